@@ -1,0 +1,96 @@
+# Shared by the scripts of launch/: messages, the cache directory, long
+# steps with visible progress.  Sourced, never run.
+
+# All scripts speak to a log that a mail can carry: no translations.
+export LC_ALL=C
+
+say() {
+    printf '%s\n' "$*"
+}
+
+warn() {
+    printf '%s: warning: %s\n' "$PROGRAM" "$*" >&2
+}
+
+die() {
+    printf '%s: %s\n' "$PROGRAM" "$*" >&2
+    exit 1
+}
+
+# Where StarPU, the sample text and the logs live.
+cache_dir() {
+    if [ -n "${XDG_CACHE_HOME:-}" ]; then
+        printf '%s\n' "$XDG_CACHE_HOME/mtlm-dag"
+    elif [ -n "${HOME:-}" ]; then
+        printf '%s\n' "$HOME/.cache/mtlm-dag"
+    else
+        die "neither XDG_CACHE_HOME nor HOME is set: there is no place" \
+            "for the cache directory"
+    fi
+}
+
+# Sets CACHE and makes the directory.
+cache_open() {
+    CACHE=$(cache_dir)
+    case $CACHE in
+    *[[:space:]]*) die "the cache directory '$CACHE' has a space in its" \
+        "name, which StarPU's build does not support: set XDG_CACHE_HOME" ;;
+    esac
+    mkdir -p "$CACHE/log" 2>/dev/null && [ -w "$CACHE/log" ] \
+        || die "cannot write to the cache directory $CACHE:" \
+            "set XDG_CACHE_HOME to a directory of yours"
+}
+
+# Builds are bounded by the processors that this process may use.
+jobs_default() {
+    nproc 2>/dev/null || echo 2
+}
+
+# step TEXT LOG COMMAND...: runs COMMAND with its output in LOG (appended),
+# prints one line with the time it took, and a sign of life every 20 seconds.
+# Ends the script, with the end of the log on the screen, when it fails.
+# STEP_COUNT, when set, is a command whose output says how far it has come.
+step() {
+    local text=$1 log=$2 start=$SECONDS rc=0
+    shift 2
+    printf '  %s ...\n' "$text"
+    step_ticker "$text" "$start" &
+    TICKER=$!
+    printf '\n== %s: %s\n' "$text" "$*" >>"$log"
+    "$@" >>"$log" 2>&1 </dev/null || rc=$?
+    step_quiet
+    if [ "$rc" -ne 0 ]; then
+        printf '  %s failed after %d s; the end of %s:\n' \
+            "$text" "$((SECONDS - start))" "$log" >&2
+        tail -n 25 "$log" | sed 's/^/    | /' >&2
+        die "${STEP_HINT:-$text failed (exit $rc), see $log}"
+    fi
+    printf '  %s: done in %d s\n' "$text" "$((SECONDS - start))"
+}
+
+step_ticker() {
+    local text=$1 start=$2
+    # The sleep must not outlive the ticker holding our standard output open.
+    while sleep 20 >/dev/null 2>&1; do
+        printf '  %s: %d s%s\n' "$text" "$((SECONDS - start))" \
+            "${STEP_COUNT:+, $($STEP_COUNT)}"
+    done
+}
+
+step_quiet() {
+    if [ -n "${TICKER:-}" ]; then
+        kill "$TICKER" 2>/dev/null || true
+        wait "$TICKER" 2>/dev/null || true
+        TICKER=
+    fi
+}
+trap step_quiet EXIT
+
+# Runs a command as root: directly, or through sudo.
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    else
+        sudo -- "$@"
+    fi
+}

@@ -1,0 +1,51 @@
+# Packages of the distribution: which, and how they are installed.
+# Sourced by launch/setup after common.sh.
+
+# To add a package: add it to the list of those who need it.
+PACKAGES_BUILD="build-essential autoconf automake pkg-config patch
+    libhwloc-dev libfxt-dev fxt-tools libopenmpi-dev openmpi-bin
+    libopenblas-dev libinih-dev libjansson-dev libxxhash-dev"
+PACKAGES_TESTS="libcmocka-dev python3 python3-numpy python3-torch"
+PACKAGES_DATA="anarchism perl perl-doc"
+
+package_installed() {
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+# packages_install NAME...: installs those that are missing.  Nothing missing:
+# neither root nor the network is needed.
+packages_install() {
+    local name missing=
+    command -v dpkg-query >/dev/null && command -v apt-get >/dev/null \
+        || die "this is no Debian system (no apt-get): install the like of" \
+            "'$(echo $*)' and StarPU 1.4 by hand, then ./configure" \
+            "--with-starpu=DIR"
+    for name in "$@"; do
+        package_installed "$name" || missing="$missing $name"
+    done
+    if [ -z "$missing" ]; then
+        say "  packages: all $# installed"
+        return 0
+    fi
+    if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
+        die "these packages are missing, and you are neither root nor is" \
+            "there sudo:$missing"
+    fi
+    # sudo asks for its password here, where it can be seen.
+    [ "$(id -u)" -eq 0 ] || sudo -v || die "sudo refused"
+    packages_fetch "$missing"
+}
+
+packages_fetch() {
+    local log=$CACHE/log/packages.log missing=$1
+    local apt="apt-get -q -o DPkg::Lock::Timeout=300"
+    : >"$log"
+    # A failure here is not yet one: some source of the system that has
+    # nothing to do with us may be broken, and old lists are good enough for
+    # a package that apt holds already.
+    step "package lists" "$log" as_root sh -c "$apt update || true"
+    STEP_HINT="could not install (no network?):$missing; see $log" \
+        step "packages$missing" "$log" as_root \
+        env DEBIAN_FRONTEND=noninteractive \
+        $apt install -y --no-install-recommends $missing
+}

@@ -1,0 +1,127 @@
+# StarPU 1.4, built once per flavour into the cache directory.
+# Sourced by launch/setup and those who look for the result, after common.sh.
+#
+# The source comes from Debian's source package, through an apt configuration
+# of our own, so that the system's list of sources stays as it is.  Any 1.4
+# will do; the pinned one is what the tests ran with.
+
+STARPU_PIN=1.4.10+dfsg
+STARPU_PIN_DEBIAN=2
+STARPU_PIN_SHA256=6b3bb9ec0d79f937882148b2da09ae6cb0ad4d1e83a104be45723dd70eba99c3
+# Raise it when the options below or the patches change: an older build in
+# the cache is then made anew.
+STARPU_RECIPE=1
+
+# starpu_find FLAVOUR: prints the prefix of a finished build, the pinned
+# version first, else the newest.
+starpu_find() {
+    local dir found=
+    dir=$CACHE/starpu-${STARPU_PIN%+dfsg}-$1
+    if [ -e "$dir/.mtlm-recipe-$STARPU_RECIPE" ]; then
+        printf '%s\n' "$dir"
+        return 0
+    fi
+    for dir in "$CACHE"/starpu-1.4*-"$1"; do
+        [ -e "$dir/.mtlm-recipe-$STARPU_RECIPE" ] || continue
+        found=$(printf '%s\n%s\n' "$found" "$dir" | sort -V | tail -n 1)
+    done
+    [ -n "$found" ] && printf '%s\n' "$found"
+}
+
+# starpu_build FLAVOUR: cpu or cuda.  Sets STARPU_PREFIX.
+starpu_build() {
+    local flavour=$1
+    STARPU_PREFIX=$(starpu_find "$flavour") || STARPU_PREFIX=
+    if [ -n "$STARPU_PREFIX" ]; then
+        say "  StarPU ($flavour): $STARPU_PREFIX"
+        return 0
+    fi
+    # One build at a time; who waited finds the other's work done.
+    exec 9>"$CACHE/starpu.lock"
+    if ! flock -n 9; then
+        say "  another set-up builds StarPU: waiting for it ..."
+        flock 9
+        STARPU_PREFIX=$(starpu_find "$flavour") || STARPU_PREFIX=
+    fi
+    [ -n "$STARPU_PREFIX" ] || starpu_build_locked "$flavour"
+    exec 9>&-
+}
+
+starpu_build_locked() {
+    local flavour=$1 log=$CACHE/log/starpu-$1.log work=$CACHE/build-starpu-$1
+    : >"$log"
+    rm -rf "$work" && mkdir -p "$work" || die "cannot write to $work"
+    starpu_source "$log"
+    STARPU_PREFIX=$CACHE/starpu-${STARPU_VERSION%+dfsg}-$flavour
+    rm -rf "$STARPU_PREFIX"
+    step "unpacking StarPU $STARPU_VERSION" "$log" \
+        tar xf "$STARPU_TARBALL" -C "$work" --strip-components=1
+    starpu_patch "$work" "$log" "$flavour"
+    mkdir -p "$work/build"
+    step "configuring StarPU ($flavour)" "$log" \
+        starpu_configure "$flavour" "$work/build" "$STARPU_PREFIX"
+    STEP_COUNT="starpu_count $work/build" \
+        step "compiling StarPU ($flavour, -j$JOBS)" "$log" \
+        make -C "$work/build" -j"$JOBS"
+    step "installing StarPU" "$log" make -C "$work/build" install
+    # Measures the buses of this machine once, before ranks do it at the
+    # same moment.
+    step "StarPU looks at this machine" "$log" \
+        env STARPU_SILENT=1 "$STARPU_PREFIX/bin/starpu_machine_display"
+    rm -rf "$work"
+    cp "$log" "$STARPU_PREFIX/build.log"
+    : >"$STARPU_PREFIX/.mtlm-recipe-$STARPU_RECIPE"
+    say "  StarPU ($flavour): $STARPU_PREFIX"
+}
+
+starpu_count() {
+    printf '%d files compiled' "$(find "$1" -name '*.o' | wc -l)"
+}
+
+# starpu_patch DIR LOG FLAVOUR: applies each change of launch/starpu/ that
+# still fits.
+starpu_patch() {
+    local file name
+    for file in "$LAUNCH"/starpu/*.patch; do
+        name=$(basename "$file" .patch)
+        if patch -d "$1" -p1 --dry-run --force <"$file" >>"$2" 2>&1; then
+            patch -d "$1" -p1 --force <"$file" >>"$2" 2>&1
+            say "  applied $name"
+        elif patch -d "$1" -p1 -R --dry-run --force <"$file" >>"$2" 2>&1; then
+            say "  $name: this StarPU has it already"
+        else
+            warn "$name does not fit this StarPU and is left out"
+        fi
+    done
+}
+
+starpu_configure() {
+    local flavour=$1 build=$2 prefix=$3
+    local cuda=${CUDA_HOME:-/usr/local/cuda}
+    set -- --prefix="$prefix" \
+        --disable-build-doc --disable-build-examples --disable-build-tests \
+        --disable-opencl --disable-hip --disable-fortran \
+        --disable-starpufft --disable-mlr --disable-static \
+        --disable-valgrind --disable-glpk --disable-papi --without-x \
+        --disable-gdb --disable-full-gdb-information \
+        --with-fxt --enable-fast CFLAGS=-O2 \
+        --enable-maxcpus=64 --enable-maxcudadev=8 --enable-maxnodes=16 \
+        --enable-maxbuffers=16
+    cd "$build" || return
+    case $flavour in
+    cpu)
+        ../configure "$@" --disable-cuda
+        ;;
+    cuda)
+        # The stubs stand in for the driver, which building does not need.
+        PATH=$cuda/bin:$PATH LIBRARY_PATH=$cuda/lib64/stubs \
+            ../configure "$@" --enable-cuda --with-cuda-dir="$cuda" \
+            LDFLAGS="-L$cuda/lib64/stubs" || return
+        # StarPU's configure goes on without CUDA when it finds it lacking.
+        grep -q '^#define STARPU_USE_CUDA 1' include/starpu_config.h || {
+            echo "StarPU's configure could not use the CUDA in $cuda"
+            return 1
+        }
+        ;;
+    esac
+}
