@@ -1,0 +1,269 @@
+#ifndef MTLM_OP_H
+#define MTLM_OP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "codelets/op_list.h"
+#include "runtime/dtype.h"
+#include "runtime/error.h"
+#include "runtime/memory.h"
+#include "runtime/shape.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Operands of one call at most: StarPU's default STARPU_NMAXBUFS. */
+#define MTLM_MAX_OPERANDS 8
+
+enum mtlm_op_kind {
+#define OP(UC, lc) MTLM_OP_##UC,
+    MTLM_OP_LIST(OP)
+#undef OP
+        MTLM_OP_COUNT
+};
+
+/* MTLM_RW is for what several nodes add to, such as a weight's gradient, and
+ * for what is overwritten in place. */
+enum mtlm_access { MTLM_R, MTLM_W, MTLM_RW };
+
+/* Who runs a node: a worker; a worker, but only a CPU one (it reads host
+ * state); the communication engine; nobody (the node only exists for its
+ * gradient: its output is its input). */
+enum mtlm_op_class {
+    MTLM_CLASS_COMPUTE,
+    MTLM_CLASS_HOST,
+    MTLM_CLASS_COLLECTIVE,
+    MTLM_CLASS_P2P,
+    MTLM_CLASS_ALIAS,
+};
+
+enum mtlm_group { MTLM_GROUP_TP, MTLM_GROUP_EMBEDDING, MTLM_GROUP_WORLD };
+enum mtlm_reduce { MTLM_REDUCE_SUM, MTLM_REDUCE_MAX };
+
+/* Where the tokens of a sample come from; launch/ provides it. */
+struct mtlm_sample_source {
+    /* Writes tokens first .. first + n - 1 of sample (which repeats the last
+     * token of sample - 1 and is as long as the sequence + 1). */
+    void (*read)(const struct mtlm_sample_source *source, int64_t sample,
+                 int64_t first, int64_t n, int32_t *tokens);
+};
+
+/* Dropout sites inside a layer, for mtlm_stream_dropout(). */
+enum mtlm_dropout_site {
+    MTLM_SITE_EMBEDDING,
+    MTLM_SITE_ATTENTION,
+    MTLM_SITE_PROJECTION,
+    MTLM_SITE_MLP,
+};
+
+struct mtlm_dropout {
+    double p; /* probability of being dropped; 0 for none */
+    uint64_t seed;
+    int layer; /* of the whole model */
+    int site;  /* enum mtlm_dropout_site */
+};
+
+/* The learning rate's course: linear warm-up, then decay by style until
+ * decay_iterations, then min_lr. */
+enum mtlm_lr_style { MTLM_LR_CONSTANT, MTLM_LR_LINEAR, MTLM_LR_COSINE };
+struct mtlm_lr_schedule {
+    enum mtlm_lr_style style;
+    double lr, min_lr;
+    int64_t warmup_iterations, decay_iterations;
+};
+
+/* What an operation is told besides its operands. */
+union mtlm_attr {
+    struct {
+        const struct mtlm_sample_source *source;
+        int64_t first; /* 0: the tokens, 1: the labels */
+    } batch;
+    struct {
+        int64_t first; /* this rank's first row of the vocabulary */
+        int64_t size;  /* rows of the vocabulary without padding */
+        double scale;  /* of the loss: 1 / (microbatches per iteration) */
+    } vocabulary;
+    struct {
+        double epsilon;
+    } layernorm;
+    struct mtlm_dropout dropout;
+    struct {
+        int heads;      /* of this rank */
+        int first_head; /* number of the first of them in the model */
+        struct mtlm_dropout dropout;
+    } attention;
+    struct {
+        /* Value N(mean, std); the number of element (row, col) is
+         * (first_row + row) * full_cols + first_col + col: the full
+         * tensor's, so that a shard gets its part. std 0: all mean. */
+        double mean, std;
+        uint64_t seed;
+        int64_t param; /* for mtlm_stream_param() */
+        int64_t full_cols, first_row, first_col;
+    } fill;
+    struct {
+        int64_t slot;  /* element of the status vector to write */
+        double factor; /* publish: times this */
+    } status;
+    struct {
+        struct mtlm_lr_schedule schedule;
+        double clip;          /* largest gradient norm, 0: no clipping */
+        int64_t n_sums;       /* squared sums at the start of the vector */
+        int64_t global_batch; /* samples per iteration */
+    } control;
+    struct {
+        double beta1, beta2, epsilon, weight_decay;
+    } adam;
+    struct {
+        enum mtlm_group group;
+        enum mtlm_reduce reduce;
+    } all_reduce;
+    struct {
+        int peer; /* rank */
+        int tag;  /* matches one send with one receive of a microbatch */
+    } p2p;
+};
+
+/* The status vector (double): the squared sums of every parameter shard,
+ * then these. */
+enum mtlm_status_slot {
+    MTLM_STATUS_LOSS,
+    MTLM_STATUS_STOP,
+    MTLM_STATUS_EXTRA /* how many */
+};
+
+/* The control tensor and the report (double); the host reads the report. */
+enum mtlm_control_slot {
+    MTLM_CONTROL_ITERATION, /* iterations done, skipped ones too */
+    MTLM_CONTROL_STEP,      /* optimizer steps done */
+    MTLM_CONTROL_SAMPLES,   /* samples consumed */
+    MTLM_CONTROL_LR,        /* that the optimizer must use now */
+    MTLM_CONTROL_NEXT_LR,   /* of the next iteration */
+    MTLM_CONTROL_CLIP,      /* factor on the gradients */
+    MTLM_CONTROL_NORM,      /* of the gradients, before clipping */
+    MTLM_CONTROL_LOSS,
+    MTLM_CONTROL_SKIPPED, /* iterations without a step, in all */
+    MTLM_CONTROL_NAN,     /* iterations with a norm or loss not finite */
+    MTLM_CONTROL_APPLY,   /* 1: the optimizer must step, 0: must not */
+    MTLM_CONTROL_STOP,    /* ranks that want to stop */
+    MTLM_CONTROL_COUNT
+};
+
+/* One call of an operation; shape[i] and dtype[i] are those of operand i. */
+struct mtlm_call {
+    enum mtlm_op_kind kind;
+    union mtlm_attr attr;
+    struct mtlm_shape shape[MTLM_MAX_OPERANDS];
+};
+
+/* Stream, cuBLAS handles and workspace of one GPU: see runtime/device.h. */
+struct mtlm_device;
+
+/* Where and when a kernel runs. */
+struct mtlm_context {
+    int64_t sample; /* number of the microbatch's first sample, over the run */
+    struct mtlm_scratch *scratch; /* this worker's, on the host */
+    struct mtlm_device *device;   /* this worker's GPU, or NULL */
+};
+
+typedef void mtlm_kernel(void *const ptr[], const struct mtlm_call *call,
+                         const struct mtlm_context *context);
+
+/* How one operand of a gradient operation follows from the forward call. */
+enum mtlm_grad_source {
+    MTLM_GRAD_END,   /* no more operands */
+    MTLM_GRAD_VALUE, /* operand i of the forward call */
+    MTLM_GRAD_OF,    /* gradient of operand i of the forward call */
+    MTLM_GRAD_OVER,  /* operand i itself, which becomes its own gradient */
+};
+
+struct mtlm_grad_arg {
+    enum mtlm_grad_source source;
+    int operand;
+};
+
+/* B makes the gradients of inputs, W those of weights: separate nodes, so
+ * that W can wait (zero-bubble pipelines, arXiv 2401.10241). */
+enum mtlm_grad_phase { MTLM_GRAD_B, MTLM_GRAD_W };
+
+struct mtlm_grad_call {
+    bool used;
+    enum mtlm_grad_phase phase;
+    enum mtlm_op_kind kind;
+    /* Instead of kind where the gradient of an activation exists already
+     * and must be added to; 0 (batch): there is none. */
+    enum mtlm_op_kind kind_add;
+    struct mtlm_grad_arg arg[MTLM_MAX_OPERANDS];
+};
+
+/* The gradient rule of a forward operation, as data: graph/backward.c walks
+ * the forward calls backwards and makes these calls.  They take the forward
+ * call's attributes. */
+struct mtlm_grad {
+    bool root; /* the loss: needs no gradient of its outputs */
+    struct mtlm_grad_call call[2];
+    /* pass[i].used: the gradient of operand i is that of operand from. */
+    struct {
+        bool used;
+        int from;
+    } pass[MTLM_MAX_OPERANDS];
+    /* pass only: the gradient is all-reduced over attr.all_reduce.group, as
+     * Megatron's operator f does. */
+    bool reduce;
+};
+
+/* One operation.  Operands are its inputs followed by its outputs; those
+ * with access MTLM_R and MTLM_RW are given, those with MTLM_W are made. */
+struct mtlm_op {
+    const char *name; /* in traces, performance models and error messages */
+    enum mtlm_op_class op_class;
+    int n_operands;
+    enum mtlm_access access[MTLM_MAX_OPERANDS];
+    enum mtlm_dtype dtype[MTLM_MAX_OPERANDS];
+
+    /* Checks the given shapes of call and sets those of MTLM_W operands. */
+    int (*infer)(struct mtlm_call *call, struct mtlm_error *err);
+
+    /* Floating-point operations of a call; NULL: none worth counting. */
+    double (*flops)(const struct mtlm_call *call);
+
+    struct mtlm_grad grad;
+
+    /* ptr[i] is operand i in host memory (cpu) or in that GPU's (cuda,
+     * which enqueues on the device's stream and does not wait). */
+    mtlm_kernel *cpu;
+    mtlm_kernel *cuda;
+};
+
+extern const struct mtlm_op *const mtlm_ops[MTLM_OP_COUNT];
+
+#define OP(UC, lc)                                                             \
+    extern const struct mtlm_op mtlm_op_##lc;                                  \
+    mtlm_kernel mtlm_##lc##_cuda;
+MTLM_OP_LIST(OP)
+#undef OP
+
+/* The CUDA kernel of an operation, or NULL in a build without CUDA and in
+ * the double-precision library set. */
+#if HAVE_CUDA && !MTLM_DOUBLE
+#define MTLM_CUDA_KERNEL(lc) mtlm_##lc##_cuda
+#else
+#define MTLM_CUDA_KERNEL(lc) NULL
+#endif
+
+/* Bytes that a call reads and writes. */
+double mtlm_call_bytes(const struct mtlm_call *call);
+
+/* Scale of dropout's survivors. */
+static inline double mtlm_dropout_keep_scale(const struct mtlm_dropout *dropout)
+{
+    return dropout->p < 1 ? 1 / (1 - dropout->p) : 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MTLM_OP_H */

@@ -1,0 +1,40 @@
+/* Every kind of node that a graph can hold, one line each: enum suffix, name.
+ * A new operation is one line here, its struct mtlm_op in codelets/<file>.c
+ * with its kernels (CUDA in the .cu beside it), and a test; nothing else
+ * names it twice. */
+#define MTLM_OP_LIST(OP)                                                       \
+    OP(BATCH, batch)                                                           \
+    OP(EMBEDDING_FWD, embedding_fwd)                                           \
+    OP(EMBEDDING_WGRAD, embedding_wgrad)                                       \
+    OP(POSITION_DROPOUT_FWD, position_dropout_fwd)                             \
+    OP(POSITION_DROPOUT_BWD, position_dropout_bwd)                             \
+    OP(LAYERNORM_FWD, layernorm_fwd)                                           \
+    OP(LAYERNORM_BWD, layernorm_bwd)                                           \
+    OP(LAYERNORM_BWD_ADD, layernorm_bwd_add)                                   \
+    OP(LINEAR_FWD, linear_fwd)                                                 \
+    OP(LINEAR_BIAS_FWD, linear_bias_fwd)                                       \
+    OP(LINEAR_DGRAD, linear_dgrad)                                             \
+    OP(LINEAR_WGRAD, linear_wgrad)                                             \
+    OP(LINEAR_BIAS_WGRAD, linear_bias_wgrad)                                   \
+    OP(BIAS_GELU_FWD, bias_gelu_fwd)                                           \
+    OP(BIAS_GELU_BWD, bias_gelu_bwd)                                           \
+    OP(BIAS_DROPOUT_ADD_FWD, bias_dropout_add_fwd)                             \
+    OP(BIAS_DROPOUT_ADD_BWD, bias_dropout_add_bwd)                             \
+    OP(ATTENTION_FWD, attention_fwd)                                           \
+    OP(ATTENTION_BWD, attention_bwd)                                           \
+    OP(XENT_MAX, xent_max)                                                     \
+    OP(XENT_SUM, xent_sum)                                                     \
+    OP(XENT_LOSS, xent_loss)                                                   \
+    OP(XENT_BWD, xent_bwd)                                                     \
+    OP(ADD, add)                                                               \
+    OP(FILL, fill)                                                             \
+    OP(SQUARE_SUM, square_sum)                                                 \
+    OP(PUBLISH, publish)                                                       \
+    OP(FLAGS, flags)                                                           \
+    OP(CONTROL, control)                                                       \
+    OP(EVAL_REPORT, eval_report)                                               \
+    OP(ADAM, adam)                                                             \
+    OP(TP_COPY, tp_copy)                                                       \
+    OP(ALL_REDUCE, all_reduce)                                                 \
+    OP(SEND, send)                                                             \
+    OP(RECV, recv)

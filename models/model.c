@@ -1,0 +1,138 @@
+#include "config.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+
+#include "models/model.h"
+
+/* Larger sizes than any model has, small enough that products of three of
+ * them fit in 64 bits. */
+#define LIMIT ((int64_t) 1 << 20)
+
+int64_t mtlm_model_padded_vocab(const struct mtlm_model *model, int t)
+{
+    const int64_t unit = model->vocab_multiple * t;
+
+    return (model->vocab_size + unit - 1) / unit * unit;
+}
+
+double mtlm_model_parameters(const struct mtlm_model *model)
+{
+    double n = 0;
+
+    for (int p = 0; p < MTLM_PARAM_COUNT; p++) {
+        const struct mtlm_param_info info = mtlm_param_info(model, p, 1);
+        const double rows =
+            p == MTLM_PARAM_WORD ? model->vocab_size : info.rows;
+
+        n += rows * info.cols
+             * (p < MTLM_PARAM_PER_LAYER ? model->num_layers : 1);
+    }
+    return n;
+}
+
+double mtlm_model_flops(const struct mtlm_model *model, int64_t batch)
+{
+    const double s = model->seq_length, h = model->hidden_size;
+    const double l = model->num_layers, v = mtlm_model_padded_vocab(model, 1);
+
+    return 72 * batch * s * l * h * h * (1 + s / (6 * h) + v / (12 * l * h));
+}
+
+static int check_range(const char *what, int64_t value, int64_t max,
+                       struct mtlm_error *err)
+{
+    if (value >= 1 && value <= max)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "%s is %" PRId64 ", it must be 1 to %" PRId64, what,
+                          value, max);
+}
+
+int mtlm_model_check(const struct mtlm_model *model, struct mtlm_error *err)
+{
+    if (check_range("--num-layers", model->num_layers, 1 << 15, err) < 0
+        || check_range("--hidden-size", model->hidden_size, LIMIT, err) < 0
+        || check_range("--num-attention-heads", model->num_heads, LIMIT, err)
+               < 0
+        || check_range("--ffn-hidden-size", model->ffn_hidden_size, 4 * LIMIT,
+                       err)
+               < 0
+        || check_range("--seq-length", model->seq_length, LIMIT, err) < 0
+        || check_range("--max-position-embeddings", model->max_positions,
+                       LIMIT, err)
+               < 0
+        || check_range("the vocabulary size", model->vocab_size, 1 << 30, err)
+               < 0)
+        return -1;
+    if (model->hidden_size % model->num_heads)
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "--hidden-size %" PRId64
+            " is not a multiple of --num-attention-heads %" PRId64,
+            model->hidden_size, model->num_heads);
+    if (model->max_positions < model->seq_length)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--seq-length %" PRId64
+                              " exceeds --max-position-embeddings %" PRId64,
+                              model->seq_length, model->max_positions);
+    return 0;
+}
+
+struct mtlm_param_info mtlm_param_info(const struct mtlm_model *model,
+                                       enum mtlm_param param, int t)
+{
+    const int64_t h = model->hidden_size, f = model->ffn_hidden_size;
+    const int64_t v = mtlm_model_padded_vocab(model, t);
+    const double std = model->init_std;
+    /* Output layers add up along the residual stream: 1 / sqrt(2 l). */
+    const double out = std / sqrt(2.0 * model->num_layers);
+    const struct mtlm_param_info table[MTLM_PARAM_COUNT] = {
+        [MTLM_PARAM_LN1_GAMMA] = {"input_layernorm.weight", h, 1, -1, 1, 0, 0},
+        [MTLM_PARAM_LN1_BETA] = {"input_layernorm.bias", h, 1, -1, 0, 0, 0},
+        [MTLM_PARAM_QKV_WEIGHT] = {"self_attention.query_key_value.weight",
+                                   3 * h, h, 0, 0, std, 1},
+        [MTLM_PARAM_QKV_BIAS] = {"self_attention.query_key_value.bias", 3 * h,
+                                 1, 0, 0, 0, 0},
+        [MTLM_PARAM_PROJ_WEIGHT] = {"self_attention.dense.weight", h, h, 1, 0,
+                                    out, 1},
+        [MTLM_PARAM_PROJ_BIAS] = {"self_attention.dense.bias", h, 1, -1, 0, 0,
+                                  0},
+        [MTLM_PARAM_LN2_GAMMA] = {"post_attention_layernorm.weight", h, 1, -1,
+                                  1, 0, 0},
+        [MTLM_PARAM_LN2_BETA] = {"post_attention_layernorm.bias", h, 1, -1, 0,
+                                 0, 0},
+        [MTLM_PARAM_FC1_WEIGHT] = {"mlp.dense_h_to_4h.weight", f, h, 0, 0, std,
+                                   1},
+        [MTLM_PARAM_FC1_BIAS] = {"mlp.dense_h_to_4h.bias", f, 1, 0, 0, 0, 0},
+        [MTLM_PARAM_FC2_WEIGHT] = {"mlp.dense_4h_to_h.weight", h, f, 1, 0, out,
+                                   1},
+        [MTLM_PARAM_FC2_BIAS] = {"mlp.dense_4h_to_h.bias", h, 1, -1, 0, 0, 0},
+        [MTLM_PARAM_WORD] = {"word_embeddings.weight", v, h, 0, 0, std, 1},
+        [MTLM_PARAM_POSITION] = {"position_embeddings.weight",
+                                 model->max_positions, h, -1, 0, std, 1},
+        [MTLM_PARAM_FINAL_GAMMA] = {"final_layernorm.weight", h, 1, -1, 1, 0,
+                                    0},
+        [MTLM_PARAM_FINAL_BETA] = {"final_layernorm.bias", h, 1, -1, 0, 0, 0},
+    };
+
+    assert(param >= 0 && param < MTLM_PARAM_COUNT);
+    return table[param];
+}
+
+int64_t mtlm_param_number(const struct mtlm_model *model,
+                          enum mtlm_param param, int64_t layer)
+{
+    const int64_t layers = MTLM_PARAM_PER_LAYER * model->num_layers;
+
+    if (param >= MTLM_PARAM_PER_LAYER)
+        return layers + param - MTLM_PARAM_PER_LAYER;
+    return MTLM_PARAM_PER_LAYER * layer + param;
+}
+
+int64_t mtlm_param_numbers(const struct mtlm_model *model)
+{
+    return MTLM_PARAM_PER_LAYER * model->num_layers + MTLM_PARAM_COUNT
+           - MTLM_PARAM_PER_LAYER;
+}

@@ -1,0 +1,83 @@
+#ifndef MTLM_MODEL_H
+#define MTLM_MODEL_H
+
+#include <stdint.h>
+
+#include "runtime/error.h"
+
+/* A GPT: what it is, whatever it runs on.  Sizes as Megatron names them. */
+struct mtlm_model {
+    int64_t num_layers;      /* l */
+    int64_t hidden_size;     /* h */
+    int64_t num_heads;       /* a; divides h */
+    int64_t ffn_hidden_size; /* f */
+    int64_t seq_length;      /* s: tokens per sample */
+    int64_t max_positions;   /* rows of the position embedding, >= s */
+    int64_t vocab_size;      /* v: different tokens */
+    int64_t vocab_multiple;  /* rows are padded to a multiple of this x t */
+    double layernorm_epsilon;
+    double hidden_dropout, attention_dropout;
+    double init_std;
+};
+
+/* Rows of the word embedding under t-way tensor parallelism: vocab_size
+ * padded to a multiple of vocab_multiple x t. */
+int64_t mtlm_model_padded_vocab(const struct mtlm_model *model, int t);
+
+/* Parameters without the padding of the vocabulary. */
+double mtlm_model_parameters(const struct mtlm_model *model);
+
+/* FLOPs of the forward and backward passes over batch samples: 72 B s l h^2
+ * (1 + s / 6h + V / 12lh), arXiv 2205.05198, equation 7. */
+double mtlm_model_flops(const struct mtlm_model *model, int64_t batch);
+
+/* Refuses what cannot be: heads that do not divide hidden, sizes beyond
+ * what memory can address, positions below the sequence length. */
+int mtlm_model_check(const struct mtlm_model *model, struct mtlm_error *err);
+
+/* Parameters.  Their order here is their number: it keys initial values and
+ * fixes the order in which the gradient norm is added up.  QKV rows are
+ * [head][q, k, v][h / a] (Megatron's checkpoint version 2). */
+enum mtlm_param {
+    /* of a layer */
+    MTLM_PARAM_LN1_GAMMA,
+    MTLM_PARAM_LN1_BETA,
+    MTLM_PARAM_QKV_WEIGHT,
+    MTLM_PARAM_QKV_BIAS,
+    MTLM_PARAM_PROJ_WEIGHT,
+    MTLM_PARAM_PROJ_BIAS,
+    MTLM_PARAM_LN2_GAMMA,
+    MTLM_PARAM_LN2_BETA,
+    MTLM_PARAM_FC1_WEIGHT,
+    MTLM_PARAM_FC1_BIAS,
+    MTLM_PARAM_FC2_WEIGHT,
+    MTLM_PARAM_FC2_BIAS,
+    MTLM_PARAM_PER_LAYER,
+    /* outside the layers */
+    MTLM_PARAM_WORD = MTLM_PARAM_PER_LAYER, /* also the output layer */
+    MTLM_PARAM_POSITION,
+    MTLM_PARAM_FINAL_GAMMA,
+    MTLM_PARAM_FINAL_BETA,
+    MTLM_PARAM_COUNT
+};
+
+/* One parameter, as a whole and as the shard of one tensor-parallel rank. */
+struct mtlm_param_info {
+    const char *name; /* "self_attention.query_key_value.weight" */
+    int64_t rows, cols; /* of the whole; cols 1: a vector of rows elements */
+    int split;          /* 0: by rows, 1: by columns, -1: every rank has all */
+    double mean, std;   /* initial values */
+    int decay;          /* whether weight decay applies */
+};
+
+/* The parameter under t-way tensor parallelism. */
+struct mtlm_param_info mtlm_param_info(const struct mtlm_model *model,
+                                       enum mtlm_param param, int t);
+
+/* Number of a parameter in the whole model: 0 .. mtlm_param_numbers() - 1;
+ * layer is ignored outside the layers. */
+int64_t mtlm_param_number(const struct mtlm_model *model,
+                          enum mtlm_param param, int64_t layer);
+int64_t mtlm_param_numbers(const struct mtlm_model *model);
+
+#endif /* MTLM_MODEL_H */

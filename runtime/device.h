@@ -1,0 +1,15 @@
+#ifndef MTLM_DEVICE_H
+#define MTLM_DEVICE_H
+
+#include <cublasLt.h>
+#include <cuda_runtime.h>
+
+/* What a CUDA kernel needs besides its operands; one per GPU worker. */
+struct mtlm_device {
+    cudaStream_t stream;
+    cublasLtHandle_t blas;
+    void *workspace; /* on the device */
+    size_t workspace_bytes;
+};
+
+#endif /* MTLM_DEVICE_H */

@@ -1,0 +1,43 @@
+#ifndef MTLM_ERROR_H
+#define MTLM_ERROR_H
+
+#include "runtime/exit_code.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Why something that the user asked for cannot be done, in one sentence fit
+ * for the user, and the exit code that goes with it.  Functions that can
+ * fail because of what the user asked take one as their last parameter. */
+struct mtlm_error {
+    enum mtlm_exit code;
+    char text[512];
+};
+
+/* Writes code and reason to err (which may be NULL).  Returns -1, so that a
+ * failing function can end in `return mtlm_error_set(err, ...);`. */
+int mtlm_error_set(struct mtlm_error *err, enum mtlm_exit code,
+                   const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Puts "context: " before the reason that err holds already.  Returns -1. */
+int mtlm_error_prefix(struct mtlm_error *err, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Ends the whole job: a failed library call, from which a rank cannot
+ * recover by itself.  Prints rank, place and reason, then calls the hook set
+ * by mtlm_fatal_hook() (MPI_Abort once MPI runs), then exits with code
+ * MTLM_EXIT_PEER. */
+void mtlm_fatal(const char *file, int line, const char *fmt, ...)
+    __attribute__((noreturn, format(printf, 3, 4)));
+
+/* hook(code) ends the other ranks; rank is printed before each message
+ * (-1: none). */
+void mtlm_fatal_hook(void (*hook)(int code), int rank);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MTLM_ERROR_H */
