@@ -1,0 +1,71 @@
+# MTLM_CUDA_OPTION: --with-cuda, asked before the choice of the StarPU.
+AC_DEFUN([MTLM_CUDA_OPTION], [
+  AC_ARG_WITH([cuda],
+    [AS_HELP_STRING([--with-cuda@<:@=yes|no|auto|DIR@:>@],
+      [CUDA kernels, toolkit in DIR, CUDA_HOME or /usr/local/cuda @<:@auto@:>@])],
+    [], [with_cuda=auto])
+  AC_ARG_VAR([NVCC], [CUDA compiler])
+  AC_ARG_VAR([CUDA_ARCHS], [GPU architectures to compile for @<:@80 90@:>@])
+])
+
+# mtlm_cuda_lacks(TEXT): no CUDA, which is an error when it was asked for.
+AC_DEFUN([MTLM_CUDA_LACKS], [
+  have_cuda="no ($1)"
+  AS_IF([test "$with_cuda" != auto], [AC_MSG_ERROR([--with-cuda: $1])])
+])
+
+# MTLM_CUDA: after MTLM_STARPU; sets HAVE_CUDA, NVCC, NVCC_GENCODE,
+# CUDA_CPPFLAGS, CUDA_LIBS, and HAVE_NCCL, HAVE_CUDNN with their _LIBS.
+AC_DEFUN([MTLM_CUDA], [
+  have_cuda=no have_nccl=no have_cudnn=no
+  AS_IF([test "$with_cuda" != no], [
+    AS_CASE([$with_cuda], [yes|auto], [: ${CUDA_HOME=/usr/local/cuda}],
+      [CUDA_HOME=$with_cuda])
+    have_cuda=yes
+    AC_PATH_PROG([NVCC], [nvcc], [], [$CUDA_HOME/bin:$PATH])
+    AS_IF([test -z "$NVCC"], [MTLM_CUDA_LACKS([no nvcc in $CUDA_HOME])])
+  ])
+  AS_IF([test "$have_cuda" = yes], [
+    CUDA_CPPFLAGS="-isystem $CUDA_HOME/include"
+    CUDA_LIBS="-L$CUDA_HOME/lib64 -Wl,-rpath,$CUDA_HOME/lib64 -lcublasLt -lcublas -lcudart -lstdc++"
+    mtlm_save_CPPFLAGS=$CPPFLAGS mtlm_save_LIBS=$LIBS
+    CPPFLAGS="$CPPFLAGS $STARPU_CFLAGS $CUDA_CPPFLAGS"
+    LIBS="$CUDA_LIBS $LIBS"
+    AC_CHECK_DECL([STARPU_USE_CUDA], [],
+      [MTLM_CUDA_LACKS([this StarPU is built without CUDA])],
+      [[#include <starpu_config.h>]])
+  ])
+  AS_IF([test "$have_cuda" = yes], [
+    AC_CHECK_HEADER([cublasLt.h], [],
+      [MTLM_CUDA_LACKS([no cublasLt.h in $CUDA_HOME/include])])
+    AC_CHECK_FUNC([cublasLtCreate], [],
+      [MTLM_CUDA_LACKS([no cublasLt or cudart in $CUDA_HOME/lib64])])
+    AC_CHECK_HEADER([nccl.h], [have_nccl=yes])
+    AC_CHECK_HEADER([cudnn.h], [have_cudnn=yes])
+    AS_IF([test $have_nccl = yes],
+      [AC_CHECK_LIB([nccl], [ncclGetVersion], [], [have_nccl=no])])
+    AS_IF([test $have_cudnn = yes],
+      [AC_CHECK_LIB([cudnn], [cudnnGetVersion], [], [have_cudnn=no])])
+  ])
+  AS_IF([test -n "$mtlm_save_LIBS$mtlm_save_CPPFLAGS$CUDA_CPPFLAGS"],
+    [CPPFLAGS=$mtlm_save_CPPFLAGS LIBS=$mtlm_save_LIBS])
+  AS_IF([test "$have_cuda" = yes], [
+    : ${CUDA_ARCHS="80 90"}
+    NVCC_GENCODE=
+    for mtlm_arch in $CUDA_ARCHS; do
+      NVCC_GENCODE="$NVCC_GENCODE -gencode arch=compute_$mtlm_arch,code=sm_$mtlm_arch"
+    done
+    AC_DEFINE([HAVE_CUDA], [1], [Define to 1 to build the CUDA kernels.])
+    AS_IF([test $have_nccl = yes], [NCCL_LIBS=-lnccl
+      AC_DEFINE([HAVE_NCCL], [1], [Define to 1 if NCCL is there.])])
+    AS_IF([test $have_cudnn = yes], [CUDNN_LIBS=-lcudnn
+      AC_DEFINE([HAVE_CUDNN], [1], [Define to 1 if cuDNN is there.])])
+  ], [CUDA_CPPFLAGS= CUDA_LIBS=])
+  AC_SUBST([NVCC_GENCODE])
+  AC_SUBST([CUDA_CPPFLAGS])
+  AC_SUBST([CUDA_LIBS])
+  AC_SUBST([NCCL_LIBS])
+  AC_SUBST([CUDNN_LIBS])
+  AM_CONDITIONAL([HAVE_CUDA], [test "$have_cuda" = yes])
+  AM_CONDITIONAL([HAVE_NCCL], [test "$have_nccl" = yes && test "$have_cuda" = yes])
+])
