@@ -1,0 +1,42 @@
+#ifndef MTLM_TRACE_H
+#define MTLM_TRACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/error.h"
+#include "runtime/recorder.h"
+
+/* A compute worker, whether it executed something or not. */
+struct mtlm_trace_worker {
+    int rank;
+    int worker;         /* as in struct mtlm_record */
+    const char *device; /* such as "CPU 0", "CUDA 1" */
+};
+
+/* What the records cannot tell about the run.  Texts, arrays: borrowed; NULL
+ * where unknown. */
+struct mtlm_trace_info {
+    int ranks;
+    int stages;         /* p: ranks that a microbatch passes through */
+    int virtual_stages; /* v: stages of the model that each of them holds */
+    int microbatches;   /* m: of one iteration and pipeline */
+    const char *model;
+    const char *layout; /* for people, such as "TP 2 x PP 2" */
+    const char *policy;
+    const char *starpu_version;
+    const int *stage_of_rank;       /* [ranks] 0 .. stages - 1 */
+    const int64_t *clock_offset_ns; /* [ranks] that was added to its times */
+    const struct mtlm_trace_worker *worker; /* [n_workers] */
+    size_t n_workers;
+};
+
+/* Writes the n records of all ranks, in any order, on one clock, to dir as
+ * schedule.csv, summary.json and schedule.svg, each at once or not at all.
+ * Makes dir; its parents must exist.  The first file that cannot be written
+ * ends it: -1, MTLM_EXIT_IO, path and reason in err. */
+int mtlm_trace_write(const char *dir, const struct mtlm_record *records,
+                     size_t n, const struct mtlm_trace_info *info,
+                     struct mtlm_error *err);
+
+#endif /* MTLM_TRACE_H */
