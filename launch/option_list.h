@@ -1,0 +1,152 @@
+#ifndef MTLM_OPTION_LIST_H
+#define MTLM_OPTION_LIST_H
+
+/* Every option, one entry each, spelled as Megatron-LM spells it:
+ *
+ * OPT(group, "name", type, field, default, min, max, "ARG", help)
+ *
+ * type     how text becomes a value: see enum mtlm_option_type
+ * field    of struct mtlm_options
+ * default  as the user would write it; "": not given, the field's default
+ *          is worked out (options_check.c) or nothing; NEEDED: has to come
+ *          from a preset, the configuration file or the command line
+ * min, max of INT and REAL, both included; of an ACTION, min is its request
+ * ARG      in --help and the manual page; of a CHOICE, the values separated
+ *          by |, in the order of the field's enum; NULL: takes none
+ *
+ * argp, --help, range errors, the keys of --config, --print-config and the
+ * check of the manual page come from here. */
+#define MTLM_OPTION_GROUP_LIST(GROUP)                                          \
+    GROUP(MODEL, "Model")                                                      \
+    GROUP(REGULARISATION, "Regularisation")                                    \
+    GROUP(TRAINING, "Batch and training")                                      \
+    GROUP(OPTIMIZER, "Optimizer and learning rate")                            \
+    GROUP(PARALLEL, "Parallelism and machine")                                 \
+    GROUP(DATA, "Data")                                                        \
+    GROUP(TRACING, "Tracing")                                                  \
+    GROUP(TESTING, "Testing")                                                  \
+    GROUP(GENERAL, "Configuration and help")
+
+#define MTLM_OPTION_LIST(OPT)                                                  \
+    OPT(MODEL, "model", TEXT, preset, "", 0, 0, "NAME",                        \
+        "start from the values of a preset, such as gpt-tiny (see "            \
+        "--list-models); every other option overrides it")                     \
+    OPT(MODEL, "num-layers", INT, model.num_layers, NEEDED, 1, 32768, "N",     \
+        "transformer layers")                                                  \
+    OPT(MODEL, "hidden-size", INT, model.hidden_size, NEEDED, 1, 1048576, "N", \
+        "width of the model, a multiple of the attention heads")               \
+    OPT(MODEL, "ffn-hidden-size", INT, model.ffn_hidden_size, "", 1, 4194304,  \
+        "N", "width inside the MLP (default: 4 x hidden size)")                \
+    OPT(MODEL, "num-attention-heads", INT, model.num_heads, NEEDED, 1,         \
+        1048576, "N", "attention heads of a layer")                            \
+    OPT(MODEL, "seq-length", INT, model.seq_length, NEEDED, 1, 1048576, "N",   \
+        "tokens of a sample")                                                  \
+    OPT(MODEL, "max-position-embeddings", INT, model.max_positions, "", 1,     \
+        1048576, "N", "rows of the position embedding (default: seq length)")  \
+    OPT(MODEL, "vocab-size", INT, model.vocab_size, "257", 2, 1073741824, "N", \
+        "different tokens; 257 are the bytes and the end of a document")       \
+    OPT(MODEL, "make-vocab-size-divisible-by", INT, model.vocab_multiple,      \
+        "128", 1, 65536, "N",                                                  \
+        "pad the vocabulary to a multiple of N x tensor-parallel size")        \
+    OPT(MODEL, "layernorm-epsilon", REAL, model.layernorm_epsilon, "1e-05",    \
+        1e-12, 0.1, "X", "added to the variance in layernorm")                 \
+    OPT(MODEL, "init-method-std", REAL, model.init_std, "0.02", 0, 1, "X",     \
+        "standard deviation of the initial weights")                           \
+    OPT(REGULARISATION, "attention-dropout", REAL, model.attention_dropout,    \
+        "0.1", 0, 1, "P", "probability of dropping an attention weight")       \
+    OPT(REGULARISATION, "hidden-dropout", REAL, model.hidden_dropout, "0.1",   \
+        0, 1, "P", "probability of dropping an activation")                    \
+    OPT(REGULARISATION, "weight-decay", REAL, weight_decay, "0.01", 0, 10,     \
+        "X", "decoupled weight decay; not of biases and layernorms")           \
+    OPT(REGULARISATION, "clip-grad", REAL, clip_grad, "1", 0, 1e9, "X",        \
+        "largest norm of the gradients; 0 for no clipping")                    \
+    OPT(TRAINING, "micro-batch-size", INT, micro_batch_size, NEEDED, 1, 65536, \
+        "N", "samples that pass through the model at once")                    \
+    OPT(TRAINING, "global-batch-size", INT, global_batch_size, "", 1,          \
+        16777216, "N", "samples of an iteration (default: one micro batch)")   \
+    OPT(TRAINING, "train-iters", INT, train_iters, NEEDED, 1, 1000000000, "N", \
+        "iterations to train")                                                 \
+    OPT(TRAINING, "eval-iters", INT, eval_iters, "100", 0, 1000000, "N",       \
+        "batches of an evaluation; 0 for no evaluation")                       \
+    OPT(TRAINING, "eval-interval", INT, eval_interval, "1000", 1, 1000000000,  \
+        "N", "iterations between evaluations")                                 \
+    OPT(TRAINING, "seed", INT, seed, "1234", 0, 4294967295, "N",               \
+        "of initial weights, dropout and sample order")                        \
+    OPT(TRAINING, "log-interval", INT, log_interval, "100", 1, 1000000000,     \
+        "N", "iterations between log lines")                                   \
+    OPT(TRAINING, "log-throughput", FLAG, log_throughput, "no", 0, 0, NULL,    \
+        "add TFLOP/s to the log lines")                                        \
+    OPT(TRAINING, "summary-text", FLAG, summary_text, "no", 0, 0, NULL,        \
+        "explain the result in sentences at the end")                          \
+    OPT(TRAINING, "exit-duration-in-mins", REAL, exit_duration_mins, "0", 0,   \
+        1e6, "X", "stop after the iteration that reaches X minutes; 0: none")  \
+    OPT(OPTIMIZER, "lr", REAL, lr.lr, NEEDED, 0, 1000, "X",                    \
+        "learning rate after the warm-up")                                     \
+    OPT(OPTIMIZER, "min-lr", REAL, lr.min_lr, "0", 0, 1000, "X",               \
+        "learning rate at the end of the decay")                               \
+    OPT(OPTIMIZER, "lr-decay-style", CHOICE, lr.style, "linear", 0, 0,         \
+        "constant|linear|cosine", "course of the learning rate")               \
+    OPT(OPTIMIZER, "lr-decay-iters", INT, lr.decay_iterations, "", 1,          \
+        1000000000, "N",                                                       \
+        "iteration at which the decay ends (default: train iters)")            \
+    OPT(OPTIMIZER, "lr-warmup-iters", INT, lr.warmup_iterations, "", 0,        \
+        1000000000, "N", "iterations of linear warm-up (default: none)")       \
+    OPT(OPTIMIZER, "lr-warmup-fraction", REAL, lr_warmup_fraction, "", 0, 1,   \
+        "X", "warm-up as a fraction of the decay iterations instead")          \
+    OPT(OPTIMIZER, "adam-beta1", REAL, adam_beta1, "0.9", 0, 0.999999, "X",    \
+        "decay of Adam's first moment")                                        \
+    OPT(OPTIMIZER, "adam-beta2", REAL, adam_beta2, "0.999", 0, 0.999999, "X",  \
+        "decay of Adam's second moment")                                       \
+    OPT(OPTIMIZER, "adam-eps", REAL, adam_eps, "1e-08", 1e-30, 1, "X",         \
+        "added to the root of Adam's second moment")                           \
+    OPT(PARALLEL, "tensor-model-parallel-size", INT, tensor_parallel, "1", 1,  \
+        4096, "T", "ranks that share each layer")                              \
+    OPT(PARALLEL, "pipeline-model-parallel-size", INT, pipeline_parallel, "1", \
+        1, 32768, "P", "pipeline stages, each some of the layers")             \
+    OPT(PARALLEL, "window", REAL, window, "1.5", 0.01, 1000, "ALPHA",          \
+        "micro batches in flight, as a multiple of what keeps a stage busy: "  \
+        "more memory, less waiting")                                           \
+    OPT(PARALLEL, "workers", INT, workers, "0", 0, 4096, "N",                  \
+        "compute workers of this rank; 0: as many as it has cores")            \
+    OPT(PARALLEL, "transport", CHOICE, transport, "mpi", 0, 0, "mpi|serial",   \
+        "serial: one collective at a time, in issue order (for tests)")        \
+    OPT(PARALLEL, "collective-order", CHOICE, collective_order, "leader", 0,   \
+        0, "leader|ready",                                                     \
+        "ready: each rank issues collectives as they become ready, which "     \
+        "hangs or adds up the wrong data; it is there to show that it does")   \
+    OPT(DATA, "data-path", TEXT, data_path, "", 0, 0, "PREFIX",                \
+        "read PREFIX.bin and PREFIX.idx (default: mock data)")                 \
+    OPT(DATA, "split", SPLIT, split, "969, 30, 1", 0, 0, "TRAIN,VALID,TEST",   \
+        "shares of the documents")                                             \
+    OPT(DATA, "mock-data", FLAG, mock_data, "no", 0, 0, NULL,                  \
+        "made-up tokens, even where there is a data path")                     \
+    OPT(TRACING, "trace", TEXT, trace_dir, "", 0, 0, "DIR",                    \
+        "write schedule.svg, schedule.csv and summary.json to DIR")            \
+    OPT(TRACING, "trace-iterations", RANGE, trace_iterations, "", 1,           \
+        1000000000, "A:B", "iterations to trace (default: 3:5)")               \
+    OPT(TESTING, "dump-first-step", TEXT, dump_dir, "", 0, 0, "DIR",           \
+        "write weights, batch, loss and gradients of the first iteration to "  \
+        "DIR as safetensors, to compare with another program")                 \
+    OPT(TESTING, "inject-nan", INT, inject_nan, "0", 0, 1000000000, "ITER",    \
+        "make a gradient NaN in that iteration; 0: never")                     \
+    OPT(GENERAL, "config", TEXT, config_file, "", 0, 0, "FILE",                \
+        "read options from FILE, one per line: num-layers = 12")               \
+    OPT(GENERAL, "print-config", ACTION, request, "", MTLM_REQUEST_CONFIG, 0,  \
+        NULL, "print all values in the form of --config and stop")             \
+    OPT(GENERAL, "list-models", ACTION, request, "", MTLM_REQUEST_MODELS, 0,   \
+        NULL, "print the presets and stop")                                    \
+    OPT(GENERAL, "help", ACTION, request, "", MTLM_REQUEST_HELP, 0, NULL,      \
+        "print this and stop")                                                 \
+    OPT(GENERAL, "usage", ACTION, request, "", MTLM_REQUEST_USAGE, 0, NULL,    \
+        "print a short list of the options and stop")                          \
+    OPT(GENERAL, "version", ACTION, request, "", MTLM_REQUEST_VERSION, 0,      \
+        NULL, "print the version and stop")
+
+/* How many options there are, at compile time. */
+enum {
+#define OPT(...) +1
+    MTLM_OPTION_COUNT = 0 MTLM_OPTION_LIST(OPT)
+#undef OPT
+};
+
+#endif /* MTLM_OPTION_LIST_H */

@@ -1,0 +1,127 @@
+#ifndef MTLM_OPTIONS_H
+#define MTLM_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "codelets/op.h"
+#include "launch/option_list.h"
+#include "models/model.h"
+#include "runtime/error.h"
+
+/* What to do instead of training. */
+enum mtlm_request {
+    MTLM_REQUEST_NONE, /* train */
+    MTLM_REQUEST_HELP,
+    MTLM_REQUEST_USAGE,
+    MTLM_REQUEST_VERSION,
+    MTLM_REQUEST_MODELS,
+    MTLM_REQUEST_CONFIG,
+};
+
+/* Where a value came from; a larger one overrides a smaller one. */
+enum mtlm_option_source {
+    MTLM_SOURCE_DEFAULT,
+    MTLM_SOURCE_PRESET,
+    MTLM_SOURCE_CONFIG,
+    MTLM_SOURCE_COMMAND_LINE,
+};
+
+/* In the order of their CHOICE in launch/option_list.h. */
+enum mtlm_transport_choice { MTLM_USE_MPI, MTLM_USE_SERIAL };
+enum mtlm_order_choice { MTLM_ORDER_LEADER, MTLM_ORDER_READY };
+
+struct mtlm_range {
+    int64_t first, last; /* both included */
+};
+
+/* What the user asked for, complete and checked: after
+ * mtlm_options_parse() no field waits for a default. */
+struct mtlm_options {
+    /* Configuration and help */
+    enum mtlm_request request;
+    char *preset;      /* name, or NULL: none */
+    char *config_file; /* or NULL */
+
+    /* Model: all of it. vocab_size counts tokens without padding. */
+    struct mtlm_model model;
+
+    /* Regularisation */
+    double weight_decay;
+    double clip_grad; /* largest norm of the gradients; 0: no clipping */
+
+    /* Batch and training */
+    int64_t micro_batch_size;  /* samples of a microbatch */
+    int64_t global_batch_size; /* samples of an iteration, a multiple of it */
+    int64_t train_iters;
+    int64_t eval_iters;        /* batches of an evaluation; 0: never evaluate */
+    int64_t eval_interval;     /* iterations */
+    int64_t seed;              /* 0 .. 2^32 - 1 */
+    int64_t log_interval;      /* iterations */
+    bool log_throughput;       /* TFLOP/s in the iteration line */
+    bool summary_text;         /* explain the result in sentences at the end */
+    double exit_duration_mins; /* minutes; 0: no limit */
+
+    /* Optimizer. warmup_iterations is resolved from lr_warmup_fraction. */
+    struct mtlm_lr_schedule lr;
+    double lr_warmup_fraction; /* of lr.decay_iterations; 0 when not used */
+    double adam_beta1, adam_beta2, adam_eps;
+
+    /* Parallelism and machine */
+    int64_t tensor_parallel, pipeline_parallel; /* ranks */
+    double window;   /* alpha: microbatches in flight over the least needed */
+    int64_t workers; /* of this rank; 0: as many as it has cores */
+    enum mtlm_transport_choice transport;
+    enum mtlm_order_choice collective_order;
+
+    /* Data */
+    char *data_path; /* without .bin and .idx; NULL: mock data */
+    double split[3]; /* shares of training, validation, test; sum > 0 */
+    bool mock_data;  /* true exactly when there is no data_path to be read */
+
+    /* Tracing */
+    char *trace_dir;                    /* or NULL: no trace */
+    struct mtlm_range trace_iterations; /* 1-based, within train_iters */
+
+    /* Testing */
+    char *dump_dir;     /* or NULL */
+    int64_t inject_nan; /* iteration, 1-based; 0: never */
+
+    /* Where each value came from: enum mtlm_option_source, in the order of
+     * MTLM_OPTION_LIST. */
+    unsigned char source[MTLM_OPTION_COUNT];
+};
+
+/* Fills options from the defaults, the preset, the configuration file and the
+ * command line, each overriding the former whatever their order on the line;
+ * an option given twice on the line counts the last time.  Everything is
+ * checked that can be without knowing the number of ranks.
+ *
+ * Prints nothing.  Returns MTLM_REQUEST_NONE (0) to train, another
+ * enum mtlm_request when mtlm_options_answer() is all there is to do, or -1
+ * with the reason in err.  In all cases the caller frees options with
+ * mtlm_options_free(). */
+int mtlm_options_parse(struct mtlm_options *options, int argc, char **argv,
+                       struct mtlm_error *err);
+void mtlm_options_free(struct mtlm_options *options);
+
+/* Whether the values fit each other; part of mtlm_options_parse(). */
+int mtlm_options_check(const struct mtlm_options *options,
+                       struct mtlm_error *err);
+
+/* Whether the layout fits a job of ranks processes. */
+int mtlm_options_layout_check(const struct mtlm_options *options, int ranks,
+                              struct mtlm_error *err);
+
+/* Prints what request asks for: --help, --version, --print-config ... */
+void mtlm_options_answer(const struct mtlm_options *options, int request,
+                         FILE *out);
+
+void mtlm_options_help(FILE *out);
+
+/* --print-config: all values in the form of the configuration file, with
+ * those that follow from others as comments. */
+void mtlm_options_print(const struct mtlm_options *options, FILE *out);
+
+#endif /* MTLM_OPTIONS_H */
