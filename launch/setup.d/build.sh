@@ -1,0 +1,50 @@
+# Configuring and compiling in build/.  Sourced by launch/setup after
+# common.sh.
+
+# What build/ was configured with: the prefix of StarPU and the option.
+RECORD=build/.mtlm-configured
+
+# ./configure, made anew when one of its sources changed.
+autogen() {
+    cd "$ROOT"
+    if [ -e configure ] && [ -e Makefile.in ] && [ -e config.h.in ] \
+        && [ -z "$(find configure.ac Makefile.am m4 ./*/include.am \
+            ./tests/*/include.am -newer configure -print -quit)" ]; then
+        return 0
+    fi
+    step "autoreconf" "$CACHE/log/autoreconf.log" autoreconf -i
+    # autoreconf leaves alone what did not change; make must not run it again.
+    touch aclocal.m4
+    touch configure config.h.in Makefile.in
+}
+
+# Sets STARPU_PREFIX to the StarPU that build/ uses already, if it does.
+build_starpu() {
+    STARPU_PREFIX=
+    [ -e "$ROOT/build/Makefile" ] && [ -r "$ROOT/$RECORD" ] || return 0
+    STARPU_PREFIX=$(cut -d ' ' -f 1 "$ROOT/$RECORD")
+    [ -d "$STARPU_PREFIX/lib" ] || STARPU_PREFIX=
+}
+
+# build_make CUDA: configures, unless that is done, and compiles.  CUDA is
+# yes, no, or nothing: then a configured tree stays as it is.  make itself
+# sees to a changed configure.ac or Makefile.am.
+build_make() {
+    local log=$CACHE/log/build.log option=--with-cuda=${1:-auto} record
+    record="$STARPU_PREFIX $option"
+    cd "$ROOT"
+    mkdir -p build && [ -w build ] || die "cannot write to $ROOT/build"
+    : >"$log"
+    if [ ! -e build/Makefile ] || [ ! -r "$RECORD" ] \
+        || { [ -n "$1" ] && [ "$(cat "$RECORD")" != "$record" ]; } \
+        || [ "$(cut -d ' ' -f 1 "$RECORD")" != "$STARPU_PREFIX" ]; then
+        rm -f "$RECORD"
+        step "configuring mtlm-dag" "$log" build_configure "$option"
+        printf '%s\n' "$record" >"$RECORD"
+    fi
+    step "compiling mtlm-dag (-j$JOBS)" "$log" make -C build -j"$JOBS"
+}
+
+build_configure() {
+    (cd build && ../configure --with-starpu="$STARPU_PREFIX" "$@")
+}
