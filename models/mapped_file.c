@@ -1,0 +1,120 @@
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "models/mapped_file.h"
+#include "runtime/memory.h"
+
+static struct mtlm_mapped_file *mapped_files;
+static pthread_mutex_t mapped_files_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct iovec piece(const char *text)
+{
+    return (struct iovec){.iov_base = (void *) text, .iov_len = strlen(text)};
+}
+
+/* Only what a signal handler may call.  The list is read without its lock,
+ * which the interrupted thread might hold. */
+static void on_sigbus(int sig, siginfo_t *info, void *context)
+{
+    const unsigned char *at = info->si_addr;
+
+    (void) context;
+    for (struct mtlm_mapped_file *f = mapped_files; f; f = f->next)
+        if (at >= f->data && at < f->data + f->bytes) {
+            const struct iovec line[] = {
+                piece(program_invocation_short_name), piece(": "),
+                piece(f->path),
+                piece(": the file became shorter while it was being read\n")};
+
+            if (writev(STDERR_FILENO, line, 4) < 0)
+                _exit(MTLM_EXIT_INPUT);
+            _exit(MTLM_EXIT_INPUT);
+        }
+    /* Not ours: returning repeats the access, which now ends the process. */
+    signal(sig, SIG_DFL);
+}
+
+static void install_handler(void)
+{
+    struct sigaction action = {.sa_sigaction = on_sigbus,
+                               .sa_flags = SA_SIGINFO};
+
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGBUS, &action, NULL);
+}
+
+static int map(struct mtlm_mapped_file *file, int fd, const char *path,
+               struct mtlm_error *err)
+{
+    struct stat st;
+    void *data;
+
+    if (fstat(fd, &st) < 0)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: %s", path,
+                              strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: not a regular file",
+                              path);
+    if (st.st_size == 0)
+        return 0;
+    data = mmap(NULL, st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    if (data == MAP_FAILED)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "%s: cannot map %lld bytes: %s", path,
+                              (long long) st.st_size, strerror(errno));
+    file->data = data;
+    file->bytes = st.st_size;
+    return 0;
+}
+
+int mtlm_mapped_file_open(struct mtlm_mapped_file *file, const char *path,
+                          struct mtlm_error *err)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    /* Non-blocking, or a FIFO under this name would hang the open. */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int rc;
+
+    *file = (struct mtlm_mapped_file){0};
+    if (fd < 0)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: %s", path,
+                              strerror(errno));
+    rc = map(file, fd, path, err);
+    close(fd);
+    if (rc < 0)
+        return rc;
+    file->path = mtlm_strdup(path);
+    pthread_once(&once, install_handler);
+    pthread_mutex_lock(&mapped_files_lock);
+    file->next = mapped_files;
+    mapped_files = file;
+    pthread_mutex_unlock(&mapped_files_lock);
+    return 0;
+}
+
+void mtlm_mapped_file_close(struct mtlm_mapped_file *file)
+{
+    if (!file->path)
+        return;
+    pthread_mutex_lock(&mapped_files_lock);
+    for (struct mtlm_mapped_file **f = &mapped_files; *f; f = &(*f)->next)
+        if (*f == file) {
+            *f = file->next;
+            break;
+        }
+    pthread_mutex_unlock(&mapped_files_lock);
+    if (file->data)
+        munmap((void *) file->data, file->bytes);
+    free(file->path);
+    *file = (struct mtlm_mapped_file){0};
+}

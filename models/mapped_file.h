@@ -1,0 +1,29 @@
+#ifndef MTLM_MAPPED_FILE_H
+#define MTLM_MAPPED_FILE_H
+
+#include <stdint.h>
+
+#include "runtime/error.h"
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the file formats are little-endian and are read as they are"
+#endif
+
+/* A regular file, mapped for reading.  Should it shrink while mapped, the
+ * process ends with MTLM_EXIT_INPUT and a sentence that names it, instead of
+ * dying of SIGBUS. */
+struct mtlm_mapped_file {
+    const unsigned char *data; /* NULL when the file is empty */
+    int64_t bytes;
+    char *path;
+    struct mtlm_mapped_file *next; /* of all mapped files */
+};
+
+/* Maps path into *file, which must stay where it is until close. */
+int mtlm_mapped_file_open(struct mtlm_mapped_file *file, const char *path,
+                          struct mtlm_error *err);
+
+/* Nothing happens to a zeroed or closed *file. */
+void mtlm_mapped_file_close(struct mtlm_mapped_file *file);
+
+#endif /* MTLM_MAPPED_FILE_H */
