@@ -1,0 +1,61 @@
+#ifndef MTLM_INDEXED_FORMAT_H
+#define MTLM_INDEXED_FORMAT_H
+
+#include <stdint.h>
+
+/* Layout of PREFIX.idx, little-endian (Megatron-LM, core/datasets/
+ * indexed_dataset.py), for its reader and its writer:
+ *
+ *  0           char magic[9]
+ *  9           u64 version
+ *  17          u8 code of the tokens' type
+ *  18          u64 N, sequences
+ *  26          u64 D, documents + 1
+ *  34          i32 length[N], in tokens
+ *  34 +  4 N   i64 pointer[N], byte of PREFIX.bin where the sequence begins
+ *  34 + 12 N   i64 bound[D], sequence where the document begins; first 0,
+ *              last N
+ *
+ * and at the end, for images beside text, N bytes more, which are not read. */
+#define MTLM_IDX_MAGIC "MMIDIDX\0" /* and the 0 that ends the literal */
+enum {
+    MTLM_IDX_MAGIC_BYTES = 9,
+    MTLM_IDX_VERSION_AT = 9,
+    MTLM_IDX_VERSION = 1,
+    MTLM_IDX_DTYPE_AT = 17,
+    MTLM_IDX_SEQUENCES_AT = 18,
+    MTLM_IDX_BOUNDS_AT = 26,
+    MTLM_IDX_HEADER_BYTES = 34,
+};
+
+enum mtlm_idx_dtype {
+    MTLM_IDX_U8 = 1,
+    MTLM_IDX_I8 = 2,
+    MTLM_IDX_I16 = 3,
+    MTLM_IDX_I32 = 4,
+    MTLM_IDX_I64 = 5,
+    MTLM_IDX_F64 = 6, /* floats: 6 and 7 have changed places over time */
+    MTLM_IDX_F32 = 7,
+    MTLM_IDX_U16 = 8,
+};
+
+/* Bytes of a token; 0 when the code is not one of integers. */
+static inline int mtlm_idx_dtype_bytes(int dtype)
+{
+    switch (dtype) {
+    case MTLM_IDX_U8:
+    case MTLM_IDX_I8:
+        return 1;
+    case MTLM_IDX_I16:
+    case MTLM_IDX_U16:
+        return 2;
+    case MTLM_IDX_I32:
+        return 4;
+    case MTLM_IDX_I64:
+        return 8;
+    default:
+        return 0;
+    }
+}
+
+#endif /* MTLM_INDEXED_FORMAT_H */

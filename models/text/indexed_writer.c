@@ -1,0 +1,161 @@
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "models/output_file.h"
+#include "models/text/indexed_format.h"
+#include "models/text/indexed_writer.h"
+#include "runtime/memory.h"
+
+/* One sequence per document. */
+struct mtlm_indexed_writer {
+    struct mtlm_output_file *bin, *idx;
+    char *bin_path, *idx_path;
+    int64_t vocab_size;
+    enum mtlm_idx_dtype dtype;
+    int32_t *length; /* [documents], room for capacity */
+    int64_t documents, capacity;
+    int64_t pending; /* tokens in the document begun */
+};
+
+struct mtlm_indexed_writer *mtlm_indexed_writer_create(const char *prefix,
+                                                       int64_t vocab_size,
+                                                       struct mtlm_error *err)
+{
+    struct mtlm_indexed_writer *writer = mtlm_calloc(1, sizeof(*writer));
+
+    writer->vocab_size = vocab_size;
+    writer->dtype = vocab_size < 65500 ? MTLM_IDX_U16 : MTLM_IDX_I32;
+    writer->bin_path = mtlm_sprintf("%s.bin", prefix);
+    writer->idx_path = mtlm_sprintf("%s.idx", prefix);
+    writer->bin = mtlm_output_file_create(writer->bin_path, err);
+    if (writer->bin)
+        writer->idx = mtlm_output_file_create(writer->idx_path, err);
+    if (!writer->idx) {
+        mtlm_indexed_writer_destroy(writer);
+        return NULL;
+    }
+    return writer;
+}
+
+int mtlm_indexed_writer_add(struct mtlm_indexed_writer *writer,
+                            const int32_t *tokens, int64_t n,
+                            struct mtlm_error *err)
+{
+    const int bytes = mtlm_idx_dtype_bytes(writer->dtype);
+    uint16_t narrow[4096];
+
+    if (n > INT32_MAX - writer->pending)
+        return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
+                              "document %" PRId64 " has more than %d tokens, "
+                              "the most that the format can hold",
+                              writer->documents + 1, INT32_MAX);
+    for (int64_t i = 0, some; i < n; i += some) {
+        some = n - i < 4096 ? n - i : 4096;
+        for (int64_t j = 0; j < some; j++) {
+            assert(tokens[i + j] >= 0 && tokens[i + j] < writer->vocab_size);
+            narrow[j] = (uint16_t) tokens[i + j];
+        }
+        if (mtlm_output_file_write(writer->bin,
+                                   bytes == 2 ? (const void *) narrow
+                                              : (const void *) (tokens + i),
+                                   some * bytes, err)
+            < 0)
+            return -1;
+    }
+    writer->pending += n;
+    return 0;
+}
+
+void mtlm_indexed_writer_end_document(struct mtlm_indexed_writer *writer)
+{
+    if (writer->documents == writer->capacity) {
+        writer->capacity = writer->capacity ? 2 * writer->capacity : 1024;
+        writer->length = mtlm_realloc(writer->length, writer->capacity,
+                                      sizeof(*writer->length));
+    }
+    writer->length[writer->documents++] = (int32_t) writer->pending;
+    writer->pending = 0;
+}
+
+int64_t mtlm_indexed_writer_pending(const struct mtlm_indexed_writer *writer)
+{
+    return writer->pending;
+}
+
+int64_t mtlm_indexed_writer_documents(const struct mtlm_indexed_writer *writer)
+{
+    return writer->documents;
+}
+
+static int write_idx(struct mtlm_indexed_writer *writer, struct mtlm_error *err)
+{
+    const int64_t n = writer->documents;
+    unsigned char header[MTLM_IDX_HEADER_BYTES] = {0};
+    const uint64_t version = MTLM_IDX_VERSION, sequences = n, bounds = n + 1;
+    int64_t pointer = 0;
+    int rc;
+
+    memcpy(header, MTLM_IDX_MAGIC, MTLM_IDX_MAGIC_BYTES);
+    memcpy(header + MTLM_IDX_VERSION_AT, &version, 8);
+    header[MTLM_IDX_DTYPE_AT] = writer->dtype;
+    memcpy(header + MTLM_IDX_SEQUENCES_AT, &sequences, 8);
+    memcpy(header + MTLM_IDX_BOUNDS_AT, &bounds, 8);
+    rc = mtlm_output_file_write(writer->idx, header, sizeof(header), err);
+    if (rc == 0)
+        rc = mtlm_output_file_write(writer->idx, writer->length, 4 * n, err);
+    for (int64_t i = 0; i < n && rc == 0; i++) {
+        rc = mtlm_output_file_write(writer->idx, &pointer, 8, err);
+        pointer +=
+            (int64_t) writer->length[i] * mtlm_idx_dtype_bytes(writer->dtype);
+    }
+    for (int64_t i = 0; i <= n && rc == 0; i++)
+        rc = mtlm_output_file_write(writer->idx, &i, 8, err);
+    return rc;
+}
+
+/* An old .idx goes first: beside the new .bin it might be taken for its
+ * index, should this process die between the two renames; a missing one
+ * cannot. */
+static int publish(struct mtlm_indexed_writer *writer, struct mtlm_error *err)
+{
+    if (unlink(writer->idx_path) < 0 && errno != ENOENT)
+        return mtlm_error_set(err, MTLM_EXIT_IO, "cannot replace %s: %s",
+                              writer->idx_path, strerror(errno));
+    if (mtlm_output_file_publish(writer->bin, err) < 0)
+        return -1;
+    if (mtlm_output_file_publish(writer->idx, err) < 0) {
+        unlink(writer->bin_path);
+        return -1;
+    }
+    return 0;
+}
+
+int mtlm_indexed_writer_commit(struct mtlm_indexed_writer *writer,
+                               struct mtlm_error *err)
+{
+    assert(writer->pending == 0);
+    return write_idx(writer, err) < 0
+                   || mtlm_output_file_finish(writer->bin, err) < 0
+                   || mtlm_output_file_finish(writer->idx, err) < 0
+               ? -1
+               : publish(writer, err);
+}
+
+void mtlm_indexed_writer_destroy(struct mtlm_indexed_writer *writer)
+{
+    if (!writer)
+        return;
+    mtlm_output_file_destroy(writer->idx);
+    mtlm_output_file_destroy(writer->bin);
+    free(writer->length);
+    free(writer->idx_path);
+    free(writer->bin_path);
+    free(writer);
+}
