@@ -1,0 +1,214 @@
+#include "config.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "models/text/gpt_dataset.h"
+#include "models/text/permutation.h"
+#include "runtime/memory.h"
+#include "runtime/philox.h"
+
+/* The documents of an epoch in their order. */
+struct order {
+    int64_t epoch;  /* -1: none yet */
+    int64_t *start; /* [documents + 1]: in the epoch's tokens */
+};
+
+struct gpt_dataset {
+    struct mtlm_samples samples;
+    const struct mtlm_indexed_dataset *dataset;
+    int64_t first_document, documents;
+    int64_t tokens; /* of an epoch; at least those of a sample */
+    uint64_t seed;
+    /* A piece lies in at most two epochs, one after the other: the order of
+     * epoch e is kept in order[e % 2]. */
+    pthread_rwlock_t lock;
+    struct order order[2];
+};
+
+/* No layer has the number 65535: two sites of it name the shuffles. */
+static uint64_t stream_documents(int64_t epoch)
+{
+    return mtlm_stream_dropout(epoch, 0xffff, 0);
+}
+
+static uint64_t stream_pieces(int64_t epoch)
+{
+    return mtlm_stream_dropout(epoch, 0xffff, 1);
+}
+
+/* The document at place i of epoch. */
+static int64_t document_at(const struct gpt_dataset *gpt, int64_t epoch,
+                           int64_t i)
+{
+    return gpt->first_document
+           + mtlm_permute(gpt->seed, stream_documents(epoch), gpt->documents,
+                          i);
+}
+
+static int64_t document_tokens(const struct gpt_dataset *gpt, int64_t document)
+{
+    return mtlm_indexed_dataset_tokens(gpt->dataset, document, document + 1);
+}
+
+static void make_order(struct gpt_dataset *gpt, int64_t epoch)
+{
+    struct order *order = &gpt->order[epoch % 2];
+
+    if (order->epoch == epoch)
+        return;
+    for (int64_t i = 0; i < gpt->documents; i++)
+        order->start[i + 1] =
+            order->start[i] + document_tokens(gpt, document_at(gpt, epoch, i));
+    order->epoch = epoch;
+}
+
+/* The place in the order of the document that holds token at: the last that
+ * begins there or before, which is not empty. */
+static int64_t find_place(const struct gpt_dataset *gpt,
+                          const struct order *order, int64_t at)
+{
+    int64_t low = 0, high = gpt->documents;
+
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+
+        if (order->start[middle] <= at)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Tokens at .. at + n - 1 of epoch, which has them. */
+static void read_epoch(const struct gpt_dataset *gpt, int64_t epoch, int64_t at,
+                       int64_t n, int32_t *tokens)
+{
+    const struct order *order = &gpt->order[epoch % 2];
+
+    assert(order->epoch == epoch);
+    for (int64_t place = find_place(gpt, order, at); n > 0; place++) {
+        const int64_t left = order->start[place + 1] - at;
+        const int64_t some = n < left ? n : left;
+
+        mtlm_indexed_dataset_read(gpt->dataset, document_at(gpt, epoch, place),
+                                  at - order->start[place], some, tokens);
+        tokens += some;
+        at += some;
+        n -= some;
+    }
+}
+
+/* Takes the lock with the orders of first and last (first or the epoch after
+ * it) in place, and keeps others from replacing them. */
+static void lock_orders(struct gpt_dataset *gpt, int64_t first, int64_t last)
+{
+    pthread_rwlock_rdlock(&gpt->lock);
+    if (gpt->order[first % 2].epoch == first
+        && gpt->order[last % 2].epoch == last)
+        return;
+    pthread_rwlock_unlock(&gpt->lock);
+    pthread_rwlock_wrlock(&gpt->lock);
+    make_order(gpt, first);
+    make_order(gpt, last);
+}
+
+static int64_t first_sample(const struct gpt_dataset *gpt, int64_t epoch)
+{
+    const int64_t s = gpt->samples.seq_length;
+
+    return (epoch * gpt->tokens + s - 1) / s;
+}
+
+static void read_sample(struct mtlm_samples *samples, int64_t sample,
+                        int64_t first, int64_t n, int32_t *tokens)
+{
+    struct gpt_dataset *gpt = (struct gpt_dataset *) samples;
+    const int64_t s = samples->seq_length;
+    int64_t epoch, begin, at, last;
+
+    assert(sample >= 0 && sample < INT64_MAX / 4 / s);
+    assert(first >= 0 && n >= 0 && first + n <= s + 1);
+    if (n == 0)
+        return;
+    epoch = sample * s / gpt->tokens;
+    begin = first_sample(gpt, epoch);
+    at = (begin
+          + mtlm_permute(gpt->seed, stream_pieces(epoch),
+                         first_sample(gpt, epoch + 1) - begin, sample - begin))
+             * s
+         + first;
+    epoch = at / gpt->tokens;
+    last = (at + n - 1) / gpt->tokens;
+    at %= gpt->tokens;
+
+    lock_orders(gpt, epoch, last);
+    if (last > epoch) {
+        const int64_t here = gpt->tokens - at;
+
+        read_epoch(gpt, epoch, at, here, tokens);
+        read_epoch(gpt, last, 0, n - here, tokens + here);
+    } else {
+        read_epoch(gpt, epoch, at, n, tokens);
+    }
+    pthread_rwlock_unlock(&gpt->lock);
+}
+
+static void destroy(struct mtlm_samples *samples)
+{
+    struct gpt_dataset *gpt = (struct gpt_dataset *) samples;
+
+    for (int i = 0; i < 2; i++)
+        free(gpt->order[i].start);
+    pthread_rwlock_destroy(&gpt->lock);
+    free(gpt);
+}
+
+struct mtlm_samples *mtlm_gpt_dataset_create(
+    const struct mtlm_indexed_dataset *dataset, int64_t first_document,
+    int64_t last_document, int64_t seq_length, uint64_t seed,
+    struct mtlm_error *err)
+{
+    const int64_t tokens =
+        mtlm_indexed_dataset_tokens(dataset, first_document, last_document);
+    struct gpt_dataset *gpt;
+
+    assert(seq_length > 0);
+    if (tokens <= seq_length) {
+        mtlm_error_set(err, MTLM_EXIT_INPUT,
+                       "%s: %" PRId64 " documents from number %" PRId64
+                       " on hold %" PRId64 " tokens, expected at least %" PRId64
+                       " for one sample (sequence length %" PRId64 " + 1)",
+                       mtlm_indexed_dataset_prefix(dataset),
+                       last_document - first_document, first_document, tokens,
+                       seq_length + 1, seq_length);
+        return NULL;
+    }
+    gpt = mtlm_calloc(1, sizeof(*gpt));
+    *gpt = (struct gpt_dataset){
+        .samples = {.seq_length = seq_length,
+                    .read = read_sample,
+                    .destroy = destroy},
+        .dataset = dataset,
+        .first_document = first_document,
+        .documents = last_document - first_document,
+        .tokens = tokens,
+        .seed = seed,
+    };
+    pthread_rwlock_init(&gpt->lock, NULL);
+    for (int i = 0; i < 2; i++) {
+        gpt->order[i].epoch = -1;
+        gpt->order[i].start =
+            mtlm_calloc(gpt->documents + 1, sizeof(*gpt->order[i].start));
+    }
+    return &gpt->samples;
+}
+
+int64_t mtlm_gpt_dataset_first_sample(const struct mtlm_samples *samples,
+                                      int64_t epoch)
+{
+    return first_sample((const struct gpt_dataset *) samples, epoch);
+}

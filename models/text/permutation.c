@@ -1,0 +1,42 @@
+#include "config.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "models/text/permutation.h"
+#include "runtime/philox.h"
+
+enum { ROUNDS = 8 };
+
+/* A number below size that round, half and the key choose. */
+static int64_t below(uint64_t seed, uint64_t stream, int round, int64_t half,
+                     int64_t size)
+{
+    uint32_t r[4];
+
+    mtlm_philox(seed, stream, (uint64_t) round << 56 | (uint64_t) half, r);
+    return (int64_t) ((r[0] | (uint64_t) r[1] << 32) % (uint64_t) size);
+}
+
+/* A Feistel network on pairs (left, right) of [a, b], a * b >= n, that adds
+ * to each half in turn a random function of the other (Black and Rogaway,
+ * "Ciphers with arbitrary finite domains", 2002).  As it permutes all pairs,
+ * going on from a result beyond n ends below n, at a place of its own; that
+ * is rare, since a * b < n + a. */
+int64_t mtlm_permute(uint64_t seed, uint64_t stream, int64_t n, int64_t i)
+{
+    const int64_t a = (int64_t) ceil(sqrt((double) n));
+    const int64_t b = (n + a - 1) / a;
+
+    assert(0 <= i && i < n);
+    do {
+        int64_t left = i / b, right = i % b;
+
+        for (int round = 0; round < ROUNDS; round += 2) {
+            left = (left + below(seed, stream, round, right, a)) % a;
+            right = (right + below(seed, stream, round + 1, left, b)) % b;
+        }
+        i = left * b + right;
+    } while (i >= n);
+    return i;
+}
