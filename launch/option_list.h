@@ -109,7 +109,7 @@
     OPT(PARALLEL, "workers", INT, workers, "0", 0, 4096, "N",                  \
         "compute workers of this rank; 0: as many as it has cores")            \
     OPT(PARALLEL, "transport", CHOICE, transport, "mpi", 0, 0, "mpi|serial",   \
-        "serial: one collective at a time, in issue order (for tests)")        \
+        "serial, for tests: one collective at a time, in issue order")         \
     OPT(PARALLEL, "collective-order", CHOICE, collective_order, "leader", 0,   \
         0, "leader|ready",                                                     \
         "ready: each rank issues collectives as they become ready, which "     \
@@ -118,7 +118,7 @@
         "read PREFIX.bin and PREFIX.idx (default: mock data)")                 \
     OPT(DATA, "split", SPLIT, split, "969, 30, 1", 0, 0, "TRAIN,VALID,TEST",   \
         "shares of the documents")                                             \
-    OPT(DATA, "mock-data", FLAG, mock_data, "no", 0, 0, NULL,                  \
+    OPT(DATA, "mock-data", FLAG, mock_data, "", 0, 0, NULL,                    \
         "made-up tokens, even where there is a data path")                     \
     OPT(TRACING, "trace", TEXT, trace_dir, "", 0, 0, "DIR",                    \
         "write schedule.svg, schedule.csv and summary.json to DIR")            \
@@ -142,7 +142,7 @@
     OPT(GENERAL, "version", ACTION, request, "", MTLM_REQUEST_VERSION, 0,      \
         NULL, "print the version and stop")
 
-/* How many options there are, at compile time. */
+/* How many options there are, for the compiler. */
 enum {
 #define OPT(...) +1
     MTLM_OPTION_COUNT = 0 MTLM_OPTION_LIST(OPT)

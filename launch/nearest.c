@@ -1,0 +1,52 @@
+#include "config.h"
+
+#include <string.h>
+
+#include "launch/nearest.h"
+
+/* Longer names are cut: enough to tell any two of ours apart. */
+#define LENGTH 48
+
+static int min(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Insertions, deletions, replacements and swaps of neighbours that make a
+ * into b (optimal string alignment). */
+static int distance(const char *a, int na, const char *b, int nb)
+{
+    int rows[3][LENGTH + 1];
+    int *before = rows[0], *last = rows[1], *now = rows[2];
+
+    for (int j = 0; j <= nb; j++)
+        last[j] = j;
+    for (int i = 1; i <= na; i++) {
+        int *unused = before;
+
+        now[0] = i;
+        for (int j = 1; j <= nb; j++) {
+            now[j] = min(last[j - 1] + (a[i - 1] != b[j - 1]),
+                         min(last[j], now[j - 1]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                now[j] = min(now[j], before[j - 2] + 1);
+        }
+        before = last, last = now, now = unused;
+    }
+    return last[nb];
+}
+
+void mtlm_nearest_offer(struct mtlm_nearest *nearest, const char *candidate)
+{
+    const int na = (int) strnlen(nearest->name, LENGTH);
+    const int nb = (int) strnlen(candidate, LENGTH);
+    int d = distance(nearest->name, na, candidate, nb);
+
+    /* "layers" is far from "num-layers", yet means it. */
+    if (na >= 4 && strstr(candidate, nearest->name))
+        d = min(d, 2);
+    if (d > min(3, (na + 2) / 3) || (nearest->best && d >= nearest->distance))
+        return;
+    nearest->best = candidate;
+    nearest->distance = d;
+}

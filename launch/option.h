@@ -1,0 +1,72 @@
+#ifndef MTLM_OPTION_H
+#define MTLM_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "launch/options.h"
+
+/* The option table as data, for the files that make up the command line.
+ * An option is known by its index in the table. */
+
+enum mtlm_option_type {
+    MTLM_OPTION_INT,    /* int64_t, decimal */
+    MTLM_OPTION_REAL,   /* double, finite */
+    MTLM_OPTION_TEXT,   /* char *, owned; NULL when not given */
+    MTLM_OPTION_FLAG,   /* bool; yes or no in a configuration file */
+    MTLM_OPTION_CHOICE, /* enum */
+    MTLM_OPTION_RANGE,  /* struct mtlm_range, written A:B */
+    MTLM_OPTION_SPLIT,  /* double[3], written A, B, C */
+    MTLM_OPTION_ACTION, /* enum mtlm_request; not in configuration files */
+};
+
+enum mtlm_option_group {
+#define GROUP(name, title) MTLM_OPTION_GROUP_##name,
+    MTLM_OPTION_GROUP_LIST(GROUP)
+#undef GROUP
+        MTLM_OPTION_GROUP_COUNT
+};
+
+struct mtlm_option {
+    const char *name;
+    enum mtlm_option_group group;
+    enum mtlm_option_type type;
+    size_t offset;        /* of the field in struct mtlm_options */
+    const char *fallback; /* default as text; "" for none */
+    double min, max;
+    const char *arg, *help;
+};
+
+extern const struct mtlm_option mtlm_option_table[MTLM_OPTION_COUNT];
+extern const char *const mtlm_option_group_title[MTLM_OPTION_GROUP_COUNT];
+
+/* Index of the option of that name, or -1. */
+int mtlm_option_find(const char *name);
+
+/* Whether the user, a file or a preset has to give it. */
+bool mtlm_option_needed(int option);
+
+/* Whether a configuration file may hold it. */
+bool mtlm_option_in_file(int option);
+
+/* Why name, written as dashes + name ("--", "-" or "" for a key of a file),
+ * is none of ours: spelled otherwise, absent, or what it may have meant.
+ * Returns -1. */
+int mtlm_option_unknown(const char *dashes, const char *name,
+                        struct mtlm_error *err);
+
+/* Sets the option's field from text and notes the source.  label names the
+ * option in the error. */
+int mtlm_option_set(struct mtlm_options *options, int option, const char *text,
+                    enum mtlm_option_source source, const char *label,
+                    struct mtlm_error *err);
+
+/* Writes the option's value as mtlm_option_set() reads it. */
+void mtlm_option_write(const struct mtlm_options *options, int option,
+                       FILE *out);
+
+/* Works out what was not given from what was (options_check.c). */
+int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err);
+
+#endif /* MTLM_OPTION_H */

@@ -1,0 +1,293 @@
+/* Values of options: from text, with every limit checked, and back. */
+
+#include "config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/option.h"
+#include "runtime/memory.h"
+
+/* "what" is what the value must be; the sentence shows the start of the text
+ * without what a terminal could take for a command. */
+static int refuse(const char *label, const char *text, const char *what,
+                  struct mtlm_error *err)
+{
+    char shown[60];
+    size_t n = 0;
+
+    for (; text[n] && n < sizeof(shown) - 4; n++)
+        shown[n] = isprint((unsigned char) text[n]) ? text[n] : '?';
+    strcpy(shown + n, text[n] ? "..." : "");
+    return mtlm_error_set(err, MTLM_EXIT_USAGE, "%s is '%s', it must be %s",
+                          label, shown, what);
+}
+
+static bool parse_int(const char *text, double min, double max, int64_t *value)
+{
+    char *end;
+
+    if (text[strspn(text, "-0123456789")] || !*text)
+        return false;
+    errno = 0;
+    *value = strtoll(text, &end, 10);
+    return !*end && !errno && *value >= (int64_t) min
+           && *value <= (int64_t) max;
+}
+
+/* Decimal only: no "nan", "inf" or hexadecimal. */
+static bool parse_real(const char *text, double min, double max, double *value)
+{
+    char *end;
+
+    if (text[strspn(text, "+-.0123456789eE")] || !*text)
+        return false;
+    *value = strtod(text, &end);
+    return !*end && isfinite(*value) && *value >= min && *value <= max;
+}
+
+/* What a configuration file can hold too. */
+static bool text_fits(const char *text)
+{
+    const size_t n = strlen(text);
+
+    for (const char *c = text; *c; c++)
+        if (iscntrl((unsigned char) *c))
+            return false;
+    return n && n < 4096 && text[0] != ' ' && text[n - 1] != ' '
+           && !strstr(text, " ;");
+}
+
+static bool parse_flag(const char *text, bool *value)
+{
+    static const char *const yes[] = {"yes", "true", "1"};
+    static const char *const no[] = {"no", "false", "0"};
+
+    for (int i = 0; i < 3; i++)
+        if (strcmp(text, yes[i]) == 0 || strcmp(text, no[i]) == 0) {
+            *value = strcmp(text, yes[i]) == 0;
+            return true;
+        }
+    return false;
+}
+
+/* Position of text in choices ("a|b|c"), or -1. */
+static int parse_choice(const char *text, const char *choices)
+{
+    const size_t n = strlen(text);
+    int i = 0;
+
+    for (const char *c = choices; c; c = strchr(c, '|'), i++) {
+        c += *c == '|';
+        if (strcspn(c, "|") == n && strncmp(c, text, n) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static bool parse_range(const char *text, double min, double max,
+                        struct mtlm_range *value)
+{
+    char first[24];
+    const size_t n = strcspn(text, ":");
+
+    if (!text[n] || n >= sizeof(first))
+        return false;
+    memcpy(first, text, n);
+    first[n] = '\0';
+    return parse_int(first, min, max, &value->first)
+           && parse_int(text + n + 1, (double) value->first, max, &value->last);
+}
+
+/* One to three shares; those not given are 0. */
+static bool parse_split(const char *text, double split[3])
+{
+    double sum = 0;
+
+    split[0] = split[1] = split[2] = 0;
+    for (int i = 0; i < 3; i++) {
+        char share[32];
+        size_t n, end;
+
+        text += strspn(text, " ");
+        n = strcspn(text, ",/");
+        for (end = n; end && text[end - 1] == ' ';)
+            end--;
+        if (end >= sizeof(share))
+            return false;
+        memcpy(share, text, end);
+        share[end] = '\0';
+        if (!parse_real(share, 0, 1e9, &split[i]))
+            return false;
+        sum += split[i];
+        text += n;
+        if (!*text)
+            return sum > 0;
+        text++;
+    }
+    return false;
+}
+
+static int set_number(const struct mtlm_option *o, void *field,
+                      const char *text, const char *label,
+                      struct mtlm_error *err)
+{
+    char what[96];
+
+    if (o->type == MTLM_OPTION_INT) {
+        if (parse_int(text, o->min, o->max, field))
+            return 0;
+        snprintf(what, sizeof(what), "a whole number from %.0f to %.0f", o->min,
+                 o->max);
+    } else if (o->type == MTLM_OPTION_REAL) {
+        if (parse_real(text, o->min, o->max, field))
+            return 0;
+        snprintf(what, sizeof(what), "a number from %.6g to %.6g", o->min,
+                 o->max);
+    } else {
+        if (parse_range(text, o->min, o->max, field))
+            return 0;
+        snprintf(what, sizeof(what),
+                 "A:B with A up to B, both from %.0f to %.0f", o->min, o->max);
+    }
+    return refuse(label, text, what, err);
+}
+
+static int set_choice(const struct mtlm_option *o, void *field,
+                      const char *text, const char *label,
+                      struct mtlm_error *err)
+{
+    const int choice = parse_choice(text, o->arg);
+    char what[96] = "one of ";
+
+    _Static_assert(sizeof(enum mtlm_lr_style) == sizeof(choice),
+                   "an enum is stored as an int");
+    if (choice >= 0) {
+        memcpy(field, &choice, sizeof(choice));
+        return 0;
+    }
+    strncat(what, o->arg, sizeof(what) - strlen(what) - 1);
+    for (char *c = what; *c; c++)
+        if (*c == '|')
+            *c = '/';
+    return refuse(label, text, what, err);
+}
+
+static int set_text(void *field, const char *text, const char *label,
+                    struct mtlm_error *err)
+{
+    char **value = field;
+
+    if (!text_fits(text))
+        return refuse(label, text,
+                      *text ? "1 to 4095 printable characters without ' ;' "
+                              "and without spaces at its ends"
+                            : "a text that is not empty",
+                      err);
+    free(*value);
+    *value = mtlm_strdup(text);
+    return 0;
+}
+
+int mtlm_option_set(struct mtlm_options *options, int option, const char *text,
+                    enum mtlm_option_source source, const char *label,
+                    struct mtlm_error *err)
+{
+    const struct mtlm_option *o = &mtlm_option_table[option];
+    void *field = (char *) options + o->offset;
+    int rc = 0;
+
+    switch (o->type) {
+    case MTLM_OPTION_INT:
+    case MTLM_OPTION_REAL:
+    case MTLM_OPTION_RANGE:
+        rc = set_number(o, field, text, label, err);
+        break;
+    case MTLM_OPTION_TEXT:
+        rc = set_text(field, text, label, err);
+        break;
+    case MTLM_OPTION_FLAG:
+        if (!parse_flag(text, field))
+            rc = refuse(label, text, "yes or no", err);
+        break;
+    case MTLM_OPTION_CHOICE:
+        rc = set_choice(o, field, text, label, err);
+        break;
+    case MTLM_OPTION_SPLIT:
+        if (!parse_split(text, field))
+            rc = refuse(label, text,
+                        "up to three shares from 0 to 1e9, such as 969, 30, 1, "
+                        "not all of them 0",
+                        err);
+        break;
+    case MTLM_OPTION_ACTION:
+        options->request = (enum mtlm_request) o->min;
+        break;
+    }
+    if (rc == 0)
+        options->source[option] = source;
+    return rc;
+}
+
+/* The shortest text that reads back as the same number. */
+static void write_real(double value, FILE *out)
+{
+    char text[40];
+
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof(text), "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    fputs(text, out);
+}
+
+static void write_choice(const char *choices, int choice, FILE *out)
+{
+    for (; choice > 0; choice--)
+        choices = strchr(choices, '|') + 1;
+    fprintf(out, "%.*s", (int) strcspn(choices, "|"), choices);
+}
+
+void mtlm_option_write(const struct mtlm_options *options, int option,
+                       FILE *out)
+{
+    const struct mtlm_option *o = &mtlm_option_table[option];
+    const void *field = (const char *) options + o->offset;
+    const struct mtlm_range *range = field;
+    const double *split = field;
+    const char *const *text = field;
+
+    switch (o->type) {
+    case MTLM_OPTION_INT:
+        fprintf(out, "%" PRId64, *(const int64_t *) field);
+        break;
+    case MTLM_OPTION_REAL:
+        write_real(*(const double *) field, out);
+        break;
+    case MTLM_OPTION_TEXT:
+        fputs(*text ? *text : "", out);
+        break;
+    case MTLM_OPTION_FLAG:
+        fputs(*(const bool *) field ? "yes" : "no", out);
+        break;
+    case MTLM_OPTION_CHOICE:
+        write_choice(o->arg, *(const int *) field, out);
+        break;
+    case MTLM_OPTION_RANGE:
+        fprintf(out, "%" PRId64 ":%" PRId64, range->first, range->last);
+        break;
+    case MTLM_OPTION_SPLIT:
+        for (int i = 0; i < 3; i++) {
+            fputs(i ? ", " : "", out);
+            write_real(split[i], out);
+        }
+        break;
+    case MTLM_OPTION_ACTION:
+        break;
+    }
+}

@@ -1,0 +1,167 @@
+/* Values that follow from others, and values that must fit each other. */
+
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "launch/option.h"
+
+static unsigned char *source(struct mtlm_options *options, const char *name)
+{
+    return &options->source[mtlm_option_find(name)];
+}
+
+static bool given(struct mtlm_options *options, const char *name)
+{
+    return *source(options, name) != MTLM_SOURCE_DEFAULT;
+}
+
+static int check_needed(const struct mtlm_options *options,
+                        struct mtlm_error *err)
+{
+    for (int i = 0; i < MTLM_OPTION_COUNT; i++)
+        if (mtlm_option_needed(i) && options->source[i] == MTLM_SOURCE_DEFAULT)
+            return mtlm_error_set(
+                err, MTLM_EXIT_USAGE,
+                "--%s is missing; give it, or start from a preset such as "
+                "--model gpt-tiny",
+                mtlm_option_table[i].name);
+    return 0;
+}
+
+/* Warm-up can be given in two ways; the one from the stronger source
+ * counts. */
+static int resolve_warmup(struct mtlm_options *options, struct mtlm_error *err)
+{
+    struct mtlm_lr_schedule *lr = &options->lr;
+    unsigned char *iters = source(options, "lr-warmup-iters");
+    unsigned char *fraction = source(options, "lr-warmup-fraction");
+
+    if (*iters == *fraction && *iters != MTLM_SOURCE_DEFAULT)
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "--lr-warmup-iters and --lr-warmup-fraction say the same thing "
+            "twice; give one of them");
+    if (*fraction > *iters) {
+        lr->warmup_iterations =
+            (int64_t) (options->lr_warmup_fraction * lr->decay_iterations);
+        *iters = MTLM_SOURCE_DEFAULT;
+    } else {
+        options->lr_warmup_fraction = 0;
+        *fraction = MTLM_SOURCE_DEFAULT;
+    }
+    return 0;
+}
+
+int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
+{
+    struct mtlm_model *model = &options->model;
+    struct mtlm_range *trace = &options->trace_iterations;
+
+    if (check_needed(options, err) < 0)
+        return -1;
+    if (!given(options, "ffn-hidden-size"))
+        model->ffn_hidden_size = 4 * model->hidden_size;
+    if (!given(options, "max-position-embeddings"))
+        model->max_positions = model->seq_length;
+    if (!given(options, "global-batch-size"))
+        options->global_batch_size = options->micro_batch_size;
+    if (!given(options, "lr-decay-iters"))
+        options->lr.decay_iterations = options->train_iters;
+    if (!options->data_path)
+        options->mock_data = true;
+    if (!given(options, "trace-iterations")) {
+        /* The first two warm up the runtime's performance models. */
+        trace->last = options->train_iters < 5 ? options->train_iters : 5;
+        trace->first = trace->last < 3 ? trace->last : 3;
+    }
+    return resolve_warmup(options, err);
+}
+
+static int check_recipe(const struct mtlm_options *o, struct mtlm_error *err)
+{
+    if (o->global_batch_size % o->micro_batch_size)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--global-batch-size %" PRId64
+                              " is not a multiple of --micro-batch-size "
+                              "%" PRId64,
+                              o->global_batch_size, o->micro_batch_size);
+    if (o->lr.min_lr > o->lr.lr)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--min-lr %.6g is above --lr %.6g", o->lr.min_lr,
+                              o->lr.lr);
+    if (o->lr.warmup_iterations >= o->lr.decay_iterations)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "the warm-up of %" PRId64
+                              " iterations (--lr-warmup-iters) is not shorter "
+                              "than --lr-decay-iters %" PRId64,
+                              o->lr.warmup_iterations, o->lr.decay_iterations);
+    if (o->trace_iterations.last > o->train_iters)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--trace-iterations %" PRId64 ":%" PRId64
+                              " goes beyond --train-iters %" PRId64,
+                              o->trace_iterations.first,
+                              o->trace_iterations.last, o->train_iters);
+    if (o->inject_nan > o->train_iters)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--inject-nan %" PRId64
+                              " is beyond --train-iters %" PRId64,
+                              o->inject_nan, o->train_iters);
+    return 0;
+}
+
+static int check_divides(const char *name, int64_t value, int64_t t,
+                         struct mtlm_error *err)
+{
+    if (value % t == 0)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "%s %" PRId64 " is not a multiple of "
+                          "--tensor-model-parallel-size %" PRId64,
+                          name, value, t);
+}
+
+int mtlm_options_check(const struct mtlm_options *options,
+                       struct mtlm_error *err)
+{
+    const struct mtlm_model *model = &options->model;
+    const int64_t t = options->tensor_parallel;
+
+    if (mtlm_model_check(model, err) < 0
+        || check_divides("--num-attention-heads", model->num_heads, t, err) < 0
+        || check_divides("--ffn-hidden-size", model->ffn_hidden_size, t, err)
+               < 0)
+        return -1;
+    if (model->num_layers < options->pipeline_parallel)
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "--num-layers %" PRId64
+            " cannot fill --pipeline-model-parallel-size %" PRId64 " stages",
+            model->num_layers, options->pipeline_parallel);
+    return check_recipe(options, err);
+}
+
+int mtlm_options_layout_check(const struct mtlm_options *options, int ranks,
+                              struct mtlm_error *err)
+{
+    const int64_t t = options->tensor_parallel;
+    const int64_t p = options->pipeline_parallel;
+    char other[96] = "";
+
+    if (t * p == ranks)
+        return 0;
+    if (ranks % t == 0 && ranks / t <= options->model.num_layers)
+        snprintf(other, sizeof(other),
+                 " or give --pipeline-model-parallel-size %" PRId64, ranks / t);
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE,
+        "--tensor-model-parallel-size %" PRId64
+        " x --pipeline-model-parallel-size %" PRId64 " = %" PRId64
+        " rank%s, but this job has %d; start it with mpirun -n %" PRId64 "%s%s",
+        t, p, t * p, t * p == 1 ? "" : "s", ranks, t * p, other,
+        ranks > t * p && ranks % (t * p) == 0
+            ? " (data parallelism is not in this version)"
+            : "");
+}

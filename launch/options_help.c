@@ -1,0 +1,168 @@
+/* What the program says about itself: --help, --usage, --version,
+ * --list-models, --print-config. */
+
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/option.h"
+#include "launch/options_argp.h"
+#include "models/presets.h"
+#include "runtime/exit_code.h"
+#include "runtime/memory.h"
+
+static const char about[] =
+    "Trains GPT language models as Megatron-LM does. What a training step "
+    "computes is a graph; StarPU runs each node as soon as its data is there, "
+    "and the pipeline schedule follows from that."
+    "\n\nExamples:"
+    "\n  mtlm-dag --model gpt-tiny"
+    "\n      a small model on made-up data, to see that everything works"
+    "\n  mtlm-dag --model gpt-tiny --data-path PREFIX --train-iters 500"
+    "\n      on the text in PREFIX.bin and PREFIX.idx (see mtlm-preprocess)"
+    "\n  mpirun -n 4 mtlm-dag --model gpt-tiny"
+    "\n          --tensor-model-parallel-size 2 --pipeline-model-parallel-size "
+    "2"
+    "\n      on four ranks: two pipeline stages of two ranks each"
+    "\n  mtlm-dag --model gpt-tiny --num-layers 12 --trace DIR"
+    "\n      deeper, with a picture of the schedule in DIR"
+    "\n\nOptions are read as: default, then preset (--model), then file "
+    "(--config), then command line; the later one counts."
+    "\v"
+    "Exit status:"
+#define EXIT(name, code, meaning) "\n  " #code "\t" meaning
+    MTLM_EXIT_LIST(EXIT)
+#undef EXIT
+        "\n\nSTARPU_SCHED=POLICY chooses another scheduling policy. "
+        "man mtlm-dag says more.";
+
+void mtlm_argp_options(struct argp_option options[MTLM_ARGP_OPTIONS])
+{
+    int n = 0;
+
+    for (int i = 0; i < MTLM_OPTION_COUNT; i++) {
+        const struct mtlm_option *o = &mtlm_option_table[i];
+
+        if (i == 0 || o->group != mtlm_option_table[i - 1].group)
+            options[n++] =
+                (struct argp_option){.doc = mtlm_option_group_title[o->group],
+                                     .group = o->group + 1};
+        options[n++] = (struct argp_option){.name = o->name,
+                                            .key = MTLM_ARGP_KEY + i,
+                                            .arg = o->arg,
+                                            .doc = o->help,
+                                            .group = o->group + 1};
+    }
+    options[n] = (struct argp_option){0};
+}
+
+/* Help texts with the defaults of the table. */
+static char *help_text(const struct mtlm_option *o)
+{
+    if (o->arg && *o->fallback && strcmp(o->fallback, "?") != 0)
+        return mtlm_sprintf("%s (default: %s)", o->help, o->fallback);
+    return mtlm_strdup(o->help);
+}
+
+static void argp_answer(FILE *out, unsigned flags)
+{
+    struct argp_option options[MTLM_ARGP_OPTIONS];
+    const struct argp argp = {.options = options, .doc = about};
+    char *texts[MTLM_OPTION_COUNT], name[] = "mtlm-dag";
+
+    mtlm_argp_options(options);
+    for (int i = 0; i < MTLM_OPTION_COUNT; i++)
+        texts[i] = help_text(&mtlm_option_table[i]);
+    for (struct argp_option *o = options; o->name || o->doc; o++)
+        if (o->name)
+            o->doc = texts[o->key - MTLM_ARGP_KEY];
+    argp_help(&argp, out, flags, name);
+    for (int i = 0; i < MTLM_OPTION_COUNT; i++)
+        free(texts[i]);
+}
+
+void mtlm_options_help(FILE *out)
+{
+    argp_answer(out, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC);
+}
+
+static void print_models(FILE *out)
+{
+    fprintf(out, "Models for --model; every value can be overridden:\n");
+    for (const struct mtlm_preset *p = mtlm_presets; p->name; p++) {
+        const char *word = p->values;
+
+        fprintf(out, "\n%s: %s\n", p->name, p->description);
+        for (int column = 0; *word; word += strspn(word, " ")) {
+            const int n = (int) strcspn(word, " ");
+
+            if (column + n + 3 > 79)
+                column = 0;
+            column += fprintf(out, "%s--%.*s", column ? " " : "\n    ", n, word)
+                      - !column;
+            word += n;
+        }
+        fputc('\n', out);
+    }
+}
+
+/* Whether the value follows from others, so that a file that held it would
+ * contradict them once one of those is changed. */
+static bool derived(const struct mtlm_options *options, int option)
+{
+    return options->source[option] == MTLM_SOURCE_DEFAULT
+           && !*mtlm_option_table[option].fallback;
+}
+
+static bool absent(const struct mtlm_options *options, int option)
+{
+    const struct mtlm_option *o = &mtlm_option_table[option];
+
+    return o->type == MTLM_OPTION_TEXT
+           && !*(char *const *) ((const char *) options + o->offset);
+}
+
+void mtlm_options_print(const struct mtlm_options *options, FILE *out)
+{
+    int group = -1;
+
+    for (int i = 0; i < MTLM_OPTION_COUNT; i++) {
+        const struct mtlm_option *o = &mtlm_option_table[i];
+
+        if (!mtlm_option_in_file(i))
+            continue;
+        if ((int) o->group != group)
+            fprintf(out, "%s# %s\n", group < 0 ? "" : "\n",
+                    mtlm_option_group_title[o->group]);
+        group = o->group;
+        fprintf(out, "%s%s =", derived(options, i) ? "# " : "", o->name);
+        if (!absent(options, i)) {
+            fputc(' ', out);
+            mtlm_option_write(options, i, out);
+        }
+        fputc('\n', out);
+    }
+}
+
+void mtlm_options_answer(const struct mtlm_options *options, int request,
+                         FILE *out)
+{
+    switch (request) {
+    case MTLM_REQUEST_HELP:
+        mtlm_options_help(out);
+        break;
+    case MTLM_REQUEST_USAGE:
+        argp_answer(out, ARGP_HELP_USAGE);
+        break;
+    case MTLM_REQUEST_VERSION:
+        fprintf(out, "mtlm-dag %s\n", PACKAGE_VERSION);
+        break;
+    case MTLM_REQUEST_MODELS:
+        print_models(out);
+        break;
+    case MTLM_REQUEST_CONFIG:
+        mtlm_options_print(options, out);
+        break;
+    }
+}
