@@ -17,7 +17,7 @@ enum mtlm_option_type {
     MTLM_OPTION_FLAG,   /* bool; yes or no in a configuration file */
     MTLM_OPTION_CHOICE, /* enum */
     MTLM_OPTION_RANGE,  /* struct mtlm_range, written A:B */
-    MTLM_OPTION_SPLIT,  /* double[3], written A, B, C */
+    MTLM_OPTION_SPLIT,  /* the same, as models/text/split.h reads it */
     MTLM_OPTION_ACTION, /* enum mtlm_request; not in configuration files */
 };
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "launch/option.h"
+#include "models/text/split.h"
 #include "runtime/memory.h"
 
 /* "what" is what the value must be; the sentence shows the start of the text
@@ -103,35 +104,6 @@ static bool parse_range(const char *text, double min, double max,
            && parse_int(text + n + 1, (double) value->first, max, &value->last);
 }
 
-/* One to three shares; those not given are 0. */
-static bool parse_split(const char *text, double split[3])
-{
-    double sum = 0;
-
-    split[0] = split[1] = split[2] = 0;
-    for (int i = 0; i < 3; i++) {
-        char share[32];
-        size_t n, end;
-
-        text += strspn(text, " ");
-        n = strcspn(text, ",/");
-        for (end = n; end && text[end - 1] == ' ';)
-            end--;
-        if (end >= sizeof(share))
-            return false;
-        memcpy(share, text, end);
-        share[end] = '\0';
-        if (!parse_real(share, 0, 1e9, &split[i]))
-            return false;
-        sum += split[i];
-        text += n;
-        if (!*text)
-            return sum > 0;
-        text++;
-    }
-    return false;
-}
-
 static int set_number(const struct mtlm_option *o, void *field,
                       const char *text, const char *label,
                       struct mtlm_error *err)
@@ -177,16 +149,24 @@ static int set_choice(const struct mtlm_option *o, void *field,
     return refuse(label, text, what, err);
 }
 
-static int set_text(void *field, const char *text, const char *label,
-                    struct mtlm_error *err)
+static int set_text(const struct mtlm_option *o, void *field, const char *text,
+                    const char *label, struct mtlm_error *err)
 {
     char **value = field;
+    int64_t bound[MTLM_SPLITS + 1];
 
+    if (!*text)
+        return refuse(label, text, "a text that is not empty", err);
     if (!text_fits(text))
         return refuse(label, text,
-                      *text ? "1 to 4095 printable characters without ' ;' "
-                              "and without spaces at its ends"
-                            : "a text that is not empty",
+                      "at most 4095 printable characters, without ' ;' and "
+                      "without spaces at its ends",
+                      err);
+    if (o->type == MTLM_OPTION_SPLIT
+        && mtlm_split_parse(text, 1, bound, NULL) < 0)
+        return refuse(label, text,
+                      "one to three shares, not all of them 0, such as "
+                      "969, 30, 1",
                       err);
     free(*value);
     *value = mtlm_strdup(text);
@@ -208,7 +188,8 @@ int mtlm_option_set(struct mtlm_options *options, int option, const char *text,
         rc = set_number(o, field, text, label, err);
         break;
     case MTLM_OPTION_TEXT:
-        rc = set_text(field, text, label, err);
+    case MTLM_OPTION_SPLIT:
+        rc = set_text(o, field, text, label, err);
         break;
     case MTLM_OPTION_FLAG:
         if (!parse_flag(text, field))
@@ -216,13 +197,6 @@ int mtlm_option_set(struct mtlm_options *options, int option, const char *text,
         break;
     case MTLM_OPTION_CHOICE:
         rc = set_choice(o, field, text, label, err);
-        break;
-    case MTLM_OPTION_SPLIT:
-        if (!parse_split(text, field))
-            rc = refuse(label, text,
-                        "up to three shares from 0 to 1e9, such as 969, 30, 1, "
-                        "not all of them 0",
-                        err);
         break;
     case MTLM_OPTION_ACTION:
         options->request = (enum mtlm_request) o->min;
@@ -259,7 +233,6 @@ void mtlm_option_write(const struct mtlm_options *options, int option,
     const struct mtlm_option *o = &mtlm_option_table[option];
     const void *field = (const char *) options + o->offset;
     const struct mtlm_range *range = field;
-    const double *split = field;
     const char *const *text = field;
 
     switch (o->type) {
@@ -270,6 +243,7 @@ void mtlm_option_write(const struct mtlm_options *options, int option,
         write_real(*(const double *) field, out);
         break;
     case MTLM_OPTION_TEXT:
+    case MTLM_OPTION_SPLIT:
         fputs(*text ? *text : "", out);
         break;
     case MTLM_OPTION_FLAG:
@@ -280,12 +254,6 @@ void mtlm_option_write(const struct mtlm_options *options, int option,
         break;
     case MTLM_OPTION_RANGE:
         fprintf(out, "%" PRId64 ":%" PRId64, range->first, range->last);
-        break;
-    case MTLM_OPTION_SPLIT:
-        for (int i = 0; i < 3; i++) {
-            fputs(i ? ", " : "", out);
-            write_real(split[i], out);
-        }
         break;
     case MTLM_OPTION_ACTION:
         break;

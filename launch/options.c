@@ -262,7 +262,7 @@ void mtlm_options_free(struct mtlm_options *options)
     for (int i = 0; i < MTLM_OPTION_COUNT; i++) {
         const struct mtlm_option *o = &mtlm_option_table[i];
 
-        if (o->type == MTLM_OPTION_TEXT) {
+        if (o->type == MTLM_OPTION_TEXT || o->type == MTLM_OPTION_SPLIT) {
             char **text = (char **) ((char *) options + o->offset);
 
             free(*text);

@@ -77,7 +77,7 @@ struct mtlm_options {
 
     /* Data */
     char *data_path; /* without .bin and .idx; NULL: mock data */
-    double split[3]; /* shares of training, validation, test; sum > 0 */
+    char *split;     /* "969, 30, 1", for mtlm_split_parse() */
     bool mock_data;  /* true exactly when there is no data_path to be read */
 
     /* Tracing */
