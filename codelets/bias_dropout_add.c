@@ -1,0 +1,135 @@
+/* y = residual + dropout(x + bias): the end of both halves of a layer.
+ *
+ * x, residual, y, dx, dy [s, b, h]; bias, dbias [h].  The gradient of the
+ * residual is that of y. */
+
+#include "config.h"
+
+#include "codelets/dropout.h"
+#include "codelets/infer.h"
+#include "codelets/rows.h"
+
+enum { X, BIAS, RESIDUAL, Y };
+
+static int bias_dropout_add_fwd_infer(struct mtlm_call *call,
+                                      struct mtlm_error *err)
+{
+    struct mtlm_shape *shape = call->shape;
+
+    shape[Y] = shape[X];
+    return mtlm_expect_rank(call, X, "x", 3, err)
+                   || mtlm_expect_shape(call, BIAS, "bias",
+                                        MTLM_SHAPE(mtlm_shape_cols(&shape[X])),
+                                        err)
+                   || mtlm_expect_shape(call, RESIDUAL, "residual", shape[X],
+                                        err)
+               ? -1
+               : 0;
+}
+
+static double bias_dropout_add_fwd_flops(const struct mtlm_call *call)
+{
+    return 3.0 * mtlm_shape_elems(&call->shape[X]);
+}
+
+static void bias_dropout_add_fwd_cpu(void *const ptr[],
+                                     const struct mtlm_call *call,
+                                     const struct mtlm_context *context)
+{
+    const int64_t rows = mtlm_shape_rows(&call->shape[X]);
+    const int64_t b = call->shape[X].dim[1], h = call->shape[X].dim[2];
+    const struct mtlm_dropout *dropout = &call->attr.dropout;
+    const mtlm_real *x = ptr[X], *bias = ptr[BIAS], *residual = ptr[RESIDUAL];
+    mtlm_real *y = ptr[Y];
+    mtlm_real *factor = mtlm_scratch_get(context->scratch, h * sizeof(*factor));
+
+    for (int64_t r = 0; r < rows; r++, x += h, residual += h, y += h) {
+        if (dropout->p > 0) {
+            mtlm_dropout_factors(dropout, context->sample + r % b, r / b * h, h,
+                                 factor);
+#pragma omp simd
+            for (int64_t i = 0; i < h; i++)
+                y[i] = residual[i] + (x[i] + bias[i]) * factor[i];
+        } else {
+#pragma omp simd
+            for (int64_t i = 0; i < h; i++)
+                y[i] = residual[i] + (x[i] + bias[i]);
+        }
+    }
+}
+
+const struct mtlm_op mtlm_op_bias_dropout_add_fwd = {
+    .name = "bias_dropout_add_fwd",
+    .n_operands = 4,
+    .access =
+        {[X] = MTLM_R, [BIAS] = MTLM_R, [RESIDUAL] = MTLM_R, [Y] = MTLM_W},
+    .infer = bias_dropout_add_fwd_infer,
+    .flops = bias_dropout_add_fwd_flops,
+    .grad = {.call = {{.used = true,
+                       .phase = MTLM_GRAD_B,
+                       .kind = MTLM_OP_BIAS_DROPOUT_ADD_BWD,
+                       .arg = {{MTLM_GRAD_OF, Y},
+                               {MTLM_GRAD_OF, X},
+                               {MTLM_GRAD_OF, BIAS}}}},
+             .pass = {[RESIDUAL] = {true, Y}}},
+    .cpu = bias_dropout_add_fwd_cpu,
+};
+
+enum { B_DY, B_DX, B_DBIAS };
+
+static int bias_dropout_add_bwd_infer(struct mtlm_call *call,
+                                      struct mtlm_error *err)
+{
+    struct mtlm_shape *shape = call->shape;
+
+    shape[B_DX] = shape[B_DY];
+    return mtlm_expect_rank(call, B_DY, "dy", 3, err)
+                   || mtlm_expect_shape(
+                       call, B_DBIAS, "dbias",
+                       MTLM_SHAPE(mtlm_shape_cols(&shape[B_DY])), err)
+               ? -1
+               : 0;
+}
+
+static double bias_dropout_add_bwd_flops(const struct mtlm_call *call)
+{
+    return 2.0 * mtlm_shape_elems(&call->shape[B_DY]);
+}
+
+static void bias_dropout_add_bwd_cpu(void *const ptr[],
+                                     const struct mtlm_call *call,
+                                     const struct mtlm_context *context)
+{
+    const int64_t rows = mtlm_shape_rows(&call->shape[B_DY]);
+    const int64_t b = call->shape[B_DY].dim[1], h = call->shape[B_DY].dim[2];
+    const struct mtlm_dropout *dropout = &call->attr.dropout;
+    const mtlm_real *dy = ptr[B_DY];
+    mtlm_real *dx = ptr[B_DX];
+    mtlm_real *factor = mtlm_scratch_get(context->scratch, h * sizeof(*factor));
+
+    for (int64_t i = 0; i < h; i++)
+        factor[i] = 1;
+    for (int64_t start = 0; start < rows; start += MTLM_ROW_BLOCK) {
+        const int64_t end =
+            start + MTLM_ROW_BLOCK < rows ? start + MTLM_ROW_BLOCK : rows;
+
+        for (int64_t r = start; r < end; r++) {
+            if (dropout->p > 0)
+                mtlm_dropout_factors(dropout, context->sample + r % b,
+                                     r / b * h, h, factor);
+#pragma omp simd
+            for (int64_t i = 0; i < h; i++)
+                dx[r * h + i] = dy[r * h + i] * factor[i];
+        }
+        mtlm_add_rows(ptr[B_DBIAS], dx + start * h, end - start, h);
+    }
+}
+
+const struct mtlm_op mtlm_op_bias_dropout_add_bwd = {
+    .name = "bias_dropout_add_bwd",
+    .n_operands = 3,
+    .access = {[B_DY] = MTLM_R, [B_DX] = MTLM_W, [B_DBIAS] = MTLM_RW},
+    .infer = bias_dropout_add_bwd_infer,
+    .flops = bias_dropout_add_bwd_flops,
+    .cpu = bias_dropout_add_bwd_cpu,
+};

@@ -1,0 +1,129 @@
+/* y = gelu(x + bias), in the tanh form that Megatron-LM's fused kernel has.
+ *
+ * x, y, dx, dy [.., h]; bias, dbias [h]. */
+
+#include "config.h"
+
+#include "codelets/bias_gelu.h"
+#include "codelets/infer.h"
+#include "codelets/rows.h"
+#include "codelets/vector_math.h"
+
+static int bias_gelu_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    call->shape[BG_Y] = call->shape[BG_X];
+    return mtlm_expect_shape(call, BG_BIAS, "bias",
+                             MTLM_SHAPE(mtlm_shape_cols(&call->shape[BG_X])),
+                             err);
+}
+
+static double bias_gelu_fwd_flops(const struct mtlm_call *call)
+{
+    return 10.0 * mtlm_shape_elems(&call->shape[BG_X]);
+}
+
+static void bias_gelu_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
+                              const struct mtlm_context *context)
+{
+    const int64_t rows = mtlm_shape_rows(&call->shape[BG_X]);
+    const int64_t h = mtlm_shape_cols(&call->shape[BG_X]);
+    const mtlm_real scale = -2 * MTLM_GELU_SCALE, cubic = MTLM_GELU_CUBIC;
+    const mtlm_real *x = ptr[BG_X], *bias = ptr[BG_BIAS];
+    mtlm_real *y = ptr[BG_Y];
+
+    (void) context;
+    for (int64_t r = 0; r < rows; r++, x += h, y += h)
+#pragma omp simd
+        for (int64_t i = 0; i < h; i++) {
+            const mtlm_real v = x[i] + bias[i];
+
+            y[i] = v / (1 + mtlm_exp(scale * (v + cubic * v * v * v)));
+        }
+}
+
+const struct mtlm_op mtlm_op_bias_gelu_fwd = {
+    .name = "bias_gelu_fwd",
+    .n_operands = BG_COUNT,
+    .access = {[BG_X] = MTLM_R, [BG_BIAS] = MTLM_R, [BG_Y] = MTLM_W},
+    .infer = bias_gelu_fwd_infer,
+    .flops = bias_gelu_fwd_flops,
+    .grad = {.call = {{.used = true,
+                       .phase = MTLM_GRAD_B,
+                       .kind = MTLM_OP_BIAS_GELU_BWD,
+                       .arg = {{MTLM_GRAD_VALUE, BG_X},
+                               {MTLM_GRAD_VALUE, BG_BIAS},
+                               {MTLM_GRAD_OF, BG_Y},
+                               {MTLM_GRAD_OF, BG_X},
+                               {MTLM_GRAD_OF, BG_BIAS}}}}},
+    .cpu = bias_gelu_fwd_cpu,
+    .cuda = MTLM_CUDA_KERNEL(bias_gelu_fwd),
+};
+
+static int bias_gelu_bwd_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    struct mtlm_shape *shape = call->shape;
+    const struct mtlm_shape h = MTLM_SHAPE(mtlm_shape_cols(&shape[BGB_X]));
+
+    shape[BGB_DX] = shape[BGB_X];
+    return mtlm_expect_shape(call, BGB_BIAS, "bias", h, err)
+                   || mtlm_expect_shape(call, BGB_DY, "dy", shape[BGB_X], err)
+                   || mtlm_expect_shape(call, BGB_DBIAS, "dbias", h, err)
+               ? -1
+               : 0;
+}
+
+static double bias_gelu_bwd_flops(const struct mtlm_call *call)
+{
+    return 16.0 * mtlm_shape_elems(&call->shape[BGB_X]);
+}
+
+/* dx = dy (g + v g (1 - g) 2u') with g = 1 / (1 + e^(-2u)). */
+static void backward_row(const mtlm_real *x, const mtlm_real *bias,
+                         const mtlm_real *dy, mtlm_real *dx, int64_t h)
+{
+    const mtlm_real scale = 2 * MTLM_GELU_SCALE, cubic = MTLM_GELU_CUBIC;
+
+#pragma omp simd
+    for (int64_t i = 0; i < h; i++) {
+        const mtlm_real v = x[i] + bias[i];
+        const mtlm_real e = mtlm_exp(-scale * (v + cubic * v * v * v));
+        const mtlm_real g = 1 / (1 + e);
+        const mtlm_real slope = scale * (1 + 3 * cubic * v * v);
+
+        dx[i] = dy[i] * (g + v * g * (1 - g) * slope);
+    }
+}
+
+static void bias_gelu_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
+                              const struct mtlm_context *context)
+{
+    const int64_t rows = mtlm_shape_rows(&call->shape[BGB_X]);
+    const int64_t h = mtlm_shape_cols(&call->shape[BGB_X]);
+    const mtlm_real *x = ptr[BGB_X], *dy = ptr[BGB_DY];
+    mtlm_real *dx = ptr[BGB_DX];
+
+    (void) context;
+    /* A block of rows at a time, so that dbias reads dx from the cache. */
+    for (int64_t start = 0; start < rows; start += MTLM_ROW_BLOCK) {
+        const int64_t end =
+            start + MTLM_ROW_BLOCK < rows ? start + MTLM_ROW_BLOCK : rows;
+
+        for (int64_t r = start; r < end; r++)
+            backward_row(x + r * h, ptr[BGB_BIAS], dy + r * h, dx + r * h, h);
+        mtlm_add_rows(ptr[BGB_DBIAS], dx + start * h, end - start, h);
+    }
+}
+
+const struct mtlm_op mtlm_op_bias_gelu_bwd = {
+    .name = "bias_gelu_bwd",
+    .n_operands = BGB_COUNT,
+    .access = {[BGB_X] = MTLM_R,
+               [BGB_BIAS] = MTLM_R,
+               [BGB_DY] = MTLM_R,
+               [BGB_DX] = MTLM_W,
+               [BGB_DBIAS] = MTLM_RW},
+    .infer = bias_gelu_bwd_infer,
+    .flops = bias_gelu_bwd_flops,
+    .cpu = bias_gelu_bwd_cpu,
+    .cuda = MTLM_CUDA_KERNEL(bias_gelu_bwd),
+};

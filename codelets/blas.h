@@ -1,0 +1,29 @@
+#ifndef MTLM_BLAS_H
+#define MTLM_BLAS_H
+
+#include <cblas.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/dtype.h"
+
+/* C = alpha op(A) op(B) + beta C, row-major: C [m, n], op(A) [m, k], op(B)
+ * [k, n]; op transposes where asked.  lda, ldb, ldc: elements from one row
+ * to the next as stored.  The library must run one thread: the cores belong
+ * to the workers. */
+static inline void mtlm_gemm(bool trans_a, bool trans_b, int64_t m, int64_t n,
+                             int64_t k, mtlm_real alpha, const mtlm_real *a,
+                             int64_t lda, const mtlm_real *b, int64_t ldb,
+                             mtlm_real beta, mtlm_real *c, int64_t ldc)
+{
+#if MTLM_DOUBLE
+    cblas_dgemm
+#else
+    cblas_sgemm
+#endif
+        (CblasRowMajor, trans_a ? CblasTrans : CblasNoTrans,
+         trans_b ? CblasTrans : CblasNoTrans, m, n, k, alpha, a, lda, b, ldb,
+         beta, c, ldc);
+}
+
+#endif /* MTLM_BLAS_H */

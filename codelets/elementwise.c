@@ -1,0 +1,114 @@
+/* x += y, and initial values.
+ *
+ * fill: x [.., cols] = N(mean, std) by Box and Muller's method, two values
+ * from two words of Philox.  A value depends on the element's number in the
+ * full tensor only, so that a shard is exactly a part of the whole. */
+
+#include "config.h"
+
+#include <math.h>
+
+#include "codelets/dropout.h"
+#include "codelets/infer.h"
+#include "runtime/philox.h"
+
+enum { A_Y, A_X };
+
+static int add_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    return mtlm_expect_shape(call, A_X, "x", call->shape[A_Y], err);
+}
+
+static double add_flops(const struct mtlm_call *call)
+{
+    return mtlm_shape_elems(&call->shape[A_X]);
+}
+
+static void add_cpu(void *const ptr[], const struct mtlm_call *call,
+                    const struct mtlm_context *context)
+{
+    const int64_t n = mtlm_shape_elems(&call->shape[A_X]);
+    const mtlm_real *y = ptr[A_Y];
+    mtlm_real *x = ptr[A_X];
+
+    (void) context;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        x[i] += y[i];
+}
+
+const struct mtlm_op mtlm_op_add = {
+    .name = "add",
+    .n_operands = 2,
+    .access = {[A_Y] = MTLM_R, [A_X] = MTLM_RW},
+    .infer = add_infer,
+    .flops = add_flops,
+    .cpu = add_cpu,
+};
+
+enum { F_X };
+
+/* The caller sets the shape. */
+static int fill_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    (void) call, (void) err;
+    return 0;
+}
+
+/* Two independent N(0, 1) from two words. */
+static void normal_pair(const uint32_t word[2], double out[2])
+{
+    const double two_pi = 6.283185307179586;
+    const double radius = sqrt(-2 * log((word[0] + 1.0) * 0x1p-32));
+
+    out[0] = radius * cos(two_pi * 0x1p-32 * word[1]);
+    out[1] = radius * sin(two_pi * 0x1p-32 * word[1]);
+}
+
+/* Elements first .. first + n - 1 of the full tensor. */
+static void fill_run(const struct mtlm_call *call, int64_t first, int64_t n,
+                     mtlm_real *x)
+{
+    const uint64_t stream = mtlm_stream_param(call->attr.fill.param);
+    const double mean = call->attr.fill.mean, std = call->attr.fill.std;
+    const int64_t end = first + n;
+
+    for (int64_t block = first / 4; 4 * block < end; block++) {
+        uint32_t word[4];
+        double normal[4];
+
+        mtlm_philox(call->attr.fill.seed, stream, block, word);
+        normal_pair(word, normal);
+        normal_pair(word + 2, normal + 2);
+        for (int64_t i = 0; i < 4; i++)
+            if (4 * block + i >= first && 4 * block + i < end)
+                x[4 * block + i - first] = mean + std * normal[i];
+    }
+}
+
+static void fill_cpu(void *const ptr[], const struct mtlm_call *call,
+                     const struct mtlm_context *context)
+{
+    const int64_t rows = mtlm_shape_rows(&call->shape[F_X]);
+    const int64_t cols = mtlm_shape_cols(&call->shape[F_X]);
+    mtlm_real *x = ptr[F_X];
+
+    (void) context;
+    if (call->attr.fill.std == 0)
+        for (int64_t i = 0; i < rows * cols; i++)
+            x[i] = call->attr.fill.mean;
+    else
+        for (int64_t r = 0; r < rows; r++)
+            fill_run(call,
+                     (call->attr.fill.first_row + r) * call->attr.fill.full_cols
+                         + call->attr.fill.first_col,
+                     cols, x + r * cols);
+}
+
+const struct mtlm_op mtlm_op_fill = {
+    .name = "fill",
+    .n_operands = 1,
+    .access = {[F_X] = MTLM_W},
+    .infer = fill_infer,
+    .cpu = fill_cpu,
+};

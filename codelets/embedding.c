@@ -1,0 +1,114 @@
+/* Word embedding, split by rows of the vocabulary: a row that lies in another
+ * shard gives zeros, so that the sum over the shards is the embedding.
+ *
+ * tokens [s, b]; word, dword [Vl, h]; y, dy [s, b, h]. */
+
+#include "config.h"
+
+#include <string.h>
+
+#include "codelets/infer.h"
+
+enum { TOKENS, WORD, Y };
+
+static int embedding_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    struct mtlm_shape *shape = call->shape;
+
+    if (mtlm_expect_rank(call, TOKENS, "tokens", 2, err)
+        || mtlm_expect_rank(call, WORD, "word", 2, err))
+        return -1;
+    shape[Y] = MTLM_SHAPE(shape[TOKENS].dim[0], shape[TOKENS].dim[1],
+                          shape[WORD].dim[1]);
+    return 0;
+}
+
+static void embedding_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
+                              const struct mtlm_context *context)
+{
+    const int64_t n = mtlm_shape_elems(&call->shape[TOKENS]);
+    const int64_t rows = call->shape[WORD].dim[0];
+    const int64_t h = call->shape[WORD].dim[1];
+    const int32_t *tokens = ptr[TOKENS];
+    const mtlm_real *word = ptr[WORD];
+    mtlm_real *y = ptr[Y];
+
+    (void) context;
+    for (int64_t i = 0; i < n; i++, y += h) {
+        const int64_t row = tokens[i] - call->attr.vocabulary.first;
+
+        if (row >= 0 && row < rows)
+            memcpy(y, word + row * h, h * sizeof(*y));
+        else
+            memset(y, 0, h * sizeof(*y));
+    }
+}
+
+const struct mtlm_op mtlm_op_embedding_fwd = {
+    .name = "embedding_fwd",
+    .n_operands = 3,
+    .access = {[TOKENS] = MTLM_R, [WORD] = MTLM_R, [Y] = MTLM_W},
+    .dtype = {[TOKENS] = MTLM_I32},
+    .infer = embedding_fwd_infer,
+    .grad = {.call = {{.used = true,
+                       .phase = MTLM_GRAD_W,
+                       .kind = MTLM_OP_EMBEDDING_WGRAD,
+                       .arg = {{MTLM_GRAD_VALUE, TOKENS},
+                               {MTLM_GRAD_OF, Y},
+                               {MTLM_GRAD_OF, WORD}}}}},
+    .cpu = embedding_fwd_cpu,
+};
+
+enum { W_TOKENS, W_DY, W_DWORD };
+
+static int embedding_wgrad_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    const struct mtlm_shape *shape = call->shape;
+
+    if (mtlm_expect_rank(call, W_TOKENS, "tokens", 2, err)
+        || mtlm_expect_rank(call, W_DWORD, "dword", 2, err))
+        return -1;
+    return mtlm_expect_shape(call, W_DY, "dy",
+                             MTLM_SHAPE(shape[W_TOKENS].dim[0],
+                                        shape[W_TOKENS].dim[1],
+                                        shape[W_DWORD].dim[1]),
+                             err);
+}
+
+static double embedding_wgrad_flops(const struct mtlm_call *call)
+{
+    return mtlm_shape_elems(&call->shape[W_DY]);
+}
+
+static void embedding_wgrad_cpu(void *const ptr[], const struct mtlm_call *call,
+                                const struct mtlm_context *context)
+{
+    const int64_t n = mtlm_shape_elems(&call->shape[W_TOKENS]);
+    const int64_t rows = call->shape[W_DWORD].dim[0];
+    const int64_t h = call->shape[W_DWORD].dim[1];
+    const int32_t *tokens = ptr[W_TOKENS];
+    const mtlm_real *dy = ptr[W_DY];
+
+    (void) context;
+    for (int64_t i = 0; i < n; i++, dy += h) {
+        const int64_t row = tokens[i] - call->attr.vocabulary.first;
+
+        if (row >= 0 && row < rows) {
+            mtlm_real *dword = (mtlm_real *) ptr[W_DWORD] + row * h;
+
+#pragma omp simd
+            for (int64_t c = 0; c < h; c++)
+                dword[c] += dy[c];
+        }
+    }
+}
+
+const struct mtlm_op mtlm_op_embedding_wgrad = {
+    .name = "embedding_wgrad",
+    .n_operands = 3,
+    .access = {[W_TOKENS] = MTLM_R, [W_DY] = MTLM_R, [W_DWORD] = MTLM_RW},
+    .dtype = {[W_TOKENS] = MTLM_I32},
+    .infer = embedding_wgrad_infer,
+    .flops = embedding_wgrad_flops,
+    .cpu = embedding_wgrad_cpu,
+};

@@ -1,0 +1,20 @@
+#ifndef MTLM_LAYERNORM_H
+#define MTLM_LAYERNORM_H
+
+/* Operands of the layernorm operations, for their C and CUDA kernels. */
+enum { LN_X, LN_GAMMA, LN_BETA, LN_Y, LN_MEAN, LN_RSTD, LN_COUNT };
+
+/* Of layernorm_bwd and layernorm_bwd_add. */
+enum {
+    LNB_X,
+    LNB_GAMMA,
+    LNB_MEAN,
+    LNB_RSTD,
+    LNB_DY,
+    LNB_DX,
+    LNB_DGAMMA,
+    LNB_DBETA,
+    LNB_COUNT
+};
+
+#endif /* MTLM_LAYERNORM_H */

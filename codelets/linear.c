@@ -1,0 +1,253 @@
+/* Linear layers: y = x weight^T (+ bias); dx = dy weight; dweight += dy^T x,
+ * dbias += the rows of dy.
+ *
+ * x, dx [.., k]; y, dy [.., n]; weight, dweight [n, k]; bias, dbias [n]. */
+
+#include "config.h"
+
+#include <string.h>
+
+#include "codelets/blas.h"
+#include "codelets/infer.h"
+#include "codelets/linear.h"
+#include "codelets/rows.h"
+
+static int linear_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    struct mtlm_shape *shape = call->shape;
+    const int64_t k = mtlm_shape_cols(&shape[LIN_X]);
+
+    if (mtlm_expect_rank(call, LIN_WEIGHT, "weight", 2, err))
+        return -1;
+    shape[LIN_Y] = mtlm_shape_with_cols(shape[LIN_X], shape[LIN_WEIGHT].dim[0]);
+    return mtlm_expect_shape(call, LIN_WEIGHT, "weight",
+                             MTLM_SHAPE(shape[LIN_WEIGHT].dim[0], k), err);
+}
+
+/* Of every linear operation: its first operand [m, a], the other extent from
+ * the weight [n, k], which has a as one of its two. */
+static double linear_flops(const struct mtlm_shape *x,
+                           const struct mtlm_shape *weight)
+{
+    return 2.0 * mtlm_shape_rows(x) * weight->dim[0] * weight->dim[1];
+}
+
+static double linear_fwd_flops(const struct mtlm_call *call)
+{
+    return linear_flops(&call->shape[LIN_X], &call->shape[LIN_WEIGHT]);
+}
+
+static void linear_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
+                           const struct mtlm_context *context)
+{
+    const int64_t m = mtlm_shape_rows(&call->shape[LIN_X]);
+    const int64_t n = call->shape[LIN_WEIGHT].dim[0];
+    const int64_t k = call->shape[LIN_WEIGHT].dim[1];
+
+    (void) context;
+    mtlm_gemm(false, true, m, n, k, 1, ptr[LIN_X], k, ptr[LIN_WEIGHT], k, 0,
+              ptr[LIN_Y], n);
+}
+
+const struct mtlm_op mtlm_op_linear_fwd = {
+    .name = "linear_fwd",
+    .n_operands = LIN_COUNT,
+    .access = {[LIN_X] = MTLM_R, [LIN_WEIGHT] = MTLM_R, [LIN_Y] = MTLM_W},
+    .infer = linear_fwd_infer,
+    .flops = linear_fwd_flops,
+    .grad = {.call = {{.used = true,
+                       .phase = MTLM_GRAD_B,
+                       .kind = MTLM_OP_LINEAR_DGRAD,
+                       .arg = {{MTLM_GRAD_OF, LIN_Y},
+                               {MTLM_GRAD_VALUE, LIN_WEIGHT},
+                               {MTLM_GRAD_OF, LIN_X}}},
+                      {.used = true,
+                       .phase = MTLM_GRAD_W,
+                       .kind = MTLM_OP_LINEAR_WGRAD,
+                       .arg = {{MTLM_GRAD_VALUE, LIN_X},
+                               {MTLM_GRAD_OF, LIN_Y},
+                               {MTLM_GRAD_OF, LIN_WEIGHT}}}}},
+    .cpu = linear_fwd_cpu,
+    .cuda = MTLM_CUDA_KERNEL(linear_fwd),
+};
+
+static int linear_bias_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    struct mtlm_shape *shape = call->shape;
+
+    if (mtlm_expect_rank(call, LINB_WEIGHT, "weight", 2, err)
+        || mtlm_expect_shape(call, LINB_WEIGHT, "weight",
+                             MTLM_SHAPE(shape[LINB_WEIGHT].dim[0],
+                                        mtlm_shape_cols(&shape[LINB_X])),
+                             err)
+        || mtlm_expect_shape(call, LINB_BIAS, "bias",
+                             MTLM_SHAPE(shape[LINB_WEIGHT].dim[0]), err))
+        return -1;
+    shape[LINB_Y] =
+        mtlm_shape_with_cols(shape[LINB_X], shape[LINB_WEIGHT].dim[0]);
+    return 0;
+}
+
+static double linear_bias_fwd_flops(const struct mtlm_call *call)
+{
+    return linear_flops(&call->shape[LINB_X], &call->shape[LINB_WEIGHT]);
+}
+
+/* The product is added to rows of the bias: as fast as writing it, for the
+ * library would first zero y. */
+static void linear_bias_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
+                                const struct mtlm_context *context)
+{
+    const int64_t m = mtlm_shape_rows(&call->shape[LINB_X]);
+    const int64_t n = call->shape[LINB_WEIGHT].dim[0];
+    const int64_t k = call->shape[LINB_WEIGHT].dim[1];
+    mtlm_real *y = ptr[LINB_Y];
+
+    (void) context;
+    for (int64_t r = 0; r < m; r++)
+        memcpy(y + r * n, ptr[LINB_BIAS], n * sizeof(*y));
+    mtlm_gemm(false, true, m, n, k, 1, ptr[LINB_X], k, ptr[LINB_WEIGHT], k, 1,
+              y, n);
+}
+
+const struct mtlm_op mtlm_op_linear_bias_fwd = {
+    .name = "linear_bias_fwd",
+    .n_operands = LINB_COUNT,
+    .access = {[LINB_X] = MTLM_R,
+               [LINB_WEIGHT] = MTLM_R,
+               [LINB_BIAS] = MTLM_R,
+               [LINB_Y] = MTLM_W},
+    .infer = linear_bias_fwd_infer,
+    .flops = linear_bias_fwd_flops,
+    .grad = {.call = {{.used = true,
+                       .phase = MTLM_GRAD_B,
+                       .kind = MTLM_OP_LINEAR_DGRAD,
+                       .arg = {{MTLM_GRAD_OF, LINB_Y},
+                               {MTLM_GRAD_VALUE, LINB_WEIGHT},
+                               {MTLM_GRAD_OF, LINB_X}}},
+                      {.used = true,
+                       .phase = MTLM_GRAD_W,
+                       .kind = MTLM_OP_LINEAR_BIAS_WGRAD,
+                       .arg = {{MTLM_GRAD_VALUE, LINB_X},
+                               {MTLM_GRAD_OF, LINB_Y},
+                               {MTLM_GRAD_OF, LINB_WEIGHT},
+                               {MTLM_GRAD_OF, LINB_BIAS}}}}},
+    .cpu = linear_bias_fwd_cpu,
+    .cuda = MTLM_CUDA_KERNEL(linear_bias_fwd),
+};
+
+static int linear_dgrad_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    struct mtlm_shape *shape = call->shape;
+    const int64_t n = mtlm_shape_cols(&shape[LIND_DY]);
+
+    if (mtlm_expect_rank(call, LIND_WEIGHT, "weight", 2, err))
+        return -1;
+    shape[LIND_DX] =
+        mtlm_shape_with_cols(shape[LIND_DY], shape[LIND_WEIGHT].dim[1]);
+    return mtlm_expect_shape(call, LIND_WEIGHT, "weight",
+                             MTLM_SHAPE(n, shape[LIND_WEIGHT].dim[1]), err);
+}
+
+static double linear_dgrad_flops(const struct mtlm_call *call)
+{
+    return linear_flops(&call->shape[LIND_DY], &call->shape[LIND_WEIGHT]);
+}
+
+static void linear_dgrad_cpu(void *const ptr[], const struct mtlm_call *call,
+                             const struct mtlm_context *context)
+{
+    const int64_t m = mtlm_shape_rows(&call->shape[LIND_DY]);
+    const int64_t n = call->shape[LIND_WEIGHT].dim[0];
+    const int64_t k = call->shape[LIND_WEIGHT].dim[1];
+
+    (void) context;
+    mtlm_gemm(false, false, m, k, n, 1, ptr[LIND_DY], n, ptr[LIND_WEIGHT], k, 0,
+              ptr[LIND_DX], k);
+}
+
+const struct mtlm_op mtlm_op_linear_dgrad = {
+    .name = "linear_dgrad",
+    .n_operands = LIND_COUNT,
+    .access = {[LIND_DY] = MTLM_R, [LIND_WEIGHT] = MTLM_R, [LIND_DX] = MTLM_W},
+    .infer = linear_dgrad_infer,
+    .flops = linear_dgrad_flops,
+    .cpu = linear_dgrad_cpu,
+    .cuda = MTLM_CUDA_KERNEL(linear_dgrad),
+};
+
+static int linear_wgrad_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    const struct mtlm_shape *shape = call->shape;
+    const int64_t n = mtlm_shape_cols(&shape[LINW_DY]);
+    const int64_t k = mtlm_shape_cols(&shape[LINW_X]);
+
+    return mtlm_expect_shape(call, LINW_DY, "dy",
+                             mtlm_shape_with_cols(shape[LINW_X], n), err)
+                   || mtlm_expect_shape(call, LINW_DWEIGHT, "dweight",
+                                        MTLM_SHAPE(n, k), err)
+               ? -1
+               : 0;
+}
+
+static double linear_wgrad_flops(const struct mtlm_call *call)
+{
+    return linear_flops(&call->shape[LINW_X], &call->shape[LINW_DWEIGHT]);
+}
+
+static void linear_wgrad_cpu(void *const ptr[], const struct mtlm_call *call,
+                             const struct mtlm_context *context)
+{
+    const int64_t m = mtlm_shape_rows(&call->shape[LINW_X]);
+    const int64_t n = call->shape[LINW_DWEIGHT].dim[0];
+    const int64_t k = call->shape[LINW_DWEIGHT].dim[1];
+
+    (void) context;
+    mtlm_gemm(true, false, n, k, m, 1, ptr[LINW_DY], n, ptr[LINW_X], k, 1,
+              ptr[LINW_DWEIGHT], k);
+}
+
+const struct mtlm_op mtlm_op_linear_wgrad = {
+    .name = "linear_wgrad",
+    .n_operands = LINW_COUNT,
+    .access = {[LINW_X] = MTLM_R, [LINW_DY] = MTLM_R, [LINW_DWEIGHT] = MTLM_RW},
+    .infer = linear_wgrad_infer,
+    .flops = linear_wgrad_flops,
+    .cpu = linear_wgrad_cpu,
+    .cuda = MTLM_CUDA_KERNEL(linear_wgrad),
+};
+
+static int linear_bias_wgrad_infer(struct mtlm_call *call,
+                                   struct mtlm_error *err)
+{
+    const int64_t n = mtlm_shape_cols(&call->shape[LINW_DY]);
+
+    return linear_wgrad_infer(call, err)
+                   || mtlm_expect_shape(call, LINW_DBIAS, "dbias",
+                                        MTLM_SHAPE(n), err)
+               ? -1
+               : 0;
+}
+
+static void linear_bias_wgrad_cpu(void *const ptr[],
+                                  const struct mtlm_call *call,
+                                  const struct mtlm_context *context)
+{
+    linear_wgrad_cpu(ptr, call, context);
+    mtlm_add_rows(ptr[LINW_DBIAS], ptr[LINW_DY],
+                  mtlm_shape_rows(&call->shape[LINW_DY]),
+                  mtlm_shape_cols(&call->shape[LINW_DY]));
+}
+
+const struct mtlm_op mtlm_op_linear_bias_wgrad = {
+    .name = "linear_bias_wgrad",
+    .n_operands = LINW_COUNT + 1,
+    .access = {[LINW_X] = MTLM_R,
+               [LINW_DY] = MTLM_R,
+               [LINW_DWEIGHT] = MTLM_RW,
+               [LINW_DBIAS] = MTLM_RW},
+    .infer = linear_bias_wgrad_infer,
+    .flops = linear_wgrad_flops,
+    .cpu = linear_bias_wgrad_cpu,
+    .cuda = MTLM_CUDA_KERNEL(linear_bias_wgrad),
+};

@@ -1,0 +1,127 @@
+/* y = dropout(x + position), the learned position embedding.
+ *
+ * x, y, dx, dy [s, b, h]; position, dposition [S, h] with S >= s: rows from s
+ * on are not touched. */
+
+#include "config.h"
+
+#include "codelets/dropout.h"
+#include "codelets/infer.h"
+
+enum { X, POS, Y };
+
+static int check_position(const struct mtlm_call *call, int x, int pos,
+                          struct mtlm_error *err)
+{
+    const struct mtlm_shape *shape = call->shape;
+
+    if (mtlm_expect_rank(call, x, "x", 3, err)
+        || mtlm_expect_rank(call, pos, "position", 2, err))
+        return -1;
+    if (shape[pos].dim[0] >= shape[x].dim[0])
+        return mtlm_expect_shape(call, pos, "position",
+                                 MTLM_SHAPE(shape[pos].dim[0], shape[x].dim[2]),
+                                 err);
+    return mtlm_expect_shape(call, pos, "position",
+                             MTLM_SHAPE(shape[x].dim[0], shape[x].dim[2]), err);
+}
+
+static int position_dropout_fwd_infer(struct mtlm_call *call,
+                                      struct mtlm_error *err)
+{
+    call->shape[Y] = call->shape[X];
+    return check_position(call, X, POS, err);
+}
+
+static double position_dropout_fwd_flops(const struct mtlm_call *call)
+{
+    return 2.0 * mtlm_shape_elems(&call->shape[X]);
+}
+
+static void position_dropout_fwd_cpu(void *const ptr[],
+                                     const struct mtlm_call *call,
+                                     const struct mtlm_context *context)
+{
+    const int64_t *dim = call->shape[X].dim, h = dim[2];
+    const struct mtlm_dropout *dropout = &call->attr.dropout;
+    const mtlm_real *x = ptr[X], *pos = ptr[POS];
+    mtlm_real *y = ptr[Y];
+    mtlm_real *factor = mtlm_scratch_get(context->scratch, h * sizeof(*factor));
+
+    for (int64_t i = 0; i < dim[0]; i++, pos += h)
+        for (int64_t j = 0; j < dim[1]; j++, x += h, y += h) {
+#pragma omp simd
+            for (int64_t c = 0; c < h; c++)
+                y[c] = x[c] + pos[c];
+            if (dropout->p > 0) {
+                mtlm_dropout_factors(dropout, context->sample + j, i * h, h,
+                                     factor);
+#pragma omp simd
+                for (int64_t c = 0; c < h; c++)
+                    y[c] *= factor[c];
+            }
+        }
+}
+
+const struct mtlm_op mtlm_op_position_dropout_fwd = {
+    .name = "position_dropout_fwd",
+    .n_operands = 3,
+    .access = {[X] = MTLM_R, [POS] = MTLM_R, [Y] = MTLM_W},
+    .infer = position_dropout_fwd_infer,
+    .flops = position_dropout_fwd_flops,
+    .grad = {.call = {{.used = true,
+                       .phase = MTLM_GRAD_B,
+                       .kind = MTLM_OP_POSITION_DROPOUT_BWD,
+                       .arg = {{MTLM_GRAD_OF, Y},
+                               {MTLM_GRAD_OF, X},
+                               {MTLM_GRAD_OF, POS}}}}},
+    .cpu = position_dropout_fwd_cpu,
+};
+
+enum { B_DY, B_DX, B_DPOS };
+
+static int position_dropout_bwd_infer(struct mtlm_call *call,
+                                      struct mtlm_error *err)
+{
+    call->shape[B_DX] = call->shape[B_DY];
+    return check_position(call, B_DY, B_DPOS, err);
+}
+
+static double position_dropout_bwd_flops(const struct mtlm_call *call)
+{
+    return 2.0 * mtlm_shape_elems(&call->shape[B_DY]);
+}
+
+static void position_dropout_bwd_cpu(void *const ptr[],
+                                     const struct mtlm_call *call,
+                                     const struct mtlm_context *context)
+{
+    const int64_t *dim = call->shape[B_DY].dim, h = dim[2];
+    const struct mtlm_dropout *dropout = &call->attr.dropout;
+    const mtlm_real *dy = ptr[B_DY];
+    mtlm_real *dx = ptr[B_DX], *dpos = ptr[B_DPOS];
+    mtlm_real *factor = mtlm_scratch_get(context->scratch, h * sizeof(*factor));
+
+    for (int64_t c = 0; c < h; c++)
+        factor[c] = 1;
+    for (int64_t i = 0; i < dim[0]; i++, dpos += h)
+        for (int64_t j = 0; j < dim[1]; j++, dy += h, dx += h) {
+            if (dropout->p > 0)
+                mtlm_dropout_factors(dropout, context->sample + j, i * h, h,
+                                     factor);
+#pragma omp simd
+            for (int64_t c = 0; c < h; c++) {
+                dx[c] = dy[c] * factor[c];
+                dpos[c] += dx[c];
+            }
+        }
+}
+
+const struct mtlm_op mtlm_op_position_dropout_bwd = {
+    .name = "position_dropout_bwd",
+    .n_operands = 3,
+    .access = {[B_DY] = MTLM_R, [B_DX] = MTLM_W, [B_DPOS] = MTLM_RW},
+    .infer = position_dropout_bwd_infer,
+    .flops = position_dropout_bwd_flops,
+    .cpu = position_dropout_bwd_cpu,
+};

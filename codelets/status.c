@@ -1,0 +1,208 @@
+/* The end of an iteration: what all ranks must agree on travels in one vector
+ * of doubles, the status (squared sums of the gradients, then enum
+ * mtlm_status_slot); after its all-reduce every rank advances its own control
+ * tensor (enum mtlm_control_slot) by the same arithmetic.
+ *
+ * g [..]; loss [1]; status [n]; control, report [MTLM_CONTROL_COUNT]. */
+
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "codelets/infer.h"
+#include "codelets/learning_rate.h"
+#include "runtime/signals.h"
+
+static int check_slot(const struct mtlm_call *call, int status,
+                      struct mtlm_error *err)
+{
+    char text[96];
+
+    if (call->attr.status.slot >= 0
+        && call->attr.status.slot < mtlm_shape_elems(&call->shape[status]))
+        return 0;
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE, "%s: status is %s, needs an element %lld",
+        mtlm_ops[call->kind]->name, mtlm_shape_str(&call->shape[status], text),
+        (long long) call->attr.status.slot);
+}
+
+enum { Q_G, Q_STATUS };
+
+static int square_sum_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    return check_slot(call, Q_STATUS, err);
+}
+
+static double square_sum_flops(const struct mtlm_call *call)
+{
+    return 2.0 * mtlm_shape_elems(&call->shape[Q_G]);
+}
+
+static void square_sum_cpu(void *const ptr[], const struct mtlm_call *call,
+                           const struct mtlm_context *context)
+{
+    const int64_t n = mtlm_shape_elems(&call->shape[Q_G]);
+    const mtlm_real *g = ptr[Q_G];
+    double *status = ptr[Q_STATUS], sum = 0;
+
+    (void) context;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++)
+        sum += (double) g[i] * (double) g[i];
+    status[call->attr.status.slot] = sum;
+}
+
+const struct mtlm_op mtlm_op_square_sum = {
+    .name = "square_sum",
+    .n_operands = 2,
+    .access = {[Q_G] = MTLM_R, [Q_STATUS] = MTLM_RW},
+    .dtype = {[Q_STATUS] = MTLM_F64},
+    .infer = square_sum_infer,
+    .flops = square_sum_flops,
+    .cpu = square_sum_cpu,
+};
+
+enum { P_LOSS, P_STATUS };
+
+static int publish_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    return mtlm_expect_shape(call, P_LOSS, "loss", MTLM_SHAPE(1), err)
+                   || check_slot(call, P_STATUS, err)
+               ? -1
+               : 0;
+}
+
+static void publish_cpu(void *const ptr[], const struct mtlm_call *call,
+                        const struct mtlm_context *context)
+{
+    double *loss = ptr[P_LOSS], *status = ptr[P_STATUS];
+
+    (void) context;
+    status[call->attr.status.slot] = *loss * call->attr.status.factor;
+    *loss = 0;
+}
+
+const struct mtlm_op mtlm_op_publish = {
+    .name = "publish",
+    .n_operands = 2,
+    .access = {[P_LOSS] = MTLM_RW, [P_STATUS] = MTLM_RW},
+    .dtype = {[P_LOSS] = MTLM_F64, [P_STATUS] = MTLM_F64},
+    .infer = publish_infer,
+    .cpu = publish_cpu,
+};
+
+enum { G_STATUS };
+
+static int flags_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    return check_slot(call, G_STATUS, err);
+}
+
+static void flags_cpu(void *const ptr[], const struct mtlm_call *call,
+                      const struct mtlm_context *context)
+{
+    double *status = ptr[G_STATUS];
+
+    (void) context;
+    status[call->attr.status.slot] = mtlm_stop_requested();
+}
+
+const struct mtlm_op mtlm_op_flags = {
+    .name = "flags",
+    .op_class = MTLM_CLASS_HOST,
+    .n_operands = 1,
+    .access = {[G_STATUS] = MTLM_RW},
+    .dtype = {[G_STATUS] = MTLM_F64},
+    .infer = flags_infer,
+    .cpu = flags_cpu,
+};
+
+enum { C_STATUS, C_CONTROL, C_REPORT };
+
+static int control_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    const int64_t n = call->attr.control.n_sums + MTLM_STATUS_EXTRA;
+
+    call->shape[C_REPORT] = MTLM_SHAPE(MTLM_CONTROL_COUNT);
+    return mtlm_expect_shape(call, C_STATUS, "status", MTLM_SHAPE(n), err)
+                   || mtlm_expect_shape(call, C_CONTROL, "control",
+                                        MTLM_SHAPE(MTLM_CONTROL_COUNT), err)
+               ? -1
+               : 0;
+}
+
+static void control_cpu(void *const ptr[], const struct mtlm_call *call,
+                        const struct mtlm_context *context)
+{
+    const struct mtlm_lr_schedule *schedule = &call->attr.control.schedule;
+    const int64_t n_sums = call->attr.control.n_sums;
+    const double clip = call->attr.control.clip;
+    const double *sums = ptr[C_STATUS], *extra = sums + n_sums;
+    double *control = ptr[C_CONTROL];
+    double square = 0, norm;
+
+    (void) context;
+    for (int64_t i = 0; i < n_sums; i++)
+        square += sums[i];
+    norm = sqrt(square);
+    control[MTLM_CONTROL_NORM] = norm;
+    control[MTLM_CONTROL_LOSS] = extra[MTLM_STATUS_LOSS];
+    control[MTLM_CONTROL_STOP] = extra[MTLM_STATUS_STOP];
+    control[MTLM_CONTROL_LR] =
+        mtlm_learning_rate(schedule, control[MTLM_CONTROL_STEP]);
+    control[MTLM_CONTROL_CLIP] =
+        clip > 0 && norm > clip ? clip / (norm + 1e-6) : 1;
+    control[MTLM_CONTROL_APPLY] =
+        isfinite(norm) && isfinite(extra[MTLM_STATUS_LOSS]);
+    if (control[MTLM_CONTROL_APPLY] != 0) {
+        control[MTLM_CONTROL_STEP]++;
+    } else {
+        control[MTLM_CONTROL_SKIPPED]++;
+        control[MTLM_CONTROL_NAN]++;
+    }
+    control[MTLM_CONTROL_NEXT_LR] =
+        mtlm_learning_rate(schedule, control[MTLM_CONTROL_STEP]);
+    control[MTLM_CONTROL_ITERATION]++;
+    control[MTLM_CONTROL_SAMPLES] += call->attr.control.global_batch;
+    memcpy(ptr[C_REPORT], control, MTLM_CONTROL_COUNT * sizeof(*control));
+}
+
+const struct mtlm_op mtlm_op_control = {
+    .name = "control",
+    .n_operands = 3,
+    .access = {[C_STATUS] = MTLM_R, [C_CONTROL] = MTLM_RW, [C_REPORT] = MTLM_W},
+    .dtype =
+        {[C_STATUS] = MTLM_F64, [C_CONTROL] = MTLM_F64, [C_REPORT] = MTLM_F64},
+    .infer = control_infer,
+    .cpu = control_cpu,
+};
+
+enum { E_STATUS, E_REPORT };
+
+static int eval_report_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    call->shape[E_REPORT] = MTLM_SHAPE(MTLM_STATUS_EXTRA);
+    return mtlm_expect_shape(call, E_STATUS, "status",
+                             MTLM_SHAPE(MTLM_STATUS_EXTRA), err);
+}
+
+static void eval_report_cpu(void *const ptr[], const struct mtlm_call *call,
+                            const struct mtlm_context *context)
+{
+    double *status = ptr[E_STATUS];
+
+    (void) call, (void) context;
+    memcpy(ptr[E_REPORT], status, MTLM_STATUS_EXTRA * sizeof(*status));
+    memset(status, 0, MTLM_STATUS_EXTRA * sizeof(*status));
+}
+
+const struct mtlm_op mtlm_op_eval_report = {
+    .name = "eval_report",
+    .n_operands = 2,
+    .access = {[E_STATUS] = MTLM_RW, [E_REPORT] = MTLM_W},
+    .dtype = {[E_STATUS] = MTLM_F64, [E_REPORT] = MTLM_F64},
+    .infer = eval_report_infer,
+    .cpu = eval_report_cpu,
+};

@@ -1,0 +1,65 @@
+#ifndef MTLM_VECTOR_MATH_H
+#define MTLM_VECTOR_MATH_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "runtime/dtype.h"
+
+/* Functions of one number that a compiler can vectorise inside a loop, which
+ * it cannot do with the C library's.  In double precision they are the C
+ * library's: there accuracy counts, not speed. */
+
+#if MTLM_DOUBLE
+
+static inline double mtlm_exp(double x)
+{
+    return exp(x);
+}
+
+static inline double mtlm_sqrt(double x)
+{
+    return sqrt(x);
+}
+
+#else
+
+/* e^x within 2 units in the last place: e^x = 2^n e^r with |r| <= ln(2) / 2,
+ * e^r by a polynomial (relative error 1e-8).  0 below -87.3, where floats
+ * become subnormal; stays finite above 88.3; NaN stays NaN. */
+static inline float mtlm_exp(float x)
+{
+    const float low = -87.33f, high = 88.37f;
+    /* Adding it rounds to an integer, held in the lowest bits. */
+    const float shifter = 0x1.8p23f;
+    const float clamped = x > high ? high : x < low ? low : x;
+    const float shifted = clamped * 0x1.715476p+0f + shifter;
+    const float n = shifted - shifter;
+    /* ln 2 in two parts, the first short enough for an exact product. */
+    const float r = clamped - n * 0x1.62e4p-1f - n * 0x1.7f7d1cp-20f;
+    const float q =
+        0x1.0000000p-1f
+        + r
+              * (0x1.5554dcp-3f
+                 + r
+                       * (0x1.555519p-5f
+                          + r * (0x1.120b6ep-7f + r * 0x1.6d1109p-10f)));
+    const float e_r = 1 + (r + r * r * q);
+    int32_t bits;
+    float two_n;
+
+    memcpy(&bits, &shifted, sizeof(bits));
+    bits = (int32_t) ((uint32_t) (bits + 127) << 23);
+    memcpy(&two_n, &bits, sizeof(two_n));
+    return x < low ? 0 : e_r * two_n;
+}
+
+static inline float mtlm_sqrt(float x)
+{
+    return sqrtf(x);
+}
+
+#endif
+
+#endif /* MTLM_VECTOR_MATH_H */
