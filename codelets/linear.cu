@@ -1,0 +1,167 @@
+/* CUDA kernels of linear.c: cuBLASLt in full single precision (no TF32).
+ *
+ * The library counts matrices by columns, so that a row-major [r, c] is its
+ * c x r, not transposed: y = x weight^T becomes y' = weight'^T x' with n x m
+ * = (k x n)^T times k x m, and so on. */
+
+#include "config.h"
+
+#include "codelets/linear.h"
+#include "codelets/op.h"
+#include "codelets/rows.cuh"
+#include "runtime/device.h"
+#include "runtime/error.h"
+
+static void check(cublasStatus_t status, const char *what, int line)
+{
+    if (status != CUBLAS_STATUS_SUCCESS)
+        mtlm_fatal(__FILE__, line, "%s: %s", what,
+                   cublasLtGetStatusString(status));
+}
+#define CHECK(expr) check(expr, #expr, __LINE__)
+
+/* A matrix as the library sees it. */
+struct matrix {
+    const void *data;
+    int64_t rows, cols;
+    bool transpose;
+};
+
+static cublasLtMatrixLayout_t layout_of(const struct matrix *m)
+{
+    cublasLtMatrixLayout_t layout;
+
+    CHECK(cublasLtMatrixLayoutCreate(&layout, CUDA_R_32F, m->rows, m->cols,
+                                     m->rows));
+    return layout;
+}
+
+static void set_transpose(cublasLtMatmulDesc_t desc,
+                          cublasLtMatmulDescAttributes_t which, bool transpose)
+{
+    const cublasOperation_t op = transpose ? CUBLAS_OP_T : CUBLAS_OP_N;
+
+    CHECK(cublasLtMatmulDescSetAttribute(desc, which, &op, sizeof(op)));
+}
+
+static void set_bias(cublasLtMatmulDesc_t desc, const void *bias)
+{
+    const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
+
+    CHECK(cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_EPILOGUE,
+                                         &epilogue, sizeof(epilogue)));
+    CHECK(cublasLtMatmulDescSetAttribute(
+        desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias)));
+}
+
+/* The library's choice for this problem within the device's workspace. */
+static cublasLtMatmulAlgo_t choose(const struct mtlm_device *device,
+                                   cublasLtMatmulDesc_t desc,
+                                   cublasLtMatrixLayout_t a,
+                                   cublasLtMatrixLayout_t b,
+                                   cublasLtMatrixLayout_t c)
+{
+    cublasLtMatmulPreference_t preference;
+    cublasLtMatmulHeuristicResult_t result;
+    int found = 0;
+
+    CHECK(cublasLtMatmulPreferenceCreate(&preference));
+    CHECK(cublasLtMatmulPreferenceSetAttribute(
+        preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+        &device->workspace_bytes, sizeof(device->workspace_bytes)));
+    CHECK(cublasLtMatmulAlgoGetHeuristic(device->blas, desc, a, b, c, c,
+                                         preference, 1, &result, &found));
+    CHECK(cublasLtMatmulPreferenceDestroy(preference));
+    if (found == 0)
+        mtlm_fatal(__FILE__, __LINE__, "cuBLASLt knows no way to multiply");
+    return result.algo;
+}
+
+/* c = op(a) op(b) + beta c, with bias (or NULL) added to every column. */
+static void multiply(const struct mtlm_device *device, struct matrix a,
+                     struct matrix b, const void *bias, float beta,
+                     struct matrix c)
+{
+    const float alpha = 1;
+    cublasLtMatrixLayout_t layout_a = layout_of(&a), layout_b = layout_of(&b);
+    cublasLtMatrixLayout_t layout_c = layout_of(&c);
+    cublasLtMatmulDesc_t desc;
+    cublasLtMatmulAlgo_t algo;
+
+    CHECK(cublasLtMatmulDescCreate(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    set_transpose(desc, CUBLASLT_MATMUL_DESC_TRANSA, a.transpose);
+    set_transpose(desc, CUBLASLT_MATMUL_DESC_TRANSB, b.transpose);
+    if (bias)
+        set_bias(desc, bias);
+    algo = choose(device, desc, layout_a, layout_b, layout_c);
+    CHECK(cublasLtMatmul(device->blas, desc, &alpha, a.data, layout_a, b.data,
+                         layout_b, &beta, c.data, layout_c, (void *) c.data,
+                         layout_c, &algo, device->workspace,
+                         device->workspace_bytes, device->stream));
+    CHECK(cublasLtMatmulDescDestroy(desc));
+    CHECK(cublasLtMatrixLayoutDestroy(layout_c));
+    CHECK(cublasLtMatrixLayoutDestroy(layout_b));
+    CHECK(cublasLtMatrixLayoutDestroy(layout_a));
+}
+
+static void forward(const struct mtlm_call *call, const void *x,
+                    const void *weight, const void *bias, void *y,
+                    const struct mtlm_context *context)
+{
+    const int64_t m = mtlm_shape_rows(&call->shape[LIN_X]);
+    const int64_t n = call->shape[LIN_WEIGHT].dim[0];
+    const int64_t k = call->shape[LIN_WEIGHT].dim[1];
+
+    multiply(context->device, {weight, k, n, true}, {x, k, m, false}, bias, 0,
+             {y, n, m, false});
+}
+
+void mtlm_linear_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
+                          const struct mtlm_context *context)
+{
+    forward(call, ptr[LIN_X], ptr[LIN_WEIGHT], NULL, ptr[LIN_Y], context);
+}
+
+void mtlm_linear_bias_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
+                               const struct mtlm_context *context)
+{
+    static_assert((int) LINB_X == (int) LIN_X
+                      && (int) LINB_WEIGHT == (int) LIN_WEIGHT,
+                  "forward() takes both shapes from the same places");
+    forward(call, ptr[LINB_X], ptr[LINB_WEIGHT], ptr[LINB_BIAS], ptr[LINB_Y],
+            context);
+}
+
+void mtlm_linear_dgrad_cuda(void *const ptr[], const struct mtlm_call *call,
+                            const struct mtlm_context *context)
+{
+    const int64_t m = mtlm_shape_rows(&call->shape[LIND_DY]);
+    const int64_t n = call->shape[LIND_WEIGHT].dim[0];
+    const int64_t k = call->shape[LIND_WEIGHT].dim[1];
+
+    multiply(context->device, {ptr[LIND_WEIGHT], k, n, false},
+             {ptr[LIND_DY], n, m, false}, NULL, 0, {ptr[LIND_DX], k, m, false});
+}
+
+void mtlm_linear_wgrad_cuda(void *const ptr[], const struct mtlm_call *call,
+                            const struct mtlm_context *context)
+{
+    const int64_t m = mtlm_shape_rows(&call->shape[LINW_X]);
+    const int64_t n = call->shape[LINW_DWEIGHT].dim[0];
+    const int64_t k = call->shape[LINW_DWEIGHT].dim[1];
+
+    multiply(context->device, {ptr[LINW_X], k, m, false},
+             {ptr[LINW_DY], n, m, true}, NULL, 1,
+             {ptr[LINW_DWEIGHT], k, n, false});
+}
+
+void mtlm_linear_bias_wgrad_cuda(void *const ptr[],
+                                 const struct mtlm_call *call,
+                                 const struct mtlm_context *context)
+{
+    mtlm_linear_wgrad_cuda(ptr, call, context);
+    mtlm_add_rows_cuda((float *) ptr[LINW_DBIAS], (const float *) ptr[LINW_DY],
+                       mtlm_shape_rows(&call->shape[LINW_DY]),
+                       mtlm_shape_cols(&call->shape[LINW_DY]),
+                       context->device->stream);
+}
