@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "codelets/dropout.h"
 #include "codelets/infer.h"
@@ -111,4 +112,21 @@ const struct mtlm_op mtlm_op_fill = {
     .access = {[F_X] = MTLM_W},
     .infer = fill_infer,
     .cpu = fill_cpu,
+};
+
+/* zero: x = 0, for tensors of double, which fill is not. */
+static void zero_cpu(void *const ptr[], const struct mtlm_call *call,
+                     const struct mtlm_context *context)
+{
+    (void) context;
+    memset(ptr[F_X], 0, mtlm_shape_elems(&call->shape[F_X]) * sizeof(double));
+}
+
+const struct mtlm_op mtlm_op_zero = {
+    .name = "zero",
+    .n_operands = 1,
+    .access = {[F_X] = MTLM_W},
+    .dtype = {[F_X] = MTLM_F64},
+    .infer = fill_infer,
+    .cpu = zero_cpu,
 };

@@ -7,6 +7,7 @@
 #include "codelets/op_list.h"
 #include "runtime/dtype.h"
 #include "runtime/error.h"
+#include "runtime/group.h"
 #include "runtime/memory.h"
 #include "runtime/shape.h"
 
@@ -38,9 +39,6 @@ enum mtlm_op_class {
     MTLM_CLASS_P2P,
     MTLM_CLASS_ALIAS,
 };
-
-enum mtlm_group { MTLM_GROUP_TP, MTLM_GROUP_EMBEDDING, MTLM_GROUP_WORLD };
-enum mtlm_reduce { MTLM_REDUCE_SUM, MTLM_REDUCE_MAX };
 
 /* Where the tokens of a sample come from; launch/ provides it. */
 struct mtlm_sample_source {

@@ -28,6 +28,7 @@
     OP(XENT_BWD, xent_bwd)                                                     \
     OP(ADD, add)                                                               \
     OP(FILL, fill)                                                             \
+    OP(ZERO, zero)                                                             \
     OP(SQUARE_SUM, square_sum)                                                 \
     OP(PUBLISH, publish)                                                       \
     OP(FLAGS, flags)                                                           \

@@ -1,0 +1,139 @@
+/* Makes the StarPU codelets out of the table of operations.  No other file of
+ * this folder knows of StarPU. */
+
+#include "config.h"
+
+#include "codelets/codelet.h"
+#include "runtime/clock.h"
+#if HAVE_CUDA
+#include "runtime/cuda_device.h"
+#endif
+
+static struct starpu_perfmodel models[MTLM_OP_COUNT];
+static struct starpu_codelet codelets[MTLM_OP_COUNT];
+static struct mtlm_scratch scratch[STARPU_NMAXWORKERS];
+/* StarPU's clock counts from its start: monotonic time at its zero. */
+static int64_t clock_zero_ns;
+
+static int64_t starpu_ns(const struct timespec *t)
+{
+    return clock_zero_ns + (int64_t) t->tv_sec * 1000000000 + t->tv_nsec;
+}
+
+static void gather_operands(void *ptr[], void *buffers[],
+                            const struct mtlm_op *op)
+{
+    for (int i = 0; i < op->n_operands; i++)
+        ptr[i] = (void *) STARPU_VECTOR_GET_PTR(buffers[i]);
+}
+
+static void record(const struct mtlm_task *task, int worker, int64_t start_ns)
+{
+    const struct starpu_profiling_task_info *info =
+        starpu_task_get_current()->profiling_info;
+    struct mtlm_record r = task->record;
+
+    r.worker = worker;
+    r.start_ns = start_ns;
+    r.end_ns = mtlm_now_ns();
+    r.ready_ns = info ? starpu_ns(&info->push_start_time) : start_ns;
+    mtlm_recorder_add(task->recorder, &r);
+}
+
+static void run_cpu(void *buffers[], void *arg)
+{
+    const struct mtlm_task *task = arg;
+    const struct mtlm_op *op = mtlm_ops[task->call->kind];
+    const int worker = starpu_worker_get_id_check();
+    const struct mtlm_context context = {.sample = task->sample,
+                                         .scratch = &scratch[worker]};
+    const int64_t start_ns = task->recorder ? mtlm_now_ns() : 0;
+    void *ptr[MTLM_MAX_OPERANDS];
+
+    gather_operands(ptr, buffers, op);
+    op->cpu(ptr, task->call, &context);
+    if (task->after)
+        task->after(task, ptr);
+    if (task->recorder)
+        record(task, worker, start_ns);
+}
+
+#if HAVE_CUDA
+static void run_cuda(void *buffers[], void *arg)
+{
+    const struct mtlm_task *task = arg;
+    const struct mtlm_op *op = mtlm_ops[task->call->kind];
+    const int worker = starpu_worker_get_id_check();
+    const struct mtlm_context context = {
+        .sample = task->sample,
+        .scratch = &scratch[worker],
+        .device = mtlm_cuda_device(worker)};
+    void *ptr[MTLM_MAX_OPERANDS];
+
+    gather_operands(ptr, buffers, op);
+    op->cuda(ptr, task->call, &context);
+}
+#endif
+
+/* Calls of one operation on the same shapes share a performance history;
+ * attributes such as a dropout seed must not tell them apart. */
+static uint32_t footprint(struct starpu_task *task)
+{
+    const struct mtlm_task *t = task->cl_arg;
+
+    return starpu_hash_crc32c_be_n(t->call->shape, sizeof(t->call->shape), 0);
+}
+
+/* Colours of the phases of a step would need a codelet each; these are by
+ * kind of operation, for StarPU's own traces. */
+static unsigned color_of(const struct mtlm_op *op)
+{
+    return op->op_class == MTLM_CLASS_HOST ? 0x999999u
+           : op->flops                     ? 0x4477aau
+                                           : 0x66ccee;
+}
+
+static void make_codelet(enum mtlm_op_kind kind)
+{
+    static const enum starpu_data_access_mode mode[] = {
+        [MTLM_R] = STARPU_R, [MTLM_W] = STARPU_W, [MTLM_RW] = STARPU_RW};
+    const struct mtlm_op *op = mtlm_ops[kind];
+    struct starpu_codelet *cl = &codelets[kind];
+
+    starpu_codelet_init(cl);
+    models[kind] = (struct starpu_perfmodel){.type = STARPU_HISTORY_BASED,
+                                             .symbol = op->name,
+                                             .footprint = footprint};
+    cl->name = op->name;
+    cl->model = &models[kind];
+    cl->color = color_of(op);
+    cl->nbuffers = op->n_operands;
+    for (int i = 0; i < cl->nbuffers; i++)
+        cl->modes[i] = mode[op->access[i]];
+    if (op->cpu)
+        cl->cpu_funcs[0] = run_cpu;
+#if HAVE_CUDA
+    if (op->cuda && op->op_class == MTLM_CLASS_COMPUTE) {
+        cl->cuda_funcs[0] = run_cuda;
+        cl->cuda_flags[0] = STARPU_CUDA_ASYNC;
+    }
+#endif
+}
+
+void mtlm_codelets_start(void)
+{
+    clock_zero_ns = mtlm_now_ns() - (int64_t) (1000 * starpu_timing_now());
+    for (int kind = 0; kind < MTLM_OP_COUNT; kind++)
+        make_codelet(kind);
+}
+
+void mtlm_codelets_stop(void)
+{
+    for (int i = 0; i < STARPU_NMAXWORKERS; i++)
+        mtlm_scratch_free(&scratch[i]);
+}
+
+struct starpu_codelet *mtlm_codelet(enum mtlm_op_kind kind)
+{
+    return &codelets[kind];
+}

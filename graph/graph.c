@@ -1,0 +1,148 @@
+#include "config.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "graph/graph.h"
+
+struct mtlm_graph *mtlm_graph_create(void)
+{
+    return mtlm_calloc(1, sizeof(struct mtlm_graph));
+}
+
+void mtlm_graph_destroy(struct mtlm_graph *graph)
+{
+    if (!graph)
+        return;
+    for (int i = 0; i < graph->all.n; i++)
+        free(graph->all.node[i]);
+    mtlm_list_free(&graph->all);
+    for (int i = 0; i < graph->n_tensors; i++) {
+        free(graph->tensor[i]->name);
+        free(graph->tensor[i]);
+    }
+    free(graph->tensor);
+    free(graph);
+}
+
+void mtlm_graph_at(struct mtlm_graph *graph, struct mtlm_list *list,
+                   enum mtlm_phase phase, int stage, int layer)
+{
+    graph->into = list;
+    graph->phase = phase;
+    graph->stage = stage;
+    graph->layer = layer;
+}
+
+struct mtlm_tensor *mtlm_graph_tensor(struct mtlm_graph *graph,
+                                      enum mtlm_storage storage,
+                                      const char *name,
+                                      struct mtlm_shape shape,
+                                      enum mtlm_dtype dtype)
+{
+    struct mtlm_tensor *t = mtlm_calloc(1, sizeof(*t));
+
+    if (graph->n_tensors == graph->tensor_capacity) {
+        graph->tensor_capacity = 2 * graph->tensor_capacity + 64;
+        graph->tensor = mtlm_realloc(graph->tensor, graph->tensor_capacity,
+                                     sizeof(t));
+    }
+    *t = (struct mtlm_tensor){.name = mtlm_strdup(name),
+                              .shape = shape,
+                              .dtype = dtype,
+                              .storage = storage,
+                              .id = graph->n_tensors,
+                              .slots = 1,
+                              .stage = graph->stage,
+                              .first_use = graph->phase,
+                              .last_use = graph->phase};
+    return graph->tensor[graph->n_tensors++] = t;
+}
+
+void mtlm_list_append(struct mtlm_list *list, struct mtlm_node *node)
+{
+    if (list->n == list->capacity) {
+        list->capacity = 2 * list->capacity + 64;
+        list->node = mtlm_realloc(list->node, list->capacity, sizeof(node));
+    }
+    list->node[list->n++] = node;
+}
+
+void mtlm_list_free(struct mtlm_list *list)
+{
+    free(list->node);
+    *list = (struct mtlm_list){0};
+}
+
+static enum mtlm_lane lane_of(const struct mtlm_node *node)
+{
+    switch (mtlm_ops[node->call.kind]->op_class) {
+    case MTLM_CLASS_P2P:
+        return MTLM_LANE_PP;
+    case MTLM_CLASS_COLLECTIVE:
+        return node->call.attr.all_reduce.group == MTLM_GROUP_TP
+                   ? MTLM_LANE_TP
+                   : MTLM_LANE_DP;
+    default:
+        return MTLM_LANE_COMPUTE;
+    }
+}
+
+/* Rings last as long as their last use. */
+static void note_use(const struct mtlm_graph *graph, struct mtlm_tensor *t)
+{
+    t = mtlm_tensor_owner(t);
+    if (t->last_use < graph->phase)
+        t->last_use = graph->phase;
+}
+
+struct mtlm_node *mtlm_graph_call(struct mtlm_graph *graph,
+                                  enum mtlm_op_kind kind,
+                                  const union mtlm_attr *attr,
+                                  struct mtlm_tensor *const given[])
+{
+    const struct mtlm_op *op = mtlm_ops[kind];
+    struct mtlm_node *node = mtlm_calloc(1, sizeof(*node));
+    struct mtlm_error err;
+
+    node->call.kind = kind;
+    if (attr)
+        node->call.attr = *attr;
+    for (int i = 0; i < op->n_operands; i++) {
+        assert(given[i] ? given[i]->dtype == op->dtype[i]
+                           || op->op_class >= MTLM_CLASS_COLLECTIVE
+                        : op->access[i] == MTLM_W);
+        node->operand[i] = given[i];
+        if (given[i])
+            node->call.shape[i] = given[i]->shape;
+    }
+    if (op->infer(&node->call, &err) < 0)
+        mtlm_fatal(__FILE__, __LINE__, "%s: %s", op->name, err.text);
+    for (int i = 0; i < op->n_operands; i++)
+        if (!given[i]) {
+            char name[64];
+
+            snprintf(name, sizeof(name), "%s.%d", op->name, i);
+            node->operand[i] =
+                mtlm_graph_tensor(graph, MTLM_STORE_ACTIVATION, name,
+                                  node->call.shape[i], op->dtype[i]);
+        }
+    for (int i = 0; i < op->n_operands; i++)
+        note_use(graph, node->operand[i]);
+    node->phase = graph->phase;
+    node->stage = graph->stage;
+    node->layer = graph->layer;
+    node->lane = lane_of(node);
+    node->flops = op->flops ? op->flops(&node->call) : 0;
+    node->bytes = mtlm_call_bytes(&node->call);
+    mtlm_list_append(&graph->all, node);
+    mtlm_list_append(graph->into, node);
+    return node;
+}
+
+double mtlm_tensor_bytes(const struct mtlm_tensor *tensor)
+{
+    return (double) mtlm_shape_elems(&tensor->shape)
+           * mtlm_dtype_bytes(tensor->dtype);
+}

@@ -1,0 +1,110 @@
+#ifndef MTLM_GRAPH_H
+#define MTLM_GRAPH_H
+
+#include <stddef.h>
+
+#include "codelets/op.h"
+#include "models/model.h"
+#include "runtime/recorder.h"
+#include "runtime/shape.h"
+
+/* The work of one rank as plain data: tensors, nodes (calls of operations on
+ * tensors), and lists of nodes in an order that would be correct if run one
+ * by one.  A graph holds no values and needs no StarPU, MPI or GPU:
+ * graph/submit.h turns its lists into tasks.
+ *
+ * What one microbatch does on one virtual stage is built once, as three lists
+ * of nodes (forward F, backward B, weight gradients W); a step repeats them
+ * for every microbatch.  Tensors of such a list are rings: microbatch i of
+ * the run uses slot i modulo the ring's length. */
+
+enum mtlm_storage {
+    MTLM_STORE_PARAM,
+    MTLM_STORE_GRAD,
+    MTLM_STORE_MOMENT,
+    MTLM_STORE_ACTIVATION, /* a ring, one slot per microbatch in flight */
+    MTLM_STORE_GLOBAL,     /* status, control, loss, reports */
+};
+
+/* A tensor of this rank: under tensor parallelism, its shard. */
+struct mtlm_tensor {
+    char *name; /* "layers.3.mlp.dense_h_to_4h.weight" */
+    struct mtlm_shape shape;
+    enum mtlm_dtype dtype;
+    enum mtlm_storage storage;
+    int id;    /* 0 .. graph->n_tensors - 1 */
+    int slots; /* length of the ring; 1 for what is not a ring */
+    int stage; /* virtual stage, -1: none */
+    /* Set: this is another name of that tensor's memory. */
+    struct mtlm_tensor *same;
+    /* Its gradient, once there is one. */
+    struct mtlm_tensor *grad;
+    /* Activations: the phase that writes it and the last one that uses it,
+     * which decide the ring's length (graph/window.h). */
+    enum mtlm_phase first_use, last_use;
+};
+
+struct mtlm_node {
+    struct mtlm_call call;
+    struct mtlm_tensor *operand[MTLM_MAX_OPERANDS];
+    enum mtlm_phase phase;
+    enum mtlm_lane lane;
+    int stage; /* virtual stage of the whole model */
+    int layer; /* of the whole model, -1 outside the layers */
+    double flops, bytes;
+};
+
+/* Nodes in program order. */
+struct mtlm_list {
+    struct mtlm_node **node;
+    int n, capacity;
+};
+
+struct mtlm_graph {
+    struct mtlm_tensor **tensor;
+    int n_tensors, tensor_capacity;
+    struct mtlm_list all; /* every node, in order of making: owns them */
+    /* Where mtlm_graph_call() appends, and what it writes on the node. */
+    struct mtlm_list *into;
+    enum mtlm_phase phase;
+    int stage, layer;
+};
+
+struct mtlm_graph *mtlm_graph_create(void);
+void mtlm_graph_destroy(struct mtlm_graph *graph);
+
+/* The following calls append to list and belong to this place. */
+void mtlm_graph_at(struct mtlm_graph *graph, struct mtlm_list *list,
+                   enum mtlm_phase phase, int stage, int layer);
+
+/* A new tensor; name is copied.  Activations get their slots later. */
+struct mtlm_tensor *mtlm_graph_tensor(struct mtlm_graph *graph,
+                                      enum mtlm_storage storage,
+                                      const char *name,
+                                      struct mtlm_shape shape,
+                                      enum mtlm_dtype dtype);
+
+/* Appends a call of kind.  given[] holds the operands with access MTLM_R and
+ * MTLM_RW at their positions; NULL at the position of a MTLM_W operand makes
+ * a new activation, whose shape follows.  attr may be NULL.  Shapes that do
+ * not fit are a bug of the caller and end the program. */
+struct mtlm_node *mtlm_graph_call(struct mtlm_graph *graph,
+                                  enum mtlm_op_kind kind,
+                                  const union mtlm_attr *attr,
+                                  struct mtlm_tensor *const given[]);
+
+void mtlm_list_append(struct mtlm_list *list, struct mtlm_node *node);
+void mtlm_list_free(struct mtlm_list *list);
+
+/* The tensor whose memory this is. */
+static inline struct mtlm_tensor *mtlm_tensor_owner(struct mtlm_tensor *tensor)
+{
+    while (tensor->same)
+        tensor = tensor->same;
+    return tensor;
+}
+
+/* Bytes of one slot. */
+double mtlm_tensor_bytes(const struct mtlm_tensor *tensor);
+
+#endif /* MTLM_GRAPH_H */

@@ -1,0 +1,37 @@
+#ifndef MTLM_GRAPH_LAYOUT_H
+#define MTLM_GRAPH_LAYOUT_H
+
+#include <stdint.h>
+
+#include "runtime/error.h"
+
+/* How a model is spread over ranks, and which part this rank holds.  Ranks
+ * are numbered as Megatron numbers them, tensor-parallel fastest:
+ * rank = tp_rank + tp * (dp_rank + dp * pp_rank). */
+struct mtlm_layout {
+    int tp, pp, dp; /* sizes of the three kinds of group */
+    int virtual_stages; /* per rank; virtual stage k lives on k mod pp */
+    int tp_rank, pp_rank, dp_rank;
+    int workers; /* compute workers of this rank */
+};
+
+/* Fills in the coordinates of rank. */
+void mtlm_layout_place(struct mtlm_layout *layout, int rank);
+
+int mtlm_layout_ranks(const struct mtlm_layout *layout);
+
+/* Virtual stages of the whole model: pp * virtual_stages. */
+int mtlm_layout_stages(const struct mtlm_layout *layout);
+
+/* Rank that holds virtual stage k, with this rank's tp_rank and dp_rank. */
+int mtlm_layout_rank_of_stage(const struct mtlm_layout *layout, int stage);
+
+/* Virtual stage of this rank's chunk c: 0 .. virtual_stages - 1. */
+int mtlm_layout_stage(const struct mtlm_layout *layout, int chunk);
+
+/* Layers first .. first + count - 1 of virtual stage k, which need not
+ * divide evenly: the earlier stages hold one more. */
+void mtlm_layout_layers(const struct mtlm_layout *layout, int64_t num_layers,
+                        int stage, int64_t *first, int64_t *count);
+
+#endif /* MTLM_GRAPH_LAYOUT_H */

@@ -1,0 +1,161 @@
+#include "config.h"
+
+#include "graph/optimizer.h"
+
+static void call(struct mtlm_program *program, enum mtlm_op_kind kind,
+                 const union mtlm_attr *attr, struct mtlm_tensor *const given[])
+{
+    mtlm_graph_call(program->graph, kind, attr, given);
+}
+
+#define CALL(program, OP, attr, ...)                                           \
+    call(program, MTLM_OP_##OP, attr, (struct mtlm_tensor *[]){__VA_ARGS__})
+
+static const union mtlm_attr world_sum = {
+    .all_reduce = {MTLM_GROUP_WORLD, MTLM_REDUCE_SUM}};
+static const union mtlm_attr embedding_sum = {
+    .all_reduce = {MTLM_GROUP_EMBEDDING, MTLM_REDUCE_SUM}};
+static const union mtlm_attr zero = {.fill = {0}};
+
+int64_t mtlm_status_sums(const struct mtlm_program_config *config)
+{
+    return mtlm_param_numbers(&config->model) * config->layout.tp;
+}
+
+static int64_t sum_slot(const struct mtlm_program *program,
+                        const struct mtlm_parameter *p)
+{
+    const struct mtlm_layout *layout = &program->config.layout;
+
+    return p->number * layout->tp + (p->info.split < 0 ? 0 : layout->tp_rank);
+}
+
+/* The word embedding is read by the first stage and by the last.  Each sums
+ * up its own gradient; here they become one, input side + head side in every
+ * layout, so that the layout does not change a bit. */
+static void tie_embeddings(struct mtlm_program *program)
+{
+    struct mtlm_parameter *input =
+        mtlm_program_param(program, MTLM_PARAM_WORD, -1, false);
+    struct mtlm_parameter *head =
+        mtlm_program_param(program, MTLM_PARAM_WORD, -1, true);
+
+    if (input && head && input != head) {
+        CALL(program, ADD, NULL, head->grad, input->grad);
+        CALL(program, FILL, &zero, head->grad);
+    } else if (input && !head) {
+        CALL(program, ALL_REDUCE, &embedding_sum, input->grad);
+    } else if (head && !input) {
+        CALL(program, ALL_REDUCE, &embedding_sum, head->grad);
+    }
+}
+
+static void write_status(struct mtlm_program *program)
+{
+    const int64_t sums = mtlm_status_sums(&program->config);
+    union mtlm_attr slot = {.status = {0, 1}};
+
+    CALL(program, ZERO, NULL, program->status);
+    for (int i = 0; i < program->n_params; i++) {
+        const struct mtlm_parameter *p = &program->param[i];
+
+        slot.status.slot = sum_slot(program, p);
+        if (p->counted)
+            CALL(program, SQUARE_SUM, &slot, p->grad, program->status);
+    }
+    if (program->loss) {
+        /* The ranks of a tensor-parallel group have the same loss. */
+        slot.status.slot = sums + MTLM_STATUS_LOSS;
+        slot.status.factor = program->config.layout.tp_rank == 0;
+        CALL(program, PUBLISH, &slot, program->loss, program->status);
+    }
+    slot.status.slot = sums + MTLM_STATUS_STOP;
+    CALL(program, FLAGS, &slot, program->status);
+    if (mtlm_layout_ranks(&program->config.layout) > 1)
+        CALL(program, ALL_REDUCE, &world_sum, program->status);
+}
+
+static bool owns_moments(const struct mtlm_parameter *p)
+{
+    return p->m != NULL;
+}
+
+void mtlm_optimizer_build(struct mtlm_program *program)
+{
+    const struct mtlm_program_config *config = &program->config;
+    const union mtlm_attr control = {
+        .control = {.schedule = config->schedule,
+                    .clip = config->clip,
+                    .n_sums = mtlm_status_sums(config),
+                    .global_batch = config->micro_batch * config->microbatches
+                                    * config->layout.dp}};
+
+    mtlm_graph_at(program->graph, &program->tail_list, MTLM_PHASE_OPTIMIZER,
+                  mtlm_layout_stage(&config->layout, 0), -1);
+    tie_embeddings(program);
+    write_status(program);
+    CALL(program, CONTROL, &control, program->status, program->control,
+         program->report);
+    for (int i = 0; i < program->n_params; i++) {
+        const struct mtlm_parameter *p = &program->param[i];
+        const union mtlm_attr adam = {
+            .adam = {config->beta1, config->beta2, config->epsilon,
+                     p->info.decay ? config->weight_decay : 0}};
+
+        if (owns_moments(p))
+            CALL(program, ADAM, &adam, p->grad, program->control, p->weight,
+                 p->m, p->v);
+    }
+}
+
+static void init_param(struct mtlm_program *program,
+                       const struct mtlm_parameter *p)
+{
+    const union mtlm_attr value = {
+        .fill = {.mean = p->info.mean,
+                 .std = p->info.std,
+                 .seed = program->config.seed,
+                 .param = p->number,
+                 .full_cols = p->info.cols,
+                 .first_row = p->first_row,
+                 .first_col = p->first_col}};
+
+    CALL(program, FILL, &zero, p->grad);
+    if (!owns_moments(p))
+        return;
+    CALL(program, FILL, &value, p->weight);
+    CALL(program, FILL, &zero, p->m);
+    CALL(program, FILL, &zero, p->v);
+}
+
+void mtlm_init_build(struct mtlm_program *program)
+{
+    struct mtlm_tensor *const globals[] = {program->loss, program->control,
+                                           program->eval_loss,
+                                           program->eval_status};
+
+    mtlm_graph_at(program->graph, &program->init_list, MTLM_PHASE_INIT,
+                  mtlm_layout_stage(&program->config.layout, 0), -1);
+    for (int i = 0; i < program->n_params; i++)
+        init_param(program, &program->param[i]);
+    for (size_t i = 0; i < sizeof(globals) / sizeof(globals[0]); i++)
+        if (globals[i])
+            CALL(program, ZERO, NULL, globals[i]);
+}
+
+void mtlm_eval_tail_build(struct mtlm_program *program)
+{
+    const struct mtlm_layout *layout = &program->config.layout;
+    union mtlm_attr slot = {.status = {MTLM_STATUS_LOSS,
+                                       layout->tp_rank == 0}};
+
+    mtlm_graph_at(program->graph, &program->eval_tail_list, MTLM_PHASE_EVAL,
+                  mtlm_layout_stage(layout, 0), -1);
+    if (program->eval_loss)
+        CALL(program, PUBLISH, &slot, program->eval_loss,
+             program->eval_status);
+    if (mtlm_layout_ranks(layout) > 1)
+        CALL(program, ALL_REDUCE, &world_sum, program->eval_status);
+    CALL(program, EVAL_REPORT, NULL, program->eval_status,
+         program->eval_report);
+}

@@ -1,0 +1,36 @@
+#ifndef MTLM_GRAPH_PRIORITY_H
+#define MTLM_GRAPH_PRIORITY_H
+
+#include <stdint.h>
+
+#include "runtime/recorder.h"
+
+/* Priorities: a pure function of iteration, class, microbatch and virtual
+ * stage; the larger one runs first.  Lexicographic: the older iteration;
+ * then optimizer, norm and reductions, then F, then B, then W ("fb": with
+ * activation windows F may go first, because the window holds it back); then
+ * the order inside a class: F deepest chunk first, then oldest microbatch; B
+ * and W oldest microbatch first. */
+
+struct mtlm_priority {
+    int chunks;        /* v: virtual stages per rank */
+    int microbatches;  /* m */
+};
+
+/* Within an iteration: 0 .. mtlm_priority_span() - 1.  microbatch -1 for
+ * nodes of the whole iteration; chunk is the rank's. */
+int mtlm_priority(const struct mtlm_priority *p, enum mtlm_phase phase,
+                  int microbatch, int chunk);
+
+int64_t mtlm_priority_span(const struct mtlm_priority *p);
+
+/* How many iterations fit between the largest and the smallest int.
+ * Iteration e gets base(e) = INT_MAX - span * (e mod this + 1) + 1; when e
+ * starts over, the caller lets the older ones finish first, so that none of
+ * them is overtaken. */
+int64_t mtlm_priority_cycle(const struct mtlm_priority *p);
+
+/* What is added to mtlm_priority() in iteration e. */
+int mtlm_priority_base(const struct mtlm_priority *p, int64_t iteration);
+
+#endif /* MTLM_GRAPH_PRIORITY_H */

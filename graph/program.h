@@ -1,0 +1,90 @@
+#ifndef MTLM_GRAPH_PROGRAM_H
+#define MTLM_GRAPH_PROGRAM_H
+
+#include "codelets/op.h"
+#include "graph/graph.h"
+#include "graph/layout.h"
+#include "models/model.h"
+
+/* A training run of one rank: gradient accumulation over microbatches, then
+ * the optimizer, written in program order.  No schedule is written down
+ * anywhere: when something runs follows from the tensors it reads and
+ * writes, the lengths of the rings and the priorities. */
+
+struct mtlm_program_config {
+    struct mtlm_model model;
+    struct mtlm_layout layout;
+    int64_t micro_batch;        /* b: samples per microbatch */
+    int64_t microbatches;       /* m per iteration and rank */
+    int64_t eval_microbatches;  /* per validation; 0: no validation */
+    uint64_t seed;              /* of initial weights and dropout */
+    double window;              /* alpha, see graph/window.h */
+    double clip;                /* largest gradient norm; 0: no clipping */
+    double weight_decay, beta1, beta2, epsilon;
+    struct mtlm_lr_schedule schedule;
+    const struct mtlm_sample_source *train, *valid; /* borrowed */
+};
+
+/* One parameter of this rank (its shard under tensor parallelism). */
+struct mtlm_parameter {
+    enum mtlm_param kind;
+    int64_t layer;  /* -1 outside the layers */
+    int64_t number; /* in the whole model: mtlm_param_number() */
+    struct mtlm_param_info info; /* of the whole */
+    int64_t first_row, first_col; /* of the shard in the whole */
+    struct mtlm_tensor *weight, *grad, *m, *v;
+    bool copy;    /* the last stage's copy of the tied word embedding */
+    bool counted; /* whether this rank counts it in the gradient norm */
+};
+
+/* What one microbatch does on one virtual stage. */
+struct mtlm_stage {
+    int stage;
+    int64_t first_layer, n_layers;
+    bool first, last; /* of the model */
+    struct mtlm_list forward, backward, weight;
+    struct mtlm_list eval; /* forward without dropout */
+};
+
+/* A node of one microbatch, as it is submitted. */
+struct mtlm_item {
+    const struct mtlm_node *node;
+    int microbatch; /* -1: once per iteration */
+    int priority;   /* within an iteration, see graph/priority.h */
+};
+
+struct mtlm_items {
+    struct mtlm_item *item;
+    int n, capacity;
+};
+
+struct mtlm_program {
+    struct mtlm_program_config config;
+    struct mtlm_graph *graph;
+    struct mtlm_stage *stage; /* [layout.virtual_stages] */
+    struct mtlm_parameter *param;
+    int n_params;
+    struct mtlm_list init_list, tail_list, eval_tail_list;
+
+    /* Once per run; once per iteration; once per validation: in program
+     * order. */
+    struct mtlm_items init, train, eval;
+
+    struct mtlm_tensor *loss;    /* F64 [1]; NULL without the last stage */
+    struct mtlm_tensor *status;  /* F64 [sums + MTLM_STATUS_EXTRA] */
+    struct mtlm_tensor *control; /* F64 [MTLM_CONTROL_COUNT] */
+    struct mtlm_tensor *report;  /* copy of control, for the host; 2 slots */
+    struct mtlm_tensor *eval_loss, *eval_status, *eval_report;
+};
+
+struct mtlm_program *
+mtlm_program_create(const struct mtlm_program_config *config);
+void mtlm_program_destroy(struct mtlm_program *program);
+
+/* The parameter, or NULL where this rank does not hold it; head: the one that
+ * the output layer uses. */
+struct mtlm_parameter *mtlm_program_param(const struct mtlm_program *program,
+                                          enum mtlm_param kind, int64_t layer,
+                                          bool head);
+
+#endif /* MTLM_GRAPH_PROGRAM_H */

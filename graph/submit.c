@@ -1,0 +1,394 @@
+#include "config.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codelets/codelet.h"
+#include "graph/check.h"
+#include "graph/gpt.h"
+#include "graph/priority.h"
+#include "graph/submit.h"
+#include "runtime/clock.h"
+#include "runtime/data.h"
+
+struct mtlm_run {
+    const struct mtlm_program *program;
+    struct mtlm_engine *engine;
+    struct mtlm_recorder *recorder;
+    int rank;
+    struct mtlm_priority priority;
+    starpu_data_handle_t **handle; /* [tensor id][slot]; NULL: a second name */
+    int64_t job;
+    int64_t poison; /* iteration, -1: none */
+    void (*microbatch_done)(void);
+    void (*gradients_seen)(void *arg);
+    void *gradients_arg;
+    struct mtlm_checker *checker; /* while looking for a bad node */
+};
+
+/* Which iteration of what an item is submitted for. */
+struct pass {
+    int64_t iteration;
+    int64_t first_microbatch; /* number, over the run, of microbatch 0 */
+    int64_t first_sample;     /* of the iteration */
+    bool record;
+};
+
+static void register_tensor(struct mtlm_run *run,
+                            const struct mtlm_tensor *tensor)
+{
+    starpu_data_handle_t *slot;
+
+    if (tensor->same)
+        return;
+    slot = mtlm_calloc(tensor->slots, sizeof(*slot));
+    for (int i = 0; i < tensor->slots; i++)
+        slot[i] = mtlm_data_register(NULL, mtlm_shape_elems(&tensor->shape),
+                                     tensor->dtype, tensor->name);
+    run->handle[tensor->id] = slot;
+}
+
+struct mtlm_run *mtlm_run_create(const struct mtlm_program *program,
+                                 struct mtlm_engine *engine,
+                                 struct mtlm_recorder *recorder, int rank,
+                                 void (*microbatch_done)(void))
+{
+    const struct mtlm_graph *graph = program->graph;
+    struct mtlm_run *run = mtlm_calloc(1, sizeof(*run));
+
+    run->program = program;
+    run->engine = engine;
+    run->recorder = recorder;
+    run->rank = rank;
+    run->microbatch_done = microbatch_done;
+    run->poison = -1;
+    run->priority = (struct mtlm_priority){
+        program->config.layout.virtual_stages, program->config.microbatches};
+    run->handle = mtlm_calloc(graph->n_tensors, sizeof(*run->handle));
+    for (int i = 0; i < graph->n_tensors; i++)
+        register_tensor(run, graph->tensor[i]);
+    if (recorder)
+        starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
+    return run;
+}
+
+void mtlm_run_wait(struct mtlm_run *run)
+{
+    mtlm_engine_wait(run->engine);
+    MTLM_CHECK_STARPU(starpu_task_wait_for_all());
+}
+
+void mtlm_run_destroy(struct mtlm_run *run)
+{
+    const struct mtlm_graph *graph = run->program->graph;
+
+    mtlm_run_wait(run);
+    for (int i = 0; i < graph->n_tensors; i++) {
+        if (!run->handle[i])
+            continue;
+        for (int s = 0; s < graph->tensor[i]->slots; s++)
+            starpu_data_unregister_no_coherency(run->handle[i][s]);
+        free(run->handle[i]);
+    }
+    free(run->handle);
+    free(run);
+}
+
+static starpu_data_handle_t handle_of(const struct mtlm_run *run,
+                                      struct mtlm_tensor *tensor, int64_t use)
+{
+    const struct mtlm_tensor *owner = mtlm_tensor_owner(tensor);
+
+    return run->handle[owner->id][use % owner->slots];
+}
+
+/* Number of the use of its tensors that an item is. */
+static int64_t use_of(const struct mtlm_item *item, const struct pass *pass)
+{
+    return item->microbatch < 0 ? pass->iteration
+                                : pass->first_microbatch + item->microbatch;
+}
+
+static int priority_of(const struct mtlm_run *run,
+                       const struct mtlm_item *item, const struct pass *pass)
+{
+    return mtlm_priority_base(&run->priority, pass->iteration)
+           + item->priority;
+}
+
+static struct mtlm_record record_of(struct mtlm_run *run,
+                                    const struct mtlm_item *item,
+                                    const struct pass *pass)
+{
+    const struct mtlm_node *node = item->node;
+    const bool p2p = mtlm_ops[node->call.kind]->op_class == MTLM_CLASS_P2P;
+
+    return (struct mtlm_record){
+        .rank = run->rank,
+        .worker = -1,
+        .lane = node->lane,
+        .phase = node->phase,
+        .op = node->call.kind,
+        .iteration = pass->iteration,
+        .microbatch = item->microbatch,
+        .stage = node->stage,
+        .layer = node->layer,
+        .peer = p2p ? node->call.attr.p2p.peer : -1,
+        .priority = priority_of(run, item, pass),
+        .job = run->job++,
+        .submit_ns = pass->record ? mtlm_now_ns() : 0,
+        .flops = node->flops,
+        .bytes = node->bytes,
+    };
+}
+
+/* Tags tell apart more microbatches than can be under way. */
+enum { TAG_MICROBATCHES = 4096 };
+
+static void post(struct mtlm_run *run, const struct mtlm_item *item,
+                 const struct pass *pass)
+{
+    const struct mtlm_node *node = item->node;
+    const union mtlm_attr *attr = &node->call.attr;
+    const int64_t use = use_of(item, pass);
+    const int stages = mtlm_layout_stages(&run->program->config.layout);
+    const starpu_data_handle_t handle = handle_of(run, node->operand[0], use);
+    struct mtlm_message message = {
+        .handle = &handle,
+        .n_handles = 1,
+        .count = mtlm_shape_elems(&node->call.shape[0]),
+        .dtype = node->operand[0]->dtype,
+        .priority = priority_of(run, item, pass),
+        .recorded = pass->record,
+        .record = record_of(run, item, pass)};
+
+    switch (node->call.kind) {
+    case MTLM_OP_ALL_REDUCE:
+        message.kind = MTLM_ALL_REDUCE;
+        message.group = attr->all_reduce.group;
+        message.reduce = attr->all_reduce.reduce;
+        break;
+    default:
+        message.kind = node->call.kind == MTLM_OP_SEND ? MTLM_SEND : MTLM_RECV;
+        message.peer = attr->p2p.peer;
+        message.tag =
+            attr->p2p.tag + use % TAG_MICROBATCHES * MTLM_GPT_TAGS * stages;
+        break;
+    }
+    mtlm_engine_post(run->engine, &message);
+}
+
+static void count_microbatch(void *arg)
+{
+    const struct mtlm_run *run = arg;
+
+    run->microbatch_done();
+}
+
+static bool is_poisoned(const struct mtlm_run *run,
+                        const struct mtlm_item *item, const struct pass *pass)
+{
+    return run->poison >= 0 && pass->iteration == run->poison
+           && item->node->phase == MTLM_PHASE_FORWARD
+           && item->node->call.kind == MTLM_OP_ATTENTION_FWD
+           && item->node->layer == 0 && item->microbatch == 0
+           && run->program->config.layout.tp_rank == 0;
+}
+
+static void submit(struct mtlm_run *run, const struct mtlm_item *item,
+                   const struct pass *pass, bool last_of_microbatch)
+{
+    const struct mtlm_node *node = item->node;
+    const struct mtlm_op *op = mtlm_ops[node->call.kind];
+    const int64_t use = use_of(item, pass);
+    const struct mtlm_program_config *config = &run->program->config;
+    struct starpu_task *task = starpu_task_create();
+    struct mtlm_task *arg = mtlm_calloc(1, sizeof(*arg));
+
+    arg->call = &node->call;
+    arg->sample = pass->first_sample
+                  + (item->microbatch * config->layout.dp
+                     + config->layout.dp_rank)
+                        * config->micro_batch;
+    arg->recorder = pass->record ? run->recorder : NULL;
+    arg->record = record_of(run, item, pass);
+    if (is_poisoned(run, item, pass))
+        arg->after = mtlm_check_poison;
+    if (run->checker)
+        mtlm_check_task(run->checker, arg, item);
+    task->cl = mtlm_codelet(node->call.kind);
+    task->cl_arg = arg;
+    task->cl_arg_size = sizeof(*arg);
+    task->cl_arg_free = 1;
+    task->name = op->name;
+    task->priority = priority_of(run, item, pass);
+    task->flops = node->flops;
+    for (int i = 0; i < op->n_operands; i++)
+        task->handles[i] = handle_of(run, node->operand[i], use);
+    if (last_of_microbatch && run->microbatch_done) {
+        task->callback_func = count_microbatch;
+        task->callback_arg = run;
+    }
+    MTLM_CHECK_STARPU(starpu_task_submit(task));
+}
+
+static bool is_message(const struct mtlm_item *item)
+{
+    const enum mtlm_op_class class =
+        mtlm_ops[item->node->call.kind]->op_class;
+
+    return class == MTLM_CLASS_P2P || class == MTLM_CLASS_COLLECTIVE;
+}
+
+/* Submits items in program order. */
+static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
+                       const struct pass *pass)
+{
+    starpu_iteration_push(pass->iteration);
+    for (int i = 0; i < items->n; i++) {
+        const struct mtlm_item *item = &items->item[i];
+        const bool last =
+            item->node->phase == MTLM_PHASE_WEIGHT
+            && (i + 1 == items->n
+                || items->item[i + 1].microbatch != item->microbatch);
+
+        if (run->checker && item->microbatch < 0)
+            break; /* only the microbatches run again */
+        if (run->gradients_seen && item->node->call.kind == MTLM_OP_ADAM
+            && items->item[i - 1].node->call.kind != MTLM_OP_ADAM)
+            run->gradients_seen(run->gradients_arg);
+        if (is_message(item))
+            post(run, item, pass);
+        else
+            submit(run, item, pass, last);
+    }
+    starpu_iteration_pop();
+    starpu_do_schedule();
+}
+
+static struct pass train_pass(const struct mtlm_run *run, int64_t iteration,
+                              bool record)
+{
+    const struct mtlm_program_config *config = &run->program->config;
+    const int64_t m = config->microbatches;
+
+    return (struct pass){
+        iteration, iteration * m,
+        iteration * m * config->micro_batch * config->layout.dp,
+        record && run->recorder};
+}
+
+void mtlm_run_init(struct mtlm_run *run)
+{
+    const struct pass pass = {0};
+
+    submit_all(run, &run->program->init, &pass);
+}
+
+void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration, bool record)
+{
+    const struct pass pass = train_pass(run, iteration, record);
+
+    /* Priorities start over: nothing older may be left (priority.h). */
+    if (iteration > 0 && iteration % mtlm_priority_cycle(&run->priority) == 0)
+        mtlm_run_wait(run);
+    submit_all(run, &run->program->train, &pass);
+}
+
+void mtlm_run_validation(struct mtlm_run *run, int64_t iteration)
+{
+    const struct pass pass = {.iteration = iteration};
+
+    submit_all(run, &run->program->eval, &pass);
+}
+
+/* Waiting for data with a wake-up every second. */
+struct waiting {
+    pthread_mutex_t mutex;
+    pthread_cond_t cond;
+    bool there;
+};
+
+static void on_there(void *arg)
+{
+    struct waiting *w = arg;
+
+    pthread_mutex_lock(&w->mutex);
+    w->there = true;
+    pthread_cond_signal(&w->cond);
+    pthread_mutex_unlock(&w->mutex);
+}
+
+static void copy_out(starpu_data_handle_t handle, void *memory, size_t bytes,
+                     void (*idle)(void *arg), void *arg)
+{
+    struct waiting w = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER,
+                        false};
+
+    MTLM_CHECK_STARPU(starpu_data_acquire_on_node_cb(
+        handle, STARPU_MAIN_RAM, STARPU_R, on_there, &w));
+    pthread_mutex_lock(&w.mutex);
+    while (!w.there) {
+        const int64_t until = mtlm_now_ns() + 1000000000;
+        const struct timespec t = {until / 1000000000, until % 1000000000};
+
+        pthread_cond_clockwait(&w.cond, &w.mutex, CLOCK_MONOTONIC, &t);
+        if (!w.there && idle)
+            idle(arg);
+    }
+    pthread_mutex_unlock(&w.mutex);
+    memcpy(memory, starpu_data_handle_to_pointer(handle, STARPU_MAIN_RAM),
+           bytes);
+    starpu_data_release_on_node(handle, STARPU_MAIN_RAM);
+}
+
+void mtlm_run_report(struct mtlm_run *run, int64_t iteration,
+                     double report[MTLM_CONTROL_COUNT],
+                     void (*idle)(void *arg), void *arg)
+{
+    copy_out(handle_of(run, run->program->report, iteration), report,
+             MTLM_CONTROL_COUNT * sizeof(*report), idle, arg);
+}
+
+void mtlm_run_eval_report(struct mtlm_run *run,
+                          double report[MTLM_STATUS_EXTRA],
+                          void (*idle)(void *arg), void *arg)
+{
+    copy_out(handle_of(run, run->program->eval_report, 0), report,
+             MTLM_STATUS_EXTRA * sizeof(*report), idle, arg);
+}
+
+void mtlm_run_read(struct mtlm_run *run, const struct mtlm_tensor *tensor,
+                   void *memory)
+{
+    copy_out(handle_of(run, (struct mtlm_tensor *) tensor, 0), memory,
+             mtlm_tensor_bytes(tensor), NULL, NULL);
+}
+
+void mtlm_run_on_gradients(struct mtlm_run *run, void (*seen)(void *arg),
+                           void *arg)
+{
+    run->gradients_seen = seen;
+    run->gradients_arg = arg;
+}
+
+void mtlm_run_poison(struct mtlm_run *run, int64_t iteration)
+{
+    run->poison = iteration;
+}
+
+void mtlm_run_find_bad_node(struct mtlm_run *run, int64_t iteration,
+                            struct mtlm_bad_node *bad)
+{
+    const struct pass pass = train_pass(run, iteration, false);
+
+    mtlm_run_wait(run);
+    run->checker = mtlm_checker_create(
+        mtlm_layout_stages(&run->program->config.layout));
+    submit_all(run, &run->program->train, &pass);
+    mtlm_run_wait(run);
+    mtlm_checker_result(run->checker, bad);
+    mtlm_checker_destroy(run->checker);
+    run->checker = NULL;
+}

@@ -1,0 +1,68 @@
+#ifndef MTLM_GRAPH_SUBMIT_H
+#define MTLM_GRAPH_SUBMIT_H
+
+#include "graph/program.h"
+#include "runtime/engine.h"
+#include "runtime/recorder.h"
+
+/* Turns a program's items into StarPU tasks and messages.  The only file that
+ * submits anything; StarPU and the engine are running. */
+struct mtlm_run;
+
+/* Registers the memory of every tensor.  Borrows program, engine and
+ * recorder (NULL: nothing is recorded).  microbatch_done() is called from
+ * any thread whenever this rank has finished a microbatch (NULL: not). */
+struct mtlm_run *mtlm_run_create(const struct mtlm_program *program,
+                                 struct mtlm_engine *engine,
+                                 struct mtlm_recorder *recorder, int rank,
+                                 void (*microbatch_done)(void));
+
+/* Waits for all that was submitted and frees the memory. */
+void mtlm_run_destroy(struct mtlm_run *run);
+
+/* Submits initial values; iteration e (0-based); a validation after
+ * iteration e, whose samples are always the first ones.  They return at
+ * once.  record: whether the nodes are recorded. */
+void mtlm_run_init(struct mtlm_run *run);
+void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration, bool record);
+void mtlm_run_validation(struct mtlm_run *run, int64_t iteration);
+
+/* Waits for the report of iteration e, or of the last validation, and copies
+ * it; calls idle(arg) about once a second meanwhile (NULL: nothing). */
+void mtlm_run_report(struct mtlm_run *run, int64_t iteration,
+                     double report[MTLM_CONTROL_COUNT],
+                     void (*idle)(void *arg), void *arg);
+void mtlm_run_eval_report(struct mtlm_run *run,
+                          double report[MTLM_STATUS_EXTRA],
+                          void (*idle)(void *arg), void *arg);
+
+/* Waits until everything submitted is done. */
+void mtlm_run_wait(struct mtlm_run *run);
+
+/* Copies a tensor's elements (slot 0) to memory; waits for its writers. */
+void mtlm_run_read(struct mtlm_run *run, const struct mtlm_tensor *tensor,
+                   void *memory);
+
+/* Calls seen(arg) in every following iteration when the gradients are
+ * complete and not yet used, for mtlm_run_read(); NULL: no more. */
+void mtlm_run_on_gradients(struct mtlm_run *run, void (*seen)(void *arg),
+                           void *arg);
+
+/* Makes one value of an activation NaN in iteration, on the rank that holds
+ * the first layer: for tests of what happens then.  -1: never. */
+void mtlm_run_poison(struct mtlm_run *run, int64_t iteration);
+
+/* The first node, in the order of execution on one rank alone, that made a
+ * value that is not finite. */
+struct mtlm_bad_node {
+    bool found;
+    int64_t order; /* smaller: earlier in the model's data flow */
+    char text[160]; /* "attention_fwd of layer 3, microbatch 2, stage 1" */
+};
+
+/* Runs iteration again with a check after each node.  For an iteration whose
+ * step was skipped: the weights are still those it started with. */
+void mtlm_run_find_bad_node(struct mtlm_run *run, int64_t iteration,
+                            struct mtlm_bad_node *bad);
+
+#endif /* MTLM_GRAPH_SUBMIT_H */

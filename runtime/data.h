@@ -1,0 +1,25 @@
+#ifndef MTLM_DATA_H
+#define MTLM_DATA_H
+
+#include <stddef.h>
+#include <starpu.h>
+
+#include "runtime/dtype.h"
+
+/* A StarPU call that fails ends the job. */
+#define MTLM_CHECK_STARPU(call)                                                \
+    do {                                                                       \
+        const int rc_ = (call);                                                \
+        if (rc_ < 0)                                                           \
+            mtlm_fatal(__FILE__, __LINE__, "%s: %s", #call, strerror(-rc_));   \
+    } while (0)
+
+/* Registers elems elements as a vector: at memory, which the caller owns and
+ * which must outlive the handle, or, for NULL, in memory that StarPU takes
+ * when the data is first written.  StarPU counts elements in 32 bits and
+ * truncates silently, so this checks. */
+starpu_data_handle_t mtlm_data_register(void *memory, int64_t elems,
+                                        enum mtlm_dtype dtype,
+                                        const char *name);
+
+#endif /* MTLM_DATA_H */

@@ -1,0 +1,83 @@
+#ifndef MTLM_ENGINE_H
+#define MTLM_ENGINE_H
+
+#include <starpu.h>
+
+#include "runtime/dtype.h"
+#include "runtime/group.h"
+#include "runtime/ranks.h"
+#include "runtime/recorder.h"
+
+/* The communication engine: one thread per process, the only caller of MPI
+ * while it runs.  A message is posted in program order, like a task; StarPU
+ * hands its data over when all earlier nodes are done with it, the thread
+ * performs the message, and hands the data back.  While it is under way the
+ * data is acquired, so StarPU neither moves nor evicts it.
+ *
+ * Order.  Sends and receives go as soon as their data is there: tags match
+ * them.  Collectives must be issued in one order by all ranks of a group.
+ * That order is decided while running, by the leader of the tensor-parallel
+ * group (rank 0 in it): it issues what is ready on itself, highest priority
+ * first, and sends the numbers (tickets) to the others, which issue in that
+ * order.  One such order covers the collectives of all groups; those of
+ * groups other than the tensor-parallel one keep their program order among
+ * each other.  Every process issues a linear extension of its own dependencies,
+ * and any two processes agree on the order of what they share; hence even a
+ * transport that runs one collective at a time cannot deadlock. */
+struct mtlm_engine;
+
+enum mtlm_order {
+    MTLM_ORDER_BY_LEADER,
+    /* Each rank issues what is ready on itself.  Wrong with more than one
+     * rank: kept to show that it is. */
+    MTLM_ORDER_WHEN_READY,
+};
+
+struct mtlm_engine_config {
+    struct mtlm_ranks *ranks; /* borrowed */
+    enum mtlm_order order;
+    /* Collectives under way at a time; 0: any number.  1 behaves as one
+     * NCCL stream does. */
+    int max_in_flight;
+    struct mtlm_recorder *recorder; /* borrowed; NULL: none */
+};
+
+enum mtlm_message_kind { MTLM_SEND, MTLM_RECV, MTLM_ALL_REDUCE };
+
+struct mtlm_message {
+    enum mtlm_message_kind kind;
+    /* Data, one after the other in memory: the message goes when the last
+     * one is there, so that tensors of one arena travel as one. */
+    const starpu_data_handle_t *handle;
+    int n_handles;
+    int64_t count; /* elements of all together */
+    enum mtlm_dtype dtype;
+    int peer, tag; /* send and receive */
+    enum mtlm_group group; /* all-reduce, in place */
+    enum mtlm_reduce reduce;
+    int priority;
+    bool recorded; /* whether record is to be completed and added */
+    struct mtlm_record record;
+};
+
+struct mtlm_engine *mtlm_engine_start(const struct mtlm_engine_config *config);
+
+/* Copies message.  Called by one thread, in program order, the same
+ * collectives in the same order on all ranks of a tensor-parallel group. */
+void mtlm_engine_post(struct mtlm_engine *engine,
+                      const struct mtlm_message *message);
+
+/* Returns when all posted messages are done. */
+void mtlm_engine_wait(struct mtlm_engine *engine);
+
+/* Waits, ends the thread, destroys engine. */
+void mtlm_engine_stop(struct mtlm_engine *engine);
+
+/* CPU time that the thread has used, in seconds. */
+double mtlm_engine_cpu_seconds(const struct mtlm_engine *engine);
+
+/* Describes what the engine waits for, for an error message: up to n bytes
+ * of text. */
+void mtlm_engine_describe(struct mtlm_engine *engine, char *text, size_t n);
+
+#endif /* MTLM_ENGINE_H */

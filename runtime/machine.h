@@ -1,0 +1,28 @@
+#ifndef MTLM_MACHINE_H
+#define MTLM_MACHINE_H
+
+#include "runtime/error.h"
+
+/* Starting and stopping StarPU. */
+
+/* Policy used unless STARPU_SCHED names another: one queue by priority. */
+#define MTLM_DEFAULT_POLICY "prio"
+
+/* Starts StarPU with that many CPU workers.  shared: other ranks run on this
+ * host, so that workers must not be bound to the same cores.  A policy that
+ * does not exist is refused with the list of those that do. */
+int mtlm_machine_start(int workers, int shared, struct mtlm_error *err);
+
+/* Compute workers that StarPU has started. */
+int mtlm_machine_workers(void);
+
+/* Name of the policy in force, version of the library. */
+const char *mtlm_machine_policy(void);
+const char *mtlm_machine_starpu_version(void);
+
+void mtlm_machine_stop(void);
+
+/* Workers that STARPU_NCPU asks for, or otherwise. */
+int mtlm_machine_wanted_workers(int otherwise);
+
+#endif /* MTLM_MACHINE_H */

@@ -1,0 +1,65 @@
+#ifndef MTLM_RANKS_H
+#define MTLM_RANKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/error.h"
+#include "runtime/group.h"
+
+/* The processes of the job.  All calls here are collective over all ranks
+ * and made by the main thread, before the communication engine starts or
+ * after it has stopped. */
+struct mtlm_ranks;
+
+/* Starts MPI.  From here on mtlm_fatal() ends all ranks. */
+struct mtlm_ranks *mtlm_ranks_start(int *argc, char ***argv);
+
+/* Ends MPI; destroys ranks. */
+void mtlm_ranks_stop(struct mtlm_ranks *ranks);
+
+int mtlm_ranks_rank(const struct mtlm_ranks *ranks);
+int mtlm_ranks_size(const struct mtlm_ranks *ranks);
+
+/* Ranks on this host. */
+int mtlm_ranks_on_host(const struct mtlm_ranks *ranks);
+
+/* Makes the group of the ranks with the same color (negative: this rank is
+ * in none), ordered by rank. */
+void mtlm_ranks_group(struct mtlm_ranks *ranks, enum mtlm_group group,
+                      int color);
+
+/* This rank's number in the group, 0 being its leader, and its size. */
+int mtlm_ranks_group_rank(const struct mtlm_ranks *ranks,
+                          enum mtlm_group group);
+int mtlm_ranks_group_size(const struct mtlm_ranks *ranks,
+                          enum mtlm_group group);
+
+/* Whether all ranks are well: err is this rank's error, or NULL.  Otherwise
+ * every rank returns -1 with the error of the lowest rank that has one, so
+ * that all leave with the same code; *first tells whether it is this rank's
+ * to print. */
+int mtlm_ranks_agree(struct mtlm_ranks *ranks, const struct mtlm_error *err,
+                     struct mtlm_error *out, int *first);
+
+/* Whether all ranks hold the same text; if not, -1 with the first line that
+ * differs from rank 0's. */
+int mtlm_ranks_same(struct mtlm_ranks *ranks, const char *text,
+                    struct mtlm_error *err);
+
+/* Rank 0 gets all ranks' bytes, in order of rank, in memory that it frees;
+ * the others get NULL.  *total: their sum. */
+void *mtlm_ranks_gather(struct mtlm_ranks *ranks, const void *data,
+                        size_t bytes, size_t *total);
+
+/* Sum over all ranks, smallest value over all ranks. */
+double mtlm_ranks_sum(struct mtlm_ranks *ranks, double value);
+int64_t mtlm_ranks_min(struct mtlm_ranks *ranks, int64_t value);
+
+void mtlm_ranks_barrier(struct mtlm_ranks *ranks);
+
+/* What must be added to this rank's clock to get rank 0's: the offset of the
+ * fastest of many round trips. */
+int64_t mtlm_ranks_clock_offset(struct mtlm_ranks *ranks);
+
+#endif /* MTLM_RANKS_H */

@@ -1,0 +1,112 @@
+/* The order of collectives, free of threads and MPI. */
+
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/engine_private.h"
+#include "runtime/memory.h"
+
+void mtlm_queue_init(struct mtlm_queue *queue)
+{
+    *queue = (struct mtlm_queue){.tail = &queue->head};
+}
+
+void mtlm_queue_push(struct mtlm_queue *queue, struct mtlm_request *request)
+{
+    request->next = NULL;
+    *queue->tail = request;
+    queue->tail = &request->next;
+    queue->n++;
+}
+
+struct mtlm_request *mtlm_queue_take(struct mtlm_queue *queue,
+                                     struct mtlm_request **at)
+{
+    struct mtlm_request *request = *at;
+
+    *at = request->next;
+    if (queue->tail == &request->next)
+        queue->tail = at;
+    queue->n--;
+    return request;
+}
+
+void mtlm_numbers_push(struct mtlm_number_queue *queue, int64_t number)
+{
+    if (queue->first + queue->n == queue->capacity) {
+        if (queue->n)
+            memmove(queue->number, queue->number + queue->first,
+                    queue->n * sizeof(*queue->number));
+        queue->first = 0;
+        if (2 * queue->n >= queue->capacity) {
+            queue->capacity = 2 * queue->capacity + 64;
+            queue->number = mtlm_realloc(queue->number, queue->capacity,
+                                         sizeof(*queue->number));
+        }
+    }
+    queue->number[queue->first + queue->n++] = number;
+}
+
+int64_t mtlm_numbers_first(const struct mtlm_number_queue *queue)
+{
+    return queue->n ? queue->number[queue->first] : -1;
+}
+
+void mtlm_numbers_pop(struct mtlm_number_queue *queue)
+{
+    queue->first++;
+    queue->n--;
+}
+
+/* Whether the leader may issue request now. */
+static bool eligible(const struct mtlm_sequencer *sequencer,
+                     const struct mtlm_request *request)
+{
+    return request->message.group == MTLM_GROUP_TP
+           || request->seq == mtlm_numbers_first(&sequencer->cross);
+}
+
+static struct mtlm_request *lead(struct mtlm_sequencer *sequencer)
+{
+    struct mtlm_request **best = NULL;
+
+    for (struct mtlm_request **at = &sequencer->ready.head; *at;
+         at = &(*at)->next)
+        if (eligible(sequencer, *at)
+            && (!best
+                || (*at)->message.priority > (*best)->message.priority
+                || ((*at)->message.priority == (*best)->message.priority
+                    && (*at)->seq < (*best)->seq)))
+            best = at;
+    if (!best)
+        return NULL;
+    if ((*best)->message.group != MTLM_GROUP_TP)
+        mtlm_numbers_pop(&sequencer->cross);
+    return mtlm_queue_take(&sequencer->ready, best);
+}
+
+static struct mtlm_request *follow(struct mtlm_sequencer *sequencer)
+{
+    const int64_t ticket = mtlm_numbers_first(&sequencer->tickets);
+
+    if (ticket < 0)
+        return NULL;
+    for (struct mtlm_request **at = &sequencer->ready.head; *at;
+         at = &(*at)->next)
+        if ((*at)->seq == ticket) {
+            mtlm_numbers_pop(&sequencer->tickets);
+            return mtlm_queue_take(&sequencer->ready, at);
+        }
+    return NULL;
+}
+
+struct mtlm_request *mtlm_sequencer_next(struct mtlm_sequencer *sequencer)
+{
+    if (!sequencer->ready.n)
+        return NULL;
+    if (sequencer->order == MTLM_ORDER_WHEN_READY)
+        return mtlm_queue_take(&sequencer->ready, &sequencer->ready.head);
+    return sequencer->leader ? lead(sequencer) : follow(sequencer);
+}

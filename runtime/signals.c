@@ -1,0 +1,47 @@
+#include "config.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/exit_code.h"
+#include "runtime/signals.h"
+
+static volatile sig_atomic_t requested, signalled;
+
+static void on_signal(int number)
+{
+    static const char text[] = "mtlm-dag: second signal, stopping now\n";
+
+    (void) number;
+    if (signalled) {
+        if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+            _exit(MTLM_EXIT_INTERRUPTED);
+        _exit(128 + number);
+    }
+    signalled = requested = 1;
+}
+
+void mtlm_signals_start(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGUSR1};
+    struct sigaction action = {.sa_handler = on_signal,
+                               .sa_flags = SA_RESTART};
+
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        sigaction(numbers[i], &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+void mtlm_stop_request(void)
+{
+    requested = 1;
+}
+
+int mtlm_stop_requested(void)
+{
+    return requested != 0;
+}

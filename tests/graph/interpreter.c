@@ -1,0 +1,362 @@
+#include "config.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/graph/interpreter.h"
+
+struct mail {
+    int from, to;
+    int64_t tag;
+    void *data;
+    struct mail *next;
+};
+
+struct rank {
+    struct mtlm_program *program;
+    void ***memory; /* [tensor id][slot] */
+    const struct mtlm_items *items;
+    int at; /* next item */
+    bool waiting; /* in the collective at `at` */
+};
+
+struct interpreter {
+    int n;
+    struct rank *rank;
+    struct mail *mail;
+    struct mtlm_scratch scratch;
+    int64_t iteration, first_microbatch, first_sample;
+    bool stop_before_step;
+};
+
+struct interpreter *interpreter_create(const struct mtlm_program_config *config)
+{
+    struct interpreter *in = mtlm_calloc(1, sizeof(*in));
+
+    in->n = mtlm_layout_ranks(&config->layout);
+    in->rank = mtlm_calloc(in->n, sizeof(*in->rank));
+    for (int r = 0; r < in->n; r++) {
+        struct mtlm_program_config mine = *config;
+        struct rank *rank = &in->rank[r];
+        const struct mtlm_graph *graph;
+
+        mtlm_layout_place(&mine.layout, r);
+        rank->program = mtlm_program_create(&mine);
+        graph = rank->program->graph;
+        rank->memory = mtlm_calloc(graph->n_tensors, sizeof(*rank->memory));
+        for (int i = 0; i < graph->n_tensors; i++) {
+            const struct mtlm_tensor *t = graph->tensor[i];
+
+            if (t->same)
+                continue;
+            rank->memory[i] = mtlm_calloc(t->slots, sizeof(void *));
+            for (int s = 0; s < t->slots; s++)
+                rank->memory[i][s] = mtlm_calloc(1, mtlm_tensor_bytes(t));
+        }
+    }
+    return in;
+}
+
+void interpreter_destroy(struct interpreter *in)
+{
+    for (int r = 0; r < in->n; r++) {
+        struct rank *rank = &in->rank[r];
+        const struct mtlm_graph *graph = rank->program->graph;
+
+        for (int i = 0; i < graph->n_tensors; i++) {
+            for (int s = 0; rank->memory[i] && s < graph->tensor[i]->slots; s++)
+                free(rank->memory[i][s]);
+            free(rank->memory[i]);
+        }
+        free(rank->memory);
+        mtlm_program_destroy(rank->program);
+    }
+    free(in->rank);
+    mtlm_scratch_free(&in->scratch);
+    free(in);
+}
+
+const struct mtlm_program *interpreter_program(const struct interpreter *in,
+                                               int rank)
+{
+    return in->rank[rank].program;
+}
+
+static void *slot_of(const struct rank *rank, struct mtlm_tensor *tensor,
+                     int64_t use)
+{
+    const struct mtlm_tensor *owner = mtlm_tensor_owner(tensor);
+
+    return rank->memory[owner->id][use % owner->slots];
+}
+
+void *interpreter_data(struct interpreter *in, int rank,
+                       struct mtlm_tensor *tensor)
+{
+    return slot_of(&in->rank[rank], tensor, 0);
+}
+
+static int64_t use_of(const struct interpreter *in,
+                      const struct mtlm_item *item)
+{
+    return item->microbatch < 0 ? in->iteration
+                                : in->first_microbatch + item->microbatch;
+}
+
+static const struct mtlm_item *current(const struct rank *rank)
+{
+    return rank->at < rank->items->n ? &rank->items->item[rank->at] : NULL;
+}
+
+static bool in_group(const struct rank *rank, const struct rank *other,
+                     enum mtlm_group group)
+{
+    const struct mtlm_layout *a = &rank->program->config.layout;
+    const struct mtlm_layout *b = &other->program->config.layout;
+
+    switch (group) {
+    case MTLM_GROUP_TP:
+        return a->pp_rank == b->pp_rank && a->dp_rank == b->dp_rank;
+    case MTLM_GROUP_EMBEDDING:
+        return a->tp_rank == b->tp_rank && a->dp_rank == b->dp_rank
+               && (b->pp_rank == 0 || b->pp_rank == b->pp - 1);
+    default:
+        return true;
+    }
+}
+
+static double get(const void *p, enum mtlm_dtype dtype, int64_t i)
+{
+    return dtype == MTLM_F64 ? ((const double *) p)[i]
+                             : ((const mtlm_real *) p)[i];
+}
+
+static void put(void *p, enum mtlm_dtype dtype, int64_t i, double value)
+{
+    if (dtype == MTLM_F64)
+        ((double *) p)[i] = value;
+    else
+        ((mtlm_real *) p)[i] = value;
+}
+
+/* The collective that all of the group have reached. */
+static void all_reduce(struct interpreter *in, struct rank *rank)
+{
+    const struct mtlm_node *node = current(rank)->node;
+    const enum mtlm_group group = node->call.attr.all_reduce.group;
+    const bool max =
+        node->call.attr.all_reduce.reduce == MTLM_REDUCE_MAX;
+    const enum mtlm_dtype dtype = node->operand[0]->dtype;
+    const int64_t n = mtlm_shape_elems(&node->call.shape[0]);
+    double *sum = mtlm_calloc(n, sizeof(*sum));
+    bool first = true;
+
+    for (int pass = 0; pass < 2; pass++)
+        for (int r = 0; r < in->n; r++) {
+            struct rank *other = &in->rank[r];
+            void *p;
+
+            if (!in_group(rank, other, group))
+                continue;
+            p = slot_of(other, current(other)->node->operand[0],
+                        use_of(in, current(other)));
+            for (int64_t i = 0; i < n; i++) {
+                const double v = get(p, dtype, i);
+
+                if (pass == 1)
+                    put(p, dtype, i, sum[i]);
+                else if (first)
+                    sum[i] = v;
+                else if (dtype == MTLM_REAL && !max)
+                    sum[i] = (mtlm_real) (sum[i] + v);
+                else
+                    sum[i] = max ? (v > sum[i] ? v : sum[i]) : sum[i] + v;
+            }
+            first = false;
+        }
+    free(sum);
+    for (int r = 0; r < in->n; r++)
+        if (in_group(rank, &in->rank[r], group)) {
+            in->rank[r].waiting = false;
+            in->rank[r].at++;
+        }
+}
+
+static bool try_all_reduce(struct interpreter *in, struct rank *rank)
+{
+    const enum mtlm_group group =
+        current(rank)->node->call.attr.all_reduce.group;
+
+    rank->waiting = true;
+    for (int r = 0; r < in->n; r++) {
+        const struct rank *other = &in->rank[r];
+
+        if (!in_group(rank, other, group))
+            continue;
+        if (!other->waiting)
+            return false;
+        /* Their next collective must be this one. */
+        assert(current(other)->node->call.attr.all_reduce.group == group);
+    }
+    all_reduce(in, rank);
+    return true;
+}
+
+static int number(const struct interpreter *in, const struct rank *rank)
+{
+    return rank - in->rank;
+}
+
+static bool try_p2p(struct interpreter *in, struct rank *rank)
+{
+    const struct mtlm_item *item = current(rank);
+    const struct mtlm_node *node = item->node;
+    const int peer = node->call.attr.p2p.peer;
+    const int64_t tag = node->call.attr.p2p.tag + use_of(in, item) * 1000;
+    const size_t bytes = mtlm_tensor_bytes(node->operand[0]);
+    void *p = slot_of(rank, node->operand[0], use_of(in, item));
+
+    if (node->call.kind == MTLM_OP_SEND) {
+        struct mail *mail = mtlm_calloc(1, sizeof(*mail));
+
+        *mail = (struct mail){number(in, rank), peer, tag,
+                              mtlm_calloc(1, bytes), in->mail};
+        memcpy(mail->data, p, bytes);
+        in->mail = mail;
+        rank->at++;
+        return true;
+    }
+    for (struct mail **at = &in->mail; *at; at = &(*at)->next) {
+        struct mail *mail = *at;
+
+        if (mail->to == number(in, rank) && mail->from == peer
+            && mail->tag == tag) {
+            memcpy(p, mail->data, bytes);
+            *at = mail->next;
+            free(mail->data);
+            free(mail);
+            rank->at++;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void compute(struct interpreter *in, struct rank *rank)
+{
+    const struct mtlm_item *item = current(rank);
+    const struct mtlm_node *node = item->node;
+    const struct mtlm_program_config *config = &rank->program->config;
+    const struct mtlm_context context = {
+        .sample = in->first_sample
+                  + (item->microbatch * config->layout.dp
+                     + config->layout.dp_rank)
+                        * config->micro_batch,
+        .scratch = &in->scratch};
+    void *ptr[MTLM_MAX_OPERANDS];
+
+    for (int i = 0; i < mtlm_ops[node->call.kind]->n_operands; i++)
+        ptr[i] = slot_of(rank, node->operand[i], use_of(in, item));
+    mtlm_ops[node->call.kind]->cpu(ptr, &node->call, &context);
+    rank->at++;
+}
+
+/* One step of one rank; false: it must wait, or is at its end. */
+static bool step(struct interpreter *in, struct rank *rank)
+{
+    const struct mtlm_item *item = current(rank);
+
+    if (!item || rank->waiting
+        || (in->stop_before_step && item->node->call.kind == MTLM_OP_ADAM))
+        return false;
+    switch (mtlm_ops[item->node->call.kind]->op_class) {
+    case MTLM_CLASS_COLLECTIVE:
+        return try_all_reduce(in, rank);
+    case MTLM_CLASS_P2P:
+        return try_p2p(in, rank);
+    default:
+        compute(in, rank);
+        return true;
+    }
+}
+
+static void run(struct interpreter *in)
+{
+    bool any;
+
+    do {
+        any = false;
+        for (int r = 0; r < in->n; r++)
+            while (step(in, &in->rank[r]))
+                any = true;
+    } while (any);
+    for (int r = 0; r < in->n; r++)
+        assert(in->stop_before_step || !current(&in->rank[r]));
+    assert(!in->mail);
+}
+
+void interpreter_init(struct interpreter *in)
+{
+    in->iteration = in->first_microbatch = in->first_sample = 0;
+    in->stop_before_step = false;
+    for (int r = 0; r < in->n; r++) {
+        in->rank[r].items = &in->rank[r].program->init;
+        in->rank[r].at = 0;
+    }
+    run(in);
+}
+
+void interpreter_iteration(struct interpreter *in, int64_t iteration,
+                           bool stop_before_step)
+{
+    const struct mtlm_program_config *config = &in->rank[0].program->config;
+
+    in->iteration = iteration;
+    in->first_microbatch = iteration * config->microbatches;
+    in->first_sample =
+        in->first_microbatch * config->micro_batch * config->layout.dp;
+    in->stop_before_step = stop_before_step;
+    for (int r = 0; r < in->n; r++) {
+        in->rank[r].items = &in->rank[r].program->train;
+        in->rank[r].at = 0;
+    }
+    run(in);
+}
+
+void interpreter_validation(struct interpreter *in)
+{
+    in->iteration = in->first_microbatch = in->first_sample = 0;
+    in->stop_before_step = false;
+    for (int r = 0; r < in->n; r++) {
+        in->rank[r].items = &in->rank[r].program->eval;
+        in->rank[r].at = 0;
+    }
+    run(in);
+}
+
+mtlm_real *interpreter_whole(struct interpreter *in, enum mtlm_param kind,
+                             int64_t layer, int which)
+{
+    const struct mtlm_param_info info = mtlm_param_info(
+        &in->rank[0].program->config.model, kind,
+        in->rank[0].program->config.layout.tp);
+    mtlm_real *whole = mtlm_calloc(info.rows * info.cols, sizeof(*whole));
+
+    for (int r = 0; r < in->n; r++) {
+        const struct mtlm_parameter *p =
+            mtlm_program_param(in->rank[r].program, kind, layer, false);
+        const mtlm_real *part;
+        int64_t rows, cols;
+
+        if (!p)
+            continue;
+        part = interpreter_data(in, r, which ? p->grad : p->weight);
+        cols = info.cols == 1 ? 1 : mtlm_shape_cols(&p->weight->shape);
+        rows = mtlm_shape_elems(&p->weight->shape) / cols;
+        for (int64_t i = 0; i < rows; i++)
+            memcpy(whole + (p->first_row + i) * info.cols + p->first_col,
+                   part + i * cols, cols * sizeof(*whole));
+    }
+    return whole;
+}

@@ -1,0 +1,34 @@
+#ifndef MTLM_TESTS_INTERPRETER_H
+#define MTLM_TESTS_INTERPRETER_H
+
+#include "graph/program.h"
+
+/* Runs the programs of all ranks of a layout in one process, node after node
+ * in program order, without StarPU and MPI: a rank goes on until it must
+ * wait for a message.  What this computes is what the graph means. */
+struct interpreter;
+
+/* config.layout's coordinates are set for each rank; everything else is
+ * shared. */
+struct interpreter *interpreter_create(const struct mtlm_program_config *config);
+void interpreter_destroy(struct interpreter *in);
+
+const struct mtlm_program *interpreter_program(const struct interpreter *in,
+                                               int rank);
+
+void interpreter_init(struct interpreter *in);
+/* stop_before_step: leaves out Adam, so that gradients can be read. */
+void interpreter_iteration(struct interpreter *in, int64_t iteration,
+                           bool stop_before_step);
+void interpreter_validation(struct interpreter *in);
+
+/* Slot 0 of a tensor of rank. */
+void *interpreter_data(struct interpreter *in, int rank,
+                       struct mtlm_tensor *tensor);
+
+/* Copies of a parameter's shards, put together as the whole [rows, cols];
+ * which: 0 weight, 1 gradient. The caller frees it. */
+mtlm_real *interpreter_whole(struct interpreter *in, enum mtlm_param kind,
+                             int64_t layer, int which);
+
+#endif /* MTLM_TESTS_INTERPRETER_H */
