@@ -1,0 +1,28 @@
+#ifndef TESTS_PARSE_H
+#define TESTS_PARSE_H
+
+#include "launch/option.h"
+
+/* What the last line parsed to. */
+extern struct mtlm_options options;
+extern struct mtlm_error error;
+
+/* mtlm_options_parse() of words separated by spaces, '' standing for an
+ * empty one. */
+int parse(const char *line);
+
+/* Fail the test unless the line is accepted, or refused in that sentence with
+ * MTLM_EXIT_USAGE. */
+void accepts(const char *line);
+void refuses(const char *line, const char *sentence);
+
+/* The same with a configuration file of that text; the name of the file and
+ * the sentence make the error. */
+void accepts_config(const char *text, const char *line);
+void refuses_config(const char *text, const char *sentence);
+
+/* Group fixtures. */
+int parse_setup(void **state);
+int parse_teardown(void **state);
+
+#endif /* TESTS_PARSE_H */

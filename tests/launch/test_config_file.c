@@ -1,0 +1,129 @@
+/* Configuration files, read and printed. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/launch/parse.h"
+
+static void test_a_configuration_file_is_read_strictly(void **state)
+{
+    char line[300];
+
+    (void) state;
+    refuses_config("\n# comment\nnum-layers = 0\n",
+                   ":3: num-layers is '0', it must be a whole number from 1 "
+                   "to 32768");
+    refuses_config("num-layers = 2 3\n",
+                   ":1: num-layers is '2 3', it must be a whole number from "
+                   "1 to 32768");
+    refuses_config("seed = 1\n\nhiden-size = 4\n",
+                   ":3: unknown key hiden-size; did you mean hidden-size?");
+    refuses_config("num_layers = 4\n",
+                   ":1: unknown key num_layers; did you mean num-layers?");
+    refuses_config("batch-size = 4\n",
+                   ":1: batch-size is spelled micro-batch-size here");
+    refuses_config("seed = 1\nseed = 1\n",
+                   ":2: seed is given already in line 1");
+    refuses_config("seed = 1\n  seed = 2\n",
+                   ":2: seed is given already in line 1");
+    refuses_config("seed = 1\nseed\n", ":2: not of the form key = value");
+    refuses_config("seed = 1\n[model]\n",
+                   ":2: a [section]; there are none in this file");
+    refuses_config("mock-data = maybe\n",
+                   ":1: mock-data is 'maybe', it must be yes or no");
+    refuses_config("help = yes\n",
+                   ":1: this option is for the command line only");
+    refuses_config("config = x\n",
+                   ":1: this option is for the command line only");
+    memset(line, 'x', sizeof(line));
+    memcpy(line, "data-path = ", 12);
+    line[sizeof(line) - 1] = '\0';
+    refuses_config(line, ":1: longer than 198 characters, the most there may "
+                         "be");
+    refuses("--config /nonexistent/x --model gpt-tiny",
+            "--config /nonexistent/x: No such file or directory");
+    refuses("--config / --model gpt-tiny", "--config /: Is a directory");
+}
+
+static void test_a_configuration_file_may_look_like_this(void **state)
+{
+    (void) state;
+    accepts_config("; comment\r\n  model = gpt-tiny  \r\nmock-data=yes\n"
+                   "split = 90, 10 ; no test\ndata-path = a b/c=d",
+                   "");
+    assert_string_equal(options.split, "90, 10");
+    assert_string_equal(options.data_path, "a b/c=d");
+    assert_true(options.mock_data);
+}
+
+static char *printed(void)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+
+    mtlm_options_print(&options, out);
+    fclose(out);
+    return text;
+}
+
+static void test_printed_values_read_back_as_the_same(void **state)
+{
+    static const char *const lines[] = {
+        "--model gpt-tiny",
+        "--model gpt2-345m --data-path a/b --split 8,1,1 --trace t "
+        "--trace-iterations 7:9 --seed 4294967295 --log-throughput",
+        "--model gpt-tiny --lr 0.1 --min-lr 0.070000000000000007 --adam-eps "
+        "3.3333333333333335e-10 --lr-warmup-iters 3 --mock-data --lr 1e3",
+        "--model gpt-tiny --collective-order ready --transport serial "
+        "--ffn-hidden-size 64 --lr-decay-style constant --window 2",
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        char *first, *second;
+
+        accepts(lines[i]);
+        first = printed();
+        accepts_config(first, "");
+        second = printed();
+        assert_string_equal(first, second);
+        free(first);
+        free(second);
+    }
+}
+
+/* What follows from a value must not be nailed down by printing it. */
+static void test_printed_values_can_be_overridden(void **state)
+{
+    char *text;
+
+    (void) state;
+    accepts("--model gpt-tiny");
+    text = printed();
+    accepts_config(text, "--hidden-size 512 --data-path x --train-iters 10");
+    assert_int_equal(options.model.ffn_hidden_size, 2048);
+    assert_int_equal(options.lr.decay_iterations, 10);
+    assert_false(options.mock_data);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_configuration_file_is_read_strictly),
+        cmocka_unit_test(test_a_configuration_file_may_look_like_this),
+        cmocka_unit_test(test_printed_values_read_back_as_the_same),
+        cmocka_unit_test(test_printed_values_can_be_overridden),
+    };
+
+    return cmocka_run_group_tests(tests, parse_setup, parse_teardown);
+}

@@ -1,0 +1,205 @@
+/* The command line: who overrides whom, what follows from what, and what has
+ * to fit. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "models/presets.h"
+#include "tests/launch/parse.h"
+
+static void test_presets_fit_their_options(void **state)
+{
+    (void) state;
+    for (const struct mtlm_preset *p = mtlm_presets; p->name; p++) {
+        char line[128];
+
+        snprintf(line, sizeof(line), "--model %s", p->name);
+        accepts(line);
+        assert_string_equal(options.preset, p->name);
+    }
+}
+
+static void test_gpt_tiny_is_what_the_documents_say(void **state)
+{
+    (void) state;
+    accepts("--model gpt-tiny");
+    assert_int_equal(options.model.num_layers, 4);
+    assert_int_equal(options.model.hidden_size, 256);
+    assert_int_equal(options.model.num_heads, 4);
+    assert_int_equal(options.model.seq_length, 256);
+    assert_int_equal(options.model.vocab_size, 257);
+}
+
+static void test_a_stronger_source_overrides_a_weaker_one(void **state)
+{
+    (void) state;
+    accepts("--model gpt-tiny");
+    assert_int_equal(options.eval_iters, 4); /* preset over default */
+    assert_int_equal(options.seed, 1234);    /* default */
+    accepts_config("eval-iters = 7\nseed = 5\n", "--seed 6 --model gpt-tiny");
+    assert_int_equal(options.eval_iters, 7); /* file over preset */
+    assert_int_equal(options.seed, 6);       /* command line over file */
+    accepts("--num-layers 12 --model gpt-tiny");
+    assert_int_equal(options.model.num_layers, 12); /* whatever the order */
+    accepts("--seed 1 --model gpt-tiny --seed 2");
+    assert_int_equal(options.seed, 2); /* the last one on the line */
+}
+
+static void test_a_file_can_name_the_preset(void **state)
+{
+    (void) state;
+    accepts_config("model = gpt-tiny\n", "");
+    assert_int_equal(options.model.hidden_size, 256);
+    accepts_config("model = gpt-tiny\n", "--model gpt2-124m");
+    assert_int_equal(options.model.hidden_size, 768);
+    assert_string_equal(options.preset, "gpt2-124m");
+}
+
+static void test_values_follow_from_others(void **state)
+{
+    (void) state;
+    accepts("--num-layers 2 --hidden-size 96 --num-attention-heads 2 "
+            "--seq-length 32 --micro-batch-size 3 --train-iters 40 --lr 0.1");
+    assert_int_equal(options.model.ffn_hidden_size, 384);
+    assert_int_equal(options.model.max_positions, 32);
+    assert_int_equal(options.global_batch_size, 3);
+    assert_int_equal(options.lr.decay_iterations, 40);
+    assert_int_equal(options.lr.warmup_iterations, 0);
+    assert_int_equal(options.lr.style, MTLM_LR_LINEAR);
+    assert_true(options.mock_data);
+    assert_int_equal(options.trace_iterations.first, 3);
+    assert_int_equal(options.trace_iterations.last, 5);
+    accepts("--model gpt-tiny --train-iters 2 --data-path x");
+    assert_false(options.mock_data);
+    assert_int_equal(options.trace_iterations.first, 2);
+    assert_int_equal(options.trace_iterations.last, 2);
+    accepts("--model gpt-tiny --data-path x --mock-data");
+    assert_true(options.mock_data);
+}
+
+static void test_warm_up_is_given_one_way(void **state)
+{
+    (void) state;
+    accepts("--model gpt-tiny --train-iters 200"); /* fraction 0.1 */
+    assert_int_equal(options.lr.warmup_iterations, 20);
+    accepts("--model gpt-tiny --lr-warmup-iters 7");
+    assert_int_equal(options.lr.warmup_iterations, 7);
+    accepts_config("lr-warmup-iters = 7\n",
+                   "--model gpt-tiny --lr-warmup-fraction 0.5");
+    assert_int_equal(options.lr.warmup_iterations, 75);
+    refuses("--model gpt-tiny --lr-warmup-iters 7 --lr-warmup-fraction 0.5",
+            "--lr-warmup-iters and --lr-warmup-fraction say the same thing "
+            "twice; give one of them");
+}
+
+static void test_values_must_fit_each_other(void **state)
+{
+    (void) state;
+    refuses("--model gpt-tiny --num-attention-heads 3",
+            "--hidden-size 256 is not a multiple of --num-attention-heads 3");
+    refuses("--model gpt-tiny --max-position-embeddings 128",
+            "--seq-length 256 exceeds --max-position-embeddings 128");
+    refuses("--model gpt-tiny --tensor-model-parallel-size 8",
+            "--num-attention-heads 4 is not a multiple of "
+            "--tensor-model-parallel-size 8");
+    refuses("--model gpt-tiny --ffn-hidden-size 6 "
+            "--tensor-model-parallel-size 4",
+            "--ffn-hidden-size 6 is not a multiple of "
+            "--tensor-model-parallel-size 4");
+    refuses("--model gpt-tiny --pipeline-model-parallel-size 5",
+            "--num-layers 4 cannot fill --pipeline-model-parallel-size 5 "
+            "stages");
+    refuses("--model gpt-tiny --global-batch-size 30",
+            "--global-batch-size 30 is not a multiple of --micro-batch-size "
+            "4");
+    refuses("--model gpt-tiny --lr 1e-5",
+            "--min-lr 0.0001 is above --lr 1e-05");
+    refuses("--model gpt-tiny --lr-warmup-iters 150",
+            "the warm-up of 150 iterations (--lr-warmup-iters) is not shorter "
+            "than --lr-decay-iters 150");
+    refuses("--model gpt-tiny --trace-iterations 3:151",
+            "--trace-iterations 3:151 goes beyond --train-iters 150");
+    refuses("--model gpt-tiny --inject-nan 151",
+            "--inject-nan 151 is beyond --train-iters 150");
+}
+
+static void test_the_layout_must_fit_the_ranks(void **state)
+{
+    (void) state;
+    accepts("--model gpt-tiny --tensor-model-parallel-size 2 "
+            "--pipeline-model-parallel-size 2");
+    assert_int_equal(mtlm_options_layout_check(&options, 4, &error), 0);
+    assert_int_equal(mtlm_options_layout_check(&options, 3, &error), -1);
+    assert_string_equal(error.text,
+                        "--tensor-model-parallel-size 2 x "
+                        "--pipeline-model-parallel-size 2 = 4 ranks, but this "
+                        "job has 3; start it with mpirun -n 4");
+    assert_int_equal(mtlm_options_layout_check(&options, 8, &error), -1);
+    assert_string_equal(error.text,
+                        "--tensor-model-parallel-size 2 x "
+                        "--pipeline-model-parallel-size 2 = 4 ranks, but this "
+                        "job has 8; start it with mpirun -n 4 or give "
+                        "--pipeline-model-parallel-size 4 (data parallelism "
+                        "is not in this version)");
+    assert_int_equal(error.code, MTLM_EXIT_USAGE);
+}
+
+static void test_requests_are_returned(void **state)
+{
+    (void) state;
+    assert_int_equal(parse("--help"), MTLM_REQUEST_HELP);
+    assert_int_equal(parse("--usage"), MTLM_REQUEST_USAGE);
+    assert_int_equal(parse("--version --nonsense"), MTLM_REQUEST_VERSION);
+    assert_int_equal(parse("--list-models"), MTLM_REQUEST_MODELS);
+    assert_int_equal(parse("--model help"), MTLM_REQUEST_MODELS);
+    assert_int_equal(parse("--print-config --model gpt-tiny"),
+                     MTLM_REQUEST_CONFIG);
+    assert_int_equal(parse("--print-config --model gpt-tiny --lr x"), -1);
+    assert_int_equal(parse("--nonsense --help"), -1);
+}
+
+static void test_help_names_every_option(void **state)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+
+    (void) state;
+    mtlm_options_help(out);
+    fclose(out);
+    for (int i = 0; i < MTLM_OPTION_COUNT; i++) {
+        char name[64];
+
+        snprintf(name, sizeof(name), "--%s", mtlm_option_table[i].name);
+        assert_non_null(strstr(text, name));
+    }
+    assert_non_null(strstr(text, "\nExamples:"));
+    assert_non_null(strstr(text, "\nExit status:"));
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_presets_fit_their_options),
+        cmocka_unit_test(test_gpt_tiny_is_what_the_documents_say),
+        cmocka_unit_test(test_a_stronger_source_overrides_a_weaker_one),
+        cmocka_unit_test(test_a_file_can_name_the_preset),
+        cmocka_unit_test(test_values_follow_from_others),
+        cmocka_unit_test(test_warm_up_is_given_one_way),
+        cmocka_unit_test(test_values_must_fit_each_other),
+        cmocka_unit_test(test_the_layout_must_fit_the_ranks),
+        cmocka_unit_test(test_requests_are_returned),
+        cmocka_unit_test(test_help_names_every_option),
+    };
+
+    return cmocka_run_group_tests(tests, parse_setup, parse_teardown);
+}
