@@ -40,6 +40,10 @@ AC_DEFUN([MTLM_SANITIZER], [
     AS_CASE([$SANITIZER_FLAGS], [*-fsanitize=*], [],
       [AC_MSG_ERROR([--enable-sanitizer=$SANITIZER: $CC does not know it])])
   ])
+  # The thread sanitizer cannot live with random addresses.
+  TEST_PREFIX=
+  AS_CASE([$SANITIZER], [*thread*], [TEST_PREFIX="setarch -R"])
+  AC_SUBST([TEST_PREFIX])
   AC_SUBST([SANITIZER])
   AC_SUBST([SANITIZER_FLAGS])
 ])

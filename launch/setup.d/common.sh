@@ -70,8 +70,9 @@ step() {
 
 step_ticker() {
     local text=$1 start=$2
-    # The sleep must not outlive the ticker holding our standard output open.
-    while sleep 20 >/dev/null 2>&1; do
+    # Our standard output must not stay open for as long as it sleeps, nor
+    # must it go on when the script was killed.
+    while sleep 20 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
         printf '  %s: %d s%s\n' "$text" "$((SECONDS - start))" \
             "${STEP_COUNT:+, $($STEP_COUNT)}"
     done

@@ -40,12 +40,13 @@ packages_fetch() {
     local log=$CACHE/log/packages.log missing=$1
     local apt="apt-get -q -o DPkg::Lock::Timeout=300"
     : >"$log"
+    say "  missing packages:" $missing
     # A failure here is not yet one: some source of the system that has
     # nothing to do with us may be broken, and old lists are good enough for
     # a package that apt holds already.
     step "package lists" "$log" as_root sh -c "$apt update || true"
     STEP_HINT="could not install (no network?):$missing; see $log" \
-        step "packages$missing" "$log" as_root \
+        step "installing them" "$log" as_root \
         env DEBIAN_FRONTEND=noninteractive \
         $apt install -y --no-install-recommends $missing
 }
