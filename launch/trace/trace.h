@@ -1,17 +1,20 @@
 #ifndef MTLM_TRACE_H
 #define MTLM_TRACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "runtime/error.h"
 #include "runtime/recorder.h"
 
-/* A compute worker, whether it executed something or not. */
+/* A worker, whether it executed something or not. */
 struct mtlm_trace_worker {
     int rank;
     int worker;         /* as in struct mtlm_record */
     const char *device; /* such as "CPU 0", "CUDA 1" */
+    bool compute; /* is there for nodes of class MTLM_CLASS_COMPUTE: counts
+                     as idle when it runs none */
 };
 
 /* What the records cannot tell about the run.  Texts, arrays: borrowed; NULL
@@ -33,8 +36,9 @@ struct mtlm_trace_info {
 
 /* Writes the n records of all ranks, in any order, on one clock, to dir as
  * schedule.csv, summary.json and schedule.svg, each at once or not at all.
- * Makes dir; its parents must exist.  The first file that cannot be written
- * ends it: -1, MTLM_EXIT_IO, path and reason in err. */
+ * In the files iterations count from 1, as in the log line, and times from
+ * the summary's origin.  Makes dir; its parents must exist.  The first file
+ * that cannot be written ends it: -1, MTLM_EXIT_IO, path and reason in err. */
 int mtlm_trace_write(const char *dir, const struct mtlm_record *records,
                      size_t n, const struct mtlm_trace_info *info,
                      struct mtlm_error *err);

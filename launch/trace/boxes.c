@@ -1,0 +1,164 @@
+/* Merges operations to the boxes of the picture. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "launch/trace/boxes.h"
+#include "runtime/memory.h"
+
+/* A gap longer than what the box did so far and than that many gap_ns
+ * divides it. */
+enum { LONG_GAP = 8 };
+
+static void add_row(struct mtlm_trace_picture *picture, int rank, int lane,
+                    int worker)
+{
+    picture->row =
+        mtlm_realloc(picture->row, picture->n_rows + 1, sizeof(*picture->row));
+    picture->row[picture->n_rows++] =
+        (struct mtlm_trace_row){rank, lane, worker};
+}
+
+static void add_rows(struct mtlm_trace_picture *picture,
+                     const struct mtlm_trace_records *records)
+{
+    bool used[MTLM_LANE_DP + 1] = {false};
+
+    for (size_t i = 0; i < records->n; i++)
+        if (records->record[i].phase != MTLM_PHASE_INIT)
+            used[records->record[i].lane] = true;
+    for (int lane = MTLM_LANE_TP; lane <= MTLM_LANE_DP; lane++)
+        picture->lanes += used[lane];
+    for (int rank = 0; rank < records->ranks; rank++) {
+        const size_t first = records->first_worker[rank];
+        const size_t end = records->first_worker[rank + 1];
+
+        for (size_t w = first; w < end; w++)
+            add_row(picture, rank, MTLM_LANE_COMPUTE, records->worker[w]);
+        if (picture->max_workers < (int) (end - first))
+            picture->max_workers = end - first;
+        for (int lane = MTLM_LANE_TP; lane <= MTLM_LANE_DP; lane++)
+            if (used[lane])
+                add_row(picture, rank, lane, -1);
+    }
+}
+
+static struct mtlm_trace_box box_of(const struct mtlm_record *r,
+                                    const struct mtlm_trace_info *info)
+{
+    struct mtlm_trace_box box = {
+        .class = mtlm_trace_class(r),
+        .host = mtlm_trace_is_host(r),
+        .iteration = r->iteration,
+        .microbatch = r->microbatch,
+        .stage = r->stage,
+        .chunk = mtlm_trace_chunk(info, r),
+        .peer = r->peer,
+        .ops = 0,
+    };
+
+    /* The optimizer's nodes are one box, whatever they are for. */
+    if (r->phase == MTLM_PHASE_OPTIMIZER)
+        box.microbatch = box.stage = box.chunk = -1;
+    return box;
+}
+
+static bool belongs(const struct mtlm_trace_box *a,
+                    const struct mtlm_trace_box *b)
+{
+    return a->class == b->class && a->iteration == b->iteration
+           && a->microbatch == b->microbatch && a->stage == b->stage
+           && a->peer == b->peer;
+}
+
+static struct mtlm_trace_box *add_box(struct mtlm_trace_picture *picture,
+                                      size_t *capacity,
+                                      const struct mtlm_trace_box *box)
+{
+    if (picture->n_boxes == *capacity) {
+        *capacity = *capacity ? 2 * *capacity : 256;
+        picture->box =
+            mtlm_realloc(picture->box, *capacity, sizeof(*picture->box));
+    }
+    picture->box[picture->n_boxes] = *box;
+    return &picture->box[picture->n_boxes++];
+}
+
+static void extend(struct mtlm_trace_box *box, const struct mtlm_record *r,
+                   int64_t gap_ns)
+{
+    int64_t begin = r->start_ns;
+
+    if (!box->ops++) {
+        box->begin_ns = begin;
+        box->end_ns = r->end_ns;
+    } else if (begin > box->end_ns && begin - box->end_ns < gap_ns) {
+        begin = box->end_ns;
+    }
+    mtlm_spans_add(&box->busy, begin, r->end_ns);
+    box->busy_ns += r->end_ns - r->start_ns;
+    if (box->end_ns < r->end_ns)
+        box->end_ns = r->end_ns;
+}
+
+/* Whether r is seen in that row between begin and end. */
+static bool is_in(const struct mtlm_record *r, const struct mtlm_trace_row *row,
+                  int64_t begin_ns, int64_t end_ns)
+{
+    return r->phase != MTLM_PHASE_INIT && r->lane == row->lane
+           && (row->worker < 0 || r->worker == row->worker)
+           && r->start_ns < end_ns && r->end_ns > begin_ns
+           && r->start_ns < r->end_ns;
+}
+
+struct mtlm_trace_picture *mtlm_trace_picture_create(
+    const struct mtlm_trace_records *records,
+    const struct mtlm_trace_info *info, int64_t begin_ns, int64_t end_ns,
+    int64_t gap_ns)
+{
+    struct mtlm_trace_picture *picture = mtlm_calloc(1, sizeof(*picture));
+    size_t capacity = 0;
+
+    add_rows(picture, records);
+    for (size_t k = 0; k < picture->n_rows; k++) {
+        const struct mtlm_trace_row *row = &picture->row[k];
+        size_t current = SIZE_MAX; /* box that may still grow */
+
+        for (size_t i = records->first[row->rank];
+             i < records->first[row->rank + 1]; i++) {
+            const struct mtlm_record *r = &records->record[i];
+            struct mtlm_trace_box new, *box = NULL;
+            int64_t gap;
+
+            if (!is_in(r, row, begin_ns, end_ns))
+                continue;
+            new = box_of(r, info);
+            new.row = k;
+            if (!new.host && current != SIZE_MAX) {
+                box = &picture->box[current];
+                gap = r->start_ns - box->end_ns;
+                if (!belongs(box, &new)
+                    || (gap > box->busy_ns && gap > LONG_GAP * gap_ns))
+                    box = NULL;
+            }
+            if (!box) {
+                box = add_box(picture, &capacity, &new);
+                if (!new.host)
+                    current = picture->n_boxes - 1;
+            }
+            extend(box, r, gap_ns);
+        }
+    }
+    return picture;
+}
+
+void mtlm_trace_picture_destroy(struct mtlm_trace_picture *picture)
+{
+    if (!picture)
+        return;
+    for (size_t i = 0; i < picture->n_boxes; i++)
+        free(picture->box[i].busy.span);
+    free(picture->box);
+    free(picture->row);
+    free(picture);
+}

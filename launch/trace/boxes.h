@@ -1,0 +1,47 @@
+#ifndef MTLM_TRACE_BOXES_H
+#define MTLM_TRACE_BOXES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "launch/trace/records.h"
+#include "launch/trace/window.h"
+
+/* A line of the picture: a worker, or a rank's communication of one kind. */
+struct mtlm_trace_row {
+    int rank;
+    int lane;   /* enum mtlm_lane */
+    int worker; /* -1: communication */
+};
+
+/* Operations of one row in a row that belong together: those of a microbatch,
+ * virtual stage and class.  Others in between, on host state excepted, or a
+ * long gap divide it. */
+struct mtlm_trace_box {
+    size_t row;
+    enum mtlm_trace_class class;
+    bool host; /* a node on host state */
+    int iteration, microbatch, stage, chunk, peer;
+    int64_t begin_ns, end_ns, busy_ns;
+    int ops;
+    struct mtlm_spans busy; /* where its operations lie */
+};
+
+struct mtlm_trace_picture {
+    struct mtlm_trace_row *row; /* [n_rows] from top to bottom */
+    size_t n_rows;
+    int max_workers, lanes; /* most rows of a rank: workers, communication */
+    struct mtlm_trace_box *box; /* [n_boxes] by row, then begin */
+    size_t n_boxes;
+};
+
+/* All but the initialization, between begin and end.  Gaps inside a box
+ * shorter than gap_ns are not seen.  The caller destroys it. */
+struct mtlm_trace_picture *mtlm_trace_picture_create(
+    const struct mtlm_trace_records *records,
+    const struct mtlm_trace_info *info, int64_t begin_ns, int64_t end_ns,
+    int64_t gap_ns);
+void mtlm_trace_picture_destroy(struct mtlm_trace_picture *picture);
+
+#endif /* MTLM_TRACE_BOXES_H */

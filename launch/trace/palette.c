@@ -1,0 +1,123 @@
+/* Colours of the picture, and what they mean. */
+#include "config.h"
+
+#include <string.h>
+
+#include "launch/trace/palette.h"
+
+/* The "bright" scheme by Paul Tol: to be told apart by colour-blind people,
+ * and in print. */
+static const struct {
+    const char *style;
+    int rgb[3];
+    const char *legend;
+} kinds[] = {
+    [MTLM_KIND_F] = {"f", {0x44, 0x77, 0xaa}, "F forward"},
+    [MTLM_KIND_B] = {"b", {0xee, 0x66, 0x77}, "B gradients of activations"},
+    [MTLM_KIND_W] = {"w", {0xcc, 0xbb, 0x44}, "W gradients of weights"},
+    [MTLM_KIND_OPT] = {"o", {0x22, 0x88, 0x33}, "optimizer"},
+    [MTLM_KIND_EVAL] = {"e", {0x99, 0x77, 0x55}, "validation"},
+    [MTLM_KIND_HOST] = {"h", {0x44, 0x44, 0x44}, "tokens, flags"},
+    [MTLM_KIND_TP] = {"t", {0xaa, 0x33, 0x77}, "TP tensor-parallel all-reduce"},
+    [MTLM_KIND_PP] = {"p", {0x66, 0xcc, 0xee}, "PP send, receive"},
+    [MTLM_KIND_DP] = {"d", {0x77, 0x77, 0x77}, "DP all-reduce"},
+};
+
+enum mtlm_trace_kind mtlm_trace_kind(const struct mtlm_trace_box *box, int lane)
+{
+    if (lane == MTLM_LANE_TP)
+        return MTLM_KIND_TP;
+    if (lane == MTLM_LANE_PP)
+        return MTLM_KIND_PP;
+    if (lane == MTLM_LANE_DP)
+        return MTLM_KIND_DP;
+    if (box->host)
+        return MTLM_KIND_HOST;
+    switch (box->class) {
+    case MTLM_TRACE_F:
+        return MTLM_KIND_F;
+    case MTLM_TRACE_B:
+        return MTLM_KIND_B;
+    case MTLM_TRACE_W:
+        return MTLM_KIND_W;
+    case MTLM_TRACE_EVAL:
+        return MTLM_KIND_EVAL;
+    default:
+        return MTLM_KIND_OPT;
+    }
+}
+
+const char *mtlm_trace_kind_style(enum mtlm_trace_kind kind)
+{
+    return kinds[kind].style;
+}
+
+int mtlm_trace_shade(enum mtlm_trace_kind kind, int chunk, int shades)
+{
+    if (kind > MTLM_KIND_W || chunk < 0)
+        return 0;
+    return chunk < shades ? chunk : shades - 1;
+}
+
+static void shade_rgb(enum mtlm_trace_kind kind, int shade, int shades,
+                      int rgb[3])
+{
+    const double white = shades > 1 ? 0.6 * shade / (shades - 1) : 0;
+
+    for (int i = 0; i < 3; i++)
+        rgb[i] = kinds[kind].rgb[i] * (1 - white) + 255 * white + 0.5;
+}
+
+void mtlm_trace_put_styles(FILE *f, int shades)
+{
+    for (int kind = 0; kind < MTLM_KIND_COUNT; kind++)
+        for (int shade = 0; shade < (kind <= MTLM_KIND_W ? shades : 1);
+             shade++) {
+            int rgb[3];
+
+            shade_rgb(kind, shade, shades, rgb);
+            fprintf(f, ".%s%d{fill:#%02x%02x%02x}", kinds[kind].style, shade,
+                    rgb[0], rgb[1], rgb[2]);
+            /* Dark text on light colours, by perceived lightness. */
+            if (0.3 * rgb[0] + 0.59 * rgb[1] + 0.11 * rgb[2] < 125)
+                fprintf(f, ".%s%d~text{fill:#fff}", kinds[kind].style, shade);
+            putc('\n', f);
+        }
+    for (int kind = MTLM_KIND_TP; kind <= MTLM_KIND_DP; kind++)
+        fprintf(f, ".s%s{stroke:#%02x%02x%02x}\n", kinds[kind].style,
+                kinds[kind].rgb[0], kinds[kind].rgb[1], kinds[kind].rgb[2]);
+}
+
+static double put_item(FILE *f, const char *style, const char *text, double x,
+                       double y)
+{
+    fprintf(f,
+            "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"12\" "
+            "height=\"12\"/><text style=\"fill:#222\" x=\"%.1f\" y=\"%.1f\">"
+            "%s</text>\n",
+            style, x, y - 10, x + 16, y, text);
+    return x + 16 + 6.1 * strlen(text) + 16;
+}
+
+void mtlm_trace_put_legend(FILE *f, const int used[MTLM_KIND_COUNT], int shades,
+                           double x, double y)
+{
+    fputs("<g font-size=\"12\">\n", f);
+    for (int kind = 0; kind < MTLM_KIND_COUNT; kind++) {
+        char style[16];
+
+        if (!used[kind])
+            continue;
+        snprintf(style, sizeof(style), "%s0", kinds[kind].style);
+        x = put_item(f, style, kinds[kind].legend, x, y);
+    }
+    x = put_item(f, "idle", "idle", x, y);
+    for (int shade = 0; shades > 1 && shade < shades; shade++) {
+        char style[16], text[32];
+
+        snprintf(style, sizeof(style), "f%d", shade);
+        snprintf(text, sizeof(text), "F, chunk %d", shade);
+        x = put_item(f, style, text, x, y);
+    }
+    fputs("</g>\n", f);
+}

@@ -1,0 +1,65 @@
+#ifndef MTLM_TRACE_RECORDS_H
+#define MTLM_TRACE_RECORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "launch/trace/trace.h"
+#include "runtime/recorder.h"
+
+/* The records in the order that the outputs need. */
+struct mtlm_trace_records {
+    struct mtlm_record *record; /* [n] by rank, then start, end, job */
+    size_t n;
+    int ranks;
+    size_t *first; /* [ranks + 1] rank r's are first[r] .. first[r + 1] - 1 */
+    /* The workers that count: those that are there for compute nodes or ran
+     * one; by rank, then number.  Rank r's are first_worker[r] ..
+     * first_worker[r + 1] - 1 of worker. */
+    int *worker;
+    size_t *first_worker; /* [ranks + 1] */
+};
+
+/* What a record is, in schedule.csv's column op and in the picture. */
+enum mtlm_trace_class {
+    MTLM_TRACE_F,
+    MTLM_TRACE_B,
+    MTLM_TRACE_W,
+    MTLM_TRACE_OPT,
+    MTLM_TRACE_INIT,
+    MTLM_TRACE_EVAL,
+    MTLM_TRACE_AR, /* all-reduce of a tensor-parallel or embedding group */
+    MTLM_TRACE_SEND,
+    MTLM_TRACE_RECV,
+    MTLM_TRACE_DP, /* collective of the lane for data parallelism */
+    MTLM_TRACE_CLASSES
+};
+
+/* A copy; each record's rank must be one of info's.  destroy(NULL) is
+ * fine. */
+struct mtlm_trace_records *mtlm_trace_records_create(
+    const struct mtlm_record *records, size_t n,
+    const struct mtlm_trace_info *info);
+void mtlm_trace_records_destroy(struct mtlm_trace_records *records);
+
+/* Moves the start of each receive to that of its send, if later. */
+void mtlm_trace_trim_receives(struct mtlm_trace_records *records);
+
+/* Whether worker of rank is one that counts. */
+bool mtlm_trace_counts(const struct mtlm_trace_records *records, int rank,
+                       int worker);
+
+enum mtlm_trace_class mtlm_trace_class(const struct mtlm_record *record);
+const char *mtlm_trace_class_name(enum mtlm_trace_class class);
+
+/* A node on host state: reading tokens, flags. */
+bool mtlm_trace_is_host(const struct mtlm_record *record);
+
+/* Which of its rank's virtual stages it belongs to; -1: none. */
+int mtlm_trace_chunk(const struct mtlm_trace_info *info,
+                     const struct mtlm_record *record);
+
+/* Name of its operation. */
+const char *mtlm_trace_op_name(const struct mtlm_record *record);
+
+#endif /* MTLM_TRACE_RECORDS_H */

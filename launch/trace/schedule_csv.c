@@ -1,0 +1,69 @@
+/* schedule.csv: a line per record, for pandas and R. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "launch/trace/writer.h"
+
+/* As RFC 4180 wants it. */
+static void put_text(FILE *f, const char *text)
+{
+    if (!strpbrk(text, ",\"\r\n")) {
+        fputs(text, f);
+        return;
+    }
+    putc('"', f);
+    for (; *text; text++) {
+        if (*text == '"')
+            putc('"', f);
+        putc(*text, f);
+    }
+    putc('"', f);
+}
+
+static void put_device(FILE *f, const struct mtlm_trace_info *info,
+                       const struct mtlm_record *r)
+{
+    if (r->worker < 0) {
+        fputs("communication", f);
+        return;
+    }
+    for (size_t i = 0; i < info->n_workers; i++) {
+        const struct mtlm_trace_worker *w = &info->worker[i];
+
+        if (w->rank == r->rank && w->worker == r->worker && w->device) {
+            put_text(f, w->device);
+            return;
+        }
+    }
+    fprintf(f, "worker %d", r->worker);
+}
+
+static double us(const struct mtlm_trace *trace, int64_t ns)
+{
+    return 1e-3 * (ns - trace->summary->origin_ns);
+}
+
+void mtlm_trace_write_csv(FILE *f, const struct mtlm_trace *trace)
+{
+    const struct mtlm_trace_info *info = trace->info;
+
+    fputs("rank,worker,device,iteration,microbatch,stage,chunk,layer,op,name,"
+          "job,priority,submit_us,ready_us,start_us,end_us,flops,bytes,peer\n",
+          f);
+    for (size_t i = 0; i < trace->records->n; i++) {
+        const struct mtlm_record *r = &trace->records->record[i];
+
+        fprintf(f, "%d,%d,", r->rank, r->worker);
+        put_device(f, info, r);
+        fprintf(f, ",%d,%d,%d,%d,%d,%s,", r->iteration + 1, r->microbatch,
+                r->stage, mtlm_trace_chunk(info, r), r->layer,
+                mtlm_trace_class_name(mtlm_trace_class(r)));
+        put_text(f, mtlm_trace_op_name(r));
+        fprintf(f, ",%" PRId64 ",%d,%.3f,%.3f,%.3f,%.3f,%.0f,%.0f,%d\n", r->job,
+                r->priority, us(trace, r->submit_ns), us(trace, r->ready_ns),
+                us(trace, r->start_ns), us(trace, r->end_ns), r->flops,
+                r->bytes, r->peer);
+    }
+}

@@ -1,0 +1,158 @@
+/* The frame of the picture: title, axis, rows and iterations. */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "launch/trace/view.h"
+#include "launch/trace/xml.h"
+#include "runtime/memory.h"
+
+static const double width = MTLM_VIEW_WIDTH, left = MTLM_VIEW_LEFT;
+static const double right = MTLM_VIEW_RIGHT, top = MTLM_VIEW_TOP;
+
+double mtlm_view_x(const struct mtlm_view *view, int64_t ns)
+{
+    double x = (double) (ns - view->begin_ns) / (view->end_ns - view->begin_ns);
+
+    x = x < 0 ? 0 : x > 1 ? 1 : x;
+    return left + x * (width - left - right);
+}
+
+double mtlm_view_height(const struct mtlm_view *view, size_t row)
+{
+    return view->picture->row[row].worker < 0 ? view->lane_height
+                                              : view->row_height;
+}
+
+double mtlm_view_ms(const struct mtlm_view *view, int64_t ns)
+{
+    return 1e-6 * (ns - view->trace->summary->origin_ns);
+}
+
+void mtlm_view_put_title(FILE *f, const struct mtlm_view *view)
+{
+    const struct mtlm_trace_info *info = view->trace->info;
+    const struct mtlm_trace_summary *s = view->trace->summary;
+    char *text = mtlm_sprintf(
+        "%s%s%s%s%s: makespan %.*f ms, bubble %.1f %%",
+        info->model ? info->model : "mtlm-dag", info->layout ? ", " : "",
+        info->layout ? info->layout : "", info->policy ? ", policy " : "",
+        info->policy ? info->policy : "", s->makespan_ns < 1e7 ? 3 : 1,
+        1e-6 * s->makespan_ns, 100 * s->bubble);
+
+    fputs("<title>", f);
+    mtlm_xml_put(f, text);
+    fprintf(f, "</title>\n<text x=\"%.0f\" y=\"26\" font-size=\"17\">", left);
+    mtlm_xml_put(f, text);
+    free(text);
+    if (info->stages > 1 && info->microbatches > 0)
+        fprintf(f,
+                " <tspan font-size=\"13\">(1F1B of %d stages, %d "
+                "microbatches: %.1f %%)</tspan>",
+                info->stages, info->microbatches, 100 * s->ideal_1f1b);
+    if (view->end_ns < view->last_ns)
+        fprintf(f,
+                " <tspan font-size=\"13\" fill=\"#a00\">first %.6g ms of "
+                "%.6g shown</tspan>",
+                1e-6 * (view->end_ns - view->begin_ns),
+                1e-6 * (view->last_ns - view->begin_ns));
+    fputs("</text>\n", f);
+}
+
+/* The multiple of 1, 2 or 5 that gives about ten ticks. */
+static double tick_step(double span)
+{
+    const double raw = span / 10, unit = pow(10, floor(log10(raw)));
+
+    return raw <= 1.0001 * unit   ? unit
+           : raw <= 2.0001 * unit ? 2 * unit
+           : raw <= 5.0001 * unit ? 5 * unit
+                                  : 10 * unit;
+}
+
+void mtlm_view_put_axis(FILE *f, const struct mtlm_view *view)
+{
+    const double begin = mtlm_view_ms(view, view->begin_ns);
+    const double end = mtlm_view_ms(view, view->end_ns),
+                 step = tick_step(end - begin);
+    const int decimals = fmax(0, -floor(log10(step) + 1e-9));
+    const double y = view->y[view->picture->n_rows];
+
+    fputs("<g font-size=\"12\" text-anchor=\"middle\">\n", f);
+    for (int64_t i = ceil(begin / step - 1e-9); i * step <= end + 1e-9 * step;
+         i++) {
+        const double x = mtlm_view_x(view, view->trace->summary->origin_ns
+                                               + llround(i * step * 1e6));
+
+        fprintf(f,
+                "<path class=\"tick\" d=\"M%.2f %.1fV%.1f\"/>"
+                "<text x=\"%.2f\" y=\"%.1f\">%.*f</text>\n",
+                x, top - 2, y + 5, x, y + 18, decimals, i * step);
+    }
+    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\">ms</text>\n</g>\n",
+            (left + width - right) / 2, y + 33);
+}
+
+void mtlm_view_put_rows(FILE *f, const struct mtlm_view *view)
+{
+    static const char *const lane[] = {"", "TP", "PP", "DP"};
+    const int *stage = view->trace->info->stage_of_rank;
+    const double h = view->row_height;
+    const double size = fmin(13, 0.85 * h);
+
+    for (size_t k = 0; k < view->picture->n_rows; k++) {
+        const struct mtlm_trace_row *row = &view->picture->row[k];
+        const double y = view->y[k], height = mtlm_view_height(view, k);
+
+        fprintf(f,
+                "<rect class=\"idle\" x=\"%.0f\" y=\"%.2f\" width=\"%.0f\" "
+                "height=\"%.2f\"/>\n",
+                left, y, width - left - right, height);
+        if (row->worker < 0) {
+            if (height >= 7)
+                fprintf(f,
+                        "<text x=\"%.0f\" y=\"%.2f\" font-size=\"%.1f\" "
+                        "text-anchor=\"end\" fill=\"#666\">%s</text>\n",
+                        left - 6, y + 0.8 * height, fmin(10, height),
+                        lane[row->lane]);
+            continue;
+        }
+        if (k && view->picture->row[k - 1].rank == row->rank)
+            continue;
+        fprintf(f,
+                "<text x=\"%.0f\" y=\"%.2f\" font-size=\"%.1f\" "
+                "text-anchor=\"end\">rank %d",
+                left - 6, y + (stage && h >= 30 ? 0.42 : 0.5) * h + 0.35 * size,
+                size, row->rank);
+        if (stage && h >= 30)
+            fprintf(f,
+                    "<tspan x=\"%.0f\" dy=\"1.1em\" font-size=\"10\" "
+                    "fill=\"#666\">stage %d</tspan>",
+                    left - 6, stage[row->rank]);
+        fputs("</text>\n", f);
+    }
+}
+
+/* A dashed line where an iteration ends, its number in between. */
+void mtlm_view_put_iterations(FILE *f, const struct mtlm_view *view)
+{
+    const struct mtlm_trace_summary *s = view->trace->summary;
+    const double y = view->y[view->picture->n_rows];
+    int64_t begin = view->begin_ns;
+
+    fputs("<g font-size=\"12\" text-anchor=\"middle\">\n", f);
+    for (size_t i = 0; i < s->n_iterations && begin < view->end_ns; i++) {
+        const int64_t end = s->iteration[i].end_ns;
+
+        if (mtlm_view_x(view, end) - mtlm_view_x(view, begin) > 84)
+            fprintf(f, "<text x=\"%.2f\" y=\"%.0f\">iteration %d</text>\n",
+                    (mtlm_view_x(view, begin) + mtlm_view_x(view, end)) / 2,
+                    top - 8, s->iteration[i].iteration + 1);
+        if (end < view->end_ns)
+            fprintf(f, "<path class=\"end\" d=\"M%.2f %.0fV%.1f\"/>\n",
+                    mtlm_view_x(view, end), top - 20, y + 2);
+        begin = end;
+    }
+    fputs("</g>\n", f);
+}

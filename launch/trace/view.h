@@ -1,0 +1,42 @@
+#ifndef MTLM_TRACE_VIEW_H
+#define MTLM_TRACE_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "launch/trace/boxes.h"
+#include "launch/trace/writer.h"
+
+/* Sizes in pixels: the picture, and its margins around the rows. */
+enum {
+    MTLM_VIEW_WIDTH = 1600,
+    MTLM_VIEW_LEFT = 84,
+    MTLM_VIEW_RIGHT = 16,
+    MTLM_VIEW_TOP = 84,
+    MTLM_VIEW_BOTTOM = 40,
+};
+
+/* How the picture is laid out. */
+struct mtlm_view {
+    const struct mtlm_trace *trace;
+    const struct mtlm_trace_picture *picture;
+    int64_t begin_ns, end_ns; /* seen */
+    int64_t last_ns;          /* there would be */
+    double row_height, lane_height, rank_gap;
+    double *y; /* [n_rows + 1] top of each row; the last: bottom of all */
+    int shades;
+    bool brief; /* no hover text over communication */
+};
+
+double mtlm_view_x(const struct mtlm_view *view, int64_t ns);
+double mtlm_view_height(const struct mtlm_view *view, size_t row);
+double mtlm_view_ms(const struct mtlm_view *view, int64_t ns);
+
+/* Writes what stands around the boxes. */
+void mtlm_view_put_title(FILE *f, const struct mtlm_view *view);
+void mtlm_view_put_axis(FILE *f, const struct mtlm_view *view);
+void mtlm_view_put_rows(FILE *f, const struct mtlm_view *view);
+void mtlm_view_put_iterations(FILE *f, const struct mtlm_view *view);
+
+#endif /* MTLM_TRACE_VIEW_H */

@@ -1,0 +1,22 @@
+#ifndef MTLM_TRACE_WRITER_H
+#define MTLM_TRACE_WRITER_H
+
+#include <stdio.h>
+
+#include "launch/trace/records.h"
+#include "launch/trace/summary.h"
+#include "launch/trace/trace.h"
+
+/* What every output is made of. */
+struct mtlm_trace {
+    const struct mtlm_trace_info *info;
+    const struct mtlm_trace_records *records; /* as recorded */
+    const struct mtlm_trace_summary *summary;
+};
+
+/* Each writes one file of the trace.  Failures stay in f (ferror()). */
+void mtlm_trace_write_csv(FILE *f, const struct mtlm_trace *trace);
+void mtlm_trace_write_json(FILE *f, const struct mtlm_trace *trace);
+void mtlm_trace_write_svg(FILE *f, const struct mtlm_trace *trace);
+
+#endif /* MTLM_TRACE_WRITER_H */

@@ -1,0 +1,154 @@
+/* Megatron's lines, against exact strings. */
+#include "config.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "launch/log_line.h"
+
+static struct mtlm_log_iteration example(void)
+{
+    struct tm tm = {.tm_year = 126,
+                    .tm_mon = 10,
+                    .tm_mday = 20,
+                    .tm_hour = 10,
+                    .tm_min = 44,
+                    .tm_sec = 1,
+                    .tm_isdst = -1};
+
+    return (struct mtlm_log_iteration){
+        .time = mktime(&tm),
+        .iteration = 100,
+        .iterations = 500000,
+        .samples = 6400,
+        .iteration_ms = 1234.567,
+        .tflops = -1,
+        .lr = 1.5e-4,
+        .global_batch = 64,
+        .loss = 9.8765432,
+        .loss_scale = 1,
+        .grad_norm = 2.3456,
+        .skipped = 0,
+        .nan = 0,
+        .tokens_per_second = -1,
+        .bubble = -1,
+        .overlap = -1,
+    };
+}
+
+static void assert_line(const struct mtlm_log_iteration *log, const char *want)
+{
+    char *line = mtlm_log_iteration_line(log);
+
+    assert_string_equal(line, want);
+    free(line);
+}
+
+static void test_iteration_line_is_megatrons(void **state)
+{
+    const struct mtlm_log_iteration log = example();
+
+    (void) state;
+    assert_line(&log,
+                " [2026-11-20 10:44:01] iteration      100/  500000 |"
+                " consumed samples:         6400 |"
+                " elapsed time per iteration (ms): 1234.6 |"
+                " learning rate: 1.500000E-04 | global batch size:    64 |"
+                " lm loss: 9.876543E+00 | loss scale: 1.0 | grad norm: 2.346 |"
+                " number of skipped iterations:   0 |"
+                " number of nan iterations:   0 |");
+}
+
+static void test_throughput_stands_before_the_learning_rate(void **state)
+{
+    struct mtlm_log_iteration log = example();
+
+    (void) state;
+    log.tflops = 45.678;
+    log.skipped = 2;
+    log.nan = 11;
+    assert_line(&log,
+                " [2026-11-20 10:44:01] iteration      100/  500000 |"
+                " consumed samples:         6400 |"
+                " elapsed time per iteration (ms): 1234.6 |"
+                " throughput per GPU (TFLOP/s/GPU): 45.7 |"
+                " learning rate: 1.500000E-04 | global batch size:    64 |"
+                " lm loss: 9.876543E+00 | loss scale: 1.0 | grad norm: 2.346 |"
+                " number of skipped iterations:   2 |"
+                " number of nan iterations:  11 |");
+}
+
+static void test_our_fields_come_last(void **state)
+{
+    struct mtlm_log_iteration log = example();
+    char *line;
+
+    (void) state;
+    log.tokens_per_second = 5120.25;
+    log.bubble = 3 / 11.;
+    log.overlap = 0;
+    line = mtlm_log_iteration_line(&log);
+    assert_string_equal(strstr(line, " number of nan"),
+                        " number of nan iterations:   0 |"
+                        " tokens per second: 5120.2 | bubble: 0.2727 |"
+                        " overlap: 0.0000 |");
+    free(line);
+}
+
+static void test_a_loss_that_is_no_number_is_left_out(void **state)
+{
+    struct mtlm_log_iteration log = example();
+    char *line;
+
+    (void) state;
+    log.loss = NAN;
+    line = mtlm_log_iteration_line(&log);
+    assert_null(strstr(line, "lm loss"));
+    assert_non_null(strstr(line, " global batch size:    64 | loss scale:"));
+    free(line);
+}
+
+static void test_validation_line_stands_between_rules(void **state)
+{
+    char *lines = mtlm_log_validation_lines("iteration 100", 2);
+
+    (void) state;
+    assert_string_equal(
+        lines,
+        "------------------------------------------------------------------"
+        "-----------------------------\n"
+        " validation loss at iteration 100 | lm loss value: 2.000000E+00 |"
+        " lm loss PPL: 7.389056E+00 | \n"
+        "------------------------------------------------------------------"
+        "-----------------------------");
+    free(lines);
+}
+
+static void test_perplexity_is_capped_at_e_to_the_20(void **state)
+{
+    char *lines = mtlm_log_validation_lines("iteration 1", 1000);
+
+    (void) state;
+    assert_non_null(strstr(lines, "lm loss PPL: 4.851652E+08 | \n"));
+    free(lines);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_iteration_line_is_megatrons),
+        cmocka_unit_test(test_throughput_stands_before_the_learning_rate),
+        cmocka_unit_test(test_our_fields_come_last),
+        cmocka_unit_test(test_a_loss_that_is_no_number_is_left_out),
+        cmocka_unit_test(test_validation_line_stands_between_rules),
+        cmocka_unit_test(test_perplexity_is_capped_at_e_to_the_20),
+    };
+
+    return cmocka_run_group_tests_name("log_line", tests, NULL, NULL);
+}

@@ -1,0 +1,415 @@
+/* The summary of schedules whose numbers are known. */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "codelets/op.h"
+#include "launch/trace/summary.h"
+#include "pipeline.h"
+#include "runtime/memory.h"
+
+#define CLOSE 1e-9
+static const int64_t unit = 1000000;
+
+static struct mtlm_trace_summary *run(int p, int m, int iterations, bool fused)
+{
+    const struct pipeline pipeline = {.stages = p,
+                                      .microbatches = m,
+                                      .iterations = iterations,
+                                      .fused = fused,
+                                      .pieces = 4,
+                                      .unit_ns = unit};
+    const struct mtlm_trace_info info = {
+        .ranks = p, .stages = p, .virtual_stages = 1, .microbatches = m};
+    struct mtlm_trace_summary *summary;
+    size_t n;
+    struct mtlm_record *record = pipeline_records(&pipeline, &n);
+
+    summary = mtlm_trace_summary_create(record, n, &info);
+    free(record);
+    return summary;
+}
+
+static void assert_1f1b(int p, int m, int64_t makespan)
+{
+    struct mtlm_trace_summary *s = run(p, m, 1, true);
+    const double bubble = (p - 1.) / (m + p - 1);
+
+    assert_int_equal(s->makespan_ns, makespan * unit);
+    assert_float_equal(s->bubble, bubble, CLOSE);
+    assert_float_equal(s->ideal_1f1b, bubble, CLOSE);
+    /* Stage 0 works from the first moment to the last. */
+    assert_int_equal(s->span_ns, makespan * unit);
+    assert_float_equal(s->span_bubble, bubble, CLOSE);
+    assert_int_equal(s->iteration[0].span_rank, 0);
+    mtlm_trace_summary_destroy(s);
+}
+
+static void test_bubble_of_1f1b_is_that_of_the_formula(void **state)
+{
+    (void) state;
+    assert_1f1b(2, 8, 27);
+    assert_1f1b(4, 8, 33);
+    assert_1f1b(4, 16, 57);
+    assert_1f1b(8, 16, 69);
+    assert_1f1b(1, 4, 12);
+}
+
+static void test_bubble_of_zb_h1_is_that_of_the_formula(void **state)
+{
+    struct mtlm_trace_summary *s = run(4, 8, 1, false);
+
+    (void) state;
+    assert_int_equal(s->makespan_ns, 27 * unit);
+    assert_float_equal(s->bubble, 3 / 27., CLOSE);
+    assert_float_equal(s->ideal_1f1b, 3 / 11., CLOSE);
+    mtlm_trace_summary_destroy(s);
+}
+
+static void test_windows_lie_between_optimizer_steps(void **state)
+{
+    struct mtlm_trace_summary *s = run(4, 8, 3, true);
+
+    (void) state;
+    assert_int_equal(s->first_iteration, 0);
+    assert_int_equal(s->last_iteration, 2);
+    assert_int_equal(s->windows, 2);
+    /* All-reduce and step last a unit each; the step is work. */
+    assert_int_equal(s->makespan_ns, 35 * unit);
+    assert_float_equal(s->bubble, 1 - 25 / 35., CLOSE);
+    assert_int_equal(s->n_iterations, 3);
+    assert_false(s->iteration[0].counts);
+    assert_true(s->iteration[1].counts);
+    assert_int_equal(s->iteration[1].begin_ns, 35 * unit);
+    assert_int_equal(s->iteration[1].end_ns, 70 * unit);
+    assert_float_equal(s->iteration[1].bubble, 1 - 25 / 35., CLOSE);
+    /* The stage span knows nothing of the optimizer. */
+    assert_int_equal(s->span_ns, 33 * unit);
+    mtlm_trace_summary_destroy(s);
+}
+
+static void test_waits_and_work_add_up_to_the_window(void **state)
+{
+    struct mtlm_trace_summary *s = run(4, 8, 3, true);
+
+    (void) state;
+    for (int rank = 0; rank < 4; rank++) {
+        const struct mtlm_trace_rank *r = &s->rank[rank];
+        int64_t ns = r->busy_ns;
+        double share = 0;
+
+        for (size_t i = 0; i < s->n_waits; i++)
+            if (s->wait[i].rank == rank) {
+                ns += s->wait[i].ns;
+                share += s->wait[i].share;
+            }
+        assert_int_equal(ns, r->workers * r->window_ns);
+        assert_float_equal(share, r->bubble, CLOSE);
+    }
+    mtlm_trace_summary_destroy(s);
+}
+
+static const struct mtlm_trace_wait *find_wait(
+    const struct mtlm_trace_summary *s, int rank, enum mtlm_trace_cause cause,
+    int phase)
+{
+    for (size_t i = 0; i < s->n_waits; i++)
+        if (s->wait[i].rank == rank && s->wait[i].cause == cause
+            && s->wait[i].phase == phase)
+            return &s->wait[i];
+    return NULL;
+}
+
+static void test_first_and_last_stage_wait_for_each_other(void **state)
+{
+    struct mtlm_trace_summary *s = run(2, 8, 1, true);
+    const struct mtlm_trace_wait *wait;
+    char text[160];
+
+    (void) state;
+    /* Of 27 units: the last stage waits one for its first activations and
+     * two at the end, when its neighbour is not yet done. */
+    wait = find_wait(s, 1, MTLM_CAUSE_RECEIVE, MTLM_PHASE_FORWARD);
+    assert_non_null(wait);
+    assert_int_equal(wait->peer, 0);
+    assert_int_equal(wait->ns, 1 * unit);
+    assert_string_equal(mtlm_trace_wait_text(wait, text, sizeof(text)),
+                        "rank 1 waited 3.7 % for activations from rank 0");
+    wait = find_wait(s, 1, MTLM_CAUSE_END, -1);
+    assert_int_equal(wait->ns, 2 * unit);
+    assert_string_equal(mtlm_trace_wait_text(wait, text, sizeof(text)),
+                        "rank 1 had nothing left to do for 7.4 %");
+    wait = find_wait(s, 0, MTLM_CAUSE_RECEIVE, MTLM_PHASE_BACKWARD);
+    assert_int_equal(wait->ns, 3 * unit);
+    assert_string_equal(mtlm_trace_wait_text(wait, text, sizeof(text)),
+                        "rank 0 waited 11.1 % for gradients from rank 1");
+    mtlm_trace_summary_destroy(s);
+}
+
+static void test_the_optimizer_waits_for_its_all_reduce(void **state)
+{
+    struct mtlm_trace_summary *s = run(2, 8, 2, true);
+    const struct mtlm_trace_wait *wait =
+        find_wait(s, 0, MTLM_CAUSE_ALL_REDUCE, MTLM_PHASE_OPTIMIZER);
+    char text[160];
+
+    (void) state;
+    assert_non_null(wait);
+    assert_int_equal(wait->ns, unit);
+    assert_string_equal(
+        mtlm_trace_wait_text(wait, text, sizeof(text)),
+        "rank 0 waited 3.4 % for an all-reduce before the optimizer step");
+    mtlm_trace_summary_destroy(s);
+}
+
+/* Records made by hand: one rank, times in ns. */
+static struct mtlm_record node(int worker, int op, int ready, int start,
+                               int end)
+{
+    return (struct mtlm_record){.worker = worker,
+                                .lane = worker < 0 ? MTLM_LANE_PP
+                                                   : MTLM_LANE_COMPUTE,
+                                .op = op,
+                                .peer = -1,
+                                .ready_ns = ready,
+                                .start_ns = start,
+                                .end_ns = end};
+}
+
+static const struct mtlm_trace_info one_rank = {
+    .ranks = 1, .stages = 1, .microbatches = 1};
+
+static void test_a_ready_node_waits_for_the_runtime(void **state)
+{
+    const struct mtlm_record record[] = {
+        node(0, MTLM_OP_LINEAR_FWD, 0, 0, 100),
+        node(0, MTLM_OP_LINEAR_FWD, 20, 130, 200),
+        /* Ready late, after nothing but the node before. */
+        node(0, MTLM_OP_LINEAR_FWD, 205, 210, 300),
+    };
+    struct mtlm_trace_summary *s =
+        mtlm_trace_summary_create(record, 3, &one_rank);
+
+    (void) state;
+    assert_int_equal(s->n_waits, 1);
+    assert_int_equal(s->wait[0].cause, MTLM_CAUSE_RUNTIME);
+    assert_int_equal(s->wait[0].ns, 40);
+    mtlm_trace_summary_destroy(s);
+}
+
+static void test_a_node_waits_for_another_worker(void **state)
+{
+    const struct mtlm_record record[] = {
+        node(0, MTLM_OP_LINEAR_FWD, 0, 0, 100),
+        node(1, MTLM_OP_LINEAR_FWD, 0, 0, 50),
+        node(1, MTLM_OP_LINEAR_FWD, 100, 100, 120),
+    };
+    struct mtlm_trace_summary *s =
+        mtlm_trace_summary_create(record, 3, &one_rank);
+
+    (void) state;
+    assert_int_equal(s->rank[0].workers, 2);
+    assert_float_equal(s->bubble, 1 - 170 / 240., CLOSE);
+    assert_int_equal(s->n_waits, 2);
+    assert_int_equal(s->wait[0].cause, MTLM_CAUSE_DATA);
+    assert_int_equal(s->wait[0].ns, 50);
+    assert_int_equal(s->wait[1].cause, MTLM_CAUSE_END);
+    assert_int_equal(s->wait[1].ns, 20);
+    mtlm_trace_summary_destroy(s);
+}
+
+static void test_overlap_is_a_share_of_communication(void **state)
+{
+    const struct mtlm_record record[] = {
+        node(0, MTLM_OP_LINEAR_FWD, 0, 0, 100),
+        node(-1, MTLM_OP_ALL_REDUCE, 0, 60, 120),
+        node(-1, MTLM_OP_SEND, 0, 80, 160),
+        node(0, MTLM_OP_LINEAR_FWD, 160, 180, 200),
+    };
+    struct mtlm_trace_summary *s =
+        mtlm_trace_summary_create(record, 4, &one_rank);
+
+    (void) state;
+    assert_int_equal(s->comm_ns, 100); /* 60 .. 160 */
+    assert_int_equal(s->overlap_ns, 40);
+    assert_float_equal(s->overlap, 0.4, CLOSE);
+    mtlm_trace_summary_destroy(s);
+    s = mtlm_trace_summary_create(record, 1, &one_rank);
+    assert_true(s->overlap < 0);
+    mtlm_trace_summary_destroy(s);
+}
+
+static void test_a_receive_counts_from_its_send(void **state)
+{
+    struct mtlm_record record[] = {
+        node(0, MTLM_OP_LINEAR_FWD, 0, 0, 100),
+        node(-1, MTLM_OP_SEND, 100, 100, 130),
+        node(0, MTLM_OP_LINEAR_FWD, 0, 0, 110),
+        node(-1, MTLM_OP_RECV, 0, 0, 130),
+    };
+    const struct mtlm_trace_info info = {
+        .ranks = 2, .stages = 2, .microbatches = 1};
+    struct mtlm_trace_summary *s;
+
+    (void) state;
+    record[1].peer = 1;
+    record[2].rank = record[3].rank = 1;
+    record[3].peer = 0;
+    s = mtlm_trace_summary_create(record, 4, &info);
+    assert_int_equal(s->rank[1].comm_ns, 30);
+    assert_int_equal(s->rank[1].overlap_ns, 10);
+    mtlm_trace_summary_destroy(s);
+}
+
+static void test_only_workers_for_compute_nodes_count(void **state)
+{
+    const struct mtlm_record record[] = {
+        node(0, MTLM_OP_LINEAR_FWD, 0, 0, 100),
+        node(1, MTLM_OP_BATCH, 0, 0, 50),
+    };
+    const struct mtlm_trace_worker worker[] = {
+        {0, 0, "CUDA 0", true}, {0, 1, "CPU 0", false}, {0, 2, "CUDA 1", true}};
+    struct mtlm_trace_info info = one_rank;
+    struct mtlm_trace_summary *s;
+
+    (void) state;
+    s = mtlm_trace_summary_create(record, 2, &info);
+    assert_int_equal(s->rank[0].workers, 1);
+    assert_float_equal(s->bubble, 0, CLOSE);
+    mtlm_trace_summary_destroy(s);
+    /* One that could have worked, and did not. */
+    info.worker = worker;
+    info.n_workers = 3;
+    s = mtlm_trace_summary_create(record, 2, &info);
+    assert_int_equal(s->rank[0].workers, 2);
+    assert_float_equal(s->bubble, 0.5, CLOSE);
+    assert_int_equal(s->wait[0].cause, MTLM_CAUSE_END);
+    assert_int_equal(s->wait[0].ns, 100);
+    mtlm_trace_summary_destroy(s);
+}
+
+static void test_a_window_with_validation_does_not_count(void **state)
+{
+    struct mtlm_record record[7];
+    struct mtlm_trace_summary *s;
+
+    (void) state;
+    for (int e = 0; e < 3; e++) {
+        const int t = 100 * e;
+
+        record[2 * e] = node(0, MTLM_OP_LINEAR_FWD, t, t, t + 50);
+        record[2 * e + 1] = node(0, MTLM_OP_ADAM, t, t + 50, t + 60);
+        record[2 * e + 1].phase = MTLM_PHASE_OPTIMIZER;
+        record[2 * e].iteration = record[2 * e + 1].iteration = e;
+    }
+    record[6] = node(0, MTLM_OP_LINEAR_FWD, 60, 60, 100);
+    record[6].phase = MTLM_PHASE_EVAL;
+    s = mtlm_trace_summary_create(record, 7, &one_rank);
+    assert_int_equal(s->windows, 1);
+    assert_int_equal(s->makespan_ns, 100);
+    assert_float_equal(s->bubble, 0.4, CLOSE);
+    assert_false(s->iteration[1].counts);
+    assert_true(s->iteration[2].counts);
+    mtlm_trace_summary_destroy(s);
+}
+
+static void test_operations_have_count_mean_median_and_speed(void **state)
+{
+    struct mtlm_record record[] = {
+        node(0, MTLM_OP_LINEAR_FWD, 0, 0, 100),
+        node(0, MTLM_OP_LINEAR_FWD, 0, 100, 110),
+        node(0, MTLM_OP_LINEAR_FWD, 0, 110, 130),
+        node(0, MTLM_OP_ADAM, 0, 130, 135),
+    };
+    struct mtlm_trace_summary *s;
+
+    (void) state;
+    for (int i = 0; i < 3; i++)
+        record[i].flops = 1300;
+    s = mtlm_trace_summary_create(record, 4, &one_rank);
+    assert_int_equal(s->n_ops, 2);
+    assert_int_equal(s->op[0].op, MTLM_OP_LINEAR_FWD);
+    assert_int_equal(s->op[0].count, 3);
+    assert_int_equal(s->op[0].total_ns, 130);
+    assert_float_equal(s->op[0].mean_ns, 130 / 3., CLOSE);
+    assert_int_equal(s->op[0].p50_ns, 20);
+    assert_float_equal(s->op[0].gflops, 30, CLOSE);
+    assert_int_equal(s->op[1].op, MTLM_OP_ADAM);
+    mtlm_trace_summary_destroy(s);
+}
+
+static void test_the_order_of_records_does_not_matter(void **state)
+{
+    const struct pipeline pipeline = {.stages = 3,
+                                      .microbatches = 6,
+                                      .iterations = 3,
+                                      .fused = false,
+                                      .pieces = 2,
+                                      .unit_ns = unit};
+    const struct mtlm_trace_info info = {
+        .ranks = 3, .stages = 3, .microbatches = 6};
+    struct mtlm_trace_summary *s[2];
+    size_t n;
+    struct mtlm_record *record = pipeline_records(&pipeline, &n);
+
+    (void) state;
+    s[0] = mtlm_trace_summary_create(record, n, &info);
+    for (size_t i = 0; i < n / 2; i++) {
+        const struct mtlm_record r = record[i];
+
+        record[i] = record[n - 1 - i];
+        record[n - 1 - i] = r;
+    }
+    s[1] = mtlm_trace_summary_create(record, n, &info);
+    assert_int_equal(s[0]->makespan_ns, s[1]->makespan_ns);
+    assert_memory_equal(s[0]->rank, s[1]->rank, 3 * sizeof(*s[0]->rank));
+    assert_int_equal(s[0]->n_waits, s[1]->n_waits);
+    for (int i = 0; i < 2; i++)
+        mtlm_trace_summary_destroy(s[i]);
+    free(record);
+}
+
+static void test_nothing_recorded_is_no_crash(void **state)
+{
+    struct mtlm_trace_summary *s =
+        mtlm_trace_summary_create(NULL, 0, &one_rank);
+    const struct mtlm_record fill = {.op = MTLM_OP_FILL,
+                                     .phase = MTLM_PHASE_INIT};
+
+    (void) state;
+    assert_int_equal(s->last_iteration, -1);
+    assert_int_equal(s->makespan_ns, 0);
+    mtlm_trace_summary_destroy(s);
+    s = mtlm_trace_summary_create(&fill, 1, &one_rank);
+    assert_int_equal(s->last_iteration, -1);
+    mtlm_trace_summary_destroy(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bubble_of_1f1b_is_that_of_the_formula),
+        cmocka_unit_test(test_bubble_of_zb_h1_is_that_of_the_formula),
+        cmocka_unit_test(test_windows_lie_between_optimizer_steps),
+        cmocka_unit_test(test_waits_and_work_add_up_to_the_window),
+        cmocka_unit_test(test_first_and_last_stage_wait_for_each_other),
+        cmocka_unit_test(test_the_optimizer_waits_for_its_all_reduce),
+        cmocka_unit_test(test_a_ready_node_waits_for_the_runtime),
+        cmocka_unit_test(test_a_node_waits_for_another_worker),
+        cmocka_unit_test(test_overlap_is_a_share_of_communication),
+        cmocka_unit_test(test_a_receive_counts_from_its_send),
+        cmocka_unit_test(test_only_workers_for_compute_nodes_count),
+        cmocka_unit_test(test_a_window_with_validation_does_not_count),
+        cmocka_unit_test(test_operations_have_count_mean_median_and_speed),
+        cmocka_unit_test(test_the_order_of_records_does_not_matter),
+        cmocka_unit_test(test_nothing_recorded_is_no_crash),
+    };
+
+    return cmocka_run_group_tests_name("trace_summary", tests, NULL, NULL);
+}
