@@ -1,0 +1,32 @@
+#ifndef MTLM_TESTS_GRADCHECK_H
+#define MTLM_TESTS_GRADCHECK_H
+
+#include "codelets/op.h"
+
+/* An operation's gradient rule, as the table has it, against central
+ * differences: whatever a rule gets wrong (operand, phase's call, missing
+ * tensor) shows as well as what a kernel does. */
+struct gradcheck {
+    enum mtlm_op_kind kind;
+    union mtlm_attr attr;
+    struct mtlm_shape shape[MTLM_MAX_OPERANDS]; /* of what is given */
+    int32_t tokens_below; /* integers are drawn from 0 .. this - 1 */
+
+    /* Operands that follow from others and have no gradient of their own;
+     * prepare() computes them from those, before each forward call. */
+    bool derived[MTLM_MAX_OPERANDS];
+    void (*prepare)(const struct mtlm_call *call, void *const ptr[]);
+};
+
+/* Runs check with the rule's calls, then once more with kind_add where it has
+ * one.  The loss is the sum of the outputs times random numbers, or what a
+ * root leaves in its double.  Each given real operand is moved both ways by
+ * h along a random unit direction.  Returns the greatest relative error of
+ * the directional derivatives; also fails the test where an operand gets no
+ * gradient, where RW is not added to or where W is not wholly written. */
+double gradcheck_worst(const struct gradcheck *check);
+
+/* Whether a check of that operation has been run. */
+bool gradcheck_done(enum mtlm_op_kind kind);
+
+#endif /* MTLM_TESTS_GRADCHECK_H */

@@ -1,0 +1,204 @@
+/* Philox numbers and dropout masks. */
+
+#include "config.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "codelets/dropout.h"
+#include "runtime/philox.h"
+#include "tests/codelets/support.h"
+
+static const struct mtlm_dropout dropout = {
+    .p = 0.3, .seed = 99, .layer = 3, .site = MTLM_SITE_PROJECTION};
+
+/* The vectors published with Random123. */
+static void test_philox_gives_the_published_vectors(void **state)
+{
+    static const uint32_t zeros[] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c,
+                                     0x9b00dbd8};
+    static const uint32_t ones[] = {0x408f276d, 0x41c83b0e, 0xa20bc7c6,
+                                    0x6d5451fd};
+    uint32_t out[4];
+
+    (void) state;
+    mtlm_philox(0, 0, 0, out);
+    assert_memory_equal(out, zeros, sizeof(out));
+    mtlm_philox(UINT64_MAX, UINT64_MAX, UINT64_MAX, out);
+    assert_memory_equal(out, ones, sizeof(out));
+}
+
+/* Any start, any length, across the 32-bit limit of the block's number. */
+static void test_rows_of_words_are_those_of_philox(void **state)
+{
+    static const int64_t starts[] = {0, 1, 2, 3, 1021, (1LL << 34) - 7};
+    static const int64_t lengths[] = {1, 2, 5, 127, 128, 129, 1000};
+    const uint64_t seed = 0x123456789abcdef0, stream = 0xfedcba9876543210;
+    uint32_t words[1000];
+
+    (void) state;
+    for (size_t s = 0; s < sizeof(starts) / sizeof(*starts); s++)
+        for (size_t l = 0; l < sizeof(lengths) / sizeof(*lengths); l++) {
+            mtlm_random_words(seed, stream, starts[s], lengths[l], words);
+            for (int64_t i = 0; i < lengths[l]; i++) {
+                const int64_t e = starts[s] + i;
+                uint32_t want[4];
+
+                mtlm_philox(seed, stream, e / 4, want);
+                assert_int_equal(words[i], want[e % 4]);
+            }
+        }
+}
+
+static void test_factors_follow_the_threshold_at_any_start(void **state)
+{
+    const uint64_t stream = mtlm_stream_dropout(7, dropout.layer, dropout.site);
+    mtlm_real factor[611];
+
+    (void) state;
+    for (int64_t first = 0; first < 9; first++) {
+        mtlm_dropout_factors(&dropout, 7, first, 611, factor);
+        for (int64_t i = 0; i < 611; i++) {
+            uint32_t want[4];
+
+            mtlm_philox(dropout.seed, stream, (first + i) / 4, want);
+            assert_true(
+                factor[i]
+                == (want[(first + i) % 4] < mtlm_dropout_threshold(dropout.p)
+                        ? 0
+                        : (mtlm_real) (1 / 0.7)));
+        }
+    }
+}
+
+/* The number dropped is binomial: 5 standard deviations; so is that of
+ * neighbours dropped together. */
+static void test_as_many_are_dropped_as_the_probability_says(void **state)
+{
+    static const double p[] = {0.01, 0.1, 0.5, 0.9};
+    const int64_t n = 1 << 20;
+    mtlm_real *factor = new_undefined(n);
+
+    (void) state;
+    for (int i = 0; i < 4; i++) {
+        struct mtlm_dropout d = dropout;
+        double dropped = 0, pairs = 0, q = p[i] * p[i];
+
+        d.p = p[i];
+        mtlm_dropout_factors(&d, i, 0, n, factor);
+        for (int64_t e = 0; e < n; e++) {
+            dropped += factor[e] == 0;
+            pairs += factor[e] == 0 && factor[(e + 1) % n] == 0;
+        }
+        assert_true(fabs(dropped - n * p[i]) < 5 * sqrt(n * p[i] * (1 - p[i])));
+        /* Overlapping pairs: less than three times the variance. */
+        assert_true(fabs(pairs - n * q) < 5 * sqrt(3 * n * q * (1 - q)));
+    }
+    free(factor);
+}
+
+static void test_samples_layers_and_sites_have_masks_of_their_own(void **state)
+{
+    struct mtlm_dropout other[3] = {dropout, dropout, dropout};
+    mtlm_real a[512], b[512];
+
+    (void) state;
+    other[0].layer++;
+    other[1].site = MTLM_SITE_MLP;
+    other[2].seed++;
+    mtlm_dropout_factors(&dropout, 7, 0, 512, a);
+    for (int i = 0; i < 3; i++) {
+        mtlm_dropout_factors(&other[i], 7, 0, 512, b);
+        assert_memory_not_equal(a, b, sizeof(a));
+    }
+    mtlm_dropout_factors(&dropout, 8, 0, 512, b);
+    assert_memory_not_equal(a, b, sizeof(a));
+}
+
+static void test_forward_and_backward_drop_the_same(void **state)
+{
+    enum { S = 37, B = 3, H = 21, N = S * B * H };
+    const struct mtlm_call fwd = {
+        .kind = MTLM_OP_BIAS_DROPOUT_ADD_FWD,
+        .attr.dropout = dropout,
+        .shape = {MTLM_SHAPE(S, B, H), MTLM_SHAPE(H), MTLM_SHAPE(S, B, H)}};
+    const struct mtlm_call bwd = {
+        .kind = MTLM_OP_BIAS_DROPOUT_ADD_BWD,
+        .attr.dropout = dropout,
+        .shape = {MTLM_SHAPE(S, B, H), {0}, MTLM_SHAPE(H)}};
+    mtlm_real *zeros = new_zeros(N), *ones = new_zeros(N);
+    mtlm_real *y = new_undefined(N), *dx = new_undefined(N);
+    mtlm_real bias[H] = {0}, dbias[H] = {0};
+    int dropped = 0;
+
+    (void) state;
+    for (int i = 0; i < N; i++)
+        ones[i] = 1;
+    run_op(fwd, (void *[]){ones, bias, zeros, y}, 5);
+    run_op(bwd, (void *[]){ones, dx, dbias}, 5);
+    assert_memory_equal(y, dx, N * sizeof(*y));
+    for (int i = 0; i < N; i++)
+        dropped += y[i] == 0;
+    assert_true(dropped > 0 && dropped < N);
+    free(zeros), free(ones), free(y), free(dx);
+}
+
+/* Two microbatches of one sample drop what one of two does. */
+static void test_masks_do_not_depend_on_the_microbatch(void **state)
+{
+    enum { S = 11, B = 2, H = 10 };
+    struct mtlm_call call = {.kind = MTLM_OP_POSITION_DROPOUT_FWD,
+                             .attr.dropout = dropout,
+                             .shape = {MTLM_SHAPE(S, B, H), MTLM_SHAPE(S, H)}};
+    mtlm_real *x = new_normal(S * B * H, 1), *pos = new_normal(S * H, 2);
+    mtlm_real *y = new_undefined(S * B * H);
+
+    (void) state;
+    run_op(call, (void *[]){x, pos, y}, 8);
+    call.shape[0] = MTLM_SHAPE(S, 1, H);
+    for (int j = 0; j < B; j++) {
+        mtlm_real one[S * H], out[S * H];
+
+        for (int s = 0; s < S; s++)
+            memcpy(one + s * H, x + (s * B + j) * H, sizeof(*x) * H);
+        run_op(call, (void *[]){one, pos, out}, 8 + j);
+        for (int s = 0; s < S; s++)
+            assert_memory_equal(out + s * H, y + (s * B + j) * H,
+                                sizeof(*x) * H);
+    }
+    free(x), free(pos), free(y);
+}
+
+static void test_probability_one_drops_everything(void **state)
+{
+    struct mtlm_dropout all = dropout;
+    mtlm_real factor[500];
+
+    (void) state;
+    all.p = 1;
+    mtlm_dropout_factors(&all, 0, 0, 500, factor);
+    for (int i = 0; i < 500; i++)
+        assert_true(factor[i] == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_philox_gives_the_published_vectors),
+        cmocka_unit_test(test_rows_of_words_are_those_of_philox),
+        cmocka_unit_test(test_factors_follow_the_threshold_at_any_start),
+        cmocka_unit_test(test_as_many_are_dropped_as_the_probability_says),
+        cmocka_unit_test(test_samples_layers_and_sites_have_masks_of_their_own),
+        cmocka_unit_test(test_forward_and_backward_drop_the_same),
+        cmocka_unit_test(test_masks_do_not_depend_on_the_microbatch),
+        cmocka_unit_test(test_probability_one_drops_everything),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

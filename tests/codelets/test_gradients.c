@@ -1,0 +1,189 @@
+/* Every differentiable operation against central differences, in double
+ * precision: relative error of directional derivatives at most 1e-6. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tests/codelets/gradcheck.h"
+#include "tests/codelets/support.h"
+
+#define BOUND 1e-6
+
+static const struct mtlm_dropout dropout = {
+    .p = 0.3, .seed = 77, .layer = 2, .site = MTLM_SITE_MLP};
+
+static void test_embedding_whole_and_shard(void **state)
+{
+    struct gradcheck check = {
+        .kind = MTLM_OP_EMBEDDING_FWD,
+        .attr.vocabulary = {.first = 0, .size = 11},
+        .shape = {MTLM_SHAPE(5, 3), MTLM_SHAPE(11, 7)},
+        .tokens_below = 11,
+    };
+
+    (void) state;
+    assert_true(gradcheck_worst(&check) <= BOUND);
+    check.attr.vocabulary.first = 4;
+    check.shape[1] = MTLM_SHAPE(4, 7);
+    assert_true(gradcheck_worst(&check) <= BOUND);
+}
+
+static void test_position_dropout(void **state)
+{
+    struct gradcheck check = {
+        .kind = MTLM_OP_POSITION_DROPOUT_FWD,
+        .shape = {MTLM_SHAPE(5, 3, 7), MTLM_SHAPE(9, 7)},
+    };
+
+    (void) state;
+    assert_true(gradcheck_worst(&check) <= BOUND);
+    check.attr.dropout = dropout;
+    assert_true(gradcheck_worst(&check) <= BOUND);
+}
+
+/* More rows than one block of the weights' sums. */
+static void test_layernorm_and_its_adding_form(void **state)
+{
+    const struct gradcheck check = {
+        .kind = MTLM_OP_LAYERNORM_FWD,
+        .attr.layernorm.epsilon = 1e-5,
+        .shape = {MTLM_SHAPE(25, 3, 19), MTLM_SHAPE(19), MTLM_SHAPE(19)},
+    };
+
+    (void) state;
+    assert_int_equal(mtlm_op_layernorm_fwd.grad.call[0].kind_add,
+                     MTLM_OP_LAYERNORM_BWD_ADD);
+    assert_true(gradcheck_worst(&check) <= BOUND);
+}
+
+static void test_linear(void **state)
+{
+    const struct gradcheck check = {
+        .kind = MTLM_OP_LINEAR_FWD,
+        .shape = {MTLM_SHAPE(5, 3, 7), MTLM_SHAPE(10, 7)},
+    };
+
+    (void) state;
+    assert_true(gradcheck_worst(&check) <= BOUND);
+}
+
+static void test_linear_with_bias(void **state)
+{
+    const struct gradcheck check = {
+        .kind = MTLM_OP_LINEAR_BIAS_FWD,
+        .shape = {MTLM_SHAPE(25, 3, 7), MTLM_SHAPE(10, 7), MTLM_SHAPE(10)},
+    };
+
+    (void) state;
+    assert_true(gradcheck_worst(&check) <= BOUND);
+}
+
+static void test_bias_gelu(void **state)
+{
+    const struct gradcheck check = {
+        .kind = MTLM_OP_BIAS_GELU_FWD,
+        .shape = {MTLM_SHAPE(13, 3, 21), MTLM_SHAPE(21)},
+    };
+
+    (void) state;
+    assert_true(gradcheck_worst(&check) <= BOUND);
+}
+
+static void test_bias_dropout_add(void **state)
+{
+    struct gradcheck check = {
+        .kind = MTLM_OP_BIAS_DROPOUT_ADD_FWD,
+        .shape = {MTLM_SHAPE(13, 3, 21), MTLM_SHAPE(21), MTLM_SHAPE(13, 3, 21)},
+    };
+
+    (void) state;
+    assert_true(gradcheck_worst(&check) <= BOUND);
+    check.attr.dropout = dropout;
+    assert_true(gradcheck_worst(&check) <= BOUND);
+}
+
+/* One position; fewer than a block; several blocks of queries; several of
+ * keys, the last ones not full. */
+static void test_attention(void **state)
+{
+    static const int64_t lengths[] = {1, 7, 130, 300, 523};
+
+    (void) state;
+    for (int i = 0; i < 5; i++) {
+        struct gradcheck check = {
+            .kind = MTLM_OP_ATTENTION_FWD,
+            .attr.attention = {.heads = 2, .first_head = 4},
+            .shape = {MTLM_SHAPE(lengths[i], 2, 2 * 3 * 5)},
+        };
+
+        assert_true(gradcheck_worst(&check) <= BOUND);
+        check.attr.attention.dropout = dropout;
+        check.attr.attention.dropout.site = MTLM_SITE_ATTENTION;
+        if (lengths[i] > 1) /* the only probability may be dropped */
+            assert_true(gradcheck_worst(&check) <= BOUND);
+    }
+}
+
+/* Maximum and sums follow from the logits. */
+static void prepare_sums(const struct mtlm_call *call, void *const ptr[])
+{
+    const struct mtlm_call max = {.kind = MTLM_OP_XENT_MAX,
+                                  .attr = call->attr,
+                                  .shape = {call->shape[0]}};
+    const struct mtlm_call sum = {
+        .kind = MTLM_OP_XENT_SUM,
+        .attr = call->attr,
+        .shape = {call->shape[0], call->shape[1], call->shape[2]}};
+
+    run_op(max, (void *[]){ptr[0], ptr[2]}, 0);
+    run_op(sum, (void *[]){ptr[0], ptr[1], ptr[2], ptr[3]}, 0);
+}
+
+static void test_cross_entropy_with_padding(void **state)
+{
+    const struct gradcheck check = {
+        .kind = MTLM_OP_XENT_LOSS,
+        .attr.vocabulary = {.first = 0, .size = 17, .scale = 0.25},
+        .shape = {MTLM_SHAPE(5, 3, 24), MTLM_SHAPE(5, 3), MTLM_SHAPE(5, 3),
+                  MTLM_SHAPE(2, 5, 3), MTLM_SHAPE(1)},
+        .tokens_below = 17,
+        .derived = {[2] = true, [3] = true},
+        .prepare = prepare_sums,
+    };
+
+    (void) state;
+    assert_true(gradcheck_worst(&check) <= BOUND);
+}
+
+/* Runs last. */
+static void test_no_operation_with_a_gradient_is_left_out(void **state)
+{
+    (void) state;
+    for (int kind = 0; kind < MTLM_OP_COUNT; kind++)
+        if (mtlm_ops[kind]->grad.call[0].used && !gradcheck_done(kind))
+            fail_msg("%s is not checked", mtlm_ops[kind]->name);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_embedding_whole_and_shard),
+        cmocka_unit_test(test_position_dropout),
+        cmocka_unit_test(test_layernorm_and_its_adding_form),
+        cmocka_unit_test(test_linear),
+        cmocka_unit_test(test_linear_with_bias),
+        cmocka_unit_test(test_bias_gelu),
+        cmocka_unit_test(test_bias_dropout_add),
+        cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_cross_entropy_with_padding),
+        cmocka_unit_test(test_no_operation_with_a_gradient_is_left_out),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,312 @@
+/* layernorm, linear, bias+GELU, bias+dropout+add and the exponential: the
+ * single-precision kernels against the formulas in double; what is refused. */
+
+#include "config.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "codelets/vector_math.h"
+#include "tests/codelets/support.h"
+
+#define BOUND 1e-5
+
+/* Odd on purpose: no multiple of any vector or block. */
+enum { S = 35, B = 3, ROWS = S * B, K = 67, N = 45 };
+
+/* Every 1000th float or so from -87 to 88. */
+static void test_exponential_is_within_two_units_in_the_last_place(void **state)
+{
+    double worst = 0;
+
+    (void) state;
+    for (double x = -87; x < 88; x += 1.37e-4) {
+        const double want = exp((double) (float) x);
+
+        worst = fmax(worst, fabs(mtlm_exp((float) x) - want) / want);
+    }
+    assert_true(worst < 2 * 0x1p-23);
+    assert_true(mtlm_exp(0) == 1);
+    assert_true(mtlm_exp(-200) == 0);
+    assert_true(mtlm_exp(-INFINITY) == 0);
+    assert_true(mtlm_exp(200) > 1e38);
+    assert_true(isnan(mtlm_exp(NAN)));
+}
+
+static void test_layernorm_forward(void **state)
+{
+    const struct mtlm_call call = {
+        .kind = MTLM_OP_LAYERNORM_FWD,
+        .attr.layernorm.epsilon = 1e-5,
+        .shape = {MTLM_SHAPE(S, B, K), MTLM_SHAPE(K), MTLM_SHAPE(K)}};
+    mtlm_real *x = new_normal(ROWS * K, 1), *gamma = new_normal(K, 2);
+    mtlm_real *beta = new_normal(K, 3), *y = new_undefined(ROWS * K);
+    mtlm_real mean[ROWS], rstd[ROWS];
+    double want[ROWS * K];
+
+    (void) state;
+    /* A mean far from 0 must not spoil the variance. */
+    for (int i = 0; i < ROWS * K; i++)
+        x[i] += i / K;
+    run_op(call, (void *[]){x, gamma, beta, y, mean, rstd}, 0);
+    for (int r = 0; r < ROWS; r++) {
+        double m = 0, square = 0;
+
+        for (int i = 0; i < K; i++)
+            m += (double) x[r * K + i] / K;
+        for (int i = 0; i < K; i++)
+            square += pow(x[r * K + i] - m, 2) / K;
+        for (int i = 0; i < K; i++)
+            want[r * K + i] =
+                (x[r * K + i] - m) / sqrt(square + 1e-5) * gamma[i] + beta[i];
+        assert_true(fabs(mean[r] - m) < 1e-6 * (1 + fabs(m)));
+        assert_true(fabs(rstd[r] * sqrt(square + 1e-5) - 1) < 1e-5);
+    }
+    assert_true(worst_error(y, want, ROWS * K) < BOUND);
+    free(x), free(gamma), free(beta), free(y);
+}
+
+static void check_layernorm_backward(enum mtlm_op_kind kind)
+{
+    const bool add = kind == MTLM_OP_LAYERNORM_BWD_ADD;
+    const struct mtlm_call call = {
+        .kind = kind,
+        .shape = {MTLM_SHAPE(S, B, K), MTLM_SHAPE(K), MTLM_SHAPE(S, B),
+                  MTLM_SHAPE(S, B), MTLM_SHAPE(S, B, K), MTLM_SHAPE(S, B, K),
+                  MTLM_SHAPE(K), MTLM_SHAPE(K)}};
+    mtlm_real *x = new_normal(ROWS * K, 1), *gamma = new_normal(K, 2);
+    mtlm_real *mean = new_normal(ROWS, 3), *rstd = new_normal(ROWS, 4);
+    mtlm_real *dy = new_normal(ROWS * K, 5), *dx = new_normal(ROWS * K, 6);
+    mtlm_real *dgamma = new_normal(K, 7), *dbeta = new_normal(K, 8);
+    double want[ROWS * K], want_gamma[K], want_beta[K];
+
+    for (int i = 0; i < K; i++)
+        want_gamma[i] = dgamma[i], want_beta[i] = dbeta[i];
+    for (int r = 0; r < ROWS; r++) {
+        double sum = 0, dot = 0;
+
+        for (int i = 0; i < K; i++) {
+            const int at = r * K + i;
+            const double xhat = ((double) x[at] - mean[r]) * rstd[r];
+
+            sum += (double) dy[at] * gamma[i] / K;
+            dot += (double) dy[at] * gamma[i] * xhat / K;
+            want_gamma[i] += dy[at] * xhat;
+            want_beta[i] += dy[at];
+        }
+        for (int i = 0; i < K; i++) {
+            const int at = r * K + i;
+            const double xhat = ((double) x[at] - mean[r]) * rstd[r];
+
+            want[at] =
+                (add ? dx[at] : 0)
+                + rstd[r] * ((double) dy[at] * gamma[i] - sum - xhat * dot);
+        }
+    }
+    run_op(call, (void *[]){x, gamma, mean, rstd, dy, dx, dgamma, dbeta}, 0);
+    assert_true(worst_error(dx, want, ROWS * K) < BOUND);
+    assert_true(worst_error(dgamma, want_gamma, K) < BOUND);
+    assert_true(worst_error(dbeta, want_beta, K) < BOUND);
+    free(x), free(gamma), free(mean), free(rstd);
+    free(dy), free(dx), free(dgamma), free(dbeta);
+}
+
+static void test_layernorm_backward(void **state)
+{
+    (void) state;
+    check_layernorm_backward(MTLM_OP_LAYERNORM_BWD);
+    check_layernorm_backward(MTLM_OP_LAYERNORM_BWD_ADD);
+}
+
+static void test_linear_forward(void **state)
+{
+    const struct mtlm_call plain = {
+        .kind = MTLM_OP_LINEAR_FWD,
+        .shape = {MTLM_SHAPE(S, B, K), MTLM_SHAPE(N, K)}};
+    const struct mtlm_call bias = {
+        .kind = MTLM_OP_LINEAR_BIAS_FWD,
+        .shape = {MTLM_SHAPE(S, B, K), MTLM_SHAPE(N, K), MTLM_SHAPE(N)}};
+    mtlm_real *x = new_normal(ROWS * K, 1), *w = new_normal(N * K, 2);
+    mtlm_real *b = new_normal(N, 3), *y = new_undefined(ROWS * N);
+    double want[ROWS * N];
+
+    (void) state;
+    for (int r = 0; r < ROWS; r++)
+        for (int n = 0; n < N; n++) {
+            want[r * N + n] = 0;
+            for (int k = 0; k < K; k++)
+                want[r * N + n] += (double) x[r * K + k] * w[n * K + k];
+        }
+    run_op(plain, (void *[]){x, w, y}, 0);
+    assert_true(worst_error(y, want, ROWS * N) < BOUND);
+    for (int i = 0; i < ROWS * N; i++)
+        want[i] += b[i % N];
+    run_op(bias, (void *[]){x, w, b, y}, 0);
+    assert_true(worst_error(y, want, ROWS * N) < BOUND);
+    free(x), free(w), free(b), free(y);
+}
+
+static void test_linear_gradients(void **state)
+{
+    const struct mtlm_call dgrad = {
+        .kind = MTLM_OP_LINEAR_DGRAD,
+        .shape = {MTLM_SHAPE(S, B, N), MTLM_SHAPE(N, K)}};
+    const struct mtlm_call wgrad = {.kind = MTLM_OP_LINEAR_BIAS_WGRAD,
+                                    .shape = {MTLM_SHAPE(S, B, K),
+                                              MTLM_SHAPE(S, B, N),
+                                              MTLM_SHAPE(N, K), MTLM_SHAPE(N)}};
+    mtlm_real *x = new_normal(ROWS * K, 1), *w = new_normal(N * K, 2);
+    mtlm_real *dy = new_normal(ROWS * N, 3), *dx = new_undefined(ROWS * K);
+    mtlm_real *dw = new_normal(N * K, 4), *db = new_normal(N, 5);
+    double want_x[ROWS * K] = {0}, want_w[N * K], want_b[N];
+
+    (void) state;
+    for (int i = 0; i < N * K; i++)
+        want_w[i] = dw[i];
+    for (int i = 0; i < N; i++)
+        want_b[i] = db[i];
+    for (int r = 0; r < ROWS; r++)
+        for (int n = 0; n < N; n++) {
+            want_b[n] += dy[r * N + n];
+            for (int k = 0; k < K; k++) {
+                want_x[r * K + k] += (double) dy[r * N + n] * w[n * K + k];
+                want_w[n * K + k] += (double) dy[r * N + n] * x[r * K + k];
+            }
+        }
+    run_op(dgrad, (void *[]){dy, w, dx}, 0);
+    run_op(wgrad, (void *[]){x, dy, dw, db}, 0);
+    assert_true(worst_error(dx, want_x, ROWS * K) < BOUND);
+    assert_true(worst_error(dw, want_w, N * K) < BOUND);
+    assert_true(worst_error(db, want_b, N) < BOUND);
+    free(x), free(w), free(dy), free(dx), free(dw), free(db);
+}
+
+static double gelu(double v)
+{
+    return v / 2 * (1 + tanh(sqrt(2 / M_PI) * (v + 0.044715 * v * v * v)));
+}
+
+/* From -12 to 12: both tails. */
+static void test_gelu_forward_and_backward(void **state)
+{
+    const struct mtlm_call fwd = {
+        .kind = MTLM_OP_BIAS_GELU_FWD,
+        .shape = {MTLM_SHAPE(S, B, K), MTLM_SHAPE(K)}};
+    const struct mtlm_call bwd = {.kind = MTLM_OP_BIAS_GELU_BWD,
+                                  .shape = {MTLM_SHAPE(S, B, K),
+                                            MTLM_SHAPE(K),
+                                            MTLM_SHAPE(S, B, K),
+                                            {0},
+                                            MTLM_SHAPE(K)}};
+    mtlm_real *x = new_normal(ROWS * K, 1), *bias = new_normal(K, 2);
+    mtlm_real *y = new_undefined(ROWS * K), *dx = new_undefined(ROWS * K);
+    mtlm_real *dy = new_normal(ROWS * K, 3), *dbias = new_normal(K, 4);
+    double want[ROWS * K], want_dx[ROWS * K], want_dbias[K];
+
+    (void) state;
+    for (int i = 0; i < K; i++)
+        want_dbias[i] = dbias[i];
+    for (int i = 0; i < ROWS * K; i++) {
+        double v;
+
+        x[i] *= 3;
+        v = (double) x[i] + bias[i % K];
+        want[i] = gelu(v);
+        want_dx[i] = dy[i] * (gelu(v + 1e-5) - gelu(v - 1e-5)) / 2e-5;
+        want_dbias[i % K] += want_dx[i];
+    }
+    run_op(fwd, (void *[]){x, bias, y}, 0);
+    run_op(bwd, (void *[]){x, bias, dy, dx, dbias}, 0);
+    assert_true(worst_error(y, want, ROWS * K) < BOUND);
+    assert_true(worst_error(dx, want_dx, ROWS * K) < BOUND);
+    assert_true(worst_error(dbias, want_dbias, K) < BOUND);
+    free(x), free(bias), free(y), free(dx), free(dy), free(dbias);
+}
+
+static void test_without_dropout_the_sum_is_plain(void **state)
+{
+    const struct mtlm_call call = {
+        .kind = MTLM_OP_BIAS_DROPOUT_ADD_FWD,
+        .shape = {MTLM_SHAPE(S, B, K), MTLM_SHAPE(K), MTLM_SHAPE(S, B, K)}};
+    mtlm_real *x = new_normal(ROWS * K, 1), *bias = new_normal(K, 2);
+    mtlm_real *residual = new_normal(ROWS * K, 3);
+    mtlm_real *y = new_undefined(ROWS * K);
+
+    (void) state;
+    run_op(call, (void *[]){x, bias, residual, y}, 0);
+    for (int i = 0; i < ROWS * K; i++)
+        assert_true(y[i] == residual[i] + (x[i] + bias[i % K]));
+    free(x), free(bias), free(residual), free(y);
+}
+
+static void test_add_adds(void **state)
+{
+    const struct mtlm_call call = {.kind = MTLM_OP_ADD,
+                                   .shape = {MTLM_SHAPE(K), MTLM_SHAPE(K)}};
+    mtlm_real *x = new_normal(K, 1), *before = new_normal(K, 1);
+    mtlm_real *y = new_normal(K, 2);
+
+    (void) state;
+    run_op(call, (void *[]){y, x}, 0);
+    for (int i = 0; i < K; i++)
+        assert_true(x[i] == before[i] + y[i]);
+    free(x), free(before), free(y);
+}
+
+static void test_shapes_that_do_not_fit_are_refused_with_both(void **state)
+{
+    (void) state;
+    assert_refused((struct mtlm_call){.kind = MTLM_OP_LAYERNORM_FWD,
+                                      .shape = {MTLM_SHAPE(2, 3, 8),
+                                                MTLM_SHAPE(7), MTLM_SHAPE(8)}},
+                   "layernorm_fwd: gamma is [7], needs [8]");
+    assert_refused(
+        (struct mtlm_call){.kind = MTLM_OP_LINEAR_FWD,
+                           .shape = {MTLM_SHAPE(2, 3, 8), MTLM_SHAPE(5, 7)}},
+        "linear_fwd: weight is [5, 7], needs [5, 8]");
+    assert_refused(
+        (struct mtlm_call){
+            .kind = MTLM_OP_LINEAR_BIAS_FWD,
+            .shape = {MTLM_SHAPE(2, 3, 8), MTLM_SHAPE(5, 8), MTLM_SHAPE(8)}},
+        "linear_bias_fwd: bias is [8], needs [5]");
+    assert_refused(
+        (struct mtlm_call){.kind = MTLM_OP_LINEAR_DGRAD,
+                           .shape = {MTLM_SHAPE(2, 3, 8), MTLM_SHAPE(5, 8)}},
+        "linear_dgrad: weight is [5, 8], needs [8, 8]");
+    assert_refused(
+        (struct mtlm_call){.kind = MTLM_OP_LINEAR_WGRAD,
+                           .shape = {MTLM_SHAPE(2, 3, 8), MTLM_SHAPE(2, 4, 5),
+                                     MTLM_SHAPE(5, 8)}},
+        "linear_wgrad: dy is [2, 4, 5], needs [2, 3, 5]");
+    assert_refused(
+        (struct mtlm_call){.kind = MTLM_OP_BIAS_GELU_FWD,
+                           .shape = {MTLM_SHAPE(2, 3, 8), MTLM_SHAPE(2, 4)}},
+        "bias_gelu_fwd: bias is [2, 4], needs [8]");
+    assert_refused((struct mtlm_call){.kind = MTLM_OP_BIAS_DROPOUT_ADD_FWD,
+                                      .shape = {MTLM_SHAPE(6, 8), MTLM_SHAPE(8),
+                                                MTLM_SHAPE(6, 8)}},
+                   "bias_dropout_add_fwd: x is [6, 8], needs 3 dimensions");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            test_exponential_is_within_two_units_in_the_last_place),
+        cmocka_unit_test(test_layernorm_forward),
+        cmocka_unit_test(test_layernorm_backward),
+        cmocka_unit_test(test_linear_forward),
+        cmocka_unit_test(test_linear_gradients),
+        cmocka_unit_test(test_gelu_forward_and_backward),
+        cmocka_unit_test(test_without_dropout_the_sum_is_plain),
+        cmocka_unit_test(test_add_adds),
+        cmocka_unit_test(test_shapes_that_do_not_fit_are_refused_with_both),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

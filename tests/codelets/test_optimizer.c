@@ -1,0 +1,286 @@
+/* The end of an iteration: norm, status, control, learning rate, AdamW. */
+
+#include "config.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "codelets/learning_rate.h"
+#include "tests/codelets/support.h"
+
+enum { N = 1037, SUMS = 3 };
+
+static void assert_near(double got, double want)
+{
+    if (!(fabs(got - want) <= 1e-14 * fabs(want)))
+        fail_msg("%.17g is not %.17g", got, want);
+}
+
+static void test_square_sum_goes_to_its_slot_alone(void **state)
+{
+    const struct mtlm_call call = {.kind = MTLM_OP_SQUARE_SUM,
+                                   .attr.status.slot = 1,
+                                   .shape = {MTLM_SHAPE(N), MTLM_SHAPE(3)}};
+    mtlm_real *g = new_normal(N, 1);
+    double status[] = {5, 6, 7}, want = 0;
+
+    (void) state;
+    for (int i = 0; i < N; i++)
+        want += (double) g[i] * g[i];
+    run_op(call, (void *[]){g, status}, 0);
+    assert_true(fabs(status[1] / want - 1) < 1e-14);
+    assert_true(status[0] == 5 && status[2] == 7);
+    free(g);
+}
+
+static void test_publish_moves_the_loss(void **state)
+{
+    const struct mtlm_call call = {.kind = MTLM_OP_PUBLISH,
+                                   .attr.status = {.slot = 2, .factor = 0.5},
+                                   .shape = {MTLM_SHAPE(1), MTLM_SHAPE(3)}};
+    double loss = 3, status[] = {5, 6, 7};
+
+    (void) state;
+    run_op(call, (void *[]){&loss, status}, 0);
+    assert_true(loss == 0 && status[2] == 1.5);
+    assert_true(status[0] == 5 && status[1] == 6);
+}
+
+static void test_slots_outside_the_status_are_refused(void **state)
+{
+    (void) state;
+    assert_refused((struct mtlm_call){.kind = MTLM_OP_FLAGS,
+                                      .attr.status.slot = 3,
+                                      .shape = {MTLM_SHAPE(3)}},
+                   "flags: status is [3], needs an element 3");
+}
+
+static void test_eval_report_takes_and_zeroes(void **state)
+{
+    const struct mtlm_call call = {.kind = MTLM_OP_EVAL_REPORT,
+                                   .shape = {MTLM_SHAPE(MTLM_STATUS_EXTRA)}};
+    double status[MTLM_STATUS_EXTRA], report[MTLM_STATUS_EXTRA];
+
+    (void) state;
+    for (int i = 0; i < MTLM_STATUS_EXTRA; i++)
+        status[i] = 2 + i;
+    run_op(call, (void *[]){status, report}, 0);
+    for (int i = 0; i < MTLM_STATUS_EXTRA; i++)
+        assert_true(report[i] == 2 + i && status[i] == 0);
+}
+
+static void test_learning_rate_follows_the_closed_formulas(void **state)
+{
+    struct mtlm_lr_schedule schedule = {.style = MTLM_LR_COSINE,
+                                        .lr = 1e-3,
+                                        .min_lr = 1e-4,
+                                        .warmup_iterations = 10,
+                                        .decay_iterations = 110};
+
+    (void) state;
+    for (int step = 0; step <= 10; step++)
+        assert_near(mtlm_learning_rate(&schedule, step), 1e-3 * step / 10);
+    for (int step = 10; step < 300; step++) {
+        const double done = step < 110 ? (step - 10) / 100.0 : 1;
+
+        schedule.style = MTLM_LR_COSINE;
+        assert_near(mtlm_learning_rate(&schedule, step),
+                    1e-4 + 9e-4 * pow(cos(M_PI / 2 * done), 2));
+        schedule.style = MTLM_LR_LINEAR;
+        assert_near(mtlm_learning_rate(&schedule, step),
+                    1e-3 * (1 - done) + 1e-4 * done);
+        schedule.style = MTLM_LR_CONSTANT;
+        assert_true(mtlm_learning_rate(&schedule, step) == 1e-3);
+    }
+}
+
+static void test_learning_rate_without_warm_up_or_decay(void **state)
+{
+    struct mtlm_lr_schedule schedule = {
+        .style = MTLM_LR_LINEAR, .lr = 1e-3, .decay_iterations = 10};
+
+    (void) state;
+    assert_true(mtlm_learning_rate(&schedule, 0) == 1e-3);
+    assert_true(mtlm_learning_rate(&schedule, 10) == 0);
+    schedule.decay_iterations = 0;
+    assert_true(mtlm_learning_rate(&schedule, 0) == 0);
+    schedule.style = MTLM_LR_CONSTANT;
+    assert_true(mtlm_learning_rate(&schedule, 0) == 1e-3);
+}
+
+static struct mtlm_call control_call(double clip)
+{
+    return (struct mtlm_call){
+        .kind = MTLM_OP_CONTROL,
+        .attr.control = {.schedule = {.style = MTLM_LR_LINEAR,
+                                      .lr = 1,
+                                      .warmup_iterations = 10,
+                                      .decay_iterations = 20},
+                         .clip = clip,
+                         .n_sums = SUMS,
+                         .global_batch = 16},
+        .shape = {MTLM_SHAPE(SUMS + MTLM_STATUS_EXTRA),
+                  MTLM_SHAPE(MTLM_CONTROL_COUNT)}};
+}
+
+static void test_control_advances_and_clips(void **state)
+{
+    const double status[] = {4, 5, 16, [SUMS + MTLM_STATUS_LOSS] = 2.5,
+                             [SUMS + MTLM_STATUS_STOP] = 1};
+    double control[MTLM_CONTROL_COUNT] = {[MTLM_CONTROL_ITERATION] = 7,
+                                          [MTLM_CONTROL_STEP] = 6,
+                                          [MTLM_CONTROL_SAMPLES] = 112,
+                                          [MTLM_CONTROL_SKIPPED] = 1};
+    double report[MTLM_CONTROL_COUNT];
+
+    (void) state;
+    run_op(control_call(2), (void *[]){(void *) status, control, report}, 0);
+    assert_memory_equal(control, report, sizeof(control));
+    assert_true(control[MTLM_CONTROL_ITERATION] == 8);
+    assert_true(control[MTLM_CONTROL_STEP] == 7);
+    assert_true(control[MTLM_CONTROL_SAMPLES] == 128);
+    assert_near(control[MTLM_CONTROL_LR], 0.6);
+    assert_near(control[MTLM_CONTROL_NEXT_LR], 0.7);
+    assert_true(control[MTLM_CONTROL_NORM] == 5);
+    assert_true(control[MTLM_CONTROL_CLIP] == 2 / (5 + 1e-6));
+    assert_true(control[MTLM_CONTROL_LOSS] == 2.5);
+    assert_true(control[MTLM_CONTROL_STOP] == 1);
+    assert_true(control[MTLM_CONTROL_APPLY] == 1);
+    assert_true(control[MTLM_CONTROL_SKIPPED] == 1);
+    assert_true(control[MTLM_CONTROL_NAN] == 0);
+}
+
+static void test_small_norms_are_not_clipped(void **state)
+{
+    const double status[SUMS + MTLM_STATUS_EXTRA] = {4, 5, 16};
+    double control[MTLM_CONTROL_COUNT] = {0}, report[MTLM_CONTROL_COUNT];
+
+    (void) state;
+    run_op(control_call(5), (void *[]){(void *) status, control, report}, 0);
+    assert_true(control[MTLM_CONTROL_CLIP] == 1);
+    run_op(control_call(0), (void *[]){(void *) status, control, report}, 0);
+    assert_true(control[MTLM_CONTROL_CLIP] == 1);
+}
+
+static void check_skipped(double sum, double loss)
+{
+    const double status[] = {4, sum, 16, [SUMS + MTLM_STATUS_LOSS] = loss,
+                             [SUMS + MTLM_STATUS_STOP] = 0};
+    double control[MTLM_CONTROL_COUNT] = {[MTLM_CONTROL_STEP] = 6};
+    double report[MTLM_CONTROL_COUNT];
+
+    run_op(control_call(1), (void *[]){(void *) status, control, report}, 0);
+    assert_true(control[MTLM_CONTROL_APPLY] == 0);
+    assert_true(control[MTLM_CONTROL_STEP] == 6);
+    assert_true(control[MTLM_CONTROL_SKIPPED] == 1);
+    assert_true(control[MTLM_CONTROL_NAN] == 1);
+    assert_true(control[MTLM_CONTROL_ITERATION] == 1);
+    assert_true(control[MTLM_CONTROL_SAMPLES] == 16);
+    assert_true(control[MTLM_CONTROL_LR] == control[MTLM_CONTROL_NEXT_LR]);
+}
+
+static void test_what_is_not_finite_skips_the_step(void **state)
+{
+    (void) state;
+    check_skipped(NAN, 1);
+    check_skipped(INFINITY, 1);
+    check_skipped(5, NAN);
+    check_skipped(5, -INFINITY);
+}
+
+static struct mtlm_call adam_call(double weight_decay)
+{
+    return (struct mtlm_call){
+        .kind = MTLM_OP_ADAM,
+        .attr.adam = {0.9, 0.95, 1e-8, weight_decay},
+        .shape = {MTLM_SHAPE(N), MTLM_SHAPE(MTLM_CONTROL_COUNT), MTLM_SHAPE(N),
+                  MTLM_SHAPE(N), MTLM_SHAPE(N)}};
+}
+
+/* Five steps with and without decay against the formulas in double. */
+static void check_adam(double weight_decay)
+{
+    double control[MTLM_CONTROL_COUNT] = {[MTLM_CONTROL_LR] = 1e-2,
+                                          [MTLM_CONTROL_CLIP] = 0.5,
+                                          [MTLM_CONTROL_APPLY] = 1};
+    mtlm_real *w = new_normal(N, 1), *m = new_zeros(N), *v = new_zeros(N);
+    double want_w[N], want_m[N] = {0}, want_v[N] = {0};
+
+    for (int i = 0; i < N; i++)
+        want_w[i] = w[i];
+    for (int t = 1; t <= 5; t++) {
+        mtlm_real *g = new_normal(N, 10 + t);
+
+        control[MTLM_CONTROL_STEP] = t;
+        for (int i = 0; i < N; i++) {
+            const double grad = 0.5 * g[i];
+
+            want_w[i] -= 1e-2 * weight_decay * want_w[i];
+            want_m[i] = 0.9 * want_m[i] + 0.1 * grad;
+            want_v[i] = 0.95 * want_v[i] + 0.05 * grad * grad;
+            want_w[i] -= 1e-2 * want_m[i] / (1 - pow(0.9, t))
+                         / (sqrt(want_v[i] / (1 - pow(0.95, t))) + 1e-8);
+        }
+        run_op(adam_call(weight_decay), (void *[]){g, control, w, m, v}, 0);
+        for (int i = 0; i < N; i++)
+            assert_true(g[i] == 0);
+        free(g);
+    }
+    assert_true(worst_error(w, want_w, N) < 1e-6);
+    assert_true(worst_error(m, want_m, N) < 1e-6);
+    assert_true(worst_error(v, want_v, N) < 1e-6);
+    free(w), free(m), free(v);
+}
+
+static void test_adam_steps(void **state)
+{
+    (void) state;
+    check_adam(0);
+    check_adam(0.1);
+}
+
+static void test_adam_writes_only_zeros_when_it_must_not_step(void **state)
+{
+    const double control[MTLM_CONTROL_COUNT] = {
+        [MTLM_CONTROL_STEP] = 4, [MTLM_CONTROL_LR] = 1};
+    mtlm_real *g = new_normal(N, 1), *w = new_normal(N, 2);
+    mtlm_real *m = new_normal(N, 3), *v = new_normal(N, 4);
+    mtlm_real *want[] = {new_normal(N, 2), new_normal(N, 3), new_normal(N, 4)};
+
+    (void) state;
+    g[5] = NAN;
+    run_op(adam_call(0.1), (void *[]){g, (void *) control, w, m, v}, 0);
+    for (int i = 0; i < N; i++)
+        assert_true(g[i] == 0);
+    assert_memory_equal(w, want[0], N * sizeof(*w));
+    assert_memory_equal(m, want[1], N * sizeof(*w));
+    assert_memory_equal(v, want[2], N * sizeof(*w));
+    free(g), free(w), free(m), free(v);
+    for (int i = 0; i < 3; i++)
+        free(want[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_square_sum_goes_to_its_slot_alone),
+        cmocka_unit_test(test_publish_moves_the_loss),
+        cmocka_unit_test(test_slots_outside_the_status_are_refused),
+        cmocka_unit_test(test_eval_report_takes_and_zeroes),
+        cmocka_unit_test(test_learning_rate_follows_the_closed_formulas),
+        cmocka_unit_test(test_learning_rate_without_warm_up_or_decay),
+        cmocka_unit_test(test_control_advances_and_clips),
+        cmocka_unit_test(test_small_norms_are_not_clipped),
+        cmocka_unit_test(test_what_is_not_finite_skips_the_step),
+        cmocka_unit_test(test_adam_steps),
+        cmocka_unit_test(test_adam_writes_only_zeros_when_it_must_not_step),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
