@@ -1,0 +1,27 @@
+#!/bin/bash
+# Every source is named in the include.am of its folder, else it is neither
+# compiled nor part of an archive.
+#
+# Usage: tests/check_lists.sh [TREE]
+set -eu
+
+cd "${1:-${srcdir:-.}}"
+missing=0 sources=0
+for dir in runtime models codelets graph launch tests/*/; do
+    dir=${dir%/}
+    [ -e "$dir/include.am" ] || continue
+    while read -r file; do
+        sources=$((sources + 1))
+        # The source of a test is named by the test.
+        name=$file
+        case $file in
+        tests/*/test_*.c) name=${file%c} ;;
+        esac
+        if ! grep -v '^#' "$dir/include.am" | grep -qF "$name"; then
+            echo "$file: not in $dir/include.am"
+            missing=$((missing + 1))
+        fi
+    done < <(find "$dir" -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh')
+done
+echo "$sources sources, $missing not listed"
+[ "$missing" -eq 0 ] && [ "$sources" -gt 0 ]
