@@ -1,0 +1,371 @@
+/* mtlm-preprocess: text to the .bin and .idx that mtlm-dag trains on, with
+ * the options of Megatron-LM's preprocess_data.py.  One process is enough:
+ * the disk is the limit. */
+#include "config.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <jansson.h>
+
+#include "models/text/indexed_writer.h"
+#include "models/text/tokenizer.h"
+#include "runtime/error.h"
+#include "runtime/memory.h"
+
+const char *argp_program_version = "mtlm-preprocess " PACKAGE_VERSION;
+
+struct options {
+    const char *input, *output_prefix, *tokenizer, *json_key;
+    bool append_eod;
+};
+
+struct job {
+    const struct options *options;
+    const struct mtlm_tokenizer *tokenizer;
+    struct mtlm_indexed_writer *writer;
+    FILE *input;
+    int32_t *tokens; /* room for that many */
+    size_t room;
+    int64_t line, bytes, all_bytes, all_tokens; /* all_bytes 0: unknown */
+    double started, reported;                   /* seconds */
+};
+
+static volatile sig_atomic_t stopped_by;
+
+static void on_signal(int sig)
+{
+    stopped_by = sig;
+}
+
+/* What was ignored (nohup) stays so. */
+static void catch_signal(int sig)
+{
+    const struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction old;
+
+    sigaction(sig, &action, &old);
+    if (old.sa_handler == SIG_IGN)
+        signal(sig, SIG_IGN);
+}
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double) time.tv_sec + 1e-9 * (double) time.tv_nsec;
+}
+
+/* A line on stderr every two seconds. */
+static void report_progress(struct job *job)
+{
+    const double time = now();
+    char all[32] = "";
+
+    if (time - job->reported < 2)
+        return;
+    job->reported = time;
+    if (job->all_bytes)
+        snprintf(all, sizeof(all), " of %.1f", (double) job->all_bytes / 1e6);
+    fprintf(stderr,
+            "mtlm-preprocess: %.1f%s MB, %" PRId64 " documents, %.1f MB/s\n",
+            (double) job->bytes / 1e6, all,
+            mtlm_indexed_writer_documents(job->writer),
+            (double) job->bytes / 1e6 / (time - job->started));
+}
+
+static int add_text(struct job *job, const char *text, size_t bytes,
+                    struct mtlm_error *err)
+{
+    int64_t n;
+
+    if (bytes > job->room) {
+        const size_t room = 2 * bytes;
+        int32_t *tokens = reallocarray(job->tokens, room, sizeof(*tokens));
+
+        if (!tokens)
+            return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
+                                  "%s: line %" PRId64
+                                  ": no memory for the tokens of %zu bytes",
+                                  job->options->input, job->line, bytes);
+        job->tokens = tokens;
+        job->room = room;
+    }
+    n = job->tokenizer->encode(text, (int64_t) bytes, job->tokens);
+    job->all_tokens += n;
+    return mtlm_indexed_writer_add(job->writer, job->tokens, n, err);
+}
+
+/* Documents without text are left out. */
+static int end_document(struct job *job, struct mtlm_error *err)
+{
+    if (mtlm_indexed_writer_pending(job->writer) == 0)
+        return 0;
+    if (job->options->append_eod) {
+        job->all_tokens++;
+        if (mtlm_indexed_writer_add(job->writer, &job->tokenizer->eod, 1, err)
+            < 0)
+            return -1;
+    }
+    mtlm_indexed_writer_end_document(job->writer);
+    return 0;
+}
+
+/* A line of plain text; one that holds only a form feed ends a document. */
+static int take_text(struct job *job, const char *line, size_t bytes,
+                     struct mtlm_error *err)
+{
+    const bool end = line[0] == '\f'
+                     && (bytes == 1 || (bytes == 2 && line[1] == '\n')
+                         || (bytes == 3 && memcmp(line, "\f\r\n", 3) == 0));
+
+    return end ? end_document(job, err) : add_text(job, line, bytes, err);
+}
+
+/* A line with a JSON object, which is a document. */
+static int take_json(struct job *job, const char *line, size_t bytes,
+                     struct mtlm_error *err)
+{
+    const struct options *options = job->options;
+    json_error_t why;
+    json_t *object, *text;
+    int rc;
+
+    if (strspn(line, " \t\r\n") == bytes)
+        return 0;
+    object = json_loadb(line, bytes, JSON_ALLOW_NUL, &why);
+    if (!object)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "%s: line %" PRId64 ", column %d: %s",
+                              options->input, job->line, why.column, why.text);
+    text = json_object_get(object, options->json_key);
+    if (json_is_string(text))
+        rc = add_text(job, json_string_value(text), json_string_length(text),
+                      err);
+    else
+        rc = mtlm_error_set(err, MTLM_EXIT_INPUT,
+                            "%s: line %" PRId64
+                            ": expected an object with a text \"%s\", found %s",
+                            options->input, job->line, options->json_key,
+                            text ? "another type" : "none");
+    json_decref(object);
+    return rc < 0 ? rc : end_document(job, err);
+}
+
+static bool is_json(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+
+    return dot
+           && (strcasecmp(dot, ".jsonl") == 0 || strcasecmp(dot, ".json") == 0);
+}
+
+static int take_lines(struct job *job, struct mtlm_error *err)
+{
+    int (*const take)(struct job *, const char *, size_t, struct mtlm_error *) =
+        is_json(job->options->input) ? take_json : take_text;
+    char *line = NULL;
+    size_t room = 0;
+    int rc = 0;
+
+    while (rc == 0 && !stopped_by) {
+        ssize_t bytes;
+
+        errno = 0;
+        bytes = getline(&line, &room, job->input);
+        if (bytes < 0)
+            break;
+        job->line++;
+        job->bytes += bytes;
+        rc = take(job, line, (size_t) bytes, err);
+        report_progress(job);
+    }
+    free(line);
+    if (rc == 0 && stopped_by)
+        return mtlm_error_set(err, MTLM_EXIT_INTERRUPTED, "stopped by %s",
+                              strsignal(stopped_by));
+    if (rc == 0 && !feof(job->input))
+        return mtlm_error_set(
+            err, errno == ENOMEM ? MTLM_EXIT_RESOURCE : MTLM_EXIT_INPUT,
+            "cannot read %s: %s", job->options->input, strerror(errno));
+    return rc < 0 ? rc : end_document(job, err);
+}
+
+/* Everything between the open input and the finished files. */
+static int convert(struct job *job, const char *prefix, struct mtlm_error *err)
+{
+    job->writer =
+        mtlm_indexed_writer_create(prefix, job->tokenizer->vocab_size, err);
+    if (!job->writer || take_lines(job, err) < 0)
+        return -1;
+    if (mtlm_indexed_writer_documents(job->writer) == 0)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "%s holds no text: expected at least 1 byte",
+                              job->options->input);
+    if (mtlm_indexed_writer_commit(job->writer, err) < 0)
+        return -1;
+    printf("%s.bin, %s.idx: %" PRId64 " documents, %" PRId64 " tokens\n",
+           prefix, prefix, mtlm_indexed_writer_documents(job->writer),
+           job->all_tokens);
+    return 0;
+}
+
+static int preprocess(const struct options *options, struct mtlm_error *err)
+{
+    struct job job = {.options = options, .started = now()};
+    struct stat st;
+    char *prefix;
+    int rc;
+
+    job.reported = job.started;
+    job.tokenizer = mtlm_tokenizer_find(options->tokenizer, err);
+    if (!job.tokenizer)
+        return -1;
+    job.input = fopen(options->input, "re");
+    if (!job.input)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT, "cannot read %s: %s",
+                              options->input, strerror(errno));
+    if (fstat(fileno(job.input), &st) == 0 && S_ISREG(st.st_mode))
+        job.all_bytes = st.st_size;
+    prefix = mtlm_sprintf("%s_%s_document", options->output_prefix,
+                          options->json_key);
+    rc = convert(&job, prefix, err);
+    mtlm_indexed_writer_destroy(job.writer);
+    fclose(job.input);
+    free(job.tokens);
+    free(prefix);
+    return rc;
+}
+
+enum { TOKENIZER_TYPE = 256, APPEND_EOD, NO_APPEND_EOD, WORKERS, JSON_KEYS };
+
+static const struct argp_option option_list[] = {
+    {NULL, 0, NULL, 0, "Input:", 1},
+    {"input", 'i', "FILE", 0,
+     "Plain text, in which a line that holds only a form feed parts two "
+     "documents; or, when the name ends in .jsonl or .json, one JSON object "
+     "a line, each a document",
+     1},
+    {"json-keys", JSON_KEYS, "KEY", 0,
+     "The text of a JSON object, and part of the output's name (text)", 1},
+    {NULL, 0, NULL, 0, "Output:", 2},
+    {"output-prefix", 'o', "PREFIX", 0,
+     "Write PREFIX_text_document.bin and .idx; files of these names are "
+     "replaced once the new ones are whole",
+     2},
+    {NULL, 0, NULL, 0, "Tokens:", 3},
+    {"tokenizer-type", TOKENIZER_TYPE, "TYPE", 0,
+     "byte (the default): one token per byte, and 256 at the end of a document",
+     3},
+    {"append-eod", APPEND_EOD, NULL, 0,
+     "End each document with a token of its own (the default)", 3},
+    {"no-append-eod", NO_APPEND_EOD, NULL, 0, "Do not", 3},
+    {"workers", WORKERS, "N", 0,
+     "Accepted for Megatron's sake; one process is enough", 3},
+    {NULL, 0, NULL, 0, "Other:", -1},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static void check_workers(struct argp_state *state, const char *arg)
+{
+    char *end;
+    const long n = strtol(arg, &end, 10);
+
+    if (end == arg || *end || n < 1)
+        argp_error(state, "--workers takes a number from 1 up, not \"%s\"",
+                   arg);
+}
+
+static void check_complete(struct argp_state *state,
+                           const struct options *options)
+{
+    if (!options->input)
+        argp_error(state, "say what to read: --input FILE");
+    if (!options->output_prefix)
+        argp_error(state, "say what to write: --output-prefix PREFIX");
+    if (!*options->json_key || strchr(options->json_key, '/'))
+        argp_error(state, "--json-keys takes one key, not \"%s\"",
+                   options->json_key);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct options *options = state->input;
+
+    switch (key) {
+    case 'i':
+        options->input = arg;
+        break;
+    case 'o':
+        options->output_prefix = arg;
+        break;
+    case TOKENIZER_TYPE:
+        options->tokenizer = arg;
+        break;
+    case JSON_KEYS:
+        options->json_key = arg;
+        break;
+    case APPEND_EOD:
+    case NO_APPEND_EOD:
+        options->append_eod = key == APPEND_EOD;
+        break;
+    case WORKERS:
+        check_workers(state, arg);
+        break;
+    case ARGP_KEY_ARG:
+        argp_error(state, "\"%s\" is not an option", arg);
+        break;
+    case ARGP_KEY_END:
+        check_complete(state, options);
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static const struct argp parser = {
+    .options = option_list,
+    .parser = parse,
+    .doc = "Turns text into the tokens that mtlm-dag trains on, in the file "
+           "format of Megatron-LM.\v"
+           "Example:\n\n"
+           "  mtlm-preprocess --input book.txt --output-prefix data/book\n"
+           "  mtlm-dag --data-path data/book_text_document\n\n"
+           "Exit status: 0 done, 2 wrong option, 3 bad input, 4 the output "
+           "could not be written, 6 not enough memory or a size beyond a "
+           "limit.",
+};
+
+int main(int argc, char **argv)
+{
+    struct options options = {
+        .tokenizer = "byte", .json_key = "text", .append_eod = true};
+    struct mtlm_error err;
+
+    argp_err_exit_status = MTLM_EXIT_USAGE;
+    argp_parse(&parser, argc, argv, 0, NULL, &options);
+    signal(SIGXFSZ, SIG_IGN); /* so that write says why */
+    signal(SIGPIPE, SIG_IGN);
+    catch_signal(SIGINT);
+    catch_signal(SIGTERM);
+    catch_signal(SIGHUP);
+    if (preprocess(&options, &err) == 0)
+        return MTLM_EXIT_OK;
+    fprintf(stderr, "mtlm-preprocess: %s\n", err.text);
+    if (stopped_by) { /* everything is removed: end as the signal would */
+        signal(stopped_by, SIG_DFL);
+        raise(stopped_by);
+    }
+    return err.code;
+}
