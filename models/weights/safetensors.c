@@ -1,0 +1,396 @@
+#include "config.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "models/mapped_file.h"
+#include "models/output_file.h"
+#include "models/weights/safetensors.h"
+#include "runtime/memory.h"
+
+enum {
+    LENGTH_BYTES = 8,
+    MAX_HEADER_BYTES = 100000000, /* the format's own limit */
+    MAX_NAME_BYTES = 4096,
+};
+
+static const struct {
+    const char *name;
+    int bytes;
+} dtypes[] = {
+#define DTYPE(name, bytes) [MTLM_SAFETENSORS_##name] = {#name, bytes},
+    MTLM_SAFETENSORS_DTYPES(DTYPE)
+#undef DTYPE
+};
+enum { DTYPES = sizeof(dtypes) / sizeof(dtypes[0]) };
+
+struct mtlm_safetensors {
+    struct mtlm_mapped_file map;
+    json_t *header; /* owns the names */
+    int64_t count;
+    struct mtlm_safetensors_tensor *tensor; /* [count], by name */
+};
+
+static int find_dtype(const char *name)
+{
+    for (int i = 0; i < DTYPES; i++)
+        if (strcmp(dtypes[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+/* Elements of a tensor; -1: more than a file can hold. */
+static int64_t elements(int rank, const int64_t dim[])
+{
+    int64_t n = 1;
+
+    for (int i = 0; i < rank; i++)
+        if (__builtin_mul_overflow(n, dim[i], &n))
+            return -1;
+    return n;
+}
+
+static int read_header(struct mtlm_safetensors *file, int64_t *data_at,
+                       struct mtlm_error *err)
+{
+    const char *path = file->map.path;
+    const int64_t bytes = file->map.bytes;
+    uint64_t length;
+    json_error_t why;
+
+    if (bytes < LENGTH_BYTES)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "%s: offset 0: length of the header, expected "
+                              "8 bytes, found a file of %" PRId64,
+                              path, bytes);
+    memcpy(&length, file->map.data, sizeof(length));
+    if (length > MAX_HEADER_BYTES || length > (uint64_t) bytes - LENGTH_BYTES)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "%s: offset 0: length of the header, expected "
+                              "at most %d and within the file's %" PRId64
+                              " bytes, found %" PRIu64,
+                              path, MAX_HEADER_BYTES, bytes, length);
+    if (length == 0 || file->map.data[LENGTH_BYTES] != '{')
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "%s: offset %d: header, expected a JSON object",
+                              path, LENGTH_BYTES);
+    file->header = json_loadb((const char *) file->map.data + LENGTH_BYTES,
+                              length, JSON_REJECT_DUPLICATES, &why);
+    if (!file->header)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: offset %d: header: %s",
+                              path, LENGTH_BYTES + why.position, why.text);
+    *data_at = LENGTH_BYTES + (int64_t) length;
+    return 0;
+}
+
+static int bad_tensor(const struct mtlm_safetensors *file, const char *name,
+                      const char *why, struct mtlm_error *err)
+{
+    return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: tensor \"%.100s\": %s",
+                          file->map.path, name, why);
+}
+
+static int read_shape(const struct mtlm_safetensors *file, const char *name,
+                      const json_t *shape,
+                      struct mtlm_safetensors_tensor *tensor,
+                      struct mtlm_error *err)
+{
+    tensor->rank = (int) json_array_size(shape);
+    if (!json_is_array(shape)
+        || json_array_size(shape) > MTLM_SAFETENSORS_MAX_RANK)
+        return bad_tensor(file, name, "shape, expected at most 8 dimensions",
+                          err);
+    for (int i = 0; i < tensor->rank; i++) {
+        const json_t *dim = json_array_get(shape, i);
+
+        tensor->dim[i] = json_integer_value(dim);
+        if (!json_is_integer(dim) || tensor->dim[i] < 0)
+            return bad_tensor(file, name, "shape, expected integers from 0 up",
+                              err);
+    }
+    return 0;
+}
+
+/* Fills in tensor, whose data are among those from data_at on. */
+static int read_tensor(const struct mtlm_safetensors *file, const char *name,
+                       json_t *entry, int64_t data_at,
+                       struct mtlm_safetensors_tensor *tensor,
+                       struct mtlm_error *err)
+{
+    const int64_t room = file->map.bytes - data_at;
+    const char *dtype;
+    json_t *shape;
+    json_int_t begin, end;
+    json_error_t why;
+    int64_t bytes;
+
+    if (strlen(name) > MAX_NAME_BYTES)
+        return bad_tensor(file, name, "the name is longer than 4096 bytes",
+                          err);
+    if (json_unpack_ex(entry, &why, 0, "{s:s,s:o,s:[I,I!]!}", "dtype", &dtype,
+                       "shape", &shape, "data_offsets", &begin, &end)
+        < 0)
+        return bad_tensor(file, name, why.text, err);
+    if (find_dtype(dtype) < 0)
+        return bad_tensor(file, name, "unknown dtype", err);
+    tensor->name = name;
+    tensor->dtype = find_dtype(dtype);
+    if (read_shape(file, name, shape, tensor, err) < 0)
+        return -1;
+    bytes = elements(tensor->rank, tensor->dim);
+    if (bytes < 0
+        || __builtin_mul_overflow(bytes, dtypes[tensor->dtype].bytes, &bytes)
+        || begin < 0 || begin > end || end > room || end - begin != bytes)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "%s: tensor \"%.100s\": data_offsets, expected "
+                              "as many bytes as the shape has, within %" PRId64
+                              ", found %" PRId64 " .. %" PRId64,
+                              file->map.path, name, room, (int64_t) begin,
+                              (int64_t) end);
+    tensor->data = file->map.data + data_at + begin;
+    tensor->bytes = (size_t) bytes;
+    return 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct mtlm_safetensors_tensor *x = a, *y = b;
+
+    if (x->data != y->data)
+        return x->data < y->data ? -1 : 1;
+    return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct mtlm_safetensors_tensor *x = a, *y = b;
+
+    return strcmp(x->name, y->name);
+}
+
+/* The tensors must cover the data: no holes, no overlap, nothing behind. */
+static int check_cover(struct mtlm_safetensors *file, int64_t data_at,
+                       struct mtlm_error *err)
+{
+    const unsigned char *at = file->map.data + data_at;
+    const unsigned char *end = file->map.data + file->map.bytes;
+
+    qsort(file->tensor, file->count, sizeof(*file->tensor), by_place);
+    for (int64_t i = 0; i < file->count; i++) {
+        if (file->tensor[i].data != at)
+            return mtlm_error_set(
+                err, MTLM_EXIT_INPUT,
+                "%s: tensor \"%.100s\": data_offsets, expected to begin at "
+                "%td, where the one before ends, found %td",
+                file->map.path, file->tensor[i].name,
+                at - file->map.data - data_at,
+                (const unsigned char *) file->tensor[i].data - file->map.data
+                    - data_at);
+        at += file->tensor[i].bytes;
+    }
+    if (at != end)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "%s: offset %td: end of the file, expected "
+                              "here (after the last tensor), found at %" PRId64,
+                              file->map.path, at - file->map.data,
+                              file->map.bytes);
+    qsort(file->tensor, file->count, sizeof(*file->tensor), by_name);
+    return 0;
+}
+
+static int read_tensors(struct mtlm_safetensors *file, int64_t data_at,
+                        struct mtlm_error *err)
+{
+    const char *name, *key;
+    json_t *entry, *value;
+
+    file->tensor =
+        mtlm_calloc(json_object_size(file->header), sizeof(*file->tensor));
+    json_object_foreach(file->header, name, entry)
+    {
+        if (strcmp(name, "__metadata__") != 0) {
+            if (read_tensor(file, name, entry, data_at,
+                            &file->tensor[file->count++], err)
+                < 0)
+                return -1;
+            continue;
+        }
+        if (!json_is_object(entry))
+            return bad_tensor(file, name, "expected an object", err);
+        json_object_foreach(entry, key, value) if (
+            !json_is_string(value)) return bad_tensor(file, name,
+                                                      "expected strings only",
+                                                      err);
+    }
+    return check_cover(file, data_at, err);
+}
+
+struct mtlm_safetensors *mtlm_safetensors_open(const char *path,
+                                               struct mtlm_error *err)
+{
+    struct mtlm_safetensors *file = mtlm_calloc(1, sizeof(*file));
+    int64_t data_at;
+
+    if (mtlm_mapped_file_open(&file->map, path, err) < 0
+        || read_header(file, &data_at, err) < 0
+        || read_tensors(file, data_at, err) < 0) {
+        mtlm_safetensors_close(file);
+        return NULL;
+    }
+    return file;
+}
+
+void mtlm_safetensors_close(struct mtlm_safetensors *file)
+{
+    if (!file)
+        return;
+    mtlm_mapped_file_close(&file->map);
+    json_decref(file->header);
+    free(file->tensor);
+    free(file);
+}
+
+int64_t mtlm_safetensors_count(const struct mtlm_safetensors *file)
+{
+    return file->count;
+}
+
+const struct mtlm_safetensors_tensor *mtlm_safetensors_at(
+    const struct mtlm_safetensors *file, int64_t i)
+{
+    assert(0 <= i && i < file->count);
+    return &file->tensor[i];
+}
+
+const struct mtlm_safetensors_tensor *mtlm_safetensors_find(
+    const struct mtlm_safetensors *file, const char *name)
+{
+    const struct mtlm_safetensors_tensor key = {.name = name};
+
+    return bsearch(&key, file->tensor, file->count, sizeof(key), by_name);
+}
+
+const char *mtlm_safetensors_metadata(const struct mtlm_safetensors *file,
+                                      const char *key)
+{
+    return json_string_value(
+        json_object_get(json_object_get(file->header, "__metadata__"), key));
+}
+
+struct mtlm_safetensors_writer {
+    char *path;
+    json_t *metadata, *tensors; /* the header's two parts */
+    int64_t bytes;              /* of all tensors so far */
+    struct piece {
+        const void *data;
+        size_t bytes;
+    } * piece;
+    int64_t pieces;
+};
+
+struct mtlm_safetensors_writer *mtlm_safetensors_writer_create(const char *path)
+{
+    struct mtlm_safetensors_writer *writer = mtlm_calloc(1, sizeof(*writer));
+
+    writer->path = mtlm_strdup(path);
+    writer->metadata = json_object();
+    writer->tensors = json_object();
+    return writer;
+}
+
+void mtlm_safetensors_writer_metadata(struct mtlm_safetensors_writer *writer,
+                                      const char *key, const char *value)
+{
+    const int rc =
+        json_object_set_new(writer->metadata, key, json_string(value));
+
+    assert(rc == 0);
+    (void) rc;
+}
+
+void mtlm_safetensors_writer_add(struct mtlm_safetensors_writer *writer,
+                                 const char *name,
+                                 enum mtlm_safetensors_dtype dtype, int rank,
+                                 const int64_t dim[], const void *data)
+{
+    const int64_t bytes = elements(rank, dim) * dtypes[dtype].bytes;
+    json_t *shape = json_array();
+    int rc;
+
+    assert(rank <= MTLM_SAFETENSORS_MAX_RANK && bytes >= 0);
+    assert(!json_object_get(writer->tensors, name));
+    for (int i = 0; i < rank; i++)
+        json_array_append_new(shape, json_integer(dim[i]));
+    rc = json_object_set_new(
+        writer->tensors, name,
+        json_pack("{s:s,s:o,s:[I,I]}", "dtype", dtypes[dtype].name, "shape",
+                  shape, "data_offsets", (json_int_t) writer->bytes,
+                  (json_int_t) (writer->bytes + bytes)));
+    assert(rc == 0);
+    (void) rc;
+    writer->bytes += bytes;
+    writer->piece =
+        mtlm_realloc(writer->piece, writer->pieces + 1, sizeof(*writer->piece));
+    writer->piece[writer->pieces++] =
+        (struct piece){.data = data, .bytes = (size_t) bytes};
+}
+
+/* "{...}" and the blanks that align the tensors to 8 bytes; the caller frees
+ * it. */
+static char *make_header(const struct mtlm_safetensors_writer *writer)
+{
+    json_t *all = json_object();
+    char *text, *header;
+
+    if (json_object_size(writer->metadata))
+        json_object_set(all, "__metadata__", writer->metadata);
+    json_object_update(all, writer->tensors);
+    text = json_dumps(all, JSON_COMPACT);
+    header = mtlm_sprintf("%s%*s", text, (int) (-strlen(text) & 7), "");
+    free(text);
+    json_decref(all);
+    return header;
+}
+
+int mtlm_safetensors_writer_commit(struct mtlm_safetensors_writer *writer,
+                                   struct mtlm_error *err)
+{
+    struct mtlm_output_file *file = mtlm_output_file_create(writer->path, err);
+    char *header;
+    uint64_t length;
+    int rc;
+
+    if (!file)
+        return -1;
+    header = make_header(writer);
+    length = strlen(header);
+    rc = mtlm_output_file_write(file, &length, sizeof(length), err);
+    if (rc == 0)
+        rc = mtlm_output_file_write(file, header, length, err);
+    for (int64_t i = 0; i < writer->pieces && rc == 0; i++)
+        rc = mtlm_output_file_write(file, writer->piece[i].data,
+                                    writer->piece[i].bytes, err);
+    if (rc == 0)
+        rc = mtlm_output_file_finish(file, err);
+    if (rc == 0)
+        rc = mtlm_output_file_publish(file, err);
+    free(header);
+    mtlm_output_file_destroy(file);
+    return rc;
+}
+
+void mtlm_safetensors_writer_destroy(struct mtlm_safetensors_writer *writer)
+{
+    if (!writer)
+        return;
+    json_decref(writer->metadata);
+    json_decref(writer->tensors);
+    free(writer->piece);
+    free(writer->path);
+    free(writer);
+}
