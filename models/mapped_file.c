@@ -44,6 +44,7 @@ static void on_sigbus(int sig, siginfo_t *info, void *context)
     signal(sig, SIG_DFL);
 }
 
+/* At each open: libraries that start later put in handlers of their own. */
 static void install_handler(void)
 {
     struct sigaction action = {.sa_sigaction = on_sigbus,
@@ -80,7 +81,6 @@ static int map(struct mtlm_mapped_file *file, int fd, const char *path,
 int mtlm_mapped_file_open(struct mtlm_mapped_file *file, const char *path,
                           struct mtlm_error *err)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     /* Non-blocking, or a FIFO under this name would hang the open. */
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     int rc;
@@ -94,7 +94,7 @@ int mtlm_mapped_file_open(struct mtlm_mapped_file *file, const char *path,
     if (rc < 0)
         return rc;
     file->path = mtlm_strdup(path);
-    pthread_once(&once, install_handler);
+    install_handler();
     pthread_mutex_lock(&mapped_files_lock);
     file->next = mapped_files;
     mapped_files = file;

@@ -34,25 +34,26 @@ static int by_frequency(const struct mock_dataset *mock, uint32_t u)
     return low;
 }
 
-/* The one successor that the chain favours after this context.  Triples look
- * at one bit of the symbol before, so that few samples show them all. */
+/* The one successor that the chain favours after this context. */
 static int favourite(const struct mock_dataset *mock, int context)
 {
     uint32_t r[4];
 
     mtlm_philox(0, mtlm_stream_dropout(0, 0xffff, 2), context, r);
-    return by_frequency(mock, r[0]);
+    return (int) (r[0] % (uint32_t) mock->symbols);
 }
 
+/* Triples look at one bit of the symbol before, so that few samples show them
+ * all. */
 static int next_symbol(const struct mock_dataset *mock, int64_t sample,
                        int64_t at, int last, int before)
 {
     uint32_t r[4];
 
     mtlm_philox(mock->seed, mtlm_stream_dropout(sample, 0xffff, 3), at, r);
-    if (at >= 1 && r[0] % 4 < 2)
+    if (at >= 1 && r[0] % 8 < 3)
         return favourite(mock, last);
-    if (at >= 2 && r[0] % 4 == 2)
+    if (at >= 2 && r[0] % 8 < 6)
         return favourite(mock, MAX_SYMBOLS * (1 + before % 2) + last);
     return by_frequency(mock, r[1]);
 }

@@ -5,7 +5,7 @@
 
 /* Pseudo-text for runs without data: each sample is a piece of a Markov
  * chain of order 2 over at most 256 symbols, spread over the vocabulary.
- * Half of the tokens follow from the one before, a quarter from the two
+ * Three tokens of eight follow from the one before, as many from the two
  * before, the rest come by Zipf's law: a model learns first the frequencies,
  * then the pairs, then the triples.  The chain is the same for every seed,
  * which chooses the samples, so that training and validation data are two
