@@ -1,0 +1,437 @@
+/* .bin and .idx: what is written is read, what is damaged is refused. */
+#include "config.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "models/text/indexed_dataset.h"
+#include "tests/models/files.h"
+
+static struct mtlm_indexed_dataset *open_set(const char *name,
+                                             int64_t vocab_size,
+                                             struct mtlm_error *err)
+{
+    return mtlm_indexed_dataset_open(files_path(name), vocab_size, err);
+}
+
+static void refused(const char *name, int64_t vocab_size, const char *why)
+{
+    struct mtlm_error err = {0};
+
+    assert_null(open_set(name, vocab_size, &err));
+    assert_int_equal(err.code, MTLM_EXIT_INPUT);
+    if (!strstr(err.text, why))
+        fail_msg("\"%s\" does not say \"%s\"", err.text, why);
+}
+
+/* Every document, of numbered tokens, whole and in pieces. */
+static void check_numbered(const struct mtlm_indexed_dataset *set,
+                           const int64_t length[], int64_t documents)
+{
+    int32_t first = 0, *tokens = calloc(100000, sizeof(*tokens));
+
+    assert_int_equal(mtlm_indexed_dataset_documents(set), documents);
+    for (int64_t d = 0; d < documents; d++) {
+        assert_int_equal(mtlm_indexed_dataset_tokens(set, d, d + 1), length[d]);
+        mtlm_indexed_dataset_read(set, d, 0, length[d], tokens);
+        for (int64_t i = 0; i < length[d]; i++)
+            assert_int_equal(tokens[i], first + i);
+        if (length[d] > 2) {
+            mtlm_indexed_dataset_read(set, d, 1, length[d] - 2, tokens);
+            assert_int_equal(tokens[0], first + 1);
+        }
+        first += length[d];
+    }
+    assert_int_equal(mtlm_indexed_dataset_tokens(set, 0, documents), first);
+    free(tokens);
+}
+
+static void test_what_is_written_is_read(void **state)
+{
+    static const int64_t length[] = {5, 0, 1, 40000, 9000, 3};
+    static const int64_t vocab[] = {65499, 65500, 1 << 20};
+
+    (void) state;
+    for (int i = 0; i < 3; i++) {
+        struct mtlm_indexed_dataset *set;
+        struct stat st;
+
+        files_write_numbered("round", length, 6, vocab[i]);
+        stat(files_path("round.bin"), &st);
+        assert_int_equal(st.st_size, 49009 * (vocab[i] < 65500 ? 2 : 4));
+        set = open_set("round", vocab[i], NULL);
+        assert_non_null(set);
+        check_numbered(set, length, 6);
+        mtlm_indexed_dataset_close(set);
+    }
+    mtlm_indexed_dataset_close(NULL);
+}
+
+/* An .idx put together byte by byte, independently of the writer. */
+struct image {
+    unsigned char data[512];
+    size_t bytes;
+};
+
+static void put(struct image *image, const void *data, size_t bytes)
+{
+    memcpy(image->data + image->bytes, data, bytes);
+    image->bytes += bytes;
+}
+
+static void put_i64(struct image *image, int64_t value)
+{
+    put(image, &value, 8);
+}
+
+/* Sequences of 3, 1 and 2 tokens; documents: two sequences, none, one. */
+static struct image small_idx(int dtype, int token_bytes)
+{
+    static const int32_t length[] = {3, 1, 2};
+    static const int64_t bound[] = {0, 2, 2, 3};
+    struct image image = {.bytes = 0};
+
+    put(&image, "MMIDIDX\0\0", 9);
+    put_i64(&image, 1);
+    put(&image, &(unsigned char){dtype}, 1);
+    put_i64(&image, 3);
+    put_i64(&image, 4);
+    put(&image, length, sizeof(length));
+    for (int64_t at = 0, i = 0; i < 3; at += length[i++] * token_bytes)
+        put_i64(&image, at);
+    put(&image, bound, sizeof(bound));
+    return image;
+}
+
+static void write_image(const char *name, const struct image *image)
+{
+    files_write(name, image->data, image->bytes);
+}
+
+static void test_every_integer_type_is_read(void **state)
+{
+    static const uint8_t u8[] = {0, 1, 2, 3, 4, 255};
+    static const int8_t i8[] = {0, 1, 2, 3, 4, 127};
+    static const int16_t i16[] = {0, 1, 2, 3, 4, 32767};
+    static const int32_t i32[] = {0, 1, 2, 3, 4, INT32_MAX};
+    static const int64_t i64[] = {0, 1, 2, 3, 4, INT32_MAX};
+    static const uint16_t u16[] = {0, 1, 2, 3, 4, 65535};
+    static const struct {
+        int code, bytes;
+        const void *data;
+        int32_t largest;
+    } types[] = {{1, 1, u8, 255},        {2, 1, i8, 127},
+                 {3, 2, i16, 32767},     {4, 4, i32, INT32_MAX},
+                 {5, 8, i64, INT32_MAX}, {8, 2, u16, 65535}};
+
+    (void) state;
+    for (int i = 0; i < 6; i++) {
+        const struct image idx = small_idx(types[i].code, types[i].bytes);
+        struct mtlm_indexed_dataset *set;
+        int32_t tokens[4];
+
+        write_image("type.idx", &idx);
+        files_write("type.bin", types[i].data, 6 * types[i].bytes);
+        set = open_set("type", 0, NULL);
+        assert_non_null(set);
+        assert_int_equal(mtlm_indexed_dataset_documents(set), 3);
+        assert_int_equal(mtlm_indexed_dataset_tokens(set, 1, 2), 0);
+        mtlm_indexed_dataset_read(set, 0, 0, 4, tokens);
+        for (int j = 0; j < 4; j++)
+            assert_int_equal(tokens[j], j);
+        mtlm_indexed_dataset_read(set, 2, 1, 1, tokens);
+        assert_int_equal(tokens[0], types[i].largest);
+        mtlm_indexed_dataset_close(set);
+    }
+}
+
+static void test_floats_and_unknown_types_are_refused(void **state)
+{
+    static const int codes[] = {6, 7, 0, 9, 255};
+    static const char zeros[64];
+
+    (void) state;
+    files_write("float.bin", zeros, 48);
+    for (int i = 0; i < 5; i++) {
+        const struct image idx = small_idx(codes[i], 8);
+
+        write_image("float.idx", &idx);
+        refused("float", 0, "float.idx: offset 17: type of the tokens");
+    }
+}
+
+static void test_modes_at_the_end_are_passed_over(void **state)
+{
+    struct image idx = small_idx(8, 2);
+    static const char zeros[12];
+
+    (void) state;
+    put(&idx, "\0\0\0", 3);
+    write_image("modes.idx", &idx);
+    files_write("modes.bin", zeros, 12);
+    mtlm_indexed_dataset_close(open_set("modes", 0, NULL));
+    put(&idx, "", 1);
+    write_image("modes.idx", &idx);
+    refused("modes", 0, "modes.idx: offset 18");
+}
+
+/* One change of 8 bytes at an offset, and what is said of it. */
+static void test_each_field_is_checked(void **state)
+{
+    static const struct {
+        int offset, bytes;
+        int64_t value;
+        const char *why;
+    } cases[] = {
+        {0, 1, 'm', "offset 0: magic"},
+        {9, 8, 2, "offset 9: version, expected 1, found 2"},
+        {18, 8, 0, "offset 18"},
+        {18, 8, 4, "offset 18: 4 sequences"},
+        {18, 8, INT64_MAX, "offset 18"},
+        {18, 8, INT64_C(1) << 62, "offset 18"}, /* 12 n wraps to 0 */
+        {26, 8, INT64_C(1) << 61, "offset 18"}, /* 8 n wraps to 0 */
+        {34, 4, -1, "offset 34: length of sequence 0"},
+        {34, 4, 7, "offset 34: length of sequence 0"},
+        {34, 4, INT32_MAX, "offset 34: length of sequence 0"},
+        {38, 4, 2, "offset 62: byte where a sequence begins, expected 10"},
+        {46, 8, 2, "offset 46: byte where a sequence begins, expected 0"},
+        {54, 8, -6, "offset 54"},
+        {54, 8, INT64_MAX, "offset 54"},
+        {70, 8, 1, "offset 70: first document bound, expected 0, found 1"},
+        {78, 8, 4, "offset 78: document bound 1, expected 0 .. 3, found 4"},
+        {78, 8, -1, "offset 78: document bound 1"},
+        {86, 8, 1, "offset 86: document bound 2, expected 2 .. 3, found 1"},
+        {94, 8, 2, "offset 94: last document bound, expected 3, found 2"},
+    };
+    static const char zeros[12];
+
+    (void) state;
+    files_write("field.bin", zeros, 12);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct image idx = small_idx(8, 2);
+
+        memcpy(idx.data + cases[i].offset, &cases[i].value, cases[i].bytes);
+        write_image("field.idx", &idx);
+        refused("field", 0, cases[i].why);
+    }
+}
+
+static void test_every_truncation_is_refused(void **state)
+{
+    const struct image idx = small_idx(8, 2);
+    static const char zeros[13];
+
+    (void) state;
+    for (size_t n = 0; n < idx.bytes; n++) {
+        files_write("short.idx", idx.data, n);
+        files_write("short.bin", zeros, 12);
+        refused("short", 0, "short.idx: offset");
+    }
+    write_image("short.idx", &idx);
+    for (size_t n = 0; n < 12; n++) {
+        files_write("short.bin", zeros, n);
+        refused("short", 0, "short.bin");
+    }
+    files_write("short.bin", zeros, 13);
+    refused("short", 0, "short.bin: offset 12: end of the file");
+}
+
+/* What can be read of a damaged .idx that is not refused lies inside the .bin:
+ * 2048 tokens, a page exactly, so that a read beyond would be seen. */
+static bool read_damaged(void)
+{
+    struct mtlm_indexed_dataset *set = open_set("damage", 2048, NULL);
+    int32_t tokens[2048];
+    int64_t documents;
+
+    if (!set)
+        return false;
+    documents = mtlm_indexed_dataset_documents(set);
+    assert_int_equal(mtlm_indexed_dataset_tokens(set, 0, documents), 2048);
+    for (int64_t d = 0; d < documents; d++)
+        mtlm_indexed_dataset_read(
+            set, d, 0, mtlm_indexed_dataset_tokens(set, d, d + 1), tokens);
+    mtlm_indexed_dataset_close(set);
+    return true;
+}
+
+static void test_every_damaged_byte_is_refused_or_harmless(void **state)
+{
+    static const int64_t length[] = {1000, 0, 40, 1008};
+    unsigned char *idx;
+    size_t bytes;
+    int opened = 0, fd;
+
+    (void) state;
+    files_write_numbered("damage", length, 4, 2048);
+    idx = files_read("damage.idx", &bytes);
+    fd = open(files_path("damage.idx"), O_WRONLY);
+    for (size_t at = 0; at < bytes; at++) {
+        for (int change = 1; change < 256; change++) {
+            const unsigned char damaged = idx[at] ^ change;
+
+            assert_int_equal(pwrite(fd, &damaged, 1, at), 1);
+            opened += read_damaged();
+        }
+        assert_int_equal(pwrite(fd, &idx[at], 1, at), 1);
+    }
+    close(fd);
+    /* u16 read as i16, and bounds moved over the empty sequence. */
+    assert_in_range(opened, 1, 10);
+    assert_true(read_damaged());
+    free(idx);
+}
+
+static void test_nothing_in_it_is_refused(void **state)
+{
+    struct image idx = {.bytes = 0};
+
+    (void) state;
+    files_write_numbered("empty", (const int64_t[]){0, 0}, 2, 257);
+    refused("empty", 0, "empty");
+    put(&idx, "MMIDIDX\0\0", 9);
+    put_i64(&idx, 1);
+    put(&idx, "\x08", 1);
+    put_i64(&idx, 0);
+    put_i64(&idx, 1);
+    put_i64(&idx, 0);
+    write_image("empty.idx", &idx);
+    refused("empty", 0, "the data set is empty");
+}
+
+static void test_a_token_beyond_the_vocabulary_is_named(void **state)
+{
+    static int32_t tokens[6] = {1, 2, 3, 4, 5, 6};
+    const struct image idx = small_idx(4, 4);
+
+    (void) state;
+    write_image("token.idx", &idx);
+    files_write("token.bin", tokens, sizeof(tokens));
+    mtlm_indexed_dataset_close(open_set("token", 7, NULL));
+    refused("token", 6,
+            "token.bin: offset 20: token 5, expected 0 .. 5, "
+            "found 6");
+    tokens[3] = -2;
+    files_write("token.bin", tokens, sizeof(tokens));
+    refused("token", 0,
+            "token.bin: offset 12: token 3, expected 0 .. "
+            "2147483647, found -2");
+}
+
+static void test_a_token_far_into_the_file_is_found(void **state)
+{
+    static const int64_t length[] = {10000, 10000};
+
+    (void) state;
+    files_write_numbered("far", length, 2, 20000);
+    mtlm_indexed_dataset_close(open_set("far", 20000, NULL));
+    refused("far", 19999, "far.bin: offset 39998: token 19999");
+    refused("far", 4097, "far.bin: offset 8194: token 4097");
+}
+
+static void test_a_wide_token_is_not_cut_off(void **state)
+{
+    static const int64_t tokens[6] = {0, 0, 0, INT64_C(1) << 32, 0, 0};
+    const struct image idx = small_idx(5, 8);
+
+    (void) state;
+    write_image("wide.idx", &idx);
+    files_write("wide.bin", tokens, sizeof(tokens));
+    refused("wide", 0,
+            "offset 24: token 3, expected 0 .. 2147483647, found "
+            "4294967296");
+}
+
+static void test_missing_files_are_both_named(void **state)
+{
+    struct mtlm_error err = {0};
+    static const int64_t length[] = {3};
+
+    (void) state;
+    assert_null(open_set("nothing", 0, &err));
+    assert_non_null(strstr(err.text, "nothing.idx"));
+    assert_non_null(strstr(err.text, "nothing.bin"));
+    assert_null(strstr(err.text, "did you mean"));
+    files_write_numbered("half_text_document", length, 1, 10);
+    refused("half", 0, "did you mean");
+    assert_int_equal(unlink(files_path("half_text_document.bin")), 0);
+    refused("half_text_document", 0, "no file");
+}
+
+static void test_a_fifo_does_not_hang(void **state)
+{
+    (void) state;
+    assert_int_equal(mkfifo(files_path("fifo.idx"), 0600), 0);
+    refused("fifo", 0, "fifo.idx: not a regular file");
+}
+
+/* In a process of its own: reads a file that has just become shorter. */
+static void read_shrunk(int stderr_fd)
+{
+    struct mtlm_indexed_dataset *set = open_set("shrink", 0, NULL);
+    int32_t token = 0;
+
+    dup2(stderr_fd, STDERR_FILENO);
+    if (!set || truncate(files_path("shrink.bin"), 0) < 0)
+        _exit(100);
+    mtlm_indexed_dataset_read(set, 0, 0, 1, &token);
+    _exit(101);
+}
+
+static void test_a_file_that_shrinks_ends_the_process_with_a_sentence(
+    void **state)
+{
+    static const int64_t length[] = {3};
+    char text[1024] = "";
+    int fd[2], status;
+    pid_t child;
+
+    (void) state;
+    files_write_numbered("shrink", length, 1, 10);
+    assert_int_equal(pipe(fd), 0);
+    child = fork();
+    if (child == 0)
+        read_shrunk(fd[1]);
+    close(fd[1]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(read(fd[0], text, sizeof(text) - 1) > 0);
+    close(fd[0]);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), MTLM_EXIT_INPUT);
+    assert_non_null(strstr(text, "shrink.bin: the file became shorter"));
+    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_written_is_read),
+        cmocka_unit_test(test_every_integer_type_is_read),
+        cmocka_unit_test(test_floats_and_unknown_types_are_refused),
+        cmocka_unit_test(test_modes_at_the_end_are_passed_over),
+        cmocka_unit_test(test_each_field_is_checked),
+        cmocka_unit_test(test_every_truncation_is_refused),
+        cmocka_unit_test(test_every_damaged_byte_is_refused_or_harmless),
+        cmocka_unit_test(test_nothing_in_it_is_refused),
+        cmocka_unit_test(test_a_token_beyond_the_vocabulary_is_named),
+        cmocka_unit_test(test_a_token_far_into_the_file_is_found),
+        cmocka_unit_test(test_a_wide_token_is_not_cut_off),
+        cmocka_unit_test(test_missing_files_are_both_named),
+        cmocka_unit_test(test_a_fifo_does_not_hang),
+        cmocka_unit_test(
+            test_a_file_that_shrinks_ends_the_process_with_a_sentence),
+    };
+
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}

@@ -1,0 +1,207 @@
+/* The writer: both files appear together, or nothing does. */
+#include "config.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "models/text/indexed_dataset.h"
+#include "models/text/indexed_writer.h"
+#include "tests/models/files.h"
+
+/* Byte for byte what the layout in Megatron's source says. */
+static void test_the_index_is_megatrons(void **state)
+{
+    static const unsigned char want[] = "MMIDIDX\0\0"
+                                        "\1\0\0\0\0\0\0\0"
+                                        "\x8"
+                                        "\2\0\0\0\0\0\0\0"
+                                        "\3\0\0\0\0\0\0\0"
+                                        "\2\0\0\0"
+                                        "\1\0\0\0"
+                                        "\0\0\0\0\0\0\0\0"
+                                        "\4\0\0\0\0\0\0\0"
+                                        "\0\0\0\0\0\0\0\0"
+                                        "\1\0\0\0\0\0\0\0"
+                                        "\2\0\0\0\0\0\0";
+    static const int64_t length[] = {2, 1};
+    unsigned char *data;
+    size_t bytes;
+
+    (void) state;
+    files_write_numbered("layout", length, 2, 257);
+    data = files_read("layout.idx", &bytes);
+    assert_int_equal(bytes, sizeof(want));
+    assert_memory_equal(data, want, bytes);
+    free(data);
+    data = files_read("layout.bin", &bytes);
+    assert_int_equal(bytes, 6);
+    assert_memory_equal(data, "\0\0\1\0\2\0", 6);
+    free(data);
+}
+
+/* Adds n tokens as one document to a new "out". */
+static struct mtlm_indexed_writer *begin(int64_t n, struct mtlm_error *err)
+{
+    struct mtlm_indexed_writer *writer =
+        mtlm_indexed_writer_create(files_path("out"), 70000, err);
+    const int32_t token = 69999;
+
+    for (int64_t i = 0; writer && i < n; i++)
+        mtlm_indexed_writer_add(writer, &token, 1, err);
+    if (writer)
+        mtlm_indexed_writer_end_document(writer);
+    return writer;
+}
+
+static void test_nothing_appears_before_commit(void **state)
+{
+    const int before = files_count();
+    struct mtlm_indexed_writer *writer = begin(10, NULL);
+
+    (void) state;
+    assert_int_equal(mtlm_indexed_writer_documents(writer), 1);
+    assert_int_equal(access(files_path("out.bin"), F_OK), -1);
+    assert_int_equal(access(files_path("out.idx"), F_OK), -1);
+    mtlm_indexed_writer_destroy(writer);
+    mtlm_indexed_writer_destroy(NULL);
+    assert_int_equal(files_count(), before);
+}
+
+/* What the file size limit refuses at the end, since all is buffered. */
+static void commit_beyond_limit(rlim_t limit)
+{
+    struct rlimit old, small;
+    struct mtlm_error err = {0};
+    struct mtlm_indexed_writer *writer = begin(5000, NULL);
+
+    assert_non_null(writer);
+    getrlimit(RLIMIT_FSIZE, &old);
+    small = old;
+    small.rlim_cur = limit;
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &small);
+    assert_int_equal(mtlm_indexed_writer_commit(writer, &err), -1);
+    setrlimit(RLIMIT_FSIZE, &old);
+    assert_int_equal(err.code, MTLM_EXIT_IO);
+    assert_non_null(strstr(err.text, "File too large"));
+    mtlm_indexed_writer_destroy(writer);
+}
+
+static void test_a_failed_write_leaves_nothing(void **state)
+{
+    const int before = files_count();
+
+    (void) state;
+    commit_beyond_limit(4096); /* not the .bin */
+    commit_beyond_limit(0);    /* neither */
+    assert_int_equal(files_count(), before);
+}
+
+static void test_a_failed_write_leaves_the_old_pair(void **state)
+{
+    static const int64_t length[] = {3};
+    struct mtlm_indexed_dataset *set;
+
+    (void) state;
+    files_write_numbered("out", length, 1, 70000);
+    commit_beyond_limit(4096);
+    set = mtlm_indexed_dataset_open(files_path("out"), 0, NULL);
+    assert_non_null(set);
+    assert_int_equal(mtlm_indexed_dataset_tokens(set, 0, 1), 3);
+    mtlm_indexed_dataset_close(set);
+}
+
+static void test_a_new_pair_replaces_the_old(void **state)
+{
+    struct mtlm_indexed_writer *writer;
+    static const int64_t length[] = {3};
+    struct mtlm_indexed_dataset *old, *set;
+    int before;
+    int32_t token;
+
+    (void) state;
+    files_write_numbered("out", length, 1, 70000);
+    before = files_count();
+    old = mtlm_indexed_dataset_open(files_path("out"), 0, NULL);
+    writer = begin(20, NULL);
+    assert_int_equal(mtlm_indexed_writer_commit(writer, NULL), 0);
+    mtlm_indexed_writer_destroy(writer);
+    set = mtlm_indexed_dataset_open(files_path("out"), 0, NULL);
+    assert_int_equal(mtlm_indexed_dataset_tokens(set, 0, 1), 20);
+    mtlm_indexed_dataset_close(set);
+    /* Who has the old one open reads on. */
+    mtlm_indexed_dataset_read(old, 0, 2, 1, &token);
+    assert_int_equal(token, 2);
+    mtlm_indexed_dataset_close(old);
+    assert_int_equal(files_count(), before);
+}
+
+static void test_a_directory_in_the_way_is_reported(void **state)
+{
+    struct mtlm_error err = {0};
+    struct mtlm_indexed_writer *writer;
+    int before;
+
+    (void) state;
+    unlink(files_path("out.bin"));
+    unlink(files_path("out.idx"));
+    assert_int_equal(mkdir(files_path("out.idx"), 0700), 0);
+    before = files_count();
+    writer = begin(20, NULL);
+    assert_int_equal(mtlm_indexed_writer_commit(writer, &err), -1);
+    assert_int_equal(err.code, MTLM_EXIT_IO);
+    assert_non_null(strstr(err.text, "out.idx"));
+    mtlm_indexed_writer_destroy(writer);
+    assert_int_equal(files_count(), before);
+    assert_int_equal(rmdir(files_path("out.idx")), 0);
+}
+
+static void test_no_directory_is_reported(void **state)
+{
+    struct mtlm_error err = {0};
+
+    (void) state;
+    assert_null(mtlm_indexed_writer_create(files_path("missing/x"), 257, &err));
+    assert_int_equal(err.code, MTLM_EXIT_IO);
+    assert_non_null(strstr(err.text, "missing/x.bin: No such file"));
+}
+
+static void test_the_files_have_the_usual_permissions(void **state)
+{
+    struct mtlm_indexed_writer *writer;
+    const mode_t mask = umask(027);
+    struct stat st;
+
+    (void) state;
+    writer = begin(1, NULL);
+    assert_int_equal(mtlm_indexed_writer_commit(writer, NULL), 0);
+    mtlm_indexed_writer_destroy(writer);
+    umask(mask);
+    assert_int_equal(stat(files_path("out.bin"), &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0640);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_index_is_megatrons),
+        cmocka_unit_test(test_nothing_appears_before_commit),
+        cmocka_unit_test(test_a_failed_write_leaves_nothing),
+        cmocka_unit_test(test_a_failed_write_leaves_the_old_pair),
+        cmocka_unit_test(test_a_new_pair_replaces_the_old),
+        cmocka_unit_test(test_a_directory_in_the_way_is_reported),
+        cmocka_unit_test(test_no_directory_is_reported),
+        cmocka_unit_test(test_the_files_have_the_usual_permissions),
+    };
+
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}
