@@ -1,0 +1,158 @@
+#!/bin/bash
+# mtlm-preprocess from end to end: what it writes, read by a reader of its own
+# (Python's struct, from the format's description), and what it refuses.
+set -u
+
+preprocess=${builddir:-.}/mtlm-preprocess
+python=${PYTHON:-python3}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+failures=0
+
+fail()
+{
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
+
+# expect CODE WORDS ARGUMENT...: the exit code, one sentence that holds WORDS
+# on stderr (argp adds where to get help), and no new file.
+expect()
+{
+    local code=$1 words=$2 before after rc
+    shift 2
+    before=$(ls -A)
+    "$preprocess" "$@" >stdout 2>stderr
+    rc=$?
+    after=$(ls -A)
+    [ "$rc" -eq "$code" ] || fail "$*: exit code $rc, not $code"
+    grep -qF -- "$words" stderr || fail "$*: \"$(cat stderr)\" lacks \"$words\""
+    [ "$(grep -vc -e '^Try' -e '^information' stderr)" -eq 1 ] \
+        || fail "$*: more than a sentence: $(cat stderr)"
+    [ "$before" = "$after" ] || fail "$*: left files behind: $after"
+}
+
+# parse PREFIX: a line "CODE: [DOCUMENT, ...]" of Python bytes, 256 as "$".
+parse()
+{
+    "$python" - "$1" <<'END'
+import struct, sys
+idx = open(sys.argv[1] + ".idx", "rb").read()
+bin = open(sys.argv[1] + ".bin", "rb").read()
+assert idx[:9] == b"MMIDIDX\0\0"
+version, code, n, d = struct.unpack_from("<QBQQ", idx, 9)
+assert version == 1 and len(idx) == 34 + 12 * n + 8 * d
+length = struct.unpack_from("<%di" % n, idx, 34)
+pointer = struct.unpack_from("<%dq" % n, idx, 34 + 4 * n)
+bound = struct.unpack_from("<%dq" % d, idx, 34 + 12 * n)
+size, char = {4: (4, "i"), 8: (2, "H")}[code]
+assert bound == tuple(range(n + 1))
+assert sum(length) * size == len(bin)
+text = [b"".join(b"$" if t == 256 else bytes([t]) for t in
+                 struct.unpack_from("<%d%s" % (l, char), bin, p))
+        for l, p in zip(length, pointer)]
+print("%d: %s" % (code, text))
+END
+}
+
+# same WANT PREFIX
+same()
+{
+    local got
+    got=$(parse "$2" 2>&1)
+    [ "$got" = "$1" ] || fail "$2 holds $got, not $1"
+}
+
+touch stdout stderr
+
+# Plain text.
+printf 'one\ntwo\n\f\n\f\nthree \f not\n\f\r\n\xff\x00\nend' >text
+"$preprocess" --input text --output-prefix out --tokenizer-type byte \
+    --workers 4 >stdout 2>stderr || fail "plain text: $(cat stderr)"
+same "8: [b'one\\ntwo\\n\$', b'three \\x0c not\\n\$', b'\\xff\\x00\\nend\$']" \
+    out_text_document
+grep -q 'out_text_document.bin, out_text_document.idx: 3 documents, 29 tokens' \
+    stdout || fail "plain text: the names are not said: $(cat stdout)"
+[ ! -s stderr ] || fail "plain text: $(cat stderr)"
+
+# A second time, over the first; without ends; a file without any form feed.
+printf 'again' >text
+"$preprocess" -i text -o out --no-append-eod >stdout || fail "again"
+same "8: [b'again']" out_text_document
+[ "$(ls out*)" = "$(printf '%s\n' out_text_document.{bin,idx})" ] \
+    || fail "temporary files remain"
+
+# JSON lines.
+printf '%s\n' '{"text": "h\u00e9\u0000", "id": 1}' '' '{"text": ""}' \
+    '{"id": 2, "text": "b\nc"}' >lines.jsonl
+"$preprocess" --input lines.jsonl --output-prefix json >stdout || fail "jsonl"
+same "8: [b'h\\xc3\\xa9\\x00\$', b'b\\nc\$']" json_text_document
+printf '{"body": "x"}' >lines.json
+"$preprocess" -i lines.json -o json --json-keys body >stdout || fail "json"
+same "8: [b'x\$']" json_body_document
+
+# Wrong options.
+expect 2 'known: byte' -i text -o x --tokenizer-type bite
+expect 2 '--input' -o x
+expect 2 '--output-prefix' -i text
+expect 2 '--workers' -i text -o x --workers none
+expect 2 '"more"' -i text -o x more
+expect 2 'nonsense' --nonsense
+expect 2 'one key' -i text -o x --json-keys a/b
+
+# Bad input.
+expect 3 'missing: No such file' -i missing -o x
+expect 3 'Is a directory' -i . -o x
+: >empty
+expect 3 'empty holds no text' -i empty -o x
+printf '\f\n\f\n' >feeds
+expect 3 'feeds holds no text' -i feeds -o x
+printf '{"text": "a"}\n{"text": "b"\n' >bad.jsonl
+expect 3 'bad.jsonl: line 2' -i bad.jsonl -o x
+printf '{"text": "a"}\n{"body": "b"}\n' >bad.jsonl
+expect 3 'line 2: expected an object with a text "text", found none' \
+    -i bad.jsonl -o x
+printf '{"text": 1}\n' >bad.jsonl
+expect 3 'line 1' -i bad.jsonl -o x
+printf '["text"]\n' >bad.jsonl
+expect 3 'line 1' -i bad.jsonl -o x
+printf '{"text": "\xff"}\n' >bad.jsonl
+expect 3 'line 1' -i bad.jsonl -o x
+
+# Output that cannot be written; what stood there stays.
+expect 4 'nowhere/x_text_document.bin: No such file' -i text -o nowhere/x
+expect 4 'text/x_text_document.bin: Not a directory' -i text -o text/x
+head -c 3000000 /dev/zero >large
+(ulimit -f 1000 && expect 4 'File too large' -i large -o out
+ exit $failures) || failures=$((failures + 1))
+same "8: [b'again']" out_text_document
+
+# Stopped by a signal, after more than two seconds: progress was shown, and
+# nothing is left.
+mkfifo slow
+"$preprocess" -i slow -o slow >stdout 2>stderr &
+pid=$!
+exec 3>slow
+for i in 1 2 3 4 5 6; do
+    echo line >&3
+    sleep 0.5
+done
+kill -TERM $pid
+wait $pid
+rc=$?
+exec 3>&-
+[ $rc -eq 143 ] || fail "stopped by SIGTERM: exit code $rc"
+grep -q 'MB/s' stderr || fail "no progress after 2 s: $(cat stderr)"
+grep -q 'stopped by Terminated' stderr || fail "stopped: $(cat stderr)"
+[ "$(ls slow*)" = slow ] || fail "left behind: $(ls slow*)"
+
+# Help.
+"$preprocess" --help >stdout 2>stderr || fail "--help: exit code $?"
+for words in 'Input:' 'Output:' 'Tokens:' 'Example:' '--tokenizer-type'; do
+    grep -qF -- "$words" stdout || fail "--help lacks $words"
+done
+"$preprocess" --version | grep -q '^mtlm-preprocess [0-9]' || fail "--version"
+
+[ $failures -eq 0 ] && echo "all as expected"
+exit $((failures > 0))
