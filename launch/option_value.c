@@ -13,19 +13,15 @@
 #include "models/text/split.h"
 #include "runtime/memory.h"
 
-/* "what" is what the value must be; the sentence shows the start of the text
- * without what a terminal could take for a command. */
+/* what: what the value must be.  The sentence shows the start of the text. */
 static int refuse(const char *label, const char *text, const char *what,
                   struct mtlm_error *err)
 {
-    char shown[60];
-    size_t n = 0;
+    const int shown = 56;
 
-    for (; text[n] && n < sizeof(shown) - 4; n++)
-        shown[n] = isprint((unsigned char) text[n]) ? text[n] : '?';
-    strcpy(shown + n, text[n] ? "..." : "");
-    return mtlm_error_set(err, MTLM_EXIT_USAGE, "%s is '%s', it must be %s",
-                          label, shown, what);
+    return mtlm_error_set(err, MTLM_EXIT_USAGE, "%s is '%.*s%s', it must be %s",
+                          label, shown, text,
+                          strlen(text) > (size_t) shown ? "..." : "", what);
 }
 
 static bool parse_int(const char *text, double min, double max, int64_t *value)
