@@ -1,6 +1,5 @@
 #include "config.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -303,67 +302,34 @@ void mtlm_run_validation(struct mtlm_run *run, int64_t iteration)
     submit_all(run, &run->program->eval, &pass);
 }
 
-/* Waiting for data with a wake-up every second. */
-struct waiting {
-    pthread_mutex_t mutex;
-    pthread_cond_t cond;
-    bool there;
-};
-
-static void on_there(void *arg)
+static void copy_out(starpu_data_handle_t handle, void *memory, size_t bytes)
 {
-    struct waiting *w = arg;
-
-    pthread_mutex_lock(&w->mutex);
-    w->there = true;
-    pthread_cond_signal(&w->cond);
-    pthread_mutex_unlock(&w->mutex);
-}
-
-static void copy_out(starpu_data_handle_t handle, void *memory, size_t bytes,
-                     void (*idle)(void *arg), void *arg)
-{
-    struct waiting w = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER,
-                        false};
-
-    MTLM_CHECK_STARPU(starpu_data_acquire_on_node_cb(
-        handle, STARPU_MAIN_RAM, STARPU_R, on_there, &w));
-    pthread_mutex_lock(&w.mutex);
-    while (!w.there) {
-        const int64_t until = mtlm_now_ns() + 1000000000;
-        const struct timespec t = {until / 1000000000, until % 1000000000};
-
-        pthread_cond_clockwait(&w.cond, &w.mutex, CLOCK_MONOTONIC, &t);
-        if (!w.there && idle)
-            idle(arg);
-    }
-    pthread_mutex_unlock(&w.mutex);
+    MTLM_CHECK_STARPU(
+        starpu_data_acquire_on_node(handle, STARPU_MAIN_RAM, STARPU_R));
     memcpy(memory, starpu_data_handle_to_pointer(handle, STARPU_MAIN_RAM),
            bytes);
     starpu_data_release_on_node(handle, STARPU_MAIN_RAM);
 }
 
 void mtlm_run_report(struct mtlm_run *run, int64_t iteration,
-                     double report[MTLM_CONTROL_COUNT],
-                     void (*idle)(void *arg), void *arg)
+                     double report[MTLM_CONTROL_COUNT])
 {
     copy_out(handle_of(run, run->program->report, iteration), report,
-             MTLM_CONTROL_COUNT * sizeof(*report), idle, arg);
+             MTLM_CONTROL_COUNT * sizeof(*report));
 }
 
 void mtlm_run_eval_report(struct mtlm_run *run,
-                          double report[MTLM_STATUS_EXTRA],
-                          void (*idle)(void *arg), void *arg)
+                          double report[MTLM_STATUS_EXTRA])
 {
     copy_out(handle_of(run, run->program->eval_report, 0), report,
-             MTLM_STATUS_EXTRA * sizeof(*report), idle, arg);
+             MTLM_STATUS_EXTRA * sizeof(*report));
 }
 
 void mtlm_run_read(struct mtlm_run *run, const struct mtlm_tensor *tensor,
                    void *memory)
 {
     copy_out(handle_of(run, (struct mtlm_tensor *) tensor, 0), memory,
-             mtlm_tensor_bytes(tensor), NULL, NULL);
+             mtlm_tensor_bytes(tensor));
 }
 
 void mtlm_run_on_gradients(struct mtlm_run *run, void (*seen)(void *arg),

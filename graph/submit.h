@@ -28,13 +28,11 @@ void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration, bool record);
 void mtlm_run_validation(struct mtlm_run *run, int64_t iteration);
 
 /* Waits for the report of iteration e, or of the last validation, and copies
- * it; calls idle(arg) about once a second meanwhile (NULL: nothing). */
+ * it. */
 void mtlm_run_report(struct mtlm_run *run, int64_t iteration,
-                     double report[MTLM_CONTROL_COUNT],
-                     void (*idle)(void *arg), void *arg);
+                     double report[MTLM_CONTROL_COUNT]);
 void mtlm_run_eval_report(struct mtlm_run *run,
-                          double report[MTLM_STATUS_EXTRA],
-                          void (*idle)(void *arg), void *arg);
+                          double report[MTLM_STATUS_EXTRA]);
 
 /* Waits until everything submitted is done. */
 void mtlm_run_wait(struct mtlm_run *run);

@@ -34,7 +34,6 @@ struct mtlm_ranks *mtlm_ranks_start(int *argc, char ***argv)
 {
     struct mtlm_ranks *ranks = mtlm_calloc(1, sizeof(*ranks));
     int provided;
-    MPI_Comm host;
 
     MTLM_CHECK_MPI(
         MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided));
@@ -46,9 +45,9 @@ struct mtlm_ranks *mtlm_ranks_start(int *argc, char ***argv)
         mtlm_fatal(__FILE__, __LINE__,
                    "this MPI does not support MPI_THREAD_SERIALIZED");
     MTLM_CHECK_MPI(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED,
-                                       ranks->rank, MPI_INFO_NULL, &host));
-    MPI_Comm_size(host, &ranks->on_host);
-    MPI_Comm_free(&host);
+                                       ranks->rank, MPI_INFO_NULL,
+                                       &ranks->host));
+    MPI_Comm_size(ranks->host, &ranks->on_host);
     for (int g = 0; g < MTLM_GROUP_COUNT; g++)
         ranks->group[g] = MPI_COMM_NULL;
     ranks->tickets = MPI_COMM_NULL;
@@ -67,6 +66,7 @@ void mtlm_ranks_stop(struct mtlm_ranks *ranks)
 {
     for (int g = 0; g < MTLM_GROUP_COUNT; g++)
         free_comm(&ranks->group[g]);
+    free_comm(&ranks->host);
     free_comm(&ranks->p2p);
     free_comm(&ranks->tickets);
     MPI_Finalize();
@@ -86,6 +86,33 @@ int mtlm_ranks_size(const struct mtlm_ranks *ranks)
 int mtlm_ranks_on_host(const struct mtlm_ranks *ranks)
 {
     return ranks->on_host;
+}
+
+int mtlm_ranks_sharing(const struct mtlm_ranks *ranks, uint64_t value,
+                       int *before)
+{
+    uint64_t *all = mtlm_calloc(ranks->on_host, sizeof(*all));
+    int same = 0, me;
+
+    MPI_Comm_rank(ranks->host, &me);
+    MTLM_CHECK_MPI(MPI_Allgather(&value, 1, MPI_UINT64_T, all, 1,
+                                 MPI_UINT64_T, ranks->host));
+    *before = 0;
+    for (int r = 0; r < ranks->on_host; r++) {
+        same += all[r] == value;
+        *before += all[r] == value && r < me;
+    }
+    free(all);
+    return same;
+}
+
+int mtlm_ranks_host_sum(const struct mtlm_ranks *ranks, int value)
+{
+    int sum;
+
+    MTLM_CHECK_MPI(
+        MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, ranks->host));
+    return sum;
 }
 
 void mtlm_ranks_group(struct mtlm_ranks *ranks, enum mtlm_group group,

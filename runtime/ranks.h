@@ -24,6 +24,14 @@ int mtlm_ranks_size(const struct mtlm_ranks *ranks);
 /* Ranks on this host. */
 int mtlm_ranks_on_host(const struct mtlm_ranks *ranks);
 
+/* How many ranks of this host have the same value, and how many of those come
+ * before this one. */
+int mtlm_ranks_sharing(const struct mtlm_ranks *ranks, uint64_t value,
+                       int *before);
+
+/* Sum over the ranks of this host. */
+int mtlm_ranks_host_sum(const struct mtlm_ranks *ranks, int value);
+
 /* Makes the group of the ranks with the same color (negative: this rank is
  * in none), ordered by rank. */
 void mtlm_ranks_group(struct mtlm_ranks *ranks, enum mtlm_group group,

@@ -8,7 +8,7 @@
 #include "runtime/exit_code.h"
 #include "runtime/signals.h"
 
-static volatile sig_atomic_t requested, signalled;
+static volatile sig_atomic_t time_over, signalled;
 
 static void on_signal(int number)
 {
@@ -20,7 +20,7 @@ static void on_signal(int number)
             _exit(MTLM_EXIT_INTERRUPTED);
         _exit(128 + number);
     }
-    signalled = requested = 1;
+    signalled = 1;
 }
 
 void mtlm_signals_start(void)
@@ -38,10 +38,10 @@ void mtlm_signals_start(void)
 
 void mtlm_stop_request(void)
 {
-    requested = 1;
+    time_over = 1;
 }
 
 int mtlm_stop_requested(void)
 {
-    return requested != 0;
+    return signalled ? MTLM_STOP_SIGNAL : time_over ? MTLM_STOP_TIME : 0;
 }

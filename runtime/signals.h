@@ -6,7 +6,11 @@
  * all stop after the same one; the second ends the process at once. */
 void mtlm_signals_start(void);
 
-/* Asks for the same by program: a time limit, say. */
+/* Why to stop; 0: no reason.  The values of all ranks add up, and a signal
+ * must still be told from a time limit. */
+enum mtlm_stop { MTLM_STOP_TIME = 1, MTLM_STOP_SIGNAL = 1 << 20 };
+
+/* Asks for the same by program: the time limit is reached. */
 void mtlm_stop_request(void);
 
 int mtlm_stop_requested(void);

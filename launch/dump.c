@@ -1,0 +1,148 @@
+/* One file per rank, rank-R.safetensors, with names of whole parameters and,
+ * where tensor parallelism splits them, "first_row" and "first_col" in the
+ * metadata: "NAME" weights, "NAME.grad" gradients before clipping, "tokens"
+ * [samples, seq_length + 1], "loss" and "grad_norm". */
+
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "launch/job.h"
+#include "models/weights/safetensors.h"
+
+struct mtlm_dump {
+    struct mtlm_job *job;
+    mtlm_real **weight, **grad; /* [program->n_params] */
+    int32_t *tokens;
+};
+
+struct mtlm_dump *mtlm_dump_create(struct mtlm_job *job)
+{
+    struct mtlm_dump *dump = mtlm_calloc(1, sizeof(*dump));
+    const int n = job->program->n_params;
+
+    dump->job = job;
+    dump->weight = mtlm_calloc(n, sizeof(*dump->weight));
+    dump->grad = mtlm_calloc(n, sizeof(*dump->grad));
+    return dump;
+}
+
+static mtlm_real *copy(struct mtlm_dump *dump,
+                       const struct mtlm_tensor *tensor)
+{
+    mtlm_real *values = mtlm_calloc(1, mtlm_tensor_bytes(tensor));
+
+    mtlm_run_read(dump->job->run, tensor, values);
+    return values;
+}
+
+/* The word embedding stands in the first stage; the output layer's copy and
+ * its part of the gradient are only dumped where it alone is. */
+static bool left_out(const struct mtlm_parameter *p)
+{
+    return p->copy;
+}
+
+void mtlm_dump_weights(struct mtlm_dump *dump)
+{
+    const struct mtlm_program *program = dump->job->program;
+
+    for (int i = 0; i < program->n_params; i++)
+        if (!left_out(&program->param[i]))
+            dump->weight[i] = copy(dump, program->param[i].weight);
+}
+
+void mtlm_dump_gradients(void *arg)
+{
+    struct mtlm_dump *dump = arg;
+    const struct mtlm_program *program = dump->job->program;
+
+    for (int i = 0; i < program->n_params; i++)
+        if (!left_out(&program->param[i]))
+            dump->grad[i] = copy(dump, program->param[i].grad);
+}
+
+static char *name_of(const struct mtlm_parameter *p, const char *suffix)
+{
+    return p->layer < 0 ? mtlm_sprintf("%s%s", p->info.name, suffix)
+                        : mtlm_sprintf("layers.%" PRId64 ".%s%s", p->layer,
+                                       p->info.name, suffix);
+}
+
+static void add(struct mtlm_safetensors_writer *writer,
+                const struct mtlm_parameter *p, const char *suffix,
+                const mtlm_real *values)
+{
+    char *name = name_of(p, suffix), *key, *where;
+
+    mtlm_safetensors_writer_add(writer, name, MTLM_SAFETENSORS_F32,
+                                p->weight->shape.rank, p->weight->shape.dim,
+                                values);
+    key = mtlm_sprintf("%s.first", name);
+    where = mtlm_sprintf("%" PRId64 " %" PRId64, p->first_row, p->first_col);
+    mtlm_safetensors_writer_metadata(writer, key, where);
+    free(where);
+    free(key);
+    free(name);
+}
+
+static void add_tokens(struct mtlm_dump *dump,
+                       struct mtlm_safetensors_writer *writer)
+{
+    const struct mtlm_options *o = &dump->job->options;
+    const int64_t n = o->model.seq_length + 1;
+    const int64_t dim[] = {o->global_batch_size, n};
+
+    dump->tokens =
+        mtlm_calloc(o->global_batch_size * n, sizeof(*dump->tokens));
+    for (int64_t i = 0; i < o->global_batch_size; i++)
+        mtlm_samples_read(dump->job->train.samples, i, 0, n,
+                          dump->tokens + i * n);
+    mtlm_safetensors_writer_add(writer, "tokens", MTLM_SAFETENSORS_I32, 2,
+                                dim, dump->tokens);
+}
+
+static void destroy(struct mtlm_dump *dump)
+{
+    for (int i = 0; i < dump->job->program->n_params; i++) {
+        free(dump->weight[i]);
+        free(dump->grad[i]);
+    }
+    free(dump->weight);
+    free(dump->grad);
+    free(dump->tokens);
+    free(dump);
+}
+
+int mtlm_dump_write(struct mtlm_dump *dump, double loss, double norm,
+                    struct mtlm_error *err)
+{
+    const struct mtlm_program *program = dump->job->program;
+    char *path = mtlm_sprintf("%s/rank-%d.safetensors",
+                              dump->job->options.dump_dir,
+                              mtlm_ranks_rank(dump->job->ranks));
+    struct mtlm_safetensors_writer *writer =
+        mtlm_safetensors_writer_create(path);
+    int rc;
+
+    for (int i = 0; i < program->n_params; i++) {
+        const struct mtlm_parameter *p = &program->param[i];
+
+        if (left_out(p))
+            continue;
+        add(writer, p, "", dump->weight[i]);
+        add(writer, p, ".grad", dump->grad[i]);
+    }
+    add_tokens(dump, writer);
+    mtlm_safetensors_writer_add(writer, "loss", MTLM_SAFETENSORS_F64, 0, NULL,
+                                &loss);
+    mtlm_safetensors_writer_add(writer, "grad_norm", MTLM_SAFETENSORS_F64, 0,
+                                NULL, &norm);
+    rc = mtlm_safetensors_writer_commit(writer, err);
+    mtlm_safetensors_writer_destroy(writer);
+    free(path);
+    destroy(dump);
+    return rc;
+}

@@ -1,0 +1,66 @@
+#ifndef MTLM_JOB_H
+#define MTLM_JOB_H
+
+#include "graph/plan.h"
+#include "graph/submit.h"
+#include "launch/options.h"
+#include "models/text/entropy.h"
+#include "models/text/indexed_dataset.h"
+#include "models/text/samples.h"
+#include "runtime/engine.h"
+#include "runtime/ranks.h"
+
+/* Samples of the data set as the batch nodes see them. */
+struct mtlm_job_source {
+    struct mtlm_sample_source source;
+    struct mtlm_samples *samples;
+};
+
+/* Everything that a training run holds, in the order in which it starts. */
+struct mtlm_job {
+    struct mtlm_options options;
+    struct mtlm_ranks *ranks;
+    struct mtlm_layout layout;
+    struct mtlm_indexed_dataset *dataset; /* NULL: mock data */
+    struct mtlm_job_source train, valid;
+    struct mtlm_entropy entropy; /* of the validation bytes; see .has_entropy */
+    bool has_entropy;
+    struct mtlm_program *program;
+    struct mtlm_plan plan;
+    bool machine; /* StarPU runs */
+    struct mtlm_recorder *recorder;
+    struct mtlm_engine *engine;
+    struct mtlm_run *run;
+};
+
+/* Starts what training needs, after job->options and job->ranks are there.
+ * Every rank takes part; -1 on every rank when one has an error, which is in
+ * err; *print tells which rank prints it. */
+int mtlm_job_start(struct mtlm_job *job, struct mtlm_error *err, int *print);
+
+/* Stops, in reverse order, whatever was started; not the ranks. */
+void mtlm_job_stop(struct mtlm_job *job);
+
+/* Trains.  Returns the exit code. */
+int mtlm_job_train(struct mtlm_job *job);
+
+/* Microbatches per iteration and pipeline. */
+int64_t mtlm_job_microbatches(const struct mtlm_job *job);
+
+/* Rank 0 writes what the recorder of all ranks holds, and prints the table. */
+int mtlm_job_trace(struct mtlm_job *job, double *bubble,
+                   struct mtlm_error *err);
+
+/* --dump-first-step: weights before, gradients and loss after the first
+ * iteration's microbatches, and the tokens, a file per rank. */
+struct mtlm_dump;
+struct mtlm_dump *mtlm_dump_create(struct mtlm_job *job);
+/* The weights, before the first iteration. */
+void mtlm_dump_weights(struct mtlm_dump *dump);
+/* For mtlm_run_on_gradients(). */
+void mtlm_dump_gradients(void *dump);
+/* Writes the file, with the loss of the first iteration; destroys dump. */
+int mtlm_dump_write(struct mtlm_dump *dump, double loss, double norm,
+                    struct mtlm_error *err);
+
+#endif /* MTLM_JOB_H */

@@ -1,0 +1,131 @@
+/* From the ranks' records to files and to a table on the terminal. */
+
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "launch/job.h"
+#include "launch/trace/summary.h"
+#include "launch/trace/trace.h"
+#include "runtime/machine.h"
+
+/* What one rank tells rank 0 besides its records. */
+struct about {
+    int stage, workers;
+    int64_t clock_offset_ns;
+};
+
+static void print_table(const struct mtlm_trace_summary *s)
+{
+    printf("\nSchedule of iterations %d to %d: %.1f ms an iteration, bubble "
+           "%.1f %% (1F1B: at least %.1f %%)",
+           s->first_iteration + 1, s->last_iteration + 1, s->makespan_ns / 1e6,
+           100 * s->bubble, 100 * s->ideal_1f1b);
+    if (s->overlap >= 0)
+        printf(", %.0f %% of the communication under computation",
+               100 * s->overlap);
+    printf("\n");
+    for (size_t i = 0, shown = 0; i < s->n_waits && shown < 3; i++) {
+        char text[160];
+
+        if (s->wait[i].share < 0.001)
+            continue;
+        printf("  %s\n",
+               mtlm_trace_wait_text(&s->wait[i], text, sizeof(text)));
+        shown++;
+    }
+    fflush(stdout);
+}
+
+/* Texts and arrays for the trace; freed with them. */
+struct described {
+    struct mtlm_trace_info info;
+    int *stage;
+    int64_t *offset;
+    struct mtlm_trace_worker *worker;
+    char (*device)[16];
+    char *layout;
+};
+
+static void describe(const struct mtlm_job *job, const struct about *about,
+                     struct described *d)
+{
+    const struct mtlm_layout *l = &job->layout;
+    const int ranks = mtlm_ranks_size(job->ranks);
+    size_t n = 0, w = 0;
+
+    for (int r = 0; r < ranks; r++)
+        n += about[r].workers;
+    d->stage = mtlm_calloc(ranks, sizeof(*d->stage));
+    d->offset = mtlm_calloc(ranks, sizeof(*d->offset));
+    d->worker = mtlm_calloc(n, sizeof(*d->worker));
+    d->device = mtlm_calloc(n, sizeof(*d->device));
+    d->layout = mtlm_sprintf("TP %d x PP %d", l->tp, l->pp);
+    for (int r = 0; r < ranks; r++) {
+        d->stage[r] = about[r].stage;
+        d->offset[r] = about[r].clock_offset_ns;
+        for (int i = 0; i < about[r].workers; i++, w++) {
+            snprintf(d->device[w], sizeof(d->device[w]), "CPU %d", i);
+            d->worker[w] =
+                (struct mtlm_trace_worker){r, i, d->device[w], true};
+        }
+    }
+    d->info = (struct mtlm_trace_info){
+        .ranks = ranks,
+        .stages = l->pp,
+        .virtual_stages = l->virtual_stages,
+        .microbatches = mtlm_job_microbatches(job),
+        .model = job->options.preset ? job->options.preset : "GPT",
+        .layout = d->layout,
+        .policy = mtlm_machine_policy(),
+        .starpu_version = mtlm_machine_starpu_version(),
+        .stage_of_rank = d->stage,
+        .clock_offset_ns = d->offset,
+        .worker = d->worker,
+        .n_workers = n};
+}
+
+static void undescribe(struct described *d)
+{
+    free(d->stage);
+    free(d->offset);
+    free(d->worker);
+    free(d->device);
+    free(d->layout);
+}
+
+int mtlm_job_trace(struct mtlm_job *job, double *bubble,
+                   struct mtlm_error *err)
+{
+    struct about mine = {job->layout.pp_rank, job->layout.workers, 0}, *about;
+    struct mtlm_record *all;
+    const struct mtlm_record *records;
+    struct mtlm_trace_summary *summary;
+    struct described d;
+    size_t n, bytes;
+    int rc;
+
+    /* From here on this thread speaks MPI. */
+    if (job->engine)
+        mtlm_engine_stop(job->engine);
+    job->engine = NULL;
+    mine.clock_offset_ns = mtlm_ranks_clock_offset(job->ranks);
+    mtlm_recorder_shift(job->recorder, mine.clock_offset_ns);
+    records = mtlm_recorder_records(job->recorder, &n);
+    all = mtlm_ranks_gather(job->ranks, records, n * sizeof(*records), &bytes);
+    about = mtlm_ranks_gather(job->ranks, &mine, sizeof(mine), &n);
+    if (!all)
+        return 0;
+    n = bytes / sizeof(*all);
+    describe(job, about, &d);
+    rc = mtlm_trace_write(job->options.trace_dir, all, n, &d.info, err);
+    summary = mtlm_trace_summary_create(all, n, &d.info);
+    print_table(summary);
+    *bubble = summary->bubble;
+    mtlm_trace_summary_destroy(summary);
+    undescribe(&d);
+    free(about);
+    free(all);
+    return rc;
+}

@@ -1,0 +1,284 @@
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "launch/job.h"
+#include "launch/log_line.h"
+#include "launch/progress.h"
+#include "launch/summary_text.h"
+#include "runtime/clock.h"
+#include "runtime/signals.h"
+
+/* Where the loop stands. */
+struct state {
+    struct mtlm_job *job;
+    struct mtlm_dump *dump;
+    bool talks;  /* prints the log lines: the last rank, as in Megatron */
+    int64_t start_ns;      /* first iteration submitted */
+    int64_t last_log_ns;   /* last line printed */
+    int64_t eval_ns;       /* spent in validations since then */
+    double loss_sum;       /* of the iterations since then */
+    int64_t loss_count;
+    double skipped, nan;   /* in all, at the last line */
+    struct mtlm_summary_text text;
+    int code;
+};
+
+static bool recorded(const struct mtlm_options *o, int64_t iteration)
+{
+    return o->trace_dir && iteration + 1 >= o->trace_iterations.first
+           && iteration + 1 <= o->trace_iterations.last;
+}
+
+static void submit(struct state *s, int64_t iteration)
+{
+    mtlm_run_iteration(s->job->run, iteration,
+                       recorded(&s->job->options, iteration));
+}
+
+static double tokens_per_iteration(const struct mtlm_job *job)
+{
+    return (double) job->options.global_batch_size
+           * job->options.model.seq_length;
+}
+
+static void print_line(struct state *s, const double r[MTLM_CONTROL_COUNT])
+{
+    const struct mtlm_job *job = s->job;
+    const struct mtlm_options *o = &job->options;
+    const int64_t now = mtlm_now_ns();
+    const double ms = (now - s->last_log_ns - s->eval_ns) / 1e6
+                      / s->loss_count;
+    const double flops =
+        mtlm_model_flops(&o->model, o->global_batch_size);
+    char *line = mtlm_log_iteration_line(&(struct mtlm_log_iteration){
+        .time = time(NULL),
+        .iteration = r[MTLM_CONTROL_ITERATION],
+        .iterations = o->train_iters,
+        .samples = r[MTLM_CONTROL_SAMPLES],
+        .iteration_ms = ms,
+        .tflops = o->log_throughput
+                      ? flops / ms / 1e9 / mtlm_ranks_size(job->ranks)
+                      : -1,
+        /* As Megatron: what the next iteration will use. */
+        .lr = r[MTLM_CONTROL_NEXT_LR],
+        .global_batch = o->global_batch_size,
+        .loss = s->loss_sum / s->loss_count,
+        .loss_scale = 1,
+        .grad_norm = r[MTLM_CONTROL_NORM],
+        .skipped = r[MTLM_CONTROL_SKIPPED] - s->skipped,
+        .nan = r[MTLM_CONTROL_NAN] - s->nan,
+        .tokens_per_second = tokens_per_iteration(job) / ms * 1000,
+        .bubble = -1,
+        .overlap = -1});
+
+    if (s->talks) {
+        puts(line);
+        fflush(stdout);
+    }
+    free(line);
+    s->last_log_ns = now;
+    s->eval_ns = 0;
+    s->loss_sum = s->loss_count = 0;
+    s->skipped = r[MTLM_CONTROL_SKIPPED];
+    s->nan = r[MTLM_CONTROL_NAN];
+}
+
+static bool log_due(const struct mtlm_options *o, int64_t iteration, bool last)
+{
+    return (iteration + 1) % o->log_interval == 0 || last;
+}
+
+/* Waits for the validation submitted after `done` iterations. */
+static void report_validation(struct state *s, int64_t done)
+{
+    const int64_t start = mtlm_now_ns();
+    double r[MTLM_STATUS_EXTRA];
+    char where[64], *lines;
+
+    mtlm_run_eval_report(s->job->run, r);
+    snprintf(where, sizeof(where), "iteration %" PRId64, done);
+    lines = mtlm_log_validation_lines(where, r[MTLM_STATUS_LOSS]);
+    if (s->talks) {
+        puts(lines);
+        fflush(stdout);
+    }
+    free(lines);
+    if (!s->text.has_validation)
+        s->text.first_validation = r[MTLM_STATUS_LOSS];
+    s->text.has_validation = true;
+    s->text.last_validation = r[MTLM_STATUS_LOSS];
+    s->eval_ns += mtlm_now_ns() - start;
+}
+
+static void validate(struct state *s, int64_t done)
+{
+    mtlm_run_validation(s->job->run, done);
+    report_validation(s, done);
+}
+
+/* All ranks look for the first node that made a value that is not finite;
+ * the rank whose node comes first says so. */
+static void explain_nan(struct state *s, int64_t iteration)
+{
+    struct mtlm_ranks *ranks = s->job->ranks;
+    struct mtlm_bad_node bad;
+    int64_t first;
+
+    mtlm_run_find_bad_node(s->job->run, iteration, &bad);
+    mtlm_engine_stop(s->job->engine);
+    s->job->engine = NULL;
+    first = mtlm_ranks_min(ranks, bad.found ? bad.order : INT64_MAX);
+    if (first == INT64_MAX) {
+        if (mtlm_ranks_rank(ranks) == 0)
+            fprintf(stderr,
+                    "mtlm-dag: iteration %" PRId64
+                    ": loss or gradient norm is not finite, but every node "
+                    "is when run again\n",
+                    iteration + 1);
+    } else if (bad.found && bad.order == first) {
+        fprintf(stderr,
+                "mtlm-dag: iteration %" PRId64 ": rank %d: %s made the first "
+                "value that is not finite\n",
+                iteration + 1, mtlm_ranks_rank(ranks), bad.text);
+    }
+    s->code = MTLM_EXIT_NUMERIC;
+}
+
+/* Why the run ends early, decided from what all ranks were told. */
+static bool must_stop(struct state *s, const double r[MTLM_CONTROL_COUNT])
+{
+    if (r[MTLM_CONTROL_STOP] >= MTLM_STOP_SIGNAL)
+        s->code = MTLM_EXIT_INTERRUPTED;
+    return r[MTLM_CONTROL_STOP] > 0;
+}
+
+static void watch_clock(const struct state *s)
+{
+    const double limit = s->job->options.exit_duration_mins;
+
+    if (limit > 0 && mtlm_now_ns() - s->start_ns > limit * 60e9)
+        mtlm_stop_request();
+}
+
+/* Waits for iteration e's report; true: the loss was finite. */
+static bool report(struct state *s, int64_t e, double r[MTLM_CONTROL_COUNT])
+{
+    mtlm_progress_start(e + 1, s->job->program->config.microbatches);
+    mtlm_run_report(s->job->run, e, r);
+    mtlm_progress_end();
+    s->loss_sum += r[MTLM_CONTROL_LOSS];
+    s->loss_count++;
+    s->text.iterations = e + 1;
+    if (s->dump && e == 0) {
+        struct mtlm_error err;
+
+        if (mtlm_dump_write(s->dump, r[MTLM_CONTROL_LOSS],
+                            r[MTLM_CONTROL_NORM], &err)
+            < 0) {
+            fprintf(stderr, "mtlm-dag: %s\n", err.text);
+            s->code = err.code;
+        }
+        s->dump = NULL;
+    }
+    return r[MTLM_CONTROL_NAN] == 0;
+}
+
+/* Submits what follows iteration e while it runs: its validation, and
+ * iteration e + 1, so that the workers never wait for the host. */
+static bool submit_next(struct state *s, int64_t e, bool last)
+{
+    const struct mtlm_options *o = &s->job->options;
+    const bool validates = o->eval_iters > 0
+                           && ((e + 1) % o->eval_interval == 0 || last);
+
+    if (validates)
+        mtlm_run_validation(s->job->run, e);
+    if (!last)
+        submit(s, e + 1);
+    return validates;
+}
+
+static void loop(struct state *s)
+{
+    const struct mtlm_options *o = &s->job->options;
+    bool stop = false;
+
+    submit(s, 0);
+    mtlm_run_on_gradients(s->job->run, NULL, NULL);
+    for (int64_t e = 0; e < o->train_iters; e++) {
+        const bool last = e + 1 == o->train_iters || stop;
+        const bool validates = submit_next(s, e, last);
+        double r[MTLM_CONTROL_COUNT];
+
+        if (!report(s, e, r)) {
+            explain_nan(s, e);
+            return;
+        }
+        if (log_due(o, e, last))
+            print_line(s, r);
+        if (validates)
+            report_validation(s, e + 1);
+        if (last)
+            return;
+        watch_clock(s);
+        stop = must_stop(s, r);
+    }
+}
+
+static void prepare(struct state *s)
+{
+    struct mtlm_job *job = s->job;
+
+    mtlm_run_init(job->run);
+    if (job->options.dump_dir) {
+        s->dump = mtlm_dump_create(job);
+        mtlm_dump_weights(s->dump);
+        mtlm_run_on_gradients(job->run, mtlm_dump_gradients, s->dump);
+    }
+    if (job->options.summary_text && job->options.eval_iters > 0)
+        validate(s, 0);
+    s->start_ns = s->last_log_ns = mtlm_now_ns();
+    s->eval_ns = 0;
+}
+
+static void finish(struct state *s)
+{
+    struct mtlm_job *job = s->job;
+    const double seconds = (mtlm_now_ns() - s->start_ns) * 1e-9;
+    struct mtlm_error err;
+
+    if (job->engine)
+        mtlm_run_wait(job->run);
+    s->text.tokens_per_second =
+        s->text.iterations * tokens_per_iteration(job) / seconds;
+    s->text.bubble = -1;
+    if (job->options.trace_dir
+        && mtlm_job_trace(job, &s->text.bubble, &err) < 0) {
+        fprintf(stderr, "mtlm-dag: %s\n", err.text);
+        if (s->code == MTLM_EXIT_OK)
+            s->code = err.code;
+    }
+    if (job->options.summary_text && mtlm_ranks_rank(job->ranks) == 0)
+        mtlm_summary_text_print(&s->text, job, stdout);
+    if (s->code == MTLM_EXIT_INTERRUPTED && mtlm_ranks_rank(job->ranks) == 0)
+        fprintf(stderr,
+                "mtlm-dag: stopped by a signal after iteration %" PRId64 "\n",
+                s->text.iterations);
+}
+
+int mtlm_job_train(struct mtlm_job *job)
+{
+    struct state s = {.job = job,
+                      .talks = mtlm_ranks_rank(job->ranks)
+                               == mtlm_ranks_size(job->ranks) - 1,
+                      .code = MTLM_EXIT_OK};
+
+    prepare(&s);
+    loop(&s);
+    finish(&s);
+    return s.code;
+}
