@@ -110,6 +110,9 @@ union mtlm_attr {
         double clip;          /* largest gradient norm, 0: no clipping */
         int64_t n_sums;       /* squared sums at the start of the vector */
         int64_t global_batch; /* samples per iteration */
+        /* After a loss or norm that is not finite no step is applied any
+         * more: the weights stay those that led to it. */
+        bool nan_is_final;
     } control;
     struct {
         double beta1, beta2, epsilon, weight_decay;

@@ -142,11 +142,13 @@ static void control_cpu(void *const ptr[], const struct mtlm_call *call,
     const double *sums = ptr[C_STATUS], *extra = sums + n_sums;
     double *control = ptr[C_CONTROL];
     double square = 0, norm;
+    bool finite;
 
     (void) context;
     for (int64_t i = 0; i < n_sums; i++)
         square += sums[i];
     norm = sqrt(square);
+    finite = isfinite(norm) && isfinite(extra[MTLM_STATUS_LOSS]);
     control[MTLM_CONTROL_NORM] = norm;
     control[MTLM_CONTROL_LOSS] = extra[MTLM_STATUS_LOSS];
     control[MTLM_CONTROL_STOP] = extra[MTLM_STATUS_STOP];
@@ -155,13 +157,13 @@ static void control_cpu(void *const ptr[], const struct mtlm_call *call,
     control[MTLM_CONTROL_CLIP] =
         clip > 0 && norm > clip ? clip / (norm + 1e-6) : 1;
     control[MTLM_CONTROL_APPLY] =
-        isfinite(norm) && isfinite(extra[MTLM_STATUS_LOSS]);
-    if (control[MTLM_CONTROL_APPLY] != 0) {
+        finite
+        && !(call->attr.control.nan_is_final && control[MTLM_CONTROL_NAN] > 0);
+    control[MTLM_CONTROL_NAN] += !finite;
+    if (control[MTLM_CONTROL_APPLY] != 0)
         control[MTLM_CONTROL_STEP]++;
-    } else {
+    else
         control[MTLM_CONTROL_SKIPPED]++;
-        control[MTLM_CONTROL_NAN]++;
-    }
     control[MTLM_CONTROL_NEXT_LR] =
         mtlm_learning_rate(schedule, control[MTLM_CONTROL_STEP]);
     control[MTLM_CONTROL_ITERATION]++;

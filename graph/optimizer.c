@@ -88,7 +88,8 @@ void mtlm_optimizer_build(struct mtlm_program *program)
                     .clip = config->clip,
                     .n_sums = mtlm_status_sums(config),
                     .global_batch = config->micro_batch * config->microbatches
-                                    * config->layout.dp}};
+                                    * config->layout.dp,
+                    .nan_is_final = true}};
 
     mtlm_graph_at(program->graph, &program->tail_list, MTLM_PHASE_OPTIMIZER,
                   mtlm_layout_stage(&config->layout, 0), -1);

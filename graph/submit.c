@@ -82,7 +82,6 @@ void mtlm_run_destroy(struct mtlm_run *run)
 {
     const struct mtlm_graph *graph = run->program->graph;
 
-    mtlm_run_wait(run);
     for (int i = 0; i < graph->n_tensors; i++) {
         if (!run->handle[i])
             continue;

@@ -17,7 +17,7 @@ struct mtlm_run *mtlm_run_create(const struct mtlm_program *program,
                                  struct mtlm_recorder *recorder, int rank,
                                  void (*microbatch_done)(void));
 
-/* Waits for all that was submitted and frees the memory. */
+/* Frees the memory; all that was submitted is done (mtlm_run_wait()). */
 void mtlm_run_destroy(struct mtlm_run *run);
 
 /* Submits initial values; iteration e (0-based); a validation after

@@ -335,12 +335,20 @@ int mtlm_job_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
     return 0;
 }
 
+void mtlm_job_stop_engine(struct mtlm_job *job)
+{
+    if (!job->engine)
+        return;
+    mtlm_run_wait(job->run);
+    mtlm_engine_stop(job->engine);
+    job->engine = NULL;
+}
+
 void mtlm_job_stop(struct mtlm_job *job)
 {
+    mtlm_job_stop_engine(job);
     if (job->run)
         mtlm_run_destroy(job->run);
-    if (job->engine)
-        mtlm_engine_stop(job->engine);
     mtlm_recorder_destroy(job->recorder);
     if (job->machine) {
         mtlm_machine_stop();

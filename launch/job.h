@@ -44,8 +44,19 @@ void mtlm_job_stop(struct mtlm_job *job);
 /* Trains.  Returns the exit code. */
 int mtlm_job_train(struct mtlm_job *job);
 
+/* Waits for everything and stops the engine, if it runs: from then on the main
+ * thread speaks MPI. */
+void mtlm_job_stop_engine(struct mtlm_job *job);
+
 /* Microbatches per iteration and pipeline. */
 int64_t mtlm_job_microbatches(const struct mtlm_job *job);
+
+/* --weight-hash, in two parts: reads the weights, while the engine runs;
+ * prints the hash on rank 0, when the main thread speaks MPI again. */
+struct mtlm_weight_hash;
+struct mtlm_weight_hash *mtlm_weight_hash_read(struct mtlm_job *job);
+void mtlm_weight_hash_print(struct mtlm_weight_hash *hash,
+                            struct mtlm_job *job);
 
 /* Rank 0 writes what the recorder of all ranks holds, and prints the table. */
 int mtlm_job_trace(struct mtlm_job *job, double *bubble,

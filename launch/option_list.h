@@ -129,6 +129,8 @@
         "DIR as safetensors, to compare with another program")                 \
     OPT(TESTING, "inject-nan", INT, inject_nan, "0", 0, 1000000000, "ITER",    \
         "make a gradient NaN in that iteration; 0: never")                     \
+    OPT(TESTING, "weight-hash", FLAG, weight_hash, "no", 0, 0, NULL,           \
+        "print a hash of all weights at the end: equal when every bit is")     \
     OPT(GENERAL, "config", TEXT, config_file, "", 0, 0, "FILE",                \
         "read options from FILE, one per line: num-layers = 12")               \
     OPT(GENERAL, "print-config", ACTION, request, "", MTLM_REQUEST_CONFIG, 0,  \

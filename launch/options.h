@@ -87,6 +87,7 @@ struct mtlm_options {
     /* Testing */
     char *dump_dir;     /* or NULL */
     int64_t inject_nan; /* iteration, 1-based; 0: never */
+    bool weight_hash;
 
     /* Where each value came from: enum mtlm_option_source, in the order of
      * MTLM_OPTION_LIST. */

@@ -106,10 +106,6 @@ int mtlm_job_trace(struct mtlm_job *job, double *bubble,
     size_t n, bytes;
     int rc;
 
-    /* From here on this thread speaks MPI. */
-    if (job->engine)
-        mtlm_engine_stop(job->engine);
-    job->engine = NULL;
     mine.clock_offset_ns = mtlm_ranks_clock_offset(job->ranks);
     mtlm_recorder_shift(job->recorder, mine.clock_offset_ns);
     records = mtlm_recorder_records(job->recorder, &n);

@@ -129,8 +129,7 @@ static void explain_nan(struct state *s, int64_t iteration)
     int64_t first;
 
     mtlm_run_find_bad_node(s->job->run, iteration, &bad);
-    mtlm_engine_stop(s->job->engine);
-    s->job->engine = NULL;
+    mtlm_job_stop_engine(s->job);
     first = mtlm_ranks_min(ranks, bad.found ? bad.order : INT64_MAX);
     if (first == INT64_MAX) {
         if (mtlm_ranks_rank(ranks) == 0)
@@ -249,10 +248,13 @@ static void finish(struct state *s)
 {
     struct mtlm_job *job = s->job;
     const double seconds = (mtlm_now_ns() - s->start_ns) * 1e-9;
+    struct mtlm_weight_hash *hash =
+        job->options.weight_hash ? mtlm_weight_hash_read(job) : NULL;
     struct mtlm_error err;
 
-    if (job->engine)
-        mtlm_run_wait(job->run);
+    mtlm_job_stop_engine(job);
+    if (hash)
+        mtlm_weight_hash_print(hash, job);
     s->text.tokens_per_second =
         s->text.iterations * tokens_per_iteration(job) / seconds;
     s->text.bubble = -1;

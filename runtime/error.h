@@ -12,7 +12,7 @@ extern "C" {
  * fail because of what the user asked take one as their last parameter. */
 struct mtlm_error {
     enum mtlm_exit code;
-    char text[512];
+    char text[1024];
 };
 
 /* Writes code and reason to err (which may be NULL).  Returns -1, so that a

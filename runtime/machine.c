@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,19 +29,41 @@ static void list_policies(char *text, size_t size)
                       (*policy)->policy_name);
 }
 
-/* StarPU only warns of a name that it does not know, and takes another. */
-static int check_policy(struct mtlm_error *err)
+static bool is_known(const char *name)
 {
-    const char *wanted = getenv("STARPU_SCHED");
-    char list[400];
+    struct starpu_sched_policy **policy =
+        starpu_sched_get_predefined_policies();
 
-    if (!wanted || !*wanted || strcmp(wanted, mtlm_machine_policy()) == 0)
-        return 0;
+    for (; policy && *policy; policy++)
+        if (strcmp((*policy)->policy_name, name) == 0)
+            return true;
+    return false;
+}
+
+static int refuse_policy(const char *name, struct mtlm_error *err)
+{
+    char list[800];
+
     list_policies(list, sizeof(list));
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
                           "STARPU_SCHED=%s is no scheduling policy; StarPU "
                           "has %s",
-                          wanted, list);
+                          name, list);
+}
+
+/* StarPU only warns of a name that it does not know, and takes another.
+ * Before it starts, for a clean message; policies of a library are only
+ * known afterwards. */
+static int check_policy(bool started, struct mtlm_error *err)
+{
+    const char *wanted = getenv("STARPU_SCHED");
+
+    if (!wanted || !*wanted)
+        return 0;
+    if (started ? strcmp(wanted, mtlm_machine_policy()) == 0
+                : is_known(wanted) || getenv("STARPU_SCHED_LIB"))
+        return 0;
+    return refuse_policy(wanted, err);
 }
 
 int mtlm_machine_start(int workers, int shared, struct mtlm_error *err)
@@ -48,6 +71,8 @@ int mtlm_machine_start(int workers, int shared, struct mtlm_error *err)
     struct starpu_conf conf;
     int rc;
 
+    if (check_policy(false, err) < 0)
+        return -1;
     starpu_conf_init(&conf);
     conf.sched_policy_name = MTLM_DEFAULT_POLICY;
     conf.ncpus = workers;
@@ -63,7 +88,7 @@ int mtlm_machine_start(int workers, int shared, struct mtlm_error *err)
         return mtlm_error_set(err, MTLM_EXIT_PEER,
                               "StarPU does not start with %d workers: %s",
                               workers, strerror(-rc));
-    if (check_policy(err) < 0) {
+    if (check_policy(true, err) < 0) {
         starpu_shutdown();
         return -1;
     }
