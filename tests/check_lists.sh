@@ -7,15 +7,15 @@ set -eu
 
 cd "${1:-${srcdir:-.}}"
 missing=0 sources=0
-for dir in runtime models codelets graph launch tests/*/; do
+for dir in runtime models codelets graph launch perf tests/*/; do
     dir=${dir%/}
     [ -e "$dir/include.am" ] || continue
     while read -r file; do
         sources=$((sources + 1))
-        # The source of a test is named by the test.
+        # Naming a program names its source.
         name=$file
         case $file in
-        tests/*/test_*.c) name=${file%c} ;;
+        tests/*.c) name=${file%.c} ;;
         esac
         if ! grep -v '^#' "$dir/include.am" | grep -qF "$name"; then
             echo "$file: not in $dir/include.am"
