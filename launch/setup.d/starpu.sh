@@ -114,9 +114,10 @@ starpu_configure() {
         ;;
     cuda)
         # The stubs stand in for the driver, which building does not need.
+        # The rpath is for a toolkit that the system's linker does not know.
         PATH=$cuda/bin:$PATH LIBRARY_PATH=$cuda/lib64/stubs \
             ../configure "$@" --enable-cuda --with-cuda-dir="$cuda" \
-            LDFLAGS="-L$cuda/lib64/stubs" || return
+            LDFLAGS="-L$cuda/lib64/stubs -Wl,-rpath,$cuda/lib64" || return
         # StarPU's configure goes on without CUDA when it finds it lacking.
         grep -q '^#define STARPU_USE_CUDA 1' include/starpu_config.h || {
             echo "StarPU's configure could not use the CUDA in $cuda"
