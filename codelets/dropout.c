@@ -1,68 +1,135 @@
 /* Rows of Philox numbers: the same as runtime/philox.h one by one, but many
- * blocks side by side in a form that compilers vectorise. */
+ * blocks side by side, one in each 64-bit lane of a vector.  Only the lower
+ * half of a lane counts; what products leave in the upper one is never
+ * read, which saves taking the halves apart in every round. */
 
 #include "config.h"
 
 #include <string.h>
+#if __SSE2__
+#include <immintrin.h>
+#endif
 
 #include "codelets/dropout.h"
 #include "runtime/philox.h"
 
-enum { BLOCKS = 32, WORDS = 4 * BLOCKS };
+#if __AVX512F__
+#define VECTOR_BYTES 64
+#elif __AVX2__
+#define VECTOR_BYTES 32
+#else
+#define VECTOR_BYTES 16
+#endif
 
-/* One round on every block; lo, hi: the halves of the 64-bit products. */
-static inline void philox_round(uint32_t c[4][BLOCKS], uint32_t k0, uint32_t k1)
+typedef uint64_t vector __attribute__((vector_size(VECTOR_BYTES)));
+
+/* Several vectors at a time, for a product takes longer than the next one
+ * may start. */
+enum {
+    LANES = VECTOR_BYTES / 8,
+    BLOCKS = 16,
+    WORDS = 4 * BLOCKS,
+    VECTORS = BLOCKS / LANES
+};
+
+static inline vector splat(uint64_t x)
 {
-#pragma omp simd
-    for (int i = 0; i < BLOCKS; i++) {
-        const uint64_t p0 = (uint64_t) c[0][i] * 0xD2511F53u;
-        const uint64_t p1 = (uint64_t) c[2][i] * 0xCD9E8D57u;
-
-        c[0][i] = (uint32_t) (p1 >> 32) ^ c[1][i] ^ k0;
-        c[2][i] = (uint32_t) (p0 >> 32) ^ c[3][i] ^ k1;
-        c[1][i] = (uint32_t) p1;
-        c[3][i] = (uint32_t) p0;
-    }
+    return (vector){} + x;
 }
 
-/* The WORDS words from block on. */
-static void philox_blocks(uint64_t seed, uint64_t stream, uint64_t block,
-                          uint32_t *words)
+/* The 64-bit products of the lower halves: an instruction that compilers do
+ * not find by themselves. */
+static inline vector multiply(vector a, uint32_t b)
 {
-    uint32_t c[4][BLOCKS];
-    uint32_t k0 = (uint32_t) seed, k1 = (uint32_t) (seed >> 32);
+#if __AVX512F__
+    return (vector) _mm512_mul_epu32((__m512i) a, (__m512i) splat(b));
+#elif __AVX2__
+    return (vector) _mm256_mul_epu32((__m256i) a, (__m256i) splat(b));
+#elif __SSE2__
+    return (vector) _mm_mul_epu32((__m128i) a, (__m128i) splat(b));
+#else
+    return (a & 0xffffffffu) * b;
+#endif
+}
 
-    for (int i = 0; i < BLOCKS; i++) {
-        c[0][i] = (uint32_t) (block + i);
-        c[1][i] = (uint32_t) ((block + i) >> 32);
-        c[2][i] = (uint32_t) stream;
-        c[3][i] = (uint32_t) (stream >> 32);
+/* The numbers of BLOCKS blocks: word w of block i is word[4 * i + w] where
+ * the low half of a pair comes first in memory. */
+union numbers {
+    uint64_t pair[2 * BLOCKS];
+    uint32_t word[WORDS];
+};
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "see above");
+
+/* The numbers from block on. */
+static inline void philox_blocks(uint64_t seed, uint64_t stream, uint64_t block,
+                                 union numbers *out)
+{
+    static const uint64_t lane[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    vector c0[VECTORS], c1[VECTORS], c2[VECTORS], c3[VECTORS];
+    vector k0 = splat(seed), k1 = splat(seed >> 32), number;
+
+    memcpy(&number, lane, sizeof(number));
+#pragma GCC unroll 8
+    for (int v = 0; v < VECTORS; v++) {
+        c0[v] = number + (block + v * LANES);
+        c1[v] = c0[v] >> 32;
+        c2[v] = splat(stream);
+        c3[v] = splat(stream >> 32);
     }
+#pragma GCC unroll 10
     for (int round = 0; round < 10; round++) {
-        philox_round(c, k0, k1);
+#pragma GCC unroll 8
+        for (int v = 0; v < VECTORS; v++) {
+            const vector p0 = multiply(c0[v], 0xD2511F53u);
+            const vector p1 = multiply(c2[v], 0xCD9E8D57u);
+
+            c0[v] = (p1 >> 32) ^ c1[v] ^ k0;
+            c2[v] = (p0 >> 32) ^ c3[v] ^ k1;
+            c1[v] = p1;
+            c3[v] = p0;
+        }
         k0 += 0x9E3779B9u;
         k1 += 0xBB67AE85u;
     }
-    for (int i = 0; i < BLOCKS; i++)
-        for (int w = 0; w < 4; w++)
-            words[4 * i + w] = c[w][i];
+#pragma GCC unroll 8
+    for (int v = 0; v < VECTORS; v++) {
+        const vector low = (c0[v] & 0xffffffffu) | c1[v] << 32;
+        const vector high = (c2[v] & 0xffffffffu) | c3[v] << 32;
+
+        for (int i = 0; i < LANES; i++) {
+            out->pair[2 * (v * LANES + i)] = low[i];
+            out->pair[2 * (v * LANES + i) + 1] = high[i];
+        }
+    }
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
 }
 
 void mtlm_random_words(uint64_t seed, uint64_t stream, int64_t first, int64_t n,
                        uint32_t *words)
 {
     uint64_t block = first / 4;
-    int64_t skip = first % 4;
 
-    while (n > 0) {
-        uint32_t part[WORDS];
-        const int64_t take = n < WORDS - skip ? n : WORDS - skip;
+    for (int64_t skip = first % 4; n > 0; skip = 0, block += BLOCKS) {
+        union numbers numbers;
+        const int64_t take = least(n, WORDS - skip);
 
-        philox_blocks(seed, stream, block, part);
-        memcpy(words, part + skip, take * sizeof(*words));
+        philox_blocks(seed, stream, block, &numbers);
+        memcpy(words, numbers.word + skip, take * sizeof(*words));
         words += take, n -= take;
-        block += BLOCKS, skip = 0;
     }
+}
+
+static inline void factors_of(const uint32_t *words, int64_t n,
+                              uint32_t threshold, mtlm_real keep,
+                              mtlm_real *factors)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        factors[i] = words[i] < threshold ? 0 : keep;
 }
 
 void mtlm_dropout_factors(const struct mtlm_dropout *dropout, int64_t sample,
@@ -72,14 +139,17 @@ void mtlm_dropout_factors(const struct mtlm_dropout *dropout, int64_t sample,
         mtlm_stream_dropout(sample, dropout->layer, dropout->site);
     const uint32_t threshold = mtlm_dropout_threshold(dropout->p);
     const mtlm_real keep = mtlm_dropout_keep_scale(dropout);
+    uint64_t block = first / 4;
 
-    for (int64_t i = 0; i < n; i += WORDS) {
-        uint32_t words[WORDS];
-        const int64_t m = n - i < WORDS ? n - i : WORDS;
+    for (int64_t skip = first % 4; n > 0; skip = 0, block += BLOCKS) {
+        union numbers numbers;
+        const int64_t take = least(n, WORDS - skip);
 
-        mtlm_random_words(dropout->seed, stream, first + i, m, words);
-#pragma omp simd
-        for (int64_t j = 0; j < m; j++)
-            factors[i + j] = words[j] < threshold ? 0 : keep;
+        philox_blocks(dropout->seed, stream, block, &numbers);
+        if (take == WORDS) /* of known length: no loop is left of it */
+            factors_of(numbers.word, WORDS, threshold, keep, factors);
+        else
+            factors_of(numbers.word + skip, take, threshold, keep, factors);
+        factors += take, n -= take;
     }
 }
