@@ -14,7 +14,7 @@
  * e - 1 to that of e.  Windows with validation in them do not count, nor do
  * those of an iteration that some rank did not finish.  Where no window
  * counts (one iteration, no optimizer) the window of every rank is from the
- * first start to the last end over all ranks.
+ * origin to the last end over all ranks.
  *
  * Busy is the time of nodes on workers inside the windows; a worker that only
  * runs nodes on host state (MTLM_CLASS_HOST) counts neither here nor there.
@@ -80,7 +80,7 @@ struct mtlm_trace_wait {
 struct mtlm_trace_summary {
     int ranks;
     int64_t origin_ns; /* zero of all outputs: first start on a worker after
-                          the initialization */
+                          the initialization, host state excepted */
     int first_iteration, last_iteration; /* recorded; -1: none */
 
     int windows;         /* iterations that count; 0: one window for all */

@@ -79,6 +79,13 @@ static bool is_training(const struct mtlm_record *r)
     return r->phase != MTLM_PHASE_INIT && r->phase != MTLM_PHASE_EVAL;
 }
 
+/* Whether an iteration begins with such a node: a receive may be posted, and
+ * tokens may be read, long before. */
+static bool begins(const struct mtlm_record *r)
+{
+    return r->lane == MTLM_LANE_COMPUTE && !mtlm_trace_is_host(r);
+}
+
 /* Origin, first and last iteration, and the span of all training. */
 static struct mtlm_span extent(const struct mtlm_trace_records *records,
                                struct mtlm_trace_summary *summary)
@@ -91,8 +98,7 @@ static struct mtlm_span extent(const struct mtlm_trace_records *records,
 
         if (!is_training(r))
             continue;
-        /* A receive may have been posted long before. */
-        if (r->lane == MTLM_LANE_COMPUTE && r->start_ns < all.begin_ns)
+        if (begins(r) && r->start_ns < all.begin_ns)
             all.begin_ns = r->start_ns;
         if (r->end_ns > all.end_ns)
             all.end_ns = r->end_ns;
@@ -201,14 +207,14 @@ static void find_iterations(const struct mtlm_trace_records *records,
         if (!is_training(r))
             continue;
         e = &list[r->iteration - first];
-        if (r->lane == MTLM_LANE_COMPUTE && r->start_ns < e->begin_ns)
+        if (begins(r) && r->start_ns < e->begin_ns)
             e->begin_ns = r->start_ns;
         if (r->end_ns > e->end_ns)
             e->end_ns = r->end_ns;
     }
     summary->iteration = list;
     for (int i = 0; i < n; i++)
-        if (list[i].begin_ns < list[i].end_ns)
+        if (list[i].begin_ns <= list[i].end_ns)
             list[summary->n_iterations++] = list[i];
 }
 

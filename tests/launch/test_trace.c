@@ -280,13 +280,12 @@ static void test_another_box_divides_one_but_host_nodes_do_not(void **state)
     char *text;
 
     (void) state;
-    record[1].microbatch = 1;
     record[3].phase = MTLM_PHASE_BACKWARD;
     write_records(record, 5, &one_rank);
     text = read_file("schedule.svg");
     assert_int_equal(count(text, ", F microbatch 0,"), 2);
     assert_int_equal(count(text, ", 2 operations</title>"), 1);
-    assert_int_equal(count(text, ", host microbatch 1,"), 1);
+    assert_int_equal(count(text, ", host microbatch 0,"), 1);
     free(text);
 }
 
@@ -304,6 +303,26 @@ static void test_waiting_inside_a_box_shows(void **state)
     assert_int_equal(count(text, ", F microbatch 0,"), 1);
     assert_non_null(strstr(text, ": 0.001 ms, busy 0.001 ms, 2 operations"));
     assert_int_equal(count(text, "fill-opacity=\".3\""), 1);
+    free(text);
+}
+
+static void test_a_long_wait_divides_a_box(void **state)
+{
+    struct mtlm_record record[] = {
+        node(MTLM_OP_LINEAR_FWD, 0, 1000),
+        node(MTLM_OP_LINEAR_FWD, 3000, 1000000),
+    };
+    char *text;
+
+    (void) state;
+    write_records(record, 2, &one_rank);
+    text = read_file("schedule.svg");
+    assert_int_equal(count(text, ", F microbatch 0,"), 1);
+    free(text);
+    record[1].start_ns = 500000;
+    write_records(record, 2, &one_rank);
+    text = read_file("schedule.svg");
+    assert_int_equal(count(text, ", F microbatch 0,"), 2);
     free(text);
 }
 
@@ -459,6 +478,7 @@ int main(void)
         DIR_TEST(test_picture_has_one_box_per_class_and_microbatch),
         DIR_TEST(test_another_box_divides_one_but_host_nodes_do_not),
         DIR_TEST(test_waiting_inside_a_box_shows),
+        DIR_TEST(test_a_long_wait_divides_a_box),
         DIR_TEST(test_later_virtual_stages_are_lighter),
         DIR_TEST(test_a_large_picture_is_cut_and_says_so),
         DIR_TEST(test_picture_is_xml_whatever_the_names),

@@ -190,11 +190,13 @@ static void test_a_ready_node_waits_for_the_runtime(void **state)
     const struct mtlm_record record[] = {
         node(0, MTLM_OP_LINEAR_FWD, 0, 0, 100),
         node(0, MTLM_OP_LINEAR_FWD, 20, 130, 200),
-        /* Ready late, after nothing but the node before. */
+        /* Ready late, after nothing but the node before: a send's end is
+         * none's beginning. */
+        node(-1, MTLM_OP_SEND, 200, 200, 203),
         node(0, MTLM_OP_LINEAR_FWD, 205, 210, 300),
     };
     struct mtlm_trace_summary *s =
-        mtlm_trace_summary_create(record, 3, &one_rank);
+        mtlm_trace_summary_create(record, 4, &one_rank);
 
     (void) state;
     assert_int_equal(s->n_waits, 1);
@@ -294,6 +296,23 @@ static void test_only_workers_for_compute_nodes_count(void **state)
     mtlm_trace_summary_destroy(s);
 }
 
+static void test_tokens_read_early_are_no_bubble(void **state)
+{
+    const struct mtlm_record record[] = {
+        node(0, MTLM_OP_BATCH, 0, 0, 10),
+        node(0, MTLM_OP_LINEAR_FWD, 0, 60, 100),
+    };
+    struct mtlm_trace_summary *s =
+        mtlm_trace_summary_create(record, 2, &one_rank);
+
+    (void) state;
+    assert_int_equal(s->origin_ns, 60);
+    assert_int_equal(s->makespan_ns, 40);
+    assert_float_equal(s->bubble, 0, CLOSE);
+    assert_int_equal(s->span_ns, 40);
+    mtlm_trace_summary_destroy(s);
+}
+
 static void test_a_window_with_validation_does_not_count(void **state)
 {
     struct mtlm_record record[7];
@@ -341,6 +360,7 @@ static void test_operations_have_count_mean_median_and_speed(void **state)
     assert_int_equal(s->op[0].p50_ns, 20);
     assert_float_equal(s->op[0].gflops, 30, CLOSE);
     assert_int_equal(s->op[1].op, MTLM_OP_ADAM);
+    assert_int_equal(s->op[1].p50_ns, 5);
     mtlm_trace_summary_destroy(s);
 }
 
@@ -405,6 +425,7 @@ int main(void)
         cmocka_unit_test(test_overlap_is_a_share_of_communication),
         cmocka_unit_test(test_a_receive_counts_from_its_send),
         cmocka_unit_test(test_only_workers_for_compute_nodes_count),
+        cmocka_unit_test(test_tokens_read_early_are_no_bubble),
         cmocka_unit_test(test_a_window_with_validation_does_not_count),
         cmocka_unit_test(test_operations_have_count_mean_median_and_speed),
         cmocka_unit_test(test_the_order_of_records_does_not_matter),
