@@ -15,7 +15,7 @@ for dir in runtime models codelets graph launch perf tests/*/; do
         # Naming a program names its source.
         name=$file
         case $file in
-        tests/*.c) name=${file%.c} ;;
+        tests/*.c | perf/*.c) name=${file%.c} ;;
         esac
         if ! grep -v '^#' "$dir/include.am" | grep -qF "$name"; then
             echo "$file: not in $dir/include.am"
