@@ -46,11 +46,11 @@ static inline float mtlm_exp(float x)
                        * (0x1.555519p-5f
                           + r * (0x1.120b6ep-7f + r * 0x1.6d1109p-10f)));
     const float e_r = 1 + (r + r * r * q);
-    int32_t bits;
+    uint32_t bits;
     float two_n;
 
     memcpy(&bits, &shifted, sizeof(bits));
-    bits = (int32_t) ((uint32_t) (bits + 127) << 23);
+    bits = (bits + 127) << 23;
     memcpy(&two_n, &bits, sizeof(two_n));
     return x < low ? 0 : e_r * two_n;
 }
