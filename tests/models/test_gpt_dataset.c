@@ -166,6 +166,55 @@ static void test_epochs_and_seeds_differ(void **state)
     mtlm_samples_destroy(other);
 }
 
+/* What follows document 2, which ends with token 70, is now one document, now
+ * another. */
+static void test_each_epoch_has_its_own_order_of_documents(void **state)
+{
+    struct fixture *f = *state;
+    unsigned char follows[TOKENS] = {0};
+    int different = 0;
+
+    for (int64_t n = 0; n < 2 * SAMPLES; n++) {
+        int32_t tokens[S + 1];
+
+        read_whole(f->samples, n, tokens);
+        for (int i = 0; i < S; i++)
+            if (tokens[i] == 70)
+                follows[tokens[i + 1]] = 1;
+    }
+    for (int i = 0; i < TOKENS; i++)
+        different += follows[i];
+    assert_in_range(different, 4, DOCUMENTS);
+}
+
+/* Document 5 alone, whose 60 tokens are 4 pieces of 15: the pieces are the
+ * same in each epoch, their order is not. */
+static void test_each_epoch_has_its_own_order_of_samples(void **state)
+{
+    struct fixture *f = *state;
+    struct mtlm_samples *samples =
+        mtlm_gpt_dataset_create(f->set, 5, 6, 15, 1, NULL);
+    unsigned char seen[256] = {0};
+    int different = 0;
+
+    assert_non_null(samples);
+    for (int64_t epoch = 0; epoch < 50; epoch++) {
+        int order = 0;
+
+        for (int64_t i = 0; i < 4; i++) {
+            int32_t token;
+
+            mtlm_samples_read(samples, 4 * epoch + i, 0, 1, &token);
+            assert_int_equal((token - 78) % 15, 0);
+            order = 4 * order + (token - 78) / 15;
+        }
+        different += !seen[order];
+        seen[order] = 1;
+    }
+    assert_in_range(different, 15, 24);
+    mtlm_samples_destroy(samples);
+}
+
 /* Neighbours in number are not neighbours in the text. */
 static void test_samples_are_shuffled(void **state)
 {
@@ -326,6 +375,8 @@ int main(void)
         cmocka_unit_test(
             test_each_piece_of_an_epoch_comes_once_and_overlaps_by_one),
         cmocka_unit_test(test_epochs_and_seeds_differ),
+        cmocka_unit_test(test_each_epoch_has_its_own_order_of_documents),
+        cmocka_unit_test(test_each_epoch_has_its_own_order_of_samples),
         cmocka_unit_test(test_samples_are_shuffled),
         cmocka_unit_test(test_order_depends_on_nothing_but_the_number),
         cmocka_unit_test(test_any_number_is_a_sample),

@@ -199,8 +199,8 @@ static void test_each_field_is_checked(void **state)
         {18, 8, 0, "offset 18"},
         {18, 8, 4, "offset 18: 4 sequences"},
         {18, 8, INT64_MAX, "offset 18"},
-        {18, 8, INT64_C(1) << 62, "offset 18"}, /* 12 n wraps to 0 */
-        {26, 8, INT64_C(1) << 61, "offset 18"}, /* 8 n wraps to 0 */
+        {18, 8, (INT64_C(1) << 62) + 3, "offset 18"}, /* 12 n wraps to 36 */
+        {26, 8, (INT64_C(1) << 61) + 4, "offset 18"}, /* 8 n wraps to 32 */
         {34, 4, -1, "offset 34: length of sequence 0"},
         {34, 4, 7, "offset 34: length of sequence 0"},
         {34, 4, INT32_MAX, "offset 34: length of sequence 0"},
@@ -293,21 +293,46 @@ static void test_every_damaged_byte_is_refused_or_harmless(void **state)
     free(idx);
 }
 
-static void test_nothing_in_it_is_refused(void **state)
+/* An .idx of so many sequences of one token and so many document bounds. */
+static void write_counts(int64_t sequences, int64_t bounds)
 {
     struct image idx = {.bytes = 0};
 
-    (void) state;
-    files_write_numbered("empty", (const int64_t[]){0, 0}, 2, 257);
-    refused("empty", 0, "empty");
     put(&idx, "MMIDIDX\0\0", 9);
     put_i64(&idx, 1);
     put(&idx, "\x08", 1);
-    put_i64(&idx, 0);
-    put_i64(&idx, 1);
-    put_i64(&idx, 0);
-    write_image("empty.idx", &idx);
-    refused("empty", 0, "the data set is empty");
+    put_i64(&idx, sequences);
+    put_i64(&idx, bounds);
+    for (int64_t i = 0; i < sequences; i++)
+        put(&idx, "\1\0\0\0", 4);
+    for (int64_t i = 0; i < sequences; i++)
+        put_i64(&idx, 2 * i);
+    for (int64_t i = 0; i < bounds; i++)
+        put_i64(&idx, i);
+    write_image("counts.idx", &idx);
+}
+
+static void test_nothing_in_it_is_refused(void **state)
+{
+    static const char counts[] = "expected at least 1 sequence and 2 document "
+                                 "bounds";
+
+    (void) state;
+    files_write_numbered("empty", (const int64_t[]){0, 0}, 2, 257);
+    refused("empty", 0, "empty.bin: expected at least 1 token");
+    files_write("counts.bin", "\0\0\0\0", 4);
+    write_counts(2, 3);
+    mtlm_indexed_dataset_close(open_set("counts", 0, NULL));
+    write_counts(2, 1);
+    refused("counts", 0, counts);
+    write_counts(2, 0);
+    refused("counts", 0, counts);
+    write_counts(0, 1);
+    refused("counts", 0, counts);
+    write_counts(0, 2);
+    refused("counts", 0, counts);
+    write_counts(0, 0);
+    refused("counts", 0, counts);
 }
 
 static void test_a_token_beyond_the_vocabulary_is_named(void **state)

@@ -71,7 +71,8 @@ static void test_what_is_written_is_read(void **state)
 static void test_the_file_is_the_formats(void **state)
 {
     static const char header[] =
-        "{\"x\":{\"dtype\":\"I32\",\"shape\":[1],\"data_offsets\":[0,4]}}  ";
+        "{\"four\":{\"dtype\":\"I32\",\"shape\":[1],\"data_offsets\":[0,4]}}"
+        "       ";
     struct mtlm_safetensors_writer *writer =
         mtlm_safetensors_writer_create(files_path("bytes"));
     const int32_t value = 258;
@@ -79,16 +80,16 @@ static void test_the_file_is_the_formats(void **state)
     size_t bytes;
 
     (void) state;
-    mtlm_safetensors_writer_add(writer, "x", MTLM_SAFETENSORS_I32, 1,
+    mtlm_safetensors_writer_add(writer, "four", MTLM_SAFETENSORS_I32, 1,
                                 (const int64_t[]){1}, &value);
     assert_int_equal(mtlm_safetensors_writer_commit(writer, NULL), 0);
     mtlm_safetensors_writer_destroy(writer);
     data = files_read("bytes", &bytes);
-    assert_int_equal(strlen(header), 56);
-    assert_int_equal(bytes, 8 + 56 + 4);
-    assert_memory_equal(data, "\x38\0\0\0\0\0\0\0", 8);
-    assert_memory_equal(data + 8, header, 56);
-    assert_memory_equal(data + 64, "\2\1\0\0", 4);
+    assert_int_equal(strlen(header), 64);
+    assert_int_equal(bytes, 8 + 64 + 4);
+    assert_memory_equal(data, "\x40\0\0\0\0\0\0\0", 8);
+    assert_memory_equal(data + 8, header, 64);
+    assert_memory_equal(data + 72, "\2\1\0\0", 4);
     free(data);
 }
 
@@ -145,6 +146,8 @@ static void test_hostile_headers_are_refused(void **state)
         {"{" X("F32", "1", "1", "5") "}", 5, "expected to begin at 0"},
         {"{" X("F32", "1", "4", "0") "}", 4, "data_offsets"},
         {"{" X("F32", "1", "-4", "0") "}", 4, "data_offsets"},
+        {"{" X("F32", "1", "1", "-9223372036854775808") "}", 4, "_offsets"},
+        {"{" X("F32", "1", "-9223372036854775808", "4") "}", 4, "_offsets"},
         {"{" X("F32", "2", "0", "4") "}", 4, "data_offsets"},
         {"{" X("F32", "-1", "0", "4") "}", 4, "shape"},
         {"{" X("F32", "1.0", "0", "4") "}", 4, "shape"},
@@ -195,18 +198,16 @@ static void test_deep_nesting_is_refused(void **state)
 
 static void test_absurd_lengths_are_refused(void **state)
 {
-    static const uint64_t lengths[] = {0,          1,
-                                       3,          100000001,
-                                       UINT64_MAX, UINT64_MAX - 7,
-                                       INT64_MAX,  UINT64_C(1) << 63};
+    static const uint64_t lengths[] = {
+        3, 100000001, UINT64_MAX, UINT64_MAX - 7, INT64_MAX, UINT64_C(1) << 63};
 
     (void) state;
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 6; i++) {
         unsigned char all[10] = {[8] = '{', [9] = '}'};
 
         memcpy(all, &lengths[i], 8);
         files_write("hostile", all, sizeof(all));
-        refused("hostile", "offset");
+        refused("hostile", "offset 0: length of the header");
     }
 }
 
