@@ -1,0 +1,111 @@
+/* Errors of the user, and those that end the job. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "runtime/error.h"
+
+static void test_an_error_holds_code_and_sentence(void **state)
+{
+    struct mtlm_error err;
+
+    (void) state;
+    assert_int_equal(mtlm_error_set(&err, MTLM_EXIT_INPUT, "%s: %d", "file", 3),
+                     -1);
+    assert_int_equal(err.code, MTLM_EXIT_INPUT);
+    assert_string_equal(err.text, "file: 3");
+    assert_int_equal(mtlm_error_set(NULL, MTLM_EXIT_INPUT, "unheard"), -1);
+}
+
+static void test_a_prefix_comes_first_and_keeps_the_code(void **state)
+{
+    struct mtlm_error err;
+
+    (void) state;
+    mtlm_error_set(&err, MTLM_EXIT_IO, "disk full");
+    assert_int_equal(mtlm_error_prefix(&err, "rank %d", 2), -1);
+    assert_string_equal(err.text, "rank 2: disk full");
+    assert_int_equal(err.code, MTLM_EXIT_IO);
+    assert_int_equal(mtlm_error_prefix(NULL, "unheard"), -1);
+}
+
+static void test_long_texts_are_cut_not_overrun(void **state)
+{
+    struct mtlm_error err;
+
+    (void) state;
+    mtlm_error_set(&err, MTLM_EXIT_IO, "%02000d", 0);
+    assert_int_equal(strlen(err.text), sizeof(err.text) - 1);
+    mtlm_error_prefix(&err, "%0800d", 0);
+    assert_int_equal(strlen(err.text), sizeof(err.text) - 1);
+    assert_memory_equal(err.text + 800, ": 0", 3);
+    mtlm_error_prefix(&err, "%02000d", 0);
+    assert_int_equal(strlen(err.text), sizeof(err.text) - 1);
+}
+
+static void leave_with_one_more(int code)
+{
+    fflush(stderr);
+    _exit(code + 1);
+}
+
+/* Runs mtlm_fatal() in a process of its own: its exit code, and what it says
+ * in text. */
+static int fatal(void (*hook)(int code), int rank, char text[256])
+{
+    int out[2], status;
+    size_t n = 0;
+    ssize_t got;
+    pid_t pid;
+
+    assert_int_equal(pipe(out), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        dup2(out[1], STDERR_FILENO);
+        mtlm_fatal_hook(hook, rank);
+        mtlm_fatal("file.c", 12, "%s failed: %d", "call", -5);
+    }
+    close(out[1]);
+    while (n < 255 && (got = read(out[0], text + n, 255 - n)) > 0)
+        n += got;
+    text[n] = '\0';
+    close(out[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void test_a_fatal_error_says_where_and_calls_the_hook(void **state)
+{
+    char text[256];
+
+    (void) state;
+    assert_int_equal(fatal(NULL, -1, text), MTLM_EXIT_PEER);
+    assert_string_equal(text, "mtlm-dag: call failed: -5 (file.c:12)\n");
+    assert_int_equal(fatal(leave_with_one_more, 3, text), MTLM_EXIT_PEER + 1);
+    assert_string_equal(text,
+                        "mtlm-dag: rank 3: call failed: -5 (file.c:12)\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_error_holds_code_and_sentence),
+        cmocka_unit_test(test_a_prefix_comes_first_and_keeps_the_code),
+        cmocka_unit_test(test_long_texts_are_cut_not_overrun),
+        cmocka_unit_test(test_a_fatal_error_says_where_and_calls_the_hook),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,123 @@
+/* Memory that is never NULL, memory that a kernel works in, memory that the
+ * machine has left. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "runtime/exit_code.h"
+#include "runtime/memory.h"
+
+static void test_new_memory_is_zero_and_never_null(void **state)
+{
+    char *p = mtlm_calloc(1000, 8), *none = mtlm_calloc(0, 8);
+
+    (void) state;
+    for (int i = 0; i < 8000; i++)
+        assert_int_equal(p[i], 0);
+    assert_non_null(none);
+    free(none);
+    none = mtlm_realloc(NULL, 0, 8);
+    assert_non_null(none);
+    free(none);
+    free(p);
+}
+
+/* Exit code of a process that asks for too much. */
+static int code_of(void *(*take)(void) )
+{
+    int status;
+    const pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        /* The sentence is not for this test's report. */
+        if (!freopen("/dev/null", "w", stderr))
+            _exit(99);
+        take();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static volatile size_t huge = SIZE_MAX / 2 + 2;
+
+/* n * size wraps round to a few bytes. */
+static void *take_a_product_that_wraps(void)
+{
+    return mtlm_calloc(huge, 2);
+}
+
+static void *grow_to_a_product_that_wraps(void)
+{
+    return mtlm_realloc(NULL, huge, 2);
+}
+
+static void test_a_size_that_wraps_round_ends_the_job(void **state)
+{
+    (void) state;
+    assert_int_equal(code_of(take_a_product_that_wraps), MTLM_EXIT_PEER);
+    assert_int_equal(code_of(grow_to_a_product_that_wraps), MTLM_EXIT_PEER);
+}
+
+static void test_text_is_formatted_whole(void **state)
+{
+    char *text = mtlm_sprintf("%0*d", 5000, 7), *copy = mtlm_strdup(text);
+
+    (void) state;
+    assert_int_equal(strlen(text), 5000);
+    assert_string_equal(text, copy);
+    free(text);
+    free(copy);
+}
+
+static void test_scratch_is_aligned_grows_and_stays(void **state)
+{
+    struct mtlm_scratch scratch = {0};
+    char *small, *large;
+
+    (void) state;
+    small = mtlm_scratch_get(&scratch, 100);
+    assert_int_equal((uintptr_t) small % 64, 0);
+    memset(small, 1, 100);
+    large = mtlm_scratch_get(&scratch, 1000003);
+    assert_int_equal((uintptr_t) large % 64, 0);
+    memset(large, 2, 1000003);
+    assert_ptr_equal(mtlm_scratch_get(&scratch, 5), large);
+    assert_ptr_equal(mtlm_scratch_get(&scratch, 1000003), large);
+    mtlm_scratch_free(&scratch);
+    assert_int_equal(scratch.bytes, 0);
+}
+
+static void test_some_of_the_machines_memory_is_available(void **state)
+{
+    const double all = (double) sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+
+    (void) state;
+    assert_true(mtlm_memory_available() > 1 << 20);
+    assert_true(mtlm_memory_available() <= all);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_new_memory_is_zero_and_never_null),
+        cmocka_unit_test(test_a_size_that_wraps_round_ends_the_job),
+        cmocka_unit_test(test_text_is_formatted_whole),
+        cmocka_unit_test(test_scratch_is_aligned_grows_and_stays),
+        cmocka_unit_test(test_some_of_the_machines_memory_is_available),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,200 @@
+/* The order of collectives: its rules one by one, and its queues. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "runtime/engine_private.h"
+
+static struct mtlm_sequencer sequencer(bool leader)
+{
+    return (struct mtlm_sequencer){.order = MTLM_ORDER_BY_LEADER,
+                                   .leader = leader};
+}
+
+static void release(struct mtlm_sequencer *s)
+{
+    free(s->cross.number);
+    free(s->tickets.number);
+}
+
+static struct mtlm_request request(int64_t seq, enum mtlm_group group,
+                                   int priority)
+{
+    return (struct mtlm_request){
+        .seq = seq, .message = {.group = group, .priority = priority}};
+}
+
+static void ready(struct mtlm_sequencer *s, struct mtlm_request *r)
+{
+    mtlm_queue_push(&s->ready, r);
+}
+
+/* Number of what is issued next, -1: nothing. */
+static int64_t next(struct mtlm_sequencer *s)
+{
+    const struct mtlm_request *r = mtlm_sequencer_next(s);
+
+    return r ? r->seq : -1;
+}
+
+/* --- the rules ---------------------------------------------------------- */
+
+static void test_leader_issues_the_highest_priority_ready_one(void **state)
+{
+    struct mtlm_sequencer s = sequencer(true);
+    struct mtlm_request r[] = {
+        request(0, MTLM_GROUP_TP, 1), request(1, MTLM_GROUP_TP, 7),
+        request(2, MTLM_GROUP_TP, -3), request(3, MTLM_GROUP_TP, 7)};
+
+    (void) state;
+    mtlm_queue_init(&s.ready);
+    assert_int_equal(next(&s), -1);
+    ready(&s, &r[3]);
+    ready(&s, &r[2]);
+    ready(&s, &r[0]);
+    ready(&s, &r[1]);
+    /* Of two with the same priority, the one posted first. */
+    assert_int_equal(next(&s), 1);
+    assert_int_equal(next(&s), 3);
+    assert_int_equal(next(&s), 0);
+    assert_int_equal(next(&s), 2);
+    assert_int_equal(next(&s), -1);
+    assert_int_equal(s.ready.n, 0);
+}
+
+static void test_cross_group_collectives_keep_program_order(void **state)
+{
+    struct mtlm_sequencer s = sequencer(true);
+    struct mtlm_request embedding = request(0, MTLM_GROUP_EMBEDDING, 1);
+    struct mtlm_request tp = request(1, MTLM_GROUP_TP, 2);
+    struct mtlm_request world = request(2, MTLM_GROUP_WORLD, 9);
+
+    (void) state;
+    mtlm_queue_init(&s.ready);
+    mtlm_numbers_push(&s.cross, 0);
+    mtlm_numbers_push(&s.cross, 2);
+    /* The second of them waits for the first, though it is ready and more
+     * urgent; the group's own collective does not wait. */
+    ready(&s, &world);
+    assert_int_equal(next(&s), -1);
+    ready(&s, &tp);
+    assert_int_equal(next(&s), 1);
+    assert_int_equal(next(&s), -1);
+    ready(&s, &embedding);
+    assert_int_equal(next(&s), 0);
+    assert_int_equal(next(&s), 2);
+    assert_int_equal(mtlm_numbers_first(&s.cross), -1);
+    release(&s);
+}
+
+static void test_follower_issues_in_ticket_order_only(void **state)
+{
+    struct mtlm_sequencer s = sequencer(false);
+    struct mtlm_request r[] = {request(0, MTLM_GROUP_TP, 0),
+                               request(1, MTLM_GROUP_TP, 9),
+                               request(2, MTLM_GROUP_WORLD, 5)};
+
+    (void) state;
+    mtlm_queue_init(&s.ready);
+    ready(&s, &r[1]);
+    assert_int_equal(next(&s), -1); /* not ordered yet */
+    mtlm_numbers_push(&s.tickets, 2);
+    mtlm_numbers_push(&s.tickets, 0);
+    mtlm_numbers_push(&s.tickets, 1);
+    assert_int_equal(next(&s), -1); /* ordered, but 2 is not ready */
+    ready(&s, &r[0]);
+    assert_int_equal(next(&s), -1);
+    ready(&s, &r[2]);
+    assert_int_equal(next(&s), 2);
+    assert_int_equal(next(&s), 0);
+    assert_int_equal(next(&s), 1);
+    assert_int_equal(mtlm_numbers_first(&s.tickets), -1);
+    release(&s);
+}
+
+/* --- the queues --------------------------------------------------------- */
+
+static void test_numbers_come_out_in_order_under_wrap_around(void **state)
+{
+    struct mtlm_number_queue queue = {0};
+    int64_t in = 0, out = 0;
+    unsigned seed = 1;
+
+    (void) state;
+    assert_int_equal(mtlm_numbers_first(&queue), -1);
+    /* Grows to many, shrinks to none, over and over: the first one is
+     * everywhere in the array when the end is reached. */
+    for (int round = 0; round < 2000; round++) {
+        const int push = rand_r(&seed) % (round % 10 == 0 ? 300 : 40);
+        const int pop = rand_r(&seed) % 40;
+
+        for (int i = 0; i < push; i++)
+            mtlm_numbers_push(&queue, in++);
+        for (int i = 0; i < pop && out < in; i++) {
+            assert_int_equal(mtlm_numbers_first(&queue), out++);
+            mtlm_numbers_pop(&queue);
+        }
+        assert_int_equal(queue.n, in - out);
+        if (round % 100 == 99)
+            for (; out < in; out++) {
+                assert_int_equal(mtlm_numbers_first(&queue), out);
+                mtlm_numbers_pop(&queue);
+            }
+    }
+    free(queue.number);
+}
+
+static void test_numbers_do_not_grow_without_need(void **state)
+{
+    struct mtlm_number_queue queue = {0};
+
+    (void) state;
+    for (int i = 0; i < 100000; i++) {
+        mtlm_numbers_push(&queue, i);
+        mtlm_numbers_push(&queue, i);
+        mtlm_numbers_pop(&queue);
+        mtlm_numbers_pop(&queue);
+    }
+    assert_in_range(queue.capacity, 1, 64);
+    free(queue.number);
+}
+
+static void test_a_queue_goes_on_after_its_last_was_taken(void **state)
+{
+    struct mtlm_queue queue;
+    struct mtlm_request r[3] = {{.seq = 0}, {.seq = 1}, {.seq = 2}};
+
+    (void) state;
+    mtlm_queue_init(&queue);
+    mtlm_queue_push(&queue, &r[0]);
+    mtlm_queue_push(&queue, &r[1]);
+    assert_ptr_equal(mtlm_queue_take(&queue, &queue.head->next), &r[1]);
+    mtlm_queue_push(&queue, &r[2]);
+    assert_ptr_equal(queue.head, &r[0]);
+    assert_ptr_equal(queue.head->next, &r[2]);
+    assert_ptr_equal(mtlm_queue_take(&queue, &queue.head), &r[0]);
+    assert_ptr_equal(mtlm_queue_take(&queue, &queue.head), &r[2]);
+    assert_int_equal(queue.n, 0);
+    mtlm_queue_push(&queue, &r[1]);
+    assert_ptr_equal(queue.head, &r[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_leader_issues_the_highest_priority_ready_one),
+        cmocka_unit_test(test_cross_group_collectives_keep_program_order),
+        cmocka_unit_test(test_follower_issues_in_ticket_order_only),
+        cmocka_unit_test(test_numbers_come_out_in_order_under_wrap_around),
+        cmocka_unit_test(test_numbers_do_not_grow_without_need),
+        cmocka_unit_test(test_a_queue_goes_on_after_its_last_was_taken),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

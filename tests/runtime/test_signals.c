@@ -1,0 +1,140 @@
+/* The first signal only asks, the second ends the process. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "runtime/signals.h"
+
+static const int numbers[] = {SIGINT, SIGTERM, SIGUSR1};
+
+enum { N = sizeof(numbers) / sizeof(numbers[0]) };
+
+/* Runs child(argument) in a process of its own, where no signal came yet; its
+ * status, and what it says in text. */
+static int status_of(int (*child)(int), int argument, char text[128])
+{
+    int out[2], status;
+    ssize_t n;
+    pid_t pid;
+
+    assert_int_equal(pipe(out), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        dup2(out[1], STDERR_FILENO);
+        alarm(20);
+        mtlm_signals_start();
+        _exit(child(argument));
+    }
+    close(out[1]);
+    n = read(out[0], text, 127);
+    text[n > 0 ? n : 0] = '\0';
+    close(out[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+static int raise_once(int number)
+{
+    if (mtlm_stop_requested())
+        return 1;
+    raise(number);
+    return mtlm_stop_requested() == MTLM_STOP_SIGNAL ? 42 : 2;
+}
+
+static int raise_twice(int number)
+{
+    raise(number);
+    raise(SIGTERM);
+    return 3;
+}
+
+static int exceed_the_time(int unused)
+{
+    (void) unused;
+    mtlm_stop_request();
+    if (mtlm_stop_requested() != MTLM_STOP_TIME)
+        return 1;
+    raise(SIGUSR1); /* it counts more, and is the first one still */
+    return mtlm_stop_requested() == MTLM_STOP_SIGNAL ? 42 : 2;
+}
+
+static int write_to_nobody(int unused)
+{
+    int out[2];
+
+    (void) unused;
+    if (pipe(out) < 0)
+        return 1;
+    close(out[0]);
+    return write(out[1], "x", 1) < 0 ? 42 : 2;
+}
+
+static void test_the_first_signal_only_sets_the_flag(void **state)
+{
+    char text[128];
+
+    (void) state;
+    for (int i = 0; i < N; i++) {
+        const int status = status_of(raise_once, numbers[i], text);
+
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 42);
+        assert_string_equal(text, "");
+    }
+}
+
+static void test_the_second_signal_ends_the_process(void **state)
+{
+    char text[128];
+
+    (void) state;
+    for (int i = 0; i < N; i++) {
+        const int status = status_of(raise_twice, numbers[i], text);
+
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 128 + SIGTERM);
+        assert_string_equal(text, "mtlm-dag: second signal, stopping now\n");
+    }
+}
+
+static void test_a_signal_is_told_from_the_end_of_the_time(void **state)
+{
+    char text[128];
+
+    (void) state;
+    assert_int_equal(WEXITSTATUS(status_of(exceed_the_time, 0, text)), 42);
+    /* The reasons of all ranks add up, and stay apart. */
+    assert_true(MTLM_STOP_SIGNAL > 100000 * MTLM_STOP_TIME);
+}
+
+static void test_a_closed_pipe_does_not_end_the_process(void **state)
+{
+    char text[128];
+    const int status = status_of(write_to_nobody, 0, text);
+
+    (void) state;
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 42);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_first_signal_only_sets_the_flag),
+        cmocka_unit_test(test_the_second_signal_ends_the_process),
+        cmocka_unit_test(test_a_signal_is_told_from_the_end_of_the_time),
+        cmocka_unit_test(test_a_closed_pipe_does_not_end_the_process),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
