@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -394,50 +393,6 @@ static void test_missing_files_are_both_named(void **state)
     refused("half_text_document", 0, "no file");
 }
 
-static void test_a_fifo_does_not_hang(void **state)
-{
-    (void) state;
-    assert_int_equal(mkfifo(files_path("fifo.idx"), 0600), 0);
-    refused("fifo", 0, "fifo.idx: not a regular file");
-}
-
-/* In a process of its own: reads a file that has just become shorter. */
-static void read_shrunk(int stderr_fd)
-{
-    struct mtlm_indexed_dataset *set = open_set("shrink", 0, NULL);
-    int32_t token = 0;
-
-    dup2(stderr_fd, STDERR_FILENO);
-    if (!set || truncate(files_path("shrink.bin"), 0) < 0)
-        _exit(100);
-    mtlm_indexed_dataset_read(set, 0, 0, 1, &token);
-    _exit(101);
-}
-
-static void test_a_file_that_shrinks_ends_the_process_with_a_sentence(
-    void **state)
-{
-    static const int64_t length[] = {3};
-    char text[1024] = "";
-    int fd[2], status;
-    pid_t child;
-
-    (void) state;
-    files_write_numbered("shrink", length, 1, 10);
-    assert_int_equal(pipe(fd), 0);
-    child = fork();
-    if (child == 0)
-        read_shrunk(fd[1]);
-    close(fd[1]);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(read(fd[0], text, sizeof(text) - 1) > 0);
-    close(fd[0]);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), MTLM_EXIT_INPUT);
-    assert_non_null(strstr(text, "shrink.bin: the file became shorter"));
-    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -453,9 +408,6 @@ int main(void)
         cmocka_unit_test(test_a_token_far_into_the_file_is_found),
         cmocka_unit_test(test_a_wide_token_is_not_cut_off),
         cmocka_unit_test(test_missing_files_are_both_named),
-        cmocka_unit_test(test_a_fifo_does_not_hang),
-        cmocka_unit_test(
-            test_a_file_that_shrinks_ends_the_process_with_a_sentence),
     };
 
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
