@@ -166,7 +166,7 @@ struct mtlm_device;
 struct mtlm_context {
     int64_t sample; /* number of the microbatch's first sample, over the run */
     struct mtlm_scratch *scratch; /* this worker's, on the host */
-    struct mtlm_device *device;   /* this worker's GPU, or NULL */
+    const struct mtlm_device *device; /* this worker's GPU, or NULL */
 };
 
 typedef void mtlm_kernel(void *const ptr[], const struct mtlm_call *call,

@@ -226,6 +226,7 @@ static struct mtlm_tensor *receive(const struct builder *b, const char *name,
     struct mtlm_tensor *x = mtlm_graph_tensor(
         b->graph, MTLM_STORE_ACTIVATION, name, activation(b), MTLM_REAL);
 
+    x->received = true;
     return CALL(b, RECV, &attr, x);
 }
 

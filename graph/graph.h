@@ -39,6 +39,9 @@ struct mtlm_tensor {
     struct mtlm_tensor *same;
     /* Its gradient, once there is one. */
     struct mtlm_tensor *grad;
+    /* Arrives from another rank: its ring has one slot more than the window,
+     * so that the next microbatch's can travel while this one is in use. */
+    bool received;
     /* Activations: the phase that writes it and the last one that uses it,
      * which decide the ring's length (graph/window.h). */
     enum mtlm_phase first_use, last_use;

@@ -294,9 +294,10 @@ void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration, bool record)
     submit_all(run, &run->program->train, &pass);
 }
 
-void mtlm_run_validation(struct mtlm_run *run, int64_t iteration)
+void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, bool record)
 {
-    const struct pass pass = {.iteration = iteration};
+    const struct pass pass = {.iteration = iteration,
+                              .record = record && run->recorder};
 
     submit_all(run, &run->program->eval, &pass);
 }

@@ -25,7 +25,7 @@ void mtlm_run_destroy(struct mtlm_run *run);
  * once.  record: whether the nodes are recorded. */
 void mtlm_run_init(struct mtlm_run *run);
 void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration, bool record);
-void mtlm_run_validation(struct mtlm_run *run, int64_t iteration);
+void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, bool record);
 
 /* Waits for the report of iteration e, or of the last validation, and copies
  * it. */

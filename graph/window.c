@@ -52,8 +52,8 @@ struct mtlm_window mtlm_window(const struct mtlm_layout *layout,
     return (struct mtlm_window){w, layout->virtual_stages == 1 ? w0 - w : 0};
 }
 
-/* Slots of one tensor, by the phases between which it lives. */
-static int ring(const struct mtlm_tensor *t, struct mtlm_window window,
+/* By the phases between which the tensor lives. */
+static int window_slots(const struct mtlm_tensor *t, struct mtlm_window window,
                 int workers)
 {
     /* What lives within one phase: one in use, one being written. */
@@ -67,6 +67,12 @@ static int ring(const struct mtlm_tensor *t, struct mtlm_window window,
     if (t->last_use == MTLM_PHASE_WEIGHT && window.q + 1 > least)
         return window.q + 1;
     return least;
+}
+
+static int ring(const struct mtlm_tensor *t, struct mtlm_window window,
+                int workers)
+{
+    return window_slots(t, window, workers) + t->received;
 }
 
 void mtlm_window_apply(struct mtlm_program *program)

@@ -43,10 +43,10 @@ void mtlm_summary_text_print(const struct mtlm_summary_text *text,
     if (text->bubble >= 0)
         fprintf(out,
                 "  Bubble: the workers were idle for %.1f %% of the recorded "
-                "iterations; a\n"
-                "  1F1B pipeline of %d equal stages and %" PRId64
-                " microbatches cannot have less\n"
-                "  than %.1f %%.\n",
+                "iterations; 1F1B\n"
+                "  on %d equal stages with %" PRId64
+                " microbatches has %.1f %% when nothing else is in the\n"
+                "  way.\n",
                 100 * text->bubble, l->pp, mtlm_job_microbatches(job),
                 100.0 * (l->pp - 1)
                     / (mtlm_job_microbatches(job) + l->pp - 1));

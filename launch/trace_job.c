@@ -19,7 +19,7 @@ struct about {
 static void print_table(const struct mtlm_trace_summary *s)
 {
     printf("\nSchedule of iterations %d to %d: %.1f ms an iteration, bubble "
-           "%.1f %% (1F1B: at least %.1f %%)",
+           "%.1f %% (1F1B with equal stages: %.1f %%)",
            s->first_iteration + 1, s->last_iteration + 1, s->makespan_ns / 1e6,
            100 * s->bubble, 100 * s->ideal_1f1b);
     if (s->overlap >= 0)

@@ -116,7 +116,7 @@ static void report_validation(struct state *s, int64_t done)
 
 static void validate(struct state *s, int64_t done)
 {
-    mtlm_run_validation(s->job->run, done);
+    mtlm_run_validation(s->job->run, done, false);
     report_validation(s, done);
 }
 
@@ -195,7 +195,7 @@ static bool submit_next(struct state *s, int64_t e, bool last)
                            && ((e + 1) % o->eval_interval == 0 || last);
 
     if (validates)
-        mtlm_run_validation(s->job->run, e);
+        mtlm_run_validation(s->job->run, e, recorded(o, e));
     if (!last)
         submit(s, e + 1);
     return validates;
