@@ -8,6 +8,7 @@
 #include "graph/gpt.h"
 #include "graph/priority.h"
 #include "graph/submit.h"
+#include "runtime/arena.h"
 #include "runtime/clock.h"
 #include "runtime/data.h"
 
@@ -18,6 +19,7 @@ struct mtlm_run {
     int rank;
     struct mtlm_priority priority;
     starpu_data_handle_t **handle; /* [tensor id][slot]; NULL: a second name */
+    struct mtlm_arena *arena; /* [chunk][storage]: weights, gradients, moments */
     int64_t job;
     int64_t poison; /* iteration, -1: none */
     void (*microbatch_done)(void);
@@ -34,17 +36,52 @@ struct pass {
     bool record;
 };
 
+enum { ARENAS = MTLM_STORE_MOMENT + 1 }; /* per chunk */
+
+/* Where the tensor lies, or NULL: StarPU takes memory when it is written. */
+static struct mtlm_arena *arena_of(const struct mtlm_run *run,
+                                   const struct mtlm_tensor *tensor)
+{
+    const int pp = run->program->config.layout.pp;
+
+    if (tensor->storage > MTLM_STORE_MOMENT)
+        return NULL;
+    return &run->arena[tensor->stage / pp * ARENAS + tensor->storage];
+}
+
+static void create_arenas(struct mtlm_run *run)
+{
+    const struct mtlm_graph *graph = run->program->graph;
+    const int n = run->program->config.layout.virtual_stages * ARENAS;
+    size_t *bytes = mtlm_calloc(n, sizeof(*bytes));
+
+    run->arena = mtlm_calloc(n, sizeof(*run->arena));
+    for (int i = 0; i < graph->n_tensors; i++) {
+        const struct mtlm_tensor *t = graph->tensor[i];
+        const struct mtlm_arena *arena = arena_of(run, t);
+
+        if (arena && !t->same)
+            bytes[arena - run->arena] +=
+                mtlm_arena_padded(mtlm_tensor_bytes(t));
+    }
+    for (int i = 0; i < n; i++)
+        mtlm_arena_create(&run->arena[i], bytes[i]);
+    free(bytes);
+}
+
 static void register_tensor(struct mtlm_run *run,
                             const struct mtlm_tensor *tensor)
 {
+    struct mtlm_arena *arena = arena_of(run, tensor);
     starpu_data_handle_t *slot;
 
     if (tensor->same)
         return;
     slot = mtlm_calloc(tensor->slots, sizeof(*slot));
     for (int i = 0; i < tensor->slots; i++)
-        slot[i] = mtlm_data_register(NULL, mtlm_shape_elems(&tensor->shape),
-                                     tensor->dtype, tensor->name);
+        slot[i] = mtlm_data_register(
+            arena ? mtlm_arena_take(arena, mtlm_tensor_bytes(tensor)) : NULL,
+            mtlm_shape_elems(&tensor->shape), tensor->dtype, tensor->name);
     run->handle[tensor->id] = slot;
 }
 
@@ -65,6 +102,7 @@ struct mtlm_run *mtlm_run_create(const struct mtlm_program *program,
     run->priority = (struct mtlm_priority){
         program->config.layout.virtual_stages, program->config.microbatches};
     run->handle = mtlm_calloc(graph->n_tensors, sizeof(*run->handle));
+    create_arenas(run);
     for (int i = 0; i < graph->n_tensors; i++)
         register_tensor(run, graph->tensor[i]);
     if (recorder)
@@ -89,6 +127,10 @@ void mtlm_run_destroy(struct mtlm_run *run)
             starpu_data_unregister_no_coherency(run->handle[i][s]);
         free(run->handle[i]);
     }
+    for (int i = 0;
+         i < run->program->config.layout.virtual_stages * ARENAS; i++)
+        mtlm_arena_destroy(&run->arena[i]);
+    free(run->arena);
     free(run->handle);
     free(run);
 }

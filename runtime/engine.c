@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/arena.h"
 #include "runtime/clock.h"
 #include "runtime/data.h"
 #include "runtime/engine_private.h"
@@ -105,20 +106,23 @@ void mtlm_engine_post(struct mtlm_engine *engine,
             on_acquired, request));
 }
 
-/* Where the data of all handles begins; they must lie side by side. */
+/* Where the data of all handles begins.  They lie one after the other, with
+ * no more than an arena's padding between them. */
 static void *buffer_of(const struct mtlm_request *request)
 {
+    const struct mtlm_message *m = &request->message;
     char *first = starpu_data_handle_to_pointer(request->handle[0],
                                                 STARPU_MAIN_RAM);
-    char *at = first;
+    char *end = first;
 
-    for (int i = 0; i < request->message.n_handles; i++) {
+    for (int i = 0; i < m->n_handles; i++) {
         char *p = starpu_data_handle_to_pointer(request->handle[i],
                                                 STARPU_MAIN_RAM);
 
-        assert(p == at);
-        at += starpu_data_get_size(request->handle[i]);
+        assert(p >= end && p < end + MTLM_ARENA_ALIGN);
+        end = p + starpu_data_get_size(request->handle[i]);
     }
+    assert((size_t) (end - first) == m->count * mtlm_dtype_bytes(m->dtype));
     return first;
 }
 

@@ -50,7 +50,8 @@ struct mtlm_message {
      * one is there, so that tensors of one arena travel as one. */
     const starpu_data_handle_t *handle;
     int n_handles;
-    int64_t count; /* elements of all together */
+    int64_t count; /* elements from the first one's begin to the last one's
+                    * end, padding of the arena included */
     enum mtlm_dtype dtype;
     int peer, tag; /* send and receive */
     enum mtlm_group group; /* all-reduce, in place */

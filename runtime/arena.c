@@ -1,0 +1,36 @@
+#include "config.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "runtime/arena.h"
+#include "runtime/error.h"
+
+size_t mtlm_arena_padded(size_t bytes)
+{
+    return (bytes + MTLM_ARENA_ALIGN - 1) / MTLM_ARENA_ALIGN
+           * MTLM_ARENA_ALIGN;
+}
+
+void mtlm_arena_create(struct mtlm_arena *arena, size_t size)
+{
+    arena->memory = size ? aligned_alloc(MTLM_ARENA_ALIGN, size) : NULL;
+    arena->size = size;
+    arena->used = 0;
+    if (size && !arena->memory)
+        mtlm_fatal(__FILE__, __LINE__, "out of memory: %zu bytes", size);
+}
+
+void mtlm_arena_destroy(struct mtlm_arena *arena)
+{
+    free(arena->memory);
+}
+
+void *mtlm_arena_take(struct mtlm_arena *arena, size_t bytes)
+{
+    char *p = arena->memory + arena->used;
+
+    arena->used += mtlm_arena_padded(bytes);
+    assert(arena->used <= arena->size);
+    return p;
+}

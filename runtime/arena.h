@@ -1,0 +1,26 @@
+#ifndef MTLM_ARENA_H
+#define MTLM_ARENA_H
+
+#include <stddef.h>
+
+/* One block of host memory for tensors that belong together, such as the
+ * gradients of a stage, each at its own offset: a message may then cover
+ * several of them.  Offsets are multiples of MTLM_ARENA_ALIGN bytes. */
+struct mtlm_arena {
+    char *memory;
+    size_t size, used; /* bytes */
+};
+
+enum { MTLM_ARENA_ALIGN = 64 };
+
+/* What a tensor of bytes takes in an arena. */
+size_t mtlm_arena_padded(size_t bytes);
+
+/* size: the sum of mtlm_arena_padded() of all that will be taken. */
+void mtlm_arena_create(struct mtlm_arena *arena, size_t size);
+void mtlm_arena_destroy(struct mtlm_arena *arena);
+
+/* The next bytes; undefined contents. */
+void *mtlm_arena_take(struct mtlm_arena *arena, size_t bytes);
+
+#endif /* MTLM_ARENA_H */
