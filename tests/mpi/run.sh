@@ -1,0 +1,43 @@
+#!/bin/bash
+# launch/run: the program's status comes through, and SIGTERM reaches the
+# ranks as SIGUSR1 while mpirun leaves them the time to save.
+set -eu
+
+run=$srcdir/launch/run
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export work
+
+fail() {
+    echo "$*" >&2
+    exit 1
+}
+
+rc=0
+"$run" -n 2 bash -c 'exit 3' || rc=$?
+[ "$rc" -eq 3 ] || fail "exit status $rc, expected 3"
+rc=0
+"$run" -n 2 "$work/nothing" 2>"$work/err" || rc=$?
+[ "$rc" -eq 2 ] || fail "exit status $rc without a program, expected 2"
+grep -q "no program '$work/nothing'" "$work/err" || fail "$(cat "$work/err")"
+
+# Saving takes longer than mpirun would wait after a signal of its own.
+cat >"$work/program" <<'END'
+#!/bin/bash
+trap 'sleep 3; touch "$work/saved$OMPI_COMM_WORLD_RANK"; sleep 1; exit 75' USR1
+touch "$work/ready$OMPI_COMM_WORLD_RANK"
+for i in $(seq 600); do sleep 0.1; done
+END
+chmod +x "$work/program"
+"$run" -n 2 "$work/program" &
+job=$!
+for i in $(seq 300); do
+    [ ! -e "$work/ready0" ] || [ ! -e "$work/ready1" ] || break
+    sleep 0.1
+done
+[ -e "$work/ready0" ] && [ -e "$work/ready1" ] || fail "the ranks do not start"
+kill -TERM "$job"
+rc=0
+wait "$job" || rc=$?
+[ "$rc" -eq 75 ] || fail "exit status $rc after SIGTERM, expected 75"
+[ -e "$work/saved0" ] && [ -e "$work/saved1" ] || fail "a rank did not save"
