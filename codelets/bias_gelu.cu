@@ -1,4 +1,5 @@
-/* CUDA kernels of bias_gelu.c: one thread per element. */
+/* CUDA kernels of bias_gelu.c: a thread keeps to one column, whose bias it
+ * reads once, and goes through rows. */
 
 #include "config.h"
 
@@ -9,13 +10,12 @@
 
 constexpr int THREADS = 256;
 
-/* Blocks of threads for n elements, each thread taking several when there
- * are more than a GPU can hold at once. */
-static unsigned blocks_for(int64_t n)
+/* Enough blocks of threads to fill any GPU; more rows go round. */
+static dim3 blocks_for(int64_t rows, int64_t h)
 {
-    const int64_t blocks = (n + THREADS - 1) / THREADS;
+    const int64_t columns = (h + THREADS - 1) / THREADS;
 
-    return (unsigned) (blocks < 65536 ? blocks : 65536);
+    return dim3((unsigned) columns, (unsigned) (rows < 4096 ? rows : 4096));
 }
 
 /* 1 / (1 + e^(-2u)). */
@@ -28,51 +28,59 @@ static __device__ float gate(float v)
 }
 
 static __global__ void bias_gelu_fwd(const float *x, const float *bias,
-                                     float *y, int64_t n, int64_t h)
+                                     float *y, int64_t rows, int64_t h)
 {
-    for (int64_t i = (int64_t) blockIdx.x * THREADS + threadIdx.x; i < n;
-         i += (int64_t) gridDim.x * THREADS) {
-        const float v = x[i] + bias[i % h];
+    const int64_t c = (int64_t) blockIdx.x * THREADS + threadIdx.x;
 
-        y[i] = v * gate(v);
+    if (c >= h)
+        return;
+    const float add = bias[c];
+    for (int64_t r = blockIdx.y; r < rows; r += gridDim.y) {
+        const float v = x[r * h + c] + add;
+
+        y[r * h + c] = v * gate(v);
     }
 }
 
 void mtlm_bias_gelu_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
                              const struct mtlm_context *context)
 {
-    const int64_t n = mtlm_shape_elems(&call->shape[BG_X]);
+    const int64_t rows = mtlm_shape_rows(&call->shape[BG_X]);
     const int64_t h = mtlm_shape_cols(&call->shape[BG_X]);
 
-    bias_gelu_fwd<<<blocks_for(n), THREADS, 0, context->device->stream>>>(
+    bias_gelu_fwd<<<blocks_for(rows, h), THREADS, 0, context->device->stream>>>(
         (const float *) ptr[BG_X], (const float *) ptr[BG_BIAS],
-        (float *) ptr[BG_Y], n, h);
+        (float *) ptr[BG_Y], rows, h);
 }
 
 static __global__ void bias_gelu_bwd(const float *x, const float *bias,
-                                     const float *dy, float *dx, int64_t n,
+                                     const float *dy, float *dx, int64_t rows,
                                      int64_t h)
 {
-    for (int64_t i = (int64_t) blockIdx.x * THREADS + threadIdx.x; i < n;
-         i += (int64_t) gridDim.x * THREADS) {
-        const float v = x[i] + bias[i % h], g = gate(v);
+    const int64_t c = (int64_t) blockIdx.x * THREADS + threadIdx.x;
+
+    if (c >= h)
+        return;
+    const float add = bias[c];
+    for (int64_t r = blockIdx.y; r < rows; r += gridDim.y) {
+        const float v = x[r * h + c] + add, g = gate(v);
         const float slope = (float) (2 * MTLM_GELU_SCALE)
                             * (1 + (float) (3 * MTLM_GELU_CUBIC) * v * v);
 
-        dx[i] = dy[i] * (g + v * g * (1 - g) * slope);
+        dx[r * h + c] = dy[r * h + c] * (g + v * g * (1 - g) * slope);
     }
 }
 
 void mtlm_bias_gelu_bwd_cuda(void *const ptr[], const struct mtlm_call *call,
                              const struct mtlm_context *context)
 {
-    const int64_t n = mtlm_shape_elems(&call->shape[BGB_X]);
+    const int64_t rows = mtlm_shape_rows(&call->shape[BGB_X]);
     const int64_t h = mtlm_shape_cols(&call->shape[BGB_X]);
     cudaStream_t stream = context->device->stream;
 
-    bias_gelu_bwd<<<blocks_for(n), THREADS, 0, stream>>>(
+    bias_gelu_bwd<<<blocks_for(rows, h), THREADS, 0, stream>>>(
         (const float *) ptr[BGB_X], (const float *) ptr[BGB_BIAS],
-        (const float *) ptr[BGB_DY], (float *) ptr[BGB_DX], n, h);
+        (const float *) ptr[BGB_DY], (float *) ptr[BGB_DX], rows, h);
     mtlm_add_rows_cuda((float *) ptr[BGB_DBIAS], (const float *) ptr[BGB_DX],
-                       n / h, h, stream);
+                       rows, h, stream);
 }

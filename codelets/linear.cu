@@ -54,12 +54,30 @@ static void set_bias(cublasLtMatmulDesc_t desc, const void *bias)
         desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias)));
 }
 
-/* The library's choice for this problem within the device's workspace. */
+/* What the library may assume of an address: it takes 256 bytes for granted
+ * unless told otherwise. */
+static void set_alignment(cublasLtMatmulPreference_t preference,
+                          cublasLtMatmulPreferenceAttributes_t which,
+                          const void *data)
+{
+    uint32_t bytes = 256;
+
+    while ((uintptr_t) data % bytes)
+        bytes /= 2;
+    CHECK(cublasLtMatmulPreferenceSetAttribute(preference, which, &bytes,
+                                               sizeof(bytes)));
+}
+
+/* A product of two matrices, as the library is to be asked for it. */
+struct product {
+    struct matrix a, b, c;
+    cublasLtMatmulDesc_t desc;
+    cublasLtMatrixLayout_t layout_a, layout_b, layout_c;
+};
+
+/* The library's choice for this product within the device's workspace. */
 static cublasLtMatmulAlgo_t choose(const struct mtlm_device *device,
-                                   cublasLtMatmulDesc_t desc,
-                                   cublasLtMatrixLayout_t a,
-                                   cublasLtMatrixLayout_t b,
-                                   cublasLtMatrixLayout_t c)
+                                   const struct product *p)
 {
     cublasLtMatmulPreference_t preference;
     cublasLtMatmulHeuristicResult_t result;
@@ -69,7 +87,16 @@ static cublasLtMatmulAlgo_t choose(const struct mtlm_device *device,
     CHECK(cublasLtMatmulPreferenceSetAttribute(
         preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
         &device->workspace_bytes, sizeof(device->workspace_bytes)));
-    CHECK(cublasLtMatmulAlgoGetHeuristic(device->blas, desc, a, b, c, c,
+    set_alignment(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
+                  p->a.data);
+    set_alignment(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                  p->b.data);
+    set_alignment(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+                  p->c.data);
+    set_alignment(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
+                  p->c.data);
+    CHECK(cublasLtMatmulAlgoGetHeuristic(device->blas, p->desc, p->layout_a,
+                                         p->layout_b, p->layout_c, p->layout_c,
                                          preference, 1, &result, &found));
     CHECK(cublasLtMatmulPreferenceDestroy(preference));
     if (found == 0)
@@ -83,25 +110,24 @@ static void multiply(const struct mtlm_device *device, struct matrix a,
                      struct matrix c)
 {
     const float alpha = 1;
-    cublasLtMatrixLayout_t layout_a = layout_of(&a), layout_b = layout_of(&b);
-    cublasLtMatrixLayout_t layout_c = layout_of(&c);
-    cublasLtMatmulDesc_t desc;
+    struct product p = {
+        a, b, c, NULL, layout_of(&a), layout_of(&b), layout_of(&c)};
     cublasLtMatmulAlgo_t algo;
 
-    CHECK(cublasLtMatmulDescCreate(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F));
-    set_transpose(desc, CUBLASLT_MATMUL_DESC_TRANSA, a.transpose);
-    set_transpose(desc, CUBLASLT_MATMUL_DESC_TRANSB, b.transpose);
+    CHECK(cublasLtMatmulDescCreate(&p.desc, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    set_transpose(p.desc, CUBLASLT_MATMUL_DESC_TRANSA, a.transpose);
+    set_transpose(p.desc, CUBLASLT_MATMUL_DESC_TRANSB, b.transpose);
     if (bias)
-        set_bias(desc, bias);
-    algo = choose(device, desc, layout_a, layout_b, layout_c);
-    CHECK(cublasLtMatmul(device->blas, desc, &alpha, a.data, layout_a, b.data,
-                         layout_b, &beta, c.data, layout_c, (void *) c.data,
-                         layout_c, &algo, device->workspace,
+        set_bias(p.desc, bias);
+    algo = choose(device, &p);
+    CHECK(cublasLtMatmul(device->blas, p.desc, &alpha, a.data, p.layout_a,
+                         b.data, p.layout_b, &beta, c.data, p.layout_c,
+                         (void *) c.data, p.layout_c, &algo, device->workspace,
                          device->workspace_bytes, device->stream));
-    CHECK(cublasLtMatmulDescDestroy(desc));
-    CHECK(cublasLtMatrixLayoutDestroy(layout_c));
-    CHECK(cublasLtMatrixLayoutDestroy(layout_b));
-    CHECK(cublasLtMatrixLayoutDestroy(layout_a));
+    CHECK(cublasLtMatmulDescDestroy(p.desc));
+    CHECK(cublasLtMatrixLayoutDestroy(p.layout_c));
+    CHECK(cublasLtMatrixLayoutDestroy(p.layout_b));
+    CHECK(cublasLtMatrixLayoutDestroy(p.layout_a));
 }
 
 static void forward(const struct mtlm_call *call, const void *x,
