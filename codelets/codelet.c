@@ -64,10 +64,9 @@ static void run_cuda(void *buffers[], void *arg)
     const struct mtlm_task *task = arg;
     const struct mtlm_op *op = mtlm_ops[task->call->kind];
     const int worker = starpu_worker_get_id_check();
-    const struct mtlm_context context = {
-        .sample = task->sample,
-        .scratch = &scratch[worker],
-        .device = mtlm_cuda_device(worker)};
+    const struct mtlm_context context = {.sample = task->sample,
+                                         .scratch = &scratch[worker],
+                                         .device = mtlm_cuda_device(worker)};
     void *ptr[MTLM_MAX_OPERANDS];
 
     gather_operands(ptr, buffers, op);

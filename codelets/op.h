@@ -165,7 +165,7 @@ struct mtlm_device;
 /* Where and when a kernel runs. */
 struct mtlm_context {
     int64_t sample; /* number of the microbatch's first sample, over the run */
-    struct mtlm_scratch *scratch; /* this worker's, on the host */
+    struct mtlm_scratch *scratch;     /* this worker's, on the host */
     const struct mtlm_device *device; /* this worker's GPU, or NULL */
 };
 

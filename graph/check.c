@@ -81,11 +81,10 @@ static void report(const struct check *check, const struct mtlm_op *op)
         bad->order = check->order;
         n = snprintf(bad->text, sizeof(bad->text), "%s", op->name);
         if (check->layer >= 0)
-            n += snprintf(bad->text + n, sizeof(bad->text) - n,
-                          " of layer %d", check->layer);
+            n += snprintf(bad->text + n, sizeof(bad->text) - n, " of layer %d",
+                          check->layer);
         snprintf(bad->text + n, sizeof(bad->text) - n,
-                 ", microbatch %d, stage %d", check->microbatch,
-                 check->stage);
+                 ", microbatch %d, stage %d", check->microbatch, check->stage);
     }
     pthread_mutex_unlock(&checker->mutex);
 }
@@ -114,8 +113,7 @@ static int64_t data_flow_order(const struct mtlm_checker *checker,
     const struct mtlm_node *node = item->node;
     const bool forward = node->phase == MTLM_PHASE_FORWARD;
     const int64_t step = (int64_t) item->microbatch * 3 + node->phase;
-    const int depth =
-        forward ? node->stage : checker->stages - 1 - node->stage;
+    const int depth = forward ? node->stage : checker->stages - 1 - node->stage;
 
     return ((step * checker->stages + depth) << 24)
            + (checker->n_tasks & 0xffffff);

@@ -33,8 +33,7 @@ static struct mtlm_tensor *param(const struct builder *b, enum mtlm_param kind,
 
 /* Calls kind on the given operands, in order; those that the call makes come
  * last.  Returns the first of them. */
-static struct mtlm_tensor *call(const struct builder *b,
-                                enum mtlm_op_kind kind,
+static struct mtlm_tensor *call(const struct builder *b, enum mtlm_op_kind kind,
                                 const union mtlm_attr *attr,
                                 struct mtlm_tensor *const in[], int n)
 {
@@ -128,20 +127,19 @@ static struct mtlm_tensor *embedding(const struct builder *b)
 
 /* x + dropout(projection(attention(layernorm(x)))) */
 static struct mtlm_tensor *attention_block(const struct builder *b,
-                                           int64_t layer,
-                                           struct mtlm_tensor *x)
+                                           int64_t layer, struct mtlm_tensor *x)
 {
     const struct mtlm_model *model = &b->config->model;
     const struct mtlm_layout *layout = &b->config->layout;
     const int heads = model->num_heads / layout->tp;
     const union mtlm_attr norm = {.layernorm = {model->layernorm_epsilon}};
     const union mtlm_attr attend = {
-        .attention = {heads, heads * layout->tp_rank,
-                      dropout(b, model->attention_dropout, layer,
-                              MTLM_SITE_ATTENTION)}};
-    const union mtlm_attr drop = {.dropout =
-                                      dropout(b, model->hidden_dropout, layer,
-                                              MTLM_SITE_PROJECTION)};
+        .attention = {
+            heads, heads * layout->tp_rank,
+            dropout(b, model->attention_dropout, layer, MTLM_SITE_ATTENTION)}};
+    const union mtlm_attr drop = {
+        .dropout =
+            dropout(b, model->hidden_dropout, layer, MTLM_SITE_PROJECTION)};
     struct mtlm_tensor *y;
 
     y = CALL(b, LAYERNORM_FWD, &norm, x, param(b, MTLM_PARAM_LN1_GAMMA, layer),
@@ -223,8 +221,8 @@ static struct mtlm_tensor *receive(const struct builder *b, const char *name,
                                    int peer_stage, int boundary, int tag)
 {
     const union mtlm_attr attr = p2p(b, peer_stage, boundary, tag);
-    struct mtlm_tensor *x = mtlm_graph_tensor(
-        b->graph, MTLM_STORE_ACTIVATION, name, activation(b), MTLM_REAL);
+    struct mtlm_tensor *x = mtlm_graph_tensor(b->graph, MTLM_STORE_ACTIVATION,
+                                              name, activation(b), MTLM_REAL);
 
     x->received = true;
     return CALL(b, RECV, &attr, x);
@@ -239,8 +237,8 @@ static void forward(const struct builder *b, struct mtlm_tensor **x,
     struct mtlm_tensor *t;
 
     at_layer(b, -1);
-    *x = t = stage->first ? embedding(b)
-                          : receive(b, "input", k - 1, k - 1, tag);
+    *x = t =
+        stage->first ? embedding(b) : receive(b, "input", k - 1, k - 1, tag);
     for (int64_t l = 0; l < stage->n_layers; l++) {
         at_layer(b, stage->first_layer + l);
         t = attention_block(b, stage->first_layer + l, t);

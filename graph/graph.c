@@ -37,16 +37,15 @@ void mtlm_graph_at(struct mtlm_graph *graph, struct mtlm_list *list,
 
 struct mtlm_tensor *mtlm_graph_tensor(struct mtlm_graph *graph,
                                       enum mtlm_storage storage,
-                                      const char *name,
-                                      struct mtlm_shape shape,
+                                      const char *name, struct mtlm_shape shape,
                                       enum mtlm_dtype dtype)
 {
     struct mtlm_tensor *t = mtlm_calloc(1, sizeof(*t));
 
     if (graph->n_tensors == graph->tensor_capacity) {
         graph->tensor_capacity = 2 * graph->tensor_capacity + 64;
-        graph->tensor = mtlm_realloc(graph->tensor, graph->tensor_capacity,
-                                     sizeof(t));
+        graph->tensor =
+            mtlm_realloc(graph->tensor, graph->tensor_capacity, sizeof(t));
     }
     *t = (struct mtlm_tensor){.name = mtlm_strdup(name),
                               .shape = shape,
@@ -81,9 +80,8 @@ static enum mtlm_lane lane_of(const struct mtlm_node *node)
     case MTLM_CLASS_P2P:
         return MTLM_LANE_PP;
     case MTLM_CLASS_COLLECTIVE:
-        return node->call.attr.all_reduce.group == MTLM_GROUP_TP
-                   ? MTLM_LANE_TP
-                   : MTLM_LANE_DP;
+        return node->call.attr.all_reduce.group == MTLM_GROUP_TP ? MTLM_LANE_TP
+                                                                 : MTLM_LANE_DP;
     default:
         return MTLM_LANE_COMPUTE;
     }
@@ -111,7 +109,7 @@ struct mtlm_node *mtlm_graph_call(struct mtlm_graph *graph,
         node->call.attr = *attr;
     for (int i = 0; i < op->n_operands; i++) {
         assert(given[i] ? given[i]->dtype == op->dtype[i]
-                           || op->op_class >= MTLM_CLASS_COLLECTIVE
+                              || op->op_class >= MTLM_CLASS_COLLECTIVE
                         : op->access[i] == MTLM_W);
         node->operand[i] = given[i];
         if (given[i])

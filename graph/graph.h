@@ -83,8 +83,7 @@ void mtlm_graph_at(struct mtlm_graph *graph, struct mtlm_list *list,
 /* A new tensor; name is copied.  Activations get their slots later. */
 struct mtlm_tensor *mtlm_graph_tensor(struct mtlm_graph *graph,
                                       enum mtlm_storage storage,
-                                      const char *name,
-                                      struct mtlm_shape shape,
+                                      const char *name, struct mtlm_shape shape,
                                       enum mtlm_dtype dtype);
 
 /* Appends a call of kind.  given[] holds the operands with access MTLM_R and

@@ -22,8 +22,7 @@ int mtlm_layout_stages(const struct mtlm_layout *layout)
 int mtlm_layout_rank_of_stage(const struct mtlm_layout *layout, int stage)
 {
     return layout->tp_rank
-           + layout->tp
-                 * (layout->dp_rank + layout->dp * (stage % layout->pp));
+           + layout->tp * (layout->dp_rank + layout->dp * (stage % layout->pp));
 }
 
 int mtlm_layout_stage(const struct mtlm_layout *layout, int chunk)

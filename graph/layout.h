@@ -9,7 +9,7 @@
  * are numbered as Megatron numbers them, tensor-parallel fastest:
  * rank = tp_rank + tp * (dp_rank + dp * pp_rank). */
 struct mtlm_layout {
-    int tp, pp, dp; /* sizes of the three kinds of group */
+    int tp, pp, dp;     /* sizes of the three kinds of group */
     int virtual_stages; /* per rank; virtual stage k lives on k mod pp */
     int tp_rank, pp_rank, dp_rank;
     int workers; /* compute workers of this rank */

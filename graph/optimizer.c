@@ -112,14 +112,13 @@ void mtlm_optimizer_build(struct mtlm_program *program)
 static void init_param(struct mtlm_program *program,
                        const struct mtlm_parameter *p)
 {
-    const union mtlm_attr value = {
-        .fill = {.mean = p->info.mean,
-                 .std = p->info.std,
-                 .seed = program->config.seed,
-                 .param = p->number,
-                 .full_cols = p->info.cols,
-                 .first_row = p->first_row,
-                 .first_col = p->first_col}};
+    const union mtlm_attr value = {.fill = {.mean = p->info.mean,
+                                            .std = p->info.std,
+                                            .seed = program->config.seed,
+                                            .param = p->number,
+                                            .full_cols = p->info.cols,
+                                            .first_row = p->first_row,
+                                            .first_col = p->first_col}};
 
     CALL(program, FILL, &zero, p->grad);
     if (!owns_moments(p))
@@ -147,14 +146,12 @@ void mtlm_init_build(struct mtlm_program *program)
 void mtlm_eval_tail_build(struct mtlm_program *program)
 {
     const struct mtlm_layout *layout = &program->config.layout;
-    union mtlm_attr slot = {.status = {MTLM_STATUS_LOSS,
-                                       layout->tp_rank == 0}};
+    union mtlm_attr slot = {.status = {MTLM_STATUS_LOSS, layout->tp_rank == 0}};
 
     mtlm_graph_at(program->graph, &program->eval_tail_list, MTLM_PHASE_EVAL,
                   mtlm_layout_stage(layout, 0), -1);
     if (program->eval_loss)
-        CALL(program, PUBLISH, &slot, program->eval_loss,
-             program->eval_status);
+        CALL(program, PUBLISH, &slot, program->eval_loss, program->eval_status);
     if (mtlm_layout_ranks(layout) > 1)
         CALL(program, ALL_REDUCE, &world_sum, program->eval_status);
     CALL(program, EVAL_REPORT, NULL, program->eval_status,

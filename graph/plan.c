@@ -16,12 +16,12 @@ struct mtlm_plan mtlm_plan(const struct mtlm_program *program)
 
     for (int i = 0; i < graph->n_tensors; i++) {
         const struct mtlm_tensor *t = graph->tensor[i];
-        double *const kind[] = {
-            [MTLM_STORE_PARAM] = &plan.weight_bytes,
-            [MTLM_STORE_GRAD] = &plan.gradient_bytes,
-            [MTLM_STORE_MOMENT] = &plan.moment_bytes,
-            [MTLM_STORE_ACTIVATION] = &plan.activation_bytes,
-            [MTLM_STORE_GLOBAL] = &globals};
+        double *const kind[] = {[MTLM_STORE_PARAM] = &plan.weight_bytes,
+                                [MTLM_STORE_GRAD] = &plan.gradient_bytes,
+                                [MTLM_STORE_MOMENT] = &plan.moment_bytes,
+                                [MTLM_STORE_ACTIVATION] =
+                                    &plan.activation_bytes,
+                                [MTLM_STORE_GLOBAL] = &globals};
 
         if (!t->same)
             *kind[t->storage] += t->slots * mtlm_tensor_bytes(t);
@@ -55,9 +55,8 @@ int mtlm_plan_check(const struct mtlm_plan *plan, double available, int ranks,
 }
 
 int mtlm_plan_check_model(const struct mtlm_model *model,
-                          const struct mtlm_layout *layout,
-                          int64_t micro_batch, double available, int ranks,
-                          struct mtlm_error *err)
+                          const struct mtlm_layout *layout, int64_t micro_batch,
+                          double available, int ranks, struct mtlm_error *err)
 {
     const double shards = (double) layout->tp * layout->pp;
     /* Weight, gradient, two moments; one activation of each layer. */
@@ -68,6 +67,6 @@ int mtlm_plan_check_model(const struct mtlm_model *model,
 
     if ((weights + activations) * ranks <= available)
         return 0;
-    return refuse(weights + activations, available, ranks,
-                  "the model alone", err);
+    return refuse(weights + activations, available, ranks, "the model alone",
+                  err);
 }

@@ -22,8 +22,7 @@ int mtlm_plan_check(const struct mtlm_plan *plan, double available, int ranks,
 /* A first estimate from the sizes alone, before the graph is built: refuses
  * sizes whose graph itself would not fit. */
 int mtlm_plan_check_model(const struct mtlm_model *model,
-                          const struct mtlm_layout *layout,
-                          int64_t micro_batch, double available, int ranks,
-                          struct mtlm_error *err);
+                          const struct mtlm_layout *layout, int64_t micro_batch,
+                          double available, int ranks, struct mtlm_error *err);
 
 #endif /* MTLM_GRAPH_PLAN_H */

@@ -13,8 +13,8 @@
  * and W oldest microbatch first. */
 
 struct mtlm_priority {
-    int chunks;        /* v: virtual stages per rank */
-    int microbatches;  /* m */
+    int chunks;       /* v: virtual stages per rank */
+    int microbatches; /* m */
 };
 
 /* Within an iteration: 0 .. mtlm_priority_span() - 1.  microbatch -1 for

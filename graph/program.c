@@ -34,9 +34,8 @@ static struct mtlm_tensor *param_tensor(struct mtlm_program *program,
     const int split = p->info.split;
     const int64_t rows = p->info.rows / (split == 0 ? layout->tp : 1);
     const int64_t cols = p->info.cols / (split == 1 ? layout->tp : 1);
-    const struct mtlm_shape shape = p->info.cols == 1
-                                        ? MTLM_SHAPE(rows)
-                                        : MTLM_SHAPE(rows, cols);
+    const struct mtlm_shape shape =
+        p->info.cols == 1 ? MTLM_SHAPE(rows) : MTLM_SHAPE(rows, cols);
     char name[160];
 
     if (p->layer >= 0)
@@ -83,8 +82,8 @@ static void add_param(struct mtlm_program *program, enum mtlm_param kind,
 static void add_params(struct mtlm_program *program,
                        const struct mtlm_stage *stage)
 {
-    const int more = stage->n_layers * MTLM_PARAM_PER_LAYER
-                     + MTLM_PARAM_COUNT - MTLM_PARAM_PER_LAYER + 1;
+    const int more = stage->n_layers * MTLM_PARAM_PER_LAYER + MTLM_PARAM_COUNT
+                     - MTLM_PARAM_PER_LAYER + 1;
 
     program->param = mtlm_realloc(program->param, program->n_params + more,
                                   sizeof(*program->param));
@@ -106,8 +105,8 @@ static void add_params(struct mtlm_program *program,
 static struct mtlm_tensor *global(struct mtlm_program *program,
                                   const char *name, int64_t n, int slots)
 {
-    struct mtlm_tensor *t = mtlm_graph_tensor(
-        program->graph, MTLM_STORE_GLOBAL, name, MTLM_SHAPE(n), MTLM_F64);
+    struct mtlm_tensor *t = mtlm_graph_tensor(program->graph, MTLM_STORE_GLOBAL,
+                                              name, MTLM_SHAPE(n), MTLM_F64);
 
     t->slots = slots;
     return t;
@@ -187,8 +186,7 @@ static void write_eval(struct mtlm_program *program)
 
     for (int i = 0; i < m; i++)
         for (int c = 0; c < v; c++)
-            add_items(&program->eval, &program->stage[c].eval, &priority, i,
-                      c);
+            add_items(&program->eval, &program->stage[c].eval, &priority, i, c);
     add_items(&program->eval, &program->eval_tail_list, &priority, -1, 0);
 }
 
@@ -205,13 +203,12 @@ static void place_stages(struct mtlm_program *program)
         stage->first = stage->stage == 0;
         stage->last = stage->stage == mtlm_layout_stages(layout) - 1;
         mtlm_layout_layers(layout, program->config.model.num_layers,
-                           stage->stage, &stage->first_layer,
-                           &stage->n_layers);
+                           stage->stage, &stage->first_layer, &stage->n_layers);
     }
 }
 
-struct mtlm_program *
-mtlm_program_create(const struct mtlm_program_config *config)
+struct mtlm_program *mtlm_program_create(
+    const struct mtlm_program_config *config)
 {
     struct mtlm_program *program = mtlm_calloc(1, sizeof(*program));
     const int v = config->layout.virtual_stages;

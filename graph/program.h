@@ -14,12 +14,12 @@
 struct mtlm_program_config {
     struct mtlm_model model;
     struct mtlm_layout layout;
-    int64_t micro_batch;        /* b: samples per microbatch */
-    int64_t microbatches;       /* m per iteration and rank */
-    int64_t eval_microbatches;  /* per validation; 0: no validation */
-    uint64_t seed;              /* of initial weights and dropout */
-    double window;              /* alpha, see graph/window.h */
-    double clip;                /* largest gradient norm; 0: no clipping */
+    int64_t micro_batch;       /* b: samples per microbatch */
+    int64_t microbatches;      /* m per iteration and rank */
+    int64_t eval_microbatches; /* per validation; 0: no validation */
+    uint64_t seed;             /* of initial weights and dropout */
+    double window;             /* alpha, see graph/window.h */
+    double clip;               /* largest gradient norm; 0: no clipping */
     double weight_decay, beta1, beta2, epsilon;
     struct mtlm_lr_schedule schedule;
     const struct mtlm_sample_source *train, *valid; /* borrowed */
@@ -28,9 +28,9 @@ struct mtlm_program_config {
 /* One parameter of this rank (its shard under tensor parallelism). */
 struct mtlm_parameter {
     enum mtlm_param kind;
-    int64_t layer;  /* -1 outside the layers */
-    int64_t number; /* in the whole model: mtlm_param_number() */
-    struct mtlm_param_info info; /* of the whole */
+    int64_t layer;                /* -1 outside the layers */
+    int64_t number;               /* in the whole model: mtlm_param_number() */
+    struct mtlm_param_info info;  /* of the whole */
     int64_t first_row, first_col; /* of the shard in the whole */
     struct mtlm_tensor *weight, *grad, *m, *v;
     bool copy;    /* the last stage's copy of the tied word embedding */
@@ -77,8 +77,8 @@ struct mtlm_program {
     struct mtlm_tensor *eval_loss, *eval_status, *eval_report;
 };
 
-struct mtlm_program *
-mtlm_program_create(const struct mtlm_program_config *config);
+struct mtlm_program *mtlm_program_create(
+    const struct mtlm_program_config *config);
 void mtlm_program_destroy(struct mtlm_program *program);
 
 /* The parameter, or NULL where this rank does not hold it; head: the one that

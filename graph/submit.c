@@ -19,7 +19,8 @@ struct mtlm_run {
     int rank;
     struct mtlm_priority priority;
     starpu_data_handle_t **handle; /* [tensor id][slot]; NULL: a second name */
-    struct mtlm_arena *arena; /* [chunk][storage]: weights, gradients, moments */
+    struct mtlm_arena
+        *arena; /* [chunk][storage]: weights, gradients, moments */
     int64_t job;
     int64_t poison; /* iteration, -1: none */
     void (*microbatch_done)(void);
@@ -127,8 +128,8 @@ void mtlm_run_destroy(struct mtlm_run *run)
             starpu_data_unregister_no_coherency(run->handle[i][s]);
         free(run->handle[i]);
     }
-    for (int i = 0;
-         i < run->program->config.layout.virtual_stages * ARENAS; i++)
+    for (int i = 0; i < run->program->config.layout.virtual_stages * ARENAS;
+         i++)
         mtlm_arena_destroy(&run->arena[i]);
     free(run->arena);
     free(run->handle);
@@ -150,11 +151,10 @@ static int64_t use_of(const struct mtlm_item *item, const struct pass *pass)
                                 : pass->first_microbatch + item->microbatch;
 }
 
-static int priority_of(const struct mtlm_run *run,
-                       const struct mtlm_item *item, const struct pass *pass)
+static int priority_of(const struct mtlm_run *run, const struct mtlm_item *item,
+                       const struct pass *pass)
 {
-    return mtlm_priority_base(&run->priority, pass->iteration)
-           + item->priority;
+    return mtlm_priority_base(&run->priority, pass->iteration) + item->priority;
 }
 
 static struct mtlm_record record_of(struct mtlm_run *run,
@@ -194,14 +194,14 @@ static void post(struct mtlm_run *run, const struct mtlm_item *item,
     const int64_t use = use_of(item, pass);
     const int stages = mtlm_layout_stages(&run->program->config.layout);
     const starpu_data_handle_t handle = handle_of(run, node->operand[0], use);
-    struct mtlm_message message = {
-        .handle = &handle,
-        .n_handles = 1,
-        .count = mtlm_shape_elems(&node->call.shape[0]),
-        .dtype = node->operand[0]->dtype,
-        .priority = priority_of(run, item, pass),
-        .recorded = pass->record,
-        .record = record_of(run, item, pass)};
+    struct mtlm_message message = {.handle = &handle,
+                                   .n_handles = 1,
+                                   .count =
+                                       mtlm_shape_elems(&node->call.shape[0]),
+                                   .dtype = node->operand[0]->dtype,
+                                   .priority = priority_of(run, item, pass),
+                                   .recorded = pass->record,
+                                   .record = record_of(run, item, pass)};
 
     switch (node->call.kind) {
     case MTLM_OP_ALL_REDUCE:
@@ -247,10 +247,10 @@ static void submit(struct mtlm_run *run, const struct mtlm_item *item,
     struct mtlm_task *arg = mtlm_calloc(1, sizeof(*arg));
 
     arg->call = &node->call;
-    arg->sample = pass->first_sample
-                  + (item->microbatch * config->layout.dp
-                     + config->layout.dp_rank)
-                        * config->micro_batch;
+    arg->sample =
+        pass->first_sample
+        + (item->microbatch * config->layout.dp + config->layout.dp_rank)
+              * config->micro_batch;
     arg->recorder = pass->record ? run->recorder : NULL;
     arg->record = record_of(run, item, pass);
     if (is_poisoned(run, item, pass))
@@ -275,8 +275,7 @@ static void submit(struct mtlm_run *run, const struct mtlm_item *item,
 
 static bool is_message(const struct mtlm_item *item)
 {
-    const enum mtlm_op_class class =
-        mtlm_ops[item->node->call.kind]->op_class;
+    const enum mtlm_op_class class = mtlm_ops[item->node->call.kind]->op_class;
 
     return class == MTLM_CLASS_P2P || class == MTLM_CLASS_COLLECTIVE;
 }
@@ -313,10 +312,10 @@ static struct pass train_pass(const struct mtlm_run *run, int64_t iteration,
     const struct mtlm_program_config *config = &run->program->config;
     const int64_t m = config->microbatches;
 
-    return (struct pass){
-        iteration, iteration * m,
-        iteration * m * config->micro_batch * config->layout.dp,
-        record && run->recorder};
+    return (struct pass){iteration, iteration * m,
+                         iteration * m * config->micro_batch
+                             * config->layout.dp,
+                         record && run->recorder};
 }
 
 void mtlm_run_init(struct mtlm_run *run)
@@ -392,8 +391,8 @@ void mtlm_run_find_bad_node(struct mtlm_run *run, int64_t iteration,
     const struct pass pass = train_pass(run, iteration, false);
 
     mtlm_run_wait(run);
-    run->checker = mtlm_checker_create(
-        mtlm_layout_stages(&run->program->config.layout));
+    run->checker =
+        mtlm_checker_create(mtlm_layout_stages(&run->program->config.layout));
     submit_all(run, &run->program->train, &pass);
     mtlm_run_wait(run);
     mtlm_checker_result(run->checker, bad);

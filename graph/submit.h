@@ -54,7 +54,7 @@ void mtlm_run_poison(struct mtlm_run *run, int64_t iteration);
  * value that is not finite. */
 struct mtlm_bad_node {
     bool found;
-    int64_t order; /* smaller: earlier in the model's data flow */
+    int64_t order;  /* smaller: earlier in the model's data flow */
     char text[160]; /* "attention_fwd of layer 3, microbatch 2, stage 1" */
 };
 

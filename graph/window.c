@@ -54,7 +54,7 @@ struct mtlm_window mtlm_window(const struct mtlm_layout *layout,
 
 /* By the phases between which the tensor lives. */
 static int window_slots(const struct mtlm_tensor *t, struct mtlm_window window,
-                int workers)
+                        int workers)
 {
     /* What lives within one phase: one in use, one being written. */
     const int least = workers > 2 ? workers : 2;
@@ -84,11 +84,10 @@ void mtlm_window_apply(struct mtlm_program *program)
         struct mtlm_tensor *t = graph->tensor[i];
 
         if (t->storage == MTLM_STORE_ACTIVATION && !t->same)
-            t->slots = ring(t,
-                            mtlm_window(&config->layout,
-                                        config->model.num_layers,
-                                        config->microbatches, config->window,
-                                        t->stage),
-                            config->layout.workers);
+            t->slots = ring(
+                t,
+                mtlm_window(&config->layout, config->model.num_layers,
+                            config->microbatches, config->window, t->stage),
+                config->layout.workers);
     }
 }

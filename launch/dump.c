@@ -29,8 +29,7 @@ struct mtlm_dump *mtlm_dump_create(struct mtlm_job *job)
     return dump;
 }
 
-static mtlm_real *copy(struct mtlm_dump *dump,
-                       const struct mtlm_tensor *tensor)
+static mtlm_real *copy(struct mtlm_dump *dump, const struct mtlm_tensor *tensor)
 {
     mtlm_real *values = mtlm_calloc(1, mtlm_tensor_bytes(tensor));
 
@@ -95,13 +94,12 @@ static void add_tokens(struct mtlm_dump *dump,
     const int64_t n = o->model.seq_length + 1;
     const int64_t dim[] = {o->global_batch_size, n};
 
-    dump->tokens =
-        mtlm_calloc(o->global_batch_size * n, sizeof(*dump->tokens));
+    dump->tokens = mtlm_calloc(o->global_batch_size * n, sizeof(*dump->tokens));
     for (int64_t i = 0; i < o->global_batch_size; i++)
         mtlm_samples_read(dump->job->train.samples, i, 0, n,
                           dump->tokens + i * n);
-    mtlm_safetensors_writer_add(writer, "tokens", MTLM_SAFETENSORS_I32, 2,
-                                dim, dump->tokens);
+    mtlm_safetensors_writer_add(writer, "tokens", MTLM_SAFETENSORS_I32, 2, dim,
+                                dump->tokens);
 }
 
 static void destroy(struct mtlm_dump *dump)
@@ -120,9 +118,9 @@ int mtlm_dump_write(struct mtlm_dump *dump, double loss, double norm,
                     struct mtlm_error *err)
 {
     const struct mtlm_program *program = dump->job->program;
-    char *path = mtlm_sprintf("%s/rank-%d.safetensors",
-                              dump->job->options.dump_dir,
-                              mtlm_ranks_rank(dump->job->ranks));
+    char *path =
+        mtlm_sprintf("%s/rank-%d.safetensors", dump->job->options.dump_dir,
+                     mtlm_ranks_rank(dump->job->ranks));
     struct mtlm_safetensors_writer *writer =
         mtlm_safetensors_writer_create(path);
     int rc;

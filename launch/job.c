@@ -25,9 +25,8 @@ int64_t mtlm_job_microbatches(const struct mtlm_job *job)
 
 /* --- data --------------------------------------------------------------- */
 
-static void read_source(const struct mtlm_sample_source *source,
-                        int64_t sample, int64_t first, int64_t n,
-                        int32_t *tokens)
+static void read_source(const struct mtlm_sample_source *source, int64_t sample,
+                        int64_t first, int64_t n, int32_t *tokens)
 {
     const struct mtlm_job_source *s = (const struct mtlm_job_source *) source;
 
@@ -60,8 +59,8 @@ static int open_documents(struct mtlm_job *job, struct mtlm_error *err)
         mtlm_indexed_dataset_open(o->data_path, o->model.vocab_size, err);
     if (!job->dataset
         || mtlm_split_parse(o->split,
-                            mtlm_indexed_dataset_documents(job->dataset),
-                            bound, err)
+                            mtlm_indexed_dataset_documents(job->dataset), bound,
+                            err)
                < 0)
         return -1;
     job->train.samples = mtlm_gpt_dataset_create(
@@ -76,8 +75,7 @@ static int open_documents(struct mtlm_job *job, struct mtlm_error *err)
         o->model.seq_length, o->seed, err);
     if (!job->valid.samples)
         return mtlm_error_prefix(
-            err,
-            "%s: validation split \"%s\" (--eval-iters 0 for none)",
+            err, "%s: validation split \"%s\" (--eval-iters 0 for none)",
             o->data_path, o->split);
     if (is_bytes(&o->model) && o->summary_text
         && mtlm_ranks_rank(job->ranks) == 0) {
@@ -160,22 +158,21 @@ static int build(struct mtlm_job *job, struct mtlm_error *err)
     const int64_t m = mtlm_job_microbatches(job);
     const double available = mtlm_memory_available();
     const int ranks = mtlm_ranks_on_host(job->ranks);
-    struct mtlm_program_config config = {
-        .model = o->model,
-        .layout = job->layout,
-        .micro_batch = o->micro_batch_size,
-        .microbatches = m,
-        .eval_microbatches = o->eval_iters * m,
-        .seed = o->seed,
-        .window = o->window,
-        .clip = o->clip_grad,
-        .weight_decay = o->weight_decay,
-        .beta1 = o->adam_beta1,
-        .beta2 = o->adam_beta2,
-        .epsilon = o->adam_eps,
-        .schedule = o->lr,
-        .train = &job->train.source,
-        .valid = &job->valid.source};
+    struct mtlm_program_config config = {.model = o->model,
+                                         .layout = job->layout,
+                                         .micro_batch = o->micro_batch_size,
+                                         .microbatches = m,
+                                         .eval_microbatches = o->eval_iters * m,
+                                         .seed = o->seed,
+                                         .window = o->window,
+                                         .clip = o->clip_grad,
+                                         .weight_decay = o->weight_decay,
+                                         .beta1 = o->adam_beta1,
+                                         .beta2 = o->adam_beta2,
+                                         .epsilon = o->adam_eps,
+                                         .schedule = o->lr,
+                                         .train = &job->train.source,
+                                         .valid = &job->valid.source};
 
     if (mtlm_plan_check_model(&o->model, &job->layout, o->micro_batch_size,
                               available, ranks, err)
@@ -195,8 +192,8 @@ static int probe(const char *dir, struct mtlm_error *err)
     if (!dir)
         return 0;
     if (mkdir(dir, 0777) < 0 && errno != EEXIST)
-        return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be made: %s",
-                              dir, strerror(errno));
+        return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be made: %s", dir,
+                              strerror(errno));
     path = mtlm_sprintf("%s/.probe.%ld", dir, (long) getpid());
     rc = mknod(path, S_IFREG | 0600, 0);
     if (rc < 0)
@@ -233,9 +230,8 @@ static void start_run(struct mtlm_job *job)
         job->recorder = mtlm_recorder_create();
     job->engine = mtlm_engine_start(&(struct mtlm_engine_config){
         .ranks = job->ranks,
-        .order = o->collective_order == MTLM_ORDER_READY
-                     ? MTLM_ORDER_WHEN_READY
-                     : MTLM_ORDER_BY_LEADER,
+        .order = o->collective_order == MTLM_ORDER_READY ? MTLM_ORDER_WHEN_READY
+                                                         : MTLM_ORDER_BY_LEADER,
         .max_in_flight = o->transport == MTLM_USE_SERIAL ? 1 : 0,
         .recorder = job->recorder});
     job->run = mtlm_run_create(job->program, job->engine, job->recorder,
@@ -256,11 +252,11 @@ static int compare(struct mtlm_job *job, struct mtlm_error *err)
     fprintf(file, "version = %s\n", PACKAGE_VERSION);
     mtlm_options_print(&job->options, file);
     if (job->dataset)
-        fprintf(file, "data = %" PRId64 " documents, %" PRId64 " tokens\n",
-                mtlm_indexed_dataset_documents(job->dataset),
-                mtlm_indexed_dataset_tokens(
-                    job->dataset, 0,
-                    mtlm_indexed_dataset_documents(job->dataset)));
+        fprintf(
+            file, "data = %" PRId64 " documents, %" PRId64 " tokens\n",
+            mtlm_indexed_dataset_documents(job->dataset),
+            mtlm_indexed_dataset_tokens(
+                job->dataset, 0, mtlm_indexed_dataset_documents(job->dataset)));
     fclose(file);
     rc = mtlm_ranks_same(job->ranks, text, err);
     free(text);
@@ -278,18 +274,16 @@ static void say(struct mtlm_job *job)
         return;
     printf("mtlm-dag %s: %s, %" PRId64 " layers, hidden %" PRId64
            ", %.2f million parameters\n",
-           PACKAGE_VERSION, o->preset ? o->preset : "GPT",
-           o->model.num_layers, o->model.hidden_size,
-           mtlm_model_parameters(&o->model) / 1e6);
+           PACKAGE_VERSION, o->preset ? o->preset : "GPT", o->model.num_layers,
+           o->model.hidden_size, mtlm_model_parameters(&o->model) / 1e6);
     printf("layout: tensor %d x pipeline %d = %d rank%s, %" PRId64
            " microbatches of %" PRId64 " x %" PRId64 " tokens\n",
            l->tp, l->pp, mtlm_layout_ranks(l),
            mtlm_layout_ranks(l) > 1 ? "s" : "", mtlm_job_microbatches(job),
            o->micro_batch_size, o->model.seq_length);
     printf("machine: %d worker%s on rank 0, StarPU %s, policy %s, %s\n",
-           l->workers, l->workers > 1 ? "s" : "",
-           mtlm_machine_starpu_version(), mtlm_machine_policy(),
-           mtlm_blas_describe(blas, sizeof(blas)));
+           l->workers, l->workers > 1 ? "s" : "", mtlm_machine_starpu_version(),
+           mtlm_machine_policy(), mtlm_blas_describe(blas, sizeof(blas)));
     printf("memory of rank 0: weights %.1f, gradients %.1f, moments %.1f, "
            "activations %.1f, in all %.1f MiB\n",
            job->plan.weight_bytes / mib, job->plan.gradient_bytes / mib,
@@ -317,16 +311,14 @@ static int probe_outputs(struct mtlm_job *job, struct mtlm_error *err)
 
 int mtlm_job_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
 {
-    static step *const steps[] = {place,         count_workers, open_data,
-                                  compare,       build,         probe_outputs,
-                                  start_machine};
+    static step *const steps[] = {place, count_workers, open_data,    compare,
+                                  build, probe_outputs, start_machine};
 
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         struct mtlm_error mine;
         const int rc = steps[i](job, &mine);
 
-        if (mtlm_ranks_agree(job->ranks, rc < 0 ? &mine : NULL, err, print)
-            < 0)
+        if (mtlm_ranks_agree(job->ranks, rc < 0 ? &mine : NULL, err, print) < 0)
             return -1;
     }
     make_groups(job);

@@ -38,8 +38,7 @@ void mtlm_summary_text_print(const struct mtlm_summary_text *text,
                 job->has_entropy ? "byte" : "token");
     if (text->has_validation && job->has_entropy)
         compare_entropies(text, &job->entropy, out);
-    fprintf(out, "  Speed: %.0f tokens per second.\n",
-            text->tokens_per_second);
+    fprintf(out, "  Speed: %.0f tokens per second.\n", text->tokens_per_second);
     if (text->bubble >= 0)
         fprintf(out,
                 "  Bubble: the workers were idle for %.1f %% of the recorded "
@@ -48,8 +47,7 @@ void mtlm_summary_text_print(const struct mtlm_summary_text *text,
                 " microbatches has %.1f %% when nothing else is in the\n"
                 "  way.\n",
                 100 * text->bubble, l->pp, mtlm_job_microbatches(job),
-                100.0 * (l->pp - 1)
-                    / (mtlm_job_microbatches(job) + l->pp - 1));
+                100.0 * (l->pp - 1) / (mtlm_job_microbatches(job) + l->pp - 1));
     if (job->options.trace_dir)
         fprintf(out,
                 "  Picture of the schedule: %s/schedule.svg (open it in a "

@@ -31,8 +31,7 @@ static void print_table(const struct mtlm_trace_summary *s)
 
         if (s->wait[i].share < 0.001)
             continue;
-        printf("  %s\n",
-               mtlm_trace_wait_text(&s->wait[i], text, sizeof(text)));
+        printf("  %s\n", mtlm_trace_wait_text(&s->wait[i], text, sizeof(text)));
         shown++;
     }
     fflush(stdout);
@@ -67,8 +66,7 @@ static void describe(const struct mtlm_job *job, const struct about *about,
         d->offset[r] = about[r].clock_offset_ns;
         for (int i = 0; i < about[r].workers; i++, w++) {
             snprintf(d->device[w], sizeof(d->device[w]), "CPU %d", i);
-            d->worker[w] =
-                (struct mtlm_trace_worker){r, i, d->device[w], true};
+            d->worker[w] = (struct mtlm_trace_worker){r, i, d->device[w], true};
         }
     }
     d->info = (struct mtlm_trace_info){
@@ -95,8 +93,7 @@ static void undescribe(struct described *d)
     free(d->layout);
 }
 
-int mtlm_job_trace(struct mtlm_job *job, double *bubble,
-                   struct mtlm_error *err)
+int mtlm_job_trace(struct mtlm_job *job, double *bubble, struct mtlm_error *err)
 {
     struct about mine = {job->layout.pp_rank, job->layout.workers, 0}, *about;
     struct mtlm_record *all;

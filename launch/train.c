@@ -16,13 +16,13 @@
 struct state {
     struct mtlm_job *job;
     struct mtlm_dump *dump;
-    bool talks;  /* prints the log lines: the last rank, as in Megatron */
-    int64_t start_ns;      /* first iteration submitted */
-    int64_t last_log_ns;   /* last line printed */
-    int64_t eval_ns;       /* spent in validations since then */
-    double loss_sum;       /* of the iterations since then */
+    bool talks;       /* prints the log lines: the last rank, as in Megatron */
+    int64_t start_ns; /* first iteration submitted */
+    int64_t last_log_ns; /* last line printed */
+    int64_t eval_ns;     /* spent in validations since then */
+    double loss_sum;     /* of the iterations since then */
     int64_t loss_count;
-    double skipped, nan;   /* in all, at the last line */
+    double skipped, nan; /* in all, at the last line */
     struct mtlm_summary_text text;
     int code;
 };
@@ -50,10 +50,8 @@ static void print_line(struct state *s, const double r[MTLM_CONTROL_COUNT])
     const struct mtlm_job *job = s->job;
     const struct mtlm_options *o = &job->options;
     const int64_t now = mtlm_now_ns();
-    const double ms = (now - s->last_log_ns - s->eval_ns) / 1e6
-                      / s->loss_count;
-    const double flops =
-        mtlm_model_flops(&o->model, o->global_batch_size);
+    const double ms = (now - s->last_log_ns - s->eval_ns) / 1e6 / s->loss_count;
+    const double flops = mtlm_model_flops(&o->model, o->global_batch_size);
     char *line = mtlm_log_iteration_line(&(struct mtlm_log_iteration){
         .time = time(NULL),
         .iteration = r[MTLM_CONTROL_ITERATION],
@@ -175,8 +173,8 @@ static bool report(struct state *s, int64_t e, double r[MTLM_CONTROL_COUNT])
     if (s->dump && e == 0) {
         struct mtlm_error err;
 
-        if (mtlm_dump_write(s->dump, r[MTLM_CONTROL_LOSS],
-                            r[MTLM_CONTROL_NORM], &err)
+        if (mtlm_dump_write(s->dump, r[MTLM_CONTROL_LOSS], r[MTLM_CONTROL_NORM],
+                            &err)
             < 0) {
             fprintf(stderr, "mtlm-dag: %s\n", err.text);
             s->code = err.code;
@@ -191,8 +189,8 @@ static bool report(struct state *s, int64_t e, double r[MTLM_CONTROL_COUNT])
 static bool submit_next(struct state *s, int64_t e, bool last)
 {
     const struct mtlm_options *o = &s->job->options;
-    const bool validates = o->eval_iters > 0
-                           && ((e + 1) % o->eval_interval == 0 || last);
+    const bool validates =
+        o->eval_iters > 0 && ((e + 1) % o->eval_interval == 0 || last);
 
     if (validates)
         mtlm_run_validation(s->job->run, e, recorded(o, e));

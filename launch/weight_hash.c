@@ -34,8 +34,8 @@ struct mtlm_weight_hash *mtlm_weight_hash_read(struct mtlm_job *job)
             continue; /* another rank has the same */
         values = mtlm_calloc(1, bytes);
         mtlm_run_read(job->run, p->weight, values);
-        hash->entry[hash->n++] = (struct entry){
-            p->number, job->layout.tp_rank, XXH3_64bits(values, bytes)};
+        hash->entry[hash->n++] = (struct entry){p->number, job->layout.tp_rank,
+                                                XXH3_64bits(values, bytes)};
         free(values);
     }
     return hash;
@@ -50,8 +50,7 @@ static int by_number(const void *x, const void *y)
     return (a->shard > b->shard) - (a->shard < b->shard);
 }
 
-void mtlm_weight_hash_print(struct mtlm_weight_hash *hash,
-                            struct mtlm_job *job)
+void mtlm_weight_hash_print(struct mtlm_weight_hash *hash, struct mtlm_job *job)
 {
     size_t bytes;
     struct entry *all = mtlm_ranks_gather(
@@ -61,8 +60,7 @@ void mtlm_weight_hash_print(struct mtlm_weight_hash *hash,
     if (!all)
         return;
     qsort(all, bytes / sizeof(*all), sizeof(*all), by_number);
-    printf("weight hash: %016" PRIx64 "\n",
-           (uint64_t) XXH3_64bits(all, bytes));
+    printf("weight hash: %016" PRIx64 "\n", (uint64_t) XXH3_64bits(all, bytes));
     fflush(stdout);
     free(all);
 }

@@ -60,8 +60,8 @@ int mtlm_model_check(const struct mtlm_model *model, struct mtlm_error *err)
                        err)
                < 0
         || check_range("--seq-length", model->seq_length, LIMIT, err) < 0
-        || check_range("--max-position-embeddings", model->max_positions,
-                       LIMIT, err)
+        || check_range("--max-position-embeddings", model->max_positions, LIMIT,
+                       err)
                < 0
         || check_range("the vocabulary size", model->vocab_size, 1 << 30, err)
                < 0)
@@ -121,8 +121,8 @@ struct mtlm_param_info mtlm_param_info(const struct mtlm_model *model,
     return table[param];
 }
 
-int64_t mtlm_param_number(const struct mtlm_model *model,
-                          enum mtlm_param param, int64_t layer)
+int64_t mtlm_param_number(const struct mtlm_model *model, enum mtlm_param param,
+                          int64_t layer)
 {
     const int64_t layers = MTLM_PARAM_PER_LAYER * model->num_layers;
 

@@ -63,7 +63,7 @@ enum mtlm_param {
 
 /* One parameter, as a whole and as the shard of one tensor-parallel rank. */
 struct mtlm_param_info {
-    const char *name; /* "self_attention.query_key_value.weight" */
+    const char *name;   /* "self_attention.query_key_value.weight" */
     int64_t rows, cols; /* of the whole; cols 1: a vector of rows elements */
     int split;          /* 0: by rows, 1: by columns, -1: every rank has all */
     double mean, std;   /* initial values */
@@ -76,8 +76,8 @@ struct mtlm_param_info mtlm_param_info(const struct mtlm_model *model,
 
 /* Number of a parameter in the whole model: 0 .. mtlm_param_numbers() - 1;
  * layer is ignored outside the layers. */
-int64_t mtlm_param_number(const struct mtlm_model *model,
-                          enum mtlm_param param, int64_t layer);
+int64_t mtlm_param_number(const struct mtlm_model *model, enum mtlm_param param,
+                          int64_t layer);
 int64_t mtlm_param_numbers(const struct mtlm_model *model);
 
 #endif /* MTLM_MODEL_H */

@@ -8,8 +8,7 @@
 
 size_t mtlm_arena_padded(size_t bytes)
 {
-    return (bytes + MTLM_ARENA_ALIGN - 1) / MTLM_ARENA_ALIGN
-           * MTLM_ARENA_ALIGN;
+    return (bytes + MTLM_ARENA_ALIGN - 1) / MTLM_ARENA_ALIGN * MTLM_ARENA_ALIGN;
 }
 
 void mtlm_arena_create(struct mtlm_arena *arena, size_t size)

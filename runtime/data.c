@@ -6,8 +6,7 @@
 #include "runtime/error.h"
 
 starpu_data_handle_t mtlm_data_register(void *memory, int64_t elems,
-                                        enum mtlm_dtype dtype,
-                                        const char *name)
+                                        enum mtlm_dtype dtype, const char *name)
 {
     starpu_data_handle_t handle;
 

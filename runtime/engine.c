@@ -27,9 +27,9 @@ struct mtlm_engine {
     pthread_t thread;
     clockid_t thread_clock;
 
-    pthread_mutex_t mutex; /* guards these: */
-    pthread_cond_t wake;   /* of the thread */
-    pthread_cond_t done;   /* of mtlm_engine_wait() */
+    pthread_mutex_t mutex;   /* guards these: */
+    pthread_cond_t wake;     /* of the thread */
+    pthread_cond_t done;     /* of mtlm_engine_wait() */
     struct mtlm_queue inbox; /* requests whose data has been handed over */
     int64_t posted, finished;
     int64_t collectives; /* posted: the next seq */
@@ -75,10 +75,10 @@ static void on_acquired(void *arg)
 void mtlm_engine_post(struct mtlm_engine *engine,
                       const struct mtlm_message *message)
 {
-    static const enum starpu_data_access_mode mode[] = {
-        [MTLM_SEND] = STARPU_R,
-        [MTLM_RECV] = STARPU_W,
-        [MTLM_ALL_REDUCE] = STARPU_RW};
+    static const enum starpu_data_access_mode mode[] = {[MTLM_SEND] = STARPU_R,
+                                                        [MTLM_RECV] = STARPU_W,
+                                                        [MTLM_ALL_REDUCE] =
+                                                            STARPU_RW};
     struct mtlm_request *request = mtlm_calloc(1, sizeof(*request));
     const int n = message->n_handles;
 
@@ -111,13 +111,13 @@ void mtlm_engine_post(struct mtlm_engine *engine,
 static void *buffer_of(const struct mtlm_request *request)
 {
     const struct mtlm_message *m = &request->message;
-    char *first = starpu_data_handle_to_pointer(request->handle[0],
-                                                STARPU_MAIN_RAM);
+    char *first =
+        starpu_data_handle_to_pointer(request->handle[0], STARPU_MAIN_RAM);
     char *end = first;
 
     for (int i = 0; i < m->n_handles; i++) {
-        char *p = starpu_data_handle_to_pointer(request->handle[i],
-                                                STARPU_MAIN_RAM);
+        char *p =
+            starpu_data_handle_to_pointer(request->handle[i], STARPU_MAIN_RAM);
 
         assert(p >= end && p < end + MTLM_ARENA_ALIGN);
         end = p + starpu_data_get_size(request->handle[i]);
@@ -135,18 +135,18 @@ static void issue(struct mtlm_engine *engine, struct mtlm_request *request)
     m->record.start_ns = mtlm_now_ns();
     switch (m->kind) {
     case MTLM_SEND:
-        MTLM_CHECK_MPI(MPI_Isend(request->buffer, (int) m->count, type,
-                                 m->peer, m->tag, ranks->p2p, &request->mpi));
+        MTLM_CHECK_MPI(MPI_Isend(request->buffer, (int) m->count, type, m->peer,
+                                 m->tag, ranks->p2p, &request->mpi));
         break;
     case MTLM_RECV:
-        MTLM_CHECK_MPI(MPI_Irecv(request->buffer, (int) m->count, type,
-                                 m->peer, m->tag, ranks->p2p, &request->mpi));
+        MTLM_CHECK_MPI(MPI_Irecv(request->buffer, (int) m->count, type, m->peer,
+                                 m->tag, ranks->p2p, &request->mpi));
         break;
     case MTLM_ALL_REDUCE:
-        MTLM_CHECK_MPI(MPI_Iallreduce(
-            MPI_IN_PLACE, request->buffer, (int) m->count, type,
-            m->reduce == MTLM_REDUCE_MAX ? MPI_MAX : MPI_SUM,
-            ranks->group[m->group], &request->mpi));
+        MTLM_CHECK_MPI(
+            MPI_Iallreduce(MPI_IN_PLACE, request->buffer, (int) m->count, type,
+                           m->reduce == MTLM_REDUCE_MAX ? MPI_MAX : MPI_SUM,
+                           ranks->group[m->group], &request->mpi));
         engine->collectives_flying++;
         break;
     }
@@ -324,8 +324,8 @@ static void *run(void *arg)
         if (event)
             engine->last_event_ns = mtlm_now_ns();
         else
-            nap(engine, engine->flying.n
-                            || engine->ticket_recv != MPI_REQUEST_NULL);
+            nap(engine,
+                engine->flying.n || engine->ticket_recv != MPI_REQUEST_NULL);
     }
 }
 

@@ -53,7 +53,7 @@ struct mtlm_message {
     int64_t count; /* elements from the first one's begin to the last one's
                     * end, padding of the arena included */
     enum mtlm_dtype dtype;
-    int peer, tag; /* send and receive */
+    int peer, tag;         /* send and receive */
     enum mtlm_group group; /* all-reduce, in place */
     enum mtlm_reduce reduce;
     int priority;

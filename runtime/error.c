@@ -10,8 +10,8 @@
 static void (*fatal_hook)(int code);
 static int fatal_rank = -1;
 
-int mtlm_error_set(struct mtlm_error *err, enum mtlm_exit code,
-                   const char *fmt, ...)
+int mtlm_error_set(struct mtlm_error *err, enum mtlm_exit code, const char *fmt,
+                   ...)
 {
     if (err) {
         va_list ap;

@@ -17,9 +17,8 @@ struct mtlm_error {
 
 /* Writes code and reason to err (which may be NULL).  Returns -1, so that a
  * failing function can end in `return mtlm_error_set(err, ...);`. */
-int mtlm_error_set(struct mtlm_error *err, enum mtlm_exit code,
-                   const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+int mtlm_error_set(struct mtlm_error *err, enum mtlm_exit code, const char *fmt,
+                   ...) __attribute__((format(printf, 3, 4)));
 
 /* Puts "context: " before the reason that err holds already.  Returns -1. */
 int mtlm_error_prefix(struct mtlm_error *err, const char *fmt, ...)

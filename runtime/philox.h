@@ -18,8 +18,8 @@
 /* Streams: a dropout mask belongs to (sample, layer, site), where the number
  * of a sample counts on over the whole run (so it holds the iteration); an
  * initial weight belongs to its parameter's number. */
-static inline MTLM_HOST_DEVICE uint64_t
-mtlm_stream_dropout(int64_t sample, int layer, int site)
+static inline MTLM_HOST_DEVICE uint64_t mtlm_stream_dropout(int64_t sample,
+                                                            int layer, int site)
 {
     return (uint64_t) sample << 20 | (uint64_t) (layer & 0xffff) << 4
            | (uint64_t) (site & 0x7) << 1;
@@ -32,8 +32,7 @@ static inline MTLM_HOST_DEVICE uint64_t mtlm_stream_param(int64_t number)
 
 /* Four 32-bit numbers: those of elements 4 * block .. 4 * block + 3. */
 static inline MTLM_HOST_DEVICE void mtlm_philox(uint64_t seed, uint64_t stream,
-                                                uint64_t block,
-                                                uint32_t out[4])
+                                                uint64_t block, uint32_t out[4])
 {
     uint32_t c0 = (uint32_t) block, c1 = (uint32_t) (block >> 32);
     uint32_t c2 = (uint32_t) stream, c3 = (uint32_t) (stream >> 32);

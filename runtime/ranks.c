@@ -95,8 +95,8 @@ int mtlm_ranks_sharing(const struct mtlm_ranks *ranks, uint64_t value,
     int same = 0, me;
 
     MPI_Comm_rank(ranks->host, &me);
-    MTLM_CHECK_MPI(MPI_Allgather(&value, 1, MPI_UINT64_T, all, 1,
-                                 MPI_UINT64_T, ranks->host));
+    MTLM_CHECK_MPI(MPI_Allgather(&value, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T,
+                                 ranks->host));
     *before = 0;
     for (int r = 0; r < ranks->on_host; r++) {
         same += all[r] == value;
@@ -131,8 +131,7 @@ void mtlm_ranks_group(struct mtlm_ranks *ranks, enum mtlm_group group,
     }
 }
 
-int mtlm_ranks_group_rank(const struct mtlm_ranks *ranks,
-                          enum mtlm_group group)
+int mtlm_ranks_group_rank(const struct mtlm_ranks *ranks, enum mtlm_group group)
 {
     int rank = 0;
 
@@ -141,8 +140,7 @@ int mtlm_ranks_group_rank(const struct mtlm_ranks *ranks,
     return rank;
 }
 
-int mtlm_ranks_group_size(const struct mtlm_ranks *ranks,
-                          enum mtlm_group group)
+int mtlm_ranks_group_size(const struct mtlm_ranks *ranks, enum mtlm_group group)
 {
     int size = 1;
 
@@ -158,8 +156,8 @@ int mtlm_ranks_agree(struct mtlm_ranks *ranks, const struct mtlm_error *err,
     struct mtlm_error text = err ? *err : (struct mtlm_error){0};
 
     *first = 0;
-    MTLM_CHECK_MPI(MPI_Allreduce(&mine, &lowest, 1, MPI_INT, MPI_MIN,
-                                 MPI_COMM_WORLD));
+    MTLM_CHECK_MPI(
+        MPI_Allreduce(&mine, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
     if (lowest == INT_MAX)
         return 0;
     MTLM_CHECK_MPI(
@@ -237,10 +235,9 @@ void *mtlm_ranks_gather(struct mtlm_ranks *ranks, const void *data,
                                 ranks->p2p, MPI_STATUS_IGNORE));
         all = mtlm_realloc(all, filled + bytes, 1);
         for (size_t at = 0; at < bytes; at += PIECE)
-            MTLM_CHECK_MPI(MPI_Recv(all + filled + at,
-                                    bytes - at < PIECE ? bytes - at : PIECE,
-                                    MPI_BYTE, r, 0, ranks->p2p,
-                                    MPI_STATUS_IGNORE));
+            MTLM_CHECK_MPI(MPI_Recv(
+                all + filled + at, bytes - at < PIECE ? bytes - at : PIECE,
+                MPI_BYTE, r, 0, ranks->p2p, MPI_STATUS_IGNORE));
         filled += bytes;
     }
     *total = filled;

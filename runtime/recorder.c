@@ -35,9 +35,8 @@ void mtlm_recorder_add(struct mtlm_recorder *recorder,
     pthread_mutex_lock(&recorder->mutex);
     if (recorder->n == recorder->capacity) {
         recorder->capacity = recorder->n ? 2 * recorder->n : 1024;
-        recorder->record =
-            mtlm_realloc(recorder->record, recorder->capacity,
-                         sizeof(*recorder->record));
+        recorder->record = mtlm_realloc(recorder->record, recorder->capacity,
+                                        sizeof(*recorder->record));
     }
     recorder->record[recorder->n++] = *record;
     pthread_mutex_unlock(&recorder->mutex);
@@ -55,8 +54,8 @@ void mtlm_recorder_shift(struct mtlm_recorder *recorder, int64_t offset_ns)
     }
 }
 
-const struct mtlm_record *
-mtlm_recorder_records(const struct mtlm_recorder *recorder, size_t *n)
+const struct mtlm_record *mtlm_recorder_records(
+    const struct mtlm_recorder *recorder, size_t *n)
 {
     *n = recorder->n;
     return recorder->record;

@@ -13,9 +13,9 @@ enum mtlm_lane { MTLM_LANE_COMPUTE, MTLM_LANE_TP, MTLM_LANE_PP, MTLM_LANE_DP };
 
 /* What part of the training step a node belongs to. */
 enum mtlm_phase {
-    MTLM_PHASE_FORWARD,  /* F */
-    MTLM_PHASE_BACKWARD, /* B: gradients of activations */
-    MTLM_PHASE_WEIGHT,   /* W: gradients of weights */
+    MTLM_PHASE_FORWARD,   /* F */
+    MTLM_PHASE_BACKWARD,  /* B: gradients of activations */
+    MTLM_PHASE_WEIGHT,    /* W: gradients of weights */
     MTLM_PHASE_OPTIMIZER, /* reductions, norm, Adam: once per iteration */
     MTLM_PHASE_INIT,      /* once per run */
     MTLM_PHASE_EVAL,      /* validation */
@@ -23,10 +23,10 @@ enum mtlm_phase {
 
 struct mtlm_record {
     int32_t rank;
-    int32_t worker; /* of the rank; -1: the communication engine */
-    int32_t lane;   /* enum mtlm_lane */
-    int32_t phase;  /* enum mtlm_phase */
-    int32_t op;     /* number of the operation in the operation table */
+    int32_t worker;     /* of the rank; -1: the communication engine */
+    int32_t lane;       /* enum mtlm_lane */
+    int32_t phase;      /* enum mtlm_phase */
+    int32_t op;         /* number of the operation in the operation table */
     int32_t iteration;  /* 0-based */
     int32_t microbatch; /* -1: once per iteration */
     int32_t stage;      /* virtual stage of the whole model */
@@ -56,7 +56,7 @@ void mtlm_recorder_shift(struct mtlm_recorder *recorder, int64_t offset_ns);
 
 /* The records so far, in order of addition; owned by the recorder and valid
  * until the next addition. */
-const struct mtlm_record *
-mtlm_recorder_records(const struct mtlm_recorder *recorder, size_t *n);
+const struct mtlm_record *mtlm_recorder_records(
+    const struct mtlm_recorder *recorder, size_t *n);
 
 #endif /* MTLM_RECORDER_H */

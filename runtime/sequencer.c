@@ -75,8 +75,7 @@ static struct mtlm_request *lead(struct mtlm_sequencer *sequencer)
     for (struct mtlm_request **at = &sequencer->ready.head; *at;
          at = &(*at)->next)
         if (eligible(sequencer, *at)
-            && (!best
-                || (*at)->message.priority > (*best)->message.priority
+            && (!best || (*at)->message.priority > (*best)->message.priority
                 || ((*at)->message.priority == (*best)->message.priority
                     && (*at)->seq < (*best)->seq)))
             best = at;

@@ -17,7 +17,7 @@ struct rank {
     struct mtlm_program *program;
     void ***memory; /* [tensor id][slot] */
     const struct mtlm_items *items;
-    int at; /* next item */
+    int at;       /* next item */
     bool waiting; /* in the collective at `at` */
 };
 
@@ -145,8 +145,7 @@ static void all_reduce(struct interpreter *in, struct rank *rank)
 {
     const struct mtlm_node *node = current(rank)->node;
     const enum mtlm_group group = node->call.attr.all_reduce.group;
-    const bool max =
-        node->call.attr.all_reduce.reduce == MTLM_REDUCE_MAX;
+    const bool max = node->call.attr.all_reduce.reduce == MTLM_REDUCE_MAX;
     const enum mtlm_dtype dtype = node->operand[0]->dtype;
     const int64_t n = mtlm_shape_elems(&node->call.shape[0]);
     double *sum = mtlm_calloc(n, sizeof(*sum));
@@ -249,10 +248,10 @@ static void compute(struct interpreter *in, struct rank *rank)
     const struct mtlm_node *node = item->node;
     const struct mtlm_program_config *config = &rank->program->config;
     const struct mtlm_context context = {
-        .sample = in->first_sample
-                  + (item->microbatch * config->layout.dp
-                     + config->layout.dp_rank)
-                        * config->micro_batch,
+        .sample =
+            in->first_sample
+            + (item->microbatch * config->layout.dp + config->layout.dp_rank)
+                  * config->micro_batch,
         .scratch = &in->scratch};
     void *ptr[MTLM_MAX_OPERANDS];
 
@@ -338,9 +337,9 @@ void interpreter_validation(struct interpreter *in)
 mtlm_real *interpreter_whole(struct interpreter *in, enum mtlm_param kind,
                              int64_t layer, int which)
 {
-    const struct mtlm_param_info info = mtlm_param_info(
-        &in->rank[0].program->config.model, kind,
-        in->rank[0].program->config.layout.tp);
+    const struct mtlm_param_info info =
+        mtlm_param_info(&in->rank[0].program->config.model, kind,
+                        in->rank[0].program->config.layout.tp);
     mtlm_real *whole = mtlm_calloc(info.rows * info.cols, sizeof(*whole));
 
     for (int r = 0; r < in->n; r++) {

@@ -10,7 +10,8 @@ struct interpreter;
 
 /* config.layout's coordinates are set for each rank; everything else is
  * shared. */
-struct interpreter *interpreter_create(const struct mtlm_program_config *config);
+struct interpreter *interpreter_create(
+    const struct mtlm_program_config *config);
 void interpreter_destroy(struct interpreter *in);
 
 const struct mtlm_program *interpreter_program(const struct interpreter *in,
