@@ -135,6 +135,10 @@ static void add_items(struct mtlm_items *items, const struct mtlm_list *list,
                       const struct mtlm_priority *priority, int microbatch,
                       int chunk)
 {
+    /* A validation has more: the last of them share a priority. */
+    const int last = priority->microbatches - 1;
+    const int order = microbatch < last ? microbatch : last;
+
     for (int i = 0; i < list->n; i++) {
         const struct mtlm_node *node = list->node[i];
 
@@ -147,7 +151,7 @@ static void add_items(struct mtlm_items *items, const struct mtlm_list *list,
         }
         items->item[items->n++] = (struct mtlm_item){
             node, microbatch,
-            mtlm_priority(priority, node->phase, microbatch, chunk)};
+            mtlm_priority(priority, node->phase, order, chunk)};
     }
 }
 
@@ -180,11 +184,10 @@ static void write_init(struct mtlm_program *program)
 static void write_eval(struct mtlm_program *program)
 {
     const int v = program->config.layout.virtual_stages;
-    const int m = program->config.eval_microbatches;
     /* An iteration's span of priorities must do, however many they are. */
-    const struct mtlm_priority priority = {v, m};
+    const struct mtlm_priority priority = {v, program->config.microbatches};
 
-    for (int i = 0; i < m; i++)
+    for (int i = 0; i < program->config.eval_microbatches; i++)
         for (int c = 0; c < v; c++)
             add_items(&program->eval, &program->stage[c].eval, &priority, i, c);
     add_items(&program->eval, &program->eval_tail_list, &priority, -1, 0);

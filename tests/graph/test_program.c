@@ -1,0 +1,386 @@
+/* The programs of all ranks, as plain data: how many nodes, what messages,
+ * which collectives in which order, how many floating-point operations. */
+
+#include "config.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "graph/gpt.h"
+#include "graph/optimizer.h"
+#include "tests/graph/small.h"
+
+/* Calls body for the programs of every case. */
+static void for_each_case(void (*body)(const struct small_case *,
+                                       struct small_ranks *))
+{
+    for (int i = 0; i < small_n_cases; i++) {
+        const struct mtlm_program_config config =
+            small_case_config(&small_cases[i]);
+        struct small_ranks ranks = small_ranks_create(&config);
+
+        body(&small_cases[i], &ranks);
+        small_ranks_destroy(&ranks);
+    }
+}
+
+static int count(const struct mtlm_items *items, enum mtlm_op_kind kind)
+{
+    int n = 0;
+
+    for (int i = 0; i < items->n; i++)
+        n += items->item[i].node->call.kind == kind;
+    return n;
+}
+
+static int count_phase(const struct mtlm_items *items, enum mtlm_phase phase)
+{
+    int n = 0;
+
+    for (int i = 0; i < items->n; i++)
+        n += items->item[i].node->phase == phase;
+    return n;
+}
+
+/* ---- counts ---- */
+
+/* Nodes of one microbatch on a stage.  t: 1 where tensor-parallel ranks
+ * meet, else 0. */
+static int forward_nodes(const struct mtlm_stage *stage, int t)
+{
+    const int layer = 10 + 2 * t;                   /* two blocks of five */
+    const int top = stage->first ? 3 + t : 1;       /* or a receive */
+    const int bottom = stage->last ? 6 + 2 * t : 1; /* or a send */
+
+    return top + layer * stage->n_layers + bottom;
+}
+
+static int backward_nodes(const struct mtlm_stage *stage, int t)
+{
+    const int layer = 10 + 2 * t;
+
+    return 1 + layer * stage->n_layers + (stage->last ? 3 + t : 1);
+}
+
+static int weight_nodes(const struct mtlm_stage *stage)
+{
+    return 4 * stage->n_layers + stage->first + stage->last;
+}
+
+/* Gradients tied, status filled, control, Adam. */
+static int tail_nodes(const struct mtlm_program *program)
+{
+    const struct mtlm_layout *layout = &program->config.layout;
+    const struct mtlm_stage *stage = program->stage;
+    const bool first = stage[0].first;
+    const bool last = stage[layout->virtual_stages - 1].last;
+    const bool both = first && last;
+    int layers = 0, weights, replicated;
+
+    for (int c = 0; c < layout->virtual_stages; c++)
+        layers += stage[c].n_layers;
+    /* Tensors with memory of their own; the ones that every tensor-parallel
+     * rank has, of which one rank counts the squares. */
+    weights = 12 * layers + 2 * first + 2 * last + (last && !first);
+    replicated = 6 * layers + first + 2 * last;
+    return (both ? 2 : first || last) + 1
+           + (weights - (last && !first)
+              - (layout->tp_rank > 0 ? replicated : 0))
+           + last + 1 + (mtlm_layout_ranks(layout) > 1) + 1 + weights;
+}
+
+static void check_counts(const struct small_case *c, struct small_ranks *ranks)
+{
+    const int t = c->tp > 1, m = c->microbatches;
+
+    for (int r = 0; r < ranks->n; r++) {
+        const struct mtlm_program *program = ranks->program[r];
+        const struct mtlm_items *train = &program->train;
+        int f = 0, b = 0, w = 0;
+
+        for (int v = 0; v < c->virtual_stages; v++) {
+            f += forward_nodes(&program->stage[v], t);
+            b += backward_nodes(&program->stage[v], t);
+            w += weight_nodes(&program->stage[v]);
+        }
+        assert_int_equal(count_phase(train, MTLM_PHASE_FORWARD), m * f);
+        assert_int_equal(count_phase(train, MTLM_PHASE_BACKWARD), m * b);
+        assert_int_equal(count_phase(train, MTLM_PHASE_WEIGHT), m * w);
+        assert_int_equal(count_phase(train, MTLM_PHASE_OPTIMIZER),
+                         tail_nodes(program));
+        assert_int_equal(train->n, m * (f + b + w) + tail_nodes(program));
+        assert_int_equal(count(train, MTLM_OP_TP_COPY), 0);
+    }
+}
+
+static void test_nodes_are_as_many_as_the_formula_says(void **state)
+{
+    (void) state;
+    for_each_case(check_counts);
+}
+
+/* A block meets its peers twice forward and twice backward; vocabulary and
+ * embedding add four. */
+static void check_meetings(const struct small_case *c,
+                           struct small_ranks *ranks)
+{
+    for (int r = 0; r < ranks->n; r++) {
+        const struct mtlm_program *program = ranks->program[r];
+        int want = 0, got = 0;
+
+        for (int v = 0; v < c->virtual_stages; v++)
+            want += 4 * program->stage[v].n_layers + program->stage[v].first
+                    + 3 * program->stage[v].last;
+        for (int i = 0; i < program->train.n; i++) {
+            const struct mtlm_node *node = program->train.item[i].node;
+
+            got += node->call.kind == MTLM_OP_ALL_REDUCE
+                   && node->lane == MTLM_LANE_TP;
+        }
+        assert_int_equal(got, c->tp > 1 ? c->microbatches * want : 0);
+    }
+}
+
+static void test_two_ranks_meet_four_times_per_layer(void **state)
+{
+    (void) state;
+    for_each_case(check_meetings);
+}
+
+/* ---- messages ---- */
+
+struct message {
+    int from, to, tag, microbatch;
+    struct mtlm_shape shape;
+    enum mtlm_phase phase;
+    int stages; /* difference of the stages at the two ends */
+};
+
+static int gather(const struct mtlm_program *program, int rank,
+                  const struct mtlm_items *items, enum mtlm_op_kind kind,
+                  struct message *message)
+{
+    int n = 0;
+
+    for (int i = 0; i < items->n; i++) {
+        const struct mtlm_node *node = items->item[i].node;
+        const bool send = node->call.kind == MTLM_OP_SEND;
+        const int peer = node->call.attr.p2p.peer;
+
+        if (node->call.kind != kind)
+            continue;
+        message[n++] = (struct message){.from = send ? rank : peer,
+                                        .to = send ? peer : rank,
+                                        .tag = node->call.attr.p2p.tag,
+                                        .microbatch = items->item[i].microbatch,
+                                        .shape = node->call.shape[0],
+                                        .phase = node->phase};
+        assert_in_range(
+            node->call.attr.p2p.tag, 0,
+            MTLM_GPT_TAGS * mtlm_layout_stages(&program->config.layout) - 1);
+        assert_int_equal(node->operand[0]->dtype, MTLM_REAL);
+    }
+    return n;
+}
+
+static bool same_message(const struct message *a, const struct message *b)
+{
+    return a->from == b->from && a->to == b->to && a->tag == b->tag
+           && a->microbatch == b->microbatch;
+}
+
+static void match(struct small_ranks *ranks, bool eval, int expected)
+{
+    struct message *send = mtlm_calloc(expected + 1, sizeof(*send));
+    struct message *recv = mtlm_calloc(expected + 1, sizeof(*recv));
+    int sends = 0, receives = 0;
+
+    for (int r = 0; r < ranks->n; r++) {
+        const struct mtlm_program *p = ranks->program[r];
+        const struct mtlm_items *items = eval ? &p->eval : &p->train;
+
+        assert_true(sends + count(items, MTLM_OP_SEND) <= expected);
+        assert_true(receives + count(items, MTLM_OP_RECV) <= expected);
+        sends += gather(p, r, items, MTLM_OP_SEND, send + sends);
+        receives += gather(p, r, items, MTLM_OP_RECV, recv + receives);
+    }
+    assert_int_equal(sends, expected);
+    assert_int_equal(receives, expected);
+    for (int i = 0; i < sends; i++) {
+        int found = 0;
+
+        for (int j = 0; j < receives; j++)
+            if (same_message(&send[i], &recv[j])) {
+                assert_true(mtlm_shape_equal(&send[i].shape, &recv[j].shape));
+                assert_int_equal(send[i].phase, recv[j].phase);
+                found++;
+            }
+        assert_int_equal(found, 1);
+    }
+    free(send);
+    free(recv);
+}
+
+static void check_messages(const struct small_case *c,
+                           struct small_ranks *ranks)
+{
+    const int boundaries = c->tp * (c->pp * c->virtual_stages - 1);
+
+    match(ranks, false, 2 * boundaries * c->microbatches);
+    match(ranks, true,
+          boundaries * ranks->program[0]->config.eval_microbatches);
+}
+
+static void test_every_send_has_one_receive(void **state)
+{
+    (void) state;
+    for_each_case(check_messages);
+}
+
+/* ---- collectives ---- */
+
+/* The next all-reduce of items from *i on that is in group; NULL: none. */
+static const struct mtlm_item *next_meeting(const struct mtlm_items *items,
+                                            int *i, int group)
+{
+    while (*i < items->n) {
+        const struct mtlm_item *item = &items->item[(*i)++];
+        const struct mtlm_call *call = &item->node->call;
+
+        if (call->kind == MTLM_OP_ALL_REDUCE
+            && (group < 0 || (int) call->attr.all_reduce.group == group))
+            return item;
+    }
+    return NULL;
+}
+
+/* group -1: all groups in one order. */
+static void same_meetings(const struct mtlm_items *a,
+                          const struct mtlm_items *b, int group)
+{
+    int i = 0, j = 0;
+
+    while (true) {
+        const struct mtlm_item *x = next_meeting(a, &i, group);
+        const struct mtlm_item *y = next_meeting(b, &j, group);
+
+        assert_true(!x == !y);
+        if (!x)
+            return;
+        assert_int_equal(x->microbatch, y->microbatch);
+        assert_int_equal(x->priority, y->priority);
+        assert_int_equal(x->node->call.attr.all_reduce.group,
+                         y->node->call.attr.all_reduce.group);
+        assert_int_equal(x->node->call.attr.all_reduce.reduce,
+                         y->node->call.attr.all_reduce.reduce);
+        assert_int_equal(x->node->operand[0]->dtype,
+                         y->node->operand[0]->dtype);
+        assert_true(
+            mtlm_shape_equal(&x->node->call.shape[0], &y->node->call.shape[0]));
+    }
+}
+
+static void check_collectives(const struct small_case *c,
+                              struct small_ranks *ranks)
+{
+    (void) c;
+    for (int a = 0; a < ranks->n; a++)
+        for (int b = 0; b < ranks->n; b++) {
+            const struct mtlm_program *x = ranks->program[a];
+            const struct mtlm_program *y = ranks->program[b];
+
+            /* Ranks of no common pair of groups need no common order. */
+            for (int g = 0; g < MTLM_GROUP_COUNT; g++)
+                if (small_same_group(x, x, g) && small_same_group(x, y, g)) {
+                    same_meetings(&x->train, &y->train, g);
+                    same_meetings(&x->eval, &y->eval, g);
+                }
+            if (small_same_group(x, y, MTLM_GROUP_TP)) {
+                same_meetings(&x->train, &y->train, -1);
+                same_meetings(&x->eval, &y->eval, -1);
+            }
+        }
+}
+
+static void test_ranks_of_a_group_meet_in_one_order(void **state)
+{
+    (void) state;
+    for_each_case(check_collectives);
+}
+
+/* ---- floating-point operations ---- */
+
+static bool is_matrix_product(enum mtlm_op_kind kind)
+{
+    return strncmp(mtlm_ops[kind]->name, "linear", 6) == 0
+           || strncmp(mtlm_ops[kind]->name, "attention", 9) == 0;
+}
+
+/* What the published formula leaves out, per iteration and over all ranks:
+ * layernorms 8 + 14, bias-dropout-add 3 + 2, position and embedding 2 + 2 + 1
+ * per element and rank, GELU 10 + 16 per element, cross-entropy 1 + 8 + 9
+ * per logit. */
+static double small_flops(const struct mtlm_program_config *config)
+{
+    const struct mtlm_model *model = &config->model;
+    const int tp = config->layout.tp;
+    const double tokens =
+        (double) config->micro_batch * config->microbatches * model->seq_length;
+    const double l = model->num_layers;
+
+    return tokens
+           * (tp * model->hidden_size * (22 * (2 * l + 1) + 5 * 2 * l + 5)
+              + 26 * l * model->ffn_hidden_size
+              + 18.0 * mtlm_model_padded_vocab(model, tp));
+}
+
+static void check_flops(const struct small_case *c, struct small_ranks *ranks)
+{
+    const struct mtlm_program_config *config = &ranks->program[0]->config;
+    struct mtlm_model padded = config->model;
+    double products = 0, others = 0, want;
+
+    for (int r = 0; r < ranks->n; r++) {
+        const struct mtlm_items *train = &ranks->program[r]->train;
+
+        for (int i = 0; i < train->n; i++) {
+            const struct mtlm_node *node = train->item[i].node;
+
+            if (node->phase == MTLM_PHASE_OPTIMIZER)
+                continue;
+            *(is_matrix_product(node->call.kind) ? &products : &others) +=
+                node->flops;
+        }
+    }
+    /* The formula has the vocabulary as padded for one rank. */
+    padded.vocab_size = mtlm_model_padded_vocab(&config->model, c->tp);
+    want =
+        mtlm_model_flops(&padded, config->micro_batch * config->microbatches);
+    assert_true(fabs(products / want - 1) < 1e-12);
+    assert_true(fabs(others / small_flops(config) - 1) < 1e-12);
+}
+
+static void test_flops_are_the_formulas_and_the_small_operations(void **state)
+{
+    (void) state;
+    for_each_case(check_flops);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nodes_are_as_many_as_the_formula_says),
+        cmocka_unit_test(test_two_ranks_meet_four_times_per_layer),
+        cmocka_unit_test(test_every_send_has_one_receive),
+        cmocka_unit_test(test_ranks_of_a_group_meet_in_one_order),
+        cmocka_unit_test(test_flops_are_the_formulas_and_the_small_operations),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
