@@ -27,17 +27,30 @@ static void gather_operands(void *ptr[], void *buffers[],
         ptr[i] = (void *) STARPU_VECTOR_GET_PTR(buffers[i]);
 }
 
-static void record(const struct mtlm_task *task, int worker, int64_t start_ns)
+/* StarPU's own times: those of a GPU's task are known only now. */
+static void record(const struct mtlm_task *task)
 {
     const struct starpu_profiling_task_info *info =
         starpu_task_get_current()->profiling_info;
     struct mtlm_record r = task->record;
 
-    r.worker = worker;
-    r.start_ns = start_ns;
-    r.end_ns = mtlm_now_ns();
-    r.ready_ns = info ? starpu_ns(&info->push_start_time) : start_ns;
+    if (!info)
+        return; /* submitted before profiling was on */
+    r.worker = info->workerid;
+    r.ready_ns = starpu_ns(&info->push_start_time);
+    r.start_ns = starpu_ns(&info->start_time);
+    r.end_ns = starpu_ns(&info->end_time);
     mtlm_recorder_add(task->recorder, &r);
+}
+
+void mtlm_task_ended(void *arg)
+{
+    const struct mtlm_task *task = arg;
+
+    if (task->recorder)
+        record(task);
+    if (task->ended)
+        task->ended();
 }
 
 static void run_cpu(void *buffers[], void *arg)
@@ -47,15 +60,12 @@ static void run_cpu(void *buffers[], void *arg)
     const int worker = starpu_worker_get_id_check();
     const struct mtlm_context context = {.sample = task->sample,
                                          .scratch = &scratch[worker]};
-    const int64_t start_ns = task->recorder ? mtlm_now_ns() : 0;
     void *ptr[MTLM_MAX_OPERANDS];
 
     gather_operands(ptr, buffers, op);
     op->cpu(ptr, task->call, &context);
     if (task->after)
         task->after(task, ptr);
-    if (task->recorder)
-        record(task, worker, start_ns);
 }
 
 #if HAVE_CUDA

@@ -17,7 +17,13 @@ struct mtlm_task {
     /* Called after the kernel with the operands, or NULL: checks values. */
     void (*after)(const struct mtlm_task *task, void *const ptr[]);
     const void *after_arg;
+    /* Called when the task has ended, from any thread, or NULL. */
+    void (*ended)(void);
 };
+
+/* The task's callback_func, with the struct mtlm_task as its argument: does
+ * what .recorder and .ended ask for. */
+void mtlm_task_ended(void *task);
 
 /* Starts what all codelets share; between starpu_init and starpu_shutdown. */
 void mtlm_codelets_start(void);

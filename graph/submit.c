@@ -219,13 +219,6 @@ static void post(struct mtlm_run *run, const struct mtlm_item *item,
     mtlm_engine_post(run->engine, &message);
 }
 
-static void count_microbatch(void *arg)
-{
-    const struct mtlm_run *run = arg;
-
-    run->microbatch_done();
-}
-
 static bool is_poisoned(const struct mtlm_run *run,
                         const struct mtlm_item *item, const struct pass *pass)
 {
@@ -253,6 +246,8 @@ static void submit(struct mtlm_run *run, const struct mtlm_item *item,
               * config->micro_batch;
     arg->recorder = pass->record ? run->recorder : NULL;
     arg->record = record_of(run, item, pass);
+    if (last_of_microbatch)
+        arg->ended = run->microbatch_done;
     if (is_poisoned(run, item, pass))
         arg->after = mtlm_check_poison;
     if (run->checker)
@@ -266,10 +261,8 @@ static void submit(struct mtlm_run *run, const struct mtlm_item *item,
     task->flops = node->flops;
     for (int i = 0; i < op->n_operands; i++)
         task->handles[i] = handle_of(run, node->operand[i], use);
-    if (last_of_microbatch && run->microbatch_done) {
-        task->callback_func = count_microbatch;
-        task->callback_arg = run;
-    }
+    task->callback_func = mtlm_task_ended;
+    task->callback_arg = arg;
     MTLM_CHECK_STARPU(starpu_task_submit(task));
 }
 
