@@ -27,7 +27,7 @@ struct interpreter {
     struct mail *mail;
     struct mtlm_scratch scratch;
     int64_t iteration, first_microbatch, first_sample;
-    bool stop_before_step;
+    bool stop_before_step, forward_only;
 };
 
 struct interpreter *interpreter_create(const struct mtlm_program_config *config)
@@ -266,6 +266,10 @@ static bool step(struct interpreter *in, struct rank *rank)
 {
     const struct mtlm_item *item = current(rank);
 
+    if (item && in->forward_only && item->node->phase != MTLM_PHASE_FORWARD) {
+        rank->at++;
+        return true;
+    }
     if (!item || rank->waiting
         || (in->stop_before_step && item->node->call.kind == MTLM_OP_ADAM))
         return false;
@@ -295,19 +299,8 @@ static void run(struct interpreter *in)
     assert(!in->mail);
 }
 
-void interpreter_init(struct interpreter *in)
-{
-    in->iteration = in->first_microbatch = in->first_sample = 0;
-    in->stop_before_step = false;
-    for (int r = 0; r < in->n; r++) {
-        in->rank[r].items = &in->rank[r].program->init;
-        in->rank[r].at = 0;
-    }
-    run(in);
-}
-
-void interpreter_iteration(struct interpreter *in, int64_t iteration,
-                           bool stop_before_step)
+static void start(struct interpreter *in, int64_t iteration,
+                  struct mtlm_items *(*items)(struct mtlm_program *) )
 {
     const struct mtlm_program_config *config = &in->rank[0].program->config;
 
@@ -315,23 +308,80 @@ void interpreter_iteration(struct interpreter *in, int64_t iteration,
     in->first_microbatch = iteration * config->microbatches;
     in->first_sample =
         in->first_microbatch * config->micro_batch * config->layout.dp;
-    in->stop_before_step = stop_before_step;
     for (int r = 0; r < in->n; r++) {
-        in->rank[r].items = &in->rank[r].program->train;
+        in->rank[r].items = items(in->rank[r].program);
         in->rank[r].at = 0;
     }
     run(in);
+    in->stop_before_step = in->forward_only = false;
+}
+
+static struct mtlm_items *init_items(struct mtlm_program *program)
+{
+    return &program->init;
+}
+
+static struct mtlm_items *train_items(struct mtlm_program *program)
+{
+    return &program->train;
+}
+
+static struct mtlm_items *eval_items(struct mtlm_program *program)
+{
+    return &program->eval;
+}
+
+void interpreter_init(struct interpreter *in)
+{
+    start(in, 0, init_items);
+}
+
+void interpreter_iteration(struct interpreter *in, int64_t iteration,
+                           bool stop_before_step)
+{
+    in->stop_before_step = stop_before_step;
+    start(in, iteration, train_items);
+}
+
+double interpreter_loss(struct interpreter *in, int64_t iteration)
+{
+    double loss = 0;
+
+    in->forward_only = true;
+    start(in, iteration, train_items);
+    /* All ranks of the last stage have the same. */
+    for (int r = 0; r < in->n; r++)
+        if (in->rank[r].program->loss) {
+            double *p = interpreter_data(in, r, in->rank[r].program->loss);
+
+            loss = *p;
+            *p = 0;
+        }
+    return loss;
 }
 
 void interpreter_validation(struct interpreter *in)
 {
-    in->iteration = in->first_microbatch = in->first_sample = 0;
-    in->stop_before_step = false;
-    for (int r = 0; r < in->n; r++) {
-        in->rank[r].items = &in->rank[r].program->eval;
-        in->rank[r].at = 0;
+    start(in, 0, eval_items);
+}
+
+/* Copies between a shard and its place in the whole. */
+static void move_shard(const struct mtlm_parameter *p, mtlm_real *whole,
+                       mtlm_real *part, bool to_part)
+{
+    const int64_t cols =
+        p->info.cols == 1 ? 1 : mtlm_shape_cols(&p->weight->shape);
+    const int64_t rows = mtlm_shape_elems(&p->weight->shape) / cols;
+
+    for (int64_t i = 0; i < rows; i++) {
+        mtlm_real *at =
+            whole + (p->first_row + i) * p->info.cols + p->first_col;
+
+        if (to_part)
+            memcpy(part + i * cols, at, cols * sizeof(*at));
+        else
+            memcpy(at, part + i * cols, cols * sizeof(*at));
     }
-    run(in);
 }
 
 mtlm_real *interpreter_whole(struct interpreter *in, enum mtlm_param kind,
@@ -345,17 +395,24 @@ mtlm_real *interpreter_whole(struct interpreter *in, enum mtlm_param kind,
     for (int r = 0; r < in->n; r++) {
         const struct mtlm_parameter *p =
             mtlm_program_param(in->rank[r].program, kind, layer, false);
-        const mtlm_real *part;
-        int64_t rows, cols;
 
-        if (!p)
-            continue;
-        part = interpreter_data(in, r, which ? p->grad : p->weight);
-        cols = info.cols == 1 ? 1 : mtlm_shape_cols(&p->weight->shape);
-        rows = mtlm_shape_elems(&p->weight->shape) / cols;
-        for (int64_t i = 0; i < rows; i++)
-            memcpy(whole + (p->first_row + i) * info.cols + p->first_col,
-                   part + i * cols, cols * sizeof(*whole));
+        if (p)
+            move_shard(p, whole,
+                       interpreter_data(in, r, which ? p->grad : p->weight),
+                       false);
     }
     return whole;
+}
+
+void interpreter_put(struct interpreter *in, enum mtlm_param kind,
+                     int64_t layer, mtlm_real *whole)
+{
+    for (int r = 0; r < in->n; r++)
+        for (int head = 0; head < 2; head++) {
+            const struct mtlm_parameter *p =
+                mtlm_program_param(in->rank[r].program, kind, layer, head == 1);
+
+            if (p)
+                move_shard(p, whole, interpreter_data(in, r, p->weight), true);
+        }
 }

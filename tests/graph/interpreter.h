@@ -21,6 +21,8 @@ void interpreter_init(struct interpreter *in);
 /* stop_before_step: leaves out Adam, so that gradients can be read. */
 void interpreter_iteration(struct interpreter *in, int64_t iteration,
                            bool stop_before_step);
+/* The forward pass of an iteration alone: returns its loss. */
+double interpreter_loss(struct interpreter *in, int64_t iteration);
 void interpreter_validation(struct interpreter *in);
 
 /* Slot 0 of a tensor of rank. */
@@ -31,5 +33,9 @@ void *interpreter_data(struct interpreter *in, int rank,
  * which: 0 weight, 1 gradient. The caller frees it. */
 mtlm_real *interpreter_whole(struct interpreter *in, enum mtlm_param kind,
                              int64_t layer, int which);
+
+/* Gives every shard and copy of a weight its part of the whole. */
+void interpreter_put(struct interpreter *in, enum mtlm_param kind,
+                     int64_t layer, mtlm_real *whole);
 
 #endif /* MTLM_TESTS_INTERPRETER_H */

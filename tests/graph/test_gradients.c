@@ -1,0 +1,178 @@
+/* The gradients of a whole GPT, in double precision, against central
+ * differences of its loss: every parameter, in every layout. */
+
+#include "config.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/graph/small.h"
+#include "tests/graph/weights.h"
+
+#define BOUND 1e-6
+
+enum { DIRECTION_SEED = 99 };
+
+/* Where a weight's derivative is taken. */
+struct line {
+    struct interpreter *in;
+    struct weight weight;
+    mtlm_real *at, *direction; /* of unit length */
+};
+
+/* The loss at weight + step * direction. */
+static double loss_at(const struct line *line, double step)
+{
+    const int64_t whole = line->weight.info.rows * line->weight.info.cols;
+    mtlm_real *moved = mtlm_calloc(whole, sizeof(*moved));
+    double loss;
+
+    memcpy(moved, line->at, whole * sizeof(*moved));
+    for (int64_t i = 0; i < line->weight.n; i++)
+        moved[i] += step * line->direction[i];
+    interpreter_put(line->in, line->weight.kind, line->weight.layer, moved);
+    loss = interpreter_loss(line->in, 0);
+    free(moved);
+    return loss;
+}
+
+/* Central differences with step h, or with h and 2h, whose error is of fourth
+ * order: the derivatives across a large step say little about a flaw. */
+static double difference(const struct line *line, double h, bool two_steps)
+{
+    const double one = loss_at(line, h) - loss_at(line, -h);
+    double two = 0;
+
+    if (two_steps)
+        two = loss_at(line, 2 * h) - loss_at(line, -2 * h);
+    interpreter_put(line->in, line->weight.kind, line->weight.layer, line->at);
+    return two_steps ? (8 * one - two) / (12 * h) : one / (2 * h);
+}
+
+/* Relative error of the derivative along a random unit direction.  One almost
+ * at right angles to the gradient shows the rounding of the loss only. */
+static double direction_error(struct interpreter *in,
+                              const struct weight *weight,
+                              const mtlm_real *gradient, int64_t number,
+                              double h, bool two_steps)
+{
+    struct line line = {
+        .in = in,
+        .weight = *weight,
+        .at = interpreter_whole(in, weight->kind, weight->layer, 0),
+        .direction = mtlm_calloc(weight->n, sizeof(mtlm_real))};
+    double norm = 0, size = 0, got = 0, want;
+
+    normal_numbers(line.direction, weight->n, DIRECTION_SEED, number);
+    for (int64_t i = 0; i < weight->n; i++)
+        norm += line.direction[i] * line.direction[i];
+    norm = sqrt(norm);
+    for (int64_t i = 0; i < weight->n; i++) {
+        line.direction[i] /= norm;
+        got += gradient[i] * line.direction[i];
+        size += gradient[i] * gradient[i];
+    }
+    want = difference(&line, h, two_steps);
+    free(line.at);
+    free(line.direction);
+    assert_true(size > 0);
+    return fabs(got - want)
+           / fmax(fmax(fabs(got), fabs(want)), 1e-2 * sqrt(size / weight->n));
+}
+
+/* The worst of all parameters. */
+static void check_all(const struct mtlm_program_config *config, double noise,
+                      double h, bool two_steps)
+{
+    struct interpreter *in = weights_start(config, noise);
+    const int64_t numbers = mtlm_param_numbers(&config->model);
+    mtlm_real **gradient;
+    double worst = 0, loss;
+
+    interpreter_iteration(in, 0, true);
+    gradient = weights_read(in, 1);
+    loss = interpreter_loss(in, 0);
+    for (int r = 0; r < mtlm_layout_ranks(&config->layout); r++)
+        assert_true(fabs(weights_control(in, r, MTLM_CONTROL_LOSS) - loss)
+                    < 1e-14 * loss);
+    for (int64_t i = 0; i < numbers; i++) {
+        const struct weight w = weight_number(config, i);
+        const double error =
+            direction_error(in, &w, gradient[i], i, h, two_steps);
+
+        if (!(error <= BOUND))
+            print_message("# %s: off by %g\n", w.name, error);
+        worst = error <= worst ? worst : error;
+    }
+    print_message("# t %d p %d: worst of %d parameters %.2g\n",
+                  config->layout.tp, config->layout.pp, (int) numbers, worst);
+    assert_true(worst <= BOUND);
+    weights_free(in, gradient);
+    interpreter_destroy(in);
+}
+
+static void test_every_gradient_is_the_slope_of_the_loss(void **state)
+{
+    (void) state;
+    for (int tp = 1; tp <= 2; tp++)
+        for (int pp = 1; pp <= 4; pp *= 2) {
+            const struct mtlm_program_config config = small_config(tp, pp, 2);
+
+            check_all(&config, 0.1, 1e-3, true);
+        }
+}
+
+/* As a user gets it, but for one sample only. */
+static void test_gpt_tinys_gradients_are_the_slopes_of_its_loss(void **state)
+{
+    struct mtlm_program_config config = small_config(1, 1, 1);
+
+    (void) state;
+    config.model.hidden_size = 256;
+    config.model.ffn_hidden_size = 1024;
+    config.model.seq_length = config.model.max_positions = 256;
+    config.model.vocab_size = 256;
+    config.model.vocab_multiple = 128;
+    config.micro_batch = 1;
+    check_all(&config, 0.02, 1e-3, true);
+}
+
+/* Scores of one query shifted by the same amount give the same
+ * probabilities: the key bias does nothing, rounding aside. */
+static void test_the_key_bias_has_no_gradient(void **state)
+{
+    const struct mtlm_program_config config = small_config(1, 1, 2);
+    struct interpreter *in = weights_start(&config, 0.1);
+    const int64_t head = config.model.hidden_size / config.model.num_heads;
+
+    (void) state;
+    interpreter_iteration(in, 0, true);
+    for (int64_t l = 0; l < config.model.num_layers; l++) {
+        mtlm_real *bias = interpreter_whole(in, MTLM_PARAM_QKV_BIAS, l, 1);
+        double part[3] = {0};
+
+        for (int64_t i = 0; i < 3 * config.model.hidden_size; i++)
+            part[i / head % 3] += bias[i] * bias[i];
+        assert_true(part[0] > 0 && part[2] > 0);
+        assert_true(sqrt(part[1]) < 1e-13 * sqrt(part[0]));
+        free(bias);
+    }
+    interpreter_destroy(in);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_gradient_is_the_slope_of_the_loss),
+        cmocka_unit_test(test_gpt_tinys_gradients_are_the_slopes_of_its_loss),
+        cmocka_unit_test(test_the_key_bias_has_no_gradient),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,249 @@
+/* However the model is spread over ranks and the batch over microbatches, the
+ * training is the same: in double precision, through the interpreter. */
+
+#include "config.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/graph/small.h"
+#include "tests/graph/weights.h"
+
+#define CLOSE 1e-12
+#define NOISE 0.1
+
+/* A run's result; whole[] by parameter number. */
+struct result {
+    struct interpreter *in;
+    mtlm_real **whole;
+    double loss, norm;
+};
+
+/* After one iteration: the gradients; after several: the weights. */
+static struct result result_of(const struct mtlm_program_config *config,
+                               int iterations)
+{
+    struct result result = {.in = weights_start(config, NOISE)};
+
+    for (int e = 0; e < iterations; e++)
+        interpreter_iteration(result.in, e, iterations == 1);
+    result.whole = weights_read(result.in, iterations == 1);
+    result.loss = weights_control(result.in, 0, MTLM_CONTROL_LOSS);
+    result.norm = weights_control(result.in, 0, MTLM_CONTROL_NORM);
+    for (int r = 1; r < mtlm_layout_ranks(&config->layout); r++) {
+        assert_true(weights_control(result.in, r, MTLM_CONTROL_LOSS)
+                    == result.loss);
+        assert_true(weights_control(result.in, r, MTLM_CONTROL_NORM)
+                    == result.norm);
+    }
+    return result;
+}
+
+static void result_free(struct result *result)
+{
+    weights_free(result->in, result->whole);
+    interpreter_destroy(result->in);
+}
+
+static const struct mtlm_program_config *config_of(const struct result *result)
+{
+    return &interpreter_program(result->in, 0)->config;
+}
+
+static void assert_equal_bits(const struct result *a, const struct result *b)
+{
+    const int64_t numbers = mtlm_param_numbers(&config_of(a)->model);
+
+    assert_true(a->loss == b->loss);
+    assert_true(a->norm == b->norm);
+    for (int64_t i = 0; i < numbers; i++) {
+        const struct weight w = weight_number(config_of(a), i);
+
+        if (memcmp(a->whole[i], b->whole[i], w.n * sizeof(mtlm_real)) != 0)
+            fail_msg("%s differs by %g", w.name,
+                     relative_distance(a->whole[i], b->whole[i], w.n));
+    }
+}
+
+static void assert_close(const struct result *a, const struct result *b,
+                         double bound)
+{
+    const int64_t numbers = mtlm_param_numbers(&config_of(a)->model);
+    double worst =
+        fmax(fabs(a->loss / b->loss - 1), fabs(a->norm / b->norm - 1));
+
+    for (int64_t i = 0; i < numbers; i++) {
+        const struct weight w = weight_number(config_of(a), i);
+        const double distance =
+            relative_distance(a->whole[i], b->whole[i], w.n);
+
+        if (!(distance <= bound))
+            print_message("# %s differs by %g\n", w.name, distance);
+        worst = distance <= worst ? worst : distance;
+    }
+    print_message("# differs by %.2g at most\n", worst);
+    assert_true(worst <= bound);
+}
+
+static const struct {
+    int pp, virtual_stages;
+} pipelines[] = {{2, 1}, {4, 1}, {2, 2}};
+
+/* Pipelines against one stage, for tp ranks per stage. */
+static void compare_pipelines(int tp, int iterations)
+{
+    struct mtlm_program_config config = small_config(tp, 1, 5);
+    struct result one = result_of(&config, iterations);
+
+    for (size_t i = 0; i < sizeof(pipelines) / sizeof(pipelines[0]); i++) {
+        struct result many;
+
+        config.layout.pp = pipelines[i].pp;
+        config.layout.virtual_stages = pipelines[i].virtual_stages;
+        many = result_of(&config, iterations);
+        assert_equal_bits(&many, &one);
+        result_free(&many);
+    }
+    result_free(&one);
+}
+
+static void test_pipelines_have_one_ranks_gradients_bit_by_bit(void **state)
+{
+    (void) state;
+    compare_pipelines(1, 1);
+    compare_pipelines(2, 1);
+}
+
+static void test_pipelines_train_as_one_rank_bit_by_bit(void **state)
+{
+    (void) state;
+    compare_pipelines(1, 4);
+    compare_pipelines(2, 4);
+}
+
+static void test_tensor_parallel_ranks_have_one_ranks_gradients(void **state)
+{
+    struct mtlm_program_config config = small_config(1, 1, 3);
+    struct result one = result_of(&config, 1);
+
+    (void) state;
+    for (config.layout.tp = 2; config.layout.tp <= 4; config.layout.tp *= 2) {
+        struct result many = result_of(&config, 1);
+
+        assert_close(&many, &one, CLOSE);
+        result_free(&many);
+    }
+    result_free(&one);
+}
+
+/* Adam divides by the size of a gradient: what is rounding in the key bias's
+ * stays small only because of epsilon. */
+static void test_tensor_parallel_ranks_train_as_one_rank(void **state)
+{
+    struct mtlm_program_config config = small_config(1, 1, 3);
+    struct result one = result_of(&config, 5), many;
+
+    (void) state;
+    config.layout.tp = 2;
+    many = result_of(&config, 5);
+    assert_close(&many, &one, 1e-9);
+    result_free(&many);
+    result_free(&one);
+}
+
+/* The squares of all gradients, each counted once. */
+static void test_the_norm_is_that_of_all_gradients(void **state)
+{
+    (void) state;
+    for (int tp = 1; tp <= 2; tp++)
+        for (int pp = 1; pp <= 4; pp *= 2) {
+            const struct mtlm_program_config config = small_config(tp, pp, 2);
+            struct result result = result_of(&config, 1);
+            double sum = 0;
+
+            for (int64_t i = 0; i < mtlm_param_numbers(&config.model); i++) {
+                const struct weight w = weight_number(&config, i);
+
+                for (int64_t e = 0; e < w.n; e++)
+                    sum += result.whole[i][e] * result.whole[i][e];
+            }
+            assert_true(fabs(result.norm / sqrt(sum) - 1) < CLOSE);
+            result_free(&result);
+        }
+}
+
+/* Dropout's masks belong to samples, not to microbatches. */
+static void test_microbatches_add_up_to_one_large_one(void **state)
+{
+    static const int64_t microbatches[] = {2, 4, 8};
+    struct mtlm_program_config config = small_config(1, 1, 1);
+    struct result one;
+
+    (void) state;
+    config.micro_batch = 8;
+    one = result_of(&config, 1);
+    for (int i = 0; i < 3; i++) {
+        struct result many;
+
+        config.microbatches = microbatches[i];
+        config.micro_batch = 8 / microbatches[i];
+        many = result_of(&config, 1);
+        assert_close(&many, &one, CLOSE);
+        result_free(&many);
+    }
+    result_free(&one);
+}
+
+static double eval_loss(struct interpreter *in)
+{
+    const struct mtlm_program *program = interpreter_program(in, 0);
+    const double *report = interpreter_data(in, 0, program->eval_report);
+
+    interpreter_validation(in);
+    return report[MTLM_STATUS_LOSS];
+}
+
+/* Both read the same samples here.  A second validation must not add to the
+ * first. */
+static void test_validation_is_a_forward_pass_without_dropout(void **state)
+{
+    (void) state;
+    for (int tp = 1; tp <= 2; tp++)
+        for (int pp = 1; pp <= 4; pp *= 2) {
+            struct mtlm_program_config config = small_config(tp, pp, 3);
+            struct interpreter *in = weights_start(&config, NOISE);
+            const double with = interpreter_loss(in, 0);
+            const double valid = eval_loss(in);
+            double without;
+
+            assert_true(eval_loss(in) == valid);
+            interpreter_destroy(in);
+            config.model.hidden_dropout = config.model.attention_dropout = 0;
+            in = weights_start(&config, NOISE);
+            without = interpreter_loss(in, 0);
+            assert_true(fabs(valid - without) < 1e-14 * without);
+            assert_true(fabs(with - without) > 1e-3 * without);
+            interpreter_destroy(in);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pipelines_have_one_ranks_gradients_bit_by_bit),
+        cmocka_unit_test(test_pipelines_train_as_one_rank_bit_by_bit),
+        cmocka_unit_test(test_tensor_parallel_ranks_have_one_ranks_gradients),
+        cmocka_unit_test(test_tensor_parallel_ranks_train_as_one_rank),
+        cmocka_unit_test(test_the_norm_is_that_of_all_gradients),
+        cmocka_unit_test(test_microbatches_add_up_to_one_large_one),
+        cmocka_unit_test(test_validation_is_a_forward_pass_without_dropout),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

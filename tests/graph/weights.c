@@ -1,0 +1,105 @@
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runtime/philox.h"
+#include "tests/graph/weights.h"
+
+enum { NOISE_SEED = 4711 };
+
+struct weight weight_number(const struct mtlm_program_config *config,
+                            int64_t number)
+{
+    const struct mtlm_model *model = &config->model;
+    const int64_t layers = MTLM_PARAM_PER_LAYER * model->num_layers;
+    struct weight w = {.kind = number % MTLM_PARAM_PER_LAYER,
+                       .layer = number / MTLM_PARAM_PER_LAYER};
+
+    if (number >= layers)
+        w = (struct weight){.kind = MTLM_PARAM_PER_LAYER + number - layers,
+                            .layer = -1};
+    w.info = mtlm_param_info(model, w.kind, config->layout.tp);
+    w.n = (w.kind == MTLM_PARAM_WORD ? model->vocab_size : w.info.rows)
+          * w.info.cols;
+    snprintf(w.name, sizeof(w.name), "%s of layer %d", w.info.name,
+             (int) w.layer);
+    return w;
+}
+
+void normal_numbers(mtlm_real *x, int64_t n, uint64_t seed, uint64_t stream)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t word[4];
+
+        mtlm_philox(seed, stream, i, word);
+        x[i] = sqrt(-2 * log((word[0] + 1.0) / 4294967296.0))
+               * cos(6.283185307179586 / 4294967296.0 * word[1]);
+    }
+}
+
+struct interpreter *weights_start(const struct mtlm_program_config *config,
+                                  double noise)
+{
+    struct interpreter *in = interpreter_create(config);
+    const int64_t numbers = mtlm_param_numbers(&config->model);
+
+    interpreter_init(in);
+    for (int64_t i = 0; i < numbers; i++) {
+        const struct weight w = weight_number(config, i);
+        mtlm_real *whole = interpreter_whole(in, w.kind, w.layer, 0);
+        mtlm_real *random = mtlm_calloc(w.n, sizeof(*random));
+
+        normal_numbers(random, w.n, NOISE_SEED, i);
+        for (int64_t e = 0; e < w.n; e++)
+            whole[e] += noise * random[e];
+        interpreter_put(in, w.kind, w.layer, whole);
+        free(random);
+        free(whole);
+    }
+    return in;
+}
+
+mtlm_real **weights_read(struct interpreter *in, int which)
+{
+    const struct mtlm_program_config *config =
+        &interpreter_program(in, 0)->config;
+    const int64_t numbers = mtlm_param_numbers(&config->model);
+    mtlm_real **whole = mtlm_calloc(numbers, sizeof(*whole));
+
+    for (int64_t i = 0; i < numbers; i++) {
+        const struct weight w = weight_number(config, i);
+
+        whole[i] = interpreter_whole(in, w.kind, w.layer, which);
+    }
+    return whole;
+}
+
+void weights_free(struct interpreter *in, mtlm_real **whole)
+{
+    const struct mtlm_model *model = &interpreter_program(in, 0)->config.model;
+
+    for (int64_t i = 0; i < mtlm_param_numbers(model); i++)
+        free(whole[i]);
+    free(whole);
+}
+
+double weights_control(struct interpreter *in, int rank, int slot)
+{
+    const double *control =
+        interpreter_data(in, rank, interpreter_program(in, rank)->control);
+
+    return control[slot];
+}
+
+double relative_distance(const mtlm_real *a, const mtlm_real *b, int64_t n)
+{
+    double difference = 0, size = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        difference += ((double) a[i] - b[i]) * ((double) a[i] - b[i]);
+        size += (double) b[i] * b[i];
+    }
+    return sqrt(difference / size);
+}

@@ -1,0 +1,39 @@
+#ifndef MTLM_TESTS_WEIGHTS_H
+#define MTLM_TESTS_WEIGHTS_H
+
+#include "tests/graph/interpreter.h"
+
+/* Weights and gradients of a whole model, whatever its layout. */
+
+/* One parameter of the model. */
+struct weight {
+    enum mtlm_param kind;
+    int64_t layer; /* -1 outside the layers */
+    struct mtlm_param_info info;
+    int64_t n; /* elements, without the padding of the vocabulary */
+    char name[80];
+};
+
+struct weight weight_number(const struct mtlm_program_config *config,
+                            int64_t number);
+
+/* Standard normal numbers, the same for the same seed and stream. */
+void normal_numbers(mtlm_real *x, int64_t n, uint64_t seed, uint64_t stream);
+
+/* An interpreter whose weights are initial ones plus noise, so that no gain
+ * is 1 and no bias is 0.  The same in every layout. */
+struct interpreter *weights_start(const struct mtlm_program_config *config,
+                                  double noise);
+
+/* Gradients of iteration 0, or weights, by parameter number; the caller frees
+ * them with weights_free(). */
+mtlm_real **weights_read(struct interpreter *in, int which);
+void weights_free(struct interpreter *in, mtlm_real **whole);
+
+/* A value of the control tensor (MTLM_CONTROL_...) of rank. */
+double weights_control(struct interpreter *in, int rank, int slot);
+
+/* |a - b| / |b| */
+double relative_distance(const mtlm_real *a, const mtlm_real *b, int64_t n);
+
+#endif /* MTLM_TESTS_WEIGHTS_H */
