@@ -5,12 +5,15 @@
 
 #include "models/presets.h"
 
-/* What learns something worth showing in minutes on two cores. */
+/* What gets below the bigram entropy of English in minutes on two cores: many
+ * small steps, and initial weights near 1 / sqrt(hidden), without which a
+ * model of this width stays at the pairs of bytes much longer. */
 #define TINY                                                                   \
-    " micro-batch-size=4 global-batch-size=32 train-iters=150"                 \
-    " lr=0.001 min-lr=0.0001 lr-decay-style=cosine lr-warmup-fraction=0.1"     \
+    " micro-batch-size=1 global-batch-size=4 train-iters=1500"                 \
+    " lr=0.002 min-lr=0.0001 lr-decay-style=cosine lr-warmup-fraction=0.1"     \
+    " adam-beta2=0.95 init-method-std=0.05"                                    \
     " hidden-dropout=0 attention-dropout=0"                                    \
-    " eval-interval=50 eval-iters=4 log-interval=5"
+    " eval-interval=250 eval-iters=16 log-interval=25"
 
 /* The GPT-2 recipe of arXiv 1909.08053, section 4.3. */
 #define GPT2                                                                   \
