@@ -29,13 +29,4 @@ void interpreter_validation(struct interpreter *in);
 void *interpreter_data(struct interpreter *in, int rank,
                        struct mtlm_tensor *tensor);
 
-/* Copies of a parameter's shards, put together as the whole [rows, cols];
- * which: 0 weight, 1 gradient. The caller frees it. */
-mtlm_real *interpreter_whole(struct interpreter *in, enum mtlm_param kind,
-                             int64_t layer, int which);
-
-/* Gives every shard and copy of a weight its part of the whole. */
-void interpreter_put(struct interpreter *in, enum mtlm_param kind,
-                     int64_t layer, mtlm_real *whole);
-
 #endif /* MTLM_TESTS_INTERPRETER_H */

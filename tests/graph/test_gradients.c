@@ -36,7 +36,7 @@ static double loss_at(const struct line *line, double step)
     memcpy(moved, line->at, whole * sizeof(*moved));
     for (int64_t i = 0; i < line->weight.n; i++)
         moved[i] += step * line->direction[i];
-    interpreter_put(line->in, line->weight.kind, line->weight.layer, moved);
+    weight_put(line->in, line->weight.kind, line->weight.layer, moved);
     loss = interpreter_loss(line->in, 0);
     free(moved);
     return loss;
@@ -51,7 +51,7 @@ static double difference(const struct line *line, double h, bool two_steps)
 
     if (two_steps)
         two = loss_at(line, 2 * h) - loss_at(line, -2 * h);
-    interpreter_put(line->in, line->weight.kind, line->weight.layer, line->at);
+    weight_put(line->in, line->weight.kind, line->weight.layer, line->at);
     return two_steps ? (8 * one - two) / (12 * h) : one / (2 * h);
 }
 
@@ -62,11 +62,10 @@ static double direction_error(struct interpreter *in,
                               const mtlm_real *gradient, int64_t number,
                               double h, bool two_steps)
 {
-    struct line line = {
-        .in = in,
-        .weight = *weight,
-        .at = interpreter_whole(in, weight->kind, weight->layer, 0),
-        .direction = mtlm_calloc(weight->n, sizeof(mtlm_real))};
+    struct line line = {.in = in,
+                        .weight = *weight,
+                        .at = weight_whole(in, weight->kind, weight->layer, 0),
+                        .direction = mtlm_calloc(weight->n, sizeof(mtlm_real))};
     double norm = 0, size = 0, got = 0, want;
 
     normal_numbers(line.direction, weight->n, DIRECTION_SEED, number);
@@ -154,7 +153,7 @@ static void test_the_key_bias_has_no_gradient(void **state)
     (void) state;
     interpreter_iteration(in, 0, true);
     for (int64_t l = 0; l < config.model.num_layers; l++) {
-        mtlm_real *bias = interpreter_whole(in, MTLM_PARAM_QKV_BIAS, l, 1);
+        mtlm_real *bias = weight_whole(in, MTLM_PARAM_QKV_BIAS, l, 1);
         double part[3] = {0};
 
         for (int64_t i = 0; i < 3 * config.model.hidden_size; i++)

@@ -25,6 +25,35 @@ struct result {
     double loss, norm;
 };
 
+static const mtlm_real *weight_data(const struct result *result, int rank,
+                                    const struct mtlm_parameter *p)
+{
+    return interpreter_data(result->in, rank, p->weight);
+}
+
+/* What several ranks hold stays the same on all of them: what tensor
+ * parallelism does not split, and the tied word embedding. */
+static void assert_copies_agree(const struct result *result, int ranks)
+{
+    for (int a = 0; a < ranks; a++)
+        for (int b = 0; b < ranks; b++) {
+            const struct mtlm_program *x = interpreter_program(result->in, a);
+            const struct mtlm_program *y = interpreter_program(result->in, b);
+
+            for (int i = 0; i < x->n_params; i++)
+                for (int j = 0; j < y->n_params; j++) {
+                    const struct mtlm_parameter *p = &x->param[i];
+                    const struct mtlm_parameter *q = &y->param[j];
+
+                    if (p->number == q->number && p->first_row == q->first_row
+                        && p->first_col == q->first_col)
+                        assert_memory_equal(weight_data(result, a, p),
+                                            weight_data(result, b, q),
+                                            mtlm_tensor_bytes(p->weight));
+                }
+        }
+}
+
 /* After one iteration: the gradients; after several: the weights. */
 static struct result result_of(const struct mtlm_program_config *config,
                                int iterations)
@@ -42,6 +71,7 @@ static struct result result_of(const struct mtlm_program_config *config,
         assert_true(weights_control(result.in, r, MTLM_CONTROL_NORM)
                     == result.norm);
     }
+    assert_copies_agree(&result, mtlm_layout_ranks(&config->layout));
     return result;
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/philox.h"
 #include "tests/graph/weights.h"
@@ -39,6 +40,63 @@ void normal_numbers(mtlm_real *x, int64_t n, uint64_t seed, uint64_t stream)
     }
 }
 
+static int ranks(const struct interpreter *in)
+{
+    return mtlm_layout_ranks(&interpreter_program(in, 0)->config.layout);
+}
+
+/* Copies between a shard and its place in the whole. */
+static void move_shard(const struct mtlm_parameter *p, mtlm_real *whole,
+                       mtlm_real *part, bool to_part)
+{
+    const int64_t cols =
+        p->info.cols == 1 ? 1 : mtlm_shape_cols(&p->weight->shape);
+    const int64_t rows = mtlm_shape_elems(&p->weight->shape) / cols;
+
+    for (int64_t i = 0; i < rows; i++) {
+        mtlm_real *at =
+            whole + (p->first_row + i) * p->info.cols + p->first_col;
+
+        if (to_part)
+            memcpy(part + i * cols, at, cols * sizeof(*at));
+        else
+            memcpy(at, part + i * cols, cols * sizeof(*at));
+    }
+}
+
+mtlm_real *weight_whole(struct interpreter *in, enum mtlm_param kind,
+                        int64_t layer, int which)
+{
+    const struct mtlm_param_info info =
+        mtlm_param_info(&interpreter_program(in, 0)->config.model, kind,
+                        interpreter_program(in, 0)->config.layout.tp);
+    mtlm_real *whole = mtlm_calloc(info.rows * info.cols, sizeof(*whole));
+
+    for (int r = 0; r < ranks(in); r++) {
+        const struct mtlm_parameter *p =
+            mtlm_program_param(interpreter_program(in, r), kind, layer, false);
+
+        if (p)
+            move_shard(p, whole,
+                       interpreter_data(in, r, which ? p->grad : p->weight),
+                       false);
+    }
+    return whole;
+}
+
+void weight_put(struct interpreter *in, enum mtlm_param kind, int64_t layer,
+                mtlm_real *whole)
+{
+    for (int r = 0; r < ranks(in); r++)
+        for (int head = 0; head < 2; head++) {
+            const struct mtlm_parameter *p = mtlm_program_param(
+                interpreter_program(in, r), kind, layer, head == 1);
+
+            if (p)
+                move_shard(p, whole, interpreter_data(in, r, p->weight), true);
+        }
+}
+
 struct interpreter *weights_start(const struct mtlm_program_config *config,
                                   double noise)
 {
@@ -48,13 +106,13 @@ struct interpreter *weights_start(const struct mtlm_program_config *config,
     interpreter_init(in);
     for (int64_t i = 0; i < numbers; i++) {
         const struct weight w = weight_number(config, i);
-        mtlm_real *whole = interpreter_whole(in, w.kind, w.layer, 0);
+        mtlm_real *whole = weight_whole(in, w.kind, w.layer, 0);
         mtlm_real *random = mtlm_calloc(w.n, sizeof(*random));
 
         normal_numbers(random, w.n, NOISE_SEED, i);
         for (int64_t e = 0; e < w.n; e++)
             whole[e] += noise * random[e];
-        interpreter_put(in, w.kind, w.layer, whole);
+        weight_put(in, w.kind, w.layer, whole);
         free(random);
         free(whole);
     }
@@ -71,7 +129,7 @@ mtlm_real **weights_read(struct interpreter *in, int which)
     for (int64_t i = 0; i < numbers; i++) {
         const struct weight w = weight_number(config, i);
 
-        whole[i] = interpreter_whole(in, w.kind, w.layer, which);
+        whole[i] = weight_whole(in, w.kind, w.layer, which);
     }
     return whole;
 }

@@ -20,6 +20,15 @@ struct weight weight_number(const struct mtlm_program_config *config,
 /* Standard normal numbers, the same for the same seed and stream. */
 void normal_numbers(mtlm_real *x, int64_t n, uint64_t seed, uint64_t stream);
 
+/* Copies of a parameter's shards, put together as the whole [rows, cols];
+ * which: 0 weight, 1 gradient. The caller frees it. */
+mtlm_real *weight_whole(struct interpreter *in, enum mtlm_param kind,
+                        int64_t layer, int which);
+
+/* Gives every shard and copy of a weight its part of the whole. */
+void weight_put(struct interpreter *in, enum mtlm_param kind, int64_t layer,
+                mtlm_real *whole);
+
 /* An interpreter whose weights are initial ones plus noise, so that no gain
  * is 1 and no bias is 0.  The same in every layout. */
 struct interpreter *weights_start(const struct mtlm_program_config *config,
