@@ -1,0 +1,326 @@
+/* What a model is: parameters, floating-point operations, what is refused. */
+
+#include "config.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "models/model.h"
+#include "models/presets.h"
+
+static struct mtlm_model gpt(int64_t l, int64_t h, int64_t a, int64_t s,
+                             int64_t v)
+{
+    return (struct mtlm_model){.num_layers = l,
+                               .hidden_size = h,
+                               .num_heads = a,
+                               .ffn_hidden_size = 4 * h,
+                               .seq_length = s,
+                               .max_positions = s,
+                               .vocab_size = v,
+                               .vocab_multiple = 128,
+                               .layernorm_epsilon = 1e-5,
+                               .init_std = 0.02};
+}
+
+/* ---- parameters ---- */
+
+/* 12 l h^2 (1 + 13 / 12h + (V + s) / 12lh), arXiv 2104.04473, and the final
+ * layernorm's 2h. */
+static double formula(const struct mtlm_model *model)
+{
+    const double l = model->num_layers, h = model->hidden_size;
+    const double rows = model->vocab_size + model->seq_length;
+
+    return 12 * l * h * h * (1 + 13 / (12 * h) + rows / (12 * l * h)) + 2 * h;
+}
+
+static void test_parameters_are_the_formulas(void **state)
+{
+    static const int64_t size[][5] = {{1, 1, 1, 1, 1},
+                                      {4, 256, 4, 256, 257},
+                                      {12, 768, 12, 1024, 50257},
+                                      {3, 35, 5, 17, 1001},
+                                      {128, 25600, 160, 2048, 51200}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(size) / sizeof(size[0]); i++) {
+        const int64_t *n = size[i];
+        const struct mtlm_model model = gpt(n[0], n[1], n[2], n[3], n[4]);
+
+        assert_true(fabs(mtlm_model_parameters(&model) / formula(&model) - 1)
+                    < 1e-15);
+    }
+}
+
+/* In billions, rounded as published: Megatron-LM's tables of models that were
+ * scaled up (arXiv 1909.08053, its version 1.0, arXiv 2104.04473).  124
+ * million is GPT-2 small. */
+static void test_parameters_are_the_published_ones(void **state)
+{
+    static const struct {
+        int64_t l, h, a, s, v;
+        double billions, unit;
+    } cases[] = {
+        {12, 768, 12, 1024, 50257, 0.124, 0.001},
+        {24, 1024, 16, 1024, 50257, 0.355, 0.001},
+        {40, 1536, 16, 1024, 51200, 1.213, 0.001},
+        {54, 1920, 20, 1024, 51200, 2.490, 0.001},
+        {64, 2304, 24, 1024, 51200, 4.199, 0.001},
+        {72, 3072, 32, 1024, 51200, 8.317, 0.001},
+        {24, 1920, 15, 1024, 51200, 1.163, 0.001},
+        {42, 4096, 32, 1024, 51200, 8.672, 0.001},
+        {24, 2304, 24, 2048, 51200, 1.7, 0.1},
+        {30, 3072, 32, 2048, 51200, 3.6, 0.1},
+        {40, 6144, 48, 2048, 51200, 18.4, 0.1},
+        {60, 10240, 80, 2048, 51200, 76.1, 0.1},
+        {80, 12288, 96, 2048, 51200, 145.6, 0.1},
+        {105, 20480, 128, 2048, 51200, 529.6, 0.1},
+        {128, 25600, 160, 2048, 51200, 1008.0, 0.1},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct mtlm_model model =
+            gpt(cases[i].l, cases[i].h, cases[i].a, cases[i].s, cases[i].v);
+        const double billions = mtlm_model_parameters(&model) / 1e9;
+
+        if (fabs(billions - cases[i].billions) > 0.501 * cases[i].unit)
+            fail_msg("%d layers of %d: %g, not %g", (int) cases[i].l,
+                     (int) cases[i].h, billions, cases[i].billions);
+    }
+}
+
+/* Exact, tensor by tensor. */
+static void test_gpt2_small_has_124439808_parameters(void **state)
+{
+    const struct mtlm_model model = gpt(12, 768, 12, 1024, 50257);
+
+    (void) state;
+    assert_true(mtlm_model_parameters(&model) == 124439808);
+}
+
+static void test_shards_are_the_whole_in_equal_parts(void **state)
+{
+    const struct mtlm_model model = gpt(4, 256, 4, 256, 257);
+
+    (void) state;
+    for (int t = 1; t <= 4; t *= 2)
+        for (int p = 0; p < MTLM_PARAM_COUNT; p++) {
+            const struct mtlm_param_info info = mtlm_param_info(&model, p, t);
+
+            if (info.split == 0)
+                assert_int_equal(info.rows % t, 0);
+            if (info.split == 1)
+                assert_int_equal(info.cols % t, 0);
+            /* Vectors are neither decayed nor split by columns. */
+            if (info.cols == 1) {
+                assert_int_equal(info.decay, 0);
+                assert_int_not_equal(info.split, 1);
+            } else {
+                assert_int_equal(info.decay, 1);
+                assert_true(info.std > 0);
+            }
+        }
+    assert_int_equal(mtlm_param_info(&model, MTLM_PARAM_WORD, 4).rows, 512);
+}
+
+static void test_the_vocabulary_is_padded_to_the_multiple(void **state)
+{
+    struct mtlm_model model = gpt(4, 256, 4, 256, 50257);
+
+    (void) state;
+    assert_int_equal(mtlm_model_padded_vocab(&model, 1), 50304);
+    assert_int_equal(mtlm_model_padded_vocab(&model, 2), 50432);
+    assert_int_equal(mtlm_model_padded_vocab(&model, 8), 51200);
+    model.vocab_size = 51200;
+    assert_int_equal(mtlm_model_padded_vocab(&model, 8), 51200);
+    model.vocab_size = 1;
+    model.vocab_multiple = 1;
+    assert_int_equal(mtlm_model_padded_vocab(&model, 1), 1);
+}
+
+/* Each once, none left out. */
+static void test_parameters_are_numbered_through(void **state)
+{
+    const struct mtlm_model model = gpt(5, 256, 4, 256, 257);
+    const int64_t n = mtlm_param_numbers(&model);
+    int *seen = calloc(n, sizeof(*seen));
+
+    (void) state;
+    assert_int_equal(n, 5 * 12 + 4);
+    for (int64_t l = 0; l < 5; l++)
+        for (int p = 0; p < MTLM_PARAM_PER_LAYER; p++)
+            seen[mtlm_param_number(&model, p, l)]++;
+    for (int p = MTLM_PARAM_PER_LAYER; p < MTLM_PARAM_COUNT; p++)
+        seen[mtlm_param_number(&model, p, -1)]++;
+    for (int64_t i = 0; i < n; i++)
+        assert_int_equal(seen[i], 1);
+    free(seen);
+}
+
+/* ---- floating-point operations ---- */
+
+static void test_flops_are_those_of_the_matrix_products(void **state)
+{
+    const struct mtlm_model model = gpt(24, 1024, 16, 512, 51200);
+    const double tokens = 8.0 * 512, h = 1024;
+    /* QKV, attention's two products, projection, the two of the MLP. */
+    const double layer =
+        2 * h * 3 * h + 2 * 2 * 512 * h + 2 * h * h + 2 * 2 * h * 4 * h;
+    const double forward = tokens * (24 * layer + 2 * h * 51200);
+
+    (void) state;
+    assert_true(fabs(mtlm_model_flops(&model, 8) / (3 * forward) - 1) < 1e-15);
+}
+
+/* With each layer's forward pass done twice, which the logits' is not: what
+ * Megatron's published rates count. */
+static double flops_with_recomputation(const struct mtlm_model *model,
+                                       double batch)
+{
+    const double logits = 6 * batch * model->seq_length * model->hidden_size
+                          * mtlm_model_padded_vocab(model, 1);
+
+    return (mtlm_model_flops(model, batch) - logits) * 4 / 3 + logits;
+}
+
+/* arXiv 2104.04473, table 1: 1.7 billion parameters at 137 TFLOP/s on 32 GPUs
+ * take 3.53 s per iteration, a trillion at 163 on 3072 take 102.63 s. */
+static void test_flops_explain_published_rates(void **state)
+{
+    const struct mtlm_model small = gpt(24, 2304, 24, 2048, 51200);
+    const struct mtlm_model trillion = gpt(128, 25600, 160, 2048, 51200);
+
+    (void) state;
+    assert_true(
+        fabs(flops_with_recomputation(&small, 512) / 3.53 / 32 / 137e12 - 1)
+        < 0.005);
+    assert_true(
+        fabs(flops_with_recomputation(&trillion, 3072) / 102.63 / 3072 / 163e12
+             - 1)
+        < 0.005);
+}
+
+/* ---- what is refused ---- */
+
+static void assert_refused(const struct mtlm_model *model, const char *text)
+{
+    struct mtlm_error err;
+
+    assert_int_equal(mtlm_model_check(model, &err), -1);
+    assert_string_equal(err.text, text);
+    assert_int_equal(err.code, MTLM_EXIT_USAGE);
+}
+
+static void test_sizes_beyond_reason_are_refused_with_their_range(void **state)
+{
+    static const int64_t wrong[] = {0, -1, INT64_MIN, INT64_MAX,
+                                    (int64_t) 1 << 31};
+    const struct mtlm_model good = gpt(4, 256, 4, 256, 257);
+    const struct {
+        size_t offset;
+        const char *name;
+        int64_t max;
+    } sizes[] = {
+        {offsetof(struct mtlm_model, num_layers), "--num-layers", 1 << 15},
+        {offsetof(struct mtlm_model, hidden_size), "--hidden-size", 1 << 20},
+        {offsetof(struct mtlm_model, num_heads), "--num-attention-heads",
+         1 << 20},
+        {offsetof(struct mtlm_model, ffn_hidden_size), "--ffn-hidden-size",
+         1 << 22},
+        {offsetof(struct mtlm_model, seq_length), "--seq-length", 1 << 20},
+        {offsetof(struct mtlm_model, max_positions),
+         "--max-position-embeddings", 1 << 20},
+        {offsetof(struct mtlm_model, vocab_size), "the vocabulary size",
+         1 << 30},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        for (size_t j = 0; j < sizeof(wrong) / sizeof(wrong[0]); j++) {
+            struct mtlm_model model = good;
+            char text[160];
+
+            memcpy((char *) &model + sizes[i].offset, &wrong[j],
+                   sizeof(wrong[j]));
+            snprintf(text, sizeof(text), "%s is %lld, it must be 1 to %lld",
+                     sizes[i].name, (long long) wrong[j],
+                     (long long) sizes[i].max);
+            assert_refused(&model, text);
+        }
+}
+
+static void test_heads_that_do_not_divide_hidden_are_refused(void **state)
+{
+    struct mtlm_model model = gpt(4, 256, 5, 256, 257);
+
+    (void) state;
+    assert_refused(&model, "--hidden-size 256 is not a multiple of "
+                           "--num-attention-heads 5");
+    model.num_heads = 512;
+    assert_refused(&model, "--hidden-size 256 is not a multiple of "
+                           "--num-attention-heads 512");
+}
+
+static void test_more_tokens_than_positions_are_refused(void **state)
+{
+    struct mtlm_model model = gpt(4, 256, 4, 256, 257);
+
+    (void) state;
+    model.max_positions = 255;
+    assert_refused(&model,
+                   "--seq-length 256 exceeds --max-position-embeddings 255");
+}
+
+static void test_the_largest_sizes_are_accepted(void **state)
+{
+    const struct mtlm_model model =
+        gpt(1 << 15, 1 << 20, 1 << 20, 1 << 20, 1 << 30);
+    struct mtlm_error err;
+
+    (void) state;
+    assert_int_equal(mtlm_model_check(&model, &err), 0);
+    /* Counted in floating point: no overflow. */
+    assert_true(mtlm_model_parameters(&model) > 1e17);
+}
+
+/* ---- presets ---- */
+
+static void test_presets_are_found_by_name_only(void **state)
+{
+    (void) state;
+    assert_non_null(mtlm_presets[0].name);
+    for (const struct mtlm_preset *p = mtlm_presets; p->name; p++)
+        assert_ptr_equal(mtlm_preset_find(p->name), p);
+    assert_null(mtlm_preset_find("gpt-"));
+    assert_null(mtlm_preset_find(""));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parameters_are_the_formulas),
+        cmocka_unit_test(test_parameters_are_the_published_ones),
+        cmocka_unit_test(test_gpt2_small_has_124439808_parameters),
+        cmocka_unit_test(test_shards_are_the_whole_in_equal_parts),
+        cmocka_unit_test(test_the_vocabulary_is_padded_to_the_multiple),
+        cmocka_unit_test(test_parameters_are_numbered_through),
+        cmocka_unit_test(test_flops_are_those_of_the_matrix_products),
+        cmocka_unit_test(test_flops_explain_published_rates),
+        cmocka_unit_test(test_sizes_beyond_reason_are_refused_with_their_range),
+        cmocka_unit_test(test_heads_that_do_not_divide_hidden_are_refused),
+        cmocka_unit_test(test_more_tokens_than_positions_are_refused),
+        cmocka_unit_test(test_the_largest_sizes_are_accepted),
+        cmocka_unit_test(test_presets_are_found_by_name_only),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
