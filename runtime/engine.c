@@ -34,7 +34,7 @@ struct mtlm_engine {
     int64_t posted, finished;
     int64_t collectives; /* posted: the next seq */
     bool quit;
-    struct mtlm_sequencer sequencer; /* .cross too; the rest is the thread's */
+    struct mtlm_sequencer sequencer; /* .ready, .tickets: the thread's */
 
     /* The thread's own: */
     struct mtlm_queue flying;
@@ -79,13 +79,14 @@ void mtlm_engine_post(struct mtlm_engine *engine,
                                                         [MTLM_RECV] = STARPU_W,
                                                         [MTLM_ALL_REDUCE] =
                                                             STARPU_RW};
-    struct mtlm_request *request = mtlm_calloc(1, sizeof(*request));
     const int n = message->n_handles;
+    struct mtlm_request *request;
 
-    if (message->count > INT_MAX)
+    if (n < 1 || message->count < 1 || message->count > INT_MAX)
         mtlm_fatal(__FILE__, __LINE__,
-                   "a message of %" PRId64 " elements: MPI counts to %d",
+                   "a message of %" PRId64 " elements: MPI counts from 1 to %d",
                    message->count, INT_MAX);
+    request = mtlm_calloc(1, sizeof(*request));
     request->message = *message;
     request->engine = engine;
     request->handle = mtlm_calloc(n, sizeof(*request->handle));
@@ -96,8 +97,7 @@ void mtlm_engine_post(struct mtlm_engine *engine,
     engine->posted++;
     if (message->kind == MTLM_ALL_REDUCE) {
         request->seq = engine->collectives++;
-        if (engine->sequencer.leader && message->group != MTLM_GROUP_TP)
-            mtlm_numbers_push(&engine->sequencer.cross, request->seq);
+        mtlm_sequencer_post(&engine->sequencer, request->seq, message->group);
     }
     pthread_mutex_unlock(&engine->mutex);
     for (int i = 0; i < n; i++)
@@ -372,6 +372,7 @@ void mtlm_engine_stop(struct mtlm_engine *engine)
     pthread_cond_destroy(&engine->wake);
     pthread_cond_destroy(&engine->done);
     free(engine->sequencer.cross.number);
+    free(engine->sequencer.before.number);
     free(engine->sequencer.tickets.number);
     free(engine);
 }

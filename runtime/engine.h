@@ -19,11 +19,14 @@
  * That order is decided while running, by the leader of the tensor-parallel
  * group (rank 0 in it): it issues what is ready on itself, highest priority
  * first, and sends the numbers (tickets) to the others, which issue in that
- * order.  One such order covers the collectives of all groups; those of
+ * order.  One such order covers the collectives of all groups.  Those of
  * groups other than the tensor-parallel one keep their program order among
- * each other.  Every process issues a linear extension of its own dependencies,
- * and any two processes agree on the order of what they share; hence even a
- * transport that runs one collective at a time cannot deadlock. */
+ * each other, and wait until all that were posted before them are issued:
+ * elsewhere they may become ready only after those, and a transport that runs
+ * one collective at a time must not be taken by one that others need those
+ * for.  Every process issues a linear extension of its own dependencies, and
+ * any two processes agree on the order of what they share; hence even such a
+ * transport cannot deadlock. */
 struct mtlm_engine;
 
 enum mtlm_order {

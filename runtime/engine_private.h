@@ -30,23 +30,34 @@ void mtlm_queue_push(struct mtlm_queue *queue, struct mtlm_request *request);
 struct mtlm_request *mtlm_queue_take(struct mtlm_queue *queue,
                                      struct mtlm_request **at);
 
-/* The order of collectives of one process. */
-struct mtlm_sequencer {
-    enum mtlm_order order;
-    bool leader;
-    struct mtlm_queue ready; /* collectives with their data, not issued */
-    /* Numbers of posted collectives outside the tensor-parallel group, in
-     * program order, oldest first (leader). */
-    struct mtlm_number_queue {
-        int64_t *number;
-        int n, first, capacity;
-    } cross, tickets; /* tickets: what the leader has ordered (others) */
+/* Numbers, oldest first. */
+struct mtlm_number_queue {
+    int64_t *number;
+    int n, first, capacity;
 };
 
 void mtlm_numbers_push(struct mtlm_number_queue *queue, int64_t number);
 /* The oldest number, or -1. */
 int64_t mtlm_numbers_first(const struct mtlm_number_queue *queue);
 void mtlm_numbers_pop(struct mtlm_number_queue *queue);
+
+/* The order of collectives of one process. */
+struct mtlm_sequencer {
+    enum mtlm_order order;
+    bool leader;
+    struct mtlm_queue ready; /* collectives with their data, not issued */
+    /* The leader's: posted collectives outside the tensor-parallel group, in
+     * program order; with each, how many of the group's own were posted
+     * between the one before and it, and are not issued; the same for those
+     * posted after the last one. */
+    struct mtlm_number_queue cross, before;
+    int64_t after;
+    struct mtlm_number_queue tickets; /* the others': what it has ordered */
+};
+
+/* A collective is posted: its number is the next one. */
+void mtlm_sequencer_post(struct mtlm_sequencer *sequencer, int64_t number,
+                         enum mtlm_group group);
 
 /* Takes the collective to issue next out of ready; NULL: none now. */
 struct mtlm_request *mtlm_sequencer_next(struct mtlm_sequencer *sequencer);

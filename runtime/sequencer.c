@@ -60,12 +60,48 @@ void mtlm_numbers_pop(struct mtlm_number_queue *queue)
     queue->n--;
 }
 
+void mtlm_sequencer_post(struct mtlm_sequencer *sequencer, int64_t number,
+                         enum mtlm_group group)
+{
+    if (!sequencer->leader)
+        return;
+    if (group == MTLM_GROUP_TP) {
+        sequencer->after++;
+    } else {
+        mtlm_numbers_push(&sequencer->cross, number);
+        mtlm_numbers_push(&sequencer->before, sequencer->after);
+        sequencer->after = 0;
+    }
+}
+
 /* Whether the leader may issue request now. */
 static bool eligible(const struct mtlm_sequencer *sequencer,
                      const struct mtlm_request *request)
 {
     return request->message.group == MTLM_GROUP_TP
-           || request->seq == mtlm_numbers_first(&sequencer->cross);
+           || (request->seq == mtlm_numbers_first(&sequencer->cross)
+               && mtlm_numbers_first(&sequencer->before) == 0);
+}
+
+/* Keeps the leader's books. */
+static void count_issued(struct mtlm_sequencer *sequencer,
+                         const struct mtlm_request *request)
+{
+    const struct mtlm_number_queue *cross = &sequencer->cross;
+    struct mtlm_number_queue *before = &sequencer->before;
+    int i = 0;
+
+    if (request->message.group != MTLM_GROUP_TP) {
+        mtlm_numbers_pop(&sequencer->cross);
+        mtlm_numbers_pop(before);
+        return;
+    }
+    while (i < cross->n && cross->number[cross->first + i] < request->seq)
+        i++;
+    if (i < cross->n)
+        before->number[before->first + i]--;
+    else
+        sequencer->after--;
 }
 
 static struct mtlm_request *lead(struct mtlm_sequencer *sequencer)
@@ -81,8 +117,7 @@ static struct mtlm_request *lead(struct mtlm_sequencer *sequencer)
             best = at;
     if (!best)
         return NULL;
-    if ((*best)->message.group != MTLM_GROUP_TP)
-        mtlm_numbers_pop(&sequencer->cross);
+    count_issued(sequencer, *best);
     return mtlm_queue_take(&sequencer->ready, best);
 }
 

@@ -20,6 +20,7 @@ static struct mtlm_sequencer sequencer(bool leader)
 static void release(struct mtlm_sequencer *s)
 {
     free(s->cross.number);
+    free(s->before.number);
     free(s->tickets.number);
 }
 
@@ -77,8 +78,9 @@ static void test_cross_group_collectives_keep_program_order(void **state)
 
     (void) state;
     mtlm_queue_init(&s.ready);
-    mtlm_numbers_push(&s.cross, 0);
-    mtlm_numbers_push(&s.cross, 2);
+    mtlm_sequencer_post(&s, 0, MTLM_GROUP_EMBEDDING);
+    mtlm_sequencer_post(&s, 1, MTLM_GROUP_TP);
+    mtlm_sequencer_post(&s, 2, MTLM_GROUP_WORLD);
     /* The second of them waits for the first, though it is ready and more
      * urgent; the group's own collective does not wait. */
     ready(&s, &world);
@@ -90,6 +92,41 @@ static void test_cross_group_collectives_keep_program_order(void **state)
     assert_int_equal(next(&s), 0);
     assert_int_equal(next(&s), 2);
     assert_int_equal(mtlm_numbers_first(&s.cross), -1);
+    release(&s);
+}
+
+/* Another group may need the earlier ones before the common one is ready
+ * there: it must not be in their way. */
+static void test_cross_group_collectives_wait_for_earlier_ones(void **state)
+{
+    struct mtlm_sequencer s = sequencer(true);
+    struct mtlm_request r[6];
+
+    (void) state;
+    mtlm_queue_init(&s.ready);
+    for (int i = 0; i < 6; i++) {
+        const enum mtlm_group group =
+            i == 2 || i == 4 ? MTLM_GROUP_WORLD : MTLM_GROUP_TP;
+
+        r[i] = request(i, group, i);
+        mtlm_sequencer_post(&s, i, group);
+    }
+    ready(&s, &r[2]);
+    assert_int_equal(next(&s), -1);
+    ready(&s, &r[5]); /* a later one may go first */
+    assert_int_equal(next(&s), 5);
+    ready(&s, &r[1]);
+    assert_int_equal(next(&s), 1);
+    assert_int_equal(next(&s), -1);
+    ready(&s, &r[0]);
+    assert_int_equal(next(&s), 0);
+    assert_int_equal(next(&s), 2);
+    ready(&s, &r[4]);
+    assert_int_equal(next(&s), -1);
+    ready(&s, &r[3]);
+    assert_int_equal(next(&s), 3);
+    assert_int_equal(next(&s), 4);
+    assert_int_equal(s.after, 0);
     release(&s);
 }
 
@@ -190,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_leader_issues_the_highest_priority_ready_one),
         cmocka_unit_test(test_cross_group_collectives_keep_program_order),
+        cmocka_unit_test(test_cross_group_collectives_wait_for_earlier_ones),
         cmocka_unit_test(test_follower_issues_in_ticket_order_only),
         cmocka_unit_test(test_numbers_come_out_in_order_under_wrap_around),
         cmocka_unit_test(test_numbers_do_not_grow_without_need),

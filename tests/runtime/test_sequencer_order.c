@@ -2,9 +2,10 @@
  * everything arrives in random order.
  *
  * STAGES groups of TP processes run one random program of NODES collectives.
- * A node depends on random earlier ones, wherever they ran: that stands for
- * computation and for pipeline messages.  As in a real communicator, what the
- * members issue as their k-th belongs together, whatever it is. */
+ * A node depends on random earlier ones, wherever they ran and not on the same
+ * ones at each stage: that stands for computation and for pipeline messages. As
+ * in a real communicator, what the members issue as their k-th belongs
+ * together, whatever it is. */
 
 #include "config.h"
 
@@ -28,7 +29,9 @@ enum { WORLD = STAGES + TP, COMMS };
 struct node {
     enum mtlm_group group;
     int stage; /* of a collective of the TP group */
-    int n_deps, dep[3];
+    struct {
+        int n, dep[3];
+    } at[STAGES]; /* what it depends on there */
 };
 
 struct process {
@@ -85,9 +88,11 @@ static void make_program(struct world *w)
                       : kind == 1 ? MTLM_GROUP_EMBEDDING
                                   : MTLM_GROUP_TP;
         node->stage = pick(w, STAGES);
-        node->n_deps = i ? pick(w, 4) : 0;
-        for (int d = 0; d < node->n_deps; d++)
-            node->dep[d] = pick(w, i);
+        for (int s = 0; i && s < STAGES; s++) {
+            node->at[s].n = pick(w, 4);
+            for (int d = 0; d < node->at[s].n; d++)
+                node->at[s].dep[d] = pick(w, i);
+        }
     }
 }
 
@@ -108,8 +113,7 @@ static void post_program(struct world *w, int p, enum mtlm_order order)
             .seq = process->n,
             .message = {
                 .group = node->group, .priority = pick(w, 5), .tag = i}};
-        if (s->leader && node->group != MTLM_GROUP_TP)
-            mtlm_numbers_push(&s->cross, process->n);
+        mtlm_sequencer_post(s, process->n, node->group);
         process->n++;
     }
 }
@@ -126,8 +130,8 @@ static bool can_arrive(const struct world *w, int p,
 {
     const struct node *node = &w->node[r->message.tag];
 
-    for (int d = 0; d < node->n_deps; d++)
-        if (!done_for(w, p, node->dep[d]))
+    for (int d = 0; d < node->at[p / TP].n; d++)
+        if (!done_for(w, p, node->at[p / TP].dep[d]))
             return false;
     return !w->process[p].arrived[r->message.tag];
 }
@@ -227,6 +231,7 @@ static bool step(struct world *w)
 static void release(struct mtlm_sequencer *s)
 {
     free(s->cross.number);
+    free(s->before.number);
     free(s->tickets.number);
 }
 
