@@ -184,14 +184,16 @@ static int build(struct mtlm_job *job, struct mtlm_error *err)
 }
 
 /* Finds out now whether dir can be written, not at the end. */
-static int probe(const char *dir, struct mtlm_error *err)
+static int probe(struct mtlm_job *job, const char *dir, struct mtlm_error *err)
 {
     char *path;
     int rc;
 
     if (!dir)
         return 0;
-    if (mkdir(dir, 0777) < 0 && errno != EEXIST)
+    if (mkdir(dir, 0777) == 0)
+        job->made_dir[job->n_made_dirs++] = dir;
+    else if (errno != EEXIST)
         return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be made: %s", dir,
                               strerror(errno));
     path = mtlm_sprintf("%s/.probe.%ld", dir, (long) getpid());
@@ -304,9 +306,16 @@ typedef int step(struct mtlm_job *job, struct mtlm_error *err);
 static int probe_outputs(struct mtlm_job *job, struct mtlm_error *err)
 {
     if (mtlm_ranks_rank(job->ranks) == 0
-        && probe(job->options.trace_dir, err) < 0)
+        && probe(job, job->options.trace_dir, err) < 0)
         return -1;
-    return probe(job->options.dump_dir, err);
+    return probe(job, job->options.dump_dir, err);
+}
+
+/* Nothing is left of a job that does not start. */
+static void remove_dirs(const struct mtlm_job *job)
+{
+    for (int i = 0; i < job->n_made_dirs; i++)
+        rmdir(job->made_dir[i]);
 }
 
 int mtlm_job_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
@@ -318,8 +327,11 @@ int mtlm_job_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
         struct mtlm_error mine;
         const int rc = steps[i](job, &mine);
 
-        if (mtlm_ranks_agree(job->ranks, rc < 0 ? &mine : NULL, err, print) < 0)
+        if (mtlm_ranks_agree(job->ranks, rc < 0 ? &mine : NULL, err, print)
+            < 0) {
+            remove_dirs(job);
             return -1;
+        }
     }
     make_groups(job);
     start_run(job);

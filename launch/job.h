@@ -27,6 +27,8 @@ struct mtlm_job {
     bool has_entropy;
     struct mtlm_program *program;
     struct mtlm_plan plan;
+    const char *made_dir[2]; /* output directories that this rank made */
+    int n_made_dirs;
     bool machine; /* StarPU runs */
     struct mtlm_recorder *recorder;
     struct mtlm_engine *engine;

@@ -8,7 +8,7 @@
 #include "runtime/signals.h"
 
 /* Rank that the launcher gave this process, known before MPI starts; alone:
- * 0. */
+ * -1. */
 static int launched_rank(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK",
@@ -17,7 +17,7 @@ static int launched_rank(void)
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (getenv(names[i]))
             return atoi(getenv(names[i]));
-    return 0;
+    return -1;
 }
 
 static int complain(const struct mtlm_error *err, int print)
@@ -27,12 +27,14 @@ static int complain(const struct mtlm_error *err, int print)
     return err->code;
 }
 
-static int train(struct mtlm_job *job)
+/* wrong: what this rank was told wrongly, or NULL. */
+static int train(struct mtlm_job *job, const struct mtlm_error *wrong)
 {
     struct mtlm_error err;
     int print, code;
 
-    if (mtlm_job_start(job, &err, &print) < 0)
+    if (mtlm_ranks_agree(job->ranks, wrong, &err, &print) < 0
+        || mtlm_job_start(job, &err, &print) < 0)
         code = complain(&err, print);
     else
         code = mtlm_job_train(job);
@@ -48,16 +50,18 @@ int main(int argc, char **argv)
 
     mtlm_blas_prepare(argc, argv);
     request = mtlm_options_parse(&job.options, argc, argv, &err);
-    if (request < 0) {
-        code = complain(&err, launched_rank() == 0);
-    } else if (request != MTLM_REQUEST_NONE) {
-        if (launched_rank() == 0)
+    if (request > MTLM_REQUEST_NONE) {
+        if (launched_rank() <= 0)
             mtlm_options_answer(&job.options, request, stdout);
         code = MTLM_EXIT_OK;
+    } else if (request < 0 && launched_rank() < 0) {
+        code = complain(&err, true);
     } else {
+        /* Even with a wrong option, so that it is said, and said once: the
+         * first rank to leave with an error takes the others with it. */
         job.ranks = mtlm_ranks_start(&argc, &argv);
         mtlm_signals_start();
-        code = train(&job);
+        code = train(&job, request < 0 ? &err : NULL);
         /* mpirun kills the others as soon as one leaves with an error. */
         mtlm_ranks_barrier(job.ranks);
         mtlm_ranks_stop(job.ranks);

@@ -80,6 +80,8 @@ int mtlm_machine_start(int workers, int shared, struct mtlm_error *err)
     conf.ncuda = 0;
 #endif
     conf.nopencl = 0;
+    /* It would count more than the number that was decided on. */
+    unsetenv("STARPU_NCPU");
     setenv("STARPU_SILENT", "1", 0);
     if (shared)
         setenv("STARPU_WORKERS_NOBIND", "1", 0);

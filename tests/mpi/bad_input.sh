@@ -1,0 +1,132 @@
+#!/bin/bash
+# What cannot be done is refused: with the right exit code, in one sentence
+# that holds the numbers, soon, with nothing written.  A NaN ends the run at
+# the node that made it.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+
+# refuse CODE RANKS WORDS... -- OPTION...
+refuse() {
+    local code=$1 n=$2 words=() before start
+    shift 2
+    while [ "$1" != -- ]; do
+        words+=("$1")
+        shift
+    done
+    shift
+    before=$(ls -A)
+    start=$SECONDS
+    job "$n" "$@"
+    what="$n ranks, $*"
+    [ $rc -eq "$code" ] || fail "$what: exit code $rc, not $code: $(cat err)"
+    [ "$(grep -vc '^the job is bound' err)" -eq 1 ] \
+        || fail "$what: not one sentence: $(cat err)"
+    grep -q '^mtlm-dag: ' err || fail "$what: $(cat err)"
+    for word in "${words[@]}"; do
+        grep -qF -e "$word" err || fail "$what: no \"$word\" in: $(cat err)"
+    done
+    [ $((SECONDS - start)) -le 15 ] || fail "$what: took too long"
+    [ "$(ls -A)" = "$before" ] || fail "$what: left behind: $(ls -A)"
+}
+
+tiny=(--model gpt-tiny --train-iters 3)
+touch out err
+
+# Options, said once however many ranks there are.
+for n in 1 4; do
+    refuse 2 $n nonsense -- "${tiny[@]}" --nonsense
+    refuse 2 $n "'gpt-tiney'" gpt-tiny -- --model gpt-tiney
+    refuse 2 $n 256 5 -- "${tiny[@]}" --num-attention-heads 5
+done
+for option in num-layers hidden-size num-attention-heads seq-length \
+    vocab-size micro-batch-size global-batch-size train-iters \
+    tensor-model-parallel-size pipeline-model-parallel-size; do
+    for value in 0 -1 2147483648 9223372036854775808 1e30; do
+        refuse 2 1 "--$option" "$value" -- "${tiny[@]}" --$option=$value
+    done
+done
+# The first rank to leave must not take the sentence with it.
+for _ in 1 2 3 4 5 6; do
+    refuse 2 4 num-layers -- "${tiny[@]}" --num-layers=0
+done
+
+# The layout and the number of ranks.
+refuse 2 1 'size 1 ' 'size 2 ' '= 2 ranks' 'has 1' 'mpirun -n 2' \
+    -- "${tiny[@]}" --pipeline-model-parallel-size 2
+refuse 2 3 '= 2 ranks' 'has 3' 'mpirun -n 2' \
+    -- "${tiny[@]}" --tensor-model-parallel-size 2
+refuse 2 2 '= 1 rank,' 'has 2' -- "${tiny[@]}"
+refuse 2 1 4 5 -- "${tiny[@]}" --pipeline-model-parallel-size 5
+
+# The policy.
+for n in 1 2; do
+    layout 1 $n
+    STARPU_SCHED=unknown refuse 2 $n 'STARPU_SCHED=unknown' eager dmdas \
+        -- "${tiny[@]}" "${parallel[@]}"
+done
+
+# No memory, with no more than 2 GB of addresses to find that out.
+(
+    ulimit -v 2000000
+    failures=0
+    refuse 6 1 needs GiB available \
+        -- "${tiny[@]}" --num-layers 1000 --hidden-size 16384
+    refuse 6 1 needs GiB available -- "${tiny[@]}" --seq-length 1048576
+    refuse 6 1 needs GiB available -- "${tiny[@]}" --vocab-size 1073741824
+    refuse 6 1 needs GiB available -- "${tiny[@]}" --num-layers 32768 \
+        --hidden-size 1048576 --seq-length 1048576
+    exit $failures
+) || fail "refusals for want of memory"
+refuse 6 2 needs GiB 'each of 2 ranks' available -- "${tiny[@]}" \
+    --num-layers 1000 --hidden-size 16384 --pipeline-model-parallel-size 2
+
+# Data.
+for _ in $(seq 300); do echo 'The quick brown fox jumps.'; done >text
+"${builddir:-.}/mtlm-preprocess" --input text --output-prefix good \
+    --tokenizer-type byte >out || fail "mtlm-preprocess"
+good=good_text_document
+for name in nobin noidx shortbin shortidx; do
+    cp $good.bin $name.bin
+    cp $good.idx $name.idx
+done
+rm nobin.bin noidx.idx
+truncate -s -1 shortbin.bin
+truncate -s -1 shortidx.idx
+real=("${tiny[@]}" --seq-length 32 --eval-iters 0)
+for n in 1 2; do
+    layout 1 $n
+    refuse 3 $n missing -- "${real[@]}" "${parallel[@]}" --data-path missing
+    refuse 3 $n nobin.bin -- "${real[@]}" "${parallel[@]}" --data-path nobin
+    refuse 3 $n noidx.idx -- "${real[@]}" "${parallel[@]}" --data-path noidx
+    refuse 3 $n shortbin -- "${real[@]}" "${parallel[@]}" --data-path shortbin
+    refuse 3 $n shortidx.idx -- "${real[@]}" "${parallel[@]}" \
+        --data-path shortidx
+    refuse 3 $n $good.bin '0 .. 99' 104 -- "${real[@]}" "${parallel[@]}" --data-path $good \
+        --vocab-size 100
+done
+
+# Directories that cannot be made or written, even by root.
+for option in --trace --dump-first-step; do
+    refuse 4 1 'text: ' 'Not a directory' -- "${tiny[@]}" $option text
+    refuse 4 1 nowhere/x 'No such file' -- "${tiny[@]}" $option nowhere/x
+    layout 1 2
+    refuse 4 2 /proc/x -- "${tiny[@]}" "${parallel[@]}" $option /proc/x
+done
+# What was made before the refusal is gone again, what was there stays.
+mkdir empty
+for trace in new empty; do
+    refuse 4 1 nowhere/x -- "${tiny[@]}" --trace $trace \
+        --dump-first-step nowhere/x
+    STARPU_SCHED=unknown refuse 2 1 unknown -- "${tiny[@]}" --trace $trace
+done
+
+# A NaN on 1, 2 and 4 ranks: the first layer is rank 0's.
+for sizes in '1 1' '1 2' '2 2' '1 4'; do
+    layout $sizes
+    refuse 5 $ranks 'iteration 3:' 'rank 0:' attention_fwd 'layer 0,' \
+        -- "${small[@]}" "${parallel[@]}" --train-iters 5 --inject-nan 3
+    [ "$(losses out | wc -l)" -eq 2 ] \
+        || fail "NaN on $ranks ranks: iterations before it: $(losses out)"
+done
+
+finish

@@ -1,0 +1,69 @@
+# shellcheck shell=bash disable=SC2034 # variables are the scripts'
+# What the scripts of this folder share; to be sourced.  They work in a
+# directory of their own, which goes away with them.
+
+program=${builddir:-.}/mtlm-dag
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+failures=0
+# Several ranks share the processors of one machine.
+export STARPU_NCPU=1
+
+# A model small enough for a second, with everything random that there is.
+small=(--model gpt-tiny --num-layers 4 --hidden-size 64 --seq-length 64
+    --micro-batch-size 2 --global-batch-size 8 --attention-dropout 0.1
+    --hidden-dropout 0.1 --lr 1e-3 --min-lr 0 --lr-decay-style constant
+    --lr-warmup-fraction 0 --eval-iters 0 --log-interval 1)
+
+fail() {
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
+
+finish() {
+    [ "$failures" -eq 0 ] && echo "all as expected"
+    exit $((failures > 0))
+}
+
+# layout T P: the options for that layout, and $ranks.
+layout() {
+    ranks=$(($1 * $2))
+    parallel=(--tensor-model-parallel-size "$1"
+        --pipeline-model-parallel-size "$2")
+}
+
+# job RANKS OPTION...: runs mtlm-dag, one rank without mpirun; its output goes
+# to the files out and err, its exit code to $rc.
+job() {
+    local start=()
+    # shellcheck disable=SC2206 # several words
+    [ "$1" -eq 1 ] || start=($MPIRUN -q -n "$1")
+    shift
+    timeout -k 5 120 "${start[@]}" "$program" "$@" >out 2>err </dev/null
+    rc=$?
+}
+
+# well RANKS OPTION...: the same, and it must end well.
+well() {
+    job "$@"
+    [ "$rc" -eq 0 ] || fail "$*: exit code $rc, $(cat err)"
+}
+
+losses() {
+    sed -n 's/.*lm loss: \([^ ]*\) .*/\1/p' "$@"
+}
+
+weight_hash() {
+    sed -n 's/^weight hash: //p' "$@"
+}
+
+# within SECONDS COMMAND...: waits until COMMAND succeeds.
+within() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@" 2>/dev/null; do
+        [ $SECONDS -lt $end ] || return 1
+        sleep 0.05
+    done
+}

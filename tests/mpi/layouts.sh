@@ -1,0 +1,53 @@
+#!/bin/bash
+# Every layout trains the same model: the losses of 20 steps are those of one
+# rank, and pipelines give every weight bit for bit.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+
+run=("${small[@]}" --train-iters 20 --weight-hash)
+
+# The greatest relative difference of the losses in two files.
+difference() {
+    paste "$1" "$2" | awk '
+        { d = $1 / $2 - 1; d = d < 0 ? -d : d; worst = d > worst ? d : worst }
+        NF != 2 { worst = 1 }
+        END { printf "%.2g\n", NR ? worst : 1 }'
+}
+
+# like_one_rank: whether the losses in out are those of one rank.
+like_one_rank() {
+    losses out >losses
+    worst=$(difference losses losses1)
+    awk "BEGIN { exit !($worst <= 1e-5) }"
+}
+
+well 1 "${run[@]}"
+losses out >losses1
+hash1=$(weight_hash out)
+[ "$(wc -l <losses1)" -eq 20 ] || fail "one rank: not 20 losses"
+[ -n "$hash1" ] || fail "one rank: no hash"
+# The test can fail: dropout and the seed matter.
+well 1 "${run[@]}" --seed 1
+! like_one_rank || fail "another seed gives the same losses"
+[ "$(weight_hash out)" != "$hash1" ] || fail "another seed gives the same hash"
+well 1 "${run[@]}" --hidden-dropout 0
+[ "$(weight_hash out)" != "$hash1" ] || fail "no dropout gives the same hash"
+
+for sizes in '1 2' '1 4' '2 1' '2 2' '4 1'; do
+    layout $sizes
+    name="T${sizes/ / x P}"
+    hashes=()
+    for transport in mpi serial; do
+        well "$ranks" "${run[@]}" "${parallel[@]}" --transport $transport
+        like_one_rank || fail "$name, $transport: losses differ by $worst"
+        echo "$name, $transport: losses differ by at most $worst"
+        hashes+=("$(weight_hash out)")
+    done
+    # Also two runs of the same.
+    [ "${hashes[0]}" = "${hashes[1]}" ] \
+        || fail "$name: hashes of the two transports: ${hashes[*]}"
+    [ "${sizes% *}" -gt 1 ] || [ "${hashes[0]}" = "$hash1" ] \
+        || fail "$name: hash ${hashes[0]}, of one rank $hash1"
+done
+
+finish
