@@ -230,6 +230,35 @@ static void test_microbatches_add_up_to_one_large_one(void **state)
     result_free(&one);
 }
 
+/* Thousands: the exponential of any would overflow, or leave nothing, but for
+ * the greatest of the whole vocabulary. */
+static double loss_of_great_logits(int tp)
+{
+    const struct mtlm_program_config config = small_config(tp, 1, 1);
+    struct interpreter *in = weights_start(&config, NOISE);
+    mtlm_real *word = weight_whole(in, MTLM_PARAM_WORD, -1, 0);
+    double loss;
+
+    for (int64_t i = 0; i < config.model.vocab_size * config.model.hidden_size;
+         i++)
+        word[i] *= 1000;
+    weight_put(in, MTLM_PARAM_WORD, -1, word);
+    loss = interpreter_loss(in, 0);
+    free(word);
+    interpreter_destroy(in);
+    return loss;
+}
+
+static void test_great_logits_have_one_ranks_loss(void **state)
+{
+    const double one = loss_of_great_logits(1);
+
+    (void) state;
+    assert_true(one > 100 && one < INFINITY);
+    assert_true(fabs(loss_of_great_logits(2) / one - 1) < CLOSE);
+    assert_true(fabs(loss_of_great_logits(4) / one - 1) < CLOSE);
+}
+
 static double eval_loss(struct interpreter *in)
 {
     const struct mtlm_program *program = interpreter_program(in, 0);
@@ -272,6 +301,7 @@ int main(void)
         cmocka_unit_test(test_tensor_parallel_ranks_train_as_one_rank),
         cmocka_unit_test(test_the_norm_is_that_of_all_gradients),
         cmocka_unit_test(test_microbatches_add_up_to_one_large_one),
+        cmocka_unit_test(test_great_logits_have_one_ranks_loss),
         cmocka_unit_test(test_validation_is_a_forward_pass_without_dropout),
     };
 

@@ -1,0 +1,178 @@
+/* Reverse-mode differentiation of small graphs that no model of ours has. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "graph/backward.h"
+
+enum { ROWS = 3, WIDTH = 8 };
+
+struct scene {
+    struct mtlm_graph *graph;
+    struct mtlm_list forward, backward, weight;
+};
+
+static struct scene scene_create(void)
+{
+    return (struct scene){.graph = mtlm_graph_create()};
+}
+
+static void scene_destroy(struct scene *scene)
+{
+    mtlm_list_free(&scene->forward);
+    mtlm_list_free(&scene->backward);
+    mtlm_list_free(&scene->weight);
+    mtlm_graph_destroy(scene->graph);
+}
+
+static struct mtlm_tensor *tensor(struct scene *scene,
+                                  enum mtlm_storage storage, const char *name)
+{
+    const bool row = storage == MTLM_STORE_ACTIVATION;
+
+    return mtlm_graph_tensor(
+        scene->graph, storage, name,
+        row ? MTLM_SHAPE(ROWS, 1, WIDTH) : MTLM_SHAPE(WIDTH, WIDTH), MTLM_REAL);
+}
+
+/* x times a new weight. */
+static struct mtlm_tensor *linear(struct scene *scene, struct mtlm_tensor *x)
+{
+    struct mtlm_tensor *w = tensor(scene, MTLM_STORE_PARAM, "w");
+
+    mtlm_graph_at(scene->graph, &scene->forward, MTLM_PHASE_FORWARD, 2, 7);
+    w->grad = tensor(scene, MTLM_STORE_GRAD, "dw");
+    return mtlm_graph_call(scene->graph, MTLM_OP_LINEAR_FWD, NULL,
+                           (struct mtlm_tensor *[]){x, w, NULL})
+        ->operand[2];
+}
+
+static void give_gradient(struct scene *scene, struct mtlm_tensor *y)
+{
+    y->grad = tensor(scene, MTLM_STORE_ACTIVATION, "dy");
+}
+
+static void assert_kinds(const struct mtlm_list *list,
+                         const enum mtlm_op_kind kind[], int n)
+{
+    assert_int_equal(list->n, n);
+    for (int i = 0; i < n; i++)
+        assert_int_equal(list->node[i]->call.kind, kind[i]);
+}
+
+/* y goes into two products: its gradient is the sum of theirs. */
+static void test_gradients_of_two_users_are_added(void **state)
+{
+    static const enum mtlm_op_kind b[] = {MTLM_OP_LINEAR_DGRAD,
+                                          MTLM_OP_LINEAR_DGRAD, MTLM_OP_ADD,
+                                          MTLM_OP_LINEAR_DGRAD};
+    static const enum mtlm_op_kind w[] = {
+        MTLM_OP_LINEAR_WGRAD, MTLM_OP_LINEAR_WGRAD, MTLM_OP_LINEAR_WGRAD};
+    struct scene s = scene_create();
+    struct mtlm_tensor *x = tensor(&s, MTLM_STORE_ACTIVATION, "x");
+    struct mtlm_tensor *y = linear(&s, x);
+    struct mtlm_tensor *z = linear(&s, y), *u = linear(&s, y);
+    const struct mtlm_node *add;
+
+    (void) state;
+    give_gradient(&s, z);
+    give_gradient(&s, u);
+    mtlm_graph_backward(s.graph, &s.forward, &s.backward, &s.weight);
+    assert_kinds(&s.backward, b, 4);
+    assert_kinds(&s.weight, w, 3);
+    add = s.backward.node[2];
+    /* The later user's comes first; the earlier one's is added to it. */
+    assert_ptr_equal(s.backward.node[0]->operand[0], u->grad);
+    assert_ptr_equal(s.backward.node[1]->operand[0], z->grad);
+    assert_ptr_equal(add->operand[0], s.backward.node[1]->operand[2]);
+    assert_ptr_equal(add->operand[1], s.backward.node[0]->operand[2]);
+    assert_ptr_equal(add->operand[1], y->grad);
+    assert_ptr_equal(s.backward.node[3]->operand[0], y->grad);
+    assert_ptr_equal(s.backward.node[3]->operand[2], x->grad);
+    scene_destroy(&s);
+}
+
+static void test_what_no_gradient_reaches_is_left_out(void **state)
+{
+    static const enum mtlm_op_kind b[] = {MTLM_OP_LINEAR_DGRAD,
+                                          MTLM_OP_LINEAR_DGRAD};
+    struct scene s = scene_create();
+    struct mtlm_tensor *x = tensor(&s, MTLM_STORE_ACTIVATION, "x");
+    struct mtlm_tensor *y = linear(&s, x);
+    struct mtlm_tensor *z = linear(&s, y), *unused = linear(&s, y);
+
+    (void) state;
+    give_gradient(&s, z);
+    mtlm_graph_backward(s.graph, &s.forward, &s.backward, &s.weight);
+    assert_kinds(&s.backward, b, 2);
+    assert_int_equal(s.weight.n, 2);
+    assert_null(unused->grad);
+    scene_destroy(&s);
+}
+
+static void test_gradients_belong_where_their_forward_node_does(void **state)
+{
+    struct scene s = scene_create();
+    struct mtlm_tensor *x = tensor(&s, MTLM_STORE_ACTIVATION, "x");
+    struct mtlm_tensor *y = linear(&s, x);
+
+    (void) state;
+    give_gradient(&s, y);
+    mtlm_graph_backward(s.graph, &s.forward, &s.backward, &s.weight);
+    assert_int_equal(s.backward.n, 1);
+    assert_int_equal(s.backward.node[0]->phase, MTLM_PHASE_BACKWARD);
+    assert_int_equal(s.backward.node[0]->stage, 2);
+    assert_int_equal(s.backward.node[0]->layer, 7);
+    assert_int_equal(s.weight.n, 1);
+    assert_int_equal(s.weight.node[0]->phase, MTLM_PHASE_WEIGHT);
+    assert_int_equal(s.weight.node[0]->stage, 2);
+    assert_int_equal(s.weight.node[0]->layer, 7);
+    /* x waits for W, which reads it last. */
+    assert_int_equal(x->last_use, MTLM_PHASE_WEIGHT);
+    scene_destroy(&s);
+}
+
+/* Megatron's f: the same tensor forward, the sum of gradients backward. */
+static void test_a_copy_to_the_group_reduces_its_gradient(void **state)
+{
+    static const enum mtlm_op_kind b[] = {
+        MTLM_OP_LINEAR_DGRAD, MTLM_OP_ALL_REDUCE, MTLM_OP_LINEAR_DGRAD};
+    static const union mtlm_attr attr = {
+        .all_reduce = {MTLM_GROUP_TP, MTLM_REDUCE_SUM}};
+    struct scene s = scene_create();
+    struct mtlm_tensor *x = tensor(&s, MTLM_STORE_ACTIVATION, "x");
+    struct mtlm_tensor *y = linear(&s, x), *z;
+    struct mtlm_node *copy;
+
+    (void) state;
+    copy = mtlm_graph_call(s.graph, MTLM_OP_TP_COPY, &attr,
+                           (struct mtlm_tensor *[]){y, NULL});
+    z = linear(&s, copy->operand[1]);
+    give_gradient(&s, z);
+    mtlm_graph_backward(s.graph, &s.forward, &s.backward, &s.weight);
+    assert_kinds(&s.backward, b, 3);
+    assert_ptr_equal(s.backward.node[1]->operand[0],
+                     s.backward.node[0]->operand[2]);
+    assert_int_equal(s.backward.node[1]->call.attr.all_reduce.group,
+                     MTLM_GROUP_TP);
+    assert_int_equal(s.backward.node[1]->lane, MTLM_LANE_TP);
+    assert_ptr_equal(s.backward.node[2]->operand[0], y->grad);
+    scene_destroy(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gradients_of_two_users_are_added),
+        cmocka_unit_test(test_what_no_gradient_reaches_is_left_out),
+        cmocka_unit_test(test_gradients_belong_where_their_forward_node_does),
+        cmocka_unit_test(test_a_copy_to_the_group_reduces_its_gradient),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
