@@ -1,0 +1,110 @@
+#include "config.h"
+
+#include <mpi.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/data.h"
+#include "runtime/machine.h"
+#include "support.h"
+
+struct mtlm_ranks *ranks;
+struct mtlm_engine *engine;
+int rank, size;
+
+static atomic_int failures;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* of engine */
+
+static void *watchdog(void *arg)
+{
+    char text[400] = "no engine";
+
+    sleep(*(int *) arg);
+    pthread_mutex_lock(&mutex);
+    if (engine)
+        mtlm_engine_describe(engine, text, sizeof(text));
+    fprintf(stderr, "rank %d hangs: %s\n", rank, text);
+    /* The others are about to say where they are. */
+    sleep(2);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    return NULL;
+}
+
+void setup(int *argc, char ***argv, int tp, int workers, int seconds)
+{
+    static int limit;
+    struct mtlm_error err;
+    pthread_t thread;
+
+    ranks = mtlm_ranks_start(argc, argv);
+    rank = mtlm_ranks_rank(ranks);
+    size = mtlm_ranks_size(ranks);
+    mtlm_ranks_group(ranks, MTLM_GROUP_TP, rank / tp);
+    mtlm_ranks_group(ranks, MTLM_GROUP_EMBEDDING, rank % tp);
+    if (mtlm_machine_start(workers, 1, &err) < 0)
+        mtlm_fatal(__FILE__, __LINE__, "%s", err.text);
+    limit = seconds;
+    pthread_create(&thread, NULL, watchdog, &limit);
+    pthread_detach(thread);
+}
+
+struct mtlm_engine *start_engine(enum mtlm_order order, int max_in_flight,
+                                 struct mtlm_recorder *recorder)
+{
+    const struct mtlm_engine_config config = {.ranks = ranks,
+                                              .order = order,
+                                              .max_in_flight = max_in_flight,
+                                              .recorder = recorder};
+
+    pthread_mutex_lock(&mutex);
+    engine = mtlm_engine_start(&config);
+    pthread_mutex_unlock(&mutex);
+    return engine;
+}
+
+void stop_engine(void)
+{
+    struct mtlm_engine *old = engine;
+
+    /* It may hang here too, and is described as long as it lives. */
+    mtlm_engine_wait(old);
+    pthread_mutex_lock(&mutex);
+    engine = NULL;
+    pthread_mutex_unlock(&mutex);
+    mtlm_engine_stop(old);
+}
+
+void expect(bool so, const char *fmt, ...)
+{
+    char text[300];
+    va_list ap;
+
+    if (so || atomic_fetch_add(&failures, 1) >= 10)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "FAILED on rank %d: %s\n", rank, text);
+}
+
+int finish(void)
+{
+    const double sum = mtlm_ranks_sum(ranks, failures);
+
+    mtlm_machine_stop();
+    mtlm_ranks_barrier(ranks);
+    mtlm_ranks_stop(ranks);
+    return sum > 0;
+}
+
+void settle(starpu_data_handle_t handle)
+{
+    MTLM_CHECK_STARPU(
+        starpu_data_acquire_on_node(handle, STARPU_MAIN_RAM, STARPU_R));
+    starpu_data_release_on_node(handle, STARPU_MAIN_RAM);
+}

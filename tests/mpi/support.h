@@ -1,0 +1,35 @@
+#ifndef MTLM_TESTS_MPI_SUPPORT_H
+#define MTLM_TESTS_MPI_SUPPORT_H
+
+#include <stdbool.h>
+#include <starpu.h>
+
+#include "runtime/engine.h"
+
+/* What the programs for several ranks have in common. */
+
+/* Starts MPI, groups of tp tensor-parallel ranks with the embedding groups
+ * across them, and StarPU.  The job is ended, with what engine waits for,
+ * when it takes longer than seconds: it hangs. */
+void setup(int *argc, char ***argv, int tp, int workers, int seconds);
+
+extern struct mtlm_ranks *ranks;
+extern int rank, size;
+
+/* The engine that the watchdog describes. */
+struct mtlm_engine *start_engine(enum mtlm_order order, int max_in_flight,
+                                 struct mtlm_recorder *recorder);
+void stop_engine(void);
+extern struct mtlm_engine *engine;
+
+/* Counts what is not so, from any thread; says the first ones. */
+void expect(bool so, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Stops all; the exit code that follows from what all ranks expected. */
+int finish(void);
+
+/* Waits until all that was submitted for the data is done. */
+void settle(starpu_data_handle_t handle);
+
+#endif /* MTLM_TESTS_MPI_SUPPORT_H */
