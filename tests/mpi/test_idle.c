@@ -1,0 +1,100 @@
+/* A receive that is pending for long costs next to nothing, and yet what
+ * arrives is delivered at once. */
+
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/clock.h"
+#include "runtime/data.h"
+#include "support.h"
+
+enum { SECONDS = 10, TIMES = 20, RECEIVER = 1 };
+
+static double sent_s; /* by the sender's clock, which is also the receiver's */
+static starpu_data_handle_t handle;
+
+static double now_s(void)
+{
+    return mtlm_now_ns() * 1e-9;
+}
+
+static void post(enum mtlm_message_kind kind)
+{
+    mtlm_engine_post(engine, &(struct mtlm_message){.kind = kind,
+                                                    .handle = &handle,
+                                                    .n_handles = 1,
+                                                    .count = 1,
+                                                    .dtype = MTLM_F64,
+                                                    .peer = !rank});
+}
+
+/* Sends the time, or returns what the time was on its way. */
+static double transfer(void)
+{
+    if (rank == RECEIVER) {
+        post(MTLM_RECV);
+        settle(handle);
+        return now_s() - sent_s;
+    }
+    starpu_data_acquire(handle, STARPU_W);
+    sent_s = now_s();
+    starpu_data_release(handle);
+    post(MTLM_SEND);
+    mtlm_engine_wait(engine);
+    return 0;
+}
+
+/* After a pause, however short or long. */
+static void test_what_arrives_is_delivered_at_once(void)
+{
+    double sum = 0, longest = 0;
+
+    for (int i = 0; i < TIMES; i++) {
+        double late;
+
+        if (rank != RECEIVER)
+            usleep(rand() % 100000);
+        late = transfer();
+        sum += late;
+        longest = late > longest ? late : longest;
+    }
+    if (rank != RECEIVER)
+        return;
+    printf("delivered after %.2f ms on average, %.2f ms at most\n",
+           1e3 * sum / TIMES, 1e3 * longest);
+    expect(sum / TIMES < 0.05, "delivered after %g s on average", sum / TIMES);
+}
+
+static void test_a_pending_receive_costs_next_to_nothing(void)
+{
+    double cpu, late;
+
+    mtlm_ranks_barrier(ranks); /* before the engine is at it again */
+    start_engine(MTLM_ORDER_BY_LEADER, 0, NULL);
+    cpu = mtlm_engine_cpu_seconds(engine);
+    if (rank != RECEIVER)
+        sleep(SECONDS);
+    late = transfer();
+    cpu = mtlm_engine_cpu_seconds(engine) - cpu;
+    printf("rank %d: %.2f %% of a core in %d s, then %.2f ms\n", rank,
+           100 * cpu / SECONDS, SECONDS, 1e3 * late);
+    expect(cpu / SECONDS < 0.01, "%g s of a core in %d s", cpu, SECONDS);
+    expect(late < 0.05, "delivered after %g s", late);
+    stop_engine();
+}
+
+int main(int argc, char **argv)
+{
+    setup(&argc, &argv, 2, 1, 60);
+    handle = mtlm_data_register(&sent_s, 1, MTLM_F64, "time");
+    start_engine(MTLM_ORDER_BY_LEADER, 0, NULL);
+    test_what_arrives_is_delivered_at_once();
+    stop_engine();
+    test_a_pending_receive_costs_next_to_nothing();
+    starpu_data_unregister(handle);
+    return finish();
+}
