@@ -1,0 +1,143 @@
+#!/bin/bash
+# How a job ends before its time: asked by a signal, after the same iteration
+# on all ranks; at the second signal or by mpirun's own Ctrl-C, soon; by the
+# death of a rank, soon and as a whole.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+
+program=$(readlink -f "$program")
+job=
+pids=()
+trap 'kill -KILL "$job" "${pids[@]}" 2>/dev/null; rm -rf "$dir"' EXIT
+layout 1 2
+endless=("${small[@]}" "${parallel[@]}" --train-iters 100000)
+# Seconds for an iteration, so that the second signal comes before its end.
+slow=(--model gpt-tiny --global-batch-size 128 --train-iters 3 --eval-iters 0
+    "${parallel[@]}")
+
+descendants() {
+    local pid
+    for pid in $(pgrep -P "$1"); do
+        echo "$pid"
+        descendants "$pid"
+    done
+}
+
+# all_started: both ranks train; their numbers are in pids.
+all_started() {
+    local pid
+    pids=()
+    for pid in $(descendants "$job"); do
+        [ "$(readlink "/proc/$pid/exe")" != "$program" ] || pids+=("$pid")
+    done
+    [ ${#pids[@]} -eq 2 ] && grep -q '^data:' out
+}
+
+# gone PID...: have ended; those that nobody has waited for count too.
+gone() {
+    local pid
+    for pid in "$@"; do
+        case $(ps -o state= -p "$pid") in
+        '' | Z*) ;;
+        *) return 1 ;;
+        esac
+    done
+}
+
+iterated() {
+    [ "$(losses out | wc -l)" -ge 3 ]
+}
+
+# start COMMAND...: in the background, heeding signals as a terminal's
+# foreground does.
+start() {
+    env --default-signal=INT,TERM,USR1 "$@" >out 2>err </dev/null &
+    job=$!
+    within 60 all_started || fail "$*: does not start: $(cat out err)"
+}
+
+# ended_within SECONDS NAME: the job and every rank; its exit code is in $rc.
+# The time counts from this call.
+ended_within() {
+    local start=$EPOCHREALTIME
+    within 60 gone "$job" || fail "$2: does not end"
+    kill -KILL "$job" 2>/dev/null
+    wait "$job" 2>/dev/null
+    rc=$?
+    within 60 gone "${pids[@]}" || fail "$2: ranks are left running"
+    took=$(awk "BEGIN { print $EPOCHREALTIME - $start }")
+    awk "BEGIN { exit !($took <= $1) }" || fail "$2: took $took s to end"
+    echo "$2: ended after $took s with exit code $rc"
+}
+
+# interrupted NAME: ended well after a whole iteration, the same on both: rank
+# 0 says which, the last rank has printed a line for each.
+interrupted() {
+    local said
+    ended_within 60 "$1"
+    said=$(sed -n 's/^mtlm-dag: stopped by a signal after iteration //p' err)
+    [ $rc -eq 75 ] || fail "$1: exit code $rc: $(cat err)"
+    [ "${said:-none}" = "$(losses out | wc -l)" ] \
+        || fail "$1: \"$said\" on rank 0, $(losses out | wc -l) lines: $(cat err)"
+}
+
+read -ra mpirun <<<"$MPIRUN -q -n 2"
+
+for number in 0 1; do
+    start "${mpirun[@]}" "$program" "${endless[@]}"
+    within 60 iterated || fail "no iterations: $(cat err)"
+    kill -TERM "${pids[number]}"
+    interrupted "SIGTERM to rank $number"
+done
+
+start "${mpirun[@]}" "$program" "${endless[@]}"
+within 60 iterated || fail "no iterations: $(cat err)"
+kill -USR1 "$job"
+interrupted "SIGUSR1 to mpirun"
+
+for signal in INT TERM; do
+    start "$srcdir/launch/run" -n 2 "$program" "${endless[@]}"
+    within 60 iterated || fail "no iterations: $(cat err)"
+    kill -$signal "$job"
+    interrupted "SIG$signal to launch/run"
+    grep -q 'finish the iteration' err || fail "launch/run says: $(cat err)"
+done
+
+# At a bare mpirun Ctrl-C promises an end only, within 3 s; most of them are
+# mpirun's own, so that a busy machine gets three chances.
+for chance in again again last; do
+    start "${mpirun[@]}" "$program" "${endless[@]}"
+    within 60 iterated || fail "no iterations: $(cat err)"
+    kill -INT "$job"
+    ended_within 30 "SIGINT to mpirun"
+    [ $rc -ne 0 ] || fail "SIGINT to mpirun: exit code 0"
+    awk "BEGIN { exit !($took > 3) }" || break
+    [ $chance = again ] || fail "SIGINT to mpirun: took $took s to end"
+done
+
+for number in 0 1; do
+    start "${mpirun[@]}" "$program" "${endless[@]}"
+    within 60 iterated || fail "no iterations: $(cat err)"
+    kill -KILL "${pids[number]}"
+    ended_within 5 "SIGKILL to rank $number"
+    [ $rc -eq 137 ] || fail "SIGKILL to rank $number: exit code $rc"
+done
+
+# The second signal.  Two of the same could arrive as one.
+start "${mpirun[@]}" "$program" "${slow[@]}"
+kill -TERM "${pids[0]}"
+kill -USR1 "${pids[0]}"
+ended_within 5 "second signal to a rank"
+[ $rc -eq 138 ] || [ $rc -eq 143 ] || fail "second signal: exit code $rc"
+grep -q 'second signal, stopping now' err || fail "second signal: $(cat err)"
+
+start "$srcdir/launch/run" -n 2 "$program" "${slow[@]}"
+kill -INT "$job"
+within 20 grep -q 'once more' err || fail "launch/run says nothing: $(cat err)"
+kill -INT "$job"
+ended_within 8 "second SIGINT to launch/run"
+case $rc in
+0 | 75) fail "second SIGINT to launch/run: exit code $rc" ;;
+esac
+
+finish
