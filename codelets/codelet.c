@@ -90,7 +90,16 @@ static uint32_t footprint(struct starpu_task *task)
 {
     const struct mtlm_task *t = task->cl_arg;
 
-    return starpu_hash_crc32c_be_n(t->call->shape, sizeof(t->call->shape), 0);
+    const struct mtlm_op *op = mtlm_ops[t->call->kind];
+    uint32_t hash = 0;
+
+    for (int i = 0; i < op->n_operands; i++) {
+        const struct mtlm_shape *shape = &t->call->shape[i];
+
+        hash = starpu_hash_crc32c_be_n(
+            shape->dim, shape->rank * sizeof(shape->dim[0]), hash);
+    }
+    return hash;
 }
 
 /* Colours of the phases of a step would need a codelet each; these are by

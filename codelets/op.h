@@ -148,7 +148,7 @@ enum mtlm_control_slot {
     MTLM_CONTROL_SKIPPED, /* iterations without a step, in all */
     MTLM_CONTROL_NAN,     /* iterations with a norm or loss not finite */
     MTLM_CONTROL_APPLY,   /* 1: the optimizer must step, 0: must not */
-    MTLM_CONTROL_STOP,    /* ranks that want to stop */
+    MTLM_CONTROL_STOP,    /* sum of mtlm_stop_requested() over the ranks */
     MTLM_CONTROL_COUNT
 };
 

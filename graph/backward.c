@@ -7,6 +7,9 @@
 
 #include "graph/backward.h"
 
+/* .kind_add of a rule that has none is 0. */
+_Static_assert(MTLM_OP_BATCH == 0, "no gradient rule may add by operation 0");
+
 struct walk {
     struct mtlm_graph *graph;
     struct mtlm_list *backward, *weight;

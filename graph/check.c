@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "codelets/codelet.h"
+#include "codelets/task.h"
 #include "graph/check.h"
 
 struct mtlm_checker {

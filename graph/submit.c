@@ -11,6 +11,7 @@
 #include "runtime/arena.h"
 #include "runtime/clock.h"
 #include "runtime/data.h"
+#include "runtime/message.h"
 
 struct mtlm_run {
     const struct mtlm_program *program;
@@ -22,7 +23,8 @@ struct mtlm_run {
     struct mtlm_arena
         *arena; /* [chunk][storage]: weights, gradients, moments */
     int64_t job;
-    int64_t poison; /* iteration, -1: none */
+    int64_t tag_microbatches; /* that tags tell apart */
+    int64_t poison;           /* iteration, -1: none */
     void (*microbatch_done)(void);
     void (*gradients_seen)(void *arg);
     void *gradients_arg;
@@ -89,7 +91,7 @@ static void register_tensor(struct mtlm_run *run,
 struct mtlm_run *mtlm_run_create(const struct mtlm_program *program,
                                  struct mtlm_engine *engine,
                                  struct mtlm_recorder *recorder, int rank,
-                                 void (*microbatch_done)(void))
+                                 int max_tag, void (*microbatch_done)(void))
 {
     const struct mtlm_graph *graph = program->graph;
     struct mtlm_run *run = mtlm_calloc(1, sizeof(*run));
@@ -100,6 +102,9 @@ struct mtlm_run *mtlm_run_create(const struct mtlm_program *program,
     run->rank = rank;
     run->microbatch_done = microbatch_done;
     run->poison = -1;
+    run->tag_microbatches =
+        (max_tag + INT64_C(1))
+        / (MTLM_GPT_TAGS * mtlm_layout_stages(&program->config.layout));
     run->priority = (struct mtlm_priority){
         program->config.layout.virtual_stages, program->config.microbatches};
     run->handle = mtlm_calloc(graph->n_tensors, sizeof(*run->handle));
@@ -183,9 +188,6 @@ static struct mtlm_record record_of(struct mtlm_run *run,
     };
 }
 
-/* Tags tell apart more microbatches than can be under way. */
-enum { TAG_MICROBATCHES = 4096 };
-
 static void post(struct mtlm_run *run, const struct mtlm_item *item,
                  const struct pass *pass)
 {
@@ -212,8 +214,8 @@ static void post(struct mtlm_run *run, const struct mtlm_item *item,
     default:
         message.kind = node->call.kind == MTLM_OP_SEND ? MTLM_SEND : MTLM_RECV;
         message.peer = attr->p2p.peer;
-        message.tag =
-            attr->p2p.tag + use % TAG_MICROBATCHES * MTLM_GPT_TAGS * stages;
+        message.tag = attr->p2p.tag
+                      + use % run->tag_microbatches * MTLM_GPT_TAGS * stages;
         break;
     }
     mtlm_engine_post(run->engine, &message);
@@ -252,6 +254,8 @@ static void submit(struct mtlm_run *run, const struct mtlm_item *item,
         arg->after = mtlm_check_poison;
     if (run->checker)
         mtlm_check_task(run->checker, arg, item);
+    if (arg->after)
+        task->where = STARPU_CPU; /* looks at values in host memory */
     task->cl = mtlm_codelet(node->call.kind);
     task->cl_arg = arg;
     task->cl_arg_size = sizeof(*arg);
@@ -280,11 +284,18 @@ static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
     starpu_iteration_push(pass->iteration);
     for (int i = 0; i < items->n; i++) {
         const struct mtlm_item *item = &items->item[i];
+        const bool next_microbatch =
+            i > 0 && item->microbatch != items->item[i - 1].microbatch;
         const bool last =
             item->node->phase == MTLM_PHASE_WEIGHT
             && (i + 1 == items->n
                 || items->item[i + 1].microbatch != item->microbatch);
 
+        /* A validation may be far longer than an iteration, and each waiting
+         * task takes memory.  Earlier microbatches never need later ones, so
+         * ranks that wait here do not wait for each other. */
+        if (next_microbatch && items == &run->program->eval)
+            starpu_task_wait_for_n_submitted(2 * run->program->train.n);
         if (run->checker && item->microbatch < 0)
             break; /* only the microbatches run again */
         if (run->gradients_seen && item->node->call.kind == MTLM_OP_ADAM

@@ -2,20 +2,21 @@
 #define MTLM_GRAPH_SUBMIT_H
 
 #include "graph/program.h"
-#include "runtime/engine.h"
 #include "runtime/recorder.h"
 
 /* Turns a program's items into StarPU tasks and messages.  The only file that
  * submits anything; StarPU and the engine are running. */
+struct mtlm_engine;
 struct mtlm_run;
 
 /* Registers the memory of every tensor.  Borrows program, engine and
- * recorder (NULL: nothing is recorded).  microbatch_done() is called from
+ * recorder (NULL: nothing is recorded); max_tag is the largest tag that a
+ * message may have.  microbatch_done() is called from
  * any thread whenever this rank has finished a microbatch (NULL: not). */
 struct mtlm_run *mtlm_run_create(const struct mtlm_program *program,
                                  struct mtlm_engine *engine,
                                  struct mtlm_recorder *recorder, int rank,
-                                 void (*microbatch_done)(void));
+                                 int max_tag, void (*microbatch_done)(void));
 
 /* Frees the memory; all that was submitted is done (mtlm_run_wait()). */
 void mtlm_run_destroy(struct mtlm_run *run);

@@ -1,7 +1,7 @@
-/* One file per rank, rank-R.safetensors, with names of whole parameters and,
- * where tensor parallelism splits them, "first_row" and "first_col" in the
- * metadata: "NAME" weights, "NAME.grad" gradients before clipping, "tokens"
- * [samples, seq_length + 1], "loss" and "grad_norm". */
+/* One file per rank, rank-R.safetensors: weights "NAME" and gradients before
+ * clipping "NAME.grad" of this rank's shards, "tokens" [samples,
+ * seq_length + 1], "loss" and "grad_norm"; where a shard begins in the whole
+ * says the metadata "NAME.first" = "row column". */
 
 #include "config.h"
 
@@ -37,8 +37,8 @@ static mtlm_real *copy(struct mtlm_dump *dump, const struct mtlm_tensor *tensor)
     return values;
 }
 
-/* The word embedding stands in the first stage; the output layer's copy and
- * its part of the gradient are only dumped where it alone is. */
+/* The word embedding is dumped by the first stage; the last one's copy of it
+ * is the same. */
 static bool left_out(const struct mtlm_parameter *p)
 {
     return p->copy;

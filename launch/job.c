@@ -10,9 +10,6 @@
 #include "codelets/codelet.h"
 #include "launch/job.h"
 #include "launch/progress.h"
-#include "models/text/gpt_dataset.h"
-#include "models/text/mock_dataset.h"
-#include "models/text/split.h"
 #include "runtime/blas_core.h"
 #include "runtime/cpu.h"
 #include "runtime/machine.h"
@@ -22,80 +19,6 @@ int64_t mtlm_job_microbatches(const struct mtlm_job *job)
     return job->options.global_batch_size
            / (job->options.micro_batch_size * job->layout.dp);
 }
-
-/* --- data --------------------------------------------------------------- */
-
-static void read_source(const struct mtlm_sample_source *source, int64_t sample,
-                        int64_t first, int64_t n, int32_t *tokens)
-{
-    const struct mtlm_job_source *s = (const struct mtlm_job_source *) source;
-
-    mtlm_samples_read(s->samples, sample, first, n, tokens);
-}
-
-static void open_mock(struct mtlm_job *job)
-{
-    const struct mtlm_model *model = &job->options.model;
-
-    job->train.samples = mtlm_mock_dataset_create(
-        model->vocab_size, model->seq_length, 2 * job->options.seed);
-    job->valid.samples = mtlm_mock_dataset_create(
-        model->vocab_size, model->seq_length, 2 * job->options.seed + 1);
-}
-
-/* A token of a byte-level data set is a byte: only then do entropies of
- * bytes mean something. */
-static bool is_bytes(const struct mtlm_model *model)
-{
-    return model->vocab_size == 257;
-}
-
-static int open_documents(struct mtlm_job *job, struct mtlm_error *err)
-{
-    const struct mtlm_options *o = &job->options;
-    int64_t bound[MTLM_SPLITS + 1];
-
-    job->dataset =
-        mtlm_indexed_dataset_open(o->data_path, o->model.vocab_size, err);
-    if (!job->dataset
-        || mtlm_split_parse(o->split,
-                            mtlm_indexed_dataset_documents(job->dataset), bound,
-                            err)
-               < 0)
-        return -1;
-    job->train.samples = mtlm_gpt_dataset_create(
-        job->dataset, bound[MTLM_TRAIN], bound[MTLM_TRAIN + 1],
-        o->model.seq_length, o->seed, err);
-    if (!job->train.samples)
-        return mtlm_error_prefix(err, "%s: training split", o->data_path);
-    if (o->eval_iters == 0)
-        return 0;
-    job->valid.samples = mtlm_gpt_dataset_create(
-        job->dataset, bound[MTLM_VALID], bound[MTLM_VALID + 1],
-        o->model.seq_length, o->seed, err);
-    if (!job->valid.samples)
-        return mtlm_error_prefix(
-            err, "%s: validation split \"%s\" (--eval-iters 0 for none)",
-            o->data_path, o->split);
-    if (is_bytes(&o->model) && o->summary_text
-        && mtlm_ranks_rank(job->ranks) == 0) {
-        job->entropy = mtlm_entropy_measure(job->dataset, bound[MTLM_VALID],
-                                            bound[MTLM_VALID + 1]);
-        job->has_entropy = true;
-    }
-    return 0;
-}
-
-static int open_data(struct mtlm_job *job, struct mtlm_error *err)
-{
-    job->train.source.read = job->valid.source.read = read_source;
-    if (!job->options.mock_data)
-        return open_documents(job, err);
-    open_mock(job);
-    return 0;
-}
-
-/* --- layout, program, memory -------------------------------------------- */
 
 static int place(struct mtlm_job *job, struct mtlm_error *err)
 {
@@ -127,28 +50,41 @@ static void make_groups(struct mtlm_job *job)
                      l->pp > 1 && end ? l->tp_rank + l->tp * l->dp_rank : -1);
 }
 
+static int detect_cpu(struct mtlm_job *job, struct mtlm_error *err)
+{
+    return mtlm_cpu_detect(&job->cpu, err);
+}
+
 /* Workers: what the user says, else this rank's share of the cores that its
- * binding allows. */
+ * binding allows.  The graph is made for the largest number of any rank: the
+ * lengths of rings must agree, or ranks of a tensor-parallel group could not
+ * follow their leader's order. */
 static int count_workers(struct mtlm_job *job, struct mtlm_error *err)
 {
-    struct mtlm_cpu cpu;
-    int sharing, before, workers, used;
+    int before;
+    const int sharing =
+        mtlm_ranks_sharing(job->ranks, job->cpu.mask_hash, &before);
+    const int share = mtlm_cpu_share(&job->cpu, sharing, before);
     char text[256];
     const char *hint;
 
-    if (mtlm_cpu_detect(&cpu, err) < 0)
-        return -1;
-    sharing = mtlm_ranks_sharing(job->ranks, cpu.mask_hash, &before);
-    workers = mtlm_cpu_share(&cpu, sharing, before);
-    if (job->options.workers > 0)
-        workers = job->options.workers;
-    else
-        workers = mtlm_machine_wanted_workers(workers);
-    job->layout.workers = workers;
-    used = mtlm_ranks_host_sum(job->ranks, workers);
-    hint = mtlm_cpu_hint(&cpu, used, text, sizeof(text));
+    (void) err;
+    job->workers = job->options.workers > 0
+                       ? job->options.workers
+                       : mtlm_machine_wanted_workers(share);
+    job->layout.workers = -mtlm_ranks_min(job->ranks, -job->workers);
+    hint =
+        mtlm_cpu_hint(&job->cpu, mtlm_ranks_host_sum(job->ranks, job->workers),
+                      text, sizeof(text));
     if (hint && mtlm_ranks_rank(job->ranks) == 0)
         fprintf(stderr, "%s\n", hint);
+    return 0;
+}
+
+static int measure_memory(struct mtlm_job *job, struct mtlm_error *err)
+{
+    (void) err;
+    job->available = mtlm_memory_available();
     return 0;
 }
 
@@ -156,7 +92,6 @@ static int build(struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
     const int64_t m = mtlm_job_microbatches(job);
-    const double available = mtlm_memory_available();
     const int ranks = mtlm_ranks_on_host(job->ranks);
     struct mtlm_program_config config = {.model = o->model,
                                          .layout = job->layout,
@@ -174,13 +109,18 @@ static int build(struct mtlm_job *job, struct mtlm_error *err)
                                          .train = &job->train.source,
                                          .valid = &job->valid.source};
 
-    if (mtlm_plan_check_model(&o->model, &job->layout, o->micro_batch_size,
-                              available, ranks, err)
-        < 0)
+    if (mtlm_plan_check_model(&config, job->available, ranks, err) < 0)
         return -1;
     job->program = mtlm_program_create(&config);
     job->plan = mtlm_plan(job->program);
-    return mtlm_plan_check(&job->plan, available, ranks, err);
+    return 0;
+}
+
+static int check_memory(struct mtlm_job *job, struct mtlm_error *err)
+{
+    return mtlm_plan_check(
+        &job->plan, mtlm_ranks_host_sum(job->ranks, job->plan.total_bytes),
+        job->available, err);
 }
 
 /* Finds out now whether dir can be written, not at the end. */
@@ -209,17 +149,17 @@ static int probe(struct mtlm_job *job, const char *dir, struct mtlm_error *err)
 
 static int start_machine(struct mtlm_job *job, struct mtlm_error *err)
 {
-    if (mtlm_machine_start(job->layout.workers,
-                           mtlm_ranks_on_host(job->ranks) > 1, err)
+    if (mtlm_machine_start(job->workers, mtlm_ranks_on_host(job->ranks) > 1,
+                           err)
         < 0)
         return -1;
     job->machine = true;
     mtlm_codelets_start();
-    if (mtlm_machine_workers() != job->layout.workers)
+    if (mtlm_machine_workers() != job->workers)
         return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
                               "StarPU started %d workers where %d were asked "
                               "for (--workers)",
-                              mtlm_machine_workers(), job->layout.workers);
+                              mtlm_machine_workers(), job->workers);
     return 0;
 }
 
@@ -238,31 +178,10 @@ static void start_run(struct mtlm_job *job)
         .recorder = job->recorder});
     job->run = mtlm_run_create(job->program, job->engine, job->recorder,
                                mtlm_ranks_rank(job->ranks),
+                               mtlm_ranks_max_tag(job->ranks),
                                shows_progress ? mtlm_progress_add : NULL);
     if (o->inject_nan > 0)
         mtlm_run_poison(job->run, o->inject_nan - 1);
-}
-
-/* All ranks must train the same thing on the same data. */
-static int compare(struct mtlm_job *job, struct mtlm_error *err)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *file = open_memstream(&text, &size);
-    int rc;
-
-    fprintf(file, "version = %s\n", PACKAGE_VERSION);
-    mtlm_options_print(&job->options, file);
-    if (job->dataset)
-        fprintf(
-            file, "data = %" PRId64 " documents, %" PRId64 " tokens\n",
-            mtlm_indexed_dataset_documents(job->dataset),
-            mtlm_indexed_dataset_tokens(
-                job->dataset, 0, mtlm_indexed_dataset_documents(job->dataset)));
-    fclose(file);
-    rc = mtlm_ranks_same(job->ranks, text, err);
-    free(text);
-    return rc;
 }
 
 static void say(struct mtlm_job *job)
@@ -283,8 +202,10 @@ static void say(struct mtlm_job *job)
            l->tp, l->pp, mtlm_layout_ranks(l),
            mtlm_layout_ranks(l) > 1 ? "s" : "", mtlm_job_microbatches(job),
            o->micro_batch_size, o->model.seq_length);
-    printf("machine: %d worker%s on rank 0, StarPU %s, policy %s, %s\n",
-           l->workers, l->workers > 1 ? "s" : "", mtlm_machine_starpu_version(),
+    printf("machine: %d of %d cores allowed, %d worker%s on rank 0, StarPU "
+           "%s, policy %s, %s\n",
+           job->cpu.allowed_cores, job->cpu.machine_cores, job->workers,
+           job->workers > 1 ? "s" : "", mtlm_machine_starpu_version(),
            mtlm_machine_policy(), mtlm_blas_describe(blas, sizeof(blas)));
     printf("memory of rank 0: weights %.1f, gradients %.1f, moments %.1f, "
            "activations %.1f, in all %.1f MiB\n",
@@ -300,7 +221,9 @@ static void say(struct mtlm_job *job)
     fflush(stdout);
 }
 
-/* One step of the start on this rank; after each all ranks agree. */
+/* One step of the start on this rank; after each all ranks agree.  A step may
+ * fail on some ranks only, so it fails before its first collective call or
+ * has none. */
 typedef int step(struct mtlm_job *job, struct mtlm_error *err);
 
 static int probe_outputs(struct mtlm_job *job, struct mtlm_error *err)
@@ -320,8 +243,16 @@ static void remove_dirs(const struct mtlm_job *job)
 
 int mtlm_job_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
 {
-    static step *const steps[] = {place, count_workers, open_data,    compare,
-                                  build, probe_outputs, start_machine};
+    static step *const steps[] = {place,
+                                  detect_cpu,
+                                  count_workers,
+                                  mtlm_job_open_data,
+                                  mtlm_job_compare,
+                                  measure_memory,
+                                  build,
+                                  check_memory,
+                                  probe_outputs,
+                                  start_machine};
 
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         struct mtlm_error mine;

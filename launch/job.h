@@ -7,6 +7,7 @@
 #include "models/text/entropy.h"
 #include "models/text/indexed_dataset.h"
 #include "models/text/samples.h"
+#include "runtime/cpu.h"
 #include "runtime/engine.h"
 #include "runtime/ranks.h"
 
@@ -20,6 +21,9 @@ struct mtlm_job_source {
 struct mtlm_job {
     struct mtlm_options options;
     struct mtlm_ranks *ranks;
+    struct mtlm_cpu cpu;
+    int workers;      /* of this rank; layout.workers: the most of any rank */
+    double available; /* bytes of memory before anything was built */
     struct mtlm_layout layout;
     struct mtlm_indexed_dataset *dataset; /* NULL: mock data */
     struct mtlm_job_source train, valid;
@@ -39,6 +43,11 @@ struct mtlm_job {
  * Every rank takes part; -1 on every rank when one has an error, which is in
  * err; *print tells which rank prints it. */
 int mtlm_job_start(struct mtlm_job *job, struct mtlm_error *err, int *print);
+
+/* Steps of the start that stand in job_data.c: opens the data; finds out
+ * whether all ranks have the same version, settings and data. */
+int mtlm_job_open_data(struct mtlm_job *job, struct mtlm_error *err);
+int mtlm_job_compare(struct mtlm_job *job, struct mtlm_error *err);
 
 /* Stops, in reverse order, whatever was started; not the ranks. */
 void mtlm_job_stop(struct mtlm_job *job);
@@ -60,7 +69,8 @@ struct mtlm_weight_hash *mtlm_weight_hash_read(struct mtlm_job *job);
 void mtlm_weight_hash_print(struct mtlm_weight_hash *hash,
                             struct mtlm_job *job);
 
-/* Rank 0 writes what the recorder of all ranks holds, and prints the table. */
+/* Rank 0 writes what the recorder of all ranks holds, and prints the table.
+ * *bubble: fraction, or -1 when nothing was recorded. */
 int mtlm_job_trace(struct mtlm_job *job, double *bubble,
                    struct mtlm_error *err);
 

@@ -128,7 +128,7 @@
         "write weights, batch, loss and gradients of the first iteration to "  \
         "DIR as safetensors, to compare with another program")                 \
     OPT(TESTING, "inject-nan", INT, inject_nan, "0", 0, 1000000000, "ITER",    \
-        "make a gradient NaN in that iteration; 0: never")                     \
+        "make an activation NaN in that iteration; 0: never")                     \
     OPT(TESTING, "weight-hash", FLAG, weight_hash, "no", 0, 0, NULL,           \
         "print a hash of all weights at the end: equal when every bit is")     \
     OPT(GENERAL, "config", TEXT, config_file, "", 0, 0, "FILE",                \

@@ -95,7 +95,7 @@ static void undescribe(struct described *d)
 
 int mtlm_job_trace(struct mtlm_job *job, double *bubble, struct mtlm_error *err)
 {
-    struct about mine = {job->layout.pp_rank, job->layout.workers, 0}, *about;
+    struct about mine = {job->layout.pp_rank, job->workers, 0}, *about;
     struct mtlm_record *all;
     const struct mtlm_record *records;
     struct mtlm_trace_summary *summary;
@@ -103,6 +103,7 @@ int mtlm_job_trace(struct mtlm_job *job, double *bubble, struct mtlm_error *err)
     size_t n, bytes;
     int rc;
 
+    *bubble = -1;
     mine.clock_offset_ns = mtlm_ranks_clock_offset(job->ranks);
     mtlm_recorder_shift(job->recorder, mine.clock_offset_ns);
     records = mtlm_recorder_records(job->recorder, &n);
@@ -111,6 +112,16 @@ int mtlm_job_trace(struct mtlm_job *job, double *bubble, struct mtlm_error *err)
     if (!all)
         return 0;
     n = bytes / sizeof(*all);
+    if (!n) {
+        fprintf(stderr,
+                "mtlm-dag: nothing recorded: iterations %d to %d of "
+                "--trace-iterations were not reached\n",
+                (int) job->options.trace_iterations.first,
+                (int) job->options.trace_iterations.last);
+        free(about);
+        free(all);
+        return 0;
+    }
     describe(job, about, &d);
     rc = mtlm_trace_write(job->options.trace_dir, all, n, &d.info, err);
     summary = mtlm_trace_summary_create(all, n, &d.info);

@@ -20,6 +20,7 @@ struct state {
     int64_t start_ns; /* first iteration submitted */
     int64_t last_log_ns; /* last line printed */
     int64_t eval_ns;     /* spent in validations since then */
+    int64_t all_eval_ns; /* and in all */
     double loss_sum;     /* of the iterations since then */
     int64_t loss_count;
     double skipped, nan; /* in all, at the last line */
@@ -90,13 +91,14 @@ static bool log_due(const struct mtlm_options *o, int64_t iteration, bool last)
     return (iteration + 1) % o->log_interval == 0 || last;
 }
 
-/* Waits for the validation submitted after `done` iterations. */
-static void report_validation(struct state *s, int64_t done)
+/* Validates after `done` iterations; nothing else runs meanwhile. */
+static void validate(struct state *s, int64_t done, bool record)
 {
     const int64_t start = mtlm_now_ns();
     double r[MTLM_STATUS_EXTRA];
     char where[64], *lines;
 
+    mtlm_run_validation(s->job->run, done > 0 ? done - 1 : 0, record);
     mtlm_run_eval_report(s->job->run, r);
     snprintf(where, sizeof(where), "iteration %" PRId64, done);
     lines = mtlm_log_validation_lines(where, r[MTLM_STATUS_LOSS]);
@@ -110,12 +112,7 @@ static void report_validation(struct state *s, int64_t done)
     s->text.has_validation = true;
     s->text.last_validation = r[MTLM_STATUS_LOSS];
     s->eval_ns += mtlm_now_ns() - start;
-}
-
-static void validate(struct state *s, int64_t done)
-{
-    mtlm_run_validation(s->job->run, done, false);
-    report_validation(s, done);
+    s->all_eval_ns += mtlm_now_ns() - start;
 }
 
 /* All ranks look for the first node that made a value that is not finite;
@@ -124,11 +121,15 @@ static void explain_nan(struct state *s, int64_t iteration)
 {
     struct mtlm_ranks *ranks = s->job->ranks;
     struct mtlm_bad_node bad;
-    int64_t first;
+    int64_t mine, first;
 
     mtlm_run_find_bad_node(s->job->run, iteration, &bad);
     mtlm_job_stop_engine(s->job);
-    first = mtlm_ranks_min(ranks, bad.found ? bad.order : INT64_MAX);
+    /* Ranks of a tensor-parallel group may have the same node: one says so. */
+    mine = bad.found
+               ? bad.order * mtlm_ranks_size(ranks) + mtlm_ranks_rank(ranks)
+               : INT64_MAX;
+    first = mtlm_ranks_min(ranks, mine);
     if (first == INT64_MAX) {
         if (mtlm_ranks_rank(ranks) == 0)
             fprintf(stderr,
@@ -136,7 +137,7 @@ static void explain_nan(struct state *s, int64_t iteration)
                     ": loss or gradient norm is not finite, but every node "
                     "is when run again\n",
                     iteration + 1);
-    } else if (bad.found && bad.order == first) {
+    } else if (mine == first) {
         fprintf(stderr,
                 "mtlm-dag: iteration %" PRId64 ": rank %d: %s made the first "
                 "value that is not finite\n",
@@ -145,7 +146,7 @@ static void explain_nan(struct state *s, int64_t iteration)
     s->code = MTLM_EXIT_NUMERIC;
 }
 
-/* Why the run ends early, decided from what all ranks were told. */
+/* Whether the run ends early, decided from what all ranks were told. */
 static bool must_stop(struct state *s, const double r[MTLM_CONTROL_COUNT])
 {
     if (r[MTLM_CONTROL_STOP] >= MTLM_STOP_SIGNAL)
@@ -184,21 +185,19 @@ static bool report(struct state *s, int64_t e, double r[MTLM_CONTROL_COUNT])
     return r[MTLM_CONTROL_NAN] == 0;
 }
 
-/* Submits what follows iteration e while it runs: its validation, and
- * iteration e + 1, so that the workers never wait for the host. */
-static bool submit_next(struct state *s, int64_t e, bool last)
+/* A signal wants the end soon; whoever sets a time limit wants to know how
+ * far it got. */
+static bool validation_due(const struct state *s, int64_t e, bool last)
 {
     const struct mtlm_options *o = &s->job->options;
-    const bool validates =
-        o->eval_iters > 0 && ((e + 1) % o->eval_interval == 0 || last);
 
-    if (validates)
-        mtlm_run_validation(s->job->run, e, recorded(o, e));
-    if (!last)
-        submit(s, e + 1);
-    return validates;
+    return o->eval_iters > 0 && s->code == MTLM_EXIT_OK
+           && ((e + 1) % o->eval_interval == 0 || last);
 }
 
+/* Iteration e + 1 is submitted while e runs, so that the workers never wait
+ * for the host; only before a validation the host waits, so that its time is
+ * its own. */
 static void loop(struct state *s)
 {
     const struct mtlm_options *o = &s->job->options;
@@ -208,21 +207,29 @@ static void loop(struct state *s)
     mtlm_run_on_gradients(s->job->run, NULL, NULL);
     for (int64_t e = 0; e < o->train_iters; e++) {
         const bool last = e + 1 == o->train_iters || stop;
-        const bool validates = submit_next(s, e, last);
+        const bool ahead = !last && !validation_due(s, e, last);
         double r[MTLM_CONTROL_COUNT];
+        bool finite;
 
-        if (!report(s, e, r)) {
+        if (ahead)
+            submit(s, e + 1);
+        finite = report(s, e, r);
+        if (log_due(o, e, last) || !finite)
+            print_line(s, r);
+        if (!finite) {
             explain_nan(s, e);
             return;
         }
-        if (log_due(o, e, last))
-            print_line(s, r);
-        if (validates)
-            report_validation(s, e + 1);
+        if (!last) {
+            watch_clock(s);
+            stop = must_stop(s, r);
+        }
+        if (!ahead && validation_due(s, e, last))
+            validate(s, e + 1, recorded(o, e));
         if (last)
             return;
-        watch_clock(s);
-        stop = must_stop(s, r);
+        if (!ahead)
+            submit(s, e + 1);
     }
 }
 
@@ -237,17 +244,37 @@ static void prepare(struct state *s)
         mtlm_run_on_gradients(job->run, mtlm_dump_gradients, s->dump);
     }
     if (job->options.summary_text && job->options.eval_iters > 0)
-        validate(s, 0);
+        validate(s, 0, false);
     s->start_ns = s->last_log_ns = mtlm_now_ns();
-    s->eval_ns = 0;
+    s->eval_ns = s->all_eval_ns = 0;
+}
+
+/* A run that was to stop but had its last iteration under way is complete. */
+static void say_end(struct state *s)
+{
+    const struct mtlm_options *o = &s->job->options;
+    const bool complete = s->text.iterations == o->train_iters;
+
+    if (complete && s->code == MTLM_EXIT_INTERRUPTED)
+        s->code = MTLM_EXIT_OK;
+    if (complete || mtlm_ranks_rank(s->job->ranks) != 0)
+        return;
+    fprintf(stderr,
+            "mtlm-dag: stopped by %s after iteration %" PRId64 " of %" PRId64
+            "\n",
+            s->code == MTLM_EXIT_INTERRUPTED ? "a signal"
+                                             : "--exit-duration-in-mins",
+            s->text.iterations, o->train_iters);
 }
 
 static void finish(struct state *s)
 {
     struct mtlm_job *job = s->job;
-    const double seconds = (mtlm_now_ns() - s->start_ns) * 1e-9;
+    const double seconds =
+        (mtlm_now_ns() - s->start_ns - s->all_eval_ns) * 1e-9;
+    const bool good = s->code != MTLM_EXIT_NUMERIC;
     struct mtlm_weight_hash *hash =
-        job->options.weight_hash ? mtlm_weight_hash_read(job) : NULL;
+        job->options.weight_hash && good ? mtlm_weight_hash_read(job) : NULL;
     struct mtlm_error err;
 
     mtlm_job_stop_engine(job);
@@ -256,18 +283,16 @@ static void finish(struct state *s)
     s->text.tokens_per_second =
         s->text.iterations * tokens_per_iteration(job) / seconds;
     s->text.bubble = -1;
-    if (job->options.trace_dir
+    if (job->options.trace_dir && good
         && mtlm_job_trace(job, &s->text.bubble, &err) < 0) {
         fprintf(stderr, "mtlm-dag: %s\n", err.text);
         if (s->code == MTLM_EXIT_OK)
             s->code = err.code;
     }
-    if (job->options.summary_text && mtlm_ranks_rank(job->ranks) == 0)
+    if (job->options.summary_text && good && mtlm_ranks_rank(job->ranks) == 0)
         mtlm_summary_text_print(&s->text, job, stdout);
-    if (s->code == MTLM_EXIT_INTERRUPTED && mtlm_ranks_rank(job->ranks) == 0)
-        fprintf(stderr,
-                "mtlm-dag: stopped by a signal after iteration %" PRId64 "\n",
-                s->text.iterations);
+    if (good)
+        say_end(s);
 }
 
 int mtlm_job_train(struct mtlm_job *job)

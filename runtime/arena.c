@@ -17,7 +17,7 @@ void mtlm_arena_create(struct mtlm_arena *arena, size_t size)
     arena->size = size;
     arena->used = 0;
     if (size && !arena->memory)
-        mtlm_fatal(__FILE__, __LINE__, "out of memory: %zu bytes", size);
+        mtlm_out_of_memory(size);
 }
 
 void mtlm_arena_destroy(struct mtlm_arena *arena)

@@ -1,10 +1,13 @@
 #ifndef MTLM_DATA_H
 #define MTLM_DATA_H
 
-#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
 #include <starpu.h>
 
 #include "runtime/dtype.h"
+#include "runtime/error.h"
 
 /* A StarPU call that fails ends the job. */
 #define MTLM_CHECK_STARPU(call)                                                \

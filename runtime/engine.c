@@ -19,6 +19,10 @@
  * waited for, and a receive that is pending for long costs next to nothing. */
 enum { MIN_NAP_NS = 20000, MAX_NAP_NS = 5000000, NAP_SHARE = 8 };
 
+/* After this long without an event while messages are posted the thread says
+ * what it waits for, and again each time that twice as long has passed. */
+#define SILENCE_NS INT64_C(120000000000)
+
 /* Ticket that tells the followers that there will be no more. */
 #define LAST_TICKET (-1)
 
@@ -42,6 +46,7 @@ struct mtlm_engine {
     int64_t ticket_in;       /* buffer of the pending receive */
     MPI_Request ticket_recv; /* followers: MPI_REQUEST_NULL at the end */
     int64_t last_event_ns;
+    int64_t silence_ns; /* after which the thread says something */
 };
 
 static MPI_Datatype datatype(enum mtlm_dtype dtype)
@@ -300,12 +305,30 @@ static bool empty_inbox(struct mtlm_engine *engine, bool *quit)
     return any;
 }
 
+/* A hang must not be silent. */
+static void note_silence(struct mtlm_engine *engine, bool event)
+{
+    const int64_t now = mtlm_now_ns();
+    char text[256];
+
+    if (event) {
+        engine->last_event_ns = now;
+        engine->silence_ns = SILENCE_NS;
+    } else if (now - engine->last_event_ns > engine->silence_ns) {
+        engine->silence_ns *= 2;
+        mtlm_engine_describe(engine, text, sizeof(text));
+        fprintf(stderr, "mtlm-dag: rank %d: no message for %" PRId64 " s: %s\n",
+                engine->config.ranks->rank,
+                (now - engine->last_event_ns) / 1000000000, text);
+    }
+}
+
 static void *run(void *arg)
 {
     struct mtlm_engine *engine = arg;
     bool quit = false;
 
-    engine->last_event_ns = mtlm_now_ns();
+    note_silence(engine, true);
     for (;;) {
         bool event = empty_inbox(engine, &quit);
         const bool follower = engine->ticket_recv != MPI_REQUEST_NULL;
@@ -321,9 +344,8 @@ static void *run(void *arg)
             if (engine->ticket_recv == MPI_REQUEST_NULL)
                 return NULL;
         }
-        if (event)
-            engine->last_event_ns = mtlm_now_ns();
-        else
+        note_silence(engine, event);
+        if (!event)
             nap(engine,
                 engine->flying.n || engine->ticket_recv != MPI_REQUEST_NULL);
     }

@@ -1,18 +1,16 @@
 #ifndef MTLM_ENGINE_H
 #define MTLM_ENGINE_H
 
-#include <starpu.h>
+#include <stddef.h>
 
-#include "runtime/dtype.h"
-#include "runtime/group.h"
 #include "runtime/ranks.h"
 #include "runtime/recorder.h"
 
 /* The communication engine: one thread per process, the only caller of MPI
- * while it runs.  A message is posted in program order, like a task; StarPU
- * hands its data over when all earlier nodes are done with it, the thread
- * performs the message, and hands the data back.  While it is under way the
- * data is acquired, so StarPU neither moves nor evicts it.
+ * while it runs.  A message (runtime/message.h) is posted in program order,
+ * like a task; StarPU hands its data over when all earlier nodes are done with
+ * it, the thread performs the message, and hands the data back.  While it is
+ * under way the data is acquired, so StarPU neither moves nor evicts it.
  *
  * Order.  Sends and receives go as soon as their data is there: tags match
  * them.  Collectives must be issued in one order by all ranks of a group.
@@ -26,7 +24,11 @@
  * one collective at a time must not be taken by one that others need those
  * for.  Every process issues a linear extension of its own dependencies, and
  * any two processes agree on the order of what they share; hence even such a
- * transport cannot deadlock. */
+ * transport cannot deadlock.  This rests on equal graphs, lengths of rings
+ * included, on all ranks of a tensor-parallel group.
+ *
+ * Bits.  An all-reduce adds up in the order that the MPI library chooses for
+ * its size: the same library and layout give the same bits. */
 struct mtlm_engine;
 
 enum mtlm_order {
@@ -45,31 +47,7 @@ struct mtlm_engine_config {
     struct mtlm_recorder *recorder; /* borrowed; NULL: none */
 };
 
-enum mtlm_message_kind { MTLM_SEND, MTLM_RECV, MTLM_ALL_REDUCE };
-
-struct mtlm_message {
-    enum mtlm_message_kind kind;
-    /* Data, one after the other in memory: the message goes when the last
-     * one is there, so that tensors of one arena travel as one. */
-    const starpu_data_handle_t *handle;
-    int n_handles;
-    int64_t count; /* elements from the first one's begin to the last one's
-                    * end, padding of the arena included */
-    enum mtlm_dtype dtype;
-    int peer, tag;         /* send and receive */
-    enum mtlm_group group; /* all-reduce, in place */
-    enum mtlm_reduce reduce;
-    int priority;
-    bool recorded; /* whether record is to be completed and added */
-    struct mtlm_record record;
-};
-
 struct mtlm_engine *mtlm_engine_start(const struct mtlm_engine_config *config);
-
-/* Copies message.  Called by one thread, in program order, the same
- * collectives in the same order on all ranks of a tensor-parallel group. */
-void mtlm_engine_post(struct mtlm_engine *engine,
-                      const struct mtlm_message *message);
 
 /* Returns when all posted messages are done. */
 void mtlm_engine_wait(struct mtlm_engine *engine);
@@ -80,8 +58,8 @@ void mtlm_engine_stop(struct mtlm_engine *engine);
 /* CPU time that the thread has used, in seconds. */
 double mtlm_engine_cpu_seconds(const struct mtlm_engine *engine);
 
-/* Describes what the engine waits for, for an error message: up to n bytes
- * of text. */
+/* Describes what the engine waits for: up to n bytes of text, for people.  The
+ * thread itself prints it when nothing has happened for minutes. */
 void mtlm_engine_describe(struct mtlm_engine *engine, char *text, size_t n);
 
 #endif /* MTLM_ENGINE_H */

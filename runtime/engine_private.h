@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "runtime/engine.h"
+#include "runtime/message.h"
 #include "runtime/ranks_private.h"
 
 /* A posted message. */

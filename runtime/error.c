@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/error.h"
 
@@ -40,6 +41,14 @@ int mtlm_error_prefix(struct mtlm_error *err, const char *fmt, ...)
     return -1;
 }
 
+static void __attribute__((noreturn)) leave(enum mtlm_exit code)
+{
+    if (fatal_hook)
+        fatal_hook(code);
+    fflush(stdout);
+    _exit(code);
+}
+
 void mtlm_fatal(const char *file, int line, const char *fmt, ...)
 {
     char text[1024], rank[32] = "";
@@ -51,9 +60,16 @@ void mtlm_fatal(const char *file, int line, const char *fmt, ...)
     if (fatal_rank >= 0)
         snprintf(rank, sizeof(rank), "rank %d: ", fatal_rank);
     fprintf(stderr, "mtlm-dag: %s%s (%s:%d)\n", rank, text, file, line);
-    if (fatal_hook)
-        fatal_hook(MTLM_EXIT_PEER);
-    exit(MTLM_EXIT_PEER);
+    leave(MTLM_EXIT_PEER);
+}
+
+void mtlm_out_of_memory(size_t bytes)
+{
+    fprintf(stderr, "mtlm-dag: ");
+    if (fatal_rank >= 0)
+        fprintf(stderr, "rank %d: ", fatal_rank);
+    fprintf(stderr, "not enough memory: %zu bytes more are needed\n", bytes);
+    leave(MTLM_EXIT_RESOURCE);
 }
 
 void mtlm_fatal_hook(void (*hook)(int code), int rank)

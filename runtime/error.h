@@ -1,6 +1,8 @@
 #ifndef MTLM_ERROR_H
 #define MTLM_ERROR_H
 
+#include <stddef.h>
+
 #include "runtime/exit_code.h"
 
 #ifdef __cplusplus
@@ -26,12 +28,17 @@ int mtlm_error_prefix(struct mtlm_error *err, const char *fmt, ...)
 
 /* Ends the whole job: a failed library call, from which a rank cannot
  * recover by itself.  Prints rank, place and reason, then calls the hook set
- * by mtlm_fatal_hook() (MPI_Abort once MPI runs), then exits with code
- * MTLM_EXIT_PEER. */
+ * by mtlm_fatal_hook(), then ends the process at once with code
+ * MTLM_EXIT_PEER.  The launcher ends the other ranks when one leaves like
+ * this; MPI_Abort would be a call of MPI from the wrong thread. */
 void mtlm_fatal(const char *file, int line, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 3, 4)));
 
-/* hook(code) ends the other ranks; rank is printed before each message
+/* The same for memory that cannot be had: code MTLM_EXIT_RESOURCE. */
+void mtlm_out_of_memory(size_t bytes) __attribute__((noreturn));
+
+/* hook(code) is called before the process ends (NULL: nothing is); rank is
+ * printed before each message
  * (-1: none). */
 void mtlm_fatal_hook(void (*hook)(int code), int rank);
 

@@ -16,7 +16,7 @@ int mtlm_machine_wanted_workers(int otherwise)
     return text && atoi(text) > 0 ? atoi(text) : otherwise;
 }
 
-/* Names of all policies that StarPU knows, those of STARPU_SCHED_LIB too. */
+/* Names of the policies that StarPU comes with. */
 static void list_policies(char *text, size_t size)
 {
     struct starpu_sched_policy **policy =
@@ -76,9 +76,9 @@ int mtlm_machine_start(int workers, int shared, struct mtlm_error *err)
     starpu_conf_init(&conf);
     conf.sched_policy_name = MTLM_DEFAULT_POLICY;
     conf.ncpus = workers;
-#if !HAVE_CUDA
+    /* Kernels of a GPU have not run yet, and results must not depend on
+     * which of two kinds of worker was free. */
     conf.ncuda = 0;
-#endif
     conf.nopencl = 0;
     /* It would count more than the number that was decided on. */
     unsetenv("STARPU_NCPU");
@@ -99,7 +99,7 @@ int mtlm_machine_start(int workers, int shared, struct mtlm_error *err)
 
 int mtlm_machine_workers(void)
 {
-    return starpu_worker_get_count();
+    return starpu_cpu_worker_get_count();
 }
 
 const char *mtlm_machine_policy(void)

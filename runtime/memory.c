@@ -1,9 +1,11 @@
 #include "config.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "runtime/error.h"
@@ -12,8 +14,7 @@
 static void *checked(void *p, size_t n, size_t size)
 {
     if (!p)
-        mtlm_fatal(__FILE__, __LINE__, "out of memory: %zu x %zu bytes", n,
-                   size);
+        mtlm_out_of_memory(n * size);
     return p;
 }
 
@@ -62,25 +63,72 @@ static long long number_in(const char *path, const char *key)
     return value;
 }
 
+/* What a control group still allows, LLONG_MAX where it has no limit.  Cached
+ * pages of files count as used there, but are given up on demand. */
+static long long group_allows(const char *dir)
+{
+    char *max = mtlm_sprintf("%s/memory.max", dir);
+    char *current = mtlm_sprintf("%s/memory.current", dir);
+    char *stat = mtlm_sprintf("%s/memory.stat", dir);
+    const long long limit = number_in(max, ""), used = number_in(current, "");
+    const long long cached = number_in(stat, "inactive_file");
+
+    free(max);
+    free(current);
+    free(stat);
+    if (limit < 0 || used < 0)
+        return LLONG_MAX;
+    return limit - used + (cached > 0 ? cached : 0);
+}
+
+/* The smallest of the group that this process is in and those around it. */
+static long long groups_allow(void)
+{
+    FILE *file = fopen("/proc/self/cgroup", "r");
+    char line[512] = "", dir[600];
+    long long least = LLONG_MAX;
+    char *slash;
+
+    while (file && fgets(line, sizeof(line), file))
+        if (strncmp(line, "0::", 3) == 0)
+            break;
+    if (file)
+        fclose(file);
+    line[strcspn(line, "\n")] = '\0';
+    snprintf(dir, sizeof(dir), "/sys/fs/cgroup%s",
+             strncmp(line, "0::", 3) == 0 ? line + 3 : "");
+    do {
+        const long long allows = group_allows(dir);
+
+        least = allows < least ? allows : least;
+        slash = strrchr(dir, '/');
+        *slash = '\0';
+    } while (strlen(dir) >= strlen("/sys/fs/cgroup"));
+    return least;
+}
+
+/* What ulimit -v leaves. */
+static long long limit_allows(void)
+{
+    const long long kib = number_in("/proc/self/status", "VmSize:");
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_AS, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+        return LLONG_MAX;
+    return (long long) limit.rlim_cur - 1024 * kib;
+}
+
 size_t mtlm_memory_available(void)
 {
-    long long kib = number_in("/proc/meminfo", "MemAvailable:");
+    const long long kib = number_in("/proc/meminfo", "MemAvailable:");
+    const long long other[] = {groups_allow(), limit_allows()};
     long long bytes = kib >= 0 ? kib * 1024
                                : (long long) sysconf(_SC_AVPHYS_PAGES)
                                      * sysconf(_SC_PAGESIZE);
-    static const char *const cgroup[][2] = {
-        {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
-        {"/sys/fs/cgroup/memory/memory.limit_in_bytes",
-         "/sys/fs/cgroup/memory/memory.usage_in_bytes"}};
 
-    for (int i = 0; i < 2; i++) {
-        const long long limit = number_in(cgroup[i][0], "");
-        const long long used = number_in(cgroup[i][1], "");
-
-        if (limit >= 0 && used >= 0 && limit - used < bytes)
-            bytes = limit > used ? limit - used : 0;
-    }
-    return bytes;
+    for (int i = 0; i < 2; i++)
+        bytes = other[i] < bytes ? other[i] : bytes;
+    return bytes > 0 ? bytes : 0;
 }
 
 void *mtlm_scratch_get(struct mtlm_scratch *scratch, size_t bytes)

@@ -16,8 +16,9 @@ char *mtlm_strdup(const char *text);
 /* printf into memory that the caller frees. */
 char *mtlm_sprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Bytes of memory that this process may still take: the smaller of what the
- * machine has available and what the control group still allows. */
+/* Bytes of memory that this process may still take: the least of what the
+ * machine has available and what its control groups (version 2) and its limit
+ * of address space still allow. */
 size_t mtlm_memory_available(void);
 
 /* A worker's own memory for a kernel's intermediates: grows on demand, never

@@ -20,16 +20,6 @@ void mtlm_check_mpi(int rc, const char *call, const char *file, int line)
     mtlm_fatal(file, line, "%s: %s", call, text);
 }
 
-static void abort_job(int code)
-{
-    int up, down;
-
-    MPI_Initialized(&up);
-    MPI_Finalized(&down);
-    if (up && !down)
-        MPI_Abort(MPI_COMM_WORLD, code);
-}
-
 struct mtlm_ranks *mtlm_ranks_start(int *argc, char ***argv)
 {
     struct mtlm_ranks *ranks = mtlm_calloc(1, sizeof(*ranks));
@@ -40,13 +30,14 @@ struct mtlm_ranks *mtlm_ranks_start(int *argc, char ***argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &ranks->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks->size);
-    mtlm_fatal_hook(abort_job, ranks->rank);
+    mtlm_fatal_hook(NULL, ranks->rank);
     if (provided < MPI_THREAD_SERIALIZED)
         mtlm_fatal(__FILE__, __LINE__,
                    "this MPI does not support MPI_THREAD_SERIALIZED");
     MTLM_CHECK_MPI(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED,
                                        ranks->rank, MPI_INFO_NULL,
                                        &ranks->host));
+    MPI_Comm_set_errhandler(ranks->host, MPI_ERRORS_RETURN);
     MPI_Comm_size(ranks->host, &ranks->on_host);
     for (int g = 0; g < MTLM_GROUP_COUNT; g++)
         ranks->group[g] = MPI_COMM_NULL;
@@ -106,12 +97,12 @@ int mtlm_ranks_sharing(const struct mtlm_ranks *ranks, uint64_t value,
     return same;
 }
 
-int mtlm_ranks_host_sum(const struct mtlm_ranks *ranks, int value)
+double mtlm_ranks_host_sum(const struct mtlm_ranks *ranks, double value)
 {
-    int sum;
+    double sum;
 
     MTLM_CHECK_MPI(
-        MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, ranks->host));
+        MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, ranks->host));
     return sum;
 }
 
@@ -264,6 +255,15 @@ int64_t mtlm_ranks_min(struct mtlm_ranks *ranks, int64_t value)
     return min;
 }
 
+int mtlm_ranks_max_tag(const struct mtlm_ranks *ranks)
+{
+    int *value, found;
+
+    MTLM_CHECK_MPI(
+        MPI_Comm_get_attr(ranks->p2p, MPI_TAG_UB, (void *) &value, &found));
+    return found ? *value : 32767; /* what MPI guarantees */
+}
+
 void mtlm_ranks_barrier(struct mtlm_ranks *ranks)
 {
     (void) ranks;
@@ -280,16 +280,17 @@ static int64_t ping_pong(struct mtlm_ranks *ranks, int peer)
         const int64_t start = mtlm_now_ns();
 
         if (ranks->rank == 0) {
-            MPI_Recv(&theirs, 1, MPI_INT64_T, peer, 0, ranks->p2p,
-                     MPI_STATUS_IGNORE);
+            MTLM_CHECK_MPI(MPI_Recv(&theirs, 1, MPI_INT64_T, peer, 0,
+                                    ranks->p2p, MPI_STATUS_IGNORE));
             theirs = mtlm_now_ns();
-            MPI_Send(&theirs, 1, MPI_INT64_T, peer, 0, ranks->p2p);
+            MTLM_CHECK_MPI(
+                MPI_Send(&theirs, 1, MPI_INT64_T, peer, 0, ranks->p2p));
         } else {
             int64_t end;
 
-            MPI_Send(&start, 1, MPI_INT64_T, 0, 0, ranks->p2p);
-            MPI_Recv(&theirs, 1, MPI_INT64_T, 0, 0, ranks->p2p,
-                     MPI_STATUS_IGNORE);
+            MTLM_CHECK_MPI(MPI_Send(&start, 1, MPI_INT64_T, 0, 0, ranks->p2p));
+            MTLM_CHECK_MPI(MPI_Recv(&theirs, 1, MPI_INT64_T, 0, 0, ranks->p2p,
+                                    MPI_STATUS_IGNORE));
             end = mtlm_now_ns();
             if (end - start < best) {
                 best = end - start;

@@ -7,9 +7,10 @@
 #include "runtime/error.h"
 #include "runtime/group.h"
 
-/* The processes of the job.  All calls here are collective over all ranks
- * and made by the main thread, before the communication engine starts or
- * after it has stopped. */
+/* The processes of the job.  Calls are made by the main thread, before the
+ * communication engine starts or after it has stopped.  All ranks make them,
+ * in the same order, but for those that only tell what is known: rank, size,
+ * on_host, group_rank, group_size, max_tag. */
 struct mtlm_ranks;
 
 /* Starts MPI.  From here on mtlm_fatal() ends all ranks. */
@@ -30,7 +31,7 @@ int mtlm_ranks_sharing(const struct mtlm_ranks *ranks, uint64_t value,
                        int *before);
 
 /* Sum over the ranks of this host. */
-int mtlm_ranks_host_sum(const struct mtlm_ranks *ranks, int value);
+double mtlm_ranks_host_sum(const struct mtlm_ranks *ranks, double value);
 
 /* Makes the group of the ranks with the same color (negative: this rank is
  * in none), ordered by rank. */
@@ -63,6 +64,9 @@ void *mtlm_ranks_gather(struct mtlm_ranks *ranks, const void *data,
 /* Sum over all ranks, smallest value over all ranks. */
 double mtlm_ranks_sum(struct mtlm_ranks *ranks, double value);
 int64_t mtlm_ranks_min(struct mtlm_ranks *ranks, int64_t value);
+
+/* The largest tag of a message. */
+int mtlm_ranks_max_tag(const struct mtlm_ranks *ranks);
 
 void mtlm_ranks_barrier(struct mtlm_ranks *ranks);
 

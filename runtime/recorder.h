@@ -33,7 +33,6 @@ struct mtlm_record {
     int32_t layer;      /* of the whole model; -1: outside the layers */
     int32_t peer;       /* rank at the other end of a send or receive; -1 */
     int32_t priority;
-    int32_t reserved;
     int64_t job; /* counts the nodes that this rank submitted */
     /* Nanoseconds on rank 0's monotonic clock (mtlm_recorder_shift() maps
      * the other ranks' clocks to it).  ready: all operands were there;

@@ -145,14 +145,32 @@ static void test_memory_that_does_not_suffice_is_refused(void **state)
     struct mtlm_error err;
 
     (void) state;
-    assert_int_equal(mtlm_plan_check(&plan, 6 * gib, 2, &err), 0);
-    assert_int_equal(mtlm_plan_check(&plan, 5 * gib, 2, &err), -1);
+    assert_int_equal(mtlm_plan_check(&plan, 6 * gib, 6 * gib, &err), 0);
+    assert_int_equal(mtlm_plan_check(&plan, 6 * gib, 5 * gib, &err), -1);
     assert_int_equal(err.code, MTLM_EXIT_RESOURCE);
-    assert_non_null(strstr(err.text, "training needs 3.00 GiB on each of 2 "
-                                     "ranks"));
+    assert_non_null(strstr(err.text, "training needs 6.00 GiB"));
     assert_non_null(strstr(err.text, "has 5.00 GiB available"));
-    assert_int_equal(mtlm_plan_check(&plan, gib, 1, &err), -1);
-    assert_non_null(strstr(err.text, "each of 1 rank of"));
+}
+
+static void test_more_elements_than_starpu_and_mpi_count_are_refused(
+    void **state)
+{
+    const double gib = 1024.0 * 1024 * 1024;
+    struct mtlm_tensor tensor = {.name = "x",
+                                 .shape = MTLM_SHAPE((int64_t) 1 << 32)};
+    struct mtlm_node node = {.call.kind = MTLM_OP_SEND, .operand = {&tensor}};
+    struct mtlm_plan plan = {.largest = &tensor};
+    struct mtlm_error err;
+
+    (void) state;
+    assert_int_equal(mtlm_plan_check(&plan, gib, 2 * gib, &err), -1);
+    assert_int_equal(err.code, MTLM_EXIT_RESOURCE);
+    assert_non_null(strstr(err.text, "x has 4294967296 elements"));
+    tensor.shape = MTLM_SHAPE((int64_t) 1 << 31);
+    assert_int_equal(mtlm_plan_check(&plan, gib, 2 * gib, &err), 0);
+    plan.longest = &node;
+    assert_int_equal(mtlm_plan_check(&plan, gib, 2 * gib, &err), -1);
+    assert_non_null(strstr(err.text, "send of 2147483648 elements"));
 }
 
 /* Before the graph is built: never more than it will need. */
@@ -171,14 +189,8 @@ static void test_the_first_estimate_is_a_lower_bound(void **state)
 
             most = plan.total_bytes > most ? plan.total_bytes : most;
         }
-        assert_int_equal(mtlm_plan_check_model(&config.model, &config.layout,
-                                               config.micro_batch, most, 1,
-                                               &err),
-                         0);
-        assert_int_equal(mtlm_plan_check_model(&config.model, &config.layout,
-                                               config.micro_batch, 1000, 1,
-                                               &err),
-                         -1);
+        assert_int_equal(mtlm_plan_check_model(&config, most, 1, &err), 0);
+        assert_int_equal(mtlm_plan_check_model(&config, 1000, 1, &err), -1);
         assert_int_equal(err.code, MTLM_EXIT_RESOURCE);
         small_ranks_destroy(&ranks);
     }
@@ -193,6 +205,8 @@ int main(void)
         cmocka_unit_test(test_ranks_together_hold_the_model_and_its_copies),
         cmocka_unit_test(test_activations_do_not_grow_with_the_microbatches),
         cmocka_unit_test(test_memory_that_does_not_suffice_is_refused),
+        cmocka_unit_test(
+            test_more_elements_than_starpu_and_mpi_count_are_refused),
         cmocka_unit_test(test_the_first_estimate_is_a_lower_bound),
     };
 

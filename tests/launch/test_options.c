@@ -42,7 +42,7 @@ static void test_a_stronger_source_overrides_a_weaker_one(void **state)
 {
     (void) state;
     accepts("--model gpt-tiny");
-    assert_int_equal(options.eval_iters, 4); /* preset over default */
+    assert_int_equal(options.eval_iters, 16); /* preset over default */
     assert_int_equal(options.seed, 1234);    /* default */
     accepts_config("eval-iters = 7\nseed = 5\n", "--seed 6 --model gpt-tiny");
     assert_int_equal(options.eval_iters, 7); /* file over preset */
@@ -94,7 +94,7 @@ static void test_warm_up_is_given_one_way(void **state)
     assert_int_equal(options.lr.warmup_iterations, 7);
     accepts_config("lr-warmup-iters = 7\n",
                    "--model gpt-tiny --lr-warmup-fraction 0.5");
-    assert_int_equal(options.lr.warmup_iterations, 75);
+    assert_int_equal(options.lr.warmup_iterations, 750);
     refuses("--model gpt-tiny --lr-warmup-iters 7 --lr-warmup-fraction 0.5",
             "--lr-warmup-iters and --lr-warmup-fraction say the same thing "
             "twice; give one of them");
@@ -117,18 +117,18 @@ static void test_values_must_fit_each_other(void **state)
     refuses("--model gpt-tiny --pipeline-model-parallel-size 5",
             "--num-layers 4 cannot fill --pipeline-model-parallel-size 5 "
             "stages");
-    refuses("--model gpt-tiny --global-batch-size 30",
+    refuses("--model gpt-tiny --global-batch-size 30 --micro-batch-size 4",
             "--global-batch-size 30 is not a multiple of --micro-batch-size "
             "4");
     refuses("--model gpt-tiny --lr 1e-5",
             "--min-lr 0.0001 is above --lr 1e-05");
-    refuses("--model gpt-tiny --lr-warmup-iters 150",
-            "the warm-up of 150 iterations (--lr-warmup-iters) is not shorter "
-            "than --lr-decay-iters 150");
-    refuses("--model gpt-tiny --trace-iterations 3:151",
-            "--trace-iterations 3:151 goes beyond --train-iters 150");
-    refuses("--model gpt-tiny --inject-nan 151",
-            "--inject-nan 151 is beyond --train-iters 150");
+    refuses("--model gpt-tiny --lr-warmup-iters 1500",
+            "the warm-up of 1500 iterations (--lr-warmup-iters) is not shorter "
+            "than --lr-decay-iters 1500");
+    refuses("--model gpt-tiny --trace-iterations 3:1501",
+            "--trace-iterations 3:1501 goes beyond --train-iters 1500");
+    refuses("--model gpt-tiny --inject-nan 1501",
+            "--inject-nan 1501 is beyond --train-iters 1500");
 }
 
 static void test_the_layout_must_fit_the_ranks(void **state)

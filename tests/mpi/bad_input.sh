@@ -77,7 +77,7 @@ done
         --hidden-size 1048576 --seq-length 1048576
     exit $failures
 ) || fail "refusals for want of memory"
-refuse 6 2 needs GiB 'each of 2 ranks' available -- "${tiny[@]}" \
+refuse 6 2 needs GiB 'on this machine' available -- "${tiny[@]}" \
     --num-layers 1000 --hidden-size 16384 --pipeline-model-parallel-size 2
 
 # Data.

@@ -16,7 +16,7 @@ for policy in prio eager random ws lws dmda dmdas; do
             # mpirun hands its surroundings on, on this machine.
             STARPU_SCHED=$policy well "$ranks" "${run[@]}" "${parallel[@]}" \
                 --workers $workers
-            grep -q "^machine: $workers worker.*, policy $policy," out \
+            grep -q "^machine: .* $workers worker.*, policy $policy," out \
                 || fail "$policy, $workers workers: $(grep ^machine out)"
             [ "$(weight_hash out)" = "$want" ] \
                 || fail "$policy, $workers workers, $ranks ranks:" \

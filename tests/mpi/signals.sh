@@ -75,7 +75,7 @@ ended_within() {
 interrupted() {
     local said
     ended_within 60 "$1"
-    said=$(sed -n 's/^mtlm-dag: stopped by a signal after iteration //p' err)
+    said=$(sed -n 's/^mtlm-dag: stopped by a signal after iteration \([0-9]*\) of [0-9]*$/\1/p' err)
     [ $rc -eq 75 ] || fail "$1: exit code $rc: $(cat err)"
     [ "${said:-none}" = "$(losses out | wc -l)" ] \
         || fail "$1: \"$said\" on rank 0, $(losses out | wc -l) lines: $(cat err)"

@@ -67,8 +67,9 @@ static void *grow_to_a_product_that_wraps(void)
 static void test_a_size_that_wraps_round_ends_the_job(void **state)
 {
     (void) state;
-    assert_int_equal(code_of(take_a_product_that_wraps), MTLM_EXIT_PEER);
-    assert_int_equal(code_of(grow_to_a_product_that_wraps), MTLM_EXIT_PEER);
+    assert_int_equal(code_of(take_a_product_that_wraps), MTLM_EXIT_RESOURCE);
+    assert_int_equal(code_of(grow_to_a_product_that_wraps),
+                     MTLM_EXIT_RESOURCE);
 }
 
 static void test_text_is_formatted_whole(void **state)

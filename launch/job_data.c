@@ -1,0 +1,128 @@
+/* What the job learns from, and whether all ranks mean the same. */
+
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include <xxhash.h>
+
+#include "launch/job.h"
+#include "models/text/gpt_dataset.h"
+#include "models/text/mock_dataset.h"
+#include "models/text/split.h"
+
+static void read_source(const struct mtlm_sample_source *source, int64_t sample,
+                        int64_t first, int64_t n, int32_t *tokens)
+{
+    const struct mtlm_job_source *s = (const struct mtlm_job_source *) source;
+
+    mtlm_samples_read(s->samples, sample, first, n, tokens);
+}
+
+static void open_mock(struct mtlm_job *job)
+{
+    const struct mtlm_model *model = &job->options.model;
+
+    job->train.samples = mtlm_mock_dataset_create(
+        model->vocab_size, model->seq_length, 2 * job->options.seed);
+    job->valid.samples = mtlm_mock_dataset_create(
+        model->vocab_size, model->seq_length, 2 * job->options.seed + 1);
+}
+
+/* A token of a byte-level data set is a byte: only then do entropies of
+ * bytes mean something. */
+static bool is_bytes(const struct mtlm_model *model)
+{
+    return model->vocab_size == 257;
+}
+
+static int open_documents(struct mtlm_job *job, struct mtlm_error *err)
+{
+    const struct mtlm_options *o = &job->options;
+    int64_t bound[MTLM_SPLITS + 1];
+
+    job->dataset =
+        mtlm_indexed_dataset_open(o->data_path, o->model.vocab_size, err);
+    if (!job->dataset
+        || mtlm_split_parse(o->split,
+                            mtlm_indexed_dataset_documents(job->dataset), bound,
+                            err)
+               < 0)
+        return -1;
+    job->train.samples = mtlm_gpt_dataset_create(
+        job->dataset, bound[MTLM_TRAIN], bound[MTLM_TRAIN + 1],
+        o->model.seq_length, o->seed, err);
+    if (!job->train.samples)
+        return mtlm_error_prefix(err, "%s: training split", o->data_path);
+    if (o->eval_iters == 0)
+        return 0;
+    job->valid.samples = mtlm_gpt_dataset_create(
+        job->dataset, bound[MTLM_VALID], bound[MTLM_VALID + 1],
+        o->model.seq_length, o->seed, err);
+    if (!job->valid.samples)
+        return mtlm_error_prefix(
+            err, "%s: validation split \"%s\" (--eval-iters 0 for none)",
+            o->data_path, o->split);
+    if (is_bytes(&o->model) && o->summary_text
+        && mtlm_ranks_rank(job->ranks) == 0) {
+        job->entropy = mtlm_entropy_measure(job->dataset, bound[MTLM_VALID],
+                                            bound[MTLM_VALID + 1]);
+        job->has_entropy = true;
+    }
+    return 0;
+}
+
+int mtlm_job_open_data(struct mtlm_job *job, struct mtlm_error *err)
+{
+    job->train.source.read = job->valid.source.read = read_source;
+    if (!job->options.mock_data)
+        return open_documents(job, err);
+    open_mock(job);
+    return 0;
+}
+
+/* Of the documents' lengths and beginnings, thousands of them at most: tells
+ * data sets apart without reading all of a large one. */
+static uint64_t hash_of(const struct mtlm_indexed_dataset *dataset)
+{
+    enum { DOCUMENTS = 4096, TOKENS = 256 };
+    const int64_t n = mtlm_indexed_dataset_documents(dataset);
+    const int64_t step = (n + DOCUMENTS - 1) / DOCUMENTS;
+    uint64_t hash = 0;
+
+    for (int64_t d = 0; d < n; d += step) {
+        int32_t tokens[TOKENS] = {0};
+        int64_t length = mtlm_indexed_dataset_tokens(dataset, d, d + 1);
+
+        mtlm_indexed_dataset_read(dataset, d, 0,
+                                  length < TOKENS ? length : TOKENS, tokens);
+        hash = XXH3_64bits_withSeed(tokens, sizeof(tokens), hash ^ length);
+    }
+    return hash;
+}
+
+/* All ranks must train the same thing on the same data. */
+int mtlm_job_compare(struct mtlm_job *job, struct mtlm_error *err)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    int rc;
+
+    fprintf(file, "version = %s\n", PACKAGE_VERSION);
+    mtlm_options_print(&job->options, file);
+    if (job->dataset)
+        fprintf(
+            file,
+            "data = %" PRId64 " documents, %" PRId64 " tokens, hash %" PRIx64
+            "\n",
+            mtlm_indexed_dataset_documents(job->dataset),
+            mtlm_indexed_dataset_tokens(
+                job->dataset, 0, mtlm_indexed_dataset_documents(job->dataset)),
+            hash_of(job->dataset));
+    fclose(file);
+    rc = mtlm_ranks_same(job->ranks, text, err);
+    free(text);
+    return rc;
+}
