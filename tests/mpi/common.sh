@@ -54,8 +54,10 @@ losses() {
     sed -n 's/.*lm loss: \([^ ]*\) .*/\1/p' "$@"
 }
 
+# Not only at the begin of a line: mpirun may put the output of one rank
+# behind what another has not ended yet.
 weight_hash() {
-    sed -n 's/^weight hash: //p' "$@"
+    sed -n 's/.*weight hash: \([0-9a-f]\{16\}\).*/\1/p' "$@"
 }
 
 # within SECONDS COMMAND...: waits until COMMAND succeeds.
