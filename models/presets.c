@@ -9,7 +9,7 @@
  * small steps, and initial weights near 1 / sqrt(hidden), without which a
  * model of this width stays at the pairs of bytes much longer. */
 #define TINY                                                                   \
-    " micro-batch-size=1 global-batch-size=4 train-iters=1500"                 \
+    " micro-batch-size=1 global-batch-size=4 train-iters=1000"                 \
     " lr=0.002 min-lr=0.0001 lr-decay-style=cosine lr-warmup-fraction=0.1"     \
     " adam-beta2=0.95 init-method-std=0.05"                                    \
     " hidden-dropout=0 attention-dropout=0"                                    \

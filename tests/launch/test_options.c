@@ -94,7 +94,7 @@ static void test_warm_up_is_given_one_way(void **state)
     assert_int_equal(options.lr.warmup_iterations, 7);
     accepts_config("lr-warmup-iters = 7\n",
                    "--model gpt-tiny --lr-warmup-fraction 0.5");
-    assert_int_equal(options.lr.warmup_iterations, 750);
+    assert_int_equal(options.lr.warmup_iterations, 500);
     refuses("--model gpt-tiny --lr-warmup-iters 7 --lr-warmup-fraction 0.5",
             "--lr-warmup-iters and --lr-warmup-fraction say the same thing "
             "twice; give one of them");
@@ -122,13 +122,13 @@ static void test_values_must_fit_each_other(void **state)
             "4");
     refuses("--model gpt-tiny --lr 1e-5",
             "--min-lr 0.0001 is above --lr 1e-05");
-    refuses("--model gpt-tiny --lr-warmup-iters 1500",
-            "the warm-up of 1500 iterations (--lr-warmup-iters) is not shorter "
-            "than --lr-decay-iters 1500");
-    refuses("--model gpt-tiny --trace-iterations 3:1501",
-            "--trace-iterations 3:1501 goes beyond --train-iters 1500");
-    refuses("--model gpt-tiny --inject-nan 1501",
-            "--inject-nan 1501 is beyond --train-iters 1500");
+    refuses("--model gpt-tiny --lr-warmup-iters 1000",
+            "the warm-up of 1000 iterations (--lr-warmup-iters) is not shorter "
+            "than --lr-decay-iters 1000");
+    refuses("--model gpt-tiny --trace-iterations 3:1001",
+            "--trace-iterations 3:1001 goes beyond --train-iters 1000");
+    refuses("--model gpt-tiny --inject-nan 1001",
+            "--inject-nan 1001 is beyond --train-iters 1000");
 }
 
 static void test_the_layout_must_fit_the_ranks(void **state)
