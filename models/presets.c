@@ -10,8 +10,8 @@
  * model of this width stays at the pairs of bytes much longer. */
 #define TINY                                                                   \
     " micro-batch-size=1 global-batch-size=4 train-iters=1000"                 \
-    " lr=0.002 min-lr=0.0001 lr-decay-style=cosine lr-warmup-fraction=0.1"     \
-    " adam-beta2=0.95 init-method-std=0.05"                                    \
+    " lr=0.001 min-lr=0.0001 lr-decay-style=cosine lr-warmup-fraction=0.03"    \
+    " adam-beta2=0.99 init-method-std=0.05"                                    \
     " hidden-dropout=0 attention-dropout=0"                                    \
     " eval-interval=250 eval-iters=16 log-interval=25"
 

@@ -88,8 +88,8 @@ static void test_values_follow_from_others(void **state)
 static void test_warm_up_is_given_one_way(void **state)
 {
     (void) state;
-    accepts("--model gpt-tiny --train-iters 200"); /* fraction 0.1 */
-    assert_int_equal(options.lr.warmup_iterations, 20);
+    accepts("--model gpt-tiny --train-iters 200"); /* fraction 0.03 */
+    assert_int_equal(options.lr.warmup_iterations, 6);
     accepts("--model gpt-tiny --lr-warmup-iters 7");
     assert_int_equal(options.lr.warmup_iterations, 7);
     accepts_config("lr-warmup-iters = 7\n",
