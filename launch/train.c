@@ -25,7 +25,8 @@ struct state {
     int64_t loss_count;
     double skipped, nan; /* in all, at the last line */
     struct mtlm_summary_text text;
-    int code;
+    bool interrupted; /* by a signal: the same on all ranks */
+    int code;         /* may be this rank's own */
 };
 
 static bool recorded(const struct mtlm_options *o, int64_t iteration)
@@ -150,7 +151,7 @@ static void explain_nan(struct state *s, int64_t iteration)
 static bool must_stop(struct state *s, const double r[MTLM_CONTROL_COUNT])
 {
     if (r[MTLM_CONTROL_STOP] >= MTLM_STOP_SIGNAL)
-        s->code = MTLM_EXIT_INTERRUPTED;
+        s->interrupted = true;
     return r[MTLM_CONTROL_STOP] > 0;
 }
 
@@ -191,7 +192,7 @@ static bool validation_due(const struct state *s, int64_t e, bool last)
 {
     const struct mtlm_options *o = &s->job->options;
 
-    return o->eval_iters > 0 && s->code == MTLM_EXIT_OK
+    return o->eval_iters > 0 && !s->interrupted
            && ((e + 1) % o->eval_interval == 0 || last);
 }
 
@@ -255,15 +256,14 @@ static void say_end(struct state *s)
     const struct mtlm_options *o = &s->job->options;
     const bool complete = s->text.iterations == o->train_iters;
 
-    if (complete && s->code == MTLM_EXIT_INTERRUPTED)
-        s->code = MTLM_EXIT_OK;
+    if (s->interrupted && !complete && s->code == MTLM_EXIT_OK)
+        s->code = MTLM_EXIT_INTERRUPTED;
     if (complete || mtlm_ranks_rank(s->job->ranks) != 0)
         return;
     fprintf(stderr,
             "mtlm-dag: stopped by %s after iteration %" PRId64 " of %" PRId64
             "\n",
-            s->code == MTLM_EXIT_INTERRUPTED ? "a signal"
-                                             : "--exit-duration-in-mins",
+            s->interrupted ? "a signal" : "--exit-duration-in-mins",
             s->text.iterations, o->train_iters);
 }
 
