@@ -70,8 +70,8 @@ int mtlm_ranks_max_tag(const struct mtlm_ranks *ranks);
 
 void mtlm_ranks_barrier(struct mtlm_ranks *ranks);
 
-/* What must be added to this rank's clock to get rank 0's: the offset of the
- * fastest of many round trips. */
+/* What must be added to this rank's clock to get rank 0's: 0 on its host, else
+ * the offset of the fastest of many round trips between the two hosts. */
 int64_t mtlm_ranks_clock_offset(struct mtlm_ranks *ranks);
 
 #endif /* MTLM_RANKS_H */
