@@ -54,8 +54,23 @@ static bool must_add(const struct mtlm_grad_call *rule,
     return false;
 }
 
+/* A gradient that several nodes add to begins with zeros. */
+static struct mtlm_tensor *zeros(const struct walk *walk,
+                                 const struct mtlm_tensor *like)
+{
+    const union mtlm_attr zero = {.fill = {0}};
+    struct mtlm_tensor *gradient =
+        mtlm_graph_tensor(walk->graph, MTLM_STORE_ACTIVATION, "gradient",
+                          like->shape, like->dtype);
+
+    mtlm_graph_call(walk->graph, MTLM_OP_FILL, &zero,
+                    (struct mtlm_tensor *[]){gradient});
+    return gradient;
+}
+
 /* The operand of a gradient call, or NULL for one that the call makes. */
-static struct mtlm_tensor *argument(const struct mtlm_grad_arg *arg,
+static struct mtlm_tensor *argument(const struct walk *walk,
+                                    const struct mtlm_grad_arg *arg,
                                     enum mtlm_access access,
                                     const struct mtlm_node *forward)
 {
@@ -70,6 +85,8 @@ static struct mtlm_tensor *argument(const struct mtlm_grad_arg *arg,
     case MTLM_GRAD_OF:
         if (access == MTLM_W)
             return NULL;
+        if (access == MTLM_RW && !t->grad)
+            t->grad = zeros(walk, t);
         assert(t->grad);
         return t->grad;
     case MTLM_GRAD_END:
@@ -90,7 +107,7 @@ static void apply(const struct walk *walk, const struct mtlm_grad_call *rule,
 
     at(walk, forward, rule->phase);
     for (int i = 0; i < op->n_operands; i++)
-        given[i] = argument(&rule->arg[i], op->access[i], forward);
+        given[i] = argument(walk, &rule->arg[i], op->access[i], forward);
     node = mtlm_graph_call(walk->graph, kind, &forward->call.attr, given);
     for (int i = 0; i < op->n_operands; i++)
         if (!given[i])
@@ -126,7 +143,7 @@ static bool reached(const struct mtlm_node *forward)
     if (op->grad.root)
         return true;
     for (int i = 0; i < op->n_operands; i++)
-        if (op->access[i] == MTLM_W && forward->operand[i]->grad
+        if (op->access[i] != MTLM_R && forward->operand[i]->grad
             && !is_leaf(forward->operand[i]))
             return true;
     return false;
