@@ -25,10 +25,7 @@ static const struct {
 
 static const char *const others[] = {
     "accumulate-allreduce-grads-in-fp32",
-    "apply-query-key-layer-scaling",
-    "apply-residual-connection-post-layernorm",
     "async-save",
-    "bert-no-binary-head",
     "bf16",
     "ckpt-format",
     "context-parallel-size",
@@ -64,12 +61,10 @@ static const char *const others[] = {
     "merge-file",
     "microbatch-group-size-per-virtual-pipeline-stage",
     "min-loss-scale",
-    "no-bias-gelu-fusion",
     "no-check-for-nan-in-loss-and-grad",
     "no-load-optim",
     "no-load-rng",
     "no-overlap-p2p-communication",
-    "no-query-key-layer-scaling",
     "no-save-optim",
     "no-save-rng",
     "no-scatter-gather-tensors-in-pipeline",

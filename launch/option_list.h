@@ -31,6 +31,8 @@
     OPT(MODEL, "model", TEXT, preset, "", 0, 0, "NAME",                        \
         "start from the values of a preset, such as gpt-tiny (see "            \
         "--list-models); every other option overrides it")                     \
+    OPT(MODEL, "model-type", CHOICE, model.family, "gpt", 0, 0, "gpt|bert",    \
+        "which family of models")                                              \
     OPT(MODEL, "num-layers", INT, model.num_layers, NEEDED, 1, 32768, "N",     \
         "transformer layers")                                                  \
     OPT(MODEL, "hidden-size", INT, model.hidden_size, NEEDED, 1, 1048576, "N", \
@@ -52,6 +54,18 @@
         1e-12, 0.1, "X", "added to the variance in layernorm")                 \
     OPT(MODEL, "init-method-std", REAL, model.init_std, "0.02", 0, 1, "X",     \
         "standard deviation of the initial weights")                           \
+    OPT(MODEL, "apply-residual-connection-post-layernorm", FLAG,               \
+        model.post_layernorm, "no", 0, 0, NULL,                                \
+        "add the residual after layernorm, as the original BERT does")         \
+    OPT(MODEL, "bert-no-binary-head", FLAG, bert_no_binary_head, "no", 0, 0,   \
+        NULL, "BERT without telling whether two sentences are swapped")        \
+    OPT(MODEL, "apply-query-key-layer-scaling", FLAG,                          \
+        model.query_key_scaling, "no", 0, 0, NULL,                             \
+        "scale attention scores by the number of the layer")                   \
+    OPT(MODEL, "no-query-key-layer-scaling", FLAG, no_query_key_scaling, "",   \
+        0, 0, NULL, "do not, even where the preset or a file does")            \
+    OPT(MODEL, "no-bias-gelu-fusion", FLAG, model.exact_gelu, "no", 0, 0,      \
+        NULL, "GELU by erf instead of its approximation by tanh")              \
     OPT(REGULARISATION, "attention-dropout", REAL, model.attention_dropout,    \
         "0.1", 0, 1, "P", "probability of dropping an attention weight")       \
     OPT(REGULARISATION, "hidden-dropout", REAL, model.hidden_dropout, "0.1",   \

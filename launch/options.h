@@ -46,6 +46,8 @@ struct mtlm_options {
 
     /* Model: all of it. vocab_size counts tokens without padding. */
     struct mtlm_model model;
+    bool bert_no_binary_head;  /* model.binary_head says what comes of it */
+    bool no_query_key_scaling; /* model.query_key_scaling, the same */
 
     /* Regularisation */
     double weight_decay;

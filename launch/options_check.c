@@ -55,12 +55,49 @@ static int resolve_warmup(struct mtlm_options *options, struct mtlm_error *err)
     return 0;
 }
 
+/* Two options that contradict each other; the one from the stronger source
+ * counts. */
+static int resolve_query_key_scaling(struct mtlm_options *options,
+                                     struct mtlm_error *err)
+{
+    const bool without = options->no_query_key_scaling;
+    unsigned char *yes = source(options, "apply-query-key-layer-scaling");
+    unsigned char *no = source(options, "no-query-key-layer-scaling");
+
+    if (without && options->model.query_key_scaling && *yes == *no)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--apply-query-key-layer-scaling and "
+                              "--no-query-key-layer-scaling contradict each "
+                              "other; give one of them");
+    if (without && *no > *yes) {
+        options->model.query_key_scaling = false;
+        *yes = *no;
+    }
+    options->no_query_key_scaling = false;
+    *no = MTLM_SOURCE_DEFAULT;
+    return 0;
+}
+
+static int resolve_family(struct mtlm_options *options, struct mtlm_error *err)
+{
+    struct mtlm_model *model = &options->model;
+    const bool bert = model->family == MTLM_BERT;
+
+    if (options->bert_no_binary_head && !bert)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--bert-no-binary-head is for --model-type bert, "
+                              "this model is a gpt");
+    model->binary_head = bert && !options->bert_no_binary_head;
+    model->num_token_types = bert ? 2 : 0;
+    return resolve_query_key_scaling(options, err);
+}
+
 int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
 {
     struct mtlm_model *model = &options->model;
     struct mtlm_range *trace = &options->trace_iterations;
 
-    if (check_needed(options, err) < 0)
+    if (check_needed(options, err) < 0 || resolve_family(options, err) < 0)
         return -1;
     if (!given(options, "ffn-hidden-size"))
         model->ffn_hidden_size = 4 * model->hidden_size;

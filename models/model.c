@@ -17,27 +17,37 @@ int64_t mtlm_model_padded_vocab(const struct mtlm_model *model, int t)
     return (model->vocab_size + unit - 1) / unit * unit;
 }
 
-double mtlm_model_parameters(const struct mtlm_model *model)
+double mtlm_model_padded_parameters(const struct mtlm_model *model, int t)
 {
     double n = 0;
 
     for (int p = 0; p < MTLM_PARAM_COUNT; p++) {
-        const struct mtlm_param_info info = mtlm_param_info(model, p, 1);
-        const double rows =
-            p == MTLM_PARAM_WORD ? model->vocab_size : info.rows;
+        const struct mtlm_param_info info = mtlm_param_info(model, p, t);
+        const enum mtlm_place place = mtlm_param_place(model, p);
 
-        n += rows * info.cols
-             * (p < MTLM_PARAM_PER_LAYER ? model->num_layers : 1);
+        if (place != MTLM_PLACE_NONE)
+            n += (double) info.rows * info.cols
+                 * (place == MTLM_PLACE_LAYER ? model->num_layers : 1);
     }
     return n;
+}
+
+double mtlm_model_parameters(const struct mtlm_model *model)
+{
+    struct mtlm_model exact = *model;
+
+    exact.vocab_multiple = 1;
+    return mtlm_model_padded_parameters(&exact, 1);
 }
 
 double mtlm_model_flops(const struct mtlm_model *model, int64_t batch)
 {
     const double s = model->seq_length, h = model->hidden_size;
     const double l = model->num_layers, v = mtlm_model_padded_vocab(model, 1);
+    const double head = model->family == MTLM_BERT ? 6 * batch * s * h * h : 0;
 
-    return 72 * batch * s * l * h * h * (1 + s / (6 * h) + v / (12 * l * h));
+    return 72 * batch * s * l * h * h * (1 + s / (6 * h) + v / (12 * l * h))
+           + head;
 }
 
 static int check_range(const char *what, int64_t value, int64_t max,
@@ -115,10 +125,53 @@ struct mtlm_param_info mtlm_param_info(const struct mtlm_model *model,
         [MTLM_PARAM_FINAL_GAMMA] = {"final_layernorm.weight", h, 1, -1, 1, 0,
                                     0},
         [MTLM_PARAM_FINAL_BETA] = {"final_layernorm.bias", h, 1, -1, 0, 0, 0},
+        [MTLM_PARAM_TOKEN_TYPE] = {"tokentype_embeddings.weight",
+                                   model->num_token_types, h, -1, 0, std, 1},
+        [MTLM_PARAM_LM_DENSE_WEIGHT] = {"lm_head.dense.weight", h, h, -1, 0,
+                                        std, 1},
+        [MTLM_PARAM_LM_DENSE_BIAS] = {"lm_head.dense.bias", h, 1, -1, 0, 0, 0},
+        [MTLM_PARAM_LM_NORM_GAMMA] = {"lm_head.layernorm.weight", h, 1, -1, 1,
+                                      0, 0},
+        [MTLM_PARAM_LM_NORM_BETA] = {"lm_head.layernorm.bias", h, 1, -1, 0, 0,
+                                     0},
+        [MTLM_PARAM_LM_BIAS] = {"lm_head.bias", v, 1, 0, 0, 0, 0},
+        [MTLM_PARAM_POOLER_WEIGHT] = {"pooler.dense.weight", h, h, -1, 0, std,
+                                      1},
+        [MTLM_PARAM_POOLER_BIAS] = {"pooler.dense.bias", h, 1, -1, 0, 0, 0},
+        [MTLM_PARAM_BINARY_WEIGHT] = {"binary_head.weight", 2, h, -1, 0, std,
+                                      1},
+        [MTLM_PARAM_BINARY_BIAS] = {"binary_head.bias", 2, 1, -1, 0, 0, 0},
     };
 
     assert(param >= 0 && param < MTLM_PARAM_COUNT);
     return table[param];
+}
+
+enum mtlm_place mtlm_param_place(const struct mtlm_model *model,
+                                 enum mtlm_param param)
+{
+    const bool bert = model->family == MTLM_BERT;
+
+    if (param < MTLM_PARAM_PER_LAYER)
+        return MTLM_PLACE_LAYER;
+    switch (param) {
+    case MTLM_PARAM_WORD:
+    case MTLM_PARAM_POSITION:
+        return MTLM_PLACE_FIRST;
+    case MTLM_PARAM_TOKEN_TYPE:
+        return bert ? MTLM_PLACE_FIRST : MTLM_PLACE_NONE;
+    case MTLM_PARAM_FINAL_GAMMA:
+    case MTLM_PARAM_FINAL_BETA:
+        return MTLM_PLACE_LAST;
+    case MTLM_PARAM_LM_DENSE_WEIGHT:
+    case MTLM_PARAM_LM_DENSE_BIAS:
+    case MTLM_PARAM_LM_NORM_GAMMA:
+    case MTLM_PARAM_LM_NORM_BETA:
+    case MTLM_PARAM_LM_BIAS:
+        return bert ? MTLM_PLACE_LAST : MTLM_PLACE_NONE;
+    default:
+        return bert && model->binary_head ? MTLM_PLACE_LAST : MTLM_PLACE_NONE;
+    }
 }
 
 int64_t mtlm_param_number(const struct mtlm_model *model, enum mtlm_param param,
@@ -133,6 +186,10 @@ int64_t mtlm_param_number(const struct mtlm_model *model, enum mtlm_param param,
 
 int64_t mtlm_param_numbers(const struct mtlm_model *model)
 {
-    return MTLM_PARAM_PER_LAYER * model->num_layers + MTLM_PARAM_COUNT
+    int count = MTLM_PARAM_COUNT; /* of the kinds up to the last one it has */
+
+    while (mtlm_param_place(model, count - 1) == MTLM_PLACE_NONE)
+        count--;
+    return MTLM_PARAM_PER_LAYER * model->num_layers + count
            - MTLM_PARAM_PER_LAYER;
 }

@@ -1,12 +1,18 @@
 #ifndef MTLM_MODEL_H
 #define MTLM_MODEL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "runtime/error.h"
 
-/* A GPT: what it is, whatever it runs on.  Sizes as Megatron names them. */
+/* In the order of --model-type. */
+enum mtlm_family { MTLM_GPT, MTLM_BERT };
+
+/* A GPT or a BERT: what it is, whatever it runs on.  Sizes as Megatron names
+ * them. */
 struct mtlm_model {
+    enum mtlm_family family;
     int64_t num_layers;      /* l */
     int64_t hidden_size;     /* h */
     int64_t num_heads;       /* a; divides h */
@@ -15,6 +21,15 @@ struct mtlm_model {
     int64_t max_positions;   /* rows of the position embedding, >= s */
     int64_t vocab_size;      /* v: different tokens */
     int64_t vocab_multiple;  /* rows are padded to a multiple of this x t */
+    int64_t num_token_types; /* BERT: 2, the sentences A and B; GPT: 0 */
+    /* The residual is layernorm's output instead of its input: the original
+     * BERT, as Megatron arranges it, with the final layernorm. */
+    bool post_layernorm;
+    bool binary_head; /* BERT: tells whether two sentences are swapped */
+    /* Scores are divided by the layer's number (from 1) and multiplied by it
+     * inside the softmax. */
+    bool query_key_scaling;
+    bool exact_gelu; /* by erf; else the approximation by tanh */
     double layernorm_epsilon;
     double hidden_dropout, attention_dropout;
     double init_std;
@@ -24,11 +39,17 @@ struct mtlm_model {
  * padded to a multiple of vocab_multiple x t. */
 int64_t mtlm_model_padded_vocab(const struct mtlm_model *model, int t);
 
-/* Parameters without the padding of the vocabulary. */
+/* Parameters without the padding of the vocabulary; the tied output layer
+ * counts once. */
 double mtlm_model_parameters(const struct mtlm_model *model);
 
+/* The same with the vocabulary padded for t-way tensor parallelism, as
+ * Megatron-LM counts them. */
+double mtlm_model_padded_parameters(const struct mtlm_model *model, int t);
+
 /* FLOPs of the forward and backward passes over batch samples: 72 B s l h^2
- * (1 + s / 6h + V / 12lh), arXiv 2205.05198, equation 7. */
+ * (1 + s / 6h + V / 12lh), arXiv 2205.05198, equation 7; of a BERT 6 B s h^2
+ * more, for the dense layer before its output layer. */
 double mtlm_model_flops(const struct mtlm_model *model, int64_t batch);
 
 /* Refuses what cannot be: heads that do not divide hidden, sizes beyond
@@ -58,8 +79,31 @@ enum mtlm_param {
     MTLM_PARAM_POSITION,
     MTLM_PARAM_FINAL_GAMMA,
     MTLM_PARAM_FINAL_BETA,
+    /* of a BERT */
+    MTLM_PARAM_TOKEN_TYPE,
+    MTLM_PARAM_LM_DENSE_WEIGHT,
+    MTLM_PARAM_LM_DENSE_BIAS,
+    MTLM_PARAM_LM_NORM_GAMMA,
+    MTLM_PARAM_LM_NORM_BETA,
+    MTLM_PARAM_LM_BIAS, /* one for each token */
+    /* of its binary head */
+    MTLM_PARAM_POOLER_WEIGHT,
+    MTLM_PARAM_POOLER_BIAS,
+    MTLM_PARAM_BINARY_WEIGHT,
+    MTLM_PARAM_BINARY_BIAS,
     MTLM_PARAM_COUNT
 };
+
+/* On which stage of a pipeline a parameter lives.  The last one has a copy of
+ * the word embedding besides. */
+enum mtlm_place {
+    MTLM_PLACE_NONE, /* the model has no such parameter */
+    MTLM_PLACE_FIRST,
+    MTLM_PLACE_LAYER, /* that of its layer */
+    MTLM_PLACE_LAST
+};
+enum mtlm_place mtlm_param_place(const struct mtlm_model *model,
+                                 enum mtlm_param param);
 
 /* One parameter, as a whole and as the shard of one tensor-parallel rank. */
 struct mtlm_param_info {
@@ -74,8 +118,8 @@ struct mtlm_param_info {
 struct mtlm_param_info mtlm_param_info(const struct mtlm_model *model,
                                        enum mtlm_param param, int t);
 
-/* Number of a parameter in the whole model: 0 .. mtlm_param_numbers() - 1;
- * layer is ignored outside the layers. */
+/* Number of a parameter in the whole model: 0 .. mtlm_param_numbers() - 1,
+ * with gaps where the model lacks one; layer is ignored outside the layers. */
 int64_t mtlm_param_number(const struct mtlm_model *model, enum mtlm_param param,
                           int64_t layer);
 int64_t mtlm_param_numbers(const struct mtlm_model *model);

@@ -43,7 +43,7 @@ static void test_a_stronger_source_overrides_a_weaker_one(void **state)
     (void) state;
     accepts("--model gpt-tiny");
     assert_int_equal(options.eval_iters, 16); /* preset over default */
-    assert_int_equal(options.seed, 1234);    /* default */
+    assert_int_equal(options.seed, 1234);     /* default */
     accepts_config("eval-iters = 7\nseed = 5\n", "--seed 6 --model gpt-tiny");
     assert_int_equal(options.eval_iters, 7); /* file over preset */
     assert_int_equal(options.seed, 6);       /* command line over file */
@@ -98,6 +98,51 @@ static void test_warm_up_is_given_one_way(void **state)
     refuses("--model gpt-tiny --lr-warmup-iters 7 --lr-warmup-fraction 0.5",
             "--lr-warmup-iters and --lr-warmup-fraction say the same thing "
             "twice; give one of them");
+}
+
+static void test_the_family_decides_what_a_model_has(void **state)
+{
+    (void) state;
+    accepts("--model gpt-tiny");
+    assert_int_equal(options.model.family, MTLM_GPT);
+    assert_int_equal(options.model.num_token_types, 0);
+    assert_false(options.model.binary_head);
+    accepts("--model gpt-tiny --model-type bert");
+    assert_int_equal(options.model.family, MTLM_BERT);
+    assert_int_equal(options.model.num_token_types, 2);
+    assert_true(options.model.binary_head);
+    accepts("--model gpt-tiny --model-type bert --bert-no-binary-head "
+            "--apply-residual-connection-post-layernorm "
+            "--no-bias-gelu-fusion");
+    assert_false(options.model.binary_head);
+    assert_true(options.model.post_layernorm);
+    assert_true(options.model.exact_gelu);
+    refuses("--model gpt-tiny --bert-no-binary-head",
+            "--bert-no-binary-head is for --model-type bert, this model is a "
+            "gpt");
+    refuses("--model gpt-tiny --model-type t5",
+            "--model-type is 't5', it must be one of gpt/bert");
+}
+
+static void test_query_key_scaling_is_said_one_way(void **state)
+{
+    (void) state;
+    accepts("--model gpt-tiny");
+    assert_false(options.model.query_key_scaling);
+    accepts("--model gpt-tiny --no-query-key-layer-scaling");
+    assert_false(options.model.query_key_scaling);
+    accepts("--model gpt-tiny --apply-query-key-layer-scaling");
+    assert_true(options.model.query_key_scaling);
+    accepts_config("apply-query-key-layer-scaling = yes\n",
+                   "--model gpt-tiny --no-query-key-layer-scaling");
+    assert_false(options.model.query_key_scaling);
+    accepts_config("no-query-key-layer-scaling = yes\n",
+                   "--model gpt-tiny --apply-query-key-layer-scaling");
+    assert_true(options.model.query_key_scaling);
+    refuses("--model gpt-tiny --apply-query-key-layer-scaling "
+            "--no-query-key-layer-scaling",
+            "--apply-query-key-layer-scaling and --no-query-key-layer-scaling "
+            "contradict each other; give one of them");
 }
 
 static void test_values_must_fit_each_other(void **state)
@@ -195,6 +240,8 @@ int main(void)
         cmocka_unit_test(test_a_file_can_name_the_preset),
         cmocka_unit_test(test_values_follow_from_others),
         cmocka_unit_test(test_warm_up_is_given_one_way),
+        cmocka_unit_test(test_the_family_decides_what_a_model_has),
+        cmocka_unit_test(test_query_key_scaling_is_said_one_way),
         cmocka_unit_test(test_values_must_fit_each_other),
         cmocka_unit_test(test_the_layout_must_fit_the_ranks),
         cmocka_unit_test(test_requests_are_returned),

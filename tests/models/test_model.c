@@ -107,9 +107,67 @@ static void test_gpt2_small_has_124439808_parameters(void **state)
     assert_true(mtlm_model_parameters(&model) == 124439808);
 }
 
+static struct mtlm_model bert(int64_t l, int64_t h, int64_t a)
+{
+    struct mtlm_model model = gpt(l, h, a, 512, 30522);
+
+    model.family = MTLM_BERT;
+    model.num_token_types = 2;
+    model.binary_head = true;
+    return model;
+}
+
+/* Tensor by tensor: 12 h^2 + 13 h of a layer; embeddings; final layernorm; LM
+ * head; pooler and binary head. */
+static void test_bert_has_exactly_its_parameters(void **state)
+{
+    struct mtlm_model model = bert(24, 1024, 16);
+
+    (void) state;
+    assert_true(mtlm_model_padded_parameters(&model, 1)
+                == 24 * (12 * 1024 * 1024 + 13 * 1024.0)
+                       + (30592 + 512 + 2) * 1024 + 2 * 1024
+                       + (1024 * 1024 + 3 * 1024 + 30592) + (1024 * 1024 + 1024)
+                       + 2 * 1024 + 2);
+    assert_true(mtlm_model_padded_parameters(&model, 1) == 336297858);
+    assert_true(mtlm_model_padded_parameters(&model, 1)
+                    - mtlm_model_parameters(&model)
+                == 70 * (1024 + 1));
+    model.binary_head = false;
+    assert_true(mtlm_model_padded_parameters(&model, 1)
+                == 336297858 - (1024 * 1024 + 1024) - 2 * 1024 - 2);
+    model = bert(48, 2560, 40);
+    assert_int_equal(mtlm_model_padded_vocab(&model, 8), 30720);
+    assert_true(fabs(mtlm_model_padded_parameters(&model, 8) / 3.8696e9 - 1)
+                < 1e-5);
+}
+
+static void test_parameters_live_where_they_are_used(void **state)
+{
+    struct mtlm_model model = gpt(4, 256, 4, 256, 257);
+
+    (void) state;
+    for (int p = 0; p < MTLM_PARAM_PER_LAYER; p++)
+        assert_int_equal(mtlm_param_place(&model, p), MTLM_PLACE_LAYER);
+    for (int p = MTLM_PARAM_TOKEN_TYPE; p < MTLM_PARAM_COUNT; p++)
+        assert_int_equal(mtlm_param_place(&model, p), MTLM_PLACE_NONE);
+    model = bert(4, 256, 4);
+    assert_int_equal(mtlm_param_place(&model, MTLM_PARAM_WORD),
+                     MTLM_PLACE_FIRST);
+    assert_int_equal(mtlm_param_place(&model, MTLM_PARAM_TOKEN_TYPE),
+                     MTLM_PLACE_FIRST);
+    for (int p = MTLM_PARAM_LM_DENSE_WEIGHT; p < MTLM_PARAM_COUNT; p++)
+        assert_int_equal(mtlm_param_place(&model, p), MTLM_PLACE_LAST);
+    model.binary_head = false;
+    assert_int_equal(mtlm_param_place(&model, MTLM_PARAM_LM_BIAS),
+                     MTLM_PLACE_LAST);
+    for (int p = MTLM_PARAM_POOLER_WEIGHT; p < MTLM_PARAM_COUNT; p++)
+        assert_int_equal(mtlm_param_place(&model, p), MTLM_PLACE_NONE);
+}
+
 static void test_shards_are_the_whole_in_equal_parts(void **state)
 {
-    const struct mtlm_model model = gpt(4, 256, 4, 256, 257);
+    const struct mtlm_model model = bert(4, 256, 4);
 
     (void) state;
     for (int t = 1; t <= 4; t *= 2)
@@ -129,7 +187,7 @@ static void test_shards_are_the_whole_in_equal_parts(void **state)
                 assert_true(info.std > 0);
             }
         }
-    assert_int_equal(mtlm_param_info(&model, MTLM_PARAM_WORD, 4).rows, 512);
+    assert_int_equal(mtlm_param_info(&model, MTLM_PARAM_WORD, 4).rows, 30720);
 }
 
 static void test_the_vocabulary_is_padded_to_the_multiple(void **state)
@@ -150,20 +208,26 @@ static void test_the_vocabulary_is_padded_to_the_multiple(void **state)
 /* Each once, none left out. */
 static void test_parameters_are_numbered_through(void **state)
 {
-    const struct mtlm_model model = gpt(5, 256, 4, 256, 257);
-    const int64_t n = mtlm_param_numbers(&model);
-    int *seen = calloc(n, sizeof(*seen));
+    const struct mtlm_model models[] = {gpt(5, 256, 4, 256, 257),
+                                        bert(5, 256, 4)};
 
     (void) state;
-    assert_int_equal(n, 5 * 12 + 4);
-    for (int64_t l = 0; l < 5; l++)
-        for (int p = 0; p < MTLM_PARAM_PER_LAYER; p++)
-            seen[mtlm_param_number(&model, p, l)]++;
-    for (int p = MTLM_PARAM_PER_LAYER; p < MTLM_PARAM_COUNT; p++)
-        seen[mtlm_param_number(&model, p, -1)]++;
-    for (int64_t i = 0; i < n; i++)
-        assert_int_equal(seen[i], 1);
-    free(seen);
+    for (int i = 0; i < 2; i++) {
+        const struct mtlm_model *model = &models[i];
+        const int64_t n = mtlm_param_numbers(model);
+        int *seen = calloc(n, sizeof(*seen));
+
+        assert_int_equal(n, 5 * 12 + (i ? 14 : 4));
+        for (int64_t l = 0; l < 5; l++)
+            for (int p = 0; p < MTLM_PARAM_PER_LAYER; p++)
+                seen[mtlm_param_number(model, p, l)]++;
+        for (int p = MTLM_PARAM_PER_LAYER; p < MTLM_PARAM_COUNT; p++)
+            if (mtlm_param_place(model, p) != MTLM_PLACE_NONE)
+                seen[mtlm_param_number(model, p, -1)]++;
+        for (int64_t p = 0; p < n; p++)
+            assert_int_equal(seen[p], 1);
+        free(seen);
+    }
 }
 
 /* ---- floating-point operations ---- */
@@ -179,6 +243,22 @@ static void test_flops_are_those_of_the_matrix_products(void **state)
 
     (void) state;
     assert_true(fabs(mtlm_model_flops(&model, 8) / (3 * forward) - 1) < 1e-15);
+}
+
+/* The LM head's dense layer comes on top; figures per sample
+ * from the sizes of arXiv 1909.08053. */
+static void test_flops_of_bert_are_the_published_ones(void **state)
+{
+    const struct mtlm_model large = bert(24, 1024, 16);
+    const struct mtlm_model largest = bert(48, 2560, 40);
+    struct mtlm_model as_gpt = large;
+
+    (void) state;
+    as_gpt.family = MTLM_GPT;
+    assert_true(mtlm_model_flops(&large, 3) - mtlm_model_flops(&as_gpt, 3)
+                == 6.0 * 3 * 512 * 1024 * 1024);
+    assert_true(fabs(mtlm_model_flops(&large, 1) / 1.10e12 - 1) < 0.005);
+    assert_true(fabs(mtlm_model_flops(&largest, 1) / 1.224e13 - 1) < 0.0005);
 }
 
 /* With each layer's forward pass done twice, which the logits' is not: what
@@ -310,10 +390,13 @@ int main(void)
         cmocka_unit_test(test_parameters_are_the_formulas),
         cmocka_unit_test(test_parameters_are_the_published_ones),
         cmocka_unit_test(test_gpt2_small_has_124439808_parameters),
+        cmocka_unit_test(test_bert_has_exactly_its_parameters),
+        cmocka_unit_test(test_parameters_live_where_they_are_used),
         cmocka_unit_test(test_shards_are_the_whole_in_equal_parts),
         cmocka_unit_test(test_the_vocabulary_is_padded_to_the_multiple),
         cmocka_unit_test(test_parameters_are_numbered_through),
         cmocka_unit_test(test_flops_are_those_of_the_matrix_products),
+        cmocka_unit_test(test_flops_of_bert_are_the_published_ones),
         cmocka_unit_test(test_flops_explain_published_rates),
         cmocka_unit_test(test_sizes_beyond_reason_are_refused_with_their_range),
         cmocka_unit_test(test_heads_that_do_not_divide_hidden_are_refused),
