@@ -1,42 +1,86 @@
-/* The tokens (first = 0) or labels (first = 1) of a microbatch.
+/* A field of the samples of a microbatch, and what their labels weigh in the
+ * loss.  Column j is sample context->sample + j, row i its position
+ * attr.batch.first + i.
  *
- * tokens [s, b]: column j is sample context->sample + j. */
+ * batch:         y I32 [s, b], or [1, b] for a field of one value
+ * loss_weights:  w [s, b] = mask / sum of the mask over the whole microbatch,
+ *                which is b samples of attr.batch.seq_length rows; 0 where
+ *                the sum is 0 */
 
 #include "config.h"
 
 #include "codelets/infer.h"
 
-enum { TOKENS };
+enum { Y };
 
 /* The caller sets the shape: it follows from nothing else. */
 static int batch_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
-    return mtlm_expect_rank(call, TOKENS, "tokens", 2, err);
+    return mtlm_expect_rank(call, Y, "values", 2, err);
+}
+
+/* n values of the field from first on in sample number column. */
+static void read_column(const struct mtlm_call *call,
+                        const struct mtlm_context *context,
+                        enum mtlm_field field, int64_t column, int64_t first,
+                        int64_t n, int32_t *values)
+{
+    const struct mtlm_sample_source *source = call->attr.batch.source;
+
+    source->read(source, context->sample + column, field, first, n, values);
 }
 
 static void batch_cpu(void *const ptr[], const struct mtlm_call *call,
                       const struct mtlm_context *context)
 {
-    const struct mtlm_sample_source *source = call->attr.batch.source;
-    const int64_t s = call->shape[TOKENS].dim[0];
-    const int64_t b = call->shape[TOKENS].dim[1];
-    int32_t *tokens = ptr[TOKENS];
+    const int64_t s = call->shape[Y].dim[0], b = call->shape[Y].dim[1];
+    int32_t *y = ptr[Y];
     int32_t *column = mtlm_scratch_get(context->scratch, s * sizeof(*column));
 
     for (int64_t j = 0; j < b; j++) {
-        source->read(source, context->sample + j, call->attr.batch.first, s,
-                     column);
+        read_column(call, context, call->attr.batch.field, j,
+                    call->attr.batch.first, s, column);
         for (int64_t i = 0; i < s; i++)
-            tokens[i * b + j] = column[i];
+            y[i * b + j] = column[i];
     }
+}
+
+static void loss_weights_cpu(void *const ptr[], const struct mtlm_call *call,
+                             const struct mtlm_context *context)
+{
+    const int64_t s = call->shape[Y].dim[0], b = call->shape[Y].dim[1];
+    const int64_t first = call->attr.batch.first;
+    const int64_t whole = call->attr.batch.seq_length;
+    mtlm_real *w = ptr[Y];
+    int32_t *mask = mtlm_scratch_get(context->scratch, whole * sizeof(*mask));
+    int64_t count = 0;
+
+    for (int64_t j = 0; j < b; j++) {
+        read_column(call, context, MTLM_FIELD_LOSS_MASK, j, 0, whole, mask);
+        for (int64_t i = 0; i < whole; i++)
+            count += mask[i];
+        for (int64_t i = 0; i < s; i++)
+            w[i * b + j] = mask[first + i];
+    }
+    for (int64_t i = 0; i < s * b && count > 0; i++)
+        w[i] = (mtlm_real) (w[i] / (double) count);
 }
 
 const struct mtlm_op mtlm_op_batch = {
     .name = "batch",
     .op_class = MTLM_CLASS_HOST,
     .n_operands = 1,
-    .access = {[TOKENS] = MTLM_W},
-    .dtype = {[TOKENS] = MTLM_I32},
+    .access = {[Y] = MTLM_W},
+    .dtype = {[Y] = MTLM_I32},
     .infer = batch_infer,
     .cpu = batch_cpu,
+};
+
+const struct mtlm_op mtlm_op_loss_weights = {
+    .name = "loss_weights",
+    .op_class = MTLM_CLASS_HOST,
+    .n_operands = 1,
+    .access = {[Y] = MTLM_W},
+    .infer = batch_infer,
+    .cpu = loss_weights_cpu,
 };

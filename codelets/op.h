@@ -9,6 +9,7 @@
 #include "runtime/error.h"
 #include "runtime/group.h"
 #include "runtime/memory.h"
+#include "runtime/sample.h"
 #include "runtime/shape.h"
 
 #ifdef __cplusplus
@@ -40,14 +41,6 @@ enum mtlm_op_class {
     MTLM_CLASS_ALIAS,
 };
 
-/* Where the tokens of a sample come from; launch/ provides it. */
-struct mtlm_sample_source {
-    /* Writes tokens first .. first + n - 1 of sample (which repeats the last
-     * token of sample - 1 and is as long as the sequence + 1). */
-    void (*read)(const struct mtlm_sample_source *source, int64_t sample,
-                 int64_t first, int64_t n, int32_t *tokens);
-};
-
 /* Dropout sites inside a layer, for mtlm_stream_dropout(). */
 enum mtlm_dropout_site {
     MTLM_SITE_EMBEDDING,
@@ -76,7 +69,9 @@ struct mtlm_lr_schedule {
 union mtlm_attr {
     struct {
         const struct mtlm_sample_source *source;
-        int64_t first; /* 0: the tokens, 1: the labels */
+        enum mtlm_field field;
+        int64_t first;      /* position in the sample of the first row */
+        int64_t seq_length; /* loss weights: rows of the whole sample */
     } batch;
     struct {
         int64_t first; /* this rank's first row of the vocabulary */

@@ -4,6 +4,7 @@
  * names it twice. */
 #define MTLM_OP_LIST(OP)                                                       \
     OP(BATCH, batch)                                                           \
+    OP(LOSS_WEIGHTS, loss_weights)                                             \
     OP(EMBEDDING_FWD, embedding_fwd)                                           \
     OP(EMBEDDING_WGRAD, embedding_wgrad)                                       \
     OP(POSITION_DROPOUT_FWD, position_dropout_fwd)                             \

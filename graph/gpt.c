@@ -93,12 +93,14 @@ static struct mtlm_shape activation(const struct builder *b)
 }
 
 /* tokens or labels [s, b] of this microbatch */
-static struct mtlm_tensor *batch(const struct builder *b, int64_t first)
+static struct mtlm_tensor *batch(const struct builder *b, enum mtlm_field field)
 {
     const union mtlm_attr attr = {
-        .batch = {b->train ? b->config->train : b->config->valid, first}};
+        .batch = {.source = b->train ? b->config->train : b->config->valid,
+                  .field = field}};
     struct mtlm_tensor *t = mtlm_graph_tensor(
-        b->graph, MTLM_STORE_ACTIVATION, first ? "labels" : "tokens",
+        b->graph, MTLM_STORE_ACTIVATION,
+        field == MTLM_FIELD_LABELS ? "labels" : "tokens",
         MTLM_SHAPE(b->config->model.seq_length, b->config->micro_batch),
         MTLM_I32);
 
@@ -119,7 +121,8 @@ static struct mtlm_tensor *embedding(const struct builder *b)
     struct mtlm_tensor *x;
 
     at_layer(b, -1);
-    x = CALL(b, EMBEDDING_FWD, &rows, batch(b, 0), word->weight);
+    x = CALL(b, EMBEDDING_FWD, &rows, batch(b, MTLM_FIELD_TOKENS),
+             word->weight);
     reduce(b, &tp_sum, x);
     return CALL(b, POSITION_DROPOUT_FWD, &drop, x,
                 param(b, MTLM_PARAM_POSITION, -1));
@@ -193,7 +196,7 @@ static void head(const struct builder *b, struct mtlm_tensor *x)
     struct mtlm_tensor *logits, *labels, *max, *sums;
 
     at_layer(b, -1);
-    labels = batch(b, 1);
+    labels = batch(b, MTLM_FIELD_LABELS);
     x = CALL(b, LAYERNORM_FWD, &norm, x, param(b, MTLM_PARAM_FINAL_GAMMA, -1),
              param(b, MTLM_PARAM_FINAL_BETA, -1));
     logits = CALL(b, LINEAR_FWD, NULL, copy_to_group(b, x), word->weight);

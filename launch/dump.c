@@ -1,7 +1,8 @@
 /* One file per rank, rank-R.safetensors: weights "NAME" and gradients before
- * clipping "NAME.grad" of this rank's shards, "tokens" [samples,
- * seq_length + 1], "loss" and "grad_norm"; where a shard begins in the whole
- * says the metadata "NAME.first" = "row column". */
+ * clipping "NAME.grad" of this rank's shards, the fields of the
+ * batch ("tokens", "labels", "loss_mask", "types" [samples, seq_length],
+ * "length", "order" [samples]), "loss" and "grad_norm"; where a shard begins
+ * in the whole says the metadata "NAME.first" = "row column". */
 
 #include "config.h"
 
@@ -15,7 +16,7 @@
 struct mtlm_dump {
     struct mtlm_job *job;
     mtlm_real **weight, **grad; /* [program->n_params] */
-    int32_t *tokens;
+    int32_t *field[MTLM_FIELD_COUNT];
 };
 
 struct mtlm_dump *mtlm_dump_create(struct mtlm_job *job)
@@ -87,19 +88,25 @@ static void add(struct mtlm_safetensors_writer *writer,
     free(name);
 }
 
-static void add_tokens(struct mtlm_dump *dump,
-                       struct mtlm_safetensors_writer *writer)
+static void add_field(struct mtlm_dump *dump, enum mtlm_field field,
+                      struct mtlm_safetensors_writer *writer)
 {
+    static const char *const name[MTLM_FIELD_COUNT] = {
+        [MTLM_FIELD_TOKENS] = "tokens",       [MTLM_FIELD_LABELS] = "labels",
+        [MTLM_FIELD_LOSS_MASK] = "loss_mask", [MTLM_FIELD_TYPES] = "types",
+        [MTLM_FIELD_LENGTH] = "length",       [MTLM_FIELD_ORDER] = "order"};
     const struct mtlm_options *o = &dump->job->options;
-    const int64_t n = o->model.seq_length + 1;
+    const int64_t n = mtlm_field_size(field, o->model.seq_length);
     const int64_t dim[] = {o->global_batch_size, n};
+    const bool vector = field == MTLM_FIELD_LENGTH || field == MTLM_FIELD_ORDER;
+    int32_t *values = mtlm_calloc(o->global_batch_size * n, sizeof(*values));
 
-    dump->tokens = mtlm_calloc(o->global_batch_size * n, sizeof(*dump->tokens));
+    dump->field[field] = values;
     for (int64_t i = 0; i < o->global_batch_size; i++)
-        mtlm_samples_read(dump->job->train.samples, i, 0, n,
-                          dump->tokens + i * n);
-    mtlm_safetensors_writer_add(writer, "tokens", MTLM_SAFETENSORS_I32, 2, dim,
-                                dump->tokens);
+        mtlm_samples_read(dump->job->train.samples, i, field, 0, n,
+                          values + i * n);
+    mtlm_safetensors_writer_add(writer, name[field], MTLM_SAFETENSORS_I32,
+                                vector ? 1 : 2, dim, values);
 }
 
 static void destroy(struct mtlm_dump *dump)
@@ -110,7 +117,8 @@ static void destroy(struct mtlm_dump *dump)
     }
     free(dump->weight);
     free(dump->grad);
-    free(dump->tokens);
+    for (int i = 0; i < MTLM_FIELD_COUNT; i++)
+        free(dump->field[i]);
     free(dump);
 }
 
@@ -133,7 +141,8 @@ int mtlm_dump_write(struct mtlm_dump *dump, double loss, double norm,
         add(writer, p, "", dump->weight[i]);
         add(writer, p, ".grad", dump->grad[i]);
     }
-    add_tokens(dump, writer);
+    for (int i = 0; i < MTLM_FIELD_COUNT; i++)
+        add_field(dump, i, writer);
     mtlm_safetensors_writer_add(writer, "loss", MTLM_SAFETENSORS_F64, 0, NULL,
                                 &loss);
     mtlm_safetensors_writer_add(writer, "grad_norm", MTLM_SAFETENSORS_F64, 0,

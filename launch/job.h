@@ -75,7 +75,7 @@ int mtlm_job_trace(struct mtlm_job *job, double *bubble,
                    struct mtlm_error *err);
 
 /* --dump-first-step: weights before, gradients and loss after the first
- * iteration's microbatches, and the tokens, a file per rank. */
+ * iteration's microbatches, and the batch, a file per rank. */
 struct mtlm_dump;
 struct mtlm_dump *mtlm_dump_create(struct mtlm_job *job);
 /* The weights, before the first iteration. */

@@ -13,11 +13,12 @@
 #include "models/text/split.h"
 
 static void read_source(const struct mtlm_sample_source *source, int64_t sample,
-                        int64_t first, int64_t n, int32_t *tokens)
+                        enum mtlm_field field, int64_t first, int64_t n,
+                        int32_t *values)
 {
     const struct mtlm_job_source *s = (const struct mtlm_job_source *) source;
 
-    mtlm_samples_read(s->samples, sample, first, n, tokens);
+    mtlm_samples_read(s->samples, sample, field, first, n, values);
 }
 
 static void open_mock(struct mtlm_job *job)

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "models/text/causal.h"
 #include "models/text/gpt_dataset.h"
 #include "models/text/permutation.h"
 #include "runtime/memory.h"
@@ -123,15 +124,15 @@ static int64_t first_sample(const struct gpt_dataset *gpt, int64_t epoch)
     return (epoch * gpt->tokens + s - 1) / s;
 }
 
-static void read_sample(struct mtlm_samples *samples, int64_t sample,
-                        int64_t first, int64_t n, int32_t *tokens)
+/* Tokens of piece number sample, of which there are s + 1. */
+static void read_piece(struct mtlm_samples *samples, int64_t sample,
+                       int64_t first, int64_t n, int32_t *tokens)
 {
     struct gpt_dataset *gpt = (struct gpt_dataset *) samples;
     const int64_t s = samples->seq_length;
     int64_t epoch, begin, at, last;
 
-    assert(sample >= 0 && sample < INT64_MAX / 4 / s);
-    assert(first >= 0 && n >= 0 && first + n <= s + 1);
+    assert(sample < INT64_MAX / 4 / s);
     if (n == 0)
         return;
     epoch = sample * s / gpt->tokens;
@@ -155,6 +156,13 @@ static void read_sample(struct mtlm_samples *samples, int64_t sample,
         read_epoch(gpt, epoch, at, n, tokens);
     }
     pthread_rwlock_unlock(&gpt->lock);
+}
+
+static void read_sample(struct mtlm_samples *samples, int64_t sample,
+                        enum mtlm_field field, int64_t first, int64_t n,
+                        int32_t *values)
+{
+    mtlm_causal_read(samples, read_piece, sample, field, first, n, values);
 }
 
 static void destroy(struct mtlm_samples *samples)

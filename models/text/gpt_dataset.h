@@ -11,7 +11,8 @@
  * The documents form one endless stream of tokens: those of epoch 0 in random
  * order, those of epoch 1 in another, and so on.  Piece k of the stream is
  * its tokens k * seq_length .. (k + 1) * seq_length, so that two neighbours
- * share a token and each token is predicted once per epoch.  The pieces that
+ * share a token and each token is predicted once per epoch (its fields:
+ * causal.h).  The pieces that
  * begin in the same epoch are samples of that epoch, in random order.  Both
  * orders are pure functions of seed and epoch.  (Megatron's samples, but for
  * the generator; no number of epochs is needed in advance.)

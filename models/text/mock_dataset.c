@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "models/text/causal.h"
 #include "models/text/mock_dataset.h"
 #include "runtime/memory.h"
 #include "runtime/philox.h"
@@ -58,14 +59,12 @@ static int next_symbol(const struct mock_dataset *mock, int64_t sample,
     return by_frequency(mock, r[1]);
 }
 
-static void read_sample(struct mtlm_samples *samples, int64_t sample,
-                        int64_t first, int64_t n, int32_t *tokens)
+static void read_chain(struct mtlm_samples *samples, int64_t sample,
+                       int64_t first, int64_t n, int32_t *tokens)
 {
     const struct mock_dataset *mock = (const struct mock_dataset *) samples;
     int last = 0, before = 0;
 
-    assert(sample >= 0 && first >= 0 && n >= 0);
-    assert(first + n <= samples->seq_length + 1);
     for (int64_t at = 0; at < first + n; at++) {
         const int symbol = next_symbol(mock, sample, at, last, before);
 
@@ -75,6 +74,13 @@ static void read_sample(struct mtlm_samples *samples, int64_t sample,
             tokens[at - first] =
                 (int32_t) (symbol * mock->vocab_size / mock->symbols);
     }
+}
+
+static void read_sample(struct mtlm_samples *samples, int64_t sample,
+                        enum mtlm_field field, int64_t first, int64_t n,
+                        int32_t *values)
+{
+    mtlm_causal_read(samples, read_chain, sample, field, first, n, values);
 }
 
 static void destroy(struct mtlm_samples *samples)

@@ -1,5 +1,4 @@
-/* The input of the model: token batches, word and position embeddings, and
- * initial values. */
+/* The input of the model: word and position embeddings, and initial values. */
 
 #include "config.h"
 
@@ -15,30 +14,6 @@
 #include "tests/codelets/support.h"
 
 enum { S = 9, B = 3, H = 13, V = 20, N = S * B * H };
-
-static void read_numbers(const struct mtlm_sample_source *source,
-                         int64_t sample, int64_t first, int64_t n,
-                         int32_t *tokens)
-{
-    (void) source;
-    for (int64_t i = 0; i < n; i++)
-        tokens[i] = 1000 * sample + first + i;
-}
-
-static void test_a_batch_has_a_sample_in_each_column(void **state)
-{
-    const struct mtlm_sample_source source = {.read = read_numbers};
-    struct mtlm_call call = {.kind = MTLM_OP_BATCH,
-                             .attr.batch = {&source, 1},
-                             .shape = {MTLM_SHAPE(S, B)}};
-    int32_t tokens[S * B];
-
-    (void) state;
-    run_op(call, (void *[]){tokens}, 7);
-    for (int i = 0; i < S; i++)
-        for (int j = 0; j < B; j++)
-            assert_int_equal(tokens[i * B + j], 1000 * (7 + j) + 1 + i);
-}
 
 static struct mtlm_call embedding(int64_t first, int64_t rows)
 {
@@ -196,7 +171,6 @@ static void test_without_deviation_all_is_the_mean(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_batch_has_a_sample_in_each_column),
         cmocka_unit_test(test_shards_of_the_vocabulary_add_up_to_the_whole),
         cmocka_unit_test(test_a_shard_adds_the_gradient_of_its_rows_only),
         cmocka_unit_test(

@@ -5,18 +5,24 @@
 #include "runtime/philox.h"
 #include "tests/graph/small.h"
 
-enum { VOCAB = 57, SOURCE_SEED = 77 };
+enum { VOCAB = 57, S = 12, SOURCE_SEED = 77 };
 
-/* Random tokens, one stream over all samples. */
+/* Random tokens, of which all count. */
 static void read_sample(const struct mtlm_sample_source *source, int64_t sample,
-                        int64_t first, int64_t n, int32_t *tokens)
+                        enum mtlm_field field, int64_t first, int64_t n,
+                        int32_t *values)
 {
+    const int64_t at = first + (field == MTLM_FIELD_LABELS);
+
     (void) source;
     for (int64_t i = 0; i < n; i++) {
         uint32_t word[4];
 
-        mtlm_philox(SOURCE_SEED, sample, first + i, word);
-        tokens[i] = word[0] % VOCAB;
+        mtlm_philox(SOURCE_SEED, sample, at + i, word);
+        values[i] = field <= MTLM_FIELD_LABELS ? (int32_t) (word[0] % VOCAB)
+                    : field == MTLM_FIELD_LOSS_MASK ? 1
+                    : field == MTLM_FIELD_LENGTH    ? S
+                                                    : 0;
     }
 }
 
@@ -29,7 +35,7 @@ struct mtlm_program_config small_config(int tp, int pp, int64_t microbatches)
                   .hidden_size = 32,
                   .num_heads = 4,
                   .ffn_hidden_size = 128,
-                  .seq_length = 12,
+                  .seq_length = S,
                   .max_positions = 14,
                   .vocab_size = VOCAB,
                   .vocab_multiple = 4,

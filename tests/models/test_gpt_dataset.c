@@ -12,6 +12,7 @@
 
 #include "models/text/gpt_dataset.h"
 #include "models/text/split.h"
+#include "tests/models/causal.h"
 #include "tests/models/files.h"
 
 /* 199 numbered tokens, so that a token tells where it comes from; 199 and S
@@ -59,7 +60,7 @@ static int teardown(void **state)
 static void read_whole(struct mtlm_samples *samples, int64_t sample,
                        int32_t tokens[S + 1])
 {
-    mtlm_samples_read(samples, sample, 0, S + 1, tokens);
+    read_text(samples, sample, 0, S + 1, tokens);
 }
 
 /* Document of a token, and whether the token ends it. */
@@ -204,7 +205,7 @@ static void test_each_epoch_has_its_own_order_of_samples(void **state)
         for (int64_t i = 0; i < 4; i++) {
             int32_t token;
 
-            mtlm_samples_read(samples, 4 * epoch + i, 0, 1, &token);
+            read_text(samples, 4 * epoch + i, 0, 1, &token);
             assert_int_equal((token - 78) % 15, 0);
             order = 4 * order + (token - 78) / 15;
         }
@@ -232,6 +233,32 @@ static void test_samples_are_shuffled(void **state)
     assert_in_range(neighbours, 0, SAMPLES / 4);
 }
 
+/* A label is the next token, whoever asks for which part of the fields. */
+static void test_fields_are_those_of_plain_text(void **state)
+{
+    struct fixture *f = *state;
+
+    for (int64_t n = 0; n < SAMPLES; n++) {
+        int32_t tokens[S + 1], value[S];
+
+        read_whole(f->samples, n, tokens);
+        mtlm_samples_read(f->samples, n, MTLM_FIELD_LABELS, 0, S, value);
+        assert_memory_equal(value, tokens + 1, sizeof(value));
+        mtlm_samples_read(f->samples, n, MTLM_FIELD_LABELS, 3, 5, value);
+        assert_memory_equal(value, tokens + 4, 5 * sizeof(*value));
+        mtlm_samples_read(f->samples, n, MTLM_FIELD_LOSS_MASK, 0, S, value);
+        for (int i = 0; i < S; i++)
+            assert_int_equal(value[i], 1);
+        mtlm_samples_read(f->samples, n, MTLM_FIELD_TYPES, 0, S, value);
+        for (int i = 0; i < S; i++)
+            assert_int_equal(value[i], 0);
+        mtlm_samples_read(f->samples, n, MTLM_FIELD_LENGTH, 0, 1, value);
+        assert_int_equal(value[0], S);
+        mtlm_samples_read(f->samples, n, MTLM_FIELD_ORDER, 0, 1, value);
+        assert_int_equal(value[0], 0);
+    }
+}
+
 static void test_order_depends_on_nothing_but_the_number(void **state)
 {
     struct fixture *f = *state;
@@ -241,9 +268,9 @@ static void test_order_depends_on_nothing_but_the_number(void **state)
         int32_t here[S + 1], there[S + 1];
 
         read_whole(f->samples, n, here);
-        mtlm_samples_read(other, n, 0, 0, there);
-        mtlm_samples_read(other, n, 5, S + 1 - 5, there + 5);
-        mtlm_samples_read(other, n, 0, 5, there);
+        read_text(other, n, 0, 0, there);
+        read_text(other, n, 5, S + 1 - 5, there + 5);
+        read_text(other, n, 0, 5, there);
         assert_memory_equal(here, there, sizeof(here));
     }
     mtlm_samples_destroy(other);
@@ -273,7 +300,7 @@ static void test_one_sample_may_be_a_whole_epoch(void **state)
     for (int64_t n = 0; n < 1000; n++) {
         int32_t tokens[TOKENS];
 
-        mtlm_samples_read(samples, n, 0, TOKENS, tokens);
+        read_text(samples, n, 0, TOKENS, tokens);
         for (int i = 0; i < TOKENS; i++)
             assert_in_range(tokens[i], 0, TOKENS - 1);
     }
@@ -378,6 +405,7 @@ int main(void)
         cmocka_unit_test(test_each_epoch_has_its_own_order_of_documents),
         cmocka_unit_test(test_each_epoch_has_its_own_order_of_samples),
         cmocka_unit_test(test_samples_are_shuffled),
+        cmocka_unit_test(test_fields_are_those_of_plain_text),
         cmocka_unit_test(test_order_depends_on_nothing_but_the_number),
         cmocka_unit_test(test_any_number_is_a_sample),
         cmocka_unit_test(test_one_sample_may_be_a_whole_epoch),

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "models/text/mock_dataset.h"
+#include "tests/models/causal.h"
 
 enum { S = 63 };
 
@@ -22,10 +23,10 @@ static void test_order_depends_on_nothing_but_the_number(void **state)
     for (int64_t n = 300; n >= 0; n -= 3) {
         int32_t here[S + 1], there[S + 1];
 
-        mtlm_samples_read(a, 300 - n, 0, S + 1, here);
-        mtlm_samples_read(a, n, 0, S + 1, here);
-        mtlm_samples_read(b, n, 10, S + 1 - 10, there + 10);
-        mtlm_samples_read(b, n, 0, 10, there);
+        read_text(a, 300 - n, 0, S + 1, here);
+        read_text(a, n, 0, S + 1, here);
+        read_text(b, n, 10, S + 1 - 10, there + 10);
+        read_text(b, n, 0, 10, there);
         assert_memory_equal(here, there, sizeof(here));
     }
     mtlm_samples_destroy(a);
@@ -44,7 +45,7 @@ static void test_tokens_are_spread_over_the_vocabulary(void **state)
         for (int64_t n = 0; n < 500; n++) {
             int32_t tokens[S + 1];
 
-            mtlm_samples_read(samples, n, 0, S + 1, tokens);
+            read_text(samples, n, 0, S + 1, tokens);
             for (int j = 0; j <= S; j++) {
                 assert_in_range(tokens[j], 0, vocab[i] - 1);
                 largest = largest > tokens[j] ? largest : tokens[j];
@@ -62,9 +63,9 @@ static void test_seeds_and_samples_differ(void **state)
     int32_t tokens[3][S + 1];
 
     (void) state;
-    mtlm_samples_read(a, 0, 0, S + 1, tokens[0]);
-    mtlm_samples_read(a, 1, 0, S + 1, tokens[1]);
-    mtlm_samples_read(b, 0, 0, S + 1, tokens[2]);
+    read_text(a, 0, 0, S + 1, tokens[0]);
+    read_text(a, 1, 0, S + 1, tokens[1]);
+    read_text(b, 0, 0, S + 1, tokens[2]);
     assert_memory_not_equal(tokens[0], tokens[1], sizeof(tokens[0]));
     assert_memory_not_equal(tokens[0], tokens[2], sizeof(tokens[0]));
     mtlm_samples_destroy(a);
@@ -102,7 +103,7 @@ static void test_each_order_of_context_helps(void **state)
     for (int64_t n = 0; n < 4000; n++) {
         int32_t t[S + 1];
 
-        mtlm_samples_read(samples, n, 0, S + 1, t);
+        read_text(samples, n, 0, S + 1, t);
         for (int i = 2; i <= S; i++) {
             one[t[i]]++;
             two[t[i - 1] * V + t[i]]++;

@@ -4,7 +4,7 @@
 Usage: gpt_torch.py --heads A --vocab V --micro-batch B NAME=DIR...
 
 Each DIR holds the files of one layout's ranks; all must start from the same
-weights and tokens.  The reference is PyTorch in float64.  Bounds:
+weights and samples.  The reference is PyTorch in float64.  Bounds:
 
   loss       within 1e-6 of it, relatively
   gradient   ||g - g64|| <= max(5e-6 ||g64||, 1e-7 ||all gradients||), and
@@ -30,6 +30,7 @@ FLOOR = 1e-7
 TORCH_FACTOR = 2
 NOISE = 2.0**-23
 WORST_SHOWN = 6
+FIELDS = "tokens", "labels", "loss_mask", "types", "length", "order"
 
 
 def read_safetensors(path):
@@ -150,7 +151,7 @@ class Gpt(nn.Module):
         return F.cross_entropy(logits.flatten(0, 1), labels.flatten())
 
 
-def run_torch(weights, tokens, heads, micro_batch, dtype):
+def run_torch(weights, batch, heads, micro_batch, dtype):
     """The loss and {name: gradient}, summed up over microbatches in dtype."""
     layers = sum(n.endswith(".input_layernorm.weight") for n in weights)
     ffn, h = weights["layers.0.mlp.dense_h_to_4h.weight"].shape
@@ -164,10 +165,13 @@ def run_torch(weights, tokens, heads, micro_batch, dtype):
     ).to(dtype)
     state = {n: torch.from_numpy(w.copy()) for n, w in weights.items()}
     model.load_state_dict(state, strict=True)
-    batch = torch.from_numpy(tokens.astype(np.int64)).split(micro_batch)
+    fields = [
+        torch.from_numpy(batch[name].astype(np.int64)).split(micro_batch)
+        for name in ("tokens", "labels")
+    ]
     total = 0.0
-    for samples in batch:
-        loss = model(samples[:, :-1], samples[:, 1:]) / len(batch)
+    for tokens, labels in zip(*fields):
+        loss = model(tokens, labels) / len(fields[0])
         loss.backward()
         total += loss.item()
     gradients = {
@@ -177,11 +181,11 @@ def run_torch(weights, tokens, heads, micro_batch, dtype):
 
 
 class Reference:
-    """PyTorch's results for one set of weights and tokens."""
+    """PyTorch's results for one set of weights and samples."""
 
-    def __init__(self, weights, tokens, options):
-        self.weights, self.tokens = weights, tokens
-        arguments = weights, tokens, options.heads, options.micro_batch
+    def __init__(self, weights, batch, options):
+        self.weights, self.batch = weights, batch
+        arguments = weights, batch, options.heads, options.micro_batch
         self.loss, self.gradients = run_torch(*arguments, torch.float64)
         self.loss32, gradients32 = run_torch(*arguments, torch.float32)
         self.norm = math.sqrt(
@@ -192,17 +196,22 @@ class Reference:
             for n, g in self.gradients.items()
         }
 
-    def is_of(self, weights, tokens):
-        return np.array_equal(tokens, self.tokens) and all(
-            np.array_equal(weights[n], w) for n, w in self.weights.items()
+    def is_of(self, weights, batch):
+        return all(
+            np.array_equal(ours[n], theirs)
+            for ours, other in ((weights, self.weights), (batch, self.batch))
+            for n, theirs in other.items()
         )
 
 
 def split(dump, vocab):
-    """Weights, gradients without the vocabulary's padding, and the rest."""
-    weights, gradients, rest = {}, {}, {}
+    """Weights, gradients without the vocabulary's padding, the fields of the
+    samples, and the rest."""
+    weights, gradients, batch, rest = {}, {}, {}, {}
     for name, array in dump.items():
-        if name in ("tokens", "loss", "grad_norm"):
+        if name in FIELDS:
+            batch[name] = array
+        elif name in ("loss", "grad_norm"):
             rest[name] = array
         elif name.endswith(".grad"):
             gradients[name[: -len(".grad")]] = array.astype(np.float64)
@@ -211,7 +220,7 @@ def split(dump, vocab):
     word = "word_embeddings.weight"
     rest["padding"] = np.abs(gradients[word][vocab:]).max(initial=0)
     weights[word], gradients[word] = weights[word][:vocab], gradients[word][:vocab]
-    return weights, gradients, rest
+    return weights, gradients, batch, rest
 
 
 def check(name, gradients, rest, reference):
@@ -258,11 +267,13 @@ def main():
     reference, failures = None, 0
     for dump in options.dumps:
         name, directory = dump.split("=", 1)
-        weights, gradients, rest = split(assemble(directory), options.vocab)
+        weights, gradients, batch, rest = split(
+            assemble(directory), options.vocab
+        )
         if reference is None:
-            reference = Reference(weights, rest["tokens"], options)
-        if not reference.is_of(weights, rest["tokens"]):
-            sys.exit(f"{name}: other weights or tokens than before")
+            reference = Reference(weights, batch, options)
+        if not reference.is_of(weights, batch):
+            sys.exit(f"{name}: other weights or samples than before")
         failures += check(name, gradients, rest, reference)
     print(f"{len(options.dumps)} layouts, {failures} failures")
     sys.exit(failures > 0)
