@@ -59,6 +59,7 @@ static void run_cpu(void *buffers[], void *arg)
     const struct mtlm_op *op = mtlm_ops[task->call->kind];
     const int worker = starpu_worker_get_id_check();
     const struct mtlm_context context = {.sample = task->sample,
+                                         .share = task->share,
                                          .scratch = &scratch[worker]};
     void *ptr[MTLM_MAX_OPERANDS];
 
@@ -75,6 +76,7 @@ static void run_cuda(void *buffers[], void *arg)
     const struct mtlm_op *op = mtlm_ops[task->call->kind];
     const int worker = starpu_worker_get_id_check();
     const struct mtlm_context context = {.sample = task->sample,
+                                         .share = task->share,
                                          .scratch = &scratch[worker],
                                          .device = mtlm_cuda_device(worker)};
     void *ptr[MTLM_MAX_OPERANDS];

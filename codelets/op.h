@@ -76,7 +76,7 @@ union mtlm_attr {
     struct {
         int64_t first; /* this rank's first row of the vocabulary */
         int64_t size;  /* rows of the vocabulary without padding */
-        double scale;  /* of the loss: 1 / (microbatches per iteration) */
+        int slot;      /* enum mtlm_loss_slot, of what adds to the loss */
     } vocabulary;
     struct {
         double epsilon;
@@ -97,7 +97,8 @@ union mtlm_attr {
         int64_t full_cols, first_row, first_col;
     } fill;
     struct {
-        int64_t slot;  /* element of the status vector to write */
+        int64_t slot;  /* element of the status vector to write; publish:
+                        * the first one */
         double factor; /* publish: times this */
     } status;
     struct {
@@ -122,10 +123,20 @@ union mtlm_attr {
     } p2p;
 };
 
+/* The loss tensor (double): what a rank's microbatches add up to. */
+enum mtlm_loss_slot {
+    MTLM_LOSS_LM,       /* language model */
+    MTLM_LOSS_SOP,      /* order of the sentences (BERT) */
+    MTLM_LOSS_SOP_HITS, /* share of the samples where it was found */
+    MTLM_LOSS_COUNT
+};
+
 /* The status vector (double): the squared sums of every parameter shard,
- * then these. */
+ * then these, the losses in the order of enum mtlm_loss_slot. */
 enum mtlm_status_slot {
     MTLM_STATUS_LOSS,
+    MTLM_STATUS_SOP,
+    MTLM_STATUS_SOP_HITS,
     MTLM_STATUS_STOP,
     MTLM_STATUS_EXTRA /* how many */
 };
@@ -140,6 +151,8 @@ enum mtlm_control_slot {
     MTLM_CONTROL_CLIP,      /* factor on the gradients */
     MTLM_CONTROL_NORM,      /* of the gradients, before clipping */
     MTLM_CONTROL_LOSS,
+    MTLM_CONTROL_SOP,
+    MTLM_CONTROL_SOP_HITS,
     MTLM_CONTROL_SKIPPED, /* iterations without a step, in all */
     MTLM_CONTROL_NAN,     /* iterations with a norm or loss not finite */
     MTLM_CONTROL_APPLY,   /* 1: the optimizer must step, 0: must not */
@@ -160,6 +173,9 @@ struct mtlm_device;
 /* Where and when a kernel runs. */
 struct mtlm_context {
     int64_t sample; /* number of the microbatch's first sample, over the run */
+    /* What the microbatch counts in the losses of its iteration, or of its
+     * validation: 1 / (microbatches * data-parallel ranks). */
+    double share;
     struct mtlm_scratch *scratch;     /* this worker's, on the host */
     const struct mtlm_device *device; /* this worker's GPU, or NULL */
 };

@@ -23,10 +23,11 @@
     OP(BIAS_DROPOUT_ADD_BWD, bias_dropout_add_bwd)                             \
     OP(ATTENTION_FWD, attention_fwd)                                           \
     OP(ATTENTION_BWD, attention_bwd)                                           \
-    OP(XENT_MAX, xent_max)                                                     \
-    OP(XENT_SUM, xent_sum)                                                     \
+    OP(XENT_STATS, xent_stats)                                                 \
+    OP(XENT_RESCALE, xent_rescale)                                             \
     OP(XENT_LOSS, xent_loss)                                                   \
     OP(XENT_BWD, xent_bwd)                                                     \
+    OP(ACCURACY, accuracy)                                                     \
     OP(ADD, add)                                                               \
     OP(FILL, fill)                                                             \
     OP(ZERO, zero)                                                             \

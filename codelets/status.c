@@ -3,7 +3,8 @@
  * mtlm_status_slot); after its all-reduce every rank advances its own control
  * tensor (enum mtlm_control_slot) by the same arithmetic.
  *
- * g [..]; loss [1]; status [n]; control, report [MTLM_CONTROL_COUNT]. */
+ * g [..]; loss [MTLM_LOSS_COUNT]; status [n]; control, report
+ * [MTLM_CONTROL_COUNT]. */
 
 #include "config.h"
 
@@ -14,25 +15,35 @@
 #include "codelets/learning_rate.h"
 #include "runtime/signals.h"
 
-static int check_slot(const struct mtlm_call *call, int status,
-                      struct mtlm_error *err)
+/* The losses lie side by side in all three. */
+_Static_assert(MTLM_STATUS_SOP == MTLM_STATUS_LOSS + MTLM_LOSS_SOP
+                   && MTLM_STATUS_SOP_HITS
+                          == MTLM_STATUS_LOSS + MTLM_LOSS_SOP_HITS
+                   && MTLM_CONTROL_SOP == MTLM_CONTROL_LOSS + MTLM_LOSS_SOP
+                   && MTLM_CONTROL_SOP_HITS
+                          == MTLM_CONTROL_LOSS + MTLM_LOSS_SOP_HITS,
+               "publish and control copy them as one");
+
+/* Whether the status has the n elements from attr.status.slot on. */
+static int check_slots(const struct mtlm_call *call, int status, int n,
+                       struct mtlm_error *err)
 {
+    const int64_t slot = call->attr.status.slot;
     char text[96];
 
-    if (call->attr.status.slot >= 0
-        && call->attr.status.slot < mtlm_shape_elems(&call->shape[status]))
+    if (slot >= 0 && slot + n <= mtlm_shape_elems(&call->shape[status]))
         return 0;
     return mtlm_error_set(
         err, MTLM_EXIT_USAGE, "%s: status is %s, needs an element %lld",
         mtlm_ops[call->kind]->name, mtlm_shape_str(&call->shape[status], text),
-        (long long) call->attr.status.slot);
+        (long long) (slot < 0 ? slot : slot + n - 1));
 }
 
 enum { Q_G, Q_STATUS };
 
 static int square_sum_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
-    return check_slot(call, Q_STATUS, err);
+    return check_slots(call, Q_STATUS, 1, err);
 }
 
 static double square_sum_flops(const struct mtlm_call *call)
@@ -68,8 +79,9 @@ enum { P_LOSS, P_STATUS };
 
 static int publish_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
-    return mtlm_expect_shape(call, P_LOSS, "loss", MTLM_SHAPE(1), err)
-                   || check_slot(call, P_STATUS, err)
+    return mtlm_expect_shape(call, P_LOSS, "loss", MTLM_SHAPE(MTLM_LOSS_COUNT),
+                             err)
+                   || check_slots(call, P_STATUS, MTLM_LOSS_COUNT, err)
                ? -1
                : 0;
 }
@@ -80,8 +92,10 @@ static void publish_cpu(void *const ptr[], const struct mtlm_call *call,
     double *loss = ptr[P_LOSS], *status = ptr[P_STATUS];
 
     (void) context;
-    status[call->attr.status.slot] = *loss * call->attr.status.factor;
-    *loss = 0;
+    for (int i = 0; i < MTLM_LOSS_COUNT; i++) {
+        status[call->attr.status.slot + i] = loss[i] * call->attr.status.factor;
+        loss[i] = 0;
+    }
 }
 
 const struct mtlm_op mtlm_op_publish = {
@@ -97,7 +111,7 @@ enum { G_STATUS };
 
 static int flags_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
-    return check_slot(call, G_STATUS, err);
+    return check_slots(call, G_STATUS, 1, err);
 }
 
 static void flags_cpu(void *const ptr[], const struct mtlm_call *call,
@@ -148,9 +162,11 @@ static void control_cpu(void *const ptr[], const struct mtlm_call *call,
     for (int64_t i = 0; i < n_sums; i++)
         square += sums[i];
     norm = sqrt(square);
-    finite = isfinite(norm) && isfinite(extra[MTLM_STATUS_LOSS]);
+    finite = isfinite(norm) && isfinite(extra[MTLM_STATUS_LOSS])
+             && isfinite(extra[MTLM_STATUS_SOP]);
     control[MTLM_CONTROL_NORM] = norm;
-    control[MTLM_CONTROL_LOSS] = extra[MTLM_STATUS_LOSS];
+    memcpy(&control[MTLM_CONTROL_LOSS], &extra[MTLM_STATUS_LOSS],
+           MTLM_LOSS_COUNT * sizeof(*control));
     control[MTLM_CONTROL_STOP] = extra[MTLM_STATUS_STOP];
     control[MTLM_CONTROL_LR] =
         mtlm_learning_rate(schedule, control[MTLM_CONTROL_STEP]);

@@ -1,13 +1,22 @@
 /* Cross-entropy over a vocabulary that is split among the ranks of a
- * tensor-parallel group (Megatron-LM, arXiv 1909.08053, section 3):
+ * tensor-parallel group (Megatron-LM, arXiv 1909.08053, section 3), of which
+ * each reads its logits once forward:
  *
- *   max    = max over columns               all-reduced by maximum
- *   sums   = sum e^(logit - max), logit[label] - max     all-reduced by sum
- *   loss  += scale mean(log(sums[0]) - sums[1])
- *   dlogit = scale / (s b) (e^(logit - max) / sums[0] - [column = label])
+ *   xent_stats    local = max = maximum over this rank's columns
+ *                 sums = sum e^(logit - local), logit[label] or 0
+ *                 (max all-reduced by maximum)
+ *   xent_rescale  sums[0] *= e^(local - max)
+ *                 (sums all-reduced by sum)
+ *   xent_loss     loss[slot] += share sum_rows w (log(sums[0]) + max - sums[1])
+ *   xent_bwd      dlogit = share w (e^(logit - max) / sums[0]
+ *                                   - [column = label])
  *
- * logits [s, b, Vl]; labels, max [s, b]; sums [2, s, b]; loss [1], double.
- * Column c of the shard is row vocabulary.first + c of the vocabulary; from
+ * One rank alone leaves out xent_rescale.  accuracy, of a vocabulary that is
+ * not split: loss[slot] += share sum_rows w [greatest logit = label].
+ *
+ * logits [s, b, Vl]; labels, local, max, weights w [s, b]; sums [2, s, b];
+ * loss [MTLM_LOSS_COUNT], double; share: struct mtlm_context.  Column c of
+ * the shard is row vocabulary.first + c of the vocabulary; from
  * vocabulary.size on it is padding, which counts nowhere. */
 
 #include "config.h"
@@ -25,7 +34,8 @@
 #define LOWEST (-FLT_MAX)
 #endif
 
-/* Columns whose sum is formed apart in mtlm_real, then added in double. */
+/* Columns whose sum is formed apart in mtlm_real, then added in double: they
+ * stay in the nearest cache between their maximum and their sum. */
 enum { BLOCK = 1024 };
 
 /* Columns of the shard that are not padding. */
@@ -41,161 +51,179 @@ static struct mtlm_shape shape_of_sums(const struct mtlm_shape *logits)
     return MTLM_SHAPE(2, logits->dim[0], logits->dim[1]);
 }
 
-enum { M_LOGITS, M_MAX };
+enum { S_LOGITS, S_LABELS, S_LOCAL, S_MAX, S_SUMS };
 
-static int xent_max_infer(struct mtlm_call *call, struct mtlm_error *err)
-{
-    call->shape[M_MAX] = mtlm_shape_of_rows(call->shape[M_LOGITS]);
-    return mtlm_expect_rank(call, M_LOGITS, "logits", 3, err);
-}
-
-static double xent_max_flops(const struct mtlm_call *call)
-{
-    return mtlm_shape_elems(&call->shape[M_LOGITS]);
-}
-
-static void xent_max_cpu(void *const ptr[], const struct mtlm_call *call,
-                         const struct mtlm_context *context)
-{
-    const int64_t rows = mtlm_shape_rows(&call->shape[M_LOGITS]);
-    const int64_t cols = mtlm_shape_cols(&call->shape[M_LOGITS]);
-    const int64_t n = real_columns(call, cols);
-    const mtlm_real *logits = ptr[M_LOGITS];
-    mtlm_real *max = ptr[M_MAX];
-
-    (void) context;
-    for (int64_t r = 0; r < rows; r++, logits += cols) {
-        mtlm_real m = LOWEST;
-
-#pragma omp simd reduction(max : m)
-        for (int64_t i = 0; i < n; i++)
-            m = logits[i] > m ? logits[i] : m;
-        max[r] = m;
-    }
-}
-
-const struct mtlm_op mtlm_op_xent_max = {
-    .name = "xent_max",
-    .n_operands = 2,
-    .access = {[M_LOGITS] = MTLM_R, [M_MAX] = MTLM_W},
-    .infer = xent_max_infer,
-    .flops = xent_max_flops,
-    .cpu = xent_max_cpu,
-};
-
-enum { S_LOGITS, S_LABELS, S_MAX, S_SUMS };
-
-static int xent_sum_infer(struct mtlm_call *call, struct mtlm_error *err)
+static int xent_stats_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     struct mtlm_shape *shape = call->shape;
 
     if (mtlm_expect_rank(call, S_LOGITS, "logits", 3, err))
         return -1;
+    shape[S_LOCAL] = shape[S_MAX] = mtlm_shape_of_rows(shape[S_LOGITS]);
     shape[S_SUMS] = shape_of_sums(&shape[S_LOGITS]);
     return mtlm_expect_shape(call, S_LABELS, "labels",
-                             mtlm_shape_of_rows(shape[S_LOGITS]), err)
-                   || mtlm_expect_shape(call, S_MAX, "max",
-                                        mtlm_shape_of_rows(shape[S_LOGITS]),
-                                        err)
-               ? -1
-               : 0;
+                             mtlm_shape_of_rows(shape[S_LOGITS]), err);
 }
 
-static double xent_sum_flops(const struct mtlm_call *call)
+static double xent_stats_flops(const struct mtlm_call *call)
 {
-    return 8.0 * mtlm_shape_elems(&call->shape[S_LOGITS]);
+    return 9.0 * mtlm_shape_elems(&call->shape[S_LOGITS]);
 }
 
-static double sum_of_exp(const mtlm_real *logits, int64_t n, mtlm_real max)
+/* Maximum and sum of exponentials of n logits, which are read from memory
+ * once: a block that brings a greater maximum finds the sum of the earlier
+ * ones brought to it. */
+static void row_stats(const mtlm_real *logits, int64_t n, mtlm_real *max,
+                      mtlm_real *sum)
 {
-    double sum = 0;
+    mtlm_real m = LOWEST;
+    double total = 0;
 
     for (int64_t start = 0; start < n; start += BLOCK) {
         const int64_t end = start + BLOCK < n ? start + BLOCK : n;
+        const mtlm_real before = m;
         mtlm_real part = 0;
 
+#pragma omp simd reduction(max : m)
+        for (int64_t i = start; i < end; i++)
+            m = logits[i] > m ? logits[i] : m;
+        if (m > before)
+            total *= exp((double) before - (double) m);
 #pragma omp simd reduction(+ : part)
         for (int64_t i = start; i < end; i++)
-            part += mtlm_exp(logits[i] - max);
-        sum += part;
+            part += mtlm_exp(logits[i] - m);
+        total += part;
     }
-    return sum;
+    *max = m;
+    *sum = total;
 }
 
-static void xent_sum_cpu(void *const ptr[], const struct mtlm_call *call,
-                         const struct mtlm_context *context)
+static void xent_stats_cpu(void *const ptr[], const struct mtlm_call *call,
+                           const struct mtlm_context *context)
 {
     const int64_t rows = mtlm_shape_rows(&call->shape[S_LOGITS]);
     const int64_t cols = mtlm_shape_cols(&call->shape[S_LOGITS]);
     const int64_t n = real_columns(call, cols);
-    const mtlm_real *logits = ptr[S_LOGITS], *max = ptr[S_MAX];
+    const mtlm_real *logits = ptr[S_LOGITS];
     const int32_t *labels = ptr[S_LABELS];
-    mtlm_real *sum = ptr[S_SUMS], *target = sum + rows;
+    mtlm_real *max = ptr[S_MAX], *sum = ptr[S_SUMS], *target = sum + rows;
 
     (void) context;
     for (int64_t r = 0; r < rows; r++, logits += cols) {
         const int64_t label = labels[r] - call->attr.vocabulary.first;
 
-        sum[r] = sum_of_exp(logits, n, max[r]);
-        target[r] = label >= 0 && label < n ? logits[label] - max[r] : 0;
+        row_stats(logits, n, &max[r], &sum[r]);
+        target[r] = label >= 0 && label < n ? logits[label] : 0;
     }
+    memcpy(ptr[S_LOCAL], max, rows * sizeof(*max));
 }
 
-const struct mtlm_op mtlm_op_xent_sum = {
-    .name = "xent_sum",
-    .n_operands = 4,
+const struct mtlm_op mtlm_op_xent_stats = {
+    .name = "xent_stats",
+    .n_operands = 5,
     .access = {[S_LOGITS] = MTLM_R,
                [S_LABELS] = MTLM_R,
-               [S_MAX] = MTLM_R,
+               [S_LOCAL] = MTLM_W,
+               [S_MAX] = MTLM_W,
                [S_SUMS] = MTLM_W},
     .dtype = {[S_LABELS] = MTLM_I32},
-    .infer = xent_sum_infer,
-    .flops = xent_sum_flops,
-    .cpu = xent_sum_cpu,
+    .infer = xent_stats_infer,
+    .flops = xent_stats_flops,
+    .cpu = xent_stats_cpu,
 };
 
-/* Logits, labels and max are there for the gradient's sake. */
-enum { L_LOGITS, L_LABELS, L_MAX, L_SUMS, L_LOSS };
+enum { R_LOCAL, R_MAX, R_SUMS };
 
-static int xent_loss_infer(struct mtlm_call *call, struct mtlm_error *err)
+static int xent_rescale_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
-    const struct mtlm_shape *shape = call->shape;
+    const struct mtlm_shape *rows = &call->shape[R_LOCAL];
 
-    if (mtlm_expect_rank(call, L_LOGITS, "logits", 3, err))
-        return -1;
-    return mtlm_expect_shape(call, L_LABELS, "labels",
-                             mtlm_shape_of_rows(shape[L_LOGITS]), err)
-                   || mtlm_expect_shape(call, L_MAX, "max",
-                                        mtlm_shape_of_rows(shape[L_LOGITS]),
-                                        err)
-                   || mtlm_expect_shape(call, L_SUMS, "sums",
-                                        shape_of_sums(&shape[L_LOGITS]), err)
-                   || mtlm_expect_shape(call, L_LOSS, "loss", MTLM_SHAPE(1),
-                                        err)
+    return mtlm_expect_rank(call, R_LOCAL, "local", 2, err)
+                   || mtlm_expect_shape(call, R_MAX, "max", *rows, err)
+                   || mtlm_expect_shape(
+                       call, R_SUMS, "sums",
+                       MTLM_SHAPE(2, rows->dim[0], rows->dim[1]), err)
                ? -1
                : 0;
 }
 
+static void xent_rescale_cpu(void *const ptr[], const struct mtlm_call *call,
+                             const struct mtlm_context *context)
+{
+    const int64_t rows = mtlm_shape_elems(&call->shape[R_LOCAL]);
+    const mtlm_real *local = ptr[R_LOCAL], *max = ptr[R_MAX];
+    mtlm_real *sum = ptr[R_SUMS];
+
+    (void) context;
+    for (int64_t r = 0; r < rows; r++)
+        sum[r] *= exp((double) local[r] - (double) max[r]);
+}
+
+const struct mtlm_op mtlm_op_xent_rescale = {
+    .name = "xent_rescale",
+    .n_operands = 3,
+    .access = {[R_LOCAL] = MTLM_R, [R_MAX] = MTLM_R, [R_SUMS] = MTLM_RW},
+    .infer = xent_rescale_infer,
+    .cpu = xent_rescale_cpu,
+};
+
+static int check_loss(const struct mtlm_call *call, int loss,
+                      struct mtlm_error *err)
+{
+    const int slot = call->attr.vocabulary.slot;
+
+    if (slot < 0 || slot >= MTLM_LOSS_COUNT)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE, "%s: there is no loss %d",
+                              mtlm_ops[call->kind]->name, slot);
+    return mtlm_expect_shape(call, loss, "loss", MTLM_SHAPE(MTLM_LOSS_COUNT),
+                             err);
+}
+
+/* Logits, labels and max are there for the gradient's sake, too. */
+enum { L_LOGITS, L_LABELS, L_MAX, L_SUMS, L_WEIGHTS, L_LOSS };
+
+static int xent_loss_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    const struct mtlm_shape *shape = call->shape;
+    const struct mtlm_shape rows = mtlm_shape_of_rows(shape[L_LOGITS]);
+
+    return mtlm_expect_rank(call, L_LOGITS, "logits", 3, err)
+                   || mtlm_expect_shape(call, L_LABELS, "labels", rows, err)
+                   || mtlm_expect_shape(call, L_MAX, "max", rows, err)
+                   || mtlm_expect_shape(call, L_SUMS, "sums",
+                                        shape_of_sums(&shape[L_LOGITS]), err)
+                   || mtlm_expect_shape(call, L_WEIGHTS, "weights", rows, err)
+                   || check_loss(call, L_LOSS, err)
+               ? -1
+               : 0;
+}
+
+/* A weight of 0 is for a row whose label means nothing: whatever it is, it
+ * must not make the loss a NaN. */
 static void xent_loss_cpu(void *const ptr[], const struct mtlm_call *call,
                           const struct mtlm_context *context)
 {
     const int64_t rows = mtlm_shape_rows(&call->shape[L_LOGITS]);
+    const mtlm_real *max = ptr[L_MAX], *weight = ptr[L_WEIGHTS];
     const mtlm_real *sum = ptr[L_SUMS], *target = sum + rows;
     double *loss = ptr[L_LOSS], total = 0;
 
-    (void) context;
     for (int64_t r = 0; r < rows; r++)
-        total += log((double) sum[r]) - (double) target[r];
-    *loss += call->attr.vocabulary.scale * total / rows;
+        if (weight[r] != 0)
+            total += (double) weight[r]
+                     * (log((double) sum[r])
+                        + ((double) max[r] - (double) target[r]));
+    loss[call->attr.vocabulary.slot] += context->share * total;
 }
 
 const struct mtlm_op mtlm_op_xent_loss = {
     .name = "xent_loss",
-    .n_operands = 5,
+    .n_operands = 6,
     .access = {[L_LOGITS] = MTLM_R,
                [L_LABELS] = MTLM_R,
                [L_MAX] = MTLM_R,
                [L_SUMS] = MTLM_R,
+               [L_WEIGHTS] = MTLM_R,
                [L_LOSS] = MTLM_RW},
     .dtype = {[L_LABELS] = MTLM_I32, [L_LOSS] = MTLM_F64},
     .infer = xent_loss_infer,
@@ -206,25 +234,24 @@ const struct mtlm_op mtlm_op_xent_loss = {
                        .arg = {{MTLM_GRAD_VALUE, L_LABELS},
                                {MTLM_GRAD_VALUE, L_MAX},
                                {MTLM_GRAD_VALUE, L_SUMS},
+                               {MTLM_GRAD_VALUE, L_WEIGHTS},
                                {MTLM_GRAD_OVER, L_LOGITS}}}}},
     .cpu = xent_loss_cpu,
 };
 
-enum { B_LABELS, B_MAX, B_SUMS, B_LOGITS };
+enum { B_LABELS, B_MAX, B_SUMS, B_WEIGHTS, B_LOGITS };
 
 static int xent_bwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     const struct mtlm_shape *shape = call->shape;
+    const struct mtlm_shape rows = mtlm_shape_of_rows(shape[B_LOGITS]);
 
-    if (mtlm_expect_rank(call, B_LOGITS, "logits", 3, err))
-        return -1;
-    return mtlm_expect_shape(call, B_LABELS, "labels",
-                             mtlm_shape_of_rows(shape[B_LOGITS]), err)
-                   || mtlm_expect_shape(call, B_MAX, "max",
-                                        mtlm_shape_of_rows(shape[B_LOGITS]),
-                                        err)
+    return mtlm_expect_rank(call, B_LOGITS, "logits", 3, err)
+                   || mtlm_expect_shape(call, B_LABELS, "labels", rows, err)
+                   || mtlm_expect_shape(call, B_MAX, "max", rows, err)
                    || mtlm_expect_shape(call, B_SUMS, "sums",
                                         shape_of_sums(&shape[B_LOGITS]), err)
+                   || mtlm_expect_shape(call, B_WEIGHTS, "weights", rows, err)
                ? -1
                : 0;
 }
@@ -240,34 +267,92 @@ static void xent_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
     const int64_t rows = mtlm_shape_rows(&call->shape[B_LOGITS]);
     const int64_t cols = mtlm_shape_cols(&call->shape[B_LOGITS]);
     const int64_t n = real_columns(call, cols);
-    const double scale = call->attr.vocabulary.scale / rows;
     const int32_t *labels = ptr[B_LABELS];
     const mtlm_real *max = ptr[B_MAX], *sum = ptr[B_SUMS];
+    const mtlm_real *weight = ptr[B_WEIGHTS];
     mtlm_real *logits = ptr[B_LOGITS];
 
-    (void) context;
     for (int64_t r = 0; r < rows; r++, logits += cols) {
         const int64_t label = labels[r] - call->attr.vocabulary.first;
+        const mtlm_real scale = context->share * weight[r];
         const mtlm_real m = max[r], factor = scale / sum[r];
 
+        if (scale == 0) {
+            memset(logits, 0, cols * sizeof(*logits));
+            continue;
+        }
 #pragma omp simd
         for (int64_t i = 0; i < n; i++)
             logits[i] = factor * mtlm_exp(logits[i] - m);
         if (label >= 0 && label < n)
-            logits[label] -= (mtlm_real) scale;
+            logits[label] -= scale;
         memset(logits + n, 0, (cols - n) * sizeof(*logits));
     }
 }
 
 const struct mtlm_op mtlm_op_xent_bwd = {
     .name = "xent_bwd",
-    .n_operands = 4,
+    .n_operands = 5,
     .access = {[B_LABELS] = MTLM_R,
                [B_MAX] = MTLM_R,
                [B_SUMS] = MTLM_R,
+               [B_WEIGHTS] = MTLM_R,
                [B_LOGITS] = MTLM_RW},
     .dtype = {[B_LABELS] = MTLM_I32},
     .infer = xent_bwd_infer,
     .flops = xent_bwd_flops,
     .cpu = xent_bwd_cpu,
+};
+
+enum { A_LOGITS, A_LABELS, A_WEIGHTS, A_LOSS };
+
+static int accuracy_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    const struct mtlm_shape rows = mtlm_shape_of_rows(call->shape[A_LOGITS]);
+
+    return mtlm_expect_rank(call, A_LOGITS, "logits", 3, err)
+                   || mtlm_expect_shape(call, A_LABELS, "labels", rows, err)
+                   || mtlm_expect_shape(call, A_WEIGHTS, "weights", rows, err)
+                   || check_loss(call, A_LOSS, err)
+               ? -1
+               : 0;
+}
+
+/* Of equal logits the first one wins. */
+static int64_t greatest(const mtlm_real *logits, int64_t n)
+{
+    int64_t best = 0;
+
+    for (int64_t i = 1; i < n; i++)
+        if (logits[i] > logits[best])
+            best = i;
+    return best;
+}
+
+static void accuracy_cpu(void *const ptr[], const struct mtlm_call *call,
+                         const struct mtlm_context *context)
+{
+    const int64_t rows = mtlm_shape_rows(&call->shape[A_LOGITS]);
+    const int64_t cols = mtlm_shape_cols(&call->shape[A_LOGITS]);
+    const int64_t n = real_columns(call, cols);
+    const mtlm_real *logits = ptr[A_LOGITS], *weight = ptr[A_WEIGHTS];
+    const int32_t *labels = ptr[A_LABELS];
+    double *loss = ptr[A_LOSS], total = 0;
+
+    for (int64_t r = 0; r < rows; r++, logits += cols)
+        if (greatest(logits, n) == labels[r])
+            total += (double) weight[r];
+    loss[call->attr.vocabulary.slot] += context->share * total;
+}
+
+const struct mtlm_op mtlm_op_accuracy = {
+    .name = "accuracy",
+    .n_operands = 4,
+    .access = {[A_LOGITS] = MTLM_R,
+               [A_LABELS] = MTLM_R,
+               [A_WEIGHTS] = MTLM_R,
+               [A_LOSS] = MTLM_RW},
+    .dtype = {[A_LABELS] = MTLM_I32, [A_LOSS] = MTLM_F64},
+    .infer = accuracy_infer,
+    .cpu = accuracy_cpu,
 };

@@ -92,19 +92,36 @@ static struct mtlm_shape activation(const struct builder *b)
                       b->config->model.hidden_size);
 }
 
-/* tokens or labels [s, b] of this microbatch */
-static struct mtlm_tensor *batch(const struct builder *b, enum mtlm_field field)
+/* A tensor [rows, b] that kind makes from the samples of this microbatch. */
+static struct mtlm_tensor *read_samples(const struct builder *b,
+                                        enum mtlm_op_kind kind,
+                                        enum mtlm_field field, const char *name,
+                                        int64_t rows)
 {
     const union mtlm_attr attr = {
         .batch = {.source = b->train ? b->config->train : b->config->valid,
-                  .field = field}};
+                  .field = field,
+                  .seq_length = b->config->model.seq_length}};
     struct mtlm_tensor *t = mtlm_graph_tensor(
-        b->graph, MTLM_STORE_ACTIVATION,
-        field == MTLM_FIELD_LABELS ? "labels" : "tokens",
-        MTLM_SHAPE(b->config->model.seq_length, b->config->micro_batch),
-        MTLM_I32);
+        b->graph, MTLM_STORE_ACTIVATION, name,
+        MTLM_SHAPE(rows, b->config->micro_batch), mtlm_ops[kind]->dtype[0]);
 
-    return CALL(b, BATCH, &attr, t);
+    return call(b, kind, &attr, &t, 1);
+}
+
+/* tokens or labels [s, b] */
+static struct mtlm_tensor *batch(const struct builder *b, enum mtlm_field field)
+{
+    return read_samples(b, MTLM_OP_BATCH, field,
+                        field == MTLM_FIELD_LABELS ? "labels" : "tokens",
+                        b->config->model.seq_length);
+}
+
+/* What each label counts in the loss of its microbatch [s, b]. */
+static struct mtlm_tensor *loss_weights(const struct builder *b)
+{
+    return read_samples(b, MTLM_OP_LOSS_WEIGHTS, MTLM_FIELD_LOSS_MASK,
+                        "loss weights", b->config->model.seq_length);
 }
 
 /* Word embedding (rows of other ranks give zero, then the sum), position
@@ -114,7 +131,7 @@ static struct mtlm_tensor *embedding(const struct builder *b)
     const struct mtlm_parameter *word =
         mtlm_program_param(b->program, MTLM_PARAM_WORD, -1, false);
     const union mtlm_attr rows = {
-        .vocabulary = {word->first_row, b->config->model.vocab_size, 0}};
+        .vocabulary = {word->first_row, b->config->model.vocab_size}};
     const union mtlm_attr drop = {
         .dropout = dropout(b, b->config->model.hidden_dropout, 0,
                            MTLM_SITE_EMBEDDING)};
@@ -186,25 +203,30 @@ static void head(const struct builder *b, struct mtlm_tensor *x)
     const struct mtlm_program_config *config = b->config;
     const struct mtlm_parameter *word =
         mtlm_program_param(b->program, MTLM_PARAM_WORD, -1, true);
-    const int64_t m =
-        b->train ? config->microbatches : config->eval_microbatches;
     const union mtlm_attr norm = {
         .layernorm = {config->model.layernorm_epsilon}};
-    const union mtlm_attr rows = {
-        .vocabulary = {word->first_row, config->model.vocab_size,
-                       1.0 / (m * config->layout.dp)}};
-    struct mtlm_tensor *logits, *labels, *max, *sums;
+    const union mtlm_attr rows = {.vocabulary = {word->first_row,
+                                                 config->model.vocab_size,
+                                                 MTLM_LOSS_LM}};
+    struct mtlm_tensor *logits, *labels, *weights, *local, *max, *sums;
+    struct mtlm_node *stats;
 
     at_layer(b, -1);
     labels = batch(b, MTLM_FIELD_LABELS);
+    weights = loss_weights(b);
     x = CALL(b, LAYERNORM_FWD, &norm, x, param(b, MTLM_PARAM_FINAL_GAMMA, -1),
              param(b, MTLM_PARAM_FINAL_BETA, -1));
     logits = CALL(b, LINEAR_FWD, NULL, copy_to_group(b, x), word->weight);
-    max = CALL(b, XENT_MAX, &rows, logits);
+    stats = mtlm_graph_call(
+        b->graph, MTLM_OP_XENT_STATS, &rows,
+        (struct mtlm_tensor *[MTLM_MAX_OPERANDS]){logits, labels});
+    local = stats->operand[2], max = stats->operand[3];
+    sums = stats->operand[4];
     reduce(b, &tp_max, max);
-    sums = CALL(b, XENT_SUM, &rows, logits, labels, max);
+    if (config->layout.tp > 1)
+        CALL(b, XENT_RESCALE, NULL, local, max, sums);
     reduce(b, &tp_sum, sums);
-    CALL(b, XENT_LOSS, &rows, logits, labels, max, sums,
+    CALL(b, XENT_LOSS, &rows, logits, labels, max, sums, weights,
          b->train ? b->program->loss : b->program->eval_loss);
 }
 

@@ -117,13 +117,14 @@ static void add_globals(struct mtlm_program *program, bool last)
     const int64_t sums = mtlm_status_sums(&program->config);
 
     program->graph->stage = -1;
-    program->loss = last ? global(program, "loss", 1, 1) : NULL;
+    program->loss = last ? global(program, "loss", MTLM_LOSS_COUNT, 1) : NULL;
     program->status = global(program, "status", sums + MTLM_STATUS_EXTRA, 1);
     program->control = global(program, "control", MTLM_CONTROL_COUNT, 1);
     /* Two: the host reads iteration e's while e + 1 runs. */
     program->report = global(program, "report", MTLM_CONTROL_COUNT, 2);
     if (program->config.eval_microbatches > 0) {
-        program->eval_loss = last ? global(program, "eval_loss", 1, 1) : NULL;
+        program->eval_loss =
+            last ? global(program, "eval_loss", MTLM_LOSS_COUNT, 1) : NULL;
         program->eval_status =
             global(program, "eval_status", MTLM_STATUS_EXTRA, 1);
         program->eval_report =

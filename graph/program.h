@@ -70,7 +70,8 @@ struct mtlm_program {
      * order. */
     struct mtlm_items init, train, eval;
 
-    struct mtlm_tensor *loss;    /* F64 [1]; NULL without the last stage */
+    struct mtlm_tensor *loss;    /* F64 [MTLM_LOSS_COUNT]; NULL without the
+                                  last stage */
     struct mtlm_tensor *status;  /* F64 [sums + MTLM_STATUS_EXTRA] */
     struct mtlm_tensor *control; /* F64 [MTLM_CONTROL_COUNT] */
     struct mtlm_tensor *report;  /* copy of control, for the host; 2 slots */

@@ -36,6 +36,7 @@ struct pass {
     int64_t iteration;
     int64_t first_microbatch; /* number, over the run, of microbatch 0 */
     int64_t first_sample;     /* of the iteration */
+    double share;             /* of a microbatch in the losses */
     bool record;
 };
 
@@ -246,6 +247,7 @@ static void submit(struct mtlm_run *run, const struct mtlm_item *item,
         pass->first_sample
         + (item->microbatch * config->layout.dp + config->layout.dp_rank)
               * config->micro_batch;
+    arg->share = pass->share;
     arg->recorder = pass->record ? run->recorder : NULL;
     arg->record = record_of(run, item, pass);
     if (last_of_microbatch)
@@ -316,10 +318,10 @@ static struct pass train_pass(const struct mtlm_run *run, int64_t iteration,
     const struct mtlm_program_config *config = &run->program->config;
     const int64_t m = config->microbatches;
 
-    return (struct pass){iteration, iteration * m,
-                         iteration * m * config->micro_batch
-                             * config->layout.dp,
-                         record && run->recorder};
+    return (struct pass){
+        iteration, iteration * m,
+        iteration * m * config->micro_batch * config->layout.dp,
+        1.0 / (m * config->layout.dp), record && run->recorder};
 }
 
 void mtlm_run_init(struct mtlm_run *run)
@@ -341,8 +343,11 @@ void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration, bool record)
 
 void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, bool record)
 {
-    const struct pass pass = {.iteration = iteration,
-                              .record = record && run->recorder};
+    const struct mtlm_program_config *config = &run->program->config;
+    const struct pass pass = {
+        .iteration = iteration,
+        .share = 1.0 / (config->eval_microbatches * config->layout.dp),
+        .record = record && run->recorder};
 
     submit_all(run, &run->program->eval, &pass);
 }

@@ -105,7 +105,8 @@ static double forward(struct run *run)
         const mtlm_real *y = run->ptr[i];
 
         if (run->op->grad.root && run->op->access[i] == MTLM_RW)
-            loss += *(double *) run->ptr[i];
+            for (int64_t e = 0; e < elems(run, i); e++)
+                loss += ((double *) run->ptr[i])[e];
         else if (run->grad[i] && run->op->access[i] == MTLM_W)
             for (int64_t e = 0; e < elems(run, i); e++)
                 loss += y[e] * run->grad[i][e];

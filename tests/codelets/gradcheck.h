@@ -12,8 +12,8 @@ struct gradcheck {
     struct mtlm_shape shape[MTLM_MAX_OPERANDS]; /* of what is given */
     int32_t tokens_below; /* integers are drawn from 0 .. this - 1 */
 
-    /* Operands that follow from others and have no gradient of their own;
-     * prepare() computes them from those, before each forward call. */
+    /* Operands without a gradient of their own; prepare() computes those that
+     * follow from others, before each forward call. */
     bool derived[MTLM_MAX_OPERANDS];
     void (*prepare)(const struct mtlm_call *call, void *const ptr[]);
 };

@@ -17,6 +17,9 @@ int32_t *new_tokens(int64_t n, int32_t below, uint64_t seed);
 mtlm_real *new_undefined(int64_t n);
 mtlm_real *new_zeros(int64_t n);
 
+/* What a microbatch counts in run_op() (struct mtlm_context). */
+#define RUN_SHARE 0.25
+
 /* Infers the shapes that call lacks and runs its CPU kernel, the first
  * sample of the microbatch being sample.  Returns the call with all shapes. */
 struct mtlm_call run_op(struct mtlm_call call, void *const ptr[],

@@ -133,27 +133,25 @@ static void test_attention(void **state)
 /* Maximum and sums follow from the logits. */
 static void prepare_sums(const struct mtlm_call *call, void *const ptr[])
 {
-    const struct mtlm_call max = {.kind = MTLM_OP_XENT_MAX,
-                                  .attr = call->attr,
-                                  .shape = {call->shape[0]}};
-    const struct mtlm_call sum = {
-        .kind = MTLM_OP_XENT_SUM,
-        .attr = call->attr,
-        .shape = {call->shape[0], call->shape[1], call->shape[2]}};
+    const struct mtlm_call stats = {.kind = MTLM_OP_XENT_STATS,
+                                    .attr = call->attr,
+                                    .shape = {call->shape[0], call->shape[1]}};
+    mtlm_real *local = new_undefined(mtlm_shape_elems(&call->shape[2]));
 
-    run_op(max, (void *[]){ptr[0], ptr[2]}, 0);
-    run_op(sum, (void *[]){ptr[0], ptr[1], ptr[2], ptr[3]}, 0);
+    run_op(stats, (void *[]){ptr[0], ptr[1], local, ptr[2], ptr[3]}, 0);
+    free(local);
 }
 
 static void test_cross_entropy_with_padding(void **state)
 {
     const struct gradcheck check = {
         .kind = MTLM_OP_XENT_LOSS,
-        .attr.vocabulary = {.first = 0, .size = 17, .scale = 0.25},
+        .attr.vocabulary = {.first = 0, .size = 17},
         .shape = {MTLM_SHAPE(5, 3, 24), MTLM_SHAPE(5, 3), MTLM_SHAPE(5, 3),
-                  MTLM_SHAPE(2, 5, 3), MTLM_SHAPE(1)},
+                  MTLM_SHAPE(2, 5, 3), MTLM_SHAPE(5, 3),
+                  MTLM_SHAPE(MTLM_LOSS_COUNT)},
         .tokens_below = 17,
-        .derived = {[2] = true, [3] = true},
+        .derived = {[2] = true, [3] = true, [4] = true},
         .prepare = prepare_sums,
     };
 

@@ -39,17 +39,19 @@ static void test_square_sum_goes_to_its_slot_alone(void **state)
     free(g);
 }
 
-static void test_publish_moves_the_loss(void **state)
+static void test_publish_moves_the_losses(void **state)
 {
-    const struct mtlm_call call = {.kind = MTLM_OP_PUBLISH,
-                                   .attr.status = {.slot = 2, .factor = 0.5},
-                                   .shape = {MTLM_SHAPE(1), MTLM_SHAPE(3)}};
-    double loss = 3, status[] = {5, 6, 7};
+    const struct mtlm_call call = {
+        .kind = MTLM_OP_PUBLISH,
+        .attr.status = {.slot = 1, .factor = 0.5},
+        .shape = {MTLM_SHAPE(MTLM_LOSS_COUNT), MTLM_SHAPE(5)}};
+    double loss[MTLM_LOSS_COUNT] = {3, 4, 5}, status[] = {5, 6, 7, 8, 9};
 
     (void) state;
-    run_op(call, (void *[]){&loss, status}, 0);
-    assert_true(loss == 0 && status[2] == 1.5);
-    assert_true(status[0] == 5 && status[1] == 6);
+    run_op(call, (void *[]){loss, status}, 0);
+    for (int i = 0; i < MTLM_LOSS_COUNT; i++)
+        assert_true(loss[i] == 0 && status[1 + i] == 0.5 * (3 + i));
+    assert_true(status[0] == 5 && status[4] == 9);
 }
 
 static void test_slots_outside_the_status_are_refused(void **state)
@@ -59,6 +61,14 @@ static void test_slots_outside_the_status_are_refused(void **state)
                                       .attr.status.slot = 3,
                                       .shape = {MTLM_SHAPE(3)}},
                    "flags: status is [3], needs an element 3");
+    assert_refused((struct mtlm_call){.kind = MTLM_OP_PUBLISH,
+                                      .attr.status.slot = 2,
+                                      .shape = {MTLM_SHAPE(MTLM_LOSS_COUNT),
+                                                MTLM_SHAPE(4)}},
+                   "publish: status is [4], needs an element 4");
+    assert_refused((struct mtlm_call){.kind = MTLM_OP_PUBLISH,
+                                      .shape = {MTLM_SHAPE(1), MTLM_SHAPE(4)}},
+                   "publish: loss is [1], needs [3]");
 }
 
 static void test_eval_report_takes_and_zeroes(void **state)
@@ -131,7 +141,12 @@ static struct mtlm_call control_call(double clip)
 
 static void test_control_advances_and_clips(void **state)
 {
-    const double status[] = {4, 5, 16, [SUMS + MTLM_STATUS_LOSS] = 2.5,
+    const double status[] = {4,
+                             5,
+                             16,
+                             [SUMS + MTLM_STATUS_LOSS] = 2.5,
+                             [SUMS + MTLM_STATUS_SOP] = 0.5,
+                             [SUMS + MTLM_STATUS_SOP_HITS] = 0.75,
                              [SUMS + MTLM_STATUS_STOP] = 1};
     double control[MTLM_CONTROL_COUNT] = {[MTLM_CONTROL_ITERATION] = 7,
                                           [MTLM_CONTROL_STEP] = 6,
@@ -150,6 +165,8 @@ static void test_control_advances_and_clips(void **state)
     assert_true(control[MTLM_CONTROL_NORM] == 5);
     assert_true(control[MTLM_CONTROL_CLIP] == 2 / (5 + 1e-6));
     assert_true(control[MTLM_CONTROL_LOSS] == 2.5);
+    assert_true(control[MTLM_CONTROL_SOP] == 0.5);
+    assert_true(control[MTLM_CONTROL_SOP_HITS] == 0.75);
     assert_true(control[MTLM_CONTROL_STOP] == 1);
     assert_true(control[MTLM_CONTROL_APPLY] == 1);
     assert_true(control[MTLM_CONTROL_SKIPPED] == 1);
@@ -168,9 +185,13 @@ static void test_small_norms_are_not_clipped(void **state)
     assert_true(control[MTLM_CONTROL_CLIP] == 1);
 }
 
-static void check_skipped(double sum, double loss)
+static void check_skipped(double sum, double loss, double sop)
 {
-    const double status[] = {4, sum, 16, [SUMS + MTLM_STATUS_LOSS] = loss,
+    const double status[] = {4,
+                             sum,
+                             16,
+                             [SUMS + MTLM_STATUS_LOSS] = loss,
+                             [SUMS + MTLM_STATUS_SOP] = sop,
                              [SUMS + MTLM_STATUS_STOP] = 0};
     double control[MTLM_CONTROL_COUNT] = {[MTLM_CONTROL_STEP] = 6};
     double report[MTLM_CONTROL_COUNT];
@@ -188,10 +209,11 @@ static void check_skipped(double sum, double loss)
 static void test_what_is_not_finite_skips_the_step(void **state)
 {
     (void) state;
-    check_skipped(NAN, 1);
-    check_skipped(INFINITY, 1);
-    check_skipped(5, NAN);
-    check_skipped(5, -INFINITY);
+    check_skipped(NAN, 1, 0);
+    check_skipped(INFINITY, 1, 0);
+    check_skipped(5, NAN, 0);
+    check_skipped(5, -INFINITY, 0);
+    check_skipped(5, 1, NAN);
 }
 
 static struct mtlm_call adam_call(double weight_decay)
@@ -270,7 +292,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_square_sum_goes_to_its_slot_alone),
-        cmocka_unit_test(test_publish_moves_the_loss),
+        cmocka_unit_test(test_publish_moves_the_losses),
         cmocka_unit_test(test_slots_outside_the_status_are_refused),
         cmocka_unit_test(test_eval_report_takes_and_zeroes),
         cmocka_unit_test(test_learning_rate_follows_the_closed_formulas),

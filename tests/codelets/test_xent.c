@@ -17,27 +17,36 @@
  * tokens and 7 rows of padding. */
 enum { S = 7, B = 3, ROWS = S * B, V = 29, PADDED = 36, SHARDS = 3 };
 
-static const double scale = 0.25;
-
 /* A shard of the vocabulary, or with SHARDS = 1 all of it. */
 struct shard {
     int64_t first, cols;
-    mtlm_real *logits, *max, *sums;
+    mtlm_real *logits, *local, *max, *sums;
 };
+
+/* Of each row, one of them 0: its label must not matter. */
+static double weight_of(int row)
+{
+    return row == 4 ? 0 : 0.01 * (1 + row);
+}
 
 static struct mtlm_call call_on(enum mtlm_op_kind kind,
                                 const struct shard *shard)
 {
-    return (struct mtlm_call){
-        .kind = kind,
-        .attr.vocabulary = {.first = shard->first, .size = V, .scale = scale}};
+    return (struct mtlm_call){.kind = kind,
+                              .attr.vocabulary = {.first = shard->first,
+                                                  .size = V,
+                                                  .slot = MTLM_LOSS_SOP}};
 }
 
 static struct shard new_shard(const mtlm_real *logits, int64_t first,
                               int64_t cols)
 {
-    struct shard shard = {first, cols, new_undefined(ROWS * cols),
-                          new_undefined(ROWS), new_undefined(2 * ROWS)};
+    struct shard shard = {first,
+                          cols,
+                          new_undefined(ROWS * cols),
+                          new_undefined(ROWS),
+                          new_undefined(ROWS),
+                          new_undefined(2 * ROWS)};
 
     for (int r = 0; r < ROWS; r++)
         memcpy(shard.logits + r * cols, logits + r * PADDED + first,
@@ -47,45 +56,58 @@ static struct shard new_shard(const mtlm_real *logits, int64_t first,
 
 static void free_shard(struct shard *shard)
 {
-    free(shard->logits), free(shard->max), free(shard->sums);
+    free(shard->logits), free(shard->local);
+    free(shard->max), free(shard->sums);
 }
 
-static void run_max(struct shard *shard)
+static void run_stats(struct shard *shard, int32_t *labels)
 {
-    struct mtlm_call call = call_on(MTLM_OP_XENT_MAX, shard);
+    struct mtlm_call call = call_on(MTLM_OP_XENT_STATS, shard);
 
     call.shape[0] = MTLM_SHAPE(S, B, shard->cols);
-    run_op(call, (void *[]){shard->logits, shard->max}, 0);
+    call.shape[1] = MTLM_SHAPE(S, B);
+    run_op(call,
+           (void *[]){shard->logits, labels, shard->local, shard->max,
+                      shard->sums},
+           0);
 }
 
-static void run_sum(struct shard *shard, int32_t *labels)
+/* The maximum is now that of all shards. */
+static void run_rescale(struct shard *shard)
 {
-    struct mtlm_call call = call_on(MTLM_OP_XENT_SUM, shard);
+    struct mtlm_call call = call_on(MTLM_OP_XENT_RESCALE, shard);
 
-    call.shape[0] = MTLM_SHAPE(S, B, shard->cols);
-    call.shape[1] = call.shape[2] = MTLM_SHAPE(S, B);
-    run_op(call, (void *[]){shard->logits, labels, shard->max, shard->sums}, 0);
+    call.shape[0] = call.shape[1] = MTLM_SHAPE(S, B);
+    call.shape[2] = MTLM_SHAPE(2, S, B);
+    run_op(call, (void *[]){shard->local, shard->max, shard->sums}, 0);
 }
 
 /* Returns the loss added to 1; leaves the gradient in the logits. */
 static double run_loss(struct shard *shard, int32_t *labels)
 {
     struct mtlm_call call = call_on(MTLM_OP_XENT_LOSS, shard);
-    double loss = 1;
+    double loss[MTLM_LOSS_COUNT] = {5, 1, 7};
+    mtlm_real weights[ROWS];
 
+    for (int r = 0; r < ROWS; r++)
+        weights[r] = weight_of(r);
     call.shape[0] = MTLM_SHAPE(S, B, shard->cols);
-    call.shape[1] = call.shape[2] = MTLM_SHAPE(S, B);
+    call.shape[1] = call.shape[2] = call.shape[4] = MTLM_SHAPE(S, B);
     call.shape[3] = MTLM_SHAPE(2, S, B);
-    call.shape[4] = MTLM_SHAPE(1);
+    call.shape[5] = MTLM_SHAPE(MTLM_LOSS_COUNT);
     run_op(call,
-           (void *[]){shard->logits, labels, shard->max, shard->sums, &loss},
+           (void *[]){shard->logits, labels, shard->max, shard->sums, weights,
+                      loss},
            0);
+    assert_true(loss[MTLM_LOSS_LM] == 5 && loss[MTLM_LOSS_SOP_HITS] == 7);
     call = call_on(MTLM_OP_XENT_BWD, shard);
-    call.shape[0] = call.shape[1] = MTLM_SHAPE(S, B);
+    call.shape[0] = call.shape[1] = call.shape[3] = MTLM_SHAPE(S, B);
     call.shape[2] = MTLM_SHAPE(2, S, B);
-    call.shape[3] = MTLM_SHAPE(S, B, shard->cols);
-    run_op(call, (void *[]){labels, shard->max, shard->sums, shard->logits}, 0);
-    return loss;
+    call.shape[4] = MTLM_SHAPE(S, B, shard->cols);
+    run_op(call,
+           (void *[]){labels, shard->max, shard->sums, weights, shard->logits},
+           0);
+    return loss[MTLM_LOSS_SOP];
 }
 
 /* Padding that would win the maximum if it counted. */
@@ -104,14 +126,15 @@ static double reference(const mtlm_real *logits, const int32_t *labels,
     double loss = 0;
 
     for (int r = 0; r < ROWS; r++) {
+        const double scale = RUN_SHARE * weight_of(r);
         double sum = 0;
 
         for (int c = 0; c < V; c++)
             sum += exp(logits[r * PADDED + c]);
-        loss += scale / ROWS * (log(sum) - logits[r * PADDED + labels[r]]);
+        loss += scale * (log(sum) - logits[r * PADDED + labels[r]]);
         for (int c = 0; c < PADDED; c++)
             dlogits[r * PADDED + c] =
-                c < V ? scale / ROWS
+                c < V ? scale
                             * (exp(logits[r * PADDED + c]) / sum
                                - (c == labels[r]))
                       : 0;
@@ -128,8 +151,8 @@ static void test_whole_vocabulary(void **state)
 
     (void) state;
     want_loss = reference(logits, labels, want);
-    run_max(&shard);
-    run_sum(&shard, labels);
+    run_stats(&shard, labels);
+    assert_memory_equal(shard.local, shard.max, ROWS * sizeof(mtlm_real));
     assert_true(fabs(run_loss(&shard, labels) - 1 - want_loss)
                 < 1e-6 * want_loss);
     assert_true(worst_error(shard.logits, want, ROWS * PADDED) < 1e-5);
@@ -151,7 +174,7 @@ static void test_shards_together_are_the_whole(void **state)
     want_loss = reference(logits, labels, want);
     for (int i = 0; i < SHARDS; i++) {
         shard[i] = new_shard(logits, i * cols, cols);
-        run_max(&shard[i]);
+        run_stats(&shard[i], labels);
     }
     for (int r = 0; r < ROWS; r++) {
         mtlm_real max = shard[0].max[r];
@@ -162,7 +185,7 @@ static void test_shards_together_are_the_whole(void **state)
             shard[i].max[r] = max;
     }
     for (int i = 0; i < SHARDS; i++)
-        run_sum(&shard[i], labels);
+        run_rescale(&shard[i]);
     for (int r = 0; r < 2 * ROWS; r++) {
         mtlm_real sum = 0;
 
@@ -196,12 +219,12 @@ static void test_a_shard_of_padding_alone_adds_nothing(void **state)
     struct shard shard = new_shard(logits, 30, 6);
 
     (void) state;
-    run_max(&shard);
+    run_stats(&shard, labels);
     for (int r = 0; r < ROWS; r++) {
         assert_true(isfinite(shard.max[r]) && shard.max[r] < -1e38);
         shard.max[r] = 3;
     }
-    run_sum(&shard, labels);
+    run_rescale(&shard);
     for (int r = 0; r < 2 * ROWS; r++)
         assert_true(shard.sums[r] == 0);
     for (int r = 0; r < 2 * ROWS; r++)
@@ -212,35 +235,105 @@ static void test_a_shard_of_padding_alone_adds_nothing(void **state)
     free(logits), free(labels), free_shard(&shard);
 }
 
-/* 50000 logits: a sum in single precision alone would lose digits. */
+/* 50000 logits: a sum in single precision alone would lose digits.  They rise,
+ * so that every block brings a greater maximum. */
 static void test_long_rows_keep_their_digits(void **state)
 {
     enum { LONG = 50000 };
     struct mtlm_call call = {
-        .kind = MTLM_OP_XENT_SUM,
+        .kind = MTLM_OP_XENT_STATS,
         .attr.vocabulary.size = LONG,
-        .shape = {MTLM_SHAPE(1, 1, LONG), MTLM_SHAPE(1, 1), MTLM_SHAPE(1, 1)}};
-    mtlm_real *logits = new_normal(LONG, 1), max = 0, sums[2];
+        .shape = {MTLM_SHAPE(1, 1, LONG), MTLM_SHAPE(1, 1)}};
+    mtlm_real *logits = new_normal(LONG, 1), max = -INFINITY;
+    mtlm_real local, got, sums[2];
     int32_t label = 7;
     double want = 0;
 
     (void) state;
+    for (int i = 0; i < LONG; i++) {
+        logits[i] += 2e-4 * i;
+        max = fmax(max, logits[i]);
+    }
     for (int i = 0; i < LONG; i++)
-        want += exp(logits[i]);
-    run_op(call, (void *[]){logits, &label, &max, sums}, 0);
-    assert_true(fabs(sums[0] / want - 1) < 2e-7);
+        want += exp((double) logits[i] - max);
+    run_op(call, (void *[]){logits, &label, &local, &got, sums}, 0);
+    assert_true(got == max && local == max);
+    assert_true(fabs(sums[0] / want - 1) < 4e-7);
     assert_true(sums[1] == logits[7]);
     free(logits);
 }
 
-static void test_labels_of_another_shape_are_refused(void **state)
+/* A row of weight 0 may hold anything. */
+static void test_rows_without_weight_stay_out(void **state)
 {
+    mtlm_real *logits = new_logits();
+    int32_t *labels = new_tokens(ROWS, V, 2);
+    struct shard shard;
+    double loss;
+
     (void) state;
+    for (int c = 0; c < PADDED; c++)
+        logits[4 * PADDED + c] = c % 2 ? INFINITY : NAN;
+    labels[4] = -1;
+    shard = new_shard(logits, 0, PADDED);
+    run_stats(&shard, labels);
+    loss = run_loss(&shard, labels);
+    assert_true(loss > 1 && loss < INFINITY);
+    for (int i = 0; i < ROWS * PADDED; i++)
+        assert_true(i / PADDED == 4 ? shard.logits[i] == 0
+                                    : isfinite(shard.logits[i]));
+    free(logits), free(labels), free_shard(&shard);
+}
+
+static void test_accuracy_counts_weighted_hits(void **state)
+{
+    const struct mtlm_call call = {
+        .kind = MTLM_OP_ACCURACY,
+        .attr.vocabulary = {.size = 2, .slot = MTLM_LOSS_SOP_HITS},
+        .shape = {MTLM_SHAPE(1, 4, 3), MTLM_SHAPE(1, 4), MTLM_SHAPE(1, 4),
+                  MTLM_SHAPE(MTLM_LOSS_COUNT)}};
+    /* The third column is padding. */
+    mtlm_real logits[] = {1, 2, 9, 2, 1, 9, -1, -2, 9, 3, 3, 9};
+    mtlm_real weights[] = {0.5, 1, 2, 4};
+    int32_t labels[] = {1, 1, 0, 0};
+    double loss[MTLM_LOSS_COUNT] = {5, 6, 7};
+
+    (void) state;
+    run_op(call, (void *[]){logits, labels, weights, loss}, 0);
+    assert_true(loss[MTLM_LOSS_LM] == 5 && loss[MTLM_LOSS_SOP] == 6);
+    assert_true(loss[MTLM_LOSS_SOP_HITS] == 7 + RUN_SHARE * (0.5 + 2 + 4));
+}
+
+static void test_shapes_that_do_not_fit_are_refused(void **state)
+{
+    const struct mtlm_shape rows = MTLM_SHAPE(S, B), loss = MTLM_SHAPE(3);
+    const struct mtlm_shape logits = MTLM_SHAPE(S, B, V);
+    struct mtlm_call call = {.kind = MTLM_OP_XENT_LOSS,
+                             .shape = {logits, rows, rows, MTLM_SHAPE(2, S, B),
+                                       MTLM_SHAPE(S), loss}};
+
+    (void) state;
+    assert_refused((struct mtlm_call){.kind = MTLM_OP_XENT_STATS,
+                                      .shape = {logits, MTLM_SHAPE(B, S)}},
+                   "xent_stats: labels is [3, 7], needs [7, 3]");
+    assert_refused((struct mtlm_call){.kind = MTLM_OP_XENT_RESCALE,
+                                      .shape = {rows, rows, rows}},
+                   "xent_rescale: sums is [7, 3], needs [2, 7, 3]");
+    assert_refused(call, "xent_loss: weights is [7], needs [7, 3]");
+    call.shape[4] = rows;
+    call.shape[5] = MTLM_SHAPE(1);
+    assert_refused(call, "xent_loss: loss is [1], needs [3]");
+    call.shape[5] = loss;
+    call.attr.vocabulary.slot = MTLM_LOSS_COUNT;
+    assert_refused(call, "xent_loss: there is no loss 3");
+    assert_refused((struct mtlm_call){.kind = MTLM_OP_XENT_BWD,
+                                      .shape = {rows, rows, MTLM_SHAPE(2, S, B),
+                                                loss, logits}},
+                   "xent_bwd: weights is [3], needs [7, 3]");
     assert_refused(
-        (struct mtlm_call){
-            .kind = MTLM_OP_XENT_SUM,
-            .shape = {MTLM_SHAPE(S, B, V), MTLM_SHAPE(B, S), MTLM_SHAPE(S, B)}},
-        "xent_sum: labels is [3, 7], needs [7, 3]");
+        (struct mtlm_call){.kind = MTLM_OP_ACCURACY,
+                           .shape = {logits, rows, MTLM_SHAPE(B), loss}},
+        "accuracy: weights is [3], needs [7, 3]");
 }
 
 int main(void)
@@ -250,7 +343,9 @@ int main(void)
         cmocka_unit_test(test_shards_together_are_the_whole),
         cmocka_unit_test(test_a_shard_of_padding_alone_adds_nothing),
         cmocka_unit_test(test_long_rows_keep_their_digits),
-        cmocka_unit_test(test_labels_of_another_shape_are_refused),
+        cmocka_unit_test(test_rows_without_weight_stay_out),
+        cmocka_unit_test(test_accuracy_counts_weighted_hits),
+        cmocka_unit_test(test_shapes_that_do_not_fit_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

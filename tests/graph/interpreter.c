@@ -247,7 +247,11 @@ static void compute(struct interpreter *in, struct rank *rank)
     const struct mtlm_item *item = current(rank);
     const struct mtlm_node *node = item->node;
     const struct mtlm_program_config *config = &rank->program->config;
+    const int64_t microbatches = node->phase == MTLM_PHASE_EVAL
+                                     ? config->eval_microbatches
+                                     : config->microbatches;
     const struct mtlm_context context = {
+        .share = 1.0 / (microbatches * config->layout.dp),
         .sample =
             in->first_sample
             + (item->microbatch * config->layout.dp + config->layout.dp_rank)
@@ -354,8 +358,8 @@ double interpreter_loss(struct interpreter *in, int64_t iteration)
         if (in->rank[r].program->loss) {
             double *p = interpreter_data(in, r, in->rank[r].program->loss);
 
-            loss = *p;
-            *p = 0;
+            loss = p[MTLM_LOSS_LM];
+            p[MTLM_LOSS_LM] = 0;
         }
     return loss;
 }

@@ -56,7 +56,7 @@ static int forward_nodes(const struct mtlm_stage *stage, int t)
 {
     const int layer = 10 + 2 * t;                   /* two blocks of five */
     const int top = stage->first ? 3 + t : 1;       /* or a receive */
-    const int bottom = stage->last ? 6 + 2 * t : 1; /* or a send */
+    const int bottom = stage->last ? 6 + 3 * t : 1; /* or a send */
 
     return top + layer * stage->n_layers + bottom;
 }
@@ -324,7 +324,7 @@ static bool is_matrix_product(enum mtlm_op_kind kind)
 
 /* What the published formula leaves out, per iteration and over all ranks:
  * layernorms 8 + 14, bias-dropout-add 3 + 2, position and embedding 2 + 2 + 1
- * per element and rank, GELU 10 + 16 per element, cross-entropy 1 + 8 + 9
+ * per element and rank, GELU 10 + 16 per element, cross-entropy 9 + 9
  * per logit. */
 static double small_flops(const struct mtlm_program_config *config)
 {
