@@ -3,6 +3,7 @@
 
 #include "config.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,24 +88,47 @@ void mtlm_options_help(FILE *out)
     argp_answer(out, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC);
 }
 
+/* Four digits: 124.5 M, 2.490 B, 1008 B. */
+static char *parameters_text(double n)
+{
+    const bool billions = n >= 1e9;
+    const double shown = n / (billions ? 1e9 : 1e6);
+    const int decimals = shown < 10 ? 3 : shown < 100 ? 2 : shown < 1000;
+
+    return mtlm_sprintf("%.*f %c", decimals, shown, billions ? 'B' : 'M');
+}
+
+static void print_model(const struct mtlm_preset *preset, FILE *out)
+{
+    struct mtlm_options options;
+    struct mtlm_error err;
+    char program[] = "mtlm-dag";
+    char *name = mtlm_sprintf("--model=%s", preset->name);
+    char *argv[] = {program, name, NULL}, *parameters;
+
+    if (mtlm_options_parse(&options, 2, argv, &err) != 0)
+        assert(!"a preset that the options refuse");
+    parameters =
+        parameters_text(mtlm_model_padded_parameters(&options.model, 1));
+    fprintf(out, "%-18s %6d %6d %5d %8d %10s  %s\n", preset->name,
+            (int) options.model.num_layers, (int) options.model.hidden_size,
+            (int) options.model.num_heads, (int) options.model.seq_length,
+            parameters, preset->description);
+    free(parameters);
+    mtlm_options_free(&options);
+    free(name);
+}
+
 static void print_models(FILE *out)
 {
-    fprintf(out, "Models for --model; every value can be overridden:\n");
-    for (const struct mtlm_preset *p = mtlm_presets; p->name; p++) {
-        const char *word = p->values;
-
-        fprintf(out, "\n%s: %s\n", p->name, p->description);
-        for (int column = 0; *word; word += strspn(word, " ")) {
-            const int n = (int) strcspn(word, " ");
-
-            if (column + n + 3 > 79)
-                column = 0;
-            column += fprintf(out, "%s--%.*s", column ? " " : "\n    ", n, word)
-                      - !column;
-            word += n;
-        }
-        fputc('\n', out);
-    }
+    fprintf(out, "Models for --model; every value can be overridden.\n\n");
+    fprintf(out, "%-18s %6s %6s %5s %8s %10s\n", "name", "layers", "hidden",
+            "heads", "sequence", "parameters");
+    for (const struct mtlm_preset *p = mtlm_presets; p->name; p++)
+        print_model(p, out);
+    fprintf(out,
+            "\nmtlm-dag --model NAME --print-config prints all that it stands "
+            "for.\n");
 }
 
 /* Whether the value follows from others, so that a file that held it would

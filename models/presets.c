@@ -9,25 +9,138 @@
  * small steps, and initial weights near 1 / sqrt(hidden), without which a
  * model of this width stays at the pairs of bytes much longer. */
 #define TINY                                                                   \
-    " micro-batch-size=1 global-batch-size=4 train-iters=1000"                 \
+    " train-iters=1000"                                                        \
     " lr=0.001 min-lr=0.0001 lr-decay-style=cosine lr-warmup-fraction=0.03"    \
     " adam-beta2=0.99 init-method-std=0.05"                                    \
     " hidden-dropout=0 attention-dropout=0"                                    \
     " eval-interval=250 eval-iters=16 log-interval=25"
 
-/* The GPT-2 recipe of arXiv 1909.08053, section 4.3. */
-#define GPT2                                                                   \
-    " seq-length=1024 vocab-size=50257"                                        \
-    " micro-batch-size=4 global-batch-size=512 train-iters=300000"             \
-    " lr=0.00015 min-lr=1e-05 lr-decay-style=cosine lr-warmup-fraction=0.01"
+/* Sizes: layers, hidden size, attention heads. */
+#define SIZES(l, h, a)                                                         \
+    "num-layers=" #l " hidden-size=" #h " num-attention-heads=" #a " "
+#define BATCH(micro, global)                                                   \
+    " micro-batch-size=" #micro " global-batch-size=" #global
+
+/* An iteration of these takes a while. */
+#define EACH_ITERATION " log-interval=1"
+
+/* The vocabulary of GPT-2 has 50257 tokens, which the papers pad for up to
+ * eight-way tensor parallelism: with 51200 the parameters are theirs under
+ * every layout. */
+#define PAPER_VOCABULARY " vocab-size=51200"
+
+/* arXiv 1909.08053, section 4.3: warm-up over 3000 iterations, cosine over
+ * the other 297000. */
+#define GPT2_RECIPE                                                            \
+    " train-iters=300000 lr=0.00015 min-lr=1e-05 lr-decay-style=cosine"        \
+    " lr-warmup-fraction=0.01" EACH_ITERATION
+#define GPT2 "seq-length=1024 vocab-size=50257" BATCH(4, 512) GPT2_RECIPE
+#define GPT2_PAPER(micro, global)                                              \
+    "seq-length=1024" PAPER_VOCABULARY BATCH(micro, global) GPT2_RECIPE
+
+/* The same, sections 4.2 and 5.3. */
+#define BERT(micro)                                                            \
+    "model-type=bert seq-length=512 vocab-size=30522" BATCH(                   \
+        micro, 1024) " train-iters=2000000 lr=0.0001 lr-decay-style=linear"    \
+                     " lr-warmup-iters=10000" EACH_ITERATION
+
+/* arXiv 2104.04473, table 1; the recipe of its run scripts (examples/sc21 of
+ * Megatron-LM 2.5). */
+#define PTDP(micro, global)                                                    \
+    "seq-length=2048" PAPER_VOCABULARY BATCH(                                  \
+        micro,                                                                 \
+        global) " train-iters=500 lr=0.0001 min-lr=1e-05 "                     \
+                "lr-decay-style=cosine"                                        \
+                " lr-decay-iters=320 lr-warmup-fraction=0.01" EACH_ITERATION
+
+/* What the recipes of GPT-3 and of its successors share. */
+#define GPT3                                                                   \
+    " lr-decay-style=cosine weight-decay=0.1 adam-beta2=0.95" EACH_ITERATION
+
+/* Megatron-LM's script for GPT-3: 146484375 samples, decay over 126953125,
+ * warm-up over 183105. */
+#define GPT3_175B                                                              \
+    "seq-length=2048" PAPER_VOCABULARY BATCH(                                  \
+        1,                                                                     \
+        1536) " train-iters=95367 lr=6e-05 min-lr=6e-06 lr-decay-iters=82652"  \
+              " lr-warmup-iters=119 init-method-std=0.006" GPT3
+
+/* arXiv 2201.11990: 270 billion tokens, decay over 340, warm-up over one. */
+#define MT_NLG                                                                 \
+    "seq-length=2048" PAPER_VOCABULARY BATCH(                                  \
+        1,                                                                     \
+        1920) " train-iters=68665 lr=5e-05 min-lr=5e-06 lr-decay-iters=86466"  \
+              " lr-warmup-iters=254 init-method-std=0.004" GPT3
+
+/* arXiv 2401.10241, table 3, with the middle one of its numbers of
+ * microbatches; the recipe of its scripts is that of GPT-3, in samples, with
+ * another clipping.  They do not say how large the vocabulary is: 32000 gives
+ * the sizes in the names. */
+#define ZB(micro, global, train, decay, warmup)                                \
+    "seq-length=1024 vocab-size=32000" BATCH(                                  \
+        micro, global) " train-iters=" #train " lr=6e-05 min-lr=6e-06"         \
+                       " lr-decay-iters=" #decay " lr-warmup-iters=" #warmup   \
+                       " clip-grad=8 init-method-std=0.006" GPT3
 
 const struct mtlm_preset mtlm_presets[] = {
-    {"gpt-tiny", "4 layers, for demonstrations and tests",
-     "num-layers=4 hidden-size=256 num-attention-heads=4 seq-length=256" TINY},
-    {"gpt2-124m", "GPT-2 small",
-     "num-layers=12 hidden-size=768 num-attention-heads=12" GPT2},
-    {"gpt2-345m", "GPT-2 medium, the 355M of Megatron-LM's paper",
-     "num-layers=24 hidden-size=1024 num-attention-heads=16" GPT2},
+    {"gpt-tiny", "for demonstrations and tests",
+     SIZES(4, 256, 4) "seq-length=256" TINY BATCH(1, 4)},
+    {"bert-tiny", "for demonstrations and tests",
+     "model-type=bert " SIZES(4, 256, 4) "seq-length=128" TINY BATCH(4, 16)},
+
+    {"gpt2-124m", "GPT-2 small", SIZES(12, 768, 12) GPT2},
+    {"gpt2-345m", "GPT-2 medium, 355M in Megatron-LM's paper",
+     SIZES(24, 1024, 16) GPT2},
+    {"gpt2-775m", "GPT-2 large, of Megatron-LM's announcement",
+     SIZES(36, 1280, 16) GPT2_PAPER(8, 512)},
+
+    /* arXiv 1909.08053, table 1; 345m, 2.5b and 8.3b-trained are table 2's. */
+    {"gpt2-1.2b", "Megatron-LM 2019, on 1 GPU",
+     SIZES(40, 1536, 16) GPT2_PAPER(8, 512)},
+    {"gpt2-2.5b", "Megatron-LM 2019, on 2 GPUs",
+     SIZES(54, 1920, 20) GPT2_PAPER(8, 512)},
+    {"gpt2-4.2b", "Megatron-LM 2019, on 4 GPUs",
+     SIZES(64, 2304, 24) GPT2_PAPER(8, 512)},
+    {"gpt2-8.3b", "Megatron-LM 2019, on 8 GPUs",
+     SIZES(72, 3072, 32) GPT2_PAPER(8, 512)},
+    {"gpt2-8.3b-trained", "the one that was trained, with 24 heads",
+     SIZES(72, 3072, 24) GPT2_PAPER(8, 512)},
+
+    /* The weak scaling of Megatron-LM 1.0. */
+    {"gpt2-v1-1.2b", "Megatron-LM 1.0, on 1 GPU",
+     SIZES(24, 1920, 15) GPT2_PAPER(8, 8)},
+    {"gpt2-v1-2.0b", "Megatron-LM 1.0, on 2 GPUs",
+     SIZES(30, 2304, 18) GPT2_PAPER(8, 8)},
+    {"gpt2-v1-4.2b", "Megatron-LM 1.0, on 4 GPUs",
+     SIZES(36, 3072, 24) GPT2_PAPER(8, 8)},
+    {"gpt2-v1-8.7b", "Megatron-LM 1.0, on 8 GPUs",
+     SIZES(42, 4096, 32) GPT2_PAPER(8, 8)},
+
+    {"bert-336m", "Megatron-LM 2019, BERT-large", SIZES(24, 1024, 16) BERT(8)},
+    {"bert-1.3b", "Megatron-LM 2019", SIZES(24, 2048, 32) BERT(4)},
+    {"bert-3.9b", "Megatron-LM 2019", SIZES(48, 2560, 40) BERT(4)},
+
+    {"gpt-1.7b", "PTD-P 2021, on 32 GPUs", SIZES(24, 2304, 24) PTDP(16, 512)},
+    {"gpt-3.6b", "PTD-P 2021, on 64 GPUs", SIZES(30, 3072, 32) PTDP(16, 512)},
+    {"gpt-18b", "PTD-P 2021, on 256 GPUs", SIZES(40, 6144, 48) PTDP(8, 1024)},
+    {"gpt-76b", "PTD-P 2021, on 1024 GPUs", SIZES(60, 10240, 80) PTDP(2, 1792)},
+    {"gpt-145b", "PTD-P 2021, on 1536 GPUs",
+     SIZES(80, 12288, 96) PTDP(2, 2304)},
+    {"gpt-530b", "PTD-P 2021, on 2520 GPUs",
+     SIZES(105, 20480, 128) PTDP(1, 2520)},
+    {"gpt-1t", "PTD-P 2021, on 3072 GPUs",
+     SIZES(128, 25600, 160) PTDP(1, 3072)},
+    {"gpt3-175b", "GPT-3", SIZES(96, 12288, 96) GPT3_175B},
+    {"mt-nlg-530b", "Megatron-Turing NLG", SIZES(105, 20480, 128) MT_NLG},
+
+    {"zb-1.5b", "zero bubble, on 8 GPUs",
+     SIZES(22, 2304, 24) ZB(6, 192, 762939, 661214, 953)},
+    {"zb-6.2b", "zero bubble, on 8 GPUs",
+     SIZES(30, 4096, 32) ZB(3, 96, 1525878, 1322428, 1907)},
+    {"zb-14.6b", "zero bubble, on 16 GPUs",
+     SIZES(46, 5120, 40) ZB(1, 64, 2288818, 1983642, 2861)},
+    {"zb-28.3b", "zero bubble, on 32 GPUs",
+     SIZES(62, 6144, 48) ZB(1, 128, 1144409, 991821, 1430)},
     {NULL, NULL, NULL},
 };
 
