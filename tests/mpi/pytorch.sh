@@ -1,10 +1,10 @@
 #!/bin/bash
 # First-step loss and gradients of gpt-tiny in several layouts against
-# PyTorch (tests/reference/gpt_torch.py says how close they must be).
+# PyTorch (tests/reference/first_step_torch.py says how close they must be).
 set -u
 
 program=${builddir:-.}/mtlm-dag
-reference=${srcdir:-.}/tests/reference/gpt_torch.py
+reference=${srcdir:-.}/tests/reference/first_step_torch.py
 python=${PYTHON:-python3}
 read -ra mpirun <<<"${MPIRUN:-mpirun --oversubscribe}"
 dir=$(mktemp -d)

@@ -1,0 +1,150 @@
+"""A GPT or BERT in PyTorch, written independently of ours, against what
+`mtlm-dag --dump-first-step DIR` wrote: the loss and every gradient.
+
+Usage: first_step_torch.py --heads A --vocab V --micro-batch B
+           [--post-layernorm] [--exact-gelu] [--query-key-scaling] NAME=DIR...
+
+Each DIR holds the files of one layout's ranks; all must start from the same
+weights and samples.  The reference is PyTorch in float64.  Bounds:
+
+  loss       within 1e-6 of it, relatively
+  gradient   ||g - g64|| <= max(5e-6 ||g64||, 1e-7 ||all gradients||), and
+             <= 2 max(||g32 - g64||, NOISE ||g64||) with g32 PyTorch's own in
+             float32.  NOISE is one unit in the last place of a float: below
+             that PyTorch's error says more about its luck than about ours.
+"""
+
+import argparse
+import math
+import sys
+
+import numpy as np
+import torch
+
+from dump_files import assemble, split
+from models_torch import Options, accumulate, load
+
+LOSS_BOUND = 1e-6
+GRADIENT_BOUND = 5e-6
+FLOOR = 1e-7
+TORCH_FACTOR = 2
+NOISE = 2.0**-23
+WORST_SHOWN = 6
+
+
+def run_torch(weights, batch, options, micro_batch, dtype):
+    """The losses and {name: gradient}, summed up over microbatches in dtype."""
+    model = load(weights, options, dtype)
+    fields = {
+        name: torch.from_numpy(values.astype(np.int64)).split(micro_batch)
+        for name, values in batch.items()
+    }
+    microbatches = [
+        {name: parts[i] for name, parts in fields.items()}
+        for i in range(len(fields["tokens"]))
+    ]
+    losses = accumulate(model, microbatches)
+    gradients = {
+        n: p.grad.double().numpy() for n, p in model.named_parameters()
+    }
+    return losses, gradients
+
+
+class Reference:
+    """PyTorch's results for one set of weights and samples."""
+
+    def __init__(self, weights, batch, options):
+        self.weights, self.batch = weights, batch
+        model = Options(
+            options.heads,
+            options.post_layernorm,
+            options.exact_gelu,
+            options.query_key_scaling,
+        )
+        arguments = weights, batch, model, options.micro_batch
+        self.losses, self.gradients = run_torch(*arguments, torch.float64)
+        _, gradients32 = run_torch(*arguments, torch.float32)
+        self.norm = math.sqrt(
+            sum(np.sum(g * g) for g in self.gradients.values())
+        )
+        self.error32 = {
+            n: np.linalg.norm(gradients32[n] - g)
+            for n, g in self.gradients.items()
+        }
+
+    def is_of(self, weights, batch):
+        return all(
+            np.array_equal(ours[n], theirs)
+            for ours, other in ((weights, self.weights), (batch, self.batch))
+            for n, theirs in other.items()
+        )
+
+
+def check(name, gradients, rest, reference):
+    """Prints what was found; returns the number of failures."""
+    rows, failures = [], 0
+    for tensor, want in reference.gradients.items():
+        error = np.linalg.norm(gradients[tensor] - want)
+        size = np.linalg.norm(want)
+        bound = max(GRADIENT_BOUND * size, FLOOR * reference.norm)
+        own = max(reference.error32[tensor], NOISE * size)
+        share = error / (TORCH_FACTOR * own)
+        good = error <= bound and share <= 1
+        failures += not good
+        rows.append((share, error / size, own / size, good, tensor))
+    rows.sort(reverse=True)
+    print(f"{name}: the worst of {len(rows)} tensors")
+    print("  error      PyTorch's  share of the bound")
+    for share, error, own, good, tensor in rows[:WORST_SHOWN]:
+        verdict = "" if good else "  FAILED"
+        print(f"  {error:.2e}   {own:.2e}   {share:.2f}  {tensor}{verdict}")
+    worst = max(row[1] for row in rows)
+    loss = abs(rest["loss"] / reference.losses["lm"] - 1)
+    norm = abs(rest["grad_norm"] / reference.norm - 1)
+    sop = 0
+    if "sop" in reference.losses:
+        sop = abs(rest["sop_loss"] / reference.losses["sop"] - 1)
+    print(
+        f"  largest error {worst:.2e}, loss {loss:.2e}, sop loss {sop:.2e},"
+        f" norm {norm:.2e}"
+    )
+    for what, value, bound in (
+        ("the loss", loss, LOSS_BOUND),
+        ("the sentence order's loss", sop, LOSS_BOUND),
+        ("the norm", norm, LOSS_BOUND),
+        ("the padding's gradient", rest["padding"], 0),
+    ):
+        if not value <= bound:
+            print(f"  FAILED: {what} is off by {value:.2e}")
+            failures += 1
+    return failures
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--heads", type=int, required=True)
+    parser.add_argument("--vocab", type=int, required=True)
+    parser.add_argument("--micro-batch", type=int, required=True)
+    parser.add_argument("--post-layernorm", action="store_true")
+    parser.add_argument("--exact-gelu", action="store_true")
+    parser.add_argument("--query-key-scaling", action="store_true")
+    parser.add_argument("dumps", nargs="+", metavar="NAME=DIR")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    reference, failures = None, 0
+    for dump in options.dumps:
+        name, directory = dump.split("=", 1)
+        weights, gradients, batch, rest = split(
+            assemble(directory), options.vocab
+        )
+        if reference is None:
+            reference = Reference(weights, batch, options)
+        if not reference.is_of(weights, batch):
+            sys.exit(f"{name}: other weights or samples than before")
+        failures += check(name, gradients, rest, reference)
+    print(f"{len(options.dumps)} layouts, {failures} failures")
+    sys.exit(failures > 0)
+
+
+if __name__ == "__main__":
+    main()
