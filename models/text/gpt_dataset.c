@@ -23,6 +23,7 @@ struct gpt_dataset {
     int64_t first_document, documents;
     int64_t tokens; /* of an epoch; at least those of a sample */
     uint64_t seed;
+    int32_t eod; /* whose labels do not count, or -1 */
     /* A piece lies in at most two epochs, one after the other: the order of
      * epoch e is kept in order[e % 2]. */
     pthread_rwlock_t lock;
@@ -162,7 +163,8 @@ static void read_sample(struct mtlm_samples *samples, int64_t sample,
                         enum mtlm_field field, int64_t first, int64_t n,
                         int32_t *values)
 {
-    mtlm_causal_read(samples, read_piece, sample, field, first, n, values);
+    mtlm_causal_read(samples, read_piece, ((struct gpt_dataset *) samples)->eod,
+                     sample, field, first, n, values);
 }
 
 static void destroy(struct mtlm_samples *samples)
@@ -177,7 +179,7 @@ static void destroy(struct mtlm_samples *samples)
 
 struct mtlm_samples *mtlm_gpt_dataset_create(
     const struct mtlm_indexed_dataset *dataset, int64_t first_document,
-    int64_t last_document, int64_t seq_length, uint64_t seed,
+    int64_t last_document, int64_t seq_length, uint64_t seed, int32_t eod,
     struct mtlm_error *err)
 {
     const int64_t tokens =
@@ -205,6 +207,7 @@ struct mtlm_samples *mtlm_gpt_dataset_create(
         .documents = last_document - first_document,
         .tokens = tokens,
         .seed = seed,
+        .eod = eod,
     };
     pthread_rwlock_init(&gpt->lock, NULL);
     for (int i = 0; i < 2; i++) {

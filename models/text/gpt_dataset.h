@@ -17,11 +17,13 @@
  * orders are pure functions of seed and epoch.  (Megatron's samples, but for
  * the generator; no number of epochs is needed in advance.)
  *
+ * What follows the token eod does not count in the loss (-1: all counts).
+ *
  * NULL and MTLM_EXIT_INPUT when the documents hold less than one sample.
  * Memory: 16 bytes per document. */
 struct mtlm_samples *mtlm_gpt_dataset_create(
     const struct mtlm_indexed_dataset *dataset, int64_t first_document,
-    int64_t last_document, int64_t seq_length, uint64_t seed,
+    int64_t last_document, int64_t seq_length, uint64_t seed, int32_t eod,
     struct mtlm_error *err);
 
 /* Number of the first sample of epoch. */

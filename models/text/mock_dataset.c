@@ -80,7 +80,7 @@ static void read_sample(struct mtlm_samples *samples, int64_t sample,
                         enum mtlm_field field, int64_t first, int64_t n,
                         int32_t *values)
 {
-    mtlm_causal_read(samples, read_chain, sample, field, first, n, values);
+    mtlm_causal_read(samples, read_chain, -1, sample, field, first, n, values);
 }
 
 static void destroy(struct mtlm_samples *samples)

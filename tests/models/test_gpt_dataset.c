@@ -29,7 +29,7 @@ static struct mtlm_samples *create(struct mtlm_indexed_dataset *set,
                                    uint64_t seed)
 {
     struct mtlm_samples *samples =
-        mtlm_gpt_dataset_create(set, 0, DOCUMENTS, S, seed, NULL);
+        mtlm_gpt_dataset_create(set, 0, DOCUMENTS, S, seed, -1, NULL);
 
     assert_non_null(samples);
     return samples;
@@ -194,7 +194,7 @@ static void test_each_epoch_has_its_own_order_of_samples(void **state)
 {
     struct fixture *f = *state;
     struct mtlm_samples *samples =
-        mtlm_gpt_dataset_create(f->set, 5, 6, 15, 1, NULL);
+        mtlm_gpt_dataset_create(f->set, 5, 6, 15, 1, -1, NULL);
     unsigned char seen[256] = {0};
     int different = 0;
 
@@ -259,6 +259,31 @@ static void test_fields_are_those_of_plain_text(void **state)
     }
 }
 
+/* Token 70 is the last one of document 2. */
+static void test_what_follows_an_end_of_document_does_not_count(void **state)
+{
+    struct fixture *f = *state;
+    struct mtlm_samples *samples =
+        mtlm_gpt_dataset_create(f->set, 0, DOCUMENTS, S, 1, 70, NULL);
+    int not_counted = 0;
+
+    assert_non_null(samples);
+    for (int64_t n = 0; n < SAMPLES; n++) {
+        int32_t tokens[S], mask[S], part[3];
+
+        mtlm_samples_read(samples, n, MTLM_FIELD_TOKENS, 0, S, tokens);
+        mtlm_samples_read(samples, n, MTLM_FIELD_LOSS_MASK, 0, S, mask);
+        mtlm_samples_read(samples, n, MTLM_FIELD_LOSS_MASK, 8, 3, part);
+        assert_memory_equal(part, mask + 8, sizeof(part));
+        for (int i = 0; i < S; i++) {
+            assert_int_equal(mask[i], tokens[i] != 70);
+            not_counted += !mask[i];
+        }
+    }
+    assert_int_equal(not_counted, S); /* once per epoch */
+    mtlm_samples_destroy(samples);
+}
+
 static void test_order_depends_on_nothing_but_the_number(void **state)
 {
     struct fixture *f = *state;
@@ -294,7 +319,7 @@ static void test_one_sample_may_be_a_whole_epoch(void **state)
 {
     struct fixture *f = *state;
     struct mtlm_samples *samples =
-        mtlm_gpt_dataset_create(f->set, 0, DOCUMENTS, TOKENS - 1, 1, NULL);
+        mtlm_gpt_dataset_create(f->set, 0, DOCUMENTS, TOKENS - 1, 1, -1, NULL);
 
     assert_non_null(samples);
     for (int64_t n = 0; n < 1000; n++) {
@@ -361,7 +386,7 @@ static void test_splits_share_no_token(void **state)
     assert_int_equal(mtlm_split_parse("4,3,2", DOCUMENTS, bound, NULL), 0);
     for (int split = 0; split < MTLM_SPLITS; split++) {
         struct mtlm_samples *samples = mtlm_gpt_dataset_create(
-            f->set, bound[split], bound[split + 1], S, 1, NULL);
+            f->set, bound[split], bound[split + 1], S, 1, -1, NULL);
 
         assert_non_null(samples);
         for (int64_t n = 0; n < SAMPLES; n++) {
@@ -385,13 +410,14 @@ static void test_too_little_text_is_an_error_with_the_numbers(void **state)
     struct fixture *f = *state;
     struct mtlm_error err = {0};
 
-    assert_null(mtlm_gpt_dataset_create(f->set, 1, 3, 51, 1, &err));
+    assert_null(mtlm_gpt_dataset_create(f->set, 1, 3, 51, 1, -1, &err));
     assert_int_equal(err.code, MTLM_EXIT_INPUT);
     assert_non_null(strstr(err.text, "gpt: 2 documents from number 1 on hold "
                                      "51 tokens, expected at least 52"));
-    assert_null(mtlm_gpt_dataset_create(f->set, 9, 9, 1, 1, &err));
+    assert_null(mtlm_gpt_dataset_create(f->set, 9, 9, 1, 1, -1, &err));
     assert_non_null(strstr(err.text, "0 documents"));
-    mtlm_samples_destroy(mtlm_gpt_dataset_create(f->set, 1, 3, 50, 1, NULL));
+    mtlm_samples_destroy(
+        mtlm_gpt_dataset_create(f->set, 1, 3, 50, 1, -1, NULL));
 }
 
 int main(void)
@@ -406,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_each_epoch_has_its_own_order_of_samples),
         cmocka_unit_test(test_samples_are_shuffled),
         cmocka_unit_test(test_fields_are_those_of_plain_text),
+        cmocka_unit_test(test_what_follows_an_end_of_document_does_not_count),
         cmocka_unit_test(test_order_depends_on_nothing_but_the_number),
         cmocka_unit_test(test_any_number_is_a_sample),
         cmocka_unit_test(test_one_sample_may_be_a_whole_epoch),
