@@ -50,7 +50,9 @@ static void adam_cpu(void *const ptr[], const struct mtlm_call *call,
     const mtlm_real b1 = beta1, c1 = 1 - beta1, b2 = beta2, c2 = 1 - beta2;
     const mtlm_real rate = lr / (1 - pow(beta1, t));
     const mtlm_real root = 1 / sqrt(1 - pow(beta2, t));
-    const mtlm_real decay = 1 - lr * call->attr.adam.weight_decay;
+    const mtlm_real decay =
+        1
+        - (call->attr.adam.decay ? lr * control[MTLM_CONTROL_WEIGHT_DECAY] : 0);
     const mtlm_real epsilon = call->attr.adam.epsilon;
     mtlm_real *g = ptr[G], *w = ptr[WEIGHT], *m = ptr[M], *v = ptr[V];
 

@@ -56,13 +56,35 @@ struct mtlm_dropout {
     int site;  /* enum mtlm_dropout_site */
 };
 
-/* The learning rate's course: linear warm-up, then decay by style until
- * decay_iterations, then min_lr. */
-enum mtlm_lr_style { MTLM_LR_CONSTANT, MTLM_LR_LINEAR, MTLM_LR_COSINE };
-struct mtlm_lr_schedule {
+/* The course of learning rate and weight decay, as Megatron-LM's; its clock
+ * counts the samples of the optimizer's steps (codelets/learning_rate.h). */
+enum mtlm_lr_style {
+    MTLM_LR_CONSTANT,
+    MTLM_LR_LINEAR,
+    MTLM_LR_COSINE,
+    MTLM_LR_INVERSE_SQUARE_ROOT,
+    MTLM_LR_WSD, /* warm-up, stable, decay */
+};
+enum mtlm_wsd_style { MTLM_WSD_EXPONENTIAL, MTLM_WSD_LINEAR, MTLM_WSD_COSINE };
+enum mtlm_weight_decay_style {
+    MTLM_WEIGHT_DECAY_CONSTANT,
+    MTLM_WEIGHT_DECAY_LINEAR,
+    MTLM_WEIGHT_DECAY_COSINE,
+};
+
+struct mtlm_schedule {
     enum mtlm_lr_style style;
     double lr, min_lr;
-    int64_t warmup_iterations, decay_iterations;
+    double warmup_init;    /* learning rate at the begin of the warm-up */
+    double warmup_samples; /* a fraction of the decay: need not be whole */
+    double decay_samples;  /* end of the decay, on the clock */
+    enum mtlm_wsd_style wsd_style;
+    double wsd_samples; /* WSD: of the last part, which decays */
+
+    enum mtlm_weight_decay_style weight_decay_style;
+    double weight_decay;     /* at the begin */
+    double end_weight_decay; /* and when weight_decay_samples are over */
+    double weight_decay_samples;
 };
 
 /* What an operation is told besides its operands. */
@@ -102,7 +124,7 @@ union mtlm_attr {
         double factor; /* publish: times this */
     } status;
     struct {
-        struct mtlm_lr_schedule schedule;
+        struct mtlm_schedule schedule;
         double clip;          /* largest gradient norm, 0: no clipping */
         int64_t n_sums;       /* squared sums at the start of the vector */
         int64_t global_batch; /* samples per iteration */
@@ -111,7 +133,8 @@ union mtlm_attr {
         bool nan_is_final;
     } control;
     struct {
-        double beta1, beta2, epsilon, weight_decay;
+        double beta1, beta2, epsilon;
+        bool decay; /* whether this weight decays, as the control says */
     } adam;
     struct {
         enum mtlm_group group;
@@ -143,13 +166,15 @@ enum mtlm_status_slot {
 
 /* The control tensor and the report (double); the host reads the report. */
 enum mtlm_control_slot {
-    MTLM_CONTROL_ITERATION, /* iterations done, skipped ones too */
-    MTLM_CONTROL_STEP,      /* optimizer steps done */
-    MTLM_CONTROL_SAMPLES,   /* samples consumed */
-    MTLM_CONTROL_LR,        /* that the optimizer must use now */
-    MTLM_CONTROL_NEXT_LR,   /* of the next iteration */
-    MTLM_CONTROL_CLIP,      /* factor on the gradients */
-    MTLM_CONTROL_NORM,      /* of the gradients, before clipping */
+    MTLM_CONTROL_ITERATION,    /* iterations done, skipped ones too */
+    MTLM_CONTROL_STEP,         /* optimizer steps done */
+    MTLM_CONTROL_SAMPLES,      /* samples consumed */
+    MTLM_CONTROL_CLOCK,        /* those of them that led to a step */
+    MTLM_CONTROL_LR,           /* that the optimizer must use now */
+    MTLM_CONTROL_WEIGHT_DECAY, /* likewise */
+    MTLM_CONTROL_NEXT_LR,      /* of the next iteration */
+    MTLM_CONTROL_CLIP,         /* factor on the gradients */
+    MTLM_CONTROL_NORM,         /* of the gradients, before clipping */
     MTLM_CONTROL_LOSS,
     MTLM_CONTROL_SOP,
     MTLM_CONTROL_SOP_HITS,

@@ -150,7 +150,8 @@ static int control_infer(struct mtlm_call *call, struct mtlm_error *err)
 static void control_cpu(void *const ptr[], const struct mtlm_call *call,
                         const struct mtlm_context *context)
 {
-    const struct mtlm_lr_schedule *schedule = &call->attr.control.schedule;
+    const struct mtlm_schedule *schedule = &call->attr.control.schedule;
+    const int64_t samples = call->attr.control.global_batch;
     const int64_t n_sums = call->attr.control.n_sums;
     const double clip = call->attr.control.clip;
     const double *sums = ptr[C_STATUS], *extra = sums + n_sums;
@@ -169,21 +170,25 @@ static void control_cpu(void *const ptr[], const struct mtlm_call *call,
            MTLM_LOSS_COUNT * sizeof(*control));
     control[MTLM_CONTROL_STOP] = extra[MTLM_STATUS_STOP];
     control[MTLM_CONTROL_LR] =
-        mtlm_learning_rate(schedule, control[MTLM_CONTROL_STEP]);
+        mtlm_learning_rate(schedule, control[MTLM_CONTROL_CLOCK]);
+    control[MTLM_CONTROL_WEIGHT_DECAY] =
+        mtlm_weight_decay(schedule, control[MTLM_CONTROL_CLOCK]);
     control[MTLM_CONTROL_CLIP] =
         clip > 0 && norm > clip ? clip / (norm + 1e-6) : 1;
     control[MTLM_CONTROL_APPLY] =
         finite
         && !(call->attr.control.nan_is_final && control[MTLM_CONTROL_NAN] > 0);
     control[MTLM_CONTROL_NAN] += !finite;
-    if (control[MTLM_CONTROL_APPLY] != 0)
+    if (control[MTLM_CONTROL_APPLY] != 0) {
         control[MTLM_CONTROL_STEP]++;
-    else
+        control[MTLM_CONTROL_CLOCK] += samples;
+    } else {
         control[MTLM_CONTROL_SKIPPED]++;
+    }
     control[MTLM_CONTROL_NEXT_LR] =
-        mtlm_learning_rate(schedule, control[MTLM_CONTROL_STEP]);
+        mtlm_learning_rate(schedule, control[MTLM_CONTROL_CLOCK]);
     control[MTLM_CONTROL_ITERATION]++;
-    control[MTLM_CONTROL_SAMPLES] += call->attr.control.global_batch;
+    control[MTLM_CONTROL_SAMPLES] += samples;
     memcpy(ptr[C_REPORT], control, MTLM_CONTROL_COUNT * sizeof(*control));
 }
 

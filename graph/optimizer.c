@@ -99,9 +99,8 @@ void mtlm_optimizer_build(struct mtlm_program *program)
          program->report);
     for (int i = 0; i < program->n_params; i++) {
         const struct mtlm_parameter *p = &program->param[i];
-        const union mtlm_attr adam = {
-            .adam = {config->beta1, config->beta2, config->epsilon,
-                     p->info.decay ? config->weight_decay : 0}};
+        const union mtlm_attr adam = {.adam = {config->beta1, config->beta2,
+                                               config->epsilon, p->info.decay}};
 
         if (owns_moments(p))
             CALL(program, ADAM, &adam, p->grad, program->control, p->weight,

@@ -20,8 +20,8 @@ struct mtlm_program_config {
     uint64_t seed;             /* of initial weights and dropout */
     double window;             /* alpha, see graph/window.h */
     double clip;               /* largest gradient norm; 0: no clipping */
-    double weight_decay, beta1, beta2, epsilon;
-    struct mtlm_lr_schedule schedule;
+    double beta1, beta2, epsilon;
+    struct mtlm_schedule schedule; /* of learning rate and weight decay */
     const struct mtlm_sample_source *train, *valid; /* borrowed */
 };
 

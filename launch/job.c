@@ -121,11 +121,10 @@ static int build(struct mtlm_job *job, struct mtlm_error *err)
                                          .seed = o->seed,
                                          .window = o->window,
                                          .clip = o->clip_grad,
-                                         .weight_decay = o->weight_decay,
                                          .beta1 = o->adam_beta1,
                                          .beta2 = o->adam_beta2,
                                          .epsilon = o->adam_eps,
-                                         .schedule = o->lr,
+                                         .schedule = o->schedule,
                                          .train = &job->train.source,
                                          .valid = &job->valid.source};
 
@@ -213,6 +212,8 @@ static void say(struct mtlm_job *job)
 
     if (mtlm_ranks_rank(job->ranks) != 0)
         return;
+    if (o->notes)
+        fprintf(stderr, "%s\n", o->notes);
     printf("mtlm-dag %s: %s, %" PRId64 " layers, hidden %" PRId64
            ", %.2f million parameters\n",
            PACKAGE_VERSION, o->preset ? o->preset : "GPT", o->model.num_layers,

@@ -51,8 +51,11 @@ int main(int argc, char **argv)
     mtlm_blas_prepare(argc, argv);
     request = mtlm_options_parse(&job.options, argc, argv, &err);
     if (request > MTLM_REQUEST_NONE) {
-        if (launched_rank() <= 0)
+        if (launched_rank() <= 0) {
+            if (job.options.notes)
+                fprintf(stderr, "%s\n", job.options.notes);
             mtlm_options_answer(&job.options, request, stdout);
+        }
         code = MTLM_EXIT_OK;
     } else if (request < 0 && launched_rank() < 0) {
         code = complain(&err, true);

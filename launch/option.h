@@ -66,7 +66,22 @@ int mtlm_option_set(struct mtlm_options *options, int option, const char *text,
 void mtlm_option_write(const struct mtlm_options *options, int option,
                        FILE *out);
 
-/* Works out what was not given from what was (options_check.c). */
+/* Adds a sentence to the notes. */
+void mtlm_options_note(struct mtlm_options *options, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Works out what was not given from what was (options_check.c), and of it
+ * what belongs to the course of the training (options_recipe.c). */
 int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err);
+int mtlm_recipe_resolve(struct mtlm_options *options, struct mtlm_error *err);
+
+/* Whether the values of the recipe fit each other. */
+int mtlm_recipe_check(const struct mtlm_options *options,
+                      struct mtlm_error *err);
+
+/* Where the option's value came from; given: not from the defaults. */
+enum mtlm_option_source mtlm_option_source(const struct mtlm_options *options,
+                                           const char *name);
+bool mtlm_option_given(const struct mtlm_options *options, const char *name);
 
 #endif /* MTLM_OPTION_H */

@@ -72,14 +72,24 @@
         0, 1, "P", "probability of dropping an activation")                    \
     OPT(REGULARISATION, "weight-decay", REAL, weight_decay, "0.01", 0, 10,     \
         "X", "decoupled weight decay; not of biases and layernorms")           \
+    OPT(REGULARISATION, "start-weight-decay", REAL, start_weight_decay, "", 0, \
+        10, "X", "weight decay of the first iteration, when it changes")       \
+    OPT(REGULARISATION, "end-weight-decay", REAL, end_weight_decay, "", 0, 10, \
+        "X", "weight decay at the end, when it changes")                       \
+    OPT(REGULARISATION, "weight-decay-incr-style", CHOICE,                     \
+        schedule.weight_decay_style, "constant", 0, 0,                         \
+        "constant|linear|cosine",                                              \
+        "how weight decay goes from its start to its end")                     \
     OPT(REGULARISATION, "clip-grad", REAL, clip_grad, "1", 0, 1e9, "X",        \
         "largest norm of the gradients; 0 for no clipping")                    \
     OPT(TRAINING, "micro-batch-size", INT, micro_batch_size, NEEDED, 1, 65536, \
         "N", "samples that pass through the model at once")                    \
     OPT(TRAINING, "global-batch-size", INT, global_batch_size, "", 1,          \
         16777216, "N", "samples of an iteration (default: one micro batch)")   \
-    OPT(TRAINING, "train-iters", INT, train_iters, NEEDED, 1, 1000000000, "N", \
+    OPT(TRAINING, "train-iters", INT, train_iters, "", 1, 1000000000, "N",     \
         "iterations to train")                                                 \
+    OPT(TRAINING, "train-samples", INT, train_samples, "", 1,                  \
+        1000000000000000, "N", "samples to train on, instead of iterations")   \
     OPT(TRAINING, "eval-iters", INT, eval_iters, "100", 0, 1000000, "N",       \
         "batches of an evaluation; 0 for no evaluation")                       \
     OPT(TRAINING, "eval-interval", INT, eval_interval, "1000", 1, 1000000000,  \
@@ -94,19 +104,33 @@
         "explain the result in sentences at the end")                          \
     OPT(TRAINING, "exit-duration-in-mins", REAL, exit_duration_mins, "0", 0,   \
         1e6, "X", "stop after the iteration that reaches X minutes; 0: none")  \
-    OPT(OPTIMIZER, "lr", REAL, lr.lr, NEEDED, 0, 1000, "X",                    \
+    OPT(OPTIMIZER, "lr", REAL, schedule.lr, NEEDED, 0, 1000, "X",              \
         "learning rate after the warm-up")                                     \
-    OPT(OPTIMIZER, "min-lr", REAL, lr.min_lr, "0", 0, 1000, "X",               \
+    OPT(OPTIMIZER, "min-lr", REAL, schedule.min_lr, "0", 0, 1000, "X",         \
         "learning rate at the end of the decay")                               \
-    OPT(OPTIMIZER, "lr-decay-style", CHOICE, lr.style, "linear", 0, 0,         \
-        "constant|linear|cosine", "course of the learning rate")               \
-    OPT(OPTIMIZER, "lr-decay-iters", INT, lr.decay_iterations, "", 1,          \
-        1000000000, "N",                                                       \
-        "iteration at which the decay ends (default: train iters)")            \
-    OPT(OPTIMIZER, "lr-warmup-iters", INT, lr.warmup_iterations, "", 0,        \
-        1000000000, "N", "iterations of linear warm-up (default: none)")       \
+    OPT(OPTIMIZER, "lr-decay-style", CHOICE, schedule.style, "linear", 0, 0,   \
+        "constant|linear|cosine|inverse-square-root|WSD",                      \
+        "course of the learning rate; WSD: stable, then a short decay")        \
+    OPT(OPTIMIZER, "lr-decay-iters", INT, lr_decay_iters, "", 1, 1000000000,   \
+        "N", "iteration at which the decay ends (default: train iters)")       \
+    OPT(OPTIMIZER, "lr-decay-samples", INT, lr_decay_samples, "", 1,           \
+        1000000000000000, "N",                                                 \
+        "the same in samples, with train samples (default: all)")              \
+    OPT(OPTIMIZER, "lr-warmup-iters", INT, lr_warmup_iters, "", 0, 1000000000, \
+        "N", "iterations of linear warm-up (default: none)")                   \
+    OPT(OPTIMIZER, "lr-warmup-samples", INT, lr_warmup_samples, "", 0,         \
+        1000000000000000, "N", "the same in samples, with train samples")      \
     OPT(OPTIMIZER, "lr-warmup-fraction", REAL, lr_warmup_fraction, "", 0, 1,   \
-        "X", "warm-up as a fraction of the decay iterations instead")          \
+        "X", "warm-up as a fraction of the decay instead")                     \
+    OPT(OPTIMIZER, "lr-warmup-init", REAL, schedule.warmup_init, "0", 0, 1000, \
+        "X", "learning rate at the begin of the warm-up")                      \
+    OPT(OPTIMIZER, "lr-wsd-decay-style", CHOICE, schedule.wsd_style,           \
+        "exponential", 0, 0, "exponential|linear|cosine",                      \
+        "course of the decay of WSD")                                          \
+    OPT(OPTIMIZER, "lr-wsd-decay-iters", INT, lr_wsd_decay_iters, "", 1,       \
+        1000000000, "N", "iterations of the decay of WSD, the last ones")      \
+    OPT(OPTIMIZER, "lr-wsd-decay-samples", INT, lr_wsd_decay_samples, "", 1,   \
+        1000000000000000, "N", "the same in samples, with train samples")      \
     OPT(OPTIMIZER, "adam-beta1", REAL, adam_beta1, "0.9", 0, 0.999999, "X",    \
         "decay of Adam's first moment")                                        \
     OPT(OPTIMIZER, "adam-beta2", REAL, adam_beta2, "0.999", 0, 0.999999, "X",  \

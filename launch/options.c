@@ -7,6 +7,8 @@
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -218,6 +220,32 @@ static int set_line(struct mtlm_options *options, const struct line *line,
     return 0;
 }
 
+void mtlm_options_note(struct mtlm_options *options, const char *format, ...)
+{
+    char *before = options->notes, *text;
+    va_list args;
+
+    va_start(args, format);
+    if (vasprintf(&text, format, args) < 0)
+        abort();
+    va_end(args);
+    options->notes =
+        mtlm_sprintf("%s%s%s", before ? before : "", before ? "\n" : "", text);
+    free(before);
+    free(text);
+}
+
+enum mtlm_option_source mtlm_option_source(const struct mtlm_options *options,
+                                           const char *name)
+{
+    return options->source[mtlm_option_find(name)];
+}
+
+bool mtlm_option_given(const struct mtlm_options *options, const char *name)
+{
+    return mtlm_option_source(options, name) != MTLM_SOURCE_DEFAULT;
+}
+
 /* From the weakest source to the strongest. */
 static int set_all(struct mtlm_options *options, const struct line *line,
                    struct mtlm_config *config, struct mtlm_error *err)
@@ -280,4 +308,6 @@ void mtlm_options_free(struct mtlm_options *options)
             *text = NULL;
         }
     }
+    free(options->notes);
+    options->notes = NULL;
 }

@@ -50,13 +50,14 @@ struct mtlm_options {
     bool no_query_key_scaling; /* model.query_key_scaling, the same */
 
     /* Regularisation */
-    double weight_decay;
+    double weight_decay, start_weight_decay, end_weight_decay;
     double clip_grad; /* largest norm of the gradients; 0: no clipping */
 
     /* Batch and training */
     int64_t micro_batch_size;  /* samples of a microbatch */
     int64_t global_batch_size; /* samples of an iteration, a multiple of it */
-    int64_t train_iters;
+    int64_t train_iters;       /* whatever was given, the iterations to do */
+    int64_t train_samples;     /* and the samples */
     int64_t eval_iters;        /* batches of an evaluation; 0: never evaluate */
     int64_t eval_interval;     /* iterations */
     int64_t seed;              /* 0 .. 2^32 - 1 */
@@ -65,9 +66,13 @@ struct mtlm_options {
     bool summary_text;         /* explain the result in sentences at the end */
     double exit_duration_mins; /* minutes; 0: no limit */
 
-    /* Optimizer. warmup_iterations is resolved from lr_warmup_fraction. */
-    struct mtlm_lr_schedule lr;
-    double lr_warmup_fraction; /* of lr.decay_iterations; 0 when not used */
+    /* Optimizer. The schedule follows from what stands below it; the counts
+     * in iterations are 0 where the user counts in samples. */
+    struct mtlm_schedule schedule;
+    int64_t lr_decay_iters, lr_decay_samples;
+    int64_t lr_warmup_iters, lr_warmup_samples;
+    double lr_warmup_fraction; /* of the decay; 0 when not used */
+    int64_t lr_wsd_decay_iters, lr_wsd_decay_samples;
     double adam_beta1, adam_beta2, adam_eps;
 
     /* Parallelism and machine */
@@ -90,6 +95,10 @@ struct mtlm_options {
     char *dump_dir;     /* or NULL */
     int64_t inject_nan; /* iteration, 1-based; 0: never */
     bool weight_hash;
+
+    /* What the user should know of how the options were understood: a
+     * sentence per line, or NULL. */
+    char *notes;
 
     /* Where each value came from: enum mtlm_option_source, in the order of
      * MTLM_OPTION_LIST. */

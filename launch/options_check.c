@@ -8,16 +8,6 @@
 
 #include "launch/option.h"
 
-static unsigned char *source(struct mtlm_options *options, const char *name)
-{
-    return &options->source[mtlm_option_find(name)];
-}
-
-static bool given(struct mtlm_options *options, const char *name)
-{
-    return *source(options, name) != MTLM_SOURCE_DEFAULT;
-}
-
 static int check_needed(const struct mtlm_options *options,
                         struct mtlm_error *err)
 {
@@ -31,38 +21,16 @@ static int check_needed(const struct mtlm_options *options,
     return 0;
 }
 
-/* Warm-up can be given in two ways; the one from the stronger source
- * counts. */
-static int resolve_warmup(struct mtlm_options *options, struct mtlm_error *err)
-{
-    struct mtlm_lr_schedule *lr = &options->lr;
-    unsigned char *iters = source(options, "lr-warmup-iters");
-    unsigned char *fraction = source(options, "lr-warmup-fraction");
-
-    if (*iters == *fraction && *iters != MTLM_SOURCE_DEFAULT)
-        return mtlm_error_set(
-            err, MTLM_EXIT_USAGE,
-            "--lr-warmup-iters and --lr-warmup-fraction say the same thing "
-            "twice; give one of them");
-    if (*fraction > *iters) {
-        lr->warmup_iterations =
-            (int64_t) (options->lr_warmup_fraction * lr->decay_iterations);
-        *iters = MTLM_SOURCE_DEFAULT;
-    } else {
-        options->lr_warmup_fraction = 0;
-        *fraction = MTLM_SOURCE_DEFAULT;
-    }
-    return 0;
-}
-
 /* Two options that contradict each other; the one from the stronger source
  * counts. */
 static int resolve_query_key_scaling(struct mtlm_options *options,
                                      struct mtlm_error *err)
 {
     const bool without = options->no_query_key_scaling;
-    unsigned char *yes = source(options, "apply-query-key-layer-scaling");
-    unsigned char *no = source(options, "no-query-key-layer-scaling");
+    unsigned char *yes =
+        &options->source[mtlm_option_find("apply-query-key-layer-scaling")];
+    unsigned char *no =
+        &options->source[mtlm_option_find("no-query-key-layer-scaling")];
 
     if (without && options->model.query_key_scaling && *yes == *no)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
@@ -99,25 +67,25 @@ int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
 
     if (check_needed(options, err) < 0 || resolve_family(options, err) < 0)
         return -1;
-    if (!given(options, "ffn-hidden-size"))
+    if (!mtlm_option_given(options, "ffn-hidden-size"))
         model->ffn_hidden_size = 4 * model->hidden_size;
-    if (!given(options, "max-position-embeddings"))
+    if (!mtlm_option_given(options, "max-position-embeddings"))
         model->max_positions = model->seq_length;
-    if (!given(options, "global-batch-size"))
+    if (!mtlm_option_given(options, "global-batch-size"))
         options->global_batch_size = options->micro_batch_size;
-    if (!given(options, "lr-decay-iters"))
-        options->lr.decay_iterations = options->train_iters;
     if (!options->data_path)
         options->mock_data = true;
-    if (!given(options, "trace-iterations")) {
+    if (mtlm_recipe_resolve(options, err) < 0)
+        return -1;
+    if (!mtlm_option_given(options, "trace-iterations")) {
         /* The first two warm up the runtime's performance models. */
         trace->last = options->train_iters < 5 ? options->train_iters : 5;
         trace->first = trace->last < 3 ? trace->last : 3;
     }
-    return resolve_warmup(options, err);
+    return 0;
 }
 
-static int check_recipe(const struct mtlm_options *o, struct mtlm_error *err)
+static int check_numbers(const struct mtlm_options *o, struct mtlm_error *err)
 {
     if (o->global_batch_size % o->micro_batch_size)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
@@ -125,16 +93,6 @@ static int check_recipe(const struct mtlm_options *o, struct mtlm_error *err)
                               " is not a multiple of --micro-batch-size "
                               "%" PRId64,
                               o->global_batch_size, o->micro_batch_size);
-    if (o->lr.min_lr > o->lr.lr)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--min-lr %.6g is above --lr %.6g", o->lr.min_lr,
-                              o->lr.lr);
-    if (o->lr.warmup_iterations >= o->lr.decay_iterations)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "the warm-up of %" PRId64
-                              " iterations (--lr-warmup-iters) is not shorter "
-                              "than --lr-decay-iters %" PRId64,
-                              o->lr.warmup_iterations, o->lr.decay_iterations);
     if (o->trace_iterations.last > o->train_iters)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--trace-iterations %" PRId64 ":%" PRId64
@@ -177,7 +135,8 @@ int mtlm_options_check(const struct mtlm_options *options,
             "--num-layers %" PRId64
             " cannot fill --pipeline-model-parallel-size %" PRId64 " stages",
             model->num_layers, options->pipeline_parallel);
-    return check_recipe(options, err);
+    return mtlm_recipe_check(options, err) < 0 ? -1
+                                               : check_numbers(options, err);
 }
 
 int mtlm_options_layout_check(const struct mtlm_options *options, int ranks,

@@ -139,12 +139,15 @@ static bool derived(const struct mtlm_options *options, int option)
            && !*mtlm_option_table[option].fallback;
 }
 
+/* Neither given nor following from anything. */
 static bool absent(const struct mtlm_options *options, int option)
 {
     const struct mtlm_option *o = &mtlm_option_table[option];
+    const void *field = (const char *) options + o->offset;
 
-    return o->type == MTLM_OPTION_TEXT
-           && !*(char *const *) ((const char *) options + o->offset);
+    if (o->type == MTLM_OPTION_INT)
+        return o->min > 0 && *(const int64_t *) field == 0;
+    return o->type == MTLM_OPTION_TEXT && !*(char *const *) field;
 }
 
 void mtlm_options_print(const struct mtlm_options *options, FILE *out)

@@ -1,4 +1,4 @@
-/* The end of an iteration: norm, status, control, learning rate, AdamW. */
+/* The end of an iteration: norm, status, control, AdamW. */
 
 #include "config.h"
 
@@ -11,7 +11,6 @@
 
 #include <cmocka.h>
 
-#include "codelets/learning_rate.h"
 #include "tests/codelets/support.h"
 
 enum { N = 1037, SUMS = 3 };
@@ -85,53 +84,19 @@ static void test_eval_report_takes_and_zeroes(void **state)
         assert_true(report[i] == 2 + i && status[i] == 0);
 }
 
-static void test_learning_rate_follows_the_closed_formulas(void **state)
-{
-    struct mtlm_lr_schedule schedule = {.style = MTLM_LR_COSINE,
-                                        .lr = 1e-3,
-                                        .min_lr = 1e-4,
-                                        .warmup_iterations = 10,
-                                        .decay_iterations = 110};
-
-    (void) state;
-    for (int step = 0; step <= 10; step++)
-        assert_near(mtlm_learning_rate(&schedule, step), 1e-3 * step / 10);
-    for (int step = 10; step < 300; step++) {
-        const double done = step < 110 ? (step - 10) / 100.0 : 1;
-
-        schedule.style = MTLM_LR_COSINE;
-        assert_near(mtlm_learning_rate(&schedule, step),
-                    1e-4 + 9e-4 * pow(cos(M_PI / 2 * done), 2));
-        schedule.style = MTLM_LR_LINEAR;
-        assert_near(mtlm_learning_rate(&schedule, step),
-                    1e-3 * (1 - done) + 1e-4 * done);
-        schedule.style = MTLM_LR_CONSTANT;
-        assert_true(mtlm_learning_rate(&schedule, step) == 1e-3);
-    }
-}
-
-static void test_learning_rate_without_warm_up_or_decay(void **state)
-{
-    struct mtlm_lr_schedule schedule = {
-        .style = MTLM_LR_LINEAR, .lr = 1e-3, .decay_iterations = 10};
-
-    (void) state;
-    assert_true(mtlm_learning_rate(&schedule, 0) == 1e-3);
-    assert_true(mtlm_learning_rate(&schedule, 10) == 0);
-    schedule.decay_iterations = 0;
-    assert_true(mtlm_learning_rate(&schedule, 0) == 0);
-    schedule.style = MTLM_LR_CONSTANT;
-    assert_true(mtlm_learning_rate(&schedule, 0) == 1e-3);
-}
-
 static struct mtlm_call control_call(double clip)
 {
     return (struct mtlm_call){
         .kind = MTLM_OP_CONTROL,
         .attr.control = {.schedule = {.style = MTLM_LR_LINEAR,
                                       .lr = 1,
-                                      .warmup_iterations = 10,
-                                      .decay_iterations = 20},
+                                      .warmup_samples = 160,
+                                      .decay_samples = 320,
+                                      .weight_decay_style =
+                                          MTLM_WEIGHT_DECAY_LINEAR,
+                                      .weight_decay = 0.1,
+                                      .end_weight_decay = 0.3,
+                                      .weight_decay_samples = 192},
                          .clip = clip,
                          .n_sums = SUMS,
                          .global_batch = 16},
@@ -151,6 +116,7 @@ static void test_control_advances_and_clips(void **state)
     double control[MTLM_CONTROL_COUNT] = {[MTLM_CONTROL_ITERATION] = 7,
                                           [MTLM_CONTROL_STEP] = 6,
                                           [MTLM_CONTROL_SAMPLES] = 112,
+                                          [MTLM_CONTROL_CLOCK] = 96,
                                           [MTLM_CONTROL_SKIPPED] = 1};
     double report[MTLM_CONTROL_COUNT];
 
@@ -160,7 +126,9 @@ static void test_control_advances_and_clips(void **state)
     assert_true(control[MTLM_CONTROL_ITERATION] == 8);
     assert_true(control[MTLM_CONTROL_STEP] == 7);
     assert_true(control[MTLM_CONTROL_SAMPLES] == 128);
+    assert_true(control[MTLM_CONTROL_CLOCK] == 112);
     assert_near(control[MTLM_CONTROL_LR], 0.6);
+    assert_near(control[MTLM_CONTROL_WEIGHT_DECAY], 0.2);
     assert_near(control[MTLM_CONTROL_NEXT_LR], 0.7);
     assert_true(control[MTLM_CONTROL_NORM] == 5);
     assert_true(control[MTLM_CONTROL_CLIP] == 2 / (5 + 1e-6));
@@ -193,7 +161,8 @@ static void check_skipped(double sum, double loss, double sop)
                              [SUMS + MTLM_STATUS_LOSS] = loss,
                              [SUMS + MTLM_STATUS_SOP] = sop,
                              [SUMS + MTLM_STATUS_STOP] = 0};
-    double control[MTLM_CONTROL_COUNT] = {[MTLM_CONTROL_STEP] = 6};
+    double control[MTLM_CONTROL_COUNT] = {
+        [MTLM_CONTROL_STEP] = 6, [MTLM_CONTROL_CLOCK] = 96};
     double report[MTLM_CONTROL_COUNT];
 
     run_op(control_call(1), (void *[]){(void *) status, control, report}, 0);
@@ -203,6 +172,7 @@ static void check_skipped(double sum, double loss, double sop)
     assert_true(control[MTLM_CONTROL_NAN] == 1);
     assert_true(control[MTLM_CONTROL_ITERATION] == 1);
     assert_true(control[MTLM_CONTROL_SAMPLES] == 16);
+    assert_true(control[MTLM_CONTROL_CLOCK] == 96);
     assert_true(control[MTLM_CONTROL_LR] == control[MTLM_CONTROL_NEXT_LR]);
 }
 
@@ -216,19 +186,20 @@ static void test_what_is_not_finite_skips_the_step(void **state)
     check_skipped(5, 1, NAN);
 }
 
-static struct mtlm_call adam_call(double weight_decay)
+static struct mtlm_call adam_call(bool decay)
 {
     return (struct mtlm_call){
         .kind = MTLM_OP_ADAM,
-        .attr.adam = {0.9, 0.95, 1e-8, weight_decay},
+        .attr.adam = {0.9, 0.95, 1e-8, decay},
         .shape = {MTLM_SHAPE(N), MTLM_SHAPE(MTLM_CONTROL_COUNT), MTLM_SHAPE(N),
                   MTLM_SHAPE(N), MTLM_SHAPE(N)}};
 }
 
 /* Five steps with and without decay against the formulas in double. */
-static void check_adam(double weight_decay)
+static void check_adam(bool decay)
 {
     double control[MTLM_CONTROL_COUNT] = {[MTLM_CONTROL_LR] = 1e-2,
+                                          [MTLM_CONTROL_WEIGHT_DECAY] = 0.1,
                                           [MTLM_CONTROL_CLIP] = 0.5,
                                           [MTLM_CONTROL_APPLY] = 1};
     mtlm_real *w = new_normal(N, 1), *m = new_zeros(N), *v = new_zeros(N);
@@ -243,13 +214,13 @@ static void check_adam(double weight_decay)
         for (int i = 0; i < N; i++) {
             const double grad = 0.5 * g[i];
 
-            want_w[i] -= 1e-2 * weight_decay * want_w[i];
+            want_w[i] -= 1e-2 * (decay ? 0.1 : 0) * want_w[i];
             want_m[i] = 0.9 * want_m[i] + 0.1 * grad;
             want_v[i] = 0.95 * want_v[i] + 0.05 * grad * grad;
             want_w[i] -= 1e-2 * want_m[i] / (1 - pow(0.9, t))
                          / (sqrt(want_v[i] / (1 - pow(0.95, t))) + 1e-8);
         }
-        run_op(adam_call(weight_decay), (void *[]){g, control, w, m, v}, 0);
+        run_op(adam_call(decay), (void *[]){g, control, w, m, v}, 0);
         for (int i = 0; i < N; i++)
             assert_true(g[i] == 0);
         free(g);
@@ -263,8 +234,8 @@ static void check_adam(double weight_decay)
 static void test_adam_steps(void **state)
 {
     (void) state;
-    check_adam(0);
-    check_adam(0.1);
+    check_adam(false);
+    check_adam(true);
 }
 
 static void test_adam_writes_only_zeros_when_it_must_not_step(void **state)
@@ -277,7 +248,7 @@ static void test_adam_writes_only_zeros_when_it_must_not_step(void **state)
 
     (void) state;
     g[5] = NAN;
-    run_op(adam_call(0.1), (void *[]){g, (void *) control, w, m, v}, 0);
+    run_op(adam_call(true), (void *[]){g, (void *) control, w, m, v}, 0);
     for (int i = 0; i < N; i++)
         assert_true(g[i] == 0);
     assert_memory_equal(w, want[0], N * sizeof(*w));
@@ -295,8 +266,6 @@ int main(void)
         cmocka_unit_test(test_publish_moves_the_losses),
         cmocka_unit_test(test_slots_outside_the_status_are_refused),
         cmocka_unit_test(test_eval_report_takes_and_zeroes),
-        cmocka_unit_test(test_learning_rate_follows_the_closed_formulas),
-        cmocka_unit_test(test_learning_rate_without_warm_up_or_decay),
         cmocka_unit_test(test_control_advances_and_clips),
         cmocka_unit_test(test_small_norms_are_not_clipped),
         cmocka_unit_test(test_what_is_not_finite_skips_the_step),

@@ -28,6 +28,11 @@ static void read_sample(const struct mtlm_sample_source *source, int64_t sample,
 
 static const struct mtlm_sample_source source = {.read = read_sample};
 
+static const struct mtlm_schedule schedule = {.style = MTLM_LR_CONSTANT,
+                                              .lr = 1e-3,
+                                              .weight_decay = 0.01,
+                                              .end_weight_decay = 0.01};
+
 struct mtlm_program_config small_config(int tp, int pp, int64_t microbatches)
 {
     return (struct mtlm_program_config){
@@ -51,13 +56,13 @@ struct mtlm_program_config small_config(int tp, int pp, int64_t microbatches)
         .seed = 1234,
         .window = 1.5,
         .clip = 1,
-        .weight_decay = 0.01,
         .beta1 = 0.9,
         .beta2 = 0.999,
         .epsilon = 1e-8,
-        .schedule = {.style = MTLM_LR_CONSTANT, .lr = 1e-3},
+        .schedule = schedule,
         .train = &source,
-        .valid = &source};
+        .valid = &source,
+    };
 }
 
 struct small_ranks small_ranks_create(const struct mtlm_program_config *config)

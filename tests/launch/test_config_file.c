@@ -111,7 +111,7 @@ static void test_printed_values_can_be_overridden(void **state)
     text = printed();
     accepts_config(text, "--hidden-size 512 --data-path x --train-iters 10");
     assert_int_equal(options.model.ffn_hidden_size, 2048);
-    assert_int_equal(options.lr.decay_iterations, 10);
+    assert_int_equal(options.lr_decay_iters, 10);
     assert_false(options.mock_data);
     free(text);
 }

@@ -75,7 +75,7 @@ static void test_values_of_other_types_are_refused(void **state)
             "--hidden-dropout is '1.1', it must be a number from 0 to 1");
     refuses("--model gpt-tiny --lr-decay-style cosin",
             "--lr-decay-style is 'cosin', it must be one of "
-            "constant/linear/cosine");
+            "constant/linear/cosine/inverse-square-root/WSD");
     refuses("--model gpt-tiny --split 0,0",
             "--split is '0,0', it must be one to three shares, not all of "
             "them 0, such as 969, 30, 1");

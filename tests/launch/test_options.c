@@ -71,9 +71,10 @@ static void test_values_follow_from_others(void **state)
     assert_int_equal(options.model.ffn_hidden_size, 384);
     assert_int_equal(options.model.max_positions, 32);
     assert_int_equal(options.global_batch_size, 3);
-    assert_int_equal(options.lr.decay_iterations, 40);
-    assert_int_equal(options.lr.warmup_iterations, 0);
-    assert_int_equal(options.lr.style, MTLM_LR_LINEAR);
+    assert_int_equal(options.train_samples, 120);
+    assert_true(options.schedule.decay_samples == 120);
+    assert_true(options.schedule.warmup_samples == 0);
+    assert_int_equal(options.schedule.style, MTLM_LR_LINEAR);
     assert_true(options.mock_data);
     assert_int_equal(options.trace_iterations.first, 3);
     assert_int_equal(options.trace_iterations.last, 5);
@@ -83,21 +84,6 @@ static void test_values_follow_from_others(void **state)
     assert_int_equal(options.trace_iterations.last, 2);
     accepts("--model gpt-tiny --data-path x --mock-data");
     assert_true(options.mock_data);
-}
-
-static void test_warm_up_is_given_one_way(void **state)
-{
-    (void) state;
-    accepts("--model gpt-tiny --train-iters 200"); /* fraction 0.03 */
-    assert_int_equal(options.lr.warmup_iterations, 6);
-    accepts("--model gpt-tiny --lr-warmup-iters 7");
-    assert_int_equal(options.lr.warmup_iterations, 7);
-    accepts_config("lr-warmup-iters = 7\n",
-                   "--model gpt-tiny --lr-warmup-fraction 0.5");
-    assert_int_equal(options.lr.warmup_iterations, 500);
-    refuses("--model gpt-tiny --lr-warmup-iters 7 --lr-warmup-fraction 0.5",
-            "--lr-warmup-iters and --lr-warmup-fraction say the same thing "
-            "twice; give one of them");
 }
 
 static void test_the_family_decides_what_a_model_has(void **state)
@@ -165,11 +151,6 @@ static void test_values_must_fit_each_other(void **state)
     refuses("--model gpt-tiny --global-batch-size 30 --micro-batch-size 4",
             "--global-batch-size 30 is not a multiple of --micro-batch-size "
             "4");
-    refuses("--model gpt-tiny --lr 1e-5",
-            "--min-lr 0.0001 is above --lr 1e-05");
-    refuses("--model gpt-tiny --lr-warmup-iters 1000",
-            "the warm-up of 1000 iterations (--lr-warmup-iters) is not shorter "
-            "than --lr-decay-iters 1000");
     refuses("--model gpt-tiny --trace-iterations 3:1001",
             "--trace-iterations 3:1001 goes beyond --train-iters 1000");
     refuses("--model gpt-tiny --inject-nan 1001",
@@ -239,7 +220,6 @@ int main(void)
         cmocka_unit_test(test_a_stronger_source_overrides_a_weaker_one),
         cmocka_unit_test(test_a_file_can_name_the_preset),
         cmocka_unit_test(test_values_follow_from_others),
-        cmocka_unit_test(test_warm_up_is_given_one_way),
         cmocka_unit_test(test_the_family_decides_what_a_model_has),
         cmocka_unit_test(test_query_key_scaling_is_said_one_way),
         cmocka_unit_test(test_values_must_fit_each_other),

@@ -238,9 +238,10 @@ static void test_recipes_are_the_papers(void **state)
     load("gpt2-345m");
     assert_int_equal(options.global_batch_size, 512);
     assert_int_equal(options.train_iters, 300000);
-    assert_int_equal(options.lr.warmup_iterations, 3000);
-    assert_int_equal(options.lr.style, MTLM_LR_COSINE);
-    assert_true(options.lr.lr == 1.5e-4 && options.lr.min_lr == 1e-5);
+    assert_true(options.schedule.warmup_samples == 3000 * 512);
+    assert_int_equal(options.schedule.style, MTLM_LR_COSINE);
+    assert_true(options.schedule.lr == 1.5e-4
+                && options.schedule.min_lr == 1e-5);
     assert_true(options.model.hidden_dropout == 0.1);
     assert_true(options.model.attention_dropout == 0.1);
     assert_true(options.weight_decay == 0.01 && options.clip_grad == 1);
@@ -251,9 +252,9 @@ static void test_recipes_are_the_papers(void **state)
     assert_int_equal(options.model.vocab_size, 30522);
     assert_int_equal(options.global_batch_size, 1024);
     assert_int_equal(options.train_iters, 2000000);
-    assert_int_equal(options.lr.warmup_iterations, 10000);
-    assert_int_equal(options.lr.style, MTLM_LR_LINEAR);
-    assert_true(options.lr.lr == 1e-4 && options.lr.min_lr == 0);
+    assert_true(options.schedule.warmup_samples == 10000 * 1024);
+    assert_int_equal(options.schedule.style, MTLM_LR_LINEAR);
+    assert_true(options.schedule.lr == 1e-4 && options.schedule.min_lr == 0);
     load("gpt3-175b");
     assert_int_equal(options.global_batch_size, 1536);
     assert_true(options.adam_beta2 == 0.95 && options.weight_decay == 0.1);
