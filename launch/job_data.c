@@ -38,6 +38,12 @@ static bool is_bytes(const struct mtlm_model *model)
     return model->vocab_size == 257;
 }
 
+/* The token whose label does not count, or -1. */
+static int32_t masked_end(const struct mtlm_options *o)
+{
+    return o->eod_mask_loss ? (int32_t) o->model.vocab_size - 1 : -1;
+}
+
 static int open_documents(struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
@@ -53,14 +59,14 @@ static int open_documents(struct mtlm_job *job, struct mtlm_error *err)
         return -1;
     job->train.samples = mtlm_gpt_dataset_create(
         job->dataset, bound[MTLM_TRAIN], bound[MTLM_TRAIN + 1],
-        o->model.seq_length, o->seed, -1, err);
+        o->model.seq_length, o->seed, masked_end(o), err);
     if (!job->train.samples)
         return mtlm_error_prefix(err, "%s: training split", o->data_path);
     if (o->eval_iters == 0)
         return 0;
     job->valid.samples = mtlm_gpt_dataset_create(
         job->dataset, bound[MTLM_VALID], bound[MTLM_VALID + 1],
-        o->model.seq_length, o->seed, -1, err);
+        o->model.seq_length, o->seed, masked_end(o), err);
     if (!job->valid.samples)
         return mtlm_error_prefix(
             err, "%s: validation split \"%s\" (--eval-iters 0 for none)",

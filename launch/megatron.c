@@ -39,7 +39,6 @@ static const char *const others[] = {
     "distributed-backend",
     "distributed-timeout-minutes",
     "enable-zero-bubble",
-    "eod-mask-loss",
     "exit-interval",
     "exit-signal-handler",
     "finetune",

@@ -59,9 +59,8 @@
         "add the residual after layernorm, as the original BERT does")         \
     OPT(MODEL, "bert-no-binary-head", FLAG, bert_no_binary_head, "no", 0, 0,   \
         NULL, "BERT without telling whether two sentences are swapped")        \
-    OPT(MODEL, "apply-query-key-layer-scaling", FLAG,                          \
-        model.query_key_scaling, "no", 0, 0, NULL,                             \
-        "scale attention scores by the number of the layer")                   \
+    OPT(MODEL, "apply-query-key-layer-scaling", FLAG, model.query_key_scaling, \
+        "no", 0, 0, NULL, "scale attention scores by the number of the layer") \
     OPT(MODEL, "no-query-key-layer-scaling", FLAG, no_query_key_scaling, "",   \
         0, 0, NULL, "do not, even where the preset or a file does")            \
     OPT(MODEL, "no-bias-gelu-fusion", FLAG, model.exact_gelu, "no", 0, 0,      \
@@ -156,6 +155,9 @@
         "read PREFIX.bin and PREFIX.idx (default: mock data)")                 \
     OPT(DATA, "split", SPLIT, split, "969, 30, 1", 0, 0, "TRAIN,VALID,TEST",   \
         "shares of the documents")                                             \
+    OPT(DATA, "eod-mask-loss", FLAG, eod_mask_loss, "no", 0, 0, NULL,          \
+        "GPT: leave out of the loss what follows an end of document, the "     \
+        "vocabulary's last token")                                             \
     OPT(DATA, "mock-data", FLAG, mock_data, "", 0, 0, NULL,                    \
         "made-up tokens, even where there is a data path")                     \
     OPT(TRACING, "trace", TEXT, trace_dir, "", 0, 0, "DIR",                    \
@@ -166,7 +168,7 @@
         "write weights, batch, loss and gradients of the first iteration to "  \
         "DIR as safetensors, to compare with another program")                 \
     OPT(TESTING, "inject-nan", INT, inject_nan, "0", 0, 1000000000, "ITER",    \
-        "make an activation NaN in that iteration; 0: never")                     \
+        "make an activation NaN in that iteration; 0: never")                  \
     OPT(TESTING, "weight-hash", FLAG, weight_hash, "no", 0, 0, NULL,           \
         "print a hash of all weights at the end: equal when every bit is")     \
     OPT(GENERAL, "config", TEXT, config_file, "", 0, 0, "FILE",                \

@@ -83,9 +83,10 @@ struct mtlm_options {
     enum mtlm_order_choice collective_order;
 
     /* Data */
-    char *data_path; /* without .bin and .idx; NULL: mock data */
-    char *split;     /* "969, 30, 1", for mtlm_split_parse() */
-    bool mock_data;  /* true exactly when there is no data_path to be read */
+    char *data_path;    /* without .bin and .idx; NULL: mock data */
+    char *split;        /* "969, 30, 1", for mtlm_split_parse() */
+    bool eod_mask_loss; /* GPT: the label after an end does not count */
+    bool mock_data;     /* true exactly when there is no data_path to be read */
 
     /* Tracing */
     char *trace_dir;                    /* or NULL: no trace */

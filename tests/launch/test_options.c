@@ -108,6 +108,10 @@ static void test_the_family_decides_what_a_model_has(void **state)
             "gpt");
     refuses("--model gpt-tiny --model-type t5",
             "--model-type is 't5', it must be one of gpt/bert");
+    accepts("--model gpt-tiny --eod-mask-loss");
+    refuses("--model gpt-tiny --model-type bert --eod-mask-loss",
+            "--eod-mask-loss is for --model-type gpt, a bert is not asked for "
+            "the next token");
 }
 
 static void test_query_key_scaling_is_said_one_way(void **state)

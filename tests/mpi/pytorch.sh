@@ -58,4 +58,22 @@ compare one P2 T2 P2xT2 P4
 first_step large 1 1 --init-method-std 0.1
 first_step large-T2 2 1 --init-method-std 0.1
 compare large large-T2
+# Labels that do not count: those after the ends of short documents.
+for i in $(seq 2000); do
+    printf 'document %d\n\f\n' "$i"
+done >"$dir/text"
+"${builddir:-.}/mtlm-preprocess" --input "$dir/text" \
+    --output-prefix "$dir/data" >"$dir/log" || failed=1
+first_step masked 1 1 --data-path "$dir/data_text_document" --eod-mask-loss
+first_step masked-T2xP2 2 2 --data-path "$dir/data_text_document" \
+    --eod-mask-loss
+compare masked masked-T2xP2
+"$python" - "$dir/masked/rank-0.safetensors" "${reference%/*}" <<'END' || failed=1
+import sys
+sys.path.insert(0, sys.argv[2])
+from dump_files import read_safetensors
+batch, _ = read_safetensors(sys.argv[1])
+ends = batch["tokens"] == 256
+assert ends.sum() > 50 and (batch["loss_mask"] == ~ends).all()
+END
 exit "$failed"
