@@ -107,6 +107,11 @@ union mtlm_attr {
     struct {
         int heads;      /* of this rank */
         int first_head; /* number of the first of them in the model */
+        bool causal;    /* a query sees the keys up to its position */
+        /* Positions in the sample of the first query and the first key, and
+         * of all samples how many there are, padding included. */
+        int64_t first_query, first_key, seq_length;
+        double coefficient; /* of query-key layer scaling; 1: none */
         struct mtlm_dropout dropout;
     } attention;
     struct {

@@ -23,6 +23,9 @@
     OP(BIAS_DROPOUT_ADD_BWD, bias_dropout_add_bwd)                             \
     OP(ATTENTION_FWD, attention_fwd)                                           \
     OP(ATTENTION_BWD, attention_bwd)                                           \
+    OP(ATTENTION_BWD_ADD, attention_bwd_add)                                   \
+    OP(ATTENTION_MORE_FWD, attention_more_fwd)                                 \
+    OP(ATTENTION_MORE_BWD, attention_more_bwd)                                 \
     OP(XENT_STATS, xent_stats)                                                 \
     OP(XENT_RESCALE, xent_rescale)                                             \
     OP(XENT_LOSS, xent_loss)                                                   \

@@ -1,6 +1,7 @@
 #ifndef MTLM_VECTOR_MATH_H
 #define MTLM_VECTOR_MATH_H
 
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -13,6 +14,9 @@
 
 #if MTLM_DOUBLE
 
+/* The maximum over nothing: finite, for it meets others. */
+#define MTLM_LOWEST (-DBL_MAX)
+
 static inline double mtlm_exp(double x)
 {
     return exp(x);
@@ -24,6 +28,8 @@ static inline double mtlm_sqrt(double x)
 }
 
 #else
+
+#define MTLM_LOWEST (-FLT_MAX)
 
 /* e^x within 2 units in the last place: e^x = 2^n e^r with |r| <= ln(2) / 2,
  * e^r by a polynomial (relative error 1e-8).  0 below -87.3, where floats

@@ -21,18 +21,10 @@
 
 #include "config.h"
 
-#include <float.h>
 #include <string.h>
 
 #include "codelets/infer.h"
 #include "codelets/vector_math.h"
-
-/* What the maximum over no column is: finite, for it meets others. */
-#if MTLM_DOUBLE
-#define LOWEST (-DBL_MAX)
-#else
-#define LOWEST (-FLT_MAX)
-#endif
 
 /* Columns whose sum is formed apart in mtlm_real, then added in double: they
  * stay in the nearest cache between their maximum and their sum. */
@@ -76,7 +68,7 @@ static double xent_stats_flops(const struct mtlm_call *call)
 static void row_stats(const mtlm_real *logits, int64_t n, mtlm_real *max,
                       mtlm_real *sum)
 {
-    mtlm_real m = LOWEST;
+    mtlm_real m = MTLM_LOWEST;
     double total = 0;
 
     for (int64_t start = 0; start < n; start += BLOCK) {

@@ -117,6 +117,12 @@ static struct mtlm_tensor *batch(const struct builder *b, enum mtlm_field field)
                         b->config->model.seq_length);
 }
 
+/* Tokens of each sample before its padding [1, b]. */
+static struct mtlm_tensor *sample_lengths(const struct builder *b)
+{
+    return read_samples(b, MTLM_OP_BATCH, MTLM_FIELD_LENGTH, "lengths", 1);
+}
+
 /* What each label counts in the loss of its microbatch [s, b]. */
 static struct mtlm_tensor *loss_weights(const struct builder *b)
 {
@@ -147,16 +153,22 @@ static struct mtlm_tensor *embedding(const struct builder *b)
 
 /* x + dropout(projection(attention(layernorm(x)))) */
 static struct mtlm_tensor *attention_block(const struct builder *b,
-                                           int64_t layer, struct mtlm_tensor *x)
+                                           int64_t layer,
+                                           struct mtlm_tensor *lengths,
+                                           struct mtlm_tensor *x)
 {
     const struct mtlm_model *model = &b->config->model;
     const struct mtlm_layout *layout = &b->config->layout;
     const int heads = model->num_heads / layout->tp;
     const union mtlm_attr norm = {.layernorm = {model->layernorm_epsilon}};
     const union mtlm_attr attend = {
-        .attention = {
-            heads, heads * layout->tp_rank,
-            dropout(b, model->attention_dropout, layer, MTLM_SITE_ATTENTION)}};
+        .attention = {.heads = heads,
+                      .first_head = heads * layout->tp_rank,
+                      .causal = true,
+                      .seq_length = model->seq_length,
+                      .coefficient = 1,
+                      .dropout = dropout(b, model->attention_dropout, layer,
+                                         MTLM_SITE_ATTENTION)}};
     const union mtlm_attr drop = {
         .dropout =
             dropout(b, model->hidden_dropout, layer, MTLM_SITE_PROJECTION)};
@@ -167,7 +179,7 @@ static struct mtlm_tensor *attention_block(const struct builder *b,
     y = CALL(b, LINEAR_BIAS_FWD, NULL, copy_to_group(b, y),
              param(b, MTLM_PARAM_QKV_WEIGHT, layer),
              param(b, MTLM_PARAM_QKV_BIAS, layer));
-    y = CALL(b, ATTENTION_FWD, &attend, y);
+    y = CALL(b, ATTENTION_FWD, &attend, y, lengths);
     y = CALL(b, LINEAR_FWD, NULL, y, param(b, MTLM_PARAM_PROJ_WEIGHT, layer));
     reduce(b, &tp_sum, y);
     return CALL(b, BIAS_DROPOUT_ADD_FWD, &drop, y,
@@ -259,14 +271,15 @@ static void forward(const struct builder *b, struct mtlm_tensor **x,
     const struct mtlm_stage *stage = b->stage;
     const int k = stage->stage;
     const int tag = b->train ? TAG_FORWARD : TAG_EVAL;
-    struct mtlm_tensor *t;
+    struct mtlm_tensor *t, *lengths;
 
     at_layer(b, -1);
+    lengths = sample_lengths(b);
     *x = t =
         stage->first ? embedding(b) : receive(b, "input", k - 1, k - 1, tag);
     for (int64_t l = 0; l < stage->n_layers; l++) {
         at_layer(b, stage->first_layer + l);
-        t = attention_block(b, stage->first_layer + l, t);
+        t = attention_block(b, stage->first_layer + l, lengths, t);
         t = mlp_block(b, stage->first_layer + l, t);
     }
     *y = t;

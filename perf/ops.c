@@ -47,7 +47,8 @@ static void *new_operand(enum mtlm_dtype dtype, int64_t n, int64_t tokens)
         if (dtype == MTLM_REAL)
             ((mtlm_real *) data)[i] = 0.1f + (random >> 8) * 0x1p-24f;
         else if (dtype == MTLM_I32)
-            ((int32_t *) data)[i] = (random >> 8) % tokens;
+            ((int32_t *) data)[i] =
+                tokens < 0 ? -tokens : (random >> 8) % tokens;
         else
             ((double *) data)[i] = 1;
     }
@@ -185,17 +186,21 @@ static void measure_attention(const char *only, const struct size *z,
     const struct mtlm_shape qkv = MTLM_SHAPE(z->s, z->b, 3 * z->h);
     const struct mtlm_shape y = MTLM_SHAPE(z->s, z->b, z->h);
     const struct mtlm_shape lse = MTLM_SHAPE(z->b, z->a, z->s);
+    const struct mtlm_shape lengths = MTLM_SHAPE(1, z->b);
 
     for (int drop = 0; drop < 2; drop++) {
-        struct mtlm_call call = CALL(ATTENTION_FWD, qkv);
+        struct mtlm_call call = CALL(ATTENTION_FWD, qkv, lengths);
 
         call.attr.attention.heads = z->a;
+        call.attr.attention.causal = true;
+        call.attr.attention.seq_length = z->s;
+        call.attr.attention.coefficient = 1;
         call.attr.attention.dropout.p = 0.1 * drop;
-        measure(only, call, 1, gemm);
-        call = CALL(ATTENTION_BWD, qkv, y, lse, y);
-        call.attr.attention.heads = z->a;
-        call.attr.attention.dropout.p = 0.1 * drop;
-        measure(only, call, 1, gemm);
+        measure(only, call, -z->s, gemm);
+        call.kind = MTLM_OP_ATTENTION_BWD;
+        call.shape[2] = call.shape[4] = y;
+        call.shape[3] = lse;
+        measure(only, call, -z->s, gemm);
     }
 }
 

@@ -22,7 +22,11 @@ struct run {
     const struct mtlm_op *op;
     struct mtlm_call call;
     void *ptr[MTLM_MAX_OPERANDS];
-    /* Of outputs: random, given; of inputs: from the rule, or NULL. */
+    /* Of real operands changed in place: what they were given. */
+    mtlm_real *given[MTLM_MAX_OPERANDS];
+    /* Of outputs: what the loss multiplies them with, or NULL. */
+    mtlm_real *weight[MTLM_MAX_OPERANDS];
+    /* Of outputs: as their weights; of inputs: from the rule, or NULL. */
     mtlm_real *grad[MTLM_MAX_OPERANDS];
 };
 
@@ -36,12 +40,21 @@ static bool is_real(const struct run *run, int i)
     return run->op->dtype[i] == MTLM_REAL;
 }
 
+static bool in_place(const struct run *run, int i)
+{
+    return is_real(run, i) && run->op->access[i] == MTLM_RW;
+}
+
 static void *new_operand(const struct run *run, int i)
 {
     switch (run->op->dtype[i]) {
     case MTLM_REAL:
         return new_normal(elems(run, i), 100 + i);
     case MTLM_I32:
+        if (run->check->integers)
+            return memcpy(mtlm_calloc(elems(run, i), sizeof(int32_t)),
+                          run->check->integers,
+                          elems(run, i) * sizeof(int32_t));
         return new_tokens(elems(run, i), run->check->tokens_below, 200 + i);
     default:
         return mtlm_calloc(elems(run, i), sizeof(double));
@@ -58,8 +71,11 @@ static struct run run_start(const struct gradcheck *check)
     memcpy(run.call.shape, check->shape, sizeof(run.call.shape));
     if (run.op->infer(&run.call, &err))
         fail_msg("%s", err.text);
-    for (int i = 0; i < run.op->n_operands; i++)
+    for (int i = 0; i < run.op->n_operands; i++) {
         run.ptr[i] = new_operand(&run, i);
+        if (in_place(&run, i))
+            run.given[i] = new_operand(&run, i);
+    }
     return run;
 }
 
@@ -67,6 +83,8 @@ static void run_end(struct run *run)
 {
     for (int i = 0; i < run->op->n_operands; i++) {
         free(run->ptr[i]);
+        free(run->given[i]);
+        free(run->weight[i]);
         free(run->grad[i]);
     }
 }
@@ -96,7 +114,10 @@ static double forward(struct run *run)
         if (run->op->access[i] == MTLM_W && is_real(run, i))
             for (int64_t e = 0; e < elems(run, i); e++)
                 ((mtlm_real *) run->ptr[i])[e] = NAN;
-        if (run->op->access[i] == MTLM_RW)
+        if (in_place(run, i))
+            memcpy(run->ptr[i], run->given[i],
+                   elems(run, i) * sizeof(mtlm_real));
+        else if (run->op->access[i] == MTLM_RW)
             memset(run->ptr[i], 0,
                    elems(run, i) * mtlm_dtype_bytes(run->op->dtype[i]));
     }
@@ -107,9 +128,9 @@ static double forward(struct run *run)
         if (run->op->grad.root && run->op->access[i] == MTLM_RW)
             for (int64_t e = 0; e < elems(run, i); e++)
                 loss += ((double *) run->ptr[i])[e];
-        else if (run->grad[i] && run->op->access[i] == MTLM_W)
+        else if (run->weight[i])
             for (int64_t e = 0; e < elems(run, i); e++)
-                loss += y[e] * run->grad[i][e];
+                loss += y[e] * run->weight[i][e];
     }
     return loss;
 }
@@ -118,8 +139,11 @@ static double forward(struct run *run)
 static void seed_outputs(struct run *run)
 {
     for (int i = 0; i < run->op->n_operands; i++)
-        if (run->op->access[i] == MTLM_W && carries_gradient(run->op, i))
+        if (in_place(run, i)
+            || (run->op->access[i] == MTLM_W && carries_gradient(run->op, i))) {
+            run->weight[i] = new_normal(elems(run, i), 300 + i);
             run->grad[i] = new_normal(elems(run, i), 300 + i);
+        }
 }
 
 /* One operand of a gradient call: where it lies, and in *base what it held
@@ -201,7 +225,7 @@ static void backward(struct run *run, bool add)
 static double direction_error(struct run *run, int i, uint64_t seed)
 {
     const int64_t n = elems(run, i);
-    mtlm_real *x = run->ptr[i];
+    mtlm_real *x = in_place(run, i) ? run->given[i] : run->ptr[i];
     mtlm_real *direction = new_normal(n, seed);
     mtlm_real *at = mtlm_calloc(n, sizeof(*at));
     double norm = 0, want, got = 0, size = 0;
@@ -238,7 +262,7 @@ static double worst_of_run(const struct gradcheck *check, bool add)
     forward(&run);
     backward(&run, add);
     for (int i = 0; i < run.op->n_operands; i++) {
-        if (run.op->access[i] != MTLM_R || !is_real(&run, i)
+        if (run.op->access[i] == MTLM_W || !is_real(&run, i)
             || check->derived[i])
             continue;
         if (!run.grad[i])
@@ -271,4 +295,9 @@ double gradcheck_worst(const struct gradcheck *check)
 bool gradcheck_done(enum mtlm_op_kind kind)
 {
     return done[kind];
+}
+
+void gradcheck_otherwise(enum mtlm_op_kind kind)
+{
+    done[kind] = true;
 }

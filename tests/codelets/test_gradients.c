@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "tests/codelets/attention_parts.h"
 #include "tests/codelets/gradcheck.h"
 #include "tests/codelets/support.h"
 
@@ -108,26 +109,74 @@ static void test_bias_dropout_add(void **state)
     assert_true(gradcheck_worst(&check) <= BOUND);
 }
 
+enum { HEADS = 2, WIDTH = 2 * 3 * 5 };
+
+/* Whole attention, with the options that tests vary. */
+static struct gradcheck attention(int64_t s, bool causal,
+                                  const int32_t lengths[])
+{
+    return (struct gradcheck){
+        .kind = MTLM_OP_ATTENTION_FWD,
+        .attr.attention = {.heads = HEADS,
+                           .first_head = 4,
+                           .causal = causal,
+                           .seq_length = s,
+                           .coefficient = causal ? 1 : 3},
+        .shape = {MTLM_SHAPE(s, 2, WIDTH), MTLM_SHAPE(1, 2)},
+        .integers = lengths,
+    };
+}
+
 /* One position; fewer than a block; several blocks of queries; several of
- * keys, the last ones not full. */
+ * keys, the last ones not full.  Causal, and with padding. */
 static void test_attention(void **state)
 {
     static const int64_t lengths[] = {1, 7, 130, 300, 523};
 
     (void) state;
-    for (int i = 0; i < 5; i++) {
-        struct gradcheck check = {
-            .kind = MTLM_OP_ATTENTION_FWD,
-            .attr.attention = {.heads = 2, .first_head = 4},
-            .shape = {MTLM_SHAPE(lengths[i], 2, 2 * 3 * 5)},
-        };
+    for (int i = 0; i < 5; i++)
+        for (int causal = 0; causal < 2; causal++) {
+            const int32_t s = lengths[i], real[] = {s, s - s / 3};
+            struct gradcheck check = attention(s, causal, real);
 
-        assert_true(gradcheck_worst(&check) <= BOUND);
-        check.attr.attention.dropout = dropout;
-        check.attr.attention.dropout.site = MTLM_SITE_ATTENTION;
-        if (lengths[i] > 1) /* the only probability may be dropped */
             assert_true(gradcheck_worst(&check) <= BOUND);
-    }
+            check.attr.attention.dropout = dropout;
+            check.attr.attention.dropout.site = MTLM_SITE_ATTENTION;
+            if (s > 1) /* the only probability may be dropped */
+                assert_true(gradcheck_worst(&check) <= BOUND);
+        }
+}
+
+/* Rows in parts: a call's gradient is that of all of them together, and must
+ * be what the whole has. */
+static void check_parts(int64_t s, bool causal)
+{
+    const int32_t lengths[] = {s, s - s / 3};
+    const int64_t cut[] = {0, s / 4, s / 2, s - s / 5, s}, all[] = {0, s};
+    const struct gradcheck check = attention(s, causal, lengths);
+    struct mtlm_call call = {.kind = check.kind, .attr = check.attr};
+    const int64_t n = s * 2 * WIDTH;
+    mtlm_real *qkv = new_normal(n, 1), *dy = new_normal(n / 3, 2);
+    mtlm_real *y = new_undefined(n / 3), *dqkv = new_undefined(n);
+    mtlm_real *want_y = new_undefined(n / 3), *want = new_undefined(n);
+
+    call.shape[0] = check.shape[0];
+    call.attr.attention.dropout = dropout;
+    run_attention_parts(&call, all, 1, qkv, lengths, dy, want_y, want, 3);
+    run_attention_parts(&call, cut, 4, qkv, lengths, dy, y, dqkv, 3);
+    assert_true(worst_error(y, want_y, n / 3) < 1e-13);
+    assert_true(worst_error(dqkv, want, n) < 1e-13);
+    free(qkv), free(dy), free(y), free(dqkv), free(want_y), free(want);
+}
+
+static void test_attention_in_parts(void **state)
+{
+    (void) state;
+    check_parts(70, false);
+    check_parts(70, true);
+    check_parts(523, false);
+    check_parts(523, true);
+    gradcheck_otherwise(MTLM_OP_ATTENTION_MORE_FWD);
 }
 
 /* Maximum and sums follow from the logits. */
@@ -179,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_bias_gelu),
         cmocka_unit_test(test_bias_dropout_add),
         cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_attention_in_parts),
         cmocka_unit_test(test_cross_entropy_with_padding),
         cmocka_unit_test(test_no_operation_with_a_gradient_is_left_out),
     };

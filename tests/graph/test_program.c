@@ -58,7 +58,7 @@ static int forward_nodes(const struct mtlm_stage *stage, int t)
     const int top = stage->first ? 3 + t : 1;       /* or a receive */
     const int bottom = stage->last ? 6 + 3 * t : 1; /* or a send */
 
-    return top + layer * stage->n_layers + bottom;
+    return 1 + top + layer * stage->n_layers + bottom; /* 1: lengths */
 }
 
 static int backward_nodes(const struct mtlm_stage *stage, int t)
