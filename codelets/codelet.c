@@ -60,6 +60,7 @@ static void run_cpu(void *buffers[], void *arg)
     const int worker = starpu_worker_get_id_check();
     const struct mtlm_context context = {.sample = task->sample,
                                          .share = task->share,
+                                         .batch = task->batch,
                                          .scratch = &scratch[worker]};
     void *ptr[MTLM_MAX_OPERANDS];
 
@@ -77,6 +78,7 @@ static void run_cuda(void *buffers[], void *arg)
     const int worker = starpu_worker_get_id_check();
     const struct mtlm_context context = {.sample = task->sample,
                                          .share = task->share,
+                                         .batch = task->batch,
                                          .scratch = &scratch[worker],
                                          .device = mtlm_cuda_device(worker)};
     void *ptr[MTLM_MAX_OPERANDS];

@@ -130,9 +130,8 @@ union mtlm_attr {
     } status;
     struct {
         struct mtlm_schedule schedule;
-        double clip;          /* largest gradient norm, 0: no clipping */
-        int64_t n_sums;       /* squared sums at the start of the vector */
-        int64_t global_batch; /* samples per iteration */
+        double clip;    /* largest gradient norm, 0: no clipping */
+        int64_t n_sums; /* squared sums at the start of the vector */
         /* After a loss or norm that is not finite no step is applied any
          * more: the weights stay those that led to it. */
         bool nan_is_final;
@@ -175,6 +174,7 @@ enum mtlm_control_slot {
     MTLM_CONTROL_STEP,         /* optimizer steps done */
     MTLM_CONTROL_SAMPLES,      /* samples consumed */
     MTLM_CONTROL_CLOCK,        /* those of them that led to a step */
+    MTLM_CONTROL_BATCH,        /* those of this iteration */
     MTLM_CONTROL_LR,           /* that the optimizer must use now */
     MTLM_CONTROL_WEIGHT_DECAY, /* likewise */
     MTLM_CONTROL_NEXT_LR,      /* of the next iteration */
@@ -206,7 +206,8 @@ struct mtlm_context {
     /* What the microbatch counts in the losses of its iteration, or of its
      * validation: 1 / (microbatches * data-parallel ranks). */
     double share;
-    struct mtlm_scratch *scratch;     /* this worker's, on the host */
+    int64_t batch;                /* samples of the iteration, over all ranks */
+    struct mtlm_scratch *scratch; /* this worker's, on the host */
     const struct mtlm_device *device; /* this worker's GPU, or NULL */
 };
 

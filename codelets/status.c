@@ -151,7 +151,7 @@ static void control_cpu(void *const ptr[], const struct mtlm_call *call,
                         const struct mtlm_context *context)
 {
     const struct mtlm_schedule *schedule = &call->attr.control.schedule;
-    const int64_t samples = call->attr.control.global_batch;
+    const int64_t samples = context->batch;
     const int64_t n_sums = call->attr.control.n_sums;
     const double clip = call->attr.control.clip;
     const double *sums = ptr[C_STATUS], *extra = sums + n_sums;
@@ -159,7 +159,6 @@ static void control_cpu(void *const ptr[], const struct mtlm_call *call,
     double square = 0, norm;
     bool finite;
 
-    (void) context;
     for (int64_t i = 0; i < n_sums; i++)
         square += sums[i];
     norm = sqrt(square);
@@ -189,6 +188,7 @@ static void control_cpu(void *const ptr[], const struct mtlm_call *call,
         mtlm_learning_rate(schedule, control[MTLM_CONTROL_CLOCK]);
     control[MTLM_CONTROL_ITERATION]++;
     control[MTLM_CONTROL_SAMPLES] += samples;
+    control[MTLM_CONTROL_BATCH] = samples;
     memcpy(ptr[C_REPORT], control, MTLM_CONTROL_COUNT * sizeof(*control));
 }
 

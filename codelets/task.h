@@ -10,6 +10,7 @@ struct mtlm_task {
     const struct mtlm_call *call; /* outlives the task */
     int64_t sample;               /* see struct mtlm_context */
     double share;                 /* the same */
+    int64_t batch;                /* the same */
     /* Where to record the execution (record is completed), or NULL. */
     struct mtlm_recorder *recorder;
     struct mtlm_record record;

@@ -87,8 +87,6 @@ void mtlm_optimizer_build(struct mtlm_program *program)
         .control = {.schedule = config->schedule,
                     .clip = config->clip,
                     .n_sums = mtlm_status_sums(config),
-                    .global_batch = config->micro_batch * config->microbatches
-                                    * config->layout.dp,
                     .nan_is_final = true}};
 
     mtlm_graph_at(program->graph, &program->tail_list, MTLM_PHASE_OPTIMIZER,

@@ -4,6 +4,7 @@
 #include "codelets/op.h"
 #include "graph/graph.h"
 #include "graph/layout.h"
+#include "graph/ramp.h"
 #include "models/model.h"
 
 /* A training run of one rank: gradient accumulation over microbatches, then
@@ -14,8 +15,11 @@
 struct mtlm_program_config {
     struct mtlm_model model;
     struct mtlm_layout layout;
-    int64_t micro_batch;       /* b: samples per microbatch */
-    int64_t microbatches;      /* m per iteration and rank */
+    int64_t micro_batch;  /* b: samples per microbatch */
+    int64_t microbatches; /* m per iteration and rank, at the most */
+    /* Iterations of fewer, before it is over; all 0: none.  Its numbers are
+     * multiples of micro_batch * layout.dp. */
+    struct mtlm_ramp ramp;
     int64_t eval_microbatches; /* per validation; 0: no validation */
     uint64_t seed;             /* of initial weights and dropout */
     double window;             /* alpha, see graph/window.h */

@@ -19,6 +19,8 @@ struct mtlm_run {
     struct mtlm_recorder *recorder;
     int rank;
     struct mtlm_priority priority;
+    struct mtlm_ramp ramp;
+    struct mtlm_ramp_place place;  /* of the iteration submitted last */
     starpu_data_handle_t **handle; /* [tensor id][slot]; NULL: a second name */
     struct mtlm_arena
         *arena; /* [chunk][storage]: weights, gradients, moments */
@@ -36,6 +38,8 @@ struct pass {
     int64_t iteration;
     int64_t first_microbatch; /* number, over the run, of microbatch 0 */
     int64_t first_sample;     /* of the iteration */
+    int64_t microbatches;     /* of the iteration; 0: all that there are */
+    int64_t batch;            /* samples of the iteration, over all ranks */
     double share;             /* of a microbatch in the losses */
     bool record;
 };
@@ -89,6 +93,14 @@ static void register_tensor(struct mtlm_run *run,
     run->handle[tensor->id] = slot;
 }
 
+/* Samples of all ranks that make a microbatch each. */
+static int64_t samples_per_microbatch(const struct mtlm_run *run)
+{
+    const struct mtlm_program_config *config = &run->program->config;
+
+    return config->micro_batch * config->layout.dp;
+}
+
 struct mtlm_run *mtlm_run_create(const struct mtlm_program *program,
                                  struct mtlm_engine *engine,
                                  struct mtlm_recorder *recorder, int rank,
@@ -108,6 +120,9 @@ struct mtlm_run *mtlm_run_create(const struct mtlm_program *program,
         / (MTLM_GPT_TAGS * mtlm_layout_stages(&program->config.layout));
     run->priority = (struct mtlm_priority){
         program->config.layout.virtual_stages, program->config.microbatches};
+    run->ramp = program->config.ramp;
+    run->ramp.full = program->config.microbatches * samples_per_microbatch(run);
+    run->place = mtlm_ramp_begin(&run->ramp);
     run->handle = mtlm_calloc(graph->n_tensors, sizeof(*run->handle));
     create_arenas(run);
     for (int i = 0; i < graph->n_tensors; i++)
@@ -248,6 +263,7 @@ static void submit(struct mtlm_run *run, const struct mtlm_item *item,
         + (item->microbatch * config->layout.dp + config->layout.dp_rank)
               * config->micro_batch;
     arg->share = pass->share;
+    arg->batch = pass->batch;
     arg->recorder = pass->record ? run->recorder : NULL;
     arg->record = record_of(run, item, pass);
     if (last_of_microbatch)
@@ -298,6 +314,8 @@ static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
          * ranks that wait here do not wait for each other. */
         if (next_microbatch && items == &run->program->eval)
             starpu_task_wait_for_n_submitted(2 * run->program->train.n);
+        if (pass->microbatches && item->microbatch >= pass->microbatches)
+            continue;
         if (run->checker && item->microbatch < 0)
             break; /* only the microbatches run again */
         if (run->gradients_seen && item->node->call.kind == MTLM_OP_ADAM
@@ -312,16 +330,25 @@ static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
     starpu_do_schedule();
 }
 
-static struct pass train_pass(const struct mtlm_run *run, int64_t iteration,
+/* Microbatches are numbered over the whole run, whatever their number in an
+ * iteration: the numbers tell slots and messages apart. */
+static struct pass train_pass(struct mtlm_run *run, int64_t iteration,
                               bool record)
 {
-    const struct mtlm_program_config *config = &run->program->config;
-    const int64_t m = config->microbatches;
+    const int64_t each = samples_per_microbatch(run);
+    struct mtlm_ramp_place *place = &run->place;
 
-    return (struct pass){
-        iteration, iteration * m,
-        iteration * m * config->micro_batch * config->layout.dp,
-        1.0 / (m * config->layout.dp), record && run->recorder};
+    if (iteration < place->iteration)
+        *place = mtlm_ramp_begin(&run->ramp);
+    while (place->iteration < iteration)
+        mtlm_ramp_next(&run->ramp, place);
+    return (struct pass){.iteration = iteration,
+                         .first_microbatch = place->samples / each,
+                         .first_sample = place->samples,
+                         .microbatches = place->batch / each,
+                         .batch = place->batch,
+                         .share = (double) each / place->batch,
+                         .record = record && run->recorder};
 }
 
 void mtlm_run_init(struct mtlm_run *run)

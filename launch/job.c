@@ -14,10 +14,25 @@
 #include "runtime/cpu.h"
 #include "runtime/machine.h"
 
+int64_t mtlm_job_microbatches_in(const struct mtlm_job *job, int64_t batch)
+{
+    return batch / (job->options.micro_batch_size * job->layout.dp);
+}
+
 int64_t mtlm_job_microbatches(const struct mtlm_job *job)
 {
-    return job->options.global_batch_size
-           / (job->options.micro_batch_size * job->layout.dp);
+    return mtlm_job_microbatches_in(job, job->options.global_batch_size);
+}
+
+int64_t mtlm_job_microbatches_traced(const struct mtlm_job *job)
+{
+    const struct mtlm_ramp *ramp = &job->options.ramp;
+    struct mtlm_ramp_place place = mtlm_ramp_begin(ramp);
+
+    while (place.iteration + 1 < job->options.trace_iterations.last
+           && place.batch < ramp->full)
+        mtlm_ramp_next(ramp, &place);
+    return mtlm_job_microbatches_in(job, place.batch);
 }
 
 /* What the options know and the graph does not yet. */
@@ -117,6 +132,7 @@ static int build(struct mtlm_job *job, struct mtlm_error *err)
                                          .layout = job->layout,
                                          .micro_batch = o->micro_batch_size,
                                          .microbatches = m,
+                                         .ramp = o->ramp,
                                          .eval_microbatches = o->eval_iters * m,
                                          .seed = o->seed,
                                          .window = o->window,
@@ -223,6 +239,10 @@ static void say(struct mtlm_job *job)
            l->tp, l->pp, mtlm_layout_ranks(l),
            mtlm_layout_ranks(l) > 1 ? "s" : "", mtlm_job_microbatches(job),
            o->micro_batch_size, o->model.seq_length);
+    if (o->ramp.increment > 0)
+        printf("batch: %" PRId64 " samples, growing by %" PRId64
+               " at a time to %" PRId64 " within %" PRId64 " samples\n",
+               o->ramp.start, o->ramp.increment, o->ramp.full, o->ramp.samples);
     printf("machine: %d of %d cores allowed, %d worker%s on rank 0, StarPU "
            "%s, policy %s, %s\n",
            job->cpu.allowed_cores, job->cpu.machine_cores, job->workers,

@@ -59,8 +59,11 @@ int mtlm_job_train(struct mtlm_job *job);
  * thread speaks MPI. */
 void mtlm_job_stop_engine(struct mtlm_job *job);
 
-/* Microbatches per iteration and pipeline. */
+/* Microbatches per iteration and pipeline: of a whole batch; of one of batch
+ * samples; of the last iteration that is traced. */
 int64_t mtlm_job_microbatches(const struct mtlm_job *job);
+int64_t mtlm_job_microbatches_in(const struct mtlm_job *job, int64_t batch);
+int64_t mtlm_job_microbatches_traced(const struct mtlm_job *job);
 
 /* --weight-hash, in two parts: reads the weights, while the engine runs;
  * prints the hash on rank 0, when the main thread speaks MPI again. */

@@ -17,7 +17,8 @@ enum mtlm_option_type {
     MTLM_OPTION_FLAG,   /* bool; yes or no in a configuration file */
     MTLM_OPTION_CHOICE, /* enum */
     MTLM_OPTION_RANGE,  /* struct mtlm_range, written A:B */
-    MTLM_OPTION_SPLIT,  /* the same, as models/text/split.h reads it */
+    MTLM_OPTION_SPLIT,  /* text, as models/text/split.h reads it */
+    MTLM_OPTION_RAMP,   /* struct mtlm_ramp without full; three numbers */
     MTLM_OPTION_ACTION, /* enum mtlm_request; not in configuration files */
 };
 
@@ -35,7 +36,7 @@ struct mtlm_option {
     size_t offset;        /* of the field in struct mtlm_options */
     const char *fallback; /* default as text; "" for none */
     double min, max;
-    const char *arg, *help;
+    const char *arg, *help; /* as many words as arg has can follow */
 };
 
 extern const struct mtlm_option mtlm_option_table[MTLM_OPTION_COUNT];

@@ -85,6 +85,10 @@
         "N", "samples that pass through the model at once")                    \
     OPT(TRAINING, "global-batch-size", INT, global_batch_size, "", 1,          \
         16777216, "N", "samples of an iteration (default: one micro batch)")   \
+    OPT(TRAINING, "rampup-batch-size", RAMP, ramp, "", 1, 1000000000000000,    \
+        "START INCREMENT SAMPLES",                                             \
+        "grow the global batch from START by INCREMENT during SAMPLES; needs " \
+        "train samples")                                                       \
     OPT(TRAINING, "train-iters", INT, train_iters, "", 1, 1000000000, "N",     \
         "iterations to train")                                                 \
     OPT(TRAINING, "train-samples", INT, train_samples, "", 1,                  \

@@ -100,6 +100,30 @@ static bool parse_range(const char *text, double min, double max,
            && parse_int(text + n + 1, (double) value->first, max, &value->last);
 }
 
+/* Three whole numbers, separated by spaces or commas. */
+static bool parse_ramp(const char *text, double min, double max,
+                       struct mtlm_ramp *value)
+{
+    int64_t *const number[] = {&value->start, &value->increment,
+                               &value->samples};
+
+    for (int i = 0; i < 3; i++) {
+        char word[24];
+        size_t n;
+
+        text += strspn(text, " ,");
+        n = strcspn(text, " ,");
+        if (n >= sizeof(word))
+            return false;
+        memcpy(word, text, n);
+        word[n] = '\0';
+        if (!parse_int(word, min, max, number[i]))
+            return false;
+        text += n;
+    }
+    return !text[strspn(text, " ,")];
+}
+
 static int set_number(const struct mtlm_option *o, void *field,
                       const char *text, const char *label,
                       struct mtlm_error *err)
@@ -116,6 +140,12 @@ static int set_number(const struct mtlm_option *o, void *field,
             return 0;
         snprintf(what, sizeof(what), "a number from %.6g to %.6g", o->min,
                  o->max);
+    } else if (o->type == MTLM_OPTION_RAMP) {
+        if (parse_ramp(text, o->min, o->max, field))
+            return 0;
+        snprintf(what, sizeof(what),
+                 "START INCREMENT SAMPLES, three whole "
+                 "numbers from 1 on");
     } else {
         if (parse_range(text, o->min, o->max, field))
             return 0;
@@ -181,6 +211,7 @@ int mtlm_option_set(struct mtlm_options *options, int option, const char *text,
     case MTLM_OPTION_INT:
     case MTLM_OPTION_REAL:
     case MTLM_OPTION_RANGE:
+    case MTLM_OPTION_RAMP:
         rc = set_number(o, field, text, label, err);
         break;
     case MTLM_OPTION_TEXT:
@@ -229,6 +260,7 @@ void mtlm_option_write(const struct mtlm_options *options, int option,
     const struct mtlm_option *o = &mtlm_option_table[option];
     const void *field = (const char *) options + o->offset;
     const struct mtlm_range *range = field;
+    const struct mtlm_ramp *ramp = field;
     const char *const *text = field;
 
     switch (o->type) {
@@ -250,6 +282,10 @@ void mtlm_option_write(const struct mtlm_options *options, int option,
         break;
     case MTLM_OPTION_RANGE:
         fprintf(out, "%" PRId64 ":%" PRId64, range->first, range->last);
+        break;
+    case MTLM_OPTION_RAMP:
+        fprintf(out, "%" PRId64 " %" PRId64 " %" PRId64, ramp->start,
+                ramp->increment, ramp->samples);
         break;
     case MTLM_OPTION_ACTION:
         break;

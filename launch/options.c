@@ -26,6 +26,8 @@ struct line {
         const char *text;
     } * given;
     int n;
+    char **joined; /* texts made here */
+    int n_joined;
     enum mtlm_request request; /* that ends the reading */
     bool failed;
     struct mtlm_error *err;
@@ -77,10 +79,44 @@ static const char *culprit(const struct argp_state *state)
     return fine && next && *next == '-' ? next : last;
 }
 
+/* How many words follow the option's name. */
+static int words_of(int option)
+{
+    int n = 1;
+
+    for (const char *c = mtlm_option_table[option].arg; *c; c++)
+        n += *c == ' ';
+    return n;
+}
+
+/* The option's value when it is several words, of which the first is text:
+ * as many of the next ones as belong to it, all in one.  They may also have
+ * come in one word. */
+static const char *join_words(struct line *line, int option, char *text,
+                              struct argp_state *state)
+{
+    char *all = mtlm_strdup(text);
+
+    if (!strpbrk(text, " ,"))
+        for (int i = 1; i < words_of(option); i++) {
+            char *before = all, *next = state->argv[state->next];
+
+            if (!next || strncmp(next, "--", 2) == 0)
+                break;
+            all = mtlm_sprintf("%s %s", before, next);
+            free(before);
+            state->next++;
+        }
+    line->joined =
+        mtlm_realloc(line->joined, line->n_joined + 1, sizeof(*line->joined));
+    return line->joined[line->n_joined++] = all;
+}
+
 static error_t take_argument(int key, char *text, struct argp_state *state)
 {
     struct line *line = state->input;
     const int option = key - MTLM_ARGP_KEY;
+    const char *value = text ? text : "yes";
 
     if (key == ARGP_KEY_ARG) {
         mtlm_error_set(line->err, MTLM_EXIT_USAGE,
@@ -93,7 +129,9 @@ static error_t take_argument(int key, char *text, struct argp_state *state)
         return explain(line, culprit(state));
     if (option < 0 || option >= MTLM_OPTION_COUNT)
         return ARGP_ERR_UNKNOWN;
-    line->given[line->n++] = (struct given){option, text ? text : "yes"};
+    if (text && words_of(option) > 1)
+        value = join_words(line, option, text, state);
+    line->given[line->n++] = (struct given){option, value};
     if (mtlm_option_table[option].type == MTLM_OPTION_ACTION
         && mtlm_option_table[option].min != MTLM_REQUEST_CONFIG) {
         line->request = (enum mtlm_request) mtlm_option_table[option].min;
@@ -292,6 +330,9 @@ int mtlm_options_parse(struct mtlm_options *options, int argc, char **argv,
     if (rc < 0 && err)
         make_printable(err->text);
     mtlm_config_free(&config);
+    for (int i = 0; i < line.n_joined; i++)
+        free(line.joined[i]);
+    free(line.joined);
     free(line.given);
     return rc;
 }

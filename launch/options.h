@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "codelets/op.h"
+#include "graph/ramp.h"
 #include "launch/option_list.h"
 #include "models/model.h"
 #include "runtime/error.h"
@@ -56,6 +57,7 @@ struct mtlm_options {
     /* Batch and training */
     int64_t micro_batch_size;  /* samples of a microbatch */
     int64_t global_batch_size; /* samples of an iteration, a multiple of it */
+    struct mtlm_ramp ramp;     /* of the global batch, up to that size */
     int64_t train_iters;       /* whatever was given, the iterations to do */
     int64_t train_samples;     /* and the samples */
     int64_t eval_iters;        /* batches of an evaluation; 0: never evaluate */

@@ -147,6 +147,8 @@ static bool absent(const struct mtlm_options *options, int option)
 
     if (o->type == MTLM_OPTION_INT)
         return o->min > 0 && *(const int64_t *) field == 0;
+    if (o->type == MTLM_OPTION_RAMP)
+        return ((const struct mtlm_ramp *) field)->increment == 0;
     return o->type == MTLM_OPTION_TEXT && !*(char *const *) field;
 }
 

@@ -31,6 +31,7 @@ static const char *const counted[][2] = {
     {"lr-decay-iters", "lr-decay-samples"},
     {WARMUP_ITERS, WARMUP_SAMPLES},
     {"lr-wsd-decay-iters", "lr-wsd-decay-samples"},
+    {NULL, "rampup-batch-size"},
 };
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
@@ -42,6 +43,8 @@ static void forget(struct mtlm_options *options, const char *name)
 
     if (mtlm_option_table[option].type == MTLM_OPTION_REAL)
         *(double *) field = 0;
+    else if (mtlm_option_table[option].type == MTLM_OPTION_RAMP)
+        *(struct mtlm_ramp *) field = (struct mtlm_ramp){0};
     else
         *(int64_t *) field = 0;
     options->source[option] = MTLM_SOURCE_DEFAULT;
@@ -54,7 +57,9 @@ static bool is_zero(const struct mtlm_options *options, const char *name)
     const struct mtlm_option *o = &mtlm_option_table[mtlm_option_find(name)];
     const void *field = (const char *) options + o->offset;
 
-    return o->type == MTLM_OPTION_INT && *(const int64_t *) field == 0;
+    return o->type == MTLM_OPTION_REAL
+               ? *(const double *) field == 0
+               : o->type == MTLM_OPTION_INT && *(const int64_t *) field == 0;
 }
 
 static int choose(struct mtlm_options *options, const char *a, const char *b,
@@ -97,25 +102,20 @@ static int check_unit(struct mtlm_options *options, const char *const pair[2],
 {
     static const char *const units[] = {"iterations", "samples"};
     static const char *const train[] = {TRAIN_ITERS, TRAIN_SAMPLES};
-    const char *other = pair[!unit];
+    const char *other = pair[!unit], *same = pair[unit];
 
-    if (!mtlm_option_given(options, other))
+    if (!other || !mtlm_option_given(options, other))
         return 0;
-    if (mtlm_option_source(options, other)
-            >= mtlm_option_source(options, train[unit])
-        && !is_zero(options, other))
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--%s counts %s and --%s %s; give --%s, or "
-                              "--%s",
-                              other, units[!unit], train[unit], units[unit],
-                              pair[unit], train[!unit]);
-    forget(options, other);
-    return 0;
-}
-
-static int64_t at_most(int64_t n, double limit)
-{
-    return n < limit ? n : (int64_t) limit;
+    if (is_zero(options, other)
+        || mtlm_option_source(options, other)
+               < mtlm_option_source(options, train[unit])) {
+        forget(options, other);
+        return 0;
+    }
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE, "--%s counts %s and --%s %s; give %s%s%s--%s",
+        other, units[!unit], train[unit], units[unit], same ? "--" : "",
+        same ? same : "", same ? ", or " : "", train[!unit]);
 }
 
 /* The counts in iterations as samples, and the iterations to do. */
@@ -134,7 +134,7 @@ static void count_iterations(struct mtlm_options *o)
 static int count_samples(struct mtlm_options *o, struct mtlm_error *err)
 {
     o->train_iters =
-        at_most(o->train_samples / o->global_batch_size, 1000000000);
+        mtlm_ramp_iterations(&o->ramp, o->train_samples, 1000000000);
     if (o->train_iters == 0)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--train-samples %" PRId64
@@ -143,6 +143,35 @@ static int count_samples(struct mtlm_options *o, struct mtlm_error *err)
                               o->train_samples, o->global_batch_size);
     if (!mtlm_option_given(o, "lr-decay-samples"))
         o->lr_decay_samples = o->train_samples;
+    return 0;
+}
+
+static int check_ramp(const struct mtlm_options *o, struct mtlm_error *err)
+{
+    const int64_t each = o->micro_batch_size;
+    const struct mtlm_ramp *ramp = &o->ramp;
+
+    if (ramp->increment == 0)
+        return 0;
+    if (ramp->start >= ramp->full)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--rampup-batch-size starts at %" PRId64
+                              ", which is not below --global-batch-size "
+                              "%" PRId64,
+                              ramp->start, ramp->full);
+    if ((ramp->full - ramp->start) % ramp->increment)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--rampup-batch-size does not get from %" PRId64
+                              " to --global-batch-size %" PRId64
+                              " in steps of %" PRId64,
+                              ramp->start, ramp->full, ramp->increment);
+    if (ramp->start % each || ramp->increment % each)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--rampup-batch-size: start %" PRId64
+                              " and increment %" PRId64
+                              " must be multiples of --micro-batch-size "
+                              "%" PRId64,
+                              ramp->start, ramp->increment, each);
     return 0;
 }
 
@@ -188,6 +217,9 @@ int mtlm_recipe_resolve(struct mtlm_options *o, struct mtlm_error *err)
     for (size_t i = 0; i < LENGTH(counted); i++)
         if (check_unit(o, counted[i], unit, err) < 0)
             return -1;
+    o->ramp.full = o->global_batch_size;
+    if (check_ramp(o, err) < 0)
+        return -1;
     if (unit == 0)
         count_iterations(o);
     else if (count_samples(o, err) < 0)

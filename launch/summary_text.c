@@ -30,6 +30,7 @@ void mtlm_summary_text_print(const struct mtlm_summary_text *text,
                              const struct mtlm_job *job, FILE *out)
 {
     const struct mtlm_layout *l = &job->layout;
+    const int64_t m = mtlm_job_microbatches_traced(job);
 
     fprintf(out, "\nResult after %" PRId64 " iterations:\n", text->iterations);
     if (text->has_validation)
@@ -46,8 +47,8 @@ void mtlm_summary_text_print(const struct mtlm_summary_text *text,
                 "  on %d equal stages with %" PRId64
                 " microbatches has %.1f %% when nothing else is in the\n"
                 "  way.\n",
-                100 * text->bubble, l->pp, mtlm_job_microbatches(job),
-                100.0 * (l->pp - 1) / (mtlm_job_microbatches(job) + l->pp - 1));
+                100 * text->bubble, l->pp, m,
+                100.0 * (l->pp - 1) / (m + l->pp - 1));
     if (job->options.trace_dir)
         fprintf(out,
                 "  Picture of the schedule: %s/schedule.svg (open it in a "

@@ -16,13 +16,16 @@
 struct state {
     struct mtlm_job *job;
     struct mtlm_dump *dump;
+    struct mtlm_ramp_place place; /* of the iteration that is waited for */
     bool talks;       /* prints the log lines: the last rank, as in Megatron */
     int64_t start_ns; /* first iteration submitted */
     int64_t last_log_ns; /* last line printed */
     int64_t eval_ns;     /* spent in validations since then */
     int64_t all_eval_ns; /* and in all */
-    double loss_sum;     /* of the iterations since then */
+    double loss_sum;     /* of the iterations since the last line */
     int64_t loss_count;
+    double samples;      /* of theirs */
+    double all_samples;  /* and in all */
     double skipped, nan; /* in all, at the last line */
     struct mtlm_summary_text text;
     bool interrupted; /* by a signal: the same on all ranks */
@@ -41,37 +44,31 @@ static void submit(struct state *s, int64_t iteration)
                        recorded(&s->job->options, iteration));
 }
 
-static double tokens_per_iteration(const struct mtlm_job *job)
-{
-    return (double) job->options.global_batch_size
-           * job->options.model.seq_length;
-}
-
 static void print_line(struct state *s, const double r[MTLM_CONTROL_COUNT])
 {
     const struct mtlm_job *job = s->job;
     const struct mtlm_options *o = &job->options;
     const int64_t now = mtlm_now_ns();
-    const double ms = (now - s->last_log_ns - s->eval_ns) / 1e6 / s->loss_count;
-    const double flops = mtlm_model_flops(&o->model, o->global_batch_size);
+    const double seconds = (now - s->last_log_ns - s->eval_ns) * 1e-9;
+    const double flops = mtlm_model_flops(&o->model, 1) * s->samples;
     char *line = mtlm_log_iteration_line(&(struct mtlm_log_iteration){
         .time = time(NULL),
         .iteration = r[MTLM_CONTROL_ITERATION],
         .iterations = o->train_iters,
         .samples = r[MTLM_CONTROL_SAMPLES],
-        .iteration_ms = ms,
+        .iteration_ms = 1000 * seconds / s->loss_count,
         .tflops = o->log_throughput
-                      ? flops / ms / 1e9 / mtlm_ranks_size(job->ranks)
+                      ? flops / seconds / 1e12 / mtlm_ranks_size(job->ranks)
                       : -1,
         /* As Megatron: what the next iteration will use. */
         .lr = r[MTLM_CONTROL_NEXT_LR],
-        .global_batch = o->global_batch_size,
+        .global_batch = r[MTLM_CONTROL_BATCH],
         .loss = s->loss_sum / s->loss_count,
         .loss_scale = 1,
         .grad_norm = r[MTLM_CONTROL_NORM],
         .skipped = r[MTLM_CONTROL_SKIPPED] - s->skipped,
         .nan = r[MTLM_CONTROL_NAN] - s->nan,
-        .tokens_per_second = tokens_per_iteration(job) / ms * 1000,
+        .tokens_per_second = s->samples * o->model.seq_length / seconds,
         .bubble = -1,
         .overlap = -1});
 
@@ -82,7 +79,7 @@ static void print_line(struct state *s, const double r[MTLM_CONTROL_COUNT])
     free(line);
     s->last_log_ns = now;
     s->eval_ns = 0;
-    s->loss_sum = s->loss_count = 0;
+    s->loss_sum = s->loss_count = s->samples = 0;
     s->skipped = r[MTLM_CONTROL_SKIPPED];
     s->nan = r[MTLM_CONTROL_NAN];
 }
@@ -166,11 +163,15 @@ static void watch_clock(const struct state *s)
 /* Waits for iteration e's report; true: the loss was finite. */
 static bool report(struct state *s, int64_t e, double r[MTLM_CONTROL_COUNT])
 {
-    mtlm_progress_start(e + 1, s->job->program->config.microbatches);
+    mtlm_progress_start(e + 1,
+                        mtlm_job_microbatches_in(s->job, s->place.batch));
     mtlm_run_report(s->job->run, e, r);
     mtlm_progress_end();
     s->loss_sum += r[MTLM_CONTROL_LOSS];
+    mtlm_ramp_next(&s->job->options.ramp, &s->place);
     s->loss_count++;
+    s->samples += r[MTLM_CONTROL_BATCH];
+    s->all_samples += r[MTLM_CONTROL_BATCH];
     s->text.iterations = e + 1;
     if (s->dump && e == 0) {
         struct mtlm_error err;
@@ -281,7 +282,7 @@ static void finish(struct state *s)
     if (hash)
         mtlm_weight_hash_print(hash, job);
     s->text.tokens_per_second =
-        s->text.iterations * tokens_per_iteration(job) / seconds;
+        s->all_samples * job->options.model.seq_length / seconds;
     s->text.bubble = -1;
     if (job->options.trace_dir && good
         && mtlm_job_trace(job, &s->text.bubble, &err) < 0) {
@@ -300,6 +301,7 @@ int mtlm_job_train(struct mtlm_job *job)
     struct state s = {.job = job,
                       .talks = mtlm_ranks_rank(job->ranks)
                                == mtlm_ranks_size(job->ranks) - 1,
+                      .place = mtlm_ramp_begin(&job->options.ramp),
                       .code = MTLM_EXIT_OK};
 
     prepare(&s);

@@ -61,8 +61,10 @@ struct mtlm_call run_op(struct mtlm_call call, void *const ptr[],
                         int64_t sample)
 {
     static struct mtlm_scratch scratch;
-    const struct mtlm_context context = {
-        .sample = sample, .share = RUN_SHARE, .scratch = &scratch};
+    const struct mtlm_context context = {.sample = sample,
+                                         .share = RUN_SHARE,
+                                         .batch = RUN_BATCH,
+                                         .scratch = &scratch};
     struct mtlm_error err;
 
     if (mtlm_ops[call.kind]->infer(&call, &err))

@@ -19,6 +19,8 @@ mtlm_real *new_zeros(int64_t n);
 
 /* What a microbatch counts in run_op() (struct mtlm_context). */
 #define RUN_SHARE 0.25
+/* And how many samples the iteration has. */
+#define RUN_BATCH 16
 
 /* Infers the shapes that call lacks and runs its CPU kernel, the first
  * sample of the microbatch being sample.  Returns the call with all shapes. */

@@ -98,8 +98,7 @@ static struct mtlm_call control_call(double clip)
                                       .end_weight_decay = 0.3,
                                       .weight_decay_samples = 192},
                          .clip = clip,
-                         .n_sums = SUMS,
-                         .global_batch = 16},
+                         .n_sums = SUMS},
         .shape = {MTLM_SHAPE(SUMS + MTLM_STATUS_EXTRA),
                   MTLM_SHAPE(MTLM_CONTROL_COUNT)}};
 }
@@ -125,7 +124,8 @@ static void test_control_advances_and_clips(void **state)
     assert_memory_equal(control, report, sizeof(control));
     assert_true(control[MTLM_CONTROL_ITERATION] == 8);
     assert_true(control[MTLM_CONTROL_STEP] == 7);
-    assert_true(control[MTLM_CONTROL_SAMPLES] == 128);
+    assert_true(control[MTLM_CONTROL_SAMPLES] == 112 + RUN_BATCH);
+    assert_true(control[MTLM_CONTROL_BATCH] == RUN_BATCH);
     assert_true(control[MTLM_CONTROL_CLOCK] == 112);
     assert_near(control[MTLM_CONTROL_LR], 0.6);
     assert_near(control[MTLM_CONTROL_WEIGHT_DECAY], 0.2);

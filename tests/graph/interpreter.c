@@ -252,6 +252,7 @@ static void compute(struct interpreter *in, struct rank *rank)
                                      : config->microbatches;
     const struct mtlm_context context = {
         .share = 1.0 / (microbatches * config->layout.dp),
+        .batch = config->microbatches * config->micro_batch * config->layout.dp,
         .sample =
             in->first_sample
             + (item->microbatch * config->layout.dp + config->layout.dp_rank)

@@ -24,7 +24,8 @@ entries() {
         last == ".TP" && /^\.BI? "?--/ {
             flush()
             gsub(/"/, "")
-            name = substr($2, 3); arg = $3; value = ""
+            name = substr($2, 3); arg = $0; value = ""
+            sub(/^[^ ]* +[^ ]* */, "", arg)
         }
         /^Default: / { value = $0; sub(/^Default: /, "", value)
                        sub(/\.$/, "", value) }

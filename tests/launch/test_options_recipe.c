@@ -120,6 +120,9 @@ static void test_no_warm_up_contradicts_nothing(void **state)
     accepts(PLAIN "--train-iters 50 --lr-warmup-iters 0 --lr-warmup-samples 0 "
                   "--lr-warmup-fraction 0.02");
     assert_schedule(8, 400, 0);
+    accepts(PLAIN "--train-samples 400 --lr-warmup-fraction 0 "
+                  "--lr-warmup-samples 3");
+    assert_schedule(3, 400, 0);
     accepts(PLAIN "--train-samples 400 --lr-warmup-iters 0");
     assert_schedule(0, 400, 0);
 }
@@ -179,6 +182,63 @@ static void test_the_schedule_must_fit_itself(void **state)
                                        "without --lr-decay-style WSD");
 }
 
+#define RAMP(three)                                                            \
+    PLAIN "--train-samples 100 --rampup-batch-size " three " --seed 5"
+
+static void test_the_batch_ramps_up(void **state)
+{
+    static const char *const forms[] = {
+        RAMP("2 2 30"), RAMP("2,2,30"),
+        PLAIN "--rampup-batch-size=2 2 30 --seed 5 --train-samples 100"};
+
+    (void) state;
+    for (int i = 0; i < 3; i++) {
+        accepts(forms[i]);
+        assert_int_equal(options.ramp.start, 2);
+        assert_int_equal(options.ramp.increment, 2);
+        assert_int_equal(options.ramp.samples, 30);
+        assert_int_equal(options.ramp.full, 8);
+        assert_int_equal(options.train_iters, 18); /* 34 / 8 + 10 */
+        assert_int_equal(options.seed, 5);
+    }
+    accepts_config("rampup-batch-size = 2 2 30\n", PLAIN "--train-samples 100");
+    assert_int_equal(options.ramp.samples, 30);
+    accepts(PLAIN "--train-iters 7");
+    assert_int_equal(options.ramp.increment, 0);
+}
+
+static void test_a_ramp_must_fit(void **state)
+{
+    static const char *const malformed[] = {"2 2",   "2",      "2 2 x",
+                                            "2 2 0", "-2 2 2", "2,2,2,2"};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++) {
+        char line[512], want[256];
+
+        snprintf(line, sizeof(line),
+                 PLAIN "--train-samples 100 --rampup-batch-size %s --seed 5",
+                 malformed[i]);
+        snprintf(want, sizeof(want),
+                 "--rampup-batch-size is '%s', it must be START INCREMENT "
+                 "SAMPLES, three whole numbers from 1 on",
+                 malformed[i]);
+        refuses(line, want);
+    }
+    refuses(RAMP("8 2 30"), "--rampup-batch-size starts at 8, which is not "
+                            "below --global-batch-size 8");
+    refuses(RAMP("2 4 30"), "--rampup-batch-size does not get from 2 to "
+                            "--global-batch-size 8 in steps of 4");
+    refuses(RAMP("5 1 30"), "--rampup-batch-size: start 5 and increment 1 must "
+                            "be multiples of --micro-batch-size 2");
+    refuses(PLAIN "--train-iters 100 --rampup-batch-size 2 2 30",
+            "--rampup-batch-size counts samples and --train-iters iterations; "
+            "give --train-samples");
+    refuses("--model gpt-tiny --rampup-batch-size 2 2 30",
+            "--rampup-batch-size counts samples and --train-iters iterations; "
+            "give --train-samples");
+}
+
 static void test_weight_decay_stays_or_grows(void **state)
 {
     (void) state;
@@ -220,6 +280,8 @@ int main(void)
         cmocka_unit_test(test_a_preset_gives_way_to_the_other_form),
         cmocka_unit_test(test_a_file_gives_way_to_the_line),
         cmocka_unit_test(test_the_schedule_must_fit_itself),
+        cmocka_unit_test(test_the_batch_ramps_up),
+        cmocka_unit_test(test_a_ramp_must_fit),
         cmocka_unit_test(test_weight_decay_stays_or_grows),
     };
 

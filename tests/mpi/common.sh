@@ -50,6 +50,19 @@ well() {
     [ "$rc" -eq 0 ] || fail "$*: exit code $rc, $(cat err)"
 }
 
+# The greatest relative difference of the numbers in two files.
+difference() {
+    paste "$1" "$2" | awk '
+        { d = $1 / $2 - 1; d = d < 0 ? -d : d; worst = d > worst ? d : worst }
+        NF != 2 { worst = 1 }
+        END { printf "%.2g\n", NR ? worst : 1 }'
+}
+
+# field NAME FILE: that field of each iteration line.
+field() {
+    sed -n "s/.* iteration .*| $1: *\([^ ]*\) |.*/\1/p" "$2"
+}
+
 losses() {
     sed -n 's/.*lm loss: \([^ ]*\) .*/\1/p' "$@"
 }

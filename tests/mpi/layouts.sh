@@ -6,14 +6,6 @@ set -u
 
 run=("${small[@]}" --train-iters 20 --weight-hash)
 
-# The greatest relative difference of the losses in two files.
-difference() {
-    paste "$1" "$2" | awk '
-        { d = $1 / $2 - 1; d = d < 0 ? -d : d; worst = d > worst ? d : worst }
-        NF != 2 { worst = 1 }
-        END { printf "%.2g\n", NR ? worst : 1 }'
-}
-
 # like_one_rank: whether the losses in out are those of one rank.
 like_one_rank() {
     losses out >losses

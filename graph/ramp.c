@@ -1,0 +1,41 @@
+#include "config.h"
+
+#include "graph/ramp.h"
+
+int64_t mtlm_ramp_batch(const struct mtlm_ramp *ramp, int64_t n)
+{
+    double steps, each;
+
+    if (ramp->increment == 0 || n > ramp->samples)
+        return ramp->full;
+    steps = (double) ((ramp->full - ramp->start) / ramp->increment);
+    each = ramp->samples / steps;
+    return ramp->start + (int64_t) (n / each) * ramp->increment;
+}
+
+struct mtlm_ramp_place mtlm_ramp_begin(const struct mtlm_ramp *ramp)
+{
+    return (struct mtlm_ramp_place){.batch = mtlm_ramp_batch(ramp, 0)};
+}
+
+void mtlm_ramp_next(const struct mtlm_ramp *ramp, struct mtlm_ramp_place *place)
+{
+    place->iteration++;
+    place->samples += place->batch;
+    place->batch = mtlm_ramp_batch(ramp, place->samples);
+}
+
+int64_t mtlm_ramp_iterations(const struct mtlm_ramp *ramp, int64_t samples,
+                             int64_t max)
+{
+    struct mtlm_ramp_place place = mtlm_ramp_begin(ramp);
+    int64_t more;
+
+    while (ramp->increment > 0 && place.samples <= ramp->samples
+           && place.samples <= samples && place.iteration < max)
+        mtlm_ramp_next(ramp, &place);
+    if (samples <= place.samples)
+        return place.iteration;
+    more = (samples - place.samples) / ramp->full;
+    return more < max - place.iteration ? place.iteration + more : max;
+}
