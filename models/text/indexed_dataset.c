@@ -17,8 +17,9 @@ struct mtlm_indexed_dataset {
     struct mtlm_mapped_file bin;
     enum mtlm_idx_dtype dtype;
     int token_bytes;
-    int64_t documents;
-    int64_t *start; /* [documents + 1]: first token of each; last: tokens */
+    int64_t documents, sequences;
+    int64_t *start; /* [sequences + 1]: first token of each; last: tokens */
+    int64_t *bound; /* [documents + 1]: first sequence of each */
 };
 
 /* PREFIX.idx while it is checked. */
@@ -140,15 +141,16 @@ static int check_header(struct mtlm_indexed_dataset *dataset, struct idx *idx,
     return check_sizes(idx, err);
 }
 
-/* Sequences first .. last - 1, which begin at byte *at of the .bin; moves *at
- * past them. */
-static int check_sequences(const struct mtlm_indexed_dataset *dataset,
-                           const struct idx *idx, int64_t first, int64_t last,
-                           int64_t *at, struct mtlm_error *err)
+/* Checks the lengths and pointers and fills dataset->start; *at becomes the
+ * byte of the .bin where the sequences end. */
+static int check_sequences(struct mtlm_indexed_dataset *dataset,
+                           const struct idx *idx, int64_t *at,
+                           struct mtlm_error *err)
 {
     const int64_t bytes = dataset->bin.bytes;
 
-    for (int64_t i = first; i < last; i++) {
+    *at = 0;
+    for (int64_t i = 0; i < dataset->sequences; i++) {
         const int64_t length_at = MTLM_IDX_HEADER_BYTES + 4 * i;
         const int32_t length = load_i32(idx, length_at);
         const int64_t pointer = load_i64(idx, idx->pointers_at + 8 * i);
@@ -167,23 +169,22 @@ static int check_sequences(const struct mtlm_indexed_dataset *dataset,
                 (bytes - *at) / dataset->token_bytes, dataset->bin.path,
                 length);
         *at += size;
+        dataset->start[i + 1] = *at / dataset->token_bytes;
     }
     return 0;
 }
 
-/* Checks the arrays and fills dataset->start, loading each value once: the
- * file may be changing under us. */
+/* Checks the document bounds and fills dataset->bound. */
 static int check_documents(struct mtlm_indexed_dataset *dataset,
                            const struct idx *idx, struct mtlm_error *err)
 {
-    const int64_t sequences = idx->sequences, documents = idx->bounds - 1;
-    int64_t at = 0, bound = load_i64(idx, idx->bounds_at);
+    const int64_t sequences = dataset->sequences;
+    const int64_t documents = dataset->documents;
+    int64_t bound = load_i64(idx, idx->bounds_at);
 
     if (bound != 0)
         return bad_i64(idx, idx->bounds_at, "first document bound", 0, bound,
                        err);
-    dataset->documents = documents;
-    dataset->start = mtlm_calloc(documents + 1, sizeof(*dataset->start));
     for (int64_t d = 0; d < documents; d++) {
         const int64_t next_at = idx->bounds_at + 8 * (d + 1);
         const int64_t next = load_i64(idx, next_at);
@@ -194,21 +195,38 @@ static int check_documents(struct mtlm_indexed_dataset *dataset,
                 "%s: offset %" PRId64 ": document bound %" PRId64
                 ", expected %" PRId64 " .. %" PRId64 ", found %" PRId64,
                 idx->file.path, next_at, d + 1, bound, sequences, next);
-        if (check_sequences(dataset, idx, bound, next, &at, err) < 0)
-            return -1;
         bound = next;
-        dataset->start[d + 1] = at / dataset->token_bytes;
+        dataset->bound[d + 1] = bound;
     }
     if (bound != sequences)
         return bad_i64(idx, idx->bounds_at + 8 * documents,
                        "last document bound", sequences, bound, err);
+    return 0;
+}
+
+/* Checks the arrays, loading each value once: the file may be changing under
+ * us. */
+static int check_arrays(struct mtlm_indexed_dataset *dataset,
+                        const struct idx *idx, struct mtlm_error *err)
+{
+    int64_t at;
+
+    dataset->documents = idx->bounds - 1;
+    dataset->sequences = idx->sequences;
+    dataset->start =
+        mtlm_calloc(dataset->sequences + 1, sizeof(*dataset->start));
+    dataset->bound =
+        mtlm_calloc(dataset->documents + 1, sizeof(*dataset->bound));
+    if (check_sequences(dataset, idx, &at, err) < 0
+        || check_documents(dataset, idx, err) < 0)
+        return -1;
     if (at != dataset->bin.bytes)
-        return mtlm_error_set(err, MTLM_EXIT_INPUT,
-                              "%s: offset %" PRId64 ": end of the file, "
-                              "expected here (%s lists %" PRId64
-                              " tokens), found at %" PRId64,
-                              dataset->bin.path, at, idx->file.path,
-                              dataset->start[documents], dataset->bin.bytes);
+        return mtlm_error_set(
+            err, MTLM_EXIT_INPUT,
+            "%s: offset %" PRId64 ": end of the file, "
+            "expected here (%s lists %" PRId64 " tokens), found at %" PRId64,
+            dataset->bin.path, at, idx->file.path,
+            dataset->start[dataset->sequences], dataset->bin.bytes);
     if (at == 0)
         return mtlm_error_set(err, MTLM_EXIT_INPUT,
                               "%s: expected at least 1 token, found 0: the "
@@ -271,7 +289,7 @@ static int64_t raw_token(const struct mtlm_indexed_dataset *dataset,
 static int check_tokens(const struct mtlm_indexed_dataset *dataset,
                         int64_t vocab_size, struct mtlm_error *err)
 {
-    const int64_t all = dataset->start[dataset->documents];
+    const int64_t all = dataset->start[dataset->sequences];
     const uint32_t limit = vocab_size > 0 && vocab_size <= INT32_MAX
                                ? (uint32_t) vocab_size
                                : (uint32_t) INT32_MAX + 1;
@@ -310,7 +328,7 @@ struct mtlm_indexed_dataset *mtlm_indexed_dataset_open(const char *prefix,
     ok = open_file(&idx.file, prefix, ".idx", err) == 0
          && open_file(&dataset->bin, prefix, ".bin", err) == 0
          && check_header(dataset, &idx, err) == 0
-         && check_documents(dataset, &idx, err) == 0
+         && check_arrays(dataset, &idx, err) == 0
          && check_tokens(dataset, vocab_size, err) == 0;
     mtlm_mapped_file_close(&idx.file);
     if (!ok) {
@@ -325,6 +343,7 @@ void mtlm_indexed_dataset_close(struct mtlm_indexed_dataset *dataset)
     if (!dataset)
         return;
     mtlm_mapped_file_close(&dataset->bin);
+    free(dataset->bound);
     free(dataset->start);
     free(dataset->prefix);
     free(dataset);
@@ -346,7 +365,33 @@ int64_t mtlm_indexed_dataset_tokens(const struct mtlm_indexed_dataset *dataset,
                                     int64_t first, int64_t last)
 {
     assert(first >= 0 && first <= last && last <= dataset->documents);
+    return dataset->start[dataset->bound[last]]
+           - dataset->start[dataset->bound[first]];
+}
+
+int64_t mtlm_indexed_dataset_sequence(
+    const struct mtlm_indexed_dataset *dataset, int64_t document)
+{
+    assert(document >= 0 && document <= dataset->documents);
+    return dataset->bound[document];
+}
+
+int64_t mtlm_indexed_dataset_sequence_tokens(
+    const struct mtlm_indexed_dataset *dataset, int64_t first, int64_t last)
+{
+    assert(first >= 0 && first <= last && last <= dataset->sequences);
     return dataset->start[last] - dataset->start[first];
+}
+
+void mtlm_indexed_dataset_sequence_read(
+    const struct mtlm_indexed_dataset *dataset, int64_t sequence, int64_t first,
+    int64_t n, int32_t *tokens)
+{
+    assert(sequence >= 0 && sequence < dataset->sequences);
+    assert(first >= 0 && n >= 0);
+    assert(first + n <= mtlm_indexed_dataset_sequence_tokens(
+               dataset, sequence, dataset->sequences));
+    convert(dataset, dataset->start[sequence] + first, n, tokens);
 }
 
 void mtlm_indexed_dataset_read(const struct mtlm_indexed_dataset *dataset,
@@ -357,5 +402,6 @@ void mtlm_indexed_dataset_read(const struct mtlm_indexed_dataset *dataset,
     assert(first >= 0 && n >= 0);
     assert(first + n
            <= mtlm_indexed_dataset_tokens(dataset, document, document + 1));
-    convert(dataset, dataset->start[document] + first, n, tokens);
+    convert(dataset, dataset->start[dataset->bound[document]] + first, n,
+            tokens);
 }

@@ -10,9 +10,11 @@ extern "C" {
 #endif
 
 /* Tokenised documents in Megatron's two files, PREFIX.bin (the tokens of all
- * documents, one after the other) and PREFIX.idx (where each begins).  Both
- * are checked whole on open; after that nothing can fail, and any number of
- * threads may read. */
+ * documents, one after the other) and PREFIX.idx (where each begins).  A
+ * document is one sequence of tokens, or several, its sentences; sequences
+ * are numbered from 0 through all documents.  Both files are checked whole on
+ * open; after that nothing can fail, and any number of threads may read.
+ * Memory: 8 bytes per sequence and per document. */
 struct mtlm_indexed_dataset;
 
 /* Opens PREFIX.bin and PREFIX.idx.  Every token must be at least 0 and below
@@ -37,6 +39,22 @@ int64_t mtlm_indexed_dataset_documents(
  * A document may be empty, but not all of them. */
 int64_t mtlm_indexed_dataset_tokens(const struct mtlm_indexed_dataset *dataset,
                                     int64_t first, int64_t last);
+
+/* Number of the first sequence of document; of document documents: how many
+ * sequences there are.  A document may have none. */
+int64_t mtlm_indexed_dataset_sequence(
+    const struct mtlm_indexed_dataset *dataset, int64_t document);
+
+/* Tokens in sequences first .. last - 1. */
+int64_t mtlm_indexed_dataset_sequence_tokens(
+    const struct mtlm_indexed_dataset *dataset, int64_t first, int64_t last);
+
+/* Writes tokens first .. first + n - 1 counted from the beginning of
+ * sequence, where the next sequence follows it without a gap; they must be
+ * there. */
+void mtlm_indexed_dataset_sequence_read(
+    const struct mtlm_indexed_dataset *dataset, int64_t sequence, int64_t first,
+    int64_t n, int32_t *tokens);
 
 /* Writes tokens first .. first + n - 1 of document; they must be there. */
 void mtlm_indexed_dataset_read(const struct mtlm_indexed_dataset *dataset,

@@ -13,15 +13,17 @@
 #include "models/text/indexed_writer.h"
 #include "runtime/memory.h"
 
-/* One sequence per document. */
 struct mtlm_indexed_writer {
     struct mtlm_output_file *bin, *idx;
     char *bin_path, *idx_path;
     int64_t vocab_size;
     enum mtlm_idx_dtype dtype;
-    int32_t *length; /* [documents], room for capacity */
-    int64_t documents, capacity;
-    int64_t pending; /* tokens in the document begun */
+    int32_t *length; /* [sequences], room for length_capacity */
+    int64_t *bound;  /* [documents]: sequences up to their ends */
+    int64_t sequences, length_capacity;
+    int64_t documents, bound_capacity;
+    int64_t pending; /* tokens in the sequence begun */
+    int64_t before;  /* tokens in the document's sequences before it */
 };
 
 struct mtlm_indexed_writer *mtlm_indexed_writer_create(const char *prefix,
@@ -53,8 +55,9 @@ int mtlm_indexed_writer_add(struct mtlm_indexed_writer *writer,
 
     if (n > INT32_MAX - writer->pending)
         return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
-                              "document %" PRId64 " has more than %d tokens, "
-                              "the most that the format can hold",
+                              "document %" PRId64 " has a sequence of more "
+                              "than %d tokens, the most that the format can "
+                              "hold",
                               writer->documents + 1, INT32_MAX);
     for (int64_t i = 0, some; i < n; i += some) {
         some = n - i < 4096 ? n - i : 4096;
@@ -73,20 +76,41 @@ int mtlm_indexed_writer_add(struct mtlm_indexed_writer *writer,
     return 0;
 }
 
+/* Doubles the room for elements of that size when n fill it. */
+static void *make_room(void *array, int64_t n, int64_t *capacity, size_t size)
+{
+    if (n < *capacity)
+        return array;
+    *capacity = *capacity ? 2 * *capacity : 1024;
+    return mtlm_realloc(array, *capacity, size);
+}
+
+void mtlm_indexed_writer_end_sequence(struct mtlm_indexed_writer *writer)
+{
+    writer->length =
+        make_room(writer->length, writer->sequences, &writer->length_capacity,
+                  sizeof(*writer->length));
+    writer->length[writer->sequences++] = (int32_t) writer->pending;
+    writer->before += writer->pending;
+    writer->pending = 0;
+}
+
 void mtlm_indexed_writer_end_document(struct mtlm_indexed_writer *writer)
 {
-    if (writer->documents == writer->capacity) {
-        writer->capacity = writer->capacity ? 2 * writer->capacity : 1024;
-        writer->length = mtlm_realloc(writer->length, writer->capacity,
-                                      sizeof(*writer->length));
-    }
-    writer->length[writer->documents++] = (int32_t) writer->pending;
-    writer->pending = 0;
+    const int64_t n = writer->documents;
+    const int64_t first = n ? writer->bound[n - 1] : 0;
+
+    if (writer->pending || writer->sequences == first)
+        mtlm_indexed_writer_end_sequence(writer);
+    writer->bound = make_room(writer->bound, n, &writer->bound_capacity,
+                              sizeof(*writer->bound));
+    writer->bound[writer->documents++] = writer->sequences;
+    writer->before = 0;
 }
 
 int64_t mtlm_indexed_writer_pending(const struct mtlm_indexed_writer *writer)
 {
-    return writer->pending;
+    return writer->before + writer->pending;
 }
 
 int64_t mtlm_indexed_writer_documents(const struct mtlm_indexed_writer *writer)
@@ -94,11 +118,17 @@ int64_t mtlm_indexed_writer_documents(const struct mtlm_indexed_writer *writer)
     return writer->documents;
 }
 
+int64_t mtlm_indexed_writer_sequences(const struct mtlm_indexed_writer *writer)
+{
+    return writer->sequences;
+}
+
 static int write_idx(struct mtlm_indexed_writer *writer, struct mtlm_error *err)
 {
-    const int64_t n = writer->documents;
+    const int64_t n = writer->sequences, zero = 0;
     unsigned char header[MTLM_IDX_HEADER_BYTES] = {0};
-    const uint64_t version = MTLM_IDX_VERSION, sequences = n, bounds = n + 1;
+    const uint64_t version = MTLM_IDX_VERSION, sequences = n;
+    const uint64_t bounds = writer->documents + 1;
     int64_t pointer = 0;
     int rc;
 
@@ -115,8 +145,11 @@ static int write_idx(struct mtlm_indexed_writer *writer, struct mtlm_error *err)
         pointer +=
             (int64_t) writer->length[i] * mtlm_idx_dtype_bytes(writer->dtype);
     }
-    for (int64_t i = 0; i <= n && rc == 0; i++)
-        rc = mtlm_output_file_write(writer->idx, &i, 8, err);
+    if (rc == 0)
+        rc = mtlm_output_file_write(writer->idx, &zero, 8, err);
+    if (rc == 0)
+        rc = mtlm_output_file_write(writer->idx, writer->bound,
+                                    8 * writer->documents, err);
     return rc;
 }
 
@@ -140,7 +173,7 @@ static int publish(struct mtlm_indexed_writer *writer, struct mtlm_error *err)
 int mtlm_indexed_writer_commit(struct mtlm_indexed_writer *writer,
                                struct mtlm_error *err)
 {
-    assert(writer->pending == 0);
+    assert(writer->pending == 0 && writer->before == 0);
     return write_idx(writer, err) < 0
                    || mtlm_output_file_finish(writer->bin, err) < 0
                    || mtlm_output_file_finish(writer->idx, err) < 0
@@ -154,6 +187,7 @@ void mtlm_indexed_writer_destroy(struct mtlm_indexed_writer *writer)
         return;
     mtlm_output_file_destroy(writer->idx);
     mtlm_output_file_destroy(writer->bin);
+    free(writer->bound);
     free(writer->length);
     free(writer->idx_path);
     free(writer->bin_path);

@@ -155,6 +155,31 @@ static void test_every_integer_type_is_read(void **state)
     }
 }
 
+static void test_sequences_are_told_apart_in_their_documents(void **state)
+{
+    static const int64_t first[] = {0, 2, 2, 3};
+    const struct image idx = small_idx(1, 1);
+    struct mtlm_indexed_dataset *set;
+    int32_t tokens[3];
+
+    (void) state;
+    write_image("sequences.idx", &idx);
+    files_write("sequences.bin", "\0\1\2\3\4\5", 6);
+    set = open_set("sequences", 0, NULL);
+    assert_non_null(set);
+    for (int d = 0; d <= 3; d++)
+        assert_int_equal(mtlm_indexed_dataset_sequence(set, d), first[d]);
+    assert_int_equal(mtlm_indexed_dataset_sequence_tokens(set, 0, 1), 3);
+    assert_int_equal(mtlm_indexed_dataset_sequence_tokens(set, 1, 3), 3);
+    assert_int_equal(mtlm_indexed_dataset_sequence_tokens(set, 3, 3), 0);
+    mtlm_indexed_dataset_sequence_read(set, 1, 0, 3, tokens);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(tokens[i], 3 + i);
+    mtlm_indexed_dataset_sequence_read(set, 0, 2, 1, tokens);
+    assert_int_equal(tokens[0], 2);
+    mtlm_indexed_dataset_close(set);
+}
+
 static void test_floats_and_unknown_types_are_refused(void **state)
 {
     static const int codes[] = {6, 7, 0, 9, 255};
@@ -261,6 +286,10 @@ static bool read_damaged(void)
     for (int64_t d = 0; d < documents; d++)
         mtlm_indexed_dataset_read(
             set, d, 0, mtlm_indexed_dataset_tokens(set, d, d + 1), tokens);
+    for (int64_t i = 0, n = mtlm_indexed_dataset_sequence(set, documents);
+         i < n; i++)
+        mtlm_indexed_dataset_sequence_read(
+            set, i, 0, mtlm_indexed_dataset_sequence_tokens(set, i, n), tokens);
     mtlm_indexed_dataset_close(set);
     return true;
 }
@@ -398,6 +427,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_written_is_read),
         cmocka_unit_test(test_every_integer_type_is_read),
+        cmocka_unit_test(test_sequences_are_told_apart_in_their_documents),
         cmocka_unit_test(test_floats_and_unknown_types_are_refused),
         cmocka_unit_test(test_modes_at_the_end_are_passed_over),
         cmocka_unit_test(test_each_field_is_checked),

@@ -62,6 +62,43 @@ static struct mtlm_indexed_writer *begin(int64_t n, struct mtlm_error *err)
     return writer;
 }
 
+/* Documents of 2 + 1, 3 and 0 tokens, and one whose only sequence was ended
+ * by hand: as many sequences and no more. */
+static void test_documents_may_have_several_sequences(void **state)
+{
+    static const int64_t first[] = {0, 2, 3, 4, 5}, length[] = {2, 1, 3, 0, 1};
+    static const int32_t token[] = {1, 2, 3};
+    struct mtlm_indexed_writer *writer =
+        mtlm_indexed_writer_create(files_path("several"), 257, NULL);
+    struct mtlm_indexed_dataset *set;
+
+    (void) state;
+    mtlm_indexed_writer_add(writer, token, 2, NULL);
+    mtlm_indexed_writer_end_sequence(writer);
+    assert_int_equal(mtlm_indexed_writer_pending(writer), 2);
+    mtlm_indexed_writer_add(writer, token, 1, NULL);
+    assert_int_equal(mtlm_indexed_writer_pending(writer), 3);
+    mtlm_indexed_writer_end_document(writer);
+    mtlm_indexed_writer_add(writer, token, 3, NULL);
+    mtlm_indexed_writer_end_document(writer);
+    mtlm_indexed_writer_end_document(writer);
+    mtlm_indexed_writer_add(writer, token, 1, NULL);
+    mtlm_indexed_writer_end_sequence(writer);
+    mtlm_indexed_writer_end_document(writer);
+    assert_int_equal(mtlm_indexed_writer_sequences(writer), 5);
+    assert_int_equal(mtlm_indexed_writer_documents(writer), 4);
+    assert_int_equal(mtlm_indexed_writer_commit(writer, NULL), 0);
+    mtlm_indexed_writer_destroy(writer);
+    set = mtlm_indexed_dataset_open(files_path("several"), 257, NULL);
+    assert_non_null(set);
+    for (int d = 0; d <= 4; d++)
+        assert_int_equal(mtlm_indexed_dataset_sequence(set, d), first[d]);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(mtlm_indexed_dataset_sequence_tokens(set, i, i + 1),
+                         length[i]);
+    mtlm_indexed_dataset_close(set);
+}
+
 static void test_nothing_appears_before_commit(void **state)
 {
     const int before = files_count();
@@ -194,6 +231,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_index_is_megatrons),
+        cmocka_unit_test(test_documents_may_have_several_sequences),
         cmocka_unit_test(test_nothing_appears_before_commit),
         cmocka_unit_test(test_a_failed_write_leaves_nothing),
         cmocka_unit_test(test_a_failed_write_leaves_the_old_pair),
