@@ -19,6 +19,30 @@ int64_t mtlm_byte_decode(const int32_t *tokens, int64_t n, char *text)
     return bytes;
 }
 
+/* ASCII's, whatever the locale. */
+static bool in_word(int32_t token)
+{
+    return (token >= '0' && token <= '9') || (token >= 'A' && token <= 'Z')
+           || (token >= 'a' && token <= 'z')
+           || (token >= 128 && token < MTLM_BYTE_EOD);
+}
+
+static bool continues(const struct mtlm_bert_vocab *vocab, int32_t before,
+                      int32_t token)
+{
+    (void) vocab;
+    return in_word(token) && (in_word(before) || before == ' ');
+}
+
+const struct mtlm_bert_vocab mtlm_bert_vocab_byte = {
+    .cls = MTLM_BYTE_CLS,
+    .sep = MTLM_BYTE_SEP,
+    .mask = MTLM_BYTE_MASK,
+    .pad = MTLM_BYTE_PAD,
+    .ordinary = MTLM_BYTE_VOCAB_SIZE,
+    .continues = continues,
+};
+
 const struct mtlm_tokenizer mtlm_tokenizer_byte = {
     .name = "byte",
     .vocab_size = MTLM_BYTE_VOCAB_SIZE,

@@ -1,13 +1,28 @@
 #ifndef MTLM_BYTE_TOKENIZER_H
 #define MTLM_BYTE_TOKENIZER_H
 
+#include "models/text/bert_vocab.h"
 #include "models/text/tokenizer.h"
 
 /* One token per byte, which needs no files: tokens 0 .. 255 are the bytes,
- * 256 is the end of a document. */
-enum { MTLM_BYTE_EOD = 256, MTLM_BYTE_VOCAB_SIZE = 257 };
+ * 256 is the end of a document.  A BERT needs four more, which no text
+ * becomes. */
+enum {
+    MTLM_BYTE_EOD = 256,
+    MTLM_BYTE_VOCAB_SIZE = 257,
+    MTLM_BYTE_CLS = MTLM_BYTE_VOCAB_SIZE,
+    MTLM_BYTE_SEP,
+    MTLM_BYTE_MASK,
+    MTLM_BYTE_PAD,
+    MTLM_BYTE_BERT_VOCAB_SIZE
+};
 
 extern const struct mtlm_tokenizer mtlm_tokenizer_byte; /* "byte" */
+
+/* A word is a run of letters, digits and bytes from 128 on (of which UTF-8
+ * makes everything beyond ASCII), with the blank before it; every other byte
+ * is a word of its own. */
+extern const struct mtlm_bert_vocab mtlm_bert_vocab_byte;
 
 /* Writes the bytes of n tokens to text, which has room for n, without ends
  * of documents.  Returns how many they are. */

@@ -113,6 +113,24 @@ static void end(struct mtlm_indexed_writer *writer)
     mtlm_indexed_writer_destroy(writer);
 }
 
+void files_write_sentences(const char *name, const int64_t length[],
+                           int64_t documents, int64_t vocab_size)
+{
+    struct mtlm_indexed_writer *writer = begin(name, vocab_size);
+    int32_t token = 0;
+
+    for (int64_t d = 0; d < documents; d++, length++) {
+        for (; *length >= 0; length++) {
+            for (int64_t i = 0; i < *length; i++, token++)
+                assert_int_equal(
+                    mtlm_indexed_writer_add(writer, &token, 1, NULL), 0);
+            mtlm_indexed_writer_end_sequence(writer);
+        }
+        mtlm_indexed_writer_end_document(writer);
+    }
+    end(writer);
+}
+
 void files_write_numbered(const char *name, const int64_t length[],
                           int64_t documents, int64_t vocab_size)
 {

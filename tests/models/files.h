@@ -25,7 +25,12 @@ int files_count(void);
 void files_write_numbered(const char *name, const int64_t length[],
                           int64_t documents, int64_t vocab_size);
 
-/* The same from text by bytes, each with an end of document if eod. */
+/* The same with sequences inside the documents, whose lengths end with -1 for
+ * each document. */
+void files_write_sentences(const char *name, const int64_t length[],
+                           int64_t documents, int64_t vocab_size);
+
+/* Documents of text by bytes, each with an end of document if eod. */
 void files_write_text(const char *name, const char *const text[],
                       int64_t documents, int eod);
 
