@@ -1,6 +1,7 @@
 /* y = residual + dropout(x + bias): the end of both halves of a layer.
  *
- * x, residual, y, dx, dy [s, b, h]; bias, dbias [h].  The gradient of the
+ * x, residual, y, dx, dy [s, b, h], of which row 0 is position
+ * dropout.first_row of the samples; bias, dbias [h].  The gradient of the
  * residual is that of y. */
 
 #include "config.h"
@@ -45,8 +46,8 @@ static void bias_dropout_add_fwd_cpu(void *const ptr[],
 
     for (int64_t r = 0; r < rows; r++, x += h, residual += h, y += h) {
         if (dropout->p > 0) {
-            mtlm_dropout_factors(dropout, context->sample + r % b, r / b * h, h,
-                                 factor);
+            mtlm_dropout_factors(dropout, context->sample + r % b,
+                                 (dropout->first_row + r / b) * h, h, factor);
 #pragma omp simd
             for (int64_t i = 0; i < h; i++)
                 y[i] = residual[i] + (x[i] + bias[i]) * factor[i];
@@ -116,7 +117,8 @@ static void bias_dropout_add_bwd_cpu(void *const ptr[],
         for (int64_t r = start; r < end; r++) {
             if (dropout->p > 0)
                 mtlm_dropout_factors(dropout, context->sample + r % b,
-                                     r / b * h, h, factor);
+                                     (dropout->first_row + r / b) * h, h,
+                                     factor);
 #pragma omp simd
             for (int64_t i = 0; i < h; i++)
                 dx[r * h + i] = dy[r * h + i] * factor[i];

@@ -1,4 +1,4 @@
-/* y = gelu(x + bias), in the tanh form that Megatron-LM's fused kernel has.
+/* y = gelu(x + bias), exact or in the tanh form (bias_gelu.h).
  *
  * x, y, dx, dy [.., h]; bias, dbias [h]. */
 
@@ -22,23 +22,44 @@ static double bias_gelu_fwd_flops(const struct mtlm_call *call)
     return 10.0 * mtlm_shape_elems(&call->shape[BG_X]);
 }
 
+static void forward_row(const mtlm_real *x, const mtlm_real *bias, mtlm_real *y,
+                        int64_t h)
+{
+    const mtlm_real scale = -2 * MTLM_GELU_SCALE, cubic = MTLM_GELU_CUBIC;
+
+#pragma omp simd
+    for (int64_t i = 0; i < h; i++) {
+        const mtlm_real v = x[i] + bias[i];
+
+        y[i] = v / (1 + mtlm_exp(scale * (v + cubic * v * v * v)));
+    }
+}
+
+static void exact_forward_row(const mtlm_real *x, const mtlm_real *bias,
+                              mtlm_real *y, int64_t h)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < h; i++) {
+        const mtlm_real v = x[i] + bias[i];
+
+        y[i] = v * mtlm_normal_cdf(v, mtlm_exp(v * v * (mtlm_real) -0.5));
+    }
+}
+
 static void bias_gelu_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
                               const struct mtlm_context *context)
 {
     const int64_t rows = mtlm_shape_rows(&call->shape[BG_X]);
     const int64_t h = mtlm_shape_cols(&call->shape[BG_X]);
-    const mtlm_real scale = -2 * MTLM_GELU_SCALE, cubic = MTLM_GELU_CUBIC;
     const mtlm_real *x = ptr[BG_X], *bias = ptr[BG_BIAS];
     mtlm_real *y = ptr[BG_Y];
 
     (void) context;
     for (int64_t r = 0; r < rows; r++, x += h, y += h)
-#pragma omp simd
-        for (int64_t i = 0; i < h; i++) {
-            const mtlm_real v = x[i] + bias[i];
-
-            y[i] = v / (1 + mtlm_exp(scale * (v + cubic * v * v * v)));
-        }
+        if (call->attr.gelu.exact)
+            exact_forward_row(x, bias, y, h);
+        else
+            forward_row(x, bias, y, h);
 }
 
 const struct mtlm_op mtlm_op_bias_gelu_fwd = {
@@ -94,6 +115,20 @@ static void backward_row(const mtlm_real *x, const mtlm_real *bias,
     }
 }
 
+/* dx = dy (P(v) + v P'(v)), P' the normal density. */
+static void exact_backward_row(const mtlm_real *x, const mtlm_real *bias,
+                               const mtlm_real *dy, mtlm_real *dx, int64_t h)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < h; i++) {
+        const mtlm_real v = x[i] + bias[i];
+        const mtlm_real e = mtlm_exp(v * v * (mtlm_real) -0.5);
+
+        dx[i] =
+            dy[i] * (mtlm_normal_cdf(v, e) + v * e * (mtlm_real) MTLM_NORMAL_0);
+    }
+}
+
 static void bias_gelu_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
                               const struct mtlm_context *context)
 {
@@ -101,6 +136,9 @@ static void bias_gelu_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
     const int64_t h = mtlm_shape_cols(&call->shape[BGB_X]);
     const mtlm_real *x = ptr[BGB_X], *dy = ptr[BGB_DY];
     mtlm_real *dx = ptr[BGB_DX];
+    void (*const row)(const mtlm_real *, const mtlm_real *, const mtlm_real *,
+                      mtlm_real *, int64_t) =
+        call->attr.gelu.exact ? exact_backward_row : backward_row;
 
     (void) context;
     /* A block of rows at a time, so that dbias reads dx from the cache. */
@@ -109,7 +147,7 @@ static void bias_gelu_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
             start + MTLM_ROW_BLOCK < rows ? start + MTLM_ROW_BLOCK : rows;
 
         for (int64_t r = start; r < end; r++)
-            backward_row(x + r * h, ptr[BGB_BIAS], dy + r * h, dx + r * h, h);
+            row(x + r * h, ptr[BGB_BIAS], dy + r * h, dx + r * h, h);
         mtlm_add_rows(ptr[BGB_DBIAS], dx + start * h, end - start, h);
     }
 }

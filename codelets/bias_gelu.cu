@@ -18,15 +18,27 @@ static dim3 blocks_for(int64_t rows, int64_t h)
     return dim3((unsigned) columns, (unsigned) (rows < 4096 ? rows : 4096));
 }
 
-/* 1 / (1 + e^(-2u)). */
-static __device__ float gate(float v)
+/* gelu(v) / v: the normal distribution function, or 1 / (1 + e^(-2u)). */
+template <bool exact> static __device__ float gate(float v)
 {
-    const float two_u = (float) (2 * MTLM_GELU_SCALE)
-                        * (v + (float) MTLM_GELU_CUBIC * v * v * v);
-
-    return 1 / (1 + expf(-two_u));
+    if (exact)
+        return 0.5f * erfcf(-(float) MTLM_SQRT_HALF * v);
+    return 1
+           / (1
+              + expf(-(float) (2 * MTLM_GELU_SCALE)
+                     * (v + (float) MTLM_GELU_CUBIC * v * v * v)));
 }
 
+/* The derivative of gate(v), whose value is g. */
+template <bool exact> static __device__ float slope(float v, float g)
+{
+    if (exact)
+        return (float) MTLM_NORMAL_0 * expf(-0.5f * v * v);
+    return g * (1 - g) * (float) (2 * MTLM_GELU_SCALE)
+           * (1 + (float) (3 * MTLM_GELU_CUBIC) * v * v);
+}
+
+template <bool exact>
 static __global__ void bias_gelu_fwd(const float *x, const float *bias,
                                      float *y, int64_t rows, int64_t h)
 {
@@ -38,7 +50,7 @@ static __global__ void bias_gelu_fwd(const float *x, const float *bias,
     for (int64_t r = blockIdx.y; r < rows; r += gridDim.y) {
         const float v = x[r * h + c] + add;
 
-        y[r * h + c] = v * gate(v);
+        y[r * h + c] = v * gate<exact>(v);
     }
 }
 
@@ -47,12 +59,15 @@ void mtlm_bias_gelu_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
 {
     const int64_t rows = mtlm_shape_rows(&call->shape[BG_X]);
     const int64_t h = mtlm_shape_cols(&call->shape[BG_X]);
+    const auto kernel =
+        call->attr.gelu.exact ? bias_gelu_fwd<true> : bias_gelu_fwd<false>;
 
-    bias_gelu_fwd<<<blocks_for(rows, h), THREADS, 0, context->device->stream>>>(
+    kernel<<<blocks_for(rows, h), THREADS, 0, context->device->stream>>>(
         (const float *) ptr[BG_X], (const float *) ptr[BG_BIAS],
         (float *) ptr[BG_Y], rows, h);
 }
 
+template <bool exact>
 static __global__ void bias_gelu_bwd(const float *x, const float *bias,
                                      const float *dy, float *dx, int64_t rows,
                                      int64_t h)
@@ -63,11 +78,9 @@ static __global__ void bias_gelu_bwd(const float *x, const float *bias,
         return;
     const float add = bias[c];
     for (int64_t r = blockIdx.y; r < rows; r += gridDim.y) {
-        const float v = x[r * h + c] + add, g = gate(v);
-        const float slope = (float) (2 * MTLM_GELU_SCALE)
-                            * (1 + (float) (3 * MTLM_GELU_CUBIC) * v * v);
+        const float v = x[r * h + c] + add, g = gate<exact>(v);
 
-        dx[r * h + c] = dy[r * h + c] * (g + v * g * (1 - g) * slope);
+        dx[r * h + c] = dy[r * h + c] * (g + v * slope<exact>(v, g));
     }
 }
 
@@ -77,8 +90,10 @@ void mtlm_bias_gelu_bwd_cuda(void *const ptr[], const struct mtlm_call *call,
     const int64_t rows = mtlm_shape_rows(&call->shape[BGB_X]);
     const int64_t h = mtlm_shape_cols(&call->shape[BGB_X]);
     cudaStream_t stream = context->device->stream;
+    const auto kernel =
+        call->attr.gelu.exact ? bias_gelu_bwd<true> : bias_gelu_bwd<false>;
 
-    bias_gelu_bwd<<<blocks_for(rows, h), THREADS, 0, stream>>>(
+    kernel<<<blocks_for(rows, h), THREADS, 0, stream>>>(
         (const float *) ptr[BGB_X], (const float *) ptr[BGB_BIAS],
         (const float *) ptr[BGB_DY], (float *) ptr[BGB_DX], rows, h);
     mtlm_add_rows_cuda((float *) ptr[BGB_DBIAS], (const float *) ptr[BGB_DX],

@@ -54,6 +54,10 @@ struct mtlm_dropout {
     uint64_t seed;
     int layer; /* of the whole model */
     int site;  /* enum mtlm_dropout_site */
+    /* Position in the sample of the operand's first row: an operand may be a
+     * part of a sample, and the mask must not depend on how it is cut.  (Not
+     * of attention, which has positions of its own.) */
+    int64_t first_row;
 };
 
 /* The course of learning rate and weight decay, as Megatron-LM's; its clock
@@ -103,6 +107,9 @@ union mtlm_attr {
     struct {
         double epsilon;
     } layernorm;
+    struct {
+        bool exact; /* by the error function, else its tanh form */
+    } gelu;
     struct mtlm_dropout dropout;
     struct {
         int heads;      /* of this rank */

@@ -7,6 +7,7 @@
     OP(LOSS_WEIGHTS, loss_weights)                                             \
     OP(EMBEDDING_FWD, embedding_fwd)                                           \
     OP(EMBEDDING_WGRAD, embedding_wgrad)                                       \
+    OP(TOKEN_TYPE_FWD, token_type_fwd)                                         \
     OP(POSITION_DROPOUT_FWD, position_dropout_fwd)                             \
     OP(POSITION_DROPOUT_BWD, position_dropout_bwd)                             \
     OP(LAYERNORM_FWD, layernorm_fwd)                                           \
@@ -19,6 +20,8 @@
     OP(LINEAR_BIAS_WGRAD, linear_bias_wgrad)                                   \
     OP(BIAS_GELU_FWD, bias_gelu_fwd)                                           \
     OP(BIAS_GELU_BWD, bias_gelu_bwd)                                           \
+    OP(BIAS_TANH_FWD, bias_tanh_fwd)                                           \
+    OP(BIAS_TANH_BWD, bias_tanh_bwd)                                           \
     OP(BIAS_DROPOUT_ADD_FWD, bias_dropout_add_fwd)                             \
     OP(BIAS_DROPOUT_ADD_BWD, bias_dropout_add_bwd)                             \
     OP(ATTENTION_FWD, attention_fwd)                                           \
@@ -31,6 +34,8 @@
     OP(XENT_LOSS, xent_loss)                                                   \
     OP(XENT_BWD, xent_bwd)                                                     \
     OP(ACCURACY, accuracy)                                                     \
+    OP(POOL_FWD, pool_fwd)                                                     \
+    OP(POOL_BWD, pool_bwd)                                                     \
     OP(ADD, add)                                                               \
     OP(FILL, fill)                                                             \
     OP(ZERO, zero)                                                             \

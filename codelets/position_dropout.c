@@ -1,7 +1,8 @@
 /* y = dropout(x + position), the learned position embedding.
  *
- * x, y, dx, dy [s, b, h]; position, dposition [S, h] with S >= s: rows from s
- * on are not touched. */
+ * x, y, dx, dy [s, b, h], of which row 0 is position dropout.first_row of the
+ * samples; position, dposition [S, h]: the rows of these positions, the others
+ * are not touched. */
 
 #include "config.h"
 
@@ -14,16 +15,16 @@ static int check_position(const struct mtlm_call *call, int x, int pos,
                           struct mtlm_error *err)
 {
     const struct mtlm_shape *shape = call->shape;
+    int64_t end;
 
     if (mtlm_expect_rank(call, x, "x", 3, err)
         || mtlm_expect_rank(call, pos, "position", 2, err))
         return -1;
-    if (shape[pos].dim[0] >= shape[x].dim[0])
-        return mtlm_expect_shape(call, pos, "position",
-                                 MTLM_SHAPE(shape[pos].dim[0], shape[x].dim[2]),
-                                 err);
+    end = call->attr.dropout.first_row + shape[x].dim[0];
+    if (shape[pos].dim[0] > end)
+        end = shape[pos].dim[0];
     return mtlm_expect_shape(call, pos, "position",
-                             MTLM_SHAPE(shape[x].dim[0], shape[x].dim[2]), err);
+                             MTLM_SHAPE(end, shape[x].dim[2]), err);
 }
 
 static int position_dropout_fwd_infer(struct mtlm_call *call,
@@ -44,7 +45,9 @@ static void position_dropout_fwd_cpu(void *const ptr[],
 {
     const int64_t *dim = call->shape[X].dim, h = dim[2];
     const struct mtlm_dropout *dropout = &call->attr.dropout;
-    const mtlm_real *x = ptr[X], *pos = ptr[POS];
+    const int64_t first = dropout->first_row;
+    const mtlm_real *x = ptr[X];
+    const mtlm_real *pos = (const mtlm_real *) ptr[POS] + first * h;
     mtlm_real *y = ptr[Y];
     mtlm_real *factor = mtlm_scratch_get(context->scratch, h * sizeof(*factor));
 
@@ -54,8 +57,8 @@ static void position_dropout_fwd_cpu(void *const ptr[],
             for (int64_t c = 0; c < h; c++)
                 y[c] = x[c] + pos[c];
             if (dropout->p > 0) {
-                mtlm_dropout_factors(dropout, context->sample + j, i * h, h,
-                                     factor);
+                mtlm_dropout_factors(dropout, context->sample + j,
+                                     (first + i) * h, h, factor);
 #pragma omp simd
                 for (int64_t c = 0; c < h; c++)
                     y[c] *= factor[c];
@@ -99,7 +102,9 @@ static void position_dropout_bwd_cpu(void *const ptr[],
     const int64_t *dim = call->shape[B_DY].dim, h = dim[2];
     const struct mtlm_dropout *dropout = &call->attr.dropout;
     const mtlm_real *dy = ptr[B_DY];
-    mtlm_real *dx = ptr[B_DX], *dpos = ptr[B_DPOS];
+    const int64_t first = dropout->first_row;
+    mtlm_real *dx = ptr[B_DX];
+    mtlm_real *dpos = (mtlm_real *) ptr[B_DPOS] + first * h;
     mtlm_real *factor = mtlm_scratch_get(context->scratch, h * sizeof(*factor));
 
     for (int64_t c = 0; c < h; c++)
@@ -107,8 +112,8 @@ static void position_dropout_bwd_cpu(void *const ptr[],
     for (int64_t i = 0; i < dim[0]; i++, dpos += h)
         for (int64_t j = 0; j < dim[1]; j++, dy += h, dx += h) {
             if (dropout->p > 0)
-                mtlm_dropout_factors(dropout, context->sample + j, i * h, h,
-                                     factor);
+                mtlm_dropout_factors(dropout, context->sample + j,
+                                     (first + i) * h, h, factor);
 #pragma omp simd
             for (int64_t c = 0; c < h; c++) {
                 dx[c] = dy[c] * factor[c];

@@ -175,6 +175,60 @@ static void test_masks_do_not_depend_on_the_microbatch(void **state)
     free(x), free(pos), free(y);
 }
 
+/* The rows of a sample in two calls, cut anywhere. */
+static void test_masks_do_not_depend_on_how_a_sample_is_cut(void **state)
+{
+    enum { S = 11, B = 2, H = 10, ROW = B * H, N = S * ROW };
+    struct mtlm_call add = {.kind = MTLM_OP_BIAS_DROPOUT_ADD_FWD,
+                            .attr.dropout = dropout};
+    struct mtlm_call back = {.kind = MTLM_OP_BIAS_DROPOUT_ADD_BWD,
+                             .attr.dropout = dropout};
+    struct mtlm_call pos = {.kind = MTLM_OP_POSITION_DROPOUT_FWD,
+                            .attr.dropout = dropout};
+    struct mtlm_call pos_back = {.kind = MTLM_OP_POSITION_DROPOUT_BWD,
+                                 .attr.dropout = dropout};
+    mtlm_real *x = new_normal(N, 1), *residual = new_normal(N, 2);
+    mtlm_real *table = new_normal(S * H, 3), bias[H] = {1};
+    mtlm_real *out[2][4], *dtable[2], dbias[H] = {0};
+
+    (void) state;
+    add.shape[1] = back.shape[2] = MTLM_SHAPE(H);
+    pos.shape[1] = pos_back.shape[2] = MTLM_SHAPE(S, H);
+    for (int parts = 0; parts < 2; parts++) {
+        dtable[parts] = new_zeros(S * H);
+        for (int i = 0; i < 4; i++)
+            out[parts][i] = new_undefined(N);
+        for (int part = 0; part <= parts; part++) {
+            const int first = part ? 4 : 0, end = parts && !part ? 4 : S;
+            mtlm_real **y = out[parts];
+
+            add.shape[0] = add.shape[2] = back.shape[0] = pos.shape[0] =
+                pos_back.shape[0] = MTLM_SHAPE(end - first, B, H);
+            add.attr.dropout.first_row = back.attr.dropout.first_row =
+                pos.attr.dropout.first_row = pos_back.attr.dropout.first_row =
+                    first;
+            run_op(add,
+                   (void *[]){x + first * ROW, bias, residual + first * ROW,
+                              y[0] + first * ROW},
+                   8);
+            run_op(back, (void *[]){x + first * ROW, y[1] + first * ROW, dbias},
+                   8);
+            run_op(pos, (void *[]){x + first * ROW, table, y[2] + first * ROW},
+                   8);
+            run_op(
+                pos_back,
+                (void *[]){x + first * ROW, y[3] + first * ROW, dtable[parts]},
+                8);
+        }
+    }
+    for (int i = 0; i < 4; i++) {
+        assert_memory_equal(out[0][i], out[1][i], N * sizeof(mtlm_real));
+        free(out[0][i]), free(out[1][i]);
+    }
+    assert_memory_equal(dtable[0], dtable[1], S * H * sizeof(mtlm_real));
+    free(x), free(residual), free(table), free(dtable[0]), free(dtable[1]);
+}
+
 static void test_probability_one_drops_everything(void **state)
 {
     struct mtlm_dropout all = dropout;
@@ -197,6 +251,7 @@ int main(void)
         cmocka_unit_test(test_samples_layers_and_sites_have_masks_of_their_own),
         cmocka_unit_test(test_forward_and_backward_drop_the_same),
         cmocka_unit_test(test_masks_do_not_depend_on_the_microbatch),
+        cmocka_unit_test(test_masks_do_not_depend_on_how_a_sample_is_cut),
         cmocka_unit_test(test_probability_one_drops_everything),
     };
 

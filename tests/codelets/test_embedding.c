@@ -92,6 +92,11 @@ static void test_too_few_positions_are_refused(void **state)
                            .shape = {MTLM_SHAPE(S, B, H), MTLM_SHAPE(8, H)}},
         "position_dropout_fwd: position is [8, 13], needs [9, 13]");
     assert_refused(
+        (struct mtlm_call){.kind = MTLM_OP_POSITION_DROPOUT_FWD,
+                           .attr.dropout.first_row = 4,
+                           .shape = {MTLM_SHAPE(S, B, H), MTLM_SHAPE(12, H)}},
+        "position_dropout_fwd: position is [12, 13], needs [13, 13]");
+    assert_refused(
         (struct mtlm_call){.kind = MTLM_OP_EMBEDDING_WGRAD,
                            .shape = {MTLM_SHAPE(S, B), MTLM_SHAPE(S, B, H),
                                      MTLM_SHAPE(V, 12)}},

@@ -46,6 +46,8 @@ static void test_position_dropout(void **state)
     assert_true(gradcheck_worst(&check) <= BOUND);
     check.attr.dropout = dropout;
     assert_true(gradcheck_worst(&check) <= BOUND);
+    check.attr.dropout.first_row = 3;
+    assert_true(gradcheck_worst(&check) <= BOUND);
 }
 
 /* More rows than one block of the weights' sums. */
@@ -96,6 +98,52 @@ static void test_bias_gelu(void **state)
     assert_true(gradcheck_worst(&check) <= BOUND);
 }
 
+static void test_bias_gelu_by_the_error_function(void **state)
+{
+    const struct gradcheck check = {
+        .kind = MTLM_OP_BIAS_GELU_FWD,
+        .attr.gelu.exact = true,
+        .shape = {MTLM_SHAPE(13, 3, 21), MTLM_SHAPE(21)},
+    };
+
+    (void) state;
+    assert_true(gradcheck_worst(&check) <= BOUND);
+}
+
+static void test_bias_tanh(void **state)
+{
+    const struct gradcheck check = {
+        .kind = MTLM_OP_BIAS_TANH_FWD,
+        .shape = {MTLM_SHAPE(1, 5, 21), MTLM_SHAPE(21)},
+    };
+
+    (void) state;
+    assert_true(gradcheck_worst(&check) <= BOUND);
+}
+
+static void test_pool(void **state)
+{
+    const struct gradcheck check = {
+        .kind = MTLM_OP_POOL_FWD,
+        .shape = {MTLM_SHAPE(13, 3, 7)},
+    };
+
+    (void) state;
+    assert_true(gradcheck_worst(&check) <= BOUND);
+}
+
+static void test_token_types(void **state)
+{
+    const struct gradcheck check = {
+        .kind = MTLM_OP_TOKEN_TYPE_FWD,
+        .shape = {MTLM_SHAPE(13, 3), MTLM_SHAPE(2, 7), MTLM_SHAPE(13, 3, 7)},
+        .tokens_below = 2,
+    };
+
+    (void) state;
+    assert_true(gradcheck_worst(&check) <= BOUND);
+}
+
 static void test_bias_dropout_add(void **state)
 {
     struct gradcheck check = {
@@ -106,6 +154,8 @@ static void test_bias_dropout_add(void **state)
     (void) state;
     assert_true(gradcheck_worst(&check) <= BOUND);
     check.attr.dropout = dropout;
+    assert_true(gradcheck_worst(&check) <= BOUND);
+    check.attr.dropout.first_row = 26;
     assert_true(gradcheck_worst(&check) <= BOUND);
 }
 
@@ -226,6 +276,10 @@ int main(void)
         cmocka_unit_test(test_linear),
         cmocka_unit_test(test_linear_with_bias),
         cmocka_unit_test(test_bias_gelu),
+        cmocka_unit_test(test_bias_gelu_by_the_error_function),
+        cmocka_unit_test(test_bias_tanh),
+        cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_token_types),
         cmocka_unit_test(test_bias_dropout_add),
         cmocka_unit_test(test_attention),
         cmocka_unit_test(test_attention_in_parts),

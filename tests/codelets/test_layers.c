@@ -38,6 +38,28 @@ static void test_exponential_is_within_two_units_in_the_last_place(void **state)
     assert_true(isnan(mtlm_exp(NAN)));
 }
 
+/* From -6 to 6, on both sides of 0; further down nothing is left in float. */
+static void test_normal_distribution_is_within_two_units_of_one(void **state)
+{
+    double worst = 0, relative = 0;
+
+    (void) state;
+    for (double at = -6; at < 6; at += 1.3e-5) {
+        const float x = at, e = mtlm_exp(x * x * -0.5f);
+        const double want = 0.5 * erfc(-(double) x / sqrt(2));
+        const double error = fabs(mtlm_normal_cdf(x, e) - want);
+
+        worst = fmax(worst, error);
+        relative = fmax(relative, error / want);
+    }
+    assert_true(worst < 2 * 0x1p-23);
+    assert_true(relative < 2e-6);
+    assert_true(mtlm_normal_cdf(40, 0) == 1);
+    assert_true(mtlm_normal_cdf(-40, 0) == 0);
+    assert_true(mtlm_normal_cdf(0, 1) == 0.5f);
+    assert_true(isnan(mtlm_normal_cdf(NAN, NAN)));
+}
+
 static void test_layernorm_forward(void **state)
 {
     const struct mtlm_call call = {
@@ -186,18 +208,23 @@ static void test_linear_gradients(void **state)
     free(x), free(w), free(dy), free(dx), free(dw), free(db);
 }
 
-static double gelu(double v)
+static double gelu(double v, bool exact)
 {
-    return v / 2 * (1 + tanh(sqrt(2 / M_PI) * (v + 0.044715 * v * v * v)));
+    return exact
+               ? v / 2 * erfc(-v / sqrt(2))
+               : v / 2
+                     * (1 + tanh(sqrt(2 / M_PI) * (v + 0.044715 * v * v * v)));
 }
 
 /* From -12 to 12: both tails. */
-static void test_gelu_forward_and_backward(void **state)
+static void check_gelu(bool exact)
 {
     const struct mtlm_call fwd = {
         .kind = MTLM_OP_BIAS_GELU_FWD,
+        .attr.gelu.exact = exact,
         .shape = {MTLM_SHAPE(S, B, K), MTLM_SHAPE(K)}};
     const struct mtlm_call bwd = {.kind = MTLM_OP_BIAS_GELU_BWD,
+                                  .attr.gelu.exact = exact,
                                   .shape = {MTLM_SHAPE(S, B, K),
                                             MTLM_SHAPE(K),
                                             MTLM_SHAPE(S, B, K),
@@ -208,7 +235,6 @@ static void test_gelu_forward_and_backward(void **state)
     mtlm_real *dy = new_normal(ROWS * K, 3), *dbias = new_normal(K, 4);
     double want[ROWS * K], want_dx[ROWS * K], want_dbias[K];
 
-    (void) state;
     for (int i = 0; i < K; i++)
         want_dbias[i] = dbias[i];
     for (int i = 0; i < ROWS * K; i++) {
@@ -216,8 +242,9 @@ static void test_gelu_forward_and_backward(void **state)
 
         x[i] *= 3;
         v = (double) x[i] + bias[i % K];
-        want[i] = gelu(v);
-        want_dx[i] = dy[i] * (gelu(v + 1e-5) - gelu(v - 1e-5)) / 2e-5;
+        want[i] = gelu(v, exact);
+        want_dx[i] =
+            dy[i] * (gelu(v + 1e-5, exact) - gelu(v - 1e-5, exact)) / 2e-5;
         want_dbias[i % K] += want_dx[i];
     }
     run_op(fwd, (void *[]){x, bias, y}, 0);
@@ -226,6 +253,78 @@ static void test_gelu_forward_and_backward(void **state)
     assert_true(worst_error(dx, want_dx, ROWS * K) < BOUND);
     assert_true(worst_error(dbias, want_dbias, K) < BOUND);
     free(x), free(bias), free(y), free(dx), free(dy), free(dbias);
+}
+
+static void test_gelu_forward_and_backward(void **state)
+{
+    (void) state;
+    check_gelu(false);
+    check_gelu(true);
+}
+
+static void test_tanh_forward_and_backward(void **state)
+{
+    const struct mtlm_call fwd = {
+        .kind = MTLM_OP_BIAS_TANH_FWD,
+        .shape = {MTLM_SHAPE(1, B, K), MTLM_SHAPE(K)}};
+    const struct mtlm_call bwd = {
+        .kind = MTLM_OP_BIAS_TANH_BWD,
+        .shape = {
+            MTLM_SHAPE(1, B, K), MTLM_SHAPE(1, B, K), {0}, MTLM_SHAPE(K)}};
+    mtlm_real *x = new_normal(B * K, 1), *bias = new_normal(K, 2);
+    mtlm_real *y = new_undefined(B * K), *dx = new_undefined(B * K);
+    mtlm_real *dy = new_normal(B * K, 3), *dbias = new_normal(K, 4);
+    double want[B * K], want_dx[B * K], want_dbias[K];
+
+    (void) state;
+    for (int i = 0; i < K; i++)
+        want_dbias[i] = dbias[i];
+    for (int i = 0; i < B * K; i++) {
+        want[i] = tanh((double) x[i] + bias[i % K]);
+        want_dx[i] = dy[i] * (1 - want[i] * want[i]);
+        want_dbias[i % K] += want_dx[i];
+    }
+    run_op(fwd, (void *[]){x, bias, y}, 0);
+    run_op(bwd, (void *[]){y, dy, dx, dbias}, 0);
+    assert_true(worst_error(y, want, B * K) < BOUND);
+    assert_true(worst_error(dx, want_dx, B * K) < BOUND);
+    assert_true(worst_error(dbias, want_dbias, K) < BOUND);
+    free(x), free(bias), free(y), free(dx), free(dy), free(dbias);
+}
+
+static void test_pooling_takes_the_first_row(void **state)
+{
+    const struct mtlm_call fwd = {.kind = MTLM_OP_POOL_FWD,
+                                  .shape = {MTLM_SHAPE(S, B, K)}};
+    const struct mtlm_call bwd = {
+        .kind = MTLM_OP_POOL_BWD,
+        .shape = {MTLM_SHAPE(1, B, K), MTLM_SHAPE(S, B, K)}};
+    mtlm_real *x = new_normal(ROWS * K, 1), *y = new_undefined(B * K);
+    mtlm_real *dx = new_normal(ROWS * K, 2), *before = new_normal(ROWS * K, 2);
+
+    (void) state;
+    run_op(fwd, (void *[]){x, y}, 0);
+    assert_memory_equal(y, x, B * K * sizeof(*y));
+    run_op(bwd, (void *[]){y, dx}, 0);
+    for (int i = 0; i < ROWS * K; i++)
+        assert_true(dx[i] == before[i] + (i < B * K ? y[i] : 0));
+    free(x), free(y), free(dx), free(before);
+}
+
+static void test_token_types_are_added(void **state)
+{
+    const struct mtlm_call call = {
+        .kind = MTLM_OP_TOKEN_TYPE_FWD,
+        .shape = {MTLM_SHAPE(S, B), MTLM_SHAPE(2, K), MTLM_SHAPE(S, B, K)}};
+    mtlm_real *x = new_normal(ROWS * K, 1), *before = new_normal(ROWS * K, 1);
+    mtlm_real *table = new_normal(2 * K, 2);
+    int32_t *types = new_tokens(ROWS, 2, 3);
+
+    (void) state;
+    run_op(call, (void *[]){types, table, x}, 0);
+    for (int i = 0; i < ROWS * K; i++)
+        assert_true(x[i] == before[i] + table[types[i / K] * K + i % K]);
+    free(x), free(before), free(table), free(types);
 }
 
 static void test_without_dropout_the_sum_is_plain(void **state)
@@ -291,6 +390,26 @@ static void test_shapes_that_do_not_fit_are_refused_with_both(void **state)
                                       .shape = {MTLM_SHAPE(6, 8), MTLM_SHAPE(8),
                                                 MTLM_SHAPE(6, 8)}},
                    "bias_dropout_add_fwd: x is [6, 8], needs 3 dimensions");
+    assert_refused(
+        (struct mtlm_call){.kind = MTLM_OP_BIAS_TANH_FWD,
+                           .shape = {MTLM_SHAPE(1, 3, 8), MTLM_SHAPE(7)}},
+        "bias_tanh_fwd: bias is [7], needs [8]");
+    assert_refused(
+        (struct mtlm_call){.kind = MTLM_OP_BIAS_TANH_BWD,
+                           .shape = {MTLM_SHAPE(1, 3, 8), MTLM_SHAPE(1, 2, 8)}},
+        "bias_tanh_bwd: dy is [1, 2, 8], needs [1, 3, 8]");
+    assert_refused((struct mtlm_call){.kind = MTLM_OP_POOL_FWD,
+                                      .shape = {MTLM_SHAPE(6, 8)}},
+                   "pool_fwd: x is [6, 8], needs 3 dimensions");
+    assert_refused(
+        (struct mtlm_call){.kind = MTLM_OP_POOL_BWD,
+                           .shape = {MTLM_SHAPE(2, 3, 8), MTLM_SHAPE(2, 3, 8)}},
+        "pool_bwd: dy is [2, 3, 8], needs [1, 3, 8]");
+    assert_refused(
+        (struct mtlm_call){
+            .kind = MTLM_OP_TOKEN_TYPE_FWD,
+            .shape = {MTLM_SHAPE(2, 3), MTLM_SHAPE(2, 8), MTLM_SHAPE(2, 3, 7)}},
+        "token_type_fwd: x is [2, 3, 7], needs [2, 3, 8]");
 }
 
 int main(void)
@@ -298,11 +417,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             test_exponential_is_within_two_units_in_the_last_place),
+        cmocka_unit_test(test_normal_distribution_is_within_two_units_of_one),
         cmocka_unit_test(test_layernorm_forward),
         cmocka_unit_test(test_layernorm_backward),
         cmocka_unit_test(test_linear_forward),
         cmocka_unit_test(test_linear_gradients),
         cmocka_unit_test(test_gelu_forward_and_backward),
+        cmocka_unit_test(test_tanh_forward_and_backward),
+        cmocka_unit_test(test_pooling_takes_the_first_row),
+        cmocka_unit_test(test_token_types_are_added),
         cmocka_unit_test(test_without_dropout_the_sum_is_plain),
         cmocka_unit_test(test_add_adds),
         cmocka_unit_test(test_shapes_that_do_not_fit_are_refused_with_both),

@@ -1,0 +1,75 @@
+/* The first row of a sample, which BERT's binary head takes for the whole:
+ * y = x[0]; dx[0] += dy.
+ *
+ * x, dx [s, b, h]; y, dy [1, b, h]. */
+
+#include "config.h"
+
+#include <string.h>
+
+#include "codelets/infer.h"
+
+enum { X, Y };
+
+static struct mtlm_shape first_row(const struct mtlm_shape *x)
+{
+    return MTLM_SHAPE(1, x->dim[1], x->dim[2]);
+}
+
+static int pool_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    call->shape[Y] = first_row(&call->shape[X]);
+    return mtlm_expect_rank(call, X, "x", 3, err);
+}
+
+static void pool_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
+                         const struct mtlm_context *context)
+{
+    (void) context;
+    memcpy(ptr[Y], ptr[X],
+           mtlm_shape_elems(&call->shape[Y]) * sizeof(mtlm_real));
+}
+
+const struct mtlm_op mtlm_op_pool_fwd = {
+    .name = "pool_fwd",
+    .n_operands = 2,
+    .access = {[X] = MTLM_R, [Y] = MTLM_W},
+    .infer = pool_fwd_infer,
+    .grad = {.call = {{.used = true,
+                       .phase = MTLM_GRAD_B,
+                       .kind = MTLM_OP_POOL_BWD,
+                       .arg = {{MTLM_GRAD_OF, Y}, {MTLM_GRAD_OF, X}}}}},
+    .cpu = pool_fwd_cpu,
+};
+
+enum { B_DY, B_DX };
+
+static int pool_bwd_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    return mtlm_expect_rank(call, B_DX, "dx", 3, err)
+                   || mtlm_expect_shape(call, B_DY, "dy",
+                                        first_row(&call->shape[B_DX]), err)
+               ? -1
+               : 0;
+}
+
+static void pool_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
+                         const struct mtlm_context *context)
+{
+    const int64_t n = mtlm_shape_elems(&call->shape[B_DY]);
+    const mtlm_real *dy = ptr[B_DY];
+    mtlm_real *dx = ptr[B_DX];
+
+    (void) context;
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        dx[i] += dy[i];
+}
+
+const struct mtlm_op mtlm_op_pool_bwd = {
+    .name = "pool_bwd",
+    .n_operands = 2,
+    .access = {[B_DY] = MTLM_R, [B_DX] = MTLM_RW},
+    .infer = pool_bwd_infer,
+    .cpu = pool_bwd_cpu,
+};
