@@ -57,14 +57,9 @@ int mtlm_option_unknown(const char *dashes, const char *name,
     const char *other = mtlm_megatron_renamed(name);
     struct mtlm_nearest nearest = {.name = name};
 
-    if (other && mtlm_option_find(other) >= 0)
+    if (other)
         return mtlm_error_set(err, MTLM_EXIT_USAGE, "%s%s is spelled %s%s here",
                               dashes, name, *dashes ? "--" : "", other);
-    if (other)
-        return mtlm_error_set(
-            err, MTLM_EXIT_USAGE,
-            "%s%s is now --%s, which this version does not have", dashes, name,
-            other);
     if (mtlm_megatron_has(name))
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,

@@ -7,12 +7,11 @@
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "launch/config_file.h"
+#include "launch/megatron.h"
 #include "launch/nearest.h"
 #include "launch/option.h"
 #include "launch/options_argp.h"
@@ -258,21 +257,6 @@ static int set_line(struct mtlm_options *options, const struct line *line,
     return 0;
 }
 
-void mtlm_options_note(struct mtlm_options *options, const char *format, ...)
-{
-    char *before = options->notes, *text;
-    va_list args;
-
-    va_start(args, format);
-    if (vasprintf(&text, format, args) < 0)
-        abort();
-    va_end(args);
-    options->notes =
-        mtlm_sprintf("%s%s%s", before ? before : "", before ? "\n" : "", text);
-    free(before);
-    free(text);
-}
-
 enum mtlm_option_source mtlm_option_source(const struct mtlm_options *options,
                                            const char *name)
 {
@@ -318,11 +302,14 @@ int mtlm_options_parse(struct mtlm_options *options, int argc, char **argv,
 {
     struct line line = {.err = err};
     struct mtlm_config config = {0};
+    struct mtlm_words words = {0};
     int rc;
 
     *options = (struct mtlm_options){0};
+    rc = mtlm_megatron_translate(options, argc, argv, &words, err);
     line.given = mtlm_calloc(argc, sizeof(*line.given));
-    rc = read_line(&line, argc, argv);
+    if (rc == 0)
+        rc = read_line(&line, words.n, words.word);
     if (rc == 0 && line.request)
         rc = options->request = line.request;
     else if (rc == 0)
@@ -334,6 +321,7 @@ int mtlm_options_parse(struct mtlm_options *options, int argc, char **argv,
         free(line.joined[i]);
     free(line.joined);
     free(line.given);
+    mtlm_words_free(&words);
     return rc;
 }
 

@@ -20,12 +20,12 @@ static char config_name[] = "/tmp/mtlm-test.XXXXXX";
 int parse(const char *line)
 {
     char program[] = "mtlm-dag", *text = strdup(line), *rest = NULL;
-    char *argv[64] = {program};
+    char *argv[128] = {program};
     int argc = 1, rc;
 
     for (char *word = strtok_r(text, " ", &rest); word;
          word = strtok_r(NULL, " ", &rest)) {
-        assert_true(argc < 63);
+        assert_true(argc < 127);
         if (strcmp(word, "''") == 0)
             *word = '\0';
         argv[argc++] = word;

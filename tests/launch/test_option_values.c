@@ -106,21 +106,6 @@ static void test_unknown_names_are_answered_with_the_nearest(void **state)
             "unknown model 'zzz'; mtlm-dag --list-models prints the names");
 }
 
-static void test_other_spellings_of_megatron_are_translated(void **state)
-{
-    (void) state;
-    refuses("--batch-size 4", "--batch-size is spelled --micro-batch-size "
-                              "here");
-    refuses("--model-parallel-size=2",
-            "--model-parallel-size is spelled --tensor-model-parallel-size "
-            "here");
-    refuses("--warmup 0.01", "--warmup is spelled --lr-warmup-fraction here");
-    refuses("--DDP-impl local", "--DDP-impl is now --overlap-grad-reduce, "
-                                "which this version does not have");
-    refuses("--fp16", "--fp16 is an option of Megatron-LM that this version "
-                      "does not have");
-}
-
 static void test_malformed_lines_are_refused(void **state)
 {
     (void) state;
@@ -143,7 +128,6 @@ int main(void)
         cmocka_unit_test(test_the_limits_of_the_table_hold),
         cmocka_unit_test(test_values_of_other_types_are_refused),
         cmocka_unit_test(test_unknown_names_are_answered_with_the_nearest),
-        cmocka_unit_test(test_other_spellings_of_megatron_are_translated),
         cmocka_unit_test(test_malformed_lines_are_refused),
     };
 

@@ -1,0 +1,260 @@
+#ifndef MTLM_MEGATRON_LIST_H
+#define MTLM_MEGATRON_LIST_H
+
+/* Options of Megatron-LM (v1.0 to core_v0.12.0) that are none of ours, so
+ * that a command line written for it works here as far as it can:
+ *
+ * SAME(name, ours)          another spelling of one of ours
+ * IDLE(name, values, why)   changes nothing of the result here: accepted
+ * LACK(name, values, hint)  ignoring it would change the result: refused
+ *
+ * values  NULL: takes none; ANY: one word; MANY: words up to the next option;
+ *         of IDLE also "a|b": these change nothing, others are refused
+ * why     goes on with "--name changes nothing here: "
+ * hint    what to do instead, or NULL */
+#define ANY "*"
+#define MANY "**"
+
+#define MTLM_FOREIGN_LIST(SAME, IDLE, LACK)                                    \
+    /* ---- old and other spellings ---- */                                    \
+    SAME("model-parallel-size", "tensor-model-parallel-size")                  \
+    SAME("batch-size", "micro-batch-size")                                     \
+    SAME("warmup", "lr-warmup-fraction")                                       \
+    SAME("norm-epsilon", "layernorm-epsilon")                                  \
+    SAME("encoder-num-layers", "num-layers")                                   \
+    SAME("encoder-seq-length", "seq-length")                                   \
+    /* ---- ranks, messages, overlap ---- */                                   \
+    IDLE("distributed-backend", ANY, "ranks talk by MPI")                      \
+    IDLE("distributed-timeout-minutes", ANY,                                   \
+         "nothing is given up waiting for")                                    \
+    IDLE("local_rank", ANY, "mpirun says which rank this is")                  \
+    IDLE("local-rank", ANY, "mpirun says which rank this is")                  \
+    IDLE("lazy-mpu-init", ANY, "ranks start together")                         \
+    IDLE("DDP-impl", "local|torch", OVERLAPS)                                  \
+    IDLE("no-contiguous-buffers-in-local-ddp", NULL, OVERLAPS)                 \
+    IDLE("overlap-grad-reduce", NULL, OVERLAPS)                                \
+    IDLE("overlap-param-gather", NULL, OVERLAPS)                               \
+    IDLE("no-overlap-p2p-communication", NULL, OVERLAPS)                       \
+    IDLE("overlap-p2p-communication-warmup-flush", NULL, OVERLAPS)             \
+    IDLE("tp-comm-overlap", NULL, OVERLAPS)                                    \
+    IDLE("tp-comm-overlap-cfg", ANY, OVERLAPS)                                 \
+    IDLE("tp-comm-overlap-rs-dgrad", NULL, OVERLAPS)                           \
+    IDLE("disable-tp-comm-overlap-ag", NULL, OVERLAPS)                         \
+    IDLE("disable-tp-comm-overlap-rs", NULL, OVERLAPS)                         \
+    IDLE("disable-tp-comm-bulk-dgrad", NULL, OVERLAPS)                         \
+    IDLE("disable-tp-comm-bulk-wgrad", NULL, OVERLAPS)                         \
+    IDLE("disable-tp-comm-split-ag", NULL, OVERLAPS)                           \
+    IDLE("disable-tp-comm-split-rs", NULL, OVERLAPS)                           \
+    IDLE("tp-comm-bootstrap-backend", ANY, OVERLAPS)                           \
+    IDLE("no-async-tensor-model-parallel-allreduce", NULL, OVERLAPS)           \
+    IDLE("delay-wgrad-compute", NULL, OVERLAPS)                                \
+    IDLE("defer-embedding-wgrad-compute", NULL, OVERLAPS)                      \
+    IDLE("wgrad-deferral-limit", ANY, OVERLAPS)                                \
+    IDLE("no-scatter-gather-tensors-in-pipeline", NULL, OVERLAPS)              \
+    IDLE("ddp-bucket-size", ANY, OVERLAPS)                                     \
+    IDLE("ddp-num-buckets", ANY, OVERLAPS)                                     \
+    IDLE("no-align-grad-reduce", NULL, OVERLAPS)                               \
+    IDLE("no-align-param-gather", NULL, OVERLAPS)                              \
+    IDLE("nccl-communicator-config-path", ANY, "ranks talk by MPI")            \
+    IDLE("disable-gloo-process-groups", NULL, "ranks talk by MPI")             \
+    IDLE("pipeline-model-parallel-comm-backend", ANY, "ranks talk by MPI")     \
+    IDLE("use-ring-exchange-p2p", NULL, "ranks talk by MPI")                   \
+    IDLE("use-distributed-optimizer", NULL,                                    \
+         "there is one data-parallel rank, which holds it all")                \
+    IDLE("use-tp-pp-dp-mapping", NULL, "there is one data-parallel rank")      \
+    IDLE("context-parallel-size", "1", "it is 1")                              \
+    IDLE("expert-model-parallel-size", "1", "it is 1")                         \
+    IDLE("sequence-parallel", NULL, MEMORY)                                    \
+    LACK("num-layers-per-virtual-pipeline-stage", ANY, NULL)                   \
+    LACK("num-virtual-stages-per-pipeline-rank", ANY, NULL)                    \
+    LACK("microbatch-group-size-per-virtual-pipeline-stage", ANY, NULL)        \
+    LACK("pipeline-model-parallel-layout", ANY, NULL)                          \
+    LACK("pipeline-model-parallel-split-rank", ANY, NULL)                      \
+    LACK("decoder-first-pipeline-num-layers", ANY, NULL)                       \
+    LACK("decoder-last-pipeline-num-layers", ANY, NULL)                        \
+    LACK("account-for-embedding-in-pipeline-split", NULL, NULL)                \
+    LACK("account-for-loss-in-pipeline-split", NULL, NULL)                     \
+    LACK("enable-zero-bubble", NULL,                                           \
+         "the schedule follows from --window and STARPU_SCHED")                \
+    LACK("zero-bubble-v-schedule", NULL, NULL)                                 \
+    LACK("use-torch-fsdp2", NULL, NULL)                                        \
+    LACK("use-custom-fsdp", NULL, NULL)                                        \
+    LACK("decrease-batch-size-if-needed", NULL, NULL)                          \
+    /* ---- memory ---- */                                                     \
+    IDLE("checkpoint-activations", NULL, MEMORY)                               \
+    IDLE("checkpoint-num-layers", ANY, MEMORY)                                 \
+    IDLE("activations-checkpoint-method", ANY, MEMORY)                         \
+    IDLE("activations-checkpoint-num-layers", ANY, MEMORY)                     \
+    IDLE("distribute-checkpointed-activations", NULL, MEMORY)                  \
+    IDLE("recompute-activations", NULL, MEMORY)                                \
+    IDLE("recompute-granularity", ANY, MEMORY)                                 \
+    IDLE("recompute-method", ANY, MEMORY)                                      \
+    IDLE("recompute-num-layers", ANY, MEMORY)                                  \
+    IDLE("recompute-modules", MANY, MEMORY)                                    \
+    IDLE("distribute-saved-activations", NULL, MEMORY)                         \
+    IDLE("optimizer-cpu-offload", NULL, MEMORY)                                \
+    IDLE("empty-unused-memory-level", ANY, "there is no such cache")           \
+    IDLE("manual-gc", NULL, "there is no garbage")                             \
+    IDLE("manual-gc-interval", ANY, "there is no garbage")                     \
+    IDLE("no-manual-gc-eval", NULL, "there is no garbage")                     \
+    /* ---- precision ---- */                                                  \
+    LACK("fp16", NULL, "it trains in float32")                                 \
+    LACK("bf16", NULL, "it trains in float32")                                 \
+    LACK("fp8-format", ANY, "it trains in float32")                            \
+    LACK("fp16-lm-cross-entropy", NULL, "it trains in float32")                \
+    LACK("grad-reduce-in-bf16", NULL, "it trains in float32")                  \
+    IDLE("accumulate-allreduce-grads-in-fp32", NULL, "it is always so")        \
+    IDLE("fp32-allreduce", NULL, "it is always so")                            \
+    IDLE("attention-softmax-in-fp32", NULL, "it is always so")                 \
+    IDLE("fp32-residual-connection", NULL, "it is always so")                  \
+    IDLE("loss-scale", ANY, UNSCALED)                                          \
+    IDLE("initial-loss-scale", ANY, UNSCALED)                                  \
+    IDLE("min-loss-scale", ANY, UNSCALED)                                      \
+    IDLE("min-scale", ANY, UNSCALED)                                           \
+    IDLE("loss-scale-window", ANY, UNSCALED)                                   \
+    IDLE("hysteresis", ANY, UNSCALED)                                          \
+    /* ---- which kernels ---- */                                              \
+    IDLE("use-mcore-models", NULL, KERNELS)                                    \
+    IDLE("use-legacy-models", NULL, KERNELS)                                   \
+    IDLE("transformer-impl", ANY, KERNELS)                                     \
+    IDLE("attention-backend", ANY, KERNELS)                                    \
+    IDLE("use-flash-attn", NULL, KERNELS)                                      \
+    IDLE("no-masked-softmax-fusion", NULL, KERNELS)                            \
+    IDLE("no-bias-dropout-fusion", NULL, KERNELS)                              \
+    IDLE("no-bias-swiglu-fusion", NULL, KERNELS)                               \
+    IDLE("no-rope-fusion", NULL, KERNELS)                                      \
+    IDLE("no-gradient-accumulation-fusion", NULL, KERNELS)                     \
+    IDLE("no-persist-layer-norm", NULL, KERNELS)                               \
+    IDLE("cross-entropy-loss-fusion", NULL, KERNELS)                           \
+    IDLE("cross-entropy-fusion-impl", ANY, KERNELS)                            \
+    IDLE("onnx-safe", ANY, KERNELS)                                            \
+    IDLE("enable-cuda-graph", NULL, KERNELS)                                   \
+    IDLE("external-cuda-graph", NULL, KERNELS)                                 \
+    /* ---- random numbers ---- */                                             \
+    IDLE("use-cpu-initialization", NULL,                                       \
+         "initial weights never depend on the layout")                         \
+    IDLE("deterministic-mode", NULL, "it is always so")                        \
+    IDLE("te-rng-tracker", NULL, "random numbers depend on seed and place")    \
+    LACK("data-parallel-random-init", NULL, NULL)                              \
+    LACK("init-method-xavier-uniform", NULL, NULL)                             \
+    LACK("no-initialization", NULL, NULL)                                      \
+    /* ---- other models ---- */                                               \
+    IDLE("normalization", "LayerNorm", "it is layernorm")                      \
+    IDLE("position-embedding-type", "learned_absolute", "it is learned")       \
+    LACK("kv-channels", ANY, "a head has hidden size / attention heads")       \
+    LACK("untie-embeddings-and-output-weights", NULL, NULL)                    \
+    LACK("openai-gelu", NULL, NULL)                                            \
+    LACK("swiglu", NULL, NULL)                                                 \
+    LACK("squared-relu", NULL, NULL)                                           \
+    LACK("disable-bias-linear", NULL, NULL)                                    \
+    LACK("add-qkv-bias", NULL, NULL)                                           \
+    LACK("group-query-attention", NULL, NULL)                                  \
+    LACK("num-query-groups", ANY, NULL)                                        \
+    LACK("qk-layernorm", NULL, NULL)                                           \
+    LACK("multi-latent-attention", NULL, NULL)                                 \
+    LACK("use-rotary-position-embeddings", NULL, NULL)                         \
+    LACK("rotary-base", ANY, NULL)                                             \
+    LACK("rotary-percent", ANY, NULL)                                          \
+    LACK("no-position-embedding", NULL, NULL)                                  \
+    LACK("apply-layernorm-1p", NULL, NULL)                                     \
+    LACK("num-experts", ANY, NULL)                                             \
+    LACK("mtp-num-layers", ANY, NULL)                                          \
+    LACK("decoder-seq-length", ANY, NULL)                                      \
+    LACK("spec", MANY, NULL)                                                   \
+    /* ---- optimizer ---- */                                                  \
+    IDLE("optimizer", "adam", "it is adam")                                    \
+    IDLE("sgd-momentum", ANY, "the optimizer is adam")                         \
+    IDLE("override-opt_param-scheduler", NULL, NOTHING_LOADED)                 \
+    IDLE("use-checkpoint-opt_param-scheduler", NULL, NOTHING_LOADED)           \
+    IDLE("override-lr-scheduler", NULL, NOTHING_LOADED)                        \
+    IDLE("use-checkpoint-lr-scheduler", NULL, NOTHING_LOADED)                  \
+    LACK("decoupled-lr", ANY, NULL)                                            \
+    LACK("decoupled-min-lr", ANY, NULL)                                        \
+    LACK("calculate-per-token-loss", NULL, NULL)                               \
+    LACK("iterations-to-skip", MANY, NULL)                                     \
+    LACK("skip-train", NULL, NULL)                                             \
+    /* ---- data ---- */                                                       \
+    IDLE("num-workers", ANY, "samples are read by nodes of the graph")         \
+    IDLE("dataloader-type", "single", "it is single")                          \
+    IDLE("data-impl", "mmap|infer", "it is mmap")                              \
+    IDLE("mmap-warmup", NULL, "the operating system reads ahead")              \
+    IDLE("no-mmap-bin-files", NULL, "the data are mapped all the same")        \
+    IDLE("data-cache-path", ANY, "no index is written")                        \
+    IDLE("num-dataset-builder-threads", ANY, "no index is written")            \
+    IDLE("no-data-sharding", NULL, "there is one data-parallel rank")          \
+    IDLE("no-create-attention-mask-in-dataloader", NULL, KERNELS)              \
+    LACK("train-data-path", MANY, "give --data-path and --split")              \
+    LACK("valid-data-path", MANY, "give --data-path and --split")              \
+    LACK("test-data-path", MANY, "give --data-path and --split")               \
+    LACK("data-args-path", ANY, "give --data-path")                            \
+    LACK("vocab-file", ANY, TOKENS)                                            \
+    LACK("merge-file", ANY, TOKENS)                                            \
+    LACK("tokenizer-type", ANY, TOKENS)                                        \
+    LACK("tokenizer-model", ANY, TOKENS)                                       \
+    LACK("vocab-extra-ids", ANY, TOKENS)                                       \
+    LACK("mask-prob", ANY, NULL)                                               \
+    LACK("short-seq-prob", ANY, NULL)                                          \
+    LACK("eod-mask-loss", NULL, NULL)                                          \
+    LACK("reset-attention-mask", NULL, NULL)                                   \
+    LACK("reset-position-ids", NULL, NULL)                                     \
+    /* ---- checkpoints ---- */                                                \
+    LACK("save", ANY, NULL)                                                    \
+    LACK("save-interval", ANY, NULL)                                           \
+    LACK("load", ANY, NULL)                                                    \
+    LACK("pretrained-checkpoint", ANY, NULL)                                   \
+    LACK("use-checkpoint-args", NULL, NULL)                                    \
+    IDLE("finetune", NULL, NOTHING_LOADED)                                     \
+    IDLE("no-load-optim", NULL, NOTHING_LOADED)                                \
+    IDLE("no-load-rng", NULL, NOTHING_LOADED)                                  \
+    IDLE("no-save-optim", NULL, NOTHING_SAVED)                                 \
+    IDLE("no-save-rng", NULL, NOTHING_SAVED)                                   \
+    IDLE("ckpt-format", ANY, NOTHING_SAVED)                                    \
+    IDLE("dist-ckpt-format", ANY, NOTHING_SAVED)                               \
+    IDLE("use-dist-ckpt", NULL, NOTHING_SAVED)                                 \
+    IDLE("ckpt-fully-parallel-save", NULL, NOTHING_SAVED)                      \
+    IDLE("async-save", NULL, NOTHING_SAVED)                                    \
+    /* ---- logging and exit ---- */                                           \
+    IDLE("exit-signal-handler", NULL, "signals are always obeyed")             \
+    IDLE("tensorboard-dir", ANY, UNWRITTEN)                                    \
+    IDLE("tensorboard-log-interval", ANY, UNWRITTEN)                           \
+    IDLE("tensorboard-queue-size", ANY, UNWRITTEN)                             \
+    IDLE("log-timers-to-tensorboard", NULL, UNWRITTEN)                         \
+    IDLE("log-batch-size-to-tensorboard", NULL, UNWRITTEN)                     \
+    IDLE("log-memory-to-tensorboard", NULL, UNWRITTEN)                         \
+    IDLE("log-world-size-to-tensorboard", NULL, UNWRITTEN)                     \
+    IDLE("log-validation-ppl-to-tensorboard", NULL, UNWRITTEN)                 \
+    IDLE("no-log-learnig-rate-to-tensorboard", NULL, UNWRITTEN)                \
+    IDLE("no-log-loss-scale-to-tensorboard", NULL, UNWRITTEN)                  \
+    IDLE("wandb-project", ANY, UNWRITTEN)                                      \
+    IDLE("wandb-exp-name", ANY, UNWRITTEN)                                     \
+    IDLE("wandb-save-dir", ANY, UNWRITTEN)                                     \
+    IDLE("logging-level", ANY, "there is one level")                           \
+    IDLE("timing-log-level", ANY, TRACES)                                      \
+    IDLE("timing-log-option", ANY, TRACES)                                     \
+    IDLE("no-barrier-with-level-1-timing", NULL, TRACES)                       \
+    IDLE("log-straggler", NULL, TRACES)                                        \
+    IDLE("profile", NULL, TRACES)                                              \
+    IDLE("profile-step-start", ANY, TRACES)                                    \
+    IDLE("profile-step-end", ANY, TRACES)                                      \
+    IDLE("profile-ranks", MANY, TRACES)                                        \
+    IDLE("use-pytorch-profiler", NULL, TRACES)                                 \
+    IDLE("rerun-mode", "disabled", "it is disabled")                           \
+    LACK("exit-interval", ANY, NULL)                                           \
+    LACK("log-params-norm", NULL, NULL)                                        \
+    LACK("log-num-zeros-in-grad", NULL, NULL)                                  \
+    LACK("no-check-for-nan-in-loss-and-grad", NULL, NULL)                      \
+    LACK("check-for-spiky-loss", NULL, NULL)                                   \
+    LACK("check-for-large-grads", NULL, NULL)
+
+/* Reasons that several have. */
+#define OVERLAPS "what overlaps follows from the graph"
+#define MEMORY "the results are the same, with more memory"
+#define UNSCALED "only half precision scales the loss"
+#define KERNELS "it is about other kernels"
+#define NOTHING_LOADED "this version loads nothing"
+#define NOTHING_SAVED "this version saves nothing"
+#define UNWRITTEN "this version writes no such log"
+#define TRACES "--trace DIR shows where the time goes"
+#define TOKENS "give --vocab-size; the data are tokens already"
+
+#endif /* MTLM_MEGATRON_LIST_H */

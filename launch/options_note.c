@@ -1,0 +1,23 @@
+#include "config.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "launch/option.h"
+#include "runtime/memory.h"
+
+void mtlm_options_note(struct mtlm_options *options, const char *format, ...)
+{
+    char *before = options->notes, *text;
+    va_list args;
+
+    va_start(args, format);
+    if (vasprintf(&text, format, args) < 0)
+        abort();
+    va_end(args);
+    options->notes =
+        mtlm_sprintf("%s%s%s", before ? before : "", before ? "\n" : "", text);
+    free(before);
+    free(text);
+}

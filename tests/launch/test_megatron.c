@@ -1,0 +1,203 @@
+/* Command lines written for Megatron-LM: what is understood, what is left out
+ * with a note, and what is refused. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "launch/megatron.h"
+#include "tests/launch/parse.h"
+
+static void test_old_spellings_work_with_a_hint(void **state)
+{
+    (void) state;
+    accepts("--model gpt-tiny --batch-size 4");
+    assert_int_equal(options.micro_batch_size, 4);
+    assert_string_equal(options.notes, "--batch-size is spelled "
+                                       "--micro-batch-size here");
+    accepts("--model gpt-tiny --model-parallel-size=2 --warmup 0.5 "
+            "--norm-epsilon 1e-6");
+    assert_int_equal(options.tensor_parallel, 2);
+    assert_true(options.lr_warmup_fraction == 0.5);
+    assert_true(options.model.layernorm_epsilon == 1e-6);
+    assert_string_equal(
+        options.notes,
+        "--model-parallel-size is spelled --tensor-model-parallel-size here\n"
+        "--warmup is spelled --lr-warmup-fraction here\n"
+        "--norm-epsilon is spelled --layernorm-epsilon here");
+    refuses("--model gpt-tiny --batch-size 0",
+            "--micro-batch-size is '0', it must be a whole number from 1 to "
+            "65536");
+    refuses("--model gpt-tiny --batch-size", "--batch-size needs a value");
+    /* The two spellings are one option: the last one counts. */
+    accepts("--model gpt-tiny --batch-size 4 --micro-batch-size 2");
+    assert_int_equal(options.micro_batch_size, 2);
+}
+
+static void test_what_changes_nothing_is_left_out(void **state)
+{
+    (void) state;
+    accepts("--model gpt-tiny --num-workers 2 --deterministic-mode "
+            "--recompute-modules a b --seed 7");
+    assert_int_equal(options.seed, 7);
+    assert_string_equal(
+        options.notes,
+        "--num-workers changes nothing here: samples are read by nodes of the "
+        "graph\n"
+        "--deterministic-mode changes nothing here: it is always so\n"
+        "--recompute-modules changes nothing here: the results are the same, "
+        "with more memory");
+    accepts("--model gpt-tiny --optimizer adam --dataloader-type=single "
+            "--data-impl infer");
+    refuses("--model gpt-tiny --optimizer sgd",
+            "--optimizer sgd is not in this version, which only has adam");
+    refuses("--model gpt-tiny --data-impl map",
+            "--data-impl map is not in this version, which only has "
+            "mmap|infer");
+    refuses("--model gpt-tiny --num-workers --seed 7",
+            "--num-workers needs a value");
+    refuses("--deterministic-mode=1 --model gpt-tiny",
+            "--deterministic-mode takes no value");
+}
+
+static void test_what_would_change_the_result_is_refused_at_once(void **state)
+{
+    (void) state;
+    refuses("--fp16", "--fp16 is an option of Megatron-LM that this version "
+                      "does not have; leave it out; --fp16: it trains in "
+                      "float32");
+    refuses("--swiglu --model gpt-tiny --num-experts 8",
+            "--swiglu, --num-experts are options of Megatron-LM that this "
+            "version does not have; leave them out");
+    /* Nobody who asks for help is told off. */
+    assert_int_equal(parse("--fp16 --help"), MTLM_REQUEST_HELP);
+    assert_int_equal(parse("--help --fp16"), MTLM_REQUEST_HELP);
+    assert_int_equal(parse("--fp16 --print-config --model gpt-tiny"), -1);
+}
+
+static void test_configuration_files_are_in_our_words(void **state)
+{
+    (void) state;
+    refuses_config("batch-size = 4\n",
+                   ":1: batch-size is spelled micro-batch-size here");
+    refuses_config("fp16 = yes\n", ":1: fp16 is an option of Megatron-LM that "
+                                   "this version does not have");
+    refuses_config("num-workers = 2\n",
+                   ":1: num-workers is an option of Megatron-LM that this "
+                   "version does not have");
+}
+
+/* The flags of examples/pretrain_gpt.sh of Megatron-LM v2.6 (345M). */
+#define GPT_345M                                                               \
+    "--num-layers 24 --hidden-size 1024 --num-attention-heads 16 "             \
+    "--micro-batch-size 4 --global-batch-size 8 --seq-length 1024 "            \
+    "--max-position-embeddings 1024 --train-iters 500000 "                     \
+    "--lr-decay-iters 320000 --data-path corpus_text_document "                \
+    "--data-impl mmap --split 949,50,1 --distributed-backend nccl "            \
+    "--lr 0.00015 --min-lr 1.0e-5 --lr-decay-style cosine "                    \
+    "--weight-decay 1e-2 --clip-grad 1.0 --lr-warmup-fraction .01 "            \
+    "--activations-checkpoint-method uniform --log-interval 100 "              \
+    "--eval-interval 1000 --eval-iters 10 "
+/* What it also has, and this version lacks. */
+#define UNAVAILABLE                                                            \
+    "--save checkpoints --load checkpoints --save-interval 10000 --fp16 "      \
+    "--vocab-file gpt2-vocab.json --merge-file gpt2-merges.txt "
+
+static void test_the_345m_script_of_v2_6_is_understood(void **state)
+{
+    (void) state;
+    accepts(GPT_345M "--vocab-size 50257");
+    assert_int_equal(options.model.num_layers, 24);
+    assert_int_equal(options.model.max_positions, 1024);
+    assert_int_equal(options.train_iters, 500000);
+    assert_true(options.schedule.decay_samples == 320000 * 8);
+    assert_true(options.schedule.warmup_samples == 3200 * 8);
+    assert_int_equal(options.schedule.style, MTLM_LR_COSINE);
+    assert_string_equal(options.data_path, "corpus_text_document");
+    assert_string_equal(options.split, "949,50,1");
+    assert_string_equal(
+        options.notes,
+        "--data-impl changes nothing here: it is mmap\n"
+        "--distributed-backend changes nothing here: ranks talk by MPI\n"
+        "--activations-checkpoint-method changes nothing here: the results "
+        "are the same, with more memory");
+    refuses(GPT_345M UNAVAILABLE,
+            "--fp16, --vocab-file, --merge-file, --save, --save-interval, "
+            "--load are options of Megatron-LM that this version does not "
+            "have; leave them out; --fp16: it trains in float32; "
+            "--vocab-file: give --vocab-size; the data are tokens already");
+}
+
+/* examples/pretrain_gpt2.sh of v1.0, without what is refused. */
+static void test_the_345m_script_of_v1_0_is_understood(void **state)
+{
+    (void) state;
+    accepts("--num-layers 24 --hidden-size 1024 --num-attention-heads 16 "
+            "--batch-size 8 --seq-length 1024 --max-position-embeddings 1024 "
+            "--train-iters 500000 --lr-decay-iters 320000 --data-path x "
+            "--data-impl mmap --split 949,50,1 --distributed-backend nccl "
+            "--lr 0.00015 --min-lr 1.0e-5 --lr-decay-style cosine "
+            "--weight-decay 1e-2 --clip-grad 1.0 --warmup .01 "
+            "--checkpoint-activations --log-interval 100 --eval-interval 1000 "
+            "--eval-iters 10 --vocab-size 50257");
+    assert_int_equal(options.micro_batch_size, 8);
+    assert_true(options.schedule.warmup_samples == 3200 * 8);
+}
+
+/* examples/bert/train_bert_340m_distributed.sh of core_v0.12.0, likewise. */
+static void test_the_bert_script_of_core_is_understood(void **state)
+{
+    (void) state;
+    accepts("--model-type bert --num-layers 24 --hidden-size 1024 "
+            "--num-attention-heads 16 --seq-length 512 "
+            "--max-position-embeddings 512 --attention-backend auto "
+            "--micro-batch-size 4 --global-batch-size 32 "
+            "--train-iters 1000000 --weight-decay 1e-2 --clip-grad 1.0 "
+            "--lr 0.0001 --lr-decay-iters 990000 --lr-decay-style linear "
+            "--min-lr 1.0e-5 --weight-decay 1e-2 --lr-warmup-fraction .01 "
+            "--clip-grad 1.0 --tensor-model-parallel-size 8 "
+            "--pipeline-model-parallel-size 16 --data-path x "
+            "--split 949,50,1 --log-interval 100 --eval-interval 1000 "
+            "--eval-iters 10 --tensorboard-dir logs --vocab-size 30522");
+    assert_int_equal(options.tensor_parallel, 8);
+    assert_int_equal(options.model.family, MTLM_BERT);
+    assert_string_equal(options.notes,
+                        "--attention-backend changes nothing here: it is "
+                        "about other kernels\n"
+                        "--tensorboard-dir changes nothing here: this version "
+                        "writes no such log");
+}
+
+/* An option that we have is not looked up among those that we lack. */
+static void test_no_entry_hides_an_option_of_ours(void **state)
+{
+    (void) state;
+    for (int i = 0; i < MTLM_OPTION_COUNT; i++) {
+        assert_null(mtlm_megatron_renamed(mtlm_option_table[i].name));
+        assert_false(mtlm_megatron_has(mtlm_option_table[i].name));
+    }
+    assert_true(mtlm_megatron_has("fp16"));
+    assert_string_equal(mtlm_megatron_renamed("batch-size"),
+                        "micro-batch-size");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_old_spellings_work_with_a_hint),
+        cmocka_unit_test(test_what_changes_nothing_is_left_out),
+        cmocka_unit_test(test_what_would_change_the_result_is_refused_at_once),
+        cmocka_unit_test(test_configuration_files_are_in_our_words),
+        cmocka_unit_test(test_the_345m_script_of_v2_6_is_understood),
+        cmocka_unit_test(test_the_345m_script_of_v1_0_is_understood),
+        cmocka_unit_test(test_the_bert_script_of_core_is_understood),
+        cmocka_unit_test(test_no_entry_hides_an_option_of_ours),
+    };
+
+    return cmocka_run_group_tests(tests, parse_setup, parse_teardown);
+}
