@@ -8,6 +8,8 @@
 #include <xxhash.h>
 
 #include "launch/job.h"
+#include "models/text/bert_dataset.h"
+#include "models/text/byte_tokenizer.h"
 #include "models/text/gpt_dataset.h"
 #include "models/text/mock_dataset.h"
 #include "models/text/split.h"
@@ -21,27 +23,57 @@ static void read_source(const struct mtlm_sample_source *source, int64_t sample,
     mtlm_samples_read(s->samples, sample, field, first, n, values);
 }
 
-static void open_mock(struct mtlm_job *job)
+static struct mtlm_bert_recipe bert_recipe(const struct mtlm_options *o,
+                                           uint64_t seed)
 {
-    const struct mtlm_model *model = &job->options.model;
+    return (struct mtlm_bert_recipe){.vocab = &mtlm_bert_vocab_byte,
+                                     .seq_length = o->model.seq_length,
+                                     .mask_prob = o->mask_prob,
+                                     .short_seq_prob = o->short_seq_prob,
+                                     .binary_head = o->model.binary_head,
+                                     .seed = seed};
+}
 
-    job->train.samples = mtlm_mock_dataset_create(
-        model->vocab_size, model->seq_length, 2 * job->options.seed);
-    job->valid.samples = mtlm_mock_dataset_create(
-        model->vocab_size, model->seq_length, 2 * job->options.seed + 1);
+static struct mtlm_samples *create_mock(const struct mtlm_options *o,
+                                        uint64_t seed)
+{
+    const struct mtlm_bert_recipe recipe = bert_recipe(o, seed);
+
+    return o->model.family == MTLM_BERT
+               ? mtlm_mock_bert_create(o->model.vocab_size, &recipe)
+               : mtlm_mock_dataset_create(o->model.vocab_size,
+                                          o->model.seq_length, seed);
 }
 
 /* A token of a byte-level data set is a byte: only then do entropies of
  * bytes mean something. */
 static bool is_bytes(const struct mtlm_model *model)
 {
-    return model->vocab_size == 257;
+    return model->vocab_size
+           == (model->family == MTLM_BERT ? MTLM_BYTE_BERT_VOCAB_SIZE
+                                          : MTLM_BYTE_VOCAB_SIZE);
 }
 
 /* The token whose label does not count, or -1. */
 static int32_t masked_end(const struct mtlm_options *o)
 {
     return o->eod_mask_loss ? (int32_t) o->model.vocab_size - 1 : -1;
+}
+
+/* The samples of documents bound[0] .. bound[1] - 1. */
+static struct mtlm_samples *create_samples(const struct mtlm_job *job,
+                                           const int64_t bound[2],
+                                           struct mtlm_error *err)
+{
+    const struct mtlm_options *o = &job->options;
+    const struct mtlm_bert_recipe recipe = bert_recipe(o, o->seed);
+
+    return o->model.family == MTLM_BERT
+               ? mtlm_bert_dataset_create(job->dataset, bound[0], bound[1],
+                                          &recipe, err)
+               : mtlm_gpt_dataset_create(job->dataset, bound[0], bound[1],
+                                         o->model.seq_length, o->seed,
+                                         masked_end(o), err);
 }
 
 static int open_documents(struct mtlm_job *job, struct mtlm_error *err)
@@ -57,16 +89,12 @@ static int open_documents(struct mtlm_job *job, struct mtlm_error *err)
                             err)
                < 0)
         return -1;
-    job->train.samples = mtlm_gpt_dataset_create(
-        job->dataset, bound[MTLM_TRAIN], bound[MTLM_TRAIN + 1],
-        o->model.seq_length, o->seed, masked_end(o), err);
+    job->train.samples = create_samples(job, &bound[MTLM_TRAIN], err);
     if (!job->train.samples)
         return mtlm_error_prefix(err, "%s: training split", o->data_path);
     if (o->eval_iters == 0)
         return 0;
-    job->valid.samples = mtlm_gpt_dataset_create(
-        job->dataset, bound[MTLM_VALID], bound[MTLM_VALID + 1],
-        o->model.seq_length, o->seed, masked_end(o), err);
+    job->valid.samples = create_samples(job, &bound[MTLM_VALID], err);
     if (!job->valid.samples)
         return mtlm_error_prefix(
             err, "%s: validation split \"%s\" (--eval-iters 0 for none)",
@@ -85,7 +113,9 @@ int mtlm_job_open_data(struct mtlm_job *job, struct mtlm_error *err)
     job->train.source.read = job->valid.source.read = read_source;
     if (!job->options.mock_data)
         return open_documents(job, err);
-    open_mock(job);
+    /* The mock text is the same for every seed: two seeds, two splits. */
+    job->train.samples = create_mock(&job->options, 2 * job->options.seed);
+    job->valid.samples = create_mock(&job->options, 2 * job->options.seed + 1);
     return 0;
 }
 
@@ -122,9 +152,11 @@ int mtlm_job_compare(struct mtlm_job *job, struct mtlm_error *err)
     if (job->dataset)
         fprintf(
             file,
-            "data = %" PRId64 " documents, %" PRId64 " tokens, hash %" PRIx64
-            "\n",
+            "data = %" PRId64 " documents, %" PRId64 " sequences, %" PRId64
+            " tokens, hash %" PRIx64 "\n",
             mtlm_indexed_dataset_documents(job->dataset),
+            mtlm_indexed_dataset_sequence(
+                job->dataset, mtlm_indexed_dataset_documents(job->dataset)),
             mtlm_indexed_dataset_tokens(
                 job->dataset, 0, mtlm_indexed_dataset_documents(job->dataset)),
             hash_of(job->dataset));

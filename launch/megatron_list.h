@@ -192,8 +192,6 @@
     LACK("tokenizer-type", ANY, TOKENS)                                        \
     LACK("tokenizer-model", ANY, TOKENS)                                       \
     LACK("vocab-extra-ids", ANY, TOKENS)                                       \
-    LACK("mask-prob", ANY, NULL)                                               \
-    LACK("short-seq-prob", ANY, NULL)                                          \
     LACK("eod-mask-loss", NULL, NULL)                                          \
     LACK("reset-attention-mask", NULL, NULL)                                   \
     LACK("reset-position-ids", NULL, NULL)                                     \

@@ -46,7 +46,8 @@
     OPT(MODEL, "max-position-embeddings", INT, model.max_positions, "", 1,     \
         1048576, "N", "rows of the position embedding (default: seq length)")  \
     OPT(MODEL, "vocab-size", INT, model.vocab_size, "257", 2, 1073741824, "N", \
-        "different tokens; 257 are the bytes and the end of a document")       \
+        "different tokens; 257 are the bytes and the end of a document "       \
+        "(BERT: 261, with 4 of its own)")                                      \
     OPT(MODEL, "make-vocab-size-divisible-by", INT, model.vocab_multiple,      \
         "128", 1, 65536, "N",                                                  \
         "pad the vocabulary to a multiple of N x tensor-parallel size")        \
@@ -159,6 +160,10 @@
         "read PREFIX.bin and PREFIX.idx (default: mock data)")                 \
     OPT(DATA, "split", SPLIT, split, "969, 30, 1", 0, 0, "TRAIN,VALID,TEST",   \
         "shares of the documents")                                             \
+    OPT(DATA, "mask-prob", REAL, mask_prob, "0.15", 0, 1, "P",                 \
+        "BERT: share of the tokens to be predicted")                           \
+    OPT(DATA, "short-seq-prob", REAL, short_seq_prob, "0.1", 0, 1, "P",        \
+        "BERT: probability of a sample shorter than the sequence length")      \
     OPT(DATA, "eod-mask-loss", FLAG, eod_mask_loss, "no", 0, 0, NULL,          \
         "GPT: leave out of the loss what follows an end of document, the "     \
         "vocabulary's last token")                                             \

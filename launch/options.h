@@ -85,8 +85,9 @@ struct mtlm_options {
     enum mtlm_order_choice collective_order;
 
     /* Data */
-    char *data_path;    /* without .bin and .idx; NULL: mock data */
-    char *split;        /* "969, 30, 1", for mtlm_split_parse() */
+    char *data_path; /* without .bin and .idx; NULL: mock data */
+    char *split;     /* "969, 30, 1", for mtlm_split_parse() */
+    double mask_prob, short_seq_prob; /* BERT */
     bool eod_mask_loss; /* GPT: the label after an end does not count */
     bool mock_data;     /* true exactly when there is no data_path to be read */
 

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "launch/option.h"
+#include "models/text/byte_tokenizer.h"
+#include "models/text/mock_dataset.h"
 
 static int check_needed(const struct mtlm_options *options,
                         struct mtlm_error *err)
@@ -61,6 +63,8 @@ static int resolve_family(struct mtlm_options *options, struct mtlm_error *err)
                               "is not asked for the next token");
     model->binary_head = bert && !options->bert_no_binary_head;
     model->num_token_types = bert ? 2 : 0;
+    if (bert && !mtlm_option_given(options, "vocab-size"))
+        model->vocab_size = MTLM_BYTE_BERT_VOCAB_SIZE;
     return resolve_query_key_scaling(options, err);
 }
 
@@ -111,6 +115,33 @@ static int check_numbers(const struct mtlm_options *o, struct mtlm_error *err)
     return 0;
 }
 
+/* What the samples of a BERT need. */
+static int check_bert(const struct mtlm_options *o, struct mtlm_error *err)
+{
+    const struct mtlm_model *model = &o->model;
+
+    if (model->family != MTLM_BERT)
+        return 0;
+    if (model->seq_length < MTLM_BERT_SHORTEST)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--seq-length %" PRId64
+                              " is too short for a bert, which needs %d tokens",
+                              model->seq_length, MTLM_BERT_SHORTEST);
+    if (model->vocab_size < MTLM_MOCK_BERT_VOCAB)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--vocab-size %" PRId64
+                              " is too small for a bert, which needs %d tokens",
+                              model->vocab_size, MTLM_MOCK_BERT_VOCAB);
+    if (!o->mock_data && model->vocab_size != MTLM_BYTE_BERT_VOCAB_SIZE)
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "--vocab-size %" PRId64
+            ": a bert learns from text by bytes in this version, a vocabulary "
+            "of %d; --mock-data needs no text",
+            model->vocab_size, MTLM_BYTE_BERT_VOCAB_SIZE);
+    return 0;
+}
+
 static int check_divides(const char *name, int64_t value, int64_t t,
                          struct mtlm_error *err)
 {
@@ -128,7 +159,7 @@ int mtlm_options_check(const struct mtlm_options *options,
     const struct mtlm_model *model = &options->model;
     const int64_t t = options->tensor_parallel;
 
-    if (mtlm_model_check(model, err) < 0
+    if (mtlm_model_check(model, err) < 0 || check_bert(options, err) < 0
         || check_divides("--num-attention-heads", model->num_heads, t, err) < 0
         || check_divides("--ffn-hidden-size", model->ffn_hidden_size, t, err)
                < 0)

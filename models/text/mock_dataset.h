@@ -1,6 +1,7 @@
 #ifndef MTLM_MOCK_DATASET_H
 #define MTLM_MOCK_DATASET_H
 
+#include "models/text/bert_sample.h"
 #include "models/text/samples.h"
 
 /* Pseudo-text for runs without data: each sample is a piece of a Markov
@@ -13,5 +14,15 @@
 struct mtlm_samples *mtlm_mock_dataset_create(int64_t vocab_size,
                                               int64_t seq_length,
                                               uint64_t seed);
+
+/* The same as samples of a BERT: the chain's text, whose first token is 0 and
+ * whose second segment begins with the highest one, so that the order can be
+ * learnt, cut and masked as recipe says.  Every token is a word.  The last
+ * four tokens of the vocabulary are [CLS], [SEP], [MASK] and [PAD], whatever
+ * recipe->vocab is; vocab_size >= MTLM_MOCK_BERT_VOCAB. */
+struct mtlm_samples *mtlm_mock_bert_create(
+    int64_t vocab_size, const struct mtlm_bert_recipe *recipe);
+
+enum { MTLM_MOCK_BERT_VOCAB = 6 };
 
 #endif /* MTLM_MOCK_DATASET_H */

@@ -103,6 +103,18 @@ static void test_the_family_decides_what_a_model_has(void **state)
     assert_false(options.model.binary_head);
     assert_true(options.model.post_layernorm);
     assert_true(options.model.exact_gelu);
+    assert_int_equal(options.model.vocab_size, 261);
+    accepts("--model bert-tiny --mask-prob 0.2 --short-seq-prob 0");
+    assert_true(options.mask_prob == 0.2 && options.short_seq_prob == 0);
+    accepts("--model bert-tiny --data-path x");
+    accepts("--model bert-336m");
+    refuses("--model bert-336m --data-path x",
+            "--vocab-size 30522: a bert learns from text by bytes in this "
+            "version, a vocabulary of 261; --mock-data needs no text");
+    refuses("--model bert-tiny --seq-length 4",
+            "--seq-length 4 is too short for a bert, which needs 5 tokens");
+    refuses("--model bert-tiny --vocab-size 5",
+            "--vocab-size 5 is too small for a bert, which needs 6 tokens");
     refuses("--model gpt-tiny --bert-no-binary-head",
             "--bert-no-binary-head is for --model-type bert, this model is a "
             "gpt");

@@ -122,6 +122,78 @@ static void test_each_order_of_context_helps(void **state)
     mtlm_samples_destroy(samples);
 }
 
+enum { BERT_VOCAB = 261, CLS = 257, SEP, MASK, PAD };
+static const struct mtlm_bert_recipe recipe = {.seq_length = S,
+                                               .mask_prob = 0.15,
+                                               .short_seq_prob = 0.1,
+                                               .binary_head = true,
+                                               .seed = 1};
+
+/* The labels of a BERT sample are [CLS] A [SEP] B [SEP] [PAD] ..., and which
+ * of A and B has the highest token in front tells their order. */
+static void test_bert_samples_are_pairs_whose_order_shows(void **state)
+{
+    struct mtlm_samples *samples = mtlm_mock_bert_create(BERT_VOCAB, &recipe);
+    int swapped = 0, masked = 0, padded = 0;
+
+    (void) state;
+    for (int64_t n = 0; n < 1000; n++) {
+        int32_t label[S], token[S], mask[S], type[S], length, order, b = 0;
+
+        mtlm_samples_read(samples, n, MTLM_FIELD_LABELS, 0, S, label);
+        mtlm_samples_read(samples, n, MTLM_FIELD_TOKENS, 0, S, token);
+        mtlm_samples_read(samples, n, MTLM_FIELD_LOSS_MASK, 0, S, mask);
+        mtlm_samples_read(samples, n, MTLM_FIELD_TYPES, 0, S, type);
+        mtlm_samples_read(samples, n, MTLM_FIELD_LENGTH, 0, 1, &length);
+        mtlm_samples_read(samples, n, MTLM_FIELD_ORDER, 0, 1, &order);
+        assert_int_equal(label[0], CLS);
+        assert_int_equal(label[length - 1], SEP);
+        for (int i = 0; i < S; i++) {
+            assert_int_equal(label[i] == PAD, i >= length);
+            if (!b && type[i]) {
+                b = i;
+                assert_int_equal(label[i - 1], SEP);
+            }
+            if (!mask[i])
+                assert_int_equal(token[i], label[i]);
+            masked += mask[i];
+        }
+        assert_int_equal(label[order ? b : 1], 0);
+        assert_int_equal(label[order ? 1 : b], CLS - 1);
+        swapped += order;
+        padded += length < S;
+    }
+    assert_in_range(swapped, 420, 580);
+    assert_in_range(padded, 50, 150);
+    assert_in_range(masked, 1000 * 7, 1000 * 9);
+    mtlm_samples_destroy(samples);
+}
+
+static void test_bert_samples_of_any_vocabulary(void **state)
+{
+    static const int64_t vocab[] = {MTLM_MOCK_BERT_VOCAB, 100, 30522};
+
+    (void) state;
+    for (int i = 0; i < 3; i++) {
+        struct mtlm_samples *samples = mtlm_mock_bert_create(vocab[i], &recipe);
+        int masks = 0;
+
+        for (int64_t n = 0; n < 300; n++) {
+            int32_t token[S], part[S];
+
+            mtlm_samples_read(samples, n, MTLM_FIELD_TOKENS, 0, S, token);
+            mtlm_samples_read(samples, n, MTLM_FIELD_TOKENS, 5, S - 5, part);
+            assert_memory_equal(part, token + 5, (S - 5) * sizeof(*part));
+            for (int j = 0; j < S; j++) {
+                assert_in_range(token[j], 0, vocab[i] - 1);
+                masks += token[j] == vocab[i] - 2;
+            }
+        }
+        assert_true(masks > 300);
+        mtlm_samples_destroy(samples);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +201,8 @@ int main(void)
         cmocka_unit_test(test_tokens_are_spread_over_the_vocabulary),
         cmocka_unit_test(test_seeds_and_samples_differ),
         cmocka_unit_test(test_each_order_of_context_helps),
+        cmocka_unit_test(test_bert_samples_are_pairs_whose_order_shows),
+        cmocka_unit_test(test_bert_samples_of_any_vocabulary),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
