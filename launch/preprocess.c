@@ -17,6 +17,7 @@
 
 #include <jansson.h>
 
+#include "launch/text_writer.h"
 #include "models/text/indexed_writer.h"
 #include "models/text/tokenizer.h"
 #include "runtime/error.h"
@@ -26,18 +27,17 @@ const char *argp_program_version = "mtlm-preprocess " PACKAGE_VERSION;
 
 struct options {
     const char *input, *output_prefix, *tokenizer, *json_key;
-    bool append_eod;
+    bool split_sentences;
+    enum { EOD_UNSAID, EOD_APPEND, EOD_NONE } append_eod;
 };
 
 struct job {
     const struct options *options;
-    const struct mtlm_tokenizer *tokenizer;
     struct mtlm_indexed_writer *writer;
+    struct mtlm_text_writer text;
     FILE *input;
-    int32_t *tokens; /* room for that many */
-    size_t room;
-    int64_t line, bytes, all_bytes, all_tokens; /* all_bytes 0: unknown */
-    double started, reported;                   /* seconds */
+    int64_t line, bytes, all_bytes; /* all_bytes 0: unknown */
+    double started, reported;       /* seconds */
 };
 
 static volatile sig_atomic_t stopped_by;
@@ -84,43 +84,6 @@ static void report_progress(struct job *job)
             (double) job->bytes / 1e6 / (time - job->started));
 }
 
-static int add_text(struct job *job, const char *text, size_t bytes,
-                    struct mtlm_error *err)
-{
-    int64_t n;
-
-    if (bytes > job->room) {
-        const size_t room = 2 * bytes;
-        int32_t *tokens = reallocarray(job->tokens, room, sizeof(*tokens));
-
-        if (!tokens)
-            return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
-                                  "%s: line %" PRId64
-                                  ": no memory for the tokens of %zu bytes",
-                                  job->options->input, job->line, bytes);
-        job->tokens = tokens;
-        job->room = room;
-    }
-    n = job->tokenizer->encode(text, (int64_t) bytes, job->tokens);
-    job->all_tokens += n;
-    return mtlm_indexed_writer_add(job->writer, job->tokens, n, err);
-}
-
-/* Documents without text are left out. */
-static int end_document(struct job *job, struct mtlm_error *err)
-{
-    if (mtlm_indexed_writer_pending(job->writer) == 0)
-        return 0;
-    if (job->options->append_eod) {
-        job->all_tokens++;
-        if (mtlm_indexed_writer_add(job->writer, &job->tokenizer->eod, 1, err)
-            < 0)
-            return -1;
-    }
-    mtlm_indexed_writer_end_document(job->writer);
-    return 0;
-}
-
 /* A line of plain text; one that holds only a form feed ends a document. */
 static int take_text(struct job *job, const char *line, size_t bytes,
                      struct mtlm_error *err)
@@ -129,7 +92,8 @@ static int take_text(struct job *job, const char *line, size_t bytes,
                      && (bytes == 1 || (bytes == 2 && line[1] == '\n')
                          || (bytes == 3 && memcmp(line, "\f\r\n", 3) == 0));
 
-    return end ? end_document(job, err) : add_text(job, line, bytes, err);
+    return end ? mtlm_text_writer_end_document(&job->text, err)
+               : mtlm_text_writer_add(&job->text, line, bytes, err);
 }
 
 /* A line with a JSON object, which is a document. */
@@ -150,8 +114,8 @@ static int take_json(struct job *job, const char *line, size_t bytes,
                               options->input, job->line, why.column, why.text);
     text = json_object_get(object, options->json_key);
     if (json_is_string(text))
-        rc = add_text(job, json_string_value(text), json_string_length(text),
-                      err);
+        rc = mtlm_text_writer_add(&job->text, json_string_value(text),
+                                  json_string_length(text), err);
     else
         rc = mtlm_error_set(err, MTLM_EXIT_INPUT,
                             "%s: line %" PRId64
@@ -159,7 +123,7 @@ static int take_json(struct job *job, const char *line, size_t bytes,
                             options->input, job->line, options->json_key,
                             text ? "another type" : "none");
     json_decref(object);
-    return rc < 0 ? rc : end_document(job, err);
+    return rc < 0 ? rc : mtlm_text_writer_end_document(&job->text, err);
 }
 
 static bool is_json(const char *path)
@@ -188,6 +152,9 @@ static int take_lines(struct job *job, struct mtlm_error *err)
         job->line++;
         job->bytes += bytes;
         rc = take(job, line, (size_t) bytes, err);
+        if (rc < 0 && err->code == MTLM_EXIT_RESOURCE)
+            mtlm_error_prefix(err, "%s: line %" PRId64, job->options->input,
+                              job->line);
         report_progress(job);
     }
     free(line);
@@ -198,14 +165,17 @@ static int take_lines(struct job *job, struct mtlm_error *err)
         return mtlm_error_set(
             err, errno == ENOMEM ? MTLM_EXIT_RESOURCE : MTLM_EXIT_INPUT,
             "cannot read %s: %s", job->options->input, strerror(errno));
-    return rc < 0 ? rc : end_document(job, err);
+    if (rc == 0)
+        rc = mtlm_text_writer_end_document(&job->text, err);
+    return rc;
 }
 
 /* Everything between the open input and the finished files. */
 static int convert(struct job *job, const char *prefix, struct mtlm_error *err)
 {
-    job->writer =
-        mtlm_indexed_writer_create(prefix, job->tokenizer->vocab_size, err);
+    job->writer = mtlm_indexed_writer_create(
+        prefix, job->text.tokenizer->vocab_size, err);
+    job->text.writer = job->writer;
     if (!job->writer || take_lines(job, err) < 0)
         return -1;
     if (mtlm_indexed_writer_documents(job->writer) == 0)
@@ -214,9 +184,12 @@ static int convert(struct job *job, const char *prefix, struct mtlm_error *err)
                               job->options->input);
     if (mtlm_indexed_writer_commit(job->writer, err) < 0)
         return -1;
-    printf("%s.bin, %s.idx: %" PRId64 " documents, %" PRId64 " tokens\n",
-           prefix, prefix, mtlm_indexed_writer_documents(job->writer),
-           job->all_tokens);
+    printf("%s.bin, %s.idx: %" PRId64 " documents, ", prefix, prefix,
+           mtlm_indexed_writer_documents(job->writer));
+    if (job->options->split_sentences)
+        printf("%" PRId64 " sentences, ",
+               mtlm_indexed_writer_sequences(job->writer));
+    printf("%" PRId64 " tokens\n", job->text.tokens);
     return 0;
 }
 
@@ -228,8 +201,13 @@ static int preprocess(const struct options *options, struct mtlm_error *err)
     int rc;
 
     job.reported = job.started;
-    job.tokenizer = mtlm_tokenizer_find(options->tokenizer, err);
-    if (!job.tokenizer)
+    job.text = (struct mtlm_text_writer){
+        .tokenizer = mtlm_tokenizer_find(options->tokenizer, err),
+        .split_sentences = options->split_sentences,
+        .append_eod = options->append_eod == EOD_APPEND
+                      || (options->append_eod == EOD_UNSAID
+                          && !options->split_sentences)};
+    if (!job.text.tokenizer)
         return -1;
     job.input = fopen(options->input, "re");
     if (!job.input)
@@ -237,17 +215,24 @@ static int preprocess(const struct options *options, struct mtlm_error *err)
                               options->input, strerror(errno));
     if (fstat(fileno(job.input), &st) == 0 && S_ISREG(st.st_mode))
         job.all_bytes = st.st_size;
-    prefix = mtlm_sprintf("%s_%s_document", options->output_prefix,
-                          options->json_key);
+    prefix = mtlm_sprintf("%s_%s_%s", options->output_prefix, options->json_key,
+                          options->split_sentences ? "sentence" : "document");
     rc = convert(&job, prefix, err);
     mtlm_indexed_writer_destroy(job.writer);
     fclose(job.input);
-    free(job.tokens);
+    mtlm_text_writer_free(&job.text);
     free(prefix);
     return rc;
 }
 
-enum { TOKENIZER_TYPE = 256, APPEND_EOD, NO_APPEND_EOD, WORKERS, JSON_KEYS };
+enum {
+    TOKENIZER_TYPE = 256,
+    APPEND_EOD,
+    NO_APPEND_EOD,
+    SPLIT_SENTENCES,
+    WORKERS,
+    JSON_KEYS
+};
 
 static const struct argp_option option_list[] = {
     {NULL, 0, NULL, 0, "Input:", 1},
@@ -260,15 +245,22 @@ static const struct argp_option option_list[] = {
      "The text of a JSON object, and part of the output's name (text)", 1},
     {NULL, 0, NULL, 0, "Output:", 2},
     {"output-prefix", 'o', "PREFIX", 0,
-     "Write PREFIX_text_document.bin and .idx; files of these names are "
-     "replaced once the new ones are whole",
+     "Write PREFIX_text_document.bin and .idx (PREFIX_text_sentence with "
+     "--split-sentences); files of these names are replaced once the new ones "
+     "are whole",
+     2},
+    {"split-sentences", SPLIT_SENTENCES, NULL, 0,
+     "Cut documents into sentences, which a BERT needs: English ones, which "
+     "also end with an empty line; white space becomes single blanks",
      2},
     {NULL, 0, NULL, 0, "Tokens:", 3},
     {"tokenizer-type", TOKENIZER_TYPE, "TYPE", 0,
      "byte (the default): one token per byte, and 256 at the end of a document",
      3},
     {"append-eod", APPEND_EOD, NULL, 0,
-     "End each document with a token of its own (the default)", 3},
+     "End each document with a token of its own (the default, but with "
+     "--split-sentences)",
+     3},
     {"no-append-eod", NO_APPEND_EOD, NULL, 0, "Do not", 3},
     {"workers", WORKERS, "N", 0,
      "Accepted for Megatron's sake; one process is enough", 3},
@@ -316,8 +308,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         options->json_key = arg;
         break;
     case APPEND_EOD:
+        options->append_eod = EOD_APPEND;
+        break;
     case NO_APPEND_EOD:
-        options->append_eod = key == APPEND_EOD;
+        options->append_eod = EOD_NONE;
+        break;
+    case SPLIT_SENTENCES:
+        options->split_sentences = true;
         break;
     case WORKERS:
         check_workers(state, arg);
@@ -342,6 +339,10 @@ static const struct argp parser = {
            "Example:\n\n"
            "  mtlm-preprocess --input book.txt --output-prefix data/book\n"
            "  mtlm-dag --data-path data/book_text_document\n\n"
+           "  mtlm-preprocess --input book.txt --output-prefix data/book "
+           "--split-sentences\n"
+           "  mtlm-dag --model bert-tiny --data-path "
+           "data/book_text_sentence\n\n"
            "Exit status: 0 done, 2 wrong option, 3 bad input, 4 the output "
            "could not be written, 6 not enough memory or a size beyond a "
            "limit.",
@@ -349,8 +350,7 @@ static const struct argp parser = {
 
 int main(int argc, char **argv)
 {
-    struct options options = {
-        .tokenizer = "byte", .json_key = "text", .append_eod = true};
+    struct options options = {.tokenizer = "byte", .json_key = "text"};
     struct mtlm_error err;
 
     argp_err_exit_status = MTLM_EXIT_USAGE;

@@ -55,25 +55,35 @@ static int bad_i64(const struct idx *idx, int64_t at, const char *what,
                           idx->file.path, at, what, expected, found);
 }
 
+static bool exists(const char *prefix, const char *middle, const char *suffix)
+{
+    char *path = mtlm_sprintf("%s%s%s", prefix, middle, suffix);
+    const bool is = access(path, F_OK) == 0;
+
+    free(path);
+    return is;
+}
+
 /* Opens one of the two files; a missing one is a wrong prefix most often. */
 static int open_file(struct mtlm_mapped_file *file, const char *prefix,
                      const char *suffix, struct mtlm_error *err)
 {
     char *path = mtlm_sprintf("%s%s", prefix, suffix);
-    char *longer = mtlm_sprintf("%s_text_document%s", prefix, suffix);
+    const char *longer =
+        exists(prefix, "_text_document", suffix)   ? "_text_document"
+        : exists(prefix, "_text_sentence", suffix) ? "_text_sentence"
+                                                   : NULL;
     int rc = 0;
 
-    if (access(path, F_OK) < 0)
-        rc = mtlm_error_set(err, MTLM_EXIT_INPUT,
-                            "no file %s: data at a prefix are PREFIX.idx and "
-                            "PREFIX.bin, looked for %s.idx and %s.bin%s%s%s",
-                            path, prefix, prefix,
-                            access(longer, F_OK) ? "" : "; did you mean ",
-                            access(longer, F_OK) ? "" : prefix,
-                            access(longer, F_OK) ? "" : "_text_document?");
+    if (!exists(prefix, "", suffix))
+        rc = mtlm_error_set(
+            err, MTLM_EXIT_INPUT,
+            "no file %s: data at a prefix are PREFIX.idx and "
+            "PREFIX.bin, looked for %s.idx and %s.bin%s%s%s%s",
+            path, prefix, prefix, longer ? "; did you mean " : "",
+            longer ? prefix : "", longer ? longer : "", longer ? "?" : "");
     else
         rc = mtlm_mapped_file_open(file, path, err);
-    free(longer);
     free(path);
     return rc;
 }

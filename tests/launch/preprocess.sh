@@ -33,7 +33,8 @@ expect()
     [ "$before" = "$after" ] || fail "$*: left files behind: $after"
 }
 
-# parse PREFIX: a line "CODE: [DOCUMENT, ...]" of Python bytes, 256 as "$".
+# parse PREFIX: a line "CODE: [DOCUMENT, ...]" of Python bytes, 256 as "$"; a
+# document of several sequences is a list of them.
 parse()
 {
     "$python" - "$1" <<'END'
@@ -47,12 +48,14 @@ length = struct.unpack_from("<%di" % n, idx, 34)
 pointer = struct.unpack_from("<%dq" % n, idx, 34 + 4 * n)
 bound = struct.unpack_from("<%dq" % d, idx, 34 + 12 * n)
 size, char = {4: (4, "i"), 8: (2, "H")}[code]
-assert bound == tuple(range(n + 1))
+assert bound[0] == 0 and bound[-1] == n and sorted(bound) == list(bound)
 assert sum(length) * size == len(bin)
 text = [b"".join(b"$" if t == 256 else bytes([t]) for t in
                  struct.unpack_from("<%d%s" % (l, char), bin, p))
         for l, p in zip(length, pointer)]
-print("%d: %s" % (code, text))
+documents = [text[a] if b - a == 1 else text[a:b]
+             for a, b in zip(bound, bound[1:])]
+print("%d: %s" % (code, documents))
 END
 }
 
@@ -91,6 +94,29 @@ same "8: [b'h\\xc3\\xa9\\x00\$', b'b\\nc\$']" json_text_document
 printf '{"body": "x"}' >lines.json
 "$preprocess" -i lines.json -o json --json-keys body >stdout || fail "json"
 same "8: [b'x\$']" json_body_document
+
+# Sentences, which lines and paragraphs cut and do not cut; what is not text is
+# left out, and there is no end of document unless it is asked for.
+printf '%s\n' 'A title' '' 'One  line. Mr. Two' 'lines! ' '  ' $' \t' 'Three.' \
+    $'\f' ' ' $'\f' 'Next document' >text
+"$preprocess" -i text -o out --split-sentences >stdout || fail "sentences"
+same "8: [[b'A title ', b'One line. ', b'Mr. Two lines! ', b'Three. '], \
+b'Next document ']" out_text_sentence
+grep -q 'out_text_sentence.bin, .*: 2 documents, 5 sentences, 54 tokens' stdout \
+    || fail "sentences are not counted: $(cat stdout)"
+same "8: [b'again']" out_text_document
+"$preprocess" -i text -o out --split-sentences --append-eod >stdout \
+    || fail "sentences with ends"
+same "8: [[b'A title ', b'One line. ', b'Mr. Two lines! ', b'Three. \$'], \
+b'Next document \$']" out_text_sentence
+printf '%s\n' '{"text": "One. Two.\n\nthree\u0000 four"}' '{"text": " "}' \
+    '{"text": "Five"}' >lines.jsonl
+"$preprocess" -i lines.jsonl -o json --split-sentences >stdout || fail "json"
+same "8: [[b'One. ', b'Two. ', b'three\\x00 four '], b'Five ']" \
+    json_text_sentence
+printf ' \n\n' >blanks
+expect 3 'blanks holds no text' -i blanks -o x --split-sentences
+rm blanks out_text_sentence.* json_text_sentence.*
 
 # Wrong options.
 expect 2 'known: byte' -i text -o x --tokenizer-type bite
@@ -149,7 +175,8 @@ grep -q 'stopped by Terminated' stderr || fail "stopped: $(cat stderr)"
 
 # Help.
 "$preprocess" --help >stdout 2>stderr || fail "--help: exit code $?"
-for words in 'Input:' 'Output:' 'Tokens:' 'Example:' '--tokenizer-type'; do
+for words in 'Input:' 'Output:' 'Tokens:' 'Example:' '--tokenizer-type' \
+    '--split-sentences'; do
     grep -qF -- "$words" stdout || fail "--help lacks $words"
 done
 "$preprocess" --version | grep -q '^mtlm-preprocess [0-9]' || fail "--version"

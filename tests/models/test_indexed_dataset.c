@@ -417,7 +417,9 @@ static void test_missing_files_are_both_named(void **state)
     assert_non_null(strstr(err.text, "nothing.bin"));
     assert_null(strstr(err.text, "did you mean"));
     files_write_numbered("half_text_document", length, 1, 10);
-    refused("half", 0, "did you mean");
+    refused("half", 0, "half_text_document?");
+    files_write_numbered("sentences_text_sentence", length, 1, 10);
+    refused("sentences", 0, "sentences_text_sentence?");
     assert_int_equal(unlink(files_path("half_text_document.bin")), 0);
     refused("half_text_document", 0, "no file");
 }
