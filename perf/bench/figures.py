@@ -1,0 +1,94 @@
+"""The arithmetic of the comparison.  No PyTorch here."""
+
+import statistics
+
+from bench import cases
+
+# The largest relative difference between two losses of the same iteration.
+LOSS_BOUND = 1e-4
+# The peer's products must come near to ours, else it has the wrong BLAS.
+PEER_GEMM = 0.8
+
+
+def disagreement(ours, theirs):
+    """Why two series of losses are not those of the same training, or None.
+    A series may hold a number or a list of numbers per iteration."""
+    if len(ours) != len(theirs) or not ours:
+        return f"{len(ours)} losses against {len(theirs)}"
+    for i, (a, b) in enumerate(zip(ours, theirs), 1):
+        a, b = (x if isinstance(x, (list, tuple)) else [x] for x in (a, b))
+        if len(a) != len(b):
+            return f"iteration {i}: {len(a)} kinds of loss against {len(b)}"
+        for x, y in zip(a, b):
+            # Written so that NaN disagrees.
+            if not abs(x - y) <= LOSS_BOUND * abs(y):
+                return f"iteration {i}: loss {x:.6f} against {y:.6f}"
+    return None
+
+
+def largest_difference(ours, theirs):
+    """Relatively, of series that agree."""
+    flat = [
+        (x, y)
+        for a, b in zip(ours, theirs)
+        for x, y in (
+            zip(a, b) if isinstance(a, (list, tuple)) else [(a, b)]
+        )
+    ]
+    return max(abs(x - y) / abs(y) for x, y in flat)
+
+
+def summary(values):
+    return {
+        "median": statistics.median(values),
+        "best": min(values),
+        "worst": max(values),
+        "n": len(values),
+    }
+
+
+def ratio(ours, theirs):
+    """Lists of rounds, each a list of times of iterations.  How many times
+    our tokens per second are theirs: median over median, and the smallest and
+    largest of the rounds."""
+    each = [
+        statistics.median(b) / statistics.median(a)
+        for a, b in zip(ours, theirs)
+    ]
+    return {
+        "median": statistics.median(sum(theirs, []))
+        / statistics.median(sum(ours, [])),
+        "least": min(each),
+        "most": max(each),
+    }
+
+
+def floor(case, rates):
+    """Seconds for the products alone at these rates (GF/s by perf/gemm's
+    names), attention at the mean rate of the others: in full, as model FLOPs
+    are counted, and half of it, which is what a causal model needs."""
+    flops = seconds = 0
+    for (rows, out, into), number in cases.products(case).items():
+        for name in cases.three((rows, out, into)):
+            work = 2e-9 * rows * out * into * number
+            flops += work
+            seconds += work / rates[name]
+    attention = 1e-9 * cases.attention_flops(case)
+    mean = flops / seconds
+    half = attention if case.model.bert else attention / 2
+    return {
+        "gflop": flops + attention,
+        "gflops_per_second": mean,
+        "seconds": seconds + attention / mean,
+        "seconds_least": seconds + half / mean,
+    }
+
+
+def best_rates(before, now):
+    """{product: GF/s}, the greater one of each."""
+    return {name: max(rate, before.get(name, 0)) for name, rate in now.items()}
+
+
+def gemm_share(ours, theirs):
+    """The least ratio of their rate to ours over the products, and whose."""
+    return min((theirs[name] / ours[name], name) for name in theirs)

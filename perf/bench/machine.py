@@ -1,0 +1,96 @@
+"""What the machine is and who else uses it.  No host names."""
+
+import glob
+import os
+import time
+
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+def cores():
+    return len(os.sched_getaffinity(0))
+
+
+def kind():
+    """The processor in words."""
+    fields = {}
+    with open("/proc/cpuinfo") as file:
+        for line in file:
+            if not line.strip():
+                break
+            name, _, value = line.partition(":")
+            fields[name.strip()] = value.strip()
+    flags = fields.get("flags", "").split()
+    known = [f for f in ("avx2", "avx512f", "avx512_bf16") if f in flags]
+    return {
+        "model": fields.get("model name", "unknown"),
+        "family": fields.get("cpu family", "?"),
+        "number": fields.get("model", "?"),
+        "cores": cores(),
+        "vectors": known[-1] if known else "none",
+        "virtual": "hypervisor" in flags,
+        "memory_gib": round(
+            os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+        ),
+    }
+
+
+def slug(about):
+    """Of the processor, for a file's name."""
+    words = about["model"].lower().replace("(r)", " ").replace("(tm)", " ")
+    words = "".join(c if c.isalnum() else " " for c in words).split()
+    words = [w for w in words if w not in ("cpu", "processor")]
+    return "-".join(words + [f"family{about['family']}-{about['number']}"])
+
+
+def busy_seconds():
+    """CPU seconds of everybody on all cores, stolen ones included."""
+    with open("/proc/stat") as file:
+        values = [int(v) for v in file.readline().split()[1:9]]
+    user, nice, system, _, _, irq, soft, steal = values
+    return (user + nice + system + irq + soft + steal) / TICK
+
+
+class Process:
+    """A process and its threads, while it lives."""
+
+    def __init__(self, pid):
+        self.pid = pid
+
+    def cpu_seconds(self):
+        with open(f"/proc/{self.pid}/stat") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / TICK
+
+    def switches(self):
+        """Involuntary ones."""
+        total = 0
+        for path in glob.glob(f"/proc/{self.pid}/task/*/status"):
+            try:
+                with open(path) as file:
+                    total += sum(
+                        int(line.split()[1])
+                        for line in file
+                        if line.startswith("nonvoluntary")
+                    )
+            except OSError:
+                pass
+        return total
+
+    def peak_bytes(self):
+        with open(f"/proc/{self.pid}/status") as file:
+            for line in file:
+                if line.startswith("VmHWM"):
+                    return 1024 * int(line.split()[1])
+        return 0
+
+
+class Others:
+    """CPU that other programs took between two moments, in cores."""
+
+    def __init__(self):
+        self.wall, self.busy = time.monotonic(), busy_seconds()
+
+    def cores(self, own_seconds):
+        wall = time.monotonic() - self.wall
+        return max(0, busy_seconds() - self.busy - own_seconds) / wall

@@ -1,0 +1,140 @@
+"""Runs mtlm-dag and its helpers."""
+
+import os
+import re
+import subprocess
+import tempfile
+
+from bench import machine
+
+FIELD = re.compile(r" ([a-z ]+(?:\([a-z]+\))?): +([-+.0-9Einfa]+) \|")
+
+
+class Failure(Exception):
+    """A program did not do what was asked; the text says why."""
+
+
+def iteration_of(line):
+    """{field: value} of a log line of training, or None."""
+    if not re.match(r" \[.*\] iteration +\d+/", line):
+        return None
+    return {name: float(value) for name, value in FIELD.findall(line)}
+
+
+def losses_of(fields):
+    """The kinds of loss of a log line, LM first."""
+    names = [n for n in ("lm loss", "sop loss") if n in fields]
+    return [fields[n] for n in names]
+
+
+class Ours:
+    def __init__(self, build):
+        self.build = build
+
+    def path(self, *parts):
+        path = os.path.join(self.build, *parts)
+        if not os.access(path, os.X_OK):
+            raise Failure(f"{path} is not there: make -C {self.build} all perf")
+        return path
+
+    def version(self):
+        out = subprocess.run(
+            [self.path("mtlm-dag"), "--version"],
+            capture_output=True,
+            text=True,
+        )
+        return out.stdout.split("\n")[0]
+
+    def can_train(self, case):
+        """None, or what mtlm-dag says to this model."""
+        done = subprocess.run(
+            [
+                self.path("mtlm-dag"),
+                *case.options(1),
+                *("--num-layers", "1", "--hidden-size", "64"),
+                *("--num-attention-heads", "1", "--seq-length", "16"),
+            ],
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode == 0:
+            return None
+        return done.stderr.strip().split("\n")[-1]
+
+    def weights(self, case, directory):
+        """Dumps initial weights; they do not depend on the samples, so short
+        ones do."""
+        done = subprocess.run(
+            [
+                self.path("mtlm-dag"),
+                *case.options(1),
+                *("--micro-batch-size", "1", "--global-batch-size", "1"),
+                *("--seq-length", "16", "--dump-first-step", directory),
+            ],
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            raise Failure(f"mtlm-dag --dump-first-step: {done.stderr.strip()}")
+
+    def samples(self, case, iterations, path):
+        subprocess.run(
+            [
+                self.path("perf", "samples"),
+                *(path, str(iterations)),
+                *case.options(iterations),
+            ],
+            check=True,
+        )
+
+    def rates(self, threads, products):
+        """The BLAS and {product: GF/s}."""
+        done = subprocess.run(
+            [self.path("perf", "gemm"), str(threads), *products],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        blas, *lines = done.stdout.strip().split("\n")
+        return blas, {n: float(v) for n, v in (x.split() for x in lines)}
+
+    def train(self, case, warm_up, iterations, workers, more=()):
+        """{seconds, losses, cpu, switches: [iterations], all but losses after
+        the warm-up, peak_bytes, others, lines}."""
+        command = [
+            self.path("mtlm-dag"),
+            *case.options(warm_up + iterations),
+            *("--workers", str(workers)),
+            *more,
+        ]
+        errors = tempfile.TemporaryFile("w+")
+        run = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=errors, text=True
+        )
+        out = {"seconds": [], "losses": [], "lines": []}
+        marks, others = [], None
+        process = machine.Process(run.pid)
+        for line in run.stdout:
+            fields = iteration_of(line)
+            if not fields:
+                out["lines"].append(line.rstrip())
+                continue
+            out["losses"].append(losses_of(fields))
+            out["seconds"].append(
+                fields["elapsed time per iteration (ms)"] / 1e3
+            )
+            if len(out["losses"]) == warm_up:
+                others = machine.Others()
+            marks.append((process.cpu_seconds(), process.switches()))
+            out["peak_bytes"] = process.peak_bytes()
+            if len(marks) == warm_up + iterations:
+                own = marks[-1][0] - marks[warm_up - 1][0]
+                out["others"] = others.cores(own)
+        if run.wait():
+            errors.seek(0)
+            raise Failure(f"mtlm-dag: {errors.read().strip()}")
+        steps = list(zip(marks[warm_up - 1 :], marks[warm_up:]))
+        out["seconds"] = out["seconds"][warm_up:]
+        out["cpu"] = [b[0] - a[0] for a, b in steps]
+        out["switches"] = [b[1] - a[1] for a, b in steps]
+        return out

@@ -1,0 +1,206 @@
+"""Trains a case in PyTorch, one process of one or two: prints a line of JSON
+about itself, one about its products where asked, and one per iteration.
+
+Run by theirs.py; its argument is JSON.
+"""
+
+import glob
+import json
+import os
+import resource
+import sys
+import time
+
+import torch
+from torch import distributed
+
+sys.path.insert(
+    0, os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+)
+
+from bench import cases, peer_model, tensors  # noqa: E402
+
+
+def corename():
+    """What OpenBLAS took the processor for; None: another library."""
+    import ctypes
+
+    with open("/proc/self/maps") as maps:
+        paths = {line.split()[-1] for line in maps if "openblas" in line}
+    for path in paths:
+        try:
+            ask = ctypes.CDLL(path).openblas_get_corename
+        except (AttributeError, OSError):
+            continue
+        ask.restype = ctypes.c_char_p
+        return ask().decode()
+    return None
+
+
+def say(**fields):
+    print(json.dumps(fields), flush=True)
+
+
+def rate(name, threads):
+    """GF/s of a product by perf/gemm's name, best of some."""
+    trans, sizes = name[:2], [int(x) for x in name[2:].split("x")]
+    m, n, k = sizes
+    a = torch.rand(k, m).t() if trans[0] == "t" else torch.rand(m, k)
+    b = torch.rand(n, k).t() if trans[1] == "t" else torch.rand(k, n)
+    out, best, spent, rounds = torch.empty(m, n), None, 0, 0
+    while rounds < 8 or (spent < 0.4 and rounds < 200):
+        start = time.perf_counter()
+        torch.mm(a, b, out=out)
+        seconds = time.perf_counter() - start
+        if rounds:
+            spent += seconds
+            best = seconds if best is None else min(best, seconds)
+        rounds += 1
+    return 2e-9 * m * n * k / best
+
+
+def optimizer(model, kind):
+    """Decay of weights only, as Megatron has it; all are updated."""
+    decayed = [p for p in model.parameters() if p.dim() > 1]
+    others = [p for p in model.parameters() if p.dim() == 1]
+    return torch.optim.AdamW(
+        [
+            {"params": decayed, "weight_decay": cases.WEIGHT_DECAY},
+            {"params": others, "weight_decay": 0.0},
+        ],
+        lr=cases.LEARNING_RATE,
+        betas=cases.BETAS,
+        eps=cases.EPSILON,
+        **{"foreach": {"foreach": True}, "fused": {"fused": True}}.get(
+            kind, {"foreach": False}
+        ),
+    )
+
+
+class Samples:
+    """This rank's share of each iteration, in microbatches."""
+
+    def __init__(self, path, case, rank, ranks):
+        self.fields = {
+            name: torch.from_numpy(array.astype("int64"))
+            for name, array in tensors.read(path).items()
+        }
+        self.batch, self.share = case.batch, case.batch // ranks
+        self.first = rank * self.share
+        self.micro = min(case.micro_batch, self.share)
+
+    def microbatches(self, iteration):
+        begin = iteration * self.batch + self.first
+        for i in range(begin, begin + self.share, self.micro):
+            yield {n: f[i : i + self.micro] for n, f in self.fields.items()}
+
+    def __len__(self):
+        return self.share // self.micro
+
+
+def iterate(model, wrapped, adam, samples, iteration):
+    """One iteration; the mean losses of this rank."""
+    count, losses = len(samples), None
+    adam.zero_grad(set_to_none=True)
+    for i, batch in enumerate(samples.microbatches(iteration)):
+        more = wrapped is not model and i + 1 < count
+        if more:
+            wrapped.require_backward_grad_sync = False
+        each = wrapped(batch)
+        (sum(each) / count).backward()
+        if more:
+            wrapped.require_backward_grad_sync = True
+        each = torch.stack([x.detach() for x in each]) / count
+        losses = each if losses is None else losses + each
+    adam.step()
+    return losses
+
+
+def mean_over_ranks(losses, ranks):
+    if ranks > 1:
+        distributed.all_reduce(losses)
+        losses /= ranks
+    return losses.tolist()
+
+
+def load(model, directory):
+    """What mtlm-dag --dump-first-step wrote as one rank; what that took of
+    memory does not count."""
+    (path,) = glob.glob(directory + "/rank-*.safetensors")
+    weights = tensors.read(path)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(torch.from_numpy(weights[name].copy()))
+    del weights
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
+
+
+def peak_bytes():
+    with open("/proc/self/status") as file:
+        for line in file:
+            if line.startswith("VmHWM"):
+                return 1024 * int(line.split()[1])
+
+
+def train(options, case):
+    rank, ranks = options["rank"], options["ranks"]
+    model = peer_model.Model(case.model, options["attention"])
+    load(model, options["weights"])
+    if rank == 0:
+        parameters = sum(p.numel() for p in model.parameters())
+        say(parameters=parameters)
+    adam = optimizer(model, options["adam"])
+    samples = Samples(options["samples"], case, rank, ranks)
+    wrapped = model
+    if ranks > 1:
+        wrapped = torch.nn.parallel.DistributedDataParallel(
+            model, gradient_as_bucket_view=True
+        )
+    for i in range(options["iterations"]):
+        before = resource.getrusage(resource.RUSAGE_SELF)
+        start = time.perf_counter()
+        losses = iterate(model, wrapped, adam, samples, i)
+        seconds = time.perf_counter() - start
+        after = resource.getrusage(resource.RUSAGE_SELF)
+        losses = mean_over_ranks(losses, ranks)
+        if rank == 0:
+            say(
+                seconds=seconds,
+                losses=losses,
+                cpu=after.ru_utime
+                + after.ru_stime
+                - before.ru_utime
+                - before.ru_stime,
+                switches=after.ru_nivcsw - before.ru_nivcsw,
+            )
+    if rank == 0:
+        say(peak_bytes=peak_bytes())
+
+
+def main():
+    options = json.loads(sys.argv[1])
+    torch.set_num_threads(options["threads"])
+    torch.set_flush_denormal(True)
+    if options["ranks"] > 1:
+        distributed.init_process_group(
+            "gloo",
+            init_method="file://" + options["meet"],
+            rank=options["rank"],
+            world_size=options["ranks"],
+        )
+    if options["rank"] == 0:
+        say(
+            torch=torch.__version__,
+            core=corename(),
+            sdpa=peer_model.HAS_SDPA,
+            fused="fused" in torch.optim.AdamW.__init__.__code__.co_varnames,
+        )
+    if options.get("products"):
+        say(rates={n: rate(n, options["threads"]) for n in options["products"]})
+    if options.get("case"):
+        train(options, cases.CASES[options["case"]])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""From results to JSON, to the terminal and to a page of perf/results/."""
+
+import statistics
+
+
+def _seconds(summary):
+    return (
+        f"{summary['median']:.3f}",
+        f"{summary['best']:.3f}",
+        f"{summary['worst']:.3f}",
+    )
+
+
+def table(rows):
+    """Markdown, columns padded to be read as they are."""
+    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
+    lines = []
+    for number, row in enumerate(rows):
+        cells = [row[0].ljust(widths[0])]
+        cells += [c.rjust(w) for c, w in zip(row[1:], widths[1:])]
+        lines.append("| " + " | ".join(cells) + " |")
+        if number == 0:
+            rule = ["-" * widths[0]] + ["-" * (w - 1) + ":" for w in widths[1:]]
+            lines.append("| " + " | ".join(rule) + " |")
+    return "\n".join(lines)
+
+
+def ratios(cases):
+    rows = [
+        (
+            "case",
+            "ours tokens/s",
+            "PyTorch tokens/s",
+            "ours / theirs",
+            "of the rounds",
+            "ours, share of floor",
+            "theirs",
+        )
+    ]
+    for case in cases:
+        r = case["ratio"]
+        rows.append(
+            (
+                case["name"],
+                f"{case['ours']['tokens_per_second']:.0f}",
+                f"{case['theirs']['tokens_per_second']:.0f}",
+                f"{r['median']:.2f}",
+                f"{r['least']:.2f} to {r['most']:.2f}",
+                f"{100 * case['ours']['share']:.0f} %",
+                f"{100 * case['theirs']['share']:.0f} %",
+            )
+        )
+    return table(rows)
+
+
+def times(cases):
+    rows = [
+        (
+            "case",
+            "program",
+            "median s",
+            "best",
+            "worst",
+            "n",
+            "CPU s",
+            "switches",
+            "others' cores",
+            "peak GiB",
+        )
+    ]
+    for case in cases:
+        for who, name in (("ours", "mtlm-dag"), ("theirs", "PyTorch")):
+            x = case[who]
+            rows.append(
+                (
+                    case["name"],
+                    name,
+                    *_seconds(x["seconds"]),
+                    str(x["seconds"]["n"]),
+                    f"{x['cpu']:.2f}",
+                    f"{x['switches']:.0f}",
+                    f"{x['others']:.2f}",
+                    f"{x['peak_bytes'] / 2**30:.2f}",
+                )
+            )
+    return table(rows)
+
+
+def floors(cases):
+    rows = [
+        (
+            "case",
+            "GFLOP",
+            "sgemm GF/s",
+            "PyTorch's, least",
+            "floor s",
+            "causal half s",
+            "largest loss difference",
+        )
+    ]
+    for case in cases:
+        f = case["floor"]
+        rows.append(
+            (
+                case["name"],
+                f"{f['gflop']:.0f}",
+                f"{f['gflops_per_second']:.0f}",
+                f"{100 * case['gemm_share']:.0f} %",
+                f"{f['seconds']:.3f}",
+                f"{f['seconds_least']:.3f}",
+                f"{case['loss_difference']:.1e}",
+            )
+        )
+    return table(rows)
+
+
+def settings(cases):
+    lines = []
+    for case in cases:
+        lines.append(f"* {case['name']}: {case['setting']}; tried:")
+        tried = sorted(case["tried"].items(), key=lambda item: item[1])
+        lines += [f"  - {seconds:.3f} s {text}" for text, seconds in tried]
+    return "\n".join(lines)
+
+
+def machine_line(about):
+    return (
+        f"{about['model']} (family {about['family']}, model "
+        f"{about['number']}), {about['cores']} cores"
+        f"{' of a virtual machine' if about['virtual'] else ''}, "
+        f"{about['vectors']}, {about['memory_gib']} GiB"
+    )
+
+
+def quiet(cases):
+    """Whether nobody else worked, in words."""
+    worst = max(c[w]["others"] for c in cases for w in ("ours", "theirs"))
+    if worst < 0.05:
+        return f"quiet: other programs took at most {worst:.2f} cores"
+    return (
+        f"NOISY: other programs took up to {worst:.2f} of the cores during a "
+        "measurement"
+    )
+
+
+def page(result):
+    cases, lines = result["cases"], ["# Training against PyTorch", ""]
+    lines += [
+        f"    {result['command']}",
+        "",
+        f"* Machine: {machine_line(result['machine'])}; {quiet(cases)}.",
+        f"* Ours: {result['ours']}, {result['blas']}.",
+        f"* Theirs: PyTorch {result['torch']}, OpenBLAS core "
+        f"{result['peer_core']}.",
+        f"* {result['rounds']} rounds, programs in turn; in each "
+        f"{result['iterations']} iterations after {result['warm_up']} to warm "
+        "up, wall clock.",
+        "* Equal work: float32, forward, backward and AdamW on all "
+        "parameters, decay 0.1 of weights, no dropout, no clipping, tied "
+        "output layer, the same initial weights and samples; the losses of "
+        "all iterations agree.",
+        "",
+        ratios(cases),
+        "",
+    ]
+    lines += [f"* {name}: {why}." for name, why in result["skipped"].items()]
+    lines += [
+        "Floor: the time of the matrix products alone, at the rate that "
+        "sgemm reaches on the same shapes when every core computes one "
+        "(best of some rounds, measured in the same run); attention in full, "
+        "as model FLOPs are counted, at the mean rate of the others. The "
+        "share is floor / median time.",
+        "",
+        floors(cases),
+        "",
+        "Seconds per iteration of all rounds. CPU s: median per iteration. "
+        "Switches: involuntary context switches per iteration, mean. "
+        "Others' cores: CPU that other programs took meanwhile, mean.",
+        "",
+        times(cases),
+        "",
+        "PyTorch's settings, each the fastest of what was tried "
+        "(processes x threads):",
+        "",
+        settings(cases),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def combined(runs, tokens, floor):
+    """Of one program: its runs, one of each round."""
+    from bench import figures
+
+    seconds = figures.summary([s for r in runs for s in r["seconds"]])
+    every = [x for r in runs for x in r["switches"]]
+    return {
+        "seconds": seconds,
+        "tokens_per_second": tokens / seconds["median"],
+        "share": floor["seconds"] / seconds["median"],
+        "cpu": statistics.median([x for r in runs for x in r["cpu"]]),
+        "switches": statistics.mean(every),
+        "others": statistics.mean([r["others"] for r in runs]),
+        "peak_bytes": max(r["peak_bytes"] for r in runs),
+        "rounds": [r["seconds"] for r in runs],
+    }

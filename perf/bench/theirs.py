@@ -1,0 +1,206 @@
+"""Runs PyTorch: finds a BLAS for it, its fastest settings, and times it."""
+
+import dataclasses
+import glob
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+
+from bench import machine
+from bench.ours import Failure
+
+PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peer.py")
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """How PyTorch runs.  blas: directory of libblas.so.3; core: for
+    OPENBLAS_CORETYPE, None: as detected; spin: whether idle threads of OpenMP
+    do."""
+
+    blas: str
+    processes: int = 1
+    threads: int = 2
+    core: str = None
+    vectors: str = "default"
+    attention: str = "plain"
+    adam: str = "loop"
+    spin: bool = True
+
+    def text(self):
+        parts = [
+            f"{self.processes} x {self.threads}",
+            f"{self.attention} attention",
+            f"{self.adam} AdamW",
+            f"{self.vectors} vectors",
+            os.path.basename(self.blas),
+        ]
+        if self.core:
+            parts.append(f"core {self.core}")
+        if not self.spin:
+            parts.append("no spinning")
+        return ", ".join(parts)
+
+    def environment(self):
+        env = {
+            k: v
+            for k, v in os.environ.items()
+            if not k.startswith(("OPENBLAS_", "OMP_", "GOMP_", "ATEN_", "MTLM_"))
+        }
+        env["LD_LIBRARY_PATH"] = self.blas
+        env["OMP_NUM_THREADS"] = str(self.threads)
+        env["OPENBLAS_NUM_THREADS"] = str(self.threads)
+        # For versions from 2.4 on.
+        env["USE_LIBUV"] = "0"
+        if self.core:
+            env["OPENBLAS_CORETYPE"] = self.core
+        if self.vectors != "default":
+            env["ATEN_CPU_CAPABILITY"] = self.vectors
+        if not self.spin:
+            env["OMP_WAIT_POLICY"] = "passive"
+            env["OPENBLAS_THREAD_TIMEOUT"] = "16"
+        return env
+
+
+def find_blas():
+    """Directories of every OpenBLAS of the distribution that can stand in for
+    libblas.so.3, threads of its own first."""
+    found = glob.glob("/usr/lib/*/openblas-*/libblas.so.3")
+    found = [os.path.dirname(p) for p in found if "serial" not in p]
+    return sorted(found, key=lambda p: ("pthread" not in p, p))
+
+
+def start(python, setting, options, rank, errors):
+    options = dict(
+        options,
+        rank=rank,
+        ranks=setting.processes,
+        threads=setting.threads,
+        attention=setting.attention,
+        adam=setting.adam,
+    )
+    return subprocess.Popen(
+        [python, PEER, json.dumps(options)],
+        env=setting.environment(),
+        stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
+        stderr=errors,
+        text=True,
+    )
+
+
+def run(python, setting, options, watch=None):
+    """All that the first process says, one dict per line; watch(dict) sees
+    each when it comes."""
+    with tempfile.TemporaryDirectory() as directory:
+        options = dict(options, meet=os.path.join(directory, "meet"))
+        errors = open(os.path.join(directory, "errors"), "w+")
+        processes = [
+            start(python, setting, options, rank, errors)
+            for rank in range(setting.processes)
+        ]
+        said = []
+        for line in processes[0].stdout:
+            said.append(json.loads(line))
+            if watch:
+                watch(said[-1], processes)
+        failed = False
+        for process in processes:
+            # One that has lost its peer may wait for it for long.
+            if failed:
+                process.kill()
+            failed = process.wait() != 0 or failed
+        errors.seek(0)
+        if failed:
+            text = errors.read()[-2000:]
+            raise Failure(f"PyTorch ({setting.text()}): {text}")
+        errors.close()
+    return said
+
+
+def about(python, setting):
+    """Version, what it has fused, and the core that OpenBLAS chose."""
+    return run(python, setting, {})[0]
+
+
+def rates(python, setting, products):
+    for fields in run(python, setting, {"products": products}):
+        if "rates" in fields:
+            return fields["rates"]
+    raise Failure("PyTorch said no rates")
+
+
+def train(python, setting, case, files, warm_up, iterations):
+    """As Ours.train()."""
+    own = others = None
+
+    def watch(fields, processes):
+        nonlocal own, others
+        if "losses" not in fields:
+            return
+        seen.append(fields)
+        if len(seen) not in (warm_up, warm_up + iterations):
+            return
+        cpu = sum(machine.Process(p.pid).cpu_seconds() for p in processes)
+        if len(seen) == warm_up:
+            own, others = cpu, machine.Others()
+        else:
+            out["others"] = others.cores(cpu - own)
+
+    seen, out = [], {}
+    said = run(
+        python,
+        setting,
+        dict(
+            case=case.name,
+            weights=files["weights"],
+            samples=files["samples"],
+            iterations=warm_up + iterations,
+        ),
+        watch,
+    )
+    for fields in said:
+        for name in "peak_bytes", "parameters":
+            if name in fields:
+                out[name] = fields[name]
+    out["losses"] = [f["losses"] for f in seen]
+    for name in "seconds", "cpu", "switches":
+        out[name] = [f[name] for f in seen[warm_up:]]
+    return out
+
+
+def variants(setting, version, case, capabilities):
+    """What may be faster than setting: lists of alternatives, one question
+    each."""
+    new = dataclasses.replace
+    attention = ["plain", "baddbmm"] + ["sdpa"] * version["sdpa"]
+    adam = ["loop", "foreach"] + ["fused"] * version["fused"]
+    yield [lambda s, a=a: new(s, attention=a) for a in attention]
+    yield [lambda s, a=a: new(s, adam=a) for a in adam]
+    yield [lambda s, v=v: new(s, vectors=v) for v in capabilities]
+    yield [lambda s, b=b: new(s, blas=b) for b in find_blas()]
+    yield [lambda s, x=x: new(s, spin=x) for x in (True, False)]
+    if case.batch % 2 == 0 and setting.threads > 1:
+        yield [lambda s: s, lambda s: new(s, processes=2, threads=1)]
+
+
+def search(python, setting, version, case, files, say):
+    """The fastest setting, one question after the other, by few iterations;
+    and all that was tried: {text: seconds}."""
+    tried = {}
+
+    def seconds(candidate):
+        text = candidate.text()
+        if text not in tried:
+            result = train(python, candidate, case, files, 1, 2)
+            tried[text] = min(result["seconds"])
+            say(f"  {tried[text]:8.3f} s  {text}")
+        return tried[text]
+
+    best, two = setting, None
+    for question in variants(setting, version, case, ["default", "avx512"]):
+        candidates = [change(best) for change in question]
+        two = [c for c in candidates if c.processes == 2] or two
+        best = min(candidates, key=seconds)
+    return best, tried

@@ -1,0 +1,153 @@
+/* How fast products are when all cores compute some, as our workers do: each
+ * thread its own, with a BLAS of one thread.
+ *
+ *   perf/gemm THREADS [nt|nn|tn]MxNxK...
+ *
+ * A line each: the argument and the GF/s of all threads together, best of
+ * some rounds.  C [M, N] = A [M, K] B [K, N]; t: stored the other way round.
+ * The first line is the BLAS. */
+
+#include "config.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codelets/blas.h"
+#include "runtime/blas_core.h"
+#include "runtime/clock.h"
+#include "runtime/memory.h"
+
+enum { MAX_THREADS = 256, MIN_ROUNDS = 7, MAX_ROUNDS = 200 };
+
+static const int64_t enough_ns = 400000000;
+
+struct product {
+    bool trans_a, trans_b;
+    int64_t m, n, k;
+};
+
+struct team {
+    struct product product;
+    pthread_barrier_t barrier;
+    int64_t begin_ns, best_ns, all_ns; /* written by thread 0 between waits */
+    int rounds;
+};
+
+/* Of a round, which starts and ends with a barrier: a few milliseconds. */
+static int64_t calls(const struct product *p)
+{
+    return 1 + 1000000000 / (2 * p->m * p->n * p->k);
+}
+
+static mtlm_real *new_matrix(int64_t elements)
+{
+    mtlm_real *values = mtlm_calloc(elements, sizeof(*values));
+
+    for (int64_t i = 0; i < elements; i++)
+        values[i] = (mtlm_real) (i % 7) / 16;
+    return values;
+}
+
+/* True for the one thread that keeps the time. */
+static bool wait_for_all(struct team *team)
+{
+    return pthread_barrier_wait(&team->barrier)
+           == PTHREAD_BARRIER_SERIAL_THREAD;
+}
+
+static void note(struct team *team)
+{
+    const int64_t ns = mtlm_now_ns() - team->begin_ns;
+
+    /* The first one loads caches and pages. */
+    if (team->rounds++ == 0)
+        return;
+    team->all_ns += ns;
+    if (!team->best_ns || ns < team->best_ns)
+        team->best_ns = ns;
+}
+
+static bool goes_on(const struct team *team)
+{
+    return team->rounds <= MIN_ROUNDS
+           || (team->all_ns < enough_ns && team->rounds <= MAX_ROUNDS);
+}
+
+static void *work(void *arg)
+{
+    struct team *team = arg;
+    const struct product p = team->product;
+    mtlm_real *a = new_matrix(p.m * p.k), *b = new_matrix(p.k * p.n);
+    mtlm_real *c = new_matrix(p.m * p.n);
+
+    do {
+        if (wait_for_all(team))
+            team->begin_ns = mtlm_now_ns();
+        wait_for_all(team);
+        for (int64_t i = calls(&p); i > 0; i--)
+            mtlm_gemm(p.trans_a, p.trans_b, p.m, p.n, p.k, 1, a,
+                      p.trans_a ? p.m : p.k, b, p.trans_b ? p.k : p.n, 0, c,
+                      p.n);
+        if (wait_for_all(team))
+            note(team);
+        wait_for_all(team);
+    } while (goes_on(team));
+    free(a);
+    free(b);
+    free(c);
+    return NULL;
+}
+
+/* GF/s of all threads. */
+static double measure(const struct product *p, int threads)
+{
+    struct team team = {.product = *p};
+    pthread_t thread[MAX_THREADS];
+
+    pthread_barrier_init(&team.barrier, NULL, threads);
+    for (int i = 1; i < threads; i++)
+        if (pthread_create(&thread[i], NULL, work, &team))
+            abort();
+    work(&team);
+    for (int i = 1; i < threads; i++)
+        pthread_join(thread[i], NULL);
+    pthread_barrier_destroy(&team.barrier);
+    return 2.0 * threads * p->m * p->n * p->k * calls(p) / team.best_ns;
+}
+
+static int read_product(const char *text, struct product *p)
+{
+    char trans[3], end;
+    long long m, n, k;
+
+    if (sscanf(text, "%2[nt]%lldx%lldx%lld%c", trans, &m, &n, &k, &end) != 4
+        || strlen(trans) != 2 || m < 1 || n < 1 || k < 1)
+        return -1;
+    *p = (struct product){trans[0] == 't', trans[1] == 't', m, n, k};
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const int threads = argc > 1 ? atoi(argv[1]) : 0;
+    struct product p;
+    char text[256];
+
+    mtlm_blas_prepare(argc, argv);
+    if (threads < 1 || threads > MAX_THREADS) {
+        fprintf(stderr, "usage: perf/gemm THREADS [nt|nn|tn]MxNxK...\n");
+        return 2;
+    }
+    printf("%s\n", mtlm_blas_describe(text, sizeof(text)));
+    for (int i = 2; i < argc; i++) {
+        if (read_product(argv[i], &p) < 0) {
+            fprintf(stderr, "gemm: '%s' is no product\n", argv[i]);
+            return 2;
+        }
+        printf("%s %.1f\n", argv[i], measure(&p, threads));
+        fflush(stdout);
+    }
+    return 0;
+}

@@ -1,0 +1,201 @@
+"""The arithmetic of perf/train_vs_pytorch and perf/overhead."""
+
+import math
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.environ.get("srcdir", "."), "perf"))
+
+from bench import cases, figures, machine, ours, report, trace  # noqa: E402
+
+LINE = (
+    " [2024-01-02 03:04:05] iteration        2/       9 | consumed samples:"
+    "            8 | elapsed time per iteration (ms): 1234.5 | learning rate: "
+    "1.000000E-04 | global batch size:     4 | lm loss: 1.031585E+01 | loss "
+    "scale: 1.0 | grad norm: 9.528 | number of skipped iterations:   0 | "
+    "number of nan iterations:   0 | tokens per second: 81.4 |"
+)
+
+
+class Losses(unittest.TestCase):
+    def test_equal_series_agree(self):
+        self.assertIsNone(figures.disagreement([[10.5], [9]], [[10.5], [9]]))
+
+    def test_series_within_the_bound_agree(self):
+        self.assertIsNone(figures.disagreement([10.0009], [10]))
+
+    def test_one_iteration_off_is_refused(self):
+        why = figures.disagreement([10, 9.01, 8], [10, 9, 8])
+        self.assertIn("iteration 2", why)
+
+    def test_second_kind_of_loss_counts(self):
+        why = figures.disagreement([[10, 0.7]], [[10, 0.6]])
+        self.assertIn("iteration 1", why)
+
+    def test_missing_kind_of_loss_is_refused(self):
+        self.assertIn("kinds", figures.disagreement([[10]], [[10, 0.6]]))
+
+    def test_missing_iteration_is_refused(self):
+        self.assertIn("1 losses", figures.disagreement([10], [10, 9]))
+
+    def test_nothing_at_all_is_refused(self):
+        self.assertIsNotNone(figures.disagreement([], []))
+
+    def test_nan_is_refused(self):
+        for pair in ([math.nan], [10]), ([10], [math.nan]):
+            self.assertIsNotNone(figures.disagreement(*pair))
+
+    def test_largest_difference_is_relative(self):
+        found = figures.largest_difference([[10, 2.002]], [[10.001, 2]])
+        self.assertAlmostEqual(found, 1e-3)
+
+
+class Ratio(unittest.TestCase):
+    def test_half_the_time_is_twice_as_fast(self):
+        found = figures.ratio([[1, 1, 1]], [[2, 2, 2]])
+        self.assertEqual(found, {"median": 2, "least": 2, "most": 2})
+
+    def test_rounds_spread(self):
+        found = figures.ratio([[1, 1], [2, 2]], [[3, 3], [3, 3]])
+        self.assertEqual((found["least"], found["most"]), (1.5, 3))
+        self.assertEqual(found["median"], 2)
+
+    def test_one_slow_iteration_does_not_count(self):
+        self.assertEqual(figures.ratio([[1, 9, 1]], [[2, 2, 2]])["median"], 2)
+
+
+class Floor(unittest.TestCase):
+    def rates(self, case, value):
+        names = [n for p in cases.products(case) for n in cases.three(p)]
+        return {name: value for name in names}
+
+    def test_flops_are_those_of_the_formula(self):
+        """6 N T + 12 L h s T, N with the embedding counted once."""
+        for case in cases.CASES.values():
+            model = case.model
+            weights = 12 * model.layers * model.hidden**2
+            weights += model.vocab * model.hidden
+            weights += model.bert * model.hidden**2
+            want = 6 * weights + 12 * model.layers * model.hidden * (
+                case.seq_length
+            )
+            found = figures.floor(case, self.rates(case, 1))["gflop"]
+            self.assertAlmostEqual(found, 1e-9 * want * case.tokens, places=6)
+
+    def test_seconds_follow_from_the_rate(self):
+        case = cases.CASES["1x1024"]
+        slow = figures.floor(case, self.rates(case, 100))
+        self.assertAlmostEqual(slow["seconds"], slow["gflop"] / 100)
+        fast = figures.floor(case, self.rates(case, 200))
+        self.assertAlmostEqual(slow["seconds"], 2 * fast["seconds"])
+
+    def test_only_a_causal_model_saves_attention(self):
+        gpt, bert = cases.CASES["1x1024"], cases.CASES["bert-1x512"]
+        found = figures.floor(gpt, self.rates(gpt, 1))
+        attention = 1e-9 * cases.attention_flops(gpt)
+        saved = found["seconds"] - found["seconds_least"]
+        self.assertAlmostEqual(saved, attention / 2)
+        found = figures.floor(bert, self.rates(bert, 1))
+        self.assertEqual(found["seconds"], found["seconds_least"])
+
+    def test_products_have_the_names_of_perf_gemm(self):
+        self.assertEqual(
+            cases.three((256, 3072, 768)),
+            ("nt256x3072x768", "nn256x768x3072", "tn3072x768x256"),
+        )
+
+    def test_the_better_attempt_counts(self):
+        found = figures.best_rates({"a": 2, "b": 1}, {"a": 1, "b": 3})
+        self.assertEqual(found, {"a": 2, "b": 3})
+        self.assertEqual(figures.best_rates({}, {"a": 1}), {"a": 1})
+
+    def test_the_slowest_product_of_the_peer_counts(self):
+        ours_, theirs = {"a": 100, "b": 100}, {"a": 99, "b": 20}
+        self.assertEqual(figures.gemm_share(ours_, theirs), (0.2, "b"))
+
+
+class LogLine(unittest.TestCase):
+    def test_fields_of_an_iteration(self):
+        fields = ours.iteration_of(LINE)
+        self.assertEqual(fields["elapsed time per iteration (ms)"], 1234.5)
+        self.assertEqual(ours.losses_of(fields), [10.31585])
+
+    def test_loss_of_sentence_order_comes_second(self):
+        line = LINE.replace(" | loss scale", " | sop loss: 6.9E-01 | loss scale")
+        fields = ours.iteration_of(line)
+        self.assertEqual(ours.losses_of(fields), [10.31585, 0.69])
+
+    def test_other_lines_are_none(self):
+        for line in (
+            " validation loss at iteration 938 | lm loss value: 2.29E+00 |",
+            "layout: tensor 1 x pipeline 1 = 1 rank",
+            "",
+        ):
+            self.assertIsNone(ours.iteration_of(line))
+
+
+SUMMARY = """{"windows": 1, "makespan_ms": 10, "ranks": [{"workers": 2,
+"window_ms": 10, "busy_ms": 15}], "iterations": [{"iteration": 3, "counts":
+false}, {"iteration": 4, "counts": true}], "waits": [{"cause": "data",
+"share": 0.25}]}"""
+
+SCHEDULE = """worker,iteration,name,start_us,end_us,flops
+0,3,adam,0,9000,10
+0,4,linear_fwd,10000,19000,100
+1,4,linear_fwd,10000,15000,100
+1,4,adam,15000,16000,7
+-1,4,send,0,1,0
+"""
+
+
+class Trace(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self.directory.cleanup)
+        for name, text in (
+            ("summary.json", SUMMARY),
+            ("schedule.csv", SCHEDULE),
+        ):
+            with open(os.path.join(self.directory.name, name), "w") as file:
+                file.write(text)
+        self.summary, self.rows = trace.read(self.directory.name)
+
+    def test_only_nodes_of_whole_iterations_count(self):
+        self.assertEqual(len(self.rows), 3)
+
+    def test_busy_and_idle(self):
+        found = trace.figures(self.summary, self.rows)
+        self.assertEqual(found["efficiency"], 0.75)
+        self.assertEqual(found["nodes_per_second"], 300)
+        self.assertAlmostEqual(found["us_of_node"], 5000)
+        self.assertAlmostEqual(found["us_of_workers_per_node"], 5000 / 3)
+        self.assertEqual(found["waits"], {"data": 0.25})
+
+    def test_operations_by_time(self):
+        found = trace.operations(self.rows)
+        self.assertEqual([entry[0] for entry in found], ["linear_fwd", "adam"])
+        self.assertEqual(found[0][1:], (2, 14, 200))
+
+
+class Report(unittest.TestCase):
+    def test_columns_are_aligned(self):
+        lines = report.table([("case", "n"), ("a long one", "1")]).split("\n")
+        self.assertEqual(len({len(line) for line in lines}), 1)
+        self.assertTrue(lines[1].startswith("| ---"))
+
+    def test_neighbours_are_said_out_loud(self):
+        def case(others):
+            return {"ours": {"others": others}, "theirs": {"others": 0}}
+
+        self.assertIn("NOISY", report.quiet([case(0), case(0.7)]))
+        self.assertIn("quiet", report.quiet([case(0.01)]))
+
+    def test_name_of_a_processor_is_one_of_a_file(self):
+        about = {"model": "INTEL(R) XEON(R) Gold 1", "family": 6, "number": 2}
+        self.assertEqual(machine.slug(about), "intel-xeon-gold-1-family6-2")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,97 @@
+"""The models that perf/train_vs_pytorch times in PyTorch compute what the
+reference computes, with every formulation of attention."""
+
+import os
+import sys
+import unittest
+
+try:
+    import torch
+except ImportError:
+    print("skipped: no PyTorch")
+    sys.exit(77)
+
+source = os.environ.get("srcdir", ".")
+sys.path[:0] = [
+    os.path.join(source, "perf"),
+    os.path.join(source, "tests", "reference"),
+]
+
+import models_torch  # noqa: E402
+from bench import cases, peer_model  # noqa: E402
+
+B, S, VOCAB = 3, 10, 40
+
+
+def weights_of(bert):
+    """A state dictionary that both take: random, all of it."""
+    torch.manual_seed(1)
+    sizes = cases.Model("small", 2, 24, 3, VOCAB, 16, bert)
+    names = peer_model.Model(sizes, "plain").state_dict()
+    return sizes, {
+        name: 0.3 * torch.randn(value.shape, dtype=torch.float64)
+        for name, value in names.items()
+    }
+
+
+def batch_of(bert, padded):
+    torch.manual_seed(2)
+    length = torch.tensor([[S - 3], [S], [4]] if padded else [[S]] * B)
+    mask = torch.ones(B, S, dtype=torch.int64)
+    if bert:
+        mask = torch.randint(0, 2, (B, S))
+        mask[:, 0] = 1
+        mask[torch.arange(S)[None] >= length] = 0
+    return {
+        "tokens": torch.randint(0, VOCAB, (B, S)),
+        "labels": torch.randint(0, VOCAB, (B, S)),
+        "loss_mask": mask,
+        "types": torch.randint(0, 2, (B, S)),
+        "length": length,
+        "order": torch.tensor([[0], [1], [1]]),
+    }
+
+
+class SameAsReference(unittest.TestCase):
+    def reference(self, weights, batch):
+        arrays = {name: value.numpy() for name, value in weights.items()}
+        options = models_torch.Options(3)
+        model = models_torch.load(arrays, options, torch.float64)
+        losses = models_torch.accumulate(model, [batch])
+        return losses, dict(model.named_parameters())
+
+    def check(self, bert, padded):
+        sizes, weights = weights_of(bert)
+        batch = batch_of(bert, padded)
+        losses, parameters = self.reference(weights, batch)
+        for kind in peer_model.ATTENTION:
+            with self.subTest(attention=kind):
+                model = peer_model.Model(sizes, kind).double()
+                model.load_state_dict(weights)
+                found = model(batch)
+                sum(found).backward()
+                want = [losses["lm"]] + ([losses["sop"]] if bert else [])
+                for x, y in zip(found, want):
+                    self.assertAlmostEqual(x.item(), y, places=12)
+                for name, p in model.named_parameters():
+                    error = (p.grad - parameters[name].grad).norm()
+                    self.assertLessEqual(error, 1e-12, name)
+
+    def test_gpt(self):
+        self.check(bert=False, padded=False)
+
+    def test_bert(self):
+        self.check(bert=True, padded=False)
+
+    def test_bert_with_padding(self):
+        self.check(bert=True, padded=True)
+
+    def test_parameters_of_bert_336m_are_those_of_the_paper(self):
+        with torch.no_grad():
+            model = peer_model.Model(cases.BERT, "plain")
+        count = sum(p.numel() for p in model.parameters())
+        self.assertEqual(count, 336297858)
+
+
+if __name__ == "__main__":
+    unittest.main()
