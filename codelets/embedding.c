@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "codelets/infer.h"
+#include "codelets/rows.h"
 
 enum { TOKENS, WORD, Y };
 
@@ -80,26 +81,51 @@ static double embedding_wgrad_flops(const struct mtlm_call *call)
     return mtlm_shape_elems(&call->shape[W_DY]);
 }
 
+/* dword += the rows of dy, n of them, by their tokens. */
+static void scatter(const int32_t *tokens, const mtlm_real *dy, int64_t n,
+                    int64_t first, int64_t rows, int64_t h, mtlm_real *dword)
+{
+    for (int64_t i = 0; i < n; i++, dy += h) {
+        const int64_t row = tokens[i] - first;
+
+        if (row >= 0 && row < rows) {
+            mtlm_real *to = dword + row * h;
+
+#pragma omp simd
+            for (int64_t c = 0; c < h; c++)
+                to[c] += dy[c];
+        }
+    }
+}
+
+/* Tables of so few rows (token types) get so many addends that these are
+ * added up in blocks first. */
+enum { FEW_ROWS = 4 };
+
 static void embedding_wgrad_cpu(void *const ptr[], const struct mtlm_call *call,
                                 const struct mtlm_context *context)
 {
     const int64_t n = mtlm_shape_elems(&call->shape[W_TOKENS]);
     const int64_t rows = call->shape[W_DWORD].dim[0];
     const int64_t h = call->shape[W_DWORD].dim[1];
+    const int64_t first = call->attr.vocabulary.first;
     const int32_t *tokens = ptr[W_TOKENS];
     const mtlm_real *dy = ptr[W_DY];
+    mtlm_real *dword = ptr[W_DWORD], *part;
 
-    (void) context;
-    for (int64_t i = 0; i < n; i++, dy += h) {
-        const int64_t row = tokens[i] - call->attr.vocabulary.first;
-
-        if (row >= 0 && row < rows) {
-            mtlm_real *dword = (mtlm_real *) ptr[W_DWORD] + row * h;
-
+    if (rows > FEW_ROWS) {
+        scatter(tokens, dy, n, first, rows, h, dword);
+        return;
+    }
+    part = mtlm_scratch_get(context->scratch, rows * h * sizeof(*part));
+    for (int64_t i = 0; i < n; i += MTLM_ROW_BLOCK) {
+        memset(part, 0, rows * h * sizeof(*part));
+        scatter(tokens + i, dy + i * h,
+                n - i < MTLM_ROW_BLOCK ? n - i : MTLM_ROW_BLOCK, first, rows, h,
+                part);
 #pragma omp simd
-            for (int64_t c = 0; c < h; c++)
-                dword[c] += dy[c];
-        }
+        for (int64_t c = 0; c < rows * h; c++)
+            dword[c] += part[c];
     }
 }
 

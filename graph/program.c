@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "graph/gpt.h"
 #include "graph/optimizer.h"
 #include "graph/priority.h"
 #include "graph/program.h"
+#include "graph/stage.h"
 #include "graph/window.h"
 
 struct mtlm_parameter *mtlm_program_param(const struct mtlm_program *program,
@@ -79,6 +79,13 @@ static void add_param(struct mtlm_program *program, enum mtlm_param kind,
     program->param[program->n_params++] = p;
 }
 
+static void add_params_at(struct mtlm_program *program, enum mtlm_place place)
+{
+    for (int kind = 0; kind < MTLM_PARAM_COUNT; kind++)
+        if (mtlm_param_place(&program->config.model, kind) == place)
+            add_param(program, kind, -1, false);
+}
+
 static void add_params(struct mtlm_program *program,
                        const struct mtlm_stage *stage)
 {
@@ -88,16 +95,13 @@ static void add_params(struct mtlm_program *program,
     program->param = mtlm_realloc(program->param, program->n_params + more,
                                   sizeof(*program->param));
     program->graph->stage = stage->stage;
-    if (stage->first) {
-        add_param(program, MTLM_PARAM_WORD, -1, false);
-        add_param(program, MTLM_PARAM_POSITION, -1, false);
-    }
+    if (stage->first)
+        add_params_at(program, MTLM_PLACE_FIRST);
     for (int64_t l = 0; l < stage->n_layers; l++)
         for (int kind = 0; kind < MTLM_PARAM_PER_LAYER; kind++)
             add_param(program, kind, stage->first_layer + l, false);
     if (stage->last) {
-        add_param(program, MTLM_PARAM_FINAL_GAMMA, -1, false);
-        add_param(program, MTLM_PARAM_FINAL_BETA, -1, false);
+        add_params_at(program, MTLM_PLACE_LAST);
         add_param(program, MTLM_PARAM_WORD, -1, true);
     }
 }
@@ -224,7 +228,7 @@ struct mtlm_program *mtlm_program_create(
         add_params(program, &program->stage[c]);
     add_globals(program, program->stage[v - 1].last);
     for (int c = 0; c < v; c++)
-        mtlm_gpt_build(program, &program->stage[c]);
+        mtlm_stage_build(program, &program->stage[c]);
     mtlm_init_build(program);
     mtlm_optimizer_build(program);
     if (config->eval_microbatches > 0)

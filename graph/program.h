@@ -23,7 +23,8 @@ struct mtlm_program_config {
     int64_t eval_microbatches; /* per validation; 0: no validation */
     uint64_t seed;             /* of initial weights and dropout */
     double window;             /* alpha, see graph/window.h */
-    double clip;               /* largest gradient norm; 0: no clipping */
+    int row_parts; /* of a sample, see graph/rows.h; 0: by its shape */
+    double clip;   /* largest gradient norm; 0: no clipping */
     double beta1, beta2, epsilon;
     struct mtlm_schedule schedule; /* of learning rate and weight decay */
     const struct mtlm_sample_source *train, *valid; /* borrowed */

@@ -5,8 +5,8 @@
 
 #include "codelets/codelet.h"
 #include "graph/check.h"
-#include "graph/gpt.h"
 #include "graph/priority.h"
+#include "graph/stage.h"
 #include "graph/submit.h"
 #include "runtime/arena.h"
 #include "runtime/clock.h"
@@ -115,9 +115,9 @@ struct mtlm_run *mtlm_run_create(const struct mtlm_program *program,
     run->rank = rank;
     run->microbatch_done = microbatch_done;
     run->poison = -1;
-    run->tag_microbatches =
-        (max_tag + INT64_C(1))
-        / (MTLM_GPT_TAGS * mtlm_layout_stages(&program->config.layout));
+    run->tag_microbatches = (max_tag + INT64_C(1))
+                            / (mtlm_stage_tags(&program->config)
+                               * mtlm_layout_stages(&program->config.layout));
     run->priority = (struct mtlm_priority){
         program->config.layout.virtual_stages, program->config.microbatches};
     run->ramp = program->config.ramp;
@@ -210,7 +210,9 @@ static void post(struct mtlm_run *run, const struct mtlm_item *item,
     const struct mtlm_node *node = item->node;
     const union mtlm_attr *attr = &node->call.attr;
     const int64_t use = use_of(item, pass);
-    const int stages = mtlm_layout_stages(&run->program->config.layout);
+    const struct mtlm_program_config *config = &run->program->config;
+    const int tags =
+        mtlm_stage_tags(config) * mtlm_layout_stages(&config->layout);
     const starpu_data_handle_t handle = handle_of(run, node->operand[0], use);
     struct mtlm_message message = {.handle = &handle,
                                    .n_handles = 1,
@@ -230,8 +232,7 @@ static void post(struct mtlm_run *run, const struct mtlm_item *item,
     default:
         message.kind = node->call.kind == MTLM_OP_SEND ? MTLM_SEND : MTLM_RECV;
         message.peer = attr->p2p.peer;
-        message.tag = attr->p2p.tag
-                      + use % run->tag_microbatches * MTLM_GPT_TAGS * stages;
+        message.tag = attr->p2p.tag + use % run->tag_microbatches * tags;
         break;
     }
     mtlm_engine_post(run->engine, &message);

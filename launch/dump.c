@@ -1,8 +1,9 @@
 /* One file per rank, rank-R.safetensors: weights "NAME" and gradients before
- * clipping "NAME.grad" of this rank's shards, the fields of the
- * batch ("tokens", "labels", "loss_mask", "types" [samples, seq_length],
- * "length", "order" [samples]), "loss" and "grad_norm"; where a shard begins
- * in the whole says the metadata "NAME.first" = "row column". */
+ * clipping "NAME.grad" of this rank's shards, the fields of the batch
+ * ("tokens", "labels", "loss_mask", "types" [samples, seq_length], "length",
+ * "order" [samples]), "loss", "sop_loss" of a binary head, and "grad_norm";
+ * where a shard begins in the whole says the metadata "NAME.first" = "row
+ * column". */
 
 #include "config.h"
 
@@ -122,7 +123,15 @@ static void destroy(struct mtlm_dump *dump)
     free(dump);
 }
 
-int mtlm_dump_write(struct mtlm_dump *dump, double loss, double norm,
+static void add_number(struct mtlm_safetensors_writer *writer, const char *name,
+                       const double *value)
+{
+    mtlm_safetensors_writer_add(writer, name, MTLM_SAFETENSORS_F64, 0, NULL,
+                                value);
+}
+
+int mtlm_dump_write(struct mtlm_dump *dump,
+                    const double report[MTLM_CONTROL_COUNT],
                     struct mtlm_error *err)
 {
     const struct mtlm_program *program = dump->job->program;
@@ -143,10 +152,10 @@ int mtlm_dump_write(struct mtlm_dump *dump, double loss, double norm,
     }
     for (int i = 0; i < MTLM_FIELD_COUNT; i++)
         add_field(dump, i, writer);
-    mtlm_safetensors_writer_add(writer, "loss", MTLM_SAFETENSORS_F64, 0, NULL,
-                                &loss);
-    mtlm_safetensors_writer_add(writer, "grad_norm", MTLM_SAFETENSORS_F64, 0,
-                                NULL, &norm);
+    add_number(writer, "loss", &report[MTLM_CONTROL_LOSS]);
+    if (program->config.model.binary_head)
+        add_number(writer, "sop_loss", &report[MTLM_CONTROL_SOP]);
+    add_number(writer, "grad_norm", &report[MTLM_CONTROL_NORM]);
     rc = mtlm_safetensors_writer_commit(writer, err);
     mtlm_safetensors_writer_destroy(writer);
     free(path);

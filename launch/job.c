@@ -35,24 +35,6 @@ int64_t mtlm_job_microbatches_traced(const struct mtlm_job *job)
     return mtlm_job_microbatches_in(job, place.batch);
 }
 
-/* What the options know and the graph does not yet. */
-static int check_trainable(const struct mtlm_model *model,
-                           struct mtlm_error *err)
-{
-    const char *what = model->family == MTLM_BERT ? "a BERT (--model-type bert)"
-                       : model->post_layernorm
-                           ? "with --apply-residual-connection-post-layernorm"
-                       : model->query_key_scaling
-                           ? "with --apply-query-key-layer-scaling"
-                       : model->exact_gelu ? "with --no-bias-gelu-fusion"
-                                           : NULL;
-
-    if (!what)
-        return 0;
-    return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "this version cannot train %s yet", what);
-}
-
 static int place(struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
@@ -60,8 +42,6 @@ static int place(struct mtlm_job *job, struct mtlm_error *err)
     struct mtlm_ranks *ranks = job->ranks;
     const int size = mtlm_ranks_size(ranks);
 
-    if (check_trainable(&o->model, err) < 0)
-        return -1;
     if (mtlm_options_layout_check(o, size, err) < 0)
         return -1;
     *layout = (struct mtlm_layout){.tp = o->tensor_parallel,
@@ -136,6 +116,7 @@ static int build(struct mtlm_job *job, struct mtlm_error *err)
                                          .eval_microbatches = o->eval_iters * m,
                                          .seed = o->seed,
                                          .window = o->window,
+                                         .row_parts = o->row_parts,
                                          .clip = o->clip_grad,
                                          .beta1 = o->adam_beta1,
                                          .beta2 = o->adam_beta2,

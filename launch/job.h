@@ -85,8 +85,10 @@ struct mtlm_dump *mtlm_dump_create(struct mtlm_job *job);
 void mtlm_dump_weights(struct mtlm_dump *dump);
 /* For mtlm_run_on_gradients(). */
 void mtlm_dump_gradients(void *dump);
-/* Writes the file, with the loss of the first iteration; destroys dump. */
-int mtlm_dump_write(struct mtlm_dump *dump, double loss, double norm,
+/* Writes the file, with the losses and the norm of the first iteration's
+ * report; destroys dump. */
+int mtlm_dump_write(struct mtlm_dump *dump,
+                    const double report[MTLM_CONTROL_COUNT],
                     struct mtlm_error *err);
 
 #endif /* MTLM_JOB_H */

@@ -148,6 +148,9 @@
     OPT(PARALLEL, "window", REAL, window, "1.5", 0.01, 1000, "ALPHA",          \
         "micro batches in flight, as a multiple of what keeps a stage busy: "  \
         "more memory, less waiting")                                           \
+    OPT(PARALLEL, "row-parts", INT, row_parts, "0", 0, 8, "N",                 \
+        "cut the activations of a sample along the sequence into N parts, "    \
+        "which workers share; 0: by their shape")                              \
     OPT(PARALLEL, "workers", INT, workers, "0", 0, 4096, "N",                  \
         "compute workers of this rank; 0: as many as it has cores")            \
     OPT(PARALLEL, "transport", CHOICE, transport, "mpi", 0, 0, "mpi|serial",   \

@@ -79,8 +79,9 @@ struct mtlm_options {
 
     /* Parallelism and machine */
     int64_t tensor_parallel, pipeline_parallel; /* ranks */
-    double window;   /* alpha: microbatches in flight over the least needed */
-    int64_t workers; /* of this rank; 0: as many as it has cores */
+    double window;     /* alpha: microbatches in flight over the least needed */
+    int64_t row_parts; /* of a sample's activations; 0: by their shape */
+    int64_t workers;   /* of this rank; 0: as many as it has cores */
     enum mtlm_transport_choice transport;
     enum mtlm_order_choice collective_order;
 

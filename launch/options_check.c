@@ -170,6 +170,12 @@ int mtlm_options_check(const struct mtlm_options *options,
             "--num-layers %" PRId64
             " cannot fill --pipeline-model-parallel-size %" PRId64 " stages",
             model->num_layers, options->pipeline_parallel);
+    if (options->row_parts > model->seq_length)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--row-parts %" PRId64
+                              " is more than the --seq-length %" PRId64
+                              " can be cut into",
+                              options->row_parts, model->seq_length);
     return mtlm_recipe_check(options, err) < 0 ? -1
                                                : check_numbers(options, err);
 }

@@ -176,9 +176,7 @@ static bool report(struct state *s, int64_t e, double r[MTLM_CONTROL_COUNT])
     if (s->dump && e == 0) {
         struct mtlm_error err;
 
-        if (mtlm_dump_write(s->dump, r[MTLM_CONTROL_LOSS], r[MTLM_CONTROL_NORM],
-                            &err)
-            < 0) {
+        if (mtlm_dump_write(s->dump, r, &err) < 0) {
             fprintf(stderr, "mtlm-dag: %s\n", err.text);
             s->code = err.code;
         }

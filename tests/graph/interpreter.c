@@ -359,8 +359,8 @@ double interpreter_loss(struct interpreter *in, int64_t iteration)
         if (in->rank[r].program->loss) {
             double *p = interpreter_data(in, r, in->rank[r].program->loss);
 
-            loss = p[MTLM_LOSS_LM];
-            p[MTLM_LOSS_LM] = 0;
+            loss = p[MTLM_LOSS_LM] + p[MTLM_LOSS_SOP];
+            memset(p, 0, MTLM_LOSS_COUNT * sizeof(*p));
         }
     return loss;
 }

@@ -21,7 +21,7 @@ void interpreter_init(struct interpreter *in);
 /* stop_before_step: leaves out Adam, so that gradients can be read. */
 void interpreter_iteration(struct interpreter *in, int64_t iteration,
                            bool stop_before_step);
-/* The forward pass of an iteration alone: returns its loss. */
+/* The forward pass of an iteration alone: returns the sum of its losses. */
 double interpreter_loss(struct interpreter *in, int64_t iteration);
 void interpreter_validation(struct interpreter *in);
 

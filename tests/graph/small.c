@@ -7,22 +7,34 @@
 
 enum { VOCAB = 57, S = 12, SOURCE_SEED = 77 };
 
-/* Random tokens, of which all count. */
+static uint32_t random_number(int64_t sample, int64_t at)
+{
+    uint32_t word[4];
+
+    mtlm_philox(SOURCE_SEED, sample, at, word);
+    return word[0];
+}
+
+/* Random tokens, lengths, types and orders; one label of four does not
+ * count. */
 static void read_sample(const struct mtlm_sample_source *source, int64_t sample,
                         enum mtlm_field field, int64_t first, int64_t n,
                         int32_t *values)
 {
-    const int64_t at = first + (field == MTLM_FIELD_LABELS);
+    const int64_t length = S / 2 + random_number(sample, 1000) % (S / 2 + 1);
 
     (void) source;
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t word[4];
+    for (int64_t i = first; i < first + n; i++) {
+        const uint32_t r = random_number(sample, 100 * field + i);
+        const int32_t value[MTLM_FIELD_COUNT] = {
+            [MTLM_FIELD_TOKENS] = r % VOCAB,
+            [MTLM_FIELD_LABELS] = r % VOCAB,
+            [MTLM_FIELD_LOSS_MASK] = i < length && r % 4 > 0,
+            [MTLM_FIELD_TYPES] = r % 2,
+            [MTLM_FIELD_LENGTH] = length,
+            [MTLM_FIELD_ORDER] = r % 2};
 
-        mtlm_philox(SOURCE_SEED, sample, at + i, word);
-        values[i] = field <= MTLM_FIELD_LABELS ? (int32_t) (word[0] % VOCAB)
-                    : field == MTLM_FIELD_LOSS_MASK ? 1
-                    : field == MTLM_FIELD_LENGTH    ? S
-                                                    : 0;
+        values[i - first] = value[field];
     }
 }
 
@@ -32,6 +44,16 @@ static const struct mtlm_schedule schedule = {.style = MTLM_LR_CONSTANT,
                                               .lr = 1e-3,
                                               .weight_decay = 0.01,
                                               .end_weight_decay = 0.01};
+static void read_full_sample(const struct mtlm_sample_source *unused,
+                             int64_t sample, enum mtlm_field field,
+                             int64_t first, int64_t n, int32_t *values)
+{
+    read_sample(unused, sample, field, first, n, values);
+    for (int64_t i = 0; i < n && field == MTLM_FIELD_LOSS_MASK; i++)
+        values[i] = 1;
+}
+
+const struct mtlm_sample_source small_full_source = {.read = read_full_sample};
 
 struct mtlm_program_config small_config(int tp, int pp, int64_t microbatches)
 {
@@ -65,6 +87,38 @@ struct mtlm_program_config small_config(int tp, int pp, int64_t microbatches)
     };
 }
 
+const struct small_model small_models[] = {
+    {"GPT", .family = MTLM_GPT},
+    {"GPT in parts", .family = MTLM_GPT, .row_parts = 3},
+    {"GPT with query-key scaling", .family = MTLM_GPT,
+     .query_key_scaling = true, .post_layernorm = true},
+    {"BERT", .family = MTLM_BERT, .binary_head = true},
+    {"BERT in parts", .family = MTLM_BERT, .binary_head = true, .row_parts = 5},
+    {"BERT, post-LN", .family = MTLM_BERT, .binary_head = true,
+     .post_layernorm = true},
+    {"BERT, post-LN, in parts", .family = MTLM_BERT, .binary_head = true,
+     .post_layernorm = true, .row_parts = 2},
+    {"BERT without binary head", .family = MTLM_BERT, .exact_gelu = true,
+     .query_key_scaling = true},
+};
+const int small_n_models = sizeof(small_models) / sizeof(small_models[0]);
+
+struct mtlm_program_config small_model_config(const struct small_model *model,
+                                              int tp, int pp,
+                                              int64_t microbatches)
+{
+    struct mtlm_program_config config = small_config(tp, pp, microbatches);
+
+    config.model.family = model->family;
+    config.model.num_token_types = model->family == MTLM_BERT ? 2 : 0;
+    config.model.binary_head = model->binary_head;
+    config.model.post_layernorm = model->post_layernorm;
+    config.model.query_key_scaling = model->query_key_scaling;
+    config.model.exact_gelu = model->exact_gelu;
+    config.row_parts = model->row_parts;
+    return config;
+}
+
 struct small_ranks small_ranks_create(const struct mtlm_program_config *config)
 {
     struct small_ranks ranks = {.n = mtlm_layout_ranks(&config->layout)};
@@ -87,10 +141,17 @@ void small_ranks_destroy(struct small_ranks *ranks)
 }
 
 const struct small_case small_cases[] = {
-    {1, 1, 1, 1}, {1, 1, 1, 3}, {1, 2, 1, 1}, {1, 2, 1, 8}, {1, 4, 1, 2},
-    {1, 4, 1, 5}, {1, 4, 1, 8}, {2, 1, 1, 1}, {2, 1, 1, 3}, {2, 2, 1, 1},
-    {2, 2, 1, 5}, {2, 4, 1, 3}, {2, 4, 1, 9}, {1, 2, 2, 4}, {2, 2, 2, 5}};
+    {1, 1, 1, 1, 0}, {1, 1, 1, 3, 0}, {1, 2, 1, 1, 0}, {1, 2, 1, 8, 0},
+    {1, 4, 1, 2, 0}, {1, 4, 1, 5, 0}, {1, 4, 1, 8, 0}, {2, 1, 1, 1, 0},
+    {2, 1, 1, 3, 0}, {2, 2, 1, 1, 0}, {2, 2, 1, 5, 0}, {2, 4, 1, 3, 0},
+    {2, 4, 1, 9, 0}, {1, 2, 2, 4, 0}, {2, 2, 2, 5, 0}, {1, 1, 1, 2, 4},
+    {1, 4, 1, 5, 3}, {2, 2, 2, 3, 2}};
 const int small_n_cases = sizeof(small_cases) / sizeof(small_cases[0]);
+
+int small_parts(const struct small_case *c)
+{
+    return c->row_parts > 0 ? c->row_parts : 1;
+}
 
 struct mtlm_program_config small_case_config(const struct small_case *c)
 {
@@ -98,6 +159,7 @@ struct mtlm_program_config small_case_config(const struct small_case *c)
         small_config(c->tp, c->pp, c->microbatches);
 
     config.layout.virtual_stages = c->virtual_stages;
+    config.row_parts = c->row_parts;
     return config;
 }
 

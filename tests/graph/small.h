@@ -9,6 +9,26 @@
  * ranks; there are more positions than tokens. */
 struct mtlm_program_config small_config(int tp, int pp, int64_t microbatches);
 
+/* The same samples, of which all labels count. */
+extern const struct mtlm_sample_source small_full_source;
+
+/* Every kind of model: the family, where layernorm stands, the options that
+ * change what is computed, and whether samples are cut into parts. */
+struct small_model {
+    const char *name;
+    enum mtlm_family family;
+    bool binary_head, post_layernorm, query_key_scaling, exact_gelu;
+    int row_parts; /* 0: by shape, which is one part here */
+};
+
+extern const struct small_model small_models[];
+extern const int small_n_models;
+
+/* small_config() of that model. */
+struct mtlm_program_config small_model_config(const struct small_model *model,
+                                              int tp, int pp,
+                                              int64_t microbatches);
+
 /* The programs of all ranks of config's layout. */
 struct small_ranks {
     int n;
@@ -22,10 +42,14 @@ void small_ranks_destroy(struct small_ranks *ranks);
 struct small_case {
     int tp, pp, virtual_stages;
     int64_t microbatches;
+    int row_parts; /* 0: one */
 };
 
 extern const struct small_case small_cases[];
 extern const int small_n_cases;
+
+/* Parts that a sample is cut into. */
+int small_parts(const struct small_case *c);
 
 struct mtlm_program_config small_case_config(const struct small_case *c);
 

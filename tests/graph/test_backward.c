@@ -165,12 +165,61 @@ static void test_a_copy_to_the_group_reduces_its_gradient(void **state)
     scene_destroy(&s);
 }
 
+static struct mtlm_tensor *attend(struct scene *scene,
+                                  struct mtlm_tensor *const qkv[2],
+                                  struct mtlm_tensor *lengths)
+{
+    const union mtlm_attr attr = {.attention = {.heads = 1,
+                                                .causal = true,
+                                                .first_query = ROWS,
+                                                .seq_length = 2 * ROWS,
+                                                .coefficient = 1}};
+    struct mtlm_tensor *y, *lse;
+    struct mtlm_node *own;
+
+    mtlm_graph_at(scene->graph, &scene->forward, MTLM_PHASE_FORWARD, 0, 0);
+    own = mtlm_graph_call(
+        scene->graph, MTLM_OP_ATTENTION_FWD, &attr,
+        (struct mtlm_tensor *[MTLM_MAX_OPERANDS]){qkv[1], lengths});
+    y = own->operand[2], lse = own->operand[3];
+    mtlm_graph_call(scene->graph, MTLM_OP_ATTENTION_MORE_FWD, &attr,
+                    (struct mtlm_tensor *[MTLM_MAX_OPERANDS]){qkv[1], qkv[0],
+                                                              lengths, y, lse});
+    return y;
+}
+
+/* Several nodes add to one gradient: the first one finds zeros. */
+static void test_accumulated_gradients_begin_with_zeros(void **state)
+{
+    static const enum mtlm_op_kind b[] = {MTLM_OP_FILL, MTLM_OP_FILL,
+                                          MTLM_OP_ATTENTION_MORE_BWD,
+                                          MTLM_OP_ATTENTION_BWD_ADD};
+    struct scene s = scene_create();
+    struct mtlm_tensor *qkv[2], *lengths, *y;
+
+    (void) state;
+    for (int i = 0; i < 2; i++)
+        qkv[i] = mtlm_graph_tensor(s.graph, MTLM_STORE_ACTIVATION, "qkv",
+                                   MTLM_SHAPE(ROWS, 1, 3 * WIDTH), MTLM_REAL);
+    lengths = mtlm_graph_tensor(s.graph, MTLM_STORE_ACTIVATION, "lengths",
+                                MTLM_SHAPE(1, 1), MTLM_I32);
+    y = attend(&s, qkv, lengths);
+    give_gradient(&s, y);
+    mtlm_graph_backward(s.graph, &s.forward, &s.backward, &s.weight);
+    assert_kinds(&s.backward, b, 4);
+    assert_ptr_equal(s.backward.node[0]->operand[0], qkv[1]->grad);
+    assert_ptr_equal(s.backward.node[1]->operand[0], qkv[0]->grad);
+    assert_true(s.backward.node[0]->call.attr.fill.std == 0);
+    scene_destroy(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradients_of_two_users_are_added),
         cmocka_unit_test(test_what_no_gradient_reaches_is_left_out),
         cmocka_unit_test(test_gradients_belong_where_their_forward_node_does),
+        cmocka_unit_test(test_accumulated_gradients_begin_with_zeros),
         cmocka_unit_test(test_a_copy_to_the_group_reduces_its_gradient),
     };
 

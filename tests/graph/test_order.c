@@ -247,8 +247,8 @@ static bool is_written(const struct mtlm_node *node,
 }
 
 /* W only adds to gradients of weights, so that it may wait; each layer has
- * four of its own. */
-static void check_weight_nodes(const struct mtlm_stage *stage)
+ * four of its own for each part of a sample. */
+static void check_weight_nodes(const struct mtlm_stage *stage, int parts)
 {
     int of_layer[4] = {0}, outside = 0;
 
@@ -268,9 +268,9 @@ static void check_weight_nodes(const struct mtlm_stage *stage)
         assert_int_equal(of_layer[l],
                          l >= stage->first_layer
                                  && l < stage->first_layer + stage->n_layers
-                             ? 4
+                             ? 4 * parts
                              : 0);
-    assert_int_equal(outside, stage->first + stage->last);
+    assert_int_equal(outside, parts * (stage->first + stage->last));
     /* B does no work of W's kind. */
     for (int i = 0; i < stage->backward.n; i++) {
         const char *name = mtlm_ops[stage->backward.node[i]->call.kind]->name;
@@ -290,12 +290,13 @@ static void test_gradients_of_weights_stand_apart_layer_by_layer(void **state)
 
         for (int r = 0; r < ranks.n; r++)
             for (int c = 0; c < config.layout.virtual_stages; c++)
-                check_weight_nodes(&ranks.program[r]->stage[c]);
+                check_weight_nodes(&ranks.program[r]->stage[c],
+                                   small_parts(&small_cases[n]));
         small_ranks_destroy(&ranks);
     }
 }
 
-static void test_every_gradient_is_added_to_once_per_microbatch(void **state)
+static void test_every_gradient_is_added_to_once_per_part(void **state)
 {
     (void) state;
     for (int n = 0; n < small_n_cases; n++) {
@@ -312,7 +313,8 @@ static void test_every_gradient_is_added_to_once_per_microbatch(void **state)
                     written += train->item[j].microbatch >= 0
                                && is_written(train->item[j].node,
                                              ranks.program[r]->param[i].grad);
-                assert_int_equal(written, config.microbatches);
+                assert_int_equal(written, config.microbatches
+                                              * small_parts(&small_cases[n]));
             }
         small_ranks_destroy(&ranks);
     }
@@ -327,7 +329,7 @@ int main(void)
             test_in_the_order_that_arises_each_finds_its_microbatch),
         cmocka_unit_test(test_stages_arrive_at_one_forward_one_backward),
         cmocka_unit_test(test_gradients_of_weights_stand_apart_layer_by_layer),
-        cmocka_unit_test(test_every_gradient_is_added_to_once_per_microbatch),
+        cmocka_unit_test(test_every_gradient_is_added_to_once_per_part),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "graph/gpt.h"
+#include "graph/stage.h"
 #include "graph/optimizer.h"
 #include "tests/graph/small.h"
 
@@ -50,27 +50,33 @@ static int count_phase(const struct mtlm_items *items, enum mtlm_phase phase)
 
 /* ---- counts ---- */
 
-/* Nodes of one microbatch on a stage.  t: 1 where tensor-parallel ranks
- * meet, else 0. */
-static int forward_nodes(const struct mtlm_stage *stage, int t)
+/* Nodes of one microbatch on a stage, each of whose parts meets the keys of
+ * those before it.  t: 1 where tensor-parallel ranks meet, else 0. */
+static int forward_nodes(const struct mtlm_stage *stage, int t, int parts)
 {
     const int layer = 10 + 2 * t;                   /* two blocks of five */
     const int top = stage->first ? 3 + t : 1;       /* or a receive */
     const int bottom = stage->last ? 6 + 3 * t : 1; /* or a send */
+    const int more = parts * (parts - 1) / 2;
 
-    return 1 + top + layer * stage->n_layers + bottom; /* 1: lengths */
+    return 1 /* lengths */ + parts * (top + bottom)
+           + (parts * layer + more) * stage->n_layers;
 }
 
-static int backward_nodes(const struct mtlm_stage *stage, int t)
+/* Several parts add to the gradient of queries, keys and values: it begins
+ * with zeros. */
+static int backward_nodes(const struct mtlm_stage *stage, int t, int parts)
 {
-    const int layer = 10 + 2 * t;
+    const int layer = 10 + 2 * t + (parts > 1);
+    const int more = parts * (parts - 1) / 2;
 
-    return 1 + layer * stage->n_layers + (stage->last ? 3 + t : 1);
+    return parts * (1 + (stage->last ? 3 + t : 1))
+           + (parts * layer + more) * stage->n_layers;
 }
 
-static int weight_nodes(const struct mtlm_stage *stage)
+static int weight_nodes(const struct mtlm_stage *stage, int parts)
 {
-    return 4 * stage->n_layers + stage->first + stage->last;
+    return parts * (4 * stage->n_layers + stage->first + stage->last);
 }
 
 /* Gradients tied, status filled, control, Adam. */
@@ -105,9 +111,9 @@ static void check_counts(const struct small_case *c, struct small_ranks *ranks)
         int f = 0, b = 0, w = 0;
 
         for (int v = 0; v < c->virtual_stages; v++) {
-            f += forward_nodes(&program->stage[v], t);
-            b += backward_nodes(&program->stage[v], t);
-            w += weight_nodes(&program->stage[v]);
+            f += forward_nodes(&program->stage[v], t, small_parts(c));
+            b += backward_nodes(&program->stage[v], t, small_parts(c));
+            w += weight_nodes(&program->stage[v], small_parts(c));
         }
         assert_int_equal(count_phase(train, MTLM_PHASE_FORWARD), m * f);
         assert_int_equal(count_phase(train, MTLM_PHASE_BACKWARD), m * b);
@@ -125,8 +131,8 @@ static void test_nodes_are_as_many_as_the_formula_says(void **state)
     for_each_case(check_counts);
 }
 
-/* A block meets its peers twice forward and twice backward; vocabulary and
- * embedding add four. */
+/* A part of a block meets its peers twice forward and twice backward;
+ * vocabulary and embedding add four. */
 static void check_meetings(const struct small_case *c,
                            struct small_ranks *ranks)
 {
@@ -143,7 +149,8 @@ static void check_meetings(const struct small_case *c,
             got += node->call.kind == MTLM_OP_ALL_REDUCE
                    && node->lane == MTLM_LANE_TP;
         }
-        assert_int_equal(got, c->tp > 1 ? c->microbatches * want : 0);
+        assert_int_equal(
+            got, c->tp > 1 ? c->microbatches * small_parts(c) * want : 0);
     }
 }
 
@@ -181,9 +188,10 @@ static int gather(const struct mtlm_program *program, int rank,
                                         .microbatch = items->item[i].microbatch,
                                         .shape = node->call.shape[0],
                                         .phase = node->phase};
-        assert_in_range(
-            node->call.attr.p2p.tag, 0,
-            MTLM_GPT_TAGS * mtlm_layout_stages(&program->config.layout) - 1);
+        assert_in_range(node->call.attr.p2p.tag, 0,
+                        mtlm_stage_tags(&program->config)
+                                * mtlm_layout_stages(&program->config.layout)
+                            - 1);
         assert_int_equal(node->operand[0]->dtype, MTLM_REAL);
     }
     return n;
@@ -230,7 +238,8 @@ static void match(struct small_ranks *ranks, bool eval, int expected)
 static void check_messages(const struct small_case *c,
                            struct small_ranks *ranks)
 {
-    const int boundaries = c->tp * (c->pp * c->virtual_stages - 1);
+    const int boundaries =
+        small_parts(c) * c->tp * (c->pp * c->virtual_stages - 1);
 
     match(ranks, false, 2 * boundaries * c->microbatches);
     match(ranks, true,

@@ -10,6 +10,13 @@
 
 enum { NOISE_SEED = 4711 };
 
+bool weight_exists(const struct mtlm_program_config *config, int64_t number)
+{
+    const struct weight w = weight_number(config, number);
+
+    return mtlm_param_place(&config->model, w.kind) != MTLM_PLACE_NONE;
+}
+
 struct weight weight_number(const struct mtlm_program_config *config,
                             int64_t number)
 {
@@ -22,7 +29,9 @@ struct weight weight_number(const struct mtlm_program_config *config,
         w = (struct weight){.kind = MTLM_PARAM_PER_LAYER + number - layers,
                             .layer = -1};
     w.info = mtlm_param_info(model, w.kind, config->layout.tp);
-    w.n = (w.kind == MTLM_PARAM_WORD ? model->vocab_size : w.info.rows)
+    w.n = (w.kind == MTLM_PARAM_WORD || w.kind == MTLM_PARAM_LM_BIAS
+               ? model->vocab_size
+               : w.info.rows)
           * w.info.cols;
     snprintf(w.name, sizeof(w.name), "%s of layer %d", w.info.name,
              (int) w.layer);
@@ -106,9 +115,12 @@ struct interpreter *weights_start(const struct mtlm_program_config *config,
     interpreter_init(in);
     for (int64_t i = 0; i < numbers; i++) {
         const struct weight w = weight_number(config, i);
-        mtlm_real *whole = weight_whole(in, w.kind, w.layer, 0);
-        mtlm_real *random = mtlm_calloc(w.n, sizeof(*random));
+        mtlm_real *whole, *random;
 
+        if (!weight_exists(config, i))
+            continue;
+        whole = weight_whole(in, w.kind, w.layer, 0);
+        random = mtlm_calloc(w.n, sizeof(*random));
         normal_numbers(random, w.n, NOISE_SEED, i);
         for (int64_t e = 0; e < w.n; e++)
             whole[e] += noise * random[e];
@@ -129,7 +141,8 @@ mtlm_real **weights_read(struct interpreter *in, int which)
     for (int64_t i = 0; i < numbers; i++) {
         const struct weight w = weight_number(config, i);
 
-        whole[i] = weight_whole(in, w.kind, w.layer, which);
+        if (weight_exists(config, i))
+            whole[i] = weight_whole(in, w.kind, w.layer, which);
     }
     return whole;
 }

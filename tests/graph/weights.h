@@ -17,6 +17,9 @@ struct weight {
 struct weight weight_number(const struct mtlm_program_config *config,
                             int64_t number);
 
+/* Whether the model has a parameter of that number. */
+bool weight_exists(const struct mtlm_program_config *config, int64_t number);
+
 /* Standard normal numbers, the same for the same seed and stream. */
 void normal_numbers(mtlm_real *x, int64_t n, uint64_t seed, uint64_t stream);
 
@@ -34,8 +37,8 @@ void weight_put(struct interpreter *in, enum mtlm_param kind, int64_t layer,
 struct interpreter *weights_start(const struct mtlm_program_config *config,
                                   double noise);
 
-/* Gradients of iteration 0, or weights, by parameter number; the caller frees
- * them with weights_free(). */
+/* Gradients of iteration 0, or weights, by parameter number, NULL where there
+ * is none; the caller frees them with weights_free(). */
 mtlm_real **weights_read(struct interpreter *in, int which);
 void weights_free(struct interpreter *in, mtlm_real **whole);
 

@@ -157,6 +157,8 @@ static void test_values_must_fit_each_other(void **state)
     refuses("--model gpt-tiny --tensor-model-parallel-size 8",
             "--num-attention-heads 4 is not a multiple of "
             "--tensor-model-parallel-size 8");
+    refuses("--model gpt-tiny --seq-length 4 --row-parts 5",
+            "--row-parts 5 is more than the --seq-length 4 can be cut into");
     refuses("--model gpt-tiny --ffn-hidden-size 6 "
             "--tensor-model-parallel-size 4",
             "--ffn-hidden-size 6 is not a multiple of "

@@ -1,5 +1,5 @@
 #!/bin/bash
-# First-step loss and gradients of gpt-tiny in several layouts against
+# First-step losses and gradients of small models in several layouts against
 # PyTorch (tests/reference/first_step_torch.py says how close they must be).
 set -u
 
@@ -9,22 +9,23 @@ python=${PYTHON:-python3}
 read -ra mpirun <<<"${MPIRUN:-mpirun --oversubscribe}"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
+failed=0
 
 if ! "$python" -c 'import numpy, torch' 2>/dev/null; then
     echo "skipped: $python has no PyTorch"
     exit 77
 fi
 
-# first_step NAME TENSOR PIPELINE OPTION...: dumps the first step of a layout
-# to $dir/NAME.
+# first_step NAME TxP OPTION...: dumps the first step of a layout to
+# $dir/NAME.
 first_step()
 {
-    local name=$1 tensor=$2 pipeline=$3
+    local name=$1 tensor=${2%x*} pipeline=${2#*x}
     local ranks=$((tensor * pipeline)) start=()
-    shift 3
+    shift 2
     mkdir -p "$dir/$name"
     [ "$ranks" -eq 1 ] || start=("${mpirun[@]}" -n "$ranks")
-    STARPU_NCPU=1 ${start[@]+"${start[@]}"} "$program" --model gpt-tiny \
+    STARPU_NCPU=1 ${start[@]+"${start[@]}"} "$program" \
         --tensor-model-parallel-size "$tensor" \
         --pipeline-model-parallel-size "$pipeline" \
         --global-batch-size 8 --micro-batch-size 2 --train-iters 1 \
@@ -34,46 +35,37 @@ first_step()
     exit 1
 }
 
-# compare NAME...: with PyTorch.
-compare()
+# like_torch NAME "LAYOUT..." "REFERENCE OPTION..." OPTION...: whether the
+# model of these options has PyTorch's losses and gradients in each layout.
+like_torch()
 {
-    local name dumps=()
-    for name; do
-        dumps+=("$name=$dir/$name")
+    local name=$1 layouts=$2 told=$3 layout dumps=()
+    shift 3
+    for layout in $layouts; do
+        first_step "$name-$layout" "$layout" "$@"
+        dumps+=("$name, $layout=$dir/$name-$layout")
     done
-    "$python" "$reference" --heads 4 --vocab 257 --micro-batch 2 \
-        "${dumps[@]}" || failed=1
+    # shellcheck disable=SC2086
+    "$python" "$reference" --heads 4 --micro-batch 2 $told "${dumps[@]}" \
+        || failed=1
+    rm -rf "$dir"/*
 }
 
-failed=0
-first_step one 1 1
-first_step P2 1 2
-first_step T2 2 1
-first_step P2xT2 2 2
-first_step P4 1 4
-compare one P2 T2 P2xT2 P4
+gpt=(--model gpt-tiny)
+bert=(--model bert-tiny --init-method-std 0.05)
 
+like_torch gpt '1x1 1x2 2x1 2x2 1x4' '--vocab 257' "${gpt[@]}"
 # Large weights: attention that prefers some positions, a loss of its own for
 # each token.
-first_step large 1 1 --init-method-std 0.1
-first_step large-T2 2 1 --init-method-std 0.1
-compare large large-T2
-# Labels that do not count: those after the ends of short documents.
-for i in $(seq 2000); do
-    printf 'document %d\n\f\n' "$i"
-done >"$dir/text"
-"${builddir:-.}/mtlm-preprocess" --input "$dir/text" \
-    --output-prefix "$dir/data" >"$dir/log" || failed=1
-first_step masked 1 1 --data-path "$dir/data_text_document" --eod-mask-loss
-first_step masked-T2xP2 2 2 --data-path "$dir/data_text_document" \
-    --eod-mask-loss
-compare masked masked-T2xP2
-"$python" - "$dir/masked/rank-0.safetensors" "${reference%/*}" <<'END' || failed=1
-import sys
-sys.path.insert(0, sys.argv[2])
-from dump_files import read_safetensors
-batch, _ = read_safetensors(sys.argv[1])
-ends = batch["tokens"] == 256
-assert ends.sum() > 50 and (batch["loss_mask"] == ~ends).all()
-END
+like_torch large '1x1 2x1' '--vocab 257' "${gpt[@]}" --init-method-std 0.1
+like_torch parts '1x1 2x2' '--vocab 257' "${gpt[@]}" --row-parts 3
+like_torch scaled '1x1 2x1' '--vocab 257 --query-key-scaling --exact-gelu' \
+    "${gpt[@]}" --apply-query-key-layer-scaling --no-bias-gelu-fusion
+
+bytes='--vocab 261'
+like_torch bert '1x1 1x2 2x1 2x2' "$bytes" "${bert[@]}"
+like_torch bert-parts '1x1 2x2' "$bytes" "${bert[@]}" --row-parts 3
+like_torch bert-post '1x1 2x2 1x4' "$bytes --post-layernorm" "${bert[@]}" \
+    --apply-residual-connection-post-layernorm
+like_torch bert-lm '1x1 2x1' "$bytes" "${bert[@]}" --bert-no-binary-head
 exit "$failed"

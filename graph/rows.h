@@ -1,0 +1,22 @@
+#ifndef MTLM_GRAPH_ROWS_H
+#define MTLM_GRAPH_ROWS_H
+
+#include <stdint.h>
+
+/* Activations [s, b, h] are cut along the sequence into parts, each a tensor
+ * with nodes of its own, so that the workers of a rank share even a single
+ * sample, and so that a part's communication overlaps the others' work.  Only
+ * attention lets parts meet.  The cut follows from the shape alone, never from
+ * workers or layout: it decides the order of sums, and so the bits. */
+
+enum { MTLM_MAX_ROW_PARTS = 8 };
+
+/* How many parts a sample is cut into, for microbatches of b samples of
+ * length s, m of them in an iteration. */
+int mtlm_row_parts(int64_t s, int64_t b, int64_t m);
+
+/* Rows first .. first + count - 1 of s are part i of n; parts differ by one
+ * row at most. */
+void mtlm_row_part(int64_t s, int n, int i, int64_t *first, int64_t *count);
+
+#endif /* MTLM_GRAPH_ROWS_H */

@@ -1,0 +1,124 @@
+#include "config.h"
+
+#include "graph/backward.h"
+#include "graph/builder.h"
+#include "graph/ends.h"
+#include "graph/layers.h"
+#include "graph/stage.h"
+
+/* Messages of one part of a microbatch: forward, backward and validation. */
+enum { TAG_FORWARD, TAG_BACKWARD, TAG_EVAL, TAGS };
+
+static int n_parts(const struct mtlm_program_config *config)
+{
+    const struct mtlm_model *model = &config->model;
+
+    if (config->row_parts > 0)
+        return config->row_parts;
+    return mtlm_row_parts(model->seq_length, config->micro_batch,
+                          config->microbatches);
+}
+
+int mtlm_stage_tags(const struct mtlm_program_config *config)
+{
+    return TAGS * n_parts(config);
+}
+
+static union mtlm_attr p2p(const struct mtlm_builder *b, int peer_stage,
+                           int boundary, int part, int tag)
+{
+    return (union mtlm_attr){
+        .p2p = {mtlm_layout_rank_of_stage(&b->config->layout, peer_stage),
+                boundary * mtlm_stage_tags(b->config) + TAGS * part + tag}};
+}
+
+static struct mtlm_tensor *receive(const struct mtlm_builder *b,
+                                   const char *name, int peer_stage,
+                                   int boundary, int part, int tag)
+{
+    const union mtlm_attr attr = p2p(b, peer_stage, boundary, part, tag);
+    const struct mtlm_shape shape =
+        MTLM_SHAPE(mtlm_build_n_rows(b, part), b->config->micro_batch,
+                   b->config->model.hidden_size);
+    struct mtlm_tensor *x = mtlm_graph_tensor(b->graph, MTLM_STORE_ACTIVATION,
+                                              name, shape, MTLM_REAL);
+
+    x->received = true;
+    return MTLM_CALL(b, RECV, &attr, x);
+}
+
+static void send(const struct mtlm_builder *b, int peer_stage, int boundary,
+                 int part, int tag, struct mtlm_tensor *x)
+{
+    const union mtlm_attr attr = p2p(b, peer_stage, boundary, part, tag);
+
+    MTLM_CALL(b, SEND, &attr, x);
+}
+
+/* From this stage's input to its output: *x, *y. */
+static void forward(struct mtlm_builder *b, struct mtlm_rows *x,
+                    struct mtlm_rows *y)
+{
+    const struct mtlm_stage *stage = b->stage;
+    const int k = stage->stage;
+    const int tag = b->train ? TAG_FORWARD : TAG_EVAL;
+
+    mtlm_build_at(b, -1);
+    b->lengths = mtlm_build_batch_value(b, "lengths", MTLM_FIELD_LENGTH);
+    if (stage->first)
+        mtlm_build_embedding(b, x);
+    else
+        for (int i = 0; i < b->n_parts; i++)
+            x->part[i] = receive(b, "input", k - 1, k - 1, i, tag);
+    *y = *x;
+    for (int64_t l = 0; l < stage->n_layers; l++)
+        mtlm_build_layer(b, stage->first_layer + l, y);
+    mtlm_build_at(b, -1);
+    if (stage->last)
+        mtlm_build_head(b, y);
+    else
+        for (int i = 0; i < b->n_parts; i++)
+            send(b, k + 1, k, i, tag, y->part[i]);
+}
+
+/* Causal models: later parts' gradients are complete first. */
+static void backward(struct mtlm_builder *b, const struct mtlm_rows *x,
+                     const struct mtlm_rows *y)
+{
+    struct mtlm_stage *stage = b->stage;
+    const int k = stage->stage;
+
+    b->list = &stage->backward;
+    b->phase = MTLM_PHASE_BACKWARD;
+    mtlm_build_at(b, -1);
+    for (int i = b->n_parts - 1; i >= 0 && !stage->last; i--)
+        y->part[i]->grad =
+            receive(b, "output gradient", k + 1, k, i, TAG_BACKWARD);
+    mtlm_graph_backward(b->graph, &stage->forward, &stage->backward,
+                        &stage->weight);
+    mtlm_build_at(b, -1);
+    for (int i = b->n_parts - 1; i >= 0 && !stage->first; i--)
+        send(b, k - 1, k - 1, i, TAG_BACKWARD, x->part[i]->grad);
+}
+
+void mtlm_stage_build(struct mtlm_program *program, struct mtlm_stage *stage)
+{
+    struct mtlm_builder b = {.program = program,
+                             .graph = program->graph,
+                             .config = &program->config,
+                             .stage = stage,
+                             .list = &stage->forward,
+                             .phase = MTLM_PHASE_FORWARD,
+                             .train = true,
+                             .n_parts = n_parts(&program->config)};
+    struct mtlm_rows x, y;
+
+    forward(&b, &x, &y);
+    backward(&b, &x, &y);
+    if (program->config.eval_microbatches > 0) {
+        b.train = false;
+        b.list = &stage->eval;
+        b.phase = MTLM_PHASE_EVAL;
+        forward(&b, &x, &y);
+    }
+}

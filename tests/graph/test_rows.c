@@ -1,0 +1,68 @@
+/* How samples are cut into parts. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "graph/rows.h"
+
+static void test_the_parts_are_the_whole_in_order(void **state)
+{
+    (void) state;
+    for (int64_t s = 1; s <= 40; s++)
+        for (int n = 1; n <= s && n <= MTLM_MAX_ROW_PARTS; n++) {
+            int64_t next = 0, first, count;
+
+            for (int i = 0; i < n; i++) {
+                mtlm_row_part(s, n, i, &first, &count);
+                assert_int_equal(first, next);
+                assert_true(count == s / n || count == s / n + 1);
+                next += count;
+            }
+            assert_int_equal(next, s);
+        }
+}
+
+/* Two workers find work in a single sample, without products so small that
+ * they are slow. */
+static void test_one_long_sample_is_cut(void **state)
+{
+    (void) state;
+    assert_int_equal(mtlm_row_parts(1024, 1, 1), 4);
+    assert_int_equal(mtlm_row_parts(512, 1, 1), 4);
+    assert_int_equal(mtlm_row_parts(64, 4, 1), 2);
+    assert_int_equal(mtlm_row_parts(127, 1, 1), 1);
+}
+
+/* Microbatches can be worked on side by side as well. */
+static void test_many_microbatches_are_not_cut(void **state)
+{
+    (void) state;
+    assert_int_equal(mtlm_row_parts(1024, 1, 2), 2);
+    assert_int_equal(mtlm_row_parts(1024, 1, 4), 1);
+    assert_int_equal(mtlm_row_parts(1024, 8, 1000), 1);
+}
+
+static void test_there_are_never_more_parts_than_rows(void **state)
+{
+    (void) state;
+    assert_int_equal(mtlm_row_parts(1, 65536, 1), 1);
+    assert_int_equal(mtlm_row_parts(3, 65536, 1), 3);
+    assert_true(mtlm_row_parts(1 << 20, 65536, 1) <= MTLM_MAX_ROW_PARTS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_parts_are_the_whole_in_order),
+        cmocka_unit_test(test_one_long_sample_is_cut),
+        cmocka_unit_test(test_many_microbatches_are_not_cut),
+        cmocka_unit_test(test_there_are_never_more_parts_than_rows),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
