@@ -34,7 +34,7 @@ class Ours:
     def path(self, *parts):
         path = os.path.join(self.build, *parts)
         if not os.access(path, os.X_OK):
-            raise Failure(f"{path} is not there: make -C {self.build} all perf")
+            raise Failure(f"{path} is not there: make -C {self.build} perf")
         return path
 
     def version(self):
