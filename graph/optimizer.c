@@ -87,7 +87,7 @@ void mtlm_optimizer_build(struct mtlm_program *program)
         .control = {.schedule = config->schedule,
                     .clip = config->clip,
                     .n_sums = mtlm_status_sums(config),
-                    .nan_is_final = true}};
+                    .nan_is_final = !config->skip_nan}};
 
     mtlm_graph_at(program->graph, &program->tail_list, MTLM_PHASE_OPTIMIZER,
                   mtlm_layout_stage(&config->layout, 0), -1);

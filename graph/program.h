@@ -23,6 +23,7 @@ struct mtlm_program_config {
     int64_t eval_microbatches; /* per validation; 0: no validation */
     uint64_t seed;             /* of initial weights and dropout */
     double window;             /* alpha, see graph/window.h */
+    bool skip_nan; /* go on after a norm or loss that is not finite */
     int row_parts; /* of a sample, see graph/rows.h; 0: by its shape */
     double clip;   /* largest gradient norm; 0: no clipping */
     double beta1, beta2, epsilon;

@@ -117,6 +117,7 @@ static int build(struct mtlm_job *job, struct mtlm_error *err)
                                          .seed = o->seed,
                                          .window = o->window,
                                          .row_parts = o->row_parts,
+                                         .skip_nan = o->no_check_for_nan,
                                          .clip = o->clip_grad,
                                          .beta1 = o->adam_beta1,
                                          .beta2 = o->adam_beta2,
@@ -240,6 +241,8 @@ static void say(struct mtlm_job *job)
     else
         printf("data: %s, %" PRId64 " documents\n", o->data_path,
                mtlm_indexed_dataset_documents(job->dataset));
+    printf("checkpoints: none, the weights are gone when the run ends (--save "
+           "is not in this version)\n");
     fflush(stdout);
 }
 

@@ -17,11 +17,14 @@ struct mtlm_log_iteration {
     int global_batch;
     double loss; /* mean of the iterations since the last line; as in Megatron
                     the field is left out unless it is positive */
+    double sop_loss; /* likewise */
     double loss_scale, grad_norm;
     int skipped, nan; /* iterations since the last line */
 
     /* Ours, negative: field left out. */
+    double sop_accuracy; /* fraction */
     double tokens_per_second;
+    double seconds_left;    /* of the whole run */
     double bubble, overlap; /* fractions */
 };
 
@@ -29,7 +32,13 @@ struct mtlm_log_iteration {
 char *mtlm_log_iteration_line(const struct mtlm_log_iteration *log);
 
 /* The validation line between its two rules of dashes, three lines without
- * the last newline; the caller frees it.  where: "iteration 100". */
-char *mtlm_log_validation_lines(const char *where, double loss);
+ * the last newline; the caller frees it.  where: "iteration 100".  sop_loss
+ * and our own field sop_accuracy: left out when negative. */
+char *mtlm_log_validation_lines(const char *where, double loss, double sop_loss,
+                                double sop_accuracy);
+
+/* A span of time in a few characters, such as "42 s", "12 min", "5.2 h" or
+ * "3.4 d"; returns text. */
+char *mtlm_log_time_text(double seconds, char text[16]);
 
 #endif /* MTLM_LOG_LINE_H */

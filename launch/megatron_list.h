@@ -192,7 +192,6 @@
     LACK("tokenizer-type", ANY, TOKENS)                                        \
     LACK("tokenizer-model", ANY, TOKENS)                                       \
     LACK("vocab-extra-ids", ANY, TOKENS)                                       \
-    LACK("eod-mask-loss", NULL, NULL)                                          \
     LACK("reset-attention-mask", NULL, NULL)                                   \
     LACK("reset-position-ids", NULL, NULL)                                     \
     /* ---- checkpoints ---- */                                                \
@@ -237,10 +236,8 @@
     IDLE("profile-ranks", MANY, TRACES)                                        \
     IDLE("use-pytorch-profiler", NULL, TRACES)                                 \
     IDLE("rerun-mode", "disabled", "it is disabled")                           \
-    LACK("exit-interval", ANY, NULL)                                           \
     LACK("log-params-norm", NULL, NULL)                                        \
     LACK("log-num-zeros-in-grad", NULL, NULL)                                  \
-    LACK("no-check-for-nan-in-loss-and-grad", NULL, NULL)                      \
     LACK("check-for-spiky-loss", NULL, NULL)                                   \
     LACK("check-for-large-grads", NULL, NULL)
 

@@ -106,6 +106,12 @@
         "add TFLOP/s to the log lines")                                        \
     OPT(TRAINING, "summary-text", FLAG, summary_text, "no", 0, 0, NULL,        \
         "explain the result in sentences at the end")                          \
+    OPT(TRAINING, "no-check-for-nan-in-loss-and-grad", FLAG, no_check_for_nan, \
+        "no", 0, 0, NULL,                                                      \
+        "go on after a loss or gradient that is not finite, without that "     \
+        "step")                                                                \
+    OPT(TRAINING, "exit-interval", INT, exit_interval, "0", 0, 1000000000,     \
+        "N", "stop after that many iterations; 0: none")                       \
     OPT(TRAINING, "exit-duration-in-mins", REAL, exit_duration_mins, "0", 0,   \
         1e6, "X", "stop after the iteration that reaches X minutes; 0: none")  \
     OPT(OPTIMIZER, "lr", REAL, schedule.lr, NEEDED, 0, 1000, "X",              \

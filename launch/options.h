@@ -66,6 +66,8 @@ struct mtlm_options {
     int64_t log_interval;      /* iterations */
     bool log_throughput;       /* TFLOP/s in the iteration line */
     bool summary_text;         /* explain the result in sentences at the end */
+    bool no_check_for_nan;     /* skip such steps instead of stopping */
+    int64_t exit_interval;     /* iterations; 0: no such stop */
     double exit_duration_mins; /* minutes; 0: no limit */
 
     /* Optimizer. The schedule follows from what stands below it; the counts

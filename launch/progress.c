@@ -2,12 +2,14 @@
 #include "config.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "launch/log_line.h"
 #include "launch/progress.h"
 
 static const double terminal_after = 1, terminal_every = 0.5;
@@ -18,7 +20,11 @@ static const double line_every = 10;
 static atomic_llong all_done;
 static struct {
     pthread_mutex_t mutex; /* guards all below */
-    int64_t iteration, total, base;
+    pthread_cond_t changed;
+    pthread_t thread;
+    bool started; /* the thread */
+    bool quit;    /* it must end */
+    int64_t iteration, total, after, base;
     double begin, last; /* seconds: of the iteration; of the last output */
     bool running;       /* between start and end */
     bool shown;         /* on the terminal, now */
@@ -32,22 +38,33 @@ static double now(void)
     return t.tv_sec + 1e-9 * t.tv_nsec;
 }
 
+/* Three digits, whether it is 1234 a second or 0.00123. */
+static int decimals(double rate)
+{
+    return rate >= 99.5 ? 0 : rate >= 0.995 ? 1 : rate >= 0.0995 ? 2 : 4;
+}
+
 char *mtlm_progress_text(int64_t iteration, int64_t done, int64_t total,
-                         double seconds, char *text, size_t size)
+                         int64_t after, double seconds, char *text, size_t size)
 {
     const double rate = seconds > 0 ? done / seconds : 0;
+    char left[16], run[16];
     int n =
         snprintf(text, size, "iteration %lld: %lld/%lld microbatches",
                  (long long) iteration, (long long) done, (long long) total);
 
-    if (rate > 0 && n >= 0 && (size_t) n < size)
-        /* Three digits, whether it is 1234 a second or 0.00123. */
-        snprintf(text + n, size - n, ", %.*f microbatches/s, %.0f s left",
-                 rate >= 99.5     ? 0
-                 : rate >= 0.995  ? 1
-                 : rate >= 0.0995 ? 2
-                                  : 4,
-                 rate, (total - done) / rate);
+    if (n < 0 || (size_t) n >= size)
+        return text;
+    if (rate == 0) {
+        snprintf(text + n, size - n, " after %s",
+                 mtlm_log_time_text(seconds, left));
+        return text;
+    }
+    mtlm_log_time_text((total - done) / rate, left);
+    mtlm_log_time_text((total - done + after) / rate, run);
+    snprintf(text + n, size - n, ", %.*f microbatches/s, %s left%s%s%s",
+             decimals(rate), rate, left, after > 0 ? ", " : "",
+             after > 0 ? run : "", after > 0 ? " of the run" : "");
     return text;
 }
 
@@ -59,23 +76,12 @@ static int64_t done_now(void)
     return done < progress.total ? done : progress.total;
 }
 
-void mtlm_progress_start(int64_t iteration, int64_t microbatches)
-{
-    pthread_mutex_lock(&progress.mutex);
-    progress.base += progress.total;
-    progress.iteration = iteration;
-    progress.total = microbatches;
-    progress.begin = progress.last = now();
-    progress.running = true;
-    pthread_mutex_unlock(&progress.mutex);
-}
-
 static void show(double t, bool terminal)
 {
     char text[160];
 
     mtlm_progress_text(progress.iteration, done_now(), progress.total,
-                       t - progress.begin, text, sizeof(text));
+                       progress.after, t - progress.begin, text, sizeof(text));
     if (terminal)
         fprintf(stderr, "\r%s\033[K", text);
     else
@@ -85,21 +91,79 @@ static void show(double t, bool terminal)
     progress.last = t;
 }
 
-void mtlm_progress_add(void)
+/* When the next output is due. */
+static double due(bool terminal)
 {
-    atomic_fetch_add(&all_done, 1);
-    if (pthread_mutex_trylock(&progress.mutex))
-        return; /* somebody else is about to show it */
-    const double t = now();
+    const double first =
+        progress.begin + (terminal ? terminal_after : line_every);
+    const double next =
+        progress.last + (terminal ? terminal_every : line_every);
 
-    /* Most iterations are short: they must not cost a system call. */
-    if (progress.running && t - progress.begin >= terminal_after) {
-        const bool terminal = isatty(STDERR_FILENO);
+    return first > next ? first : next;
+}
 
-        if (t - progress.last >= (terminal ? terminal_every : line_every))
+static void wait_until(double t)
+{
+    const struct timespec until = {(time_t) t, (long) (1e9 * (t - (time_t) t))};
+
+    pthread_cond_timedwait(&progress.changed, &progress.mutex, &until);
+}
+
+static void *watch(void *arg)
+{
+    const bool terminal = isatty(STDERR_FILENO);
+
+    (void) arg;
+    pthread_mutex_lock(&progress.mutex);
+    while (!progress.quit) {
+        const double t = now();
+
+        if (!progress.running)
+            pthread_cond_wait(&progress.changed, &progress.mutex);
+        else if (t < due(terminal))
+            wait_until(due(terminal));
+        else
             show(t, terminal);
     }
     pthread_mutex_unlock(&progress.mutex);
+    return NULL;
+}
+
+/* Signals are for the thread that knows what to do with them. */
+static void start_thread(void)
+{
+    pthread_condattr_t monotonic;
+    sigset_t all, before;
+
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&progress.changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    progress.quit = false;
+    progress.started = pthread_create(&progress.thread, NULL, watch, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void mtlm_progress_start(int64_t iteration, int64_t microbatches, int64_t after)
+{
+    pthread_mutex_lock(&progress.mutex);
+    if (!progress.started)
+        start_thread();
+    progress.base += progress.total;
+    progress.iteration = iteration;
+    progress.total = microbatches;
+    progress.after = after;
+    progress.begin = progress.last = now();
+    progress.running = true;
+    pthread_cond_signal(&progress.changed);
+    pthread_mutex_unlock(&progress.mutex);
+}
+
+void mtlm_progress_add(void)
+{
+    atomic_fetch_add(&all_done, 1);
 }
 
 void mtlm_progress_end(void)
@@ -111,6 +175,21 @@ void mtlm_progress_end(void)
     }
     progress.running = progress.shown = false;
     pthread_mutex_unlock(&progress.mutex);
+}
+
+void mtlm_progress_stop(void)
+{
+    bool started;
+
+    pthread_mutex_lock(&progress.mutex);
+    started = progress.started;
+    progress.started = false;
+    progress.quit = true;
+    if (started)
+        pthread_cond_signal(&progress.changed);
+    pthread_mutex_unlock(&progress.mutex);
+    if (started)
+        pthread_join(progress.thread, NULL);
 }
 
 int64_t mtlm_progress_done(void)

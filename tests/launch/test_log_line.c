@@ -36,7 +36,10 @@ static struct mtlm_log_iteration example(void)
         .grad_norm = 2.3456,
         .skipped = 0,
         .nan = 0,
+        .sop_loss = -1,
+        .sop_accuracy = -1,
         .tokens_per_second = -1,
+        .seconds_left = -1,
         .bubble = -1,
         .overlap = -1,
     };
@@ -91,13 +94,33 @@ static void test_our_fields_come_last(void **state)
 
     (void) state;
     log.tokens_per_second = 5120.25;
+    log.seconds_left = 7384;
     log.bubble = 3 / 11.;
     log.overlap = 0;
     line = mtlm_log_iteration_line(&log);
     assert_string_equal(strstr(line, " number of nan"),
                         " number of nan iterations:   0 |"
-                        " tokens per second: 5120.2 | bubble: 0.2727 |"
-                        " overlap: 0.0000 |");
+                        " tokens per second: 5120.2 | time left: 2.1 h |"
+                        " bubble: 0.2727 | overlap: 0.0000 |");
+    free(line);
+}
+
+static void test_a_bert_has_a_second_loss(void **state)
+{
+    struct mtlm_log_iteration log = example();
+    char *line;
+
+    (void) state;
+    log.sop_loss = 0.6931472;
+    log.sop_accuracy = 0.5;
+    log.tokens_per_second = 10;
+    line = mtlm_log_iteration_line(&log);
+    assert_string_equal(strstr(line, " lm loss"),
+                        " lm loss: 9.876543E+00 | sop loss: 6.931472E-01 |"
+                        " loss scale: 1.0 | grad norm: 2.346 |"
+                        " number of skipped iterations:   0 |"
+                        " number of nan iterations:   0 |"
+                        " sop accuracy: 0.5000 | tokens per second: 10.0 |");
     free(line);
 }
 
@@ -116,7 +139,7 @@ static void test_a_loss_that_is_no_number_is_left_out(void **state)
 
 static void test_validation_line_stands_between_rules(void **state)
 {
-    char *lines = mtlm_log_validation_lines("iteration 100", 2);
+    char *lines = mtlm_log_validation_lines("iteration 100", 2, -1, -1);
 
     (void) state;
     assert_string_equal(
@@ -130,9 +153,49 @@ static void test_validation_line_stands_between_rules(void **state)
     free(lines);
 }
 
+static void test_validation_line_of_a_bert(void **state)
+{
+    char *lines =
+        mtlm_log_validation_lines("iteration 8 on test set", 2, 0.5, 0.625);
+
+    (void) state;
+    assert_string_equal(
+        strchr(lines, '\n'),
+        "\n validation loss at iteration 8 on test set |"
+        " lm loss value: 2.000000E+00 | lm loss PPL: 7.389056E+00 |"
+        " sop loss value: 5.000000E-01 | sop loss PPL: 1.648721E+00 |"
+        " sop accuracy: 0.6250 | \n"
+        "------------------------------------------------------------------"
+        "------------------------------------------------------------------"
+        "--------------------------------------------------------");
+    free(lines);
+}
+
+static void assert_time(double seconds, const char *want)
+{
+    char text[16];
+
+    assert_string_equal(mtlm_log_time_text(seconds, text), want);
+}
+
+static void test_times_have_two_digits_or_three(void **state)
+{
+    (void) state;
+    assert_time(0, "0 s");
+    assert_time(42.4, "42 s");
+    assert_time(99.4, "99 s");
+    assert_time(99.6, "1.7 min");
+    assert_time(3000, "50 min");
+    assert_time(7384, "2.1 h");
+    assert_time(200000, "56 h");
+    assert_time(400000, "4.6 d");
+    assert_time(1e8, "1157 d");
+    assert_time(1e300, "1000000 d");
+}
+
 static void test_perplexity_is_capped_at_e_to_the_20(void **state)
 {
-    char *lines = mtlm_log_validation_lines("iteration 1", 1000);
+    char *lines = mtlm_log_validation_lines("iteration 1", 1000, -1, -1);
 
     (void) state;
     assert_non_null(strstr(lines, "lm loss PPL: 4.851652E+08 | \n"));
@@ -145,8 +208,11 @@ int main(void)
         cmocka_unit_test(test_iteration_line_is_megatrons),
         cmocka_unit_test(test_throughput_stands_before_the_learning_rate),
         cmocka_unit_test(test_our_fields_come_last),
+        cmocka_unit_test(test_a_bert_has_a_second_loss),
         cmocka_unit_test(test_a_loss_that_is_no_number_is_left_out),
         cmocka_unit_test(test_validation_line_stands_between_rules),
+        cmocka_unit_test(test_validation_line_of_a_bert),
+        cmocka_unit_test(test_times_have_two_digits_or_three),
         cmocka_unit_test(test_perplexity_is_capped_at_e_to_the_20),
     };
 

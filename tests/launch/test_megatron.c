@@ -163,7 +163,7 @@ static void test_the_bert_script_of_core_is_understood(void **state)
             "--clip-grad 1.0 --tensor-model-parallel-size 8 "
             "--pipeline-model-parallel-size 16 --data-path x "
             "--split 949,50,1 --log-interval 100 --eval-interval 1000 "
-            "--eval-iters 10 --tensorboard-dir logs --vocab-size 30522");
+            "--eval-iters 10 --tensorboard-dir logs");
     assert_int_equal(options.tensor_parallel, 8);
     assert_int_equal(options.model.family, MTLM_BERT);
     assert_string_equal(options.notes,

@@ -1,42 +1,56 @@
 /* The progress of a long iteration: its text, and its count. */
 #include "config.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "launch/progress.h"
 
-static void assert_text(int64_t done, double seconds, const char *want)
+static void assert_text(int64_t done, int64_t after, double seconds,
+                        const char *want)
 {
     char text[160];
 
     assert_string_equal(
-        mtlm_progress_text(12, done, 16, seconds, text, sizeof(text)), want);
+        mtlm_progress_text(12, done, 16, after, seconds, text, sizeof(text)),
+        want);
 }
 
 static void test_text_has_count_rate_and_time_left(void **state)
 {
     (void) state;
-    assert_text(3, 2.5,
+    assert_text(3, 0, 2.5,
                 "iteration 12: 3/16 microbatches, 1.2 microbatches/s,"
                 " 11 s left");
-    assert_text(1, 20,
+    assert_text(1, 0, 20,
                 "iteration 12: 1/16 microbatches, 0.0500 microbatches/s,"
-                " 300 s left");
-    assert_text(16, 0.1,
+                " 5.0 min left");
+    assert_text(16, 0, 0.1,
                 "iteration 12: 16/16 microbatches, 160 microbatches/s,"
                 " 0 s left");
+}
+
+static void test_text_knows_the_whole_run(void **state)
+{
+    (void) state;
+    assert_text(4, 1600, 8,
+                "iteration 12: 4/16 microbatches, 0.50 microbatches/s,"
+                " 24 s left, 54 min of the run");
 }
 
 static void test_text_without_a_microbatch_promises_nothing(void **state)
 {
     (void) state;
-    assert_text(0, 10, "iteration 12: 0/16 microbatches");
-    assert_text(0, 0, "iteration 12: 0/16 microbatches");
+    assert_text(0, 1600, 10, "iteration 12: 0/16 microbatches after 10 s");
+    assert_text(0, 0, 0, "iteration 12: 0/16 microbatches after 0 s");
 }
 
 static void test_text_stays_inside_its_buffer(void **state)
@@ -44,7 +58,7 @@ static void test_text_stays_inside_its_buffer(void **state)
     char text[20];
 
     (void) state;
-    mtlm_progress_text(12, 3, 16, 2.5, text, sizeof(text));
+    mtlm_progress_text(12, 3, 16, 0, 2.5, text, sizeof(text));
     assert_string_equal(text, "iteration 12: 3/16 ");
 }
 
@@ -61,7 +75,7 @@ static void test_threads_lose_no_microbatch(void **state)
     pthread_t thread[4];
 
     (void) state;
-    mtlm_progress_start(1, 40000);
+    mtlm_progress_start(1, 40000, 0);
     for (int i = 0; i < 4; i++)
         assert_int_equal(pthread_create(&thread[i], NULL, add_many, NULL), 0);
     for (int i = 0; i < 4; i++)
@@ -73,26 +87,54 @@ static void test_threads_lose_no_microbatch(void **state)
 static void test_early_microbatches_count_for_the_next_iteration(void **state)
 {
     (void) state;
-    mtlm_progress_start(2, 4);
+    mtlm_progress_start(2, 4, 0);
     assert_int_equal(mtlm_progress_done(), 0);
     for (int i = 0; i < 5; i++)
         mtlm_progress_add();
     assert_int_equal(mtlm_progress_done(), 4);
     mtlm_progress_end();
     mtlm_progress_add();
-    mtlm_progress_start(3, 4);
+    mtlm_progress_start(3, 4, 0);
     assert_int_equal(mtlm_progress_done(), 2);
+    mtlm_progress_add();
+    mtlm_progress_add();
     mtlm_progress_end();
+}
+
+/* With no microbatch done: what a terminal shows after the first second. */
+static void test_a_long_iteration_shows_itself(void **state)
+{
+    int pty[2] = {posix_openpt(O_RDWR | O_NOCTTY), -1};
+    const int before = dup(STDERR_FILENO);
+    char text[256] = "";
+    ssize_t n;
+
+    (void) state;
+    assert_true(pty[0] >= 0 && grantpt(pty[0]) == 0 && unlockpt(pty[0]) == 0);
+    pty[1] = open(ptsname(pty[0]), O_RDWR | O_NOCTTY);
+    assert_true(pty[1] >= 0);
+    dup2(pty[1], STDERR_FILENO);
+    mtlm_progress_stop(); /* the thread starts anew, and sees the terminal */
+    mtlm_progress_start(7, 16, 0);
+    n = read(pty[0], text, sizeof(text) - 1); /* waits for it */
+    mtlm_progress_end();
+    mtlm_progress_stop();
+    dup2(before, STDERR_FILENO);
+    close(before), close(pty[0]), close(pty[1]);
+    assert_true(n > 0);
+    assert_non_null(strstr(text, "iteration 7: 0/16 microbatches after 1 s"));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text_has_count_rate_and_time_left),
+        cmocka_unit_test(test_text_knows_the_whole_run),
         cmocka_unit_test(test_text_without_a_microbatch_promises_nothing),
         cmocka_unit_test(test_text_stays_inside_its_buffer),
         cmocka_unit_test(test_threads_lose_no_microbatch),
         cmocka_unit_test(test_early_microbatches_count_for_the_next_iteration),
+        cmocka_unit_test(test_a_long_iteration_shows_itself),
     };
 
     return cmocka_run_group_tests_name("progress", tests, NULL, NULL);

@@ -1,0 +1,64 @@
+#!/bin/bash
+# What ends a run early and what does not: --exit-interval, a NaN that is
+# skipped; and what is validated at the end.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+
+# The places of validations in out.
+places() {
+    sed -n 's/^ validation loss at \(iteration [^|]*[^ |]\) .*/\1/p' out
+}
+
+well 1 "${small[@]}" --train-iters 6 --weight-hash
+hash=$(weight_hash out)
+
+# One NaN: its step is left out, the learning rate waits, the rest goes on.
+for sizes in '1 1' '1 2' '2 1'; do
+    layout $sizes
+    well "$ranks" "${small[@]}" "${parallel[@]}" --train-iters 6 --inject-nan 3 \
+        --no-check-for-nan-in-loss-and-grad --weight-hash \
+        --lr-decay-style linear --lr-decay-iters 6
+    name="NaN on $ranks ranks"
+    [ "$(losses out | wc -l)" -eq 5 ] || fail "$name: losses $(losses out)"
+    [ "$(field 'number of skipped iterations' out | tr '\n' ' ')" \
+        = '0 0 1 0 0 0 ' ] || fail "$name: skipped iterations"
+    [ "$(field 'number of nan iterations' out | tr '\n' ' ')" \
+        = '0 0 1 0 0 0 ' ] || fail "$name: nan iterations"
+    [ "$(field 'learning rate' out | tr '\n' ' ')" \
+        = '8.333333E-04 6.666667E-04 6.666667E-04 5.000000E-04 3.333333E-04 1.666667E-04 ' ] \
+        || fail "$name: learning rates $(field 'learning rate' out)"
+    [ "$(field 'consumed samples' out | tail -1)" -eq 48 ] \
+        || fail "$name: consumed samples"
+    [ -s err ] && fail "$name: $(cat err)"
+    weight_hash out
+done | tee hashes | grep FAILED && failures=1
+[ "$(sed -n 1p hashes)" = "$(sed -n 2p hashes)" ] || fail "$(cat hashes)"
+[ "$(sed -n 1p hashes)" != "$hash" ] || fail "the NaN changes nothing"
+
+# Megatron validates at every interval and once more when it is done.
+well 1 "${small[@]}" --train-iters 7 --eval-iters 2 --eval-interval 3
+want='iteration 3
+iteration 6
+iteration 7 on validation set'
+[ "$(places)" = "$want" ] || fail "validations at: $(places)"
+well 1 "${small[@]}" --train-iters 6 --eval-iters 2 --eval-interval 3
+want='iteration 3
+iteration 6
+iteration 6 on validation set'
+[ "$(places)" = "$want" ] || fail "validations at: $(places)"
+grep 'validation loss' out | tail -2 | sed 's/.*| lm loss value/value/' >values
+[ "$(uniq values | wc -l)" -eq 1 ] || fail "two validations: $(cat values)"
+
+# --exit-interval stops there; the learning rate knows nothing of it.
+well 1 "${small[@]}" --train-iters 600 --exit-interval 6 --weight-hash \
+    --eval-iters 1
+[ "$(weight_hash out)" = "$hash" ] || fail "--exit-interval changes weights"
+grep -q 'stopped by --exit-interval after iteration 6 of 600' err \
+    || fail "--exit-interval: $(cat err)"
+[ "$(places)" = 'iteration 6 on validation set' ] \
+    || fail "--exit-interval: validations at: $(places)"
+well 2 "${small[@]}" --pipeline-model-parallel-size 2 --train-iters 5 \
+    --exit-interval 6
+[ -s err ] && fail "--exit-interval beyond the end: $(cat err)"
+
+finish
