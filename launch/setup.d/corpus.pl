@@ -2,8 +2,17 @@
 # Plain text from HTML and POD: reads file names, one a line, and writes the
 # documents, each after the other, separated by a line that holds a form feed.
 # Paragraphs stand on one line, with an empty line between them.
+#
+# With --entries a document is a heading and the paragraphs that follow it, as
+# many as reach 300 bytes, without program text; they come in an order of
+# chance.  Neighbouring sentences of such a document differ in what they are,
+# and none of a long article's outweigh the others.
 use strict;
 use warnings;
+
+my $entries = @ARGV && $ARGV[0] eq '--entries';
+my $entry_bytes = 300;
+my $heading = "\x{e000}"; # stands before each while the text is made
 
 my %entity = (
     amp => '&', lt => '<', gt => '>', quot => '"', apos => "'", nbsp => ' ',
@@ -33,6 +42,10 @@ sub html_text
 
     $text =~ s/<!--.*?-->//gs;
     $text =~ s/<(head|script|style)\b.*?<\/\1>//gsi;
+    if ($entries) {
+        $text =~ s/<pre\b.*?<\/pre>//gsi;
+        $text =~ s/(?=<h[1-6]\b)/<p>$heading<\/p>/gi;
+    }
     # Only <pre> means its line breaks.
     $text =~ s/(<pre\b.*?<\/pre>)|\s+/defined $1 ? $1 : ' '/gesi;
     $text =~ s/<\/?(p|div|h[1-6]|ul|ol|dl|blockquote|table|pre|hr)\b[^>]*>/\n\n/gi;
@@ -87,9 +100,11 @@ sub pod_text
             $pod = $command ne 'cut';
             $skip = 1 if $command eq 'begin';
             $skip = 0 if $command eq 'end';
-            push @out, pod_inline($rest)
-                if !$skip && $command =~ /^(head\d|item)$/ && $rest ne '*';
+            next if $skip || $command !~ /^(head\d|item)$/ || $rest eq '*';
+            push @out, $heading if $entries;
+            push @out, pod_inline($rest);
         } elsif ($pod && !$skip) {
+            next if $entries && $paragraph =~ /^\s/;
             # An indented paragraph is taken as it stands.
             push @out, $paragraph =~ /^\s/ ? $paragraph : do {
                 $paragraph =~ s/\s*\n\s*/ /g;
@@ -100,7 +115,44 @@ sub pod_text
     return join "\n\n", @out;
 }
 
+# The beginnings of the parts of text that have a heading each.
+sub entries
+{
+    my (undef, @parts) = split /$heading/, $_[0];
+    my @found;
+
+    for my $part (@parts) {
+        my ($entry, @paragraphs) = grep { length } split /\s*\n\s*\n\s*/, $part;
+
+        next if !@paragraphs;
+        do {
+            $entry .= "\n\n" . shift @paragraphs;
+        } while @paragraphs && length $entry < $entry_bytes;
+        push @found, $entry if length $entry >= $entry_bytes / 3;
+    }
+    return @found;
+}
+
+# A number that looks like chance, the same for the same text.
+sub scatter
+{
+    my $hash = 5381;
+
+    $hash = ($hash * 33 ^ $_) & 0xffffffff for unpack 'W*', substr $_[0], 0, 200;
+    return $hash;
+}
+
 my $documents = 0;
+sub write_document
+{
+    my ($text) = @_;
+
+    utf8::encode($text);
+    print "\f\n" if $documents++;
+    print $text, "\n";
+}
+
+my @entries;
 while (my $name = <STDIN>) {
     chomp $name;
     open my $in, '<:raw', $name or die "$name: $!\n";
@@ -117,9 +169,13 @@ while (my $name = <STDIN>) {
     $text =~ s/^\n+|\n+$//g;
     # Tables of contents and stubs teach nothing.
     next if length $text < 1000;
-    utf8::encode($text);
-    print "\f\n" if $documents++;
-    print $text, "\n";
+    if ($entries) {
+        push @entries, map { [scatter($_), $_] } entries($text);
+    } else {
+        write_document($text);
+    }
 }
+write_document($_->[1])
+    for sort { $a->[0] <=> $b->[0] || $a->[1] cmp $b->[1] } @entries;
 printf STDERR "%d documents\n", $documents;
 exit($documents == 0);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The sample text: mark-up goes, words and paragraphs stay, and documents are
-# separated by a form feed.
+# separated by a form feed; with --entries each is a heading and what follows.
 set -eu
 
 work=$(mktemp -d)
@@ -46,3 +46,49 @@ echo short >"$work/c.pod"
 printf '%s\n' "$work/a.html" "$work/b.pod" "$work/c.pod" \
     | perl "$srcdir/launch/setup.d/corpus.pl" >"$work/have"
 diff -u "$work/want" "$work/have"
+
+# Each heading with the paragraphs behind it, up to 300 bytes, no program
+# text, nothing without a paragraph or in front of the first heading; in an
+# order that does not depend on the files'.
+cat >"$work/d.html" <<END
+<html><body><p>In front</p><p>of it all</p><h1>Long</h1><p>$filler</p><p>too much</p>
+<h2>No text</h2><h2>Two</h2><p>One of the paragraphs.<pre>no program</pre>
+<p>Another one: ${filler:0:200}</p></body></html>
+END
+cat >"$work/e.pod" <<END
+=head1 Empty
+
+=over
+
+=item *
+
+=item thing
+
+A thing is a thing, ${filler:0:200}
+
+    not C<this>
+
+=item other
+
+An other is another, ${filler:0:200}
+
+=back
+
+$filler
+END
+{
+    printf 'Long\n\n%s\n\f\n' "${filler% }"
+    printf 'Two\n\nOne of the paragraphs.\n\nAnother one: %s\n\f\n' \
+        "${filler:0:200}"
+    printf 'other\n\nAn other is another, %s\n\n%s\n\f\n' "${filler:0:200}" \
+        "${filler% }"
+    printf 'thing\n\nA thing is a thing, %s\n' "${filler:0:200}"
+} >"$work/want"
+entries() {
+    printf '%s\n' "$@" | perl "$srcdir/launch/setup.d/corpus.pl" --entries
+}
+entries "$work/d.html" "$work/e.pod" >"$work/have"
+perl -e 'undef $/; print join "\f\n", sort split /\f\n/, <>' "$work/have" \
+    | diff -u "$work/want" -
+entries "$work/e.pod" "$work/d.html" | cmp - "$work/have"
+! cmp -s "$work/want" "$work/have"
