@@ -48,7 +48,7 @@ like_torch()
     # shellcheck disable=SC2086
     "$python" "$reference" --heads 4 --micro-batch 2 $told "${dumps[@]}" \
         || failed=1
-    rm -rf "$dir"/*
+    rm -rf "$dir/$name"-*
 }
 
 gpt=(--model gpt-tiny)
@@ -62,7 +62,16 @@ like_torch parts '1x1 2x2' '--vocab 257' "${gpt[@]}" --row-parts 3
 like_torch scaled '1x1 2x1' '--vocab 257 --query-key-scaling --exact-gelu' \
     "${gpt[@]}" --apply-query-key-layer-scaling --no-bias-gelu-fusion
 
-bytes='--vocab 261'
+# Labels after the end of a document do not count.
+for i in 1 2 3 4 5 6 7 8; do
+    printf 'Document %s is as short as %s words.\n\f\n' $i "$((i * i))"
+done >"$dir/text"
+"${builddir:-.}/mtlm-preprocess" --input "$dir/text" --output-prefix \
+    "$dir/data" >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
+like_torch masked '1x1 2x2' '--vocab 257 --some-masked' "${gpt[@]}" \
+    --seq-length 64 --data-path "$dir/data_text_document" --split 100,0,0 --eod-mask-loss
+
+bytes='--vocab 261 --some-masked'
 like_torch bert '1x1 1x2 2x1 2x2' "$bytes" "${bert[@]}"
 like_torch bert-parts '1x1 2x2' "$bytes" "${bert[@]}" --row-parts 3
 like_torch bert-post '1x1 2x2 1x4' "$bytes --post-layernorm" "${bert[@]}" \

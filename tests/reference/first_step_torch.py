@@ -2,7 +2,10 @@
 `mtlm-dag --dump-first-step DIR` wrote: the loss and every gradient.
 
 Usage: first_step_torch.py --heads A --vocab V --micro-batch B
-           [--post-layernorm] [--exact-gelu] [--query-key-scaling] NAME=DIR...
+           [--post-layernorm] [--exact-gelu] [--query-key-scaling]
+           [--some-masked] NAME=DIR...
+
+--some-masked: it is an error when all labels count.
 
 Each DIR holds the files of one layout's ranks; all must start from the same
 weights and samples.  The reference is PyTorch in float64.  Bounds:
@@ -129,6 +132,7 @@ def main():
     parser.add_argument("--post-layernorm", action="store_true")
     parser.add_argument("--exact-gelu", action="store_true")
     parser.add_argument("--query-key-scaling", action="store_true")
+    parser.add_argument("--some-masked", action="store_true")
     parser.add_argument("dumps", nargs="+", metavar="NAME=DIR")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -140,6 +144,8 @@ def main():
         )
         if reference is None:
             reference = Reference(weights, batch, options)
+        if options.some_masked and batch["loss_mask"].min() > 0:
+            sys.exit(f"{name}: all labels count")
         if not reference.is_of(weights, batch):
             sys.exit(f"{name}: other weights or samples than before")
         failures += check(name, gradients, rest, reference)
