@@ -98,12 +98,14 @@ static void add_field(struct mtlm_dump *dump, enum mtlm_field field,
         [MTLM_FIELD_LENGTH] = "length",       [MTLM_FIELD_ORDER] = "order"};
     const struct mtlm_options *o = &dump->job->options;
     const int64_t n = mtlm_field_size(field, o->model.seq_length);
-    const int64_t dim[] = {o->global_batch_size, n};
+    const int64_t samples =
+        o->dump_samples > 0 ? o->dump_samples : mtlm_ramp_batch(&o->ramp, 0);
+    const int64_t dim[] = {samples, n};
     const bool vector = field == MTLM_FIELD_LENGTH || field == MTLM_FIELD_ORDER;
-    int32_t *values = mtlm_calloc(o->global_batch_size * n, sizeof(*values));
+    int32_t *values = mtlm_calloc(samples * n, sizeof(*values));
 
     dump->field[field] = values;
-    for (int64_t i = 0; i < o->global_batch_size; i++)
+    for (int64_t i = 0; i < samples; i++)
         mtlm_samples_read(dump->job->train.samples, i, field, 0, n,
                           values + i * n);
     mtlm_safetensors_writer_add(writer, name[field], MTLM_SAFETENSORS_I32,

@@ -185,6 +185,9 @@
     OPT(TESTING, "dump-first-step", TEXT, dump_dir, "", 0, 0, "DIR",           \
         "write weights, batch, loss and gradients of the first iteration to "  \
         "DIR as safetensors, to compare with another program")                 \
+    OPT(TESTING, "dump-samples", INT, dump_samples, "0", 0, 16777216, "N",     \
+        "write the first N samples there, not only those of the first "        \
+        "iteration")                                                           \
     OPT(TESTING, "inject-nan", INT, inject_nan, "0", 0, 1000000000, "ITER",    \
         "make an activation NaN in that iteration; 0: never")                  \
     OPT(TESTING, "weight-hash", FLAG, weight_hash, "no", 0, 0, NULL,           \

@@ -99,8 +99,9 @@ struct mtlm_options {
     struct mtlm_range trace_iterations; /* 1-based, within train_iters */
 
     /* Testing */
-    char *dump_dir;     /* or NULL */
-    int64_t inject_nan; /* iteration, 1-based; 0: never */
+    char *dump_dir;       /* or NULL */
+    int64_t dump_samples; /* 0: those of the first iteration */
+    int64_t inject_nan;   /* iteration, 1-based; 0: never */
     bool weight_hash;
 
     /* What the user should know of how the options were understood: a
