@@ -5,8 +5,26 @@
 #include "launch/job.h"
 #include "launch/summary_text.h"
 
-static void compare_entropies(const struct mtlm_summary_text *text,
-                              const struct mtlm_entropy *entropy, FILE *out)
+/* What a BERT is asked for differs from what follows: only the frequencies
+ * of the bytes are a fair comparison. */
+static void compare_bert(const struct mtlm_summary_text *text,
+                         const struct mtlm_entropy *entropy, FILE *out)
+{
+    const bool below = text->last_validation < entropy->unigram;
+
+    fprintf(out,
+            "  For comparison, on the same validation text: guessing each byte "
+            "from how\n"
+            "  often it occurs costs %.3f nats per byte (unigram entropy).  "
+            "The model is\n"
+            "  %s.\n",
+            entropy->unigram,
+            below ? "below: it uses what stands around the masked words"
+                  : "above: it has hardly learnt anything yet");
+}
+
+static void compare_gpt(const struct mtlm_summary_text *text,
+                        const struct mtlm_entropy *entropy, FILE *out)
 {
     const double loss = text->last_validation;
 
@@ -26,6 +44,26 @@ static void compare_entropies(const struct mtlm_summary_text *text,
                 : "above both: it has hardly learnt anything yet");
 }
 
+static void tell_validation(const struct mtlm_summary_text *text,
+                            const struct mtlm_job *job, FILE *out)
+{
+    const struct mtlm_model *model = &job->options.model;
+    const bool bert = model->family == MTLM_BERT;
+
+    fprintf(out, "  Validation loss%s from %.3f to %.3f nats per %s.\n",
+            bert ? " of the masked tokens" : "", text->first_validation,
+            text->last_validation, job->has_entropy ? "byte" : "token");
+    if (job->has_entropy)
+        (bert ? compare_bert : compare_gpt)(text, &job->entropy, out);
+    if (model->binary_head)
+        fprintf(
+            out,
+            "  It tells whether two pieces of text are swapped in %.1f %% of "
+            "the cases\n"
+            "  (guessing: 50 %%).\n",
+            100 * text->last_hits);
+}
+
 void mtlm_summary_text_print(const struct mtlm_summary_text *text,
                              const struct mtlm_job *job, FILE *out)
 {
@@ -34,11 +72,7 @@ void mtlm_summary_text_print(const struct mtlm_summary_text *text,
 
     fprintf(out, "\nResult after %" PRId64 " iterations:\n", text->iterations);
     if (text->has_validation)
-        fprintf(out, "  Validation loss from %.3f to %.3f nats per %s.\n",
-                text->first_validation, text->last_validation,
-                job->has_entropy ? "byte" : "token");
-    if (text->has_validation && job->has_entropy)
-        compare_entropies(text, &job->entropy, out);
+        tell_validation(text, job, out);
     fprintf(out, "  Speed: %.0f tokens per second.\n", text->tokens_per_second);
     if (text->bubble >= 0)
         fprintf(out,

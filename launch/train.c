@@ -64,6 +64,7 @@ static void validate(struct state *s, int64_t done, const char *on)
         s->text.first_validation = s->validation[MTLM_STATUS_LOSS];
     s->text.has_validation = true;
     s->text.last_validation = s->validation[MTLM_STATUS_LOSS];
+    s->text.last_hits = s->validation[MTLM_STATUS_SOP_HITS];
 }
 
 /* All ranks look for the first node that made a value that is not finite;
