@@ -32,10 +32,11 @@ static void test_the_parts_are_the_whole_in_order(void **state)
 static void test_one_long_sample_is_cut(void **state)
 {
     (void) state;
-    assert_int_equal(mtlm_row_parts(1024, 1, 1), 4);
-    assert_int_equal(mtlm_row_parts(512, 1, 1), 4);
+    assert_int_equal(mtlm_row_parts(2048, 1, 1), 4);
+    assert_int_equal(mtlm_row_parts(1024, 1, 1), 2);
+    assert_int_equal(mtlm_row_parts(512, 1, 1), 2);
     assert_int_equal(mtlm_row_parts(64, 4, 1), 2);
-    assert_int_equal(mtlm_row_parts(127, 1, 1), 1);
+    assert_int_equal(mtlm_row_parts(255, 1, 1), 1);
 }
 
 /* Microbatches can be worked on side by side as well. */
@@ -52,6 +53,7 @@ static void test_there_are_never_more_parts_than_rows(void **state)
     (void) state;
     assert_int_equal(mtlm_row_parts(1, 65536, 1), 1);
     assert_int_equal(mtlm_row_parts(3, 65536, 1), 3);
+    assert_int_equal(mtlm_row_parts(2, 128, 1), 2);
     assert_true(mtlm_row_parts(1 << 20, 65536, 1) <= MTLM_MAX_ROW_PARTS);
 }
 
