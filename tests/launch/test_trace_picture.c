@@ -1,0 +1,205 @@
+/* The picture of a trace. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "codelets/op.h"
+#include "launch/trace/trace.h"
+#include "launch/trace/xml.h"
+#include "runtime/memory.h"
+#include "trace_dir.h"
+
+static void test_picture_has_one_box_per_class_and_microbatch(void **state)
+{
+    char *text;
+
+    (void) state;
+    trace_dir_write_pipeline(4, 8, 1, true);
+    text = trace_dir_read("schedule.svg");
+    assert_non_null(strstr(text, "gpt-tiny, PP 4, policy prio: "
+                                 "makespan 33.0 ms, bubble 27.3 %<"));
+    assert_int_equal(count_words(text, ", F microbatch "), 4 * 8);
+    assert_int_equal(count_words(text, ", B microbatch "), 4 * 8);
+    assert_int_equal(count_words(text, ", W microbatch "), 4 * 8);
+    assert_int_equal(count_words(text, ", 4 operations</title>"), 3 * 4 * 8);
+    assert_int_equal(count_words(text, ">7</text>"), 3 * 4);
+    assert_non_null(strstr(text, "<title>rank 2, stage 2, F microbatch 0, "
+                                 "iteration 1\n2.000 to 3.000 ms: 1.000 ms, "
+                                 "4 operations</title>"));
+    assert_null(strstr(text, "shown"));
+    free(text);
+}
+
+static void test_another_box_divides_one_but_host_nodes_do_not(void **state)
+{
+    struct mtlm_record record[] = {
+        trace_node(MTLM_OP_LINEAR_FWD, 0, 100),
+        trace_node(MTLM_OP_BATCH, 100, 110),
+        trace_node(MTLM_OP_LINEAR_FWD, 110, 200),
+        trace_node(MTLM_OP_LINEAR_DGRAD, 200, 300),
+        trace_node(MTLM_OP_LINEAR_FWD, 300, 400),
+    };
+    char *text;
+
+    (void) state;
+    record[3].phase = MTLM_PHASE_BACKWARD;
+    trace_dir_write(record, 5, &trace_one_rank);
+    text = trace_dir_read("schedule.svg");
+    assert_int_equal(count_words(text, ", F microbatch 0,"), 2);
+    assert_int_equal(count_words(text, ", 2 operations</title>"), 1);
+    assert_int_equal(count_words(text, ", host microbatch 0,"), 1);
+    free(text);
+}
+
+static void test_waiting_inside_a_box_shows(void **state)
+{
+    const struct mtlm_record record[] = {
+        trace_node(MTLM_OP_LINEAR_FWD, 0, 400),
+        trace_node(MTLM_OP_LINEAR_FWD, 500, 1000),
+    };
+    char *text;
+
+    (void) state;
+    trace_dir_write(record, 2, &trace_one_rank);
+    text = trace_dir_read("schedule.svg");
+    assert_int_equal(count_words(text, ", F microbatch 0,"), 1);
+    assert_non_null(strstr(text, ": 0.001 ms, busy 0.001 ms, 2 operations"));
+    assert_int_equal(count_words(text, "fill-opacity=\".3\""), 1);
+    free(text);
+}
+
+static void test_a_long_wait_divides_a_box(void **state)
+{
+    struct mtlm_record record[] = {
+        trace_node(MTLM_OP_LINEAR_FWD, 0, 1000),
+        trace_node(MTLM_OP_LINEAR_FWD, 3000, 1000000),
+    };
+    char *text;
+
+    (void) state;
+    trace_dir_write(record, 2, &trace_one_rank);
+    text = trace_dir_read("schedule.svg");
+    assert_int_equal(count_words(text, ", F microbatch 0,"), 1);
+    free(text);
+    record[1].start_ns = 500000;
+    trace_dir_write(record, 2, &trace_one_rank);
+    text = trace_dir_read("schedule.svg");
+    assert_int_equal(count_words(text, ", F microbatch 0,"), 2);
+    free(text);
+}
+
+static void test_later_virtual_stages_are_lighter(void **state)
+{
+    struct mtlm_record record[] = {
+        trace_node(MTLM_OP_LINEAR_FWD, 0, 100),
+        trace_node(MTLM_OP_LINEAR_FWD, 100, 200),
+    };
+    struct mtlm_trace_info info = trace_one_rank;
+    char *text;
+
+    (void) state;
+    record[1].stage = 1;
+    info.virtual_stages = 2;
+    trace_dir_write(record, 2, &info);
+    text = trace_dir_read("schedule.svg");
+    assert_int_equal(count_words(text, "<path class=\"f0\""), 1);
+    assert_int_equal(count_words(text, "<path class=\"f1\""), 1);
+    assert_non_null(strstr(text, ".f0{fill:#4477aa}"));
+    assert_non_null(strstr(text, ".f1{fill:#b4c9dd}"));
+    free(text);
+}
+
+static void test_a_large_picture_is_cut_and_says_so(void **state)
+{
+    char *path = trace_dir_path("schedule.svg"), *text;
+    struct stat st;
+
+    (void) state;
+    trace_dir_write_pipeline(64, 128, 2, true);
+    assert_int_equal(stat(path, &st), 0);
+    assert_in_range(st.st_size, 3000000, 5000000);
+    text = trace_dir_read("schedule.svg");
+    assert_int_equal(count_words(text, " ms of "), 1);
+    assert_int_equal(count_words(text, " shown<"), 1);
+    assert_string_equal(text + strlen(text) - 7, "</svg>\n");
+    free(text);
+    free(path);
+}
+
+/* 0: python3 reads it as XML. */
+static int parse_svg(void)
+{
+    const char *python = getenv("PYTHON");
+    char *command =
+        mtlm_sprintf("%s -c 'import sys, xml.etree.ElementTree as e;"
+                     " e.parse(sys.argv[1])' %s/schedule.svg",
+                     python && *python ? python : "python3", trace_dir);
+    const int rc = system(command);
+
+    free(command);
+    return rc;
+}
+
+static void test_picture_is_xml_whatever_the_names(void **state)
+{
+    const struct mtlm_record record = trace_node(MTLM_OP_LINEAR_FWD, 0, 100);
+    struct mtlm_trace_info info = trace_one_rank;
+    char *text;
+
+    (void) state;
+    if (system("python3 -c 0"))
+        skip();
+    info.model = "<a> & \"b\" \x01 \xff \xc3\xa9";
+    info.policy = "]]>";
+    trace_dir_write(&record, 1, &info);
+    assert_int_equal(parse_svg(), 0);
+    text = trace_dir_read("schedule.svg");
+    assert_non_null(strstr(text, "&lt;a&gt; &amp; &quot;b&quot; ? ? \xc3\xa9"));
+    free(text);
+    trace_dir_write_pipeline(3, 6, 3, false);
+    assert_int_equal(parse_svg(), 0);
+    trace_dir_write(NULL, 0, &trace_one_rank);
+    assert_int_equal(parse_svg(), 0);
+}
+
+static void test_xml_text_has_no_byte_that_xml_forbids(void **state)
+{
+    char *text;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    (void) state;
+    /* Overlong (no character), surrogate, too large, cut off,
+     * noncharacter; then legal ones. */
+    mtlm_xml_put(f, "\xc0\x80 \xed\xa0\x80 \xf4\x90\x80\x80 \xe2\x82 "
+                    "\xef\xbf\xbf \xe2\x82\xac\xf0\x9f\x98\x80\t\x02");
+    fclose(f);
+    assert_string_equal(text, "?? ? ? ?? ? "
+                              "\xe2\x82\xac\xf0\x9f\x98\x80\t?");
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DIR_TEST(test_picture_has_one_box_per_class_and_microbatch),
+        DIR_TEST(test_another_box_divides_one_but_host_nodes_do_not),
+        DIR_TEST(test_waiting_inside_a_box_shows),
+        DIR_TEST(test_a_long_wait_divides_a_box),
+        DIR_TEST(test_later_virtual_stages_are_lighter),
+        DIR_TEST(test_a_large_picture_is_cut_and_says_so),
+        DIR_TEST(test_picture_is_xml_whatever_the_names),
+        cmocka_unit_test(test_xml_text_has_no_byte_that_xml_forbids),
+    };
+
+    return cmocka_run_group_tests_name("trace picture", tests, NULL, NULL);
+}
