@@ -4,10 +4,15 @@ import statistics
 
 from bench import cases
 
-# The largest relative difference between two losses of the same iteration.
+# The largest difference between two losses of the same iteration, relatively;
+# of those below 1, such as a sentence order's, absolutely.
 LOSS_BOUND = 1e-4
 # The peer's products must come near to ours, else it has the wrong BLAS.
 PEER_GEMM = 0.8
+
+
+def _difference(x, y):
+    return abs(x - y) / max(abs(y), 1)
 
 
 def disagreement(ours, theirs):
@@ -21,13 +26,13 @@ def disagreement(ours, theirs):
             return f"iteration {i}: {len(a)} kinds of loss against {len(b)}"
         for x, y in zip(a, b):
             # Written so that NaN disagrees.
-            if not abs(x - y) <= LOSS_BOUND * abs(y):
+            if not _difference(x, y) <= LOSS_BOUND:
                 return f"iteration {i}: loss {x:.6f} against {y:.6f}"
     return None
 
 
 def largest_difference(ours, theirs):
-    """Relatively, of series that agree."""
+    """Of series that agree."""
     flat = [
         (x, y)
         for a, b in zip(ours, theirs)
@@ -35,7 +40,7 @@ def largest_difference(ours, theirs):
             zip(a, b) if isinstance(a, (list, tuple)) else [(a, b)]
         )
     ]
-    return max(abs(x - y) / abs(y) for x, y in flat)
+    return max(_difference(x, y) for x, y in flat)
 
 
 def summary(values):

@@ -26,6 +26,10 @@ class Losses(unittest.TestCase):
     def test_series_within_the_bound_agree(self):
         self.assertIsNone(figures.disagreement([10.0009], [10]))
 
+    def test_small_losses_are_compared_absolutely(self):
+        self.assertIsNone(figures.disagreement([[10, 3e-4]], [[10, 2e-4]]))
+        self.assertIsNotNone(figures.disagreement([[10, 3e-3]], [[10, 2e-3]]))
+
     def test_one_iteration_off_is_refused(self):
         why = figures.disagreement([10, 9.01, 8], [10, 9, 8])
         self.assertIn("iteration 2", why)
