@@ -208,8 +208,11 @@ static void forward(void *const ptr[], const struct mtlm_call *call,
     const int64_t s = call->shape[QKV].dim[0], b = call->shape[QKV].dim[1];
     const bool merge = other != QKV;
     const int heads = call->attr.attention.heads;
+    const int64_t d = mtlm_shape_cols(&call->shape[QKV]) / 3 / heads;
     mtlm_real *scratch = mtlm_scratch_get(
-        context->scratch, mtlm_attention_fwd_scratch() * sizeof(*scratch));
+        context->scratch,
+        mtlm_attention_fwd_scratch(call->shape[other].dim[0], d)
+            * sizeof(*scratch));
 
     for (int64_t j = 0; j < b; j++)
         for (int n = 0; n < heads; n++, lse += s) {
@@ -307,6 +310,7 @@ static int attention_bwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 /* Where backward finds its operands. */
 struct backward {
     int other, lengths;
+    bool add; /* to dq and dkv */
     const mtlm_real *y, *lse, *dy;
     mtlm_real *dq, *dkv;
 };
@@ -318,8 +322,11 @@ static void backward(void *const ptr[], const struct mtlm_call *call,
     const int64_t s = call->shape[QKV].dim[0], b = call->shape[QKV].dim[1];
     const int heads = call->attr.attention.heads;
     const mtlm_real *lse = with->lse;
+    const int64_t d = mtlm_shape_cols(&call->shape[QKV]) / 3 / heads;
     mtlm_real *scratch = mtlm_scratch_get(
-        context->scratch, mtlm_attention_bwd_scratch() * sizeof(*scratch));
+        context->scratch,
+        mtlm_attention_bwd_scratch(call->shape[with->other].dim[0], d)
+            * sizeof(*scratch));
 
     for (int64_t j = 0; j < b; j++)
         for (int n = 0; n < heads; n++, lse += s) {
@@ -328,33 +335,41 @@ static void backward(void *const ptr[], const struct mtlm_call *call,
             const int64_t at = (j * heads + n) * head.d;
             mtlm_real *dq = with->dq + 3 * at, *dkv = with->dkv + 3 * at;
 
-            mtlm_attention_backward(&head, with->y + at, lse, with->dy + at, dq,
-                                    dkv + head.d, dkv + 2 * head.d, scratch);
+            mtlm_attention_backward(&head, with->add, with->y + at, lse,
+                                    with->dy + at, dq, dkv + d, dkv + 2 * d,
+                                    scratch);
+            for (int64_t i = head.queries; i < s && !with->add; i++)
+                memset(dq + i * head.ld, 0, 3 * d * sizeof(*dq));
         }
+}
+
+static struct backward of_one_part(void *const ptr[], bool add)
+{
+    return (struct backward){.other = B_QKV,
+                             .lengths = B_LENGTHS,
+                             .add = add,
+                             .y = ptr[B_Y],
+                             .lse = ptr[B_LSE],
+                             .dy = ptr[B_DY],
+                             .dq = ptr[B_DQKV],
+                             .dkv = ptr[B_DQKV]};
+}
+
+static void attention_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
+                              const struct mtlm_context *context)
+{
+    const struct backward with = of_one_part(ptr, false);
+
+    backward(ptr, call, context, &with);
 }
 
 static void attention_bwd_add_cpu(void *const ptr[],
                                   const struct mtlm_call *call,
                                   const struct mtlm_context *context)
 {
-    const struct backward with = {.other = B_QKV,
-                                  .lengths = B_LENGTHS,
-                                  .y = ptr[B_Y],
-                                  .lse = ptr[B_LSE],
-                                  .dy = ptr[B_DY],
-                                  .dq = ptr[B_DQKV],
-                                  .dkv = ptr[B_DQKV]};
+    const struct backward with = of_one_part(ptr, true);
 
     backward(ptr, call, context, &with);
-}
-
-/* Every block of queries adds to its keys. */
-static void attention_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
-                              const struct mtlm_context *context)
-{
-    memset(ptr[B_DQKV], 0,
-           mtlm_shape_elems(&call->shape[B_DQKV]) * sizeof(mtlm_real));
-    attention_bwd_add_cpu(ptr, call, context);
 }
 
 const struct mtlm_op mtlm_op_attention_bwd = {
@@ -410,6 +425,7 @@ static void attention_more_bwd_cpu(void *const ptr[],
 {
     const struct backward with = {.other = MB_QKV_K,
                                   .lengths = MB_LENGTHS,
+                                  .add = true,
                                   .y = ptr[MB_Y],
                                   .lse = ptr[MB_LSE],
                                   .dy = ptr[MB_DY],

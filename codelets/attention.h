@@ -33,9 +33,9 @@ static inline int64_t mtlm_head_seen(const struct mtlm_head *head,
                                               : seen;
 }
 
-/* What forward and backward need of scratch, in elements. */
-int64_t mtlm_attention_fwd_scratch(void);
-int64_t mtlm_attention_bwd_scratch(void);
+/* What they need of scratch for that many keys, in elements. */
+int64_t mtlm_attention_fwd_scratch(int64_t keys, int64_t d);
+int64_t mtlm_attention_bwd_scratch(int64_t keys, int64_t d);
 
 /* y [queries, d] = dropout(softmax(scores)) v, lse [queries] = the logarithms
  * of the sums of exponentials.  merge: y and lse hold the result over other
@@ -43,11 +43,11 @@ int64_t mtlm_attention_bwd_scratch(void);
 void mtlm_attention_forward(const struct mtlm_head *head, bool merge,
                             mtlm_real *y, mtlm_real *lse, mtlm_real *scratch);
 
-/* Adds to dq, dk, dv (each with ld).  y and lse are over all keys that the
- * queries see, whether here or elsewhere. */
-void mtlm_attention_backward(const struct mtlm_head *head, const mtlm_real *y,
-                             const mtlm_real *lse, const mtlm_real *dy,
-                             mtlm_real *dq, mtlm_real *dk, mtlm_real *dv,
-                             mtlm_real *scratch);
+/* Writes dq, dk, dv (each with ld), or adds to them.  y and lse are over all
+ * keys that the queries see, whether here or elsewhere. */
+void mtlm_attention_backward(const struct mtlm_head *head, bool add,
+                             const mtlm_real *y, const mtlm_real *lse,
+                             const mtlm_real *dy, mtlm_real *dq, mtlm_real *dk,
+                             mtlm_real *dv, mtlm_real *scratch);
 
 #endif /* MTLM_ATTENTION_H */

@@ -1,249 +1,89 @@
-/* Attention of one head without a tensor of all scores: blocks of queries meet
- * blocks of keys in the worker's scratch, and a query's maximum and sum are
- * carried from one block of keys to the next (Dao et al., FlashAttention,
- * arXiv 2205.14135).  Blocks that no query sees are left out. */
-
 #include "config.h"
 
-#include <string.h>
-
-#include "codelets/attention.h"
-#include "codelets/blas.h"
+#include "codelets/attention_block.h"
 #include "codelets/dropout.h"
-#include "codelets/vector_math.h"
 
-/* A block of scores and one of its gradients fit in a core's second cache. */
-enum { QUERIES = 64, KEYS = 256 };
-
-/* What is carried along the keys for each query of a block. */
-struct carry {
-    mtlm_real max[QUERIES], sum[QUERIES];
-};
-
-int64_t mtlm_attention_fwd_scratch(void)
+mtlm_real *mtlm_scratch_take(mtlm_real **scratch, int64_t n)
 {
-    return (QUERIES + 1) * KEYS;
+    mtlm_real *taken = *scratch;
+
+    *scratch += n;
+    return taken;
 }
 
-int64_t mtlm_attention_bwd_scratch(void)
+struct mtlm_packed mtlm_pack_head(const struct mtlm_head *head,
+                                  mtlm_real **scratch)
 {
-    return (2 * QUERIES + 1) * KEYS;
+    const int64_t d = mtlm_whole_vectors(head->d);
+    struct mtlm_packed p = {.d = d, .panel = MTLM_TILE_COLS * head->d};
+
+    p.kt = mtlm_scratch_take(scratch, mtlm_whole_tiles(head->keys) * head->d);
+    p.q = mtlm_scratch_take(scratch, MTLM_BLOCK_QUERIES * d);
+    p.o = mtlm_scratch_take(scratch, MTLM_BLOCK_QUERIES * d);
+    p.score = mtlm_scratch_take(scratch, MTLM_BLOCK_QUERIES * MTLM_BLOCK_LD);
+    p.factor = mtlm_scratch_take(scratch, MTLM_BLOCK_LD);
+    mtlm_pack_transposed(head->k, head->ld, head->keys, head->d, p.kt);
+    return p;
 }
 
-static int64_t least(int64_t a, int64_t b)
+void mtlm_pack_queries(const mtlm_real *from, int64_t ld, int64_t n,
+                       int64_t cols, mtlm_real *to)
 {
-    return a < b ? a : b;
+    const int64_t width = mtlm_whole_vectors(cols);
+
+    mtlm_pack_rows(from, ld, n, cols, to);
+    memset(to + n * width, 0, (mtlm_whole_rows(n) - n) * width * sizeof(*to));
 }
 
-/* Of the nk keys from k0 on, those that a query sees. */
-static int64_t seen_of(const struct mtlm_head *head, int64_t query, int64_t k0,
-                       int64_t nk)
+void mtlm_products_of_seen(const struct mtlm_block *b, const mtlm_real *a,
+                           const mtlm_real *panels, mtlm_real *to)
 {
-    const int64_t n = mtlm_head_seen(head, query) - k0;
+    const int64_t width = b->packed->d;
 
-    return n < 0 ? 0 : least(n, nk);
+    panels += b->k0 / MTLM_TILE_COLS * b->packed->panel;
+    for (int64_t c = 0; c < b->nk;
+         c += MTLM_TILE_COLS, panels += b->packed->panel)
+        for (int64_t i = 0; i < b->nq; i += MTLM_TILE_ROWS) {
+            const int64_t n = mtlm_block_seen(b, i + MTLM_TILE_ROWS - 1) - c;
+
+            if (n > 0)
+                mtlm_tile_row(b->head->d,
+                              (struct mtlm_factor){a + i * width, width, 1},
+                              panels, MTLM_TILE_COLS,
+                              mtlm_least(MTLM_TILE_COLS, mtlm_whole_vectors(n)),
+                              false, to + i * MTLM_BLOCK_LD + c, MTLM_BLOCK_LD);
+        }
 }
 
-/* Dropout's factors of a query and n keys from key on: numbered by their
- * positions in the sample, however it is cut. */
-static void dropout_row(const struct mtlm_head *head, int64_t query,
-                        int64_t key, int64_t n, mtlm_real *factor)
+void mtlm_sums_over_seen(const struct mtlm_block *b, const mtlm_real *weights,
+                         const mtlm_real *rows, bool first, mtlm_real *to)
 {
+    const int64_t width = b->packed->d;
+
+    rows += b->k0 * width;
+    for (int64_t c = 0; c < b->nk; c += MTLM_BLOCK_CHUNK)
+        for (int64_t i = 0; i < b->nq; i += MTLM_TILE_ROWS) {
+            const int64_t n =
+                mtlm_least(MTLM_BLOCK_CHUNK,
+                           mtlm_block_seen(b, i + MTLM_TILE_ROWS - 1) - c);
+
+            if (n > 0)
+                mtlm_tile_row(
+                    n,
+                    (struct mtlm_factor){weights + i * MTLM_BLOCK_LD + c,
+                                         MTLM_BLOCK_LD, 1},
+                    rows + c * width, width, width, !first || c > 0,
+                    to + i * width, width);
+        }
+}
+
+void mtlm_dropout_row(const struct mtlm_block *b, int64_t query, int64_t n)
+{
+    const struct mtlm_head *head = b->head;
     const int64_t row =
-        head->number * head->seq_length + head->first_query + query;
+        head->number * head->seq_length + head->first_query + b->q0 + query;
 
     mtlm_dropout_factors(head->dropout, head->sample,
-                         row * head->seq_length + head->first_key + key, n,
-                         factor);
-}
-
-/* Replaces the scores of one query by e^(coefficient score - max), with max
- * the greatest so far; y, what the earlier keys gave, is brought to the new
- * maximum. */
-static void softmax_row(mtlm_real *score, int64_t n, mtlm_real coefficient,
-                        mtlm_real *max, mtlm_real *sum, mtlm_real *y, int64_t d)
-{
-    const mtlm_real before = *max;
-    mtlm_real m = score[0], part = 0, ratio;
-
-#pragma omp simd reduction(max : m)
-    for (int64_t i = 0; i < n; i++)
-        m = score[i] > m ? score[i] : m;
-    m *= coefficient;
-    m = before > m ? before : m;
-#pragma omp simd reduction(+ : part)
-    for (int64_t i = 0; i < n; i++) {
-        score[i] = mtlm_exp(coefficient * score[i] - m);
-        part += score[i];
-    }
-    ratio = mtlm_exp(before - m);
-    *sum = *sum * ratio + part;
-    *max = m;
-    if (y && ratio < 1)
-        for (int64_t i = 0; i < d; i++)
-            y[i] *= ratio;
-}
-
-/* nq queries from q0 on meet nk keys from k0 on; add: y holds what others
- * gave. */
-static void forward_block(const struct mtlm_head *head, int64_t q0, int64_t nq,
-                          int64_t k0, int64_t nk, struct carry *carry, bool add,
-                          mtlm_real *y, mtlm_real *scratch)
-{
-    mtlm_real *score = scratch, *factor = scratch + QUERIES * KEYS;
-
-    mtlm_gemm(false, true, nq, nk, head->d, head->scale,
-              head->q + q0 * head->ld, head->ld, head->k + k0 * head->ld,
-              head->ld, 0, score, nk);
-    for (int64_t i = 0; i < nq; i++) {
-        mtlm_real *row = score + i * nk;
-        const int64_t n = seen_of(head, q0 + i, k0, nk);
-
-        if (n > 0)
-            softmax_row(row, n, head->coefficient, &carry->max[i],
-                        &carry->sum[i], add ? y + i * head->ld_y : NULL,
-                        head->d);
-        memset(row + n, 0, (nk - n) * sizeof(*row));
-        if (head->dropout->p > 0 && n > 0) {
-            dropout_row(head, q0 + i, k0, n, factor);
-#pragma omp simd
-            for (int64_t c = 0; c < n; c++)
-                row[c] *= factor[c];
-        }
-    }
-    mtlm_gemm(false, false, nq, head->d, nk, 1, score, nk,
-              head->v + k0 * head->ld, head->ld, add, y, head->ld_y);
-}
-
-static void forward_queries(const struct mtlm_head *head, int64_t q0,
-                            bool merge, mtlm_real *y, mtlm_real *lse,
-                            mtlm_real *scratch)
-{
-    const int64_t nq = least(QUERIES, head->queries - q0);
-    const int64_t keys = mtlm_head_seen(head, q0 + nq - 1);
-    struct carry carry;
-
-    /* What is there already counts as one key with the score lse. */
-    for (int64_t i = 0; i < nq; i++) {
-        carry.max[i] = merge ? lse[i] : -INFINITY;
-        carry.sum[i] = merge;
-    }
-    for (int64_t k0 = 0; k0 < keys; k0 += KEYS)
-        forward_block(head, q0, nq, k0, least(KEYS, keys - k0), &carry,
-                      merge || k0 > 0, y, scratch);
-    for (int64_t i = 0; i < nq; i++, y += head->ld_y) {
-        const mtlm_real inverse = 1 / carry.sum[i];
-
-#pragma omp simd
-        for (int64_t c = 0; c < head->d; c++)
-            y[c] *= inverse;
-        lse[i] = carry.max[i] + (mtlm_real) log((double) carry.sum[i]);
-    }
-}
-
-void mtlm_attention_forward(const struct mtlm_head *head, bool merge,
-                            mtlm_real *y, mtlm_real *lse, mtlm_real *scratch)
-{
-    for (int64_t q0 = 0; q0 < head->queries; q0 += QUERIES)
-        forward_queries(head, q0, merge, y + q0 * head->ld_y, lse + q0,
-                        scratch);
-}
-
-/* One query: from scores and dprob = dy v^T to the dropped probabilities and
- * the gradients of the scores, in place. */
-static void backward_row(mtlm_real *score, mtlm_real *dprob,
-                         const mtlm_real *factor, int64_t n,
-                         mtlm_real coefficient, mtlm_real lse, mtlm_real delta)
-{
-    if (factor) {
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
-            const mtlm_real p = mtlm_exp(coefficient * score[i] - lse);
-
-            score[i] = p * factor[i];
-            dprob[i] = p * (dprob[i] * factor[i] - delta);
-        }
-    } else {
-#pragma omp simd
-        for (int64_t i = 0; i < n; i++) {
-            const mtlm_real p = mtlm_exp(coefficient * score[i] - lse);
-
-            score[i] = p;
-            dprob[i] = p * (dprob[i] - delta);
-        }
-    }
-}
-
-/* Where the gradients of q, k and v go. */
-struct gradients {
-    mtlm_real *dq, *dk, *dv;
-};
-
-/* nq queries from q0 on meet nk keys from k0 on.  delta: of each query, the
- * sum of y dy, which is that of its probabilities times their gradients. */
-static void backward_block(const struct mtlm_head *head, int64_t q0, int64_t nq,
-                           int64_t k0, int64_t nk, const mtlm_real *lse,
-                           const mtlm_real *delta, const mtlm_real *dy,
-                           const struct gradients *to, mtlm_real *scratch)
-{
-    const int64_t ld = head->ld, d = head->d;
-    const mtlm_real scale = head->scale * head->coefficient;
-    const mtlm_real *q = head->q + q0 * ld, *k = head->k + k0 * ld;
-    mtlm_real *score = scratch, *dprob = scratch + QUERIES * KEYS;
-    mtlm_real *factor =
-        head->dropout->p > 0 ? scratch + 2 * QUERIES * KEYS : NULL;
-
-    mtlm_gemm(false, true, nq, nk, d, head->scale, q, ld, k, ld, 0, score, nk);
-    mtlm_gemm(false, true, nq, nk, d, 1, dy, head->ld_y, head->v + k0 * ld, ld,
-              0, dprob, nk);
-    for (int64_t i = 0; i < nq; i++) {
-        const int64_t n = seen_of(head, q0 + i, k0, nk);
-
-        if (factor && n > 0)
-            dropout_row(head, q0 + i, k0, n, factor);
-        backward_row(score + i * nk, dprob + i * nk, factor, n,
-                     head->coefficient, lse[i], delta[i]);
-        memset(score + i * nk + n, 0, (nk - n) * sizeof(*score));
-        memset(dprob + i * nk + n, 0, (nk - n) * sizeof(*dprob));
-    }
-    mtlm_gemm(true, false, nk, d, nq, 1, score, nk, dy, head->ld_y, 1,
-              to->dv + k0 * ld, ld);
-    mtlm_gemm(false, false, nq, d, nk, scale, dprob, nk, k, ld, 1,
-              to->dq + q0 * ld, ld);
-    mtlm_gemm(true, false, nk, d, nq, scale, dprob, nk, q, ld, 1,
-              to->dk + k0 * ld, ld);
-}
-
-static void backward_queries(const struct mtlm_head *head, int64_t q0,
-                             const mtlm_real *y, const mtlm_real *lse,
-                             const mtlm_real *dy, const struct gradients *to,
-                             mtlm_real *scratch)
-{
-    const int64_t nq = least(QUERIES, head->queries - q0);
-    const int64_t keys = mtlm_head_seen(head, q0 + nq - 1);
-    mtlm_real delta[QUERIES];
-
-    for (int64_t i = 0; i < nq; i++) {
-        mtlm_real sum = 0;
-
-#pragma omp simd reduction(+ : sum)
-        for (int64_t c = 0; c < head->d; c++)
-            sum += y[i * head->ld_y + c] * dy[i * head->ld_y + c];
-        delta[i] = sum;
-    }
-    for (int64_t k0 = 0; k0 < keys; k0 += KEYS)
-        backward_block(head, q0, nq, k0, least(KEYS, keys - k0), lse, delta, dy,
-                       to, scratch);
-}
-
-void mtlm_attention_backward(const struct mtlm_head *head, const mtlm_real *y,
-                             const mtlm_real *lse, const mtlm_real *dy,
-                             mtlm_real *dq, mtlm_real *dk, mtlm_real *dv,
-                             mtlm_real *scratch)
-{
-    const struct gradients to = {dq, dk, dv};
-
-    for (int64_t q0 = 0; q0 < head->queries; q0 += QUERIES)
-        backward_queries(head, q0, y + q0 * head->ld_y, lse + q0,
-                         dy + q0 * head->ld_y, &to, scratch);
+                         row * head->seq_length + head->first_key + b->k0, n,
+                         b->packed->factor);
 }

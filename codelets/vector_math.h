@@ -22,6 +22,11 @@ static inline double mtlm_exp(double x)
     return exp(x);
 }
 
+static inline double mtlm_exp2(double x)
+{
+    return exp2(x);
+}
+
 static inline double mtlm_sqrt(double x)
 {
     return sqrt(x);
@@ -65,6 +70,28 @@ static inline float mtlm_exp(float x)
     bits = (bits + 127) << 23;
     memcpy(&two_n, &bits, sizeof(two_n));
     return x < low ? 0 : e_r * two_n;
+}
+
+/* 2^x within 2 units in the last place, for x up to 127: 0 below -126; NaN
+ * stays NaN.  Cheaper than mtlm_exp(): the polynomial, 2^f for |f| <= 1/2, is
+ * right to 8e-8 only and nothing is done about great x. */
+static inline float mtlm_exp2(float x)
+{
+    const float shifter = 0x1.8p23f; /* as above */
+    const float shifted = x + shifter;
+    const float f = x - (shifted - shifter);
+    float power = 0x1.5c08e6p-10f, two_n;
+    uint32_t bits;
+
+    power = power * f + 0x1.3d0c52p-7f;
+    power = power * f + 0x1.c6b6e4p-5f;
+    power = power * f + 0x1.ebf918p-3f;
+    power = power * f + 0x1.62e428p-1f;
+    power = power * f + 0x1.000002p+0f;
+    memcpy(&bits, &shifted, sizeof(bits));
+    bits = (bits + 127) << 23;
+    memcpy(&two_n, &bits, sizeof(two_n));
+    return x < -126 ? 0 : power * two_n;
 }
 
 static inline float mtlm_sqrt(float x)

@@ -38,6 +38,24 @@ static void test_exponential_is_within_two_units_in_the_last_place(void **state)
     assert_true(isnan(mtlm_exp(NAN)));
 }
 
+/* Down to where floats become subnormal. */
+static void test_power_of_two_is_within_two_units_in_the_last_place(
+    void **state)
+{
+    double worst = 0;
+
+    (void) state;
+    for (double x = -126; x < 127; x += 1.37e-4) {
+        const double want = exp2((double) (float) x);
+
+        worst = fmax(worst, fabs(mtlm_exp2((float) x) - want) / want);
+    }
+    assert_true(worst < 2 * 0x1p-23);
+    assert_true(mtlm_exp2(-200) == 0);
+    assert_true(mtlm_exp2(-INFINITY) == 0);
+    assert_true(isnan(mtlm_exp2(NAN)));
+}
+
 /* From -6 to 6, on both sides of 0; further down nothing is left in float. */
 static void test_normal_distribution_is_within_two_units_of_one(void **state)
 {
@@ -417,6 +435,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             test_exponential_is_within_two_units_in_the_last_place),
+        cmocka_unit_test(
+            test_power_of_two_is_within_two_units_in_the_last_place),
         cmocka_unit_test(test_normal_distribution_is_within_two_units_of_one),
         cmocka_unit_test(test_layernorm_forward),
         cmocka_unit_test(test_layernorm_backward),

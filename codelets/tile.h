@@ -1,0 +1,65 @@
+#ifndef MTLM_TILE_H
+#define MTLM_TILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/dtype.h"
+
+/* Products of matrices so small that a BLAS would spend its time on packing
+ * them: a row of tiles at a time, whose sums stay in registers.  Who calls
+ * lays the second factor out so that rows of it are read one after the
+ * other. */
+
+#if __AVX512F__
+#define MTLM_VECTOR_BYTES 64
+#elif __AVX2__
+#define MTLM_VECTOR_BYTES 32
+#else
+#define MTLM_VECTOR_BYTES 16
+#endif
+
+enum {
+    MTLM_LANES = MTLM_VECTOR_BYTES / sizeof(mtlm_real),
+    /* A tile takes 24 of AVX-512's 32 registers, or 12 of 16. */
+    MTLM_TILE_ROWS = 6,
+    MTLM_TILE_VECTORS = MTLM_VECTOR_BYTES == 64 ? 4 : 2,
+    MTLM_TILE_COLS = MTLM_TILE_VECTORS * MTLM_LANES,
+};
+
+/* n rounded up to whole vectors, and to whole tiles of columns. */
+static inline int64_t mtlm_whole_vectors(int64_t n)
+{
+    return (n + MTLM_LANES - 1) / MTLM_LANES * MTLM_LANES;
+}
+
+static inline int64_t mtlm_whole_tiles(int64_t n)
+{
+    return (n + MTLM_TILE_COLS - 1) / MTLM_TILE_COLS * MTLM_TILE_COLS;
+}
+
+/* One factor: element (row, i) is at[row * rs + i * cs], rs or cs is 1. */
+struct mtlm_factor {
+    const mtlm_real *at;
+    int64_t rs, cs;
+};
+
+/* c [MTLM_TILE_ROWS, n] = a [MTLM_TILE_ROWS, k] b [k, n], or c += where add.
+ * Rows of b are ldb, those of c ldc elements apart; b and c are aligned to
+ * vectors and ldb, ldc and n whole vectors. */
+void mtlm_tile_row(int64_t k, struct mtlm_factor a, const mtlm_real *b,
+                   int64_t ldb, int64_t n, bool add, mtlm_real *c, int64_t ldc);
+
+/* to [rows, whole_vectors(cols)] = from [rows, cols], whose rows are ld
+ * apart; columns beyond cols are 0. */
+void mtlm_pack_rows(const mtlm_real *from, int64_t ld, int64_t rows,
+                    int64_t cols, mtlm_real *to);
+
+/* The same transposed, in panels of MTLM_TILE_COLS rows of from: panel p is
+ * [cols, MTLM_TILE_COLS], one after the other; rows beyond rows are 0.  A
+ * panel takes cols * MTLM_TILE_COLS elements, and there are whole_tiles(rows)
+ * / MTLM_TILE_COLS. */
+void mtlm_pack_transposed(const mtlm_real *from, int64_t ld, int64_t rows,
+                          int64_t cols, mtlm_real *to);
+
+#endif /* MTLM_TILE_H */

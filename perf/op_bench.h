@@ -1,0 +1,35 @@
+#ifndef MTLM_PERF_OP_BENCH_H
+#define MTLM_PERF_OP_BENCH_H
+
+#include "codelets/op.h"
+
+/* Times CPU kernels in one thread, by its CPU time, against what the machine
+ * can do: products against a plain sgemm, all else against memory. */
+
+/* What this machine's one thread reaches. */
+struct bench_rates {
+    double gflops;    /* of a plain sgemm of a given size */
+    double copy_gbs;  /* y = x, counting both */
+    double triad_gbs; /* z = x + a y, counting all three: the floor */
+};
+
+/* Rates with arrays that no cache holds and a product [m, k] [n, k]^T. */
+struct bench_rates bench_rates(int64_t m, int64_t n, int64_t k);
+
+struct bench {
+    const char *note; /* what the name of the operation does not say */
+    struct mtlm_call call;
+    /* Integers are drawn from 0 .. below - 1, or are all equal_to. */
+    int32_t below, equal_to;
+    /* Instead of the table's, where they are not 0: floating-point operations
+     * of products that are really made (-1: none count), and bytes. */
+    double flops, bytes;
+};
+
+/* Prints the head of a table and a row of it: time of a call on operands that
+ * are not in any cache, GF/s, GB/s, and the floor's share of the time.  The
+ * floor is the longer of bytes at triad_gbs and flops at gflops. */
+void bench_head(void);
+void bench_row(const struct bench *bench, const struct bench_rates *rates);
+
+#endif /* MTLM_PERF_OP_BENCH_H */
