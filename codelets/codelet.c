@@ -50,7 +50,7 @@ void mtlm_task_ended(void *arg)
     if (task->recorder)
         record(task);
     if (task->ended)
-        task->ended();
+        task->ended(task->part);
 }
 
 static void run_cpu(void *buffers[], void *arg)

@@ -17,8 +17,9 @@ struct mtlm_task {
     /* Called after the kernel with the operands, or NULL: checks values. */
     void (*after)(const struct mtlm_task *task, void *const ptr[]);
     const void *after_arg;
-    /* Called when the task has ended, from any thread, or NULL. */
-    void (*ended)(void);
+    /* Called with part when the task has ended, from any thread, or NULL. */
+    void (*ended)(double part);
+    double part;
 };
 
 #endif /* MTLM_TASK_H */

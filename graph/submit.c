@@ -27,7 +27,8 @@ struct mtlm_run {
     int64_t job;
     int64_t tag_microbatches; /* that tags tell apart */
     int64_t poison;           /* iteration, -1: none */
-    void (*microbatch_done)(void);
+    void (*done)(double part);
+    double flops_per_microbatch; /* of this rank */
     void (*gradients_seen)(void *arg);
     void *gradients_arg;
     struct mtlm_checker *checker; /* while looking for a bad node */
@@ -104,7 +105,7 @@ static int64_t samples_per_microbatch(const struct mtlm_run *run)
 struct mtlm_run *mtlm_run_create(const struct mtlm_program *program,
                                  struct mtlm_engine *engine,
                                  struct mtlm_recorder *recorder, int rank,
-                                 int max_tag, void (*microbatch_done)(void))
+                                 int max_tag, void (*done)(double part))
 {
     const struct mtlm_graph *graph = program->graph;
     struct mtlm_run *run = mtlm_calloc(1, sizeof(*run));
@@ -113,7 +114,10 @@ struct mtlm_run *mtlm_run_create(const struct mtlm_program *program,
     run->engine = engine;
     run->recorder = recorder;
     run->rank = rank;
-    run->microbatch_done = microbatch_done;
+    run->done = done;
+    for (int i = 0; i < program->train.n; i++)
+        if (program->train.item[i].microbatch == 0)
+            run->flops_per_microbatch += program->train.item[i].node->flops;
     run->poison = -1;
     run->tag_microbatches = (max_tag + INT64_C(1))
                             / (mtlm_stage_tags(&program->config)
@@ -249,7 +253,7 @@ static bool is_poisoned(const struct mtlm_run *run,
 }
 
 static void submit(struct mtlm_run *run, const struct mtlm_item *item,
-                   const struct pass *pass, bool last_of_microbatch)
+                   const struct pass *pass)
 {
     const struct mtlm_node *node = item->node;
     const struct mtlm_op *op = mtlm_ops[node->call.kind];
@@ -267,8 +271,10 @@ static void submit(struct mtlm_run *run, const struct mtlm_item *item,
     arg->batch = pass->batch;
     arg->recorder = pass->record ? run->recorder : NULL;
     arg->record = record_of(run, item, pass);
-    if (last_of_microbatch)
-        arg->ended = run->microbatch_done;
+    if (pass->microbatches > 0 && item->microbatch >= 0 && node->flops > 0) {
+        arg->ended = run->done;
+        arg->part = node->flops / run->flops_per_microbatch;
+    }
     if (is_poisoned(run, item, pass))
         arg->after = mtlm_check_poison;
     if (run->checker)
@@ -305,10 +311,6 @@ static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
         const struct mtlm_item *item = &items->item[i];
         const bool next_microbatch =
             i > 0 && item->microbatch != items->item[i - 1].microbatch;
-        const bool last =
-            item->node->phase == MTLM_PHASE_WEIGHT
-            && (i + 1 == items->n
-                || items->item[i + 1].microbatch != item->microbatch);
 
         /* A validation may be far longer than an iteration, and each waiting
          * task takes memory.  Earlier microbatches never need later ones, so
@@ -325,7 +327,7 @@ static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
         if (is_message(item))
             post(run, item, pass);
         else
-            submit(run, item, pass, last);
+            submit(run, item, pass);
     }
     starpu_iteration_pop();
     starpu_do_schedule();

@@ -11,12 +11,13 @@ struct mtlm_run;
 
 /* Registers the memory of every tensor.  Borrows program, engine and
  * recorder (NULL: nothing is recorded); max_tag is the largest tag that a
- * message may have.  microbatch_done() is called from
- * any thread whenever this rank has finished a microbatch (NULL: not). */
+ * message may have.  done(part) is called from any thread whenever a node of
+ * a training microbatch has ended, with the part that it is of what this rank
+ * does for the microbatch, by FLOPs (NULL: not). */
 struct mtlm_run *mtlm_run_create(const struct mtlm_program *program,
                                  struct mtlm_engine *engine,
                                  struct mtlm_recorder *recorder, int rank,
-                                 int max_tag, void (*microbatch_done)(void));
+                                 int max_tag, void (*done)(double part));
 
 /* Frees the memory; all that was submitted is done (mtlm_run_wait()). */
 void mtlm_run_destroy(struct mtlm_run *run);

@@ -1,6 +1,7 @@
 /* The line that shows how far a long iteration is. */
 #include "config.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -11,12 +12,14 @@
 
 #include "launch/log_line.h"
 #include "launch/progress.h"
+#include "runtime/signals.h"
 
 static const double terminal_after = 1, terminal_every = 0.5;
-static const double line_every = 10;
+static const double line_after = 5, line_every = 10;
 
-/* Microbatches done in the whole run; base of them before the current
+/* Parts of microbatches done in the whole run; base of them before the current
  * iteration.  So early ones of the next iteration are not lost. */
+enum { PARTS = 1000000000 };
 static atomic_llong all_done;
 static struct {
     pthread_mutex_t mutex; /* guards all below */
@@ -44,14 +47,14 @@ static int decimals(double rate)
     return rate >= 99.5 ? 0 : rate >= 0.995 ? 1 : rate >= 0.0995 ? 2 : 4;
 }
 
-char *mtlm_progress_text(int64_t iteration, int64_t done, int64_t total,
+char *mtlm_progress_text(int64_t iteration, double done, int64_t total,
                          int64_t after, double seconds, char *text, size_t size)
 {
     const double rate = seconds > 0 ? done / seconds : 0;
     char left[16], run[16];
     int n =
-        snprintf(text, size, "iteration %lld: %lld/%lld microbatches",
-                 (long long) iteration, (long long) done, (long long) total);
+        snprintf(text, size, "iteration %lld: %.*f/%lld microbatches",
+                 (long long) iteration, total < 100, done, (long long) total);
 
     if (n < 0 || (size_t) n >= size)
         return text;
@@ -69,11 +72,21 @@ char *mtlm_progress_text(int64_t iteration, int64_t done, int64_t total,
 }
 
 /* What the mutex guards must not change meanwhile. */
-static int64_t done_now(void)
+static double done_now(void)
 {
-    const int64_t done = atomic_load(&all_done) - progress.base;
+    const double done =
+        (double) (atomic_load(&all_done) - progress.base) / PARTS;
 
-    return done < progress.total ? done : progress.total;
+    return fmin(fmax(done, 0), progress.total);
+}
+
+/* What a signal leaves to be done may still take hours. */
+static const char *ending(void)
+{
+    return mtlm_stop_requested() >= MTLM_STOP_SIGNAL
+               ? "; then it stops, or after one more (at once at another "
+                 "signal)"
+               : "";
 }
 
 static void show(double t, bool terminal)
@@ -83,9 +96,9 @@ static void show(double t, bool terminal)
     mtlm_progress_text(progress.iteration, done_now(), progress.total,
                        progress.after, t - progress.begin, text, sizeof(text));
     if (terminal)
-        fprintf(stderr, "\r%s\033[K", text);
+        fprintf(stderr, "\r%s%s\033[K", text, ending());
     else
-        fprintf(stderr, "%s\n", text);
+        fprintf(stderr, "%s%s\n", text, ending());
     fflush(stderr);
     progress.shown = terminal;
     progress.last = t;
@@ -94,12 +107,9 @@ static void show(double t, bool terminal)
 /* When the next output is due. */
 static double due(bool terminal)
 {
-    const double first =
-        progress.begin + (terminal ? terminal_after : line_every);
-    const double next =
-        progress.last + (terminal ? terminal_every : line_every);
-
-    return first > next ? first : next;
+    if (progress.last == progress.begin)
+        return progress.begin + (terminal ? terminal_after : line_after);
+    return progress.last + (terminal ? terminal_every : line_every);
 }
 
 static void wait_until(double t)
@@ -151,7 +161,7 @@ void mtlm_progress_start(int64_t iteration, int64_t microbatches, int64_t after)
     pthread_mutex_lock(&progress.mutex);
     if (!progress.started)
         start_thread();
-    progress.base += progress.total;
+    progress.base += progress.total * PARTS;
     progress.iteration = iteration;
     progress.total = microbatches;
     progress.after = after;
@@ -161,9 +171,9 @@ void mtlm_progress_start(int64_t iteration, int64_t microbatches, int64_t after)
     pthread_mutex_unlock(&progress.mutex);
 }
 
-void mtlm_progress_add(void)
+void mtlm_progress_add(double part)
 {
-    atomic_fetch_add(&all_done, 1);
+    atomic_fetch_add(&all_done, llrint(part * PARTS));
 }
 
 void mtlm_progress_end(void)
@@ -192,9 +202,9 @@ void mtlm_progress_stop(void)
         pthread_join(progress.thread, NULL);
 }
 
-int64_t mtlm_progress_done(void)
+double mtlm_progress_done(void)
 {
-    int64_t done;
+    double done;
 
     pthread_mutex_lock(&progress.mutex);
     done = done_now();

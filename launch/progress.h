@@ -5,11 +5,10 @@
 #include <stdint.h>
 
 /* What a long iteration has done so far, on stderr:
- * "iteration 12: 3/16 microbatches, 1.2 microbatches/s, 11 s left, 2.1 h of
+ * "iteration 12: 3.1/16 microbatches, 1.2 microbatches/s, 11 s left, 2.1 h of
  * the run".  On a terminal one line, rewritten from the second second on;
- * elsewhere a line every 10 s.  A thread of its own writes it, so that it
- * comes even while the first microbatch lasts.  One iteration at a time, of
- * this process. */
+ * elsewhere a line after 5 s, then every 10 s, by a thread of its own.  One
+ * iteration at a time, of this process. */
 
 /* Iteration (as the user counts, from 1) begins and has that many
  * microbatches to do, and the run that many after it.  To be called by one
@@ -17,10 +16,10 @@
 void mtlm_progress_start(int64_t iteration, int64_t microbatches,
                          int64_t after);
 
-/* One more microbatch is done; from any thread, never waits for another.
- * Microbatches of the next iteration may come before its start: those beyond
- * an iteration's number count for the next one. */
-void mtlm_progress_add(void);
+/* That part of a microbatch is done; from any thread, never waits for another.
+ * The next iteration's may come before its start: what is beyond an
+ * iteration's number of microbatches counts for the next one. */
+void mtlm_progress_add(double part);
 
 /* Takes the line off the terminal, so that others can be written. */
 void mtlm_progress_end(void);
@@ -28,12 +27,12 @@ void mtlm_progress_end(void);
 /* Ends the thread; nothing, when it never started. */
 void mtlm_progress_stop(void);
 
-/* Of the current iteration. */
-int64_t mtlm_progress_done(void);
+/* Microbatches of the current iteration. */
+double mtlm_progress_done(void);
 
 /* The text, without newline, done of total microbatches after seconds, and
  * after more to come in the run; returns text. */
-char *mtlm_progress_text(int64_t iteration, int64_t done, int64_t total,
+char *mtlm_progress_text(int64_t iteration, double done, int64_t total,
                          int64_t after, double seconds, char *text,
                          size_t size);
 

@@ -14,7 +14,7 @@
 
 #include "launch/progress.h"
 
-static void assert_text(int64_t done, int64_t after, double seconds,
+static void assert_text(double done, int64_t after, double seconds,
                         const char *want)
 {
     char text[160];
@@ -28,29 +28,42 @@ static void test_text_has_count_rate_and_time_left(void **state)
 {
     (void) state;
     assert_text(3, 0, 2.5,
-                "iteration 12: 3/16 microbatches, 1.2 microbatches/s,"
+                "iteration 12: 3.0/16 microbatches, 1.2 microbatches/s,"
                 " 11 s left");
     assert_text(1, 0, 20,
-                "iteration 12: 1/16 microbatches, 0.0500 microbatches/s,"
+                "iteration 12: 1.0/16 microbatches, 0.0500 microbatches/s,"
                 " 5.0 min left");
     assert_text(16, 0, 0.1,
-                "iteration 12: 16/16 microbatches, 160 microbatches/s,"
+                "iteration 12: 16.0/16 microbatches, 160 microbatches/s,"
                 " 0 s left");
+}
+
+static void test_text_counts_parts_of_microbatches(void **state)
+{
+    char text[160];
+
+    (void) state;
+    assert_text(0.26, 0, 13,
+                "iteration 12: 0.3/16 microbatches, 0.0200 microbatches/s,"
+                " 13 min left");
+    assert_string_equal(
+        mtlm_progress_text(12, 7.6, 512, 0, 76, text, sizeof(text)),
+        "iteration 12: 8/512 microbatches, 0.10 microbatches/s, 84 min left");
 }
 
 static void test_text_knows_the_whole_run(void **state)
 {
     (void) state;
     assert_text(4, 1600, 8,
-                "iteration 12: 4/16 microbatches, 0.50 microbatches/s,"
+                "iteration 12: 4.0/16 microbatches, 0.50 microbatches/s,"
                 " 24 s left, 54 min of the run");
 }
 
 static void test_text_without_a_microbatch_promises_nothing(void **state)
 {
     (void) state;
-    assert_text(0, 1600, 10, "iteration 12: 0/16 microbatches after 10 s");
-    assert_text(0, 0, 0, "iteration 12: 0/16 microbatches after 0 s");
+    assert_text(0, 1600, 10, "iteration 12: 0.0/16 microbatches after 10 s");
+    assert_text(0, 0, 0, "iteration 12: 0.0/16 microbatches after 0 s");
 }
 
 static void test_text_stays_inside_its_buffer(void **state)
@@ -59,14 +72,14 @@ static void test_text_stays_inside_its_buffer(void **state)
 
     (void) state;
     mtlm_progress_text(12, 3, 16, 0, 2.5, text, sizeof(text));
-    assert_string_equal(text, "iteration 12: 3/16 ");
+    assert_string_equal(text, "iteration 12: 3.0/1");
 }
 
 static void *add_many(void *arg)
 {
     (void) arg;
     for (int i = 0; i < 10000; i++)
-        mtlm_progress_add();
+        mtlm_progress_add(1);
     return NULL;
 }
 
@@ -80,7 +93,7 @@ static void test_threads_lose_no_microbatch(void **state)
         assert_int_equal(pthread_create(&thread[i], NULL, add_many, NULL), 0);
     for (int i = 0; i < 4; i++)
         pthread_join(thread[i], NULL);
-    assert_int_equal(mtlm_progress_done(), 40000);
+    assert_true(mtlm_progress_done() == 40000);
     mtlm_progress_end();
 }
 
@@ -88,16 +101,17 @@ static void test_early_microbatches_count_for_the_next_iteration(void **state)
 {
     (void) state;
     mtlm_progress_start(2, 4, 0);
-    assert_int_equal(mtlm_progress_done(), 0);
+    assert_true(mtlm_progress_done() == 0);
     for (int i = 0; i < 5; i++)
-        mtlm_progress_add();
-    assert_int_equal(mtlm_progress_done(), 4);
+        mtlm_progress_add(1);
+    assert_true(mtlm_progress_done() == 4);
     mtlm_progress_end();
-    mtlm_progress_add();
+    mtlm_progress_add(0.5);
+    mtlm_progress_add(0.5);
     mtlm_progress_start(3, 4, 0);
-    assert_int_equal(mtlm_progress_done(), 2);
-    mtlm_progress_add();
-    mtlm_progress_add();
+    assert_true(mtlm_progress_done() == 2);
+    mtlm_progress_add(1);
+    mtlm_progress_add(1);
     mtlm_progress_end();
 }
 
@@ -122,13 +136,14 @@ static void test_a_long_iteration_shows_itself(void **state)
     dup2(before, STDERR_FILENO);
     close(before), close(pty[0]), close(pty[1]);
     assert_true(n > 0);
-    assert_non_null(strstr(text, "iteration 7: 0/16 microbatches after 1 s"));
+    assert_non_null(strstr(text, "iteration 7: 0.0/16 microbatches after 1 s"));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text_has_count_rate_and_time_left),
+        cmocka_unit_test(test_text_counts_parts_of_microbatches),
         cmocka_unit_test(test_text_knows_the_whole_run),
         cmocka_unit_test(test_text_without_a_microbatch_promises_nothing),
         cmocka_unit_test(test_text_stays_inside_its_buffer),
