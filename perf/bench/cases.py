@@ -85,7 +85,7 @@ CASES = {
     for case in (
         Case("4x64", GPT2, 1, 4, 64),
         Case("1x1024", GPT2, 1, 1, 1024),
-        Case("4(1x256)", GPT2, 4, 1, 256),
+        Case("4x1x256", GPT2, 4, 1, 256),
         Case("bert-1x512", BERT, 1, 1, 512),
     )
 }

@@ -68,16 +68,23 @@ def ratio(ours, theirs):
     }
 
 
-def floor(case, rates):
-    """Seconds for the products alone at these rates (GF/s by perf/gemm's
-    names), attention at the mean rate of the others: in full, as model FLOPs
-    are counted, and half of it, which is what a causal model needs."""
+def products_time(case, rates):
+    """GFLOP and seconds of the products at these rates (GF/s by perf/gemm's
+    names)."""
     flops = seconds = 0
     for (rows, out, into), number in cases.products(case).items():
         for name in cases.three((rows, out, into)):
             work = 2e-9 * rows * out * into * number
             flops += work
             seconds += work / rates[name]
+    return flops, seconds
+
+
+def floor(case, rates):
+    """Seconds for the products alone at these rates, attention at the mean
+    rate of the others: in full, as model FLOPs are counted, and half of it,
+    which is what a causal model needs."""
+    flops, seconds = products_time(case, rates)
     attention = 1e-9 * cases.attention_flops(case)
     mean = flops / seconds
     half = attention if case.model.bert else attention / 2
@@ -94,6 +101,6 @@ def best_rates(before, now):
     return {name: max(rate, before.get(name, 0)) for name, rate in now.items()}
 
 
-def gemm_share(ours, theirs):
-    """The least ratio of their rate to ours over the products, and whose."""
-    return min((theirs[name] / ours[name], name) for name in theirs)
+def gemm_share(case, ours, theirs):
+    """How fast their products are, as a share of ours."""
+    return products_time(case, ours)[1] / products_time(case, theirs)[1]

@@ -92,7 +92,7 @@ def floors(cases):
             "case",
             "GFLOP",
             "sgemm GF/s",
-            "PyTorch's, least",
+            "PyTorch's",
             "floor s",
             "causal half s",
             "largest loss difference",

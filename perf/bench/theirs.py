@@ -64,12 +64,13 @@ class Setting:
         return env
 
 
-def find_blas():
+def find_blas(more=()):
     """Directories of every OpenBLAS of the distribution that can stand in for
-    libblas.so.3, threads of its own first."""
+    libblas.so.3, threads of its own first; then more."""
     found = glob.glob("/usr/lib/*/openblas-*/libblas.so.3")
     found = [os.path.dirname(p) for p in found if "serial" not in p]
-    return sorted(found, key=lambda p: ("pthread" not in p, p))
+    found.sort(key=lambda p: ("pthread" not in p, p))
+    return found + list(more)
 
 
 def start(python, setting, options, rank, errors):
@@ -170,7 +171,7 @@ def train(python, setting, case, files, warm_up, iterations):
     return out
 
 
-def variants(setting, version, case, capabilities):
+def variants(setting, version, case, blas):
     """What may be faster than setting: lists of alternatives, one question
     each."""
     new = dataclasses.replace
@@ -178,14 +179,14 @@ def variants(setting, version, case, capabilities):
     adam = ["loop", "foreach"] + ["fused"] * version["fused"]
     yield [lambda s, a=a: new(s, attention=a) for a in attention]
     yield [lambda s, a=a: new(s, adam=a) for a in adam]
-    yield [lambda s, v=v: new(s, vectors=v) for v in capabilities]
-    yield [lambda s, b=b: new(s, blas=b) for b in find_blas()]
+    yield [lambda s, v=v: new(s, vectors=v) for v in ("default", "avx512")]
+    yield [lambda s, b=b: new(s, blas=b) for b in blas]
     yield [lambda s, x=x: new(s, spin=x) for x in (True, False)]
     if case.batch % 2 == 0 and setting.threads > 1:
         yield [lambda s: s, lambda s: new(s, processes=2, threads=1)]
 
 
-def search(python, setting, version, case, files, say):
+def search(python, setting, version, case, files, blas, say):
     """The fastest setting, one question after the other, by few iterations;
     and all that was tried: {text: seconds}."""
     tried = {}
@@ -198,9 +199,7 @@ def search(python, setting, version, case, files, say):
             say(f"  {tried[text]:8.3f} s  {text}")
         return tried[text]
 
-    best, two = setting, None
-    for question in variants(setting, version, case, ["default", "avx512"]):
-        candidates = [change(best) for change in question]
-        two = [c for c in candidates if c.processes == 2] or two
-        best = min(candidates, key=seconds)
+    best = setting
+    for question in variants(setting, version, case, blas):
+        best = min([change(best) for change in question], key=seconds)
     return best, tried

@@ -115,9 +115,11 @@ class Floor(unittest.TestCase):
         self.assertEqual(found, {"a": 2, "b": 3})
         self.assertEqual(figures.best_rates({}, {"a": 1}), {"a": 1})
 
-    def test_the_slowest_product_of_the_peer_counts(self):
-        ours_, theirs = {"a": 100, "b": 100}, {"a": 99, "b": 20}
-        self.assertEqual(figures.gemm_share(ours_, theirs), (0.2, "b"))
+    def test_a_slow_peer_is_seen(self):
+        case = cases.CASES["4x64"]
+        full, slow = self.rates(case, 100), self.rates(case, 20)
+        self.assertAlmostEqual(figures.gemm_share(case, full, slow), 0.2)
+        self.assertLess(0.2, figures.PEER_GEMM)
 
 
 class LogLine(unittest.TestCase):
