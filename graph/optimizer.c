@@ -56,7 +56,9 @@ static void write_status(struct mtlm_program *program)
     union mtlm_attr slot = {.status = {0, 1}};
 
     CALL(program, ZERO, NULL, program->status);
-    for (int i = 0; i < program->n_params; i++) {
+    /* They write one tensor, so they run in this order: from the end of the
+     * model, where gradients are complete first. */
+    for (int i = program->n_params - 1; i >= 0; i--) {
         const struct mtlm_parameter *p = &program->param[i];
 
         slot.status.slot = sum_slot(program, p);
