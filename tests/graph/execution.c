@@ -112,14 +112,16 @@ static int message(struct builder *b, const struct mtlm_node *node, int64_t use)
                 2);
 }
 
-/* Computations of the same phase and stage in one microbatch. */
+/* Computations of the same phase and stage in one microbatch.  The optimizer
+ * takes no time: the ranks of a tensor-parallel group have different shares of
+ * it, and what a rank begins while it waits for the other says little. */
 static int64_t share(const struct mtlm_program *program,
                      const struct mtlm_node *node)
 {
     int n = 0;
 
     if (node->phase == MTLM_PHASE_OPTIMIZER)
-        return 1;
+        return 0;
     for (int i = 0; i < program->train.n; i++) {
         const struct mtlm_item *item = &program->train.item[i];
 
