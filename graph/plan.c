@@ -3,12 +3,22 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "graph/plan.h"
 
-/* Memory of a submitted task or message: StarPU's own 2.3 kB, our argument,
- * handles' bookkeeping (measured with StarPU 1.4.10). */
-#define TASK_BYTES 4096.0
+/* Memory of a submitted task or message: StarPU's own, our argument, its
+ * edges; and of a handle.  Measured with StarPU 1.4.10. */
+#define TASK_BYTES 2816.0
+#define HANDLE_BYTES 7168.0
+
+/* A worker's scratch in a matrix product: OpenBLAS copies a panel of at most
+ * this many columns of one factor, and a block of the other. */
+#define BLAS_PANEL 320.0
+#define BLAS_BLOCK (1024.0 * 1024)
+
+/* What malloc adds to an allocation. */
+#define MALLOC_BYTES 16
 
 #define GIB (1024.0 * 1024 * 1024)
 
@@ -27,101 +37,245 @@ static int64_t elems(const struct mtlm_tensor *tensor)
     return mtlm_shape_elems(&tensor->shape);
 }
 
-static bool is_message(const struct mtlm_node *node)
+static enum mtlm_op_class class_of(const struct mtlm_node *node)
 {
-    const enum mtlm_op_class class = mtlm_ops[node->call.kind]->op_class;
-
-    return class == MTLM_CLASS_COLLECTIVE || class == MTLM_CLASS_P2P;
+    return mtlm_ops[node->call.kind]->op_class;
 }
 
-static void find_largest(const struct mtlm_graph *graph, struct mtlm_plan *plan)
-{
-    for (int i = 0; i < graph->n_tensors; i++)
-        if (!plan->largest || elems(graph->tensor[i]) > elems(plan->largest))
-            plan->largest = graph->tensor[i];
-    for (int i = 0; i < graph->all.n; i++) {
-        const struct mtlm_node *node = graph->all.node[i];
+/* ---- memory ---- */
 
-        if (is_message(node)
-            && (!plan->longest
-                || elems(node->operand[0]) > elems(plan->longest->operand[0])))
-            plan->longest = node;
-    }
-}
-
-struct mtlm_plan mtlm_plan(const struct mtlm_program *program)
+static void add_tensors(const struct mtlm_program *program,
+                        struct mtlm_plan *plan, double *slots)
 {
     const struct mtlm_graph *graph = program->graph;
-    struct mtlm_plan plan = {.tasks = program->train.n};
-    double globals = 0;
 
     for (int i = 0; i < graph->n_tensors; i++) {
         const struct mtlm_tensor *t = graph->tensor[i];
-        double *const kind[] = {[MTLM_STORE_PARAM] = &plan.weight_bytes,
-                                [MTLM_STORE_GRAD] = &plan.gradient_bytes,
-                                [MTLM_STORE_MOMENT] = &plan.moment_bytes,
+        double *const kind[] = {[MTLM_STORE_PARAM] = &plan->weight_bytes,
+                                [MTLM_STORE_GRAD] = &plan->gradient_bytes,
+                                [MTLM_STORE_MOMENT] = &plan->moment_bytes,
                                 [MTLM_STORE_ACTIVATION] =
-                                    &plan.activation_bytes,
-                                [MTLM_STORE_GLOBAL] = &globals};
+                                    &plan->activation_bytes,
+                                [MTLM_STORE_GLOBAL] = &plan->runtime_bytes};
 
-        if (!t->same)
-            *kind[t->storage] += t->slots * mtlm_tensor_bytes(t);
+        if (t->same)
+            continue;
+        *kind[t->storage] += t->slots * mtlm_tensor_bytes(t);
+        *slots += t->slots;
+        if (elems(t) > plan->largest) {
+            plan->largest = elems(t);
+            snprintf(plan->largest_name, sizeof(plan->largest_name), "%s",
+                     t->name);
+        }
     }
-    for (int i = 0; i < program->train.n; i++)
-        plan.flops += program->train.item[i].node->flops;
-    find_largest(graph, &plan);
+}
+
+/* The packed panel of an m x n x k product, from its output [m, n] and its
+ * 2 m n k operations. */
+static double blas_bytes(const struct mtlm_node *node)
+{
+    const struct mtlm_op *op = mtlm_ops[node->call.kind];
+    double most = 0;
+
+    for (int i = 0; i < op->n_operands; i++) {
+        const struct mtlm_shape *y = &node->call.shape[i];
+
+        if (op->access[i] != MTLM_R && mtlm_shape_elems(y) > 0) {
+            const double k = node->flops / 2 / mtlm_shape_elems(y);
+
+            most = fmax(most, mtlm_shape_rows(y) * fmin(k, BLAS_PANEL));
+        }
+    }
+    return sizeof(mtlm_real) * most;
+}
+
+/* A worker's scratch, and what an all-reduce receives into. */
+static double scratch_bytes(const struct mtlm_program *program)
+{
+    const struct mtlm_graph *graph = program->graph;
+    double kernel = 0, message = 0;
+
+    for (int i = 0; i < graph->all.n; i++) {
+        const struct mtlm_node *node = graph->all.node[i];
+
+        if (class_of(node) == MTLM_CLASS_COLLECTIVE)
+            message = fmax(message, mtlm_tensor_bytes(node->operand[0]));
+        kernel = fmax(kernel, blas_bytes(node));
+    }
+    return (kernel + BLAS_BLOCK) * program->config.layout.workers + message;
+}
+
+static double graph_bytes(const struct mtlm_graph *graph)
+{
+    const double node =
+        sizeof(struct mtlm_node) + 2 * sizeof(void *) + MALLOC_BYTES;
+    const double tensor = sizeof(struct mtlm_tensor) + sizeof(void *)
+                          + 2 * MALLOC_BYTES + 16; /* its name */
+
+    return node * graph->all.n + tensor * graph->n_tensors;
+}
+
+/* ---- work and messages ---- */
+
+static double among(const struct mtlm_layout *layout, enum mtlm_group group)
+{
+    switch (group) {
+    case MTLM_GROUP_TP:
+        return layout->tp;
+    case MTLM_GROUP_EMBEDDING:
+        return layout->pp > 1 ? 2 : 1;
+    default:
+        return mtlm_layout_ranks(layout);
+    }
+}
+
+static enum mtlm_traffic_kind traffic_of(enum mtlm_group group)
+{
+    return group == MTLM_GROUP_TP          ? MTLM_TRAFFIC_TP
+           : group == MTLM_GROUP_EMBEDDING ? MTLM_TRAFFIC_EMBEDDING
+                                           : MTLM_TRAFFIC_OTHER;
+}
+
+/* A message that is made times an iteration. */
+static void add_message(const struct mtlm_program *program,
+                        struct mtlm_plan *plan, const struct mtlm_node *node,
+                        int64_t times)
+{
+    const union mtlm_attr *attr = &node->call.attr;
+    double bytes = mtlm_tensor_bytes(node->operand[0]);
+    enum mtlm_traffic_kind kind = MTLM_TRAFFIC_PP;
+
+    if (elems(node->operand[0]) > plan->longest) {
+        plan->longest = elems(node->operand[0]);
+        plan->longest_name = mtlm_ops[node->call.kind]->name;
+    }
+    if (node->call.kind == MTLM_OP_RECV)
+        return;
+    if (class_of(node) == MTLM_CLASS_COLLECTIVE) {
+        const double n = among(&program->config.layout, attr->all_reduce.group);
+
+        kind = traffic_of(attr->all_reduce.group);
+        bytes *= 2 * (n - 1) / n;
+    }
+    plan->traffic[kind].bytes += times * bytes;
+    plan->traffic[kind].messages += times;
+}
+
+/* Tasks of the list, each made times an iteration. */
+static int64_t add_list(const struct mtlm_program *program,
+                        struct mtlm_plan *plan, const struct mtlm_list *list,
+                        int64_t times)
+{
+    int64_t tasks = 0;
+
+    for (int i = 0; i < list->n; i++) {
+        const struct mtlm_node *node = list->node[i];
+
+        if (class_of(node) == MTLM_CLASS_ALIAS)
+            continue;
+        tasks += times;
+        plan->flops += times * node->flops;
+        if (class_of(node) == MTLM_CLASS_P2P
+            || class_of(node) == MTLM_CLASS_COLLECTIVE)
+            add_message(program, plan, node, times);
+    }
+    return tasks;
+}
+
+/* Returns the tasks of a validation. */
+static double add_work(const struct mtlm_program *program,
+                       struct mtlm_plan *plan)
+{
+    const struct mtlm_program_config *config = &program->config;
+    double eval = program->eval_tail_list.n;
+
+    for (int c = 0; c < config->layout.virtual_stages; c++) {
+        const struct mtlm_stage *stage = &program->stage[c];
+        const struct mtlm_list *const lists[] = {
+            &stage->forward, &stage->backward, &stage->weight};
+
+        for (int i = 0; i < 3; i++)
+            plan->tasks +=
+                add_list(program, plan, lists[i], config->microbatches);
+        eval += (double) stage->eval.n * config->eval_microbatches;
+        plan->layers += stage->n_layers;
+    }
+    plan->tasks += add_list(program, plan, &program->tail_list, 1);
+    return eval;
+}
+
+static double parameters(const struct mtlm_program *program)
+{
+    double n = 0;
+
+    for (int i = 0; i < program->n_params; i++)
+        if (!program->param[i].copy)
+            n += elems(program->param[i].weight);
+    return n;
+}
+
+struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
+                           double process_bytes)
+{
+    const struct mtlm_program_config *config = &program->config;
+    struct mtlm_plan plan = {.stage = program->stage[0].stage,
+                             .first_layer = program->stage[0].first_layer,
+                             .parameters = parameters(program),
+                             .process_bytes = process_bytes,
+                             .runtime_bytes = process_bytes};
+    double slots = 0;
+
+    plan.window = mtlm_window(&config->layout, config->model.num_layers,
+                              config->microbatches, config->window, plan.stage);
+    add_tensors(program, &plan, &slots);
+    plan.runtime_bytes += items_bytes(0, add_work(program, &plan));
+    plan.runtime_bytes += items_bytes(plan.tasks, 0) + HANDLE_BYTES * slots
+                          + graph_bytes(program->graph)
+                          + scratch_bytes(program);
     plan.total_bytes = plan.weight_bytes + plan.gradient_bytes
-                       + plan.moment_bytes + plan.activation_bytes + globals
-                       + items_bytes(program->train.n, program->eval.n);
+                       + plan.moment_bytes + plan.activation_bytes
+                       + plan.runtime_bytes;
     return plan;
 }
 
-static int refuse(const char *what, double need, double available,
-                  struct mtlm_error *err)
+double mtlm_plan_more_bytes(const struct mtlm_plan *plan)
 {
-    return mtlm_error_set(
-        err, MTLM_EXIT_RESOURCE,
-        "not enough memory: %s needs %.2f GiB on this machine, which has %.2f "
-        "GiB available; fewer or smaller layers (--num-layers, "
-        "--hidden-size), a smaller --micro-batch-size, fewer microbatches "
-        "(--global-batch-size), or more machines with a larger "
-        "--pipeline-model-parallel-size would do",
-        what, need / GIB, available / GIB);
+    return plan->total_bytes - plan->process_bytes;
 }
 
+/* ---- whether it can be ---- */
+
 /* StarPU counts a tensor's elements in 32 bits, MPI a message's in an int. */
-static int check_counts(const struct mtlm_plan *plan, struct mtlm_error *err)
+int mtlm_plan_check_counts(const struct mtlm_plan *plan, struct mtlm_error *err)
 {
-    if (plan->largest && elems(plan->largest) > UINT32_MAX)
-        return mtlm_error_set(
-            err, MTLM_EXIT_RESOURCE,
-            "%s has %" PRId64 " elements, this version can have %" PRIu32
-            " in one tensor; a larger "
-            "--tensor-model-parallel-size or a smaller "
-            "--micro-batch-size would do",
-            plan->largest->name, elems(plan->largest), UINT32_MAX);
-    if (plan->longest && elems(plan->longest->operand[0]) > INT_MAX)
+    if (plan->largest > UINT32_MAX)
+        return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
+                              "%s has %" PRId64
+                              " elements, this version can have %" PRIu32
+                              " in one tensor; a larger "
+                              "--tensor-model-parallel-size or a smaller "
+                              "--micro-batch-size would do",
+                              plan->largest_name, plan->largest, UINT32_MAX);
+    if (plan->longest > INT_MAX)
         return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
                               "%s of %" PRId64
                               " elements: a message can have %d; a smaller "
                               "--micro-batch-size would do",
-                              mtlm_ops[plan->longest->call.kind]->name,
-                              elems(plan->longest->operand[0]), INT_MAX);
+                              plan->longest_name, plan->longest, INT_MAX);
     return 0;
 }
 
-int mtlm_plan_check(const struct mtlm_plan *plan, double on_host,
-                    double available, struct mtlm_error *err)
+int mtlm_plan_check(double on_host, double available, struct mtlm_error *err)
 {
-    if (check_counts(plan, err) < 0)
-        return -1;
     if (on_host <= available)
         return 0;
-    return refuse("training", on_host, available, err);
+    return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
+                          "not enough memory: training needs %.2f GiB on this "
+                          "machine, which has %.2f GiB available",
+                          on_host / GIB, available / GIB);
 }
 
-int mtlm_plan_check_model(const struct mtlm_program_config *config,
-                          double available, int ranks, struct mtlm_error *err)
+double mtlm_plan_lower_bound(const struct mtlm_program_config *config)
 {
     const struct mtlm_model *model = &config->model;
     const struct mtlm_layout *layout = &config->layout;
@@ -134,11 +288,9 @@ int mtlm_plan_check_model(const struct mtlm_program_config *config,
                                * config->micro_batch * model->hidden_size;
     const double nodes = NODES_PER_LAYER * layers * config->microbatches;
     const double eval = 10 * layers * config->eval_microbatches;
-    const double need =
-        (weights + activations + items_bytes(nodes, eval)) * ranks;
 
     /* Items are counted in int. */
-    if (need <= available && nodes * 4 < INT_MAX && eval * 4 < INT_MAX)
-        return 0;
-    return refuse("such a model and batch", need, available, err);
+    if (nodes * 4 > INT_MAX || eval * 4 > INT_MAX)
+        return INFINITY;
+    return weights + activations + items_bytes(nodes, eval);
 }

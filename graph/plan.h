@@ -2,30 +2,63 @@
 #define MTLM_GRAPH_PLAN_H
 
 #include "graph/program.h"
+#include "graph/window.h"
+
+/* What a rank sends in an iteration.  Of an all-reduce of n bytes among k
+ * ranks: 2 n (k - 1) / k, as a ring does (and as arXiv 2104.04473 counts). */
+struct mtlm_traffic {
+    double bytes;
+    int64_t messages; /* sends and collectives */
+};
+
+enum mtlm_traffic_kind {
+    MTLM_TRAFFIC_TP,        /* all-reduces of the tensor-parallel group */
+    MTLM_TRAFFIC_PP,        /* to the neighbouring stages */
+    MTLM_TRAFFIC_EMBEDDING, /* the tied embedding's gradients */
+    MTLM_TRAFFIC_OTHER,     /* norm, loss and flags of all ranks */
+    MTLM_TRAFFIC_COUNT
+};
 
 /* What a program will take, known before anything starts. */
 struct mtlm_plan {
+    int stage;                   /* the first one */
+    int64_t first_layer, layers; /* of its chunks together */
+    double parameters;           /* that it steps: no second copies */
     double weight_bytes, gradient_bytes, moment_bytes;
-    double activation_bytes;           /* all slots of all rings */
-    double total_bytes;                /* with the tasks of two iterations */
-    int64_t tasks;                     /* per iteration, messages included */
-    double flops;                      /* of this rank per iteration */
-    const struct mtlm_tensor *largest; /* most elements */
-    const struct mtlm_node *longest;   /* message of most elements, or NULL */
+    double activation_bytes; /* all slots of all rings */
+    /* The process as it is before the graph is built; then that, the graph,
+     * handles and tasks, scratch of kernels and messages. */
+    double process_bytes, runtime_bytes;
+    double total_bytes;
+    int64_t tasks; /* per iteration, messages included */
+    double flops;  /* of this rank per iteration */
+    struct mtlm_traffic traffic[MTLM_TRAFFIC_COUNT];
+    struct mtlm_window window; /* of its first chunk */
+    /* Elements of the largest tensor and of the longest message. */
+    int64_t largest, longest;
+    char largest_name[64];
+    const char *longest_name;
 };
 
-struct mtlm_plan mtlm_plan(const struct mtlm_program *program);
+/* process_bytes: mtlm_memory_resident() before the graph was built.  The
+ * program may be an outline. */
+struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
+                           double process_bytes);
 
-/* Refuses (MTLM_EXIT_RESOURCE, need and have) a plan whose host does not have
- * the memory: on_host bytes are what all ranks of this machine need together.
- * Refuses tensors and messages larger than StarPU and MPI can count. */
-int mtlm_plan_check(const struct mtlm_plan *plan, double on_host,
-                    double available, struct mtlm_error *err);
+/* What the plan takes beyond what the process has already. */
+double mtlm_plan_more_bytes(const struct mtlm_plan *plan);
 
-/* A lower bound from the sizes alone, before the graph is built: refuses what
- * cannot fit, the graph itself included.  ranks of this machine share
- * available bytes. */
-int mtlm_plan_check_model(const struct mtlm_program_config *config,
-                          double available, int ranks, struct mtlm_error *err);
+/* Refuses (MTLM_EXIT_RESOURCE) tensors and messages larger than StarPU and
+ * MPI can count. */
+int mtlm_plan_check_counts(const struct mtlm_plan *plan,
+                           struct mtlm_error *err);
+
+/* Refuses (MTLM_EXIT_RESOURCE, need and have) what a machine does not have
+ * the memory for: on_host bytes are what all its ranks need together. */
+int mtlm_plan_check(double on_host, double available, struct mtlm_error *err);
+
+/* Bytes that the fullest rank needs at least, from the sizes alone: tells
+ * what cannot be without building a graph that may itself be too large. */
+double mtlm_plan_lower_bound(const struct mtlm_program_config *config);
 
 #endif /* MTLM_GRAPH_PLAN_H */

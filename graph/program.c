@@ -234,6 +234,8 @@ struct mtlm_program *mtlm_program_create(
     if (config->eval_microbatches > 0)
         mtlm_eval_tail_build(program);
     mtlm_window_apply(program);
+    if (config->outline)
+        return program;
     write_init(program);
     write_train(program);
     if (config->eval_microbatches > 0)

@@ -29,6 +29,7 @@ struct mtlm_program_config {
     double beta1, beta2, epsilon;
     struct mtlm_schedule schedule; /* of learning rate and weight decay */
     const struct mtlm_sample_source *train, *valid; /* borrowed */
+    bool outline; /* no items are written down: for a plan only */
 };
 
 /* One parameter of this rank (its shard under tensor parallelism). */

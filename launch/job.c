@@ -13,6 +13,7 @@
 #include "runtime/blas_core.h"
 #include "runtime/cpu.h"
 #include "runtime/machine.h"
+#include "runtime/memory.h"
 
 int64_t mtlm_job_microbatches_in(const struct mtlm_job *job, int64_t batch)
 {
@@ -35,24 +36,6 @@ int64_t mtlm_job_microbatches_traced(const struct mtlm_job *job)
     return mtlm_job_microbatches_in(job, place.batch);
 }
 
-static int place(struct mtlm_job *job, struct mtlm_error *err)
-{
-    const struct mtlm_options *o = &job->options;
-    struct mtlm_layout *layout = &job->layout;
-    struct mtlm_ranks *ranks = job->ranks;
-    const int size = mtlm_ranks_size(ranks);
-
-    if (mtlm_options_layout_check(o, size, err) < 0)
-        return -1;
-    *layout = (struct mtlm_layout){.tp = o->tensor_parallel,
-                                   .pp = o->pipeline_parallel,
-                                   .dp = 1,
-                                   .virtual_stages = 1,
-                                   .workers = 1};
-    mtlm_layout_place(layout, mtlm_ranks_rank(ranks));
-    return 0;
-}
-
 /* Collective: all ranks, or none, get here. */
 static void make_groups(struct mtlm_job *job)
 {
@@ -71,9 +54,9 @@ static int detect_cpu(struct mtlm_job *job, struct mtlm_error *err)
 }
 
 /* Workers: what the user says, else this rank's share of the cores that its
- * binding allows.  The graph is made for the largest number of any rank: the
- * lengths of rings must agree, or ranks of a tensor-parallel group could not
- * follow their leader's order. */
+ * binding allows.  The graph is made for the largest number of any rank
+ * (job_layout.c): the lengths of rings must agree, or ranks of a
+ * tensor-parallel group could not follow their leader's order. */
 static int count_workers(struct mtlm_job *job, struct mtlm_error *err)
 {
     int before;
@@ -87,7 +70,6 @@ static int count_workers(struct mtlm_job *job, struct mtlm_error *err)
     job->workers = job->options.workers > 0
                        ? job->options.workers
                        : mtlm_machine_wanted_workers(share);
-    job->layout.workers = -mtlm_ranks_min(job->ranks, -job->workers);
     hint =
         mtlm_cpu_hint(&job->cpu, mtlm_ranks_host_sum(job->ranks, job->workers),
                       text, sizeof(text));
@@ -96,48 +78,28 @@ static int count_workers(struct mtlm_job *job, struct mtlm_error *err)
     return 0;
 }
 
-static int measure_memory(struct mtlm_job *job, struct mtlm_error *err)
-{
-    (void) err;
-    job->available = mtlm_memory_available();
-    return 0;
-}
-
 static int build(struct mtlm_job *job, struct mtlm_error *err)
 {
-    const struct mtlm_options *o = &job->options;
-    const int64_t m = mtlm_job_microbatches(job);
-    const int ranks = mtlm_ranks_on_host(job->ranks);
-    struct mtlm_program_config config = {.model = o->model,
-                                         .layout = job->layout,
-                                         .micro_batch = o->micro_batch_size,
-                                         .microbatches = m,
-                                         .ramp = o->ramp,
-                                         .eval_microbatches = o->eval_iters * m,
-                                         .seed = o->seed,
-                                         .window = o->window,
-                                         .row_parts = o->row_parts,
-                                         .skip_nan = o->no_check_for_nan,
-                                         .clip = o->clip_grad,
-                                         .beta1 = o->adam_beta1,
-                                         .beta2 = o->adam_beta2,
-                                         .epsilon = o->adam_eps,
-                                         .schedule = o->schedule,
-                                         .train = &job->train.source,
-                                         .valid = &job->valid.source};
+    struct mtlm_program_config config =
+        mtlm_wish_config(&job->wish, job->layout.tp, job->layout.pp,
+                         job->options.micro_batch_size);
+    const double process_bytes = mtlm_memory_resident();
 
-    if (mtlm_plan_check_model(&config, job->available, ranks, err) < 0)
-        return -1;
+    config.layout = job->layout;
+    config.train = &job->train.source;
+    config.valid = &job->valid.source;
     job->program = mtlm_program_create(&config);
-    job->plan = mtlm_plan(job->program);
-    return 0;
+    job->plan = mtlm_plan(job->program, process_bytes);
+    return mtlm_plan_check_counts(&job->plan, err);
 }
 
+/* Opening the data may have taken what there was. */
 static int check_memory(struct mtlm_job *job, struct mtlm_error *err)
 {
-    return mtlm_plan_check(
-        &job->plan, mtlm_ranks_host_sum(job->ranks, job->plan.total_bytes),
-        job->available, err);
+    const double here =
+        mtlm_ranks_host_sum(job->ranks, mtlm_plan_more_bytes(&job->plan));
+
+    return mtlm_plan_check(here, job->hosts.available, err);
 }
 
 /* Finds out now whether dir can be written, not at the end. */
@@ -216,11 +178,12 @@ static void say(struct mtlm_job *job)
            ", %.2f million parameters\n",
            PACKAGE_VERSION, o->preset ? o->preset : "GPT", o->model.num_layers,
            o->model.hidden_size, mtlm_model_parameters(&o->model) / 1e6);
-    printf("layout: tensor %d x pipeline %d = %d rank%s, %" PRId64
-           " microbatches of %" PRId64 " x %" PRId64 " tokens\n",
-           l->tp, l->pp, mtlm_layout_ranks(l),
-           mtlm_layout_ranks(l) > 1 ? "s" : "", mtlm_job_microbatches(job),
-           o->micro_batch_size, o->model.seq_length);
+    printf(
+        "layout: tensor %d x pipeline %d = %d rank%s%s, %" PRId64
+        " microbatches of %" PRId64 " x %" PRId64 " tokens\n",
+        l->tp, l->pp, mtlm_layout_ranks(l), mtlm_layout_ranks(l) > 1 ? "s" : "",
+        job->wish.layout_free && mtlm_layout_ranks(l) > 1 ? " (chosen)" : "",
+        mtlm_job_microbatches(job), o->micro_batch_size, o->model.seq_length);
     if (o->ramp.increment > 0)
         printf("batch: %" PRId64 " samples, growing by %" PRId64
                " at a time to %" PRId64 " within %" PRId64 " samples\n",
@@ -231,10 +194,10 @@ static void say(struct mtlm_job *job)
            job->workers > 1 ? "s" : "", mtlm_machine_starpu_version(),
            mtlm_machine_policy(), mtlm_blas_describe(blas, sizeof(blas)));
     printf("memory of rank 0: weights %.1f, gradients %.1f, moments %.1f, "
-           "activations %.1f, in all %.1f MiB\n",
+           "activations %.1f, runtime %.1f, in all %.1f MiB\n",
            job->plan.weight_bytes / mib, job->plan.gradient_bytes / mib,
            job->plan.moment_bytes / mib, job->plan.activation_bytes / mib,
-           job->plan.total_bytes / mib);
+           job->plan.runtime_bytes / mib, job->plan.total_bytes / mib);
     if (o->mock_data)
         printf("data: mock data, made up as it goes (--data-path PREFIX for "
                "text)\n");
@@ -268,12 +231,12 @@ static void remove_dirs(const struct mtlm_job *job)
 
 int mtlm_job_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
 {
-    static step *const steps[] = {place,
+    static step *const steps[] = {mtlm_job_check_layout,
                                   detect_cpu,
                                   count_workers,
+                                  mtlm_job_choose_layout,
                                   mtlm_job_open_data,
                                   mtlm_job_compare,
-                                  measure_memory,
                                   build,
                                   check_memory,
                                   probe_outputs,
@@ -286,6 +249,8 @@ int mtlm_job_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
         if (mtlm_ranks_agree(job->ranks, rc < 0 ? &mine : NULL, err, print)
             < 0) {
             remove_dirs(job);
+            if (*print && err->code == MTLM_EXIT_RESOURCE)
+                mtlm_job_advise(job);
             return -1;
         }
     }
@@ -318,4 +283,5 @@ void mtlm_job_stop(struct mtlm_job *job)
     mtlm_samples_destroy(job->valid.samples);
     mtlm_samples_destroy(job->train.samples);
     mtlm_indexed_dataset_close(job->dataset);
+    free(job->advice);
 }

@@ -1,7 +1,7 @@
 #ifndef MTLM_JOB_H
 #define MTLM_JOB_H
 
-#include "graph/plan.h"
+#include "graph/choose.h"
 #include "graph/submit.h"
 #include "launch/options.h"
 #include "models/text/entropy.h"
@@ -22,8 +22,10 @@ struct mtlm_job {
     struct mtlm_options options;
     struct mtlm_ranks *ranks;
     struct mtlm_cpu cpu;
-    int workers;      /* of this rank; layout.workers: the most of any rank */
-    double available; /* bytes of memory before anything was built */
+    int workers; /* of this rank; layout.workers: the most of any rank */
+    struct mtlm_hosts hosts; /* as they were before anything was built */
+    struct mtlm_wish wish;   /* before a choice was made */
+    char *advice; /* what could be done where memory lacks, or NULL */
     struct mtlm_layout layout;
     struct mtlm_indexed_dataset *dataset; /* NULL: mock data */
     struct mtlm_job_source train, valid;
@@ -43,6 +45,13 @@ struct mtlm_job {
  * Every rank takes part; -1 on every rank when one has an error, which is in
  * err; *print tells which rank prints it. */
 int mtlm_job_start(struct mtlm_job *job, struct mtlm_error *err, int *print);
+
+/* Steps of the start that stand in job_layout.c: whether the layout that the
+ * options give fits the ranks; choosing what they leave open, within memory.
+ * Commands that would fit where this one does not. */
+int mtlm_job_check_layout(struct mtlm_job *job, struct mtlm_error *err);
+int mtlm_job_choose_layout(struct mtlm_job *job, struct mtlm_error *err);
+void mtlm_job_advise(struct mtlm_job *job);
 
 /* Steps of the start that stand in job_data.c: opens the data; finds out
  * whether all ranks have the same version, settings and data. */

@@ -3,28 +3,37 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "launch/dry_run.h"
 #include "launch/job.h"
+#include "launch/launcher.h"
 #include "runtime/blas_core.h"
 #include "runtime/signals.h"
 
-/* Rank that the launcher gave this process, known before MPI starts; alone:
- * -1. */
-static int launched_rank(void)
-{
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK",
-                                        "PMIX_RANK", "SLURM_PROCID"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (getenv(names[i]))
-            return atoi(getenv(names[i]));
-    return -1;
-}
-
-static int complain(const struct mtlm_error *err, int print)
+/* advice: what could be done about it, or NULL. */
+static int complain(const struct mtlm_error *err, const char *advice, int print)
 {
     if (print)
         fprintf(stderr, "mtlm-dag: %s\n", err->text);
+    if (print && advice)
+        fprintf(stderr, "%s\n", advice);
     return err->code;
+}
+
+/* What the user only wants to be told: the first rank does. */
+static int answer(struct mtlm_options *options, int request)
+{
+    struct mtlm_error err;
+
+    if (mtlm_launched_rank() > 0)
+        return MTLM_EXIT_OK;
+    if (request == MTLM_REQUEST_PLAN)
+        return mtlm_dry_run(options, stdout, &err) < 0
+                   ? complain(&err, NULL, true)
+                   : MTLM_EXIT_OK;
+    if (options->notes)
+        fprintf(stderr, "%s\n", options->notes);
+    mtlm_options_answer(options, request, stdout);
+    return MTLM_EXIT_OK;
 }
 
 /* wrong: what this rank was told wrongly, or NULL. */
@@ -35,7 +44,7 @@ static int train(struct mtlm_job *job, const struct mtlm_error *wrong)
 
     if (mtlm_ranks_agree(job->ranks, wrong, &err, &print) < 0
         || mtlm_job_start(job, &err, &print) < 0)
-        code = complain(&err, print);
+        code = complain(&err, job->advice, print);
     else
         code = mtlm_job_train(job);
     mtlm_job_stop(job);
@@ -51,14 +60,9 @@ int main(int argc, char **argv)
     mtlm_blas_prepare(argc, argv);
     request = mtlm_options_parse(&job.options, argc, argv, &err);
     if (request > MTLM_REQUEST_NONE) {
-        if (launched_rank() <= 0) {
-            if (job.options.notes)
-                fprintf(stderr, "%s\n", job.options.notes);
-            mtlm_options_answer(&job.options, request, stdout);
-        }
-        code = MTLM_EXIT_OK;
-    } else if (request < 0 && launched_rank() < 0) {
-        code = complain(&err, true);
+        code = answer(&job.options, request);
+    } else if (request < 0 && mtlm_launched_rank() < 0) {
+        code = complain(&err, NULL, true);
     } else {
         /* Even with a wrong option, so that it is said, and said once: the
          * first rank to leave with an error takes the others with it. */

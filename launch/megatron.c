@@ -154,8 +154,7 @@ static bool ends(const char *word)
 {
     const int option = is_option(word) ? mtlm_option_find(word + 2) : -1;
 
-    return option >= 0 && mtlm_option_table[option].type == MTLM_OPTION_ACTION
-           && mtlm_option_table[option].min != MTLM_REQUEST_CONFIG;
+    return option >= 0 && mtlm_option_ends_line(option);
 }
 
 int mtlm_megatron_translate(struct mtlm_options *options, int argc,

@@ -51,6 +51,9 @@ bool mtlm_option_needed(int option);
 /* Whether a configuration file may hold it. */
 bool mtlm_option_in_file(int option);
 
+/* Whether nothing after it on the command line counts, as after --help. */
+bool mtlm_option_ends_line(int option);
+
 /* Why name, written as dashes + name ("--", "-" or "" for a key of a file),
  * is none of ours: spelled otherwise, absent, or what it may have meant.
  * Returns -1. */

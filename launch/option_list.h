@@ -147,10 +147,13 @@
         "decay of Adam's second moment")                                       \
     OPT(OPTIMIZER, "adam-eps", REAL, adam_eps, "1e-08", 1e-30, 1, "X",         \
         "added to the root of Adam's second moment")                           \
-    OPT(PARALLEL, "tensor-model-parallel-size", INT, tensor_parallel, "1", 1,  \
-        4096, "T", "ranks that share each layer")                              \
-    OPT(PARALLEL, "pipeline-model-parallel-size", INT, pipeline_parallel, "1", \
-        1, 32768, "P", "pipeline stages, each some of the layers")             \
+    OPT(PARALLEL, "tensor-model-parallel-size", INT, tensor_parallel, "", 1,   \
+        4096, "T",                                                             \
+        "ranks that share each layer (default: 1; chosen, with the next, "     \
+        "where neither is given)")                                             \
+    OPT(PARALLEL, "pipeline-model-parallel-size", INT, pipeline_parallel, "",  \
+        1, 32768, "P",                                                         \
+        "pipeline stages, each some of the layers (default: likewise)")        \
     OPT(PARALLEL, "window", REAL, window, "1.5", 0.01, 1000, "ALPHA",          \
         "micro batches in flight, as a multiple of what keeps a stage busy: "  \
         "more memory, less waiting")                                           \
@@ -194,6 +197,8 @@
         "print a hash of all weights at the end: equal when every bit is")     \
     OPT(GENERAL, "config", TEXT, config_file, "", 0, 0, "FILE",                \
         "read options from FILE, one per line: num-layers = 12")               \
+    OPT(GENERAL, "dry-run", ACTION, request, "", MTLM_REQUEST_PLAN, 0, NULL,   \
+        "print what training would take - memory, work, messages - and stop")  \
     OPT(GENERAL, "print-config", ACTION, request, "", MTLM_REQUEST_CONFIG, 0,  \
         NULL, "print all values in the form of --config and stop")             \
     OPT(GENERAL, "list-models", ACTION, request, "", MTLM_REQUEST_MODELS, 0,   \

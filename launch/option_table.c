@@ -50,6 +50,14 @@ bool mtlm_option_in_file(int option)
            && o->offset != offsetof(struct mtlm_options, config_file);
 }
 
+bool mtlm_option_ends_line(int option)
+{
+    const struct mtlm_option *o = &mtlm_option_table[option];
+
+    return o->type == MTLM_OPTION_ACTION && o->min != MTLM_REQUEST_CONFIG
+           && o->min != MTLM_REQUEST_PLAN;
+}
+
 int mtlm_option_unknown(const char *dashes, const char *name,
                         struct mtlm_error *err)
 {

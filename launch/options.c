@@ -131,8 +131,7 @@ static error_t take_argument(int key, char *text, struct argp_state *state)
     if (text && words_of(option) > 1)
         value = join_words(line, option, text, state);
     line->given[line->n++] = (struct given){option, value};
-    if (mtlm_option_table[option].type == MTLM_OPTION_ACTION
-        && mtlm_option_table[option].min != MTLM_REQUEST_CONFIG) {
+    if (mtlm_option_ends_line(option)) {
         line->request = (enum mtlm_request) mtlm_option_table[option].min;
         state->next = state->argc; /* as help does elsewhere: nothing more */
     }

@@ -19,6 +19,7 @@ enum mtlm_request {
     MTLM_REQUEST_VERSION,
     MTLM_REQUEST_MODELS,
     MTLM_REQUEST_CONFIG,
+    MTLM_REQUEST_PLAN,
 };
 
 /* Where a value came from; a larger one overrides a smaller one. */
@@ -80,7 +81,9 @@ struct mtlm_options {
     double adam_beta1, adam_beta2, adam_eps;
 
     /* Parallelism and machine */
-    int64_t tensor_parallel, pipeline_parallel; /* ranks */
+    /* Ranks; where the user gives neither, they are chosen once the number of
+     * ranks is known (launch/layout.h). */
+    int64_t tensor_parallel, pipeline_parallel;
     double window;     /* alpha: microbatches in flight over the least needed */
     int64_t row_parts; /* of a sample's activations; 0: by their shape */
     int64_t workers;   /* of this rank; 0: as many as it has cores */

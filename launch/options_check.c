@@ -68,6 +68,33 @@ static int resolve_family(struct mtlm_options *options, struct mtlm_error *err)
     return resolve_query_key_scaling(options, err);
 }
 
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    return b ? common_divisor(b, a % b) : a;
+}
+
+/* A batch that the preset did not foresee may be no multiple of its micro
+ * batch. */
+static void resolve_batch(struct mtlm_options *options)
+{
+    const int micro = mtlm_option_source(options, "micro-batch-size");
+    const int64_t both =
+        common_divisor(options->global_batch_size, options->micro_batch_size);
+
+    if (!mtlm_option_given(options, "global-batch-size")) {
+        options->global_batch_size = options->micro_batch_size;
+    } else if (micro == MTLM_SOURCE_PRESET
+               && options->micro_batch_size > both) {
+        mtlm_options_note(options,
+                          "micro batch of %" PRId64 " samples: the preset's "
+                          "%" PRId64 " do not divide the global batch of "
+                          "%" PRId64,
+                          both, options->micro_batch_size,
+                          options->global_batch_size);
+        options->micro_batch_size = both;
+    }
+}
+
 int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
 {
     struct mtlm_model *model = &options->model;
@@ -79,8 +106,11 @@ int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
         model->ffn_hidden_size = 4 * model->hidden_size;
     if (!mtlm_option_given(options, "max-position-embeddings"))
         model->max_positions = model->seq_length;
-    if (!mtlm_option_given(options, "global-batch-size"))
-        options->global_batch_size = options->micro_batch_size;
+    if (!mtlm_option_given(options, "tensor-model-parallel-size"))
+        options->tensor_parallel = 1;
+    if (!mtlm_option_given(options, "pipeline-model-parallel-size"))
+        options->pipeline_parallel = 1;
+    resolve_batch(options);
     if (!options->data_path)
         options->mock_data = true;
     if (mtlm_recipe_resolve(options, err) < 0)

@@ -42,7 +42,7 @@
 #define BERT(micro)                                                            \
     "model-type=bert seq-length=512 vocab-size=30522" BATCH(                   \
         micro, 1024) " train-iters=2000000 lr=0.0001 lr-decay-style=linear"    \
-                     " lr-warmup-iters=10000" EACH_ITERATION
+                     " lr-warmup-fraction=0.005" EACH_ITERATION
 
 /* arXiv 2104.04473, table 1; the recipe of its run scripts (examples/sc21 of
  * Megatron-LM 2.5). */

@@ -131,6 +131,27 @@ size_t mtlm_memory_available(void)
     return bytes > 0 ? bytes : 0;
 }
 
+static size_t own_status(const char *key)
+{
+    const long long kib = number_in("/proc/self/status", key);
+
+    return kib > 0 ? 1024 * (size_t) kib : 0;
+}
+
+size_t mtlm_memory_resident(void)
+{
+    return own_status("RssAnon:") + own_status("RssShmem:");
+}
+
+/* The system keeps the peak of all pages alone; those of files are a few
+ * times ten MiB, which hardly change. */
+size_t mtlm_memory_peak(void)
+{
+    const size_t all = own_status("VmHWM:"), files = own_status("RssFile:");
+
+    return all > files ? all - files : 0;
+}
+
 void *mtlm_scratch_get(struct mtlm_scratch *scratch, size_t bytes)
 {
     if (bytes > scratch->bytes) {

@@ -21,6 +21,13 @@ char *mtlm_sprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
  * of address space still allow. */
 size_t mtlm_memory_available(void);
 
+/* Bytes of memory that this process holds now, and the most that it has held:
+ * its own pages and those that it shares with other processes to talk to them.
+ * Pages of files, such as program code and a mapped data set, do not count:
+ * the system takes them back when it needs them. */
+size_t mtlm_memory_resident(void);
+size_t mtlm_memory_peak(void);
+
 /* A worker's own memory for a kernel's intermediates: grows on demand, never
  * shrinks, contents undefined at the start of each kernel. */
 struct mtlm_scratch {

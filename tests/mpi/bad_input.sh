@@ -1,9 +1,12 @@
 #!/bin/bash
 # What cannot be done is refused: with the right exit code, in one sentence
-# that holds the numbers, soon, with nothing written.  A NaN ends the run at
+# that holds the numbers (followed, where memory lacks, by commands that would
+# fit), soon, with nothing written.  A NaN ends the run at
 # the node that made it.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
+
+advice='^(the job is bound|It fits on|No number of|With fewer layers|  )'
 
 # refuse CODE RANKS WORDS... -- OPTION...
 refuse() {
@@ -19,7 +22,7 @@ refuse() {
     job "$n" "$@"
     what="$n ranks, $*"
     [ $rc -eq "$code" ] || fail "$what: exit code $rc, not $code: $(cat err)"
-    [ "$(grep -vc '^the job is bound' err)" -eq 1 ] \
+    [ "$(grep -vcE "$advice" err)" -eq 1 ] \
         || fail "$what: not one sentence: $(cat err)"
     grep -q '^mtlm-dag: ' err || fail "$what: $(cat err)"
     for word in "${words[@]}"; do
@@ -55,7 +58,8 @@ refuse 2 1 'size 1 ' 'size 2 ' '= 2 ranks' 'has 1' 'mpirun -n 2' \
     -- "${tiny[@]}" --pipeline-model-parallel-size 2
 refuse 2 3 '= 2 ranks' 'has 3' 'mpirun -n 2' \
     -- "${tiny[@]}" --tensor-model-parallel-size 2
-refuse 2 2 '= 1 rank,' 'has 2' -- "${tiny[@]}"
+refuse 2 2 '= 1 rank,' 'has 2' -- "${tiny[@]}" --tensor-model-parallel-size 1
+refuse 2 5 '5 ranks' 'mpirun -n 4' -- "${tiny[@]}"
 refuse 2 1 4 5 -- "${tiny[@]}" --pipeline-model-parallel-size 5
 
 # The policy.

@@ -1,0 +1,49 @@
+#ifndef MTLM_GRAPH_CHOOSE_H
+#define MTLM_GRAPH_CHOOSE_H
+
+#include "graph/outline.h"
+
+/* Where a job is to run: ranks processes, per_host of them on each machine,
+ * numbered machine by machine; available bytes on the one that has least. */
+struct mtlm_hosts {
+    int ranks, per_host;
+    double available;
+    double process_bytes; /* what each process has of its own already */
+};
+
+/* What is to be trained, and what may be chosen for it. */
+struct mtlm_wish {
+    /* Model, workers, window and so on.  Layout and micro_batch are what was
+     * asked for; the numbers of microbatches follow from the next two. */
+    struct mtlm_program_config config;
+    int64_t global_batch, eval_iters;
+    bool layout_free;
+    bool micro_batch_free; /* micro_batch may become a divisor of itself */
+    bool hurry;            /* what does not fit need not be worked out */
+};
+
+struct mtlm_choice {
+    int tp, pp;
+    int64_t micro_batch;
+    bool fits;   /* with something to spare when there was a choice */
+    double need; /* bytes on the fullest machine */
+    bool least;  /* it needs at least that: not worked out further */
+};
+
+/* The layout with the smallest tensor-parallel size that fits into memory, the
+ * rest being pipeline: tensor-parallel groups within a machine first, then
+ * across.  For each, the largest micro batch that fits.  Where none fits, the
+ * one that needs least.  -1: there is no layout for so many ranks. */
+int mtlm_choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
+                struct mtlm_choice *choice);
+
+/* Whether the ranks can share the model at all: t divides them, the heads and
+ * the MLP, and the stages are no more than the layers. */
+bool mtlm_choose_possible(const struct mtlm_model *model, int ranks, int t);
+
+/* The configuration with a choice made. */
+struct mtlm_program_config mtlm_wish_config(const struct mtlm_wish *wish,
+                                            int tp, int pp,
+                                            int64_t micro_batch);
+
+#endif /* MTLM_GRAPH_CHOOSE_H */

@@ -1,0 +1,362 @@
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/advice.h"
+#include "launch/dry_run.h"
+#include "launch/launcher.h"
+#include "launch/layout.h"
+#include "runtime/cpu.h"
+#include "runtime/machine.h"
+#include "runtime/memory.h"
+
+#define MIB (1024.0 * 1024)
+#define GIB (1024.0 * MIB)
+
+/* More stages than these are not shown one by one. */
+enum { MANY_STAGES = 16 };
+
+/* What the plan is made of. */
+struct dry_run {
+    const struct mtlm_options *options;
+    struct mtlm_wish wish;
+    struct mtlm_hosts hosts;
+    bool here; /* the job would run on this machine alone */
+    struct mtlm_choice choice;
+    struct mtlm_outline outline;
+    int64_t microbatches;
+    FILE *out;
+};
+
+/* ---- model, layout, work ---- */
+
+static void print_model(const struct dry_run *d)
+{
+    const struct mtlm_model *m = &d->options->model;
+    const double padded = mtlm_model_padded_parameters(m, d->choice.tp);
+    const double exact = mtlm_model_parameters(m);
+
+    fprintf(d->out,
+            "model            %s: %s, %" PRId64 " layers, hidden %" PRId64
+            ", %" PRId64 " heads, MLP %" PRId64 ", sequence %" PRId64 "\n",
+            d->options->preset ? d->options->preset : "from the options",
+            m->family == MTLM_BERT ? "BERT" : "GPT", m->num_layers,
+            m->hidden_size, m->num_heads, m->ffn_hidden_size, m->seq_length);
+    fprintf(d->out,
+            "vocabulary       %" PRId64 " tokens, padded to %" PRId64 "\n",
+            m->vocab_size, mtlm_model_padded_vocab(m, d->choice.tp));
+    fprintf(d->out, "parameters       %.0f (%.*f B)", padded,
+            padded < 1e11 ? 3 : 0, padded / 1e9);
+    if (exact < padded)
+        fprintf(d->out, ", %.0f without the padding of the vocabulary", exact);
+    fputc('\n', d->out);
+}
+
+static void print_layout(const struct dry_run *d)
+{
+    const struct mtlm_options *o = d->options;
+    const int workers = d->wish.config.layout.workers;
+
+    fprintf(d->out,
+            "layout           tensor %d x pipeline %d = %d rank%s%s, %d "
+            "worker%s each\n",
+            d->choice.tp, d->choice.pp, d->choice.tp * d->choice.pp,
+            d->choice.tp * d->choice.pp > 1 ? "s" : "",
+            d->wish.layout_free ? " (chosen)" : "", workers,
+            workers > 1 ? "s" : "");
+    fprintf(d->out,
+            "iteration        %" PRId64 " samples = %" PRId64
+            " microbatches of %" PRId64 " x %" PRId64 " tokens\n",
+            o->global_batch_size, d->microbatches, d->choice.micro_batch,
+            o->model.seq_length);
+}
+
+static void print_work(const struct dry_run *d)
+{
+    const struct mtlm_options *o = d->options;
+    const double flops = mtlm_model_flops(&o->model, o->global_batch_size);
+    double nodes = 0, tasks = 0;
+
+    for (int i = 0; i < d->choice.pp; i++) {
+        nodes += d->choice.tp * d->outline.plan[i].flops;
+        tasks = fmax(tasks, d->outline.plan[i].tasks);
+    }
+    fprintf(d->out,
+            "model FLOPs      %.4g per iteration, 72 B s l h^2 "
+            "(1 + s/6h + V/12lh)%s\n",
+            flops, o->model.family == MTLM_BERT ? " + 6 B s h^2" : "");
+    fprintf(d->out,
+            "hardware FLOPs   %.4g per iteration: nothing is computed twice\n",
+            flops);
+    fprintf(d->out,
+            "nodes            %.0f per iteration on the busiest rank; all "
+            "ranks' are %.4g FLOPs,\n"
+            "                 elementwise operations and padding included\n",
+            tasks, nodes);
+}
+
+static void print_bubble(const struct dry_run *d)
+{
+    const double idle = d->choice.pp - 1, m = d->microbatches;
+
+    if (idle == 0) {
+        fprintf(d->out, "bubble           none: there is one stage\n");
+        return;
+    }
+    fprintf(d->out,
+            "bubble           (p-1)/m = %.4g of the ideal time, %.2f %% of "
+            "the iteration (1F1B);\n"
+            "                 %.4g, %.2f %% with weight gradients in it "
+            "(ZB-H1); equal stages\n",
+            idle / m, 100 * idle / (m + idle), idle / m / 3,
+            100 * idle / (3 * m + idle));
+}
+
+/* ---- per stage ---- */
+
+/* Whether a table has the same to say of two stages: exactly, or to a hundredth
+ * where there are many. */
+static bool near(const struct dry_run *d, double a, double b)
+{
+    return fabs(a - b) <= (d->choice.pp > MANY_STAGES ? 0.01 : 0) * b;
+}
+
+static bool alike(const struct dry_run *d, const struct mtlm_plan *a,
+                  const struct mtlm_plan *b)
+{
+    return a->layers == b->layers && a->parameters == b->parameters
+           && near(d, a->total_bytes, b->total_bytes)
+           && near(d, a->activation_bytes, b->activation_bytes)
+           && memcmp(a->traffic, b->traffic, sizeof(a->traffic)) == 0;
+}
+
+/* The last of the stages that are like stage i. */
+static int last_alike(const struct dry_run *d, int i)
+{
+    int last = i;
+
+    while (last + 1 < d->choice.pp
+           && alike(d, &d->outline.plan[i], &d->outline.plan[last + 1]))
+        last++;
+    return last;
+}
+
+static void print_range(const struct dry_run *d, int64_t first, int64_t last,
+                        int width)
+{
+    char text[48];
+
+    if (first == last)
+        snprintf(text, sizeof(text), "%" PRId64, first);
+    else
+        snprintf(text, sizeof(text), "%" PRId64 "-%" PRId64, first, last);
+    fprintf(d->out, "%-*s ", width, text);
+}
+
+/* Stages and ranks first .. last. */
+static void print_place(const struct dry_run *d, int first, int last)
+{
+    print_range(d, first, last, 9);
+    print_range(d, (int64_t) first * d->choice.tp,
+                ((int64_t) last + 1) * d->choice.tp - 1, 9);
+}
+
+static void print_memory_of(const struct dry_run *d, int first, int last)
+{
+    const struct mtlm_plan *p = &d->outline.plan[first];
+
+    print_place(d, first, last);
+    fprintf(d->out,
+            "%6" PRId64 " %14.0f %9.1f %9.1f %9.1f %11.1f %8.1f %10.1f  ",
+            p->layers, p->parameters, p->weight_bytes / MIB,
+            p->gradient_bytes / MIB, p->moment_bytes / MIB,
+            p->activation_bytes / MIB, p->runtime_bytes / MIB,
+            p->total_bytes / MIB);
+    print_range(d, p->window.w, d->outline.plan[last].window.w, 7);
+    fprintf(d->out, "%d\n", p->window.w + p->window.q);
+}
+
+static void print_memory(const struct dry_run *d)
+{
+    fprintf(d->out,
+            "\nMemory of each rank in MiB; windows: microbatches whose "
+            "activations are kept until\n"
+            "their input gradients (B) and their weight gradients (W) are "
+            "there%s\n"
+            "%-9s %-9s %6s %14s %9s %9s %9s %11s %8s %10s  %-7s %s\n",
+            d->choice.pp > MANY_STAGES ? "; stages within 1 % are folded" : "",
+            "stage", "ranks", "layers", "parameters", "weights", "gradients",
+            "moments", "activations", "runtime", "total", "B", "W");
+    for (int i = 0; i < d->choice.pp; i = last_alike(d, i) + 1)
+        print_memory_of(d, i, last_alike(d, i));
+}
+
+static void print_traffic_of(const struct dry_run *d, int first, int last)
+{
+    const struct mtlm_traffic *traffic = d->outline.plan[first].traffic;
+
+    print_place(d, first, last);
+    for (int k = 0; k < MTLM_TRAFFIC_COUNT; k++)
+        fprintf(d->out, " %10.2f %7" PRId64, traffic[k].bytes / MIB,
+                traffic[k].messages);
+    fputc('\n', d->out);
+}
+
+static void print_traffic(const struct dry_run *d)
+{
+    fprintf(d->out,
+            "\nWhat each rank sends per iteration, MiB and messages\n"
+            "%-9s %-9s  %18s %18s %18s %18s\n",
+            "stage", "ranks", "tensor-parallel", "pipeline", "tied embedding",
+            "norm and flags");
+    for (int i = 0; i < d->choice.pp; i = last_alike(d, i) + 1)
+        print_traffic_of(d, i, last_alike(d, i));
+}
+
+/* ---- whether it fits ---- */
+
+/* How many machines like this one hold the ranks, in order; 0: none holds one
+ * of them. */
+static int machines(const struct dry_run *d)
+{
+    const int ranks = mtlm_layout_ranks(&d->outline.layout);
+    int n = 1;
+    double used = 0;
+
+    for (int r = 0; r < ranks; r++) {
+        const double more =
+            mtlm_plan_more_bytes(mtlm_outline_plan(&d->outline, r));
+
+        if (more > d->hosts.available)
+            return 0;
+        if (used + more > d->hosts.available) {
+            n++;
+            used = 0;
+        }
+        used += more;
+    }
+    return n;
+}
+
+static void print_advice(const struct dry_run *d)
+{
+    char *advice =
+        mtlm_advice(d->options, &d->wish, &d->hosts, mtlm_launched_size());
+
+    fprintf(d->out, "%s\n", advice);
+    free(advice);
+}
+
+static void print_fit(const struct dry_run *d)
+{
+    const double have = d->hosts.available / GIB;
+    const int n = machines(d);
+
+    fputc('\n', d->out);
+    if (d->here && d->choice.need <= d->hosts.available) {
+        fprintf(d->out,
+                "It fits: %.2f GiB are needed, this machine has %.2f GiB "
+                "available.\n",
+                d->choice.need / GIB, have);
+    } else if (d->here) {
+        fprintf(d->out,
+                "It does not fit: %.2f GiB are needed, this machine has %.2f "
+                "GiB available.\n",
+                d->choice.need / GIB, have);
+        print_advice(d);
+    } else if (n) {
+        fprintf(d->out,
+                "Its %d ranks find room on %d machine%s like this one, which "
+                "has %.2f GiB available.\n",
+                d->hosts.ranks, n, n > 1 ? "s" : "", have);
+    } else {
+        fprintf(d->out,
+                "No machine like this one, which has %.2f GiB available, "
+                "holds its fullest rank.\n",
+                have);
+        print_advice(d);
+    }
+}
+
+/* ---- the parts together ---- */
+
+/* As launch/job.c counts them, without asking the other ranks: a process that
+ * is bound has its cores for itself. */
+static int count_workers(const struct mtlm_options *o, int *workers,
+                         struct mtlm_error *err)
+{
+    struct mtlm_cpu cpu;
+    int share;
+
+    if (mtlm_cpu_detect(&cpu, err) < 0)
+        return -1;
+    share = mtlm_cpu_share(
+        &cpu,
+        cpu.allowed_cores < cpu.machine_cores ? 1 : mtlm_launched_on_host(), 0);
+    *workers = o->workers > 0 ? o->workers : mtlm_machine_wanted_workers(share);
+    return 0;
+}
+
+/* The job as it was launched, or the ranks of a layout that the options
+ * give. */
+static int find_hosts(struct dry_run *d, struct mtlm_error *err)
+{
+    const struct mtlm_options *o = d->options;
+    const int launched = mtlm_launched_size();
+    const int64_t asked = o->tensor_parallel * o->pipeline_parallel;
+
+    if (!d->wish.layout_free && mtlm_launched_rank() >= 0
+        && mtlm_options_layout_check(o, launched, err) < 0)
+        return -1;
+    d->hosts =
+        (struct mtlm_hosts){.ranks = d->wish.layout_free ? launched : asked,
+                            .per_host = mtlm_launched_on_host(),
+                            .available = mtlm_memory_available(),
+                            .process_bytes = mtlm_memory_resident()};
+    d->here = d->hosts.ranks == d->hosts.per_host;
+    if (!d->here) /* this machine's memory says nothing about others' */
+        d->wish.micro_batch_free = false;
+    return 0;
+}
+
+static void print_plan(const struct dry_run *d)
+{
+    fprintf(d->out, "mtlm-dag %s: a plan, nothing runs\n", PACKAGE_VERSION);
+    if (d->options->notes)
+        fprintf(d->out, "%s\n", d->options->notes);
+    fputc('\n', d->out);
+    print_model(d);
+    print_layout(d);
+    print_work(d);
+    print_bubble(d);
+    print_memory(d);
+    print_traffic(d);
+    print_fit(d);
+}
+
+int mtlm_dry_run(struct mtlm_options *options, FILE *out,
+                 struct mtlm_error *err)
+{
+    struct dry_run d = {.options = options, .out = out};
+    struct mtlm_program_config config;
+    int workers;
+
+    if (count_workers(options, &workers, err) < 0)
+        return -1;
+    d.wish = mtlm_layout_wish(options, workers);
+    if (find_hosts(&d, err) < 0
+        || mtlm_layout_choose(options, &d.wish, &d.hosts, &d.choice, err) < 0)
+        return -1;
+    mtlm_layout_take(options, &d.choice);
+    config = mtlm_wish_config(&d.wish, d.choice.tp, d.choice.pp,
+                              d.choice.micro_batch);
+    d.microbatches = config.microbatches;
+    d.outline = mtlm_outline_create(&config, d.hosts.process_bytes);
+    d.choice.need = mtlm_outline_host_bytes(&d.outline, d.hosts.per_host);
+    print_plan(&d);
+    mtlm_outline_destroy(&d.outline);
+    return 0;
+}

@@ -1,0 +1,70 @@
+/* Which rank does what, and whether it fits: the steps of the start before
+ * anything is opened. */
+
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "launch/advice.h"
+#include "launch/job.h"
+#include "launch/layout.h"
+#include "runtime/memory.h"
+
+int mtlm_job_check_layout(struct mtlm_job *job, struct mtlm_error *err)
+{
+    const struct mtlm_options *o = &job->options;
+
+    return mtlm_layout_is_free(o)
+               ? 0
+               : mtlm_options_layout_check(o, mtlm_ranks_size(job->ranks), err);
+}
+
+/* The smallest value of any rank, and the largest. */
+static double least(struct mtlm_ranks *ranks, double value)
+{
+    return mtlm_ranks_min(ranks, (int64_t) value);
+}
+
+static double most(struct mtlm_ranks *ranks, double value)
+{
+    return -mtlm_ranks_min(ranks, -(int64_t) value);
+}
+
+static void find_hosts(struct mtlm_job *job)
+{
+    struct mtlm_ranks *ranks = job->ranks;
+
+    job->hosts = (struct mtlm_hosts){
+        .ranks = mtlm_ranks_size(ranks),
+        .per_host = most(ranks, mtlm_ranks_on_host(ranks)),
+        .available = least(ranks, mtlm_memory_available()),
+        .process_bytes = most(ranks, mtlm_memory_resident())};
+}
+
+int mtlm_job_choose_layout(struct mtlm_job *job, struct mtlm_error *err)
+{
+    struct mtlm_options *o = &job->options;
+    const int workers = most(job->ranks, job->workers);
+    struct mtlm_choice choice;
+
+    find_hosts(job);
+    job->wish = mtlm_layout_wish(o, workers);
+    if (mtlm_layout_choose(o, &job->wish, &job->hosts, &choice, err) < 0
+        || mtlm_layout_check_memory(o, &choice, &job->hosts, err) < 0)
+        return -1;
+    mtlm_layout_take(o, &choice);
+    job->layout = (struct mtlm_layout){.tp = choice.tp,
+                                       .pp = choice.pp,
+                                       .dp = 1,
+                                       .virtual_stages = 1,
+                                       .workers = workers};
+    mtlm_layout_place(&job->layout, mtlm_ranks_rank(job->ranks));
+    return 0;
+}
+
+void mtlm_job_advise(struct mtlm_job *job)
+{
+    if (job->hosts.ranks > 0 && !job->advice)
+        job->advice = mtlm_advice(&job->options, &job->wish, &job->hosts,
+                                  job->hosts.ranks);
+}

@@ -1,0 +1,46 @@
+#include "config.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "launch/launcher.h"
+
+enum { NAMES = 4 };
+
+static int first_of(const char *const names[NAMES], int otherwise)
+{
+    for (int i = 0; i < NAMES; i++)
+        if (names[i] && getenv(names[i]))
+            return atoi(getenv(names[i]));
+    return otherwise;
+}
+
+int mtlm_launched_rank(void)
+{
+    static const char *const names[NAMES] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK",
+                                             "PMIX_RANK", "SLURM_PROCID"};
+
+    return first_of(names, -1);
+}
+
+static int at_least_one(int n)
+{
+    return n > 1 ? n : 1;
+}
+
+int mtlm_launched_size(void)
+{
+    static const char *const names[NAMES] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                             "SLURM_NTASKS", NULL};
+
+    return at_least_one(first_of(names, 1));
+}
+
+int mtlm_launched_on_host(void)
+{
+    static const char *const names[NAMES] = {"OMPI_COMM_WORLD_LOCAL_SIZE",
+                                             "MPI_LOCALNRANKS",
+                                             "SLURM_NTASKS_PER_NODE", NULL};
+
+    return at_least_one(first_of(names, 1));
+}

@@ -1,0 +1,121 @@
+/* Layout and micro batch: what the options say, what is chosen otherwise. */
+
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "launch/layout.h"
+#include "launch/option.h"
+
+#define TP "tensor-model-parallel-size"
+#define PP "pipeline-model-parallel-size"
+#define MICRO_BATCH "micro-batch-size"
+#define GIB (1024.0 * 1024 * 1024)
+
+bool mtlm_layout_is_free(const struct mtlm_options *options)
+{
+    return !mtlm_option_given(options, TP) && !mtlm_option_given(options, PP);
+}
+
+bool mtlm_micro_batch_is_free(const struct mtlm_options *options)
+{
+    return mtlm_option_source(options, MICRO_BATCH) <= MTLM_SOURCE_PRESET;
+}
+
+struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
+                                  int workers)
+{
+    const struct mtlm_options *o = options;
+    struct mtlm_wish wish = {.config = {.model = o->model,
+                                        .layout = {.workers = workers},
+                                        .ramp = o->ramp,
+                                        .seed = o->seed,
+                                        .window = o->window,
+                                        .row_parts = o->row_parts,
+                                        .skip_nan = o->no_check_for_nan,
+                                        .clip = o->clip_grad,
+                                        .beta1 = o->adam_beta1,
+                                        .beta2 = o->adam_beta2,
+                                        .epsilon = o->adam_eps,
+                                        .schedule = o->schedule},
+                             .global_batch = o->global_batch_size,
+                             .eval_iters = o->eval_iters,
+                             .layout_free = mtlm_layout_is_free(o),
+                             .micro_batch_free = mtlm_micro_batch_is_free(o)};
+
+    wish.config = mtlm_wish_config(&wish, o->tensor_parallel,
+                                   o->pipeline_parallel, o->micro_batch_size);
+    return wish;
+}
+
+void mtlm_layout_take(struct mtlm_options *options,
+                      const struct mtlm_choice *choice)
+{
+    if (choice->micro_batch != options->micro_batch_size)
+        mtlm_options_note(options,
+                          "micro batch of %" PRId64 " samples: the preset's "
+                          "%" PRId64 " take more memory than there is",
+                          choice->micro_batch, options->micro_batch_size);
+    options->tensor_parallel = choice->tp;
+    options->pipeline_parallel = choice->pp;
+    options->micro_batch_size = choice->micro_batch;
+}
+
+/* The most ranks, up to n, that can share the model. */
+static int most_ranks(const struct mtlm_model *model, int n)
+{
+    for (; n > 1; n--)
+        for (int t = 1; t <= n; t++)
+            if (mtlm_choose_possible(model, n, t))
+                return n;
+    return 1;
+}
+
+int mtlm_layout_choose(const struct mtlm_options *options,
+                       const struct mtlm_wish *wish,
+                       const struct mtlm_hosts *hosts,
+                       struct mtlm_choice *choice, struct mtlm_error *err)
+{
+    const struct mtlm_model *model = &options->model;
+
+    if (mtlm_choose(wish, hosts, choice) == 0)
+        return 0;
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE,
+        "%d ranks cannot share this model: it has %" PRId64
+        " layers for pipeline stages, and no number that divides %d, its "
+        "%" PRId64 " attention heads and its --ffn-hidden-size %" PRId64
+        " makes the stages few enough (data parallelism is not in this "
+        "version); start it with mpirun -n %d",
+        hosts->ranks, model->num_layers, hosts->ranks, model->num_heads,
+        model->ffn_hidden_size, most_ranks(model, hosts->ranks));
+}
+
+int mtlm_layout_check_memory(const struct mtlm_options *options,
+                             const struct mtlm_choice *choice,
+                             const struct mtlm_hosts *hosts,
+                             struct mtlm_error *err)
+{
+    const int here =
+        hosts->ranks < hosts->per_host ? hosts->ranks : hosts->per_host;
+    const bool alone = hosts->ranks == here;
+
+    if (choice->need <= hosts->available)
+        return 0;
+    if (isinf(choice->need))
+        return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
+                              "an iteration or a validation of %s has more "
+                              "nodes than this version can count; a smaller "
+                              "--global-batch-size or --eval-iters would do",
+                              options->preset ? options->preset : "this model");
+    return mtlm_error_set(
+        err, MTLM_EXIT_RESOURCE,
+        "not enough memory: %s (tensor %d x pipeline %d, micro batch %" PRId64
+        ") needs %s%.2f GiB on %s machine (%d rank%s), %s has %.2f GiB "
+        "available",
+        options->preset ? options->preset : "this model", choice->tp,
+        choice->pp, choice->micro_batch, choice->least ? "at least " : "",
+        choice->need / GIB, alone ? "this" : "a", here, here > 1 ? "s" : "",
+        alone ? "which" : "and the one with least", hosts->available / GIB);
+}

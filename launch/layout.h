@@ -1,0 +1,35 @@
+#ifndef MTLM_LAUNCH_LAYOUT_H
+#define MTLM_LAUNCH_LAYOUT_H
+
+#include "graph/choose.h"
+#include "launch/options.h"
+
+/* The layout that the options ask for, or leave to be chosen. */
+
+/* What is to be trained, as graph/choose.h wants to know it; without the data
+ * sources.  workers: of the rank that has most. */
+struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
+                                  int workers);
+
+/* Whether the options leave the layout, or the micro batch, to be chosen. */
+bool mtlm_layout_is_free(const struct mtlm_options *options);
+bool mtlm_micro_batch_is_free(const struct mtlm_options *options);
+
+/* Makes the choice part of the options; notes a smaller micro batch. */
+void mtlm_layout_take(struct mtlm_options *options,
+                      const struct mtlm_choice *choice);
+
+/* The choice for these hosts, or the reason why there is none
+ * (MTLM_EXIT_USAGE): so many ranks cannot share the model. */
+int mtlm_layout_choose(const struct mtlm_options *options,
+                       const struct mtlm_wish *wish,
+                       const struct mtlm_hosts *hosts,
+                       struct mtlm_choice *choice, struct mtlm_error *err);
+
+/* Refuses (MTLM_EXIT_RESOURCE, need and have) what does not fit. */
+int mtlm_layout_check_memory(const struct mtlm_options *options,
+                             const struct mtlm_choice *choice,
+                             const struct mtlm_hosts *hosts,
+                             struct mtlm_error *err);
+
+#endif /* MTLM_LAUNCH_LAYOUT_H */

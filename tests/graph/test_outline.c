@@ -1,0 +1,338 @@
+/* Plans of ranks that do not exist, and the layout that is chosen by them. */
+
+#include "config.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "graph/choose.h"
+#include "tests/graph/small.h"
+
+/* ---- outlines ---- */
+
+/* An outline writes no items down; all else is as when the program runs. */
+static void test_outlines_are_the_plans_of_whole_programs(void **state)
+{
+    (void) state;
+    for (int i = 0; i < small_n_cases; i++) {
+        const struct mtlm_program_config config =
+            small_case_config(&small_cases[i]);
+        struct mtlm_outline outline = mtlm_outline_create(&config, 1000);
+        struct small_ranks ranks = small_ranks_create(&config);
+        double most = 0;
+
+        for (int r = 0; r < ranks.n; r++) {
+            const struct mtlm_plan want = mtlm_plan(ranks.program[r], 1000);
+            const struct mtlm_plan *have = mtlm_outline_plan(&outline, r);
+
+            assert_int_equal(want.tasks, ranks.program[r]->train.n);
+            assert_true(have->weight_bytes == want.weight_bytes);
+            assert_true(have->activation_bytes == want.activation_bytes);
+            /* The first rank of a tensor-parallel group has more to do. */
+            assert_true(have->total_bytes >= want.total_bytes);
+            assert_true(have->tasks >= want.tasks);
+            assert_true(have->total_bytes < 1.1 * want.total_bytes);
+            if (ranks.program[r]->config.layout.tp_rank == 0)
+                assert_memory_equal(have, &want,
+                                    offsetof(struct mtlm_plan, longest_name));
+            most = fmax(most, have->total_bytes - 1000);
+        }
+        assert_true(mtlm_outline_host_bytes(&outline, 1) == most);
+        assert_true(mtlm_outline_host_bytes(&outline, ranks.n)
+                    >= most * (ranks.n > 1 ? 1.1 : 1));
+        small_ranks_destroy(&ranks);
+        mtlm_outline_destroy(&outline);
+    }
+}
+
+static void test_what_the_process_has_comes_on_top(void **state)
+{
+    const struct mtlm_program_config config = small_config(1, 1, 2);
+    struct mtlm_outline without = mtlm_outline_create(&config, 0);
+    struct mtlm_outline with = mtlm_outline_create(&config, 1e6);
+
+    (void) state;
+    assert_true(with.plan[0].runtime_bytes
+                == without.plan[0].runtime_bytes + 1e6);
+    assert_true(with.plan[0].total_bytes == without.plan[0].total_bytes + 1e6);
+    assert_true(mtlm_plan_more_bytes(&with.plan[0])
+                == mtlm_plan_more_bytes(&without.plan[0]));
+    mtlm_outline_destroy(&without);
+    mtlm_outline_destroy(&with);
+}
+
+/* ---- messages, against closed formulas ---- */
+
+static double elements(const struct mtlm_plan *plan,
+                       enum mtlm_traffic_kind kind)
+{
+    return plan->traffic[kind].bytes / sizeof(mtlm_real);
+}
+
+/* Of each layer and microbatch 8 b s h (t - 1) / t elements, arXiv 2104.04473,
+ * section 3.2: four all-reduces. */
+static void test_tensor_parallel_messages_are_the_formula(void **state)
+{
+    (void) state;
+    for (int t = 1; t <= 4; t *= 2) {
+        const struct mtlm_program_config config = small_config(t, 4, 6);
+        const double bsh = config.micro_batch * config.model.seq_length
+                           * config.model.hidden_size;
+        struct mtlm_outline outline = mtlm_outline_create(&config, 0);
+        const double layer = 6 * 8 * bsh * (t - 1) / t;
+
+        for (int i = 1; i <= 2; i++)
+            assert_true(elements(&outline.plan[i], MTLM_TRAFFIC_TP) == layer);
+        /* The embedding's sum; the output layer's, and its loss. */
+        assert_true(elements(&outline.plan[0], MTLM_TRAFFIC_TP)
+                    == layer * 5 / 4);
+        assert_true(elements(&outline.plan[3], MTLM_TRAFFIC_TP) >= layer * 5 / 4
+                    && elements(&outline.plan[3], MTLM_TRAFFIC_TP)
+                           <= layer * 6 / 4);
+        mtlm_outline_destroy(&outline);
+    }
+}
+
+/* b s h elements across each boundary, forward and backward. */
+static void test_pipeline_messages_are_the_formula(void **state)
+{
+    const struct mtlm_program_config config = small_config(2, 4, 6);
+    const double bsh =
+        config.micro_batch * config.model.seq_length * config.model.hidden_size;
+    struct mtlm_outline outline = mtlm_outline_create(&config, 0);
+
+    (void) state;
+    for (int i = 0; i < 4; i++)
+        assert_true(elements(&outline.plan[i], MTLM_TRAFFIC_PP)
+                    == 6 * bsh * (i % 3 ? 2 : 1));
+    mtlm_outline_destroy(&outline);
+}
+
+/* The first and the last stage exchange their part of the vocabulary once. */
+static void test_the_tied_embedding_is_sent_once(void **state)
+{
+    const struct mtlm_program_config config = small_config(2, 4, 6);
+    const double rows = mtlm_model_padded_vocab(&config.model, 2) / 2;
+    struct mtlm_outline outline = mtlm_outline_create(&config, 0);
+
+    (void) state;
+    for (int i = 0; i < 4; i++) {
+        assert_true(elements(&outline.plan[i], MTLM_TRAFFIC_EMBEDDING)
+                    == (i % 3 ? 0 : rows * config.model.hidden_size));
+        assert_int_equal(
+            outline.plan[i].traffic[MTLM_TRAFFIC_EMBEDDING].messages,
+            i % 3 == 0);
+    }
+    mtlm_outline_destroy(&outline);
+}
+
+/* ---- sizes ---- */
+
+static struct mtlm_program_config large_config(void)
+{
+    struct mtlm_program_config config = small_config(8, 64, 512);
+
+    config.model = (struct mtlm_model){.num_layers = 128,
+                                       .hidden_size = 25600,
+                                       .num_heads = 160,
+                                       .ffn_hidden_size = 4 * 25600,
+                                       .seq_length = 2048,
+                                       .max_positions = 2048,
+                                       .vocab_size = 51200,
+                                       .vocab_multiple = 128,
+                                       .layernorm_epsilon = 1e-5,
+                                       .init_std = 0.02};
+    config.micro_batch = 1;
+    config.eval_microbatches = 51200;
+    return config;
+}
+
+/* A trillion parameters on 512 ranks: 12 h^2 / 8 + 13 h split and whole per
+ * layer; nothing of it is allocated. */
+static void test_a_trillion_parameters_are_planned_at_once(void **state)
+{
+    const struct mtlm_program_config config = large_config();
+    const double h = 25600, layer = 12 * h * h / 8 + 7 * h / 8 + 6 * h;
+    struct mtlm_outline outline = mtlm_outline_create(&config, 0);
+
+    (void) state;
+    for (int i = 1; i < 63; i++) {
+        assert_true(outline.plan[i].parameters == 2 * layer);
+        assert_true(outline.plan[i].weight_bytes
+                    == 2 * layer * sizeof(mtlm_real));
+        assert_int_equal(outline.plan[i].stage, i);
+        assert_int_equal(outline.plan[i].first_layer, 2 * i);
+    }
+    assert_int_equal(outline.plan[0].window.w, 64);
+    assert_int_equal(outline.plan[63].window.w, 1);
+    mtlm_outline_destroy(&outline);
+}
+
+/* arXiv 2205.05198, table 2: 34 b s h bytes of a layer's microbatch with 16
+ * bits a value, without attention's scores, which are not kept here.  Values
+ * have 32 bits here, and gradients of activations have room of their own. */
+static void test_activations_are_of_the_size_that_is_known(void **state)
+{
+    struct mtlm_program_config config = large_config();
+    double layer;
+    struct mtlm_outline outline;
+
+    (void) state;
+    config.layout.tp = config.layout.pp = 1;
+    config.microbatches = 1;
+    config.eval_microbatches = 0;
+    outline = mtlm_outline_create(&config, 0);
+    layer = outline.plan[0].activation_bytes / config.model.num_layers / 2048
+            / 25600 * sizeof(float) / sizeof(mtlm_real);
+    assert_true(layer > 2 * 34 && layer < 8 * 34);
+    mtlm_outline_destroy(&outline);
+}
+
+/* ---- the choice ---- */
+
+static struct mtlm_wish small_wish(void)
+{
+    return (struct mtlm_wish){.config = small_config(1, 1, 1),
+                              .global_batch = 12,
+                              .eval_iters = 2,
+                              .layout_free = true,
+                              .micro_batch_free = true};
+}
+
+static struct mtlm_choice choose(const struct mtlm_wish *wish, int ranks,
+                                 int per_host, double available)
+{
+    const struct mtlm_hosts hosts = {
+        .ranks = ranks, .per_host = per_host, .available = available};
+    struct mtlm_choice choice;
+
+    assert_int_equal(mtlm_choose(wish, &hosts, &choice), 0);
+    return choice;
+}
+
+static void assert_choice(struct mtlm_choice choice, int tp, int pp,
+                          int micro_batch, bool fits)
+{
+    assert_int_equal(choice.tp, tp);
+    assert_int_equal(choice.pp, pp);
+    assert_int_equal(choice.micro_batch, micro_batch);
+    assert_int_equal(choice.fits, fits);
+}
+
+static void test_pipeline_first_tensor_parallel_when_layers_run_out(
+    void **state)
+{
+    const struct mtlm_wish wish = small_wish(); /* 4 layers, 4 heads */
+
+    (void) state;
+    assert_choice(choose(&wish, 1, 1, 1e9), 1, 1, 2, true);
+    assert_choice(choose(&wish, 2, 2, 1e9), 1, 2, 2, true);
+    assert_choice(choose(&wish, 3, 3, 1e9), 1, 3, 2, true);
+    assert_choice(choose(&wish, 4, 4, 1e9), 1, 4, 2, true);
+    assert_choice(choose(&wish, 8, 8, 1e9), 2, 4, 2, true);
+    assert_choice(choose(&wish, 6, 6, 1e9), 2, 3, 2, true);
+    assert_choice(choose(&wish, 16, 4, 1e9), 4, 4, 2, true);
+    /* Across machines only when it cannot be otherwise. */
+    assert_choice(choose(&wish, 8, 1, 1e9), 2, 4, 2, true);
+    assert_choice(choose(&wish, 12, 3, 1e9), 4, 3, 2, true);
+}
+
+static double need(const struct mtlm_wish *wish, int tp, int pp, int micro)
+{
+    const struct mtlm_program_config config =
+        mtlm_wish_config(wish, tp, pp, micro);
+    struct mtlm_outline outline = mtlm_outline_create(&config, 0);
+    const double bytes = mtlm_outline_host_bytes(&outline, tp * pp);
+
+    mtlm_outline_destroy(&outline);
+    return bytes;
+}
+
+static void test_memory_decides_on_micro_batch_and_layout(void **state)
+{
+    struct mtlm_wish wish = small_wish();
+    double two, one, split;
+
+    (void) state;
+    wish.global_batch = 2;
+    wish.config.model.seq_length = wish.config.model.max_positions = 8192;
+    wish.config.model.vocab_size = 20000; /* the last stage has a copy */
+    two = need(&wish, 1, 2, 2);
+    one = need(&wish, 1, 2, 1);
+    split = need(&wish, 2, 1, 1);
+    assert_true(split < 0.9 * one && one < 0.9 * two);
+    assert_choice(choose(&wish, 2, 2, 1.06 * two), 1, 2, 2, true);
+    assert_choice(choose(&wish, 2, 2, 1.06 * one), 1, 2, 1, true);
+    assert_choice(choose(&wish, 2, 2, 1.06 * split), 2, 1, 1, true);
+    /* It takes the one that needs least, to say what is missing. */
+    assert_choice(choose(&wish, 2, 2, 0.9 * split), 2, 1, 1, false);
+    assert_true(choose(&wish, 2, 2, 0.9 * split).need == split);
+    /* What is given stays. */
+    wish.micro_batch_free = false;
+    assert_int_equal(choose(&wish, 2, 2, 0.9 * split).micro_batch, 2);
+    wish.layout_free = false;
+    wish.config.layout.tp = 1;
+    wish.config.layout.pp = 2;
+    assert_choice(choose(&wish, 2, 2, 1.06 * split), 1, 2, 2, false);
+    assert_true(choose(&wish, 2, 2, 1.06 * split).need == two);
+}
+
+static void test_some_numbers_of_ranks_cannot_share_a_model(void **state)
+{
+    const struct mtlm_wish wish = small_wish();
+    struct mtlm_choice choice;
+
+    (void) state;
+    for (int ranks = 5; ranks <= 11; ranks += ranks == 5 ? 2 : 4) {
+        const struct mtlm_hosts hosts = {
+            .ranks = ranks, .per_host = ranks, .available = 1e9};
+
+        assert_int_equal(mtlm_choose(&wish, &hosts, &choice), -1);
+    }
+    assert_true(mtlm_choose_possible(&wish.config.model, 8, 2));
+    assert_false(mtlm_choose_possible(&wish.config.model, 8, 1));
+    assert_false(mtlm_choose_possible(&wish.config.model, 9, 3));
+}
+
+/* Without trying to describe it. */
+static void test_what_is_far_too_large_is_not_worked_out(void **state)
+{
+    struct mtlm_wish wish = small_wish();
+    struct mtlm_choice choice;
+
+    (void) state;
+    wish.config.model.num_layers = 32768;
+    wish.config.model.hidden_size = wish.config.model.ffn_hidden_size = 1 << 20;
+    choice = choose(&wish, 1, 1, 1e9);
+    assert_true(choice.least && !choice.fits);
+    assert_true(choice.need > 1e18);
+    wish = small_wish();
+    wish.global_batch = (int64_t) 1 << 40;
+    assert_true(isinf(choose(&wish, 1, 1, 1e9).need));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_outlines_are_the_plans_of_whole_programs),
+        cmocka_unit_test(test_what_the_process_has_comes_on_top),
+        cmocka_unit_test(test_tensor_parallel_messages_are_the_formula),
+        cmocka_unit_test(test_pipeline_messages_are_the_formula),
+        cmocka_unit_test(test_the_tied_embedding_is_sent_once),
+        cmocka_unit_test(test_a_trillion_parameters_are_planned_at_once),
+        cmocka_unit_test(test_activations_are_of_the_size_that_is_known),
+        cmocka_unit_test(
+            test_pipeline_first_tensor_parallel_when_layers_run_out),
+        cmocka_unit_test(test_memory_decides_on_micro_batch_and_layout),
+        cmocka_unit_test(test_some_numbers_of_ranks_cannot_share_a_model),
+        cmocka_unit_test(test_what_is_far_too_large_is_not_worked_out),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

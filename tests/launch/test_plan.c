@@ -1,0 +1,355 @@
+/* The layout that is chosen, the commands that are advised, --dry-run. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "launch/advice.h"
+#include "launch/dry_run.h"
+#include "launch/layout.h"
+#include "tests/launch/parse.h"
+
+#define GIB (1024.0 * 1024 * 1024)
+
+/* The choice for what was parsed last. */
+static struct mtlm_choice choice_for(int ranks, int per_host, double gib)
+{
+    const struct mtlm_hosts hosts = {
+        .ranks = ranks, .per_host = per_host, .available = gib * GIB};
+    const struct mtlm_wish wish = mtlm_layout_wish(&options, 1);
+    struct mtlm_choice choice;
+
+    if (mtlm_layout_choose(&options, &wish, &hosts, &choice, &error) < 0)
+        fail_msg("%s", error.text);
+    return choice;
+}
+
+/* ---- what is free ---- */
+
+static void test_only_what_nobody_gives_is_chosen(void **state)
+{
+    (void) state;
+    accepts("--model gpt-tiny");
+    assert_true(mtlm_layout_is_free(&options));
+    assert_true(mtlm_micro_batch_is_free(&options));
+    accepts("--model gpt-tiny --tensor-model-parallel-size 1");
+    assert_false(mtlm_layout_is_free(&options));
+    accepts("--model gpt-tiny --micro-batch-size 1");
+    assert_false(mtlm_micro_batch_is_free(&options));
+    accepts_config("pipeline-model-parallel-size = 2\nmicro-batch-size = 1\n",
+                   "--model gpt-tiny");
+    assert_false(mtlm_layout_is_free(&options));
+    assert_false(mtlm_micro_batch_is_free(&options));
+    assert_int_equal(options.tensor_parallel, 1);
+}
+
+static void test_a_chosen_layout_is_not_written_down_as_given(void **state)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    (void) state;
+    accepts("--model gpt-tiny");
+    mtlm_options_print(&options, out);
+    fclose(out);
+    assert_non_null(strstr(text, "\n# tensor-model-parallel-size = 1\n"));
+    assert_non_null(strstr(text, "\n# pipeline-model-parallel-size = 1\n"));
+    free(text);
+}
+
+static void test_the_preset_s_micro_batch_gives_way(void **state)
+{
+    struct mtlm_choice choice;
+
+    (void) state;
+    /* To a global batch that it does not divide. */
+    accepts("--model gpt-1.7b --global-batch-size 24");
+    assert_int_equal(options.micro_batch_size, 8);
+    assert_string_equal(options.notes,
+                        "micro batch of 8 samples: the preset's 16 do not "
+                        "divide the global batch of 24");
+    refuses("--model gpt-1.7b --global-batch-size 24 --micro-batch-size 16",
+            "--global-batch-size 24 is not a multiple of --micro-batch-size "
+            "16");
+    /* To memory. */
+    accepts("--model gpt2-345m");
+    choice = choice_for(1, 1, 1e6);
+    assert_true(choice.fits);
+    assert_int_equal(choice.micro_batch, 4);
+    choice = choice_for(1, 1, 0.7 * choice.need / GIB);
+    assert_true(choice.fits);
+    assert_int_equal(choice.micro_batch, 2);
+    mtlm_layout_take(&options, &choice);
+    assert_int_equal(options.micro_batch_size, 2);
+    assert_string_equal(options.notes,
+                        "micro batch of 2 samples: the preset's 4 take more "
+                        "memory than there is");
+}
+
+static void test_ranks_that_cannot_share_are_refused(void **state)
+{
+    const struct mtlm_hosts hosts = {
+        .ranks = 7, .per_host = 7, .available = GIB};
+    struct mtlm_choice choice;
+    struct mtlm_wish wish;
+
+    (void) state;
+    accepts("--model gpt-tiny");
+    wish = mtlm_layout_wish(&options, 1);
+    assert_int_equal(
+        mtlm_layout_choose(&options, &wish, &hosts, &choice, &error), -1);
+    assert_int_equal(error.code, MTLM_EXIT_USAGE);
+    assert_non_null(strstr(error.text, "7 ranks cannot share this model: it "
+                                       "has 4 layers"));
+    assert_non_null(strstr(error.text, "mpirun -n 6"));
+}
+
+static void test_what_does_not_fit_is_said_with_its_numbers(void **state)
+{
+    struct mtlm_hosts hosts = {.ranks = 2, .per_host = 2, .available = 4 * GIB};
+    struct mtlm_choice choice;
+
+    (void) state;
+    accepts("--model gpt2-8.3b");
+    choice = choice_for(2, 2, 4);
+    assert_int_equal(
+        mtlm_layout_check_memory(&options, &choice, &hosts, &error), -1);
+    assert_int_equal(error.code, MTLM_EXIT_RESOURCE);
+    assert_non_null(strstr(error.text, "not enough memory: gpt2-8.3b (tensor"));
+    assert_non_null(strstr(error.text, "GiB on this machine (2 ranks), which "
+                                       "has 4.00 GiB available"));
+    choice.need = 4 * GIB;
+    assert_int_equal(
+        mtlm_layout_check_memory(&options, &choice, &hosts, &error), 0);
+    hosts.per_host = 1;
+    choice.need = 5 * GIB;
+    assert_int_equal(
+        mtlm_layout_check_memory(&options, &choice, &hosts, &error), -1);
+    assert_non_null(strstr(error.text, "needs 5.00 GiB on a machine "
+                                       "(1 rank), and the one with least has "
+                                       "4.00 GiB available"));
+}
+
+/* ---- advice ---- */
+
+/* The line after the one that begins so, from "mtlm-dag" on; its number of
+ * ranks. */
+static char *command_after(const char *advice, const char *begin, int *ranks)
+{
+    const char *line = strstr(advice, begin);
+    const char *run;
+
+    assert_non_null(line);
+    line = strchr(line, '\n') + 1;
+    run = strstr(line, "mpirun -n ");
+    *ranks = run && run < strchrnul(line, '\n')
+                 ? atoi(run + strlen("mpirun -n "))
+                 : 1;
+    run = strstr(line, "mtlm-dag ") + strlen("mtlm-dag ");
+    return strndup(run, strcspn(run, "\n"));
+}
+
+/* Both commands, read as a user would type them, fit. */
+static void check_advice(const char *line, int per_host, double gib)
+{
+    const struct mtlm_hosts hosts = {
+        .ranks = per_host, .per_host = per_host, .available = gib * GIB};
+    struct mtlm_wish wish;
+    char *advice, *command;
+    int ranks;
+
+    accepts(line);
+    wish = mtlm_layout_wish(&options, 1);
+    advice = mtlm_advice(&options, &wish, &hosts, per_host);
+    command = command_after(advice, "It fits on", &ranks);
+    accepts(command);
+    assert_int_equal(ranks % per_host, 0);
+    assert_true(ranks > per_host);
+    assert_int_equal(options.tensor_parallel * options.pipeline_parallel,
+                     ranks);
+    assert_true(choice_for(ranks, per_host, gib).fits);
+    free(command);
+    command = command_after(advice, "With fewer layers", &ranks);
+    accepts(command);
+    assert_int_equal(options.model.num_layers, 4);
+    assert_int_equal(options.global_batch_size, 8);
+    assert_true(choice_for(ranks, per_host, gib).fits);
+    free(command);
+    free(advice);
+}
+
+static void test_advised_commands_fit(void **state)
+{
+    (void) state;
+    check_advice("--model bert-3.9b", 2, 22);
+    check_advice("--model bert-3.9b", 1, 22);
+    check_advice("--model gpt2-8.3b", 4, 22);
+    check_advice("--model gpt-1.7b --eval-iters 0", 2, 64);
+}
+
+static void test_advice_keeps_what_was_given(void **state)
+{
+    const struct mtlm_hosts hosts = {
+        .ranks = 2, .per_host = 2, .available = 22 * GIB};
+    struct mtlm_wish wish;
+    char *advice;
+
+    (void) state;
+    accepts("--model gpt2-2.5b --eval-iters 3 --log-throughput --split 8,2 "
+            "--num-layers 50 --tensor-model-parallel-size 1 "
+            "--pipeline-model-parallel-size 2");
+    wish = mtlm_layout_wish(&options, 1);
+    advice = mtlm_advice(&options, &wish, &hosts, 2);
+    assert_non_null(strstr(advice, " mtlm-dag --model gpt2-2.5b --num-layers "
+                                   "50 --eval-iters 3 --log-throughput "
+                                   "--split 8,2 --tensor-model-parallel-size"));
+    assert_non_null(strstr(advice,
+                           "\n  mpirun -n 2 mtlm-dag --model gpt2-2.5b "
+                           "--eval-iters 3 --log-throughput --split 8,2 "
+                           "--num-layers 4 --global-batch-size 8 "
+                           "--tensor-model-parallel-size 1 "
+                           "--pipeline-model-parallel-size 2 "
+                           "--micro-batch-size "));
+    free(advice);
+    accepts_config("split = 8, 2\n", "--model gpt2-2.5b");
+    /* As a word of a shell. */
+    options.source[mtlm_option_find("split")] = MTLM_SOURCE_COMMAND_LINE;
+    wish = mtlm_layout_wish(&options, 1);
+    advice = mtlm_advice(&options, &wish, &hosts, 2);
+    assert_non_null(strstr(advice, " --split '8, 2' "));
+    free(advice);
+}
+
+/* Less than four layers where four do not fit, nothing where not even one
+ * does. */
+static void test_advice_where_little_fits(void **state)
+{
+    struct mtlm_hosts hosts = {
+        .ranks = 1, .per_host = 1, .available = 14 * GIB};
+    struct mtlm_wish wish;
+    char *advice;
+
+    (void) state;
+    accepts("--model bert-3.9b");
+    wish = mtlm_layout_wish(&options, 1);
+    advice = mtlm_advice(&options, &wish, &hosts, 1);
+    assert_non_null(strstr(advice, " --num-layers 4 "));
+    free(advice);
+    hosts.available = 5 * GIB;
+    advice = mtlm_advice(&options, &wish, &hosts, 1);
+    assert_non_null(strstr(advice, "--num-layers"));
+    assert_null(strstr(advice, "--num-layers 4"));
+    free(advice);
+    hosts.available = 0.5 * GIB;
+    advice = mtlm_advice(&options, &wish, &hosts, 1);
+    assert_non_null(strstr(advice, "No number of machines like this one"));
+    assert_null(strstr(advice, "With fewer layers"));
+    free(advice);
+}
+
+/* ---- dry runs ---- */
+
+static char *plan_of(const char *line)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_int_equal(parse(line), MTLM_REQUEST_PLAN);
+    if (mtlm_dry_run(&options, out, &error) < 0)
+        fail_msg("%s: %s", line, error.text);
+    fclose(out);
+    return text;
+}
+
+static void assert_says(const char *text, const char *what)
+{
+    if (!strstr(text, what))
+        fail_msg("no \"%s\" in\n%s", what, text);
+}
+
+static void test_a_plan_says_what_the_model_is(void **state)
+{
+    char *text = plan_of("--model bert-3.9b --dry-run "
+                         "--tensor-model-parallel-size 4 "
+                         "--pipeline-model-parallel-size 12");
+
+    (void) state;
+    assert_says(text, "bert-3.9b: BERT, 48 layers, hidden 2560, 40 heads, MLP "
+                      "10240, sequence 512\n");
+    assert_says(text, "30522 tokens, padded to 30720\n");
+    assert_says(text, "parameters       3869588482 (3.870 B), 3869081404 "
+                      "without the padding");
+    assert_says(text, "tensor 4 x pipeline 12 = 48 ranks,");
+    assert_says(text, "1024 samples = 256 microbatches of 4 x 512 tokens\n");
+    assert_says(text, "1.254e+16 per iteration, 72 B s l h^2 "
+                      "(1 + s/6h + V/12lh) + 6 B s h^2\n");
+    assert_says(text, "(p-1)/m = 0.04297 of the ideal time, 4.12 % of");
+    assert_says(text, "\n0         0-3 ");
+    assert_says(text, "\n11        44-47 ");
+    free(text);
+}
+
+/* Across two boundaries, 256 microbatches of 4 b s h bytes each. */
+static void test_a_plan_says_what_is_sent(void **state)
+{
+    char *text = plan_of("--model bert-3.9b --dry-run --num-layers 24 "
+                         "--pipeline-model-parallel-size 12 --workers 1");
+
+    (void) state;
+    assert_says(
+        text, "\n6         6                0.00       0   10240.00     512 ");
+    free(text);
+}
+
+static void test_a_trillion_parameters_take_a_plan_no_time(void **state)
+{
+    char *text = plan_of("--model gpt-1t --dry-run --global-batch-size 512 "
+                         "--tensor-model-parallel-size 8 "
+                         "--pipeline-model-parallel-size 64");
+
+    (void) state;
+    assert_says(text, "parameters       1008038758400 (1008 B)\n");
+    assert_says(text, "= 512 ranks");
+    assert_says(text, "512 microbatches of 1 x 2048 tokens\n");
+    assert_says(text, "(p-1)/m = 0.123 of the ideal time, 10.96 %");
+    assert_says(text, "\n1-62      8-503 ");
+    free(text);
+}
+
+static void test_a_plan_needs_a_complete_model(void **state)
+{
+    (void) state;
+    refuses("--dry-run --num-layers 4",
+            "--hidden-size is missing; give it, or start from a preset such "
+            "as --model gpt-tiny");
+    refuses("--dry-run=yes --model gpt-tiny", "--dry-run takes no value");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_only_what_nobody_gives_is_chosen),
+        cmocka_unit_test(test_a_chosen_layout_is_not_written_down_as_given),
+        cmocka_unit_test(test_the_preset_s_micro_batch_gives_way),
+        cmocka_unit_test(test_ranks_that_cannot_share_are_refused),
+        cmocka_unit_test(test_what_does_not_fit_is_said_with_its_numbers),
+        cmocka_unit_test(test_advised_commands_fit),
+        cmocka_unit_test(test_advice_keeps_what_was_given),
+        cmocka_unit_test(test_advice_where_little_fits),
+        cmocka_unit_test(test_a_plan_says_what_the_model_is),
+        cmocka_unit_test(test_a_plan_says_what_is_sent),
+        cmocka_unit_test(test_a_trillion_parameters_take_a_plan_no_time),
+        cmocka_unit_test(test_a_plan_needs_a_complete_model),
+    };
+
+    return cmocka_run_group_tests(tests, parse_setup, parse_teardown);
+}

@@ -1,0 +1,93 @@
+#!/bin/bash
+# The plan against the run: --dry-run says what a run then prints, memory is
+# within 5 % of what was planned, a layout is chosen, and where a model does
+# not fit the advised command trains.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+
+# near RANKS OPTION...: the run's peak is within 5 % of its plan.
+near() {
+    well "$@"
+    awk '/^memory: peak/ { ratio = $3 / $6; print ratio; seen = 1 }
+         END { exit !(seen && ratio > 0.95 && ratio < 1.05) }' out >ratio \
+        || fail "$*: $(grep ^memory: out)"
+}
+
+# Both must hold the same weights, gradients, moments and activations.
+same_memory() {
+    local run plan
+    well "$@"
+    run=$(sed -n 's/^memory of rank 0: weights \([0-9.]*\), gradients \([0-9.]*\), moments \([0-9.]*\), activations \([0-9.]*\),.*/\1 \2 \3 \4/p' out)
+    millions=$(sed -n 's/.*, \([0-9.]*\) million parameters$/\1/p' out)
+    job "$@" --dry-run
+    plan=$(awk '$1 ~ /^0(-|$)/ && !done { print $5, $6, $7, $8; done = 1 }' out)
+    [ -n "$run" ] && [ "$run" = "$plan" ] || fail "$*: run $run, plan $plan"
+    awk -v run="$millions" '/^parameters/ {
+            n = $2; for (i = 3; i < NF; i++) if ($(i + 1) == "without") n = $i
+            exit !(run != "" && n / 1e6 - run < 0.01 && run - n / 1e6 < 0.01)
+        }' out || fail "$*: $millions million parameters; $(cat out)"
+}
+
+# A sanitizer's own memory is not planned.
+if ! ldd "$program" | grep -q 'lib[alt]*san'; then
+    near 1 --model gpt-tiny --train-iters 6 --eval-iters 1
+    near 1 --model bert-tiny --train-iters 6 --eval-iters 1
+    # Two iterations of tasks, and no more.
+    near 1 --model gpt-tiny --seq-length 32 --global-batch-size 64 \
+        --train-iters 6 --eval-iters 0
+    layout 1 2
+    near 2 --model gpt-tiny --train-iters 6 --eval-iters 0 "${parallel[@]}"
+    layout 2 1
+    near 2 --model bert-tiny --train-iters 6 --eval-iters 0 "${parallel[@]}"
+    # Large ones, cut to what a test may take.
+    near 1 --model gpt2-124m --micro-batch-size 1 --global-batch-size 2 \
+        --seq-length 128 --train-iters 2 --eval-iters 0
+fi
+
+same_memory 1 --model gpt-tiny --train-iters 1 --eval-iters 1
+same_memory 2 --model bert-tiny --train-iters 1 --eval-iters 1
+grep -q '= 2 ranks (chosen)' out || fail "no layout chosen: $(cat out)"
+layout 2 2
+same_memory 4 --model gpt-tiny --train-iters 1 --eval-iters 0 "${parallel[@]}"
+
+# Nobody says how: two stages; four layers and eight ranks: tensor 2.
+well 2 "${small[@]}" --train-iters 1
+grep -q '^layout: tensor 1 x pipeline 2 = 2 ranks (chosen), ' out \
+    || fail "two ranks: $(cat out)"
+well 4 "${small[@]}" --num-layers 2 --train-iters 1
+grep -q '^layout: tensor 2 x pipeline 2 = 4 ranks (chosen), ' out \
+    || fail "four ranks: $(cat out)"
+well 1 --model gpt-tiny --num-layers 1 --train-iters 1 --eval-iters 0 \
+    --global-batch-size 3
+grep -q '= 1 rank, 3 microbatches of 1 ' out || fail "one rank: $(cat out)"
+
+# A model that does not fit, with few addresses to find that out.  The second
+# command must train.
+cut=(--model gpt2-345m --hidden-size 256 --num-attention-heads 4
+    --num-layers 80 --seq-length 512 --vocab-size 999 --train-iters 1
+    --eval-iters 0)
+(
+    ldd "$program" | grep -q 'lib[alt]*san' || ulimit -v 3000000
+    start=$SECONDS
+    failures=0
+    job 2 "${cut[@]}"
+    [ $rc -eq 6 ] || fail "${cut[*]}: exit code $rc: $(cat err)"
+    [ $((SECONDS - start)) -le 10 ] || fail "${cut[*]}: took too long"
+    exit $failures
+) || fail "${cut[*]}"
+[ "$(grep -c '^  mpirun' err)" -eq 2 ] || fail "no two commands: $(cat err)"
+command=$(sed -n '/^With fewer layers/ { n; s/^  mpirun -n 2 mtlm-dag //p }' err)
+grep -q -- '--num-layers 4 ' <<<"$command" || fail "not 4 layers: $(cat err)"
+# shellcheck disable=SC2086 # several words
+well 2 $command
+grep -q 'iteration        1/       1' out || fail "$command: $(cat out)"
+
+# A plan alone needs neither memory nor ranks.
+job 1 --model gpt-1t --dry-run --tensor-model-parallel-size 8 \
+    --pipeline-model-parallel-size 64
+[ $rc -eq 0 ] || fail "gpt-1t: exit code $rc: $(cat err)"
+grep -q ' = 512 ranks' out || fail "gpt-1t: $(cat out)"
+job 3 --model gpt-tiny --dry-run --tensor-model-parallel-size 2
+[ $rc -eq 2 ] || fail "2 of 3 ranks: exit code $rc: $(cat err)"
+
+finish
