@@ -17,7 +17,7 @@
 
 /* Sizes: layers, hidden size, attention heads. */
 #define SIZES(l, h, a)                                                         \
-    "num-layers=" #l " hidden-size=" #h " num-attention-heads=" #a " "
+    "num-layers=" #l " hidden-size=" #h " num-attention-heads=" #a
 #define BATCH(micro, global)                                                   \
     " micro-batch-size=" #micro " global-batch-size=" #global
 
@@ -34,59 +34,58 @@
 #define GPT2_RECIPE                                                            \
     " train-iters=300000 lr=0.00015 min-lr=1e-05 lr-decay-style=cosine"        \
     " lr-warmup-fraction=0.01" EACH_ITERATION
-#define GPT2 "seq-length=1024 vocab-size=50257" BATCH(4, 512) GPT2_RECIPE
+#define GPT2 BATCH(4, 512) " seq-length=1024 vocab-size=50257" GPT2_RECIPE
 #define GPT2_PAPER(micro, global)                                              \
-    "seq-length=1024" PAPER_VOCABULARY BATCH(micro, global) GPT2_RECIPE
+    BATCH(micro, global) " seq-length=1024" PAPER_VOCABULARY GPT2_RECIPE
 
 /* The same, sections 4.2 and 5.3. */
 #define BERT(micro)                                                            \
-    "model-type=bert seq-length=512 vocab-size=30522" BATCH(                   \
-        micro, 1024) " train-iters=2000000 lr=0.0001 lr-decay-style=linear"    \
-                     " lr-warmup-fraction=0.005" EACH_ITERATION
+    BATCH(micro, 1024)                                                         \
+    " model-type=bert seq-length=512 vocab-size=30522"                         \
+    " train-iters=2000000 lr=0.0001 lr-decay-style=linear"                     \
+    " lr-warmup-fraction=0.005" EACH_ITERATION
 
 /* arXiv 2104.04473, table 1; the recipe of its run scripts (examples/sc21 of
  * Megatron-LM 2.5). */
 #define PTDP(micro, global)                                                    \
-    "seq-length=2048" PAPER_VOCABULARY BATCH(                                  \
-        micro,                                                                 \
-        global) " train-iters=500 lr=0.0001 min-lr=1e-05 "                     \
-                "lr-decay-style=cosine"                                        \
-                " lr-decay-iters=320 lr-warmup-fraction=0.01" EACH_ITERATION
+    BATCH(micro, global)                                                       \
+    " seq-length=2048" PAPER_VOCABULARY                                        \
+    " train-iters=500 lr=0.0001 min-lr=1e-05 lr-decay-style=cosine"            \
+    " lr-decay-iters=320 lr-warmup-fraction=0.01" EACH_ITERATION
 
 /* What the recipes of GPT-3 and of its successors share. */
 #define GPT3                                                                   \
     " lr-decay-style=cosine weight-decay=0.1 adam-beta2=0.95" EACH_ITERATION
 
-/* Megatron-LM's script for GPT-3: 146484375 samples, decay over 126953125,
- * warm-up over 183105. */
+/* Megatron-LM's script for GPT-3, but for the ramp-up of the batch (it gives
+ * --rampup-batch-size 16 16 5859375). */
+#define GPT3_SAMPLES                                                           \
+    " train-samples=146484375 lr=6e-05 min-lr=6e-06"                           \
+    " lr-decay-samples=126953125 lr-warmup-samples=183105"                     \
+    " init-method-std=0.006" GPT3
 #define GPT3_175B                                                              \
-    "seq-length=2048" PAPER_VOCABULARY BATCH(                                  \
-        1,                                                                     \
-        1536) " train-iters=95367 lr=6e-05 min-lr=6e-06 lr-decay-iters=82652"  \
-              " lr-warmup-iters=119 init-method-std=0.006" GPT3
+    BATCH(1, 1536) " seq-length=2048" PAPER_VOCABULARY GPT3_SAMPLES
 
 /* arXiv 2201.11990: 270 billion tokens, decay over 340, warm-up over one. */
 #define MT_NLG                                                                 \
-    "seq-length=2048" PAPER_VOCABULARY BATCH(                                  \
-        1,                                                                     \
-        1920) " train-iters=68665 lr=5e-05 min-lr=5e-06 lr-decay-iters=86466"  \
-              " lr-warmup-iters=254 init-method-std=0.004" GPT3
+    BATCH(1, 1920)                                                             \
+    " seq-length=2048" PAPER_VOCABULARY                                        \
+    " train-iters=68665 lr=5e-05 min-lr=5e-06 lr-decay-iters=86466"            \
+    " lr-warmup-iters=254 init-method-std=0.004" GPT3
 
 /* arXiv 2401.10241, table 3, with the middle one of its numbers of
- * microbatches; the recipe of its scripts is that of GPT-3, in samples, with
- * another clipping.  They do not say how large the vocabulary is: 32000 gives
+ * microbatches; the recipe of its scripts is that of GPT-3 with another
+ * clipping.  They do not say how large the vocabulary is: 32000 gives
  * the sizes in the names. */
-#define ZB(micro, global, train, decay, warmup)                                \
-    "seq-length=1024 vocab-size=32000" BATCH(                                  \
-        micro, global) " train-iters=" #train " lr=6e-05 min-lr=6e-06"         \
-                       " lr-decay-iters=" #decay " lr-warmup-iters=" #warmup   \
-                       " clip-grad=8 init-method-std=0.006" GPT3
+#define ZB(micro, global)                                                      \
+    BATCH(micro, global)                                                       \
+    " seq-length=1024 vocab-size=32000 clip-grad=8" GPT3_SAMPLES
 
 const struct mtlm_preset mtlm_presets[] = {
     {"gpt-tiny", "for demonstrations and tests",
-     SIZES(4, 256, 4) "seq-length=256" TINY BATCH(1, 4)},
+     SIZES(4, 256, 4) " seq-length=256" TINY BATCH(1, 4)},
     {"bert-tiny", "for demonstrations and tests",
-     "model-type=bert " SIZES(4, 256, 4) "seq-length=128" TINY BATCH(4, 16)},
+     "model-type=bert " SIZES(4, 256, 4) " seq-length=128" TINY BATCH(4, 16)},
 
     {"gpt2-124m", "GPT-2 small", SIZES(12, 768, 12) GPT2},
     {"gpt2-345m", "GPT-2 medium, 355M in Megatron-LM's paper",
@@ -133,14 +132,10 @@ const struct mtlm_preset mtlm_presets[] = {
     {"gpt3-175b", "GPT-3", SIZES(96, 12288, 96) GPT3_175B},
     {"mt-nlg-530b", "Megatron-Turing NLG", SIZES(105, 20480, 128) MT_NLG},
 
-    {"zb-1.5b", "zero bubble, on 8 GPUs",
-     SIZES(22, 2304, 24) ZB(6, 192, 762939, 661214, 953)},
-    {"zb-6.2b", "zero bubble, on 8 GPUs",
-     SIZES(30, 4096, 32) ZB(3, 96, 1525878, 1322428, 1907)},
-    {"zb-14.6b", "zero bubble, on 16 GPUs",
-     SIZES(46, 5120, 40) ZB(1, 64, 2288818, 1983642, 2861)},
-    {"zb-28.3b", "zero bubble, on 32 GPUs",
-     SIZES(62, 6144, 48) ZB(1, 128, 1144409, 991821, 1430)},
+    {"zb-1.5b", "zero bubble, on 8 GPUs", SIZES(22, 2304, 24) ZB(6, 192)},
+    {"zb-6.2b", "zero bubble, on 8 GPUs", SIZES(30, 4096, 32) ZB(3, 96)},
+    {"zb-14.6b", "zero bubble, on 16 GPUs", SIZES(46, 5120, 40) ZB(1, 64)},
+    {"zb-28.3b", "zero bubble, on 32 GPUs", SIZES(62, 6144, 48) ZB(1, 128)},
     {NULL, NULL, NULL},
 };
 

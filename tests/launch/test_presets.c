@@ -259,6 +259,13 @@ static void test_recipes_are_the_papers(void **state)
     assert_int_equal(options.global_batch_size, 1536);
     assert_true(options.adam_beta2 == 0.95 && options.weight_decay == 0.1);
     assert_true(options.model.init_std == 0.006);
+    assert_int_equal(options.train_iters, 95367); /* of 146484375 samples */
+    assert_true(options.schedule.decay_samples == 126953125);
+    assert_true(options.schedule.warmup_samples == 183105);
+    /* A run of a few iterations has a course of its own. */
+    accepts("--model gpt3-175b --train-iters 10");
+    assert_true(options.schedule.decay_samples == 15360);
+    accepts("--model bert-3.9b --train-iters 10");
     load("zb-6.2b");
     assert_int_equal(options.micro_batch_size, 3);
     assert_int_equal(options.global_batch_size / options.micro_batch_size, 32);
