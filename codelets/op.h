@@ -131,9 +131,11 @@ union mtlm_attr {
         int64_t full_cols, first_row, first_col;
     } fill;
     struct {
-        int64_t slot;  /* element of the status vector to write; publish:
-                        * the first one */
-        double factor; /* publish: times this */
+        int64_t slot;    /* element of the status vector to write; publish:
+                          * the first one */
+        double factor;   /* publish: times this */
+        int64_t padding; /* square_sum, count_zeros: elements at the end that
+                            do not count */
     } status;
     struct {
         struct mtlm_schedule schedule;
@@ -172,7 +174,8 @@ enum mtlm_status_slot {
     MTLM_STATUS_SOP,
     MTLM_STATUS_SOP_HITS,
     MTLM_STATUS_STOP,
-    MTLM_STATUS_EXTRA /* how many */
+    MTLM_STATUS_ZEROS, /* elements of the gradients, where they are counted */
+    MTLM_STATUS_EXTRA  /* how many */
 };
 
 /* The control tensor and the report (double); the host reads the report. */
@@ -190,6 +193,7 @@ enum mtlm_control_slot {
     MTLM_CONTROL_LOSS,
     MTLM_CONTROL_SOP,
     MTLM_CONTROL_SOP_HITS,
+    MTLM_CONTROL_ZEROS,   /* elements of the gradients that are 0 */
     MTLM_CONTROL_SKIPPED, /* iterations without a step, in all */
     MTLM_CONTROL_NAN,     /* iterations with a norm or loss not finite */
     MTLM_CONTROL_APPLY,   /* 1: the optimizer must step, 0: must not */

@@ -40,6 +40,8 @@
     OP(FILL, fill)                                                             \
     OP(ZERO, zero)                                                             \
     OP(SQUARE_SUM, square_sum)                                                 \
+    OP(COUNT_ZEROS, count_zeros)                                               \
+    OP(NORM, norm)                                                             \
     OP(PUBLISH, publish)                                                       \
     OP(FLAGS, flags)                                                           \
     OP(CONTROL, control)                                                       \

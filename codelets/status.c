@@ -3,7 +3,7 @@
  * mtlm_status_slot); after its all-reduce every rank advances its own control
  * tensor (enum mtlm_control_slot) by the same arithmetic.
  *
- * g [..]; loss [MTLM_LOSS_COUNT]; status [n]; control, report
+ * g [..]; loss [MTLM_LOSS_COUNT]; status, sums [n]; norm [1]; control, report
  * [MTLM_CONTROL_COUNT]. */
 
 #include "config.h"
@@ -51,10 +51,15 @@ static double square_sum_flops(const struct mtlm_call *call)
     return 2.0 * mtlm_shape_elems(&call->shape[Q_G]);
 }
 
+static int64_t counted_elems(const struct mtlm_call *call)
+{
+    return mtlm_shape_elems(&call->shape[Q_G]) - call->attr.status.padding;
+}
+
 static void square_sum_cpu(void *const ptr[], const struct mtlm_call *call,
                            const struct mtlm_context *context)
 {
-    const int64_t n = mtlm_shape_elems(&call->shape[Q_G]);
+    const int64_t n = counted_elems(call);
     const mtlm_real *g = ptr[Q_G];
     double *status = ptr[Q_STATUS], sum = 0;
 
@@ -73,6 +78,62 @@ const struct mtlm_op mtlm_op_square_sum = {
     .infer = square_sum_infer,
     .flops = square_sum_flops,
     .cpu = square_sum_cpu,
+};
+
+/* Adds to what is there: the numbers are exact. */
+static void count_zeros_cpu(void *const ptr[], const struct mtlm_call *call,
+                            const struct mtlm_context *context)
+{
+    const int64_t n = counted_elems(call);
+    const mtlm_real *g = ptr[Q_G];
+    double *status = ptr[Q_STATUS];
+    int64_t zeros = 0;
+
+    (void) context;
+    for (int64_t i = 0; i < n; i++)
+        zeros += g[i] == 0;
+    status[call->attr.status.slot] += (double) zeros;
+}
+
+const struct mtlm_op mtlm_op_count_zeros = {
+    .name = "count_zeros",
+    .n_operands = 2,
+    .access = {[Q_G] = MTLM_R, [Q_STATUS] = MTLM_RW},
+    .dtype = {[Q_STATUS] = MTLM_F64},
+    .infer = square_sum_infer,
+    .cpu = count_zeros_cpu,
+};
+
+/* norm[0] = the root of the sum of sums. */
+enum { N_SUMS, N_NORM };
+
+static int norm_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    (void) err;
+    call->shape[N_NORM] = MTLM_SHAPE(1);
+    return 0;
+}
+
+static void norm_cpu(void *const ptr[], const struct mtlm_call *call,
+                     const struct mtlm_context *context)
+{
+    const int64_t n = mtlm_shape_elems(&call->shape[N_SUMS]);
+    const double *sums = ptr[N_SUMS];
+    double *norm = ptr[N_NORM], square = 0;
+
+    (void) context;
+    for (int64_t i = 0; i < n; i++)
+        square += sums[i];
+    *norm = sqrt(square);
+}
+
+const struct mtlm_op mtlm_op_norm = {
+    .name = "norm",
+    .n_operands = 2,
+    .access = {[N_SUMS] = MTLM_R, [N_NORM] = MTLM_W},
+    .dtype = {[N_SUMS] = MTLM_F64, [N_NORM] = MTLM_F64},
+    .infer = norm_infer,
+    .cpu = norm_cpu,
 };
 
 enum { P_LOSS, P_STATUS };
@@ -167,6 +228,7 @@ static void control_cpu(void *const ptr[], const struct mtlm_call *call,
     control[MTLM_CONTROL_NORM] = norm;
     memcpy(&control[MTLM_CONTROL_LOSS], &extra[MTLM_STATUS_LOSS],
            MTLM_LOSS_COUNT * sizeof(*control));
+    control[MTLM_CONTROL_ZEROS] = extra[MTLM_STATUS_ZEROS];
     control[MTLM_CONTROL_STOP] = extra[MTLM_STATUS_STOP];
     control[MTLM_CONTROL_LR] =
         mtlm_learning_rate(schedule, control[MTLM_CONTROL_CLOCK]);

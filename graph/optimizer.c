@@ -50,21 +50,62 @@ static void tie_embeddings(struct mtlm_program *program)
     }
 }
 
+/* Elements of this rank's shard that belong to no token: they are its last
+ * ones, and depend on the layout. */
+static int64_t padding_of(const struct mtlm_program *program,
+                          const struct mtlm_parameter *p)
+{
+    const int64_t rows = p->weight->shape.dim[0];
+    const int64_t used = program->config.model.vocab_size - p->first_row;
+
+    if (p->kind != MTLM_PARAM_WORD && p->kind != MTLM_PARAM_LM_BIAS)
+        return 0;
+    return used >= rows ? 0
+                        : (rows - (used > 0 ? used : 0))
+                              * (mtlm_shape_elems(&p->weight->shape) / rows);
+}
+
+/* The squared sums of the gradients, or of the weights.  They write one tensor,
+ * so they run in this order: from the end of the model, where gradients are
+ * complete first. */
+static void write_sums(struct mtlm_program *program, bool gradients,
+                       struct mtlm_tensor *sums)
+{
+    CALL(program, ZERO, NULL, sums);
+    for (int i = program->n_params - 1; i >= 0; i--) {
+        const struct mtlm_parameter *p = &program->param[i];
+        const union mtlm_attr slot = {
+            .status = {.slot = sum_slot(program, p),
+                       .padding = padding_of(program, p)}};
+
+        if (p->counted)
+            CALL(program, SQUARE_SUM, &slot, gradients ? p->grad : p->weight,
+                 sums);
+    }
+}
+
+static void count_zeros(struct mtlm_program *program)
+{
+    const int64_t slot = mtlm_status_sums(&program->config) + MTLM_STATUS_ZEROS;
+
+    for (int i = 0; i < program->n_params; i++) {
+        const struct mtlm_parameter *p = &program->param[i];
+        const union mtlm_attr attr = {
+            .status = {.slot = slot, .padding = padding_of(program, p)}};
+
+        if (p->counted)
+            CALL(program, COUNT_ZEROS, &attr, p->grad, program->status);
+    }
+}
+
 static void write_status(struct mtlm_program *program)
 {
     const int64_t sums = mtlm_status_sums(&program->config);
     union mtlm_attr slot = {.status = {0, 1}};
 
-    CALL(program, ZERO, NULL, program->status);
-    /* They write one tensor, so they run in this order: from the end of the
-     * model, where gradients are complete first. */
-    for (int i = program->n_params - 1; i >= 0; i--) {
-        const struct mtlm_parameter *p = &program->param[i];
-
-        slot.status.slot = sum_slot(program, p);
-        if (p->counted)
-            CALL(program, SQUARE_SUM, &slot, p->grad, program->status);
-    }
+    write_sums(program, true, program->status);
+    if (program->config.count_zeros)
+        count_zeros(program);
     if (program->loss) {
         /* The ranks of a tensor-parallel group have the same loss. */
         slot.status.slot = sums + MTLM_STATUS_LOSS;
@@ -75,6 +116,14 @@ static void write_status(struct mtlm_program *program)
     CALL(program, FLAGS, &slot, program->status);
     if (mtlm_layout_ranks(&program->config.layout) > 1)
         CALL(program, ALL_REDUCE, &world_sum, program->status);
+}
+
+static void measure_weights(struct mtlm_program *program)
+{
+    write_sums(program, false, program->params_sums);
+    if (mtlm_layout_ranks(&program->config.layout) > 1)
+        CALL(program, ALL_REDUCE, &world_sum, program->params_sums);
+    CALL(program, NORM, NULL, program->params_sums, program->params_norm);
 }
 
 static bool owns_moments(const struct mtlm_parameter *p)
@@ -106,6 +155,8 @@ void mtlm_optimizer_build(struct mtlm_program *program)
             CALL(program, ADAM, &adam, p->grad, program->control, p->weight,
                  p->m, p->v);
     }
+    if (config->params_norm)
+        measure_weights(program);
 }
 
 static void init_param(struct mtlm_program *program,

@@ -126,6 +126,10 @@ static void add_globals(struct mtlm_program *program, bool last)
     program->control = global(program, "control", MTLM_CONTROL_COUNT, 1);
     /* Two: the host reads iteration e's while e + 1 runs. */
     program->report = global(program, "report", MTLM_CONTROL_COUNT, 2);
+    if (program->config.params_norm) {
+        program->params_sums = global(program, "params_sums", sums, 1);
+        program->params_norm = global(program, "params_norm", 1, 2);
+    }
     if (program->config.eval_microbatches > 0) {
         program->eval_loss =
             last ? global(program, "eval_loss", MTLM_LOSS_COUNT, 1) : NULL;

@@ -23,9 +23,11 @@ struct mtlm_program_config {
     int64_t eval_microbatches; /* per validation; 0: no validation */
     uint64_t seed;             /* of initial weights and dropout */
     double window;             /* alpha, see graph/window.h */
-    bool skip_nan; /* go on after a norm or loss that is not finite */
-    int row_parts; /* of a sample, see graph/rows.h; 0: by its shape */
-    double clip;   /* largest gradient norm; 0: no clipping */
+    bool params_norm; /* compute the norm of the weights after each step */
+    bool count_zeros; /* count the elements of the gradients that are 0 */
+    bool skip_nan;    /* go on after a norm or loss that is not finite */
+    int row_parts;    /* of a sample, see graph/rows.h; 0: by its shape */
+    double clip;      /* largest gradient norm; 0: no clipping */
     double beta1, beta2, epsilon;
     struct mtlm_schedule schedule; /* of learning rate and weight decay */
     const struct mtlm_sample_source *train, *valid; /* borrowed */
@@ -82,6 +84,8 @@ struct mtlm_program {
     struct mtlm_tensor *status;  /* F64 [sums + MTLM_STATUS_EXTRA] */
     struct mtlm_tensor *control; /* F64 [MTLM_CONTROL_COUNT] */
     struct mtlm_tensor *report;  /* copy of control, for the host; 2 slots */
+    /* With config.params_norm: F64 [sums], and [1] for the host, 2 slots. */
+    struct mtlm_tensor *params_sums, *params_norm;
     struct mtlm_tensor *eval_loss, *eval_status, *eval_report;
 };
 

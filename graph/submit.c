@@ -398,6 +398,15 @@ void mtlm_run_report(struct mtlm_run *run, int64_t iteration,
              MTLM_CONTROL_COUNT * sizeof(*report));
 }
 
+double mtlm_run_params_norm(struct mtlm_run *run, int64_t iteration)
+{
+    double norm;
+
+    copy_out(handle_of(run, run->program->params_norm, iteration), &norm,
+             sizeof(norm));
+    return norm;
+}
+
 void mtlm_run_eval_report(struct mtlm_run *run,
                           double report[MTLM_STATUS_EXTRA])
 {

@@ -33,6 +33,8 @@ void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, bool record);
  * it. */
 void mtlm_run_report(struct mtlm_run *run, int64_t iteration,
                      double report[MTLM_CONTROL_COUNT]);
+/* The norm of all weights after iteration e; the program computes it. */
+double mtlm_run_params_norm(struct mtlm_run *run, int64_t iteration);
 void mtlm_run_eval_report(struct mtlm_run *run,
                           double report[MTLM_STATUS_EXTRA]);
 

@@ -35,6 +35,10 @@ char *mtlm_log_iteration_line(const struct mtlm_log_iteration *log)
         fprintf(f, " sop loss: %.6E |", log->sop_loss);
     fprintf(f, " loss scale: %.1f |", log->loss_scale);
     fprintf(f, " grad norm: %.3f |", log->grad_norm);
+    if (log->zeros >= 0)
+        fprintf(f, " num zeros: %.1f |", log->zeros);
+    if (log->params_norm >= 0)
+        fprintf(f, " params norm: %.3f |", log->params_norm);
     fprintf(f, " number of skipped iterations: %3d |", log->skipped);
     fprintf(f, " number of nan iterations: %3d |", log->nan);
     if (log->sop_accuracy >= 0)

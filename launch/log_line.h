@@ -19,7 +19,8 @@ struct mtlm_log_iteration {
                     the field is left out unless it is positive */
     double sop_loss; /* likewise */
     double loss_scale, grad_norm;
-    int skipped, nan; /* iterations since the last line */
+    double zeros, params_norm; /* negative: field left out */
+    int skipped, nan;          /* iterations since the last line */
 
     /* Ours, negative: field left out. */
     double sop_accuracy; /* fraction */

@@ -236,8 +236,6 @@
     IDLE("profile-ranks", MANY, TRACES)                                        \
     IDLE("use-pytorch-profiler", NULL, TRACES)                                 \
     IDLE("rerun-mode", "disabled", "it is disabled")                           \
-    LACK("log-params-norm", NULL, NULL)                                        \
-    LACK("log-num-zeros-in-grad", NULL, NULL)                                  \
     LACK("check-for-spiky-loss", NULL, NULL)                                   \
     LACK("check-for-large-grads", NULL, NULL)
 

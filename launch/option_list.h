@@ -104,6 +104,10 @@
         "N", "iterations between log lines")                                   \
     OPT(TRAINING, "log-throughput", FLAG, log_throughput, "no", 0, 0, NULL,    \
         "add TFLOP/s to the log lines")                                        \
+    OPT(TRAINING, "log-params-norm", FLAG, log_params_norm, "no", 0, 0, NULL,  \
+        "add the norm of the weights to the log lines")                        \
+    OPT(TRAINING, "log-num-zeros-in-grad", FLAG, log_num_zeros, "no", 0, 0,    \
+        NULL, "add to the log lines how many elements of the gradients are 0") \
     OPT(TRAINING, "summary-text", FLAG, summary_text, "no", 0, 0, NULL,        \
         "explain the result in sentences at the end")                          \
     OPT(TRAINING, "no-check-for-nan-in-loss-and-grad", FLAG, no_check_for_nan, \

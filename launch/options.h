@@ -66,6 +66,7 @@ struct mtlm_options {
     int64_t seed;              /* 0 .. 2^32 - 1 */
     int64_t log_interval;      /* iterations */
     bool log_throughput;       /* TFLOP/s in the iteration line */
+    bool log_params_norm, log_num_zeros; /* likewise */
     bool summary_text;         /* explain the result in sentences at the end */
     bool no_check_for_nan;     /* skip such steps instead of stopping */
     int64_t exit_interval;     /* iterations; 0: no such stop */

@@ -185,7 +185,9 @@ static void loop(struct state *s)
             submit(s, e + 1);
         good = report(s, e, r);
         if (log_due(o, e, last) || !good)
-            mtlm_train_log_line(&s->log, r);
+            mtlm_train_log_line(
+                &s->log, r,
+                o->log_params_norm ? mtlm_run_params_norm(s->job->run, e) : -1);
         if (!good) {
             explain_nan(s, e);
             return;

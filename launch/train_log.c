@@ -81,7 +81,7 @@ static void put(const struct mtlm_train_log *log, char *text)
 }
 
 void mtlm_train_log_line(struct mtlm_train_log *log,
-                         const double r[MTLM_CONTROL_COUNT])
+                         const double r[MTLM_CONTROL_COUNT], double params_norm)
 {
     const struct mtlm_options *o = &log->job->options;
     const int64_t now = mtlm_now_ns();
@@ -107,6 +107,8 @@ void mtlm_train_log_line(struct mtlm_train_log *log,
             .sop_loss = sop ? log->loss[MTLM_LOSS_SOP] / steps : -1,
             .loss_scale = 1,
             .grad_norm = r[MTLM_CONTROL_NORM],
+            .zeros = o->log_num_zeros ? r[MTLM_CONTROL_ZEROS] : -1,
+            .params_norm = o->log_params_norm ? params_norm : -1,
             .skipped = r[MTLM_CONTROL_SKIPPED] - log->skipped,
             .nan = r[MTLM_CONTROL_NAN] - log->nan,
             .sop_accuracy = sop ? log->loss[MTLM_LOSS_SOP_HITS] / steps : -1,

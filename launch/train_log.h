@@ -29,9 +29,10 @@ void mtlm_train_log_add(struct mtlm_train_log *log,
                         const double report[MTLM_CONTROL_COUNT]);
 
 /* The line about the iterations since the last one, of which the last gave
- * this report. */
+ * this report and, where it is computed, this norm of the weights. */
 void mtlm_train_log_line(struct mtlm_train_log *log,
-                         const double report[MTLM_CONTROL_COUNT]);
+                         const double report[MTLM_CONTROL_COUNT],
+                         double params_norm);
 
 /* The lines about a validation or test that took so long, where being
  * "iteration 100" (enum mtlm_status_slot). */

@@ -38,6 +38,36 @@ static void test_square_sum_goes_to_its_slot_alone(void **state)
     free(g);
 }
 
+static void test_padding_does_not_count(void **state)
+{
+    struct mtlm_call call = {.kind = MTLM_OP_SQUARE_SUM,
+                             .attr.status = {.slot = 1, .padding = 2},
+                             .shape = {MTLM_SHAPE(3, 2), MTLM_SHAPE(3)}};
+    mtlm_real g[] = {0, 2, 3, 0, 5, 0};
+    double status[] = {5, 6, 7};
+
+    (void) state;
+    run_op(call, (void *[]){g, status}, 0);
+    assert_true(status[0] == 5 && status[1] == 13 && status[2] == 7);
+    call.kind = MTLM_OP_COUNT_ZEROS; /* adds */
+    run_op(call, (void *[]){g, status}, 0);
+    assert_true(status[0] == 5 && status[1] == 15 && status[2] == 7);
+    call.attr.status.padding = 0;
+    run_op(call, (void *[]){g, status}, 0);
+    assert_true(status[1] == 18);
+}
+
+static void test_norm_is_the_root_of_all_sums(void **state)
+{
+    const struct mtlm_call call = {.kind = MTLM_OP_NORM,
+                                   .shape = {MTLM_SHAPE(3)}};
+    double sums[] = {4, 5, 16}, norm = 0;
+
+    (void) state;
+    run_op(call, (void *[]){sums, &norm}, 0);
+    assert_true(norm == 5);
+}
+
 static void test_publish_moves_the_losses(void **state)
 {
     const struct mtlm_call call = {
@@ -263,6 +293,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_square_sum_goes_to_its_slot_alone),
+        cmocka_unit_test(test_padding_does_not_count),
+        cmocka_unit_test(test_norm_is_the_root_of_all_sums),
         cmocka_unit_test(test_publish_moves_the_losses),
         cmocka_unit_test(test_slots_outside_the_status_are_refused),
         cmocka_unit_test(test_eval_report_takes_and_zeroes),

@@ -37,6 +37,8 @@ static struct mtlm_log_iteration example(void)
         .skipped = 0,
         .nan = 0,
         .sop_loss = -1,
+        .zeros = -1,
+        .params_norm = -1,
         .sop_accuracy = -1,
         .tokens_per_second = -1,
         .seconds_left = -1,
@@ -74,6 +76,8 @@ static void test_throughput_stands_before_the_learning_rate(void **state)
 
     (void) state;
     log.tflops = 45.678;
+    log.zeros = 1024;
+    log.params_norm = 1234.5678;
     log.skipped = 2;
     log.nan = 11;
     assert_line(&log,
@@ -83,6 +87,7 @@ static void test_throughput_stands_before_the_learning_rate(void **state)
                 " throughput per GPU (TFLOP/s/GPU): 45.7 |"
                 " learning rate: 1.500000E-04 | global batch size:    64 |"
                 " lm loss: 9.876543E+00 | loss scale: 1.0 | grad norm: 2.346 |"
+                " num zeros: 1024.0 | params norm: 1234.568 |"
                 " number of skipped iterations:   2 |"
                 " number of nan iterations:  11 |");
 }

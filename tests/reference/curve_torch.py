@@ -1,6 +1,6 @@
 """A training in PyTorch, in float64, against one of mtlm-dag: the loss of
-every step, the learning rate, the gradient norm, from the same initial
-weights and samples.
+every step, the learning rate, norms, zeros of the gradients, from the same
+initial weights and samples.
 
 Usage: curve_torch.py [OPTION...] DIR LOG
 
@@ -24,7 +24,10 @@ from dump_files import assemble, split
 from models_torch import Options, accumulate, load
 
 LOSS_BOUND = 1e-5
-NORM_BOUND = 1e-3  # printed with three decimals
+NORM_BOUND = 1e-3  # of gradients, printed with three decimals
+PARAMS_BOUND = 1e-4  # likewise, and larger
+# The keys' bias has a gradient of 0 or next to it, as rounding has it.
+ZEROS_BOUND = 0.1
 
 
 def field(line, name):
@@ -40,6 +43,8 @@ def read_log(path):
         "lm": "lm loss",
         "sop": "sop loss",
         "norm": "grad norm",
+        "zeros": "num zeros",
+        "params": "params norm",
     }
     with open(path) as file:
         lines = [line for line in file if re.match(r" \[.*\] iteration ", line)]
@@ -101,6 +106,7 @@ def train(model, batch, o, steps):
         optimizer.zero_grad()
         losses = accumulate(model, microbatches)
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), o.clip)
+        zeros = sum((p.grad == 0).sum().item() for p in model.parameters())
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(o, samples)
         optimizer.step()
@@ -110,6 +116,10 @@ def train(model, batch, o, steps):
             "batch": size,
             "lr": learning_rate(o, samples),
             "norm": norm.item(),
+            "zeros": zeros,
+            "params": math.sqrt(
+                sum((p.detach() ** 2).sum().item() for p in model.parameters())
+            ),
             **losses,
         }
 
@@ -121,7 +131,13 @@ def compare(log, want):
         for name, value in ours.items():
             off = abs(value / theirs[name] - 1) if theirs[name] else abs(value)
             worst[name] = max(worst.get(name, 0), off)
-            bound = {"lm": LOSS_BOUND, "sop": LOSS_BOUND, "norm": NORM_BOUND}
+            bound = {
+                "lm": LOSS_BOUND,
+                "sop": LOSS_BOUND,
+                "norm": NORM_BOUND,
+                "params": PARAMS_BOUND,
+                "zeros": ZEROS_BOUND,
+            }
             if not off <= bound.get(name, 1e-6):
                 failures += 1
                 if failures <= 10:
