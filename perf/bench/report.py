@@ -123,6 +123,18 @@ def settings(cases):
     return "\n".join(lines)
 
 
+def public(words):
+    """The command without paths of this machine."""
+    out, skip = [], False
+    for word in words:
+        name = word.split("=")[0]
+        if skip or name in ("--build", "--python", "--write", "--openblas"):
+            skip = not skip and "=" not in word
+            continue
+        out.append(word)
+    return out
+
+
 def machine_line(about):
     return (
         f"{about['model']} (family {about['family']}, model "

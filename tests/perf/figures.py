@@ -8,7 +8,15 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.environ.get("srcdir", "."), "perf"))
 
-from bench import cases, figures, machine, ours, report, trace  # noqa: E402
+from bench import (  # noqa: E402
+    cases,
+    figures,
+    machine,
+    ours,
+    report,
+    theirs,
+    trace,
+)
 
 LINE = (
     " [2024-01-02 03:04:05] iteration        2/       9 | consumed samples:"
@@ -201,6 +209,44 @@ class Report(unittest.TestCase):
     def test_name_of_a_processor_is_one_of_a_file(self):
         about = {"model": "INTEL(R) XEON(R) Gold 1", "family": 6, "number": 2}
         self.assertEqual(machine.slug(about), "intel-xeon-gold-1-family6-2")
+
+
+    def test_paths_of_this_machine_stay_out_of_a_page(self):
+        words = "4x64 --build /a/b --rounds 2 --python=/c --write d --openblas e"
+        found = report.public(words.split())
+        self.assertEqual(found, ["4x64", "--rounds", "2"])
+
+
+class Setting(unittest.TestCase):
+    def test_the_library_and_its_threads_are_the_setting_s(self):
+        os.environ["OPENBLAS_NUM_THREADS"] = "7"
+        self.addCleanup(os.environ.pop, "OPENBLAS_NUM_THREADS")
+        env = theirs.Setting("/x", threads=2).environment()
+        self.assertEqual(env["LD_LIBRARY_PATH"], "/x")
+        self.assertEqual(env["OPENBLAS_NUM_THREADS"], "2")
+        self.assertNotIn("OPENBLAS_CORETYPE", env)
+
+    def test_every_question_changes_one_thing(self):
+        version = {"sdpa": True, "fused": False}
+        setting = theirs.Setting("/x")
+        case = cases.CASES["4x64"]
+        for question in theirs.variants(setting, version, case, ["/x", "/y"]):
+            for change in question:
+                found = vars(change(setting))
+                self.assertLessEqual(
+                    sum(found[k] != v for k, v in vars(setting).items()),
+                    2 if found["processes"] == 2 else 1,
+                )
+
+    def test_one_sample_is_not_for_two_processes(self):
+        version = {"sdpa": False, "fused": False}
+        setting = theirs.Setting("/x")
+        for name, two in (("1x1024", False), ("4x1x256", True)):
+            questions = theirs.variants(
+                setting, version, cases.CASES[name], ["/x"]
+            )
+            found = [c(setting).processes for q in questions for c in q]
+            self.assertEqual(2 in found, two)
 
 
 if __name__ == "__main__":
