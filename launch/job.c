@@ -280,6 +280,7 @@ void mtlm_job_stop(struct mtlm_job *job)
         mtlm_codelets_stop();
     }
     mtlm_program_destroy(job->program);
+    mtlm_samples_destroy(job->test);
     mtlm_samples_destroy(job->valid.samples);
     mtlm_samples_destroy(job->train.samples);
     mtlm_indexed_dataset_close(job->dataset);

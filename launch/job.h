@@ -29,6 +29,7 @@ struct mtlm_job {
     struct mtlm_layout layout;
     struct mtlm_indexed_dataset *dataset; /* NULL: mock data */
     struct mtlm_job_source train, valid;
+    struct mtlm_samples *test;   /* or NULL: no documents for it */
     struct mtlm_entropy entropy; /* of the validation bytes; see .has_entropy */
     bool has_entropy;
     struct mtlm_program *program;

@@ -99,6 +99,9 @@ static int open_documents(struct mtlm_job *job, struct mtlm_error *err)
         return mtlm_error_prefix(
             err, "%s: validation split \"%s\" (--eval-iters 0 for none)",
             o->data_path, o->split);
+    /* The shares give it few documents, or none: then there is no test. */
+    if (bound[MTLM_TEST] < bound[MTLM_TEST + 1])
+        job->test = create_samples(job, &bound[MTLM_TEST], NULL);
     if (is_bytes(&o->model) && o->summary_text
         && mtlm_ranks_rank(job->ranks) == 0) {
         job->entropy = mtlm_entropy_measure(job->dataset, bound[MTLM_VALID],
@@ -113,9 +116,11 @@ int mtlm_job_open_data(struct mtlm_job *job, struct mtlm_error *err)
     job->train.source.read = job->valid.source.read = read_source;
     if (!job->options.mock_data)
         return open_documents(job, err);
-    /* The mock text is the same for every seed: two seeds, two splits. */
+    /* The mock text is the same for every seed: three seeds, three splits. */
     job->train.samples = create_mock(&job->options, 2 * job->options.seed);
     job->valid.samples = create_mock(&job->options, 2 * job->options.seed + 1);
+    job->test =
+        create_mock(&job->options, 2 * job->options.seed + (UINT64_C(1) << 40));
     return 0;
 }
 

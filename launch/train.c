@@ -43,21 +43,33 @@ static bool log_due(const struct mtlm_options *o, int64_t iteration, bool last)
     return (iteration + 1) % o->log_interval == 0 || last;
 }
 
-/* Validates after `done` iterations; nothing else runs meanwhile.  It always
- * has the same samples, so that a second one at the same place is the first
- * one. */
+/* The losses on the validation samples, or instead on these, after `done`
+ * iterations; nothing else runs meanwhile. */
+static void measure(struct state *s, int64_t done, struct mtlm_samples *instead,
+                    double report[MTLM_STATUS_EXTRA])
+{
+    struct mtlm_job *job = s->job;
+    struct mtlm_samples *usual = job->valid.samples;
+
+    if (instead)
+        job->valid.samples = instead;
+    mtlm_run_validation(job->run, done > 0 ? done - 1 : 0,
+                        recorded(&job->options, done - 1));
+    mtlm_run_eval_report(job->run, report);
+    job->valid.samples = usual;
+}
+
+/* Validations always have the same samples, so that a second one at the same
+ * place is the first one. */
 static void validate(struct state *s, int64_t done, const char *on)
 {
     const int64_t start = mtlm_now_ns();
     const bool again = s->validated == done;
     char where[64];
 
-    if (!again) {
-        mtlm_run_validation(s->job->run, done > 0 ? done - 1 : 0,
-                            recorded(&s->job->options, done - 1));
-        mtlm_run_eval_report(s->job->run, s->validation);
-        s->validated = done;
-    }
+    if (!again)
+        measure(s, done, NULL, s->validation);
+    s->validated = done;
     snprintf(where, sizeof(where), "iteration %" PRId64 "%s", done, on);
     mtlm_train_log_validation(&s->log, where, s->validation,
                               again ? 0 : mtlm_now_ns() - start);
@@ -205,15 +217,29 @@ static void loop(struct state *s)
     }
 }
 
-/* As Megatron does when training is done, but after a time limit as well:
- * whoever sets one wants to know how far it got.  A signal wants the end
- * soon. */
+static void test(struct state *s)
+{
+    const int64_t start = mtlm_now_ns();
+    double report[MTLM_STATUS_EXTRA];
+    char where[64];
+
+    measure(s, s->text.iterations, s->job->test, report);
+    snprintf(where, sizeof(where), "iteration %" PRId64 " on test set",
+             s->text.iterations);
+    mtlm_train_log_validation(&s->log, where, report, mtlm_now_ns() - start);
+}
+
+/* As Megatron does when training is done, but the validation after a time
+ * limit as well: whoever sets one wants to know how far it got.  A signal
+ * wants the end soon. */
 static void evaluate(struct state *s)
 {
     if (s->job->options.eval_iters == 0 || s->interrupted
         || s->code == MTLM_EXIT_NUMERIC)
         return;
     validate(s, s->text.iterations, " on validation set");
+    if (s->job->test && s->text.iterations == s->job->options.train_iters)
+        test(s);
 }
 
 static void prepare(struct state *s)

@@ -47,7 +47,7 @@ static double validations_left(const struct mtlm_train_log *log, int64_t done)
     if (o->eval_iters == 0)
         return 0;
     return log->end / o->eval_interval - done / o->eval_interval
-           + (log->end % o->eval_interval != 0);
+           + (log->end % o->eval_interval != 0) + (log->job->test != NULL);
 }
 
 /* At the pace of the iterations since the last line. */

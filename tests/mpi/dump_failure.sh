@@ -12,7 +12,7 @@ job "$ranks" "${small[@]}" "${parallel[@]}" --train-iters 3 --eval-iters 1 \
 grep -q 'mtlm-dag: .*rank-1\.safetensors' err \
     || fail "the file is not named: $(cat err)"
 [ "$(losses out | wc -l)" -eq 3 ] || fail "not trained to the end"
-[ "$(grep -c 'validation loss' out)" -eq 4 ] || fail "not validated"
+[ "$(grep -c 'validation loss' out)" -eq 5 ] || fail "not validated"
 [ -s dump/rank-0.safetensors ] || fail "rank 0 has not written its file"
 
 finish

@@ -39,15 +39,24 @@ done | tee hashes | grep FAILED && failures=1
 well 1 "${small[@]}" --train-iters 7 --eval-iters 2 --eval-interval 3
 want='iteration 3
 iteration 6
-iteration 7 on validation set'
+iteration 7 on validation set
+iteration 7 on test set'
 [ "$(places)" = "$want" ] || fail "validations at: $(places)"
 well 1 "${small[@]}" --train-iters 6 --eval-iters 2 --eval-interval 3
 want='iteration 3
 iteration 6
-iteration 6 on validation set'
+iteration 6 on validation set
+iteration 6 on test set'
 [ "$(places)" = "$want" ] || fail "validations at: $(places)"
-grep 'validation loss' out | tail -2 | sed 's/.*| lm loss value/value/' >values
-[ "$(uniq values | wc -l)" -eq 1 ] || fail "two validations: $(cat values)"
+grep 'validation loss' out | tail -3 | sed 's/.*| lm loss value/value/' >values
+[ "$(head -2 values | uniq | wc -l)" -eq 1 ] \
+    || fail "two validations: $(cat values)"
+[ "$(uniq values | wc -l)" -eq 2 ] || fail "the test is no other: $(cat values)"
+# The test leaves the validation's samples where they were.
+well 2 "${small[@]}" --pipeline-model-parallel-size 2 --train-iters 6 \
+    --eval-iters 2 --eval-interval 3
+grep 'validation loss' out | tail -3 | sed 's/.*| lm loss value/value/' >two
+cmp -s values two || fail "two ranks: $(cat values) and $(cat two)"
 
 # --exit-interval stops there; the learning rate knows nothing of it.
 well 1 "${small[@]}" --train-iters 600 --exit-interval 6 --weight-hash \
