@@ -128,7 +128,7 @@ static void print_models(FILE *out)
         print_model(p, out);
     fprintf(out,
             "\nmtlm-dag --model NAME --print-config prints all that it stands "
-            "for.\n");
+            "for,\n--dry-run what it takes.\n");
 }
 
 /* Whether the value follows from others, so that a file that held it would

@@ -267,12 +267,13 @@ static char *plan_of(const char *line)
     if (mtlm_dry_run(&options, out, &error) < 0)
         fail_msg("%s: %s", line, error.text);
     fclose(out);
+    assert_non_null(text);
     return text;
 }
 
 static void assert_says(const char *text, const char *what)
 {
-    if (!strstr(text, what))
+    if (text && !strstr(text, what))
         fail_msg("no \"%s\" in\n%s", what, text);
 }
 

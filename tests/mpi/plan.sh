@@ -73,6 +73,16 @@ cut=(--model gpt2-345m --hidden-size 256 --num-attention-heads 4
     job 2 "${cut[@]}"
     [ $rc -eq 6 ] || fail "${cut[*]}: exit code $rc: $(cat err)"
     [ $((SECONDS - start)) -le 10 ] || fail "${cut[*]}: took too long"
+    mv err cut.err
+    for n in 1 2 4; do
+        start=$SECONDS
+        job $n --model bert-3.9b
+        [ $rc -eq 6 ] || fail "bert-3.9b on $n: exit code $rc: $(cat err)"
+        grep -q 'GiB on this machine.* GiB available' err \
+            || fail "bert-3.9b on $n: no need and have: $(cat err)"
+        [ $((SECONDS - start)) -le 10 ] || fail "bert-3.9b on $n: too long"
+    done
+    mv cut.err err
     exit $failures
 ) || fail "${cut[*]}"
 [ "$(grep -c '^  mpirun' err)" -eq 2 ] || fail "no two commands: $(cat err)"
