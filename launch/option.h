@@ -23,7 +23,7 @@ enum mtlm_option_type {
 };
 
 enum mtlm_option_group {
-#define GROUP(name, title) MTLM_OPTION_GROUP_##name,
+#define GROUP(name, title, about) MTLM_OPTION_GROUP_##name,
     MTLM_OPTION_GROUP_LIST(GROUP)
 #undef GROUP
         MTLM_OPTION_GROUP_COUNT
@@ -41,6 +41,7 @@ struct mtlm_option {
 
 extern const struct mtlm_option mtlm_option_table[MTLM_OPTION_COUNT];
 extern const char *const mtlm_option_group_title[MTLM_OPTION_GROUP_COUNT];
+extern const char *const mtlm_option_group_about[MTLM_OPTION_GROUP_COUNT];
 
 /* Index of the option of that name, or -1. */
 int mtlm_option_find(const char *name);

@@ -16,16 +16,30 @@
  *
  * argp, --help, range errors, the keys of --config, --print-config and the
  * check of the manual page come from here. */
+/* GROUP(name, title, what there is to know about its options) */
 #define MTLM_OPTION_GROUP_LIST(GROUP)                                          \
-    GROUP(MODEL, "Model")                                                      \
-    GROUP(REGULARISATION, "Regularisation")                                    \
-    GROUP(TRAINING, "Batch and training")                                      \
-    GROUP(OPTIMIZER, "Optimizer and learning rate")                            \
-    GROUP(PARALLEL, "Parallelism and machine")                                 \
-    GROUP(DATA, "Data")                                                        \
-    GROUP(TRACING, "Tracing")                                                  \
-    GROUP(TESTING, "Testing")                                                  \
-    GROUP(GENERAL, "Configuration and help")
+    GROUP(MODEL, "Model",                                                      \
+          "--model gives all of it, and a recipe. Without it these are "       \
+          "needed: --num-layers, --hidden-size, --num-attention-heads, "       \
+          "--seq-length, --micro-batch-size, --train-iters, --lr.")            \
+    GROUP(REGULARISATION, "Regularisation", "")                                \
+    GROUP(TRAINING, "Batch and training",                                      \
+          "An iteration adds up the gradients of global batch / micro batch "  \
+          "microbatches, then takes a step of the optimizer.")                 \
+    GROUP(OPTIMIZER, "Optimizer and learning rate",                            \
+          "AdamW. The learning rate warms up in a line, then decays by its "   \
+          "style. Count in iterations (--train-iters, --lr-decay-iters, "      \
+          "--lr-warmup-iters) or in samples (--train-samples, "                \
+          "--lr-decay-samples, --lr-warmup-samples), not in both; "            \
+          "--lr-warmup-fraction goes with either.")                            \
+    GROUP(PARALLEL, "Parallelism and machine",                                 \
+          "Tensor x pipeline size is the number of ranks that mpirun starts; " \
+          "neither changes what is computed.")                                 \
+    GROUP(DATA, "Data",                                                        \
+          "mtlm-preprocess makes PREFIX.bin and PREFIX.idx of a text.")        \
+    GROUP(TRACING, "Tracing", "")                                              \
+    GROUP(TESTING, "Testing", "")                                              \
+    GROUP(GENERAL, "Configuration and help", "")
 
 #define MTLM_OPTION_LIST(OPT)                                                  \
     OPT(MODEL, "model", TEXT, preset, "", 0, 0, "NAME",                        \

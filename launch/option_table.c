@@ -24,7 +24,13 @@ const struct mtlm_option mtlm_option_table[MTLM_OPTION_COUNT] = {
 };
 
 const char *const mtlm_option_group_title[MTLM_OPTION_GROUP_COUNT] = {
-#define GROUP(name, title) title,
+#define GROUP(name, title, about) title,
+    MTLM_OPTION_GROUP_LIST(GROUP)
+#undef GROUP
+};
+
+const char *const mtlm_option_group_about[MTLM_OPTION_GROUP_COUNT] = {
+#define GROUP(name, title, about) about,
     MTLM_OPTION_GROUP_LIST(GROUP)
 #undef GROUP
 };

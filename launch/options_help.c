@@ -1,5 +1,5 @@
-/* What the program says about itself: --help, --usage, --version,
- * --list-models, --print-config. */
+/* What the program says about itself: --usage, --version, --list-models,
+ * --print-config; --help stands in help_text.c. */
 
 #include "config.h"
 
@@ -12,31 +12,6 @@
 #include "models/presets.h"
 #include "runtime/exit_code.h"
 #include "runtime/memory.h"
-
-static const char about[] =
-    "Trains GPT language models as Megatron-LM does. What a training step "
-    "computes is a graph; StarPU runs each node as soon as its data is there, "
-    "and the pipeline schedule follows from that."
-    "\n\nExamples:"
-    "\n  mtlm-dag --model gpt-tiny"
-    "\n      a small model on made-up data, to see that everything works"
-    "\n  mtlm-dag --model gpt-tiny --data-path PREFIX --train-iters 500"
-    "\n      on the text in PREFIX.bin and PREFIX.idx (see mtlm-preprocess)"
-    "\n  mpirun -n 4 mtlm-dag --model gpt-tiny"
-    "\n          --tensor-model-parallel-size 2 --pipeline-model-parallel-size "
-    "2"
-    "\n      on four ranks: two pipeline stages of two ranks each"
-    "\n  mtlm-dag --model gpt-tiny --num-layers 12 --trace DIR"
-    "\n      deeper, with a picture of the schedule in DIR"
-    "\n\nOptions are read as: default, then preset (--model), then file "
-    "(--config), then command line; the later one counts."
-    "\v"
-    "Exit status:"
-#define EXIT(name, code, meaning) "\n  " #code "\t" meaning
-    MTLM_EXIT_LIST(EXIT)
-#undef EXIT
-        "\n\nSTARPU_SCHED=POLICY chooses another scheduling policy. "
-        "man mtlm-dag says more.";
 
 void mtlm_argp_options(struct argp_option options[MTLM_ARGP_OPTIONS])
 {
@@ -58,34 +33,14 @@ void mtlm_argp_options(struct argp_option options[MTLM_ARGP_OPTIONS])
     options[n] = (struct argp_option){0};
 }
 
-/* Help texts with the defaults of the table. */
-static char *help_text(const struct mtlm_option *o)
-{
-    if (o->arg && *o->fallback && strcmp(o->fallback, "?") != 0)
-        return mtlm_sprintf("%s (default: %s)", o->help, o->fallback);
-    return mtlm_strdup(o->help);
-}
-
-static void argp_answer(FILE *out, unsigned flags)
+static void print_usage(FILE *out)
 {
     struct argp_option options[MTLM_ARGP_OPTIONS];
-    const struct argp argp = {.options = options, .doc = about};
-    char *texts[MTLM_OPTION_COUNT], name[] = "mtlm-dag";
+    const struct argp argp = {.options = options};
+    char name[] = "mtlm-dag";
 
     mtlm_argp_options(options);
-    for (int i = 0; i < MTLM_OPTION_COUNT; i++)
-        texts[i] = help_text(&mtlm_option_table[i]);
-    for (struct argp_option *o = options; o->name || o->doc; o++)
-        if (o->name)
-            o->doc = texts[o->key - MTLM_ARGP_KEY];
-    argp_help(&argp, out, flags, name);
-    for (int i = 0; i < MTLM_OPTION_COUNT; i++)
-        free(texts[i]);
-}
-
-void mtlm_options_help(FILE *out)
-{
-    argp_answer(out, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC);
+    argp_help(&argp, out, ARGP_HELP_USAGE, name);
 }
 
 /* Four digits: 124.5 M, 2.490 B, 1008 B. */
@@ -182,7 +137,7 @@ void mtlm_options_answer(const struct mtlm_options *options, int request,
         mtlm_options_help(out);
         break;
     case MTLM_REQUEST_USAGE:
-        argp_answer(out, ARGP_HELP_USAGE);
+        print_usage(out);
         break;
     case MTLM_REQUEST_VERSION:
         fprintf(out, "mtlm-dag %s\n", PACKAGE_VERSION);

@@ -230,6 +230,32 @@ static void test_help_names_every_option(void **state)
     free(text);
 }
 
+/* The examples of --help are good advice. */
+static void test_the_examples_of_help_are_accepted(void **state)
+{
+    char *text = NULL, *rest;
+    size_t bytes;
+    int n = 0;
+    FILE *out = open_memstream(&text, &bytes);
+
+    (void) state;
+    mtlm_options_help(out);
+    fclose(out);
+    for (char *line = strtok_r(text, "\n", &rest); line;
+         line = strtok_r(NULL, "\n", &rest)) {
+        const char *begin = strstr(line, "mtlm-dag --model ");
+
+        line[strcspn(line, ">")] = '\0';
+        if (!begin || strncmp(line, "  ", 2) != 0)
+            continue;
+        n++;
+        if (parse(begin + strlen("mtlm-dag ")) < 0)
+            fail_msg("%s: %s", line, error.text);
+    }
+    free(text);
+    assert_true(n >= 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +270,7 @@ int main(void)
         cmocka_unit_test(test_the_layout_must_fit_the_ranks),
         cmocka_unit_test(test_requests_are_returned),
         cmocka_unit_test(test_help_names_every_option),
+        cmocka_unit_test(test_the_examples_of_help_are_accepted),
     };
 
     return cmocka_run_group_tests(tests, parse_setup, parse_teardown);
