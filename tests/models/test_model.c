@@ -190,6 +190,28 @@ static void test_shards_are_the_whole_in_equal_parts(void **state)
     assert_int_equal(mtlm_param_info(&model, MTLM_PARAM_WORD, 4).rows, 30720);
 }
 
+/* Megatron's: N(0, 0.02) everywhere, the layers that write to the residual
+ * stream over sqrt(2 l); gains 1, biases 0. */
+static void test_initial_weights_are_megatrons(void **state)
+{
+    const struct mtlm_model model = bert(8, 256, 4);
+
+    (void) state;
+    for (int p = 0; p < MTLM_PARAM_COUNT; p++) {
+        const struct mtlm_param_info info = mtlm_param_info(&model, p, 1);
+        const bool gain = info.cols == 1 && strstr(info.name, "norm")
+                          && strstr(info.name, ".weight");
+        const bool output =
+            p == MTLM_PARAM_PROJ_WEIGHT || p == MTLM_PARAM_FC2_WEIGHT;
+
+        assert_true(info.mean == gain);
+        if (info.cols == 1)
+            assert_true(info.std == 0);
+        else
+            assert_true(fabs(info.std - (output ? 0.02 / 4 : 0.02)) < 1e-15);
+    }
+}
+
 static void test_the_vocabulary_is_padded_to_the_multiple(void **state)
 {
     struct mtlm_model model = gpt(4, 256, 4, 256, 50257);
@@ -393,6 +415,7 @@ int main(void)
         cmocka_unit_test(test_bert_has_exactly_its_parameters),
         cmocka_unit_test(test_parameters_live_where_they_are_used),
         cmocka_unit_test(test_shards_are_the_whole_in_equal_parts),
+        cmocka_unit_test(test_initial_weights_are_megatrons),
         cmocka_unit_test(test_the_vocabulary_is_padded_to_the_multiple),
         cmocka_unit_test(test_parameters_are_numbered_through),
         cmocka_unit_test(test_flops_are_those_of_the_matrix_products),
