@@ -85,6 +85,10 @@ static void test_printed_values_read_back_as_the_same(void **state)
         "3.3333333333333335e-10 --lr-warmup-iters 3 --mock-data --lr 1e3",
         "--model gpt-tiny --collective-order ready --transport serial "
         "--ffn-hidden-size 64 --lr-decay-style constant --window 2",
+        "--model gpt-tiny --train-samples 1000 --rampup-batch-size 1 1 100 "
+        "--lr-decay-style WSD --lr-wsd-decay-samples 70 --lr-decay-samples 900",
+        "--model gpt-tiny --weight-decay-incr-style cosine --lr-warmup-iters 0 "
+        "--start-weight-decay 0.1 --end-weight-decay 0.2 --exit-interval 7",
     };
 
     (void) state;

@@ -131,12 +131,35 @@ static void test_a_long_iteration_shows_itself(void **state)
     mtlm_progress_stop(); /* the thread starts anew, and sees the terminal */
     mtlm_progress_start(7, 16, 0);
     n = read(pty[0], text, sizeof(text) - 1); /* waits for it */
+    mtlm_progress_add(16);
     mtlm_progress_end();
     mtlm_progress_stop();
     dup2(before, STDERR_FILENO);
     close(before), close(pty[0]), close(pty[1]);
     assert_true(n > 0);
     assert_non_null(strstr(text, "iteration 7: 0.0/16 microbatches after 1 s"));
+}
+
+/* In a file or a pipe there is no line to rewrite. */
+static void test_a_long_iteration_is_in_a_log_as_well(void **state)
+{
+    const int before = dup(STDERR_FILENO);
+    char text[256] = "";
+    int end[2];
+    ssize_t n;
+
+    (void) state;
+    assert_int_equal(pipe(end), 0);
+    dup2(end[1], STDERR_FILENO);
+    mtlm_progress_stop();
+    mtlm_progress_start(8, 16, 0);
+    n = read(end[0], text, sizeof(text) - 1);
+    mtlm_progress_end();
+    mtlm_progress_stop();
+    dup2(before, STDERR_FILENO);
+    close(before), close(end[0]), close(end[1]);
+    assert_true(n > 0);
+    assert_string_equal(text, "iteration 8: 0.0/16 microbatches after 5 s\n");
 }
 
 int main(void)
@@ -150,6 +173,7 @@ int main(void)
         cmocka_unit_test(test_threads_lose_no_microbatch),
         cmocka_unit_test(test_early_microbatches_count_for_the_next_iteration),
         cmocka_unit_test(test_a_long_iteration_shows_itself),
+        cmocka_unit_test(test_a_long_iteration_is_in_a_log_as_well),
     };
 
     return cmocka_run_group_tests_name("progress", tests, NULL, NULL);

@@ -53,6 +53,31 @@ for _ in 1 2 3 4 5 6; do
     refuse 2 4 num-layers -- "${tiny[@]}" --num-layers=0
 done
 
+# Options that contradict each other, by both names.
+for n in 1 4; do
+    refuse 2 $n --train-iters --train-samples \
+        -- "${tiny[@]}" --train-samples 12
+done
+refuse 2 1 --lr-warmup-iters --lr-warmup-fraction \
+    -- "${tiny[@]}" --lr-warmup-iters 1 --lr-warmup-fraction 0.1
+refuse 2 1 --lr-decay-samples --train-iters \
+    -- "${tiny[@]}" --lr-decay-samples 9
+refuse 2 1 --rampup-batch-size --train-iters \
+    -- "${tiny[@]}" --rampup-batch-size 1 1 9
+refuse 2 1 --rampup-batch-size 'from 1' 'size 4' 'steps of 2' \
+    -- --model gpt-tiny --train-samples 9 --rampup-batch-size 1 2 9
+# Megatron's that we lack, all at once.
+refuse 2 4 --fp16 --save --load \
+    -- "${tiny[@]}" --fp16 --num-workers 2 --save x --load x
+
+# An old spelling is no mistake: one hint, however many ranks.
+well 2 --model gpt-tiny --num-layers 2 --batch-size 2 --train-iters 1 \
+    --eval-iters 0 --model-parallel-size 1 --pipeline-model-parallel-size 2 \
+    --num-workers 2
+[ "$(grep -c 'batch-size is spelled --micro-batch-size' err)" -eq 1 ] \
+    && [ "$(grep -c 'num-workers changes nothing' err)" -eq 1 ] \
+    || fail "hints: $(cat err)"
+
 # The layout and the number of ranks.
 refuse 2 1 'size 1 ' 'size 2 ' '= 2 ranks' 'has 1' 'mpirun -n 2' \
     -- "${tiny[@]}" --pipeline-model-parallel-size 2
