@@ -11,6 +11,7 @@
 #include "runtime/clock.h"
 #include "runtime/data.h"
 #include "runtime/engine_private.h"
+#include "runtime/machine.h"
 #include "runtime/memory.h"
 
 /* Polling: after an event every MIN_NAP, then at an eighth of the time that
@@ -21,7 +22,7 @@ enum { MIN_NAP_NS = 20000, MAX_NAP_NS = 5000000, NAP_SHARE = 8 };
 
 /* After this long without an event while messages are posted the thread says
  * what it waits for, and again each time that twice as long has passed. */
-#define SILENCE_NS INT64_C(120000000000)
+#define SILENCE_S 120.0
 
 /* Ticket that tells the followers that there will be no more. */
 #define LAST_TICKET (-1)
@@ -305,7 +306,15 @@ static bool empty_inbox(struct mtlm_engine *engine, bool *quit)
     return any;
 }
 
-/* A hang must not be silent. */
+static int64_t silence_limit(const struct mtlm_engine *engine)
+{
+    const double s = engine->config.silence_s;
+
+    return 1e9 * (s > 0 ? s : SILENCE_S);
+}
+
+/* A hang must not be silent.  Where workers are at it there is none, however
+ * long a microbatch takes them. */
 static void note_silence(struct mtlm_engine *engine, bool event)
 {
     const int64_t now = mtlm_now_ns();
@@ -313,13 +322,17 @@ static void note_silence(struct mtlm_engine *engine, bool event)
 
     if (event) {
         engine->last_event_ns = now;
-        engine->silence_ns = SILENCE_NS;
+        engine->silence_ns = silence_limit(engine);
     } else if (now - engine->last_event_ns > engine->silence_ns) {
+        if (mtlm_machine_busy()) {
+            engine->last_event_ns = now;
+            return;
+        }
         engine->silence_ns *= 2;
         mtlm_engine_describe(engine, text, sizeof(text));
-        fprintf(stderr, "mtlm-dag: rank %d: no message for %" PRId64 " s: %s\n",
+        fprintf(stderr, "mtlm-dag: rank %d: no message for %.0f s: %s\n",
                 engine->config.ranks->rank,
-                (now - engine->last_event_ns) / 1000000000, text);
+                (now - engine->last_event_ns) * 1e-9, text);
     }
 }
 

@@ -45,6 +45,10 @@ struct mtlm_engine_config {
      * NCCL stream does. */
     int max_in_flight;
     struct mtlm_recorder *recorder; /* borrowed; NULL: none */
+    /* After this time without a message, while no worker has anything to do,
+     * the thread says what it waits for, and again whenever the time has
+     * doubled: a hang must not be silent.  0: two minutes. */
+    double silence_s;
 };
 
 struct mtlm_engine *mtlm_engine_start(const struct mtlm_engine_config *config);
@@ -58,8 +62,7 @@ void mtlm_engine_stop(struct mtlm_engine *engine);
 /* CPU time that the thread has used, in seconds. */
 double mtlm_engine_cpu_seconds(const struct mtlm_engine *engine);
 
-/* Describes what the engine waits for: up to n bytes of text, for people.  The
- * thread itself prints it when nothing has happened for minutes. */
+/* Describes what the engine waits for: up to n bytes of text, for people. */
 void mtlm_engine_describe(struct mtlm_engine *engine, char *text, size_t n);
 
 #endif /* MTLM_ENGINE_H */

@@ -102,6 +102,11 @@ int mtlm_machine_workers(void)
     return starpu_cpu_worker_get_count();
 }
 
+bool mtlm_machine_busy(void)
+{
+    return starpu_task_nready() > 0;
+}
+
 const char *mtlm_machine_policy(void)
 {
     return starpu_sched_get_sched_policy()->policy_name;

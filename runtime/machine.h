@@ -1,6 +1,8 @@
 #ifndef MTLM_MACHINE_H
 #define MTLM_MACHINE_H
 
+#include <stdbool.h>
+
 #include "runtime/error.h"
 
 /* Starting and stopping StarPU. */
@@ -15,6 +17,9 @@ int mtlm_machine_start(int workers, int shared, struct mtlm_error *err);
 
 /* Compute workers that StarPU has started. */
 int mtlm_machine_workers(void);
+
+/* Whether a task runs or could run now. */
+bool mtlm_machine_busy(void);
 
 /* Name of the policy in force, version of the library. */
 const char *mtlm_machine_policy(void);

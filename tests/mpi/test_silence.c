@@ -1,0 +1,78 @@
+/* A rank that waits in vain says so; one that computes for long does not. */
+
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/data.h"
+#include "support.h"
+
+enum { RECEIVER = 1, PATIENCE_US = 200000 };
+
+static double value;
+static starpu_data_handle_t handle;
+static char path[64];
+
+static void compute_for_long(void *buffers[], void *arg)
+{
+    (void) buffers, (void) arg;
+    usleep(5 * PATIENCE_US);
+}
+
+static struct starpu_codelet codelet = {.cpu_funcs = {compute_for_long},
+                                        .cpu_funcs_name = {"compute_for_long"},
+                                        .name = "compute_for_long"};
+
+static void post(enum mtlm_message_kind kind)
+{
+    mtlm_engine_post(engine, &(struct mtlm_message){.kind = kind,
+                                                    .handle = &handle,
+                                                    .n_handles = 1,
+                                                    .count = 1,
+                                                    .dtype = MTLM_F64,
+                                                    .peer = !rank});
+}
+
+/* Lines on stderr that tell of silence. */
+static int complaints(void)
+{
+    FILE *f = fopen(path, "r");
+    char line[400];
+    int n = 0;
+
+    fflush(stderr);
+    while (f && fgets(line, sizeof(line), f))
+        n += strstr(line, "no message for") != NULL;
+    if (f)
+        fclose(f);
+    return n;
+}
+
+int main(int argc, char **argv)
+{
+    setup(&argc, &argv, 2, 1, 60);
+    snprintf(path, sizeof(path), "silence.%d.%ld", rank, (long) getpid());
+    expect(freopen(path, "w", stderr) != NULL, "cannot write %s", path);
+    handle = mtlm_data_register(&value, 1, MTLM_F64, "value");
+    engine = mtlm_engine_start(&(struct mtlm_engine_config){
+        .ranks = ranks, .silence_s = PATIENCE_US * 1e-6});
+    if (rank == RECEIVER) {
+        post(MTLM_RECV);
+        MTLM_CHECK_STARPU(starpu_task_insert(&codelet, 0));
+        MTLM_CHECK_STARPU(starpu_task_wait_for_all());
+        expect(complaints() == 0, "%d complaints while computing",
+               complaints());
+        usleep(5 * PATIENCE_US);
+        expect(complaints() > 0, "no complaint about silence");
+    } else {
+        usleep(15 * PATIENCE_US);
+        post(MTLM_SEND);
+    }
+    settle(handle);
+    stop_engine();
+    starpu_data_unregister(handle);
+    unlink(path);
+    return finish();
+}
