@@ -53,7 +53,7 @@ def summary(values):
 
 
 def ratio(ours, theirs):
-    """Lists of rounds, each a list of times of iterations.  How many times
+    """Lists of rounds, each a list of times of iterations, wall clock or CPU.  How many times
     our tokens per second are theirs: median over median, and the smallest and
     largest of the rounds."""
     each = [

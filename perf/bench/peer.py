@@ -116,11 +116,19 @@ def iterate(model, wrapped, adam, samples, iteration):
     return losses
 
 
-def mean_over_ranks(losses, ranks):
+def over_ranks(losses, usage, ranks):
+    """Mean losses, and the sums of the rest."""
+    both = torch.cat([losses.double() / ranks, torch.tensor(usage).double()])
     if ranks > 1:
-        distributed.all_reduce(losses)
-        losses /= ranks
-    return losses.tolist()
+        distributed.all_reduce(both)
+    both = both.tolist()
+    return both[: len(losses)], both[len(losses) :]
+
+
+def usage():
+    """CPU seconds and involuntary context switches."""
+    now = resource.getrusage(resource.RUSAGE_SELF)
+    return now.ru_utime + now.ru_stime, now.ru_nivcsw
 
 
 def load(model, directory):
@@ -158,22 +166,13 @@ def train(options, case):
             model, gradient_as_bucket_view=True
         )
     for i in range(options["iterations"]):
-        before = resource.getrusage(resource.RUSAGE_SELF)
-        start = time.perf_counter()
+        before, start = usage(), time.perf_counter()
         losses = iterate(model, wrapped, adam, samples, i)
         seconds = time.perf_counter() - start
-        after = resource.getrusage(resource.RUSAGE_SELF)
-        losses = mean_over_ranks(losses, ranks)
+        used = [after - first for after, first in zip(usage(), before)]
+        losses, (cpu, switches) = over_ranks(losses, used, ranks)
         if rank == 0:
-            say(
-                seconds=seconds,
-                losses=losses,
-                cpu=after.ru_utime
-                + after.ru_stime
-                - before.ru_utime
-                - before.ru_stime,
-                switches=after.ru_nivcsw - before.ru_nivcsw,
-            )
+            say(seconds=seconds, losses=losses, cpu=cpu, switches=switches)
     if rank == 0:
         say(peak_bytes=peak_bytes())
 

@@ -13,7 +13,7 @@ def _seconds(summary):
 
 def table(rows):
     """Markdown, columns padded to be read as they are."""
-    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
+    widths = [max(3, *(len(r[i]) for r in rows)) for i in range(len(rows[0]))]
     lines = []
     for number, row in enumerate(rows):
         cells = [row[0].ljust(widths[0])]
@@ -33,6 +33,7 @@ def ratios(cases):
             "PyTorch tokens/s",
             "ours / theirs",
             "of the rounds",
+            "per CPU second",
             "ours, share of floor",
             "theirs",
         )
@@ -46,6 +47,7 @@ def ratios(cases):
                 f"{case['theirs']['tokens_per_second']:.0f}",
                 f"{r['median']:.2f}",
                 f"{r['least']:.2f} to {r['most']:.2f}",
+                f"{case['cpu_ratio']['median']:.2f}",
                 f"{100 * case['ours']['share']:.0f} %",
                 f"{100 * case['theirs']['share']:.0f} %",
             )
@@ -164,9 +166,9 @@ def page(result):
         f"* Ours: {result['ours']}, {result['blas']}.",
         f"* Theirs: PyTorch {result['torch']}, OpenBLAS core "
         f"{result['peer_core']}.",
-        f"* {result['rounds']} rounds, programs in turn; in each "
-        f"{result['iterations']} iterations after {result['warm_up']} to warm "
-        "up, wall clock.",
+        f"* {result['threads']} workers or threads; {result['rounds']} rounds, "
+        f"programs in turn; in each {result['iterations']} iterations after "
+        f"{result['warm_up']} to warm up, wall clock.",
         "* Equal work: float32, forward, backward and AdamW on all "
         "parameters, decay 0.1 of weights, no dropout, no clipping, tied "
         "output layer, the same initial weights and samples; the losses of "
