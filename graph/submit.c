@@ -28,7 +28,7 @@ struct mtlm_run {
     int64_t tag_microbatches; /* that tags tell apart */
     int64_t poison;           /* iteration, -1: none */
     void (*done)(double part);
-    double flops_per_microbatch; /* of this rank */
+    double train_flops, eval_flops; /* of this rank's microbatch */
     void (*gradients_seen)(void *arg);
     void *gradients_arg;
     struct mtlm_checker *checker; /* while looking for a bad node */
@@ -42,6 +42,7 @@ struct pass {
     int64_t microbatches;     /* of the iteration; 0: all that there are */
     int64_t batch;            /* samples of the iteration, over all ranks */
     double share;             /* of a microbatch in the losses */
+    double flops;             /* of a microbatch on this rank */
     bool record;
 };
 
@@ -94,6 +95,16 @@ static void register_tensor(struct mtlm_run *run,
     run->handle[tensor->id] = slot;
 }
 
+static double microbatch_flops(const struct mtlm_items *items)
+{
+    double flops = 0;
+
+    for (int i = 0; i < items->n; i++)
+        if (items->item[i].microbatch == 0)
+            flops += items->item[i].node->flops;
+    return flops;
+}
+
 /* Samples of all ranks that make a microbatch each. */
 static int64_t samples_per_microbatch(const struct mtlm_run *run)
 {
@@ -115,9 +126,8 @@ struct mtlm_run *mtlm_run_create(const struct mtlm_program *program,
     run->recorder = recorder;
     run->rank = rank;
     run->done = done;
-    for (int i = 0; i < program->train.n; i++)
-        if (program->train.item[i].microbatch == 0)
-            run->flops_per_microbatch += program->train.item[i].node->flops;
+    run->train_flops = microbatch_flops(&program->train);
+    run->eval_flops = microbatch_flops(&program->eval);
     run->poison = -1;
     run->tag_microbatches = (max_tag + INT64_C(1))
                             / (mtlm_stage_tags(&program->config)
@@ -271,9 +281,9 @@ static void submit(struct mtlm_run *run, const struct mtlm_item *item,
     arg->batch = pass->batch;
     arg->recorder = pass->record ? run->recorder : NULL;
     arg->record = record_of(run, item, pass);
-    if (pass->microbatches > 0 && item->microbatch >= 0 && node->flops > 0) {
+    if (item->microbatch >= 0 && node->flops > 0) {
         arg->ended = run->done;
-        arg->part = node->flops / run->flops_per_microbatch;
+        arg->part = node->flops / pass->flops;
     }
     if (is_poisoned(run, item, pass))
         arg->after = mtlm_check_poison;
@@ -351,6 +361,7 @@ static struct pass train_pass(struct mtlm_run *run, int64_t iteration,
                          .microbatches = place->batch / each,
                          .batch = place->batch,
                          .share = (double) each / place->batch,
+                         .flops = run->train_flops,
                          .record = record && run->recorder};
 }
 
@@ -377,6 +388,7 @@ void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, bool record)
     const struct pass pass = {
         .iteration = iteration,
         .share = 1.0 / (config->eval_microbatches * config->layout.dp),
+        .flops = run->eval_flops,
         .record = record && run->recorder};
 
     submit_all(run, &run->program->eval, &pass);

@@ -12,7 +12,7 @@ struct mtlm_run;
 /* Registers the memory of every tensor.  Borrows program, engine and
  * recorder (NULL: nothing is recorded); max_tag is the largest tag that a
  * message may have.  done(part) is called from any thread whenever a node of
- * a training microbatch has ended, with the part that it is of what this rank
+ * a microbatch has ended, with the part that it is of what this rank
  * does for the microbatch, by FLOPs (NULL: not). */
 struct mtlm_run *mtlm_run_create(const struct mtlm_program *program,
                                  struct mtlm_engine *engine,

@@ -27,7 +27,8 @@ static struct {
     pthread_t thread;
     bool started; /* the thread */
     bool quit;    /* it must end */
-    int64_t iteration, total, after, base;
+    char what[64];
+    int64_t total, after, base;
     double begin, last; /* seconds: of the iteration; of the last output */
     bool running;       /* between start and end */
     bool shown;         /* on the terminal, now */
@@ -47,14 +48,13 @@ static int decimals(double rate)
     return rate >= 99.5 ? 0 : rate >= 0.995 ? 1 : rate >= 0.0995 ? 2 : 4;
 }
 
-char *mtlm_progress_text(int64_t iteration, double done, int64_t total,
+char *mtlm_progress_text(const char *what, double done, int64_t total,
                          int64_t after, double seconds, char *text, size_t size)
 {
     const double rate = seconds > 0 ? done / seconds : 0;
     char left[16], run[16];
-    int n =
-        snprintf(text, size, "iteration %lld: %.*f/%lld microbatches",
-                 (long long) iteration, total < 100, done, (long long) total);
+    int n = snprintf(text, size, "%s: %.*f/%lld microbatches", what,
+                     total < 100, done, (long long) total);
 
     if (n < 0 || (size_t) n >= size)
         return text;
@@ -93,7 +93,7 @@ static void show(double t, bool terminal)
 {
     char text[160];
 
-    mtlm_progress_text(progress.iteration, done_now(), progress.total,
+    mtlm_progress_text(progress.what, done_now(), progress.total,
                        progress.after, t - progress.begin, text, sizeof(text));
     if (terminal)
         fprintf(stderr, "\r%s%s\033[K", text, ending());
@@ -156,13 +156,13 @@ static void start_thread(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void mtlm_progress_start(int64_t iteration, int64_t microbatches, int64_t after)
+void mtlm_progress_start(const char *what, int64_t microbatches, int64_t after)
 {
     pthread_mutex_lock(&progress.mutex);
     if (!progress.started)
         start_thread();
     progress.base += progress.total * PARTS;
-    progress.iteration = iteration;
+    snprintf(progress.what, sizeof(progress.what), "%s", what);
     progress.total = microbatches;
     progress.after = after;
     progress.begin = progress.last = now();

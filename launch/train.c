@@ -43,6 +43,14 @@ static bool log_due(const struct mtlm_options *o, int64_t iteration, bool last)
     return (iteration + 1) % o->log_interval == 0 || last;
 }
 
+/* Rank 0 does, until mtlm_progress_end(). */
+static void show_progress(const struct mtlm_job *job, const char *what,
+                          int64_t microbatches, int64_t after)
+{
+    if (mtlm_ranks_rank(job->ranks) == 0)
+        mtlm_progress_start(what, microbatches, after);
+}
+
 /* The losses on the validation samples, or instead on these, after `done`
  * iterations; nothing else runs meanwhile. */
 static void measure(struct state *s, int64_t done, struct mtlm_samples *instead,
@@ -53,9 +61,13 @@ static void measure(struct state *s, int64_t done, struct mtlm_samples *instead,
 
     if (instead)
         job->valid.samples = instead;
+    /* To submit a long one takes as long as to run it. */
+    show_progress(job, instead ? "test" : "validation",
+                  job->program->config.eval_microbatches, 0);
     mtlm_run_validation(job->run, done > 0 ? done - 1 : 0,
                         recorded(&job->options, done - 1));
     mtlm_run_eval_report(job->run, report);
+    mtlm_progress_end();
     job->valid.samples = usual;
 }
 
@@ -155,15 +167,14 @@ static int64_t microbatches_after(const struct state *s)
 static bool report(struct state *s, int64_t e, double r[MTLM_CONTROL_COUNT])
 {
     const struct mtlm_options *o = &s->job->options;
-    const bool shows = mtlm_ranks_rank(s->job->ranks) == 0;
+    char what[48];
 
-    if (shows)
-        mtlm_progress_start(e + 1,
-                            mtlm_job_microbatches_in(s->job, s->place.batch),
-                            microbatches_after(s));
+    snprintf(what, sizeof(what), "iteration %" PRId64, e + 1);
+    show_progress(s->job, what,
+                  mtlm_job_microbatches_in(s->job, s->place.batch),
+                  microbatches_after(s));
     mtlm_run_report(s->job->run, e, r);
-    if (shows)
-        mtlm_progress_end();
+    mtlm_progress_end();
     mtlm_train_log_add(&s->log, r);
     mtlm_ramp_next(&o->ramp, &s->place);
     s->text.iterations = e + 1;
@@ -337,8 +348,8 @@ int mtlm_job_train(struct mtlm_job *job)
 
     prepare(&s);
     loop(&s);
-    mtlm_progress_stop();
     evaluate(&s);
+    mtlm_progress_stop();
     finish(&s);
     return s.code;
 }
