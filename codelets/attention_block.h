@@ -10,10 +10,7 @@
 /* What forward and backward of one head have in common.  No tensor of all
  * scores is held: blocks of queries meet blocks of keys in the worker's
  * scratch (Dao et al., FlashAttention, arXiv 2205.14135), and of a block only
- * the tiles that a query sees are computed.
- *
- * Exponentials are powers of two: 2^(score log2(e)) costs less than
- * e^score. */
+ * the tiles that a query sees are computed. */
 
 /* A block of scores, which stays in a core's second cache; both are whole
  * numbers of tiles, by rows as by columns. */
@@ -32,9 +29,6 @@ _Static_assert(MTLM_BLOCK_QUERIES % MTLM_TILE_ROWS == 0
                    && MTLM_BLOCK_LD % MTLM_LANES == 0
                    && MTLM_BLOCK_LD - MTLM_BLOCK_KEYS >= MTLM_TILE_ROWS,
                "blocks are whole tiles");
-
-#define MTLM_LOG2_E ((mtlm_real) 1.4426950408889634074)
-#define MTLM_LN_2 0.69314718055994530942
 
 /* A head's operands as the tiles read them, and what is made of them; q, o
  * (forward: y; backward: dy and dq) are of one block of queries. */

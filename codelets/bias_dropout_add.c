@@ -6,6 +6,8 @@
 
 #include "config.h"
 
+#include <string.h>
+
 #include "codelets/dropout.h"
 #include "codelets/infer.h"
 #include "codelets/rows.h"
@@ -106,7 +108,9 @@ static void bias_dropout_add_bwd_cpu(void *const ptr[],
     const struct mtlm_dropout *dropout = &call->attr.dropout;
     const mtlm_real *dy = ptr[B_DY];
     mtlm_real *dx = ptr[B_DX];
-    mtlm_real *factor = mtlm_scratch_get(context->scratch, h * sizeof(*factor));
+    mtlm_real *factor =
+        mtlm_scratch_get(context->scratch, 2 * h * sizeof(*factor));
+    mtlm_real *part = factor + h; /* of dbias */
 
     for (int64_t i = 0; i < h; i++)
         factor[i] = 1;
@@ -114,16 +118,21 @@ static void bias_dropout_add_bwd_cpu(void *const ptr[],
         const int64_t end =
             start + MTLM_ROW_BLOCK < rows ? start + MTLM_ROW_BLOCK : rows;
 
+        memset(part, 0, h * sizeof(*part));
         for (int64_t r = start; r < end; r++) {
             if (dropout->p > 0)
                 mtlm_dropout_factors(dropout, context->sample + r % b,
                                      (dropout->first_row + r / b) * h, h,
                                      factor);
 #pragma omp simd
-            for (int64_t i = 0; i < h; i++)
-                dx[r * h + i] = dy[r * h + i] * factor[i];
+            for (int64_t i = 0; i < h; i++) {
+                const mtlm_real d = dy[r * h + i] * factor[i];
+
+                dx[r * h + i] = d;
+                part[i] += d;
+            }
         }
-        mtlm_add_rows(ptr[B_DBIAS], dx + start * h, end - start, h);
+        mtlm_add_rows(ptr[B_DBIAS], part, 1, h);
     }
 }
 

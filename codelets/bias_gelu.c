@@ -4,6 +4,8 @@
 
 #include "config.h"
 
+#include <string.h>
+
 #include "codelets/bias_gelu.h"
 #include "codelets/infer.h"
 #include "codelets/rows.h"
@@ -22,16 +24,30 @@ static double bias_gelu_fwd_flops(const struct mtlm_call *call)
     return 10.0 * mtlm_shape_elems(&call->shape[BG_X]);
 }
 
+/* e^(-2u) of v, where u is great of what makes no difference any more. */
+static inline mtlm_real tail(mtlm_real v)
+{
+    const mtlm_real scale = -2 * MTLM_GELU_SCALE * MTLM_LOG2_E;
+    const mtlm_real cubic = MTLM_GELU_CUBIC * scale, most = 126;
+    const mtlm_real x = v * (scale + cubic * v * v);
+
+    return mtlm_exp2(x > most ? most : x);
+}
+
+/* e^(-v^2 / 2) */
+static inline mtlm_real bell(mtlm_real v)
+{
+    return mtlm_exp2(v * v * ((mtlm_real) -0.5 * MTLM_LOG2_E));
+}
+
 static void forward_row(const mtlm_real *x, const mtlm_real *bias, mtlm_real *y,
                         int64_t h)
 {
-    const mtlm_real scale = -2 * MTLM_GELU_SCALE, cubic = MTLM_GELU_CUBIC;
-
 #pragma omp simd
     for (int64_t i = 0; i < h; i++) {
         const mtlm_real v = x[i] + bias[i];
 
-        y[i] = v / (1 + mtlm_exp(scale * (v + cubic * v * v * v)));
+        y[i] = v / (1 + tail(v));
     }
 }
 
@@ -42,7 +58,7 @@ static void exact_forward_row(const mtlm_real *x, const mtlm_real *bias,
     for (int64_t i = 0; i < h; i++) {
         const mtlm_real v = x[i] + bias[i];
 
-        y[i] = v * mtlm_normal_cdf(v, mtlm_exp(v * v * (mtlm_real) -0.5));
+        y[i] = v * mtlm_normal_cdf(v, bell(v));
     }
 }
 
@@ -98,34 +114,44 @@ static double bias_gelu_bwd_flops(const struct mtlm_call *call)
     return 16.0 * mtlm_shape_elems(&call->shape[BGB_X]);
 }
 
+/* One row; dbias += dx as it goes by. */
+typedef void backward_row(const mtlm_real *x, const mtlm_real *bias,
+                          const mtlm_real *dy, mtlm_real *dx, mtlm_real *dbias,
+                          int64_t h);
+
 /* dx = dy (g + v g (1 - g) 2u') with g = 1 / (1 + e^(-2u)). */
-static void backward_row(const mtlm_real *x, const mtlm_real *bias,
-                         const mtlm_real *dy, mtlm_real *dx, int64_t h)
+static void tanh_backward_row(const mtlm_real *x, const mtlm_real *bias,
+                              const mtlm_real *dy, mtlm_real *dx,
+                              mtlm_real *dbias, int64_t h)
 {
     const mtlm_real scale = 2 * MTLM_GELU_SCALE, cubic = MTLM_GELU_CUBIC;
 
 #pragma omp simd
     for (int64_t i = 0; i < h; i++) {
         const mtlm_real v = x[i] + bias[i];
-        const mtlm_real e = mtlm_exp(-scale * (v + cubic * v * v * v));
-        const mtlm_real g = 1 / (1 + e);
-        const mtlm_real slope = scale * (1 + 3 * cubic * v * v);
+        const mtlm_real g = 1 / (1 + tail(v));
+        const mtlm_real slope = v * (scale + 3 * cubic * scale * v * v);
+        const mtlm_real d = dy[i] * (g + g * (1 - g) * slope);
 
-        dx[i] = dy[i] * (g + v * g * (1 - g) * slope);
+        dx[i] = d;
+        dbias[i] += d;
     }
 }
 
 /* dx = dy (P(v) + v P'(v)), P' the normal density. */
 static void exact_backward_row(const mtlm_real *x, const mtlm_real *bias,
-                               const mtlm_real *dy, mtlm_real *dx, int64_t h)
+                               const mtlm_real *dy, mtlm_real *dx,
+                               mtlm_real *dbias, int64_t h)
 {
 #pragma omp simd
     for (int64_t i = 0; i < h; i++) {
         const mtlm_real v = x[i] + bias[i];
-        const mtlm_real e = mtlm_exp(v * v * (mtlm_real) -0.5);
-
-        dx[i] =
+        const mtlm_real e = bell(v);
+        const mtlm_real d =
             dy[i] * (mtlm_normal_cdf(v, e) + v * e * (mtlm_real) MTLM_NORMAL_0);
+
+        dx[i] = d;
+        dbias[i] += d;
     }
 }
 
@@ -136,19 +162,18 @@ static void bias_gelu_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
     const int64_t h = mtlm_shape_cols(&call->shape[BGB_X]);
     const mtlm_real *x = ptr[BGB_X], *dy = ptr[BGB_DY];
     mtlm_real *dx = ptr[BGB_DX];
-    void (*const row)(const mtlm_real *, const mtlm_real *, const mtlm_real *,
-                      mtlm_real *, int64_t) =
-        call->attr.gelu.exact ? exact_backward_row : backward_row;
+    mtlm_real *part = mtlm_scratch_get(context->scratch, h * sizeof(*part));
+    backward_row *const row =
+        call->attr.gelu.exact ? exact_backward_row : tanh_backward_row;
 
-    (void) context;
-    /* A block of rows at a time, so that dbias reads dx from the cache. */
     for (int64_t start = 0; start < rows; start += MTLM_ROW_BLOCK) {
         const int64_t end =
             start + MTLM_ROW_BLOCK < rows ? start + MTLM_ROW_BLOCK : rows;
 
+        memset(part, 0, h * sizeof(*part));
         for (int64_t r = start; r < end; r++)
-            row(x + r * h, ptr[BGB_BIAS], dy + r * h, dx + r * h, h);
-        mtlm_add_rows(ptr[BGB_DBIAS], dx + start * h, end - start, h);
+            row(x + r * h, ptr[BGB_BIAS], dy + r * h, dx + r * h, part, h);
+        mtlm_add_rows(ptr[BGB_DBIAS], part, 1, h);
     }
 }
 

@@ -28,7 +28,7 @@ typedef uint64_t vector __attribute__((vector_size(VECTOR_BYTES)));
 enum {
     LANES = VECTOR_BYTES / 8,
     BLOCKS = 16,
-    WORDS = 4 * BLOCKS,
+    HALVES = 8 * BLOCKS, /* 16 bits each */
     VECTORS = BLOCKS / LANES
 };
 
@@ -52,11 +52,11 @@ static inline vector multiply(vector a, uint32_t b)
 #endif
 }
 
-/* The numbers of BLOCKS blocks: word w of block i is word[4 * i + w] where
+/* The numbers of BLOCKS blocks: number e of block i is half[8 * i + e] where
  * the low half of a pair comes first in memory. */
 union numbers {
     uint64_t pair[2 * BLOCKS];
-    uint32_t word[WORDS];
+    uint16_t half[HALVES];
 };
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "see above");
 
@@ -108,28 +108,13 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-void mtlm_random_words(uint64_t seed, uint64_t stream, int64_t first, int64_t n,
-                       uint32_t *words)
-{
-    uint64_t block = first / 4;
-
-    for (int64_t skip = first % 4; n > 0; skip = 0, block += BLOCKS) {
-        union numbers numbers;
-        const int64_t take = least(n, WORDS - skip);
-
-        philox_blocks(seed, stream, block, &numbers);
-        memcpy(words, numbers.word + skip, take * sizeof(*words));
-        words += take, n -= take;
-    }
-}
-
-static inline void factors_of(const uint32_t *words, int64_t n,
+static inline void factors_of(const uint16_t *numbers, int64_t n,
                               uint32_t threshold, mtlm_real keep,
                               mtlm_real *factors)
 {
 #pragma omp simd
     for (int64_t i = 0; i < n; i++)
-        factors[i] = words[i] < threshold ? 0 : keep;
+        factors[i] = numbers[i] < threshold ? 0 : keep;
 }
 
 void mtlm_dropout_factors(const struct mtlm_dropout *dropout, int64_t sample,
@@ -138,18 +123,19 @@ void mtlm_dropout_factors(const struct mtlm_dropout *dropout, int64_t sample,
     const uint64_t stream =
         mtlm_stream_dropout(sample, dropout->layer, dropout->site);
     const uint32_t threshold = mtlm_dropout_threshold(dropout->p);
-    const mtlm_real keep = mtlm_dropout_keep_scale(dropout);
-    uint64_t block = first / 4;
+    const mtlm_real keep =
+        threshold < 65536 ? 65536.0 / (65536 - threshold) : 0;
+    uint64_t block = first / 8;
 
-    for (int64_t skip = first % 4; n > 0; skip = 0, block += BLOCKS) {
+    for (int64_t skip = first % 8; n > 0; skip = 0, block += BLOCKS) {
         union numbers numbers;
-        const int64_t take = least(n, WORDS - skip);
+        const int64_t take = least(n, HALVES - skip);
 
         philox_blocks(dropout->seed, stream, block, &numbers);
-        if (take == WORDS) /* of known length: no loop is left of it */
-            factors_of(numbers.word, WORDS, threshold, keep, factors);
+        if (take == HALVES) /* of known length: no loop is left of it */
+            factors_of(numbers.half, HALVES, threshold, keep, factors);
         else
-            factors_of(numbers.word + skip, take, threshold, keep, factors);
+            factors_of(numbers.half + skip, take, threshold, keep, factors);
         factors += take, n -= take;
     }
 }

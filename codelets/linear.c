@@ -1,5 +1,5 @@
-/* Linear layers: y = x weight^T (+ bias); dx = dy weight; dweight += dy^T x,
- * dbias += the rows of dy.
+/* Linear layers: y = x weight^T (+ bias); dx = dy weight, or dx += dy weight
+ * where x has a gradient already; dweight += dy^T x, dbias += the rows of dy.
  *
  * x, dx [.., k]; y, dy [.., n]; weight, dweight [n, k]; bias, dbias [n]. */
 
@@ -58,6 +58,7 @@ const struct mtlm_op mtlm_op_linear_fwd = {
     .grad = {.call = {{.used = true,
                        .phase = MTLM_GRAD_B,
                        .kind = MTLM_OP_LINEAR_DGRAD,
+                       .kind_add = MTLM_OP_LINEAR_DGRAD_ADD,
                        .arg = {{MTLM_GRAD_OF, LIN_Y},
                                {MTLM_GRAD_VALUE, LIN_WEIGHT},
                                {MTLM_GRAD_OF, LIN_X}}},
@@ -122,6 +123,7 @@ const struct mtlm_op mtlm_op_linear_bias_fwd = {
     .grad = {.call = {{.used = true,
                        .phase = MTLM_GRAD_B,
                        .kind = MTLM_OP_LINEAR_DGRAD,
+                       .kind_add = MTLM_OP_LINEAR_DGRAD_ADD,
                        .arg = {{MTLM_GRAD_OF, LINB_Y},
                                {MTLM_GRAD_VALUE, LINB_WEIGHT},
                                {MTLM_GRAD_OF, LINB_X}}},
@@ -140,13 +142,18 @@ static int linear_dgrad_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     struct mtlm_shape *shape = call->shape;
     const int64_t n = mtlm_shape_cols(&shape[LIND_DY]);
+    struct mtlm_shape dx;
 
     if (mtlm_expect_rank(call, LIND_WEIGHT, "weight", 2, err))
         return -1;
-    shape[LIND_DX] =
-        mtlm_shape_with_cols(shape[LIND_DY], shape[LIND_WEIGHT].dim[1]);
+    dx = mtlm_shape_with_cols(shape[LIND_DY], shape[LIND_WEIGHT].dim[1]);
+    if (mtlm_ops[call->kind]->access[LIND_DX] == MTLM_W)
+        shape[LIND_DX] = dx;
     return mtlm_expect_shape(call, LIND_WEIGHT, "weight",
-                             MTLM_SHAPE(n, shape[LIND_WEIGHT].dim[1]), err);
+                             MTLM_SHAPE(n, shape[LIND_WEIGHT].dim[1]), err)
+                   || mtlm_expect_shape(call, LIND_DX, "dx", dx, err)
+               ? -1
+               : 0;
 }
 
 static double linear_dgrad_flops(const struct mtlm_call *call)
@@ -154,16 +161,29 @@ static double linear_dgrad_flops(const struct mtlm_call *call)
     return linear_flops(&call->shape[LIND_DY], &call->shape[LIND_WEIGHT]);
 }
 
-static void linear_dgrad_cpu(void *const ptr[], const struct mtlm_call *call,
-                             const struct mtlm_context *context)
+static void dgrad(void *const ptr[], const struct mtlm_call *call, bool add)
 {
     const int64_t m = mtlm_shape_rows(&call->shape[LIND_DY]);
     const int64_t n = call->shape[LIND_WEIGHT].dim[0];
     const int64_t k = call->shape[LIND_WEIGHT].dim[1];
 
+    mtlm_gemm(false, false, m, k, n, 1, ptr[LIND_DY], n, ptr[LIND_WEIGHT], k,
+              add, ptr[LIND_DX], k);
+}
+
+static void linear_dgrad_cpu(void *const ptr[], const struct mtlm_call *call,
+                             const struct mtlm_context *context)
+{
     (void) context;
-    mtlm_gemm(false, false, m, k, n, 1, ptr[LIND_DY], n, ptr[LIND_WEIGHT], k, 0,
-              ptr[LIND_DX], k);
+    dgrad(ptr, call, false);
+}
+
+static void linear_dgrad_add_cpu(void *const ptr[],
+                                 const struct mtlm_call *call,
+                                 const struct mtlm_context *context)
+{
+    (void) context;
+    dgrad(ptr, call, true);
 }
 
 const struct mtlm_op mtlm_op_linear_dgrad = {
@@ -174,6 +194,16 @@ const struct mtlm_op mtlm_op_linear_dgrad = {
     .flops = linear_dgrad_flops,
     .cpu = linear_dgrad_cpu,
     .cuda = MTLM_CUDA_KERNEL(linear_dgrad),
+};
+
+const struct mtlm_op mtlm_op_linear_dgrad_add = {
+    .name = "linear_dgrad_add",
+    .n_operands = LIND_COUNT,
+    .access = {[LIND_DY] = MTLM_R, [LIND_WEIGHT] = MTLM_R, [LIND_DX] = MTLM_RW},
+    .infer = linear_dgrad_infer,
+    .flops = linear_dgrad_flops,
+    .cpu = linear_dgrad_add_cpu,
+    .cuda = MTLM_CUDA_KERNEL(linear_dgrad_add),
 };
 
 static int linear_wgrad_infer(struct mtlm_call *call, struct mtlm_error *err)

@@ -158,15 +158,28 @@ void mtlm_linear_bias_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
             context);
 }
 
-void mtlm_linear_dgrad_cuda(void *const ptr[], const struct mtlm_call *call,
-                            const struct mtlm_context *context)
+static void dgrad(void *const ptr[], const struct mtlm_call *call, float beta,
+                  const struct mtlm_context *context)
 {
     const int64_t m = mtlm_shape_rows(&call->shape[LIND_DY]);
     const int64_t n = call->shape[LIND_WEIGHT].dim[0];
     const int64_t k = call->shape[LIND_WEIGHT].dim[1];
 
     multiply(context->device, {ptr[LIND_WEIGHT], k, n, false},
-             {ptr[LIND_DY], n, m, false}, NULL, 0, {ptr[LIND_DX], k, m, false});
+             {ptr[LIND_DY], n, m, false}, NULL, beta,
+             {ptr[LIND_DX], k, m, false});
+}
+
+void mtlm_linear_dgrad_cuda(void *const ptr[], const struct mtlm_call *call,
+                            const struct mtlm_context *context)
+{
+    dgrad(ptr, call, 0, context);
+}
+
+void mtlm_linear_dgrad_add_cuda(void *const ptr[], const struct mtlm_call *call,
+                                const struct mtlm_context *context)
+{
+    dgrad(ptr, call, 1, context);
 }
 
 void mtlm_linear_wgrad_cuda(void *const ptr[], const struct mtlm_call *call,

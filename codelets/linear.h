@@ -7,7 +7,7 @@
 enum { LIN_X, LIN_WEIGHT, LIN_Y, LIN_COUNT };
 /* linear_bias_fwd */
 enum { LINB_X, LINB_WEIGHT, LINB_BIAS, LINB_Y, LINB_COUNT };
-/* linear_dgrad */
+/* linear_dgrad, linear_dgrad_add */
 enum { LIND_DY, LIND_WEIGHT, LIND_DX, LIND_COUNT };
 /* linear_wgrad; linear_bias_wgrad has one more */
 enum { LINW_X, LINW_DY, LINW_DWEIGHT, LINW_COUNT, LINW_DBIAS = LINW_COUNT };

@@ -310,12 +310,6 @@ MTLM_OP_LIST(OP)
 /* Bytes that a call reads and writes. */
 double mtlm_call_bytes(const struct mtlm_call *call);
 
-/* Scale of dropout's survivors. */
-static inline double mtlm_dropout_keep_scale(const struct mtlm_dropout *dropout)
-{
-    return dropout->p < 1 ? 1 / (1 - dropout->p) : 0;
-}
-
 #ifdef __cplusplus
 }
 #endif

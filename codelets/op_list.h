@@ -16,6 +16,7 @@
     OP(LINEAR_FWD, linear_fwd)                                                 \
     OP(LINEAR_BIAS_FWD, linear_bias_fwd)                                       \
     OP(LINEAR_DGRAD, linear_dgrad)                                             \
+    OP(LINEAR_DGRAD_ADD, linear_dgrad_add)                                     \
     OP(LINEAR_WGRAD, linear_wgrad)                                             \
     OP(LINEAR_BIAS_WGRAD, linear_bias_wgrad)                                   \
     OP(BIAS_GELU_FWD, bias_gelu_fwd)                                           \

@@ -12,15 +12,14 @@
  * it cannot do with the C library's.  In double precision they are the C
  * library's: there accuracy counts, not speed. */
 
+/* e^x = 2^(x log2(e)), and back. */
+#define MTLM_LOG2_E ((mtlm_real) 1.4426950408889634074)
+#define MTLM_LN_2 0.69314718055994530942
+
 #if MTLM_DOUBLE
 
 /* The maximum over nothing: finite, for it meets others. */
 #define MTLM_LOWEST (-DBL_MAX)
-
-static inline double mtlm_exp(double x)
-{
-    return exp(x);
-}
 
 static inline double mtlm_exp2(double x)
 {
@@ -42,52 +41,24 @@ static inline double mtlm_normal_cdf(double x, double e)
 
 #define MTLM_LOWEST (-FLT_MAX)
 
-/* e^x within 2 units in the last place: e^x = 2^n e^r with |r| <= ln(2) / 2,
- * e^r by a polynomial (relative error 1e-8).  0 below -87.3, where floats
- * become subnormal; stays finite above 88.3; NaN stays NaN. */
-static inline float mtlm_exp(float x)
-{
-    const float low = -87.33f, high = 88.37f;
-    /* Adding it rounds to an integer, held in the lowest bits. */
-    const float shifter = 0x1.8p23f;
-    const float clamped = x > high ? high : x < low ? low : x;
-    const float shifted = clamped * 0x1.715476p+0f + shifter;
-    const float n = shifted - shifter;
-    /* ln 2 in two parts, the first short enough for an exact product. */
-    const float r = clamped - n * 0x1.62e4p-1f - n * 0x1.7f7d1cp-20f;
-    const float q =
-        0x1.0000000p-1f
-        + r
-              * (0x1.5554dcp-3f
-                 + r
-                       * (0x1.555519p-5f
-                          + r * (0x1.120b6ep-7f + r * 0x1.6d1109p-10f)));
-    const float e_r = 1 + (r + r * r * q);
-    uint32_t bits;
-    float two_n;
-
-    memcpy(&bits, &shifted, sizeof(bits));
-    bits = (bits + 127) << 23;
-    memcpy(&two_n, &bits, sizeof(two_n));
-    return x < low ? 0 : e_r * two_n;
-}
-
-/* 2^x within 2 units in the last place, for x up to 127: 0 below -126; NaN
- * stays NaN.  Cheaper than mtlm_exp(): the polynomial, 2^f for |f| <= 1/2, is
- * right to 8e-8 only and nothing is done about great x. */
+/* 2^x within one unit in the last place, for x up to 127: 2^n 2^f with |f| <=
+ * 1/2, 2^f by a polynomial (relative error 2e-9).  0 below -126, where floats
+ * become subnormal; NaN stays NaN. */
 static inline float mtlm_exp2(float x)
 {
-    const float shifter = 0x1.8p23f; /* as above */
+    /* Adding it rounds to an integer, held in the lowest bits. */
+    const float shifter = 0x1.8p23f;
     const float shifted = x + shifter;
     const float f = x - (shifted - shifter);
-    float power = 0x1.5c08e6p-10f, two_n;
+    float power = 0x1.41d334p-13f, two_n;
     uint32_t bits;
 
-    power = power * f + 0x1.3d0c52p-7f;
-    power = power * f + 0x1.c6b6e4p-5f;
-    power = power * f + 0x1.ebf918p-3f;
-    power = power * f + 0x1.62e428p-1f;
-    power = power * f + 0x1.000002p+0f;
+    power = power * f + 0x1.5f456ap-10f;
+    power = power * f + 0x1.3b2dbcp-7f;
+    power = power * f + 0x1.c6aed4p-5f;
+    power = power * f + 0x1.ebfbdap-3f;
+    power = power * f + 0x1.62e430p-1f;
+    power = power * f + 1;
     memcpy(&bits, &shifted, sizeof(bits));
     bits = (bits + 127) << 23;
     memcpy(&two_n, &bits, sizeof(two_n));

@@ -28,7 +28,7 @@
 
 /* Columns whose sum is formed apart in mtlm_real, then added in double: they
  * stay in the nearest cache between their maximum and their sum. */
-enum { BLOCK = 1024 };
+enum { BLOCK = 512 };
 
 /* Columns of the shard that are not padding. */
 static int64_t real_columns(const struct mtlm_call *call, int64_t cols)
@@ -62,29 +62,62 @@ static double xent_stats_flops(const struct mtlm_call *call)
     return 9.0 * mtlm_shape_elems(&call->shape[S_LOGITS]);
 }
 
+static mtlm_real max_of(const mtlm_real *logits, int64_t n, mtlm_real max)
+{
+#pragma omp simd reduction(max : max)
+    for (int64_t i = 0; i < n; i++)
+        max = logits[i] > max ? logits[i] : max;
+    return max;
+}
+
+static mtlm_real sum_of_exp(const mtlm_real *logits, int64_t n, mtlm_real max)
+{
+    mtlm_real sum = 0;
+
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++)
+        sum += mtlm_exp2((logits[i] - max) * MTLM_LOG2_E);
+    return sum;
+}
+
+/* sum_of_exp() of a block; *next becomes the maximum with the block behind
+ * it, which so comes from memory while there is something to compute. */
+static mtlm_real sum_and_next_max(const mtlm_real *logits, mtlm_real max,
+                                  mtlm_real *next)
+{
+    mtlm_real sum = 0, m = max;
+
+#pragma omp simd reduction(+ : sum) reduction(max : m)
+    for (int64_t i = 0; i < BLOCK; i++) {
+        sum += mtlm_exp2((logits[i] - max) * MTLM_LOG2_E);
+        m = logits[i + BLOCK] > m ? logits[i + BLOCK] : m;
+    }
+    *next = m;
+    return sum;
+}
+
 /* Maximum and sum of exponentials of n logits, which are read from memory
  * once: a block that brings a greater maximum finds the sum of the earlier
  * ones brought to it. */
 static void row_stats(const mtlm_real *logits, int64_t n, mtlm_real *max,
                       mtlm_real *sum)
 {
-    mtlm_real m = MTLM_LOWEST;
+    mtlm_real m = max_of(logits, n < BLOCK ? n : BLOCK, MTLM_LOWEST);
     double total = 0;
 
-    for (int64_t start = 0; start < n; start += BLOCK) {
-        const int64_t end = start + BLOCK < n ? start + BLOCK : n;
-        const mtlm_real before = m;
-        mtlm_real part = 0;
+    for (; n > 0; n -= BLOCK, logits += BLOCK) {
+        mtlm_real next = m;
 
-#pragma omp simd reduction(max : m)
-        for (int64_t i = start; i < end; i++)
-            m = logits[i] > m ? logits[i] : m;
-        if (m > before)
-            total *= exp((double) before - (double) m);
-#pragma omp simd reduction(+ : part)
-        for (int64_t i = start; i < end; i++)
-            part += mtlm_exp(logits[i] - m);
-        total += part;
+        if (n >= 2 * BLOCK) {
+            total += sum_and_next_max(logits, m, &next);
+        } else {
+            total += sum_of_exp(logits, n < BLOCK ? n : BLOCK, m);
+            if (n > BLOCK)
+                next = max_of(logits + BLOCK, n - BLOCK, m);
+        }
+        if (next > m)
+            total *= exp((double) m - (double) next);
+        m = next;
     }
     *max = m;
     *sum = total;
@@ -275,7 +308,7 @@ static void xent_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
         }
 #pragma omp simd
         for (int64_t i = 0; i < n; i++)
-            logits[i] = factor * mtlm_exp(logits[i] - m);
+            logits[i] = factor * mtlm_exp2((logits[i] - m) * MTLM_LOG2_E);
         if (label >= 0 && label < n)
             logits[label] -= scale;
         memset(logits + n, 0, (cols - n) * sizeof(*logits));

@@ -79,6 +79,19 @@ static void triad(mtlm_real *restrict z, const mtlm_real *restrict x,
         z[i] = x[i] + 0.5f * y[i];
 }
 
+static void update(mtlm_real *restrict z, const mtlm_real *restrict x,
+                   int64_t n)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        z[i] += x[i];
+}
+
+static double greater(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 /* GB/s of arrays that no cache holds. */
 static void memory_rates(struct bench_rates *rates)
 {
@@ -87,21 +100,39 @@ static void memory_rates(struct bench_rates *rates)
     mtlm_real *x = new_operand(MTLM_REAL, n, &none);
     mtlm_real *y = new_operand(MTLM_REAL, n, &none);
     mtlm_real *z = new_operand(MTLM_REAL, n, &none);
-    double best[2] = {1e9, 1e9};
+    double best[3] = {1e9, 1e9, 1e9};
 
-    for (int i = 0; i < 2 * SAMPLES; i++) {
+    for (int i = 0; i < 3 * SAMPLES; i++) {
         double start = cpu_seconds();
 
-        if (i % 2)
+        if (i % 3 == 0)
+            copy(z, x, n);
+        else if (i % 3 == 1)
             triad(z, x, y, n);
         else
-            copy(z, x, n);
+            update(z, x, n);
         start = cpu_seconds() - start;
-        best[i % 2] = start < best[i % 2] ? start : best[i % 2];
+        best[i % 3] = start < best[i % 3] ? start : best[i % 3];
     }
     free(x), free(y), free(z);
-    rates->copy_gbs = 2.0 * COLD_BYTES / best[0] * 1e-9;
-    rates->triad_gbs = 3.0 * COLD_BYTES / best[1] * 1e-9;
+    rates->copy_gbs = 2e-9 * COLD_BYTES / best[0];
+    rates->triad_gbs = 3e-9 * COLD_BYTES / best[1];
+    rates->traffic_gbs =
+        greater(greater(1.5 * rates->copy_gbs, 4 / 3. * rates->triad_gbs),
+                3e-9 * COLD_BYTES / best[2]);
+}
+
+/* Bytes that a call moves. */
+static double traffic(const struct mtlm_call *call)
+{
+    const struct mtlm_op *op = mtlm_ops[call->kind];
+    double bytes = 0;
+
+    for (int i = 0; i < op->n_operands; i++)
+        bytes += (op->access[i] == MTLM_R ? 1.0 : 2.0)
+                 * mtlm_shape_elems(&call->shape[i])
+                 * mtlm_dtype_bytes(op->dtype[i]);
+    return bytes;
 }
 
 struct bench_rates bench_rates(int64_t m, int64_t n, int64_t k)
@@ -172,8 +203,8 @@ void bench_row(const struct bench *bench, const struct bench_rates *rates)
             : bench->flops > 0 ? bench->flops
             : op->flops        ? op->flops(&call)
                                : 0;
-    bytes = bench->bytes > 0 ? bench->bytes : mtlm_call_bytes(&call);
-    floor_s = bytes / rates->triad_gbs * 1e-9;
+    bytes = bench->bytes > 0 ? bench->bytes : traffic(&call);
+    floor_s = bytes / rates->traffic_gbs * 1e-9;
     floor_by_flops = flops / rates->gflops * 1e-9;
     floor_s = floor_by_flops > floor_s ? floor_by_flops : floor_s;
     printf("| %s%s%s | %s | %.3f | %.1f | %.1f | %.3f | %.0f %% |\n", op->name,

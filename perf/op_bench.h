@@ -10,7 +10,10 @@
 struct bench_rates {
     double gflops;    /* of a plain sgemm of a given size */
     double copy_gbs;  /* y = x, counting both */
-    double triad_gbs; /* z = x + a y, counting all three: the floor */
+    double triad_gbs; /* z = x + a y, counting all three */
+    /* What really moves: a line that is written is read before.  The best of
+     * copy, triad and x += y. */
+    double traffic_gbs;
 };
 
 /* Rates with arrays that no cache holds and a product [m, k] [n, k]^T. */
@@ -22,13 +25,14 @@ struct bench {
     /* Integers are drawn from 0 .. below - 1, or are all equal_to. */
     int32_t below, equal_to;
     /* Instead of the table's, where they are not 0: floating-point operations
-     * of products that are really made (-1: none count), and bytes. */
+     * of products that are really made (-1: none count), and bytes moved. */
     double flops, bytes;
 };
 
 /* Prints the head of a table and a row of it: time of a call on operands that
- * are not in any cache, GF/s, GB/s, and the floor's share of the time.  The
- * floor is the longer of bytes at triad_gbs and flops at gflops. */
+ * are not in any cache, GF/s, GB/s moved, and the floor's share of the time.
+ * The floor is the longer of bytes at traffic_gbs and flops at gflops; what a
+ * cache still has makes shares above 100 %. */
 void bench_head(void);
 void bench_row(const struct bench *bench, const struct bench_rates *rates);
 

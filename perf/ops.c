@@ -150,13 +150,13 @@ static void measure_embeddings(const struct table *t)
     struct bench types = BENCH(TOKEN_TYPE_FWD, rows, MTLM_SHAPE(2, z->h), x);
 
     fwd.below = bwd.below = z->v;
-    fwd.bytes = 2 * bytes;
-    bwd.bytes = 3 * bytes;
+    fwd.bytes = bwd.bytes = 3 * bytes;
     memory_row(t, fwd);
     memory_row(t, bwd);
     if (!z->bert)
         return;
     types.below = 2;
+    types.bytes = 2 * bytes;
     memory_row(t, types);
     bwd.below = 2;
     bwd.bytes = bytes;
@@ -219,9 +219,11 @@ int main(int argc, char **argv)
                                 bench_rates(z->s * z->b, z->f, z->h)};
 
         printf("\n%s: s %d, b %d, h %d, %d heads, vocabulary %d; sgemm %.1f "
-               "GF/s, copy %.1f GB/s, triad %.1f GB/s\n\n",
+               "GF/s, copy %.1f GB/s, triad %.1f GB/s, "
+               "moved %.1f GB/s\n\n",
                z->name, (int) z->s, (int) z->b, (int) z->h, (int) z->a,
-               (int) z->v, t.rates.gflops, t.rates.copy_gbs, t.rates.triad_gbs);
+               (int) z->v, t.rates.gflops, t.rates.copy_gbs, t.rates.triad_gbs,
+               t.rates.traffic_gbs);
         bench_head();
         measure_products(&t);
         measure_attention(&t);

@@ -51,10 +51,13 @@ static inline MTLM_HOST_DEVICE void mtlm_philox(uint64_t seed, uint64_t stream,
     out[0] = c0, out[1] = c1, out[2] = c2, out[3] = c3;
 }
 
-/* An element is dropped when its number is below this. */
+/* Dropout draws 16 bits per element, two elements from a word: number e is the
+ * low (e even) or high half of word e % 8 / 2 of block e / 8.  An element is
+ * dropped when its number is below this, so that probabilities are multiples
+ * of 2^-16, to which p is rounded. */
 static inline MTLM_HOST_DEVICE uint32_t mtlm_dropout_threshold(double p)
 {
-    return p <= 0 ? 0 : p >= 1 ? UINT32_MAX : (uint32_t) (p * 4294967296.0);
+    return p <= 0 ? 0 : p >= 1 ? 65536 : (uint32_t) (p * 65536 + 0.5);
 }
 
 #endif /* MTLM_PHILOX_H */

@@ -96,6 +96,7 @@ static void test_gpu_kernels_give_what_the_cpu_s_give(void **state)
         {.kind = MTLM_OP_LINEAR_FWD, .shape = {x, w}},
         {.kind = MTLM_OP_LINEAR_BIAS_FWD, .shape = {x, w, f}},
         {.kind = MTLM_OP_LINEAR_DGRAD, .shape = {y, w}},
+        {.kind = MTLM_OP_LINEAR_DGRAD_ADD, .shape = {y, w, x}},
         {.kind = MTLM_OP_LINEAR_WGRAD, .shape = {x, y, w}},
         {.kind = MTLM_OP_LINEAR_BIAS_WGRAD, .shape = {x, y, w, f}},
         {.kind = MTLM_OP_LAYERNORM_FWD,

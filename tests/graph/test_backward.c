@@ -65,18 +65,57 @@ static void assert_kinds(const struct mtlm_list *list,
         assert_int_equal(list->node[i]->call.kind, kind[i]);
 }
 
-/* y goes into two products: its gradient is the sum of theirs. */
+/* y goes into two products: the second gradient is added to the first one. */
 static void test_gradients_of_two_users_are_added(void **state)
 {
-    static const enum mtlm_op_kind b[] = {MTLM_OP_LINEAR_DGRAD,
-                                          MTLM_OP_LINEAR_DGRAD, MTLM_OP_ADD,
-                                          MTLM_OP_LINEAR_DGRAD};
+    static const enum mtlm_op_kind b[] = {
+        MTLM_OP_LINEAR_DGRAD, MTLM_OP_LINEAR_DGRAD_ADD, MTLM_OP_LINEAR_DGRAD};
     static const enum mtlm_op_kind w[] = {
         MTLM_OP_LINEAR_WGRAD, MTLM_OP_LINEAR_WGRAD, MTLM_OP_LINEAR_WGRAD};
     struct scene s = scene_create();
     struct mtlm_tensor *x = tensor(&s, MTLM_STORE_ACTIVATION, "x");
     struct mtlm_tensor *y = linear(&s, x);
     struct mtlm_tensor *z = linear(&s, y), *u = linear(&s, y);
+
+    (void) state;
+    give_gradient(&s, z);
+    give_gradient(&s, u);
+    mtlm_graph_backward(s.graph, &s.forward, &s.backward, &s.weight);
+    assert_kinds(&s.backward, b, 3);
+    assert_kinds(&s.weight, w, 3);
+    /* The later user's comes first; the earlier one's is added to it. */
+    assert_ptr_equal(s.backward.node[0]->operand[0], u->grad);
+    assert_ptr_equal(s.backward.node[0]->operand[2], y->grad);
+    assert_ptr_equal(s.backward.node[1]->operand[0], z->grad);
+    assert_ptr_equal(s.backward.node[1]->operand[2], y->grad);
+    assert_ptr_equal(s.backward.node[2]->operand[0], y->grad);
+    assert_ptr_equal(s.backward.node[2]->operand[2], x->grad);
+    scene_destroy(&s);
+}
+
+/* gelu(x + bias), whose gradient rule cannot add. */
+static struct mtlm_tensor *gelu(struct scene *scene, struct mtlm_tensor *x)
+{
+    struct mtlm_tensor *bias = mtlm_graph_tensor(
+        scene->graph, MTLM_STORE_PARAM, "bias", MTLM_SHAPE(WIDTH), MTLM_REAL);
+
+    mtlm_graph_at(scene->graph, &scene->forward, MTLM_PHASE_FORWARD, 2, 7);
+    bias->grad = mtlm_graph_tensor(scene->graph, MTLM_STORE_GRAD, "dbias",
+                                   MTLM_SHAPE(WIDTH), MTLM_REAL);
+    return mtlm_graph_call(scene->graph, MTLM_OP_BIAS_GELU_FWD, NULL,
+                           (struct mtlm_tensor *[]){x, bias, NULL})
+        ->operand[2];
+}
+
+static void test_what_a_rule_cannot_add_takes_a_node_of_its_own(void **state)
+{
+    static const enum mtlm_op_kind b[] = {MTLM_OP_BIAS_GELU_BWD,
+                                          MTLM_OP_BIAS_GELU_BWD, MTLM_OP_ADD,
+                                          MTLM_OP_LINEAR_DGRAD};
+    struct scene s = scene_create();
+    struct mtlm_tensor *x = tensor(&s, MTLM_STORE_ACTIVATION, "x");
+    struct mtlm_tensor *y = linear(&s, x);
+    struct mtlm_tensor *z = gelu(&s, y), *u = gelu(&s, y);
     const struct mtlm_node *add;
 
     (void) state;
@@ -84,16 +123,11 @@ static void test_gradients_of_two_users_are_added(void **state)
     give_gradient(&s, u);
     mtlm_graph_backward(s.graph, &s.forward, &s.backward, &s.weight);
     assert_kinds(&s.backward, b, 4);
-    assert_kinds(&s.weight, w, 3);
     add = s.backward.node[2];
-    /* The later user's comes first; the earlier one's is added to it. */
-    assert_ptr_equal(s.backward.node[0]->operand[0], u->grad);
-    assert_ptr_equal(s.backward.node[1]->operand[0], z->grad);
-    assert_ptr_equal(add->operand[0], s.backward.node[1]->operand[2]);
-    assert_ptr_equal(add->operand[1], s.backward.node[0]->operand[2]);
+    assert_ptr_equal(add->operand[0], s.backward.node[1]->operand[3]);
+    assert_ptr_equal(add->operand[1], s.backward.node[0]->operand[3]);
     assert_ptr_equal(add->operand[1], y->grad);
     assert_ptr_equal(s.backward.node[3]->operand[0], y->grad);
-    assert_ptr_equal(s.backward.node[3]->operand[2], x->grad);
     scene_destroy(&s);
 }
 
@@ -217,6 +251,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradients_of_two_users_are_added),
+        cmocka_unit_test(test_what_a_rule_cannot_add_takes_a_node_of_its_own),
         cmocka_unit_test(test_what_no_gradient_reaches_is_left_out),
         cmocka_unit_test(test_gradients_belong_where_their_forward_node_does),
         cmocka_unit_test(test_accumulated_gradients_begin_with_zeros),

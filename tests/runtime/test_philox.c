@@ -69,11 +69,12 @@ static void test_no_two_streams_are_the_same(void **state)
 static void test_as_many_are_dropped_as_asked(void **state)
 {
     static const double p[] = {0.1, 0.5, 0.9};
-    enum { BLOCKS = 250000 };
+    enum { BLOCKS = 125000 };
 
     (void) state;
     assert_int_equal(mtlm_dropout_threshold(0), 0);
-    assert_int_equal(mtlm_dropout_threshold(1), UINT32_MAX);
+    assert_int_equal(mtlm_dropout_threshold(0.1), 6554); /* 6553.6 */
+    assert_int_equal(mtlm_dropout_threshold(1), 65536);
     for (size_t k = 0; k < sizeof(p) / sizeof(p[0]); k++) {
         const uint32_t threshold = mtlm_dropout_threshold(p[k]);
         double share = 0;
@@ -82,8 +83,9 @@ static void test_as_many_are_dropped_as_asked(void **state)
             uint32_t out[4];
 
             mtlm_philox(1234, mtlm_stream_dropout(7, 3, 1), block, out);
-            for (int i = 0; i < 4; i++)
-                share += (out[i] < threshold) / (4.0 * BLOCKS);
+            for (int i = 0; i < 8; i++)
+                share += ((out[i / 2] >> 16 * (i % 2) & 0xffff) < threshold)
+                         / (8.0 * BLOCKS);
         }
         /* Five standard deviations of a million draws. */
         assert_true(share > p[k] - 0.0025 && share < p[k] + 0.0025);
