@@ -132,7 +132,9 @@ class Ours:
                 out["others"] = others.cores(own)
         if run.wait():
             errors.seek(0)
-            raise Failure(f"mtlm-dag: {errors.read().strip()}")
+            raise Failure(
+                f"mtlm-dag ended with {run.returncode}: {errors.read().strip()}"
+            )
         steps = list(zip(marks[warm_up - 1 :], marks[warm_up:]))
         out["seconds"] = out["seconds"][warm_up:]
         out["cpu"] = [b[0] - a[0] for a, b in steps]
