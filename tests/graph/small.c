@@ -5,7 +5,7 @@
 #include "runtime/philox.h"
 #include "tests/graph/small.h"
 
-enum { VOCAB = 57, S = 12, SOURCE_SEED = 77 };
+enum { VOCAB = 57, S = 12, SOURCE_SEED = 77, ANY_LENGTH = 1 << 20 };
 
 static uint32_t random_number(int64_t sample, int64_t at)
 {
@@ -49,8 +49,10 @@ static void read_full_sample(const struct mtlm_sample_source *unused,
                              int64_t first, int64_t n, int32_t *values)
 {
     read_sample(unused, sample, field, first, n, values);
-    for (int64_t i = 0; i < n && field == MTLM_FIELD_LOSS_MASK; i++)
-        values[i] = 1;
+    for (int64_t i = 0; i < n; i++)
+        values[i] = field == MTLM_FIELD_LOSS_MASK ? 1
+                    : field == MTLM_FIELD_LENGTH  ? ANY_LENGTH
+                                                  : values[i];
 }
 
 const struct mtlm_sample_source small_full_source = {.read = read_full_sample};

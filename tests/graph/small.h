@@ -9,7 +9,7 @@
  * ranks; there are more positions than tokens. */
 struct mtlm_program_config small_config(int tp, int pp, int64_t microbatches);
 
-/* The same samples, of which all labels count. */
+/* The same samples without padding, however long; all labels count. */
 extern const struct mtlm_sample_source small_full_source;
 
 /* Every kind of model: the family, where layernorm stands, the options that

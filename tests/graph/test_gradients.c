@@ -134,18 +134,38 @@ static void test_every_gradient_is_the_slope_of_the_loss(void **state)
 }
 
 /* As a user gets it, but for one sample only. */
-static void test_gpt_tinys_gradients_are_the_slopes_of_its_loss(void **state)
+static void check_tiny(const char *name, const struct small_model *model,
+                       int64_t seq_length)
 {
-    struct mtlm_program_config config = small_config(1, 1, 1);
+    struct mtlm_program_config config = small_model_config(model, 1, 1, 1);
 
-    (void) state;
     config.model.hidden_size = 256;
     config.model.ffn_hidden_size = 1024;
-    config.model.seq_length = config.model.max_positions = 256;
+    config.model.seq_length = config.model.max_positions = seq_length;
     config.model.vocab_size = 256;
     config.model.vocab_multiple = 128;
     config.micro_batch = 1;
-    check_all("gpt-tiny", &config, 0.02, 1e-3, true);
+    config.train = &small_full_source;
+    check_all(name, &config, 0.02, 1e-3, true);
+}
+
+static void test_gpt_tinys_gradients_are_the_slopes_of_its_loss(void **state)
+{
+    const struct small_model gpt = {.family = MTLM_GPT};
+
+    (void) state;
+    check_tiny("gpt-tiny", &gpt, 256);
+}
+
+/* Both places where layernorm may stand. */
+static void test_bert_tinys_gradients_are_the_slopes_of_its_loss(void **state)
+{
+    struct small_model bert = {.family = MTLM_BERT, .binary_head = true};
+
+    (void) state;
+    check_tiny("bert-tiny", &bert, 128);
+    bert.post_layernorm = true;
+    check_tiny("bert-tiny, post-LN", &bert, 128);
 }
 
 /* Scores of one query shifted by the same amount give the same
@@ -176,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_gradient_is_the_slope_of_the_loss),
         cmocka_unit_test(test_gpt_tinys_gradients_are_the_slopes_of_its_loss),
+        cmocka_unit_test(test_bert_tinys_gradients_are_the_slopes_of_its_loss),
         cmocka_unit_test(test_the_key_bias_has_no_gradient),
     };
 
