@@ -43,6 +43,11 @@ def largest_difference(ours, theirs):
     return max(_difference(x, y) for x, y in flat)
 
 
+def fastest(runs):
+    """{name: rounds, each a list of times}: the name with the least median."""
+    return min(runs, key=lambda name: statistics.median(sum(runs[name], [])))
+
+
 def summary(values):
     return {
         "median": statistics.median(values),

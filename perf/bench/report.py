@@ -119,9 +119,14 @@ def floors(cases):
 def settings(cases):
     lines = []
     for case in cases:
-        lines.append(f"* {case['name']}: {case['setting']}; tried:")
+        lines.append(f"* {case['name']}: {case['setting']}; in the rounds:")
+        lines += [
+            f"  - median {found['median']:.3f} s {text}"
+            for text, found in case["measured"].items()
+        ]
+        lines.append("  - tried, by a few iterations:")
         tried = sorted(case["tried"].items(), key=lambda item: item[1])
-        lines += [f"  - {seconds:.3f} s {text}" for text, seconds in tried]
+        lines += [f"    - {seconds:.3f} s {text}" for text, seconds in tried]
     return "\n".join(lines)
 
 
@@ -193,8 +198,7 @@ def page(result):
         "",
         times(cases),
         "",
-        "PyTorch's settings, each the fastest of what was tried "
-        "(processes x threads):",
+        "PyTorch's settings, the fastest in the rounds (processes x threads):",
         "",
         settings(cases),
         "",

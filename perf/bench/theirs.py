@@ -177,31 +177,45 @@ def variants(setting, version, case, blas):
     new = dataclasses.replace
     attention = ["plain", "baddbmm"] + ["sdpa"] * version["sdpa"]
     adam = ["loop", "foreach"] + ["fused"] * version["fused"]
+    # First, for spinning threads hide the answers to the others.
+    yield [lambda s, x=x: new(s, spin=x) for x in (True, False)]
     yield [lambda s, a=a: new(s, attention=a) for a in attention]
     yield [lambda s, a=a: new(s, adam=a) for a in adam]
     yield [lambda s, v=v: new(s, vectors=v) for v in ("default", "avx512")]
     yield [lambda s, b=b: new(s, blas=b) for b in blas]
-    yield [lambda s, x=x: new(s, spin=x) for x in (True, False)]
     if case.batch % 2 == 0 and setting.threads > 1:
         yield [lambda s: s, lambda s: new(s, processes=2, threads=1)]
 
 
+# Settings whose few iterations come this near to the fastest are measured too.
+NEAR, MOST = 1.15, 3
+# To warm up, and to count, of a search.
+WARM_UP, ITERATIONS = 1, 3
+
+
+def near(tried):
+    """{setting: seconds}: the fastest ones, fastest first."""
+    order = sorted(tried, key=tried.get)
+    return [s for s in order if tried[s] <= NEAR * tried[order[0]]][:MOST]
+
+
 def search(python, setting, version, case, files, blas, say):
-    """The fastest setting, one question after the other, by few iterations;
-    and all that was tried: {text: seconds}."""
+    """{setting: seconds}: one question after the other, each asked of the
+    fastest so far, by few iterations."""
     tried = {}
 
     def seconds(candidate):
-        text = candidate.text()
-        if text not in tried:
-            result = train(python, candidate, case, files, 1, 2)
+        if candidate not in tried:
+            result = train(
+                python, candidate, case, files, WARM_UP, ITERATIONS
+            )
             # One thread is not slowed down by who else runs.
             kind = "cpu" if setting.threads == 1 else "seconds"
-            tried[text] = min(result[kind])
-            say(f"  {tried[text]:8.3f} s  {text}")
-        return tried[text]
+            tried[candidate] = statistics.median(result[kind])
+            say(f"  {tried[candidate]:8.3f} s  {candidate.text()}")
+        return tried[candidate]
 
     best = setting
     for question in variants(setting, version, case, blas):
         best = min([change(best) for change in question], key=seconds)
-    return best, tried
+    return tried

@@ -238,6 +238,21 @@ class Setting(unittest.TestCase):
                     2 if found["processes"] == 2 else 1,
                 )
 
+    def test_spinning_is_asked_first(self):
+        version = {"sdpa": False, "fused": False}
+        setting = theirs.Setting("/x")
+        case = cases.CASES["4x64"]
+        first = next(theirs.variants(setting, version, case, ["/x"]))
+        self.assertEqual([c(setting).spin for c in first], [True, False])
+
+    def test_near_settings_are_measured_too(self):
+        tried = {"slow": 2, "second": 1.1, "first": 1.0, "far": 1.2}
+        self.assertEqual(theirs.near(tried), ["first", "second"])
+
+    def test_the_rounds_choose_the_peer(self):
+        runs = {"lucky once": [[1, 5, 5]], "steady": [[2, 2, 2]]}
+        self.assertEqual(figures.fastest(runs), "steady")
+
     def test_one_sample_is_not_for_two_processes(self):
         version = {"sdpa": False, "fused": False}
         setting = theirs.Setting("/x")
