@@ -9,7 +9,8 @@ void mtlm_build_embedding(const struct mtlm_builder *b, struct mtlm_rows *x)
         mtlm_program_param(b->program, MTLM_PARAM_WORD, -1, false);
     const union mtlm_attr rows = {
         .vocabulary = {.first = word->first_row, .size = model->vocab_size}};
-    const union mtlm_attr types = {.vocabulary = {.size = 2}};
+    const union mtlm_attr types = {
+        .vocabulary = {.size = model->num_token_types}};
 
     mtlm_build_at(b, -1);
     for (int i = 0; i < b->n_parts; i++) {

@@ -2,9 +2,9 @@
 
 #include "graph/rows.h"
 
-/* A matrix product of so few rows runs at 0.97 and at 0.85 of a long one's
- * speed (OpenBLAS on two kinds of machine, for it packs the weights in each).
- */
+/* A matrix product of so few rows runs at about 0.97 and 0.85 of a long one's
+ * speed: OpenBLAS packs the weights anew for every product (measured with its
+ * 0.3.21 on a Zen 4 core, weights of GPT-2 124M). */
 enum { GOOD_ROWS = 512, LEAST_ROWS = 128 };
 
 /* Parts and microbatches that can be worked on at once, as many as this rule

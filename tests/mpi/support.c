@@ -102,6 +102,16 @@ int finish(void)
     return sum > 0;
 }
 
+void post_number(enum mtlm_message_kind kind, starpu_data_handle_t handle)
+{
+    mtlm_engine_post(engine, &(struct mtlm_message){.kind = kind,
+                                                    .handle = &handle,
+                                                    .n_handles = 1,
+                                                    .count = 1,
+                                                    .dtype = MTLM_F64,
+                                                    .peer = !rank});
+}
+
 void settle(starpu_data_handle_t handle)
 {
     MTLM_CHECK_STARPU(

@@ -29,6 +29,9 @@ void expect(bool so, const char *fmt, ...)
 /* Stops all; the exit code that follows from what all ranks expected. */
 int finish(void);
 
+/* Posts a message of one double between ranks 0 and 1. */
+void post_number(enum mtlm_message_kind kind, starpu_data_handle_t handle);
+
 /* Waits until all that was submitted for the data is done. */
 void settle(starpu_data_handle_t handle);
 

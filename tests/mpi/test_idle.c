@@ -22,28 +22,18 @@ static double now_s(void)
     return mtlm_now_ns() * 1e-9;
 }
 
-static void post(enum mtlm_message_kind kind)
-{
-    mtlm_engine_post(engine, &(struct mtlm_message){.kind = kind,
-                                                    .handle = &handle,
-                                                    .n_handles = 1,
-                                                    .count = 1,
-                                                    .dtype = MTLM_F64,
-                                                    .peer = !rank});
-}
-
 /* Sends the time, or returns what the time was on its way. */
 static double transfer(void)
 {
     if (rank == RECEIVER) {
-        post(MTLM_RECV);
+        post_number(MTLM_RECV, handle);
         settle(handle);
         return now_s() - sent_s;
     }
     starpu_data_acquire(handle, STARPU_W);
     sent_s = now_s();
     starpu_data_release(handle);
-    post(MTLM_SEND);
+    post_number(MTLM_SEND, handle);
     mtlm_engine_wait(engine);
     return 0;
 }

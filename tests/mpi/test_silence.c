@@ -25,16 +25,6 @@ static struct starpu_codelet codelet = {.cpu_funcs = {compute_for_long},
                                         .cpu_funcs_name = {"compute_for_long"},
                                         .name = "compute_for_long"};
 
-static void post(enum mtlm_message_kind kind)
-{
-    mtlm_engine_post(engine, &(struct mtlm_message){.kind = kind,
-                                                    .handle = &handle,
-                                                    .n_handles = 1,
-                                                    .count = 1,
-                                                    .dtype = MTLM_F64,
-                                                    .peer = !rank});
-}
-
 /* Lines on stderr that tell of silence. */
 static int complaints(void)
 {
@@ -59,7 +49,7 @@ int main(int argc, char **argv)
     engine = mtlm_engine_start(&(struct mtlm_engine_config){
         .ranks = ranks, .silence_s = PATIENCE_US * 1e-6});
     if (rank == RECEIVER) {
-        post(MTLM_RECV);
+        post_number(MTLM_RECV, handle);
         MTLM_CHECK_STARPU(starpu_task_insert(&codelet, 0));
         MTLM_CHECK_STARPU(starpu_task_wait_for_all());
         expect(complaints() == 0, "%d complaints while computing",
@@ -68,7 +58,7 @@ int main(int argc, char **argv)
         expect(complaints() > 0, "no complaint about silence");
     } else {
         usleep(15 * PATIENCE_US);
-        post(MTLM_SEND);
+        post_number(MTLM_SEND, handle);
     }
     settle(handle);
     stop_engine();
