@@ -117,8 +117,6 @@ static unsigned color_of(const struct mtlm_op *op)
 
 static void make_codelet(enum mtlm_op_kind kind)
 {
-    static const enum starpu_data_access_mode mode[] = {
-        [MTLM_R] = STARPU_R, [MTLM_W] = STARPU_W, [MTLM_RW] = STARPU_RW};
     const struct mtlm_op *op = mtlm_ops[kind];
     struct starpu_codelet *cl = &codelets[kind];
 
@@ -129,9 +127,8 @@ static void make_codelet(enum mtlm_op_kind kind)
     cl->name = op->name;
     cl->model = &models[kind];
     cl->color = color_of(op);
-    cl->nbuffers = op->n_operands;
-    for (int i = 0; i < cl->nbuffers; i++)
-        cl->modes[i] = mode[op->access[i]];
+    /* A node may have further handles, for the sake of order. */
+    cl->nbuffers = STARPU_VARIABLE_NBUFFERS;
     if (op->cpu)
         cl->cpu_funcs[0] = run_cpu;
 #if HAVE_CUDA

@@ -3,7 +3,9 @@
  *
  * all_reduce is Megatron-LM's operator g (arXiv 1909.08053, section 3): the
  * sum forward, the identity backward.  tp_copy is its conjugate f: nothing
- * forward, the sum of the gradients backward. */
+ * forward, the sum of the gradients backward.  Under sequence parallelism
+ * (arXiv 2205.05198, section 4.2.2) all_gather and reduce_scatter along the
+ * first dimension take their place, each the other's gradient. */
 
 #include "config.h"
 
@@ -27,6 +29,74 @@ const struct mtlm_op mtlm_op_all_reduce = {
     .op_class = MTLM_CLASS_COLLECTIVE,
     .n_operands = 1,
     .access = {MTLM_RW},
+    .infer = any_infer,
+};
+
+/* x [n s, ..] of each rank: y [s, ..] is this rank's block of their sum. */
+static int scatter_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    const int n = call->attr.collective.size;
+
+    call->shape[1] = call->shape[0];
+    if (n < 1 || call->shape[0].dim[0] % n != 0)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "reduce_scatter: %lld rows for %d ranks",
+                              (long long) call->shape[0].dim[0], n);
+    call->shape[1].dim[0] /= n;
+    return 0;
+}
+
+/* x [s, ..]: y [n s, ..] is all ranks' blocks in the order of the ranks. */
+static int gather_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    (void) err;
+    call->shape[1] = call->shape[0];
+    call->shape[1].dim[0] *= call->attr.collective.size;
+    return 0;
+}
+
+const struct mtlm_op mtlm_op_reduce_scatter = {
+    .name = "reduce_scatter",
+    .op_class = MTLM_CLASS_COLLECTIVE,
+    .n_operands = 2,
+    .access = {MTLM_R, MTLM_W},
+    .infer = scatter_infer,
+    .grad = {.call = {{.used = true,
+                       .phase = MTLM_GRAD_B,
+                       .kind = MTLM_OP_ALL_GATHER,
+                       .arg = {{MTLM_GRAD_OF, 1}, {MTLM_GRAD_OF, 0}}}}},
+};
+
+const struct mtlm_op mtlm_op_all_gather = {
+    .name = "all_gather",
+    .op_class = MTLM_CLASS_COLLECTIVE,
+    .n_operands = 2,
+    .access = {MTLM_R, MTLM_W},
+    .infer = gather_infer,
+    .grad = {.call = {{.used = true,
+                       .phase = MTLM_GRAD_B,
+                       .kind = MTLM_OP_REDUCE_SCATTER,
+                       .arg = {{MTLM_GRAD_OF, 1}, {MTLM_GRAD_OF, 0}}}}},
+};
+
+/* Of many tensors at once, which lie one after the other in an arena: they
+ * are the node's further uses (graph/graph.h), those sent before those
+ * received. */
+const struct mtlm_op mtlm_op_bucket_all_reduce = {
+    .name = "bucket_all_reduce",
+    .op_class = MTLM_CLASS_COLLECTIVE,
+    .infer = any_infer,
+};
+
+const struct mtlm_op mtlm_op_bucket_reduce_scatter = {
+    .name = "bucket_reduce_scatter",
+    .op_class = MTLM_CLASS_COLLECTIVE,
+    .infer = any_infer,
+};
+
+const struct mtlm_op mtlm_op_bucket_all_gather = {
+    .name = "bucket_all_gather",
+    .op_class = MTLM_CLASS_COLLECTIVE,
     .infer = any_infer,
 };
 

@@ -152,7 +152,8 @@ union mtlm_attr {
     struct {
         enum mtlm_group group;
         enum mtlm_reduce reduce;
-    } all_reduce;
+        int size; /* ranks of the group; of what does not change shapes: 0 */
+    } collective;
     struct {
         int peer; /* rank */
         int tag;  /* matches one send with one receive of a microbatch */
@@ -263,7 +264,7 @@ struct mtlm_grad {
         bool used;
         int from;
     } pass[MTLM_MAX_OPERANDS];
-    /* pass only: the gradient is all-reduced over attr.all_reduce.group, as
+    /* pass only: the gradient is all-reduced over attr.collective.group, as
      * Megatron's operator f does. */
     bool reduce;
 };

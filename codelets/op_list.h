@@ -50,5 +50,10 @@
     OP(ADAM, adam)                                                             \
     OP(TP_COPY, tp_copy)                                                       \
     OP(ALL_REDUCE, all_reduce)                                                 \
+    OP(REDUCE_SCATTER, reduce_scatter)                                         \
+    OP(ALL_GATHER, all_gather)                                                 \
+    OP(BUCKET_ALL_REDUCE, bucket_all_reduce)                                   \
+    OP(BUCKET_REDUCE_SCATTER, bucket_reduce_scatter)                           \
+    OP(BUCKET_ALL_GATHER, bucket_all_gather)                                   \
     OP(SEND, send)                                                             \
     OP(RECV, recv)

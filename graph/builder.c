@@ -36,7 +36,7 @@ struct mtlm_tensor *mtlm_build_param(const struct mtlm_builder *b,
 static void reduce(const struct mtlm_builder *b, enum mtlm_reduce reduction,
                    struct mtlm_tensor *x)
 {
-    const union mtlm_attr attr = {.all_reduce = {MTLM_GROUP_TP, reduction}};
+    const union mtlm_attr attr = {.collective = {MTLM_GROUP_TP, reduction}};
 
     if (b->config->layout.tp > 1)
         MTLM_CALL(b, ALL_REDUCE, &attr, x);
@@ -56,7 +56,7 @@ struct mtlm_tensor *mtlm_build_copy_to_group(const struct mtlm_builder *b,
                                              struct mtlm_tensor *x)
 {
     const union mtlm_attr attr = {
-        .all_reduce = {MTLM_GROUP_TP, MTLM_REDUCE_SUM}};
+        .collective = {MTLM_GROUP_TP, MTLM_REDUCE_SUM}};
     struct mtlm_tensor *y = x;
 
     if (b->config->layout.tp > 1) {

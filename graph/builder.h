@@ -18,11 +18,6 @@ struct mtlm_builder {
     struct mtlm_tensor *lengths; /* [1, b]: tokens before the padding */
 };
 
-/* An activation of a microbatch: its n_parts parts [s_i, b, ..]. */
-struct mtlm_rows {
-    struct mtlm_tensor *part[MTLM_MAX_ROW_PARTS];
-};
-
 /* The following calls belong to this layer; -1: to none. */
 void mtlm_build_at(const struct mtlm_builder *b, int64_t layer);
 

@@ -15,8 +15,10 @@ void mtlm_graph_destroy(struct mtlm_graph *graph)
 {
     if (!graph)
         return;
-    for (int i = 0; i < graph->all.n; i++)
+    for (int i = 0; i < graph->all.n; i++) {
+        free(graph->all.node[i]->extra.use);
         free(graph->all.node[i]);
+    }
     mtlm_list_free(&graph->all);
     for (int i = 0; i < graph->n_tensors; i++) {
         free(graph->tensor[i]->name);
@@ -80,7 +82,7 @@ static enum mtlm_lane lane_of(const struct mtlm_node *node)
     case MTLM_CLASS_P2P:
         return MTLM_LANE_PP;
     case MTLM_CLASS_COLLECTIVE:
-        return node->call.attr.all_reduce.group == MTLM_GROUP_TP ? MTLM_LANE_TP
+        return node->call.attr.collective.group == MTLM_GROUP_TP ? MTLM_LANE_TP
                                                                  : MTLM_LANE_DP;
     default:
         return MTLM_LANE_COMPUTE;
@@ -137,6 +139,47 @@ struct mtlm_node *mtlm_graph_call(struct mtlm_graph *graph,
     mtlm_list_append(&graph->all, node);
     mtlm_list_append(graph->into, node);
     return node;
+}
+
+void mtlm_node_add_use(struct mtlm_node *node, struct mtlm_tensor *tensor,
+                       enum mtlm_access access, bool control)
+{
+    struct mtlm_uses *extra = &node->extra;
+
+    if (extra->n == extra->capacity) {
+        extra->capacity = 2 * extra->capacity + 4;
+        extra->use =
+            mtlm_realloc(extra->use, extra->capacity, sizeof(*extra->use));
+    }
+    extra->use[extra->n++] = (struct mtlm_use){tensor, access, control};
+    tensor = mtlm_tensor_owner(tensor);
+    if (tensor->last_use < node->phase)
+        tensor->last_use = node->phase;
+}
+
+int mtlm_node_n_uses(const struct mtlm_node *node)
+{
+    return mtlm_ops[node->call.kind]->n_operands + node->extra.n;
+}
+
+struct mtlm_use mtlm_node_use(const struct mtlm_node *node, int i)
+{
+    const struct mtlm_op *op = mtlm_ops[node->call.kind];
+
+    if (i < op->n_operands)
+        return (struct mtlm_use){node->operand[i], op->access[i], false};
+    return node->extra.use[i - op->n_operands];
+}
+
+struct mtlm_slot mtlm_tensor_slot(const struct mtlm_tensor *tensor, int64_t use)
+{
+    while (tensor->same)
+        tensor = tensor->same;
+    if (tensor->pool) {
+        use = use * tensor->pool_size + tensor->pool_index;
+        tensor = tensor->pool;
+    }
+    return (struct mtlm_slot){tensor, use % tensor->slots};
 }
 
 double mtlm_tensor_bytes(const struct mtlm_tensor *tensor)

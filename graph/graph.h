@@ -1,7 +1,9 @@
 #ifndef MTLM_GRAPH_H
 #define MTLM_GRAPH_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "codelets/op.h"
 #include "models/model.h"
@@ -24,6 +26,8 @@ enum mtlm_storage {
     MTLM_STORE_MOMENT,
     MTLM_STORE_ACTIVATION, /* a ring, one slot per microbatch in flight */
     MTLM_STORE_GLOBAL,     /* status, control, loss, reports */
+    MTLM_STORE_CONTROL,    /* no data, only an order of nodes: a ring of one
+                            * element each, which may be read first */
 };
 
 /* A tensor of this rank: under tensor parallelism, its shard. */
@@ -37,6 +41,11 @@ struct mtlm_tensor {
     int stage; /* virtual stage, -1: none */
     /* Set: this is another name of that tensor's memory. */
     struct mtlm_tensor *same;
+    /* Set: it shares the ring of that tensor, of its shape, with pool_size - 1
+     * others of the same microbatch: use u of it takes slot
+     * u * pool_size + pool_index, modulo the ring's length. */
+    struct mtlm_tensor *pool;
+    int pool_index, pool_size;
     /* Its gradient, once there is one. */
     struct mtlm_tensor *grad;
     /* Arrives from another rank: its ring has one slot more than the window,
@@ -47,9 +56,25 @@ struct mtlm_tensor {
     enum mtlm_phase first_use, last_use;
 };
 
+/* How a node uses a tensor.  control: only to come before or after others. */
+struct mtlm_use {
+    struct mtlm_tensor *tensor;
+    enum mtlm_access access;
+    bool control;
+};
+
+struct mtlm_uses {
+    struct mtlm_use *use;
+    int n, capacity;
+};
+
 struct mtlm_node {
     struct mtlm_call call;
     struct mtlm_tensor *operand[MTLM_MAX_OPERANDS];
+    /* Further uses: of a bucket's message its tensors, in the order in which
+     * they lie in memory, those sent (MTLM_R, or MTLM_RW in place) before those
+     * received (MTLM_W); of any node, those for the sake of order. */
+    struct mtlm_uses extra;
     enum mtlm_phase phase;
     enum mtlm_lane lane;
     int stage; /* virtual stage of the whole model */
@@ -95,15 +120,39 @@ struct mtlm_node *mtlm_graph_call(struct mtlm_graph *graph,
                                   const union mtlm_attr *attr,
                                   struct mtlm_tensor *const given[]);
 
+/* Adds a further use to node. */
+void mtlm_node_add_use(struct mtlm_node *node, struct mtlm_tensor *tensor,
+                       enum mtlm_access access, bool control);
+
+/* All uses of a node, which are what dependencies come from: its operands,
+ * then the further ones. */
+int mtlm_node_n_uses(const struct mtlm_node *node);
+struct mtlm_use mtlm_node_use(const struct mtlm_node *node, int i);
+
 void mtlm_list_append(struct mtlm_list *list, struct mtlm_node *node);
 void mtlm_list_free(struct mtlm_list *list);
 
-/* The tensor whose memory this is. */
+/* The tensor that this is another name of, or itself. */
 static inline struct mtlm_tensor *mtlm_tensor_owner(struct mtlm_tensor *tensor)
 {
     while (tensor->same)
         tensor = tensor->same;
     return tensor;
+}
+
+/* Where use number `use` of a tensor lies: a slot of the ring of owner. */
+struct mtlm_slot {
+    const struct mtlm_tensor *owner;
+    int64_t slot;
+};
+
+struct mtlm_slot mtlm_tensor_slot(const struct mtlm_tensor *tensor,
+                                  int64_t use);
+
+/* Whether it has a ring of its own. */
+static inline bool mtlm_tensor_is_owner(const struct mtlm_tensor *tensor)
+{
+    return !tensor->same && !tensor->pool;
 }
 
 /* Bytes of one slot. */

@@ -1,5 +1,7 @@
 #include "config.h"
 
+#include <stdbool.h>
+
 #include "graph/layout.h"
 
 void mtlm_layout_place(struct mtlm_layout *layout, int rank)
@@ -19,23 +21,54 @@ int mtlm_layout_stages(const struct mtlm_layout *layout)
     return layout->pp * layout->virtual_stages;
 }
 
+int mtlm_layout_chunk(const struct mtlm_layout *layout, int stage)
+{
+    return stage / layout->pp;
+}
+
+int mtlm_layout_pp_rank(const struct mtlm_layout *layout, int stage)
+{
+    const int at = stage % layout->pp;
+    const bool back = layout->placement == MTLM_PLACEMENT_V
+                      && mtlm_layout_chunk(layout, stage) % 2 == 1;
+
+    return back ? layout->pp - 1 - at : at;
+}
+
 int mtlm_layout_rank_of_stage(const struct mtlm_layout *layout, int stage)
 {
     return layout->tp_rank
-           + layout->tp * (layout->dp_rank + layout->dp * (stage % layout->pp));
+           + layout->tp
+                 * (layout->dp_rank
+                    + layout->dp * mtlm_layout_pp_rank(layout, stage));
 }
 
 int mtlm_layout_stage(const struct mtlm_layout *layout, int chunk)
 {
-    return chunk * layout->pp + layout->pp_rank;
+    const bool back = layout->placement == MTLM_PLACEMENT_V && chunk % 2 == 1;
+
+    return chunk * layout->pp
+           + (back ? layout->pp - 1 - layout->pp_rank : layout->pp_rank);
+}
+
+static void split_evenly(int64_t num_layers, int64_t stages, int stage,
+                         int64_t *first, int64_t *count)
+{
+    const int64_t each = num_layers / stages, more = num_layers % stages;
+
+    *first = stage * each + (stage < more ? stage : more);
+    *count = each + (stage < more);
 }
 
 void mtlm_layout_layers(const struct mtlm_layout *layout, int64_t num_layers,
                         int stage, int64_t *first, int64_t *count)
 {
-    const int64_t stages = mtlm_layout_stages(layout);
-    const int64_t each = num_layers / stages, more = num_layers % stages;
-
-    *first = stage * each + (stage < more ? stage : more);
-    *count = each + (stage < more);
+    if (layout->stage_layers) {
+        *first = 0;
+        for (int k = 0; k < stage; k++)
+            *first += layout->stage_layers[k];
+        *count = layout->stage_layers[stage];
+        return;
+    }
+    split_evenly(num_layers, mtlm_layout_stages(layout), stage, first, count);
 }

@@ -12,9 +12,9 @@ static void call(struct mtlm_program *program, enum mtlm_op_kind kind,
     call(program, MTLM_OP_##OP, attr, (struct mtlm_tensor *[]){__VA_ARGS__})
 
 static const union mtlm_attr world_sum = {
-    .all_reduce = {MTLM_GROUP_WORLD, MTLM_REDUCE_SUM}};
+    .collective = {MTLM_GROUP_WORLD, MTLM_REDUCE_SUM}};
 static const union mtlm_attr embedding_sum = {
-    .all_reduce = {MTLM_GROUP_EMBEDDING, MTLM_REDUCE_SUM}};
+    .collective = {MTLM_GROUP_EMBEDDING, MTLM_REDUCE_SUM}};
 static const union mtlm_attr zero = {.fill = {0}};
 
 int64_t mtlm_status_sums(const struct mtlm_program_config *config)

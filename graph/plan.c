@@ -56,9 +56,10 @@ static void add_tensors(const struct mtlm_program *program,
                                 [MTLM_STORE_MOMENT] = &plan->moment_bytes,
                                 [MTLM_STORE_ACTIVATION] =
                                     &plan->activation_bytes,
-                                [MTLM_STORE_GLOBAL] = &plan->runtime_bytes};
+                                [MTLM_STORE_GLOBAL] = &plan->runtime_bytes,
+                                [MTLM_STORE_CONTROL] = &plan->runtime_bytes};
 
-        if (t->same)
+        if (!mtlm_tensor_is_owner(t))
             continue;
         *kind[t->storage] += t->slots * mtlm_tensor_bytes(t);
         *slots += t->slots;
@@ -152,9 +153,9 @@ static void add_message(const struct mtlm_program *program,
     if (node->call.kind == MTLM_OP_RECV)
         return;
     if (class_of(node) == MTLM_CLASS_COLLECTIVE) {
-        const double n = among(&program->config.layout, attr->all_reduce.group);
+        const double n = among(&program->config.layout, attr->collective.group);
 
-        kind = traffic_of(attr->all_reduce.group);
+        kind = traffic_of(attr->collective.group);
         bytes *= 2 * (n - 1) / n;
     }
     plan->traffic[kind].bytes += times * bytes;

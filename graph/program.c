@@ -219,6 +219,18 @@ static void place_stages(struct mtlm_program *program)
     }
 }
 
+static void build_stages(struct mtlm_program *program)
+{
+    const int v = program->config.layout.virtual_stages;
+
+    for (int c = 0; c < v; c++)
+        mtlm_stage_build_forward(program, &program->stage[c]);
+    for (int c = v - 1; c >= 0; c--)
+        mtlm_stage_build_backward(program, &program->stage[c]);
+    for (int c = 0; c < v && program->config.eval_microbatches > 0; c++)
+        mtlm_stage_build_eval(program, &program->stage[c]);
+}
+
 struct mtlm_program *mtlm_program_create(
     const struct mtlm_program_config *config)
 {
@@ -231,8 +243,7 @@ struct mtlm_program *mtlm_program_create(
     for (int c = 0; c < v; c++)
         add_params(program, &program->stage[c]);
     add_globals(program, program->stage[v - 1].last);
-    for (int c = 0; c < v; c++)
-        mtlm_stage_build(program, &program->stage[c]);
+    build_stages(program);
     mtlm_init_build(program);
     mtlm_optimizer_build(program);
     if (config->eval_microbatches > 0)

@@ -5,12 +5,29 @@
 #include "graph/graph.h"
 #include "graph/layout.h"
 #include "graph/ramp.h"
+#include "graph/rows.h"
+#include "graph/window.h"
 #include "models/model.h"
 
 /* A training run of one rank: gradient accumulation over microbatches, then
  * the optimizer, written in program order.  No schedule is written down
  * anywhere: when something runs follows from the tensors it reads and
  * writes, the lengths of the rings and the priorities. */
+
+/* Which activations are computed again for the backward pass instead of being
+ * kept (Megatron-LM's --recompute-*). */
+struct mtlm_recompute {
+    enum {
+        MTLM_RECOMPUTE_NONE,
+        MTLM_RECOMPUTE_SELECTIVE, /* the core of attention */
+        MTLM_RECOMPUTE_FULL,      /* whole layers */
+    } granularity;
+    enum {
+        MTLM_RECOMPUTE_UNIFORM, /* groups of num_layers keep their input */
+        MTLM_RECOMPUTE_BLOCK,   /* the first num_layers of a virtual stage */
+    } method;
+    int64_t num_layers;
+};
 
 struct mtlm_program_config {
     struct mtlm_model model;
@@ -20,9 +37,14 @@ struct mtlm_program_config {
     /* Iterations of fewer, before it is over; all 0: none.  Its numbers are
      * multiples of micro_batch * layout.dp. */
     struct mtlm_ramp ramp;
-    int64_t eval_microbatches; /* per validation; 0: no validation */
-    uint64_t seed;             /* of initial weights and dropout */
-    double window;             /* alpha, see graph/window.h */
+    int64_t eval_microbatches;   /* per validation; 0: no validation */
+    uint64_t seed;               /* of initial weights and dropout */
+    enum mtlm_pipeline pipeline; /* the schedule, see graph/window.h */
+    double window;               /* alpha, the same */
+    double act_mem; /* bytes of activations of a rank, instead of alpha; 0 */
+    bool sequence_parallel;
+    bool distributed_optimizer;
+    struct mtlm_recompute recompute;
     bool params_norm; /* compute the norm of the weights after each step */
     bool count_zeros; /* count the elements of the gradients that are 0 */
     bool skip_nan;    /* go on after a norm or loss that is not finite */
@@ -50,7 +72,9 @@ struct mtlm_parameter {
 struct mtlm_stage {
     int stage;
     int64_t first_layer, n_layers;
-    bool first, last; /* of the model */
+    bool first, last;               /* of the model */
+    struct mtlm_rows input, output; /* [s_i, b, h], of a training's forward
+                                     * pass: the last stage has no output */
     struct mtlm_list forward, backward, weight;
     struct mtlm_list eval; /* forward without dropout */
 };

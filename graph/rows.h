@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+struct mtlm_tensor;
+
 /* Activations [s, b, h] are cut along the sequence into parts, each a tensor
  * with nodes of its own, so that the workers of a rank share even a single
  * sample, and so that a part's communication overlaps the others' work.  Only
@@ -10,6 +12,11 @@
  * workers or layout: it decides the order of sums, and so the bits. */
 
 enum { MTLM_MAX_ROW_PARTS = 8 };
+
+/* An activation of a microbatch: its parts [s_i, b, ..]. */
+struct mtlm_rows {
+    struct mtlm_tensor *part[MTLM_MAX_ROW_PARTS];
+};
 
 /* How many parts a sample is cut into, for microbatches of b samples of
  * length s, m of them in an iteration. */

@@ -81,44 +81,55 @@ static void forward(struct mtlm_builder *b, struct mtlm_rows *x,
             send(b, k + 1, k, i, tag, y->part[i]);
 }
 
-/* Causal models: later parts' gradients are complete first. */
-static void backward(struct mtlm_builder *b, const struct mtlm_rows *x,
-                     const struct mtlm_rows *y)
+static struct mtlm_builder builder(struct mtlm_program *program,
+                                   struct mtlm_stage *stage,
+                                   enum mtlm_phase phase,
+                                   struct mtlm_list *list)
 {
-    struct mtlm_stage *stage = b->stage;
-    const int k = stage->stage;
-
-    b->list = &stage->backward;
-    b->phase = MTLM_PHASE_BACKWARD;
-    mtlm_build_at(b, -1);
-    for (int i = b->n_parts - 1; i >= 0 && !stage->last; i--)
-        y->part[i]->grad =
-            receive(b, "output gradient", k + 1, k, i, TAG_BACKWARD);
-    mtlm_graph_backward(b->graph, &stage->forward, &stage->backward,
-                        &stage->weight);
-    mtlm_build_at(b, -1);
-    for (int i = b->n_parts - 1; i >= 0 && !stage->first; i--)
-        send(b, k - 1, k - 1, i, TAG_BACKWARD, x->part[i]->grad);
+    return (struct mtlm_builder){.program = program,
+                                 .graph = program->graph,
+                                 .config = &program->config,
+                                 .stage = stage,
+                                 .list = list,
+                                 .phase = phase,
+                                 .train = phase != MTLM_PHASE_EVAL,
+                                 .n_parts = n_parts(&program->config)};
 }
 
-void mtlm_stage_build(struct mtlm_program *program, struct mtlm_stage *stage)
+void mtlm_stage_build_forward(struct mtlm_program *program,
+                              struct mtlm_stage *stage)
 {
-    struct mtlm_builder b = {.program = program,
-                             .graph = program->graph,
-                             .config = &program->config,
-                             .stage = stage,
-                             .list = &stage->forward,
-                             .phase = MTLM_PHASE_FORWARD,
-                             .train = true,
-                             .n_parts = n_parts(&program->config)};
+    struct mtlm_builder b =
+        builder(program, stage, MTLM_PHASE_FORWARD, &stage->forward);
+
+    forward(&b, &stage->input, &stage->output);
+}
+
+/* Causal models: later parts' gradients are complete first. */
+void mtlm_stage_build_backward(struct mtlm_program *program,
+                               struct mtlm_stage *stage)
+{
+    const struct mtlm_builder b =
+        builder(program, stage, MTLM_PHASE_BACKWARD, &stage->backward);
+    const int k = stage->stage;
+
+    mtlm_build_at(&b, -1);
+    for (int i = b.n_parts - 1; i >= 0 && !stage->last; i--)
+        stage->output.part[i]->grad =
+            receive(&b, "output gradient", k + 1, k, i, TAG_BACKWARD);
+    mtlm_graph_backward(b.graph, &stage->forward, &stage->backward,
+                        &stage->weight);
+    mtlm_build_at(&b, -1);
+    for (int i = b.n_parts - 1; i >= 0 && !stage->first; i--)
+        send(&b, k - 1, k - 1, i, TAG_BACKWARD, stage->input.part[i]->grad);
+}
+
+void mtlm_stage_build_eval(struct mtlm_program *program,
+                           struct mtlm_stage *stage)
+{
+    struct mtlm_builder b =
+        builder(program, stage, MTLM_PHASE_EVAL, &stage->eval);
     struct mtlm_rows x, y;
 
     forward(&b, &x, &y);
-    backward(&b, &x, &y);
-    if (program->config.eval_microbatches > 0) {
-        b.train = false;
-        b.list = &stage->eval;
-        b.phase = MTLM_PHASE_EVAL;
-        forward(&b, &x, &y);
-    }
 }

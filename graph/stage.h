@@ -8,8 +8,14 @@
  * this. */
 int mtlm_stage_tags(const struct mtlm_program_config *config);
 
-/* Builds the lists of one virtual stage of a GPT or BERT: forward, its
- * gradients, and the forward pass of a validation. */
-void mtlm_stage_build(struct mtlm_program *program, struct mtlm_stage *stage);
+/* Build the lists of one virtual stage of a GPT or BERT: forward; its
+ * gradients; the forward pass of a validation.  The forward lists of all
+ * stages of the rank come before the first backward list. */
+void mtlm_stage_build_forward(struct mtlm_program *program,
+                              struct mtlm_stage *stage);
+void mtlm_stage_build_backward(struct mtlm_program *program,
+                               struct mtlm_stage *stage);
+void mtlm_stage_build_eval(struct mtlm_program *program,
+                           struct mtlm_stage *stage);
 
 #endif /* MTLM_GRAPH_STAGE_H */

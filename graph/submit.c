@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "graph/priority.h"
 #include "graph/stage.h"
 #include "graph/submit.h"
-#include "runtime/arena.h"
+#include "graph/submit_data.h"
 #include "runtime/clock.h"
 #include "runtime/data.h"
 #include "runtime/message.h"
@@ -20,10 +21,8 @@ struct mtlm_run {
     int rank;
     struct mtlm_priority priority;
     struct mtlm_ramp ramp;
-    struct mtlm_ramp_place place;  /* of the iteration submitted last */
-    starpu_data_handle_t **handle; /* [tensor id][slot]; NULL: a second name */
-    struct mtlm_arena
-        *arena; /* [chunk][storage]: weights, gradients, moments */
+    struct mtlm_ramp_place place; /* of the iteration submitted last */
+    struct mtlm_run_data data;
     int64_t job;
     int64_t tag_microbatches; /* that tags tell apart */
     int64_t poison;           /* iteration, -1: none */
@@ -45,55 +44,6 @@ struct pass {
     double flops;             /* of a microbatch on this rank */
     bool record;
 };
-
-enum { ARENAS = MTLM_STORE_MOMENT + 1 }; /* per chunk */
-
-/* Where the tensor lies, or NULL: StarPU takes memory when it is written. */
-static struct mtlm_arena *arena_of(const struct mtlm_run *run,
-                                   const struct mtlm_tensor *tensor)
-{
-    const int pp = run->program->config.layout.pp;
-
-    if (tensor->storage > MTLM_STORE_MOMENT)
-        return NULL;
-    return &run->arena[tensor->stage / pp * ARENAS + tensor->storage];
-}
-
-static void create_arenas(struct mtlm_run *run)
-{
-    const struct mtlm_graph *graph = run->program->graph;
-    const int n = run->program->config.layout.virtual_stages * ARENAS;
-    size_t *bytes = mtlm_calloc(n, sizeof(*bytes));
-
-    run->arena = mtlm_calloc(n, sizeof(*run->arena));
-    for (int i = 0; i < graph->n_tensors; i++) {
-        const struct mtlm_tensor *t = graph->tensor[i];
-        const struct mtlm_arena *arena = arena_of(run, t);
-
-        if (arena && !t->same)
-            bytes[arena - run->arena] +=
-                mtlm_arena_padded(mtlm_tensor_bytes(t));
-    }
-    for (int i = 0; i < n; i++)
-        mtlm_arena_create(&run->arena[i], bytes[i]);
-    free(bytes);
-}
-
-static void register_tensor(struct mtlm_run *run,
-                            const struct mtlm_tensor *tensor)
-{
-    struct mtlm_arena *arena = arena_of(run, tensor);
-    starpu_data_handle_t *slot;
-
-    if (tensor->same)
-        return;
-    slot = mtlm_calloc(tensor->slots, sizeof(*slot));
-    for (int i = 0; i < tensor->slots; i++)
-        slot[i] = mtlm_data_register(
-            arena ? mtlm_arena_take(arena, mtlm_tensor_bytes(tensor)) : NULL,
-            mtlm_shape_elems(&tensor->shape), tensor->dtype, tensor->name);
-    run->handle[tensor->id] = slot;
-}
 
 static double microbatch_flops(const struct mtlm_items *items)
 {
@@ -118,7 +68,6 @@ struct mtlm_run *mtlm_run_create(const struct mtlm_program *program,
                                  struct mtlm_recorder *recorder, int rank,
                                  int max_tag, void (*done)(double part))
 {
-    const struct mtlm_graph *graph = program->graph;
     struct mtlm_run *run = mtlm_calloc(1, sizeof(*run));
 
     run->program = program;
@@ -137,10 +86,7 @@ struct mtlm_run *mtlm_run_create(const struct mtlm_program *program,
     run->ramp = program->config.ramp;
     run->ramp.full = program->config.microbatches * samples_per_microbatch(run);
     run->place = mtlm_ramp_begin(&run->ramp);
-    run->handle = mtlm_calloc(graph->n_tensors, sizeof(*run->handle));
-    create_arenas(run);
-    for (int i = 0; i < graph->n_tensors; i++)
-        register_tensor(run, graph->tensor[i]);
+    mtlm_run_data_create(&run->data, program);
     if (recorder)
         starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
     return run;
@@ -154,29 +100,8 @@ void mtlm_run_wait(struct mtlm_run *run)
 
 void mtlm_run_destroy(struct mtlm_run *run)
 {
-    const struct mtlm_graph *graph = run->program->graph;
-
-    for (int i = 0; i < graph->n_tensors; i++) {
-        if (!run->handle[i])
-            continue;
-        for (int s = 0; s < graph->tensor[i]->slots; s++)
-            starpu_data_unregister_no_coherency(run->handle[i][s]);
-        free(run->handle[i]);
-    }
-    for (int i = 0; i < run->program->config.layout.virtual_stages * ARENAS;
-         i++)
-        mtlm_arena_destroy(&run->arena[i]);
-    free(run->arena);
-    free(run->handle);
+    mtlm_run_data_destroy(&run->data);
     free(run);
-}
-
-static starpu_data_handle_t handle_of(const struct mtlm_run *run,
-                                      struct mtlm_tensor *tensor, int64_t use)
-{
-    const struct mtlm_tensor *owner = mtlm_tensor_owner(tensor);
-
-    return run->handle[owner->id][use % owner->slots];
 }
 
 /* Number of the use of its tensors that an item is. */
@@ -227,7 +152,8 @@ static void post(struct mtlm_run *run, const struct mtlm_item *item,
     const struct mtlm_program_config *config = &run->program->config;
     const int tags =
         mtlm_stage_tags(config) * mtlm_layout_stages(&config->layout);
-    const starpu_data_handle_t handle = handle_of(run, node->operand[0], use);
+    const starpu_data_handle_t handle =
+        mtlm_run_data_handle(&run->data, node->operand[0], use);
     struct mtlm_message message = {.handle = &handle,
                                    .n_handles = 1,
                                    .count =
@@ -240,8 +166,8 @@ static void post(struct mtlm_run *run, const struct mtlm_item *item,
     switch (node->call.kind) {
     case MTLM_OP_ALL_REDUCE:
         message.kind = MTLM_ALL_REDUCE;
-        message.group = attr->all_reduce.group;
-        message.reduce = attr->all_reduce.reduce;
+        message.group = attr->collective.group;
+        message.reduce = attr->collective.reduce;
         break;
     default:
         message.kind = node->call.kind == MTLM_OP_SEND ? MTLM_SEND : MTLM_RECV;
@@ -260,6 +186,23 @@ static bool is_poisoned(const struct mtlm_run *run,
            && item->node->call.kind == MTLM_OP_ATTENTION_FWD
            && item->node->layer == 0 && item->microbatch == 0
            && run->program->config.layout.tp_rank == 0;
+}
+
+static void set_handles(const struct mtlm_run *run,
+                        const struct mtlm_node *node, int64_t number,
+                        struct starpu_task *task)
+{
+    static const enum starpu_data_access_mode mode[] = {
+        [MTLM_R] = STARPU_R, [MTLM_W] = STARPU_W, [MTLM_RW] = STARPU_RW};
+
+    task->nbuffers = mtlm_node_n_uses(node);
+    assert(task->nbuffers <= STARPU_NMAXBUFS);
+    for (int i = 0; i < task->nbuffers; i++) {
+        const struct mtlm_use use = mtlm_node_use(node, i);
+
+        task->handles[i] = mtlm_run_data_handle(&run->data, use.tensor, number);
+        task->modes[i] = mode[use.access];
+    }
 }
 
 static void submit(struct mtlm_run *run, const struct mtlm_item *item,
@@ -298,8 +241,7 @@ static void submit(struct mtlm_run *run, const struct mtlm_item *item,
     task->name = op->name;
     task->priority = priority_of(run, item, pass);
     task->flops = node->flops;
-    for (int i = 0; i < op->n_operands; i++)
-        task->handles[i] = handle_of(run, node->operand[i], use);
+    set_handles(run, node, use, task);
     task->callback_func = mtlm_task_ended;
     task->callback_arg = arg;
     MTLM_CHECK_STARPU(starpu_task_submit(task));
@@ -406,30 +348,31 @@ static void copy_out(starpu_data_handle_t handle, void *memory, size_t bytes)
 void mtlm_run_report(struct mtlm_run *run, int64_t iteration,
                      double report[MTLM_CONTROL_COUNT])
 {
-    copy_out(handle_of(run, run->program->report, iteration), report,
-             MTLM_CONTROL_COUNT * sizeof(*report));
+    copy_out(mtlm_run_data_handle(&run->data, run->program->report, iteration),
+             report, MTLM_CONTROL_COUNT * sizeof(*report));
 }
 
 double mtlm_run_params_norm(struct mtlm_run *run, int64_t iteration)
 {
     double norm;
 
-    copy_out(handle_of(run, run->program->params_norm, iteration), &norm,
-             sizeof(norm));
+    copy_out(
+        mtlm_run_data_handle(&run->data, run->program->params_norm, iteration),
+        &norm, sizeof(norm));
     return norm;
 }
 
 void mtlm_run_eval_report(struct mtlm_run *run,
                           double report[MTLM_STATUS_EXTRA])
 {
-    copy_out(handle_of(run, run->program->eval_report, 0), report,
-             MTLM_STATUS_EXTRA * sizeof(*report));
+    copy_out(mtlm_run_data_handle(&run->data, run->program->eval_report, 0),
+             report, MTLM_STATUS_EXTRA * sizeof(*report));
 }
 
 void mtlm_run_read(struct mtlm_run *run, const struct mtlm_tensor *tensor,
                    void *memory)
 {
-    copy_out(handle_of(run, (struct mtlm_tensor *) tensor, 0), memory,
+    copy_out(mtlm_run_data_handle(&run->data, tensor, 0), memory,
              mtlm_tensor_bytes(tensor));
 }
 

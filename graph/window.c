@@ -5,6 +5,12 @@
 #include "graph/program.h"
 #include "graph/window.h"
 
+bool mtlm_pipeline_fused(enum mtlm_pipeline pipeline)
+{
+    return pipeline == MTLM_PIPELINE_GPIPE || pipeline == MTLM_PIPELINE_1F1B
+           || pipeline == MTLM_PIPELINE_INTERLEAVED;
+}
+
 static double layers_of(const struct mtlm_layout *layout, int64_t num_layers,
                         int stage)
 {
@@ -12,6 +18,14 @@ static double layers_of(const struct mtlm_layout *layout, int64_t num_layers,
 
     mtlm_layout_layers(layout, num_layers, stage, &first, &count);
     return count;
+}
+
+static int stage_on(const struct mtlm_layout *layout, int pp_rank, int chunk)
+{
+    struct mtlm_layout there = *layout;
+
+    there.pp_rank = pp_rank;
+    return mtlm_layout_stage(&there, chunk);
 }
 
 /* Work per microbatch of the busiest rank, per worker. */
@@ -23,7 +37,7 @@ static double period(const struct mtlm_layout *layout, int64_t num_layers)
         double work = 0;
 
         for (int c = 0; c < layout->virtual_stages; c++)
-            work += 3 * layers_of(layout, num_layers, c * layout->pp + r);
+            work += 3 * layers_of(layout, num_layers, stage_on(layout, r, c));
         busiest = fmax(busiest, work / layout->workers);
     }
     return busiest;
@@ -83,7 +97,9 @@ void mtlm_window_apply(struct mtlm_program *program)
     for (int i = 0; i < graph->n_tensors; i++) {
         struct mtlm_tensor *t = graph->tensor[i];
 
-        if (t->storage == MTLM_STORE_ACTIVATION && !t->same)
+        if ((t->storage == MTLM_STORE_ACTIVATION
+             || t->storage == MTLM_STORE_CONTROL)
+            && !t->same)
             t->slots = ring(
                 t,
                 mtlm_window(&config->layout, config->model.num_layers,

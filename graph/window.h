@@ -1,9 +1,27 @@
 #ifndef MTLM_GRAPH_WINDOW_H
 #define MTLM_GRAPH_WINDOW_H
 
+#include <stdbool.h>
+
 #include "graph/layout.h"
 
 struct mtlm_program;
+
+/* The schedules that windows, priorities and a few edges bring about
+ * (--schedule). */
+enum mtlm_pipeline {
+    MTLM_PIPELINE_WINDOW, /* B and W apart, windows by alpha */
+    MTLM_PIPELINE_GPIPE,
+    MTLM_PIPELINE_1F1B,
+    MTLM_PIPELINE_INTERLEAVED,
+    MTLM_PIPELINE_ZB_H1,
+    MTLM_PIPELINE_ZB_H2,
+    MTLM_PIPELINE_ZB_V,
+};
+
+/* Whether the published schedule computes B and W as one: every W of a
+ * microbatch precedes the send of its B. */
+bool mtlm_pipeline_fused(enum mtlm_pipeline pipeline);
 
 /* How many microbatches a virtual stage may hold: its activation window.
  *

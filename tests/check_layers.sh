@@ -6,7 +6,7 @@
 #   tests, perf -> everything    nothing -> launch, tests, perf
 #
 # StarPU is named only in runtime/, codelets/codelet.[ch] and
-# graph/submit.[ch]; MPI and NCCL only in runtime/.
+# graph/submit*.[ch]; MPI and NCCL only in runtime/.
 #
 # Usage: tests/check_layers.sh [TREE]
 set -eu
@@ -70,9 +70,9 @@ function include(name,    to)
     if (name ~ /^starpu/) {
         if (!everything && from != "runtime" \
             && file !~ /^codelets\/codelet\.[ch]$/ \
-            && file !~ /^graph\/submit\.[ch]$/)
+            && file !~ /^graph\/submit[a-z_]*\.[ch]$/)
             wrong("StarPU belongs in runtime/, codelets/codelet.[ch] and" \
-                  " graph/submit.[ch]: " name)
+                  " graph/submit*.[ch]: " name)
         return
     }
     if (name ~ /^(mpi|nccl|mpi-ext)[a-z_]*\.h$/) {

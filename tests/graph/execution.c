@@ -88,7 +88,7 @@ static int meet(struct builder *b, const int64_t key[4], int members)
 
 static int collective(struct builder *b, const struct mtlm_node *node)
 {
-    const enum mtlm_group group = node->call.attr.all_reduce.group;
+    const enum mtlm_group group = node->call.attr.collective.group;
     int members = 0, leader = NONE;
 
     for (int r = 0; r < b->ranks->n; r++)
@@ -154,7 +154,6 @@ static int task_of(struct builder *b, const struct mtlm_item *item,
 static void add(struct builder *b, const struct mtlm_item *item, int iteration)
 {
     const struct mtlm_node *node = item->node;
-    const struct mtlm_op *op = mtlm_ops[node->call.kind];
     const int64_t use =
         item->microbatch < 0
             ? iteration
@@ -162,10 +161,11 @@ static void add(struct builder *b, const struct mtlm_item *item, int iteration)
     const int task = task_of(b, item, iteration, use);
     struct execution *run = b->run;
 
-    for (int i = 0; i < op->n_operands; i++) {
-        const struct mtlm_tensor *t = mtlm_tensor_owner(node->operand[i]);
+    for (int i = 0; i < mtlm_node_n_uses(node); i++) {
+        const struct mtlm_use u = mtlm_node_use(node, i);
+        const struct mtlm_slot at = mtlm_tensor_slot(u.tensor, use);
 
-        depend(b, &b->slot[t->id][use % t->slots], op->access[i], task);
+        depend(b, &b->slot[at.owner->id][at.slot], u.access, task);
     }
     if (run->n == run->capacity) {
         run->capacity = 2 * run->capacity + 1024;

@@ -48,7 +48,7 @@ struct interpreter *interpreter_create(const struct mtlm_program_config *config)
         for (int i = 0; i < graph->n_tensors; i++) {
             const struct mtlm_tensor *t = graph->tensor[i];
 
-            if (t->same)
+            if (!mtlm_tensor_is_owner(t))
                 continue;
             rank->memory[i] = mtlm_calloc(t->slots, sizeof(void *));
             for (int s = 0; s < t->slots; s++)
@@ -86,9 +86,9 @@ const struct mtlm_program *interpreter_program(const struct interpreter *in,
 static void *slot_of(const struct rank *rank, struct mtlm_tensor *tensor,
                      int64_t use)
 {
-    const struct mtlm_tensor *owner = mtlm_tensor_owner(tensor);
+    const struct mtlm_slot at = mtlm_tensor_slot(tensor, use);
 
-    return rank->memory[owner->id][use % owner->slots];
+    return rank->memory[at.owner->id][at.slot];
 }
 
 void *interpreter_data(struct interpreter *in, int rank,
@@ -144,8 +144,8 @@ static void put(void *p, enum mtlm_dtype dtype, int64_t i, double value)
 static void all_reduce(struct interpreter *in, struct rank *rank)
 {
     const struct mtlm_node *node = current(rank)->node;
-    const enum mtlm_group group = node->call.attr.all_reduce.group;
-    const bool max = node->call.attr.all_reduce.reduce == MTLM_REDUCE_MAX;
+    const enum mtlm_group group = node->call.attr.collective.group;
+    const bool max = node->call.attr.collective.reduce == MTLM_REDUCE_MAX;
     const enum mtlm_dtype dtype = node->operand[0]->dtype;
     const int64_t n = mtlm_shape_elems(&node->call.shape[0]);
     double *sum = mtlm_calloc(n, sizeof(*sum));
@@ -185,7 +185,7 @@ static void all_reduce(struct interpreter *in, struct rank *rank)
 static bool try_all_reduce(struct interpreter *in, struct rank *rank)
 {
     const enum mtlm_group group =
-        current(rank)->node->call.attr.all_reduce.group;
+        current(rank)->node->call.attr.collective.group;
 
     rank->waiting = true;
     for (int r = 0; r < in->n; r++) {
@@ -196,7 +196,7 @@ static bool try_all_reduce(struct interpreter *in, struct rank *rank)
         if (!other->waiting)
             return false;
         /* Their next collective must be this one. */
-        assert(current(other)->node->call.attr.all_reduce.group == group);
+        assert(current(other)->node->call.attr.collective.group == group);
     }
     all_reduce(in, rank);
     return true;

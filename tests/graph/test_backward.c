@@ -177,7 +177,7 @@ static void test_a_copy_to_the_group_reduces_its_gradient(void **state)
     static const enum mtlm_op_kind b[] = {
         MTLM_OP_LINEAR_DGRAD, MTLM_OP_ALL_REDUCE, MTLM_OP_LINEAR_DGRAD};
     static const union mtlm_attr attr = {
-        .all_reduce = {MTLM_GROUP_TP, MTLM_REDUCE_SUM}};
+        .collective = {MTLM_GROUP_TP, MTLM_REDUCE_SUM}};
     struct scene s = scene_create();
     struct mtlm_tensor *x = tensor(&s, MTLM_STORE_ACTIVATION, "x");
     struct mtlm_tensor *y = linear(&s, x), *z;
@@ -192,7 +192,7 @@ static void test_a_copy_to_the_group_reduces_its_gradient(void **state)
     assert_kinds(&s.backward, b, 3);
     assert_ptr_equal(s.backward.node[1]->operand[0],
                      s.backward.node[0]->operand[2]);
-    assert_int_equal(s.backward.node[1]->call.attr.all_reduce.group,
+    assert_int_equal(s.backward.node[1]->call.attr.collective.group,
                      MTLM_GROUP_TP);
     assert_int_equal(s.backward.node[1]->lane, MTLM_LANE_TP);
     assert_ptr_equal(s.backward.node[2]->operand[0], y->grad);

@@ -263,7 +263,7 @@ static const struct mtlm_item *next_meeting(const struct mtlm_items *items,
         const struct mtlm_call *call = &item->node->call;
 
         if (call->kind == MTLM_OP_ALL_REDUCE
-            && (group < 0 || (int) call->attr.all_reduce.group == group))
+            && (group < 0 || (int) call->attr.collective.group == group))
             return item;
     }
     return NULL;
@@ -284,10 +284,10 @@ static void same_meetings(const struct mtlm_items *a,
             return;
         assert_int_equal(x->microbatch, y->microbatch);
         assert_int_equal(x->priority, y->priority);
-        assert_int_equal(x->node->call.attr.all_reduce.group,
-                         y->node->call.attr.all_reduce.group);
-        assert_int_equal(x->node->call.attr.all_reduce.reduce,
-                         y->node->call.attr.all_reduce.reduce);
+        assert_int_equal(x->node->call.attr.collective.group,
+                         y->node->call.attr.collective.group);
+        assert_int_equal(x->node->call.attr.collective.reduce,
+                         y->node->call.attr.collective.reduce);
         assert_int_equal(x->node->operand[0]->dtype,
                          y->node->operand[0]->dtype);
         assert_true(

@@ -1,0 +1,103 @@
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "graph/submit_data.h"
+#include "runtime/arena.h"
+#include "runtime/data.h"
+#include "runtime/memory.h"
+
+enum { PER_CHUNK = MTLM_STORE_MOMENT + 1 };
+
+static int n_arenas(const struct mtlm_run_data *data)
+{
+    return data->program->config.layout.virtual_stages * PER_CHUNK + 1;
+}
+
+/* Where the tensor lies, or NULL: StarPU takes memory when it is written. */
+static struct mtlm_arena *arena_of(const struct mtlm_run_data *data,
+                                   const struct mtlm_tensor *tensor)
+{
+    const struct mtlm_layout *layout = &data->program->config.layout;
+
+    if (tensor->storage == MTLM_STORE_CONTROL)
+        return &data->arena[n_arenas(data) - 1];
+    if (tensor->storage > MTLM_STORE_MOMENT)
+        return NULL;
+    return &data->arena[mtlm_layout_chunk(layout, tensor->stage) * PER_CHUNK
+                        + tensor->storage];
+}
+
+static void create_arenas(struct mtlm_run_data *data)
+{
+    const struct mtlm_graph *graph = data->program->graph;
+    const int n = n_arenas(data);
+    size_t *bytes = mtlm_calloc(n, sizeof(*bytes));
+
+    data->arena = mtlm_calloc(n, sizeof(*data->arena));
+    for (int i = 0; i < graph->n_tensors; i++) {
+        const struct mtlm_tensor *t = graph->tensor[i];
+        const struct mtlm_arena *arena = arena_of(data, t);
+
+        if (arena && mtlm_tensor_is_owner(t))
+            bytes[arena - data->arena] +=
+                t->slots * mtlm_arena_padded(mtlm_tensor_bytes(t));
+    }
+    for (int i = 0; i < n; i++)
+        mtlm_arena_create(&data->arena[i], bytes[i]);
+    free(bytes);
+}
+
+static void register_tensor(struct mtlm_run_data *data,
+                            const struct mtlm_tensor *tensor)
+{
+    struct mtlm_arena *arena = arena_of(data, tensor);
+    starpu_data_handle_t *slot;
+
+    if (!mtlm_tensor_is_owner(tensor))
+        return;
+    slot = mtlm_calloc(tensor->slots, sizeof(*slot));
+    for (int i = 0; i < tensor->slots; i++)
+        slot[i] = mtlm_data_register(
+            arena ? mtlm_arena_take(arena, mtlm_tensor_bytes(tensor)) : NULL,
+            mtlm_shape_elems(&tensor->shape), tensor->dtype, tensor->name);
+    data->handle[tensor->id] = slot;
+}
+
+void mtlm_run_data_create(struct mtlm_run_data *data,
+                          const struct mtlm_program *program)
+{
+    const struct mtlm_graph *graph = program->graph;
+
+    data->program = program;
+    data->handle = mtlm_calloc(graph->n_tensors, sizeof(*data->handle));
+    create_arenas(data);
+    for (int i = 0; i < graph->n_tensors; i++)
+        register_tensor(data, graph->tensor[i]);
+}
+
+void mtlm_run_data_destroy(struct mtlm_run_data *data)
+{
+    const struct mtlm_graph *graph = data->program->graph;
+
+    for (int i = 0; i < graph->n_tensors; i++) {
+        if (!data->handle[i])
+            continue;
+        for (int s = 0; s < graph->tensor[i]->slots; s++)
+            starpu_data_unregister_no_coherency(data->handle[i][s]);
+        free(data->handle[i]);
+    }
+    for (int i = 0; i < n_arenas(data); i++)
+        mtlm_arena_destroy(&data->arena[i]);
+    free(data->arena);
+    free(data->handle);
+}
+
+starpu_data_handle_t mtlm_run_data_handle(const struct mtlm_run_data *data,
+                                          const struct mtlm_tensor *tensor,
+                                          int64_t use)
+{
+    const struct mtlm_slot at = mtlm_tensor_slot(tensor, use);
+
+    return data->handle[at.owner->id][at.slot];
+}

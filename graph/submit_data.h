@@ -1,0 +1,28 @@
+#ifndef MTLM_GRAPH_SUBMIT_DATA_H
+#define MTLM_GRAPH_SUBMIT_DATA_H
+
+#include <starpu.h>
+
+#include "graph/program.h"
+
+/* The memory of a program's tensors, as StarPU knows it. */
+struct mtlm_run_data {
+    const struct mtlm_program *program; /* borrowed */
+    starpu_data_handle_t **handle;      /* [tensor id][slot]; NULL: no owner */
+    struct mtlm_arena *arena;           /* weights, gradients, moments of each
+                                         * chunk; what orders nodes only */
+};
+
+/* Registers every tensor.  Weights, gradients and moments lie in one arena
+ * each per chunk, so that a message may cover many of them; StarPU takes the
+ * memory of activations when they are first written. */
+void mtlm_run_data_create(struct mtlm_run_data *data,
+                          const struct mtlm_program *program);
+void mtlm_run_data_destroy(struct mtlm_run_data *data);
+
+/* Where use number `use` of tensor lies. */
+starpu_data_handle_t mtlm_run_data_handle(const struct mtlm_run_data *data,
+                                          const struct mtlm_tensor *tensor,
+                                          int64_t use);
+
+#endif /* MTLM_GRAPH_SUBMIT_DATA_H */
