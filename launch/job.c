@@ -11,6 +11,7 @@
 #include "launch/job.h"
 #include "launch/progress.h"
 #include "runtime/blas_core.h"
+#include "runtime/clock.h"
 #include "runtime/cpu.h"
 #include "runtime/machine.h"
 #include "runtime/memory.h"
@@ -260,11 +261,21 @@ int mtlm_job_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
     return 0;
 }
 
+void mtlm_job_watch_engine(struct mtlm_job *job)
+{
+    job->engine_seconds = mtlm_engine_cpu_seconds(job->engine);
+    job->engine_since_ns = mtlm_now_ns();
+}
+
 void mtlm_job_stop_engine(struct mtlm_job *job)
 {
     if (!job->engine)
         return;
     mtlm_run_wait(job->run);
+    if (job->engine_since_ns)
+        job->engine_share =
+            (mtlm_engine_cpu_seconds(job->engine) - job->engine_seconds) * 1e9
+            / (mtlm_now_ns() - job->engine_since_ns);
     mtlm_engine_stop(job->engine);
     job->engine = NULL;
 }

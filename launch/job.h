@@ -40,6 +40,11 @@ struct mtlm_job {
     struct mtlm_recorder *recorder;
     struct mtlm_engine *engine;
     struct mtlm_run *run;
+    /* CPU seconds of the communication thread, and the time, at the first
+     * iteration; its share of a core from then on, once it is stopped. */
+    double engine_seconds;
+    int64_t engine_since_ns;
+    double engine_share;
 };
 
 /* Starts what training needs, after job->options and job->ranks are there.
@@ -65,9 +70,16 @@ void mtlm_job_stop(struct mtlm_job *job);
 /* Trains.  Returns the exit code. */
 int mtlm_job_train(struct mtlm_job *job);
 
+/* From now on what the communication thread takes is measured. */
+void mtlm_job_watch_engine(struct mtlm_job *job);
+
 /* Waits for everything and stops the engine, if it runs: from then on the main
- * thread speaks MPI. */
+ * thread speaks MPI, and job->engine_share is known. */
 void mtlm_job_stop_engine(struct mtlm_job *job);
+
+/* Rank 0 prints the last lines: memory, against the plan, and what the
+ * communication threads took.  Collective, without an engine. */
+void mtlm_job_print_end(struct mtlm_job *job);
 
 /* Microbatches per iteration and pipeline: of a whole batch; of one of batch
  * samples; of the last iteration that is traced. */

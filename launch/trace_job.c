@@ -14,6 +14,7 @@
 struct about {
     int stage, workers;
     int64_t clock_offset_ns;
+    double engine_share;
 };
 
 static void print_table(const struct mtlm_trace_summary *s)
@@ -42,6 +43,7 @@ struct described {
     struct mtlm_trace_info info;
     int *stage;
     int64_t *offset;
+    double *engine_share;
     struct mtlm_trace_worker *worker;
     char (*device)[16];
     char *layout;
@@ -58,12 +60,14 @@ static void describe(const struct mtlm_job *job, const struct about *about,
         n += about[r].workers;
     d->stage = mtlm_calloc(ranks, sizeof(*d->stage));
     d->offset = mtlm_calloc(ranks, sizeof(*d->offset));
+    d->engine_share = mtlm_calloc(ranks, sizeof(*d->engine_share));
     d->worker = mtlm_calloc(n, sizeof(*d->worker));
     d->device = mtlm_calloc(n, sizeof(*d->device));
     d->layout = mtlm_sprintf("TP %d x PP %d", l->tp, l->pp);
     for (int r = 0; r < ranks; r++) {
         d->stage[r] = about[r].stage;
         d->offset[r] = about[r].clock_offset_ns;
+        d->engine_share[r] = about[r].engine_share;
         for (int i = 0; i < about[r].workers; i++, w++) {
             snprintf(d->device[w], sizeof(d->device[w]), "CPU %d", i);
             d->worker[w] = (struct mtlm_trace_worker){r, i, d->device[w], true};
@@ -80,6 +84,7 @@ static void describe(const struct mtlm_job *job, const struct about *about,
         .starpu_version = mtlm_machine_starpu_version(),
         .stage_of_rank = d->stage,
         .clock_offset_ns = d->offset,
+        .engine_share = d->engine_share,
         .worker = d->worker,
         .n_workers = n};
 }
@@ -88,6 +93,7 @@ static void undescribe(struct described *d)
 {
     free(d->stage);
     free(d->offset);
+    free(d->engine_share);
     free(d->worker);
     free(d->device);
     free(d->layout);
@@ -95,7 +101,9 @@ static void undescribe(struct described *d)
 
 int mtlm_job_trace(struct mtlm_job *job, double *bubble, struct mtlm_error *err)
 {
-    struct about mine = {job->layout.pp_rank, job->workers, 0}, *about;
+    struct about mine = {job->layout.pp_rank, job->workers, 0,
+                         job->engine_share},
+                 *about;
     struct mtlm_record *all;
     const struct mtlm_record *records;
     struct mtlm_trace_summary *summary;

@@ -10,7 +10,6 @@
 #include "launch/summary_text.h"
 #include "launch/train_log.h"
 #include "runtime/clock.h"
-#include "runtime/memory.h"
 #include "runtime/signals.h"
 
 /* Where the loop stands. */
@@ -267,6 +266,7 @@ static void prepare(struct state *s)
     if (job->options.summary_text && job->options.eval_iters > 0)
         validate(s, 0, "");
     mtlm_train_log_start(&s->log, job); /* its time does not count */
+    mtlm_job_watch_engine(job);
 }
 
 /* A run that was to stop but had its last iteration under way is complete. */
@@ -288,28 +288,6 @@ static void say_end(struct state *s)
             s->text.iterations, o->train_iters);
 }
 
-/* Of the rank that held most, what it was planned to hold beside it. */
-static void print_memory(const struct mtlm_job *job)
-{
-    struct {
-        double peak, planned;
-    } mine = {mtlm_memory_peak(), job->plan.total_bytes}, *all;
-    const double mib = 1024.0 * 1024;
-    size_t total;
-    int most = 0;
-
-    all = mtlm_ranks_gather(job->ranks, &mine, sizeof(mine), &total);
-    if (!all)
-        return;
-    for (size_t r = 0; r < total / sizeof(mine); r++)
-        if (all[r].peak > all[most].peak)
-            most = r;
-    printf("memory: peak %.1f MiB, planned %.1f MiB (rank %d)\n",
-           all[most].peak / mib, all[most].planned / mib, most);
-    fflush(stdout);
-    free(all);
-}
-
 static void finish(struct state *s)
 {
     struct mtlm_job *job = s->job;
@@ -326,7 +304,7 @@ static void finish(struct state *s)
     s->text.tokens_per_second =
         s->log.all_samples * job->options.model.seq_length / seconds;
     s->text.bubble = -1;
-    print_memory(job);
+    mtlm_job_print_end(job);
     if (job->options.trace_dir && good
         && mtlm_job_trace(job, &s->text.bubble, &err) < 0) {
         fprintf(stderr, "mtlm-dag: %s\n", err.text);

@@ -40,6 +40,7 @@ static json_t *run(const struct mtlm_trace *trace)
 static json_t *ranks(const struct mtlm_trace *trace)
 {
     const int *stage = trace->info->stage_of_rank;
+    const double *engine = trace->info->engine_share;
     json_t *list = json_array();
 
     for (int i = 0; i < trace->summary->ranks; i++) {
@@ -47,12 +48,13 @@ static json_t *ranks(const struct mtlm_trace *trace)
 
         json_array_append_new(
             list,
-            json_pack("{s:i, s:o, s:i, s:o, s:o, s:o, s:o, s:f}", "rank", i,
-                      "stage", stage ? json_integer(stage[i]) : json_null(),
+            json_pack("{s:i, s:o, s:i, s:o, s:o, s:o, s:o, s:f, s:o}", "rank",
+                      i, "stage", stage ? json_integer(stage[i]) : json_null(),
                       "workers", r->workers, "window_ms", ms(r->window_ns),
                       "busy_ms", ms(r->busy_ns), "communication_ms",
                       ms(r->comm_ns), "overlap_ms", ms(r->overlap_ns),
-                      "bubble_fraction", r->bubble));
+                      "bubble_fraction", r->bubble, "engine_share",
+                      engine ? json_real(engine[i]) : json_null()));
     }
     return list;
 }

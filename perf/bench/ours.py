@@ -21,6 +21,18 @@ def iteration_of(line):
     return {name: float(value) for name, value in FIELD.findall(line)}
 
 
+ENGINE = re.compile(r"communication thread: ([0-9.]+) % of a core")
+
+
+def engine_of(lines):
+    """Share of a core that a run's busiest communication thread took."""
+    for line in reversed(lines):
+        match = ENGINE.match(line)
+        if match:
+            return float(match[1]) / 100
+    raise Failure("mtlm-dag said nothing of its communication thread")
+
+
 def losses_of(fields):
     """The kinds of loss of a log line, LM first."""
     names = [n for n in ("lm loss", "sop loss") if n in fields]
@@ -100,7 +112,7 @@ class Ours:
 
     def train(self, case, warm_up, iterations, workers, more=()):
         """{seconds, losses, cpu, switches: [iterations], all but losses after
-        the warm-up, peak_bytes, others, lines}."""
+        the warm-up, peak_bytes, others, engine (its share of a core)}."""
         command = [
             self.path("mtlm-dag"),
             *case.options(warm_up + iterations),
@@ -111,13 +123,13 @@ class Ours:
         run = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=errors, text=True
         )
-        out = {"seconds": [], "losses": [], "lines": []}
-        marks, others = [], None
+        out = {"seconds": [], "losses": []}
+        marks, others, lines = [], None, []
         process = machine.Process(run.pid)
         for line in run.stdout:
             fields = iteration_of(line)
             if not fields:
-                out["lines"].append(line.rstrip())
+                lines.append(line.rstrip())
                 continue
             out["losses"].append(losses_of(fields))
             out["seconds"].append(
@@ -135,6 +147,7 @@ class Ours:
             raise Failure(
                 f"mtlm-dag ended with {run.returncode}: {errors.read().strip()}"
             )
+        out["engine"] = engine_of(lines)
         steps = list(zip(marks[warm_up - 1 :], marks[warm_up:]))
         out["seconds"] = out["seconds"][warm_up:]
         out["cpu"] = [b[0] - a[0] for a, b in steps]

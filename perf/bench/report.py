@@ -55,6 +55,11 @@ def ratios(cases):
     return table(rows)
 
 
+def engine(share):
+    """Of a core, in words; None: there is none."""
+    return "-" if share is None else f"{100 * share:.2f} %"
+
+
 def times(cases):
     rows = [
         (
@@ -68,6 +73,7 @@ def times(cases):
             "switches",
             "others' cores",
             "peak GiB",
+            "engine",
         )
     ]
     for case in cases:
@@ -83,6 +89,7 @@ def times(cases):
                     f"{x['switches']:.0f}",
                     f"{x['others']:.2f}",
                     f"{x['peak_bytes'] / 2**30:.2f}",
+                    engine(x.get("engine")),
                 )
             )
     return table(rows)
@@ -194,7 +201,8 @@ def page(result):
         "",
         "Seconds per iteration of all rounds. CPU s: median per iteration. "
         "Switches: involuntary context switches per iteration, mean. "
-        "Others' cores: CPU that other programs took meanwhile, mean.",
+        "Others' cores: CPU that other programs took meanwhile, mean. "
+        "Engine: share of a core of our communication thread, at most.",
         "",
         times(cases),
         "",
@@ -212,8 +220,10 @@ def combined(runs, tokens, floor):
 
     seconds = figures.summary([s for r in runs for s in r["seconds"]])
     every = [x for r in runs for x in r["switches"]]
+    engines = [r["engine"] for r in runs if "engine" in r]
     return {
         "seconds": seconds,
+        "engine": max(engines, default=None),
         "tokens_per_second": tokens / seconds["median"],
         "share": floor["seconds"] / seconds["median"],
         "cpu": statistics.median([x for r in runs for x in r["cpu"]]),

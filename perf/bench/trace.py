@@ -36,6 +36,7 @@ def figures(summary, rows):
         "us_of_workers_per_node": 1e3 * (workers - busy) / len(rows),
         "us_of_node": 1e3 * busy / len(rows),
         "waits": waits,
+        "engine": max(r["engine_share"] for r in summary["ranks"]),
     }
 
 

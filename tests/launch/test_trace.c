@@ -108,7 +108,7 @@ static void test_json_holds_the_summary(void **state)
 {
     char *path = trace_dir_path("summary.json");
     const char *policy, *text;
-    double makespan, bubble, busy, ideal;
+    double makespan, bubble, busy, ideal, engine;
     json_t *root, *ops, *overlap;
     json_error_t error;
 
@@ -118,18 +118,19 @@ static void test_json_holds_the_summary(void **state)
     assert_non_null(root);
     assert_int_equal(
         json_unpack(root,
-                    "{s:{s:s}, s:f, s:f, s:f, s:[{s:f}], s:o, s:o, "
+                    "{s:{s:s}, s:f, s:f, s:f, s:[{s:f}, {s:f}], s:o, s:o, "
                     "s:[{s:s}]}",
                     "run", "policy", &policy, "makespan_ms", &makespan,
                     "bubble_fraction", &bubble, "ideal_1f1b_bubble", &ideal,
-                    "ranks", "busy_ms", &busy, "ops", &ops, "overlap_fraction",
-                    &overlap, "waits", "text", &text),
+                    "ranks", "busy_ms", &busy, "engine_share", &engine, "ops",
+                    &ops, "overlap_fraction", &overlap, "waits", "text", &text),
         0);
     assert_string_equal(policy, "prio");
     assert_float_equal(makespan, 33, 1e-9);
     assert_float_equal(bubble, 3 / 11., 1e-8);
     assert_float_equal(ideal, 3 / 11., 1e-8);
     assert_float_equal(busy, 24, 1e-9);
+    assert_float_equal(engine, 0.25, 1e-9);
     assert_true(json_is_null(overlap));
     assert_int_equal(json_array_size(ops), 5);
     assert_string_equal(text, "rank 0 waited 27.3 % for gradients from rank 1");

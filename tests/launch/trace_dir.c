@@ -87,7 +87,10 @@ void trace_dir_write_pipeline(int p, int m, int iterations, bool fused)
                                       .fused = fused,
                                       .pieces = 4,
                                       .unit_ns = 1000000};
+    static const double engine_share[] = {0.125, 0.25, 0.375, 0.5};
     const struct mtlm_trace_info info = {.ranks = p,
+                                         .engine_share =
+                                             p == 4 ? engine_share : NULL,
                                          .stages = p,
                                          .virtual_stages = 1,
                                          .microbatches = m,

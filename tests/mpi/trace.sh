@@ -7,7 +7,7 @@ set -u
 # check_trace DIR RANKS
 check_trace() {
     "${PYTHON:-python3}" - "$@" <<'END'
-import collections, csv, json, sys
+import collections, csv, json, re, sys
 import xml.etree.ElementTree as ElementTree
 
 dir, ranks = sys.argv[1], int(sys.argv[2])
@@ -91,6 +91,12 @@ summary = json.load(open(dir + "/summary.json"))
 expect(0 <= summary["bubble_fraction"] < 1, "bubble")
 expect(0 <= summary["stage_span_bubble"] < 1, "bubble of the stages")
 expect(len(summary["ranks"]) == ranks, "ranks in the summary")
+shares = [r["engine_share"] for r in summary["ranks"]]
+expect(0 < min(shares) < 1, "communication threads' shares:", shares)
+said = re.search(r"^communication thread: ([0-9.]+) % of a core \(rank (\d+), ",
+                 open("out").read(), re.M)
+expect(said and abs(float(said[1]) - 100 * max(shares)) < 0.006
+       and shares[int(said[2])] == max(shares), "said:", said, "of", shares)
 counts = collections.Counter(r["name"] for r in rows)
 expect({o["name"]: o["count"] for o in summary["ops"]} == dict(counts),
        "counts in the summary:", summary["ops"], counts)

@@ -150,8 +150,22 @@ class LogLine(unittest.TestCase):
             self.assertIsNone(ours.iteration_of(line))
 
 
+class Engine(unittest.TestCase):
+    def test_share_is_that_of_the_last_lines(self):
+        lines = ["memory: peak 1 MiB", "communication thread: 0.25 % of a core"]
+        self.assertEqual(ours.engine_of(lines), 0.0025)
+
+    def test_without_a_share_there_is_no_record(self):
+        with self.assertRaises(ours.Failure):
+            ours.engine_of(["memory: peak 1 MiB"])
+
+    def test_peers_have_none(self):
+        self.assertEqual(report.engine(None), "-")
+        self.assertEqual(report.engine(0.0123), "1.23 %")
+
+
 SUMMARY = """{"windows": 1, "makespan_ms": 10, "ranks": [{"workers": 2,
-"window_ms": 10, "busy_ms": 15}], "iterations": [{"iteration": 3, "counts":
+"window_ms": 10, "busy_ms": 15, "engine_share": 0.02}], "iterations": [{"iteration": 3, "counts":
 false}, {"iteration": 4, "counts": true}], "waits": [{"cause": "data",
 "share": 0.25}]}"""
 
@@ -186,6 +200,7 @@ class Trace(unittest.TestCase):
         self.assertAlmostEqual(found["us_of_node"], 5000)
         self.assertAlmostEqual(found["us_of_workers_per_node"], 5000 / 3)
         self.assertEqual(found["waits"], {"data": 0.25})
+        self.assertEqual(found["engine"], 0.02)
 
     def test_operations_by_time(self):
         found = trace.operations(self.rows)
