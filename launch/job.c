@@ -45,6 +45,8 @@ static void make_groups(struct mtlm_job *job)
 
     mtlm_ranks_group(job->ranks, MTLM_GROUP_TP,
                      l->pp_rank * l->dp + l->dp_rank);
+    mtlm_ranks_group(job->ranks, MTLM_GROUP_DP,
+                     l->pp_rank * l->tp + l->tp_rank);
     mtlm_ranks_group(job->ranks, MTLM_GROUP_EMBEDDING,
                      l->pp > 1 && end ? l->tp_rank + l->tp * l->dp_rank : -1);
 }

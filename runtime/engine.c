@@ -1,13 +1,11 @@
 #include "config.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/arena.h"
 #include "runtime/clock.h"
 #include "runtime/data.h"
 #include "runtime/engine_private.h"
@@ -24,45 +22,6 @@ enum { MIN_NAP_NS = 20000, MAX_NAP_NS = 5000000, NAP_SHARE = 8 };
  * what it waits for, and again each time that twice as long has passed. */
 #define SILENCE_S 120.0
 
-/* Ticket that tells the followers that there will be no more. */
-#define LAST_TICKET (-1)
-
-struct mtlm_engine {
-    struct mtlm_engine_config config;
-    pthread_t thread;
-    clockid_t thread_clock;
-
-    pthread_mutex_t mutex;   /* guards these: */
-    pthread_cond_t wake;     /* of the thread */
-    pthread_cond_t done;     /* of mtlm_engine_wait() */
-    struct mtlm_queue inbox; /* requests whose data has been handed over */
-    int64_t posted, finished;
-    int64_t collectives; /* posted: the next seq */
-    bool quit;
-    struct mtlm_sequencer sequencer; /* .ready, .tickets: the thread's */
-
-    /* The thread's own: */
-    struct mtlm_queue flying;
-    int collectives_flying;
-    int64_t ticket_in;       /* buffer of the pending receive */
-    MPI_Request ticket_recv; /* followers: MPI_REQUEST_NULL at the end */
-    int64_t last_event_ns;
-    int64_t silence_ns; /* after which the thread says something */
-};
-
-static MPI_Datatype datatype(enum mtlm_dtype dtype)
-{
-    switch (dtype) {
-    case MTLM_REAL:
-        return sizeof(mtlm_real) == 8 ? MPI_DOUBLE : MPI_FLOAT;
-    case MTLM_F64:
-        return MPI_DOUBLE;
-    case MTLM_I32:
-        break;
-    }
-    return MPI_INT32_T;
-}
-
 /* Called by StarPU: must not block. */
 static void on_acquired(void *arg)
 {
@@ -70,7 +29,7 @@ static void on_acquired(void *arg)
     struct mtlm_engine *engine = request->engine;
 
     pthread_mutex_lock(&engine->mutex);
-    if (++request->acquired == request->message.n_handles) {
+    if (++request->acquired == request->n_held) {
         request->message.record.ready_ns = mtlm_now_ns();
         mtlm_queue_push(&engine->inbox, request);
         pthread_cond_signal(&engine->wake);
@@ -78,124 +37,95 @@ static void on_acquired(void *arg)
     pthread_mutex_unlock(&engine->mutex);
 }
 
+static void check_message(const struct mtlm_engine *engine,
+                          const struct mtlm_message *m)
+{
+    const bool blocks =
+        m->kind == MTLM_REDUCE_SCATTER || m->kind == MTLM_ALL_GATHER;
+
+    if (m->n_handles < 1 || m->count < 1 || m->count > INT_MAX)
+        mtlm_fatal(__FILE__, __LINE__,
+                   "a message of %" PRId64 " elements: MPI counts from 1 to %d",
+                   m->count, INT_MAX);
+    if (blocks != (m->n_into > 0)
+        || (m->kind == MTLM_REDUCE_SCATTER
+            && m->count
+                   % mtlm_ranks_group_size(engine->config.ranks, m->group)))
+        mtlm_fatal(__FILE__, __LINE__,
+                   "a collective of %" PRId64 " elements into %d tensors",
+                   m->count, m->n_into);
+}
+
+/* Copies the lists of handles, one after the other. */
+static void copy_lists(struct mtlm_request *request)
+{
+    struct mtlm_message *m = &request->message;
+    starpu_data_handle_t *at;
+
+    request->n_held = m->n_handles + m->n_into + m->n_control;
+    at = request->held = mtlm_calloc(request->n_held, sizeof(*at));
+    memcpy(at, m->handle, m->n_handles * sizeof(*at));
+    m->handle = at;
+    at += m->n_handles;
+    if (m->n_into)
+        memcpy(at, m->into, m->n_into * sizeof(*at));
+    m->into = at;
+    at += m->n_into;
+    if (m->n_control)
+        memcpy(at, m->control, m->n_control * sizeof(*at));
+    m->control = at;
+}
+
+static enum starpu_data_access_mode mode_of(const struct mtlm_message *m, int i)
+{
+    if (i < m->n_handles)
+        return m->kind == MTLM_RECV         ? STARPU_W
+               : m->kind == MTLM_ALL_REDUCE ? STARPU_RW
+                                            : STARPU_R;
+    return i < m->n_handles + m->n_into ? STARPU_W : STARPU_RW;
+}
+
 void mtlm_engine_post(struct mtlm_engine *engine,
                       const struct mtlm_message *message)
 {
-    static const enum starpu_data_access_mode mode[] = {[MTLM_SEND] = STARPU_R,
-                                                        [MTLM_RECV] = STARPU_W,
-                                                        [MTLM_ALL_REDUCE] =
-                                                            STARPU_RW};
-    const int n = message->n_handles;
     struct mtlm_request *request;
+    int n;
 
-    if (n < 1 || message->count < 1 || message->count > INT_MAX)
-        mtlm_fatal(__FILE__, __LINE__,
-                   "a message of %" PRId64 " elements: MPI counts from 1 to %d",
-                   message->count, INT_MAX);
+    check_message(engine, message);
     request = mtlm_calloc(1, sizeof(*request));
     request->message = *message;
     request->engine = engine;
-    request->handle = mtlm_calloc(n, sizeof(*request->handle));
-    memcpy(request->handle, message->handle, n * sizeof(*request->handle));
-    request->message.handle = request->handle;
+    copy_lists(request);
     request->message.record.submit_ns = mtlm_now_ns();
     pthread_mutex_lock(&engine->mutex);
     engine->posted++;
-    if (message->kind == MTLM_ALL_REDUCE) {
+    if (mtlm_message_is_collective(message->kind)) {
         request->seq = engine->collectives++;
         mtlm_sequencer_post(&engine->sequencer, request->seq, message->group);
     }
     pthread_mutex_unlock(&engine->mutex);
+    /* The request may be gone as soon as the last one is asked for. */
+    n = request->n_held;
     for (int i = 0; i < n; i++)
         MTLM_CHECK_STARPU(starpu_data_acquire_on_node_cb(
-            request->handle[i], STARPU_MAIN_RAM, mode[message->kind],
+            request->held[i], STARPU_MAIN_RAM, mode_of(&request->message, i),
             on_acquired, request));
-}
-
-/* Where the data of all handles begins.  They lie one after the other, with
- * no more than an arena's padding between them. */
-static void *buffer_of(const struct mtlm_request *request)
-{
-    const struct mtlm_message *m = &request->message;
-    char *first =
-        starpu_data_handle_to_pointer(request->handle[0], STARPU_MAIN_RAM);
-    char *end = first;
-
-    for (int i = 0; i < m->n_handles; i++) {
-        char *p =
-            starpu_data_handle_to_pointer(request->handle[i], STARPU_MAIN_RAM);
-
-        assert(p >= end && p < end + MTLM_ARENA_ALIGN);
-        end = p + starpu_data_get_size(request->handle[i]);
-    }
-    assert((size_t) (end - first) == m->count * mtlm_dtype_bytes(m->dtype));
-    return first;
 }
 
 static void issue(struct mtlm_engine *engine, struct mtlm_request *request)
 {
-    struct mtlm_ranks *ranks = engine->config.ranks;
-    struct mtlm_message *m = &request->message;
-    const MPI_Datatype type = datatype(m->dtype);
-
-    m->record.start_ns = mtlm_now_ns();
-    switch (m->kind) {
-    case MTLM_SEND:
-        MTLM_CHECK_MPI(MPI_Isend(request->buffer, (int) m->count, type, m->peer,
-                                 m->tag, ranks->p2p, &request->mpi));
-        break;
-    case MTLM_RECV:
-        MTLM_CHECK_MPI(MPI_Irecv(request->buffer, (int) m->count, type, m->peer,
-                                 m->tag, ranks->p2p, &request->mpi));
-        break;
-    case MTLM_ALL_REDUCE:
-        MTLM_CHECK_MPI(
-            MPI_Iallreduce(MPI_IN_PLACE, request->buffer, (int) m->count, type,
-                           m->reduce == MTLM_REDUCE_MAX ? MPI_MAX : MPI_SUM,
-                           ranks->group[m->group], &request->mpi));
+    mtlm_transport_issue(engine->config.ranks, request);
+    if (mtlm_message_is_collective(request->message.kind))
         engine->collectives_flying++;
-        break;
-    }
     mtlm_queue_push(&engine->flying, request);
 }
 
-/* Leader: tells the followers what it issues.  Eager: a few bytes, which
- * MPI buffers. */
-static void send_ticket(const struct mtlm_engine *engine, int64_t ticket)
+/* Keeps the request until its modelled transfer is over. */
+static void delay(struct mtlm_engine *engine, struct mtlm_request *request,
+                  int64_t since_ns)
 {
-    const MPI_Comm comm = engine->config.ranks->tickets;
-    int size = 1;
-
-    if (comm != MPI_COMM_NULL)
-        MPI_Comm_size(comm, &size);
-    for (int peer = 1; peer < size; peer++)
-        MTLM_CHECK_MPI(MPI_Send(&ticket, 1, MPI_INT64_T, peer, 0, comm));
-}
-
-static void expect_ticket(struct mtlm_engine *engine)
-{
-    MTLM_CHECK_MPI(MPI_Irecv(&engine->ticket_in, 1, MPI_INT64_T, 0, 0,
-                             engine->config.ranks->tickets,
-                             &engine->ticket_recv));
-}
-
-static bool take_tickets(struct mtlm_engine *engine)
-{
-    bool any = false;
-    int done = 1;
-
-    while (engine->ticket_recv != MPI_REQUEST_NULL) {
-        MTLM_CHECK_MPI(
-            MPI_Test(&engine->ticket_recv, &done, MPI_STATUS_IGNORE));
-        if (!done)
-            break;
-        any = true;
-        if (engine->ticket_in == LAST_TICKET)
-            break;
-        mtlm_numbers_push(&engine->sequencer.tickets, engine->ticket_in);
-        expect_ticket(engine);
-    }
-    return any;
+    request->due_ns = since_ns + request->message.duration_ns;
+    mtlm_queue_push(&engine->delayed, request);
 }
 
 static bool issue_collectives(struct mtlm_engine *engine)
@@ -213,7 +143,7 @@ static bool issue_collectives(struct mtlm_engine *engine)
         if (!request)
             break;
         if (sequencer->order == MTLM_ORDER_BY_LEADER && sequencer->leader)
-            send_ticket(engine, request->seq);
+            mtlm_tickets_send(&engine->tickets, request->seq);
         issue(engine, request);
         any = true;
     }
@@ -227,17 +157,29 @@ static void complete(struct mtlm_engine *engine, struct mtlm_request *request)
     m->record.end_ns = mtlm_now_ns();
     if (m->recorded && engine->config.recorder)
         mtlm_recorder_add(engine->config.recorder, &m->record);
-    if (m->kind == MTLM_ALL_REDUCE)
+    if (mtlm_message_is_collective(m->kind))
         engine->collectives_flying--;
-    for (int i = 0; i < m->n_handles; i++)
-        starpu_data_release_on_node(request->handle[i], STARPU_MAIN_RAM);
+    for (int i = 0; i < request->n_held; i++)
+        starpu_data_release_on_node(request->held[i], STARPU_MAIN_RAM);
     pthread_mutex_lock(&engine->mutex);
     engine->finished++;
     if (engine->finished == engine->posted)
         pthread_cond_broadcast(&engine->done);
     pthread_mutex_unlock(&engine->mutex);
-    free(request->handle);
+    free(request->held);
     free(request);
+}
+
+/* What MPI has done with a request. */
+static void transferred(struct mtlm_engine *engine,
+                        struct mtlm_request *request)
+{
+    const struct mtlm_message *m = &request->message;
+
+    if (m->duration_ns > 0 && mtlm_message_is_collective(m->kind))
+        delay(engine, request, mtlm_now_ns());
+    else
+        complete(engine, request);
 }
 
 static bool test_flying(struct mtlm_engine *engine)
@@ -250,11 +192,34 @@ static bool test_flying(struct mtlm_engine *engine)
 
         MTLM_CHECK_MPI(MPI_Test(&(*at)->mpi, &done, MPI_STATUS_IGNORE));
         if (done) {
-            complete(engine, mtlm_queue_take(&engine->flying, at));
+            transferred(engine, mtlm_queue_take(&engine->flying, at));
             any = true;
         } else {
             at = &(*at)->next;
         }
+    }
+    return any;
+}
+
+static bool end_delays(struct mtlm_engine *engine)
+{
+    struct mtlm_request **at = &engine->delayed.head;
+    const int64_t now = mtlm_now_ns();
+    bool any = false;
+
+    while (*at) {
+        struct mtlm_request *request = *at;
+
+        if (request->due_ns > now) {
+            at = &request->next;
+            continue;
+        }
+        mtlm_queue_take(&engine->delayed, at);
+        if (request->message.kind == MTLM_SEND)
+            issue(engine, request);
+        else
+            complete(engine, request);
+        any = true;
     }
     return any;
 }
@@ -268,6 +233,8 @@ static void nap(struct mtlm_engine *engine, bool expecting)
 
     wait = wait < MIN_NAP_NS ? MIN_NAP_NS : wait;
     until = now + (wait < MAX_NAP_NS ? wait : MAX_NAP_NS);
+    for (struct mtlm_request *r = engine->delayed.head; r; r = r->next)
+        until = r->due_ns < until ? r->due_ns : until;
     pthread_mutex_lock(&engine->mutex);
     if (!expecting) {
         while (!engine->inbox.n && !engine->quit)
@@ -296,11 +263,16 @@ static bool empty_inbox(struct mtlm_engine *engine, bool *quit)
     while (request) {
         struct mtlm_request *next = request->next;
 
-        request->buffer = buffer_of(request);
-        if (request->message.kind == MTLM_ALL_REDUCE)
+        mtlm_transport_find_buffers(engine->config.ranks, request);
+        if (mtlm_message_is_collective(request->message.kind)) {
             mtlm_queue_push(&engine->sequencer.ready, request);
-        else
+        } else if (request->message.kind == MTLM_SEND
+                   && request->message.duration_ns > 0) {
+            request->message.record.start_ns = mtlm_now_ns();
+            delay(engine, request, request->message.record.ready_ns);
+        } else {
             issue(engine, request);
+        }
         request = next;
     }
     return any;
@@ -344,23 +316,24 @@ static void *run(void *arg)
     note_silence(engine, true);
     for (;;) {
         bool event = empty_inbox(engine, &quit);
-        const bool follower = engine->ticket_recv != MPI_REQUEST_NULL;
 
-        if (follower)
-            event |= take_tickets(engine);
+        event |=
+            mtlm_tickets_take(&engine->tickets, &engine->sequencer.tickets);
+        event |= end_delays(engine);
         event |= issue_collectives(engine);
         event |= test_flying(engine);
-        if (quit && !engine->flying.n && !engine->sequencer.ready.n) {
+        if (quit && !engine->flying.n && !engine->delayed.n
+            && !engine->sequencer.ready.n) {
             if (engine->sequencer.leader
                 && engine->sequencer.order == MTLM_ORDER_BY_LEADER)
-                send_ticket(engine, LAST_TICKET);
-            if (engine->ticket_recv == MPI_REQUEST_NULL)
+                mtlm_tickets_send(&engine->tickets, MTLM_LAST_TICKET);
+            if (!mtlm_tickets_expected(&engine->tickets))
                 return NULL;
         }
         note_silence(engine, event);
         if (!event)
-            nap(engine,
-                engine->flying.n || engine->ticket_recv != MPI_REQUEST_NULL);
+            nap(engine, engine->flying.n || engine->delayed.n
+                            || mtlm_tickets_expected(&engine->tickets));
     }
 }
 
@@ -374,13 +347,14 @@ struct mtlm_engine *mtlm_engine_start(const struct mtlm_engine_config *config)
     pthread_cond_init(&engine->done, NULL);
     mtlm_queue_init(&engine->inbox);
     mtlm_queue_init(&engine->flying);
+    mtlm_queue_init(&engine->delayed);
     mtlm_queue_init(&engine->sequencer.ready);
     engine->sequencer.order = config->order;
     engine->sequencer.leader =
         mtlm_ranks_group_rank(config->ranks, MTLM_GROUP_TP) == 0;
-    engine->ticket_recv = MPI_REQUEST_NULL;
-    if (!engine->sequencer.leader && config->order == MTLM_ORDER_BY_LEADER)
-        expect_ticket(engine);
+    mtlm_tickets_start(&engine->tickets, config->ranks->tickets,
+                       config->order == MTLM_ORDER_BY_LEADER
+                           && !engine->sequencer.leader);
     if (pthread_create(&engine->thread, NULL, run, engine) != 0)
         mtlm_fatal(__FILE__, __LINE__, "cannot start the communication thread");
     pthread_getcpuclockid(engine->thread, &engine->thread_clock);

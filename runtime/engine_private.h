@@ -11,10 +11,12 @@
 struct mtlm_request {
     struct mtlm_message message;
     struct mtlm_engine *engine;
-    starpu_data_handle_t *handle;
-    int acquired; /* handles that StarPU has handed over */
-    void *buffer;
-    int64_t seq; /* of a collective: its number in program order */
+    starpu_data_handle_t *held; /* all lists of the message */
+    int n_held;
+    int acquired; /* those that StarPU has handed over */
+    void *buffer, *into;
+    int64_t seq;    /* of a collective: its number in program order */
+    int64_t due_ns; /* when its modelled transfer is over */
     MPI_Request mpi;
     struct mtlm_request *next; /* in exactly one list */
 };
@@ -61,5 +63,57 @@ void mtlm_sequencer_post(struct mtlm_sequencer *sequencer, int64_t number,
 
 /* Takes the collective to issue next out of ready; NULL: none now. */
 struct mtlm_request *mtlm_sequencer_next(struct mtlm_sequencer *sequencer);
+
+/* transport.c: what MPI does for a request, and the leader's tickets.  Called
+ * by the thread. */
+
+/* Finds buffer and into: all data is acquired. */
+void mtlm_transport_find_buffers(const struct mtlm_ranks *ranks,
+                                 struct mtlm_request *request);
+/* Starts the transfer; request->mpi tells when it is done. */
+void mtlm_transport_issue(const struct mtlm_ranks *ranks,
+                          struct mtlm_request *request);
+
+/* The leader's stream of tickets to the others of its group. */
+struct mtlm_tickets {
+    MPI_Comm comm;
+    int64_t in;       /* buffer of the pending receive */
+    MPI_Request recv; /* MPI_REQUEST_NULL: not a follower, or at the end */
+};
+
+/* The ticket after which there are no more. */
+enum { MTLM_LAST_TICKET = -1 };
+
+void mtlm_tickets_start(struct mtlm_tickets *tickets, MPI_Comm comm,
+                        bool follower);
+/* The leader's: eager, a few bytes that MPI buffers. */
+void mtlm_tickets_send(const struct mtlm_tickets *tickets, int64_t ticket);
+/* Appends those that have arrived; returns whether there were any. */
+bool mtlm_tickets_take(struct mtlm_tickets *tickets,
+                       struct mtlm_number_queue *queue);
+bool mtlm_tickets_expected(const struct mtlm_tickets *tickets);
+
+struct mtlm_engine {
+    struct mtlm_engine_config config;
+    pthread_t thread;
+    clockid_t thread_clock;
+
+    pthread_mutex_t mutex;   /* guards these: */
+    pthread_cond_t wake;     /* of the thread */
+    pthread_cond_t done;     /* of mtlm_engine_wait() */
+    struct mtlm_queue inbox; /* requests whose data has been handed over */
+    int64_t posted, finished;
+    int64_t collectives; /* posted: the next seq */
+    bool quit;
+    struct mtlm_sequencer sequencer; /* .ready, .tickets: the thread's */
+
+    /* The thread's own: */
+    struct mtlm_queue flying;  /* issued */
+    struct mtlm_queue delayed; /* in a modelled transfer */
+    int collectives_flying;    /* until they are handed back */
+    struct mtlm_tickets tickets;
+    int64_t last_event_ns;
+    int64_t silence_ns; /* after which the thread says something */
+};
 
 #endif /* MTLM_ENGINE_PRIVATE_H */

@@ -46,6 +46,7 @@ void setup(int *argc, char ***argv, int tp, int workers, int seconds)
     size = mtlm_ranks_size(ranks);
     mtlm_ranks_group(ranks, MTLM_GROUP_TP, rank / tp);
     mtlm_ranks_group(ranks, MTLM_GROUP_EMBEDDING, rank % tp);
+    mtlm_ranks_group(ranks, MTLM_GROUP_DP, rank % tp);
     if (mtlm_machine_start(workers, 1, &err) < 0)
         mtlm_fatal(__FILE__, __LINE__, "%s", err.text);
     limit = seconds;

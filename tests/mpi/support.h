@@ -8,9 +8,9 @@
 
 /* What the programs for several ranks have in common. */
 
-/* Starts MPI, groups of tp tensor-parallel ranks with the embedding groups
- * across them, and StarPU.  The job is ended, with what engine waits for,
- * when it takes longer than seconds: it hangs. */
+/* Starts MPI, groups of tp tensor-parallel ranks with the embedding and the
+ * data-parallel groups across them, and StarPU.  The job is ended, with what
+ * engine waits for, when it takes longer than seconds: it hangs. */
 void setup(int *argc, char ***argv, int tp, int workers, int seconds);
 
 extern struct mtlm_ranks *ranks;
