@@ -72,3 +72,18 @@ void mtlm_layout_layers(const struct mtlm_layout *layout, int64_t num_layers,
     }
     split_evenly(num_layers, mtlm_layout_stages(layout), stage, first, count);
 }
+
+bool mtlm_layout_meet(const struct mtlm_layout *a, const struct mtlm_layout *b,
+                      enum mtlm_group group)
+{
+    const bool end = b->pp_rank == 0 || b->pp_rank == b->pp - 1;
+
+    switch (group) {
+    case MTLM_GROUP_TP:
+        return a->pp_rank == b->pp_rank && a->dp_rank == b->dp_rank;
+    case MTLM_GROUP_EMBEDDING:
+        return a->tp_rank == b->tp_rank && a->dp_rank == b->dp_rank && end;
+    default:
+        return true;
+    }
+}

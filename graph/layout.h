@@ -1,9 +1,11 @@
 #ifndef MTLM_GRAPH_LAYOUT_H
 #define MTLM_GRAPH_LAYOUT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "runtime/error.h"
+#include "runtime/group.h"
 
 /* Where virtual stage k lives: loop, on k mod pp; V, every second pass through
  * the ranks goes backwards, so that the first and the last stage of two passes
@@ -46,5 +48,10 @@ int mtlm_layout_stage(const struct mtlm_layout *layout, int chunk);
 /* Layers first .. first + count - 1 of virtual stage k. */
 void mtlm_layout_layers(const struct mtlm_layout *layout, int64_t num_layers,
                         int stage, int64_t *first, int64_t *count);
+
+/* Whether the ranks of the two layouts, which differ in their coordinates,
+ * meet in group; a: one of its members. */
+bool mtlm_layout_meet(const struct mtlm_layout *a, const struct mtlm_layout *b,
+                      enum mtlm_group group);
 
 #endif /* MTLM_GRAPH_LAYOUT_H */

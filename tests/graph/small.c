@@ -164,19 +164,3 @@ struct mtlm_program_config small_case_config(const struct small_case *c)
     config.row_parts = c->row_parts;
     return config;
 }
-
-bool small_same_group(const struct mtlm_program *a,
-                      const struct mtlm_program *b, enum mtlm_group group)
-{
-    const struct mtlm_layout *x = &a->config.layout, *y = &b->config.layout;
-    const bool end = y->pp_rank == 0 || y->pp_rank == y->pp - 1;
-
-    switch (group) {
-    case MTLM_GROUP_TP:
-        return x->pp_rank == y->pp_rank && x->dp_rank == y->dp_rank;
-    case MTLM_GROUP_EMBEDDING:
-        return x->tp_rank == y->tp_rank && x->dp_rank == y->dp_rank && end;
-    default:
-        return true;
-    }
-}

@@ -53,8 +53,4 @@ int small_parts(const struct small_case *c);
 
 struct mtlm_program_config small_case_config(const struct small_case *c);
 
-/* Whether ranks a and b meet in group. */
-bool small_same_group(const struct mtlm_program *a,
-                      const struct mtlm_program *b, enum mtlm_group group);
-
 #endif /* MTLM_TESTS_SMALL_H */

@@ -102,7 +102,10 @@ static void test_in_program_order_all_is_written_before_it_is_read(void **state)
 
 /* ---- the order that arises ---- */
 
-static void replay(const struct execution *run, const struct small_ranks *ranks)
+enum { ITERATIONS = 2 }; /* one submitted behind the other */
+
+static void replay(const struct mtlm_execution *run,
+                   const struct small_ranks *ranks)
 {
     int64_t ***holds = mtlm_calloc(ranks->n, sizeof(*holds));
 
@@ -111,9 +114,9 @@ static void replay(const struct execution *run, const struct small_ranks *ranks)
         run_items(&ranks->program[r]->init, 0, 1, holds[r]);
     }
     for (int i = 0; i < run->n; i++) {
-        const struct executed *e = &run->node[i];
+        const struct mtlm_executed *e = &run->node[i];
 
-        run_node(e->node, e->use, holds[e->rank]);
+        run_node(e->node, e->use, holds[e->program]);
     }
     for (int r = 0; r < ranks->n; r++)
         holds_free(ranks->program[r]->graph, holds[r]);
@@ -137,7 +140,7 @@ static const struct mtlm_node *end_of_layers(const struct mtlm_list *list,
 
 /* Microbatches whose forward has begun and whose backward has not come to
  * its last node: the window bounds them, and is used. */
-static void check_window(const struct execution *run,
+static void check_window(const struct mtlm_execution *run,
                          const struct mtlm_program_config *config, int rank,
                          const struct mtlm_stage *stage)
 {
@@ -149,19 +152,18 @@ static void check_window(const struct execution *run,
     int now = 0, most = 0, done = 0;
 
     for (int i = 0; i < run->n; i++) {
-        if (run->node[i].rank != rank)
+        if (run->node[i].program != rank)
             continue;
         now += run->node[i].node == first;
         now -= run->node[i].node == last;
         done += run->node[i].node == last;
         most = now > most ? now : most;
     }
-    assert_int_equal(done, run->iterations * config->microbatches);
+    assert_int_equal(done, ITERATIONS * config->microbatches);
     assert_int_equal(now, 0);
     assert_int_equal(most, window.w);
 }
 
-/* Two iterations, one submitted behind the other. */
 static void test_in_the_order_that_arises_each_finds_its_microbatch(
     void **state)
 {
@@ -170,26 +172,26 @@ static void test_in_the_order_that_arises_each_finds_its_microbatch(
         const struct mtlm_program_config config =
             small_case_config(&small_cases[n]);
         struct small_ranks ranks = small_ranks_create(&config);
-        struct execution run = execution_run(&ranks, 2);
+        struct mtlm_execution run = execution_run(&ranks, ITERATIONS);
 
         replay(&run, &ranks);
         for (int r = 0; r < ranks.n; r++)
             for (int c = 0; c < config.layout.virtual_stages; c++)
                 check_window(&run, &config, r, &ranks.program[r]->stage[c]);
-        execution_free(&run);
+        mtlm_execution_free(&run);
         small_ranks_destroy(&ranks);
     }
 }
 
 /* F and B of a stage in the order in which they begin, "FFBFB...". */
-static void letters(const struct execution *run, int rank,
+static void letters(const struct mtlm_execution *run, int rank,
                     const struct mtlm_stage *stage, char *text)
 {
     const struct mtlm_node *f = end_of_layers(&stage->forward, false);
     const struct mtlm_node *b = end_of_layers(&stage->backward, false);
 
     for (int i = 0; i < run->n; i++)
-        if (run->node[i].rank == rank
+        if (run->node[i].program == rank
             && (run->node[i].node == f || run->node[i].node == b))
             *text++ = run->node[i].node == f ? 'F' : 'B';
     *text = 0;
@@ -217,11 +219,13 @@ static void test_stages_arrive_at_one_forward_one_backward(void **state)
         for (int tp = 1; tp <= 2; tp++) {
             const struct mtlm_program_config config = small_config(tp, pp, 8);
             struct small_ranks ranks = small_ranks_create(&config);
-            struct execution run = execution_run(&ranks, 1);
+            struct mtlm_execution run = execution_run(&ranks, 1);
+            const double makespan =
+                (double) run.makespan_ns / EXECUTION_UNIT_NS;
 
             /* The lower bound, but for nodes that do not fit together. */
-            assert_true(run.makespan >= 3 * 8 + pp - 1 - 0.02);
-            assert_true(run.makespan < 1.02 * (3 * 8 + pp - 1));
+            assert_true(makespan >= 3 * 8 + pp - 1 - 0.02);
+            assert_true(makespan < 1.02 * (3 * 8 + pp - 1));
             for (int r = 0; r < ranks.n; r++) {
                 char got[17], want[17];
 
@@ -229,7 +233,7 @@ static void test_stages_arrive_at_one_forward_one_backward(void **state)
                 letters(&run, r, ranks.program[r]->stage, got);
                 assert_string_equal(got, want);
             }
-            execution_free(&run);
+            mtlm_execution_free(&run);
             small_ranks_destroy(&ranks);
         }
 }

@@ -303,14 +303,16 @@ static void check_collectives(const struct small_case *c,
         for (int b = 0; b < ranks->n; b++) {
             const struct mtlm_program *x = ranks->program[a];
             const struct mtlm_program *y = ranks->program[b];
+            const struct mtlm_layout *m = &x->config.layout;
+            const struct mtlm_layout *n = &y->config.layout;
 
             /* Ranks of no common pair of groups need no common order. */
             for (int g = 0; g < MTLM_GROUP_COUNT; g++)
-                if (small_same_group(x, x, g) && small_same_group(x, y, g)) {
+                if (mtlm_layout_meet(m, m, g) && mtlm_layout_meet(m, n, g)) {
                     same_meetings(&x->train, &y->train, g);
                     same_meetings(&x->eval, &y->eval, g);
                 }
-            if (small_same_group(x, y, MTLM_GROUP_TP)) {
+            if (mtlm_layout_meet(m, n, MTLM_GROUP_TP)) {
                 same_meetings(&x->train, &y->train, -1);
                 same_meetings(&x->eval, &y->eval, -1);
             }

@@ -11,9 +11,9 @@
 #include <cmocka.h>
 
 #include "graph/priority.h"
+#include "graph/simulator.h"
 #include "graph/window.h"
 #include "runtime/memory.h"
-#include "tests/graph/simulator.h"
 
 enum { MANY = 1000 };
 
@@ -112,7 +112,7 @@ static void test_every_worker_has_a_slot(void **state)
 struct pipeline {
     int p, m;
     double alpha;
-    struct simulator *sim;
+    struct mtlm_simulator *sim;
     int *f, *b, *w; /* task of [stage][microbatch] */
 };
 
@@ -121,16 +121,16 @@ static int task(const struct pipeline *pipe, enum mtlm_phase phase, int k,
 {
     const struct mtlm_priority priority = {1, pipe->m};
 
-    return simulator_task(pipe->sim, k, 1,
-                          mtlm_priority(&priority, phase, i, 0));
+    return mtlm_simulator_task(pipe->sim, k, 1,
+                               mtlm_priority(&priority, phase, i, 0));
 }
 
 static void edge(const struct pipeline *pipe, const int *before, int bk, int bi,
                  const int *after, int ak, int ai)
 {
     if (bk >= 0 && bk < pipe->p && bi >= 0)
-        simulator_edge(pipe->sim, before[bk * pipe->m + bi],
-                       after[ak * pipe->m + ai]);
+        mtlm_simulator_edge(pipe->sim, before[bk * pipe->m + bi],
+                            after[ak * pipe->m + ai], 0);
 }
 
 /* Stage k, microbatch i: data from below and above, and slots, whose last
@@ -158,11 +158,13 @@ static struct pipeline run(int p, int m, double alpha)
     struct pipeline pipe = {.p = p,
                             .m = m,
                             .alpha = alpha,
-                            .sim = simulator_create(p),
+                            .sim = mtlm_simulator_create(),
                             .f = mtlm_calloc(p * m, sizeof(int)),
                             .b = mtlm_calloc(p * m, sizeof(int)),
                             .w = mtlm_calloc(p * m, sizeof(int))};
 
+    for (int k = 0; k < p; k++)
+        mtlm_simulator_lane(pipe.sim, 1);
     for (int k = 0; k < p; k++)
         for (int i = 0; i < m; i++) {
             pipe.f[k * m + i] = task(&pipe, MTLM_PHASE_FORWARD, k, i);
@@ -172,13 +174,13 @@ static struct pipeline run(int p, int m, double alpha)
     for (int k = 0; k < p; k++)
         for (int i = 0; i < m; i++)
             connect(&pipe, k, i);
-    assert_true(simulator_run(pipe.sim));
+    assert_true(mtlm_simulator_run(pipe.sim));
     return pipe;
 }
 
 static void finish(struct pipeline *pipe)
 {
-    simulator_destroy(pipe->sim);
+    mtlm_simulator_destroy(pipe->sim);
     free(pipe->f);
     free(pipe->b);
     free(pipe->w);
@@ -188,7 +190,7 @@ static void assert_makespan(int p, int m, double alpha, int want)
 {
     struct pipeline pipe = run(p, m, alpha);
 
-    assert_int_equal(simulator_makespan(pipe.sim), want);
+    assert_int_equal(mtlm_simulator_makespan(pipe.sim), want);
     finish(&pipe);
 }
 
@@ -220,7 +222,7 @@ static void test_narrower_windows_cost_time(void **state)
     struct pipeline pipe = run(4, 16, 0.75);
 
     (void) state;
-    assert_true(simulator_makespan(pipe.sim) > 51);
+    assert_true(mtlm_simulator_makespan(pipe.sim) > 51);
     finish(&pipe);
 }
 
@@ -243,7 +245,7 @@ static void test_ranks_work_in_the_order_of_1f1b_with_w_in_the_gaps(
                                             : pipe.w;
 
                 for (int i = 0; i < 4; i++)
-                    if (t[k * 4 + i] == simulator_started(pipe.sim, at)) {
+                    if (t[k * 4 + i] == mtlm_simulator_started(pipe.sim, at)) {
                         got[n++] = "FBW"[phase];
                         got[n++] = '0' + i;
                     }

@@ -1,0 +1,223 @@
+/* List scheduling of tasks and edges, against schedules worked out by hand. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "graph/simulator.h"
+
+static void assert_times(const struct mtlm_simulator *sim, int task,
+                         int64_t start, int64_t end)
+{
+    assert_int_equal(mtlm_simulator_start(sim, task), start);
+    assert_int_equal(mtlm_simulator_end(sim, task), end);
+}
+
+static void test_the_highest_priority_goes_first_then_the_oldest(void **state)
+{
+    struct mtlm_simulator *sim = mtlm_simulator_create();
+    const int lane = mtlm_simulator_lane(sim, 1);
+    const int a = mtlm_simulator_task(sim, lane, 2, 5);
+    const int b = mtlm_simulator_task(sim, lane, 3, 7);
+    const int c = mtlm_simulator_task(sim, lane, 4, 7);
+
+    (void) state;
+    assert_true(mtlm_simulator_run(sim));
+    assert_times(sim, b, 0, 3);
+    assert_times(sim, c, 3, 7);
+    assert_times(sim, a, 7, 9);
+    assert_int_equal(mtlm_simulator_started(sim, 0), b);
+    assert_int_equal(mtlm_simulator_started(sim, 1), c);
+    assert_int_equal(mtlm_simulator_started(sim, 2), a);
+    assert_int_equal(mtlm_simulator_makespan(sim), 9);
+    mtlm_simulator_destroy(sim);
+}
+
+/* What is ready runs although something better becomes ready soon. */
+static void test_no_worker_waits_while_there_is_work(void **state)
+{
+    struct mtlm_simulator *sim = mtlm_simulator_create();
+    const int x = mtlm_simulator_lane(sim, 1), y = mtlm_simulator_lane(sim, 1);
+    const int before = mtlm_simulator_task(sim, x, 1, 0);
+    const int best = mtlm_simulator_task(sim, y, 1, 9);
+    const int other = mtlm_simulator_task(sim, y, 10, 1);
+
+    (void) state;
+    mtlm_simulator_edge(sim, before, best, 0);
+    assert_true(mtlm_simulator_run(sim));
+    assert_times(sim, other, 0, 10);
+    assert_times(sim, best, 10, 11);
+    mtlm_simulator_destroy(sim);
+}
+
+static void test_a_lane_runs_as_many_tasks_as_it_has_workers(void **state)
+{
+    struct mtlm_simulator *sim = mtlm_simulator_create();
+    const int lane = mtlm_simulator_lane(sim, 3);
+    int task[7];
+
+    (void) state;
+    for (int i = 0; i < 7; i++)
+        task[i] = mtlm_simulator_task(sim, lane, 10, 0);
+    assert_true(mtlm_simulator_run(sim));
+    for (int i = 0; i < 7; i++)
+        assert_times(sim, task[i], 10 * (i / 3), 10 * (i / 3) + 10);
+    mtlm_simulator_destroy(sim);
+}
+
+/* A message takes no lane: it starts at once and any number are under way;
+ * the delay of an edge adds to it. */
+static void test_delays_and_messages_take_no_worker(void **state)
+{
+    struct mtlm_simulator *sim = mtlm_simulator_create();
+    const int lane = mtlm_simulator_lane(sim, 1);
+    const int a = mtlm_simulator_task(sim, lane, 5, 1);
+    const int b = mtlm_simulator_task(sim, lane, 5, 0);
+    const int sent = mtlm_simulator_task(sim, -1, 20, 0);
+    const int also = mtlm_simulator_task(sim, -1, 20, 0);
+    const int after = mtlm_simulator_task(sim, lane, 1, 0);
+
+    (void) state;
+    mtlm_simulator_edge(sim, a, sent, 0);
+    mtlm_simulator_edge(sim, a, also, 0);
+    mtlm_simulator_edge(sim, sent, after, 3);
+    mtlm_simulator_edge(sim, b, after, 4);
+    mtlm_simulator_edge(sim, also, after, 0);
+    assert_true(mtlm_simulator_run(sim));
+    assert_times(sim, b, 5, 10);
+    assert_times(sim, sent, 5, 25);
+    assert_times(sim, also, 5, 25);
+    assert_times(sim, after, 28, 29);
+    mtlm_simulator_destroy(sim);
+}
+
+/* Collectives of two ranks each, which have one stream each. */
+static void test_a_task_of_two_lanes_waits_for_both(void **state)
+{
+    struct mtlm_simulator *sim = mtlm_simulator_create();
+    const int x = mtlm_simulator_lane(sim, 1), y = mtlm_simulator_lane(sim, 1);
+    const int z = mtlm_simulator_lane(sim, 1);
+    const int yz = mtlm_simulator_task(sim, y, 4, 9);
+    const int xy = mtlm_simulator_task(sim, x, 4, 5);
+    const int alone = mtlm_simulator_task(sim, x, 1, 1);
+
+    (void) state;
+    mtlm_simulator_also(sim, yz, z);
+    mtlm_simulator_also(sim, xy, y);
+    assert_true(mtlm_simulator_run(sim));
+    /* Lanes choose in the order of their making: x takes both first. */
+    assert_times(sim, xy, 0, 4);
+    assert_times(sim, yz, 4, 8);
+    assert_times(sim, alone, 4, 5);
+    mtlm_simulator_destroy(sim);
+}
+
+/* Two units of memory; a task takes one from its start to its end. */
+struct memory {
+    int used, most;
+};
+
+static bool admits(void *arg, int task)
+{
+    (void) task;
+    return ((struct memory *) arg)->used < 2;
+}
+
+static void started(void *arg, int task)
+{
+    struct memory *memory = arg;
+
+    (void) task;
+    memory->used++;
+    if (memory->used > memory->most)
+        memory->most = memory->used;
+}
+
+static void ended(void *arg, int task)
+{
+    (void) task;
+    ((struct memory *) arg)->used--;
+}
+
+static void test_a_rule_holds_tasks_back(void **state)
+{
+    struct mtlm_simulator *sim = mtlm_simulator_create();
+    const int lane = mtlm_simulator_lane(sim, 8);
+    struct memory memory = {0};
+
+    (void) state;
+    mtlm_simulator_set_rule(
+        sim, &(struct mtlm_simulator_rule){admits, started, ended, &memory});
+    for (int i = 0; i < 6; i++)
+        mtlm_simulator_task(sim, lane, 10, -i);
+    assert_true(mtlm_simulator_run(sim));
+    for (int i = 0; i < 6; i++)
+        assert_times(sim, i, 10 * (i / 2), 10 * (i / 2) + 10);
+    assert_int_equal(memory.most, 2);
+    assert_int_equal(memory.used, 0);
+    mtlm_simulator_destroy(sim);
+}
+
+static void test_tasks_that_wait_for_each_other_are_found(void **state)
+{
+    struct mtlm_simulator *sim = mtlm_simulator_create();
+    const int lane = mtlm_simulator_lane(sim, 1);
+    const int a = mtlm_simulator_task(sim, lane, 1, 0);
+    const int b = mtlm_simulator_task(sim, lane, 1, 0);
+    const int c = mtlm_simulator_task(sim, lane, 1, 0);
+
+    (void) state;
+    mtlm_simulator_edge(sim, a, b, 0);
+    mtlm_simulator_edge(sim, b, c, 0);
+    mtlm_simulator_edge(sim, c, b, 0);
+    assert_false(mtlm_simulator_run(sim));
+    mtlm_simulator_destroy(sim);
+}
+
+/* Thousands of tasks of random priority come out in its order. */
+static void test_many_tasks_come_in_order(void **state)
+{
+    enum { N = 5000 };
+    struct mtlm_simulator *sim = mtlm_simulator_create();
+    const int lane = mtlm_simulator_lane(sim, 1);
+    int64_t priority[N];
+    uint32_t random = 1;
+
+    (void) state;
+    for (int i = 0; i < N; i++) {
+        random = 1664525 * random + 1013904223;
+        priority[i] = random >> 20;
+        mtlm_simulator_task(sim, lane, 1, priority[i]);
+    }
+    assert_true(mtlm_simulator_run(sim));
+    for (int i = 1; i < N; i++) {
+        const int a = mtlm_simulator_started(sim, i - 1);
+        const int b = mtlm_simulator_started(sim, i);
+
+        assert_true(priority[a] > priority[b]
+                    || (priority[a] == priority[b] && a < b));
+    }
+    assert_int_equal(mtlm_simulator_makespan(sim), N);
+    mtlm_simulator_destroy(sim);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_highest_priority_goes_first_then_the_oldest),
+        cmocka_unit_test(test_no_worker_waits_while_there_is_work),
+        cmocka_unit_test(test_a_lane_runs_as_many_tasks_as_it_has_workers),
+        cmocka_unit_test(test_delays_and_messages_take_no_worker),
+        cmocka_unit_test(test_a_task_of_two_lanes_waits_for_both),
+        cmocka_unit_test(test_a_rule_holds_tasks_back),
+        cmocka_unit_test(test_tasks_that_wait_for_each_other_are_found),
+        cmocka_unit_test(test_many_tasks_come_in_order),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
