@@ -153,6 +153,8 @@ union mtlm_attr {
         enum mtlm_group group;
         enum mtlm_reduce reduce;
         int size; /* ranks of the group; of what does not change shapes: 0 */
+        /* Of a bucket: elements sent, gaps between its tensors included. */
+        int64_t count;
     } collective;
     struct {
         int peer; /* rank */

@@ -10,9 +10,9 @@
 #include "graph/stage.h"
 #include "graph/submit.h"
 #include "graph/submit_data.h"
+#include "graph/submit_message.h"
 #include "runtime/clock.h"
 #include "runtime/data.h"
-#include "runtime/message.h"
 
 struct mtlm_run {
     const struct mtlm_program *program;
@@ -147,35 +147,20 @@ static void post(struct mtlm_run *run, const struct mtlm_item *item,
                  const struct pass *pass)
 {
     const struct mtlm_node *node = item->node;
-    const union mtlm_attr *attr = &node->call.attr;
     const int64_t use = use_of(item, pass);
     const struct mtlm_program_config *config = &run->program->config;
     const int tags =
         mtlm_stage_tags(config) * mtlm_layout_stages(&config->layout);
-    const starpu_data_handle_t handle =
-        mtlm_run_data_handle(&run->data, node->operand[0], use);
-    struct mtlm_message message = {.handle = &handle,
-                                   .n_handles = 1,
-                                   .count =
-                                       mtlm_shape_elems(&node->call.shape[0]),
-                                   .dtype = node->operand[0]->dtype,
-                                   .priority = priority_of(run, item, pass),
+    starpu_data_handle_t *handles =
+        mtlm_calloc(mtlm_node_n_uses(node), sizeof(*handles));
+    struct mtlm_message message = {.priority = priority_of(run, item, pass),
                                    .recorded = pass->record,
                                    .record = record_of(run, item, pass)};
 
-    switch (node->call.kind) {
-    case MTLM_OP_ALL_REDUCE:
-        message.kind = MTLM_ALL_REDUCE;
-        message.group = attr->collective.group;
-        message.reduce = attr->collective.reduce;
-        break;
-    default:
-        message.kind = node->call.kind == MTLM_OP_SEND ? MTLM_SEND : MTLM_RECV;
-        message.peer = attr->p2p.peer;
-        message.tag = attr->p2p.tag + use % run->tag_microbatches * tags;
-        break;
-    }
+    mtlm_message_of(&run->data, node, use, handles, &message);
+    message.tag += use % run->tag_microbatches * tags;
     mtlm_engine_post(run->engine, &message);
+    free(handles);
 }
 
 static bool is_poisoned(const struct mtlm_run *run,
