@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "graph/backward.h"
 
@@ -13,6 +14,9 @@ _Static_assert(MTLM_OP_BATCH == 0, "no gradient rule may add by operation 0");
 struct walk {
     struct mtlm_graph *graph;
     struct mtlm_list *backward, *weight;
+    /* What is read instead of a tensor that was not kept, by its id; NULL:
+     * itself. */
+    struct mtlm_tensor **twin;
 };
 
 static void at(const struct walk *walk, const struct mtlm_node *forward,
@@ -149,21 +153,47 @@ static bool reached(const struct mtlm_node *forward)
     return false;
 }
 
+/* The node as it was called last. */
+static struct mtlm_node latest(const struct walk *walk,
+                               const struct mtlm_node *forward)
+{
+    struct mtlm_node node = *forward;
+
+    for (int i = 0; i < mtlm_ops[node.call.kind]->n_operands; i++)
+        if (walk->twin[node.operand[i]->id])
+            node.operand[i] = walk->twin[node.operand[i]->id];
+    return node;
+}
+
+static void differentiate(const struct walk *walk,
+                          const struct mtlm_node *forward)
+{
+    const struct mtlm_grad *grad = &mtlm_ops[forward->call.kind]->grad;
+    const struct mtlm_node node = latest(walk, forward);
+
+    if (!reached(&node))
+        return;
+    for (int i = 0; i < 2; i++)
+        if (grad->call[i].used)
+            apply(walk, &grad->call[i], &node);
+    pass(walk, &node);
+}
+
 void mtlm_graph_backward(struct mtlm_graph *graph,
                          const struct mtlm_list *forward,
+                         const struct mtlm_segments *segments,
                          struct mtlm_list *backward, struct mtlm_list *weight)
 {
-    const struct walk walk = {graph, backward, weight};
+    const struct walk walk = {
+        graph, backward, weight,
+        mtlm_calloc(graph->n_tensors, sizeof(*walk.twin))};
+    int next = segments ? segments->n - 1 : -1;
 
     for (int i = forward->n - 1; i >= 0; i--) {
-        const struct mtlm_node *node = forward->node[i];
-        const struct mtlm_grad *grad = &mtlm_ops[node->call.kind]->grad;
-
-        if (!reached(node))
-            continue;
-        for (int j = 0; j < 2; j++)
-            if (grad->call[j].used)
-                apply(&walk, &grad->call[j], node);
-        pass(&walk, node);
+        if (next >= 0 && segments->segment[next].end - 1 == i)
+            mtlm_recompute_again(graph, forward, segments->segment[next--],
+                                 backward, walk.twin);
+        differentiate(&walk, forward->node[i]);
     }
+    free(walk.twin);
 }

@@ -77,8 +77,9 @@ struct mtlm_node {
     struct mtlm_uses extra;
     enum mtlm_phase phase;
     enum mtlm_lane lane;
-    int stage; /* virtual stage of the whole model */
-    int layer; /* of the whole model, -1 outside the layers */
+    int stage;  /* virtual stage of the whole model */
+    int layer;  /* of the whole model, -1 outside the layers */
+    bool again; /* what an earlier node computed (graph/recompute.h) */
     double flops, bytes;
 };
 

@@ -15,7 +15,7 @@
  * writes, the lengths of the rings and the priorities. */
 
 /* Which activations are computed again for the backward pass instead of being
- * kept (Megatron-LM's --recompute-*). */
+ * kept (Megatron-LM's --recompute-*), see graph/recompute.h. */
 struct mtlm_recompute {
     enum {
         MTLM_RECOMPUTE_NONE,

@@ -4,6 +4,7 @@
 #include "graph/builder.h"
 #include "graph/ends.h"
 #include "graph/layers.h"
+#include "graph/recompute.h"
 #include "graph/stage.h"
 
 /* Messages of one part of a microbatch: forward, backward and validation. */
@@ -105,6 +106,19 @@ void mtlm_stage_build_forward(struct mtlm_program *program,
     forward(&b, &stage->input, &stage->output);
 }
 
+/* With recomputation, weight gradients stand among the others in program
+ * order: what was computed for them again is not to be kept beyond a layer. */
+static void differentiate(const struct mtlm_builder *b)
+{
+    struct mtlm_stage *stage = b->stage;
+    struct mtlm_segments segments =
+        mtlm_recompute_segments(&b->config->recompute, stage);
+
+    mtlm_graph_backward(b->graph, &stage->forward, &segments, &stage->backward,
+                        segments.n > 0 ? &stage->backward : &stage->weight);
+    mtlm_segments_free(&segments);
+}
+
 /* Causal models: later parts' gradients are complete first. */
 void mtlm_stage_build_backward(struct mtlm_program *program,
                                struct mtlm_stage *stage)
@@ -117,8 +131,7 @@ void mtlm_stage_build_backward(struct mtlm_program *program,
     for (int i = b.n_parts - 1; i >= 0 && !stage->last; i--)
         stage->output.part[i]->grad =
             receive(&b, "output gradient", k + 1, k, i, TAG_BACKWARD);
-    mtlm_graph_backward(b.graph, &stage->forward, &stage->backward,
-                        &stage->weight);
+    differentiate(&b);
     mtlm_build_at(&b, -1);
     for (int i = b.n_parts - 1; i >= 0 && !stage->first; i--)
         send(&b, k - 1, k - 1, i, TAG_BACKWARD, stage->input.part[i]->grad);

@@ -1,0 +1,200 @@
+/* What is computed twice instead of kept: the results stay the same bit by
+ * bit, nothing is called again that no gradient needs. */
+
+#include "config.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/graph/small.h"
+#include "tests/graph/weights.h"
+
+#define NOISE 0.1
+
+static const struct {
+    const char *name;
+    struct mtlm_recompute recompute;
+} ways[] = {
+    {"selective", {.granularity = MTLM_RECOMPUTE_SELECTIVE}},
+    {"every layer", {MTLM_RECOMPUTE_FULL, MTLM_RECOMPUTE_UNIFORM, 1}},
+    {"groups of 3", {MTLM_RECOMPUTE_FULL, MTLM_RECOMPUTE_UNIFORM, 3}},
+    {"one layer of a stage", {MTLM_RECOMPUTE_FULL, MTLM_RECOMPUTE_BLOCK, 1}},
+    {"whole stages", {MTLM_RECOMPUTE_FULL, MTLM_RECOMPUTE_UNIFORM, 9}},
+};
+enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
+
+/* Weights after two iterations and the loss of a validation. */
+struct result {
+    mtlm_real **whole;
+    double loss, norm, valid;
+    struct interpreter *in;
+};
+
+static struct result train(const struct mtlm_program_config *config)
+{
+    struct result r = {.in = weights_start(config, NOISE)};
+    const int last = mtlm_layout_ranks(&config->layout) - 1;
+
+    interpreter_iteration(r.in, 0, false);
+    interpreter_iteration(r.in, 1, false);
+    r.whole = weights_read(r.in, 0);
+    r.loss = weights_control(r.in, last, MTLM_CONTROL_LOSS);
+    r.norm = weights_control(r.in, last, MTLM_CONTROL_NORM);
+    interpreter_validation(r.in);
+    r.valid = ((double *) interpreter_data(
+        r.in, last,
+        interpreter_program(r.in, last)->eval_report))[MTLM_STATUS_LOSS];
+    return r;
+}
+
+static void result_free(struct result *r)
+{
+    weights_free(r->in, r->whole);
+    interpreter_destroy(r->in);
+}
+
+static void assert_same(const struct mtlm_program_config *config,
+                        const struct result *a, const struct result *b,
+                        const char *name)
+{
+    assert_true(a->loss == b->loss && a->norm == b->norm
+                && a->valid == b->valid);
+    for (int64_t i = 0; i < mtlm_param_numbers(&config->model); i++) {
+        const struct weight w = weight_number(config, i);
+
+        if (a->whole[i]
+            && memcmp(a->whole[i], b->whole[i], w.n * sizeof(mtlm_real)) != 0)
+            fail_msg("%s: %s differs by %g", name, w.name,
+                     relative_distance(a->whole[i], b->whole[i], w.n));
+    }
+}
+
+static const struct {
+    int tp, pp, virtual_stages;
+} layouts[] = {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {2, 2, 2}};
+enum { LAYOUTS = sizeof(layouts) / sizeof(layouts[0]) };
+
+static void compare_ways(const struct small_model *model, int i)
+{
+    struct mtlm_program_config config =
+        small_model_config(model, layouts[i].tp, layouts[i].pp, 3);
+    struct result kept;
+
+    config.layout.virtual_stages = layouts[i].virtual_stages;
+    kept = train(&config);
+    for (int w = 0; w < WAYS; w++) {
+        struct result again;
+
+        config.recompute = ways[w].recompute;
+        again = train(&config);
+        assert_same(&config, &again, &kept, ways[w].name);
+        result_free(&again);
+    }
+    result_free(&kept);
+}
+
+static void test_recomputation_changes_no_bit(void **state)
+{
+    (void) state;
+    for (int m = 0; m < small_n_models; m++)
+        for (int i = 0; i < LAYOUTS; i++)
+            compare_ways(&small_models[m], i);
+}
+
+static int count_again(const struct mtlm_program *program,
+                       enum mtlm_op_kind kind)
+{
+    int n = 0;
+
+    for (int i = 0; i < program->train.n; i++) {
+        const struct mtlm_node *node = program->train.item[i].node;
+
+        n += node->again && (kind == MTLM_OP_COUNT || node->call.kind == kind);
+    }
+    return n;
+}
+
+/* Of a layer all but the MLP's second product, its sum and what it is added
+ * to, which only the next layer reads: that keeps its input. */
+static void test_no_more_is_called_again_than_is_needed(void **state)
+{
+    (void) state;
+    for (int tp = 1; tp <= 2; tp++)
+        for (int parts = 1; parts <= 3; parts++) {
+            struct mtlm_program_config config = small_config(tp, 2, 5);
+            const int more = parts * (parts - 1) / 2, m = 5;
+            struct small_ranks ranks;
+
+            config.row_parts = parts;
+            config.recompute = (struct mtlm_recompute){
+                MTLM_RECOMPUTE_FULL, MTLM_RECOMPUTE_UNIFORM, 1};
+            ranks = small_ranks_create(&config);
+            for (int r = 0; r < ranks.n; r++) {
+                const struct mtlm_program *p = ranks.program[r];
+                const int layers = p->stage[0].n_layers;
+
+                assert_int_equal(count_again(p, MTLM_OP_COUNT),
+                                 m * layers * (parts * (8 + (tp > 1)) + more));
+                assert_int_equal(count_again(p, MTLM_OP_LINEAR_FWD),
+                                 m * layers * parts * 2);
+                assert_int_equal(count_again(p, MTLM_OP_ALL_REDUCE),
+                                 tp > 1 ? m * layers * parts : 0);
+            }
+            small_ranks_destroy(&ranks);
+        }
+}
+
+/* Two layers of a group: the first one's output is the second one's input. */
+static void test_groups_are_called_again_as_a_whole(void **state)
+{
+    struct mtlm_program_config config = small_config(1, 1, 1);
+    struct small_ranks ranks;
+
+    (void) state;
+    config.recompute =
+        (struct mtlm_recompute){MTLM_RECOMPUTE_FULL, MTLM_RECOMPUTE_UNIFORM, 3};
+    ranks = small_ranks_create(&config);
+    /* Layers 0, 1, 2 | 3: of the first two all ten nodes. */
+    assert_int_equal(count_again(ranks.program[0], MTLM_OP_COUNT),
+                     10 + 10 + 8 + 8);
+    small_ranks_destroy(&ranks);
+    config.recompute.method = MTLM_RECOMPUTE_BLOCK;
+    ranks = small_ranks_create(&config);
+    assert_int_equal(count_again(ranks.program[0], MTLM_OP_COUNT), 3 * 8);
+    small_ranks_destroy(&ranks);
+}
+
+static void test_selective_is_attention_alone(void **state)
+{
+    struct mtlm_program_config config = small_config(2, 1, 2);
+    struct small_ranks ranks;
+
+    (void) state;
+    config.row_parts = 3;
+    config.recompute.granularity = MTLM_RECOMPUTE_SELECTIVE;
+    ranks = small_ranks_create(&config);
+    assert_int_equal(count_again(ranks.program[0], MTLM_OP_ATTENTION_FWD),
+                     2 * 4 * 3);
+    assert_int_equal(count_again(ranks.program[0], MTLM_OP_ATTENTION_MORE_FWD),
+                     2 * 4 * 3);
+    assert_int_equal(count_again(ranks.program[0], MTLM_OP_COUNT), 2 * 4 * 6);
+    small_ranks_destroy(&ranks);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_recomputation_changes_no_bit),
+        cmocka_unit_test(test_no_more_is_called_again_than_is_needed),
+        cmocka_unit_test(test_groups_are_called_again_as_a_whole),
+        cmocka_unit_test(test_selective_is_attention_alone),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
