@@ -18,7 +18,10 @@ struct mtlm_program_config mtlm_wish_config(const struct mtlm_wish *wish,
 
     config.layout.tp = tp;
     config.layout.pp = pp;
-    config.layout.dp = config.layout.virtual_stages = 1;
+    config.layout.dp = 1;
+    config.layout.virtual_stages =
+        mtlm_stage_wish_chunks(&wish->stages, config.model.num_layers, pp);
+    config.layout.stage_layers = wish->stages.layers;
     config.micro_batch = micro_batch;
     config.microbatches = wish->global_batch / micro_batch;
     config.eval_microbatches = wish->eval_iters * config.microbatches;
@@ -90,10 +93,15 @@ static struct mtlm_choice choose_micro_batch(const struct mtlm_wish *wish,
     return choice;
 }
 
-bool mtlm_choose_possible(const struct mtlm_model *model, int ranks, int t)
+bool mtlm_choose_possible(const struct mtlm_wish *wish, int ranks, int t)
 {
+    const struct mtlm_model *model = &wish->config.model;
+
     return ranks % t == 0 && model->num_heads % t == 0
-           && model->ffn_hidden_size % t == 0 && ranks / t <= model->num_layers;
+           && model->ffn_hidden_size % t == 0
+           && mtlm_stage_wish_chunks(&wish->stages, model->num_layers,
+                                     ranks / t)
+                  > 0;
 }
 
 int mtlm_choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
@@ -109,7 +117,7 @@ int mtlm_choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
     *choice = (struct mtlm_choice){.need = INFINITY, .least = true};
     for (int across = 0; across < 2; across++)
         for (int t = 1; t <= most && !choice->fits; t++)
-            if (mtlm_choose_possible(&wish->config.model, hosts->ranks, t)
+            if (mtlm_choose_possible(wish, hosts->ranks, t)
                 && across == (hosts->per_host % t != 0)) {
                 const struct mtlm_choice other =
                     choose_micro_batch(wish, hosts, t, hosts->ranks / t);

@@ -2,6 +2,7 @@
 #define MTLM_GRAPH_CHOOSE_H
 
 #include "graph/outline.h"
+#include "graph/stage_wish.h"
 
 /* Where a job is to run: ranks processes, per_host of them on each machine,
  * numbered machine by machine; available bytes on the one that has least. */
@@ -14,8 +15,10 @@ struct mtlm_hosts {
 /* What is to be trained, and what may be chosen for it. */
 struct mtlm_wish {
     /* Model, workers, window and so on.  Layout and micro_batch are what was
-     * asked for; the numbers of microbatches follow from the next two. */
+     * asked for; virtual stages and the numbers of microbatches follow from
+     * the next three. */
     struct mtlm_program_config config;
+    struct mtlm_stage_wish stages;
     int64_t global_batch, eval_iters;
     bool layout_free;
     bool micro_batch_free; /* micro_batch may become a divisor of itself */
@@ -39,7 +42,7 @@ int mtlm_choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
 
 /* Whether the ranks can share the model at all: t divides them, the heads and
  * the MLP, and the stages are no more than the layers. */
-bool mtlm_choose_possible(const struct mtlm_model *model, int ranks, int t);
+bool mtlm_choose_possible(const struct mtlm_wish *wish, int ranks, int t);
 
 /* The configuration with a choice made. */
 struct mtlm_program_config mtlm_wish_config(const struct mtlm_wish *wish,

@@ -1,7 +1,5 @@
 #include "config.h"
 
-#include <stdbool.h>
-
 #include "graph/layout.h"
 
 void mtlm_layout_place(struct mtlm_layout *layout, int rank)
@@ -51,6 +49,16 @@ int mtlm_layout_stage(const struct mtlm_layout *layout, int chunk)
            + (back ? layout->pp - 1 - layout->pp_rank : layout->pp_rank);
 }
 
+bool mtlm_layout_shares_embedding(const struct mtlm_layout *layout)
+{
+    const int first = mtlm_layout_pp_rank(layout, 0);
+    const int last =
+        mtlm_layout_pp_rank(layout, mtlm_layout_stages(layout) - 1);
+
+    return first != last
+           && (layout->pp_rank == first || layout->pp_rank == last);
+}
+
 static void split_evenly(int64_t num_layers, int64_t stages, int stage,
                          int64_t *first, int64_t *count)
 {
@@ -76,13 +84,12 @@ void mtlm_layout_layers(const struct mtlm_layout *layout, int64_t num_layers,
 bool mtlm_layout_meet(const struct mtlm_layout *a, const struct mtlm_layout *b,
                       enum mtlm_group group)
 {
-    const bool end = b->pp_rank == 0 || b->pp_rank == b->pp - 1;
-
     switch (group) {
     case MTLM_GROUP_TP:
         return a->pp_rank == b->pp_rank && a->dp_rank == b->dp_rank;
     case MTLM_GROUP_EMBEDDING:
-        return a->tp_rank == b->tp_rank && a->dp_rank == b->dp_rank && end;
+        return a->tp_rank == b->tp_rank && a->dp_rank == b->dp_rank
+               && mtlm_layout_shares_embedding(b);
     default:
         return true;
     }

@@ -45,6 +45,10 @@ int mtlm_layout_rank_of_stage(const struct mtlm_layout *layout, int stage);
 /* Virtual stage of this rank's chunk c: 0 .. virtual_stages - 1. */
 int mtlm_layout_stage(const struct mtlm_layout *layout, int chunk);
 
+/* Whether this rank holds the first stage and another one the last, or the
+ * other way round: both have the tied word embedding. */
+bool mtlm_layout_shares_embedding(const struct mtlm_layout *layout);
+
 /* Layers first .. first + count - 1 of virtual stage k. */
 void mtlm_layout_layers(const struct mtlm_layout *layout, int64_t num_layers,
                         int stage, int64_t *first, int64_t *count);

@@ -75,6 +75,7 @@ struct mtlm_stage {
     bool first, last;               /* of the model */
     struct mtlm_rows input, output; /* [s_i, b, h], of a training's forward
                                      * pass: the last stage has no output */
+    struct mtlm_rows eval_output;   /* the same of a validation */
     struct mtlm_list forward, backward, weight;
     struct mtlm_list eval; /* forward without dropout */
 };

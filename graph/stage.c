@@ -48,12 +48,36 @@ static struct mtlm_tensor *receive(const struct mtlm_builder *b,
     return MTLM_CALL(b, RECV, &attr, x);
 }
 
-static void send(const struct mtlm_builder *b, int peer_stage, int boundary,
-                 int part, int tag, struct mtlm_tensor *x)
+static struct mtlm_node *send(const struct mtlm_builder *b, int peer_stage,
+                              int boundary, int part, int tag,
+                              struct mtlm_tensor *x)
 {
     const union mtlm_attr attr = p2p(b, peer_stage, boundary, part, tag);
+    struct mtlm_tensor *const given[MTLM_MAX_OPERANDS] = {x};
 
-    MTLM_CALL(b, SEND, &attr, x);
+    return mtlm_graph_call(b->graph, MTLM_OP_SEND, &attr, given);
+}
+
+/* Stage k where this rank holds it too, else NULL. */
+static const struct mtlm_stage *neighbour(const struct mtlm_builder *b, int k)
+{
+    const struct mtlm_layout *layout = &b->config->layout;
+
+    return mtlm_layout_pp_rank(layout, k) == layout->pp_rank
+               ? &b->program->stage[mtlm_layout_chunk(layout, k)]
+               : NULL;
+}
+
+/* What stage k puts out for this stage: on this rank the tensor itself. */
+static void take_input(const struct mtlm_builder *b, int k, int tag,
+                       struct mtlm_rows *x)
+{
+    const struct mtlm_stage *below = neighbour(b, k);
+
+    if (below)
+        *x = b->train ? below->output : below->eval_output;
+    for (int i = 0; i < b->n_parts && !below; i++)
+        x->part[i] = receive(b, "input", k, k, i, tag);
 }
 
 /* From this stage's input to its output: *x, *y. */
@@ -69,15 +93,14 @@ static void forward(struct mtlm_builder *b, struct mtlm_rows *x,
     if (stage->first)
         mtlm_build_embedding(b, x);
     else
-        for (int i = 0; i < b->n_parts; i++)
-            x->part[i] = receive(b, "input", k - 1, k - 1, i, tag);
+        take_input(b, k - 1, tag, x);
     *y = *x;
     for (int64_t l = 0; l < stage->n_layers; l++)
         mtlm_build_layer(b, stage->first_layer + l, y);
     mtlm_build_at(b, -1);
     if (stage->last)
         mtlm_build_head(b, y);
-    else
+    else if (!neighbour(b, k + 1))
         for (int i = 0; i < b->n_parts; i++)
             send(b, k + 1, k, i, tag, y->part[i]);
 }
@@ -119,22 +142,59 @@ static void differentiate(const struct mtlm_builder *b)
     mtlm_segments_free(&segments);
 }
 
+/* W of the list tell done that they have run. */
+static void come_after(struct mtlm_tensor *done, const struct mtlm_list *list)
+{
+    for (int i = 0; i < list->n; i++)
+        if (list->node[i]->phase == MTLM_PHASE_WEIGHT)
+            mtlm_node_add_use(list->node[i], done, MTLM_R, true);
+}
+
+/* Sends the gradient of the input to the stage below.  Of a fused schedule W
+ * and B are one: what is sent comes after all of W, which a tensor without
+ * data says - nodes of W read it, messages write it. */
+static void send_gradient(struct mtlm_builder *b)
+{
+    struct mtlm_stage *stage = b->stage;
+    const int k = stage->stage;
+    const bool fused = mtlm_pipeline_fused(b->config->pipeline);
+    struct mtlm_tensor *done = NULL;
+
+    if (stage->first || neighbour(b, k - 1))
+        return;
+    if (fused) {
+        b->list = &stage->weight;
+        mtlm_build_at(b, -1);
+        done = mtlm_graph_tensor(b->graph, MTLM_STORE_CONTROL, "W done",
+                                 MTLM_SHAPE(1), MTLM_F64);
+        come_after(done, &stage->backward);
+        come_after(done, &stage->weight);
+    }
+    for (int i = b->n_parts - 1; i >= 0; i--) {
+        struct mtlm_node *node =
+            send(b, k - 1, k - 1, i, TAG_BACKWARD, stage->input.part[i]->grad);
+
+        if (fused)
+            mtlm_node_add_use(node, done, MTLM_RW, true);
+    }
+}
+
 /* Causal models: later parts' gradients are complete first. */
 void mtlm_stage_build_backward(struct mtlm_program *program,
                                struct mtlm_stage *stage)
 {
-    const struct mtlm_builder b =
+    struct mtlm_builder b =
         builder(program, stage, MTLM_PHASE_BACKWARD, &stage->backward);
     const int k = stage->stage;
 
     mtlm_build_at(&b, -1);
-    for (int i = b.n_parts - 1; i >= 0 && !stage->last; i--)
-        stage->output.part[i]->grad =
-            receive(&b, "output gradient", k + 1, k, i, TAG_BACKWARD);
+    if (!stage->last && !neighbour(&b, k + 1))
+        for (int i = b.n_parts - 1; i >= 0; i--)
+            stage->output.part[i]->grad =
+                receive(&b, "output gradient", k + 1, k, i, TAG_BACKWARD);
     differentiate(&b);
     mtlm_build_at(&b, -1);
-    for (int i = b.n_parts - 1; i >= 0 && !stage->first; i--)
-        send(&b, k - 1, k - 1, i, TAG_BACKWARD, stage->input.part[i]->grad);
+    send_gradient(&b);
 }
 
 void mtlm_stage_build_eval(struct mtlm_program *program,
@@ -142,7 +202,7 @@ void mtlm_stage_build_eval(struct mtlm_program *program,
 {
     struct mtlm_builder b =
         builder(program, stage, MTLM_PHASE_EVAL, &stage->eval);
-    struct mtlm_rows x, y;
+    struct mtlm_rows x;
 
-    forward(&b, &x, &y);
+    forward(&b, &x, &stage->eval_output);
 }

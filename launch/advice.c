@@ -66,13 +66,19 @@ static void print_option(const struct mtlm_options *options, int option,
 /* Whether the command says it itself, or does not want it. */
 static bool is_replaced(const struct command *c, const char *name)
 {
-    static const char *const always[] = {"tensor-model-parallel-size",
-                                         "pipeline-model-parallel-size",
-                                         "micro-batch-size", "dry-run"};
+    static const char *const always[] = {
+        "tensor-model-parallel-size",
+        "pipeline-model-parallel-size",
+        "num-virtual-stages-per-pipeline-rank",
+        "num-layers-per-virtual-pipeline-stage",
+        "placement",
+        "stage-layers",
+        "micro-batch-size",
+        "dry-run"};
     static const char *const small[] = {"num-layers", "global-batch-size",
                                         "rampup-batch-size"};
 
-    for (int i = 0; i < 4; i++)
+    for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
         if (strcmp(name, always[i]) == 0)
             return true;
     for (int i = 0; i < 3 && c->layers; i++)
@@ -160,6 +166,8 @@ char *mtlm_advice(const struct mtlm_options *options,
 
     same.ranks = launched;
     free_wish.layout_free = free_wish.micro_batch_free = true;
+    free_wish.stages = (struct mtlm_stage_wish){0};
+    free_wish.config.layout.placement = MTLM_PLACEMENT_LOOP;
     free_wish.hurry = true;
     if (more_machines(&free_wish, &more, &choice)) {
         c.ranks = more.ranks;

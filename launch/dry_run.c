@@ -55,6 +55,18 @@ static void print_model(const struct dry_run *d)
     fputc('\n', d->out);
 }
 
+static void print_stages(const struct dry_run *d)
+{
+    const struct mtlm_layout *layout = &d->outline.layout;
+    char *stages;
+
+    if (mtlm_layout_stages(layout) == 1)
+        return;
+    stages = mtlm_layout_stages_text(layout, d->options->model.num_layers);
+    fprintf(d->out, "stages           %s\n", stages);
+    free(stages);
+}
+
 static void print_layout(const struct dry_run *d)
 {
     const struct mtlm_options *o = d->options;
@@ -67,6 +79,7 @@ static void print_layout(const struct dry_run *d)
             d->choice.tp * d->choice.pp > 1 ? "s" : "",
             d->wish.layout_free ? " (chosen)" : "", workers,
             workers > 1 ? "s" : "");
+    print_stages(d);
     fprintf(d->out,
             "iteration        %" PRId64 " samples = %" PRId64
             " microbatches of %" PRId64 " x %" PRId64 " tokens\n",

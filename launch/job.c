@@ -9,6 +9,7 @@
 
 #include "codelets/codelet.h"
 #include "launch/job.h"
+#include "launch/layout.h"
 #include "launch/progress.h"
 #include "runtime/blas_core.h"
 #include "runtime/clock.h"
@@ -41,14 +42,14 @@ int64_t mtlm_job_microbatches_traced(const struct mtlm_job *job)
 static void make_groups(struct mtlm_job *job)
 {
     const struct mtlm_layout *l = &job->layout;
-    const bool end = l->pp_rank == 0 || l->pp_rank == l->pp - 1;
 
     mtlm_ranks_group(job->ranks, MTLM_GROUP_TP,
                      l->pp_rank * l->dp + l->dp_rank);
     mtlm_ranks_group(job->ranks, MTLM_GROUP_DP,
                      l->pp_rank * l->tp + l->tp_rank);
-    mtlm_ranks_group(job->ranks, MTLM_GROUP_EMBEDDING,
-                     l->pp > 1 && end ? l->tp_rank + l->tp * l->dp_rank : -1);
+    mtlm_ranks_group(
+        job->ranks, MTLM_GROUP_EMBEDDING,
+        mtlm_layout_shares_embedding(l) ? l->tp_rank + l->tp * l->dp_rank : -1);
 }
 
 static int detect_cpu(struct mtlm_job *job, struct mtlm_error *err)
@@ -187,6 +188,12 @@ static void say(struct mtlm_job *job)
         l->tp, l->pp, mtlm_layout_ranks(l), mtlm_layout_ranks(l) > 1 ? "s" : "",
         job->wish.layout_free && mtlm_layout_ranks(l) > 1 ? " (chosen)" : "",
         mtlm_job_microbatches(job), o->micro_batch_size, o->model.seq_length);
+    if (mtlm_layout_stages(l) > 1) {
+        char *stages = mtlm_layout_stages_text(l, o->model.num_layers);
+
+        printf("stages: %s\n", stages);
+        free(stages);
+    }
     if (o->ramp.increment > 0)
         printf("batch: %" PRId64 " samples, growing by %" PRId64
                " at a time to %" PRId64 " within %" PRId64 " samples\n",

@@ -53,11 +53,9 @@ int mtlm_job_choose_layout(struct mtlm_job *job, struct mtlm_error *err)
         || mtlm_layout_check_memory(o, &choice, &job->hosts, err) < 0)
         return -1;
     mtlm_layout_take(o, &choice);
-    job->layout = (struct mtlm_layout){.tp = choice.tp,
-                                       .pp = choice.pp,
-                                       .dp = 1,
-                                       .virtual_stages = 1,
-                                       .workers = workers};
+    job->layout =
+        mtlm_wish_config(&job->wish, choice.tp, choice.pp, choice.micro_batch)
+            .layout;
     mtlm_layout_place(&job->layout, mtlm_ranks_rank(job->ranks));
     return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "launch/layout.h"
 #include "launch/option.h"
@@ -12,6 +13,9 @@
 #define PP "pipeline-model-parallel-size"
 #define MICRO_BATCH "micro-batch-size"
 #define GIB (1024.0 * 1024 * 1024)
+
+/* So many are written one by one. */
+enum { FEW_STAGES = 16 };
 
 bool mtlm_layout_is_free(const struct mtlm_options *options)
 {
@@ -27,28 +31,74 @@ struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
                                   int workers)
 {
     const struct mtlm_options *o = options;
-    struct mtlm_wish wish = {.config = {.model = o->model,
-                                        .layout = {.workers = workers},
-                                        .ramp = o->ramp,
-                                        .seed = o->seed,
-                                        .window = o->window,
-                                        .row_parts = o->row_parts,
-                                        .params_norm = o->log_params_norm,
-                                        .count_zeros = o->log_num_zeros,
-                                        .skip_nan = o->no_check_for_nan,
-                                        .clip = o->clip_grad,
-                                        .beta1 = o->adam_beta1,
-                                        .beta2 = o->adam_beta2,
-                                        .epsilon = o->adam_eps,
-                                        .schedule = o->schedule},
-                             .global_batch = o->global_batch_size,
-                             .eval_iters = o->eval_iters,
-                             .layout_free = mtlm_layout_is_free(o),
-                             .micro_batch_free = mtlm_micro_batch_is_free(o)};
+    struct mtlm_wish wish = {
+        .config = {.model = o->model,
+                   .layout = {.workers = workers, .placement = o->placement},
+                   .ramp = o->ramp,
+                   .seed = o->seed,
+                   .window = o->window,
+                   .row_parts = o->row_parts,
+                   .params_norm = o->log_params_norm,
+                   .count_zeros = o->log_num_zeros,
+                   .skip_nan = o->no_check_for_nan,
+                   .clip = o->clip_grad,
+                   .beta1 = o->adam_beta1,
+                   .beta2 = o->adam_beta2,
+                   .epsilon = o->adam_eps,
+                   .schedule = o->schedule},
+        .stages = mtlm_stages_wish(o),
+        .global_batch = o->global_batch_size,
+        .eval_iters = o->eval_iters,
+        .layout_free = mtlm_layout_is_free(o),
+        .micro_batch_free = mtlm_micro_batch_is_free(o)};
 
     wish.config = mtlm_wish_config(&wish, o->tensor_parallel,
                                    o->pipeline_parallel, o->micro_batch_size);
     return wish;
+}
+
+/* Stages from `stage` on that have as many layers as it. */
+static int equal_stages(const struct mtlm_layout *layout, int64_t num_layers,
+                        int stage, int64_t *layers)
+{
+    const int stages = mtlm_layout_stages(layout);
+    int64_t first, count;
+    int n = 1;
+
+    mtlm_layout_layers(layout, num_layers, stage, &first, layers);
+    for (; stage + n < stages; n++) {
+        mtlm_layout_layers(layout, num_layers, stage + n, &first, &count);
+        if (count != *layers)
+            break;
+    }
+    return n;
+}
+
+char *mtlm_layout_stages_text(const struct mtlm_layout *layout,
+                              int64_t num_layers)
+{
+    const int stages = mtlm_layout_stages(layout);
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    fprintf(out, "%d", stages);
+    if (layout->virtual_stages > 1)
+        fprintf(out, ", %d on each rank (placement %s)", layout->virtual_stages,
+                layout->placement == MTLM_PLACEMENT_V ? "v" : "loop");
+    fputs(", layers", out);
+    for (int k = 0, n; k < stages; k += n) {
+        int64_t layers;
+
+        n = equal_stages(layout, num_layers, k, &layers);
+        if (stages > FEW_STAGES && n > 1)
+            fprintf(out, " %d x %" PRId64, n, layers);
+        else
+            for (int i = 0; i < n; i++)
+                fprintf(out, " %" PRId64, layers);
+    }
+    fclose(out);
+    return text;
 }
 
 void mtlm_layout_take(struct mtlm_options *options,
@@ -65,11 +115,11 @@ void mtlm_layout_take(struct mtlm_options *options,
 }
 
 /* The most ranks, up to n, that can share the model. */
-static int most_ranks(const struct mtlm_model *model, int n)
+static int most_ranks(const struct mtlm_wish *wish, int n)
 {
     for (; n > 1; n--)
         for (int t = 1; t <= n; t++)
-            if (mtlm_choose_possible(model, n, t))
+            if (mtlm_choose_possible(wish, n, t))
                 return n;
     return 1;
 }
@@ -91,7 +141,7 @@ int mtlm_layout_choose(const struct mtlm_options *options,
         " makes the stages few enough (data parallelism is not in this "
         "version); start it with mpirun -n %d",
         hosts->ranks, model->num_layers, hosts->ranks, model->num_heads,
-        model->ffn_hidden_size, most_ranks(model, hosts->ranks));
+        model->ffn_hidden_size, most_ranks(wish, hosts->ranks));
 }
 
 int mtlm_layout_check_memory(const struct mtlm_options *options,

@@ -15,6 +15,11 @@ struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
 bool mtlm_layout_is_free(const struct mtlm_options *options);
 bool mtlm_micro_batch_is_free(const struct mtlm_options *options);
 
+/* The stages of a layout and their layers: "4, layers 2 2 2 1", or "8, 2 on
+ * each rank (placement v), layers 8 x 3".  The caller frees it. */
+char *mtlm_layout_stages_text(const struct mtlm_layout *layout,
+                              int64_t num_layers);
+
 /* Makes the choice part of the options; notes a smaller micro batch. */
 void mtlm_layout_take(struct mtlm_options *options,
                       const struct mtlm_choice *choice);

@@ -65,8 +65,6 @@
     IDLE("context-parallel-size", "1", "it is 1")                              \
     IDLE("expert-model-parallel-size", "1", "it is 1")                         \
     IDLE("sequence-parallel", NULL, MEMORY)                                    \
-    LACK("num-layers-per-virtual-pipeline-stage", ANY, NULL)                   \
-    LACK("num-virtual-stages-per-pipeline-rank", ANY, NULL)                    \
     LACK("microbatch-group-size-per-virtual-pipeline-stage", ANY, NULL)        \
     LACK("pipeline-model-parallel-layout", ANY, NULL)                          \
     LACK("pipeline-model-parallel-split-rank", ANY, NULL)                      \

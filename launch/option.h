@@ -80,6 +80,17 @@ void mtlm_options_note(struct mtlm_options *options, const char *format, ...)
 int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err);
 int mtlm_recipe_resolve(struct mtlm_options *options, struct mtlm_error *err);
 
+/* Of two options that say the same in different ways, drops the one from the
+ * weaker source; both from the same one are an error. */
+int mtlm_option_prefer(struct mtlm_options *options, const char *a,
+                       const char *b, struct mtlm_error *err);
+
+/* The virtual stages (options_stages.c): reads what was given; whether the
+ * pipeline that was given can hold them. */
+int mtlm_stages_resolve(struct mtlm_options *options, struct mtlm_error *err);
+int mtlm_stages_check(const struct mtlm_options *options,
+                      struct mtlm_error *err);
+
 /* Whether the values of the recipe fit each other. */
 int mtlm_recipe_check(const struct mtlm_options *options,
                       struct mtlm_error *err);

@@ -172,6 +172,19 @@
     OPT(PARALLEL, "pipeline-model-parallel-size", INT, pipeline_parallel, "",  \
         1, 32768, "P",                                                         \
         "pipeline stages, each some of the layers (default: likewise)")        \
+    OPT(PARALLEL, "num-virtual-stages-per-pipeline-rank", INT, virtual_stages, \
+        "", 1, 32768, "V",                                                     \
+        "stages of the model that each pipeline rank holds (default: 1, with " \
+        "--placement v 2)")                                                    \
+    OPT(PARALLEL, "num-layers-per-virtual-pipeline-stage", INT,                \
+        layers_per_stage, "", 1, 32768, "N",                                   \
+        "the same by the layers that a stage holds at the most")               \
+    OPT(PARALLEL, "placement", CHOICE, placement, "loop", 0, 0, "loop|v",      \
+        "stages go round the ranks; or turn round at the last rank, so that "  \
+        "the first and the last stage lie on the first rank")                  \
+    OPT(PARALLEL, "stage-layers", TEXT, stage_layers, "", 0, 0, "N,N,...",     \
+        "layers of every virtual stage of the model (default: as even as can " \
+        "be)")                                                                 \
     OPT(PARALLEL, "window", REAL, window, "1.5", 0.01, 1000, "ALPHA",          \
         "micro batches in flight, as a multiple of what keeps a stage busy: "  \
         "more memory, less waiting")                                           \

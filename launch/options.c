@@ -336,6 +336,8 @@ void mtlm_options_free(struct mtlm_options *options)
             *text = NULL;
         }
     }
+    free(options->layers_of_stage);
+    options->layers_of_stage = NULL;
     free(options->notes);
     options->notes = NULL;
 }

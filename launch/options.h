@@ -7,6 +7,8 @@
 
 #include "codelets/op.h"
 #include "graph/ramp.h"
+#include "graph/stage_wish.h"
+#include "graph/layout.h"
 #include "launch/option_list.h"
 #include "models/model.h"
 #include "runtime/error.h"
@@ -85,6 +87,12 @@ struct mtlm_options {
     /* Ranks; where the user gives neither, they are chosen once the number of
      * ranks is known (launch/layout.h). */
     int64_t tensor_parallel, pipeline_parallel;
+    /* Stages of the model on each rank: 0 where they follow from the rest. */
+    int64_t virtual_stages, layers_per_stage;
+    enum mtlm_placement placement;
+    char *stage_layers; /* "3,3,4,2", or NULL: evenly; the same as numbers: */
+    int64_t *layers_of_stage; /* [n_layers_of_stage], owned */
+    int n_layers_of_stage;
     double window;     /* alpha: microbatches in flight over the least needed */
     int64_t row_parts; /* of a sample's activations; 0: by their shape */
     int64_t workers;   /* of this rank; 0: as many as it has cores */
@@ -133,6 +141,9 @@ void mtlm_options_free(struct mtlm_options *options);
 /* Whether the values fit each other; part of mtlm_options_parse(). */
 int mtlm_options_check(const struct mtlm_options *options,
                        struct mtlm_error *err);
+
+/* What they ask of the virtual stages; borrows from options. */
+struct mtlm_stage_wish mtlm_stages_wish(const struct mtlm_options *options);
 
 /* Whether the layout fits a job of ranks processes. */
 int mtlm_options_layout_check(const struct mtlm_options *options, int ranks,

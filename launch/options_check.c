@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "launch/layout.h"
 #include "launch/option.h"
 #include "models/text/byte_tokenizer.h"
 #include "models/text/mock_dataset.h"
@@ -111,6 +112,8 @@ int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
     if (!mtlm_option_given(options, "pipeline-model-parallel-size"))
         options->pipeline_parallel = 1;
     resolve_batch(options);
+    if (mtlm_stages_resolve(options, err) < 0)
+        return -1;
     if (!options->data_path)
         options->mock_data = true;
     if (mtlm_recipe_resolve(options, err) < 0)
@@ -194,12 +197,8 @@ int mtlm_options_check(const struct mtlm_options *options,
         || check_divides("--ffn-hidden-size", model->ffn_hidden_size, t, err)
                < 0)
         return -1;
-    if (model->num_layers < options->pipeline_parallel)
-        return mtlm_error_set(
-            err, MTLM_EXIT_USAGE,
-            "--num-layers %" PRId64
-            " cannot fill --pipeline-model-parallel-size %" PRId64 " stages",
-            model->num_layers, options->pipeline_parallel);
+    if (!mtlm_layout_is_free(options) && mtlm_stages_check(options, err) < 0)
+        return -1;
     if (options->row_parts > model->seq_length)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--row-parts %" PRId64

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "launch/option.h"
 
@@ -43,6 +44,8 @@ static void forget(struct mtlm_options *options, const char *name)
 
     if (mtlm_option_table[option].type == MTLM_OPTION_REAL)
         *(double *) field = 0;
+    else if (mtlm_option_table[option].type == MTLM_OPTION_TEXT)
+        free(*(char **) field), *(char **) field = NULL;
     else if (mtlm_option_table[option].type == MTLM_OPTION_RAMP)
         *(struct mtlm_ramp *) field = (struct mtlm_ramp){0};
     else
@@ -62,8 +65,8 @@ static bool is_zero(const struct mtlm_options *options, const char *name)
                : o->type == MTLM_OPTION_INT && *(const int64_t *) field == 0;
 }
 
-static int choose(struct mtlm_options *options, const char *a, const char *b,
-                  struct mtlm_error *err)
+int mtlm_option_prefer(struct mtlm_options *options, const char *a,
+                       const char *b, struct mtlm_error *err)
 {
     const int from_a = mtlm_option_source(options, a);
     const int from_b = mtlm_option_source(options, b);
@@ -85,7 +88,9 @@ static int choose(struct mtlm_options *options, const char *a, const char *b,
 static int choose_all(struct mtlm_options *options, struct mtlm_error *err)
 {
     for (size_t i = 0; i < LENGTH(alternatives); i++)
-        if (choose(options, alternatives[i][0], alternatives[i][1], err) < 0)
+        if (mtlm_option_prefer(options, alternatives[i][0], alternatives[i][1],
+                               err)
+            < 0)
             return -1;
     if (mtlm_option_given(options, TRAIN_ITERS)
         || mtlm_option_given(options, TRAIN_SAMPLES))

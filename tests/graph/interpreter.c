@@ -120,7 +120,7 @@ static bool in_group(const struct rank *rank, const struct rank *other,
         return a->pp_rank == b->pp_rank && a->dp_rank == b->dp_rank;
     case MTLM_GROUP_EMBEDDING:
         return a->tp_rank == b->tp_rank && a->dp_rank == b->dp_rank
-               && (b->pp_rank == 0 || b->pp_rank == b->pp - 1);
+               && mtlm_layout_shares_embedding(b);
     default:
         return true;
     }

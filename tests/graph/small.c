@@ -143,12 +143,49 @@ void small_ranks_destroy(struct small_ranks *ranks)
 }
 
 const struct small_case small_cases[] = {
-    {1, 1, 1, 1, 0}, {1, 1, 1, 3, 0}, {1, 2, 1, 1, 0}, {1, 2, 1, 8, 0},
-    {1, 4, 1, 2, 0}, {1, 4, 1, 5, 0}, {1, 4, 1, 8, 0}, {2, 1, 1, 1, 0},
-    {2, 1, 1, 3, 0}, {2, 2, 1, 1, 0}, {2, 2, 1, 5, 0}, {2, 4, 1, 3, 0},
-    {2, 4, 1, 9, 0}, {1, 2, 2, 4, 0}, {2, 2, 2, 5, 0}, {1, 1, 1, 2, 4},
-    {1, 4, 1, 5, 3}, {2, 2, 2, 3, 2}};
+    {1, 1, 1, .microbatches = 1},
+    {1, 1, 1, .microbatches = 3},
+    {1, 2, 1, .microbatches = 1},
+    {1, 2, 1, .microbatches = 8},
+    {1, 4, 1, .microbatches = 2},
+    {1, 4, 1, .microbatches = 5},
+    {1, 4, 1, .microbatches = 8},
+    {2, 1, 1, .microbatches = 1},
+    {2, 1, 1, .microbatches = 3},
+    {2, 2, 1, .microbatches = 1},
+    {2, 2, 1, .microbatches = 5},
+    {2, 4, 1, .microbatches = 3},
+    {2, 4, 1, .microbatches = 9},
+    {1, 2, 2, .microbatches = 4},
+    {2, 2, 2, .microbatches = 5},
+    {1, 1, 1, .microbatches = 2, .row_parts = 4},
+    {1, 4, 1, .microbatches = 5, .row_parts = 3},
+    {2, 2, 2, .microbatches = 3, .row_parts = 2},
+    /* Several virtual stages on one rank alone; more than two; uneven ones. */
+    {1, 1, 3, .microbatches = 3},
+    {2, 1, 2, .microbatches = 2, .row_parts = 3},
+    {1, 2, 3, .microbatches = 5, .layers = 7},
+    {1, 4, 1, .microbatches = 6, .layers = 7},
+    {1, 2, 2, .microbatches = 5, .layers = 12, .stage_layers = {2, 5, 4, 1}},
+    /* The first and the last stage on one rank, or not. */
+    {1, 2, 2, .microbatches = 4, .placement = MTLM_PLACEMENT_V},
+    {2, 2, 2, .microbatches = 5, .row_parts = 2, .placement = MTLM_PLACEMENT_V},
+    {1, 4, 2, .microbatches = 9, .layers = 12, .placement = MTLM_PLACEMENT_V},
+    {1, 2, 3, .microbatches = 5, .layers = 7, .placement = MTLM_PLACEMENT_V},
+    {1, 3, 2, .microbatches = 5, .layers = 7, .placement = MTLM_PLACEMENT_V,
+     .stage_layers = {1, 1, 1, 1, 2, 1}},
+    /* Fused: W before what B sends. */
+    {1, 2, 1, .microbatches = 5, .pipeline = MTLM_PIPELINE_1F1B},
+    {2, 4, 1, .microbatches = 6, .pipeline = MTLM_PIPELINE_GPIPE},
+    {1, 2, 2, .microbatches = 4, .row_parts = 2,
+     .pipeline = MTLM_PIPELINE_INTERLEAVED}};
 const int small_n_cases = sizeof(small_cases) / sizeof(small_cases[0]);
+
+bool small_neighbours(const struct mtlm_layout *layout, int k)
+{
+    return mtlm_layout_rank_of_stage(layout, k)
+           == mtlm_layout_rank_of_stage(layout, k + 1);
+}
 
 int small_parts(const struct small_case *c)
 {
@@ -161,6 +198,12 @@ struct mtlm_program_config small_case_config(const struct small_case *c)
         small_config(c->tp, c->pp, c->microbatches);
 
     config.layout.virtual_stages = c->virtual_stages;
+    config.layout.placement = c->placement;
+    config.pipeline = c->pipeline;
+    if (c->layers)
+        config.model.num_layers = c->layers;
+    if (c->stage_layers[0])
+        config.layout.stage_layers = c->stage_layers;
     config.row_parts = c->row_parts;
     return config;
 }

@@ -43,10 +43,17 @@ struct small_case {
     int tp, pp, virtual_stages;
     int64_t microbatches;
     int row_parts; /* 0: one */
+    enum mtlm_placement placement;
+    enum mtlm_pipeline pipeline;
+    int layers;              /* 0: 4 */
+    int64_t stage_layers[8]; /* all 0: as even as can be */
 };
 
 extern const struct small_case small_cases[];
 extern const int small_n_cases;
+
+/* Whether stages k and k + 1 lie on one rank, where no message passes. */
+bool small_neighbours(const struct mtlm_layout *layout, int k);
 
 /* Parts that a sample is cut into. */
 int small_parts(const struct small_case *c);

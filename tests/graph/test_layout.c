@@ -92,10 +92,14 @@ static void test_ranks_together_hold_the_model_and_its_copies(void **state)
         const int64_t h = model->hidden_size, tp = config.layout.tp;
         const int64_t word = mtlm_model_padded_vocab(model, tp) * h;
         const int64_t split =
-            word + 4 * (12 * h * h + 3 * h + 4 * h); /* with fc1's bias */
-        const int64_t whole = 4 * 6 * h + (model->max_positions + 2) * h;
+            word + model->num_layers * (12 * h * h + 3 * h + 4 * h); /* fc1's
+                                                                      * bias */
+        const int64_t whole =
+            model->num_layers * 6 * h + (model->max_positions + 2) * h;
         const double bytes = sizeof(mtlm_real) * (split + tp * whole);
-        const double copy = config.layout.pp > 1 ? sizeof(mtlm_real) * word : 0;
+        const int last = mtlm_layout_pp_rank(
+            &config.layout, mtlm_layout_stages(&config.layout) - 1);
+        const double copy = last > 0 ? sizeof(mtlm_real) * word : 0;
         struct small_ranks ranks = small_ranks_create(&config);
         double weights = 0, gradients = 0, moments = 0;
 

@@ -126,7 +126,19 @@ static void assert_close(const struct result *a, const struct result *b,
 
 static const struct {
     int pp, virtual_stages;
-} pipelines[] = {{2, 1}, {4, 1}, {2, 2}};
+    enum mtlm_placement placement;
+    enum mtlm_pipeline pipeline;
+    const int64_t *stage_layers;
+} pipelines[] = {{2, .virtual_stages = 1},
+                 {4, .virtual_stages = 1},
+                 {2, .virtual_stages = 2},
+                 {1, .virtual_stages = 4},
+                 {2, 2, .placement = MTLM_PLACEMENT_V},
+                 {1, 3, .placement = MTLM_PLACEMENT_V},
+                 {2, 1, .pipeline = MTLM_PIPELINE_1F1B},
+                 {2, 2, .pipeline = MTLM_PIPELINE_INTERLEAVED},
+                 {4, 1, .pipeline = MTLM_PIPELINE_GPIPE},
+                 {3, 1, .stage_layers = (const int64_t[]){1, 2, 1}}};
 
 /* Pipelines against one stage, for tp ranks per stage. */
 static void compare_pipelines(const struct small_model *model, int tp,
@@ -140,6 +152,9 @@ static void compare_pipelines(const struct small_model *model, int tp,
 
         config.layout.pp = pipelines[i].pp;
         config.layout.virtual_stages = pipelines[i].virtual_stages;
+        config.layout.placement = pipelines[i].placement;
+        config.layout.stage_layers = pipelines[i].stage_layers;
+        config.pipeline = pipelines[i].pipeline;
         many = result_of(&config, iterations);
         assert_equal_bits(&many, &one);
         result_free(&many);

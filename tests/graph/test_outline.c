@@ -295,9 +295,9 @@ static void test_some_numbers_of_ranks_cannot_share_a_model(void **state)
 
         assert_int_equal(mtlm_choose(&wish, &hosts, &choice), -1);
     }
-    assert_true(mtlm_choose_possible(&wish.config.model, 8, 2));
-    assert_false(mtlm_choose_possible(&wish.config.model, 8, 1));
-    assert_false(mtlm_choose_possible(&wish.config.model, 9, 3));
+    assert_true(mtlm_choose_possible(&wish, 8, 2));
+    assert_false(mtlm_choose_possible(&wish, 8, 1));
+    assert_false(mtlm_choose_possible(&wish, 9, 3));
 }
 
 /* Without trying to describe it. */

@@ -50,13 +50,22 @@ static int count_phase(const struct mtlm_items *items, enum mtlm_phase phase)
 
 /* ---- counts ---- */
 
+/* Whether a message passes from stage k to the next. */
+static int has_peer(const struct mtlm_program *program, int k)
+{
+    return !small_neighbours(&program->config.layout, k);
+}
+
 /* Nodes of one microbatch on a stage, each of whose parts meets the keys of
  * those before it.  t: 1 where tensor-parallel ranks meet, else 0. */
-static int forward_nodes(const struct mtlm_stage *stage, int t, int parts)
+static int forward_nodes(const struct mtlm_program *program,
+                         const struct mtlm_stage *stage, int t, int parts)
 {
-    const int layer = 10 + 2 * t;                   /* two blocks of five */
-    const int top = stage->first ? 3 + t : 1;       /* or a receive */
-    const int bottom = stage->last ? 6 + 3 * t : 1; /* or a send */
+    const int layer = 10 + 2 * t; /* two blocks of five */
+    /* Or a receive and a send, or nothing. */
+    const int top = stage->first ? 3 + t : has_peer(program, stage->stage - 1);
+    const int bottom =
+        stage->last ? 6 + 3 * t : has_peer(program, stage->stage);
     const int more = parts * (parts - 1) / 2;
 
     return 1 /* lengths */ + parts * (top + bottom)
@@ -65,12 +74,16 @@ static int forward_nodes(const struct mtlm_stage *stage, int t, int parts)
 
 /* Several parts add to the gradient of queries, keys and values: it begins
  * with zeros. */
-static int backward_nodes(const struct mtlm_stage *stage, int t, int parts)
+static int backward_nodes(const struct mtlm_program *program,
+                          const struct mtlm_stage *stage, int t, int parts)
 {
     const int layer = 10 + 2 * t + (parts > 1);
     const int more = parts * (parts - 1) / 2;
 
-    return parts * (1 + (stage->last ? 3 + t : 1))
+    const int top = stage->first ? 1 : has_peer(program, stage->stage - 1);
+
+    return parts
+               * (top + (stage->last ? 3 + t : has_peer(program, stage->stage)))
            + (parts * layer + more) * stage->n_layers;
 }
 
@@ -111,8 +124,8 @@ static void check_counts(const struct small_case *c, struct small_ranks *ranks)
         int f = 0, b = 0, w = 0;
 
         for (int v = 0; v < c->virtual_stages; v++) {
-            f += forward_nodes(&program->stage[v], t, small_parts(c));
-            b += backward_nodes(&program->stage[v], t, small_parts(c));
+            f += forward_nodes(program, &program->stage[v], t, small_parts(c));
+            b += backward_nodes(program, &program->stage[v], t, small_parts(c));
             w += weight_nodes(&program->stage[v], small_parts(c));
         }
         assert_int_equal(count_phase(train, MTLM_PHASE_FORWARD), m * f);
@@ -238,12 +251,14 @@ static void match(struct small_ranks *ranks, bool eval, int expected)
 static void check_messages(const struct small_case *c,
                            struct small_ranks *ranks)
 {
-    const int boundaries =
-        small_parts(c) * c->tp * (c->pp * c->virtual_stages - 1);
+    const struct mtlm_program *program = ranks->program[0];
+    int boundaries = 0;
+
+    for (int k = 0; k < c->pp * c->virtual_stages - 1; k++)
+        boundaries += small_parts(c) * c->tp * has_peer(program, k);
 
     match(ranks, false, 2 * boundaries * c->microbatches);
-    match(ranks, true,
-          boundaries * ranks->program[0]->config.eval_microbatches);
+    match(ranks, true, boundaries * program->config.eval_microbatches);
 }
 
 static void test_every_send_has_one_receive(void **state)

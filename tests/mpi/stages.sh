@@ -1,0 +1,99 @@
+#!/bin/bash
+# Virtual stages: however many a rank holds, wherever they lie and however the
+# layers are dealt out to them, weights and validation are those of one rank
+# bit for bit, under other windows, policies and numbers of workers too.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+
+# outcome: the hash and the validation losses in out.
+outcome() {
+    weight_hash out
+    sed -n 's/.*validation loss at iteration .* | lm loss value: \([^ ]*\) .*/\1/p' out
+}
+
+# like WANT RANKS OPTION...: the outcome is that in the file WANT.
+like() {
+    local want=$1
+    shift
+    well "$@"
+    outcome >got
+    cmp -s got "$want" || fail "$*: $(cat got), not $(cat "$want")"
+}
+
+# stages OPTION... STAGES: the run says that it has these.
+stages() {
+    grep -qx "stages: $1" out || fail "not $1: $(grep ^stages out)"
+}
+
+# shellcheck disable=SC2206 # several words
+for model in '4 --vocab-size 300' '7' '12 --model-type bert'; do
+    # The later --num-layers counts.
+    run=("${small[@]}" --train-iters 6 --eval-iters 1 --eval-interval 3
+        --num-layers $model --weight-hash)
+    well 1 "${run[@]}"
+    outcome >one
+    [ "$(wc -l <one)" -ge 4 ] || fail "--num-layers $model: $(cat one)"
+    virtual=--num-virtual-stages-per-pipeline-rank
+    case $model in
+    4*)
+        like one 1 "${run[@]}" $virtual 4
+        stages '4, 4 on each rank (placement loop), layers 1 1 1 1'
+        layout 1 2
+        like one 2 "${run[@]}" "${parallel[@]}" $virtual 2
+        like one 2 "${run[@]}" "${parallel[@]}" --placement v
+        stages '4, 2 on each rank (placement v), layers 1 1 1 1'
+        like one 2 "${run[@]}" "${parallel[@]}" --placement v --window 2.6
+        for policy in eager random lws dmdas; do
+            STARPU_SCHED=$policy like one 2 "${run[@]}" "${parallel[@]}" \
+                --placement v --workers 2
+        done
+        layout 1 3
+        like one 3 "${run[@]}" "${parallel[@]}" --stage-layers 1,2,1
+        ;;
+    7*)
+        layout 1 4
+        like one 4 "${run[@]}" "${parallel[@]}"
+        stages '4, layers 2 2 2 1'
+        layout 1 2
+        like one 2 "${run[@]}" "${parallel[@]}" $virtual 3 --placement v
+        stages '6, 3 on each rank (placement v), layers 2 1 1 1 1 1'
+        like one 2 "${run[@]}" "${parallel[@]}" \
+            --num-layers-per-virtual-pipeline-stage 2
+        like one 2 "${run[@]}" "${parallel[@]}" --placement v \
+            --stage-layers 1,3,2,1 --transport serial
+        # Tensor parallelism rounds otherwise, pipelines of it do not.
+        layout 2 1
+        well 2 "${run[@]}" "${parallel[@]}"
+        outcome >two
+        cmp -s one two && fail "T2 has the hash of one rank"
+        layout 2 2
+        for transport in mpi serial; do
+            like two 4 "${run[@]}" "${parallel[@]}" $virtual 3 \
+                --transport $transport
+            like two 4 "${run[@]}" "${parallel[@]}" --placement v \
+                --transport $transport
+        done
+        ;;
+    12*)
+        layout 1 2
+        like one 2 "${run[@]}" "${parallel[@]}" $virtual 3
+        stages '6, 3 on each rank (placement loop), layers 2 2 2 2 2 2'
+        layout 1 4
+        like one 4 "${run[@]}" "${parallel[@]}" --placement v
+        stages '8, 2 on each rank (placement v), layers 2 2 2 2 1 1 1 1'
+        ;;
+    esac
+done
+
+# A plan says the same as the run.
+layout 1 2
+well 1 "${small[@]}" "${parallel[@]}" --placement v --dry-run
+grep -qx 'stages           4, 2 on each rank (placement v), layers 1 1 1 1' \
+    out || fail "no stages in the plan: $(cat out)"
+
+# What cannot be: one sentence.
+job 2 "${small[@]}" "${parallel[@]}" --num-virtual-stages-per-pipeline-rank 3
+[ $rc -eq 2 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q '= 6 stages' err \
+    || fail "6 stages for 4 layers: exit code $rc: $(cat err)"
+
+finish
