@@ -9,8 +9,9 @@
  * what .recorder and .ended ask for. */
 void mtlm_task_ended(void *task);
 
-/* Starts what all codelets share; between starpu_init and starpu_shutdown. */
-void mtlm_codelets_start(void);
+/* Starts what all codelets share; between starpu_init and starpu_shutdown.
+ * synthetic: durations are those that tasks say. */
+void mtlm_codelets_start(bool synthetic);
 void mtlm_codelets_stop(void);
 
 /* The StarPU codelet of an operation.  Its tasks take a struct mtlm_task as

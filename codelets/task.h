@@ -14,6 +14,9 @@ struct mtlm_task {
     /* Where to record the execution (record is completed), or NULL. */
     struct mtlm_recorder *recorder;
     struct mtlm_record record;
+    /* Instead of the kernel: sleep so long, and touch no operand. */
+    bool sleeps;
+    int64_t sleep_ns;
     /* Called after the kernel with the operands, or NULL: checks values. */
     void (*after)(const struct mtlm_task *task, void *const ptr[]);
     const void *after_arg;

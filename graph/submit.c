@@ -15,18 +15,15 @@
 #include "runtime/data.h"
 
 struct mtlm_run {
+    struct mtlm_run_config config;
     const struct mtlm_program *program;
-    struct mtlm_engine *engine;
-    struct mtlm_recorder *recorder;
-    int rank;
     struct mtlm_priority priority;
     struct mtlm_ramp ramp;
     struct mtlm_ramp_place place; /* of the iteration submitted last */
     struct mtlm_run_data data;
     int64_t job;
-    int64_t tag_microbatches; /* that tags tell apart */
-    int64_t poison;           /* iteration, -1: none */
-    void (*done)(double part);
+    int64_t tag_microbatches;       /* that tags tell apart */
+    int64_t poison;                 /* iteration, -1: none */
     double train_flops, eval_flops; /* of this rank's microbatch */
     void (*gradients_seen)(void *arg);
     void *gradients_arg;
@@ -63,22 +60,17 @@ static int64_t samples_per_microbatch(const struct mtlm_run *run)
     return config->micro_batch * config->layout.dp;
 }
 
-struct mtlm_run *mtlm_run_create(const struct mtlm_program *program,
-                                 struct mtlm_engine *engine,
-                                 struct mtlm_recorder *recorder, int rank,
-                                 int max_tag, void (*done)(double part))
+struct mtlm_run *mtlm_run_create(const struct mtlm_run_config *config)
 {
+    const struct mtlm_program *program = config->program;
     struct mtlm_run *run = mtlm_calloc(1, sizeof(*run));
 
+    run->config = *config;
     run->program = program;
-    run->engine = engine;
-    run->recorder = recorder;
-    run->rank = rank;
-    run->done = done;
     run->train_flops = microbatch_flops(&program->train);
     run->eval_flops = microbatch_flops(&program->eval);
     run->poison = -1;
-    run->tag_microbatches = (max_tag + INT64_C(1))
+    run->tag_microbatches = (config->max_tag + INT64_C(1))
                             / (mtlm_stage_tags(&program->config)
                                * mtlm_layout_stages(&program->config.layout));
     run->priority = (struct mtlm_priority){
@@ -86,15 +78,15 @@ struct mtlm_run *mtlm_run_create(const struct mtlm_program *program,
     run->ramp = program->config.ramp;
     run->ramp.full = program->config.microbatches * samples_per_microbatch(run);
     run->place = mtlm_ramp_begin(&run->ramp);
-    mtlm_run_data_create(&run->data, program);
-    if (recorder)
+    mtlm_run_data_create(&run->data, program, config->synthetic != NULL);
+    if (config->recorder)
         starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
     return run;
 }
 
 void mtlm_run_wait(struct mtlm_run *run)
 {
-    mtlm_engine_wait(run->engine);
+    mtlm_engine_wait(run->config.engine);
     MTLM_CHECK_STARPU(starpu_task_wait_for_all());
 }
 
@@ -125,7 +117,7 @@ static struct mtlm_record record_of(struct mtlm_run *run,
     const bool p2p = mtlm_ops[node->call.kind]->op_class == MTLM_CLASS_P2P;
 
     return (struct mtlm_record){
-        .rank = run->rank,
+        .rank = run->config.rank,
         .worker = -1,
         .lane = node->lane,
         .phase = node->phase,
@@ -159,7 +151,10 @@ static void post(struct mtlm_run *run, const struct mtlm_item *item,
 
     mtlm_message_of(&run->data, node, use, handles, &message);
     message.tag += use % run->tag_microbatches * tags;
-    mtlm_engine_post(run->engine, &message);
+    if (run->config.synthetic)
+        message.duration_ns =
+            mtlm_synthetic_ns(run->config.synthetic, item, pass->iteration);
+    mtlm_engine_post(run->config.engine, &message);
     free(handles);
 }
 
@@ -190,6 +185,18 @@ static void set_handles(const struct mtlm_run *run,
     }
 }
 
+/* Whether the task only sleeps, and how long. */
+static void pretend(const struct mtlm_run *run, const struct mtlm_item *item,
+                    const struct pass *pass, struct mtlm_task *arg)
+{
+    const struct mtlm_synthetic *synthetic = run->config.synthetic;
+
+    if (!synthetic || mtlm_synthetic_computes(item->node))
+        return;
+    arg->sleeps = true;
+    arg->sleep_ns = mtlm_synthetic_ns(synthetic, item, pass->iteration);
+}
+
 static void submit(struct mtlm_run *run, const struct mtlm_item *item,
                    const struct pass *pass)
 {
@@ -207,10 +214,11 @@ static void submit(struct mtlm_run *run, const struct mtlm_item *item,
               * config->micro_batch;
     arg->share = pass->share;
     arg->batch = pass->batch;
-    arg->recorder = pass->record ? run->recorder : NULL;
+    arg->recorder = pass->record ? run->config.recorder : NULL;
     arg->record = record_of(run, item, pass);
+    pretend(run, item, pass, arg);
     if (item->microbatch >= 0 && node->flops > 0) {
-        arg->ended = run->done;
+        arg->ended = run->config.done;
         arg->part = node->flops / pass->flops;
     }
     if (is_poisoned(run, item, pass))
@@ -289,7 +297,7 @@ static struct pass train_pass(struct mtlm_run *run, int64_t iteration,
                          .batch = place->batch,
                          .share = (double) each / place->batch,
                          .flops = run->train_flops,
-                         .record = record && run->recorder};
+                         .record = record && run->config.recorder};
 }
 
 void mtlm_run_init(struct mtlm_run *run)
@@ -316,7 +324,7 @@ void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, bool record)
         .iteration = iteration,
         .share = 1.0 / (config->eval_microbatches * config->layout.dp),
         .flops = run->eval_flops,
-        .record = record && run->recorder};
+        .record = record && run->config.recorder};
 
     submit_all(run, &run->program->eval, &pass);
 }

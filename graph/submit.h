@@ -1,7 +1,7 @@
 #ifndef MTLM_GRAPH_SUBMIT_H
 #define MTLM_GRAPH_SUBMIT_H
 
-#include "graph/program.h"
+#include "graph/synthetic.h"
 #include "runtime/recorder.h"
 
 /* Turns a program's items into StarPU tasks and messages.  The only file that
@@ -9,15 +9,22 @@
 struct mtlm_engine;
 struct mtlm_run;
 
-/* Registers the memory of every tensor.  Borrows program, engine and
- * recorder (NULL: nothing is recorded); max_tag is the largest tag that a
- * message may have.  done(part) is called from any thread whenever a node of
- * a microbatch has ended, with the part that it is of what this rank
- * does for the microbatch, by FLOPs (NULL: not). */
-struct mtlm_run *mtlm_run_create(const struct mtlm_program *program,
-                                 struct mtlm_engine *engine,
-                                 struct mtlm_recorder *recorder, int rank,
-                                 int max_tag, void (*done)(double part));
+/* All pointers are borrowed. */
+struct mtlm_run_config {
+    const struct mtlm_program *program;
+    struct mtlm_engine *engine;
+    struct mtlm_recorder *recorder; /* NULL: nothing is recorded */
+    int rank;
+    int max_tag; /* the largest that a message may have */
+    /* Called from any thread whenever a node of a microbatch has ended, with
+     * the part that it is of what this rank does for the microbatch, by FLOPs
+     * (NULL: not). */
+    void (*done)(double part);
+    const struct mtlm_synthetic *synthetic; /* NULL: everything is computed */
+};
+
+/* Registers the memory of every tensor. */
+struct mtlm_run *mtlm_run_create(const struct mtlm_run_config *config);
 
 /* Frees the memory; all that was submitted is done (mtlm_run_wait()). */
 void mtlm_run_destroy(struct mtlm_run *run);

@@ -14,18 +14,40 @@ static int n_arenas(const struct mtlm_run_data *data)
     return data->program->config.layout.virtual_stages * PER_CHUNK + 1;
 }
 
+/* Whether there is an element of the tensor only. */
+static bool pretends(const struct mtlm_run_data *data,
+                     const struct mtlm_tensor *tensor)
+{
+    return data->synthetic && mtlm_synthetic_pretends(tensor);
+}
+
 /* Where the tensor lies, or NULL: StarPU takes memory when it is written. */
 static struct mtlm_arena *arena_of(const struct mtlm_run_data *data,
                                    const struct mtlm_tensor *tensor)
 {
     const struct mtlm_layout *layout = &data->program->config.layout;
 
-    if (tensor->storage == MTLM_STORE_CONTROL)
+    if (tensor->storage == MTLM_STORE_CONTROL || pretends(data, tensor))
         return &data->arena[n_arenas(data) - 1];
     if (tensor->storage > MTLM_STORE_MOMENT)
         return NULL;
     return &data->arena[mtlm_layout_chunk(layout, tensor->stage) * PER_CHUNK
                         + tensor->storage];
+}
+
+/* Of a slot: what StarPU knows, and what it takes in an arena. */
+static int64_t elems_of(const struct mtlm_run_data *data,
+                        const struct mtlm_tensor *tensor)
+{
+    return pretends(data, tensor) ? 1 : mtlm_shape_elems(&tensor->shape);
+}
+
+static size_t bytes_of(const struct mtlm_run_data *data,
+                       const struct mtlm_tensor *tensor)
+{
+    return pretends(data, tensor)
+               ? mtlm_synthetic_bytes(&data->program->config.layout)
+               : mtlm_tensor_bytes(tensor);
 }
 
 static void create_arenas(struct mtlm_run_data *data)
@@ -41,7 +63,7 @@ static void create_arenas(struct mtlm_run_data *data)
 
         if (arena && mtlm_tensor_is_owner(t))
             bytes[arena - data->arena] +=
-                t->slots * mtlm_arena_padded(mtlm_tensor_bytes(t));
+                t->slots * mtlm_arena_padded(bytes_of(data, t));
     }
     for (int i = 0; i < n; i++)
         mtlm_arena_create(&data->arena[i], bytes[i]);
@@ -59,17 +81,18 @@ static void register_tensor(struct mtlm_run_data *data,
     slot = mtlm_calloc(tensor->slots, sizeof(*slot));
     for (int i = 0; i < tensor->slots; i++)
         slot[i] = mtlm_data_register(
-            arena ? mtlm_arena_take(arena, mtlm_tensor_bytes(tensor)) : NULL,
-            mtlm_shape_elems(&tensor->shape), tensor->dtype, tensor->name);
+            arena ? mtlm_arena_take(arena, bytes_of(data, tensor)) : NULL,
+            elems_of(data, tensor), tensor->dtype, tensor->name);
     data->handle[tensor->id] = slot;
 }
 
 void mtlm_run_data_create(struct mtlm_run_data *data,
-                          const struct mtlm_program *program)
+                          const struct mtlm_program *program, bool synthetic)
 {
     const struct mtlm_graph *graph = program->graph;
 
     data->program = program;
+    data->synthetic = synthetic;
     data->handle = mtlm_calloc(graph->n_tensors, sizeof(*data->handle));
     create_arenas(data);
     for (int i = 0; i < graph->n_tensors; i++)

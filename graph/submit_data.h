@@ -3,21 +3,23 @@
 
 #include <starpu.h>
 
-#include "graph/program.h"
+#include "graph/synthetic.h"
 
 /* The memory of a program's tensors, as StarPU knows it. */
 struct mtlm_run_data {
     const struct mtlm_program *program; /* borrowed */
-    starpu_data_handle_t **handle;      /* [tensor id][slot]; NULL: no owner */
-    struct mtlm_arena *arena;           /* weights, gradients, moments of each
-                                         * chunk; what orders nodes only */
+    bool synthetic;
+    starpu_data_handle_t **handle; /* [tensor id][slot]; NULL: no owner */
+    struct mtlm_arena *arena;      /* weights, gradients, moments of each
+                                    * chunk; what orders nodes only */
 };
 
 /* Registers every tensor.  Weights, gradients and moments lie in one arena
  * each per chunk, so that a message may cover many of them; StarPU takes the
- * memory of activations when they are first written. */
+ * memory of activations when they are first written.  synthetic: only few
+ * elements of each are there (graph/synthetic.h). */
 void mtlm_run_data_create(struct mtlm_run_data *data,
-                          const struct mtlm_program *program);
+                          const struct mtlm_program *program, bool synthetic);
 void mtlm_run_data_destroy(struct mtlm_run_data *data);
 
 /* Where use number `use` of tensor lies. */

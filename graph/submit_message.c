@@ -50,6 +50,27 @@ static int collect(const struct mtlm_run_data *data,
     return n;
 }
 
+/* An element of the first tensor travels; the others only wait for it. */
+static void pretend(const struct mtlm_node *node, struct mtlm_message *message)
+{
+    starpu_data_handle_t *all = (starpu_data_handle_t *) message->handle;
+    const int n = message->n_handles + message->n_into + message->n_control;
+    const int last = message->n_handles;
+
+    message->count = mtlm_synthetic_count(node);
+    if (message->n_into) {
+        const starpu_data_handle_t into = message->into[0];
+
+        all[last] = all[1];
+        all[1] = into;
+        message->into = &all[1];
+        message->n_into = 1;
+    }
+    message->n_handles = 1;
+    message->control = &all[1 + message->n_into];
+    message->n_control = n - 1 - message->n_into;
+}
+
 void mtlm_message_of(const struct mtlm_run_data *data,
                      const struct mtlm_node *node, int64_t use,
                      starpu_data_handle_t *handles,
@@ -71,6 +92,8 @@ void mtlm_message_of(const struct mtlm_run_data *data,
     message->dtype = mtlm_node_use(node, 0).tensor->dtype;
     message->count = bucket ? attr->collective.count
                             : mtlm_shape_elems(&node->call.shape[0]);
+    if (data->synthetic && !mtlm_synthetic_computes(node))
+        pretend(node, message);
     assert(message->n_handles > 0 && message->count > 0);
     if (kind == MTLM_SEND || kind == MTLM_RECV) {
         message->peer = attr->p2p.peer;

@@ -1,121 +1,44 @@
 #include "config.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <ini.h>
 
 #include "launch/config_file.h"
+#include "launch/ini_file.h"
 #include "launch/option.h"
 #include "runtime/memory.h"
 
-struct reading {
-    struct mtlm_config *config;
-    FILE *file;
-    const char *path;
-    int line; /* that was read last, from 1 */
-    bool failed;
-    struct mtlm_error *err;
-};
-
-static void fail(struct reading *r, const char *reason)
+static int take(void *user, int line, const char *section, const char *key,
+                const char *value, struct mtlm_error *err)
 {
-    mtlm_error_set(r->err, MTLM_EXIT_USAGE, "%s:%d: %s", r->path, r->line,
-                   reason);
-    r->failed = true;
-}
+    struct mtlm_config *config = user;
+    const int option = mtlm_option_find(key);
 
-/* One line for inih, which has no eye for these: what it would cut off
- * silently, take for more of the line before, or leave out. */
-static char *read_line(char *text, int size, void *stream)
-{
-    struct reading *r = stream;
-    int n = 0, c = 0;
-
-    if (r->failed)
-        return NULL;
-    r->line++;
-    while (c != '\n' && (c = getc(r->file)) != EOF) {
-        if (!c)
-            return fail(r, "a zero byte; is this a text file?"), NULL;
-        if (n == size - 1) {
-            char reason[64];
-
-            snprintf(reason, sizeof(reason),
-                     "longer than %d characters, the most there may be",
-                     size - 2);
-            return fail(r, reason), NULL;
-        }
-        if (n || !isspace(c) || c == '\n')
-            text[n++] = (char) c;
-    }
-    text[n] = '\0';
-    if (text[0] == '[')
-        return fail(r, "a [section]; there are none in this file"), NULL;
-    return n ? text : NULL;
-}
-
-static int take_entry(void *user, const char *section, const char *name,
-                      const char *value)
-{
-    struct reading *r = user;
-    struct mtlm_config *config = r->config;
-    const int option = mtlm_option_find(name);
-
-    (void) section; /* refused by read_line() */
-    if (r->failed)
-        return 0;
-    if (option < 0) {
-        mtlm_option_unknown("", name, r->err);
-        mtlm_error_prefix(r->err, "%s:%d", r->path, r->line);
-        r->failed = true;
-        return 0;
-    }
+    (void) section; /* there is none */
+    if (option < 0)
+        return mtlm_option_unknown("", key, err);
     if (!mtlm_option_in_file(option))
-        return fail(r, "this option is for the command line only"), 0;
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "this option is for the command line only");
     for (int i = 0; i < config->n; i++)
-        if (config->entry[i].option == option) {
-            mtlm_error_set(r->err, MTLM_EXIT_USAGE,
-                           "%s:%d: %s is given already in line %d", r->path,
-                           r->line, name, config->entry[i].line);
-            r->failed = true;
-            return 0;
-        }
+        if (config->entry[i].option == option)
+            return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                                  "%s is given already in line %d", key,
+                                  config->entry[i].line);
     config->entry =
         mtlm_realloc(config->entry, config->n + 1, sizeof(*config->entry));
     config->entry[config->n++] = (struct mtlm_config_entry){
-        .option = option, .line = r->line, .text = mtlm_strdup(value)};
-    return 1;
+        .option = option, .line = line, .text = mtlm_strdup(value)};
+    return 0;
 }
 
 int mtlm_config_read(struct mtlm_config *config, const char *path,
                      struct mtlm_error *err)
 {
-    struct reading r = {.config = config, .path = path, .err = err};
-    int rc;
+    const struct mtlm_ini ini = {
+        .path = path, .label = "--config", .take = take, .user = config};
 
     *config = (struct mtlm_config){0};
-    r.file = fopen(path, "re");
-    if (!r.file)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE, "--config %s: %s", path,
-                              strerror(errno));
-    rc = ini_parse_stream(read_line, &r, take_entry, &r);
-    if (!r.failed && ferror(r.file)) {
-        mtlm_error_set(err, MTLM_EXIT_USAGE, "--config %s: %s", path,
-                       strerror(errno));
-        r.failed = true;
-    }
-    fclose(r.file);
-    if (r.failed)
-        return -1;
-    if (rc)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "%s:%d: not of the form key = value", path, rc);
-    return 0;
+    return mtlm_ini_read(&ini, err);
 }
 
 void mtlm_config_free(struct mtlm_config *config)

@@ -11,6 +11,7 @@
 #include "launch/job.h"
 #include "launch/layout.h"
 #include "launch/progress.h"
+#include "launch/synthetic.h"
 #include "runtime/blas_core.h"
 #include "runtime/clock.h"
 #include "runtime/cpu.h"
@@ -94,6 +95,7 @@ static int build(struct mtlm_job *job, struct mtlm_error *err)
     config.valid = &job->valid.source;
     job->program = mtlm_program_create(&config);
     job->plan = mtlm_plan(job->program, process_bytes);
+    mtlm_job_pretend(job);
     return mtlm_plan_check_counts(&job->plan, err);
 }
 
@@ -101,7 +103,9 @@ static int build(struct mtlm_job *job, struct mtlm_error *err)
 static int check_memory(struct mtlm_job *job, struct mtlm_error *err)
 {
     const double here =
-        mtlm_ranks_host_sum(job->ranks, mtlm_plan_more_bytes(&job->plan));
+        job->options.cluster_file
+            ? 0 /* one element of each tensor */
+            : mtlm_ranks_host_sum(job->ranks, mtlm_plan_more_bytes(&job->plan));
 
     return mtlm_plan_check(here, job->hosts.available, err);
 }
@@ -137,7 +141,7 @@ static int start_machine(struct mtlm_job *job, struct mtlm_error *err)
         < 0)
         return -1;
     job->machine = true;
-    mtlm_codelets_start();
+    mtlm_codelets_start(job->options.cluster_file != NULL);
     if (mtlm_machine_workers() != job->workers)
         return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
                               "StarPU started %d workers where %d were asked "
@@ -151,7 +155,7 @@ static void start_run(struct mtlm_job *job)
     const struct mtlm_options *o = &job->options;
     const bool shows_progress = mtlm_ranks_rank(job->ranks) == 0;
 
-    if (o->trace_dir)
+    if (o->trace_dir || o->cluster_file)
         job->recorder = mtlm_recorder_create();
     job->engine = mtlm_engine_start(&(struct mtlm_engine_config){
         .ranks = job->ranks,
@@ -159,10 +163,14 @@ static void start_run(struct mtlm_job *job)
                                                          : MTLM_ORDER_BY_LEADER,
         .max_in_flight = o->transport == MTLM_USE_SERIAL ? 1 : 0,
         .recorder = job->recorder});
-    job->run = mtlm_run_create(job->program, job->engine, job->recorder,
-                               mtlm_ranks_rank(job->ranks),
-                               mtlm_ranks_max_tag(job->ranks),
-                               shows_progress ? mtlm_progress_add : NULL);
+    job->run = mtlm_run_create(&(struct mtlm_run_config){
+        .program = job->program,
+        .engine = job->engine,
+        .recorder = job->recorder,
+        .rank = mtlm_ranks_rank(job->ranks),
+        .max_tag = mtlm_ranks_max_tag(job->ranks),
+        .done = shows_progress ? mtlm_progress_add : NULL,
+        .synthetic = o->cluster_file ? &job->synthetic : NULL});
     if (o->inject_nan > 0)
         mtlm_run_poison(job->run, o->inject_nan - 1);
 }
@@ -203,11 +211,15 @@ static void say(struct mtlm_job *job)
            job->cpu.allowed_cores, job->cpu.machine_cores, job->workers,
            job->workers > 1 ? "s" : "", mtlm_machine_starpu_version(),
            mtlm_machine_policy(), mtlm_blas_describe(blas, sizeof(blas)));
-    printf("memory of rank 0: weights %.1f, gradients %.1f, moments %.1f, "
-           "activations %.1f, runtime %.1f, in all %.1f MiB\n",
-           job->plan.weight_bytes / mib, job->plan.gradient_bytes / mib,
-           job->plan.moment_bytes / mib, job->plan.activation_bytes / mib,
-           job->plan.runtime_bytes / mib, job->plan.total_bytes / mib);
+    if (o->cluster_file)
+        printf("synthetic: durations of %s, nothing is computed\n",
+               o->cluster_file);
+    else
+        printf("memory of rank 0: weights %.1f, gradients %.1f, moments %.1f, "
+               "activations %.1f, runtime %.1f, in all %.1f MiB\n",
+               job->plan.weight_bytes / mib, job->plan.gradient_bytes / mib,
+               job->plan.moment_bytes / mib, job->plan.activation_bytes / mib,
+               job->plan.runtime_bytes / mib, job->plan.total_bytes / mib);
     if (o->mock_data)
         printf("data: mock data, made up as it goes (--data-path PREFIX for "
                "text)\n");
@@ -241,15 +253,11 @@ static void remove_dirs(const struct mtlm_job *job)
 
 int mtlm_job_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
 {
-    static step *const steps[] = {mtlm_job_check_layout,
-                                  detect_cpu,
-                                  count_workers,
-                                  mtlm_job_choose_layout,
-                                  mtlm_job_open_data,
-                                  mtlm_job_compare,
-                                  build,
-                                  check_memory,
-                                  probe_outputs,
+    static step *const steps[] = {mtlm_job_check_layout,  detect_cpu,
+                                  count_workers,          mtlm_job_read_cluster,
+                                  mtlm_job_choose_layout, mtlm_job_open_data,
+                                  mtlm_job_compare,       build,
+                                  check_memory,           probe_outputs,
                                   start_machine};
 
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {

@@ -27,6 +27,8 @@ struct mtlm_job {
     struct mtlm_wish wish;   /* before a choice was made */
     char *advice; /* what could be done where memory lacks, or NULL */
     struct mtlm_layout layout;
+    struct mtlm_cluster cluster; /* of a synthetic run, as is the next */
+    struct mtlm_synthetic synthetic;
     struct mtlm_indexed_dataset *dataset; /* NULL: mock data */
     struct mtlm_job_source train, valid;
     struct mtlm_samples *test;   /* or NULL: no documents for it */

@@ -3,6 +3,7 @@
 
 #include "config.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "launch/advice.h"
@@ -37,7 +38,10 @@ static void find_hosts(struct mtlm_job *job)
     job->hosts = (struct mtlm_hosts){
         .ranks = mtlm_ranks_size(ranks),
         .per_host = most(ranks, mtlm_ranks_on_host(ranks)),
-        .available = least(ranks, mtlm_memory_available()),
+        /* A synthetic run takes next to none. */
+        .available = job->options.cluster_file
+                         ? INFINITY
+                         : least(ranks, mtlm_memory_available()),
         .process_bytes = most(ranks, mtlm_memory_resident())};
 }
 

@@ -19,6 +19,7 @@ enum mtlm_option_type {
     MTLM_OPTION_RANGE,  /* struct mtlm_range, written A:B */
     MTLM_OPTION_SPLIT,  /* text, as models/text/split.h reads it */
     MTLM_OPTION_RAMP,   /* struct mtlm_ramp without full; three numbers */
+    MTLM_OPTION_SLOW,   /* struct mtlm_slow_rank, written RANK:SPEED */
     MTLM_OPTION_ACTION, /* enum mtlm_request; not in configuration files */
 };
 

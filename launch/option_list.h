@@ -38,6 +38,9 @@
     GROUP(DATA, "Data",                                                        \
           "mtlm-preprocess makes PREFIX.bin and PREFIX.idx of a text.")        \
     GROUP(TRACING, "Tracing", "")                                              \
+    GROUP(SYNTHETIC, "Synthetic runs",                                         \
+          "The real graph, scheduling policy and messages, with tasks that "   \
+          "sleep for modelled durations instead of computing.")                \
     GROUP(TESTING, "Testing", "")                                              \
     GROUP(GENERAL, "Configuration and help", "")
 
@@ -191,16 +194,6 @@
     OPT(PARALLEL, "row-parts", INT, row_parts, "0", 0, 8, "N",                 \
         "cut the activations of a sample along the sequence into N parts, "    \
         "which workers share; 0: by their shape")                              \
-    OPT(PARALLEL, "recompute-granularity", CHOICE, recompute.granularity,      \
-        "none", 0, 0, "none|selective|full",                                   \
-        "save memory: compute again, for the gradients, the core of "          \
-        "attention or whole layers instead of keeping what they computed")     \
-    OPT(PARALLEL, "recompute-method", CHOICE, recompute.method, "uniform", 0,  \
-        0, "uniform|block",                                                    \
-        "full: groups of layers keep their input; or only the first layers "   \
-        "of each stage are computed again")                                    \
-    OPT(PARALLEL, "recompute-num-layers", INT, recompute.num_layers, "1", 1,   \
-        32768, "N", "full: layers of a group, or first layers of a stage")     \
     OPT(PARALLEL, "workers", INT, workers, "0", 0, 4096, "N",                  \
         "compute workers of this rank; 0: as many as it has cores")            \
     OPT(PARALLEL, "transport", CHOICE, transport, "mpi", 0, 0, "mpi|serial",   \
@@ -226,6 +219,13 @@
         "write schedule.svg, schedule.csv and summary.json to DIR")            \
     OPT(TRACING, "trace-iterations", RANGE, trace_iterations, "", 1,           \
         1000000000, "A:B", "iterations to trace (default: 3:5)")               \
+    OPT(SYNTHETIC, "synthetic", TEXT, cluster_file, "", 0, 0, "CLUSTER.ini",   \
+        "compute nothing: tasks sleep, and messages take, as long as on the "  \
+        "machine that CLUSTER.ini describes (launch/clusters)")                \
+    OPT(SYNTHETIC, "jitter", REAL, jitter, "0", 0, 1, "X",                     \
+        "vary each duration by up to that share of it, drawn from the seed")   \
+    OPT(SYNTHETIC, "slow-rank", SLOW, slow_rank, "", 0, 0, "RANK:SPEED",       \
+        "one rank computes at that share of the others' speed: 3:0.8")         \
     OPT(TESTING, "dump-first-step", TEXT, dump_dir, "", 0, 0, "DIR",           \
         "write weights, batch, loss and gradients of the first iteration to "  \
         "DIR as safetensors, to compare with another program")                 \

@@ -100,6 +100,20 @@ static bool parse_range(const char *text, double min, double max,
            && parse_int(text + n + 1, (double) value->first, max, &value->last);
 }
 
+/* A rank that may be any, and its speed. */
+static bool parse_slow(const char *text, struct mtlm_slow_rank *value)
+{
+    char rank[24];
+    const size_t n = strcspn(text, ":");
+
+    if (!text[n] || n >= sizeof(rank))
+        return false;
+    memcpy(rank, text, n);
+    rank[n] = '\0';
+    return parse_int(rank, 0, INT32_MAX, &value->rank)
+           && parse_real(text + n + 1, 0.01, 100, &value->speed);
+}
+
 /* Three whole numbers, separated by spaces or commas. */
 static bool parse_ramp(const char *text, double min, double max,
                        struct mtlm_ramp *value)
@@ -146,6 +160,11 @@ static int set_number(const struct mtlm_option *o, void *field,
         snprintf(what, sizeof(what),
                  "START INCREMENT SAMPLES, three whole "
                  "numbers from 1 on");
+    } else if (o->type == MTLM_OPTION_SLOW) {
+        if (parse_slow(text, field))
+            return 0;
+        snprintf(what, sizeof(what),
+                 "RANK:SPEED, a rank's number and a speed from 0.01 to 100");
     } else {
         if (parse_range(text, o->min, o->max, field))
             return 0;
@@ -212,6 +231,7 @@ int mtlm_option_set(struct mtlm_options *options, int option, const char *text,
     case MTLM_OPTION_REAL:
     case MTLM_OPTION_RANGE:
     case MTLM_OPTION_RAMP:
+    case MTLM_OPTION_SLOW:
         rc = set_number(o, field, text, label, err);
         break;
     case MTLM_OPTION_TEXT:
@@ -261,6 +281,7 @@ void mtlm_option_write(const struct mtlm_options *options, int option,
     const void *field = (const char *) options + o->offset;
     const struct mtlm_range *range = field;
     const struct mtlm_ramp *ramp = field;
+    const struct mtlm_slow_rank *slow = field;
     const char *const *text = field;
 
     switch (o->type) {
@@ -286,6 +307,10 @@ void mtlm_option_write(const struct mtlm_options *options, int option,
     case MTLM_OPTION_RAMP:
         fprintf(out, "%" PRId64 " %" PRId64 " %" PRId64, ramp->start,
                 ramp->increment, ramp->samples);
+        break;
+    case MTLM_OPTION_SLOW:
+        fprintf(out, "%" PRId64 ":", slow->rank);
+        write_real(slow->speed, out);
         break;
     case MTLM_OPTION_ACTION:
         break;

@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "codelets/op.h"
-#include "graph/program.h"
 #include "graph/ramp.h"
 #include "graph/stage_wish.h"
 #include "graph/layout.h"
@@ -36,6 +35,13 @@ enum mtlm_option_source {
 /* In the order of their CHOICE in launch/option_list.h. */
 enum mtlm_transport_choice { MTLM_USE_MPI, MTLM_USE_SERIAL };
 enum mtlm_order_choice { MTLM_ORDER_LEADER, MTLM_ORDER_READY };
+
+/* A rank that is slower than the others: its speed as a share of theirs; 0:
+ * there is none. */
+struct mtlm_slow_rank {
+    int64_t rank;
+    double speed;
+};
 
 struct mtlm_range {
     int64_t first, last; /* both included */
@@ -95,11 +101,15 @@ struct mtlm_options {
     int64_t *layers_of_stage; /* [n_layers_of_stage], owned */
     int n_layers_of_stage;
     double window;     /* alpha: microbatches in flight over the least needed */
-    struct mtlm_recompute recompute;
     int64_t row_parts; /* of a sample's activations; 0: by their shape */
     int64_t workers;   /* of this rank; 0: as many as it has cores */
     enum mtlm_transport_choice transport;
     enum mtlm_order_choice collective_order;
+
+    /* Synthetic runs */
+    char *cluster_file; /* or NULL: everything is computed */
+    double jitter;      /* of durations, as a share of them */
+    struct mtlm_slow_rank slow_rank;
 
     /* Data */
     char *data_path; /* without .bin and .idx; NULL: mock data */

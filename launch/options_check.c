@@ -8,6 +8,7 @@
 
 #include "launch/layout.h"
 #include "launch/option.h"
+#include "launch/synthetic.h"
 #include "models/text/byte_tokenizer.h"
 #include "models/text/mock_dataset.h"
 
@@ -111,6 +112,10 @@ int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
         options->tensor_parallel = 1;
     if (!mtlm_option_given(options, "pipeline-model-parallel-size"))
         options->pipeline_parallel = 1;
+    /* A loss of nothing says nothing. */
+    if (options->cluster_file
+        && mtlm_option_source(options, "eval-iters") <= MTLM_SOURCE_PRESET)
+        options->eval_iters = 0;
     resolve_batch(options);
     if (mtlm_stages_resolve(options, err) < 0)
         return -1;
@@ -186,21 +191,6 @@ static int check_divides(const char *name, int64_t value, int64_t t,
                           name, value, t);
 }
 
-/* The method is that of whole layers. */
-static int check_recompute(const struct mtlm_options *o, struct mtlm_error *err)
-{
-    static const char *const of_full[] = {"recompute-method",
-                                          "recompute-num-layers"};
-
-    for (int i = 0; i < 2; i++)
-        if (o->recompute.granularity != MTLM_RECOMPUTE_FULL
-            && mtlm_option_given(o, of_full[i]))
-            return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                                  "--%s is for --recompute-granularity full",
-                                  of_full[i]);
-    return 0;
-}
-
 int mtlm_options_check(const struct mtlm_options *options,
                        struct mtlm_error *err)
 {
@@ -220,7 +210,7 @@ int mtlm_options_check(const struct mtlm_options *options,
                               " is more than the --seq-length %" PRId64
                               " can be cut into",
                               options->row_parts, model->seq_length);
-    if (check_recompute(options, err) < 0
+    if (mtlm_synthetic_check(options, err) < 0
         || mtlm_recipe_check(options, err) < 0)
         return -1;
     return check_numbers(options, err);

@@ -109,7 +109,7 @@ int mtlm_job_trace(struct mtlm_job *job, double *bubble, struct mtlm_error *err)
     struct mtlm_trace_summary *summary;
     struct described d;
     size_t n, bytes;
-    int rc;
+    int rc = 0;
 
     *bubble = -1;
     mine.clock_offset_ns = mtlm_ranks_clock_offset(job->ranks);
@@ -131,7 +131,8 @@ int mtlm_job_trace(struct mtlm_job *job, double *bubble, struct mtlm_error *err)
         return 0;
     }
     describe(job, about, &d);
-    rc = mtlm_trace_write(job->options.trace_dir, all, n, &d.info, err);
+    if (job->options.trace_dir)
+        rc = mtlm_trace_write(job->options.trace_dir, all, n, &d.info, err);
     summary = mtlm_trace_summary_create(all, n, &d.info);
     print_table(summary);
     *bubble = summary->bubble;

@@ -27,7 +27,8 @@ struct state {
 
 static bool recorded(const struct mtlm_options *o, int64_t iteration)
 {
-    return o->trace_dir && iteration + 1 >= o->trace_iterations.first
+    return (o->trace_dir || o->cluster_file)
+           && iteration + 1 >= o->trace_iterations.first
            && iteration + 1 <= o->trace_iterations.last;
 }
 
@@ -305,7 +306,7 @@ static void finish(struct state *s)
         s->log.all_samples * job->options.model.seq_length / seconds;
     s->text.bubble = -1;
     mtlm_job_print_end(job);
-    if (job->options.trace_dir && good
+    if (job->recorder && good
         && mtlm_job_trace(job, &s->text.bubble, &err) < 0) {
         fprintf(stderr, "mtlm-dag: %s\n", err.text);
         if (s->code == MTLM_EXIT_OK)

@@ -47,8 +47,9 @@ void mtlm_job_print_end(struct mtlm_job *job)
     ranks = bytes / sizeof(*all);
     most = most_memory(all, ranks);
     busiest = busiest_engine(all, ranks);
-    printf("memory: peak %.1f MiB, planned %.1f MiB (rank %d)\n",
-           all[most].peak / mib, all[most].planned / mib, most);
+    if (!job->options.cluster_file)
+        printf("memory: peak %.1f MiB, planned %.1f MiB (rank %d)\n",
+               all[most].peak / mib, all[most].planned / mib, most);
     printf("communication thread: %.2f %% of a core (rank %d, the busiest)\n",
            100 * all[busiest].engine_share, busiest);
     fflush(stdout);

@@ -159,11 +159,6 @@ static void test_values_must_fit_each_other(void **state)
             "--tensor-model-parallel-size 8");
     refuses("--model gpt-tiny --seq-length 4 --row-parts 5",
             "--row-parts 5 is more than the --seq-length 4 can be cut into");
-    refuses("--model gpt-tiny --recompute-method block",
-            "--recompute-method is for --recompute-granularity full");
-    refuses("--model gpt-tiny --recompute-granularity selective "
-            "--recompute-num-layers 2",
-            "--recompute-num-layers is for --recompute-granularity full");
     refuses("--model gpt-tiny --ffn-hidden-size 6 "
             "--tensor-model-parallel-size 4",
             "--ffn-hidden-size 6 is not a multiple of "
@@ -199,6 +194,36 @@ static void test_the_layout_must_fit_the_ranks(void **state)
                         "--pipeline-model-parallel-size 4 (data parallelism "
                         "is not in this version)");
     assert_int_equal(error.code, MTLM_EXIT_USAGE);
+}
+
+static void test_synthetic_runs_have_no_values(void **state)
+{
+    (void) state;
+    accepts("--model gpt-tiny --synthetic x.ini --jitter 0.1 --slow-rank "
+            "3:0.8");
+    assert_string_equal(options.cluster_file, "x.ini");
+    assert_float_equal(options.jitter, 0.1, 1e-12);
+    assert_int_equal(options.slow_rank.rank, 3);
+    assert_float_equal(options.slow_rank.speed, 0.8, 1e-12);
+    assert_int_equal(options.eval_iters, 0);
+    accepts("--model gpt-tiny --synthetic x.ini --eval-iters 2");
+    assert_int_equal(options.eval_iters, 2);
+    refuses("--model gpt-tiny --jitter 0.1",
+            "--jitter changes modelled durations and needs --synthetic "
+            "CLUSTER.ini");
+    refuses("--model gpt-tiny --slow-rank 0:0.5",
+            "--slow-rank changes modelled durations and needs --synthetic "
+            "CLUSTER.ini");
+    refuses("--model gpt-tiny --synthetic x.ini --weight-hash",
+            "--weight-hash is about values, and --synthetic computes none");
+    refuses("--model gpt-tiny --synthetic x.ini --slow-rank 3",
+            "--slow-rank is '3', it must be RANK:SPEED, a rank's number and a "
+            "speed from 0.01 to 100");
+    refuses("--model gpt-tiny --synthetic x.ini --slow-rank 1:0",
+            "--slow-rank is '1:0', it must be RANK:SPEED, a rank's number and "
+            "a speed from 0.01 to 100");
+    refuses("--model gpt-tiny --synthetic x.ini --jitter 1.5",
+            "--jitter is '1.5', it must be a number from 0 to 1");
 }
 
 static void test_requests_are_returned(void **state)
@@ -273,6 +298,7 @@ int main(void)
         cmocka_unit_test(test_query_key_scaling_is_said_one_way),
         cmocka_unit_test(test_values_must_fit_each_other),
         cmocka_unit_test(test_the_layout_must_fit_the_ranks),
+        cmocka_unit_test(test_synthetic_runs_have_no_values),
         cmocka_unit_test(test_requests_are_returned),
         cmocka_unit_test(test_help_names_every_option),
         cmocka_unit_test(test_the_examples_of_help_are_accepted),

@@ -1,0 +1,307 @@
+/* Modelled durations, against the formulas that they are said to follow. */
+
+#include "config.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "graph/synthetic.h"
+#include "tests/graph/small.h"
+
+static void near(double have, double want, double tolerance)
+{
+    if (fabs(have - want) > tolerance * fabs(want))
+        fail_msg("%.9g, not %.9g", have, want);
+}
+
+/* ---- messages ---- */
+
+static void test_collectives_take_what_the_formulas_say(void **state)
+{
+    const struct mtlm_cluster c = {.host = {1e-6, 1e9}, .network = {5e-6, 1e8}};
+
+    (void) state;
+    /* Long: a ring, 2 (n - 1) a + 2 (n - 1) / n N / b. */
+    near(mtlm_cost_all_reduce(&c, 4, 1, 4e6), 6e-6 + 6e-3, 1e-12);
+    /* Short: a tree, 2 ceil(log2 n) a + 2 N / b. */
+    near(mtlm_cost_all_reduce(&c, 8, 1, 8), 6e-6 + 16e-9, 1e-12);
+    near(mtlm_cost_all_reduce(&c, 5, 1, 8), 6e-6 + 16e-9, 1e-12);
+    assert_true(mtlm_cost_all_reduce(&c, 1, 1, 8) == 0);
+    near(mtlm_cost_gather(&c, 4, 1, 4e6), 3e-6 + 3e-3, 1e-12);
+    /* Two hosts of 4: among 4, then 1e6 bytes between 2, then among 4. */
+    near(mtlm_cost_all_reduce(&c, 8, 2, 4e6),
+         2 * (3e-6 + 3e-3) + 2 * (5e-6 + 5e-3), 1e-12);
+    near(mtlm_cost_gather(&c, 8, 2, 4e6), 3e-6 + 3e-3 + 5e-6 + 5e-3, 1e-12);
+    /* One rank on each host, or hosts of unequal shares: over the network. */
+    near(mtlm_cost_gather(&c, 2, 2, 4e6), 5e-6 + 2e-2, 1e-12);
+    near(mtlm_cost_gather(&c, 3, 2, 3e6), 10e-6 + 2e-2, 1e-12);
+}
+
+/* Seconds of the first node of that operation. */
+static double first(const struct mtlm_cost *cost,
+                    const struct mtlm_items *items, enum mtlm_op_kind kind)
+{
+    for (int i = 0; i < items->n; i++)
+        if (items->item[i].node->call.kind == kind)
+            return mtlm_cost_seconds(cost, items->item[i].node);
+    fail_msg("there is no %s", mtlm_ops[kind]->name);
+    return 0;
+}
+
+/* 4 pipeline ranks of 2, two pipeline ranks on a host: rank 2 sends to rank 4
+ * on the next one, and receives from rank 0 on its own. */
+static void test_messages_take_the_link_that_they_go_over(void **state)
+{
+    struct mtlm_cluster c = {.timed = true,
+                             .element_bytes = 2,
+                             .devices = 4,
+                             .host = {1e-6, 1e9},
+                             .network = {5e-6, 1e8}};
+    struct mtlm_program_config config = small_config(2, 4, 2);
+    const double bytes = 2.0 * 12 * 2 * 32; /* [s, b, h] */
+    struct mtlm_program *program;
+    struct mtlm_cost cost;
+
+    (void) state;
+    mtlm_layout_place(&config.layout, 2);
+    program = mtlm_program_create(&config);
+    cost = mtlm_cost_create(&c, program);
+    near(first(&cost, &program->train, MTLM_OP_SEND), 5e-6 + bytes / 1e8,
+         1e-12);
+    near(first(&cost, &program->train, MTLM_OP_RECV), 1e-6 + bytes / 1e9,
+         1e-12);
+    near(first(&cost, &program->train, MTLM_OP_ALL_REDUCE), 2e-6 + bytes / 1e9,
+         1e-12);
+    c.devices = 1; /* the group is split */
+    near(first(&cost, &program->train, MTLM_OP_ALL_REDUCE), 10e-6 + bytes / 1e8,
+         1e-12);
+    mtlm_program_destroy(program);
+}
+
+/* ---- computation ---- */
+
+static double sum(const struct mtlm_cost *cost, const struct mtlm_list *list)
+{
+    double seconds = 0;
+
+    for (int i = 0; i < list->n; i++)
+        if (list->node[i]->lane == MTLM_LANE_COMPUTE)
+            seconds += mtlm_cost_seconds(cost, list->node[i]);
+    return seconds;
+}
+
+/* However the model is laid out: the stages of a microbatch take the given
+ * times together, and each its share of the layers. */
+static void test_stages_take_the_times_that_are_given(void **state)
+{
+    static const struct {
+        int tp, pp, virtual_stages, row_parts;
+    } cases[] = {{1, 1, 1, 0}, {1, 2, 1, 0}, {2, 2, 1, 3}, {1, 2, 2, 0},
+                 {4, 1, 1, 0}, {1, 3, 1, 0}, {1, 4, 1, 2}};
+    const struct mtlm_cluster c = {.timed = true,
+                                   .element_bytes = 2,
+                                   .forward_s = 0.5,
+                                   .backward_s = 0.75,
+                                   .weight_s = 0.25};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct mtlm_program_config config =
+            small_config(cases[i].tp, cases[i].pp, 2);
+        struct small_ranks ranks;
+
+        config.layout.virtual_stages = cases[i].virtual_stages;
+        config.row_parts = cases[i].row_parts;
+        ranks = small_ranks_create(&config);
+        for (int r = 0; r < ranks.n; r++) {
+            const struct mtlm_program *p = ranks.program[r];
+            const struct mtlm_cost cost = mtlm_cost_create(&c, p);
+
+            for (int k = 0; k < cases[i].virtual_stages; k++) {
+                const struct mtlm_stage *s = &p->stage[k];
+                const double share = s->n_layers * cases[i].pp / 4.0;
+
+                near(sum(&cost, &s->forward), 0.5 * share, 1e-9);
+                near(sum(&cost, &s->backward), 0.75 * share, 1e-9);
+                near(sum(&cost, &s->weight), 0.25 * share, 1e-9);
+                near(sum(&cost, &s->eval), 0.5 * share, 1e-9);
+            }
+            assert_true(sum(&cost, &p->init_list) == 0);
+            assert_true(sum(&cost, &p->tail_list) == 0);
+        }
+        small_ranks_destroy(&ranks);
+    }
+}
+
+/* GPT-3 175B, a layer on 8 ranks of one sample: 24 b s h^2 (1 + s / 6h) FLOPs
+ * forward (arXiv 2104.04473, appendix) at 200 TFLOP/s, and two all-reduces of
+ * 2 b s h bytes at 230 GB/s. */
+static void test_a_layer_of_gpt3_takes_what_its_flops_take(void **state)
+{
+    const double s = 2048, h = 12288, layer = 24 * s * h * h * (1 + s / 6 / h);
+    const struct mtlm_cluster c = {.flops_per_s = 200e12,
+                                   .efficiency = 1,
+                                   .bytes_per_s = 1e18,
+                                   .memory_efficiency = 1,
+                                   .element_bytes = 2,
+                                   .host = {0, 230e9}};
+    struct mtlm_program_config config = small_config(8, 1, 1);
+    struct mtlm_program *program;
+    struct mtlm_cost cost;
+    double forward = 0, reduce = 0;
+
+    (void) state;
+    config.model.num_layers = 1;
+    config.model.hidden_size = h;
+    config.model.ffn_hidden_size = 4 * h;
+    config.model.num_heads = 96;
+    config.model.seq_length = config.model.max_positions = s;
+    config.micro_batch = 1;
+    config.row_parts = 1;
+    config.outline = true;
+    program = mtlm_program_create(&config);
+    cost = mtlm_cost_create(&c, program);
+    for (int i = 0; i < program->stage[0].forward.n; i++) {
+        const struct mtlm_node *node = program->stage[0].forward.node[i];
+
+        if (node->layer == 0)
+            *(node->lane == MTLM_LANE_TP ? &reduce : &forward) +=
+                mtlm_cost_seconds(&cost, node);
+    }
+    /* Causal attention has half of the formula's scores: 1.4 % less. */
+    near(forward, layer / 8 / 200e12, 0.02);
+    near(reduce, 2 * 2 * 7 / 8.0 * 2 * s * h / 230e9, 1e-9);
+    mtlm_program_destroy(program);
+}
+
+/* Elementwise operations wait for memory, and every node has its launch. */
+static void test_the_device_is_as_fast_as_the_slower_of_two(void **state)
+{
+    const struct mtlm_cluster c = {.flops_per_s = 1e12,
+                                   .efficiency = 0.5,
+                                   .bytes_per_s = 1e9,
+                                   .memory_efficiency = 0.25,
+                                   .element_bytes = 2,
+                                   .launch_s = 1e-6};
+    const struct mtlm_cluster fast = {.flops_per_s = 1e9,
+                                      .efficiency = 0.5,
+                                      .bytes_per_s = 1e12,
+                                      .memory_efficiency = 0.25,
+                                      .element_bytes = 2,
+                                      .launch_s = 1e-6};
+    const struct mtlm_program_config config = small_config(1, 1, 1);
+    struct mtlm_program *program = mtlm_program_create(&config);
+    const double rows = 12 * 2, h = 32;
+    struct mtlm_cost cost = mtlm_cost_create(&c, program);
+
+    (void) state;
+    /* x, gamma, beta, y; mean and rstd */
+    near(first(&cost, &program->train, MTLM_OP_LAYERNORM_FWD),
+         1e-6 + (2 * rows * h + 2 * h + 2 * rows) * 2 / 0.25e9, 1e-9);
+    cost = mtlm_cost_create(&fast, program);
+    /* The product with the QKV weight comes first. */
+    near(first(&cost, &program->train, MTLM_OP_LINEAR_BIAS_FWD),
+         1e-6 + (2 * rows * h * 3 * h + rows * 3 * h) / 0.5e9, 0.02);
+    /* What the host does is no work of the device. */
+    assert_true(first(&cost, &program->train, MTLM_OP_BATCH) == 0);
+    mtlm_program_destroy(program);
+}
+
+/* ---- what a synthetic run makes of them ---- */
+
+static const struct mtlm_item *linear(const struct mtlm_program *program)
+{
+    for (int i = 0; i < program->train.n; i++)
+        if (program->train.item[i].node->call.kind == MTLM_OP_LINEAR_FWD)
+            return &program->train.item[i];
+    return NULL;
+}
+
+static void test_jitter_varies_durations_by_its_share(void **state)
+{
+    const struct mtlm_cluster c = {
+        .timed = true, .forward_s = 1, .backward_s = 1, .weight_s = 1};
+    const struct mtlm_program_config config = small_config(1, 1, 1);
+    struct mtlm_program *program = mtlm_program_create(&config);
+    const struct mtlm_item *item = linear(program);
+    struct mtlm_synthetic s = {
+        .cost = mtlm_cost_create(&c, program), .speed = 1, .seed = 7};
+    const double ns = 1e9 * mtlm_cost_seconds(&s.cost, item->node);
+    double least = INFINITY, most = 0, total = 0, squares = 0;
+
+    (void) state;
+    assert_int_equal(mtlm_synthetic_ns(&s, item, 3), llrint(ns));
+    s.jitter = 0.2;
+    for (int e = 0; e < 4000; e++) {
+        const double x = mtlm_synthetic_ns(&s, item, e) / ns - 1;
+
+        least = fmin(least, x);
+        most = fmax(most, x);
+        total += x;
+        squares += x * x;
+    }
+    /* Uniform between -0.2 and 0.2. */
+    assert_true(least < -0.19 && least >= -0.2 && most > 0.19 && most <= 0.2);
+    assert_true(fabs(total / 4000) < 0.01);
+    near(squares / 4000, 0.2 * 0.2 / 3, 0.05);
+    /* The same again, and other for another rank. */
+    assert_int_equal(mtlm_synthetic_ns(&s, item, 9),
+                     mtlm_synthetic_ns(&s, item, 9));
+    assert_int_not_equal(mtlm_synthetic_ns(&s, item, 9),
+                         mtlm_synthetic_ns(&s, item, 8));
+    least = mtlm_synthetic_ns(&s, item, 9);
+    s.rank = 1;
+    assert_true(mtlm_synthetic_ns(&s, item, 9) != least);
+    s.jitter = 0;
+    s.speed = 0.8;
+    near(mtlm_synthetic_ns(&s, item, 0), ns / 0.8, 1e-6);
+    mtlm_program_destroy(program);
+}
+
+/* Steering goes on, with numbers that are there; nothing else is computed. */
+static void test_only_steering_is_computed(void **state)
+{
+    const struct mtlm_program_config config = small_config(1, 2, 2);
+    struct small_ranks ranks = small_ranks_create(&config);
+    int computed = 0;
+
+    (void) state;
+    for (int r = 0; r < ranks.n; r++) {
+        const struct mtlm_items *items = &ranks.program[r]->train;
+
+        for (int i = 0; i < items->n; i++) {
+            const struct mtlm_node *node = items->item[i].node;
+
+            if (!mtlm_synthetic_computes(node))
+                continue;
+            computed++;
+            assert_int_equal(node->phase, MTLM_PHASE_OPTIMIZER);
+            for (int k = 0; k < mtlm_node_n_uses(node); k++)
+                assert_int_equal(mtlm_node_use(node, k).tensor->storage,
+                                 MTLM_STORE_GLOBAL);
+        }
+    }
+    /* zero, flags, all-reduce, control on both; publish on the last */
+    assert_int_equal(computed, 2 * 4 + 1);
+    small_ranks_destroy(&ranks);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_collectives_take_what_the_formulas_say),
+        cmocka_unit_test(test_messages_take_the_link_that_they_go_over),
+        cmocka_unit_test(test_stages_take_the_times_that_are_given),
+        cmocka_unit_test(test_a_layer_of_gpt3_takes_what_its_flops_take),
+        cmocka_unit_test(test_the_device_is_as_fast_as_the_slower_of_two),
+        cmocka_unit_test(test_jitter_varies_durations_by_its_share),
+        cmocka_unit_test(test_only_steering_is_computed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

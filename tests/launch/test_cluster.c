@@ -1,0 +1,145 @@
+/* Descriptions of machines: those of the tree, and what is refused. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "launch/cluster.h"
+
+static char name[] = "/tmp/mtlm-test.XXXXXX";
+static struct mtlm_cluster cluster;
+static struct mtlm_error error;
+
+static int read_text(const char *text)
+{
+    FILE *file = fopen(name, "w");
+
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    return mtlm_cluster_read(&cluster, name, "--synthetic", &error);
+}
+
+/* sentence: after the name of the file. */
+static void refuses(const char *text, const char *sentence)
+{
+    assert_int_equal(read_text(text), -1);
+    assert_int_equal(error.code, MTLM_EXIT_USAGE);
+    assert_memory_equal(error.text, name, strlen(name));
+    assert_string_equal(error.text + strlen(name), sentence);
+}
+
+static void test_units_are_those_of_the_keys(void **state)
+{
+    (void) state;
+    if (read_text("[device]\npeak_tflop_per_s = 312 ; a comment\n"
+                  "efficiency=0.5\nmemory_gb_per_s = 2000\nlaunch_us = 5\n"
+                  "element_bytes = 2\n[host]\nlatency_us = 2\ngb_per_s = 300\n"
+                  "# network\n[network]\ndevices = 8\nlatency_us = 10\n")
+        < 0)
+        fail_msg("%s", error.text);
+    assert_float_equal(cluster.flops_per_s, 312e12, 1);
+    assert_float_equal(cluster.efficiency, 0.5, 1e-12);
+    assert_float_equal(cluster.bytes_per_s, 2e12, 1);
+    assert_float_equal(cluster.memory_efficiency, 1, 1e-12);
+    assert_float_equal(cluster.launch_s, 5e-6, 1e-15);
+    assert_float_equal(cluster.element_bytes, 2, 1e-12);
+    assert_float_equal(cluster.host.latency_s, 2e-6, 1e-15);
+    assert_float_equal(cluster.host.bytes_per_s, 300e9, 1);
+    assert_int_equal(cluster.devices, 8);
+    assert_float_equal(cluster.network.latency_s, 10e-6, 1e-15);
+    assert_true(cluster.network.bytes_per_s == 0);
+    assert_false(cluster.timed);
+    if (read_text("[stage]\nforward_ms = 50\nbackward_ms = 60.5\n"
+                  "weight_ms = 4e1\n")
+        < 0)
+        fail_msg("%s", error.text);
+    assert_true(cluster.timed);
+    assert_float_equal(cluster.forward_s, 0.05, 1e-12);
+    assert_float_equal(cluster.backward_s, 0.0605, 1e-12);
+    assert_float_equal(cluster.weight_s, 0.04, 1e-12);
+    assert_float_equal(cluster.element_bytes, sizeof(mtlm_real), 1e-12);
+    assert_true(cluster.host.latency_s == 0 && cluster.devices == 0);
+}
+
+static void test_what_is_wrong_is_said_with_its_line(void **state)
+{
+    (void) state;
+    refuses("[stage]\nforward_ms = 50\nbackward_ms = x\n",
+            ":3: backward_ms is 'x', it must be a number from 0.001 to 1e+06");
+    refuses("[stage]\nforward_ms = nan\n",
+            ":2: forward_ms is 'nan', it must be a number from 0.001 to "
+            "1e+06");
+    refuses("[stage]\nforward_ms = -1\n",
+            ":2: forward_ms is '-1', it must be a number from 0.001 to 1e+06");
+    refuses("[network]\ndevices = 2.5\n",
+            ":2: devices is '2.5', it must be a number from 1 to 65536");
+    refuses("[stage]\nforward = 50\n",
+            ":2: unknown key forward in section [stage]; did you mean "
+            "forward_ms?");
+    refuses("[stage]\nforward_ms = 50\nforward_ms = 50\n",
+            ":3: forward_ms is given already in line 2");
+    refuses("[gpu]\npeak = 50\n",
+            ":2: peak of section [gpu]; there are the sections device, stage, "
+            "host and network");
+    refuses("forward_ms = 50\n",
+            ":1: forward_ms of section []; there are the sections device, "
+            "stage, host and network");
+    refuses("[stage]\nforward_ms\n", ":2: not of the form key = value");
+    refuses("[stage]\nforward_ms = 50\nbackward_ms = 50\n",
+            ": section [stage] lacks weight_ms");
+    refuses("[host]\nlatency_us = 1\n",
+            ": says neither by [device] nor by [stage] how long computation "
+            "takes");
+    refuses("", ": says neither by [device] nor by [stage] how long "
+                "computation takes");
+    assert_int_equal(
+        mtlm_cluster_read(&cluster, "/nonexistent/x", "--synthetic", &error),
+        -1);
+    assert_string_equal(error.text,
+                        "--synthetic /nonexistent/x: No such file or "
+                        "directory");
+}
+
+static void test_those_of_the_tree_are_right(void **state)
+{
+    static const char *const names[] = {"uniform", "dgx-a100"};
+    const char *tree = getenv("srcdir");
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char path[1024];
+
+        snprintf(path, sizeof(path), "%s/launch/clusters/%s.ini",
+                 tree ? tree : ".", names[i]);
+        if (mtlm_cluster_read(&cluster, path, "--synthetic", &error) < 0)
+            fail_msg("%s", error.text);
+        assert_int_equal(cluster.timed, i == 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_units_are_those_of_the_keys),
+        cmocka_unit_test(test_what_is_wrong_is_said_with_its_line),
+        cmocka_unit_test(test_those_of_the_tree_are_right),
+    };
+    const int fd = mkstemp(name);
+    int rc;
+
+    if (fd < 0)
+        return 1;
+    close(fd);
+    rc = cmocka_run_group_tests(tests, NULL, NULL);
+    unlink(name);
+    return rc;
+}
