@@ -32,6 +32,7 @@ struct mtlm_plan {
     double total_bytes;
     int64_t tasks; /* per iteration, messages included */
     double flops;  /* of this rank per iteration */
+    double again;  /* those of them that recomputation adds */
     struct mtlm_traffic traffic[MTLM_TRAFFIC_COUNT];
     struct mtlm_window window; /* of its first chunk */
     /* Elements of the largest tensor and of the longest message. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "graph/optimizer.h"
+#include "graph/pool.h"
 #include "graph/priority.h"
 #include "graph/program.h"
 #include "graph/stage.h"
@@ -249,6 +250,7 @@ struct mtlm_program *mtlm_program_create(
     if (config->eval_microbatches > 0)
         mtlm_eval_tail_build(program);
     mtlm_window_apply(program);
+    mtlm_pool_apply(program);
     if (config->outline)
         return program;
     write_init(program);

@@ -91,19 +91,22 @@ static void print_work(const struct dry_run *d)
 {
     const struct mtlm_options *o = d->options;
     const double flops = mtlm_model_flops(&o->model, o->global_batch_size);
-    double nodes = 0, tasks = 0;
+    double nodes = 0, again = 0, tasks = 0;
 
     for (int i = 0; i < d->choice.pp; i++) {
         nodes += d->choice.tp * d->outline.plan[i].flops;
+        again += d->choice.tp * d->outline.plan[i].again;
         tasks = fmax(tasks, d->outline.plan[i].tasks);
     }
     fprintf(d->out,
             "model FLOPs      %.4g per iteration, 72 B s l h^2 "
             "(1 + s/6h + V/12lh)%s\n",
             flops, o->model.family == MTLM_BERT ? " + 6 B s h^2" : "");
-    fprintf(d->out,
-            "hardware FLOPs   %.4g per iteration: nothing is computed twice\n",
-            flops);
+    fprintf(d->out, "hardware FLOPs   %.4g per iteration: ", flops + again);
+    if (again > 0)
+        fprintf(d->out, "%.4g of them again, by recomputation\n", again);
+    else
+        fprintf(d->out, "nothing is computed twice\n");
     fprintf(d->out,
             "nodes            %.0f per iteration on the busiest rank; all "
             "ranks' are %.4g FLOPs,\n"

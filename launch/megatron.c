@@ -9,18 +9,19 @@
 #include "launch/option.h"
 #include "runtime/memory.h"
 
-enum kind { SAME, IDLE, LACK };
+enum kind { SAME, MEAN, IDLE, LACK };
 
 static const struct foreign {
     const char *name;
     enum kind kind;
     const char *values;
-    const char *text; /* ours; why; hint */
+    const char *text; /* ours; ours; why; hint */
 } table[] = {
 #define SAME_ENTRY(name, ours) {name, SAME, ANY, ours},
+#define MEAN_ENTRY(name, values, ours) {name, MEAN, values, ours},
 #define IDLE_ENTRY(name, values, why) {name, IDLE, values, why},
 #define LACK_ENTRY(name, values, hint) {name, LACK, values, hint},
-    MTLM_FOREIGN_LIST(SAME_ENTRY, IDLE_ENTRY, LACK_ENTRY)};
+    MTLM_FOREIGN_LIST(SAME_ENTRY, MEAN_ENTRY, IDLE_ENTRY, LACK_ENTRY)};
 
 enum { LENGTH = sizeof(table) / sizeof(table[0]) };
 
@@ -73,6 +74,25 @@ static bool among(const char *value, const char *values)
     return false;
 }
 
+/* The words that f stands for. */
+static void take_meaning(struct translation *t, const struct foreign *f,
+                         const char *value)
+{
+    char all[160] = "";
+
+    for (const char *c = f->text; *c; c += strspn(c, " ")) {
+        const int n = strcspn(c, " ");
+        char *word =
+            mtlm_sprintf("--%.*s%s", n, c, c[n - 1] == '=' ? value : "");
+
+        snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s",
+                 all[0] ? " " : "", word);
+        add(t->words, word);
+        c += n;
+    }
+    mtlm_options_note(t->options, "--%s is spelled %s here", f->name, all);
+}
+
 static int take(struct translation *t, const struct foreign *f,
                 const char *value)
 {
@@ -83,6 +103,9 @@ static int take(struct translation *t, const struct foreign *f,
         mtlm_options_note(t->options, "--%s is spelled --%s here", f->name,
                           f->text);
         add(t->words, mtlm_sprintf("--%s=%s", f->text, value));
+        return 0;
+    case MEAN:
+        take_meaning(t, f, value);
         return 0;
     case IDLE:
         if (!any && !among(value, f->values))
@@ -189,12 +212,12 @@ const char *mtlm_megatron_renamed(const char *name)
 {
     const int f = find(name, strlen(name));
 
-    return f >= 0 && table[f].kind == SAME ? table[f].text : NULL;
+    return f >= 0 && table[f].kind <= MEAN ? table[f].text : NULL;
 }
 
 bool mtlm_megatron_has(const char *name)
 {
     const int f = find(name, strlen(name));
 
-    return f >= 0 && table[f].kind != SAME;
+    return f >= 0 && table[f].kind > MEAN;
 }

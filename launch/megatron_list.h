@@ -5,6 +5,8 @@
  * that a command line written for it works here as far as it can:
  *
  * SAME(name, ours)          another spelling of one of ours
+ * MEAN(name, values, ours)  stands for these words of ours; one that ends with
+ *                           = gets the value
  * IDLE(name, values, why)   changes nothing of the result here: accepted
  * LACK(name, values, hint)  ignoring it would change the result: refused
  *
@@ -15,7 +17,7 @@
 #define ANY "*"
 #define MANY "**"
 
-#define MTLM_FOREIGN_LIST(SAME, IDLE, LACK)                                    \
+#define MTLM_FOREIGN_LIST(SAME, MEAN, IDLE, LACK)                              \
     /* ---- old and other spellings ---- */                                    \
     SAME("model-parallel-size", "tensor-model-parallel-size")                  \
     SAME("batch-size", "micro-batch-size")                                     \
@@ -79,15 +81,13 @@
     LACK("use-custom-fsdp", NULL, NULL)                                        \
     LACK("decrease-batch-size-if-needed", NULL, NULL)                          \
     /* ---- memory ---- */                                                     \
-    IDLE("checkpoint-activations", NULL, MEMORY)                               \
-    IDLE("checkpoint-num-layers", ANY, MEMORY)                                 \
-    IDLE("activations-checkpoint-method", ANY, MEMORY)                         \
-    IDLE("activations-checkpoint-num-layers", ANY, MEMORY)                     \
+    MEAN("checkpoint-activations", NULL, "recompute-granularity=full")         \
+    MEAN("activations-checkpoint-method", ANY,                                 \
+         "recompute-granularity=full recompute-method=")                       \
+    MEAN("recompute-activations", NULL, "recompute-granularity=selective")     \
+    SAME("checkpoint-num-layers", "recompute-num-layers")                      \
+    SAME("activations-checkpoint-num-layers", "recompute-num-layers")          \
     IDLE("distribute-checkpointed-activations", NULL, MEMORY)                  \
-    IDLE("recompute-activations", NULL, MEMORY)                                \
-    IDLE("recompute-granularity", ANY, MEMORY)                                 \
-    IDLE("recompute-method", ANY, MEMORY)                                      \
-    IDLE("recompute-num-layers", ANY, MEMORY)                                  \
     IDLE("recompute-modules", MANY, MEMORY)                                    \
     IDLE("distribute-saved-activations", NULL, MEMORY)                         \
     IDLE("optimizer-cpu-offload", NULL, MEMORY)                                \

@@ -194,6 +194,16 @@
     OPT(PARALLEL, "row-parts", INT, row_parts, "0", 0, 8, "N",                 \
         "cut the activations of a sample along the sequence into N parts, "    \
         "which workers share; 0: by their shape")                              \
+    OPT(PARALLEL, "recompute-granularity", CHOICE, recompute.granularity,      \
+        "none", 0, 0, "none|selective|full",                                   \
+        "save memory: compute again, for the gradients, the core of "          \
+        "attention or whole layers instead of keeping what they computed")     \
+    OPT(PARALLEL, "recompute-method", CHOICE, recompute.method, "uniform", 0,  \
+        0, "uniform|block",                                                    \
+        "full: groups of layers keep their input; or only the first layers "   \
+        "of each stage are computed again")                                    \
+    OPT(PARALLEL, "recompute-num-layers", INT, recompute.num_layers, "1", 1,   \
+        32768, "N", "full: layers of a group, or first layers of a stage")     \
     OPT(PARALLEL, "workers", INT, workers, "0", 0, 4096, "N",                  \
         "compute workers of this rank; 0: as many as it has cores")            \
     OPT(PARALLEL, "transport", CHOICE, transport, "mpi", 0, 0, "mpi|serial",   \

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "codelets/op.h"
+#include "graph/program.h"
 #include "graph/ramp.h"
 #include "graph/stage_wish.h"
 #include "graph/layout.h"
@@ -101,6 +102,7 @@ struct mtlm_options {
     int64_t *layers_of_stage; /* [n_layers_of_stage], owned */
     int n_layers_of_stage;
     double window;     /* alpha: microbatches in flight over the least needed */
+    struct mtlm_recompute recompute;
     int64_t row_parts; /* of a sample's activations; 0: by their shape */
     int64_t workers;   /* of this rank; 0: as many as it has cores */
     enum mtlm_transport_choice transport;

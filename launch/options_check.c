@@ -191,6 +191,21 @@ static int check_divides(const char *name, int64_t value, int64_t t,
                           name, value, t);
 }
 
+/* The method is that of whole layers. */
+static int check_recompute(const struct mtlm_options *o, struct mtlm_error *err)
+{
+    static const char *const of_full[] = {"recompute-method",
+                                          "recompute-num-layers"};
+
+    for (int i = 0; i < 2; i++)
+        if (o->recompute.granularity != MTLM_RECOMPUTE_FULL
+            && mtlm_option_given(o, of_full[i]))
+            return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                                  "--%s is for --recompute-granularity full",
+                                  of_full[i]);
+    return 0;
+}
+
 int mtlm_options_check(const struct mtlm_options *options,
                        struct mtlm_error *err)
 {
@@ -210,7 +225,8 @@ int mtlm_options_check(const struct mtlm_options *options,
                               " is more than the --seq-length %" PRId64
                               " can be cut into",
                               options->row_parts, model->seq_length);
-    if (mtlm_synthetic_check(options, err) < 0
+    if (check_recompute(options, err) < 0
+        || mtlm_synthetic_check(options, err) < 0
         || mtlm_recipe_check(options, err) < 0)
         return -1;
     return check_numbers(options, err);

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "graph/plan.h"
 #include "tests/graph/small.h"
 #include "tests/graph/weights.h"
 
@@ -187,6 +188,102 @@ static void test_selective_is_attention_alone(void **state)
     small_ranks_destroy(&ranks);
 }
 
+/* Queries meet keys and mix values a second time: 2 B s^2 h each (arXiv
+ * 2205.05198, appendix A). */
+static void test_selective_costs_two_products_of_attention(void **state)
+{
+    struct mtlm_program_config config = small_config(2, 2, 3);
+    const struct mtlm_model *model = &config.model;
+    const double samples = 3 * config.micro_batch;
+    struct small_ranks ranks;
+    double again = 0, without = 0, with = 0;
+
+    (void) state;
+    ranks = small_ranks_create(&config);
+    for (int r = 0; r < ranks.n; r++)
+        without += mtlm_plan(ranks.program[r], 0).flops;
+    small_ranks_destroy(&ranks);
+    config.recompute.granularity = MTLM_RECOMPUTE_SELECTIVE;
+    ranks = small_ranks_create(&config);
+    for (int r = 0; r < ranks.n; r++) {
+        const struct mtlm_plan plan = mtlm_plan(ranks.program[r], 0);
+
+        again += plan.again;
+        with += plan.flops;
+    }
+    small_ranks_destroy(&ranks);
+    assert_true(again
+                == samples * model->num_layers * 4 * model->seq_length
+                       * model->seq_length * model->hidden_size);
+    assert_true(with == without + again);
+}
+
+/* ---- memory ---- */
+
+/* Bytes of all slots of rank 0 of a model of so many layers. */
+static double activation_bytes(struct mtlm_program_config config,
+                               int64_t num_layers)
+{
+    struct small_ranks ranks;
+    double bytes;
+
+    config.model.num_layers = num_layers;
+    ranks = small_ranks_create(&config);
+    bytes = mtlm_plan(ranks.program[0], 0).activation_bytes;
+    small_ranks_destroy(&ranks);
+    return bytes;
+}
+
+/* What one more layer takes is the input that is kept of its group, in each
+ * slot of the window: everything else shares its memory with the other
+ * layers'. */
+static void test_a_layer_takes_its_input_alone(void **state)
+{
+    static const struct {
+        int tp, workers, parts, group;
+    } cases[] = {{1, 1, 1, 1}, {2, 1, 1, 1}, {1, 3, 1, 1},
+                 {1, 1, 3, 1}, {2, 2, 2, 2}, {1, 1, 1, 4}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct mtlm_program_config config = small_config(cases[i].tp, 1, 7);
+        const double input = (double) config.model.seq_length
+                             * config.micro_batch * config.model.hidden_size
+                             * sizeof(mtlm_real);
+        double more;
+
+        config.layout.workers = cases[i].workers;
+        config.row_parts = cases[i].parts;
+        config.recompute = (struct mtlm_recompute){
+            MTLM_RECOMPUTE_FULL, MTLM_RECOMPUTE_UNIFORM, cases[i].group};
+        more = activation_bytes(config, 24) - activation_bytes(config, 12);
+        assert_true(
+            more
+            == 12 / cases[i].group * input
+                   * mtlm_window(&config.layout, 12, 7, config.window, 0).w);
+    }
+}
+
+/* Of ranks that hold one microbatch at a time, without peers: less for less
+ * that is kept. */
+static void test_recomputation_saves_memory(void **state)
+{
+    struct mtlm_program_config config = small_config(1, 1, 7);
+    double kept, selective, full;
+
+    (void) state;
+    kept = activation_bytes(config, 24);
+    config.recompute.granularity = MTLM_RECOMPUTE_SELECTIVE;
+    selective = activation_bytes(config, 24);
+    config.recompute =
+        (struct mtlm_recompute){MTLM_RECOMPUTE_FULL, MTLM_RECOMPUTE_UNIFORM, 1};
+    full = activation_bytes(config, 24);
+    print_message("# kept %.0f, selective %.0f, full %.0f bytes\n", kept,
+                  selective, full);
+    assert_true(selective < kept);
+    assert_true(full < kept / 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +291,9 @@ int main(void)
         cmocka_unit_test(test_no_more_is_called_again_than_is_needed),
         cmocka_unit_test(test_groups_are_called_again_as_a_whole),
         cmocka_unit_test(test_selective_is_attention_alone),
+        cmocka_unit_test(test_selective_costs_two_products_of_attention),
+        cmocka_unit_test(test_a_layer_takes_its_input_alone),
+        cmocka_unit_test(test_recomputation_saves_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,6 +34,23 @@ static void test_old_spellings_work_with_a_hint(void **state)
             "--micro-batch-size is '0', it must be a whole number from 1 to "
             "65536");
     refuses("--model gpt-tiny --batch-size", "--batch-size needs a value");
+    accepts("--model gpt-tiny --recompute-activations");
+    assert_int_equal(options.recompute.granularity, MTLM_RECOMPUTE_SELECTIVE);
+    assert_string_equal(options.notes,
+                        "--recompute-activations is spelled "
+                        "--recompute-granularity=selective here");
+    accepts("--model gpt-tiny --checkpoint-activations "
+            "--checkpoint-num-layers 2");
+    assert_int_equal(options.recompute.granularity, MTLM_RECOMPUTE_FULL);
+    assert_int_equal(options.recompute.method, MTLM_RECOMPUTE_UNIFORM);
+    assert_int_equal(options.recompute.num_layers, 2);
+    accepts("--model gpt-tiny --activations-checkpoint-method block "
+            "--activations-checkpoint-num-layers 3");
+    assert_int_equal(options.recompute.granularity, MTLM_RECOMPUTE_FULL);
+    assert_int_equal(options.recompute.method, MTLM_RECOMPUTE_BLOCK);
+    assert_int_equal(options.recompute.num_layers, 3);
+    refuses("--model gpt-tiny --activations-checkpoint-method some",
+            "--recompute-method is 'some', it must be one of uniform/block");
     /* The two spellings are one option: the last one counts. */
     accepts("--model gpt-tiny --batch-size 4 --micro-batch-size 2");
     assert_int_equal(options.micro_batch_size, 2);
@@ -124,8 +141,9 @@ static void test_the_345m_script_of_v2_6_is_understood(void **state)
         options.notes,
         "--data-impl changes nothing here: it is mmap\n"
         "--distributed-backend changes nothing here: ranks talk by MPI\n"
-        "--activations-checkpoint-method changes nothing here: the results "
-        "are the same, with more memory");
+        "--activations-checkpoint-method is spelled "
+        "--recompute-granularity=full --recompute-method=uniform here");
+    assert_int_equal(options.recompute.granularity, MTLM_RECOMPUTE_FULL);
     refuses(GPT_345M UNAVAILABLE,
             "--fp16, --vocab-file, --merge-file, --save, --save-interval, "
             "--load are options of Megatron-LM that this version does not "

@@ -117,8 +117,8 @@ static void test_malformed_lines_are_refused(void **state)
                                     "an option begins with --");
     refuses("", "--num-layers is missing; give it, or start from a preset "
                 "such as --model gpt-tiny");
-    accepts("--model=gpt-tiny --num-l 3"); /* as getopt does */
-    assert_int_equal(options.model.num_layers, 3);
+    accepts("--model=gpt-tiny --num-a 2"); /* as getopt does */
+    assert_int_equal(options.model.num_heads, 2);
 }
 
 int main(void)

@@ -159,6 +159,11 @@ static void test_values_must_fit_each_other(void **state)
             "--tensor-model-parallel-size 8");
     refuses("--model gpt-tiny --seq-length 4 --row-parts 5",
             "--row-parts 5 is more than the --seq-length 4 can be cut into");
+    refuses("--model gpt-tiny --recompute-method block",
+            "--recompute-method is for --recompute-granularity full");
+    refuses("--model gpt-tiny --recompute-granularity selective "
+            "--recompute-num-layers 2",
+            "--recompute-num-layers is for --recompute-granularity full");
     refuses("--model gpt-tiny --ffn-hidden-size 6 "
             "--tensor-model-parallel-size 4",
             "--ffn-hidden-size 6 is not a multiple of "

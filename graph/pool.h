@@ -1,0 +1,21 @@
+#ifndef MTLM_GRAPH_POOL_H
+#define MTLM_GRAPH_POOL_H
+
+struct mtlm_program;
+
+/* Shared rings: activations of equal shape that live within one pass of a
+ * microbatch through a virtual stage - in its forward pass, in a validation's,
+ * in its gradients - take turns in the memory of one ring, so that it does not
+ * grow with the number of layers.
+ *
+ * A slot is taken again one whole layer after its last use at the earliest, and
+ * as many microbatches as the rank has compute workers (two, where it waits
+ * for tensor-parallel peers) have slots of their own: sharing orders almost
+ * nothing that the layers do not order anyway.
+ *
+ * It is worth its edges where little is kept beyond such a pass: with
+ * recomputation (graph/recompute.h) and sequence parallelism.  Called after
+ * mtlm_window_apply(). */
+void mtlm_pool_apply(struct mtlm_program *program);
+
+#endif /* MTLM_GRAPH_POOL_H */
