@@ -7,6 +7,7 @@
 #include "launch/job.h"
 #include "launch/launcher.h"
 #include "runtime/blas_core.h"
+#include "runtime/deadline.h"
 #include "runtime/signals.h"
 
 /* advice: what could be done about it, or NULL. */
@@ -66,12 +67,14 @@ int main(int argc, char **argv)
     } else {
         /* Even with a wrong option, so that it is said, and said once: the
          * first rank to leave with an error takes the others with it. */
+        mtlm_deadline_start(60 * job.options.timeout_minutes);
         job.ranks = mtlm_ranks_start(&argc, &argv);
         mtlm_signals_start();
         code = train(&job, request < 0 ? &err : NULL);
         /* mpirun kills the others as soon as one leaves with an error. */
         mtlm_ranks_barrier(job.ranks);
         mtlm_ranks_stop(job.ranks);
+        mtlm_deadline_stop();
     }
     mtlm_options_free(&job.options);
     return code;

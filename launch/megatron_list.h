@@ -27,8 +27,6 @@
     SAME("encoder-seq-length", "seq-length")                                   \
     /* ---- ranks, messages, overlap ---- */                                   \
     IDLE("distributed-backend", ANY, "ranks talk by MPI")                      \
-    IDLE("distributed-timeout-minutes", ANY,                                   \
-         "nothing is given up waiting for")                                    \
     IDLE("local_rank", ANY, "mpirun says which rank this is")                  \
     IDLE("local-rank", ANY, "mpirun says which rank this is")                  \
     IDLE("lazy-mpu-init", ANY, "ranks start together")                         \

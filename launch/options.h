@@ -107,6 +107,7 @@ struct mtlm_options {
     int64_t workers;   /* of this rank; 0: as many as it has cores */
     enum mtlm_transport_choice transport;
     enum mtlm_order_choice collective_order;
+    double timeout_minutes; /* how long a rank waits for a peer */
 
     /* Synthetic runs */
     char *cluster_file; /* or NULL: everything is computed */

@@ -8,19 +8,21 @@
 
 #include "runtime/clock.h"
 #include "runtime/data.h"
+#include "runtime/deadline.h"
 #include "runtime/engine_private.h"
-#include "runtime/machine.h"
 #include "runtime/memory.h"
 
 /* Polling: after an event every MIN_NAP, then at an eighth of the time that
  * has passed since, at most every MAX_NAP; handing data over wakes the
  * thread at once.  So a message is seen within an eighth of the time it was
- * waited for, and a receive that is pending for long costs next to nothing. */
-enum { MIN_NAP_NS = 20000, MAX_NAP_NS = 5000000, NAP_SHARE = 8 };
-
-/* After this long without an event while messages are posted the thread says
- * what it waits for, and again each time that twice as long has passed. */
-#define SILENCE_S 120.0
+ * waited for, and a receive that is pending for long costs next to nothing.
+ * With nothing to poll for it only looks after itself every IDLE_NAP. */
+enum {
+    MIN_NAP_NS = 20000,
+    MAX_NAP_NS = 5000000,
+    NAP_SHARE = 8,
+    IDLE_NAP_NS = 1000000000
+};
 
 /* Called by StarPU: must not block. */
 static void on_acquired(void *arg)
@@ -236,10 +238,9 @@ static void nap(struct mtlm_engine *engine, bool expecting)
     for (struct mtlm_request *r = engine->delayed.head; r; r = r->next)
         until = r->due_ns < until ? r->due_ns : until;
     pthread_mutex_lock(&engine->mutex);
-    if (!expecting) {
-        while (!engine->inbox.n && !engine->quit)
-            pthread_cond_wait(&engine->wake, &engine->mutex);
-    } else if (!engine->inbox.n) {
+    if (!expecting)
+        until = now + IDLE_NAP_NS;
+    if (!engine->inbox.n && (expecting || !engine->quit)) {
         const struct timespec t = {until / 1000000000, until % 1000000000};
 
         pthread_cond_clockwait(&engine->wake, &engine->mutex, CLOCK_MONOTONIC,
@@ -278,45 +279,18 @@ static bool empty_inbox(struct mtlm_engine *engine, bool *quit)
     return any;
 }
 
-static int64_t silence_limit(const struct mtlm_engine *engine)
-{
-    const double s = engine->config.silence_s;
-
-    return 1e9 * (s > 0 ? s : SILENCE_S);
-}
-
-/* A hang must not be silent.  Where workers are at it there is none, however
- * long a microbatch takes them. */
-static void note_silence(struct mtlm_engine *engine, bool event)
-{
-    const int64_t now = mtlm_now_ns();
-    char text[256];
-
-    if (event) {
-        engine->last_event_ns = now;
-        engine->silence_ns = silence_limit(engine);
-    } else if (now - engine->last_event_ns > engine->silence_ns) {
-        if (mtlm_machine_busy()) {
-            engine->last_event_ns = now;
-            return;
-        }
-        engine->silence_ns *= 2;
-        mtlm_engine_describe(engine, text, sizeof(text));
-        fprintf(stderr, "mtlm-dag: rank %d: no message for %.0f s: %s\n",
-                engine->config.ranks->rank,
-                (now - engine->last_event_ns) * 1e-9, text);
-    }
-}
-
 static void *run(void *arg)
 {
     struct mtlm_engine *engine = arg;
     bool quit = false;
 
-    note_silence(engine, true);
+    engine->last_event_ns = mtlm_now_ns();
+    mtlm_engine_note_silence(engine, true);
     for (;;) {
-        bool event = empty_inbox(engine, &quit);
+        bool event;
 
+        mtlm_deadline_begin(MTLM_WAITER_ENGINE, "a call of MPI to return");
+        event = empty_inbox(engine, &quit);
         event |=
             mtlm_tickets_take(&engine->tickets, &engine->sequencer.tickets);
         event |= end_delays(engine);
@@ -328,13 +302,18 @@ static void *run(void *arg)
                 && engine->sequencer.order == MTLM_ORDER_BY_LEADER)
                 mtlm_tickets_send(&engine->tickets, MTLM_LAST_TICKET);
             if (!mtlm_tickets_expected(&engine->tickets))
-                return NULL;
+                break;
         }
-        note_silence(engine, event);
-        if (!event)
+        mtlm_deadline_end(MTLM_WAITER_ENGINE);
+        mtlm_engine_note_silence(engine, event);
+        if (event)
+            engine->last_event_ns = mtlm_now_ns();
+        else
             nap(engine, engine->flying.n || engine->delayed.n
                             || mtlm_tickets_expected(&engine->tickets));
     }
+    mtlm_deadline_end(MTLM_WAITER_ENGINE);
+    return NULL;
 }
 
 struct mtlm_engine *mtlm_engine_start(const struct mtlm_engine_config *config)
@@ -392,19 +371,4 @@ double mtlm_engine_cpu_seconds(const struct mtlm_engine *engine)
 
     clock_gettime(engine->thread_clock, &t);
     return t.tv_sec + 1e-9 * t.tv_nsec;
-}
-
-void mtlm_engine_describe(struct mtlm_engine *engine, char *text, size_t n)
-{
-    pthread_mutex_lock(&engine->mutex);
-    snprintf(text, n,
-             "%" PRId64 " of %" PRId64 " messages done, %d being transferred "
-             "(%d of them collectives), %d collectives ready but not their "
-             "turn, waiting for number %" PRId64,
-             engine->finished, engine->posted, engine->flying.n,
-             engine->collectives_flying, engine->sequencer.ready.n,
-             engine->sequencer.leader
-                 ? mtlm_numbers_first(&engine->sequencer.cross)
-                 : mtlm_numbers_first(&engine->sequencer.tickets));
-    pthread_mutex_unlock(&engine->mutex);
 }

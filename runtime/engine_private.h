@@ -113,7 +113,13 @@ struct mtlm_engine {
     int collectives_flying;    /* until they are handed back */
     struct mtlm_tickets tickets;
     int64_t last_event_ns;
-    int64_t silence_ns; /* after which the thread says something */
+    int64_t waiting_ns; /* since when it waits for peers in vain */
+    int64_t silence_ns; /* of that, after which the thread says something */
+    int64_t looked_ns;  /* when it asked for the workers last */
 };
+
+/* silence.c: called in each round of the thread; event: something happened.
+ * Ends the job when the deadline is missed. */
+void mtlm_engine_note_silence(struct mtlm_engine *engine, bool event);
 
 #endif /* MTLM_ENGINE_PRIVATE_H */

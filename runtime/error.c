@@ -49,27 +49,44 @@ static void __attribute__((noreturn)) leave(enum mtlm_exit code)
     _exit(code);
 }
 
+static void say(const char *text, const char *place)
+{
+    char rank[32] = "";
+
+    if (fatal_rank >= 0)
+        snprintf(rank, sizeof(rank), "rank %d: ", fatal_rank);
+    fprintf(stderr, "mtlm-dag: %s%s%s\n", rank, text, place);
+}
+
 void mtlm_fatal(const char *file, int line, const char *fmt, ...)
 {
-    char text[1024], rank[32] = "";
+    char text[1024], place[256];
     va_list ap;
 
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    if (fatal_rank >= 0)
-        snprintf(rank, sizeof(rank), "rank %d: ", fatal_rank);
-    fprintf(stderr, "mtlm-dag: %s%s (%s:%d)\n", rank, text, file, line);
+    snprintf(place, sizeof(place), " (%s:%d)", file, line);
+    say(text, place);
     leave(MTLM_EXIT_PEER);
+}
+
+void mtlm_end_job(enum mtlm_exit code, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    say(text, "");
+    leave(code);
 }
 
 void mtlm_out_of_memory(size_t bytes)
 {
-    fprintf(stderr, "mtlm-dag: ");
-    if (fatal_rank >= 0)
-        fprintf(stderr, "rank %d: ", fatal_rank);
-    fprintf(stderr, "not enough memory: %zu bytes more are needed\n", bytes);
-    leave(MTLM_EXIT_RESOURCE);
+    mtlm_end_job(MTLM_EXIT_RESOURCE,
+                 "not enough memory: %zu bytes more are needed", bytes);
 }
 
 void mtlm_fatal_hook(void (*hook)(int code), int rank)

@@ -34,6 +34,11 @@ int mtlm_error_prefix(struct mtlm_error *err, const char *fmt, ...)
 void mtlm_fatal(const char *file, int line, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 3, 4)));
 
+/* The same for a reason that lies in no line of the program: one sentence and
+ * its code. */
+void mtlm_end_job(enum mtlm_exit code, const char *fmt, ...)
+    __attribute__((noreturn, format(printf, 2, 3)));
+
 /* The same for memory that cannot be had: code MTLM_EXIT_RESOURCE. */
 void mtlm_out_of_memory(size_t bytes) __attribute__((noreturn));
 

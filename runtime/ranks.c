@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/clock.h"
+#include "runtime/deadline.h"
 #include "runtime/memory.h"
 #include "runtime/ranks_private.h"
 
@@ -20,13 +21,21 @@ void mtlm_check_mpi(int rc, const char *call, const char *file, int line)
     mtlm_fatal(file, line, "%s: %s", call, text);
 }
 
+/* A call that waits for other ranks: what they are to do. */
+#define AWAIT_MPI(what, call)                                                  \
+    do {                                                                       \
+        mtlm_deadline_begin(MTLM_WAITER_MAIN, what);                           \
+        MTLM_CHECK_MPI(call);                                                  \
+        mtlm_deadline_end(MTLM_WAITER_MAIN);                                   \
+    } while (0)
+
 struct mtlm_ranks *mtlm_ranks_start(int *argc, char ***argv)
 {
     struct mtlm_ranks *ranks = mtlm_calloc(1, sizeof(*ranks));
     int provided;
 
-    MTLM_CHECK_MPI(
-        MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided));
+    AWAIT_MPI("all ranks to start",
+              MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided));
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &ranks->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks->size);
@@ -34,15 +43,15 @@ struct mtlm_ranks *mtlm_ranks_start(int *argc, char ***argv)
     if (provided < MPI_THREAD_SERIALIZED)
         mtlm_fatal(__FILE__, __LINE__,
                    "this MPI does not support MPI_THREAD_SERIALIZED");
-    MTLM_CHECK_MPI(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED,
-                                       ranks->rank, MPI_INFO_NULL,
-                                       &ranks->host));
+    AWAIT_MPI("all ranks to start",
+              MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED,
+                                  ranks->rank, MPI_INFO_NULL, &ranks->host));
     MPI_Comm_set_errhandler(ranks->host, MPI_ERRORS_RETURN);
     MPI_Comm_size(ranks->host, &ranks->on_host);
     for (int g = 0; g < MTLM_GROUP_COUNT; g++)
         ranks->group[g] = MPI_COMM_NULL;
     ranks->tickets = MPI_COMM_NULL;
-    MTLM_CHECK_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &ranks->p2p));
+    AWAIT_MPI("all ranks to start", MPI_Comm_dup(MPI_COMM_WORLD, &ranks->p2p));
     mtlm_ranks_group(ranks, MTLM_GROUP_WORLD, 0);
     return ranks;
 }
@@ -60,7 +69,7 @@ void mtlm_ranks_stop(struct mtlm_ranks *ranks)
     free_comm(&ranks->host);
     free_comm(&ranks->p2p);
     free_comm(&ranks->tickets);
-    MPI_Finalize();
+    AWAIT_MPI("all ranks to end", MPI_Finalize());
     free(ranks);
 }
 
@@ -86,8 +95,9 @@ int mtlm_ranks_sharing(const struct mtlm_ranks *ranks, uint64_t value,
     int same = 0, me;
 
     MPI_Comm_rank(ranks->host, &me);
-    MTLM_CHECK_MPI(MPI_Allgather(&value, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T,
-                                 ranks->host));
+    AWAIT_MPI("the ranks of this host to tell their cores",
+              MPI_Allgather(&value, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T,
+                            ranks->host));
     *before = 0;
     for (int r = 0; r < ranks->on_host; r++) {
         same += all[r] == value;
@@ -101,8 +111,8 @@ double mtlm_ranks_host_sum(const struct mtlm_ranks *ranks, double value)
 {
     double sum;
 
-    MTLM_CHECK_MPI(
-        MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, ranks->host));
+    AWAIT_MPI("the ranks of this host to tell their share",
+              MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, ranks->host));
     return sum;
 }
 
@@ -110,15 +120,16 @@ void mtlm_ranks_group(struct mtlm_ranks *ranks, enum mtlm_group group,
                       int color)
 {
     free_comm(&ranks->group[group]);
-    MTLM_CHECK_MPI(MPI_Comm_split(MPI_COMM_WORLD,
-                                  color < 0 ? MPI_UNDEFINED : color,
-                                  ranks->rank, &ranks->group[group]));
+    AWAIT_MPI("all ranks to form groups",
+              MPI_Comm_split(MPI_COMM_WORLD, color < 0 ? MPI_UNDEFINED : color,
+                             ranks->rank, &ranks->group[group]));
     if (ranks->group[group] == MPI_COMM_NULL)
         return;
     MPI_Comm_set_errhandler(ranks->group[group], MPI_ERRORS_RETURN);
     if (group == MTLM_GROUP_TP) {
         free_comm(&ranks->tickets);
-        MTLM_CHECK_MPI(MPI_Comm_dup(ranks->group[group], &ranks->tickets));
+        AWAIT_MPI("all ranks to form groups",
+                  MPI_Comm_dup(ranks->group[group], &ranks->tickets));
     }
 }
 
@@ -147,12 +158,13 @@ int mtlm_ranks_agree(struct mtlm_ranks *ranks, const struct mtlm_error *err,
     struct mtlm_error text = err ? *err : (struct mtlm_error){0};
 
     *first = 0;
-    MTLM_CHECK_MPI(
+    AWAIT_MPI(
+        "all ranks to tell whether they are well",
         MPI_Allreduce(&mine, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
     if (lowest == INT_MAX)
         return 0;
-    MTLM_CHECK_MPI(
-        MPI_Bcast(&text, sizeof(text), MPI_BYTE, lowest, MPI_COMM_WORLD));
+    AWAIT_MPI("all ranks to tell whether they are well",
+              MPI_Bcast(&text, sizeof(text), MPI_BYTE, lowest, MPI_COMM_WORLD));
     *out = text;
     *first = lowest == ranks->rank;
     return -1;
@@ -180,11 +192,13 @@ int mtlm_ranks_same(struct mtlm_ranks *ranks, const char *text,
     char *first, line[128] = "";
     int64_t all;
 
-    MTLM_CHECK_MPI(MPI_Bcast(&n, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    AWAIT_MPI("all ranks to compare their settings",
+              MPI_Bcast(&n, 1, MPI_INT, 0, MPI_COMM_WORLD));
     first = mtlm_calloc(n, 1);
     if (ranks->rank == 0)
         strcpy(first, text);
-    MTLM_CHECK_MPI(MPI_Bcast(first, n, MPI_BYTE, 0, MPI_COMM_WORLD));
+    AWAIT_MPI("all ranks to compare their settings",
+              MPI_Bcast(first, n, MPI_BYTE, 0, MPI_COMM_WORLD));
     same = strcmp(first, text) == 0;
     if (!same)
         differing_line(text, first, line);
@@ -192,7 +206,8 @@ int mtlm_ranks_same(struct mtlm_ranks *ranks, const char *text,
     all = mtlm_ranks_min(ranks, same ? INT64_MAX : ranks->rank);
     if (all == INT64_MAX)
         return 0;
-    MTLM_CHECK_MPI(
+    AWAIT_MPI(
+        "all ranks to compare their settings",
         MPI_Bcast(line, sizeof(line), MPI_BYTE, (int) all, MPI_COMM_WORLD));
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
                           "rank %d was started with other settings than rank "
@@ -209,12 +224,13 @@ void *mtlm_ranks_gather(struct mtlm_ranks *ranks, const void *data,
     size_t filled = bytes;
 
     if (ranks->rank != 0) {
-        MTLM_CHECK_MPI(
-            MPI_Send(&bytes, sizeof(bytes), MPI_BYTE, 0, 0, ranks->p2p));
+        AWAIT_MPI("all ranks to hand over what they have",
+                  MPI_Send(&bytes, sizeof(bytes), MPI_BYTE, 0, 0, ranks->p2p));
         for (size_t at = 0; at < bytes; at += PIECE)
-            MTLM_CHECK_MPI(MPI_Send((const char *) data + at,
-                                    bytes - at < PIECE ? bytes - at : PIECE,
-                                    MPI_BYTE, 0, 0, ranks->p2p));
+            AWAIT_MPI("all ranks to hand over what they have",
+                      MPI_Send((const char *) data + at,
+                               bytes - at < PIECE ? bytes - at : PIECE,
+                               MPI_BYTE, 0, 0, ranks->p2p));
         *total = 0;
         return NULL;
     }
@@ -222,13 +238,15 @@ void *mtlm_ranks_gather(struct mtlm_ranks *ranks, const void *data,
     if (bytes)
         memcpy(all, data, bytes);
     for (int r = 1; r < ranks->size; r++) {
-        MTLM_CHECK_MPI(MPI_Recv(&bytes, sizeof(bytes), MPI_BYTE, r, 0,
-                                ranks->p2p, MPI_STATUS_IGNORE));
+        AWAIT_MPI("all ranks to hand over what they have",
+                  MPI_Recv(&bytes, sizeof(bytes), MPI_BYTE, r, 0, ranks->p2p,
+                           MPI_STATUS_IGNORE));
         all = mtlm_realloc(all, filled + bytes, 1);
         for (size_t at = 0; at < bytes; at += PIECE)
-            MTLM_CHECK_MPI(MPI_Recv(
-                all + filled + at, bytes - at < PIECE ? bytes - at : PIECE,
-                MPI_BYTE, r, 0, ranks->p2p, MPI_STATUS_IGNORE));
+            AWAIT_MPI("all ranks to hand over what they have",
+                      MPI_Recv(all + filled + at,
+                               bytes - at < PIECE ? bytes - at : PIECE,
+                               MPI_BYTE, r, 0, ranks->p2p, MPI_STATUS_IGNORE));
         filled += bytes;
     }
     *total = filled;
@@ -240,8 +258,8 @@ double mtlm_ranks_sum(struct mtlm_ranks *ranks, double value)
     double sum = value;
 
     (void) ranks;
-    MTLM_CHECK_MPI(
-        MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+    AWAIT_MPI("all ranks to add up", MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE,
+                                                   MPI_SUM, MPI_COMM_WORLD));
     return sum;
 }
 
@@ -250,7 +268,8 @@ int64_t mtlm_ranks_min(struct mtlm_ranks *ranks, int64_t value)
     int64_t min = value;
 
     (void) ranks;
-    MTLM_CHECK_MPI(
+    AWAIT_MPI(
+        "all ranks to compare",
         MPI_Allreduce(&value, &min, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD));
     return min;
 }
@@ -267,7 +286,7 @@ int mtlm_ranks_max_tag(const struct mtlm_ranks *ranks)
 void mtlm_ranks_barrier(struct mtlm_ranks *ranks)
 {
     (void) ranks;
-    MTLM_CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));
+    AWAIT_MPI("all ranks to get here", MPI_Barrier(MPI_COMM_WORLD));
 }
 
 /* One side of the round trips between rank 0 and peer. */
@@ -280,17 +299,20 @@ static int64_t ping_pong(struct mtlm_ranks *ranks, int peer)
         const int64_t start = mtlm_now_ns();
 
         if (ranks->rank == 0) {
-            MTLM_CHECK_MPI(MPI_Recv(&theirs, 1, MPI_INT64_T, peer, 0,
-                                    ranks->p2p, MPI_STATUS_IGNORE));
+            AWAIT_MPI("rank 0 and another to compare clocks",
+                      MPI_Recv(&theirs, 1, MPI_INT64_T, peer, 0, ranks->p2p,
+                               MPI_STATUS_IGNORE));
             theirs = mtlm_now_ns();
-            MTLM_CHECK_MPI(
-                MPI_Send(&theirs, 1, MPI_INT64_T, peer, 0, ranks->p2p));
+            AWAIT_MPI("rank 0 and another to compare clocks",
+                      MPI_Send(&theirs, 1, MPI_INT64_T, peer, 0, ranks->p2p));
         } else {
             int64_t end;
 
-            MTLM_CHECK_MPI(MPI_Send(&start, 1, MPI_INT64_T, 0, 0, ranks->p2p));
-            MTLM_CHECK_MPI(MPI_Recv(&theirs, 1, MPI_INT64_T, 0, 0, ranks->p2p,
-                                    MPI_STATUS_IGNORE));
+            AWAIT_MPI("rank 0 and another to compare clocks",
+                      MPI_Send(&start, 1, MPI_INT64_T, 0, 0, ranks->p2p));
+            AWAIT_MPI("rank 0 and another to compare clocks",
+                      MPI_Recv(&theirs, 1, MPI_INT64_T, 0, 0, ranks->p2p,
+                               MPI_STATUS_IGNORE));
             end = mtlm_now_ns();
             if (end - start < best) {
                 best = end - start;
@@ -308,16 +330,19 @@ int64_t mtlm_ranks_clock_offset(struct mtlm_ranks *ranks)
 
     /* The lowest rank of each host stands for all of them: they read one
      * clock, and round trips between busy processes are a worse measure. */
-    MTLM_CHECK_MPI(
+    AWAIT_MPI(
+        "all ranks to compare clocks",
         MPI_Allreduce(&ranks->rank, &mine, 1, MPI_INT, MPI_MIN, ranks->host));
-    MTLM_CHECK_MPI(
+    AWAIT_MPI(
+        "all ranks to compare clocks",
         MPI_Allgather(&mine, 1, MPI_INT, first, 1, MPI_INT, MPI_COMM_WORLD));
     for (int r = 1; r < ranks->size; r++)
         if (first[r] == r && ranks->rank == 0)
             ping_pong(ranks, r);
         else if (first[r] == r && ranks->rank == r)
             offset = ping_pong(ranks, 0);
-    MTLM_CHECK_MPI(MPI_Bcast(&offset, 1, MPI_INT64_T, 0, ranks->host));
+    AWAIT_MPI("all ranks to compare clocks",
+              MPI_Bcast(&offset, 1, MPI_INT64_T, 0, ranks->host));
     free(first);
     return offset;
 }

@@ -10,7 +10,8 @@
 /* The processes of the job.  Calls are made by the main thread, before the
  * communication engine starts or after it has stopped.  All ranks make them,
  * in the same order, but for those that only tell what is known: rank, size,
- * on_host, group_rank, group_size, max_tag. */
+ * on_host, group_rank, group_size, max_tag.  A call that waits for others too
+ * long ends the job (runtime/deadline.h). */
 struct mtlm_ranks;
 
 /* Starts MPI.  From here on mtlm_fatal() ends all ranks. */

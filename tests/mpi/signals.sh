@@ -5,70 +5,12 @@
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 
-program=$(readlink -f "$program")
-job=
-pids=()
-trap 'kill -KILL "$job" "${pids[@]}" 2>/dev/null; rm -rf "$dir"' EXIT
+. "${srcdir:-.}/tests/mpi/processes.sh"
 layout 1 2
 endless=("${small[@]}" "${parallel[@]}" --train-iters 100000)
 # Seconds for an iteration, so that the second signal comes before its end.
 slow=(--model gpt-tiny --global-batch-size 128 --train-iters 3 --eval-iters 0
     "${parallel[@]}")
-
-descendants() {
-    local pid
-    for pid in $(pgrep -P "$1"); do
-        echo "$pid"
-        descendants "$pid"
-    done
-}
-
-# all_started: both ranks train; their numbers are in pids.
-all_started() {
-    local pid
-    pids=()
-    for pid in $(descendants "$job"); do
-        [ "$(readlink "/proc/$pid/exe")" != "$program" ] || pids+=("$pid")
-    done
-    [ ${#pids[@]} -eq 2 ] && grep -q '^data:' out
-}
-
-# gone PID...: have ended; those that nobody has waited for count too.
-gone() {
-    local pid
-    for pid in "$@"; do
-        case $(ps -o state= -p "$pid") in
-        '' | Z*) ;;
-        *) return 1 ;;
-        esac
-    done
-}
-
-iterated() {
-    [ "$(losses out | wc -l)" -ge 3 ]
-}
-
-# start COMMAND...: in the background, heeding signals as a terminal's
-# foreground does.
-start() {
-    env --default-signal=INT,TERM,USR1 "$@" >out 2>err </dev/null &
-    job=$!
-    within 60 all_started || fail "$*: does not start: $(cat out err)"
-}
-
-# ended_within SECONDS NAME: the job and every rank; its exit code is in $rc.
-# The time counts from this call.
-ended_within() {
-    local start=$EPOCHREALTIME
-    within 60 gone "$job" || fail "$2: does not end"
-    kill -KILL "$job" 2>/dev/null
-    wait "$job" 2>/dev/null
-    rc=$?
-    within 60 gone "${pids[@]}" || fail "$2: ranks are left running"
-    took=$(awk "BEGIN { print $EPOCHREALTIME - $start }")
-    awk "BEGIN { exit !($took <= $1) }" || fail "$2: took $took s to end"
-    echo "$2: ended after $took s with exit code $rc"
-}
 
 # interrupted NAME: ended well after a whole iteration, the same on both: rank
 # 0 says which, the last rank has printed a line for each.

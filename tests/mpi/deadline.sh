@@ -1,0 +1,72 @@
+#!/bin/bash
+# A rank that hangs or dies takes the job with it: a stopped one within the
+# deadline and 5 s, whether the others wait for it at the start, while they
+# train or at the end; a killed one within 5 s. The sentence names what was
+# waited for, the exit code is 7, nothing is left running.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+. "${srcdir:-.}/tests/mpi/processes.sh"
+
+seconds=6
+deadline=(--distributed-timeout-minutes 0.1)
+
+iterated() {
+    [ "$(losses out | wc -l)" -ge 3 ]
+}
+
+# missed NAME WORDS: the job must end because the deadline was missed.
+missed() {
+    ended_within $((seconds + 5)) "$1"
+    [ $rc -eq 7 ] || fail "$1: exit code $rc: $(cat err)"
+    grep -q "^mtlm-dag: .*waited [0-9.]* s for .*$2.*distributed-timeout-minutes" \
+        err || fail "$1: $(cat err)"
+}
+
+for sizes in '1 2' '2 1' '2 2'; do
+    layout $sizes
+    read -ra mpirun <<<"$MPIRUN -q -n $ranks"
+    for number in 0 $((ranks - 1)); do
+        start "${mpirun[@]}" "$program" "${small[@]}" "${parallel[@]}" \
+            --train-iters 100000 "${deadline[@]}"
+        within 60 iterated || fail "no iterations: $(cat err)"
+        kill -STOP "${pids[number]}"
+        missed "T${sizes/ / x P}, rank $number stopped" \
+            '\(the order of\|in iteration [0-9]*, stage [0-9]\)'
+        sed -n 's/^\(mtlm-dag.*waited.*\)/  \1/p' err | head -1
+    done
+done
+
+# One that stops before MPI has started.
+layout 1 2
+cat >stopped <<END
+#!/bin/bash
+kill -STOP \$\$
+exec $program "\$@"
+END
+chmod +x stopped
+options=("${small[@]}" "${parallel[@]}" --train-iters 3 "${deadline[@]}")
+# shellcheck disable=SC2086 # several words
+$MPIRUN -q -n 1 "$program" "${options[@]}" \
+    : -n 1 ./stopped "${options[@]}" >out 2>err </dev/null &
+job=$!
+within 30 pgrep -P $job >/dev/null || fail "mpirun does not start"
+pids=($(descendants $job))
+missed "a rank stopped at the start" 'all ranks to start'
+
+# Rank 0 hangs while it writes what is left to write: nobody reads.
+mkdir trace
+mkfifo trace/schedule.csv.tmp
+start $MPIRUN -q -n 2 "$program" "${small[@]}" "${parallel[@]}" \
+    --train-iters 3 --trace-iterations 1:1 --trace trace "${deadline[@]}"
+within 60 eval '[ "$(losses out | wc -l)" -eq 3 ]' || fail "no end: $(cat err)"
+missed "a rank that hangs at the end" 'all ranks to'
+
+layout 2 2
+start $MPIRUN -q -n 4 "$program" "${small[@]}" "${parallel[@]}" \
+    --train-iters 100000
+within 60 iterated || fail "no iterations: $(cat err)"
+kill -KILL "${pids[2]}"
+ended_within 5 "T2 x P2, rank 2 killed"
+[ $rc -eq 137 ] || fail "T2 x P2, rank 2 killed: exit code $rc"
+
+finish
