@@ -17,12 +17,14 @@ struct about {
     double engine_share;
 };
 
-static void print_table(const struct mtlm_trace_summary *s)
+/* chunks: virtual stages of a rank. */
+static void print_table(const struct mtlm_trace_summary *s, int chunks)
 {
     printf("\nSchedule of iterations %d to %d: %.1f ms an iteration, bubble "
-           "%.1f %% (1F1B with equal stages: %.1f %%)",
+           "%.1f %% (%s1F1B with equal stages: %.1f %%)",
            s->first_iteration + 1, s->last_iteration + 1, s->makespan_ns / 1e6,
-           100 * s->bubble, 100 * s->ideal_1f1b);
+           100 * s->bubble, chunks > 1 ? "interleaved " : "",
+           100 * s->ideal_1f1b);
     if (s->overlap >= 0)
         printf(", %.0f %% of the communication under computation",
                100 * s->overlap);
@@ -63,7 +65,12 @@ static void describe(const struct mtlm_job *job, const struct about *about,
     d->engine_share = mtlm_calloc(ranks, sizeof(*d->engine_share));
     d->worker = mtlm_calloc(n, sizeof(*d->worker));
     d->device = mtlm_calloc(n, sizeof(*d->device));
-    d->layout = mtlm_sprintf("TP %d x PP %d", l->tp, l->pp);
+    d->layout =
+        l->virtual_stages > 1
+            ? mtlm_sprintf("TP %d x PP %d x %d virtual stages%s", l->tp, l->pp,
+                           l->virtual_stages,
+                           l->placement == MTLM_PLACEMENT_V ? " (v)" : "")
+            : mtlm_sprintf("TP %d x PP %d", l->tp, l->pp);
     for (int r = 0; r < ranks; r++) {
         d->stage[r] = about[r].stage;
         d->offset[r] = about[r].clock_offset_ns;
@@ -77,6 +84,7 @@ static void describe(const struct mtlm_job *job, const struct about *about,
         .ranks = ranks,
         .stages = l->pp,
         .virtual_stages = l->virtual_stages,
+        .placement = l->placement,
         .microbatches = mtlm_job_microbatches_traced(job),
         .model = job->options.preset ? job->options.preset : "GPT",
         .layout = d->layout,
@@ -134,7 +142,7 @@ int mtlm_job_trace(struct mtlm_job *job, double *bubble, struct mtlm_error *err)
     if (job->options.trace_dir)
         rc = mtlm_trace_write(job->options.trace_dir, all, n, &d.info, err);
     summary = mtlm_trace_summary_create(all, n, &d.info);
-    print_table(summary);
+    print_table(summary, job->layout.virtual_stages);
     *bubble = summary->bubble;
     mtlm_trace_summary_destroy(summary);
     undescribe(&d);

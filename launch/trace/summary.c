@@ -239,9 +239,12 @@ struct mtlm_trace_summary *mtlm_trace_summary_create(
     mtlm_trace_trim_receives(records);
     summary->ranks = info->ranks;
     summary->rank = mtlm_calloc(info->ranks, sizeof(*summary->rank));
-    if (info->stages > 0 && info->microbatches > 0)
-        summary->ideal_1f1b =
-            (info->stages - 1.) / (info->microbatches + info->stages - 1);
+    if (info->stages > 0 && info->microbatches > 0) {
+        const int v = info->virtual_stages > 1 ? info->virtual_stages : 1;
+        const double idle = info->stages - 1;
+
+        summary->ideal_1f1b = idle / ((double) v * info->microbatches + idle);
+    }
     windows = mtlm_trace_windows_create(records, summary);
     for (int r = 0; r < info->ranks; r++)
         summarize_rank(records, r, &windows->rank[r], &summary->rank[r]);

@@ -88,7 +88,8 @@ struct mtlm_trace_summary {
     double bubble;       /* 1 - busy / (workers * window), over all ranks */
     int64_t span_ns;     /* mean stage span; 0: none */
     double span_bubble;  /* mean */
-    double ideal_1f1b;   /* (p - 1) / (m + p - 1), for comparison */
+    double ideal_1f1b;   /* (p - 1) / (v m + p - 1), for comparison: of 1F1B,
+                          * interleaved where v > 1 (arXiv 2104.04473) */
     int64_t comm_ns, overlap_ns; /* of all ranks */
     double overlap;              /* overlap / comm; -1: no communication */
 

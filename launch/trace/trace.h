@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "graph/layout.h"
 #include "runtime/error.h"
 #include "runtime/recorder.h"
 
@@ -23,7 +24,8 @@ struct mtlm_trace_info {
     int ranks;
     int stages;         /* p: ranks that a microbatch passes through */
     int virtual_stages; /* v: stages of the model that each of them holds */
-    int microbatches;   /* m: of one iteration and pipeline */
+    enum mtlm_placement placement; /* which ones */
+    int microbatches;              /* m: of one iteration and pipeline */
     const char *model;
     const char *layout; /* for people, such as "TP 2 x PP 2" */
     const char *policy;

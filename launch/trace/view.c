@@ -8,6 +8,9 @@
 #include "launch/trace/xml.h"
 #include "runtime/memory.h"
 
+/* So many find room beside a row. */
+enum { FEW_STAGES = 4 };
+
 static const double width = MTLM_VIEW_WIDTH, left = MTLM_VIEW_LEFT;
 static const double right = MTLM_VIEW_RIGHT, top = MTLM_VIEW_TOP;
 
@@ -48,9 +51,12 @@ void mtlm_view_put_title(FILE *f, const struct mtlm_view *view)
     free(text);
     if (info->stages > 1 && info->microbatches > 0)
         fprintf(f,
-                " <tspan font-size=\"13\">(1F1B of %d stages, %d "
+                " <tspan font-size=\"13\">(%s1F1B of %d stages, %d "
                 "microbatches: %.1f %%)</tspan>",
-                info->stages, info->microbatches, 100 * s->ideal_1f1b);
+                info->virtual_stages > 1 ? "interleaved " : "",
+                info->virtual_stages > 1 ? info->stages * info->virtual_stages
+                                         : info->stages,
+                info->microbatches, 100 * s->ideal_1f1b);
     if (view->end_ns < view->last_ns)
         fprintf(f,
                 " <tspan font-size=\"13\" fill=\"#a00\">first %.6g ms of "
@@ -94,6 +100,24 @@ void mtlm_view_put_axis(FILE *f, const struct mtlm_view *view)
             (left + width - right) / 2, y + 33);
 }
 
+/* "stage 1", "stages 0 3", "8 stages" of the pipeline rank. */
+static void put_stages(FILE *f, const struct mtlm_trace_info *info, int pp_rank)
+{
+    const int v = info->virtual_stages > 1 ? info->virtual_stages : 1;
+    const struct mtlm_layout layout = {.pp = info->stages,
+                                       .virtual_stages = v,
+                                       .placement = info->placement,
+                                       .pp_rank = pp_rank};
+
+    if (v > FEW_STAGES) {
+        fprintf(f, "%d stages", v);
+        return;
+    }
+    fputs(v > 1 ? "stages" : "stage", f);
+    for (int c = 0; c < v; c++)
+        fprintf(f, " %d", mtlm_layout_stage(&layout, c));
+}
+
 void mtlm_view_put_rows(FILE *f, const struct mtlm_view *view)
 {
     static const char *const lane[] = {"", "TP", "PP", "DP"};
@@ -125,11 +149,14 @@ void mtlm_view_put_rows(FILE *f, const struct mtlm_view *view)
                 "text-anchor=\"end\">rank %d",
                 left - 6, y + (stage && h >= 30 ? 0.42 : 0.5) * h + 0.35 * size,
                 size, row->rank);
-        if (stage && h >= 30)
+        if (stage && h >= 30) {
             fprintf(f,
                     "<tspan x=\"%.0f\" dy=\"1.1em\" font-size=\"10\" "
-                    "fill=\"#666\">stage %d</tspan>",
-                    left - 6, stage[row->rank]);
+                    "fill=\"#666\">",
+                    left - 6);
+            put_stages(f, view->trace->info, stage[row->rank]);
+            fputs("</tspan>", f);
+        }
         fputs("</text>\n", f);
     }
 }

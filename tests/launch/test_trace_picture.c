@@ -118,6 +118,51 @@ static void test_later_virtual_stages_are_lighter(void **state)
     free(text);
 }
 
+/* Two ranks with several stages each, one line for each rank. */
+static void test_a_rank_is_labelled_with_its_stages(void **state)
+{
+    static const struct {
+        int v;
+        enum mtlm_placement placement;
+        const char *label[2];
+    } cases[] = {
+        {1, MTLM_PLACEMENT_LOOP, {">stage 0<", ">stage 1<"}},
+        {2, MTLM_PLACEMENT_LOOP, {">stages 0 2<", ">stages 1 3<"}},
+        {2, MTLM_PLACEMENT_V, {">stages 0 3<", ">stages 1 2<"}},
+        {3, MTLM_PLACEMENT_V, {">stages 0 3 4<", ">stages 1 2 5<"}},
+        {5, MTLM_PLACEMENT_LOOP, {">5 stages<", ">5 stages<"}},
+    };
+    static const int stage[] = {0, 1};
+    static const struct mtlm_trace_worker worker[] = {{0, 0, "CPU 0", true},
+                                                      {1, 0, "CPU 0", true}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct mtlm_record record[] = {
+            trace_node(MTLM_OP_LINEAR_FWD, 0, 100),
+            trace_node(MTLM_OP_LINEAR_FWD, 100, 200),
+        };
+        const struct mtlm_trace_info info = {.ranks = 2,
+                                             .stages = 2,
+                                             .virtual_stages = cases[i].v,
+                                             .placement = cases[i].placement,
+                                             .microbatches = 8,
+                                             .stage_of_rank = stage,
+                                             .worker = worker,
+                                             .n_workers = 2};
+        char *text;
+
+        record[1].rank = record[1].stage = 1;
+        trace_dir_write(record, 2, &info);
+        text = trace_dir_read("schedule.svg");
+        for (int r = 0; r < 2; r++)
+            assert_non_null(strstr(text, cases[i].label[r]));
+        assert_int_equal(strstr(text, "(interleaved 1F1B of ") != NULL,
+                         cases[i].v > 1);
+        free(text);
+    }
+}
+
 static void test_a_large_picture_is_cut_and_says_so(void **state)
 {
     char *path = trace_dir_path("schedule.svg"), *text;
@@ -196,6 +241,7 @@ int main(void)
         DIR_TEST(test_waiting_inside_a_box_shows),
         DIR_TEST(test_a_long_wait_divides_a_box),
         DIR_TEST(test_later_virtual_stages_are_lighter),
+        DIR_TEST(test_a_rank_is_labelled_with_its_stages),
         DIR_TEST(test_a_large_picture_is_cut_and_says_so),
         DIR_TEST(test_picture_is_xml_whatever_the_names),
         cmocka_unit_test(test_xml_text_has_no_byte_that_xml_forbids),

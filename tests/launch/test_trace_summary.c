@@ -72,6 +72,31 @@ static void test_bubble_of_zb_h1_is_that_of_the_formula(void **state)
     mtlm_trace_summary_destroy(s);
 }
 
+/* Published makespans of equal stages, two on each rank: 28.5, 52.5 and 58.5
+ * times of a stage's forward pass (arXiv 2104.04473, interleaved). */
+static void test_interleaved_stages_are_compared_with_their_bubble(void **state)
+{
+    static const struct {
+        int p, m;
+        double makespan;
+    } cases[] = {{4, 8, 28.5}, {4, 16, 52.5}, {8, 16, 58.5}};
+
+    (void) state;
+    for (int i = 0; i < 3; i++) {
+        const struct mtlm_trace_info info = {.ranks = cases[i].p,
+                                             .stages = cases[i].p,
+                                             .virtual_stages = 2,
+                                             .microbatches = cases[i].m};
+        const struct mtlm_record none = {.phase = MTLM_PHASE_INIT};
+        struct mtlm_trace_summary *s =
+            mtlm_trace_summary_create(&none, 1, &info);
+
+        assert_float_equal(s->ideal_1f1b,
+                           1 - 3 * cases[i].m / cases[i].makespan, CLOSE);
+        mtlm_trace_summary_destroy(s);
+    }
+}
+
 static void test_windows_lie_between_optimizer_steps(void **state)
 {
     struct mtlm_trace_summary *s = run(4, 8, 3, true);
@@ -416,6 +441,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bubble_of_1f1b_is_that_of_the_formula),
         cmocka_unit_test(test_bubble_of_zb_h1_is_that_of_the_formula),
+        cmocka_unit_test(
+            test_interleaved_stages_are_compared_with_their_bubble),
         cmocka_unit_test(test_windows_lie_between_optimizer_steps),
         cmocka_unit_test(test_waits_and_work_add_up_to_the_window),
         cmocka_unit_test(test_first_and_last_stage_wait_for_each_other),

@@ -4,13 +4,14 @@
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 
-# check_trace DIR RANKS
+# check_trace DIR RANKS [MESSAGES]: of a microbatch from a rank to its peer, 1
 check_trace() {
     "${PYTHON:-python3}" - "$@" <<'END'
 import collections, csv, json, re, sys
 import xml.etree.ElementTree as ElementTree
 
 dir, ranks = sys.argv[1], int(sys.argv[2])
+messages = int(sys.argv[3]) if len(sys.argv) > 3 else 1
 CLOCK_US = 50  # how well the clocks of two ranks are known to agree
 SLACK_US = 0.002  # times are rounded
 bad = 0
@@ -67,8 +68,11 @@ expect(len(pairs) > 0, "no messages")
 for (rank, peer, iteration, microbatch, name), here in pairs.items():
     there = pairs.get((peer, rank, iteration, microbatch,
                        "recv" if name == "send" else "send"), [])
-    expect(len(here) == len(there) == 1, name, "without its other end:", here)
-    if name == "send" and there:
+    expect(len(here) == len(there) == messages, name,
+           "without its other end:", here)
+    expect(all(any(abs(int(h["stage"]) - int(t["stage"])) == 1 for t in there)
+               for h in here), name, "to no neighbouring stage:", here)
+    if name == "send" and there and messages == 1:
         expect(there[0]["end_us"] >= here[0]["start_us"] - CLOCK_US,
                "received before it was sent:", here, there)
 
@@ -120,6 +124,20 @@ for sizes in '1 2' '2 2'; do
         check_trace trace "$ranks" || fail "$ranks ranks, $workers workers"
         rm -r trace
     done
+done
+
+# Virtual stages: neighbours on one rank exchange nothing.
+for way in '--placement v 2' '--num-virtual-stages-per-pipeline-rank 2 3'; do
+    layout 1 2
+    # shellcheck disable=SC2086 # several words
+    well 2 "${small[@]}" "${parallel[@]}" ${way% *} --train-iters 6 \
+        --trace trace
+    check_trace trace 2 "${way##* }" || fail "$way"
+    [ "$(cut -d, -f1,6,7 trace/schedule.csv | grep -c '^0,0,0$')" -gt 0 ] \
+        || fail "$way: no chunk 0 on rank 0"
+    grep -q 'interleaved 1F1B of 4 stages' trace/schedule.svg \
+        || fail "$way: no stages in the picture"
+    rm -r trace
 done
 
 # Other iterations when asked.
