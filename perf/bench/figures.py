@@ -73,6 +73,11 @@ def ratio(ours, theirs):
     }
 
 
+def product_names(case):
+    """Of a case, as perf/gemm calls them."""
+    return sorted({n for p in cases.products(case) for n in cases.three(p)})
+
+
 def products_time(case, rates):
     """GFLOP and seconds of the products at these rates (GF/s by perf/gemm's
     names)."""

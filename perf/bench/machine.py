@@ -85,6 +85,27 @@ class Process:
         return 0
 
 
+class Processes:
+    """Several of them, as Process."""
+
+    def __init__(self, pids):
+        self.each = [Process(pid) for pid in pids]
+
+    def cpu_seconds(self):
+        return sum(p.cpu_seconds() for p in self.each)
+
+    def switches(self):
+        return sum(p.switches() for p in self.each)
+
+    def peak_bytes(self):
+        return sum(p.peak_bytes() for p in self.each)
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(word) for word in file.read().split()]
+
+
 class Others:
     """CPU that other programs took between two moments, in cores."""
 

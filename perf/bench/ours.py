@@ -39,6 +39,12 @@ def losses_of(fields):
     return [fields[n] for n in names]
 
 
+def mpirun(ranks):
+    """Ranks share all cores, as PyTorch's processes do."""
+    root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    return ["mpirun", "-q", "-n", str(ranks), "--bind-to", "none", *root]
+
+
 class Ours:
     def __init__(self, build):
         self.build = build
@@ -66,6 +72,17 @@ class Ours:
                 *("--num-layers", "1", "--hidden-size", "64"),
                 *("--num-attention-heads", "1", "--seq-length", "16"),
             ],
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode == 0:
+            return None
+        return done.stderr.strip().split("\n")[-1]
+
+    def can_plan(self, case, more):
+        """None, or what mtlm-dag says to this layout."""
+        done = subprocess.run(
+            [self.path("mtlm-dag"), *case.options(1), *more, "--dry-run"],
             capture_output=True,
             text=True,
         )
@@ -110,10 +127,11 @@ class Ours:
         blas, *lines = done.stdout.strip().split("\n")
         return blas, {n: float(v) for n, v in (x.split() for x in lines)}
 
-    def train(self, case, warm_up, iterations, workers, more=()):
-        """{seconds, losses, cpu, switches: [iterations], all but losses after
+    def train(self, case, warm_up, iterations, workers, more=(), ranks=1):
+        """Each of the ranks with so many workers.  {seconds, losses, cpu, switches: [iterations], all but losses after
         the warm-up, peak_bytes, others, engine (its share of a core)}."""
         command = [
+            *(mpirun(ranks) if ranks > 1 else ()),
             self.path("mtlm-dag"),
             *case.options(warm_up + iterations),
             *("--workers", str(workers)),
@@ -125,12 +143,16 @@ class Ours:
         )
         out = {"seconds": [], "losses": []}
         marks, others, lines = [], None, []
-        process = machine.Process(run.pid)
+        process = None
         for line in run.stdout:
             fields = iteration_of(line)
             if not fields:
                 lines.append(line.rstrip())
                 continue
+            if not process:
+                process = machine.Processes(
+                    machine.children(run.pid) if ranks > 1 else [run.pid]
+                )
             out["losses"].append(losses_of(fields))
             out["seconds"].append(
                 fields["elapsed time per iteration (ms)"] / 1e3

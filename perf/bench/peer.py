@@ -131,14 +131,15 @@ def usage():
     return now.ru_utime + now.ru_stime, now.ru_nivcsw
 
 
-def load(model, directory):
-    """What mtlm-dag --dump-first-step wrote as one rank; what that took of
-    memory does not count."""
+def load(model, directory, part=lambda name, whole: whole):
+    """What mtlm-dag --dump-first-step wrote as one rank, or part of each; what
+    that took of memory does not count."""
     (path,) = glob.glob(directory + "/rank-*.safetensors")
     weights = tensors.read(path)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            parameter.copy_(torch.from_numpy(weights[name].copy()))
+            mine = part(name, weights[name]).copy()
+            parameter.copy_(torch.from_numpy(mine))
     del weights
     with open("/proc/self/clear_refs", "w") as file:
         file.write("5")
@@ -173,6 +174,7 @@ def train(options, case):
         losses, (cpu, switches) = over_ranks(losses, used, ranks)
         if rank == 0:
             say(seconds=seconds, losses=losses, cpu=cpu, switches=switches)
+            say(ended=i)
     if rank == 0:
         say(peak_bytes=peak_bytes())
 
@@ -198,7 +200,13 @@ def main():
     if options.get("products"):
         say(rates={n: rate(n, options["threads"]) for n in options["products"]})
     if options.get("case"):
-        train(options, cases.CASES[options["case"]])
+        case = cases.CASES[options["case"]]
+        if options.get("layout"):
+            from bench import peer_parallel
+
+            peer_parallel.train(options, case)
+        else:
+            train(options, case)
 
 
 if __name__ == "__main__":

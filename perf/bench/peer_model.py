@@ -51,6 +51,14 @@ if HAS_SDPA:
     ATTENTION["sdpa"] = attention_sdpa
 
 
+def causal_mask(s, dtype, sdpa):
+    """For attention, [1, 1, s, s] unless that is built in."""
+    if sdpa:
+        return "causal"
+    future = torch.full((s, s), -math.inf, dtype=dtype).triu(1)
+    return future[None, None]
+
+
 class Attention(nn.Module):
     """Rows of query_key_value are [head][query, key, value][h / heads]."""
 
@@ -61,11 +69,11 @@ class Attention(nn.Module):
         self.dense = nn.Linear(h, h)
 
     def forward(self, x, mask):
-        b, s, h = x.shape
+        b, s, _ = x.shape
         mixed = self.query_key_value(x).view(b, s, self.heads, 3, -1)
         q, k, v = mixed.permute(3, 0, 2, 1, 4)
         y = self.kind(q, k, v, mask)
-        return self.dense(y.transpose(1, 2).reshape(b, s, h))
+        return self.dense(y.transpose(1, 2).reshape(b, s, -1))
 
 
 class Mlp(nn.Module):
@@ -137,10 +145,7 @@ class Model(nn.Module):
         is seen."""
         s = batch["tokens"].shape[1]
         if not self.bert:
-            if self.sdpa:
-                return "causal"
-            future = torch.full((s, s), -math.inf, dtype=dtype).triu(1)
-            return future[None, None]
+            return causal_mask(s, dtype, self.sdpa)
         length = batch["length"].reshape(-1, 1)
         if bool((length == s).all()):
             return None

@@ -52,6 +52,8 @@ class Setting:
         env["LD_LIBRARY_PATH"] = self.blas
         env["OMP_NUM_THREADS"] = str(self.threads)
         env["OPENBLAS_NUM_THREADS"] = str(self.threads)
+        # Of several processes, which are all here.
+        env["GLOO_SOCKET_IFNAME"] = "lo"
         # For versions from 2.4 on.
         env["USE_LIBUV"] = "0"
         if self.core:
@@ -126,30 +128,34 @@ def about(python, setting):
 
 
 def rates(python, setting, products):
+    """{product: GF/s of all processes together}"""
     for fields in run(python, setting, {"products": products}):
         if "rates" in fields:
-            return fields["rates"]
+            return {
+                name: rate * setting.processes
+                for name, rate in fields["rates"].items()
+            }
     raise Failure("PyTorch said no rates")
 
 
-def train(python, setting, case, files, warm_up, iterations):
+def train(python, setting, case, files, warm_up, iterations, layout=None):
     """As Ours.train()."""
     own = others = None
 
     def watch(fields, processes):
         nonlocal own, others
-        if "losses" not in fields:
-            return
-        seen.append(fields)
-        if len(seen) not in (warm_up, warm_up + iterations):
+        if "ended" not in fields or fields["ended"] + 1 not in (
+            warm_up,
+            warm_up + iterations,
+        ):
             return
         cpu = sum(machine.Process(p.pid).cpu_seconds() for p in processes)
-        if len(seen) == warm_up:
+        if fields["ended"] + 1 == warm_up:
             own, others = cpu, machine.Others()
         else:
             out["others"] = others.cores(cpu - own)
 
-    seen, out = [], {}
+    out = {}
     said = run(
         python,
         setting,
@@ -158,9 +164,11 @@ def train(python, setting, case, files, warm_up, iterations):
             weights=files["weights"],
             samples=files["samples"],
             iterations=warm_up + iterations,
+            layout=layout and layout.peer(),
         ),
         watch,
     )
+    seen = [fields for fields in said if "losses" in fields]
     for fields in said:
         for name in "peak_bytes", "parameters":
             if name in fields:
@@ -178,7 +186,8 @@ def variants(setting, version, case, blas):
     attention = ["plain", "baddbmm"] + ["sdpa"] * version["sdpa"]
     adam = ["loop", "foreach"] + ["fused"] * version["fused"]
     # First, for spinning threads hide the answers to the others.
-    yield [lambda s, x=x: new(s, spin=x) for x in (True, False)]
+    if setting.threads > 1:
+        yield [lambda s, x=x: new(s, spin=x) for x in (True, False)]
     yield [lambda s, a=a: new(s, attention=a) for a in attention]
     yield [lambda s, a=a: new(s, adam=a) for a in adam]
     yield [lambda s, v=v: new(s, vectors=v) for v in ("default", "avx512")]
@@ -199,7 +208,7 @@ def near(tried):
     return [s for s in order if tried[s] <= NEAR * tried[order[0]]][:MOST]
 
 
-def search(python, setting, version, case, files, blas, say):
+def search(python, setting, version, case, files, blas, say, layout=None):
     """{setting: seconds}: one question after the other, each asked of the
     fastest so far, by few iterations."""
     tried = {}
@@ -207,7 +216,7 @@ def search(python, setting, version, case, files, blas, say):
     def seconds(candidate):
         if candidate not in tried:
             result = train(
-                python, candidate, case, files, WARM_UP, ITERATIONS
+                python, candidate, case, files, WARM_UP, ITERATIONS, layout
             )
             # One thread is not slowed down by who else runs.
             kind = "cpu" if setting.threads == 1 else "seconds"

@@ -1,4 +1,5 @@
-"""The arithmetic of perf/train_vs_pytorch and perf/overhead."""
+"""The arithmetic of perf/train_vs_pytorch, perf/parallel_vs_pytorch and
+perf/overhead."""
 
 import math
 import os
@@ -9,11 +10,15 @@ import unittest
 sys.path.insert(0, os.path.join(os.environ.get("srcdir", "."), "perf"))
 
 from bench import (  # noqa: E402
+    bounds,
     cases,
+    comparison,
     figures,
+    layouts,
     machine,
     ours,
     report,
+    report_parallel,
     theirs,
     trace,
 )
@@ -208,6 +213,116 @@ class Trace(unittest.TestCase):
         self.assertEqual(found[0][1:], (2, 14, 200))
 
 
+def stage(f, b, w, step=0, rest=0):
+    return {"F": f, "B": b, "W": w, "step": step, "rest": rest}
+
+
+class Bounds(unittest.TestCase):
+    def test_equal_stages_are_those_of_1f1b(self):
+        """Table of fused schedules: (m + p - 1) T."""
+        for p, m, makespan in (2, 8, 27), (4, 8, 33), (8, 16, 69):
+            found = bounds.equal_stages([stage(1, 1, 1)] * p, m)
+            self.assertEqual(found, makespan)
+
+    def test_equal_work_is_the_mean_of_uneven_stages(self):
+        stages = [stage(1, 2, 1, 5, 1), stage(3, 4, 5, 2)]
+        self.assertEqual(bounds.equal_stages(stages, 4), 5 * 8 + 6)
+
+    def test_measured_stages_are_reached_by_zb_h1(self):
+        """Its makespan with times of 1, m T + (p - 1), is optimal."""
+        for p, m, makespan in (2, 8, 25), (4, 8, 27), (4, 16, 51), (8, 16, 55):
+            found = bounds.measured_stages([stage(1, 1, 1)] * p, m)
+            self.assertEqual(found, makespan)
+
+    def test_the_slowest_stage_has_all_of_its_work_to_do(self):
+        stages = [stage(2, 2, 2), stage(5, 5, 5)]
+        self.assertEqual(bounds.measured_stages(stages, 4), 2 + 60)
+        self.assertEqual(bounds.measured_stages(stages[::-1], 4), 60)
+
+    def test_the_last_gradient_goes_down_to_the_first_stage(self):
+        stages = [stage(1, 4, 4), stage(5, 5, 0)]
+        self.assertEqual(bounds.measured_stages(stages, 4), 1 + 40 + 4 + 4)
+
+    def test_steps_come_before_the_next_iteration(self):
+        stages = [stage(1, 1, 1, 7, 2), stage(1, 1, 1, 3, 1)]
+        self.assertEqual(bounds.measured_stages(stages, 4), 7 + 1 + 12 + 1)
+
+    def test_times_are_per_microbatch_and_iteration(self):
+        def row(rank, op, name, start, end):
+            times = {"start_us": str(1e3 * start), "end_us": str(1e3 * end)}
+            return {"rank": str(rank), "op": op, "name": name, **times}
+
+        summary = {
+            "run": {"microbatches": 2, "stages": 2},
+            "windows": 2,
+            "ranks": [{}, {}],
+            "makespan_ms": 12,
+            "bubble_fraction": 0.25,
+            "overlap_fraction": None,
+        }
+        rows = [
+            *[row(0, "F", "linear_fwd", 0, 3)] * 4,
+            *[row(1, "W", "linear_wgrad", 1, 3)] * 8,
+            *[row(1, "OPT", "adam", 0, 5)] * 2,
+            row(1, "OPT", "square_sum", 0, 5),
+        ]
+        found = bounds.figures(summary, rows)
+        self.assertEqual(
+            found["stages"], [stage(3, 0, 0), stage(0, 0, 4, 5, 2.5)]
+        )
+        self.assertEqual(found["bounds"]["equal"], 3 * 3.5 + 7.5)
+        self.assertEqual(found["bounds"]["measured"], 5 + 8 + 2.5)
+        self.assertAlmostEqual(found["over"]["equal"], 12 / 18 - 1)
+        # Of tensor-parallel ranks the slower one counts.
+        summary["run"]["stages"] = 1
+        found = bounds.figures(summary, rows)
+        self.assertEqual(found["bounds"], {"measured": 5 + 8 + 2.5})
+
+
+class Layouts(unittest.TestCase):
+    def test_stages_have_all_layers(self):
+        for layout in layouts.LAYOUTS.values():
+            if layout.tensor == 1:
+                self.assertEqual(sum(layout.stages), cases.GPT2.layers)
+            self.assertEqual(layout.ranks, 2)
+
+    def test_uneven_stages_are_told(self):
+        text = " ".join(layouts.LAYOUTS["P2-9-3"].options())
+        self.assertIn("--pipeline-model-parallel-size 2", text)
+        self.assertIn("--stage-layers 9,3", text)
+        self.assertNotIn("--stage", " ".join(layouts.LAYOUTS["P2"].options()))
+
+    def test_other_losses_end_the_comparison(self):
+        run, other = {"losses": [[10]]}, {"losses": [[9]]}
+        comparison.must_agree("P2", run, run)
+        with self.assertRaises(ours.Failure):
+            comparison.must_agree("P2", run, other)
+
+    def test_bars_are_said(self):
+        def layout(ratio, over):
+            return {
+                "name": "P2",
+                "ratio": {"median": ratio, "least": ratio, "most": ratio},
+                "cpu_ratio": {"median": 1},
+                "ours": {"tokens_per_second": 2},
+                "theirs": {"tokens_per_second": 1},
+                "loss_difference": 0,
+                "schedule": {
+                    "makespan_ms": 1,
+                    "bubble": 0,
+                    "overlap": None,
+                    "bounds": {"measured": 1},
+                    "over": {"measured": over},
+                },
+            }
+
+        good, bad = layout(1.2, 0.08), layout(1.19, 0.081)
+        self.assertIn("reached", report_parallel.ratios([good]))
+        self.assertIn("MISSED", report_parallel.ratios([bad]))
+        self.assertIn("yes", report_parallel.schedules([good]))
+        self.assertIn("NO", report_parallel.schedules([bad]))
+
+
 class Report(unittest.TestCase):
     def test_columns_are_aligned(self):
         lines = report.table([("case", "n"), ("a long one", "1")]).split("\n")
@@ -267,6 +382,16 @@ class Setting(unittest.TestCase):
     def test_the_rounds_choose_the_peer(self):
         runs = {"lucky once": [[1, 5, 5]], "steady": [[2, 2, 2]]}
         self.assertEqual(figures.fastest(runs), "steady")
+
+    def test_threads_that_are_alone_do_not_spin(self):
+        version = {"sdpa": False, "fused": False}
+        setting = theirs.Setting("/x", processes=2, threads=1)
+        for question in theirs.variants(
+            setting, version, cases.CASES["4x1x256"], ["/x"]
+        ):
+            for change in question:
+                self.assertTrue(change(setting).spin)
+                self.assertEqual(change(setting).processes, 2)
 
     def test_one_sample_is_not_for_two_processes(self):
         version = {"sdpa": False, "fused": False}

@@ -1,0 +1,59 @@
+"""How two processes share a model.  No PyTorch here."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """tensor processes share each layer; or one process per stage of so many
+    layers."""
+
+    name: str
+    tensor: int = 1
+    stages: tuple = (12,)
+
+    @property
+    def ranks(self):
+        return self.tensor * len(self.stages)
+
+    @property
+    def even(self):
+        return len(set(self.stages)) == 1
+
+    def options(self):
+        """mtlm-dag's."""
+        more = []
+        if not self.even:
+            more = ["--stage-layers", ",".join(map(str, self.stages))]
+        return [
+            *("--tensor-model-parallel-size", str(self.tensor)),
+            *("--pipeline-model-parallel-size", str(len(self.stages))),
+            *more,
+        ]
+
+    def peer(self):
+        """What peer.py is told."""
+        return {"tensor": self.tensor, "stages": self.stages}
+
+
+# The last stage has the output layer, which takes as long as five to six
+# layers of this model.
+LAYOUTS = {
+    layout.name: layout
+    for layout in (
+        Layout("P2", stages=(6, 6)),
+        Layout("P2-9-3", stages=(9, 3)),
+        Layout("T2", tensor=2),
+    )
+}
+
+
+def one_f_one_b(rank, ranks, microbatches):
+    """[("F" or "B", microbatch)]: the order of Megatron-LM's 1F1B."""
+    ahead = min(microbatches, ranks - rank - 1)
+    order = [("F", i) for i in range(ahead)]
+    for i in range(microbatches - ahead):
+        order += [("F", ahead + i), ("B", i)]
+    return order + [
+        ("B", i) for i in range(microbatches - ahead, microbatches)
+    ]

@@ -1,0 +1,159 @@
+"""The page of perf/parallel_vs_pytorch."""
+
+from bench import report
+
+# Ours against PyTorch, and a pipeline's iteration against its bound.
+BAR, NEAR = 1.2, 0.08
+
+
+def ratios(layouts):
+    rows = [
+        (
+            "layout",
+            "ours tokens/s",
+            "PyTorch tokens/s",
+            "ours / theirs",
+            "of the rounds",
+            "per CPU second",
+            f"bar {BAR}",
+            "largest loss difference",
+        )
+    ]
+    for each in layouts:
+        r = each["ratio"]
+        rows.append(
+            (
+                each["name"],
+                f"{each['ours']['tokens_per_second']:.0f}",
+                f"{each['theirs']['tokens_per_second']:.0f}",
+                f"{r['median']:.2f}",
+                f"{r['least']:.2f} to {r['most']:.2f}",
+                f"{each['cpu_ratio']['median']:.2f}",
+                "reached" if r["median"] >= BAR else "MISSED",
+                f"{each['loss_difference']:.1e}",
+            )
+        )
+    return report.table(rows)
+
+
+def bound(schedule, name):
+    """Two cells."""
+    if name not in schedule["bounds"]:
+        return "-", "-"
+    return (
+        f"{schedule['bounds'][name]:.0f}",
+        f"{100 * schedule['over'][name]:+.1f} %",
+    )
+
+
+def schedules(layouts):
+    rows = [
+        (
+            "layout",
+            "iteration ms",
+            "bubble",
+            "communication hidden",
+            "equal stages ms",
+            "ours",
+            "measured stages ms",
+            "ours",
+            f"within {100 * NEAR:.0f} %",
+        )
+    ]
+    for each in layouts:
+        s = each["schedule"]
+        over = min(s["over"].values())
+        rows.append(
+            (
+                each["name"],
+                f"{s['makespan_ms']:.0f}",
+                f"{100 * s['bubble']:.1f} %",
+                "-" if s["overlap"] is None else f"{100 * s['overlap']:.0f} %",
+                *bound(s, "equal"),
+                *bound(s, "measured"),
+                "yes" if over <= NEAR else "NO",
+            )
+        )
+    return report.table(rows)
+
+
+def stages(layouts):
+    rows = [("layout", "rank", "F ms", "B ms", "W ms", "step ms", "rest ms")]
+    for each in layouts:
+        for rank, stage in enumerate(each["schedule"]["stages"]):
+            rows.append(
+                (
+                    each["name"],
+                    str(rank),
+                    *(f"{stage[k]:.1f}" for k in ("F", "B", "W", "step", "rest")),
+                )
+            )
+    return report.table(rows)
+
+
+def page(result):
+    layouts = result["layouts"]
+    lines = [
+        "# Two processes against torch.distributed",
+        "",
+        f"    {result['command'].strip()}",
+        "",
+        "GPT-2 124M, 4 microbatches of 1x256, two processes of one thread on "
+        "two cores: P2, a pipeline of 6 and 6 layers; P2-9-3, of 9 and 3, "
+        "about even with the output layer; T2, tensor-parallel.",
+        "",
+        f"* Machine: {report.machine_line(result['machine'])}; "
+        f"{report.quiet(layouts)}.",
+        f"* Ours: {result['ours']}, {result['blas']}, Open MPI; the default "
+        "schedule (B and W apart, memory of 1F1B) unless the command says "
+        "another; traced while it is measured.",
+        f"* Theirs: PyTorch {result['torch']} on gloo, OpenBLAS core "
+        f"{result['peer_core']}, loops of perf/bench/peer_pipeline.py (1F1B, "
+        "receives posted ahead) and perf/bench/peer_tensor.py (Megatron-LM's "
+        "f and g, the all-reduce under the weight gradient, "
+        f"vocabulary-parallel cross-entropy); {result['setting']}.",
+        f"* {result['rounds']} rounds, programs in turn; in each "
+        f"{result['iterations']} iterations after {result['warm_up']} to warm "
+        "up, wall clock; processes are not bound to cores.",
+        "* Equal work: float32, AdamW on all parameters, no dropout, no "
+        "clipping, tied output layer, the same initial weights and samples; "
+        "the losses of all iterations agree.",
+        "",
+        ratios(layouts),
+        "",
+    ]
+    lines += [f"* {name}: {why}." for name, why in result["skipped"].items()]
+    lines += [
+        "Ours against its bounds, of the round in the middle. Equal stages: "
+        "1F1B with the work of the nodes evenly spread, (m + p - 1) "
+        "microbatches and the longest step; a schedule with B and W apart, or "
+        "uneven stages, can take less or more. Measured stages: what no "
+        "schedule of these stages can do without, messages taking no time "
+        "(perf/bench/bounds.py).",
+        "",
+        schedules(layouts),
+        "",
+        "Times of nodes, per microbatch, and of an iteration's step (AdamW) "
+        "and the rest:",
+        "",
+        stages(layouts),
+        "",
+        "Seconds per iteration of all rounds, CPU and memory of both "
+        "processes together; further as in train_vs_pytorch.",
+        "",
+        report.times(layouts),
+        "",
+        f"The matrix products alone take {result['floor']['seconds']:.3f} s on "
+        f"two cores ({result['floor']['gflops_per_second']:.0f} GF/s); "
+        f"PyTorch's sgemm has {100 * result['gemm_share']:.0f} % of our speed.",
+        "",
+        "PyTorch's settings, CPU seconds of an iteration of the first layout:",
+        "",
+    ]
+    lines += [
+        f"* {seconds:.3f} s {text}"
+        for text, seconds in sorted(
+            result["tried"].items(), key=lambda item: item[1]
+        )
+    ]
+    return "\n".join(lines + [""])
