@@ -109,8 +109,7 @@ static int64_t duration(const struct builder *b, const struct mtlm_item *item,
 static int64_t priority(const struct builder *b, const struct mtlm_item *item,
                         int iteration)
 {
-    const struct mtlm_priority p = {b->program->config.layout.virtual_stages,
-                                    b->program->config.microbatches};
+    const struct mtlm_priority p = mtlm_program_priority(b->program);
 
     return (int64_t) mtlm_priority_base(&p, iteration) + item->priority;
 }

@@ -219,7 +219,6 @@ static double parameters(const struct mtlm_program *program)
 struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
                            double process_bytes)
 {
-    const struct mtlm_program_config *config = &program->config;
     struct mtlm_plan plan = {.stage = program->stage[0].stage,
                              .first_layer = program->stage[0].first_layer,
                              .parameters = parameters(program),
@@ -227,8 +226,7 @@ struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
                              .runtime_bytes = process_bytes};
     double slots = 0;
 
-    plan.window = mtlm_window(&config->layout, config->model.num_layers,
-                              config->microbatches, config->window, plan.stage);
+    plan.window = program->window[plan.stage];
     add_tensors(program, &plan, &slots);
     plan.runtime_bytes += items_bytes(0, add_work(program, &plan));
     plan.runtime_bytes += items_bytes(plan.tasks, 0) + HANDLE_BYTES * slots

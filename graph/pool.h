@@ -15,7 +15,7 @@ struct mtlm_program;
  *
  * It is worth its edges where little is kept beyond such a pass: with
  * recomputation (graph/recompute.h) and sequence parallelism.  Called after
- * mtlm_window_apply(). */
+ * mtlm_ring_apply(). */
 void mtlm_pool_apply(struct mtlm_program *program);
 
 #endif /* MTLM_GRAPH_POOL_H */

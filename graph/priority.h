@@ -1,8 +1,10 @@
 #ifndef MTLM_GRAPH_PRIORITY_H
 #define MTLM_GRAPH_PRIORITY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "graph/window.h"
 #include "runtime/recorder.h"
 
 /* Priorities: a pure function of iteration, class, microbatch and virtual
@@ -10,11 +12,19 @@
  * then optimizer, norm and reductions, then F, then B, then W ("fb": with
  * activation windows F may go first, because the window holds it back); then
  * the order inside a class: F deepest chunk first, then oldest microbatch; B
- * and W oldest microbatch first. */
+ * and W oldest microbatch first.
+ *
+ * Schedules that compute B and W as one: W before F and B.  Interleaved: F and
+ * B take the microbatches in groups of p through the chunks, F from the first
+ * chunk, B from the last one. */
 
 struct mtlm_priority {
     int chunks;       /* v: virtual stages per rank */
     int microbatches; /* m */
+    enum mtlm_pipeline pipeline;
+    int stages;          /* p: pipeline ranks; of interest to INTERLEAVED */
+    bool backward_first; /* B before F: for a bound on memory without windows
+                          * (graph/evaluate.h) */
 };
 
 /* Within an iteration: 0 .. mtlm_priority_span() - 1.  microbatch -1 for

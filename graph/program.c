@@ -7,8 +7,8 @@
 #include "graph/pool.h"
 #include "graph/priority.h"
 #include "graph/program.h"
+#include "graph/ring.h"
 #include "graph/stage.h"
-#include "graph/window.h"
 
 struct mtlm_parameter *mtlm_program_param(const struct mtlm_program *program,
                                           enum mtlm_param kind, int64_t layer,
@@ -141,6 +141,16 @@ static void add_globals(struct mtlm_program *program, bool last)
     }
 }
 
+struct mtlm_priority mtlm_program_priority(const struct mtlm_program *program)
+{
+    const struct mtlm_program_config *config = &program->config;
+
+    return (struct mtlm_priority){.chunks = config->layout.virtual_stages,
+                                  .microbatches = config->microbatches,
+                                  .pipeline = config->pipeline,
+                                  .stages = config->layout.pp};
+}
+
 static void add_items(struct mtlm_items *items, const struct mtlm_list *list,
                       const struct mtlm_priority *priority, int microbatch,
                       int chunk)
@@ -170,7 +180,7 @@ static void write_train(struct mtlm_program *program)
 {
     const int v = program->config.layout.virtual_stages;
     const int m = program->config.microbatches;
-    const struct mtlm_priority priority = {v, m};
+    const struct mtlm_priority priority = mtlm_program_priority(program);
     struct mtlm_items *items = &program->train;
 
     for (int i = 0; i < m; i++) {
@@ -186,7 +196,7 @@ static void write_train(struct mtlm_program *program)
 
 static void write_init(struct mtlm_program *program)
 {
-    const struct mtlm_priority priority = {1, 1};
+    const struct mtlm_priority priority = {.chunks = 1, .microbatches = 1};
 
     add_items(&program->init, &program->init_list, &priority, -1, 0);
 }
@@ -195,7 +205,7 @@ static void write_eval(struct mtlm_program *program)
 {
     const int v = program->config.layout.virtual_stages;
     /* An iteration's span of priorities must do, however many they are. */
-    const struct mtlm_priority priority = {v, program->config.microbatches};
+    const struct mtlm_priority priority = mtlm_program_priority(program);
 
     for (int i = 0; i < program->config.eval_microbatches; i++)
         for (int c = 0; c < v; c++)
@@ -249,7 +259,8 @@ struct mtlm_program *mtlm_program_create(
     mtlm_optimizer_build(program);
     if (config->eval_microbatches > 0)
         mtlm_eval_tail_build(program);
-    mtlm_window_apply(program);
+    program->window = mtlm_ring_windows(config);
+    mtlm_ring_apply(program);
     mtlm_pool_apply(program);
     if (config->outline)
         return program;
@@ -276,6 +287,7 @@ void mtlm_program_destroy(struct mtlm_program *program)
     free(program->init.item);
     free(program->train.item);
     free(program->eval.item);
+    free(program->window);
     free(program->stage);
     free(program->param);
     mtlm_graph_destroy(program->graph);

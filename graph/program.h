@@ -4,6 +4,7 @@
 #include "codelets/op.h"
 #include "graph/graph.h"
 #include "graph/layout.h"
+#include "graph/priority.h"
 #include "graph/ramp.h"
 #include "graph/rows.h"
 #include "graph/window.h"
@@ -95,7 +96,8 @@ struct mtlm_items {
 struct mtlm_program {
     struct mtlm_program_config config;
     struct mtlm_graph *graph;
-    struct mtlm_stage *stage; /* [layout.virtual_stages] */
+    struct mtlm_stage *stage;   /* [layout.virtual_stages] */
+    struct mtlm_window *window; /* [virtual stages of the whole model] */
     struct mtlm_parameter *param;
     int n_params;
     struct mtlm_list init_list, tail_list, eval_tail_list;
@@ -117,6 +119,9 @@ struct mtlm_program {
 struct mtlm_program *mtlm_program_create(
     const struct mtlm_program_config *config);
 void mtlm_program_destroy(struct mtlm_program *program);
+
+/* What its priorities follow from. */
+struct mtlm_priority mtlm_program_priority(const struct mtlm_program *program);
 
 /* The parameter, or NULL where this rank does not hold it; head: the one that
  * the output layer uses. */

@@ -73,8 +73,7 @@ struct mtlm_run *mtlm_run_create(const struct mtlm_run_config *config)
     run->tag_microbatches = (config->max_tag + INT64_C(1))
                             / (mtlm_stage_tags(&program->config)
                                * mtlm_layout_stages(&program->config.layout));
-    run->priority = (struct mtlm_priority){
-        program->config.layout.virtual_stages, program->config.microbatches};
+    run->priority = mtlm_program_priority(program);
     run->ramp = program->config.ramp;
     run->ramp.full = program->config.microbatches * samples_per_microbatch(run);
     run->place = mtlm_ramp_begin(&run->ramp);

@@ -2,22 +2,15 @@
 
 #include <math.h>
 
-#include "graph/program.h"
 #include "graph/window.h"
+
+/* Of quotients that ought to be whole. */
+#define ROUNDING 1e-9
 
 bool mtlm_pipeline_fused(enum mtlm_pipeline pipeline)
 {
     return pipeline == MTLM_PIPELINE_GPIPE || pipeline == MTLM_PIPELINE_1F1B
            || pipeline == MTLM_PIPELINE_INTERLEAVED;
-}
-
-static double layers_of(const struct mtlm_layout *layout, int64_t num_layers,
-                        int stage)
-{
-    int64_t first, count;
-
-    mtlm_layout_layers(layout, num_layers, stage, &first, &count);
-    return count;
 }
 
 static int stage_on(const struct mtlm_layout *layout, int pp_rank, int chunk)
@@ -28,82 +21,279 @@ static int stage_on(const struct mtlm_layout *layout, int pp_rank, int chunk)
     return mtlm_layout_stage(&there, chunk);
 }
 
-/* Work per microbatch of the busiest rank, per worker. */
-static double period(const struct mtlm_layout *layout, int64_t num_layers)
+/* T */
+static double period(const struct mtlm_window_model *model)
 {
+    const struct mtlm_layout *layout = model->layout;
     double busiest = 0;
 
     for (int r = 0; r < layout->pp; r++) {
         double work = 0;
 
-        for (int c = 0; c < layout->virtual_stages; c++)
-            work += 3 * layers_of(layout, num_layers, stage_on(layout, r, c));
+        for (int c = 0; c < layout->virtual_stages; c++) {
+            const int k = stage_on(layout, r, c);
+
+            work += model->forward[k] + model->backward[k] + model->weight[k];
+        }
         busiest = fmax(busiest, work / layout->workers);
     }
     return busiest;
 }
 
-static int slots(const struct mtlm_layout *layout, int64_t num_layers,
-                 int64_t m, double alpha, int stage)
+/* L_k */
+static double residence(const struct mtlm_window_model *model, int stage)
 {
+    const struct mtlm_layout *layout = model->layout;
     const int stages = mtlm_layout_stages(layout);
-    double residence = 0, n;
+    double time = 0;
 
-    for (int k = stage; k < stages; k++)
-        residence += 2 * layers_of(layout, num_layers, k);
-    n = ceil(alpha * residence / period(layout, num_layers) - 1e-9);
-    n = fmin(n, m);
-    return fmax(n, layout->workers);
-}
-
-struct mtlm_window mtlm_window(const struct mtlm_layout *layout,
-                               int64_t num_layers, int64_t m, double alpha,
-                               int stage)
-{
-    const int w = slots(layout, num_layers, m, alpha, stage);
-    const int w0 = slots(layout, num_layers, m, alpha, 0);
-
-    return (struct mtlm_window){w, layout->virtual_stages == 1 ? w0 - w : 0};
-}
-
-/* By the phases between which the tensor lives. */
-static int window_slots(const struct mtlm_tensor *t, struct mtlm_window window,
-                        int workers)
-{
-    /* What lives within one phase: one in use, one being written. */
-    const int least = workers > 2 ? workers : 2;
-
-    if (t->first_use == MTLM_PHASE_FORWARD
-        && t->last_use == MTLM_PHASE_BACKWARD)
-        return window.w;
-    if (t->first_use == MTLM_PHASE_FORWARD && t->last_use == MTLM_PHASE_WEIGHT)
-        return window.w + window.q;
-    if (t->last_use == MTLM_PHASE_WEIGHT && window.q + 1 > least)
-        return window.q + 1;
-    return least;
-}
-
-static int ring(const struct mtlm_tensor *t, struct mtlm_window window,
-                int workers)
-{
-    return window_slots(t, window, workers) + t->received;
-}
-
-void mtlm_window_apply(struct mtlm_program *program)
-{
-    const struct mtlm_program_config *config = &program->config;
-    const struct mtlm_graph *graph = program->graph;
-
-    for (int i = 0; i < graph->n_tensors; i++) {
-        struct mtlm_tensor *t = graph->tensor[i];
-
-        if ((t->storage == MTLM_STORE_ACTIVATION
-             || t->storage == MTLM_STORE_CONTROL)
-            && !t->same)
-            t->slots = ring(
-                t,
-                mtlm_window(&config->layout, config->model.num_layers,
-                            config->microbatches, config->window, t->stage),
-                config->layout.workers);
+    for (int k = stage; k < stages; k++) {
+        time += model->forward[k] + model->backward[k];
+        if (k + 1 < stages
+            && mtlm_layout_pp_rank(layout, k)
+                   != mtlm_layout_pp_rank(layout, k + 1))
+            time += 2 * model->hop;
     }
+    return time;
+}
+
+/* As many slots, but no useless ones, and one for each worker. */
+static int useful(const struct mtlm_window_model *model, double slots)
+{
+    return fmax(fmin(slots, model->microbatches), model->layout->workers);
+}
+
+static void by_alpha(const struct mtlm_window_model *model, double alpha,
+                     struct mtlm_window *window)
+{
+    const int stages = mtlm_layout_stages(model->layout);
+    const double t = period(model);
+
+    for (int k = 0; k < stages; k++)
+        window[k] = (struct mtlm_window){
+            useful(model, ceil(alpha * residence(model, k) / t - ROUNDING)), 0,
+            0};
+}
+
+static double memory_of(const struct mtlm_window_model *model,
+                        const struct mtlm_window *window, int pp_rank)
+{
+    double memory = 0;
+
+    for (int c = 0; c < model->layout->virtual_stages; c++) {
+        const int k = stage_on(model->layout, pp_rank, c);
+
+        memory += (window[k].w + window[k].q) * model->memory[k];
+    }
+    return memory;
+}
+
+double mtlm_windows_memory(const struct mtlm_window_model *model,
+                           const struct mtlm_window *window)
+{
+    double fullest = 0;
+
+    for (int r = 0; r < model->layout->pp; r++)
+        fullest = fmax(fullest, memory_of(model, window, r));
+    return fullest;
+}
+
+double mtlm_windows_least_memory(const struct mtlm_window_model *model)
+{
+    double fullest = 0;
+
+    for (int r = 0; r < model->layout->pp; r++) {
+        double memory = 0;
+
+        for (int c = 0; c < model->layout->virtual_stages; c++)
+            memory +=
+                useful(model, 1) * model->memory[stage_on(model->layout, r, c)];
+        fullest = fmax(fullest, memory);
+    }
+    return fullest;
+}
+
+/* The smallest n T / L_k above alpha, which are where windows grow: at that,
+ * w_k is still n.  INFINITY: no window can grow. */
+static double next_alpha(const struct mtlm_window_model *model, double alpha)
+{
+    const int stages = mtlm_layout_stages(model->layout);
+    const double t = period(model);
+    double next = INFINITY;
+
+    for (int k = 0; k < stages; k++) {
+        const double each = t / residence(model, k);
+        const double n = floor(alpha / each + ROUNDING) + 1;
+
+        if (n <= model->microbatches)
+            next = fmin(next, n * each);
+    }
+    return next;
+}
+
+static double by_memory(const struct mtlm_window_model *model, double most,
+                        struct mtlm_window *window)
+{
+    double alpha = 0, next;
+
+    by_alpha(model, alpha, window);
+    while (isfinite(next = next_alpha(model, alpha))) {
+        by_alpha(model, next, window);
+        if (mtlm_windows_memory(model, window) > most * (1 + ROUNDING)) {
+            by_alpha(model, alpha, window);
+            break;
+        }
+        alpha = next;
+    }
+    return alpha;
+}
+
+/* Deals out what is left of `most` on each rank. */
+static void fill(const struct mtlm_window_model *model, double most,
+                 struct mtlm_window *window)
+{
+    const struct mtlm_layout *layout = model->layout;
+
+    for (int r = 0; r < layout->pp; r++) {
+        double left = most * (1 + ROUNDING) - memory_of(model, window, r);
+        bool dealt = true;
+
+        while (dealt) {
+            dealt = false;
+            for (int c = layout->virtual_stages - 1; c >= 0; c--) {
+                const int k = stage_on(layout, r, c);
+                struct mtlm_window *w = &window[k];
+
+                if (w->w + w->q < model->microbatches && model->memory[k] > 0
+                    && model->memory[k] <= left) {
+                    left -= model->memory[k];
+                    w->q++;
+                    dealt = true;
+                }
+            }
+        }
+    }
+}
+
+/* A microbatch on every stage of the rank that it fills most. */
+static double microbatch_memory(const struct mtlm_window_model *model)
+{
+    double most = 0;
+
+    for (int r = 0; r < model->layout->pp; r++) {
+        double memory = 0;
+
+        for (int c = 0; c < model->layout->virtual_stages; c++)
+            memory += model->memory[stage_on(model->layout, r, c)];
+        most = fmax(most, memory);
+    }
+    return most;
+}
+
+/* The most microbatches that chunk c of rank r has between F and B in
+ * Megatron-LM's interleaved order (arXiv 2104.04473, 2.2.2): it takes groups of
+ * p microbatches through the chunks in turn, after 2 (p - r - 1) + (v - 1) p
+ * forward passes a backward and a forward one alternately. */
+static int in_flight(int p, int v, int r, int c)
+{
+    const int group = v * p, ahead = 2 * (p - r - 1) + (v - 1) * p;
+    int most = 0;
+
+    for (int j = 0; j < p;
+         j++) { /* place in its group, one far from the ends */
+        const int i = (v + 2) * p + j;
+        /* The forward pass before its backward pass, less those before c's. */
+        const int f = ahead + i / p * group + (v - 1 - c) * p + j - c * p;
+        const int done = f / group * p + (int) fmin(p, f % group + 1);
+
+        most = fmax(most, done - i);
+    }
+    return most;
+}
+
+/* One more where the next forward pass does not come from the rank itself, so
+ * that it need not wait for a backward pass to come back. */
+static void interleave(const struct mtlm_window_model *model,
+                       struct mtlm_window *window)
+{
+    const struct mtlm_layout *layout = model->layout;
+    const int stages = mtlm_layout_stages(layout);
+
+    for (int k = 0; k < stages; k++) {
+        const int r = mtlm_layout_pp_rank(layout, k);
+        const int n = in_flight(layout->pp, layout->virtual_stages, r,
+                                mtlm_layout_chunk(layout, k))
+                      + (r > 0);
+
+        window[k] =
+            (struct mtlm_window){useful(model, layout->workers * n), 0, 0};
+    }
+}
+
+/* g_k */
+static void add_gradients(const struct mtlm_window_model *model,
+                          struct mtlm_window *window)
+{
+    const struct mtlm_layout *layout = model->layout;
+    const int stages = mtlm_layout_stages(layout);
+
+    for (int k = 0; k < stages; k++) {
+        double g = window[k].q + 1;
+
+        if (layout->placement == MTLM_PLACEMENT_V)
+            g = fmax(g, fmin(layout->pp / 2, window[k].w + window[k].q));
+        window[k].g = fmax(fmax(g, 2), layout->workers);
+    }
+}
+
+/* w_k and q_k; returns alpha. */
+static double slots(const struct mtlm_window_model *model,
+                    struct mtlm_window *window)
+{
+    const int stages = mtlm_layout_stages(model->layout);
+    double alpha = 0, most = 0;
+
+    switch (model->pipeline) {
+    case MTLM_PIPELINE_GPIPE:
+        for (int k = 0; k < stages; k++)
+            window[k] =
+                (struct mtlm_window){useful(model, model->microbatches), 0, 0};
+        return 0;
+    case MTLM_PIPELINE_INTERLEAVED:
+        interleave(model, window);
+        return 0;
+    case MTLM_PIPELINE_1F1B:
+        by_alpha(model, alpha = 1.5, window);
+        return alpha;
+    case MTLM_PIPELINE_ZB_H1:
+        by_alpha(model, alpha = 1.5, window);
+        break;
+    case MTLM_PIPELINE_ZB_H2:
+        by_alpha(model, 1.5, window);
+        for (int k = 0; k < stages; k++)
+            window[k].w = useful(model, 2 * window[k].w - 1);
+        break;
+    case MTLM_PIPELINE_ZB_V:
+        most = model->layout->pp * microbatch_memory(model);
+        break;
+    case MTLM_PIPELINE_WINDOW:
+        most = model->most_memory;
+        by_alpha(model, alpha = model->alpha, window);
+        break;
+    }
+    if (most > 0)
+        alpha = by_memory(model, most, window);
+    else
+        most = mtlm_windows_memory(model, window);
+    fill(model, most, window);
+    return alpha;
+}
+
+double mtlm_windows(const struct mtlm_window_model *model,
+                    struct mtlm_window *window)
+{
+    const double alpha = slots(model, window);
+
+    add_gradients(model, window);
+    return alpha;
 }

@@ -5,12 +5,10 @@
 
 #include "graph/layout.h"
 
-struct mtlm_program;
-
 /* The schedules that windows, priorities and a few edges bring about
  * (--schedule). */
 enum mtlm_pipeline {
-    MTLM_PIPELINE_WINDOW, /* B and W apart, windows by alpha */
+    MTLM_PIPELINE_WINDOW, /* B and W apart, windows by alpha or memory */
     MTLM_PIPELINE_GPIPE,
     MTLM_PIPELINE_1F1B,
     MTLM_PIPELINE_INTERLEAVED,
@@ -24,33 +22,62 @@ enum mtlm_pipeline {
 bool mtlm_pipeline_fused(enum mtlm_pipeline pipeline);
 
 /* How many microbatches a virtual stage may hold: its activation window.
- *
- *   T   = work per microbatch of the busiest rank / its workers
- *   L_k = sum over stages j >= k of tF(j) + tB(j): the shortest time for
- *         which stage k must keep a microbatch's activations
- *   w_k = max(workers, ceil(alpha L_k / T))          (Little's law)
- *
  * Re-use of a slot is a write-after-read dependency, which bounds memory and
- * makes the 1F1B order arise; alpha = 1.5 gives w_k = p - k on equal stages,
- * 1F1B's window (its memory bound is that of arXiv 2104.04473, 2.2.1).
- * Tensors that weight gradients still read after B get q_k more slots, which
- * fill the rank up to the first stage's memory: on one chunk per rank
- * q_k = w_0 - w_k, the memory of ZB-H1 (arXiv 2401.10241).
- *
- * Times are counted in layers here, with tF = tB = tW: the windows then do
- * not depend on a machine. */
+ * makes the published orders arise. */
 struct mtlm_window {
     int w; /* slots of tensors last used by B */
     int q; /* more slots for tensors last used by W */
+    int g; /* slots of tensors that B writes and W uses last */
 };
 
-/* The window of virtual stage k for m microbatches per iteration (more slots
- * than these are of no use). */
-struct mtlm_window mtlm_window(const struct mtlm_layout *layout,
-                               int64_t num_layers, int64_t m, double alpha,
-                               int stage);
+/* What windows follow from.
+ *
+ *   T   = work per microbatch of the busiest rank / its workers
+ *   L_k = sum over stages j >= k of tF(j) + tB(j) + 2 hop: the shortest time
+ *         for which stage k must keep a microbatch's activations
+ *   w_k = max(workers, ceil(alpha L_k / T))          (Little's law)
+ *
+ * alpha = 1.5 gives w_k = p - k on equal stages, 1F1B's window (its memory
+ * bound is that of arXiv 2104.04473, 2.2.1).  Given a memory, alpha is the
+ * largest with which every rank's slots of w_k fit into it.  What a rank then
+ * has left, of that memory or of what the fullest rank takes, is dealt out as
+ * q_k, one slot at a time to each of its virtual stages in turn, the deepest
+ * first; on one chunk per rank that is ZB-H1 (arXiv 2401.10241).
+ *
+ *
+ * g_k = q_k + 1: a B need not wait for earlier W while there is room for its
+ * inputs; with placement V, which leaves no q_k, p / 2.
+ *
+ *   GPIPE        w_k = m
+ *   1F1B         alpha = 1.5, no q_k
+ *   INTERLEAVED  loop placement: what Megatron-LM's order has in flight
+ *   ZB_H1        alpha = 1.5, and q_k (k on equal stages)
+ *   ZB_H2        twice the w_k of ZB_H1, less one; q_k (2k on equal stages)
+ *   ZB_V         the memory of p microbatches on the fullest rank
+ *   WINDOW       alpha, or the memory where there is one */
+struct mtlm_window_model {
+    const struct mtlm_layout *layout; /* pp, virtual_stages, placement, workers;
+                                       * not the rank */
+    enum mtlm_pipeline pipeline;
+    int64_t microbatches; /* m: more slots than these are of no use */
+    /* Of each virtual stage: times in any unit, and the activations of a
+     * microbatch in any unit.  [stages] */
+    const double *forward, *backward, *weight, *memory;
+    double hop;         /* time between two stages on different ranks */
+    double alpha;       /* WINDOW */
+    double most_memory; /* WINDOW: of a rank; 0: alpha decides */
+};
 
-/* Sets the ring length of every activation of the program. */
-void mtlm_window_apply(struct mtlm_program *program);
+/* Sets window[stages].  Returns the alpha that was used; 0 where none was.
+ * Where the memory does not do, every window is the least one. */
+double mtlm_windows(const struct mtlm_window_model *model,
+                    struct mtlm_window *window);
+
+/* Memory of the fullest rank with the least windows that there can be. */
+double mtlm_windows_least_memory(const struct mtlm_window_model *model);
+
+/* Memory of all slots, w_k + q_k, on the fullest rank. */
+double mtlm_windows_memory(const struct mtlm_window_model *model,
+                           const struct mtlm_window *window);
 
 #endif /* MTLM_GRAPH_WINDOW_H */

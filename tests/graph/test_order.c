@@ -12,7 +12,6 @@
 
 #include <cmocka.h>
 
-#include "graph/window.h"
 #include "tests/graph/execution.h"
 #include "tests/graph/small.h"
 
@@ -141,12 +140,10 @@ static const struct mtlm_node *end_of_layers(const struct mtlm_list *list,
 /* Microbatches whose forward has begun and whose backward has not come to
  * its last node: the window bounds them, and is used. */
 static void check_window(const struct mtlm_execution *run,
-                         const struct mtlm_program_config *config, int rank,
+                         const struct mtlm_program *program, int rank,
                          const struct mtlm_stage *stage)
 {
-    const struct mtlm_window window =
-        mtlm_window(&config->layout, config->model.num_layers,
-                    config->microbatches, config->window, stage->stage);
+    const struct mtlm_window window = program->window[stage->stage];
     const struct mtlm_node *first = end_of_layers(&stage->forward, false);
     const struct mtlm_node *last = end_of_layers(&stage->backward, true);
     int now = 0, most = 0, done = 0;
@@ -159,7 +156,7 @@ static void check_window(const struct mtlm_execution *run,
         done += run->node[i].node == last;
         most = now > most ? now : most;
     }
-    assert_int_equal(done, ITERATIONS * config->microbatches);
+    assert_int_equal(done, ITERATIONS * program->config.microbatches);
     assert_int_equal(now, 0);
     assert_int_equal(most, window.w);
 }
@@ -177,7 +174,8 @@ static void test_in_the_order_that_arises_each_finds_its_microbatch(
         replay(&run, &ranks);
         for (int r = 0; r < ranks.n; r++)
             for (int c = 0; c < config.layout.virtual_stages; c++)
-                check_window(&run, &config, r, &ranks.program[r]->stage[c]);
+                check_window(&run, ranks.program[r], r,
+                             &ranks.program[r]->stage[c]);
         mtlm_execution_free(&run);
         small_ranks_destroy(&ranks);
     }

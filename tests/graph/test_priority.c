@@ -23,17 +23,22 @@ static struct place place(const struct mtlm_priority *p, enum mtlm_phase phase,
                           int i, int c)
 {
     const int deepest = p->chunks - 1 - c;
+    const bool groups = p->pipeline == MTLM_PIPELINE_INTERLEAVED;
+    const int n = groups ? p->stages : 1;
 
     if (i < 0)
         return (struct place){0};
     switch (phase) {
     case MTLM_PHASE_FORWARD:
     case MTLM_PHASE_EVAL:
-        return (struct place){1, deepest, i};
+        return groups ? (struct place){1, i / n, c * n + i % n}
+                      : (struct place){1, deepest, i};
     case MTLM_PHASE_BACKWARD:
-        return (struct place){2, i, c};
-    default:
-        return (struct place){3, i, deepest};
+        return groups ? (struct place){2, i / n, deepest * n + i % n}
+                      : (struct place){2, i, c};
+    default: /* at once where B and W are one */
+        return (struct place){mtlm_pipeline_fused(p->pipeline) ? 0 : 3, i + 1,
+                              deepest};
     }
 }
 
@@ -71,32 +76,39 @@ static int all_items(const struct mtlm_priority *p, struct item *item)
     return n;
 }
 
+static void check_order(const struct mtlm_priority *p)
+{
+    struct item *item =
+        mtlm_calloc(5 * p->chunks * (p->microbatches + 1), sizeof(*item));
+    const int n = all_items(p, item);
+
+    for (int a = 0; a < n; a++) {
+        assert_in_range(item[a].priority, 0, mtlm_priority_span(p) - 1);
+        for (int b = 0; b < n; b++)
+            assert_int_equal(
+                sign((int64_t) item[a].priority - item[b].priority),
+                -sign(compare(item[a].place, item[b].place)));
+    }
+    free(item);
+}
+
 static void test_within_an_iteration_the_class_decides_then_the_order(
     void **state)
 {
     (void) state;
-    for (int v = 1; v <= 3; v++)
-        for (int m = 1; m <= 9; m++) {
-            const struct mtlm_priority p = {v, m};
-            struct item *item = mtlm_calloc(5 * v * (m + 1), sizeof(*item));
-            const int n = all_items(&p, item);
-
-            for (int a = 0; a < n; a++) {
-                assert_in_range(item[a].priority, 0,
-                                mtlm_priority_span(&p) - 1);
-                for (int b = 0; b < n; b++)
-                    assert_int_equal(
-                        sign((int64_t) item[a].priority - item[b].priority),
-                        -sign(compare(item[a].place, item[b].place)));
-            }
-            free(item);
-        }
+    for (int kind = MTLM_PIPELINE_WINDOW; kind <= MTLM_PIPELINE_ZB_V; kind++)
+        for (int v = 1; v <= 3; v++)
+            for (int m = 1; m <= 9; m++)
+                check_order(&(struct mtlm_priority){.chunks = v,
+                                                    .microbatches = m,
+                                                    .pipeline = kind,
+                                                    .stages = 4});
 }
 
 static void test_forward_takes_the_deepest_chunk_and_then_the_oldest(
     void **state)
 {
-    const struct mtlm_priority p = {2, 4};
+    const struct mtlm_priority p = {.chunks = 2, .microbatches = 4};
 
     (void) state;
     assert_true(mtlm_priority(&p, MTLM_PHASE_FORWARD, 3, 1)
@@ -109,8 +121,17 @@ static void test_forward_takes_the_deepest_chunk_and_then_the_oldest(
                 > mtlm_priority(&p, MTLM_PHASE_WEIGHT, 0, 0));
 }
 
-static const struct mtlm_priority sizes[] = {{1, 1},   {1, 8},    {2, 64},
-                                             {4, 512}, {8, 4096}, {3, 10007}};
+static const struct mtlm_priority sizes[] = {
+    {.chunks = 1, .microbatches = 1},
+    {.chunks = 1, .microbatches = 8},
+    {.chunks = 2, .microbatches = 64},
+    {.chunks = 4, .microbatches = 512},
+    {.chunks = 8, .microbatches = 4096},
+    {.chunks = 3, .microbatches = 10007},
+    {.chunks = 3,
+     .microbatches = 10007,
+     .pipeline = MTLM_PIPELINE_INTERLEAVED,
+     .stages = 64}};
 
 static void test_no_iteration_overflows(void **state)
 {
@@ -157,12 +178,14 @@ static void test_every_node_of_a_program_is_within_the_span(void **state)
     (void) state;
     for (int n = 0; n < small_n_cases; n++) {
         struct mtlm_program_config config = small_case_config(&small_cases[n]);
-        const struct mtlm_priority p = {config.layout.virtual_stages,
-                                        config.microbatches};
+        int64_t span;
         struct small_ranks ranks;
 
         config.eval_microbatches = 3 * config.microbatches + 1;
         ranks = small_ranks_create(&config);
+        span = mtlm_priority_span(
+            &(struct mtlm_priority){.chunks = config.layout.virtual_stages,
+                                    .microbatches = config.microbatches});
         for (int r = 0; r < ranks.n; r++) {
             const struct mtlm_items *const all[] = {&ranks.program[r]->init,
                                                     &ranks.program[r]->train,
@@ -170,8 +193,7 @@ static void test_every_node_of_a_program_is_within_the_span(void **state)
 
             for (int j = 0; j < 3; j++)
                 for (int i = 0; i < all[j]->n; i++)
-                    assert_in_range(all[j]->item[i].priority, 0,
-                                    mtlm_priority_span(&p) - 1);
+                    assert_in_range(all[j]->item[i].priority, 0, span - 1);
         }
         small_ranks_destroy(&ranks);
     }

@@ -1,274 +1,320 @@
-/* Activation windows: their closed values, and the schedules that arise from
- * them without being written down anywhere. */
+/* Activation windows: their closed values. */
 
 #include "config.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 #include <cmocka.h>
 
-#include "graph/priority.h"
-#include "graph/simulator.h"
 #include "graph/window.h"
-#include "runtime/memory.h"
 
-enum { MANY = 1000 };
+enum { MANY = 1000, MOST = 64 };
 
-static struct mtlm_layout layout(int p, int v)
+static const double rounding = 1e-6;
+
+/* Virtual stages that are equal in everything, of 1 / v of a rank's. */
+struct equal {
+    struct mtlm_layout layout;
+    double time[MOST], memory[MOST];
+    struct mtlm_window_model model;
+    struct mtlm_window window[MOST];
+    double alpha;
+};
+
+static void equal(struct equal *e, int p, int v, enum mtlm_placement placement)
 {
-    return (struct mtlm_layout){
-        .tp = 1, .pp = p, .dp = 1, .virtual_stages = v, .workers = 1};
+    e->layout = (struct mtlm_layout){.tp = 1,
+                                     .pp = p,
+                                     .dp = 1,
+                                     .virtual_stages = v,
+                                     .placement = placement,
+                                     .workers = 1};
+    for (int k = 0; k < p * v; k++) {
+        e->time[k] = 3;
+        e->memory[k] = 1.0 / v;
+    }
+    e->model = (struct mtlm_window_model){.layout = &e->layout,
+                                          .microbatches = MANY,
+                                          .forward = e->time,
+                                          .backward = e->time,
+                                          .weight = e->time,
+                                          .memory = e->memory};
 }
 
-static void test_windows_are_those_of_the_memory_that_alpha_stands_for(
-    void **state)
+static void solve(struct equal *e)
+{
+    e->alpha = mtlm_windows(&e->model, e->window);
+}
+
+static void assert_slots(const struct equal *e, const int *w)
+{
+    for (int k = 0; k < mtlm_layout_stages(&e->layout); k++)
+        assert_int_equal(e->window[k].w, w[k]);
+}
+
+/* alpha and memory lead to the same windows. */
+static void test_windows_are_those_of_the_memory(void **state)
 {
     static const struct {
         int p, v;
-        double alpha;
+        enum mtlm_placement placement;
+        double memory, alpha;
         int w[16];
     } cases[] = {
-        {1, 1, 1.5, {1}},
-        {2, 1, 1.5, {2, 1}},
-        {2, 1, 9 / 4.0, {3, 2}},
-        {2, 2, 9 / 4.0, {3, 3, 2, 1}},
-        {4, 1, 1.5, {4, 3, 2, 1}},
-        {4, 1, 21 / 8.0, {7, 6, 4, 2}},
-        {4, 2, 21 / 8.0, {7, 7, 6, 5, 4, 3, 2, 1}},
-        {8, 1, 1.5, {8, 7, 6, 5, 4, 3, 2, 1}},
-        {8, 1, 45 / 16.0, {15, 14, 12, 10, 8, 6, 4, 2}},
+        {1, 1, 0, 1, 1.5, {1}},
+        {2, 1, 0, 2, 1.5, {2, 1}},
+        {2, 1, 0, 3, 9 / 4.0, {3, 2}},
+        {2, 2, 0, 2.5, 9 / 4.0, {3, 3, 2, 1}},
+        {2, 2, MTLM_PLACEMENT_V, 2, 2, {3, 2, 2, 1}},
+        {4, 1, 0, 4, 1.5, {4, 3, 2, 1}},
+        {4, 1, 0, 7, 21 / 8.0, {7, 6, 4, 2}},
+        {4, 2, 0, 5.5, 21 / 8.0, {7, 7, 6, 5, 4, 3, 2, 1}},
+        {4, 2, MTLM_PLACEMENT_V, 4, 12 / 5.0, {7, 6, 5, 4, 4, 3, 2, 1}},
+        {4, 2, MTLM_PLACEMENT_V, 3, 12 / 7.0, {5, 4, 4, 3, 3, 2, 2, 1}},
+        {4, 2, MTLM_PLACEMENT_V, 2, 1, {3, 3, 2, 2, 2, 1, 1, 1}},
+        {8, 1, 0, 8, 1.5, {8, 7, 6, 5, 4, 3, 2, 1}},
+        {8, 1, 0, 15, 45 / 16.0, {15, 14, 12, 10, 8, 6, 4, 2}},
         {8,
          2,
+         0,
+         11.5,
          45 / 16.0,
          {15, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1}},
+        {8,
+         2,
+         MTLM_PLACEMENT_V,
+         8,
+         8 / 3.0,
+         {15, 14, 13, 12, 11, 10, 9, 8, 8, 7, 6, 5, 4, 3, 2, 1}},
+        {8,
+         2,
+         MTLM_PLACEMENT_V,
+         5,
+         8 / 5.0,
+         {9, 8, 8, 7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1}},
+        {8,
+         2,
+         MTLM_PLACEMENT_V,
+         4,
+         5 / 4.0,
+         {7, 7, 6, 6, 5, 5, 5, 4, 4, 3, 3, 3, 2, 2, 1, 1}},
     };
 
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const struct mtlm_layout l = layout(cases[i].p, cases[i].v);
-        const int stages = mtlm_layout_stages(&l);
+        struct equal e;
 
-        for (int layers = stages; layers <= 3 * stages; layers += stages)
-            for (int k = 0; k < stages; k++) {
-                const struct mtlm_window window =
-                    mtlm_window(&l, layers, MANY, cases[i].alpha, k);
-
-                assert_int_equal(window.w, cases[i].w[k]);
-                /* One chunk per rank: filled up to the first stage's. */
-                assert_int_equal(
-                    window.q, cases[i].v == 1 ? cases[i].w[0] - window.w : 0);
-            }
+        equal(&e, cases[i].p, cases[i].v, cases[i].placement);
+        e.model.alpha = cases[i].alpha;
+        solve(&e);
+        assert_slots(&e, cases[i].w);
+        e.model.alpha = 0;
+        e.model.most_memory = cases[i].memory;
+        solve(&e);
+        assert_slots(&e, cases[i].w);
+        assert_float_equal(e.alpha, cases[i].alpha, rounding);
+        assert_true(mtlm_windows_memory(&e.model, e.window)
+                    <= cases[i].memory + rounding);
     }
 }
 
-/* 5 layers on 2 ranks: T = 9, L_0 = 10, L_1 = 4. */
-static void test_uneven_stages_have_windows_by_their_work(void **state)
+/* What a rank has left goes to the tensors that W needs. */
+static void test_every_rank_is_filled_to_the_memory(void **state)
 {
-    const struct mtlm_layout l = layout(2, 1);
+    static const int q_loop[] = {0, 0, 1, 2, 0, 1, 2, 3};
+    struct equal e;
 
     (void) state;
-    assert_int_equal(mtlm_window(&l, 5, MANY, 1.5, 0).w, 2);
-    assert_int_equal(mtlm_window(&l, 5, MANY, 1.5, 1).w, 1);
-    assert_int_equal(mtlm_window(&l, 5, MANY, 1.9, 0).w, 3);
-    assert_int_equal(mtlm_window(&l, 5, MANY, 9 / 4.0, 1).w, 1);
-    assert_int_equal(mtlm_window(&l, 5, MANY, 9 / 4.0 + 1e-6, 1).w, 2);
+    equal(&e, 4, 2, MTLM_PLACEMENT_LOOP);
+    e.model.most_memory = 5.5;
+    solve(&e);
+    for (int k = 0; k < 8; k++)
+        assert_int_equal(e.window[k].q, q_loop[k]);
+    equal(&e, 4, 2, MTLM_PLACEMENT_V);
+    e.model.most_memory = 4;
+    solve(&e);
+    for (int k = 0; k < 8; k++)
+        assert_int_equal(e.window[k].q, 0);
+}
+
+static void test_published_schedules_have_their_windows(void **state)
+{
+    (void) state;
+    for (int p = 1; p <= 32; p *= 2) {
+        struct equal e;
+
+        equal(&e, p, 1, MTLM_PLACEMENT_LOOP);
+        for (int kind = MTLM_PIPELINE_GPIPE; kind <= MTLM_PIPELINE_ZB_H2;
+             kind++) {
+            e.model.pipeline = kind;
+            solve(&e);
+            for (int k = 0; k < p; k++) {
+                const int w[] = {[MTLM_PIPELINE_GPIPE] = MANY,
+                                 [MTLM_PIPELINE_1F1B] = p - k,
+                                 [MTLM_PIPELINE_INTERLEAVED] = e.window[k].w,
+                                 [MTLM_PIPELINE_ZB_H1] = p - k,
+                                 [MTLM_PIPELINE_ZB_H2] = 2 * (p - k) - 1};
+                const int q[] = {
+                    [MTLM_PIPELINE_ZB_H1] = k, [MTLM_PIPELINE_ZB_H2] = 2 * k};
+
+                assert_int_equal(e.window[k].w, w[kind]);
+                assert_int_equal(e.window[k].q, q[kind]);
+                assert_true(e.window[k].g >= e.window[k].q + 1);
+            }
+        }
+        if (p == 1)
+            continue;
+        equal(&e, p, 2, MTLM_PLACEMENT_V);
+        e.model.pipeline = MTLM_PIPELINE_ZB_V;
+        solve(&e);
+        assert_float_equal(mtlm_windows_memory(&e.model, e.window), p,
+                           rounding);
+    }
+}
+
+/* One chunk more than Megatron's on the fullest rank, which is the first. */
+static void test_interleaved_windows_take_a_chunk_more_than_megatrons(
+    void **state)
+{
+    static const int four[] = {8, 9, 8, 6, 4, 5, 4, 2};
+    struct equal e;
+
+    (void) state;
+    equal(&e, 4, 2, MTLM_PLACEMENT_LOOP);
+    e.model.pipeline = MTLM_PIPELINE_INTERLEAVED;
+    solve(&e);
+    assert_slots(&e, four);
+    for (int p = 2; p <= 16; p *= 2) {
+        equal(&e, p, 2, MTLM_PLACEMENT_LOOP);
+        e.model.pipeline = MTLM_PIPELINE_INTERLEAVED;
+        solve(&e);
+        assert_int_equal(e.window[0].w + e.window[p].w, 3 * p);
+    }
+}
+
+/* Stages of 3 and 2 layers: T = 9, L_0 = 10, L_1 = 4. */
+static void test_uneven_stages_have_windows_by_their_work(void **state)
+{
+    static const struct {
+        double alpha;
+        int w[2];
+    } cases[] = {{1.5, {2, 1}},
+                 {1.9, {3, 1}},
+                 {9 / 4.0, {3, 1}},
+                 {9 / 4.0 + 1e-6, {3, 2}}};
+    struct equal e;
+
+    (void) state;
+    equal(&e, 2, 1, MTLM_PLACEMENT_LOOP);
+    e.time[1] = 2;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        e.model.alpha = cases[i].alpha;
+        solve(&e);
+        assert_slots(&e, cases[i].w);
+    }
+}
+
+/* A hop of 1.5 on both ways adds 3 to each L_k but the last: T = 9, L = 39,
+ * 27, 15, 6 on four stages of 3. */
+static void test_hops_lengthen_the_residence(void **state)
+{
+    static const int w[] = {5, 4, 2, 1};
+    struct equal e;
+
+    (void) state;
+    equal(&e, 4, 1, MTLM_PLACEMENT_LOOP);
+    e.model.hop = 1.5;
+    e.model.alpha = 1;
+    solve(&e);
+    /* 33 / 9, 24 / 9, 15 / 9, 6 / 9 */
+    assert_int_equal(e.window[0].w, 4);
+    assert_int_equal(e.window[1].w, 3);
+    assert_int_equal(e.window[2].w, 2);
+    assert_int_equal(e.window[3].w, 1);
+    e.model.alpha = 1.2;
+    solve(&e);
+    assert_slots(&e, w);
 }
 
 static void test_no_window_exceeds_the_microbatches(void **state)
 {
-    const struct mtlm_layout l = layout(4, 1);
+    struct equal e;
 
     (void) state;
-    for (int m = 1; m < 6; m++)
-        for (int k = 0; k < 4; k++) {
-            const struct mtlm_window window = mtlm_window(&l, 4, m, 1.5, k);
-
-            assert_int_equal(window.w, 4 - k < m ? 4 - k : m);
-            assert_int_equal(window.w + window.q, m < 4 ? m : 4);
+    equal(&e, 4, 1, MTLM_PLACEMENT_LOOP);
+    for (int m = 1; m < 10; m++)
+        for (int kind = 0; kind <= MTLM_PIPELINE_ZB_H2; kind++) {
+            e.model.microbatches = m;
+            e.model.pipeline = kind;
+            e.model.alpha = 1.5;
+            solve(&e);
+            for (int k = 0; k < 4; k++) {
+                assert_in_range(e.window[k].w, 1, m);
+                assert_in_range(e.window[k].w + e.window[k].q, 1, m);
+                if (kind == MTLM_PIPELINE_WINDOW)
+                    assert_int_equal(e.window[k].w, 4 - k < m ? 4 - k : m);
+            }
         }
 }
 
 static void test_every_worker_has_a_slot(void **state)
 {
-    struct mtlm_layout l = layout(4, 1);
+    struct equal e;
 
     (void) state;
-    for (l.workers = 1; l.workers < 12; l.workers++)
+    equal(&e, 4, 1, MTLM_PLACEMENT_LOOP);
+    for (int n = 1; n < 12; n++)
         for (int k = 0; k < 4; k++) {
+            e.layout.workers = n;
+            e.model.alpha = 1.5;
+            e.model.microbatches = MANY;
+            solve(&e);
             /* Workers also shorten the period. */
-            const int w = (4 - k) * l.workers;
-
-            assert_int_equal(mtlm_window(&l, 4, MANY, 1.5, k).w, w);
-            assert_int_equal(mtlm_window(&l, 4, 1, 1.5, k).w, l.workers);
-            assert_int_equal(mtlm_window(&l, 4, MANY, 1e-6, k).w, l.workers);
+            assert_int_equal(e.window[k].w, (4 - k) * n);
+            assert_true(e.window[k].g >= n);
+            e.model.microbatches = 1;
+            solve(&e);
+            assert_int_equal(e.window[k].w, n);
+            e.model.microbatches = MANY;
+            e.model.alpha = 1e-6;
+            solve(&e);
+            assert_int_equal(e.window[k].w, n);
         }
 }
 
-/* ---- schedules ---- */
-
-struct pipeline {
-    int p, m;
-    double alpha;
-    struct mtlm_simulator *sim;
-    int *f, *b, *w; /* task of [stage][microbatch] */
-};
-
-static int task(const struct pipeline *pipe, enum mtlm_phase phase, int k,
-                int i)
-{
-    const struct mtlm_priority priority = {1, pipe->m};
-
-    return mtlm_simulator_task(pipe->sim, k, 1,
-                               mtlm_priority(&priority, phase, i, 0));
-}
-
-static void edge(const struct pipeline *pipe, const int *before, int bk, int bi,
-                 const int *after, int ak, int ai)
-{
-    if (bk >= 0 && bk < pipe->p && bi >= 0)
-        mtlm_simulator_edge(pipe->sim, before[bk * pipe->m + bi],
-                            after[ak * pipe->m + ai], 0);
-}
-
-/* Stage k, microbatch i: data from below and above, and slots, whose last
- * user must end before they are written again. */
-static void connect(const struct pipeline *pipe, int k, int i)
-{
-    const struct mtlm_layout l = layout(pipe->p, 1);
-    const struct mtlm_window window =
-        mtlm_window(&l, pipe->p, pipe->m, pipe->alpha, k);
-    const int between = window.q + 1 > 2 ? window.q + 1 : 2;
-
-    edge(pipe, pipe->f, k - 1, i, pipe->f, k, i);
-    edge(pipe, pipe->b, k + 1, i, pipe->b, k, i);
-    edge(pipe, pipe->f, k, i, pipe->b, k, i);
-    edge(pipe, pipe->b, k, i, pipe->w, k, i);
-    edge(pipe, pipe->w, k, i - 1, pipe->w, k, i);
-    edge(pipe, pipe->b, k, i - window.w, pipe->f, k, i);
-    edge(pipe, pipe->w, k, i - window.w - window.q, pipe->f, k, i);
-    edge(pipe, pipe->w, k, i - between, pipe->b, k, i);
-}
-
-/* F, B and W of unit time, one worker per rank, two rings per stage. */
-static struct pipeline run(int p, int m, double alpha)
-{
-    struct pipeline pipe = {.p = p,
-                            .m = m,
-                            .alpha = alpha,
-                            .sim = mtlm_simulator_create(),
-                            .f = mtlm_calloc(p * m, sizeof(int)),
-                            .b = mtlm_calloc(p * m, sizeof(int)),
-                            .w = mtlm_calloc(p * m, sizeof(int))};
-
-    for (int k = 0; k < p; k++)
-        mtlm_simulator_lane(pipe.sim, 1);
-    for (int k = 0; k < p; k++)
-        for (int i = 0; i < m; i++) {
-            pipe.f[k * m + i] = task(&pipe, MTLM_PHASE_FORWARD, k, i);
-            pipe.b[k * m + i] = task(&pipe, MTLM_PHASE_BACKWARD, k, i);
-            pipe.w[k * m + i] = task(&pipe, MTLM_PHASE_WEIGHT, k, i);
-        }
-    for (int k = 0; k < p; k++)
-        for (int i = 0; i < m; i++)
-            connect(&pipe, k, i);
-    assert_true(mtlm_simulator_run(pipe.sim));
-    return pipe;
-}
-
-static void finish(struct pipeline *pipe)
-{
-    mtlm_simulator_destroy(pipe->sim);
-    free(pipe->f);
-    free(pipe->b);
-    free(pipe->w);
-}
-
-static void assert_makespan(int p, int m, double alpha, int want)
-{
-    struct pipeline pipe = run(p, m, alpha);
-
-    assert_int_equal(mtlm_simulator_makespan(pipe.sim), want);
-    finish(&pipe);
-}
-
-/* mT + (p-1)(tF + tB - tW), ZB-H1's makespan; it is the lower bound. */
-static void test_windows_of_one_and_a_half_make_the_zero_bubble_schedule(
+static void test_the_least_memory_is_one_microbatch_for_each_worker(
     void **state)
 {
-    (void) state;
-    assert_makespan(1, 8, 1.5, 24);
-    assert_makespan(2, 8, 1.5, 25);
-    assert_makespan(4, 8, 1.5, 27);
-    assert_makespan(4, 16, 1.5, 51);
-    assert_makespan(8, 16, 1.5, 55);
-    assert_makespan(8, 32, 1.5, 103);
-}
-
-static void test_wider_windows_lose_nothing(void **state)
-{
-    (void) state;
-    assert_makespan(2, 8, 9 / 4.0, 25);
-    assert_makespan(4, 8, 21 / 8.0, 27);
-    assert_makespan(4, 16, 21 / 8.0, 51);
-    assert_makespan(8, 16, 45 / 16.0, 55);
-    assert_makespan(8, 32, 45 / 16.0, 103);
-}
-
-static void test_narrower_windows_cost_time(void **state)
-{
-    struct pipeline pipe = run(4, 16, 0.75);
+    struct equal e;
 
     (void) state;
-    assert_true(mtlm_simulator_makespan(pipe.sim) > 51);
-    finish(&pipe);
-}
-
-/* What each rank does, in order, for 2 stages and 4 microbatches. */
-static void test_ranks_work_in_the_order_of_1f1b_with_w_in_the_gaps(
-    void **state)
-{
-    static const char *const want[] = {"F0F1B0W0F2B1W1F3B2W2B3W3",
-                                       "F0B0F1B1W0F2B2W1F3B3W2W3"};
-    struct pipeline pipe = run(2, 4, 1.5);
-
-    (void) state;
-    for (int k = 0; k < 2; k++) {
-        char got[25] = "";
-
-        for (int at = 0, n = 0; at < 24; at++)
-            for (int phase = 0; phase < 3; phase++) {
-                const int *t = phase == 0   ? pipe.f
-                               : phase == 1 ? pipe.b
-                                            : pipe.w;
-
-                for (int i = 0; i < 4; i++)
-                    if (t[k * 4 + i] == mtlm_simulator_started(pipe.sim, at)) {
-                        got[n++] = "FBW"[phase];
-                        got[n++] = '0' + i;
-                    }
-            }
-        assert_string_equal(got, want[k]);
-    }
-    finish(&pipe);
+    equal(&e, 4, 2, MTLM_PLACEMENT_V);
+    e.memory[5] = 2; /* on rank 2, with 0.5 */
+    assert_float_equal(mtlm_windows_least_memory(&e.model), 2.5, rounding);
+    e.layout.workers = 3;
+    assert_float_equal(mtlm_windows_least_memory(&e.model), 7.5, rounding);
+    e.layout.workers = 1;
+    e.model.most_memory = 2.5;
+    solve(&e);
+    assert_float_equal(mtlm_windows_memory(&e.model, e.window), 2.5, rounding);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_windows_are_those_of_the_memory),
+        cmocka_unit_test(test_every_rank_is_filled_to_the_memory),
+        cmocka_unit_test(test_published_schedules_have_their_windows),
         cmocka_unit_test(
-            test_windows_are_those_of_the_memory_that_alpha_stands_for),
+            test_interleaved_windows_take_a_chunk_more_than_megatrons),
         cmocka_unit_test(test_uneven_stages_have_windows_by_their_work),
+        cmocka_unit_test(test_hops_lengthen_the_residence),
         cmocka_unit_test(test_no_window_exceeds_the_microbatches),
         cmocka_unit_test(test_every_worker_has_a_slot),
         cmocka_unit_test(
-            test_windows_of_one_and_a_half_make_the_zero_bubble_schedule),
-        cmocka_unit_test(test_wider_windows_lose_nothing),
-        cmocka_unit_test(test_narrower_windows_cost_time),
-        cmocka_unit_test(
-            test_ranks_work_in_the_order_of_1f1b_with_w_in_the_gaps),
+            test_the_least_memory_is_one_microbatch_for_each_worker),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
