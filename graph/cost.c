@@ -59,27 +59,6 @@ static int host_of(const struct mtlm_cluster *cluster, int rank)
     return cluster->devices ? rank / cluster->devices : 0;
 }
 
-/* Whether rank is in this program's group. */
-static bool is_member(const struct mtlm_layout *mine, int rank,
-                      enum mtlm_group group)
-{
-    struct mtlm_layout other = *mine;
-    const int last = mtlm_layout_stages(mine) - 1;
-
-    mtlm_layout_place(&other, rank);
-    switch (group) {
-    case MTLM_GROUP_TP:
-        return other.pp_rank == mine->pp_rank && other.dp_rank == mine->dp_rank;
-    case MTLM_GROUP_DP:
-        return other.pp_rank == mine->pp_rank && other.tp_rank == mine->tp_rank;
-    case MTLM_GROUP_EMBEDDING:
-        return rank == mtlm_layout_rank_of_stage(mine, 0)
-               || rank == mtlm_layout_rank_of_stage(mine, last);
-    default:
-        return true;
-    }
-}
-
 static double collective(const struct mtlm_cost *cost,
                          const struct mtlm_node *node, double bytes)
 {
@@ -89,14 +68,17 @@ static double collective(const struct mtlm_cost *cost,
                          || node->call.kind == MTLM_OP_BUCKET_ALL_REDUCE;
     int ranks = 0, hosts = 0, seen = -1;
 
-    for (int r = 0; r < mtlm_layout_ranks(layout); r++)
-        if (is_member(layout, r, group)) {
-            const int host = host_of(cost->cluster, r);
+    for (int r = 0; r < mtlm_layout_ranks(layout); r++) {
+        const int host = host_of(cost->cluster, r);
+        struct mtlm_layout other = *layout;
 
-            ranks++;
-            hosts += host != seen; /* hosts hold ranks that follow each other */
-            seen = host;
-        }
+        mtlm_layout_place(&other, r);
+        if (!mtlm_layout_meet(layout, &other, group))
+            continue;
+        ranks++;
+        hosts += host != seen; /* hosts hold ranks that follow each other */
+        seen = host;
+    }
     return (reduces ? mtlm_cost_all_reduce
                     : mtlm_cost_gather)(cost->cluster, ranks, hosts, bytes);
 }

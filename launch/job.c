@@ -95,7 +95,8 @@ static int build(struct mtlm_job *job, struct mtlm_error *err)
     config.valid = &job->valid.source;
     job->program = mtlm_program_create(&config);
     job->plan = mtlm_plan(job->program, process_bytes);
-    mtlm_job_pretend(job);
+    job->synthetic =
+        mtlm_job_synthetic(job, job->program, mtlm_ranks_rank(job->ranks));
     return mtlm_plan_check_counts(&job->plan, err);
 }
 

@@ -61,16 +61,17 @@ int mtlm_job_read_cluster(struct mtlm_job *job, struct mtlm_error *err)
                              err);
 }
 
-void mtlm_job_pretend(struct mtlm_job *job)
+struct mtlm_synthetic mtlm_job_synthetic(const struct mtlm_job *job,
+                                         const struct mtlm_program *program,
+                                         int rank)
 {
     const struct mtlm_options *o = &job->options;
-    const int rank = mtlm_ranks_rank(job->ranks);
     const bool slow = o->slow_rank.speed > 0 && o->slow_rank.rank == rank;
 
-    job->synthetic = (struct mtlm_synthetic){
-        .cost = mtlm_cost_create(&job->cluster, job->program),
-        .jitter = o->jitter,
-        .speed = slow ? o->slow_rank.speed : 1,
-        .seed = o->seed,
-        .rank = rank};
+    return (struct mtlm_synthetic){.cost =
+                                       mtlm_cost_create(&job->cluster, program),
+                                   .jitter = o->jitter,
+                                   .speed = slow ? o->slow_rank.speed : 1,
+                                   .seed = o->seed,
+                                   .rank = rank};
 }

@@ -14,7 +14,9 @@ int mtlm_synthetic_check(const struct mtlm_options *options,
 /* A step of the start: reads the cluster's description into job->cluster. */
 int mtlm_job_read_cluster(struct mtlm_job *job, struct mtlm_error *err);
 
-/* How this rank's tasks pretend, once job->program is built. */
-void mtlm_job_pretend(struct mtlm_job *job);
+/* How the tasks of a rank, whose program that is, pretend. */
+struct mtlm_synthetic mtlm_job_synthetic(const struct mtlm_job *job,
+                                         const struct mtlm_program *program,
+                                         int rank);
 
 #endif /* MTLM_LAUNCH_SYNTHETIC_H */

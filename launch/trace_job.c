@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "launch/job.h"
+#include "launch/synthetic_report.h"
 #include "launch/trace/summary.h"
 #include "launch/trace/trace.h"
 #include "runtime/machine.h"
@@ -143,6 +144,8 @@ int mtlm_job_trace(struct mtlm_job *job, double *bubble, struct mtlm_error *err)
         rc = mtlm_trace_write(job->options.trace_dir, all, n, &d.info, err);
     summary = mtlm_trace_summary_create(all, n, &d.info);
     print_table(summary, job->layout.virtual_stages);
+    if (job->options.cluster_file && job->options.ramp.increment == 0)
+        mtlm_synthetic_report(job, all, n, &d.info, summary);
     *bubble = summary->bubble;
     mtlm_trace_summary_destroy(summary);
     undescribe(&d);
