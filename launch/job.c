@@ -254,11 +254,18 @@ static void remove_dirs(const struct mtlm_job *job)
 
 int mtlm_job_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
 {
-    static step *const steps[] = {mtlm_job_check_layout,  detect_cpu,
-                                  count_workers,          mtlm_job_read_cluster,
-                                  mtlm_job_choose_layout, mtlm_job_open_data,
-                                  mtlm_job_compare,       build,
-                                  check_memory,           probe_outputs,
+    static step *const steps[] = {mtlm_job_compare_programs,
+                                  mtlm_job_compare_settings,
+                                  mtlm_job_check_layout,
+                                  detect_cpu,
+                                  count_workers,
+                                  mtlm_job_read_cluster,
+                                  mtlm_job_choose_layout,
+                                  mtlm_job_open_data,
+                                  mtlm_job_compare_data,
+                                  build,
+                                  check_memory,
+                                  probe_outputs,
                                   start_machine};
 
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {

@@ -61,10 +61,14 @@ int mtlm_job_check_layout(struct mtlm_job *job, struct mtlm_error *err);
 int mtlm_job_choose_layout(struct mtlm_job *job, struct mtlm_error *err);
 void mtlm_job_advise(struct mtlm_job *job);
 
-/* Steps of the start that stand in job_data.c: opens the data; finds out
- * whether all ranks have the same version, settings and data. */
+/* A step that stands in job_data.c: opens the data. */
 int mtlm_job_open_data(struct mtlm_job *job, struct mtlm_error *err);
-int mtlm_job_compare(struct mtlm_job *job, struct mtlm_error *err);
+
+/* Steps that stand in job_compare.c: whether all ranks run the same program
+ * file, with the same settings, on the same data. */
+int mtlm_job_compare_programs(struct mtlm_job *job, struct mtlm_error *err);
+int mtlm_job_compare_settings(struct mtlm_job *job, struct mtlm_error *err);
+int mtlm_job_compare_data(struct mtlm_job *job, struct mtlm_error *err);
 
 /* Stops, in reverse order, whatever was started; not the ranks. */
 void mtlm_job_stop(struct mtlm_job *job);

@@ -1,11 +1,9 @@
-/* What the job learns from, and whether all ranks mean the same. */
+/* What the job learns from. */
 
 #include "config.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-
-#include <xxhash.h>
 
 #include "launch/job.h"
 #include "models/text/bert_dataset.h"
@@ -122,51 +120,4 @@ int mtlm_job_open_data(struct mtlm_job *job, struct mtlm_error *err)
     job->test =
         create_mock(&job->options, 2 * job->options.seed + (UINT64_C(1) << 40));
     return 0;
-}
-
-/* Of the documents' lengths and beginnings, thousands of them at most: tells
- * data sets apart without reading all of a large one. */
-static uint64_t hash_of(const struct mtlm_indexed_dataset *dataset)
-{
-    enum { DOCUMENTS = 4096, TOKENS = 256 };
-    const int64_t n = mtlm_indexed_dataset_documents(dataset);
-    const int64_t step = (n + DOCUMENTS - 1) / DOCUMENTS;
-    uint64_t hash = 0;
-
-    for (int64_t d = 0; d < n; d += step) {
-        int32_t tokens[TOKENS] = {0};
-        int64_t length = mtlm_indexed_dataset_tokens(dataset, d, d + 1);
-
-        mtlm_indexed_dataset_read(dataset, d, 0,
-                                  length < TOKENS ? length : TOKENS, tokens);
-        hash = XXH3_64bits_withSeed(tokens, sizeof(tokens), hash ^ length);
-    }
-    return hash;
-}
-
-/* All ranks must train the same thing on the same data. */
-int mtlm_job_compare(struct mtlm_job *job, struct mtlm_error *err)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *file = open_memstream(&text, &size);
-    int rc;
-
-    fprintf(file, "version = %s\n", PACKAGE_VERSION);
-    mtlm_options_print(&job->options, file);
-    if (job->dataset)
-        fprintf(
-            file,
-            "data = %" PRId64 " documents, %" PRId64 " sequences, %" PRId64
-            " tokens, hash %" PRIx64 "\n",
-            mtlm_indexed_dataset_documents(job->dataset),
-            mtlm_indexed_dataset_sequence(
-                job->dataset, mtlm_indexed_dataset_documents(job->dataset)),
-            mtlm_indexed_dataset_tokens(
-                job->dataset, 0, mtlm_indexed_dataset_documents(job->dataset)),
-            hash_of(job->dataset));
-    fclose(file);
-    rc = mtlm_ranks_same(job->ranks, text, err);
-    free(text);
-    return rc;
 }

@@ -170,14 +170,15 @@ int mtlm_ranks_agree(struct mtlm_ranks *ranks, const struct mtlm_error *err,
     return -1;
 }
 
-/* The first line of text that differs from other's. */
-static void differing_line(const char *text, const char *other, char line[128])
+/* Where text differs from other: "its first such line, not the other's". */
+static void differing_line(const char *text, const char *other, char line[256])
 {
     for (;;) {
         const size_t n = strcspn(text, "\n"), m = strcspn(other, "\n");
 
         if (n != m || strncmp(text, other, n) || !text[n] || !other[n]) {
-            snprintf(line, 128, "%.*s", (int) n, text);
+            snprintf(line, 256, "%.*s, not %.*s", n > 110 ? 110 : (int) n, text,
+                     m > 110 ? 110 : (int) m, other);
             return;
         }
         text += n + 1;
@@ -186,18 +187,19 @@ static void differing_line(const char *text, const char *other, char line[128])
 }
 
 int mtlm_ranks_same(struct mtlm_ranks *ranks, const char *text,
+                    const char *what, enum mtlm_exit code,
                     struct mtlm_error *err)
 {
     int n = strlen(text) + 1, same;
-    char *first, line[128] = "";
+    char *first, line[256] = "";
     int64_t all;
 
-    AWAIT_MPI("all ranks to compare their settings",
+    AWAIT_MPI("all ranks to compare themselves",
               MPI_Bcast(&n, 1, MPI_INT, 0, MPI_COMM_WORLD));
     first = mtlm_calloc(n, 1);
     if (ranks->rank == 0)
         strcpy(first, text);
-    AWAIT_MPI("all ranks to compare their settings",
+    AWAIT_MPI("all ranks to compare themselves",
               MPI_Bcast(first, n, MPI_BYTE, 0, MPI_COMM_WORLD));
     same = strcmp(first, text) == 0;
     if (!same)
@@ -207,12 +209,10 @@ int mtlm_ranks_same(struct mtlm_ranks *ranks, const char *text,
     if (all == INT64_MAX)
         return 0;
     AWAIT_MPI(
-        "all ranks to compare their settings",
+        "all ranks to compare themselves",
         MPI_Bcast(line, sizeof(line), MPI_BYTE, (int) all, MPI_COMM_WORLD));
-    return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "rank %d was started with other settings than rank "
-                          "0: %s",
-                          (int) all, line);
+    return mtlm_error_set(err, code, "rank %d %s than rank 0: %s", (int) all,
+                          what, line);
 }
 
 void *mtlm_ranks_gather(struct mtlm_ranks *ranks, const void *data,

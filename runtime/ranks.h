@@ -52,9 +52,10 @@ int mtlm_ranks_group_size(const struct mtlm_ranks *ranks,
 int mtlm_ranks_agree(struct mtlm_ranks *ranks, const struct mtlm_error *err,
                      struct mtlm_error *out, int *first);
 
-/* Whether all ranks hold the same text; if not, -1 with the first line that
- * differs from rank 0's. */
+/* Whether all ranks hold the same text; if not, -1 with code and "rank 3 WHAT
+ * than rank 0: ..., not ...", the first line that differs in both. */
 int mtlm_ranks_same(struct mtlm_ranks *ranks, const char *text,
+                    const char *what, enum mtlm_exit code,
                     struct mtlm_error *err);
 
 /* Rank 0 gets all ranks' bytes, in order of rank, in memory that it frees;

@@ -1,0 +1,67 @@
+#!/bin/bash
+# Ranks that run different programs, with different settings or on different
+# data, are told so before they train: one sentence with both values.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+
+program=$(readlink -f "$program")
+run=(--model gpt-tiny --seq-length 32 --train-iters 2 --eval-iters 0)
+
+# refuse CODE WORDS -- PROGRAM OPTION...: the last of $ranks ranks, which work
+# in the directories one and other, is different.
+refuse() {
+    local code=$1 words=$2
+    shift 3
+    # shellcheck disable=SC2086 # several words
+    timeout -k 5 60 $MPIRUN -q -n $((ranks - 1)) -wdir "$dir/one" \
+        "$program" "${common[@]}" : -n 1 -wdir "$dir/other" "$@" \
+        >out 2>err </dev/null
+    rc=$?
+    [ $rc -eq "$code" ] || fail "$*: exit code $rc, not $code: $(cat err)"
+    [ "$(wc -l <err)" -eq 1 ] || fail "$*: not one sentence: $(cat err)"
+    grep -q "^mtlm-dag: rank $((ranks - 1)) $words" err \
+        || fail "$*: no \"$words\" in: $(cat err)"
+    grep -q iteration out && fail "$*: trains: $(cat out)"
+}
+
+# Two texts of the same length, with one letter changed.
+text() {
+    for i in $(seq 200); do
+        printf 'The quick brown fox jumps over document %d.\n' $((i + 1000))
+    done
+}
+mkdir one other
+text >one/text
+text | sed '150s/fox/fix/' >other/text
+for name in one other; do
+    (cd $name && "${builddir:-.}/mtlm-preprocess" --input text \
+        --output-prefix good --tokenizer-type byte >log) || fail preprocess
+done
+cp "$program" changed
+echo >>changed
+
+for sizes in '1 2' '2 2'; do
+    layout $sizes
+    common=("${run[@]}" "${parallel[@]}")
+    refuse 2 'was started with other settings than rank 0: seed = 7, not seed = 1234' \
+        -- "$program" "${common[@]}" --seed 7
+    refuse 2 'was started .*: window = 2, not window = 1.5' \
+        -- "$program" "${common[@]}" --window 2
+    # Neither rank's layout would fit.
+    refuse 2 'was started .*: pipeline-model-parallel-size = 3, not ' \
+        -- "$program" "${common[@]}" --pipeline-model-parallel-size 3
+    refuse 2 'runs another program than rank 0: version .*program file' \
+        -- "$dir/changed" "${common[@]}"
+    common+=(--data-path good_text_document)
+    refuse 3 'reads other data than rank 0: .* 9201 tokens, hash .*, not .*, hash ' \
+        -- "$program" "${common[@]}"
+    cp one/good* other
+    # shellcheck disable=SC2086 # several words
+    timeout -k 5 60 $MPIRUN -q -n 1 -wdir "$dir/one" "$program" "${common[@]}" \
+        : -n $((ranks - 1)) -wdir "$dir/other" "$program" "${common[@]}" \
+        >out 2>err || fail "the same data elsewhere: $(cat err)"
+    (cd other && "${builddir:-.}/mtlm-preprocess" --input text \
+        --output-prefix good --tokenizer-type byte >log) || fail preprocess
+done
+
+finish
