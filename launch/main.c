@@ -67,6 +67,7 @@ int main(int argc, char **argv)
     } else {
         /* Even with a wrong option, so that it is said, and said once: the
          * first rank to leave with an error takes the others with it. */
+        /* 0 after a wrong option. */
         mtlm_deadline_start(60 * job.options.timeout_minutes);
         job.ranks = mtlm_ranks_start(&argc, &argv);
         mtlm_signals_start();

@@ -54,7 +54,7 @@ static void *watch(void *arg)
 
 void mtlm_deadline_start(double seconds)
 {
-    limit_ns = (int64_t) (seconds * 1e9);
+    limit_ns = (int64_t) (1e9 * (seconds > 0 ? seconds : MTLM_DEADLINE_S));
     stopping = false;
     if (pthread_create(&thread, NULL, watch, NULL) != 0)
         mtlm_fatal(__FILE__, __LINE__, "cannot start the watching thread");

@@ -9,7 +9,9 @@
 /* Threads that wait, each for one thing at a time. */
 enum mtlm_waiter { MTLM_WAITER_MAIN, MTLM_WAITER_ENGINE, MTLM_WAITER_COUNT };
 
-/* Starts the thread.  seconds > 0. */
+/* Starts the thread.  seconds 0: MTLM_DEADLINE_S, for who does not know
+ * better yet. */
+#define MTLM_DEADLINE_S 600.0
 void mtlm_deadline_start(double seconds);
 void mtlm_deadline_stop(void);
 
