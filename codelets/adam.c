@@ -6,8 +6,8 @@
  *                 + weight_decay weight)
  *   g = 0
  *
- * g, weight, m, v: one shape; control [MTLM_CONTROL_COUNT].  Where control
- * says not to apply, only g is zeroed. */
+ * g, m, v: one shape, a piece of weight's elements; control
+ * [MTLM_CONTROL_COUNT].  Where control says not to apply, only g is zeroed. */
 
 #include "config.h"
 
@@ -22,10 +22,18 @@ enum { G, CONTROL, WEIGHT, M, V };
 static int adam_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     const struct mtlm_shape *shape = call->shape;
+    const int64_t first = call->attr.adam.first;
+    char text[96];
 
+    if (first < 0
+        || first + mtlm_shape_elems(&shape[G])
+               > mtlm_shape_elems(&shape[WEIGHT]))
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE, "adam: weight is %s, needs an element %lld",
+            mtlm_shape_str(&shape[WEIGHT], text),
+            (long long) (first - 1 + mtlm_shape_elems(&shape[G])));
     return mtlm_expect_shape(call, CONTROL, "control",
                              MTLM_SHAPE(MTLM_CONTROL_COUNT), err)
-                   || mtlm_expect_shape(call, WEIGHT, "weight", shape[G], err)
                    || mtlm_expect_shape(call, M, "m", shape[G], err)
                    || mtlm_expect_shape(call, V, "v", shape[G], err)
                ? -1
@@ -54,7 +62,8 @@ static void adam_cpu(void *const ptr[], const struct mtlm_call *call,
         1
         - (call->attr.adam.decay ? lr * control[MTLM_CONTROL_WEIGHT_DECAY] : 0);
     const mtlm_real epsilon = call->attr.adam.epsilon;
-    mtlm_real *g = ptr[G], *w = ptr[WEIGHT], *m = ptr[M], *v = ptr[V];
+    mtlm_real *g = ptr[G], *m = ptr[M], *v = ptr[V];
+    mtlm_real *w = (mtlm_real *) ptr[WEIGHT] + call->attr.adam.first;
 
     (void) context;
     if (control[MTLM_CONTROL_APPLY] == 0) {

@@ -148,12 +148,14 @@ union mtlm_attr {
     struct {
         double beta1, beta2, epsilon;
         bool decay; /* whether this weight decays, as the control says */
+        int64_t first; /* element of the weight with which g, m, v begin */
     } adam;
     struct {
         enum mtlm_group group;
         enum mtlm_reduce reduce;
         int size; /* ranks of the group; of what does not change shapes: 0 */
-        /* Of a bucket: elements sent, gaps between its tensors included. */
+        /* Of a bucket: elements, padding included, of what is reduced, or of
+         * one rank's block of what is gathered, in place. */
         int64_t count;
     } collective;
     struct {

@@ -12,18 +12,20 @@
 enum { TIMES_TOO_LARGE = 64, MANY_LAYERS = 4096 };
 
 struct mtlm_program_config mtlm_wish_config(const struct mtlm_wish *wish,
-                                            int tp, int pp, int64_t micro_batch)
+                                            int tp, int pp, int dp,
+                                            int64_t micro_batch)
 {
     struct mtlm_program_config config = wish->config;
 
     config.layout.tp = tp;
     config.layout.pp = pp;
-    config.layout.dp = 1;
+    config.layout.dp = dp;
     config.layout.virtual_stages =
         mtlm_stage_wish_chunks(&wish->stages, config.model.num_layers, pp);
     config.layout.stage_layers = wish->stages.layers;
     config.micro_batch = micro_batch;
-    config.microbatches = wish->global_batch / micro_batch;
+    config.microbatches =
+        wish->global_batch ? wish->global_batch / (micro_batch * dp) : 1;
     config.eval_microbatches = wish->eval_iters * config.microbatches;
     return config;
 }
@@ -42,10 +44,14 @@ static struct mtlm_choice weigh(const struct mtlm_wish *wish,
                                 const struct mtlm_hosts *hosts, int tp, int pp,
                                 int64_t micro_batch)
 {
+    const int dp = hosts->ranks / (tp * pp);
     const struct mtlm_program_config config =
-        mtlm_wish_config(wish, tp, pp, micro_batch);
-    struct mtlm_choice choice = {
-        .tp = tp, .pp = pp, .micro_batch = micro_batch, .least = true};
+        mtlm_wish_config(wish, tp, pp, dp, micro_batch);
+    struct mtlm_choice choice = {.tp = tp,
+                                 .pp = pp,
+                                 .dp = dp,
+                                 .micro_batch = micro_batch,
+                                 .least = true};
     const double hopeless =
         (wish->hurry ? 1 : TIMES_TOO_LARGE) * hosts->available;
     struct mtlm_outline outline;
@@ -73,23 +79,59 @@ static struct mtlm_choice weigh(const struct mtlm_wish *wish,
     return choice;
 }
 
+bool mtlm_choose_batch_possible(const struct mtlm_wish *wish, int dp,
+                                int64_t micro_batch)
+{
+    const struct mtlm_ramp *ramp = &wish->config.ramp;
+    const int64_t each = micro_batch * dp;
+
+    return wish->global_batch % each == 0
+           && (ramp->increment == 0
+               || (ramp->start % each == 0 && ramp->increment % each == 0));
+}
+
+/* The next smaller micro batch that may be chosen, or 0. */
+static int64_t smaller(const struct mtlm_wish *wish, int dp,
+                       int64_t micro_batch)
+{
+    const int64_t wanted = wish->config.micro_batch;
+
+    if (!wish->micro_batch_free)
+        return 0;
+    do
+        micro_batch--;
+    while (micro_batch > 0
+           && (wanted % micro_batch
+               || !mtlm_choose_batch_possible(wish, dp, micro_batch)));
+    return micro_batch;
+}
+
+/* The largest micro batch with which dp ranks can share the batches, or 0. */
+static int64_t largest(const struct mtlm_wish *wish, int dp)
+{
+    const int64_t wanted = wish->config.micro_batch;
+
+    return mtlm_choose_batch_possible(wish, dp, wanted)
+               ? wanted
+               : smaller(wish, dp, wanted);
+}
+
 /* The largest micro batch that fits, or the smallest. */
 static struct mtlm_choice choose_micro_batch(const struct mtlm_wish *wish,
                                              const struct mtlm_hosts *hosts,
                                              int tp, int pp)
 {
-    const int64_t wanted = wish->config.micro_batch;
-    struct mtlm_choice choice = weigh(wish, hosts, tp, pp, wanted);
+    const int dp = hosts->ranks / (tp * pp);
+    int64_t b = largest(wish, dp);
+    struct mtlm_choice choice =
+        weigh(wish, hosts, tp, pp, b ? b : wish->config.micro_batch);
 
-    if (wish->micro_batch_free)
-        for (int64_t b = wanted - 1; b >= 1 && !choice.fits; b--)
-            if (wanted % b == 0) {
-                const struct mtlm_choice smaller =
-                    weigh(wish, hosts, tp, pp, b);
+    while (!choice.fits && (b = smaller(wish, dp, b)) > 0) {
+        const struct mtlm_choice other = weigh(wish, hosts, tp, pp, b);
 
-                if (smaller.fits || smaller.need < choice.need)
-                    choice = smaller;
-            }
+        if (other.fits || other.need < choice.need)
+            choice = other;
+    }
     return choice;
 }
 
@@ -104,11 +146,65 @@ bool mtlm_choose_possible(const struct mtlm_wish *wish, int ranks, int t)
                   > 0;
 }
 
+/* The largest tensor-parallel size to look at where `shared` of the ranks
+ * share the model. */
+static int most_tensor_parallel(const struct mtlm_wish *wish, int ranks,
+                                int shared)
+{
+    const int64_t heads = wish->config.model.num_heads;
+
+    return ranks % shared ? 0 : shared < heads ? shared : heads;
+}
+
+/* Whether `shared` of the ranks can share the model, t of them each layer,
+ * and the rest the batches. */
+static bool possible(const struct mtlm_wish *wish, int ranks, int shared, int t)
+{
+    return ranks % shared == 0 && mtlm_choose_possible(wish, shared, t)
+           && largest(wish, ranks / shared) > 0;
+}
+
+bool mtlm_choose_any(const struct mtlm_wish *wish, int ranks)
+{
+    for (int shared = 1; shared <= ranks; shared++)
+        for (int t = 1; t <= most_tensor_parallel(wish, ranks, shared); t++)
+            if (possible(wish, ranks, shared, t))
+                return true;
+    return false;
+}
+
+/* Looks at the layouts in which `shared` ranks hold a model, their
+ * tensor-parallel groups within a machine or across, until one fits. */
+static void try_shared(const struct mtlm_wish *wish,
+                       const struct mtlm_hosts *hosts, int shared, bool across,
+                       struct mtlm_choice *choice)
+{
+    const int most = most_tensor_parallel(wish, hosts->ranks, shared);
+
+    for (int t = 1; t <= most && !choice->fits; t++)
+        if (across == (hosts->per_host % t != 0)
+            && possible(wish, hosts->ranks, shared, t)) {
+            const struct mtlm_choice other =
+                choose_micro_batch(wish, hosts, t, shared / t);
+
+            if (other.fits || choice->tp == 0 || other.need < choice->need)
+                *choice = other;
+        }
+}
+
+/* Who says what virtual stages there are wants a pipeline. */
+static bool wants_pipeline(const struct mtlm_stage_wish *stages)
+{
+    return stages->virtual_stages > 1 || stages->layers_per_stage > 0
+           || stages->layers;
+}
+
 int mtlm_choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
                 struct mtlm_choice *choice)
 {
     const struct mtlm_layout *given = &wish->config.layout;
-    const int64_t most = wish->config.model.num_heads;
+    const bool most_first = wants_pipeline(&wish->stages);
+    const int ranks = hosts->ranks;
 
     if (!wish->layout_free) {
         *choice = choose_micro_batch(wish, hosts, given->tp, given->pp);
@@ -116,14 +212,8 @@ int mtlm_choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
     }
     *choice = (struct mtlm_choice){.need = INFINITY, .least = true};
     for (int across = 0; across < 2; across++)
-        for (int t = 1; t <= most && !choice->fits; t++)
-            if (mtlm_choose_possible(wish, hosts->ranks, t)
-                && across == (hosts->per_host % t != 0)) {
-                const struct mtlm_choice other =
-                    choose_micro_batch(wish, hosts, t, hosts->ranks / t);
-
-                if (other.fits || choice->tp == 0 || other.need < choice->need)
-                    *choice = other;
-            }
+        for (int i = 1; i <= ranks; i++)
+            try_shared(wish, hosts, most_first ? ranks + 1 - i : i, across,
+                       choice);
     return choice->tp ? 0 : -1;
 }

@@ -19,34 +19,44 @@ struct mtlm_wish {
      * the next three. */
     struct mtlm_program_config config;
     struct mtlm_stage_wish stages;
-    int64_t global_batch, eval_iters;
+    int64_t global_batch; /* 0: one microbatch of each data-parallel rank */
+    int64_t eval_iters;
     bool layout_free;
     bool micro_batch_free; /* micro_batch may become a divisor of itself */
     bool hurry;            /* what does not fit need not be worked out */
 };
 
 struct mtlm_choice {
-    int tp, pp;
+    int tp, pp, dp;
     int64_t micro_batch;
     bool fits;   /* with something to spare when there was a choice */
     double need; /* bytes on the fullest machine */
     bool least;  /* it needs at least that: not worked out further */
 };
 
-/* The layout with the smallest tensor-parallel size that fits into memory, the
- * rest being pipeline: tensor-parallel groups within a machine first, then
- * across.  For each, the largest micro batch that fits.  Where none fits, the
- * one that needs least.  -1: there is no layout for so many ranks. */
+/* The layout with the fewest ranks for a model (the most, where virtual stages
+ * are asked for) that fits into memory, the rest being data-parallel: of those the smallest tensor-parallel size;
+ * tensor-parallel groups within a machine first, then across.  For each, the
+ * largest micro batch that fits.  Where none fits, the one that needs least.
+ * -1: there is no layout for so many ranks. */
 int mtlm_choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
                 struct mtlm_choice *choice);
 
-/* Whether the ranks can share the model at all: t divides them, the heads and
- * the MLP, and the stages are no more than the layers. */
+/* Whether ranks can share the model at all, t of them each layer: t divides
+ * them, the heads and the MLP, and the stages are no more than the layers. */
 bool mtlm_choose_possible(const struct mtlm_wish *wish, int ranks, int t);
+
+/* Whether dp ranks can share the batches, in microbatches of micro_batch
+ * samples: they divide the global batch, and every step of its ramp-up. */
+bool mtlm_choose_batch_possible(const struct mtlm_wish *wish, int dp,
+                                int64_t micro_batch);
+
+/* Whether there is a layout for so many ranks, whatever the memory. */
+bool mtlm_choose_any(const struct mtlm_wish *wish, int ranks);
 
 /* The configuration with a choice made. */
 struct mtlm_program_config mtlm_wish_config(const struct mtlm_wish *wish,
-                                            int tp, int pp,
+                                            int tp, int pp, int dp,
                                             int64_t micro_batch);
 
 #endif /* MTLM_GRAPH_CHOOSE_H */

@@ -25,6 +25,7 @@ void mtlm_graph_destroy(struct mtlm_graph *graph)
         free(graph->tensor[i]);
     }
     free(graph->tensor);
+    free(graph->block);
     free(graph);
 }
 
@@ -55,10 +56,33 @@ struct mtlm_tensor *mtlm_graph_tensor(struct mtlm_graph *graph,
                               .storage = storage,
                               .id = graph->n_tensors,
                               .slots = 1,
+                              .block = -1,
                               .stage = graph->stage,
                               .first_use = graph->phase,
                               .last_use = graph->phase};
     return graph->tensor[graph->n_tensors++] = t;
+}
+
+int mtlm_graph_block(struct mtlm_graph *graph)
+{
+    graph->block =
+        mtlm_realloc(graph->block, graph->n_blocks + 1, sizeof(*graph->block));
+    graph->block[graph->n_blocks] = 0;
+    return graph->n_blocks++;
+}
+
+void mtlm_graph_widen(struct mtlm_graph *graph, int block, size_t bytes)
+{
+    if (graph->block[block] < bytes)
+        graph->block[block] = bytes;
+}
+
+void mtlm_graph_place(struct mtlm_graph *graph, struct mtlm_tensor *tensor,
+                      int block, int64_t offset)
+{
+    tensor->block = block;
+    tensor->offset = offset;
+    mtlm_graph_widen(graph, block, offset + mtlm_tensor_bytes(tensor));
 }
 
 void mtlm_list_append(struct mtlm_list *list, struct mtlm_node *node)
@@ -169,6 +193,13 @@ struct mtlm_use mtlm_node_use(const struct mtlm_node *node, int i)
     if (i < op->n_operands)
         return (struct mtlm_use){node->operand[i], op->access[i], false};
     return node->extra.use[i - op->n_operands];
+}
+
+int64_t mtlm_node_elems(const struct mtlm_node *node)
+{
+    return mtlm_ops[node->call.kind]->n_operands
+               ? mtlm_shape_elems(&node->call.shape[0])
+               : node->call.attr.collective.count;
 }
 
 struct mtlm_slot mtlm_tensor_slot(const struct mtlm_tensor *tensor, int64_t use)

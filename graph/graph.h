@@ -46,6 +46,10 @@ struct mtlm_tensor {
      * u * pool_size + pool_index, modulo the ring's length. */
     struct mtlm_tensor *pool;
     int pool_index, pool_size;
+    /* Lies in a block of memory with others, in bytes from its begin; -1: by
+     * itself. */
+    int block;
+    int64_t offset;
     /* Its gradient, once there is one. */
     struct mtlm_tensor *grad;
     /* Arrives from another rank: its ring has one slot more than the window,
@@ -92,6 +96,8 @@ struct mtlm_list {
 struct mtlm_graph {
     struct mtlm_tensor **tensor;
     int n_tensors, tensor_capacity;
+    size_t *block; /* [n_blocks]: bytes */
+    int n_blocks;
     struct mtlm_list all; /* every node, in order of making: owns them */
     /* Where mtlm_graph_call() appends, and what it writes on the node. */
     struct mtlm_list *into;
@@ -111,6 +117,13 @@ struct mtlm_tensor *mtlm_graph_tensor(struct mtlm_graph *graph,
                                       enum mtlm_storage storage,
                                       const char *name, struct mtlm_shape shape,
                                       enum mtlm_dtype dtype);
+
+/* A new block of memory, empty; puts a tensor at offset, a multiple of the
+ * cache line; makes the block that many bytes long at least. */
+int mtlm_graph_block(struct mtlm_graph *graph);
+void mtlm_graph_place(struct mtlm_graph *graph, struct mtlm_tensor *tensor,
+                      int block, int64_t offset);
+void mtlm_graph_widen(struct mtlm_graph *graph, int block, size_t bytes);
 
 /* Appends a call of kind.  given[] holds the operands with access MTLM_R and
  * MTLM_RW at their positions; NULL at the position of a MTLM_W operand makes
@@ -155,6 +168,10 @@ static inline bool mtlm_tensor_is_owner(const struct mtlm_tensor *tensor)
 {
     return !tensor->same && !tensor->pool;
 }
+
+/* Elements of a message: of what is sent, or received, or reduced; of an
+ * all-gather one rank's block. */
+int64_t mtlm_node_elems(const struct mtlm_node *node);
 
 /* Bytes of one slot. */
 double mtlm_tensor_bytes(const struct mtlm_tensor *tensor);

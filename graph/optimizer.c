@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include "graph/bucket.h"
 #include "graph/optimizer.h"
 
 static void call(struct mtlm_program *program, enum mtlm_op_kind kind,
@@ -19,20 +20,27 @@ static const union mtlm_attr zero = {.fill = {0}};
 
 int64_t mtlm_status_sums(const struct mtlm_program_config *config)
 {
-    return mtlm_param_numbers(&config->model) * config->layout.tp;
+    const int shards = mtlm_buckets_sharded(config) ? config->layout.dp : 1;
+
+    return mtlm_param_numbers(&config->model) * config->layout.tp * shards;
 }
 
 static int64_t sum_slot(const struct mtlm_program *program,
                         const struct mtlm_parameter *p)
 {
     const struct mtlm_layout *layout = &program->config.layout;
+    const int64_t slot =
+        p->number * layout->tp + (p->info.split < 0 ? 0 : layout->tp_rank);
 
-    return p->number * layout->tp + (p->info.split < 0 ? 0 : layout->tp_rank);
+    return mtlm_buckets_sharded(&program->config)
+               ? slot * layout->dp + layout->dp_rank
+               : slot;
 }
 
 /* The word embedding is read by the first stage and by the last.  Each sums
- * up its own gradient; here they become one, input side + head side in every
- * layout, so that the layout does not change a bit. */
+ * up its own gradient, over data-parallel ranks too; here they become one,
+ * input side + head side in every layout, so that it does not change a bit
+ * how many stages there are.  Their pieces are the same on both. */
 static void tie_embeddings(struct mtlm_program *program)
 {
     struct mtlm_parameter *input =
@@ -40,47 +48,71 @@ static void tie_embeddings(struct mtlm_program *program)
     struct mtlm_parameter *head =
         mtlm_program_param(program, MTLM_PARAM_WORD, -1, true);
 
-    if (input && head && input != head) {
-        CALL(program, ADD, NULL, head->grad, input->grad);
-        CALL(program, FILL, &zero, head->grad);
-    } else if (input && !head) {
-        CALL(program, ALL_REDUCE, &embedding_sum, input->grad);
-    } else if (head && !input) {
-        CALL(program, ALL_REDUCE, &embedding_sum, head->grad);
+    if (!(input ? input : head) || !(input ? input : head)->reduced)
+        return;
+    if (input && head) {
+        CALL(program, ADD, NULL, head->reduced, input->reduced);
+        if (head->reduced == head->grad)
+            CALL(program, FILL, &zero, head->grad);
+    } else {
+        CALL(program, ALL_REDUCE, &embedding_sum,
+             (input ? input : head)->reduced);
     }
 }
 
-/* Elements of this rank's shard that belong to no token: they are its last
- * ones, and depend on the layout. */
+/* Elements [first, first + n) of the parameter's shard that belong to no
+ * token: they are its last ones, and depend on the layout. */
 static int64_t padding_of(const struct mtlm_program *program,
-                          const struct mtlm_parameter *p)
+                          const struct mtlm_parameter *p, int64_t first,
+                          int64_t n)
 {
     const int64_t rows = p->weight->shape.dim[0];
-    const int64_t used = program->config.model.vocab_size - p->first_row;
+    const int64_t tokens = program->config.model.vocab_size - p->first_row;
+    const int64_t used =
+        tokens * (mtlm_shape_elems(&p->weight->shape) / rows) - first;
 
     if (p->kind != MTLM_PARAM_WORD && p->kind != MTLM_PARAM_LM_BIAS)
         return 0;
-    return used >= rows ? 0
-                        : (rows - (used > 0 ? used : 0))
-                              * (mtlm_shape_elems(&p->weight->shape) / rows);
+    return used >= n ? 0 : used > 0 ? n - used : n;
 }
 
-/* The squared sums of the gradients, or of the weights.  They write one tensor,
- * so they run in this order: from the end of the model, where gradients are
- * complete first. */
-static void write_sums(struct mtlm_program *program, bool gradients,
+/* Whether this rank counts the parameter's gradient, or its piece of it. */
+static bool counts(const struct mtlm_program *program,
+                   const struct mtlm_parameter *p)
+{
+    return p->counted && p->reduced
+           && (mtlm_buckets_sharded(&program->config)
+               || program->config.layout.dp_rank == 0);
+}
+
+static int64_t elems(const struct mtlm_tensor *tensor)
+{
+    return mtlm_shape_elems(&tensor->shape);
+}
+
+/* Writes the squared sum of values, the parameter's elements from first on. */
+static void square_sum(struct mtlm_program *program,
+                       const struct mtlm_parameter *p,
+                       struct mtlm_tensor *values, int64_t first,
                        struct mtlm_tensor *sums)
 {
-    CALL(program, ZERO, NULL, sums);
+    const union mtlm_attr slot = {
+        .status = {.slot = sum_slot(program, p),
+                   .padding = padding_of(program, p, first, elems(values))}};
+
+    CALL(program, SQUARE_SUM, &slot, values, sums);
+}
+
+/* They write one tensor, so they run in this order: from the end of the model,
+ * where gradients are complete first. */
+static void measure_gradients(struct mtlm_program *program)
+{
+    CALL(program, ZERO, NULL, program->status);
     for (int i = program->n_params - 1; i >= 0; i--) {
         const struct mtlm_parameter *p = &program->param[i];
-        const union mtlm_attr slot = {
-            .status = {.slot = sum_slot(program, p),
-                       .padding = padding_of(program, p)}};
 
-        if (p->counted)
-            CALL(program, SQUARE_SUM, &slot, gradients ? p->grad : p->weight,
-                 sums);
+        if (counts(program, p))
+            square_sum(program, p, p->reduced, p->first, program->status);
     }
 }
 
@@ -91,10 +123,13 @@ static void count_zeros(struct mtlm_program *program)
     for (int i = 0; i < program->n_params; i++) {
         const struct mtlm_parameter *p = &program->param[i];
         const union mtlm_attr attr = {
-            .status = {.slot = slot, .padding = padding_of(program, p)}};
+            .status = {.slot = slot,
+                       .padding = p->reduced ? padding_of(program, p, p->first,
+                                                          elems(p->reduced))
+                                             : 0}};
 
-        if (p->counted)
-            CALL(program, COUNT_ZEROS, &attr, p->grad, program->status);
+        if (counts(program, p))
+            CALL(program, COUNT_ZEROS, &attr, p->reduced, program->status);
     }
 }
 
@@ -103,7 +138,7 @@ static void write_status(struct mtlm_program *program)
     const int64_t sums = mtlm_status_sums(&program->config);
     union mtlm_attr slot = {.status = {0, 1}};
 
-    write_sums(program, true, program->status);
+    measure_gradients(program);
     if (program->config.count_zeros)
         count_zeros(program);
     if (program->loss) {
@@ -120,15 +155,35 @@ static void write_status(struct mtlm_program *program)
 
 static void measure_weights(struct mtlm_program *program)
 {
-    write_sums(program, false, program->params_sums);
+    CALL(program, ZERO, NULL, program->params_sums);
+    for (int i = program->n_params - 1; i >= 0; i--) {
+        const struct mtlm_parameter *p = &program->param[i];
+
+        if (p->counted && program->config.layout.dp_rank == 0)
+            square_sum(program, p, p->weight, 0, program->params_sums);
+    }
     if (mtlm_layout_ranks(&program->config.layout) > 1)
         CALL(program, ALL_REDUCE, &world_sum, program->params_sums);
     CALL(program, NORM, NULL, program->params_sums, program->params_norm);
 }
 
-static bool owns_moments(const struct mtlm_parameter *p)
+/* The parameters of a bucket, then their new weights to the other ranks: the
+ * first forward pass of the next iteration waits for its own only. */
+static void step(struct mtlm_program *program, const struct mtlm_bucket *bucket)
 {
-    return p->m != NULL;
+    const struct mtlm_program_config *config = &program->config;
+
+    for (int i = 0; i < bucket->n; i++) {
+        const struct mtlm_parameter *p = &program->param[bucket->param[i]];
+        const union mtlm_attr adam = {.adam = {config->beta1, config->beta2,
+                                               config->epsilon, p->info.decay,
+                                               p->first}};
+
+        if (p->m)
+            CALL(program, ADAM, &adam, p->reduced, program->control, p->weight,
+                 p->m, p->v);
+    }
+    mtlm_bucket_build_gather(program, bucket);
 }
 
 void mtlm_optimizer_build(struct mtlm_program *program)
@@ -146,15 +201,8 @@ void mtlm_optimizer_build(struct mtlm_program *program)
     write_status(program);
     CALL(program, CONTROL, &control, program->status, program->control,
          program->report);
-    for (int i = 0; i < program->n_params; i++) {
-        const struct mtlm_parameter *p = &program->param[i];
-        const union mtlm_attr adam = {.adam = {config->beta1, config->beta2,
-                                               config->epsilon, p->info.decay}};
-
-        if (owns_moments(p))
-            CALL(program, ADAM, &adam, p->grad, program->control, p->weight,
-                 p->m, p->v);
-    }
+    for (int i = 0; i < program->n_buckets; i++)
+        step(program, &program->bucket[i]);
     if (config->params_norm)
         measure_weights(program);
 }
@@ -171,11 +219,12 @@ static void init_param(struct mtlm_program *program,
                                             .first_col = p->first_col}};
 
     CALL(program, FILL, &zero, p->grad);
-    if (!owns_moments(p))
-        return;
-    CALL(program, FILL, &value, p->weight);
-    CALL(program, FILL, &zero, p->m);
-    CALL(program, FILL, &zero, p->v);
+    if (!p->weight->same)
+        CALL(program, FILL, &value, p->weight);
+    if (p->m) {
+        CALL(program, FILL, &zero, p->m);
+        CALL(program, FILL, &zero, p->v);
+    }
 }
 
 void mtlm_init_build(struct mtlm_program *program)

@@ -90,6 +90,12 @@ static double blas_bytes(const struct mtlm_node *node)
     return sizeof(mtlm_real) * most;
 }
 
+static double message_bytes(const struct mtlm_node *node)
+{
+    return (double) mtlm_node_elems(node)
+           * mtlm_dtype_bytes(mtlm_node_use(node, 0).tensor->dtype);
+}
+
 /* A worker's scratch, and what an all-reduce receives into. */
 static double scratch_bytes(const struct mtlm_program *program)
 {
@@ -100,7 +106,7 @@ static double scratch_bytes(const struct mtlm_program *program)
         const struct mtlm_node *node = graph->all.node[i];
 
         if (class_of(node) == MTLM_CLASS_COLLECTIVE)
-            message = fmax(message, mtlm_tensor_bytes(node->operand[0]));
+            message = fmax(message, message_bytes(node));
         kernel = fmax(kernel, blas_bytes(node));
     }
     return (kernel + BLAS_BLOCK) * program->config.layout.workers + message;
@@ -123,6 +129,8 @@ static double among(const struct mtlm_layout *layout, enum mtlm_group group)
     switch (group) {
     case MTLM_GROUP_TP:
         return layout->tp;
+    case MTLM_GROUP_DP:
+        return layout->dp;
     case MTLM_GROUP_EMBEDDING:
         return layout->pp > 1 ? 2 : 1;
     default:
@@ -133,8 +141,24 @@ static double among(const struct mtlm_layout *layout, enum mtlm_group group)
 static enum mtlm_traffic_kind traffic_of(enum mtlm_group group)
 {
     return group == MTLM_GROUP_TP          ? MTLM_TRAFFIC_TP
+           : group == MTLM_GROUP_DP        ? MTLM_TRAFFIC_DP
            : group == MTLM_GROUP_EMBEDDING ? MTLM_TRAFFIC_EMBEDDING
                                            : MTLM_TRAFFIC_OTHER;
+}
+
+/* What a rank sends of a collective of n ranks, see mtlm_traffic. */
+static double sent_bytes(const struct mtlm_node *node, double n)
+{
+    switch (node->call.kind) {
+    case MTLM_OP_REDUCE_SCATTER:
+    case MTLM_OP_BUCKET_REDUCE_SCATTER:
+        return message_bytes(node) * (n - 1) / n;
+    case MTLM_OP_ALL_GATHER:
+    case MTLM_OP_BUCKET_ALL_GATHER:
+        return message_bytes(node) * (n - 1);
+    default:
+        return message_bytes(node) * 2 * (n - 1) / n;
+    }
 }
 
 /* A message that is made times an iteration. */
@@ -143,11 +167,11 @@ static void add_message(const struct mtlm_program *program,
                         int64_t times)
 {
     const union mtlm_attr *attr = &node->call.attr;
-    double bytes = mtlm_tensor_bytes(node->operand[0]);
+    double bytes = message_bytes(node);
     enum mtlm_traffic_kind kind = MTLM_TRAFFIC_PP;
 
-    if (elems(node->operand[0]) > plan->longest) {
-        plan->longest = elems(node->operand[0]);
+    if (mtlm_node_elems(node) > plan->longest) {
+        plan->longest = mtlm_node_elems(node);
         plan->longest_name = mtlm_ops[node->call.kind]->name;
     }
     if (node->call.kind == MTLM_OP_RECV)
@@ -156,7 +180,7 @@ static void add_message(const struct mtlm_program *program,
         const double n = among(&program->config.layout, attr->collective.group);
 
         kind = traffic_of(attr->collective.group);
-        bytes *= 2 * (n - 1) / n;
+        bytes = sent_bytes(node, n);
     }
     plan->traffic[kind].bytes += times * bytes;
     plan->traffic[kind].messages += times;
@@ -199,6 +223,7 @@ static double add_work(const struct mtlm_program *program,
         for (int i = 0; i < 3; i++)
             plan->tasks +=
                 add_list(program, plan, lists[i], config->microbatches);
+        plan->tasks += add_list(program, plan, &stage->reduce, 1);
         eval += (double) stage->eval.n * config->eval_microbatches;
         plan->layers += stage->n_layers;
     }
@@ -282,8 +307,9 @@ double mtlm_plan_lower_bound(const struct mtlm_program_config *config)
     const double shards = (double) layout->tp * layout->pp;
     const double layers = floor((double) model->num_layers / layout->pp);
     /* Weight, gradient, two moments; one activation of each layer. */
-    const double weights =
-        4 * sizeof(mtlm_real) * mtlm_model_parameters(model) / shards;
+    const double moments = config->distributed_optimizer ? 2.0 / layout->dp : 2;
+    const double weights = (2 + moments) * sizeof(mtlm_real)
+                           * mtlm_model_parameters(model) / shards;
     const double activations = sizeof(mtlm_real) * layers * model->seq_length
                                * config->micro_batch * model->hidden_size;
     const double nodes = NODES_PER_LAYER * layers * config->microbatches;

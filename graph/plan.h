@@ -5,15 +5,17 @@
 #include "graph/window.h"
 
 /* What a rank sends in an iteration.  Of an all-reduce of n bytes among k
- * ranks: 2 n (k - 1) / k, as a ring does (and as arXiv 2104.04473 counts). */
+ * ranks: 2 n (k - 1) / k, as a ring does (and as arXiv 2104.04473 counts); half
+ * of that of a reduce-scatter, and of an all-gather to n bytes. */
 struct mtlm_traffic {
     double bytes;
     int64_t messages; /* sends and collectives */
 };
 
 enum mtlm_traffic_kind {
-    MTLM_TRAFFIC_TP,        /* all-reduces of the tensor-parallel group */
+    MTLM_TRAFFIC_TP,        /* collectives of the tensor-parallel group */
     MTLM_TRAFFIC_PP,        /* to the neighbouring stages */
+    MTLM_TRAFFIC_DP,        /* gradients and weights of the replicas */
     MTLM_TRAFFIC_EMBEDDING, /* the tied embedding's gradients */
     MTLM_TRAFFIC_OTHER,     /* norm, loss and flags of all ranks */
     MTLM_TRAFFIC_COUNT

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "graph/bucket.h"
 #include "graph/optimizer.h"
 #include "graph/pool.h"
 #include "graph/priority.h"
@@ -71,12 +72,8 @@ static void add_param(struct mtlm_program *program, enum mtlm_param kind,
     p.weight = param_tensor(program, &p, MTLM_STORE_PARAM, "");
     p.grad = param_tensor(program, &p, MTLM_STORE_GRAD, ".grad");
     p.weight->grad = p.grad;
-    if (input) {
+    if (input)
         p.weight->same = input->weight;
-    } else {
-        p.m = param_tensor(program, &p, MTLM_STORE_MOMENT, ".m");
-        p.v = param_tensor(program, &p, MTLM_STORE_MOMENT, ".v");
-    }
     program->param[program->n_params++] = p;
 }
 
@@ -189,6 +186,8 @@ static void write_train(struct mtlm_program *program)
         for (int c = v - 1; c >= 0; c--) {
             add_items(items, &program->stage[c].backward, &priority, i, c);
             add_items(items, &program->stage[c].weight, &priority, i, c);
+            if (i == m - 1)
+                add_items(items, &program->stage[c].reduce, &priority, -1, c);
         }
     }
     add_items(items, &program->tail_list, &priority, -1, 0);
@@ -253,8 +252,11 @@ struct mtlm_program *mtlm_program_create(
     place_stages(program);
     for (int c = 0; c < v; c++)
         add_params(program, &program->stage[c]);
+    mtlm_buckets_create(program);
     add_globals(program, program->stage[v - 1].last);
     build_stages(program);
+    for (int c = v - 1; c >= 0; c--)
+        mtlm_buckets_build_reduce(program, c);
     mtlm_init_build(program);
     mtlm_optimizer_build(program);
     if (config->eval_microbatches > 0)
@@ -279,6 +281,7 @@ void mtlm_program_destroy(struct mtlm_program *program)
         mtlm_list_free(&program->stage[c].forward);
         mtlm_list_free(&program->stage[c].backward);
         mtlm_list_free(&program->stage[c].weight);
+        mtlm_list_free(&program->stage[c].reduce);
         mtlm_list_free(&program->stage[c].eval);
     }
     mtlm_list_free(&program->init_list);
@@ -290,6 +293,7 @@ void mtlm_program_destroy(struct mtlm_program *program)
     free(program->window);
     free(program->stage);
     free(program->param);
+    mtlm_buckets_destroy(program);
     mtlm_graph_destroy(program->graph);
     free(program);
 }

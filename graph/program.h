@@ -44,7 +44,8 @@ struct mtlm_program_config {
     double window;               /* alpha, the same */
     double act_mem; /* bytes of activations of a rank, instead of alpha; 0 */
     bool sequence_parallel;
-    bool distributed_optimizer;
+    bool distributed_optimizer; /* see graph/bucket.h */
+    int64_t bucket_size;        /* elements, the same; 0: MTLM_BUCKET_SIZE */
     struct mtlm_recompute recompute;
     bool params_norm; /* compute the norm of the weights after each step */
     bool count_zeros; /* count the elements of the gradients that are 0 */
@@ -64,9 +65,15 @@ struct mtlm_parameter {
     int64_t number;               /* in the whole model: mtlm_param_number() */
     struct mtlm_param_info info;  /* of the whole */
     int64_t first_row, first_col; /* of the shard in the whole */
-    struct mtlm_tensor *weight, *grad, *m, *v;
+    struct mtlm_tensor *weight, *grad;
+    /* What this rank steps: the elements from first on, whose gradient, added
+     * up over data-parallel ranks, is reduced.  NULL: none of them.  Moments
+     * are NULL too where the weight is another one's memory. */
+    struct mtlm_tensor *reduced, *m, *v;
+    int64_t first;
     bool copy;    /* the last stage's copy of the tied word embedding */
-    bool counted; /* whether this rank counts it in the gradient norm */
+    bool counted; /* no other rank of this one's replica of the model stands
+                   * for it in norm and hash */
 };
 
 /* What one microbatch does on one virtual stage. */
@@ -78,7 +85,8 @@ struct mtlm_stage {
                                      * pass: the last stage has no output */
     struct mtlm_rows eval_output;   /* the same of a validation */
     struct mtlm_list forward, backward, weight;
-    struct mtlm_list eval; /* forward without dropout */
+    struct mtlm_list reduce; /* once per iteration, after the last W */
+    struct mtlm_list eval;   /* forward without dropout */
 };
 
 /* A node of one microbatch, as it is submitted. */
@@ -100,6 +108,8 @@ struct mtlm_program {
     struct mtlm_window *window; /* [virtual stages of the whole model] */
     struct mtlm_parameter *param;
     int n_params;
+    struct mtlm_bucket *bucket; /* of parameters, see graph/bucket.h */
+    int n_buckets;
     struct mtlm_list init_list, tail_list, eval_tail_list;
 
     /* Once per run; once per iteration; once per validation: in program

@@ -164,7 +164,8 @@ static bool is_poisoned(const struct mtlm_run *run,
            && item->node->phase == MTLM_PHASE_FORWARD
            && item->node->call.kind == MTLM_OP_ATTENTION_FWD
            && item->node->layer == 0 && item->microbatch == 0
-           && run->program->config.layout.tp_rank == 0;
+           && run->program->config.layout.tp_rank == 0
+           && run->program->config.layout.dp_rank == 0;
 }
 
 static void set_handles(const struct mtlm_run *run,
@@ -250,6 +251,8 @@ static bool is_message(const struct mtlm_item *item)
 static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
                        const struct pass *pass)
 {
+    bool seen = false;
+
     starpu_iteration_push(pass->iteration);
     for (int i = 0; i < items->n; i++) {
         const struct mtlm_item *item = &items->item[i];
@@ -264,10 +267,12 @@ static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
         if (pass->microbatches && item->microbatch >= pass->microbatches)
             continue;
         if (run->checker && item->microbatch < 0)
-            break; /* only the microbatches run again */
-        if (run->gradients_seen && item->node->call.kind == MTLM_OP_ADAM
-            && items->item[i - 1].node->call.kind != MTLM_OP_ADAM)
+            continue; /* only the microbatches run again */
+        if (!seen && run->gradients_seen
+            && item->node->call.kind == MTLM_OP_ADAM) {
             run->gradients_seen(run->gradients_arg);
+            seen = true;
+        }
         if (is_message(item))
             post(run, item, pass);
         else
@@ -294,7 +299,8 @@ static struct pass train_pass(struct mtlm_run *run, int64_t iteration,
                          .first_sample = place->samples,
                          .microbatches = place->batch / each,
                          .batch = place->batch,
-                         .share = (double) each / place->batch,
+                         .share = (double) run->program->config.micro_batch
+                                  / place->batch,
                          .flops = run->train_flops,
                          .record = record && run->config.recorder};
 }

@@ -7,11 +7,10 @@
 #include "runtime/data.h"
 #include "runtime/memory.h"
 
-enum { PER_CHUNK = MTLM_STORE_MOMENT + 1 };
-
+/* Blocks of the graph, then what orders nodes only or pretends to be more. */
 static int n_arenas(const struct mtlm_run_data *data)
 {
-    return data->program->config.layout.virtual_stages * PER_CHUNK + 1;
+    return data->program->graph->n_blocks + 1;
 }
 
 /* Whether there is an element of the tensor only. */
@@ -21,18 +20,9 @@ static bool pretends(const struct mtlm_run_data *data,
     return data->synthetic && mtlm_synthetic_pretends(tensor);
 }
 
-/* Where the tensor lies, or NULL: StarPU takes memory when it is written. */
-static struct mtlm_arena *arena_of(const struct mtlm_run_data *data,
-                                   const struct mtlm_tensor *tensor)
+static struct mtlm_arena *control_arena(const struct mtlm_run_data *data)
 {
-    const struct mtlm_layout *layout = &data->program->config.layout;
-
-    if (tensor->storage == MTLM_STORE_CONTROL || pretends(data, tensor))
-        return &data->arena[n_arenas(data) - 1];
-    if (tensor->storage > MTLM_STORE_MOMENT)
-        return NULL;
-    return &data->arena[mtlm_layout_chunk(layout, tensor->stage) * PER_CHUNK
-                        + tensor->storage];
+    return &data->arena[data->program->graph->n_blocks];
 }
 
 /* Of a slot: what StarPU knows, and what it takes in an arena. */
@@ -53,36 +43,46 @@ static size_t bytes_of(const struct mtlm_run_data *data,
 static void create_arenas(struct mtlm_run_data *data)
 {
     const struct mtlm_graph *graph = data->program->graph;
-    const int n = n_arenas(data);
-    size_t *bytes = mtlm_calloc(n, sizeof(*bytes));
+    size_t control = 0;
 
-    data->arena = mtlm_calloc(n, sizeof(*data->arena));
+    data->arena = mtlm_calloc(n_arenas(data), sizeof(*data->arena));
+    for (int i = 0; i < graph->n_blocks; i++)
+        mtlm_arena_create(&data->arena[i],
+                          data->synthetic ? 0 : graph->block[i]);
     for (int i = 0; i < graph->n_tensors; i++) {
         const struct mtlm_tensor *t = graph->tensor[i];
-        const struct mtlm_arena *arena = arena_of(data, t);
 
-        if (arena && mtlm_tensor_is_owner(t))
-            bytes[arena - data->arena] +=
-                t->slots * mtlm_arena_padded(bytes_of(data, t));
+        if ((t->storage == MTLM_STORE_CONTROL || pretends(data, t))
+            && mtlm_tensor_is_owner(t))
+            control += t->slots * mtlm_arena_padded(bytes_of(data, t));
     }
-    for (int i = 0; i < n; i++)
-        mtlm_arena_create(&data->arena[i], bytes[i]);
-    free(bytes);
+    mtlm_arena_create(control_arena(data), control);
+}
+
+/* The memory of the next slot, or NULL: StarPU takes some when it is
+ * written. */
+static void *memory_of(struct mtlm_run_data *data,
+                       const struct mtlm_tensor *tensor)
+{
+    if (tensor->storage == MTLM_STORE_CONTROL || pretends(data, tensor))
+        return mtlm_arena_take(control_arena(data), bytes_of(data, tensor));
+    if (tensor->block >= 0)
+        return data->arena[tensor->block].memory + tensor->offset;
+    return NULL;
 }
 
 static void register_tensor(struct mtlm_run_data *data,
                             const struct mtlm_tensor *tensor)
 {
-    struct mtlm_arena *arena = arena_of(data, tensor);
     starpu_data_handle_t *slot;
 
     if (!mtlm_tensor_is_owner(tensor))
         return;
     slot = mtlm_calloc(tensor->slots, sizeof(*slot));
     for (int i = 0; i < tensor->slots; i++)
-        slot[i] = mtlm_data_register(
-            arena ? mtlm_arena_take(arena, bytes_of(data, tensor)) : NULL,
-            elems_of(data, tensor), tensor->dtype, tensor->name);
+        slot[i] =
+            mtlm_data_register(memory_of(data, tensor), elems_of(data, tensor),
+                               tensor->dtype, tensor->name);
     data->handle[tensor->id] = slot;
 }
 

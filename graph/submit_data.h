@@ -10,14 +10,14 @@ struct mtlm_run_data {
     const struct mtlm_program *program; /* borrowed */
     bool synthetic;
     starpu_data_handle_t **handle; /* [tensor id][slot]; NULL: no owner */
-    struct mtlm_arena *arena;      /* weights, gradients, moments of each
-                                    * chunk; what orders nodes only */
+    struct mtlm_arena *arena;      /* the graph's blocks; what orders nodes
+                                    * only */
 };
 
-/* Registers every tensor.  Weights, gradients and moments lie in one arena
- * each per chunk, so that a message may cover many of them; StarPU takes the
- * memory of activations when they are first written.  synthetic: only few
- * elements of each are there (graph/synthetic.h). */
+/* Registers every tensor.  Those of a block lie where the graph says, so that
+ * a message may cover many of them; StarPU takes the memory of others when
+ * they are first written.  synthetic: only few elements of each are there
+ * (graph/synthetic.h). */
 void mtlm_run_data_create(struct mtlm_run_data *data,
                           const struct mtlm_program *program, bool synthetic);
 void mtlm_run_data_destroy(struct mtlm_run_data *data);

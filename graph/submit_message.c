@@ -78,7 +78,6 @@ void mtlm_message_of(const struct mtlm_run_data *data,
 {
     const union mtlm_attr *attr = &node->call.attr;
     const enum mtlm_message_kind kind = kind_of(node->call.kind);
-    const bool bucket = mtlm_ops[node->call.kind]->n_operands == 0;
 
     message->kind = kind;
     message->handle = handles;
@@ -90,8 +89,7 @@ void mtlm_message_of(const struct mtlm_run_data *data,
     message->control = handles;
     message->n_control = collect(data, node, use, ORDER, handles);
     message->dtype = mtlm_node_use(node, 0).tensor->dtype;
-    message->count = bucket ? attr->collective.count
-                            : mtlm_shape_elems(&node->call.shape[0]);
+    message->count = mtlm_node_elems(node);
     if (data->synthetic && !mtlm_synthetic_computes(node))
         pretend(node, message);
     assert(message->n_handles > 0 && message->count > 0);

@@ -116,7 +116,7 @@ static bool more_machines(const struct mtlm_wish *wish,
                           struct mtlm_hosts *hosts, struct mtlm_choice *choice)
 {
     const struct mtlm_program_config one =
-        mtlm_wish_config(wish, 1, 1, wish->config.micro_batch);
+        mtlm_wish_config(wish, 1, 1, 1, wish->config.micro_batch);
     /* At least the weights have to find room. */
     const double least = 4 * sizeof(float) * mtlm_model_parameters(&one.model);
     double machines = ceil(least / hosts->available);
@@ -140,6 +140,7 @@ static bool fewer_layers(struct mtlm_wish *wish, struct mtlm_hosts *hosts,
 
     layers = layers > FEW_LAYERS ? FEW_LAYERS : layers - 1;
     wish->global_batch = SMALL_BATCH;
+    wish->config.ramp = (struct mtlm_ramp){0};
     while (SMALL_BATCH % wish->config.micro_batch)
         wish->config.micro_batch--;
     for (; layers >= 1; layers--) {

@@ -71,20 +71,24 @@ static void print_layout(const struct dry_run *d)
 {
     const struct mtlm_options *o = d->options;
     const int workers = d->wish.config.layout.workers;
+    char replicas[32] = "";
 
+    if (d->choice.dp > 1)
+        snprintf(replicas, sizeof(replicas), "%d x ", d->choice.dp);
     fprintf(d->out,
-            "layout           tensor %d x pipeline %d = %d rank%s%s, %d "
-            "worker%s each\n",
-            d->choice.tp, d->choice.pp, d->choice.tp * d->choice.pp,
-            d->choice.tp * d->choice.pp > 1 ? "s" : "",
+            "layout           tensor %d x pipeline %d x data %d = %d "
+            "rank%s%s, %d worker%s each\n",
+            d->choice.tp, d->choice.pp, d->choice.dp,
+            mtlm_layout_ranks(&d->outline.layout),
+            mtlm_layout_ranks(&d->outline.layout) > 1 ? "s" : "",
             d->wish.layout_free ? " (chosen)" : "", workers,
             workers > 1 ? "s" : "");
     print_stages(d);
     fprintf(d->out,
-            "iteration        %" PRId64 " samples = %" PRId64
+            "iteration        %" PRId64 " samples = %s%" PRId64
             " microbatches of %" PRId64 " x %" PRId64 " tokens\n",
-            o->global_batch_size, d->microbatches, d->choice.micro_batch,
-            o->model.seq_length);
+            o->global_batch_size, replicas, d->microbatches,
+            d->choice.micro_batch, o->model.seq_length);
 }
 
 static void print_work(const struct dry_run *d)
@@ -94,8 +98,10 @@ static void print_work(const struct dry_run *d)
     double nodes = 0, again = 0, tasks = 0;
 
     for (int i = 0; i < d->choice.pp; i++) {
-        nodes += d->choice.tp * d->outline.plan[i].flops;
-        again += d->choice.tp * d->outline.plan[i].again;
+        const double ranks = (double) d->choice.tp * d->choice.dp;
+
+        nodes += ranks * d->outline.plan[i].flops;
+        again += ranks * d->outline.plan[i].again;
         tasks = fmax(tasks, d->outline.plan[i].tasks);
     }
     fprintf(d->out,
@@ -175,9 +181,11 @@ static void print_range(const struct dry_run *d, int64_t first, int64_t last,
 /* Stages and ranks first .. last. */
 static void print_place(const struct dry_run *d, int first, int last)
 {
+    const int of_stage = d->choice.tp * d->choice.dp;
+
     print_range(d, first, last, 9);
-    print_range(d, (int64_t) first * d->choice.tp,
-                ((int64_t) last + 1) * d->choice.tp - 1, 9);
+    print_range(d, (int64_t) first * of_stage,
+                ((int64_t) last + 1) * of_stage - 1, 9);
 }
 
 static void print_memory_of(const struct dry_run *d, int first, int last)
@@ -225,9 +233,9 @@ static void print_traffic(const struct dry_run *d)
 {
     fprintf(d->out,
             "\nWhat each rank sends per iteration, MiB and messages\n"
-            "%-9s %-9s  %18s %18s %18s %18s\n",
-            "stage", "ranks", "tensor-parallel", "pipeline", "tied embedding",
-            "norm and flags");
+            "%-9s %-9s  %18s %18s %18s %18s %18s\n",
+            "stage", "ranks", "tensor-parallel", "pipeline", "data-parallel",
+            "tied embedding", "norm and flags");
     for (int i = 0; i < d->choice.pp; i = last_alike(d, i) + 1)
         print_traffic_of(d, i, last_alike(d, i));
 }
@@ -328,7 +336,7 @@ static int find_hosts(struct dry_run *d, struct mtlm_error *err)
         && mtlm_options_layout_check(o, launched, err) < 0)
         return -1;
     d->hosts =
-        (struct mtlm_hosts){.ranks = d->wish.layout_free ? launched : asked,
+        (struct mtlm_hosts){.ranks = launched % asked == 0 ? launched : asked,
                             .per_host = mtlm_launched_on_host(),
                             .available = mtlm_memory_available(),
                             .process_bytes = mtlm_memory_resident()};
@@ -366,8 +374,10 @@ int mtlm_dry_run(struct mtlm_options *options, FILE *out,
     if (find_hosts(&d, err) < 0
         || mtlm_layout_choose(options, &d.wish, &d.hosts, &d.choice, err) < 0)
         return -1;
-    mtlm_layout_take(options, &d.choice);
-    config = mtlm_wish_config(&d.wish, d.choice.tp, d.choice.pp,
+    if (mtlm_layout_take(options, &d.choice, err) < 0)
+        return -1;
+    d.wish.global_batch = options->global_batch_size;
+    config = mtlm_wish_config(&d.wish, d.choice.tp, d.choice.pp, d.choice.dp,
                               d.choice.micro_batch);
     d.microbatches = config.microbatches;
     d.outline = mtlm_outline_create(&config, d.hosts.process_bytes);

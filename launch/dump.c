@@ -1,5 +1,6 @@
 /* One file per rank, rank-R.safetensors: weights "NAME" and gradients before
- * clipping "NAME.grad" of this rank's shards, the fields of the batch
+ * clipping "NAME.grad" of this rank's shards (with the distributed optimizer
+ * NaN where another rank has the sum), the fields of the batch
  * ("tokens", "labels", "loss_mask", "types" [samples, seq_length], "length",
  * "order" [samples]), "loss", "sop_loss" of a binary head, and "grad_norm";
  * where a shard begins in the whole says the metadata "NAME.first" = "row
@@ -8,6 +9,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -55,6 +57,20 @@ void mtlm_dump_weights(struct mtlm_dump *dump)
             dump->weight[i] = copy(dump, program->param[i].weight);
 }
 
+/* Where the rank has a piece of the gradient, the others' elements are NaN. */
+static mtlm_real *copy_gradient(struct mtlm_dump *dump,
+                                const struct mtlm_parameter *p)
+{
+    const int64_t n = mtlm_shape_elems(&p->grad->shape);
+    mtlm_real *values = mtlm_calloc(n, sizeof(*values));
+
+    for (int64_t i = 0; i < n; i++)
+        values[i] = NAN;
+    if (p->reduced)
+        mtlm_run_read(dump->job->run, p->reduced, values + p->first);
+    return values;
+}
+
 void mtlm_dump_gradients(void *arg)
 {
     struct mtlm_dump *dump = arg;
@@ -62,7 +78,7 @@ void mtlm_dump_gradients(void *arg)
 
     for (int i = 0; i < program->n_params; i++)
         if (!left_out(&program->param[i]))
-            dump->grad[i] = copy(dump, program->param[i].grad);
+            dump->grad[i] = copy_gradient(dump, &program->param[i]);
 }
 
 static char *name_of(const struct mtlm_parameter *p, const char *suffix)

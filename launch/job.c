@@ -87,7 +87,7 @@ static int build(struct mtlm_job *job, struct mtlm_error *err)
 {
     struct mtlm_program_config config =
         mtlm_wish_config(&job->wish, job->layout.tp, job->layout.pp,
-                         job->options.micro_batch_size);
+                         job->layout.dp, job->options.micro_batch_size);
     const double process_bytes = mtlm_memory_resident();
 
     config.layout = job->layout;
@@ -191,12 +191,13 @@ static void say(struct mtlm_job *job)
            ", %.2f million parameters\n",
            PACKAGE_VERSION, o->preset ? o->preset : "GPT", o->model.num_layers,
            o->model.hidden_size, mtlm_model_parameters(&o->model) / 1e6);
-    printf(
-        "layout: tensor %d x pipeline %d = %d rank%s%s, %" PRId64
-        " microbatches of %" PRId64 " x %" PRId64 " tokens\n",
-        l->tp, l->pp, mtlm_layout_ranks(l), mtlm_layout_ranks(l) > 1 ? "s" : "",
-        job->wish.layout_free && mtlm_layout_ranks(l) > 1 ? " (chosen)" : "",
-        mtlm_job_microbatches(job), o->micro_batch_size, o->model.seq_length);
+    printf("layout: tensor %d x pipeline %d x data %d = %d rank%s%s, %" PRId64
+           " microbatches of %" PRId64 " x %" PRId64 " tokens\n",
+           l->tp, l->pp, l->dp, mtlm_layout_ranks(l),
+           mtlm_layout_ranks(l) > 1 ? "s" : "",
+           job->wish.layout_free && mtlm_layout_ranks(l) > 1 ? " (chosen)" : "",
+           mtlm_job_microbatches(job), o->micro_batch_size,
+           o->model.seq_length);
     if (mtlm_layout_stages(l) > 1) {
         char *stages = mtlm_layout_stages_text(l, o->model.num_layers);
 

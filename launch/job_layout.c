@@ -56,10 +56,12 @@ int mtlm_job_choose_layout(struct mtlm_job *job, struct mtlm_error *err)
     if (mtlm_layout_choose(o, &job->wish, &job->hosts, &choice, err) < 0
         || mtlm_layout_check_memory(o, &choice, &job->hosts, err) < 0)
         return -1;
-    mtlm_layout_take(o, &choice);
-    job->layout =
-        mtlm_wish_config(&job->wish, choice.tp, choice.pp, choice.micro_batch)
-            .layout;
+    if (mtlm_layout_take(o, &choice, err) < 0)
+        return -1;
+    job->wish.global_batch = o->global_batch_size;
+    job->layout = mtlm_wish_config(&job->wish, choice.tp, choice.pp, choice.dp,
+                                   choice.micro_batch)
+                      .layout;
     mtlm_layout_place(&job->layout, mtlm_ranks_rank(job->ranks));
     return 0;
 }

@@ -12,6 +12,7 @@
 #define TP "tensor-model-parallel-size"
 #define PP "pipeline-model-parallel-size"
 #define MICRO_BATCH "micro-batch-size"
+#define GLOBAL_BATCH "global-batch-size"
 #define GIB (1024.0 * 1024 * 1024)
 
 /* So many are written one by one. */
@@ -36,6 +37,8 @@ struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
                    .layout = {.workers = workers, .placement = o->placement},
                    .ramp = o->ramp,
                    .seed = o->seed,
+                   .distributed_optimizer = o->distributed_optimizer,
+                   .bucket_size = o->ddp_bucket_size,
                    .window = o->window,
                    .row_parts = o->row_parts,
                    .recompute = o->recompute,
@@ -48,13 +51,15 @@ struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
                    .epsilon = o->adam_eps,
                    .schedule = o->schedule},
         .stages = mtlm_stages_wish(o),
-        .global_batch = o->global_batch_size,
+        .global_batch =
+            mtlm_option_given(o, GLOBAL_BATCH) ? o->global_batch_size : 0,
         .eval_iters = o->eval_iters,
         .layout_free = mtlm_layout_is_free(o),
         .micro_batch_free = mtlm_micro_batch_is_free(o)};
 
-    wish.config = mtlm_wish_config(&wish, o->tensor_parallel,
-                                   o->pipeline_parallel, o->micro_batch_size);
+    wish.config =
+        mtlm_wish_config(&wish, o->tensor_parallel, o->pipeline_parallel, 1,
+                         o->micro_batch_size);
     return wish;
 }
 
@@ -102,27 +107,46 @@ char *mtlm_layout_stages_text(const struct mtlm_layout *layout,
     return text;
 }
 
-void mtlm_layout_take(struct mtlm_options *options,
-                      const struct mtlm_choice *choice)
+/* Why the micro batch is smaller than the preset's. */
+static void note_micro_batch(struct mtlm_options *options,
+                             const struct mtlm_choice *choice)
 {
-    if (choice->micro_batch != options->micro_batch_size)
+    const int64_t preset = options->micro_batch_size;
+
+    if (options->global_batch_size % (preset * choice->dp))
+        mtlm_options_note(options,
+                          "micro batch of %" PRId64 " samples: the preset's "
+                          "%" PRId64 " do not divide the %" PRId64
+                          " of each of %d data-parallel ranks",
+                          choice->micro_batch, preset,
+                          options->global_batch_size / choice->dp, choice->dp);
+    else
         mtlm_options_note(options,
                           "micro batch of %" PRId64 " samples: the preset's "
                           "%" PRId64 " take more memory than there is",
-                          choice->micro_batch, options->micro_batch_size);
+                          choice->micro_batch, preset);
+}
+
+int mtlm_layout_take(struct mtlm_options *options,
+                     const struct mtlm_choice *choice, struct mtlm_error *err)
+{
+    if (choice->micro_batch != options->micro_batch_size)
+        note_micro_batch(options, choice);
     options->tensor_parallel = choice->tp;
     options->pipeline_parallel = choice->pp;
     options->micro_batch_size = choice->micro_batch;
+    if (mtlm_option_given(options, GLOBAL_BATCH))
+        return 0;
+    return mtlm_options_set_batch(options, choice->micro_batch * choice->dp,
+                                  err);
 }
 
-/* The most ranks, up to n, that can share the model. */
+/* The most ranks, up to n, that can train it. */
 static int most_ranks(const struct mtlm_wish *wish, int n)
 {
-    for (; n > 1; n--)
-        for (int t = 1; t <= n; t++)
-            if (mtlm_choose_possible(wish, n, t))
-                return n;
-    return 1;
+    while (n > 1 && !mtlm_choose_any(wish, n))
+        n--;
+    return n;
 }
 
 int mtlm_layout_choose(const struct mtlm_options *options,
@@ -136,13 +160,14 @@ int mtlm_layout_choose(const struct mtlm_options *options,
         return 0;
     return mtlm_error_set(
         err, MTLM_EXIT_USAGE,
-        "%d ranks cannot share this model: it has %" PRId64
-        " layers for pipeline stages, and no number that divides %d, its "
-        "%" PRId64 " attention heads and its --ffn-hidden-size %" PRId64
-        " makes the stages few enough (data parallelism is not in this "
-        "version); start it with mpirun -n %d",
-        hosts->ranks, model->num_layers, hosts->ranks, model->num_heads,
-        model->ffn_hidden_size, most_ranks(wish, hosts->ranks));
+        "%d ranks cannot train this model together: it has %" PRId64
+        " layers for pipeline stages, %" PRId64 " attention heads and "
+        "--ffn-hidden-size %" PRId64 " for tensor-parallel ranks, and "
+        "batches of %" PRId64 " samples in microbatches of %" PRId64
+        " for data-parallel ones; start it with mpirun -n %d",
+        hosts->ranks, model->num_layers, model->num_heads,
+        model->ffn_hidden_size, options->global_batch_size,
+        options->micro_batch_size, most_ranks(wish, hosts->ranks));
 }
 
 int mtlm_layout_check_memory(const struct mtlm_options *options,
@@ -164,11 +189,13 @@ int mtlm_layout_check_memory(const struct mtlm_options *options,
                               options->preset ? options->preset : "this model");
     return mtlm_error_set(
         err, MTLM_EXIT_RESOURCE,
-        "not enough memory: %s (tensor %d x pipeline %d, micro batch %" PRId64
+        "not enough memory: %s (tensor %d x pipeline %d x data %d, micro batch "
+        "%" PRId64
         ") needs %s%.2f GiB on %s machine (%d rank%s), %s has %.2f GiB "
         "available",
         options->preset ? options->preset : "this model", choice->tp,
-        choice->pp, choice->micro_batch, choice->least ? "at least " : "",
-        choice->need / GIB, alone ? "this" : "a", here, here > 1 ? "s" : "",
+        choice->pp, choice->dp, choice->micro_batch,
+        choice->least ? "at least " : "", choice->need / GIB,
+        alone ? "this" : "a", here, here > 1 ? "s" : "",
         alone ? "which" : "and the one with least", hosts->available / GIB);
 }

@@ -51,7 +51,6 @@
     IDLE("defer-embedding-wgrad-compute", NULL, OVERLAPS)                      \
     IDLE("wgrad-deferral-limit", ANY, OVERLAPS)                                \
     IDLE("no-scatter-gather-tensors-in-pipeline", NULL, OVERLAPS)              \
-    IDLE("ddp-bucket-size", ANY, OVERLAPS)                                     \
     IDLE("ddp-num-buckets", ANY, OVERLAPS)                                     \
     IDLE("no-align-grad-reduce", NULL, OVERLAPS)                               \
     IDLE("no-align-param-gather", NULL, OVERLAPS)                              \
@@ -59,9 +58,7 @@
     IDLE("disable-gloo-process-groups", NULL, "ranks talk by MPI")             \
     IDLE("pipeline-model-parallel-comm-backend", ANY, "ranks talk by MPI")     \
     IDLE("use-ring-exchange-p2p", NULL, "ranks talk by MPI")                   \
-    IDLE("use-distributed-optimizer", NULL,                                    \
-         "there is one data-parallel rank, which holds it all")                \
-    IDLE("use-tp-pp-dp-mapping", NULL, "there is one data-parallel rank")      \
+    IDLE("use-tp-pp-dp-mapping", NULL, "it is only about which rank is where") \
     IDLE("context-parallel-size", "1", "it is 1")                              \
     IDLE("expert-model-parallel-size", "1", "it is 1")                         \
     IDLE("sequence-parallel", NULL, MEMORY)                                    \
@@ -177,7 +174,7 @@
     IDLE("no-mmap-bin-files", NULL, "the data are mapped all the same")        \
     IDLE("data-cache-path", ANY, "no index is written")                        \
     IDLE("num-dataset-builder-threads", ANY, "no index is written")            \
-    IDLE("no-data-sharding", NULL, "there is one data-parallel rank")          \
+    IDLE("no-data-sharding", NULL, "samples go by their number to ranks")      \
     IDLE("no-create-attention-mask-in-dataloader", NULL, KERNELS)              \
     LACK("train-data-path", MANY, "give --data-path and --split")              \
     LACK("valid-data-path", MANY, "give --data-path and --split")              \

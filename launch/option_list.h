@@ -33,8 +33,9 @@
           "--lr-decay-samples, --lr-warmup-samples), not in both; "            \
           "--lr-warmup-fraction goes with either.")                            \
     GROUP(PARALLEL, "Parallelism and machine",                                 \
-          "Tensor x pipeline size is the number of ranks that mpirun starts; " \
-          "neither changes what is computed.")                                 \
+          "Tensor x pipeline size divides the number of ranks that mpirun "    \
+          "starts; so many groups of them share the batches "                  \
+          "(data-parallel). None of it changes what is computed.")             \
     GROUP(DATA, "Data",                                                        \
           "mtlm-preprocess makes PREFIX.bin and PREFIX.idx of a text.")        \
     GROUP(TRACING, "Tracing", "")                                              \
@@ -102,7 +103,9 @@
     OPT(TRAINING, "micro-batch-size", INT, micro_batch_size, NEEDED, 1, 65536, \
         "N", "samples that pass through the model at once")                    \
     OPT(TRAINING, "global-batch-size", INT, global_batch_size, "", 1,          \
-        16777216, "N", "samples of an iteration (default: one micro batch)")   \
+        16777216, "N",                                                         \
+        "samples of an iteration (default: a micro batch of each "             \
+        "data-parallel rank)")                                                 \
     OPT(TRAINING, "rampup-batch-size", RAMP, ramp, "", 1, 1000000000000000,    \
         "START INCREMENT SAMPLES",                                             \
         "grow the global batch from START by INCREMENT during SAMPLES; needs " \
@@ -188,6 +191,14 @@
     OPT(PARALLEL, "stage-layers", TEXT, stage_layers, "", 0, 0, "N,N,...",     \
         "layers of every virtual stage of the model (default: as even as can " \
         "be)")                                                                 \
+    OPT(PARALLEL, "use-distributed-optimizer", FLAG, distributed_optimizer,    \
+        "no", 0, 0, NULL,                                                      \
+        "each data-parallel rank keeps the moments of, and steps, its share "  \
+        "of the weights only")                                                 \
+    OPT(PARALLEL, "ddp-bucket-size", INT, ddp_bucket_size, "40000000", 1,      \
+        1000000000, "N",                                                       \
+        "add up gradients of data-parallel ranks about N elements at a time, " \
+        "whole layers")                                                        \
     OPT(PARALLEL, "window", REAL, window, "1.5", 0.01, 1000, "ALPHA",          \
         "micro batches in flight, as a multiple of what keeps a stage busy: "  \
         "more memory, less waiting")                                           \

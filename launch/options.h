@@ -101,6 +101,8 @@ struct mtlm_options {
     char *stage_layers; /* "3,3,4,2", or NULL: evenly; the same as numbers: */
     int64_t *layers_of_stage; /* [n_layers_of_stage], owned */
     int n_layers_of_stage;
+    bool distributed_optimizer; /* shared among data-parallel ranks */
+    int64_t ddp_bucket_size;    /* elements of a message of gradients */
     double window;     /* alpha: microbatches in flight over the least needed */
     struct mtlm_recompute recompute;
     int64_t row_parts; /* of a sample's activations; 0: by their shape */
@@ -160,7 +162,13 @@ int mtlm_options_check(const struct mtlm_options *options,
 /* What they ask of the virtual stages; borrows from options. */
 struct mtlm_stage_wish mtlm_stages_wish(const struct mtlm_options *options);
 
-/* Whether the layout fits a job of ranks processes. */
+/* Sets the global batch where the user gave none, and all that follows from
+ * it. */
+int mtlm_options_set_batch(struct mtlm_options *options, int64_t batch,
+                           struct mtlm_error *err);
+
+/* Whether the layout that is asked for fits a job of ranks processes: those
+ * beyond tensor x pipeline are data-parallel and share the batches. */
 int mtlm_options_layout_check(const struct mtlm_options *options, int ranks,
                               struct mtlm_error *err);
 

@@ -97,10 +97,30 @@ static void resolve_batch(struct mtlm_options *options)
     }
 }
 
+/* Not the first two: they warm up the runtime's performance models. */
+static void resolve_trace(struct mtlm_options *options)
+{
+    struct mtlm_range *trace = &options->trace_iterations;
+
+    if (mtlm_option_given(options, "trace-iterations"))
+        return;
+    trace->last = options->train_iters < 5 ? options->train_iters : 5;
+    trace->first = trace->last < 3 ? trace->last : 3;
+}
+
+int mtlm_options_set_batch(struct mtlm_options *options, int64_t batch,
+                           struct mtlm_error *err)
+{
+    options->global_batch_size = batch;
+    if (mtlm_recipe_resolve(options, err) < 0)
+        return -1;
+    resolve_trace(options);
+    return mtlm_options_check(options, err);
+}
+
 int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
 {
     struct mtlm_model *model = &options->model;
-    struct mtlm_range *trace = &options->trace_iterations;
 
     if (check_needed(options, err) < 0 || resolve_family(options, err) < 0)
         return -1;
@@ -123,11 +143,7 @@ int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
         options->mock_data = true;
     if (mtlm_recipe_resolve(options, err) < 0)
         return -1;
-    if (!mtlm_option_given(options, "trace-iterations")) {
-        /* The first two warm up the runtime's performance models. */
-        trace->last = options->train_iters < 5 ? options->train_iters : 5;
-        trace->first = trace->last < 3 ? trace->last : 3;
-    }
+    resolve_trace(options);
     return 0;
 }
 
@@ -232,6 +248,46 @@ int mtlm_options_check(const struct mtlm_options *options,
     return check_numbers(options, err);
 }
 
+/* Whether dp data-parallel ranks can share the samples that an option says. */
+static int check_shared(const struct mtlm_options *o, const char *what,
+                        int64_t samples, int64_t dp, struct mtlm_error *err)
+{
+    /* A preset's micro batch makes room (graph/choose.h). */
+    const bool free =
+        mtlm_option_source(o, "micro-batch-size") <= MTLM_SOURCE_PRESET;
+
+    if (samples % (dp * (free ? 1 : o->micro_batch_size)) == 0)
+        return 0;
+    if (free)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "%s %" PRId64 " cannot be shared by %" PRId64
+                              " data-parallel ranks",
+                              what, samples, dp);
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE,
+        "%s %" PRId64 " is not a multiple of %" PRId64
+        ": --micro-batch-size %" PRId64 " x %" PRId64 " data-parallel ranks",
+        what, samples, dp * o->micro_batch_size, o->micro_batch_size, dp);
+}
+
+static int check_batches(const struct mtlm_options *o, int64_t dp,
+                         struct mtlm_error *err)
+{
+    if (mtlm_option_given(o, "global-batch-size")
+        && check_shared(o, "--global-batch-size", o->global_batch_size, dp, err)
+               < 0)
+        return -1;
+    if (o->ramp.increment == 0)
+        return 0;
+    return check_shared(o, "--rampup-batch-size: start", o->ramp.start, dp, err)
+                       < 0
+                   || check_shared(o, "--rampup-batch-size: increment",
+                                   o->ramp.increment, dp, err)
+                          < 0
+               ? -1
+               : 0;
+}
+
 int mtlm_options_layout_check(const struct mtlm_options *options, int ranks,
                               struct mtlm_error *err)
 {
@@ -239,8 +295,8 @@ int mtlm_options_layout_check(const struct mtlm_options *options, int ranks,
     const int64_t p = options->pipeline_parallel;
     char other[96] = "";
 
-    if (t * p == ranks)
-        return 0;
+    if (ranks % (t * p) == 0)
+        return check_batches(options, ranks / (t * p), err);
     if (ranks % t == 0 && ranks / t <= options->model.num_layers)
         snprintf(other, sizeof(other),
                  " or give --pipeline-model-parallel-size %" PRId64, ranks / t);
@@ -248,9 +304,8 @@ int mtlm_options_layout_check(const struct mtlm_options *options, int ranks,
         err, MTLM_EXIT_USAGE,
         "--tensor-model-parallel-size %" PRId64
         " x --pipeline-model-parallel-size %" PRId64 " = %" PRId64
-        " rank%s, but this job has %d; start it with mpirun -n %" PRId64 "%s%s",
-        t, p, t * p, t * p == 1 ? "" : "s", ranks, t * p, other,
-        ranks > t * p && ranks % (t * p) == 0
-            ? " (data parallelism is not in this version)"
-            : "");
+        " ranks, but this job has %d, which is no multiple of that; start it "
+        "with mpirun -n %" PRId64 "%s",
+        t, p, t * p, ranks, ranks < t * p ? t * p : ranks / (t * p) * (t * p),
+        other);
 }

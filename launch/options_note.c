@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "launch/option.h"
 #include "runtime/memory.h"
@@ -16,6 +17,10 @@ void mtlm_options_note(struct mtlm_options *options, const char *format, ...)
     if (vasprintf(&text, format, args) < 0)
         abort();
     va_end(args);
+    if (before && strstr(before, text)) { /* worked out once more */
+        free(text);
+        return;
+    }
     options->notes =
         mtlm_sprintf("%s%s%s", before ? before : "", before ? "\n" : "", text);
     free(before);

@@ -3,12 +3,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <xxhash.h>
 
 #include "launch/job.h"
 
-/* Of one parameter's shard. */
+/* Of one parameter's shard, which every data-parallel rank has. */
 struct entry {
     int64_t number, shard;
     uint64_t hash;
@@ -50,17 +51,36 @@ static int by_number(const void *x, const void *y)
     return (a->shard > b->shard) - (a->shard < b->shard);
 }
 
+/* Keeps one of equal entries; returns how many are left, or 0: the replicas of
+ * the model are not alike. */
+static size_t unite(struct entry *all, size_t n, int dp)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (memcmp(&all[i], &all[i / dp * dp], sizeof(*all)) != 0)
+            return 0;
+        all[i / dp] = all[i];
+    }
+    return n / dp;
+}
+
 void mtlm_weight_hash_print(struct mtlm_weight_hash *hash, struct mtlm_job *job)
 {
-    size_t bytes;
+    size_t bytes, n;
     struct entry *all = mtlm_ranks_gather(
         job->ranks, hash->entry, hash->n * sizeof(*hash->entry), &bytes);
 
     free(hash);
     if (!all)
         return;
-    qsort(all, bytes / sizeof(*all), sizeof(*all), by_number);
-    printf("weight hash: %016" PRIx64 "\n", (uint64_t) XXH3_64bits(all, bytes));
+    n = bytes / sizeof(*all);
+    qsort(all, n, sizeof(*all), by_number);
+    n = unite(all, n, job->layout.dp);
+    if (n)
+        printf("weight hash: %016" PRIx64 "\n",
+               (uint64_t) XXH3_64bits(all, n * sizeof(*all)));
+    else
+        printf("weight hash: none, data-parallel ranks have different "
+               "weights\n");
     fflush(stdout);
     free(all);
 }

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/arena.h"
 #include "runtime/error.h"
@@ -13,11 +14,14 @@ size_t mtlm_arena_padded(size_t bytes)
 
 void mtlm_arena_create(struct mtlm_arena *arena, size_t size)
 {
-    arena->memory = size ? aligned_alloc(MTLM_ARENA_ALIGN, size) : NULL;
+    arena->memory =
+        size ? aligned_alloc(MTLM_ARENA_ALIGN, mtlm_arena_padded(size)) : NULL;
     arena->size = size;
     arena->used = 0;
     if (size && !arena->memory)
         mtlm_out_of_memory(size);
+    if (size)
+        memset(arena->memory, 0, size); /* padding is sent, too */
 }
 
 void mtlm_arena_destroy(struct mtlm_arena *arena)

@@ -16,11 +16,12 @@ enum { MTLM_ARENA_ALIGN = 64 };
 /* What a tensor of bytes takes in an arena. */
 size_t mtlm_arena_padded(size_t bytes);
 
-/* size: the sum of mtlm_arena_padded() of all that will be taken. */
+/* All zero.  size: at least the sum of mtlm_arena_padded() of all that will be
+ * taken. */
 void mtlm_arena_create(struct mtlm_arena *arena, size_t size);
 void mtlm_arena_destroy(struct mtlm_arena *arena);
 
-/* The next bytes; undefined contents. */
+/* The next bytes. */
 void *mtlm_arena_take(struct mtlm_arena *arena, size_t bytes);
 
 #endif /* MTLM_ARENA_H */

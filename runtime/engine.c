@@ -49,7 +49,7 @@ static void check_message(const struct mtlm_engine *engine,
         mtlm_fatal(__FILE__, __LINE__,
                    "a message of %" PRId64 " elements: MPI counts from 1 to %d",
                    m->count, INT_MAX);
-    if (blocks != (m->n_into > 0)
+    if ((blocks != (m->n_into > 0) && m->kind != MTLM_ALL_GATHER)
         || (m->kind == MTLM_REDUCE_SCATTER
             && m->count
                    % mtlm_ranks_group_size(engine->config.ranks, m->group)))
@@ -81,9 +81,9 @@ static void copy_lists(struct mtlm_request *request)
 static enum starpu_data_access_mode mode_of(const struct mtlm_message *m, int i)
 {
     if (i < m->n_handles)
-        return m->kind == MTLM_RECV         ? STARPU_W
-               : m->kind == MTLM_ALL_REDUCE ? STARPU_RW
-                                            : STARPU_R;
+        return m->kind == MTLM_RECV       ? STARPU_W
+               : mtlm_message_in_place(m) ? STARPU_RW
+                                          : STARPU_R;
     return i < m->n_handles + m->n_into ? STARPU_W : STARPU_RW;
 }
 

@@ -18,7 +18,8 @@ enum mtlm_message_kind {
     MTLM_REDUCE_SCATTER, /* from handle to into, which get the block of the
                           * sum that has this rank's number in the group */
     MTLM_ALL_GATHER,     /* from handle, which is this rank's block, to into,
-                          * which get all blocks in order of rank */
+                          * which get all blocks in order of rank; without
+                          * into in place: handle is all blocks */
 };
 
 /* A list of handles is data that lies one after the other in memory, with no
@@ -27,8 +28,8 @@ enum mtlm_message_kind {
  * message. */
 struct mtlm_message {
     enum mtlm_message_kind kind;
-    /* Read; of a receive written, of an all-reduce both.  The message goes
-     * when all data of all lists is there. */
+    /* Read; of a receive written, of what is done in place both.  The message
+     * goes when all data of all lists is there. */
     const starpu_data_handle_t *handle;
     int n_handles;
     const starpu_data_handle_t *into; /* written, see kind */
@@ -58,6 +59,13 @@ struct mtlm_message {
 static inline bool mtlm_message_is_collective(enum mtlm_message_kind kind)
 {
     return kind >= MTLM_ALL_REDUCE;
+}
+
+/* Whether the handles are both read and written. */
+static inline bool mtlm_message_in_place(const struct mtlm_message *message)
+{
+    return message->kind == MTLM_ALL_REDUCE
+           || (message->kind == MTLM_ALL_GATHER && message->n_into == 0);
 }
 
 /* Copies message.  Called by one thread, in program order, the same

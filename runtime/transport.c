@@ -24,7 +24,7 @@ static MPI_Datatype datatype(enum mtlm_dtype dtype)
 
 /* Where the range begins that the handles' data lies in: one after the other,
  * `before` bytes behind its begin, with no more than padding in between and,
- * up to a multiple of the ranks, behind. */
+ * for every rank, behind. */
 static void *range(const starpu_data_handle_t *handle, int n, size_t before,
                    size_t bytes, size_t unit)
 {
@@ -51,14 +51,14 @@ void mtlm_transport_find_buffers(const struct mtlm_ranks *ranks,
     const size_t n = mtlm_message_is_collective(m->kind)
                          ? mtlm_ranks_group_size(ranks, m->group)
                          : 1;
-    const size_t bytes = m->count * size;
+    const size_t bytes = m->count * size, unit = n * MTLM_ARENA_ALIGN;
+    const bool gather = m->kind == MTLM_ALL_GATHER;
 
-    request->buffer =
-        range(m->handle, m->n_handles, m->before * size, bytes, n * size);
+    request->buffer = range(m->handle, m->n_handles, m->before * size,
+                            gather && m->n_into == 0 ? bytes * n : bytes, unit);
     if (m->n_into)
-        request->into =
-            range(m->into, m->n_into, m->into_before * size,
-                  m->kind == MTLM_ALL_GATHER ? bytes * n : bytes / n, n * size);
+        request->into = range(m->into, m->n_into, m->into_before * size,
+                              gather ? bytes * n : bytes / n, unit);
 }
 
 static void issue_collective(const struct mtlm_ranks *ranks,
@@ -78,8 +78,10 @@ static void issue_collective(const struct mtlm_ranks *ranks,
             &request->mpi));
         break;
     case MTLM_ALL_GATHER:
-        MTLM_CHECK_MPI(MPI_Iallgather(request->buffer, n, type, request->into,
-                                      n, type, comm, &request->mpi));
+        MTLM_CHECK_MPI(
+            MPI_Iallgather(m->n_into ? request->buffer : MPI_IN_PLACE, n, type,
+                           m->n_into ? request->into : request->buffer, n, type,
+                           comm, &request->mpi));
         break;
     default:
         MTLM_CHECK_MPI(MPI_Iallreduce(MPI_IN_PLACE, request->buffer, n, type,

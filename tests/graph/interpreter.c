@@ -118,6 +118,8 @@ static bool in_group(const struct rank *rank, const struct rank *other,
     switch (group) {
     case MTLM_GROUP_TP:
         return a->pp_rank == b->pp_rank && a->dp_rank == b->dp_rank;
+    case MTLM_GROUP_DP:
+        return a->pp_rank == b->pp_rank && a->tp_rank == b->tp_rank;
     case MTLM_GROUP_EMBEDDING:
         return a->tp_rank == b->tp_rank && a->dp_rank == b->dp_rank
                && mtlm_layout_shares_embedding(b);
@@ -140,65 +142,115 @@ static void put(void *p, enum mtlm_dtype dtype, int64_t i, double value)
         ((mtlm_real *) p)[i] = value;
 }
 
-/* The collective that all of the group have reached. */
-static void all_reduce(struct interpreter *in, struct rank *rank)
+/* Elements of the tensors that a node sends (or works on in place), or that it
+ * only receives, as one message: to flat, or from it. */
+static void move(struct interpreter *in, struct rank *rank, bool received,
+                 double *flat, bool to_flat)
 {
-    const struct mtlm_node *node = current(rank)->node;
-    const enum mtlm_group group = node->call.attr.collective.group;
-    const bool max = node->call.attr.collective.reduce == MTLM_REDUCE_MAX;
-    const enum mtlm_dtype dtype = node->operand[0]->dtype;
-    const int64_t n = mtlm_shape_elems(&node->call.shape[0]);
-    double *sum = mtlm_calloc(n, sizeof(*sum));
-    bool first = true;
+    const struct mtlm_item *item = current(rank);
+    const bool bucket = mtlm_ops[item->node->call.kind]->n_operands == 0;
 
-    for (int pass = 0; pass < 2; pass++)
-        for (int r = 0; r < in->n; r++) {
-            struct rank *other = &in->rank[r];
-            void *p;
+    for (int i = 0; i < mtlm_node_n_uses(item->node); i++) {
+        const struct mtlm_use use = mtlm_node_use(item->node, i);
+        struct mtlm_tensor *t = use.tensor;
+        double *at = flat + (bucket ? t->offset / (int) sizeof(mtlm_real) : 0);
+        void *p = slot_of(rank, t, use_of(in, item));
 
-            if (!in_group(rank, other, group))
-                continue;
-            p = slot_of(other, current(other)->node->operand[0],
-                        use_of(in, current(other)));
-            for (int64_t i = 0; i < n; i++) {
-                const double v = get(p, dtype, i);
-
-                if (pass == 1)
-                    put(p, dtype, i, sum[i]);
-                else if (first)
-                    sum[i] = v;
-                else if (dtype == MTLM_REAL && !max)
-                    sum[i] = (mtlm_real) (sum[i] + v);
-                else
-                    sum[i] = max ? (v > sum[i] ? v : sum[i]) : sum[i] + v;
-            }
-            first = false;
-        }
-    free(sum);
-    for (int r = 0; r < in->n; r++)
-        if (in_group(rank, &in->rank[r], group)) {
-            in->rank[r].waiting = false;
-            in->rank[r].at++;
-        }
+        if (use.control || (use.access == MTLM_W) != received)
+            continue;
+        for (int64_t e = 0; e < mtlm_shape_elems(&t->shape); e++)
+            if (to_flat)
+                at[e] = get(p, t->dtype, e);
+            else
+                put(p, t->dtype, e, at[e]);
+    }
 }
 
-static bool try_all_reduce(struct interpreter *in, struct rank *rank)
+/* The ranks of a collective, in the order of their numbers in the group, and
+ * what each of them sends [n]. */
+struct meeting {
+    struct rank *rank[16];
+    int size;
+    int64_t n;
+    double *sent[16];
+};
+
+static void add_up(const struct meeting *m, const struct mtlm_node *node,
+                   double *sum)
 {
-    const enum mtlm_group group =
-        current(rank)->node->call.attr.collective.group;
+    const bool max = node->call.attr.collective.reduce == MTLM_REDUCE_MAX;
+    const bool real = mtlm_node_use(node, 0).tensor->dtype == MTLM_REAL;
+
+    for (int64_t i = 0; i < m->n; i++) {
+        sum[i] = m->sent[0][i];
+        for (int r = 1; r < m->size; r++) {
+            const double v = m->sent[r][i];
+
+            if (max)
+                sum[i] = v > sum[i] ? v : sum[i];
+            else
+                sum[i] = real ? (mtlm_real) (sum[i] + v) : sum[i] + v;
+        }
+    }
+}
+
+/* The collective that all of the group have reached. */
+static void meet(struct interpreter *in, struct meeting *m)
+{
+    const struct mtlm_node *node = current(m->rank[0])->node;
+    const enum mtlm_op_kind kind = node->call.kind;
+    const bool in_place = kind == MTLM_OP_BUCKET_ALL_GATHER;
+    const bool gather = in_place || kind == MTLM_OP_ALL_GATHER;
+    const bool scatter =
+        kind == MTLM_OP_REDUCE_SCATTER || kind == MTLM_OP_BUCKET_REDUCE_SCATTER;
+    const int64_t count = mtlm_node_elems(node);
+    double *result;
+
+    m->n = in_place ? count * m->size : count;
+    for (int r = 0; r < m->size; r++) {
+        m->sent[r] = mtlm_calloc(m->n, sizeof(double));
+        move(in, m->rank[r], false, m->sent[r], true);
+    }
+    result = mtlm_calloc(m->n * m->size, sizeof(*result));
+    if (gather)
+        for (int r = 0; r < m->size; r++)
+            memcpy(result + r * count, m->sent[r] + (in_place ? r * count : 0),
+                   count * sizeof(*result));
+    else
+        add_up(m, node, result);
+    for (int r = 0; r < m->size; r++) {
+        move(in, m->rank[r], scatter || kind == MTLM_OP_ALL_GATHER,
+             result + (scatter ? r * (count / m->size) : 0), false);
+        free(m->sent[r]);
+        m->rank[r]->waiting = false;
+        m->rank[r]->at++;
+    }
+    free(result);
+}
+
+static bool try_collective(struct interpreter *in, struct rank *rank)
+{
+    const struct mtlm_node *node = current(rank)->node;
+    struct meeting meeting = {.size = 0};
 
     rank->waiting = true;
     for (int r = 0; r < in->n; r++) {
-        const struct rank *other = &in->rank[r];
+        struct rank *other = &in->rank[r];
 
-        if (!in_group(rank, other, group))
+        if (!in_group(rank, other, node->call.attr.collective.group))
             continue;
-        if (!other->waiting)
+        if (!other->waiting
+            || current(other)->node->call.attr.collective.group
+                   != node->call.attr.collective.group)
             return false;
-        /* Their next collective must be this one. */
-        assert(current(other)->node->call.attr.collective.group == group);
+        /* Their next one of this group must be the same. */
+        assert(current(other)->node->call.kind == node->call.kind
+               && mtlm_node_elems(current(other)->node)
+                      == mtlm_node_elems(node));
+        assert(meeting.size < 16);
+        meeting.rank[meeting.size++] = other;
     }
-    all_reduce(in, rank);
+    meet(in, &meeting);
     return true;
 }
 
@@ -276,11 +328,13 @@ static bool step(struct interpreter *in, struct rank *rank)
         return true;
     }
     if (!item || rank->waiting
-        || (in->stop_before_step && item->node->call.kind == MTLM_OP_ADAM))
+        || (in->stop_before_step
+            && (item->node->call.kind == MTLM_OP_ADAM
+                || item->node->call.kind == MTLM_OP_BUCKET_ALL_GATHER)))
         return false;
     switch (mtlm_ops[item->node->call.kind]->op_class) {
     case MTLM_CLASS_COLLECTIVE:
-        return try_all_reduce(in, rank);
+        return try_collective(in, rank);
     case MTLM_CLASS_P2P:
         return try_p2p(in, rank);
     default:
@@ -354,12 +408,13 @@ double interpreter_loss(struct interpreter *in, int64_t iteration)
 
     in->forward_only = true;
     start(in, iteration, train_items);
-    /* All ranks of the last stage have the same. */
+    /* Every replica has its share; its tensor-parallel ranks have the same. */
     for (int r = 0; r < in->n; r++)
         if (in->rank[r].program->loss) {
             double *p = interpreter_data(in, r, in->rank[r].program->loss);
 
-            loss = p[MTLM_LOSS_LM] + p[MTLM_LOSS_SOP];
+            if (in->rank[r].program->config.layout.tp_rank == 0)
+                loss += p[MTLM_LOSS_LM] + p[MTLM_LOSS_SOP];
             memset(p, 0, MTLM_LOSS_COUNT * sizeof(*p));
         }
     return loss;

@@ -199,6 +199,99 @@ static void test_tensor_parallel_ranks_have_one_ranks_gradients(void **state)
     }
 }
 
+/* Of T x P x D ranks, how the batch is shared among the replicas. */
+static const struct sharing {
+    int tp, pp, virtual_stages, dp;
+    bool distributed;
+    int64_t bucket_size;
+} sharings[] = {
+    {1, 1, 1, 2, false, 0}, {1, 1, 1, 4, false, 1},    {1, 2, 1, 2, false, 1},
+    {1, 2, 2, 2, false, 0}, {2, 1, 1, 2, false, 0},    {2, 2, 1, 2, false, 0},
+    {1, 1, 1, 2, true, 0},  {1, 1, 1, 4, true, 0},     {1, 1, 1, 4, true, 1},
+    {1, 2, 1, 2, true, 1},  {1, 4, 1, 2, true, 0},     {2, 1, 1, 2, true, 1},
+    {1, 2, 2, 4, true, 1},  {2, 2, 1, 4, true, 20000},
+};
+enum { N_SHARINGS = sizeof(sharings) / sizeof(sharings[0]) };
+
+/* Four microbatches in all. */
+static struct mtlm_program_config shared(struct mtlm_program_config config,
+                                         const struct sharing *sharing)
+{
+    config.layout.tp = sharing->tp;
+    config.layout.pp = sharing->pp;
+    config.layout.virtual_stages = sharing->virtual_stages;
+    config.layout.dp = sharing->dp;
+    config.microbatches = 4 / sharing->dp;
+    config.distributed_optimizer = sharing->distributed;
+    config.bucket_size = sharing->bucket_size;
+    return config;
+}
+
+static void compare_sharings(const struct mtlm_program_config *base,
+                             int iterations, double bound)
+{
+    static const struct sharing alone = {1, 1, 1, 1, false, 0};
+    struct mtlm_program_config config = shared(*base, &alone);
+    struct result one = result_of(&config, iterations);
+
+    for (int i = 0; i < N_SHARINGS; i++) {
+        struct result many;
+
+        config = shared(*base, &sharings[i]);
+        print_message("# tensor %d x pipeline %d x data %d%s:\n",
+                      sharings[i].tp, sharings[i].pp, sharings[i].dp,
+                      sharings[i].distributed ? ", distributed optimizer" : "");
+        many = result_of(&config, iterations);
+        assert_close(&many, &one, bound);
+        result_free(&many);
+    }
+    result_free(&one);
+}
+
+static void test_data_parallel_ranks_have_one_ranks_gradients(void **state)
+{
+    (void) state;
+    for (int i = 0; i < small_n_models; i++) {
+        const struct mtlm_program_config config =
+            small_model_config(&small_models[i], 1, 1, 1);
+
+        compare_sharings(&config, 1, CLOSE);
+    }
+}
+
+static void test_data_parallel_ranks_train_as_one_rank(void **state)
+{
+    const struct mtlm_program_config config = small_config(1, 1, 1);
+
+    (void) state;
+    compare_sharings(&config, 5, 1e-9);
+}
+
+/* Without clipping nothing depends on the order in which squares are added
+ * up. */
+static void test_the_distributed_optimizer_changes_no_bit(void **state)
+{
+    struct mtlm_program_config base = small_config(1, 1, 1);
+
+    (void) state;
+    base.clip = 0;
+    for (int i = 0; i < N_SHARINGS; i++) {
+        struct mtlm_program_config config = shared(base, &sharings[i]);
+        struct result with, without;
+
+        if (!config.distributed_optimizer)
+            continue;
+        with = result_of(&config, 4);
+        config.distributed_optimizer = false;
+        without = result_of(&config, 4);
+        assert_true(fabs(with.norm / without.norm - 1) < CLOSE);
+        with.norm = without.norm;
+        assert_equal_bits(&with, &without);
+        result_free(&with);
+        result_free(&without);
+    }
+}
+
 /* Adam divides by the size of a gradient: what is rounding in the key bias's
  * stays small only because of epsilon. */
 static void test_tensor_parallel_ranks_train_as_one_rank(void **state)
@@ -353,6 +446,9 @@ int main(void)
         cmocka_unit_test(test_pipelines_train_as_one_rank_bit_by_bit),
         cmocka_unit_test(test_tensor_parallel_ranks_have_one_ranks_gradients),
         cmocka_unit_test(test_tensor_parallel_ranks_train_as_one_rank),
+        cmocka_unit_test(test_data_parallel_ranks_have_one_ranks_gradients),
+        cmocka_unit_test(test_data_parallel_ranks_train_as_one_rank),
+        cmocka_unit_test(test_the_distributed_optimizer_changes_no_bit),
         cmocka_unit_test(test_parts_are_the_whole),
         cmocka_unit_test(test_the_norm_is_that_of_all_gradients),
         cmocka_unit_test(test_microbatches_add_up_to_one_large_one),

@@ -132,6 +132,42 @@ static void test_the_tied_embedding_is_sent_once(void **state)
     mtlm_outline_destroy(&outline);
 }
 
+/* All gradients are added up: 2 (d - 1) / d of them are sent, whether each rank
+ * gets all sums or its own, and then the others' weights.  Of the padding
+ * between them less than a hundredth. */
+static void test_replicas_send_their_gradients_once(void **state)
+{
+    (void) state;
+    for (int distributed = 0; distributed < 2; distributed++)
+        for (int dp = 1; dp <= 4; dp++) {
+            struct mtlm_program_config config = small_config(2, 2, 3);
+            struct mtlm_outline outline;
+
+            config.model.hidden_size = 128;
+            config.layout.dp = dp;
+            config.distributed_optimizer = distributed;
+            config.bucket_size = 1; /* a bucket of each layer */
+            outline = mtlm_outline_create(&config, 0);
+            for (int i = 0; i < 2; i++) {
+                const struct mtlm_plan *plan = &outline.plan[i];
+                const double copy = /* of the word embedding */
+                    i == 1 ? mtlm_model_padded_vocab(&config.model, 2) / 2 * 128
+                           : 0;
+                const double want =
+                    2.0 * (dp - 1) / dp * (plan->parameters + copy);
+                const double have = elements(plan, MTLM_TRAFFIC_DP);
+
+                assert_true(have >= want && have <= 1.01 * want);
+                /* Two layers and a word embedding on either side, and the
+                 * positions. */
+                assert_int_equal(
+                    plan->traffic[MTLM_TRAFFIC_DP].messages,
+                    dp == 1 ? 0 : (distributed ? 2 : 1) * (i == 0 ? 4 : 3));
+            }
+            mtlm_outline_destroy(&outline);
+        }
+}
+
 /* ---- sizes ---- */
 
 static struct mtlm_program_config large_config(void)
@@ -194,6 +230,30 @@ static void test_activations_are_of_the_size_that_is_known(void **state)
     mtlm_outline_destroy(&outline);
 }
 
+/* arXiv 1910.02054, stage 1: every rank has the moments of its share. */
+static void test_the_distributed_optimizer_shares_the_moments(void **state)
+{
+    struct mtlm_program_config config = large_config();
+    struct mtlm_plan all, share;
+
+    (void) state;
+    config.layout.dp = 6;
+    config.microbatches = 2;
+    all = mtlm_outline_stage(&config, 1, 0);
+    config.distributed_optimizer = true;
+    share = mtlm_outline_stage(&config, 1, 0);
+    assert_true(all.moment_bytes == 2 * all.weight_bytes);
+    assert_true(fabs(share.moment_bytes / all.moment_bytes * 6 - 1) < 1e-6);
+    assert_true(share.weight_bytes == all.weight_bytes);
+    /* It adds up its share of the gradients apart. */
+    assert_true(fabs(share.gradient_bytes / all.gradient_bytes - 7 / 6.)
+                < 1e-6);
+    config.layout.dp = 1;
+    share = mtlm_outline_stage(&config, 1, 0);
+    assert_true(share.moment_bytes == all.moment_bytes);
+    assert_true(share.gradient_bytes == all.gradient_bytes);
+}
+
 /* ---- the choice ---- */
 
 static struct mtlm_wish small_wish(void)
@@ -216,37 +276,95 @@ static struct mtlm_choice choose(const struct mtlm_wish *wish, int ranks,
     return choice;
 }
 
-static void assert_choice(struct mtlm_choice choice, int tp, int pp,
+static void assert_choice(struct mtlm_choice choice, int tp, int pp, int dp,
                           int micro_batch, bool fits)
 {
     assert_int_equal(choice.tp, tp);
     assert_int_equal(choice.pp, pp);
+    assert_int_equal(choice.dp, dp);
     assert_int_equal(choice.micro_batch, micro_batch);
     assert_int_equal(choice.fits, fits);
 }
 
+/* Where nobody can have a part of the batch. */
 static void test_pipeline_first_tensor_parallel_when_layers_run_out(
     void **state)
 {
-    const struct mtlm_wish wish = small_wish(); /* 4 layers, 4 heads */
+    struct mtlm_wish wish = small_wish(); /* 4 layers, 4 heads */
 
     (void) state;
-    assert_choice(choose(&wish, 1, 1, 1e9), 1, 1, 2, true);
-    assert_choice(choose(&wish, 2, 2, 1e9), 1, 2, 2, true);
-    assert_choice(choose(&wish, 3, 3, 1e9), 1, 3, 2, true);
-    assert_choice(choose(&wish, 4, 4, 1e9), 1, 4, 2, true);
-    assert_choice(choose(&wish, 8, 8, 1e9), 2, 4, 2, true);
-    assert_choice(choose(&wish, 6, 6, 1e9), 2, 3, 2, true);
-    assert_choice(choose(&wish, 16, 4, 1e9), 4, 4, 2, true);
+    wish.global_batch = wish.config.micro_batch;
+    wish.micro_batch_free = false;
+    assert_choice(choose(&wish, 1, 1, 1e9), 1, 1, 1, 2, true);
+    assert_choice(choose(&wish, 2, 2, 1e9), 1, 2, 1, 2, true);
+    assert_choice(choose(&wish, 3, 3, 1e9), 1, 3, 1, 2, true);
+    assert_choice(choose(&wish, 4, 4, 1e9), 1, 4, 1, 2, true);
+    assert_choice(choose(&wish, 8, 8, 1e9), 2, 4, 1, 2, true);
+    assert_choice(choose(&wish, 6, 6, 1e9), 2, 3, 1, 2, true);
+    assert_choice(choose(&wish, 16, 4, 1e9), 4, 4, 1, 2, true);
     /* Across machines only when it cannot be otherwise. */
-    assert_choice(choose(&wish, 8, 1, 1e9), 2, 4, 2, true);
-    assert_choice(choose(&wish, 12, 3, 1e9), 4, 3, 2, true);
+    assert_choice(choose(&wish, 8, 1, 1e9), 2, 4, 1, 2, true);
+    assert_choice(choose(&wish, 12, 3, 1e9), 4, 3, 1, 2, true);
+}
+
+/* 12 samples in microbatches of 2. */
+static void test_ranks_share_the_batch_as_far_as_it_goes(void **state)
+{
+    struct mtlm_wish wish = small_wish();
+
+    (void) state;
+    assert_choice(choose(&wish, 2, 2, 1e9), 1, 1, 2, 2, true);
+    assert_choice(choose(&wish, 6, 6, 1e9), 1, 1, 6, 2, true);
+    assert_choice(choose(&wish, 12, 6, 1e9), 1, 1, 12, 1, true);
+    wish.micro_batch_free = false;
+    assert_choice(choose(&wish, 12, 6, 1e9), 1, 2, 6, 2, true);
+    assert_choice(choose(&wish, 8, 8, 1e9), 1, 4, 2, 2, true);
+    /* Every batch of a ramp-up is shared. */
+    wish.config.ramp = (struct mtlm_ramp){4, 4, 100, 12};
+    assert_choice(choose(&wish, 6, 6, 1e9), 1, 3, 2, 2, true);
+    wish.config.ramp = (struct mtlm_ramp){6, 6, 100, 12};
+    assert_choice(choose(&wish, 6, 6, 1e9), 1, 2, 3, 2, true);
+    /* Without a batch any number can have one. */
+    wish.config.ramp = (struct mtlm_ramp){0};
+    wish.global_batch = 0;
+    assert_choice(choose(&wish, 7, 7, 1e9), 1, 1, 7, 2, true);
+    /* Virtual stages are a pipeline's. */
+    wish.global_batch = 12;
+    wish.stages.virtual_stages = 2;
+    assert_choice(choose(&wish, 6, 6, 1e9), 1, 2, 3, 2, true);
+}
+
+/* A replica of the model for each rank, or the ranks that it takes. */
+static void test_memory_decides_how_many_replicas_there_are(void **state)
+{
+    struct mtlm_wish wish = small_wish();
+    struct mtlm_choice replicas, two, one;
+
+    (void) state;
+    wish.global_batch = 8;
+    wish.config.model.vocab_size = 60000;
+    wish.config.model.hidden_size = 256;
+    wish.layout_free = false;
+    replicas = choose(&wish, 4, 4, 1e12);
+    wish.config.layout.pp = 2;
+    two = choose(&wish, 4, 4, 1e12);
+    wish.config.layout.pp = 1;
+    wish.config.layout.tp = 4;
+    one = choose(&wish, 4, 4, 1e12);
+    assert_int_equal(replicas.dp, 4);
+    assert_int_equal(two.dp, 2);
+    assert_int_equal(one.dp, 1);
+    assert_true(one.need < 0.5 * replicas.need);
+    wish.layout_free = true;
+    assert_choice(choose(&wish, 4, 4, 1.06 * replicas.need), 1, 1, 4, 2, true);
+    assert_int_equal(choose(&wish, 4, 4, 0.99 * replicas.need).dp, 2);
+    assert_int_equal(choose(&wish, 4, 4, 1.06 * one.need).dp, 1);
 }
 
 static double need(const struct mtlm_wish *wish, int tp, int pp, int micro)
 {
     const struct mtlm_program_config config =
-        mtlm_wish_config(wish, tp, pp, micro);
+        mtlm_wish_config(wish, tp, pp, 1, micro);
     struct mtlm_outline outline = mtlm_outline_create(&config, 0);
     const double bytes = mtlm_outline_host_bytes(&outline, tp * pp);
 
@@ -260,27 +378,30 @@ static void test_memory_decides_on_micro_batch_and_layout(void **state)
     double two, one, split;
 
     (void) state;
-    wish.global_batch = 2;
+    wish.global_batch = 2; /* three ranks cannot share it */
+    wish.config.model.num_heads = 3;
+    wish.config.model.hidden_size = 48;
+    wish.config.model.ffn_hidden_size = 192;
     wish.config.model.seq_length = wish.config.model.max_positions = 8192;
     wish.config.model.vocab_size = 20000; /* the last stage has a copy */
-    two = need(&wish, 1, 2, 2);
-    one = need(&wish, 1, 2, 1);
-    split = need(&wish, 2, 1, 1);
-    assert_true(split < 0.9 * one && one < 0.9 * two);
-    assert_choice(choose(&wish, 2, 2, 1.06 * two), 1, 2, 2, true);
-    assert_choice(choose(&wish, 2, 2, 1.06 * one), 1, 2, 1, true);
-    assert_choice(choose(&wish, 2, 2, 1.06 * split), 2, 1, 1, true);
+    two = need(&wish, 1, 3, 2);
+    one = need(&wish, 1, 3, 1);
+    split = need(&wish, 3, 1, 1);
+    assert_true(split < 0.95 * one && one < 0.9 * two);
+    assert_choice(choose(&wish, 3, 3, 1.06 * two), 1, 3, 1, 2, true);
+    assert_choice(choose(&wish, 3, 3, 1.06 * one), 1, 3, 1, 1, true);
+    assert_choice(choose(&wish, 3, 3, 1.06 * split), 3, 1, 1, 1, true);
     /* It takes the one that needs least, to say what is missing. */
-    assert_choice(choose(&wish, 2, 2, 0.9 * split), 2, 1, 1, false);
-    assert_true(choose(&wish, 2, 2, 0.9 * split).need == split);
+    assert_choice(choose(&wish, 3, 3, 0.9 * split), 3, 1, 1, 1, false);
+    assert_true(choose(&wish, 3, 3, 0.9 * split).need == split);
     /* What is given stays. */
     wish.micro_batch_free = false;
-    assert_int_equal(choose(&wish, 2, 2, 0.9 * split).micro_batch, 2);
+    assert_int_equal(choose(&wish, 3, 3, 0.9 * split).micro_batch, 2);
     wish.layout_free = false;
     wish.config.layout.tp = 1;
-    wish.config.layout.pp = 2;
-    assert_choice(choose(&wish, 2, 2, 1.06 * split), 1, 2, 2, false);
-    assert_true(choose(&wish, 2, 2, 1.06 * split).need == two);
+    wish.config.layout.pp = 3;
+    assert_choice(choose(&wish, 3, 3, 1.06 * split), 1, 3, 1, 2, false);
+    assert_true(choose(&wish, 3, 3, 1.06 * split).need == two);
 }
 
 static void test_some_numbers_of_ranks_cannot_share_a_model(void **state)
@@ -325,10 +446,14 @@ int main(void)
         cmocka_unit_test(test_tensor_parallel_messages_are_the_formula),
         cmocka_unit_test(test_pipeline_messages_are_the_formula),
         cmocka_unit_test(test_the_tied_embedding_is_sent_once),
+        cmocka_unit_test(test_replicas_send_their_gradients_once),
+        cmocka_unit_test(test_the_distributed_optimizer_shares_the_moments),
         cmocka_unit_test(test_a_trillion_parameters_are_planned_at_once),
         cmocka_unit_test(test_activations_are_of_the_size_that_is_known),
         cmocka_unit_test(
             test_pipeline_first_tensor_parallel_when_layers_run_out),
+        cmocka_unit_test(test_ranks_share_the_batch_as_far_as_it_goes),
+        cmocka_unit_test(test_memory_decides_how_many_replicas_there_are),
         cmocka_unit_test(test_memory_decides_on_micro_batch_and_layout),
         cmocka_unit_test(test_some_numbers_of_ranks_cannot_share_a_model),
         cmocka_unit_test(test_what_is_far_too_large_is_not_worked_out),

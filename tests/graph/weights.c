@@ -73,6 +73,22 @@ static void move_shard(const struct mtlm_parameter *p, mtlm_real *whole,
     }
 }
 
+/* This rank's shard of the gradient, of which it has a piece alone. */
+static void move_piece(struct interpreter *in, int rank,
+                       const struct mtlm_parameter *p, mtlm_real *whole)
+{
+    const int64_t cols =
+        p->info.cols == 1 ? 1 : mtlm_shape_cols(&p->weight->shape);
+    const mtlm_real *piece = interpreter_data(in, rank, p->reduced);
+
+    for (int64_t i = 0; i < mtlm_shape_elems(&p->reduced->shape); i++) {
+        const int64_t row = (p->first + i) / cols, col = (p->first + i) % cols;
+
+        whole[(p->first_row + row) * p->info.cols + p->first_col + col] =
+            piece[i];
+    }
+}
+
 mtlm_real *weight_whole(struct interpreter *in, enum mtlm_param kind,
                         int64_t layer, int which)
 {
@@ -85,10 +101,10 @@ mtlm_real *weight_whole(struct interpreter *in, enum mtlm_param kind,
         const struct mtlm_parameter *p =
             mtlm_program_param(interpreter_program(in, r), kind, layer, false);
 
-        if (p)
-            move_shard(p, whole,
-                       interpreter_data(in, r, which ? p->grad : p->weight),
-                       false);
+        if (p && which && p->reduced)
+            move_piece(in, r, p, whole);
+        else if (p && !which)
+            move_shard(p, whole, interpreter_data(in, r, p->weight), false);
     }
     return whole;
 }

@@ -190,15 +190,74 @@ static void test_the_layout_must_fit_the_ranks(void **state)
     assert_string_equal(error.text,
                         "--tensor-model-parallel-size 2 x "
                         "--pipeline-model-parallel-size 2 = 4 ranks, but this "
-                        "job has 3; start it with mpirun -n 4");
-    assert_int_equal(mtlm_options_layout_check(&options, 8, &error), -1);
+                        "job has 3, which is no multiple of that; start it "
+                        "with mpirun -n 4");
+    assert_int_equal(error.code, MTLM_EXIT_USAGE);
+    assert_int_equal(mtlm_options_layout_check(&options, 6, &error), -1);
     assert_string_equal(error.text,
                         "--tensor-model-parallel-size 2 x "
                         "--pipeline-model-parallel-size 2 = 4 ranks, but this "
-                        "job has 8; start it with mpirun -n 4 or give "
-                        "--pipeline-model-parallel-size 4 (data parallelism "
-                        "is not in this version)");
+                        "job has 6, which is no multiple of that; start it "
+                        "with mpirun -n 4 or give "
+                        "--pipeline-model-parallel-size 3");
+}
+
+/* Those beyond tensor x pipeline share the batches. */
+static void test_the_batches_must_fit_the_ranks(void **state)
+{
+    (void) state;
+    accepts("--model gpt-tiny --tensor-model-parallel-size 2 "
+            "--micro-batch-size 2 --global-batch-size 12");
+    assert_int_equal(mtlm_options_layout_check(&options, 4, &error), 0);
+    assert_int_equal(mtlm_options_layout_check(&options, 12, &error), 0);
+    assert_int_equal(mtlm_options_layout_check(&options, 8, &error), -1);
+    assert_string_equal(error.text,
+                        "--global-batch-size 12 is not a multiple of 8: "
+                        "--micro-batch-size 2 x 4 data-parallel ranks");
     assert_int_equal(error.code, MTLM_EXIT_USAGE);
+    /* Where the micro batch is a preset's, it can be smaller. */
+    accepts("--model gpt2-345m --tensor-model-parallel-size 1 "
+            "--global-batch-size 12");
+    assert_int_equal(mtlm_options_layout_check(&options, 12, &error), 0);
+    assert_int_equal(mtlm_options_layout_check(&options, 8, &error), -1);
+    assert_string_equal(error.text,
+                        "--global-batch-size 12 cannot be shared by 8 "
+                        "data-parallel ranks");
+    /* Every batch of a ramp-up. */
+    accepts("--model gpt-tiny --tensor-model-parallel-size 1 "
+            "--micro-batch-size 1 --global-batch-size 12 --train-samples 1000 "
+            "--rampup-batch-size 4 4 100");
+    assert_int_equal(mtlm_options_layout_check(&options, 4, &error), 0);
+    assert_int_equal(mtlm_options_layout_check(&options, 6, &error), -1);
+    assert_string_equal(error.text,
+                        "--rampup-batch-size: start 4 is not a multiple of 6: "
+                        "--micro-batch-size 1 x 6 data-parallel ranks");
+    /* No batch given: a micro batch of each. */
+    accepts("--num-layers 2 --hidden-size 32 --num-attention-heads 2 "
+            "--seq-length 16 --micro-batch-size 2 --train-iters 10 --lr 1");
+    assert_int_equal(mtlm_options_layout_check(&options, 5, &error), 0);
+}
+
+/* All that is counted in iterations goes with it. */
+static void test_a_batch_that_was_not_given_follows_the_ranks(void **state)
+{
+    (void) state;
+    accepts("--num-layers 2 --hidden-size 32 --num-attention-heads 2 "
+            "--seq-length 16 --micro-batch-size 2 --train-iters 10 --lr 1 "
+            "--lr-warmup-iters 3");
+    assert_int_equal(options.global_batch_size, 2);
+    assert_int_equal(mtlm_options_set_batch(&options, 8, &error), 0);
+    assert_int_equal(options.global_batch_size, 8);
+    assert_int_equal(options.train_samples, 80);
+    assert_true(options.schedule.warmup_samples == 24);
+    assert_true(options.schedule.decay_samples == 80);
+    accepts("--num-layers 2 --hidden-size 32 --num-attention-heads 2 "
+            "--seq-length 16 --micro-batch-size 2 --train-samples 40 --lr 1");
+    assert_int_equal(options.train_iters, 20);
+    assert_int_equal(mtlm_options_set_batch(&options, 10, &error), 0);
+    assert_int_equal(options.train_iters, 4);
+    assert_int_equal(options.trace_iterations.last, 4);
+    assert_int_equal(mtlm_options_set_batch(&options, 80, &error), -1);
 }
 
 static void test_synthetic_runs_have_no_values(void **state)
@@ -304,6 +363,8 @@ int main(void)
         cmocka_unit_test(test_values_must_fit_each_other),
         cmocka_unit_test(test_the_layout_must_fit_the_ranks),
         cmocka_unit_test(test_synthetic_runs_have_no_values),
+        cmocka_unit_test(test_the_batches_must_fit_the_ranks),
+        cmocka_unit_test(test_a_batch_that_was_not_given_follows_the_ranks),
         cmocka_unit_test(test_requests_are_returned),
         cmocka_unit_test(test_help_names_every_option),
         cmocka_unit_test(test_the_examples_of_help_are_accepted),

@@ -30,7 +30,8 @@ static struct mtlm_layout layout_of(const char *line, int ranks)
     wish = mtlm_layout_wish(&options, 1);
     if (mtlm_layout_choose(&options, &wish, &hosts, &choice, &error) < 0)
         fail_msg("%s: %s", line, error.text);
-    return mtlm_wish_config(&wish, choice.tp, choice.pp, choice.micro_batch)
+    return mtlm_wish_config(&wish, choice.tp, choice.pp, choice.dp,
+                            choice.micro_batch)
         .layout;
 }
 
