@@ -1,0 +1,105 @@
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are of several files
+# What the scripts of synthetic runs share; to be sourced after common.sh.
+
+# A model of any size does: durations are those of the description.
+pretend=(--model gpt-tiny --hidden-size 64 --seq-length 64
+    --micro-batch-size 1 --train-iters 3 --trace-iterations 2:3)
+
+# cluster FILE MS [US]: stages whose F, B and W take MS each; messages of one
+# host take US for each step (an all-reduce of two ranks has two).
+cluster() {
+    cat >"$1" <<END
+[stage]
+forward_ms = $2
+backward_ms = $2
+weight_ms = $2
+[host]
+latency_us = ${3:-0}
+END
+}
+
+# percent TEXT: the number before the "%" that follows TEXT in out.
+percent() {
+    sed -n "s/.*$1 \([-+.0-9]*\) %.*/\1/p" out
+}
+
+within_limit() {
+    awk -v x="$1" -v most="$2" 'BEGIN { exit !(x <= most && x >= -most) }'
+}
+
+# compare LIMIT RANKS OPTION...: the run takes what the evaluator says, within
+# LIMIT %; $more says how much more.  Where tasks could not even sleep as long as
+# they were to, the machine has other work: then again, and in the end no
+# verdict.
+compare() {
+    local limit=$1
+    shift
+    for _ in 1 2 3; do
+        well "$@"
+        more=$(percent 'The run took')
+        late=$(percent 'its tasks took')
+        [ "$rc" -eq 0 ] || return 1
+        within_limit "$more" "$limit" && return 0
+        within_limit "$late" 3 && break
+    done
+    if within_limit "$late" 3; then
+        fail "$*: $more % more than evaluated: $(cat out)"
+    else
+        echo "no verdict: tasks took $late % more than they were to"
+    fi
+}
+
+# live: microbatches between the start of F and the end of B, and of the last W,
+# at most, of each stage: "w w ..." and "w w ...", from the trace.
+live() {
+    "${PYTHON:-python3}" - trace/schedule.csv <<'END'
+import collections, csv, sys
+
+first, last = {}, collections.defaultdict(dict)
+for r in csv.DictReader(open(sys.argv[1])):
+    if r["op"] not in "FBW" or int(r["layer"]) < 0:
+        continue
+    key = int(r["stage"]), int(r["iteration"]), int(r["microbatch"])
+    if r["op"] == "F":
+        first[key] = min(first.get(key, 1e18), float(r["start_us"]))
+    else:
+        last[r["op"]][key] = max(last[r["op"]].get(key, 0), float(r["end_us"]))
+for end in last["B"], {k: max(t, last["B"][k]) for k, t in last["W"].items()}:
+    most = collections.Counter()
+    for stage in {k[0] for k in first}:
+        moments = sorted([(t, 1) for k, t in first.items() if k[0] == stage] +
+                         [(t, -1) for k, t in end.items() if k[0] == stage])
+        n = 0
+        for _, step in moments:
+            n += step
+            most[stage] = max(most[stage], n)
+    print(*(most[s] for s in sorted(most)))
+END
+}
+
+# fits "w ..." "w ...": no more is live than that, and as much on the first
+# stage.
+fits() {
+    live >live
+    paste -d' ' <(printf '%s\n' "$1" "$2") live | awk '
+        { n = NF / 2; bad = bad || $1 != $(n + 1)
+          for (i = 1; i <= n; i++) bad = bad || $(n + i) > $i }
+        END { exit bad || NR != 2 }' \
+        || fail "live on each stage until B; until W: $(tr '\n' ';' <live)" \
+            "windows $1; $2"
+}
+
+# schedule LIMIT P V M NAME WINDOWS(B) WINDOWS(W): that schedule on P ranks of V
+# stages each takes what the evaluator says, and its windows hold.
+schedule() {
+    local limit=$1 p=$2 v=$3 m=$4 name=$5
+    layout 1 "$p"
+    rm -rf trace
+    compare "$limit" "$p" "${pretend[@]}" --synthetic uniform.ini \
+        --num-layers $((p * v)) --global-batch-size "$m" "${parallel[@]}" \
+        --num-virtual-stages-per-pipeline-rank "$v" --schedule "$name" \
+        --trace trace || return
+    printf '%-11s p %d v %d m %d: %s, %s %%\n' "$name" "$p" "$v" "$m" "$(
+        sed -n 's/^Evaluated: \([.0-9]* ms\).*with \(.*\) for a hop.*/evaluated \1, hop \2/p' out)" "$more"
+    fits "$6" "$7"
+}

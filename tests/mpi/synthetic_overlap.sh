@@ -1,0 +1,40 @@
+#!/bin/bash
+# Synthetic runs of two tensor-parallel ranks: how much of their all-reduces,
+# which take 0.1 and 0.2 of the forward task before each, is hidden under the
+# computation of other microbatches.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+. "${srcdir:-.}/tests/mpi/synthetic_common.sh"
+
+# hidden WHAT: that share of the communication, in %, Measured or Evaluated.
+hidden() {
+    sed -n "s/^$1.*, \([0-9]*\) % of the communication under.*/\1/p" out
+}
+
+# run LIMIT US M ALPHA: two layers, so that a task between two all-reduces takes
+# 25 ms forward.
+run() {
+    cluster delayed.ini 100 "$2"
+    layout 2 1
+    compare "$1" 2 "${pretend[@]}" --synthetic delayed.ini --num-layers 2 \
+        --global-batch-size "$3" "${parallel[@]}" --window "$4" || return
+    measured=$(hidden Schedule) evaluated=$(hidden Evaluated)
+    echo "all-reduce of $((2 * $2)) us, window $4: $measured % hidden," \
+        "evaluated $evaluated %, the run took $more %"
+    within_limit $((measured - evaluated)) 8 \
+        || fail "$measured % hidden, evaluated $evaluated %: $(cat out)"
+}
+
+# One microbatch at a time has little to hide it under.
+run 8 2500 4 1.5
+[ "$measured" -lt 50 ] || fail "one microbatch hides $measured %"
+# Two in flight.
+run 8 1250 4 3
+[ "$measured" -gt 70 ] || fail "two microbatches hide $measured %"
+run 8 2500 4 3
+[ "$measured" -gt 70 ] || fail "two microbatches hide $measured %"
+# A wide window.
+run 8 2500 8 6
+[ "$measured" -gt 90 ] || fail "a wide window hides $measured %"
+
+finish
