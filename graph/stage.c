@@ -1,5 +1,7 @@
 #include "config.h"
 
+#include <inttypes.h>
+
 #include "graph/backward.h"
 #include "graph/builder.h"
 #include "graph/ends.h"
@@ -23,6 +25,43 @@ static int n_parts(const struct mtlm_program_config *config)
 int mtlm_stage_tags(const struct mtlm_program_config *config)
 {
     return TAGS * n_parts(config);
+}
+
+int64_t mtlm_stage_tag_microbatches(const struct mtlm_program_config *config,
+                                    int max_tag)
+{
+    return (max_tag + INT64_C(1))
+           / ((int64_t) mtlm_stage_tags(config)
+              * mtlm_layout_stages(&config->layout));
+}
+
+/* Rings bound what is under way at both ends. */
+int mtlm_stage_check_tags(const struct mtlm_program *program, int max_tag,
+                          struct mtlm_error *err)
+{
+    const struct mtlm_graph *graph = program->graph;
+    const int64_t have = mtlm_stage_tag_microbatches(&program->config, max_tag);
+    int64_t need = 0;
+
+    for (int i = 0; i < graph->all.n; i++) {
+        const struct mtlm_node *node = graph->all.node[i];
+
+        if (node->lane == MTLM_LANE_PP) {
+            const int slots =
+                mtlm_tensor_slot(node->operand[0], 0).owner->slots;
+
+            need = slots > need ? slots : need;
+        }
+    }
+    if (need <= have)
+        return 0;
+    return mtlm_error_set(
+        err, MTLM_EXIT_RESOURCE,
+        "%" PRId64 " microbatches may be under way between two stages, and the "
+        "tags of this MPI library, up to %d, tell %" PRId64
+        " apart for %d stages; a smaller --window or fewer "
+        "--num-virtual-stages-per-pipeline-rank would do",
+        need, max_tag, have, mtlm_layout_stages(&program->config.layout));
 }
 
 static union mtlm_attr p2p(const struct mtlm_builder *b, int peer_stage,

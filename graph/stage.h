@@ -8,6 +8,15 @@
  * this. */
 int mtlm_stage_tags(const struct mtlm_program_config *config);
 
+/* Microbatches that tags of at most max_tag tell apart. */
+int64_t mtlm_stage_tag_microbatches(const struct mtlm_program_config *config,
+                                    int max_tag);
+
+/* Refuses (MTLM_EXIT_RESOURCE) a program that may have more of them under way
+ * across a boundary. */
+int mtlm_stage_check_tags(const struct mtlm_program *program, int max_tag,
+                          struct mtlm_error *err);
+
 /* Build the lists of one virtual stage of a GPT or BERT: forward; its
  * gradients; the forward pass of a validation.  The forward lists of all
  * stages of the rank come before the first backward list. */

@@ -70,9 +70,8 @@ struct mtlm_run *mtlm_run_create(const struct mtlm_run_config *config)
     run->train_flops = microbatch_flops(&program->train);
     run->eval_flops = microbatch_flops(&program->eval);
     run->poison = -1;
-    run->tag_microbatches = (config->max_tag + INT64_C(1))
-                            / (mtlm_stage_tags(&program->config)
-                               * mtlm_layout_stages(&program->config.layout));
+    run->tag_microbatches =
+        mtlm_stage_tag_microbatches(&program->config, config->max_tag);
     run->priority = mtlm_program_priority(program);
     run->ramp = program->config.ramp;
     run->ramp.full = program->config.microbatches * samples_per_microbatch(run);

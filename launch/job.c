@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "codelets/codelet.h"
+#include "graph/stage.h"
 #include "launch/job.h"
 #include "launch/layout.h"
 #include "launch/progress.h"
@@ -97,6 +98,9 @@ static int build(struct mtlm_job *job, struct mtlm_error *err)
     job->plan = mtlm_plan(job->program, process_bytes);
     job->synthetic =
         mtlm_job_synthetic(job, job->program, mtlm_ranks_rank(job->ranks));
+    if (mtlm_stage_check_tags(job->program, mtlm_ranks_max_tag(job->ranks), err)
+        < 0)
+        return -1;
     return mtlm_plan_check_counts(&job->plan, err);
 }
 

@@ -199,7 +199,7 @@
         1000000000, "N",                                                       \
         "add up gradients of data-parallel ranks about N elements at a time, " \
         "whole layers")                                                        \
-    OPT(PARALLEL, "window", REAL, window, "1.5", 0.01, 1000, "ALPHA",          \
+    OPT(PARALLEL, "window", REAL, window, "1.5", 1, 1000, "ALPHA",             \
         "micro batches in flight, as a multiple of what keeps a stage busy: "  \
         "more memory, less waiting")                                           \
     OPT(PARALLEL, "row-parts", INT, row_parts, "0", 0, 8, "N",                 \

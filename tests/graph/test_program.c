@@ -267,6 +267,57 @@ static void test_every_send_has_one_receive(void **state)
     for_each_case(check_messages);
 }
 
+/* Slots of the longest ring from which or into which messages go. */
+static int longest_ring(const struct mtlm_items *items)
+{
+    int longest = 0;
+
+    for (int i = 0; i < items->n; i++) {
+        const struct mtlm_node *node = items->item[i].node;
+        const enum mtlm_op_kind kind = node->call.kind;
+
+        if (kind == MTLM_OP_SEND || kind == MTLM_OP_RECV) {
+            const int slots =
+                mtlm_tensor_slot(node->operand[0], 0).owner->slots;
+
+            longest = slots > longest ? slots : longest;
+        }
+    }
+    return longest;
+}
+
+static void check_tags(const struct small_case *c, struct small_ranks *ranks)
+{
+    (void) c;
+    for (int r = 0; r < ranks->n; r++) {
+        const struct mtlm_program *program = ranks->program[r];
+        const int train = longest_ring(&program->train);
+        const int eval = longest_ring(&program->eval);
+        const int ring = train > eval ? train : eval;
+        const int tags = mtlm_stage_tags(&program->config)
+                         * mtlm_layout_stages(&program->config.layout);
+        struct mtlm_error err;
+
+        /* As many as any MPI library has. */
+        assert_int_equal(mtlm_stage_check_tags(program, 32767, &err), 0);
+        assert_int_equal(
+            mtlm_stage_tag_microbatches(&program->config, tags - 1), 1);
+        assert_int_equal(mtlm_stage_check_tags(program, ring * tags - 1, &err),
+                         0);
+        if (ring == 0)
+            continue;
+        assert_int_equal(mtlm_stage_check_tags(program, ring * tags - 2, &err),
+                         -1);
+        assert_int_equal(err.code, MTLM_EXIT_RESOURCE);
+    }
+}
+
+static void test_tags_tell_the_microbatches_of_a_ring_apart(void **state)
+{
+    (void) state;
+    for_each_case(check_tags);
+}
+
 /* ---- collectives ---- */
 
 /* The next all-reduce of items from *i on that is in group; NULL: none. */
@@ -404,6 +455,7 @@ int main(void)
         cmocka_unit_test(test_nodes_are_as_many_as_the_formula_says),
         cmocka_unit_test(test_two_ranks_meet_four_times_per_layer),
         cmocka_unit_test(test_every_send_has_one_receive),
+        cmocka_unit_test(test_tags_tell_the_microbatches_of_a_ring_apart),
         cmocka_unit_test(test_ranks_of_a_group_meet_in_one_order),
         cmocka_unit_test(test_flops_are_the_formulas_and_the_small_operations),
     };

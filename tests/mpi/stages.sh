@@ -85,6 +85,39 @@ for model in '4 --vocab-size 300' '7' '12 --model-type bert'; do
     esac
 done
 
+# The first step, too: weights, gradients before clipping, loss and norm.
+dump() {
+    local to=$1
+    shift
+    well "$@" "${small[@]}" --train-iters 1 --dump-first-step "$to"
+}
+dump one.dump 1
+layout 1 2
+dump v.dump 2 "${parallel[@]}" --placement v
+dump loop.dump 2 "${parallel[@]}" --stage-layers 1,1,1,1
+if "${PYTHON:-python3}" -c 'import numpy' 2>/dev/null; then
+    PYTHONPATH=${srcdir:-.}/tests/reference "${PYTHON:-python3}" - <<'END' \
+        || fail "dumps differ"
+from dump_files import assemble
+
+one = assemble("one.dump")
+for name in "v.dump", "loop.dump":
+    other = assemble(name)
+    assert other.keys() == one.keys(), (name, other.keys() ^ one.keys())
+    for key in one:
+        assert other[key].tobytes() == one[key].tobytes(), (name, key)
+assert len(one) > 2 * 12 * 4
+END
+fi
+
+# A bad value is found where it was made.
+for way in '--placement v' '--num-virtual-stages-per-pipeline-rank 2'; do
+    # shellcheck disable=SC2086 # several words
+    job 2 "${small[@]}" "${parallel[@]}" $way --train-iters 5 --inject-nan 3
+    [ "$rc" -eq 5 ] && grep -q 'iteration 3:.*attention_fwd.*layer 0,' err \
+        || fail "NaN with $way: exit code $rc: $(cat err)"
+done
+
 # A plan says the same as the run.
 layout 1 2
 well 1 "${small[@]}" "${parallel[@]}" --placement v --dry-run
