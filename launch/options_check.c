@@ -207,7 +207,7 @@ static int check_divides(const char *name, int64_t value, int64_t t,
                           name, value, t);
 }
 
-/* The method is that of whole layers. */
+/* The method is that of whole layers; a file may hold all there is. */
 static int check_recompute(const struct mtlm_options *o, struct mtlm_error *err)
 {
     static const char *const of_full[] = {"recompute-method",
@@ -215,7 +215,7 @@ static int check_recompute(const struct mtlm_options *o, struct mtlm_error *err)
 
     for (int i = 0; i < 2; i++)
         if (o->recompute.granularity != MTLM_RECOMPUTE_FULL
-            && mtlm_option_given(o, of_full[i]))
+            && mtlm_option_source(o, of_full[i]) == MTLM_SOURCE_COMMAND_LINE)
             return mtlm_error_set(err, MTLM_EXIT_USAGE,
                                   "--%s is for --recompute-granularity full",
                                   of_full[i]);
