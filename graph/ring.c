@@ -1,22 +1,30 @@
 #include "config.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "graph/ring.h"
 #include "graph/window.h"
 #include "runtime/memory.h"
 
-#define GIB (1024.0 * 1024 * 1024)
+#define MIB (1024.0 * 1024)
 
 /* ---- windows ---- */
 
-/* A middle one of three stages, so that there is neither end of the model. */
-double mtlm_ring_bytes(const struct mtlm_program_config *config, int64_t layers)
+/* Of one microbatch. */
+struct bytes {
+    double kept, waiting; /* from F on; until W */
+};
+
+/* Of a stage of so many layers: a middle one of three, so that there is
+ * neither end of the model. */
+static struct bytes bytes_of(const struct mtlm_program_config *config,
+                             int64_t layers)
 {
     const int64_t stage_layers[] = {layers, layers, layers};
     struct mtlm_program_config alone = *config;
     struct mtlm_program *program;
-    double bytes = 0;
+    struct bytes bytes = {0, 0};
 
     alone.model.num_layers = 3 * layers;
     alone.layout = (struct mtlm_layout){.tp = config->layout.tp,
@@ -27,6 +35,7 @@ double mtlm_ring_bytes(const struct mtlm_program_config *config, int64_t layers)
                                         .pp_rank = 1,
                                         .workers = config->layout.workers};
     alone.pipeline = MTLM_PIPELINE_WINDOW;
+    alone.window = 1;
     alone.act_mem = 0;
     alone.distributed_optimizer = false;
     alone.eval_microbatches = 0;
@@ -35,33 +44,53 @@ double mtlm_ring_bytes(const struct mtlm_program_config *config, int64_t layers)
     for (int i = 0; i < program->graph->n_tensors; i++) {
         const struct mtlm_tensor *t = program->graph->tensor[i];
 
-        if (t->storage == MTLM_STORE_ACTIVATION && mtlm_tensor_is_owner(t)
-            && t->first_use == MTLM_PHASE_FORWARD
-            && t->last_use != MTLM_PHASE_FORWARD)
-            bytes += mtlm_tensor_bytes(t);
+        if (t->storage != MTLM_STORE_ACTIVATION || !mtlm_tensor_is_owner(t)
+            || t->first_use == t->last_use)
+            continue;
+        if (t->first_use == MTLM_PHASE_FORWARD)
+            bytes.kept += mtlm_tensor_bytes(t);
+        if (t->last_use == MTLM_PHASE_WEIGHT)
+            bytes.waiting += mtlm_tensor_bytes(t);
     }
     mtlm_program_destroy(program);
     return bytes;
 }
 
-/* The model of windows of config; times and memory of layers, or memory in
- * bytes, are in layers[] and memory[] [stages]. */
-static struct mtlm_window_model window_model(
+static int64_t layers_of(const struct mtlm_program_config *config, int stage)
+{
+    int64_t first, count;
+
+    mtlm_layout_layers(&config->layout, config->model.num_layers, stage, &first,
+                       &count);
+    return count;
+}
+
+double mtlm_ring_memory(const struct mtlm_program_config *config,
+                        double *memory)
+{
+    const int stages = mtlm_layout_stages(&config->layout);
+    struct bytes bytes = {0, 0};
+    double share = 0;
+
+    for (int k = 0; k < stages; k++) {
+        if (k == 0 || layers_of(config, k) != layers_of(config, k - 1))
+            bytes = bytes_of(config, layers_of(config, k));
+        memory[k] = bytes.kept;
+        share = fmax(share, bytes.waiting / bytes.kept);
+    }
+    return share;
+}
+
+struct mtlm_window_model mtlm_ring_model(
     const struct mtlm_program_config *config, double *layers, double *memory)
 {
     const int stages = mtlm_layout_stages(&config->layout);
+    double share = 1;
 
-    for (int k = 0; k < stages; k++) {
-        int64_t first, count;
-
-        mtlm_layout_layers(&config->layout, config->model.num_layers, k, &first,
-                           &count);
-        layers[k] = memory[k] = count;
-        if (config->act_mem > 0)
-            memory[k] = k > 0 && layers[k] == layers[k - 1]
-                            ? memory[k - 1]
-                            : mtlm_ring_bytes(config, count);
-    }
+    for (int k = 0; k < stages; k++)
+        layers[k] = memory[k] = layers_of(config, k);
+    if (config->act_mem > 0)
+        share = mtlm_ring_memory(config, memory);
     return (struct mtlm_window_model){.layout = &config->layout,
                                       .pipeline = config->pipeline,
                                       .microbatches = config->microbatches,
@@ -69,6 +98,7 @@ static struct mtlm_window_model window_model(
                                       .backward = layers,
                                       .weight = layers,
                                       .memory = memory,
+                                      .weight_share = share,
                                       .alpha = config->window,
                                       .most_memory = config->act_mem};
 }
@@ -79,7 +109,7 @@ struct mtlm_window *mtlm_ring_windows(const struct mtlm_program_config *config)
     double *layers = mtlm_calloc(2 * stages, sizeof(*layers));
     struct mtlm_window *window = mtlm_calloc(stages, sizeof(*window));
     const struct mtlm_window_model model =
-        window_model(config, layers, layers + stages);
+        mtlm_ring_model(config, layers, layers + stages);
 
     mtlm_windows(&model, window);
     free(layers);
@@ -90,21 +120,35 @@ int mtlm_ring_check(const struct mtlm_program_config *config,
                     struct mtlm_error *err)
 {
     const int stages = mtlm_layout_stages(&config->layout);
-    double *layers, need;
+    double *layers, need, with_alpha = 0;
+    struct mtlm_window *window;
     struct mtlm_window_model model;
 
     if (config->act_mem <= 0)
         return 0;
     layers = mtlm_calloc(2 * stages, sizeof(*layers));
-    model = window_model(config, layers, layers + stages);
+    window = mtlm_calloc(stages, sizeof(*window));
+    model = mtlm_ring_model(config, layers, layers + stages);
     need = mtlm_windows_least_memory(&model);
+    if (config->window > 0) {
+        mtlm_windows(&model, window);
+        with_alpha = mtlm_windows_memory(&model, window);
+    }
+    free(window);
     free(layers);
-    if (need <= config->act_mem)
-        return 0;
-    return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
-                          "--act-mem is %.3f GiB, the activations of one "
-                          "microbatch on each stage take %.3f GiB on a rank",
-                          config->act_mem / GIB, need / GIB);
+    if (need > config->act_mem)
+        return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
+                              "--act-mem is %.4g MiB, and the activations of "
+                              "one microbatch on each stage of a rank take "
+                              "%.4g MiB",
+                              config->act_mem / MIB, need / MIB);
+    if (with_alpha > config->act_mem * (1 + 1e-9))
+        return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
+                              "--act-mem is %.4g MiB, and the windows of "
+                              "--window %g take %.4g MiB",
+                              config->act_mem / MIB, config->window,
+                              with_alpha / MIB);
+    return 0;
 }
 
 /* ---- rings ---- */

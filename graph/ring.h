@@ -7,16 +7,24 @@
  * of its rings.  Times are counted in layers, with tF = tB = tW: the windows
  * then do not depend on a machine, and are the same on every rank. */
 
+/* What the windows of config follow from: times, in layers, are in layers[]
+ * and memory, in layers as well or with config.act_mem in bytes, in memory[]
+ * [virtual stages of the model]; borrows all. */
+struct mtlm_window_model mtlm_ring_model(
+    const struct mtlm_program_config *config, double *layers, double *memory);
+
 /* The windows of all virtual stages of the model; the caller frees them. */
 struct mtlm_window *mtlm_ring_windows(const struct mtlm_program_config *config);
 
-/* Bytes that a virtual stage of so many layers keeps of one microbatch between
- * its forward and its backward pass: of the layers, not of embedding and
- * head.  The same on every rank. */
-double mtlm_ring_bytes(const struct mtlm_program_config *config,
-                       int64_t layers);
+/* Sets memory[virtual stages]: bytes that a stage keeps of one microbatch
+ * between its forward and its backward pass, of its layers, not of embedding
+ * and head: the same numbers on every rank.  Returns which share of them, with
+ * the gradients that weight gradients read, one that only waits for W takes. */
+double mtlm_ring_memory(const struct mtlm_program_config *config,
+                        double *memory);
 
-/* Refuses a config.act_mem that is less than the least windows take
+/* Refuses a config.act_mem that is less than the least windows take, or than
+ * those of config.window
  * (MTLM_EXIT_RESOURCE, need and have). */
 int mtlm_ring_check(const struct mtlm_program_config *config,
                     struct mtlm_error *err);

@@ -75,6 +75,13 @@ static void by_alpha(const struct mtlm_window_model *model, double alpha,
             0};
 }
 
+/* Memory of a slot of q_k. */
+static double slot_for_weight(const struct mtlm_window_model *model, int stage)
+{
+    return model->memory[stage]
+           * (model->weight_share > 0 ? model->weight_share : 1);
+}
+
 static double memory_of(const struct mtlm_window_model *model,
                         const struct mtlm_window *window, int pp_rank)
 {
@@ -83,7 +90,8 @@ static double memory_of(const struct mtlm_window_model *model,
     for (int c = 0; c < model->layout->virtual_stages; c++) {
         const int k = stage_on(model->layout, pp_rank, c);
 
-        memory += (window[k].w + window[k].q) * model->memory[k];
+        memory += window[k].w * model->memory[k]
+                  + window[k].q * slot_for_weight(model, k);
     }
     return memory;
 }
@@ -162,11 +170,12 @@ static void fill(const struct mtlm_window_model *model, double most,
             dealt = false;
             for (int c = layout->virtual_stages - 1; c >= 0; c--) {
                 const int k = stage_on(layout, r, c);
+                const double more = slot_for_weight(model, k);
                 struct mtlm_window *w = &window[k];
 
-                if (w->w + w->q < model->microbatches && model->memory[k] > 0
-                    && model->memory[k] <= left) {
-                    left -= model->memory[k];
+                if (w->w + w->q < model->microbatches && more > 0
+                    && more <= left) {
+                    left -= more;
                     w->q++;
                     dealt = true;
                 }
@@ -281,9 +290,9 @@ static double slots(const struct mtlm_window_model *model,
         by_alpha(model, alpha = model->alpha, window);
         break;
     }
-    if (most > 0)
+    if (most > 0 && alpha == 0)
         alpha = by_memory(model, most, window);
-    else
+    if (most == 0)
         most = mtlm_windows_memory(model, window);
     fill(model, most, window);
     return alpha;

@@ -42,7 +42,8 @@ struct mtlm_window {
  * largest with which every rank's slots of w_k fit into it.  What a rank then
  * has left, of that memory or of what the fullest rank takes, is dealt out as
  * q_k, one slot at a time to each of its virtual stages in turn, the deepest
- * first; on one chunk per rank that is ZB-H1 (arXiv 2401.10241).
+ * first; on one chunk per rank that is ZB-H1 (arXiv 2401.10241).  Such a slot
+ * takes only what W needs: weight_share of a microbatch's activations.
  *
  *
  * g_k = q_k + 1: a B need not wait for earlier W while there is room for its
@@ -54,7 +55,7 @@ struct mtlm_window {
  *   ZB_H1        alpha = 1.5, and q_k (k on equal stages)
  *   ZB_H2        twice the w_k of ZB_H1, less one; q_k (2k on equal stages)
  *   ZB_V         the memory of p microbatches on the fullest rank
- *   WINDOW       alpha, or the memory where there is one */
+ *   WINDOW       alpha; where that is 0, the memory */
 struct mtlm_window_model {
     const struct mtlm_layout *layout; /* pp, virtual_stages, placement, workers;
                                        * not the rank */
@@ -63,9 +64,10 @@ struct mtlm_window_model {
     /* Of each virtual stage: times in any unit, and the activations of a
      * microbatch in any unit.  [stages] */
     const double *forward, *backward, *weight, *memory;
-    double hop;         /* time between two stages on different ranks */
-    double alpha;       /* WINDOW */
-    double most_memory; /* WINDOW: of a rank; 0: alpha decides */
+    double weight_share; /* of the memory: until W ends; 0 is as good as 1 */
+    double hop;          /* time between two stages on different ranks */
+    double alpha;        /* WINDOW */
+    double most_memory;  /* WINDOW: of a rank; 0: alpha decides */
 };
 
 /* Sets window[stages].  Returns the alpha that was used; 0 where none was.

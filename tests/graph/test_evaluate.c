@@ -54,7 +54,7 @@ static struct mtlm_evaluation evaluate(struct scene *s,
                                             .backward = s->time,
                                             .weight = s->time,
                                             .memory = s->memory,
-                                            .alpha = 1.5,
+                                            .alpha = memory > 0 ? 0 : 1.5,
                                             .most_memory = memory};
 
     mtlm_windows(&model, s->window);

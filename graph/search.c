@@ -1,0 +1,198 @@
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/ring.h"
+#include "graph/search.h"
+#include "runtime/memory.h"
+
+/* Values of alpha that are tried, from half the largest one on, and what two
+ * stages a rank must gain. */
+enum { TRIES = 32, PIECES = 8 };
+static const double worth = 0.99;
+
+double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
+                   double *alpha)
+{
+    const struct mtlm_evaluate *p = &search->pipeline;
+    const int stages = mtlm_layout_stages(p->layout);
+    struct mtlm_window *tried = mtlm_calloc(2 * stages, sizeof(*tried));
+    struct mtlm_window *last = tried + stages;
+    struct mtlm_window_model model = search->windows;
+    const double most = mtlm_windows(&model, tried);
+    double best = INFINITY;
+
+    if (mtlm_windows_least_memory(&model) > model.most_memory * (1 + 1e-9)) {
+        free(tried);
+        return INFINITY;
+    }
+    for (int i = 0; i < TRIES; i++) {
+        struct mtlm_evaluate one = *p;
+        struct mtlm_evaluation e;
+        double cost;
+
+        model.alpha = most * (1 - 0.5 * i / TRIES);
+        mtlm_windows(&model, tried);
+        if (memcmp(tried, last, stages * sizeof(*tried)) == 0)
+            continue;
+        memcpy(last, tried, stages * sizeof(*tried));
+        one.window = tried;
+        e = mtlm_evaluate(&one);
+        cost = search->by_span ? e.span_s : e.makespan_s;
+        mtlm_evaluation_free(&e);
+        if (cost < best * (1 - 1e-9)) {
+            best = cost;
+            *alpha = model.alpha;
+            memcpy(window, tried, stages * sizeof(*tried));
+        }
+    }
+    free(tried);
+    return best;
+}
+
+/* ---- programs ---- */
+
+static double flops_of(const struct mtlm_list *list)
+{
+    double flops = 0;
+
+    for (int i = 0; i < list->n; i++)
+        flops += list->node[i]->flops;
+    return flops;
+}
+
+struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config)
+{
+    const int stages = mtlm_layout_stages(&config->layout);
+    double *times = mtlm_calloc(4 * stages, sizeof(*times));
+    struct mtlm_work work = {.window = mtlm_ring_windows(config)};
+    int64_t pieces = 1;
+
+    for (int r = 0; r < config->layout.pp; r++) {
+        struct mtlm_program_config mine = *config;
+        struct mtlm_program *program;
+
+        mine.outline = true;
+        mtlm_layout_place(&mine.layout,
+                          r * config->layout.tp * config->layout.dp);
+        program = mtlm_program_create(&mine);
+        for (int c = 0; c < config->layout.virtual_stages; c++) {
+            const struct mtlm_stage *stage = &program->stage[c];
+            double *time = &times[stage->stage];
+
+            time[0] = flops_of(&stage->forward);
+            time[stages] = flops_of(&stage->backward);
+            time[2 * stages] = flops_of(&stage->weight);
+            time[3 * stages] = stage->n_layers;
+            pieces = stage->n_layers > pieces ? stage->n_layers : pieces;
+        }
+        mtlm_program_destroy(program);
+    }
+    work.pipeline =
+        (struct mtlm_evaluate){.layout = &config->layout,
+                               .pipeline = config->pipeline,
+                               .microbatches = config->microbatches,
+                               .forward = times,
+                               .backward = times + stages,
+                               .weight = times + 2 * stages,
+                               .memory = times + 3 * stages,
+                               .pieces = pieces < PIECES ? pieces : PIECES,
+                               .weight_share = 1,
+                               .window = work.window};
+    return work;
+}
+
+void mtlm_work_free(struct mtlm_work *work)
+{
+    free((double *) work->pipeline.forward);
+    free(work->window);
+}
+
+/* ---- schedules ---- */
+
+/* What config costs with the best windows in bytes; it gets their alpha. */
+static double try_windows(struct mtlm_program_config *config, double bytes)
+{
+    const int stages = mtlm_layout_stages(&config->layout);
+    struct mtlm_window *window = mtlm_calloc(stages, sizeof(*window));
+    double *layers = mtlm_calloc(2 * stages, sizeof(*layers)), cost;
+    struct mtlm_work work;
+    struct mtlm_search search;
+
+    config->pipeline = MTLM_PIPELINE_WINDOW;
+    config->window = 0;
+    config->act_mem = bytes;
+    work = mtlm_work_create(config);
+    search = (struct mtlm_search){
+        .pipeline = work.pipeline,
+        .windows = mtlm_ring_model(config, layers, layers + stages)};
+    cost = mtlm_search(&search, window, &config->window);
+    mtlm_work_free(&work);
+    free(layers);
+    free(window);
+    return cost;
+}
+
+/* Bytes of what 1F1B keeps on the fullest rank. */
+static double bytes_of_1f1b(const struct mtlm_program_config *config)
+{
+    struct mtlm_program_config one = *config;
+    struct mtlm_window *window;
+    double *memory = mtlm_calloc(config->layout.pp, sizeof(*memory));
+    double most = 0;
+
+    one.layout.virtual_stages = 1;
+    one.layout.placement = MTLM_PLACEMENT_LOOP;
+    one.layout.stage_layers = NULL;
+    one.pipeline = MTLM_PIPELINE_1F1B;
+    window = mtlm_ring_windows(&one);
+    mtlm_ring_memory(&one, memory);
+    for (int k = 0; k < config->layout.pp; k++)
+        most = fmax(most, window[k].w * memory[k]);
+    free(memory);
+    free(window);
+    return most;
+}
+
+void mtlm_search_schedule(struct mtlm_program_config *config, int chunks)
+{
+    static const struct {
+        int chunks;
+        enum mtlm_placement placement;
+    } kinds[] = {{1, MTLM_PLACEMENT_LOOP},
+                 {2, MTLM_PLACEMENT_V},
+                 {2, MTLM_PLACEMENT_LOOP}};
+    const double bytes =
+        config->act_mem > 0 ? config->act_mem : bytes_of_1f1b(config);
+    struct mtlm_program_config best = *config;
+    double least = INFINITY;
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        struct mtlm_program_config one = *config;
+        double cost;
+
+        if (chunks == 0) {
+            one.layout.virtual_stages = kinds[i].chunks;
+            one.layout.placement = kinds[i].placement;
+            if (kinds[i].chunks > 1
+                && (config->layout.pp == 1
+                    || mtlm_layout_stages(&one.layout)
+                           > config->model.num_layers))
+                continue;
+        }
+        cost = try_windows(&one, bytes);
+        if (cost < least
+                       * (one.layout.virtual_stages > best.layout.virtual_stages
+                              ? worth
+                              : 1)
+            || i == 0) {
+            least = cost;
+            best = one;
+        }
+        if (chunks > 0)
+            break;
+    }
+    *config = best;
+}
