@@ -13,6 +13,7 @@ _Static_assert(MTLM_OP_BATCH == 0, "no gradient rule may add by operation 0");
 
 struct walk {
     struct mtlm_graph *graph;
+    const struct mtlm_list *forward;
     struct mtlm_list *backward, *weight;
     /* What is read instead of a tensor that was not kept, by its id; NULL:
      * itself. */
@@ -72,6 +73,22 @@ static struct mtlm_tensor *zeros(const struct walk *walk,
     return gradient;
 }
 
+/* What tensor-parallel ranks gathered is not kept for the weights' gradients,
+ * but gathered again (arXiv 2205.05198, section 4.2.2). */
+static struct mtlm_tensor *gathered(const struct walk *walk,
+                                    struct mtlm_tensor *t)
+{
+    for (int i = 0; i < walk->forward->n; i++) {
+        const struct mtlm_node *node = walk->forward->node[i];
+
+        if (node->call.kind == MTLM_OP_ALL_GATHER && node->operand[1] == t) {
+            mtlm_recompute_node(walk->graph, node, walk->twin);
+            return walk->twin[t->id];
+        }
+    }
+    return t;
+}
+
 /* The operand of a gradient call, or NULL for one that the call makes. */
 static struct mtlm_tensor *argument(const struct walk *walk,
                                     const struct mtlm_grad_arg *arg,
@@ -112,6 +129,9 @@ static void apply(const struct walk *walk, const struct mtlm_grad_call *rule,
     at(walk, forward, rule->phase);
     for (int i = 0; i < op->n_operands; i++)
         given[i] = argument(walk, &rule->arg[i], op->access[i], forward);
+    for (int i = 0; i < op->n_operands && rule->phase == MTLM_GRAD_W; i++)
+        if (rule->arg[i].source == MTLM_GRAD_VALUE)
+            given[i] = gathered(walk, given[i]);
     node = mtlm_graph_call(walk->graph, kind, &forward->call.attr, given);
     for (int i = 0; i < op->n_operands; i++)
         if (!given[i])
@@ -185,7 +205,7 @@ void mtlm_graph_backward(struct mtlm_graph *graph,
                          struct mtlm_list *backward, struct mtlm_list *weight)
 {
     const struct walk walk = {
-        graph, backward, weight,
+        graph, forward, backward, weight,
         mtlm_calloc(graph->n_tensors, sizeof(*walk.twin))};
     int next = segments ? segments->n - 1 : -1;
 

@@ -33,10 +33,17 @@ struct mtlm_tensor *mtlm_build_param(const struct mtlm_builder *b,
     return p->weight;
 }
 
+static union mtlm_attr tp_group(const struct mtlm_builder *b,
+                                enum mtlm_reduce reduction)
+{
+    return (union mtlm_attr){
+        .collective = {MTLM_GROUP_TP, reduction, b->config->layout.tp}};
+}
+
 static void reduce(const struct mtlm_builder *b, enum mtlm_reduce reduction,
                    struct mtlm_tensor *x)
 {
-    const union mtlm_attr attr = {.collective = {MTLM_GROUP_TP, reduction}};
+    const union mtlm_attr attr = tp_group(b, reduction);
 
     if (b->config->layout.tp > 1)
         MTLM_CALL(b, ALL_REDUCE, &attr, x);
@@ -52,13 +59,25 @@ void mtlm_build_reduce_max(const struct mtlm_builder *b, struct mtlm_tensor *x)
     reduce(b, MTLM_REDUCE_MAX, x);
 }
 
+struct mtlm_tensor *mtlm_build_sum(const struct mtlm_builder *b,
+                                   struct mtlm_tensor *x)
+{
+    const union mtlm_attr attr = tp_group(b, MTLM_REDUCE_SUM);
+
+    if (mtlm_program_splits_rows(b->config))
+        return MTLM_CALL(b, REDUCE_SCATTER, &attr, x);
+    reduce(b, MTLM_REDUCE_SUM, x);
+    return x;
+}
+
 struct mtlm_tensor *mtlm_build_copy_to_group(const struct mtlm_builder *b,
                                              struct mtlm_tensor *x)
 {
-    const union mtlm_attr attr = {
-        .collective = {MTLM_GROUP_TP, MTLM_REDUCE_SUM}};
+    const union mtlm_attr attr = tp_group(b, MTLM_REDUCE_SUM);
     struct mtlm_tensor *y = x;
 
+    if (mtlm_program_splits_rows(b->config))
+        return MTLM_CALL(b, ALL_GATHER, &attr, x);
     if (b->config->layout.tp > 1) {
         y = MTLM_CALL(b, TP_COPY, &attr, x);
         y->same = x;
@@ -66,20 +85,24 @@ struct mtlm_tensor *mtlm_build_copy_to_group(const struct mtlm_builder *b,
     return y;
 }
 
-int64_t mtlm_build_first_row(const struct mtlm_builder *b, int i)
+struct mtlm_span mtlm_build_part(const struct mtlm_builder *b, int i)
 {
-    int64_t first, count;
+    struct mtlm_span rows;
 
-    mtlm_row_part(b->config->model.seq_length, b->n_parts, i, &first, &count);
-    return first;
+    mtlm_row_part(b->config->model.seq_length, b->n_parts, i, &rows.first,
+                  &rows.n);
+    return rows;
 }
 
-int64_t mtlm_build_n_rows(const struct mtlm_builder *b, int i)
+struct mtlm_span mtlm_build_own(const struct mtlm_builder *b, int i)
 {
-    int64_t first, count;
+    struct mtlm_span rows = mtlm_build_part(b, i);
 
-    mtlm_row_part(b->config->model.seq_length, b->n_parts, i, &first, &count);
-    return count;
+    if (mtlm_program_splits_rows(b->config)) {
+        rows.n /= b->config->layout.tp;
+        rows.first += rows.n * b->config->layout.tp_rank;
+    }
+    return rows;
 }
 
 struct mtlm_dropout mtlm_build_dropout(const struct mtlm_builder *b, double p,
@@ -90,7 +113,7 @@ struct mtlm_dropout mtlm_build_dropout(const struct mtlm_builder *b, double p,
                                  .seed = b->config->seed,
                                  .layer = layer,
                                  .site = site,
-                                 .first_row = mtlm_build_first_row(b, i)};
+                                 .first_row = mtlm_build_own(b, i).first};
 }
 
 static const struct mtlm_sample_source *source(const struct mtlm_builder *b)
@@ -108,15 +131,12 @@ static struct mtlm_tensor *new_field(const struct mtlm_builder *b,
 
 struct mtlm_tensor *mtlm_build_batch(const struct mtlm_builder *b,
                                      const char *name, enum mtlm_field field,
-                                     int i)
+                                     struct mtlm_span rows)
 {
     const union mtlm_attr attr = {
-        .batch = {.source = source(b),
-                  .field = field,
-                  .first = mtlm_build_first_row(b, i)}};
+        .batch = {.source = source(b), .field = field, .first = rows.first}};
 
-    return MTLM_CALL(b, BATCH, &attr,
-                     new_field(b, name, mtlm_build_n_rows(b, i), MTLM_I32));
+    return MTLM_CALL(b, BATCH, &attr, new_field(b, name, rows.n, MTLM_I32));
 }
 
 struct mtlm_tensor *mtlm_build_batch_value(const struct mtlm_builder *b,
@@ -131,13 +151,13 @@ struct mtlm_tensor *mtlm_build_batch_value(const struct mtlm_builder *b,
 
 struct mtlm_tensor *mtlm_build_loss_weights(const struct mtlm_builder *b, int i)
 {
+    const struct mtlm_span rows = mtlm_build_part(b, i);
     const union mtlm_attr attr = {
         .batch = {.source = source(b),
                   .field = MTLM_FIELD_LOSS_MASK,
-                  .first = mtlm_build_first_row(b, i),
+                  .first = rows.first,
                   .seq_length = b->config->model.seq_length}};
 
-    return MTLM_CALL(
-        b, LOSS_WEIGHTS, &attr,
-        new_field(b, "loss weights", mtlm_build_n_rows(b, i), MTLM_REAL));
+    return MTLM_CALL(b, LOSS_WEIGHTS, &attr,
+                     new_field(b, "loss weights", rows.n, MTLM_REAL));
 }

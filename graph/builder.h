@@ -39,30 +39,45 @@ struct mtlm_tensor *mtlm_build_call(const struct mtlm_builder *b,
 struct mtlm_tensor *mtlm_build_param(const struct mtlm_builder *b,
                                      enum mtlm_param kind, int64_t layer);
 
-/* Megatron's g: adds up the partial sums of the tensor-parallel group;
- * mtlm_build_reduce_max() their maximum. */
+/* Adds up the partial results of the tensor-parallel group in place;
+ * mtlm_build_reduce_max() takes their maximum. */
 void mtlm_build_reduce(const struct mtlm_builder *b, struct mtlm_tensor *x);
 void mtlm_build_reduce_max(const struct mtlm_builder *b, struct mtlm_tensor *x);
 
-/* Megatron's f: every rank of the group uses x, so that its gradient is the
- * sum of theirs. */
+/* What is not split by tensor parallelism - layernorm, dropout, what is added
+ * - every rank of the group computes for all rows, or, with sequence
+ * parallelism (arXiv 2205.05198, section 4.2.2), for its own: of a part of n
+ * rows the tp_rank-th n / tp.
+ *
+ * Megatron's g: the sum of x [s_i, b, h] over the group, this rank's own rows
+ * of it. */
+struct mtlm_tensor *mtlm_build_sum(const struct mtlm_builder *b,
+                                   struct mtlm_tensor *x);
+
+/* Megatron's f: every rank of the group uses all rows of x, so that its
+ * gradient is the sum of theirs. */
 struct mtlm_tensor *mtlm_build_copy_to_group(const struct mtlm_builder *b,
                                              struct mtlm_tensor *x);
 
-/* First row and rows of part i. */
-int64_t mtlm_build_first_row(const struct mtlm_builder *b, int i);
-int64_t mtlm_build_n_rows(const struct mtlm_builder *b, int i);
+/* Rows first .. first + n - 1 of the samples. */
+struct mtlm_span {
+    int64_t first, n;
+};
 
-/* Dropout of the rows of part i; none in a validation. */
+/* The rows of part i, and this rank's own ones. */
+struct mtlm_span mtlm_build_part(const struct mtlm_builder *b, int i);
+struct mtlm_span mtlm_build_own(const struct mtlm_builder *b, int i);
+
+/* Dropout of this rank's own rows of part i; none in a validation. */
 struct mtlm_dropout mtlm_build_dropout(const struct mtlm_builder *b, double p,
                                        int64_t layer,
                                        enum mtlm_dropout_site site, int i);
 
-/* A field of this microbatch's samples: the rows of part i [s_i, b]; or the
- * one value of each sample [1, b]. */
+/* A field of this microbatch's samples: of some rows [rows.n, b]; or the one
+ * value of each sample [1, b]. */
 struct mtlm_tensor *mtlm_build_batch(const struct mtlm_builder *b,
                                      const char *name, enum mtlm_field field,
-                                     int i);
+                                     struct mtlm_span rows);
 struct mtlm_tensor *mtlm_build_batch_value(const struct mtlm_builder *b,
                                            const char *name,
                                            enum mtlm_field field);

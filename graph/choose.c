@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "graph/choose.h"
+#include "graph/stage.h"
 
 /* Plans and machines are not known more exactly. */
 #define TO_SPARE 1.05
@@ -56,6 +57,10 @@ static struct mtlm_choice weigh(const struct mtlm_wish *wish,
         (wish->hurry ? 1 : TIMES_TOO_LARGE) * hosts->available;
     struct mtlm_outline outline;
 
+    if (!mtlm_stage_rows_fit(&config)) {
+        choice.need = INFINITY;
+        return choice;
+    }
     choice.need =
         mtlm_plan_lower_bound(&config)
         * (hosts->per_host < hosts->ranks ? hosts->per_host : hosts->ranks);

@@ -17,14 +17,17 @@ void mtlm_build_embedding(const struct mtlm_builder *b, struct mtlm_rows *x)
         const union mtlm_attr drop = {
             .dropout = mtlm_build_dropout(b, model->hidden_dropout, 0,
                                           MTLM_SITE_EMBEDDING, i)};
-        struct mtlm_tensor *y = MTLM_CALL(
-            b, EMBEDDING_FWD, &rows,
-            mtlm_build_batch(b, "tokens", MTLM_FIELD_TOKENS, i), word->weight);
+        struct mtlm_tensor *y =
+            MTLM_CALL(b, EMBEDDING_FWD, &rows,
+                      mtlm_build_batch(b, "tokens", MTLM_FIELD_TOKENS,
+                                       mtlm_build_part(b, i)),
+                      word->weight);
 
-        mtlm_build_reduce(b, y);
+        y = mtlm_build_sum(b, y);
         if (model->family == MTLM_BERT)
             MTLM_CALL(b, TOKEN_TYPE_FWD, &types,
-                      mtlm_build_batch(b, "types", MTLM_FIELD_TYPES, i),
+                      mtlm_build_batch(b, "types", MTLM_FIELD_TYPES,
+                                       mtlm_build_own(b, i)),
                       mtlm_build_param(b, MTLM_PARAM_TOKEN_TYPE, -1), y);
         x->part[i] = MTLM_CALL(b, POSITION_DROPOUT_FWD, &drop, y,
                                mtlm_build_param(b, MTLM_PARAM_POSITION, -1));
@@ -97,7 +100,7 @@ static void language_model(const struct mtlm_builder *b, int i,
                        .size = b->config->model.vocab_size,
                        .slot = MTLM_LOSS_LM}};
     struct mtlm_tensor *labels =
-        mtlm_build_batch(b, "labels", MTLM_FIELD_LABELS, i);
+        mtlm_build_batch(b, "labels", MTLM_FIELD_LABELS, mtlm_build_part(b, i));
     struct mtlm_tensor *weights = mtlm_build_loss_weights(b, i);
     struct mtlm_tensor *logits;
 
@@ -112,15 +115,19 @@ static void language_model(const struct mtlm_builder *b, int i,
     cross_entropy(b, &rows, true, logits, labels, weights);
 }
 
-/* x [s_0, b, h], the part with the first token. */
+/* x [s_0, b, h], the part with the first token; or this rank's own rows of it,
+ * of which only the first rank's have that token: what the others make of
+ * theirs counts nothing. */
 static void sentence_order(const struct mtlm_builder *b, struct mtlm_tensor *x)
 {
     const union mtlm_attr classes = {
         .vocabulary = {.size = 2, .slot = MTLM_LOSS_SOP}};
     const union mtlm_attr hits = {
         .vocabulary = {.size = 2, .slot = MTLM_LOSS_SOP_HITS}};
+    const bool counts =
+        !mtlm_program_splits_rows(b->config) || b->config->layout.tp_rank == 0;
     const union mtlm_attr mean = {
-        .fill = {.mean = 1.0 / b->config->micro_batch}};
+        .fill = {.mean = counts ? 1.0 / b->config->micro_batch : 0}};
     struct mtlm_tensor *labels =
         mtlm_build_batch_value(b, "order", MTLM_FIELD_ORDER);
     struct mtlm_tensor *weights =

@@ -34,7 +34,7 @@ static struct mtlm_tensor *end(const struct mtlm_builder *b, int64_t layer,
                                       site, i)};
 
     y = MTLM_CALL(b, LINEAR_FWD, NULL, y, mtlm_build_param(b, weight, layer));
-    mtlm_build_reduce(b, y);
+    y = mtlm_build_sum(b, y);
     return MTLM_CALL(b, BIAS_DROPOUT_ADD_FWD, &drop, y,
                      mtlm_build_param(b, bias, layer), residual);
 }
@@ -51,8 +51,8 @@ static union mtlm_attr attention_attr(const struct mtlm_builder *b,
         .attention = {.heads = heads,
                       .first_head = heads * layout->tp_rank,
                       .causal = model->family == MTLM_GPT,
-                      .first_query = mtlm_build_first_row(b, query_part),
-                      .first_key = mtlm_build_first_row(b, key_part),
+                      .first_query = mtlm_build_part(b, query_part).first,
+                      .first_key = mtlm_build_part(b, key_part).first,
                       .seq_length = model->seq_length,
                       .coefficient = model->query_key_scaling ? layer + 1 : 1,
                       .dropout =

@@ -210,7 +210,7 @@ void mtlm_pool_apply(struct mtlm_program *program)
     struct sharing sharing = {.program = program};
 
     if (config->recompute.granularity == MTLM_RECOMPUTE_NONE
-        && !config->sequence_parallel)
+        && !mtlm_program_splits_rows(config))
         return;
     sharing.life =
         mtlm_calloc(program->graph->n_tensors, sizeof(*sharing.life));

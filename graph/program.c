@@ -11,6 +11,11 @@
 #include "graph/ring.h"
 #include "graph/stage.h"
 
+bool mtlm_program_splits_rows(const struct mtlm_program_config *config)
+{
+    return config->sequence_parallel && config->layout.tp > 1;
+}
+
 struct mtlm_parameter *mtlm_program_param(const struct mtlm_program *program,
                                           enum mtlm_param kind, int64_t layer,
                                           bool head)

@@ -126,6 +126,10 @@ struct mtlm_program {
     struct mtlm_tensor *eval_loss, *eval_status, *eval_report;
 };
 
+/* Whether tensor-parallel ranks share the rows of what they do not split
+ * otherwise: sequence parallelism. */
+bool mtlm_program_splits_rows(const struct mtlm_program_config *config);
+
 struct mtlm_program *mtlm_program_create(
     const struct mtlm_program_config *config);
 void mtlm_program_destroy(struct mtlm_program *program);

@@ -19,19 +19,27 @@ static bool is_attention(const struct mtlm_node *node)
            || node->call.kind == MTLM_OP_ATTENTION_MORE_FWD;
 }
 
-/* Number of the group that the node belongs to, -1: it is kept.  Nodes of a
+/* The core of attention, with the projection of what comes of it: that is not
+ * called again, but its weight's gradient must not read what was not kept. */
+static bool is_core(const struct mtlm_list *forward, int i)
+{
+    return is_attention(forward->node[i])
+           || (i > 0 && is_attention(forward->node[i - 1]));
+}
+
+/* Number of the group that node i belongs to, -1: it is kept.  Nodes of a
  * group follow each other. */
 static int64_t group_of(const struct mtlm_recompute *recompute,
-                        const struct mtlm_stage *stage,
-                        const struct mtlm_node *node)
+                        const struct mtlm_stage *stage, int i)
 {
+    const struct mtlm_node *node = stage->forward.node[i];
     const int64_t layer = node->layer - stage->first_layer;
 
     if (node->layer < 0)
         return -1;
     switch (recompute->granularity) {
     case MTLM_RECOMPUTE_SELECTIVE:
-        return is_attention(node) ? layer : -1;
+        return is_core(&stage->forward, i) ? layer : -1;
     case MTLM_RECOMPUTE_FULL:
         if (recompute->method == MTLM_RECOMPUTE_UNIFORM)
             return layer / recompute->num_layers;
@@ -49,10 +57,9 @@ struct mtlm_segments mtlm_recompute_segments(
     int begin = 0;
 
     for (int i = 1; i <= forward->n; i++) {
-        const int64_t group = group_of(recompute, stage, forward->node[begin]);
+        const int64_t group = group_of(recompute, stage, begin);
 
-        if (i < forward->n
-            && group_of(recompute, stage, forward->node[i]) == group)
+        if (i < forward->n && group_of(recompute, stage, i) == group)
             continue;
         if (group >= 0)
             add_segment(&segments, begin, i);

@@ -26,10 +26,36 @@ int mtlm_row_parts(int64_t s, int64_t b, int64_t m)
     return n < 1 ? 1 : (int) n;
 }
 
+/* Rows that stay together where the parts cannot be equal: as many as divide s
+ * and make the parts differ by an eighth at most. */
+static int64_t unit(int64_t s, int n)
+{
+    int64_t rows = s / (8 * n);
+
+    if (s % n == 0)
+        return s / n;
+    while (rows > 1 && s % rows)
+        rows--;
+    return rows > 1 ? rows : 1;
+}
+
 void mtlm_row_part(int64_t s, int n, int i, int64_t *first, int64_t *count)
 {
-    const int64_t each = s / n, more = s % n;
+    const int64_t rows = unit(s, n), units = s / rows;
+    const int64_t each = units / n, more = units % n;
 
-    *first = i * each + (i < more ? i : more);
-    *count = each + (i < more);
+    *first = (i * each + (i < more ? i : more)) * rows;
+    *count = (each + (i < more)) * rows;
+}
+
+bool mtlm_row_parts_divide(int64_t s, int n, int t)
+{
+    for (int i = 0; i < n; i++) {
+        int64_t first, count;
+
+        mtlm_row_part(s, n, i, &first, &count);
+        if (count % t)
+            return false;
+    }
+    return true;
 }

@@ -1,6 +1,7 @@
 #ifndef MTLM_GRAPH_ROWS_H
 #define MTLM_GRAPH_ROWS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct mtlm_tensor;
@@ -22,8 +23,12 @@ struct mtlm_rows {
  * length s, m of them in an iteration. */
 int mtlm_row_parts(int64_t s, int64_t b, int64_t m);
 
-/* Rows first .. first + count - 1 of s are part i of n; parts differ by one
- * row at most. */
+/* Rows first .. first + count - 1 of s are part i of n.  Parts are equal where
+ * n divides s; else they are multiples of some rows that do, as long as they
+ * differ by little, so that ranks can share them. */
 void mtlm_row_part(int64_t s, int n, int i, int64_t *first, int64_t *count);
+
+/* Whether t ranks can share the rows of every part evenly. */
+bool mtlm_row_parts_divide(int64_t s, int n, int t);
 
 #endif /* MTLM_GRAPH_ROWS_H */

@@ -12,7 +12,7 @@
 /* Messages of one part of a microbatch: forward, backward and validation. */
 enum { TAG_FORWARD, TAG_BACKWARD, TAG_EVAL, TAGS };
 
-static int n_parts(const struct mtlm_program_config *config)
+int mtlm_stage_parts(const struct mtlm_program_config *config)
 {
     const struct mtlm_model *model = &config->model;
 
@@ -22,9 +22,17 @@ static int n_parts(const struct mtlm_program_config *config)
                           config->microbatches);
 }
 
+bool mtlm_stage_rows_fit(const struct mtlm_program_config *config)
+{
+    return !mtlm_program_splits_rows(config)
+           || mtlm_row_parts_divide(config->model.seq_length,
+                                    mtlm_stage_parts(config),
+                                    config->layout.tp);
+}
+
 int mtlm_stage_tags(const struct mtlm_program_config *config)
 {
-    return TAGS * n_parts(config);
+    return TAGS * mtlm_stage_parts(config);
 }
 
 int64_t mtlm_stage_tag_microbatches(const struct mtlm_program_config *config,
@@ -78,7 +86,7 @@ static struct mtlm_tensor *receive(const struct mtlm_builder *b,
 {
     const union mtlm_attr attr = p2p(b, peer_stage, boundary, part, tag);
     const struct mtlm_shape shape =
-        MTLM_SHAPE(mtlm_build_n_rows(b, part), b->config->micro_batch,
+        MTLM_SHAPE(mtlm_build_own(b, part).n, b->config->micro_batch,
                    b->config->model.hidden_size);
     struct mtlm_tensor *x = mtlm_graph_tensor(b->graph, MTLM_STORE_ACTIVATION,
                                               name, shape, MTLM_REAL);
@@ -156,7 +164,7 @@ static struct mtlm_builder builder(struct mtlm_program *program,
                                  .list = list,
                                  .phase = phase,
                                  .train = phase != MTLM_PHASE_EVAL,
-                                 .n_parts = n_parts(&program->config)};
+                                 .n_parts = mtlm_stage_parts(&program->config)};
 }
 
 void mtlm_stage_build_forward(struct mtlm_program *program,

@@ -3,6 +3,13 @@
 
 #include "graph/program.h"
 
+/* How many parts a sample is cut into. */
+int mtlm_stage_parts(const struct mtlm_program_config *config);
+
+/* Whether sequence parallelism, where it is asked for, finds parts whose rows
+ * tensor-parallel ranks can share evenly.  No program is made otherwise. */
+bool mtlm_stage_rows_fit(const struct mtlm_program_config *config);
+
 /* Messages of one microbatch across the boundary above stage k have tags
  * from k times this on, so tags of one microbatch are below stages times
  * this. */

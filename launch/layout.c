@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "graph/stage.h"
 #include "launch/layout.h"
 #include "launch/option.h"
 
@@ -41,6 +42,7 @@ struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
                    .bucket_size = o->ddp_bucket_size,
                    .window = o->window,
                    .row_parts = o->row_parts,
+                   .sequence_parallel = o->sequence_parallel,
                    .recompute = o->recompute,
                    .params_norm = o->log_params_norm,
                    .count_zeros = o->log_num_zeros,
@@ -149,6 +151,24 @@ static int most_ranks(const struct mtlm_wish *wish, int n)
     return n;
 }
 
+/* Sequence parallelism cuts every part of a sample among the ranks. */
+static int check_rows(const struct mtlm_wish *wish,
+                      const struct mtlm_choice *choice, struct mtlm_error *err)
+{
+    const struct mtlm_program_config config = mtlm_wish_config(
+        wish, choice->tp, choice->pp, choice->dp, choice->micro_batch);
+
+    if (mtlm_stage_rows_fit(&config))
+        return 0;
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE,
+        "--sequence-parallel: --tensor-model-parallel-size %d does not divide "
+        "the rows of every part of a sample, --seq-length %" PRId64
+        " in %d part%s; another length or --row-parts would do",
+        choice->tp, config.model.seq_length, mtlm_stage_parts(&config),
+        mtlm_stage_parts(&config) > 1 ? "s" : "");
+}
+
 int mtlm_layout_choose(const struct mtlm_options *options,
                        const struct mtlm_wish *wish,
                        const struct mtlm_hosts *hosts,
@@ -157,7 +177,7 @@ int mtlm_layout_choose(const struct mtlm_options *options,
     const struct mtlm_model *model = &options->model;
 
     if (mtlm_choose(wish, hosts, choice) == 0)
-        return 0;
+        return check_rows(wish, choice, err);
     return mtlm_error_set(
         err, MTLM_EXIT_USAGE,
         "%d ranks cannot train this model together: it has %" PRId64

@@ -61,7 +61,6 @@
     IDLE("use-tp-pp-dp-mapping", NULL, "it is only about which rank is where") \
     IDLE("context-parallel-size", "1", "it is 1")                              \
     IDLE("expert-model-parallel-size", "1", "it is 1")                         \
-    IDLE("sequence-parallel", NULL, MEMORY)                                    \
     LACK("microbatch-group-size-per-virtual-pipeline-stage", ANY, NULL)        \
     LACK("pipeline-model-parallel-layout", ANY, NULL)                          \
     LACK("pipeline-model-parallel-split-rank", ANY, NULL)                      \

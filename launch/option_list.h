@@ -205,6 +205,10 @@
     OPT(PARALLEL, "row-parts", INT, row_parts, "0", 0, 8, "N",                 \
         "cut the activations of a sample along the sequence into N parts, "    \
         "which workers share; 0: by their shape")                              \
+    OPT(PARALLEL, "sequence-parallel", FLAG, sequence_parallel, "no", 0, 0,    \
+        NULL,                                                                  \
+        "tensor-parallel ranks share the rows of what they would all "         \
+        "compute and keep otherwise: layernorms, dropout, residuals")          \
     OPT(PARALLEL, "recompute-granularity", CHOICE, recompute.granularity,      \
         "none", 0, 0, "none|selective|full",                                   \
         "save memory: compute again, for the gradients, the core of "          \

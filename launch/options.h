@@ -104,6 +104,7 @@ struct mtlm_options {
     bool distributed_optimizer; /* shared among data-parallel ranks */
     int64_t ddp_bucket_size;    /* elements of a message of gradients */
     double window;     /* alpha: microbatches in flight over the least needed */
+    bool sequence_parallel;
     struct mtlm_recompute recompute;
     int64_t row_parts; /* of a sample's activations; 0: by their shape */
     int64_t workers;   /* of this rank; 0: as many as it has cores */

@@ -142,6 +142,25 @@ void small_ranks_destroy(struct small_ranks *ranks)
     free(ranks->program);
 }
 
+double small_kept_bytes(struct mtlm_program_config config, int64_t num_layers)
+{
+    struct small_ranks ranks;
+    double bytes = 0;
+
+    config.model.num_layers = num_layers;
+    ranks = small_ranks_create(&config);
+    for (int i = 0; i < ranks.program[0]->graph->n_tensors; i++) {
+        const struct mtlm_tensor *t = ranks.program[0]->graph->tensor[i];
+
+        if (t->storage == MTLM_STORE_ACTIVATION && mtlm_tensor_is_owner(t)
+            && t->first_use == MTLM_PHASE_FORWARD
+            && t->last_use > MTLM_PHASE_FORWARD)
+            bytes += mtlm_tensor_bytes(t);
+    }
+    small_ranks_destroy(&ranks);
+    return bytes;
+}
+
 const struct small_case small_cases[] = {
     {1, 1, 1, .microbatches = 1},
     {1, 1, 1, .microbatches = 3},

@@ -38,6 +38,10 @@ struct small_ranks {
 struct small_ranks small_ranks_create(const struct mtlm_program_config *config);
 void small_ranks_destroy(struct small_ranks *ranks);
 
+/* Bytes of a slot of everything that the forward pass of rank 0 leaves for the
+ * gradients, in a model of so many layers. */
+double small_kept_bytes(struct mtlm_program_config config, int64_t num_layers);
+
 /* The layouts and accumulations that the tests go through. */
 struct small_case {
     int tp, pp, virtual_stages;

@@ -133,6 +133,29 @@ static void test_every_gradient_is_the_slope_of_the_loss(void **state)
             }
 }
 
+/* With rows shared among tensor-parallel ranks, and with activations computed
+ * again: whole layers, or attention alone. */
+static void test_shared_rows_and_recomputation_have_these_slopes(void **state)
+{
+    static const struct mtlm_recompute ways[] = {
+        {.granularity = MTLM_RECOMPUTE_NONE},
+        {.granularity = MTLM_RECOMPUTE_SELECTIVE},
+        {MTLM_RECOMPUTE_FULL, MTLM_RECOMPUTE_UNIFORM, 2}};
+
+    (void) state;
+    for (int i = 0; i < small_n_models; i++)
+        for (int w = 0; w < 3; w++) {
+            struct mtlm_program_config config =
+                small_model_config(&small_models[i], 2, 1 + w % 2, 2);
+
+            if (config.row_parts == 5)
+                config.row_parts = 3; /* of an even number of rows */
+            config.sequence_parallel = true;
+            config.recompute = ways[w];
+            check_all(small_models[i].name, &config, 0.1, 1e-3, true);
+        }
+}
+
 /* As a user gets it, but for one sample only. */
 static void check_tiny(const char *name, const struct small_model *model,
                        int64_t seq_length)
@@ -195,6 +218,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_gradient_is_the_slope_of_the_loss),
+        cmocka_unit_test(test_shared_rows_and_recomputation_have_these_slopes),
         cmocka_unit_test(test_gpt_tinys_gradients_are_the_slopes_of_its_loss),
         cmocka_unit_test(test_bert_tinys_gradients_are_the_slopes_of_its_loss),
         cmocka_unit_test(test_the_key_bias_has_no_gradient),

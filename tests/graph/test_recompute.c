@@ -265,6 +265,29 @@ static void test_a_layer_takes_its_input_alone(void **state)
     }
 }
 
+/* The mix of the values [s, b, h / t] and what softmax was divided by
+ * [heads / t, s, b] are not kept. */
+static void test_selective_keeps_neither_output_of_attention(void **state)
+{
+    (void) state;
+    for (int tp = 1; tp <= 2; tp++)
+        for (int parts = 1; parts <= 3; parts++) {
+            struct mtlm_program_config config = small_config(tp, 1, 3);
+            const struct mtlm_model *model = &config.model;
+            const double outputs =
+                sizeof(mtlm_real) * model->seq_length * config.micro_batch
+                * (model->hidden_size + model->num_heads) / tp;
+            double kept, selective;
+
+            config.row_parts = parts;
+            kept = small_kept_bytes(config, 8) - small_kept_bytes(config, 4);
+            config.recompute.granularity = MTLM_RECOMPUTE_SELECTIVE;
+            selective =
+                small_kept_bytes(config, 8) - small_kept_bytes(config, 4);
+            assert_true(kept - selective == 4 * outputs);
+        }
+}
+
 /* Of ranks that hold one microbatch at a time, without peers: less for less
  * that is kept. */
 static void test_recomputation_saves_memory(void **state)
@@ -294,6 +317,7 @@ int main(void)
         cmocka_unit_test(test_selective_is_attention_alone),
         cmocka_unit_test(test_selective_costs_two_products_of_attention),
         cmocka_unit_test(test_a_layer_takes_its_input_alone),
+        cmocka_unit_test(test_selective_keeps_neither_output_of_attention),
         cmocka_unit_test(test_recomputation_saves_memory),
     };
 

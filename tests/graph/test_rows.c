@@ -20,11 +20,29 @@ static void test_the_parts_are_the_whole_in_order(void **state)
             for (int i = 0; i < n; i++) {
                 mtlm_row_part(s, n, i, &first, &count);
                 assert_int_equal(first, next);
-                assert_true(count == s / n || count == s / n + 1);
+                assert_true(count > 0 && count - s / n <= 1 + s / n / 8
+                            && s / n - count <= s / n / 8);
                 next += count;
             }
             assert_int_equal(next, s);
         }
+}
+
+/* Ranks can share a part where they can share a sample, but for lengths that
+ * have no divisors to go by. */
+static void test_parts_are_multiples_of_what_ranks_share(void **state)
+{
+    (void) state;
+    for (int64_t s = 64; s <= 4096; s += 64)
+        for (int n = 1; n <= 4; n++)
+            for (int t = 1; t <= 2; t *= 2)
+                assert_true(mtlm_row_parts_divide(s, n, t));
+    for (int n = 1; n <= 4; n++)
+        assert_true(mtlm_row_parts_divide(1024, n, 8));
+    assert_true(mtlm_row_parts_divide(12, 3, 4));
+    assert_false(mtlm_row_parts_divide(12, 5, 2));
+    assert_false(mtlm_row_parts_divide(1024, 3, 3));
+    assert_false(mtlm_row_parts_divide(1021, 4, 2));
 }
 
 /* Two workers find work in a single sample, without products so small that
@@ -61,6 +79,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_parts_are_the_whole_in_order),
+        cmocka_unit_test(test_parts_are_multiples_of_what_ranks_share),
         cmocka_unit_test(test_one_long_sample_is_cut),
         cmocka_unit_test(test_many_microbatches_are_not_cut),
         cmocka_unit_test(test_there_are_never_more_parts_than_rows),

@@ -62,6 +62,10 @@ like_torch parts '1x1 2x2' '--vocab 257' "${gpt[@]}" --row-parts 3
 like_torch scaled '1x1 2x1' '--vocab 257 --query-key-scaling --exact-gelu' \
     "${gpt[@]}" --apply-query-key-layer-scaling --no-bias-gelu-fusion
 
+like_torch rows '2x1 2x2 4x1' '--vocab 257' "${gpt[@]}" --sequence-parallel
+like_torch again '1x1 2x2' '--vocab 257' "${gpt[@]}" --sequence-parallel \
+    --recompute-granularity full --row-parts 2
+
 # Labels after the end of a document do not count.
 for i in 1 2 3 4 5 6 7 8; do
     printf 'Document %s is as short as %s words.\n\f\n' $i "$((i * i))"
@@ -76,5 +80,7 @@ like_torch bert '1x1 1x2 2x1 2x2' "$bytes" "${bert[@]}"
 like_torch bert-parts '1x1 2x2' "$bytes" "${bert[@]}" --row-parts 3
 like_torch bert-post '1x1 2x2 1x4' "$bytes --post-layernorm" "${bert[@]}" \
     --apply-residual-connection-post-layernorm
+like_torch bert-rows '2x1 2x2' "$bytes" "${bert[@]}" --sequence-parallel \
+    --recompute-granularity selective
 like_torch bert-lm '1x1 2x1' "$bytes" "${bert[@]}" --bert-no-binary-head
 exit "$failed"
