@@ -103,7 +103,8 @@ void mtlm_engine_post(struct mtlm_engine *engine,
     engine->posted++;
     if (mtlm_message_is_collective(message->kind)) {
         request->seq = engine->collectives++;
-        mtlm_sequencer_post(&engine->sequencer, request->seq, message->group);
+        mtlm_sequencer_post(&engine->sequencer, request->seq, message->group,
+                            message->slot);
     }
     pthread_mutex_unlock(&engine->mutex);
     /* The request may be gone as soon as the last one is asked for. */
@@ -112,6 +113,13 @@ void mtlm_engine_post(struct mtlm_engine *engine,
         MTLM_CHECK_STARPU(starpu_data_acquire_on_node_cb(
             request->held[i], STARPU_MAIN_RAM, mode_of(&request->message, i),
             on_acquired, request));
+}
+
+void mtlm_engine_order(struct mtlm_engine *engine, const int *order, int n)
+{
+    pthread_mutex_lock(&engine->mutex);
+    mtlm_sequencer_plan(&engine->sequencer, engine->collectives, order, n);
+    pthread_mutex_unlock(&engine->mutex);
 }
 
 static void issue(struct mtlm_engine *engine, struct mtlm_request *request)
@@ -318,6 +326,8 @@ static void *run(void *arg)
 
 struct mtlm_engine *mtlm_engine_start(const struct mtlm_engine_config *config)
 {
+    const bool leader =
+        mtlm_ranks_group_rank(config->ranks, MTLM_GROUP_TP) == 0;
     struct mtlm_engine *engine = mtlm_calloc(1, sizeof(*engine));
 
     engine->config = *config;
@@ -327,13 +337,10 @@ struct mtlm_engine *mtlm_engine_start(const struct mtlm_engine_config *config)
     mtlm_queue_init(&engine->inbox);
     mtlm_queue_init(&engine->flying);
     mtlm_queue_init(&engine->delayed);
-    mtlm_queue_init(&engine->sequencer.ready);
-    engine->sequencer.order = config->order;
-    engine->sequencer.leader =
-        mtlm_ranks_group_rank(config->ranks, MTLM_GROUP_TP) == 0;
+    mtlm_sequencer_create(&engine->sequencer, config->order, leader,
+                          config->ranks->n_slots);
     mtlm_tickets_start(&engine->tickets, config->ranks->tickets,
-                       config->order == MTLM_ORDER_BY_LEADER
-                           && !engine->sequencer.leader);
+                       config->order == MTLM_ORDER_BY_LEADER && !leader);
     if (pthread_create(&engine->thread, NULL, run, engine) != 0)
         mtlm_fatal(__FILE__, __LINE__, "cannot start the communication thread");
     pthread_getcpuclockid(engine->thread, &engine->thread_clock);
@@ -359,9 +366,7 @@ void mtlm_engine_stop(struct mtlm_engine *engine)
     pthread_mutex_destroy(&engine->mutex);
     pthread_cond_destroy(&engine->wake);
     pthread_cond_destroy(&engine->done);
-    free(engine->sequencer.cross.number);
-    free(engine->sequencer.before.number);
-    free(engine->sequencer.tickets.number);
+    mtlm_sequencer_destroy(&engine->sequencer);
     free(engine);
 }
 

@@ -62,17 +62,6 @@ static void free_comm(MPI_Comm *comm)
         MPI_Comm_free(comm);
 }
 
-void mtlm_ranks_stop(struct mtlm_ranks *ranks)
-{
-    for (int g = 0; g < MTLM_GROUP_COUNT; g++)
-        free_comm(&ranks->group[g]);
-    free_comm(&ranks->host);
-    free_comm(&ranks->p2p);
-    free_comm(&ranks->tickets);
-    AWAIT_MPI("all ranks to end", MPI_Finalize());
-    free(ranks);
-}
-
 int mtlm_ranks_rank(const struct mtlm_ranks *ranks)
 {
     return ranks->rank;
@@ -131,6 +120,37 @@ void mtlm_ranks_group(struct mtlm_ranks *ranks, enum mtlm_group group,
         AWAIT_MPI("all ranks to form groups",
                   MPI_Comm_dup(ranks->group[group], &ranks->tickets));
     }
+}
+
+static void free_slots(struct mtlm_ranks *ranks)
+{
+    for (int i = 0; i < ranks->n_slots; i++)
+        free_comm(&ranks->slot[i]);
+    free(ranks->slot);
+    ranks->slot = NULL;
+    ranks->n_slots = 0;
+}
+
+void mtlm_ranks_slots(struct mtlm_ranks *ranks, int n)
+{
+    free_slots(ranks);
+    ranks->slot = mtlm_calloc(n, sizeof(MPI_Comm));
+    ranks->n_slots = n;
+    for (int i = 0; i < n; i++)
+        AWAIT_MPI("all ranks to form groups",
+                  MPI_Comm_dup(ranks->group[MTLM_GROUP_TP], &ranks->slot[i]));
+}
+
+void mtlm_ranks_stop(struct mtlm_ranks *ranks)
+{
+    for (int g = 0; g < MTLM_GROUP_COUNT; g++)
+        free_comm(&ranks->group[g]);
+    free_slots(ranks);
+    free_comm(&ranks->host);
+    free_comm(&ranks->p2p);
+    free_comm(&ranks->tickets);
+    AWAIT_MPI("all ranks to end", MPI_Finalize());
+    free(ranks);
 }
 
 int mtlm_ranks_group_rank(const struct mtlm_ranks *ranks, enum mtlm_group group)

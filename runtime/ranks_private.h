@@ -8,8 +8,11 @@
 struct mtlm_ranks {
     int rank, size, on_host;
     MPI_Comm group[MTLM_GROUP_COUNT]; /* MPI_COMM_NULL: not in it */
-    MPI_Comm host;                    /* the ranks of this host */
-    MPI_Comm p2p;                     /* pipeline messages only */
+    MPI_Comm *slot;                   /* [n_slots] copies of the
+                                       * tensor-parallel group */
+    int n_slots;
+    MPI_Comm host;    /* the ranks of this host */
+    MPI_Comm p2p;     /* pipeline messages only */
     MPI_Comm tickets; /* the tensor-parallel leader's orders only */
 };
 

@@ -61,11 +61,20 @@ void mtlm_transport_find_buffers(const struct mtlm_ranks *ranks,
                               gather ? bytes * n : bytes / n, unit);
 }
 
+/* Slots have communicators of their own. */
+static MPI_Comm comm_of(const struct mtlm_ranks *ranks,
+                        const struct mtlm_message *m)
+{
+    return m->group == MTLM_GROUP_TP && m->slot >= 0 && m->slot < ranks->n_slots
+               ? ranks->slot[m->slot]
+               : ranks->group[m->group];
+}
+
 static void issue_collective(const struct mtlm_ranks *ranks,
                              struct mtlm_request *request)
 {
     const struct mtlm_message *m = &request->message;
-    const MPI_Comm comm = ranks->group[m->group];
+    const MPI_Comm comm = comm_of(ranks, m);
     const MPI_Datatype type = datatype(m->dtype);
     const MPI_Op op = m->reduce == MTLM_REDUCE_MAX ? MPI_MAX : MPI_SUM;
     const int n = (int) m->count;

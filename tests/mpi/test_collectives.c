@@ -1,8 +1,9 @@
-/* All-reduces of several microbatches in flight, between messages and
- * all-reduces of other groups, on two stages of two tensor-parallel ranks.
- * Delays and priorities are each rank's own and random: every sum must be
- * right, and nothing may hang, even with one collective at a time.  And
- * without the leader's order sums must be wrong, or this test shows nothing.
+/* All-reduces of several microbatches in flight, in each order there is,
+ * between messages and all-reduces of other groups, on two stages of two
+ * tensor-parallel ranks. Delays and priorities are each rank's own and random:
+ * every sum must be right, and nothing may hang, even with one collective at a
+ * time.  And without the leader's order sums must be wrong, or this test shows
+ * nothing.
  *
  * Every value that a message carries is known in advance, so that the task
  * after it can tell what belongs there. */
@@ -21,7 +22,7 @@
 #include "runtime/philox.h"
 #include "support.h"
 
-enum { TP = 2, MICROBATCHES = 4, N = 16, SLOTS = 2 };
+enum { TP = 2, MICROBATCHES = 4, N = 16, SLOTS = 2, COMM_SLOTS = 3 };
 
 /* What a task finds in its data: nothing in particular, a sum over a group,
  * what the rank at the other stage sent. */
@@ -109,7 +110,7 @@ static void submit(starpu_data_handle_t data, starpu_data_handle_t other,
     MTLM_CHECK_STARPU(starpu_task_submit(task));
 }
 
-static void all_reduce(starpu_data_handle_t data, enum mtlm_group group)
+static void all_reduce(starpu_data_handle_t data, enum mtlm_group group, int m)
 {
     static int64_t number;
 
@@ -120,6 +121,7 @@ static void all_reduce(starpu_data_handle_t data, enum mtlm_group group)
                                             .count = N,
                                             .dtype = MTLM_REAL,
                                             .group = group,
+                                            .slot = m % COMM_SLOTS,
                                             .priority = random_below(100),
                                             .recorded = true,
                                             .record.job = number++});
@@ -144,9 +146,9 @@ static void pass(starpu_data_handle_t data, starpu_data_handle_t other, int it,
                  int m, enum found found, int step)
 {
     submit(data, other, (struct touch){it, m, found, step, 1, 0});
-    all_reduce(data, MTLM_GROUP_TP);
+    all_reduce(data, MTLM_GROUP_TP, m);
     submit(data, NULL, (struct touch){it, m, TP_SUM, 1, 2, 0});
-    all_reduce(data, MTLM_GROUP_TP);
+    all_reduce(data, MTLM_GROUP_TP, m);
     submit(data, NULL, (struct touch){it, m, TP_SUM, 2, 3, 0});
 }
 
@@ -172,12 +174,44 @@ static void submit_iteration(int it)
     }
     submit(embedding, first ? y[MICROBATCHES - 1] : x[0],
            (struct touch){it, 0, ANYTHING, 0, 5, 0});
-    all_reduce(embedding, MTLM_GROUP_EMBEDDING);
+    all_reduce(embedding, MTLM_GROUP_EMBEDDING, -1);
     submit(embedding, NULL, (struct touch){it, 0, EMBEDDING_SUM, 5, 6, 0});
     submit(world[it % SLOTS], embedding,
            (struct touch){it, 0, ANYTHING, 0, 7, 0});
-    all_reduce(world[it % SLOTS], MTLM_GROUP_WORLD);
+    all_reduce(world[it % SLOTS], MTLM_GROUP_WORLD, -1);
     submit(world[it % SLOTS], NULL, (struct touch){it, 0, WORLD_SUM, 7, 8, 0});
+}
+
+/* A plan: the last microbatch first, on both stages, forward and back; then
+ * the groups across.  Returns how many there are in an iteration. */
+static int make_plan(int order[])
+{
+    const int passes = rank < TP ? 2 : 1;
+    int n = 0;
+
+    for (int pass = 0; pass < passes; pass++)
+        for (int m = MICROBATCHES - 1; m >= 0; m--)
+            for (int k = 0; k < 2; k++)
+                order[n++] = 2 * (pass * MICROBATCHES + m) + k;
+    for (int k = 0; k < 2; k++)
+        order[n] = n, n++;
+    return n;
+}
+
+static void check_plan(const struct mtlm_record *record, size_t n)
+{
+    int order[4 * MICROBATCHES + 2];
+    const int each = make_plan(order);
+    int64_t first = INT64_MAX;
+
+    for (size_t i = 0; i < n; i++)
+        first = record[i].job < first ? record[i].job : first;
+    for (size_t i = 0; i < n; i++) {
+        const int64_t want = first + i / each * each + order[i % each];
+
+        expect(record[i].job == want, "collective %zu is %ld, not %ld", i,
+               (long) record[i].job, (long) want);
+    }
 }
 
 static int by_start(const void *a, const void *b)
@@ -189,7 +223,7 @@ static int by_start(const void *a, const void *b)
 
 /* Tensor-parallel ranks issued the same, in the same order; returns how many
  * collectives began before another had ended. */
-static long check_records(struct mtlm_recorder *recorder)
+static long check_records(struct mtlm_recorder *recorder, enum mtlm_order order)
 {
     size_t n, bytes;
     const struct mtlm_record *record = mtlm_recorder_records(recorder, &n);
@@ -203,6 +237,8 @@ static long check_records(struct mtlm_recorder *recorder)
         overlaps += mine[i].start_ns < end;
         end = mine[i].end_ns > end ? mine[i].end_ns : end;
     }
+    if (order == MTLM_ORDER_PLANNED)
+        check_plan(mine, n);
     all = mtlm_ranks_gather(ranks, mine, n * sizeof(*mine), &bytes);
     for (size_t i = 0; all && i < n; i++)
         expect(all[i].job == all[n + i].job,
@@ -219,21 +255,26 @@ static double run(enum mtlm_order order, int max_in_flight, int iterations,
 {
     const int64_t start = mtlm_now_ns();
     struct mtlm_recorder *recorder = mtlm_recorder_create();
+    int plan[4 * MICROBATCHES + 2];
+    const int each = make_plan(plan);
     long overlaps = 0;
     double sum;
 
     wrong = 0;
     longest_us = delay_us;
+    mtlm_ranks_slots(ranks, order == MTLM_ORDER_BY_SLOT ? COMM_SLOTS : 0);
     start_engine(order, max_in_flight, recorder);
     for (int it = 0; it < iterations; it++) {
+        if (order == MTLM_ORDER_PLANNED)
+            mtlm_engine_order(engine, plan, each);
         if (it >= SLOTS)
             settle(world[it % SLOTS]);
         submit_iteration(it);
     }
     MTLM_CHECK_STARPU(starpu_task_wait_for_all());
     stop_engine();
-    if (order == MTLM_ORDER_BY_LEADER)
-        overlaps = check_records(recorder);
+    if (order == MTLM_ORDER_BY_LEADER || order == MTLM_ORDER_PLANNED)
+        overlaps = check_records(recorder, order);
     expect(max_in_flight != 1 || overlaps == 0,
            "%ld collectives at the same time", overlaps);
     sum = mtlm_ranks_sum(ranks, wrong);
@@ -273,6 +314,10 @@ int main(int argc, char **argv)
 
     expect(run(MTLM_ORDER_BY_LEADER, 0, 1000, 200) == 0, "wrong sums");
     expect(run(MTLM_ORDER_BY_LEADER, 1, 1000, 200) == 0, "wrong sums, serial");
+    expect(run(MTLM_ORDER_PLANNED, 0, 300, 200) == 0, "wrong sums, planned");
+    expect(run(MTLM_ORDER_PLANNED, 1, 300, 200) == 0,
+           "wrong sums, planned, serial");
+    expect(run(MTLM_ORDER_BY_SLOT, 0, 300, 200) == 0, "wrong sums, by slot");
     expect(run(MTLM_ORDER_WHEN_READY, 0, 100, 1000) > 0,
            "every sum is right although each rank issues what is ready");
 

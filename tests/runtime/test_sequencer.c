@@ -11,19 +11,6 @@
 
 #include "runtime/engine_private.h"
 
-static struct mtlm_sequencer sequencer(bool leader)
-{
-    return (struct mtlm_sequencer){.order = MTLM_ORDER_BY_LEADER,
-                                   .leader = leader};
-}
-
-static void release(struct mtlm_sequencer *s)
-{
-    free(s->cross.number);
-    free(s->before.number);
-    free(s->tickets.number);
-}
-
 static struct mtlm_request request(int64_t seq, enum mtlm_group group,
                                    int priority)
 {
@@ -48,13 +35,13 @@ static int64_t next(struct mtlm_sequencer *s)
 
 static void test_leader_issues_the_highest_priority_ready_one(void **state)
 {
-    struct mtlm_sequencer s = sequencer(true);
+    struct mtlm_sequencer s;
     struct mtlm_request r[] = {
         request(0, MTLM_GROUP_TP, 1), request(1, MTLM_GROUP_TP, 7),
         request(2, MTLM_GROUP_TP, -3), request(3, MTLM_GROUP_TP, 7)};
 
     (void) state;
-    mtlm_queue_init(&s.ready);
+    mtlm_sequencer_create(&s, MTLM_ORDER_BY_LEADER, true, 0);
     assert_int_equal(next(&s), -1);
     ready(&s, &r[3]);
     ready(&s, &r[2]);
@@ -67,20 +54,21 @@ static void test_leader_issues_the_highest_priority_ready_one(void **state)
     assert_int_equal(next(&s), 2);
     assert_int_equal(next(&s), -1);
     assert_int_equal(s.ready.n, 0);
+    mtlm_sequencer_destroy(&s);
 }
 
 static void test_cross_group_collectives_keep_program_order(void **state)
 {
-    struct mtlm_sequencer s = sequencer(true);
+    struct mtlm_sequencer s;
     struct mtlm_request embedding = request(0, MTLM_GROUP_EMBEDDING, 1);
     struct mtlm_request tp = request(1, MTLM_GROUP_TP, 2);
     struct mtlm_request world = request(2, MTLM_GROUP_WORLD, 9);
 
     (void) state;
-    mtlm_queue_init(&s.ready);
-    mtlm_sequencer_post(&s, 0, MTLM_GROUP_EMBEDDING);
-    mtlm_sequencer_post(&s, 1, MTLM_GROUP_TP);
-    mtlm_sequencer_post(&s, 2, MTLM_GROUP_WORLD);
+    mtlm_sequencer_create(&s, MTLM_ORDER_BY_LEADER, true, 0);
+    mtlm_sequencer_post(&s, 0, MTLM_GROUP_EMBEDDING, 0);
+    mtlm_sequencer_post(&s, 1, MTLM_GROUP_TP, 0);
+    mtlm_sequencer_post(&s, 2, MTLM_GROUP_WORLD, 0);
     /* The second of them waits for the first, though it is ready and more
      * urgent; the group's own collective does not wait. */
     ready(&s, &world);
@@ -92,24 +80,24 @@ static void test_cross_group_collectives_keep_program_order(void **state)
     assert_int_equal(next(&s), 0);
     assert_int_equal(next(&s), 2);
     assert_int_equal(mtlm_numbers_first(&s.cross), -1);
-    release(&s);
+    mtlm_sequencer_destroy(&s);
 }
 
 /* Another group may need the earlier ones before the common one is ready
  * there: it must not be in their way. */
 static void test_cross_group_collectives_wait_for_earlier_ones(void **state)
 {
-    struct mtlm_sequencer s = sequencer(true);
+    struct mtlm_sequencer s;
     struct mtlm_request r[6];
 
     (void) state;
-    mtlm_queue_init(&s.ready);
+    mtlm_sequencer_create(&s, MTLM_ORDER_BY_LEADER, true, 0);
     for (int i = 0; i < 6; i++) {
         const enum mtlm_group group =
             i == 2 || i == 4 ? MTLM_GROUP_WORLD : MTLM_GROUP_TP;
 
         r[i] = request(i, group, i);
-        mtlm_sequencer_post(&s, i, group);
+        mtlm_sequencer_post(&s, i, group, 0);
     }
     ready(&s, &r[2]);
     assert_int_equal(next(&s), -1);
@@ -127,18 +115,18 @@ static void test_cross_group_collectives_wait_for_earlier_ones(void **state)
     assert_int_equal(next(&s), 3);
     assert_int_equal(next(&s), 4);
     assert_int_equal(s.after, 0);
-    release(&s);
+    mtlm_sequencer_destroy(&s);
 }
 
 static void test_follower_issues_in_ticket_order_only(void **state)
 {
-    struct mtlm_sequencer s = sequencer(false);
+    struct mtlm_sequencer s;
     struct mtlm_request r[] = {request(0, MTLM_GROUP_TP, 0),
                                request(1, MTLM_GROUP_TP, 9),
                                request(2, MTLM_GROUP_WORLD, 5)};
 
     (void) state;
-    mtlm_queue_init(&s.ready);
+    mtlm_sequencer_create(&s, MTLM_ORDER_BY_LEADER, false, 0);
     ready(&s, &r[1]);
     assert_int_equal(next(&s), -1); /* not ordered yet */
     mtlm_numbers_push(&s.tickets, 2);
@@ -152,7 +140,63 @@ static void test_follower_issues_in_ticket_order_only(void **state)
     assert_int_equal(next(&s), 0);
     assert_int_equal(next(&s), 1);
     assert_int_equal(mtlm_numbers_first(&s.tickets), -1);
-    release(&s);
+    mtlm_sequencer_destroy(&s);
+}
+
+/* Two plans with something between and behind them of which none speaks. */
+static void test_a_plan_covers_what_is_posted_next(void **state)
+{
+    static const int plan[] = {2, 0, 1};
+    static const int64_t want[] = {2, 0, 1, 3, 6, 4, 5, 7};
+    enum { N = 8 };
+    struct mtlm_sequencer s;
+    struct mtlm_request r[N];
+
+    (void) state;
+    mtlm_sequencer_create(&s, MTLM_ORDER_PLANNED, true, 0);
+    for (int i = 0; i < N; i++) {
+        if (i == 0 || i == 4)
+            mtlm_sequencer_plan(&s, i, plan, 3);
+        r[i] = request(i, i % 3 ? MTLM_GROUP_TP : MTLM_GROUP_WORLD, i);
+        mtlm_sequencer_post(&s, i, r[i].message.group, -1);
+    }
+    for (int i = N - 1; i > 2; i--)
+        ready(&s, &r[i]);
+    assert_int_equal(next(&s), -1);
+    for (int i = 0; i <= 2; i++)
+        ready(&s, &r[i]);
+    for (int i = 0; i < N; i++)
+        assert_int_equal(next(&s), want[i]);
+    assert_int_equal(next(&s), -1);
+    mtlm_sequencer_destroy(&s);
+}
+
+static void test_slots_keep_program_order_each(void **state)
+{
+    struct mtlm_sequencer s;
+    struct mtlm_request r[6];
+
+    (void) state;
+    mtlm_sequencer_create(&s, MTLM_ORDER_BY_SLOT, true, 2);
+    for (int i = 0; i < 6; i++) {
+        r[i] = request(i, i < 4 ? MTLM_GROUP_TP : MTLM_GROUP_DP, 0);
+        r[i].message.slot = i < 4 ? i % 2 : -1;
+        mtlm_sequencer_post(&s, i, r[i].message.group, r[i].message.slot);
+    }
+    for (int i = 5; i > 1; i--)
+        ready(&s, &r[i]);
+    /* 0 and 1 are missing; the data-parallel ones wait for none of them. */
+    assert_int_equal(next(&s), 4);
+    assert_int_equal(next(&s), 5);
+    assert_int_equal(next(&s), -1);
+    ready(&s, &r[1]);
+    assert_int_equal(next(&s), 1);
+    assert_int_equal(next(&s), 3);
+    assert_int_equal(next(&s), -1);
+    ready(&s, &r[0]);
+    assert_int_equal(next(&s), 0);
+    assert_int_equal(next(&s), 2);
+    mtlm_sequencer_destroy(&s);
 }
 
 /* --- the queues --------------------------------------------------------- */
@@ -229,6 +273,8 @@ int main(void)
         cmocka_unit_test(test_cross_group_collectives_keep_program_order),
         cmocka_unit_test(test_cross_group_collectives_wait_for_earlier_ones),
         cmocka_unit_test(test_follower_issues_in_ticket_order_only),
+        cmocka_unit_test(test_a_plan_covers_what_is_posted_next),
+        cmocka_unit_test(test_slots_keep_program_order_each),
         cmocka_unit_test(test_numbers_come_out_in_order_under_wrap_around),
         cmocka_unit_test(test_numbers_do_not_grow_without_need),
         cmocka_unit_test(test_a_queue_goes_on_after_its_last_was_taken),

@@ -20,15 +20,16 @@
 #include "runtime/engine_private.h"
 #include "runtime/memory.h"
 
-enum { STAGES = 2, TP = 2, PROCESSES = STAGES * TP, NODES = 60 };
+enum { STAGES = 2, TP = 2, PROCESSES = STAGES * TP, NODES = 60, SLOTS = 3 };
 
 /* A communicator: the groups of TP processes, one embedding group per
- * process of them, the world. */
-enum { WORLD = STAGES + TP, COMMS };
+ * process of them, the world; with slots, for those of each group. */
+enum { WORLD = STAGES + TP, BY_SLOT, COMMS = BY_SLOT + STAGES * SLOTS };
 
 struct node {
     enum mtlm_group group;
     int stage; /* of a collective of the TP group */
+    int slot;  /* of the same, or -1 */
     struct {
         int n, dep[3];
     } at[STAGES]; /* what it depends on there */
@@ -51,6 +52,8 @@ struct world {
     int meeting[COMMS][NODES]; /* node that the first to come issued, or -1 */
     int present[COMMS][NODES];
     bool done[PROCESSES][NODES];
+    int plan[NODES]; /* all, in an order that respects what they depend on */
+    enum mtlm_order order;
     int limit; /* in flight; 0: any number */
     unsigned seed;
     bool mismatch;
@@ -66,8 +69,11 @@ static bool takes_part(const struct node *node, int p)
     return node->group != MTLM_GROUP_TP || node->stage == p / TP;
 }
 
-static int comm_of(const struct node *node, int p)
+static int comm_of(const struct world *w, const struct node *node, int p)
 {
+    if (w->order == MTLM_ORDER_BY_SLOT && node->group == MTLM_GROUP_TP
+        && node->slot >= 0)
+        return BY_SLOT + node->stage * SLOTS + node->slot;
     return node->group == MTLM_GROUP_TP          ? node->stage
            : node->group == MTLM_GROUP_EMBEDDING ? STAGES + p % TP
                                                  : WORLD;
@@ -75,7 +81,9 @@ static int comm_of(const struct node *node, int p)
 
 static int comm_size(int comm)
 {
-    return comm < STAGES ? TP : comm < WORLD ? STAGES : PROCESSES;
+    return comm < STAGES || comm >= BY_SLOT ? TP
+           : comm < WORLD                   ? STAGES
+                                            : PROCESSES;
 }
 
 static void make_program(struct world *w)
@@ -88,6 +96,7 @@ static void make_program(struct world *w)
                       : kind == 1 ? MTLM_GROUP_EMBEDDING
                                   : MTLM_GROUP_TP;
         node->stage = pick(w, STAGES);
+        node->slot = pick(w, SLOTS + 1) - 1;
         for (int s = 0; i && s < STAGES; s++) {
             node->at[s].n = pick(w, 4);
             for (int d = 0; d < node->at[s].n; d++)
@@ -96,24 +105,63 @@ static void make_program(struct world *w)
     }
 }
 
-static void post_program(struct world *w, int p, enum mtlm_order order)
+static bool may_follow(const struct node *node, const bool planned[NODES])
+{
+    for (int s = 0; s < STAGES; s++)
+        for (int d = 0; d < node->at[s].n; d++)
+            if (!planned[node->at[s].dep[d]])
+                return false;
+    return true;
+}
+
+/* At random among those that do. */
+static void make_plan(struct world *w)
+{
+    bool planned[NODES] = {false};
+
+    for (int n = 0; n < NODES;) {
+        const int i = pick(w, NODES);
+
+        if (planned[i] || !may_follow(&w->node[i], planned))
+            continue;
+        planned[i] = true;
+        w->plan[n++] = i;
+    }
+}
+
+/* Its part of the plan, in the numbers of process p. */
+static void plan_process(struct world *w, int p)
+{
+    int number[NODES], order[NODES], n = 0, posted = 0;
+
+    for (int i = 0; i < NODES; i++)
+        number[i] = takes_part(&w->node[i], p) ? posted++ : -1;
+    for (int i = 0; i < NODES; i++)
+        if (number[w->plan[i]] >= 0)
+            order[n++] = number[w->plan[i]];
+    mtlm_sequencer_plan(&w->process[p].sequencer, 0, order, n);
+}
+
+static void post_program(struct world *w, int p)
 {
     struct process *process = &w->process[p];
     struct mtlm_sequencer *s = &process->sequencer;
 
-    s->order = order;
-    s->leader = p % TP == 0;
-    mtlm_queue_init(&s->ready);
+    mtlm_sequencer_create(s, w->order, p % TP == 0, SLOTS);
+    if (w->order == MTLM_ORDER_PLANNED)
+        plan_process(w, p);
     for (int i = 0; i < NODES; i++) {
         const struct node *node = &w->node[i];
 
         if (!takes_part(node, p))
             continue;
-        process->request[process->n] = (struct mtlm_request){
-            .seq = process->n,
-            .message = {
-                .group = node->group, .priority = pick(w, 5), .tag = i}};
-        mtlm_sequencer_post(s, process->n, node->group);
+        process->request[process->n] =
+            (struct mtlm_request){.seq = process->n,
+                                  .message = {.group = node->group,
+                                              .slot = node->slot,
+                                              .priority = pick(w, 5),
+                                              .tag = i}};
+        mtlm_sequencer_post(s, process->n, node->group, node->slot);
         process->n++;
     }
 }
@@ -169,7 +217,7 @@ static bool receive_ticket(struct world *w, int p)
 static void complete(struct world *w, int comm, int i)
 {
     for (int p = 0; p < PROCESSES; p++)
-        if (takes_part(&w->node[i], p) && comm_of(&w->node[i], p) == comm) {
+        if (takes_part(&w->node[i], p) && comm_of(w, &w->node[i], p) == comm) {
             w->done[p][i] = true;
             w->process[p].flying--;
         }
@@ -187,12 +235,14 @@ static bool issue(struct world *w, int p)
     if (!r)
         return false;
     i = r->message.tag;
-    comm = comm_of(&w->node[i], p);
+    comm = comm_of(w, &w->node[i], p);
     k = process->count[comm]++;
     process->flying++;
     assert_false(process->issued[i]);
     process->issued[i] = true;
-    for (int f = p + 1; process->sequencer.leader && f < p + TP; f++)
+    for (int f = p + 1; w->order == MTLM_ORDER_BY_LEADER
+                        && process->sequencer.leader && f < p + TP;
+         f++)
         w->process[f].ticket[w->process[f].sent++] = r->seq;
     if (w->meeting[comm][k] < 0)
         w->meeting[comm][k] = i;
@@ -228,13 +278,6 @@ static bool step(struct world *w)
     return false;
 }
 
-static void release(struct mtlm_sequencer *s)
-{
-    free(s->cross.number);
-    free(s->before.number);
-    free(s->tickets.number);
-}
-
 enum outcome { WELL, STUCK, MISMATCH };
 
 static enum outcome simulate(unsigned seed, enum mtlm_order order, int limit)
@@ -243,16 +286,18 @@ static enum outcome simulate(unsigned seed, enum mtlm_order order, int limit)
     enum outcome outcome;
 
     w->seed = seed;
+    w->order = order;
     w->limit = limit;
     memset(w->meeting, -1, sizeof(w->meeting));
     make_program(w);
+    make_plan(w);
     for (int p = 0; p < PROCESSES; p++)
-        post_program(w, p, order);
+        post_program(w, p);
     while (!w->mismatch && step(w))
         ;
     outcome = w->mismatch ? MISMATCH : all_done(w) ? WELL : STUCK;
     for (int p = 0; p < PROCESSES; p++)
-        release(&w->process[p].sequencer);
+        mtlm_sequencer_destroy(&w->process[p].sequencer);
     free(w);
     return outcome;
 }
@@ -263,6 +308,29 @@ static void test_leaders_order_never_gets_stuck_nor_mixes_up(void **state)
     for (unsigned seed = 0; seed < 3000; seed++)
         for (int limit = 0; limit <= 2; limit++)
             assert_int_equal(simulate(seed, MTLM_ORDER_BY_LEADER, limit), WELL);
+}
+
+static void test_a_plan_never_gets_stuck_nor_mixes_up(void **state)
+{
+    (void) state;
+    for (unsigned seed = 0; seed < 3000; seed++)
+        for (int limit = 0; limit <= 2; limit++)
+            assert_int_equal(simulate(seed, MTLM_ORDER_PLANNED, limit), WELL);
+}
+
+/* With a limit they may: another slot's takes the place of one that others
+ * wait for. */
+static void test_slots_never_get_stuck_nor_mix_up_without_a_limit(void **state)
+{
+    int seen[3] = {0};
+
+    (void) state;
+    for (unsigned seed = 0; seed < 3000; seed++) {
+        assert_int_equal(simulate(seed, MTLM_ORDER_BY_SLOT, 0), WELL);
+        seen[simulate(seed, MTLM_ORDER_BY_SLOT, 1)]++;
+    }
+    assert_true(seen[STUCK] > 0);
+    assert_int_equal(seen[MISMATCH], 0);
 }
 
 static void test_issuing_when_ready_gets_stuck_or_mixes_up(void **state)
@@ -281,6 +349,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_leaders_order_never_gets_stuck_nor_mixes_up),
+        cmocka_unit_test(test_a_plan_never_gets_stuck_nor_mixes_up),
+        cmocka_unit_test(test_slots_never_get_stuck_nor_mix_up_without_a_limit),
         cmocka_unit_test(test_issuing_when_ready_gets_stuck_or_mixes_up),
     };
 
