@@ -326,80 +326,6 @@ static void test_every_gradient_is_added_to_once_per_part(void **state)
     }
 }
 
-/* ---- fused schedules ---- */
-
-/* W of the microbatch and stage whose gradients are sent that have run. */
-static int weights_done(const struct mtlm_execution *run,
-                        const struct mtlm_executed *e)
-{
-    int n = 0;
-
-    for (const struct mtlm_executed *w = run->node; w < e; w++)
-        n += w->program == e->program && w->use == e->use
-             && w->node->stage == e->node->stage
-             && w->node->phase == MTLM_PHASE_WEIGHT;
-    return n;
-}
-
-/* Returns how many sends there are.  late: whether all W come before them. */
-static int check_sends(const struct small_ranks *ranks, bool late)
-{
-    struct mtlm_execution run = execution_run(ranks, ITERATIONS);
-    int sends = 0, early = 0;
-
-    for (int i = 0; i < run.n; i++) {
-        const struct mtlm_executed *e = &run.node[i];
-        const struct mtlm_program *program = ranks->program[e->program];
-        const struct mtlm_layout *layout = &program->config.layout;
-        const struct mtlm_stage *stage;
-        int w = 0;
-
-        if (e->node->call.kind != MTLM_OP_SEND
-            || e->node->phase != MTLM_PHASE_BACKWARD)
-            continue;
-        stage = &program->stage[mtlm_layout_chunk(layout, e->node->stage)];
-        for (int j = 0; j < stage->weight.n; j++)
-            w += stage->weight.node[j]->phase == MTLM_PHASE_WEIGHT;
-        assert_true(w > 0);
-        sends++;
-        early += weights_done(&run, e) < w;
-    }
-    mtlm_execution_free(&run);
-    if (late)
-        assert_int_equal(early, 0);
-    else
-        assert_true(early > sends / 2);
-    return sends;
-}
-
-/* Where B and W are apart, what B sends does not wait for W. */
-static void test_fused_schedules_send_after_all_of_w(void **state)
-{
-    (void) state;
-    for (int n = 0; n < small_n_cases; n++) {
-        const struct small_case *c = &small_cases[n];
-        struct mtlm_program_config config = small_case_config(c);
-        struct small_ranks ranks;
-        int sends, want = 0;
-
-        if (c->pipeline == MTLM_PIPELINE_WINDOW)
-            continue;
-        for (int k = 0; k + 1 < c->pp * c->virtual_stages; k++)
-            want += !small_neighbours(&config.layout, k);
-        want *= ITERATIONS * c->tp * small_parts(c) * c->microbatches;
-        assert_true(mtlm_pipeline_fused(c->pipeline));
-        ranks = small_ranks_create(&config);
-        sends = check_sends(&ranks, true);
-        assert_int_equal(sends, want);
-        small_ranks_destroy(&ranks);
-        config.pipeline = MTLM_PIPELINE_WINDOW;
-        ranks = small_ranks_create(&config);
-        sends = check_sends(&ranks, false);
-        assert_int_equal(sends, want);
-        small_ranks_destroy(&ranks);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -410,7 +336,6 @@ int main(void)
         cmocka_unit_test(test_stages_arrive_at_one_forward_one_backward),
         cmocka_unit_test(test_gradients_of_weights_stand_apart_layer_by_layer),
         cmocka_unit_test(test_every_gradient_is_added_to_once_per_part),
-        cmocka_unit_test(test_fused_schedules_send_after_all_of_w),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
