@@ -60,7 +60,7 @@ int64_t mtlm_synthetic_ns(const struct mtlm_synthetic *synthetic,
                           * draw(synthetic, number_of(synthetic->cost.program,
                                                       item, iteration)))
                    / synthetic->speed;
-    return llrint(1e9 * seconds);
+    return llrint(1e9 * synthetic->stretch * seconds);
 }
 
 size_t mtlm_synthetic_bytes(const struct mtlm_layout *layout)

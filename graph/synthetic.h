@@ -13,6 +13,9 @@ struct mtlm_synthetic {
     struct mtlm_cost cost;
     double jitter; /* 0 .. 1: each node takes up to that share more or less */
     double speed;  /* of this rank, as a share of the others' */
+    /* Times that everything takes longer than on the machine: what the runtime
+     * itself takes is then small beside it. */
+    double stretch;
     uint64_t seed;
     int rank;
 };

@@ -255,6 +255,9 @@
         "vary each duration by up to that share of it, drawn from the seed")   \
     OPT(SYNTHETIC, "slow-rank", SLOW, slow_rank, "", 0, 0, "RANK:SPEED",       \
         "one rank computes at that share of the others' speed: 3:0.8")         \
+    OPT(SYNTHETIC, "stretch", REAL, stretch, "1", 0.001, 1000000, "X",         \
+        "multiply all durations: a GPU's tasks are too short to sleep exactly "\
+        "so long")                                                             \
     OPT(TESTING, "dump-first-step", TEXT, dump_dir, "", 0, 0, "DIR",           \
         "write weights, batch, loss and gradients of the first iteration to "  \
         "DIR as safetensors, to compare with another program")                 \

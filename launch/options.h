@@ -116,6 +116,7 @@ struct mtlm_options {
     char *cluster_file; /* or NULL: everything is computed */
     double jitter;      /* of durations, as a share of them */
     struct mtlm_slow_rank slow_rank;
+    double stretch; /* of all durations */
 
     /* Data */
     char *data_path; /* without .bin and .idx; NULL: mock data */

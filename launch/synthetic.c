@@ -33,6 +33,7 @@ int mtlm_synthetic_check(const struct mtlm_options *options,
 {
     const char *only = options->jitter > 0            ? "jitter"
                        : options->slow_rank.speed > 0 ? "slow-rank"
+                       : options->stretch != 1        ? "stretch"
                                                       : NULL;
 
     if (options->cluster_file)
@@ -72,6 +73,7 @@ struct mtlm_synthetic mtlm_job_synthetic(const struct mtlm_job *job,
                                        mtlm_cost_create(&job->cluster, program),
                                    .jitter = o->jitter,
                                    .speed = slow ? o->slow_rank.speed : 1,
+                                   .stretch = o->stretch,
                                    .seed = o->seed,
                                    .rank = rank};
 }

@@ -183,7 +183,7 @@ static double busy_ns(const struct mtlm_trace_summary *s)
 
 static void print(const struct mtlm_message_times *times,
                   const struct mtlm_trace_summary *measured,
-                  const struct mtlm_trace_summary *evaluated)
+                  const struct mtlm_trace_summary *evaluated, double stretch)
 {
     printf("Evaluated: %.1f ms an iteration, bubble %.1f %%",
            evaluated->makespan_ns / 1e6, 100 * evaluated->bubble);
@@ -194,7 +194,12 @@ static void print(const struct mtlm_message_times *times,
         printf(", with %.3f ms for a hop as measured", 1e3 * times->mean_hop_s);
     if (times->tp_s >= 0)
         printf(", %.3f ms for a tensor-parallel collective", 1e3 * times->tp_s);
-    printf(".\nThe run took %+.1f %% of that more; its tasks took %+.1f %% "
+    printf(".\n");
+    if (stretch != 1)
+        printf("Unstretched: %.4g ms an iteration, evaluated %.4g ms.\n",
+               measured->makespan_ns / 1e6 / stretch,
+               evaluated->makespan_ns / 1e6 / stretch);
+    printf("The run took %+.1f %% of that more; its tasks took %+.1f %% "
            "more than they were to.\n",
            100.0 * measured->makespan_ns / evaluated->makespan_ns - 100,
            100 * busy_ns(measured) / busy_ns(evaluated) - 100);
@@ -220,7 +225,7 @@ void mtlm_synthetic_report(const struct mtlm_job *job,
     }
     evaluation_create(&e);
     evaluated = evaluate(&e, info, first, last);
-    print(&times, measured, evaluated);
+    print(&times, measured, evaluated, job->options.stretch);
     mtlm_trace_summary_destroy(evaluated);
     evaluation_destroy(&e);
     mtlm_message_times_destroy(&times);

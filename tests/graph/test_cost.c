@@ -229,8 +229,10 @@ static void test_jitter_varies_durations_by_its_share(void **state)
     const struct mtlm_program_config config = small_config(1, 1, 1);
     struct mtlm_program *program = mtlm_program_create(&config);
     const struct mtlm_item *item = linear(program);
-    struct mtlm_synthetic s = {
-        .cost = mtlm_cost_create(&c, program), .speed = 1, .seed = 7};
+    struct mtlm_synthetic s = {.cost = mtlm_cost_create(&c, program),
+                               .speed = 1,
+                               .stretch = 1,
+                               .seed = 7};
     const double ns = 1e9 * mtlm_cost_seconds(&s.cost, item->node);
     double least = INFINITY, most = 0, total = 0, squares = 0;
 
@@ -260,6 +262,8 @@ static void test_jitter_varies_durations_by_its_share(void **state)
     s.jitter = 0;
     s.speed = 0.8;
     near(mtlm_synthetic_ns(&s, item, 0), ns / 0.8, 1e-6);
+    s.stretch = 20;
+    near(mtlm_synthetic_ns(&s, item, 0), 20 * ns / 0.8, 1e-6);
     mtlm_program_destroy(program);
 }
 

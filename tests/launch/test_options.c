@@ -275,6 +275,9 @@ static void test_synthetic_runs_have_no_values(void **state)
     refuses("--model gpt-tiny --jitter 0.1",
             "--jitter changes modelled durations and needs --synthetic "
             "CLUSTER.ini");
+    refuses("--model gpt-tiny --stretch 2",
+            "--stretch changes modelled durations and needs --synthetic "
+            "CLUSTER.ini");
     refuses("--model gpt-tiny --slow-rank 0:0.5",
             "--slow-rank changes modelled durations and needs --synthetic "
             "CLUSTER.ini");
