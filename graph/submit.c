@@ -148,6 +148,9 @@ static void post(struct mtlm_run *run, const struct mtlm_item *item,
                                    .record = record_of(run, item, pass)};
 
     mtlm_message_of(&run->data, node, use, handles, &message);
+    message.slot = item->microbatch < 0 || !run->config.slots
+                       ? -1
+                       : use % run->config.slots;
     message.tag += use % run->tag_microbatches * tags;
     if (run->config.synthetic)
         message.duration_ns =
@@ -281,6 +284,20 @@ static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
     starpu_do_schedule();
 }
 
+/* Tells the engine in which order the collectives that follow are issued. */
+static void plan_collectives(struct mtlm_run *run, const struct pass *pass)
+{
+    const struct mtlm_collective_plan *plan = run->config.plan;
+    int *order, n;
+
+    if (!plan)
+        return;
+    order = mtlm_calloc(plan->n, sizeof(*order));
+    n = mtlm_collective_plan_of(plan, pass->microbatches, order);
+    mtlm_engine_order(run->config.engine, order, n);
+    free(order);
+}
+
 /* Microbatches are numbered over the whole run, whatever their number in an
  * iteration: the numbers tell slots and messages apart. */
 static struct pass train_pass(struct mtlm_run *run, int64_t iteration,
@@ -318,6 +335,7 @@ void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration, bool record)
     /* Priorities start over: nothing older may be left (priority.h). */
     if (iteration > 0 && iteration % mtlm_priority_cycle(&run->priority) == 0)
         mtlm_run_wait(run);
+    plan_collectives(run, &pass);
     submit_all(run, &run->program->train, &pass);
 }
 

@@ -1,6 +1,7 @@
 #ifndef MTLM_GRAPH_SUBMIT_H
 #define MTLM_GRAPH_SUBMIT_H
 
+#include "graph/collective_plan.h"
 #include "graph/synthetic.h"
 #include "runtime/recorder.h"
 
@@ -21,6 +22,10 @@ struct mtlm_run_config {
      * (NULL: not). */
     void (*done)(double part);
     const struct mtlm_synthetic *synthetic; /* NULL: everything is computed */
+    /* What the engine's order needs to be told (runtime/engine.h): with a plan,
+     * that; by slot, how many there are; else NULL and 0. */
+    const struct mtlm_collective_plan *plan;
+    int slots;
 };
 
 /* Registers the memory of every tensor. */

@@ -41,6 +41,7 @@ struct mtlm_job {
     bool machine; /* StarPU runs */
     struct mtlm_recorder *recorder;
     struct mtlm_engine *engine;
+    struct mtlm_collective_plan collective_plan; /* --collective-order plan */
     struct mtlm_run *run;
     /* CPU seconds of the communication thread, and the time, at the first
      * iteration; its share of a core from then on, once it is stopped. */

@@ -224,9 +224,11 @@
     OPT(PARALLEL, "transport", CHOICE, transport, "mpi", 0, 0, "mpi|serial",   \
         "serial, for tests: one collective at a time, in issue order")         \
     OPT(PARALLEL, "collective-order", CHOICE, collective_order, "leader", 0,   \
-        0, "leader|ready",                                                     \
-        "ready: each rank issues collectives as they become ready, which "     \
-        "hangs or adds up the wrong data; it is there to show that it does")   \
+        0, "leader|plan|slot|ready",                                           \
+        "who decides in which order a group's ranks issue collectives: its "   \
+        "first rank while it runs, a plan made before, or the program, for "   \
+        "each microbatch under way by itself; ready: nobody, which hangs or "  \
+        "adds up the wrong data and is there to show that it does")            \
     OPT(PARALLEL, "distributed-timeout-minutes", REAL, timeout_minutes, "10",  \
         0.01, 1000000, "MINUTES",                                              \
         "end the job when a rank waits for others longer than that while its " \

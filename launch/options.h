@@ -35,7 +35,12 @@ enum mtlm_option_source {
 
 /* In the order of their CHOICE in launch/option_list.h. */
 enum mtlm_transport_choice { MTLM_USE_MPI, MTLM_USE_SERIAL };
-enum mtlm_order_choice { MTLM_ORDER_LEADER, MTLM_ORDER_READY };
+enum mtlm_order_choice {
+    MTLM_ORDER_LEADER,
+    MTLM_ORDER_PLAN,
+    MTLM_ORDER_SLOT,
+    MTLM_ORDER_READY,
+};
 
 /* A rank that is slower than the others: its speed as a share of theirs; 0:
  * there is none. */
