@@ -62,12 +62,12 @@
     IDLE("context-parallel-size", "1", "it is 1")                              \
     IDLE("expert-model-parallel-size", "1", "it is 1")                         \
     LACK("microbatch-group-size-per-virtual-pipeline-stage", ANY, NULL)        \
-    LACK("pipeline-model-parallel-layout", ANY, NULL)                          \
+    LACK("pipeline-model-parallel-layout", ANY, STAGES)                        \
     LACK("pipeline-model-parallel-split-rank", ANY, NULL)                      \
-    LACK("decoder-first-pipeline-num-layers", ANY, NULL)                       \
-    LACK("decoder-last-pipeline-num-layers", ANY, NULL)                        \
-    LACK("account-for-embedding-in-pipeline-split", NULL, NULL)                \
-    LACK("account-for-loss-in-pipeline-split", NULL, NULL)                     \
+    LACK("decoder-first-pipeline-num-layers", ANY, STAGES)                     \
+    LACK("decoder-last-pipeline-num-layers", ANY, STAGES)                      \
+    LACK("account-for-embedding-in-pipeline-split", NULL, STAGES)              \
+    LACK("account-for-loss-in-pipeline-split", NULL, STAGES)                   \
     LACK("enable-zero-bubble", NULL,                                           \
          "the schedule follows from --window and STARPU_SCHED")                \
     LACK("zero-bubble-v-schedule", NULL, NULL)                                 \
@@ -240,6 +240,7 @@
 #define NOTHING_SAVED "this version saves nothing"
 #define UNWRITTEN "this version writes no such log"
 #define TRACES "--trace DIR shows where the time goes"
+#define STAGES "give --stage-layers"
 #define TOKENS "give --vocab-size; the data are tokens already"
 
 #endif /* MTLM_MEGATRON_LIST_H */

@@ -197,7 +197,16 @@ const struct small_case small_cases[] = {
     {1, 2, 1, .microbatches = 5, .pipeline = MTLM_PIPELINE_1F1B},
     {2, 4, 1, .microbatches = 6, .pipeline = MTLM_PIPELINE_GPIPE},
     {1, 2, 2, .microbatches = 4, .row_parts = 2,
-     .pipeline = MTLM_PIPELINE_INTERLEAVED}};
+     .pipeline = MTLM_PIPELINE_INTERLEAVED},
+    /* No number of microbatches is a multiple of anything. */
+    {1, 4, 2, .microbatches = 3, .layers = 9,
+     .pipeline = MTLM_PIPELINE_INTERLEAVED},
+    {2, 2, 3, .microbatches = 5, .layers = 7,
+     .pipeline = MTLM_PIPELINE_INTERLEAVED},
+    {1, 4, 1, .microbatches = 7, .layers = 7, .pipeline = MTLM_PIPELINE_ZB_H1},
+    {1, 4, 1, .microbatches = 7, .pipeline = MTLM_PIPELINE_ZB_H2},
+    {1, 3, 2, .microbatches = 7, .layers = 7, .placement = MTLM_PLACEMENT_V,
+     .pipeline = MTLM_PIPELINE_ZB_V}};
 const int small_n_cases = sizeof(small_cases) / sizeof(small_cases[0]);
 
 bool small_neighbours(const struct mtlm_layout *layout, int k)

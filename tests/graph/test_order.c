@@ -158,7 +158,10 @@ static void check_window(const struct mtlm_execution *run,
     }
     assert_int_equal(done, ITERATIONS * program->config.microbatches);
     assert_int_equal(now, 0);
-    assert_int_equal(most, window.w);
+    assert_in_range(most, 1, window.w);
+    /* Others may leave room for what they do not come to. */
+    if (program->config.pipeline == MTLM_PIPELINE_WINDOW)
+        assert_int_equal(most, window.w);
 }
 
 static void test_in_the_order_that_arises_each_finds_its_microbatch(

@@ -37,6 +37,8 @@ if ! ldd "$program" | grep -q 'lib[alt]*san'; then
         --train-iters 6 --eval-iters 0
     layout 1 2
     near 2 --model gpt-tiny --train-iters 6 --eval-iters 0 "${parallel[@]}"
+    near 2 --model gpt-tiny --train-iters 6 --eval-iters 0 "${parallel[@]}" \
+        --placement v
     layout 2 1
     near 2 --model bert-tiny --train-iters 6 --eval-iters 0 "${parallel[@]}"
     # Large ones, cut to what a test may take.
