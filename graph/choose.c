@@ -208,7 +208,7 @@ int mtlm_choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
                 struct mtlm_choice *choice)
 {
     const struct mtlm_layout *given = &wish->config.layout;
-    const bool most_first = wants_pipeline(&wish->stages);
+    const bool most_first = !wish->hurry && wants_pipeline(&wish->stages);
     const int ranks = hosts->ranks;
 
     if (!wish->layout_free) {
@@ -217,7 +217,7 @@ int mtlm_choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
     }
     *choice = (struct mtlm_choice){.need = INFINITY, .least = true};
     for (int across = 0; across < 2; across++)
-        for (int i = 1; i <= ranks; i++)
+        for (int i = wish->hurry ? ranks : 1; i <= ranks; i++)
             try_shared(wish, hosts, most_first ? ranks + 1 - i : i, across,
                        choice);
     return choice->tp ? 0 : -1;

@@ -23,7 +23,8 @@ struct mtlm_wish {
     int64_t eval_iters;
     bool layout_free;
     bool micro_batch_free; /* micro_batch may become a divisor of itself */
-    bool hurry;            /* what does not fit need not be worked out */
+    bool hurry; /* what does not fit need not be worked out, nor replicas
+                 * of what does be looked for */
 };
 
 struct mtlm_choice {
@@ -35,10 +36,10 @@ struct mtlm_choice {
 };
 
 /* The layout with the fewest ranks for a model (the most, where virtual stages
- * are asked for) that fits into memory, the rest being data-parallel: of those the smallest tensor-parallel size;
- * tensor-parallel groups within a machine first, then across.  For each, the
- * largest micro batch that fits.  Where none fits, the one that needs least.
- * -1: there is no layout for so many ranks. */
+ * are asked for) that fits into memory, the rest being data-parallel: of those
+ * the smallest tensor-parallel size; tensor-parallel groups within a machine
+ * first, then across.  For each, the largest micro batch that fits.  Where none
+ * fits, the one that needs least. -1: there is no layout for so many ranks. */
 int mtlm_choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
                 struct mtlm_choice *choice);
 
