@@ -122,7 +122,8 @@ static void place(struct mtlm_program *program, struct mtlm_bucket *bucket)
     bucket->elems =
         round_up(bucket->elems, (int64_t) ALIGN * program->config.layout.dp);
     /* A message covers the padding too. */
-    mtlm_graph_widen(graph, weights, bucket->elems * sizeof(mtlm_real));
+    if (graph->block[weights] > 0)
+        mtlm_graph_widen(graph, weights, bucket->elems * sizeof(mtlm_real));
     mtlm_graph_widen(graph, grads, bucket->elems * sizeof(mtlm_real));
 }
 

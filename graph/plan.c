@@ -96,20 +96,26 @@ static double message_bytes(const struct mtlm_node *node)
            * mtlm_dtype_bytes(mtlm_node_use(node, 0).tensor->dtype);
 }
 
-/* A worker's scratch, and what an all-reduce receives into. */
+/* A worker's scratch, and what MPI receives a sum into.  The sums of all
+ * buckets may be under way at a time; a gather needs nothing. */
 static double scratch_bytes(const struct mtlm_program *program)
 {
     const struct mtlm_graph *graph = program->graph;
-    double kernel = 0, message = 0;
+    double kernel = 0, message = 0, buckets = 0;
 
     for (int i = 0; i < graph->all.n; i++) {
         const struct mtlm_node *node = graph->all.node[i];
 
-        if (class_of(node) == MTLM_CLASS_COLLECTIVE)
+        if (node->call.kind == MTLM_OP_BUCKET_ALL_REDUCE
+            || node->call.kind == MTLM_OP_BUCKET_REDUCE_SCATTER)
+            buckets += message_bytes(node);
+        else if (node->call.kind == MTLM_OP_ALL_REDUCE
+                 || node->call.kind == MTLM_OP_REDUCE_SCATTER)
             message = fmax(message, message_bytes(node));
         kernel = fmax(kernel, blas_bytes(node));
     }
-    return (kernel + BLAS_BLOCK) * program->config.layout.workers + message;
+    return (kernel + BLAS_BLOCK) * program->config.layout.workers
+           + fmax(message, buckets);
 }
 
 static double graph_bytes(const struct mtlm_graph *graph)

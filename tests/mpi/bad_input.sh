@@ -83,8 +83,13 @@ refuse 2 1 'size 1 ' 'size 2 ' '= 2 ranks' 'has 1' 'mpirun -n 2' \
     -- "${tiny[@]}" --pipeline-model-parallel-size 2
 refuse 2 3 '= 2 ranks' 'has 3' 'mpirun -n 2' \
     -- "${tiny[@]}" --tensor-model-parallel-size 2
-refuse 2 2 '= 1 rank,' 'has 2' -- "${tiny[@]}" --tensor-model-parallel-size 1
-refuse 2 5 '5 ranks' 'mpirun -n 4' -- "${tiny[@]}"
+refuse 2 3 'global-batch-size 8' 'multiple of 6' '2 x 3 data-parallel' \
+    -- "${tiny[@]}" --tensor-model-parallel-size 1 --micro-batch-size 2 \
+    --global-batch-size 8
+refuse 2 2 'start 2' 'multiple of 4' '2 x 2 data-parallel' -- --model gpt-tiny \
+    --train-samples 90 --micro-batch-size 2 --global-batch-size 8 \
+    --tensor-model-parallel-size 1 --rampup-batch-size 2 2 9
+refuse 2 5 '5 ranks' 'mpirun -n 4' -- "${tiny[@]}" --global-batch-size 8
 refuse 2 1 4 5 -- "${tiny[@]}" --pipeline-model-parallel-size 5
 
 # The policy.

@@ -26,9 +26,9 @@ finish() {
     exit $((failures > 0))
 }
 
-# layout T P: the options for that layout, and $ranks.
+# layout T P [D]: the options for that layout, and $ranks.
 layout() {
-    ranks=$(($1 * $2))
+    ranks=$(($1 * $2 * ${3:-1}))
     parallel=(--tensor-model-parallel-size "$1"
         --pipeline-model-parallel-size "$2")
 }

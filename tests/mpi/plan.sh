@@ -41,6 +41,18 @@ if ! ldd "$program" | grep -q 'lib[alt]*san'; then
         --placement v
     layout 2 1
     near 2 --model bert-tiny --train-iters 6 --eval-iters 0 "${parallel[@]}"
+    # Replicas; shared moments: as large as planned, and smaller than whole.
+    layout 1 1 2
+    wide=(--num-layers 2 --hidden-size 768 --num-attention-heads 4
+        --seq-length 32 --vocab-size 2000 --micro-batch-size 1
+        --global-batch-size 2 --train-iters 4 --lr 1e-4 --eval-iters 0)
+    near 2 "${wide[@]}" "${parallel[@]}"
+    whole=$(awk '/^memory: peak/ { print $3 }' out)
+    near 2 "${wide[@]}" "${parallel[@]}" --use-distributed-optimizer
+    awk -v whole="$whole" '/^memory of rank 0:/ { w = $6; m = $10 }
+        /^memory: peak/ { peak = $3 }
+        END { exit !(m > 0.98 * w && m < 1.02 * w && peak < whole) }' out \
+        || fail "distributed optimizer: peak $whole without, $(grep ^memory out)"
     # Large ones, cut to what a test may take.
     near 1 --model gpt2-124m --micro-batch-size 1 --global-batch-size 2 \
         --seq-length 128 --train-iters 2 --eval-iters 0
@@ -52,13 +64,22 @@ grep -q '= 2 ranks (chosen)' out || fail "no layout chosen: $(cat out)"
 layout 2 2
 same_memory 4 --model gpt-tiny --train-iters 1 --eval-iters 0 "${parallel[@]}"
 
-# Nobody says how: two stages; four layers and eight ranks: tensor 2.
+# Nobody says how: two replicas; where the batch cannot be shared by four, two
+# stages of each; where it cannot be shared at all, tensor 2.
 well 2 "${small[@]}" --train-iters 1
-grep -q '^layout: tensor 1 x pipeline 2 = 2 ranks (chosen), ' out \
+grep -q '^layout: tensor 1 x pipeline 1 x data 2 = 2 ranks (chosen), ' out \
     || fail "two ranks: $(cat out)"
-well 4 "${small[@]}" --num-layers 2 --train-iters 1
-grep -q '^layout: tensor 2 x pipeline 2 = 4 ranks (chosen), ' out \
+well 4 "${small[@]}" --global-batch-size 4 --train-iters 1
+grep -q '^layout: tensor 1 x pipeline 2 x data 2 = 4 ranks (chosen), ' out \
     || fail "four ranks: $(cat out)"
+well 4 "${small[@]}" --global-batch-size 2 --num-layers 2 --train-iters 1
+grep -q '^layout: tensor 2 x pipeline 2 x data 1 = 4 ranks (chosen), ' out \
+    || fail "four ranks: $(cat out)"
+# A batch that nobody gives is a micro batch of each replica.
+well 2 --num-layers 1 --hidden-size 32 --num-attention-heads 2 --seq-length 16 \
+    --micro-batch-size 3 --train-iters 2 --lr 1e-3 --eval-iters 0 --log-interval 1
+[ "$(field 'consumed samples' out | tr '\n' ' ')" = '6 12 ' ] \
+    || fail "no batch given: $(cat out)"
 well 1 --model gpt-tiny --num-layers 1 --train-iters 1 --eval-iters 0 \
     --global-batch-size 3
 grep -q '= 1 rank, 3 microbatches of 1 ' out || fail "one rank: $(cat out)"

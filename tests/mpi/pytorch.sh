@@ -16,12 +16,15 @@ if ! "$python" -c 'import numpy, torch' 2>/dev/null; then
     exit 77
 fi
 
-# first_step NAME TxP OPTION...: dumps the first step of a layout to
-# $dir/NAME.
+# first_step NAME TxP[xD[z]] OPTION...: dumps the first step of a layout to
+# $dir/NAME; z: with the distributed optimizer.
 first_step()
 {
-    local name=$1 tensor=${2%x*} pipeline=${2#*x}
-    local ranks=$((tensor * pipeline)) start=()
+    local name=$1 tensor pipeline data start=() more=()
+    IFS=x read -r tensor pipeline data <<<"${2%z}"
+    local ranks=$((tensor * pipeline * ${data:-1}))
+    # A bucket of each layer: pieces that begin inside parameters.
+    [ "$2" = "${2%z}" ] || more=(--use-distributed-optimizer --ddp-bucket-size 1)
     shift 2
     mkdir -p "$dir/$name"
     [ "$ranks" -eq 1 ] || start=("${mpirun[@]}" -n "$ranks")
@@ -30,7 +33,7 @@ first_step()
         --pipeline-model-parallel-size "$pipeline" \
         --global-batch-size 8 --micro-batch-size 2 --train-iters 1 \
         --eval-iters 0 --hidden-dropout 0 --attention-dropout 0 \
-        --dump-first-step "$dir/$name" "$@" >"$dir/log" 2>&1 && return
+        ${more[@]+"${more[@]}"} --dump-first-step "$dir/$name" "$@" >"$dir/log" 2>&1 && return
     cat "$dir/log"
     exit 1
 }
@@ -54,7 +57,7 @@ like_torch()
 gpt=(--model gpt-tiny)
 bert=(--model bert-tiny --init-method-std 0.05)
 
-like_torch gpt '1x1 1x2 2x1 2x2 1x4' '--vocab 257' "${gpt[@]}"
+like_torch gpt '1x1 1x2 2x1 2x2 1x4 1x1x2 1x1x4z 1x2x2 2x2x2z' '--vocab 257' "${gpt[@]}"
 # Large weights: attention that prefers some positions, a loss of its own for
 # each token.
 like_torch large '1x1 2x1' '--vocab 257' "${gpt[@]}" --init-method-std 0.1
@@ -76,7 +79,7 @@ like_torch masked '1x1 2x2' '--vocab 257 --some-masked' "${gpt[@]}" \
     --seq-length 64 --data-path "$dir/data_text_document" --split 100,0,0 --eod-mask-loss
 
 bytes='--vocab 261 --some-masked'
-like_torch bert '1x1 1x2 2x1 2x2' "$bytes" "${bert[@]}"
+like_torch bert '1x1 1x2 2x1 2x2 1x1x2z 2x1x2' "$bytes" "${bert[@]}"
 like_torch bert-parts '1x1 2x2' "$bytes" "${bert[@]}" --row-parts 3
 like_torch bert-post '1x1 2x2 1x4' "$bytes --post-layernorm" "${bert[@]}" \
     --apply-residual-connection-post-layernorm

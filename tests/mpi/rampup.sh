@@ -55,4 +55,31 @@ for sizes in '1 2' '1 4' '2 1' '2 2'; do
         || fail "$name: hash $(weight_hash out), of one rank $hash1"
 done
 
+# Multiples of a micro batch of every replica: of 1, 2, 3 and 4 of them.
+more='--use-distributed-optimizer --ddp-bucket-size 1'
+ramp+=(--rampup-batch-size 4 4 60 --global-batch-size 16 --train-samples 120)
+well 1 "${ramp[@]}"
+cp out one
+losses one >losses1
+for sizes in '1 1 2' '2 2 2'; do
+    # shellcheck disable=SC2086 # several words
+    layout $sizes
+    for way in '' "$more"; do
+        name="T x P x D = ${sizes// / x }, $way"
+        # shellcheck disable=SC2086 # several words
+        well "$ranks" "${ramp[@]}" "${parallel[@]}" $way
+        losses out >losses
+        worst=$(difference losses losses1)
+        awk "BEGIN { exit !($worst <= 1e-5) }" \
+            || fail "$name: losses differ by $worst"
+        echo "$name: losses differ by at most $worst"
+        for what in 'consumed samples' 'global batch size' 'learning rate'; do
+            cmp -s <(field "$what" out) <(field "$what" one) \
+                || fail "$name: $what: $(field "$what" out)"
+        done
+    done
+done
+[ "$(field 'global batch size' one | sort -nu | tr '\n' ' ')" = '4 8 12 16 ' ] \
+    || fail "batches: $(field 'global batch size' one)"
+
 finish
