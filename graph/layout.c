@@ -87,6 +87,8 @@ bool mtlm_layout_meet(const struct mtlm_layout *a, const struct mtlm_layout *b,
     switch (group) {
     case MTLM_GROUP_TP:
         return a->pp_rank == b->pp_rank && a->dp_rank == b->dp_rank;
+    case MTLM_GROUP_DP:
+        return a->pp_rank == b->pp_rank && a->tp_rank == b->tp_rank;
     case MTLM_GROUP_EMBEDDING:
         return a->tp_rank == b->tp_rank && a->dp_rank == b->dp_rank
                && mtlm_layout_shares_embedding(b);

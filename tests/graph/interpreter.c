@@ -112,20 +112,8 @@ static const struct mtlm_item *current(const struct rank *rank)
 static bool in_group(const struct rank *rank, const struct rank *other,
                      enum mtlm_group group)
 {
-    const struct mtlm_layout *a = &rank->program->config.layout;
-    const struct mtlm_layout *b = &other->program->config.layout;
-
-    switch (group) {
-    case MTLM_GROUP_TP:
-        return a->pp_rank == b->pp_rank && a->dp_rank == b->dp_rank;
-    case MTLM_GROUP_DP:
-        return a->pp_rank == b->pp_rank && a->tp_rank == b->tp_rank;
-    case MTLM_GROUP_EMBEDDING:
-        return a->tp_rank == b->tp_rank && a->dp_rank == b->dp_rank
-               && mtlm_layout_shares_embedding(b);
-    default:
-        return true;
-    }
+    return mtlm_layout_meet(&rank->program->config.layout,
+                            &other->program->config.layout, group);
 }
 
 static double get(const void *p, enum mtlm_dtype dtype, int64_t i)

@@ -55,6 +55,67 @@ static void test_virtual_stages_go_round_the_ranks(void **state)
     }
 }
 
+/* Ranks 0 1 2 and back; of three passes, there again. */
+static void test_the_v_turns_round_at_the_ends(void **state)
+{
+    static const int rank[] = {0, 1, 2, 2, 1, 0, 0, 1, 2};
+    struct mtlm_layout layout = {.tp = 1,
+                                 .pp = 3,
+                                 .dp = 1,
+                                 .virtual_stages = 3,
+                                 .placement = MTLM_PLACEMENT_V};
+
+    (void) state;
+    for (int k = 0; k < 9; k++) {
+        assert_int_equal(mtlm_layout_rank_of_stage(&layout, k), rank[k]);
+        assert_int_equal(mtlm_layout_pp_rank(&layout, k), rank[k]);
+        assert_int_equal(mtlm_layout_chunk(&layout, k), k / 3);
+        mtlm_layout_place(&layout, rank[k]);
+        assert_int_equal(mtlm_layout_stage(&layout, k / 3), k);
+    }
+}
+
+/* With each kind of group: how many of the ranks meet in it. */
+static void test_ranks_meet_in_their_groups_alone(void **state)
+{
+    static const struct {
+        int v;
+        enum mtlm_placement placement;
+        int ends; /* ranks that share a word embedding with another */
+    } cases[] = {{1, MTLM_PLACEMENT_LOOP, 2},
+                 {2, MTLM_PLACEMENT_LOOP, 2},
+                 {2, MTLM_PLACEMENT_V, 0},
+                 {3, MTLM_PLACEMENT_V, 2}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct mtlm_layout a = {.tp = 2,
+                                .pp = 3,
+                                .dp = 4,
+                                .virtual_stages = cases[i].v,
+                                .placement = cases[i].placement};
+        struct mtlm_layout b = a;
+
+        for (int r = 0; r < 24; r++) {
+            int met[MTLM_GROUP_COUNT] = {0};
+
+            mtlm_layout_place(&a, r);
+            for (int s = 0; s < 24; s++) {
+                mtlm_layout_place(&b, s);
+                for (int g = 0; g < MTLM_GROUP_COUNT; g++)
+                    met[g] += mtlm_layout_meet(&a, &b, g);
+            }
+            assert_int_equal(met[MTLM_GROUP_TP], 2);
+            assert_int_equal(met[MTLM_GROUP_DP], 4);
+            assert_int_equal(met[MTLM_GROUP_WORLD], 24);
+            if (a.pp_rank != 1)
+                assert_int_equal(met[MTLM_GROUP_EMBEDDING], cases[i].ends);
+            assert_int_equal(mtlm_layout_shares_embedding(&a),
+                             cases[i].ends > 0 && a.pp_rank != 1);
+        }
+    }
+}
+
 static void test_layers_are_dealt_out_without_gaps(void **state)
 {
     (void) state;
@@ -200,6 +261,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ranks_are_numbered_as_megatron_numbers_them),
         cmocka_unit_test(test_virtual_stages_go_round_the_ranks),
+        cmocka_unit_test(test_the_v_turns_round_at_the_ends),
+        cmocka_unit_test(test_ranks_meet_in_their_groups_alone),
         cmocka_unit_test(test_layers_are_dealt_out_without_gaps),
         cmocka_unit_test(test_ranks_together_hold_the_model_and_its_copies),
         cmocka_unit_test(test_activations_do_not_grow_with_the_microbatches),
