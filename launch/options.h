@@ -108,7 +108,7 @@ struct mtlm_options {
     int n_layers_of_stage;
     bool distributed_optimizer; /* shared among data-parallel ranks */
     int64_t ddp_bucket_size;    /* elements of a message of gradients */
-    double window;     /* alpha: microbatches in flight over the least needed */
+    double window; /* alpha: microbatches in flight over the least needed */
     bool sequence_parallel;
     struct mtlm_recompute recompute;
     int64_t row_parts; /* of a sample's activations; 0: by their shape */
