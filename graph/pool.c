@@ -208,16 +208,20 @@ void mtlm_pool_apply(struct mtlm_program *program)
 {
     const struct mtlm_program_config *config = &program->config;
     struct sharing sharing = {.program = program};
+    const bool little_is_kept =
+        config->recompute.granularity != MTLM_RECOMPUTE_NONE
+        || mtlm_program_splits_rows(config);
 
-    if (config->recompute.granularity == MTLM_RECOMPUTE_NONE
-        && !mtlm_program_splits_rows(config))
-        return;
     sharing.life =
         mtlm_calloc(program->graph->n_tensors, sizeof(*sharing.life));
     note_lives(&sharing);
     for (int c = 0; c < config->layout.virtual_stages; c++) {
         const struct mtlm_stage *stage = &program->stage[c];
 
+        if (!little_is_kept) {
+            share(&sharing, &stage->eval, NULL);
+            continue;
+        }
         share(&sharing, &stage->forward, &stage->eval);
         share(&sharing, &stage->backward, NULL);
         share(&sharing, &stage->weight, NULL);

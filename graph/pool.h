@@ -13,9 +13,10 @@ struct mtlm_program;
  * for tensor-parallel peers) have slots of their own: sharing orders almost
  * nothing that the layers do not order anyway.
  *
- * It is worth its edges where little is kept beyond such a pass: with
- * recomputation (graph/recompute.h) and sequence parallelism.  Called after
- * mtlm_ring_apply(). */
+ * Validations always share.  In training it is worth its edges where little is
+ * kept beyond such a pass: with recomputation (graph/recompute.h) and sequence
+ * parallelism; else more microbatches than these may have use for slots, to
+ * hide communication.  Called after mtlm_ring_apply(). */
 void mtlm_pool_apply(struct mtlm_program *program);
 
 #endif /* MTLM_GRAPH_POOL_H */
