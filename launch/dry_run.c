@@ -377,6 +377,7 @@ int mtlm_dry_run(struct mtlm_options *options, FILE *out,
     if (mtlm_layout_take(options, &d.choice, err) < 0)
         return -1;
     d.wish.global_batch = options->global_batch_size;
+    d.wish.config.window = d.choice.window;
     config = mtlm_wish_config(&d.wish, d.choice.tp, d.choice.pp, d.choice.dp,
                               d.choice.micro_batch);
     d.microbatches = config.microbatches;

@@ -12,6 +12,8 @@
 #include <cmocka.h>
 
 #include "graph/choose.h"
+#include "graph/ring.h"
+#include "graph/window.h"
 #include "tests/graph/small.h"
 
 /* ---- outlines ---- */
@@ -404,6 +406,53 @@ static void test_memory_decides_on_micro_batch_and_layout(void **state)
     assert_true(choose(&wish, 3, 3, 1.06 * split).need == two);
 }
 
+/* Slots of the first stage by a choice. */
+static int slots(const struct mtlm_wish *wish, struct mtlm_choice choice)
+{
+    struct mtlm_wish chosen = *wish;
+    struct mtlm_program_config config;
+    struct mtlm_window *window;
+    int w;
+
+    chosen.config.window = choice.window;
+    config = mtlm_wish_config(&chosen, choice.tp, choice.pp, choice.dp,
+                              choice.micro_batch);
+    window = mtlm_ring_windows(&config);
+    w = window[0].w;
+    free(window);
+    return w;
+}
+
+static void test_all_reduces_get_a_microbatch_to_hide_under(void **state)
+{
+    struct mtlm_wish wish = small_wish();
+    double wide, narrow;
+
+    (void) state;
+    wish.layout_free = wish.micro_batch_free = false;
+    wish.window_free = true;
+    wish.config.window = 1.5;
+    for (int pp = 1; pp <= 2; pp++) {
+        wish.config.layout.pp = pp;
+        wish.config.layout.tp = 1;
+        assert_int_equal(slots(&wish, choose(&wish, pp, 4, 1e12)), pp);
+        wish.config.layout.tp = 2;
+        assert_int_equal(slots(&wish, choose(&wish, 2 * pp, 4, 1e12)), pp + 1);
+    }
+    wide = choose(&wish, 4, 4, 1e12).need;
+    /* Not where it does not fit, though the rest does. */
+    assert_int_equal(slots(&wish, choose(&wish, 4, 4, 1.04 * wide)), 2);
+    assert_int_equal(slots(&wish, choose(&wish, 4, 4, 1.06 * wide)), 3);
+    /* What is asked for stays as it is. */
+    wish.window_free = false;
+    assert_int_equal(slots(&wish, choose(&wish, 4, 4, 1e12)), 2);
+    narrow = choose(&wish, 4, 4, 1e12).need;
+    assert_true(narrow < wide && 1.05 * narrow < 1.04 * wide);
+    wish.window_free = true;
+    wish.config.pipeline = MTLM_PIPELINE_1F1B;
+    assert_int_equal(slots(&wish, choose(&wish, 4, 4, 1e12)), 2);
+}
+
 static void test_some_numbers_of_ranks_cannot_share_a_model(void **state)
 {
     const struct mtlm_wish wish = small_wish();
@@ -455,6 +504,7 @@ int main(void)
         cmocka_unit_test(test_ranks_share_the_batch_as_far_as_it_goes),
         cmocka_unit_test(test_memory_decides_how_many_replicas_there_are),
         cmocka_unit_test(test_memory_decides_on_micro_batch_and_layout),
+        cmocka_unit_test(test_all_reduces_get_a_microbatch_to_hide_under),
         cmocka_unit_test(test_some_numbers_of_ranks_cannot_share_a_model),
         cmocka_unit_test(test_what_is_far_too_large_is_not_worked_out),
     };
