@@ -268,6 +268,47 @@ static void test_adam_steps(void **state)
     check_adam(true);
 }
 
+/* Stepped piece by piece, a weight is what it is when stepped at once. */
+static void test_adam_steps_pieces(void **state)
+{
+    const double control[MTLM_CONTROL_COUNT] = {[MTLM_CONTROL_STEP] = 2,
+                                                [MTLM_CONTROL_LR] = 0.1,
+                                                [MTLM_CONTROL_CLIP] = 0.5,
+                                                [MTLM_CONTROL_APPLY] = 1};
+    mtlm_real *g = new_normal(N, 1), *w = new_normal(N, 2);
+    mtlm_real *m = new_normal(N, 3), *v = new_normal(N, 4);
+    mtlm_real *part[] = {new_normal(N, 1), new_normal(N, 2), new_normal(N, 3),
+                         new_normal(N, 4)};
+    struct mtlm_call call = adam_call(true);
+    struct mtlm_error err;
+
+    (void) state;
+    for (int i = 0; i < N; i++)
+        v[i] = part[3][i] = v[i] * v[i];
+    run_op(call, (void *[]){g, (void *) control, w, m, v}, 0);
+    for (int first = 0, n; first < N; first += n) {
+        n = N - first < 7 ? N - first : 7;
+        call = adam_call(true);
+        call.attr.adam.first = first;
+        call.shape[0] = call.shape[3] = call.shape[4] = MTLM_SHAPE(n);
+        run_op(call,
+               (void *[]){part[0] + first, (void *) control, part[1],
+                          part[2] + first, part[3] + first},
+               0);
+    }
+    for (int i = 0; i < N; i++) {
+        assert_true(fabs(part[1][i] - w[i]) < 1e-6);
+        assert_true(fabs(part[2][i] - m[i]) < 1e-6);
+        assert_true(fabs(part[3][i] - v[i]) < 1e-6);
+    }
+    call.attr.adam.first = N;
+    assert_int_equal(mtlm_op_adam.infer(&call, &err), -1);
+    assert_non_null(strstr(err.text, "adam: weight is"));
+    free(g), free(w), free(m), free(v);
+    for (int i = 0; i < 4; i++)
+        free(part[i]);
+}
+
 static void test_adam_writes_only_zeros_when_it_must_not_step(void **state)
 {
     const double control[MTLM_CONTROL_COUNT] = {
@@ -302,6 +343,7 @@ int main(void)
         cmocka_unit_test(test_small_norms_are_not_clipped),
         cmocka_unit_test(test_what_is_not_finite_skips_the_step),
         cmocka_unit_test(test_adam_steps),
+        cmocka_unit_test(test_adam_steps_pieces),
         cmocka_unit_test(test_adam_writes_only_zeros_when_it_must_not_step),
     };
 

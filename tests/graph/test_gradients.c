@@ -113,8 +113,9 @@ static void check_all(const char *name,
             print_message("# %s: off by %g\n", w.name, error);
         worst = error <= worst ? worst : error;
     }
-    print_message("# %s, t %d p %d: worst of all parameters %.2g\n", name,
-                  config->layout.tp, config->layout.pp, worst);
+    print_message("# %s, t %d p %d d %d: worst of all parameters %.2g\n", name,
+                  config->layout.tp, config->layout.pp, config->layout.dp,
+                  worst);
     assert_true(worst <= BOUND);
     weights_free(in, gradient);
     interpreter_destroy(in);
@@ -152,6 +153,22 @@ static void test_shared_rows_and_recomputation_have_these_slopes(void **state)
                 config.row_parts = 3; /* of an even number of rows */
             config.sequence_parallel = true;
             config.recompute = ways[w];
+            check_all(small_models[i].name, &config, 0.1, 1e-3, true);
+        }
+}
+
+/* With the batch shared: sums of all replicas, or of each its own pieces. */
+static void test_replicas_have_these_slopes_together(void **state)
+{
+    (void) state;
+    for (int i = 0; i < small_n_models; i++)
+        for (int dp = 2; dp <= 4; dp *= 2) {
+            struct mtlm_program_config config =
+                small_model_config(&small_models[i], 1 + i % 2, dp / 2, 1);
+
+            config.layout.dp = dp;
+            config.distributed_optimizer = (i + dp / 2) % 2;
+            config.bucket_size = 1;
             check_all(small_models[i].name, &config, 0.1, 1e-3, true);
         }
 }
@@ -219,6 +236,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_gradient_is_the_slope_of_the_loss),
         cmocka_unit_test(test_shared_rows_and_recomputation_have_these_slopes),
+        cmocka_unit_test(test_replicas_have_these_slopes_together),
         cmocka_unit_test(test_gpt_tinys_gradients_are_the_slopes_of_its_loss),
         cmocka_unit_test(test_bert_tinys_gradients_are_the_slopes_of_its_loss),
         cmocka_unit_test(test_the_key_bias_has_no_gradient),
