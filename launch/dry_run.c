@@ -122,19 +122,21 @@ static void print_work(const struct dry_run *d)
 
 static void print_bubble(const struct dry_run *d)
 {
-    const double idle = d->choice.pp - 1, m = d->microbatches;
+    const int v = d->outline.layout.virtual_stages;
+    const double idle = d->choice.pp - 1, m = (double) v * d->microbatches;
 
     if (idle == 0) {
-        fprintf(d->out, "bubble           none: there is one stage\n");
+        fprintf(d->out, "bubble           none: the pipeline has one rank\n");
         return;
     }
     fprintf(d->out,
-            "bubble           (p-1)/m = %.4g of the ideal time, %.2f %% of "
-            "the iteration (1F1B);\n"
-            "                 %.4g, %.2f %% with weight gradients in it "
-            "(ZB-H1); equal stages\n",
-            idle / m, 100 * idle / (m + idle), idle / m / 3,
-            100 * idle / (3 * m + idle));
+            "bubble           (p-1)/%s = %.4g of the ideal time, %.2f %% of "
+            "the iteration (%s1F1B);\n"
+            "                 %.4g, %.2f %% with weight gradients in it%s; "
+            "equal stages\n",
+            v > 1 ? "(v m)" : "m", idle / m, 100 * idle / (m + idle),
+            v > 1 ? "interleaved " : "", idle / m / 3,
+            100 * idle / (3 * m + idle), v > 1 ? "" : " (ZB-H1)");
 }
 
 /* ---- per stage ---- */
@@ -209,8 +211,10 @@ static void print_memory(const struct dry_run *d)
             "\nMemory of each rank in MiB; windows: microbatches whose "
             "activations are kept until\n"
             "their input gradients (B) and their weight gradients (W) are "
-            "there%s\n"
+            "there%s%s\n"
             "%-9s %-9s %6s %14s %9s %9s %9s %11s %8s %10s  %-7s %s\n",
+            d->outline.layout.virtual_stages > 1 ? ", of a rank's first stage"
+                                                 : "",
             d->choice.pp > MANY_STAGES ? "; stages within 1 % are folded" : "",
             "stage", "ranks", "layers", "parameters", "weights", "gradients",
             "moments", "activations", "runtime", "total", "B", "W");

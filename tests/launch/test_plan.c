@@ -300,6 +300,25 @@ static void test_a_plan_says_what_the_model_is(void **state)
 }
 
 /* Across two boundaries, 256 microbatches of 4 b s h bytes each. */
+/* Of p = 2 ranks with v = 2 stages each, 12 microbatches: 1 / 24 = 4.167 % of
+ * the ideal time; a third of it where W fills the gaps. */
+static void test_a_plan_says_how_stages_lie(void **state)
+{
+    char *text = plan_of("--model gpt-tiny --dry-run --num-layers 7 "
+                         "--micro-batch-size 1 "
+                         "--global-batch-size 12 --placement v "
+                         "--tensor-model-parallel-size 1 "
+                         "--pipeline-model-parallel-size 2");
+
+    (void) state;
+    assert_says(text, "\nstages           4, 2 on each rank (placement v), "
+                      "layers 2 2 2 1\n");
+    assert_says(text, "(p-1)/(v m) = 0.04167 of the ideal time, 4.00 % of the "
+                      "iteration (interleaved 1F1B);");
+    assert_says(text, " 0.01389, 1.37 % with weight gradients in it; equal");
+    free(text);
+}
+
 static void test_a_plan_says_what_is_sent(void **state)
 {
     char *text = plan_of("--model bert-3.9b --dry-run --num-layers 24 "
@@ -347,6 +366,7 @@ int main(void)
         cmocka_unit_test(test_advice_keeps_what_was_given),
         cmocka_unit_test(test_advice_where_little_fits),
         cmocka_unit_test(test_a_plan_says_what_the_model_is),
+        cmocka_unit_test(test_a_plan_says_how_stages_lie),
         cmocka_unit_test(test_a_plan_says_what_is_sent),
         cmocka_unit_test(test_a_trillion_parameters_take_a_plan_no_time),
         cmocka_unit_test(test_a_plan_needs_a_complete_model),

@@ -85,6 +85,21 @@ for model in '4 --vocab-size 300' '7' '12 --model-type bert'; do
     esac
 done
 
+# Nor do pipelines of several replicas, whoever orders their collectives.
+run=("${small[@]}" --train-iters 6 --eval-iters 1 --eval-interval 3
+    --weight-hash)
+well 2 "${run[@]}" --tensor-model-parallel-size 1
+outcome >two
+cmp -s one two && fail "D2 has the hash of one rank"
+layout 1 2
+for way in '--placement v' \
+    '--num-virtual-stages-per-pipeline-rank 2 --use-distributed-optimizer' \
+    '--placement v --transport serial' \
+    '--placement v --collective-order plan'; do
+    # shellcheck disable=SC2086 # several words
+    like two 4 "${run[@]}" "${parallel[@]}" $way
+done
+
 # The first step, too: weights, gradients before clipping, loss and norm.
 dump() {
     local to=$1
