@@ -63,11 +63,23 @@ static double flops_of(const struct mtlm_list *list)
     return flops;
 }
 
+/* So that forward passes take a millisecond a rank on average. */
+static void scale(double *times, int stages, int ranks)
+{
+    double forward = 0;
+
+    for (int k = 0; k < stages; k++)
+        forward += times[k];
+    for (int i = 0; i < 3 * stages && forward > 0; i++)
+        times[i] *= 1e-3 * ranks / forward;
+}
+
 struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config)
 {
     const int stages = mtlm_layout_stages(&config->layout);
     double *times = mtlm_calloc(4 * stages, sizeof(*times));
-    struct mtlm_work work = {.window = mtlm_ring_windows(config)};
+    struct mtlm_work work = {.window = mtlm_ring_windows(config),
+                             .times = times};
     int64_t pieces = 1;
 
     for (int r = 0; r < config->layout.pp; r++) {
@@ -90,6 +102,7 @@ struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config)
         }
         mtlm_program_destroy(program);
     }
+    scale(times, stages, config->layout.pp);
     work.pipeline =
         (struct mtlm_evaluate){.layout = &config->layout,
                                .pipeline = config->pipeline,
@@ -106,7 +119,7 @@ struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config)
 
 void mtlm_work_free(struct mtlm_work *work)
 {
-    free((double *) work->pipeline.forward);
+    free(work->times);
     free(work->window);
 }
 

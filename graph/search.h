@@ -21,13 +21,14 @@ struct mtlm_search {
 double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
                    double *alpha);
 
-/* What a program's pipeline costs by its FLOPs, at one FLOP per second and
- * nothing for messages; W is cut into a piece for each layer.  The arrays of
- * pipeline are of one piece of memory, from pipeline.forward on, that the
- * caller frees with mtlm_work_free(); layout is config's. */
+/* A program's pipeline with FLOPs as times, so that a rank takes a millisecond
+ * on average to pass a microbatch forward, and messages that take none; W is
+ * cut into a piece for each layer, memory counts layers.  Borrows config's
+ * layout; the caller frees the rest with mtlm_work_free(). */
 struct mtlm_work {
     struct mtlm_evaluate pipeline;
     struct mtlm_window *window; /* pipeline.window, the program's */
+    double *times;              /* pipeline.forward and so on */
 };
 
 struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config);

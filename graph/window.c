@@ -156,8 +156,19 @@ static double by_memory(const struct mtlm_window_model *model, double most,
     return alpha;
 }
 
-/* Deals out what is left of `most` on each rank. */
-static void fill(const struct mtlm_window_model *model, double most,
+static int largest(const struct mtlm_window_model *model,
+                   const struct mtlm_window *window)
+{
+    const int stages = mtlm_layout_stages(model->layout);
+    int w = 0;
+
+    for (int k = 0; k < stages; k++)
+        w = window[k].w > w ? window[k].w : w;
+    return w;
+}
+
+/* Deals out what is left of `most` on each rank, up to so many slots. */
+static void fill(const struct mtlm_window_model *model, double most, int slots,
                  struct mtlm_window *window)
 {
     const struct mtlm_layout *layout = model->layout;
@@ -173,8 +184,7 @@ static void fill(const struct mtlm_window_model *model, double most,
                 const double more = slot_for_weight(model, k);
                 struct mtlm_window *w = &window[k];
 
-                if (w->w + w->q < model->microbatches && more > 0
-                    && more <= left) {
+                if (w->w + w->q < slots && more > 0 && more <= left) {
                     left -= more;
                     w->q++;
                     dealt = true;
@@ -292,9 +302,11 @@ static double slots(const struct mtlm_window_model *model,
     }
     if (most > 0 && alpha == 0)
         alpha = by_memory(model, most, window);
-    if (most == 0)
-        most = mtlm_windows_memory(model, window);
-    fill(model, most, window);
+    if (most > 0)
+        fill(model, most, model->microbatches, window);
+    else
+        fill(model, mtlm_windows_memory(model, window), largest(model, window),
+             window);
     return alpha;
 }
 

@@ -42,9 +42,9 @@ struct mtlm_window {
  * largest with which every rank's slots of w_k fit into it.  What a rank then
  * has left, of that memory or of what the fullest rank takes, is dealt out as
  * q_k, one slot at a time to each of its virtual stages in turn, the deepest
- * first; on one chunk per rank that is ZB-H1 (arXiv 2401.10241).  Such a slot
- * takes only what W needs: weight_share of a microbatch's activations.
- *
+ * first, without a given memory up to the slots of the largest window; on one
+ * chunk per rank that is ZB-H1 (arXiv 2401.10241).  Such a slot takes only what
+ * W needs: weight_share of a microbatch's activations.
  *
  * g_k = q_k + 1: a B need not wait for earlier W while there is room for its
  * inputs; with placement V, which leaves no q_k, p / 2.

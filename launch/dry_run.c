@@ -7,6 +7,7 @@
 
 #include "launch/advice.h"
 #include "launch/dry_run.h"
+#include "launch/dry_run_schedule.h"
 #include "launch/launcher.h"
 #include "launch/layout.h"
 #include "runtime/cpu.h"
@@ -26,6 +27,7 @@ struct dry_run {
     struct mtlm_hosts hosts;
     bool here; /* the job would run on this machine alone */
     struct mtlm_choice choice;
+    struct mtlm_program_config config;
     struct mtlm_outline outline;
     int64_t microbatches;
     FILE *out;
@@ -350,7 +352,7 @@ static int find_hosts(struct dry_run *d, struct mtlm_error *err)
     return 0;
 }
 
-static void print_plan(const struct dry_run *d)
+static int print_plan(const struct dry_run *d, struct mtlm_error *err)
 {
     fprintf(d->out, "mtlm-dag %s: a plan, nothing runs\n", PACKAGE_VERSION);
     if (d->options->notes)
@@ -360,17 +362,22 @@ static void print_plan(const struct dry_run *d)
     print_layout(d);
     print_work(d);
     print_bubble(d);
+    if (mtlm_dry_run_schedule(
+            &d->config, d->options->preset ? d->options->preset : "mtlm-dag",
+            mtlm_schedule_name(d->options), d->options->svg, d->out, err)
+        < 0)
+        return -1;
     print_memory(d);
     print_traffic(d);
     print_fit(d);
+    return 0;
 }
 
 int mtlm_dry_run(struct mtlm_options *options, FILE *out,
                  struct mtlm_error *err)
 {
     struct dry_run d = {.options = options, .out = out};
-    struct mtlm_program_config config;
-    int workers;
+    int workers, rc;
 
     if (count_workers(options, &workers, err) < 0)
         return -1;
@@ -382,12 +389,14 @@ int mtlm_dry_run(struct mtlm_options *options, FILE *out,
         return -1;
     d.wish.global_batch = options->global_batch_size;
     d.wish.config.window = d.choice.window;
-    config = mtlm_wish_config(&d.wish, d.choice.tp, d.choice.pp, d.choice.dp,
-                              d.choice.micro_batch);
-    d.microbatches = config.microbatches;
-    d.outline = mtlm_outline_create(&config, d.hosts.process_bytes);
+    if (mtlm_schedule_settle(options, &d.wish, &d.choice, err) < 0)
+        return -1;
+    d.config = mtlm_wish_config(&d.wish, d.choice.tp, d.choice.pp, d.choice.dp,
+                                d.choice.micro_batch);
+    d.microbatches = d.config.microbatches;
+    d.outline = mtlm_outline_create(&d.config, d.hosts.process_bytes);
     d.choice.need = mtlm_outline_host_bytes(&d.outline, d.hosts.per_host);
-    print_plan(&d);
+    rc = print_plan(&d, err);
     mtlm_outline_destroy(&d.outline);
-    return 0;
+    return rc;
 }

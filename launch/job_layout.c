@@ -60,6 +60,8 @@ int mtlm_job_choose_layout(struct mtlm_job *job, struct mtlm_error *err)
         return -1;
     job->wish.global_batch = o->global_batch_size;
     job->wish.config.window = choice.window;
+    if (mtlm_schedule_settle(o, &job->wish, &choice, err) < 0)
+        return -1;
     job->layout = mtlm_wish_config(&job->wish, choice.tp, choice.pp, choice.dp,
                                    choice.micro_batch)
                       .layout;

@@ -40,7 +40,6 @@ struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
                    .seed = o->seed,
                    .distributed_optimizer = o->distributed_optimizer,
                    .bucket_size = o->ddp_bucket_size,
-                   .window = o->window,
                    .row_parts = o->row_parts,
                    .sequence_parallel = o->sequence_parallel,
                    .recompute = o->recompute,
@@ -60,6 +59,7 @@ struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
         .window_free = !mtlm_option_given(o, "window"),
         .micro_batch_free = mtlm_micro_batch_is_free(o)};
 
+    mtlm_schedule_wish(o, &wish.config);
     wish.config =
         mtlm_wish_config(&wish, o->tensor_parallel, o->pipeline_parallel, 1,
                          o->micro_batch_size);

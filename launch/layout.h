@@ -33,6 +33,21 @@ int mtlm_layout_choose(const struct mtlm_options *options,
                        const struct mtlm_hosts *hosts,
                        struct mtlm_choice *choice, struct mtlm_error *err);
 
+/* Schedule, window and memory of activations, before a layout is chosen
+ * (options_schedule.c). */
+void mtlm_schedule_wish(const struct mtlm_options *options,
+                        struct mtlm_program_config *config);
+
+/* As --schedule spells it. */
+const char *mtlm_schedule_name(const struct mtlm_options *options);
+
+/* Whether the schedule goes with the layout chosen (MTLM_EXIT_USAGE), and its
+ * windows with --act-mem (MTLM_EXIT_RESOURCE).  --schedule auto is made up in
+ * wish, and noted. */
+int mtlm_schedule_settle(struct mtlm_options *options, struct mtlm_wish *wish,
+                         const struct mtlm_choice *choice,
+                         struct mtlm_error *err);
+
 /* Refuses (MTLM_EXIT_RESOURCE, need and have) what does not fit. */
 int mtlm_layout_check_memory(const struct mtlm_options *options,
                              const struct mtlm_choice *choice,

@@ -92,6 +92,9 @@ int mtlm_stages_resolve(struct mtlm_options *options, struct mtlm_error *err);
 int mtlm_stages_check(const struct mtlm_options *options,
                       struct mtlm_error *err);
 
+/* The schedule (options_schedule.c): what it fixes. */
+int mtlm_schedule_resolve(struct mtlm_options *options, struct mtlm_error *err);
+
 /* Whether the values of the recipe fit each other. */
 int mtlm_recipe_check(const struct mtlm_options *options,
                       struct mtlm_error *err);

@@ -199,9 +199,16 @@
         1000000000, "N",                                                       \
         "add up gradients of data-parallel ranks about N elements at a time, " \
         "whole layers")                                                        \
+    OPT(PARALLEL, "schedule", CHOICE, pipeline, "window", 0, 0,                \
+        "window|gpipe|1f1b|interleaved|zb-h1|zb-h2|zb-v|auto",                 \
+        "windows and priorities: by the next two options, those that make a "  \
+        "published schedule, or what an evaluation finds best")                \
     OPT(PARALLEL, "window", REAL, window, "1.5", 1, 1000, "ALPHA",             \
         "micro batches in flight, as a multiple of what keeps a stage busy: "  \
         "more memory, less waiting")                                           \
+    OPT(PARALLEL, "act-mem", REAL, act_mem, "0", 0, 1e15, "BYTES",             \
+        "memory of a rank for the activations of its layers, which decides "   \
+        "on the window where that is not given; 0: any")                       \
     OPT(PARALLEL, "row-parts", INT, row_parts, "0", 0, 8, "N",                 \
         "cut the activations of a sample along the sequence into N parts, "    \
         "which workers share; 0: by their shape")                              \
@@ -274,6 +281,8 @@
         "read options from FILE, one per line: num-layers = 12")               \
     OPT(GENERAL, "dry-run", ACTION, request, "", MTLM_REQUEST_PLAN, 0, NULL,   \
         "print what training would take - memory, work, messages - and stop")  \
+    OPT(GENERAL, "svg", TEXT, svg, "", 0, 0, "FILE",                           \
+        "with --dry-run: draw the schedule, as it is evaluated, to FILE")      \
     OPT(GENERAL, "print-config", ACTION, request, "", MTLM_REQUEST_CONFIG, 0,  \
         NULL, "print all values in the form of --config and stop")             \
     OPT(GENERAL, "list-models", ACTION, request, "", MTLM_REQUEST_MODELS, 0,   \

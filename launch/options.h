@@ -55,6 +55,9 @@ struct mtlm_range {
 
 /* What the user asked for, complete and checked: after
  * mtlm_options_parse() no field waits for a default. */
+/* --schedule: enum mtlm_pipeline and one more. */
+enum { MTLM_SCHEDULE_AUTO = MTLM_PIPELINE_ZB_V + 1 };
+
 struct mtlm_options {
     /* Configuration and help */
     enum mtlm_request request;
@@ -108,8 +111,10 @@ struct mtlm_options {
     int n_layers_of_stage;
     bool distributed_optimizer; /* shared among data-parallel ranks */
     int64_t ddp_bucket_size;    /* elements of a message of gradients */
-    double window; /* alpha: microbatches in flight over the least needed */
     bool sequence_parallel;
+    int pipeline;   /* enum mtlm_pipeline, or MTLM_SCHEDULE_AUTO */
+    double act_mem; /* bytes of a rank; 0: any */
+    double window;  /* alpha: microbatches in flight over the least needed */
     struct mtlm_recompute recompute;
     int64_t row_parts; /* of a sample's activations; 0: by their shape */
     int64_t workers;   /* of this rank; 0: as many as it has cores */
@@ -129,6 +134,8 @@ struct mtlm_options {
     double mask_prob, short_seq_prob; /* BERT */
     bool eod_mask_loss; /* GPT: the label after an end does not count */
     bool mock_data;     /* true exactly when there is no data_path to be read */
+
+    char *svg; /* picture of the plan, or NULL */
 
     /* Tracing */
     char *trace_dir;                    /* or NULL: no trace */

@@ -137,7 +137,8 @@ int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
         && mtlm_option_source(options, "eval-iters") <= MTLM_SOURCE_PRESET)
         options->eval_iters = 0;
     resolve_batch(options);
-    if (mtlm_stages_resolve(options, err) < 0)
+    if (mtlm_schedule_resolve(options, err) < 0
+        || mtlm_stages_resolve(options, err) < 0)
         return -1;
     if (!options->data_path)
         options->mock_data = true;

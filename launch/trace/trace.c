@@ -12,9 +12,11 @@
 #include "launch/trace/writer.h"
 #include "runtime/memory.h"
 
+typedef void mtlm_trace_writer(FILE *f, const struct mtlm_trace *trace);
+
 static const struct {
     const char *name;
-    void (*write)(FILE *f, const struct mtlm_trace *trace);
+    mtlm_trace_writer *write;
 } writers[] = {
     {"schedule.csv", mtlm_trace_write_csv},
     {"summary.json", mtlm_trace_write_json},
@@ -22,7 +24,7 @@ static const struct {
 };
 
 /* Writes to temporary; 0 or errno. */
-static int write_temporary(const char *temporary, size_t writer,
+static int write_temporary(const char *temporary, mtlm_trace_writer *writer,
                            const struct mtlm_trace *trace)
 {
     FILE *f = fopen(temporary, "w");
@@ -31,7 +33,7 @@ static int write_temporary(const char *temporary, size_t writer,
     if (!f)
         return errno;
     errno = 0;
-    writers[writer].write(f, trace);
+    writer(f, trace);
     if (ferror(f) || fflush(f))
         error = errno ? errno : EIO;
     if (fclose(f) && !error)
@@ -39,10 +41,9 @@ static int write_temporary(const char *temporary, size_t writer,
     return error;
 }
 
-static int write_file(const char *dir, size_t writer,
+static int write_file(const char *path, mtlm_trace_writer *writer,
                       const struct mtlm_trace *trace, struct mtlm_error *err)
 {
-    char *path = mtlm_sprintf("%s/%s", dir, writers[writer].name);
     char *temporary = mtlm_sprintf("%s.tmp", path);
     int error = write_temporary(temporary, writer, trace);
 
@@ -54,30 +55,57 @@ static int write_file(const char *dir, size_t writer,
                        strerror(error));
     }
     free(temporary);
-    free(path);
     return error ? -1 : 0;
+}
+
+static int write_all(const char *dir, const struct mtlm_trace *trace,
+                     struct mtlm_error *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < sizeof(writers) / sizeof(writers[0]) && !rc; i++) {
+        char *path = mtlm_sprintf("%s/%s", dir, writers[i].name);
+
+        rc = write_file(path, writers[i].write, trace, err);
+        free(path);
+    }
+    return rc;
+}
+
+/* Into dir, or without one the picture as path. */
+static int write_trace(const char *dir, const char *path,
+                       const struct mtlm_record *record, size_t n,
+                       const struct mtlm_trace_info *info,
+                       struct mtlm_error *err)
+{
+    struct mtlm_trace_records *records =
+        mtlm_trace_records_create(record, n, info);
+    struct mtlm_trace_summary *summary =
+        mtlm_trace_summary_create(record, n, info);
+    const struct mtlm_trace trace = {info, records, summary};
+    const int rc = dir ? write_all(dir, &trace, err)
+                       : write_file(path, mtlm_trace_write_svg, &trace, err);
+
+    mtlm_trace_summary_destroy(summary);
+    mtlm_trace_records_destroy(records);
+    return rc;
 }
 
 int mtlm_trace_write(const char *dir, const struct mtlm_record *record,
                      size_t n, const struct mtlm_trace_info *info,
                      struct mtlm_error *err)
 {
-    struct mtlm_trace_records *records;
-    struct mtlm_trace_summary *summary;
-    int result = 0;
-
     if (mkdir(dir, 0777) && errno != EEXIST)
         return mtlm_error_set(err, MTLM_EXIT_IO,
                               "cannot create directory %s: %s", dir,
                               strerror(errno));
-    records = mtlm_trace_records_create(record, n, info);
-    summary = mtlm_trace_summary_create(record, n, info);
+    return write_trace(dir, NULL, record, n, info, err);
+}
 
-    const struct mtlm_trace trace = {info, records, summary};
-
-    for (size_t i = 0; i < sizeof(writers) / sizeof(writers[0]) && !result; i++)
-        result = write_file(dir, i, &trace, err);
-    mtlm_trace_summary_destroy(summary);
-    mtlm_trace_records_destroy(records);
-    return result;
+int mtlm_trace_write_picture(const char *path,
+                             const struct mtlm_record *records, size_t n,
+                             const struct mtlm_trace_info *info,
+                             struct mtlm_error *err)
+{
+    return write_trace(NULL, path, records, n, info, err);
 }

@@ -46,4 +46,10 @@ int mtlm_trace_write(const char *dir, const struct mtlm_record *records,
                      size_t n, const struct mtlm_trace_info *info,
                      struct mtlm_error *err);
 
+/* The picture alone, as path. */
+int mtlm_trace_write_picture(const char *path,
+                             const struct mtlm_record *records, size_t n,
+                             const struct mtlm_trace_info *info,
+                             struct mtlm_error *err);
+
 #endif /* MTLM_TRACE_H */

@@ -1,0 +1,136 @@
+/* --schedule: what the published schedules fix, and what does not go with
+ * them. */
+
+#include "config.h"
+
+#include "graph/ring.h"
+#include "graph/search.h"
+#include "launch/layout.h"
+#include "launch/option.h"
+
+#define CHUNKS "num-virtual-stages-per-pipeline-rank"
+#define LAYERS "num-layers-per-virtual-pipeline-stage"
+#define LIST "stage-layers"
+
+static const char *const name[] = {"window", "gpipe", "1f1b", "interleaved",
+                                   "zb-h1",  "zb-h2", "zb-v", "auto"};
+
+const char *mtlm_schedule_name(const struct mtlm_options *options)
+{
+    return name[options->pipeline];
+}
+
+static bool is_window(const struct mtlm_options *o)
+{
+    return o->pipeline == MTLM_PIPELINE_WINDOW;
+}
+
+static bool chunks_given(const struct mtlm_options *o)
+{
+    return mtlm_option_given(o, CHUNKS) || mtlm_option_given(o, LAYERS)
+           || mtlm_option_given(o, LIST);
+}
+
+int mtlm_schedule_resolve(struct mtlm_options *options, struct mtlm_error *err)
+{
+    struct mtlm_options *o = options;
+
+    if (o->svg && o->request != MTLM_REQUEST_PLAN)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--svg draws the plan of --dry-run; --trace DIR "
+                              "draws what ran");
+    if (mtlm_option_given(o, "window") && !is_window(o))
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--window is for --schedule window: the windows "
+                              "of %s follow from the stages",
+                              name[o->pipeline]);
+    if (o->act_mem > 0 && !is_window(o) && o->pipeline != MTLM_SCHEDULE_AUTO)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--act-mem is for --schedule window or auto: the "
+                              "memory of %s follows from the stages",
+                              name[o->pipeline]);
+    if (o->pipeline == MTLM_PIPELINE_ZB_V && !mtlm_option_given(o, "placement"))
+        o->placement = MTLM_PLACEMENT_V;
+    if ((o->pipeline == MTLM_PIPELINE_ZB_V
+         || o->pipeline == MTLM_PIPELINE_INTERLEAVED)
+        && !chunks_given(o))
+        o->virtual_stages = 2;
+    return 0;
+}
+
+void mtlm_schedule_wish(const struct mtlm_options *o,
+                        struct mtlm_program_config *config)
+{
+    config->pipeline = o->pipeline == MTLM_SCHEDULE_AUTO
+                           ? MTLM_PIPELINE_WINDOW
+                           : (enum mtlm_pipeline) o->pipeline;
+    config->act_mem = o->act_mem;
+    config->window =
+        o->act_mem > 0 && !mtlm_option_given(o, "window") ? 0 : o->window;
+}
+
+/* Whether the schedule can be that of the layout. */
+static int check_stages(const struct mtlm_program_config *config,
+                        struct mtlm_error *err)
+{
+    const struct mtlm_layout *layout = &config->layout;
+    const bool v = layout->placement == MTLM_PLACEMENT_V;
+    const char *needs = NULL;
+
+    switch (config->pipeline) {
+    case MTLM_PIPELINE_WINDOW:
+        return 0;
+    case MTLM_PIPELINE_INTERLEAVED:
+        if (layout->virtual_stages < 2 || v)
+            needs = "two or more virtual stages on each rank, placement loop";
+        break;
+    case MTLM_PIPELINE_ZB_V:
+        if (layout->virtual_stages != 2 || !v)
+            needs = "two virtual stages on each rank, placement v";
+        break;
+    default:
+        if (layout->virtual_stages > 1)
+            needs = "one virtual stage on each rank";
+        break;
+    }
+    if (!needs)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "--schedule %s needs %s; here each has %d, placement "
+                          "%s",
+                          name[config->pipeline], needs, layout->virtual_stages,
+                          v ? "v" : "loop");
+}
+
+int mtlm_schedule_settle(struct mtlm_options *options, struct mtlm_wish *wish,
+                         const struct mtlm_choice *choice,
+                         struct mtlm_error *err)
+{
+    struct mtlm_program_config config = mtlm_wish_config(
+        wish, choice->tp, choice->pp, choice->dp, choice->micro_batch);
+
+    if (check_stages(&config, err) < 0 || mtlm_ring_check(&config, err) < 0)
+        return -1;
+    if (options->pipeline != MTLM_SCHEDULE_AUTO || choice->pp == 1)
+        return 0;
+    mtlm_search_schedule(&config,
+                         chunks_given(options)
+                                 || mtlm_option_given(options, "placement")
+                             ? config.layout.virtual_stages
+                             : 0);
+    wish->config.pipeline = config.pipeline;
+    wish->config.window = config.window;
+    wish->config.act_mem = config.act_mem;
+    wish->config.layout.placement = config.layout.placement;
+    if (!chunks_given(options))
+        wish->stages.virtual_stages = config.layout.virtual_stages;
+    mtlm_options_note(options,
+                      "schedule auto: %d virtual stage%s on each rank, "
+                      "placement %s, --window %.3f --act-mem %.0f",
+                      config.layout.virtual_stages,
+                      config.layout.virtual_stages > 1 ? "s" : "",
+                      config.layout.placement == MTLM_PLACEMENT_V ? "v"
+                                                                  : "loop",
+                      config.window, config.act_mem);
+    return 0;
+}

@@ -1,0 +1,282 @@
+/* Schedules on the command line: what they make of layout and windows, and
+ * what a plan says of them. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "graph/ring.h"
+#include "launch/dry_run.h"
+#include "launch/layout.h"
+#include "runtime/memory.h"
+#include "tests/launch/parse.h"
+
+#define EIGHT                                                                  \
+    "--model gpt-tiny --num-layers 8 --workers 1 --micro-batch-size 1 "        \
+    "--global-batch-size 16 --pipeline-model-parallel-size 4 "
+
+/* The configuration that a line leads to; -1 with the reason in error. */
+static int settle(const char *line, struct mtlm_program_config *config)
+{
+    const struct mtlm_hosts hosts = {
+        .ranks = 4, .per_host = 4, .available = 1e12};
+    struct mtlm_wish wish;
+    struct mtlm_choice choice;
+
+    accepts(line);
+    wish = mtlm_layout_wish(&options, 1);
+    assert_int_equal(
+        mtlm_layout_choose(&options, &wish, &hosts, &choice, &error), 0);
+    if (mtlm_schedule_settle(&options, &wish, &choice, &error) < 0)
+        return -1;
+    *config = mtlm_wish_config(&wish, choice.tp, choice.pp, choice.dp,
+                               choice.micro_batch);
+    return 0;
+}
+
+static void gives(const char *line, enum mtlm_pipeline pipeline, int v,
+                  enum mtlm_placement placement, const int *w)
+{
+    struct mtlm_program_config config;
+    struct mtlm_window *window;
+
+    if (settle(line, &config) < 0)
+        fail_msg("%s: %s", line, error.text);
+    assert_int_equal(config.pipeline, pipeline);
+    assert_int_equal(config.layout.virtual_stages, v);
+    assert_int_equal(config.layout.placement, placement);
+    window = mtlm_ring_windows(&config);
+    for (int k = 0; k < 4 * v; k++)
+        assert_int_equal(window[k].w, w[k]);
+    free(window);
+}
+
+static void does_not_settle(const char *line, int exit_code,
+                            const char *sentence)
+{
+    struct mtlm_program_config config;
+
+    assert_int_equal(settle(line, &config), -1);
+    assert_string_equal(error.text, sentence);
+    assert_int_equal(error.code, exit_code);
+}
+
+static void test_schedules_fix_layout_and_windows(void **state)
+{
+    static const int one[] = {4, 3, 2, 1}, all[] = {16, 16, 16, 16};
+    static const int two[] = {7, 5, 3, 1};
+    static const int megatron[] = {8, 9, 8, 6, 4, 5, 4, 2};
+    static const int v[] = {7, 6, 5, 4, 4, 3, 2, 1};
+
+    (void) state;
+    gives(EIGHT, MTLM_PIPELINE_WINDOW, 1, 0, one);
+    gives(EIGHT "--schedule gpipe", MTLM_PIPELINE_GPIPE, 1, 0, all);
+    gives(EIGHT "--schedule 1f1b", MTLM_PIPELINE_1F1B, 1, 0, one);
+    gives(EIGHT "--schedule zb-h1", MTLM_PIPELINE_ZB_H1, 1, 0, one);
+    gives(EIGHT "--schedule zb-h2", MTLM_PIPELINE_ZB_H2, 1, 0, two);
+    gives(EIGHT "--schedule interleaved", MTLM_PIPELINE_INTERLEAVED, 2, 0,
+          megatron);
+    gives(EIGHT "--schedule zb-v", MTLM_PIPELINE_ZB_V, 2, MTLM_PLACEMENT_V, v);
+}
+
+static void test_contradictions_are_refused(void **state)
+{
+    (void) state;
+    refuses(EIGHT "--schedule zb-h1 --window 2",
+            "--window is for --schedule window: the windows of zb-h1 follow "
+            "from the stages");
+    refuses(EIGHT "--schedule gpipe --act-mem 1e9",
+            "--act-mem is for --schedule window or auto: the memory of gpipe "
+            "follows from the stages");
+    refuses(EIGHT "--schedule best",
+            "--schedule is 'best', it must be one of window/gpipe/1f1b/"
+            "interleaved/zb-h1/zb-h2/zb-v/auto");
+    refuses(EIGHT "--svg x.svg",
+            "--svg draws the plan of --dry-run; --trace DIR draws what ran");
+    does_not_settle(EIGHT "--schedule 1f1b --placement v", MTLM_EXIT_USAGE,
+                    "--schedule 1f1b needs one virtual stage on each rank; "
+                    "here each has 2, placement v");
+    does_not_settle(EIGHT "--schedule zb-v --placement loop", MTLM_EXIT_USAGE,
+                    "--schedule zb-v needs two virtual stages on each rank, "
+                    "placement v; here each has 2, placement loop");
+    does_not_settle(
+        EIGHT "--schedule interleaved --num-virtual-stages-per-pipeline-rank 1",
+        MTLM_EXIT_USAGE,
+        "--schedule interleaved needs two or more virtual stages on each rank, "
+        "placement loop; here each has 1, placement loop");
+}
+
+/* Bytes of the activations of a microbatch on each stage. */
+static double bytes_of_a_microbatch(void)
+{
+    struct mtlm_program_config config;
+    double memory[4];
+
+    assert_int_equal(settle(EIGHT, &config), 0);
+    mtlm_ring_memory(&config, memory);
+    for (int k = 1; k < 4; k++)
+        assert_true(memory[k] == memory[0]);
+    assert_true(memory[0] > 1000);
+    return memory[0];
+}
+
+/* alpha follows from the memory: the largest windows that fit. */
+static void test_memory_decides_on_the_window(void **state)
+{
+    static const int least[] = {1, 1, 1, 1}, one[] = {4, 3, 2, 1};
+    const double each = bytes_of_a_microbatch();
+    char line[256];
+
+    (void) state;
+    snprintf(line, sizeof(line), EIGHT "--act-mem %.0f", 1.01 * each);
+    gives(line, MTLM_PIPELINE_WINDOW, 1, 0, least);
+    snprintf(line, sizeof(line), EIGHT "--act-mem %.0f", 4.01 * each);
+    gives(line, MTLM_PIPELINE_WINDOW, 1, 0, one);
+    snprintf(line, sizeof(line), EIGHT "--act-mem %.0f --window 1.5",
+             4.01 * each);
+    gives(line, MTLM_PIPELINE_WINDOW, 1, 0, one);
+}
+
+static void test_memory_that_does_not_do_is_refused(void **state)
+{
+    const double each = bytes_of_a_microbatch();
+    struct mtlm_program_config config;
+    char line[256];
+
+    (void) state;
+    snprintf(line, sizeof(line), EIGHT "--act-mem %.0f", 0.99 * each);
+    assert_int_equal(settle(line, &config), -1);
+    assert_int_equal(error.code, MTLM_EXIT_RESOURCE);
+    assert_non_null(strstr(error.text, "--act-mem is "));
+    snprintf(line, sizeof(line), EIGHT "--act-mem %.0f --window 1.5",
+             3.9 * each);
+    assert_int_equal(settle(line, &config), -1);
+    assert_int_equal(error.code, MTLM_EXIT_RESOURCE);
+    assert_non_null(strstr(error.text, "the windows of --window 1.5 take"));
+}
+
+static char *plan_of(const char *line)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_int_equal(parse(line), MTLM_REQUEST_PLAN);
+    if (mtlm_dry_run(&options, out, &error) < 0)
+        fail_msg("%s: %s", line, error.text);
+    fclose(out);
+    assert_non_null(text);
+    return text;
+}
+
+/* The bubble that a plan says, in percent. */
+static double bubble_of(const char *schedule)
+{
+    char line[512], *text, *at;
+    double bubble;
+
+    snprintf(line, sizeof(line), EIGHT "--dry-run --schedule %s", schedule);
+    text = plan_of(line);
+    at = strstr(text, "\nschedule ");
+    if (!at || sscanf(strchr(at, ':'), ": %lf %% bubble", &bubble) != 1)
+        fail_msg("no schedule in\n%s", text);
+    free(text);
+    return bubble;
+}
+
+/* The last stage works more than the others (the head), so the figures are not
+ * those of equal stages; their order is. */
+static void test_a_plan_says_what_a_schedule_costs(void **state)
+{
+    const double one = bubble_of("1f1b"), gpipe = bubble_of("gpipe");
+    const double interleaved = bubble_of("interleaved");
+    const double h1 = bubble_of("zb-h1"), h2 = bubble_of("zb-h2");
+    const double v = bubble_of("zb-v"), best = bubble_of("auto");
+
+    (void) state;
+    assert_float_equal(gpipe, one, 0.01);
+    assert_true(one > 10 && one < 100.0 * 3 / 19);
+    assert_true(interleaved < one);
+    assert_true(h1 < interleaved);
+    assert_true(h2 <= h1);
+    assert_true(v < h1);
+    /* With 1F1B's memory, too. */
+    assert_true(best <= v && best <= h1);
+}
+
+static void test_auto_says_what_it_takes_and_can_be_repeated(void **state)
+{
+    struct mtlm_program_config found, again;
+    char *settings, line[512];
+
+    (void) state;
+    assert_int_equal(settle(EIGHT "--schedule auto", &found), 0);
+    assert_int_equal(found.pipeline, MTLM_PIPELINE_WINDOW);
+    assert_non_null(options.notes);
+    assert_non_null(strstr(options.notes, "schedule auto: "));
+    settings = strstr(options.notes, "--window");
+    assert_non_null(settings);
+    snprintf(line, sizeof(line), EIGHT "--placement %s %.*s %s %d",
+             found.layout.placement == MTLM_PLACEMENT_V ? "v" : "loop",
+             (int) strcspn(settings, "\n"), settings,
+             "--num-virtual-stages-per-pipeline-rank",
+             found.layout.virtual_stages);
+    assert_int_equal(settle(line, &again), 0);
+    assert_float_equal(again.window, found.window, 1e-3);
+    assert_float_equal(again.act_mem, found.act_mem, 1);
+    assert_int_equal(again.layout.placement, found.layout.placement);
+}
+
+static void test_a_picture_of_the_plan_is_drawn(void **state)
+{
+    char path[] = "/tmp/mtlm-schedule-XXXXXX", line[512], *plan;
+    const int fd = mkstemp(path);
+    FILE *f;
+    char text[64 * 1024];
+    size_t n;
+
+    (void) state;
+    assert_true(fd >= 0);
+    close(fd);
+    snprintf(line, sizeof(line), EIGHT "--dry-run --schedule 1f1b --svg %s",
+             path);
+    plan = plan_of(line);
+    free(plan);
+    f = fopen(path, "r");
+    assert_non_null(f);
+    n = fread(text, 1, sizeof(text) - 1, f);
+    text[n] = 0;
+    fclose(f);
+    unlink(path);
+    assert_non_null(strstr(text, "schedule 1f1b (evaluated, 1 ms = F)"));
+    assert_non_null(strstr(text, "rank 3, stage 3, W microbatch 15"));
+    assert_non_null(strstr(text, "</svg>"));
+    snprintf(line, sizeof(line), EIGHT "--dry-run --svg /nowhere/x.svg");
+    assert_int_equal(parse(line), MTLM_REQUEST_PLAN);
+    f = fopen("/dev/null", "w");
+    assert_int_equal(mtlm_dry_run(&options, f, &error), -1);
+    fclose(f);
+    assert_int_equal(error.code, MTLM_EXIT_IO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_schedules_fix_layout_and_windows),
+        cmocka_unit_test(test_contradictions_are_refused),
+        cmocka_unit_test(test_memory_decides_on_the_window),
+        cmocka_unit_test(test_memory_that_does_not_do_is_refused),
+        cmocka_unit_test(test_a_plan_says_what_a_schedule_costs),
+        cmocka_unit_test(test_auto_says_what_it_takes_and_can_be_repeated),
+        cmocka_unit_test(test_a_picture_of_the_plan_is_drawn),
+    };
+
+    return cmocka_run_group_tests(tests, parse_setup, parse_teardown);
+}
