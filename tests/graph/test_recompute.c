@@ -78,17 +78,44 @@ static void assert_same(const struct mtlm_program_config *config,
 }
 
 static const struct {
-    int tp, pp, virtual_stages;
-} layouts[] = {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {2, 2, 2}};
+    struct mtlm_layout layout;
+    enum mtlm_pipeline pipeline;
+    bool sequence_parallel, distributed_optimizer;
+} layouts[] = {
+    {.layout = {.tp = 1, .pp = 1, .dp = 1, .virtual_stages = 1}},
+    {.layout = {.tp = 2, .pp = 1, .dp = 1, .virtual_stages = 1}},
+    {.layout = {.tp = 1, .pp = 2, .dp = 1, .virtual_stages = 1}},
+    {.layout = {.tp = 1, .pp = 1, .dp = 1, .virtual_stages = 2}},
+    {.layout = {.tp = 2, .pp = 2, .dp = 1, .virtual_stages = 2}},
+    {.layout = {.tp = 1, .pp = 2, .dp = 1, .virtual_stages = 1},
+     .pipeline = MTLM_PIPELINE_1F1B},
+    {.layout = {.tp = 1, .pp = 2, .dp = 1, .virtual_stages = 2},
+     .pipeline = MTLM_PIPELINE_INTERLEAVED},
+    {.layout = {.tp = 2,
+                .pp = 2,
+                .dp = 1,
+                .virtual_stages = 2,
+                .placement = MTLM_PLACEMENT_V},
+     .pipeline = MTLM_PIPELINE_ZB_V,
+     .sequence_parallel = true},
+    {.layout = {.tp = 2, .pp = 1, .dp = 2, .virtual_stages = 1},
+     .sequence_parallel = true,
+     .distributed_optimizer = true},
+};
 enum { LAYOUTS = sizeof(layouts) / sizeof(layouts[0]) };
 
 static void compare_ways(const struct small_model *model, int i)
 {
-    struct mtlm_program_config config =
-        small_model_config(model, layouts[i].tp, layouts[i].pp, 3);
+    struct mtlm_program_config config = small_model_config(model, 1, 1, 3);
     struct result kept;
 
-    config.layout.virtual_stages = layouts[i].virtual_stages;
+    config.layout = layouts[i].layout;
+    config.layout.workers = 1;
+    config.pipeline = layouts[i].pipeline;
+    config.sequence_parallel = layouts[i].sequence_parallel;
+    config.distributed_optimizer = layouts[i].distributed_optimizer;
+    if (config.sequence_parallel && config.row_parts == 5)
+        config.row_parts = 3; /* of an even number of rows */
     kept = train(&config);
     for (int w = 0; w < WAYS; w++) {
         struct result again;
