@@ -1,29 +1,36 @@
 #!/bin/bash
 # Whoever decides on the order of collectives: the same weights bit for bit,
-# with several microbatches and virtual stages in flight, validations between
-# the iterations and a batch that grows; on one collective at a time too.
+# with several microbatches, virtual stages and buckets in flight, validations
+# between the iterations and a batch that grows; with one collective at a time
+# too.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 
 run=("${small[@]}" --weight-hash --train-samples 40 --eval-iters 1
-    --eval-interval 3 --rampup-batch-size 4 2 12 --lr-decay-samples 40)
+    --eval-interval 3 --micro-batch-size 1 --rampup-batch-size 4 2 12
+    --lr-decay-samples 40)
 run=("${run[@]/--lr-warmup-fraction/--lr-warmup-samples}")
 
-for sizes in '2 1' '2 2'; do
-    layout $sizes
+for sizes in '2 1 1' '2 2 1' '2 2 2'; do
+    read -r t p d <<<"$sizes"
+    layout "$t" "$p"
+    ranks=$((ranks * d))
+    name="T$t x P$p x D$d"
+    [ "$d" -eq 1 ] || parallel+=(--use-distributed-optimizer)
     for stages in '' '--num-virtual-stages-per-pipeline-rank 2'; do
         want=
         # shellcheck disable=SC2086 # several words
-        for order in 'leader mpi' 'plan mpi' 'plan serial' 'slot mpi'; do
+        for order in 'leader mpi' 'leader serial' 'plan mpi' 'plan serial' \
+            'slot mpi'; do
             read -r who transport <<<"$order"
             well "$ranks" "${run[@]}" "${parallel[@]}" $stages \
                 --collective-order "$who" --transport "$transport"
             : "${want:=$(weight_hash out)}"
             [ -n "$want" ] && [ "$(weight_hash out)" = "$want" ] \
-                || fail "T${sizes/ / x P} $stages, $order:" \
+                || fail "$name $stages, $order:" \
                     "hash $(weight_hash out), not $want"
         done
-        echo "T${sizes/ / x P} $stages: $want"
+        echo "$name $stages: $want"
     done
 done
 

@@ -1,0 +1,50 @@
+#!/bin/bash
+# A thousand iterations of the real graph on 8 ranks - tensor, pipeline and
+# data parallel by 2, two virtual stages each - with one collective at a time,
+# under policies that follow priorities and such that do not, with tasks that
+# take up to 90 % more or less than they should, differently on each rank: no
+# two ranks wait for each other for ever, whoever decides on the order.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+
+cat >cluster.ini <<'END'
+[stage]
+forward_ms = 0.2
+backward_ms = 0.2
+weight_ms = 0.2
+END
+run=(--model gpt-tiny --num-layers 4 --hidden-size 64 --seq-length 64
+    --micro-batch-size 1 --global-batch-size 8 --eval-iters 0
+    --tensor-model-parallel-size 2 --pipeline-model-parallel-size 2
+    --num-virtual-stages-per-pipeline-rank 2 --synthetic cluster.ini
+    --jitter 0.9 --transport serial --distributed-timeout-minutes 1)
+ranks=8
+seed=1
+iterations=0
+
+# stress POLICY ITERATIONS OPTION...
+stress() {
+    local policy=$1 n=$2
+    shift 2
+    STARPU_SCHED=$policy well "$ranks" "${run[@]}" --train-iters "$n" \
+        --seed $seed "$@"
+    grep -q " iteration  *$n/ *$n " out || fail "$policy $*: $(cat out err)"
+    seed=$((seed + 1))
+    iterations=$((iterations + n))
+}
+
+for policy in prio eager random lws ws dmda dmdas modular-prio graph_test \
+    modular-random; do
+    stress $policy 60
+    stress $policy 20 --use-distributed-optimizer --sequence-parallel
+    stress $policy 20 --collective-order plan
+done
+echo "$iterations iterations"
+
+# The test can fail: where nobody decides they do wait for each other.
+STARPU_SCHED=random job $ranks "${run[@]}" --train-iters 100 --seed 1 \
+    --collective-order ready --distributed-timeout-minutes 0.15
+[ $rc -eq 7 ] || fail "ready: exit code $rc: $(cat out err)"
+[ $iterations -ge 1000 ] || fail "$iterations iterations"
+
+finish
