@@ -115,7 +115,11 @@ static struct touched bytes_of(const struct mtlm_cost *cost,
     for (int i = 0; i < mtlm_node_n_uses(node); i++) {
         const struct mtlm_use use = mtlm_node_use(node, i);
         const enum mtlm_dtype dtype = use.tensor->dtype;
-        const double all = mtlm_shape_elems(&use.tensor->shape)
+        /* Of a weight only the piece that the gradient is of. */
+        const bool piece =
+            node->call.kind == MTLM_OP_ADAM && dtype == MTLM_REAL;
+        const struct mtlm_tensor *t = piece ? node->operand[0] : use.tensor;
+        const double all = mtlm_shape_elems(&t->shape)
                            * (dtype == MTLM_REAL ? cost->cluster->element_bytes
                                                  : mtlm_dtype_bytes(dtype));
 

@@ -335,10 +335,10 @@ static int count_workers(const struct mtlm_options *o, int *workers,
 static int find_hosts(struct dry_run *d, struct mtlm_error *err)
 {
     const struct mtlm_options *o = d->options;
-    const int launched = mtlm_launched_size();
+    const int launched = o->world_size ? o->world_size : mtlm_launched_size();
     const int64_t asked = o->tensor_parallel * o->pipeline_parallel;
 
-    if (!d->wish.layout_free && mtlm_launched_rank() >= 0
+    if (!d->wish.layout_free && (o->world_size || mtlm_launched_rank() >= 0)
         && mtlm_options_layout_check(o, launched, err) < 0)
         return -1;
     d->hosts =

@@ -283,6 +283,9 @@
         "print what training would take - memory, work, messages - and stop")  \
     OPT(GENERAL, "svg", TEXT, svg, "", 0, 0, "FILE",                           \
         "with --dry-run: draw the schedule, as it is evaluated, to FILE")      \
+    OPT(GENERAL, "world-size", INT, world_size, "", 1, 1048576, "N",           \
+        "plan for N ranks (default: those that mpirun or Slurm starts, or as " \
+        "many as tensor x pipeline size)")                                     \
     OPT(GENERAL, "print-config", ACTION, request, "", MTLM_REQUEST_CONFIG, 0,  \
         NULL, "print all values in the form of --config and stop")             \
     OPT(GENERAL, "list-models", ACTION, request, "", MTLM_REQUEST_MODELS, 0,   \

@@ -61,8 +61,9 @@ enum { MTLM_SCHEDULE_AUTO = MTLM_PIPELINE_ZB_V + 1 };
 struct mtlm_options {
     /* Configuration and help */
     enum mtlm_request request;
-    char *preset;      /* name, or NULL: none */
-    char *config_file; /* or NULL */
+    char *preset;       /* name, or NULL: none */
+    char *config_file;  /* or NULL */
+    int64_t world_size; /* ranks that a plan is for; 0: not said */
 
     /* Model: all of it. vocab_size counts tokens without padding. */
     struct mtlm_model model;

@@ -277,6 +277,38 @@ static void assert_says(const char *text, const char *what)
         fail_msg("no \"%s\" in\n%s", what, text);
 }
 
+/* The trillion parameters of arXiv 2104.04473, table 1: 3072 ranks, of which
+ * six hold the same. */
+static void test_a_plan_knows_replicas(void **state)
+{
+    static const char line[] =
+        "--model gpt-1t --dry-run --world-size 3072 --eval-iters 0 "
+        "--tensor-model-parallel-size 8 --pipeline-model-parallel-size 64 "
+        "--global-batch-size 3072 --micro-batch-size 1";
+    char *text = plan_of(line), *more;
+    struct mtlm_error err;
+
+    (void) state;
+    assert_says(text, "tensor 8 x pipeline 64 x data 6 = 3072 ranks,");
+    assert_says(text, "3072 samples = 6 x 512 microbatches of 1 x 2048 tokens");
+    assert_says(text, "(p-1)/m = 0.123 ");
+    assert_says(text, "\n63        3024-3071 ");
+    free(text);
+    more = mtlm_sprintf("%s --use-distributed-optimizer", line);
+    text = plan_of(more);
+    assert_says(text, "x data 6 = 3072 ranks,");
+    free(text);
+    free(more);
+    assert_int_equal(parse("--model gpt-1t --dry-run --world-size 3000 "
+                           "--tensor-model-parallel-size 8"),
+                     MTLM_REQUEST_PLAN);
+    assert_int_equal(mtlm_dry_run(&options, stdout, &err), -1);
+    assert_non_null(strstr(err.text, "375 data-parallel ranks"));
+    refuses("--model gpt-tiny --world-size 2",
+            "--world-size is for --dry-run; otherwise mpirun says how many "
+            "ranks there are");
+}
+
 static void test_a_plan_says_what_the_model_is(void **state)
 {
     char *text = plan_of("--model bert-3.9b --dry-run "
@@ -367,6 +399,7 @@ int main(void)
         cmocka_unit_test(test_advice_where_little_fits),
         cmocka_unit_test(test_a_plan_says_what_the_model_is),
         cmocka_unit_test(test_a_plan_says_how_stages_lie),
+        cmocka_unit_test(test_a_plan_knows_replicas),
         cmocka_unit_test(test_a_plan_says_what_is_sent),
         cmocka_unit_test(test_a_trillion_parameters_take_a_plan_no_time),
         cmocka_unit_test(test_a_plan_needs_a_complete_model),
