@@ -1,0 +1,191 @@
+/* Whole programs, evaluated: times of nodes and messages, collectives one by
+ * one or not, and an order of them that all ranks can follow. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "graph/evaluate_program.h"
+#include "tests/graph/small.h"
+
+/* Seconds of what a test looks at; all else takes none. */
+struct times {
+    double computation, send, collective;
+};
+
+static double seconds(void *arg, const struct mtlm_program *program,
+                      const struct mtlm_item *item, int iteration)
+{
+    const struct times *times = arg;
+
+    (void) program;
+    (void) iteration;
+    if (item->microbatch < 0)
+        return 0;
+    switch (mtlm_ops[item->node->call.kind]->op_class) {
+    case MTLM_CLASS_COMPUTE:
+        return times->computation;
+    case MTLM_CLASS_P2P:
+        assert_int_equal(item->node->call.kind, MTLM_OP_SEND);
+        return times->send;
+    case MTLM_CLASS_COLLECTIVE:
+        return times->collective;
+    default:
+        return 0;
+    }
+}
+
+static struct mtlm_execution run(const struct small_ranks *ranks, int step,
+                                 struct times times, bool serial)
+{
+    const struct mtlm_program **program =
+        mtlm_calloc(ranks->n, sizeof(*program));
+    struct mtlm_evaluate_program job = {.program = program,
+                                        .iterations = 1,
+                                        .seconds = seconds,
+                                        .arg = &times,
+                                        .serial = serial};
+    struct mtlm_execution run;
+
+    for (int r = 0; r < ranks->n; r += step)
+        program[job.n++] = ranks->program[r];
+    run = mtlm_evaluate_program(&job);
+    free(program);
+    return run;
+}
+
+/* Nodes of one microbatch, of one class. */
+static int count(const struct small_ranks *ranks, enum mtlm_op_class class)
+{
+    const struct mtlm_items *items = &ranks->program[0]->train;
+    int n = 0;
+
+    for (int i = 0; i < items->n; i++)
+        n += items->item[i].microbatch == 0
+             && mtlm_ops[items->item[i].node->call.kind]->op_class == class;
+    return n;
+}
+
+/* One rank does one thing after the other. */
+static void test_a_rank_takes_as_long_as_its_nodes(void **state)
+{
+    const struct mtlm_program_config config = small_config(1, 1, 3);
+    struct small_ranks ranks = small_ranks_create(&config);
+    struct mtlm_execution e = run(&ranks, 1, (struct times){1e-3, 0, 0}, false);
+
+    (void) state;
+    assert_int_equal(e.makespan_ns,
+                     3 * 1000000 * count(&ranks, MTLM_CLASS_COMPUTE));
+    mtlm_execution_free(&e);
+    small_ranks_destroy(&ranks);
+}
+
+/* A microbatch crosses each of p - 1 boundaries twice. */
+static void test_messages_take_their_time_on_the_way(void **state)
+{
+    (void) state;
+    for (int pp = 1; pp <= 4; pp *= 2) {
+        const struct mtlm_program_config config = small_config(1, pp, 1);
+        struct small_ranks ranks = small_ranks_create(&config);
+        struct mtlm_execution e =
+            run(&ranks, 1, (struct times){0, 0.5, 0}, false);
+
+        assert_int_equal(e.makespan_ns, 2 * (pp - 1) * INT64_C(500000000));
+        mtlm_execution_free(&e);
+        small_ranks_destroy(&ranks);
+    }
+}
+
+/* Collectives of one microbatch follow one another; those of three are under
+ * way together, or one by one. */
+static void test_collectives_pass_together_or_one_by_one(void **state)
+{
+    struct mtlm_program_config config = small_config(2, 1, 3);
+    struct small_ranks ranks;
+    struct mtlm_execution together, serial;
+    int64_t one;
+
+    (void) state;
+    config.window = 100;
+    ranks = small_ranks_create(&config);
+    one = count(&ranks, MTLM_CLASS_COLLECTIVE) * INT64_C(1000000);
+    assert_true(one > 0);
+    together = run(&ranks, 1, (struct times){0, 0, 1e-3}, false);
+    serial = run(&ranks, 1, (struct times){0, 0, 1e-3}, true);
+    assert_true(together.makespan_ns >= one / 2);
+    assert_true(together.makespan_ns < 2 * one);
+    assert_int_equal(serial.makespan_ns, 3 * one);
+    mtlm_execution_free(&together);
+    mtlm_execution_free(&serial);
+    small_ranks_destroy(&ranks);
+}
+
+/* One rank of each tensor-parallel group says as much as both. */
+static void test_ranks_that_do_the_same_need_not_be_there(void **state)
+{
+    static const struct times times = {1e-3, 2e-3, 0.5e-3};
+    const struct mtlm_program_config config = small_config(2, 2, 5);
+    struct small_ranks ranks = small_ranks_create(&config);
+    struct mtlm_execution all = run(&ranks, 1, times, true);
+    struct mtlm_execution half = run(&ranks, 2, times, true);
+
+    (void) state;
+    assert_int_equal(all.makespan_ns, half.makespan_ns);
+    mtlm_execution_free(&all);
+    mtlm_execution_free(&half);
+    small_ranks_destroy(&ranks);
+}
+
+/* Each number once, the same for both ranks of a group, and each after what
+ * it depends on: in the order of the starts of the program's items. */
+static void test_the_order_of_collectives_is_one_for_all(void **state)
+{
+    static const struct times times = {1e-3, 0.2e-3, 0.3e-3};
+    const struct mtlm_program_config config = small_config(2, 2, 6);
+    struct small_ranks ranks = small_ranks_create(&config);
+    struct mtlm_execution e = run(&ranks, 1, times, true);
+    bool program_order = true;
+
+    (void) state;
+    for (int r = 0; r < ranks.n; r += 2) {
+        int n, m;
+        int *a = mtlm_execution_collectives(&e, r, 0, &n);
+        int *b = mtlm_execution_collectives(&e, r + 1, 0, &m);
+        bool *seen = mtlm_calloc(n, sizeof(*seen));
+
+        assert_true(n > 6 * count(&ranks, MTLM_CLASS_COLLECTIVE));
+        assert_int_equal(n, m);
+        for (int i = 0; i < n; i++) {
+            assert_int_equal(a[i], b[i]);
+            assert_in_range(a[i], 0, n - 1);
+            assert_false(seen[a[i]]);
+            seen[a[i]] = true;
+            program_order &= a[i] == i;
+        }
+        free(seen);
+        free(a);
+        free(b);
+    }
+    /* Forward passes of later microbatches go before earlier gradients. */
+    assert_false(program_order);
+    mtlm_execution_free(&e);
+    small_ranks_destroy(&ranks);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_rank_takes_as_long_as_its_nodes),
+        cmocka_unit_test(test_messages_take_their_time_on_the_way),
+        cmocka_unit_test(test_collectives_pass_together_or_one_by_one),
+        cmocka_unit_test(test_ranks_that_do_the_same_need_not_be_there),
+        cmocka_unit_test(test_the_order_of_collectives_is_one_for_all),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
