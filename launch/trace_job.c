@@ -52,6 +52,23 @@ struct described {
     char *layout;
 };
 
+/* "TP 2 x PP 2", "TP 1 x PP 2 (2 stages each, placement v) x DP 2". */
+static char *layout_text(const struct mtlm_layout *l)
+{
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    fprintf(out, "TP %d x PP %d", l->tp, l->pp);
+    if (l->virtual_stages > 1)
+        fprintf(out, " (%d stages each, placement %s)", l->virtual_stages,
+                l->placement == MTLM_PLACEMENT_V ? "v" : "loop");
+    if (l->dp > 1)
+        fprintf(out, " x DP %d", l->dp);
+    fclose(out);
+    return text;
+}
+
 static void describe(const struct mtlm_job *job, const struct about *about,
                      struct described *d)
 {
@@ -66,12 +83,7 @@ static void describe(const struct mtlm_job *job, const struct about *about,
     d->engine_share = mtlm_calloc(ranks, sizeof(*d->engine_share));
     d->worker = mtlm_calloc(n, sizeof(*d->worker));
     d->device = mtlm_calloc(n, sizeof(*d->device));
-    d->layout =
-        l->virtual_stages > 1
-            ? mtlm_sprintf("TP %d x PP %d x %d virtual stages%s", l->tp, l->pp,
-                           l->virtual_stages,
-                           l->placement == MTLM_PLACEMENT_V ? " (v)" : "")
-            : mtlm_sprintf("TP %d x PP %d", l->tp, l->pp);
+    d->layout = layout_text(l);
     for (int r = 0; r < ranks; r++) {
         d->stage[r] = about[r].stage;
         d->offset[r] = about[r].clock_offset_ns;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Virtual stages: however many a rank holds, wherever they lie and however the
 # layers are dealt out to them, weights and validation are those of one rank
-# bit for bit, under other windows, policies and numbers of workers too.
+# bit for bit, under every schedule, policy, window and number of workers.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 
@@ -47,6 +47,14 @@ for model in '4 --vocab-size 300' '7' '12 --model-type bert'; do
             STARPU_SCHED=$policy like one 2 "${run[@]}" "${parallel[@]}" \
                 --placement v --workers 2
         done
+        for schedule in gpipe 1f1b zb-h1 zb-h2 zb-v interleaved auto; do
+            way=()
+            [ $schedule != interleaved ] || way=($virtual 2)
+            like one 2 "${run[@]}" "${parallel[@]}" --schedule $schedule \
+                "${way[@]}"
+        done
+        like one 2 "${run[@]}" "${parallel[@]}" --schedule interleaved \
+            $virtual 2 --row-parts 1 --workers 2
         layout 1 3
         like one 3 "${run[@]}" "${parallel[@]}" --stage-layers 1,2,1
         ;;
@@ -61,6 +69,8 @@ for model in '4 --vocab-size 300' '7' '12 --model-type bert'; do
             --num-layers-per-virtual-pipeline-stage 2
         like one 2 "${run[@]}" "${parallel[@]}" --placement v \
             --stage-layers 1,3,2,1 --transport serial
+        like one 2 "${run[@]}" "${parallel[@]}" --schedule interleaved \
+            $virtual 3
         # Tensor parallelism rounds otherwise, pipelines of it do not.
         layout 2 1
         well 2 "${run[@]}" "${parallel[@]}"
