@@ -114,7 +114,8 @@ schedule() {
     compare "$limit" "$p" "${pretend[@]}" --synthetic uniform.ini \
         --num-layers $((p * v)) --global-batch-size "$m" "${parallel[@]}" \
         --num-virtual-stages-per-pipeline-rank "$v" --schedule "$name" \
-        --trace trace || return
+        --trace trace
+    [ "$rc" -eq 0 ] || return
     printf '%-11s p %d v %d m %d: %s, %s %%\n' "$name" "$p" "$v" "$m" "$(
         sed -n 's/^Evaluated: \([.0-9]* ms\).*with \(.*\) for a hop.*/evaluated \1, hop \2/p' out)" "$more"
     fits "$6" "$7"

@@ -1,0 +1,46 @@
+#!/bin/bash
+# Synthetic runs: published schedules through the real runtime, against the
+# evaluator with the same durations and the hop latency that the run had.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+. "${srcdir:-.}/tests/mpi/synthetic_common.sh" || exit
+
+cluster uniform.ini 50
+# Interleaved: what Megatron-LM's order has in flight, and behind the first rank
+# one more.
+#        limit p v m name        until B           until W
+schedule 5     2 1 4 1f1b        '2 1'             '2 1'
+schedule 5     4 1 8 1f1b        '4 3 2 1'         '4 3 2 1'
+schedule 5     2 2 4 interleaved '4 4 2 2'         '4 4 2 2'
+schedule 5     4 2 8 interleaved '8 8 8 6 4 5 4 2' '8 8 8 6 4 5 4 2'
+schedule 8     2 1 4 zb-h1       '2 1'             '2 2'
+schedule 8     4 1 8 zb-h1       '4 3 2 1'         '4 4 4 4'
+schedule 8     2 2 4 zb-v        '3 2 2 1'         '3 2 2 1'
+schedule 8     4 2 8 zb-v        '7 6 5 4 4 3 2 1' '7 6 5 4 4 3 2 1'
+
+# The evaluator draws the same jitter, and knows the slow rank.
+layout 1 2
+compare 8 2 "${pretend[@]}" --synthetic uniform.ini --num-layers 2 \
+    --global-batch-size 4 "${parallel[@]}" --jitter 0.3 --slow-rank 1:0.8 \
+    && echo "jitter and a slow rank: $more %"
+
+# Every kind of message, on ranks that each have a part of everything.
+cluster short.ini 5 100
+well 8 "${pretend[@]}" --synthetic short.ini --num-layers 4 \
+    --global-batch-size 8 --tensor-model-parallel-size 2 \
+    --pipeline-model-parallel-size 2 --sequence-parallel \
+    --num-virtual-stages-per-pipeline-rank 2 --use-distributed-optimizer
+grep -q '^Evaluated: .* hop .* tensor-parallel collective' out \
+    || fail "eight ranks: $(cat out)"
+
+# What is wrong is said once, with the usual status.
+job 2 "${pretend[@]}" "${parallel[@]}" --synthetic none.ini
+grep -qx 'mtlm-dag: --synthetic none.ini: No such file or directory' err \
+    || fail "no file: $(cat err)"
+[ "$rc" -eq 2 ] || fail "no file: exit code $rc"
+job 2 "${pretend[@]}" "${parallel[@]}" --synthetic uniform.ini --slow-rank 2:1
+grep -q 'slow-rank 2:1: this job has the ranks 0 to 1' err \
+    || fail "no such rank: $(cat err)"
+[ "$rc" -eq 2 ] || fail "no such rank: exit code $rc"
+
+finish
