@@ -176,17 +176,24 @@ int mtlm_layout_choose(const struct mtlm_options *options,
                        struct mtlm_choice *choice, struct mtlm_error *err)
 {
     const struct mtlm_model *model = &options->model;
+    const struct mtlm_stage_wish *stages = &wish->stages;
+    char each[48] = "";
 
     if (mtlm_choose(wish, hosts, choice) == 0)
         return check_rows(wish, choice, err);
+    if (stages->layers)
+        snprintf(each, sizeof(each), " (%d in all)", stages->n);
+    else if (stages->virtual_stages > 1)
+        snprintf(each, sizeof(each), " (%d on each rank)",
+                 stages->virtual_stages);
     return mtlm_error_set(
         err, MTLM_EXIT_USAGE,
         "%d ranks cannot train this model together: it has %" PRId64
-        " layers for pipeline stages, %" PRId64 " attention heads and "
+        " layers for pipeline stages%s, %" PRId64 " attention heads and "
         "--ffn-hidden-size %" PRId64 " for tensor-parallel ranks, and "
         "batches of %" PRId64 " samples in microbatches of %" PRId64
         " for data-parallel ones; start it with mpirun -n %d",
-        hosts->ranks, model->num_layers, model->num_heads,
+        hosts->ranks, model->num_layers, each, model->num_heads,
         model->ffn_hidden_size, options->global_batch_size,
         options->micro_batch_size, most_ranks(wish, hosts->ranks));
 }

@@ -87,7 +87,7 @@ int mtlm_option_prefer(struct mtlm_options *options, const char *a,
                        const char *b, struct mtlm_error *err);
 
 /* The virtual stages (options_stages.c): reads what was given; whether the
- * pipeline that was given can hold them. */
+ * pipeline that was given, or any where none was, can hold them. */
 int mtlm_stages_resolve(struct mtlm_options *options, struct mtlm_error *err);
 int mtlm_stages_check(const struct mtlm_options *options,
                       struct mtlm_error *err);

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "launch/layout.h"
 #include "launch/option.h"
 #include "launch/synthetic.h"
 #include "models/text/byte_tokenizer.h"
@@ -249,7 +248,7 @@ int mtlm_options_check(const struct mtlm_options *options,
         || check_divides("--ffn-hidden-size", model->ffn_hidden_size, t, err)
                < 0)
         return -1;
-    if (!mtlm_layout_is_free(options) && mtlm_stages_check(options, err) < 0)
+    if (mtlm_stages_check(options, err) < 0)
         return -1;
     if (options->row_parts > model->seq_length)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch/layout.h"
 #include "launch/option.h"
 #include "runtime/memory.h"
 
@@ -100,6 +101,24 @@ static int refuse_list(const struct mtlm_options *o, int64_t p,
                           o->n_layers_of_stage, p);
 }
 
+/* Whether there is any pipeline that could hold them. */
+static int check_any(const struct mtlm_options *o,
+                     const struct mtlm_stage_wish *wish, struct mtlm_error *err)
+{
+    if (wish->layers && wish->virtual_stages
+        && wish->n % wish->virtual_stages != 0)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--" LIST " names %d stages, which is no "
+                              "multiple of --" CHUNKS " %d",
+                              wish->n, wish->virtual_stages);
+    if (!wish->layers && wish->virtual_stages > o->model.num_layers)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--num-layers %" PRId64 " cannot fill --" CHUNKS
+                              " %d stages",
+                              o->model.num_layers, wish->virtual_stages);
+    return 0;
+}
+
 int mtlm_stages_check(const struct mtlm_options *options,
                       struct mtlm_error *err)
 {
@@ -107,6 +126,8 @@ int mtlm_stages_check(const struct mtlm_options *options,
     const int64_t layers = options->model.num_layers;
     const int64_t p = options->pipeline_parallel;
 
+    if (mtlm_layout_is_free(options))
+        return check_any(options, &wish, err);
     if (mtlm_stage_wish_chunks(&wish, layers, p) > 0)
         return 0;
     if (wish.layers)

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -150,6 +151,14 @@ static void test_more_stages_than_layers_are_refused(void **state)
     assert_int_equal(
         mtlm_layout_choose(&options, &wish, &hosts, &choice, &error), -1);
     assert_int_equal(error.code, MTLM_EXIT_USAGE);
+    assert_non_null(strstr(error.text, "10 layers for pipeline stages (4 on "
+                                       "each rank), "));
+    /* Unless no number of them would do. */
+    refuses(TEN V "11", "--num-layers 10 cannot fill "
+                        "--num-virtual-stages-per-pipeline-rank 11 stages");
+    refuses(TEN V "2 --stage-layers 3,3,4",
+            "--stage-layers names 3 stages, which is no multiple of "
+            "--num-virtual-stages-per-pipeline-rank 2");
 }
 
 static void test_one_of_two_ways_is_enough(void **state)
