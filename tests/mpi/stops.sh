@@ -13,7 +13,7 @@ well 1 "${small[@]}" --train-iters 6 --weight-hash
 hash=$(weight_hash out)
 
 # One NaN: its step is left out, the learning rate waits, the rest goes on.
-for sizes in '1 1' '1 2' '2 1'; do
+for sizes in '1 1' '1 2' '2 1' '1 1 2'; do
     layout $sizes
     well "$ranks" "${small[@]}" "${parallel[@]}" --train-iters 6 --inject-nan 3 \
         --no-check-for-nan-in-loss-and-grad --weight-hash \
