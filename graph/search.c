@@ -8,9 +8,10 @@
 #include "graph/search.h"
 #include "runtime/memory.h"
 
-/* Values of alpha that are tried, from half the largest one on, and what two
- * stages a rank must gain. */
-enum { TRIES = 32, PIECES = 8 };
+/* Of a schedule: values of alpha that are tried, fewer where a pipeline has
+ * many tasks, and microbatches for each rank then; and what two stages a rank
+ * must gain. */
+enum { TRIES = 32, FEW_TRIES = 10, MANY_TASKS = 8192, ENOUGH = 4, PIECES = 8 };
 static const double worth = 0.99;
 
 double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
@@ -22,18 +23,20 @@ double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
     struct mtlm_window *last = tried + stages;
     struct mtlm_window_model model = search->windows;
     const double most = mtlm_windows(&model, tried);
+    /* Below 1 a stage cannot be kept busy. */
+    const double least = fmin(most, fmax(1, most / 2));
     double best = INFINITY;
 
     if (mtlm_windows_least_memory(&model) > model.most_memory * (1 + 1e-9)) {
         free(tried);
         return INFINITY;
     }
-    for (int i = 0; i < TRIES; i++) {
+    for (int i = 0; i < search->tries; i++) {
         struct mtlm_evaluate one = *p;
         struct mtlm_evaluation e;
         double cost;
 
-        model.alpha = most * (1 - 0.5 * i / TRIES);
+        model.alpha = most - (most - least) * i / search->tries;
         mtlm_windows(&model, tried);
         if (memcmp(tried, last, stages * sizeof(*tried)) == 0)
             continue;
@@ -135,12 +138,21 @@ static double try_windows(struct mtlm_program_config *config, double bytes)
     struct mtlm_search search;
 
     config->pipeline = MTLM_PIPELINE_WINDOW;
+    config->window = 1;
+    config->act_mem = 0; /* the work does not depend on windows */
+    work = mtlm_work_create(config);
     config->window = 0;
     config->act_mem = bytes;
-    work = mtlm_work_create(config);
     search = (struct mtlm_search){
         .pipeline = work.pipeline,
-        .windows = mtlm_ring_model(config, layers, layers + stages)};
+        .windows = mtlm_ring_model(config, layers, layers + stages),
+        .tries = TRIES};
+    if (stages * config->microbatches > MANY_TASKS) {
+        search.tries = FEW_TRIES;
+        search.pipeline.pieces = 1;
+        search.pipeline.microbatches =
+            fmin(config->microbatches, ENOUGH * config->layout.pp);
+    }
     cost = mtlm_search(&search, window, &config->window);
     mtlm_work_free(&work);
     free(layers);

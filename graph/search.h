@@ -12,6 +12,7 @@ struct mtlm_search {
     /* What the windows follow from; of kind WINDOW, without alpha, but with
      * most_memory, which is the memory. */
     struct mtlm_window_model windows;
+    int tries;    /* values of alpha, from half the largest one on */
     bool by_span; /* the longest time of one rank counts, as in the
                    * zero-bubble papers, not that of all together */
 };
@@ -38,7 +39,8 @@ void mtlm_work_free(struct mtlm_work *work);
  * and placement V, and of all windows, what costs least with config.act_mem
  * bytes or, where that is 0, with the activations of as many microbatches as
  * 1F1B keeps.  Virtual stages that are given (chunks > 0) stay.  Messages cost
- * nothing here: two stages a rank must gain a hundredth for theirs.  Sets the
+ * nothing here: two stages a rank must gain a hundredth for theirs.  Of large
+ * pipelines only the first microbatches are evaluated.  Sets the
  * layout's virtual stages and placement, pipeline, window and act_mem. */
 void mtlm_search_schedule(struct mtlm_program_config *config, int chunks);
 

@@ -1,8 +1,10 @@
 #include "config.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "graph/window.h"
+#include "runtime/memory.h"
 
 /* Of quotients that ought to be whole. */
 #define ROUNDING 1e-9
@@ -40,21 +42,24 @@ static double period(const struct mtlm_window_model *model)
     return busiest;
 }
 
-/* L_k */
-static double residence(const struct mtlm_window_model *model, int stage)
+/* T / L_k of every virtual stage: w_k grows by one with each of these in alpha.
+ * The caller frees it. */
+static double *steps(const struct mtlm_window_model *model)
 {
     const struct mtlm_layout *layout = model->layout;
     const int stages = mtlm_layout_stages(layout);
-    double time = 0;
+    const double t = period(model);
+    double *step = mtlm_calloc(stages, sizeof(*step)), residence = 0;
 
-    for (int k = stage; k < stages; k++) {
-        time += model->forward[k] + model->backward[k];
+    for (int k = stages - 1; k >= 0; k--) {
+        residence += model->forward[k] + model->backward[k];
         if (k + 1 < stages
             && mtlm_layout_pp_rank(layout, k)
                    != mtlm_layout_pp_rank(layout, k + 1))
-            time += 2 * model->hop;
+            residence += 2 * model->hop;
+        step[k] = t / residence;
     }
-    return time;
+    return step;
 }
 
 /* As many slots, but no useless ones, and one for each worker. */
@@ -63,16 +68,23 @@ static int useful(const struct mtlm_window_model *model, double slots)
     return fmax(fmin(slots, model->microbatches), model->layout->workers);
 }
 
-static void by_alpha(const struct mtlm_window_model *model, double alpha,
-                     struct mtlm_window *window)
+static void set(const struct mtlm_window_model *model, const double *step,
+                double alpha, struct mtlm_window *window)
 {
     const int stages = mtlm_layout_stages(model->layout);
-    const double t = period(model);
 
     for (int k = 0; k < stages; k++)
         window[k] = (struct mtlm_window){
-            useful(model, ceil(alpha * residence(model, k) / t - ROUNDING)), 0,
-            0};
+            useful(model, ceil(alpha / step[k] - ROUNDING)), 0, 0};
+}
+
+static void by_alpha(const struct mtlm_window_model *model, double alpha,
+                     struct mtlm_window *window)
+{
+    double *step = steps(model);
+
+    set(model, step, alpha, window);
+    free(step);
 }
 
 /* Memory of a slot of q_k. */
@@ -123,18 +135,17 @@ double mtlm_windows_least_memory(const struct mtlm_window_model *model)
 
 /* The smallest n T / L_k above alpha, which are where windows grow: at that,
  * w_k is still n.  INFINITY: no window can grow. */
-static double next_alpha(const struct mtlm_window_model *model, double alpha)
+static double next_alpha(const struct mtlm_window_model *model,
+                         const double *step, double alpha)
 {
     const int stages = mtlm_layout_stages(model->layout);
-    const double t = period(model);
     double next = INFINITY;
 
     for (int k = 0; k < stages; k++) {
-        const double each = t / residence(model, k);
-        const double n = floor(alpha / each + ROUNDING) + 1;
+        const double n = floor(alpha / step[k] + ROUNDING) + 1;
 
         if (n <= model->microbatches)
-            next = fmin(next, n * each);
+            next = fmin(next, n * step[k]);
     }
     return next;
 }
@@ -142,17 +153,18 @@ static double next_alpha(const struct mtlm_window_model *model, double alpha)
 static double by_memory(const struct mtlm_window_model *model, double most,
                         struct mtlm_window *window)
 {
-    double alpha = 0, next;
+    double alpha = 0, next, *step = steps(model);
 
-    by_alpha(model, alpha, window);
-    while (isfinite(next = next_alpha(model, alpha))) {
-        by_alpha(model, next, window);
+    set(model, step, alpha, window);
+    while (isfinite(next = next_alpha(model, step, alpha))) {
+        set(model, step, next, window);
         if (mtlm_windows_memory(model, window) > most * (1 + ROUNDING)) {
-            by_alpha(model, alpha, window);
+            set(model, step, alpha, window);
             break;
         }
         alpha = next;
     }
+    free(step);
     return alpha;
 }
 

@@ -3,6 +3,8 @@
 
 #include "config.h"
 
+#include <math.h>
+
 #include "graph/ring.h"
 #include "graph/search.h"
 #include "launch/layout.h"
@@ -118,6 +120,8 @@ int mtlm_schedule_settle(struct mtlm_options *options, struct mtlm_wish *wish,
                                  || mtlm_option_given(options, "placement")
                              ? config.layout.virtual_stages
                              : 0);
+    /* As it is printed; windows grow right above what was found. */
+    config.window = floor(config.window * 1e4) / 1e4;
     wish->config.pipeline = config.pipeline;
     wish->config.window = config.window;
     wish->config.act_mem = config.act_mem;
@@ -126,7 +130,7 @@ int mtlm_schedule_settle(struct mtlm_options *options, struct mtlm_wish *wish,
         wish->stages.virtual_stages = config.layout.virtual_stages;
     mtlm_options_note(options,
                       "schedule auto: %d virtual stage%s on each rank, "
-                      "placement %s, --window %.3f --act-mem %.0f",
+                      "placement %s, --window %.4f --act-mem %.0f",
                       config.layout.virtual_stages,
                       config.layout.virtual_stages > 1 ? "s" : "",
                       config.layout.placement == MTLM_PLACEMENT_V ? "v"

@@ -5,7 +5,7 @@
 #include "graph/search.h"
 #include "tests/graph/zero_bubble.h"
 
-enum { MOST = 64, SEQUENCE = 1024, PIECES = 8 };
+enum { MOST = 64, SEQUENCE = 1024, PIECES = 8, TRIES = 32 };
 
 const struct zero_bubble_setting zero_bubble_settings[] = {
     {"1.5B", 8, 24, 18.522, 18.086, 9.337, .601, 2304, 24, .2431, .1055, .1585,
@@ -79,6 +79,7 @@ static void create(struct scene *s, const struct zero_bubble_setting *setting,
                                                  .memory = s->memory,
                                                  .weight_share = w / all,
                                                  .hop = 1e-3 * setting->hop_ms},
+                                     .tries = TRIES,
                                      .by_span = true};
 }
 

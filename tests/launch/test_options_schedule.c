@@ -229,7 +229,7 @@ static void test_auto_says_what_it_takes_and_can_be_repeated(void **state)
              "--num-virtual-stages-per-pipeline-rank",
              found.layout.virtual_stages);
     assert_int_equal(settle(line, &again), 0);
-    assert_float_equal(again.window, found.window, 1e-3);
+    assert_float_equal(again.window, found.window, 1e-9);
     assert_float_equal(again.act_mem, found.act_mem, 1);
     assert_int_equal(again.layout.placement, found.layout.placement);
 }
