@@ -196,11 +196,16 @@ static bool admits(void *arg, int number)
 
 /* ---- bounds ---- */
 
-/* Seconds from the start of B until its result can be sent. */
+/* Seconds from the start of B until its result can be sent: behind the pieces
+ * of W, which the workers share. */
 static double chain(const struct mtlm_evaluate *c, int k)
 {
+    const int n = c->layout->workers, rounds = (c->pieces + n - 1) / n;
+
     return c->backward[k]
-           + (mtlm_pipeline_fused(c->pipeline) ? c->weight[k] : 0);
+           + (mtlm_pipeline_fused(c->pipeline)
+                  ? c->weight[k] * rounds / c->pieces
+                  : 0);
 }
 
 /* Sets the shortest times before a rank's first task and behind its last one,

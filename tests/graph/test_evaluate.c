@@ -338,6 +338,29 @@ static void test_workers_share_the_work(void **state)
     mtlm_evaluation_free(&e);
 }
 
+/* Pieces of W run on several workers, whatever the schedule. */
+static void test_no_schedule_beats_the_bound(void **state)
+{
+    static const enum mtlm_pipeline pipelines[] = {
+        MTLM_PIPELINE_WINDOW, MTLM_PIPELINE_GPIPE, MTLM_PIPELINE_1F1B,
+        MTLM_PIPELINE_ZB_H1, MTLM_PIPELINE_ZB_H2};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(pipelines) / sizeof(pipelines[0]); i++)
+        for (int workers = 1; workers <= 3; workers++)
+            for (int pieces = 1; pieces <= 5; pieces += 2) {
+                struct mtlm_evaluation e;
+                struct scene s;
+
+                scene(&s, 4, 1, 8);
+                s.layout.workers = workers;
+                s.config.pieces = pieces;
+                e = evaluate(&s, pipelines[i], 0);
+                assert_sound(&e);
+                mtlm_evaluation_free(&e);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +373,7 @@ int main(void)
         cmocka_unit_test(test_ranks_work_in_the_published_orders),
         cmocka_unit_test(test_a_cap_bounds_memory_without_windows),
         cmocka_unit_test(test_workers_share_the_work),
+        cmocka_unit_test(test_no_schedule_beats_the_bound),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
