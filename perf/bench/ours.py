@@ -42,7 +42,8 @@ def losses_of(fields):
 def mpirun(ranks):
     """Ranks share all cores, as PyTorch's processes do."""
     root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
-    return ["mpirun", "-q", "-n", str(ranks), "--bind-to", "none", *root]
+    more = ["--bind-to", "none", "--oversubscribe"]
+    return ["mpirun", "-q", "-n", str(ranks), *more, *root]
 
 
 class Ours:

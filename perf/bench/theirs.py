@@ -208,7 +208,17 @@ def near(tried):
     return [s for s in order if tried[s] <= NEAR * tried[order[0]]][:MOST]
 
 
-def search(python, setting, version, case, files, blas, say, layout=None):
+def search(
+    python,
+    setting,
+    version,
+    case,
+    files,
+    blas,
+    say,
+    layout=None,
+    iterations=ITERATIONS,
+):
     """{setting: seconds}: one question after the other, each asked of the
     fastest so far, by few iterations."""
     tried = {}
@@ -216,7 +226,7 @@ def search(python, setting, version, case, files, blas, say, layout=None):
     def seconds(candidate):
         if candidate not in tried:
             result = train(
-                python, candidate, case, files, WARM_UP, ITERATIONS, layout
+                python, candidate, case, files, WARM_UP, iterations, layout
             )
             # One thread is not slowed down by who else runs.
             kind = "cpu" if setting.threads == 1 else "seconds"

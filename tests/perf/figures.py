@@ -311,8 +311,8 @@ class Layouts(unittest.TestCase):
                     "makespan_ms": 1,
                     "bubble": 0,
                     "overlap": None,
-                    "bounds": {"measured": 1},
-                    "over": {"measured": over},
+                    "bounds": {"measured": 1, "equal": 2},
+                    "over": {"measured": over, "equal": 0},
                 },
             }
 
