@@ -189,13 +189,15 @@ double mtlm_cost_seconds(const struct mtlm_cost *cost,
 
 /* ---- a stage's time per FLOP ---- */
 
-/* FLOPs of the layers' nodes in the list; not of those that F has. */
-static double layer_flops(const struct mtlm_list *list, const bool *without)
+/* FLOPs of the layers' nodes of a phase in the list; not of those that F
+ * has. */
+static double layer_flops(const struct mtlm_list *list, enum mtlm_phase phase,
+                          const bool *without)
 {
     double flops = 0;
 
     for (int i = 0; i < list->n; i++)
-        if (list->node[i]->layer >= 0
+        if (list->node[i]->layer >= 0 && list->node[i]->phase == phase
             && !(without && without[list->node[i]->call.kind]))
             flops += list->node[i]->flops;
     return flops;
@@ -216,11 +218,14 @@ struct mtlm_cost mtlm_cost_create(const struct mtlm_cluster *cluster,
         layers += stage->n_layers;
         for (int i = 0; i < stage->forward.n; i++)
             cost.forward[stage->forward.node[i]->call.kind] = true;
-        flops[0] += layer_flops(&stage->forward, NULL);
-        flops[2] += layer_flops(&stage->weight, NULL);
+        flops[0] += layer_flops(&stage->forward, MTLM_PHASE_FORWARD, NULL);
+        /* With recomputation, W stands among B. */
+        flops[2] += layer_flops(&stage->weight, MTLM_PHASE_WEIGHT, NULL)
+                    + layer_flops(&stage->backward, MTLM_PHASE_WEIGHT, NULL);
     }
     for (int c = 0; c < config->layout.virtual_stages; c++)
-        flops[1] += layer_flops(&program->stage[c].backward, cost.forward);
+        flops[1] += layer_flops(&program->stage[c].backward,
+                                MTLM_PHASE_BACKWARD, cost.forward);
     for (int i = 0; i < 3; i++)
         if (flops[i] > 0)
             cost.s_per_flop[i] = seconds[i] * layers * config->layout.pp

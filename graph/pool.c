@@ -9,6 +9,7 @@
 struct life {
     const struct mtlm_list *list; /* NULL: nowhere */
     int begin, end;
+    int layer;      /* of its first use */
     bool elsewhere; /* in another list, or by a message to a stage */
     bool again;     /* written by a node that is called again */
 };
@@ -27,6 +28,7 @@ struct ring {
 struct sharing {
     struct mtlm_program *program;
     struct life *life; /* by id of a tensor */
+    bool *again;       /* by layer of the model: called again as a whole */
     struct ring *ring;
     int n_rings;
 };
@@ -42,6 +44,7 @@ static void note_use(struct sharing *sharing, const struct mtlm_list *list,
     if (!life->list) {
         life->list = list;
         life->begin = block;
+        life->layer = node->layer;
     }
     life->end = block;
     life->again |= node->again && use.access == MTLM_W;
@@ -57,6 +60,10 @@ static void note_list(struct sharing *sharing, const struct mtlm_list *list)
         const struct mtlm_node *node = list->node[i];
 
         block += i > 0 && node->layer != list->node[i - 1]->layer;
+        if (node->again && node->layer >= 0
+            && sharing->program->config.recompute.granularity
+                   == MTLM_RECOMPUTE_FULL)
+            sharing->again[node->layer] = true;
         for (int k = 0; k < mtlm_node_n_uses(node); k++)
             note_use(sharing, list, node, block, mtlm_node_use(node, k));
     }
@@ -77,13 +84,12 @@ static void note_lives(struct sharing *sharing)
     note_list(sharing, &program->tail_list);
 }
 
-/* Selective recomputation leaves weight gradients the freedom to wait, but for
- * those that read what is computed again. */
+/* The weight gradients of a layer that is called again as a whole cannot wait
+ * beyond the next layers; of others only those that read what is called
+ * again. */
 static bool may_share(const struct sharing *sharing,
                       const struct mtlm_tensor *tensor)
 {
-    const struct mtlm_recompute *recompute =
-        &sharing->program->config.recompute;
     const struct life *life = &sharing->life[tensor->id];
 
     if (tensor->storage != MTLM_STORE_ACTIVATION || tensor->dtype != MTLM_REAL
@@ -91,7 +97,7 @@ static bool may_share(const struct sharing *sharing,
         || life->elsewhere)
         return false;
     return tensor->first_use == tensor->last_use || life->again
-           || recompute->granularity == MTLM_RECOMPUTE_FULL;
+           || (life->layer >= 0 && sharing->again[life->layer]);
 }
 
 /* ---- rings ---- */
@@ -214,6 +220,8 @@ void mtlm_pool_apply(struct mtlm_program *program)
 
     sharing.life =
         mtlm_calloc(program->graph->n_tensors, sizeof(*sharing.life));
+    sharing.again =
+        mtlm_calloc(config->model.num_layers, sizeof(*sharing.again));
     note_lives(&sharing);
     for (int c = 0; c < config->layout.virtual_stages; c++) {
         const struct mtlm_stage *stage = &program->stage[c];
@@ -227,4 +235,17 @@ void mtlm_pool_apply(struct mtlm_program *program)
         share(&sharing, &stage->weight, NULL);
     }
     free(sharing.life);
+    free(sharing.again);
+}
+
+enum mtlm_phase mtlm_pool_phase(const struct mtlm_node *node)
+{
+    for (int i = 0; i < mtlm_node_n_uses(node); i++) {
+        struct mtlm_tensor *t =
+            mtlm_tensor_owner(mtlm_node_use(node, i).tensor);
+
+        if (t->pool && t->first_use == MTLM_PHASE_BACKWARD)
+            return MTLM_PHASE_BACKWARD;
+    }
+    return node->phase;
 }

@@ -1,6 +1,8 @@
 #ifndef MTLM_GRAPH_POOL_H
 #define MTLM_GRAPH_POOL_H
 
+#include "graph/graph.h"
+
 struct mtlm_program;
 
 /* Shared rings: activations of equal shape that live within one pass of a
@@ -18,5 +20,10 @@ struct mtlm_program;
  * parallelism; else more microbatches than these may have use for slots, to
  * hide communication.  Called after mtlm_ring_apply(). */
 void mtlm_pool_apply(struct mtlm_program *program);
+
+/* The class of a node's priority: weight gradients that input gradients wait
+ * for, because they read what shares its memory with the next layers', go with
+ * these.  Behind all the older weight gradients they would hold B up. */
+enum mtlm_phase mtlm_pool_phase(const struct mtlm_node *node);
 
 #endif /* MTLM_GRAPH_POOL_H */

@@ -160,6 +160,7 @@ static void add_items(struct mtlm_items *items, const struct mtlm_list *list,
     /* A validation has more: the last of them share a priority. */
     const int last = priority->microbatches - 1;
     const int order = microbatch < last ? microbatch : last;
+    const bool fused = mtlm_pipeline_fused(priority->pipeline);
 
     for (int i = 0; i < list->n; i++) {
         const struct mtlm_node *node = list->node[i];
@@ -173,7 +174,8 @@ static void add_items(struct mtlm_items *items, const struct mtlm_list *list,
         }
         items->item[items->n++] = (struct mtlm_item){
             node, microbatch,
-            mtlm_priority(priority, node->phase, order, chunk)};
+            mtlm_priority(priority, fused ? node->phase : mtlm_pool_phase(node),
+                          order, chunk)};
     }
 }
 

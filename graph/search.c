@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/pool.h"
 #include "graph/ring.h"
 #include "graph/search.h"
 #include "runtime/memory.h"
@@ -57,12 +58,15 @@ double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
 
 /* ---- programs ---- */
 
-static double flops_of(const struct mtlm_list *list)
+/* Of the list's nodes that go with that phase: with recomputation some weight
+ * gradients cannot wait. */
+static double flops_of(const struct mtlm_list *list, enum mtlm_phase phase)
 {
     double flops = 0;
 
     for (int i = 0; i < list->n; i++)
-        flops += list->node[i]->flops;
+        if (mtlm_pool_phase(list->node[i]) == phase)
+            flops += list->node[i]->flops;
     return flops;
 }
 
@@ -97,9 +101,10 @@ struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config)
             const struct mtlm_stage *stage = &program->stage[c];
             double *time = &times[stage->stage];
 
-            time[0] = flops_of(&stage->forward);
-            time[stages] = flops_of(&stage->backward);
-            time[2 * stages] = flops_of(&stage->weight);
+            time[0] = flops_of(&stage->forward, MTLM_PHASE_FORWARD);
+            time[stages] = flops_of(&stage->backward, MTLM_PHASE_BACKWARD);
+            time[2 * stages] = flops_of(&stage->weight, MTLM_PHASE_WEIGHT)
+                               + flops_of(&stage->backward, MTLM_PHASE_WEIGHT);
             time[3 * stages] = stage->n_layers;
             pieces = stage->n_layers > pieces ? stage->n_layers : pieces;
         }

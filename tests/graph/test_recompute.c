@@ -246,6 +246,69 @@ static void test_selective_costs_two_products_of_attention(void **state)
     assert_true(with == without + again);
 }
 
+/* ---- order ---- */
+
+static bool reads_what_B_overwrites(const struct mtlm_node *node)
+{
+    for (int i = 0; i < mtlm_node_n_uses(node); i++) {
+        const struct mtlm_tensor *t = mtlm_node_use(node, i).tensor;
+
+        if (t->pool && t->first_use == MTLM_PHASE_BACKWARD)
+            return true;
+    }
+    return false;
+}
+
+/* Weight gradients that B waits for go with B, all others behind it; returns
+ * how many there are of a microbatch. */
+static int bound_weight_gradients(struct mtlm_recompute recompute)
+{
+    struct mtlm_program_config config = small_config(1, 1, 3);
+    struct small_ranks ranks;
+    const struct mtlm_items *train;
+    int priority[3] = {0}, bound = 0;
+
+    config.model.num_layers = 12;
+    config.recompute = recompute;
+    ranks = small_ranks_create(&config);
+    train = &ranks.program[0]->train;
+    for (int i = 0; i < train->n; i++)
+        if (train->item[i].node->phase == MTLM_PHASE_BACKWARD)
+            priority[train->item[i].microbatch] = train->item[i].priority;
+    for (int i = 0; i < train->n; i++) {
+        const struct mtlm_item *item = &train->item[i];
+        const bool with_B = item->node->phase == MTLM_PHASE_WEIGHT
+                            && reads_what_B_overwrites(item->node);
+
+        if (with_B)
+            assert_int_equal(item->priority, priority[item->microbatch]);
+        else if (item->node->phase == MTLM_PHASE_WEIGHT)
+            assert_true(item->priority < priority[2]);
+        bound += with_B && item->microbatch == 0;
+    }
+    small_ranks_destroy(&ranks);
+    return bound;
+}
+
+/* Of a layer's four weight gradients the projection's reads what attention is
+ * called again for. */
+static void test_what_B_waits_for_goes_with_it(void **state)
+{
+    (void) state;
+    assert_int_equal(bound_weight_gradients((struct mtlm_recompute){
+                         .granularity = MTLM_RECOMPUTE_NONE}),
+                     0);
+    assert_int_equal(bound_weight_gradients((struct mtlm_recompute){
+                         .granularity = MTLM_RECOMPUTE_SELECTIVE}),
+                     12);
+    assert_int_equal(bound_weight_gradients((struct mtlm_recompute){
+                         MTLM_RECOMPUTE_FULL, MTLM_RECOMPUTE_UNIFORM, 1}),
+                     12 * 4);
+    assert_int_equal(bound_weight_gradients((struct mtlm_recompute){
+                         MTLM_RECOMPUTE_FULL, MTLM_RECOMPUTE_BLOCK, 5}),
+                     5 * 4);
+}
+
 /* ---- memory ---- */
 
 /* Bytes of all slots of rank 0 of a model of so many layers. */
@@ -343,6 +406,7 @@ int main(void)
         cmocka_unit_test(test_groups_are_called_again_as_a_whole),
         cmocka_unit_test(test_selective_is_attention_alone),
         cmocka_unit_test(test_selective_costs_two_products_of_attention),
+        cmocka_unit_test(test_what_B_waits_for_goes_with_it),
         cmocka_unit_test(test_a_layer_takes_its_input_alone),
         cmocka_unit_test(test_selective_keeps_neither_output_of_attention),
         cmocka_unit_test(test_recomputation_saves_memory),
