@@ -92,6 +92,17 @@ refuse 2 2 'start 2' 'multiple of 4' '2 x 2 data-parallel' -- --model gpt-tiny \
 refuse 2 5 '5 ranks' 'mpirun -n 4' -- "${tiny[@]}" --global-batch-size 8
 refuse 2 1 4 5 -- "${tiny[@]}" --pipeline-model-parallel-size 5
 
+# Stages that the layers do not fill, however they are asked for; a window that
+# cannot keep a pipeline busy.
+refuse 2 2 4 '= 6 stages' -- "${tiny[@]}" --pipeline-model-parallel-size 2 \
+    --num-virtual-stages-per-pipeline-rank 3
+refuse 2 4 4 '= 8 stages' -- "${tiny[@]}" --pipeline-model-parallel-size 4 \
+    --placement v
+refuse 2 2 '5 layers' 'says 4' -- "${tiny[@]}" --stage-layers 3,2
+refuse 2 2 '3 stages' 'size 2' -- "${tiny[@]}" --stage-layers 1,2,1 \
+    --pipeline-model-parallel-size 2
+refuse 2 1 --window 0.99 'from 1 to' -- "${tiny[@]}" --window 0.99
+
 # The policy.
 for n in 1 2; do
     layout 1 $n
