@@ -3,6 +3,7 @@ perf/overhead."""
 
 import math
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -321,6 +322,27 @@ class Layouts(unittest.TestCase):
         self.assertIn("MISSED", report_parallel.ratios([bad]))
         self.assertIn("yes", report_parallel.schedules([good]))
         self.assertIn("NO", report_parallel.schedules([bad]))
+
+
+class Ranks(unittest.TestCase):
+    def test_a_launcher_s_processes_are_found(self):
+        child = subprocess.Popen(["sleep", "60"])
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        self.assertIn(child.pid, machine.children(os.getpid()))
+
+    def test_several_processes_are_added_up(self):
+        one = machine.Process(os.getpid())
+        two = machine.Processes([os.getpid()] * 2)
+        self.assertGreaterEqual(two.cpu_seconds(), 2 * one.cpu_seconds() - 0.1)
+        self.assertAlmostEqual(
+            two.peak_bytes(), 2 * one.peak_bytes(), delta=2**20
+        )
+
+    def test_ranks_share_the_cores_as_the_peer_s_processes_do(self):
+        command = " ".join(ours.mpirun(2))
+        self.assertIn("-n 2 ", command)
+        self.assertIn("--bind-to none", command)
 
 
 class Report(unittest.TestCase):
