@@ -69,8 +69,8 @@
     LACK("account-for-embedding-in-pipeline-split", NULL, STAGES)              \
     LACK("account-for-loss-in-pipeline-split", NULL, STAGES)                   \
     LACK("enable-zero-bubble", NULL,                                           \
-         "the schedule follows from --window and STARPU_SCHED")                \
-    LACK("zero-bubble-v-schedule", NULL, NULL)                                 \
+         "give --schedule zb-h1, zb-h2, zb-v or auto")                         \
+    LACK("zero-bubble-v-schedule", NULL, "give --schedule zb-v")               \
     LACK("use-torch-fsdp2", NULL, NULL)                                        \
     LACK("use-custom-fsdp", NULL, NULL)                                        \
     LACK("decrease-batch-size-if-needed", NULL, NULL)                          \

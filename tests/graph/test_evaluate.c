@@ -144,6 +144,29 @@ static void test_split_schedules_cost_what_is_published(void **state)
     assert_row(MTLM_PIPELINE_ZB_V, 2, MTLM_PLACEMENT_V, h1, false, v, 0);
 }
 
+/* Every ring of theirs is used to its last slot. */
+static void test_published_windows_are_filled(void **state)
+{
+    static const enum mtlm_pipeline kinds[] = {
+        MTLM_PIPELINE_GPIPE, MTLM_PIPELINE_1F1B, MTLM_PIPELINE_ZB_H1,
+        MTLM_PIPELINE_ZB_H2};
+
+    (void) state;
+    for (int i = 0; i < CASES; i++)
+        for (int n = 0; n < 4; n++) {
+            struct scene s;
+            struct mtlm_evaluation e;
+
+            scene(&s, cases[i].p, 1, cases[i].m);
+            e = evaluate(&s, kinds[n], 0);
+            for (int k = 0; k < cases[i].p; k++) {
+                assert_int_equal(e.peak[k].w, s.window[k].w);
+                assert_int_equal(e.peak[k].q, s.window[k].q);
+            }
+            mtlm_evaluation_free(&e);
+        }
+}
+
 /* V-half and V-min depend on how ties are broken: published ones, to 2 %;
  * with less memory than V-half more is lost. */
 static void test_low_memory_costs_time(void **state)
@@ -366,6 +389,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fused_schedules_cost_what_is_published),
         cmocka_unit_test(test_split_schedules_cost_what_is_published),
+        cmocka_unit_test(test_published_windows_are_filled),
         cmocka_unit_test(test_low_memory_costs_time),
         cmocka_unit_test(test_interleaved_is_exact_with_its_cap),
         cmocka_unit_test(test_interleaved_rings_are_near_the_formula),
