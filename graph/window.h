@@ -51,7 +51,8 @@ struct mtlm_window {
  *
  *   GPIPE        w_k = m
  *   1F1B         alpha = 1.5, no q_k
- *   INTERLEAVED  loop placement: what Megatron-LM's order has in flight
+ *   INTERLEAVED  what Megatron-LM's order has in flight (arXiv 2104.04473), and
+ *                one more but on the first rank
  *   ZB_H1        alpha = 1.5, and q_k (k on equal stages)
  *   ZB_H2        twice the w_k of ZB_H1, less one; q_k (2k on equal stages)
  *   ZB_V         the memory of p microbatches on the fullest rank

@@ -122,25 +122,6 @@ static void print_work(const struct dry_run *d)
             tasks, nodes);
 }
 
-static void print_bubble(const struct dry_run *d)
-{
-    const int v = d->outline.layout.virtual_stages;
-    const double idle = d->choice.pp - 1, m = (double) v * d->microbatches;
-
-    if (idle == 0) {
-        fprintf(d->out, "bubble           none: the pipeline has one rank\n");
-        return;
-    }
-    fprintf(d->out,
-            "bubble           (p-1)/%s = %.4g of the ideal time, %.2f %% of "
-            "the iteration (%s1F1B);\n"
-            "                 %.4g, %.2f %% with weight gradients in it%s; "
-            "equal stages\n",
-            v > 1 ? "(v m)" : "m", idle / m, 100 * idle / (m + idle),
-            v > 1 ? "interleaved " : "", idle / m / 3,
-            100 * idle / (3 * m + idle), v > 1 ? "" : " (ZB-H1)");
-}
-
 /* ---- per stage ---- */
 
 /* Whether a table has the same to say of two stages: exactly, or to a hundredth
@@ -361,7 +342,6 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
     print_model(d);
     print_layout(d);
     print_work(d);
-    print_bubble(d);
     if (mtlm_dry_run_schedule(
             &d->config, d->options->preset ? d->options->preset : "mtlm-dag",
             mtlm_schedule_name(d->options), d->options->svg, d->out, err)

@@ -12,6 +12,27 @@ enum { MANY_STAGES = 32 };
 
 /* ---- in words ---- */
 
+/* The published formulas. */
+static void print_bubble(const struct mtlm_program_config *config, FILE *out)
+{
+    const int v = config->layout.virtual_stages;
+    const double idle = config->layout.pp - 1;
+    const double m = (double) v * config->microbatches;
+
+    if (idle == 0) {
+        fprintf(out, "bubble           none: the pipeline has one rank\n");
+        return;
+    }
+    fprintf(out,
+            "bubble           (p-1)/%s = %.4g of the ideal time, %.2f %% of "
+            "the iteration (%s1F1B);\n"
+            "                 %.4g, %.2f %% with weight gradients in it%s; "
+            "equal stages\n",
+            v > 1 ? "(v m)" : "m", idle / m, 100 * idle / (m + idle),
+            v > 1 ? "interleaved " : "", idle / m / 3,
+            100 * idle / (3 * m + idle), v > 1 ? "" : " (ZB-H1)");
+}
+
 static void print_windows(const struct mtlm_work *work, FILE *out)
 {
     const int stages = mtlm_layout_stages(work->pipeline.layout);
@@ -124,6 +145,7 @@ int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
     struct mtlm_evaluation e = mtlm_evaluate(&work.pipeline);
     int rc = 0;
 
+    print_bubble(config, out);
     print_evaluation(&e, name, out);
     print_windows(&work, out);
     if (svg)

@@ -7,9 +7,10 @@
 #include "runtime/error.h"
 
 /* What the schedule of a plan makes of its pipeline, by evaluation
- * (graph/evaluate.h) with FLOPs as times: prints windows, bubble and bound.
- * svg: the file that a picture of it goes to, or NULL; -1 where that cannot be
- * written.  model, name: for the picture's title. */
+ * (graph/evaluate.h) with FLOPs as times: prints windows, bubble and bound,
+ * beside the published formulas of the bubble.  svg: the file that a picture of
+ * it goes to, or NULL; -1 where that cannot be written.  model, name: for the
+ * picture's title. */
 int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
                           const char *model, const char *name, const char *svg,
                           FILE *out, struct mtlm_error *err);

@@ -207,8 +207,8 @@
         "micro batches in flight, as a multiple of what keeps a stage busy: "  \
         "more memory, less waiting")                                           \
     OPT(PARALLEL, "act-mem", REAL, act_mem, "0", 0, 1e15, "BYTES",             \
-        "memory of a rank for the activations of its layers, which decides "   \
-        "on the window where that is not given; 0: any")                       \
+        "memory of a rank for what its layers keep until the backward pass, "  \
+        "which decides on the window where that is not given; 0: any")         \
     OPT(PARALLEL, "row-parts", INT, row_parts, "0", 0, 8, "N",                 \
         "cut the activations of a sample along the sequence into N parts, "    \
         "which workers share; 0: by their shape")                              \
@@ -265,8 +265,8 @@
     OPT(SYNTHETIC, "slow-rank", SLOW, slow_rank, "", 0, 0, "RANK:SPEED",       \
         "one rank computes at that share of the others' speed: 3:0.8")         \
     OPT(SYNTHETIC, "stretch", REAL, stretch, "1", 0.001, 1000000, "X",         \
-        "multiply all durations: a GPU's tasks are too short to sleep exactly "\
-        "so long")                                                             \
+        "multiply all durations: a GPU's tasks are too short to sleep "        \
+        "exactly so long")                                                     \
     OPT(TESTING, "dump-first-step", TEXT, dump_dir, "", 0, 0, "DIR",           \
         "write weights, batch, loss and gradients of the first iteration to "  \
         "DIR as safetensors, to compare with another program")                 \
