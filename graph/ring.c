@@ -81,22 +81,46 @@ double mtlm_ring_memory(const struct mtlm_program_config *config,
     return share;
 }
 
+/* Layers of a stage that are called again as a whole: their B takes a forward
+ * pass more, and W cannot wait, but goes with it. */
+static double layers_again(const struct mtlm_program_config *config,
+                           double layers)
+{
+    const struct mtlm_recompute *recompute = &config->recompute;
+
+    /* Published schedules have windows of their own; one stage waits for
+     * nobody. */
+    if (config->pipeline != MTLM_PIPELINE_WINDOW
+        || recompute->granularity != MTLM_RECOMPUTE_FULL
+        || mtlm_layout_stages(&config->layout) == 1)
+        return 0;
+    if (recompute->method == MTLM_RECOMPUTE_UNIFORM)
+        return layers;
+    return fmin(layers, recompute->num_layers);
+}
+
 struct mtlm_window_model mtlm_ring_model(
-    const struct mtlm_program_config *config, double *layers, double *memory)
+    const struct mtlm_program_config *config, double *times, double *memory)
 {
     const int stages = mtlm_layout_stages(&config->layout);
     double share = 1;
 
-    for (int k = 0; k < stages; k++)
-        layers[k] = memory[k] = layers_of(config, k);
+    for (int k = 0; k < stages; k++) {
+        const double layers = layers_of(config, k);
+        const double again = layers_again(config, layers);
+
+        memory[k] = times[k] = layers;
+        times[stages + k] = layers + 2 * again;
+        times[2 * stages + k] = layers - again;
+    }
     if (config->act_mem > 0)
         share = mtlm_ring_memory(config, memory);
     return (struct mtlm_window_model){.layout = &config->layout,
                                       .pipeline = config->pipeline,
                                       .microbatches = config->microbatches,
-                                      .forward = layers,
-                                      .backward = layers,
-                                      .weight = layers,
+                                      .forward = times,
+                                      .backward = times + stages,
+                                      .weight = times + 2 * stages,
                                       .memory = memory,
                                       .weight_share = share,
                                       .alpha = config->window,
@@ -106,13 +130,13 @@ struct mtlm_window_model mtlm_ring_model(
 struct mtlm_window *mtlm_ring_windows(const struct mtlm_program_config *config)
 {
     const int stages = mtlm_layout_stages(&config->layout);
-    double *layers = mtlm_calloc(2 * stages, sizeof(*layers));
+    double *times = mtlm_calloc(4 * stages, sizeof(*times));
     struct mtlm_window *window = mtlm_calloc(stages, sizeof(*window));
     const struct mtlm_window_model model =
-        mtlm_ring_model(config, layers, layers + stages);
+        mtlm_ring_model(config, times, times + 3 * stages);
 
     mtlm_windows(&model, window);
-    free(layers);
+    free(times);
     return window;
 }
 
@@ -120,22 +144,22 @@ int mtlm_ring_check(const struct mtlm_program_config *config,
                     struct mtlm_error *err)
 {
     const int stages = mtlm_layout_stages(&config->layout);
-    double *layers, need, with_alpha = 0;
+    double *times, need, with_alpha = 0;
     struct mtlm_window *window;
     struct mtlm_window_model model;
 
     if (config->act_mem <= 0)
         return 0;
-    layers = mtlm_calloc(2 * stages, sizeof(*layers));
+    times = mtlm_calloc(4 * stages, sizeof(*times));
     window = mtlm_calloc(stages, sizeof(*window));
-    model = mtlm_ring_model(config, layers, layers + stages);
+    model = mtlm_ring_model(config, times, times + 3 * stages);
     need = mtlm_windows_least_memory(&model);
     if (config->window > 0) {
         mtlm_windows(&model, window);
         with_alpha = mtlm_windows_memory(&model, window);
     }
     free(window);
-    free(layers);
+    free(times);
     if (need > config->act_mem)
         return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
                               "--act-mem is %.4g MiB, and the activations of "

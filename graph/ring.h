@@ -5,13 +5,15 @@
 
 /* Activation windows of a program (graph/window.h), and from them the lengths
  * of its rings.  Times are counted in layers, with tF = tB = tW: the windows
- * then do not depend on a machine, and are the same on every rank. */
+ * then do not depend on a machine, and are the same on every rank.  B of layers
+ * that are called again takes F and W with it. */
 
-/* What the windows of config follow from: times, in layers, are in layers[]
- * and memory, in layers as well or with config.act_mem in bytes, in memory[]
- * [virtual stages of the model]; borrows all. */
+/* What the windows of config follow from: times, in layers, are in
+ * times[3 stages] - F of all virtual stages of the model, B, W - and memory, in
+ * layers as well or with config.act_mem in bytes, in memory[stages]; borrows
+ * all. */
 struct mtlm_window_model mtlm_ring_model(
-    const struct mtlm_program_config *config, double *layers, double *memory);
+    const struct mtlm_program_config *config, double *times, double *memory);
 
 /* The windows of all virtual stages of the model; the caller frees them. */
 struct mtlm_window *mtlm_ring_windows(const struct mtlm_program_config *config);

@@ -138,7 +138,7 @@ static double try_windows(struct mtlm_program_config *config, double bytes)
 {
     const int stages = mtlm_layout_stages(&config->layout);
     struct mtlm_window *window = mtlm_calloc(stages, sizeof(*window));
-    double *layers = mtlm_calloc(2 * stages, sizeof(*layers)), cost;
+    double *times = mtlm_calloc(4 * stages, sizeof(*times)), cost;
     struct mtlm_work work;
     struct mtlm_search search;
 
@@ -150,7 +150,7 @@ static double try_windows(struct mtlm_program_config *config, double bytes)
     config->act_mem = bytes;
     search = (struct mtlm_search){
         .pipeline = work.pipeline,
-        .windows = mtlm_ring_model(config, layers, layers + stages),
+        .windows = mtlm_ring_model(config, times, times + 3 * stages),
         .tries = TRIES};
     if (stages * config->microbatches > MANY_TASKS) {
         search.tries = FEW_TRIES;
@@ -160,7 +160,7 @@ static double try_windows(struct mtlm_program_config *config, double bytes)
     }
     cost = mtlm_search(&search, window, &config->window);
     mtlm_work_free(&work);
-    free(layers);
+    free(times);
     free(window);
     return cost;
 }

@@ -382,10 +382,10 @@ static void test_memory_decides_on_micro_batch_and_layout(void **state)
     (void) state;
     wish.global_batch = 2; /* three ranks cannot share it */
     wish.config.model.num_heads = 3;
-    wish.config.model.hidden_size = 48;
-    wish.config.model.ffn_hidden_size = 192;
-    wish.config.model.seq_length = wish.config.model.max_positions = 8192;
-    wish.config.model.vocab_size = 20000; /* the last stage has a copy */
+    wish.config.model.hidden_size = 192;
+    wish.config.model.ffn_hidden_size = 768;
+    wish.config.model.seq_length = wish.config.model.max_positions = 512;
+    wish.config.model.vocab_size = 60000; /* the last stage has a copy */
     two = need(&wish, 1, 3, 2);
     one = need(&wish, 1, 3, 1);
     split = need(&wish, 3, 1, 1);

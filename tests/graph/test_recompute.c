@@ -309,6 +309,29 @@ static void test_what_B_waits_for_goes_with_it(void **state)
                      5 * 4);
 }
 
+/* B and W of layers that are called again are one, of three times F: a
+ * microbatch stays on the first of p stages for p (1 + 3) of 4, times alpha. */
+static void test_windows_count_what_is_called_again(void **state)
+{
+    static const int kept[] = {4, 3, 2, 1}, again[] = {6, 5, 3, 2};
+    struct mtlm_program_config config = small_config(1, 4, 12);
+
+    (void) state;
+    for (int way = 0; way < 3; way++) {
+        struct mtlm_window *window;
+
+        if (way > 0)
+            config.recompute = (struct mtlm_recompute){
+                MTLM_RECOMPUTE_FULL, MTLM_RECOMPUTE_UNIFORM, 1};
+        if (way == 2) /* the published ones */
+            config.pipeline = MTLM_PIPELINE_1F1B;
+        window = mtlm_ring_windows(&config);
+        for (int k = 0; k < 4; k++)
+            assert_int_equal(window[k].w, way == 1 ? again[k] : kept[k]);
+        free(window);
+    }
+}
+
 /* ---- memory ---- */
 
 /* Bytes of all slots of rank 0 of a model of so many layers. */
@@ -407,6 +430,7 @@ int main(void)
         cmocka_unit_test(test_selective_is_attention_alone),
         cmocka_unit_test(test_selective_costs_two_products_of_attention),
         cmocka_unit_test(test_what_B_waits_for_goes_with_it),
+        cmocka_unit_test(test_windows_count_what_is_called_again),
         cmocka_unit_test(test_a_layer_takes_its_input_alone),
         cmocka_unit_test(test_selective_keeps_neither_output_of_attention),
         cmocka_unit_test(test_recomputation_saves_memory),
