@@ -31,21 +31,30 @@ void mtlm_deadline_missed(double seconds, const char *what)
                  seconds, what, mtlm_deadline_seconds() / 60);
 }
 
+static void look(int64_t now, int64_t late)
+{
+    for (int i = 0; i < MTLM_WAITER_COUNT; i++) {
+        wait[i].since_ns += late;
+        if (wait[i].what && now - wait[i].since_ns > limit_ns)
+            mtlm_deadline_missed((now - wait[i].since_ns) * 1e-9, wait[i].what);
+    }
+}
+
 static void *watch(void *arg)
 {
     const int64_t part = limit_ns / LOOK_PARTS;
-    const int64_t look = part < LOOK_NS ? part : LOOK_NS;
+    const int64_t pause = part < LOOK_NS ? part : LOOK_NS;
+    int64_t until = mtlm_now_ns();
 
     (void) arg;
     pthread_mutex_lock(&mutex);
     while (!stopping) {
-        const int64_t now = mtlm_now_ns(), until = now + look;
-        const struct timespec t = {until / 1000000000, until % 1000000000};
+        const int64_t now = mtlm_now_ns(), late = now - until;
+        struct timespec t;
 
-        for (int i = 0; i < MTLM_WAITER_COUNT; i++)
-            if (wait[i].what && now - wait[i].since_ns > limit_ns)
-                mtlm_deadline_missed((now - wait[i].since_ns) * 1e-9,
-                                     wait[i].what);
+        look(now, late > MTLM_ASLEEP_NS ? late : 0);
+        until = now + pause;
+        t = (struct timespec){until / 1000000000, until % 1000000000};
         pthread_cond_clockwait(&wake, &mutex, CLOCK_MONOTONIC, &t);
     }
     pthread_mutex_unlock(&mutex);

@@ -1,10 +1,17 @@
 #ifndef MTLM_DEADLINE_H
 #define MTLM_DEADLINE_H
 
+#include <stdint.h>
+
 /* A rank whose peer hangs must not hang with it.  Whoever waits for other
  * ranks says so; when the wait lasts longer than the deadline, the job ends
  * with MTLM_EXIT_PEER and a sentence that names what was waited for.  A
- * thread of its own looks: the waiting one may be inside a call of MPI. */
+ * thread of its own looks: the waiting one may be inside a call of MPI.  Time
+ * in which this process itself was stopped, and with it perhaps the whole job,
+ * does not count. */
+
+/* A thread that is so much later than it wanted was not allowed to run. */
+#define MTLM_ASLEEP_NS INT64_C(2000000000)
 
 /* Threads that wait, each for one thing at a time. */
 enum mtlm_waiter { MTLM_WAITER_MAIN, MTLM_WAITER_ENGINE, MTLM_WAITER_COUNT };

@@ -16,13 +16,9 @@
  * has passed since, at most every MAX_NAP; handing data over wakes the
  * thread at once.  So a message is seen within an eighth of the time it was
  * waited for, and a receive that is pending for long costs next to nothing.
- * With nothing to poll for it only looks after itself every IDLE_NAP. */
-enum {
-    MIN_NAP_NS = 20000,
-    MAX_NAP_NS = 5000000,
-    NAP_SHARE = 8,
-    IDLE_NAP_NS = 1000000000
-};
+ * With nothing to poll for it only looks after itself every
+ * MTLM_IDLE_NAP_NS. */
+enum { MIN_NAP_NS = 20000, MAX_NAP_NS = 5000000, NAP_SHARE = 8 };
 
 /* Called by StarPU: must not block. */
 static void on_acquired(void *arg)
@@ -247,7 +243,7 @@ static void nap(struct mtlm_engine *engine, bool expecting)
         until = r->due_ns < until ? r->due_ns : until;
     pthread_mutex_lock(&engine->mutex);
     if (!expecting)
-        until = now + IDLE_NAP_NS;
+        until = now + MTLM_IDLE_NAP_NS;
     if (!engine->inbox.n && (expecting || !engine->quit)) {
         const struct timespec t = {until / 1000000000, until % 1000000000};
 

@@ -109,6 +109,9 @@ bool mtlm_tickets_take(struct mtlm_tickets *tickets,
                        struct mtlm_number_queue *queue);
 bool mtlm_tickets_expected(const struct mtlm_tickets *tickets);
 
+/* The longest that the thread sleeps at a time. */
+enum { MTLM_IDLE_NAP_NS = 1000000000 };
+
 struct mtlm_engine {
     struct mtlm_engine_config config;
     pthread_t thread;
@@ -132,6 +135,7 @@ struct mtlm_engine {
     int64_t waiting_ns; /* since when it waits for peers in vain */
     int64_t silence_ns; /* of that, after which the thread says something */
     int64_t looked_ns;  /* when it asked for the workers last */
+    int64_t noted_ns;   /* when it came past here last */
 };
 
 /* silence.c: called in each round of the thread; event: something happened.

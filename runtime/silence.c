@@ -96,14 +96,18 @@ void mtlm_engine_note_silence(struct mtlm_engine *engine, bool event)
 {
     const int64_t now = mtlm_now_ns();
     const double deadline = mtlm_deadline_seconds();
+    const int64_t since = now - engine->noted_ns;
     double silent;
     char text[200], state[256];
 
     if (event || !is_waiting(engine) || workers_are_busy(engine, now)) {
-        engine->waiting_ns = now;
+        engine->waiting_ns = engine->noted_ns = now;
         engine->silence_ns = silence_limit(engine);
         return;
     }
+    if (since > MTLM_IDLE_NAP_NS + MTLM_ASLEEP_NS)
+        engine->waiting_ns += since;
+    engine->noted_ns = now;
     silent = (now - engine->waiting_ns) * 1e-9;
     if (deadline > 0 && silent > deadline) {
         describe_wait(engine, text, sizeof(text));

@@ -36,6 +36,28 @@ for sizes in '1 2' '2 1' '2 2'; do
     done
 done
 
+# All of them stopped for longer than the deadline, as a batch system does: they
+# go on where they were.
+kill_all() {
+    for pid in "${pids[@]}"; do
+        kill "-$1" "$pid"
+    done
+}
+start "${mpirun[@]}" "$program" "${small[@]}" "${parallel[@]}" \
+    --train-iters 100000 "${deadline[@]}"
+within 60 iterated || fail "no iterations: $(cat err)"
+kill_all STOP
+sleep $((seconds + 4))
+before=$(losses out | wc -l)
+kill_all CONT
+went_on() {
+    [ "$(losses out | wc -l)" -ge $((before + 10)) ]
+}
+within 60 went_on || fail "stopped as a whole: does not go on: $(cat err)"
+kill_all TERM
+ended_within 60 "all ranks stopped for a while"
+[ $rc -eq 75 ] || fail "all ranks stopped for a while: exit code $rc"
+
 # One that stops before MPI has started.
 layout 1 2
 cat >stopped <<END

@@ -39,6 +39,13 @@ for policy in prio eager random lws ws dmda dmdas modular-prio graph_test \
     stress $policy 20 --use-distributed-optimizer --sequence-parallel
     stress $policy 20 --collective-order plan
 done
+for schedule in gpipe 1f1b interleaved zb-h1 zb-h2; do
+    stages=1
+    [ $schedule != interleaved ] || stages=2
+    stress random 20 --schedule $schedule \
+        --num-virtual-stages-per-pipeline-rank $stages
+done
+stress random 20 --schedule zb-v --placement v
 echo "$iterations iterations"
 
 # The test can fail: where nobody decides they do wait for each other.

@@ -11,7 +11,7 @@
 #include "runtime/deadline.h"
 #include "support.h"
 
-enum { RECEIVER = 1, PATIENCE_US = 200000 };
+enum { RECEIVER = 1, PATIENCE_US = 400000 };
 
 static double value;
 static starpu_data_handle_t handle;
@@ -52,8 +52,8 @@ int main(int argc, char **argv)
         .ranks = ranks, .silence_s = PATIENCE_US * 1e-6});
     if (rank == RECEIVER) {
         mtlm_deadline_start(2 * PATIENCE_US * 1e-6);
-        post_number(MTLM_RECV, handle);
         MTLM_CHECK_STARPU(starpu_task_insert(&codelet, 0));
+        post_number(MTLM_RECV, handle);
         MTLM_CHECK_STARPU(starpu_task_wait_for_all());
         mtlm_deadline_stop();
         expect(complaints() == 0, "%d complaints while computing",
