@@ -178,14 +178,14 @@ static void test_every_node_of_a_program_is_within_the_span(void **state)
     (void) state;
     for (int n = 0; n < small_n_cases; n++) {
         struct mtlm_program_config config = small_case_config(&small_cases[n]);
-        int64_t span;
+        struct mtlm_priority priority;
         struct small_ranks ranks;
+        int64_t span;
 
         config.eval_microbatches = 3 * config.microbatches + 1;
         ranks = small_ranks_create(&config);
-        span = mtlm_priority_span(
-            &(struct mtlm_priority){.chunks = config.layout.virtual_stages,
-                                    .microbatches = config.microbatches});
+        priority = mtlm_program_priority(ranks.program[0]);
+        span = mtlm_priority_span(&priority);
         for (int r = 0; r < ranks.n; r++) {
             const struct mtlm_items *const all[] = {&ranks.program[r]->init,
                                                     &ranks.program[r]->train,
