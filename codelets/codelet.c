@@ -58,19 +58,29 @@ void mtlm_task_ended(void *arg)
         task->ended(task->part);
 }
 
-/* Until a moment, and not for a time: being woken late does not add up. */
+/* A worker that comes to its next task within this time of the moment when its
+ * last one was to end begins it at that moment: being woken late, and what the
+ * runtime does between two tasks, do not add up.  A device whose host runs
+ * ahead does not wait for it either. */
+enum { CATCH_UP_NS = 1000000 };
+
+/* Sleeps until the task is to end, without using a processor. */
 static void nap(const struct mtlm_task *task)
 {
     static _Thread_local bool exact;
-    const int64_t until = mtlm_now_ns() + task->sleep_ns;
+    static _Thread_local int64_t last_ns; /* when the last one was to end */
+    const int64_t now = mtlm_now_ns();
+    const int64_t until =
+        (now - last_ns < CATCH_UP_NS ? last_ns : now) + task->sleep_ns;
     const struct timespec t = {until / 1000000000, until % 1000000000};
 
     if (!exact) /* else the system wakes it 50 us late, to save power */
         exact = prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0) == 0;
-    if (task->sleep_ns > 0)
-        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL)
-               == EINTR)
-            ;
+    while (until > now
+           && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL)
+                  == EINTR)
+        ;
+    last_ns = until;
 }
 
 static void run_cpu(void *buffers[], void *arg)

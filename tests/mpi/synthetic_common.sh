@@ -43,6 +43,12 @@ watched() {
         END { print (after - before - $2 - $3) / $1 }' timing)
 }
 
+# is_quiet: whether other programs left the machine alone while the last run
+# was watched.
+is_quiet() {
+    within_limit "$others" 0.2
+}
+
 # compare LIMIT RANKS OPTION...: the run takes what the evaluator says, within
 # LIMIT %; $more says how much more.  Where other programs keep the machine busy,
 # so that tasks wake up late: once again, and then no verdict, which is 1.
@@ -54,9 +60,9 @@ compare() {
         [ "$rc" -eq 0 ] || return 1
         more=$(percent 'The run took')
         within_limit "$more" "$limit" && return 0
-        within_limit "$others" 0.2 && break
+        is_quiet && break
     done
-    if within_limit "$others" 0.2; then
+    if is_quiet; then
         fail "$*: $more % more than evaluated: $(cat out)"
     else
         echo "no verdict, $more % more than evaluated: other programs take" \
