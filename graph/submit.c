@@ -284,20 +284,6 @@ static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
     starpu_do_schedule();
 }
 
-/* Tells the engine in which order the collectives that follow are issued. */
-static void plan_collectives(struct mtlm_run *run, const struct pass *pass)
-{
-    const struct mtlm_collective_plan *plan = run->config.plan;
-    int *order, n;
-
-    if (!plan)
-        return;
-    order = mtlm_calloc(plan->n, sizeof(*order));
-    n = mtlm_collective_plan_of(plan, pass->microbatches, order);
-    mtlm_engine_order(run->config.engine, order, n);
-    free(order);
-}
-
 /* Microbatches are numbered over the whole run, whatever their number in an
  * iteration: the numbers tell slots and messages apart. */
 static struct pass train_pass(struct mtlm_run *run, int64_t iteration,
@@ -335,7 +321,9 @@ void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration, bool record)
     /* Priorities start over: nothing older may be left (priority.h). */
     if (iteration > 0 && iteration % mtlm_priority_cycle(&run->priority) == 0)
         mtlm_run_wait(run);
-    plan_collectives(run, &pass);
+    if (run->config.plan)
+        mtlm_message_order(run->config.engine, run->config.plan,
+                           pass.microbatches);
     submit_all(run, &run->program->train, &pass);
 }
 

@@ -1,8 +1,10 @@
 #include "config.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "graph/submit_message.h"
+#include "runtime/memory.h"
 
 static enum mtlm_message_kind kind_of(enum mtlm_op_kind kind)
 {
@@ -100,4 +102,15 @@ void mtlm_message_of(const struct mtlm_run_data *data,
         message->group = attr->collective.group;
         message->reduce = attr->collective.reduce;
     }
+}
+
+void mtlm_message_order(struct mtlm_engine *engine,
+                        const struct mtlm_collective_plan *plan,
+                        int64_t microbatches)
+{
+    int *order = mtlm_calloc(plan->n, sizeof(*order));
+
+    mtlm_engine_order(engine, order,
+                      mtlm_collective_plan_of(plan, microbatches, order));
+    free(order);
 }

@@ -1,6 +1,7 @@
 #ifndef MTLM_GRAPH_SUBMIT_MESSAGE_H
 #define MTLM_GRAPH_SUBMIT_MESSAGE_H
 
+#include "graph/collective_plan.h"
 #include "graph/submit_data.h"
 #include "runtime/message.h"
 
@@ -12,5 +13,11 @@ void mtlm_message_of(const struct mtlm_run_data *data,
                      const struct mtlm_node *node, int64_t use,
                      starpu_data_handle_t *handles,
                      struct mtlm_message *message);
+
+/* Tells the engine the order of the collectives of an iteration of so many
+ * microbatches, which are posted next. */
+void mtlm_message_order(struct mtlm_engine *engine,
+                        const struct mtlm_collective_plan *plan,
+                        int64_t microbatches);
 
 #endif /* MTLM_GRAPH_SUBMIT_MESSAGE_H */
