@@ -90,8 +90,9 @@ static struct mtlm_choice weigh(const struct mtlm_wish *wish,
     return choice;
 }
 
-bool mtlm_choose_batch_possible(const struct mtlm_wish *wish, int dp,
-                                int64_t micro_batch)
+/* Whether dp ranks can share the batches, in microbatches of micro_batch
+ * samples: they divide the global batch, and every step of its ramp-up. */
+static bool can_share(const struct mtlm_wish *wish, int dp, int64_t micro_batch)
 {
     const struct mtlm_ramp *ramp = &wish->config.ramp;
     const int64_t each = micro_batch * dp;
@@ -112,8 +113,7 @@ static int64_t smaller(const struct mtlm_wish *wish, int dp,
     do
         micro_batch--;
     while (micro_batch > 0
-           && (wanted % micro_batch
-               || !mtlm_choose_batch_possible(wish, dp, micro_batch)));
+           && (wanted % micro_batch || !can_share(wish, dp, micro_batch)));
     return micro_batch;
 }
 
@@ -122,9 +122,7 @@ static int64_t largest(const struct mtlm_wish *wish, int dp)
 {
     const int64_t wanted = wish->config.micro_batch;
 
-    return mtlm_choose_batch_possible(wish, dp, wanted)
-               ? wanted
-               : smaller(wish, dp, wanted);
+    return can_share(wish, dp, wanted) ? wanted : smaller(wish, dp, wanted);
 }
 
 /* The largest micro batch that fits, or the smallest. */

@@ -52,11 +52,6 @@ int mtlm_choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
  * them, the heads and the MLP, and the stages are no more than the layers. */
 bool mtlm_choose_possible(const struct mtlm_wish *wish, int ranks, int t);
 
-/* Whether dp ranks can share the batches, in microbatches of micro_batch
- * samples: they divide the global batch, and every step of its ramp-up. */
-bool mtlm_choose_batch_possible(const struct mtlm_wish *wish, int dp,
-                                int64_t micro_batch);
-
 /* Whether there is a layout for so many ranks, whatever the memory. */
 bool mtlm_choose_any(const struct mtlm_wish *wish, int ranks);
 
