@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "graph/choose.h"
+#include "graph/forecast.h"
 #include "graph/stage.h"
 
 /* Plans and machines are not known more exactly. */
@@ -13,9 +14,18 @@
  * to 1 / p. */
 #define WITH_EXCHANGES 1.05
 
+/* A layout must be forecast to be that much faster than one with fewer ranks
+ * for a model, or a smaller tensor-parallel size. */
+#define WORTH 0.98
+
 /* What is not worked out: models that many times too large, and descriptions
  * that are large themselves. */
 enum { TIMES_TOO_LARGE = 64, MANY_LAYERS = 4096 };
+
+/* Layouts that spread a model over more than so many times the ranks that it
+ * needs are not looked at: they would have that many times smaller batches to
+ * gain, and more to exchange. */
+enum { TIMES_THE_RANKS = 4 };
 
 struct mtlm_program_config mtlm_wish_config(const struct mtlm_wish *wish,
                                             int tp, int pp, int dp,
@@ -86,6 +96,8 @@ static struct mtlm_choice weigh(const struct mtlm_wish *wish,
     for (int i = 0; i < pp; i++)
         if (mtlm_plan_check_counts(&outline.plan[i], NULL) < 0)
             choice.fits = false;
+    if (choice.fits && wish->layout_free && !wish->hurry)
+        choice.seconds = mtlm_forecast(&config, &outline, hosts->per_host);
     mtlm_outline_destroy(&outline);
     return choice;
 }
@@ -182,21 +194,30 @@ bool mtlm_choose_any(const struct mtlm_wish *wish, int ranks)
     return false;
 }
 
+/* Whether a is to be chosen before b. */
+static bool better(const struct mtlm_choice *a, const struct mtlm_choice *b)
+{
+    if (b->tp == 0 || a->fits != b->fits)
+        return b->tp == 0 || a->fits;
+    return a->fits ? a->seconds < WORTH * b->seconds : a->need < b->need;
+}
+
 /* Looks at the layouts in which `shared` ranks hold a model, their
- * tensor-parallel groups within a machine or across, until one fits. */
+ * tensor-parallel groups within a machine or across; in a hurry, until one
+ * fits. */
 static void try_shared(const struct mtlm_wish *wish,
                        const struct mtlm_hosts *hosts, int shared, bool across,
                        struct mtlm_choice *choice)
 {
     const int most = most_tensor_parallel(wish, hosts->ranks, shared);
 
-    for (int t = 1; t <= most && !choice->fits; t++)
+    for (int t = 1; t <= most && !(wish->hurry && choice->fits); t++)
         if (across == (hosts->per_host % t != 0)
             && possible(wish, hosts->ranks, shared, t)) {
             const struct mtlm_choice other =
                 choose_micro_batch(wish, hosts, t, shared / t);
 
-            if (other.fits || choice->tp == 0 || other.need < choice->need)
+            if (better(&other, choice))
                 *choice = other;
         }
 }
@@ -230,16 +251,22 @@ static int choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
     const struct mtlm_layout *given = &wish->config.layout;
     const bool most_first = !wish->hurry && wants_pipeline(&wish->stages);
     const int ranks = hosts->ranks;
+    int most = ranks; /* that share a model */
 
     if (!wish->layout_free) {
         *choice = choose_micro_batch(wish, hosts, given->tp, given->pp);
         return 0;
     }
     *choice = (struct mtlm_choice){.need = INFINITY, .least = true};
-    for (int across = 0; across < 2; across++)
-        for (int i = wish->hurry ? ranks : 1; i <= ranks; i++)
+    for (int i = wish->hurry ? ranks : 1; i <= most; i++) {
+        const bool none = !choice->fits;
+
+        for (int across = 0; across < 2; across++)
             try_shared(wish, hosts, most_first ? ranks + 1 - i : i, across,
                        choice);
+        if (none && choice->fits)
+            most = most_first ? i : fmin(ranks, TIMES_THE_RANKS * i);
+    }
     return choice->tp ? 0 : -1;
 }
 

@@ -31,20 +31,21 @@ struct mtlm_wish {
 struct mtlm_choice {
     int tp, pp, dp;
     int64_t micro_batch;
-    double window; /* alpha */
-    bool fits;     /* with something to spare when there was a choice */
-    double need;   /* bytes on the fullest machine */
-    bool least;    /* it needs at least that: not worked out further */
+    double window;  /* alpha */
+    bool fits;      /* with something to spare when there was a choice */
+    double need;    /* bytes on the fullest machine */
+    double seconds; /* of an iteration, forecast; 0: not compared */
+    bool least;     /* it needs at least that: not worked out further */
 };
 
-/* The layout with the fewest ranks for a model (the most, where virtual stages
- * are asked for) that fits into memory, the rest being data-parallel: of those
- * the smallest tensor-parallel size; tensor-parallel groups within a machine
- * first, then across.  For each, the largest micro batch that fits.  Where none
- * fits, the one that needs least. In a tensor-parallel choice windows then grow
- * by a microbatch, if that fits as well and the schedule is none of the
- * published ones: it is what there is to do while an all-reduce is under way.
- * -1: there is no layout for so many ranks. */
+/* Of the layouts that fit into memory the one with the shortest iteration
+ * (graph/forecast.h): among those that hold a model on the fewest ranks that
+ * can (the most, where virtual stages are asked for) or on a few times as many,
+ * the rest being data-parallel.  For each, the largest micro batch that
+ * fits.  Where none fits, the one that needs least.  In a tensor-parallel
+ * choice windows then grow by a microbatch, if that fits as well and the
+ * schedule is none of the published ones: it is what there is to do while an
+ * all-reduce is under way. -1: there is no layout for so many ranks. */
 int mtlm_choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
                 struct mtlm_choice *choice);
 

@@ -70,15 +70,17 @@ static double flops_of(const struct mtlm_list *list, enum mtlm_phase phase)
     return flops;
 }
 
-/* So that forward passes take a millisecond a rank on average. */
-static void scale(double *times, int stages, int ranks)
+/* So that forward passes take a millisecond a rank on average; returns the
+ * FLOPs of a second. */
+static double scale(double *times, int stages, int ranks)
 {
     double forward = 0;
 
     for (int k = 0; k < stages; k++)
         forward += times[k];
-    for (int i = 0; i < 3 * stages && forward > 0; i++)
+    for (int i = 0; i < 3 * stages; i++)
         times[i] *= 1e-3 * ranks / forward;
+    return forward / (1e-3 * ranks);
 }
 
 struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config)
@@ -110,7 +112,7 @@ struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config)
         }
         mtlm_program_destroy(program);
     }
-    scale(times, stages, config->layout.pp);
+    work.flops_per_s = scale(times, stages, config->layout.pp);
     work.pipeline =
         (struct mtlm_evaluate){.layout = &config->layout,
                                .pipeline = config->pipeline,

@@ -30,6 +30,7 @@ struct mtlm_work {
     struct mtlm_evaluate pipeline;
     struct mtlm_window *window; /* pipeline.window, the program's */
     double *times;              /* pipeline.forward and so on */
+    double flops_per_s;         /* that a second of these times stands for */
 };
 
 struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config);

@@ -46,7 +46,8 @@ static void assert_choice(struct mtlm_choice choice, int tp, int pp, int dp,
     assert_int_equal(choice.fits, fits);
 }
 
-/* Where nobody can have a part of the batch. */
+/* Where nobody can have a part of the batch: a model so small that a
+ * tensor-parallel group would exchange more than it gains. */
 static void test_pipeline_first_tensor_parallel_when_layers_run_out(
     void **state)
 {
@@ -101,7 +102,7 @@ static void test_memory_decides_how_many_replicas_there_are(void **state)
     struct mtlm_choice replicas, two, one;
 
     (void) state;
-    wish.global_batch = 8;
+    wish.global_batch = 128; /* enough for a sum of gradients to be cheap */
     wish.config.model.vocab_size = 60000;
     wish.config.model.hidden_size = 256;
     wish.layout_free = false;
@@ -132,10 +133,32 @@ static double need(const struct mtlm_wish *wish, int tp, int pp, int micro)
     return bytes;
 }
 
+/* Where the work is large enough, ranks that share each layer beat a pipeline
+ * with too few microbatches, and lose against one with many where machines
+ * are far apart. */
+static void test_few_microbatches_are_no_work_for_a_pipeline(void **state)
+{
+    struct mtlm_wish wish = small_wish();
+    struct mtlm_choice choice;
+
+    (void) state;
+    wish.config.model.hidden_size = 512;
+    wish.config.model.ffn_hidden_size = 2048;
+    wish.config.model.seq_length = wish.config.model.max_positions = 256;
+    wish.config.micro_batch = 1;
+    wish.micro_batch_free = false;
+    wish.global_batch = 1;
+    choice = choose(&wish, 2, 2, 1e12);
+    assert_choice(choice, 2, 1, 1, 1, true);
+    assert_true(choice.seconds > 0);
+    wish.global_batch = 33;
+    assert_choice(choose(&wish, 2, 1, 1e12), 1, 2, 1, 1, true);
+}
+
 static void test_memory_decides_on_micro_batch_and_layout(void **state)
 {
     struct mtlm_wish wish = small_wish();
-    double two, one, split;
+    double two, one, split_two, split;
 
     (void) state;
     wish.global_batch = 2; /* three ranks cannot share it */
@@ -146,11 +169,18 @@ static void test_memory_decides_on_micro_batch_and_layout(void **state)
     wish.config.model.vocab_size = 60000; /* the last stage has a copy */
     two = need(&wish, 1, 3, 2);
     one = need(&wish, 1, 3, 1);
+    split_two = need(&wish, 3, 1, 2);
     split = need(&wish, 3, 1, 1);
     assert_true(split < 0.95 * one && one < 0.9 * two);
+    /* A pipeline has little to do with a microbatch or two. */
+    assert_choice(choose(&wish, 3, 3, 1.06 * split_two), 3, 1, 1, 2, true);
+    assert_choice(choose(&wish, 3, 3, 1.06 * split), 3, 1, 1, 1, true);
+    /* Where the layout is given, the micro batch is left to choose. */
+    wish.layout_free = false;
+    wish.config.layout.pp = 3;
     assert_choice(choose(&wish, 3, 3, 1.06 * two), 1, 3, 1, 2, true);
     assert_choice(choose(&wish, 3, 3, 1.06 * one), 1, 3, 1, 1, true);
-    assert_choice(choose(&wish, 3, 3, 1.06 * split), 3, 1, 1, 1, true);
+    wish.layout_free = true;
     /* It takes the one that needs least, to say what is missing. */
     assert_choice(choose(&wish, 3, 3, 0.9 * split), 3, 1, 1, 1, false);
     assert_true(choose(&wish, 3, 3, 0.9 * split).need == split);
@@ -252,6 +282,7 @@ int main(void)
             test_pipeline_first_tensor_parallel_when_layers_run_out),
         cmocka_unit_test(test_ranks_share_the_batch_as_far_as_it_goes),
         cmocka_unit_test(test_memory_decides_how_many_replicas_there_are),
+        cmocka_unit_test(test_few_microbatches_are_no_work_for_a_pipeline),
         cmocka_unit_test(test_memory_decides_on_micro_batch_and_layout),
         cmocka_unit_test(test_all_reduces_get_a_microbatch_to_hide_under),
         cmocka_unit_test(test_some_numbers_of_ranks_cannot_share_a_model),

@@ -1,0 +1,103 @@
+#include "config.h"
+
+#include <math.h>
+
+#include "graph/evaluate.h"
+#include "graph/forecast.h"
+#include "graph/search.h"
+
+/* Of a worker: a core of an AMD EPYC in single precision
+ * (perf/results/ops-*.md). */
+#define FLOPS_PER_S 88e9
+
+/* Between ranks of a machine, where a message is a copy or two through memory;
+ * between machines.  Assumed. */
+#define HOST_LATENCY_S 100e-6
+#define HOST_BYTES_PER_S 3e9
+#define NETWORK_LATENCY_S 150e-6
+#define NETWORK_BYTES_PER_S 1.25e9
+
+/* Microbatches that are evaluated, for each rank of the pipeline; of those
+ * that follow, each takes what the busiest rank has to do for it. */
+enum { ENOUGH = 4, LARGE = 16, ENOUGH_OF_LARGE = 2 };
+
+static double transfer(const struct mtlm_traffic *traffic, bool within)
+{
+    return within ? traffic->messages * HOST_LATENCY_S
+                        + traffic->bytes / HOST_BYTES_PER_S
+                  : traffic->messages * NETWORK_LATENCY_S
+                        + traffic->bytes / NETWORK_BYTES_PER_S;
+}
+
+/* The longest that any stage exchanges for that reason. */
+static double longest(const struct mtlm_outline *outline,
+                      enum mtlm_traffic_kind kind, bool within)
+{
+    double most = 0;
+
+    for (int i = 0; i < outline->layout.pp; i++)
+        most = fmax(most, transfer(&outline->plan[i].traffic[kind], within));
+    return most;
+}
+
+/* Of a message to a neighbouring stage. */
+static double hop(const struct mtlm_outline *outline, bool within)
+{
+    const struct mtlm_traffic *all = &outline->plan[0].traffic[MTLM_TRAFFIC_PP];
+    struct mtlm_traffic one = {.messages = 1};
+
+    if (all->messages == 0)
+        return 0;
+    one.bytes = all->bytes / all->messages;
+    return transfer(&one, within);
+}
+
+static double busiest(const struct mtlm_evaluate *p)
+{
+    const struct mtlm_layout *layout = p->layout;
+    double most = 0;
+
+    for (int r = 0; r < layout->pp; r++) {
+        double work = 0;
+
+        for (int k = 0; k < mtlm_layout_stages(layout); k++)
+            if (mtlm_layout_pp_rank(layout, k) == r)
+                work += p->forward[k] + p->backward[k] + p->weight[k];
+        most = fmax(most, work / layout->workers);
+    }
+    return most;
+}
+
+/* Seconds that the pipeline computes and sends. */
+static double pipeline(const struct mtlm_program_config *config, double hop_s)
+{
+    struct mtlm_work work = mtlm_work_create(config);
+    struct mtlm_evaluate *p = &work.pipeline;
+    const int pp = config->layout.pp, m = config->microbatches;
+    const int enough = pp * (pp > LARGE ? ENOUGH_OF_LARGE : ENOUGH);
+    const double scale = work.flops_per_s / FLOPS_PER_S;
+    struct mtlm_evaluation e;
+    double seconds;
+
+    if (pp > LARGE)
+        p->pieces = 1;
+    p->hop = hop_s / scale;
+    p->microbatches = m < enough ? m : enough;
+    e = mtlm_evaluate(p);
+    seconds = e.makespan_s + (m - p->microbatches) * busiest(p);
+    mtlm_evaluation_free(&e);
+    mtlm_work_free(&work);
+    return seconds * scale;
+}
+
+double mtlm_forecast(const struct mtlm_program_config *config,
+                     const struct mtlm_outline *outline, int per_host)
+{
+    const struct mtlm_layout *layout = &config->layout;
+    const bool one_host = mtlm_layout_ranks(layout) <= per_host;
+
+    return pipeline(config, hop(outline, one_host))
+           + longest(outline, MTLM_TRAFFIC_TP, per_host % layout->tp == 0)
+           + longest(outline, MTLM_TRAFFIC_DP, one_host)
+           + longest(outline, MTLM_TRAFFIC_EMBEDDING, one_host);
+}
