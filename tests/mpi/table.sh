@@ -1,0 +1,89 @@
+#!/bin/bash
+# Every way of spreading a model over ranks, and every schedule, with each
+# other (table.txt): the losses of twenty steps and the first step's gradients
+# are those of one rank; pipeline, virtual stages, placement, schedule and
+# recomputation do not change a bit.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+
+here=$srcdir/tests/mpi
+python=${PYTHON:-python3}
+if ! "$python" -c 'import numpy' 2>/dev/null; then
+    echo "skipped: $python has no numpy"
+    exit 77
+fi
+declare -A hash_of
+
+# model NAME LAYERS: the options of a model.
+model() {
+    model=("${small[@]}" --num-layers "$2" --global-batch-size 16
+        --train-iters 20)
+    case $1 in
+    bert) model+=(--model bert-tiny) ;;
+    bert-post)
+        model+=(--model bert-tiny --apply-residual-connection-post-layernorm)
+        ;;
+    esac
+}
+
+# options LINE...: a line of the table as $ranks and options.
+options() {
+    ranks=$(($3 * $4 * $6))
+    model "$1" "$2"
+    spread=(--tensor-model-parallel-size "$3"
+        --pipeline-model-parallel-size "$4"
+        --num-virtual-stages-per-pipeline-rank "$5")
+    [ "$7" = - ] || spread+=(--sequence-parallel)
+    [ "$8" = - ] || spread+=(--use-distributed-optimizer)
+    case $9 in
+    selective) spread+=(--recompute-granularity selective) ;;
+    uniform | block)
+        spread+=(--recompute-granularity full --recompute-method "$9"
+            --recompute-num-layers 2)
+        ;;
+    esac
+    spread+=(--placement "${10}")
+    [ "${11}" = window ] || spread+=(--schedule "${11}")
+}
+
+# train NAME RANKS OPTION...: losses and dump in NAME.losses and NAME/.
+train() {
+    local name=$1
+    mkdir -p "$name"
+    shift
+    well "$@" --weight-hash --dump-first-step "$name"
+    losses out >"$name.losses"
+    [ "$(wc -l <"$name.losses")" -eq 20 ] || fail "$name: not 20 losses"
+    hash_of[$name]=$(weight_hash out)
+}
+
+# twin LINE...: the same tensor-, sequence- and data-parallel ranks without
+# pipeline, recomputation and schedule, which must give the same bits.
+twin() {
+    twin=$1.$2.T$3.D$6.$7
+    [ -n "${hash_of[$twin]:-}" ] && return
+    options "$1" "$2" "$3" 1 1 "$6" "$7" - none loop window
+    train "$twin" "$ranks" "${model[@]}" "${spread[@]}"
+}
+
+"$python" "$here/table.py" pairs "$here/table.txt" || fail "pairs are missing"
+for m in gpt bert bert-post; do
+    for layers in 12 7; do
+        model $m $layers
+        train "one.$m.$layers" 1 "${model[@]}"
+    done
+done
+while read -r -a line; do
+    [ "${line[0]}" = '#' ] && continue
+    name=$(IFS=.; echo "${line[*]}")
+    options "${line[@]}"
+    train "$name" "$ranks" "${model[@]}" "${spread[@]}"
+    [ "${line[7]}" = - ] || continue
+    twin "${line[@]}"
+    [ "${hash_of[$name]}" = "${hash_of[$twin]}" ] \
+        || fail "$name: hash ${hash_of[$name]}, without pipeline" \
+            "${hash_of[$twin]}"
+done <"$here/table.txt"
+"$python" "$here/table.py" compare . || fail "losses or gradients differ"
+
+finish
