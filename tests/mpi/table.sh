@@ -1,8 +1,8 @@
 #!/bin/bash
 # Every way of spreading a model over ranks, and every schedule, with each
 # other (table.txt): the losses of twenty steps and the first step's gradients
-# are those of one rank; pipeline, virtual stages, placement, schedule and
-# recomputation do not change a bit.
+# are those of one rank; pipeline, virtual stages, placement, schedule, window,
+# policy and recomputation do not change a bit.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 
@@ -13,6 +13,10 @@ if ! "$python" -c 'import numpy' 2>/dev/null; then
     exit 77
 fi
 declare -A hash_of
+# Taken in turn by the lines of the table; windows by those without a schedule.
+policies=(prio lws random eager dmda ws)
+windows=(1.5 3 1)
+lines=0
 
 # model NAME LAYERS: the options of a model.
 model() {
@@ -43,7 +47,11 @@ options() {
         ;;
     esac
     spread+=(--placement "${10}")
-    [ "${11}" = window ] || spread+=(--schedule "${11}")
+    if [ "${11}" = window ]; then
+        spread+=(--window "${windows[lines % 3]}")
+    else
+        spread+=(--schedule "${11}")
+    fi
 }
 
 # train NAME RANKS OPTION...: losses and dump in NAME.losses and NAME/.
@@ -77,7 +85,9 @@ while read -r -a line; do
     [ "${line[0]}" = '#' ] && continue
     name=$(IFS=.; echo "${line[*]}")
     options "${line[@]}"
-    train "$name" "$ranks" "${model[@]}" "${spread[@]}"
+    STARPU_SCHED=${policies[lines % 6]} \
+        train "$name" "$ranks" "${model[@]}" "${spread[@]}"
+    lines=$((lines + 1))
     [ "${line[7]}" = - ] || continue
     twin "${line[@]}"
     [ "${hash_of[$name]}" = "${hash_of[$twin]}" ] \
