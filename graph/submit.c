@@ -253,8 +253,6 @@ static bool is_message(const struct mtlm_item *item)
 static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
                        const struct pass *pass)
 {
-    bool seen = false;
-
     starpu_iteration_push(pass->iteration);
     for (int i = 0; i < items->n; i++) {
         const struct mtlm_item *item = &items->item[i];
@@ -270,11 +268,8 @@ static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
             continue;
         if (run->checker && item->microbatch < 0)
             continue; /* only the microbatches run again */
-        if (!seen && run->gradients_seen
-            && item->node->call.kind == MTLM_OP_ADAM) {
+        if (run->gradients_seen && item->node->call.kind == MTLM_OP_CONTROL)
             run->gradients_seen(run->gradients_arg);
-            seen = true;
-        }
         if (is_message(item))
             post(run, item, pass);
         else

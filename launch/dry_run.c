@@ -10,15 +10,13 @@
 #include "launch/dry_run_schedule.h"
 #include "launch/launcher.h"
 #include "launch/layout.h"
+#include "launch/plan_table.h"
 #include "runtime/cpu.h"
 #include "runtime/machine.h"
 #include "runtime/memory.h"
 
 #define MIB (1024.0 * 1024)
 #define GIB (1024.0 * MIB)
-
-/* More stages than these are not shown one by one. */
-enum { MANY_STAGES = 16 };
 
 /* What the plan is made of. */
 struct dry_run {
@@ -120,111 +118,6 @@ static void print_work(const struct dry_run *d)
             "ranks' are %.4g FLOPs,\n"
             "                 elementwise operations and padding included\n",
             tasks, nodes);
-}
-
-/* ---- per stage ---- */
-
-/* Whether a table has the same to say of two stages: exactly, or to a hundredth
- * where there are many. */
-static bool near(const struct dry_run *d, double a, double b)
-{
-    return fabs(a - b) <= (d->choice.pp > MANY_STAGES ? 0.01 : 0) * b;
-}
-
-static bool alike(const struct dry_run *d, const struct mtlm_plan *a,
-                  const struct mtlm_plan *b)
-{
-    return a->layers == b->layers && a->parameters == b->parameters
-           && near(d, a->total_bytes, b->total_bytes)
-           && near(d, a->activation_bytes, b->activation_bytes)
-           && memcmp(a->traffic, b->traffic, sizeof(a->traffic)) == 0;
-}
-
-/* The last of the stages that are like stage i. */
-static int last_alike(const struct dry_run *d, int i)
-{
-    int last = i;
-
-    while (last + 1 < d->choice.pp
-           && alike(d, &d->outline.plan[i], &d->outline.plan[last + 1]))
-        last++;
-    return last;
-}
-
-static void print_range(const struct dry_run *d, int64_t first, int64_t last,
-                        int width)
-{
-    char text[48];
-
-    if (first == last)
-        snprintf(text, sizeof(text), "%" PRId64, first);
-    else
-        snprintf(text, sizeof(text), "%" PRId64 "-%" PRId64, first, last);
-    fprintf(d->out, "%-*s ", width, text);
-}
-
-/* Stages and ranks first .. last. */
-static void print_place(const struct dry_run *d, int first, int last)
-{
-    const int of_stage = d->choice.tp * d->choice.dp;
-
-    print_range(d, first, last, 9);
-    print_range(d, (int64_t) first * of_stage,
-                ((int64_t) last + 1) * of_stage - 1, 9);
-}
-
-static void print_memory_of(const struct dry_run *d, int first, int last)
-{
-    const struct mtlm_plan *p = &d->outline.plan[first];
-
-    print_place(d, first, last);
-    fprintf(d->out,
-            "%6" PRId64 " %14.0f %9.1f %9.1f %9.1f %11.1f %8.1f %10.1f  ",
-            p->layers, p->parameters, p->weight_bytes / MIB,
-            p->gradient_bytes / MIB, p->moment_bytes / MIB,
-            p->activation_bytes / MIB, p->runtime_bytes / MIB,
-            p->total_bytes / MIB);
-    print_range(d, p->window.w, d->outline.plan[last].window.w, 7);
-    fprintf(d->out, "%d\n", p->window.w + p->window.q);
-}
-
-static void print_memory(const struct dry_run *d)
-{
-    fprintf(d->out,
-            "\nMemory of each rank in MiB; windows: microbatches whose "
-            "activations are kept until\n"
-            "their input gradients (B) and their weight gradients (W) are "
-            "there%s%s\n"
-            "%-9s %-9s %6s %14s %9s %9s %9s %11s %8s %10s  %-7s %s\n",
-            d->outline.layout.virtual_stages > 1 ? ", of a rank's first stage"
-                                                 : "",
-            d->choice.pp > MANY_STAGES ? "; stages within 1 % are folded" : "",
-            "stage", "ranks", "layers", "parameters", "weights", "gradients",
-            "moments", "activations", "runtime", "total", "B", "W");
-    for (int i = 0; i < d->choice.pp; i = last_alike(d, i) + 1)
-        print_memory_of(d, i, last_alike(d, i));
-}
-
-static void print_traffic_of(const struct dry_run *d, int first, int last)
-{
-    const struct mtlm_traffic *traffic = d->outline.plan[first].traffic;
-
-    print_place(d, first, last);
-    for (int k = 0; k < MTLM_TRAFFIC_COUNT; k++)
-        fprintf(d->out, " %10.2f %7" PRId64, traffic[k].bytes / MIB,
-                traffic[k].messages);
-    fputc('\n', d->out);
-}
-
-static void print_traffic(const struct dry_run *d)
-{
-    fprintf(d->out,
-            "\nWhat each rank sends per iteration, MiB and messages\n"
-            "%-9s %-9s  %18s %18s %18s %18s %18s\n",
-            "stage", "ranks", "tensor-parallel", "pipeline", "data-parallel",
-            "tied embedding", "norm and flags");
-    for (int i = 0; i < d->choice.pp; i = last_alike(d, i) + 1)
-        print_traffic_of(d, i, last_alike(d, i));
 }
 
 /* ---- whether it fits ---- */
@@ -347,8 +240,8 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
             mtlm_schedule_name(d->options), d->options->svg, d->out, err)
         < 0)
         return -1;
-    print_memory(d);
-    print_traffic(d);
+    mtlm_plan_table_memory(&d->outline, d->out);
+    mtlm_plan_table_traffic(&d->outline, d->out);
     print_fit(d);
     return 0;
 }

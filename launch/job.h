@@ -23,9 +23,10 @@ struct mtlm_job {
     struct mtlm_ranks *ranks;
     struct mtlm_cpu cpu;
     int workers; /* of this rank; layout.workers: the most of any rank */
-    struct mtlm_hosts hosts; /* as they were before anything was built */
-    struct mtlm_wish wish;   /* before a choice was made */
-    char *advice; /* what could be done where memory lacks, or NULL */
+    struct mtlm_hosts hosts;   /* as they were before anything was built */
+    struct mtlm_wish wish;     /* before a choice was made */
+    struct mtlm_choice choice; /* made, or refused for want of memory */
+    char *advice; /* what that would take and what could be done, or NULL */
     struct mtlm_layout layout;
     struct mtlm_cluster cluster; /* of a synthetic run, as is the next */
     struct mtlm_synthetic synthetic;

@@ -4,11 +4,13 @@
 #include "config.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "launch/advice.h"
 #include "launch/job.h"
 #include "launch/layout.h"
+#include "launch/plan_table.h"
 #include "runtime/memory.h"
 
 int mtlm_job_check_layout(struct mtlm_job *job, struct mtlm_error *err)
@@ -49,29 +51,58 @@ int mtlm_job_choose_layout(struct mtlm_job *job, struct mtlm_error *err)
 {
     struct mtlm_options *o = &job->options;
     const int workers = most(job->ranks, job->workers);
-    struct mtlm_choice choice;
 
     find_hosts(job);
     job->wish = mtlm_layout_wish(o, workers);
-    if (mtlm_layout_choose(o, &job->wish, &job->hosts, &choice, err) < 0
-        || mtlm_layout_check_memory(o, &choice, &job->hosts, err) < 0)
+    if (mtlm_layout_choose(o, &job->wish, &job->hosts, &job->choice, err) < 0
+        || mtlm_layout_check_memory(o, &job->choice, &job->hosts, err) < 0)
         return -1;
-    if (mtlm_layout_take(o, &choice, err) < 0)
+    if (mtlm_layout_take(o, &job->choice, err) < 0)
         return -1;
+    /* A batch that nobody gave follows from the layout, and the clock of the
+     * learning rate from the batch. */
     job->wish.global_batch = o->global_batch_size;
-    job->wish.config.window = choice.window;
-    if (mtlm_schedule_settle(o, &job->wish, &choice, err) < 0)
+    job->wish.config.schedule = o->schedule;
+    job->wish.config.ramp = o->ramp;
+    job->wish.config.window = job->choice.window;
+    if (mtlm_schedule_settle(o, &job->wish, &job->choice, err) < 0)
         return -1;
-    job->layout = mtlm_wish_config(&job->wish, choice.tp, choice.pp, choice.dp,
-                                   choice.micro_batch)
+    job->layout = mtlm_wish_config(&job->wish, job->choice.tp, job->choice.pp,
+                                   job->choice.dp, job->choice.micro_batch)
                       .layout;
     mtlm_layout_place(&job->layout, mtlm_ranks_rank(job->ranks));
     return 0;
 }
 
+/* What each rank would take: not worked out for what is far too large. */
+static void print_plan(const struct mtlm_job *job, FILE *out)
+{
+    const struct mtlm_choice *c = &job->choice;
+    struct mtlm_program_config config;
+    struct mtlm_outline outline;
+
+    if (c->tp == 0 || c->least)
+        return;
+    config = mtlm_wish_config(&job->wish, c->tp, c->pp, c->dp, c->micro_batch);
+    outline = mtlm_outline_create(&config, job->hosts.process_bytes);
+    mtlm_plan_table_memory(&outline, out);
+    fputc('\n', out);
+    mtlm_outline_destroy(&outline);
+}
+
 void mtlm_job_advise(struct mtlm_job *job)
 {
-    if (job->hosts.ranks > 0 && !job->advice)
-        job->advice = mtlm_advice(&job->options, &job->wish, &job->hosts,
-                                  job->hosts.ranks);
+    size_t size;
+    FILE *out;
+    char *commands;
+
+    if (job->hosts.ranks == 0 || job->advice)
+        return;
+    commands =
+        mtlm_advice(&job->options, &job->wish, &job->hosts, job->hosts.ranks);
+    out = open_memstream(&job->advice, &size);
+    print_plan(job, out);
+    fputs(commands, out);
+    fclose(out);
+    free(commands);
 }

@@ -76,10 +76,16 @@ well 4 "${small[@]}" --global-batch-size 2 --num-layers 2 --train-iters 1
 grep -q '^layout: tensor 2 x pipeline 2 x data 1 = 4 ranks (chosen), ' out \
     || fail "four ranks: $(cat out)"
 # A batch that nobody gives is a micro batch of each replica.
-well 2 --num-layers 1 --hidden-size 32 --num-attention-heads 2 --seq-length 16 \
-    --micro-batch-size 3 --train-iters 2 --lr 1e-3 --eval-iters 0 --log-interval 1
+# It makes no difference to give it.
+tiny=(--num-layers 1 --hidden-size 32 --num-attention-heads 2 --seq-length 16
+    --micro-batch-size 3 --train-iters 2 --lr 1e-3 --eval-iters 0 --log-interval 1)
+well 2 "${tiny[@]}"
 [ "$(field 'consumed samples' out | tr '\n' ' ')" = '6 12 ' ] \
     || fail "no batch given: $(cat out)"
+rates=$(field 'learning rate' out)
+well 2 "${tiny[@]}" --global-batch-size 6
+[ "$(field 'learning rate' out)" = "$rates" ] \
+    || fail "learning rates $rates, with the batch given $(field 'learning rate' out)"
 well 1 --model gpt-tiny --num-layers 1 --train-iters 1 --eval-iters 0 \
     --global-batch-size 3
 grep -q '= 1 rank, 3 microbatches of 1 ' out || fail "one rank: $(cat out)"
@@ -109,6 +115,11 @@ cut=(--model gpt2-345m --hidden-size 256 --num-attention-heads 4
     exit $failures
 ) || fail "${cut[*]}"
 [ "$(grep -c '^  mpirun' err)" -eq 2 ] || fail "no two commands: $(cat err)"
+# What each of its ranks would take adds up to what is said to be needed.
+awk '/ needs [0-9.]* GiB/ { for (i = 1; i < NF; i++) if ($i == "needs") need = $(i + 1) }
+    /^[0-9]/ && NF == 12 { sum += $10; n++ }
+    END { exit !(n == 2 && sum / 1024 > 0.97 * need && sum / 1024 < 1.03 * need) }' err \
+    || fail "no plan of two ranks: $(cat err)"
 command=$(sed -n '/^With fewer layers/ { n; s/^  mpirun -n 2 mtlm-dag //p }' err)
 grep -q -- '--num-layers 4 ' <<<"$command" || fail "not 4 layers: $(cat err)"
 # shellcheck disable=SC2086 # several words
