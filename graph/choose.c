@@ -202,16 +202,25 @@ static bool better(const struct mtlm_choice *a, const struct mtlm_choice *b)
     return a->fits ? a->seconds < WORTH * b->seconds : a->need < b->need;
 }
 
+/* Who says what virtual stages there are wants a pipeline. */
+static bool wants_pipeline(const struct mtlm_stage_wish *stages)
+{
+    return stages->virtual_stages > 1 || stages->layers_per_stage > 0
+           || stages->layers;
+}
+
 /* Looks at the layouts in which `shared` ranks hold a model, their
- * tensor-parallel groups within a machine or across; in a hurry, until one
- * fits. */
+ * tensor-parallel groups within a machine or across; in a hurry, or
+ * where stages are asked for, until one fits. */
 static void try_shared(const struct mtlm_wish *wish,
                        const struct mtlm_hosts *hosts, int shared, bool across,
                        struct mtlm_choice *choice)
 {
     const int most = most_tensor_parallel(wish, hosts->ranks, shared);
 
-    for (int t = 1; t <= most && !(wish->hurry && choice->fits); t++)
+    const bool first = wish->hurry || wants_pipeline(&wish->stages);
+
+    for (int t = 1; t <= most && !(first && choice->fits); t++)
         if (across == (hosts->per_host % t != 0)
             && possible(wish, hosts->ranks, shared, t)) {
             const struct mtlm_choice other =
@@ -220,13 +229,6 @@ static void try_shared(const struct mtlm_wish *wish,
             if (better(&other, choice))
                 *choice = other;
         }
-}
-
-/* Who says what virtual stages there are wants a pipeline. */
-static bool wants_pipeline(const struct mtlm_stage_wish *stages)
-{
-    return stages->virtual_stages > 1 || stages->layers_per_stage > 0
-           || stages->layers;
 }
 
 static void widen(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
