@@ -6,9 +6,7 @@ set -u
 
 run=("${small[@]}" --train-iters 3 --weight-hash
     --distributed-timeout-minutes 0.5 --workers 2)
-STARPU_SCHED=unknown job 1 "${run[@]}"
-policies=$(sed -n 's/.*; StarPU has //p' err | tr -d ,)
-[ "$(wc -w <<<"$policies")" -ge 20 ] || fail "policies: $(cat err)"
+find_policies
 
 layout 2 2
 well "$ranks" "${run[@]}" "${parallel[@]}"

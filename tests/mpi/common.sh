@@ -73,6 +73,13 @@ weight_hash() {
     sed -n 's/.*weight hash: \([0-9a-f]\{16\}\).*/\1/p' "$@"
 }
 
+# The policies that StarPU has, by name, in $policies.
+find_policies() {
+    STARPU_SCHED=unknown job 1 "${small[@]}"
+    policies=$(sed -n 's/.*; StarPU has //p' err | tr -d ,)
+    [ "$(wc -w <<<"$policies")" -ge 20 ] || fail "policies: $(cat err)"
+}
+
 # within SECONDS COMMAND...: waits until COMMAND succeeds.
 within() {
     local end=$((SECONDS + $1))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What tests/mpi/table.sh asks of its table and of its runs:
 
-table.py pairs TABLE   whether every two values are in some line together
-table.py compare DIR   whether each run has the losses and gradients of one rank
+table_check.py pairs TABLE   whether every two values are in some line together
+table_check.py compare DIR   whether each run has the losses and gradients of one rank
 """
 
 import glob
