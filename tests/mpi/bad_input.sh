@@ -1,12 +1,13 @@
 #!/bin/bash
 # What cannot be done is refused: with the right exit code, in one sentence
-# that holds the numbers (followed, where memory lacks, by commands that would
-# fit), soon, with nothing written.  A NaN ends the run at
-# the node that made it.
+# that holds the numbers (followed, where memory lacks, by a plan and commands
+# that would fit), soon, with nothing written.  A NaN ends the run at the node
+# that made it.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 
-advice='^(the job is bound|It fits on|No number of|With fewer layers|  )'
+# What each rank would take, and what could be done about it.
+advice='^($|Memory of each rank|their input gradients|stage  |[0-9]|the job is bound|It fits on|No number of|With fewer layers|  )'
 
 # refuse CODE RANKS WORDS... -- OPTION...
 refuse() {
