@@ -24,7 +24,8 @@ enum { TIMES_TOO_LARGE = 64, MANY_LAYERS = 4096 };
 
 /* Layouts that spread a model over more than so many times the ranks that it
  * needs are not looked at: they would have that many times smaller batches to
- * gain, and more to exchange. */
+ * gain, and more to exchange; and to evaluate all layouts of many ranks would
+ * take too long. */
 enum { TIMES_THE_RANKS = 4 };
 
 struct mtlm_program_config mtlm_wish_config(const struct mtlm_wish *wish,

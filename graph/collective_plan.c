@@ -7,16 +7,6 @@
 #include "graph/evaluate_program.h"
 #include "runtime/memory.h"
 
-/* Only proportions matter. */
-static const struct mtlm_cluster usual = {.flops_per_s = 5e10,
-                                          .efficiency = 1,
-                                          .bytes_per_s = 1e10,
-                                          .memory_efficiency = 1,
-                                          .launch_s = 1e-5,
-                                          .element_bytes = 4,
-                                          .host = {5e-5, 5e9},
-                                          .network = {5e-5, 5e9}};
-
 /* The programs of one pipeline, and what their nodes cost: those of the first
  * rank of each tensor-parallel group and replica, which say as much as all. */
 struct pipeline {
@@ -74,7 +64,7 @@ void mtlm_collective_plan_create(struct mtlm_collective_plan *plan,
     struct mtlm_execution run;
     int n = 0;
 
-    create(&p, program, cluster ? cluster : &usual);
+    create(&p, program, cluster ? cluster : &mtlm_cluster_usual);
     run = mtlm_evaluate_program(&(struct mtlm_evaluate_program){
         .program = (const struct mtlm_program *const *) p.program,
         .n = p.n,

@@ -47,6 +47,12 @@ struct mtlm_cluster {
     struct mtlm_link host, network; /* within a host, between two */
 };
 
+/* What is assumed where nothing is described, to compare ways of working, not
+ * to tell how long they take: a worker is a core of an AMD EPYC in single
+ * precision (perf/results/ops-*.md); ranks of a host exchange through its
+ * memory, where a message is a copy or two, hosts by 10 Gb/s Ethernet. */
+extern const struct mtlm_cluster mtlm_cluster_usual;
+
 /* What the nodes of one program cost. */
 struct mtlm_cost {
     const struct mtlm_cluster *cluster; /* borrowed */

@@ -2,20 +2,10 @@
 
 #include <math.h>
 
+#include "graph/cost.h"
 #include "graph/evaluate.h"
 #include "graph/forecast.h"
 #include "graph/search.h"
-
-/* Of a worker: a core of an AMD EPYC in single precision
- * (perf/results/ops-*.md). */
-#define FLOPS_PER_S 88e9
-
-/* Between ranks of a machine, where a message is a copy or two through memory;
- * between machines.  Assumed. */
-#define HOST_LATENCY_S 100e-6
-#define HOST_BYTES_PER_S 3e9
-#define NETWORK_LATENCY_S 150e-6
-#define NETWORK_BYTES_PER_S 1.25e9
 
 /* Microbatches that are evaluated, for each rank of the pipeline; of those
  * that follow, each takes what the busiest rank has to do for it. */
@@ -23,10 +13,11 @@ enum { ENOUGH = 4, LARGE = 16, ENOUGH_OF_LARGE = 2 };
 
 static double transfer(const struct mtlm_traffic *traffic, bool within)
 {
-    return within ? traffic->messages * HOST_LATENCY_S
-                        + traffic->bytes / HOST_BYTES_PER_S
-                  : traffic->messages * NETWORK_LATENCY_S
-                        + traffic->bytes / NETWORK_BYTES_PER_S;
+    const struct mtlm_link *link =
+        within ? &mtlm_cluster_usual.host : &mtlm_cluster_usual.network;
+
+    return traffic->messages * link->latency_s
+           + traffic->bytes / link->bytes_per_s;
 }
 
 /* The longest that any stage exchanges for that reason. */
@@ -75,7 +66,9 @@ static double pipeline(const struct mtlm_program_config *config, double hop_s)
     struct mtlm_evaluate *p = &work.pipeline;
     const int pp = config->layout.pp, m = config->microbatches;
     const int enough = pp * (pp > LARGE ? ENOUGH_OF_LARGE : ENOUGH);
-    const double scale = work.flops_per_s / FLOPS_PER_S;
+    const double scale =
+        work.flops_per_s
+        / (mtlm_cluster_usual.flops_per_s * mtlm_cluster_usual.efficiency);
     struct mtlm_evaluation e;
     double seconds;
 

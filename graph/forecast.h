@@ -7,10 +7,8 @@
  * the evaluated schedule (graph/evaluate.h), FLOPs as times and messages
  * between stages included, then the tensor-parallel collectives of the rank
  * that has most of them, as if nothing hid them, and what data-parallel ranks
- * exchange.  A worker computes as one core of a current server does, ranks of
- * a machine exchange through its memory, machines by 10 Gb/s Ethernet: what
- * counts is how these compare, and only a machine's own measurement would know
- * better.
+ * exchange.  The machine is mtlm_cluster_usual: what counts is how its parts
+ * compare, and only a machine's own measurement would know better.
  *
  * outline: of that config; per_host ranks share a machine.  Returns seconds. */
 double mtlm_forecast(const struct mtlm_program_config *config,

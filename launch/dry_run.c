@@ -256,13 +256,8 @@ int mtlm_dry_run(struct mtlm_options *options, FILE *out,
         return -1;
     d.wish = mtlm_layout_wish(options, workers);
     if (find_hosts(&d, err) < 0
-        || mtlm_layout_choose(options, &d.wish, &d.hosts, &d.choice, err) < 0)
-        return -1;
-    if (mtlm_layout_take(options, &d.choice, err) < 0)
-        return -1;
-    d.wish.global_batch = options->global_batch_size;
-    d.wish.config.window = d.choice.window;
-    if (mtlm_schedule_settle(options, &d.wish, &d.choice, err) < 0)
+        || mtlm_layout_choose(options, &d.wish, &d.hosts, &d.choice, err) < 0
+        || mtlm_layout_take(options, &d.wish, &d.choice, err) < 0)
         return -1;
     d.config = mtlm_wish_config(&d.wish, d.choice.tp, d.choice.pp, d.choice.dp,
                                 d.choice.micro_batch);

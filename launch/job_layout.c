@@ -55,17 +55,8 @@ int mtlm_job_choose_layout(struct mtlm_job *job, struct mtlm_error *err)
     find_hosts(job);
     job->wish = mtlm_layout_wish(o, workers);
     if (mtlm_layout_choose(o, &job->wish, &job->hosts, &job->choice, err) < 0
-        || mtlm_layout_check_memory(o, &job->choice, &job->hosts, err) < 0)
-        return -1;
-    if (mtlm_layout_take(o, &job->choice, err) < 0)
-        return -1;
-    /* A batch that nobody gave follows from the layout, and the clock of the
-     * learning rate from the batch. */
-    job->wish.global_batch = o->global_batch_size;
-    job->wish.config.schedule = o->schedule;
-    job->wish.config.ramp = o->ramp;
-    job->wish.config.window = job->choice.window;
-    if (mtlm_schedule_settle(o, &job->wish, &job->choice, err) < 0)
+        || mtlm_layout_check_memory(o, &job->choice, &job->hosts, err) < 0
+        || mtlm_layout_take(o, &job->wish, &job->choice, err) < 0)
         return -1;
     job->layout = mtlm_wish_config(&job->wish, job->choice.tp, job->choice.pp,
                                    job->choice.dp, job->choice.micro_batch)

@@ -130,7 +130,7 @@ static void note_micro_batch(struct mtlm_options *options,
                           choice->micro_batch, preset);
 }
 
-int mtlm_layout_take(struct mtlm_options *options,
+int mtlm_layout_take(struct mtlm_options *options, struct mtlm_wish *wish,
                      const struct mtlm_choice *choice, struct mtlm_error *err)
 {
     if (choice->micro_batch != options->micro_batch_size)
@@ -138,10 +138,16 @@ int mtlm_layout_take(struct mtlm_options *options,
     options->tensor_parallel = choice->tp;
     options->pipeline_parallel = choice->pp;
     options->micro_batch_size = choice->micro_batch;
-    if (mtlm_option_given(options, GLOBAL_BATCH))
-        return 0;
-    return mtlm_options_set_batch(options, choice->micro_batch * choice->dp,
-                                  err);
+    if (!mtlm_option_given(options, GLOBAL_BATCH)
+        && mtlm_options_set_batch(options, choice->micro_batch * choice->dp,
+                                  err)
+               < 0)
+        return -1;
+    wish->global_batch = options->global_batch_size;
+    wish->config.schedule = options->schedule;
+    wish->config.ramp = options->ramp;
+    wish->config.window = choice->window;
+    return mtlm_schedule_settle(options, wish, choice, err);
 }
 
 /* The most ranks, up to n, that can train it. */

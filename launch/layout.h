@@ -20,10 +20,11 @@ bool mtlm_micro_batch_is_free(const struct mtlm_options *options);
 char *mtlm_layout_stages_text(const struct mtlm_layout *layout,
                               int64_t num_layers);
 
-/* Makes the choice part of the options: notes a smaller micro batch, and
- * where no global batch was given it is one micro batch of every data-parallel
- * rank, with all that follows from it.  -1: something does not go with it. */
-int mtlm_layout_take(struct mtlm_options *options,
+/* Makes the choice part of the options and of the wish: notes a smaller micro
+ * batch; where no global batch was given it is one micro batch of every
+ * data-parallel rank, and the clock of the learning rate follows from it; then
+ * settles the schedule.  -1: something does not go with it. */
+int mtlm_layout_take(struct mtlm_options *options, struct mtlm_wish *wish,
                      const struct mtlm_choice *choice, struct mtlm_error *err);
 
 /* The choice for these hosts, or the reason why there is none

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "launch/dry_run.h"
 #include "tests/launch/parse.h"
 
 struct mtlm_options options;
@@ -48,6 +49,20 @@ void refuses(const char *line, const char *sentence)
     assert_int_equal(parse(line), -1);
     assert_string_equal(error.text, sentence);
     assert_int_equal(error.code, MTLM_EXIT_USAGE);
+}
+
+char *plan_of(const char *line)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_int_equal(parse(line), MTLM_REQUEST_PLAN);
+    if (mtlm_dry_run(&options, out, &error) < 0)
+        fail_msg("%s: %s", line, error.text);
+    fclose(out);
+    assert_non_null(text);
+    return text;
 }
 
 static void write_config(const char *text)

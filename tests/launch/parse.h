@@ -16,8 +16,11 @@ int parse(const char *line);
 void accepts(const char *line);
 void refuses(const char *line, const char *sentence);
 
-/* The same with a configuration file of that text; the name of the file and
- * the sentence make the error. */
+/* What --dry-run prints for a line that asks for it; the caller frees it. */
+char *plan_of(const char *line);
+
+/* accepts() and refuses() with a configuration file of that text; the name of
+ * the file and the sentence make the error. */
 void accepts_config(const char *text, const char *line);
 void refuses_config(const char *text, const char *sentence);
 

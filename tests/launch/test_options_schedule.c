@@ -13,7 +13,6 @@
 #include <cmocka.h>
 
 #include "graph/ring.h"
-#include "launch/dry_run.h"
 #include "launch/layout.h"
 #include "runtime/memory.h"
 #include "tests/launch/parse.h"
@@ -34,7 +33,7 @@ static int settle(const char *line, struct mtlm_program_config *config)
     wish = mtlm_layout_wish(&options, 1);
     assert_int_equal(
         mtlm_layout_choose(&options, &wish, &hosts, &choice, &error), 0);
-    if (mtlm_schedule_settle(&options, &wish, &choice, &error) < 0)
+    if (mtlm_layout_take(&options, &wish, &choice, &error) < 0)
         return -1;
     *config = mtlm_wish_config(&wish, choice.tp, choice.pp, choice.dp,
                                choice.micro_batch);
@@ -160,20 +159,6 @@ static void test_memory_that_does_not_do_is_refused(void **state)
     assert_int_equal(settle(line, &config), -1);
     assert_int_equal(error.code, MTLM_EXIT_RESOURCE);
     assert_non_null(strstr(error.text, "the windows of --window 1.5 take"));
-}
-
-static char *plan_of(const char *line)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-
-    assert_int_equal(parse(line), MTLM_REQUEST_PLAN);
-    if (mtlm_dry_run(&options, out, &error) < 0)
-        fail_msg("%s: %s", line, error.text);
-    fclose(out);
-    assert_non_null(text);
-    return text;
 }
 
 /* The bubble that a plan says, in percent. */

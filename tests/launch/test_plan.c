@@ -68,6 +68,7 @@ static void test_a_chosen_layout_is_not_written_down_as_given(void **state)
 static void test_the_preset_s_micro_batch_gives_way(void **state)
 {
     struct mtlm_choice choice;
+    struct mtlm_wish wish;
 
     (void) state;
     /* To a global batch that it does not divide. */
@@ -87,7 +88,8 @@ static void test_the_preset_s_micro_batch_gives_way(void **state)
     choice = choice_for(1, 1, 0.7 * choice.need / GIB);
     assert_true(choice.fits);
     assert_int_equal(choice.micro_batch, 2);
-    assert_int_equal(mtlm_layout_take(&options, &choice, &error), 0);
+    wish = mtlm_layout_wish(&options, 1);
+    assert_int_equal(mtlm_layout_take(&options, &wish, &choice, &error), 0);
     assert_int_equal(options.micro_batch_size, 2);
     assert_string_equal(options.notes,
                         "micro batch of 2 samples: the preset's 4 take more "
@@ -256,20 +258,6 @@ static void test_advice_where_little_fits(void **state)
 }
 
 /* ---- dry runs ---- */
-
-static char *plan_of(const char *line)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-
-    assert_int_equal(parse(line), MTLM_REQUEST_PLAN);
-    if (mtlm_dry_run(&options, out, &error) < 0)
-        fail_msg("%s: %s", line, error.text);
-    fclose(out);
-    assert_non_null(text);
-    return text;
-}
 
 static void assert_says(const char *text, const char *what)
 {
