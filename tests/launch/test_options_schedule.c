@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "graph/ring.h"
+#include "launch/dry_run.h"
 #include "launch/layout.h"
 #include "runtime/memory.h"
 #include "tests/launch/parse.h"
