@@ -20,6 +20,7 @@ static const struct {
 } writers[] = {
     {"schedule.csv", mtlm_trace_write_csv},
     {"summary.json", mtlm_trace_write_json},
+    {"trace.json", mtlm_trace_write_events},
     {"schedule.svg", mtlm_trace_write_svg},
 };
 

@@ -38,7 +38,8 @@ struct mtlm_trace_info {
 };
 
 /* Writes the n records of all ranks, in any order, on one clock, to dir as
- * schedule.csv, summary.json and schedule.svg, each at once or not at all.
+ * schedule.csv, summary.json, trace.json and schedule.svg, each at once or not
+ * at all.
  * In the files iterations count from 1, as in the log line, and times from
  * the summary's origin.  Makes dir; its parents must exist.  The first file
  * that cannot be written ends it: -1, MTLM_EXIT_IO, path and reason in err. */

@@ -2,6 +2,7 @@
 # The records of a pipeline: one for each node that ran, in times that can be
 # true.
 set -u
+events=$(realpath "${srcdir:-.}/tests/mpi/trace_events.py")
 . "${srcdir:-.}/tests/mpi/common.sh"
 
 # check_trace DIR RANKS [MESSAGES]: of a microbatch from a rank to its peer, 1
@@ -119,9 +120,11 @@ for sizes in '1 2' '2 2'; do
         grep -q '^Schedule of iterations 3 to 5' out \
             || fail "$ranks ranks: no table: $(cat out)"
         [ "$(ls -A trace | tr '\n' ' ')" = \
-            'schedule.csv schedule.svg summary.json ' ] \
+            'schedule.csv schedule.svg summary.json trace.json ' ] \
             || fail "$ranks ranks: files $(ls -A trace)"
         check_trace trace "$ranks" || fail "$ranks ranks, $workers workers"
+        "${PYTHON:-python3}" "$events" trace \
+            || fail "$ranks ranks, $workers workers: trace.json"
         rm -r trace
     done
 done
@@ -133,6 +136,7 @@ for way in '--placement v 2' '--num-virtual-stages-per-pipeline-rank 2 3'; do
     well 2 "${small[@]}" "${parallel[@]}" ${way% *} --train-iters 6 \
         --trace trace
     check_trace trace 2 "${way##* }" || fail "$way"
+    "${PYTHON:-python3}" "$events" trace || fail "$way: trace.json"
     [ "$(cut -d, -f1,6,7 trace/schedule.csv | grep -c '^0,0,0$')" -gt 0 ] \
         || fail "$way: no chunk 0 on rank 0"
     grep -q 'interleaved 1F1B of 4 stages' trace/schedule.svg \

@@ -1,0 +1,176 @@
+/* trace.json: the format of Chrome's tracing, for ui.perfetto.dev.  A process
+ * for each rank, tracks of its workers and of its communication lanes. */
+#include "config.h"
+
+#include <inttypes.h>
+
+#include <jansson.h>
+
+#include "launch/trace/tracks.h"
+#include "launch/trace/writer.h"
+
+/* As a JSON string; what is no UTF-8 as null. */
+static void put_text(FILE *f, const char *text)
+{
+    json_t *value = text ? json_string(text) : NULL;
+
+    if (!value)
+        value = json_null();
+    json_dumpf(value, f, JSON_ENCODE_ANY);
+    json_decref(value);
+}
+
+/* In microseconds, to the nanosecond. */
+static void put_us(FILE *f, const char *name, int64_t ns)
+{
+    fprintf(f, ",\"%s\":%s%" PRId64 ".%03d", name, ns < 0 ? "-" : "",
+            (ns < 0 ? -ns : ns) / 1000, (int) ((ns < 0 ? -ns : ns) % 1000));
+}
+
+static void put_process(FILE *f, const struct mtlm_trace_info *info, int rank)
+{
+    char name[64];
+
+    if (info->stage_of_rank)
+        snprintf(name, sizeof(name), "rank %d (stage %d)", rank,
+                 info->stage_of_rank[rank]);
+    else
+        snprintf(name, sizeof(name), "rank %d", rank);
+    fprintf(f,
+            ",\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,"
+            "\"args\":{\"name\":\"%s\"}}"
+            ",\n{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%d,"
+            "\"args\":{\"sort_index\":%d}}",
+            rank, name, rank, rank);
+}
+
+static const char *device(const struct mtlm_trace_info *info,
+                          const struct mtlm_trace_track *track)
+{
+    for (size_t i = 0; i < info->n_workers; i++)
+        if (info->worker[i].rank == track->rank
+            && info->worker[i].worker == track->worker)
+            return info->worker[i].device;
+    return NULL;
+}
+
+/* "CPU 0", "PP", of further tracks "PP (2)". */
+static void put_track(FILE *f, const struct mtlm_trace_info *info,
+                      const struct mtlm_trace_track *track, size_t tid)
+{
+    static const char *const lane[] = {[MTLM_LANE_COMPUTE] = "host",
+                                       [MTLM_LANE_TP] = "TP",
+                                       [MTLM_LANE_PP] = "PP",
+                                       [MTLM_LANE_DP] = "DP"};
+    const char *text =
+        track->worker < 0 ? lane[track->lane] : device(info, track);
+    char name[128], number[16] = "";
+
+    if (track->number > 0)
+        snprintf(number, sizeof(number), " (%d)", track->number + 1);
+    if (text)
+        snprintf(name, sizeof(name), "%.100s%s", text, number);
+    else
+        snprintf(name, sizeof(name), "worker %d%s", track->worker, number);
+    fprintf(f,
+            ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,"
+            "\"tid\":%zu,\"args\":{\"name\":",
+            track->rank, tid);
+    put_text(f, name);
+    fprintf(f,
+            "}},\n{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":%d,"
+            "\"tid\":%zu,\"args\":{\"sort_index\":%zu}}",
+            track->rank, tid, tid);
+}
+
+/* "F3 L12", "SEND3 to 1", "OPT adam": what it is, of which microbatch, where.
+ * Operations of one layer and class have one name, and so one colour. */
+static void put_name(FILE *f, const struct mtlm_record *r)
+{
+    const enum mtlm_trace_class class = mtlm_trace_class(r);
+
+    fprintf(f, ",\"name\":\"%s", mtlm_trace_class_name(class));
+    if (r->microbatch >= 0)
+        fprintf(f, "%d", r->microbatch);
+    if (class == MTLM_TRACE_SEND)
+        fprintf(f, " to %d", r->peer);
+    else if (class == MTLM_TRACE_RECV)
+        fprintf(f, " from %d", r->peer);
+    else if (r->layer >= 0)
+        fprintf(f, " L%d", r->layer);
+    else
+        fprintf(f, " %s", mtlm_trace_op_name(r));
+    putc('"', f);
+}
+
+/* What its event and its arrow have in common. */
+static void begin_event(FILE *f, char phase, const struct mtlm_record *r,
+                        size_t tid, int64_t ns)
+{
+    fprintf(f, ",\n{\"ph\":\"%c\",\"pid\":%d,\"tid\":%zu", phase, r->rank, tid);
+    put_us(f, "ts", ns);
+}
+
+static void put_record(FILE *f, const struct mtlm_trace *trace,
+                       const struct mtlm_record *r, size_t tid)
+{
+    const int64_t origin = trace->summary->origin_ns;
+
+    begin_event(f, 'X', r, tid, r->start_ns - origin);
+    put_us(f, "dur", r->end_ns - r->start_ns);
+    put_name(f, r);
+    fprintf(f,
+            ",\"cat\":\"%s\",\"args\":{\"iteration\":%d,\"microbatch\":%d,"
+            "\"layer\":%d,\"stage\":%d,\"chunk\":%d,\"job\":%" PRId64,
+            mtlm_trace_op_name(r), r->iteration + 1, r->microbatch, r->layer,
+            r->stage, mtlm_trace_chunk(trace->info, r), r->job);
+    put_us(f, "ready_us", r->ready_ns - origin);
+    if (r->lane != MTLM_LANE_COMPUTE) {
+        if (r->peer >= 0)
+            fprintf(f, ",\"peer\":%d", r->peer);
+        fprintf(f, ",\"bytes\":%.0f", r->bytes);
+    }
+    fputs("}}", f);
+}
+
+static void put_about(FILE *f, const struct mtlm_trace_info *info)
+{
+    const struct {
+        const char *name, *value;
+    } about[] = {{"model", info->model},
+                 {"layout", info->layout},
+                 {"policy", info->policy},
+                 {"starpu_version", info->starpu_version}};
+
+    fputs("{\"displayTimeUnit\":\"ms\",\n\"otherData\":{", f);
+    for (size_t i = 0; i < sizeof(about) / sizeof(about[0]); i++) {
+        fprintf(f, "%s\"%s\":", i ? "," : "", about[i].name);
+        put_text(f, about[i].value);
+    }
+    /* A first event, so that each of the others follows a comma. */
+    fputs("},\n\"traceEvents\":[\n{\"ph\":\"M\",\"name\":\"trace_name\","
+          "\"pid\":0,\"args\":{\"name\":\"mtlm-dag\"}}",
+          f);
+}
+
+void mtlm_trace_write_events(FILE *f, const struct mtlm_trace *trace)
+{
+    const struct mtlm_trace_info *info = trace->info;
+    struct mtlm_trace_records *records = mtlm_trace_records_create(
+        trace->records->record, trace->records->n, info);
+    struct mtlm_trace_tracks *tracks;
+
+    /* While its peer has nothing to send, a receive only waits. */
+    mtlm_trace_trim_receives(records);
+    tracks = mtlm_trace_tracks_create(records);
+    put_about(f, info);
+    for (int rank = 0; rank < info->ranks; rank++)
+        put_process(f, info, rank);
+    for (size_t k = 0; k < tracks->n_tracks; k++)
+        put_track(f, info, &tracks->track[k], k);
+    for (size_t i = 0; i < records->n; i++)
+        put_record(f, trace, &records->record[i], tracks->of[i]);
+    fputs("\n]}\n", f);
+    mtlm_trace_tracks_destroy(tracks);
+    mtlm_trace_records_destroy(records);
+}

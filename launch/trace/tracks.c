@@ -1,0 +1,103 @@
+/* Divides what overlaps into tracks. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "launch/trace/tracks.h"
+#include "runtime/memory.h"
+
+/* A track while it is filled. */
+struct filled {
+    struct mtlm_trace_track track;
+    int64_t free_ns; /* end of what it holds */
+    size_t made;     /* its place in the order of making */
+};
+
+static int by_place(const void *pa, const void *pb)
+{
+    const struct mtlm_trace_track *a = &((const struct filled *) pa)->track;
+    const struct mtlm_trace_track *b = &((const struct filled *) pb)->track;
+
+    if (a->rank != b->rank)
+        return a->rank - b->rank;
+    if ((a->worker < 0) != (b->worker < 0))
+        return (a->worker < 0) - (b->worker < 0);
+    if (a->lane != b->lane)
+        return a->lane - b->lane;
+    return a->worker != b->worker ? a->worker - b->worker
+                                  : a->number - b->number;
+}
+
+static bool is_of(const struct mtlm_trace_track *track,
+                  const struct mtlm_record *r)
+{
+    return track->lane == r->lane && track->worker == r->worker;
+}
+
+/* Number of the record's track among the n of its rank; n: none is free. */
+static size_t find_free(const struct filled *list, size_t n,
+                        const struct mtlm_record *r, int *number)
+{
+    *number = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_of(&list[i].track, r))
+            continue;
+        if (list[i].free_ns <= r->start_ns)
+            return i;
+        ++*number;
+    }
+    return n;
+}
+
+struct mtlm_trace_tracks *mtlm_trace_tracks_create(
+    const struct mtlm_trace_records *records)
+{
+    struct mtlm_trace_tracks *tracks = mtlm_calloc(1, sizeof(*tracks));
+    struct filled *list = NULL;
+    size_t n = 0, *place;
+
+    tracks->of = mtlm_calloc(records->n, sizeof(*tracks->of));
+    for (int rank = 0; rank < records->ranks; rank++) {
+        const size_t first = n; /* of this rank's tracks */
+
+        for (size_t i = records->first[rank]; i < records->first[rank + 1];
+             i++) {
+            const struct mtlm_record *r = &records->record[i];
+            int number;
+            const size_t at =
+                first + find_free(list + first, n - first, r, &number);
+
+            if (at == n) {
+                list = mtlm_realloc(list, n + 1, sizeof(*list));
+                list[n] = (struct filled){
+                    {rank, r->lane, r->worker, number}, INT64_MIN, n};
+                n++;
+            }
+            list[at].free_ns = r->end_ns;
+            tracks->of[i] = at;
+        }
+    }
+    if (n)
+        qsort(list, n, sizeof(*list), by_place);
+    tracks->n_tracks = n;
+    tracks->track = mtlm_calloc(n, sizeof(*tracks->track));
+    place = mtlm_calloc(n, sizeof(*place));
+    for (size_t k = 0; k < n; k++) {
+        tracks->track[k] = list[k].track;
+        place[list[k].made] = k;
+    }
+    for (size_t i = 0; i < records->n; i++)
+        tracks->of[i] = place[tracks->of[i]];
+    free(place);
+    free(list);
+    return tracks;
+}
+
+void mtlm_trace_tracks_destroy(struct mtlm_trace_tracks *tracks)
+{
+    if (!tracks)
+        return;
+    free(tracks->track);
+    free(tracks->of);
+    free(tracks);
+}
