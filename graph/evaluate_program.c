@@ -4,17 +4,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "graph/dependencies.h"
 #include "graph/evaluate_program.h"
 #include "graph/priority.h"
 #include "graph/simulator.h"
 
 enum { NONE = -1 };
-
-/* Who used a slot last. */
-struct slot {
-    int writer;
-    int *reader, n, capacity;
-};
 
 /* Tasks of the messages that a rank sends, or of the collectives that a group
  * led by it performs; NONE where no rank has come to it yet. */
@@ -42,60 +37,9 @@ struct builder {
     /* Of the rank at work: */
     int at;
     const struct mtlm_program *program;
-    struct slot **slot; /* [tensor][slot] */
-    int collectives;    /* of the iteration so far */
+    struct mtlm_dependencies *dependencies;
+    int collectives; /* of the iteration so far */
 };
-
-/* ---- edges ---- */
-
-static void edge(struct builder *b, int before, int after)
-{
-    if (before != NONE && before != after)
-        mtlm_simulator_edge(b->sim, before, after, 0);
-}
-
-static void depend(struct builder *b, struct slot *slot,
-                   enum mtlm_access access, int task)
-{
-    if (access == MTLM_R) {
-        edge(b, slot->writer, task);
-        if (slot->n == slot->capacity) {
-            slot->capacity = 2 * slot->capacity + 8;
-            slot->reader = mtlm_realloc(slot->reader, slot->capacity,
-                                        sizeof(*slot->reader));
-        }
-        slot->reader[slot->n++] = task;
-        return;
-    }
-    for (int i = 0; i < slot->n; i++)
-        edge(b, slot->reader[i], task);
-    if (slot->n == 0)
-        edge(b, slot->writer, task);
-    slot->n = 0;
-    slot->writer = task;
-}
-
-static struct slot **slots_create(const struct mtlm_graph *graph)
-{
-    struct slot **slot = mtlm_calloc(graph->n_tensors, sizeof(*slot));
-
-    for (int i = 0; i < graph->n_tensors; i++) {
-        slot[i] = mtlm_calloc(graph->tensor[i]->slots, sizeof(**slot));
-        for (int s = 0; s < graph->tensor[i]->slots; s++)
-            slot[i][s].writer = NONE;
-    }
-    return slot;
-}
-
-static void slots_free(const struct mtlm_graph *graph, struct slot **slot)
-{
-    for (int i = 0; i < graph->n_tensors; i++) {
-        for (int s = 0; s < graph->tensor[i]->slots; s++)
-            free(slot[i][s].reader);
-        free(slot[i]);
-    }
-    free(slot);
-}
 
 /* ---- tasks ---- */
 
@@ -201,17 +145,15 @@ static void add(struct builder *b, const struct mtlm_item *item, int iteration)
             ? iteration
             : iteration * b->program->config.microbatches + item->microbatch;
     const int task = task_of(b, item, iteration, use);
+    const struct mtlm_predecessors before =
+        mtlm_dependencies_add(b->dependencies, node, use, task);
     struct mtlm_execution *run = b->run;
     int number = NONE;
 
     if (op->op_class == MTLM_CLASS_COLLECTIVE)
         number = b->collectives++;
-    for (int i = 0; i < mtlm_node_n_uses(node); i++) {
-        const struct mtlm_use u = mtlm_node_use(node, i);
-        const struct mtlm_slot at = mtlm_tensor_slot(u.tensor, use);
-
-        depend(b, &b->slot[at.owner->id][at.slot], u.access, task);
-    }
+    for (int i = 0; i < before.n; i++)
+        mtlm_simulator_edge(b->sim, before.task[i], task, 0);
     if (run->n == b->capacity) {
         b->capacity = 2 * b->capacity + 1024;
         run->node = mtlm_realloc(run->node, b->capacity, sizeof(*run->node));
@@ -229,13 +171,13 @@ static void add_rank(struct builder *b, int at)
 {
     b->at = at;
     b->program = b->job->program[at];
-    b->slot = slots_create(b->program->graph);
+    b->dependencies = mtlm_dependencies_create(b->program->graph);
     for (int e = 0; e < b->job->iterations; e++) {
         b->collectives = 0;
         for (int i = 0; i < b->program->train.n; i++)
             add(b, &b->program->train.item[i], e);
     }
-    slots_free(b->program->graph, b->slot);
+    mtlm_dependencies_destroy(b->dependencies);
 }
 
 /* ---- the whole ---- */

@@ -11,6 +11,7 @@
 #include "graph/submit.h"
 #include "graph/submit_data.h"
 #include "graph/submit_message.h"
+#include "graph/submit_record.h"
 #include "runtime/clock.h"
 #include "runtime/data.h"
 
@@ -22,9 +23,10 @@ struct mtlm_run {
     struct mtlm_ramp_place place; /* of the iteration submitted last */
     struct mtlm_run_data data;
     int64_t job;
-    int64_t tag_microbatches;       /* that tags tell apart */
-    int64_t poison;                 /* iteration, -1: none */
-    double train_flops, eval_flops; /* of this rank's microbatch */
+    struct mtlm_run_record *recorded; /* NULL without a recorder */
+    int64_t tag_microbatches;         /* that tags tell apart */
+    int64_t poison;                   /* iteration, -1: none */
+    double train_flops, eval_flops;   /* of this rank's microbatch */
     void (*gradients_seen)(void *arg);
     void *gradients_arg;
     struct mtlm_checker *checker; /* while looking for a bad node */
@@ -77,8 +79,10 @@ struct mtlm_run *mtlm_run_create(const struct mtlm_run_config *config)
     run->ramp.full = program->config.microbatches * samples_per_microbatch(run);
     run->place = mtlm_ramp_begin(&run->ramp);
     mtlm_run_data_create(&run->data, program, config->synthetic != NULL);
-    if (config->recorder)
+    if (config->recorder) {
+        run->recorded = mtlm_run_record_create(program, config->recorder);
         starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
+    }
     return run;
 }
 
@@ -90,6 +94,7 @@ void mtlm_run_wait(struct mtlm_run *run)
 
 void mtlm_run_destroy(struct mtlm_run *run)
 {
+    mtlm_run_record_destroy(run->recorded);
     mtlm_run_data_destroy(&run->data);
     free(run);
 }
@@ -113,8 +118,7 @@ static struct mtlm_record record_of(struct mtlm_run *run,
 {
     const struct mtlm_node *node = item->node;
     const bool p2p = mtlm_ops[node->call.kind]->op_class == MTLM_CLASS_P2P;
-
-    return (struct mtlm_record){
+    struct mtlm_record record = {
         .rank = run->config.rank,
         .worker = -1,
         .lane = node->lane,
@@ -125,12 +129,19 @@ static struct mtlm_record record_of(struct mtlm_run *run,
         .stage = node->stage,
         .layer = node->layer,
         .peer = p2p ? node->call.attr.p2p.peer : -1,
+        .group = -1,
+        .group_root = -1,
         .priority = priority_of(run, item, pass),
         .job = run->job++,
+        .match = -1,
         .submit_ns = pass->record ? mtlm_now_ns() : 0,
         .flops = node->flops,
         .bytes = node->bytes,
     };
+
+    if (run->recorded)
+        mtlm_run_record_node(run->recorded, item, use_of(item, pass), &record);
+    return record;
 }
 
 static void post(struct mtlm_run *run, const struct mtlm_item *item,
@@ -253,6 +264,8 @@ static bool is_message(const struct mtlm_item *item)
 static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
                        const struct pass *pass)
 {
+    if (run->recorded)
+        mtlm_run_record_pass(run->recorded, pass->record);
     starpu_iteration_push(pass->iteration);
     for (int i = 0; i < items->n; i++) {
         const struct mtlm_item *item = &items->item[i];

@@ -9,6 +9,7 @@
 #include "launch/synthetic_report.h"
 #include "launch/trace/summary.h"
 #include "launch/trace/trace.h"
+#include "launch/trace_gather.h"
 #include "runtime/machine.h"
 
 /* What one rank tells rank 0 besides its records. */
@@ -70,7 +71,7 @@ static char *layout_text(const struct mtlm_layout *l)
 }
 
 static void describe(const struct mtlm_job *job, const struct about *about,
-                     struct described *d)
+                     const struct mtlm_gathered *all, struct described *d)
 {
     const struct mtlm_layout *l = &job->layout;
     const int ranks = mtlm_ranks_size(job->ranks);
@@ -107,7 +108,13 @@ static void describe(const struct mtlm_job *job, const struct about *about,
         .clock_offset_ns = d->offset,
         .engine_share = d->engine_share,
         .worker = d->worker,
-        .n_workers = n};
+        .n_workers = n,
+        .edge = all->edge,
+        .n_edges = all->n_edges,
+        .use = all->use,
+        .n_uses = all->n_uses,
+        .data = all->data,
+        .n_data = all->n_data};
 }
 
 static void undescribe(struct described *d)
@@ -125,43 +132,42 @@ int mtlm_job_trace(struct mtlm_job *job, double *bubble, struct mtlm_error *err)
     struct about mine = {job->layout.pp_rank, job->workers, 0,
                          job->engine_share},
                  *about;
-    struct mtlm_record *all;
-    const struct mtlm_record *records;
+    struct mtlm_gathered all;
     struct mtlm_trace_summary *summary;
     struct described d;
-    size_t n, bytes;
+    size_t bytes;
+    bool collects;
     int rc = 0;
 
     *bubble = -1;
     mine.clock_offset_ns = mtlm_ranks_clock_offset(job->ranks);
     mtlm_recorder_shift(job->recorder, mine.clock_offset_ns);
-    records = mtlm_recorder_records(job->recorder, &n);
-    all = mtlm_ranks_gather(job->ranks, records, n * sizeof(*records), &bytes);
-    about = mtlm_ranks_gather(job->ranks, &mine, sizeof(mine), &n);
-    if (!all)
+    collects = mtlm_trace_gather(job->ranks, job->recorder, &all);
+    about = mtlm_ranks_gather(job->ranks, &mine, sizeof(mine), &bytes);
+    if (!collects)
         return 0;
-    n = bytes / sizeof(*all);
-    if (!n) {
+    if (!all.n) {
         fprintf(stderr,
                 "mtlm-dag: nothing recorded: iterations %d to %d of "
                 "--trace-iterations were not reached\n",
                 (int) job->options.trace_iterations.first,
                 (int) job->options.trace_iterations.last);
         free(about);
-        free(all);
+        mtlm_gathered_free(&all);
         return 0;
     }
-    describe(job, about, &d);
+    describe(job, about, &all, &d);
     if (job->options.trace_dir)
-        rc = mtlm_trace_write(job->options.trace_dir, all, n, &d.info, err);
-    summary = mtlm_trace_summary_create(all, n, &d.info);
+        rc = mtlm_trace_write(job->options.trace_dir, all.record, all.n,
+                              &d.info, err);
+    summary = mtlm_trace_summary_create(all.record, all.n, &d.info);
     print_table(summary, job->layout.virtual_stages);
     if (job->options.cluster_file && job->options.ramp.increment == 0)
-        mtlm_synthetic_report(job, all, n, &d.info, summary);
+        mtlm_synthetic_report(job, all.record, all.n, &d.info, summary);
     *bubble = summary->bubble;
     mtlm_trace_summary_destroy(summary);
     undescribe(&d);
     free(about);
-    free(all);
+    mtlm_gathered_free(&all);
     return rc;
 }

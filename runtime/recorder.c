@@ -2,14 +2,21 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/memory.h"
 #include "runtime/recorder.h"
 
-struct mtlm_recorder {
-    pthread_mutex_t mutex; /* guards all below */
-    struct mtlm_record *record;
+/* Of entries of one kind. */
+struct list {
+    void *entry;
     size_t n, capacity;
+};
+
+struct mtlm_recorder {
+    pthread_mutex_t mutex; /* guards the records */
+    struct list records;
+    struct list edges, uses, data; /* the submitting thread's */
 };
 
 struct mtlm_recorder *mtlm_recorder_create(void)
@@ -25,27 +32,54 @@ void mtlm_recorder_destroy(struct mtlm_recorder *recorder)
     if (!recorder)
         return;
     pthread_mutex_destroy(&recorder->mutex);
-    free(recorder->record);
+    free(recorder->records.entry);
+    free(recorder->edges.entry);
+    free(recorder->uses.entry);
+    free(recorder->data.entry);
     free(recorder);
+}
+
+static void append(struct list *list, const void *entry, size_t size)
+{
+    if (list->n == list->capacity) {
+        list->capacity = list->n ? 2 * list->n : 1024;
+        list->entry = mtlm_realloc(list->entry, list->capacity, size);
+    }
+    memcpy((char *) list->entry + list->n++ * size, entry, size);
 }
 
 void mtlm_recorder_add(struct mtlm_recorder *recorder,
                        const struct mtlm_record *record)
 {
     pthread_mutex_lock(&recorder->mutex);
-    if (recorder->n == recorder->capacity) {
-        recorder->capacity = recorder->n ? 2 * recorder->n : 1024;
-        recorder->record = mtlm_realloc(recorder->record, recorder->capacity,
-                                        sizeof(*recorder->record));
-    }
-    recorder->record[recorder->n++] = *record;
+    append(&recorder->records, record, sizeof(*record));
     pthread_mutex_unlock(&recorder->mutex);
+}
+
+void mtlm_recorder_add_edge(struct mtlm_recorder *recorder,
+                            const struct mtlm_record_edge *edge)
+{
+    append(&recorder->edges, edge, sizeof(*edge));
+}
+
+void mtlm_recorder_add_use(struct mtlm_recorder *recorder,
+                           const struct mtlm_record_use *use)
+{
+    append(&recorder->uses, use, sizeof(*use));
+}
+
+void mtlm_recorder_add_data(struct mtlm_recorder *recorder,
+                            const struct mtlm_record_data *data)
+{
+    append(&recorder->data, data, sizeof(*data));
 }
 
 void mtlm_recorder_shift(struct mtlm_recorder *recorder, int64_t offset_ns)
 {
-    for (size_t i = 0; i < recorder->n; i++) {
-        struct mtlm_record *r = &recorder->record[i];
+    struct mtlm_record *record = recorder->records.entry;
+
+    for (size_t i = 0; i < recorder->records.n; i++) {
+        struct mtlm_record *r = &record[i];
 
         r->submit_ns += offset_ns;
         r->ready_ns += offset_ns;
@@ -57,6 +91,27 @@ void mtlm_recorder_shift(struct mtlm_recorder *recorder, int64_t offset_ns)
 const struct mtlm_record *mtlm_recorder_records(
     const struct mtlm_recorder *recorder, size_t *n)
 {
-    *n = recorder->n;
-    return recorder->record;
+    *n = recorder->records.n;
+    return recorder->records.entry;
+}
+
+const struct mtlm_record_edge *mtlm_recorder_edges(
+    const struct mtlm_recorder *recorder, size_t *n)
+{
+    *n = recorder->edges.n;
+    return recorder->edges.entry;
+}
+
+const struct mtlm_record_use *mtlm_recorder_uses(
+    const struct mtlm_recorder *recorder, size_t *n)
+{
+    *n = recorder->uses.n;
+    return recorder->uses.entry;
+}
+
+const struct mtlm_record_data *mtlm_recorder_data(
+    const struct mtlm_recorder *recorder, size_t *n)
+{
+    *n = recorder->data.n;
+    return recorder->data.entry;
 }

@@ -18,6 +18,27 @@ struct mtlm_trace_worker {
                      as idle when it runs none */
 };
 
+/* Node job of rank waits for node on_job of on_rank. */
+struct mtlm_trace_edge {
+    int32_t rank, on_rank;
+    int64_t job, on_job;
+};
+
+/* Node job of rank uses that rank's data. */
+struct mtlm_trace_use {
+    int32_t rank;
+    int32_t data;
+    int32_t access; /* enum mtlm_access */
+    int64_t job;
+};
+
+/* A slot of a tensor of rank. */
+struct mtlm_trace_data {
+    int32_t rank;
+    int32_t data; /* counts the rank's, from 0 */
+    struct mtlm_record_data what;
+};
+
 /* What the records cannot tell about the run.  Texts, arrays: borrowed; NULL
  * where unknown. */
 struct mtlm_trace_info {
@@ -35,6 +56,15 @@ struct mtlm_trace_info {
     const double *engine_share;     /* [ranks] of a core, of the run */
     const struct mtlm_trace_worker *worker; /* [n_workers] */
     size_t n_workers;
+    /* What waits for what, by rank, job, on_rank, on_job; between ranks a
+     * receive for its send, and a collective for all that its nodes on the
+     * other ranks of its group wait for. */
+    const struct mtlm_trace_edge *edge; /* [n_edges] */
+    size_t n_edges;
+    const struct mtlm_trace_use *use; /* [n_uses] by rank, job, operand */
+    size_t n_uses;
+    const struct mtlm_trace_data *data; /* [n_data] by rank, data */
+    size_t n_data;
 };
 
 /* Writes the n records of all ranks, in any order, on one clock, to dir as

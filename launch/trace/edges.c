@@ -1,0 +1,152 @@
+/* Edges between ranks, from the numbers that tell which nodes of a message
+ * belong together. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "codelets/op.h"
+#include "launch/trace/edges.h"
+#include "runtime/memory.h"
+
+struct edges {
+    struct mtlm_trace_edge *edge;
+    size_t n, capacity;
+    size_t own; /* the first ones, within a rank, sorted */
+};
+
+static int compare(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_node(const void *pa, const void *pb)
+{
+    const struct mtlm_trace_edge *a = pa, *b = pb;
+    int c = compare(a->rank, b->rank);
+
+    if (!c)
+        c = compare(a->job, b->job);
+    if (!c)
+        c = compare(a->on_rank, b->on_rank);
+    return c ? c : compare(a->on_job, b->on_job);
+}
+
+static void add(struct edges *e, const struct mtlm_record *to, int32_t on_rank,
+                int64_t on_job)
+{
+    if (e->n == e->capacity) {
+        e->capacity = 2 * e->capacity + 1024;
+        e->edge = mtlm_realloc(e->edge, e->capacity, sizeof(*e->edge));
+    }
+    e->edge[e->n++] =
+        (struct mtlm_trace_edge){to->rank, on_rank, to->job, on_job};
+}
+
+/* Where the rank's own edges of a node begin. */
+static size_t first_of(const struct edges *e, const struct mtlm_record *r)
+{
+    size_t low = 0, high = e->own;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const struct mtlm_trace_edge *x = &e->edge[middle];
+
+        if (x->rank < r->rank || (x->rank == r->rank && x->job < r->job))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Nodes of the same message have the same key. */
+struct end {
+    int64_t key[4]; /* group, its root, match; of a send or receive -1, both
+                     * ranks, match */
+    const struct mtlm_record *record;
+};
+
+enum { KEYS = 4 };
+
+static int by_key(const void *pa, const void *pb)
+{
+    const struct end *a = pa, *b = pb;
+    int c = 0;
+
+    for (int i = 0; i < KEYS && !c; i++)
+        c = compare(a->key[i], b->key[i]);
+    return c ? c : compare(a->record->rank, b->record->rank);
+}
+
+static bool same_key(const struct end *a, const struct end *b)
+{
+    for (int i = 0; i < KEYS; i++)
+        if (a->key[i] != b->key[i])
+            return false;
+    return true;
+}
+
+static struct end end_of(const struct mtlm_record *r)
+{
+    const bool send = r->op == MTLM_OP_SEND;
+
+    if (r->group >= 0)
+        return (struct end){{r->group, r->group_root, 0, r->match}, r};
+    return (struct end){
+        {-1, send ? r->rank : r->peer, send ? r->peer : r->rank, r->match}, r};
+}
+
+/* A collective ends when all of its ranks have come to it. */
+static void meet(struct edges *e, const struct end *end, size_t n)
+{
+    for (size_t there = 0; there < n; there++) {
+        const struct mtlm_record *r = end[there].record;
+        const size_t first = first_of(e, r);
+
+        for (size_t here = 0; here < n; here++)
+            for (size_t i = first;
+                 here != there && i < e->own && e->edge[i].rank == r->rank
+                 && e->edge[i].job == r->job;
+                 i++)
+                add(e, end[here].record, r->rank, e->edge[i].on_job);
+    }
+}
+
+static void receive(struct edges *e, const struct end *end, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t s = 0; s < n; s++)
+            if (end[i].record->op == MTLM_OP_RECV
+                && end[s].record->op == MTLM_OP_SEND)
+                add(e, end[i].record, end[s].record->rank, end[s].record->job);
+}
+
+struct mtlm_trace_edge *mtlm_trace_edges_between(
+    const struct mtlm_record *record, size_t n, struct mtlm_trace_edge *edge,
+    size_t *n_edges)
+{
+    struct edges e = {edge, *n_edges, *n_edges, *n_edges};
+    struct end *end = mtlm_calloc(n, sizeof(*end));
+    size_t ends = 0;
+
+    if (e.own)
+        qsort(e.edge, e.own, sizeof(*e.edge), by_node);
+    for (size_t i = 0; i < n; i++)
+        if (record[i].match >= 0)
+            end[ends++] = end_of(&record[i]);
+    if (ends)
+        qsort(end, ends, sizeof(*end), by_key);
+    for (size_t i = 0, next; i < ends; i = next) {
+        for (next = i + 1; next < ends && same_key(&end[i], &end[next]);)
+            next++;
+        if (end[i].record->group >= 0)
+            meet(&e, &end[i], next - i);
+        else
+            receive(&e, &end[i], next - i);
+    }
+    free(end);
+    if (e.n > e.own)
+        qsort(e.edge, e.n, sizeof(*e.edge), by_node);
+    *n_edges = e.n;
+    return e.edge;
+}

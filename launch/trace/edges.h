@@ -1,0 +1,14 @@
+#ifndef MTLM_TRACE_EDGES_H
+#define MTLM_TRACE_EDGES_H
+
+#include "launch/trace/trace.h"
+
+/* Adds to the *n_edges that ranks recorded within themselves, in memory from
+ * malloc(), those between the ranks of the n records, and sorts them all (as
+ * in struct mtlm_trace_info).  A message whose other end is not among the
+ * records adds none.  Returns where they are now, for the caller to free. */
+struct mtlm_trace_edge *mtlm_trace_edges_between(
+    const struct mtlm_record *record, size_t n, struct mtlm_trace_edge *edge,
+    size_t *n_edges);
+
+#endif /* MTLM_TRACE_EDGES_H */

@@ -1,0 +1,211 @@
+/* What waits for what, against the definition: of two nodes that use a slot,
+ * not both to read it, the second comes after the first. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "graph/dependencies.h"
+#include "runtime/memory.h"
+#include "tests/graph/small.h"
+
+/* A node as it is submitted. */
+struct call {
+    const struct mtlm_node *node;
+    int64_t use;
+};
+
+/* [n][n]: whether the first must come after the second. */
+static bool *closed(bool *after, int n)
+{
+    for (int k = 0; k < n; k++)
+        for (int i = k + 1; i < n; i++)
+            if (after[i * n + k])
+                for (int j = 0; j < k; j++)
+                    after[i * n + j] |= after[k * n + j];
+    return after;
+}
+
+static bool conflict(const struct call *a, const struct call *b)
+{
+    for (int i = 0; i < mtlm_node_n_uses(a->node); i++)
+        for (int j = 0; j < mtlm_node_n_uses(b->node); j++) {
+            const struct mtlm_use x = mtlm_node_use(a->node, i);
+            const struct mtlm_use y = mtlm_node_use(b->node, j);
+            const struct mtlm_slot s = mtlm_tensor_slot(x.tensor, a->use);
+            const struct mtlm_slot t = mtlm_tensor_slot(y.tensor, b->use);
+
+            if (s.owner == t.owner && s.slot == t.slot
+                && (x.access != MTLM_R || y.access != MTLM_R))
+                return true;
+        }
+    return false;
+}
+
+/* The calls become tasks 3, 5, 7 ... */
+static void assert_definition(const struct mtlm_graph *graph,
+                              const struct call *call, int n)
+{
+    struct mtlm_dependencies *d = mtlm_dependencies_create(graph);
+    bool *want = mtlm_calloc((size_t) n * n, 1);
+    bool *got = mtlm_calloc((size_t) n * n, 1);
+
+    for (int i = 0; i < n; i++) {
+        const struct mtlm_predecessors p =
+            mtlm_dependencies_add(d, call[i].node, call[i].use, 3 + 2 * i);
+
+        for (int k = 0; k < p.n; k++) {
+            assert_true(k == 0 || p.task[k] > p.task[k - 1]);
+            assert_in_range(p.task[k], 3, 1 + 2 * i);
+            assert_int_equal(p.task[k] % 2, 1);
+            got[(size_t) i * n + (p.task[k] - 3) / 2] = true;
+        }
+        for (int j = 0; j < i; j++) {
+            const bool after = conflict(&call[i], &call[j]);
+
+            /* No edge but of two nodes that use the same slot. */
+            assert_true(after || !got[(size_t) i * n + j]);
+            want[(size_t) i * n + j] = after;
+        }
+    }
+    assert_memory_equal(closed(got, n), closed(want, n), (size_t) n * n);
+    free(want);
+    free(got);
+    mtlm_dependencies_destroy(d);
+}
+
+static struct mtlm_tensor *tensor(struct mtlm_graph *graph, int slots)
+{
+    struct mtlm_tensor *t = mtlm_graph_tensor(graph, MTLM_STORE_ACTIVATION, "x",
+                                              MTLM_SHAPE(2), MTLM_REAL);
+
+    t->slots = slots;
+    return t;
+}
+
+/* A node without operands that uses these. */
+static struct mtlm_node *node(struct mtlm_graph *graph)
+{
+    static struct mtlm_list list;
+
+    mtlm_graph_at(graph, &list, MTLM_PHASE_FORWARD, 0, 0);
+    list.n = 0;
+    return mtlm_graph_call(graph, MTLM_OP_BUCKET_ALL_REDUCE, NULL, NULL);
+}
+
+static void test_readers_wait_for_the_writer_and_a_writer_for_readers(
+    void **state)
+{
+    static const enum mtlm_access access[] = {MTLM_R, MTLM_W,  MTLM_R, MTLM_R,
+                                              MTLM_W, MTLM_RW, MTLM_R};
+    static const int want[][3] = {{-1},       {0, -1}, {1, -1}, {1, -1},
+                                  {2, 3, -1}, {4, -1}, {5, -1}};
+    struct mtlm_graph *graph = mtlm_graph_create();
+    struct mtlm_tensor *t = tensor(graph, 1);
+    struct mtlm_dependencies *d = mtlm_dependencies_create(graph);
+
+    (void) state;
+    for (int i = 0; i < 7; i++) {
+        struct mtlm_node *x = node(graph);
+        struct mtlm_predecessors p;
+        int n = 0;
+
+        mtlm_node_add_use(x, t, access[i], i % 2 == 0);
+        p = mtlm_dependencies_add(d, x, 0, i);
+        for (; want[i][n] >= 0; n++)
+            assert_int_equal(p.task[n], want[i][n]);
+        assert_int_equal(p.n, n);
+    }
+    mtlm_dependencies_destroy(d);
+    mtlm_graph_destroy(graph);
+}
+
+static void test_random_programs_follow_the_definition(void **state)
+{
+    enum { NODES = 12, TENSORS = 6, CALLS = 150 };
+
+    (void) state;
+    srand(1);
+    for (int program = 0; program < 20; program++) {
+        struct mtlm_graph *graph = mtlm_graph_create();
+        struct mtlm_tensor *t[TENSORS];
+        struct mtlm_node *x[NODES];
+        struct call call[CALLS];
+
+        for (int i = 0; i < TENSORS; i++)
+            t[i] = tensor(graph, 1 + rand() % 3);
+        t[1]->same = t[0];
+        /* Two take turns in the ring of a third. */
+        t[3]->pool = t[4]->pool = t[2];
+        t[3]->pool_size = t[4]->pool_size = 2;
+        t[4]->pool_index = 1;
+        for (int i = 0; i < NODES; i++) {
+            x[i] = node(graph);
+            for (int u = rand() % 4; u >= 0; u--)
+                mtlm_node_add_use(x[i], t[rand() % TENSORS], rand() % 3,
+                                  rand() % 2);
+        }
+        for (int i = 0; i < CALLS; i++)
+            call[i] = (struct call){x[rand() % NODES], rand() % 5};
+        assert_definition(graph, call, CALLS);
+        mtlm_graph_destroy(graph);
+    }
+}
+
+/* Two iterations of a rank's program, the second one shorter. */
+static int calls_of(const struct mtlm_program *program, struct call *call)
+{
+    const int64_t m = program->config.microbatches;
+    int n = 0;
+
+    for (int e = 0; e < 2; e++)
+        for (int i = 0; i < program->train.n; i++) {
+            const struct mtlm_item *item = &program->train.item[i];
+
+            if (e == 0 || item->microbatch < m - 1)
+                call[n++] = (struct call){
+                    item->node,
+                    item->microbatch < 0 ? e : e * m + item->microbatch};
+        }
+    return n;
+}
+
+static void test_programs_of_ranks_follow_the_definition(void **state)
+{
+    (void) state;
+    for (int fused = 0; fused < 2; fused++) {
+        struct mtlm_program_config config = small_config(2, 2, 3);
+        struct small_ranks ranks;
+
+        config.pipeline = fused ? MTLM_PIPELINE_1F1B : MTLM_PIPELINE_ZB_H1;
+        config.layout.dp = 2;
+        config.distributed_optimizer = fused;
+        ranks = small_ranks_create(&config);
+        for (int r = 0; r < ranks.n; r += 3) {
+            const struct mtlm_program *program = ranks.program[r];
+            struct call *call =
+                mtlm_calloc(2 * program->train.n, sizeof(*call));
+
+            assert_definition(program->graph, call, calls_of(program, call));
+            free(call);
+        }
+        small_ranks_destroy(&ranks);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            test_readers_wait_for_the_writer_and_a_writer_for_readers),
+        cmocka_unit_test(test_random_programs_follow_the_definition),
+        cmocka_unit_test(test_programs_of_ranks_follow_the_definition),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
