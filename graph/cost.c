@@ -238,7 +238,8 @@ struct mtlm_cost mtlm_cost_create(const struct mtlm_cluster *cluster,
                                 MTLM_PHASE_BACKWARD, cost.forward);
     for (int i = 0; i < 3; i++)
         if (flops[i] > 0)
-            cost.s_per_flop[i] = seconds[i] * layers * config->layout.pp
+            cost.s_per_flop[i] = seconds[i] * layers
+                                 * mtlm_layout_pipeline(&config->layout)
                                  / (config->model.num_layers * flops[i]);
     return cost;
 }

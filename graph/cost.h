@@ -38,9 +38,9 @@ struct mtlm_cluster {
     double element_bytes;     /* of a weight or an activation, in memory and on
                                  the way */
     /* Seconds in which a rank's stage - its share of the layers, if they were
-     * shared out evenly - passes one microbatch forward, makes its input
-     * gradients and its weight gradients.  Instead of the device: what is
-     * outside the layers then takes no time. */
+     * shared out evenly; with placement policy a stage's - passes one
+     * microbatch forward, makes its input gradients and its weight gradients.
+     * Instead of the device: what is outside the layers then takes no time. */
     bool timed;
     double forward_s, backward_s, weight_s;
     int64_t devices;                /* ranks of a host; 0: all */

@@ -2,6 +2,13 @@
 
 #include "graph/layout.h"
 
+const char *mtlm_placement_name(enum mtlm_placement placement)
+{
+    static const char *const name[] = {"loop", "v", "policy"};
+
+    return name[placement];
+}
+
 void mtlm_layout_place(struct mtlm_layout *layout, int rank)
 {
     layout->tp_rank = rank % layout->tp;
@@ -17,6 +24,12 @@ int mtlm_layout_ranks(const struct mtlm_layout *layout)
 int mtlm_layout_stages(const struct mtlm_layout *layout)
 {
     return layout->pp * layout->virtual_stages;
+}
+
+int mtlm_layout_pipeline(const struct mtlm_layout *layout)
+{
+    return layout->placement == MTLM_PLACEMENT_POLICY ? layout->virtual_stages
+                                                      : layout->pp;
 }
 
 int mtlm_layout_chunk(const struct mtlm_layout *layout, int stage)

@@ -9,8 +9,18 @@
 
 /* Where virtual stage k lives: loop, on k mod pp; V, every second pass through
  * the ranks goes backwards, so that the first and the last stage of two passes
- * share rank 0 (zero-bubble schedule ZB-V, arXiv 2405.15362). */
-enum mtlm_placement { MTLM_PLACEMENT_LOOP, MTLM_PLACEMENT_V };
+ * share rank 0 (zero-bubble schedule ZB-V, arXiv 2405.15362); policy, the
+ * pipeline is one rank (pp = 1) that holds all stages, no messages are between
+ * them, and whichever of its workers the scheduling policy takes runs a node:
+ * stages of a pipeline and chunks of a rank are then the same. */
+enum mtlm_placement {
+    MTLM_PLACEMENT_LOOP,
+    MTLM_PLACEMENT_V,
+    MTLM_PLACEMENT_POLICY,
+};
+
+/* As --placement spells it. */
+const char *mtlm_placement_name(enum mtlm_placement placement);
 
 /* How a model is spread over ranks, and which part this rank holds.  Ranks
  * are numbered as Megatron numbers them, tensor-parallel fastest:
@@ -33,6 +43,10 @@ int mtlm_layout_ranks(const struct mtlm_layout *layout);
 
 /* Virtual stages of the whole model: pp * virtual_stages. */
 int mtlm_layout_stages(const struct mtlm_layout *layout);
+
+/* What --pipeline-model-parallel-size says: pp, with placement policy the
+ * stages. */
+int mtlm_layout_pipeline(const struct mtlm_layout *layout);
 
 /* pp_rank of the ranks that hold virtual stage k, and which of their chunks it
  * is. */

@@ -70,8 +70,8 @@ static double flops_of(const struct mtlm_list *list, enum mtlm_phase phase)
     return flops;
 }
 
-/* So that forward passes take a millisecond a rank on average; returns the
- * FLOPs of a second. */
+/* So that forward passes take a millisecond a rank, or a stage where one rank
+ * holds all, on average; returns the FLOPs of a second. */
 static double scale(double *times, int stages, int ranks)
 {
     double forward = 0;
@@ -112,7 +112,8 @@ struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config)
         }
         mtlm_program_destroy(program);
     }
-    work.flops_per_s = scale(times, stages, config->layout.pp);
+    work.flops_per_s =
+        scale(times, stages, mtlm_layout_pipeline(&config->layout));
     work.pipeline =
         (struct mtlm_evaluate){.layout = &config->layout,
                                .pipeline = config->pipeline,
@@ -158,7 +159,8 @@ static double try_windows(struct mtlm_program_config *config, double bytes)
         search.tries = FEW_TRIES;
         search.pipeline.pieces = 1;
         search.pipeline.microbatches =
-            fmin(config->microbatches, ENOUGH * config->layout.pp);
+            fmin(config->microbatches,
+                 ENOUGH * mtlm_layout_pipeline(&config->layout));
     }
     cost = mtlm_search(&search, window, &config->window);
     mtlm_work_free(&work);
@@ -170,19 +172,26 @@ static double try_windows(struct mtlm_program_config *config, double bytes)
 /* Bytes of what 1F1B keeps on the fullest rank. */
 static double bytes_of_1f1b(const struct mtlm_program_config *config)
 {
+    const bool together = config->layout.placement == MTLM_PLACEMENT_POLICY;
+    const int stages = mtlm_layout_pipeline(&config->layout);
     struct mtlm_program_config one = *config;
     struct mtlm_window *window;
-    double *memory = mtlm_calloc(config->layout.pp, sizeof(*memory));
+    double *memory = mtlm_calloc(stages, sizeof(*memory));
     double most = 0;
 
-    one.layout.virtual_stages = 1;
-    one.layout.placement = MTLM_PLACEMENT_LOOP;
-    one.layout.stage_layers = NULL;
+    if (!together) {
+        one.layout.virtual_stages = 1;
+        one.layout.placement = MTLM_PLACEMENT_LOOP;
+        one.layout.stage_layers = NULL;
+    }
     one.pipeline = MTLM_PIPELINE_1F1B;
     window = mtlm_ring_windows(&one);
     mtlm_ring_memory(&one, memory);
-    for (int k = 0; k < config->layout.pp; k++)
-        most = fmax(most, window[k].w * memory[k]);
+    for (int k = 0; k < stages; k++) {
+        const double here = window[k].w * memory[k];
+
+        most = together ? most + here : fmax(most, here);
+    }
     free(memory);
     free(window);
     return most;

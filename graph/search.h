@@ -22,10 +22,11 @@ struct mtlm_search {
 double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
                    double *alpha);
 
-/* A program's pipeline with FLOPs as times, so that a rank takes a millisecond
- * on average to pass a microbatch forward, and messages that take none; W is
- * cut into a piece for each layer, memory counts layers.  Borrows config's
- * layout; the caller frees the rest with mtlm_work_free(). */
+/* A program's pipeline with FLOPs as times, so that a rank, with placement
+ * policy a stage, takes a millisecond on average to pass a microbatch forward,
+ * and messages that take none; W is cut into a piece for each layer, memory
+ * counts layers.  Borrows config's layout; the caller frees the rest with
+ * mtlm_work_free(). */
 struct mtlm_work {
     struct mtlm_evaluate pipeline;
     struct mtlm_window *window; /* pipeline.window, the program's */
@@ -39,10 +40,11 @@ void mtlm_work_free(struct mtlm_work *work);
 /* --schedule auto: of placement loop with one and two virtual stages a rank
  * and placement V, and of all windows, what costs least with config.act_mem
  * bytes or, where that is 0, with the activations of as many microbatches as
- * 1F1B keeps.  Virtual stages that are given (chunks > 0) stay.  Messages cost
- * nothing here: two stages a rank must gain a hundredth for theirs.  Of large
- * pipelines only the first microbatches are evaluated.  Sets the
- * layout's virtual stages and placement, pipeline, window and act_mem. */
+ * 1F1B keeps.  Virtual stages that are given (chunks > 0) stay, and their
+ * placement.  Messages cost nothing here: two stages a rank must gain a
+ * hundredth for theirs.  Of large pipelines only the first microbatches are
+ * evaluated.  Sets the layout's virtual stages and placement, pipeline, window
+ * and act_mem. */
 void mtlm_search_schedule(struct mtlm_program_config *config, int chunks);
 
 #endif /* MTLM_GRAPH_SEARCH_H */

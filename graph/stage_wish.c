@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include <limits.h>
+#include <stdbool.h>
 
 #include "graph/stage_wish.h"
 
@@ -23,6 +24,13 @@ int mtlm_stage_wish_chunks(const struct mtlm_stage_wish *wish,
 {
     const int64_t v = chunks(wish, num_layers, pp);
 
+    if (wish->pipeline > 0) {
+        const bool listed = !wish->layers || wish->n == wish->pipeline;
+
+        return pp == 1 && wish->pipeline <= num_layers && listed
+                   ? wish->pipeline
+                   : 0;
+    }
     if (wish->layers && wish->virtual_stages > 0 && v != wish->virtual_stages)
         return 0;
     return v * pp <= num_layers && v <= INT_MAX ? v : 0;

@@ -11,10 +11,13 @@ struct mtlm_stage_wish {
     const int64_t *layers;    /* [n]: of every virtual stage of the model; NULL:
                                * evenly; borrowed */
     int n;
+    /* Size of the pipeline where one rank holds all of it: placement policy.
+     * 0: its ranks hold it. */
+    int pipeline;
 };
 
-/* Virtual stages that each of pp ranks holds; 0: pp ranks cannot share
- * num_layers layers in this way. */
+/* Virtual stages that each of pp ranks holds; 0: pp ranks, of which a pipeline
+ * in one rank has one, cannot share num_layers layers in this way. */
 int mtlm_stage_wish_chunks(const struct mtlm_stage_wish *wish,
                            int64_t num_layers, int pp);
 

@@ -30,7 +30,8 @@ struct mtlm_window {
     int g; /* slots of tensors that B writes and W uses last */
 };
 
-/* What windows follow from.
+/* What windows follow from.  With placement policy the busiest rank is the
+ * only one.
  *
  *   T   = work per microbatch of the busiest rank / its workers
  *   L_k = sum over stages j >= k of tF(j) + tB(j) + 2 hop: the shortest time

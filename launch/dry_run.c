@@ -210,7 +210,7 @@ static int find_hosts(struct dry_run *d, struct mtlm_error *err)
 {
     const struct mtlm_options *o = d->options;
     const int launched = o->world_size ? o->world_size : mtlm_launched_size();
-    const int64_t asked = o->tensor_parallel * o->pipeline_parallel;
+    const int64_t asked = o->tensor_parallel * mtlm_options_pipeline_ranks(o);
 
     if (!d->wish.layout_free && (o->world_size || mtlm_launched_rank() >= 0)
         && mtlm_options_layout_check(o, launched, err) < 0)

@@ -19,6 +19,11 @@ static void print_bubble(const struct mtlm_program_config *config, FILE *out)
     const double idle = config->layout.pp - 1;
     const double m = (double) v * config->microbatches;
 
+    if (config->layout.placement == MTLM_PLACEMENT_POLICY) {
+        fprintf(out, "bubble           none that stages make: every worker may "
+                     "run all of them\n");
+        return;
+    }
     if (idle == 0) {
         fprintf(out, "bubble           none: the pipeline has one rank\n");
         return;
@@ -119,7 +124,7 @@ static int draw(const struct mtlm_work *work, const struct mtlm_evaluation *e,
     struct mtlm_record *record = records_of(e, layout);
     int *stage = mtlm_calloc(layout->pp, sizeof(*stage));
     char *text = mtlm_sprintf("PP %d, schedule %s (evaluated, 1 ms = F)",
-                              layout->pp, name);
+                              mtlm_layout_pipeline(layout), name);
     const struct mtlm_trace_info info = {
         .ranks = layout->pp,
         .stages = layout->pp,

@@ -60,9 +60,9 @@ struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
         .micro_batch_free = mtlm_micro_batch_is_free(o)};
 
     mtlm_schedule_wish(o, &wish.config);
-    wish.config =
-        mtlm_wish_config(&wish, o->tensor_parallel, o->pipeline_parallel, 1,
-                         o->micro_batch_size);
+    wish.config = mtlm_wish_config(&wish, o->tensor_parallel,
+                                   mtlm_options_pipeline_ranks(o), 1,
+                                   o->micro_batch_size);
     return wish;
 }
 
@@ -94,7 +94,7 @@ char *mtlm_layout_stages_text(const struct mtlm_layout *layout,
     fprintf(out, "%d", stages);
     if (layout->virtual_stages > 1)
         fprintf(out, ", %d on each rank (placement %s)", layout->virtual_stages,
-                layout->placement == MTLM_PLACEMENT_V ? "v" : "loop");
+                mtlm_placement_name(layout->placement));
     fputs(", layers", out);
     for (int k = 0, n; k < stages; k += n) {
         int64_t layers;
@@ -136,7 +136,8 @@ int mtlm_layout_take(struct mtlm_options *options, struct mtlm_wish *wish,
     if (choice->micro_batch != options->micro_batch_size)
         note_micro_batch(options, choice);
     options->tensor_parallel = choice->tp;
-    options->pipeline_parallel = choice->pp;
+    if (!wish->stages.pipeline)
+        options->pipeline_parallel = choice->pp;
     options->micro_batch_size = choice->micro_batch;
     if (!mtlm_option_given(options, GLOBAL_BATCH)
         && mtlm_options_set_batch(options, choice->micro_batch * choice->dp,

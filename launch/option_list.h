@@ -185,9 +185,11 @@
     OPT(PARALLEL, "num-layers-per-virtual-pipeline-stage", INT,                \
         layers_per_stage, "", 1, 32768, "N",                                   \
         "the same by the layers that a stage holds at the most")               \
-    OPT(PARALLEL, "placement", CHOICE, placement, "loop", 0, 0, "loop|v",      \
+    OPT(PARALLEL, "placement", CHOICE, placement, "loop", 0, 0,                \
+        "loop|v|policy",                                                       \
         "stages go round the ranks; or turn round at the last rank, so that "  \
-        "the first and the last stage lie on the first rank")                  \
+        "the first and the last stage lie on the first rank; or all lie on "   \
+        "one rank, whose workers run what the scheduling policy gives them")   \
     OPT(PARALLEL, "stage-layers", TEXT, stage_layers, "", 0, 0, "N,N,...",     \
         "layers of every virtual stage of the model (default: as even as can " \
         "be)")                                                                 \

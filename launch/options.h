@@ -177,6 +177,10 @@ int mtlm_options_check(const struct mtlm_options *options,
 /* What they ask of the virtual stages; borrows from options. */
 struct mtlm_stage_wish mtlm_stages_wish(const struct mtlm_options *options);
 
+/* Ranks that hold a pipeline: as many as it has stages, or with placement
+ * policy one. */
+int64_t mtlm_options_pipeline_ranks(const struct mtlm_options *options);
+
 /* Sets the global batch where the user gave none, and all that follows from
  * it. */
 int mtlm_options_set_batch(struct mtlm_options *options, int64_t batch,

@@ -307,11 +307,18 @@ int mtlm_options_layout_check(const struct mtlm_options *options, int ranks,
                               struct mtlm_error *err)
 {
     const int64_t t = options->tensor_parallel;
-    const int64_t p = options->pipeline_parallel;
+    const int64_t p = mtlm_options_pipeline_ranks(options);
     char other[96] = "";
 
     if (ranks % (t * p) == 0)
         return check_batches(options, ranks / (t * p), err);
+    if (options->placement == MTLM_PLACEMENT_POLICY)
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "--tensor-model-parallel-size %" PRId64 " ranks hold a model with "
+            "--placement policy, but this job has %d, which is no multiple of "
+            "that; start it with mpirun -n %" PRId64,
+            t, ranks, ranks < t ? t : ranks / t * t);
     if (ranks % t == 0 && ranks / t <= options->model.num_layers)
         snprintf(other, sizeof(other),
                  " or give --pipeline-model-parallel-size %" PRId64, ranks / t);

@@ -51,6 +51,14 @@ int mtlm_schedule_resolve(struct mtlm_options *options, struct mtlm_error *err)
                               "--act-mem is for --schedule window or auto: the "
                               "memory of %s follows from the stages",
                               name[o->pipeline]);
+    if (o->placement == MTLM_PLACEMENT_POLICY
+        && (o->pipeline == MTLM_PIPELINE_ZB_V
+            || o->pipeline == MTLM_PIPELINE_INTERLEAVED))
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--schedule %s is about which stages a rank "
+                              "holds, which --placement policy leaves to the "
+                              "scheduling policy",
+                              name[o->pipeline]);
     if (o->pipeline == MTLM_PIPELINE_ZB_V && !mtlm_option_given(o, "placement"))
         o->placement = MTLM_PLACEMENT_V;
     if ((o->pipeline == MTLM_PIPELINE_ZB_V
@@ -91,7 +99,7 @@ static int check_stages(const struct mtlm_program_config *config,
             needs = "two virtual stages on each rank, placement v";
         break;
     default:
-        if (layout->virtual_stages > 1)
+        if (mtlm_layout_stages(layout) > mtlm_layout_pipeline(layout))
             needs = "one virtual stage on each rank";
         break;
     }
@@ -101,7 +109,7 @@ static int check_stages(const struct mtlm_program_config *config,
                           "--schedule %s needs %s; here each has %d, placement "
                           "%s",
                           name[config->pipeline], needs, layout->virtual_stages,
-                          v ? "v" : "loop");
+                          mtlm_placement_name(layout->placement));
 }
 
 int mtlm_schedule_settle(struct mtlm_options *options, struct mtlm_wish *wish,
@@ -113,7 +121,8 @@ int mtlm_schedule_settle(struct mtlm_options *options, struct mtlm_wish *wish,
 
     if (check_stages(&config, err) < 0 || mtlm_ring_check(&config, err) < 0)
         return -1;
-    if (options->pipeline != MTLM_SCHEDULE_AUTO || choice->pp == 1)
+    if (options->pipeline != MTLM_SCHEDULE_AUTO
+        || mtlm_layout_pipeline(&config.layout) == 1)
         return 0;
     mtlm_search_schedule(&config,
                          chunks_given(options)
@@ -133,8 +142,7 @@ int mtlm_schedule_settle(struct mtlm_options *options, struct mtlm_wish *wish,
                       "placement %s, --window %.4f --act-mem %.0f",
                       config.layout.virtual_stages,
                       config.layout.virtual_stages > 1 ? "s" : "",
-                      config.layout.placement == MTLM_PLACEMENT_V ? "v"
-                                                                  : "loop",
+                      mtlm_placement_name(config.layout.placement),
                       config.window, config.act_mem);
     return 0;
 }

@@ -76,19 +76,36 @@ int mtlm_stages_resolve(struct mtlm_options *options, struct mtlm_error *err)
 struct mtlm_stage_wish mtlm_stages_wish(const struct mtlm_options *options)
 {
     const bool alone = !options->layers_per_stage && !options->stage_layers;
-    struct mtlm_stage_wish wish = {
-        options->virtual_stages, options->layers_per_stage,
-        options->layers_of_stage, options->n_layers_of_stage};
+    struct mtlm_stage_wish wish = {.virtual_stages = options->virtual_stages,
+                                   .layers_per_stage =
+                                       options->layers_per_stage,
+                                   .layers = options->layers_of_stage,
+                                   .n = options->n_layers_of_stage};
 
     /* One pass through the ranks has no second one to turn round. */
     if (!wish.virtual_stages && alone && options->placement == MTLM_PLACEMENT_V)
         wish.virtual_stages = 2;
+    if (options->placement == MTLM_PLACEMENT_POLICY)
+        wish.pipeline = options->pipeline_parallel;
     return wish;
+}
+
+int64_t mtlm_options_pipeline_ranks(const struct mtlm_options *options)
+{
+    return options->placement == MTLM_PLACEMENT_POLICY
+               ? 1
+               : options->pipeline_parallel;
 }
 
 static int refuse_list(const struct mtlm_options *o, int64_t p,
                        struct mtlm_error *err)
 {
+    if (o->placement == MTLM_PLACEMENT_POLICY)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--" LIST
+                              " names %d stages, and with --placement "
+                              "policy --" PP " says %" PRId64,
+                              o->n_layers_of_stage, p);
     if (o->virtual_stages)
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
@@ -99,6 +116,25 @@ static int refuse_list(const struct mtlm_options *o, int64_t p,
                           "--" LIST " names %d stages, which is no multiple of "
                           "--" PP " %" PRId64,
                           o->n_layers_of_stage, p);
+}
+
+/* With placement policy there is a number of stages, and none of each rank. */
+static int check_policy(const struct mtlm_options *o, struct mtlm_error *err)
+{
+    if (o->placement != MTLM_PLACEMENT_POLICY)
+        return 0;
+    if (!mtlm_option_given(o, PP))
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--placement policy needs --" PP ": how many "
+                              "stages there are for the workers of a rank");
+    if (o->virtual_stages > 1 || o->layers_per_stage)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--%s is about the stages that each rank holds; "
+                              "with --placement policy --" PP " %" PRId64
+                              " says how many there are",
+                              o->layers_per_stage ? LAYERS : CHUNKS,
+                              o->pipeline_parallel);
+    return 0;
 }
 
 /* Whether there is any pipeline that could hold them. */
@@ -126,9 +162,13 @@ int mtlm_stages_check(const struct mtlm_options *options,
     const int64_t layers = options->model.num_layers;
     const int64_t p = options->pipeline_parallel;
 
+    if (check_policy(options, err) < 0)
+        return -1;
     if (mtlm_layout_is_free(options))
         return check_any(options, &wish, err);
-    if (mtlm_stage_wish_chunks(&wish, layers, p) > 0)
+    if (mtlm_stage_wish_chunks(&wish, layers,
+                               mtlm_options_pipeline_ranks(options))
+        > 0)
         return 0;
     if (wish.layers)
         return refuse_list(options, p, err);

@@ -63,7 +63,7 @@ static char *layout_text(const struct mtlm_layout *l)
     fprintf(out, "TP %d x PP %d", l->tp, l->pp);
     if (l->virtual_stages > 1)
         fprintf(out, " (%d stages each, placement %s)", l->virtual_stages,
-                l->placement == MTLM_PLACEMENT_V ? "v" : "loop");
+                mtlm_placement_name(l->placement));
     if (l->dp > 1)
         fprintf(out, " x DP %d", l->dp);
     fclose(out);

@@ -361,6 +361,32 @@ static void test_workers_share_the_work(void **state)
     mtlm_evaluation_free(&e);
 }
 
+/* Placement policy: all stages on one rank, of whose workers any runs any of
+ * them.  A worker has a microbatch then, and each stage a slot for every
+ * worker, of alpha 1.5: no more is needed to come near what the work takes. */
+static void test_workers_that_run_any_stage_are_busy(void **state)
+{
+    (void) state;
+    for (int n = 1; n <= 8; n *= 2)
+        for (int p = 1; p <= 8; p *= 2) {
+            const int m = 8 * n;
+            struct scene s;
+            struct mtlm_evaluation e;
+
+            scene(&s, 1, p, m);
+            s.layout.placement = MTLM_PLACEMENT_POLICY;
+            s.layout.workers = n;
+            s.config.pieces = 4;
+            e = evaluate(&s, MTLM_PIPELINE_WINDOW, 0);
+            for (int k = 0; k < p; k++)
+                assert_int_equal(s.window[k].w, n);
+            assert_true(e.makespan_s <= 1.035 * 3 * m / n + rounding);
+            assert_within_windows(&s, &e);
+            assert_sound(&e);
+            mtlm_evaluation_free(&e);
+        }
+}
+
 /* Pieces of W run on several workers, whatever the schedule. */
 static void test_no_schedule_beats_the_bound(void **state)
 {
@@ -397,6 +423,7 @@ int main(void)
         cmocka_unit_test(test_ranks_work_in_the_published_orders),
         cmocka_unit_test(test_a_cap_bounds_memory_without_windows),
         cmocka_unit_test(test_workers_share_the_work),
+        cmocka_unit_test(test_workers_that_run_any_stage_are_busy),
         cmocka_unit_test(test_no_schedule_beats_the_bound),
     };
 

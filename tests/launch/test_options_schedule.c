@@ -113,6 +113,45 @@ static void test_contradictions_are_refused(void **state)
         "placement loop; here each has 1, placement loop");
 }
 
+/* With placement policy a schedule is its windows on so many workers, here
+ * one, and its priorities. */
+static void test_schedules_go_without_a_rank_for_each_stage(void **state)
+{
+    static const struct {
+        const char *line;
+        int w;
+    } cases[] = {{"", 1},
+                 {"--schedule 1f1b", 1},
+                 {"--schedule zb-h1", 1},
+                 {"--schedule gpipe", 4},
+                 {"--schedule auto", 1}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct mtlm_program_config config;
+        struct mtlm_window *window;
+        char *line = mtlm_sprintf(EIGHT "--placement policy %s", cases[i].line);
+
+        assert_int_equal(settle(line, &config), 0);
+        assert_int_equal(config.layout.placement, MTLM_PLACEMENT_POLICY);
+        assert_int_equal(config.layout.pp, 1);
+        assert_int_equal(config.layout.dp, 4);
+        assert_int_equal(config.layout.virtual_stages, 4);
+        window = mtlm_ring_windows(&config);
+        for (int k = 0; k < 4; k++)
+            assert_int_equal(window[k].w, cases[i].w);
+        free(window);
+        free(line);
+    }
+    assert_non_null(strstr(options.notes, "placement policy, --window 1.5000"));
+    refuses(EIGHT "--placement policy --schedule zb-v",
+            "--schedule zb-v is about which stages a rank holds, which "
+            "--placement policy leaves to the scheduling policy");
+    refuses(EIGHT "--placement policy --schedule interleaved",
+            "--schedule interleaved is about which stages a rank holds, which "
+            "--placement policy leaves to the scheduling policy");
+}
+
 /* Bytes of the activations of a microbatch on each stage. */
 static double bytes_of_a_microbatch(void)
 {
@@ -257,6 +296,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_schedules_fix_layout_and_windows),
         cmocka_unit_test(test_contradictions_are_refused),
+        cmocka_unit_test(test_schedules_go_without_a_rank_for_each_stage),
         cmocka_unit_test(test_memory_decides_on_the_window),
         cmocka_unit_test(test_memory_that_does_not_do_is_refused),
         cmocka_unit_test(test_a_plan_says_what_a_schedule_costs),

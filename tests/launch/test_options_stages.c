@@ -84,7 +84,42 @@ static void test_the_v_has_two_stages_per_rank(void **state)
           "6, 3 on each rank (placement v), layers 2 2 2 2 1 1");
     gives(TEN P "2 --placement v " N "5", 2, 2, 1, "2, layers 5 5");
     refuses(TEN "--placement w",
-            "--placement is 'w', it must be one of loop/v");
+            "--placement is 'w', it must be one of loop/v/policy");
+}
+
+/* With placement policy, P is how many there are, and one rank has them. */
+static void test_one_rank_has_the_stages_that_a_policy_places(void **state)
+{
+    (void) state;
+    gives(TEN P "4 --placement policy", 1, 1, 4,
+          "4, 4 on each rank (placement policy), layers 3 3 2 2");
+    gives(TEN P "1 --placement policy", 3, 1, 1, "1, layers 10");
+    gives(TEN P "3 --placement policy --tensor-model-parallel-size 2 "
+                "--stage-layers 5,2,3",
+          4, 1, 3, "3, 3 on each rank (placement policy), layers 5 2 3");
+    assert_int_equal(mtlm_options_layout_check(&options, 4, &error), 0);
+    assert_int_equal(mtlm_options_layout_check(&options, 3, &error), -1);
+    assert_string_equal(error.text,
+                        "--tensor-model-parallel-size 2 ranks hold a model "
+                        "with --placement policy, but this job has 3, which is "
+                        "no multiple of that; start it with mpirun -n 2");
+    refuses(TEN "--placement policy",
+            "--placement policy needs --pipeline-model-parallel-size: how many "
+            "stages there are for the workers of a rank");
+    refuses(TEN P "4 --placement policy " V "2",
+            "--num-virtual-stages-per-pipeline-rank is about the stages that "
+            "each rank holds; with --placement policy "
+            "--pipeline-model-parallel-size 4 says how many there are");
+    refuses(TEN P "4 --placement policy " N "2",
+            "--num-layers-per-virtual-pipeline-stage is about the stages that "
+            "each rank holds; with --placement policy "
+            "--pipeline-model-parallel-size 4 says how many there are");
+    refuses(TEN P "2 --placement policy --stage-layers 1,2,3,4",
+            "--stage-layers names 4 stages, and with --placement policy "
+            "--pipeline-model-parallel-size says 2");
+    refuses(TEN P "11 --placement policy",
+            "--num-layers 10 cannot fill --pipeline-model-parallel-size 11 "
+            "stages");
 }
 
 static void test_stages_have_the_layers_they_are_given(void **state)
@@ -185,6 +220,7 @@ int main(void)
         cmocka_unit_test(test_stages_are_dealt_out_evenly),
         cmocka_unit_test(test_the_layers_of_a_stage_give_their_number),
         cmocka_unit_test(test_the_v_has_two_stages_per_rank),
+        cmocka_unit_test(test_one_rank_has_the_stages_that_a_policy_places),
         cmocka_unit_test(test_stages_have_the_layers_they_are_given),
         cmocka_unit_test(test_more_stages_than_layers_are_refused),
         cmocka_unit_test(test_one_of_two_ways_is_enough),

@@ -57,6 +57,14 @@ for model in '4 --vocab-size 300' '7' '12 --model-type bert'; do
             $virtual 2 --row-parts 1 --workers 2
         layout 1 3
         like one 3 "${run[@]}" "${parallel[@]}" --stage-layers 1,2,1
+        # All stages on one rank: any worker runs any of them.
+        together=(--pipeline-model-parallel-size 4 --placement policy
+            --workers 4)
+        for policy in prio eager lws dmdas random; do
+            STARPU_SCHED=$policy like one 1 "${run[@]}" "${together[@]}"
+        done
+        stages '4, 4 on each rank (placement policy), layers 1 1 1 1'
+        like one 1 "${run[@]}" "${together[@]}" --schedule zb-h1
         ;;
     7*)
         layout 1 4
@@ -82,6 +90,8 @@ for model in '4 --vocab-size 300' '7' '12 --model-type bert'; do
                 --transport $transport
             like two 4 "${run[@]}" "${parallel[@]}" --placement v \
                 --transport $transport
+            like two 2 "${run[@]}" "${parallel[@]}" --placement policy \
+                --workers 2 --transport $transport
         done
         ;;
     12*)
@@ -109,6 +119,7 @@ for way in '--placement v' \
     # shellcheck disable=SC2086 # several words
     like two 4 "${run[@]}" "${parallel[@]}" $way
 done
+like two 2 "${run[@]}" "${parallel[@]}" --placement policy --workers 2
 
 # The first step, too: weights, gradients before clipping, loss and norm.
 dump() {
