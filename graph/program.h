@@ -43,6 +43,10 @@ struct mtlm_program_config {
     enum mtlm_pipeline pipeline; /* the schedule, see graph/window.h */
     double window;               /* alpha, the same */
     double act_mem; /* bytes of activations of a rank, instead of alpha; 0 */
+    /* Instead of both, w and q of that many virtual stages, where these are all
+     * of the model; borrowed. */
+    const struct mtlm_window *stage_windows;
+    int n_stage_windows;
     bool sequence_parallel;
     bool distributed_optimizer; /* see graph/bucket.h */
     int64_t bucket_size;        /* elements, the same; 0: MTLM_BUCKET_SIZE */

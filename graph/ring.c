@@ -37,6 +37,7 @@ static struct bytes bytes_of(const struct mtlm_program_config *config,
     alone.pipeline = MTLM_PIPELINE_WINDOW;
     alone.window = 1;
     alone.act_mem = 0;
+    alone.stage_windows = NULL;
     alone.distributed_optimizer = false;
     alone.eval_microbatches = 0;
     alone.outline = true;
@@ -124,7 +125,10 @@ struct mtlm_window_model mtlm_ring_model(
                                       .memory = memory,
                                       .weight_share = share,
                                       .alpha = config->window,
-                                      .most_memory = config->act_mem};
+                                      .most_memory = config->act_mem,
+                                      .given = config->n_stage_windows == stages
+                                                   ? config->stage_windows
+                                                   : NULL};
 }
 
 struct mtlm_window *mtlm_ring_windows(const struct mtlm_program_config *config)

@@ -277,6 +277,20 @@ static void add_gradients(const struct mtlm_window_model *model,
     }
 }
 
+static void take_given(const struct mtlm_window_model *model,
+                       struct mtlm_window *window)
+{
+    const int stages = mtlm_layout_stages(model->layout);
+
+    for (int k = 0; k < stages; k++) {
+        const struct mtlm_window *given = &model->given[k];
+        const int w = useful(model, given->w);
+
+        window[k] = (struct mtlm_window){
+            w, useful(model, (double) given->w + given->q) - w, 0};
+    }
+}
+
 /* w_k and q_k; returns alpha. */
 static double slots(const struct mtlm_window_model *model,
                     struct mtlm_window *window)
@@ -308,6 +322,10 @@ static double slots(const struct mtlm_window_model *model,
         most = model->layout->pp * microbatch_memory(model);
         break;
     case MTLM_PIPELINE_WINDOW:
+        if (model->given) {
+            take_given(model, window);
+            return 0;
+        }
         most = model->most_memory;
         by_alpha(model, alpha = model->alpha, window);
         break;

@@ -57,7 +57,8 @@ struct mtlm_window {
  *   ZB_H1        alpha = 1.5, and q_k (k on equal stages)
  *   ZB_H2        twice the w_k of ZB_H1, less one; q_k (2k on equal stages)
  *   ZB_V         the memory of p microbatches on the fullest rank
- *   WINDOW       alpha; where that is 0, the memory */
+ *   WINDOW       what is given; where nothing is, alpha; where that is 0, the
+ *                memory */
 struct mtlm_window_model {
     const struct mtlm_layout *layout; /* pp, virtual_stages, placement, workers;
                                        * not the rank */
@@ -70,6 +71,7 @@ struct mtlm_window_model {
     double hop;          /* time between two stages on different ranks */
     double alpha;        /* WINDOW */
     double most_memory;  /* WINDOW: of a rank; 0: alpha decides */
+    const struct mtlm_window *given; /* WINDOW: w and q [stages], or NULL */
 };
 
 /* Sets window[stages].  Returns the alpha that was used; 0 where none was.

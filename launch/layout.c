@@ -56,7 +56,7 @@ struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
             mtlm_option_given(o, GLOBAL_BATCH) ? o->global_batch_size : 0,
         .eval_iters = o->eval_iters,
         .layout_free = mtlm_layout_is_free(o),
-        .window_free = !mtlm_option_given(o, "window"),
+        .window_free = !mtlm_option_given(o, "window") && !o->stage_windows,
         .micro_batch_free = mtlm_micro_batch_is_free(o)};
 
     mtlm_schedule_wish(o, &wish.config);

@@ -208,6 +208,9 @@
     OPT(PARALLEL, "window", REAL, window, "1.5", 1, 1000, "ALPHA",             \
         "micro batches in flight, as a multiple of what keeps a stage busy: "  \
         "more memory, less waiting")                                           \
+    OPT(PARALLEL, "stage-windows", TEXT, stage_windows, "", 0, 0, "W[+Q],...", \
+        "instead, of every virtual stage of the model: microbatches until "    \
+        "their backward pass, and more until their weight gradients")          \
     OPT(PARALLEL, "act-mem", REAL, act_mem, "0", 0, 1e15, "BYTES",             \
         "memory of a rank for what its layers keep until the backward pass, "  \
         "which decides on the window where that is not given; 0: any")         \

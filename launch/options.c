@@ -338,6 +338,8 @@ void mtlm_options_free(struct mtlm_options *options)
     }
     free(options->layers_of_stage);
     options->layers_of_stage = NULL;
+    free(options->window_of_stage);
+    options->window_of_stage = NULL;
     free(options->notes);
     options->notes = NULL;
 }

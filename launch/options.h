@@ -116,6 +116,9 @@ struct mtlm_options {
     int pipeline;   /* enum mtlm_pipeline, or MTLM_SCHEDULE_AUTO */
     double act_mem; /* bytes of a rank; 0: any */
     double window;  /* alpha: microbatches in flight over the least needed */
+    char *stage_windows; /* "4,3+1,2+2,1+3", or NULL; the same as numbers: */
+    struct mtlm_window *window_of_stage; /* [n_windows_of_stage], owned */
+    int n_windows_of_stage;
     struct mtlm_recompute recompute;
     int64_t row_parts; /* of a sample's activations; 0: by their shape */
     int64_t workers;   /* of this rank; 0: as many as it has cores */

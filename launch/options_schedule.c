@@ -3,16 +3,23 @@
 
 #include "config.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "graph/ring.h"
 #include "graph/search.h"
 #include "launch/layout.h"
 #include "launch/option.h"
+#include "runtime/memory.h"
 
 #define CHUNKS "num-virtual-stages-per-pipeline-rank"
 #define LAYERS "num-layers-per-virtual-pipeline-stage"
 #define LIST "stage-layers"
+#define WINDOWS "stage-windows"
+
+enum { MOST_SLOTS = 1000000 };
 
 static const char *const name[] = {"window", "gpipe", "1f1b", "interleaved",
                                    "zb-h1",  "zb-h2", "zb-v", "auto"};
@@ -31,6 +38,63 @@ static bool chunks_given(const struct mtlm_options *o)
 {
     return mtlm_option_given(o, CHUNKS) || mtlm_option_given(o, LAYERS)
            || mtlm_option_given(o, LIST);
+}
+
+/* "W[+Q]"; returns what follows it, NULL: it is none. */
+static const char *read_window(const char *at, struct mtlm_window *window)
+{
+    int64_t number[2] = {0, 0};
+
+    for (int i = 0; i < 2; i++) {
+        char *end;
+
+        if (!isdigit((unsigned char) *at))
+            return NULL;
+        number[i] = strtol(at, &end, 10);
+        if (number[i] < (i == 0) || number[i] > MOST_SLOTS)
+            return NULL;
+        at = end;
+        if (i == 1 || *at != '+')
+            break;
+        at++;
+    }
+    *window = (struct mtlm_window){number[0], number[1], 0};
+    return at;
+}
+
+static int read_windows(struct mtlm_options *o, struct mtlm_error *err)
+{
+    const char *at = o->stage_windows;
+    const char *other = mtlm_option_given(o, "window") ? "window"
+                        : o->act_mem > 0               ? "act-mem"
+                                                       : NULL;
+
+    if (!is_window(o))
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--" WINDOWS " is for --schedule window: the "
+                              "windows of %s follow from the stages",
+                              name[o->pipeline]);
+    if (other)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--" WINDOWS " says what --%s would: one of them",
+                              other);
+    free(o->window_of_stage);
+    o->window_of_stage =
+        mtlm_calloc(strlen(at) + 1, sizeof(*o->window_of_stage));
+    o->n_windows_of_stage = 0;
+    while ((at = read_window(at, &o->window_of_stage[o->n_windows_of_stage]))) {
+        o->n_windows_of_stage++;
+        at += strspn(at, " ");
+        if (!*at)
+            return 0;
+        if (*at++ != ',')
+            break;
+        at += strspn(at, " ");
+    }
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "--" WINDOWS " is '%.56s', it must be W or W+Q of "
+                          "each stage, such as 4,3+1,2+2,1+3",
+                          o->stage_windows);
 }
 
 int mtlm_schedule_resolve(struct mtlm_options *options, struct mtlm_error *err)
@@ -59,6 +123,8 @@ int mtlm_schedule_resolve(struct mtlm_options *options, struct mtlm_error *err)
                               "holds, which --placement policy leaves to the "
                               "scheduling policy",
                               name[o->pipeline]);
+    if (o->stage_windows && read_windows(o, err) < 0)
+        return -1;
     if (o->pipeline == MTLM_PIPELINE_ZB_V && !mtlm_option_given(o, "placement"))
         o->placement = MTLM_PLACEMENT_V;
     if ((o->pipeline == MTLM_PIPELINE_ZB_V
@@ -75,6 +141,8 @@ void mtlm_schedule_wish(const struct mtlm_options *o,
                            ? MTLM_PIPELINE_WINDOW
                            : (enum mtlm_pipeline) o->pipeline;
     config->act_mem = o->act_mem;
+    config->stage_windows = o->window_of_stage;
+    config->n_stage_windows = o->n_windows_of_stage;
     config->window =
         o->act_mem > 0 && !mtlm_option_given(o, "window") ? 0 : o->window;
 }
@@ -87,6 +155,13 @@ static int check_stages(const struct mtlm_program_config *config,
     const bool v = layout->placement == MTLM_PLACEMENT_V;
     const char *needs = NULL;
 
+    if (config->stage_windows
+        && config->n_stage_windows != mtlm_layout_stages(layout))
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--" WINDOWS " names %d stages, and there are "
+                              "%d x %d",
+                              config->n_stage_windows, layout->pp,
+                              layout->virtual_stages);
     switch (config->pipeline) {
     case MTLM_PIPELINE_WINDOW:
         return 0;

@@ -86,6 +86,43 @@ static void test_schedules_fix_layout_and_windows(void **state)
     gives(EIGHT "--schedule zb-v", MTLM_PIPELINE_ZB_V, 2, MTLM_PLACEMENT_V, v);
 }
 
+/* No more than there are microbatches. */
+static void test_windows_may_be_given_one_by_one(void **state)
+{
+    static const int w[] = {16, 3, 2, 1}, q[] = {0, 1, 14, 3};
+    struct mtlm_program_config config;
+    struct mtlm_window *window;
+
+    (void) state;
+    assert_int_equal(settle(EIGHT "--stage-windows 99,3+1,2+40,1+3", &config),
+                     0);
+    window = mtlm_ring_windows(&config);
+    for (int k = 0; k < 4; k++) {
+        assert_int_equal(window[k].w, w[k]);
+        assert_int_equal(window[k].q, q[k]);
+        assert_true(window[k].g == (q[k] + 1 > 2 ? q[k] + 1 : 2));
+    }
+    free(window);
+    refuses(EIGHT "--schedule zb-h1 --stage-windows 4,3,2,1",
+            "--stage-windows is for --schedule window: the windows of zb-h1 "
+            "follow from the stages");
+    refuses(EIGHT "--window 2 --stage-windows 4,3,2,1",
+            "--stage-windows says what --window would: one of them");
+    refuses(EIGHT "--act-mem 1e9 --stage-windows 4,3,2,1",
+            "--stage-windows says what --act-mem would: one of them");
+    refuses(EIGHT "--stage-windows 4,3,2,0",
+            "--stage-windows is '4,3,2,0', it must be W or W+Q of each stage, "
+            "such as 4,3+1,2+2,1+3");
+    refuses(EIGHT "--stage-windows 4,3,2,1,",
+            "--stage-windows is '4,3,2,1,', it must be W or W+Q of each stage, "
+            "such as 4,3+1,2+2,1+3");
+    refuses(EIGHT "--stage-windows 4,3+-1,2,1",
+            "--stage-windows is '4,3+-1,2,1', it must be W or W+Q of each "
+            "stage, such as 4,3+1,2+2,1+3");
+    does_not_settle(EIGHT "--stage-windows 4,3,2 ", MTLM_EXIT_USAGE,
+                    "--stage-windows names 3 stages, and there are 4 x 1");
+}
+
 static void test_contradictions_are_refused(void **state)
 {
     (void) state;
@@ -295,6 +332,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_schedules_fix_layout_and_windows),
+        cmocka_unit_test(test_windows_may_be_given_one_by_one),
         cmocka_unit_test(test_contradictions_are_refused),
         cmocka_unit_test(test_schedules_go_without_a_rank_for_each_stage),
         cmocka_unit_test(test_memory_decides_on_the_window),

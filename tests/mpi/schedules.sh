@@ -17,8 +17,12 @@ for schedule in gpipe 1f1b interleaved zb-h1 zb-h2 zb-v auto; do
 done
 grep -q '^schedule auto: .* --window ' out err || fail "auto does not say what"
 
-well 2 "${run[@]}" "${parallel[@]}" --act-mem 1e7
-[ "$(weight_hash out)" = "$hash" ] || fail "--act-mem: hash $(weight_hash out)"
+for windows in '--act-mem 1e7' '--stage-windows 4,1+2'; do
+    # shellcheck disable=SC2086 # two words
+    well 2 "${run[@]}" "${parallel[@]}" $windows
+    [ "$(weight_hash out)" = "$hash" ] \
+        || fail "$windows: hash $(weight_hash out)"
+done
 job 2 "${run[@]}" "${parallel[@]}" --act-mem 1000
 [ "$rc" -eq 6 ] || fail "--act-mem 1000: exit code $rc"
 grep -q 'act-mem is .* MiB, and the activations of one microbatch' err \
