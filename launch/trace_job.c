@@ -8,6 +8,7 @@
 #include "launch/job.h"
 #include "launch/synthetic_report.h"
 #include "launch/trace/summary.h"
+#include "launch/trace/table.h"
 #include "launch/trace/trace.h"
 #include "launch/trace_gather.h"
 #include "runtime/machine.h"
@@ -18,29 +19,6 @@ struct about {
     int64_t clock_offset_ns;
     double engine_share;
 };
-
-/* chunks: virtual stages of a rank. */
-static void print_table(const struct mtlm_trace_summary *s, int chunks)
-{
-    printf("\nSchedule of iterations %d to %d: %.1f ms an iteration, bubble "
-           "%.1f %% (%s1F1B with equal stages: %.1f %%)",
-           s->first_iteration + 1, s->last_iteration + 1, s->makespan_ns / 1e6,
-           100 * s->bubble, chunks > 1 ? "interleaved " : "",
-           100 * s->ideal_1f1b);
-    if (s->overlap >= 0)
-        printf(", %.0f %% of the communication under computation",
-               100 * s->overlap);
-    printf("\n");
-    for (size_t i = 0, shown = 0; i < s->n_waits && shown < 3; i++) {
-        char text[160];
-
-        if (s->wait[i].share < 0.001)
-            continue;
-        printf("  %s\n", mtlm_trace_wait_text(&s->wait[i], text, sizeof(text)));
-        shown++;
-    }
-    fflush(stdout);
-}
 
 /* Texts and arrays for the trace; freed with them. */
 struct described {
@@ -161,7 +139,7 @@ int mtlm_job_trace(struct mtlm_job *job, double *bubble, struct mtlm_error *err)
         rc = mtlm_trace_write(job->options.trace_dir, all.record, all.n,
                               &d.info, err);
     summary = mtlm_trace_summary_create(all.record, all.n, &d.info);
-    print_table(summary, job->layout.virtual_stages);
+    mtlm_trace_print_table(stdout, summary, &d.info);
     if (job->options.cluster_file && job->options.ramp.increment == 0)
         mtlm_synthetic_report(job, all.record, all.n, &d.info, summary);
     *bubble = summary->bubble;

@@ -128,9 +128,18 @@ bool mtlm_trace_counts(const struct mtlm_trace_records *records, int rank,
     return false;
 }
 
+bool mtlm_trace_is_busy(const struct mtlm_trace_records *records,
+                        const struct mtlm_record *record)
+{
+    return record->lane == MTLM_LANE_COMPUTE
+           && mtlm_trace_counts(records, record->rank, record->worker);
+}
+
 /* A send or receive. */
 struct transfer {
-    int64_t key[5]; /* phase, iteration, microbatch, from, to */
+    /* from, to, match; where that is not known phase, iteration and
+     * microbatch as well */
+    int64_t key[6];
     int64_t start_ns;
     struct mtlm_record *record;
 };
@@ -139,7 +148,7 @@ static int by_key_and_start(const void *pa, const void *pb)
 {
     const struct transfer *a = pa, *b = pb;
 
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 6; i++)
         if (a->key[i] != b->key[i])
             return compare(a->key[i], b->key[i]);
     return compare(a->start_ns, b->start_ns);
@@ -160,13 +169,14 @@ static size_t transfers(struct mtlm_trace_records *records, int op,
 
     for (size_t i = 0; i < records->n; i++) {
         struct mtlm_record *r = &records->record[i];
-        const bool send = r->op == MTLM_OP_SEND;
+        const bool send = r->op == MTLM_OP_SEND, known = r->match >= 0;
 
         if (r->op != op)
             continue;
         list[n++] = (struct transfer){
-            .key = {r->phase, r->iteration, r->microbatch,
-                    send ? r->rank : r->peer, send ? r->peer : r->rank},
+            .key = {send ? r->rank : r->peer, send ? r->peer : r->rank,
+                    r->match, known ? 0 : r->phase, known ? 0 : r->iteration,
+                    known ? 0 : r->microbatch},
             .start_ns = r->start_ns,
             .record = r,
         };
@@ -256,4 +266,25 @@ const char *mtlm_trace_class_name(enum mtlm_trace_class class)
     };
 
     return name[class];
+}
+
+const char *mtlm_trace_lane_name(int lane)
+{
+    static const char *const name[] = {[MTLM_LANE_COMPUTE] = "compute",
+                                       [MTLM_LANE_TP] = "TP",
+                                       [MTLM_LANE_PP] = "PP",
+                                       [MTLM_LANE_DP] = "DP"};
+
+    return name[lane];
+}
+
+const char *mtlm_trace_phase_name(int phase)
+{
+    static const char *const name[] = {
+        [MTLM_PHASE_FORWARD] = "F", [MTLM_PHASE_BACKWARD] = "B",
+        [MTLM_PHASE_WEIGHT] = "W",  [MTLM_PHASE_OPTIMIZER] = "OPT",
+        [MTLM_PHASE_INIT] = "INIT", [MTLM_PHASE_EVAL] = "EVAL",
+    };
+
+    return name[phase];
 }

@@ -49,6 +49,10 @@ void mtlm_trace_trim_receives(struct mtlm_trace_records *records);
 bool mtlm_trace_counts(const struct mtlm_trace_records *records, int rank,
                        int worker);
 
+/* A node on a worker that counts. */
+bool mtlm_trace_is_busy(const struct mtlm_trace_records *records,
+                        const struct mtlm_record *record);
+
 enum mtlm_trace_class mtlm_trace_class(const struct mtlm_record *record);
 const char *mtlm_trace_class_name(enum mtlm_trace_class class);
 
@@ -58,6 +62,10 @@ bool mtlm_trace_is_host(const struct mtlm_record *record);
 /* Which of its rank's virtual stages it belongs to; -1: none. */
 int mtlm_trace_chunk(const struct mtlm_trace_info *info,
                      const struct mtlm_record *record);
+
+/* Names of enum mtlm_lane and enum mtlm_phase. */
+const char *mtlm_trace_lane_name(int lane);
+const char *mtlm_trace_phase_name(int phase);
 
 /* Name of its operation. */
 const char *mtlm_trace_op_name(const struct mtlm_record *record);

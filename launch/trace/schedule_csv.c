@@ -50,7 +50,8 @@ void mtlm_trace_write_csv(FILE *f, const struct mtlm_trace *trace)
     const struct mtlm_trace_info *info = trace->info;
 
     fputs("rank,worker,device,iteration,microbatch,stage,chunk,layer,op,name,"
-          "job,priority,submit_us,ready_us,start_us,end_us,flops,bytes,peer\n",
+          "job,priority,submit_us,ready_us,start_us,end_us,flops,bytes,peer,"
+          "lane,phase,group,group_root,match\n",
           f);
     for (size_t i = 0; i < trace->records->n; i++) {
         const struct mtlm_record *r = &trace->records->record[i];
@@ -61,9 +62,12 @@ void mtlm_trace_write_csv(FILE *f, const struct mtlm_trace *trace)
                 r->stage, mtlm_trace_chunk(info, r), r->layer,
                 mtlm_trace_class_name(mtlm_trace_class(r)));
         put_text(f, mtlm_trace_op_name(r));
-        fprintf(f, ",%" PRId64 ",%d,%.3f,%.3f,%.3f,%.3f,%.0f,%.0f,%d\n", r->job,
+        fprintf(f, ",%" PRId64 ",%d,%.3f,%.3f,%.3f,%.3f,%.0f,%.0f,%d", r->job,
                 r->priority, us(trace, r->submit_ns), us(trace, r->ready_ns),
                 us(trace, r->start_ns), us(trace, r->end_ns), r->flops,
                 r->bytes, r->peer);
+        fprintf(f, ",%s,%s,%d,%d,%" PRId64 "\n", mtlm_trace_lane_name(r->lane),
+                mtlm_trace_phase_name(r->phase), r->group, r->group_root,
+                r->match);
     }
 }

@@ -1,21 +1,16 @@
-/* Bubble, stage span, overlap and times of operations, from the records. */
+/* Bubble, stage span and overlap, from the records. */
 #include "config.h"
 
 #include <stdlib.h>
 
-#include "codelets/op.h"
+#include "launch/trace/predecessors.h"
+#include "launch/trace/operations.h"
+#include "launch/trace/path.h"
 #include "launch/trace/records.h"
 #include "launch/trace/summary.h"
 #include "launch/trace/waits.h"
 #include "launch/trace/window.h"
 #include "runtime/memory.h"
-
-static bool is_busy(const struct mtlm_trace_records *records,
-                    const struct mtlm_record *r)
-{
-    return r->lane == MTLM_LANE_COMPUTE
-           && mtlm_trace_counts(records, r->rank, r->worker);
-}
 
 static void summarize_rank(const struct mtlm_trace_records *records, int rank,
                            const struct mtlm_spans *window,
@@ -29,7 +24,7 @@ static void summarize_rank(const struct mtlm_trace_records *records, int rank,
     for (size_t i = records->first[rank]; i < records->first[rank + 1]; i++) {
         const struct mtlm_record *r = &records->record[i];
 
-        if (is_busy(records, r)) {
+        if (mtlm_trace_is_busy(records, r)) {
             result->busy_ns +=
                 mtlm_spans_inside(window, r->start_ns, r->end_ns);
             mtlm_spans_add(&busy, r->start_ns, r->end_ns);
@@ -70,7 +65,7 @@ static void summarize_iterations(const struct mtlm_trace_records *records,
             room += (double) summary->rank[r].workers
                     * (span->end_ns - span->begin_ns);
             for (size_t k = records->first[r]; k < records->first[r + 1]; k++)
-                if (is_busy(records, &records->record[k]))
+                if (mtlm_trace_is_busy(records, &records->record[k]))
                     busy +=
                         mtlm_spans_inside(&window, records->record[k].start_ns,
                                           records->record[k].end_ns);
@@ -99,7 +94,7 @@ static struct stage *find_stages(const struct mtlm_trace_records *records,
 
         /* Tokens may be read long before they are needed. */
         if (r->phase > MTLM_PHASE_WEIGHT || mtlm_trace_is_host(r)
-            || !is_busy(records, r))
+            || !mtlm_trace_is_busy(records, r))
             continue;
         s = &stage[(size_t) (r->iteration - first) * records->ranks + r->rank];
         if (r->start_ns < s->first_ns)
@@ -146,65 +141,6 @@ static void summarize_spans(const struct mtlm_trace_records *records,
     free(stage);
 }
 
-struct call {
-    int op;
-    int64_t ns;
-};
-
-static int by_op_and_time(const void *pa, const void *pb)
-{
-    const struct call *a = pa, *b = pb;
-
-    if (a->op != b->op)
-        return a->op - b->op;
-    return (a->ns > b->ns) - (a->ns < b->ns);
-}
-
-static int most_time_first(const void *pa, const void *pb)
-{
-    const struct mtlm_trace_op *a = pa, *b = pb;
-
-    if (a->total_ns != b->total_ns)
-        return a->total_ns < b->total_ns ? 1 : -1;
-    return a->op - b->op;
-}
-
-static void summarize_ops(const struct mtlm_trace_records *records,
-                          struct mtlm_trace_summary *summary)
-{
-    struct mtlm_trace_op all[MTLM_OP_COUNT] = {0};
-    struct call *call = mtlm_calloc(records->n, sizeof(*call));
-    size_t first = 0;
-
-    for (size_t i = 0; i < records->n; i++) {
-        const struct mtlm_record *r = &records->record[i];
-
-        call[i] = (struct call){r->op, r->end_ns - r->start_ns};
-        all[r->op].count++;
-        all[r->op].total_ns += call[i].ns;
-        all[r->op].flops += r->flops;
-        all[r->op].bytes += r->bytes;
-    }
-    if (records->n)
-        qsort(call, records->n, sizeof(*call), by_op_and_time);
-    summary->op = mtlm_calloc(MTLM_OP_COUNT, sizeof(*summary->op));
-    for (int op = 0; op < MTLM_OP_COUNT; op++) {
-        struct mtlm_trace_op *o = &all[op];
-
-        if (!o->count)
-            continue;
-        o->op = op;
-        o->mean_ns = (double) o->total_ns / o->count;
-        o->p50_ns = call[first + (o->count - 1) / 2].ns;
-        if (o->total_ns)
-            o->gflops = o->flops / o->total_ns;
-        first += o->count;
-        summary->op[summary->n_ops++] = *o;
-    }
-    qsort(summary->op, summary->n_ops, sizeof(*summary->op), most_time_first);
-    free(call);
-}
-
 static void total(struct mtlm_trace_summary *summary)
 {
     double busy = 0, room = 0, window = 0;
@@ -220,6 +156,8 @@ static void total(struct mtlm_trace_summary *summary)
     }
     if (room > 0)
         summary->bubble = 1 - busy / room;
+    if (busy > 0)
+        summary->bubble_of_ideal = room / busy - 1;
     if (summary->ranks)
         summary->makespan_ns =
             window / summary->ranks / (summary->windows ? summary->windows : 1);
@@ -235,6 +173,7 @@ struct mtlm_trace_summary *mtlm_trace_summary_create(
         mtlm_trace_records_create(record, n, info);
     struct mtlm_trace_summary *summary = mtlm_calloc(1, sizeof(*summary));
     struct mtlm_trace_windows *windows;
+    struct mtlm_trace_predecessors *edges;
 
     mtlm_trace_trim_receives(records);
     summary->ranks = info->ranks;
@@ -250,10 +189,14 @@ struct mtlm_trace_summary *mtlm_trace_summary_create(
         summarize_rank(records, r, &windows->rank[r], &summary->rank[r]);
     summarize_iterations(records, windows, summary);
     summarize_spans(records, summary);
-    summarize_ops(records, summary);
+    mtlm_trace_find_ops(records, summary);
+    mtlm_trace_find_classes(records, windows->rank, summary);
     total(summary);
-    mtlm_trace_find_waits(records, windows->rank, summary);
+    edges = mtlm_trace_predecessors_create(records, info);
+    mtlm_trace_find_waits(records, edges, windows->rank, summary);
+    mtlm_trace_find_paths(records, edges, summary);
 
+    mtlm_trace_predecessors_destroy(edges);
     mtlm_trace_windows_destroy(windows, info->ranks);
     mtlm_trace_records_destroy(records);
     return summary;
@@ -267,5 +210,6 @@ void mtlm_trace_summary_destroy(struct mtlm_trace_summary *summary)
     free(summary->iteration);
     free(summary->op);
     free(summary->wait);
+    free(summary->account);
     free(summary);
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "launch/trace/records.h"
 #include "launch/trace/trace.h"
 #include "runtime/recorder.h"
 
@@ -45,6 +46,13 @@ struct mtlm_trace_iteration {
     int64_t span_ns;
     int span_rank;
     double span_bubble;
+    /* The critical path, the longest chain of nodes of the iteration of which
+     * each waits for the one before, with durations as measured, and what of
+     * it is communication; -1: no edges known. */
+    int64_t path_ns, path_comm_ns;
+    /* Work of a worker, on the mean, of the rank where this is most. */
+    int64_t work_ns;
+    int work_rank;
 };
 
 /* An operation, over all records. */
@@ -57,9 +65,29 @@ struct mtlm_trace_op {
     double gflops;       /* per second: flops / total */
 };
 
+/* Operations of one class, those inside the windows. */
+struct mtlm_trace_class_time {
+    int64_t count;
+    int64_t ns;       /* inside the windows, of all ranks together */
+    int64_t total_ns; /* of the same nodes, what lies outside included */
+    double flops, bytes;
+};
+
+/* Where the time of a worker goes; adds up to its windows. */
+struct mtlm_trace_account {
+    int rank, worker;
+    int64_t window_ns;
+    int64_t compute_ns;
+    int64_t data_ns; /* waited for another worker of its rank */
+    int64_t comm_ns; /* ... for a message or a collective */
+    int64_t runtime_ns;
+    int64_t end_ns; /* nothing was left to run in this window */
+};
+
 /* Why a worker did not work. */
 enum mtlm_trace_cause {
     MTLM_CAUSE_RECEIVE,    /* something of another rank had not arrived */
+    MTLM_CAUSE_SEND,       /* another rank had not taken what was to be sent */
     MTLM_CAUSE_ALL_REDUCE, /* ... had not been summed up */
     MTLM_CAUSE_DATA,       /* another worker of this rank had not made it */
     MTLM_CAUSE_RUNTIME,    /* a node was ready, or made ready, and not run */
@@ -72,7 +100,7 @@ struct mtlm_trace_wait {
     enum mtlm_trace_cause cause;
     int lane;  /* of the communication (enum mtlm_lane), else -1 */
     int phase; /* of the communication (enum mtlm_phase), else -1 */
-    int peer;  /* of the receive, else -1 */
+    int peer;  /* of the message, else -1 */
     int64_t ns;
     double share; /* of workers * window */
 };
@@ -86,10 +114,18 @@ struct mtlm_trace_summary {
     int windows;         /* iterations that count; 0: one window for all */
     int64_t makespan_ns; /* mean length of a window over iterations and ranks */
     double bubble;       /* 1 - busy / (workers * window), over all ranks */
-    int64_t span_ns;     /* mean stage span; 0: none */
-    double span_bubble;  /* mean */
-    double ideal_1f1b;   /* (p - 1) / (v m + p - 1), for comparison: of 1F1B,
-                          * interleaved where v > 1 (arXiv 2104.04473) */
+    /* The same idle time as a share of the busy time: of the iteration that
+     * would be ideal.  Of 1F1B with equal stages (p - 1) / (v m). */
+    double bubble_of_ideal;
+    int64_t span_ns;    /* mean stage span; 0: none */
+    double span_bubble; /* mean */
+    double ideal_1f1b;  /* (p - 1) / (v m + p - 1), for comparison: of 1F1B,
+                         * interleaved where v > 1 (arXiv 2104.04473) */
+    /* Means over the iterations that count, as in the iterations; bound: no
+     * schedule of these nodes with these durations takes less than the longer
+     * of path and work. */
+    int64_t path_ns, path_comm_ns, bound_ns; /* -1: no edges known */
+    int64_t work_ns;
     int64_t comm_ns, overlap_ns; /* of all ranks */
     double overlap;              /* overlap / comm; -1: no communication */
 
@@ -98,6 +134,9 @@ struct mtlm_trace_summary {
     size_t n_iterations;
     struct mtlm_trace_op *op; /* most time first */
     size_t n_ops;
+    struct mtlm_trace_class_time class[MTLM_TRACE_CLASSES];
+    struct mtlm_trace_account *account; /* by rank, then worker */
+    size_t n_accounts;
     struct mtlm_trace_wait *wait; /* longest first; with busy they sum up to
                                      workers * window of each rank */
     size_t n_waits;

@@ -9,6 +9,10 @@
 #include "runtime/error.h"
 #include "runtime/recorder.h"
 
+/* Of the files that mtlm-report reads: schedule.csv, deps.csv, summary.json.
+ * One more whenever a reader would take the others for something else. */
+enum { MTLM_TRACE_VERSION = 1 };
+
 /* A worker, whether it executed something or not. */
 struct mtlm_trace_worker {
     int rank;

@@ -16,6 +16,17 @@ struct ended {
     size_t n;
 };
 
+/* One rank at work. */
+struct gaps {
+    const struct mtlm_trace_records *records;
+    const struct mtlm_trace_predecessors *edges; /* or NULL: then ended */
+    const struct mtlm_spans *window;
+    struct ended ended;
+    struct mtlm_trace_summary *summary;
+    size_t first;                       /* of the rank's waits */
+    struct mtlm_trace_account *account; /* of the worker at work */
+};
+
 static int by_end(const void *pa, const void *pb)
 {
     const struct mtlm_record *const *a = pa, *const *b = pb;
@@ -56,28 +67,54 @@ static const struct mtlm_record *last_ended(const struct ended *ended,
     return low ? ended->record[low - 1] : NULL;
 }
 
-/* The cause of waiting for node, before it was ready. */
-static struct mtlm_trace_wait data_cause(const struct ended *ended,
-                                         const struct mtlm_record *node)
+/* What record i waited for that ended last; NULL: nothing recorded. */
+static const struct mtlm_record *last_predecessor(
+    const struct mtlm_trace_records *records,
+    const struct mtlm_trace_predecessors *edges, size_t i)
 {
-    const struct mtlm_record *last = last_ended(ended, node->ready_ns);
-    struct mtlm_trace_wait wait = {.rank = node->rank,
-                                   .cause = MTLM_CAUSE_DATA,
-                                   .lane = -1,
-                                   .phase = -1,
-                                   .peer = -1};
+    const struct mtlm_record *last = NULL;
 
-    if (!last)
-        return wait;
-    if (last->lane != MTLM_LANE_COMPUTE) {
-        wait.cause = last->op == MTLM_OP_RECV ? MTLM_CAUSE_RECEIVE
-                                              : MTLM_CAUSE_ALL_REDUCE;
+    for (size_t k = edges->first[i]; k < edges->first[i + 1]; k++) {
+        const struct mtlm_record *r = &records->record[edges->on[k]];
+
+        if (!last || r->end_ns > last->end_ns)
+            last = r;
+    }
+    return last;
+}
+
+static const struct mtlm_trace_wait no_wait = {
+    .lane = -1, .phase = -1, .peer = -1};
+
+static enum mtlm_trace_cause message_cause(const struct mtlm_record *r)
+{
+    return r->op == MTLM_OP_RECV   ? MTLM_CAUSE_RECEIVE
+           : r->op == MTLM_OP_SEND ? MTLM_CAUSE_SEND
+                                   : MTLM_CAUSE_ALL_REDUCE;
+}
+
+/* The cause of the gap that began then and in which record i was not ready. */
+static struct mtlm_trace_wait data_cause(const struct gaps *gaps, size_t i,
+                                         int64_t begin_ns)
+{
+    const struct mtlm_record *node = &gaps->records->record[i];
+    const struct mtlm_record *last =
+        gaps->edges ? last_predecessor(gaps->records, gaps->edges, i)
+                    : last_ended(&gaps->ended, node->ready_ns);
+    struct mtlm_trace_wait wait = no_wait;
+
+    wait.rank = node->rank;
+    wait.cause = MTLM_CAUSE_DATA;
+    if (gaps->edges ? !last || last->end_ns <= begin_ns
+                    : last && last->lane == MTLM_LANE_COMPUTE
+                          && last->worker == node->worker) {
+        /* Its operands were there; nobody had told the node yet. */
+        wait.cause = MTLM_CAUSE_RUNTIME;
+    } else if (last && last->lane != MTLM_LANE_COMPUTE) {
+        wait.cause = message_cause(last);
         wait.lane = last->lane;
         wait.phase = last->phase;
         wait.peer = last->peer;
-    } else if (last->worker == node->worker) {
-        /* Its operands were there; nobody had told the node yet. */
-        wait.cause = MTLM_CAUSE_RUNTIME;
     }
     return wait;
 }
@@ -89,10 +126,33 @@ static bool same_cause(const struct mtlm_trace_wait *a,
            && a->phase == b->phase && a->peer == b->peer;
 }
 
-static void charge(struct mtlm_trace_summary *summary, size_t first_of_rank,
-                   struct mtlm_trace_wait wait, int64_t ns)
+static void add_to_account(struct mtlm_trace_account *account,
+                           enum mtlm_trace_cause cause, int64_t ns)
 {
-    size_t i = first_of_rank;
+    switch (cause) {
+    case MTLM_CAUSE_RECEIVE:
+    case MTLM_CAUSE_SEND:
+    case MTLM_CAUSE_ALL_REDUCE:
+        account->comm_ns += ns;
+        break;
+    case MTLM_CAUSE_DATA:
+        account->data_ns += ns;
+        break;
+    case MTLM_CAUSE_RUNTIME:
+        account->runtime_ns += ns;
+        break;
+    default:
+        account->end_ns += ns;
+    }
+}
+
+/* The part of the time from begin to end that counts. */
+static void charge(struct gaps *gaps, struct mtlm_trace_wait wait,
+                   int64_t begin_ns, int64_t end_ns)
+{
+    const int64_t ns = mtlm_spans_inside(gaps->window, begin_ns, end_ns);
+    struct mtlm_trace_summary *summary = gaps->summary;
+    size_t i = gaps->first;
 
     if (ns <= 0)
         return;
@@ -104,38 +164,40 @@ static void charge(struct mtlm_trace_summary *summary, size_t first_of_rank,
         summary->wait[summary->n_waits++] = wait;
     }
     summary->wait[i].ns += ns;
+    add_to_account(gaps->account, wait.cause, ns);
 }
 
-static void waits_of_worker(const struct mtlm_trace_records *records, int rank,
-                            int worker, const struct mtlm_spans *window,
-                            const struct ended *ended,
-                            struct mtlm_trace_summary *summary, size_t first)
+static void find_gaps(struct gaps *gaps)
 {
-    const struct mtlm_trace_wait runtime = {
-        rank, MTLM_CAUSE_RUNTIME, -1, -1, -1, 0, 0};
-    const struct mtlm_trace_wait end = {rank, MTLM_CAUSE_END, -1, -1, -1, 0, 0};
-    int64_t last = window->span[0].begin_ns;
+    const struct mtlm_trace_records *records = gaps->records;
+    struct mtlm_trace_account *account = gaps->account;
+    const int rank = account->rank;
+    struct mtlm_trace_wait runtime = no_wait, end = no_wait;
+    int64_t last = gaps->window->span[0].begin_ns;
 
+    runtime.rank = end.rank = rank;
+    runtime.cause = MTLM_CAUSE_RUNTIME;
+    end.cause = MTLM_CAUSE_END;
     for (size_t i = records->first[rank]; i < records->first[rank + 1]; i++) {
         const struct mtlm_record *node = &records->record[i];
 
-        if (node->lane != MTLM_LANE_COMPUTE || node->worker != worker)
+        if (node->lane != MTLM_LANE_COMPUTE || node->worker != account->worker)
             continue;
+        account->compute_ns +=
+            mtlm_spans_inside(gaps->window, node->start_ns, node->end_ns);
         if (node->start_ns > last) {
             const int64_t ready = node->ready_ns < last ? last
                                   : node->ready_ns < node->start_ns
                                       ? node->ready_ns
                                       : node->start_ns;
 
-            charge(summary, first, data_cause(ended, node),
-                   mtlm_spans_inside(window, last, ready));
-            charge(summary, first, runtime,
-                   mtlm_spans_inside(window, ready, node->start_ns));
+            charge(gaps, data_cause(gaps, i, last), last, ready);
+            charge(gaps, runtime, ready, node->start_ns);
         }
         if (node->end_ns > last)
             last = node->end_ns;
     }
-    charge(summary, first, end, mtlm_spans_inside(window, last, INT64_MAX));
+    charge(gaps, end, last, INT64_MAX);
 }
 
 static int longest_first(const void *pa, const void *pb)
@@ -147,27 +209,44 @@ static int longest_first(const void *pa, const void *pb)
     return a->rank - b->rank;
 }
 
+static void find_waits_of_rank(const struct mtlm_trace_records *records,
+                               const struct mtlm_trace_predecessors *edges,
+                               const struct mtlm_spans *window, int rank,
+                               struct mtlm_trace_summary *summary)
+{
+    struct gaps gaps = {.records = records,
+                        .edges = edges,
+                        .window = window,
+                        .summary = summary,
+                        .first = summary->n_waits};
+
+    if (!edges)
+        gaps.ended = sort_by_end(records, rank);
+    for (size_t i = records->first_worker[rank];
+         i < records->first_worker[rank + 1]; i++) {
+        gaps.account = &summary->account[summary->n_accounts++];
+        gaps.account->rank = rank;
+        gaps.account->worker = records->worker[i];
+        gaps.account->window_ns = summary->rank[rank].window_ns;
+        if (window->n)
+            find_gaps(&gaps);
+    }
+    free(gaps.ended.record);
+    for (size_t i = gaps.first; i < summary->n_waits; i++)
+        summary->wait[i].share = (double) summary->wait[i].ns
+                                 / ((double) summary->rank[rank].workers
+                                    * summary->rank[rank].window_ns);
+}
+
 void mtlm_trace_find_waits(const struct mtlm_trace_records *records,
+                           const struct mtlm_trace_predecessors *edges,
                            const struct mtlm_spans *window,
                            struct mtlm_trace_summary *summary)
 {
-    for (int rank = 0; rank < records->ranks; rank++) {
-        const size_t first = summary->n_waits;
-        const struct mtlm_trace_rank *r = &summary->rank[rank];
-        struct ended ended;
-
-        if (!window[rank].n)
-            continue;
-        ended = sort_by_end(records, rank);
-        for (size_t i = records->first_worker[rank];
-             i < records->first_worker[rank + 1]; i++)
-            waits_of_worker(records, rank, records->worker[i], &window[rank],
-                            &ended, summary, first);
-        free(ended.record);
-        for (size_t i = first; i < summary->n_waits; i++)
-            summary->wait[i].share = (double) summary->wait[i].ns
-                                     / ((double) r->workers * r->window_ns);
-    }
+    summary->account = mtlm_calloc(records->first_worker[records->ranks],
+                                   sizeof(*summary->account));
+    for (int rank = 0; rank < records->ranks; rank++)
+        find_waits_of_rank(records, edges, &window[rank], rank, summary);
     if (summary->n_waits)
         qsort(summary->wait, summary->n_waits, sizeof(*summary->wait),
               longest_first);
@@ -204,6 +283,11 @@ char *mtlm_trace_wait_text(const struct mtlm_trace_wait *wait, char *text,
     case MTLM_CAUSE_RECEIVE:
         snprintf(text, size, "rank %d waited %.1f %% for %s from rank %d",
                  wait->rank, percent, received(wait->phase), wait->peer);
+        break;
+    case MTLM_CAUSE_SEND:
+        snprintf(text, size,
+                 "rank %d waited %.1f %% for rank %d to take its %s",
+                 wait->rank, percent, wait->peer, received(wait->phase));
         break;
     case MTLM_CAUSE_ALL_REDUCE:
         snprintf(text, size, "rank %d waited %.1f %% for %s", wait->rank,

@@ -1,17 +1,21 @@
 #ifndef MTLM_TRACE_WAITS_H
 #define MTLM_TRACE_WAITS_H
 
+#include "launch/trace/predecessors.h"
 #include "launch/trace/records.h"
 #include "launch/trace/summary.h"
 #include "launch/trace/window.h"
 
-/* Fills in summary's waits: every moment of window[rank] in which one of the
- * rank's workers that count ran nothing, by cause.
+/* Fills in summary's waits and accounts: every moment of window[rank] in which
+ * one of the rank's workers that count ran nothing, by cause.
  *
  * The gap before a node is divided at the moment when the node became ready.
- * Before, what it waited for is told by what ended last on the rank until
- * then; afterwards it waited for the runtime. */
+ * Afterwards it waited for the runtime; before, for the one of its
+ * predecessors that ended last, unless that had ended when the gap began: then
+ * for the runtime, too, which had not told the node yet.  Where edges is NULL,
+ * what ended last on the rank until then stands for the predecessor. */
 void mtlm_trace_find_waits(const struct mtlm_trace_records *records,
+                           const struct mtlm_trace_predecessors *edges,
                            const struct mtlm_spans *window,
                            struct mtlm_trace_summary *summary);
 

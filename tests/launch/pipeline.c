@@ -74,6 +74,8 @@ static void add(struct simulation *s, struct mtlm_record r, double from,
     r.start_ns = from * unit;
     r.end_ns = to * unit;
     r.job = s->n;
+    r.group = r.group_root = -1;
+    r.match = -1;
     s->record[s->n++] = r;
 }
 

@@ -37,6 +37,7 @@ static void test_csv_has_a_line_per_record(void **state)
     record[0].layer = -1;
     record[0].job = 8;
     record[0].bytes = 4096;
+    record[0].match = 12;
     record[1].worker = 2;
     record[1].microbatch = 3;
     record[1].stage = 5;
@@ -54,11 +55,12 @@ static void test_csv_has_a_line_per_record(void **state)
     assert_string_equal(
         text,
         "rank,worker,device,iteration,microbatch,stage,chunk,layer,op,name,"
-        "job,priority,submit_us,ready_us,start_us,end_us,flops,bytes,peer\n"
+        "job,priority,submit_us,ready_us,start_us,end_us,flops,bytes,peer,"
+        "lane,phase,group,group_root,match\n"
         "0,2,\"CPU 2, \"\"big\"\"\",7,3,5,2,11,F,linear_fwd,"
-        "7,-40,-0.500,0.000,0.000,2.000,123456789,0,-1\n"
+        "7,-40,-0.500,0.000,0.000,2.000,123456789,0,-1,compute,F,-1,-1,-1\n"
         "0,-1,communication,7,0,0,0,-1,SEND,send,"
-        "8,0,-1.000,2.000,2.000,3.500,0,4096,1\n");
+        "8,0,-1.000,2.000,2.000,3.500,0,4096,1,PP,F,-1,-1,12\n");
     free(text);
 }
 

@@ -110,6 +110,9 @@ struct mtlm_record trace_node(int op, int start, int end)
     return (struct mtlm_record){.lane = MTLM_LANE_COMPUTE,
                                 .op = op,
                                 .peer = -1,
+                                .group = -1,
+                                .group_root = -1,
+                                .match = -1,
                                 .ready_ns = start,
                                 .start_ns = start,
                                 .end_ns = end};

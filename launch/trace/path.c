@@ -1,0 +1,221 @@
+/* Critical path and lower bound of each iteration.
+ *
+ * The path is the longest chain of nodes of one iteration in which each waits
+ * for the one before, all of them as long as they were measured.  A message
+ * or collective lasts from when both ends, or all ranks, had come to it: what
+ * a rank waited there for the others is no part of it.  A receive
+ * follows the beginning of its send, not its end: they are under way together.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "codelets/op.h"
+#include "launch/trace/path.h"
+#include "runtime/memory.h"
+
+/* The nodes of an iteration in an order in which none comes before what it
+ * waits for. */
+struct order {
+    size_t *node, n;
+    size_t *first_waiting, *waiting; /* who waits for a node, as in edges */
+    int *left;                       /* what a node still waits for */
+};
+
+struct chain {
+    int64_t ns, comm_ns; /* comm: of these, in communication */
+};
+
+static bool in_iteration(const struct mtlm_record *r, int iteration)
+{
+    return r->iteration == iteration && r->phase != MTLM_PHASE_INIT
+           && r->phase != MTLM_PHASE_EVAL;
+}
+
+static bool same_iteration(const struct mtlm_record *a,
+                           const struct mtlm_record *b)
+{
+    return in_iteration(a, b->iteration) && in_iteration(b, a->iteration);
+}
+
+/* The edges the other way round, within iterations. */
+static void turn_edges(const struct mtlm_trace_records *records,
+                       const struct mtlm_trace_predecessors *edges,
+                       struct order *order)
+{
+    const size_t n = records->n;
+    size_t *next;
+
+    order->first_waiting = mtlm_calloc(n + 2, sizeof(*order->first_waiting));
+    order->left = mtlm_calloc(n, sizeof(*order->left));
+    order->node = mtlm_calloc(n, sizeof(*order->node));
+    order->waiting = mtlm_calloc(edges->first[n], sizeof(*order->waiting));
+    next = order->first_waiting + 1;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < n; i++)
+            for (size_t k = edges->first[i]; k < edges->first[i + 1]; k++) {
+                const size_t on = edges->on[k];
+
+                if (!same_iteration(&records->record[i], &records->record[on]))
+                    continue;
+                if (pass == 0) {
+                    next[on + 1]++;
+                    order->left[i]++;
+                } else {
+                    order->waiting[next[on]++] = i;
+                }
+            }
+        for (size_t i = 0; pass == 0 && i < n; i++)
+            next[i + 1] += next[i];
+    }
+}
+
+static void sort_nodes(const struct mtlm_trace_records *records,
+                       const struct mtlm_trace_predecessors *edges,
+                       struct order *order)
+{
+    turn_edges(records, edges, order);
+    for (size_t i = 0; i < records->n; i++)
+        if (!order->left[i])
+            order->node[order->n++] = i;
+    for (size_t k = 0; k < order->n; k++) {
+        const size_t i = order->node[k];
+
+        for (size_t w = order->first_waiting[i];
+             w < order->first_waiting[i + 1]; w++)
+            if (!--order->left[order->waiting[w]])
+                order->node[order->n++] = order->waiting[w];
+    }
+}
+
+static void order_free(struct order *order)
+{
+    free(order->node);
+    free(order->first_waiting);
+    free(order->waiting);
+    free(order->left);
+}
+
+/* Whether a is the receive of the send b. */
+static bool receives(const struct mtlm_record *a, const struct mtlm_record *b)
+{
+    return a->op == MTLM_OP_RECV && b->op == MTLM_OP_SEND && a->rank != b->rank;
+}
+
+/* The longest chain of each iteration, to path[iteration - first]. */
+static void find_chains(const struct mtlm_trace_records *records,
+                        const struct mtlm_trace_predecessors *edges, int first,
+                        struct chain *path)
+{
+    struct chain *begin = mtlm_calloc(records->n, sizeof(*begin));
+    struct order order = {0};
+
+    sort_nodes(records, edges, &order);
+    for (size_t k = 0; k < order.n; k++) {
+        const size_t i = order.node[k];
+        const struct mtlm_record *r = &records->record[i];
+        const int64_t ns = r->end_ns - edges->met_ns[i];
+        struct chain end = begin[i], *longest;
+
+        if (!in_iteration(r, r->iteration))
+            continue;
+        longest = &path[r->iteration - first];
+        end.ns += ns;
+        if (r->lane != MTLM_LANE_COMPUTE)
+            end.comm_ns += ns;
+        if (end.ns > longest->ns)
+            *longest = end;
+        for (size_t w = order.first_waiting[i]; w < order.first_waiting[i + 1];
+             w++) {
+            const size_t next = order.waiting[w];
+            const struct chain *reach =
+                receives(&records->record[next], r) ? &begin[i] : &end;
+
+            if (reach->ns > begin[next].ns)
+                begin[next] = *reach;
+        }
+    }
+    order_free(&order);
+    free(begin);
+}
+
+/* Of each iteration and rank the time of its nodes on workers. */
+static void find_work(const struct mtlm_trace_records *records,
+                      struct mtlm_trace_summary *summary)
+{
+    const int first = summary->first_iteration, ranks = records->ranks;
+    const size_t n = (size_t) (summary->last_iteration - first + 1) * ranks;
+    int64_t *work = mtlm_calloc(n, sizeof(*work));
+
+    for (size_t i = 0; i < records->n; i++) {
+        const struct mtlm_record *r = &records->record[i];
+
+        if (in_iteration(r, r->iteration) && mtlm_trace_is_busy(records, r))
+            work[(size_t) (r->iteration - first) * ranks + r->rank] +=
+                r->end_ns - r->start_ns;
+    }
+    for (size_t k = 0; k < summary->n_iterations; k++) {
+        struct mtlm_trace_iteration *e = &summary->iteration[k];
+        const int64_t *mine = work + (size_t) (e->iteration - first) * ranks;
+
+        for (int r = 0; r < ranks; r++) {
+            const int workers = summary->rank[r].workers;
+
+            if (workers && mine[r] / workers > e->work_ns) {
+                e->work_ns = mine[r] / workers;
+                e->work_rank = r;
+            }
+        }
+    }
+    free(work);
+}
+
+/* Means over the iterations whose windows count, or over all. */
+static void average(struct mtlm_trace_summary *summary, bool paths)
+{
+    int n = 0;
+
+    summary->path_ns = summary->path_comm_ns = summary->bound_ns = 0;
+    for (size_t k = 0; k < summary->n_iterations; k++) {
+        const struct mtlm_trace_iteration *e = &summary->iteration[k];
+
+        if (summary->windows && !e->counts)
+            continue;
+        n++;
+        summary->work_ns += e->work_ns;
+        summary->path_ns += e->path_ns;
+        summary->path_comm_ns += e->path_comm_ns;
+        summary->bound_ns += e->path_ns > e->work_ns ? e->path_ns : e->work_ns;
+    }
+    if (n) {
+        summary->work_ns /= n;
+        summary->path_ns /= n;
+        summary->path_comm_ns /= n;
+        summary->bound_ns /= n;
+    }
+    if (!paths || !n)
+        summary->path_ns = summary->path_comm_ns = summary->bound_ns = -1;
+}
+
+void mtlm_trace_find_paths(const struct mtlm_trace_records *records,
+                           const struct mtlm_trace_predecessors *edges,
+                           struct mtlm_trace_summary *summary)
+{
+    const int first = summary->first_iteration;
+    struct chain *path;
+
+    if (summary->n_iterations) {
+        path = mtlm_calloc(summary->last_iteration - first + 1, sizeof(*path));
+        if (edges)
+            find_chains(records, edges, first, path);
+        for (size_t k = 0; k < summary->n_iterations; k++) {
+            struct mtlm_trace_iteration *e = &summary->iteration[k];
+
+            e->path_ns = edges ? path[e->iteration - first].ns : -1;
+            e->path_comm_ns = edges ? path[e->iteration - first].comm_ns : -1;
+        }
+        free(path);
+        find_work(records, summary);
+    }
+    average(summary, edges != NULL);
+}

@@ -1,0 +1,162 @@
+/* Finds the records that an edge connects. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "codelets/op.h"
+#include "launch/trace/predecessors.h"
+#include "runtime/memory.h"
+
+/* Where a record stands. */
+struct place {
+    int64_t key[2]; /* rank and job */
+    size_t index;
+};
+
+static int by_key(const void *pa, const void *pb)
+{
+    const struct place *a = pa, *b = pb;
+
+    for (int i = 0; i < 2; i++)
+        if (a->key[i] != b->key[i])
+            return a->key[i] < b->key[i] ? -1 : 1;
+    return 0;
+}
+
+static struct place *sort_by_job(const struct mtlm_trace_records *records)
+{
+    struct place *place = mtlm_calloc(records->n, sizeof(*place));
+
+    for (size_t i = 0; i < records->n; i++)
+        place[i] = (struct place){
+            {records->record[i].rank, records->record[i].job}, i};
+    if (records->n)
+        qsort(place, records->n, sizeof(*place), by_key);
+    return place;
+}
+
+static const struct place *find(const struct place *place, size_t n, int rank,
+                                int64_t job)
+{
+    const struct place key = {{rank, job}, 0};
+
+    return n ? bsearch(&key, place, n, sizeof(*place), by_key) : NULL;
+}
+
+static void connect(struct mtlm_trace_predecessors *edges,
+                    const struct mtlm_trace_records *records,
+                    const struct mtlm_trace_info *info)
+{
+    struct place *place = sort_by_job(records);
+    size_t *from = mtlm_calloc(info->n_edges, sizeof(*from));
+    size_t *to = mtlm_calloc(info->n_edges, sizeof(*to)), n = 0;
+    size_t *next;
+
+    edges->first = mtlm_calloc(records->n + 2, sizeof(*edges->first));
+    next = edges->first + 1; /* becomes first, once every edge has its room */
+    for (size_t e = 0; e < info->n_edges; e++) {
+        const struct mtlm_trace_edge *edge = &info->edge[e];
+        const struct place *a = find(place, records->n, edge->rank, edge->job);
+        const struct place *b =
+            find(place, records->n, edge->on_rank, edge->on_job);
+
+        if (!a || !b || a == b)
+            continue;
+        from[n] = a->index;
+        to[n++] = b->index;
+        next[a->index + 1]++;
+    }
+    for (size_t i = 0; i < records->n; i++)
+        next[i + 1] += next[i];
+    edges->on = mtlm_calloc(n, sizeof(*edges->on));
+    for (size_t e = 0; e < n; e++)
+        edges->on[next[from[e]]++] = to[e];
+    free(place);
+    free(from);
+    free(to);
+}
+
+/* One end of a message, or one rank's node of a collective; of the same
+ * message by these numbers. */
+struct end {
+    int64_t key[4];
+    size_t index;
+};
+
+static int by_message(const void *pa, const void *pb)
+{
+    const struct end *a = pa, *b = pb;
+
+    for (int i = 0; i < 4; i++)
+        if (a->key[i] != b->key[i])
+            return a->key[i] < b->key[i] ? -1 : 1;
+    return 0;
+}
+
+static struct end end_of(const struct mtlm_record *r, size_t index)
+{
+    const bool send = r->op == MTLM_OP_SEND;
+
+    if (r->group >= 0)
+        return (struct end){{r->group, r->group_root, 0, r->match}, index};
+    return (struct end){
+        {-1, send ? r->rank : r->peer, send ? r->peer : r->rank, r->match},
+        index};
+}
+
+static void find_meetings(struct mtlm_trace_predecessors *edges,
+                          const struct mtlm_trace_records *records)
+{
+    struct end *end = mtlm_calloc(records->n, sizeof(*end));
+    size_t n = 0;
+
+    edges->met_ns = mtlm_calloc(records->n, sizeof(*edges->met_ns));
+    for (size_t i = 0; i < records->n; i++) {
+        const struct mtlm_record *r = &records->record[i];
+
+        edges->met_ns[i] = r->start_ns;
+        if (r->lane != MTLM_LANE_COMPUTE && r->match >= 0)
+            end[n++] = end_of(r, i);
+    }
+    if (n)
+        qsort(end, n, sizeof(*end), by_message);
+    for (size_t first = 0, next; first < n; first = next) {
+        int64_t met = INT64_MIN;
+
+        for (next = first; next < n && !by_message(&end[first], &end[next]);
+             next++)
+            if (met < records->record[end[next].index].start_ns)
+                met = records->record[end[next].index].start_ns;
+        for (size_t i = first; i < next; i++) {
+            const int64_t last = records->record[end[i].index].end_ns;
+
+            /* Clocks are not aligned to the last microsecond. */
+            edges->met_ns[end[i].index] = met < last ? met : last;
+        }
+    }
+    free(end);
+}
+
+struct mtlm_trace_predecessors *mtlm_trace_predecessors_create(
+    const struct mtlm_trace_records *records,
+    const struct mtlm_trace_info *info)
+{
+    struct mtlm_trace_predecessors *edges;
+
+    if (!info->edge)
+        return NULL;
+    edges = mtlm_calloc(1, sizeof(*edges));
+    connect(edges, records, info);
+    find_meetings(edges, records);
+    return edges;
+}
+
+void mtlm_trace_predecessors_destroy(struct mtlm_trace_predecessors *edges)
+{
+    if (!edges)
+        return;
+    free(edges->first);
+    free(edges->on);
+    free(edges->met_ns);
+    free(edges);
+}
