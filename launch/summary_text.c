@@ -77,11 +77,13 @@ void mtlm_summary_text_print(const struct mtlm_summary_text *text,
     if (text->bubble >= 0)
         fprintf(out,
                 "  Bubble: the workers were idle for %.1f %% of the recorded "
-                "iterations; %s\n"
-                "  on %d equal stages with %" PRId64
+                "iterations%s\n",
+                100 * text->bubble, l->pp > 1 ? ";" : ".");
+    if (text->bubble >= 0 && l->pp > 1)
+        fprintf(out,
+                "  %s on %d equal stages with %" PRId64
                 " microbatches has %.1f %% when nothing else is in the\n"
                 "  way.\n",
-                100 * text->bubble,
                 l->virtual_stages > 1 ? "interleaved 1F1B" : "1F1B",
                 mtlm_layout_stages(l), m,
                 100.0 * (l->pp - 1) / (l->virtual_stages * m + l->pp - 1));

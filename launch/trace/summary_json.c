@@ -54,8 +54,7 @@ static json_t *run(const struct mtlm_trace *trace)
                      "policy", text(info->policy), "starpu_version",
                      text(info->starpu_version), "ranks", info->ranks, "stages",
                      info->stages, "virtual_stages", info->virtual_stages,
-                     "placement",
-                     info->placement == MTLM_PLACEMENT_V ? "v" : "loop",
+                     "placement", mtlm_placement_name(info->placement),
                      "microbatches", info->microbatches, "clock_offsets_us",
                      offsets, "workers", workers(info));
 }

@@ -18,10 +18,13 @@ static void print_headline(FILE *out, const struct mtlm_trace_summary *s,
 {
     fprintf(out,
             "\nSchedule of iterations %d to %d: %.1f ms an iteration, bubble "
-            "%.1f %% (%s1F1B with equal stages: %.1f %%)",
+            "%.1f %%",
             s->first_iteration + 1, s->last_iteration + 1, s->makespan_ns / 1e6,
-            100 * s->bubble, info->virtual_stages > 1 ? "interleaved " : "",
-            100 * s->ideal_1f1b);
+            100 * s->bubble);
+    if (info->stages > 1)
+        fprintf(out, " (%s1F1B with equal stages: %.1f %%)",
+                info->virtual_stages > 1 ? "interleaved " : "",
+                100 * s->ideal_1f1b);
     if (s->overlap >= 0)
         fprintf(out, ", %.0f %% of the communication under computation",
                 100 * s->overlap);
