@@ -10,6 +10,7 @@
 
 #include "codelets/codelet.h"
 #include "runtime/clock.h"
+#include "runtime/watch.h"
 #if HAVE_CUDA
 #include "runtime/cuda_device.h"
 #endif
@@ -58,6 +59,21 @@ void mtlm_task_ended(void *arg)
         task->ended(task->part);
 }
 
+void mtlm_task_done(void *arg)
+{
+    const struct mtlm_task *task = arg;
+
+    mtlm_watch_ended(task->node);
+}
+
+static const struct mtlm_policy_node *node_of(const struct starpu_task *task)
+{
+    const struct starpu_codelet *cl = task->cl;
+    const bool ours = cl >= codelets && cl < codelets + MTLM_OP_COUNT;
+
+    return ours ? ((const struct mtlm_task *) task->cl_arg)->node : NULL;
+}
+
 /* A worker that comes to its next task within this time of the moment when its
  * last one was to end begins it at that moment: being woken late, and what the
  * runtime does between two tasks, do not add up.  A device whose host runs
@@ -94,6 +110,8 @@ static void run_cpu(void *buffers[], void *arg)
                                          .scratch = &scratch[worker]};
     void *ptr[MTLM_MAX_OPERANDS];
 
+    if (task->node)
+        mtlm_watch_started(task->node);
     if (task->sleeps) {
         nap(task);
         return;
@@ -117,6 +135,8 @@ static void run_cuda(void *buffers[], void *arg)
                                          .device = mtlm_cuda_device(worker)};
     void *ptr[MTLM_MAX_OPERANDS];
 
+    if (task->node)
+        mtlm_watch_started(task->node);
     gather_operands(ptr, buffers, op);
     op->cuda(ptr, task->call, &context);
 }
@@ -195,6 +215,7 @@ void mtlm_codelets_start(bool synthetic)
     clock_zero_ns = mtlm_now_ns() - (int64_t) (1000 * starpu_timing_now());
     for (int kind = 0; kind < MTLM_OP_COUNT; kind++)
         make_codelet(kind, synthetic);
+    mtlm_watch_find(node_of);
 }
 
 void mtlm_codelets_stop(void)

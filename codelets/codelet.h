@@ -5,6 +5,11 @@
 
 #include "codelets/task.h"
 
+/* The task's epilogue_callback_func, with the struct mtlm_task as its argument,
+ * if that has a node: says that it has ended, before what waits for it
+ * begins. */
+void mtlm_task_done(void *task);
+
 /* The task's callback_func, with the struct mtlm_task as its argument: does
  * what .recorder and .ended ask for. */
 void mtlm_task_ended(void *task);

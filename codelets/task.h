@@ -14,6 +14,8 @@ struct mtlm_task {
     /* Where to record the execution (record is completed), or NULL. */
     struct mtlm_recorder *recorder;
     struct mtlm_record record;
+    /* What policies are told of it (runtime/watch.h), or NULL. */
+    struct mtlm_policy_node *node;
     /* Instead of the kernel: sleep so long, and touch no operand. */
     bool sleeps;
     int64_t sleep_ns;

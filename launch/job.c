@@ -200,6 +200,7 @@ static void say(struct mtlm_job *job)
     const struct mtlm_options *o = &job->options;
     const struct mtlm_layout *l = &job->layout;
     const double mib = 1024.0 * 1024;
+    const char *file = mtlm_machine_policy_file();
     char blas[160];
 
     if (mtlm_ranks_rank(job->ranks) != 0)
@@ -228,10 +229,11 @@ static void say(struct mtlm_job *job)
                " at a time to %" PRId64 " within %" PRId64 " samples\n",
                o->ramp.start, o->ramp.increment, o->ramp.full, o->ramp.samples);
     printf("machine: %d of %d cores allowed, %d worker%s on rank 0, StarPU "
-           "%s, policy %s, %s\n",
+           "%s, policy %s%s%s, %s\n",
            job->cpu.allowed_cores, job->cpu.machine_cores, job->workers,
            job->workers > 1 ? "s" : "", mtlm_machine_starpu_version(),
-           mtlm_machine_policy(), mtlm_blas_describe(blas, sizeof(blas)));
+           mtlm_machine_policy(), file ? " of " : "", file ? file : "",
+           mtlm_blas_describe(blas, sizeof(blas)));
     if (o->cluster_file)
         printf("synthetic: durations of %s, nothing is computed\n",
                o->cluster_file);

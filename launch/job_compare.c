@@ -10,6 +10,7 @@
 
 #include "launch/job.h"
 #include "runtime/machine.h"
+#include "runtime/plugin.h"
 
 /* Of a file's bytes; 0: it cannot be read. */
 static uint64_t hash_of_file(const char *path)
@@ -95,6 +96,7 @@ int mtlm_job_compare_programs(struct mtlm_job *job, struct mtlm_error *err)
 int mtlm_job_compare_settings(struct mtlm_job *job, struct mtlm_error *err)
 {
     const char *cluster = job->options.cluster_file;
+    const char *library = mtlm_plugin_file();
     char *text = NULL;
     size_t size;
     FILE *file = open_memstream(&text, &size);
@@ -103,6 +105,12 @@ int mtlm_job_compare_settings(struct mtlm_job *job, struct mtlm_error *err)
     if (cluster)
         fprintf(file, "%s with hash %016" PRIx64 "\n", cluster,
                 hash_of_file(cluster));
+    /* Rather a rank that the variable did not reach than a wish. */
+    fprintf(file, "policy %s", mtlm_plugin_wanted());
+    if (library)
+        fprintf(file, " of %s with hash %016" PRIx64, library,
+                hash_of_file(library));
+    fprintf(file, "\n");
     return compare(job, file, &text, "was started with other settings",
                    MTLM_EXIT_USAGE, err);
 }

@@ -8,6 +8,7 @@
 #include <starpu.h>
 
 #include "runtime/machine.h"
+#include "runtime/plugin.h"
 
 int mtlm_machine_wanted_workers(int otherwise)
 {
@@ -16,54 +17,14 @@ int mtlm_machine_wanted_workers(int otherwise)
     return text && atoi(text) > 0 ? atoi(text) : otherwise;
 }
 
-/* Names of the policies that StarPU comes with. */
-static void list_policies(char *text, size_t size)
+/* StarPU only warns of a policy that it does not take, and takes another. */
+static int check_policy(struct mtlm_error *err)
 {
-    struct starpu_sched_policy **policy =
-        starpu_sched_get_predefined_policies();
-    size_t n = 0;
-
-    text[0] = '\0';
-    for (; policy && *policy && n < size; policy++)
-        n += snprintf(text + n, size - n, "%s%s", n ? ", " : "",
-                      (*policy)->policy_name);
-}
-
-static bool is_known(const char *name)
-{
-    struct starpu_sched_policy **policy =
-        starpu_sched_get_predefined_policies();
-
-    for (; policy && *policy; policy++)
-        if (strcmp((*policy)->policy_name, name) == 0)
-            return true;
-    return false;
-}
-
-static int refuse_policy(const char *name, struct mtlm_error *err)
-{
-    char list[800];
-
-    list_policies(list, sizeof(list));
+    if (strcmp(mtlm_plugin_wanted(), mtlm_machine_policy()) == 0)
+        return 0;
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "STARPU_SCHED=%s is no scheduling policy; StarPU "
-                          "has %s",
-                          name, list);
-}
-
-/* StarPU only warns of a name that it does not know, and takes another.
- * Before it starts, for a clean message; policies of a library are only
- * known afterwards. */
-static int check_policy(bool started, struct mtlm_error *err)
-{
-    const char *wanted = getenv("STARPU_SCHED");
-
-    if (!wanted || !*wanted)
-        return 0;
-    if (started ? strcmp(wanted, mtlm_machine_policy()) == 0
-                : is_known(wanted) || getenv("STARPU_SCHED_LIB"))
-        return 0;
-    return refuse_policy(wanted, err);
+                          "STARPU_SCHED=%s is called %s by itself",
+                          mtlm_plugin_wanted(), mtlm_machine_policy());
 }
 
 int mtlm_machine_start(int workers, int shared, struct mtlm_error *err)
@@ -71,10 +32,9 @@ int mtlm_machine_start(int workers, int shared, struct mtlm_error *err)
     struct starpu_conf conf;
     int rc;
 
-    if (check_policy(false, err) < 0)
-        return -1;
     starpu_conf_init(&conf);
-    conf.sched_policy_name = MTLM_DEFAULT_POLICY;
+    if (mtlm_plugin_choose(&conf, err) < 0)
+        return -1;
     conf.ncpus = workers;
     /* Kernels of a GPU have not run yet, and results must not depend on
      * which of two kinds of worker was free. */
@@ -90,7 +50,7 @@ int mtlm_machine_start(int workers, int shared, struct mtlm_error *err)
         return mtlm_error_set(err, MTLM_EXIT_PEER,
                               "StarPU does not start with %d workers: %s",
                               workers, strerror(-rc));
-    if (check_policy(true, err) < 0) {
+    if (check_policy(err) < 0) {
         starpu_shutdown();
         return -1;
     }
@@ -110,6 +70,11 @@ bool mtlm_machine_busy(void)
 const char *mtlm_machine_policy(void)
 {
     return starpu_sched_get_sched_policy()->policy_name;
+}
+
+const char *mtlm_machine_policy_file(void)
+{
+    return mtlm_plugin_used();
 }
 
 const char *mtlm_machine_starpu_version(void)

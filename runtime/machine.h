@@ -21,8 +21,10 @@ int mtlm_machine_workers(void);
 /* Whether a task runs or could run now. */
 bool mtlm_machine_busy(void);
 
-/* Name of the policy in force, version of the library. */
+/* Name of the policy in force; the file of the library that it is of, or NULL;
+ * version of StarPU. */
 const char *mtlm_machine_policy(void);
+const char *mtlm_machine_policy_file(void);
 const char *mtlm_machine_starpu_version(void);
 
 void mtlm_machine_stop(void);

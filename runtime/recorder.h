@@ -4,23 +4,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <mtlm/policy.h> /* enum mtlm_lane, enum mtlm_phase */
+
 /* What happened: one record per executed node, and what nodes waited for and
  * used.  Every picture, table and trace comes from these and from nothing
  * else. */
-
-/* Where a node ran: on a worker, or in the communication engine, for the
- * sake of tensor, pipeline or data parallelism. */
-enum mtlm_lane { MTLM_LANE_COMPUTE, MTLM_LANE_TP, MTLM_LANE_PP, MTLM_LANE_DP };
-
-/* What part of the training step a node belongs to. */
-enum mtlm_phase {
-    MTLM_PHASE_FORWARD,   /* F */
-    MTLM_PHASE_BACKWARD,  /* B: gradients of activations */
-    MTLM_PHASE_WEIGHT,    /* W: gradients of weights */
-    MTLM_PHASE_OPTIMIZER, /* reductions, norm, Adam: once per iteration */
-    MTLM_PHASE_INIT,      /* once per run */
-    MTLM_PHASE_EVAL,      /* validation */
-};
 
 struct mtlm_record {
     int32_t rank;

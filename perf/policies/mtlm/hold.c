@@ -1,0 +1,233 @@
+/* The scheduling policy "mtlm": one queue, the highest priority first, and the
+ * hold rule.  The README.md beside it explains both.
+ *
+ * Hold: a worker that is free, and whose best ready task is a forward pass or a
+ * weight gradient, leaves it for a moment if a task of higher priority is about
+ * to become ready: if all that this one waits for has started, and will have
+ * ended before a quarter (MTLM_HOLD) of the ready task's time has passed.
+ * Without it a worker fills each all-reduce within a layer with a piece of
+ * another microbatch, both then run at half the speed, and the memory that
+ * bounds the microbatches in flight is taken for twice as long. */
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <starpu.h>
+#include <starpu_scheduler.h>
+
+#include <mtlm/policy.h>
+
+/* Tasks that a message waits for, at the most, until they are ready. */
+enum { MOST_COMING = 256, MOST_PREDECESSORS = 64 };
+
+struct coming {
+    const struct mtlm_policy_node *node;
+    int worker; /* that holds for it, or -1 */
+};
+
+static struct {
+    starpu_pthread_mutex_t mutex; /* guards all: */
+    struct starpu_task_list ready;
+    struct coming coming[MOST_COMING];
+    int n_coming;
+    double theta;
+} hold;
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+/* A worker that waits for the lock of a policy is at StarPU's disposal. */
+static void lock(void)
+{
+    starpu_worker_relax_on();
+    STARPU_PTHREAD_MUTEX_LOCK(&hold.mutex);
+    starpu_worker_relax_off();
+}
+
+static void unlock(void)
+{
+    STARPU_PTHREAD_MUTEX_UNLOCK(&hold.mutex);
+}
+
+/* ---- tasks that come after a message ---- */
+
+static int find(const struct mtlm_policy_node *node)
+{
+    int i = 0;
+
+    while (i < hold.n_coming && hold.coming[i].node != node)
+        i++;
+    return i;
+}
+
+/* A message has its data: the task behind it is on its way. */
+static void on_message(const struct mtlm_policy_node *message)
+{
+    const struct mtlm_policy_node *next;
+
+    STARPU_PTHREAD_MUTEX_LOCK(&hold.mutex);
+    next = mtlm_policy_next(message);
+    if (next && hold.n_coming < MOST_COMING && find(next) == hold.n_coming)
+        hold.coming[hold.n_coming++] = (struct coming){next, -1};
+    STARPU_PTHREAD_MUTEX_UNLOCK(&hold.mutex);
+}
+
+/* It is ready.  Until then it lives, since nothing else than this policy
+ * starts it. */
+static void has_come(const struct mtlm_policy_node *node)
+{
+    const int i = find(node);
+
+    if (i < hold.n_coming)
+        hold.coming[i] = hold.coming[--hold.n_coming];
+}
+
+/* When all that the node waits for will have ended; INT64_MAX: not known. */
+static int64_t when_ready(const struct mtlm_policy_node *node)
+{
+    const struct mtlm_policy_node *on[MOST_PREDECESSORS];
+    const size_t n = mtlm_policy_predecessors(node, on, MOST_PREDECESSORS);
+    int64_t when = 0;
+
+    if (n > MOST_PREDECESSORS)
+        return INT64_MAX;
+    for (size_t i = 0; i < n; i++) {
+        const int64_t end = mtlm_policy_end_ns(on[i]);
+
+        if (end < 0)
+            return INT64_MAX;
+        when = end > when ? end : when;
+    }
+    return when;
+}
+
+/* Whether the worker leaves the task for one that comes soon.  Not for ever:
+ * what does not come when it was expected to is not waited for much longer.
+ * So no rank can wait for another that waits for it. */
+static bool holds(const struct starpu_task *task, int worker)
+{
+    const struct mtlm_policy_node *node = mtlm_policy_node(task);
+    const int64_t now = now_ns();
+    int64_t patience;
+
+    if (!node || node->kind != MTLM_POLICY_TASK
+        || (node->phase != MTLM_PHASE_FORWARD
+            && node->phase != MTLM_PHASE_WEIGHT))
+        return false;
+    patience = hold.theta * mtlm_policy_duration_ns(node);
+    for (int i = 0; i < hold.n_coming; i++) {
+        struct coming *c = &hold.coming[i];
+        int64_t when;
+
+        if (c->node->priority <= task->priority
+            || (c->worker >= 0 && c->worker != worker))
+            continue; /* another worker will take that one */
+        when = when_ready(c->node);
+        if (when < INT64_MAX && when < now + patience
+            && now < when + patience) {
+            c->worker = worker;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void hold_no_more(int worker)
+{
+    for (int i = 0; i < hold.n_coming; i++)
+        if (hold.coming[i].worker == worker)
+            hold.coming[i].worker = -1;
+}
+
+/* ---- what StarPU calls ---- */
+
+static int push(struct starpu_task *task)
+{
+    struct starpu_worker_collection *workers =
+        starpu_sched_ctx_get_worker_collection(task->sched_ctx);
+    struct starpu_sched_ctx_iterator it;
+
+    lock();
+    has_come(mtlm_policy_node(task));
+    starpu_task_list_push_back(&hold.ready, task);
+    starpu_push_task_end(task);
+    unlock();
+    workers->init_iterator(workers, &it);
+    while (workers->has_next(workers, &it))
+        starpu_wake_worker_relax_light(workers->get_next(workers, &it));
+    return 0;
+}
+
+/* Of those that the worker can run: of equal ones the one that has been ready
+ * for longer. */
+static struct starpu_task *best(unsigned worker)
+{
+    struct starpu_task *task = starpu_task_list_begin(&hold.ready), *first;
+
+    for (first = NULL; task; task = starpu_task_list_next(task))
+        if ((!first || task->priority > first->priority)
+            && starpu_worker_can_execute_task_first_impl(worker, task, NULL))
+            first = task;
+    return first;
+}
+
+/* Workers ask again and again (StarPU without --enable-blocking-drivers): one
+ * that holds is asked when its time is over. */
+static struct starpu_task *pop(unsigned sched_ctx)
+{
+    const int worker = starpu_worker_get_id_check();
+    struct starpu_task *task;
+
+    (void) sched_ctx;
+    if (starpu_task_list_empty(&hold.ready))
+        return NULL;
+    lock();
+    task = best(worker);
+    if (task && holds(task, worker)) {
+        task = NULL;
+    } else if (task) {
+        hold_no_more(worker);
+        starpu_task_list_erase(&hold.ready, task);
+    }
+    unlock();
+    return task;
+}
+
+static void init(unsigned sched_ctx)
+{
+    const char *theta = getenv("MTLM_HOLD");
+
+    STARPU_PTHREAD_MUTEX_INIT(&hold.mutex, NULL);
+    starpu_task_list_init(&hold.ready);
+    hold.n_coming = 0;
+    hold.theta = theta ? atof(theta) : 0.25;
+    starpu_sched_ctx_set_min_priority(sched_ctx, INT_MIN);
+    starpu_sched_ctx_set_max_priority(sched_ctx, INT_MAX);
+    if (hold.theta > 0)
+        mtlm_policy_watch(&(struct mtlm_policy_watch){.ready = on_message});
+}
+
+static void deinit(unsigned sched_ctx)
+{
+    (void) sched_ctx;
+    mtlm_policy_watch(NULL);
+    STARPU_PTHREAD_MUTEX_DESTROY(&hold.mutex);
+}
+
+extern struct starpu_sched_policy mtlm_hold_policy;
+struct starpu_sched_policy mtlm_hold_policy = {
+    .init_sched = init,
+    .deinit_sched = deinit,
+    .push_task = push,
+    .pop_task = pop,
+    .policy_name = "mtlm",
+    .policy_description = "by priority, with a moment's patience",
+    .worker_type = STARPU_WORKER_LIST,
+};

@@ -1,0 +1,29 @@
+/* What makes a library of scheduling policies out of hold.c and smallest.c:
+ * StarPU asks it for a policy by name, or for all. */
+
+#include <string.h>
+
+#include <starpu.h>
+#include <starpu_scheduler.h>
+
+#include <mtlm/policy.h>
+
+MTLM_POLICY_PLUGIN;
+
+extern struct starpu_sched_policy mtlm_hold_policy, smallest_policy;
+
+static struct starpu_sched_policy *policies[] = {&mtlm_hold_policy,
+                                                 &smallest_policy, NULL};
+
+struct starpu_sched_policy **starpu_get_sched_lib_policies(void)
+{
+    return policies;
+}
+
+struct starpu_sched_policy *starpu_get_sched_lib_policy(const char *name)
+{
+    for (int i = 0; policies[i]; i++)
+        if (strcmp(policies[i]->policy_name, name) == 0)
+            return policies[i];
+    return NULL;
+}

@@ -1,0 +1,41 @@
+#ifndef MTLM_WATCH_H
+#define MTLM_WATCH_H
+
+#include <stdbool.h>
+
+#include <mtlm/policy.h>
+
+/* The nodes that policies are told of (mtlm/policy.h), from submission
+ * to end; safe from any thread. */
+
+/* Whether a policy wants to know. */
+bool mtlm_watch_wanted(void);
+
+/* What is known of the times of one node of the graph over its executions;
+ * zeroed, and modelled_ns set, before the first. */
+struct mtlm_watch_times {
+    int64_t modelled_ns; /* 0: not modelled */
+    int64_t n;
+    double mean_ns; /* of those measured */
+};
+
+/* A node is submitted; *about is copied, .job larger than any before.  It
+ * waits for the nodes with the numbers on[] (those that have ended, or that
+ * were never added, count for nothing).  times: borrowed until it has ended.
+ * Returns it: valid until mtlm_watch_ended(). */
+struct mtlm_policy_node *mtlm_watch_add(const struct mtlm_policy_node *about,
+                                        const int64_t *on, size_t n_on,
+                                        struct mtlm_watch_times *times);
+
+/* It becomes ready (messages only), starts, has ended: before StarPU lets
+ * anything begin that waits for it. */
+void mtlm_watch_ready(struct mtlm_policy_node *node);
+void mtlm_watch_started(struct mtlm_policy_node *node);
+void mtlm_watch_ended(struct mtlm_policy_node *node);
+
+/* Sets how a task's node is found: NULL where it has none. */
+typedef const struct mtlm_policy_node *mtlm_watch_node_of(
+    const struct starpu_task *task);
+void mtlm_watch_find(mtlm_watch_node_of *node_of);
+
+#endif /* MTLM_WATCH_H */

@@ -1,0 +1,140 @@
+#!/bin/bash
+# Scheduling policies of users: libraries compiled against what is installed,
+# and nothing else of this tree, that the program takes without being changed;
+# the policy mtlm of perf/policies/ is one. The weights are the same bit for
+# bit. A library that cannot be what was meant is refused in one sentence.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+
+# of NAME: a variable of the Makefile.
+of() {
+    sed -n "s/^$1 = //p" "$builddir/Makefile"
+}
+
+# compile NAME: a library of NAME.c.
+compile() {
+    # shellcheck disable=SC2046 # several words
+    $(of CC) -shared -fPIC -I"$dir/usr/include" $(of STARPU_CFLAGS) "${@:2}" \
+        -o "$1.so" "$1.c" || fail "$1.c does not compile"
+}
+
+# refuse WORDS...: the job with these variables is refused by one sentence that
+# has these words.
+refuse() {
+    job 2 "${run[@]}" "${parallel[@]}"
+    [ "$rc" -eq 2 ] || fail "$*: exit code $rc: $(cat err)"
+    [ "$(wc -l <err)" -eq 1 ] || fail "$*: not one sentence: $(cat err)"
+    for word in "$@"; do
+        grep -qF -e "$word" err || fail "no \"$word\" in: $(cat err)"
+    done
+}
+
+make -s -C "$builddir" install-mtlmincludeHEADERS DESTDIR="$dir" \
+    mtlmincludedir=/usr/include/mtlm >/dev/null || fail "make install"
+run=("${small[@]}" --train-iters 2 --weight-hash)
+layout 1 2
+well 2 "${run[@]}" "${parallel[@]}"
+want=$(weight_hash out)
+[ -n "$want" ] || fail "no hash"
+
+# The task that became ready last comes first.
+cat >last.c <<'END'
+#include <string.h>
+#include <starpu.h>
+#include <starpu_scheduler.h>
+#include <mtlm/policy.h>
+
+MTLM_POLICY_PLUGIN;
+static starpu_pthread_mutex_t mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
+static struct starpu_task_list ready;
+
+static void init(unsigned sched_ctx)
+{
+    (void) sched_ctx;
+    starpu_task_list_init(&ready);
+}
+static int push(struct starpu_task *task)
+{
+    STARPU_PTHREAD_MUTEX_LOCK(&mutex);
+    starpu_task_list_push_front(&ready, task);
+    starpu_push_task_end(task);
+    STARPU_PTHREAD_MUTEX_UNLOCK(&mutex);
+    return 0;
+}
+static struct starpu_task *pop(unsigned sched_ctx)
+{
+    struct starpu_task *task = NULL;
+    (void) sched_ctx;
+    STARPU_PTHREAD_MUTEX_LOCK(&mutex);
+    if (!starpu_task_list_empty(&ready))
+        task = starpu_task_list_pop_front(&ready);
+    STARPU_PTHREAD_MUTEX_UNLOCK(&mutex);
+    return task;
+}
+static struct starpu_sched_policy last = {.init_sched = init,
+    .push_task = push, .pop_task = pop, .policy_name = "last"};
+struct starpu_sched_policy *starpu_get_sched_lib_policy(const char *name)
+{
+    return strcmp(name, "last") == 0 ? &last : NULL;
+}
+END
+compile last -Wall -Wextra -Werror
+export STARPU_SCHED=last STARPU_SCHED_LIB=./last.so
+well 2 "${run[@]}" "${parallel[@]}" --trace trace --trace-iterations 1:2
+[ "$(weight_hash out)" = "$want" ] || fail "last: other weights: $(cat err)"
+[ -s err ] && fail "last: $(cat err)"
+grep -q '^machine: .*, policy last of ./last.so,' out || fail "$(cat out)"
+grep -q '"policy": *"last"' trace/summary.json || fail "summary.json"
+grep -q 'policy last' trace/schedule.svg || fail "schedule.svg"
+
+# Mistakes.
+STARPU_SCHED=first refuse 'STARPU_SCHED=first is no' 'StarPU has' prio
+STARPU_SCHED='' refuse ./last.so 'not which' STARPU_SCHED=
+STARPU_SCHED_LIB=./none.so refuse ./none.so 'No such file'
+STARPU_SCHED_LIB=last.so refuse last.so 'cannot be loaded' ./
+STARPU_SCHED_LIB=./last.c refuse ./last.c 'cannot be loaded' 'ELF header'
+echo 'int nothing;' >bare.c
+compile bare
+STARPU_SCHED_LIB=./bare.so refuse 'no library of scheduling policies' \
+    starpu_get_sched_lib_policy
+stamp='const struct mtlm_policy_stamp mtlm_policy_stamp'
+sed "s/^MTLM_POLICY_PLUGIN/$stamp = {MTLM_POLICY_VERSION, 1, 3, 10}/" last.c \
+    >old.c
+compile old
+STARPU_SCHED_LIB=./old.so refuse 'built for StarPU 1.3.10, this is 1.'
+sed "s/^MTLM_POLICY_PLUGIN/$stamp = {0}/" last.c >other.c
+compile other
+STARPU_SCHED_LIB=./other.so refuse 'version 0 of mtlm/policy.h' 'with 1'
+sed '/^MTLM_POLICY_PLUGIN/d' last.c >bare.c
+compile bare
+STARPU_SCHED_LIB=./bare.so well 2 "${run[@]}" "${parallel[@]}"
+grep -q 'does not say what it was built for' err || fail "bare: $(cat err)"
+[ "$(weight_hash out)" = "$want" ] || fail "bare: other weights"
+# One rank that the variable did not reach.
+unset STARPU_SCHED STARPU_SCHED_LIB
+# shellcheck disable=SC2086 # several words
+timeout -k 5 60 $MPIRUN -q -n 1 "$program" "${run[@]}" "${parallel[@]}" \
+    : -n 1 env STARPU_SCHED=ws "$program" "${run[@]}" "${parallel[@]}" \
+    >out 2>err </dev/null
+rc=$?
+[ $rc -eq 2 ] || fail "different policies: exit code $rc"
+grep -q 'rank 1 was .*: policy ws, not policy prio' err || fail "$(cat err)"
+
+# The policies of perf/policies/, by their own Makefile.
+cp "$srcdir"/perf/policies/mtlm/* .
+make -s PREFIX="$dir/usr" CC="$(of CC)" STARPU_CFLAGS="$(of STARPU_CFLAGS)" \
+    CFLAGS='-O2 -Wall -Wextra -Werror' >log 2>&1 || fail "Makefile: $(cat log)"
+layout 2 2
+well 4 "${run[@]}" "${parallel[@]}"
+want=$(weight_hash out)
+for policy in mtlm smallest; do
+    STARPU_SCHED=$policy STARPU_SCHED_LIB=./policies.so \
+        well 4 "${run[@]}" "${parallel[@]}"
+    grep -q "policy $policy of ./policies.so," out || fail "$(cat out)"
+    [ "$(weight_hash out)" = "$want" ] || fail "$policy: other weights"
+done
+STARPU_SCHED=mtlm well 4 "${run[@]}" "${parallel[@]}"
+grep -q 'policy mtlm,' out || fail "$(cat out)"
+[ "$(weight_hash out)" = "$want" ] || fail "mtlm: other weights"
+
+finish
