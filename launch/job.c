@@ -267,9 +267,37 @@ static int probe_outputs(struct mtlm_job *job, struct mtlm_error *err)
     return probe(job, job->options.dump_dir, err);
 }
 
-/* Nothing is left of a job that does not start. */
-static void remove_dirs(const struct mtlm_job *job)
+static int open_metrics(struct mtlm_job *job, struct mtlm_error *err)
 {
+    /* As in Megatron-LM, where the log lines are. */
+    if (mtlm_ranks_rank(job->ranks) != mtlm_ranks_size(job->ranks) - 1)
+        return 0;
+    if (probe(job, job->options.tensorboard_dir, err) < 0)
+        return -1;
+    return mtlm_metrics_open(&job->options, &job->metrics, err);
+}
+
+void mtlm_job_begin_metrics(struct mtlm_job *job)
+{
+    const struct mtlm_layout *l = &job->layout;
+
+    mtlm_metrics_begin(
+        job->metrics, &job->options,
+        &(struct mtlm_metrics_about){
+            .ranks = mtlm_ranks_size(job->ranks),
+            .tensor = l->tp,
+            .pipeline = l->pp,
+            .data = l->dp,
+            .parameters = mtlm_model_parameters(&job->options.model),
+            .policy = mtlm_machine_policy(),
+            .starpu_version = mtlm_machine_starpu_version()});
+}
+
+/* Nothing is left of a job that does not start. */
+static void remove_outputs(struct mtlm_job *job)
+{
+    mtlm_metrics_close(job->metrics);
+    job->metrics = NULL;
     for (int i = 0; i < job->n_made_dirs; i++)
         rmdir(job->made_dir[i]);
 }
@@ -288,6 +316,7 @@ int mtlm_job_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
                                   build,
                                   check_memory,
                                   probe_outputs,
+                                  open_metrics,
                                   start_machine};
 
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
@@ -296,7 +325,7 @@ int mtlm_job_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
 
         if (mtlm_ranks_agree(job->ranks, rc < 0 ? &mine : NULL, err, print)
             < 0) {
-            remove_dirs(job);
+            remove_outputs(job);
             if (*print && err->code == MTLM_EXIT_RESOURCE)
                 mtlm_job_advise(job);
             return -1;

@@ -3,6 +3,7 @@
 
 #include "graph/choose.h"
 #include "graph/submit.h"
+#include "launch/metrics.h"
 #include "launch/options.h"
 #include "models/text/entropy.h"
 #include "models/text/indexed_dataset.h"
@@ -37,9 +38,10 @@ struct mtlm_job {
     bool has_entropy;
     struct mtlm_program *program;
     struct mtlm_plan plan;
-    const char *made_dir[2]; /* output directories that this rank made */
+    const char *made_dir[3]; /* output directories that this rank made */
     int n_made_dirs;
-    bool machine; /* StarPU runs */
+    bool machine;                 /* StarPU runs */
+    struct mtlm_metrics *metrics; /* of the rank that prints; or NULL */
     struct mtlm_recorder *recorder;
     struct mtlm_engine *engine;
     struct mtlm_collective_plan collective_plan; /* --collective-order plan */
@@ -74,6 +76,9 @@ int mtlm_job_compare_data(struct mtlm_job *job, struct mtlm_error *err);
 
 /* Stops, in reverse order, whatever was started; not the ranks. */
 void mtlm_job_stop(struct mtlm_job *job);
+
+/* Writes to job->metrics what the job is. */
+void mtlm_job_begin_metrics(struct mtlm_job *job);
 
 /* Trains.  Returns the exit code. */
 int mtlm_job_train(struct mtlm_job *job);

@@ -204,16 +204,15 @@
     IDLE("async-save", NULL, NOTHING_SAVED)                                    \
     /* ---- logging and exit ---- */                                           \
     IDLE("exit-signal-handler", NULL, "signals are always obeyed")             \
-    IDLE("tensorboard-dir", ANY, UNWRITTEN)                                    \
-    IDLE("tensorboard-log-interval", ANY, UNWRITTEN)                           \
-    IDLE("tensorboard-queue-size", ANY, UNWRITTEN)                             \
-    IDLE("log-timers-to-tensorboard", NULL, UNWRITTEN)                         \
-    IDLE("log-batch-size-to-tensorboard", NULL, UNWRITTEN)                     \
+    IDLE("tensorboard-log-interval", ANY, "each iteration is written")         \
+    IDLE("tensorboard-queue-size", ANY, "each iteration is written at once")   \
+    IDLE("log-timers-to-tensorboard", NULL, WRITTEN)                           \
+    IDLE("log-batch-size-to-tensorboard", NULL, WRITTEN)                       \
     IDLE("log-memory-to-tensorboard", NULL, UNWRITTEN)                         \
     IDLE("log-world-size-to-tensorboard", NULL, UNWRITTEN)                     \
-    IDLE("log-validation-ppl-to-tensorboard", NULL, UNWRITTEN)                 \
-    IDLE("no-log-learnig-rate-to-tensorboard", NULL, UNWRITTEN)                \
-    IDLE("no-log-loss-scale-to-tensorboard", NULL, UNWRITTEN)                  \
+    IDLE("log-validation-ppl-to-tensorboard", NULL, WRITTEN)                   \
+    IDLE("no-log-learnig-rate-to-tensorboard", NULL, WRITTEN)                  \
+    IDLE("no-log-loss-scale-to-tensorboard", NULL, WRITTEN)                    \
     IDLE("wandb-project", ANY, UNWRITTEN)                                      \
     IDLE("wandb-exp-name", ANY, UNWRITTEN)                                     \
     IDLE("wandb-save-dir", ANY, UNWRITTEN)                                     \
@@ -238,6 +237,7 @@
 #define KERNELS "it is about other kernels"
 #define NOTHING_LOADED "this version loads nothing"
 #define NOTHING_SAVED "this version saves nothing"
+#define WRITTEN "--tensorboard-dir writes it"
 #define UNWRITTEN "this version writes no such log"
 #define TRACES "--trace DIR shows where the time goes"
 #define STAGES "give --stage-layers"

@@ -72,6 +72,9 @@ int mtlm_option_set(struct mtlm_options *options, int option, const char *text,
 void mtlm_option_write(const struct mtlm_options *options, int option,
                        FILE *out);
 
+/* Whether its value is neither given nor follows from anything. */
+bool mtlm_option_absent(const struct mtlm_options *options, int option);
+
 /* Adds a sentence to the notes. */
 void mtlm_options_note(struct mtlm_options *options, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

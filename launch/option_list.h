@@ -263,6 +263,11 @@
         "DIR")                                                                 \
     OPT(TRACING, "trace-iterations", RANGE, trace_iterations, "", 1,           \
         1000000000, "A:B", "iterations to trace (default: 3:5)")               \
+    OPT(TRACING, "metrics", TEXT, metrics, "", 0, 0, "FILE",                   \
+        "add to FILE a JSON object with all settings, then one for each "      \
+        "iteration and validation")                                            \
+    OPT(TRACING, "tensorboard-dir", TEXT, tensorboard_dir, "", 0, 0, "DIR",    \
+        "write the same numbers to DIR for TensorBoard")                       \
     OPT(SYNTHETIC, "synthetic", TEXT, cluster_file, "", 0, 0, "CLUSTER.ini",   \
         "compute nothing: tasks sleep, and messages take, as long as on the "  \
         "machine that CLUSTER.ini describes (launch/clusters)")                \

@@ -144,6 +144,7 @@ struct mtlm_options {
     /* Tracing */
     char *trace_dir;                    /* or NULL: no trace */
     struct mtlm_range trace_iterations; /* 1-based, within train_iters */
+    char *metrics, *tensorboard_dir;    /* file, directory; or NULL */
 
     /* Testing */
     char *dump_dir;       /* or NULL */

@@ -94,8 +94,7 @@ static bool derived(const struct mtlm_options *options, int option)
            && !*mtlm_option_table[option].fallback;
 }
 
-/* Neither given nor following from anything. */
-static bool absent(const struct mtlm_options *options, int option)
+bool mtlm_option_absent(const struct mtlm_options *options, int option)
 {
     const struct mtlm_option *o = &mtlm_option_table[option];
     const void *field = (const char *) options + o->offset;
@@ -121,7 +120,7 @@ void mtlm_options_print(const struct mtlm_options *options, FILE *out)
                     mtlm_option_group_title[o->group]);
         group = o->group;
         fprintf(out, "%s%s =", derived(options, i) ? "# " : "", o->name);
-        if (!absent(options, i)) {
+        if (!mtlm_option_absent(options, i)) {
             fputc(' ', out);
             mtlm_option_write(options, i, out);
         }

@@ -77,13 +77,11 @@ static void validate(struct state *s, int64_t done, const char *on)
 {
     const int64_t start = mtlm_now_ns();
     const bool again = s->validated == done;
-    char where[64];
 
     if (!again)
         measure(s, done, NULL, s->validation);
     s->validated = done;
-    snprintf(where, sizeof(where), "iteration %" PRId64 "%s", done, on);
-    mtlm_train_log_validation(&s->log, where, s->validation,
+    mtlm_train_log_validation(&s->log, done, on, s->validation,
                               again ? 0 : mtlm_now_ns() - start);
     if (!s->text.has_validation)
         s->text.first_validation = s->validation[MTLM_STATUS_LOSS];
@@ -175,12 +173,22 @@ static bool report(struct state *s, int64_t e, double r[MTLM_CONTROL_COUNT])
                   microbatches_after(s));
     mtlm_run_report(s->job->run, e, r);
     mtlm_progress_end();
-    mtlm_train_log_add(&s->log, r);
     mtlm_ramp_next(&o->ramp, &s->place);
     s->text.iterations = e + 1;
     if (s->dump && e == 0)
         write_dump(s, r);
     return r[MTLM_CONTROL_NAN] == 0 || o->no_check_for_nan;
+}
+
+/* What has become of iteration e. */
+static void tell(struct state *s, int64_t e, const double r[MTLM_CONTROL_COUNT],
+                 bool line_due)
+{
+    const bool norm =
+        s->job->options.log_params_norm && (line_due || s->job->metrics);
+
+    mtlm_train_log_add(
+        &s->log, r, norm ? mtlm_run_params_norm(s->job->run, e) : -1, line_due);
 }
 
 static bool validation_due(const struct mtlm_options *o, int64_t e)
@@ -207,10 +215,7 @@ static void loop(struct state *s)
         if (ahead)
             submit(s, e + 1);
         good = report(s, e, r);
-        if (log_due(o, e, last) || !good)
-            mtlm_train_log_line(
-                &s->log, r,
-                o->log_params_norm ? mtlm_run_params_norm(s->job->run, e) : -1);
+        tell(s, e, r, log_due(o, e, last) || !good);
         if (!good) {
             explain_nan(s, e);
             return;
@@ -232,12 +237,10 @@ static void test(struct state *s)
 {
     const int64_t start = mtlm_now_ns();
     double report[MTLM_STATUS_EXTRA];
-    char where[64];
 
     measure(s, s->text.iterations, s->job->test, report);
-    snprintf(where, sizeof(where), "iteration %" PRId64 " on test set",
-             s->text.iterations);
-    mtlm_train_log_validation(&s->log, where, report, mtlm_now_ns() - start);
+    mtlm_train_log_validation(&s->log, s->text.iterations, " on test set",
+                              report, mtlm_now_ns() - start);
 }
 
 /* As Megatron does when training is done, but the validation after a time
@@ -258,6 +261,7 @@ static void prepare(struct state *s)
     struct mtlm_job *job = s->job;
 
     mtlm_train_log_start(&s->log, job);
+    mtlm_job_begin_metrics(job);
     mtlm_run_init(job->run);
     if (job->options.dump_dir) {
         s->dump = mtlm_dump_create(job);
@@ -312,6 +316,9 @@ static void finish(struct state *s)
         if (s->code == MTLM_EXIT_OK)
             s->code = err.code;
     }
+    if (mtlm_metrics_close(job->metrics) < 0 && s->code == MTLM_EXIT_OK)
+        s->code = MTLM_EXIT_IO;
+    job->metrics = NULL;
     if (job->options.summary_text && good && mtlm_ranks_rank(job->ranks) == 0)
         mtlm_summary_text_print(&s->text, job, stdout);
     if (good)

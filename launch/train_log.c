@@ -4,10 +4,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "launch/log_line.h"
 #include "launch/train_log.h"
 #include "runtime/clock.h"
+#include "runtime/memory.h"
 
 void mtlm_train_log_start(struct mtlm_train_log *log,
                           const struct mtlm_job *job)
@@ -22,21 +24,29 @@ void mtlm_train_log_start(struct mtlm_train_log *log,
                    ? o->exit_interval
                    : o->train_iters,
         .start_ns = mtlm_now_ns()};
-    log->last_ns = log->start_ns;
+    log->line.since_ns = log->step.since_ns = log->start_ns;
 }
 
-void mtlm_train_log_add(struct mtlm_train_log *log,
-                        const double r[MTLM_CONTROL_COUNT])
+static void add(struct mtlm_train_span *span,
+                const double r[MTLM_CONTROL_COUNT])
 {
     const bool step = r[MTLM_CONTROL_APPLY] != 0;
 
     /* As Megatron: the mean is that of the iterations with a step. */
     for (int i = 0; i < MTLM_LOSS_COUNT && step; i++)
-        log->loss[i] += r[MTLM_CONTROL_LOSS + i];
-    log->steps += step;
-    log->iterations++;
-    log->samples += r[MTLM_CONTROL_BATCH];
-    log->all_samples += r[MTLM_CONTROL_BATCH];
+        span->loss[i] += r[MTLM_CONTROL_LOSS + i];
+    span->steps += step;
+    span->iterations++;
+    span->samples += r[MTLM_CONTROL_BATCH];
+}
+
+/* The next one begins. */
+static void begin(struct mtlm_train_span *span, int64_t now,
+                  const double r[MTLM_CONTROL_COUNT])
+{
+    *span = (struct mtlm_train_span){.since_ns = now,
+                                     .skipped = r[MTLM_CONTROL_SKIPPED],
+                                     .nan = r[MTLM_CONTROL_NAN]};
 }
 
 /* Validations that come after that many iterations. */
@@ -50,8 +60,9 @@ static double validations_left(const struct mtlm_train_log *log, int64_t done)
            + (log->end % o->eval_interval != 0) + (log->job->test != NULL);
 }
 
-/* At the pace of the iterations since the last line. */
+/* At the pace of so many seconds for so many samples. */
 static double seconds_left(const struct mtlm_train_log *log, double seconds,
+                           double per_samples,
                            const double r[MTLM_CONTROL_COUNT])
 {
     const struct mtlm_options *o = &log->job->options;
@@ -61,7 +72,7 @@ static double seconds_left(const struct mtlm_train_log *log, double seconds,
                                : (log->end - done) * r[MTLM_CONTROL_BATCH];
     const double limit =
         o->exit_duration_mins * 60 - (mtlm_now_ns() - log->start_ns) * 1e-9;
-    double left = fmax(samples, 0) * seconds / log->samples;
+    double left = fmax(samples, 0) * seconds / per_samples;
 
     if (log->evals > 0)
         left += validations_left(log, (int64_t) done) * log->all_eval_ns * 1e-9
@@ -80,61 +91,82 @@ static void put(const struct mtlm_train_log *log, char *text)
     free(text);
 }
 
-void mtlm_train_log_line(struct mtlm_train_log *log,
-                         const double r[MTLM_CONTROL_COUNT], double params_norm)
+/* What there is to tell of a span that ends now with that report. */
+static struct mtlm_log_iteration describe(const struct mtlm_train_log *log,
+                                          const struct mtlm_train_span *span,
+                                          int64_t now,
+                                          const double r[MTLM_CONTROL_COUNT],
+                                          double params_norm)
 {
     const struct mtlm_options *o = &log->job->options;
-    const int64_t now = mtlm_now_ns();
-    const double seconds = (now - log->last_ns - log->eval_ns) * 1e-9;
-    const double flops = mtlm_model_flops(&o->model, 1) * log->samples;
-    const double steps = log->steps > 0 ? log->steps : 1;
-    const bool sop = o->model.binary_head;
+    const double seconds = (now - span->since_ns - span->eval_ns) * 1e-9;
+    const double flops = mtlm_model_flops(&o->model, 1) * span->samples;
+    const bool steps = span->steps > 0, sop = o->model.binary_head && steps;
 
-    put(log,
-        mtlm_log_iteration_line(&(struct mtlm_log_iteration){
-            .time = time(NULL),
-            .iteration = r[MTLM_CONTROL_ITERATION],
-            .iterations = o->train_iters,
-            .samples = r[MTLM_CONTROL_SAMPLES],
-            .iteration_ms = 1000 * seconds / log->iterations,
-            .tflops = o->log_throughput ? flops / seconds / 1e12
-                                              / mtlm_ranks_size(log->job->ranks)
-                                        : -1,
-            /* As Megatron: what the next iteration will use. */
-            .lr = r[MTLM_CONTROL_NEXT_LR],
-            .global_batch = r[MTLM_CONTROL_BATCH],
-            .loss = log->loss[MTLM_LOSS_LM] / steps,
-            .sop_loss = sop ? log->loss[MTLM_LOSS_SOP] / steps : -1,
-            .loss_scale = 1,
-            .grad_norm = r[MTLM_CONTROL_NORM],
-            .zeros = o->log_num_zeros ? r[MTLM_CONTROL_ZEROS] : -1,
-            .params_norm = o->log_params_norm ? params_norm : -1,
-            .skipped = r[MTLM_CONTROL_SKIPPED] - log->skipped,
-            .nan = r[MTLM_CONTROL_NAN] - log->nan,
-            .sop_accuracy = sop ? log->loss[MTLM_LOSS_SOP_HITS] / steps : -1,
-            .tokens_per_second = log->samples * o->model.seq_length / seconds,
-            .seconds_left = seconds_left(log, seconds, r),
-            .bubble = -1,
-            .overlap = -1}));
-    log->last_ns = now;
-    log->eval_ns = 0;
-    for (int i = 0; i < MTLM_LOSS_COUNT; i++)
-        log->loss[i] = 0;
-    log->iterations = log->steps = 0;
-    log->samples = 0;
-    log->skipped = r[MTLM_CONTROL_SKIPPED];
-    log->nan = r[MTLM_CONTROL_NAN];
+    return (struct mtlm_log_iteration){
+        .time = time(NULL),
+        .iteration = r[MTLM_CONTROL_ITERATION],
+        .iterations = o->train_iters,
+        .samples = r[MTLM_CONTROL_SAMPLES],
+        .iteration_ms = 1000 * seconds / span->iterations,
+        .tflops = o->log_throughput ? flops / seconds / 1e12
+                                          / mtlm_ranks_size(log->job->ranks)
+                                    : -1,
+        /* As Megatron: what the next iteration will use. */
+        .lr = r[MTLM_CONTROL_NEXT_LR],
+        .global_batch = r[MTLM_CONTROL_BATCH],
+        .loss = steps ? span->loss[MTLM_LOSS_LM] / span->steps : -1,
+        .sop_loss = sop ? span->loss[MTLM_LOSS_SOP] / span->steps : -1,
+        .loss_scale = 1,
+        .grad_norm = r[MTLM_CONTROL_NORM],
+        .zeros = o->log_num_zeros ? r[MTLM_CONTROL_ZEROS] : -1,
+        .params_norm = params_norm,
+        .skipped = r[MTLM_CONTROL_SKIPPED] - span->skipped,
+        .nan = r[MTLM_CONTROL_NAN] - span->nan,
+        .sop_accuracy = sop ? span->loss[MTLM_LOSS_SOP_HITS] / span->steps : -1,
+        .tokens_per_second = span->samples * o->model.seq_length / seconds,
+        .seconds_left = seconds_left(log, seconds, span->samples, r),
+        .bubble = -1,
+        .overlap = -1};
 }
 
-void mtlm_train_log_validation(struct mtlm_train_log *log, const char *where,
+void mtlm_train_log_add(struct mtlm_train_log *log,
+                        const double r[MTLM_CONTROL_COUNT], double params_norm,
+                        bool line_due)
+{
+    const int64_t now = mtlm_now_ns();
+    struct mtlm_log_iteration told;
+
+    add(&log->step, r);
+    add(&log->line, r);
+    log->all_samples += r[MTLM_CONTROL_BATCH];
+    told = describe(log, &log->step, now, r, params_norm);
+    mtlm_metrics_step(log->job->metrics, &told);
+    begin(&log->step, now, r);
+    if (!line_due)
+        return;
+    told = describe(log, &log->line, now, r, params_norm);
+    put(log, mtlm_log_iteration_line(&told));
+    begin(&log->line, now, r);
+}
+
+void mtlm_train_log_validation(struct mtlm_train_log *log, int64_t iterations,
+                               const char *on,
                                const double r[MTLM_STATUS_EXTRA], int64_t ns)
 {
-    const bool sop = log->job->options.model.binary_head;
+    const bool binary = log->job->options.model.binary_head;
+    const double sop = binary ? r[MTLM_STATUS_SOP] : -1;
+    const double hits = binary ? r[MTLM_STATUS_SOP_HITS] : -1;
+    char *where = mtlm_sprintf("iteration %" PRId64 "%s", iterations, on);
 
-    put(log, mtlm_log_validation_lines(where, r[MTLM_STATUS_LOSS],
-                                       sop ? r[MTLM_STATUS_SOP] : -1,
-                                       sop ? r[MTLM_STATUS_SOP_HITS] : -1));
-    log->eval_ns += ns;
+    put(log, mtlm_log_validation_lines(where, r[MTLM_STATUS_LOSS], sop, hits));
+    free(where);
+    if (ns > 0)
+        mtlm_metrics_validation(log->job->metrics, iterations,
+                                strstr(on, "test") ? "test" : "validation",
+                                r[MTLM_STATUS_LOSS], sop, hits);
+    log->line.eval_ns += ns;
+    log->step.eval_ns += ns;
     log->all_eval_ns += ns;
     log->evals += ns > 0;
 }

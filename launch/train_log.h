@@ -3,20 +3,28 @@
 
 #include "launch/job.h"
 
-/* What a training run prints as it goes, and what it keeps for that between
- * two lines.  All ranks keep it, the last one prints, as in Megatron-LM. */
+/* Some iterations in a row. */
+struct mtlm_train_span {
+    int64_t since_ns;             /* end of the one before */
+    int64_t eval_ns;              /* in validations, since then */
+    double loss[MTLM_LOSS_COUNT]; /* sums over the steps */
+    int64_t iterations, steps;
+    double samples;
+    double skipped, nan; /* before them, in all */
+};
+
+/* What a training run says as it goes, and what it keeps for that.  All ranks
+ * keep it, the last one prints, as in Megatron-LM. */
 struct mtlm_train_log {
     const struct mtlm_job *job;
     bool prints;
     int64_t end;      /* iteration after which the run ends, at the latest */
     int64_t start_ns; /* of the first iteration */
-    int64_t last_ns;  /* when the last line was printed */
-    int64_t eval_ns, all_eval_ns; /* in validations, since then and in all */
-    int64_t evals;                /* how many */
-    double loss[MTLM_LOSS_COUNT]; /* sums over the steps since the last line */
-    int64_t iterations, steps;    /* since then */
-    double samples, all_samples;  /* since then and in all */
-    double skipped, nan;          /* in all, at the last line */
+    struct mtlm_train_span line; /* since the last line */
+    struct mtlm_train_span step; /* the iteration that has ended last */
+    int64_t all_eval_ns;         /* in validations */
+    int64_t evals;               /* how many */
+    double all_samples;
 };
 
 /* The first iteration begins now. */
@@ -24,19 +32,18 @@ void mtlm_train_log_start(struct mtlm_train_log *log,
                           const struct mtlm_job *job);
 
 /* An iteration is done, of which this is the report (enum
- * mtlm_control_slot). */
+ * mtlm_control_slot) and, where it is computed, the norm of the weights, else
+ * -1: writes its metrics (launch/metrics.h), and the line about the iterations
+ * since the last one when it is due. */
 void mtlm_train_log_add(struct mtlm_train_log *log,
-                        const double report[MTLM_CONTROL_COUNT]);
+                        const double report[MTLM_CONTROL_COUNT],
+                        double params_norm, bool line_due);
 
-/* The line about the iterations since the last one, of which the last gave
- * this report and, where it is computed, this norm of the weights. */
-void mtlm_train_log_line(struct mtlm_train_log *log,
-                         const double report[MTLM_CONTROL_COUNT],
-                         double params_norm);
-
-/* The lines about a validation or test that took so long, where being
- * "iteration 100" (enum mtlm_status_slot). */
-void mtlm_train_log_validation(struct mtlm_train_log *log, const char *where,
+/* The lines about a validation after that many iterations which took ns, 0
+ * when it is an earlier one that is told again, on ("", " on test set") what
+ * (enum mtlm_status_slot). */
+void mtlm_train_log_validation(struct mtlm_train_log *log, int64_t iterations,
+                               const char *on,
                                const double report[MTLM_STATUS_EXTRA],
                                int64_t ns);
 

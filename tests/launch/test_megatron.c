@@ -181,14 +181,16 @@ static void test_the_bert_script_of_core_is_understood(void **state)
             "--clip-grad 1.0 --tensor-model-parallel-size 8 "
             "--pipeline-model-parallel-size 16 --data-path x "
             "--split 949,50,1 --log-interval 100 --eval-interval 1000 "
-            "--eval-iters 10 --tensorboard-dir logs");
+            "--eval-iters 10 --tensorboard-dir logs "
+            "--log-memory-to-tensorboard");
     assert_int_equal(options.tensor_parallel, 8);
     assert_int_equal(options.model.family, MTLM_BERT);
     assert_string_equal(options.notes,
                         "--attention-backend changes nothing here: it is "
                         "about other kernels\n"
-                        "--tensorboard-dir changes nothing here: this version "
-                        "writes no such log");
+                        "--log-memory-to-tensorboard changes nothing here: "
+                        "this version writes no such log");
+    assert_string_equal(options.tensorboard_dir, "logs");
 }
 
 /* An option that we have is not looked up among those that we lack. */

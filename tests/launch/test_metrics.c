@@ -1,0 +1,154 @@
+/* Files that grow while training runs, and the check sum of TensorBoard's.
+ * What they hold is read by another program in tests/mpi/metrics.sh. */
+#include "config.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "launch/append_file.h"
+#include "launch/tfevents.h"
+#include "trace_dir.h"
+
+static void test_the_check_is_castagnolis(void **state)
+{
+    unsigned char bytes[32];
+
+    (void) state;
+    assert_int_equal(mtlm_crc32c("123456789", 9), 0xE3069283);
+    /* RFC 3720, B.4. */
+    memset(bytes, 0, sizeof(bytes));
+    assert_int_equal(mtlm_crc32c(bytes, sizeof(bytes)), 0x8A9136AA);
+    memset(bytes, 0xff, sizeof(bytes));
+    assert_int_equal(mtlm_crc32c(bytes, sizeof(bytes)), 0x62A8AB43);
+    for (int i = 0; i < 32; i++)
+        bytes[i] = i;
+    assert_int_equal(mtlm_crc32c(bytes, sizeof(bytes)), 0x46DD794E);
+    assert_int_equal(mtlm_crc32c(bytes, 0), 0);
+}
+
+static void test_a_missing_directory_is_an_error_with_its_path(void **state)
+{
+    struct mtlm_error err;
+
+    (void) state;
+    assert_null(mtlm_tfevents_open("there/is/none", &err));
+    assert_int_equal(err.code, MTLM_EXIT_IO);
+    assert_non_null(strstr(err.text, "there/is/none/events.out.tfevents."));
+}
+
+/* No file of this process grows beyond that (RLIM_INFINITY: any size). */
+static void limit(rlim_t bytes)
+{
+    struct rlimit r;
+
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &r), 0);
+    r.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &r), 0);
+}
+
+/* What text goes to stderr between this and its end, in a file. */
+static int divert_stderr(const char *path)
+{
+    const int keep = dup(STDERR_FILENO);
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+    fflush(stderr);
+    dup2(fd, STDERR_FILENO);
+    close(fd);
+    return keep;
+}
+
+static void restore_stderr(int keep)
+{
+    fflush(stderr);
+    dup2(keep, STDERR_FILENO);
+    close(keep);
+}
+
+static void test_a_piece_that_does_not_fit_is_taken_back(void **state)
+{
+    struct mtlm_error err;
+    struct mtlm_append_file *file;
+    char *path, *said, *text;
+    int keep, rc;
+
+    (void) state;
+    assert_int_equal(mkdir(trace_dir, 0777), 0);
+    path = trace_dir_path("pieces");
+    file = mtlm_append_file_open(path, &err);
+    assert_non_null(file);
+    said = trace_dir_path("said");
+    keep = divert_stderr(said);
+    signal(SIGXFSZ, SIG_IGN);
+    mtlm_append_file_put(file, "0123456789", 10);
+    limit(25);
+    mtlm_append_file_put(file, "abcdefghij", 10);
+    mtlm_append_file_put(file, "ABCDEFGHIJ", 10);
+    mtlm_append_file_put(file, "x", 1);
+    limit(RLIM_INFINITY);
+    rc = mtlm_append_file_close(file);
+    restore_stderr(keep);
+    assert_int_equal(rc, -1);
+    text = trace_dir_read("pieces");
+    assert_string_equal(text, "0123456789abcdefghij");
+    free(text);
+    /* stderr is a file as well: nothing more than the first 25 bytes of the
+     * one sentence. */
+    text = trace_dir_read("said");
+    assert_string_equal(text, "mtlm-dag: cannot write tr");
+    free(text);
+    free(said);
+    free(path);
+}
+
+static void test_pieces_come_behind_what_is_there(void **state)
+{
+    struct mtlm_error err;
+    char *path, *text;
+
+    (void) state;
+    assert_int_equal(mkdir(trace_dir, 0777), 0);
+    path = trace_dir_path("pieces");
+    for (int i = 0; i < 2; i++) {
+        struct mtlm_append_file *file = mtlm_append_file_open(path, &err);
+
+        assert_non_null(file);
+        mtlm_append_file_put(file, "piece", 5);
+        assert_int_equal(mtlm_append_file_close(file), 0);
+    }
+    text = trace_dir_read("pieces");
+    assert_string_equal(text, "piecepiece");
+    /* What holds something stays, even without a new piece. */
+    assert_int_equal(mtlm_append_file_close(mtlm_append_file_open(path, &err)),
+                     0);
+    assert_int_equal(access(path, F_OK), 0);
+    unlink(path);
+    assert_int_equal(mtlm_append_file_close(mtlm_append_file_open(path, &err)),
+                     0);
+    assert_int_equal(access(path, F_OK), -1);
+    free(text);
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_check_is_castagnolis),
+        cmocka_unit_test(test_a_missing_directory_is_an_error_with_its_path),
+        DIR_TEST(test_a_piece_that_does_not_fit_is_taken_back),
+        DIR_TEST(test_pieces_come_behind_what_is_there),
+    };
+
+    return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
+}

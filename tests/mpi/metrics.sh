@@ -1,0 +1,45 @@
+#!/bin/bash
+# --metrics and --tensorboard-dir hold what the log says, and training goes on
+# without them.
+set -u
+check=$(realpath "${srcdir:-.}/tests/mpi/metrics_check.py")
+python=${PYTHON:-python3}
+. "${srcdir:-.}/tests/mpi/common.sh"
+
+layout 1 2
+run=("${small[@]}" "${parallel[@]}" --log-throughput --log-params-norm)
+well 2 "${run[@]}" --train-iters 4 --eval-iters 1 --eval-interval 2 \
+    --metrics lines --tensorboard-dir board
+"$python" "$check" lines board out 2 || fail "the three differ"
+
+# A second run adds to the first one's file.
+lines=$(wc -l <lines)
+well 1 "${small[@]}" --train-iters 1 --metrics lines
+[ "$(wc -l <lines)" -eq $((lines + 2)) ] || fail "lines: $(wc -l <lines)"
+[ "$(grep -c '"options"' lines)" -eq 2 ] || fail "no second header"
+
+# What cannot be written is said before anything runs.
+touch file
+for bad in '--metrics no/lines' '--metrics file/lines' '--metrics board' \
+    '--tensorboard-dir no/board' '--tensorboard-dir file'; do
+    # shellcheck disable=SC2086 # two words
+    job 2 "${run[@]}" --train-iters 1 $bad
+    [ "$rc" -eq 4 ] || fail "$bad: exit code $rc"
+    [ "$(grep -c "^mtlm-dag: ${bad#* }.*: cannot be" err)" -eq 1 ] \
+        || fail "$bad: $(cat err)"
+    [ ! -s out ] || fail "$bad: $(cat out)"
+done
+[ ! -e no ] || fail "a missing parent was made"
+# Nothing is left of a job that does not start.
+job 2 "${run[@]}" --train-iters 1 --tensorboard-dir new --metrics no/lines
+[ "$rc" -eq 4 ] && [ ! -e new ] || fail "left behind: $(ls)"
+
+# A full disk: one sentence for each file, training goes on.
+ln -s /dev/full full
+job 2 "${run[@]}" --train-iters 3 --metrics full
+[ "$rc" -eq 4 ] || fail "full: exit code $rc: $(cat err)"
+[ "$(losses out | wc -l)" -eq 3 ] || fail "full: not trained to the end"
+[ "$(cat err)" = 'mtlm-dag: cannot write full: No space left on device; '`
+    `'training goes on without it' ] || fail "full: $(cat err)"
+
+finish
