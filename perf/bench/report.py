@@ -137,12 +137,16 @@ def settings(cases):
     return "\n".join(lines)
 
 
+# Options whose values are paths of this machine.
+PRIVATE = "--build", "--python", "--write", "--openblas", "--traces"
+
+
 def public(words):
     """The command without paths of this machine."""
     out, skip = [], False
     for word in words:
         name = word.split("=")[0]
-        if skip or name in ("--build", "--python", "--write", "--openblas"):
+        if skip or name in PRIVATE:
             skip = not skip and "=" not in word
             continue
         out.append(word)

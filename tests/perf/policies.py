@@ -1,0 +1,148 @@
+"""perf/policies/compare: its figures, on schedules made by hand, and a
+comparison of two policies under two schedules."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+source = os.environ.get("srcdir", ".")
+build = os.environ.get("builddir", ".")
+sys.path.insert(0, os.path.join(source, "perf"))
+
+from bench import policies  # noqa: E402
+
+JOB = (
+    "--model gpt-tiny --num-layers 2 --hidden-size 16 --seq-length 16 "
+    "--micro-batch-size 1 --global-batch-size 4 "
+    "--pipeline-model-parallel-size 2 --placement policy --workers 2 "
+    "--train-iters 3 --trace-iterations 1:3"
+).split()
+
+CLUSTER = """[stage]
+forward_ms = 1
+backward_ms = 1
+weight_ms = 1
+"""
+
+
+def node(op, microbatch, stage, worker, start, end, rank=0):
+    return {
+        "op": op,
+        "rank": rank,
+        "worker": worker,
+        "iteration": 1,
+        "microbatch": microbatch,
+        "stage": stage,
+        "start_us": start,
+        "end_us": end,
+    }
+
+
+# Two microbatches on two stages: the first one's F and B move from worker 0 to
+# worker 1 and back, the second one's stay.
+ROWS = [
+    node("F", 0, 0, 0, 0, 1),
+    node("F", 0, 1, 1, 1, 2),
+    node("B", 0, 1, 1, 2, 3),
+    node("W", 0, 1, 0, 3, 4),
+    node("B", 0, 0, 0, 3, 4),
+    node("W", 0, 0, 0, 4, 5),
+    node("F", 1, 0, 1, 4.5, 5),
+    node("F", 1, 1, 1, 5, 6),
+    node("B", 1, 1, 1, 6, 7),
+    node("W", 1, 1, 1, 7, 8),
+    node("B", 1, 0, 1, 7, 8),
+    node("W", 1, 0, 1, 8, 9),
+]
+
+
+class Figures(unittest.TestCase):
+    def test_slots_are_held_from_F_to_the_last_W(self):
+        # Stage 0: 0 to 5 and 4.5 to 9; stage 1: 1 to 4 and 5 to 8.
+        self.assertEqual(policies.peak_slots(ROWS), ({0: 2, 1: 1}, 2))
+
+    def test_a_slot_that_is_free_is_taken_again(self):
+        rows = [node("F", 0, 0, 0, 0, 1), node("W", 0, 0, 0, 1, 2)]
+        rows += [node("F", 1, 0, 0, 2, 3), node("W", 1, 0, 0, 3, 4)]
+        self.assertEqual(policies.peak_slots(rows), ({0: 1}, 1))
+
+    def test_ranks_have_slots_of_their_own(self):
+        rows = [node("F", 0, 0, 0, 0, 4, r) for r in (0, 1)]
+        self.assertEqual(policies.peak_slots(rows), ({0: 1}, 1))
+
+    def test_the_most_used_worker_makes_the_affinity(self):
+        # Worker 0 ran 3 of stage 0's six nodes; worker 1 five of stage 1's.
+        self.assertAlmostEqual(policies.affinity(ROWS), (3 / 6 + 5 / 6) / 2)
+
+    def test_changes_of_worker_are_counted_without_W(self):
+        self.assertEqual(policies.migrations(ROWS), 2 / 2)
+
+    def test_iterations_last_from_end_to_end(self):
+        ends = (1, False, 0, 90), (2, True, 85, 200), (3, True, 190, 305)
+        names = "iteration", "counts", "begin_ms", "end_ms"
+        summary = {"iterations": [dict(zip(names, e)) for e in ends]}
+        self.assertEqual(policies.periods(summary), [110, 105])
+
+
+class Comparison(unittest.TestCase):
+    def compare(self, directory, *more):
+        cluster = os.path.join(directory, "cluster.ini")
+        with open(cluster, "w") as file:
+            file.write(CLUSTER)
+        return subprocess.run(
+            [
+                os.path.join(source, "perf", "policies", "compare"),
+                *("--build", build, "--rounds", "1", *more),
+                *("--", *JOB, "--synthetic", cluster),
+            ],
+            capture_output=True,
+            text=True,
+        )
+
+    def test_a_table_and_a_picture_of_every_pair(self):
+        with tempfile.TemporaryDirectory() as directory:
+            done = self.compare(
+                directory,
+                *("--policies", "prio,eager", "--schedules", "1f1b,zb-h1"),
+                *("--write", os.path.join(directory, "page")),
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+            (page,) = [x for x in os.listdir(directory) if x.endswith(".md")]
+            with open(os.path.join(directory, page)) as file:
+                lines = file.read().split("\n")
+            picture = xml.etree.ElementTree.parse(
+                os.path.join(directory, page[:-2] + "svg")
+            )
+        table = [x.split() for x in lines if x.startswith("|")]
+        pairs = [(row[1], row[3]) for row in table[2:]]
+        self.assertEqual(
+            pairs,
+            [(s, p) for s in ("1f1b", "zb-h1") for p in ("prio", "eager")],
+        )
+        # Two stages on two workers, of F, B and W of a millisecond: four
+        # microbatches take at least 12 ms.
+        for row in table[2:]:
+            self.assertGreaterEqual(float(row[5]), 12)
+        self.assertEqual(picture.getroot().tag.split("}")[1], "svg")
+
+    def test_one_that_fails_is_named_and_the_others_are_shown(self):
+        with tempfile.TemporaryDirectory() as directory:
+            done = self.compare(directory, "--policies", "none,prio")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, "compare: none: .*no scheduling policy")
+        self.assertRegex(done.stdout, r"(?m)^\| prio ")
+
+    def test_a_plug_in_must_be_there(self):
+        with tempfile.TemporaryDirectory() as directory:
+            done = self.compare(directory, "--policies", "mine=/none.so")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(
+            done.stderr, "compare: /none.so of policy mine is not there\n"
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
