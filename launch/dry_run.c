@@ -237,7 +237,8 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
     print_work(d);
     if (mtlm_dry_run_schedule(
             &d->config, d->options->preset ? d->options->preset : "mtlm-dag",
-            mtlm_schedule_name(d->options), d->options->svg, d->out, err)
+            mtlm_schedule_name(d->options), d->options->svg,
+            d->options->svg_detail == MTLM_SVG_OP, d->out, err)
         < 0)
         return -1;
     mtlm_plan_table_memory(&d->outline, d->out);

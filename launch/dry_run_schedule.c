@@ -118,13 +118,12 @@ static struct mtlm_record *records_of(const struct mtlm_evaluation *e,
 
 static int draw(const struct mtlm_work *work, const struct mtlm_evaluation *e,
                 const char *model, const char *name, const char *svg,
-                struct mtlm_error *err)
+                bool svg_ops, struct mtlm_error *err)
 {
     const struct mtlm_layout *layout = work->pipeline.layout;
     struct mtlm_record *record = records_of(e, layout);
     int *stage = mtlm_calloc(layout->pp, sizeof(*stage));
-    char *text = mtlm_sprintf("PP %d, schedule %s (evaluated, 1 ms = F)",
-                              mtlm_layout_pipeline(layout), name);
+    char *text = mtlm_sprintf("PP %d", mtlm_layout_pipeline(layout));
     const struct mtlm_trace_info info = {
         .ranks = layout->pp,
         .stages = layout->pp,
@@ -133,7 +132,10 @@ static int draw(const struct mtlm_work *work, const struct mtlm_evaluation *e,
         .microbatches = work->pipeline.microbatches,
         .model = model,
         .layout = text,
-        .stage_of_rank = stage};
+        .schedule = name,
+        .policy = "none, evaluated (1 ms = F)",
+        .stage_of_rank = stage,
+        .svg_ops = svg_ops};
     int rc;
 
     for (int r = 0; r < layout->pp; r++)
@@ -147,7 +149,7 @@ static int draw(const struct mtlm_work *work, const struct mtlm_evaluation *e,
 
 int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
                           const char *model, const char *name, const char *svg,
-                          FILE *out, struct mtlm_error *err)
+                          bool svg_ops, FILE *out, struct mtlm_error *err)
 {
     struct mtlm_work work = mtlm_work_create(config);
     struct mtlm_evaluation e = mtlm_evaluate(&work.pipeline);
@@ -157,7 +159,7 @@ int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
     print_evaluation(&e, name, out);
     print_windows(&work, out);
     if (svg)
-        rc = draw(&work, &e, model, name, svg, err);
+        rc = draw(&work, &e, model, name, svg, svg_ops, err);
     mtlm_evaluation_free(&e);
     mtlm_work_free(&work);
     return rc;

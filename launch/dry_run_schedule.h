@@ -1,6 +1,7 @@
 #ifndef MTLM_DRY_RUN_SCHEDULE_H
 #define MTLM_DRY_RUN_SCHEDULE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "graph/program.h"
@@ -10,9 +11,9 @@
  * (graph/evaluate.h) with FLOPs as times: prints windows, bubble and bound,
  * beside the published formulas of the bubble.  svg: the file that a picture of
  * it goes to, or NULL; -1 where that cannot be written.  model, name: for the
- * picture's title. */
+ * picture's title; svg_ops: as in struct mtlm_trace_info. */
 int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
                           const char *model, const char *name, const char *svg,
-                          FILE *out, struct mtlm_error *err);
+                          bool svg_ops, FILE *out, struct mtlm_error *err);
 
 #endif /* MTLM_DRY_RUN_SCHEDULE_H */

@@ -268,6 +268,9 @@
         "iteration and validation")                                            \
     OPT(TRACING, "tensorboard-dir", TEXT, tensorboard_dir, "", 0, 0, "DIR",    \
         "write the same numbers to DIR for TensorBoard")                       \
+    OPT(TRACING, "svg-detail", CHOICE, svg_detail, "box", 0, 0, "box|op",      \
+        "schedule.svg shows a box for each microbatch's forward, backward or " \
+        "weight gradients on a virtual stage, or single operations")           \
     OPT(SYNTHETIC, "synthetic", TEXT, cluster_file, "", 0, 0, "CLUSTER.ini",   \
         "compute nothing: tasks sleep, and messages take, as long as on the "  \
         "machine that CLUSTER.ini describes (launch/clusters)")                \

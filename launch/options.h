@@ -42,6 +42,8 @@ enum mtlm_order_choice {
     MTLM_ORDER_READY,
 };
 
+enum mtlm_svg_detail { MTLM_SVG_BOX, MTLM_SVG_OP };
+
 /* A rank that is slower than the others: its speed as a share of theirs; 0:
  * there is none. */
 struct mtlm_slow_rank {
@@ -142,7 +144,8 @@ struct mtlm_options {
     char *svg; /* picture of the plan, or NULL */
 
     /* Tracing */
-    char *trace_dir;                    /* or NULL: no trace */
+    char *trace_dir; /* or NULL: no trace */
+    enum mtlm_svg_detail svg_detail;
     struct mtlm_range trace_iterations; /* 1-based, within train_iters */
     char *metrics, *tensorboard_dir;    /* file, directory; or NULL */
 

@@ -101,6 +101,10 @@ int mtlm_schedule_resolve(struct mtlm_options *options, struct mtlm_error *err)
 {
     struct mtlm_options *o = options;
 
+    if (mtlm_option_given(o, "svg-detail") && !o->trace_dir && !o->svg)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--svg-detail is for the picture of --trace DIR "
+                              "or of --dry-run --svg FILE");
     if (o->svg && o->request != MTLM_REQUEST_PLAN)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--svg draws the plan of --dry-run; --trace DIR "

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "launch/job.h"
+#include "launch/layout.h"
 #include "launch/synthetic_report.h"
 #include "launch/trace/summary.h"
 #include "launch/trace/table.h"
@@ -80,12 +81,14 @@ static void describe(const struct mtlm_job *job, const struct about *about,
         .microbatches = mtlm_job_microbatches_traced(job),
         .model = job->options.preset ? job->options.preset : "GPT",
         .layout = d->layout,
+        .schedule = mtlm_schedule_name(&job->options),
         .policy = mtlm_machine_policy(),
         .starpu_version = mtlm_machine_starpu_version(),
         .stage_of_rank = d->stage,
         .clock_offset_ns = d->offset,
         .engine_share = d->engine_share,
         .worker = d->worker,
+        .svg_ops = job->options.svg_detail == MTLM_SVG_OP,
         .n_workers = n,
         .edge = all->edge,
         .n_edges = all->n_edges,

@@ -54,6 +54,8 @@ static struct mtlm_trace_box box_of(const struct mtlm_record *r,
         .stage = r->stage,
         .chunk = mtlm_trace_chunk(info, r),
         .peer = r->peer,
+        .op = r->op,
+        .layer = r->layer,
         .ops = 0,
     };
 
@@ -134,7 +136,7 @@ struct mtlm_trace_picture *mtlm_trace_picture_create(
                 continue;
             new = box_of(r, info);
             new.row = k;
-            if (!new.host && current != SIZE_MAX) {
+            if (!info->svg_ops && !new.host && current != SIZE_MAX) {
                 box = &picture->box[current];
                 gap = r->start_ns - box->end_ns;
                 if (!belongs(box, &new)

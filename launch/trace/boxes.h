@@ -17,12 +17,13 @@ struct mtlm_trace_row {
 
 /* Operations of one row in a row that belong together: those of a microbatch,
  * virtual stage and class.  Others in between, on host state excepted, or a
- * long gap divide it. */
+ * long gap divide it; so does every operation where info wants single ones. */
 struct mtlm_trace_box {
     size_t row;
     enum mtlm_trace_class class;
     bool host; /* a node on host state */
     int iteration, microbatch, stage, chunk, peer;
+    int op, layer; /* of the first operation */
     int64_t begin_ns, end_ns, busy_ns;
     int ops;
     struct mtlm_spans busy; /* where its operations lie */

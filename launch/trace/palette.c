@@ -18,9 +18,9 @@ static const struct {
     [MTLM_KIND_OPT] = {"o", {0x22, 0x88, 0x33}, "optimizer"},
     [MTLM_KIND_EVAL] = {"e", {0x99, 0x77, 0x55}, "validation"},
     [MTLM_KIND_HOST] = {"h", {0x44, 0x44, 0x44}, "tokens, flags"},
-    [MTLM_KIND_TP] = {"t", {0xaa, 0x33, 0x77}, "TP tensor-parallel all-reduce"},
+    [MTLM_KIND_TP] = {"t", {0xaa, 0x33, 0x77}, "TP collectives"},
     [MTLM_KIND_PP] = {"p", {0x66, 0xcc, 0xee}, "PP send, receive"},
-    [MTLM_KIND_DP] = {"d", {0x77, 0x77, 0x77}, "DP all-reduce"},
+    [MTLM_KIND_DP] = {"d", {0x77, 0x77, 0x77}, "DP and norm collectives"},
 };
 
 enum mtlm_trace_kind mtlm_trace_kind(const struct mtlm_trace_box *box, int lane)

@@ -1,10 +1,10 @@
-/* schedule.svg: what every worker did when, for a browser and for a paper. */
+/* schedule.svg: what every worker did when, for a browser and for a paper;
+ * several runs one above the other, under one time axis. */
 #include "config.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "launch/trace/boxes.h"
 #include "launch/trace/palette.h"
 #include "launch/trace/view.h"
 #include "launch/trace/writer.h"
@@ -14,10 +14,30 @@
 /* Pixels of all rows, if the limits of one row allow. */
 static const double best_height = 1000, min_row = 9, max_row = 44;
 
-enum { MAX_BYTES = 5000000 }; /* what a browser still opens at once */
+enum {
+    MAX_BYTES = 5000000, /* what a browser still opens at once */
+    LEGEND = 20,         /* pixels of the legend, which only the first has */
+    LABELS = 28          /* pixels of the axis, which only the last has */
+};
+
+/* A run's part of the picture. */
+struct panel {
+    const struct mtlm_trace *trace;
+    struct mtlm_trace_records *records; /* with receives as they are drawn */
+    int64_t length_ns;                  /* from its origin on, to be drawn */
+    struct mtlm_view view;
+};
+
+struct drawing {
+    struct panel *panel; /* [n] */
+    int n;
+    int64_t length_ns; /* what is drawn of each */
+    int shades;
+    enum mtlm_view_detail detail;
+};
 
 /* Rows as high as fits, from a presentation's two ranks to a cluster's. */
-static void place_rows(struct mtlm_view *view)
+static void place_rows(struct mtlm_view *view, int panels)
 {
     const struct mtlm_trace_picture *picture = view->picture;
     const int ranks = view->trace->info->ranks;
@@ -26,7 +46,8 @@ static void place_rows(struct mtlm_view *view)
         ranks * (picture->max_workers + lane_share * picture->lanes + 0.15);
     double y = MTLM_VIEW_TOP;
 
-    view->row_height = fmin(max_row, fmax(min_row, best_height / rows));
+    view->row_height =
+        fmin(max_row, fmax(min_row, best_height / panels / rows));
     view->lane_height = fmax(2.5, lane_share * view->row_height);
     view->rank_gap = fmax(1.5, 0.15 * view->row_height);
     view->y = mtlm_calloc(picture->n_rows + 1, sizeof(*view->y));
@@ -39,133 +60,44 @@ static void place_rows(struct mtlm_view *view)
     view->y[picture->n_rows] = y;
 }
 
-static void put_hover(FILE *f, const struct mtlm_view *view,
-                      const struct mtlm_trace_box *box, int rank)
+static void panel_prepare(struct panel *panel, const struct drawing *drawing)
 {
-    fprintf(f, "<title>rank %d", rank);
-    if (box->stage >= 0)
-        fprintf(f, ", stage %d", box->stage);
-    fprintf(f, ", %s", box->host ? "host" : mtlm_trace_class_name(box->class));
-    if (box->peer >= 0)
-        fprintf(f, " %s rank %d", box->class == MTLM_TRACE_SEND ? "to" : "from",
-                box->peer);
-    if (box->microbatch >= 0)
-        fprintf(f, " microbatch %d", box->microbatch);
-    fprintf(f, ", iteration %d\n%.3f to %.3f ms: %.3f ms", box->iteration + 1,
-            mtlm_view_ms(view, box->begin_ns), mtlm_view_ms(view, box->end_ns),
-            1e-6 * (box->end_ns - box->begin_ns));
-    if (box->busy.n > 1)
-        fprintf(f, ", busy %.3f ms", 1e-6 * box->busy_ns);
-    fprintf(f, ", %d operation%s</title>", box->ops, box->ops > 1 ? "s" : "");
+    const struct mtlm_trace *trace = panel->trace;
+    const int64_t begin = trace->summary->origin_ns;
+
+    panel->view = (struct mtlm_view){
+        .trace = trace,
+        .begin_ns = begin,
+        .end_ns = begin + drawing->length_ns,
+        .last_ns = begin + panel->length_ns,
+        .shades = drawing->shades,
+        .detail = drawing->detail,
+    };
+    /* Half a pixel. */
+    panel->view.picture = mtlm_trace_picture_create(
+        panel->records, trace->info, begin, panel->view.end_ns,
+        drawing->length_ns / (2 * MTLM_VIEW_WIDTH));
+    place_rows(&panel->view, drawing->n);
 }
 
-/* Where the text of a row stands, from the row's top.  Boxes are drawn
- * relative to it: that saves their numbers a coordinate. */
-static double baseline(const struct mtlm_view *view, size_t row)
+static void panel_clear(struct panel *panel)
 {
-    const double h = mtlm_view_height(view, row);
-
-    return h / 2 + 0.35 * fmin(14, 0.6 * h);
+    free(panel->view.y);
+    mtlm_trace_picture_destroy(panel->view.picture);
 }
 
-static void put_rect(FILE *f, const char *style, int shade, const char *more,
-                     double x, double w, double y, double h)
+static void count_kinds(const struct mtlm_trace_picture *picture,
+                        int used[MTLM_KIND_COUNT])
 {
-    fprintf(f, "<path class=\"%s%d\"%s d=\"M%.2f %.1fh%.2fv%.1fh-%.2fz\"/>",
-            style, shade, more, x, y, w, h, w);
-}
+    for (size_t i = 0; i < picture->n_boxes; i++) {
+        const struct mtlm_trace_box *box = &picture->box[i];
 
-static void put_box(FILE *f, const struct mtlm_view *view,
-                    const struct mtlm_trace_box *box)
-{
-    const struct mtlm_trace_row *row = &view->picture->row[box->row];
-    const double h = mtlm_view_height(view, box->row);
-    const double y = -baseline(view, box->row), size = fmin(14, 0.6 * h);
-    const enum mtlm_trace_kind kind = mtlm_trace_kind(box, row->lane);
-    const char *style = mtlm_trace_kind_style(kind);
-    const int shade = mtlm_trace_shade(kind, box->chunk, view->shades);
-    const double begin = mtlm_view_x(view, box->begin_ns);
-    const double end = mtlm_view_x(view, box->end_ns);
-
-    fputs("<g>", f);
-    put_hover(f, view, box, row->rank);
-    /* Where an operation waits for another, the box shows through. */
-    if (box->busy.n > 1)
-        put_rect(f, style, shade, " fill-opacity=\".3\"", begin, end - begin, y,
-                 h);
-    for (size_t i = 0; i < box->busy.n; i++) {
-        const double x = mtlm_view_x(view, box->busy.span[i].begin_ns);
-        const double w = mtlm_view_x(view, box->busy.span[i].end_ns) - x;
-        /* A hair of background between neighbours of one colour. */
-        const double hair = w > 4 && i == box->busy.n - 1 ? 0.6 : 0;
-
-        put_rect(f, style, shade, "", x, fmax(w - hair, 0.15), y, h);
+        used[mtlm_trace_kind(box, picture->row[box->row].lane)] = 1;
     }
-    if (box->microbatch >= 0 && row->worker >= 0 && !box->host) {
-        char number[16];
-        const int digits =
-            snprintf(number, sizeof(number), "%d", box->microbatch);
-
-        if (end - begin >= 0.62 * size * digits + 2)
-            fprintf(f, "<text x=\"%.1f\">%s</text>", (begin + end) / 2, number);
-    }
-    fputs("</g>\n", f);
 }
 
-/* The boxes from i on that lie in one row, as strokes of one path. */
-static size_t put_strokes(FILE *f, const struct mtlm_view *view, size_t i)
+static void put_head(FILE *f, const struct drawing *drawing, double height)
 {
-    const struct mtlm_trace_picture *picture = view->picture;
-    const size_t row = picture->box[i].row;
-    const double h = mtlm_view_height(view, row);
-    const enum mtlm_trace_kind kind =
-        mtlm_trace_kind(&picture->box[i], picture->row[row].lane);
-
-    fprintf(f, "<path class=\"s%s\" stroke-width=\"%.1f\" d=\"",
-            mtlm_trace_kind_style(kind), h);
-    for (; i < picture->n_boxes && picture->box[i].row == row; i++) {
-        const double x = mtlm_view_x(view, picture->box[i].begin_ns);
-        const double w = mtlm_view_x(view, picture->box[i].end_ns) - x;
-
-        fprintf(f, "M%.1f %.1fh%.1f", x, view->y[row] + h / 2, fmax(w, 0.2));
-    }
-    fputs("\"/>\n", f);
-    return i;
-}
-
-static void put_boxes(FILE *f, const struct mtlm_view *view)
-{
-    const struct mtlm_trace_picture *picture = view->picture;
-    size_t i = 0;
-
-    fprintf(f, "<g font-size=\"%.1f\" text-anchor=\"middle\">\n",
-            fmin(14, 0.6 * view->row_height));
-    while (i < picture->n_boxes) {
-        const size_t row = picture->box[i].row;
-
-        if (view->brief && picture->row[row].worker < 0) {
-            i = put_strokes(f, view, i);
-            continue;
-        }
-        fprintf(f, "<g transform=\"translate(0 %.2f)\">\n",
-                view->y[row] + baseline(view, row));
-        for (; i < picture->n_boxes && picture->box[i].row == row; i++)
-            put_box(f, view, &picture->box[i]);
-        fputs("</g>\n", f);
-    }
-    fputs("</g>\n", f);
-}
-
-static void put_picture(FILE *f, const struct mtlm_view *view)
-{
-    const double height = view->y[view->picture->n_rows] + MTLM_VIEW_BOTTOM;
-    int used[MTLM_KIND_COUNT] = {0};
-
-    for (size_t i = 0; i < view->picture->n_boxes; i++) {
-        const struct mtlm_trace_box *box = &view->picture->box[i];
-
-        used[mtlm_trace_kind(box, view->picture->row[box->row].lane)] = 1;
-    }
     fprintf(f,
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
@@ -175,49 +107,65 @@ static void put_picture(FILE *f, const struct mtlm_view *view)
     fputs("<style>.idle{fill:#f0f0f0}.tick{stroke:#888;stroke-width:.5;"
           "stroke-opacity:.6}.end{stroke:#222;stroke-dasharray:4 3}\n",
           f);
-    mtlm_trace_put_styles(f, view->shades);
+    mtlm_trace_put_styles(f, drawing->shades);
     fputs("</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
           f);
+}
+
+static void put_panel(FILE *f, const struct mtlm_view *view, bool labels)
+{
     mtlm_view_put_title(f, view);
-    mtlm_trace_put_legend(f, used, view->shades, MTLM_VIEW_LEFT, 50);
     mtlm_view_put_rows(f, view);
-    mtlm_view_put_axis(f, view);
-    put_boxes(f, view);
+    mtlm_view_put_axis(f, view, labels);
+    mtlm_view_put_boxes(f, view);
     mtlm_view_put_iterations(f, view);
+}
+
+/* The panels, prepared, one above the other. */
+static void put_drawing(FILE *f, const struct drawing *drawing)
+{
+    int used[MTLM_KIND_COUNT] = {0};
+    double y = 0;
+
+    for (int i = 0; i < drawing->n; i++) {
+        const struct mtlm_view *view = &drawing->panel[i].view;
+
+        count_kinds(view->picture, used);
+        y += view->y[view->picture->n_rows] + MTLM_VIEW_BOTTOM
+             - (i ? LEGEND + LABELS : 0);
+    }
+    put_head(f, drawing, y);
+    mtlm_trace_put_legend(f, used, drawing->shades, MTLM_VIEW_LEFT, 50);
+    y = 0;
+    for (int i = 0; i < drawing->n; i++) {
+        const struct mtlm_view *view = &drawing->panel[i].view;
+
+        if (i)
+            fprintf(f, "<g transform=\"translate(0 %.1f)\">\n", y - LEGEND);
+        put_panel(f, view, i == drawing->n - 1);
+        if (i)
+            fputs("</g>\n", f);
+        y += view->y[view->picture->n_rows] + MTLM_VIEW_BOTTOM - LABELS
+             - (i ? LEGEND : 0);
+    }
     fputs("</svg>\n", f);
 }
 
-/* The picture of the time up to end_ns as text, which the caller frees. */
-static char *draw(const struct mtlm_trace *trace,
-                  const struct mtlm_trace_records *records, int64_t end_ns,
-                  int64_t last_ns, bool brief, size_t *size)
+/* As text, which the caller frees. */
+static char *draw(const struct drawing *drawing, size_t *size)
 {
-    const int64_t begin_ns = trace->summary->origin_ns;
-    struct mtlm_view view = {
-        .trace = trace,
-        .begin_ns = begin_ns,
-        .end_ns = end_ns,
-        .last_ns = last_ns,
-        .shades =
-            trace->info->virtual_stages > 1 ? trace->info->virtual_stages : 1,
-        .brief = brief,
-    };
-    /* Half a pixel. */
-    struct mtlm_trace_picture *picture =
-        mtlm_trace_picture_create(records, trace->info, begin_ns, end_ns,
-                                  (end_ns - begin_ns) / (2 * MTLM_VIEW_WIDTH));
     char *text;
     FILE *f = open_memstream(&text, size);
 
     if (!f)
         mtlm_fatal(__FILE__, __LINE__, "out of memory for schedule.svg");
-    view.picture = picture;
-    place_rows(&view);
-    put_picture(f, &view);
+    for (int i = 0; i < drawing->n; i++)
+        panel_prepare(&drawing->panel[i], drawing);
+    put_drawing(f, drawing);
     if (fclose(f))
         mtlm_fatal(__FILE__, __LINE__, "out of memory for schedule.svg");
-    free(view.y);
-    mtlm_trace_picture_destroy(picture);
+    for (int i = 0; i < drawing->n; i++)
+        panel_clear(&drawing->panel[i]);
     return text;
 }
 
@@ -229,31 +177,71 @@ static int64_t round_down(double ns)
     return fmax(1, floor(ns / unit) * unit);
 }
 
-void mtlm_trace_write_svg(FILE *f, const struct mtlm_trace *trace)
+/* From the origin to the last end; a validation behind the training is left
+ * out, where there is training. */
+static int64_t length(const struct panel *panel)
 {
-    struct mtlm_trace_records *records = mtlm_trace_records_create(
-        trace->records->record, trace->records->n, trace->info);
-    const int64_t begin = trace->summary->origin_ns;
-    int64_t last = begin + 1, end;
-    bool brief = false;
+    const int64_t begin = panel->trace->summary->origin_ns;
+    int64_t training = begin, all = begin + 1;
+
+    for (size_t i = 0; i < panel->records->n; i++) {
+        const struct mtlm_record *r = &panel->records->record[i];
+
+        if (r->phase == MTLM_PHASE_INIT)
+            continue;
+        if (r->end_ns > all)
+            all = r->end_ns;
+        if (r->phase != MTLM_PHASE_EVAL && r->end_ns > training)
+            training = r->end_ns;
+    }
+    return (training > begin ? training : all) - begin;
+}
+
+static void panel_create(struct drawing *drawing,
+                         const struct mtlm_trace *trace)
+{
+    struct panel *panel = &drawing->panel[drawing->n++];
+
+    panel->trace = trace;
+    panel->records = mtlm_trace_records_create(trace->records->record,
+                                               trace->records->n, trace->info);
+    mtlm_trace_trim_receives(panel->records);
+    panel->length_ns = length(panel);
+    if (drawing->length_ns < panel->length_ns)
+        drawing->length_ns = panel->length_ns;
+    if (drawing->shades < trace->info->virtual_stages)
+        drawing->shades = trace->info->virtual_stages;
+}
+
+void mtlm_trace_write_svgs(FILE *f, const struct mtlm_trace *trace, int n)
+{
+    struct drawing drawing = {.panel = mtlm_calloc(n, sizeof(struct panel)),
+                              .shades = 1,
+                              .detail = MTLM_VIEW_FULL};
     char *text;
     size_t size;
 
-    mtlm_trace_trim_receives(records);
-    for (size_t i = 0; i < records->n; i++)
-        if (records->record[i].phase != MTLM_PHASE_INIT
-            && records->record[i].end_ns > last)
-            last = records->record[i].end_ns;
-    end = last;
-    text = draw(trace, records, end, last, false, &size);
-    while (size > MAX_BYTES && (!brief || end - begin > 1000)) {
-        if (brief)
-            end = begin + round_down(0.97 * (end - begin) * MAX_BYTES / size);
-        brief = true;
+    for (int i = 0; i < n; i++)
+        panel_create(&drawing, &trace[i]);
+    text = draw(&drawing, &size);
+    while (size > MAX_BYTES
+           && (drawing.detail > MTLM_VIEW_BRIEF || drawing.length_ns > 1000)) {
+        if (drawing.detail > MTLM_VIEW_BRIEF)
+            drawing.detail--;
+        else
+            drawing.length_ns =
+                round_down(0.97 * drawing.length_ns * MAX_BYTES / size);
         free(text);
-        text = draw(trace, records, end, last, brief, &size);
+        text = draw(&drawing, &size);
     }
     fwrite(text, 1, size, f);
     free(text);
-    mtlm_trace_records_destroy(records);
+    for (int i = 0; i < n; i++)
+        mtlm_trace_records_destroy(drawing.panel[i].records);
+    free(drawing.panel);
+}
+
+void mtlm_trace_write_svg(FILE *f, const struct mtlm_trace *trace)
+{
+    mtlm_trace_write_svgs(f, trace, 1);
 }

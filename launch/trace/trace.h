@@ -52,7 +52,8 @@ struct mtlm_trace_info {
     enum mtlm_placement placement; /* which ones */
     int microbatches;              /* m: of one iteration and pipeline */
     const char *model;
-    const char *layout; /* for people, such as "TP 2 x PP 2" */
+    const char *layout;   /* for people, such as "TP 2 x PP 2" */
+    const char *schedule; /* as --schedule names it */
     const char *policy;
     const char *starpu_version;
     const int *stage_of_rank;       /* [ranks] 0 .. stages - 1 */
@@ -69,6 +70,7 @@ struct mtlm_trace_info {
     size_t n_uses;
     const struct mtlm_trace_data *data; /* [n_data] by rank, data */
     size_t n_data;
+    bool svg_ops; /* schedule.svg shows single operations */
 };
 
 /* Writes the n records of all ranks, in any order, on one clock, to dir as

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "launch/trace/view.h"
 #include "launch/trace/xml.h"
@@ -33,37 +34,70 @@ double mtlm_view_ms(const struct mtlm_view *view, int64_t ns)
     return 1e-6 * (ns - view->trace->summary->origin_ns);
 }
 
-void mtlm_view_put_title(FILE *f, const struct mtlm_view *view)
+/* What the run is; the caller frees it. */
+static char *title(const struct mtlm_view *view)
 {
     const struct mtlm_trace_info *info = view->trace->info;
     const struct mtlm_trace_summary *s = view->trace->summary;
-    char *text = mtlm_sprintf(
-        "%s%s%s%s%s: makespan %.*f ms, bubble %.1f %%",
+
+    return mtlm_sprintf(
+        "%s%s%s%s%s%s%s: makespan %.*f ms, bubble %.1f %%",
         info->model ? info->model : "mtlm-dag", info->layout ? ", " : "",
-        info->layout ? info->layout : "", info->policy ? ", policy " : "",
+        info->layout ? info->layout : "", info->schedule ? ", schedule " : "",
+        info->schedule ? info->schedule : "", info->policy ? ", policy " : "",
         info->policy ? info->policy : "", s->makespan_ns < 1e7 ? 3 : 1,
         1e-6 * s->makespan_ns, 100 * s->bubble);
+}
 
-    fputs("<title>", f);
+/* What to compare it with; the caller frees it. */
+static char *comparison(const struct mtlm_view *view)
+{
+    const struct mtlm_trace_info *info = view->trace->info;
+    const int v = info->virtual_stages > 1 ? info->virtual_stages : 1;
+
+    if (info->stages < 2 || info->microbatches < 1)
+        return mtlm_strdup("");
+    return mtlm_sprintf("(%s1F1B of %d stages, %d microbatches: %.1f %%)",
+                        v > 1 ? "interleaved " : "", info->stages * v,
+                        info->microbatches,
+                        100 * view->trace->summary->ideal_1f1b);
+}
+
+/* What the picture lacks; the caller frees it. */
+static char *omission(const struct mtlm_view *view)
+{
+    const char *brief =
+        view->detail == MTLM_VIEW_BRIEF ? "too large for hover text" : "";
+
+    if (view->end_ns >= view->last_ns)
+        return mtlm_strdup(brief);
+    return mtlm_sprintf("first %.6g ms of %.6g shown%s%s",
+                        1e-6 * (view->end_ns - view->begin_ns),
+                        1e-6 * (view->last_ns - view->begin_ns),
+                        *brief ? ", " : "", brief);
+}
+
+void mtlm_view_put_title(FILE *f, const struct mtlm_view *view)
+{
+    char *text = title(view), *compare = comparison(view);
+    char *lacks = omission(view);
+    const double small = 0.76, letter = 0.54; /* of the letters' height */
+    const double letters =
+        strlen(text) + small * (strlen(compare) + strlen(lacks) + 2);
+    const double size = fmin(17, (width - left - right) / (letter * letters));
+
+    fprintf(f, "<text x=\"%.0f\" y=\"26\" font-size=\"%.1f\">", left, size);
     mtlm_xml_put(f, text);
-    fprintf(f, "</title>\n<text x=\"%.0f\" y=\"26\" font-size=\"17\">", left);
-    mtlm_xml_put(f, text);
-    free(text);
-    if (info->stages > 1 && info->microbatches > 0)
-        fprintf(f,
-                " <tspan font-size=\"13\">(%s1F1B of %d stages, %d "
-                "microbatches: %.1f %%)</tspan>",
-                info->virtual_stages > 1 ? "interleaved " : "",
-                info->virtual_stages > 1 ? info->stages * info->virtual_stages
-                                         : info->stages,
-                info->microbatches, 100 * s->ideal_1f1b);
-    if (view->end_ns < view->last_ns)
-        fprintf(f,
-                " <tspan font-size=\"13\" fill=\"#a00\">first %.6g ms of "
-                "%.6g shown</tspan>",
-                1e-6 * (view->end_ns - view->begin_ns),
-                1e-6 * (view->last_ns - view->begin_ns));
+    if (*compare)
+        fprintf(f, " <tspan font-size=\"%.1f\">%s</tspan>", small * size,
+                compare);
+    if (*lacks)
+        fprintf(f, " <tspan font-size=\"%.1f\" fill=\"#a00\">%s</tspan>",
+                small * size, lacks);
     fputs("</text>\n", f);
+    free(text);
+    free(compare);
+    free(lacks);
 }
 
 /* The multiple of 1, 2 or 5 that gives about ten ticks. */
@@ -77,7 +111,7 @@ static double tick_step(double span)
                                   : 10 * unit;
 }
 
-void mtlm_view_put_axis(FILE *f, const struct mtlm_view *view)
+void mtlm_view_put_axis(FILE *f, const struct mtlm_view *view, bool labels)
 {
     const double begin = mtlm_view_ms(view, view->begin_ns);
     const double end = mtlm_view_ms(view, view->end_ns),
@@ -91,13 +125,17 @@ void mtlm_view_put_axis(FILE *f, const struct mtlm_view *view)
         const double x = mtlm_view_x(view, view->trace->summary->origin_ns
                                                + llround(i * step * 1e6));
 
-        fprintf(f,
-                "<path class=\"tick\" d=\"M%.2f %.1fV%.1f\"/>"
-                "<text x=\"%.2f\" y=\"%.1f\">%.*f</text>\n",
-                x, top - 2, y + 5, x, y + 18, decimals, i * step);
+        fprintf(f, "<path class=\"tick\" d=\"M%.2f %.1fV%.1f\"/>", x, top - 2,
+                y + 5);
+        if (labels)
+            fprintf(f, "<text x=\"%.2f\" y=\"%.1f\">%.*f</text>", x, y + 18,
+                    decimals, i * step);
+        putc('\n', f);
     }
-    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\">ms</text>\n</g>\n",
-            (left + width - right) / 2, y + 33);
+    if (labels)
+        fprintf(f, "<text x=\"%.1f\" y=\"%.1f\">ms</text>\n",
+                (left + width - right) / 2, y + 33);
+    fputs("</g>\n", f);
 }
 
 /* "stage 1", "stages 0 3", "8 stages" of the pipeline rank. */

@@ -17,26 +17,37 @@ enum {
     MTLM_VIEW_BOTTOM = 40,
 };
 
+/* The less, the smaller is the file: hover text over nothing; in a few letters
+ * over compute; over compute; over everything. */
+enum mtlm_view_detail {
+    MTLM_VIEW_BRIEF,
+    MTLM_VIEW_SHORT,
+    MTLM_VIEW_COMPUTE,
+    MTLM_VIEW_FULL
+};
+
 /* How the picture is laid out. */
 struct mtlm_view {
     const struct mtlm_trace *trace;
-    const struct mtlm_trace_picture *picture;
+    struct mtlm_trace_picture *picture;
     int64_t begin_ns, end_ns; /* seen */
     int64_t last_ns;          /* there would be */
     double row_height, lane_height, rank_gap;
     double *y; /* [n_rows + 1] top of each row; the last: bottom of all */
     int shades;
-    bool brief; /* no hover text over communication */
+    enum mtlm_view_detail detail;
 };
 
 double mtlm_view_x(const struct mtlm_view *view, int64_t ns);
 double mtlm_view_height(const struct mtlm_view *view, size_t row);
 double mtlm_view_ms(const struct mtlm_view *view, int64_t ns);
 
-/* Writes what stands around the boxes. */
+/* Writes what stands around the boxes; the boxes. */
 void mtlm_view_put_title(FILE *f, const struct mtlm_view *view);
-void mtlm_view_put_axis(FILE *f, const struct mtlm_view *view);
+/* labels: or only the lines. */
+void mtlm_view_put_axis(FILE *f, const struct mtlm_view *view, bool labels);
 void mtlm_view_put_rows(FILE *f, const struct mtlm_view *view);
 void mtlm_view_put_iterations(FILE *f, const struct mtlm_view *view);
+void mtlm_view_put_boxes(FILE *f, const struct mtlm_view *view);
 
 #endif /* MTLM_TRACE_VIEW_H */

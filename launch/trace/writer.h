@@ -20,4 +20,7 @@ void mtlm_trace_write_events(FILE *f, const struct mtlm_trace *trace);
 void mtlm_trace_write_json(FILE *f, const struct mtlm_trace *trace);
 void mtlm_trace_write_svg(FILE *f, const struct mtlm_trace *trace);
 
+/* The n traces one above the other, under one time axis. */
+void mtlm_trace_write_svgs(FILE *f, const struct mtlm_trace *trace, int n);
+
 #endif /* MTLM_TRACE_WRITER_H */

@@ -135,6 +135,9 @@ static void test_contradictions_are_refused(void **state)
     refuses(EIGHT "--schedule best",
             "--schedule is 'best', it must be one of window/gpipe/1f1b/"
             "interleaved/zb-h1/zb-h2/zb-v/auto");
+    refuses(EIGHT "--svg-detail op",
+            "--svg-detail is for the picture of --trace DIR or of --dry-run "
+            "--svg FILE");
     refuses(EIGHT "--svg x.svg",
             "--svg draws the plan of --dry-run; --trace DIR draws what ran");
     does_not_settle(EIGHT "--schedule 1f1b --placement v", MTLM_EXIT_USAGE,
@@ -317,7 +320,8 @@ static void test_a_picture_of_the_plan_is_drawn(void **state)
     text[n] = 0;
     fclose(f);
     unlink(path);
-    assert_non_null(strstr(text, "schedule 1f1b (evaluated, 1 ms = F)"));
+    assert_non_null(
+        strstr(text, "schedule 1f1b, policy none, evaluated (1 ms = F)"));
     assert_non_null(strstr(text, "rank 3, stage 3, W microbatch 15"));
     assert_non_null(strstr(text, "</svg>"));
     snprintf(line, sizeof(line), EIGHT "--dry-run --svg /nowhere/x.svg");

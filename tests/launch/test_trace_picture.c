@@ -26,7 +26,7 @@ static void test_picture_has_one_box_per_class_and_microbatch(void **state)
     trace_dir_write_pipeline(4, 8, 1, true);
     text = trace_dir_read("schedule.svg");
     assert_non_null(strstr(text, "gpt-tiny, PP 4, policy prio: "
-                                 "makespan 33.0 ms, bubble 27.3 %<"));
+                                 "makespan 33.0 ms, bubble 27.3 % <"));
     assert_int_equal(count_words(text, ", F microbatch "), 4 * 8);
     assert_int_equal(count_words(text, ", B microbatch "), 4 * 8);
     assert_int_equal(count_words(text, ", W microbatch "), 4 * 8);
@@ -163,21 +163,106 @@ static void test_a_rank_is_labelled_with_its_stages(void **state)
     }
 }
 
-static void test_a_large_picture_is_cut_and_says_so(void **state)
+static int64_t size_of_picture(void)
 {
-    char *path = trace_dir_path("schedule.svg"), *text;
+    char *path = trace_dir_path("schedule.svg");
     struct stat st;
 
-    (void) state;
-    trace_dir_write_pipeline(64, 128, 2, true);
     assert_int_equal(stat(path, &st), 0);
-    assert_in_range(st.st_size, 3000000, 5000000);
+    free(path);
+    return st.st_size;
+}
+
+static void test_a_large_picture_loses_hover_text_before_it_is_cut(void **state)
+{
+    char *text;
+
+    (void) state;
+    trace_dir_write_pipeline(64, 128, 1, true);
+    assert_in_range(size_of_picture(), 1000000, 5000000);
     text = trace_dir_read("schedule.svg");
-    assert_int_equal(count_words(text, " ms of "), 1);
-    assert_int_equal(count_words(text, " shown<"), 1);
+    assert_int_equal(count_words(text, "</title>"), 3 * 64 * 128);
+    assert_null(strstr(text, "hover text"));
+    assert_null(strstr(text, "shown"));
+    free(text);
+    trace_dir_write_pipeline(64, 128, 3, true);
+    assert_in_range(size_of_picture(), 1000000, 5000000);
+    text = trace_dir_read("schedule.svg");
+    assert_int_equal(count_words(text, ">too large for hover text<"), 1);
+    assert_null(strstr(text, "shown"));
+    assert_null(strstr(text, "</title>"));
     assert_string_equal(text + strlen(text) - 7, "</svg>\n");
     free(text);
-    free(path);
+}
+
+static void test_a_very_large_picture_is_cut_and_says_so(void **state)
+{
+    enum { N = 300000 };
+    struct mtlm_record *record = mtlm_calloc(N, sizeof(*record));
+    char *text;
+
+    (void) state;
+    for (int i = 0; i < N; i++) {
+        record[i] = trace_node(MTLM_OP_LINEAR_FWD, 1000 * i, 1000 * i + 900);
+        record[i].microbatch = i;
+    }
+    trace_dir_write(record, N, &trace_one_rank);
+    assert_in_range(size_of_picture(), 3000000, 5000000);
+    text = trace_dir_read("schedule.svg");
+    assert_int_equal(count_words(text, " ms of 300"), 1);
+    assert_int_equal(count_words(text, " shown, too large for hover text<"), 1);
+    assert_string_equal(text + strlen(text) - 7, "</svg>\n");
+    free(text);
+    free(record);
+}
+
+static void test_single_operations_when_asked(void **state)
+{
+    struct mtlm_record record[] = {
+        trace_node(MTLM_OP_LINEAR_FWD, 0, 400000),
+        trace_node(MTLM_OP_BIAS_GELU_FWD, 400000, 1000000),
+    };
+    struct mtlm_trace_info info = trace_one_rank;
+    char *text;
+
+    (void) state;
+    record[0].layer = 7;
+    record[1].layer = -1;
+    trace_dir_write(record, 2, &info);
+    text = trace_dir_read("schedule.svg");
+    assert_int_equal(count_words(text, ", 2 operations</title>"), 1);
+    assert_null(strstr(text, "linear_fwd"));
+    free(text);
+    info.svg_ops = true;
+    trace_dir_write(record, 2, &info);
+    text = trace_dir_read("schedule.svg");
+    assert_int_equal(count_words(text, ", 1 operation</title>"), 2);
+    assert_int_equal(count_words(text, ", linear_fwd, layer 7, iteration 1"),
+                     1);
+    assert_int_equal(count_words(text, ", bias_gelu_fwd, iteration 1"), 1);
+    free(text);
+}
+
+/* A run's last validation would make the rest too small to see. */
+static void test_validation_after_the_training_is_left_out(void **state)
+{
+    struct mtlm_record record[] = {
+        trace_node(MTLM_OP_LINEAR_FWD, 0, 1000000),
+        trace_node(MTLM_OP_LINEAR_FWD, 1000000, 9000000),
+    };
+    char *text;
+
+    (void) state;
+    record[1].phase = MTLM_PHASE_EVAL;
+    trace_dir_write(record, 2, &trace_one_rank);
+    text = trace_dir_read("schedule.svg");
+    assert_null(strstr(text, ">9</text>")); /* of the axis */
+    assert_int_equal(count_words(text, "</title>"), 1);
+    free(text);
+    trace_dir_write(record + 1, 1, &trace_one_rank);
+    text = trace_dir_read("schedule.svg");
+    assert_int_equal(count_words(text, "</title>"), 1);
+    free(text);
 }
 
 /* 0: python3 reads it as XML. */
@@ -242,7 +327,10 @@ int main(void)
         DIR_TEST(test_a_long_wait_divides_a_box),
         DIR_TEST(test_later_virtual_stages_are_lighter),
         DIR_TEST(test_a_rank_is_labelled_with_its_stages),
-        DIR_TEST(test_a_large_picture_is_cut_and_says_so),
+        DIR_TEST(test_a_large_picture_loses_hover_text_before_it_is_cut),
+        DIR_TEST(test_a_very_large_picture_is_cut_and_says_so),
+        DIR_TEST(test_single_operations_when_asked),
+        DIR_TEST(test_validation_after_the_training_is_left_out),
         DIR_TEST(test_picture_is_xml_whatever_the_names),
         cmocka_unit_test(test_xml_text_has_no_byte_that_xml_forbids),
     };

@@ -1,0 +1,219 @@
+/* The boxes of the picture, with what appears when a pointer is over them. */
+#include "config.h"
+
+#include <math.h>
+
+#include "codelets/op.h"
+#include "launch/trace/palette.h"
+#include "launch/trace/view.h"
+
+static void put_hover(FILE *f, const struct mtlm_view *view,
+                      const struct mtlm_trace_box *box, int rank)
+{
+    fprintf(f, "<title>rank %d", rank);
+    if (box->stage >= 0)
+        fprintf(f, ", stage %d", box->stage);
+    fprintf(f, ", %s", box->host ? "host" : mtlm_trace_class_name(box->class));
+    if (box->peer >= 0)
+        fprintf(f, " %s rank %d", box->class == MTLM_TRACE_SEND ? "to" : "from",
+                box->peer);
+    if (box->microbatch >= 0)
+        fprintf(f, " microbatch %d", box->microbatch);
+    if (view->trace->info->svg_ops) {
+        fprintf(f, ", %s", mtlm_ops[box->op]->name);
+        if (box->layer >= 0)
+            fprintf(f, ", layer %d", box->layer);
+    }
+    fprintf(f, ", iteration %d\n%.3f to %.3f ms: %.3f ms", box->iteration + 1,
+            mtlm_view_ms(view, box->begin_ns), mtlm_view_ms(view, box->end_ns),
+            1e-6 * (box->end_ns - box->begin_ns));
+    if (box->busy.n > 1)
+        fprintf(f, ", busy %.3f ms", 1e-6 * box->busy_ns);
+    fprintf(f, ", %d operation%s</title>", box->ops, box->ops > 1 ? "s" : "");
+}
+
+/* Where the text of a row stands, from the row's top.  Boxes are drawn
+ * relative to it: that saves their numbers a coordinate. */
+static double baseline(const struct mtlm_view *view, size_t row)
+{
+    const double h = mtlm_view_height(view, row);
+
+    return h / 2 + 0.35 * fmin(14, 0.6 * h);
+}
+
+static void put_rect(FILE *f, const char *style, int shade, const char *more,
+                     double x, double w, double y, double h)
+{
+    fprintf(f, "<path class=\"%s%d\"%s d=\"M%.2f %.1fh%.2fv%.1fh-%.2fz\"/>",
+            style, shade, more, x, y, w, h, w);
+}
+
+/* The microbatch, where there is room for it. */
+static void put_number(FILE *f, const struct mtlm_view *view,
+                       const struct mtlm_trace_box *box)
+{
+    const double size = fmin(14, 0.6 * mtlm_view_height(view, box->row));
+    const double begin = mtlm_view_x(view, box->begin_ns);
+    const double end = mtlm_view_x(view, box->end_ns);
+    char number[16];
+    int digits;
+
+    if (box->microbatch < 0 || box->host
+        || view->picture->row[box->row].worker < 0)
+        return;
+    digits = snprintf(number, sizeof(number), "%d", box->microbatch);
+    if (end - begin >= 0.62 * size * digits + 2)
+        fprintf(f, "<text x=\"%.1f\">%s</text>", (begin + end) / 2, number);
+}
+
+/* Where its operations lie, as part of a path. */
+static void put_spans(FILE *f, const struct mtlm_view *view,
+                      const struct mtlm_trace_box *box, double y, double h)
+{
+    for (size_t i = 0; i < box->busy.n; i++) {
+        const double x = mtlm_view_x(view, box->busy.span[i].begin_ns);
+        const double end = mtlm_view_x(view, box->busy.span[i].end_ns);
+        const double hair = end - x > 3 ? 0.6 : 0;
+
+        fprintf(f, "M%.1f %.1fh%.1fv%.1fH%.1fz", x, y,
+                fmax(end - hair - x, 0.2), h, x);
+    }
+}
+
+static void put_short_box(FILE *f, const struct mtlm_view *view,
+                          const struct mtlm_trace_box *box)
+{
+    const struct mtlm_trace_row *row = &view->picture->row[box->row];
+    const enum mtlm_trace_kind kind = mtlm_trace_kind(box, row->lane);
+
+    fprintf(f, "<g><path class=\"%s%d\" d=\"", mtlm_trace_kind_style(kind),
+            mtlm_trace_shade(kind, box->chunk, view->shades));
+    put_spans(f, view, box, -baseline(view, box->row),
+              mtlm_view_height(view, box->row));
+    fprintf(f, "\"><title>%s%d of %d: %.1f ms</title></path>",
+            mtlm_trace_class_name(box->class), box->microbatch,
+            box->stage >= 0 ? box->stage : row->rank,
+            1e-6 * (box->end_ns - box->begin_ns));
+    put_number(f, view, box);
+    fputs("</g>\n", f);
+}
+
+static void put_box(FILE *f, const struct mtlm_view *view,
+                    const struct mtlm_trace_box *box)
+{
+    const struct mtlm_trace_row *row = &view->picture->row[box->row];
+    const double h = mtlm_view_height(view, box->row);
+    const double y = -baseline(view, box->row);
+    const enum mtlm_trace_kind kind = mtlm_trace_kind(box, row->lane);
+    const char *style = mtlm_trace_kind_style(kind);
+    const int shade = mtlm_trace_shade(kind, box->chunk, view->shades);
+    const double begin = mtlm_view_x(view, box->begin_ns);
+    const double end = mtlm_view_x(view, box->end_ns);
+
+    fputs("<g>", f);
+    put_hover(f, view, box, row->rank);
+    /* Where an operation waits for another, the box shows through. */
+    if (box->busy.n > 1)
+        put_rect(f, style, shade, " fill-opacity=\".3\"", begin, end - begin, y,
+                 h);
+    for (size_t i = 0; i < box->busy.n; i++) {
+        const double x = mtlm_view_x(view, box->busy.span[i].begin_ns);
+        const double w = mtlm_view_x(view, box->busy.span[i].end_ns) - x;
+        /* A hair of background between neighbours of one colour. */
+        const double hair = w > 4 && i == box->busy.n - 1 ? 0.6 : 0;
+
+        put_rect(f, style, shade, "", x, fmax(w - hair, 0.15), y, h);
+    }
+    put_number(f, view, box);
+    fputs("</g>\n", f);
+}
+
+/* The boxes from i on that lie in one row, as strokes of one path. */
+static size_t put_strokes(FILE *f, const struct mtlm_view *view, size_t i)
+{
+    const struct mtlm_trace_picture *picture = view->picture;
+    const size_t row = picture->box[i].row;
+    const double h = mtlm_view_height(view, row);
+    const enum mtlm_trace_kind kind =
+        mtlm_trace_kind(&picture->box[i], picture->row[row].lane);
+
+    fprintf(f, "<path class=\"s%s\" stroke-width=\"%.1f\" d=\"",
+            mtlm_trace_kind_style(kind), h);
+    for (; i < picture->n_boxes && picture->box[i].row == row; i++) {
+        const double x = mtlm_view_x(view, picture->box[i].begin_ns);
+        const double w = mtlm_view_x(view, picture->box[i].end_ns) - x;
+
+        fprintf(f, "M%.1f %.1fh%.1f", x, view->y[row] + h / 2, fmax(w, 0.2));
+    }
+    fputs("\"/>\n", f);
+    return i;
+}
+
+/* The boxes from i on that lie in one row, those of a colour as one path;
+ * returns where the next row begins. */
+static size_t put_outlines(FILE *f, const struct mtlm_view *view, size_t i)
+{
+    const struct mtlm_trace_box *box = view->picture->box + i;
+    const size_t row = box->row;
+    const double h = mtlm_view_height(view, row), y = baseline(view, row);
+    const int lane = view->picture->row[row].lane;
+    size_t n = 1;
+
+    while (i + n < view->picture->n_boxes && box[n].row == row)
+        n++;
+    fprintf(f, "<g transform=\"translate(0 %.2f)\">\n", view->y[row] + y);
+    for (int style = 0; style < MTLM_KIND_COUNT * view->shades; style++) {
+        const enum mtlm_trace_kind kind = style / view->shades;
+        const int shade = style % view->shades;
+        bool found = false;
+
+        for (size_t k = 0; k < n; k++) {
+            if (mtlm_trace_kind(&box[k], lane) != kind
+                || mtlm_trace_shade(kind, box[k].chunk, view->shades) != shade)
+                continue;
+            if (!found)
+                fprintf(f, "<g><path class=\"%s%d\" d=\"",
+                        mtlm_trace_kind_style(kind), shade);
+            found = true;
+            put_spans(f, view, &box[k], -y, h);
+        }
+        if (!found)
+            continue;
+        fputs("\"/>", f);
+        for (size_t k = 0; k < n; k++)
+            if (mtlm_trace_kind(&box[k], lane) == kind
+                && mtlm_trace_shade(kind, box[k].chunk, view->shades) == shade)
+                put_number(f, view, &box[k]);
+        fputs("</g>\n", f);
+    }
+    fputs("</g>\n", f);
+    return i + n;
+}
+
+void mtlm_view_put_boxes(FILE *f, const struct mtlm_view *view)
+{
+    const struct mtlm_trace_picture *picture = view->picture;
+    size_t i = 0;
+
+    fprintf(f, "<g font-size=\"%.1f\" text-anchor=\"middle\">\n",
+            fmin(14, 0.6 * view->row_height));
+    while (i < picture->n_boxes) {
+        const size_t row = picture->box[i].row;
+
+        if (view->detail < MTLM_VIEW_FULL && picture->row[row].worker < 0) {
+            i = put_strokes(f, view, i);
+            continue;
+        }
+        if (view->detail == MTLM_VIEW_BRIEF) {
+            i = put_outlines(f, view, i);
+            continue;
+        }
+        fprintf(f, "<g transform=\"translate(0 %.2f)\">\n",
+                view->y[row] + baseline(view, row));
+        for (; i < picture->n_boxes && picture->box[i].row == row; i++)
+            (view->detail == MTLM_VIEW_SHORT ? put_short_box : put_box)(
+                f, view, &picture->box[i]);
+        fputs("</g>\n", f);
+    }
+    fputs("</g>\n", f);
+}
