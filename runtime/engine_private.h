@@ -93,6 +93,7 @@ void mtlm_transport_issue(const struct mtlm_ranks *ranks,
 /* The leader's stream of tickets to the others of its group. */
 struct mtlm_tickets {
     MPI_Comm comm;
+    struct mtlm_doorbell *bell;
     int64_t in;       /* buffer of the pending receive */
     MPI_Request recv; /* MPI_REQUEST_NULL: not a follower, or at the end */
 };
@@ -100,8 +101,8 @@ struct mtlm_tickets {
 /* The ticket after which there are no more. */
 enum { MTLM_LAST_TICKET = -1 };
 
-void mtlm_tickets_start(struct mtlm_tickets *tickets, MPI_Comm comm,
-                        bool follower);
+void mtlm_tickets_start(struct mtlm_tickets *tickets,
+                        const struct mtlm_ranks *ranks, bool follower);
 /* The leader's: eager, a few bytes that MPI buffers. */
 void mtlm_tickets_send(const struct mtlm_tickets *tickets, int64_t ticket);
 /* Appends those that have arrived; returns whether there were any. */
@@ -118,7 +119,6 @@ struct mtlm_engine {
     clockid_t thread_clock;
 
     pthread_mutex_t mutex;   /* guards these: */
-    pthread_cond_t wake;     /* of the thread */
     pthread_cond_t done;     /* of mtlm_engine_wait() */
     struct mtlm_queue inbox; /* requests whose data has been handed over */
     int64_t posted, finished;
@@ -131,11 +131,11 @@ struct mtlm_engine {
     struct mtlm_queue delayed; /* in a modelled transfer */
     int collectives_flying;    /* until they are handed back */
     struct mtlm_tickets tickets;
-    int64_t last_event_ns;
-    int64_t waiting_ns; /* since when it waits for peers in vain */
-    int64_t silence_ns; /* of that, after which the thread says something */
-    int64_t looked_ns;  /* when it asked for the workers last */
-    int64_t noted_ns;   /* when it came past here last */
+    int64_t last_event_ns; /* or since somebody rang */
+    int64_t waiting_ns;    /* since when it waits for peers in vain */
+    int64_t silence_ns;    /* of that, after which the thread says something */
+    int64_t looked_ns;     /* when it asked for the workers last */
+    int64_t noted_ns;      /* when it came past here last */
 };
 
 /* silence.c: called in each round of the thread; event: something happened.

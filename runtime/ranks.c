@@ -48,6 +48,9 @@ struct mtlm_ranks *mtlm_ranks_start(int *argc, char ***argv)
                                   ranks->rank, MPI_INFO_NULL, &ranks->host));
     MPI_Comm_set_errhandler(ranks->host, MPI_ERRORS_RETURN);
     MPI_Comm_size(ranks->host, &ranks->on_host);
+    mtlm_deadline_begin(MTLM_WAITER_MAIN, "all ranks to start");
+    ranks->bell = mtlm_doorbell_create(ranks->host);
+    mtlm_deadline_end(MTLM_WAITER_MAIN);
     for (int g = 0; g < MTLM_GROUP_COUNT; g++)
         ranks->group[g] = MPI_COMM_NULL;
     ranks->tickets = MPI_COMM_NULL;
@@ -146,6 +149,9 @@ void mtlm_ranks_stop(struct mtlm_ranks *ranks)
     for (int g = 0; g < MTLM_GROUP_COUNT; g++)
         free_comm(&ranks->group[g]);
     free_slots(ranks);
+    mtlm_deadline_begin(MTLM_WAITER_MAIN, "all ranks to end");
+    mtlm_doorbell_destroy(ranks->bell);
+    mtlm_deadline_end(MTLM_WAITER_MAIN);
     free_comm(&ranks->host);
     free_comm(&ranks->p2p);
     free_comm(&ranks->tickets);

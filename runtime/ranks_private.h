@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include "runtime/doorbell.h"
 #include "runtime/ranks.h"
 
 struct mtlm_ranks {
@@ -12,6 +13,7 @@ struct mtlm_ranks {
                                        * tensor-parallel group */
     int n_slots;
     MPI_Comm host;    /* the ranks of this host */
+    struct mtlm_doorbell *bell;
     MPI_Comm p2p;     /* pipeline messages only */
     MPI_Comm tickets; /* the tensor-parallel leader's orders only */
 };

@@ -108,14 +108,17 @@ void mtlm_transport_issue(const struct mtlm_ranks *ranks,
 
     if (m->record.start_ns == 0)
         m->record.start_ns = mtlm_now_ns();
-    if (m->kind == MTLM_SEND)
-        MTLM_CHECK_MPI(MPI_Isend(request->buffer, n, type, m->peer, m->tag,
-                                 ranks->p2p, &request->mpi));
-    else if (m->kind == MTLM_RECV)
+    if (m->kind == MTLM_RECV) {
         MTLM_CHECK_MPI(MPI_Irecv(request->buffer, n, type, m->peer, m->tag,
                                  ranks->p2p, &request->mpi));
-    else
+    } else if (m->kind == MTLM_SEND) {
+        MTLM_CHECK_MPI(MPI_Isend(request->buffer, n, type, m->peer, m->tag,
+                                 ranks->p2p, &request->mpi));
+        mtlm_doorbell_ring_rank(ranks->bell, ranks->p2p, m->peer);
+    } else {
         issue_collective(ranks, request);
+        mtlm_doorbell_ring_all(ranks->bell, ranks->group[m->group]);
+    }
 }
 
 static void expect_ticket(struct mtlm_tickets *tickets)
@@ -124,10 +127,11 @@ static void expect_ticket(struct mtlm_tickets *tickets)
                              &tickets->recv));
 }
 
-void mtlm_tickets_start(struct mtlm_tickets *tickets, MPI_Comm comm,
-                        bool follower)
+void mtlm_tickets_start(struct mtlm_tickets *tickets,
+                        const struct mtlm_ranks *ranks, bool follower)
 {
-    tickets->comm = comm;
+    tickets->comm = ranks->tickets;
+    tickets->bell = ranks->bell;
     tickets->recv = MPI_REQUEST_NULL;
     if (follower)
         expect_ticket(tickets);
@@ -139,9 +143,11 @@ void mtlm_tickets_send(const struct mtlm_tickets *tickets, int64_t ticket)
 
     if (tickets->comm != MPI_COMM_NULL)
         MPI_Comm_size(tickets->comm, &size);
-    for (int peer = 1; peer < size; peer++)
+    for (int peer = 1; peer < size; peer++) {
         MTLM_CHECK_MPI(
             MPI_Send(&ticket, 1, MPI_INT64_T, peer, 0, tickets->comm));
+        mtlm_doorbell_ring_rank(tickets->bell, tickets->comm, peer);
+    }
 }
 
 bool mtlm_tickets_take(struct mtlm_tickets *tickets,

@@ -1,0 +1,115 @@
+#include "config.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/doorbell.h"
+#include "runtime/memory.h"
+#include "runtime/ranks_private.h"
+
+/* A line of the cache. */
+struct word {
+    _Alignas(64) _Atomic uint32_t rings;
+};
+
+struct mtlm_doorbell {
+    MPI_Group group;    /* of the ranks that share the memory */
+    MPI_Win win;        /* MPI_WIN_NULL: no such memory */
+    struct word **rank; /* [ranks of group] */
+    struct word *own;
+};
+
+struct mtlm_doorbell *mtlm_doorbell_create(MPI_Comm host)
+{
+    struct mtlm_doorbell *bell = mtlm_calloc(1, sizeof(*bell));
+    int n, me;
+
+    MPI_Comm_size(host, &n);
+    MPI_Comm_rank(host, &me);
+    MPI_Comm_group(host, &bell->group);
+    bell->rank = mtlm_calloc(n, sizeof(*bell->rank));
+    bell->win = MPI_WIN_NULL;
+    if (n > 1
+        && MPI_Win_allocate_shared(sizeof(struct word), 1, MPI_INFO_NULL, host,
+                                   &bell->own, &bell->win)
+               == MPI_SUCCESS) {
+        for (int r = 0; r < n; r++) {
+            MPI_Aint bytes;
+            int unit;
+
+            MTLM_CHECK_MPI(MPI_Win_shared_query(bell->win, r, &bytes, &unit,
+                                                &bell->rank[r]));
+        }
+    } else {
+        bell->win = MPI_WIN_NULL;
+        bell->own = bell->rank[me] = mtlm_calloc(1, sizeof(*bell->own));
+    }
+    return bell;
+}
+
+void mtlm_doorbell_destroy(struct mtlm_doorbell *bell)
+{
+    if (bell->win == MPI_WIN_NULL)
+        free(bell->own);
+    else
+        MPI_Win_free(&bell->win);
+    MPI_Group_free(&bell->group);
+    free(bell->rank);
+    free(bell);
+}
+
+uint32_t mtlm_doorbell_rings(const struct mtlm_doorbell *bell)
+{
+    return atomic_load(&bell->own->rings);
+}
+
+void mtlm_doorbell_wait(const struct mtlm_doorbell *bell, uint32_t rings,
+                        int64_t until_ns)
+{
+    const struct timespec until = {until_ns / 1000000000,
+                                   until_ns % 1000000000};
+
+    /* Whatever ends it, the caller looks again. */
+    syscall(SYS_futex, &bell->own->rings, FUTEX_WAIT_BITSET, rings, &until,
+            NULL, FUTEX_BITSET_MATCH_ANY);
+}
+
+static void ring(struct word *word)
+{
+    atomic_fetch_add(&word->rings, 1);
+    syscall(SYS_futex, &word->rings, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void mtlm_doorbell_ring(struct mtlm_doorbell *bell)
+{
+    ring(bell->own);
+}
+
+void mtlm_doorbell_ring_rank(struct mtlm_doorbell *bell, MPI_Comm comm,
+                             int rank)
+{
+    MPI_Group group;
+    int there;
+
+    if (bell->win == MPI_WIN_NULL)
+        return;
+    MPI_Comm_group(comm, &group);
+    MPI_Group_translate_ranks(group, 1, &rank, bell->group, &there);
+    MPI_Group_free(&group);
+    if (there != MPI_UNDEFINED && bell->rank[there] != bell->own)
+        ring(bell->rank[there]);
+}
+
+void mtlm_doorbell_ring_all(struct mtlm_doorbell *bell, MPI_Comm comm)
+{
+    int n;
+
+    MPI_Comm_size(comm, &n);
+    for (int r = 0; r < n; r++)
+        mtlm_doorbell_ring_rank(bell, comm, r);
+}
