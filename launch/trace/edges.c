@@ -6,6 +6,7 @@
 
 #include "codelets/op.h"
 #include "launch/trace/edges.h"
+#include "launch/trace/messages.h"
 #include "runtime/memory.h"
 
 struct edges {
@@ -59,45 +60,8 @@ static size_t first_of(const struct edges *e, const struct mtlm_record *r)
     return low;
 }
 
-/* Nodes of the same message have the same key. */
-struct end {
-    int64_t key[4]; /* group, its root, match; of a send or receive -1, both
-                     * ranks, match */
-    const struct mtlm_record *record;
-};
-
-enum { KEYS = 4 };
-
-static int by_key(const void *pa, const void *pb)
-{
-    const struct end *a = pa, *b = pb;
-    int c = 0;
-
-    for (int i = 0; i < KEYS && !c; i++)
-        c = compare(a->key[i], b->key[i]);
-    return c ? c : compare(a->record->rank, b->record->rank);
-}
-
-static bool same_key(const struct end *a, const struct end *b)
-{
-    for (int i = 0; i < KEYS; i++)
-        if (a->key[i] != b->key[i])
-            return false;
-    return true;
-}
-
-static struct end end_of(const struct mtlm_record *r)
-{
-    const bool send = r->op == MTLM_OP_SEND;
-
-    if (r->group >= 0)
-        return (struct end){{r->group, r->group_root, 0, r->match}, r};
-    return (struct end){
-        {-1, send ? r->rank : r->peer, send ? r->peer : r->rank, r->match}, r};
-}
-
 /* A collective ends when all of its ranks have come to it. */
-static void meet(struct edges *e, const struct end *end, size_t n)
+static void meet(struct edges *e, const struct mtlm_trace_end *end, size_t n)
 {
     for (size_t there = 0; there < n; there++) {
         const struct mtlm_record *r = end[there].record;
@@ -112,7 +76,7 @@ static void meet(struct edges *e, const struct end *end, size_t n)
     }
 }
 
-static void receive(struct edges *e, const struct end *end, size_t n)
+static void receive(struct edges *e, const struct mtlm_trace_end *end, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         for (size_t s = 0; s < n; s++)
@@ -126,19 +90,13 @@ struct mtlm_trace_edge *mtlm_trace_edges_between(
     size_t *n_edges)
 {
     struct edges e = {edge, *n_edges, *n_edges, *n_edges};
-    struct end *end = mtlm_calloc(n, sizeof(*end));
-    size_t ends = 0;
+    size_t ends;
+    struct mtlm_trace_end *end = mtlm_trace_ends_create(record, n, &ends);
 
     if (e.own)
         qsort(e.edge, e.own, sizeof(*e.edge), by_node);
-    for (size_t i = 0; i < n; i++)
-        if (record[i].match >= 0)
-            end[ends++] = end_of(&record[i]);
-    if (ends)
-        qsort(end, ends, sizeof(*end), by_key);
     for (size_t i = 0, next; i < ends; i = next) {
-        for (next = i + 1; next < ends && same_key(&end[i], &end[next]);)
-            next++;
+        next = mtlm_trace_ends_next(end, ends, i);
         if (end[i].record->group >= 0)
             meet(&e, &end[i], next - i);
         else

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "codelets/op.h"
+#include "launch/trace/messages.h"
 #include "launch/trace/predecessors.h"
 #include "runtime/memory.h"
 
@@ -76,67 +77,6 @@ static void connect(struct mtlm_trace_predecessors *edges,
     free(to);
 }
 
-/* One end of a message, or one rank's node of a collective; of the same
- * message by these numbers. */
-struct end {
-    int64_t key[4];
-    size_t index;
-};
-
-static int by_message(const void *pa, const void *pb)
-{
-    const struct end *a = pa, *b = pb;
-
-    for (int i = 0; i < 4; i++)
-        if (a->key[i] != b->key[i])
-            return a->key[i] < b->key[i] ? -1 : 1;
-    return 0;
-}
-
-static struct end end_of(const struct mtlm_record *r, size_t index)
-{
-    const bool send = r->op == MTLM_OP_SEND;
-
-    if (r->group >= 0)
-        return (struct end){{r->group, r->group_root, 0, r->match}, index};
-    return (struct end){
-        {-1, send ? r->rank : r->peer, send ? r->peer : r->rank, r->match},
-        index};
-}
-
-static void find_meetings(struct mtlm_trace_predecessors *edges,
-                          const struct mtlm_trace_records *records)
-{
-    struct end *end = mtlm_calloc(records->n, sizeof(*end));
-    size_t n = 0;
-
-    edges->met_ns = mtlm_calloc(records->n, sizeof(*edges->met_ns));
-    for (size_t i = 0; i < records->n; i++) {
-        const struct mtlm_record *r = &records->record[i];
-
-        edges->met_ns[i] = r->start_ns;
-        if (r->lane != MTLM_LANE_COMPUTE && r->match >= 0)
-            end[n++] = end_of(r, i);
-    }
-    if (n)
-        qsort(end, n, sizeof(*end), by_message);
-    for (size_t first = 0, next; first < n; first = next) {
-        int64_t met = INT64_MIN;
-
-        for (next = first; next < n && !by_message(&end[first], &end[next]);
-             next++)
-            if (met < records->record[end[next].index].start_ns)
-                met = records->record[end[next].index].start_ns;
-        for (size_t i = first; i < next; i++) {
-            const int64_t last = records->record[end[i].index].end_ns;
-
-            /* Clocks are not aligned to the last microsecond. */
-            edges->met_ns[end[i].index] = met < last ? met : last;
-        }
-    }
-    free(end);
-}
-
 struct mtlm_trace_predecessors *mtlm_trace_predecessors_create(
     const struct mtlm_trace_records *records,
     const struct mtlm_trace_info *info)
@@ -147,7 +87,7 @@ struct mtlm_trace_predecessors *mtlm_trace_predecessors_create(
         return NULL;
     edges = mtlm_calloc(1, sizeof(*edges));
     connect(edges, records, info);
-    find_meetings(edges, records);
+    edges->met_ns = mtlm_trace_meetings(records->record, records->n);
     return edges;
 }
 

@@ -3,11 +3,15 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include <jansson.h>
 
+#include "codelets/op.h"
+#include "launch/trace/messages.h"
 #include "launch/trace/tracks.h"
 #include "launch/trace/writer.h"
+#include "runtime/memory.h"
 
 /* As a JSON string; what is no UTF-8 as null. */
 static void put_text(FILE *f, const char *text)
@@ -103,34 +107,84 @@ static void put_name(FILE *f, const struct mtlm_record *r)
     putc('"', f);
 }
 
-/* What its event and its arrow have in common. */
-static void begin_event(FILE *f, char phase, const struct mtlm_record *r,
-                        size_t tid, int64_t ns)
+/* What the events are made from. */
+struct drawn {
+    const struct mtlm_trace *trace;
+    const struct mtlm_record *record; /* [n] */
+    int64_t *met_ns, *begin_ns;       /* [n] */
+    struct mtlm_trace_tracks *tracks;
+};
+
+/* What an event and an arrow have in common. */
+static void begin_event(FILE *f, const struct drawn *d, char phase, size_t i,
+                        int64_t ns)
 {
-    fprintf(f, ",\n{\"ph\":\"%c\",\"pid\":%d,\"tid\":%zu", phase, r->rank, tid);
-    put_us(f, "ts", ns);
+    fprintf(f, ",\n{\"ph\":\"%c\",\"pid\":%d,\"tid\":%zu", phase,
+            d->record[i].rank, d->tracks->of[i]);
+    put_us(f, "ts", ns - d->trace->summary->origin_ns);
 }
 
-static void put_record(FILE *f, const struct mtlm_trace *trace,
-                       const struct mtlm_record *r, size_t tid)
+/* wait: for the other ranks of the message to come to it. */
+static void put_message(FILE *f, const struct drawn *d, size_t i)
 {
-    const int64_t origin = trace->summary->origin_ns;
+    const struct mtlm_record *r = &d->record[i];
 
-    begin_event(f, 'X', r, tid, r->start_ns - origin);
-    put_us(f, "dur", r->end_ns - r->start_ns);
+    if (r->peer >= 0)
+        fprintf(f, ",\"peer\":%d", r->peer);
+    fprintf(f, ",\"bytes\":%.0f", r->bytes);
+    put_us(f, "wait_us", d->met_ns[i] - r->start_ns);
+    put_us(f, "transfer_us", r->end_ns - d->met_ns[i]);
+}
+
+static void put_record(FILE *f, const struct drawn *d, size_t i)
+{
+    const struct mtlm_record *r = &d->record[i];
+
+    begin_event(f, d, 'X', i, d->begin_ns[i]);
+    put_us(f, "dur", r->end_ns - d->begin_ns[i]);
     put_name(f, r);
     fprintf(f,
             ",\"cat\":\"%s\",\"args\":{\"iteration\":%d,\"microbatch\":%d,"
             "\"layer\":%d,\"stage\":%d,\"chunk\":%d,\"job\":%" PRId64,
             mtlm_trace_op_name(r), r->iteration + 1, r->microbatch, r->layer,
-            r->stage, mtlm_trace_chunk(trace->info, r), r->job);
-    put_us(f, "ready_us", r->ready_ns - origin);
-    if (r->lane != MTLM_LANE_COMPUTE) {
-        if (r->peer >= 0)
-            fprintf(f, ",\"peer\":%d", r->peer);
-        fprintf(f, ",\"bytes\":%.0f", r->bytes);
-    }
+            r->stage, mtlm_trace_chunk(d->trace->info, r), r->job);
+    put_us(f, "ready_us", r->ready_ns - d->trace->summary->origin_ns);
+    if (r->lane != MTLM_LANE_COMPUTE)
+        put_message(f, d, i);
     fputs("}}", f);
+}
+
+static void put_arrow_end(FILE *f, const struct drawn *d, char phase, size_t i,
+                          int64_t ns, size_t id)
+{
+    begin_event(f, d, phase, i, ns);
+    fprintf(f, ",\"name\":\"message\",\"cat\":\"message\",\"id\":%zu%s}", id,
+            phase == 'f' ? ",\"bp\":\"e\"" : "");
+}
+
+/* From the begin of each send to the end of its receive, or just before it: an
+ * event no longer holds the moment when it ends. */
+static void put_arrows(FILE *f, const struct drawn *d, size_t n)
+{
+    size_t n_ends, id = 0;
+    struct mtlm_trace_end *end = mtlm_trace_ends_create(d->record, n, &n_ends);
+
+    for (size_t i = 0, next; i < n_ends; i = next) {
+        next = mtlm_trace_ends_next(end, n_ends, i);
+        for (size_t s = i; s < next; s++)
+            for (size_t r = i; r < next; r++)
+                if (end[s].record->op == MTLM_OP_SEND
+                    && end[r].record->op == MTLM_OP_RECV) {
+                    const size_t from = end[s].record - d->record;
+                    const size_t to = end[r].record - d->record;
+                    const int64_t last = end[r].record->end_ns;
+
+                    put_arrow_end(f, d, 's', from, d->begin_ns[from], ++id);
+                    put_arrow_end(f, d, 'f', to,
+                                  last > d->begin_ns[to] ? last - 1 : last, id);
+                }
+    }
+    free(end);
 }
 
 static void put_about(FILE *f, const struct mtlm_trace_info *info)
@@ -155,22 +209,27 @@ static void put_about(FILE *f, const struct mtlm_trace_info *info)
 
 void mtlm_trace_write_events(FILE *f, const struct mtlm_trace *trace)
 {
+    const struct mtlm_trace_records *records = trace->records;
     const struct mtlm_trace_info *info = trace->info;
-    struct mtlm_trace_records *records = mtlm_trace_records_create(
-        trace->records->record, trace->records->n, info);
-    struct mtlm_trace_tracks *tracks;
+    struct drawn d = {trace, records->record,
+                      mtlm_trace_meetings(records->record, records->n),
+                      mtlm_calloc(records->n, sizeof(*d.begin_ns)), NULL};
 
     /* While its peer has nothing to send, a receive only waits. */
-    mtlm_trace_trim_receives(records);
-    tracks = mtlm_trace_tracks_create(records);
+    for (size_t i = 0; i < records->n; i++)
+        d.begin_ns[i] =
+            d.record[i].op == MTLM_OP_RECV ? d.met_ns[i] : d.record[i].start_ns;
+    d.tracks = mtlm_trace_tracks_create(records, d.begin_ns);
     put_about(f, info);
     for (int rank = 0; rank < info->ranks; rank++)
         put_process(f, info, rank);
-    for (size_t k = 0; k < tracks->n_tracks; k++)
-        put_track(f, info, &tracks->track[k], k);
+    for (size_t k = 0; k < d.tracks->n_tracks; k++)
+        put_track(f, info, &d.tracks->track[k], k);
     for (size_t i = 0; i < records->n; i++)
-        put_record(f, trace, &records->record[i], tracks->of[i]);
+        put_record(f, &d, i);
+    put_arrows(f, &d, records->n);
     fputs("\n]}\n", f);
-    mtlm_trace_tracks_destroy(tracks);
-    mtlm_trace_records_destroy(records);
+    mtlm_trace_tracks_destroy(d.tracks);
+    free(d.met_ns);
+    free(d.begin_ns);
 }

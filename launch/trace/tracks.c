@@ -34,23 +34,56 @@ static bool is_of(const struct mtlm_trace_track *track,
     return track->lane == r->lane && track->worker == r->worker;
 }
 
+/* A record, by when it begins. */
+struct begun {
+    int64_t begin_ns;
+    const struct mtlm_record *record;
+};
+
+static int by_begin(const void *pa, const void *pb)
+{
+    const struct begun *a = pa, *b = pb;
+
+    if (a->begin_ns != b->begin_ns)
+        return a->begin_ns < b->begin_ns ? -1 : 1;
+    return (a->record->end_ns > b->record->end_ns)
+           - (a->record->end_ns < b->record->end_ns);
+}
+
 /* Number of the record's track among the n of its rank; n: none is free. */
 static size_t find_free(const struct filled *list, size_t n,
-                        const struct mtlm_record *r, int *number)
+                        const struct begun *b, int *number)
 {
     *number = 0;
     for (size_t i = 0; i < n; i++) {
-        if (!is_of(&list[i].track, r))
+        if (!is_of(&list[i].track, b->record))
             continue;
-        if (list[i].free_ns <= r->start_ns)
+        if (list[i].free_ns <= b->begin_ns)
             return i;
         ++*number;
     }
     return n;
 }
 
+/* The rank's records [n] by begin; the caller frees them. */
+static struct begun *sort(const struct mtlm_trace_records *records,
+                          const int64_t *begin_ns, int rank, size_t *n)
+{
+    const size_t first = records->first[rank];
+    struct begun *list;
+
+    *n = records->first[rank + 1] - first;
+    list = mtlm_calloc(*n, sizeof(*list));
+    for (size_t i = 0; i < *n; i++)
+        list[i] =
+            (struct begun){begin_ns[first + i], &records->record[first + i]};
+    if (*n)
+        qsort(list, *n, sizeof(*list), by_begin);
+    return list;
+}
+
 struct mtlm_trace_tracks *mtlm_trace_tracks_create(
-    const struct mtlm_trace_records *records)
+    const struct mtlm_trace_records *records, const int64_t *begin_ns)
 {
     struct mtlm_trace_tracks *tracks = mtlm_calloc(1, sizeof(*tracks));
     struct filled *list = NULL;
@@ -59,13 +92,14 @@ struct mtlm_trace_tracks *mtlm_trace_tracks_create(
     tracks->of = mtlm_calloc(records->n, sizeof(*tracks->of));
     for (int rank = 0; rank < records->ranks; rank++) {
         const size_t first = n; /* of this rank's tracks */
+        size_t here;
+        struct begun *begun = sort(records, begin_ns, rank, &here);
 
-        for (size_t i = records->first[rank]; i < records->first[rank + 1];
-             i++) {
-            const struct mtlm_record *r = &records->record[i];
+        for (size_t i = 0; i < here; i++) {
+            const struct mtlm_record *r = begun[i].record;
             int number;
             const size_t at =
-                first + find_free(list + first, n - first, r, &number);
+                first + find_free(list + first, n - first, &begun[i], &number);
 
             if (at == n) {
                 list = mtlm_realloc(list, n + 1, sizeof(*list));
@@ -74,8 +108,9 @@ struct mtlm_trace_tracks *mtlm_trace_tracks_create(
                 n++;
             }
             list[at].free_ns = r->end_ns;
-            tracks->of[i] = at;
+            tracks->of[r - records->record] = at;
         }
+        free(begun);
     }
     if (n)
         qsort(list, n, sizeof(*list), by_place);

@@ -19,11 +19,11 @@ struct mtlm_trace_tracks {
     size_t *of; /* [records->n] each record's track */
 };
 
-/* Every record goes to the first track of its own that is free when it
- * starts: no division of them into tracks has fewer.  Records must be sorted
- * (mtlm_trace_records_create()).  The caller destroys the result. */
+/* Each record takes room from begin_ns [records->n] to its end, and goes to
+ * the first track of its own that is free then: no division has fewer tracks.
+ * The caller destroys the result. */
 struct mtlm_trace_tracks *mtlm_trace_tracks_create(
-    const struct mtlm_trace_records *records);
+    const struct mtlm_trace_records *records, const int64_t *begin_ns);
 void mtlm_trace_tracks_destroy(struct mtlm_trace_tracks *tracks);
 
 #endif /* MTLM_TRACE_TRACKS_H */

@@ -82,6 +82,51 @@ def check_rows(events, rows):
         if int(r["worker"]) < 0:
             expect(e["args"]["bytes"] == float(r["bytes"]), "bytes", e, r)
             expect(e["args"].get("peer", -1) == int(r["peer"]), "peer", e, r)
+            wait, transfer = e["args"]["wait_us"], e["args"]["transfer_us"]
+            expect(wait >= 0 and transfer >= 0, "wait", e)
+            expect(ns(wait) + ns(transfer) == end - start, "wait", e, r)
+            expect(not late or start + ns(wait) == ns(e["ts"]), "wait", e, r)
+
+
+def check_arrows(arrows, events, rows):
+    """Each leads from inside a send into the receive of its message."""
+    held = collections.defaultdict(list)
+    for e in events:
+        held[e["pid"], e["tid"]].append(e)
+
+    def event_at(a):
+        t = ns(a["ts"])
+        found = [
+            e
+            for e in held[a["pid"], a["tid"]]
+            if ns(e["ts"]) <= t <= ns(e["ts"]) + ns(e["dur"])
+            and e["cat"] == ("send" if a["ph"] == "s" else "recv")
+        ]
+        expect(len(found) == 1, "an arrow ends in", found, a)
+        return (a["pid"], found[0]["args"]["job"]) if found else None
+
+    ends = collections.defaultdict(dict)
+    for a in arrows:
+        expect(a["ph"] not in ends[a["id"]], "twice", a)
+        expect(a["ph"] == "s" or a["bp"] == "e", "binding point", a)
+        ends[a["id"]][a["ph"]] = event_at(a)
+    drawn = sorted((e.get("s"), e.get("f")) for e in ends.values())
+    messages = collections.defaultdict(dict)
+    for r in rows:
+        if r["name"] in ("send", "recv"):
+            pair = int(r["rank"]), int(r["peer"])
+            pair = pair if r["name"] == "send" else pair[::-1]
+            message = messages[pair, r["match"]]
+            expect(r["name"] not in message, "two of one number", r)
+            message[r["name"]] = int(r["rank"]), int(r["job"])
+    wanted = sorted((m.get("send"), m.get("recv")) for m in messages.values())
+    expect(len(wanted) > 0, "no messages")
+    expect(drawn == wanted, "arrows", drawn[:4], "but messages", wanted[:4])
+
+
+def check_waits(events):
+    waits = [e["args"]["wait_us"] for e in events if e["cat"] == "recv"]
+    expect(any(w > 0 for w in waits), "no receive has waited")
 
 
 def main():
@@ -90,6 +135,8 @@ def main():
     tracks = check_tracks(events)
     check_names(all_, tracks, 1 + max(e["pid"] for e in events))
     check_rows(events, rows)
+    check_arrows([e for e in all_ if e["ph"] in "sf"], events, rows)
+    check_waits(events)
     print(len(events), "events on", len(tracks), "tracks,", bad, "wrong")
     sys.exit(bad > 0)
 
