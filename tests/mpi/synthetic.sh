@@ -24,6 +24,12 @@ compare 8 2 "${pretend[@]}" --synthetic uniform.ini --num-layers 2 \
     --global-batch-size 4 "${parallel[@]}" --jitter 0.3 --slow-rank 1:0.8 \
     && echo "jitter and a slow rank: $more %"
 
+# One rank whose four workers may each run any of four stages.
+cluster half.ini 25
+compare 8 1 "${pretend[@]}" --synthetic half.ini --num-layers 4 \
+    --global-batch-size 8 --pipeline-model-parallel-size 4 \
+    --placement policy --workers 4 && echo "placement policy: $more %"
+
 # Every kind of message, on ranks that each have a part of everything.
 cluster short.ini 5 100
 well 8 "${pretend[@]}" --synthetic short.ini --num-layers 4 \

@@ -8,11 +8,12 @@ set -u
 run=("$program" "${small[@]}" --train-iters 4 --eval-iters 1 --weight-hash
     --tensor-model-parallel-size 2)
 want=
-for workers in '2 1' '1 2'; do
-    read -r leader follower <<<"$workers"
+for workers in '2 1' '1 2' \
+    '1 3 --pipeline-model-parallel-size 4 --placement policy'; do
+    read -r leader follower more <<<"$workers"
     # shellcheck disable=SC2086 # several words
-    timeout -k 5 60 $MPIRUN -q -n 1 -x STARPU_NCPU="$leader" "${run[@]}" \
-        : -n 1 -x STARPU_NCPU="$follower" "${run[@]}" >out 2>err \
+    timeout -k 5 60 $MPIRUN -q -n 1 -x STARPU_NCPU="$leader" "${run[@]}" $more \
+        : -n 1 -x STARPU_NCPU="$follower" "${run[@]}" $more >out 2>err \
         || fail "$leader and $follower workers: exit code $?, $(cat err)"
     : "${want:=$(weight_hash out)}"
     [ -n "$want" ] && [ "$(weight_hash out)" = "$want" ] \
