@@ -68,6 +68,14 @@ static void shade_rgb(enum mtlm_trace_kind kind, int shade, int shades,
         rgb[i] = kinds[kind].rgb[i] * (1 - white) + 255 * white + 0.5;
 }
 
+uint32_t mtlm_trace_kind_color(enum mtlm_trace_kind kind, int shade, int shades)
+{
+    int rgb[3];
+
+    shade_rgb(kind, shade, shades, rgb);
+    return (uint32_t) rgb[0] << 16 | rgb[1] << 8 | rgb[2];
+}
+
 void mtlm_trace_put_styles(FILE *f, int shades)
 {
     for (int kind = 0; kind < MTLM_KIND_COUNT; kind++)

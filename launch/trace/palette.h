@@ -29,6 +29,10 @@ const char *mtlm_trace_kind_style(enum mtlm_trace_kind kind);
  * stage of the rank is lighter. */
 int mtlm_trace_shade(enum mtlm_trace_kind kind, int chunk, int shades);
 
+/* Its colour, 0xrrggbb; shade: as above. */
+uint32_t mtlm_trace_kind_color(enum mtlm_trace_kind kind, int shade,
+                               int shades);
+
 /* Writes the style sheet's rules: NAMESHADE for boxes and their text, and
  * sNAME for strokes of communication. */
 void mtlm_trace_put_styles(FILE *f, int shades);

@@ -19,8 +19,10 @@ static const struct {
     mtlm_trace_writer *write;
 } writers[] = {
     {"schedule.csv", mtlm_trace_write_csv},
+    {"deps.csv", mtlm_trace_write_deps},
     {"summary.json", mtlm_trace_write_json},
     {"trace.json", mtlm_trace_write_events},
+    {"dag.dot", mtlm_trace_write_dag},
     {"schedule.svg", mtlm_trace_write_svg},
 };
 

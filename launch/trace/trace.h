@@ -74,7 +74,7 @@ struct mtlm_trace_info {
 };
 
 /* Writes the n records of all ranks, in any order, on one clock, to dir as
- * schedule.csv, summary.json, trace.json and schedule.svg, each at once or not
+ * schedule.csv and what else the table in trace.c lists, each at once or not
  * at all.
  * In the files iterations count from 1, as in the log line, and times from
  * the summary's origin.  Makes dir; its parents must exist.  The first file

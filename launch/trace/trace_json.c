@@ -9,6 +9,7 @@
 
 #include "codelets/op.h"
 #include "launch/trace/messages.h"
+#include "launch/trace/node.h"
 #include "launch/trace/tracks.h"
 #include "launch/trace/writer.h"
 #include "runtime/memory.h"
@@ -87,26 +88,6 @@ static void put_track(FILE *f, const struct mtlm_trace_info *info,
             track->rank, tid, tid);
 }
 
-/* "F3 L12", "SEND3 to 1", "OPT adam": what it is, of which microbatch, where.
- * Operations of one layer and class have one name, and so one colour. */
-static void put_name(FILE *f, const struct mtlm_record *r)
-{
-    const enum mtlm_trace_class class = mtlm_trace_class(r);
-
-    fprintf(f, ",\"name\":\"%s", mtlm_trace_class_name(class));
-    if (r->microbatch >= 0)
-        fprintf(f, "%d", r->microbatch);
-    if (class == MTLM_TRACE_SEND)
-        fprintf(f, " to %d", r->peer);
-    else if (class == MTLM_TRACE_RECV)
-        fprintf(f, " from %d", r->peer);
-    else if (r->layer >= 0)
-        fprintf(f, " L%d", r->layer);
-    else
-        fprintf(f, " %s", mtlm_trace_op_name(r));
-    putc('"', f);
-}
-
 /* What the events are made from. */
 struct drawn {
     const struct mtlm_trace *trace;
@@ -142,9 +123,10 @@ static void put_record(FILE *f, const struct drawn *d, size_t i)
 
     begin_event(f, d, 'X', i, d->begin_ns[i]);
     put_us(f, "dur", r->end_ns - d->begin_ns[i]);
-    put_name(f, r);
+    fputs(",\"name\":\"", f);
+    mtlm_trace_put_label(f, r);
     fprintf(f,
-            ",\"cat\":\"%s\",\"args\":{\"iteration\":%d,\"microbatch\":%d,"
+            "\",\"cat\":\"%s\",\"args\":{\"iteration\":%d,\"microbatch\":%d,"
             "\"layer\":%d,\"stage\":%d,\"chunk\":%d,\"job\":%" PRId64,
             mtlm_trace_op_name(r), r->iteration + 1, r->microbatch, r->layer,
             r->stage, mtlm_trace_chunk(d->trace->info, r), r->job);

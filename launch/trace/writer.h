@@ -16,6 +16,8 @@ struct mtlm_trace {
 
 /* Each writes one file of the trace.  Failures stay in f (ferror()). */
 void mtlm_trace_write_csv(FILE *f, const struct mtlm_trace *trace);
+void mtlm_trace_write_dag(FILE *f, const struct mtlm_trace *trace);
+void mtlm_trace_write_deps(FILE *f, const struct mtlm_trace *trace);
 void mtlm_trace_write_events(FILE *f, const struct mtlm_trace *trace);
 void mtlm_trace_write_json(FILE *f, const struct mtlm_trace *trace);
 void mtlm_trace_write_svg(FILE *f, const struct mtlm_trace *trace);

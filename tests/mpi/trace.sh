@@ -2,7 +2,8 @@
 # The records of a pipeline: one for each node that ran, in times that can be
 # true.
 set -u
-events=$(realpath "${srcdir:-.}/tests/mpi/trace_events.py")
+scripts=$(realpath "${srcdir:-.}/tests/mpi")
+files='dag.dot deps.csv schedule.csv schedule.svg summary.json trace.json'
 . "${srcdir:-.}/tests/mpi/common.sh"
 
 # check_trace DIR RANKS [MESSAGES]: of a microbatch from a rank to its peer, 1
@@ -112,6 +113,16 @@ sys.exit(bad > 0)
 END
 }
 
+# check_with WHAT NAME...: trace_NAME.py of this folder
+check_with() {
+    local what=$1 name
+    shift
+    for name in "$@"; do
+        "${PYTHON:-python3}" "$scripts/trace_$name.py" trace \
+            || fail "$what: trace_$name.py"
+    done
+}
+
 for sizes in '1 2' '2 2'; do
     layout $sizes
     for workers in 1 2; do
@@ -119,12 +130,10 @@ for sizes in '1 2' '2 2'; do
             --workers $workers --trace trace
         grep -q '^Schedule of iterations 3 to 5' out \
             || fail "$ranks ranks: no table: $(cat out)"
-        [ "$(ls -A trace | tr '\n' ' ')" = \
-            'schedule.csv schedule.svg summary.json trace.json ' ] \
+        [ "$(ls -A trace | tr '\n' ' ')" = "$files " ] \
             || fail "$ranks ranks: files $(ls -A trace)"
         check_trace trace "$ranks" || fail "$ranks ranks, $workers workers"
-        "${PYTHON:-python3}" "$events" trace \
-            || fail "$ranks ranks, $workers workers: trace.json"
+        check_with "$ranks ranks, $workers workers" events deps
         rm -r trace
     done
 done
@@ -136,13 +145,21 @@ for way in '--placement v 2' '--num-virtual-stages-per-pipeline-rank 2 3'; do
     well 2 "${small[@]}" "${parallel[@]}" ${way% *} --train-iters 6 \
         --trace trace
     check_trace trace 2 "${way##* }" || fail "$way"
-    "${PYTHON:-python3}" "$events" trace || fail "$way: trace.json"
+    check_with "$way" events deps
     [ "$(cut -d, -f1,6,7 trace/schedule.csv | grep -c '^0,0,0$')" -gt 0 ] \
         || fail "$way: no chunk 0 on rank 0"
     grep -q 'interleaved 1F1B of 4 stages' trace/schedule.svg \
         || fail "$way: no stages in the picture"
     rm -r trace
 done
+
+# Replicas that share moments, a batch that grows, validations in between.
+layout 1 1 2
+well 2 "${small[@]}" "${parallel[@]}" --use-distributed-optimizer \
+    --rampup-batch-size 4 4 16 --global-batch-size 12 --train-samples 48 \
+    --eval-interval 2 --eval-iters 2 --trace trace --trace-iterations 1:5
+check_with replicas deps
+rm -r trace
 
 # Other iterations when asked.
 layout 1 2

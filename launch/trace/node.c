@@ -1,0 +1,135 @@
+#include "config.h"
+
+#include <inttypes.h>
+
+#include <xxhash.h>
+
+#include "launch/trace/node.h"
+#include "launch/trace/palette.h"
+
+void mtlm_trace_put_id(FILE *f, int rank, int64_t number)
+{
+    fprintf(f, "%d_%" PRId64, rank, number);
+}
+
+void mtlm_trace_put_label(FILE *f, const struct mtlm_record *r)
+{
+    const enum mtlm_trace_class class = mtlm_trace_class(r);
+
+    fputs(mtlm_trace_class_name(class), f);
+    if (r->microbatch >= 0)
+        fprintf(f, "%d", r->microbatch);
+    if (class == MTLM_TRACE_SEND)
+        fprintf(f, " to %d", r->peer);
+    else if (class == MTLM_TRACE_RECV)
+        fprintf(f, " from %d", r->peer);
+    else if (r->layer >= 0)
+        fprintf(f, " L%d", r->layer);
+    else
+        fprintf(f, " %s", mtlm_trace_op_name(r));
+}
+
+uint32_t mtlm_trace_footprint(const struct mtlm_record *r)
+{
+    const double size[] = {r->op, r->flops, r->bytes};
+
+    return XXH32(size, sizeof(size), 0);
+}
+
+/* Where in a list of n entries by rank and job those of r begin; before:
+ * whether the i-th is of a node before it. */
+static size_t first_of(size_t n, const struct mtlm_record *r,
+                       bool (*before)(const void *list, size_t i,
+                                      const struct mtlm_record *r),
+                       const void *list)
+{
+    size_t low = 0;
+
+    while (low < n) {
+        const size_t middle = low + (n - low) / 2;
+
+        if (before(list, middle, r))
+            low = middle + 1;
+        else
+            n = middle;
+    }
+    return low;
+}
+
+static bool use_before(const void *list, size_t i, const struct mtlm_record *r)
+{
+    const struct mtlm_trace_use *use = list;
+
+    return use[i].rank < r->rank
+           || (use[i].rank == r->rank && use[i].job < r->job);
+}
+
+static bool edge_before(const void *list, size_t i, const struct mtlm_record *r)
+{
+    const struct mtlm_trace_edge *edge = list;
+
+    return edge[i].rank < r->rank
+           || (edge[i].rank == r->rank && edge[i].job < r->job);
+}
+
+const struct mtlm_trace_use *mtlm_trace_uses(const struct mtlm_trace_info *info,
+                                             const struct mtlm_record *r,
+                                             size_t *n)
+{
+    const size_t first = first_of(info->n_uses, r, use_before, info->use);
+    size_t end = first;
+
+    while (end < info->n_uses && info->use[end].rank == r->rank
+           && info->use[end].job == r->job)
+        end++;
+    *n = end - first;
+    return info->use + first;
+}
+
+const struct mtlm_trace_edge *mtlm_trace_edges(
+    const struct mtlm_trace_info *info, const struct mtlm_record *r, size_t *n)
+{
+    const size_t first = first_of(info->n_edges, r, edge_before, info->edge);
+    size_t end = first;
+
+    while (end < info->n_edges && info->edge[end].rank == r->rank
+           && info->edge[end].job == r->job)
+        end++;
+    *n = end - first;
+    return info->edge + first;
+}
+
+static enum mtlm_trace_kind kind_of(const struct mtlm_record *r)
+{
+    const struct mtlm_trace_box box = {.class = mtlm_trace_class(r),
+                                       .host = mtlm_trace_is_host(r)};
+
+    return mtlm_trace_kind(&box, r->lane);
+}
+
+void mtlm_trace_op_colors(const struct mtlm_trace_records *records,
+                          uint32_t color[MTLM_OP_COUNT])
+{
+    const struct mtlm_record *first[MTLM_OP_COUNT] = {0};
+    int shades[MTLM_KIND_COUNT] = {0}, shade[MTLM_KIND_COUNT] = {0};
+
+    for (size_t i = 0; i < records->n; i++) {
+        const struct mtlm_record *r = &records->record[i];
+
+        if (!first[r->op]
+            || mtlm_trace_class(r) < mtlm_trace_class(first[r->op]))
+            first[r->op] = r;
+    }
+    for (int op = 0; op < MTLM_OP_COUNT; op++)
+        if (first[op])
+            shades[kind_of(first[op])]++;
+    for (int op = 0; op < MTLM_OP_COUNT; op++) {
+        enum mtlm_trace_kind kind;
+
+        color[op] = 0;
+        if (!first[op])
+            continue;
+        kind = kind_of(first[op]);
+        color[op] = mtlm_trace_kind_color(kind, shade[kind]++, shades[kind]);
+    }
+}
