@@ -130,6 +130,7 @@ struct mtlm_node *mtlm_graph_call(struct mtlm_graph *graph,
     struct mtlm_node *node = mtlm_calloc(1, sizeof(*node));
     struct mtlm_error err;
 
+    node->id = graph->all.n;
     node->call.kind = kind;
     if (attr)
         node->call.attr = *attr;

@@ -73,6 +73,7 @@ struct mtlm_uses {
 };
 
 struct mtlm_node {
+    int id; /* 0 .. graph->all.n - 1 */
     struct mtlm_call call;
     struct mtlm_tensor *operand[MTLM_MAX_OPERANDS];
     /* Further uses: of a bucket's message its tensors, in the order in which

@@ -12,6 +12,7 @@
 #include "graph/submit_data.h"
 #include "graph/submit_message.h"
 #include "graph/submit_record.h"
+#include "graph/submit_watch.h"
 #include "runtime/clock.h"
 #include "runtime/data.h"
 
@@ -24,6 +25,7 @@ struct mtlm_run {
     struct mtlm_run_data data;
     int64_t job;
     struct mtlm_run_record *recorded; /* NULL without a recorder */
+    struct mtlm_run_watch *watch;     /* NULL: no policy wants to know */
     int64_t tag_microbatches;         /* that tags tell apart */
     int64_t poison;                   /* iteration, -1: none */
     double train_flops, eval_flops;   /* of this rank's microbatch */
@@ -83,6 +85,7 @@ struct mtlm_run *mtlm_run_create(const struct mtlm_run_config *config)
         run->recorded = mtlm_run_record_create(program, config->recorder);
         starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
     }
+    run->watch = mtlm_run_watch_create(program);
     return run;
 }
 
@@ -94,6 +97,7 @@ void mtlm_run_wait(struct mtlm_run *run)
 
 void mtlm_run_destroy(struct mtlm_run *run)
 {
+    mtlm_run_watch_destroy(run->watch);
     mtlm_run_record_destroy(run->recorded);
     mtlm_run_data_destroy(&run->data);
     free(run);
@@ -166,6 +170,8 @@ static void post(struct mtlm_run *run, const struct mtlm_item *item,
     if (run->config.synthetic)
         message.duration_ns =
             mtlm_synthetic_ns(run->config.synthetic, item, pass->iteration);
+    message.node = mtlm_run_watch_node(run->watch, item, use, &message.record,
+                                       message.duration_ns);
     mtlm_engine_post(run->config.engine, &message);
     free(handles);
 }
@@ -230,6 +236,8 @@ static void submit(struct mtlm_run *run, const struct mtlm_item *item,
     arg->recorder = pass->record ? run->config.recorder : NULL;
     arg->record = record_of(run, item, pass);
     pretend(run, item, pass, arg);
+    arg->node =
+        mtlm_run_watch_node(run->watch, item, use, &arg->record, arg->sleep_ns);
     if (item->microbatch >= 0 && node->flops > 0) {
         arg->ended = run->config.done;
         arg->part = node->flops / pass->flops;
@@ -248,6 +256,10 @@ static void submit(struct mtlm_run *run, const struct mtlm_item *item,
     task->priority = priority_of(run, item, pass);
     task->flops = node->flops;
     set_handles(run, node, use, task);
+    if (arg->node) {
+        task->epilogue_callback_func = mtlm_task_done;
+        task->epilogue_callback_arg = arg;
+    }
     task->callback_func = mtlm_task_ended;
     task->callback_arg = arg;
     MTLM_CHECK_STARPU(starpu_task_submit(task));

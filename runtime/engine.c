@@ -12,6 +12,7 @@
 #include "runtime/deadline.h"
 #include "runtime/engine_private.h"
 #include "runtime/memory.h"
+#include "runtime/watch.h"
 
 /* Polling: after an event every MIN_NAP, then at an eighth of the time that
  * has passed since, at most every MAX_NAP; handing data over and what ranks of
@@ -26,13 +27,20 @@ static void on_acquired(void *arg)
 {
     struct mtlm_request *request = arg;
     struct mtlm_engine *engine = request->engine;
+    bool all;
 
     pthread_mutex_lock(&engine->mutex);
-    if (++request->acquired == request->n_held) {
-        request->message.record.ready_ns = mtlm_now_ns();
-        mtlm_queue_push(&engine->inbox, request);
-        mtlm_doorbell_ring(engine->config.ranks->bell);
-    }
+    all = ++request->acquired == request->n_held;
+    pthread_mutex_unlock(&engine->mutex);
+    if (!all)
+        return;
+    request->message.record.ready_ns = mtlm_now_ns();
+    if (request->message.node)
+        mtlm_watch_ready(request->message.node);
+    /* From here on it may be gone at any moment. */
+    pthread_mutex_lock(&engine->mutex);
+    mtlm_queue_push(&engine->inbox, request);
+    mtlm_doorbell_ring(engine->config.ranks->bell);
     pthread_mutex_unlock(&engine->mutex);
 }
 
@@ -119,8 +127,21 @@ void mtlm_engine_order(struct mtlm_engine *engine, const int *order, int n)
     pthread_mutex_unlock(&engine->mutex);
 }
 
+/* A modelled transfer, too, is part of the message. */
+static void start(struct mtlm_request *request)
+{
+    struct mtlm_message *m = &request->message;
+
+    if (m->record.start_ns != 0)
+        return;
+    m->record.start_ns = mtlm_now_ns();
+    if (m->node)
+        mtlm_watch_started(m->node);
+}
+
 static void issue(struct mtlm_engine *engine, struct mtlm_request *request)
 {
+    start(request);
     mtlm_transport_issue(engine->config.ranks, request);
     if (mtlm_message_is_collective(request->message.kind))
         engine->collectives_flying++;
@@ -162,6 +183,8 @@ static void complete(struct mtlm_engine *engine, struct mtlm_request *request)
     struct mtlm_message *m = &request->message;
 
     m->record.end_ns = mtlm_now_ns();
+    if (m->node)
+        mtlm_watch_ended(m->node);
     if (m->recorded && engine->config.recorder)
         mtlm_recorder_add(engine->config.recorder, &m->record);
     if (mtlm_message_is_collective(m->kind))
@@ -267,7 +290,7 @@ static bool empty_inbox(struct mtlm_engine *engine, bool *quit)
             mtlm_queue_push(&engine->sequencer.ready, request);
         } else if (request->message.kind == MTLM_SEND
                    && request->message.duration_ns > 0) {
-            request->message.record.start_ns = mtlm_now_ns();
+            start(request);
             delay(engine, request, request->message.record.ready_ns);
         } else {
             issue(engine, request);

@@ -54,6 +54,8 @@ struct mtlm_message {
                             * MTLM_ORDER_BY_SLOT: 0 .. slots - 1, or -1 */
     enum mtlm_reduce reduce;
     int priority;
+    /* What policies are told of it (runtime/watch.h), or NULL. */
+    struct mtlm_policy_node *node;
     bool recorded; /* whether record is to be completed and added */
     struct mtlm_record record;
 };

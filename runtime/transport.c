@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "runtime/arena.h"
-#include "runtime/clock.h"
 #include "runtime/engine_private.h"
 
 static MPI_Datatype datatype(enum mtlm_dtype dtype)
@@ -106,8 +105,6 @@ void mtlm_transport_issue(const struct mtlm_ranks *ranks,
     const MPI_Datatype type = datatype(m->dtype);
     const int n = (int) m->count;
 
-    if (m->record.start_ns == 0)
-        m->record.start_ns = mtlm_now_ns();
     if (m->kind == MTLM_RECV) {
         MTLM_CHECK_MPI(MPI_Irecv(request->buffer, n, type, m->peer, m->tag,
                                  ranks->p2p, &request->mpi));

@@ -14,6 +14,7 @@ struct entry {
     enum mtlm_policy_state state;
     int64_t begin_ns, end_ns; /* of a message from ready on; real end, or 0 */
     struct mtlm_watch_times *times;
+    int64_t modelled_ns; /* 0: not known */
     /* Entries that it waits for; they live until it has ended. */
     struct entry **on;
     size_t n_on;
@@ -110,12 +111,14 @@ static void follow(struct entry *e, struct entry *before)
 
 struct mtlm_policy_node *mtlm_watch_add(const struct mtlm_policy_node *about,
                                         const int64_t *on, size_t n_on,
-                                        struct mtlm_watch_times *times)
+                                        struct mtlm_watch_times *times,
+                                        int64_t modelled_ns)
 {
     struct entry *e = mtlm_calloc(1, sizeof(*e));
 
     e->node = *about;
     e->times = times;
+    e->modelled_ns = modelled_ns;
     e->on = mtlm_calloc(n_on, sizeof(struct entry *));
     pthread_mutex_lock(&mutex);
     for (size_t i = 0; i < n_on; i++) {
@@ -248,8 +251,9 @@ static int64_t duration(const struct entry *e)
 
     if (e->node.kind == MTLM_POLICY_RECEIVE)
         return -1;
-    return t->n > 0 ? (int64_t) t->mean_ns
-                    : (t->modelled_ns > 0 ? t->modelled_ns : -1);
+    if (t->n > 0)
+        return t->mean_ns;
+    return e->modelled_ns > 0 ? e->modelled_ns : -1;
 }
 
 int64_t mtlm_policy_duration_ns(const struct mtlm_policy_node *node)

@@ -11,21 +11,22 @@
 /* Whether a policy wants to know. */
 bool mtlm_watch_wanted(void);
 
-/* What is known of the times of one node of the graph over its executions;
- * zeroed, and modelled_ns set, before the first. */
+/* Times that one node of the graph took, over its executions; zeroed before
+ * the first. */
 struct mtlm_watch_times {
-    int64_t modelled_ns; /* 0: not modelled */
     int64_t n;
-    double mean_ns; /* of those measured */
+    double mean_ns;
 };
 
 /* A node is submitted; *about is copied, .job larger than any before.  It
  * waits for the nodes with the numbers on[] (those that have ended, or that
- * were never added, count for nothing).  times: borrowed until it has ended.
- * Returns it: valid until mtlm_watch_ended(). */
+ * were never added, count for nothing).  times: borrowed until it has ended;
+ * modelled_ns: how long it is to take, 0: not known.  Returns it: valid until
+ * mtlm_watch_ended(). */
 struct mtlm_policy_node *mtlm_watch_add(const struct mtlm_policy_node *about,
                                         const int64_t *on, size_t n_on,
-                                        struct mtlm_watch_times *times);
+                                        struct mtlm_watch_times *times,
+                                        int64_t modelled_ns);
 
 /* It becomes ready (messages only), starts, has ended: before StarPU lets
  * anything begin that waits for it. */

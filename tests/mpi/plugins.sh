@@ -133,6 +133,14 @@ for policy in mtlm smallest; do
     grep -q "policy $policy of ./policies.so," out || fail "$(cat out)"
     [ "$(weight_hash out)" = "$want" ] || fail "$policy: other weights"
 done
+# What mtlm/policy.h tells is what StarPU and the messages do.
+cp "$srcdir/tests/mpi/policy_seen.c" seen.c
+compile seen -Wall -Wextra -Werror
+STARPU_SCHED=seen STARPU_SCHED_LIB=./seen.so \
+    well 4 "${run[@]}" "${parallel[@]}" --workers 2
+[ "$(grep -c '^seen ' out)" -eq 4 ] || fail "seen: $(cat out err)"
+[ "$(weight_hash out)" = "$want" ] || fail "seen: other weights"
+
 STARPU_SCHED=mtlm well 4 "${run[@]}" "${parallel[@]}"
 grep -q 'policy mtlm,' out || fail "$(cat out)"
 [ "$(weight_hash out)" = "$want" ] || fail "mtlm: other weights"
