@@ -243,8 +243,8 @@
         "adds up the wrong data and is there to show that it does")            \
     OPT(PARALLEL, "distributed-timeout-minutes", REAL, timeout_minutes, "10",  \
         0.01, 1000000, "MINUTES",                                              \
-        "end the job when a rank waits for others longer than that while its " \
-        "workers have nothing to do")                                          \
+        "end the job when a rank gives no sign of life for longer than that, " \
+        "or when all wait for each other and none does anything")              \
     OPT(DATA, "data-path", TEXT, data_path, "", 0, 0, "PREFIX",                \
         "read PREFIX.bin and PREFIX.idx (default: mock data)")                 \
     OPT(DATA, "split", SPLIT, split, "969, 30, 1", 0, 0, "TRAIN,VALID,TEST",   \

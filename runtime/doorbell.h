@@ -11,8 +11,8 @@
  * wakes itself. */
 struct mtlm_doorbell;
 
-/* Collective over host, which holds the ranks that can share memory; the caller
- * destroys it, likewise. */
+/* Collective over host, which holds the ranks that can share memory, within a
+ * turn (runtime/mpi_turn.h); the caller destroys it, likewise. */
 struct mtlm_doorbell *mtlm_doorbell_create(MPI_Comm host);
 void mtlm_doorbell_destroy(struct mtlm_doorbell *bell);
 
@@ -26,7 +26,8 @@ void mtlm_doorbell_wait(const struct mtlm_doorbell *bell, uint32_t rings,
 
 /* This rank's own, for any thread. */
 void mtlm_doorbell_ring(struct mtlm_doorbell *bell);
-/* Of the other ranks of comm, or of one of them, that are on this host. */
+/* Of the other ranks of comm, or of one of them, that are on this host; within
+ * a turn. */
 void mtlm_doorbell_ring_all(struct mtlm_doorbell *bell, MPI_Comm comm);
 void mtlm_doorbell_ring_rank(struct mtlm_doorbell *bell, MPI_Comm comm,
                              int rank);

@@ -313,7 +313,7 @@ static void *run(void *arg)
         const uint32_t rings = mtlm_doorbell_rings(engine->config.ranks->bell);
         bool event;
 
-        mtlm_deadline_begin(MTLM_WAITER_ENGINE, "a call of MPI to return");
+        mtlm_mpi_take_turn();
         event = empty_inbox(engine, &quit);
         event |=
             mtlm_tickets_take(&engine->tickets, &engine->sequencer.tickets);
@@ -328,7 +328,7 @@ static void *run(void *arg)
             if (!mtlm_tickets_expected(&engine->tickets))
                 break;
         }
-        mtlm_deadline_end(MTLM_WAITER_ENGINE);
+        mtlm_mpi_end_turn();
         mtlm_engine_note_silence(engine, event);
         /* What a peer has sent may take MPI more than one look. */
         if (event || rings != seen)
@@ -339,6 +339,7 @@ static void *run(void *arg)
                 quit || engine->flying.n || engine->delayed.n
                     || mtlm_tickets_expected(&engine->tickets));
     }
+    mtlm_mpi_end_turn();
     mtlm_deadline_end(MTLM_WAITER_ENGINE);
     return NULL;
 }

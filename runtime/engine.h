@@ -7,7 +7,8 @@
 #include "runtime/recorder.h"
 
 /* The communication engine: one thread per process, the only caller of MPI
- * while it runs.  A message (runtime/message.h) is posted in program order,
+ * while it runs but for the signs of life (runtime/pulse.h), which take a turn
+ * now and then.  A message (runtime/message.h) is posted in program order,
  * like a task; StarPU hands its data over when all earlier nodes are done with
  * it, the thread performs the message, and hands the data back.  While it is
  * under way the data is acquired, so StarPU neither moves nor evicts it.

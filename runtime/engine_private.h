@@ -134,12 +134,14 @@ struct mtlm_engine {
     int64_t last_event_ns; /* or since somebody rang */
     int64_t waiting_ns;    /* since when it waits for peers in vain */
     int64_t silence_ns;    /* of that, after which the thread says something */
-    int64_t looked_ns;     /* when it asked for the workers last */
+    bool waits;            /* as runtime/deadline.h knows */
+    int64_t looked_ns;     /* when it looked what it waits for last */
     int64_t noted_ns;      /* when it came past here last */
 };
 
 /* silence.c: called in each round of the thread; event: something happened.
- * Ends the job when the deadline is missed. */
+ * Tells runtime/deadline.h what the thread waits for, and people when it does
+ * for long. */
 void mtlm_engine_note_silence(struct mtlm_engine *engine, bool event);
 
 #endif /* MTLM_ENGINE_PRIVATE_H */

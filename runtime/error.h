@@ -29,8 +29,15 @@ int mtlm_error_prefix(struct mtlm_error *err, const char *fmt, ...)
 /* Ends the whole job: a failed library call, from which a rank cannot
  * recover by itself.  Prints rank, place and reason, then calls the hook set
  * by mtlm_fatal_hook(), then ends the process at once with code
- * MTLM_EXIT_PEER.  The launcher ends the other ranks when one leaves like
- * this; MPI_Abort would be a call of MPI from the wrong thread. */
+ * MTLM_EXIT_PEER.
+ *
+ * It leaves without MPI_Abort(): that would be a call of MPI while another
+ * thread may be in one.  A launcher ends the other ranks when one that has
+ * started MPI is gone before MPI_Finalize(): mpirun by itself, srun --mpi=pmix
+ * because PMIx reports the lost process, at which it kills the job step
+ * (SchedMD/slurm, src/plugins/mpi/pmix/pmixp_client_v2.c, _errhandler()). Where
+ * one does not, the others miss this rank's signs of life and leave the same
+ * way (runtime/pulse.h). */
 void mtlm_fatal(const char *file, int line, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 3, 4)));
 

@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,16 @@
 
 #include "runtime/machine.h"
 #include "runtime/plugin.h"
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static bool running; /* whether StarPU can be asked; guarded by mutex */
+
+static void set_running(bool so)
+{
+    pthread_mutex_lock(&mutex);
+    running = so;
+    pthread_mutex_unlock(&mutex);
+}
 
 int mtlm_machine_wanted_workers(int otherwise)
 {
@@ -54,6 +65,7 @@ int mtlm_machine_start(int workers, int shared, struct mtlm_error *err)
         starpu_shutdown();
         return -1;
     }
+    set_running(true);
     return 0;
 }
 
@@ -64,7 +76,12 @@ int mtlm_machine_workers(void)
 
 bool mtlm_machine_busy(void)
 {
-    return starpu_task_nready() > 0;
+    bool busy;
+
+    pthread_mutex_lock(&mutex);
+    busy = running && starpu_task_nready() > 0;
+    pthread_mutex_unlock(&mutex);
+    return busy;
 }
 
 const char *mtlm_machine_policy(void)
@@ -89,5 +106,6 @@ const char *mtlm_machine_starpu_version(void)
 
 void mtlm_machine_stop(void)
 {
+    set_running(false);
     starpu_shutdown();
 }

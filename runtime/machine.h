@@ -18,7 +18,7 @@ int mtlm_machine_start(int workers, int shared, struct mtlm_error *err);
 /* Compute workers that StarPU has started. */
 int mtlm_machine_workers(void);
 
-/* Whether a task runs or could run now. */
+/* Whether a task runs or could run now.  Any thread may ask, at any time. */
 bool mtlm_machine_busy(void);
 
 /* Name of the policy in force; the file of the library that it is of, or NULL;

@@ -1,5 +1,5 @@
-/* A hang must not be silent, and must end.  Where workers are at it there is
- * none, however long a microbatch takes them. */
+/* A hang must not be silent.  Where workers are at it there is none, however
+ * long a microbatch takes them. */
 
 #include "config.h"
 
@@ -15,7 +15,7 @@
  * what it waits for, and again each time that twice as long has passed. */
 #define SILENCE_S 120.0
 
-/* How often it asks whether workers are busy. */
+/* How often it looks what it waits for. */
 enum { LOOK_NS = 100000000 };
 
 static int64_t silence_limit(const struct mtlm_engine *engine)
@@ -84,43 +84,55 @@ static bool is_waiting(struct mtlm_engine *engine)
     return waiting;
 }
 
-static bool workers_are_busy(struct mtlm_engine *engine, int64_t now)
+/* It waits for nothing, or for its own workers. */
+static void rest(struct mtlm_engine *engine, int64_t now)
 {
-    if (now - engine->looked_ns < LOOK_NS)
-        return false;
-    engine->looked_ns = now;
-    return mtlm_machine_busy();
+    if (engine->waits)
+        mtlm_deadline_end(MTLM_WAITER_ENGINE);
+    engine->waits = false;
+    engine->waiting_ns = engine->noted_ns = now;
+    engine->silence_ns = silence_limit(engine);
+}
+
+static void complain(struct mtlm_engine *engine, int64_t now, const char *what)
+{
+    char state[256];
+
+    engine->silence_ns *= 2;
+    mtlm_engine_describe(engine, state, sizeof(state));
+    fprintf(stderr,
+            "mtlm-dag: rank %d: no message for %.0f s, waits for %s: %s\n",
+            engine->config.ranks->rank, (now - engine->waiting_ns) * 1e-9, what,
+            state);
 }
 
 void mtlm_engine_note_silence(struct mtlm_engine *engine, bool event)
 {
     const int64_t now = mtlm_now_ns();
-    const double deadline = mtlm_deadline_seconds();
     const int64_t since = now - engine->noted_ns;
-    double silent;
-    char text[200], state[256];
+    char text[200];
 
-    if (event || !is_waiting(engine) || workers_are_busy(engine, now)) {
-        engine->waiting_ns = engine->noted_ns = now;
-        engine->silence_ns = silence_limit(engine);
+    if (event || engine->delayed.n)
+        mtlm_deadline_progress();
+    if (event || engine->delayed.n || !is_waiting(engine)) {
+        rest(engine, now);
         return;
     }
     if (since > MTLM_IDLE_NAP_NS + MTLM_ASLEEP_NS)
         engine->waiting_ns += since;
     engine->noted_ns = now;
-    silent = (now - engine->waiting_ns) * 1e-9;
-    if (deadline > 0 && silent > deadline) {
-        describe_wait(engine, text, sizeof(text));
-        mtlm_deadline_missed(silent, text);
+    if (now - engine->looked_ns < LOOK_NS)
+        return;
+    engine->looked_ns = now;
+    if (mtlm_machine_busy()) {
+        rest(engine, now);
+        return;
     }
-    if (now - engine->waiting_ns > engine->silence_ns) {
-        engine->silence_ns *= 2;
-        describe_wait(engine, text, sizeof(text));
-        mtlm_engine_describe(engine, state, sizeof(state));
-        fprintf(stderr,
-                "mtlm-dag: rank %d: no message for %.0f s, waits for %s: %s\n",
-                engine->config.ranks->rank, silent, text, state);
-    }
+    describe_wait(engine, text, sizeof(text));
+    mtlm_deadline_begin(MTLM_WAITER_ENGINE, text);
+    engine->waits = true;
+    if (now - engine->waiting_ns > engine->silence_ns)
+        complain(engine, now, text);
 }
 
 void mtlm_engine_describe(struct mtlm_engine *engine, char *text, size_t n)

@@ -2,10 +2,12 @@
 # A rank that hangs or dies takes the job with it: a stopped one within the
 # deadline and 5 s, whether the others wait for it at the start, while they
 # train or at the end; a killed one within 5 s. The sentence names what was
-# waited for, the exit code is 7, nothing is left running.
+# waited for, the exit code is 7, nothing is left running. One that only takes
+# long, to compute or to write, takes as long as it likes.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 . "${srcdir:-.}/tests/mpi/processes.sh"
+. "${srcdir:-.}/tests/mpi/synthetic_common.sh" || exit
 
 seconds=6
 deadline=(--distributed-timeout-minutes 0.1)
@@ -22,19 +24,22 @@ missed() {
         err || fail "$1: $(cat err)"
 }
 
-for sizes in '1 2' '2 1' '2 2'; do
-    layout $sizes
+# stopped T P RANK: that rank, while all train.
+stopped() {
+    layout "$1" "$2"
     read -ra mpirun <<<"$MPIRUN -q -n $ranks"
-    for number in 0 $((ranks - 1)); do
-        start "${mpirun[@]}" "$program" "${small[@]}" "${parallel[@]}" \
-            --train-iters 100000 "${deadline[@]}"
-        within 60 iterated || fail "no iterations: $(cat err)"
-        kill -STOP "${pids[number]}"
-        missed "T${sizes/ / x P}, rank $number stopped" \
-            '\(the order of\|in iteration [0-9]*, stage [0-9]\)'
-        sed -n 's/^\(mtlm-dag.*waited.*\)/  \1/p' err | head -1
-    done
-done
+    start "${mpirun[@]}" "$program" "${small[@]}" "${parallel[@]}" \
+        --train-iters 100000 "${deadline[@]}"
+    within 60 iterated || fail "no iterations: $(cat err)"
+    kill -STOP "${pids[$3]}"
+    missed "T$1 x P$2, rank $3 stopped" \
+        '\(the order of\|in iteration [0-9]*, stage [0-9]\)'
+    sed -n 's/^\(mtlm-dag.*waited.*\)/  \1/p' err | head -1
+}
+stopped 1 2 0
+stopped 2 1 1
+stopped 2 2 0
+stopped 2 2 3
 
 # All of them stopped for longer than the deadline, as a batch system does: they
 # go on where they were.
@@ -82,6 +87,26 @@ start $MPIRUN -q -n 2 "$program" "${small[@]}" "${parallel[@]}" \
     --train-iters 3 --trace-iterations 1:1 --trace trace "${deadline[@]}"
 within 60 eval '[ "$(losses out | wc -l)" -eq 3 ]' || fail "no end: $(cat err)"
 missed "a rank that hangs at the end" 'all ranks to'
+
+# A slow one: rank 1 waits longer than the deadline while rank 0 computes, and
+# again while it writes, each of its files being read late.
+cluster slow.ini 10
+sed -i 's/^forward_ms.*/forward_ms = 700/' slow.ini
+files=(slow/schedule.csv.tmp slow/summary.json.tmp)
+mkdir slow
+mkfifo "${files[@]}"
+start $MPIRUN -q -n 2 "$program" "${pretend[@]}" "${parallel[@]}" \
+    --num-layers 2 --global-batch-size 1 --train-iters 1 \
+    --trace-iterations 1:1 --synthetic slow.ini --slow-rank 0:0.1 \
+    --trace slow "${deadline[@]}"
+within 60 grep -q ' iteration  *1/' out || fail "slow stage: $(cat out err)"
+for file in "${files[@]}"; do
+    sleep 3.3
+    timeout 5 cat "$file" >>read
+done
+ended_within 5 "slow stage, slow files"
+[ $rc -eq 0 ] || fail "slow stage, slow files: exit code $rc: $(cat err)"
+grep -q bubble read || fail "slow files: $(cat read)"
 
 layout 2 2
 start $MPIRUN -q -n 4 "$program" "${small[@]}" "${parallel[@]}" \
