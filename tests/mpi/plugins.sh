@@ -127,12 +127,22 @@ make -s PREFIX="$dir/usr" CC="$(of CC)" STARPU_CFLAGS="$(of STARPU_CFLAGS)" \
 layout 2 2
 well 4 "${run[@]}" "${parallel[@]}"
 want=$(weight_hash out)
-for policy in mtlm smallest; do
+for policy in mtlm smallest home; do
     STARPU_SCHED=$policy STARPU_SCHED_LIB=./policies.so \
         well 4 "${run[@]}" "${parallel[@]}"
     grep -q "policy $policy of ./policies.so," out || fail "$(cat out)"
     [ "$(weight_hash out)" = "$want" ] || fail "$policy: other weights"
 done
+# Where nothing else says so, a stage runs where the policy wants it to.
+STARPU_SCHED=home STARPU_SCHED_LIB=./policies.so well 1 "${run[@]}" \
+    --pipeline-model-parallel-size 4 --placement policy --workers 4 \
+    --trace placed
+awk -F, 'NR > 1 && $8 >= 0 && $9 ~ /^[FBW]$/ {
+             away += $2 != $6
+             stages += !seen[$6]++
+         }
+         END { exit stages != 4 || away > 0 }' \
+    placed/schedule.csv || fail "home: stages on other workers"
 # What mtlm/policy.h tells is what StarPU and the messages do.
 cp "$srcdir/tests/mpi/policy_seen.c" seen.c
 compile seen -Wall -Wextra -Werror

@@ -1,5 +1,5 @@
-/* What makes a library of scheduling policies out of hold.c and smallest.c:
- * StarPU asks it for a policy by name, or for all. */
+/* What makes a library of scheduling policies out of hold.c, home.c and
+ * smallest.c: StarPU asks it for a policy by name, or for all. */
 
 #include <string.h>
 
@@ -10,10 +10,11 @@
 
 MTLM_POLICY_PLUGIN;
 
-extern struct starpu_sched_policy mtlm_hold_policy, smallest_policy;
+extern struct starpu_sched_policy mtlm_hold_policy, mtlm_home_policy,
+    smallest_policy;
 
-static struct starpu_sched_policy *policies[] = {&mtlm_hold_policy,
-                                                 &smallest_policy, NULL};
+static struct starpu_sched_policy *policies[] = {
+    &mtlm_hold_policy, &mtlm_home_policy, &smallest_policy, NULL};
 
 struct starpu_sched_policy **starpu_get_sched_lib_policies(void)
 {

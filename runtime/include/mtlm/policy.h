@@ -12,7 +12,7 @@
  *     STARPU_SCHED_LIB=./mine.so STARPU_SCHED=mine
  *
  * on every rank.  The functions below are the program's: a library is linked
- * with nothing but StarPU.  perf/policies/ of the sources has two to copy.
+ * with nothing but StarPU.  perf/policies/ of the sources has some to copy.
  *
  * Nothing of it costs anything unless a policy calls mtlm_policy_watch(). */
 

@@ -1,0 +1,84 @@
+/* The scheduling policy "home": every virtual stage of a rank has a worker of
+ * its own, stage after stage round the workers, which takes the ready task of
+ * the highest priority of its stages; what belongs to no stage, any worker
+ * takes.  With --placement policy this makes a pipeline of the workers of one
+ * rank: its bubble is what the other policies save. */
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include <starpu.h>
+#include <starpu_scheduler.h>
+
+#include <mtlm/policy.h>
+
+static starpu_pthread_mutex_t mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
+static struct starpu_task_list ready;
+
+static void init(unsigned sched_ctx)
+{
+    starpu_task_list_init(&ready);
+    starpu_sched_ctx_set_min_priority(sched_ctx, INT_MIN);
+    starpu_sched_ctx_set_max_priority(sched_ctx, INT_MAX);
+    /* Nothing of messages, but nodes of tasks. */
+    mtlm_policy_watch(&(struct mtlm_policy_watch){.ready = NULL});
+}
+
+static void deinit(unsigned sched_ctx)
+{
+    (void) sched_ctx;
+    mtlm_policy_watch(NULL);
+}
+
+static bool is_at_home(struct starpu_task *task, unsigned worker)
+{
+    const struct mtlm_policy_node *node = mtlm_policy_node(task);
+    unsigned home;
+
+    if (!node || node->phase > MTLM_PHASE_WEIGHT)
+        return true;
+    home = node->chunk % starpu_worker_get_count();
+    return home == worker
+           || !starpu_worker_can_execute_task_first_impl(home, task, NULL);
+}
+
+static int push(struct starpu_task *task)
+{
+    STARPU_PTHREAD_MUTEX_LOCK(&mutex);
+    starpu_task_list_push_back(&ready, task);
+    starpu_push_task_end(task);
+    STARPU_PTHREAD_MUTEX_UNLOCK(&mutex);
+    for (unsigned worker = 0; worker < starpu_worker_get_count(); worker++)
+        starpu_wake_worker_relax_light(worker);
+    return 0;
+}
+
+static struct starpu_task *pop(unsigned sched_ctx)
+{
+    const unsigned worker = starpu_worker_get_id_check();
+    struct starpu_task *task, *best = NULL;
+
+    (void) sched_ctx;
+    STARPU_PTHREAD_MUTEX_LOCK(&mutex);
+    for (task = starpu_task_list_begin(&ready); task;
+         task = starpu_task_list_next(task))
+        if ((!best || task->priority > best->priority)
+            && starpu_worker_can_execute_task_first_impl(worker, task, NULL)
+            && is_at_home(task, worker))
+            best = task;
+    if (best)
+        starpu_task_list_erase(&ready, best);
+    STARPU_PTHREAD_MUTEX_UNLOCK(&mutex);
+    return best;
+}
+
+extern struct starpu_sched_policy mtlm_home_policy;
+struct starpu_sched_policy mtlm_home_policy = {
+    .init_sched = init,
+    .deinit_sched = deinit,
+    .push_task = push,
+    .pop_task = pop,
+    .policy_name = "home",
+    .policy_description = "a worker for every stage",
+    .worker_type = STARPU_WORKER_LIST,
+};
