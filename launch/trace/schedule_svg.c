@@ -72,10 +72,13 @@ static void panel_prepare(struct panel *panel, const struct drawing *drawing)
         .last_ns = begin + panel->length_ns,
         .shades = drawing->shades,
         .detail = drawing->detail,
+        .title_y = panel == drawing->panel ? 26 : 26 + LEGEND,
     };
     /* Half a pixel. */
     panel->view.picture = mtlm_trace_picture_create(
-        panel->records, trace->info, begin, panel->view.end_ns,
+        panel->records, trace->info, begin,
+        panel->view.end_ns < panel->view.last_ns ? panel->view.end_ns
+                                                 : panel->view.last_ns,
         drawing->length_ns / (2 * MTLM_VIEW_WIDTH));
     place_rows(&panel->view, drawing->n);
 }
@@ -213,16 +216,17 @@ static void panel_create(struct drawing *drawing,
         drawing->shades = trace->info->virtual_stages;
 }
 
-void mtlm_trace_write_svgs(FILE *f, const struct mtlm_trace *trace, int n)
+void mtlm_trace_write_svg(FILE *f, const struct mtlm_trace *trace)
 {
-    struct drawing drawing = {.panel = mtlm_calloc(n, sizeof(struct panel)),
-                              .shades = 1,
-                              .detail = MTLM_VIEW_FULL};
+    struct drawing drawing = {.shades = 1, .detail = MTLM_VIEW_FULL};
     char *text;
     size_t size;
 
-    for (int i = 0; i < n; i++)
-        panel_create(&drawing, &trace[i]);
+    for (const struct mtlm_trace *t = trace; t; t = t->next) {
+        drawing.panel =
+            mtlm_realloc(drawing.panel, drawing.n + 1, sizeof(*drawing.panel));
+        panel_create(&drawing, t);
+    }
     text = draw(&drawing, &size);
     while (size > MAX_BYTES
            && (drawing.detail > MTLM_VIEW_BRIEF || drawing.length_ns > 1000)) {
@@ -236,12 +240,7 @@ void mtlm_trace_write_svgs(FILE *f, const struct mtlm_trace *trace, int n)
     }
     fwrite(text, 1, size, f);
     free(text);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < drawing.n; i++)
         mtlm_trace_records_destroy(drawing.panel[i].records);
     free(drawing.panel);
-}
-
-void mtlm_trace_write_svg(FILE *f, const struct mtlm_trace *trace)
-{
-    mtlm_trace_write_svgs(f, trace, 1);
 }

@@ -192,12 +192,14 @@ void mtlm_trace_write_json(FILE *f, const struct mtlm_trace *trace)
 {
     const struct mtlm_trace_summary *s = trace->summary;
     json_t *root = json_pack(
-        "{s:i, s:o, s:I, s:I, s:i, s:i, s:i, s:o}", "trace_version",
+        "{s:i, s:o, s:I, s:o, s:i, s:i, s:i, s:o}", "trace_version",
         MTLM_TRACE_VERSION, "run", run(trace), "nodes",
         (json_int_t) trace->records->n, "edges",
-        (json_int_t) trace->info->n_edges, "first_iteration",
-        s->first_iteration + 1, "last_iteration", s->last_iteration + 1,
-        "windows", s->windows, "makespan_ms", ms(s->makespan_ns));
+        trace->info->edge ? json_integer((json_int_t) trace->info->n_edges)
+                          : json_null(),
+        "first_iteration", s->first_iteration + 1, "last_iteration",
+        s->last_iteration + 1, "windows", s->windows, "makespan_ms",
+        ms(s->makespan_ns));
     json_t *numbers = json_pack(
         "{s:f, s:f, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
         "bubble_fraction", s->bubble, "bubble_of_ideal", s->bubble_of_ideal,

@@ -85,7 +85,8 @@ static int write_trace(const char *dir, const char *path,
         mtlm_trace_records_create(record, n, info);
     struct mtlm_trace_summary *summary =
         mtlm_trace_summary_create(record, n, info);
-    const struct mtlm_trace trace = {info, records, summary};
+    const struct mtlm_trace trace = {
+        .info = info, .records = records, .summary = summary};
     const int rc = dir ? write_all(dir, &trace, err)
                        : write_file(path, mtlm_trace_write_svg, &trace, err);
 
@@ -111,4 +112,10 @@ int mtlm_trace_write_picture(const char *path,
                              struct mtlm_error *err)
 {
     return write_trace(NULL, path, records, n, info, err);
+}
+
+int mtlm_trace_write_pictures(const char *path, const struct mtlm_trace *trace,
+                              struct mtlm_error *err)
+{
+    return write_file(path, mtlm_trace_write_svg, trace, err);
 }

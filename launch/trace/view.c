@@ -86,7 +86,8 @@ void mtlm_view_put_title(FILE *f, const struct mtlm_view *view)
         strlen(text) + small * (strlen(compare) + strlen(lacks) + 2);
     const double size = fmin(17, (width - left - right) / (letter * letters));
 
-    fprintf(f, "<text x=\"%.0f\" y=\"26\" font-size=\"%.1f\">", left, size);
+    fprintf(f, "<text x=\"%.0f\" y=\"%.0f\" font-size=\"%.1f\">", left,
+            view->title_y, size);
     mtlm_xml_put(f, text);
     if (*compare)
         fprintf(f, " <tspan font-size=\"%.1f\">%s</tspan>", small * size,

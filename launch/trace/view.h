@@ -35,6 +35,7 @@ struct mtlm_view {
     double row_height, lane_height, rank_gap;
     double *y; /* [n_rows + 1] top of each row; the last: bottom of all */
     int shades;
+    double title_y;
     enum mtlm_view_detail detail;
 };
 

@@ -12,6 +12,9 @@ struct mtlm_trace {
     const struct mtlm_trace_info *info;
     const struct mtlm_trace_records *records; /* as recorded */
     const struct mtlm_trace_summary *summary;
+    /* Another run, which the picture shows below, under the same time axis;
+     * NULL: none. */
+    const struct mtlm_trace *next;
 };
 
 /* Each writes one file of the trace.  Failures stay in f (ferror()). */
@@ -22,7 +25,8 @@ void mtlm_trace_write_events(FILE *f, const struct mtlm_trace *trace);
 void mtlm_trace_write_json(FILE *f, const struct mtlm_trace *trace);
 void mtlm_trace_write_svg(FILE *f, const struct mtlm_trace *trace);
 
-/* The n traces one above the other, under one time axis. */
-void mtlm_trace_write_svgs(FILE *f, const struct mtlm_trace *trace, int n);
+/* The pictures of trace and those that follow it, as path. */
+int mtlm_trace_write_pictures(const char *path, const struct mtlm_trace *trace,
+                              struct mtlm_error *err);
 
 #endif /* MTLM_TRACE_WRITER_H */

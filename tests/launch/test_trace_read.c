@@ -1,0 +1,252 @@
+/* A trace directory read back: the same numbers, or one sentence. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "codelets/op.h"
+#include "launch/trace/compare.h"
+#include "launch/trace/read.h"
+#include "pipeline.h"
+#include "runtime/memory.h"
+#include "trace_dir.h"
+
+/* Two stages, each node waits for the one before it on its rank. */
+static void write_trace(void)
+{
+    static const int stage[] = {0, 1};
+    static const struct mtlm_trace_worker worker[] = {
+        {0, 0, "CPU 0", true}, {1, 0, "CPU 0", true}, {1, 1, NULL, true}};
+    const struct pipeline pipeline = {.stages = 2,
+                                      .microbatches = 4,
+                                      .iterations = 3,
+                                      .fused = true,
+                                      .pieces = 2,
+                                      .unit_ns = 1000002};
+    struct mtlm_trace_info info = {.ranks = 2,
+                                   .stages = 2,
+                                   .virtual_stages = 1,
+                                   .microbatches = 4,
+                                   .model = "a \"model\"",
+                                   .layout = "PP 2",
+                                   .schedule = "1f1b",
+                                   .policy = "prio",
+                                   .stage_of_rank = stage,
+                                   .worker = worker,
+                                   .n_workers = 3};
+    size_t n, n_edges = 0;
+    struct mtlm_record *record = pipeline_records(&pipeline, &n);
+    struct mtlm_trace_edge *edge = mtlm_calloc(n, sizeof(*edge));
+    int64_t last[2] = {-1, -1};
+
+    for (size_t i = 0; i < n; i++) {
+        const int rank = record[i].rank;
+
+        if (last[rank] >= 0)
+            edge[n_edges++] =
+                (struct mtlm_trace_edge){rank, rank, record[i].job, last[rank]};
+        last[rank] = record[i].job;
+    }
+    info.edge = edge;
+    info.n_edges = n_edges;
+    trace_dir_write(record, n, &info);
+    free(edge);
+    free(record);
+}
+
+static void test_what_was_written_is_read(void **state)
+{
+    struct mtlm_trace_run run;
+    struct mtlm_error err;
+    const struct mtlm_trace_summary *s;
+
+    (void) state;
+    write_trace();
+    assert_int_equal(mtlm_trace_read(&run, trace_dir, &err), 0);
+    s = run.summary;
+    assert_string_equal(run.info.model, "a \"model\"");
+    assert_string_equal(run.info.schedule, "1f1b");
+    assert_int_equal(run.info.n_workers, 3);
+    assert_int_equal(run.info.stage_of_rank[1], 1);
+    assert_int_equal(s->first_iteration, 0);
+    assert_int_equal(s->last_iteration, 2);
+    assert_int_equal(s->windows, 2);
+    /* (4 + 1) x 3 units, all-reduce and step. */
+    assert_int_equal(s->makespan_ns, 17 * 1000002);
+    /* Rank 1 has a worker that does nothing. */
+    assert_int_equal(s->rank[1].workers, 2);
+    assert_float_equal(s->rank[0].bubble, 1 - 13 / 17., 1e-9);
+    assert_float_equal(s->rank[1].bubble, 1 - 13 / 34., 1e-9);
+    /* The chain of a rank: 4 x 3, the all-reduce and the step; its messages
+     * take no time. */
+    assert_int_equal(s->path_ns, 14 * 1000002);
+    assert_string_equal(run.trace.info->policy, "prio");
+    mtlm_trace_run_free(&run);
+}
+
+/* Replaces what stands first in file by with; both "": cuts it in half. */
+static void damage(const char *file, const char *what, const char *with)
+{
+    char *path = trace_dir_path(file), *text = trace_dir_read(file);
+    char *at = strstr(text, what);
+    FILE *f;
+
+    assert_non_null(at);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    if (*what)
+        fprintf(f, "%.*s%s%s", (int) (at - text), text, with,
+                at + strlen(what));
+    else
+        fwrite(text, 1, strlen(text) / 2, f);
+    fclose(f);
+    free(text);
+    free(path);
+}
+
+static void test_what_is_damaged_is_refused_in_a_sentence(void **state)
+{
+    static const struct {
+        const char *file, *what, *with, *says;
+    } cases[] = {
+        {"summary.json", "", "", "/summary.json: line "},
+        {"schedule.csv", "", "", "/schedule.csv is cut off in line "},
+        {"deps.csv", "", "", "/deps.csv is cut off in line "},
+        {"summary.json", "\"trace_version\": 1", "\"trace_version\": 7",
+         "/summary.json is of trace_version 7, this mtlm-report reads 1"},
+        {"summary.json", "\"trace_version\"", "\"other\"",
+         "/summary.json names no trace_version: "},
+        {"summary.json", "\"bubble_fraction\": 0.", "\"bubble_fraction\": 0.9",
+         " are not of one run, or damaged"},
+        {"summary.json", "\"ranks\": 2", "\"ranks\": 3",
+         "/summary.json tells of 2 ranks, its run has 3"},
+        {"summary.json", "\"ranks\": 2", "\"ranks\": -1",
+         "no run has -1 ranks"},
+        {"summary.json", "\"last_iteration\": 3",
+         "\"last_iteration\": 2000000000",
+         "its iterations are 1 to 2000000000"},
+        {"schedule.csv", "\n0,0,", "\n5,0,",
+         "/schedule.csv: line 2: \"5\" is no integer from 0 to 1"},
+        {"schedule.csv", ",CPU 0,1,", ",CPU 0,4000000,",
+         "/schedule.csv: line 2: \"4000000\" is no integer from 1 to 3"},
+        {"schedule.csv", ",linear_fwd,", ",linear_fwt,",
+         "/schedule.csv: line 2: \"linear_fwt\" is no name that this version "
+         "knows"},
+        {"schedule.csv", ",lane,", ",lame,",
+         "/schedule.csv has no column lane"},
+        {"schedule.csv", ",0.000,0.000,500.001,", ",0.000,nan,500.001,",
+         "/schedule.csv: line 2: \"nan\" is no number"},
+        {"schedule.csv", ",0.000,0.000,500.001,", ",0.000,0.000,-3,",
+         "/schedule.csv: line 2: a node ends before it starts"},
+        {"schedule.csv", ",compute,F,", ",compute,\"F,",
+         "/schedule.csv: line 2 is no line of a table"},
+        {"schedule.csv", ",compute,F,", ",compute,F,9,",
+         "/schedule.csv: line 2 has 25 fields, the first one has 24"},
+        {"deps.csv", "\n0_", "\n0-", "\" is no RANK_JOB"},
+        {"deps.csv", "depends_on\n", "depends_on\n0_1,0_0\n",
+         " edges, summary.json tells of "},
+    };
+
+    (void) state;
+    write_trace();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct mtlm_trace_run run;
+        struct mtlm_error err;
+
+        damage(cases[i].file, cases[i].what, cases[i].with);
+        assert_int_equal(mtlm_trace_read(&run, trace_dir, &err), -1);
+        assert_int_equal(err.code, MTLM_EXIT_INPUT);
+        if (!strstr(err.text, cases[i].says))
+            fail_msg("case %zu: \"%s\" lacks \"%s\"", i, err.text,
+                     cases[i].says);
+        assert_null(strchr(err.text, '\n'));
+        write_trace();
+    }
+}
+
+static void test_what_is_no_trace_is_refused_in_a_sentence(void **state)
+{
+    char *lines = mtlm_sprintf("%s holds no trace: it has no summary.json",
+                               trace_dir_parent);
+    char *none =
+        mtlm_sprintf("cannot read %s: No such file or directory", trace_dir);
+    struct mtlm_trace_run run;
+    struct mtlm_error err;
+    char *path;
+
+    (void) state;
+    assert_int_equal(mtlm_trace_read(&run, trace_dir, &err), -1);
+    assert_string_equal(err.text, none);
+    assert_int_equal(mtlm_trace_read(&run, trace_dir_parent, &err), -1);
+    assert_string_equal(err.text, lines);
+    write_trace();
+    path = trace_dir_path("deps.csv");
+    assert_int_equal(mtlm_trace_read(&run, path, &err), -1);
+    assert_non_null(strstr(err.text, "/deps.csv is no directory: expected"));
+    unlink(path);
+    assert_int_equal(mtlm_trace_read(&run, trace_dir, &err), -1);
+    assert_non_null(strstr(err.text, "/deps.csv: No such file or directory"));
+    assert_int_equal(err.code, MTLM_EXIT_INPUT);
+    free(path);
+    free(lines);
+    free(none);
+}
+
+static void test_runs_stand_side_by_side(void **state)
+{
+    struct mtlm_trace_run run[2];
+    struct mtlm_error err;
+    char *text, *path = mtlm_sprintf("%s/both.svg", trace_dir_parent);
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    (void) state;
+    write_trace();
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(mtlm_trace_read(&run[i], trace_dir, &err), 0);
+    mtlm_trace_print_comparison(f, run, 2);
+    fclose(f);
+    assert_non_null(strstr(text, ": a \"model\", PP 2, schedule 1f1b, policy "
+                                 "prio, 4 microbatches, iterations 1 to 3\n"));
+    assert_non_null(strstr(text, "iteration                  ms         17.0"
+                                 "         17.0\n"));
+    free(text);
+    run[0].trace.next = &run[1].trace;
+    assert_int_equal(mtlm_trace_write_pictures(path, &run[0].trace, &err), 0);
+    f = fopen(path, "r");
+    text = NULL;
+    size = 0;
+    assert_true(getdelim(&text, &size, '\0', f) > 0);
+    fclose(f);
+    assert_int_equal(count_words(text, "schedule 1f1b, policy prio: makespan"),
+                     2);
+    assert_int_equal(count_words(text, ", F microbatch 3, iteration 2\n"), 4);
+    /* One legend, one axis. */
+    assert_int_equal(count_words(text, ">F forward<"), 1);
+    assert_int_equal(count_words(text, ">ms<"), 1);
+    free(text);
+    free(path);
+    for (int i = 0; i < 2; i++)
+        mtlm_trace_run_free(&run[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DIR_TEST(test_what_was_written_is_read),
+        DIR_TEST(test_what_is_damaged_is_refused_in_a_sentence),
+        DIR_TEST(test_what_is_no_trace_is_refused_in_a_sentence),
+        DIR_TEST(test_runs_stand_side_by_side),
+    };
+
+    return cmocka_run_group_tests_name("trace read", tests, NULL, NULL);
+}
