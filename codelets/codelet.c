@@ -74,20 +74,23 @@ static const struct mtlm_policy_node *node_of(const struct starpu_task *task)
     return ours ? ((const struct mtlm_task *) task->cl_arg)->node : NULL;
 }
 
-/* A worker that comes to its next task within this time of the moment when its
- * last one was to end begins it at that moment: being woken late, and what the
- * runtime does between two tasks, do not add up.  A device whose host runs
- * ahead does not wait for it either. */
-enum { CATCH_UP_NS = 1000000 };
+/* A worker that comes to its next task within CATCH_UP of the end of its last
+ * one begins it when that one was to end, no longer than LATE before: being
+ * woken late, however late on a busy machine, and what the runtime does between
+ * two tasks do not add up.  A device whose host runs ahead does not wait for it
+ * either. */
+enum { CATCH_UP_NS = 1000000, LATE_NS = 100000000 };
 
 /* Sleeps until the task is to end, without using a processor. */
 static void nap(const struct mtlm_task *task)
 {
     static _Thread_local bool exact;
-    static _Thread_local int64_t last_ns; /* when the last one was to end */
+    /* When the last one was to end, and when it did. */
+    static _Thread_local int64_t last_ns, ended_ns;
     const int64_t now = mtlm_now_ns();
-    const int64_t until =
-        (now - last_ns < CATCH_UP_NS ? last_ns : now) + task->sleep_ns;
+    const bool at_once =
+        now - ended_ns < CATCH_UP_NS && now - last_ns < LATE_NS;
+    const int64_t until = (at_once ? last_ns : now) + task->sleep_ns;
     const struct timespec t = {until / 1000000000, until % 1000000000};
 
     if (!exact) /* else the system wakes it 50 us late, to save power */
@@ -97,6 +100,7 @@ static void nap(const struct mtlm_task *task)
                   == EINTR)
         ;
     last_ns = until;
+    ended_ns = mtlm_now_ns();
 }
 
 static void run_cpu(void *buffers[], void *arg)

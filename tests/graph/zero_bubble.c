@@ -1,11 +1,12 @@
 #include "config.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "graph/search.h"
 #include "tests/graph/zero_bubble.h"
 
-enum { MOST = 64, SEQUENCE = 1024, PIECES = 8, TRIES = 32 };
+enum { MOST = ZERO_BUBBLE_MOST, SEQUENCE = 1024, PIECES = 8, TRIES = 32 };
 
 const struct zero_bubble_setting zero_bubble_settings[] = {
     {"1.5B", 8, 24, 18.522, 18.086, 9.337, .601, 2304, 24, .2431, .1055, .1585,
@@ -109,28 +110,70 @@ double zero_bubble_of_1f1b(const struct zero_bubble_setting *setting)
     return rate(setting, span);
 }
 
+/* The windows of the scene, if they are better than the best ones so far. */
+static void compare(struct scene *s, const struct zero_bubble_setting *setting,
+                    double alpha, struct zero_bubble_best *best)
+{
+    struct mtlm_evaluation e = mtlm_evaluate(&s->search.pipeline);
+
+    if (rate(setting, e.span_s) < best->rate) {
+        *best = (struct zero_bubble_best){.rate = rate(setting, e.span_s),
+                                          .virtual_stages =
+                                              s->layout.virtual_stages,
+                                          .placement = s->layout.placement,
+                                          .alpha = alpha,
+                                          .memory = e.peak_memory};
+        memcpy(best->window, s->window, sizeof(best->window));
+    }
+    mtlm_evaluation_free(&e);
+}
+
+static void search(const struct zero_bubble_setting *setting, double memory,
+                   int v, enum mtlm_placement placement,
+                   struct zero_bubble_best *best)
+{
+    struct scene s;
+    double alpha;
+
+    create(&s, setting, v, placement);
+    s.search.windows.most_memory = memory;
+    if (!isinf(mtlm_search(&s.search, s.window, &alpha)))
+        compare(&s, setting, alpha, best);
+}
+
+/* Until its first B comes back a rank has nothing to do but F: 2 (p - k) - 1 of
+ * them take as long as the way there and back where F = B, but for the hops,
+ * for which rank 0 waits longest.  With one microbatch more on the ranks of the
+ * first half these begin afresh with waiting: memory 2p allows that once.  The
+ * rest is for W that wait. */
+static void twice(const struct zero_bubble_setting *setting,
+                  struct zero_bubble_best *best)
+{
+    const int p = setting->p;
+    struct mtlm_window given[MOST];
+    struct scene s;
+
+    create(&s, setting, 1, MTLM_PLACEMENT_LOOP);
+    for (int k = 0; k < p; k++) {
+        const int w = 2 * (p - k) - (k >= p / 2);
+
+        given[k] = (struct mtlm_window){
+            w, floor((2 * p - w) / s.search.windows.weight_share), 0};
+    }
+    s.search.windows.given = given;
+    mtlm_windows(&s.search.windows, s.window);
+    compare(&s, setting, 0, best);
+}
+
 struct zero_bubble_best zero_bubble_best(
     const struct zero_bubble_setting *setting, double memory)
 {
     struct zero_bubble_best best = {.rate = INFINITY};
 
-    for (int kind = 0; kind < 3; kind++) {
-        const int v = kind ? 2 : 1;
-        const enum mtlm_placement placement =
-            kind == 1 ? MTLM_PLACEMENT_V : MTLM_PLACEMENT_LOOP;
-        struct mtlm_evaluation e;
-        struct scene s;
-        double alpha;
-
-        create(&s, setting, v, placement);
-        s.search.windows.most_memory = memory;
-        if (isinf(mtlm_search(&s.search, s.window, &alpha)))
-            continue;
-        e = mtlm_evaluate(&s.search.pipeline);
-        if (rate(setting, e.span_s) < best.rate)
-            best = (struct zero_bubble_best){rate(setting, e.span_s), v,
-                                             placement, alpha, e.peak_memory};
-        mtlm_evaluation_free(&e);
-    }
+    search(setting, memory, 1, MTLM_PLACEMENT_LOOP, &best);
+    search(setting, memory, 2, MTLM_PLACEMENT_V, &best);
+    search(setting, memory, 2, MTLM_PLACEMENT_LOOP, &best);
+    if (memory >= 2 * setting->p)
+        twice(setting, &best);
     return best;
 }

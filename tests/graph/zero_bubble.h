@@ -1,7 +1,7 @@
 #ifndef MTLM_TESTS_ZERO_BUBBLE_H
 #define MTLM_TESTS_ZERO_BUBBLE_H
 
-#include "graph/layout.h"
+#include "graph/window.h"
 
 /* The twelve measured settings of the zero-bubble paper (arXiv 2401.10241,
  * tables 5 and 6; A100, sequences of 1024, no tensor parallelism), and what our
@@ -24,12 +24,16 @@ extern const int zero_bubble_n_settings;
 
 double zero_bubble_of_1f1b(const struct zero_bubble_setting *setting);
 
+enum { ZERO_BUBBLE_MOST = 64 };
+
 /* The lowest rate with the memory of so many microbatches on a rank. */
 struct zero_bubble_best {
     double rate;
     int virtual_stages;
     enum mtlm_placement placement;
-    double alpha, memory; /* the peak */
+    double alpha;  /* 0: no alpha has these windows */
+    double memory; /* the peak */
+    struct mtlm_window window[ZERO_BUBBLE_MOST]; /* of each virtual stage */
 };
 
 struct zero_bubble_best zero_bubble_best(
