@@ -96,9 +96,11 @@ def migrations(rows):
 
 def figures(summary, rows):
     of_stage, together = peak_slots(rows)
+    bound = summary.get("lower_bound_ms")
     return {
         "policy": summary["run"]["policy"],
         "periods_ms": periods(summary),
+        "of_bound": summary["makespan_ms"] / bound if bound else None,
         "bubble": summary["bubble_fraction"],
         "overlap": summary["overlap_fraction"],
         "slots": of_stage,
@@ -109,24 +111,31 @@ def figures(summary, rows):
     }
 
 
+def _median(runs, name):
+    """Of those that have it; None."""
+    values = [r[name] for r in runs if r.get(name) is not None]
+    return statistics.median(values) if values else None
+
+
 def combined(runs):
     """Of the runs of one job: iterations all together, medians of the rest, the
     most slots."""
     every = [ms for r in runs for ms in r["periods_ms"]]
-    overlaps = [r["overlap"] for r in runs if r["overlap"] is not None]
     stages = sorted({stage for r in runs for stage in r["slots"]})
     return {
         "median_ms": statistics.median(every),
         "best_ms": min(every),
         "worst_ms": max(every),
         "iterations_ms": every,
-        "bubble": statistics.median(r["bubble"] for r in runs),
-        "overlap": statistics.median(overlaps) if overlaps else None,
+        "evaluated_ms": _median(runs, "evaluated_ms"),
+        "of_bound": _median(runs, "of_bound"),
+        "bubble": _median(runs, "bubble"),
+        "overlap": _median(runs, "overlap"),
         "slots": [max(r["slots"].get(k, 0) for r in runs) for k in stages],
         "slots_of_rank": max(r["slots_of_rank"] for r in runs),
         "workers": max(r["workers"] for r in runs),
-        "affinity": statistics.median(r["affinity"] for r in runs),
-        "migrations": statistics.median(r["migrations"] for r in runs),
+        "affinity": _median(runs, "affinity"),
+        "migrations": _median(runs, "migrations"),
         "others": max(r["others"] for r in runs),
     }
 
@@ -141,27 +150,43 @@ def slots_text(of_stage):
     return f"{min(of_stage)} to {max(of_stage)}"
 
 
+def _cell(form, value, factor=1):
+    return "-" if value is None else form.format(factor * value)
+
+
+# Heads and cells of a table's columns.
+COLUMNS = (
+    ("median ms", lambda c: _cell("{:.1f}", c["median_ms"])),
+    ("best", lambda c: _cell("{:.1f}", c["best_ms"])),
+    ("worst", lambda c: _cell("{:.1f}", c["worst_ms"])),
+    ("evaluated", lambda c: _cell("{:.1f}", c["evaluated_ms"])),
+    ("/ bound", lambda c: _cell("{:.3f}", c["of_bound"])),
+    ("bubble", lambda c: _cell("{:.1f} %", c["bubble"], 100)),
+    ("overlap", lambda c: _cell("{:.0f} %", c["overlap"], 100)),
+    ("peak slots", lambda c: str(c["slots_of_rank"])),
+    ("of stages", lambda c: slots_text(c["slots"])),
+    ("affinity", lambda c: _cell("{:.0f} %", c["affinity"], 100)),
+    ("migrations", lambda c: _cell("{:.1f}", c["migrations"])),
+    ("others' cores", lambda c: _cell("{:.2f}", c["others"])),
+)
+
+
 def rows_of(jobs):
-    """The table, first its head, from [(schedule, policy, combined())]."""
-    many = any(c["workers"] > 1 for _, _, c in jobs)
-    head = ["policy", "median ms", "best", "worst", "bubble", "overlap"]
-    head += ["peak slots", "of stages"]
-    if many:
-        head += ["affinity", "migrations"]
-    head.append("others' cores")
+    """The table, first its head, from [(schedule, policy, combined())].  What
+    no job has is left out."""
+    every = [c for _, _, c in jobs]
+    without = set()
+    if all(c["evaluated_ms"] is None for c in every):
+        without.add("evaluated")
+    if all(c["overlap"] is None for c in every):
+        without.add("overlap")
+    if all(c["workers"] == 1 for c in every):
+        without |= {"affinity", "migrations"}
+    columns = [c for c in COLUMNS if c[0] not in without]
     scheduled = any(schedule for schedule, _, _ in jobs)
-    rows = [(["schedule"] if scheduled else []) + head]
-    for schedule, policy, c in jobs:
-        row = [policy] + [
-            f"{c[x]:.1f}" for x in ("median_ms", "best_ms", "worst_ms")
-        ]
-        row.append(f"{100 * c['bubble']:.1f} %")
-        row.append(
-            "-" if c["overlap"] is None else f"{100 * c['overlap']:.0f} %"
-        )
-        row += [str(c["slots_of_rank"]), slots_text(c["slots"])]
-        if many:
-            row += [f"{100 * c['affinity']:.0f} %", f"{c['migrations']:.1f}"]
-        row.append(f"{c['others']:.2f}")
-        rows.append(([schedule or "-"] if scheduled else []) + row)
+    rows = [["policy", *(head for head, _ in columns)]]
+    rows += [[p, *(cell(c) for _, cell in columns)] for _, p, c in jobs]
+    if scheduled:
+        first = ["schedule", *(schedule or "-" for schedule, _, _ in jobs)]
+        rows = [[word, *row] for word, row in zip(first, rows)]
     return rows
