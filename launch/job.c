@@ -1,11 +1,8 @@
 #include "config.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "codelets/codelet.h"
 #include "graph/stage.h"
@@ -113,30 +110,6 @@ static int check_memory(struct mtlm_job *job, struct mtlm_error *err)
             : mtlm_ranks_host_sum(job->ranks, mtlm_plan_more_bytes(&job->plan));
 
     return mtlm_plan_check(here, job->hosts.available, err);
-}
-
-/* Finds out now whether dir can be written, not at the end. */
-static int probe(struct mtlm_job *job, const char *dir, struct mtlm_error *err)
-{
-    char *path;
-    int rc;
-
-    if (!dir)
-        return 0;
-    if (mkdir(dir, 0777) == 0)
-        job->made_dir[job->n_made_dirs++] = dir;
-    else if (errno != EEXIST)
-        return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be made: %s", dir,
-                              strerror(errno));
-    path = mtlm_sprintf("%s/.probe.%ld", dir, (long) getpid());
-    rc = mknod(path, S_IFREG | 0600, 0);
-    if (rc < 0)
-        mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be written: %s", dir,
-                       strerror(errno));
-    else
-        unlink(path);
-    free(path);
-    return rc;
 }
 
 static int start_machine(struct mtlm_job *job, struct mtlm_error *err)
@@ -259,49 +232,6 @@ static void say(struct mtlm_job *job)
  * has none. */
 typedef int step(struct mtlm_job *job, struct mtlm_error *err);
 
-static int probe_outputs(struct mtlm_job *job, struct mtlm_error *err)
-{
-    if (mtlm_ranks_rank(job->ranks) == 0
-        && probe(job, job->options.trace_dir, err) < 0)
-        return -1;
-    return probe(job, job->options.dump_dir, err);
-}
-
-static int open_metrics(struct mtlm_job *job, struct mtlm_error *err)
-{
-    /* As in Megatron-LM, where the log lines are. */
-    if (mtlm_ranks_rank(job->ranks) != mtlm_ranks_size(job->ranks) - 1)
-        return 0;
-    if (probe(job, job->options.tensorboard_dir, err) < 0)
-        return -1;
-    return mtlm_metrics_open(&job->options, &job->metrics, err);
-}
-
-void mtlm_job_begin_metrics(struct mtlm_job *job)
-{
-    const struct mtlm_layout *l = &job->layout;
-
-    mtlm_metrics_begin(
-        job->metrics, &job->options,
-        &(struct mtlm_metrics_about){
-            .ranks = mtlm_ranks_size(job->ranks),
-            .tensor = l->tp,
-            .pipeline = l->pp,
-            .data = l->dp,
-            .parameters = mtlm_model_parameters(&job->options.model),
-            .policy = mtlm_machine_policy(),
-            .starpu_version = mtlm_machine_starpu_version()});
-}
-
-/* Nothing is left of a job that does not start. */
-static void remove_outputs(struct mtlm_job *job)
-{
-    mtlm_metrics_close(job->metrics);
-    job->metrics = NULL;
-    for (int i = 0; i < job->n_made_dirs; i++)
-        rmdir(job->made_dir[i]);
-}
-
 int mtlm_job_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
 {
     static step *const steps[] = {mtlm_job_compare_programs,
@@ -315,8 +245,8 @@ int mtlm_job_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
                                   mtlm_job_compare_data,
                                   build,
                                   check_memory,
-                                  probe_outputs,
-                                  open_metrics,
+                                  mtlm_job_probe_outputs,
+                                  mtlm_job_open_metrics,
                                   start_machine};
 
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
@@ -325,7 +255,7 @@ int mtlm_job_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
 
         if (mtlm_ranks_agree(job->ranks, rc < 0 ? &mine : NULL, err, print)
             < 0) {
-            remove_outputs(job);
+            mtlm_job_remove_outputs(job);
             if (*print && err->code == MTLM_EXIT_RESOURCE)
                 mtlm_job_advise(job);
             return -1;

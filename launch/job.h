@@ -74,6 +74,13 @@ int mtlm_job_compare_programs(struct mtlm_job *job, struct mtlm_error *err);
 int mtlm_job_compare_settings(struct mtlm_job *job, struct mtlm_error *err);
 int mtlm_job_compare_data(struct mtlm_job *job, struct mtlm_error *err);
 
+/* Steps that stand in job_outputs.c: whether what the job writes can be
+ * written; opening what grows as it runs.  What is undone when it does not
+ * start after all: nothing of it is left. */
+int mtlm_job_probe_outputs(struct mtlm_job *job, struct mtlm_error *err);
+int mtlm_job_open_metrics(struct mtlm_job *job, struct mtlm_error *err);
+void mtlm_job_remove_outputs(struct mtlm_job *job);
+
 /* Stops, in reverse order, whatever was started; not the ranks. */
 void mtlm_job_stop(struct mtlm_job *job);
 

@@ -96,6 +96,14 @@ static void resolve_batch(struct mtlm_options *options)
     }
 }
 
+/* Of the run, at the latest. */
+static int64_t last_iteration(const struct mtlm_options *o)
+{
+    return o->exit_interval > 0 && o->exit_interval < o->train_iters
+               ? o->exit_interval
+               : o->train_iters;
+}
+
 /* Not the first two: they warm up the runtime's performance models. */
 static void resolve_trace(struct mtlm_options *options)
 {
@@ -103,7 +111,7 @@ static void resolve_trace(struct mtlm_options *options)
 
     if (mtlm_option_given(options, "trace-iterations"))
         return;
-    trace->last = options->train_iters < 5 ? options->train_iters : 5;
+    trace->last = last_iteration(options) < 5 ? last_iteration(options) : 5;
     trace->first = trace->last < 3 ? trace->last : 3;
 }
 
@@ -165,6 +173,12 @@ static int check_numbers(const struct mtlm_options *o, struct mtlm_error *err)
                               " goes beyond --train-iters %" PRId64,
                               o->trace_iterations.first,
                               o->trace_iterations.last, o->train_iters);
+    if (o->trace_iterations.last > last_iteration(o))
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--trace-iterations %" PRId64 ":%" PRId64
+                              " goes beyond --exit-interval %" PRId64,
+                              o->trace_iterations.first,
+                              o->trace_iterations.last, o->exit_interval);
     if (o->inject_nan > o->train_iters)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--inject-nan %" PRId64

@@ -44,35 +44,53 @@ static int write_temporary(const char *temporary, mtlm_trace_writer *writer,
     return error;
 }
 
+/* As path, at once or not at all; 0 or errno. */
 static int write_file(const char *path, mtlm_trace_writer *writer,
-                      const struct mtlm_trace *trace, struct mtlm_error *err)
+                      const struct mtlm_trace *trace)
 {
     char *temporary = mtlm_sprintf("%s.tmp", path);
     int error = write_temporary(temporary, writer, trace);
 
     if (!error && rename(temporary, path))
         error = errno;
-    if (error) {
+    if (error)
         unlink(temporary);
-        mtlm_error_set(err, MTLM_EXIT_IO, "cannot write %s: %s", path,
-                       strerror(error));
-    }
     free(temporary);
-    return error ? -1 : 0;
+    return error;
 }
 
+/* Goes on after a file that cannot be written: the next may be smaller. */
 static int write_all(const char *dir, const struct mtlm_trace *trace,
                      struct mtlm_error *err)
 {
-    int rc = 0;
+    char missing[512] = "", *end = missing;
+    int first = 0;
 
-    for (size_t i = 0; i < sizeof(writers) / sizeof(writers[0]) && !rc; i++) {
+    for (size_t i = 0; i < sizeof(writers) / sizeof(writers[0]); i++) {
         char *path = mtlm_sprintf("%s/%s", dir, writers[i].name);
+        const int error = write_file(path, writers[i].write, trace);
 
-        rc = write_file(path, writers[i].write, trace, err);
         free(path);
+        if (!error)
+            continue;
+        end += snprintf(end, missing + sizeof(missing) - end, "%s%s",
+                        first ? ", " : "", writers[i].name);
+        first = first ? first : error;
     }
-    return rc;
+    return first ? mtlm_error_set(err, MTLM_EXIT_IO,
+                                  "the trace in %s lacks %s: %s", dir, missing,
+                                  strerror(first))
+                 : 0;
+}
+
+static int write_picture(const char *path, const struct mtlm_trace *trace,
+                         struct mtlm_error *err)
+{
+    const int error = write_file(path, mtlm_trace_write_svg, trace);
+
+    return error ? mtlm_error_set(err, MTLM_EXIT_IO, "cannot write %s: %s",
+                                  path, strerror(error))
+                 : 0;
 }
 
 /* Into dir, or without one the picture as path. */
@@ -87,8 +105,8 @@ static int write_trace(const char *dir, const char *path,
         mtlm_trace_summary_create(record, n, info);
     const struct mtlm_trace trace = {
         .info = info, .records = records, .summary = summary};
-    const int rc = dir ? write_all(dir, &trace, err)
-                       : write_file(path, mtlm_trace_write_svg, &trace, err);
+    const int rc =
+        dir ? write_all(dir, &trace, err) : write_picture(path, &trace, err);
 
     mtlm_trace_summary_destroy(summary);
     mtlm_trace_records_destroy(records);
@@ -117,5 +135,5 @@ int mtlm_trace_write_picture(const char *path,
 int mtlm_trace_write_pictures(const char *path, const struct mtlm_trace *trace,
                               struct mtlm_error *err)
 {
-    return write_file(path, mtlm_trace_write_svg, trace, err);
+    return write_picture(path, trace, err);
 }

@@ -77,8 +77,8 @@ struct mtlm_trace_info {
  * schedule.csv and what else the table in trace.c lists, each at once or not
  * at all.
  * In the files iterations count from 1, as in the log line, and times from
- * the summary's origin.  Makes dir; its parents must exist.  The first file
- * that cannot be written ends it: -1, MTLM_EXIT_IO, path and reason in err. */
+ * the summary's origin.  Makes dir; its parents must exist.  -1: some could
+ * not be written, MTLM_EXIT_IO, their names and the reason in err. */
 int mtlm_trace_write(const char *dir, const struct mtlm_record *records,
                      size_t n, const struct mtlm_trace_info *info,
                      struct mtlm_error *err);

@@ -3,11 +3,13 @@
 #include "config.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -157,11 +159,21 @@ static void test_a_missing_parent_is_an_error_with_its_path(void **state)
     free(path);
 }
 
+/* "the trace in trace_dir lacks NAMES: REASON". */
+static void assert_lacks(const struct mtlm_error *err, const char *names,
+                         const char *reason)
+{
+    char *want =
+        mtlm_sprintf("the trace in %s lacks %s: %s", trace_dir, names, reason);
+
+    assert_int_equal(err->code, MTLM_EXIT_IO);
+    assert_string_equal(err->text, want);
+    free(want);
+}
+
 static void test_a_file_in_place_of_the_directory_is_an_error(void **state)
 {
     struct mtlm_error err;
-    char *want = mtlm_sprintf("cannot write %s/schedule.csv: Not a directory",
-                              trace_dir);
     FILE *f = fopen(trace_dir, "w");
 
     (void) state;
@@ -169,28 +181,72 @@ static void test_a_file_in_place_of_the_directory_is_an_error(void **state)
     assert_int_equal(
         mtlm_trace_write(trace_dir, NULL, 0, &trace_one_rank, &err), -1);
     assert_int_equal(err.code, MTLM_EXIT_IO);
-    assert_string_equal(err.text, want);
-    free(want);
+    assert_non_null(strstr(err.text, " lacks schedule.csv, "));
+    assert_non_null(strstr(err.text, ": Not a directory"));
 }
 
 static void test_a_file_that_cannot_be_replaced_leaves_no_other(void **state)
 {
     struct mtlm_error err;
-    char *path = trace_dir_path("summary.json"), *temporary, *want;
+    char *path = trace_dir_path("summary.json"), *temporary;
 
     (void) state;
     assert_int_equal(mkdir(trace_dir, 0777), 0);
     assert_int_equal(mkdir(path, 0777), 0);
     temporary = mtlm_sprintf("%s.tmp", path);
-    want = mtlm_sprintf("cannot write %s: Is a directory", path);
     assert_int_equal(
         mtlm_trace_write(trace_dir, NULL, 0, &trace_one_rank, &err), -1);
-    assert_int_equal(err.code, MTLM_EXIT_IO);
-    assert_string_equal(err.text, want);
+    assert_lacks(&err, "summary.json", "Is a directory");
     assert_int_equal(access(temporary, F_OK), -1);
-    free(want);
     free(temporary);
     free(path);
+}
+
+/* As of a file system that is full. */
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit r;
+
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &r), 0);
+    r.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &r), 0);
+}
+
+static bool is_there(const char *name)
+{
+    char *path = trace_dir_path(name);
+    const bool there = access(path, F_OK) == 0;
+
+    free(path);
+    return there;
+}
+
+static void test_what_does_not_fit_is_named_and_the_rest_is_whole(void **state)
+{
+    enum { N = 200, LIMIT = 24000 };
+    struct mtlm_record record[N];
+    struct mtlm_error err;
+    char *csv;
+    int rc;
+
+    (void) state;
+    for (int i = 0; i < N; i++)
+        record[i] = trace_node(MTLM_OP_LINEAR_FWD, i, i + 1);
+    signal(SIGXFSZ, SIG_IGN);
+    limit_files(LIMIT);
+    rc = mtlm_trace_write(trace_dir, record, N, &trace_one_rank, &err);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(rc, -1);
+    /* The largest file of this trace. */
+    assert_lacks(&err, "trace.json", "File too large");
+    assert_false(is_there("trace.json"));
+    assert_false(is_there("trace.json.tmp"));
+    assert_true(is_there("summary.json"));
+    assert_true(is_there("schedule.svg"));
+    csv = trace_dir_read("schedule.csv");
+    assert_in_range(strlen(csv), LIMIT / 2, LIMIT);
+    assert_int_equal(count_words(csv, "\n"), 1 + N);
+    free(csv);
 }
 
 int main(void)
@@ -202,6 +258,7 @@ int main(void)
         DIR_TEST(test_a_missing_parent_is_an_error_with_its_path),
         DIR_TEST(test_a_file_in_place_of_the_directory_is_an_error),
         DIR_TEST(test_a_file_that_cannot_be_replaced_leaves_no_other),
+        DIR_TEST(test_what_does_not_fit_is_named_and_the_rest_is_whole),
     };
 
     return cmocka_run_group_tests_name("trace", tests, NULL, NULL);

@@ -167,6 +167,23 @@ for trace in new empty; do
     STARPU_SCHED=unknown refuse 2 1 unknown -- "${tiny[@]}" --trace $trace
 done
 
+# A trace is not mixed with another, nor with anything else.
+mkdir used
+touch used/schedule.csv
+for n in 1 2; do
+    layout 1 $n
+    refuse 4 $n 'used: ' schedule.csv 'new directory' -- "${tiny[@]}" \
+        "${parallel[@]}" --trace used
+done
+refuse 2 1 --trace-iterations 2:4 '--train-iters 3' -- "${tiny[@]}" \
+    --trace new --trace-iterations 2:4
+refuse 2 1 --trace-iterations 2:3 '--exit-interval 2' -- "${tiny[@]}" \
+    --trace new --trace-iterations 2:3 --exit-interval 2
+for range in 0:1 3:2 1 a:b 1:; do
+    refuse 2 1 --trace-iterations "$range" -- "${tiny[@]}" --trace new \
+        --trace-iterations $range
+done
+
 # A NaN on 1, 2 and 4 ranks: the first layer is rank 0's.
 for sizes in '1 1' '1 2' '2 2' '1 4'; do
     layout $sizes

@@ -81,8 +81,10 @@ pids=($(descendants $job))
 missed "a rank stopped at the start" 'all ranks to start'
 
 # Rank 0 hangs while it writes what is left to write: nobody reads.
-mkdir trace
-mkfifo trace/schedule.csv.tmp
+(
+    until [ -d trace ]; do sleep 0.01; done
+    mkfifo trace/schedule.csv.tmp
+) &
 start $MPIRUN -q -n 2 "$program" "${small[@]}" "${parallel[@]}" \
     --train-iters 3 --trace-iterations 1:1 --trace trace "${deadline[@]}"
 within 60 eval '[ "$(losses out | wc -l)" -eq 3 ]' || fail "no end: $(cat err)"

@@ -67,6 +67,7 @@ END
 layout 1 1 2
 for way in no yes; do
     more=()
+    rm -rf trace
     [ $way = no ] || more=(--use-distributed-optimizer --transport serial)
     well 2 "${small[@]}" "${parallel[@]}" --num-layers 8 --train-iters 5 \
         --synthetic cluster.ini --ddp-bucket-size 1 --trace trace \

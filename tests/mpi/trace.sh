@@ -168,4 +168,20 @@ well 2 "${small[@]}" "${parallel[@]}" --train-iters 3 --trace trace \
 [ "$(tail -n +2 trace/schedule.csv | cut -d, -f4 | sort -u)" = 2 ] \
     || fail "--trace-iterations 2:2"
 
+# A full disk: all is trained, the file that lacks is named, the others are
+# whole.
+rm -r trace
+(
+    until [ -d trace ]; do sleep 0.01; done
+    ln -s /dev/full trace/trace.json.tmp
+) &
+job 2 "${small[@]}" "${parallel[@]}" --train-iters 6 --trace trace
+[ "$rc" -eq 4 ] && [ "$(losses out | wc -l)" -eq 6 ] \
+    || fail "full disk: exit code $rc, $(losses out | wc -l) iterations"
+[ "$(cat err)" = 'mtlm-dag: the trace in trace lacks trace.json: No space left'`
+    `' on device' ] || fail "full disk: $(cat err)"
+[ ! -e trace/trace.json ] && [ ! -h trace/trace.json.tmp ] \
+    || fail "full disk: $(ls trace)"
+check_trace trace 2 || fail "full disk"
+
 finish
