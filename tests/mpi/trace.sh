@@ -123,6 +123,13 @@ check_with() {
     done
 }
 
+# check_report WHAT: mtlm-report prints the table that ended the run.
+check_report() {
+    "${builddir:-.}/mtlm-report" trace >report 2>&1 || fail "$1: $(cat report)"
+    diff <(sed -n '/^Schedule of/,$p' out) <(sed -n '/^Schedule of/,$p' report) \
+        || fail "$1: another table"
+}
+
 for sizes in '1 2' '2 2'; do
     layout $sizes
     for workers in 1 2; do
@@ -133,7 +140,8 @@ for sizes in '1 2' '2 2'; do
         [ "$(ls -A trace | tr '\n' ' ')" = "$files " ] \
             || fail "$ranks ranks: files $(ls -A trace)"
         check_trace trace "$ranks" || fail "$ranks ranks, $workers workers"
-        check_with "$ranks ranks, $workers workers" events deps
+        check_with "$ranks ranks, $workers workers" events deps numbers
+        check_report "$ranks ranks, $workers workers"
         rm -r trace
     done
 done
@@ -145,7 +153,8 @@ for way in '--placement v 2' '--num-virtual-stages-per-pipeline-rank 2 3'; do
     well 2 "${small[@]}" "${parallel[@]}" ${way% *} --train-iters 6 \
         --trace trace
     check_trace trace 2 "${way##* }" || fail "$way"
-    check_with "$way" events deps
+    check_with "$way" events deps numbers
+    check_report "$way"
     [ "$(cut -d, -f1,6,7 trace/schedule.csv | grep -c '^0,0,0$')" -gt 0 ] \
         || fail "$way: no chunk 0 on rank 0"
     grep -q 'interleaved 1F1B of 4 stages' trace/schedule.svg \
@@ -159,6 +168,7 @@ well 2 "${small[@]}" "${parallel[@]}" --use-distributed-optimizer \
     --rampup-batch-size 4 4 16 --global-batch-size 12 --train-samples 48 \
     --eval-interval 2 --eval-iters 2 --trace trace --trace-iterations 1:5
 check_with replicas deps
+check_report replicas
 rm -r trace
 
 # Other iterations when asked.

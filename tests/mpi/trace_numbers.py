@@ -1,0 +1,174 @@
+"""The numbers of summary.json, from the tables beside it and by the definitions
+of man/mtlm-report.1: python3 trace_numbers.py DIR."""
+import collections
+import csv
+import json
+import sys
+
+dir = sys.argv[1]
+summary = json.load(open(dir + "/summary.json"))
+wrong = 0
+
+
+def expect(name, mine, theirs, absolute=1e-5, relative=1e-6):
+    global wrong
+    if abs(mine - theirs) > absolute + relative * abs(theirs):
+        wrong += 1
+        print(name, "is", mine, "and in summary.json", theirs)
+
+
+# ---- bubble and overlap, from schedule.csv alone ----
+rows = list(csv.DictReader(open(dir + "/schedule.csv")))
+for r in rows:
+    r["start"], r["end"] = float(r["start_us"]), float(r["end_us"])
+sent = {(r["rank"], r["peer"], r["match"]): r["start"]
+        for r in rows if r["op"] == "SEND"}
+for r in rows:  # a receive is under way from when its send was issued
+    begin = sent.get((r["peer"], r["rank"], r["match"]), r["start"])
+    r["under_way"] = min(max(r["start"], begin), r["end"]) \
+        if r["op"] == "RECV" else r["start"]
+def union(spans):
+    result = []
+    for a, b in sorted(spans):
+        if result and a <= result[-1][1]:
+            result[-1][1] = max(b, result[-1][1])
+        else:
+            result.append([a, b])
+    return result
+def common(one, other):
+    return union((max(a, c), min(b, d)) for a, b in one for c, d in other
+                 if max(a, c) < min(b, d))
+def length(spans):
+    return sum(b - a for a, b in spans)
+window, busy, room, comm, overlap = {}, 0, 0, 0, 0
+for rank in {r["rank"] for r in rows}:
+    mine = [r for r in rows if r["rank"] == rank]
+    end = collections.defaultdict(float)
+    for r in mine:
+        if r["phase"] == "OPT":
+            i = int(r["iteration"])
+            end[i] = max(end[i], r["end"])
+    window[rank] = union((end[i - 1], end[i]) for i in list(end)
+                         if i - 1 in end)
+    work = [(r["start"], r["end"]) for r in mine if r["lane"] == "compute"]
+    messages = union((r["under_way"], r["end"]) for r in mine
+                     if r["lane"] != "compute")
+    busy += sum(length(common([w], window[rank])) for w in work)
+    room += length(window[rank]) * len({r["worker"] for r in mine
+                                        if r["lane"] == "compute"})
+    inside = common(messages, window[rank])
+    comm += length(inside)
+    overlap += length(common(inside, union(work)))
+expect("bubble", 1 - busy / room, summary["bubble_fraction"])
+expect("overlap", overlap / comm, summary["overlap_fraction"])
+# ---- end of it ----
+
+# ---- where the time of each worker goes, with deps.csv ----
+node = {r["rank"] + "_" + r["job"]: r for r in rows}
+before = collections.defaultdict(list)
+for d in csv.DictReader(open(dir + "/deps.csv")):
+    if d["job"] in node and d["depends_on"] in node:
+        before[d["job"]].append(d["depends_on"])
+assert len(before) > len(rows) / 2, "nodes wait for nothing"
+
+
+def inside(rank, a, b):
+    return length(common([(a, b)], window[rank])) if a < b else 0
+
+
+lanes = collections.defaultdict(list)
+for id, r in node.items():
+    if r["lane"] == "compute":
+        lanes[r["rank"], r["worker"]].append((r["start"], r["end"],
+                                              int(r["job"]), id))
+accounts = {(str(a["rank"]), str(a["worker"])): a
+            for a in summary["accounts"]}
+assert accounts.keys() == lanes.keys(), "workers"
+for (rank, worker), lane in lanes.items():
+    time = collections.Counter()
+    last = window[rank][0][0]
+    for start, end, _, id in sorted(lane):
+        time["compute_ms"] += inside(rank, start, end)
+        ready = min(max(float(node[id]["ready_us"]), last), start)
+        cause = max((node[b] for b in before[id]), default=None,
+                    key=lambda b: b["end"])
+        time["runtime_ms" if not cause or cause["end"] <= last
+             else "wait_data_ms" if cause["lane"] == "compute"
+             else "wait_communication_ms"] += inside(rank, last, ready)
+        time["runtime_ms"] += inside(rank, ready, start)
+        last = max(last, end)
+    time["idle_ms"] += inside(rank, last, window[rank][-1][1])
+    theirs = accounts[rank, worker]
+    for key in ("compute_ms", "wait_data_ms", "wait_communication_ms",
+                "runtime_ms", "idle_ms"):
+        expect(f"rank {rank} worker {worker} {key}", time[key] / 1e3,
+               theirs[key], absolute=0.01)
+    all = sum(theirs[key] for key in theirs if key.endswith("_ms")) \
+        - theirs["window_ms"]
+    if abs(all - theirs["window_ms"]) > 0.01 * theirs["window_ms"]:
+        wrong += 1
+        print("rank", rank, "worker", worker, "spent", all, "ms of",
+              theirs["window_ms"])
+
+# ---- the longest chain of nodes of an iteration ----
+meeting = collections.defaultdict(float)  # when all had come to a message
+
+
+def message(r):
+    if r["group"] != "-1":
+        return r["group"], r["group_root"], r["match"]
+    ends = (r["rank"], r["peer"])
+    return ends[::1 if r["op"] == "SEND" else -1] + (r["match"],)
+
+
+for r in rows:
+    if r["lane"] != "compute":
+        meeting[message(r)] = max(meeting[message(r)], r["start"])
+for r in rows:
+    begin = r["start"] if r["lane"] == "compute" else meeting[message(r)]
+    r["took"] = r["end"] - min(begin, r["end"])
+chain = {}  # up to the begin of a node
+
+
+def training(r):
+    return r["phase"] not in ("INIT", "EVAL")
+
+
+def up_to(first):
+    """Without recursion: chains are long."""
+    stack = [first]
+    while stack:
+        id = stack[-1]
+        r = node[id]
+        on = [b for b in before[id] if training(node[b])
+              and node[b]["iteration"] == r["iteration"]]
+        missing = [b for b in on if b not in chain]
+        if missing:
+            stack += missing
+            continue
+        chain[id] = max((chain[b] + (0 if r["op"] == "RECV"
+                                     and node[b]["op"] == "SEND"
+                                     and node[b]["rank"] != r["rank"]
+                                     else node[b]["took"]) for b in on),
+                        default=0)
+        stack.pop()
+    return chain[first]
+
+
+longest = collections.defaultdict(float)
+for id, r in node.items():
+    if training(r):
+        i = int(r["iteration"])
+        longest[i] = max(longest[i], up_to(id) + r["took"])
+for e in summary["iterations"]:
+    expect("critical path", longest[e["iteration"]] / 1e3,
+           e["critical_path_ms"], absolute=0.001)
+    if e["counts"] and not 0 < e["critical_path_ms"] \
+            <= 1.01 * (e["end_ms"] - e["begin_ms"]):
+        wrong += 1
+        print("critical path of iteration", e)
+bound = [max(e["critical_path_ms"], e["most_work_ms"])
+         for e in summary["iterations"] if e["counts"]]
+expect("lower bound", sum(bound) / len(bound), summary["lower_bound_ms"])
+print(dir, "bubble", 1 - busy / room, "overlap", overlap / comm, "wrong", wrong)
+sys.exit(wrong > 0)
