@@ -55,8 +55,8 @@ def _row(x, y, bar, colour):
 
 
 def draw(title, groups):
-    """groups: [(name, [{name, values, median, note}])].  A name that comes again
-    has its colour again."""
+    """groups: [(name, [{name, values, median, note}])].  A name that comes
+    again has its colour again."""
     bars = [bar for _, group in groups for bar in group]
     most = 1.02 * max(max(bar["values"]) for bar in bars)
     names = list(dict.fromkeys(bar["name"] for bar in bars))

@@ -137,8 +137,11 @@ def settings(cases):
     return "\n".join(lines)
 
 
-# Options whose values are paths of this machine.
-PRIVATE = "--build", "--python", "--write", "--openblas", "--traces"
+# Options whose values are paths of this machine, or what the page says anyway.
+PRIVATE = (
+    *("--build", "--python", "--write", "--openblas", "--traces"),
+    *("--title", "--about"),
+)
 
 
 def public(words):
