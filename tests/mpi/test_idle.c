@@ -38,25 +38,31 @@ static double transfer(void)
     return 0;
 }
 
-/* After a pause, however short or long. */
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *) a, y = *(const double *) b;
+
+    return (x > y) - (x < y);
+}
+
+/* After a pause, however short or long: the sender wakes the receiver, which
+ * would look after 2 to 3 ms only.  Of the median: others may need the
+ * machine. */
 static void test_what_arrives_is_delivered_at_once(void)
 {
-    double sum = 0, longest = 0;
+    double late[TIMES];
 
     for (int i = 0; i < TIMES; i++) {
-        double late;
-
         if (rank != RECEIVER)
             usleep(rand() % 100000);
-        late = transfer();
-        sum += late;
-        longest = late > longest ? late : longest;
+        late[i] = transfer();
     }
     if (rank != RECEIVER)
         return;
-    printf("delivered after %.2f ms on average, %.2f ms at most\n",
-           1e3 * sum / TIMES, 1e3 * longest);
-    expect(sum / TIMES < 0.05, "delivered after %g s on average", sum / TIMES);
+    qsort(late, TIMES, sizeof(late[0]), compare);
+    printf("delivered after %.2f ms, %.2f ms at most\n", 1e3 * late[TIMES / 2],
+           1e3 * late[TIMES - 1]);
+    expect(late[TIMES / 2] < 0.001, "delivered after %g s", late[TIMES / 2]);
 }
 
 static void test_a_pending_receive_costs_next_to_nothing(void)
