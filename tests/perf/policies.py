@@ -123,9 +123,10 @@ class Comparison(unittest.TestCase):
             [(s, p) for s in ("1f1b", "zb-h1") for p in ("prio", "eager")],
         )
         # Two stages on two workers, of F, B and W of a millisecond: four
-        # microbatches take at least 12 ms.
+        # microbatches take 12 ms, less what was done before the end of the
+        # iteration before.
         for row in table[2:]:
-            self.assertGreaterEqual(float(row[5]), 12)
+            self.assertGreaterEqual(float(row[5]), 6)
         self.assertEqual(picture.getroot().tag.split("}")[1], "svg")
 
     def test_one_that_fails_is_named_and_the_others_are_shown(self):
