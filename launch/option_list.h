@@ -259,8 +259,8 @@
     OPT(DATA, "mock-data", FLAG, mock_data, "", 0, 0, NULL,                    \
         "made-up tokens, even where there is a data path")                     \
     OPT(TRACING, "trace", TEXT, trace_dir, "", 0, 0, "DIR",                    \
-        "write schedule.svg, schedule.csv, deps.csv, dag.dot, summary.json "   \
-        "and trace.json to DIR")                                               \
+        "write pictures and tables of a few iterations to DIR, and the same "  \
+        "for Perfetto, ViTE and StarVZ")                                       \
     OPT(TRACING, "trace-iterations", RANGE, trace_iterations, "", 1,           \
         1000000000, "A:B", "iterations to trace (default: 3:5)")               \
     OPT(TRACING, "metrics", TEXT, metrics, "", 0, 0, "FILE",                   \

@@ -52,7 +52,7 @@ struct mtlm_record_use {
 struct mtlm_record_data {
     char name[64]; /* the tensor's, maybe shortened */
     double bytes;
-    int32_t layer; /* of the first node that uses the tensor; -1: none */
+    int32_t layer; /* of the parameter or of the first to use it; -1: none */
     int32_t slot;  /* 0 .. slots of the tensor - 1 */
 };
 

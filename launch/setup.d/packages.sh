@@ -5,7 +5,8 @@
 PACKAGES_BUILD="build-essential autoconf automake pkg-config patch
     libhwloc-dev libfxt-dev fxt-tools libopenmpi-dev openmpi-bin
     libopenblas-dev libinih-dev libjansson-dev libxxhash-dev"
-PACKAGES_TESTS="libcmocka-dev python3 python3-numpy python3-torch"
+PACKAGES_TESTS="libcmocka-dev python3 python3-numpy python3-torch pajeng
+    recutils vite"
 PACKAGES_DATA="anarchism perl perl-doc"
 
 package_installed() {

@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 #include <xxhash.h>
@@ -97,6 +98,43 @@ const struct mtlm_trace_edge *mtlm_trace_edges(
         end++;
     *n = end - first;
     return info->edge + first;
+}
+
+const struct mtlm_record_data *mtlm_trace_used(
+    const struct mtlm_trace_info *info, const struct mtlm_trace_use *use)
+{
+    size_t low = 0, n = info->n_data;
+
+    while (low < n) {
+        const size_t middle = low + (n - low) / 2;
+        const struct mtlm_trace_data *d = &info->data[middle];
+
+        if (d->rank < use->rank
+            || (d->rank == use->rank && d->data < use->data))
+            low = middle + 1;
+        else
+            n = middle;
+    }
+    assert(low < info->n_data && info->data[low].data == use->data);
+    return &info->data[low].what;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+int64_t mtlm_trace_first_ns(const struct mtlm_trace_records *records)
+{
+    int64_t first = records->n ? records->record[0].start_ns : 0;
+
+    for (size_t i = 0; i < records->n; i++) {
+        const struct mtlm_record *r = &records->record[i];
+
+        first = least(first, least(r->submit_ns, r->ready_ns));
+        first = least(first, r->start_ns);
+    }
+    return first;
 }
 
 static enum mtlm_trace_kind kind_of(const struct mtlm_record *r)

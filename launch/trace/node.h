@@ -23,9 +23,15 @@ uint32_t mtlm_trace_footprint(const struct mtlm_record *r);
 const struct mtlm_trace_use *mtlm_trace_uses(const struct mtlm_trace_info *info,
                                              const struct mtlm_record *r,
                                              size_t *n);
+/* The data of a use, which info has. */
+const struct mtlm_record_data *mtlm_trace_used(
+    const struct mtlm_trace_info *info, const struct mtlm_trace_use *use);
 /* What it waits for: *n, borrowed from info. */
 const struct mtlm_trace_edge *mtlm_trace_edges(
     const struct mtlm_trace_info *info, const struct mtlm_record *r, size_t *n);
+
+/* The earliest time of all: the zero of paje.trace and tasks.rec. */
+int64_t mtlm_trace_first_ns(const struct mtlm_trace_records *records);
 
 /* Colours of the operations, as 0xrrggbb: of all those of F shades of F's, and
  * so on, by what they are first in a training step; 0: there is none. */

@@ -22,7 +22,11 @@ static const struct {
     {"deps.csv", mtlm_trace_write_deps},
     {"summary.json", mtlm_trace_write_json},
     {"trace.json", mtlm_trace_write_events},
+    {"paje.trace", mtlm_trace_write_paje},
+    {"tasks.rec", mtlm_trace_write_tasks},
+    {"data.rec", mtlm_trace_write_data},
     {"dag.dot", mtlm_trace_write_dag},
+    {"starvz.yaml", mtlm_trace_write_starvz},
     {"schedule.svg", mtlm_trace_write_svg},
 };
 

@@ -20,10 +20,14 @@ struct mtlm_trace {
 /* Each writes one file of the trace.  Failures stay in f (ferror()). */
 void mtlm_trace_write_csv(FILE *f, const struct mtlm_trace *trace);
 void mtlm_trace_write_dag(FILE *f, const struct mtlm_trace *trace);
+void mtlm_trace_write_data(FILE *f, const struct mtlm_trace *trace);
 void mtlm_trace_write_deps(FILE *f, const struct mtlm_trace *trace);
 void mtlm_trace_write_events(FILE *f, const struct mtlm_trace *trace);
 void mtlm_trace_write_json(FILE *f, const struct mtlm_trace *trace);
+void mtlm_trace_write_paje(FILE *f, const struct mtlm_trace *trace);
+void mtlm_trace_write_starvz(FILE *f, const struct mtlm_trace *trace);
 void mtlm_trace_write_svg(FILE *f, const struct mtlm_trace *trace);
+void mtlm_trace_write_tasks(FILE *f, const struct mtlm_trace *trace);
 
 /* The pictures of trace and those that follow it, as path. */
 int mtlm_trace_write_pictures(const char *path, const struct mtlm_trace *trace,

@@ -3,7 +3,7 @@
 # true.
 set -u
 scripts=$(realpath "${srcdir:-.}/tests/mpi")
-files='dag.dot deps.csv schedule.csv schedule.svg summary.json trace.json'
+files='dag.dot data.rec deps.csv paje.trace schedule.csv schedule.svg starvz.yaml summary.json tasks.rec trace.json'
 . "${srcdir:-.}/tests/mpi/common.sh"
 
 # check_trace DIR RANKS [MESSAGES]: of a microbatch from a rank to its peer, 1

@@ -1,0 +1,34 @@
+#!/bin/bash
+# A trace in the hands of other people's tools: pj_dump, recutils, ViTE.
+set -u
+for tool in pj_dump rec2csv vite; do
+    command -v $tool >/dev/null && continue
+    echo "skipped: no $tool here (launch/setup --tests installs it)"
+    exit 77
+done
+check=$(realpath "${srcdir:-.}/tests/mpi/trace_paje.py")
+. "${srcdir:-.}/tests/mpi/common.sh"
+
+# vite_exports: ViTE draws it, without a screen, and misses nothing.
+vite_exports() {
+    QT_QPA_PLATFORM=offscreen timeout 60 vite -e out.svg trace/paje.trace \
+        >vite.out 2>&1 </dev/null || fail "vite: $(cat vite.out)"
+    grep -q '0 errors and 0 warnings' vite.out || fail "vite: $(cat vite.out)"
+    for name in 0_CPU0 1_CPU0 1_scheduler 0_PPmpict; do
+        grep -q ">$name<" out.svg || fail "vite drew no $name"
+    done
+    # The colour of attention's forward pass, in parts of 255.
+    color=$(sed -n 's/ *attention_fwd: {color: "#\(..\)\(..\)\(..\)".*/0x\1 0x\2 0x\3/p' \
+        trace/starvz.yaml)
+    # shellcheck disable=SC2086 # three words
+    grep -q "$(printf 'fill="rgb(%d,%d,%d)"' $color)" \
+        out.svg || fail "vite drew no attention_fwd ($color)"
+}
+
+layout 1 2
+well 2 "${small[@]}" "${parallel[@]}" --train-iters 6 --workers 2 \
+    --eval-interval 4 --eval-iters 1 --trace trace
+"${PYTHON:-python3}" "$check" trace || fail "trace_paje.py"
+vite_exports
+
+finish
