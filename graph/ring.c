@@ -148,6 +148,7 @@ int mtlm_ring_check(const struct mtlm_program_config *config,
                     struct mtlm_error *err)
 {
     const int stages = mtlm_layout_stages(&config->layout);
+    const int workers = config->layout.workers;
     double *times, need, with_alpha = 0;
     struct mtlm_window *window;
     struct mtlm_window_model model;
@@ -165,11 +166,13 @@ int mtlm_ring_check(const struct mtlm_program_config *config,
     free(window);
     free(times);
     if (need > config->act_mem)
-        return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
-                              "--act-mem is %.4g MiB, and the activations of "
-                              "one microbatch on each stage of a rank take "
-                              "%.4g MiB",
-                              config->act_mem / MIB, need / MIB);
+        return mtlm_error_set(
+            err, MTLM_EXIT_RESOURCE,
+            "--act-mem is %.4g MiB, and the activations of %s on each stage of "
+            "a rank take %.4g MiB",
+            config->act_mem / MIB,
+            workers > 1 ? "a microbatch for each worker" : "one microbatch",
+            need / MIB);
     if (with_alpha > config->act_mem * (1 + 1e-9))
         return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
                               "--act-mem is %.4g MiB, and the windows of "

@@ -160,6 +160,18 @@ well 1 "${small[@]}" "${parallel[@]}" --placement v --dry-run
 grep -qx 'stages           4, 2 on each rank (placement v), layers 1 1 1 1' \
     out || fail "no stages in the plan: $(cat out)"
 
+# One of a stage each for four workers knows no bubble of stages, and memory for
+# a microbatch of each worker.
+plan=(1 "${small[@]}" --pipeline-model-parallel-size 4 --placement policy
+    --workers 4 --dry-run)
+well "${plan[@]}"
+grep -q '^bubble  *none that stages make' out || fail "bubble: $(cat out)"
+grep -qx 'windows          4 4 4 4 microbatches of stages 0, 1, .*' out \
+    || fail "windows: $(cat out)"
+job "${plan[@]}" --act-mem 1e5
+[ $rc -eq 6 ] && grep -q 'of a microbatch for each worker on each stage' err \
+    || fail "too little for four workers: exit code $rc: $(cat err)"
+
 # What cannot be: one sentence.
 job 2 "${small[@]}" "${parallel[@]}" --num-virtual-stages-per-pipeline-rank 3
 [ $rc -eq 2 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q '= 6 stages' err \
