@@ -136,6 +136,17 @@ class Comparison(unittest.TestCase):
         self.assertRegex(done.stderr, "compare: none: .*no scheduling policy")
         self.assertRegex(done.stdout, r"(?m)^\| prio ")
 
+    def test_a_run_that_takes_too_long_has_failed(self):
+        with tempfile.TemporaryDirectory() as directory:
+            done = self.compare(
+                directory, *("--policies", "prio", "--limit", "0.1")
+            )
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(
+            done.stderr.split("\n")[-2],
+            "compare: prio: it took more than 0.1 s",
+        )
+
     def test_a_plug_in_must_be_there(self):
         with tempfile.TemporaryDirectory() as directory:
             done = self.compare(directory, "--policies", "mine=/none.so")
