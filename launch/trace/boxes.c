@@ -10,6 +10,9 @@
  * divides it. */
 enum { LONG_GAP = 8 };
 
+/* So many boxes of B and W in a row are turns, two are not. */
+enum { TURNS = 3 };
+
 static void add_row(struct mtlm_trace_picture *picture, int rank, int lane,
                     int worker)
 {
@@ -113,6 +116,92 @@ static bool is_in(const struct mtlm_record *r, const struct mtlm_trace_row *row,
            && r->start_ns < r->end_ns;
 }
 
+/* Whether b carries on with what a did by turns: B and W of one microbatch. */
+static bool takes_turns(const struct mtlm_trace_box *a,
+                        const struct mtlm_trace_box *b, int64_t gap_ns)
+{
+    const int64_t gap = b->begin_ns - a->end_ns;
+
+    return (a->class == MTLM_TRACE_B || a->class == MTLM_TRACE_W)
+           && (b->class == MTLM_TRACE_B || b->class == MTLM_TRACE_W)
+           && a->iteration == b->iteration && a->microbatch == b->microbatch
+           && a->stage == b->stage && !a->host && !b->host
+           && (gap <= a->busy_ns || gap <= LONG_GAP * gap_ns);
+}
+
+/* Puts b, which comes after it, into a. */
+static void absorb(struct mtlm_trace_box *a, struct mtlm_trace_box *b,
+                   int64_t gap_ns)
+{
+    for (size_t i = 0; i < b->busy.n; i++) {
+        const struct mtlm_span *s = &b->busy.span[i];
+        const int64_t end = a->busy.span[a->busy.n - 1].end_ns;
+        const bool seen = s->begin_ns - end >= gap_ns;
+
+        mtlm_spans_add(&a->busy, seen || s->begin_ns < end ? s->begin_ns : end,
+                       s->end_ns);
+    }
+    if (b->class == MTLM_TRACE_W)
+        a->weight_ns += b->busy_ns;
+    a->busy_ns += b->busy_ns;
+    a->ops += b->ops;
+    if (a->end_ns < b->end_ns)
+        a->end_ns = b->end_ns;
+    free(b->busy.span);
+}
+
+/* What runs in between and is no turn. */
+static bool is_aside(const struct mtlm_trace_box *box)
+{
+    return box->host || box->class == MTLM_TRACE_OPT;
+}
+
+/* Of the turns that begin at first, how many there are, to *turns, and where
+ * the last one ends. */
+static size_t end_of_turns(const struct mtlm_trace_picture *picture,
+                           size_t first, int64_t gap_ns, int *turns)
+{
+    size_t last = first;
+
+    *turns = 1;
+    for (size_t i = first + 1; i < picture->n_boxes; i++)
+        if (takes_turns(&picture->box[last], &picture->box[i], gap_ns)) {
+            last = i;
+            ++*turns;
+        } else if (!is_aside(&picture->box[i])) {
+            break;
+        }
+    return last + 1;
+}
+
+/* One box for each row of turns among those from first on. */
+static void merge_turns(struct mtlm_trace_picture *picture, size_t first,
+                        int64_t gap_ns)
+{
+    struct mtlm_trace_box *box = picture->box;
+    size_t to = first;
+
+    for (size_t i = first, end; i < picture->n_boxes; i = end) {
+        struct mtlm_trace_box *whole = &box[to++];
+        int turns;
+
+        end = end_of_turns(picture, i, gap_ns, &turns);
+        *whole = box[i];
+        if (turns < TURNS) {
+            end = i + 1;
+            continue;
+        }
+        whole->weight_ns = whole->class == MTLM_TRACE_W ? whole->busy_ns : 0;
+        whole->class = MTLM_TRACE_B;
+        for (size_t k = i + 1; k < end; k++)
+            if (is_aside(&box[k]))
+                box[to++] = box[k];
+            else
+                absorb(whole, &box[k], gap_ns);
+    }
+    picture->n_boxes = to;
+}
+
 struct mtlm_trace_picture *mtlm_trace_picture_create(
     const struct mtlm_trace_records *records,
     const struct mtlm_trace_info *info, int64_t begin_ns, int64_t end_ns,
@@ -124,6 +213,7 @@ struct mtlm_trace_picture *mtlm_trace_picture_create(
     add_rows(picture, records);
     for (size_t k = 0; k < picture->n_rows; k++) {
         const struct mtlm_trace_row *row = &picture->row[k];
+        const size_t first = picture->n_boxes;
         size_t current = SIZE_MAX; /* box that may still grow */
 
         for (size_t i = records->first[row->rank];
@@ -150,6 +240,8 @@ struct mtlm_trace_picture *mtlm_trace_picture_create(
             }
             extend(box, r, gap_ns);
         }
+        if (!info->svg_ops)
+            merge_turns(picture, first, gap_ns);
     }
     return picture;
 }

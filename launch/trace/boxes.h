@@ -26,6 +26,10 @@ struct mtlm_trace_box {
     int op, layer; /* of the first operation */
     int64_t begin_ns, end_ns, busy_ns;
     int ops;
+    /* B and W of a microbatch and stage by turns, as where every W precedes
+     * the send of its B, are one box, of class B: what of busy_ns is W.  0:
+     * there is none in it. */
+    int64_t weight_ns;
     struct mtlm_spans busy; /* where its operations lie */
 };
 

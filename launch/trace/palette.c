@@ -120,11 +120,11 @@ void mtlm_trace_put_legend(FILE *f, const int used[MTLM_KIND_COUNT], int shades,
         x = put_item(f, style, kinds[kind].legend, x, y);
     }
     x = put_item(f, "idle", "idle", x, y);
-    for (int shade = 0; shades > 1 && shade < shades; shade++) {
+    for (int shade = 1; shade < shades; shade++) {
         char style[16], text[32];
 
         snprintf(style, sizeof(style), "f%d", shade);
-        snprintf(text, sizeof(text), "F, chunk %d", shade);
+        snprintf(text, sizeof(text), "chunk %d, F", shade);
         x = put_item(f, style, text, x, y);
     }
     fputs("</g>\n", f);

@@ -96,6 +96,8 @@ static void count_kinds(const struct mtlm_trace_picture *picture,
         const struct mtlm_trace_box *box = &picture->box[i];
 
         used[mtlm_trace_kind(box, picture->row[box->row].lane)] = 1;
+        if (box->weight_ns)
+            used[MTLM_KIND_W] = 1;
     }
 }
 

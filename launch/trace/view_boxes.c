@@ -13,7 +13,10 @@ static void put_hover(FILE *f, const struct mtlm_view *view,
     fprintf(f, "<title>rank %d", rank);
     if (box->stage >= 0)
         fprintf(f, ", stage %d", box->stage);
-    fprintf(f, ", %s", box->host ? "host" : mtlm_trace_class_name(box->class));
+    fprintf(f, ", %s",
+            box->host        ? "host"
+            : box->weight_ns ? "B and W"
+                             : mtlm_trace_class_name(box->class));
     if (box->peer >= 0)
         fprintf(f, " %s rank %d", box->class == MTLM_TRACE_SEND ? "to" : "from",
                 box->peer);
@@ -80,50 +83,87 @@ static void put_spans(FILE *f, const struct mtlm_view *view,
     }
 }
 
+/* A part of a box's height that has a colour of its own. */
+struct part {
+    enum mtlm_trace_kind kind;
+    int shade;
+    double y, h; /* y: from the text's line on */
+};
+
+static int parts_of(const struct mtlm_view *view,
+                    const struct mtlm_trace_box *box, struct part part[2])
+{
+    const int lane = view->picture->row[box->row].lane;
+    const enum mtlm_trace_kind kind = mtlm_trace_kind(box, lane);
+    const double h = mtlm_view_height(view, box->row);
+    const int shade = mtlm_trace_shade(kind, box->chunk, view->shades);
+
+    part[0] = (struct part){kind, shade, -baseline(view, box->row), h};
+    if (!box->weight_ns)
+        return 1;
+    /* B above W, as much of each as there is. */
+    part[1] = part[0];
+    part[1].kind = MTLM_KIND_W;
+    part[1].h = h * box->weight_ns / box->busy_ns;
+    part[0].h -= part[1].h;
+    part[1].y += part[0].h;
+    return 2;
+}
+
 static void put_short_box(FILE *f, const struct mtlm_view *view,
                           const struct mtlm_trace_box *box)
 {
-    const struct mtlm_trace_row *row = &view->picture->row[box->row];
-    const enum mtlm_trace_kind kind = mtlm_trace_kind(box, row->lane);
+    struct part part[2];
+    const int parts = parts_of(view, box, part);
 
-    fprintf(f, "<g><path class=\"%s%d\" d=\"", mtlm_trace_kind_style(kind),
-            mtlm_trace_shade(kind, box->chunk, view->shades));
-    put_spans(f, view, box, -baseline(view, box->row),
-              mtlm_view_height(view, box->row));
-    fprintf(f, "\"><title>%s%d of %d: %.1f ms</title></path>",
-            mtlm_trace_class_name(box->class), box->microbatch,
-            box->stage >= 0 ? box->stage : row->rank,
-            1e-6 * (box->end_ns - box->begin_ns));
+    fputs("<g>", f);
+    for (int i = 0; i < parts; i++) {
+        fprintf(f, "<path class=\"%s%d\" d=\"",
+                mtlm_trace_kind_style(part[i].kind), part[i].shade);
+        put_spans(f, view, box, part[i].y, part[i].h);
+        fprintf(f, "\"><title>%s%s%d of %d: %.1f ms</title></path>",
+                mtlm_trace_class_name(box->class), box->weight_ns ? "W" : "",
+                box->microbatch,
+                box->stage >= 0 ? box->stage
+                                : view->picture->row[box->row].rank,
+                1e-6 * (box->end_ns - box->begin_ns));
+    }
     put_number(f, view, box);
     fputs("</g>\n", f);
 }
 
-static void put_box(FILE *f, const struct mtlm_view *view,
-                    const struct mtlm_trace_box *box)
+static void put_part(FILE *f, const struct mtlm_view *view,
+                     const struct mtlm_trace_box *box, const struct part *part)
 {
-    const struct mtlm_trace_row *row = &view->picture->row[box->row];
-    const double h = mtlm_view_height(view, box->row);
-    const double y = -baseline(view, box->row);
-    const enum mtlm_trace_kind kind = mtlm_trace_kind(box, row->lane);
-    const char *style = mtlm_trace_kind_style(kind);
-    const int shade = mtlm_trace_shade(kind, box->chunk, view->shades);
+    const char *style = mtlm_trace_kind_style(part->kind);
     const double begin = mtlm_view_x(view, box->begin_ns);
     const double end = mtlm_view_x(view, box->end_ns);
 
-    fputs("<g>", f);
-    put_hover(f, view, box, row->rank);
     /* Where an operation waits for another, the box shows through. */
     if (box->busy.n > 1)
-        put_rect(f, style, shade, " fill-opacity=\".3\"", begin, end - begin, y,
-                 h);
+        put_rect(f, style, part->shade, " fill-opacity=\".3\"", begin,
+                 end - begin, part->y, part->h);
     for (size_t i = 0; i < box->busy.n; i++) {
         const double x = mtlm_view_x(view, box->busy.span[i].begin_ns);
         const double w = mtlm_view_x(view, box->busy.span[i].end_ns) - x;
         /* A hair of background between neighbours of one colour. */
         const double hair = w > 4 && i == box->busy.n - 1 ? 0.6 : 0;
 
-        put_rect(f, style, shade, "", x, fmax(w - hair, 0.15), y, h);
+        put_rect(f, style, part->shade, "", x, fmax(w - hair, 0.15), part->y,
+                 part->h);
     }
+}
+
+static void put_box(FILE *f, const struct mtlm_view *view,
+                    const struct mtlm_trace_box *box)
+{
+    struct part part[2];
+    const int parts = parts_of(view, box, part);
+
+    fputs("<g>", f);
+    put_hover(f, view, box, view->picture->row[box->row].rank);
+    for (int i = 0; i < parts; i++)
+        put_part(f, view, box, &part[i]);
     put_number(f, view, box);
     fputs("</g>\n", f);
 }
@@ -149,43 +189,52 @@ static size_t put_strokes(FILE *f, const struct mtlm_view *view, size_t i)
     return i;
 }
 
-/* The boxes from i on that lie in one row, those of a colour as one path;
- * returns where the next row begins. */
-static size_t put_outlines(FILE *f, const struct mtlm_view *view, size_t i)
+/* Of the n boxes, which lie in one row, what has that colour, as one path;
+ * then the numbers of those that end with it. */
+static void put_colour(FILE *f, const struct mtlm_view *view,
+                       const struct mtlm_trace_box *box, size_t n,
+                       enum mtlm_trace_kind kind, int shade)
 {
-    const struct mtlm_trace_box *box = view->picture->box + i;
-    const size_t row = box->row;
-    const double h = mtlm_view_height(view, row), y = baseline(view, row);
-    const int lane = view->picture->row[row].lane;
-    size_t n = 1;
+    struct part part[2];
+    bool found = false;
 
-    while (i + n < view->picture->n_boxes && box[n].row == row)
-        n++;
-    fprintf(f, "<g transform=\"translate(0 %.2f)\">\n", view->y[row] + y);
-    for (int style = 0; style < MTLM_KIND_COUNT * view->shades; style++) {
-        const enum mtlm_trace_kind kind = style / view->shades;
-        const int shade = style % view->shades;
-        bool found = false;
-
-        for (size_t k = 0; k < n; k++) {
-            if (mtlm_trace_kind(&box[k], lane) != kind
-                || mtlm_trace_shade(kind, box[k].chunk, view->shades) != shade)
+    for (size_t k = 0; k < n; k++)
+        for (int i = parts_of(view, &box[k], part) - 1; i >= 0; i--) {
+            if (part[i].kind != kind || part[i].shade != shade)
                 continue;
             if (!found)
                 fprintf(f, "<g><path class=\"%s%d\" d=\"",
                         mtlm_trace_kind_style(kind), shade);
             found = true;
-            put_spans(f, view, &box[k], -y, h);
+            put_spans(f, view, &box[k], part[i].y, part[i].h);
         }
-        if (!found)
-            continue;
-        fputs("\"/>", f);
-        for (size_t k = 0; k < n; k++)
-            if (mtlm_trace_kind(&box[k], lane) == kind
-                && mtlm_trace_shade(kind, box[k].chunk, view->shades) == shade)
-                put_number(f, view, &box[k]);
-        fputs("</g>\n", f);
+    if (!found)
+        return;
+    fputs("\"/>", f);
+    for (size_t k = 0; k < n; k++) {
+        const int last = parts_of(view, &box[k], part) - 1;
+
+        if (part[last].kind == kind && part[last].shade == shade)
+            put_number(f, view, &box[k]);
     }
+    fputs("</g>\n", f);
+}
+
+/* The boxes from i on that lie in one row, without hover text; returns where
+ * the next row begins. */
+static size_t put_outlines(FILE *f, const struct mtlm_view *view, size_t i)
+{
+    const struct mtlm_trace_box *box = view->picture->box + i;
+    const size_t row = box->row;
+    size_t n = 1;
+
+    while (i + n < view->picture->n_boxes && box[n].row == row)
+        n++;
+    fprintf(f, "<g transform=\"translate(0 %.2f)\">\n",
+            view->y[row] + baseline(view, row));
+    for (enum mtlm_trace_kind kind = 0; kind < MTLM_KIND_COUNT; kind++)
+        for (int shade = 0; shade < view->shades; shade++)
+            put_colour(f, view, box, n, kind, shade);
     fputs("</g>\n", f);
     return i + n;
 }

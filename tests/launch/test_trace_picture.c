@@ -60,6 +60,43 @@ static void test_another_box_divides_one_but_host_nodes_do_not(void **state)
     free(text);
 }
 
+/* B and W of a microbatch, layer by layer, as 1F1B has them: one box. */
+static void test_b_and_w_by_turns_are_one_box(void **state)
+{
+    struct mtlm_record record[] = {
+        trace_node(MTLM_OP_LINEAR_DGRAD, 0, 100000),
+        trace_node(MTLM_OP_LINEAR_WGRAD, 100000, 150000),
+        trace_node(MTLM_OP_LINEAR_DGRAD, 150000, 250000),
+        trace_node(MTLM_OP_LINEAR_WGRAD, 250000, 300000),
+        trace_node(MTLM_OP_LINEAR_DGRAD, 300000, 400000),
+        trace_node(MTLM_OP_LINEAR_WGRAD, 400000, 500000),
+    };
+    struct mtlm_trace_info info = trace_one_rank;
+    char *text;
+
+    (void) state;
+    for (int i = 0; i < 6; i++) {
+        record[i].phase = i % 2 ? MTLM_PHASE_WEIGHT : MTLM_PHASE_BACKWARD;
+        record[i].microbatch = i / 4;
+    }
+    trace_dir_write(record, 6, &info);
+    text = trace_dir_read("schedule.svg");
+    assert_int_equal(count_words(text, ", B and W microbatch 0, iteration 1\n"
+                                       "0.000 to 0.300 ms: 0.300 ms, 4 op"),
+                     1);
+    /* Two are no turns. */
+    assert_int_equal(count_words(text, ", B microbatch 1,"), 1);
+    assert_int_equal(count_words(text, ", W microbatch 1,"), 1);
+    assert_int_equal(count_words(text, "<path class=\"b0\""), 2);
+    assert_int_equal(count_words(text, "<path class=\"w0\""), 2);
+    free(text);
+    info.svg_ops = true;
+    trace_dir_write(record, 6, &info);
+    text = trace_dir_read("schedule.svg");
+    assert_int_equal(count_words(text, "</title>"), 6);
+    free(text);
+}
+
 static void test_waiting_inside_a_box_shows(void **state)
 {
     const struct mtlm_record record[] = {
@@ -323,6 +360,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         DIR_TEST(test_picture_has_one_box_per_class_and_microbatch),
         DIR_TEST(test_another_box_divides_one_but_host_nodes_do_not),
+        DIR_TEST(test_b_and_w_by_turns_are_one_box),
         DIR_TEST(test_waiting_inside_a_box_shows),
         DIR_TEST(test_a_long_wait_divides_a_box),
         DIR_TEST(test_later_virtual_stages_are_lighter),
