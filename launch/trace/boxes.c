@@ -102,6 +102,8 @@ static void extend(struct mtlm_trace_box *box, const struct mtlm_record *r,
     }
     mtlm_spans_add(&box->busy, begin, r->end_ns);
     box->busy_ns += r->end_ns - r->start_ns;
+    if (r->lane != MTLM_LANE_COMPUTE)
+        box->bytes += r->bytes;
     if (box->end_ns < r->end_ns)
         box->end_ns = r->end_ns;
 }

@@ -32,6 +32,8 @@ static void put_hover(FILE *f, const struct mtlm_view *view,
             1e-6 * (box->end_ns - box->begin_ns));
     if (box->busy.n > 1)
         fprintf(f, ", busy %.3f ms", 1e-6 * box->busy_ns);
+    if (box->bytes > 0)
+        fprintf(f, ", %.0f bytes", box->bytes);
     fprintf(f, ", %d operation%s</title>", box->ops, box->ops > 1 ? "s" : "");
 }
 

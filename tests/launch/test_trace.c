@@ -237,8 +237,8 @@ static void test_what_does_not_fit_is_named_and_the_rest_is_whole(void **state)
     rc = mtlm_trace_write(trace_dir, record, N, &trace_one_rank, &err);
     limit_files(RLIM_INFINITY);
     assert_int_equal(rc, -1);
-    /* The largest file of this trace. */
-    assert_lacks(&err, "trace.json", "File too large");
+    /* The largest files of this trace. */
+    assert_lacks(&err, "trace.json, paje.trace, tasks.rec", "File too large");
     assert_false(is_there("trace.json"));
     assert_false(is_there("trace.json.tmp"));
     assert_true(is_there("summary.json"));
