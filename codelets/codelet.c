@@ -164,15 +164,6 @@ static uint32_t footprint(struct starpu_task *task)
     return hash;
 }
 
-/* Colours of the phases of a step would need a codelet each; these are by
- * kind of operation, for StarPU's own traces. */
-static unsigned color_of(const struct mtlm_op *op)
-{
-    return op->op_class == MTLM_CLASS_HOST ? 0x999999u
-           : op->flops                     ? 0x4477aau
-                                           : 0x66ccee;
-}
-
 /* What a policy that weighs durations is told where they are modelled: a
  * history would mix them with those of real runs. */
 static double modelled_us(struct starpu_task *task,
@@ -201,7 +192,6 @@ static void make_codelet(enum mtlm_op_kind kind, bool synthetic)
                                       .arch_cost_function = modelled_us};
     cl->name = op->name;
     cl->model = &models[kind];
-    cl->color = color_of(op);
     /* A node may have further handles, for the sake of order. */
     cl->nbuffers = STARPU_VARIABLE_NBUFFERS;
     if (op->cpu)

@@ -14,6 +14,7 @@
 #include "graph/submit_record.h"
 #include "graph/submit_watch.h"
 #include "runtime/clock.h"
+#include "runtime/color.h"
 #include "runtime/data.h"
 
 struct mtlm_run {
@@ -253,6 +254,9 @@ static void submit(struct mtlm_run *run, const struct mtlm_item *item,
     task->cl_arg_size = sizeof(*arg);
     task->cl_arg_free = 1;
     task->name = op->name;
+    task->color = op->op_class == MTLM_CLASS_HOST
+                      ? MTLM_COLOR_HOST
+                      : mtlm_phase_color(node->phase);
     task->priority = priority_of(run, item, pass);
     task->flops = node->flops;
     set_handles(run, node, use, task);
@@ -272,6 +276,13 @@ static bool is_message(const struct mtlm_item *item)
     return class == MTLM_CLASS_P2P || class == MTLM_CLASS_COLLECTIVE;
 }
 
+/* For StarPU's own traces.  To take a number away leaves its value behind. */
+static void note_microbatch(const struct mtlm_item *item)
+{
+    starpu_iteration_pop();
+    starpu_iteration_push((unsigned long) item->microbatch);
+}
+
 /* Submits items in program order. */
 static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
                        const struct pass *pass)
@@ -279,6 +290,7 @@ static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
     if (run->recorded)
         mtlm_run_record_pass(run->recorded, pass->record);
     starpu_iteration_push(pass->iteration);
+    starpu_iteration_push(0);
     for (int i = 0; i < items->n; i++) {
         const struct mtlm_item *item = &items->item[i];
         const bool next_microbatch =
@@ -295,11 +307,13 @@ static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
             continue; /* only the microbatches run again */
         if (run->gradients_seen && item->node->call.kind == MTLM_OP_CONTROL)
             run->gradients_seen(run->gradients_arg);
+        note_microbatch(item);
         if (is_message(item))
             post(run, item, pass);
         else
             submit(run, item, pass);
     }
+    starpu_iteration_pop();
     starpu_iteration_pop();
     starpu_do_schedule();
 }

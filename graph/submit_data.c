@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "graph/submit_data.h"
+#include "graph/tensor_layer.h"
 #include "runtime/arena.h"
 #include "runtime/data.h"
 #include "runtime/memory.h"
@@ -71,18 +72,21 @@ static void *memory_of(struct mtlm_run_data *data,
     return NULL;
 }
 
+/* StarPU's own traces say layer and slot of the data that a task writes. */
 static void register_tensor(struct mtlm_run_data *data,
-                            const struct mtlm_tensor *tensor)
+                            const struct mtlm_tensor *tensor, int layer)
 {
     starpu_data_handle_t *slot;
 
     if (!mtlm_tensor_is_owner(tensor))
         return;
     slot = mtlm_calloc(tensor->slots, sizeof(*slot));
-    for (int i = 0; i < tensor->slots; i++)
+    for (int i = 0; i < tensor->slots; i++) {
         slot[i] =
             mtlm_data_register(memory_of(data, tensor), elems_of(data, tensor),
                                tensor->dtype, tensor->name);
+        starpu_data_set_coordinates(slot[i], 2, layer, i);
+    }
     data->handle[tensor->id] = slot;
 }
 
@@ -90,13 +94,16 @@ void mtlm_run_data_create(struct mtlm_run_data *data,
                           const struct mtlm_program *program, bool synthetic)
 {
     const struct mtlm_graph *graph = program->graph;
+    int *layer;
 
     data->program = program;
     data->synthetic = synthetic;
     data->handle = mtlm_calloc(graph->n_tensors, sizeof(*data->handle));
     create_arenas(data);
+    layer = mtlm_program_tensor_layers(program);
     for (int i = 0; i < graph->n_tensors; i++)
-        register_tensor(data, graph->tensor[i]);
+        register_tensor(data, graph->tensor[i], layer[i]);
+    free(layer);
 }
 
 void mtlm_run_data_destroy(struct mtlm_run_data *data)

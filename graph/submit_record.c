@@ -6,6 +6,7 @@
 #include "graph/dependencies.h"
 #include "graph/stage.h"
 #include "graph/submit_record.h"
+#include "graph/tensor_layer.h"
 #include "runtime/memory.h"
 
 struct mtlm_run_record {
@@ -51,44 +52,11 @@ void mtlm_run_record_destroy(struct mtlm_run_record *r)
     free(r);
 }
 
-static void note_layer(int *layer, const struct mtlm_tensor *tensor, int is)
-{
-    if (tensor && layer[mtlm_tensor_slot(tensor, 0).owner->id] < 0)
-        layer[mtlm_tensor_slot(tensor, 0).owner->id] = is;
-}
-
-/* Of each tensor that of the parameter that it belongs to, else that of the
- * first node of a layer that uses it, else -1. */
-static int *layers_of(const struct mtlm_program *program)
-{
-    const struct mtlm_graph *graph = program->graph;
-    int *layer = mtlm_calloc(graph->n_tensors, sizeof(*layer));
-
-    for (int i = 0; i < graph->n_tensors; i++)
-        layer[i] = -1;
-    for (int i = 0; i < program->n_params; i++) {
-        const struct mtlm_parameter *p = &program->param[i];
-
-        note_layer(layer, p->weight, p->layer);
-        note_layer(layer, p->grad, p->layer);
-        note_layer(layer, p->reduced, p->layer);
-        note_layer(layer, p->m, p->layer);
-        note_layer(layer, p->v, p->layer);
-    }
-    for (int i = 0; i < graph->all.n; i++) {
-        const struct mtlm_node *node = graph->all.node[i];
-
-        for (int u = 0; u < mtlm_node_n_uses(node); u++)
-            note_layer(layer, mtlm_node_use(node, u).tensor, node->layer);
-    }
-    return layer;
-}
-
 /* In the order in which mtlm_dependencies_first_slot() numbers them. */
 static void add_data(struct mtlm_run_record *r)
 {
     const struct mtlm_graph *graph = r->program->graph;
-    int *layer = layers_of(r->program);
+    int *layer = mtlm_program_tensor_layers(r->program);
 
     for (int i = 0; i < graph->n_tensors; i++) {
         const struct mtlm_tensor *t = graph->tensor[i];

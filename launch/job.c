@@ -115,7 +115,7 @@ static int check_memory(struct mtlm_job *job, struct mtlm_error *err)
 static int start_machine(struct mtlm_job *job, struct mtlm_error *err)
 {
     if (mtlm_machine_start(job->workers, mtlm_ranks_on_host(job->ranks) > 1,
-                           err)
+                           mtlm_ranks_rank(job->ranks), err)
         < 0)
         return -1;
     job->machine = true;

@@ -38,7 +38,17 @@ static int check_policy(struct mtlm_error *err)
                           mtlm_plugin_wanted(), mtlm_machine_policy());
 }
 
-int mtlm_machine_start(int workers, int shared, struct mtlm_error *err)
+/* Ranks in one directory must not write the same file. */
+static void name_trace(int rank)
+{
+    char name[16];
+
+    snprintf(name, sizeof(name), "r%d", rank);
+    setenv("STARPU_FXT_SUFFIX", name, 0);
+}
+
+int mtlm_machine_start(int workers, int shared, int rank,
+                       struct mtlm_error *err)
 {
     struct starpu_conf conf;
     int rc;
@@ -56,6 +66,7 @@ int mtlm_machine_start(int workers, int shared, struct mtlm_error *err)
     setenv("STARPU_SILENT", "1", 0);
     if (shared)
         setenv("STARPU_WORKERS_NOBIND", "1", 0);
+    name_trace(rank);
     rc = starpu_init(&conf);
     if (rc < 0)
         return mtlm_error_set(err, MTLM_EXIT_PEER,

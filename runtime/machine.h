@@ -11,9 +11,12 @@
 #define MTLM_DEFAULT_POLICY "prio"
 
 /* Starts StarPU with that many CPU workers.  shared: other ranks run on this
- * host, so that workers must not be bound to the same cores.  A policy that
- * does not exist is refused with the list of those that do. */
-int mtlm_machine_start(int workers, int shared, struct mtlm_error *err);
+ * host, so that workers must not be bound to the same cores.  rank: of this
+ * process; StarPU's own trace (FxT), if it writes one, is r<rank>_0, unless
+ * STARPU_FXT_SUFFIX says otherwise.  A policy that does not exist is refused
+ * with the list of those that do. */
+int mtlm_machine_start(int workers, int shared, int rank,
+                       struct mtlm_error *err);
 
 /* Compute workers that StarPU has started. */
 int mtlm_machine_workers(void);

@@ -4,23 +4,22 @@
 #include <string.h>
 
 #include "launch/trace/palette.h"
+#include "runtime/color.h"
 
-/* The "bright" scheme by Paul Tol: to be told apart by colour-blind people,
- * and in print. */
 static const struct {
     const char *style;
-    int rgb[3];
+    enum mtlm_color color;
     const char *legend;
 } kinds[] = {
-    [MTLM_KIND_F] = {"f", {0x44, 0x77, 0xaa}, "F forward"},
-    [MTLM_KIND_B] = {"b", {0xee, 0x66, 0x77}, "B gradients of activations"},
-    [MTLM_KIND_W] = {"w", {0xcc, 0xbb, 0x44}, "W gradients of weights"},
-    [MTLM_KIND_OPT] = {"o", {0x22, 0x88, 0x33}, "optimizer"},
-    [MTLM_KIND_EVAL] = {"e", {0x99, 0x77, 0x55}, "validation"},
-    [MTLM_KIND_HOST] = {"h", {0x44, 0x44, 0x44}, "tokens, flags"},
-    [MTLM_KIND_TP] = {"t", {0xaa, 0x33, 0x77}, "TP collectives"},
-    [MTLM_KIND_PP] = {"p", {0x66, 0xcc, 0xee}, "PP send, receive"},
-    [MTLM_KIND_DP] = {"d", {0x77, 0x77, 0x77}, "DP and norm collectives"},
+    [MTLM_KIND_F] = {"f", MTLM_COLOR_FORWARD, "F forward"},
+    [MTLM_KIND_B] = {"b", MTLM_COLOR_BACKWARD, "B gradients of activations"},
+    [MTLM_KIND_W] = {"w", MTLM_COLOR_WEIGHT, "W gradients of weights"},
+    [MTLM_KIND_OPT] = {"o", MTLM_COLOR_OPTIMIZER, "optimizer"},
+    [MTLM_KIND_EVAL] = {"e", MTLM_COLOR_EVAL, "validation"},
+    [MTLM_KIND_HOST] = {"h", MTLM_COLOR_HOST, "tokens, flags"},
+    [MTLM_KIND_TP] = {"t", MTLM_COLOR_TP, "TP collectives"},
+    [MTLM_KIND_PP] = {"p", MTLM_COLOR_PP, "PP send, receive"},
+    [MTLM_KIND_DP] = {"d", MTLM_COLOR_DP, "DP and norm collectives"},
 };
 
 enum mtlm_trace_kind mtlm_trace_kind(const struct mtlm_trace_box *box, int lane)
@@ -65,7 +64,8 @@ static void shade_rgb(enum mtlm_trace_kind kind, int shade, int shades,
     const double white = shades > 1 ? 0.6 * shade / (shades - 1) : 0;
 
     for (int i = 0; i < 3; i++)
-        rgb[i] = kinds[kind].rgb[i] * (1 - white) + 255 * white + 0.5;
+        rgb[i] = (kinds[kind].color >> (16 - 8 * i) & 0xff) * (1 - white)
+                 + 255 * white + 0.5;
 }
 
 uint32_t mtlm_trace_kind_color(enum mtlm_trace_kind kind, int shade, int shades)
@@ -92,8 +92,8 @@ void mtlm_trace_put_styles(FILE *f, int shades)
             putc('\n', f);
         }
     for (int kind = MTLM_KIND_TP; kind <= MTLM_KIND_DP; kind++)
-        fprintf(f, ".s%s{stroke:#%02x%02x%02x}\n", kinds[kind].style,
-                kinds[kind].rgb[0], kinds[kind].rgb[1], kinds[kind].rgb[2]);
+        fprintf(f, ".s%s{stroke:#%06x}\n", kinds[kind].style,
+                kinds[kind].color);
 }
 
 static double put_item(FILE *f, const char *style, const char *text, double x,
