@@ -382,6 +382,11 @@ static void copy_out(starpu_data_handle_t handle, void *memory, size_t bytes)
     starpu_data_release_on_node(handle, STARPU_MAIN_RAM);
 }
 
+int64_t mtlm_run_submitted(const struct mtlm_run *run)
+{
+    return run->job;
+}
+
 void mtlm_run_report(struct mtlm_run *run, int64_t iteration,
                      double report[MTLM_CONTROL_COUNT])
 {

@@ -41,6 +41,9 @@ void mtlm_run_init(struct mtlm_run *run);
 void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration, bool record);
 void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, bool record);
 
+/* Nodes submitted so far. */
+int64_t mtlm_run_submitted(const struct mtlm_run *run);
+
 /* Waits for the report of iteration e, or of the last validation, and copies
  * it. */
 void mtlm_run_report(struct mtlm_run *run, int64_t iteration,

@@ -144,6 +144,8 @@ static void start_run(struct mtlm_job *job)
 
     if (o->trace_dir || o->cluster_file)
         job->recorder = mtlm_recorder_create();
+    if (job->recorder)
+        job->clock_offset_ns = mtlm_ranks_clock_offset(job->ranks);
     if (planned)
         mtlm_collective_plan_create(&job->collective_plan, job->program,
                                     o->cluster_file ? &job->cluster : NULL,

@@ -43,6 +43,8 @@ struct mtlm_job {
     bool machine;                 /* StarPU runs */
     struct mtlm_metrics *metrics; /* of the rank that prints; or NULL */
     struct mtlm_recorder *recorder;
+    int64_t clock_offset_ns; /* with a recorder: rank 0's clock less ours, when
+                              * the run began */
     struct mtlm_engine *engine;
     struct mtlm_collective_plan collective_plan; /* --collective-order plan */
     struct mtlm_run *run;

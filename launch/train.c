@@ -18,6 +18,7 @@ struct state {
     struct mtlm_dump *dump;
     struct mtlm_ramp_place place; /* of the iteration that is waited for */
     struct mtlm_train_log log;
+    int64_t nodes[2];  /* of the even and of the odd iteration under way */
     int64_t validated; /* iterations before the last validation; -1: none */
     double validation[MTLM_STATUS_EXTRA]; /* its report */
     struct mtlm_summary_text text;
@@ -34,8 +35,11 @@ static bool recorded(const struct mtlm_options *o, int64_t iteration)
 
 static void submit(struct state *s, int64_t iteration)
 {
+    const int64_t before = mtlm_run_submitted(s->job->run);
+
     mtlm_run_iteration(s->job->run, iteration,
                        recorded(&s->job->options, iteration));
+    s->nodes[iteration % 2] = mtlm_run_submitted(s->job->run) - before;
 }
 
 static bool log_due(const struct mtlm_options *o, int64_t iteration, bool last)
@@ -180,15 +184,35 @@ static bool report(struct state *s, int64_t e, double r[MTLM_CONTROL_COUNT])
     return r[MTLM_CONTROL_NAN] == 0 || o->no_check_for_nan;
 }
 
-/* What has become of iteration e. */
+/* Bubble and overlap of iteration e, once it is over on all ranks. */
+static struct mtlm_traced traced(struct state *s, int64_t e)
+{
+    const struct mtlm_job *job = s->job;
+    const struct mtlm_traced_rank rank = {.ranks = job->ranks,
+                                          .recorder = job->recorder,
+                                          .clock_offset_ns =
+                                              job->clock_offset_ns,
+                                          .workers = job->workers};
+
+    return mtlm_traced_iteration(&rank, e, s->nodes[e % 2]);
+}
+
+/* What has become of iteration e, whose report this is. */
 static void tell(struct state *s, int64_t e, const double r[MTLM_CONTROL_COUNT],
                  bool line_due)
 {
-    const bool norm =
-        s->job->options.log_params_norm && (line_due || s->job->metrics);
+    const struct mtlm_options *o = &s->job->options;
+    struct mtlm_train_ended ended = {.now_ns = mtlm_now_ns(),
+                                     .report = r,
+                                     .params_norm = -1,
+                                     .line_due = line_due};
 
-    mtlm_train_log_add(
-        &s->log, r, norm ? mtlm_run_params_norm(s->job->run, e) : -1, line_due);
+    if (o->log_params_norm && (line_due || s->job->metrics))
+        ended.params_norm = mtlm_run_params_norm(s->job->run, e);
+    /* Its window begins where the last one ended. */
+    if (recorded(o, e) && recorded(o, e - 1))
+        ended.traced = traced(s, e);
+    mtlm_train_log_add(&s->log, &ended);
 }
 
 static bool validation_due(const struct mtlm_options *o, int64_t e)

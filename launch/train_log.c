@@ -28,8 +28,9 @@ void mtlm_train_log_start(struct mtlm_train_log *log,
 }
 
 static void add(struct mtlm_train_span *span,
-                const double r[MTLM_CONTROL_COUNT])
+                const struct mtlm_train_ended *ended)
 {
+    const double *r = ended->report;
     const bool step = r[MTLM_CONTROL_APPLY] != 0;
 
     /* As Megatron: the mean is that of the iterations with a step. */
@@ -38,15 +39,17 @@ static void add(struct mtlm_train_span *span,
     span->steps += step;
     span->iterations++;
     span->samples += r[MTLM_CONTROL_BATCH];
+    mtlm_traced_add(&span->traced, &ended->traced);
 }
 
 /* The next one begins. */
-static void begin(struct mtlm_train_span *span, int64_t now,
-                  const double r[MTLM_CONTROL_COUNT])
+static void begin(struct mtlm_train_span *span,
+                  const struct mtlm_train_ended *ended)
 {
-    *span = (struct mtlm_train_span){.since_ns = now,
-                                     .skipped = r[MTLM_CONTROL_SKIPPED],
-                                     .nan = r[MTLM_CONTROL_NAN]};
+    *span =
+        (struct mtlm_train_span){.since_ns = ended->now_ns,
+                                 .skipped = ended->report[MTLM_CONTROL_SKIPPED],
+                                 .nan = ended->report[MTLM_CONTROL_NAN]};
 }
 
 /* Validations that come after that many iterations. */
@@ -91,15 +94,15 @@ static void put(const struct mtlm_train_log *log, char *text)
     free(text);
 }
 
-/* What there is to tell of a span that ends now with that report. */
+/* What there is to tell of a span that ends with that iteration. */
 static struct mtlm_log_iteration describe(const struct mtlm_train_log *log,
                                           const struct mtlm_train_span *span,
-                                          int64_t now,
-                                          const double r[MTLM_CONTROL_COUNT],
-                                          double params_norm)
+                                          const struct mtlm_train_ended *ended)
 {
+    const double *r = ended->report;
     const struct mtlm_options *o = &log->job->options;
-    const double seconds = (now - span->since_ns - span->eval_ns) * 1e-9;
+    const double seconds =
+        (ended->now_ns - span->since_ns - span->eval_ns) * 1e-9;
     const double flops = mtlm_model_flops(&o->model, 1) * span->samples;
     const bool steps = span->steps > 0, sop = o->model.binary_head && steps;
 
@@ -120,34 +123,32 @@ static struct mtlm_log_iteration describe(const struct mtlm_train_log *log,
         .loss_scale = 1,
         .grad_norm = r[MTLM_CONTROL_NORM],
         .zeros = o->log_num_zeros ? r[MTLM_CONTROL_ZEROS] : -1,
-        .params_norm = params_norm,
+        .params_norm = ended->params_norm,
         .skipped = r[MTLM_CONTROL_SKIPPED] - span->skipped,
         .nan = r[MTLM_CONTROL_NAN] - span->nan,
         .sop_accuracy = sop ? span->loss[MTLM_LOSS_SOP_HITS] / span->steps : -1,
         .tokens_per_second = span->samples * o->model.seq_length / seconds,
         .seconds_left = seconds_left(log, seconds, span->samples, r),
-        .bubble = -1,
-        .overlap = -1};
+        .bubble = mtlm_traced_bubble(&span->traced),
+        .overlap = mtlm_traced_overlap(&span->traced)};
 }
 
 void mtlm_train_log_add(struct mtlm_train_log *log,
-                        const double r[MTLM_CONTROL_COUNT], double params_norm,
-                        bool line_due)
+                        const struct mtlm_train_ended *ended)
 {
-    const int64_t now = mtlm_now_ns();
     struct mtlm_log_iteration told;
 
-    add(&log->step, r);
-    add(&log->line, r);
-    log->all_samples += r[MTLM_CONTROL_BATCH];
-    told = describe(log, &log->step, now, r, params_norm);
+    add(&log->step, ended);
+    add(&log->line, ended);
+    log->all_samples += ended->report[MTLM_CONTROL_BATCH];
+    told = describe(log, &log->step, ended);
     mtlm_metrics_step(log->job->metrics, &told);
-    begin(&log->step, now, r);
-    if (!line_due)
+    begin(&log->step, ended);
+    if (!ended->line_due)
         return;
-    told = describe(log, &log->line, now, r, params_norm);
+    told = describe(log, &log->line, ended);
     put(log, mtlm_log_iteration_line(&told));
-    begin(&log->line, now, r);
+    begin(&log->line, ended);
 }
 
 void mtlm_train_log_validation(struct mtlm_train_log *log, int64_t iterations,

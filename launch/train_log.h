@@ -2,6 +2,7 @@
 #define MTLM_TRAIN_LOG_H
 
 #include "launch/job.h"
+#include "launch/traced_iteration.h"
 
 /* Some iterations in a row. */
 struct mtlm_train_span {
@@ -10,6 +11,7 @@ struct mtlm_train_span {
     double loss[MTLM_LOSS_COUNT]; /* sums over the steps */
     int64_t iterations, steps;
     double samples;
+    struct mtlm_traced traced;
     double skipped, nan; /* before them, in all */
 };
 
@@ -31,13 +33,19 @@ struct mtlm_train_log {
 void mtlm_train_log_start(struct mtlm_train_log *log,
                           const struct mtlm_job *job);
 
-/* An iteration is done, of which this is the report (enum
- * mtlm_control_slot) and, where it is computed, the norm of the weights, else
- * -1: writes its metrics (launch/metrics.h), and the line about the iterations
+/* An iteration that is done. */
+struct mtlm_train_ended {
+    int64_t now_ns;            /* when its report came */
+    const double *report;      /* enum mtlm_control_slot */
+    double params_norm;        /* -1: it is not computed */
+    struct mtlm_traced traced; /* zero: it is not recorded */
+    bool line_due;
+};
+
+/* Writes its metrics (launch/metrics.h), and the line about the iterations
  * since the last one when it is due. */
 void mtlm_train_log_add(struct mtlm_train_log *log,
-                        const double report[MTLM_CONTROL_COUNT],
-                        double params_norm, bool line_due);
+                        const struct mtlm_train_ended *ended);
 
 /* The lines about a validation after that many iterations which took ns, 0
  * when it is an earlier one that is told again, on ("", " on test set") what

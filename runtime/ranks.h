@@ -80,4 +80,22 @@ void mtlm_ranks_barrier(struct mtlm_ranks *ranks);
  * the offset of the fastest of many round trips between the two hosts. */
 int64_t mtlm_ranks_clock_offset(struct mtlm_ranks *ranks);
 
+/* The next two are called by the main threads while the engines run, or not;
+ * by all ranks in the same order. */
+
+/* Each of the n values becomes its sum over all ranks. */
+void mtlm_ranks_sum_all(struct mtlm_ranks *ranks, double *value, int n);
+
+/* Numbers for a peer, and from it. */
+struct mtlm_swap {
+    int peer;
+    int64_t *out; /* [n_out] borrowed */
+    int64_t n_out;
+    int64_t *in; /* [n_in] made by the call, the caller frees it */
+    int64_t n_in;
+};
+
+/* With each of n peers, each of which calls it with this rank among its own. */
+void mtlm_ranks_swap(struct mtlm_ranks *ranks, struct mtlm_swap *swap, int n);
+
 #endif /* MTLM_RANKS_H */

@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,8 +15,10 @@ struct list {
 };
 
 struct mtlm_recorder {
-    pthread_mutex_t mutex; /* guards the records */
+    pthread_mutex_t mutex; /* guards the records and what is waited for */
     struct list records;
+    pthread_cond_t got;
+    int64_t awaited, missing;      /* nodes of an iteration; missing 0: none */
     struct list edges, uses, data; /* the submitting thread's */
 };
 
@@ -24,6 +27,7 @@ struct mtlm_recorder *mtlm_recorder_create(void)
     struct mtlm_recorder *recorder = mtlm_calloc(1, sizeof(*recorder));
 
     pthread_mutex_init(&recorder->mutex, NULL);
+    pthread_cond_init(&recorder->got, NULL);
     return recorder;
 }
 
@@ -32,6 +36,7 @@ void mtlm_recorder_destroy(struct mtlm_recorder *recorder)
     if (!recorder)
         return;
     pthread_mutex_destroy(&recorder->mutex);
+    pthread_cond_destroy(&recorder->got);
     free(recorder->records.entry);
     free(recorder->edges.entry);
     free(recorder->uses.entry);
@@ -48,12 +53,53 @@ static void append(struct list *list, const void *entry, size_t size)
     memcpy((char *) list->entry + list->n++ * size, entry, size);
 }
 
+static bool is_of(const struct mtlm_record *record, int64_t iteration)
+{
+    return record->iteration == iteration && record->phase != MTLM_PHASE_EVAL;
+}
+
 void mtlm_recorder_add(struct mtlm_recorder *recorder,
                        const struct mtlm_record *record)
 {
     pthread_mutex_lock(&recorder->mutex);
     append(&recorder->records, record, sizeof(*record));
+    if (recorder->missing > 0 && is_of(record, recorder->awaited)
+        && --recorder->missing == 0)
+        pthread_cond_signal(&recorder->got);
     pthread_mutex_unlock(&recorder->mutex);
+}
+
+void mtlm_recorder_await(struct mtlm_recorder *recorder, int64_t iteration,
+                         int64_t nodes)
+{
+    const struct mtlm_record *record;
+
+    pthread_mutex_lock(&recorder->mutex);
+    record = recorder->records.entry;
+    for (size_t i = 0; i < recorder->records.n; i++)
+        nodes -= is_of(&record[i], iteration);
+    recorder->awaited = iteration;
+    recorder->missing = nodes;
+    while (recorder->missing > 0)
+        pthread_cond_wait(&recorder->got, &recorder->mutex);
+    pthread_mutex_unlock(&recorder->mutex);
+}
+
+struct mtlm_record *mtlm_recorder_copy(struct mtlm_recorder *recorder,
+                                       int64_t iteration, size_t *n)
+{
+    const struct mtlm_record *record;
+    struct mtlm_record *copy;
+
+    *n = 0;
+    pthread_mutex_lock(&recorder->mutex);
+    record = recorder->records.entry;
+    copy = mtlm_calloc(recorder->records.n, sizeof(*copy));
+    for (size_t i = 0; i < recorder->records.n; i++)
+        if (record[i].iteration >= iteration)
+            copy[(*n)++] = record[i];
+    pthread_mutex_unlock(&recorder->mutex);
+    return copy;
 }
 
 void mtlm_recorder_add_edge(struct mtlm_recorder *recorder,

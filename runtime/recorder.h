@@ -65,8 +65,18 @@ void mtlm_recorder_destroy(struct mtlm_recorder *recorder);
 void mtlm_recorder_add(struct mtlm_recorder *recorder,
                        const struct mtlm_record *record);
 
-/* The same for what is known when a node is submitted; called by the thread
- * that submits. */
+/* Returns when it has got so many nodes of that iteration, validation apart;
+ * one thread may wait. */
+void mtlm_recorder_await(struct mtlm_recorder *recorder, int64_t iteration,
+                         int64_t nodes);
+
+/* A copy of the *n records of nodes of that iteration and later ones, while
+ * others may be added; the caller frees it. */
+struct mtlm_record *mtlm_recorder_copy(struct mtlm_recorder *recorder,
+                                       int64_t iteration, size_t *n);
+
+/* As mtlm_recorder_add(), of what is known when a node is submitted; called by
+ * the thread that submits. */
 void mtlm_recorder_add_edge(struct mtlm_recorder *recorder,
                             const struct mtlm_record_edge *edge);
 void mtlm_recorder_add_use(struct mtlm_recorder *recorder,

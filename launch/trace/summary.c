@@ -24,6 +24,9 @@ static void summarize_rank(const struct mtlm_trace_records *records, int rank,
     for (size_t i = records->first[rank]; i < records->first[rank + 1]; i++) {
         const struct mtlm_record *r = &records->record[i];
 
+        if (!window->n || r->end_ns < window->span[0].begin_ns
+            || r->start_ns > window->span[window->n - 1].end_ns)
+            continue;
         if (mtlm_trace_is_busy(records, r)) {
             result->busy_ns +=
                 mtlm_spans_inside(window, r->start_ns, r->end_ns);
@@ -46,32 +49,31 @@ static void summarize_rank(const struct mtlm_trace_records *records, int rank,
     free(overlap.span);
 }
 
-/* The bubble of each iteration whose window counts. */
+/* Bubble and overlap of each iteration whose window counts. */
 static void summarize_iterations(const struct mtlm_trace_records *records,
                                  const struct mtlm_trace_windows *windows,
                                  struct mtlm_trace_summary *summary)
 {
     for (size_t i = 0; i < summary->n_iterations; i++) {
         struct mtlm_trace_iteration *e = &summary->iteration[i];
-        double busy = 0, room = 0;
+        double busy = 0, room = 0, comm = 0, overlap = 0;
 
         if (!e->counts)
             continue;
         for (int r = 0; r < records->ranks; r++) {
-            struct mtlm_span *span =
-                &windows->iteration[i * records->ranks + r];
-            const struct mtlm_spans window = {span, 1, 1};
+            const struct mtlm_spans window = {
+                &windows->iteration[i * records->ranks + r], 1, 1};
+            struct mtlm_trace_rank of = {0};
 
-            room += (double) summary->rank[r].workers
-                    * (span->end_ns - span->begin_ns);
-            for (size_t k = records->first[r]; k < records->first[r + 1]; k++)
-                if (mtlm_trace_is_busy(records, &records->record[k]))
-                    busy +=
-                        mtlm_spans_inside(&window, records->record[k].start_ns,
-                                          records->record[k].end_ns);
+            summarize_rank(records, r, &window, &of);
+            room += (double) of.workers * of.window_ns;
+            busy += of.busy_ns;
+            comm += of.comm_ns;
+            overlap += of.overlap_ns;
         }
         if (room > 0)
             e->bubble = 1 - busy / room;
+        e->overlap = comm > 0 ? overlap / comm : -1;
     }
 }
 

@@ -38,7 +38,8 @@ struct mtlm_trace_iteration {
     /* Earliest begin and latest end of a rank's window; where it does not
      * count first start and last end of a node. */
     int64_t begin_ns, end_ns;
-    double bubble; /* of all ranks, where the window counts */
+    double bubble;  /* of all ranks, where the window counts */
+    double overlap; /* likewise; -1: no communication */
     /* Stage span, the zero-bubble papers' metric: from the first start to
      * the last end of F, B and W on one rank, without the optimizer, of the
      * rank where this takes longest; 0: none.  Its bubble is the share of

@@ -91,18 +91,22 @@ static json_t *iterations(const struct mtlm_trace_summary *summary)
 
         json_array_append_new(
             list,
-            json_pack(
-                "{s:i, s:b, s:o, s:o, s:o, s:o, s:i, s:f, s:o, s:o, "
-                "s:o, s:i}",
-                "iteration", e->iteration + 1, "counts", e->counts, "begin_ms",
-                ms(e->begin_ns - summary->origin_ns), "end_ms",
-                ms(e->end_ns - summary->origin_ns), "bubble_fraction",
-                e->counts ? json_real(e->bubble) : json_null(), "stage_span_ms",
-                ms(e->span_ns), "stage_span_rank", e->span_rank,
-                "stage_span_bubble", e->span_bubble, "critical_path_ms",
-                ms_or_null(e->path_ns), "critical_path_communication_ms",
-                ms_or_null(e->path_comm_ns), "most_work_ms", ms(e->work_ns),
-                "most_work_rank", e->work_rank));
+            json_pack("{s:i, s:b, s:o, s:o, s:o, s:o, s:o, s:i, s:f, s:o, s:o, "
+                      "s:o, s:i}",
+                      "iteration", e->iteration + 1, "counts", e->counts,
+                      "begin_ms", ms(e->begin_ns - summary->origin_ns),
+                      "end_ms", ms(e->end_ns - summary->origin_ns),
+                      "bubble_fraction",
+                      e->counts ? json_real(e->bubble) : json_null(),
+                      "overlap_fraction",
+                      e->counts && e->overlap >= 0 ? json_real(e->overlap)
+                                                   : json_null(),
+                      "stage_span_ms", ms(e->span_ns), "stage_span_rank",
+                      e->span_rank, "stage_span_bubble", e->span_bubble,
+                      "critical_path_ms", ms_or_null(e->path_ns),
+                      "critical_path_communication_ms",
+                      ms_or_null(e->path_comm_ns), "most_work_ms",
+                      ms(e->work_ns), "most_work_rank", e->work_rank));
     }
     return list;
 }

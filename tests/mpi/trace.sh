@@ -94,6 +94,19 @@ expect(set(per_microbatch) == {0, 1, 2, 3}, "microbatches", per_microbatch)
 expect(len(phases) == 3 * 4 * 4 * ranks // 2, "layers of all ranks")
 
 summary = json.load(open(dir + "/summary.json"))
+
+# The lines of the iterations that have a window, while the next one ran, say
+# what is known in the end; what was still running then may be missing.
+said = {int(m[1]): m[2] for m in re.finditer(
+    r"^ \[.*\] iteration +(\d+)/(.*)$", open("out").read(), re.M)}
+for e in summary["iterations"]:
+    line = dict(re.findall(r" (bubble|overlap): ([0-9.]+) \|",
+                           said.pop(e["iteration"])))
+    expect(e["counts"] == ("bubble" in line), "bubble in", line, e)
+    for name in line:
+        expect(abs(float(line[name]) - e[name.replace("bubble", "bubble_fraction")
+               .replace("overlap", "overlap_fraction")]) < 0.02, line, e)
+expect(not any("bubble" in line for line in said.values()), "bubble in", said)
 expect(0 <= summary["bubble_fraction"] < 1, "bubble")
 expect(0 <= summary["stage_span_bubble"] < 1, "bubble of the stages")
 expect(len(summary["ranks"]) == ranks, "ranks in the summary")
@@ -177,6 +190,17 @@ well 2 "${small[@]}" "${parallel[@]}" --train-iters 3 --trace trace \
     --trace-iterations 2:2
 [ "$(tail -n +2 trace/schedule.csv | cut -d, -f4 | sort -u)" = 2 ] \
     || fail "--trace-iterations 2:2"
+
+grep -q ' bubble: ' out && fail "--trace-iterations 2:2: a bubble without a window"
+
+# A validation is not part of the iteration after it.
+rm -r trace
+well 2 "${small[@]}" "${parallel[@]}" --train-iters 4 --trace trace \
+    --trace-iterations 1:4 --eval-iters 1 --eval-interval 2 --metrics lines
+[ "$(sed -n 's/.* iteration *\([0-9]*\)\/.* bubble: .*/\1/p' out | xargs)" = '2 4' ] \
+    || fail "with validation: $(grep ' bubble: ' out)"
+[ "$(grep -c '"bubble":0[.].*"overlap":0' lines)" -eq 2 ] \
+    || fail "metrics: $(cat lines)"
 
 # A full disk: all is trained, the file that lacks is named, the others are
 # whole.
