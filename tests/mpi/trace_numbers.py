@@ -83,6 +83,8 @@ for id, r in node.items():
                                               int(r["job"]), id))
 accounts = {(str(a["rank"]), str(a["worker"])): a
             for a in summary["accounts"]}
+for key in accounts:
+    lanes[key]  # one on a busy machine may have run nothing
 assert accounts.keys() == lanes.keys(), "workers"
 for (rank, worker), lane in lanes.items():
     time = collections.Counter()
