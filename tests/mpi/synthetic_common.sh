@@ -50,12 +50,13 @@ is_quiet() {
 }
 
 # compare LIMIT RANKS OPTION...: the run takes what the evaluator says, within
-# LIMIT %; $more says how much more.  Where other programs keep the machine busy,
+# LIMIT %; $more says how much more; a trace goes to trace, which is new.  Where other programs keep the machine busy,
 # so that tasks wake up late: once again, and then no verdict, which is 1.
 compare() {
     local limit=$1
     shift
     for _ in 1 2; do
+        rm -rf trace
         watched well "$@"
         [ "$rc" -eq 0 ] || return 1
         more=$(percent 'The run took')
@@ -116,7 +117,6 @@ fits() {
 schedule() {
     local limit=$1 p=$2 v=$3 m=$4 name=$5
     layout 1 "$p"
-    rm -rf trace
     compare "$limit" "$p" "${pretend[@]}" --synthetic uniform.ini \
         --num-layers $((p * v)) --global-batch-size "$m" "${parallel[@]}" \
         --num-virtual-stages-per-pipeline-rank "$v" --schedule "$name" \
