@@ -61,9 +61,10 @@ void mtlm_task_ended(void *arg)
 
 void mtlm_task_done(void *arg)
 {
-    const struct mtlm_task *task = arg;
+    struct mtlm_task *task = arg;
 
     mtlm_watch_ended(task->node);
+    task->node = NULL;
 }
 
 static const struct mtlm_policy_node *node_of(const struct starpu_task *task)

@@ -16,6 +16,7 @@
 #include "runtime/clock.h"
 #include "runtime/color.h"
 #include "runtime/data.h"
+#include "runtime/machine.h"
 
 struct mtlm_run {
     struct mtlm_run_config config;
@@ -159,7 +160,8 @@ static void post(struct mtlm_run *run, const struct mtlm_item *item,
         mtlm_stage_tags(config) * mtlm_layout_stages(&config->layout);
     starpu_data_handle_t *handles =
         mtlm_calloc(mtlm_node_n_uses(node), sizeof(*handles));
-    struct mtlm_message message = {.priority = priority_of(run, item, pass),
+    struct mtlm_message message = {.name = mtlm_ops[node->call.kind]->name,
+                                   .priority = priority_of(run, item, pass),
                                    .recorded = pass->record,
                                    .record = record_of(run, item, pass)};
 
@@ -258,6 +260,7 @@ static void submit(struct mtlm_run *run, const struct mtlm_item *item,
                       ? MTLM_COLOR_HOST
                       : mtlm_phase_color(node->phase);
     task->priority = priority_of(run, item, pass);
+    mtlm_machine_restrict(task);
     task->flops = node->flops;
     set_handles(run, node, use, task);
     if (arg->node) {

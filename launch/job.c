@@ -115,7 +115,8 @@ static int check_memory(struct mtlm_job *job, struct mtlm_error *err)
 static int start_machine(struct mtlm_job *job, struct mtlm_error *err)
 {
     if (mtlm_machine_start(job->workers, mtlm_ranks_on_host(job->ranks) > 1,
-                           mtlm_ranks_rank(job->ranks), err)
+                           mtlm_ranks_rank(job->ranks),
+                           job->options.comm_node == MTLM_COMM_TASK, err)
         < 0)
         return -1;
     job->machine = true;
@@ -155,7 +156,8 @@ static void start_run(struct mtlm_job *job)
         .ranks = job->ranks,
         .order = order[o->collective_order],
         .max_in_flight = o->transport == MTLM_USE_SERIAL ? 1 : 0,
-        .recorder = job->recorder});
+        .recorder = job->recorder,
+        .tasks = o->comm_node == MTLM_COMM_TASK});
     job->run = mtlm_run_create(&(struct mtlm_run_config){
         .program = job->program,
         .engine = job->engine,

@@ -233,6 +233,10 @@
         32768, "N", "full: layers of a group, or first layers of a stage")     \
     OPT(PARALLEL, "workers", INT, workers, "0", 0, 4096, "N",                  \
         "compute workers of this rank; 0: as many as it has cores")            \
+    OPT(PARALLEL, "comm-node", CHOICE, comm_node, "acquire", 0, 0,             \
+        "acquire|task",                                                        \
+        "what messages are to StarPU: acquired data, or tasks on a worker of " \
+        "their own, which scheduling policies see")                            \
     OPT(PARALLEL, "transport", CHOICE, transport, "mpi", 0, 0, "mpi|serial",   \
         "serial, for tests: one collective at a time, in issue order")         \
     OPT(PARALLEL, "collective-order", CHOICE, collective_order, "leader", 0,   \

@@ -35,6 +35,7 @@ enum mtlm_option_source {
 
 /* In the order of their CHOICE in launch/option_list.h. */
 enum mtlm_transport_choice { MTLM_USE_MPI, MTLM_USE_SERIAL };
+enum mtlm_comm_node { MTLM_COMM_ACQUIRE, MTLM_COMM_TASK };
 enum mtlm_order_choice {
     MTLM_ORDER_LEADER,
     MTLM_ORDER_PLAN,
@@ -125,6 +126,7 @@ struct mtlm_options {
     int64_t row_parts; /* of a sample's activations; 0: by their shape */
     int64_t workers;   /* of this rank; 0: as many as it has cores */
     enum mtlm_transport_choice transport;
+    enum mtlm_comm_node comm_node;
     enum mtlm_order_choice collective_order;
     double timeout_minutes; /* how long a rank waits for a peer */
 

@@ -22,6 +22,20 @@
  * itself every MTLM_IDLE_NAP_NS. */
 enum { MIN_NAP_NS = 20000, MAX_NAP_NS = 5000000, NAP_SHARE = 8 };
 
+void mtlm_engine_handed_over(struct mtlm_request *request)
+{
+    struct mtlm_engine *engine = request->engine;
+
+    request->message.record.ready_ns = mtlm_now_ns();
+    if (request->message.node)
+        mtlm_watch_ready(request->message.node);
+    /* From here on it may be gone at any moment. */
+    pthread_mutex_lock(&engine->mutex);
+    mtlm_queue_push(&engine->inbox, request);
+    mtlm_doorbell_ring(engine->config.ranks->bell);
+    pthread_mutex_unlock(&engine->mutex);
+}
+
 /* Called by StarPU: must not block. */
 static void on_acquired(void *arg)
 {
@@ -32,16 +46,8 @@ static void on_acquired(void *arg)
     pthread_mutex_lock(&engine->mutex);
     all = ++request->acquired == request->n_held;
     pthread_mutex_unlock(&engine->mutex);
-    if (!all)
-        return;
-    request->message.record.ready_ns = mtlm_now_ns();
-    if (request->message.node)
-        mtlm_watch_ready(request->message.node);
-    /* From here on it may be gone at any moment. */
-    pthread_mutex_lock(&engine->mutex);
-    mtlm_queue_push(&engine->inbox, request);
-    mtlm_doorbell_ring(engine->config.ranks->bell);
-    pthread_mutex_unlock(&engine->mutex);
+    if (all)
+        mtlm_engine_handed_over(request);
 }
 
 static void check_message(const struct mtlm_engine *engine,
@@ -83,7 +89,8 @@ static void copy_lists(struct mtlm_request *request)
     m->control = at;
 }
 
-static enum starpu_data_access_mode mode_of(const struct mtlm_message *m, int i)
+enum starpu_data_access_mode mtlm_message_mode(const struct mtlm_message *m,
+                                               int i)
 {
     if (i < m->n_handles)
         return m->kind == MTLM_RECV       ? STARPU_W
@@ -112,12 +119,16 @@ void mtlm_engine_post(struct mtlm_engine *engine,
                             message->slot);
     }
     pthread_mutex_unlock(&engine->mutex);
+    if (engine->config.tasks) {
+        mtlm_message_task_submit(request);
+        return;
+    }
     /* The request may be gone as soon as the last one is asked for. */
     n = request->n_held;
     for (int i = 0; i < n; i++)
         MTLM_CHECK_STARPU(starpu_data_acquire_on_node_cb(
-            request->held[i], STARPU_MAIN_RAM, mode_of(&request->message, i),
-            on_acquired, request));
+            request->held[i], STARPU_MAIN_RAM,
+            mtlm_message_mode(&request->message, i), on_acquired, request));
 }
 
 void mtlm_engine_order(struct mtlm_engine *engine, const int *order, int n)
@@ -189,7 +200,9 @@ static void complete(struct mtlm_engine *engine, struct mtlm_request *request)
         mtlm_recorder_add(engine->config.recorder, &m->record);
     if (mtlm_message_is_collective(m->kind))
         engine->collectives_flying--;
-    for (int i = 0; i < request->n_held; i++)
+    if (request->task)
+        mtlm_message_task_end(request);
+    for (int i = 0; i < request->n_held && !request->task; i++)
         starpu_data_release_on_node(request->held[i], STARPU_MAIN_RAM);
     pthread_mutex_lock(&engine->mutex);
     engine->finished++;

@@ -80,6 +80,9 @@ struct mtlm_engine_config {
      * NCCL stream does. */
     int max_in_flight;
     struct mtlm_recorder *recorder; /* borrowed; NULL: none */
+    /* Messages are tasks, which policies see, on a worker that the machine was
+     * started with (runtime/machine.h), instead of acquiring their data. */
+    bool tasks;
     /* After this time without a message, while no worker has anything to do,
      * the thread says what it waits for, and again whenever the time has
      * doubled: a hang must not be silent.  0: two minutes. */

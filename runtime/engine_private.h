@@ -13,7 +13,8 @@ struct mtlm_request {
     struct mtlm_engine *engine;
     starpu_data_handle_t *held; /* all lists of the message */
     int n_held;
-    int acquired; /* those that StarPU has handed over */
+    int acquired;             /* those that StarPU has handed over */
+    struct starpu_task *task; /* that the message is, or NULL */
     void *buffer, *into;
     int64_t seq;    /* of a collective: its number in program order */
     int64_t due_ns; /* when its modelled transfer is over */
@@ -79,6 +80,18 @@ void mtlm_sequencer_post(struct mtlm_sequencer *sequencer, int64_t number,
 
 /* Takes the collective to issue next out of ready; NULL: none now. */
 struct mtlm_request *mtlm_sequencer_next(struct mtlm_sequencer *sequencer);
+
+/* engine.c: all data of the request is there; how entry i of held is used. */
+void mtlm_engine_handed_over(struct mtlm_request *request);
+enum starpu_data_access_mode mtlm_message_mode(
+    const struct mtlm_message *message, int i);
+
+/* message_task.c: submits the task that a request is, which hands it over;
+ * called by the thread when the message is done; what policies know of such a task. */
+void mtlm_message_task_submit(struct mtlm_request *request);
+void mtlm_message_task_end(struct mtlm_request *request);
+const struct mtlm_policy_node *mtlm_message_task_node(
+    const struct starpu_task *task);
 
 /* transport.c: what MPI does for a request, and the leader's tickets.  Called
  * by the thread. */

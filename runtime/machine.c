@@ -47,7 +47,44 @@ static void name_trace(int rank)
     setenv("STARPU_FXT_SUFFIX", name, 0);
 }
 
-int mtlm_machine_start(int workers, int shared, int rank,
+static int message_worker = -1;
+/* Tasks of StarPU that nobody works on. */
+static _Atomic int messages_under_way;
+/* All others, for task->workerids. */
+enum { BITS = 32, WORDS = STARPU_NMAXWORKERS / BITS + 1 };
+static uint32_t compute_workers[WORDS];
+
+static void name_workers(int workers, bool messages)
+{
+    message_worker =
+        messages ? starpu_worker_get_by_type(STARPU_CPU_WORKER, workers) : -1;
+    memset(compute_workers, 0, sizeof(compute_workers));
+    for (int i = 0; i < workers; i++) {
+        const int id = starpu_worker_get_by_type(STARPU_CPU_WORKER, i);
+
+        compute_workers[id / BITS] |= UINT32_C(1) << id % BITS;
+    }
+}
+
+int mtlm_machine_message_worker(void)
+{
+    return message_worker;
+}
+
+void mtlm_machine_count_message(int change)
+{
+    messages_under_way += change;
+}
+
+void mtlm_machine_restrict(struct starpu_task *task)
+{
+    if (message_worker < 0)
+        return;
+    task->workerids = compute_workers;
+    task->workerids_len = WORDS;
+}
+
+int mtlm_machine_start(int workers, int shared, int rank, bool messages,
                        struct mtlm_error *err)
 {
     struct starpu_conf conf;
@@ -56,7 +93,7 @@ int mtlm_machine_start(int workers, int shared, int rank,
     starpu_conf_init(&conf);
     if (mtlm_plugin_choose(&conf, err) < 0)
         return -1;
-    conf.ncpus = workers;
+    conf.ncpus = workers + messages;
     /* Kernels of a GPU have not run yet, and results must not depend on
      * which of two kinds of worker was free. */
     conf.ncuda = 0;
@@ -76,13 +113,14 @@ int mtlm_machine_start(int workers, int shared, int rank,
         starpu_shutdown();
         return -1;
     }
+    name_workers(workers, messages);
     set_running(true);
     return 0;
 }
 
 int mtlm_machine_workers(void)
 {
-    return starpu_cpu_worker_get_count();
+    return (int) starpu_cpu_worker_get_count() - (message_worker >= 0);
 }
 
 bool mtlm_machine_busy(void)
@@ -90,7 +128,7 @@ bool mtlm_machine_busy(void)
     bool busy;
 
     pthread_mutex_lock(&mutex);
-    busy = running && starpu_task_nready() > 0;
+    busy = running && starpu_task_nready() > messages_under_way;
     pthread_mutex_unlock(&mutex);
     return busy;
 }

@@ -2,6 +2,7 @@
 #define MTLM_MACHINE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "runtime/error.h"
 
@@ -13,15 +14,27 @@
 /* Starts StarPU with that many CPU workers.  shared: other ranks run on this
  * host, so that workers must not be bound to the same cores.  rank: of this
  * process; StarPU's own trace (FxT), if it writes one, is r<rank>_0, unless
- * STARPU_FXT_SUFFIX says otherwise.  A policy that does not exist is refused
- * with the list of those that do. */
-int mtlm_machine_start(int workers, int shared, int rank,
+ * STARPU_FXT_SUFFIX says otherwise.  messages: one worker more, for messages
+ * that are tasks.  A policy that does not exist is refused with the list of
+ * those that do. */
+int mtlm_machine_start(int workers, int shared, int rank, bool messages,
                        struct mtlm_error *err);
 
 /* Compute workers that StarPU has started. */
 int mtlm_machine_workers(void);
 
-/* Whether a task runs or could run now.  Any thread may ask, at any time. */
+/* The worker for messages, or -1. */
+int mtlm_machine_message_worker(void);
+
+/* Keeps the task, not submitted yet, off that worker. */
+struct starpu_task;
+void mtlm_machine_restrict(struct starpu_task *task);
+
+/* A message that is a task is handed over (1), or has ended (-1). */
+void mtlm_machine_count_message(int change);
+
+/* Whether a task that is no message runs or could run now.  Any thread may
+ * ask, at any time. */
 bool mtlm_machine_busy(void);
 
 /* Name of the policy in force; the file of the library that it is of, or NULL;

@@ -54,6 +54,7 @@ struct mtlm_message {
                             * MTLM_ORDER_BY_SLOT: 0 .. slots - 1, or -1 */
     enum mtlm_reduce reduce;
     int priority;
+    const char *name; /* of the operation; lives as long as the engine */
     /* What policies are told of it (runtime/watch.h), or NULL. */
     struct mtlm_policy_node *node;
     bool recorded; /* whether record is to be completed and added */

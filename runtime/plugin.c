@@ -40,9 +40,13 @@ static const char *given(const char *name)
 
 const char *mtlm_plugin_wanted(void)
 {
-    const char *name = given("STARPU_SCHED");
+    static char name[64];
 
-    return name ? name : MTLM_DEFAULT_POLICY;
+    if (!*name)
+        snprintf(name, sizeof(name), "%s",
+                 given("STARPU_SCHED") ? given("STARPU_SCHED")
+                                       : MTLM_DEFAULT_POLICY);
+    return name;
 }
 
 const char *mtlm_plugin_file(void)
@@ -187,9 +191,13 @@ int mtlm_plugin_choose(struct starpu_conf *conf, struct mtlm_error *err)
     used = library.get && library.get(name);
     if (used)
         return 0;
-    /* StarPU prefers this field to STARPU_SCHED, so it holds what that
-     * names. */
+    /* StarPU prefers this field to STARPU_SCHED, so it holds what that names;
+     * StarPU itself does not know that name. */
     conf->sched_policy = find(ours, name);
+    if (conf->sched_policy) {
+        conf->sched_policy_name = NULL;
+        unsetenv("STARPU_SCHED");
+    }
     if (conf->sched_policy
         || find(starpu_sched_get_predefined_policies(), name))
         return 0;

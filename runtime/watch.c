@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "runtime/clock.h"
+#include "runtime/engine_private.h"
 #include "runtime/memory.h"
 #include "runtime/watch.h"
 
@@ -224,7 +225,9 @@ void mtlm_watch_find(mtlm_watch_node_of *node_of)
 
 const struct mtlm_policy_node *mtlm_policy_node(const struct starpu_task *task)
 {
-    return find_node ? find_node(task) : NULL;
+    const struct mtlm_policy_node *message = mtlm_message_task_node(task);
+
+    return message ? message : find_node ? find_node(task) : NULL;
 }
 
 void mtlm_policy_watch(const struct mtlm_policy_watch *asked)

@@ -34,7 +34,8 @@ void mtlm_watch_ready(struct mtlm_policy_node *node);
 void mtlm_watch_started(struct mtlm_policy_node *node);
 void mtlm_watch_ended(struct mtlm_policy_node *node);
 
-/* Sets how a task's node is found: NULL where it has none. */
+/* Sets how the node of a task that is no message is found: NULL where it has
+ * none. */
 typedef const struct mtlm_policy_node *mtlm_watch_node_of(
     const struct starpu_task *task);
 void mtlm_watch_find(mtlm_watch_node_of *node_of);

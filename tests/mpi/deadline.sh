@@ -24,12 +24,12 @@ missed() {
         err || fail "$1: $(cat err)"
 }
 
-# stopped T P RANK: that rank, while all train.
+# stopped T P RANK [OPTION...]: that rank, while all train.
 stopped() {
     layout "$1" "$2"
     read -ra mpirun <<<"$MPIRUN -q -n $ranks"
     start "${mpirun[@]}" "$program" "${small[@]}" "${parallel[@]}" \
-        --train-iters 100000 "${deadline[@]}"
+        --train-iters 100000 "${deadline[@]}" "${@:4}"
     within 60 iterated || fail "no iterations: $(cat err)"
     kill -STOP "${pids[$3]}"
     missed "T$1 x P$2, rank $3 stopped" \
@@ -39,7 +39,7 @@ stopped() {
 stopped 1 2 0
 stopped 2 1 1
 stopped 2 2 0
-stopped 2 2 3
+stopped 2 2 3 --comm-node task
 
 # All of them stopped for longer than the deadline, as a batch system does: they
 # go on where they were.

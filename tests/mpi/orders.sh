@@ -1,8 +1,8 @@
 #!/bin/bash
 # Whoever decides on the order of collectives: the same weights bit for bit,
 # with several microbatches, virtual stages and buckets in flight, validations
-# between the iterations and a batch that grows; with one collective at a time
-# too.
+# between the iterations and a batch that grows; with one collective at a time,
+# and with messages that are tasks, too.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 
@@ -21,10 +21,12 @@ for sizes in '2 1 1' '2 2 1' '2 2 2'; do
         want=
         # shellcheck disable=SC2086 # several words
         for order in 'leader mpi' 'leader serial' 'plan mpi' 'plan serial' \
-            'slot mpi'; do
-            read -r who transport <<<"$order"
+            'slot mpi' 'leader mpi task' 'plan serial task'; do
+            read -r who transport node <<<"$order"
+            [ -z "$node" ] || [ "$d" -gt 1 ] || continue
             well "$ranks" "${run[@]}" "${parallel[@]}" $stages \
-                --collective-order "$who" --transport "$transport"
+                --collective-order "$who" --transport "$transport" \
+                --comm-node "${node:-acquire}"
             : "${want:=$(weight_hash out)}"
             [ -n "$want" ] && [ "$(weight_hash out)" = "$want" ] \
                 || fail "$name $stages, $order:" \

@@ -146,10 +146,13 @@ awk -F, 'NR > 1 && $8 >= 0 && $9 ~ /^[FBW]$/ {
 # What mtlm/policy.h tells is what StarPU and the messages do.
 cp "$srcdir/tests/mpi/policy_seen.c" seen.c
 compile seen -Wall -Wextra -Werror
-STARPU_SCHED=seen STARPU_SCHED_LIB=./seen.so \
-    well 4 "${run[@]}" "${parallel[@]}" --workers 2
-[ "$(grep -c '^seen ' out)" -eq 4 ] || fail "seen: $(cat out err)"
-[ "$(weight_hash out)" = "$want" ] || fail "seen: other weights"
+for node in acquire task; do
+    STARPU_SCHED=seen STARPU_SCHED_LIB=./seen.so \
+        well 4 "${run[@]}" "${parallel[@]}" --workers 2 --comm-node $node
+    [ "$(grep -c "^seen .* messages $node" out)" -eq 4 ] \
+        || fail "seen, $node: $(cat out err)"
+    [ "$(weight_hash out)" = "$want" ] || fail "seen, $node: other weights"
+done
 
 STARPU_SCHED=mtlm well 4 "${run[@]}" "${parallel[@]}"
 grep -q 'policy mtlm,' out || fail "$(cat out)"

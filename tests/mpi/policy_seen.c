@@ -22,6 +22,7 @@ enum { MOST = 256, JOBS = 1 << 16 };
 static starpu_pthread_mutex_t mutex = STARPU_PTHREAD_MUTEX_INITIALIZER;
 static struct starpu_task_list ready;
 static long pushed, behind, known; /* tasks */
+static long notified;              /* messages that are tasks */
 static long times[3];              /* messages became ready, started, ended */
 /* Whether the task is to come behind a message. */
 static bool expected[JOBS];
@@ -86,8 +87,24 @@ static void deinit(unsigned sched_ctx)
     mtlm_policy_watch(NULL);
     CHECK(pushed > 0 && behind > 0 && known > 0);
     CHECK(times[0] > 0 && times[0] == times[1] && times[1] == times[2]);
-    printf("seen %ld tasks, %ld behind messages, %ld messages\n", pushed,
-           behind, times[0]);
+    CHECK(notified == 0 || notified == times[0]);
+    printf("seen %ld tasks, %ld behind messages, %ld messages %s\n", pushed,
+           behind, times[0], notified ? "task" : "acquire");
+}
+
+/* A message that is a task is told of, not pushed. */
+static void notify(struct starpu_task *task, int worker, int perf_worker,
+                   unsigned sched_ctx)
+{
+    const struct mtlm_policy_node *node = mtlm_policy_node(task);
+
+    (void) perf_worker, (void) sched_ctx;
+    if (!node)
+        return; /* the end of one */
+    CHECK(node->kind != MTLM_POLICY_TASK && !strcmp(node->name, task->name));
+    CHECK(node->priority == task->priority && worker >= 0);
+    CHECK(mtlm_policy_state(node) == MTLM_POLICY_WAITING);
+    __atomic_add_fetch(&notified, 1, __ATOMIC_SEQ_CST);
 }
 
 static int push(struct starpu_task *task)
@@ -122,11 +139,17 @@ static int push(struct starpu_task *task)
 
 static struct starpu_task *pop(unsigned sched_ctx)
 {
-    struct starpu_task *task = NULL;
+    const unsigned worker = starpu_worker_get_id_check();
+    struct starpu_task *task;
+
     (void) sched_ctx;
     STARPU_PTHREAD_MUTEX_LOCK(&mutex);
-    if (!starpu_task_list_empty(&ready))
-        task = starpu_task_list_pop_front(&ready);
+    task = starpu_task_list_begin(&ready);
+    while (task
+           && !starpu_worker_can_execute_task_first_impl(worker, task, NULL))
+        task = starpu_task_list_next(task);
+    if (task)
+        starpu_task_list_erase(&ready, task);
     STARPU_PTHREAD_MUTEX_UNLOCK(&mutex);
     return task;
 }
@@ -135,6 +158,7 @@ static struct starpu_sched_policy seen = {.init_sched = init,
                                           .deinit_sched = deinit,
                                           .push_task = push,
                                           .pop_task = pop,
+                                          .push_task_notify = notify,
                                           .policy_name = "seen"};
 
 struct starpu_sched_policy *starpu_get_sched_lib_policy(const char *name)

@@ -47,7 +47,7 @@ void setup(int *argc, char ***argv, int tp, int workers, int seconds)
     mtlm_ranks_group(ranks, MTLM_GROUP_TP, rank / tp);
     mtlm_ranks_group(ranks, MTLM_GROUP_EMBEDDING, rank % tp);
     mtlm_ranks_group(ranks, MTLM_GROUP_DP, rank % tp);
-    if (mtlm_machine_start(workers, 1, rank, &err) < 0)
+    if (mtlm_machine_start(workers, 1, rank, false, &err) < 0)
         mtlm_fatal(__FILE__, __LINE__, "%s", err.text);
     limit = seconds;
     pthread_create(&thread, NULL, watchdog, &limit);

@@ -110,8 +110,12 @@ struct mtlm_policy_watch {
  * more. */
 void mtlm_policy_watch(const struct mtlm_policy_watch *watch);
 
-/* The node that the task is, or NULL: a task of StarPU's own, or one that was
- * submitted when no policy watched.  Not after the task has ended. */
+/* The node that the task is, or NULL: a task of StarPU's own, one that was
+ * submitted when no policy watched, or one that has ended, as in
+ * post_exec_hook().  With --comm-node task messages are tasks, too, on a worker
+ * that no other task may run on: a policy does not get them to push, but is
+ * told of them by submit_hook(), push_task_notify(), pre_exec_hook() and, when
+ * the message is over, post_exec_hook(). */
 const struct mtlm_policy_node *mtlm_policy_node(const struct starpu_task *task);
 
 /* What follows may be called by any thread, also with locks of the policy
