@@ -75,12 +75,31 @@ static const struct mtlm_policy_node *node_of(const struct starpu_task *task)
     return ours ? ((const struct mtlm_task *) task->cl_arg)->node : NULL;
 }
 
-/* A worker that comes to its next task within CATCH_UP of the end of its last
- * one begins it when that one was to end, no longer than LATE before: being
- * woken late, however late on a busy machine, and what the runtime does between
- * two tasks do not add up.  A device whose host runs ahead does not wait for it
- * either. */
-enum { CATCH_UP_NS = 1000000, LATE_NS = 100000000 };
+/* When the current task was ready, as far as StarPU notes that. */
+static int64_t ready_ns(int64_t now)
+{
+    const struct starpu_profiling_task_info *info =
+        starpu_task_get_current()->profiling_info;
+
+    return info ? starpu_ns(&info->push_start_time) : now;
+}
+
+/* A task begins when its worker's last one was to end or, if that is later,
+ * when it was ready, no longer than LATE before now: being woken late and what
+ * the runtime does before a task do not add up.  A device whose host runs ahead
+ * does not wait for it either.  A task that is ready within CATCH_UP of the end
+ * of the last one was made ready by that. */
+enum { CATCH_UP_NS = 300000, LATE_NS = 100000000 };
+
+/* last: when the last one was to end; ended: when it did. */
+static int64_t begin_ns(int64_t last, int64_t ended)
+{
+    const int64_t now = mtlm_now_ns(), ready = ready_ns(now);
+    const bool follows = ready > ended && ready < ended + CATCH_UP_NS;
+    const int64_t begin = follows || ready < last ? last : ready;
+
+    return now - begin < LATE_NS ? begin : now;
+}
 
 /* Sleeps until the task is to end, without using a processor. */
 static void nap(const struct mtlm_task *task)
@@ -88,15 +107,12 @@ static void nap(const struct mtlm_task *task)
     static _Thread_local bool exact;
     /* When the last one was to end, and when it did. */
     static _Thread_local int64_t last_ns, ended_ns;
-    const int64_t now = mtlm_now_ns();
-    const bool at_once =
-        now - ended_ns < CATCH_UP_NS && now - last_ns < LATE_NS;
-    const int64_t until = (at_once ? last_ns : now) + task->sleep_ns;
+    const int64_t until = begin_ns(last_ns, ended_ns) + task->sleep_ns;
     const struct timespec t = {until / 1000000000, until % 1000000000};
 
     if (!exact) /* else the system wakes it 50 us late, to save power */
         exact = prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0) == 0;
-    while (until > now
+    while (until > mtlm_now_ns()
            && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL)
                   == EINTR)
         ;
