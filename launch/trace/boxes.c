@@ -118,6 +118,58 @@ static bool is_in(const struct mtlm_record *r, const struct mtlm_trace_row *row,
            && r->start_ns < r->end_ns;
 }
 
+/* What runs in between and divides nothing. */
+static bool is_aside(const struct mtlm_trace_box *box)
+{
+    return box->host || box->class == MTLM_TRACE_OPT;
+}
+
+/* Whether r, which is new, goes on with what the box did. */
+static bool goes_on(const struct mtlm_trace_box *box,
+                    const struct mtlm_trace_box *new,
+                    const struct mtlm_record *r, int64_t gap_ns)
+{
+    const int64_t gap = r->start_ns - box->end_ns;
+
+    return belongs(box, new)
+           && (gap <= box->busy_ns || gap <= LONG_GAP * gap_ns);
+}
+
+/* The boxes of row k. */
+static void add_boxes(struct mtlm_trace_picture *picture, size_t *capacity,
+                      const struct mtlm_trace_records *records,
+                      const struct mtlm_trace_info *info, size_t k,
+                      int64_t begin_ns, int64_t end_ns, int64_t gap_ns)
+{
+    const int rank = picture->row[k].rank;
+    /* Boxes that may still grow: of the optimizer, which divides no other but
+     * is divided by them; of the others. */
+    size_t grows[2] = {SIZE_MAX, SIZE_MAX};
+
+    for (size_t i = records->first[rank]; i < records->first[rank + 1]; i++) {
+        const struct mtlm_record *r = &records->record[i];
+        struct mtlm_trace_box new, *box = NULL;
+        size_t *mine;
+
+        if (!is_in(r, &picture->row[k], begin_ns, end_ns))
+            continue;
+        new = box_of(r, info);
+        new.row = k;
+        mine = &grows[!is_aside(&new)];
+        if (!is_aside(&new))
+            grows[0] = SIZE_MAX;
+        if (!info->svg_ops && !new.host &&*mine != SIZE_MAX
+            && goes_on(&picture->box[*mine], &new, r, gap_ns))
+            box = &picture->box[*mine];
+        if (!box) {
+            box = add_box(picture, capacity, &new);
+            if (!new.host)
+                *mine = picture->n_boxes - 1;
+        }
+        extend(box, r, gap_ns);
+    }
+}
+
 /* Whether b carries on with what a did by turns: B and W of one microbatch. */
 static bool takes_turns(const struct mtlm_trace_box *a,
                         const struct mtlm_trace_box *b, int64_t gap_ns)
@@ -150,12 +202,6 @@ static void absorb(struct mtlm_trace_box *a, struct mtlm_trace_box *b,
     if (a->end_ns < b->end_ns)
         a->end_ns = b->end_ns;
     free(b->busy.span);
-}
-
-/* What runs in between and is no turn. */
-static bool is_aside(const struct mtlm_trace_box *box)
-{
-    return box->host || box->class == MTLM_TRACE_OPT;
 }
 
 /* Of the turns that begin at first, how many there are, to *turns, and where
@@ -214,34 +260,10 @@ struct mtlm_trace_picture *mtlm_trace_picture_create(
 
     add_rows(picture, records);
     for (size_t k = 0; k < picture->n_rows; k++) {
-        const struct mtlm_trace_row *row = &picture->row[k];
         const size_t first = picture->n_boxes;
-        size_t current = SIZE_MAX; /* box that may still grow */
 
-        for (size_t i = records->first[row->rank];
-             i < records->first[row->rank + 1]; i++) {
-            const struct mtlm_record *r = &records->record[i];
-            struct mtlm_trace_box new, *box = NULL;
-            int64_t gap;
-
-            if (!is_in(r, row, begin_ns, end_ns))
-                continue;
-            new = box_of(r, info);
-            new.row = k;
-            if (!info->svg_ops && !new.host && current != SIZE_MAX) {
-                box = &picture->box[current];
-                gap = r->start_ns - box->end_ns;
-                if (!belongs(box, &new)
-                    || (gap > box->busy_ns && gap > LONG_GAP * gap_ns))
-                    box = NULL;
-            }
-            if (!box) {
-                box = add_box(picture, &capacity, &new);
-                if (!new.host)
-                    current = picture->n_boxes - 1;
-            }
-            extend(box, r, gap_ns);
-        }
+        add_boxes(picture, &capacity, records, info, k, begin_ns, end_ns,
+                  gap_ns);
         if (!info->svg_ops)
             merge_turns(picture, first, gap_ns);
     }

@@ -16,8 +16,9 @@ struct mtlm_trace_row {
 };
 
 /* Operations of one row in a row that belong together: those of a microbatch,
- * virtual stage and class.  Others in between, on host state excepted, or a
- * long gap divide it; so does every operation where info wants single ones. */
+ * virtual stage and class.  Others in between, on host state and of the
+ * optimizer excepted, or a long gap divide it; so does every operation where
+ * info wants single ones. */
 struct mtlm_trace_box {
     size_t row;
     enum mtlm_trace_class class;

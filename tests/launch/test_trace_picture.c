@@ -40,101 +40,6 @@ static void test_picture_has_one_box_per_class_and_microbatch(void **state)
     free(text);
 }
 
-static void test_another_box_divides_one_but_host_nodes_do_not(void **state)
-{
-    struct mtlm_record record[] = {
-        trace_node(MTLM_OP_LINEAR_FWD, 0, 100),
-        trace_node(MTLM_OP_BATCH, 100, 110),
-        trace_node(MTLM_OP_LINEAR_FWD, 110, 200),
-        trace_node(MTLM_OP_LINEAR_DGRAD, 200, 300),
-        trace_node(MTLM_OP_LINEAR_FWD, 300, 400),
-    };
-    char *text;
-
-    (void) state;
-    record[3].phase = MTLM_PHASE_BACKWARD;
-    trace_dir_write(record, 5, &trace_one_rank);
-    text = trace_dir_read("schedule.svg");
-    assert_int_equal(count_words(text, ", F microbatch 0,"), 2);
-    assert_int_equal(count_words(text, ", 2 operations</title>"), 1);
-    assert_int_equal(count_words(text, ", host microbatch 0,"), 1);
-    free(text);
-}
-
-/* B and W of a microbatch, layer by layer, as 1F1B has them: one box. */
-static void test_b_and_w_by_turns_are_one_box(void **state)
-{
-    struct mtlm_record record[] = {
-        trace_node(MTLM_OP_LINEAR_DGRAD, 0, 100000),
-        trace_node(MTLM_OP_LINEAR_WGRAD, 100000, 150000),
-        trace_node(MTLM_OP_LINEAR_DGRAD, 150000, 250000),
-        trace_node(MTLM_OP_LINEAR_WGRAD, 250000, 300000),
-        trace_node(MTLM_OP_LINEAR_DGRAD, 300000, 400000),
-        trace_node(MTLM_OP_LINEAR_WGRAD, 400000, 500000),
-    };
-    struct mtlm_trace_info info = trace_one_rank;
-    char *text;
-
-    (void) state;
-    for (int i = 0; i < 6; i++) {
-        record[i].phase = i % 2 ? MTLM_PHASE_WEIGHT : MTLM_PHASE_BACKWARD;
-        record[i].microbatch = i / 4;
-    }
-    trace_dir_write(record, 6, &info);
-    text = trace_dir_read("schedule.svg");
-    assert_int_equal(count_words(text, ", B and W microbatch 0, iteration 1\n"
-                                       "0.000 to 0.300 ms: 0.300 ms, 4 op"),
-                     1);
-    /* Two are no turns. */
-    assert_int_equal(count_words(text, ", B microbatch 1,"), 1);
-    assert_int_equal(count_words(text, ", W microbatch 1,"), 1);
-    assert_int_equal(count_words(text, "<path class=\"b0\""), 2);
-    assert_int_equal(count_words(text, "<path class=\"w0\""), 2);
-    free(text);
-    info.svg_ops = true;
-    trace_dir_write(record, 6, &info);
-    text = trace_dir_read("schedule.svg");
-    assert_int_equal(count_words(text, "</title>"), 6);
-    free(text);
-}
-
-static void test_waiting_inside_a_box_shows(void **state)
-{
-    const struct mtlm_record record[] = {
-        trace_node(MTLM_OP_LINEAR_FWD, 0, 400),
-        trace_node(MTLM_OP_LINEAR_FWD, 500, 1000),
-    };
-    char *text;
-
-    (void) state;
-    trace_dir_write(record, 2, &trace_one_rank);
-    text = trace_dir_read("schedule.svg");
-    assert_int_equal(count_words(text, ", F microbatch 0,"), 1);
-    assert_non_null(strstr(text, ": 0.001 ms, busy 0.001 ms, 2 operations"));
-    assert_int_equal(count_words(text, "fill-opacity=\".3\""), 1);
-    free(text);
-}
-
-static void test_a_long_wait_divides_a_box(void **state)
-{
-    struct mtlm_record record[] = {
-        trace_node(MTLM_OP_LINEAR_FWD, 0, 1000),
-        trace_node(MTLM_OP_LINEAR_FWD, 3000, 1000000),
-    };
-    char *text;
-
-    (void) state;
-    trace_dir_write(record, 2, &trace_one_rank);
-    text = trace_dir_read("schedule.svg");
-    assert_int_equal(count_words(text, ", F microbatch 0,"), 1);
-    free(text);
-    record[1].start_ns = 500000;
-    trace_dir_write(record, 2, &trace_one_rank);
-    text = trace_dir_read("schedule.svg");
-    assert_int_equal(count_words(text, ", F microbatch 0,"), 2);
-    free(text);
-}
-
 static void test_later_virtual_stages_are_lighter(void **state)
 {
     struct mtlm_record record[] = {
@@ -283,33 +188,6 @@ static void test_a_very_large_picture_is_cut_and_says_so(void **state)
     free(record);
 }
 
-static void test_single_operations_when_asked(void **state)
-{
-    struct mtlm_record record[] = {
-        trace_node(MTLM_OP_LINEAR_FWD, 0, 400000),
-        trace_node(MTLM_OP_BIAS_GELU_FWD, 400000, 1000000),
-    };
-    struct mtlm_trace_info info = trace_one_rank;
-    char *text;
-
-    (void) state;
-    record[0].layer = 7;
-    record[1].layer = -1;
-    trace_dir_write(record, 2, &info);
-    text = trace_dir_read("schedule.svg");
-    assert_int_equal(count_words(text, ", 2 operations</title>"), 1);
-    assert_null(strstr(text, "linear_fwd"));
-    free(text);
-    info.svg_ops = true;
-    trace_dir_write(record, 2, &info);
-    text = trace_dir_read("schedule.svg");
-    assert_int_equal(count_words(text, ", 1 operation</title>"), 2);
-    assert_int_equal(count_words(text, ", linear_fwd, layer 7, iteration 1"),
-                     1);
-    assert_int_equal(count_words(text, ", bias_gelu_fwd, iteration 1"), 1);
-    free(text);
-}
-
 /* A run's last validation would make the rest too small to see. */
 static void test_validation_after_the_training_is_left_out(void **state)
 {
@@ -389,15 +267,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         DIR_TEST(test_picture_has_one_box_per_class_and_microbatch),
-        DIR_TEST(test_another_box_divides_one_but_host_nodes_do_not),
-        DIR_TEST(test_b_and_w_by_turns_are_one_box),
-        DIR_TEST(test_waiting_inside_a_box_shows),
-        DIR_TEST(test_a_long_wait_divides_a_box),
         DIR_TEST(test_later_virtual_stages_are_lighter),
         DIR_TEST(test_a_rank_is_labelled_with_its_stages),
         DIR_TEST(test_a_large_picture_loses_hover_text_before_it_is_cut),
         DIR_TEST(test_a_very_large_picture_is_cut_and_says_so),
-        DIR_TEST(test_single_operations_when_asked),
         DIR_TEST(test_validation_after_the_training_is_left_out),
         DIR_TEST(test_picture_is_xml_whatever_the_names),
         cmocka_unit_test(test_xml_text_has_no_byte_that_xml_forbids),
