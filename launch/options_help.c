@@ -87,11 +87,18 @@ static void print_models(FILE *out)
 }
 
 /* Whether the value follows from others, so that a file that held it would
- * contradict them once one of those is changed. */
+ * contradict them once one of those is changed, or gives way to others unless
+ * somebody gave it. */
 static bool derived(const struct mtlm_options *options, int option)
 {
+    static const char *const giving_way[] = {"window", "placement"};
+    const struct mtlm_option *o = &mtlm_option_table[option];
+    bool gives_way = false;
+
+    for (size_t i = 0; i < sizeof(giving_way) / sizeof(giving_way[0]); i++)
+        gives_way |= strcmp(o->name, giving_way[i]) == 0;
     return options->source[option] == MTLM_SOURCE_DEFAULT
-           && !*mtlm_option_table[option].fallback;
+           && (gives_way || !*o->fallback);
 }
 
 bool mtlm_option_absent(const struct mtlm_options *options, int option)

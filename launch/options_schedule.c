@@ -101,7 +101,9 @@ int mtlm_schedule_resolve(struct mtlm_options *options, struct mtlm_error *err)
 {
     struct mtlm_options *o = options;
 
-    if (mtlm_option_given(o, "svg-detail") && !o->trace_dir && !o->svg)
+    /* A file may hold all there is. */
+    if (mtlm_option_source(o, "svg-detail") == MTLM_SOURCE_COMMAND_LINE
+        && !o->trace_dir && !o->svg)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--svg-detail is for the picture of --trace DIR "
                               "or of --dry-run --svg FILE");
