@@ -214,7 +214,7 @@ struct mtlm_traced mtlm_traced_iteration(const struct mtlm_traced_rank *rank,
     double value[5] = {0};
 
     mtlm_recorder_await(rank->recorder, e, nodes);
-    all.record = mtlm_recorder_copy(rank->recorder, e, &all.n);
+    all.record = mtlm_recorder_copy(rank->recorder, e - 1, &all.n);
     let_others_end(&all, e);
     free(all.record);
     all.record = mtlm_recorder_copy(rank->recorder, e - 1, &all.n);

@@ -17,6 +17,7 @@ struct list {
 struct mtlm_recorder {
     pthread_mutex_t mutex; /* guards the records and what is waited for */
     struct list records;
+    size_t old; /* records before that are of no iteration that is asked for */
     pthread_cond_t got;
     int64_t awaited, missing;      /* nodes of an iteration; missing 0: none */
     struct list edges, uses, data; /* the submitting thread's */
@@ -76,7 +77,7 @@ void mtlm_recorder_await(struct mtlm_recorder *recorder, int64_t iteration,
 
     pthread_mutex_lock(&recorder->mutex);
     record = recorder->records.entry;
-    for (size_t i = 0; i < recorder->records.n; i++)
+    for (size_t i = recorder->old; i < recorder->records.n; i++)
         nodes -= is_of(&record[i], iteration);
     recorder->awaited = iteration;
     recorder->missing = nodes;
@@ -94,8 +95,11 @@ struct mtlm_record *mtlm_recorder_copy(struct mtlm_recorder *recorder,
     *n = 0;
     pthread_mutex_lock(&recorder->mutex);
     record = recorder->records.entry;
-    copy = mtlm_calloc(recorder->records.n, sizeof(*copy));
-    for (size_t i = 0; i < recorder->records.n; i++)
+    while (recorder->old < recorder->records.n
+           && record[recorder->old].iteration < iteration)
+        recorder->old++;
+    copy = mtlm_calloc(recorder->records.n - recorder->old, sizeof(*copy));
+    for (size_t i = recorder->old; i < recorder->records.n; i++)
         if (record[i].iteration >= iteration)
             copy[(*n)++] = record[i];
     pthread_mutex_unlock(&recorder->mutex);

@@ -65,8 +65,10 @@ void mtlm_recorder_destroy(struct mtlm_recorder *recorder);
 void mtlm_recorder_add(struct mtlm_recorder *recorder,
                        const struct mtlm_record *record);
 
-/* Returns when it has got so many nodes of that iteration, validation apart;
- * one thread may wait. */
+/* The next two are one thread's, which does not go back: no iteration is asked
+ * for that is earlier than the last one copied.
+ *
+ * Returns when it has got so many nodes of that iteration, validation apart. */
 void mtlm_recorder_await(struct mtlm_recorder *recorder, int64_t iteration,
                          int64_t nodes);
 

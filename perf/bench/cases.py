@@ -91,6 +91,10 @@ CASES = {
 }
 
 
+# Nothing but nodes: 24 layers, 16 microbatches, matrices of a few elements.
+TINY = Case("tiny", Model("tiny", 24, 16, 1, 64, 4, False), 16, 1, 4)
+
+
 def products(case):
     """{(m, n, k) of the forward product: how many of them an iteration has}:
     of the layers and of the head, the output layer with all of the
