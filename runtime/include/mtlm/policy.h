@@ -132,9 +132,9 @@ enum mtlm_policy_state mtlm_policy_state(const struct mtlm_policy_node *node);
 
 /* Nanoseconds that the node is expected to take, -1 if that is not known: the
  * mean of earlier executions of the same node for other microbatches, before
- * the first one what a synthetic run models.  A message counts from ready,
- * waiting for its turn and for the other ranks included; of a receive nothing
- * is known. */
+ * the first one what a synthetic run models.  A message counts from ready; of
+ * its times rather the shortest count, when the other ranks were ready as
+ * well.  Of a receive nothing is known. */
 int64_t mtlm_policy_duration_ns(const struct mtlm_policy_node *node);
 
 /* When the node is expected to end, or did, on CLOCK_MONOTONIC; -1: not known,
