@@ -44,6 +44,9 @@ static void record(const struct mtlm_task *task)
         return; /* submitted before profiling was on */
     r.worker = info->workerid;
     r.ready_ns = starpu_ns(&info->push_start_time);
+    /* The zero is known to a microsecond or so. */
+    if (r.submit_ns > r.ready_ns)
+        r.submit_ns = r.ready_ns;
     r.start_ns = starpu_ns(&info->start_time);
     r.end_ns = starpu_ns(&info->end_time);
     mtlm_recorder_add(task->recorder, &r);
