@@ -50,8 +50,9 @@ is_quiet() {
 }
 
 # compare LIMIT RANKS OPTION...: the run takes what the evaluator says, within
-# LIMIT %; $more says how much more; a trace goes to trace, which is new.  Where other programs keep the machine busy,
-# so that tasks wake up late: once again, and then no verdict, which is 1.
+# LIMIT %; $more says how much more.  Where other programs keep the machine busy,
+# so that tasks wake up late: once again, and then no verdict, which is 1.  The
+# directory trace is for its trace.
 compare() {
     local limit=$1
     shift
