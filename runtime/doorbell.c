@@ -12,9 +12,10 @@
 #include "runtime/memory.h"
 #include "runtime/ranks_private.h"
 
-/* A line of the cache. */
+/* As large as a line of the cache: MPI aligns it to less. */
 struct word {
-    _Alignas(64) _Atomic uint32_t rings;
+    _Atomic uint32_t rings;
+    char rest[60];
 };
 
 struct mtlm_doorbell {
