@@ -22,14 +22,17 @@
  * itself every MTLM_IDLE_NAP_NS. */
 enum { MIN_NAP_NS = 20000, MAX_NAP_NS = 5000000, NAP_SHARE = 8 };
 
+void mtlm_engine_has_data(struct mtlm_request *request)
+{
+    request->message.record.ready_ns = mtlm_now_ns();
+    if (request->message.node)
+        mtlm_watch_ready(request->message.node);
+}
+
 void mtlm_engine_handed_over(struct mtlm_request *request)
 {
     struct mtlm_engine *engine = request->engine;
 
-    request->message.record.ready_ns = mtlm_now_ns();
-    if (request->message.node)
-        mtlm_watch_ready(request->message.node);
-    /* From here on it may be gone at any moment. */
     pthread_mutex_lock(&engine->mutex);
     mtlm_queue_push(&engine->inbox, request);
     mtlm_doorbell_ring(engine->config.ranks->bell);
@@ -46,8 +49,10 @@ static void on_acquired(void *arg)
     pthread_mutex_lock(&engine->mutex);
     all = ++request->acquired == request->n_held;
     pthread_mutex_unlock(&engine->mutex);
-    if (all)
-        mtlm_engine_handed_over(request);
+    if (!all)
+        return;
+    mtlm_engine_has_data(request);
+    mtlm_engine_handed_over(request);
 }
 
 static void check_message(const struct mtlm_engine *engine,

@@ -81,13 +81,16 @@ void mtlm_sequencer_post(struct mtlm_sequencer *sequencer, int64_t number,
 /* Takes the collective to issue next out of ready; NULL: none now. */
 struct mtlm_request *mtlm_sequencer_next(struct mtlm_sequencer *sequencer);
 
-/* engine.c: all data of the request is there; how entry i of held is used. */
+/* engine.c: all data of the request is there; it is handed to the thread, after
+ * which it may be gone at any moment; how entry i of held is used. */
+void mtlm_engine_has_data(struct mtlm_request *request);
 void mtlm_engine_handed_over(struct mtlm_request *request);
 enum starpu_data_access_mode mtlm_message_mode(
     const struct mtlm_message *message, int i);
 
 /* message_task.c: submits the task that a request is, which hands it over;
- * called by the thread when the message is done; what policies know of such a task. */
+ * called by the thread when the message is done; what policies know of such a
+ * task. */
 void mtlm_message_task_submit(struct mtlm_request *request);
 void mtlm_message_task_end(struct mtlm_request *request);
 const struct mtlm_policy_node *mtlm_message_task_node(

@@ -26,6 +26,12 @@
 #include "runtime/memory.h"
 #include "runtime/watch.h"
 
+/* Called when the task is ready, before policies hear of it. */
+static void is_ready(void *request)
+{
+    mtlm_engine_has_data(request);
+}
+
 static void hand_over(void *buffers[], void *arg)
 {
     (void) buffers;
@@ -85,6 +91,8 @@ void mtlm_message_task_submit(struct mtlm_request *request)
     set_handles(task, request);
     task->execute_on_a_specific_worker = 1;
     task->workerid = mtlm_machine_message_worker();
+    task->prologue_callback_func = is_ready;
+    task->prologue_callback_arg = request;
     starpu_task_end_dep_add(task, 1);
     request->task = task;
     MTLM_CHECK_STARPU(starpu_task_submit(task));

@@ -103,7 +103,7 @@ static void notify(struct starpu_task *task, int worker, int perf_worker,
         return; /* the end of one */
     CHECK(node->kind != MTLM_POLICY_TASK && !strcmp(node->name, task->name));
     CHECK(node->priority == task->priority && worker >= 0);
-    CHECK(mtlm_policy_state(node) == MTLM_POLICY_WAITING);
+    CHECK(mtlm_policy_state(node) == MTLM_POLICY_READY);
     __atomic_add_fetch(&notified, 1, __ATOMIC_SEQ_CST);
 }
 
