@@ -78,28 +78,30 @@ static const struct mtlm_policy_node *node_of(const struct starpu_task *task)
     return ours ? ((const struct mtlm_task *) task->cl_arg)->node : NULL;
 }
 
-/* When the current task was ready, as far as StarPU notes that. */
-static int64_t ready_ns(int64_t now)
-{
-    const struct starpu_profiling_task_info *info =
-        starpu_task_get_current()->profiling_info;
+/* Tells threads apart. */
+static _Thread_local char here;
 
-    return info ? starpu_ns(&info->push_start_time) : now;
+void mtlm_task_ready(void *arg)
+{
+    struct mtlm_task *task = arg;
+
+    task->ready_ns = mtlm_now_ns();
+    task->ready_by = &here;
 }
 
 /* A task begins when its worker's last one was to end or, if that is later,
  * when it was ready, no longer than LATE before now: being woken late and what
  * the runtime does before a task do not add up.  A device whose host runs ahead
- * does not wait for it either.  A task that is ready within CATCH_UP of the end
- * of the last one was made ready by that. */
-enum { CATCH_UP_NS = 300000, LATE_NS = 100000000 };
+ * does not wait for it either.  What the worker itself made ready waited for
+ * nothing else. */
+enum { LATE_NS = 1000000000 };
 
-/* last: when the last one was to end; ended: when it did. */
-static int64_t begin_ns(int64_t last, int64_t ended)
+/* last: when the last one was to end. */
+static int64_t begin_ns(const struct mtlm_task *task, int64_t last)
 {
-    const int64_t now = mtlm_now_ns(), ready = ready_ns(now);
-    const bool follows = ready > ended && ready < ended + CATCH_UP_NS;
-    const int64_t begin = follows || ready < last ? last : ready;
+    const int64_t now = mtlm_now_ns();
+    const bool follows = task->ready_by == &here || task->ready_ns < last;
+    const int64_t begin = follows ? last : task->ready_ns;
 
     return now - begin < LATE_NS ? begin : now;
 }
@@ -108,9 +110,8 @@ static int64_t begin_ns(int64_t last, int64_t ended)
 static void nap(const struct mtlm_task *task)
 {
     static _Thread_local bool exact;
-    /* When the last one was to end, and when it did. */
-    static _Thread_local int64_t last_ns, ended_ns;
-    const int64_t until = begin_ns(last_ns, ended_ns) + task->sleep_ns;
+    static _Thread_local int64_t last_ns; /* when the last one was to end */
+    const int64_t until = begin_ns(task, last_ns) + task->sleep_ns;
     const struct timespec t = {until / 1000000000, until % 1000000000};
 
     if (!exact) /* else the system wakes it 50 us late, to save power */
@@ -120,7 +121,6 @@ static void nap(const struct mtlm_task *task)
                   == EINTR)
         ;
     last_ns = until;
-    ended_ns = mtlm_now_ns();
 }
 
 static void run_cpu(void *buffers[], void *arg)

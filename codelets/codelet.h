@@ -14,6 +14,9 @@ void mtlm_task_done(void *task);
  * what .recorder and .ended ask for. */
 void mtlm_task_ended(void *task);
 
+/* To be the prologue of each task that sleeps: notes when it is ready. */
+void mtlm_task_ready(void *task);
+
 /* Starts what all codelets share; between starpu_init and starpu_shutdown.
  * synthetic: durations are those that tasks say. */
 void mtlm_codelets_start(bool synthetic);

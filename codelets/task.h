@@ -19,6 +19,8 @@ struct mtlm_task {
     /* Instead of the kernel: sleep so long, and touch no operand. */
     bool sleeps;
     int64_t sleep_ns;
+    int64_t ready_ns;     /* set by mtlm_task_ready(), with */
+    const void *ready_by; /* the thread that made it ready */
     /* Called after the kernel with the operands, or NULL: checks values. */
     void (*after)(const struct mtlm_task *task, void *const ptr[]);
     const void *after_arg;

@@ -263,6 +263,10 @@ static void submit(struct mtlm_run *run, const struct mtlm_item *item,
     mtlm_machine_restrict(task);
     task->flops = node->flops;
     set_handles(run, node, use, task);
+    if (arg->sleeps) {
+        task->prologue_callback_func = mtlm_task_ready;
+        task->prologue_callback_arg = arg;
+    }
     if (arg->node) {
         task->epilogue_callback_func = mtlm_task_done;
         task->epilogue_callback_arg = arg;
