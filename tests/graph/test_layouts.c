@@ -18,13 +18,6 @@
 #define CLOSE 1e-12
 #define NOISE 0.1
 
-/* A run's result; whole[] by parameter number. */
-struct result {
-    struct interpreter *in;
-    mtlm_real **whole;
-    double loss, norm;
-};
-
 static const mtlm_real *weight_data(const struct result *result, int rank,
                                     const struct mtlm_parameter *p)
 {
@@ -54,17 +47,12 @@ static void assert_copies_agree(const struct result *result, int ranks)
         }
 }
 
-/* After one iteration: the gradients; after several: the weights. */
-static struct result result_of(const struct mtlm_program_config *config,
-                               int iterations)
+/* A result on whose ranks all that several hold is the same. */
+static struct result agreed(const struct mtlm_program_config *config,
+                            int iterations)
 {
-    struct result result = {.in = weights_start(config, NOISE)};
+    const struct result result = result_of(config, NOISE, iterations);
 
-    for (int e = 0; e < iterations; e++)
-        interpreter_iteration(result.in, e, iterations == 1);
-    result.whole = weights_read(result.in, iterations == 1);
-    result.loss = weights_control(result.in, 0, MTLM_CONTROL_LOSS);
-    result.norm = weights_control(result.in, 0, MTLM_CONTROL_NORM);
     for (int r = 1; r < mtlm_layout_ranks(&config->layout); r++) {
         assert_true(weights_control(result.in, r, MTLM_CONTROL_LOSS)
                     == result.loss);
@@ -73,12 +61,6 @@ static struct result result_of(const struct mtlm_program_config *config,
     }
     assert_copies_agree(&result, mtlm_layout_ranks(&config->layout));
     return result;
-}
-
-static void result_free(struct result *result)
-{
-    weights_free(result->in, result->whole);
-    interpreter_destroy(result->in);
 }
 
 static const struct mtlm_program_config *config_of(const struct result *result)
@@ -102,28 +84,6 @@ static void assert_equal_bits(const struct result *a, const struct result *b)
     }
 }
 
-static void assert_close(const struct result *a, const struct result *b,
-                         double bound)
-{
-    const int64_t numbers = mtlm_param_numbers(&config_of(a)->model);
-    double worst =
-        fmax(fabs(a->loss / b->loss - 1), fabs(a->norm / b->norm - 1));
-
-    for (int64_t i = 0; i < numbers; i++) {
-        const struct weight w = weight_number(config_of(a), i);
-        double distance;
-
-        if (!a->whole[i])
-            continue;
-        distance = relative_distance(a->whole[i], b->whole[i], w.n);
-        if (!(distance <= bound))
-            print_message("# %s differs by %g\n", w.name, distance);
-        worst = distance <= worst ? worst : distance;
-    }
-    print_message("# differs by %.2g at most\n", worst);
-    assert_true(worst <= bound);
-}
-
 static const struct {
     int pp, virtual_stages;
     enum mtlm_placement placement;
@@ -145,7 +105,7 @@ static void compare_pipelines(const struct small_model *model, int tp,
                               int iterations)
 {
     struct mtlm_program_config config = small_model_config(model, tp, 1, 5);
-    struct result one = result_of(&config, iterations);
+    struct result one = agreed(&config, iterations);
 
     for (size_t i = 0; i < sizeof(pipelines) / sizeof(pipelines[0]); i++) {
         struct result many;
@@ -155,7 +115,7 @@ static void compare_pipelines(const struct small_model *model, int tp,
         config.layout.placement = pipelines[i].placement;
         config.layout.stage_layers = pipelines[i].stage_layers;
         config.pipeline = pipelines[i].pipeline;
-        many = result_of(&config, iterations);
+        many = agreed(&config, iterations);
         assert_equal_bits(&many, &one);
         result_free(&many);
     }
@@ -186,11 +146,11 @@ static void test_tensor_parallel_ranks_have_one_ranks_gradients(void **state)
     for (int i = 0; i < small_n_models; i++) {
         struct mtlm_program_config config =
             small_model_config(&small_models[i], 1, 1, 3);
-        struct result one = result_of(&config, 1);
+        struct result one = agreed(&config, 1);
 
         for (config.layout.tp = 2; config.layout.tp <= 4;
              config.layout.tp *= 2) {
-            struct result many = result_of(&config, 1);
+            struct result many = agreed(&config, 1);
 
             assert_close(&many, &one, CLOSE);
             result_free(&many);
@@ -232,7 +192,7 @@ static void compare_sharings(const struct mtlm_program_config *base,
 {
     static const struct sharing alone = {1, 1, 1, 1, false, 0};
     struct mtlm_program_config config = shared(*base, &alone);
-    struct result one = result_of(&config, iterations);
+    struct result one = agreed(&config, iterations);
 
     for (int i = 0; i < N_SHARINGS; i++) {
         struct result many;
@@ -241,7 +201,7 @@ static void compare_sharings(const struct mtlm_program_config *base,
         print_message("# tensor %d x pipeline %d x data %d%s:\n",
                       sharings[i].tp, sharings[i].pp, sharings[i].dp,
                       sharings[i].distributed ? ", distributed optimizer" : "");
-        many = result_of(&config, iterations);
+        many = agreed(&config, iterations);
         assert_close(&many, &one, bound);
         result_free(&many);
     }
@@ -281,9 +241,9 @@ static void test_the_distributed_optimizer_changes_no_bit(void **state)
 
         if (!config.distributed_optimizer)
             continue;
-        with = result_of(&config, 4);
+        with = agreed(&config, 4);
         config.distributed_optimizer = false;
-        without = result_of(&config, 4);
+        without = agreed(&config, 4);
         assert_true(fabs(with.norm / without.norm - 1) < CLOSE);
         with.norm = without.norm;
         assert_equal_bits(&with, &without);
@@ -297,11 +257,11 @@ static void test_the_distributed_optimizer_changes_no_bit(void **state)
 static void test_tensor_parallel_ranks_train_as_one_rank(void **state)
 {
     struct mtlm_program_config config = small_config(1, 1, 3);
-    struct result one = result_of(&config, 5), many;
+    struct result one = agreed(&config, 5), many;
 
     (void) state;
     config.layout.tp = 2;
-    many = result_of(&config, 5);
+    many = agreed(&config, 5);
     assert_close(&many, &one, 1e-9);
     result_free(&many);
     result_free(&one);
@@ -319,12 +279,12 @@ static void test_parts_are_the_whole(void **state)
         struct result one;
 
         config.row_parts = 1;
-        one = result_of(&config, 1);
+        one = agreed(&config, 1);
         for (int j = 0; j < 3; j++) {
             struct result many;
 
             config.row_parts = parts[j];
-            many = result_of(&config, 1);
+            many = agreed(&config, 1);
             assert_close(&many, &one, CLOSE);
             result_free(&many);
         }
@@ -339,7 +299,7 @@ static void test_the_norm_is_that_of_all_gradients(void **state)
     for (int tp = 1; tp <= 2; tp++)
         for (int pp = 1; pp <= 4; pp *= 2) {
             const struct mtlm_program_config config = small_config(tp, pp, 2);
-            struct result result = result_of(&config, 1);
+            struct result result = agreed(&config, 1);
             double sum = 0;
 
             for (int64_t i = 0; i < mtlm_param_numbers(&config.model); i++) {
@@ -364,13 +324,13 @@ static void test_microbatches_add_up_to_one_large_one(void **state)
     (void) state;
     config.micro_batch = 8;
     config.train = &small_full_source;
-    one = result_of(&config, 1);
+    one = agreed(&config, 1);
     for (int i = 0; i < 3; i++) {
         struct result many;
 
         config.microbatches = microbatches[i];
         config.micro_batch = 8 / microbatches[i];
-        many = result_of(&config, 1);
+        many = agreed(&config, 1);
         assert_close(&many, &one, CLOSE);
         result_free(&many);
     }

@@ -19,60 +19,6 @@
 #define CLOSE 1e-12
 #define NOISE 0.1
 
-/* Gradients of the first iteration, or weights after three. */
-struct result {
-    struct interpreter *in;
-    mtlm_real **whole;
-    double loss, sop, norm;
-};
-
-static struct result result_of(const struct mtlm_program_config *config,
-                               bool gradients)
-{
-    struct result r = {.in = weights_start(config, NOISE)};
-
-    for (int e = 0; e < (gradients ? 1 : 3); e++)
-        interpreter_iteration(r.in, e, gradients);
-    r.whole = weights_read(r.in, gradients);
-    r.loss = weights_control(r.in, 0, MTLM_CONTROL_LOSS);
-    r.sop = weights_control(r.in, 0, MTLM_CONTROL_SOP);
-    r.norm = weights_control(r.in, 0, MTLM_CONTROL_NORM);
-    return r;
-}
-
-static void result_free(struct result *r)
-{
-    weights_free(r->in, r->whole);
-    interpreter_destroy(r->in);
-}
-
-/* bound 0: every bit. */
-static void compare(const struct result *a, const struct result *b,
-                    double bound)
-{
-    const struct mtlm_program_config *config =
-        &interpreter_program(a->in, 0)->config;
-    double worst =
-        fmax(fabs(a->loss / b->loss - 1), fabs(a->norm / b->norm - 1));
-
-    if (b->sop != 0)
-        worst = fmax(worst, fabs(a->sop / b->sop - 1));
-    for (int64_t i = 0; i < mtlm_param_numbers(&config->model); i++) {
-        const struct weight w = weight_number(config, i);
-        double distance;
-
-        if (!a->whole[i])
-            continue;
-        distance = relative_distance(a->whole[i], b->whole[i], w.n);
-        if (!(distance <= bound))
-            print_message("# %s differs by %g\n", w.name, distance);
-        worst = distance <= worst ? worst : distance;
-    }
-    if (bound > 0)
-        print_message("# differs by %.2g at most\n", worst);
-    assert_true(worst <= bound);
-}
-
 static struct mtlm_program_config config_of(const struct small_model *model,
                                             int tp, int64_t microbatches)
 {
@@ -91,7 +37,7 @@ static void test_ranks_that_share_rows_have_one_ranks_gradients(void **state)
     (void) state;
     for (int i = 0; i < small_n_models; i++) {
         struct mtlm_program_config config = config_of(&small_models[i], 1, 3);
-        struct result one = result_of(&config, true);
+        struct result one = result_of(&config, NOISE, 1);
 
         for (int tp = 2; tp <= 4; tp *= 2) {
             struct result many;
@@ -99,8 +45,8 @@ static void test_ranks_that_share_rows_have_one_ranks_gradients(void **state)
             if (config.row_parts == 2 && tp == 4)
                 continue; /* 6 rows */
             config.layout.tp = tp;
-            many = result_of(&config, true);
-            compare(&many, &one, CLOSE);
+            many = result_of(&config, NOISE, 1);
+            assert_close(&many, &one, CLOSE);
             result_free(&many);
         }
         result_free(&one);
@@ -116,15 +62,15 @@ static void test_pipelines_of_them_train_alike_bit_by_bit(void **state)
     (void) state;
     for (int i = 0; i < small_n_models; i++) {
         struct mtlm_program_config config = config_of(&small_models[i], 2, 5);
-        struct result one = result_of(&config, false);
+        struct result one = result_of(&config, NOISE, 3);
 
         for (int p = 0; p < 3; p++) {
             struct result many;
 
             config.layout.pp = pipelines[p].pp;
             config.layout.virtual_stages = pipelines[p].virtual_stages;
-            many = result_of(&config, false);
-            compare(&many, &one, 0);
+            many = result_of(&config, NOISE, 3);
+            assert_close(&many, &one, 0);
             result_free(&many);
         }
         result_free(&one);
@@ -142,15 +88,15 @@ static void test_recomputation_changes_no_bit(void **state)
     (void) state;
     for (int i = 0; i < small_n_models; i++) {
         struct mtlm_program_config config = config_of(&small_models[i], 2, 3);
-        struct result kept = result_of(&config, false);
+        struct result kept = result_of(&config, NOISE, 3);
 
         for (int w = 0; w < 4; w++) {
             struct result again;
 
             config.recompute = ways[w];
             config.layout.pp = 1 + w % 2;
-            again = result_of(&config, false);
-            compare(&again, &kept, 0);
+            again = result_of(&config, NOISE, 3);
+            assert_close(&again, &kept, 0);
             result_free(&again);
         }
         result_free(&kept);

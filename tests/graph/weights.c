@@ -1,9 +1,14 @@
 #include "config.h"
 
 #include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "runtime/philox.h"
 #include "tests/graph/weights.h"
@@ -189,4 +194,49 @@ double relative_distance(const mtlm_real *a, const mtlm_real *b, int64_t n)
         size += (double) b[i] * b[i];
     }
     return sqrt(difference / size);
+}
+
+struct result result_of(const struct mtlm_program_config *config, double noise,
+                        int iterations)
+{
+    struct result r = {.in = weights_start(config, noise)};
+
+    for (int e = 0; e < iterations; e++)
+        interpreter_iteration(r.in, e, iterations == 1);
+    r.whole = weights_read(r.in, iterations == 1);
+    r.loss = weights_control(r.in, 0, MTLM_CONTROL_LOSS);
+    r.sop = weights_control(r.in, 0, MTLM_CONTROL_SOP);
+    r.norm = weights_control(r.in, 0, MTLM_CONTROL_NORM);
+    return r;
+}
+
+void result_free(struct result *result)
+{
+    weights_free(result->in, result->whole);
+    interpreter_destroy(result->in);
+}
+
+void assert_close(const struct result *a, const struct result *b, double bound)
+{
+    const struct mtlm_program_config *config =
+        &interpreter_program(a->in, 0)->config;
+    double worst =
+        fmax(fabs(a->loss / b->loss - 1), fabs(a->norm / b->norm - 1));
+
+    if (b->sop != 0)
+        worst = fmax(worst, fabs(a->sop / b->sop - 1));
+    for (int64_t i = 0; i < mtlm_param_numbers(&config->model); i++) {
+        const struct weight w = weight_number(config, i);
+        double distance;
+
+        if (!a->whole[i])
+            continue;
+        distance = relative_distance(a->whole[i], b->whole[i], w.n);
+        if (!(distance <= bound))
+            print_message("# %s differs by %g\n", w.name, distance);
+        worst = distance <= worst ? worst : distance;
+    }
+    if (bound > 0)
+        print_message("# differs by %.2g at most\n", worst);
+    assert_true(worst <= bound);
 }

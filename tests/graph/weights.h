@@ -45,6 +45,22 @@ void weights_free(struct interpreter *in, mtlm_real **whole);
 /* A value of the control tensor (MTLM_CONTROL_...) of rank. */
 double weights_control(struct interpreter *in, int rank, int slot);
 
+/* What came of some iterations. */
+struct result {
+    struct interpreter *in;
+    mtlm_real **whole;      /* by parameter number, NULL where there is none */
+    double loss, sop, norm; /* of the last one; sop 0: there is none */
+};
+
+/* Of weights_start(): gradients if there is one iteration, else weights. */
+struct result result_of(const struct mtlm_program_config *config, double noise,
+                        int iterations);
+void result_free(struct result *result);
+
+/* Fails unless losses, norm and each parameter of a and b differ by no more
+ * than bound, relatively; 0: by nothing. */
+void assert_close(const struct result *a, const struct result *b, double bound);
+
 /* |a - b| / |b| */
 double relative_distance(const mtlm_real *a, const mtlm_real *b, int64_t n);
 
