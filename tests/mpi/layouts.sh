@@ -1,8 +1,9 @@
 #!/bin/bash
-# Every layout trains the same model: the losses of 20 steps are those of one
-# rank, and pipelines give every weight bit for bit.  Data-parallel ranks end
-# with the same weights as each other (else there is no hash), whether each
-# steps all of them or its share.
+# Layouts train the same model, whatever the transport and the size of the pieces
+# that go over it: the losses of 20 steps are those of one rank, and pipelines
+# give every weight bit for bit.  Data-parallel ranks end with the same weights as
+# each other (else there is no hash), whether each steps all of them or its
+# share.  tests/mpi/table.sh has more layouts.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 
@@ -28,7 +29,7 @@ well 1 "${run[@]}" --seed 1
 well 1 "${run[@]}" --hidden-dropout 0
 [ "$(weight_hash out)" != "$hash1" ] || fail "no dropout gives the same hash"
 
-for sizes in '1 2' '1 4' '2 1' '2 2' '4 1'; do
+for sizes in '1 4' '2 1' '2 2'; do
     layout $sizes
     name="T${sizes/ / x P}"
     hashes=()
@@ -46,7 +47,7 @@ for sizes in '1 2' '1 4' '2 1' '2 2' '4 1'; do
 done
 
 # Shares of the batch.
-for sizes in '1 1 2' '1 1 4' '1 2 2' '2 1 2' '2 2 2'; do
+for sizes in '1 1 2' '1 2 2' '2 1 2'; do
     # shellcheck disable=SC2086 # several words
     layout $sizes
     name="T x P x D = ${sizes// / x }"

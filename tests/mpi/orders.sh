@@ -11,30 +11,30 @@ run=("${small[@]}" --weight-hash --train-samples 40 --eval-iters 1
     --lr-decay-samples 40)
 run=("${run[@]/--lr-warmup-fraction/--lr-warmup-samples}")
 
-for sizes in '2 1 1' '2 2 1' '2 2 2'; do
-    read -r t p d <<<"$sizes"
+while read -r t p d stages; do
     layout "$t" "$p"
     ranks=$((ranks * d))
     name="T$t x P$p x D$d"
     [ "$d" -eq 1 ] || parallel+=(--use-distributed-optimizer)
-    for stages in '' '--num-virtual-stages-per-pipeline-rank 2'; do
-        want=
+    want=
+    for order in 'leader mpi' 'leader serial' 'plan mpi' 'plan serial' \
+        'slot mpi' 'leader mpi task' 'plan serial task'; do
+        read -r who transport node <<<"$order"
+        [ -z "$node" ] || [ "$d" -gt 1 ] || continue
         # shellcheck disable=SC2086 # several words
-        for order in 'leader mpi' 'leader serial' 'plan mpi' 'plan serial' \
-            'slot mpi' 'leader mpi task' 'plan serial task'; do
-            read -r who transport node <<<"$order"
-            [ -z "$node" ] || [ "$d" -gt 1 ] || continue
-            well "$ranks" "${run[@]}" "${parallel[@]}" $stages \
-                --collective-order "$who" --transport "$transport" \
-                --comm-node "${node:-acquire}"
-            : "${want:=$(weight_hash out)}"
-            [ -n "$want" ] && [ "$(weight_hash out)" = "$want" ] \
-                || fail "$name $stages, $order:" \
-                    "hash $(weight_hash out), not $want"
-        done
-        echo "$name $stages: $want"
+        well "$ranks" "${run[@]}" "${parallel[@]}" $stages \
+            --collective-order "$who" --transport "$transport" \
+            --comm-node "${node:-acquire}"
+        : "${want:=$(weight_hash out)}"
+        [ -n "$want" ] && [ "$(weight_hash out)" = "$want" ] \
+            || fail "$name $stages, $order: hash $(weight_hash out), not $want"
     done
-done
+    echo "$name $stages: $want"
+done <<'END'
+2 1 1
+2 2 1 --num-virtual-stages-per-pipeline-rank 2
+2 2 2 --num-virtual-stages-per-pipeline-rank 2
+END
 
 job 2 "${small[@]}" --train-iters 1 --tensor-model-parallel-size 2 \
     --collective-order slot --transport serial

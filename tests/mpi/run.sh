@@ -3,6 +3,9 @@
 # ranks as SIGUSR1 while mpirun leaves them the time to save.
 set -eu
 
+# Open MPI as a user has it.
+unset OMPI_MCA_pml OMPI_MCA_btl OMPI_MCA_ess_singleton_isolated
+
 run=$srcdir/launch/run
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -21,7 +21,7 @@ lines=0
 # model NAME LAYERS: the options of a model.
 model() {
     model=("${small[@]}" --num-layers "$2" --micro-batch-size 1
-        --train-iters 20)
+        --hidden-size 32 --seq-length 32 --train-iters 20)
     case $1 in
     bert) model+=(--model bert-tiny) ;;
     bert-post)

@@ -12,7 +12,7 @@
 #include "runtime/data.h"
 #include "support.h"
 
-enum { SECONDS = 10, TIMES = 20, RECEIVER = 1 };
+enum { SECONDS = 4, TIMES = 20, RECEIVER = 1 };
 
 static double sent_s; /* by the sender's clock, which is also the receiver's */
 static starpu_data_handle_t handle;
