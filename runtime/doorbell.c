@@ -19,10 +19,12 @@ struct word {
 };
 
 struct mtlm_doorbell {
-    MPI_Group group;    /* of the ranks that share the memory */
-    MPI_Win win;        /* MPI_WIN_NULL: no such memory */
-    struct word **rank; /* [ranks of group] */
+    MPI_Group group; /* of the ranks that share the memory */
+    MPI_Win win;     /* MPI_WIN_NULL: no such memory */
+    int n;
+    struct word **rank; /* [n] */
     struct word *own;
+    int *number, *there; /* [n] 0, 1, ...; those of a communicator */
 };
 
 struct mtlm_doorbell *mtlm_doorbell_create(MPI_Comm host)
@@ -31,6 +33,11 @@ struct mtlm_doorbell *mtlm_doorbell_create(MPI_Comm host)
     int n, me;
 
     MPI_Comm_size(host, &n);
+    bell->n = n;
+    bell->number = mtlm_calloc(2 * n, sizeof(*bell->number));
+    bell->there = bell->number + n;
+    for (int r = 0; r < n; r++)
+        bell->number[r] = r;
     MPI_Comm_rank(host, &me);
     MPI_Comm_group(host, &bell->group);
     bell->rank = mtlm_calloc(n, sizeof(*bell->rank));
@@ -60,6 +67,7 @@ void mtlm_doorbell_destroy(struct mtlm_doorbell *bell)
     else
         MPI_Win_free(&bell->win);
     MPI_Group_free(&bell->group);
+    free(bell->number);
     free(bell->rank);
     free(bell);
 }
@@ -108,9 +116,15 @@ void mtlm_doorbell_ring_rank(struct mtlm_doorbell *bell, MPI_Comm comm,
 
 void mtlm_doorbell_ring_all(struct mtlm_doorbell *bell, MPI_Comm comm)
 {
-    int n;
+    MPI_Group group;
 
-    MPI_Comm_size(comm, &n);
-    for (int r = 0; r < n; r++)
-        mtlm_doorbell_ring_rank(bell, comm, r);
+    if (bell->win == MPI_WIN_NULL)
+        return;
+    MPI_Comm_group(comm, &group);
+    MPI_Group_translate_ranks(bell->group, bell->n, bell->number, group,
+                              bell->there);
+    MPI_Group_free(&group);
+    for (int r = 0; r < bell->n; r++)
+        if (bell->there[r] != MPI_UNDEFINED && bell->rank[r] != bell->own)
+            ring(bell->rank[r]);
 }
