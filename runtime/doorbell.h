@@ -26,8 +26,8 @@ void mtlm_doorbell_wait(const struct mtlm_doorbell *bell, uint32_t rings,
 
 /* This rank's own, for any thread. */
 void mtlm_doorbell_ring(struct mtlm_doorbell *bell);
-/* Of the other ranks of comm, or of one of them, that are on this host: by one
- * thread at a time. */
+/* Of the other ranks of comm, or of one of them, that are on this host; within
+ * a turn. */
 void mtlm_doorbell_ring_all(struct mtlm_doorbell *bell, MPI_Comm comm);
 void mtlm_doorbell_ring_rank(struct mtlm_doorbell *bell, MPI_Comm comm,
                              int rank);
