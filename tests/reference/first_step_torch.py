@@ -4,6 +4,10 @@
 Usage: first_step_torch.py --heads A --vocab V --micro-batch B
            [--post-layernorm] [--exact-gelu] [--query-key-scaling]
            [--some-masked] NAME=DIR...
+       first_step_torch.py -
+
+-: takes such arguments line by line from its input, and answers each line with
+what it found and "failures N": PyTorch takes longer to load than to compute.
 
 --some-masked: it is an error when all labels count.
 
@@ -20,6 +24,7 @@ weights and samples.  The reference is PyTorch in float64.  Bounds:
 
 import argparse
 import math
+import shlex
 import sys
 
 import numpy as np
@@ -124,7 +129,8 @@ def check(name, gradients, rest, reference):
     return failures
 
 
-def main():
+def compare(arguments):
+    """Returns the number of failures."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--heads", type=int, required=True)
     parser.add_argument("--vocab", type=int, required=True)
@@ -134,8 +140,7 @@ def main():
     parser.add_argument("--query-key-scaling", action="store_true")
     parser.add_argument("--some-masked", action="store_true")
     parser.add_argument("dumps", nargs="+", metavar="NAME=DIR")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
+    options = parser.parse_args(arguments)
     reference, failures = None, 0
     for dump in options.dumps:
         name, directory = dump.split("=", 1)
@@ -150,7 +155,15 @@ def main():
             sys.exit(f"{name}: other weights or samples than before")
         failures += check(name, gradients, rest, reference)
     print(f"{len(options.dumps)} layouts, {failures} failures")
-    sys.exit(failures > 0)
+    return failures
+
+
+def main():
+    torch.set_num_threads(1)
+    if sys.argv[1:] != ["-"]:
+        sys.exit(compare(sys.argv[1:]) > 0)
+    for line in sys.stdin:
+        print("failures", compare(shlex.split(line)), flush=True)
 
 
 if __name__ == "__main__":
