@@ -94,7 +94,7 @@ void mtlm_task_ready(void *arg)
  * the runtime does before a task do not add up.  A device whose host runs ahead
  * does not wait for it either.  What the worker itself made ready waited for
  * nothing else. */
-enum { LATE_NS = 1000000000 };
+enum { LATE_NS = 100000000 };
 
 /* last: when the last one was to end. */
 static int64_t begin_ns(const struct mtlm_task *task, int64_t last)
