@@ -240,6 +240,12 @@ int mtlm_ranks_agree(struct mtlm_ranks *ranks, const struct mtlm_error *err,
     return -1;
 }
 
+/* A setting that gives way to others stands in a comment. */
+static const char *uncommented(const char *line)
+{
+    return strncmp(line, "# ", 2) == 0 ? line + 2 : line;
+}
+
 /* Where text differs from other: "its first such line, not the other's". */
 static void differing_line(const char *text, const char *other, char line[256])
 {
@@ -247,8 +253,11 @@ static void differing_line(const char *text, const char *other, char line[256])
         const size_t n = strcspn(text, "\n"), m = strcspn(other, "\n");
 
         if (n != m || strncmp(text, other, n) || !text[n] || !other[n]) {
-            snprintf(line, 256, "%.*s, not %.*s", n > 110 ? 110 : (int) n, text,
-                     m > 110 ? 110 : (int) m, other);
+            const char *mine = uncommented(text), *theirs = uncommented(other);
+
+            snprintf(line, 256, "%.*s, not %.*s",
+                     n > 110 ? 110 : (int) (text + n - mine), mine,
+                     m > 110 ? 110 : (int) (other + m - theirs), theirs);
             return;
         }
         text += n + 1;
