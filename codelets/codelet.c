@@ -96,12 +96,14 @@ void mtlm_task_ready(void *arg)
  * nothing else. */
 enum { LATE_NS = 100000000 };
 
-/* last: when the last one was to end. */
-static int64_t begin_ns(const struct mtlm_task *task, int64_t last)
+/* When the worker's last task was to end. */
+static _Thread_local int64_t last_ns;
+
+static int64_t begin_ns(const struct mtlm_task *task)
 {
     const int64_t now = mtlm_now_ns();
-    const bool follows = task->ready_by == &here || task->ready_ns < last;
-    const int64_t begin = follows ? last : task->ready_ns;
+    const bool follows = task->ready_by == &here || task->ready_ns < last_ns;
+    const int64_t begin = follows ? last_ns : task->ready_ns;
 
     return now - begin < LATE_NS ? begin : now;
 }
@@ -110,8 +112,7 @@ static int64_t begin_ns(const struct mtlm_task *task, int64_t last)
 static void nap(const struct mtlm_task *task)
 {
     static _Thread_local bool exact;
-    static _Thread_local int64_t last_ns; /* when the last one was to end */
-    const int64_t until = begin_ns(task, last_ns) + task->sleep_ns;
+    const int64_t until = begin_ns(task) + task->sleep_ns;
     const struct timespec t = {until / 1000000000, until % 1000000000};
 
     if (!exact) /* else the system wakes it 50 us late, to save power */
@@ -142,6 +143,7 @@ static void run_cpu(void *buffers[], void *arg)
     }
     gather_operands(ptr, buffers, op);
     op->cpu(ptr, task->call, &context);
+    last_ns = mtlm_now_ns();
     if (task->after)
         task->after(task, ptr);
 }
