@@ -93,8 +93,9 @@ void mtlm_task_ready(void *arg)
  * when it was ready, no longer than LATE before now: being woken late and what
  * the runtime does before a task do not add up.  A device whose host runs ahead
  * does not wait for it either.  What the worker itself made ready waited for
- * nothing else. */
-enum { LATE_NS = 100000000 };
+ * nothing else.  A policy that looks at nodes may let a worker wait on purpose:
+ * that counts, but for LATE_HELD. */
+enum { LATE_NS = 100000000, LATE_HELD_NS = 1000000 };
 
 /* When the worker's last task was to end. */
 static _Thread_local int64_t last_ns;
@@ -105,7 +106,7 @@ static int64_t begin_ns(const struct mtlm_task *task)
     const bool follows = task->ready_by == &here || task->ready_ns < last_ns;
     const int64_t begin = follows ? last_ns : task->ready_ns;
 
-    return now - begin < LATE_NS ? begin : now;
+    return now - begin < (task->node ? LATE_HELD_NS : LATE_NS) ? begin : now;
 }
 
 /* Sleeps until the task is to end, without using a processor. */

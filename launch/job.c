@@ -121,11 +121,6 @@ static int start_machine(struct mtlm_job *job, struct mtlm_error *err)
         return -1;
     job->machine = true;
     mtlm_codelets_start(job->options.cluster_file != NULL);
-    if (mtlm_machine_workers() != job->workers)
-        return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
-                              "StarPU started %d workers where %d were asked "
-                              "for (--workers)",
-                              mtlm_machine_workers(), job->workers);
     return 0;
 }
 

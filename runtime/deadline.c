@@ -51,13 +51,21 @@ static int64_t cpu_ns(clockid_t clock)
     return (int64_t) t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* The time in which this process was stopped does not count. */
+static int64_t sooner(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The time in which this process was stopped does not count; what another
+ * thread has noted down since then is no older. */
 static void shift(int64_t late)
 {
+    const int64_t now = mtlm_now_ns();
+
     for (int i = 0; i < MTLM_WAITER_COUNT; i++)
-        wait[i].since_ns += late;
+        wait[i].since_ns = sooner(wait[i].since_ns + late, now);
     turn_ns += late;
-    progress_ns += late;
+    progress_ns = sooner(progress_ns + late, now);
     if (pulse)
         mtlm_pulse_shift(pulse, late);
 }

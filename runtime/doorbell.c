@@ -30,7 +30,7 @@ struct mtlm_doorbell {
 struct mtlm_doorbell *mtlm_doorbell_create(MPI_Comm host)
 {
     struct mtlm_doorbell *bell = mtlm_calloc(1, sizeof(*bell));
-    int n, me;
+    int n, me, shared;
 
     MPI_Comm_size(host, &n);
     bell->n = n;
@@ -42,10 +42,14 @@ struct mtlm_doorbell *mtlm_doorbell_create(MPI_Comm host)
     MPI_Comm_group(host, &bell->group);
     bell->rank = mtlm_calloc(n, sizeof(*bell->rank));
     bell->win = MPI_WIN_NULL;
-    if (n > 1
-        && MPI_Win_allocate_shared(sizeof(struct word), 1, MPI_INFO_NULL, host,
-                                   &bell->own, &bell->win)
-               == MPI_SUCCESS) {
+    shared = n > 1
+             && MPI_Win_allocate_shared(sizeof(struct word), 1, MPI_INFO_NULL,
+                                        host, &bell->own, &bell->win)
+                    == MPI_SUCCESS;
+    /* Freeing it takes all: what only some got is left as it is. */
+    MTLM_CHECK_MPI(
+        MPI_Allreduce(MPI_IN_PLACE, &shared, 1, MPI_INT, MPI_MIN, host));
+    if (shared) {
         for (int r = 0; r < n; r++) {
             MPI_Aint bytes;
             int unit;

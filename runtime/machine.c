@@ -84,6 +84,28 @@ void mtlm_machine_restrict(struct starpu_task *task)
     task->workerids_len = WORDS;
 }
 
+/* There is a limit, and variables that lower it. */
+static int refuse_workers(const struct starpu_conf *conf, bool messages,
+                          struct mtlm_error *err)
+{
+    const int got = starpu_cpu_worker_get_count();
+
+    starpu_shutdown();
+    return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
+                          "StarPU started %d workers where %d were asked for "
+                          "(--workers%s)",
+                          got, conf->ncpus,
+                          messages ? ", and one for --comm-node task" : "");
+}
+
+/* The communication thread submits tasks then, and must not wait for others to
+ * end: it is what ends them. */
+static void allow_any_number_of_tasks(void)
+{
+    unsetenv("STARPU_LIMIT_MAX_SUBMITTED_TASKS");
+    unsetenv("STARPU_LIMIT_MIN_SUBMITTED_TASKS");
+}
+
 int mtlm_machine_start(int workers, int shared, int rank, bool messages,
                        struct mtlm_error *err)
 {
@@ -103,6 +125,8 @@ int mtlm_machine_start(int workers, int shared, int rank, bool messages,
     setenv("STARPU_SILENT", "1", 0);
     if (shared)
         setenv("STARPU_WORKERS_NOBIND", "1", 0);
+    if (messages)
+        allow_any_number_of_tasks();
     name_trace(rank);
     rc = starpu_init(&conf);
     if (rc < 0)
@@ -113,14 +137,11 @@ int mtlm_machine_start(int workers, int shared, int rank, bool messages,
         starpu_shutdown();
         return -1;
     }
+    if ((int) starpu_cpu_worker_get_count() != conf.ncpus)
+        return refuse_workers(&conf, messages, err);
     name_workers(workers, messages);
     set_running(true);
     return 0;
-}
-
-int mtlm_machine_workers(void)
-{
-    return (int) starpu_cpu_worker_get_count() - (message_worker >= 0);
 }
 
 bool mtlm_machine_busy(void)

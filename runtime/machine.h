@@ -20,9 +20,6 @@
 int mtlm_machine_start(int workers, int shared, int rank, bool messages,
                        struct mtlm_error *err);
 
-/* Compute workers that StarPU has started. */
-int mtlm_machine_workers(void);
-
 /* The worker for messages, or -1. */
 int mtlm_machine_message_worker(void);
 

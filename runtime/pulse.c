@@ -104,7 +104,7 @@ int64_t mtlm_pulse_beat(struct mtlm_pulse *pulse, int64_t own_ns)
         const int64_t age = mtlm_now_ns() - latest(pulse, own_ns, to);
         int sent;
 
-        /* What a stopped rank does not take must not heap up. */
+        /* Where MPI keeps no copy the last one may be under way still. */
         MTLM_CHECK_MPI(MPI_Test(&to->send, &sent, MPI_STATUS_IGNORE));
         if (sent)
             send(pulse, to, age > 0 ? age : 0);

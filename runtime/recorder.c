@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/deadline.h"
 #include "runtime/memory.h"
 #include "runtime/recorder.h"
 
@@ -81,8 +82,10 @@ void mtlm_recorder_await(struct mtlm_recorder *recorder, int64_t iteration,
         nodes -= is_of(&record[i], iteration);
     recorder->awaited = iteration;
     recorder->missing = nodes;
+    mtlm_deadline_begin(MTLM_WAITER_MAIN, "the nodes of a traced iteration");
     while (recorder->missing > 0)
         pthread_cond_wait(&recorder->got, &recorder->mutex);
+    mtlm_deadline_end(MTLM_WAITER_MAIN);
     pthread_mutex_unlock(&recorder->mutex);
 }
 

@@ -130,8 +130,11 @@ void mtlm_tickets_start(struct mtlm_tickets *tickets,
     tickets->comm = ranks->tickets;
     tickets->bell = ranks->bell;
     tickets->recv = MPI_REQUEST_NULL;
-    if (follower)
-        expect_ticket(tickets);
+    if (!follower)
+        return;
+    mtlm_mpi_take_turn();
+    expect_ticket(tickets);
+    mtlm_mpi_end_turn();
 }
 
 void mtlm_tickets_send(const struct mtlm_tickets *tickets, int64_t ticket)

@@ -35,6 +35,7 @@ static struct {
     struct entry **entry;
     int64_t first;
     size_t n, capacity;
+    size_t gone; /* entries at the begin that have ended, found so far */
 } live;
 
 /* Means follow a change within so many executions.  Of a message what counts
@@ -56,16 +57,15 @@ static struct entry *find(int64_t job)
 /* Forgets the ended ones at the begin. */
 static void shrink(void)
 {
-    size_t gone = 0;
-
-    while (gone < live.n && !live.entry[gone])
-        gone++;
-    if (gone < live.n && 2 * gone < live.capacity)
+    while (live.gone < live.n && !live.entry[live.gone])
+        live.gone++;
+    if (live.gone < live.n && 2 * live.gone < live.capacity)
         return; /* moving the rest costs more than it saves */
-    for (size_t i = gone; i < live.n; i++)
-        live.entry[i - gone] = live.entry[i];
-    live.n -= gone;
-    live.first += gone;
+    for (size_t i = live.gone; i < live.n; i++)
+        live.entry[i - live.gone] = live.entry[i];
+    live.n -= live.gone;
+    live.first += live.gone;
+    live.gone = 0;
 }
 
 static void append(struct entry *e)
@@ -129,7 +129,7 @@ struct mtlm_policy_node *mtlm_watch_add(const struct mtlm_policy_node *about,
     for (size_t i = 0; i < n_on; i++) {
         struct entry *before = find(on[i]);
 
-        if (!before)
+        if (!before || before->state == MTLM_POLICY_DONE)
             continue;
         e->on[e->n_on++] = before;
         before->waiting++;

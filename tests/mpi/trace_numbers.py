@@ -40,6 +40,8 @@ def common(one, other):
                  if max(a, c) < min(b, d))
 def length(spans):
     return sum(b - a for a, b in spans)
+# All ranks have as many; one that ran nothing on a busy machine has no row.
+workers = 1 + max(int(r["worker"]) for r in rows if r["lane"] == "compute")
 window, busy, room, comm, overlap = {}, 0, 0, 0, 0
 for rank in {r["rank"] for r in rows}:
     mine = [r for r in rows if r["rank"] == rank]
@@ -54,8 +56,7 @@ for rank in {r["rank"] for r in rows}:
     messages = union((r["under_way"], r["end"]) for r in mine
                      if r["lane"] != "compute")
     busy += sum(length(common([w], window[rank])) for w in work)
-    room += length(window[rank]) * len({r["worker"] for r in mine
-                                        if r["lane"] == "compute"})
+    room += length(window[rank]) * workers
     inside = common(messages, window[rank])
     comm += length(inside)
     overlap += length(common(inside, union(work)))

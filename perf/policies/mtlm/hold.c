@@ -11,6 +11,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -200,14 +201,30 @@ static struct starpu_task *pop(unsigned sched_ctx)
     return task;
 }
 
+/* What MTLM_HOLD says; 0 turns the rule off. */
+static double share_to_hold(void)
+{
+    const char *text = getenv("MTLM_HOLD");
+    const double usual = 0.25;
+    double share;
+    char *end;
+
+    if (!text || !*text)
+        return usual;
+    share = strtod(text, &end);
+    if (!*end && share >= 0 && share <= 10)
+        return share;
+    fprintf(stderr, "mtlm: MTLM_HOLD=%s is no number from 0 to 10; %g taken\n",
+            text, usual);
+    return usual;
+}
+
 static void init(unsigned sched_ctx)
 {
-    const char *theta = getenv("MTLM_HOLD");
-
     STARPU_PTHREAD_MUTEX_INIT(&hold.mutex, NULL);
     starpu_task_list_init(&hold.ready);
     hold.n_coming = 0;
-    hold.theta = theta ? atof(theta) : 0.25;
+    hold.theta = share_to_hold();
     starpu_sched_ctx_set_min_priority(sched_ctx, INT_MIN);
     starpu_sched_ctx_set_max_priority(sched_ctx, INT_MAX);
     if (hold.theta > 0)

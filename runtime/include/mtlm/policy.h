@@ -92,8 +92,8 @@ struct mtlm_policy_node {
 };
 
 /* What a policy wants to be told of messages.  Called by threads of StarPU and
- * of the communication engine, several at a time, with none of the program's
- * locks held; they must be quick, and must not submit or wait.  NULL: not.
+ * of the communication engine, several at a time; they must be quick, and must
+ * not submit, wait or call MPI, whose turn the program may have.  NULL: not.
  *
  * ready: the message's data is there, the engine issues it as soon as its turn
  * comes; of a receive, the memory is free.
