@@ -13,7 +13,12 @@
 #include "runtime/memory.h"
 
 /* No run is larger; less than what would overflow. */
-enum { MOST_RANKS = 1 << 20, MOST_ITERATIONS = 1 << 20 };
+enum {
+    MOST_RANKS = 1 << 20,
+    MOST_ITERATIONS = 1 << 20,
+    MOST_STAGES = 1 << 16,
+    MOST_VIRTUAL_STAGES = 1 << 12
+};
 
 /* What the tables must hold. */
 struct expected {
@@ -113,7 +118,8 @@ static int read_run(struct mtlm_trace_run *run, const char *path,
         return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: run: %s", path,
                               why.text);
     if (info->ranks < 1 || info->ranks > MOST_RANKS || info->stages < 1
-        || info->virtual_stages < 1 || info->microbatches < 1
+        || info->stages > MOST_STAGES || info->virtual_stages < 1
+        || info->virtual_stages > MOST_VIRTUAL_STAGES || info->microbatches < 1
         || placement(place) > MTLM_PLACEMENT_POLICY || !json_is_array(*workers))
         return mtlm_error_set(
             err, MTLM_EXIT_INPUT,
@@ -192,8 +198,8 @@ static int read_expected(const struct mtlm_trace_run *run, const char *path,
         return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: %s", path, why.text);
     expected->overlap = json_is_null(overlap) ? -1 : json_number_value(overlap);
     expected->edges = json_is_null(edges) ? -1 : json_integer_value(edges);
-    if (expected->last < expected->first
-        || expected->last - expected->first >= MOST_ITERATIONS)
+    if (expected->first < 0 || expected->last < expected->first
+        || (int64_t) expected->last - expected->first >= MOST_ITERATIONS)
         return mtlm_error_set(err, MTLM_EXIT_INPUT,
                               "%s: its iterations are %d to %d", path,
                               expected->first, expected->last);

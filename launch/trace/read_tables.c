@@ -122,12 +122,15 @@ static const char *op_name(int op)
     return mtlm_ops[op]->name;
 }
 
-static bool read_place(struct table *t, int ranks, struct mtlm_record *r)
+static bool read_place(struct table *t, const struct mtlm_trace_info *info,
+                       struct mtlm_record *r)
 {
-    return read_int32(t, RANK, 0, ranks - 1, &r->rank)
+    const int64_t stages = (int64_t) info->stages * info->virtual_stages;
+
+    return read_int32(t, RANK, 0, info->ranks - 1, &r->rank)
            && read_int32(t, WORKER, -1, INT32_MAX, &r->worker)
            && read_int32(t, MICROBATCH, -1, INT32_MAX, &r->microbatch)
-           && read_int32(t, STAGE, -1, INT32_MAX, &r->stage)
+           && read_int32(t, STAGE, -1, stages - 1, &r->stage)
            && read_int32(t, LAYER, -1, INT32_MAX, &r->layer)
            && read_int32(t, PRIORITY, INT32_MIN, INT32_MAX, &r->priority)
            && read_int32(t, PEER, -1, INT32_MAX, &r->peer)
@@ -158,13 +161,13 @@ static bool read_times(struct table *t, struct mtlm_record *r)
 }
 
 /* first, last: iterations of the training. */
-static bool read_record(struct table *t, int ranks, int first, int last,
-                        struct mtlm_record *r)
+static bool read_record(struct table *t, const struct mtlm_trace_info *info,
+                        int first, int last, struct mtlm_record *r)
 {
-    if (!read_place(t, ranks, r) || !read_times(t, r))
+    if (!read_place(t, info, r) || !read_times(t, r))
         return false;
     if (r->phase == MTLM_PHASE_INIT || r->phase == MTLM_PHASE_EVAL) {
-        first = INT32_MIN;
+        first = INT32_MIN + 1;
         last = INT32_MAX;
     }
     if (!read_int32(t, ITERATION, first, last, &r->iteration))
@@ -204,7 +207,7 @@ int mtlm_trace_read_schedule(struct mtlm_trace_run *run, const char *path,
                 mtlm_realloc(run->record, capacity, sizeof(*run->record));
         }
         run->record[run->n] = (struct mtlm_record){0};
-        rc = read_record(&t, run->info.ranks, first, last, &run->record[run->n])
+        rc = read_record(&t, &run->info, first, last, &run->record[run->n])
                  ? 0
                  : -1;
         run->n++;
