@@ -20,7 +20,9 @@ enum what { END, SUBMIT, READY, BEGIN };
 struct event {
     int64_t ns;
     uint32_t record;
-    uint32_t what; /* enum what */
+    uint32_t what;   /* enum what */
+    int64_t then_ns; /* of those that begin together the shortest comes first:
+                        the next one on its track begins when it ends */
 };
 
 /* Numbers of a rank's scheduler. */
@@ -203,6 +205,8 @@ static int by_time(const void *pa, const void *pb)
         return a->ns < b->ns ? -1 : 1;
     if (a->what != b->what)
         return a->what < b->what ? -1 : 1;
+    if (a->then_ns != b->then_ns)
+        return a->then_ns < b->then_ns ? -1 : 1;
     return (a->record > b->record) - (a->record < b->record);
 }
 
@@ -215,12 +219,12 @@ static struct event *events_of(const struct paje *p, size_t *n)
         const struct mtlm_record *r = &p->records->record[i];
 
         if (r->lane == MTLM_LANE_COMPUTE) {
-            event[(*n)++] = (struct event){r->submit_ns, i, SUBMIT};
-            event[(*n)++] = (struct event){r->ready_ns, i, READY};
+            event[(*n)++] = (struct event){r->submit_ns, i, SUBMIT, 0};
+            event[(*n)++] = (struct event){r->ready_ns, i, READY, 0};
         }
-        event[(*n)++] = (struct event){p->begin_ns[i], i, BEGIN};
+        event[(*n)++] = (struct event){p->begin_ns[i], i, BEGIN, r->end_ns};
         if (r->end_ns > p->begin_ns[i])
-            event[(*n)++] = (struct event){r->end_ns, i, END};
+            event[(*n)++] = (struct event){r->end_ns, i, END, 0};
     }
     if (*n)
         qsort(event, *n, sizeof(*event), by_time);

@@ -152,6 +152,41 @@ static void test_every_worker_and_message_has_a_place(void **state)
                                         "MPIroot\tMPIP\n");
 }
 
+static struct mtlm_record message(int op, int rank, int match, int start,
+                                  int end)
+{
+    struct mtlm_record r = trace_node(op, start, end);
+
+    r.rank = rank;
+    r.peer = 1 - rank;
+    r.worker = -1;
+    r.lane = MTLM_LANE_PP;
+    r.job = r.match = match;
+    return r;
+}
+
+/* Receives are drawn from their send on, so that two begin together; the one
+ * that came late takes no time, and does not end the other one. */
+static void test_the_shorter_of_two_that_begin_together_is_first(void **state)
+{
+    struct mtlm_record record[] = {
+        message(MTLM_OP_RECV, 0, 0, 100, 3000),
+        message(MTLM_OP_RECV, 0, 1, 200, 1000),
+        message(MTLM_OP_SEND, 1, 0, 1000, 3000),
+        message(MTLM_OP_SEND, 1, 1, 1000, 1000),
+    };
+    struct mtlm_trace_info info = trace_one_rank;
+
+    (void) state;
+    info.ranks = 2;
+    trace_dir_write(record, 4, &info);
+    assert_text(states("0_PPmpict"), "0.000000 CI\n"
+                                     "0.001000 recv\n"
+                                     "0.001000 CI\n"
+                                     "0.001000 recv\n"
+                                     "0.003000 CI\n");
+}
+
 static void test_nothing_recorded_is_a_trace_too(void **state)
 {
     (void) state;
@@ -168,6 +203,7 @@ int main(void)
         DIR_TEST(test_nodes_without_a_gap_follow_each_other),
         DIR_TEST(test_a_task_says_what_starvz_asks_for),
         DIR_TEST(test_every_worker_and_message_has_a_place),
+        DIR_TEST(test_the_shorter_of_two_that_begin_together_is_first),
         DIR_TEST(test_nothing_recorded_is_a_trace_too),
     };
 
