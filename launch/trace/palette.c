@@ -107,6 +107,22 @@ static double put_item(FILE *f, const char *style, const char *text, double x,
     return x + 16 + 6.1 * strlen(text) + 16;
 }
 
+/* One strip of them all: an item for each would leave the picture. */
+static void put_shades(FILE *f, int shades, double x, double y)
+{
+    const double w = 12. * shades < 120 ? 12 : 120. / shades;
+
+    for (int shade = 0; shade < shades; shade++)
+        fprintf(f,
+                "<rect class=\"f%d\" x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" "
+                "height=\"12\"/>",
+                shade, x + w * shade, y - 10, w);
+    fprintf(f,
+            "<text style=\"fill:#222\" x=\"%.1f\" y=\"%.1f\">"
+            "chunks 0 to %d</text>\n",
+            x + w * shades + 4, y, shades - 1);
+}
+
 void mtlm_trace_put_legend(FILE *f, const int used[MTLM_KIND_COUNT], int shades,
                            double x, double y)
 {
@@ -120,12 +136,9 @@ void mtlm_trace_put_legend(FILE *f, const int used[MTLM_KIND_COUNT], int shades,
         x = put_item(f, style, kinds[kind].legend, x, y);
     }
     x = put_item(f, "idle", "idle", x, y);
-    for (int shade = 1; shade < shades; shade++) {
-        char style[16], text[32];
-
-        snprintf(style, sizeof(style), "f%d", shade);
-        snprintf(text, sizeof(text), "chunk %d, F", shade);
-        x = put_item(f, style, text, x, y);
-    }
+    if (shades == 2)
+        put_item(f, "f1", "chunk 1, F", x, y);
+    else if (shades > 2)
+        put_shades(f, shades, x, y);
     fputs("</g>\n", f);
 }

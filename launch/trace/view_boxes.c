@@ -112,6 +112,21 @@ static int parts_of(const struct mtlm_view *view,
     return 2;
 }
 
+/* "F3 of stage 1: 2.0 ms", "OPT of rank 0: 1.0 ms" */
+static void put_short_hover(FILE *f, const struct mtlm_view *view,
+                            const struct mtlm_trace_box *box)
+{
+    fprintf(f, "<title>%s%s", mtlm_trace_class_name(box->class),
+            box->weight_ns ? "W" : "");
+    if (box->microbatch >= 0)
+        fprintf(f, "%d", box->microbatch);
+    if (box->stage >= 0)
+        fprintf(f, " of stage %d", box->stage);
+    else
+        fprintf(f, " of rank %d", view->picture->row[box->row].rank);
+    fprintf(f, ": %.1f ms</title>", 1e-6 * (box->end_ns - box->begin_ns));
+}
+
 static void put_short_box(FILE *f, const struct mtlm_view *view,
                           const struct mtlm_trace_box *box)
 {
@@ -123,12 +138,9 @@ static void put_short_box(FILE *f, const struct mtlm_view *view,
         fprintf(f, "<path class=\"%s%d\" d=\"",
                 mtlm_trace_kind_style(part[i].kind), part[i].shade);
         put_spans(f, view, box, part[i].y, part[i].h);
-        fprintf(f, "\"><title>%s%s%d of %d: %.1f ms</title></path>",
-                mtlm_trace_class_name(box->class), box->weight_ns ? "W" : "",
-                box->microbatch,
-                box->stage >= 0 ? box->stage
-                                : view->picture->row[box->row].rank,
-                1e-6 * (box->end_ns - box->begin_ns));
+        fputs("\">", f);
+        put_short_hover(f, view, box);
+        fputs("</path>", f);
     }
     put_number(f, view, box);
     fputs("</g>\n", f);

@@ -61,6 +61,30 @@ static void test_later_virtual_stages_are_lighter(void **state)
     free(text);
 }
 
+static void test_many_virtual_stages_leave_the_legend_in_the_picture(
+    void **state)
+{
+    const struct mtlm_record record = trace_node(MTLM_OP_LINEAR_FWD, 0, 100);
+    struct mtlm_trace_info info = trace_one_rank;
+    double x, y, w;
+    char *text, *last;
+
+    (void) state;
+    info.virtual_stages = 64;
+    trace_dir_write(&record, 1, &info);
+    text = trace_dir_read("schedule.svg");
+    assert_int_equal(count_words(text, ">chunks 0 to 63</text>"), 1);
+    last = strstr(text, "<rect class=\"f63\"");
+    assert_non_null(last);
+    assert_int_equal(sscanf(last,
+                            "<rect class=\"f63\" x=\"%lf\" y=\"%lf\" "
+                            "width=\"%lf\"",
+                            &x, &y, &w),
+                     3);
+    assert_true(x + w < 1400);
+    free(text);
+}
+
 /* Two ranks with several stages each, one line for each rank. */
 static void test_a_rank_is_labelled_with_its_stages(void **state)
 {
@@ -188,6 +212,30 @@ static void test_a_very_large_picture_is_cut_and_says_so(void **state)
     free(record);
 }
 
+/* Enough boxes for a word of hover text each, not for more. */
+static void test_short_hover_text_names_only_what_there_is(void **state)
+{
+    enum { N = 36000 };
+    struct mtlm_record *record = mtlm_calloc(N, sizeof(*record));
+    char *text;
+
+    (void) state;
+    for (int i = 0; i < N; i++) {
+        record[i] = trace_node(MTLM_OP_LINEAR_FWD, 1000 * i, 1000 * i + 900);
+        record[i].microbatch = i;
+    }
+    record[N - 1] = trace_node(MTLM_OP_ADAM, 1000 * N, 1000 * N + 900);
+    record[N - 1].phase = MTLM_PHASE_OPTIMIZER;
+    record[N - 1].microbatch = record[N - 1].stage = -1;
+    draw(record, N, &trace_one_rank);
+    text = trace_dir_read("schedule.svg");
+    assert_non_null(strstr(text, "<title>F7 of stage 0: 0.0 ms</title>"));
+    assert_int_equal(count_words(text, "<title>OPT of rank 0: "), 1);
+    assert_null(strstr(text, "OPT-1"));
+    free(text);
+    free(record);
+}
+
 /* A run's last validation would make the rest too small to see. */
 static void test_validation_after_the_training_is_left_out(void **state)
 {
@@ -270,6 +318,8 @@ int main(void)
         DIR_TEST(test_later_virtual_stages_are_lighter),
         DIR_TEST(test_a_rank_is_labelled_with_its_stages),
         DIR_TEST(test_a_large_picture_loses_hover_text_before_it_is_cut),
+        DIR_TEST(test_short_hover_text_names_only_what_there_is),
+        DIR_TEST(test_many_virtual_stages_leave_the_legend_in_the_picture),
         DIR_TEST(test_a_very_large_picture_is_cut_and_says_so),
         DIR_TEST(test_validation_after_the_training_is_left_out),
         DIR_TEST(test_picture_is_xml_whatever_the_names),
