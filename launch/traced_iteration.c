@@ -53,11 +53,13 @@ static void let_others_end(const struct records *all, int64_t e)
         if (r->lane == MTLM_LANE_COMPUTE && r->end_ns - r->start_ns > longest)
             longest = r->end_ns - r->start_ns;
     }
+    if (last < first)
+        return;
     if (longest > (last - first) / 10)
         longest = (last - first) / 10;
     until = last + longest;
     t = (struct timespec){until / 1000000000, until % 1000000000};
-    if (all->n && until > mtlm_now_ns())
+    if (until > mtlm_now_ns())
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
