@@ -1,6 +1,8 @@
 """perf/policies/compare: its figures, on schedules made by hand, and a
 comparison of two policies under two schedules."""
 
+import importlib.machinery
+import importlib.util
 import os
 import subprocess
 import sys
@@ -10,6 +12,7 @@ import xml.etree.ElementTree
 
 source = os.environ.get("srcdir", ".")
 build = os.environ.get("builddir", ".")
+sys.dont_write_bytecode = True  # of scripts without a suffix
 sys.path.insert(0, os.path.join(source, "perf"))
 
 from bench import policies  # noqa: E402
@@ -85,6 +88,35 @@ class Figures(unittest.TestCase):
         names = "iteration", "counts", "begin_ms", "end_ms"
         summary = {"iterations": [dict(zip(names, e)) for e in ends]}
         self.assertEqual(policies.periods(summary), [110, 105])
+
+
+class Options(unittest.TestCase):
+    """What is given after -- is not overridden."""
+
+    def added(self, *given):
+        path = os.path.join(source, "perf", "policies", "compare")
+        loader = importlib.machinery.SourceFileLoader("compare", path)
+        spec = importlib.util.spec_from_loader("compare", loader)
+        compare = importlib.util.module_from_spec(spec)
+        loader.exec_module(compare)
+        options = compare.Job(None, "prio").options(list(given))
+        self.assertEqual(options[: len(given)], list(given))
+        return options[len(given) :]
+
+    def test_a_job_without_a_length_has_five_iterations(self):
+        self.assertEqual(
+            self.added("--model", "gpt-tiny"),
+            ["--train-iters", "5", "--trace-iterations", "2:5"],
+        )
+
+    def test_a_length_is_kept(self):
+        self.assertEqual(self.added("--train-iters", "7"), [])
+        self.assertEqual(self.added("--train-samples=64"), [])
+
+    def test_what_to_trace_is_kept(self):
+        self.assertEqual(
+            self.added("--trace-iterations", "3:4"), ["--train-iters", "5"]
+        )
 
 
 class Comparison(unittest.TestCase):
