@@ -44,6 +44,10 @@ static int check_empty(const char *dir, struct mtlm_error *err)
     struct dirent *e = NULL;
     int rc = 0;
 
+    /* What is not there is made; what is no directory, probe() finds out. */
+    if (!d && errno != ENOENT && errno != ENOTDIR)
+        return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be read: %s", dir,
+                              strerror(errno));
     while (d && (e = readdir(d)))
         if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..")) {
             rc = mtlm_error_set(err, MTLM_EXIT_IO,
