@@ -340,6 +340,11 @@ static void finish(struct state *s)
         if (s->code == MTLM_EXIT_OK)
             s->code = err.code;
     }
+    if (job->options.trace_dir && !good && mtlm_ranks_rank(job->ranks) == 0)
+        fprintf(stderr,
+                "mtlm-dag: no trace is written to %s: a run with values that "
+                "are not finite has none\n",
+                job->options.trace_dir);
     if (mtlm_metrics_close(job->metrics) < 0 && s->code == MTLM_EXIT_OK)
         s->code = MTLM_EXIT_IO;
     job->metrics = NULL;

@@ -159,6 +159,9 @@ for option in --trace --dump-first-step; do
     layout 1 2
     refuse 4 2 /proc/x -- "${tiny[@]}" "${parallel[@]}" $option /proc/x
 done
+ln -s loop loop
+refuse 4 1 'loop: cannot be read' -- "${tiny[@]}" --trace loop
+rm loop
 # What was made before the refusal is gone again, what was there stays.
 mkdir empty
 for trace in new empty; do
@@ -192,5 +195,8 @@ for sizes in '1 1' '1 2' '2 2' '1 4'; do
     [ "$(losses out | wc -l)" -eq 2 ] \
         || fail "NaN on $ranks ranks: iterations before it: $(losses out)"
 done
+job 2 "${small[@]}" --train-iters 5 --inject-nan 3 --trace new
+[ $rc -eq 5 ] && [ "$(grep -c 'no trace is written to new:' err)" -eq 1 ] \
+    || fail "NaN with a trace: exit code $rc: $(cat err)"
 
 finish
