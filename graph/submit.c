@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "codelets/codelet.h"
 #include "graph/check.h"
@@ -380,15 +379,6 @@ void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, bool record)
     submit_all(run, &run->program->eval, &pass);
 }
 
-static void copy_out(starpu_data_handle_t handle, void *memory, size_t bytes)
-{
-    MTLM_CHECK_STARPU(
-        starpu_data_acquire_on_node(handle, STARPU_MAIN_RAM, STARPU_R));
-    memcpy(memory, starpu_data_handle_to_pointer(handle, STARPU_MAIN_RAM),
-           bytes);
-    starpu_data_release_on_node(handle, STARPU_MAIN_RAM);
-}
-
 int64_t mtlm_run_submitted(const struct mtlm_run *run)
 {
     return run->job;
@@ -397,32 +387,31 @@ int64_t mtlm_run_submitted(const struct mtlm_run *run)
 void mtlm_run_report(struct mtlm_run *run, int64_t iteration,
                      double report[MTLM_CONTROL_COUNT])
 {
-    copy_out(mtlm_run_data_handle(&run->data, run->program->report, iteration),
-             report, MTLM_CONTROL_COUNT * sizeof(*report));
+    mtlm_run_data_read(&run->data, run->program->report, iteration, report,
+                       MTLM_CONTROL_COUNT * sizeof(*report));
 }
 
 double mtlm_run_params_norm(struct mtlm_run *run, int64_t iteration)
 {
     double norm;
 
-    copy_out(
-        mtlm_run_data_handle(&run->data, run->program->params_norm, iteration),
-        &norm, sizeof(norm));
+    mtlm_run_data_read(&run->data, run->program->params_norm, iteration, &norm,
+                       sizeof(norm));
     return norm;
 }
 
 void mtlm_run_eval_report(struct mtlm_run *run,
                           double report[MTLM_STATUS_EXTRA])
 {
-    copy_out(mtlm_run_data_handle(&run->data, run->program->eval_report, 0),
-             report, MTLM_STATUS_EXTRA * sizeof(*report));
+    mtlm_run_data_read(&run->data, run->program->eval_report, 0, report,
+                       MTLM_STATUS_EXTRA * sizeof(*report));
 }
 
 void mtlm_run_read(struct mtlm_run *run, const struct mtlm_tensor *tensor,
                    void *memory)
 {
-    copy_out(mtlm_run_data_handle(&run->data, tensor, 0), memory,
-             mtlm_tensor_bytes(tensor));
+    mtlm_run_data_read(&run->data, tensor, 0, memory,
+                       mtlm_tensor_bytes(tensor));
 }
 
 void mtlm_run_on_gradients(struct mtlm_run *run, void (*seen)(void *arg),

@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "graph/submit_data.h"
 #include "graph/tensor_layer.h"
@@ -130,4 +131,17 @@ starpu_data_handle_t mtlm_run_data_handle(const struct mtlm_run_data *data,
     const struct mtlm_slot at = mtlm_tensor_slot(tensor, use);
 
     return data->handle[at.owner->id][at.slot];
+}
+
+void mtlm_run_data_read(const struct mtlm_run_data *data,
+                        const struct mtlm_tensor *tensor, int64_t use,
+                        void *memory, size_t bytes)
+{
+    starpu_data_handle_t handle = mtlm_run_data_handle(data, tensor, use);
+
+    MTLM_CHECK_STARPU(
+        starpu_data_acquire_on_node(handle, STARPU_MAIN_RAM, STARPU_R));
+    memcpy(memory, starpu_data_handle_to_pointer(handle, STARPU_MAIN_RAM),
+           bytes);
+    starpu_data_release_on_node(handle, STARPU_MAIN_RAM);
 }

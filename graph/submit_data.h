@@ -27,4 +27,10 @@ starpu_data_handle_t mtlm_run_data_handle(const struct mtlm_run_data *data,
                                           const struct mtlm_tensor *tensor,
                                           int64_t use);
 
+/* Copies the first bytes of it once what writes it has ended, for which it
+ * waits. */
+void mtlm_run_data_read(const struct mtlm_run_data *data,
+                        const struct mtlm_tensor *tensor, int64_t use,
+                        void *memory, size_t bytes);
+
 #endif /* MTLM_GRAPH_SUBMIT_DATA_H */
