@@ -11,13 +11,11 @@
 
 #include "config.h"
 
-#include <math.h>
 #include <string.h>
 
+#include "codelets/adam.h"
 #include "codelets/infer.h"
 #include "codelets/vector_math.h"
-
-enum { G, CONTROL, WEIGHT, M, V };
 
 static int adam_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
@@ -26,44 +24,33 @@ static int adam_infer(struct mtlm_call *call, struct mtlm_error *err)
     char text[96];
 
     if (first < 0
-        || first + mtlm_shape_elems(&shape[G])
-               > mtlm_shape_elems(&shape[WEIGHT]))
+        || first + mtlm_shape_elems(&shape[ADAM_G])
+               > mtlm_shape_elems(&shape[ADAM_WEIGHT]))
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE, "adam: weight is %s, needs an element %lld",
-            mtlm_shape_str(&shape[WEIGHT], text),
-            (long long) (first - 1 + mtlm_shape_elems(&shape[G])));
-    return mtlm_expect_shape(call, CONTROL, "control",
+            mtlm_shape_str(&shape[ADAM_WEIGHT], text),
+            (long long) (first - 1 + mtlm_shape_elems(&shape[ADAM_G])));
+    return mtlm_expect_shape(call, ADAM_CONTROL, "control",
                              MTLM_SHAPE(MTLM_CONTROL_COUNT), err)
-                   || mtlm_expect_shape(call, M, "m", shape[G], err)
-                   || mtlm_expect_shape(call, V, "v", shape[G], err)
+                   || mtlm_expect_shape(call, ADAM_M, "m", shape[ADAM_G], err)
+                   || mtlm_expect_shape(call, ADAM_V, "v", shape[ADAM_G], err)
                ? -1
                : 0;
 }
 
 static double adam_flops(const struct mtlm_call *call)
 {
-    return 14.0 * mtlm_shape_elems(&call->shape[G]);
+    return 14.0 * mtlm_shape_elems(&call->shape[ADAM_G]);
 }
 
 static void adam_cpu(void *const ptr[], const struct mtlm_call *call,
                      const struct mtlm_context *context)
 {
-    const int64_t n = mtlm_shape_elems(&call->shape[G]);
-    const double *control = ptr[CONTROL];
-    const double beta1 = call->attr.adam.beta1, beta2 = call->attr.adam.beta2;
-    const double lr = control[MTLM_CONTROL_LR];
-    const double t = control[MTLM_CONTROL_STEP];
-    /* All that does not depend on the element, rounded once. */
-    const mtlm_real clip = control[MTLM_CONTROL_CLIP];
-    const mtlm_real b1 = beta1, c1 = 1 - beta1, b2 = beta2, c2 = 1 - beta2;
-    const mtlm_real rate = lr / (1 - pow(beta1, t));
-    const mtlm_real root = 1 / sqrt(1 - pow(beta2, t));
-    const mtlm_real decay =
-        1
-        - (call->attr.adam.decay ? lr * control[MTLM_CONTROL_WEIGHT_DECAY] : 0);
-    const mtlm_real epsilon = call->attr.adam.epsilon;
-    mtlm_real *g = ptr[G], *m = ptr[M], *v = ptr[V];
-    mtlm_real *w = (mtlm_real *) ptr[WEIGHT] + call->attr.adam.first;
+    const int64_t n = mtlm_shape_elems(&call->shape[ADAM_G]);
+    const double *control = ptr[ADAM_CONTROL];
+    const struct mtlm_adam a = mtlm_adam_begin(&call->attr, control);
+    mtlm_real *g = ptr[ADAM_G], *m = ptr[ADAM_M], *v = ptr[ADAM_V];
+    mtlm_real *w = (mtlm_real *) ptr[ADAM_WEIGHT] + call->attr.adam.first;
 
     (void) context;
     if (control[MTLM_CONTROL_APPLY] == 0) {
@@ -72,13 +59,14 @@ static void adam_cpu(void *const ptr[], const struct mtlm_call *call,
     }
 #pragma omp simd
     for (int64_t i = 0; i < n; i++) {
-        const mtlm_real grad = clip * g[i];
-        const mtlm_real mi = b1 * m[i] + c1 * grad;
-        const mtlm_real vi = b2 * v[i] + c2 * grad * grad;
+        const mtlm_real grad = a.clip * g[i];
+        const mtlm_real mi = a.b1 * m[i] + a.c1 * grad;
+        const mtlm_real vi = a.b2 * v[i] + a.c2 * grad * grad;
 
         m[i] = mi;
         v[i] = vi;
-        w[i] = decay * w[i] - rate * mi / (mtlm_sqrt(vi) * root + epsilon);
+        w[i] =
+            a.decay * w[i] - a.rate * mi / (mtlm_sqrt(vi) * a.root + a.epsilon);
         g[i] = 0;
     }
 }
@@ -86,12 +74,12 @@ static void adam_cpu(void *const ptr[], const struct mtlm_call *call,
 const struct mtlm_op mtlm_op_adam = {
     .name = "adam",
     .n_operands = 5,
-    .access = {[G] = MTLM_RW,
-               [CONTROL] = MTLM_R,
-               [WEIGHT] = MTLM_RW,
-               [M] = MTLM_RW,
-               [V] = MTLM_RW},
-    .dtype = {[CONTROL] = MTLM_F64},
+    .access = {[ADAM_G] = MTLM_RW,
+               [ADAM_CONTROL] = MTLM_R,
+               [ADAM_WEIGHT] = MTLM_RW,
+               [ADAM_M] = MTLM_RW,
+               [ADAM_V] = MTLM_RW},
+    .dtype = {[ADAM_CONTROL] = MTLM_F64},
     .infer = adam_infer,
     .flops = adam_flops,
     .cpu = adam_cpu,

@@ -11,8 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "codelets/control.h"
 #include "codelets/infer.h"
-#include "codelets/learning_rate.h"
 #include "runtime/signals.h"
 
 /* The losses lie side by side in all three. */
@@ -211,47 +211,14 @@ static int control_infer(struct mtlm_call *call, struct mtlm_error *err)
 static void control_cpu(void *const ptr[], const struct mtlm_call *call,
                         const struct mtlm_context *context)
 {
-    const struct mtlm_schedule *schedule = &call->attr.control.schedule;
-    const int64_t samples = context->batch;
     const int64_t n_sums = call->attr.control.n_sums;
-    const double clip = call->attr.control.clip;
-    const double *sums = ptr[C_STATUS], *extra = sums + n_sums;
-    double *control = ptr[C_CONTROL];
-    double square = 0, norm;
-    bool finite;
+    const double *sums = ptr[C_STATUS];
+    double square = 0;
 
     for (int64_t i = 0; i < n_sums; i++)
         square += sums[i];
-    norm = sqrt(square);
-    finite = isfinite(norm) && isfinite(extra[MTLM_STATUS_LOSS])
-             && isfinite(extra[MTLM_STATUS_SOP]);
-    control[MTLM_CONTROL_NORM] = norm;
-    memcpy(&control[MTLM_CONTROL_LOSS], &extra[MTLM_STATUS_LOSS],
-           MTLM_LOSS_COUNT * sizeof(*control));
-    control[MTLM_CONTROL_ZEROS] = extra[MTLM_STATUS_ZEROS];
-    control[MTLM_CONTROL_STOP] = extra[MTLM_STATUS_STOP];
-    control[MTLM_CONTROL_LR] =
-        mtlm_learning_rate(schedule, control[MTLM_CONTROL_CLOCK]);
-    control[MTLM_CONTROL_WEIGHT_DECAY] =
-        mtlm_weight_decay(schedule, control[MTLM_CONTROL_CLOCK]);
-    control[MTLM_CONTROL_CLIP] =
-        clip > 0 && norm > clip ? clip / (norm + 1e-6) : 1;
-    control[MTLM_CONTROL_APPLY] =
-        finite
-        && !(call->attr.control.nan_is_final && control[MTLM_CONTROL_NAN] > 0);
-    control[MTLM_CONTROL_NAN] += !finite;
-    if (control[MTLM_CONTROL_APPLY] != 0) {
-        control[MTLM_CONTROL_STEP]++;
-        control[MTLM_CONTROL_CLOCK] += samples;
-    } else {
-        control[MTLM_CONTROL_SKIPPED]++;
-    }
-    control[MTLM_CONTROL_NEXT_LR] =
-        mtlm_learning_rate(schedule, control[MTLM_CONTROL_CLOCK]);
-    control[MTLM_CONTROL_ITERATION]++;
-    control[MTLM_CONTROL_SAMPLES] += samples;
-    control[MTLM_CONTROL_BATCH] = samples;
-    memcpy(ptr[C_REPORT], control, MTLM_CONTROL_COUNT * sizeof(*control));
+    mtlm_control_advance(&call->attr, square, sums + n_sums, context->batch,
+                         ptr[C_CONTROL], ptr[C_REPORT]);
 }
 
 const struct mtlm_op mtlm_op_control = {

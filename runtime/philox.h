@@ -3,17 +3,13 @@
 
 #include <stdint.h>
 
+#include "runtime/host_device.h"
+
 /* Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw,
  * "Parallel random numbers: as easy as 1, 2, 3", SC11).  The value of an
  * element is a pure function of (seed, stream, element), so that dropout
  * masks and initial weights are the same under every layout, schedule and
  * policy, and nothing is stored for recomputation. */
-
-#ifdef __CUDACC__
-#define MTLM_HOST_DEVICE __host__ __device__
-#else
-#define MTLM_HOST_DEVICE
-#endif
 
 /* Streams: a dropout mask belongs to (sample, layer, site), where the number
  * of a sample counts on over the whole run (so it holds the iteration); an

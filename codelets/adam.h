@@ -1,0 +1,43 @@
+#ifndef MTLM_ADAM_H
+#define MTLM_ADAM_H
+
+#include <math.h>
+
+#include "codelets/op.h"
+#include "runtime/host_device.h"
+
+/* Operands of adam. */
+enum { ADAM_G, ADAM_CONTROL, ADAM_WEIGHT, ADAM_M, ADAM_V };
+
+/* All that does not depend on the element, rounded once. */
+struct mtlm_adam {
+    mtlm_real clip;
+    mtlm_real b1, c1, b2, c2; /* beta and 1 - beta */
+    mtlm_real rate, root;     /* on m; on the root of v */
+    mtlm_real decay;          /* on the weight */
+    mtlm_real epsilon;
+};
+
+static inline MTLM_HOST_DEVICE struct mtlm_adam mtlm_adam_begin(
+    const union mtlm_attr *attr, const double *control)
+{
+    const double beta1 = attr->adam.beta1, beta2 = attr->adam.beta2;
+    const double lr = control[MTLM_CONTROL_LR];
+    const double t = control[MTLM_CONTROL_STEP];
+    const double decay =
+        attr->adam.decay ? lr * control[MTLM_CONTROL_WEIGHT_DECAY] : 0;
+    struct mtlm_adam a;
+
+    a.clip = (mtlm_real) control[MTLM_CONTROL_CLIP];
+    a.b1 = (mtlm_real) beta1;
+    a.c1 = (mtlm_real) (1 - beta1);
+    a.b2 = (mtlm_real) beta2;
+    a.c2 = (mtlm_real) (1 - beta2);
+    a.rate = (mtlm_real) (lr / (1 - pow(beta1, t)));
+    a.root = (mtlm_real) (1 / sqrt(1 - pow(beta2, t)));
+    a.decay = (mtlm_real) (1 - decay);
+    a.epsilon = (mtlm_real) attr->adam.epsilon;
+    return a;
+}
+
+#endif /* MTLM_ADAM_H */

@@ -1,0 +1,51 @@
+#ifndef MTLM_CONTROL_H
+#define MTLM_CONTROL_H
+
+#include <math.h>
+
+#include "codelets/learning_rate.h"
+
+/* What an iteration has come to, decided by the same lines on the CPU and on
+ * a GPU: square: the sum of the squared sums; extra: the rest of the status,
+ * [MTLM_STATUS_EXTRA]; samples of this iteration.  Advances control and copies
+ * it to report, both [MTLM_CONTROL_COUNT]. */
+static inline MTLM_HOST_DEVICE void mtlm_control_advance(
+    const union mtlm_attr *attr, double square, const double *extra,
+    int64_t samples, double *control, double *report)
+{
+    const struct mtlm_schedule *schedule = &attr->control.schedule;
+    const double clip = attr->control.clip, norm = sqrt(square);
+    const bool finite = isfinite(norm) && isfinite(extra[MTLM_STATUS_LOSS])
+                        && isfinite(extra[MTLM_STATUS_SOP]);
+
+    control[MTLM_CONTROL_NORM] = norm;
+    for (int i = 0; i < MTLM_LOSS_COUNT; i++)
+        control[MTLM_CONTROL_LOSS + i] = extra[MTLM_STATUS_LOSS + i];
+    control[MTLM_CONTROL_ZEROS] = extra[MTLM_STATUS_ZEROS];
+    control[MTLM_CONTROL_STOP] = extra[MTLM_STATUS_STOP];
+    control[MTLM_CONTROL_LR] =
+        mtlm_learning_rate(schedule, control[MTLM_CONTROL_CLOCK]);
+    control[MTLM_CONTROL_WEIGHT_DECAY] =
+        mtlm_weight_decay(schedule, control[MTLM_CONTROL_CLOCK]);
+    control[MTLM_CONTROL_CLIP] =
+        clip > 0 && norm > clip ? clip / (norm + 1e-6) : 1;
+    control[MTLM_CONTROL_APPLY] =
+        finite
+        && !(attr->control.nan_is_final && control[MTLM_CONTROL_NAN] > 0);
+    control[MTLM_CONTROL_NAN] += !finite;
+    if (control[MTLM_CONTROL_APPLY] != 0) {
+        control[MTLM_CONTROL_STEP]++;
+        control[MTLM_CONTROL_CLOCK] += samples;
+    } else {
+        control[MTLM_CONTROL_SKIPPED]++;
+    }
+    control[MTLM_CONTROL_NEXT_LR] =
+        mtlm_learning_rate(schedule, control[MTLM_CONTROL_CLOCK]);
+    control[MTLM_CONTROL_ITERATION]++;
+    control[MTLM_CONTROL_SAMPLES] += samples;
+    control[MTLM_CONTROL_BATCH] = samples;
+    for (int i = 0; i < MTLM_CONTROL_COUNT; i++)
+        report[i] = control[i];
+}
+
+#endif /* MTLM_CONTROL_H */
