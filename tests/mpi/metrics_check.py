@@ -10,15 +10,7 @@ import re
 import struct
 import sys
 
-bad = 0
-
-
-def expect(so, *text):
-    global bad
-    if not so:
-        bad += 1
-        if bad < 10:
-            print(*text)
+from checks import expect, finish
 
 
 def crc32c(data):
@@ -179,8 +171,7 @@ def main():
     check_events(steps, read_events(directory), evals)
     check_log(steps, log)
     check_throughput(steps[-1], options, int(ranks))
-    print(len(steps), "steps,", bad, "wrong")
-    sys.exit(bad > 0)
+    finish(len(steps), "steps,")
 
 
 main()

@@ -8,18 +8,11 @@ import csv
 import re
 import sys
 
+from checks import expect, finish
+
 CLOCK_US = 50  # how well the clocks of two ranks are known to agree
 SLACK_US = 0.002  # times are rounded
 COLLECTIVE = {"AR", "DP"}
-bad = 0
-
-
-def expect(so, *text):
-    global bad
-    if not so:
-        bad += 1
-        if bad < 10:
-            print(*text)
 
 
 def read(directory):
@@ -143,5 +136,4 @@ check_times(nodes, edges)
 check_messages(nodes, edges)
 check_flow(nodes, edges)
 check_dag(sys.argv[1], edges)
-print(len(nodes), "nodes,", len(edges), "edges,", bad, "wrong")
-sys.exit(bad > 0)
+finish(len(nodes), "nodes,", len(edges), "edges,")

@@ -7,16 +7,9 @@ import csv
 import json
 import sys
 
+from checks import expect, finish
+
 NS = 1000  # times are in microseconds, with three decimals
-bad = 0
-
-
-def expect(so, *text):
-    global bad
-    if not so:
-        bad += 1
-        if bad < 10:
-            print(*text)
 
 
 def ns(us):
@@ -137,8 +130,7 @@ def main():
     check_rows(events, rows)
     check_arrows([e for e in all_ if e["ph"] in "sf"], events, rows)
     check_waits(events)
-    print(len(events), "events on", len(tracks), "tracks,", bad, "wrong")
-    sys.exit(bad > 0)
+    finish(len(events), "events on", len(tracks), "tracks,")
 
 
 main()

@@ -8,15 +8,7 @@ import csv
 import re
 import sys
 
-bad = 0
-
-
-def expect(so, *text):
-    global bad
-    if not so:
-        bad += 1
-        if bad < 10:
-            print(*text)
+from checks import expect, finish
 
 
 def records(path):
@@ -124,6 +116,4 @@ if all(r["worker"] != "-1" for r in rows.values()):
     check_order(tasks, fxt, rows, edges)
 check_data(fxt)
 check_colors(fxt)
-print("rank", rank + ":", len(tasks), "tasks,", len(rows), "nodes,", bad,
-      "wrong")
-sys.exit(bad > 0)
+finish("rank", rank + ":", len(tasks), "tasks,", len(rows), "nodes,")

@@ -9,6 +9,8 @@ import re
 import subprocess
 import sys
 
+from checks import expect, finish
+
 SLACK_MS = 2e-6  # times are rounded: schedule.csv's to a nanosecond
 # What pj_dump gives of a task; StarVZ's header of worker states.
 PAJE = ("Nature ResourceId Type Start End Duration Depth Value Size Params "
@@ -26,15 +28,6 @@ RUNTIME = {"Callback", "FetchingInput", "Idle", "Initializing", "Overhead",
            "Deinitializing", "Executing", "HandleRequests",
            "execute_on_all_wrapper"}
 LINE = 500  # characters that StarVZ has room for
-bad = 0
-
-
-def expect(so, *text):
-    global bad
-    if not so:
-        bad += 1
-        if bad < 10:
-            print(*text)
 
 
 def output(*command):
@@ -239,5 +232,4 @@ uses = check_tasks(sys.argv[1], nodes, start, size)
 check_uses(uses)
 check_data(sys.argv[1], uses)
 check_colors(sys.argv[1], nodes)
-print(len(nodes), "nodes,", len(uses), "data,", bad, "wrong")
-sys.exit(bad > 0)
+finish(len(nodes), "nodes,", len(uses), "data,")
