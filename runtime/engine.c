@@ -12,6 +12,7 @@
 #include "runtime/deadline.h"
 #include "runtime/engine_private.h"
 #include "runtime/memory.h"
+#include "runtime/transport.h"
 #include "runtime/watch.h"
 
 /* Polling: after an event every MIN_NAP, then at an eighth of the time that
@@ -114,6 +115,9 @@ void mtlm_engine_post(struct mtlm_engine *engine,
     request = mtlm_calloc(1, sizeof(*request));
     request->message = *message;
     request->engine = engine;
+    request->transport = mtlm_message_is_collective(message->kind)
+                             ? engine->collective
+                             : engine->p2p;
     copy_lists(request);
     request->message.record.submit_ns = mtlm_now_ns();
     pthread_mutex_lock(&engine->mutex);
@@ -132,7 +136,7 @@ void mtlm_engine_post(struct mtlm_engine *engine,
     n = request->n_held;
     for (int i = 0; i < n; i++)
         MTLM_CHECK_STARPU(starpu_data_acquire_on_node_cb(
-            request->held[i], STARPU_MAIN_RAM,
+            request->held[i], request->transport->node,
             mtlm_message_mode(&request->message, i), on_acquired, request));
 }
 
@@ -158,7 +162,7 @@ static void start(struct mtlm_request *request)
 static void issue(struct mtlm_engine *engine, struct mtlm_request *request)
 {
     start(request);
-    mtlm_transport_issue(engine->config.ranks, request);
+    request->transport->issue(request->transport, request);
     if (mtlm_message_is_collective(request->message.kind))
         engine->collectives_flying++;
     mtlm_queue_push(&engine->flying, request);
@@ -208,7 +212,7 @@ static void complete(struct mtlm_engine *engine, struct mtlm_request *request)
     if (request->task)
         mtlm_message_task_end(request);
     for (int i = 0; i < request->n_held && !request->task; i++)
-        starpu_data_release_on_node(request->held[i], STARPU_MAIN_RAM);
+        starpu_data_release_on_node(request->held[i], request->transport->node);
     pthread_mutex_lock(&engine->mutex);
     engine->finished++;
     if (engine->finished == engine->posted)
@@ -218,7 +222,7 @@ static void complete(struct mtlm_engine *engine, struct mtlm_request *request)
     free(request);
 }
 
-/* What MPI has done with a request. */
+/* What the transport has done with a request. */
 static void transferred(struct mtlm_engine *engine,
                         struct mtlm_request *request)
 {
@@ -236,10 +240,9 @@ static bool test_flying(struct mtlm_engine *engine)
     bool any = false;
 
     while (*at) {
-        int done;
+        struct mtlm_transport *transport = (*at)->transport;
 
-        MTLM_CHECK_MPI(MPI_Test(&(*at)->mpi, &done, MPI_STATUS_IGNORE));
-        if (done) {
+        if (transport->test(transport, *at)) {
             transferred(engine, mtlm_queue_take(&engine->flying, at));
             any = true;
         } else {
@@ -303,7 +306,7 @@ static bool empty_inbox(struct mtlm_engine *engine, bool *quit)
     while (request) {
         struct mtlm_request *next = request->next;
 
-        mtlm_transport_find_buffers(engine->config.ranks, request);
+        mtlm_transport_find_buffers(request);
         if (mtlm_message_is_collective(request->message.kind)) {
             mtlm_queue_push(&engine->sequencer.ready, request);
         } else if (request->message.kind == MTLM_SEND
@@ -369,6 +372,8 @@ struct mtlm_engine *mtlm_engine_start(const struct mtlm_engine_config *config)
     struct mtlm_engine *engine = mtlm_calloc(1, sizeof(*engine));
 
     engine->config = *config;
+    engine->p2p = mtlm_transport_mpi(config->ranks);
+    engine->collective = engine->p2p;
     pthread_mutex_init(&engine->mutex, NULL);
     pthread_cond_init(&engine->done, NULL);
     mtlm_queue_init(&engine->inbox);
@@ -403,6 +408,7 @@ void mtlm_engine_stop(struct mtlm_engine *engine)
     pthread_mutex_destroy(&engine->mutex);
     pthread_cond_destroy(&engine->done);
     mtlm_sequencer_destroy(&engine->sequencer);
+    engine->p2p->destroy(engine->p2p);
     free(engine);
 }
 

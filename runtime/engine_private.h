@@ -11,7 +11,8 @@
 struct mtlm_request {
     struct mtlm_message message;
     struct mtlm_engine *engine;
-    starpu_data_handle_t *held; /* all lists of the message */
+    struct mtlm_transport *transport; /* that carries it */
+    starpu_data_handle_t *held;       /* all lists of the message */
     int n_held;
     int acquired;             /* those that StarPU has handed over */
     struct starpu_task *task; /* that the message is, or NULL */
@@ -96,17 +97,8 @@ void mtlm_message_task_end(struct mtlm_request *request);
 const struct mtlm_policy_node *mtlm_message_task_node(
     const struct starpu_task *task);
 
-/* transport.c: what MPI does for a request, and the leader's tickets.  Called
+/* tickets.c: the leader's stream of tickets to the others of its group.  Called
  * by the thread. */
-
-/* Finds buffer and into: all data is acquired. */
-void mtlm_transport_find_buffers(const struct mtlm_ranks *ranks,
-                                 struct mtlm_request *request);
-/* Starts the transfer; request->mpi tells when it is done. */
-void mtlm_transport_issue(const struct mtlm_ranks *ranks,
-                          struct mtlm_request *request);
-
-/* The leader's stream of tickets to the others of its group. */
 struct mtlm_tickets {
     MPI_Comm comm;
     struct mtlm_doorbell *bell;
@@ -131,6 +123,7 @@ enum { MTLM_IDLE_NAP_NS = 1000000000 };
 
 struct mtlm_engine {
     struct mtlm_engine_config config;
+    struct mtlm_transport *p2p, *collective; /* what carries which messages */
     pthread_t thread;
     clockid_t thread_clock;
 

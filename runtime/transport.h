@@ -1,0 +1,26 @@
+#ifndef MTLM_TRANSPORT_H
+#define MTLM_TRANSPORT_H
+
+#include "runtime/engine_private.h"
+
+/* What carries the engine's messages: a table of functions for each way.  The
+ * engine's thread calls them within a turn of MPI (runtime/mpi_turn.h), so
+ * none waits for another rank. */
+struct mtlm_transport {
+    const struct mtlm_ranks *ranks; /* borrowed */
+    unsigned node;                  /* of StarPU's memory, where data must be */
+    /* Starts the transfer; buffer and into of request are known. */
+    void (*issue)(struct mtlm_transport *transport,
+                  struct mtlm_request *request);
+    /* Whether it is over. */
+    bool (*test)(struct mtlm_transport *transport,
+                 struct mtlm_request *request);
+    void (*destroy)(struct mtlm_transport *transport);
+};
+
+/* Finds buffer and into, on the transport's node: all data is acquired. */
+void mtlm_transport_find_buffers(struct mtlm_request *request);
+
+struct mtlm_transport *mtlm_transport_mpi(const struct mtlm_ranks *ranks);
+
+#endif /* MTLM_TRANSPORT_H */

@@ -1,0 +1,106 @@
+/* Messages by MPI, from and to host memory. */
+
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "runtime/memory.h"
+#include "runtime/transport.h"
+
+static MPI_Datatype datatype(enum mtlm_dtype dtype)
+{
+    switch (dtype) {
+    case MTLM_REAL:
+        return sizeof(mtlm_real) == 8 ? MPI_DOUBLE : MPI_FLOAT;
+    case MTLM_F64:
+        return MPI_DOUBLE;
+    case MTLM_I32:
+        break;
+    }
+    return MPI_INT32_T;
+}
+
+/* Slots have communicators of their own. */
+static MPI_Comm comm_of(const struct mtlm_ranks *ranks,
+                        const struct mtlm_message *m)
+{
+    return m->group == MTLM_GROUP_TP && m->slot >= 0 && m->slot < ranks->n_slots
+               ? ranks->slot[m->slot]
+               : ranks->group[m->group];
+}
+
+static void issue_collective(const struct mtlm_ranks *ranks,
+                             struct mtlm_request *request)
+{
+    const struct mtlm_message *m = &request->message;
+    const MPI_Comm comm = comm_of(ranks, m);
+    const MPI_Datatype type = datatype(m->dtype);
+    const MPI_Op op = m->reduce == MTLM_REDUCE_MAX ? MPI_MAX : MPI_SUM;
+    const int n = (int) m->count;
+
+    switch (m->kind) {
+    case MTLM_REDUCE_SCATTER:
+        MTLM_CHECK_MPI(MPI_Ireduce_scatter_block(
+            request->buffer, request->into,
+            n / mtlm_ranks_group_size(ranks, m->group), type, op, comm,
+            &request->mpi));
+        break;
+    case MTLM_ALL_GATHER:
+        MTLM_CHECK_MPI(
+            MPI_Iallgather(m->n_into ? request->buffer : MPI_IN_PLACE, n, type,
+                           m->n_into ? request->into : request->buffer, n, type,
+                           comm, &request->mpi));
+        break;
+    default:
+        MTLM_CHECK_MPI(MPI_Iallreduce(MPI_IN_PLACE, request->buffer, n, type,
+                                      op, comm, &request->mpi));
+        break;
+    }
+}
+
+static void issue(struct mtlm_transport *transport,
+                  struct mtlm_request *request)
+{
+    const struct mtlm_ranks *ranks = transport->ranks;
+    struct mtlm_message *m = &request->message;
+    const MPI_Datatype type = datatype(m->dtype);
+    const int n = (int) m->count;
+
+    if (m->kind == MTLM_RECV) {
+        MTLM_CHECK_MPI(MPI_Irecv(request->buffer, n, type, m->peer, m->tag,
+                                 ranks->p2p, &request->mpi));
+    } else if (m->kind == MTLM_SEND) {
+        MTLM_CHECK_MPI(MPI_Isend(request->buffer, n, type, m->peer, m->tag,
+                                 ranks->p2p, &request->mpi));
+        mtlm_doorbell_ring_rank(ranks->bell, ranks->p2p, m->peer);
+    } else {
+        issue_collective(ranks, request);
+        mtlm_doorbell_ring_all(ranks->bell, ranks->group[m->group]);
+    }
+}
+
+static bool test(struct mtlm_transport *transport, struct mtlm_request *request)
+{
+    int done;
+
+    (void) transport;
+    MTLM_CHECK_MPI(MPI_Test(&request->mpi, &done, MPI_STATUS_IGNORE));
+    return done;
+}
+
+static void destroy(struct mtlm_transport *transport)
+{
+    free(transport);
+}
+
+struct mtlm_transport *mtlm_transport_mpi(const struct mtlm_ranks *ranks)
+{
+    struct mtlm_transport *transport = mtlm_calloc(1, sizeof(*transport));
+
+    *transport = (struct mtlm_transport){.ranks = ranks,
+                                         .node = STARPU_MAIN_RAM,
+                                         .issue = issue,
+                                         .test = test,
+                                         .destroy = destroy};
+    return transport;
+}
