@@ -66,6 +66,10 @@ const struct mtlm_op mtlm_op_bias_dropout_add_fwd = {
     .n_operands = 4,
     .access =
         {[X] = MTLM_R, [BIAS] = MTLM_R, [RESIDUAL] = MTLM_R, [Y] = MTLM_W},
+    .dtype = {[X] = MTLM_VALUE,
+              [BIAS] = MTLM_VALUE,
+              [RESIDUAL] = MTLM_VALUE,
+              [Y] = MTLM_VALUE},
     .infer = bias_dropout_add_fwd_infer,
     .flops = bias_dropout_add_fwd_flops,
     .grad = {.call = {{.used = true,
@@ -140,6 +144,7 @@ const struct mtlm_op mtlm_op_bias_dropout_add_bwd = {
     .name = "bias_dropout_add_bwd",
     .n_operands = 3,
     .access = {[B_DY] = MTLM_R, [B_DX] = MTLM_W, [B_DBIAS] = MTLM_RW},
+    .dtype = {[B_DY] = MTLM_VALUE, [B_DX] = MTLM_VALUE},
     .infer = bias_dropout_add_bwd_infer,
     .flops = bias_dropout_add_bwd_flops,
     .cpu = bias_dropout_add_bwd_cpu,

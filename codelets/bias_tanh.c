@@ -42,6 +42,7 @@ const struct mtlm_op mtlm_op_bias_tanh_fwd = {
     .name = "bias_tanh_fwd",
     .n_operands = 3,
     .access = {[X] = MTLM_R, [BIAS] = MTLM_R, [Y] = MTLM_W},
+    .dtype = {[X] = MTLM_VALUE, [BIAS] = MTLM_VALUE, [Y] = MTLM_VALUE},
     .infer = bias_tanh_fwd_infer,
     .flops = bias_tanh_fwd_flops,
     .grad = {.call = {{.used = true,
@@ -94,6 +95,7 @@ const struct mtlm_op mtlm_op_bias_tanh_bwd = {
     .n_operands = 4,
     .access =
         {[B_Y] = MTLM_R, [B_DY] = MTLM_R, [B_DX] = MTLM_W, [B_DBIAS] = MTLM_RW},
+    .dtype = {[B_Y] = MTLM_VALUE, [B_DY] = MTLM_VALUE, [B_DX] = MTLM_VALUE},
     .infer = bias_tanh_bwd_infer,
     .flops = bias_tanh_bwd_flops,
     .cpu = bias_tanh_bwd_cpu,

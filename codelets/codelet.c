@@ -143,7 +143,7 @@ static void run_cpu(void *buffers[], void *arg)
         return;
     }
     gather_operands(ptr, buffers, op);
-    op->cpu(ptr, task->call, &context);
+    mtlm_call_run_cpu(ptr, task->call, &context);
     last_ns = mtlm_now_ns();
     if (task->after)
         task->after(task, ptr);
@@ -176,7 +176,7 @@ static uint32_t footprint(struct starpu_task *task)
     const struct mtlm_task *t = task->cl_arg;
 
     const struct mtlm_op *op = mtlm_ops[t->call->kind];
-    uint32_t hash = 0;
+    uint32_t hash = t->call->value;
 
     for (int i = 0; i < op->n_operands; i++) {
         const struct mtlm_shape *shape = &t->call->shape[i];

@@ -29,6 +29,7 @@ const struct mtlm_op mtlm_op_all_reduce = {
     .op_class = MTLM_CLASS_COLLECTIVE,
     .n_operands = 1,
     .access = {MTLM_RW},
+    .dtype = {[0] = MTLM_VALUE},
     .infer = any_infer,
 };
 
@@ -60,6 +61,7 @@ const struct mtlm_op mtlm_op_reduce_scatter = {
     .op_class = MTLM_CLASS_COLLECTIVE,
     .n_operands = 2,
     .access = {MTLM_R, MTLM_W},
+    .dtype = {[0] = MTLM_VALUE, [1] = MTLM_VALUE},
     .infer = scatter_infer,
     .grad = {.call = {{.used = true,
                        .phase = MTLM_GRAD_B,
@@ -72,6 +74,7 @@ const struct mtlm_op mtlm_op_all_gather = {
     .op_class = MTLM_CLASS_COLLECTIVE,
     .n_operands = 2,
     .access = {MTLM_R, MTLM_W},
+    .dtype = {[0] = MTLM_VALUE, [1] = MTLM_VALUE},
     .infer = gather_infer,
     .grad = {.call = {{.used = true,
                        .phase = MTLM_GRAD_B,
@@ -105,6 +108,7 @@ const struct mtlm_op mtlm_op_tp_copy = {
     .op_class = MTLM_CLASS_ALIAS,
     .n_operands = 2,
     .access = {MTLM_R, MTLM_W},
+    .dtype = {[0] = MTLM_VALUE, [1] = MTLM_VALUE},
     .infer = copy_infer,
     .grad = {.pass = {[0] = {true, 1}}, .reduce = true},
 };
@@ -114,6 +118,7 @@ const struct mtlm_op mtlm_op_send = {
     .op_class = MTLM_CLASS_P2P,
     .n_operands = 1,
     .access = {MTLM_R},
+    .dtype = {[0] = MTLM_VALUE},
     .infer = any_infer,
 };
 
@@ -123,5 +128,6 @@ const struct mtlm_op mtlm_op_recv = {
     .op_class = MTLM_CLASS_P2P,
     .n_operands = 1,
     .access = {MTLM_W},
+    .dtype = {[0] = MTLM_VALUE},
     .infer = any_infer,
 };

@@ -42,6 +42,7 @@ const struct mtlm_op mtlm_op_add = {
     .name = "add",
     .n_operands = 2,
     .access = {[A_Y] = MTLM_R, [A_X] = MTLM_RW},
+    .dtype = {[A_Y] = MTLM_VALUE, [A_X] = MTLM_VALUE},
     .infer = add_infer,
     .flops = add_flops,
     .cpu = add_cpu,
@@ -90,26 +91,36 @@ static void fill_run(const struct mtlm_call *call, int64_t first, int64_t n,
 static void fill_cpu(void *const ptr[], const struct mtlm_call *call,
                      const struct mtlm_context *context)
 {
-    const int64_t rows = mtlm_shape_rows(&call->shape[F_X]);
-    const int64_t cols = mtlm_shape_cols(&call->shape[F_X]);
+    const int64_t n = mtlm_shape_elems(&call->shape[F_X]);
+    const int64_t cols = call->attr.fill.cols
+                             ? call->attr.fill.cols
+                             : mtlm_shape_cols(&call->shape[F_X]);
+    const int64_t first = call->attr.fill.first;
     mtlm_real *x = ptr[F_X];
 
     (void) context;
-    if (call->attr.fill.std == 0)
-        for (int64_t i = 0; i < rows * cols; i++)
+    if (call->attr.fill.std == 0) {
+        for (int64_t i = 0; i < n; i++)
             x[i] = call->attr.fill.mean;
-    else
-        for (int64_t r = 0; r < rows; r++)
-            fill_run(call,
-                     (call->attr.fill.first_row + r) * call->attr.fill.full_cols
-                         + call->attr.fill.first_col,
-                     cols, x + r * cols);
+        return;
+    }
+    for (int64_t i = 0; i < n;) {
+        const int64_t row = (first + i) / cols, col = (first + i) % cols;
+        const int64_t run = n - i < cols - col ? n - i : cols - col;
+
+        fill_run(call,
+                 (call->attr.fill.first_row + row) * call->attr.fill.full_cols
+                     + call->attr.fill.first_col + col,
+                 run, x + i);
+        i += run;
+    }
 }
 
 const struct mtlm_op mtlm_op_fill = {
     .name = "fill",
     .n_operands = 1,
     .access = {[F_X] = MTLM_W},
+    .dtype = {[F_X] = MTLM_VALUE},
     .infer = fill_infer,
     .cpu = fill_cpu,
 };

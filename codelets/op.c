@@ -10,6 +10,19 @@ const struct mtlm_op *const mtlm_ops[MTLM_OP_COUNT] = {
 #undef OP
 };
 
+enum mtlm_dtype mtlm_call_dtype(const struct mtlm_call *call, int i)
+{
+    const enum mtlm_dtype dtype = mtlm_ops[call->kind]->dtype[i];
+
+    return dtype == MTLM_VALUE ? call->value : dtype;
+}
+
+void mtlm_call_run_cpu(void *const ptr[], const struct mtlm_call *call,
+                       const struct mtlm_context *context)
+{
+    mtlm_ops[call->kind]->cpu(ptr, call, context);
+}
+
 double mtlm_call_bytes(const struct mtlm_call *call)
 {
     const struct mtlm_op *op = mtlm_ops[call->kind];
@@ -18,6 +31,6 @@ double mtlm_call_bytes(const struct mtlm_call *call)
     for (int i = 0; i < op->n_operands; i++)
         bytes += (op->access[i] == MTLM_RW ? 2.0 : 1.0)
                  * mtlm_shape_elems(&call->shape[i])
-                 * mtlm_dtype_bytes(op->dtype[i]);
+                 * mtlm_dtype_bytes(mtlm_call_dtype(call, i));
     return bytes;
 }

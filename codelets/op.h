@@ -91,6 +91,18 @@ struct mtlm_schedule {
     double weight_decay_samples;
 };
 
+/* What the loss is multiplied with, so that gradients do not vanish in fp16:
+ * Megatron-LM's rules.  An iteration whose gradients overflow takes no step.
+ * dynamic: `hysteresis` of them halve the scale, and each further one until
+ * it doubles, after `window` iterations in a row without; never below min. */
+struct mtlm_loss_scale {
+    double initial; /* 0 is for 1 */
+    double min;
+    int64_t window;
+    int hysteresis;
+    bool dynamic;
+};
+
 /* What an operation is told besides its operands. */
 union mtlm_attr {
     struct {
@@ -124,11 +136,14 @@ union mtlm_attr {
     struct {
         /* Value N(mean, std); the number of element (row, col) is
          * (first_row + row) * full_cols + first_col + col: the full
-         * tensor's, so that a shard gets its part. std 0: all mean. */
+         * tensor's, so that a shard gets its part.  x is the shard, or where
+         * cols is set a piece of it: its elements from first on, of a shard
+         * with cols columns.  std 0: all mean. */
         double mean, std;
         uint64_t seed;
         int64_t param; /* for mtlm_stream_param() */
         int64_t full_cols, first_row, first_col;
+        int64_t first, cols;
     } fill;
     struct {
         int64_t slot;    /* element of the status vector to write; publish:
@@ -144,11 +159,13 @@ union mtlm_attr {
         /* After a loss or norm that is not finite no step is applied any
          * more: the weights stay those that led to it. */
         bool nan_is_final;
-    } control;
+        struct mtlm_loss_scale scale;
+    } control; /* control_init: scale */
     struct {
         double beta1, beta2, epsilon;
         bool decay; /* whether this weight decays, as the control says */
-        int64_t first; /* element of the weight with which g, m, v begin */
+        /* Element of the weight with which g, m, v (and master) begin. */
+        int64_t first;
     } adam;
     struct {
         enum mtlm_group group;
@@ -203,12 +220,22 @@ enum mtlm_control_slot {
     MTLM_CONTROL_NAN,     /* iterations with a norm or loss not finite */
     MTLM_CONTROL_APPLY,   /* 1: the optimizer must step, 0: must not */
     MTLM_CONTROL_STOP,    /* sum of mtlm_stop_requested() over the ranks */
+    /* What the losses are multiplied with where their gradients begin; the
+     * report's: of the next iteration.  CLIP divides by it. */
+    MTLM_CONTROL_LOSS_SCALE,
+    MTLM_CONTROL_GROWTH,     /* iterations since the scale moved, or overflow */
+    MTLM_CONTROL_HYSTERESIS, /* overflows until it is halved */
     MTLM_CONTROL_COUNT
 };
 
-/* One call of an operation; shape[i] and dtype[i] are those of operand i. */
+/* One call of an operation; shape[i] is that of operand i. */
 struct mtlm_call {
     enum mtlm_op_kind kind;
+    /* Element type of the operands that the table calls MTLM_VALUE: MTLM_REAL
+     * (so in every fp32 job), MTLM_BF16 or MTLM_F16.  It is the call's, not
+     * the job's: fill writes 16-bit weights and their fp32 masters.  Kernels
+     * compute in mtlm_real whatever it is. */
+    enum mtlm_dtype value;
     union mtlm_attr attr;
     struct mtlm_shape shape[MTLM_MAX_OPERANDS];
 };
@@ -280,7 +307,7 @@ struct mtlm_op {
     enum mtlm_op_class op_class;
     int n_operands;
     enum mtlm_access access[MTLM_MAX_OPERANDS];
-    enum mtlm_dtype dtype[MTLM_MAX_OPERANDS];
+    enum mtlm_dtype dtype[MTLM_MAX_OPERANDS]; /* see mtlm_call_dtype() */
 
     /* Checks the given shapes of call and sets those of MTLM_W operands. */
     int (*infer)(struct mtlm_call *call, struct mtlm_error *err);
@@ -291,7 +318,9 @@ struct mtlm_op {
     struct mtlm_grad grad;
 
     /* ptr[i] is operand i in host memory (cpu) or in that GPU's (cuda,
-     * which enqueues on the device's stream and does not wait). */
+     * which enqueues on the device's stream and does not wait).  A cuda kernel
+     * finds MTLM_VALUE operands in the type call->value; a cpu kernel, which
+     * mtlm_call_run_cpu() runs, as mtlm_real. */
     mtlm_kernel *cpu;
     mtlm_kernel *cuda;
 };
@@ -311,6 +340,13 @@ MTLM_OP_LIST(OP)
 #else
 #define MTLM_CUDA_KERNEL(lc) NULL
 #endif
+
+/* The type of a call's operand i: of MTLM_VALUE, call->value. */
+enum mtlm_dtype mtlm_call_dtype(const struct mtlm_call *call, int i);
+
+/* Runs a call's CPU kernel on operands in host memory. */
+void mtlm_call_run_cpu(void *const ptr[], const struct mtlm_call *call,
+                       const struct mtlm_context *context);
 
 /* Bytes that a call reads and writes. */
 double mtlm_call_bytes(const struct mtlm_call *call);

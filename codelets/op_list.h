@@ -45,6 +45,7 @@
     OP(NORM, norm)                                                             \
     OP(PUBLISH, publish)                                                       \
     OP(FLAGS, flags)                                                           \
+    OP(CONTROL_INIT, control_init)                                             \
     OP(CONTROL, control)                                                       \
     OP(EVAL_REPORT, eval_report)                                               \
     OP(ADAM, adam)                                                             \

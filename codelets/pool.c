@@ -34,6 +34,7 @@ const struct mtlm_op mtlm_op_pool_fwd = {
     .name = "pool_fwd",
     .n_operands = 2,
     .access = {[X] = MTLM_R, [Y] = MTLM_W},
+    .dtype = {[X] = MTLM_VALUE, [Y] = MTLM_VALUE},
     .infer = pool_fwd_infer,
     .grad = {.call = {{.used = true,
                        .phase = MTLM_GRAD_B,
@@ -70,6 +71,7 @@ const struct mtlm_op mtlm_op_pool_bwd = {
     .name = "pool_bwd",
     .n_operands = 2,
     .access = {[B_DY] = MTLM_R, [B_DX] = MTLM_RW},
+    .dtype = {[B_DY] = MTLM_VALUE, [B_DX] = MTLM_VALUE},
     .infer = pool_bwd_infer,
     .cpu = pool_bwd_cpu,
 };

@@ -74,7 +74,7 @@ const struct mtlm_op mtlm_op_square_sum = {
     .name = "square_sum",
     .n_operands = 2,
     .access = {[Q_G] = MTLM_R, [Q_STATUS] = MTLM_RW},
-    .dtype = {[Q_STATUS] = MTLM_F64},
+    .dtype = {[Q_G] = MTLM_VALUE, [Q_STATUS] = MTLM_F64},
     .infer = square_sum_infer,
     .flops = square_sum_flops,
     .cpu = square_sum_cpu,
@@ -192,6 +192,36 @@ const struct mtlm_op mtlm_op_flags = {
     .dtype = {[G_STATUS] = MTLM_F64},
     .infer = flags_infer,
     .cpu = flags_cpu,
+};
+
+/* The control tensor before the first iteration. */
+enum { I_CONTROL };
+
+static int control_init_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    return mtlm_expect_shape(call, I_CONTROL, "control",
+                             MTLM_SHAPE(MTLM_CONTROL_COUNT), err);
+}
+
+static void control_init_cpu(void *const ptr[], const struct mtlm_call *call,
+                             const struct mtlm_context *context)
+{
+    const struct mtlm_loss_scale *scale = &call->attr.control.scale;
+    double *control = ptr[I_CONTROL];
+
+    (void) context;
+    memset(control, 0, MTLM_CONTROL_COUNT * sizeof(*control));
+    control[MTLM_CONTROL_LOSS_SCALE] = scale->initial > 0 ? scale->initial : 1;
+    control[MTLM_CONTROL_HYSTERESIS] = scale->hysteresis;
+}
+
+const struct mtlm_op mtlm_op_control_init = {
+    .name = "control_init",
+    .n_operands = 1,
+    .access = {[I_CONTROL] = MTLM_W},
+    .dtype = {[I_CONTROL] = MTLM_F64},
+    .infer = control_init_infer,
+    .cpu = control_init_cpu,
 };
 
 enum { C_STATUS, C_CONTROL, C_REPORT };

@@ -54,7 +54,7 @@ const struct mtlm_op mtlm_op_token_type_fwd = {
     .name = "token_type_fwd",
     .n_operands = 3,
     .access = {[TYPES] = MTLM_R, [TABLE] = MTLM_R, [X] = MTLM_RW},
-    .dtype = {[TYPES] = MTLM_I32},
+    .dtype = {[TABLE] = MTLM_VALUE, [X] = MTLM_VALUE, [TYPES] = MTLM_I32},
     .infer = token_type_fwd_infer,
     .flops = token_type_fwd_flops,
     .grad = {.call = {{.used = true,

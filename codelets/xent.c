@@ -8,14 +8,15 @@
  *   xent_rescale  sums[0] *= e^(local - max)
  *                 (sums all-reduced by sum)
  *   xent_loss     loss[slot] += share sum_rows w (log(sums[0]) + max - sums[1])
- *   xent_bwd      dlogit = share w (e^(logit - max) / sums[0]
- *                                   - [column = label])
+ *   xent_bwd      dlogit = share scale w (e^(logit - max) / sums[0]
+ *                                         - [column = label])
  *
  * One rank alone leaves out xent_rescale.  accuracy, of a vocabulary that is
  * not split: loss[slot] += share sum_rows w [greatest logit = label].
  *
  * logits [s, b, Vl]; labels, local, max, weights w [s, b]; sums [2, s, b];
- * loss [MTLM_LOSS_COUNT], double; share: struct mtlm_context.  Column c of
+ * loss [MTLM_LOSS_COUNT], control [MTLM_CONTROL_COUNT], double; share: struct
+ * mtlm_context; scale: control's MTLM_CONTROL_LOSS_SCALE.  Column c of
  * the shard is row vocabulary.first + c of the vocabulary; from
  * vocabulary.size on it is padding, which counts nowhere. */
 
@@ -151,7 +152,7 @@ const struct mtlm_op mtlm_op_xent_stats = {
                [S_LOCAL] = MTLM_W,
                [S_MAX] = MTLM_W,
                [S_SUMS] = MTLM_W},
-    .dtype = {[S_LABELS] = MTLM_I32},
+    .dtype = {[S_LOGITS] = MTLM_VALUE, [S_LABELS] = MTLM_I32},
     .infer = xent_stats_infer,
     .flops = xent_stats_flops,
     .cpu = xent_stats_cpu,
@@ -204,8 +205,9 @@ static int check_loss(const struct mtlm_call *call, int loss,
                              err);
 }
 
-/* Logits, labels and max are there for the gradient's sake, too. */
-enum { L_LOGITS, L_LABELS, L_MAX, L_SUMS, L_WEIGHTS, L_LOSS };
+/* Logits, labels and max are there for the gradient's sake, too; control for
+ * that alone. */
+enum { L_LOGITS, L_LABELS, L_MAX, L_SUMS, L_WEIGHTS, L_CONTROL, L_LOSS };
 
 static int xent_loss_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
@@ -218,6 +220,8 @@ static int xent_loss_infer(struct mtlm_call *call, struct mtlm_error *err)
                    || mtlm_expect_shape(call, L_SUMS, "sums",
                                         shape_of_sums(&shape[L_LOGITS]), err)
                    || mtlm_expect_shape(call, L_WEIGHTS, "weights", rows, err)
+                   || mtlm_expect_shape(call, L_CONTROL, "control",
+                                        MTLM_SHAPE(MTLM_CONTROL_COUNT), err)
                    || check_loss(call, L_LOSS, err)
                ? -1
                : 0;
@@ -243,14 +247,18 @@ static void xent_loss_cpu(void *const ptr[], const struct mtlm_call *call,
 
 const struct mtlm_op mtlm_op_xent_loss = {
     .name = "xent_loss",
-    .n_operands = 6,
+    .n_operands = 7,
     .access = {[L_LOGITS] = MTLM_R,
                [L_LABELS] = MTLM_R,
                [L_MAX] = MTLM_R,
                [L_SUMS] = MTLM_R,
                [L_WEIGHTS] = MTLM_R,
+               [L_CONTROL] = MTLM_R,
                [L_LOSS] = MTLM_RW},
-    .dtype = {[L_LABELS] = MTLM_I32, [L_LOSS] = MTLM_F64},
+    .dtype = {[L_LOGITS] = MTLM_VALUE,
+              [L_LABELS] = MTLM_I32,
+              [L_CONTROL] = MTLM_F64,
+              [L_LOSS] = MTLM_F64},
     .infer = xent_loss_infer,
     .grad = {.root = true,
              .call = {{.used = true,
@@ -260,11 +268,12 @@ const struct mtlm_op mtlm_op_xent_loss = {
                                {MTLM_GRAD_VALUE, L_MAX},
                                {MTLM_GRAD_VALUE, L_SUMS},
                                {MTLM_GRAD_VALUE, L_WEIGHTS},
+                               {MTLM_GRAD_VALUE, L_CONTROL},
                                {MTLM_GRAD_OVER, L_LOGITS}}}}},
     .cpu = xent_loss_cpu,
 };
 
-enum { B_LABELS, B_MAX, B_SUMS, B_WEIGHTS, B_LOGITS };
+enum { B_LABELS, B_MAX, B_SUMS, B_WEIGHTS, B_CONTROL, B_LOGITS };
 
 static int xent_bwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
@@ -277,6 +286,8 @@ static int xent_bwd_infer(struct mtlm_call *call, struct mtlm_error *err)
                    || mtlm_expect_shape(call, B_SUMS, "sums",
                                         shape_of_sums(&shape[B_LOGITS]), err)
                    || mtlm_expect_shape(call, B_WEIGHTS, "weights", rows, err)
+                   || mtlm_expect_shape(call, B_CONTROL, "control",
+                                        MTLM_SHAPE(MTLM_CONTROL_COUNT), err)
                ? -1
                : 0;
 }
@@ -295,11 +306,13 @@ static void xent_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
     const int32_t *labels = ptr[B_LABELS];
     const mtlm_real *max = ptr[B_MAX], *sum = ptr[B_SUMS];
     const mtlm_real *weight = ptr[B_WEIGHTS];
+    const double *control = ptr[B_CONTROL];
+    const double share = context->share * control[MTLM_CONTROL_LOSS_SCALE];
     mtlm_real *logits = ptr[B_LOGITS];
 
     for (int64_t r = 0; r < rows; r++, logits += cols) {
         const int64_t label = labels[r] - call->attr.vocabulary.first;
-        const mtlm_real scale = context->share * weight[r];
+        const mtlm_real scale = share * weight[r];
         const mtlm_real m = max[r], factor = scale / sum[r];
 
         if (scale == 0) {
@@ -317,13 +330,16 @@ static void xent_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
 
 const struct mtlm_op mtlm_op_xent_bwd = {
     .name = "xent_bwd",
-    .n_operands = 5,
+    .n_operands = 6,
     .access = {[B_LABELS] = MTLM_R,
                [B_MAX] = MTLM_R,
                [B_SUMS] = MTLM_R,
                [B_WEIGHTS] = MTLM_R,
+               [B_CONTROL] = MTLM_R,
                [B_LOGITS] = MTLM_RW},
-    .dtype = {[B_LABELS] = MTLM_I32},
+    .dtype = {[B_LOGITS] = MTLM_VALUE,
+              [B_LABELS] = MTLM_I32,
+              [B_CONTROL] = MTLM_F64},
     .infer = xent_bwd_infer,
     .flops = xent_bwd_flops,
     .cpu = xent_bwd_cpu,
@@ -377,7 +393,8 @@ const struct mtlm_op mtlm_op_accuracy = {
                [A_LABELS] = MTLM_R,
                [A_WEIGHTS] = MTLM_R,
                [A_LOSS] = MTLM_RW},
-    .dtype = {[A_LABELS] = MTLM_I32, [A_LOSS] = MTLM_F64},
+    .dtype =
+        {[A_LOGITS] = MTLM_VALUE, [A_LABELS] = MTLM_I32, [A_LOSS] = MTLM_F64},
     .infer = accuracy_infer,
     .cpu = accuracy_cpu,
 };

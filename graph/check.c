@@ -50,7 +50,8 @@ void mtlm_check_poison(const struct mtlm_task *task, void *const ptr[])
     const struct mtlm_op *op = mtlm_ops[task->call->kind];
 
     for (int i = 0; i < op->n_operands; i++)
-        if (op->access[i] == MTLM_W && op->dtype[i] == MTLM_REAL) {
+        if (op->access[i] == MTLM_W
+            && mtlm_call_dtype(task->call, i) == MTLM_REAL) {
             *(mtlm_real *) ptr[i] = NAN;
             return;
         }
@@ -98,7 +99,7 @@ static void check_outputs(const struct mtlm_task *task, void *const ptr[])
         mtlm_check_poison(task, ptr);
     for (int i = 0; i < op->n_operands; i++)
         if (op->access[i] != MTLM_R
-            && !all_finite(ptr[i], op->dtype[i],
+            && !all_finite(ptr[i], mtlm_call_dtype(task->call, i),
                            mtlm_shape_elems(&task->call->shape[i]))) {
             report(check, op);
             break;

@@ -71,7 +71,7 @@ static void cross_entropy(const struct mtlm_builder *b,
         mtlm_build_reduce(b, sums);
     }
     MTLM_CALL(b, XENT_LOSS, columns, logits, labels, max, sums, weights,
-              loss_of(b));
+              b->program->control, loss_of(b));
 }
 
 /* x [s_i, b, h], as the output layer reads it. */

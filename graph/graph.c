@@ -121,6 +121,16 @@ static void note_use(const struct mtlm_graph *graph, struct mtlm_tensor *t)
         t->last_use = graph->phase;
 }
 
+/* The type of the first operand given that the table leaves open. */
+static enum mtlm_dtype value_of(const struct mtlm_op *op,
+                                struct mtlm_tensor *const given[])
+{
+    for (int i = 0; i < op->n_operands; i++)
+        if (given[i] && op->dtype[i] == MTLM_VALUE)
+            return given[i]->dtype;
+    return MTLM_REAL;
+}
+
 struct mtlm_node *mtlm_graph_call(struct mtlm_graph *graph,
                                   enum mtlm_op_kind kind,
                                   const union mtlm_attr *attr,
@@ -132,11 +142,11 @@ struct mtlm_node *mtlm_graph_call(struct mtlm_graph *graph,
 
     node->id = graph->all.n;
     node->call.kind = kind;
+    node->call.value = value_of(op, given);
     if (attr)
         node->call.attr = *attr;
     for (int i = 0; i < op->n_operands; i++) {
-        assert(given[i] ? given[i]->dtype == op->dtype[i]
-                              || op->op_class >= MTLM_CLASS_COLLECTIVE
+        assert(given[i] ? given[i]->dtype == mtlm_call_dtype(&node->call, i)
                         : op->access[i] == MTLM_W);
         node->operand[i] = given[i];
         if (given[i])
@@ -149,9 +159,9 @@ struct mtlm_node *mtlm_graph_call(struct mtlm_graph *graph,
             char name[64];
 
             snprintf(name, sizeof(name), "%s.%d", op->name, i);
-            node->operand[i] =
-                mtlm_graph_tensor(graph, MTLM_STORE_ACTIVATION, name,
-                                  node->call.shape[i], op->dtype[i]);
+            node->operand[i] = mtlm_graph_tensor(
+                graph, MTLM_STORE_ACTIVATION, name, node->call.shape[i],
+                mtlm_call_dtype(&node->call, i));
         }
     for (int i = 0; i < op->n_operands; i++)
         note_use(graph, node->operand[i]);

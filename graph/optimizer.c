@@ -229,8 +229,8 @@ static void init_param(struct mtlm_program *program,
 
 void mtlm_init_build(struct mtlm_program *program)
 {
-    struct mtlm_tensor *const globals[] = {program->loss, program->control,
-                                           program->eval_loss,
+    static const union mtlm_attr control = {.control = {.n_sums = 0}};
+    struct mtlm_tensor *const globals[] = {program->loss, program->eval_loss,
                                            program->eval_status};
 
     mtlm_graph_at(program->graph, &program->init_list, MTLM_PHASE_INIT,
@@ -240,6 +240,7 @@ void mtlm_init_build(struct mtlm_program *program)
     for (size_t i = 0; i < sizeof(globals) / sizeof(globals[0]); i++)
         if (globals[i])
             CALL(program, ZERO, NULL, globals[i]);
+    CALL(program, CONTROL_INIT, &control, program->control);
 }
 
 void mtlm_eval_tail_build(struct mtlm_program *program)

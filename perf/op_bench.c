@@ -131,7 +131,7 @@ static double traffic(const struct mtlm_call *call)
     for (int i = 0; i < op->n_operands; i++)
         bytes += (op->access[i] == MTLM_R ? 1.0 : 2.0)
                  * mtlm_shape_elems(&call->shape[i])
-                 * mtlm_dtype_bytes(op->dtype[i]);
+                 * mtlm_dtype_bytes(mtlm_call_dtype(call, i));
     return bytes;
 }
 
@@ -163,7 +163,7 @@ static double seconds_of(const struct mtlm_call *call, const struct set *set,
         double start = cpu_seconds();
 
         for (int s = 0; s < sets; s++)
-            mtlm_ops[call->kind]->cpu(set[s].ptr, call, &context);
+            mtlm_call_run_cpu(set[s].ptr, call, &context);
         start = (cpu_seconds() - start) / sets;
         best = i > 0 && start < best ? start : best;
     }
@@ -193,8 +193,9 @@ void bench_row(const struct bench *bench, const struct bench_rates *rates)
     sets = sets_for(&call);
     for (int s = 0; s < sets; s++)
         for (int i = 0; i < op->n_operands; i++)
-            set[s].ptr[i] = new_operand(
-                op->dtype[i], mtlm_shape_elems(&call.shape[i]), bench);
+            set[s].ptr[i] =
+                new_operand(mtlm_call_dtype(&call, i),
+                            mtlm_shape_elems(&call.shape[i]), bench);
     seconds = seconds_of(&call, set, sets);
     for (int s = 0; s < sets; s++)
         for (int i = 0; i < op->n_operands; i++)

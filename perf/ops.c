@@ -171,8 +171,9 @@ static void measure_loss(const struct table *t)
     const struct mtlm_shape rows = MTLM_SHAPE(z->s, z->b);
     const struct mtlm_shape logits = MTLM_SHAPE(z->s, z->b, z->v);
     const struct mtlm_shape sums = MTLM_SHAPE(2, z->s, z->b);
+    const struct mtlm_shape control = MTLM_SHAPE(MTLM_CONTROL_COUNT);
     struct bench stats = BENCH(XENT_STATS, logits, rows);
-    struct bench bwd = BENCH(XENT_BWD, rows, rows, sums, rows, logits);
+    struct bench bwd = BENCH(XENT_BWD, rows, rows, sums, rows, control, logits);
 
     stats.below = bwd.below = z->v;
     stats.call.attr.vocabulary.size = bwd.call.attr.vocabulary.size = z->v;

@@ -14,7 +14,11 @@ static MPI_Datatype datatype(enum mtlm_dtype dtype)
         return sizeof(mtlm_real) == 8 ? MPI_DOUBLE : MPI_FLOAT;
     case MTLM_F64:
         return MPI_DOUBLE;
+    case MTLM_BF16:
+    case MTLM_F16:
+        return MPI_UINT16_T;
     case MTLM_I32:
+    case MTLM_VALUE:
         break;
     }
     return MPI_INT32_T;

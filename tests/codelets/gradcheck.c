@@ -37,7 +37,7 @@ static int64_t elems(const struct run *run, int i)
 
 static bool is_real(const struct run *run, int i)
 {
-    return run->op->dtype[i] == MTLM_REAL;
+    return mtlm_call_dtype(&run->call, i) == MTLM_REAL;
 }
 
 static bool in_place(const struct run *run, int i)
@@ -47,7 +47,7 @@ static bool in_place(const struct run *run, int i)
 
 static void *new_operand(const struct run *run, int i)
 {
-    switch (run->op->dtype[i]) {
+    switch (mtlm_call_dtype(&run->call, i)) {
     case MTLM_REAL:
         return new_normal(elems(run, i), 100 + i);
     case MTLM_I32:
@@ -119,7 +119,8 @@ static double forward(struct run *run)
                    elems(run, i) * sizeof(mtlm_real));
         else if (run->op->access[i] == MTLM_RW)
             memset(run->ptr[i], 0,
-                   elems(run, i) * mtlm_dtype_bytes(run->op->dtype[i]));
+                   elems(run, i)
+                       * mtlm_dtype_bytes(mtlm_call_dtype(&run->call, i)));
     }
     run_op(run->call, run->ptr, SAMPLE);
     for (int i = 0; i < run->op->n_operands; i++) {
@@ -185,7 +186,8 @@ static void backward_call(struct run *run, const struct mtlm_grad_call *rule,
 
     for (int a = 0; a < op->n_operands; a++) {
         assert_int_not_equal(rule->arg[a].source, MTLM_GRAD_END);
-        assert_int_equal(op->dtype[a], run->op->dtype[rule->arg[a].operand]);
+        assert_int_equal(mtlm_call_dtype(&call, a),
+                         mtlm_call_dtype(&run->call, rule->arg[a].operand));
         ptr[a] = gradient_operand(run, rule->arg[a], op->access[a], &base[a]);
         if (op->access[a] != MTLM_W)
             call.shape[a] = run->call.shape[rule->arg[a].operand];

@@ -69,7 +69,7 @@ struct mtlm_call run_op(struct mtlm_call call, void *const ptr[],
 
     if (mtlm_ops[call.kind]->infer(&call, &err))
         fail_msg("%s", err.text);
-    mtlm_ops[call.kind]->cpu(ptr, &call, &context);
+    mtlm_call_run_cpu(ptr, &call, &context);
     return call;
 }
 

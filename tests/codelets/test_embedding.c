@@ -106,7 +106,7 @@ static void test_too_few_positions_are_refused(void **state)
 /* A 30 x 26 tensor: rows 7 .. 16 and columns 3 .. 15 of it. */
 static void test_a_shard_is_filled_as_that_part_of_the_whole(void **state)
 {
-    enum { ROWS = 30, COLS = 26, R = 10, C = 13, R0 = 7, C0 = 3 };
+    enum { ROWS = 30, COLS = 26, R = 10, C = 13, R0 = 7, C0 = 3, PIECE = 47 };
     struct mtlm_call call = {.kind = MTLM_OP_FILL,
                              .attr.fill = {.mean = 1,
                                            .std = 0.02,
@@ -115,6 +115,7 @@ static void test_a_shard_is_filled_as_that_part_of_the_whole(void **state)
                                            .full_cols = COLS},
                              .shape = {MTLM_SHAPE(ROWS, COLS)}};
     mtlm_real *whole = new_undefined(ROWS * COLS), *part = new_undefined(R * C);
+    mtlm_real piece[PIECE];
 
     (void) state;
     run_op(call, (void *[]){whole}, 0);
@@ -125,6 +126,12 @@ static void test_a_shard_is_filled_as_that_part_of_the_whole(void **state)
     for (int r = 0; r < R; r++)
         assert_memory_equal(part + r * C, whole + (R0 + r) * COLS + C0,
                             C * sizeof(*part));
+    /* A piece that begins and ends within rows. */
+    call.attr.fill.first = 17;
+    call.attr.fill.cols = C;
+    call.shape[0] = MTLM_SHAPE(PIECE);
+    run_op(call, (void *[]){piece}, 0);
+    assert_memory_equal(piece, part + 17, sizeof(piece));
     free(whole), free(part);
 }
 

@@ -229,7 +229,7 @@ static void test_attention_in_parts(void **state)
     gradcheck_otherwise(MTLM_OP_ATTENTION_MORE_FWD);
 }
 
-/* Maximum and sums follow from the logits. */
+/* Maximum and sums follow from the logits; the loss is not scaled. */
 static void prepare_sums(const struct mtlm_call *call, void *const ptr[])
 {
     const struct mtlm_call stats = {.kind = MTLM_OP_XENT_STATS,
@@ -238,6 +238,7 @@ static void prepare_sums(const struct mtlm_call *call, void *const ptr[])
     mtlm_real *local = new_undefined(mtlm_shape_elems(&call->shape[2]));
 
     run_op(stats, (void *[]){ptr[0], ptr[1], local, ptr[2], ptr[3]}, 0);
+    ((double *) ptr[5])[MTLM_CONTROL_LOSS_SCALE] = 1;
     free(local);
 }
 
@@ -248,7 +249,7 @@ static void test_cross_entropy_with_padding(void **state)
         .attr.vocabulary = {.first = 0, .size = 17},
         .shape = {MTLM_SHAPE(5, 3, 24), MTLM_SHAPE(5, 3), MTLM_SHAPE(5, 3),
                   MTLM_SHAPE(2, 5, 3), MTLM_SHAPE(5, 3),
-                  MTLM_SHAPE(MTLM_LOSS_COUNT)},
+                  MTLM_SHAPE(MTLM_CONTROL_COUNT), MTLM_SHAPE(MTLM_LOSS_COUNT)},
         .tokens_below = 17,
         .derived = {[2] = true, [3] = true, [4] = true},
         .prepare = prepare_sums,

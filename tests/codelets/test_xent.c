@@ -17,6 +17,9 @@
  * tokens and 7 rows of padding. */
 enum { S = 7, B = 3, ROWS = S * B, V = 29, PADDED = 36, SHARDS = 3 };
 
+/* Of the loss: its gradient is that much greater. */
+#define SCALE 1024
+
 /* A shard of the vocabulary, or with SHARDS = 1 all of it. */
 struct shard {
     int64_t first, cols;
@@ -87,6 +90,7 @@ static double run_loss(struct shard *shard, int32_t *labels)
 {
     struct mtlm_call call = call_on(MTLM_OP_XENT_LOSS, shard);
     double loss[MTLM_LOSS_COUNT] = {5, 1, 7};
+    double control[MTLM_CONTROL_COUNT] = {[MTLM_CONTROL_LOSS_SCALE] = SCALE};
     mtlm_real weights[ROWS];
 
     for (int r = 0; r < ROWS; r++)
@@ -94,18 +98,21 @@ static double run_loss(struct shard *shard, int32_t *labels)
     call.shape[0] = MTLM_SHAPE(S, B, shard->cols);
     call.shape[1] = call.shape[2] = call.shape[4] = MTLM_SHAPE(S, B);
     call.shape[3] = MTLM_SHAPE(2, S, B);
-    call.shape[5] = MTLM_SHAPE(MTLM_LOSS_COUNT);
+    call.shape[5] = MTLM_SHAPE(MTLM_CONTROL_COUNT);
+    call.shape[6] = MTLM_SHAPE(MTLM_LOSS_COUNT);
     run_op(call,
            (void *[]){shard->logits, labels, shard->max, shard->sums, weights,
-                      loss},
+                      control, loss},
            0);
     assert_true(loss[MTLM_LOSS_LM] == 5 && loss[MTLM_LOSS_SOP_HITS] == 7);
     call = call_on(MTLM_OP_XENT_BWD, shard);
     call.shape[0] = call.shape[1] = call.shape[3] = MTLM_SHAPE(S, B);
     call.shape[2] = MTLM_SHAPE(2, S, B);
-    call.shape[4] = MTLM_SHAPE(S, B, shard->cols);
+    call.shape[4] = MTLM_SHAPE(MTLM_CONTROL_COUNT);
+    call.shape[5] = MTLM_SHAPE(S, B, shard->cols);
     run_op(call,
-           (void *[]){labels, shard->max, shard->sums, weights, shard->logits},
+           (void *[]){labels, shard->max, shard->sums, weights, control,
+                      shard->logits},
            0);
     return loss[MTLM_LOSS_SOP];
 }
@@ -134,7 +141,7 @@ static double reference(const mtlm_real *logits, const int32_t *labels,
         loss += scale * (log(sum) - logits[r * PADDED + labels[r]]);
         for (int c = 0; c < PADDED; c++)
             dlogits[r * PADDED + c] =
-                c < V ? scale
+                c < V ? SCALE * scale
                             * (exp(logits[r * PADDED + c]) / sum
                                - (c == labels[r]))
                       : 0;
@@ -307,10 +314,11 @@ static void test_accuracy_counts_weighted_hits(void **state)
 static void test_shapes_that_do_not_fit_are_refused(void **state)
 {
     const struct mtlm_shape rows = MTLM_SHAPE(S, B), loss = MTLM_SHAPE(3);
+    const struct mtlm_shape control = MTLM_SHAPE(MTLM_CONTROL_COUNT);
     const struct mtlm_shape logits = MTLM_SHAPE(S, B, V);
     struct mtlm_call call = {.kind = MTLM_OP_XENT_LOSS,
                              .shape = {logits, rows, rows, MTLM_SHAPE(2, S, B),
-                                       MTLM_SHAPE(S), loss}};
+                                       MTLM_SHAPE(S), control, loss}};
 
     (void) state;
     assert_refused((struct mtlm_call){.kind = MTLM_OP_XENT_STATS,
@@ -321,14 +329,14 @@ static void test_shapes_that_do_not_fit_are_refused(void **state)
                    "xent_rescale: sums is [7, 3], needs [2, 7, 3]");
     assert_refused(call, "xent_loss: weights is [7], needs [7, 3]");
     call.shape[4] = rows;
-    call.shape[5] = MTLM_SHAPE(1);
+    call.shape[6] = MTLM_SHAPE(1);
     assert_refused(call, "xent_loss: loss is [1], needs [3]");
-    call.shape[5] = loss;
+    call.shape[6] = loss;
     call.attr.vocabulary.slot = MTLM_LOSS_COUNT;
     assert_refused(call, "xent_loss: there is no loss 3");
     assert_refused((struct mtlm_call){.kind = MTLM_OP_XENT_BWD,
                                       .shape = {rows, rows, MTLM_SHAPE(2, S, B),
-                                                loss, logits}},
+                                                loss, control, logits}},
                    "xent_bwd: weights is [3], needs [7, 3]");
     assert_refused(
         (struct mtlm_call){.kind = MTLM_OP_ACCURACY,

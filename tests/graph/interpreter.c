@@ -302,7 +302,7 @@ static void compute(struct interpreter *in, struct rank *rank)
 
     for (int i = 0; i < mtlm_ops[node->call.kind]->n_operands; i++)
         ptr[i] = slot_of(rank, node->operand[i], use_of(in, item));
-    mtlm_ops[node->call.kind]->cpu(ptr, &node->call, &context);
+    mtlm_call_run_cpu(ptr, &node->call, &context);
     rank->at++;
 }
 
