@@ -26,41 +26,32 @@
 
 #include "codelets/infer.h"
 #include "codelets/vector_math.h"
+#include "codelets/xent.h"
 
 /* Columns whose sum is formed apart in mtlm_real, then added in double: they
  * stay in the nearest cache between their maximum and their sum. */
 enum { BLOCK = 512 };
-
-/* Columns of the shard that are not padding. */
-static int64_t real_columns(const struct mtlm_call *call, int64_t cols)
-{
-    const int64_t n = call->attr.vocabulary.size - call->attr.vocabulary.first;
-
-    return n < 0 ? 0 : n < cols ? n : cols;
-}
 
 static struct mtlm_shape shape_of_sums(const struct mtlm_shape *logits)
 {
     return MTLM_SHAPE(2, logits->dim[0], logits->dim[1]);
 }
 
-enum { S_LOGITS, S_LABELS, S_LOCAL, S_MAX, S_SUMS };
-
 static int xent_stats_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     struct mtlm_shape *shape = call->shape;
 
-    if (mtlm_expect_rank(call, S_LOGITS, "logits", 3, err))
+    if (mtlm_expect_rank(call, XS_LOGITS, "logits", 3, err))
         return -1;
-    shape[S_LOCAL] = shape[S_MAX] = mtlm_shape_of_rows(shape[S_LOGITS]);
-    shape[S_SUMS] = shape_of_sums(&shape[S_LOGITS]);
-    return mtlm_expect_shape(call, S_LABELS, "labels",
-                             mtlm_shape_of_rows(shape[S_LOGITS]), err);
+    shape[XS_LOCAL] = shape[XS_MAX] = mtlm_shape_of_rows(shape[XS_LOGITS]);
+    shape[XS_SUMS] = shape_of_sums(&shape[XS_LOGITS]);
+    return mtlm_expect_shape(call, XS_LABELS, "labels",
+                             mtlm_shape_of_rows(shape[XS_LOGITS]), err);
 }
 
 static double xent_stats_flops(const struct mtlm_call *call)
 {
-    return 9.0 * mtlm_shape_elems(&call->shape[S_LOGITS]);
+    return 9.0 * mtlm_shape_elems(&call->shape[XS_LOGITS]);
 }
 
 static mtlm_real max_of(const mtlm_real *logits, int64_t n, mtlm_real max)
@@ -127,12 +118,12 @@ static void row_stats(const mtlm_real *logits, int64_t n, mtlm_real *max,
 static void xent_stats_cpu(void *const ptr[], const struct mtlm_call *call,
                            const struct mtlm_context *context)
 {
-    const int64_t rows = mtlm_shape_rows(&call->shape[S_LOGITS]);
-    const int64_t cols = mtlm_shape_cols(&call->shape[S_LOGITS]);
-    const int64_t n = real_columns(call, cols);
-    const mtlm_real *logits = ptr[S_LOGITS];
-    const int32_t *labels = ptr[S_LABELS];
-    mtlm_real *max = ptr[S_MAX], *sum = ptr[S_SUMS], *target = sum + rows;
+    const int64_t rows = mtlm_shape_rows(&call->shape[XS_LOGITS]);
+    const int64_t cols = mtlm_shape_cols(&call->shape[XS_LOGITS]);
+    const int64_t n = mtlm_xent_columns(call, cols);
+    const mtlm_real *logits = ptr[XS_LOGITS];
+    const int32_t *labels = ptr[XS_LABELS];
+    mtlm_real *max = ptr[XS_MAX], *sum = ptr[XS_SUMS], *target = sum + rows;
 
     (void) context;
     for (int64_t r = 0; r < rows; r++, logits += cols) {
@@ -141,33 +132,31 @@ static void xent_stats_cpu(void *const ptr[], const struct mtlm_call *call,
         row_stats(logits, n, &max[r], &sum[r]);
         target[r] = label >= 0 && label < n ? logits[label] : 0;
     }
-    memcpy(ptr[S_LOCAL], max, rows * sizeof(*max));
+    memcpy(ptr[XS_LOCAL], max, rows * sizeof(*max));
 }
 
 const struct mtlm_op mtlm_op_xent_stats = {
     .name = "xent_stats",
     .n_operands = 5,
-    .access = {[S_LOGITS] = MTLM_R,
-               [S_LABELS] = MTLM_R,
-               [S_LOCAL] = MTLM_W,
-               [S_MAX] = MTLM_W,
-               [S_SUMS] = MTLM_W},
-    .dtype = {[S_LOGITS] = MTLM_VALUE, [S_LABELS] = MTLM_I32},
+    .access = {[XS_LOGITS] = MTLM_R,
+               [XS_LABELS] = MTLM_R,
+               [XS_LOCAL] = MTLM_W,
+               [XS_MAX] = MTLM_W,
+               [XS_SUMS] = MTLM_W},
+    .dtype = {[XS_LOGITS] = MTLM_VALUE, [XS_LABELS] = MTLM_I32},
     .infer = xent_stats_infer,
     .flops = xent_stats_flops,
     .cpu = xent_stats_cpu,
 };
 
-enum { R_LOCAL, R_MAX, R_SUMS };
-
 static int xent_rescale_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
-    const struct mtlm_shape *rows = &call->shape[R_LOCAL];
+    const struct mtlm_shape *rows = &call->shape[XR_LOCAL];
 
-    return mtlm_expect_rank(call, R_LOCAL, "local", 2, err)
-                   || mtlm_expect_shape(call, R_MAX, "max", *rows, err)
+    return mtlm_expect_rank(call, XR_LOCAL, "local", 2, err)
+                   || mtlm_expect_shape(call, XR_MAX, "max", *rows, err)
                    || mtlm_expect_shape(
-                       call, R_SUMS, "sums",
+                       call, XR_SUMS, "sums",
                        MTLM_SHAPE(2, rows->dim[0], rows->dim[1]), err)
                ? -1
                : 0;
@@ -176,9 +165,9 @@ static int xent_rescale_infer(struct mtlm_call *call, struct mtlm_error *err)
 static void xent_rescale_cpu(void *const ptr[], const struct mtlm_call *call,
                              const struct mtlm_context *context)
 {
-    const int64_t rows = mtlm_shape_elems(&call->shape[R_LOCAL]);
-    const mtlm_real *local = ptr[R_LOCAL], *max = ptr[R_MAX];
-    mtlm_real *sum = ptr[R_SUMS];
+    const int64_t rows = mtlm_shape_elems(&call->shape[XR_LOCAL]);
+    const mtlm_real *local = ptr[XR_LOCAL], *max = ptr[XR_MAX];
+    mtlm_real *sum = ptr[XR_SUMS];
 
     (void) context;
     for (int64_t r = 0; r < rows; r++)
@@ -188,7 +177,7 @@ static void xent_rescale_cpu(void *const ptr[], const struct mtlm_call *call,
 const struct mtlm_op mtlm_op_xent_rescale = {
     .name = "xent_rescale",
     .n_operands = 3,
-    .access = {[R_LOCAL] = MTLM_R, [R_MAX] = MTLM_R, [R_SUMS] = MTLM_RW},
+    .access = {[XR_LOCAL] = MTLM_R, [XR_MAX] = MTLM_R, [XR_SUMS] = MTLM_RW},
     .infer = xent_rescale_infer,
     .cpu = xent_rescale_cpu,
 };
@@ -205,24 +194,20 @@ static int check_loss(const struct mtlm_call *call, int loss,
                              err);
 }
 
-/* Logits, labels and max are there for the gradient's sake, too; control for
- * that alone. */
-enum { L_LOGITS, L_LABELS, L_MAX, L_SUMS, L_WEIGHTS, L_CONTROL, L_LOSS };
-
 static int xent_loss_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     const struct mtlm_shape *shape = call->shape;
-    const struct mtlm_shape rows = mtlm_shape_of_rows(shape[L_LOGITS]);
+    const struct mtlm_shape rows = mtlm_shape_of_rows(shape[XL_LOGITS]);
 
-    return mtlm_expect_rank(call, L_LOGITS, "logits", 3, err)
-                   || mtlm_expect_shape(call, L_LABELS, "labels", rows, err)
-                   || mtlm_expect_shape(call, L_MAX, "max", rows, err)
-                   || mtlm_expect_shape(call, L_SUMS, "sums",
-                                        shape_of_sums(&shape[L_LOGITS]), err)
-                   || mtlm_expect_shape(call, L_WEIGHTS, "weights", rows, err)
-                   || mtlm_expect_shape(call, L_CONTROL, "control",
+    return mtlm_expect_rank(call, XL_LOGITS, "logits", 3, err)
+                   || mtlm_expect_shape(call, XL_LABELS, "labels", rows, err)
+                   || mtlm_expect_shape(call, XL_MAX, "max", rows, err)
+                   || mtlm_expect_shape(call, XL_SUMS, "sums",
+                                        shape_of_sums(&shape[XL_LOGITS]), err)
+                   || mtlm_expect_shape(call, XL_WEIGHTS, "weights", rows, err)
+                   || mtlm_expect_shape(call, XL_CONTROL, "control",
                                         MTLM_SHAPE(MTLM_CONTROL_COUNT), err)
-                   || check_loss(call, L_LOSS, err)
+                   || check_loss(call, XL_LOSS, err)
                ? -1
                : 0;
 }
@@ -232,10 +217,10 @@ static int xent_loss_infer(struct mtlm_call *call, struct mtlm_error *err)
 static void xent_loss_cpu(void *const ptr[], const struct mtlm_call *call,
                           const struct mtlm_context *context)
 {
-    const int64_t rows = mtlm_shape_rows(&call->shape[L_LOGITS]);
-    const mtlm_real *max = ptr[L_MAX], *weight = ptr[L_WEIGHTS];
-    const mtlm_real *sum = ptr[L_SUMS], *target = sum + rows;
-    double *loss = ptr[L_LOSS], total = 0;
+    const int64_t rows = mtlm_shape_rows(&call->shape[XL_LOGITS]);
+    const mtlm_real *max = ptr[XL_MAX], *weight = ptr[XL_WEIGHTS];
+    const mtlm_real *sum = ptr[XL_SUMS], *target = sum + rows;
+    double *loss = ptr[XL_LOSS], total = 0;
 
     for (int64_t r = 0; r < rows; r++)
         if (weight[r] != 0)
@@ -248,45 +233,43 @@ static void xent_loss_cpu(void *const ptr[], const struct mtlm_call *call,
 const struct mtlm_op mtlm_op_xent_loss = {
     .name = "xent_loss",
     .n_operands = 7,
-    .access = {[L_LOGITS] = MTLM_R,
-               [L_LABELS] = MTLM_R,
-               [L_MAX] = MTLM_R,
-               [L_SUMS] = MTLM_R,
-               [L_WEIGHTS] = MTLM_R,
-               [L_CONTROL] = MTLM_R,
-               [L_LOSS] = MTLM_RW},
-    .dtype = {[L_LOGITS] = MTLM_VALUE,
-              [L_LABELS] = MTLM_I32,
-              [L_CONTROL] = MTLM_F64,
-              [L_LOSS] = MTLM_F64},
+    .access = {[XL_LOGITS] = MTLM_R,
+               [XL_LABELS] = MTLM_R,
+               [XL_MAX] = MTLM_R,
+               [XL_SUMS] = MTLM_R,
+               [XL_WEIGHTS] = MTLM_R,
+               [XL_CONTROL] = MTLM_R,
+               [XL_LOSS] = MTLM_RW},
+    .dtype = {[XL_LOGITS] = MTLM_VALUE,
+              [XL_LABELS] = MTLM_I32,
+              [XL_CONTROL] = MTLM_F64,
+              [XL_LOSS] = MTLM_F64},
     .infer = xent_loss_infer,
     .grad = {.root = true,
              .call = {{.used = true,
                        .phase = MTLM_GRAD_B,
                        .kind = MTLM_OP_XENT_BWD,
-                       .arg = {{MTLM_GRAD_VALUE, L_LABELS},
-                               {MTLM_GRAD_VALUE, L_MAX},
-                               {MTLM_GRAD_VALUE, L_SUMS},
-                               {MTLM_GRAD_VALUE, L_WEIGHTS},
-                               {MTLM_GRAD_VALUE, L_CONTROL},
-                               {MTLM_GRAD_OVER, L_LOGITS}}}}},
+                       .arg = {{MTLM_GRAD_VALUE, XL_LABELS},
+                               {MTLM_GRAD_VALUE, XL_MAX},
+                               {MTLM_GRAD_VALUE, XL_SUMS},
+                               {MTLM_GRAD_VALUE, XL_WEIGHTS},
+                               {MTLM_GRAD_VALUE, XL_CONTROL},
+                               {MTLM_GRAD_OVER, XL_LOGITS}}}}},
     .cpu = xent_loss_cpu,
 };
-
-enum { B_LABELS, B_MAX, B_SUMS, B_WEIGHTS, B_CONTROL, B_LOGITS };
 
 static int xent_bwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     const struct mtlm_shape *shape = call->shape;
-    const struct mtlm_shape rows = mtlm_shape_of_rows(shape[B_LOGITS]);
+    const struct mtlm_shape rows = mtlm_shape_of_rows(shape[XB_LOGITS]);
 
-    return mtlm_expect_rank(call, B_LOGITS, "logits", 3, err)
-                   || mtlm_expect_shape(call, B_LABELS, "labels", rows, err)
-                   || mtlm_expect_shape(call, B_MAX, "max", rows, err)
-                   || mtlm_expect_shape(call, B_SUMS, "sums",
-                                        shape_of_sums(&shape[B_LOGITS]), err)
-                   || mtlm_expect_shape(call, B_WEIGHTS, "weights", rows, err)
-                   || mtlm_expect_shape(call, B_CONTROL, "control",
+    return mtlm_expect_rank(call, XB_LOGITS, "logits", 3, err)
+                   || mtlm_expect_shape(call, XB_LABELS, "labels", rows, err)
+                   || mtlm_expect_shape(call, XB_MAX, "max", rows, err)
+                   || mtlm_expect_shape(call, XB_SUMS, "sums",
+                                        shape_of_sums(&shape[XB_LOGITS]), err)
+                   || mtlm_expect_shape(call, XB_WEIGHTS, "weights", rows, err)
+                   || mtlm_expect_shape(call, XB_CONTROL, "control",
                                         MTLM_SHAPE(MTLM_CONTROL_COUNT), err)
                ? -1
                : 0;
@@ -294,21 +277,21 @@ static int xent_bwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 
 static double xent_bwd_flops(const struct mtlm_call *call)
 {
-    return 9.0 * mtlm_shape_elems(&call->shape[B_LOGITS]);
+    return 9.0 * mtlm_shape_elems(&call->shape[XB_LOGITS]);
 }
 
 static void xent_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
                          const struct mtlm_context *context)
 {
-    const int64_t rows = mtlm_shape_rows(&call->shape[B_LOGITS]);
-    const int64_t cols = mtlm_shape_cols(&call->shape[B_LOGITS]);
-    const int64_t n = real_columns(call, cols);
-    const int32_t *labels = ptr[B_LABELS];
-    const mtlm_real *max = ptr[B_MAX], *sum = ptr[B_SUMS];
-    const mtlm_real *weight = ptr[B_WEIGHTS];
-    const double *control = ptr[B_CONTROL];
+    const int64_t rows = mtlm_shape_rows(&call->shape[XB_LOGITS]);
+    const int64_t cols = mtlm_shape_cols(&call->shape[XB_LOGITS]);
+    const int64_t n = mtlm_xent_columns(call, cols);
+    const int32_t *labels = ptr[XB_LABELS];
+    const mtlm_real *max = ptr[XB_MAX], *sum = ptr[XB_SUMS];
+    const mtlm_real *weight = ptr[XB_WEIGHTS];
+    const double *control = ptr[XB_CONTROL];
     const double share = context->share * control[MTLM_CONTROL_LOSS_SCALE];
-    mtlm_real *logits = ptr[B_LOGITS];
+    mtlm_real *logits = ptr[XB_LOGITS];
 
     for (int64_t r = 0; r < rows; r++, logits += cols) {
         const int64_t label = labels[r] - call->attr.vocabulary.first;
@@ -331,30 +314,28 @@ static void xent_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
 const struct mtlm_op mtlm_op_xent_bwd = {
     .name = "xent_bwd",
     .n_operands = 6,
-    .access = {[B_LABELS] = MTLM_R,
-               [B_MAX] = MTLM_R,
-               [B_SUMS] = MTLM_R,
-               [B_WEIGHTS] = MTLM_R,
-               [B_CONTROL] = MTLM_R,
-               [B_LOGITS] = MTLM_RW},
-    .dtype = {[B_LOGITS] = MTLM_VALUE,
-              [B_LABELS] = MTLM_I32,
-              [B_CONTROL] = MTLM_F64},
+    .access = {[XB_LABELS] = MTLM_R,
+               [XB_MAX] = MTLM_R,
+               [XB_SUMS] = MTLM_R,
+               [XB_WEIGHTS] = MTLM_R,
+               [XB_CONTROL] = MTLM_R,
+               [XB_LOGITS] = MTLM_RW},
+    .dtype = {[XB_LOGITS] = MTLM_VALUE,
+              [XB_LABELS] = MTLM_I32,
+              [XB_CONTROL] = MTLM_F64},
     .infer = xent_bwd_infer,
     .flops = xent_bwd_flops,
     .cpu = xent_bwd_cpu,
 };
 
-enum { A_LOGITS, A_LABELS, A_WEIGHTS, A_LOSS };
-
 static int accuracy_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
-    const struct mtlm_shape rows = mtlm_shape_of_rows(call->shape[A_LOGITS]);
+    const struct mtlm_shape rows = mtlm_shape_of_rows(call->shape[XA_LOGITS]);
 
-    return mtlm_expect_rank(call, A_LOGITS, "logits", 3, err)
-                   || mtlm_expect_shape(call, A_LABELS, "labels", rows, err)
-                   || mtlm_expect_shape(call, A_WEIGHTS, "weights", rows, err)
-                   || check_loss(call, A_LOSS, err)
+    return mtlm_expect_rank(call, XA_LOGITS, "logits", 3, err)
+                   || mtlm_expect_shape(call, XA_LABELS, "labels", rows, err)
+                   || mtlm_expect_shape(call, XA_WEIGHTS, "weights", rows, err)
+                   || check_loss(call, XA_LOSS, err)
                ? -1
                : 0;
 }
@@ -373,12 +354,12 @@ static int64_t greatest(const mtlm_real *logits, int64_t n)
 static void accuracy_cpu(void *const ptr[], const struct mtlm_call *call,
                          const struct mtlm_context *context)
 {
-    const int64_t rows = mtlm_shape_rows(&call->shape[A_LOGITS]);
-    const int64_t cols = mtlm_shape_cols(&call->shape[A_LOGITS]);
-    const int64_t n = real_columns(call, cols);
-    const mtlm_real *logits = ptr[A_LOGITS], *weight = ptr[A_WEIGHTS];
-    const int32_t *labels = ptr[A_LABELS];
-    double *loss = ptr[A_LOSS], total = 0;
+    const int64_t rows = mtlm_shape_rows(&call->shape[XA_LOGITS]);
+    const int64_t cols = mtlm_shape_cols(&call->shape[XA_LOGITS]);
+    const int64_t n = mtlm_xent_columns(call, cols);
+    const mtlm_real *logits = ptr[XA_LOGITS], *weight = ptr[XA_WEIGHTS];
+    const int32_t *labels = ptr[XA_LABELS];
+    double *loss = ptr[XA_LOSS], total = 0;
 
     for (int64_t r = 0; r < rows; r++, logits += cols)
         if (greatest(logits, n) == labels[r])
@@ -389,12 +370,13 @@ static void accuracy_cpu(void *const ptr[], const struct mtlm_call *call,
 const struct mtlm_op mtlm_op_accuracy = {
     .name = "accuracy",
     .n_operands = 4,
-    .access = {[A_LOGITS] = MTLM_R,
-               [A_LABELS] = MTLM_R,
-               [A_WEIGHTS] = MTLM_R,
-               [A_LOSS] = MTLM_RW},
-    .dtype =
-        {[A_LOGITS] = MTLM_VALUE, [A_LABELS] = MTLM_I32, [A_LOSS] = MTLM_F64},
+    .access = {[XA_LOGITS] = MTLM_R,
+               [XA_LABELS] = MTLM_R,
+               [XA_WEIGHTS] = MTLM_R,
+               [XA_LOSS] = MTLM_RW},
+    .dtype = {[XA_LOGITS] = MTLM_VALUE,
+              [XA_LABELS] = MTLM_I32,
+              [XA_LOSS] = MTLM_F64},
     .infer = accuracy_infer,
     .cpu = accuracy_cpu,
 };
