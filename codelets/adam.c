@@ -15,7 +15,6 @@
 
 #include "codelets/adam.h"
 #include "codelets/infer.h"
-#include "codelets/vector_math.h"
 
 static int adam_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
@@ -59,14 +58,7 @@ static void adam_cpu(void *const ptr[], const struct mtlm_call *call,
     }
 #pragma omp simd
     for (int64_t i = 0; i < n; i++) {
-        const mtlm_real grad = a.clip * g[i];
-        const mtlm_real mi = a.b1 * m[i] + a.c1 * grad;
-        const mtlm_real vi = a.b2 * v[i] + a.c2 * grad * grad;
-
-        m[i] = mi;
-        v[i] = vi;
-        w[i] =
-            a.decay * w[i] - a.rate * mi / (mtlm_sqrt(vi) * a.root + a.epsilon);
+        mtlm_adam_step(&a, g[i], &m[i], &v[i], &w[i]);
         g[i] = 0;
     }
 }

@@ -1,10 +1,8 @@
 #ifndef MTLM_ADAM_H
 #define MTLM_ADAM_H
 
-#include <math.h>
-
 #include "codelets/op.h"
-#include "runtime/host_device.h"
+#include "codelets/vector_math.h"
 
 /* Operands of adam. */
 enum { ADAM_G, ADAM_CONTROL, ADAM_WEIGHT, ADAM_M, ADAM_V };
@@ -38,6 +36,18 @@ static inline MTLM_HOST_DEVICE struct mtlm_adam mtlm_adam_begin(
     a.decay = (mtlm_real) (1 - decay);
     a.epsilon = (mtlm_real) attr->adam.epsilon;
     return a;
+}
+
+/* One element; g is zeroed elsewhere. */
+static inline MTLM_HOST_DEVICE void mtlm_adam_step(const struct mtlm_adam *a,
+                                                   mtlm_real g, mtlm_real *m,
+                                                   mtlm_real *v, mtlm_real *w)
+{
+    const mtlm_real grad = a->clip * g;
+
+    *m = a->b1 * *m + a->c1 * grad;
+    *v = a->b2 * *v + a->c2 * grad * grad;
+    *w = a->decay * *w - a->rate * *m / (mtlm_sqrt(*v) * a->root + a->epsilon);
 }
 
 #endif /* MTLM_ADAM_H */

@@ -5,6 +5,18 @@
 
 #include "codelets/learning_rate.h"
 
+/* The control tensor before the first iteration. */
+static inline MTLM_HOST_DEVICE void mtlm_control_begin(
+    const union mtlm_attr *attr, double *control)
+{
+    const struct mtlm_loss_scale *scale = &attr->control.scale;
+
+    for (int i = 0; i < MTLM_CONTROL_COUNT; i++)
+        control[i] = 0;
+    control[MTLM_CONTROL_LOSS_SCALE] = scale->initial > 0 ? scale->initial : 1;
+    control[MTLM_CONTROL_HYSTERESIS] = scale->hysteresis;
+}
+
 /* What an iteration has come to, decided by the same lines on the CPU and on
  * a GPU: square: the sum of the squared sums; extra: the rest of the status,
  * [MTLM_STATUS_EXTRA]; samples of this iteration.  Advances control and copies

@@ -197,13 +197,8 @@ static int control_init_infer(struct mtlm_call *call, struct mtlm_error *err)
 static void control_init_cpu(void *const ptr[], const struct mtlm_call *call,
                              const struct mtlm_context *context)
 {
-    const struct mtlm_loss_scale *scale = &call->attr.control.scale;
-    double *control = ptr[CONTROL_INIT_CONTROL];
-
     (void) context;
-    memset(control, 0, MTLM_CONTROL_COUNT * sizeof(*control));
-    control[MTLM_CONTROL_LOSS_SCALE] = scale->initial > 0 ? scale->initial : 1;
-    control[MTLM_CONTROL_HYSTERESIS] = scale->hysteresis;
+    mtlm_control_begin(&call->attr, ptr[CONTROL_INIT_CONTROL]);
 }
 
 const struct mtlm_op mtlm_op_control_init = {

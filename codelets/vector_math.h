@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/dtype.h"
+#include "runtime/host_device.h"
 
 /* Functions of one number that a compiler can vectorise inside a loop, which
  * it cannot do with the C library's.  In double precision they are the C
@@ -65,7 +66,7 @@ static inline float mtlm_exp2(float x)
     return x < -126 ? 0 : power * two_n;
 }
 
-static inline float mtlm_sqrt(float x)
+static inline MTLM_HOST_DEVICE float mtlm_sqrt(float x)
 {
     return sqrtf(x);
 }
