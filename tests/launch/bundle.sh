@@ -1,0 +1,51 @@
+#!/bin/bash
+# A bundle runs from wherever it is moved to, by its own libraries and its own
+# mpirun; and it takes the place of nothing but a bundle.
+set -eu
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+bundle="${srcdir:-.}/launch/bundle"
+failures=0
+
+fail() {
+    echo "FAIL: $*"
+    failures=$((failures + 1))
+}
+
+mkdir "$work/mine"
+echo precious >"$work/mine/file"
+if "$bundle" --build=. --output="$work/mine" >"$work/out" 2>&1; then
+    fail "a directory that is no bundle was replaced"
+fi
+grep -q "mine: is there already, and is no bundle" "$work/out" \
+    || fail "no word about what was in the way: $(cat "$work/out")"
+[ "$(cat "$work/mine/file")" = precious ] || fail "what was there is gone"
+
+"$bundle" --build=. --output="$work/made" --no-archive >"$work/out" 2>&1 \
+    || fail "ended with $?: $(cat "$work/out")"
+# Again, in its own place.
+"$bundle" --build=. --output="$work/made" --no-archive >/dev/null 2>&1 \
+    || fail "a bundle cannot be made anew"
+mv "$work/made" "$work/moved"
+size=$(du -sm "$work/moved" | cut -f 1)
+[ "$size" -lt 60 ] || fail "it has $size MB"
+
+# What the loader takes, of the program and of mpirun with its plug-ins.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+LD_DEBUG=files LD_DEBUG_OUTPUT="$work/loader" "$work/moved/run" mpirun -n 2 \
+    --oversubscribe --bind-to none mtlm-dag --model gpt-tiny \
+    --num-layers 2 --pipeline-model-parallel-size 2 --train-iters 2 \
+    --mock-data --eval-iters 0 --log-interval 1 >"$work/out" 2>&1 \
+    || fail "a job of two ranks ended with $?: $(cat "$work/out")"
+grep -q 'iteration  *2/  *2 ' "$work/out" \
+    || fail "it did not train: $(cat "$work/out")"
+taken=$(cat "$work"/loader.* | sed -n 's/.*calling init: //p' | sort -u)
+for name in libstarpu libmpi libopenblas libhwloc mca_btl_vader; do
+    grep -q "^$work/moved/.*$name" <<<"$taken" || fail "$name is not its own"
+done
+foreign=$(grep -E 'starpu|openmpi|libmpi|openblas|hwloc|pmix' <<<"$taken" \
+    | grep -v "^$work/moved/" || true)
+[ -z "$foreign" ] || fail "taken from the system: $foreign"
+
+[ "$failures" -eq 0 ]
