@@ -81,7 +81,8 @@ struct mtlm_run *mtlm_run_create(const struct mtlm_run_config *config)
     run->ramp = program->config.ramp;
     run->ramp.full = program->config.microbatches * samples_per_microbatch(run);
     run->place = mtlm_ramp_begin(&run->ramp);
-    mtlm_run_data_create(&run->data, program, config->synthetic != NULL);
+    mtlm_run_data_create(&run->data, program, config->synthetic != NULL,
+                         mtlm_engine_node(config->engine) == STARPU_MAIN_RAM);
     if (config->recorder) {
         run->recorded = mtlm_run_record_create(program, config->recorder);
         starpu_profiling_status_set(STARPU_PROFILING_ENABLE);

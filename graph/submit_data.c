@@ -9,10 +9,11 @@
 #include "runtime/data.h"
 #include "runtime/memory.h"
 
-/* Blocks of the graph, then what orders nodes only or pretends to be more. */
+/* Blocks of the graph; then what orders nodes only or pretends to be more; the
+ * rings of a GPU. */
 static int n_arenas(const struct mtlm_run_data *data)
 {
-    return data->program->graph->n_blocks + 1;
+    return data->program->graph->n_blocks + 2;
 }
 
 /* Whether there is an element of the tensor only. */
@@ -42,23 +43,102 @@ static size_t bytes_of(const struct mtlm_run_data *data,
                : mtlm_tensor_bytes(tensor);
 }
 
+static struct mtlm_arena *ring_arena(const struct mtlm_run_data *data)
+{
+    return &data->arena[data->program->graph->n_blocks + 1];
+}
+
+static bool on_gpu(const struct mtlm_run_data *data)
+{
+    return data->home != STARPU_MAIN_RAM;
+}
+
+/* Whether its memory is in that arena. */
+static bool in_control(const struct mtlm_run_data *data,
+                       const struct mtlm_tensor *tensor)
+{
+    return tensor->storage == MTLM_STORE_CONTROL || pretends(data, tensor);
+}
+
+static bool in_ring(const struct mtlm_run_data *data,
+                    const struct mtlm_tensor *tensor)
+{
+    return on_gpu(data) && tensor->storage == MTLM_STORE_ACTIVATION
+           && tensor->block < 0 && !data->host[tensor->id];
+}
+
+static bool *find_host_tensors(const struct mtlm_graph *graph)
+{
+    bool *host = mtlm_calloc(graph->n_tensors, sizeof(*host));
+
+    for (int i = 0; i < graph->all.n; i++) {
+        const struct mtlm_node *node = graph->all.node[i];
+
+        if (mtlm_ops[node->call.kind]->op_class != MTLM_CLASS_HOST)
+            continue;
+        for (int k = 0; k < mtlm_node_n_uses(node); k++)
+            host[mtlm_tensor_slot(mtlm_node_use(node, k).tensor, 0).owner->id] =
+                true;
+    }
+    return host;
+}
+
+/* The host's own memory is malloc()'s. */
+static void create_arena(const struct mtlm_run_data *data,
+                         struct mtlm_arena *arena, size_t bytes)
+{
+    if (on_gpu(data))
+        mtlm_arena_create_on(arena, bytes, data->home);
+    else
+        mtlm_arena_create(arena, bytes);
+}
+
 static void create_arenas(struct mtlm_run_data *data)
 {
     const struct mtlm_graph *graph = data->program->graph;
-    size_t control = 0;
+    size_t control = 0, ring = 0;
 
     data->arena = mtlm_calloc(n_arenas(data), sizeof(*data->arena));
     for (int i = 0; i < graph->n_blocks; i++)
-        mtlm_arena_create(&data->arena[i],
-                          data->synthetic ? 0 : graph->block[i]);
+        create_arena(data, &data->arena[i],
+                     data->synthetic ? 0 : graph->block[i]);
     for (int i = 0; i < graph->n_tensors; i++) {
         const struct mtlm_tensor *t = graph->tensor[i];
+        const size_t bytes = t->slots * mtlm_arena_padded(bytes_of(data, t));
 
-        if ((t->storage == MTLM_STORE_CONTROL || pretends(data, t))
-            && mtlm_tensor_is_owner(t))
-            control += t->slots * mtlm_arena_padded(bytes_of(data, t));
+        if (!mtlm_tensor_is_owner(t))
+            continue;
+        if (in_control(data, t))
+            control += bytes;
+        else if (in_ring(data, t))
+            ring += bytes;
     }
-    mtlm_arena_create(control_arena(data), control);
+    create_arena(data, control_arena(data), control);
+    create_arena(data, ring_arena(data), ring);
+}
+
+/* Of the blocks whose tensors travel together. */
+static void create_stages(struct mtlm_run_data *data)
+{
+    const struct mtlm_graph *graph = data->program->graph;
+    bool *sent = mtlm_calloc(graph->n_blocks, sizeof(*sent));
+
+    for (int i = 0; i < graph->all.n; i++) {
+        const struct mtlm_node *node = graph->all.node[i];
+
+        for (int k = 0; k < mtlm_node_n_uses(node); k++) {
+            const struct mtlm_use use = mtlm_node_use(node, k);
+
+            if (mtlm_ops[node->call.kind]->op_class == MTLM_CLASS_COLLECTIVE
+                && !use.control && use.tensor->block >= 0)
+                sent[use.tensor->block] = true;
+        }
+    }
+    for (int i = 0; i < graph->n_blocks; i++)
+        if (sent[i])
+            mtlm_arena_create_on(&data->stage[i], graph->block[i],
+                                 STARPU_MAIN_RAM);
+    free(sent);
 }
 
 /* The memory of the next slot, or NULL: StarPU takes some when it is
@@ -66,11 +146,30 @@ static void create_arenas(struct mtlm_run_data *data)
 static void *memory_of(struct mtlm_run_data *data,
                        const struct mtlm_tensor *tensor)
 {
-    if (tensor->storage == MTLM_STORE_CONTROL || pretends(data, tensor))
+    if (in_control(data, tensor))
         return mtlm_arena_take(control_arena(data), bytes_of(data, tensor));
     if (tensor->block >= 0)
         return data->arena[tensor->block].memory + tensor->offset;
-    return NULL;
+    return in_ring(data, tensor)
+               ? mtlm_arena_take(ring_arena(data), bytes_of(data, tensor))
+               : NULL;
+}
+
+static starpu_data_handle_t register_slot(struct mtlm_run_data *data,
+                                          const struct mtlm_tensor *tensor)
+{
+    void *memory = memory_of(data, tensor);
+    const int64_t elems = elems_of(data, tensor);
+    starpu_data_handle_t handle;
+
+    if (!memory || !on_gpu(data))
+        return mtlm_data_register(memory, elems, tensor->dtype, tensor->name);
+    handle = mtlm_data_register_on(data->home, memory, elems, tensor->dtype,
+                                   tensor->name);
+    if (tensor->block >= 0 && data->stage[tensor->block].memory)
+        mtlm_data_stage(handle,
+                        data->stage[tensor->block].memory + tensor->offset);
+    return handle;
 }
 
 /* StarPU's own traces say layer and slot of the data that a task writes. */
@@ -83,16 +182,15 @@ static void register_tensor(struct mtlm_run_data *data,
         return;
     slot = mtlm_calloc(tensor->slots, sizeof(*slot));
     for (int i = 0; i < tensor->slots; i++) {
-        slot[i] =
-            mtlm_data_register(memory_of(data, tensor), elems_of(data, tensor),
-                               tensor->dtype, tensor->name);
+        slot[i] = register_slot(data, tensor);
         starpu_data_set_coordinates(slot[i], 2, layer, i);
     }
     data->handle[tensor->id] = slot;
 }
 
 void mtlm_run_data_create(struct mtlm_run_data *data,
-                          const struct mtlm_program *program, bool synthetic)
+                          const struct mtlm_program *program, bool synthetic,
+                          bool staged)
 {
     const struct mtlm_graph *graph = program->graph;
     int *layer;
@@ -100,7 +198,12 @@ void mtlm_run_data_create(struct mtlm_run_data *data,
     data->program = program;
     data->synthetic = synthetic;
     data->handle = mtlm_calloc(graph->n_tensors, sizeof(*data->handle));
+    data->home = synthetic ? STARPU_MAIN_RAM : mtlm_data_home();
+    data->host = find_host_tensors(graph);
+    data->stage = mtlm_calloc(graph->n_blocks, sizeof(*data->stage));
     create_arenas(data);
+    if (on_gpu(data) && staged)
+        create_stages(data);
     layer = mtlm_program_tensor_layers(program);
     for (int i = 0; i < graph->n_tensors; i++)
         register_tensor(data, graph->tensor[i], layer[i]);
@@ -120,7 +223,11 @@ void mtlm_run_data_destroy(struct mtlm_run_data *data)
     }
     for (int i = 0; i < n_arenas(data); i++)
         mtlm_arena_destroy(&data->arena[i]);
+    for (int i = 0; i < graph->n_blocks; i++)
+        mtlm_arena_destroy(&data->stage[i]);
+    free(data->stage);
     free(data->arena);
+    free(data->host);
     free(data->handle);
 }
 

@@ -9,17 +9,29 @@
 struct mtlm_run_data {
     const struct mtlm_program *program; /* borrowed */
     bool synthetic;
+    unsigned home;                 /* mtlm_data_home() */
     starpu_data_handle_t **handle; /* [tensor id][slot]; NULL: no owner */
     struct mtlm_arena *arena;      /* the graph's blocks; what orders nodes
-                                    * only */
+                                    * only; on a GPU the rings */
+    bool *host;                    /* [tensor id]: the host makes it */
+    /* [n_blocks] Where the copies of a GPU's blocks in host memory lie, for
+     * messages; empty where no message needs any. */
+    struct mtlm_arena *stage;
 };
 
 /* Registers every tensor.  Those of a block lie where the graph says, so that
  * a message may cover many of them; StarPU takes the memory of others when
  * they are first written.  synthetic: only few elements of each are there
- * (graph/synthetic.h). */
+ * (graph/synthetic.h).
+ *
+ * Of a rank with a GPU, blocks and rings of activations are on it, taken once
+ * and for all; what the host makes (token batches) and what it reads (reports)
+ * lies where it was last used, in the host's memory pinned.  staged: messages
+ * go through the host, where tensors of a block must lie as they do on the
+ * GPU. */
 void mtlm_run_data_create(struct mtlm_run_data *data,
-                          const struct mtlm_program *program, bool synthetic);
+                          const struct mtlm_program *program, bool synthetic,
+                          bool staged);
 void mtlm_run_data_destroy(struct mtlm_run_data *data);
 
 /* Where use number `use` of tensor lies. */

@@ -4,8 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <starpu.h>
+
 #include "runtime/arena.h"
 #include "runtime/error.h"
+#if HAVE_CUDA
+#include <starpu_cuda.h>
+
+#include "runtime/cuda_check.h"
+#endif
 
 size_t mtlm_arena_padded(size_t bytes)
 {
@@ -18,15 +25,46 @@ void mtlm_arena_create(struct mtlm_arena *arena, size_t size)
         size ? aligned_alloc(MTLM_ARENA_ALIGN, mtlm_arena_padded(size)) : NULL;
     arena->size = size;
     arena->used = 0;
+    arena->node = -1;
     if (size && !arena->memory)
         mtlm_out_of_memory(size);
     if (size)
         memset(arena->memory, 0, size); /* padding is sent, too */
 }
 
+static void zero(void *memory, size_t bytes, unsigned node)
+{
+#if HAVE_CUDA
+    if (starpu_node_get_kind(node) == STARPU_CUDA_RAM) {
+        starpu_cuda_set_device(starpu_memory_node_get_devid(node));
+        MTLM_CHECK_CUDA(cudaMemset(memory, 0, bytes));
+        /* StarPU's streams do not wait for it. */
+        MTLM_CHECK_CUDA(cudaDeviceSynchronize());
+        return;
+    }
+#endif
+    (void) node;
+    memset(memory, 0, bytes);
+}
+
+void mtlm_arena_create_on(struct mtlm_arena *arena, size_t size, unsigned node)
+{
+    *arena = (struct mtlm_arena){.size = mtlm_arena_padded(size), .node = node};
+    if (!size)
+        return;
+    arena->memory = (char *) starpu_malloc_on_node(node, arena->size);
+    if (!arena->memory)
+        mtlm_out_of_memory(size);
+    zero(arena->memory, arena->size, node);
+}
+
 void mtlm_arena_destroy(struct mtlm_arena *arena)
 {
-    free(arena->memory);
+    if (arena->node < 0)
+        free(arena->memory);
+    else if (arena->memory)
+        starpu_free_on_node(arena->node, (uintptr_t) arena->memory,
+                            arena->size);
 }
 
 void *mtlm_arena_take(struct mtlm_arena *arena, size_t bytes)

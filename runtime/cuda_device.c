@@ -5,20 +5,14 @@
 #include <starpu.h>
 #include <starpu_cublasLt.h>
 
+#include "runtime/cuda_check.h"
 #include "runtime/cuda_device.h"
 #include "runtime/device.h"
-#include "runtime/error.h"
 
 /* cuBLASLt's own advice for Hopper; enough for every GPU before it. */
 #define WORKSPACE_BYTES ((size_t) 32 << 20)
 
 static struct mtlm_device devices[STARPU_NMAXWORKERS];
-
-static void check(cudaError_t rc, const char *call, int line)
-{
-    if (rc != cudaSuccess)
-        mtlm_fatal(__FILE__, line, "%s: %s", call, cudaGetErrorString(rc));
-}
 
 const struct mtlm_device *mtlm_cuda_device(int worker)
 {
@@ -27,8 +21,7 @@ const struct mtlm_device *mtlm_cuda_device(int worker)
     if (!device->workspace) {
         device->stream = starpu_cuda_get_local_stream();
         device->blas = starpu_cublasLt_get_local_handle();
-        check(cudaMalloc(&device->workspace, WORKSPACE_BYTES), "cudaMalloc",
-              __LINE__);
+        MTLM_CHECK_CUDA(cudaMalloc(&device->workspace, WORKSPACE_BYTES));
         device->workspace_bytes = WORKSPACE_BYTES;
     }
     return device;

@@ -5,8 +5,8 @@
 #include "runtime/data.h"
 #include "runtime/error.h"
 
-starpu_data_handle_t mtlm_data_register(void *memory, int64_t elems,
-                                        enum mtlm_dtype dtype, const char *name)
+static starpu_data_handle_t make(int home, void *memory, int64_t elems,
+                                 enum mtlm_dtype dtype, const char *name)
 {
     starpu_data_handle_t handle;
 
@@ -14,9 +14,34 @@ starpu_data_handle_t mtlm_data_register(void *memory, int64_t elems,
         mtlm_fatal(__FILE__, __LINE__,
                    "%s has %" PRId64 " elements, StarPU counts to %" PRIu32,
                    name, elems, UINT32_MAX);
-    starpu_vector_data_register(&handle, memory ? STARPU_MAIN_RAM : -1,
-                                (uintptr_t) memory, (uint32_t) elems,
-                                mtlm_dtype_bytes(dtype));
+    starpu_vector_data_register(&handle, home, (uintptr_t) memory,
+                                (uint32_t) elems, mtlm_dtype_bytes(dtype));
     starpu_data_set_name(handle, name);
     return handle;
+}
+
+starpu_data_handle_t mtlm_data_register(void *memory, int64_t elems,
+                                        enum mtlm_dtype dtype, const char *name)
+{
+    return make(memory ? STARPU_MAIN_RAM : -1, memory, elems, dtype, name);
+}
+
+starpu_data_handle_t mtlm_data_register_on(unsigned node, void *memory,
+                                           int64_t elems, enum mtlm_dtype dtype,
+                                           const char *name)
+{
+    return make(node, memory, elems, dtype, name);
+}
+
+void mtlm_data_stage(starpu_data_handle_t handle, void *memory)
+{
+    starpu_vector_ptr_register(handle, STARPU_MAIN_RAM, (uintptr_t) memory,
+                               (uintptr_t) memory, 0);
+}
+
+unsigned mtlm_data_home(void)
+{
+    const int worker = starpu_worker_get_by_type(STARPU_CUDA_WORKER, 0);
+
+    return worker < 0 ? STARPU_MAIN_RAM : starpu_worker_get_memory_node(worker);
 }

@@ -25,4 +25,17 @@ starpu_data_handle_t mtlm_data_register(void *memory, int64_t elems,
                                         enum mtlm_dtype dtype,
                                         const char *name);
 
+/* The same at memory of that node, on which the data has its home: StarPU
+ * never moves it away from there. */
+starpu_data_handle_t mtlm_data_register_on(unsigned node, void *memory,
+                                           int64_t elems, enum mtlm_dtype dtype,
+                                           const char *name);
+
+/* Its copies in host memory are to lie there: before anything uses it. */
+void mtlm_data_stage(starpu_data_handle_t handle, void *memory);
+
+/* The node where a rank's weights and activations belong: its GPU's, or the
+ * host's where it has none. */
+unsigned mtlm_data_home(void);
+
 #endif /* MTLM_DATA_H */

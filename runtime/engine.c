@@ -105,6 +105,16 @@ enum starpu_data_access_mode mtlm_message_mode(const struct mtlm_message *m,
     return i < m->n_handles + m->n_into ? STARPU_W : STARPU_RW;
 }
 
+/* Where entry i of held is needed: what says an order only stays where it
+ * is. */
+static int node_of(const struct mtlm_request *request, int i)
+{
+    const struct mtlm_message *m = &request->message;
+
+    return i < m->n_handles + m->n_into ? (int) request->transport->node
+                                        : STARPU_ACQUIRE_NO_NODE;
+}
+
 void mtlm_engine_post(struct mtlm_engine *engine,
                       const struct mtlm_message *message)
 {
@@ -136,7 +146,7 @@ void mtlm_engine_post(struct mtlm_engine *engine,
     n = request->n_held;
     for (int i = 0; i < n; i++)
         MTLM_CHECK_STARPU(starpu_data_acquire_on_node_cb(
-            request->held[i], request->transport->node,
+            request->held[i], node_of(request, i),
             mtlm_message_mode(&request->message, i), on_acquired, request));
 }
 
@@ -212,7 +222,7 @@ static void complete(struct mtlm_engine *engine, struct mtlm_request *request)
     if (request->task)
         mtlm_message_task_end(request);
     for (int i = 0; i < request->n_held && !request->task; i++)
-        starpu_data_release_on_node(request->held[i], request->transport->node);
+        starpu_data_release_on_node(request->held[i], node_of(request, i));
     pthread_mutex_lock(&engine->mutex);
     engine->finished++;
     if (engine->finished == engine->posted)
@@ -410,6 +420,11 @@ void mtlm_engine_stop(struct mtlm_engine *engine)
     mtlm_sequencer_destroy(&engine->sequencer);
     engine->p2p->destroy(engine->p2p);
     free(engine);
+}
+
+unsigned mtlm_engine_node(const struct mtlm_engine *engine)
+{
+    return engine->collective->node;
 }
 
 double mtlm_engine_cpu_seconds(const struct mtlm_engine *engine)

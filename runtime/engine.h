@@ -103,6 +103,9 @@ void mtlm_engine_wait(struct mtlm_engine *engine);
 /* Waits, ends the thread, destroys engine. */
 void mtlm_engine_stop(struct mtlm_engine *engine);
 
+/* The node of StarPU's memory that collectives take their data from. */
+unsigned mtlm_engine_node(const struct mtlm_engine *engine);
+
 /* CPU time that the thread has used, in seconds. */
 double mtlm_engine_cpu_seconds(const struct mtlm_engine *engine);
 
