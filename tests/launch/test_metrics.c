@@ -4,13 +4,11 @@
 
 #include <fcntl.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +16,7 @@
 
 #include "launch/append_file.h"
 #include "launch/tfevents.h"
+#include "tests/file_limit.h"
 #include "trace_dir.h"
 
 static void test_the_check_is_castagnolis(void **state)
@@ -45,16 +44,6 @@ static void test_a_missing_directory_is_an_error_with_its_path(void **state)
     assert_null(mtlm_tfevents_open("there/is/none", &err));
     assert_int_equal(err.code, MTLM_EXIT_IO);
     assert_non_null(strstr(err.text, "there/is/none/events.out.tfevents."));
-}
-
-/* No file of this process grows beyond that (RLIM_INFINITY: any size). */
-static void limit(rlim_t bytes)
-{
-    struct rlimit r;
-
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &r), 0);
-    r.rlim_cur = bytes;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &r), 0);
 }
 
 /* What text goes to stderr between this and its end, in a file. */
@@ -90,13 +79,12 @@ static void test_a_piece_that_does_not_fit_is_taken_back(void **state)
     assert_non_null(file);
     said = trace_dir_path("said");
     keep = divert_stderr(said);
-    signal(SIGXFSZ, SIG_IGN);
     mtlm_append_file_put(file, "0123456789", 10);
-    limit(25);
+    file_limit(25);
     mtlm_append_file_put(file, "abcdefghij", 10);
     mtlm_append_file_put(file, "ABCDEFGHIJ", 10);
     mtlm_append_file_put(file, "x", 1);
-    limit(RLIM_INFINITY);
+    file_limit(RLIM_INFINITY);
     rc = mtlm_append_file_close(file);
     restore_stderr(keep);
     assert_int_equal(rc, -1);

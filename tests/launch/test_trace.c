@@ -3,13 +3,11 @@
 #include "config.h"
 
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +17,7 @@
 #include "codelets/op.h"
 #include "launch/trace/trace.h"
 #include "runtime/memory.h"
+#include "tests/file_limit.h"
 #include "trace_dir.h"
 
 static void test_csv_has_a_line_per_record(void **state)
@@ -202,16 +201,6 @@ static void test_a_file_that_cannot_be_replaced_leaves_no_other(void **state)
     free(path);
 }
 
-/* As of a file system that is full. */
-static void limit_files(rlim_t bytes)
-{
-    struct rlimit r;
-
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &r), 0);
-    r.rlim_cur = bytes;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &r), 0);
-}
-
 static bool is_there(const char *name)
 {
     char *path = trace_dir_path(name);
@@ -240,10 +229,9 @@ static void test_what_does_not_fit_is_named_and_the_rest_is_whole(void **state)
     (void) state;
     for (int i = 0; i < N; i++)
         record[i] = trace_node(MTLM_OP_LINEAR_FWD, i, i + 1);
-    signal(SIGXFSZ, SIG_IGN);
-    limit_files(LIMIT);
+    file_limit(LIMIT);
     rc = mtlm_trace_write(trace_dir, record, N, &trace_one_rank, &err);
-    limit_files(RLIM_INFINITY);
+    file_limit(RLIM_INFINITY);
     assert_int_equal(rc, -1);
     assert_int_equal(err.code, MTLM_EXIT_IO);
     assert_non_null(strstr(err.text, ": File too large"));

@@ -191,49 +191,48 @@ static void test_a_large_picture_loses_hover_text_before_it_is_cut(void **state)
     free(text);
 }
 
-static void test_a_very_large_picture_is_cut_and_says_so(void **state)
+/* Draws a forward pass of each of n microbatches, and Adam. */
+static void draw_row(int n)
 {
-    enum { N = 250000 };
-    struct mtlm_record *record = mtlm_calloc(N, sizeof(*record));
-    char *text;
+    struct mtlm_record *record = mtlm_calloc(n + 1, sizeof(*record));
 
-    (void) state;
-    for (int i = 0; i < N; i++) {
+    for (int i = 0; i < n; i++) {
         record[i] = trace_node(MTLM_OP_LINEAR_FWD, 1000 * i, 1000 * i + 900);
         record[i].microbatch = i;
     }
-    draw(record, N, &trace_one_rank);
+    record[n] = trace_node(MTLM_OP_ADAM, 1000 * n, 1000 * n + 900);
+    record[n].phase = MTLM_PHASE_OPTIMIZER;
+    record[n].microbatch = record[n].stage = -1;
+    draw(record, n + 1, &trace_one_rank);
+    free(record);
+}
+
+static void test_a_very_large_picture_is_cut_and_says_so(void **state)
+{
+    char *text;
+
+    (void) state;
+    draw_row(250000);
     assert_in_range(size_of_picture(), 3000000, 5000000);
     text = trace_dir_read("schedule.svg");
     assert_int_equal(count_words(text, " ms of 250"), 1);
     assert_int_equal(count_words(text, " shown, too large for hover text<"), 1);
     assert_string_equal(text + strlen(text) - 7, "</svg>\n");
     free(text);
-    free(record);
 }
 
 /* Enough boxes for a word of hover text each, not for more. */
 static void test_short_hover_text_names_only_what_there_is(void **state)
 {
-    enum { N = 36000 };
-    struct mtlm_record *record = mtlm_calloc(N, sizeof(*record));
     char *text;
 
     (void) state;
-    for (int i = 0; i < N; i++) {
-        record[i] = trace_node(MTLM_OP_LINEAR_FWD, 1000 * i, 1000 * i + 900);
-        record[i].microbatch = i;
-    }
-    record[N - 1] = trace_node(MTLM_OP_ADAM, 1000 * N, 1000 * N + 900);
-    record[N - 1].phase = MTLM_PHASE_OPTIMIZER;
-    record[N - 1].microbatch = record[N - 1].stage = -1;
-    draw(record, N, &trace_one_rank);
+    draw_row(36000);
     text = trace_dir_read("schedule.svg");
     assert_non_null(strstr(text, "<title>F7 of stage 0: 0.0 ms</title>"));
     assert_int_equal(count_words(text, "<title>OPT of rank 0: "), 1);
     assert_null(strstr(text, "OPT-1"));
     free(text);
-    free(record);
 }
 
 /* A run's last validation would make the rest too small to see. */

@@ -2,12 +2,10 @@
 #include "config.h"
 
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +13,7 @@
 
 #include "models/text/indexed_dataset.h"
 #include "models/text/indexed_writer.h"
+#include "tests/file_limit.h"
 #include "tests/models/files.h"
 
 /* Byte for byte what the layout in Megatron's source says. */
@@ -116,18 +115,13 @@ static void test_nothing_appears_before_commit(void **state)
 /* What the file size limit refuses at the end, since all is buffered. */
 static void commit_beyond_limit(rlim_t limit)
 {
-    struct rlimit old, small;
     struct mtlm_error err = {0};
     struct mtlm_indexed_writer *writer = begin(5000, NULL);
 
     assert_non_null(writer);
-    getrlimit(RLIMIT_FSIZE, &old);
-    small = old;
-    small.rlim_cur = limit;
-    signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &small);
+    file_limit(limit);
     assert_int_equal(mtlm_indexed_writer_commit(writer, &err), -1);
-    setrlimit(RLIMIT_FSIZE, &old);
+    file_limit(RLIM_INFINITY);
     assert_int_equal(err.code, MTLM_EXIT_IO);
     assert_non_null(strstr(err.text, "File too large"));
     mtlm_indexed_writer_destroy(writer);

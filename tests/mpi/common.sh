@@ -67,6 +67,14 @@ losses() {
     sed -n 's/.*lm loss: \([^ ]*\) .*/\1/p' "$@"
 }
 
+# like_one_rank BAR: whether the losses in out are those in losses1, up to that
+# relative difference; the greatest goes to $worst.
+like_one_rank() {
+    losses out >losses
+    worst=$(difference losses losses1)
+    awk "BEGIN { exit !($worst <= $1) }"
+}
+
 # Not only at the begin of a line: mpirun may put the output of one rank
 # behind what another has not ended yet.
 weight_hash() {

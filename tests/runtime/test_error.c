@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "runtime/error.h"
+#include "tests/runtime/child.h"
 
 static void test_an_error_holds_code_and_sentence(void **state)
 {
@@ -59,29 +60,26 @@ static void leave_with_one_more(int code)
     _exit(code + 1);
 }
 
+struct fatal {
+    void (*hook)(int code);
+    int rank;
+};
+
+static int run_fatal(const void *arg)
+{
+    const struct fatal *fatal = arg;
+
+    mtlm_fatal_hook(fatal->hook, fatal->rank);
+    mtlm_fatal("file.c", 12, "%s failed: %d", "call", -5);
+}
+
 /* Runs mtlm_fatal() in a process of its own: its exit code, and what it says
  * in text. */
 static int fatal(void (*hook)(int code), int rank, char text[256])
 {
-    int out[2], status;
-    size_t n = 0;
-    ssize_t got;
-    pid_t pid;
+    const int status =
+        child_status(run_fatal, &(struct fatal){hook, rank}, text);
 
-    assert_int_equal(pipe(out), 0);
-    pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        dup2(out[1], STDERR_FILENO);
-        mtlm_fatal_hook(hook, rank);
-        mtlm_fatal("file.c", 12, "%s failed: %d", "call", -5);
-    }
-    close(out[1]);
-    while (n < 255 && (got = read(out[0], text + n, 255 - n)) > 0)
-        n += got;
-    text[n] = '\0';
-    close(out[0]);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
     return WEXITSTATUS(status);
 }

@@ -13,34 +13,30 @@
 #include <cmocka.h>
 
 #include "runtime/signals.h"
+#include "tests/runtime/child.h"
 
 static const int numbers[] = {SIGINT, SIGTERM, SIGUSR1};
 
 enum { N = sizeof(numbers) / sizeof(numbers[0]) };
 
+struct child {
+    int (*run)(int);
+    int argument;
+};
+
+static int run_child(const void *arg)
+{
+    const struct child *child = arg;
+
+    mtlm_signals_start();
+    return child->run(child->argument);
+}
+
 /* Runs child(argument) in a process of its own, where no signal came yet; its
  * status, and what it says in text. */
-static int status_of(int (*child)(int), int argument, char text[128])
+static int status_of(int (*child)(int), int argument, char text[256])
 {
-    int out[2], status;
-    ssize_t n;
-    pid_t pid;
-
-    assert_int_equal(pipe(out), 0);
-    pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        dup2(out[1], STDERR_FILENO);
-        alarm(20);
-        mtlm_signals_start();
-        _exit(child(argument));
-    }
-    close(out[1]);
-    n = read(out[0], text, 127);
-    text[n > 0 ? n : 0] = '\0';
-    close(out[0]);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    return status;
+    return child_status(run_child, &(struct child){child, argument}, text);
 }
 
 static int raise_once(int number)
@@ -81,7 +77,7 @@ static int write_to_nobody(int unused)
 
 static void test_the_first_signal_only_sets_the_flag(void **state)
 {
-    char text[128];
+    char text[256];
 
     (void) state;
     for (int i = 0; i < N; i++) {
@@ -95,7 +91,7 @@ static void test_the_first_signal_only_sets_the_flag(void **state)
 
 static void test_the_second_signal_ends_the_process(void **state)
 {
-    char text[128];
+    char text[256];
 
     (void) state;
     for (int i = 0; i < N; i++) {
@@ -109,7 +105,7 @@ static void test_the_second_signal_ends_the_process(void **state)
 
 static void test_a_signal_is_told_from_the_end_of_the_time(void **state)
 {
-    char text[128];
+    char text[256];
 
     (void) state;
     assert_int_equal(WEXITSTATUS(status_of(exceed_the_time, 0, text)), 42);
@@ -119,7 +115,7 @@ static void test_a_signal_is_told_from_the_end_of_the_time(void **state)
 
 static void test_a_closed_pipe_does_not_end_the_process(void **state)
 {
-    char text[128];
+    char text[256];
     const int status = status_of(write_to_nobody, 0, text);
 
     (void) state;
