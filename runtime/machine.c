@@ -113,7 +113,7 @@ int mtlm_machine_start(int workers, int shared, int rank, bool messages,
     int rc;
 
     starpu_conf_init(&conf);
-    if (mtlm_plugin_choose(&conf, err) < 0)
+    if (mtlm_plugin_choose(&conf, rank, err) < 0)
         return -1;
     conf.ncpus = workers + messages;
     /* Kernels of a GPU have not run yet, and results must not depend on

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,18 +82,39 @@ static const char *names(struct starpu_sched_policy *const *policy, char *text,
     return text;
 }
 
+/* Libraries of StarPU in this process. */
+struct starpus {
+    int n;
+    const char *last; /* path of the one that was loaded last, or NULL */
+};
+
+static int count_starpu(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct starpus *starpus = arg;
+    const char *slash = strrchr(info->dlpi_name, '/');
+    const char *name = slash ? slash + 1 : info->dlpi_name;
+
+    (void) size;
+    if (strncmp(name, "libstarpu-", strlen("libstarpu-")) == 0) {
+        starpus->n++;
+        starpus->last = info->dlpi_name;
+    }
+    return 0;
+}
+
+static struct starpus loaded_starpus(void)
+{
+    struct starpus starpus = {0, NULL};
+
+    dl_iterate_phdr(count_starpu, &starpus);
+    return starpus;
+}
+
 static int check_stamp(const char *file, const struct mtlm_policy_stamp *stamp,
                        struct mtlm_error *err)
 {
     int major, minor, release;
 
-    if (!stamp) {
-        fprintf(stderr,
-                "mtlm-dag: STARPU_SCHED_LIB=%s does not say what it was built "
-                "for (MTLM_POLICY_PLUGIN): taken on trust\n",
-                file);
-        return 0;
-    }
     if (stamp->version != MTLM_POLICY_VERSION)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "STARPU_SCHED_LIB=%s was built with version %d "
@@ -120,22 +142,48 @@ static int check_stamp(const char *file, const struct mtlm_policy_stamp *stamp,
 
 /* StarPU, too, loads it, and lets go of it before the program ends; kept
  * loaded here, its code is there for as long as anything may call it. */
-static int load(struct library *library, struct mtlm_error *err)
+static void *open_library(const char *file, struct mtlm_error *err)
+{
+    const struct starpus own = loaded_starpus();
+    struct starpus brought;
+    void *handle;
+
+    if (strchr(file, '/') && access(file, R_OK) < 0) {
+        mtlm_error_set(err, MTLM_EXIT_USAGE, "STARPU_SCHED_LIB=%s: %s", file,
+                       strerror(errno));
+        return NULL;
+    }
+    handle = dlopen(file, RTLD_NOW);
+    if (!handle) {
+        mtlm_error_set(
+            err, MTLM_EXIT_USAGE, "STARPU_SCHED_LIB=%s cannot be loaded: %s%s",
+            file, dlerror(),
+            strchr(file, '/') ? "" : " (a file of this directory is ./NAME)");
+        return NULL;
+    }
+    /* What it was linked to came with it. */
+    brought = loaded_starpus();
+    if (brought.n > own.n) {
+        mtlm_error_set(err, MTLM_EXIT_USAGE,
+                       "STARPU_SCHED_LIB=%s was built for another StarPU: it "
+                       "needs %s, this program has %s",
+                       file, brought.last, own.last ? own.last : "its own");
+        return NULL;
+    }
+    return handle;
+}
+
+static int load(struct library *library, int rank, struct mtlm_error *err)
 {
     const char *file = mtlm_plugin_file();
+    const struct mtlm_policy_stamp *stamp;
     void *handle;
 
     if (!file)
         return 0;
-    if (strchr(file, '/') && access(file, R_OK) < 0)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE, "STARPU_SCHED_LIB=%s: %s",
-                              file, strerror(errno));
-    handle = dlopen(file, RTLD_NOW);
+    handle = open_library(file, err);
     if (!handle)
-        return mtlm_error_set(
-            err, MTLM_EXIT_USAGE, "STARPU_SCHED_LIB=%s cannot be loaded: %s%s",
-            file, dlerror(),
-            strchr(file, '/') ? "" : " (a file of this directory is ./NAME)");
+        return -1;
     *(void **) &library->get = dlsym(handle, "starpu_get_sched_lib_policy");
     *(void **) &library->list = dlsym(handle, "starpu_get_sched_lib_policies");
     if (!library->get)
@@ -144,7 +192,15 @@ static int load(struct library *library, struct mtlm_error *err)
                               "policies: it has no function "
                               "starpu_get_sched_lib_policy",
                               file);
-    return check_stamp(file, dlsym(handle, "mtlm_policy_stamp"), err);
+    stamp = dlsym(handle, "mtlm_policy_stamp");
+    if (stamp)
+        return check_stamp(file, stamp, err);
+    if (rank == 0)
+        fprintf(stderr,
+                "mtlm-dag: STARPU_SCHED_LIB=%s does not say what it was built "
+                "for (MTLM_POLICY_PLUGIN): taken on trust\n",
+                file);
+    return 0;
 }
 
 static int refuse(const char *name, const struct library *library,
@@ -165,7 +221,8 @@ static int refuse(const char *name, const struct library *library,
               sizeof(starpus)));
 }
 
-int mtlm_plugin_choose(struct starpu_conf *conf, struct mtlm_error *err)
+int mtlm_plugin_choose(struct starpu_conf *conf, int rank,
+                       struct mtlm_error *err)
 {
     const char *name = mtlm_plugin_wanted();
     struct library library = {NULL, NULL};
@@ -177,7 +234,7 @@ int mtlm_plugin_choose(struct starpu_conf *conf, struct mtlm_error *err)
         unsetenv("STARPU_SCHED");
     if (!given("STARPU_SCHED_LIB"))
         unsetenv("STARPU_SCHED_LIB");
-    if (load(&library, err) < 0)
+    if (load(&library, rank, err) < 0)
         return -1;
     if (library.get && !given("STARPU_SCHED"))
         return mtlm_error_set(

@@ -20,7 +20,9 @@ const char *mtlm_plugin_used(void);
 /* Before StarPU starts, which would only warn of a policy that it cannot have
  * and take another one: refuses a library that cannot be loaded, holds no
  * policies or was built for something else, and a name that nobody knows.
+ * One that does not say what it was built for is taken, and rank 0 says so.
  * Sets conf so that STARPU_SCHED is obeyed. */
-int mtlm_plugin_choose(struct starpu_conf *conf, struct mtlm_error *err);
+int mtlm_plugin_choose(struct starpu_conf *conf, int rank,
+                       struct mtlm_error *err);
 
 #endif /* MTLM_PLUGIN_H */

@@ -108,8 +108,23 @@ STARPU_SCHED_LIB=./other.so refuse 'version 0 of mtlm/policy.h' 'with 1'
 sed '/^MTLM_POLICY_PLUGIN/d' last.c >bare.c
 compile bare
 STARPU_SCHED_LIB=./bare.so well 2 "${run[@]}" "${parallel[@]}"
-grep -q 'does not say what it was built for' err || fail "bare: $(cat err)"
+[ "$(grep -c 'does not say what it was built for' err)" -eq 1 ] \
+    || fail "bare: $(cat err)"
 [ "$(weight_hash out)" = "$want" ] || fail "bare: other weights"
+# With or without a stamp: what needs another StarPU was built for it.
+mkdir other
+echo 'int nothing;' >starpu.c
+$(of CC) -shared -fPIC -Wl,-soname,libstarpu-1.3.so.8 starpu.c \
+    -o other/libstarpu-1.3.so.8
+for name in bare last; do
+    cp $name.c foreign.c
+    compile foreign -Wl,--no-as-needed other/libstarpu-1.3.so.8 \
+        -Wl,-rpath,"$dir/other"
+    STARPU_SCHED_LIB=./foreign.so refuse ./foreign.so \
+        'built for another StarPU' other/libstarpu-1.3.so.8 libstarpu-1.4
+done
+rm -r other
+STARPU_SCHED_LIB=./foreign.so refuse 'cannot be loaded' libstarpu-1.3.so.8
 # One rank that the variable did not reach.
 unset STARPU_SCHED STARPU_SCHED_LIB
 # shellcheck disable=SC2086 # several words
@@ -133,16 +148,23 @@ for policy in mtlm smallest home; do
     grep -q "policy $policy of ./policies.so," out || fail "$(cat out)"
     [ "$(weight_hash out)" = "$want" ] || fail "$policy: other weights"
 done
-# Where nothing else says so, a stage runs where the policy wants it to.
-STARPU_SCHED=home STARPU_SCHED_LIB=./policies.so well 1 "${run[@]}" \
-    --pipeline-model-parallel-size 4 --placement policy --workers 4 \
-    --trace placed
-awk -F, 'NR > 1 && $8 >= 0 && $9 ~ /^[FBW]$/ {
-             away += $2 != $6
-             stages += !seen[$6]++
-         }
-         END { exit stages != 4 || away > 0 }' \
-    placed/schedule.csv || fail "home: stages on other workers"
+# Where nothing else says so, a stage runs where the policy wants it to, and
+# what stands for messages is no worker for stages.
+# at_home RANKS WORKERS OPTION...
+at_home() {
+    STARPU_SCHED=home STARPU_SCHED_LIB=./policies.so well "$1" "${run[@]}" \
+        --pipeline-model-parallel-size 4 --placement policy --workers "$2" \
+        "${@:3}" --trace placed
+    awk -F, -v workers="$2" 'NR > 1 && $8 >= 0 && $9 ~ /^[FBW]$/ {
+                 away += $2 != $6 % workers
+                 stages += !seen[$6]++
+             }
+             END { exit stages != 4 || away > 0 }' \
+        placed/schedule.csv || fail "home, $*: stages on other workers"
+    rm -r placed
+}
+at_home 1 4
+at_home 2 2 --tensor-model-parallel-size 2 --comm-node task
 # What mtlm/policy.h tells is what StarPU and the messages do.
 cp "$srcdir/tests/mpi/policy_seen.c" seen.c
 compile seen -Wall -Wextra -Werror

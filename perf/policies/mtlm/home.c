@@ -1,8 +1,8 @@
 /* The scheduling policy "home": every virtual stage of a rank has a worker of
- * its own, stage after stage round the workers, which takes the ready task of
- * the highest priority of its stages; what belongs to no stage, any worker
- * takes.  With --placement policy this makes a pipeline of the workers of one
- * rank: its bubble is what the other policies save. */
+ * its own, stage after stage round the workers that may run its tasks, which
+ * takes the ready task of the highest priority of its stages; what belongs to
+ * no stage, any worker takes.  With --placement policy this makes a pipeline of
+ * the workers of one rank: its bubble is what the other policies save. */
 
 #include <limits.h>
 #include <stdbool.h>
@@ -30,16 +30,19 @@ static void deinit(unsigned sched_ctx)
     mtlm_policy_watch(NULL);
 }
 
+/* With --comm-node task one of StarPU's workers stands for messages only, so
+ * workers are counted over those that may run the task. */
 static bool is_at_home(struct starpu_task *task, unsigned worker)
 {
     const struct mtlm_policy_node *node = mtlm_policy_node(task);
-    unsigned home;
+    unsigned able[STARPU_NMAXWORKERS], n = 0;
 
     if (!node || node->phase > MTLM_PHASE_WEIGHT)
         return true;
-    home = node->chunk % starpu_worker_get_count();
-    return home == worker
-           || !starpu_worker_can_execute_task_first_impl(home, task, NULL);
+    for (unsigned i = 0; i < starpu_worker_get_count(); i++)
+        if (starpu_worker_can_execute_task_first_impl(i, task, NULL))
+            able[n++] = i;
+    return n == 0 || able[node->chunk % n] == worker;
 }
 
 static int push(struct starpu_task *task)
