@@ -17,7 +17,7 @@ struct mtlm_append_file {
     int fd;
     off_t end; /* of the last whole piece; -1: no regular file */
     bool made; /* by us, and empty so far */
-    bool failed;
+    int error; /* why pieces are missing, or 0 */
 };
 
 struct mtlm_append_file *mtlm_append_file_open(const char *path,
@@ -44,12 +44,12 @@ struct mtlm_append_file *mtlm_append_file_open(const char *path,
 /* Takes back a part of a piece. */
 static void fail(struct mtlm_append_file *file, int error)
 {
-    file->failed = true;
+    file->error = error;
     if (file->end >= 0 && ftruncate(file->fd, file->end) < 0)
-        error = errno;
+        file->error = errno;
     fprintf(stderr,
             "mtlm-dag: cannot write %s: %s; training goes on without it\n",
-            file->path, strerror(error));
+            file->path, strerror(file->error));
 }
 
 void mtlm_append_file_put(struct mtlm_append_file *file, const void *data,
@@ -57,7 +57,7 @@ void mtlm_append_file_put(struct mtlm_append_file *file, const void *data,
 {
     const char *at = data;
 
-    for (size_t left = bytes; left > 0 && !file->failed;) {
+    for (size_t left = bytes; left > 0 && !file->error;) {
         const ssize_t n = write(file->fd, at, left);
 
         if (n > 0) {
@@ -67,7 +67,7 @@ void mtlm_append_file_put(struct mtlm_append_file *file, const void *data,
             fail(file, n == 0 ? ENOSPC : errno);
         }
     }
-    if (file->failed)
+    if (file->error)
         return;
     file->made = false;
     if (file->end >= 0)
@@ -81,14 +81,14 @@ int mtlm_append_file_close(struct mtlm_append_file *file)
     if (!file)
         return 0;
     /* Some file systems tell only now. */
-    if (close(file->fd) < 0 && !file->failed) {
-        file->failed = true;
-        fprintf(stderr, "mtlm-dag: cannot write %s: %s\n", file->path,
-                strerror(errno));
-    }
+    if (close(file->fd) < 0 && !file->error)
+        file->error = errno;
+    if (file->error)
+        fprintf(stderr, "mtlm-dag: %s is %s: %s\n", file->path,
+                file->made ? "missing" : "incomplete", strerror(file->error));
     if (file->made)
         unlink(file->path);
-    rc = file->failed ? -1 : 0;
+    rc = file->error ? -1 : 0;
     free(file->path);
     free(file);
     return rc;

@@ -18,7 +18,7 @@ struct mtlm_append_file *mtlm_append_file_open(const char *path,
 void mtlm_append_file_put(struct mtlm_append_file *file, const void *data,
                           size_t bytes);
 
-/* Destroys file; -1: pieces are missing.  A new file without any piece is
+/* Destroys file; -1: pieces are missing, which is said on stderr.  A new file without any piece is
  * removed.  NULL is fine. */
 int mtlm_append_file_close(struct mtlm_append_file *file);
 

@@ -34,12 +34,29 @@ done
 job 2 "${run[@]}" --train-iters 1 --tensorboard-dir new --metrics no/lines
 [ "$rc" -eq 4 ] && [ ! -e new ] || fail "left behind: $(ls)"
 
-# A full disk: one sentence for each file, training goes on.
+# A full disk: one warning for each file, training goes on, the end names it.
 ln -s /dev/full full
 job 2 "${run[@]}" --train-iters 3 --metrics full
 [ "$rc" -eq 4 ] || fail "full: exit code $rc: $(cat err)"
 [ "$(losses out | wc -l)" -eq 3 ] || fail "full: not trained to the end"
 [ "$(cat err)" = 'mtlm-dag: cannot write full: No space left on device; '`
-    `'training goes on without it' ] || fail "full: $(cat err)"
+    `'training goes on without it
+mtlm-dag: full is incomplete: No space left on device' ] \
+    || fail "full: $(cat err)"
+# In the middle of a run: a file that may grow to 2 KiB. What it holds is whole.
+(
+    ulimit -f 2
+    # shellcheck disable=SC2086 # several words
+    timeout -k 5 60 "$program" "${small[@]}" --train-iters 20 \
+        --tensorboard-dir half 2> >(cat >err) </dev/null
+    echo "exit code $?"
+) | cat >out
+grep -q '^exit code 4$' out || fail "half: $(cat out err)"
+[ "$(losses out | wc -l)" -eq 20 ] || fail "half: not trained to the end"
+file=$(ls half/*)
+[ "$(cat err)" = "mtlm-dag: cannot write $file: File too large; "`
+    `"training goes on without it
+mtlm-dag: $file is incomplete: File too large" ] || fail "half: $(cat err)"
+"$python" "$check" half || fail "half: not whole"
 
 finish

@@ -1,7 +1,10 @@
 #!/usr/bin/python3
 """metrics_check.py LINES DIR LOG RANKS: do --metrics, --tensorboard-dir and
 the log lines of one run tell the same?  TensorBoard's file is read by its
-definition alone."""
+definition alone.
+
+metrics_check.py DIR: is what TensorBoard's file holds whole, from the first
+step on?"""
 
 import glob
 import json
@@ -151,7 +154,16 @@ def check_throughput(s, o, ranks):
     expect(near(rate, s["tflops_per_rank"], 2), rate, s)
 
 
+def check_whole(directory):
+    steps = list(read_events(directory))
+    expect(len(steps) > 1, "steps", steps)
+    expect(steps == list(range(1, len(steps) + 1)), "steps", steps)
+    finish(len(steps), "steps,")
+
+
 def main():
+    if len(sys.argv) == 2:
+        check_whole(sys.argv[1])
     lines, directory, log, ranks = sys.argv[1:]
     with open(lines) as file:
         header, *rest = [json.loads(line) for line in file]
