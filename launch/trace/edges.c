@@ -60,19 +60,18 @@ static size_t first_of(const struct edges *e, const struct mtlm_record *r)
     return low;
 }
 
-/* A collective ends when all of its ranks have come to it. */
 static void meet(struct edges *e, const struct mtlm_trace_end *end, size_t n)
 {
-    for (size_t there = 0; there < n; there++) {
-        const struct mtlm_record *r = end[there].record;
-        const size_t first = first_of(e, r);
+    const struct mtlm_record *first = end[0].record;
 
-        for (size_t here = 0; here < n; here++)
-            for (size_t i = first;
-                 here != there && i < e->own && e->edge[i].rank == r->rank
-                 && e->edge[i].job == r->job;
-                 i++)
-                add(e, end[here].record, r->rank, e->edge[i].on_job);
+    for (size_t k = 1; k < n; k++) {
+        const struct mtlm_record *r = end[k].record;
+
+        for (size_t i = first_of(e, r); i < e->own && e->edge[i].rank == r->rank
+                                        && e->edge[i].job == r->job;
+             i++)
+            add(e, first, r->rank, e->edge[i].on_job);
+        add(e, r, first->rank, first->job);
     }
 }
 

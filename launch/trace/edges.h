@@ -3,7 +3,14 @@
 
 #include "launch/trace/trace.h"
 
-/* Adds to the *n_edges that ranks recorded within themselves, in memory from
+/* Between ranks a receive waits for its send.  A collective ends when all of
+ * its ranks have come to it: its first node, that of the smallest rank, waits
+ * for what its nodes on the other ranks wait for, and each of these for the
+ * first.  That says of each node all that it waits for, in as many edges as
+ * there are nodes and edges within ranks.  To wait for a node of the same
+ * message is to wait for what that one waits for: both are under way together.
+ *
+ * Adds to the *n_edges that ranks recorded within themselves, in memory from
  * malloc(), those between the ranks of the n records, and sorts them all (as
  * in struct mtlm_trace_info).  A message whose other end is not among the
  * records adds none.  Returns where they are now, for the caller to free. */

@@ -1,6 +1,5 @@
 #include "config.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "codelets/op.h"
@@ -55,6 +54,14 @@ struct mtlm_trace_end *mtlm_trace_ends_create(const struct mtlm_record *record,
     if (*n_ends)
         qsort(end, *n_ends, sizeof(*end), by_message);
     return end;
+}
+
+bool mtlm_trace_same_message(const struct mtlm_record *a,
+                             const struct mtlm_record *b)
+{
+    const struct mtlm_trace_end one = end_of(a), other = end_of(b);
+
+    return a->match >= 0 && !compare_keys(&one, &other);
 }
 
 size_t mtlm_trace_ends_next(const struct mtlm_trace_end *end, size_t n_ends,

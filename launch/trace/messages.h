@@ -1,6 +1,10 @@
 #ifndef MTLM_TRACE_MESSAGES_H
 #define MTLM_TRACE_MESSAGES_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "runtime/recorder.h"
 
 /* Which nodes are one message: a send and its receive, or the nodes of a
@@ -16,6 +20,10 @@ struct mtlm_trace_end {
  * message, there by rank; the caller frees the *n_ends of them. */
 struct mtlm_trace_end *mtlm_trace_ends_create(const struct mtlm_record *record,
                                               size_t n, size_t *n_ends);
+
+/* Whether both are nodes of one message. */
+bool mtlm_trace_same_message(const struct mtlm_record *a,
+                             const struct mtlm_record *b);
 
 /* Where the message that begins at first ends: one beyond its last node. */
 size_t mtlm_trace_ends_next(const struct mtlm_trace_end *end, size_t n_ends,

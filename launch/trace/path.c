@@ -4,13 +4,15 @@
  * for the one before, all of them as long as they were measured.  A message
  * or collective lasts from when both ends, or all ranks, had come to it: what
  * a rank waited there for the others is no part of it.  A receive
- * follows the beginning of its send, not its end: they are under way together.
+ * follows the beginning of its send, not its end: they are under way together,
+ * as are the nodes of a collective.
  */
 #include "config.h"
 
 #include <stdlib.h>
 
 #include "codelets/op.h"
+#include "launch/trace/messages.h"
 #include "launch/trace/path.h"
 #include "runtime/memory.h"
 
@@ -96,10 +98,13 @@ static void order_free(struct order *order)
     free(order->left);
 }
 
-/* Whether a is the receive of the send b. */
-static bool receives(const struct mtlm_record *a, const struct mtlm_record *b)
+/* Whether a waits for the begin of b, not for its end: both are nodes of one
+ * message (where no number says so, a receive and a send of other ranks). */
+static bool together(const struct mtlm_record *a, const struct mtlm_record *b)
 {
-    return a->op == MTLM_OP_RECV && b->op == MTLM_OP_SEND && a->rank != b->rank;
+    return a->rank != b->rank
+           && (mtlm_trace_same_message(a, b)
+               || (a->op == MTLM_OP_RECV && b->op == MTLM_OP_SEND));
 }
 
 /* The longest chain of each iteration, to path[iteration - first]. */
@@ -129,7 +134,7 @@ static void find_chains(const struct mtlm_trace_records *records,
              w++) {
             const size_t next = order.waiting[w];
             const struct chain *reach =
-                receives(&records->record[next], r) ? &begin[i] : &end;
+                together(&records->record[next], r) ? &begin[i] : &end;
 
             if (reach->ns > begin[next].ns)
                 begin[next] = *reach;

@@ -77,11 +77,13 @@ static int check_version(const struct mtlm_trace_run *run, const char *path,
                               "%s names no trace_version: it was written by "
                               "an older mtlm-dag or by something else",
                               path);
-    if (json_integer_value(version) != MTLM_TRACE_VERSION)
-        return mtlm_error_set(
-            err, MTLM_EXIT_INPUT,
-            "%s is of trace_version %" PRId64 ", this mtlm-report reads %d",
-            path, (int64_t) json_integer_value(version), MTLM_TRACE_VERSION);
+    if (json_integer_value(version) < MTLM_TRACE_OLDEST_VERSION
+        || json_integer_value(version) > MTLM_TRACE_VERSION)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "%s is of trace_version %" PRId64
+                              ", this mtlm-report reads %d to %d",
+                              path, (int64_t) json_integer_value(version),
+                              MTLM_TRACE_OLDEST_VERSION, MTLM_TRACE_VERSION);
     return 0;
 }
 

@@ -10,8 +10,10 @@
 #include "runtime/recorder.h"
 
 /* Of the files that mtlm-report reads: schedule.csv, deps.csv, summary.json.
- * One more whenever a reader would take the others for something else. */
-enum { MTLM_TRACE_VERSION = 1 };
+ * One more whenever a reader would take the others for something else.  2: of a
+ * collective the first node waits for what the others wait for, and they for
+ * it; 1: each waited for what all wait for, which reads the same. */
+enum { MTLM_TRACE_VERSION = 2, MTLM_TRACE_OLDEST_VERSION = 1 };
 
 /* A worker, whether it executed something or not. */
 struct mtlm_trace_worker {
@@ -62,8 +64,8 @@ struct mtlm_trace_info {
     const struct mtlm_trace_worker *worker; /* [n_workers] */
     size_t n_workers;
     /* What waits for what, by rank, job, on_rank, on_job; between ranks a
-     * receive for its send, and a collective for all that its nodes on the
-     * other ranks of its group wait for. */
+     * receive for its send, and a collective for its other ranks, as in
+     * launch/trace/edges.h. */
     const struct mtlm_trace_edge *edge; /* [n_edges] */
     size_t n_edges;
     const struct mtlm_trace_use *use; /* [n_uses] by rank, job, operand */

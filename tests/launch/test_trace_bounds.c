@@ -11,7 +11,10 @@
 #include <cmocka.h>
 
 #include "codelets/op.h"
+#include "launch/trace/edges.h"
 #include "launch/trace/summary.h"
+#include "runtime/group.h"
+#include "runtime/memory.h"
 #include "trace_node.h"
 
 /* Two ranks: a microbatch goes there and back, beside a node on rank 0 that
@@ -76,6 +79,51 @@ static void test_the_critical_path_goes_through_messages(void **state)
     mtlm_trace_summary_destroy(s);
 }
 
+/* Sixteen ranks, of which one is late, meet twice: each computes, then all sum
+ * up, the second time after less work.  Rank r's jobs are 0 .. 3. */
+static void test_the_critical_path_waits_for_the_last_of_a_group(void **state)
+{
+    enum { RANKS = 16, LATE = 11, N = 4 * RANKS };
+    struct mtlm_trace_info info = {
+        .ranks = RANKS, .stages = 1, .microbatches = 1, .n_edges = 3 * RANKS};
+    struct mtlm_trace_edge *edge = mtlm_calloc(3 * RANKS, sizeof(*edge));
+    struct mtlm_record record[N];
+    struct mtlm_trace_summary *s;
+
+    (void) state;
+    for (int rank = 0; rank < RANKS; rank++) {
+        const int first = rank == LATE ? 900 : 100 + rank;
+        struct mtlm_record *r = &record[4 * rank];
+
+        r[0] = timed_node(0, MTLM_OP_LINEAR_FWD, 0, 0, first);
+        r[1] = timed_node(-1, MTLM_OP_ALL_REDUCE, first, first + 5, 1000);
+        r[2] = timed_node(0, MTLM_OP_LINEAR_FWD, 1000, 1000, 1020 + rank);
+        r[3] = timed_node(-1, MTLM_OP_ALL_REDUCE, 1020 + rank, 1050, 1100);
+        for (int job = 0; job < 4; job++) {
+            r[job].rank = rank;
+            r[job].job = job;
+            if (job % 2 == 1) {
+                r[job].lane = MTLM_LANE_TP;
+                r[job].group = MTLM_GROUP_TP;
+                r[job].group_root = 0;
+                r[job].match = job;
+            }
+            if (job > 0)
+                edge[3 * rank + job - 1] =
+                    (struct mtlm_trace_edge){rank, rank, job, job - 1};
+        }
+    }
+    edge = mtlm_trace_edges_between(record, N, edge, &info.n_edges);
+    info.edge = edge;
+    s = mtlm_trace_summary_create(record, N, &info);
+    /* The late one's 900, the sum from 905 on, the longest second node, the
+     * sum from 1050 on: each sum once, however many ranks take part. */
+    assert_int_equal(s->path_ns, 900 + 95 + 35 + 50);
+    assert_int_equal(s->path_comm_ns, 95 + 50);
+    mtlm_trace_summary_destroy(s);
+    free(edge);
+}
+
 static void test_a_gap_is_charged_to_the_last_predecessor(void **state)
 {
     struct mtlm_trace_summary *s = run_chain(true);
@@ -137,6 +185,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_critical_path_goes_through_messages),
+        cmocka_unit_test(test_the_critical_path_waits_for_the_last_of_a_group),
         cmocka_unit_test(test_a_gap_is_charged_to_the_last_predecessor),
         cmocka_unit_test(test_an_edge_tells_more_than_what_ended_last),
     };

@@ -81,11 +81,46 @@ static void test_a_collective_waits_for_what_its_others_wait_for(void **state)
     const struct mtlm_trace_edge own[] = {
         {0, 0, 5, 1}, {0, 0, 5, 2}, {2, 2, 6, 3}, {3, 3, 6, 4}};
     const struct mtlm_trace_edge want[] = {
-        {0, 0, 5, 1}, {0, 0, 5, 2}, {0, 2, 5, 3}, {1, 3, 5, 4},
-        {2, 0, 6, 1}, {2, 0, 6, 2}, {2, 2, 6, 3}, {3, 3, 6, 4}};
+        {0, 0, 5, 1}, {0, 0, 5, 2}, {0, 2, 5, 3}, {1, 3, 5, 4}, {2, 0, 6, 5},
+        {2, 2, 6, 3}, {2, 0, 8, 8}, {3, 1, 6, 5}, {3, 3, 6, 4}};
 
     (void) state;
-    assert_edges(record, 7, own, 4, want, 8);
+    assert_edges(record, 7, own, 4, want, 9);
+}
+
+/* A group of so many ranks, so many collectives one after the other, each node
+ * after so many others of its rank: edges between ranks. */
+static size_t edges_between(int ranks, int collectives, int before)
+{
+    const size_t n = (size_t) ranks * collectives;
+    struct mtlm_record *record = mtlm_calloc(n, sizeof(*record));
+    struct mtlm_trace_edge *edge = mtlm_calloc(n * before, sizeof(*edge));
+    size_t n_edges = 0, nodes = 0, between = 0;
+
+    for (int rank = 0; rank < ranks; rank++)
+        for (int c = 0, job = 0; c < collectives; c++) {
+            for (int i = 0; i < before; i++)
+                edge[n_edges++] =
+                    (struct mtlm_trace_edge){rank, rank, job + before, job + i};
+            job += before;
+            record[nodes++] = message(rank, job++, MTLM_OP_ALL_REDUCE, -1,
+                                      MTLM_GROUP_TP, 0, c);
+        }
+    edge = mtlm_trace_edges_between(record, n, edge, &n_edges);
+    for (size_t i = 0; i < n_edges; i++)
+        between += edge[i].rank != edge[i].on_rank;
+    free(edge);
+    free(record);
+    return between;
+}
+
+static void test_edges_grow_with_the_ranks_not_with_their_pairs(void **state)
+{
+    (void) state;
+    /* One for what it waits for itself, one for each node before it. */
+    assert_int_equal(edges_between(2, 10, 3), 10 * (1 + 3));
+    assert_int_equal(edges_between(16, 10, 3), 15 * 10 * (1 + 3));
+    assert_int_equal(edges_between(64, 10, 3), 63 * 10 * (1 + 3));
 }
 
 static void test_nothing_recorded_is_nothing_to_wait_for(void **state)
@@ -99,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_receive_waits_for_its_send),
         cmocka_unit_test(test_a_collective_waits_for_what_its_others_wait_for),
+        cmocka_unit_test(test_edges_grow_with_the_ranks_not_with_their_pairs),
         cmocka_unit_test(test_nothing_recorded_is_nothing_to_wait_for),
     };
 

@@ -29,8 +29,14 @@ def read(directory):
     return nodes, edges
 
 
+def meeting(r):
+    """Which collective it is of."""
+    return r["group"], r["group_root"], r["match"]
+
+
 def check_times(nodes, edges):
-    """Nothing begins before what it waits for has ended."""
+    """Nothing begins before what it waits for has ended, no message is over
+    before another end of it began."""
     expect(len(set(edges)) == len(edges), "an edge twice")
     for job, on in edges:
         expect(job in nodes and on in nodes, job, on, "not recorded")
@@ -39,7 +45,7 @@ def check_times(nodes, edges):
             expect(a["end_us"] <= b["ready_us"] + SLACK_US,
                    job, "was ready before", on, "had ended")
             expect(int(a["job"]) < int(b["job"]), on, "after", job)
-        elif b["op"] == "RECV":
+        elif b["op"] == "RECV" or meeting(a) == meeting(b):
             expect(a["start_us"] <= b["end_us"] + CLOCK_US,
                    job, "was there before", on, "was sent")
         else:
@@ -70,6 +76,29 @@ def check_messages(nodes, edges):
             expect(not away, job, "waits for", away)
     sends = [job for job, r in nodes.items() if r["op"] == "SEND"]
     expect(sorted(sent) == sorted(sends), "not every send has a receive")
+
+
+def check_collectives(nodes, edges):
+    """Each node of a collective waits for what all of them wait for, itself
+    or through that of the smallest rank; few edges say so."""
+    own = collections.defaultdict(set)  # what it waits for on its rank
+    away = collections.defaultdict(set)
+    for job, on in edges:
+        near = nodes[job]["rank"] == nodes[on]["rank"]
+        (own if near else away)[job].add(on)
+    groups = collections.defaultdict(list)
+    for job, r in nodes.items():
+        if r["op"] in COLLECTIVE:
+            groups[meeting(r)].append((int(r["rank"]), job))
+    for of in groups.values():
+        first, *others = [job for _, job in sorted(of)]
+        expect(away[first] == set().union(*(own[job] for job in others)),
+               first, "waits for", away[first])
+        for job in others:
+            expect(away[job] == {first}, job, "waits for", away[job])
+            for on in set().union(*(own[n] for _, n in of)):
+                expect(nodes[on]["end_us"] <= nodes[job]["end_us"] + CLOCK_US,
+                       job, "was over before", on, "had ended")
 
 
 def check_flow(nodes, edges):
@@ -134,6 +163,7 @@ def check_dag(directory, edges):
 nodes, edges = read(sys.argv[1])
 check_times(nodes, edges)
 check_messages(nodes, edges)
+check_collectives(nodes, edges)
 check_flow(nodes, edges)
 check_dag(sys.argv[1], edges)
 finish(len(nodes), "nodes,", len(edges), "edges,")

@@ -118,6 +118,8 @@ meeting = collections.defaultdict(float)  # when all had come to a message
 
 
 def message(r):
+    if r["lane"] == "compute":
+        return None
     if r["group"] != "-1":
         return r["group"], r["group_root"], r["match"]
     ends = (r["rank"], r["peer"])
@@ -149,9 +151,9 @@ def up_to(first):
         if missing:
             stack += missing
             continue
-        chain[id] = max((chain[b] + (0 if r["op"] == "RECV"
-                                     and node[b]["op"] == "SEND"
-                                     and node[b]["rank"] != r["rank"]
+        # Nodes of one message are under way together.
+        chain[id] = max((chain[b] + (0 if node[b]["rank"] != r["rank"]
+                                     and message(node[b]) == message(r)
                                      else node[b]["took"]) for b in on),
                         default=0)
         stack.pop()
