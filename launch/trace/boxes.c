@@ -89,9 +89,11 @@ static struct mtlm_trace_box *add_box(struct mtlm_trace_picture *picture,
     return &picture->box[picture->n_boxes++];
 }
 
-static void extend(struct mtlm_trace_box *box, const struct mtlm_record *r,
+static void extend(struct mtlm_trace_box *box,
+                   const struct mtlm_trace_records *records, size_t i,
                    int64_t gap_ns)
 {
+    const struct mtlm_record *r = &records->record[i];
     int64_t begin = r->start_ns;
 
     if (!box->ops++) {
@@ -102,8 +104,11 @@ static void extend(struct mtlm_trace_box *box, const struct mtlm_record *r,
     }
     mtlm_spans_add(&box->busy, begin, r->end_ns);
     box->busy_ns += r->end_ns - r->start_ns;
-    if (r->lane != MTLM_LANE_COMPUTE)
+    if (r->lane != MTLM_LANE_COMPUTE) {
         box->bytes += r->bytes;
+        box->wait_ns += records->met_ns[i] - records->issue_ns[i];
+        box->transfer_ns += r->end_ns - records->met_ns[i];
+    }
     if (box->end_ns < r->end_ns)
         box->end_ns = r->end_ns;
 }
@@ -166,7 +171,7 @@ static void add_boxes(struct mtlm_trace_picture *picture, size_t *capacity,
             if (!new.host)
                 *mine = picture->n_boxes - 1;
         }
-        extend(box, r, gap_ns);
+        extend(box, records, i, gap_ns);
     }
 }
 

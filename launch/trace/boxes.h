@@ -26,7 +26,8 @@ struct mtlm_trace_box {
     int iteration, microbatch, stage, chunk, peer;
     int op, layer; /* of the first operation */
     int64_t begin_ns, end_ns, busy_ns;
-    double bytes; /* of messages */
+    double bytes;                 /* of messages */
+    int64_t wait_ns, transfer_ns; /* of messages, summed up */
     int ops;
     /* B and W of a microbatch and stage by turns, as where every W precedes
      * the send of its B, are one box, of class B: what of busy_ns is W.  0:

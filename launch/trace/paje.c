@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "launch/trace/messages.h"
 #include "launch/trace/paje_header.h"
 #include "launch/trace/writer.h"
 #include "runtime/memory.h"
@@ -152,6 +151,22 @@ static void put_task(const struct paje *p, const struct mtlm_record *r)
             r->microbatch);
 }
 
+/* Waited for the others, and took from then on, in ms. */
+static void put_message(const struct paje *p, size_t i,
+                        const struct mtlm_trace_track *track)
+{
+    const struct mtlm_record *r = &p->records->record[i];
+    const int64_t met_ns = p->records->met_ns[i];
+
+    begin_line(p, MTLM_PAJE_MESSAGE, p->begin_ns[i]);
+    fputs("M\t", p->f);
+    mtlm_paje_put_track(p->f, p->info, track);
+    fprintf(p->f, "\t%s\t", mtlm_trace_op_name(r));
+    mtlm_trace_put_id(p->f, r->rank, r->job);
+    fprintf(p->f, "\t%d\t%.0f\t%.6f\t%.6f\n", r->peer, r->bytes,
+            1e-6 * (met_ns - r->start_ns), 1e-6 * (r->end_ns - met_ns));
+}
+
 static void set_busy(const struct paje *p, size_t i)
 {
     const struct mtlm_record *r = &p->records->record[i];
@@ -161,6 +176,7 @@ static void set_busy(const struct paje *p, size_t i)
     if (r->lane != MTLM_LANE_COMPUTE) {
         begin_state(p, MTLM_PAJE_STATE, p->begin_ns[i], track);
         fprintf(p->f, "%s\n", mtlm_trace_op_name(r));
+        put_message(p, i, track);
         return;
     }
     begin_state(p, MTLM_PAJE_TASK, p->begin_ns[i], track);
@@ -247,16 +263,15 @@ static bool ran_something(const struct paje *p,
 static void prepare(struct paje *p)
 {
     const size_t n = p->records->n;
-    int64_t *met_ns = mtlm_trace_meetings(p->records->record, n);
 
     p->begin_ns = mtlm_calloc(n, sizeof(*p->begin_ns));
     /* While its peer has nothing to send, a receive only waits. */
     for (size_t i = 0; i < n; i++) {
         const struct mtlm_record *r = &p->records->record[i];
 
-        p->begin_ns[i] = r->op == MTLM_OP_RECV ? met_ns[i] : r->start_ns;
+        p->begin_ns[i] =
+            r->op == MTLM_OP_RECV ? p->records->met_ns[i] : r->start_ns;
     }
-    free(met_ns);
     p->tracks = mtlm_trace_tracks_create(p->records, p->begin_ns);
     p->idle = mtlm_calloc(p->info->n_workers, sizeof(*p->idle));
     for (size_t i = 0; i < p->info->n_workers; i++) {

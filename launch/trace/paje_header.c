@@ -19,6 +19,7 @@ static const struct {
     const char *field[17];
 } events[] = {
     {MTLM_PAJE_CONTAINER_TYPE, "PajeDefineContainerType", {ALIAS, TYPE, NAME}},
+    {MTLM_PAJE_EVENT_TYPE, "PajeDefineEventType", {ALIAS, TYPE, NAME}},
     {MTLM_PAJE_STATE_TYPE, "PajeDefineStateType", {ALIAS, TYPE, NAME}},
     {MTLM_PAJE_VARIABLE_TYPE, "PajeDefineVariableType", {ALIAS, TYPE, NAME}},
     {MTLM_PAJE_VALUE,
@@ -38,6 +39,10 @@ static const struct {
       "Footprint\tstring", "Tag\tstring", "JobId\tstring",
       "SubmitOrder\tstring", "GFlop\tstring", "X\tstring", "Y\tstring",
       "Iteration\tstring", "Subiteration\tstring", "NumaNodes\tstring"}},
+    {MTLM_PAJE_MESSAGE,
+     "PajeNewEvent",
+     {TIME, TYPE, CONTAINER, VALUE, "JobId\tstring", "Peer\tstring",
+      "Bytes\tstring", "Wait\tstring", "Transfer\tstring"}},
 };
 
 /* Aliases, what they belong to, names. */
@@ -46,6 +51,7 @@ static const char types[] = "1\tMPIP\t0\t\"MPI Program\"\n"
                             "1\tW\tP\t\"Worker\"\n"
                             "1\tMPICt\tP\t\"MPI Communication Thread\"\n"
                             "1\tSc\tP\t\"Scheduler\"\n"
+                            "2\tM\tMPICt\t\"Message\"\n"
                             "3\tS\tW\t\"Worker State\"\n"
                             "3\tCtS\tMPICt\t\"Communication Thread State\"\n"
                             "4\tnsub\tSc\t\"Number of Submitted Uncompleted "

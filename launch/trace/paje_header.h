@@ -13,6 +13,7 @@
 /* Numbers of the events. */
 enum mtlm_paje_event {
     MTLM_PAJE_CONTAINER_TYPE = 1,
+    MTLM_PAJE_EVENT_TYPE = 2,
     MTLM_PAJE_STATE_TYPE = 3,
     MTLM_PAJE_VARIABLE_TYPE = 4,
     MTLM_PAJE_VALUE = 6,
@@ -21,6 +22,9 @@ enum mtlm_paje_event {
     MTLM_PAJE_STATE = 10,
     MTLM_PAJE_VARIABLE = 13,
     MTLM_PAJE_TASK = 20, /* a state with what a task has besides */
+    /* What a message has besides its state, which StarVZ wants to be as
+     * short as it is: what came behind would become part of its value. */
+    MTLM_PAJE_MESSAGE = 21,
 };
 
 /* Definitions of the events; types; values of states, which are the operations

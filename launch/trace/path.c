@@ -119,7 +119,7 @@ static void find_chains(const struct mtlm_trace_records *records,
     for (size_t k = 0; k < order.n; k++) {
         const size_t i = order.node[k];
         const struct mtlm_record *r = &records->record[i];
-        const int64_t ns = r->end_ns - edges->met_ns[i];
+        const int64_t ns = r->end_ns - records->met_ns[i];
         struct chain end = begin[i], *longest;
 
         if (!in_iteration(r, r->iteration))

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "codelets/op.h"
-#include "launch/trace/messages.h"
 #include "launch/trace/predecessors.h"
 #include "runtime/memory.h"
 
@@ -87,7 +86,6 @@ struct mtlm_trace_predecessors *mtlm_trace_predecessors_create(
         return NULL;
     edges = mtlm_calloc(1, sizeof(*edges));
     connect(edges, records, info);
-    edges->met_ns = mtlm_trace_meetings(records->record, records->n);
     return edges;
 }
 
@@ -97,6 +95,5 @@ void mtlm_trace_predecessors_destroy(struct mtlm_trace_predecessors *edges)
         return;
     free(edges->first);
     free(edges->on);
-    free(edges->met_ns);
     free(edges);
 }

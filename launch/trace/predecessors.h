@@ -8,9 +8,6 @@
 struct mtlm_trace_predecessors {
     size_t *first; /* [n + 1] */
     size_t *on;
-    /* [n] When both ends of a message, or all ranks of a collective, had come
-     * to it: until then a record of one waits; of other records the start. */
-    int64_t *met_ns;
 };
 
 /* Of the records in the order that they have now; edges to what was not

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "codelets/op.h"
+#include "launch/trace/messages.h"
 #include "launch/trace/records.h"
 #include "runtime/memory.h"
 
@@ -77,6 +78,29 @@ static void find_workers(struct mtlm_trace_records *records,
     records->first_worker[records->ranks] = total;
 }
 
+/* What is sorted together. */
+struct issued {
+    struct mtlm_record record; /* first, for by_rank_and_start() */
+    int64_t issue_ns;
+};
+
+static void sort(struct mtlm_trace_records *records)
+{
+    struct issued *list = mtlm_calloc(records->n, sizeof(*list));
+
+    for (size_t i = 0; i < records->n; i++)
+        list[i] = (struct issued){records->record[i], records->issue_ns[i]};
+    if (records->n)
+        qsort(list, records->n, sizeof(*list), by_rank_and_start);
+    for (size_t i = 0; i < records->n; i++) {
+        records->record[i] = list[i].record;
+        records->issue_ns[i] = list[i].issue_ns;
+    }
+    free(list);
+    free(records->met_ns);
+    records->met_ns = mtlm_trace_meetings(records->record, records->n);
+}
+
 struct mtlm_trace_records *mtlm_trace_records_create(
     const struct mtlm_record *record, size_t n,
     const struct mtlm_trace_info *info)
@@ -87,10 +111,12 @@ struct mtlm_trace_records *mtlm_trace_records_create(
     records->n = n;
     records->ranks = info->ranks;
     records->record = mtlm_calloc(n, sizeof(*record));
-    for (size_t k = 0; k < n; k++)
+    records->issue_ns = mtlm_calloc(n, sizeof(*records->issue_ns));
+    for (size_t k = 0; k < n; k++) {
         records->record[k] = record[k];
-    if (n)
-        qsort(records->record, n, sizeof(*record), by_rank_and_start);
+        records->issue_ns[k] = record[k].start_ns;
+    }
+    sort(records);
 
     records->first = mtlm_calloc(info->ranks + 1, sizeof(*records->first));
     for (int rank = 0; rank < info->ranks; rank++) {
@@ -112,6 +138,8 @@ void mtlm_trace_records_destroy(struct mtlm_trace_records *records)
     if (!records)
         return;
     free(records->record);
+    free(records->met_ns);
+    free(records->issue_ns);
     free(records->first);
     free(records->worker);
     free(records->first_worker);
@@ -213,9 +241,7 @@ void mtlm_trace_trim_receives(struct mtlm_trace_records *records)
     }
     free(send);
     free(recv);
-    if (records->n)
-        qsort(records->record, records->n, sizeof(*records->record),
-              by_rank_and_start);
+    sort(records);
 }
 
 bool mtlm_trace_is_host(const struct mtlm_record *record)

@@ -10,6 +10,10 @@
 /* The records in the order that the outputs need. */
 struct mtlm_trace_records {
     struct mtlm_record *record; /* [n] by rank, then start, end, job */
+    /* [n] When both ends of a message, or all ranks of a collective, had come
+     * to it: until then its record waits; of other records the start. */
+    int64_t *met_ns;
+    int64_t *issue_ns; /* [n] its start as it was recorded */
     size_t n;
     int ranks;
     size_t *first; /* [ranks + 1] rank r's are first[r] .. first[r + 1] - 1 */

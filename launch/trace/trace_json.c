@@ -92,7 +92,8 @@ static void put_track(FILE *f, const struct mtlm_trace_info *info,
 struct drawn {
     const struct mtlm_trace *trace;
     const struct mtlm_record *record; /* [n] */
-    int64_t *met_ns, *begin_ns;       /* [n] */
+    const int64_t *met_ns;            /* [n] */
+    int64_t *begin_ns;                /* [n] */
     struct mtlm_trace_tracks *tracks;
 };
 
@@ -193,8 +194,7 @@ void mtlm_trace_write_events(FILE *f, const struct mtlm_trace *trace)
 {
     const struct mtlm_trace_records *records = trace->records;
     const struct mtlm_trace_info *info = trace->info;
-    struct drawn d = {trace, records->record,
-                      mtlm_trace_meetings(records->record, records->n),
+    struct drawn d = {trace, records->record, records->met_ns,
                       mtlm_calloc(records->n, sizeof(*d.begin_ns)), NULL};
 
     /* While its peer has nothing to send, a receive only waits. */
@@ -212,6 +212,5 @@ void mtlm_trace_write_events(FILE *f, const struct mtlm_trace *trace)
     put_arrows(f, &d, records->n);
     fputs("\n]}\n", f);
     mtlm_trace_tracks_destroy(d.tracks);
-    free(d.met_ns);
     free(d.begin_ns);
 }

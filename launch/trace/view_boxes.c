@@ -33,7 +33,8 @@ static void put_hover(FILE *f, const struct mtlm_view *view,
     if (box->busy.n > 1)
         fprintf(f, ", busy %.3f ms", 1e-6 * box->busy_ns);
     if (box->bytes > 0)
-        fprintf(f, ", %.0f bytes", box->bytes);
+        fprintf(f, ", %.0f bytes, waited %.3f ms, transfer %.3f ms", box->bytes,
+                1e-6 * box->wait_ns, 1e-6 * box->transfer_ns);
     fprintf(f, ", %d operation%s</title>", box->ops, box->ops > 1 ? "s" : "");
 }
 

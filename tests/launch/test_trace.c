@@ -25,6 +25,8 @@ static void test_csv_has_a_line_per_record(void **state)
     struct mtlm_record record[] = {
         trace_node(MTLM_OP_SEND, 3000, 4500),
         trace_node(MTLM_OP_LINEAR_FWD, 1000, 3000),
+        trace_node(MTLM_OP_RECV, 3400, 4600),
+        trace_node(MTLM_OP_FLAGS, 5000, 6000),
     };
     const struct mtlm_trace_worker worker[] = {{0, 2, "CPU 2, \"big\"", true}};
     struct mtlm_trace_info info = trace_one_rank;
@@ -47,21 +49,36 @@ static void test_csv_has_a_line_per_record(void **state)
     record[1].priority = -40;
     record[1].submit_ns = 500;
     record[1].flops = 123456789;
+    record[2].rank = 1;
+    record[2].worker = -1;
+    record[2].lane = MTLM_LANE_PP;
+    record[2].match = 12;
+    record[2].peer = 0;
+    record[3].worker = 3;
+    info.ranks = 2;
     info.stages = 2;
     info.virtual_stages = 3;
     info.worker = worker;
     info.n_workers = 1;
-    trace_dir_write(record, 2, &info);
+    trace_dir_write(record, 4, &info);
     text = trace_dir_read("schedule.csv");
     assert_string_equal(
         text,
         "rank,worker,device,iteration,microbatch,stage,chunk,layer,op,name,"
         "job,priority,submit_us,ready_us,start_us,end_us,flops,bytes,peer,"
-        "lane,phase,group,group_root,match\n"
+        "lane,phase,group,group_root,match,wait_us,transfer_us,workers\n"
         "0,2,\"CPU 2, \"\"big\"\"\",7,3,5,2,11,F,linear_fwd,"
-        "7,-40,-0.500,0.000,0.000,2.000,123456789,0,-1,compute,F,-1,-1,-1\n"
+        "7,-40,-0.500,0.000,0.000,2.000,123456789,0,-1,compute,F,-1,-1,-1,"
+        ",,1\n"
         "0,-1,communication,7,0,0,0,-1,SEND,send,"
-        "8,0,-1.000,2.000,2.000,3.500,0,4096,1,PP,F,-1,-1,12\n");
+        "8,0,-1.000,2.000,2.000,3.500,0,4096,1,PP,F,-1,-1,12,"
+        "0.400,1.100,1\n"
+        "0,3,worker 3,1,0,0,0,0,F,flags,"
+        "0,0,-1.000,4.000,4.000,5.000,0,0,-1,compute,F,-1,-1,-1,"
+        ",,0\n"
+        "1,-1,communication,1,0,0,0,0,RECV,recv,"
+        "0,0,-1.000,2.400,2.400,3.600,0,0,0,PP,F,-1,-1,12,"
+        "0.000,1.200,0\n");
     free(text);
 }
 

@@ -236,6 +236,38 @@ static void test_short_hover_text_names_only_what_there_is(void **state)
 }
 
 /* A run's last validation would make the rest too small to see. */
+/* Issued at 1000, sent at 3000, there at 4500. */
+static void test_a_message_says_how_long_it_waited(void **state)
+{
+    struct mtlm_record record[] = {
+        trace_node(MTLM_OP_SEND, 3000, 4200),
+        trace_node(MTLM_OP_RECV, 1000, 4500),
+        trace_node(MTLM_OP_LINEAR_FWD, 0, 5000),
+    };
+    struct mtlm_trace_info info = trace_one_rank;
+    char *text;
+
+    (void) state;
+    info.ranks = 2;
+    for (int i = 0; i < 2; i++) {
+        record[i].rank = i;
+        record[i].peer = 1 - i;
+        record[i].worker = -1;
+        record[i].lane = MTLM_LANE_PP;
+        record[i].match = 7;
+        record[i].bytes = 64;
+    }
+    trace_dir_write(record, 3, &info);
+    text = trace_dir_read("schedule.svg");
+    assert_non_null(strstr(text, "SEND to rank 1 microbatch 0, iteration 1\n"
+                                 "0.003 to 0.004 ms: 0.001 ms, 64 bytes, "
+                                 "waited 0.000 ms, transfer 0.001 ms, "));
+    assert_non_null(strstr(text, "RECV from rank 0 microbatch 0, iteration 1\n"
+                                 "0.003 to 0.004 ms: 0.002 ms, 64 bytes, "
+                                 "waited 0.002 ms, transfer 0.002 ms, "));
+    free(text);
+}
+
 static void test_validation_after_the_training_is_left_out(void **state)
 {
     struct mtlm_record record[] = {
@@ -320,6 +352,7 @@ int main(void)
         DIR_TEST(test_short_hover_text_names_only_what_there_is),
         DIR_TEST(test_many_virtual_stages_leave_the_legend_in_the_picture),
         DIR_TEST(test_a_very_large_picture_is_cut_and_says_so),
+        DIR_TEST(test_a_message_says_how_long_it_waited),
         DIR_TEST(test_validation_after_the_training_is_left_out),
         DIR_TEST(test_picture_is_xml_whatever_the_names),
         cmocka_unit_test(test_xml_text_has_no_byte_that_xml_forbids),

@@ -113,6 +113,37 @@ static void damage(const char *file, const char *what, const char *with)
     free(path);
 }
 
+/* Of version 1, whose schedule.csv ended with the column match. */
+static void test_an_older_directory_is_read(void **state)
+{
+    char *path = trace_dir_path("schedule.csv");
+    char *text, *line, *rest;
+    struct mtlm_trace_run run;
+    struct mtlm_error err;
+    FILE *f;
+
+    (void) state;
+    write_trace();
+    damage("summary.json", "\"trace_version\": 2", "\"trace_version\": 1");
+    text = rest = trace_dir_read("schedule.csv");
+    f = fopen(path, "w");
+    assert_non_null(f);
+    while ((line = strsep(&rest, "\n")) && *line) {
+        for (int column = 0; column < 3; column++)
+            *strrchr(line, ',') = '\0';
+        fprintf(f, "%s\n", line);
+    }
+    fclose(f);
+    free(text);
+    text = trace_dir_read("schedule.csv");
+    assert_non_null(strstr(text, ",group_root,match\n"));
+    assert_int_equal(mtlm_trace_read(&run, trace_dir, &err), 0);
+    assert_int_equal(run.summary->makespan_ns, 17 * 1000002);
+    mtlm_trace_run_free(&run);
+    free(text);
+    free(path);
+}
+
 static void test_what_is_damaged_is_refused_in_a_sentence(void **state)
 {
     static const struct {
@@ -147,9 +178,10 @@ static void test_what_is_damaged_is_refused_in_a_sentence(void **state)
          "/schedule.csv: line 2: \"4000000\" is no integer from 1 to 3"},
         {"schedule.csv", ",CPU 0,1,0,0,", ",CPU 0,1,0,2,",
          "/schedule.csv: line 2: \"2\" is no integer from -1 to 1"},
-        {"schedule.csv", "match\n",
-         "match\n0,0,CPU 0,-2147483648,0,0,0,0,F,linear_fwd,99,0,0,0,0,1,0,0,"
-         "-1,compute,INIT,-1,-1,-1\n",
+        {"schedule.csv", ",workers\n",
+         ",workers\n0,0,CPU "
+         "0,-2147483648,0,0,0,0,F,linear_fwd,99,0,0,0,0,1,0,0,"
+         "-1,compute,INIT,-1,-1,-1,,,1\n",
          "\"-2147483648\" is no integer from -2147483647 to "},
         {"schedule.csv", ",linear_fwd,", ",linear_fwt,",
          "/schedule.csv: line 2: \"linear_fwt\" is no name that this version "
@@ -163,7 +195,7 @@ static void test_what_is_damaged_is_refused_in_a_sentence(void **state)
         {"schedule.csv", ",compute,F,", ",compute,\"F,",
          "/schedule.csv: line 2 is no line of a table"},
         {"schedule.csv", ",compute,F,", ",compute,F,9,",
-         "/schedule.csv: line 2 has 25 fields, the first one has 24"},
+         "/schedule.csv: line 2 has 28 fields, the first one has 27"},
         {"deps.csv", "\n0_", "\n0-", "\" is no RANK_JOB"},
         {"deps.csv", "depends_on\n", "depends_on\n0_1,0_0\n",
          " edges, summary.json tells of "},
@@ -256,6 +288,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         DIR_TEST(test_what_was_written_is_read),
+        DIR_TEST(test_an_older_directory_is_read),
         DIR_TEST(test_what_is_damaged_is_refused_in_a_sentence),
         DIR_TEST(test_what_is_no_trace_is_refused_in_a_sentence),
         DIR_TEST(test_runs_stand_side_by_side),

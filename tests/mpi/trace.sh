@@ -28,6 +28,15 @@ check_report() {
         || fail "$1: another table"
 }
 
+# nodes_of DIR: what ran, by rank, device or message, and place in the training.
+nodes_of() {
+    "${PYTHON:-python3}" -c '
+import csv, sys
+for r in csv.DictReader(open(sys.argv[1] + "/schedule.csv")):
+    print(r["worker"] == "-1", *(r[k] for k in sys.argv[2:]))
+' "$1" rank iteration microbatch stage layer op name lane peer bytes | sort
+}
+
 for sizes in '1 2' '2 2'; do
     layout $sizes
     for workers in 1 2; do
@@ -40,9 +49,22 @@ for sizes in '1 2' '2 2'; do
         check_schedule "$ranks" || fail "$ranks ranks, $workers workers"
         check_with "$ranks ranks, $workers workers" events deps numbers
         check_report "$ranks ranks, $workers workers"
+        nodes_of trace >nodes
         rm -r trace
     done
 done
+
+# Messages as tasks of StarPU: the same nodes, each once and on its lane.
+well "$ranks" "${small[@]}" "${parallel[@]}" --train-iters 6 --workers 2 \
+    --comm-node task --trace trace
+[ "$(ls -A trace | tr '\n' ' ')" = "$files " ] \
+    || fail "--comm-node task: files $(ls -A trace)"
+check_schedule "$ranks" || fail "--comm-node task"
+check_with "--comm-node task" events deps numbers
+check_report "--comm-node task"
+nodes_of trace | diff nodes - >difference \
+    || fail "--comm-node task: other nodes: $(head difference)"
+rm -r trace
 
 # Virtual stages: neighbours on one rank exchange nothing.
 for way in '--placement v 2' '--num-virtual-stages-per-pipeline-rank 2 3'; do

@@ -78,6 +78,8 @@ def check_rows(events, rows):
             wait, transfer = e["args"]["wait_us"], e["args"]["transfer_us"]
             expect(wait >= 0 and transfer >= 0, "wait", e)
             expect(ns(wait) + ns(transfer) == end - start, "wait", e, r)
+            expect((ns(wait), ns(transfer)) == tuple(
+                ns(float(r[k])) for k in ("wait_us", "transfer_us")), e, r)
             expect(not late or start + ns(wait) == ns(e["ts"]), "wait", e, r)
 
 

@@ -5,6 +5,8 @@ import csv
 import json
 import sys
 
+import trace_bubble
+
 dir = sys.argv[1]
 summary = json.load(open(dir + "/summary.json"))
 wrong = 0
@@ -17,54 +19,26 @@ def expect(name, mine, theirs, absolute=1e-5, relative=1e-6):
         print(name, "is", mine, "and in summary.json", theirs)
 
 
-# ---- bubble and overlap, from schedule.csv alone ----
-rows = list(csv.DictReader(open(dir + "/schedule.csv")))
-for r in rows:
-    r["start"], r["end"] = float(r["start_us"]), float(r["end_us"])
-sent = {(r["rank"], r["peer"], r["match"]): r["start"]
-        for r in rows if r["op"] == "SEND"}
-for r in rows:  # a receive is under way from when its send was issued
-    begin = sent.get((r["peer"], r["rank"], r["match"]), r["start"])
-    r["under_way"] = min(max(r["start"], begin), r["end"]) \
-        if r["op"] == "RECV" else r["start"]
-def union(spans):
-    result = []
-    for a, b in sorted(spans):
-        if result and a <= result[-1][1]:
-            result[-1][1] = max(b, result[-1][1])
-        else:
-            result.append([a, b])
-    return result
-def common(one, other):
-    return union((max(a, c), min(b, d)) for a, b in one for c, d in other
-                 if max(a, c) < min(b, d))
-def length(spans):
-    return sum(b - a for a, b in spans)
-# All ranks have as many; one that ran nothing on a busy machine has no row.
-workers = 1 + max(int(r["worker"]) for r in rows if r["lane"] == "compute")
-window, busy, room, comm, overlap = {}, 0, 0, 0, 0
-for rank in {r["rank"] for r in rows}:
-    mine = [r for r in rows if r["rank"] == rank]
-    end = collections.defaultdict(float)
-    for r in mine:
-        if r["phase"] == "OPT":
-            i = int(r["iteration"])
-            end[i] = max(end[i], r["end"])
-    window[rank] = union((end[i - 1], end[i]) for i in list(end)
-                         if i - 1 in end)
-    work = [(r["start"], r["end"]) for r in mine if r["lane"] == "compute"]
-    messages = union((r["under_way"], r["end"]) for r in mine
-                     if r["lane"] != "compute")
-    busy += sum(length(common([w], window[rank])) for w in work)
-    room += length(window[rank]) * workers
-    inside = common(messages, window[rank])
-    comm += length(inside)
-    overlap += length(common(inside, union(work)))
-expect("bubble", 1 - busy / room, summary["bubble_fraction"])
-expect("overlap", overlap / comm, summary["overlap_fraction"])
-# ---- end of it ----
+bubble, overlap = trace_bubble.bubble_and_overlap(dir + "/schedule.csv")
+expect("bubble", bubble, summary["bubble_fraction"])
+expect("overlap", overlap, summary["overlap_fraction"])
+# Promised to be short.
+with open(trace_bubble.__file__) as file:
+    lines = file.read().splitlines()
+if len(lines) > 30 or max(map(len, lines)) > 79:
+    wrong += 1
+    print(len(lines), "lines of trace_bubble.py")
 
 # ---- where the time of each worker goes, with deps.csv ----
+rows = list(csv.DictReader(open(dir + "/schedule.csv")))
+window = collections.defaultdict(dict)  # ends of the iterations of a rank
+for r in rows:
+    r["start"], r["end"] = float(r["start_us"]), float(r["end_us"])
+    if r["phase"] == "OPT":
+        ends = window[r["rank"]]
+        ends[r["iteration"]] = max(ends.get(r["iteration"], 0), r["end"])
+for rank, ends in window.items():
+    window[rank] = min(ends.values()), max(ends.values())
 node = {r["rank"] + "_" + r["job"]: r for r in rows}
 before = collections.defaultdict(list)
 for d in csv.DictReader(open(dir + "/deps.csv")):
@@ -74,7 +48,8 @@ assert len(before) > len(rows) / 2, "nodes wait for nothing"
 
 
 def inside(rank, a, b):
-    return length(common([(a, b)], window[rank])) if a < b else 0
+    first, last = window[rank]
+    return max(0, min(b, last) - max(a, first))
 
 
 lanes = collections.defaultdict(list)
@@ -89,7 +64,7 @@ for key in accounts:
 assert accounts.keys() == lanes.keys(), "workers"
 for (rank, worker), lane in lanes.items():
     time = collections.Counter()
-    last = window[rank][0][0]
+    last = window[rank][0]
     for start, end, _, id in sorted(lane):
         time["compute_ms"] += inside(rank, start, end)
         ready = min(max(float(node[id]["ready_us"]), last), start)
@@ -100,7 +75,7 @@ for (rank, worker), lane in lanes.items():
              else "wait_communication_ms"] += inside(rank, last, ready)
         time["runtime_ms"] += inside(rank, ready, start)
         last = max(last, end)
-    time["idle_ms"] += inside(rank, last, window[rank][-1][1])
+    time["idle_ms"] += inside(rank, last, window[rank][1])
     theirs = accounts[rank, worker]
     for key in ("compute_ms", "wait_data_ms", "wait_communication_ms",
                 "runtime_ms", "idle_ms"):
@@ -177,5 +152,5 @@ for e in summary["iterations"]:
 bound = [max(e["critical_path_ms"], e["most_work_ms"])
          for e in summary["iterations"] if e["counts"]]
 expect("lower bound", sum(bound) / len(bound), summary["lower_bound_ms"])
-print(dir, "bubble", 1 - busy / room, "overlap", overlap / comm, "wrong", wrong)
+print(dir, "bubble", bubble, "overlap", overlap, "wrong", wrong)
 sys.exit(wrong > 0)

@@ -128,8 +128,24 @@ def check_paje(directory, nodes):
     expect(messages == collections.Counter(
         (r["rank"], r["name"]) for r in nodes.values()
         if r["worker"] == "-1"), "messages:", messages)
+    check_messages(lines, nodes)
     check_counts(lines)
     return start, {job: int(s[8]) for job, s in tasks.items()}
+
+
+def check_messages(lines, nodes):
+    """Of each message one event on its lane, with what schedule.csv says."""
+    want = {job: r for job, r in nodes.items() if r["lane"] != "compute"}
+    seen = [line.split(", ") for line in lines if line.startswith("Event, ")]
+    expect(sorted(e[5] for e in seen) == sorted(want), "other messages")
+    for e in seen:
+        expect(len(e) == 10 and e[2] == "Message", e)
+        r = want[e[5]]
+        expect(re.fullmatch(f"{r['rank']}_{r['lane']}[0-9]*mpict", e[1]), e, r)
+        expect(e[4] == r["name"] and e[6] == r["peer"] and e[7] == r["bytes"],
+               e, r)
+        for ms, us in (e[8], r["wait_us"]), (e[9], r["transfer_us"]):
+            expect(abs(float(ms) * 1e3 - float(us)) < 2e3 * SLACK_MS, e, r)
 
 
 def check_counts(lines):

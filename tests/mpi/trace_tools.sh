@@ -26,9 +26,12 @@ vite_exports() {
 }
 
 layout 1 2
-well 2 "${small[@]}" "${parallel[@]}" --train-iters 6 --workers 2 \
-    --eval-interval 4 --eval-iters 1 --trace trace
-"${PYTHON:-python3}" "$check" trace || fail "trace_paje.py"
+for node in acquire task; do
+    rm -rf trace
+    well 2 "${small[@]}" "${parallel[@]}" --train-iters 6 --workers 2 \
+        --eval-interval 4 --eval-iters 1 --comm-node $node --trace trace
+    "${PYTHON:-python3}" "$check" trace || fail "$node: trace_paje.py"
+done
 vite_exports
 
 finish
