@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "codelets/bias_gelu.h"
+#include "codelets/launch.cuh"
 #include "codelets/op.h"
 #include "codelets/rows.cuh"
 #include "runtime/device.h"
@@ -62,9 +63,9 @@ void mtlm_bias_gelu_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
     const auto kernel =
         call->attr.gelu.exact ? bias_gelu_fwd<true> : bias_gelu_fwd<false>;
 
-    kernel<<<blocks_for(rows, h), THREADS, 0, context->device->stream>>>(
-        (const float *) ptr[BG_X], (const float *) ptr[BG_BIAS],
-        (float *) ptr[BG_Y], rows, h);
+    mtlm_launch(kernel, blocks_for(rows, h), THREADS, 0,
+                context->device->stream, (const float *) ptr[BG_X],
+                (const float *) ptr[BG_BIAS], (float *) ptr[BG_Y], rows, h);
 }
 
 template <bool exact>
@@ -93,9 +94,9 @@ void mtlm_bias_gelu_bwd_cuda(void *const ptr[], const struct mtlm_call *call,
     const auto kernel =
         call->attr.gelu.exact ? bias_gelu_bwd<true> : bias_gelu_bwd<false>;
 
-    kernel<<<blocks_for(rows, h), THREADS, 0, stream>>>(
-        (const float *) ptr[BGB_X], (const float *) ptr[BGB_BIAS],
-        (const float *) ptr[BGB_DY], (float *) ptr[BGB_DX], rows, h);
+    mtlm_launch(kernel, blocks_for(rows, h), THREADS, 0, stream,
+                (const float *) ptr[BGB_X], (const float *) ptr[BGB_BIAS],
+                (const float *) ptr[BGB_DY], (float *) ptr[BGB_DX], rows, h);
     mtlm_add_rows_cuda((float *) ptr[BGB_DBIAS], (const float *) ptr[BGB_DX],
                        rows, h, stream);
 }

@@ -3,6 +3,7 @@
 
 #include "config.h"
 
+#include "codelets/launch.cuh"
 #include "codelets/layernorm.h"
 #include "codelets/op.h"
 #include "codelets/rows.cuh"
@@ -56,11 +57,11 @@ void mtlm_layernorm_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
     const int64_t rows = mtlm_shape_rows(&call->shape[LN_X]);
     const int64_t h = mtlm_shape_cols(&call->shape[LN_X]);
 
-    layernorm_fwd<<<rows, THREADS, 0, context->device->stream>>>(
-        (const float *) ptr[LN_X], (const float *) ptr[LN_GAMMA],
-        (const float *) ptr[LN_BETA], (float *) ptr[LN_Y],
-        (float *) ptr[LN_MEAN], (float *) ptr[LN_RSTD], h,
-        (float) call->attr.layernorm.epsilon);
+    mtlm_launch(layernorm_fwd, rows, THREADS, 0, context->device->stream,
+                (const float *) ptr[LN_X], (const float *) ptr[LN_GAMMA],
+                (const float *) ptr[LN_BETA], (float *) ptr[LN_Y],
+                (float *) ptr[LN_MEAN], (float *) ptr[LN_RSTD], h,
+                (float) call->attr.layernorm.epsilon);
 }
 
 template <bool add>
@@ -125,12 +126,12 @@ static void backward(void *const ptr[], const struct mtlm_call *call,
     const dim3 threads(MTLM_SUM_COLS, MTLM_SUM_ROWS);
     cudaStream_t stream = context->device->stream;
 
-    layernorm_dx<add>
-        <<<rows, THREADS, 0, stream>>>(x, (const float *) ptr[LNB_GAMMA], mean,
-                                       rstd, dy, (float *) ptr[LNB_DX], h);
-    layernorm_dweight<<<(h + MTLM_SUM_COLS - 1) / MTLM_SUM_COLS, threads, 0,
-                        stream>>>(x, mean, rstd, dy, (float *) ptr[LNB_DGAMMA],
-                                  (float *) ptr[LNB_DBETA], rows, h);
+    mtlm_launch(layernorm_dx<add>, rows, THREADS, 0, stream, x,
+                (const float *) ptr[LNB_GAMMA], mean, rstd, dy,
+                (float *) ptr[LNB_DX], h);
+    mtlm_launch(layernorm_dweight, (h + MTLM_SUM_COLS - 1) / MTLM_SUM_COLS,
+                threads, 0, stream, x, mean, rstd, dy,
+                (float *) ptr[LNB_DGAMMA], (float *) ptr[LNB_DBETA], rows, h);
 }
 
 void mtlm_layernorm_bwd_cuda(void *const ptr[], const struct mtlm_call *call,

@@ -2,6 +2,7 @@
 
 #include "config.h"
 
+#include "codelets/launch.cuh"
 #include "codelets/rows.cuh"
 #include "runtime/device.h"
 
@@ -24,6 +25,6 @@ void mtlm_add_rows_cuda(float *sum, const float *x, int64_t rows, int64_t cols,
 {
     const dim3 threads(MTLM_SUM_COLS, MTLM_SUM_ROWS);
 
-    add_rows<<<(cols + MTLM_SUM_COLS - 1) / MTLM_SUM_COLS, threads, 0,
-               stream>>>(sum, x, rows, cols);
+    mtlm_launch(add_rows, (cols + MTLM_SUM_COLS - 1) / MTLM_SUM_COLS, threads,
+                0, stream, sum, x, rows, cols);
 }

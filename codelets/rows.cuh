@@ -25,7 +25,7 @@ static inline __device__ float mtlm_block_column_sum(float v)
     part[threadIdx.y][threadIdx.x] = v;
     for (int n = MTLM_SUM_ROWS / 2; n > 0; n /= 2) {
         __syncthreads();
-        if (threadIdx.y < n)
+        if ((int) threadIdx.y < n)
             part[threadIdx.y][threadIdx.x] +=
                 part[threadIdx.y + n][threadIdx.x];
     }

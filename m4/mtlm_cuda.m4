@@ -5,6 +5,7 @@ AC_DEFUN([MTLM_CUDA_OPTION], [
       [CUDA kernels, toolkit in DIR, CUDA_HOME or /usr/local/cuda @<:@auto@:>@])],
     [], [with_cuda=auto])
   AC_ARG_VAR([NVCC], [CUDA compiler])
+  AC_ARG_VAR([CXX], [C++ compiler, for tests that run CUDA kernels without a GPU])
   AC_ARG_VAR([CUDA_ARCHS], [GPU architectures to compile for @<:@80 90@:>@])
 ])
 
@@ -24,6 +25,7 @@ AC_DEFUN([MTLM_CUDA], [
     have_cuda=yes
     AC_PATH_PROG([NVCC], [nvcc], [], [$CUDA_HOME/bin:$PATH])
     AS_IF([test -z "$NVCC"], [MTLM_CUDA_LACKS([no nvcc in $CUDA_HOME])])
+    AC_CHECK_PROGS([CXX], [g++ c++ clang++])
   ])
   AS_IF([test "$have_cuda" = yes], [
     CUDA_CPPFLAGS="-isystem $CUDA_HOME/include"

@@ -1,0 +1,73 @@
+#ifndef MTLM_LAUNCH_CUH
+#define MTLM_LAUNCH_CUH
+
+#include <cuda_runtime.h>
+
+#include "runtime/error.h"
+
+/* How kernels are started, instead of <<< >>>: so that a compiler for C++ can
+ * read the .cu files too (tests/emulator/, which has no nvcc). */
+
+#ifdef __CUDACC__
+
+/* More than this of dynamic shared memory has to be asked for. */
+constexpr size_t MTLM_SHARED_UNASKED = 48 << 10;
+
+static inline void mtlm_launch_check(cudaError_t status, const void *kernel)
+{
+    const char *name = "?";
+
+    if (status == cudaSuccess)
+        return;
+    cudaFuncGetName(&name, kernel);
+    mtlm_fatal(__FILE__, __LINE__, "CUDA kernel %s: %s", name,
+               cudaGetErrorString(status));
+}
+
+/* Enqueues kernel(args...) on blocks of threads, with shared_bytes of dynamic
+ * shared memory.  Does not wait; a launch that CUDA refuses ends the job. */
+template <typename... Params, typename... Args>
+static inline void mtlm_launch(void (*kernel)(Params...), dim3 blocks,
+                               dim3 threads, size_t shared_bytes,
+                               cudaStream_t stream, Args... args)
+{
+    const void *symbol = (const void *) kernel;
+
+    if (shared_bytes > MTLM_SHARED_UNASKED)
+        mtlm_launch_check(
+            cudaFuncSetAttribute(symbol,
+                                 cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 (int) shared_bytes),
+            symbol);
+    kernel<<<blocks, threads, shared_bytes, stream>>>(Params(args)...);
+    mtlm_launch_check(cudaGetLastError(), symbol);
+}
+
+/* The block's dynamic shared memory, aligned to 16 bytes. */
+static inline __device__ void *mtlm_shared(void)
+{
+    extern __shared__ __align__(16) unsigned char mtlm_shared_bytes[];
+
+    return mtlm_shared_bytes;
+}
+
+#else
+
+template <typename... Params, typename... Args>
+static inline void mtlm_launch(void (*kernel)(Params...), dim3 blocks,
+                               dim3 threads, size_t shared_bytes,
+                               cudaStream_t stream, Args... args)
+{
+    (void) stream;
+    mtlm_emulate(blocks, threads, shared_bytes,
+                 [=] { kernel(Params(args)...); });
+}
+
+static inline void *mtlm_shared(void)
+{
+    return mtlm_emulator_shared();
+}
+
+#endif
+
+#endif /* MTLM_LAUNCH_CUH */
