@@ -7,7 +7,11 @@
  *   g = 0
  *
  * g, m, v: one shape, a piece of weight's elements; control
- * [MTLM_CONTROL_COUNT].  Where control says not to apply, only g is zeroed. */
+ * [MTLM_CONTROL_COUNT].  Where control says not to apply, only g is zeroed.
+ *
+ * adam_master: weights in 16 bit have fp32 masters, which are of g's shape and
+ * take the step; the weight's elements become what they are rounded.  A step
+ * may be too small to change a weight: the master adds such steps up. */
 
 #include "config.h"
 
@@ -15,26 +19,42 @@
 
 #include "codelets/adam.h"
 #include "codelets/infer.h"
+#include "runtime/value16.h"
 
-static int adam_infer(struct mtlm_call *call, struct mtlm_error *err)
+/* Whether the weight has the elements that g is for. */
+static int check_piece(const struct mtlm_call *call, int weight,
+                       struct mtlm_error *err)
 {
     const struct mtlm_shape *shape = call->shape;
     const int64_t first = call->attr.adam.first;
     char text[96];
 
-    if (first < 0
-        || first + mtlm_shape_elems(&shape[ADAM_G])
-               > mtlm_shape_elems(&shape[ADAM_WEIGHT]))
-        return mtlm_error_set(
-            err, MTLM_EXIT_USAGE, "adam: weight is %s, needs an element %lld",
-            mtlm_shape_str(&shape[ADAM_WEIGHT], text),
-            (long long) (first - 1 + mtlm_shape_elems(&shape[ADAM_G])));
+    if (first >= 0
+        && first + mtlm_shape_elems(&shape[ADAM_G])
+               <= mtlm_shape_elems(&shape[weight]))
+        return 0;
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE, "%s: weight is %s, needs an element %lld",
+        mtlm_ops[call->kind]->name, mtlm_shape_str(&shape[weight], text),
+        (long long) (first - 1 + mtlm_shape_elems(&shape[ADAM_G])));
+}
+
+static int check_moments(const struct mtlm_call *call, struct mtlm_error *err)
+{
+    const struct mtlm_shape g = call->shape[ADAM_G];
+
     return mtlm_expect_shape(call, ADAM_CONTROL, "control",
                              MTLM_SHAPE(MTLM_CONTROL_COUNT), err)
-                   || mtlm_expect_shape(call, ADAM_M, "m", shape[ADAM_G], err)
-                   || mtlm_expect_shape(call, ADAM_V, "v", shape[ADAM_G], err)
+                   || mtlm_expect_shape(call, ADAM_M, "m", g, err)
+                   || mtlm_expect_shape(call, ADAM_V, "v", g, err)
                ? -1
                : 0;
+}
+
+static int adam_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    return check_piece(call, ADAM_WEIGHT, err) || check_moments(call, err) ? -1
+                                                                           : 0;
 }
 
 static double adam_flops(const struct mtlm_call *call)
@@ -42,25 +62,31 @@ static double adam_flops(const struct mtlm_call *call)
     return 14.0 * mtlm_shape_elems(&call->shape[ADAM_G]);
 }
 
-static void adam_cpu(void *const ptr[], const struct mtlm_call *call,
-                     const struct mtlm_context *context)
+/* Steps the weights w that belong to g, n of them; returns whether it did. */
+static bool step(void *const ptr[], const struct mtlm_call *call, mtlm_real *w)
 {
     const int64_t n = mtlm_shape_elems(&call->shape[ADAM_G]);
     const double *control = ptr[ADAM_CONTROL];
     const struct mtlm_adam a = mtlm_adam_begin(&call->attr, control);
     mtlm_real *g = ptr[ADAM_G], *m = ptr[ADAM_M], *v = ptr[ADAM_V];
-    mtlm_real *w = (mtlm_real *) ptr[ADAM_WEIGHT] + call->attr.adam.first;
 
-    (void) context;
     if (control[MTLM_CONTROL_APPLY] == 0) {
         memset(g, 0, n * sizeof(*g));
-        return;
+        return false;
     }
 #pragma omp simd
     for (int64_t i = 0; i < n; i++) {
         mtlm_adam_step(&a, g[i], &m[i], &v[i], &w[i]);
         g[i] = 0;
     }
+    return true;
+}
+
+static void adam_cpu(void *const ptr[], const struct mtlm_call *call,
+                     const struct mtlm_context *context)
+{
+    (void) context;
+    step(ptr, call, (mtlm_real *) ptr[ADAM_WEIGHT] + call->attr.adam.first);
 }
 
 const struct mtlm_op mtlm_op_adam = {
@@ -75,4 +101,51 @@ const struct mtlm_op mtlm_op_adam = {
     .infer = adam_infer,
     .flops = adam_flops,
     .cpu = adam_cpu,
+};
+
+/* The same first operands, so that both can have one step(). */
+_Static_assert(ADAMM_G == (int) ADAM_G && ADAMM_CONTROL == (int) ADAM_CONTROL
+                   && ADAMM_M == (int) ADAM_M && ADAMM_V == (int) ADAM_V,
+               "adam_master's operands are adam's, and the weight");
+
+static int adam_master_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    return check_piece(call, ADAMM_WEIGHT, err) || check_moments(call, err)
+                   || mtlm_expect_shape(call, ADAMM_MASTER, "master",
+                                        call->shape[ADAMM_G], err)
+               ? -1
+               : 0;
+}
+
+static void adam_master_cpu(void *const ptr[], const struct mtlm_call *call,
+                            const struct mtlm_context *context)
+{
+    const int64_t n = mtlm_shape_elems(&call->shape[ADAMM_G]);
+    char *weight = (char *) ptr[ADAMM_WEIGHT]
+                   + call->attr.adam.first * mtlm_dtype_bytes(call->value);
+
+    (void) context;
+    if (!step(ptr, call, ptr[ADAMM_MASTER]))
+        return;
+    if (call->value == MTLM_REAL)
+        memcpy(weight, ptr[ADAMM_MASTER], n * sizeof(mtlm_real));
+    else
+        mtlm_value16_round(call->value, ptr[ADAMM_MASTER], n,
+                           (uint16_t *) weight);
+}
+
+const struct mtlm_op mtlm_op_adam_master = {
+    .name = "adam_master",
+    .n_operands = 6,
+    .access = {[ADAMM_G] = MTLM_RW,
+               [ADAMM_CONTROL] = MTLM_R,
+               [ADAMM_MASTER] = MTLM_RW,
+               [ADAMM_M] = MTLM_RW,
+               [ADAMM_V] = MTLM_RW,
+               [ADAMM_WEIGHT] = MTLM_RW},
+    .dtype = {[ADAMM_CONTROL] = MTLM_F64, [ADAMM_WEIGHT] = MTLM_VALUE},
+    .infer = adam_master_infer,
+    .flops = adam_flops,
+    .cpu = adam_master_cpu,
+    .cpu_typed = true,
 };

@@ -4,8 +4,9 @@
 #include "codelets/op.h"
 #include "codelets/vector_math.h"
 
-/* Operands of adam. */
+/* Operands of adam, and of adam_master. */
 enum { ADAM_G, ADAM_CONTROL, ADAM_WEIGHT, ADAM_M, ADAM_V };
+enum { ADAMM_G, ADAMM_CONTROL, ADAMM_MASTER, ADAMM_M, ADAMM_V, ADAMM_WEIGHT };
 
 /* All that does not depend on the element, rounded once. */
 struct mtlm_adam {

@@ -18,6 +18,7 @@
 static struct starpu_perfmodel models[MTLM_OP_COUNT];
 static struct starpu_codelet codelets[MTLM_OP_COUNT];
 static struct mtlm_scratch scratch[STARPU_NMAXWORKERS];
+static struct mtlm_scratch wide[STARPU_NMAXWORKERS];
 /* StarPU's clock counts from its start: monotonic time at its zero. */
 static int64_t clock_zero_ns;
 
@@ -133,7 +134,8 @@ static void run_cpu(void *buffers[], void *arg)
     const struct mtlm_context context = {.sample = task->sample,
                                          .share = task->share,
                                          .batch = task->batch,
-                                         .scratch = &scratch[worker]};
+                                         .scratch = &scratch[worker],
+                                         .wide = &wide[worker]};
     void *ptr[MTLM_MAX_OPERANDS];
 
     if (task->node)
@@ -256,8 +258,10 @@ void mtlm_codelets_start(bool synthetic)
 
 void mtlm_codelets_stop(void)
 {
-    for (int i = 0; i < STARPU_NMAXWORKERS; i++)
+    for (int i = 0; i < STARPU_NMAXWORKERS; i++) {
         mtlm_scratch_free(&scratch[i]);
+        mtlm_scratch_free(&wide[i]);
+    }
 }
 
 struct starpu_codelet *mtlm_codelet(enum mtlm_op_kind kind)

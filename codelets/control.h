@@ -17,18 +17,47 @@ static inline MTLM_HOST_DEVICE void mtlm_control_begin(
     control[MTLM_CONTROL_HYSTERESIS] = scale->hysteresis;
 }
 
+/* The loss scale after an iteration (Megatron-LM's DynamicGradScaler). */
+static inline MTLM_HOST_DEVICE void mtlm_loss_scale_advance(
+    const struct mtlm_loss_scale *scale, bool overflow, double *control)
+{
+    const double now = control[MTLM_CONTROL_LOSS_SCALE];
+
+    if (!scale->dynamic)
+        return;
+    if (overflow) {
+        control[MTLM_CONTROL_GROWTH] = 0;
+        control[MTLM_CONTROL_HYSTERESIS]--;
+        if (control[MTLM_CONTROL_HYSTERESIS] <= 0)
+            control[MTLM_CONTROL_LOSS_SCALE] = fmax(now / 2, scale->min);
+    } else if (++control[MTLM_CONTROL_GROWTH] == (double) scale->window) {
+        control[MTLM_CONTROL_GROWTH] = 0;
+        control[MTLM_CONTROL_HYSTERESIS] = scale->hysteresis;
+        control[MTLM_CONTROL_LOSS_SCALE] = 2 * now;
+    }
+}
+
 /* What an iteration has come to, decided by the same lines on the CPU and on
  * a GPU: square: the sum of the squared sums; extra: the rest of the status,
  * [MTLM_STATUS_EXTRA]; samples of this iteration.  Advances control and copies
- * it to report, both [MTLM_CONTROL_COUNT]. */
+ * it to report, both [MTLM_CONTROL_COUNT].
+ *
+ * Gradients that are not finite though the losses are have overflowed because
+ * of the loss scale, if that can be: such an iteration takes no step and is no
+ * NaN.  At the smallest scale it is one. */
 static inline MTLM_HOST_DEVICE void mtlm_control_advance(
     const union mtlm_attr *attr, double square, const double *extra,
     int64_t samples, double *control, double *report)
 {
     const struct mtlm_schedule *schedule = &attr->control.schedule;
-    const double clip = attr->control.clip, norm = sqrt(square);
-    const bool finite = isfinite(norm) && isfinite(extra[MTLM_STATUS_LOSS])
-                        && isfinite(extra[MTLM_STATUS_SOP]);
+    const struct mtlm_loss_scale *scale = &attr->control.scale;
+    const double times = control[MTLM_CONTROL_LOSS_SCALE];
+    const double clip = attr->control.clip, norm = sqrt(square) / times;
+    const bool loss =
+        isfinite(extra[MTLM_STATUS_LOSS]) && isfinite(extra[MTLM_STATUS_SOP]);
+    const bool overflow = loss && !isfinite(norm) && times != 1
+                          && (!scale->dynamic || times > scale->min);
+    const bool finite = loss && isfinite(norm);
 
     control[MTLM_CONTROL_NORM] = norm;
     for (int i = 0; i < MTLM_LOSS_COUNT; i++)
@@ -40,17 +69,19 @@ static inline MTLM_HOST_DEVICE void mtlm_control_advance(
     control[MTLM_CONTROL_WEIGHT_DECAY] =
         mtlm_weight_decay(schedule, control[MTLM_CONTROL_CLOCK]);
     control[MTLM_CONTROL_CLIP] =
-        clip > 0 && norm > clip ? clip / (norm + 1e-6) : 1;
+        (clip > 0 && norm > clip ? clip / (norm + 1e-6) : 1) / times;
     control[MTLM_CONTROL_APPLY] =
         finite
         && !(attr->control.nan_is_final && control[MTLM_CONTROL_NAN] > 0);
-    control[MTLM_CONTROL_NAN] += !finite;
+    control[MTLM_CONTROL_NAN] += !finite && !overflow;
     if (control[MTLM_CONTROL_APPLY] != 0) {
         control[MTLM_CONTROL_STEP]++;
         control[MTLM_CONTROL_CLOCK] += samples;
     } else {
         control[MTLM_CONTROL_SKIPPED]++;
     }
+    if (loss)
+        mtlm_loss_scale_advance(scale, !finite, control);
     control[MTLM_CONTROL_NEXT_LR] =
         mtlm_learning_rate(schedule, control[MTLM_CONTROL_CLOCK]);
     control[MTLM_CONTROL_ITERATION]++;

@@ -17,12 +17,6 @@ enum mtlm_dtype mtlm_call_dtype(const struct mtlm_call *call, int i)
     return dtype == MTLM_VALUE ? call->value : dtype;
 }
 
-void mtlm_call_run_cpu(void *const ptr[], const struct mtlm_call *call,
-                       const struct mtlm_context *context)
-{
-    mtlm_ops[call->kind]->cpu(ptr, call, context);
-}
-
 double mtlm_call_bytes(const struct mtlm_call *call)
 {
     const struct mtlm_op *op = mtlm_ops[call->kind];

@@ -251,6 +251,7 @@ struct mtlm_context {
     double share;
     int64_t batch;                /* samples of the iteration, over all ranks */
     struct mtlm_scratch *scratch; /* this worker's, on the host */
+    struct mtlm_scratch *wide;    /* likewise, for 16-bit operands as floats */
     const struct mtlm_device *device; /* this worker's GPU, or NULL */
 };
 
@@ -320,9 +321,11 @@ struct mtlm_op {
     /* ptr[i] is operand i in host memory (cpu) or in that GPU's (cuda,
      * which enqueues on the device's stream and does not wait).  A cuda kernel
      * finds MTLM_VALUE operands in the type call->value; a cpu kernel, which
-     * mtlm_call_run_cpu() runs, as mtlm_real. */
+     * mtlm_call_run_cpu() runs, as mtlm_real, unless it is cpu_typed. */
     mtlm_kernel *cpu;
     mtlm_kernel *cuda;
+    bool
+        cpu_typed; /* the cpu kernel, too, finds them in the type call->value */
 };
 
 extern const struct mtlm_op *const mtlm_ops[MTLM_OP_COUNT];
@@ -344,9 +347,13 @@ MTLM_OP_LIST(OP)
 /* The type of a call's operand i: of MTLM_VALUE, call->value. */
 enum mtlm_dtype mtlm_call_dtype(const struct mtlm_call *call, int i);
 
-/* Runs a call's CPU kernel on operands in host memory. */
+/* Runs a call's CPU kernel on operands in host memory.  16-bit operands are
+ * widened before and rounded after, as a whole. */
 void mtlm_call_run_cpu(void *const ptr[], const struct mtlm_call *call,
                        const struct mtlm_context *context);
+
+/* Bytes of context->wide that this takes. */
+size_t mtlm_call_wide_bytes(const struct mtlm_call *call);
 
 /* Bytes that a call reads and writes. */
 double mtlm_call_bytes(const struct mtlm_call *call);

@@ -49,6 +49,7 @@
     OP(CONTROL, control)                                                       \
     OP(EVAL_REPORT, eval_report)                                               \
     OP(ADAM, adam)                                                             \
+    OP(ADAM_MASTER, adam_master)                                               \
     OP(TP_COPY, tp_copy)                                                       \
     OP(ALL_REDUCE, all_reduce)                                                 \
     OP(REDUCE_SCATTER, reduce_scatter)                                         \

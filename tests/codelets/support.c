@@ -60,11 +60,12 @@ mtlm_real *new_zeros(int64_t n)
 struct mtlm_call run_op(struct mtlm_call call, void *const ptr[],
                         int64_t sample)
 {
-    static struct mtlm_scratch scratch;
+    static struct mtlm_scratch scratch, wide;
     const struct mtlm_context context = {.sample = sample,
                                          .share = RUN_SHARE,
                                          .batch = RUN_BATCH,
-                                         .scratch = &scratch};
+                                         .scratch = &scratch,
+                                         .wide = &wide};
     struct mtlm_error err;
 
     if (mtlm_ops[call.kind]->infer(&call, &err))

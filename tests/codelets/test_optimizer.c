@@ -142,11 +142,10 @@ static void test_control_advances_and_clips(void **state)
                              [SUMS + MTLM_STATUS_SOP] = 0.5,
                              [SUMS + MTLM_STATUS_SOP_HITS] = 0.75,
                              [SUMS + MTLM_STATUS_STOP] = 1};
-    double control[MTLM_CONTROL_COUNT] = {[MTLM_CONTROL_ITERATION] = 7,
-                                          [MTLM_CONTROL_STEP] = 6,
-                                          [MTLM_CONTROL_SAMPLES] = 112,
-                                          [MTLM_CONTROL_CLOCK] = 96,
-                                          [MTLM_CONTROL_SKIPPED] = 1};
+    double control[MTLM_CONTROL_COUNT] = {
+        [MTLM_CONTROL_ITERATION] = 7, [MTLM_CONTROL_STEP] = 6,
+        [MTLM_CONTROL_SAMPLES] = 112, [MTLM_CONTROL_CLOCK] = 96,
+        [MTLM_CONTROL_SKIPPED] = 1,   [MTLM_CONTROL_LOSS_SCALE] = 1};
     double report[MTLM_CONTROL_COUNT];
 
     (void) state;
@@ -174,7 +173,8 @@ static void test_control_advances_and_clips(void **state)
 static void test_small_norms_are_not_clipped(void **state)
 {
     const double status[SUMS + MTLM_STATUS_EXTRA] = {4, 5, 16};
-    double control[MTLM_CONTROL_COUNT] = {0}, report[MTLM_CONTROL_COUNT];
+    double control[MTLM_CONTROL_COUNT] = {[MTLM_CONTROL_LOSS_SCALE] = 1};
+    double report[MTLM_CONTROL_COUNT];
 
     (void) state;
     run_op(control_call(5), (void *[]){(void *) status, control, report}, 0);
@@ -191,8 +191,9 @@ static void check_skipped(double sum, double loss, double sop)
                              [SUMS + MTLM_STATUS_LOSS] = loss,
                              [SUMS + MTLM_STATUS_SOP] = sop,
                              [SUMS + MTLM_STATUS_STOP] = 0};
-    double control[MTLM_CONTROL_COUNT] = {
-        [MTLM_CONTROL_STEP] = 6, [MTLM_CONTROL_CLOCK] = 96};
+    double control[MTLM_CONTROL_COUNT] = {[MTLM_CONTROL_STEP] = 6,
+                                          [MTLM_CONTROL_CLOCK] = 96,
+                                          [MTLM_CONTROL_LOSS_SCALE] = 1};
     double report[MTLM_CONTROL_COUNT];
 
     run_op(control_call(1), (void *[]){(void *) status, control, report}, 0);

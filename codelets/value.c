@@ -1,0 +1,71 @@
+/* 16-bit operands on the CPU: kernels there compute in mtlm_real, so what they
+ * read is widened before and what they wrote is rounded after.  Slow, for it
+ * goes over whole operands: it is there so that everything can be tested
+ * without a GPU. */
+
+#include "config.h"
+
+#include <assert.h>
+
+#include "codelets/op.h"
+#include "runtime/value16.h"
+
+/* Floats in a cache line. */
+enum { ALIGN = 16 };
+
+static bool is_wide(const struct mtlm_call *call, int i)
+{
+    const struct mtlm_op *op = mtlm_ops[call->kind];
+
+    return op->dtype[i] == MTLM_VALUE && call->value != MTLM_REAL
+           && !op->cpu_typed;
+}
+
+static int64_t elems(const struct mtlm_call *call, int i)
+{
+    return mtlm_shape_elems(&call->shape[i]);
+}
+
+static int64_t padded(int64_t n)
+{
+    return (n + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+size_t mtlm_call_wide_bytes(const struct mtlm_call *call)
+{
+    size_t sum = 0;
+
+    for (int i = 0; i < mtlm_ops[call->kind]->n_operands; i++)
+        if (is_wide(call, i))
+            sum += padded(elems(call, i)) * sizeof(float);
+    return sum;
+}
+
+void mtlm_call_run_cpu(void *const ptr[], const struct mtlm_call *call,
+                       const struct mtlm_context *context)
+{
+    const struct mtlm_op *op = mtlm_ops[call->kind];
+    const size_t bytes = mtlm_call_wide_bytes(call);
+    void *given[MTLM_MAX_OPERANDS];
+    float *next;
+
+    if (bytes == 0) {
+        op->cpu(ptr, call, context);
+        return;
+    }
+    assert(sizeof(mtlm_real) == sizeof(float));
+    next = mtlm_scratch_get(context->wide, bytes);
+    for (int i = 0; i < op->n_operands; i++) {
+        given[i] = ptr[i];
+        if (!is_wide(call, i))
+            continue;
+        given[i] = next;
+        next += padded(elems(call, i));
+        if (op->access[i] != MTLM_W)
+            mtlm_value16_widen(call->value, ptr[i], elems(call, i), given[i]);
+    }
+    op->cpu(given, call, context);
+    for (int i = 0; i < op->n_operands; i++)
+        if (is_wide(call, i) && op->access[i] != MTLM_R)
+            mtlm_value16_round(call->value, given[i], elems(call, i), ptr[i]);
+}
