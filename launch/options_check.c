@@ -179,6 +179,11 @@ static int check_numbers(const struct mtlm_options *o, struct mtlm_error *err)
                               " goes beyond --exit-interval %" PRId64,
                               o->trace_iterations.first,
                               o->trace_iterations.last, o->exit_interval);
+    if (mtlm_option_given(o, "trace-iterations") && !o->trace_dir
+        && !o->cluster_file)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--trace-iterations is for --trace DIR or "
+                              "--synthetic");
     if (o->inject_nan > o->train_iters)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--inject-nan %" PRId64

@@ -174,6 +174,8 @@ static void test_values_must_fit_each_other(void **state)
     refuses("--model gpt-tiny --global-batch-size 30 --micro-batch-size 4",
             "--global-batch-size 30 is not a multiple of --micro-batch-size "
             "4");
+    refuses("--model gpt-tiny --trace-iterations 2:3",
+            "--trace-iterations is for --trace DIR or --synthetic");
     refuses("--model gpt-tiny --trace-iterations 3:1001",
             "--trace-iterations 3:1001 goes beyond --train-iters 1000");
     refuses("--model gpt-tiny --inject-nan 1001",
