@@ -101,6 +101,7 @@ const struct mtlm_op mtlm_op_adam = {
     .infer = adam_infer,
     .flops = adam_flops,
     .cpu = adam_cpu,
+    .cuda = MTLM_CUDA_KERNEL(adam),
 };
 
 /* The same first operands, so that both can have one step(). */
@@ -147,5 +148,6 @@ const struct mtlm_op mtlm_op_adam_master = {
     .infer = adam_master_infer,
     .flops = adam_flops,
     .cpu = adam_master_cpu,
+    .cuda = MTLM_CUDA_KERNEL(adam_master),
     .cpu_typed = true,
 };

@@ -222,7 +222,7 @@ static void make_codelet(enum mtlm_op_kind kind, bool synthetic)
     if (op->cpu)
         cl->cpu_funcs[0] = run_cpu;
 #if HAVE_CUDA
-    if (op->cuda && op->op_class == MTLM_CLASS_COMPUTE) {
+    if (op->cuda) {
         cl->cuda_funcs[0] = run_cuda;
         cl->cuda_flags[0] = STARPU_CUDA_ASYNC;
     }

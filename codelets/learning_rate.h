@@ -62,7 +62,7 @@ static inline MTLM_HOST_DEVICE double mtlm_learning_rate(
     case MTLM_LR_COSINE:
         return least + (lr - least) * (0.5 * (cos(MTLM_PI * done) + 1));
     case MTLM_LR_INVERSE_SQUARE_ROOT:
-        return fmax(least, lr * sqrt(fmax(warmup, 1) / fmax(n, 1)));
+        return fmax(least, lr * sqrt(fmax(warmup, 1.0) / fmax(n, 1.0)));
     default:
         return least + (lr - least) * mtlm_wsd_left(schedule, n);
     }

@@ -77,6 +77,7 @@ const struct mtlm_op mtlm_op_square_sum = {
     .infer = square_sum_infer,
     .flops = square_sum_flops,
     .cpu = square_sum_cpu,
+    .cuda = MTLM_CUDA_KERNEL(square_sum),
 };
 
 /* Adds to what is there: the numbers are exact. */
@@ -101,6 +102,7 @@ const struct mtlm_op mtlm_op_count_zeros = {
     .dtype = {[SQ_STATUS] = MTLM_F64},
     .infer = square_sum_infer,
     .cpu = count_zeros_cpu,
+    .cuda = MTLM_CUDA_KERNEL(count_zeros),
 };
 
 /* norm[0] = the root of the sum of sums. */
@@ -131,6 +133,7 @@ const struct mtlm_op mtlm_op_norm = {
     .dtype = {[NORM_SUMS] = MTLM_F64, [NORM_NORM] = MTLM_F64},
     .infer = norm_infer,
     .cpu = norm_cpu,
+    .cuda = MTLM_CUDA_KERNEL(norm),
 };
 
 static int publish_infer(struct mtlm_call *call, struct mtlm_error *err)
@@ -161,6 +164,7 @@ const struct mtlm_op mtlm_op_publish = {
     .dtype = {[PUBLISH_LOSS] = MTLM_F64, [PUBLISH_STATUS] = MTLM_F64},
     .infer = publish_infer,
     .cpu = publish_cpu,
+    .cuda = MTLM_CUDA_KERNEL(publish),
 };
 
 static int flags_infer(struct mtlm_call *call, struct mtlm_error *err)
@@ -185,6 +189,7 @@ const struct mtlm_op mtlm_op_flags = {
     .dtype = {[FLAGS_STATUS] = MTLM_F64},
     .infer = flags_infer,
     .cpu = flags_cpu,
+    .cuda = MTLM_CUDA_KERNEL(flags),
 };
 
 /* The control tensor before the first iteration. */
@@ -208,6 +213,7 @@ const struct mtlm_op mtlm_op_control_init = {
     .dtype = {[CONTROL_INIT_CONTROL] = MTLM_F64},
     .infer = control_init_infer,
     .cpu = control_init_cpu,
+    .cuda = MTLM_CUDA_KERNEL(control_init),
 };
 
 static int control_infer(struct mtlm_call *call, struct mtlm_error *err)
@@ -246,6 +252,7 @@ const struct mtlm_op mtlm_op_control = {
               [CONTROL_REPORT] = MTLM_F64},
     .infer = control_infer,
     .cpu = control_cpu,
+    .cuda = MTLM_CUDA_KERNEL(control),
 };
 
 static int eval_report_infer(struct mtlm_call *call, struct mtlm_error *err)
@@ -272,4 +279,5 @@ const struct mtlm_op mtlm_op_eval_report = {
     .dtype = {[EVAL_STATUS] = MTLM_F64, [EVAL_REPORT] = MTLM_F64},
     .infer = eval_report_infer,
     .cpu = eval_report_cpu,
+    .cuda = MTLM_CUDA_KERNEL(eval_report),
 };

@@ -147,6 +147,7 @@ const struct mtlm_op mtlm_op_xent_stats = {
     .infer = xent_stats_infer,
     .flops = xent_stats_flops,
     .cpu = xent_stats_cpu,
+    .cuda = MTLM_CUDA_KERNEL(xent_stats),
 };
 
 static int xent_rescale_infer(struct mtlm_call *call, struct mtlm_error *err)
@@ -180,6 +181,7 @@ const struct mtlm_op mtlm_op_xent_rescale = {
     .access = {[XR_LOCAL] = MTLM_R, [XR_MAX] = MTLM_R, [XR_SUMS] = MTLM_RW},
     .infer = xent_rescale_infer,
     .cpu = xent_rescale_cpu,
+    .cuda = MTLM_CUDA_KERNEL(xent_rescale),
 };
 
 static int check_loss(const struct mtlm_call *call, int loss,
@@ -256,6 +258,7 @@ const struct mtlm_op mtlm_op_xent_loss = {
                                {MTLM_GRAD_VALUE, XL_CONTROL},
                                {MTLM_GRAD_OVER, XL_LOGITS}}}}},
     .cpu = xent_loss_cpu,
+    .cuda = MTLM_CUDA_KERNEL(xent_loss),
 };
 
 static int xent_bwd_infer(struct mtlm_call *call, struct mtlm_error *err)
@@ -326,6 +329,7 @@ const struct mtlm_op mtlm_op_xent_bwd = {
     .infer = xent_bwd_infer,
     .flops = xent_bwd_flops,
     .cpu = xent_bwd_cpu,
+    .cuda = MTLM_CUDA_KERNEL(xent_bwd),
 };
 
 static int accuracy_infer(struct mtlm_call *call, struct mtlm_error *err)
@@ -379,4 +383,5 @@ const struct mtlm_op mtlm_op_accuracy = {
               [XA_LOSS] = MTLM_F64},
     .infer = accuracy_infer,
     .cpu = accuracy_cpu,
+    .cuda = MTLM_CUDA_KERNEL(accuracy),
 };

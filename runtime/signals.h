@@ -1,6 +1,10 @@
 #ifndef MTLM_SIGNALS_H
 #define MTLM_SIGNALS_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Stopping on request.  The first SIGINT, SIGTERM or SIGUSR1 only sets a
  * flag, which every iteration's status vector carries to all ranks, so that
  * all stop after the same one; the second ends the process at once. */
@@ -14,5 +18,9 @@ enum mtlm_stop { MTLM_STOP_TIME = 1, MTLM_STOP_SIGNAL = 1 << 20 };
 void mtlm_stop_request(void);
 
 int mtlm_stop_requested(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* MTLM_SIGNALS_H */

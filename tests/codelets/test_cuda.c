@@ -13,6 +13,7 @@
 
 #include "tests/codelets/support.h"
 #include "tests/codelets/twin.h"
+#include "tests/codelets/twins.h"
 
 #if HAVE_CUDA && !(MTLM_EMULATED && __SANITIZE_THREAD__)
 
@@ -94,6 +95,13 @@ int main(void)
 #endif
         cmocka_unit_test(test_layernorm),
         cmocka_unit_test(test_bias_gelu),
+        cmocka_unit_test(test_cross_entropy),
+        cmocka_unit_test(test_loss),
+        cmocka_unit_test(test_accuracy),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_status),
+        cmocka_unit_test(test_control),
+        cmocka_unit_test(test_adam),
         cmocka_unit_test(test_every_kernel_is_compared),
     };
     const char *skip = twin_start();

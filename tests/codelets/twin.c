@@ -233,17 +233,26 @@ static double rounding(double x, enum mtlm_dtype dtype)
                                : 0;
 }
 
-static void assert_same(const struct operand *o, const void *raw, double bound,
-                        const char *what, int number)
+static double bound_of(const struct twin *twin, enum mtlm_dtype dtype)
+{
+    if (dtype == MTLM_I32)
+        return 0;
+    if (dtype == MTLM_F64)
+        return twin->each ? 1e-14 : 1e-12;
+    return twin->bound ? twin->bound : BOUND;
+}
+
+static void assert_same(const struct operand *o, const void *raw,
+                        const struct twin *twin, const char *what, int number)
 {
     const enum mtlm_dtype host_dtype = is_narrow(o) ? MTLM_REAL : o->dtype;
+    const bool each = twin->each && o->dtype == MTLM_F64;
+    const double bound = bound_of(twin, o->dtype);
     double greatest = 0;
 
     for (int64_t i = 0; i < o->n; i++)
         if (isfinite(element(o->host, host_dtype, i)))
             greatest = fmax(greatest, fabs(element(o->host, host_dtype, i)));
-    if (o->dtype == MTLM_I32)
-        bound = 0;
     for (int64_t i = 0; i < o->n; i++) {
         const double want = element(o->host, host_dtype, i);
         const double got = element(raw, o->dtype, i);
@@ -251,8 +260,10 @@ static void assert_same(const struct operand *o, const void *raw, double bound,
 
         if (got == want || (isnan(got) && isnan(want)))
             continue;
+        if (each)
+            greatest = fabs(want);
         if (!(fabs(got - want) <= bound * greatest + more * (1 + bound)))
-            fail_msg("%s, operand %d: element %ld of %ld is %.9g, not %.9g "
+            fail_msg("%s, operand %d: element %ld of %ld is %.17g, not %.17g "
                      "(greatest %g)",
                      what, number, (long) i, (long) o->n, got, want, greatest);
     }
@@ -345,8 +356,7 @@ static void compare(const struct twin *twin, enum mtlm_dtype value,
     for (int i = 0; i < op->n_operands; i++) {
         void *raw = get_raw(&operand[i]);
 
-        assert_same(&operand[i], raw, twin->bound ? twin->bound : BOUND, what,
-                    i);
+        assert_same(&operand[i], raw, twin, what, i);
         free_there(&operand[i]);
         free(raw), free(operand[i].host);
     }

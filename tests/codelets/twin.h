@@ -19,6 +19,9 @@ struct twin {
     /* Of values only: besides rounding, greatest difference over greatest
      * value.  0: 1e-5. */
     double bound;
+    /* Doubles: each as near as its own last places, instead of 1e-12 of the
+     * greatest. */
+    bool each;
     bool real_only; /* has no kernel for 16 bits */
 };
 
