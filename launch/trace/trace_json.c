@@ -1,5 +1,9 @@
 /* trace.json: the format of Chrome's tracing, for ui.perfetto.dev.  A process
- * for each rank, tracks of its workers and of its communication lanes. */
+ * for each rank, tracks of its workers and of its communication lanes.
+ *
+ * Perfetto leaves out what began before zero, has a process 0 of its own, and
+ * put threads 0 and 1 together until 2025: times count from the first event,
+ * numbers from 1. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -32,6 +36,11 @@ static void put_us(FILE *f, const char *name, int64_t ns)
             (ns < 0 ? -ns : ns) / 1000, (int) ((ns < 0 ? -ns : ns) % 1000));
 }
 
+static int pid_of(int rank)
+{
+    return rank + 1;
+}
+
 static void put_process(FILE *f, const struct mtlm_trace_info *info, int rank)
 {
     char name[64];
@@ -41,12 +50,13 @@ static void put_process(FILE *f, const struct mtlm_trace_info *info, int rank)
                  info->stage_of_rank[rank]);
     else
         snprintf(name, sizeof(name), "rank %d", rank);
+    /* Each event follows a comma, but the first. */
     fprintf(f,
-            ",\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,"
+            "%s\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,"
             "\"args\":{\"name\":\"%s\"}}"
             ",\n{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%d,"
             "\"args\":{\"sort_index\":%d}}",
-            rank, name, rank, rank);
+            rank ? "," : "", pid_of(rank), name, pid_of(rank), rank);
 }
 
 static const char *device(const struct mtlm_trace_info *info,
@@ -80,12 +90,12 @@ static void put_track(FILE *f, const struct mtlm_trace_info *info,
     fprintf(f,
             ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,"
             "\"tid\":%zu,\"args\":{\"name\":",
-            track->rank, tid);
+            pid_of(track->rank), tid);
     put_text(f, name);
     fprintf(f,
             "}},\n{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":%d,"
             "\"tid\":%zu,\"args\":{\"sort_index\":%zu}}",
-            track->rank, tid, tid);
+            pid_of(track->rank), tid, tid);
 }
 
 /* What the events are made from. */
@@ -94,6 +104,7 @@ struct drawn {
     const struct mtlm_record *record; /* [n] */
     const int64_t *met_ns;            /* [n] */
     int64_t *begin_ns;                /* [n] */
+    int64_t zero_ns;                  /* of the file: nothing began before */
     struct mtlm_trace_tracks *tracks;
 };
 
@@ -102,8 +113,8 @@ static void begin_event(FILE *f, const struct drawn *d, char phase, size_t i,
                         int64_t ns)
 {
     fprintf(f, ",\n{\"ph\":\"%c\",\"pid\":%d,\"tid\":%zu", phase,
-            d->record[i].rank, d->tracks->of[i]);
-    put_us(f, "ts", ns - d->trace->summary->origin_ns);
+            pid_of(d->record[i].rank), d->tracks->of[i] + 1);
+    put_us(f, "ts", ns - d->zero_ns);
 }
 
 /* wait: for the other ranks of the message to come to it. */
@@ -118,6 +129,16 @@ static void put_message(FILE *f, const struct drawn *d, size_t i)
     put_us(f, "transfer_us", r->end_ns - d->met_ns[i]);
 }
 
+/* Names that Chrome has for colours, near those of schedule.svg; Perfetto
+ * chooses by the letters of a name itself. */
+static const char *const colour[] = {
+    [MTLM_TRACE_F] = "rail_response",   [MTLM_TRACE_B] = "rail_animation",
+    [MTLM_TRACE_W] = "startup",         [MTLM_TRACE_OPT] = "rail_load",
+    [MTLM_TRACE_INIT] = "rail_load",    [MTLM_TRACE_EVAL] = "rail_idle",
+    [MTLM_TRACE_AR] = "generic_work",   [MTLM_TRACE_SEND] = "generic_work",
+    [MTLM_TRACE_RECV] = "generic_work", [MTLM_TRACE_DP] = "generic_work",
+};
+
 static void put_record(FILE *f, const struct drawn *d, size_t i)
 {
     const struct mtlm_record *r = &d->record[i];
@@ -127,11 +148,13 @@ static void put_record(FILE *f, const struct drawn *d, size_t i)
     fputs(",\"name\":\"", f);
     mtlm_trace_put_label(f, r);
     fprintf(f,
-            "\",\"cat\":\"%s\",\"args\":{\"iteration\":%d,\"microbatch\":%d,"
+            "\",\"cat\":\"%s\",\"cname\":\"%s\",\"args\":{\"iteration\":%d,"
+            "\"microbatch\":%d,"
             "\"layer\":%d,\"stage\":%d,\"chunk\":%d,\"job\":%" PRId64,
-            mtlm_trace_op_name(r), r->iteration + 1, r->microbatch, r->layer,
-            r->stage, mtlm_trace_chunk(d->trace->info, r), r->job);
-    put_us(f, "ready_us", r->ready_ns - d->trace->summary->origin_ns);
+            mtlm_trace_op_name(r), colour[mtlm_trace_class(r)],
+            r->iteration + 1, r->microbatch, r->layer, r->stage,
+            mtlm_trace_chunk(d->trace->info, r), r->job);
+    put_us(f, "ready_us", r->ready_ns - d->zero_ns);
     if (r->lane != MTLM_LANE_COMPUTE)
         put_message(f, d, i);
     fputs("}}", f);
@@ -170,8 +193,10 @@ static void put_arrows(FILE *f, const struct drawn *d, size_t n)
     free(end);
 }
 
-static void put_about(FILE *f, const struct mtlm_trace_info *info)
+/* origin_us: where in this file the zero of schedule.csv is. */
+static void put_about(FILE *f, const struct drawn *d)
 {
+    const struct mtlm_trace_info *info = d->trace->info;
     const struct {
         const char *name, *value;
     } about[] = {{"model", info->model},
@@ -184,29 +209,34 @@ static void put_about(FILE *f, const struct mtlm_trace_info *info)
         fprintf(f, "%s\"%s\":", i ? "," : "", about[i].name);
         put_text(f, about[i].value);
     }
-    /* A first event, so that each of the others follows a comma. */
-    fputs("},\n\"traceEvents\":[\n{\"ph\":\"M\",\"name\":\"trace_name\","
-          "\"pid\":0,\"args\":{\"name\":\"mtlm-dag\"}}",
-          f);
+    put_us(f, "origin_us", d->trace->summary->origin_ns - d->zero_ns);
+    fputs("},\n\"traceEvents\":[", f);
 }
 
 void mtlm_trace_write_events(FILE *f, const struct mtlm_trace *trace)
 {
     const struct mtlm_trace_records *records = trace->records;
     const struct mtlm_trace_info *info = trace->info;
-    struct drawn d = {trace, records->record, records->met_ns,
-                      mtlm_calloc(records->n, sizeof(*d.begin_ns)), NULL};
+    struct drawn d = {trace,
+                      records->record,
+                      records->met_ns,
+                      mtlm_calloc(records->n, sizeof(*d.begin_ns)),
+                      trace->summary->origin_ns,
+                      NULL};
 
     /* While its peer has nothing to send, a receive only waits. */
-    for (size_t i = 0; i < records->n; i++)
+    for (size_t i = 0; i < records->n; i++) {
         d.begin_ns[i] =
             d.record[i].op == MTLM_OP_RECV ? d.met_ns[i] : d.record[i].start_ns;
+        if (d.begin_ns[i] < d.zero_ns)
+            d.zero_ns = d.begin_ns[i];
+    }
     d.tracks = mtlm_trace_tracks_create(records, d.begin_ns);
-    put_about(f, info);
+    put_about(f, &d);
     for (int rank = 0; rank < info->ranks; rank++)
         put_process(f, info, rank);
     for (size_t k = 0; k < d.tracks->n_tracks; k++)
-        put_track(f, info, &d.tracks->track[k], k);
+        put_track(f, info, &d.tracks->track[k], k + 1);
     for (size_t i = 0; i < records->n; i++)
         put_record(f, &d, i);
     put_arrows(f, &d, records->n);

@@ -58,6 +58,11 @@ static json_int_t tid_of(json_t *root, int i)
         json_object_get(event(root, "X", NULL, i), "tid"));
 }
 
+static double time_of(const json_t *object, const char *name)
+{
+    return json_number_value(json_object_get(object, name));
+}
+
 static const char *track_name(json_t *root, int i)
 {
     json_t *args = json_object_get(event(root, "M", "thread_name", i), "args");
@@ -99,6 +104,33 @@ static void test_an_event_says_what_when_and_where(void **state)
     assert_int_equal(layer, 12);
     assert_int_equal(stage, 0);
     assert_int_equal(chunk, 0);
+    json_decref(root);
+}
+
+/* Perfetto leaves out what has a negative time, and treats process and thread
+ * 0 as its own. */
+static void test_nothing_is_before_zero_and_nothing_has_number_0(void **state)
+{
+    struct mtlm_record record[] = {
+        trace_node(MTLM_OP_BATCH, 1000, 2000), /* not yet the origin */
+        trace_node(MTLM_OP_LINEAR_FWD, 5000, 9000),
+    };
+    json_t *root, *e;
+    size_t i;
+
+    (void) state;
+    trace_dir_write(record, 2, &trace_one_rank);
+    root = load();
+    assert_float_equal(time_of(event(root, "X", NULL, 0), "ts"), 0, 1e-9);
+    assert_float_equal(time_of(event(root, "X", NULL, 1), "ts"), 4, 1e-9);
+    assert_float_equal(time_of(json_object_get(root, "otherData"), "origin_us"),
+                       4, 1e-9);
+    json_array_foreach(json_object_get(root, "traceEvents"), i, e)
+    {
+        assert_int_equal(json_integer_value(json_object_get(e, "pid")), 1);
+        if (json_object_get(e, "tid"))
+            assert_true(json_integer_value(json_object_get(e, "tid")) > 0);
+    }
     json_decref(root);
 }
 
@@ -210,6 +242,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         DIR_TEST(test_an_event_says_what_when_and_where),
+        DIR_TEST(test_nothing_is_before_zero_and_nothing_has_number_0),
         DIR_TEST(test_names_tell_what_is_outside_the_layers),
         DIR_TEST(test_what_overlaps_has_a_track_of_its_own),
         DIR_TEST(test_any_text_is_json),

@@ -16,12 +16,17 @@ def ns(us):
     return round(us * NS)
 
 
+def rank_of(event):
+    """Processes and threads 0 are special to viewers."""
+    return event["pid"] - 1
+
+
 def read(directory):
     with open(directory + "/trace.json") as file:
         trace = json.load(file)
     with open(directory + "/schedule.csv", newline="") as file:
         rows = list(csv.DictReader(file))
-    return trace["traceEvents"], rows
+    return trace, rows
 
 
 def check_tracks(events):
@@ -43,7 +48,7 @@ def check_names(events, tracks, ranks):
         if e["ph"] == "M" and e["name"] in ("process_name", "thread_name")
     }
     for rank in range(ranks):
-        name = names.get(("process_name", rank, None), "")
+        name = names.get(("process_name", rank + 1, None), "")
         expect(name.startswith(f"rank {rank} (stage"), "process", name)
     of_rank = [
         (pid, names.get(("thread_name", pid, tid))) for pid, tid in tracks
@@ -52,9 +57,10 @@ def check_names(events, tracks, ranks):
     expect(len(set(of_rank)) == len(of_rank), "two tracks of one name", of_rank)
 
 
-def check_rows(events, rows):
-    """Every row of schedule.csv is an event with its numbers."""
-    by_job = {(e["pid"], e["args"]["job"]): e for e in events}
+def check_rows(events, rows, origin):
+    """Every row of schedule.csv is an event with its numbers, times from the
+    begin of the file, which nothing precedes."""
+    by_job = {(rank_of(e), e["args"]["job"]): e for e in events}
     expect(len(events) == len(by_job) == len(rows), len(events), len(rows))
     for r in rows:
         e = by_job.get((int(r["rank"]), int(r["job"])))
@@ -66,9 +72,11 @@ def check_rows(events, rows):
         expect(e["cat"] == r["name"], "category", e, r)
         word = r["op"] + (r["microbatch"] if r["microbatch"] != "-1" else "")
         expect(e["name"].split()[0] == word, "name", e, r)
-        start, end = ns(float(r["start_us"])), ns(float(r["end_us"]))
+        start, end = (ns(origin + float(r[k])) for k in ("start_us", "end_us"))
         expect(ns(e["ts"]) + ns(e["dur"]) == end, "end", e, r)
-        expect(ns(e["args"]["ready_us"]) == ns(float(r["ready_us"])), e, r)
+        expect(ns(e["args"]["ready_us"]) == ns(origin + float(r["ready_us"])),
+               "ready", e, r)
+        expect(e["ts"] >= 0, "before the begin", e)
         # A receive is drawn from when there is something to receive.
         late = e["cat"] == "recv" and ns(e["ts"]) > start
         expect(late or ns(e["ts"]) == start, "start", e, r)
@@ -98,7 +106,7 @@ def check_arrows(arrows, events, rows):
             and e["cat"] == ("send" if a["ph"] == "s" else "recv")
         ]
         expect(len(found) == 1, "an arrow ends in", found, a)
-        return (a["pid"], found[0]["args"]["job"]) if found else None
+        return (rank_of(a), found[0]["args"]["job"]) if found else None
 
     ends = collections.defaultdict(dict)
     for a in arrows:
@@ -125,11 +133,13 @@ def check_waits(events):
 
 
 def main():
-    all_, rows = read(sys.argv[1])
+    trace, rows = read(sys.argv[1])
+    all_ = trace["traceEvents"]
     events = [e for e in all_ if e["ph"] == "X"]
     tracks = check_tracks(events)
-    check_names(all_, tracks, 1 + max(e["pid"] for e in events))
-    check_rows(events, rows)
+    check_names(all_, tracks, max(e["pid"] for e in events))
+    expect(all(e["pid"] > 0 and e.get("tid", 1) > 0 for e in all_), "number 0")
+    check_rows(events, rows, trace["otherData"]["origin_us"])
     check_arrows([e for e in all_ if e["ph"] in "sf"], events, rows)
     check_waits(events)
     finish(len(events), "events on", len(tracks), "tracks,")
