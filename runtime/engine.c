@@ -186,13 +186,22 @@ static void delay(struct mtlm_engine *engine, struct mtlm_request *request,
     mtlm_queue_push(&engine->delayed, request);
 }
 
+/* Another collective. */
+static bool may_issue(const struct mtlm_engine *engine)
+{
+    struct mtlm_transport *transport = engine->collective;
+    const int most = engine->config.max_in_flight;
+
+    return (!most || engine->collectives_flying < most)
+           && (!transport->ready || transport->ready(transport));
+}
+
 static bool issue_collectives(struct mtlm_engine *engine)
 {
     struct mtlm_sequencer *sequencer = &engine->sequencer;
     bool any = false;
 
-    while (!engine->config.max_in_flight
-           || engine->collectives_flying < engine->config.max_in_flight) {
+    while (may_issue(engine)) {
         struct mtlm_request *request;
 
         pthread_mutex_lock(&engine->mutex);
@@ -375,6 +384,16 @@ static void *run(void *arg)
     return NULL;
 }
 
+static struct mtlm_transport *start_nccl(const struct mtlm_ranks *ranks)
+{
+#if HAVE_NCCL
+    return mtlm_transport_nccl(ranks);
+#else
+    (void) ranks;
+    mtlm_fatal(__FILE__, __LINE__, "this program is built without NCCL");
+#endif
+}
+
 struct mtlm_engine *mtlm_engine_start(const struct mtlm_engine_config *config)
 {
     const bool leader =
@@ -384,6 +403,8 @@ struct mtlm_engine *mtlm_engine_start(const struct mtlm_engine_config *config)
     engine->config = *config;
     engine->p2p = mtlm_transport_mpi(config->ranks);
     engine->collective = engine->p2p;
+    if (config->transport == MTLM_TRANSPORT_NCCL)
+        engine->collective = start_nccl(config->ranks);
     pthread_mutex_init(&engine->mutex, NULL);
     pthread_cond_init(&engine->done, NULL);
     mtlm_queue_init(&engine->inbox);
@@ -418,6 +439,8 @@ void mtlm_engine_stop(struct mtlm_engine *engine)
     pthread_mutex_destroy(&engine->mutex);
     pthread_cond_destroy(&engine->done);
     mtlm_sequencer_destroy(&engine->sequencer);
+    if (engine->collective != engine->p2p)
+        engine->collective->destroy(engine->collective);
     engine->p2p->destroy(engine->p2p);
     free(engine);
 }

@@ -73,8 +73,26 @@ enum mtlm_order {
     MTLM_ORDER_WHEN_READY,
 };
 
+/* What carries messages.
+ *
+ * Sends and receives always go by MPI, from and to host memory, where StarPU
+ * copies a GPU's data.  NCCL has no tags: a receive would have to be issued in
+ * the order in which the sender issues, which nobody knows before, while the
+ * slot of a ring that the sender's next message is for may become free only
+ * through a later one, and a send that waits for its receive holds up all
+ * collectives behind it on its GPU.  By tags none of this can happen.
+ *
+ * With NCCL collectives run one at a time on a GPU, in the order in which its
+ * rank issues them; any number may be issued.  That is as free of deadlocks as
+ * one in flight at a time: the arguments above hold for "what is before it in
+ * its rank's order" in place of "what is under way". */
+enum mtlm_transport_kind { MTLM_TRANSPORT_MPI, MTLM_TRANSPORT_NCCL };
+
 struct mtlm_engine_config {
     struct mtlm_ranks *ranks; /* borrowed */
+    /* NCCL: in a program with it, where each rank has a GPU of its own; the
+     * same on all ranks.  Not with MTLM_ORDER_BY_SLOT, nor with tasks. */
+    enum mtlm_transport_kind transport;
     enum mtlm_order order;
     /* Collectives under way at a time; 0: any number.  1 behaves as one
      * NCCL stream does. */

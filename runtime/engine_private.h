@@ -19,7 +19,10 @@ struct mtlm_request {
     void *buffer, *into;
     int64_t seq;    /* of a collective: its number in program order */
     int64_t due_ns; /* when its modelled transfer is over */
-    MPI_Request mpi;
+    union {         /* how the transport knows it */
+        MPI_Request mpi;
+        void *event; /* cudaEvent_t */
+    };
     struct mtlm_request *next; /* in exactly one list */
 };
 
@@ -152,5 +155,9 @@ struct mtlm_engine {
  * Tells runtime/deadline.h what the thread waits for, and people when it does
  * for long. */
 void mtlm_engine_note_silence(struct mtlm_engine *engine, bool event);
+
+/* "the all-reduce of all ranks in iteration 3, stage 0": n bytes of text. */
+void mtlm_engine_describe_request(const struct mtlm_request *request,
+                                  char *text, size_t n);
 
 #endif /* MTLM_ENGINE_PRIVATE_H */

@@ -25,8 +25,8 @@ static int64_t silence_limit(const struct mtlm_engine *engine)
     return 1e9 * (s > 0 ? s : SILENCE_S);
 }
 
-static void describe_request(const struct mtlm_request *request, char *text,
-                             size_t n)
+void mtlm_engine_describe_request(const struct mtlm_request *request,
+                                  char *text, size_t n)
 {
     static const char *const group[] = {
         [MTLM_GROUP_TP] = "tensor-parallel ranks",
@@ -67,7 +67,7 @@ static void describe_wait(struct mtlm_engine *engine, char *text, size_t n)
             break;
         }
     if (first)
-        describe_request(first, text, n);
+        mtlm_engine_describe_request(first, text, n);
     else if (mtlm_tickets_expected(&engine->tickets))
         snprintf(text, n, "the order of its tensor-parallel leader");
     else

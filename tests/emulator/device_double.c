@@ -461,7 +461,8 @@ struct work {
     size_t rows;
     cudaEvent_t event; /* recorded then; or NULL */
     int64_t ticket;
-    cudaHostFn_t call; /* or this is called */
+    cudaHostFn_t call;            /* or this is called */
+    bool (*done)(void *argument); /* or it ends when this says so */
     void *argument;
 };
 
@@ -512,6 +513,14 @@ static void advance(struct CUstream_st *s, bool wait)
 
         if (w->due_ns > now_ns())
             sleep_until(w->due_ns);
+        if (w->done && !w->done(w->argument)) {
+            if (!wait)
+                return;
+            pthread_mutex_unlock(&streams_mutex);
+            sleep_until(now_ns() + 20000);
+            pthread_mutex_lock(&streams_mutex);
+            continue;
+        }
         perform(w);
         s->first = w->next;
         if (!s->first)
@@ -550,8 +559,14 @@ static void enqueue(cudaStream_t stream, struct work what)
     s->last = &w->next;
     if (w->event)
         w->ticket = ++w->event->recorded;
-    advance(s, delay_ns() == 0);
+    advance(s, false);
     pthread_mutex_unlock(&streams_mutex);
+}
+
+void mtlm_double_enqueue(cudaStream_t stream, bool (*done)(void *argument),
+                         void *argument)
+{
+    enqueue(stream, (struct work){.done = done, .argument = argument});
 }
 
 static void drain(cudaStream_t stream)

@@ -2,6 +2,7 @@
 #define MTLM_DEVICE_DOUBLE_H
 
 #include <cuda_runtime_api.h>
+#include <stdbool.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -11,6 +12,12 @@ extern "C" {
  * still has to do.  The stream then counts as busy for as long as the double
  * takes for anything. */
 void mtlm_double_kernel(cudaStream_t stream);
+
+/* Enqueues what ends when done(argument), asked whenever somebody looks at the
+ * stream, says so: what comes behind it waits.  done() may be called by any
+ * thread and calls nothing of CUDA. */
+void mtlm_double_enqueue(cudaStream_t stream, bool (*done)(void *argument),
+                         void *argument);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,7 @@
 struct mtlm_ranks *ranks;
 struct mtlm_engine *engine;
 int rank, size;
+enum mtlm_transport_kind transport;
 
 static atomic_int failures;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* of engine */
@@ -38,9 +39,12 @@ static void *watchdog(void *arg)
 void setup(int *argc, char ***argv, int tp, int workers, int seconds)
 {
     static int limit;
+    const char *wanted = getenv("MTLM_TEST_TRANSPORT");
     struct mtlm_error err;
     pthread_t thread;
 
+    if (wanted && strcmp(wanted, "nccl") == 0)
+        transport = MTLM_TRANSPORT_NCCL;
     ranks = mtlm_ranks_start(argc, argv);
     rank = mtlm_ranks_rank(ranks);
     size = mtlm_ranks_size(ranks);
@@ -58,6 +62,7 @@ struct mtlm_engine *start_engine(enum mtlm_order order, int max_in_flight,
                                  struct mtlm_recorder *recorder)
 {
     const struct mtlm_engine_config config = {.ranks = ranks,
+                                              .transport = transport,
                                               .order = order,
                                               .max_in_flight = max_in_flight,
                                               .recorder = recorder};

@@ -16,6 +16,9 @@ void setup(int *argc, char ***argv, int tp, int workers, int seconds);
 extern struct mtlm_ranks *ranks;
 extern int rank, size;
 
+/* MTLM_TEST_TRANSPORT=nccl asks for NCCL. */
+extern enum mtlm_transport_kind transport;
+
 /* The engine that the watchdog describes. */
 struct mtlm_engine *start_engine(enum mtlm_order order, int max_in_flight,
                                  struct mtlm_recorder *recorder);
