@@ -44,3 +44,22 @@ rc=0
 wait "$job" || rc=$?
 [ "$rc" -eq 75 ] || fail "exit status $rc after SIGTERM, expected 75"
 [ -e "$work/saved0" ] && [ -e "$work/saved1" ] || fail "a rank did not save"
+
+# Before the ranks listen to the signal nothing is worth the wait.
+cat >"$work/program" <<'END'
+#!/bin/bash
+touch "$work/early"
+exec sleep 60
+END
+"$run" -n 1 "$work/program" 2>"$work/err" &
+job=$!
+for i in $(seq 300); do
+    [ ! -e "$work/early" ] || break
+    sleep 0.1
+done
+kill -TERM "$job"
+rc=0
+wait "$job" || rc=$?
+[ "$rc" -eq 138 ] || fail "exit status $rc of an early SIGTERM, expected 138"
+grep -q '^run: stopped before the program was ready$' "$work/err" \
+    || fail "$(cat "$work/err")"
