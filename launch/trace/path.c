@@ -144,13 +144,15 @@ static void find_chains(const struct mtlm_trace_records *records,
     free(begin);
 }
 
-/* Of each iteration and rank the time of its nodes on workers. */
+/* Of each iteration and rank the time of its nodes on workers; of each rank
+ * the mean of the iterations that count. */
 static void find_work(const struct mtlm_trace_records *records,
                       struct mtlm_trace_summary *summary)
 {
     const int first = summary->first_iteration, ranks = records->ranks;
     const size_t n = (size_t) (summary->last_iteration - first + 1) * ranks;
     int64_t *work = mtlm_calloc(n, sizeof(*work));
+    int counted = 0;
 
     for (size_t i = 0; i < records->n; i++) {
         const struct mtlm_record *r = &records->record[i];
@@ -162,16 +164,22 @@ static void find_work(const struct mtlm_trace_records *records,
     for (size_t k = 0; k < summary->n_iterations; k++) {
         struct mtlm_trace_iteration *e = &summary->iteration[k];
         const int64_t *mine = work + (size_t) (e->iteration - first) * ranks;
+        const bool counts = e->counts || !summary->windows;
 
+        counted += counts;
         for (int r = 0; r < ranks; r++) {
             const int workers = summary->rank[r].workers;
 
+            if (workers && counts)
+                summary->rank[r].work_ns += mine[r] / workers;
             if (workers && mine[r] / workers > e->work_ns) {
                 e->work_ns = mine[r] / workers;
                 e->work_rank = r;
             }
         }
     }
+    for (int r = 0; r < ranks && counted; r++)
+        summary->rank[r].work_ns /= counted;
     free(work);
 }
 

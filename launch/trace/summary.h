@@ -30,6 +30,9 @@ struct mtlm_trace_rank {
     int64_t comm_ns;    /* with communication of any kind under way */
     int64_t overlap_ns; /* of these, with at least one worker busy */
     double bubble;      /* 1 - busy / (workers * window) */
+    /* The area bound: work of an iteration, whenever it was done, that each
+     * worker has, on the mean over the iterations that count. */
+    int64_t work_ns;
 };
 
 struct mtlm_trace_iteration {

@@ -71,13 +71,14 @@ static json_t *ranks(const struct mtlm_trace *trace)
 
         json_array_append_new(
             list,
-            json_pack("{s:i, s:o, s:i, s:o, s:o, s:o, s:o, s:f, s:o}", "rank",
-                      i, "stage", stage ? json_integer(stage[i]) : json_null(),
-                      "workers", r->workers, "window_ms", ms(r->window_ns),
-                      "busy_ms", ms(r->busy_ns), "communication_ms",
-                      ms(r->comm_ns), "overlap_ms", ms(r->overlap_ns),
-                      "bubble_fraction", r->bubble, "engine_share",
-                      engine ? json_real(engine[i]) : json_null()));
+            json_pack(
+                "{s:i, s:o, s:i, s:o, s:o, s:o, s:o, s:f, s:o, s:o}", "rank", i,
+                "stage", stage ? json_integer(stage[i]) : json_null(),
+                "workers", r->workers, "window_ms", ms(r->window_ns), "busy_ms",
+                ms(r->busy_ns), "communication_ms", ms(r->comm_ns),
+                "overlap_ms", ms(r->overlap_ns), "bubble_fraction", r->bubble,
+                "area_bound_ms", ms(r->work_ns), "engine_share",
+                engine ? json_real(engine[i]) : json_null()));
     }
     return list;
 }

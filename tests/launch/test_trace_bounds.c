@@ -70,6 +70,8 @@ static void test_the_critical_path_goes_through_messages(void **state)
     assert_int_equal(s->path_comm_ns, 40);
     assert_int_equal(s->work_ns, 240);
     assert_int_equal(s->iteration[0].work_rank, 0);
+    assert_int_equal(s->rank[0].work_ns, 240);
+    assert_int_equal(s->rank[1].work_ns, 80);
     assert_int_equal(s->bound_ns, 250);
     mtlm_trace_summary_destroy(s);
     s = run_chain(false);

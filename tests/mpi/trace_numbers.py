@@ -149,6 +149,15 @@ for e in summary["iterations"]:
     if not 0 < e["critical_path_ms"] <= 1.01 * took / 1e3:
         wrong += 1
         print("critical path of iteration", e)
+for rank in summary["ranks"]:
+    counted = {str(e["iteration"]) for e in summary["iterations"]
+               if e["counts"]}
+    work = sum(r["end"] - r["start"] for r in rows
+               if r["rank"] == str(rank["rank"]) and r["lane"] == "compute"
+               and training(r) and r["iteration"] in counted)
+    expect(f"area bound of rank {rank['rank']}",
+           work / 1e3 / rank["workers"] / len(counted), rank["area_bound_ms"],
+           absolute=0.001)
 bound = [max(e["critical_path_ms"], e["most_work_ms"])
          for e in summary["iterations"] if e["counts"]]
 expect("lower bound", sum(bound) / len(bound), summary["lower_bound_ms"])
