@@ -5,7 +5,8 @@
 
 #include "graph/bucket.h"
 
-/* Elements between which tensors and shards begin: a cache line. */
+/* Elements between which tensors and shards begin: a cache line, of 16-bit
+ * weights half of one. */
 enum { ALIGN = 64 / sizeof(mtlm_real) };
 
 static int64_t elems(const struct mtlm_tensor *tensor)
@@ -108,13 +109,13 @@ static void place(struct mtlm_program *program, struct mtlm_bucket *bucket)
     struct mtlm_graph *graph = program->graph;
     const int weights = mtlm_graph_block(graph),
               grads = mtlm_graph_block(graph);
+    const size_t size = mtlm_dtype_bytes(program->config.value);
 
     for (int i = 0; i < bucket->n; i++) {
         const struct mtlm_parameter *p = &program->param[bucket->param[i]];
 
         if (!p->weight->same)
-            mtlm_graph_place(graph, p->weight, weights,
-                             bucket->elems * sizeof(mtlm_real));
+            mtlm_graph_place(graph, p->weight, weights, bucket->elems * size);
         mtlm_graph_place(graph, p->grad, grads,
                          bucket->elems * sizeof(mtlm_real));
         bucket->elems += round_up(elems(p->weight), ALIGN);
@@ -123,7 +124,7 @@ static void place(struct mtlm_program *program, struct mtlm_bucket *bucket)
         round_up(bucket->elems, (int64_t) ALIGN * program->config.layout.dp);
     /* A message covers the padding too. */
     if (graph->block[weights] > 0)
-        mtlm_graph_widen(graph, weights, bucket->elems * sizeof(mtlm_real));
+        mtlm_graph_widen(graph, weights, bucket->elems * size);
     mtlm_graph_widen(graph, grads, bucket->elems * sizeof(mtlm_real));
 }
 
@@ -138,6 +139,7 @@ static struct mtlm_tensor *beside(struct mtlm_program *program,
     return mtlm_graph_tensor(program->graph, storage, name, shape, MTLM_REAL);
 }
 
+/* Or a master. */
 static struct mtlm_tensor *add_moment(struct mtlm_program *program,
                                       const struct mtlm_parameter *p,
                                       const char *suffix, int block)
@@ -164,6 +166,8 @@ static void add_moments(struct mtlm_program *program,
         if (p->reduced && !p->weight->same) {
             p->m = add_moment(program, p, ".m", block);
             p->v = add_moment(program, p, ".v", block);
+            if (p->weight->dtype != MTLM_REAL)
+                p->master = add_moment(program, p, ".master", block);
         }
     }
 }

@@ -7,6 +7,7 @@
 
 #include "codelets/task.h"
 #include "graph/check.h"
+#include "runtime/value16.h"
 
 struct mtlm_checker {
     pthread_mutex_t mutex; /* guards bad */
@@ -45,16 +46,28 @@ void mtlm_checker_result(const struct mtlm_checker *checker,
     *bad = checker->bad;
 }
 
+/* Whether there is a NaN of that type. */
+static bool write_nan(enum mtlm_dtype dtype, void *to)
+{
+    const float nan = NAN;
+
+    if (dtype == MTLM_REAL)
+        *(mtlm_real *) to = nan;
+    else if (dtype == MTLM_BF16 || dtype == MTLM_F16)
+        mtlm_value16_round(dtype, &nan, 1, to);
+    else
+        return false;
+    return true;
+}
+
 void mtlm_check_poison(const struct mtlm_task *task, void *const ptr[])
 {
     const struct mtlm_op *op = mtlm_ops[task->call->kind];
 
     for (int i = 0; i < op->n_operands; i++)
         if (op->access[i] == MTLM_W
-            && mtlm_call_dtype(task->call, i) == MTLM_REAL) {
-            *(mtlm_real *) ptr[i] = NAN;
+            && write_nan(mtlm_call_dtype(task->call, i), ptr[i]))
             return;
-        }
 }
 
 static bool all_finite(const void *values, enum mtlm_dtype dtype, int64_t n)
@@ -65,6 +78,8 @@ static bool all_finite(const void *values, enum mtlm_dtype dtype, int64_t n)
 
     if (dtype == MTLM_I32)
         return true;
+    if (dtype == MTLM_BF16 || dtype == MTLM_F16)
+        return mtlm_value16_finite(dtype, values, n);
     for (int64_t i = 0; i < n; i++)
         sum += 0 * (dtype == MTLM_F64 ? f64[i] : (double) real[i]);
     return sum == 0;

@@ -111,8 +111,8 @@ static double p2p(const struct mtlm_cost *cost, const struct mtlm_node *node,
 
 /* ---- computation ---- */
 
-/* Bytes that the node reads and writes: elements of weights and activations
- * have the cluster's size. */
+/* Bytes that the node reads and writes: in an fp32 job, elements of weights and
+ * activations have the cluster's size. */
 struct touched {
     double read, written;
 };
@@ -120,18 +120,22 @@ struct touched {
 static struct touched bytes_of(const struct mtlm_cost *cost,
                                const struct mtlm_node *node)
 {
+    const double real = cost->program->config.value == MTLM_REAL
+                            ? cost->cluster->element_bytes
+                            : mtlm_dtype_bytes(MTLM_REAL);
     struct touched bytes = {0};
 
     for (int i = 0; i < mtlm_node_n_uses(node); i++) {
         const struct mtlm_use use = mtlm_node_use(node, i);
         const enum mtlm_dtype dtype = use.tensor->dtype;
         /* Of a weight only the piece that the gradient is of. */
-        const bool piece =
-            node->call.kind == MTLM_OP_ADAM && dtype == MTLM_REAL;
+        const bool piece = (node->call.kind == MTLM_OP_ADAM
+                            || node->call.kind == MTLM_OP_ADAM_MASTER)
+                           && dtype != MTLM_F64;
         const struct mtlm_tensor *t = piece ? node->operand[0] : use.tensor;
-        const double all = mtlm_shape_elems(&t->shape)
-                           * (dtype == MTLM_REAL ? cost->cluster->element_bytes
-                                                 : mtlm_dtype_bytes(dtype));
+        const double all =
+            mtlm_shape_elems(&t->shape)
+            * (dtype == MTLM_REAL ? real : mtlm_dtype_bytes(dtype));
 
         if (use.control)
             continue;

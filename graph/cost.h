@@ -36,7 +36,8 @@ struct mtlm_cluster {
     double memory_efficiency; /* 0 .. 1 */
     double launch_s;          /* of each node */
     double element_bytes;     /* of a weight or an activation, in memory and on
-                                 the way */
+                                 the way, of a job in fp32; others have the
+                                 sizes that they have */
     /* Seconds in which a rank's stage - its share of the layers, if they were
      * shared out evenly; with placement policy a stage's - passes one
      * microbatch forward, makes its input gradients and its weight gradients.

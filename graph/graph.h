@@ -119,8 +119,8 @@ struct mtlm_tensor *mtlm_graph_tensor(struct mtlm_graph *graph,
                                       const char *name, struct mtlm_shape shape,
                                       enum mtlm_dtype dtype);
 
-/* A new block of memory, empty; puts a tensor at offset, a multiple of the
- * cache line; makes the block that many bytes long at least. */
+/* A new block of memory, empty; puts a tensor at offset, a multiple of 32
+ * bytes; makes the block that many bytes long at least. */
 int mtlm_graph_block(struct mtlm_graph *graph);
 void mtlm_graph_place(struct mtlm_graph *graph, struct mtlm_tensor *tensor,
                       int block, int64_t offset);

@@ -179,7 +179,10 @@ static void step(struct mtlm_program *program, const struct mtlm_bucket *bucket)
                                                config->epsilon, p->info.decay,
                                                p->first}};
 
-        if (p->m)
+        if (p->master)
+            CALL(program, ADAM_MASTER, &adam, p->reduced, program->control,
+                 p->master, p->m, p->v, p->weight);
+        else if (p->m)
             CALL(program, ADAM, &adam, p->reduced, program->control, p->weight,
                  p->m, p->v);
     }
@@ -193,7 +196,8 @@ void mtlm_optimizer_build(struct mtlm_program *program)
         .control = {.schedule = config->schedule,
                     .clip = config->clip,
                     .n_sums = mtlm_status_sums(config),
-                    .nan_is_final = !config->skip_nan}};
+                    .nan_is_final = !config->skip_nan,
+                    .scale = config->loss_scale}};
 
     mtlm_graph_at(program->graph, &program->tail_list, MTLM_PHASE_OPTIMIZER,
                   mtlm_layout_stage(&config->layout, 0), -1);
@@ -207,6 +211,7 @@ void mtlm_optimizer_build(struct mtlm_program *program)
         measure_weights(program);
 }
 
+/* Of one random number the master, and rounded the weight. */
 static void init_param(struct mtlm_program *program,
                        const struct mtlm_parameter *p)
 {
@@ -218,9 +223,15 @@ static void init_param(struct mtlm_program *program,
                                             .first_row = p->first_row,
                                             .first_col = p->first_col}};
 
+    union mtlm_attr piece = value;
+
+    piece.fill.first = p->first;
+    piece.fill.cols = mtlm_shape_cols(&p->weight->shape);
     CALL(program, FILL, &zero, p->grad);
     if (!p->weight->same)
         CALL(program, FILL, &value, p->weight);
+    if (p->master)
+        CALL(program, FILL, &piece, p->master);
     if (p->m) {
         CALL(program, FILL, &zero, p->m);
         CALL(program, FILL, &zero, p->v);
@@ -229,7 +240,8 @@ static void init_param(struct mtlm_program *program,
 
 void mtlm_init_build(struct mtlm_program *program)
 {
-    static const union mtlm_attr control = {.control = {.n_sums = 0}};
+    const union mtlm_attr control = {
+        .control = {.scale = program->config.loss_scale}};
     struct mtlm_tensor *const globals[] = {program->loss, program->eval_loss,
                                            program->eval_status};
 

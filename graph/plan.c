@@ -101,7 +101,7 @@ static double message_bytes(const struct mtlm_node *node)
 static double scratch_bytes(const struct mtlm_program *program)
 {
     const struct mtlm_graph *graph = program->graph;
-    double kernel = 0, message = 0, buckets = 0;
+    double kernel = 0, wide = 0, message = 0, buckets = 0;
 
     for (int i = 0; i < graph->all.n; i++) {
         const struct mtlm_node *node = graph->all.node[i];
@@ -113,8 +113,9 @@ static double scratch_bytes(const struct mtlm_program *program)
                  || node->call.kind == MTLM_OP_REDUCE_SCATTER)
             message = fmax(message, message_bytes(node));
         kernel = fmax(kernel, blas_bytes(node));
+        wide = fmax(wide, mtlm_call_wide_bytes(&node->call));
     }
-    return (kernel + BLAS_BLOCK) * program->config.layout.workers
+    return (kernel + wide + BLAS_BLOCK) * program->config.layout.workers
            + fmax(message, buckets);
 }
 
@@ -312,11 +313,13 @@ double mtlm_plan_lower_bound(const struct mtlm_program_config *config)
     const struct mtlm_layout *layout = &config->layout;
     const double shards = (double) layout->tp * layout->pp;
     const double layers = floor((double) model->num_layers / layout->pp);
-    /* Weight, gradient, two moments; one activation of each layer. */
-    const double moments = config->distributed_optimizer ? 2.0 / layout->dp : 2;
-    const double weights = (2 + moments) * sizeof(mtlm_real)
+    /* Weight, gradient, two moments, master; one activation of each layer. */
+    const double value = mtlm_dtype_bytes(config->value);
+    const double states = config->value == MTLM_REAL ? 2 : 3;
+    const double replicas = config->distributed_optimizer ? layout->dp : 1;
+    const double weights = (value + (1 + states / replicas) * sizeof(mtlm_real))
                            * mtlm_model_parameters(model) / shards;
-    const double activations = sizeof(mtlm_real) * layers * model->seq_length
+    const double activations = value * layers * model->seq_length
                                * config->micro_batch * model->hidden_size;
     const double nodes = NODES_PER_LAYER * layers * config->microbatches;
     const double eval = 10 * layers * config->eval_microbatches;

@@ -26,7 +26,8 @@ struct mtlm_plan {
     int stage;                   /* the first one */
     int64_t first_layer, layers; /* of its chunks together */
     double parameters;           /* that it steps: no second copies */
-    double weight_bytes, gradient_bytes, moment_bytes;
+    double weight_bytes, gradient_bytes;
+    double moment_bytes;     /* and masters' */
     double activation_bytes; /* all slots of all rings */
     /* The process as it is before the graph is built; then that, the graph,
      * handles and tasks, scratch of kernels and messages. */

@@ -92,7 +92,7 @@ static bool may_share(const struct sharing *sharing,
 {
     const struct life *life = &sharing->life[tensor->id];
 
-    if (tensor->storage != MTLM_STORE_ACTIVATION || tensor->dtype != MTLM_REAL
+    if (tensor->storage != MTLM_STORE_ACTIVATION || tensor->dtype == MTLM_I32
         || !mtlm_tensor_is_owner(tensor) || tensor->received || !life->list
         || life->elsewhere)
         return false;
@@ -106,7 +106,8 @@ static struct ring *ring_for(struct sharing *sharing,
                              const struct mtlm_tensor *tensor)
 {
     for (int i = 0; i < sharing->n_rings; i++)
-        if (mtlm_shape_equal(&sharing->ring[i].like->shape, &tensor->shape))
+        if (sharing->ring[i].like->dtype == tensor->dtype
+            && mtlm_shape_equal(&sharing->ring[i].like->shape, &tensor->shape))
             return &sharing->ring[i];
     sharing->ring = mtlm_realloc(sharing->ring, sharing->n_rings + 1,
                                  sizeof(*sharing->ring));

@@ -35,7 +35,8 @@ struct mtlm_parameter *mtlm_program_param(const struct mtlm_program *program,
 static struct mtlm_tensor *param_tensor(struct mtlm_program *program,
                                         const struct mtlm_parameter *p,
                                         enum mtlm_storage storage,
-                                        const char *suffix)
+                                        const char *suffix,
+                                        enum mtlm_dtype dtype)
 {
     const struct mtlm_layout *layout = &program->config.layout;
     const int split = p->info.split;
@@ -51,7 +52,7 @@ static struct mtlm_tensor *param_tensor(struct mtlm_program *program,
     else
         snprintf(name, sizeof(name), "%s%s%s", p->info.name,
                  p->copy ? ".head" : "", suffix);
-    return mtlm_graph_tensor(program->graph, storage, name, shape, MTLM_REAL);
+    return mtlm_graph_tensor(program->graph, storage, name, shape, dtype);
 }
 
 /* copy: the use of the word embedding as output layer.  Where the first
@@ -74,8 +75,9 @@ static void add_param(struct mtlm_program *program, enum mtlm_param kind,
     if (p.info.split == 1)
         p.first_col = p.info.cols / layout->tp * layout->tp_rank;
     p.counted = !copy && (p.info.split >= 0 || layout->tp_rank == 0);
-    p.weight = param_tensor(program, &p, MTLM_STORE_PARAM, "");
-    p.grad = param_tensor(program, &p, MTLM_STORE_GRAD, ".grad");
+    p.weight =
+        param_tensor(program, &p, MTLM_STORE_PARAM, "", program->config.value);
+    p.grad = param_tensor(program, &p, MTLM_STORE_GRAD, ".grad", MTLM_REAL);
     p.weight->grad = p.grad;
     if (input)
         p.weight->same = input->weight;

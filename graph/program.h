@@ -55,7 +55,11 @@ struct mtlm_program_config {
     bool count_zeros; /* count the elements of the gradients that are 0 */
     bool skip_nan;    /* go on after a norm or loss that is not finite */
     int row_parts;    /* of a sample, see graph/rows.h; 0: by its shape */
-    double clip;      /* largest gradient norm; 0: no clipping */
+    /* Of weights and activations: MTLM_REAL, which is 0, MTLM_BF16 or
+     * MTLM_F16.  In 16 bit each weight has an fp32 master. */
+    enum mtlm_dtype value;
+    struct mtlm_loss_scale loss_scale;
+    double clip; /* largest gradient norm; 0: no clipping */
     double beta1, beta2, epsilon;
     struct mtlm_schedule schedule; /* of learning rate and weight decay */
     const struct mtlm_sample_source *train, *valid; /* borrowed */
@@ -72,8 +76,9 @@ struct mtlm_parameter {
     struct mtlm_tensor *weight, *grad;
     /* What this rank steps: the elements from first on, whose gradient, added
      * up over data-parallel ranks, is reduced.  NULL: none of them.  Moments
-     * are NULL too where the weight is another one's memory. */
-    struct mtlm_tensor *reduced, *m, *v;
+     * are NULL too where the weight is another one's memory; master, of the
+     * same elements, also where the weight is its own. */
+    struct mtlm_tensor *reduced, *m, *v, *master;
     int64_t first;
     bool copy;    /* the last stage's copy of the tied word embedding */
     bool counted; /* no other rank of this one's replica of the model stands

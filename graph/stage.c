@@ -89,7 +89,7 @@ static struct mtlm_tensor *receive(const struct mtlm_builder *b,
         MTLM_SHAPE(mtlm_build_own(b, part).n, b->config->micro_batch,
                    b->config->model.hidden_size);
     struct mtlm_tensor *x = mtlm_graph_tensor(b->graph, MTLM_STORE_ACTIVATION,
-                                              name, shape, MTLM_REAL);
+                                              name, shape, b->config->value);
 
     x->received = true;
     return MTLM_CALL(b, RECV, &attr, x);

@@ -2,10 +2,18 @@
 
 #include "config.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "runtime/memory.h"
 #include "runtime/transport.h"
+#include "runtime/value16.h"
+
+/* This one's transport, and its sums of 16-bit elements, which MPI has not. */
+struct mpi {
+    struct mtlm_transport transport;
+    MPI_Op sum_bf16, sum_f16;
+};
 
 static MPI_Datatype datatype(enum mtlm_dtype dtype)
 {
@@ -33,13 +41,38 @@ static MPI_Comm comm_of(const struct mtlm_ranks *ranks,
                : ranks->group[m->group];
 }
 
-static void issue_collective(const struct mtlm_ranks *ranks,
+/* Two ranks' sums, or elements, become one: rounded each time. */
+static void sum_bf16(void *from, void *to, int *n, MPI_Datatype *type)
+{
+    (void) type;
+    mtlm_value16_add(MTLM_BF16, from, *n, to);
+}
+
+static void sum_f16(void *from, void *to, int *n, MPI_Datatype *type)
+{
+    (void) type;
+    mtlm_value16_add(MTLM_F16, from, *n, to);
+}
+
+static MPI_Op operation(const struct mpi *mpi, const struct mtlm_message *m)
+{
+    const bool max = m->reduce == MTLM_REDUCE_MAX;
+
+    assert(!max || (m->dtype != MTLM_BF16 && m->dtype != MTLM_F16));
+    return max                     ? MPI_MAX
+           : m->dtype == MTLM_BF16 ? mpi->sum_bf16
+           : m->dtype == MTLM_F16  ? mpi->sum_f16
+                                   : MPI_SUM;
+}
+
+static void issue_collective(const struct mpi *mpi,
                              struct mtlm_request *request)
 {
+    const struct mtlm_ranks *ranks = mpi->transport.ranks;
     const struct mtlm_message *m = &request->message;
     const MPI_Comm comm = comm_of(ranks, m);
     const MPI_Datatype type = datatype(m->dtype);
-    const MPI_Op op = m->reduce == MTLM_REDUCE_MAX ? MPI_MAX : MPI_SUM;
+    const MPI_Op op = operation(mpi, m);
     const int n = (int) m->count;
 
     switch (m->kind) {
@@ -78,7 +111,7 @@ static void issue(struct mtlm_transport *transport,
                                  ranks->p2p, &request->mpi));
         mtlm_doorbell_ring_rank(ranks->bell, ranks->p2p, m->peer);
     } else {
-        issue_collective(ranks, request);
+        issue_collective((const struct mpi *) transport, request);
         mtlm_doorbell_ring_all(ranks->bell, ranks->group[m->group]);
     }
 }
@@ -94,17 +127,28 @@ static bool test(struct mtlm_transport *transport, struct mtlm_request *request)
 
 static void destroy(struct mtlm_transport *transport)
 {
-    free(transport);
+    struct mpi *mpi = (struct mpi *) transport;
+
+    mtlm_mpi_take_turn();
+    MTLM_CHECK_MPI(MPI_Op_free(&mpi->sum_bf16));
+    MTLM_CHECK_MPI(MPI_Op_free(&mpi->sum_f16));
+    mtlm_mpi_end_turn();
+    free(mpi);
 }
 
 struct mtlm_transport *mtlm_transport_mpi(const struct mtlm_ranks *ranks)
 {
-    struct mtlm_transport *transport = mtlm_calloc(1, sizeof(*transport));
+    const int commutes = 1;
+    struct mpi *mpi = mtlm_calloc(1, sizeof(*mpi));
 
-    *transport = (struct mtlm_transport){.ranks = ranks,
-                                         .node = STARPU_MAIN_RAM,
-                                         .issue = issue,
-                                         .test = test,
-                                         .destroy = destroy};
-    return transport;
+    mpi->transport = (struct mtlm_transport){.ranks = ranks,
+                                             .node = STARPU_MAIN_RAM,
+                                             .issue = issue,
+                                             .test = test,
+                                             .destroy = destroy};
+    mtlm_mpi_take_turn();
+    MTLM_CHECK_MPI(MPI_Op_create(sum_bf16, commutes, &mpi->sum_bf16));
+    MTLM_CHECK_MPI(MPI_Op_create(sum_f16, commutes, &mpi->sum_f16));
+    mtlm_mpi_end_turn();
+    return &mpi->transport;
 }

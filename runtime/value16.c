@@ -108,3 +108,16 @@ void mtlm_value16_add(enum mtlm_dtype type, const uint16_t *restrict from,
             to[i] = to_f16(from_f16(to[i]) + from_f16(from[i]));
     }
 }
+
+bool mtlm_value16_finite(enum mtlm_dtype type, const uint16_t *values,
+                         int64_t n)
+{
+    const uint16_t exponent = type == MTLM_BF16 ? 0x7f80 : 0x7c00;
+    int found = 0;
+
+    assert(type == MTLM_BF16 || type == MTLM_F16);
+#pragma omp simd reduction(| : found)
+    for (int64_t i = 0; i < n; i++)
+        found |= (values[i] & exponent) == exponent;
+    return !found;
+}

@@ -1,6 +1,7 @@
 #ifndef MTLM_VALUE16_H
 #define MTLM_VALUE16_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "runtime/dtype.h"
@@ -22,6 +23,10 @@ void mtlm_value16_widen(enum mtlm_dtype type, const uint16_t *from, int64_t n,
                         float *to);
 void mtlm_value16_round(enum mtlm_dtype type, const float *from, int64_t n,
                         uint16_t *to);
+
+/* Whether all of them are finite. */
+bool mtlm_value16_finite(enum mtlm_dtype type, const uint16_t *values,
+                         int64_t n);
 
 /* to[i] += from[i], in float and rounded. */
 void mtlm_value16_add(enum mtlm_dtype type, const uint16_t *from, int64_t n,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/value16.h"
 #include "tests/graph/interpreter.h"
 
 struct mail {
@@ -25,7 +26,7 @@ struct interpreter {
     int n;
     struct rank *rank;
     struct mail *mail;
-    struct mtlm_scratch scratch;
+    struct mtlm_scratch scratch, wide;
     int64_t iteration, first_microbatch, first_sample;
     bool stop_before_step, forward_only;
 };
@@ -74,6 +75,7 @@ void interpreter_destroy(struct interpreter *in)
     }
     free(in->rank);
     mtlm_scratch_free(&in->scratch);
+    mtlm_scratch_free(&in->wide);
     free(in);
 }
 
@@ -116,15 +118,30 @@ static bool in_group(const struct rank *rank, const struct rank *other,
                             &other->program->config.layout, group);
 }
 
+static bool is_16_bit(enum mtlm_dtype dtype)
+{
+    return dtype == MTLM_BF16 || dtype == MTLM_F16;
+}
+
 static double get(const void *p, enum mtlm_dtype dtype, int64_t i)
 {
+    float wide;
+
+    if (is_16_bit(dtype)) {
+        mtlm_value16_widen(dtype, (const uint16_t *) p + i, 1, &wide);
+        return wide;
+    }
     return dtype == MTLM_F64 ? ((const double *) p)[i]
                              : ((const mtlm_real *) p)[i];
 }
 
 static void put(void *p, enum mtlm_dtype dtype, int64_t i, double value)
 {
-    if (dtype == MTLM_F64)
+    const float single = value;
+
+    if (is_16_bit(dtype))
+        mtlm_value16_round(dtype, &single, 1, (uint16_t *) p + i);
+    else if (dtype == MTLM_F64)
         ((double *) p)[i] = value;
     else
         ((mtlm_real *) p)[i] = value;
@@ -141,7 +158,8 @@ static void move(struct interpreter *in, struct rank *rank, bool received,
     for (int i = 0; i < mtlm_node_n_uses(item->node); i++) {
         const struct mtlm_use use = mtlm_node_use(item->node, i);
         struct mtlm_tensor *t = use.tensor;
-        double *at = flat + (bucket ? t->offset / (int) sizeof(mtlm_real) : 0);
+        double *at =
+            flat + (bucket ? t->offset / (int) mtlm_dtype_bytes(t->dtype) : 0);
         void *p = slot_of(rank, t, use_of(in, item));
 
         if (use.control || (use.access == MTLM_W) != received)
@@ -167,7 +185,7 @@ static void add_up(const struct meeting *m, const struct mtlm_node *node,
                    double *sum)
 {
     const bool max = node->call.attr.collective.reduce == MTLM_REDUCE_MAX;
-    const bool real = mtlm_node_use(node, 0).tensor->dtype == MTLM_REAL;
+    const bool f64 = mtlm_node_use(node, 0).tensor->dtype == MTLM_F64;
 
     for (int64_t i = 0; i < m->n; i++) {
         sum[i] = m->sent[0][i];
@@ -177,7 +195,7 @@ static void add_up(const struct meeting *m, const struct mtlm_node *node,
             if (max)
                 sum[i] = v > sum[i] ? v : sum[i];
             else
-                sum[i] = real ? (mtlm_real) (sum[i] + v) : sum[i] + v;
+                sum[i] = f64 ? sum[i] + v : (mtlm_real) (sum[i] + v);
         }
     }
 }
@@ -297,7 +315,8 @@ static void compute(struct interpreter *in, struct rank *rank)
             in->first_sample
             + (item->microbatch * config->layout.dp + config->layout.dp_rank)
                   * config->micro_batch,
-        .scratch = &in->scratch};
+        .scratch = &in->scratch,
+        .wide = &in->wide};
     void *ptr[MTLM_MAX_OPERANDS];
 
     for (int i = 0; i < mtlm_ops[node->call.kind]->n_operands; i++)
@@ -318,6 +337,7 @@ static bool step(struct interpreter *in, struct rank *rank)
     if (!item || rank->waiting
         || (in->stop_before_step
             && (item->node->call.kind == MTLM_OP_ADAM
+                || item->node->call.kind == MTLM_OP_ADAM_MASTER
                 || item->node->call.kind == MTLM_OP_BUCKET_ALL_GATHER)))
         return false;
     switch (mtlm_ops[item->node->call.kind]->op_class) {
