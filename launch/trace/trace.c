@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,11 +31,11 @@ static const struct {
     {"schedule.svg", mtlm_trace_write_svg},
 };
 
-/* Writes to temporary; 0 or errno. */
-static int write_temporary(const char *temporary, mtlm_trace_writer *writer,
-                           const struct mtlm_trace *trace)
+/* 0 or errno. */
+static int write_to(const char *path, mtlm_trace_writer *writer,
+                    const struct mtlm_trace *trace)
 {
-    FILE *f = fopen(temporary, "w");
+    FILE *f = fopen(path, "w");
     int error = 0;
 
     if (!f)
@@ -48,13 +49,25 @@ static int write_temporary(const char *temporary, mtlm_trace_writer *writer,
     return error;
 }
 
+/* A device, a pipe or a link is where to write, not what to replace. */
+static bool is_replaced(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) < 0 || S_ISREG(st.st_mode);
+}
+
 /* As path, at once or not at all; 0 or errno. */
 static int write_file(const char *path, mtlm_trace_writer *writer,
                       const struct mtlm_trace *trace)
 {
-    char *temporary = mtlm_sprintf("%s.tmp", path);
-    int error = write_temporary(temporary, writer, trace);
+    char *temporary;
+    int error;
 
+    if (!is_replaced(path))
+        return write_to(path, writer, trace);
+    temporary = mtlm_sprintf("%s.tmp", path);
+    error = write_to(temporary, writer, trace);
     if (!error && rename(temporary, path))
         error = errno;
     if (error)

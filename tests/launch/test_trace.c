@@ -218,6 +218,27 @@ static void test_a_file_that_cannot_be_replaced_leaves_no_other(void **state)
     free(path);
 }
 
+/* As /dev/stdout and the devices are. */
+static void test_a_link_is_written_through_and_stays(void **state)
+{
+    struct mtlm_error err;
+    struct stat st;
+    char *path, *text;
+
+    (void) state;
+    assert_int_equal(mkdir(trace_dir, 0777), 0);
+    path = trace_dir_path("schedule.svg");
+    assert_int_equal(symlink("elsewhere", path), 0);
+    assert_int_equal(
+        mtlm_trace_write(trace_dir, NULL, 0, &trace_one_rank, &err), 0);
+    assert_int_equal(lstat(path, &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    text = trace_dir_read("elsewhere");
+    assert_non_null(strstr(text, "</svg>"));
+    free(text);
+    free(path);
+}
+
 static bool is_there(const char *name)
 {
     char *path = trace_dir_path(name);
@@ -275,6 +296,7 @@ int main(void)
         DIR_TEST(test_a_missing_parent_is_an_error_with_its_path),
         DIR_TEST(test_a_file_in_place_of_the_directory_is_an_error),
         DIR_TEST(test_a_file_that_cannot_be_replaced_leaves_no_other),
+        DIR_TEST(test_a_link_is_written_through_and_stays),
         DIR_TEST(test_what_does_not_fit_is_named_and_the_rest_is_whole),
     };
 
