@@ -1,151 +1,73 @@
-/* CUDA kernels of linear.c: cuBLASLt in full single precision (no TF32).
- *
- * The library counts matrices by columns, so that a row-major [r, c] is its
- * c x r, not transposed: y = x weight^T becomes y' = weight'^T x' with n x m
- * = (k x n)^T times k x m, and so on. */
+/* CUDA kernels of linear.c.  y = x weight^T becomes y' = weight'^T x' with n x
+ * m = (k x n)^T times k x m for cuBLASLt, which counts by columns, and so
+ * on. */
 
 #include "config.h"
 
+#include "codelets/launch.cuh"
 #include "codelets/linear.h"
-#include "codelets/op.h"
+#include "codelets/matmul.cuh"
+#include "codelets/number.cuh"
 #include "codelets/rows.cuh"
-#include "runtime/device.h"
-#include "runtime/error.h"
 
-static void check(cublasStatus_t status, const char *what, int line)
+static struct mtlm_product product(const struct mtlm_context *context,
+                                   struct mtlm_matrix a, struct mtlm_matrix b,
+                                   struct mtlm_matrix c, float beta)
 {
-    if (status != CUBLAS_STATUS_SUCCESS)
-        mtlm_fatal(__FILE__, line, "%s: %s", what,
-                   cublasLtGetStatusString(status));
-}
-#define CHECK(expr) check(expr, #expr, __LINE__)
-
-/* A matrix as the library sees it. */
-struct matrix {
-    const void *data;
-    int64_t rows, cols;
-    bool transpose;
-};
-
-static cublasLtMatrixLayout_t layout_of(const struct matrix *m)
-{
-    cublasLtMatrixLayout_t layout;
-
-    CHECK(cublasLtMatrixLayoutCreate(&layout, CUDA_R_32F, m->rows, m->cols,
-                                     m->rows));
-    return layout;
+    return {a, b, c, beta, MTLM_PLAIN, NULL, context->device->workspace_bytes};
 }
 
-static void set_transpose(cublasLtMatmulDesc_t desc,
-                          cublasLtMatmulDescAttributes_t which, bool transpose)
-{
-    const cublasOperation_t op = transpose ? CUBLAS_OP_T : CUBLAS_OP_N;
-
-    CHECK(cublasLtMatmulDescSetAttribute(desc, which, &op, sizeof(op)));
-}
-
-static void set_bias(cublasLtMatmulDesc_t desc, const void *bias)
-{
-    const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
-
-    CHECK(cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_EPILOGUE,
-                                         &epilogue, sizeof(epilogue)));
-    CHECK(cublasLtMatmulDescSetAttribute(
-        desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias)));
-}
-
-/* What the library may assume of an address: it takes 256 bytes for granted
- * unless told otherwise. */
-static void set_alignment(cublasLtMatmulPreference_t preference,
-                          cublasLtMatmulPreferenceAttributes_t which,
-                          const void *data)
-{
-    uint32_t bytes = 256;
-
-    while ((uintptr_t) data % bytes)
-        bytes /= 2;
-    CHECK(cublasLtMatmulPreferenceSetAttribute(preference, which, &bytes,
-                                               sizeof(bytes)));
-}
-
-/* A product of two matrices, as the library is to be asked for it. */
-struct product {
-    struct matrix a, b, c;
-    cublasLtMatmulDesc_t desc;
-    cublasLtMatrixLayout_t layout_a, layout_b, layout_c;
-};
-
-/* The library's choice for this product within the device's workspace. */
-static cublasLtMatmulAlgo_t choose(const struct mtlm_device *device,
-                                   const struct product *p)
-{
-    cublasLtMatmulPreference_t preference;
-    cublasLtMatmulHeuristicResult_t result;
-    int found = 0;
-
-    CHECK(cublasLtMatmulPreferenceCreate(&preference));
-    CHECK(cublasLtMatmulPreferenceSetAttribute(
-        preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-        &device->workspace_bytes, sizeof(device->workspace_bytes)));
-    set_alignment(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
-                  p->a.data);
-    set_alignment(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-                  p->b.data);
-    set_alignment(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
-                  p->c.data);
-    set_alignment(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
-                  p->c.data);
-    CHECK(cublasLtMatmulAlgoGetHeuristic(device->blas, p->desc, p->layout_a,
-                                         p->layout_b, p->layout_c, p->layout_c,
-                                         preference, 1, &result, &found));
-    CHECK(cublasLtMatmulPreferenceDestroy(preference));
-    if (found == 0)
-        mtlm_fatal(__FILE__, __LINE__, "cuBLASLt knows no way to multiply");
-    return result.algo;
-}
-
-/* c = op(a) op(b) + beta c, with bias (or NULL) added to every column. */
-static void multiply(const struct mtlm_device *device, struct matrix a,
-                     struct matrix b, const void *bias, float beta,
-                     struct matrix c)
-{
-    const float alpha = 1;
-    struct product p = {
-        a, b, c, NULL, layout_of(&a), layout_of(&b), layout_of(&c)};
-    cublasLtMatmulAlgo_t algo;
-
-    CHECK(cublasLtMatmulDescCreate(&p.desc, CUBLAS_COMPUTE_32F, CUDA_R_32F));
-    set_transpose(p.desc, CUBLASLT_MATMUL_DESC_TRANSA, a.transpose);
-    set_transpose(p.desc, CUBLASLT_MATMUL_DESC_TRANSB, b.transpose);
-    if (bias)
-        set_bias(p.desc, bias);
-    algo = choose(device, &p);
-    CHECK(cublasLtMatmul(device->blas, p.desc, &alpha, a.data, p.layout_a,
-                         b.data, p.layout_b, &beta, c.data, p.layout_c,
-                         (void *) c.data, p.layout_c, &algo, device->workspace,
-                         device->workspace_bytes, device->stream));
-    CHECK(cublasLtMatmulDescDestroy(p.desc));
-    CHECK(cublasLtMatrixLayoutDestroy(p.layout_c));
-    CHECK(cublasLtMatrixLayoutDestroy(p.layout_b));
-    CHECK(cublasLtMatrixLayoutDestroy(p.layout_a));
-}
-
-static void forward(const struct mtlm_call *call, const void *x,
-                    const void *weight, const void *bias, void *y,
-                    const struct mtlm_context *context)
+static struct mtlm_product forward(const struct mtlm_call *call, const void *x,
+                                   const void *weight, const void *y,
+                                   const struct mtlm_context *context)
 {
     const int64_t m = mtlm_shape_rows(&call->shape[LIN_X]);
     const int64_t n = call->shape[LIN_WEIGHT].dim[0];
     const int64_t k = call->shape[LIN_WEIGHT].dim[1];
 
-    multiply(context->device, {weight, k, n, true}, {x, k, m, false}, bias, 0,
-             {y, n, m, false});
+    return product(context, {weight, k, n, true, call->value},
+                   {x, k, m, false, call->value}, {y, n, m, false, call->value},
+                   0);
 }
 
 void mtlm_linear_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
                           const struct mtlm_context *context)
 {
-    forward(call, ptr[LIN_X], ptr[LIN_WEIGHT], NULL, ptr[LIN_Y], context);
+    const struct mtlm_product p =
+        forward(call, ptr[LIN_X], ptr[LIN_WEIGHT], ptr[LIN_Y], context);
+
+    mtlm_matmul(context->device, &p);
+}
+
+template <typename T>
+static __global__ void repeat_row(const T *row, T *y, int64_t cols,
+                                  int64_t elems)
+{
+    const int64_t i = (int64_t) blockIdx.x * blockDim.x + threadIdx.x;
+
+    if (i < elems)
+        y[i] = row[i % cols];
+}
+
+/* y = rows of bias, to which the product is added: for biases that the library
+ * cannot add. */
+static void add_to_bias(struct mtlm_product *p, const struct mtlm_call *call,
+                        const void *bias, void *y,
+                        const struct mtlm_context *context)
+{
+    const int64_t cols = p->c.rows, elems = p->c.rows * p->c.cols;
+
+    mtlm_dispatch(call->value, [&](auto t) {
+        using T = decltype(t);
+
+        mtlm_launch(repeat_row<T>, dim3((elems + 255) / 256), dim3(256), 0,
+                    context->device->stream, (const T *) bias, (T *) y, cols,
+                    elems);
+    });
+    p->epilogue = MTLM_PLAIN;
+    p->bias = NULL;
+    p->beta = 1;
+    mtlm_matmul(context->device, p);
 }
 
 void mtlm_linear_bias_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
@@ -154,8 +76,13 @@ void mtlm_linear_bias_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
     static_assert((int) LINB_X == (int) LIN_X
                       && (int) LINB_WEIGHT == (int) LIN_WEIGHT,
                   "forward() takes both shapes from the same places");
-    forward(call, ptr[LINB_X], ptr[LINB_WEIGHT], ptr[LINB_BIAS], ptr[LINB_Y],
-            context);
+    struct mtlm_product p =
+        forward(call, ptr[LINB_X], ptr[LINB_WEIGHT], ptr[LINB_Y], context);
+
+    p.epilogue = MTLM_BIAS;
+    p.bias = ptr[LINB_BIAS];
+    if (!mtlm_matmul(context->device, &p))
+        add_to_bias(&p, call, ptr[LINB_BIAS], ptr[LINB_Y], context);
 }
 
 static void dgrad(void *const ptr[], const struct mtlm_call *call, float beta,
@@ -164,10 +91,12 @@ static void dgrad(void *const ptr[], const struct mtlm_call *call, float beta,
     const int64_t m = mtlm_shape_rows(&call->shape[LIND_DY]);
     const int64_t n = call->shape[LIND_WEIGHT].dim[0];
     const int64_t k = call->shape[LIND_WEIGHT].dim[1];
+    const struct mtlm_product p =
+        product(context, {ptr[LIND_WEIGHT], k, n, false, call->value},
+                {ptr[LIND_DY], n, m, false, call->value},
+                {ptr[LIND_DX], k, m, false, call->value}, beta);
 
-    multiply(context->device, {ptr[LIND_WEIGHT], k, n, false},
-             {ptr[LIND_DY], n, m, false}, NULL, beta,
-             {ptr[LIND_DX], k, m, false});
+    mtlm_matmul(context->device, &p);
 }
 
 void mtlm_linear_dgrad_cuda(void *const ptr[], const struct mtlm_call *call,
@@ -182,22 +111,67 @@ void mtlm_linear_dgrad_add_cuda(void *const ptr[], const struct mtlm_call *call,
     dgrad(ptr, call, 1, context);
 }
 
-void mtlm_linear_wgrad_cuda(void *const ptr[], const struct mtlm_call *call,
-                            const struct mtlm_context *context)
+/* The gradient of a weight is in single precision and added to there. */
+static struct mtlm_product wgrad(void *const ptr[],
+                                 const struct mtlm_call *call,
+                                 const struct mtlm_context *context)
 {
     const int64_t m = mtlm_shape_rows(&call->shape[LINW_X]);
     const int64_t n = call->shape[LINW_DWEIGHT].dim[0];
     const int64_t k = call->shape[LINW_DWEIGHT].dim[1];
 
-    multiply(context->device, {ptr[LINW_X], k, m, false},
-             {ptr[LINW_DY], n, m, true}, NULL, 1,
-             {ptr[LINW_DWEIGHT], k, n, false});
+    return product(context, {ptr[LINW_X], k, m, false, call->value},
+                   {ptr[LINW_DY], n, m, true, call->value},
+                   {ptr[LINW_DWEIGHT], k, n, false, MTLM_REAL}, 1);
+}
+
+void mtlm_linear_wgrad_cuda(void *const ptr[], const struct mtlm_call *call,
+                            const struct mtlm_context *context)
+{
+    const struct mtlm_product p = wgrad(ptr, call, context);
+
+    mtlm_matmul(context->device, &p);
+}
+
+static __global__ void add(float *to, const float *x, int64_t n)
+{
+    const int64_t i = (int64_t) blockIdx.x * blockDim.x + threadIdx.x;
+
+    if (i < n)
+        to[i] += x[i];
+}
+
+/* dbias += what the library made of dy while it multiplied, which it can only
+ * write: so to the end of the workspace first. */
+static bool wgrad_with_bias(void *const ptr[], const struct mtlm_call *call,
+                            const struct mtlm_context *context)
+{
+    const struct mtlm_device *device = context->device;
+    const int64_t n = call->shape[LINW_DWEIGHT].dim[0];
+    const size_t whole = device->workspace_bytes / 256 * 256;
+    const size_t room = (n * sizeof(float) + 255) / 256 * 256;
+    struct mtlm_product p = wgrad(ptr, call, context);
+    float *part;
+
+    if (room > whole)
+        return false;
+    p.workspace_bytes = whole - room;
+    part = (float *) ((char *) device->workspace + p.workspace_bytes);
+    p.epilogue = MTLM_BIAS_GRADIENT;
+    p.bias = part;
+    if (!mtlm_matmul(device, &p))
+        return false;
+    mtlm_launch(add, dim3((n + 255) / 256), dim3(256), 0, device->stream,
+                (float *) ptr[LINW_DBIAS], (const float *) part, n);
+    return true;
 }
 
 void mtlm_linear_bias_wgrad_cuda(void *const ptr[],
                                  const struct mtlm_call *call,
                                  const struct mtlm_context *context)
 {
+    if (wgrad_with_bias(ptr, call, context))
+        return;
     mtlm_linear_wgrad_cuda(ptr, call, context);
     mtlm_add_rows_cuda((float *) ptr[LINW_DBIAS], (const float *) ptr[LINW_DY],
                        mtlm_shape_rows(&call->shape[LINW_DY]),

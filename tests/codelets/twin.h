@@ -39,8 +39,7 @@ void twin_stop(void);
  */
 void twin_compare(const struct twin *twin);
 
-/* Fails unless every operation with a kernel was compared (in the emulator: but
- * those of linear.cu, whose library it has not). */
+/* Fails unless every operation with a kernel was compared. */
 void twin_assert_complete(void);
 
 #endif /* MTLM_TESTS_TWIN_H */

@@ -1,0 +1,216 @@
+/* Only host code: the library's descriptors and its choices of algorithm. */
+
+#include "config.h"
+
+#include <string.h>
+
+#include "codelets/matmul.cuh"
+#include "runtime/error.h"
+
+static void check(cublasStatus_t status, const char *what, int line)
+{
+    if (status != CUBLAS_STATUS_SUCCESS)
+        mtlm_fatal(__FILE__, line, "%s: %s", what,
+                   cublasLtGetStatusString(status));
+}
+#define CHECK(expr) check(expr, #expr, __LINE__)
+
+/* What a choice depends on.  All its bytes count. */
+struct key {
+    int64_t rows, cols, depth;
+    uint64_t workspace_bytes;
+    cublasLtHandle_t blas; /* stands for the GPU */
+    uint8_t dtype[3];      /* of a, b, c */
+    uint8_t transpose[2];  /* of a, b */
+    uint8_t epilogue;
+    uint8_t alignment[4]; /* of a, b, c, bias: logarithms of bytes */
+    uint8_t unused[6];
+};
+static_assert(sizeof(struct key) == 56,
+              "no padding: keys are compared as such");
+
+/* Descriptors of this size need no allocation and no end. */
+struct plan {
+    struct key key;
+    bool known; /* the library has a way */
+    cublasLtMatmulDescOpaque_t desc;
+    cublasLtMatrixLayoutOpaque_t a, b, c;
+    cublasLtMatmulAlgo_t algo;
+};
+
+/* One per thread that drives a GPU, so that nobody else writes a pointer into
+ * a descriptor in use.  A model has some dozens of products; when there are
+ * more than fit, the oldest makes room. */
+static thread_local struct {
+    struct plan plan[128];
+    int count, next;
+} plans;
+
+/* What the library may assume of an address: 256 bytes at most. */
+static int alignment_of(const void *data)
+{
+    int log2 = 0;
+
+    while (log2 < 8 && (uintptr_t) data % (2 << log2) == 0)
+        log2++;
+    return log2;
+}
+
+static cudaDataType_t type_of(enum mtlm_dtype dtype)
+{
+    switch (dtype) {
+    case MTLM_BF16:
+        return CUDA_R_16BF;
+    case MTLM_F16:
+        return CUDA_R_16F;
+    default:
+        return CUDA_R_32F;
+    }
+}
+
+static struct key key_of(const struct mtlm_device *device,
+                         const struct mtlm_product *p)
+{
+    struct key key;
+
+    memset(&key, 0, sizeof(key));
+    key.rows = p->c.rows, key.cols = p->c.cols;
+    key.depth = p->a.transpose ? p->a.rows : p->a.cols;
+    key.workspace_bytes = p->workspace_bytes;
+    key.blas = device->blas;
+    key.epilogue = p->epilogue;
+    key.dtype[0] = p->a.dtype, key.dtype[1] = p->b.dtype;
+    key.dtype[2] = p->c.dtype;
+    key.transpose[0] = p->a.transpose, key.transpose[1] = p->b.transpose;
+    key.alignment[0] = alignment_of(p->a.data);
+    key.alignment[1] = alignment_of(p->b.data);
+    key.alignment[2] = alignment_of(p->c.data);
+    key.alignment[3] = alignment_of(p->bias);
+    return key;
+}
+
+template <typename T>
+static void set(cublasLtMatmulDesc_t desc, cublasLtMatmulDescAttributes_t which,
+                T value)
+{
+    CHECK(cublasLtMatmulDescSetAttribute(desc, which, &value, sizeof(value)));
+}
+
+template <typename T>
+static void set(cublasLtMatmulPreference_t preference,
+                cublasLtMatmulPreferenceAttributes_t which, T value)
+{
+    CHECK(cublasLtMatmulPreferenceSetAttribute(preference, which, &value,
+                                               sizeof(value)));
+}
+
+static void describe(const struct mtlm_matrix *m,
+                     cublasLtMatrixLayoutOpaque_t *layout)
+{
+    CHECK(cublasLtMatrixLayoutInit(layout, type_of(m->dtype), m->rows, m->cols,
+                                   m->rows));
+}
+
+static void describe_product(const struct mtlm_product *p, struct plan *plan)
+{
+    static const cublasLtEpilogue_t epilogue[] = {
+        CUBLASLT_EPILOGUE_DEFAULT, /* MTLM_PLAIN */
+        CUBLASLT_EPILOGUE_BIAS,    /* MTLM_BIAS */
+        CUBLASLT_EPILOGUE_BGRADB,  /* MTLM_BIAS_GRADIENT */
+    };
+
+    CHECK(cublasLtMatmulDescInit(&plan->desc, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    set(&plan->desc, CUBLASLT_MATMUL_DESC_TRANSA,
+        p->a.transpose ? CUBLAS_OP_T : CUBLAS_OP_N);
+    set(&plan->desc, CUBLASLT_MATMUL_DESC_TRANSB,
+        p->b.transpose ? CUBLAS_OP_T : CUBLAS_OP_N);
+    set(&plan->desc, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue[p->epilogue]);
+    if (p->epilogue != MTLM_PLAIN)
+        set(&plan->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p->bias);
+    describe(&p->a, &plan->a);
+    describe(&p->b, &plan->b);
+    describe(&p->c, &plan->c);
+}
+
+/* What the library may propose: parts of a sum that are made side by side are
+ * added up in a step of their own, in a fixed order and in single precision. */
+static void describe_preference(const struct key *key,
+                                cublasLtMatmulPreferenceOpaque_t *preference)
+{
+    CHECK(cublasLtMatmulPreferenceInit(preference));
+    set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+        key->workspace_bytes);
+    set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+        (uint32_t) CUBLASLT_REDUCTION_SCHEME_NONE
+            | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
+        (uint32_t) 1 << key->alignment[0]);
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        (uint32_t) 1 << key->alignment[1]);
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+        (uint32_t) 1 << key->alignment[2]);
+    set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
+        (uint32_t) 1 << key->alignment[2]);
+}
+
+static void choose(const struct mtlm_device *device, struct plan *plan)
+{
+    cublasLtMatmulPreferenceOpaque_t preference;
+    cublasLtMatmulHeuristicResult_t result;
+    cublasStatus_t status;
+    int found = 0;
+
+    describe_preference(&plan->key, &preference);
+    status = cublasLtMatmulAlgoGetHeuristic(device->blas, &plan->desc, &plan->a,
+                                            &plan->b, &plan->c, &plan->c,
+                                            &preference, 1, &result, &found);
+    /* An epilogue that does not go with these types is an error of either
+     * kind; of a plain product every other error is one. */
+    if (status != CUBLAS_STATUS_NOT_SUPPORTED
+        && plan->key.epilogue == MTLM_PLAIN)
+        CHECK(status);
+    plan->known = status == CUBLAS_STATUS_SUCCESS && found > 0;
+    if (plan->known)
+        plan->algo = result.algo;
+}
+
+static struct plan *plan_for(const struct mtlm_device *device,
+                             const struct mtlm_product *p)
+{
+    const int size = sizeof(plans.plan) / sizeof(*plans.plan);
+    const struct key key = key_of(device, p);
+    struct plan *plan;
+
+    for (int i = 0; i < plans.count; i++)
+        if (memcmp(&plans.plan[i].key, &key, sizeof(key)) == 0)
+            return &plans.plan[i];
+    plan = &plans.plan[plans.next];
+    plans.next = (plans.next + 1) % size;
+    if (plans.count < size)
+        plans.count++;
+    plan->key = key;
+    describe_product(p, plan);
+    choose(device, plan);
+    return plan;
+}
+
+bool mtlm_matmul(const struct mtlm_device *device, const struct mtlm_product *p)
+{
+    const float alpha = 1;
+    struct plan *plan = plan_for(device, p);
+
+    if (!plan->known && p->epilogue == MTLM_PLAIN)
+        mtlm_fatal(__FILE__, __LINE__,
+                   "cuBLASLt knows no way to multiply %lld x %lld by %lld",
+                   (long long) plan->key.rows, (long long) plan->key.depth,
+                   (long long) plan->key.cols);
+    if (!plan->known)
+        return false;
+    if (p->epilogue != MTLM_PLAIN)
+        set(&plan->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p->bias);
+    CHECK(cublasLtMatmul(
+        device->blas, &plan->desc, &alpha, p->a.data, &plan->a, p->b.data,
+        &plan->b, &p->beta, p->c.data, &plan->c, (void *) p->c.data, &plan->c,
+        &plan->algo, device->workspace, p->workspace_bytes, device->stream));
+    return true;
+}

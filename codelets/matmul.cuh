@@ -1,0 +1,43 @@
+#ifndef MTLM_MATMUL_CUH
+#define MTLM_MATMUL_CUH
+
+#include <stdint.h>
+
+#include "codelets/op.h"
+#include "runtime/device.h"
+
+/* Products of matrices by cuBLASLt.  It counts matrices by columns, so that
+ * a row-major [r, c] is its c x r, not transposed. */
+
+/* A matrix as the library sees it, without gaps between its columns. */
+struct mtlm_matrix {
+    const void *data; /* on the device */
+    int64_t rows, cols;
+    bool transpose;
+    enum mtlm_dtype dtype; /* MTLM_REAL, MTLM_BF16 or MTLM_F16 */
+};
+
+/* What the library does besides: nothing; adds bias [rows of c] to every
+ * column of c; or writes to bias [columns of c] the sums over the columns of
+ * op(b)^T, which are the gradient of a bias, in c's type. */
+enum mtlm_epilogue { MTLM_PLAIN, MTLM_BIAS, MTLM_BIAS_GRADIENT };
+
+/* c = op(a) op(b) + beta c, where op transposes as a and b say: sums in
+ * single precision, never TF32, whatever the types. */
+struct mtlm_product {
+    struct mtlm_matrix a, b, c;
+    float beta;
+    enum mtlm_epilogue epilogue;
+    const void *bias;
+    size_t workspace_bytes; /* of the device's workspace, from its start */
+};
+
+/* Enqueues p on the device's stream.  What the library proposes for a product
+ * is asked for once per thread and then kept: the same shapes, types and
+ * alignments give the same bits again, since nothing is summed in an order
+ * that could change.  Returns false, with nothing enqueued, where the library
+ * knows no way, which for MTLM_PLAIN ends the program instead. */
+bool mtlm_matmul(const struct mtlm_device *device,
+                 const struct mtlm_product *p);
+
+#endif /* MTLM_MATMUL_CUH */
