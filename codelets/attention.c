@@ -28,20 +28,6 @@
 #include "codelets/infer.h"
 #include "codelets/vector_math.h"
 
-enum { QKV, LENGTHS, Y, LSE };
-enum { B_QKV, B_LENGTHS, B_Y, B_LSE, B_DY, B_DQKV };
-enum { M_QKV_Q, M_QKV_K, M_LENGTHS, M_Y, M_LSE };
-enum {
-    MB_QKV_Q,
-    MB_QKV_K,
-    MB_LENGTHS,
-    MB_Y,
-    MB_LSE,
-    MB_DY,
-    MB_DQKV_Q,
-    MB_DQKV_K
-};
-
 static int check_qkv(const struct mtlm_call *call, int qkv, const char *name,
                      struct mtlm_error *err)
 {
@@ -82,14 +68,14 @@ static int check_other(const struct mtlm_call *call, int qkv, int other,
 
 static struct mtlm_shape shape_of_y(const struct mtlm_call *call)
 {
-    const int64_t *dim = call->shape[QKV].dim;
+    const int64_t *dim = call->shape[ATT_QKV].dim;
 
     return MTLM_SHAPE(dim[0], dim[1], dim[2] / 3);
 }
 
 static struct mtlm_shape shape_of_lse(const struct mtlm_call *call)
 {
-    const int64_t *dim = call->shape[QKV].dim;
+    const int64_t *dim = call->shape[ATT_QKV].dim;
 
     return MTLM_SHAPE(dim[1], call->attr.attention.heads, dim[0]);
 }
@@ -113,19 +99,19 @@ static int check_outputs(const struct mtlm_call *call, int y, int lse, int dy,
  * an earlier part stand for queries that do not see the later keys. */
 static double flops_of(const struct mtlm_call *call, int64_t keys, bool twice)
 {
-    const int64_t *dim = call->shape[QKV].dim;
+    const int64_t *dim = call->shape[ATT_QKV].dim;
 
     return (twice ? 8.0 : 4.0) * dim[1] * dim[0] * keys * (dim[2] / 3);
 }
 
 static double attention_flops(const struct mtlm_call *call)
 {
-    return flops_of(call, call->shape[QKV].dim[0], false);
+    return flops_of(call, call->shape[ATT_QKV].dim[0], false);
 }
 
 static double attention_more_flops(const struct mtlm_call *call)
 {
-    return flops_of(call, call->shape[M_QKV_K].dim[0],
+    return flops_of(call, call->shape[ATTM_QKV_K].dim[0],
                     call->attr.attention.causal);
 }
 
@@ -153,7 +139,7 @@ static struct mtlm_head head_of(void *const ptr[], const struct mtlm_call *call,
                                 const struct mtlm_context *context, int other,
                                 const int32_t *lengths, int64_t j, int n)
 {
-    const int64_t *dim = call->shape[QKV].dim;
+    const int64_t *dim = call->shape[ATT_QKV].dim;
     const int64_t d = dim[2] / 3 / call->attr.attention.heads;
     const int64_t at = j * dim[2] + 3 * d * n;
     const int64_t first_query = call->attr.attention.first_query;
@@ -175,7 +161,7 @@ static struct mtlm_head head_of(void *const ptr[], const struct mtlm_call *call,
         .ld_y = dim[1] * dim[2] / 3,
         .scale = 1 / (mtlm_sqrt(d) * c),
         .coefficient = c,
-        .q = (const mtlm_real *) ptr[QKV] + at,
+        .q = (const mtlm_real *) ptr[ATT_QKV] + at,
         .k = (const mtlm_real *) ptr[other] + at + d,
         .v = (const mtlm_real *) ptr[other] + at + 2 * d,
     };
@@ -183,11 +169,11 @@ static struct mtlm_head head_of(void *const ptr[], const struct mtlm_call *call,
 
 static int attention_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
-    if (check_qkv(call, QKV, "qkv", err)
-        || check_lengths(call, QKV, LENGTHS, err))
+    if (check_qkv(call, ATT_QKV, "qkv", err)
+        || check_lengths(call, ATT_QKV, ATT_LENGTHS, err))
         return -1;
-    call->shape[Y] = shape_of_y(call);
-    call->shape[LSE] = shape_of_lse(call);
+    call->shape[ATT_Y] = shape_of_y(call);
+    call->shape[ATT_LSE] = shape_of_lse(call);
     return 0;
 }
 
@@ -205,10 +191,11 @@ static void forward(void *const ptr[], const struct mtlm_call *call,
                     const struct mtlm_context *context, int other, int lengths,
                     mtlm_real *y, mtlm_real *lse)
 {
-    const int64_t s = call->shape[QKV].dim[0], b = call->shape[QKV].dim[1];
-    const bool merge = other != QKV;
+    const int64_t s = call->shape[ATT_QKV].dim[0],
+                  b = call->shape[ATT_QKV].dim[1];
+    const bool merge = other != ATT_QKV;
     const int heads = call->attr.attention.heads;
-    const int64_t d = mtlm_shape_cols(&call->shape[QKV]) / 3 / heads;
+    const int64_t d = mtlm_shape_cols(&call->shape[ATT_QKV]) / 3 / heads;
     mtlm_real *scratch = mtlm_scratch_get(
         context->scratch,
         mtlm_attention_fwd_scratch(call->shape[other].dim[0], d)
@@ -229,37 +216,42 @@ static void forward(void *const ptr[], const struct mtlm_call *call,
 static void attention_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
                               const struct mtlm_context *context)
 {
-    forward(ptr, call, context, QKV, LENGTHS, ptr[Y], ptr[LSE]);
+    forward(ptr, call, context, ATT_QKV, ATT_LENGTHS, ptr[ATT_Y], ptr[ATT_LSE]);
 }
 
 const struct mtlm_op mtlm_op_attention_fwd = {
     .name = "attention_fwd",
     .n_operands = 4,
-    .access =
-        {[QKV] = MTLM_R, [LENGTHS] = MTLM_R, [Y] = MTLM_W, [LSE] = MTLM_W},
-    .dtype = {[QKV] = MTLM_VALUE, [Y] = MTLM_VALUE, [LENGTHS] = MTLM_I32},
+    .access = {[ATT_QKV] = MTLM_R,
+               [ATT_LENGTHS] = MTLM_R,
+               [ATT_Y] = MTLM_W,
+               [ATT_LSE] = MTLM_W},
+    .dtype = {[ATT_QKV] = MTLM_VALUE,
+              [ATT_Y] = MTLM_VALUE,
+              [ATT_LENGTHS] = MTLM_I32},
     .infer = attention_fwd_infer,
     .flops = attention_flops,
     .grad = {.call = {{.used = true,
                        .phase = MTLM_GRAD_B,
                        .kind = MTLM_OP_ATTENTION_BWD,
                        .kind_add = MTLM_OP_ATTENTION_BWD_ADD,
-                       .arg = {{MTLM_GRAD_VALUE, QKV},
-                               {MTLM_GRAD_VALUE, LENGTHS},
-                               {MTLM_GRAD_VALUE, Y},
-                               {MTLM_GRAD_VALUE, LSE},
-                               {MTLM_GRAD_OF, Y},
-                               {MTLM_GRAD_OF, QKV}}}}},
+                       .arg = {{MTLM_GRAD_VALUE, ATT_QKV},
+                               {MTLM_GRAD_VALUE, ATT_LENGTHS},
+                               {MTLM_GRAD_VALUE, ATT_Y},
+                               {MTLM_GRAD_VALUE, ATT_LSE},
+                               {MTLM_GRAD_OF, ATT_Y},
+                               {MTLM_GRAD_OF, ATT_QKV}}}}},
     .cpu = attention_fwd_cpu,
+    .cuda = MTLM_CUDA_KERNEL(attention_fwd),
 };
 
 static int attention_more_fwd_infer(struct mtlm_call *call,
                                     struct mtlm_error *err)
 {
-    return check_qkv(call, M_QKV_Q, "qkv_q", err)
-                   || check_other(call, M_QKV_Q, M_QKV_K, err)
-                   || check_lengths(call, M_QKV_Q, M_LENGTHS, err)
-                   || check_outputs(call, M_Y, M_LSE, 0, err)
+    return check_qkv(call, ATTM_QKV_Q, "qkv_q", err)
+                   || check_other(call, ATTM_QKV_Q, ATTM_QKV_K, err)
+                   || check_lengths(call, ATTM_QKV_Q, ATTM_LENGTHS, err)
+                   || check_outputs(call, ATTM_Y, ATTM_LSE, 0, err)
                ? -1
                : 0;
 }
@@ -268,46 +260,49 @@ static void attention_more_fwd_cpu(void *const ptr[],
                                    const struct mtlm_call *call,
                                    const struct mtlm_context *context)
 {
-    forward(ptr, call, context, M_QKV_K, M_LENGTHS, ptr[M_Y], ptr[M_LSE]);
+    forward(ptr, call, context, ATTM_QKV_K, ATTM_LENGTHS, ptr[ATTM_Y],
+            ptr[ATTM_LSE]);
 }
 
 const struct mtlm_op mtlm_op_attention_more_fwd = {
     .name = "attention_more_fwd",
     .n_operands = 5,
-    .access = {[M_QKV_Q] = MTLM_R,
-               [M_QKV_K] = MTLM_R,
-               [M_LENGTHS] = MTLM_R,
-               [M_Y] = MTLM_RW,
-               [M_LSE] = MTLM_RW},
-    .dtype = {[M_QKV_Q] = MTLM_VALUE,
-              [M_QKV_K] = MTLM_VALUE,
-              [M_Y] = MTLM_VALUE,
-              [M_LENGTHS] = MTLM_I32},
+    .access = {[ATTM_QKV_Q] = MTLM_R,
+               [ATTM_QKV_K] = MTLM_R,
+               [ATTM_LENGTHS] = MTLM_R,
+               [ATTM_Y] = MTLM_RW,
+               [ATTM_LSE] = MTLM_RW},
+    .dtype = {[ATTM_QKV_Q] = MTLM_VALUE,
+              [ATTM_QKV_K] = MTLM_VALUE,
+              [ATTM_Y] = MTLM_VALUE,
+              [ATTM_LENGTHS] = MTLM_I32},
     .infer = attention_more_fwd_infer,
     .flops = attention_more_flops,
     .grad = {.call = {{.used = true,
                        .phase = MTLM_GRAD_B,
                        .kind = MTLM_OP_ATTENTION_MORE_BWD,
-                       .arg = {{MTLM_GRAD_VALUE, M_QKV_Q},
-                               {MTLM_GRAD_VALUE, M_QKV_K},
-                               {MTLM_GRAD_VALUE, M_LENGTHS},
-                               {MTLM_GRAD_VALUE, M_Y},
-                               {MTLM_GRAD_VALUE, M_LSE},
-                               {MTLM_GRAD_OF, M_Y},
-                               {MTLM_GRAD_OF, M_QKV_Q},
-                               {MTLM_GRAD_OF, M_QKV_K}}}}},
+                       .arg = {{MTLM_GRAD_VALUE, ATTM_QKV_Q},
+                               {MTLM_GRAD_VALUE, ATTM_QKV_K},
+                               {MTLM_GRAD_VALUE, ATTM_LENGTHS},
+                               {MTLM_GRAD_VALUE, ATTM_Y},
+                               {MTLM_GRAD_VALUE, ATTM_LSE},
+                               {MTLM_GRAD_OF, ATTM_Y},
+                               {MTLM_GRAD_OF, ATTM_QKV_Q},
+                               {MTLM_GRAD_OF, ATTM_QKV_K}}}}},
     .cpu = attention_more_fwd_cpu,
+    .cuda = MTLM_CUDA_KERNEL(attention_more_fwd),
 };
 
 static int attention_bwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
-    if (check_qkv(call, B_QKV, "qkv", err)
-        || check_lengths(call, B_QKV, B_LENGTHS, err)
-        || check_outputs(call, B_Y, B_LSE, B_DY, err))
+    if (check_qkv(call, ATTB_QKV, "qkv", err)
+        || check_lengths(call, ATTB_QKV, ATTB_LENGTHS, err)
+        || check_outputs(call, ATTB_Y, ATTB_LSE, ATTB_DY, err))
         return -1;
-    if (mtlm_ops[call->kind]->access[B_DQKV] == MTLM_W)
-        call->shape[B_DQKV] = call->shape[B_QKV];
-    return mtlm_expect_shape(call, B_DQKV, "dqkv", call->shape[B_QKV], err);
+    if (mtlm_ops[call->kind]->access[ATTB_DQKV] == MTLM_W)
+        call->shape[ATTB_DQKV] = call->shape[ATTB_QKV];
+    return mtlm_expect_shape(call, ATTB_DQKV, "dqkv", call->shape[ATTB_QKV],
+                             err);
 }
 
 /* Where backward finds its operands. */
@@ -322,10 +317,11 @@ static void backward(void *const ptr[], const struct mtlm_call *call,
                      const struct mtlm_context *context,
                      const struct backward *with)
 {
-    const int64_t s = call->shape[QKV].dim[0], b = call->shape[QKV].dim[1];
+    const int64_t s = call->shape[ATT_QKV].dim[0],
+                  b = call->shape[ATT_QKV].dim[1];
     const int heads = call->attr.attention.heads;
     const mtlm_real *lse = with->lse;
-    const int64_t d = mtlm_shape_cols(&call->shape[QKV]) / 3 / heads;
+    const int64_t d = mtlm_shape_cols(&call->shape[ATT_QKV]) / 3 / heads;
     mtlm_real *scratch = mtlm_scratch_get(
         context->scratch,
         mtlm_attention_bwd_scratch(call->shape[with->other].dim[0], d)
@@ -348,14 +344,14 @@ static void backward(void *const ptr[], const struct mtlm_call *call,
 
 static struct backward of_one_part(void *const ptr[], bool add)
 {
-    return (struct backward){.other = B_QKV,
-                             .lengths = B_LENGTHS,
+    return (struct backward){.other = ATTB_QKV,
+                             .lengths = ATTB_LENGTHS,
                              .add = add,
-                             .y = ptr[B_Y],
-                             .lse = ptr[B_LSE],
-                             .dy = ptr[B_DY],
-                             .dq = ptr[B_DQKV],
-                             .dkv = ptr[B_DQKV]};
+                             .y = ptr[ATTB_Y],
+                             .lse = ptr[ATTB_LSE],
+                             .dy = ptr[ATTB_DY],
+                             .dq = ptr[ATTB_DQKV],
+                             .dkv = ptr[ATTB_DQKV]};
 }
 
 static void attention_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
@@ -378,39 +374,41 @@ static void attention_bwd_add_cpu(void *const ptr[],
 const struct mtlm_op mtlm_op_attention_bwd = {
     .name = "attention_bwd",
     .n_operands = 6,
-    .access = {[B_QKV] = MTLM_R,
-               [B_LENGTHS] = MTLM_R,
-               [B_Y] = MTLM_R,
-               [B_LSE] = MTLM_R,
-               [B_DY] = MTLM_R,
-               [B_DQKV] = MTLM_W},
-    .dtype = {[B_QKV] = MTLM_VALUE,
-              [B_Y] = MTLM_VALUE,
-              [B_DY] = MTLM_VALUE,
-              [B_DQKV] = MTLM_VALUE,
-              [B_LENGTHS] = MTLM_I32},
+    .access = {[ATTB_QKV] = MTLM_R,
+               [ATTB_LENGTHS] = MTLM_R,
+               [ATTB_Y] = MTLM_R,
+               [ATTB_LSE] = MTLM_R,
+               [ATTB_DY] = MTLM_R,
+               [ATTB_DQKV] = MTLM_W},
+    .dtype = {[ATTB_QKV] = MTLM_VALUE,
+              [ATTB_Y] = MTLM_VALUE,
+              [ATTB_DY] = MTLM_VALUE,
+              [ATTB_DQKV] = MTLM_VALUE,
+              [ATTB_LENGTHS] = MTLM_I32},
     .infer = attention_bwd_infer,
     .flops = attention_bwd_flops,
     .cpu = attention_bwd_cpu,
+    .cuda = MTLM_CUDA_KERNEL(attention_bwd),
 };
 
 const struct mtlm_op mtlm_op_attention_bwd_add = {
     .name = "attention_bwd_add",
     .n_operands = 6,
-    .access = {[B_QKV] = MTLM_R,
-               [B_LENGTHS] = MTLM_R,
-               [B_Y] = MTLM_R,
-               [B_LSE] = MTLM_R,
-               [B_DY] = MTLM_R,
-               [B_DQKV] = MTLM_RW},
-    .dtype = {[B_QKV] = MTLM_VALUE,
-              [B_Y] = MTLM_VALUE,
-              [B_DY] = MTLM_VALUE,
-              [B_DQKV] = MTLM_VALUE,
-              [B_LENGTHS] = MTLM_I32},
+    .access = {[ATTB_QKV] = MTLM_R,
+               [ATTB_LENGTHS] = MTLM_R,
+               [ATTB_Y] = MTLM_R,
+               [ATTB_LSE] = MTLM_R,
+               [ATTB_DY] = MTLM_R,
+               [ATTB_DQKV] = MTLM_RW},
+    .dtype = {[ATTB_QKV] = MTLM_VALUE,
+              [ATTB_Y] = MTLM_VALUE,
+              [ATTB_DY] = MTLM_VALUE,
+              [ATTB_DQKV] = MTLM_VALUE,
+              [ATTB_LENGTHS] = MTLM_I32},
     .infer = attention_bwd_infer,
     .flops = attention_bwd_flops,
     .cpu = attention_bwd_add_cpu,
+    .cuda = MTLM_CUDA_KERNEL(attention_bwd_add),
 };
 
 static int attention_more_bwd_infer(struct mtlm_call *call,
@@ -418,14 +416,14 @@ static int attention_more_bwd_infer(struct mtlm_call *call,
 {
     const struct mtlm_shape *shape = call->shape;
 
-    return check_qkv(call, MB_QKV_Q, "qkv_q", err)
-                   || check_other(call, MB_QKV_Q, MB_QKV_K, err)
-                   || check_lengths(call, MB_QKV_Q, MB_LENGTHS, err)
-                   || check_outputs(call, MB_Y, MB_LSE, MB_DY, err)
-                   || mtlm_expect_shape(call, MB_DQKV_Q, "dqkv_q",
-                                        shape[MB_QKV_Q], err)
-                   || mtlm_expect_shape(call, MB_DQKV_K, "dqkv_k",
-                                        shape[MB_QKV_K], err)
+    return check_qkv(call, ATTMB_QKV_Q, "qkv_q", err)
+                   || check_other(call, ATTMB_QKV_Q, ATTMB_QKV_K, err)
+                   || check_lengths(call, ATTMB_QKV_Q, ATTMB_LENGTHS, err)
+                   || check_outputs(call, ATTMB_Y, ATTMB_LSE, ATTMB_DY, err)
+                   || mtlm_expect_shape(call, ATTMB_DQKV_Q, "dqkv_q",
+                                        shape[ATTMB_QKV_Q], err)
+                   || mtlm_expect_shape(call, ATTMB_DQKV_K, "dqkv_k",
+                                        shape[ATTMB_QKV_K], err)
                ? -1
                : 0;
 }
@@ -434,14 +432,14 @@ static void attention_more_bwd_cpu(void *const ptr[],
                                    const struct mtlm_call *call,
                                    const struct mtlm_context *context)
 {
-    const struct backward with = {.other = MB_QKV_K,
-                                  .lengths = MB_LENGTHS,
+    const struct backward with = {.other = ATTMB_QKV_K,
+                                  .lengths = ATTMB_LENGTHS,
                                   .add = true,
-                                  .y = ptr[MB_Y],
-                                  .lse = ptr[MB_LSE],
-                                  .dy = ptr[MB_DY],
-                                  .dq = ptr[MB_DQKV_Q],
-                                  .dkv = ptr[MB_DQKV_K]};
+                                  .y = ptr[ATTMB_Y],
+                                  .lse = ptr[ATTMB_LSE],
+                                  .dy = ptr[ATTMB_DY],
+                                  .dq = ptr[ATTMB_DQKV_Q],
+                                  .dkv = ptr[ATTMB_DQKV_K]};
 
     backward(ptr, call, context, &with);
 }
@@ -449,22 +447,23 @@ static void attention_more_bwd_cpu(void *const ptr[],
 const struct mtlm_op mtlm_op_attention_more_bwd = {
     .name = "attention_more_bwd",
     .n_operands = 8,
-    .access = {[MB_QKV_Q] = MTLM_R,
-               [MB_QKV_K] = MTLM_R,
-               [MB_LENGTHS] = MTLM_R,
-               [MB_Y] = MTLM_R,
-               [MB_LSE] = MTLM_R,
-               [MB_DY] = MTLM_R,
-               [MB_DQKV_Q] = MTLM_RW,
-               [MB_DQKV_K] = MTLM_RW},
-    .dtype = {[MB_QKV_Q] = MTLM_VALUE,
-              [MB_QKV_K] = MTLM_VALUE,
-              [MB_Y] = MTLM_VALUE,
-              [MB_DY] = MTLM_VALUE,
-              [MB_DQKV_Q] = MTLM_VALUE,
-              [MB_DQKV_K] = MTLM_VALUE,
-              [MB_LENGTHS] = MTLM_I32},
+    .access = {[ATTMB_QKV_Q] = MTLM_R,
+               [ATTMB_QKV_K] = MTLM_R,
+               [ATTMB_LENGTHS] = MTLM_R,
+               [ATTMB_Y] = MTLM_R,
+               [ATTMB_LSE] = MTLM_R,
+               [ATTMB_DY] = MTLM_R,
+               [ATTMB_DQKV_Q] = MTLM_RW,
+               [ATTMB_DQKV_K] = MTLM_RW},
+    .dtype = {[ATTMB_QKV_Q] = MTLM_VALUE,
+              [ATTMB_QKV_K] = MTLM_VALUE,
+              [ATTMB_Y] = MTLM_VALUE,
+              [ATTMB_DY] = MTLM_VALUE,
+              [ATTMB_DQKV_Q] = MTLM_VALUE,
+              [ATTMB_DQKV_K] = MTLM_VALUE,
+              [ATTMB_LENGTHS] = MTLM_I32},
     .infer = attention_more_bwd_infer,
     .flops = attention_more_bwd_flops,
     .cpu = attention_more_bwd_cpu,
+    .cuda = MTLM_CUDA_KERNEL(attention_more_bwd),
 };

@@ -3,6 +3,26 @@
 
 #include "codelets/op.h"
 
+/* Operands, for the C and CUDA kernels. */
+
+/* attention_fwd */
+enum { ATT_QKV, ATT_LENGTHS, ATT_Y, ATT_LSE };
+/* attention_bwd, attention_bwd_add */
+enum { ATTB_QKV, ATTB_LENGTHS, ATTB_Y, ATTB_LSE, ATTB_DY, ATTB_DQKV };
+/* attention_more_fwd */
+enum { ATTM_QKV_Q, ATTM_QKV_K, ATTM_LENGTHS, ATTM_Y, ATTM_LSE };
+/* attention_more_bwd */
+enum {
+    ATTMB_QKV_Q,
+    ATTMB_QKV_K,
+    ATTMB_LENGTHS,
+    ATTMB_Y,
+    ATTMB_LSE,
+    ATTMB_DY,
+    ATTMB_DQKV_Q,
+    ATTMB_DQKV_K
+};
+
 /* One head of one sample: some positions' queries meet some positions' keys
  * and values.  Rows are real positions only: those of padding are left out
  * at the end of either. */

@@ -91,6 +91,7 @@ int main(void)
         cmocka_unit_test(test_linear),
         cmocka_unit_test(test_layernorm),
         cmocka_unit_test(test_bias_gelu),
+        cmocka_unit_test(test_attention),
         cmocka_unit_test(test_cross_entropy),
         cmocka_unit_test(test_loss),
         cmocka_unit_test(test_accuracy),

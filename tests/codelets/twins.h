@@ -3,6 +3,8 @@
 
 /* Tests of test_cuda.c that have files of their own. */
 
+void test_attention(void **state); /* twins_attention.c */
+
 void test_cross_entropy(void **state); /* twins_loss.c */
 void test_loss(void **state);
 void test_accuracy(void **state);
