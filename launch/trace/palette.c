@@ -107,6 +107,24 @@ static double put_item(FILE *f, const char *style, const char *text, double x,
     return x + 16 + 6.1 * strlen(text) + 16;
 }
 
+/* A box of each colour that is used, in the shade of chunk 1. */
+static void put_second(FILE *f, const int used[MTLM_KIND_COUNT], double x,
+                       double y)
+{
+    for (int kind = MTLM_KIND_F; kind <= MTLM_KIND_W; kind++) {
+        if (!used[kind])
+            continue;
+        fprintf(f,
+                "<rect class=\"%s1\" x=\"%.1f\" y=\"%.1f\" width=\"12\" "
+                "height=\"12\"/>",
+                kinds[kind].style, x, y - 10);
+        x += 12;
+    }
+    fprintf(f,
+            "<text style=\"fill:#222\" x=\"%.1f\" y=\"%.1f\">chunk 1</text>\n",
+            x + 4, y);
+}
+
 /* One strip of them all: an item for each would leave the picture. */
 static void put_shades(FILE *f, int shades, double x, double y)
 {
@@ -137,7 +155,7 @@ void mtlm_trace_put_legend(FILE *f, const int used[MTLM_KIND_COUNT], int shades,
     }
     x = put_item(f, "idle", "idle", x, y);
     if (shades == 2)
-        put_item(f, "f1", "chunk 1, F", x, y);
+        put_second(f, used, x, y);
     else if (shades > 2)
         put_shades(f, shades, x, y);
     fputs("</g>\n", f);

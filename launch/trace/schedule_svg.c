@@ -112,6 +112,7 @@ static void put_head(FILE *f, const struct drawing *drawing, double height)
     fputs("<style>.idle{fill:#f0f0f0}.tick{stroke:#888;stroke-width:.5;"
           "stroke-opacity:.6}.end{stroke:#222;stroke-dasharray:4 3}\n",
           f);
+    fprintf(f, ".n{font-size:%d%%}\n", MTLM_VIEW_SMALLER);
     mtlm_trace_put_styles(f, drawing->shades);
     fputs("</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
           f);

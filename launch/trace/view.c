@@ -134,7 +134,7 @@ void mtlm_view_put_axis(FILE *f, const struct mtlm_view *view, bool labels)
         putc('\n', f);
     }
     if (labels)
-        fprintf(f, "<text x=\"%.1f\" y=\"%.1f\">ms</text>\n",
+        fprintf(f, "<text x=\"%.1f\" y=\"%.1f\">time (ms)</text>\n",
                 (left + width - right) / 2, y + 33);
     fputs("</g>\n", f);
 }

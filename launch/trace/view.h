@@ -15,6 +15,7 @@ enum {
     MTLM_VIEW_RIGHT = 16,
     MTLM_VIEW_TOP = 84,
     MTLM_VIEW_BOTTOM = 40,
+    MTLM_VIEW_SMALLER = 75, /* per cent: digits in narrow boxes */
 };
 
 /* The less, the smaller is the file: hover text over nothing; in a few letters

@@ -7,6 +7,9 @@
 #include "launch/trace/palette.h"
 #include "launch/trace/view.h"
 
+/* Digits where a box is too narrow for those of full height (class n). */
+static const double smaller = MTLM_VIEW_SMALLER / 100.;
+
 static void put_hover(FILE *f, const struct mtlm_view *view,
                       const struct mtlm_trace_box *box, int rank)
 {
@@ -38,6 +41,11 @@ static void put_hover(FILE *f, const struct mtlm_view *view,
     fprintf(f, ", %d operation%s</title>", box->ops, box->ops > 1 ? "s" : "");
 }
 
+static double number_size(const struct mtlm_view *view)
+{
+    return fmin(14, 0.6 * view->row_height);
+}
+
 /* Where the text of a row stands, from the row's top.  Boxes are drawn
  * relative to it: that saves their numbers a coordinate. */
 static double baseline(const struct mtlm_view *view, size_t row)
@@ -54,11 +62,17 @@ static void put_rect(FILE *f, const char *style, int shade, const char *more,
             style, shade, more, x, y, w, h, w);
 }
 
-/* The microbatch, where there is room for it. */
+/* Pixels that so many digits of that height take, with room beside them. */
+static double number_width(int digits, double size)
+{
+    return 0.62 * size * digits + (size < 6 ? 1 : 2);
+}
+
+/* The microbatch, where there is room for it, if need be in smaller digits. */
 static void put_number(FILE *f, const struct mtlm_view *view,
                        const struct mtlm_trace_box *box)
 {
-    const double size = fmin(14, 0.6 * mtlm_view_height(view, box->row));
+    const double size = number_size(view);
     const double begin = mtlm_view_x(view, box->begin_ns);
     const double end = mtlm_view_x(view, box->end_ns);
     char number[16];
@@ -68,8 +82,11 @@ static void put_number(FILE *f, const struct mtlm_view *view,
         || view->picture->row[box->row].worker < 0)
         return;
     digits = snprintf(number, sizeof(number), "%d", box->microbatch);
-    if (end - begin >= 0.62 * size * digits + 2)
+    if (end - begin >= number_width(digits, size))
         fprintf(f, "<text x=\"%.1f\">%s</text>", (begin + end) / 2, number);
+    else if (end - begin >= number_width(digits, smaller * size))
+        fprintf(f, "<text class=\"n\" x=\"%.1f\">%s</text>", (begin + end) / 2,
+                number);
 }
 
 /* Where its operations lie, as part of a path. */
@@ -260,7 +277,7 @@ void mtlm_view_put_boxes(FILE *f, const struct mtlm_view *view)
     size_t i = 0;
 
     fprintf(f, "<g font-size=\"%.1f\" text-anchor=\"middle\">\n",
-            fmin(14, 0.6 * view->row_height));
+            number_size(view));
     while (i < picture->n_boxes) {
         const size_t row = picture->box[i].row;
 

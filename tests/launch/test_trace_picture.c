@@ -58,6 +58,8 @@ static void test_later_virtual_stages_are_lighter(void **state)
     assert_int_equal(count_words(text, "<path class=\"f1\""), 1);
     assert_non_null(strstr(text, ".f0{fill:#4477aa}"));
     assert_non_null(strstr(text, ".f1{fill:#b4c9dd}"));
+    assert_int_equal(count_words(text, "<rect class=\"f1\""), 1);
+    assert_int_equal(count_words(text, ">chunk 1</text>"), 1);
     free(text);
 }
 
@@ -268,6 +270,19 @@ static void test_a_message_says_how_long_it_waited(void **state)
     free(text);
 }
 
+/* 89 units of time are 16.9 pixels each: of digits 14 high two do not fit. */
+static void test_digits_are_smaller_where_a_box_is_narrow(void **state)
+{
+    char *text;
+
+    (void) state;
+    trace_dir_write_pipeline(16, 14, 1, true);
+    text = trace_dir_read("schedule.svg");
+    assert_int_equal(count_words(text, "<text class=\"n\" x="), 16 * 4 * 3);
+    assert_int_equal(count_words(text, ">13</text>"), 16 * 3);
+    free(text);
+}
+
 static void test_validation_after_the_training_is_left_out(void **state)
 {
     struct mtlm_record record[] = {
@@ -353,6 +368,7 @@ int main(void)
         DIR_TEST(test_many_virtual_stages_leave_the_legend_in_the_picture),
         DIR_TEST(test_a_very_large_picture_is_cut_and_says_so),
         DIR_TEST(test_a_message_says_how_long_it_waited),
+        DIR_TEST(test_digits_are_smaller_where_a_box_is_narrow),
         DIR_TEST(test_validation_after_the_training_is_left_out),
         DIR_TEST(test_picture_is_xml_whatever_the_names),
         cmocka_unit_test(test_xml_text_has_no_byte_that_xml_forbids),

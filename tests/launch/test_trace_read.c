@@ -277,7 +277,7 @@ static void test_runs_stand_side_by_side(void **state)
     assert_int_equal(count_words(text, ", F microbatch 3, iteration 2\n"), 4);
     /* One legend, one axis. */
     assert_int_equal(count_words(text, ">F forward<"), 1);
-    assert_int_equal(count_words(text, ">ms<"), 1);
+    assert_int_equal(count_words(text, ">time (ms)<"), 1);
     free(text);
     free(path);
     for (int i = 0; i < 2; i++)
