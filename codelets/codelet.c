@@ -225,6 +225,9 @@ static void make_codelet(enum mtlm_op_kind kind, bool synthetic)
     if (op->cuda) {
         cl->cuda_funcs[0] = run_cuda;
         cl->cuda_flags[0] = STARPU_CUDA_ASYNC;
+        /* Results must not depend on which kind of worker was free. */
+        if (starpu_cuda_worker_get_count() > 0)
+            cl->where = STARPU_CUDA;
     }
 #endif
 }

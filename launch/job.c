@@ -16,6 +16,8 @@
 #include "runtime/machine.h"
 #include "runtime/memory.h"
 
+#define GIB (1024.0 * 1024 * 1024)
+
 int64_t mtlm_job_microbatches_in(const struct mtlm_job *job, int64_t batch)
 {
     return batch / (job->options.micro_batch_size * job->layout.dp);
@@ -70,6 +72,10 @@ static int count_workers(struct mtlm_job *job, struct mtlm_error *err)
     const char *hint;
 
     (void) err;
+    if (job->gpu >= 0) { /* the cores have next to nothing to do */
+        job->workers = job->options.workers > 0 ? job->options.workers : 1;
+        return 0;
+    }
     job->workers = job->options.workers > 0
                        ? job->options.workers
                        : mtlm_machine_wanted_workers(share);
@@ -114,10 +120,15 @@ static int check_memory(struct mtlm_job *job, struct mtlm_error *err)
 
 static int start_machine(struct mtlm_job *job, struct mtlm_error *err)
 {
-    if (mtlm_machine_start(job->workers, mtlm_ranks_on_host(job->ranks) > 1,
-                           mtlm_ranks_rank(job->ranks),
-                           job->options.comm_node == MTLM_COMM_TASK, err)
-        < 0)
+    const struct mtlm_machine_config config = {
+        .workers = job->workers,
+        .gpu = job->gpu,
+        .gpu_bytes = job->gpu_bytes,
+        .shared = mtlm_ranks_on_host(job->ranks) > 1,
+        .rank = mtlm_ranks_rank(job->ranks),
+        .messages = job->options.comm_node == MTLM_COMM_TASK};
+
+    if (mtlm_machine_start(&config, err) < 0)
         return -1;
     job->machine = true;
     mtlm_codelets_start(job->options.cluster_file != NULL);
@@ -167,6 +178,22 @@ static void start_run(struct mtlm_job *job)
         mtlm_run_poison(job->run, o->inject_nan - 1);
 }
 
+static void say_gpu(const struct mtlm_job *job)
+{
+    const struct mtlm_gpus *gpus = &job->gpus;
+    const char *missing = mtlm_gpus_missing(gpus);
+
+    if (job->gpu >= 0)
+        printf("GPU: rank 0 on %s (%d of %d), %.2f of its %.2f GiB for this "
+               "rank, driver for CUDA %s, built with %s\n",
+               gpus->gpu[job->gpu].name, job->gpu, gpus->count,
+               job->gpu_bytes / GIB, gpus->gpu[job->gpu].total_bytes / GIB,
+               mtlm_gpus_version(gpus->driver),
+               mtlm_gpus_version(gpus->toolkit));
+    else if (missing && !job->options.cluster_file)
+        printf("GPU: %s; trains on CPUs\n", missing);
+}
+
 static void say(struct mtlm_job *job)
 {
     const struct mtlm_options *o = &job->options;
@@ -206,6 +233,7 @@ static void say(struct mtlm_job *job)
            job->workers > 1 ? "s" : "", mtlm_machine_starpu_version(),
            mtlm_machine_policy(), file ? " of " : "", file ? file : "",
            mtlm_blas_describe(blas, sizeof(blas)));
+    say_gpu(job);
     if (o->cluster_file)
         printf("synthetic: durations of %s, nothing is computed\n",
                o->cluster_file);
@@ -235,6 +263,10 @@ int mtlm_job_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
 {
     static step *const steps[] = {mtlm_job_compare_programs,
                                   mtlm_job_compare_settings,
+                                  mtlm_job_find_gpus,
+                                  mtlm_job_share_gpus,
+                                  mtlm_job_begin_gpu,
+                                  mtlm_job_measure_gpu,
                                   mtlm_job_check_layout,
                                   detect_cpu,
                                   count_workers,
@@ -259,6 +291,8 @@ int mtlm_job_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
                 mtlm_job_advise(job);
             return -1;
         }
+        if (job->leaves)
+            return 0;
     }
     make_groups(job);
     start_run(job);

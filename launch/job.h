@@ -10,6 +10,7 @@
 #include "models/text/samples.h"
 #include "runtime/cpu.h"
 #include "runtime/engine.h"
+#include "runtime/gpu.h"
 #include "runtime/ranks.h"
 
 /* Samples of the data set as the batch nodes see them. */
@@ -24,6 +25,11 @@ struct mtlm_job {
     struct mtlm_ranks *ranks;
     struct mtlm_cpu cpu;
     int workers; /* of this rank; layout.workers: the most of any rank */
+    struct mtlm_gpus gpus;
+    int gpu;     /* of those that this rank drives; -1: it trains on CPUs */
+    bool leaves; /* there is no GPU for this rank */
+    /* Of the GPU that has least, what a rank may take; 0: there is none. */
+    double gpu_bytes;
     struct mtlm_hosts hosts;   /* as they were before anything was built */
     struct mtlm_wish wish;     /* before a choice was made */
     struct mtlm_choice choice; /* made, or refused for want of memory */
@@ -57,8 +63,16 @@ struct mtlm_job {
 
 /* Starts what training needs, after job->options and job->ranks are there.
  * Every rank takes part; -1 on every rank when one has an error, which is in
- * err; *print tells which rank prints it. */
+ * err; *print tells which rank prints it.  job->leaves: nothing was started,
+ * this rank has nothing to do. */
 int mtlm_job_start(struct mtlm_job *job, struct mtlm_error *err, int *print);
+
+/* Steps that stand in job_gpus.c: which GPUs there are; who drives which; ranks
+ * for which there is none leave job->ranks; what may be taken of a GPU. */
+int mtlm_job_find_gpus(struct mtlm_job *job, struct mtlm_error *err);
+int mtlm_job_share_gpus(struct mtlm_job *job, struct mtlm_error *err);
+int mtlm_job_begin_gpu(struct mtlm_job *job, struct mtlm_error *err);
+int mtlm_job_measure_gpu(struct mtlm_job *job, struct mtlm_error *err);
 
 /* Steps of the start that stand in job_layout.c: whether the layout that the
  * options give fits the ranks; choosing what they leave open, within memory.

@@ -46,6 +46,8 @@ static int train(struct mtlm_job *job, const struct mtlm_error *wrong)
     if (mtlm_ranks_agree(job->ranks, wrong, &err, &print) < 0
         || mtlm_job_start(job, &err, &print) < 0)
         code = complain(&err, job->advice, print);
+    else if (job->leaves)
+        code = MTLM_EXIT_OK;
     else
         code = mtlm_job_train(job);
     mtlm_job_stop(job);
@@ -74,6 +76,8 @@ int main(int argc, char **argv)
         code = train(&job, request < 0 ? &err : NULL);
         /* mpirun kills the others as soon as one leaves with an error. */
         mtlm_ranks_barrier(job.ranks);
+        if (job.leaves) /* the others may train for as long as they like */
+            mtlm_deadline_stop();
         mtlm_ranks_stop(job.ranks);
         mtlm_deadline_stop();
     }

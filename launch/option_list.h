@@ -233,6 +233,11 @@
         32768, "N", "full: layers of a group, or first layers of a stage")     \
     OPT(PARALLEL, "workers", INT, workers, "0", 0, 4096, "N",                  \
         "compute workers of this rank; 0: as many as it has cores")            \
+    OPT(PARALLEL, "no-gpu", FLAG, no_gpu, "no", 0, 0, NULL,                    \
+        "train on CPUs though there are GPUs, as STARPU_NCUDA=0 does")         \
+    OPT(PARALLEL, "share-gpu", FLAG, share_gpu, "no", 0, 0, NULL,              \
+        "several ranks may drive the same GPU, each with its part of the "     \
+        "memory; otherwise those beyond the GPUs leave")                       \
     OPT(PARALLEL, "comm-node", CHOICE, comm_node, "acquire", 0, 0,             \
         "acquire|task",                                                        \
         "what messages are to StarPU: acquired data, or tasks on a worker of " \

@@ -125,6 +125,8 @@ struct mtlm_options {
     struct mtlm_recompute recompute;
     int64_t row_parts; /* of a sample's activations; 0: by their shape */
     int64_t workers;   /* of this rank; 0: as many as it has cores */
+    bool no_gpu;
+    bool share_gpu; /* among ranks */
     enum mtlm_transport_choice transport;
     enum mtlm_comm_node comm_node;
     enum mtlm_order_choice collective_order;

@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <starpu.h>
-#include <starpu_cublasLt.h>
 
 #include "runtime/cuda_check.h"
 #include "runtime/cuda_device.h"
@@ -14,13 +13,23 @@
 
 static struct mtlm_device devices[STARPU_NMAXWORKERS];
 
+/* StarPU's handles come with those of cuBLAS, which nothing here needs. */
+static void create_handle(cublasLtHandle_t *handle)
+{
+    const cublasStatus_t status = cublasLtCreate(handle);
+
+    if (status != CUBLAS_STATUS_SUCCESS)
+        mtlm_fatal(__FILE__, __LINE__, "cublasLtCreate: %s",
+                   cublasLtGetStatusString(status));
+}
+
 const struct mtlm_device *mtlm_cuda_device(int worker)
 {
     struct mtlm_device *device = &devices[worker];
 
     if (!device->workspace) {
         device->stream = starpu_cuda_get_local_stream();
-        device->blas = starpu_cublasLt_get_local_handle();
+        create_handle(&device->blas);
         MTLM_CHECK_CUDA(cudaMalloc(&device->workspace, WORKSPACE_BYTES));
         device->workspace_bytes = WORKSPACE_BYTES;
     }

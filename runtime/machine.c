@@ -54,16 +54,15 @@ static _Atomic int messages_under_way;
 enum { BITS = 32, WORDS = STARPU_NMAXWORKERS / BITS + 1 };
 static uint32_t compute_workers[WORDS];
 
-static void name_workers(int workers, bool messages)
+/* The last CPU worker is for messages, all others compute. */
+static void name_workers(int cpus, bool messages)
 {
     message_worker =
-        messages ? starpu_worker_get_by_type(STARPU_CPU_WORKER, workers) : -1;
+        messages ? starpu_worker_get_by_type(STARPU_CPU_WORKER, cpus - 1) : -1;
     memset(compute_workers, 0, sizeof(compute_workers));
-    for (int i = 0; i < workers; i++) {
-        const int id = starpu_worker_get_by_type(STARPU_CPU_WORKER, i);
-
-        compute_workers[id / BITS] |= UINT32_C(1) << id % BITS;
-    }
+    for (int id = 0; id < (int) starpu_worker_get_count(); id++)
+        if (id != message_worker)
+            compute_workers[id / BITS] |= UINT32_C(1) << id % BITS;
 }
 
 int mtlm_machine_message_worker(void)
@@ -89,8 +88,14 @@ static int refuse_workers(const struct starpu_conf *conf, bool messages,
                           struct mtlm_error *err)
 {
     const int got = starpu_cpu_worker_get_count();
+    const int gpus = starpu_cuda_worker_get_count();
 
     starpu_shutdown();
+    if (gpus != conf->ncuda)
+        return mtlm_error_set(err, MTLM_EXIT_PEER,
+                              "StarPU does not start on GPU %d; this StarPU "
+                              "may have been built without CUDA",
+                              (int) conf->workers_cuda_gpuid[0]);
     return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
                           "StarPU started %d workers where %d were asked for "
                           "(--workers%s)",
@@ -106,40 +111,60 @@ static void allow_any_number_of_tasks(void)
     unsetenv("STARPU_LIMIT_MIN_SUBMITTED_TASKS");
 }
 
-int mtlm_machine_start(int workers, int shared, int rank, bool messages,
+/* One device, whose own variables must say no other. */
+static void take_gpu(const struct mtlm_machine_config *config,
+                     struct starpu_conf *conf)
+{
+    char text[32];
+
+    conf->ncuda = config->gpu >= 0;
+    unsetenv("STARPU_NCUDA");
+    unsetenv("STARPU_WORKERS_CUDAID");
+    if (config->gpu < 0)
+        return;
+    conf->use_explicit_workers_cuda_gpuid = 1;
+    conf->workers_cuda_gpuid[0] = config->gpu;
+    snprintf(text, sizeof(text), "%.0f", config->gpu_bytes / (1 << 20));
+    setenv("STARPU_LIMIT_CUDA_MEM", text, 0);
+    /* A task that is committed ahead of a more urgent one costs pipelines more
+     * than it saves; none at all would leave the device idle between two. */
+    setenv("STARPU_CUDA_PIPELINE", "1", 0);
+}
+
+int mtlm_machine_start(const struct mtlm_machine_config *config,
                        struct mtlm_error *err)
 {
+    const bool messages = config->messages;
     struct starpu_conf conf;
     int rc;
 
     starpu_conf_init(&conf);
-    if (mtlm_plugin_choose(&conf, rank, err) < 0)
+    if (mtlm_plugin_choose(&conf, config->rank, err) < 0)
         return -1;
-    conf.ncpus = workers + messages;
-    /* Kernels of a GPU have not run yet, and results must not depend on
-     * which of two kinds of worker was free. */
-    conf.ncuda = 0;
+    conf.ncpus = (config->gpu < 0 ? config->workers : 1) + messages;
+    take_gpu(config, &conf);
     conf.nopencl = 0;
     /* It would count more than the number that was decided on. */
     unsetenv("STARPU_NCPU");
     setenv("STARPU_SILENT", "1", 0);
-    if (shared)
+    if (config->shared)
         setenv("STARPU_WORKERS_NOBIND", "1", 0);
     if (messages)
         allow_any_number_of_tasks();
-    name_trace(rank);
+    name_trace(config->rank);
     rc = starpu_init(&conf);
     if (rc < 0)
         return mtlm_error_set(err, MTLM_EXIT_PEER,
                               "StarPU does not start with %d workers: %s",
-                              workers, strerror(-rc));
+                              config->workers, strerror(-rc));
     if (check_policy(err) < 0) {
         starpu_shutdown();
         return -1;
     }
-    if ((int) starpu_cpu_worker_get_count() != conf.ncpus)
+    if ((int) starpu_cpu_worker_get_count() != conf.ncpus
+        || (int) starpu_cuda_worker_get_count() != conf.ncuda)
         return refuse_workers(&conf, messages, err);
-    name_workers(workers, messages);
+    name_workers(conf.ncpus, messages);
     set_running(true);
     return 0;
 }

@@ -11,13 +11,23 @@
 /* Policy used unless STARPU_SCHED names another: one queue by priority. */
 #define MTLM_DEFAULT_POLICY "prio"
 
-/* Starts StarPU with that many CPU workers.  shared: other ranks run on this
- * host, so that workers must not be bound to the same cores.  rank: of this
- * process; StarPU's own trace (FxT), if it writes one, is r<rank>_0, unless
- * STARPU_FXT_SUFFIX says otherwise.  messages: one worker more, for messages
- * that are tasks.  A policy that does not exist is refused with the list of
+struct mtlm_machine_config {
+    int workers; /* that compute: CPUs, or with a GPU one for each stream */
+    /* Device that computes, where one exists: then one CPU worker does the rest
+     * (what reads the host's state, what has no CUDA kernel). -1: none. */
+    int gpu;
+    double gpu_bytes; /* that StarPU may take of it */
+    bool shared; /* other ranks run on this host: workers must not be bound to
+                  * the same cores */
+    /* Of this process; StarPU's own trace (FxT), if it writes one, is
+     * r<rank>_0, unless STARPU_FXT_SUFFIX says otherwise. */
+    int rank;
+    bool messages; /* one CPU worker more, for messages that are tasks */
+};
+
+/* Starts StarPU.  A policy that does not exist is refused with the list of
  * those that do. */
-int mtlm_machine_start(int workers, int shared, int rank, bool messages,
+int mtlm_machine_start(const struct mtlm_machine_config *config,
                        struct mtlm_error *err);
 
 /* The worker for messages, or -1. */

@@ -75,27 +75,22 @@ static int max_tag(MPI_Comm comm)
     return found ? *value : 32767; /* what MPI guarantees */
 }
 
-struct mtlm_ranks *mtlm_ranks_start(int *argc, char ***argv)
+/* All that speaks within ranks->world. */
+static void attach(struct mtlm_ranks *ranks)
 {
-    struct mtlm_ranks *ranks = mtlm_calloc(1, sizeof(*ranks));
-    int provided;
-
-    BLOCK_IN_MPI("all ranks to start",
-                 MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided));
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(MPI_COMM_WORLD, &ranks->rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks->size);
+    mtlm_mpi_take_turn();
+    MPI_Comm_set_errhandler(ranks->world, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(ranks->world, &ranks->rank);
+    MPI_Comm_size(ranks->world, &ranks->size);
+    mtlm_mpi_end_turn();
     mtlm_fatal_hook(NULL, ranks->rank);
-    if (provided < MPI_THREAD_SERIALIZED)
-        mtlm_fatal(__FILE__, __LINE__,
-                   "this MPI does not support MPI_THREAD_SERIALIZED");
     BLOCK_IN_MPI("all ranks to start",
-                 MPI_Comm_dup(MPI_COMM_WORLD, &ranks->signs));
+                 MPI_Comm_dup(ranks->world, &ranks->signs));
     ranks->pulse = mtlm_pulse_create(ranks->signs);
     mtlm_deadline_attach(ranks->pulse);
-    meet(MPI_COMM_WORLD, "all ranks to start");
+    meet(ranks->world, "all ranks to start");
     BLOCK_IN_MPI("all ranks to start",
-                 MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED,
+                 MPI_Comm_split_type(ranks->world, MPI_COMM_TYPE_SHARED,
                                      ranks->rank, MPI_INFO_NULL, &ranks->host));
     note_host(ranks);
     meet(ranks->host, "all ranks to start");
@@ -105,10 +100,63 @@ struct mtlm_ranks *mtlm_ranks_start(int *argc, char ***argv)
     for (int g = 0; g < MTLM_GROUP_COUNT; g++)
         set_group(ranks, g, MPI_COMM_NULL);
     ranks->tickets = MPI_COMM_NULL;
-    duplicate(MPI_COMM_WORLD, &ranks->p2p, "all ranks to start");
+    duplicate(ranks->world, &ranks->p2p, "all ranks to start");
     ranks->max_tag = max_tag(ranks->p2p);
     mtlm_ranks_group(ranks, MTLM_GROUP_WORLD, 0);
+}
+
+static void free_slots(struct mtlm_ranks *ranks)
+{
+    for (int i = 0; i < ranks->n_slots; i++)
+        free_comm(&ranks->slot[i]);
+    free(ranks->slot);
+    ranks->slot = NULL;
+    ranks->n_slots = 0;
+}
+
+/* No sign of life is given from here on. */
+static void detach(struct mtlm_ranks *ranks)
+{
+    for (int g = 0; g < MTLM_GROUP_COUNT; g++)
+        free_comm(&ranks->group[g]);
+    free_slots(ranks);
+    meet(ranks->host, "all ranks to end");
+    mtlm_mpi_take_turn();
+    mtlm_doorbell_destroy(ranks->bell);
+    mtlm_mpi_end_turn();
+    free_comm(&ranks->host);
+    free_comm(&ranks->p2p);
+    free_comm(&ranks->tickets);
+    mtlm_deadline_attach(NULL);
+    mtlm_pulse_destroy(ranks->pulse);
+    free_comm(&ranks->signs);
+}
+
+struct mtlm_ranks *mtlm_ranks_start(int *argc, char ***argv)
+{
+    struct mtlm_ranks *ranks = mtlm_calloc(1, sizeof(*ranks));
+    int provided;
+
+    BLOCK_IN_MPI("all ranks to start",
+                 MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided));
+    if (provided < MPI_THREAD_SERIALIZED)
+        mtlm_fatal(__FILE__, __LINE__,
+                   "this MPI does not support MPI_THREAD_SERIALIZED");
+    ranks->world = MPI_COMM_WORLD;
+    attach(ranks);
     return ranks;
+}
+
+void mtlm_ranks_part(struct mtlm_ranks *ranks, bool stays)
+{
+    MPI_Comm all = ranks->world;
+
+    detach(ranks);
+    BLOCK_IN_MPI("all ranks to part",
+                 MPI_Comm_split(all, stays, ranks->rank, &ranks->world));
+    if (all != MPI_COMM_WORLD)
+        free_comm(&all);
+    attach(ranks);
 }
 
 int mtlm_ranks_rank(const struct mtlm_ranks *ranks)
@@ -144,6 +192,18 @@ int mtlm_ranks_sharing(const struct mtlm_ranks *ranks, uint64_t value,
     return same;
 }
 
+void *mtlm_ranks_host_gather(struct mtlm_ranks *ranks, const void *data,
+                             size_t bytes, int *mine)
+{
+    char *all = mtlm_calloc(ranks->on_host, bytes);
+
+    MTLM_AWAIT_MPI("the ranks of this host to tell what they see",
+                   MPI_Iallgather(data, bytes, MPI_BYTE, all, bytes, MPI_BYTE,
+                                  ranks->host, &request));
+    *mine = ranks->host_rank;
+    return all;
+}
+
 double mtlm_ranks_host_sum(const struct mtlm_ranks *ranks, double value)
 {
     double sum;
@@ -160,25 +220,15 @@ void mtlm_ranks_group(struct mtlm_ranks *ranks, enum mtlm_group group,
     MPI_Comm comm;
 
     free_comm(&ranks->group[group]);
-    meet(MPI_COMM_WORLD, "all ranks to form groups");
+    meet(ranks->world, "all ranks to form groups");
     BLOCK_IN_MPI("all ranks to form groups",
-                 MPI_Comm_split(MPI_COMM_WORLD,
-                                color < 0 ? MPI_UNDEFINED : color, ranks->rank,
-                                &comm));
+                 MPI_Comm_split(ranks->world, color < 0 ? MPI_UNDEFINED : color,
+                                ranks->rank, &comm));
     set_group(ranks, group, comm);
     if (group == MTLM_GROUP_TP && comm != MPI_COMM_NULL) {
         free_comm(&ranks->tickets);
         duplicate(comm, &ranks->tickets, "all ranks to form groups");
     }
-}
-
-static void free_slots(struct mtlm_ranks *ranks)
-{
-    for (int i = 0; i < ranks->n_slots; i++)
-        free_comm(&ranks->slot[i]);
-    free(ranks->slot);
-    ranks->slot = NULL;
-    ranks->n_slots = 0;
 }
 
 void mtlm_ranks_slots(struct mtlm_ranks *ranks, int n)
@@ -193,19 +243,9 @@ void mtlm_ranks_slots(struct mtlm_ranks *ranks, int n)
 
 void mtlm_ranks_stop(struct mtlm_ranks *ranks)
 {
-    for (int g = 0; g < MTLM_GROUP_COUNT; g++)
-        free_comm(&ranks->group[g]);
-    free_slots(ranks);
-    meet(ranks->host, "all ranks to end");
-    mtlm_mpi_take_turn();
-    mtlm_doorbell_destroy(ranks->bell);
-    mtlm_mpi_end_turn();
-    free_comm(&ranks->host);
-    free_comm(&ranks->p2p);
-    free_comm(&ranks->tickets);
-    mtlm_deadline_attach(NULL);
-    mtlm_pulse_destroy(ranks->pulse);
-    free_comm(&ranks->signs);
+    detach(ranks);
+    if (ranks->world != MPI_COMM_WORLD)
+        free_comm(&ranks->world);
     BLOCK_IN_MPI("all ranks to end", MPI_Finalize());
     free(ranks);
 }
@@ -229,12 +269,12 @@ int mtlm_ranks_agree(struct mtlm_ranks *ranks, const struct mtlm_error *err,
     *first = 0;
     MTLM_AWAIT_MPI("all ranks to tell whether they are well",
                    MPI_Iallreduce(&mine, &lowest, 1, MPI_INT, MPI_MIN,
-                                  MPI_COMM_WORLD, &request));
+                                  ranks->world, &request));
     if (lowest == INT_MAX)
         return 0;
     MTLM_AWAIT_MPI("all ranks to tell whether they are well",
                    MPI_Ibcast(&text, sizeof(text), MPI_BYTE, lowest,
-                              MPI_COMM_WORLD, &request));
+                              ranks->world, &request));
     *out = text;
     *first = lowest == ranks->rank;
     return -1;
@@ -274,12 +314,12 @@ int mtlm_ranks_same(struct mtlm_ranks *ranks, const char *text,
     int64_t all;
 
     MTLM_AWAIT_MPI("all ranks to compare themselves",
-                   MPI_Ibcast(&n, 1, MPI_INT, 0, MPI_COMM_WORLD, &request));
+                   MPI_Ibcast(&n, 1, MPI_INT, 0, ranks->world, &request));
     first = mtlm_calloc(n, 1);
     if (ranks->rank == 0)
         strcpy(first, text);
     MTLM_AWAIT_MPI("all ranks to compare themselves",
-                   MPI_Ibcast(first, n, MPI_BYTE, 0, MPI_COMM_WORLD, &request));
+                   MPI_Ibcast(first, n, MPI_BYTE, 0, ranks->world, &request));
     same = strcmp(first, text) == 0;
     if (!same)
         differing_line(text, first, line);
@@ -289,7 +329,7 @@ int mtlm_ranks_same(struct mtlm_ranks *ranks, const char *text,
         return 0;
     MTLM_AWAIT_MPI("all ranks to compare themselves",
                    MPI_Ibcast(line, sizeof(line), MPI_BYTE, (int) all,
-                              MPI_COMM_WORLD, &request));
+                              ranks->world, &request));
     return mtlm_error_set(err, code, "rank %d %s than rank 0: %s", (int) all,
                           what, line);
 }
@@ -337,10 +377,9 @@ double mtlm_ranks_sum(struct mtlm_ranks *ranks, double value)
 {
     double sum = value;
 
-    (void) ranks;
     MTLM_AWAIT_MPI("all ranks to add up",
                    MPI_Iallreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM,
-                                  MPI_COMM_WORLD, &request));
+                                  ranks->world, &request));
     return sum;
 }
 
@@ -348,10 +387,9 @@ int64_t mtlm_ranks_min(struct mtlm_ranks *ranks, int64_t value)
 {
     int64_t min = value;
 
-    (void) ranks;
     MTLM_AWAIT_MPI("all ranks to compare",
                    MPI_Iallreduce(&value, &min, 1, MPI_INT64_T, MPI_MIN,
-                                  MPI_COMM_WORLD, &request));
+                                  ranks->world, &request));
     return min;
 }
 
@@ -362,6 +400,5 @@ int mtlm_ranks_max_tag(const struct mtlm_ranks *ranks)
 
 void mtlm_ranks_barrier(struct mtlm_ranks *ranks)
 {
-    (void) ranks;
-    meet(MPI_COMM_WORLD, "all ranks to get here");
+    meet(ranks->world, "all ranks to get here");
 }

@@ -1,6 +1,7 @@
 #ifndef MTLM_RANKS_H
 #define MTLM_RANKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,11 @@ struct mtlm_ranks;
 /* Starts MPI.  From here on mtlm_fatal() ends all ranks. */
 struct mtlm_ranks *mtlm_ranks_start(int *argc, char ***argv);
 
+/* Divides the ranks into those that stay and those that do not: from here on
+ * each are a job of their own, numbered anew in the old order, without groups.
+ * MPI ends for both together. */
+void mtlm_ranks_part(struct mtlm_ranks *ranks, bool stays);
+
 /* Ends MPI; destroys ranks. */
 void mtlm_ranks_stop(struct mtlm_ranks *ranks);
 
@@ -30,6 +36,11 @@ int mtlm_ranks_on_host(const struct mtlm_ranks *ranks);
  * before this one. */
 int mtlm_ranks_sharing(const struct mtlm_ranks *ranks, uint64_t value,
                        int *before);
+
+/* What each rank of this host gives, in order of rank; the caller frees it.
+ * *mine: where this rank's is. */
+void *mtlm_ranks_host_gather(struct mtlm_ranks *ranks, const void *data,
+                             size_t bytes, int *mine);
 
 /* Sum over the ranks of this host. */
 double mtlm_ranks_host_sum(const struct mtlm_ranks *ranks, double value);

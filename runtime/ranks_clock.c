@@ -56,7 +56,7 @@ int64_t mtlm_ranks_clock_offset(struct mtlm_ranks *ranks)
                                   ranks->host, &request));
     MTLM_AWAIT_MPI("all ranks to compare clocks",
                    MPI_Iallgather(&mine, 1, MPI_INT, first, 1, MPI_INT,
-                                  MPI_COMM_WORLD, &request));
+                                  ranks->world, &request));
     for (int r = 1; r < ranks->size; r++)
         if (first[r] == r && ranks->rank == 0)
             ping_pong(ranks, r);

@@ -13,15 +13,14 @@ enum { TAG = 1 };
 
 void mtlm_ranks_sum_all(struct mtlm_ranks *ranks, double *value, int n)
 {
-    (void) ranks;
     MTLM_AWAIT_MPI("all ranks to add up",
                    MPI_Iallreduce(MPI_IN_PLACE, value, n, MPI_DOUBLE, MPI_SUM,
-                                  MPI_COMM_WORLD, &request));
+                                  ranks->world, &request));
 }
 
 /* Starts sends of n numbers to each peer and receives from it. */
-static void start(struct mtlm_swap *swap, int n, bool sizes,
-                  MPI_Request *request)
+static void start(const struct mtlm_ranks *ranks, struct mtlm_swap *swap, int n,
+                  bool sizes, MPI_Request *request)
 {
     mtlm_mpi_take_turn();
     for (int i = 0; i < n; i++) {
@@ -29,9 +28,9 @@ static void start(struct mtlm_swap *swap, int n, bool sizes,
 
         MTLM_CHECK_MPI(MPI_Isend(sizes ? &s->n_out : s->out,
                                  sizes ? 1 : s->n_out, MPI_INT64_T, s->peer,
-                                 TAG, MPI_COMM_WORLD, &request[2 * i]));
+                                 TAG, ranks->world, &request[2 * i]));
         MTLM_CHECK_MPI(MPI_Irecv(sizes ? &s->n_in : s->in, sizes ? 1 : s->n_in,
-                                 MPI_INT64_T, s->peer, TAG, MPI_COMM_WORLD,
+                                 MPI_INT64_T, s->peer, TAG, ranks->world,
                                  &request[2 * i + 1]));
     }
     mtlm_mpi_end_turn();
@@ -41,9 +40,8 @@ void mtlm_ranks_swap(struct mtlm_ranks *ranks, struct mtlm_swap *swap, int n)
 {
     MPI_Request *request = mtlm_calloc(2 * n, sizeof(*request));
 
-    (void) ranks;
     for (int round = 0; round < 2; round++) {
-        start(swap, n, round == 0, request);
+        start(ranks, swap, n, round == 0, request);
         for (int i = 0; i < 2 * n; i++)
             mtlm_mpi_await(&request[i], "its peers to tell what they sent");
         for (int i = 0; i < n && round == 0; i++)

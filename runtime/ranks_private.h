@@ -6,6 +6,7 @@
 #include "runtime/ranks.h"
 
 struct mtlm_ranks {
+    MPI_Comm world; /* the ranks of the job */
     int rank, size;
     int host_rank, on_host; /* among the ranks of this host */
     int max_tag;

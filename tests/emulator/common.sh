@@ -7,10 +7,15 @@
 # Where StarPU keeps what it measured of the buses: of devices that are none.
 export STARPU_HOME=$dir
 
-# gpus N [NAME=VALUE...] COMMAND...: with N devices of the double.
-gpus() {
-    local n=$1
-    shift
-    env LD_LIBRARY_PATH="${builddir:-.}/tests/emulator/lib" \
-        MTLM_DOUBLE_GPUS="$n" MTLM_DOUBLE_MIB=64 "$@"
+# on_gpus N: from here on there are N devices of the double; on_cpus: none.
+on_gpus() {
+    export LD_LIBRARY_PATH=${builddir:-.}/tests/emulator/lib
+    export MTLM_DOUBLE_GPUS=$1 MTLM_DOUBLE_MIB=2048
+    program=${builddir:-.}/tests/emulator/mtlm-dag
+    unset STARPU_NCUDA
+}
+
+on_cpus() {
+    unset LD_LIBRARY_PATH MTLM_DOUBLE_GPUS
+    program=${builddir:-.}/mtlm-dag
 }

@@ -5,13 +5,15 @@
 . "${srcdir:-.}/tests/emulator/common.sh"
 
 display=$STARPU_PREFIX/bin/starpu_machine_display
-unset STARPU_NCUDA
 
+# seen N: the double has N devices, and StarPU a worker for each.
 seen() {
-    gpus "$@" "$display" 2>/dev/null | grep -c 'CUDA [0-9.]* (Device double'
+    on_gpus "$1"
+    MTLM_DOUBLE_MIB=64 "$display" >display 2>/dev/null
+    grep -q "^$2 CUDA worker" display || fail "$1 devices: $(cat display)"
 }
 
-[ "$(seen 2)" -ge 2 ] || fail "two devices: $(gpus 2 "$display" 2>&1)"
-[ "$(seen 0)" -eq 0 ] || fail "there is none"
-[ "$(seen 2 MTLM_DOUBLE_DRIVER=12040)" -eq 0 ] || fail "the driver is too old"
+seen 0 No
+seen 2 2
+MTLM_DOUBLE_DRIVER=12040 seen 2 No
 finish

@@ -40,6 +40,8 @@ void setup(int *argc, char ***argv, int tp, int workers, int seconds)
 {
     static int limit;
     const char *wanted = getenv("MTLM_TEST_TRANSPORT");
+    struct mtlm_machine_config config = {
+        .workers = workers, .gpu = -1, .shared = true};
     struct mtlm_error err;
     pthread_t thread;
 
@@ -51,7 +53,8 @@ void setup(int *argc, char ***argv, int tp, int workers, int seconds)
     mtlm_ranks_group(ranks, MTLM_GROUP_TP, rank / tp);
     mtlm_ranks_group(ranks, MTLM_GROUP_EMBEDDING, rank % tp);
     mtlm_ranks_group(ranks, MTLM_GROUP_DP, rank % tp);
-    if (mtlm_machine_start(workers, 1, rank, false, &err) < 0)
+    config.rank = rank;
+    if (mtlm_machine_start(&config, &err) < 0)
         mtlm_fatal(__FILE__, __LINE__, "%s", err.text);
     limit = seconds;
     pthread_create(&thread, NULL, watchdog, &limit);

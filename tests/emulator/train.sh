@@ -1,0 +1,59 @@
+#!/bin/bash
+# Whole jobs on the device double, with kernels that the emulator runs: the
+# losses of the CPU's kernels, alone and as ranks that share a device.
+#
+# shellcheck source=tests/emulator/common.sh
+. "${srcdir:-.}/tests/emulator/common.sh"
+
+mini=(--num-layers 2 --hidden-size 32 --num-attention-heads 4 --seq-length 16
+    --micro-batch-size 1 --global-batch-size 4 --attention-dropout 0.1
+    --hidden-dropout 0.1 --lr 1e-3 --min-lr 0 --lr-decay-style constant
+    --lr-warmup-fraction 0 --train-iters 2 --eval-iters 0 --log-interval 1)
+
+# same FILE WHAT: its losses are those of the file want.
+same() {
+    losses "$1" >got.losses
+    losses want >want.losses
+    local worst
+    worst=$(difference got.losses want.losses)
+    awk -v x="$worst" 'BEGIN { exit !(x < 1e-5) }' ||
+        fail "$2: losses differ by $worst: $(cat err)"
+}
+
+# For each model one rank on the CPU, then one on a device.
+for model in bert-tiny gpt-tiny; do
+    well 1 --model $model "${mini[@]}"
+    mv out want
+    on_gpus 1
+    well 1 --model $model "${mini[@]}"
+    grep -q '^GPU: rank 0 on Device double 0 (0 of 1)' out ||
+        fail "no GPU: $(cat out)"
+    same out "$model on a GPU"
+    on_cpus
+done
+
+on_gpus 1
+MTLM_DOUBLE_DELAY_US=200 well 1 --model gpt-tiny "${mini[@]}"
+same out "what is enqueued takes its time"
+for layout in "2 1" "2 2"; do
+    # shellcheck disable=SC2086 # two words
+    layout $layout
+    well "$ranks" --model gpt-tiny "${mini[@]}" "${parallel[@]}" --share-gpu
+    same out "$ranks ranks of a GPU, $layout"
+done
+
+# Ranks for which there is no GPU leave, the others train.
+on_gpus 2
+well 3 --model gpt-tiny "${mini[@]}"
+[ "$(grep -c 'mtlm-dag: 2 of 3 ranks train' err)" -eq 1 ] || fail "$(cat err)"
+grep -q 'data 2 = 2 ranks' out || fail "three ranks, two GPUs: $(cat out)"
+same out "two of three ranks"
+
+# Devices that cannot be used.
+MTLM_DOUBLE_DRIVER=12040 job 1 --model gpt-tiny "${mini[@]}"
+[ "$rc" -eq 2 ] || fail "old driver: exit code $rc"
+grep -q 'driver knows CUDA up to 12.4' err || fail "old driver: $(cat err)"
+MTLM_DOUBLE_DRIVER=0 well 1 --model gpt-tiny "${mini[@]}"
+grep -q 'GPU: none, there is no driver; trains on CPUs' out ||
+    fail "no driver: $(cat out)"
+finish
