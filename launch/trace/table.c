@@ -137,12 +137,12 @@ static void print_rank(FILE *out, const struct mtlm_trace_summary *s, int rank)
     if (room <= 0)
         return;
     fprintf(out,
-            "  %6d %7d %6.1f %% %6.1f %% %6.1f %% %11.1f %% %6.1f %% %6.1f %%",
-            rank, r->workers, 100 * r->busy_ns / room, 100 * r->bubble,
-            100 * all.data_ns / room, 100 * all.comm_ns / room,
+            "  %4d %7d %7.1f %6.1f%% %6.1f%% %6.1f%% %7.1f%% %6.1f%% %6.1f%%",
+            rank, r->workers, 1e-6 * r->work_ns, 100 * r->busy_ns / room,
+            100 * r->bubble, 100 * all.data_ns / room, 100 * all.comm_ns / room,
             100 * all.runtime_ns / room, 100 * all.end_ns / room);
     if (r->comm_ns)
-        fprintf(out, " %6.0f %%", 100. * r->overlap_ns / r->comm_ns);
+        fprintf(out, " %6.0f%%", 100. * r->overlap_ns / r->comm_ns);
     putc('\n', out);
 }
 
@@ -172,7 +172,7 @@ static void print_some_ranks(FILE *out, const struct mtlm_trace_summary *s)
         if (r < LEAST || r >= s->ranks - MOST)
             print_rank(out, s, list[r].rank);
         else if (r == LEAST)
-            fprintf(out, "     ...\n");
+            fprintf(out, "   ...\n");
     fprintf(out,
             "  Of %d ranks those with the %d smallest and the %d largest "
             "bubbles; summary.json has all.\n",
@@ -183,10 +183,11 @@ static void print_some_ranks(FILE *out, const struct mtlm_trace_summary *s)
 static void print_ranks(FILE *out, const struct mtlm_trace_summary *s)
 {
     fprintf(out,
-            "\n  %6s %7s %8s %8s %s\n"
-            "  %6s %7s %8s %8s %8s %13s %8s %8s %8s\n",
-            "", "", "", "", "of it waiting for ...", "rank", "workers", "busy",
-            "bubble", "data", "communication", "runtime", "nothing", "overlap");
+            "\n  %4s %7s %7s %7s %7s %s\n"
+            "  %4s %7s %7s %7s %7s %7s %8s %7s %7s %7s\n",
+            "", "", "", "", "", "of it waiting for ...", "rank", "workers",
+            "work ms", "busy", "bubble", "data", "messages", "runtime",
+            "nothing", "overlap");
     if (s->ranks > ALL_RANKS) {
         print_some_ranks(out, s);
         return;

@@ -69,10 +69,16 @@ static void test_the_table_of_many_ranks_is_shortened_and_says_so(void **state)
                                  "all.\n"));
     for (char *line; (line = strsep(&rest, "\n"));) {
         int rank, workers;
-        double busy;
+        double work_ms, busy;
 
         lines++;
-        ranks += sscanf(line, " %d %d %lf %%", &rank, &workers, &busy) == 3;
+        if (sscanf(line, " %d %d %lf %lf%%", &rank, &workers, &work_ms, &busy)
+            != 4)
+            continue;
+        ranks++;
+        assert_in_range(strlen(line), 0, 79);
+        /* 2 x 64 microbatches of F, B and W, and the step. */
+        assert_float_equal(work_ms, 3 * 128 + 1, 1e-9);
     }
     assert_int_equal(ranks, 4 + 8);
     assert_in_range(lines, 20, 40);
