@@ -255,7 +255,9 @@ static double bound_of(const struct twin *twin, enum mtlm_dtype dtype)
     if (dtype == MTLM_I32)
         return 0;
     if (dtype == MTLM_F64)
-        return twin->each ? 1e-14 : 1e-12;
+        return twin->doubles == TWIN_NEAR   ? 1e-12
+               : twin->doubles == TWIN_EACH ? 1e-14
+                                            : 0;
     return twin->bound ? twin->bound : BOUND;
 }
 
@@ -263,7 +265,7 @@ static void assert_same(const struct operand *o, const void *raw,
                         const struct twin *twin, const char *what, int number)
 {
     const enum mtlm_dtype host_dtype = is_narrow(o) ? MTLM_REAL : o->dtype;
-    const bool each = twin->each && o->dtype == MTLM_F64;
+    const bool each = twin->doubles != TWIN_NEAR && o->dtype == MTLM_F64;
     const double bound = bound_of(twin, o->dtype);
     double greatest = 0;
 

@@ -19,9 +19,11 @@ struct twin {
     /* Of values only: besides rounding, greatest difference over greatest
      * value.  0: 1e-5. */
     double bound;
-    /* Doubles: each as near as its own last places, instead of 1e-12 of the
-     * greatest. */
-    bool each;
+    enum {
+        TWIN_NEAR,  /* doubles: to 1e-12 of the greatest */
+        TWIN_EACH,  /* each to its own last places */
+        TWIN_EXACT, /* bit for bit */
+    } doubles;
     bool real_only; /* has no kernel for 16 bits */
 };
 

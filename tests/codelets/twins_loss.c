@@ -66,11 +66,11 @@ static void fill_logits(const struct mtlm_call *call, int operand,
         }
 }
 
-/* Every third row counts nothing, the second one more than others. */
+/* Every third row counts nothing, no two others the same. */
 static void fill_weights(mtlm_real *weight, int64_t rows)
 {
     for (int64_t r = 0; r < rows; r++)
-        weight[r] = r % 3 == 2 ? 0 : (mtlm_real) 0.25 * (1 + r % 2);
+        weight[r] = r % 3 == 2 ? 0 : 1 / (mtlm_real) (2 + r);
 }
 
 static void fill_stats(const struct mtlm_call *call, void *const ptr[])

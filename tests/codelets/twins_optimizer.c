@@ -62,22 +62,22 @@ void test_status(void **state)
         twin_compare(&(struct twin){
             .call = {.kind = MTLM_OP_NORM, .shape = {MTLM_SHAPE(n)}},
             .fill = fill_squares,
-            .each = true,
+            .doubles = TWIN_EXACT,
             .real_only = true});
     twin_compare(&(struct twin){
         .call = {.kind = MTLM_OP_PUBLISH,
                  .attr.status = {.slot = 1, .factor = 0.5},
                  .shape = {MTLM_SHAPE(MTLM_LOSS_COUNT), MTLM_SHAPE(6)}},
-        .each = true,
+        .doubles = TWIN_EXACT,
         .real_only = true});
     twin_compare(&(struct twin){.call = {.kind = MTLM_OP_FLAGS,
                                          .attr.status.slot = 3,
                                          .shape = {MTLM_SHAPE(5)}},
-                                .each = true,
+                                .doubles = TWIN_EXACT,
                                 .real_only = true});
     twin_compare(
         &(struct twin){.call = {.kind = MTLM_OP_EVAL_REPORT, .shape = {extra}},
-                       .each = true,
+                       .doubles = TWIN_EXACT,
                        .real_only = true});
 }
 
@@ -151,8 +151,10 @@ static void compare_control(const struct mtlm_schedule *schedule)
         .shape = {MTLM_SHAPE(SUMS + MTLM_STATUS_EXTRA),
                   MTLM_SHAPE(MTLM_CONTROL_COUNT)}};
 
-    twin_compare(&(struct twin){
-        .call = call, .fill = fill_control, .each = true, .real_only = true});
+    twin_compare(&(struct twin){.call = call,
+                                .fill = fill_control,
+                                .doubles = TWIN_EACH,
+                                .real_only = true});
 }
 
 void test_control(void **state)
@@ -181,7 +183,7 @@ void test_control(void **state)
         &(struct twin){.call = {.kind = MTLM_OP_CONTROL_INIT,
                                 .attr.control.scale = dynamic,
                                 .shape = {MTLM_SHAPE(MTLM_CONTROL_COUNT)}},
-                       .each = true,
+                       .doubles = TWIN_EXACT,
                        .real_only = true});
 }
 
@@ -211,7 +213,7 @@ void test_adam(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
         for (int k = 0; k < 4; k++) {
-            const int64_t first = k == 0 ? 0 : k == 1 ? 4 : 3;
+            static const int64_t begins[] = {0, 3, 4, 0};
             const struct mtlm_shape n = MTLM_SHAPE(sizes[i]);
             const struct mtlm_call call = {
                 .kind = MTLM_OP_ADAM,
@@ -219,7 +221,7 @@ void test_adam(void **state)
                               .beta2 = 0.95,
                               .epsilon = 1e-8,
                               .decay = k % 2 == 0,
-                              .first = first},
+                              .first = begins[k]},
                 .shape = {n, MTLM_SHAPE(MTLM_CONTROL_COUNT),
                           MTLM_SHAPE(sizes[i] + 5), n, n}};
 
