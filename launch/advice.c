@@ -118,7 +118,8 @@ static bool more_machines(const struct mtlm_wish *wish,
     const struct mtlm_program_config one =
         mtlm_wish_config(wish, 1, 1, 1, wish->config.micro_batch);
     /* At least the weights have to find room. */
-    const double least = 4 * sizeof(float) * mtlm_model_parameters(&one.model);
+    const double least =
+        (one.value == MTLM_REAL ? 16 : 18) * mtlm_model_parameters(&one.model);
     double machines = ceil(least / hosts->available);
 
     for (machines = fmax(machines, 2); machines * hosts->per_host <= MANY_RANKS;

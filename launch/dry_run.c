@@ -84,6 +84,11 @@ static void print_layout(const struct dry_run *d)
             d->wish.layout_free ? " (chosen)" : "", workers,
             workers > 1 ? "s" : "");
     print_stages(d);
+    if (o->bf16 || o->fp16)
+        fprintf(d->out,
+                "precision        %s weights and activations; fp32 gradients, "
+                "moments and masters\n",
+                o->bf16 ? "bf16" : "fp16");
     fprintf(d->out,
             "iteration        %" PRId64 " samples = %s%" PRId64
             " microbatches of %" PRId64 " x %" PRId64 " tokens\n",

@@ -1,6 +1,7 @@
 /* One file per rank, rank-R.safetensors: weights "NAME" and gradients before
  * clipping "NAME.grad" of this rank's shards (with the distributed optimizer
- * NaN where another rank has the sum), the fields of the batch
+ * NaN where another rank has the sum), all as floats and without the loss
+ * scale, the fields of the batch
  * ("tokens", "labels", "loss_mask", "types" [samples, seq_length], "length",
  * "order" [samples]), "loss", "sop_loss" of a binary head, and "grad_norm";
  * where a shard begins in the whole says the metadata "NAME.first" = "row
@@ -15,6 +16,7 @@
 
 #include "launch/job.h"
 #include "models/weights/safetensors.h"
+#include "runtime/value16.h"
 
 struct mtlm_dump {
     struct mtlm_job *job;
@@ -35,9 +37,18 @@ struct mtlm_dump *mtlm_dump_create(struct mtlm_job *job)
 
 static mtlm_real *copy(struct mtlm_dump *dump, const struct mtlm_tensor *tensor)
 {
-    mtlm_real *values = mtlm_calloc(1, mtlm_tensor_bytes(tensor));
+    const int64_t n = mtlm_shape_elems(&tensor->shape);
+    mtlm_real *values = mtlm_calloc(n, sizeof(*values));
+    uint16_t *narrow;
 
-    mtlm_run_read(dump->job->run, tensor, values);
+    if (tensor->dtype == MTLM_REAL) {
+        mtlm_run_read(dump->job->run, tensor, values);
+        return values;
+    }
+    narrow = mtlm_calloc(n, sizeof(*narrow));
+    mtlm_run_read(dump->job->run, tensor, narrow);
+    mtlm_value16_widen(tensor->dtype, narrow, n, values);
+    free(narrow);
     return values;
 }
 
@@ -62,12 +73,15 @@ static mtlm_real *copy_gradient(struct mtlm_dump *dump,
                                 const struct mtlm_parameter *p)
 {
     const int64_t n = mtlm_shape_elems(&p->grad->shape);
+    const double scale = dump->job->program->config.loss_scale.initial;
     mtlm_real *values = mtlm_calloc(n, sizeof(*values));
 
     for (int64_t i = 0; i < n; i++)
         values[i] = NAN;
     if (p->reduced)
         mtlm_run_read(dump->job->run, p->reduced, values + p->first);
+    for (int64_t i = 0; i < n && scale > 0; i++)
+        values[i] /= scale;
     return values;
 }
 

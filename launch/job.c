@@ -234,6 +234,10 @@ static void say(struct mtlm_job *job)
            mtlm_machine_policy(), file ? " of " : "", file ? file : "",
            mtlm_blas_describe(blas, sizeof(blas)));
     say_gpu(job);
+    if (o->bf16 || o->fp16)
+        printf("precision: %s weights and activations, fp32 masters, moments "
+               "and gradients\n",
+               o->bf16 ? "bf16" : "fp16");
     if (o->cluster_file)
         printf("synthetic: durations of %s, nothing is computed\n",
                o->cluster_file);

@@ -46,6 +46,10 @@ struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
                    .params_norm = o->log_params_norm,
                    .count_zeros = o->log_num_zeros,
                    .skip_nan = o->no_check_for_nan,
+                   .value = o->bf16   ? MTLM_BF16
+                            : o->fp16 ? MTLM_F16
+                                      : MTLM_REAL,
+                   .loss_scale = mtlm_precision_scale(o),
                    .clip = o->clip_grad,
                    .beta1 = o->adam_beta1,
                    .beta2 = o->adam_beta2,

@@ -90,21 +90,16 @@
     IDLE("manual-gc-interval", ANY, "there is no garbage")                     \
     IDLE("no-manual-gc-eval", NULL, "there is no garbage")                     \
     /* ---- precision ---- */                                                  \
-    LACK("fp16", NULL, "it trains in float32")                                 \
-    LACK("bf16", NULL, "it trains in float32")                                 \
-    LACK("fp8-format", ANY, "it trains in float32")                            \
-    LACK("fp16-lm-cross-entropy", NULL, "it trains in float32")                \
-    LACK("grad-reduce-in-bf16", NULL, "it trains in float32")                  \
+    LACK("fp8-format", ANY, "give --bf16 or --fp16")                           \
+    LACK("fp8-hybrid", NULL, "give --bf16 or --fp16")                          \
+    LACK("grad-reduce-in-bf16", NULL, "gradients are added up in fp32")        \
+    IDLE("fp16-lm-cross-entropy", NULL, "logits have 16 bit, their sums fp32") \
     IDLE("accumulate-allreduce-grads-in-fp32", NULL, "it is always so")        \
     IDLE("fp32-allreduce", NULL, "it is always so")                            \
     IDLE("attention-softmax-in-fp32", NULL, "it is always so")                 \
-    IDLE("fp32-residual-connection", NULL, "it is always so")                  \
-    IDLE("loss-scale", ANY, UNSCALED)                                          \
-    IDLE("initial-loss-scale", ANY, UNSCALED)                                  \
-    IDLE("min-loss-scale", ANY, UNSCALED)                                      \
-    IDLE("min-scale", ANY, UNSCALED)                                           \
-    IDLE("loss-scale-window", ANY, UNSCALED)                                   \
-    IDLE("hysteresis", ANY, UNSCALED)                                          \
+    LACK("fp32-residual-connection", NULL,                                     \
+         "residuals have the type of the activations")                         \
+    SAME("min-scale", "min-loss-scale")                                        \
     /* ---- which kernels ---- */                                              \
     IDLE("use-mcore-models", NULL, KERNELS)                                    \
     IDLE("use-legacy-models", NULL, KERNELS)                                   \
@@ -233,7 +228,6 @@
 /* Reasons that several have. */
 #define OVERLAPS "what overlaps follows from the graph"
 #define MEMORY "the results are the same, with more memory"
-#define UNSCALED "only half precision scales the loss"
 #define KERNELS "it is about other kernels"
 #define NOTHING_LOADED "this version loads nothing"
 #define NOTHING_SAVED "this version saves nothing"

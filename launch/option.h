@@ -98,6 +98,12 @@ int mtlm_stages_check(const struct mtlm_options *options,
 /* The schedule (options_schedule.c): what it fixes. */
 int mtlm_schedule_resolve(struct mtlm_options *options, struct mtlm_error *err);
 
+/* Of --bf16, --fp16 and the options of the loss scale; what the run has of the
+ * latter: of all but fp16 none. */
+int mtlm_precision_resolve(struct mtlm_options *options,
+                           struct mtlm_error *err);
+struct mtlm_loss_scale mtlm_precision_scale(const struct mtlm_options *options);
+
 /* Whether the values of the recipe fit each other. */
 int mtlm_recipe_check(const struct mtlm_options *options,
                       struct mtlm_error *err);

@@ -32,6 +32,10 @@
           "--lr-warmup-iters) or in samples (--train-samples, "                \
           "--lr-decay-samples, --lr-warmup-samples), not in both; "            \
           "--lr-warmup-fraction goes with either.")                            \
+    GROUP(PRECISION, "Precision",                                              \
+          "Without --bf16 and --fp16 all is in single precision, fp32. With "  \
+          "either, gradients of weights, their sums over ranks, Adam's "       \
+          "moments and a master of each weight stay in fp32.")                 \
     GROUP(PARALLEL, "Parallelism and machine",                                 \
           "Tensor x pipeline size divides the number of ranks that mpirun "    \
           "starts; so many groups of them share the batches "                  \
@@ -171,6 +175,23 @@
         "decay of Adam's second moment")                                       \
     OPT(OPTIMIZER, "adam-eps", REAL, adam_eps, "1e-08", 1e-30, 1, "X",         \
         "added to the root of Adam's second moment")                           \
+    OPT(PRECISION, "bf16", FLAG, bf16, "no", 0, 0, NULL,                       \
+        "weights and activations in bfloat16")                                 \
+    OPT(PRECISION, "fp16", FLAG, fp16, "no", 0, 0, NULL,                       \
+        "weights and activations in IEEE half precision, with a scaled loss")  \
+    OPT(PRECISION, "loss-scale", REAL, loss_scale, "", 1, 1e15, "X",           \
+        "fp16: multiply the loss with this, always (default: with what the "   \
+        "next four say)")                                                      \
+    OPT(PRECISION, "initial-loss-scale", REAL, scale.initial, "4294967296", 1, \
+        1e15, "X", "fp16: multiply with this at the begin")                    \
+    OPT(PRECISION, "min-loss-scale", REAL, scale.min, "1", 1, 1e15, "X",       \
+        "fp16: and never with less")                                           \
+    OPT(PRECISION, "loss-scale-window", INT, scale.window, "1000", 1,          \
+        1000000000, "N",                                                       \
+        "fp16: double it after that many iterations without an overflow")      \
+    OPT(PRECISION, "hysteresis", INT, hysteresis, "2", 1, 1000000, "N",        \
+        "fp16: halve it after that many iterations with an overflow, whose "   \
+        "steps are left out")                                                  \
     OPT(PARALLEL, "tensor-model-parallel-size", INT, tensor_parallel, "", 1,   \
         4096, "T",                                                             \
         "ranks that share each layer (default: 1; chosen, with the next, "     \

@@ -103,6 +103,12 @@ struct mtlm_options {
     int64_t lr_wsd_decay_iters, lr_wsd_decay_samples;
     double adam_beta1, adam_beta2, adam_eps;
 
+    /* Precision */
+    bool bf16, fp16;              /* not both */
+    double loss_scale;            /* 0: it moves, as scale says */
+    int64_t hysteresis;           /* of scale */
+    struct mtlm_loss_scale scale; /* as mtlm_precision_scale() says */
+
     /* Parallelism and machine */
     /* Ranks; where the user gives neither, they are chosen once the number of
      * ranks is known (launch/layout.h). */

@@ -147,6 +147,8 @@ int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
     if (mtlm_schedule_resolve(options, err) < 0
         || mtlm_stages_resolve(options, err) < 0)
         return -1;
+    if (mtlm_precision_resolve(options, err) < 0)
+        return -1;
     if (!options->data_path)
         options->mock_data = true;
     if (mtlm_recipe_resolve(options, err) < 0)

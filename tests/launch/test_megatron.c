@@ -85,16 +85,16 @@ static void test_what_changes_nothing_is_left_out(void **state)
 static void test_what_would_change_the_result_is_refused_at_once(void **state)
 {
     (void) state;
-    refuses("--fp16", "--fp16 is an option of Megatron-LM that this version "
-                      "does not have; leave it out; --fp16: it trains in "
-                      "float32");
+    refuses("--fp8-hybrid",
+            "--fp8-hybrid is an option of Megatron-LM that this version does "
+            "not have; leave it out; --fp8-hybrid: give --bf16 or --fp16");
     refuses("--swiglu --model gpt-tiny --num-experts 8",
             "--swiglu, --num-experts are options of Megatron-LM that this "
             "version does not have; leave them out");
     /* Nobody who asks for help is told off. */
-    assert_int_equal(parse("--fp16 --help"), MTLM_REQUEST_HELP);
-    assert_int_equal(parse("--help --fp16"), MTLM_REQUEST_HELP);
-    assert_int_equal(parse("--fp16 --print-config --model gpt-tiny"), -1);
+    assert_int_equal(parse("--swiglu --help"), MTLM_REQUEST_HELP);
+    assert_int_equal(parse("--help --swiglu"), MTLM_REQUEST_HELP);
+    assert_int_equal(parse("--swiglu --print-config --model gpt-tiny"), -1);
 }
 
 static void test_configuration_files_are_in_our_words(void **state)
@@ -102,8 +102,11 @@ static void test_configuration_files_are_in_our_words(void **state)
     (void) state;
     refuses_config("batch-size = 4\n",
                    ":1: batch-size is spelled micro-batch-size here");
-    refuses_config("fp16 = yes\n", ":1: fp16 is an option of Megatron-LM that "
-                                   "this version does not have");
+    refuses_config("min-scale = 2\n",
+                   ":1: min-scale is spelled min-loss-scale here");
+    refuses_config("swiglu = yes\n",
+                   ":1: swiglu is an option of Megatron-LM that this version "
+                   "does not have");
     refuses_config("num-workers = 2\n",
                    ":1: num-workers is an option of Megatron-LM that this "
                    "version does not have");
@@ -119,10 +122,10 @@ static void test_configuration_files_are_in_our_words(void **state)
     "--lr 0.00015 --min-lr 1.0e-5 --lr-decay-style cosine "                    \
     "--weight-decay 1e-2 --clip-grad 1.0 --lr-warmup-fraction .01 "            \
     "--activations-checkpoint-method uniform --log-interval 100 "              \
-    "--eval-interval 1000 --eval-iters 10 "
+    "--eval-interval 1000 --eval-iters 10 --fp16 "
 /* What it also has, and this version lacks. */
 #define UNAVAILABLE                                                            \
-    "--save checkpoints --load checkpoints --save-interval 10000 --fp16 "      \
+    "--save checkpoints --load checkpoints --save-interval 10000 "             \
     "--vocab-file gpt2-vocab.json --merge-file gpt2-merges.txt "
 
 static void test_the_345m_script_of_v2_6_is_understood(void **state)
@@ -144,11 +147,12 @@ static void test_the_345m_script_of_v2_6_is_understood(void **state)
         "--activations-checkpoint-method is spelled "
         "--recompute-granularity=full --recompute-method=uniform here");
     assert_int_equal(options.recompute.granularity, MTLM_RECOMPUTE_FULL);
+    assert_true(options.fp16 && !options.bf16);
     refuses(GPT_345M UNAVAILABLE,
-            "--fp16, --vocab-file, --merge-file, --save, --save-interval, "
+            "--vocab-file, --merge-file, --save, --save-interval, "
             "--load are options of Megatron-LM that this version does not "
-            "have; leave them out; --fp16: it trains in float32; "
-            "--vocab-file: give --vocab-size; the data are tokens already");
+            "have; leave them out; --vocab-file: give --vocab-size; the data "
+            "are tokens already");
 }
 
 /* examples/pretrain_gpt2.sh of v1.0, without what is refused. */
@@ -201,7 +205,7 @@ static void test_no_entry_hides_an_option_of_ours(void **state)
         assert_null(mtlm_megatron_renamed(mtlm_option_table[i].name));
         assert_false(mtlm_megatron_has(mtlm_option_table[i].name));
     }
-    assert_true(mtlm_megatron_has("fp16"));
+    assert_true(mtlm_megatron_has("swiglu"));
     assert_string_equal(mtlm_megatron_renamed("batch-size"),
                         "micro-batch-size");
 }

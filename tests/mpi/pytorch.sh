@@ -85,6 +85,11 @@ like_torch rows '2x2 4x1' '--vocab 257' "${gpt[@]}" --sequence-parallel
 like_torch again '2x2' '--vocab 257' "${gpt[@]}" --sequence-parallel \
     --recompute-granularity full --row-parts 2
 
+# Weights and activations in 16 bit: pieces of masters, sums and messages too.
+like_torch bf16 '1x1 2x1x2z' '--vocab 257 --value bf16' "${gpt[@]}" --bf16
+like_torch fp16 '1x2x2z' '--vocab 257 --value fp16' "${gpt[@]}" --fp16 \
+    --loss-scale 65536
+
 # Labels after the end of a document do not count.
 for i in 1 2 3 4 5 6 7 8; do
     printf 'Document %s is as short as %s words.\n\f\n' $i "$((i * i))"
@@ -101,5 +106,9 @@ like_torch bert-post '1x1 2x2' "$bytes --post-layernorm" "${bert[@]}" \
     --apply-residual-connection-post-layernorm
 like_torch bert-rows '2x2' "$bytes" "${bert[@]}" --sequence-parallel \
     --recompute-granularity selective
+like_torch bert-bf16 '2x2' "$bytes --value bf16" "${bert[@]}" --bf16 \
+    --sequence-parallel
+like_torch bert-fp16 '1x1 2x2' "$bytes --value fp16" "${bert[@]}" --fp16 \
+    --loss-scale 65536
 like_torch bert-lm '2x1' "$bytes" "${bert[@]}" --bert-no-binary-head
 exit "$failed"

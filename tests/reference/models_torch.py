@@ -143,6 +143,21 @@ class Model(nn.Module):
         """batch: int64 tensors by field.  The losses by name, "lm" and, with
         a binary head, "sop"; "hits" is no loss but the share of right
         answers."""
+        logits, answers = self.outputs(batch)
+        each = F.cross_entropy(
+            logits.flatten(0, 1), batch["labels"].flatten(), reduction="none"
+        )
+        mask = batch["loss_mask"].flatten().to(each.dtype)
+        losses = {"lm": (each * mask).sum() / mask.sum()}
+        if self.binary:
+            order = batch["order"].flatten()
+            losses["sop"] = F.cross_entropy(answers, order)
+            losses["hits"] = (answers.argmax(1) == order).double().mean()
+        return losses
+
+    def outputs(self, batch):
+        """What the losses are of: logits, and answers of a binary head, single
+        or double."""
         tokens = batch["tokens"]
         x = self.word_embeddings(tokens)
         x = x + self.position_embeddings.weight[: tokens.shape[1]]
@@ -154,17 +169,12 @@ class Model(nn.Module):
         x = self.final_layernorm(x)
         word = self.word_embeddings.weight
         logits = self.lm_head(x, word) if self.bert else x @ word.t()
-        each = F.cross_entropy(
-            logits.flatten(0, 1), batch["labels"].flatten(), reduction="none"
-        )
-        mask = batch["loss_mask"].flatten().to(each.dtype)
-        losses = {"lm": (each * mask).sum() / mask.sum()}
-        if self.binary:
-            answers = self.binary_head(self.pooler(x))
-            order = batch["order"].flatten()
-            losses["sop"] = F.cross_entropy(answers, order)
-            losses["hits"] = (answers.argmax(1) == order).double().mean()
-        return losses
+        answers = self.binary_head(self.pooler(x)) if self.binary else None
+        return widened(logits), widened(answers)
+
+
+def widened(x):
+    return x.float() if x is not None and x.dtype == torch.bfloat16 else x
 
 
 def load(weights, options, dtype):

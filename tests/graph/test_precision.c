@@ -1,0 +1,267 @@
+/* Programs of bf16 and fp16 values: what has which type, where masters are,
+ * and an overflow in the middle of a training. */
+
+#include "config.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "graph/plan.h"
+#include "runtime/value16.h"
+#include "tests/graph/interpreter.h"
+#include "tests/graph/small.h"
+
+static struct mtlm_program_config layout(enum mtlm_dtype value, int tp, int pp,
+                                         int dp, bool sharded)
+{
+    struct mtlm_program_config config = small_config(tp, pp, 2);
+
+    config.value = value;
+    config.layout.dp = dp;
+    config.distributed_optimizer = sharded;
+    return config;
+}
+
+/* Every tensor of a 16-bit program has the type that runtime/dtype.h says. */
+static void test_values_have_16_bit_and_nothing_else(void **state)
+{
+    (void) state;
+    for (int i = 0; i < small_n_models; i++) {
+        struct mtlm_program_config config =
+            small_model_config(&small_models[i], 2, 2, 2);
+        struct small_ranks ranks;
+
+        config.value = MTLM_BF16;
+        ranks = small_ranks_create(&config);
+        for (int r = 0; r < ranks.n; r++) {
+            const struct mtlm_graph *graph = ranks.program[r]->graph;
+
+            for (int n = 0; n < graph->all.n; n++) {
+                const struct mtlm_node *node = graph->all.node[n];
+                const struct mtlm_op *op = mtlm_ops[node->call.kind];
+
+                for (int k = 0; k < op->n_operands; k++)
+                    assert_int_equal(node->operand[k]->dtype,
+                                     mtlm_call_dtype(&node->call, k));
+                assert_int_not_equal(node->call.kind, MTLM_OP_ADAM);
+            }
+            for (int t = 0; t < graph->n_tensors; t++) {
+                const struct mtlm_tensor *tensor = graph->tensor[t];
+                const bool real = tensor->dtype == MTLM_REAL;
+
+                if (tensor->storage == MTLM_STORE_PARAM)
+                    assert_int_equal(tensor->dtype, MTLM_BF16);
+                if (tensor->storage == MTLM_STORE_GRAD
+                    || tensor->storage == MTLM_STORE_MOMENT)
+                    assert_true(real);
+                /* Of activations only what has no column of the model. */
+                if (tensor->storage == MTLM_STORE_ACTIVATION && real)
+                    assert_true(mtlm_shape_elems(&tensor->shape)
+                                <= 4 * 2 * 12 * 2);
+            }
+        }
+        small_ranks_destroy(&ranks);
+    }
+}
+
+/* megatron.md section 7: 18 bytes a parameter; with the distributed optimizer
+ * 2 + 4, and this rank's share of three states and of the reduced gradient. */
+static void check_bytes(int dp, bool sharded)
+{
+    const struct mtlm_program_config config =
+        layout(MTLM_F16, 1, 1, dp, sharded);
+    struct small_ranks ranks = small_ranks_create(&config);
+    const double word = 60 * 32;
+    const struct mtlm_plan plan = mtlm_plan(ranks.program[0], 0);
+    const double n = plan.parameters, shares = sharded ? dp : 1;
+
+    assert_true(plan.weight_bytes == 2 * n);
+    /* The output layer's gradient of the word embedding comes beside. */
+    assert_true(plan.gradient_bytes - 4 * (n + word)
+                <= (sharded ? 1.1 * 4 * (n + word) / dp : 0));
+    assert_true(fabs(plan.moment_bytes / (12 * n / shares) - 1) < 0.1);
+    small_ranks_destroy(&ranks);
+}
+
+static void test_a_parameter_takes_18_bytes(void **state)
+{
+    (void) state;
+    check_bytes(1, false);
+    check_bytes(2, false);
+    check_bytes(2, true);
+}
+
+/* The masters of all ranks are the weights of an fp32 program, the weights
+ * these rounded; also pieces of shards. */
+static void check_start(enum mtlm_dtype value, int tp, bool sharded)
+{
+    const struct mtlm_program_config config = layout(value, tp, 2, 2, sharded);
+    const struct mtlm_program_config single =
+        layout(MTLM_REAL, tp, 2, 2, sharded);
+    struct interpreter *in = interpreter_create(&config);
+    struct interpreter *in32 = interpreter_create(&single);
+    int64_t masters = 0;
+
+    interpreter_init(in);
+    interpreter_init(in32);
+    for (int r = 0; r < mtlm_layout_ranks(&config.layout); r++) {
+        const struct mtlm_program *program = interpreter_program(in, r);
+
+        for (int i = 0; i < program->n_params; i++) {
+            const struct mtlm_parameter *p = &program->param[i];
+            const struct mtlm_parameter *q =
+                &interpreter_program(in32, r)->param[i];
+            const int64_t n = mtlm_shape_elems(&p->weight->shape);
+            const float *want = interpreter_data(in32, r, q->weight);
+            uint16_t *rounded = mtlm_calloc(n, sizeof(*rounded));
+
+            mtlm_value16_round(value, want, n, rounded);
+            assert_memory_equal(interpreter_data(in, r, p->weight), rounded,
+                                n * sizeof(*rounded));
+            free(rounded);
+            if (!p->master)
+                continue;
+            assert_memory_equal(interpreter_data(in, r, p->master),
+                                want + p->first, mtlm_tensor_bytes(p->master));
+            masters += mtlm_shape_elems(&p->master->shape);
+        }
+    }
+    assert_true(masters > 0);
+    interpreter_destroy(in);
+    interpreter_destroy(in32);
+}
+
+static void test_masters_begin_as_fp32_weights(void **state)
+{
+    (void) state;
+    check_start(MTLM_BF16, 1, false);
+    check_start(MTLM_F16, 2, true);
+}
+
+/* A copy of all masters and moments of rank 0, and of the weights. */
+static char *states_of(struct interpreter *in, size_t *bytes)
+{
+    const struct mtlm_program *program = interpreter_program(in, 0);
+    char *all = NULL;
+
+    *bytes = 0;
+    for (int i = 0; i < program->n_params; i++) {
+        const struct mtlm_parameter *p = &program->param[i];
+        struct mtlm_tensor *const tensors[] = {p->weight, p->master, p->m,
+                                               p->v};
+
+        for (int k = 0; k < 4 && p->master; k++) {
+            const size_t n = mtlm_tensor_bytes(tensors[k]);
+
+            all = mtlm_realloc(all, *bytes + n, 1);
+            memcpy(all + *bytes, interpreter_data(in, 0, tensors[k]), n);
+            *bytes += n;
+        }
+    }
+    return all;
+}
+
+static double control(struct interpreter *in, int rank, int slot)
+{
+    const struct mtlm_program *program = interpreter_program(in, rank);
+    const double *values = interpreter_data(in, rank, program->control);
+
+    return values[slot];
+}
+
+/* A gradient that no other rank has. */
+static float *gradient_of(struct interpreter *in, int rank)
+{
+    const struct mtlm_program *program = interpreter_program(in, rank);
+    int i = 0;
+
+    while (program->param[i].info.split < 0 || program->param[i].copy)
+        i++;
+    return interpreter_data(in, rank, program->param[i].grad);
+}
+
+/* A gradient of the last rank is infinite in iteration 2 of 6: no rank steps
+ * then, the scale halves everywhere, and doubles after two clean iterations. */
+static void check_overflow(int tp, int pp, int dp, bool sharded)
+{
+    static const double scale[] = {1024, 2048, 1024, 1024, 2048, 2048};
+    struct mtlm_program_config config = layout(MTLM_F16, tp, pp, dp, sharded);
+    struct interpreter *in;
+    const int ranks = mtlm_layout_ranks(&config.layout);
+
+    config.loss_scale = (struct mtlm_loss_scale){.initial = 1024,
+                                                 .min = 1,
+                                                 .window = 2,
+                                                 .hysteresis = 1,
+                                                 .dynamic = true};
+    in = interpreter_create(&config);
+    interpreter_init(in);
+    for (int e = 0; e < 6; e++) {
+        size_t bytes, same;
+        char *before = states_of(in, &bytes), *after;
+        const double clock = control(in, 0, MTLM_CONTROL_CLOCK);
+
+        if (e == 2)
+            *gradient_of(in, ranks - 1) = INFINITY;
+        interpreter_iteration(in, e, false);
+        after = states_of(in, &same);
+        assert_int_equal(memcmp(before, after, bytes) == 0, e == 2);
+        for (int r = 0; r < ranks; r++) {
+            assert_true(control(in, r, MTLM_CONTROL_LOSS_SCALE) == scale[e]);
+            assert_true(control(in, r, MTLM_CONTROL_APPLY) == (e != 2));
+            assert_true(control(in, r, MTLM_CONTROL_SKIPPED) == (e >= 2));
+            assert_true(control(in, r, MTLM_CONTROL_NAN) == 0);
+        }
+        assert_true((control(in, 0, MTLM_CONTROL_CLOCK) > clock) == (e != 2));
+        free(before), free(after);
+    }
+    interpreter_destroy(in);
+}
+
+static void test_an_overflow_skips_the_step_on_all_ranks(void **state)
+{
+    (void) state;
+    check_overflow(1, 1, 1, false);
+    check_overflow(2, 2, 1, false);
+    check_overflow(1, 2, 2, true);
+}
+
+/* A scale of a power of two changes no bit of what fp32 gradients become, as
+ * long as nothing of 16 bit is so small that it loses bits: the norm says. */
+static void test_the_norm_does_not_depend_on_the_scale(void **state)
+{
+    double norm[2];
+
+    (void) state;
+    for (int i = 0; i < 2; i++) {
+        struct mtlm_program_config config = layout(MTLM_BF16, 1, 1, 1, false);
+        struct interpreter *in;
+
+        config.loss_scale.initial = i ? 4096 : 1;
+        in = interpreter_create(&config);
+        interpreter_init(in);
+        interpreter_iteration(in, 0, false);
+        norm[i] = control(in, 0, MTLM_CONTROL_NORM);
+        interpreter_destroy(in);
+    }
+    assert_true(norm[0] == norm[1] && norm[0] > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values_have_16_bit_and_nothing_else),
+        cmocka_unit_test(test_a_parameter_takes_18_bytes),
+        cmocka_unit_test(test_masters_begin_as_fp32_weights),
+        cmocka_unit_test(test_an_overflow_skips_the_step_on_all_ranks),
+        cmocka_unit_test(test_the_norm_does_not_depend_on_the_scale),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,79 @@
+#!/bin/bash
+# Weights and activations in 16 bit: pipeline stages, policies and workers do
+# not change a bit of the weights, and the loss scale follows its rules on all
+# ranks of a job.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+
+model=("${small[@]}" --weight-hash --train-iters 4)
+
+# same VALUE WANT RANKS OPTION...: the weights are those of that hash.
+same() {
+    local value=$1 want=$2
+    shift 2
+    well "$@" "${model[@]}" --"$value"
+    [ -n "$want" ] && [ "$(weight_hash out)" = "$want" ] \
+        || fail "$value $*: hash $(weight_hash out), not $want"
+}
+
+for value in bf16 fp16; do
+    well 1 "${model[@]}" --"$value" --workers 1
+    one=$(weight_hash out)
+    grep -q "^precision: $value weights and activations" out \
+        || fail "$value: $(head -3 out)"
+    same $value "$one" 2 --pipeline-model-parallel-size 2
+    STARPU_NCPU=2 STARPU_SCHED=lws same $value "$one" 1 --workers 2
+    [ "$value" = bf16 ] || break
+    same $value "$one" 2 --pipeline-model-parallel-size 2 --schedule zb-v
+    # A tensor-parallel pair adds up in another order.
+    layout 2 1
+    well $ranks "${model[@]}" --bf16 "${parallel[@]}"
+    pair=$(weight_hash out)
+    layout 2 2
+    same bf16 "$pair" $ranks "${parallel[@]}"
+done
+well 1 "${model[@]}"
+[ "$(weight_hash out)" != "$one" ] || fail "fp16 has the weights of fp32"
+
+# Replicas that share masters and moments: the weights of those that do not,
+# but for the order in which the norm is added up.
+layout 1 1 2
+well $ranks "${model[@]}" --bf16 --clip-grad 0
+whole=$(weight_hash out)
+same bf16 "$whole" $ranks --use-distributed-optimizer --clip-grad 0
+
+# The scale begins too high and comes back every time that it has doubled too
+# often.  $1 before, $2 after the iteration.
+well 2 "${small[@]}" --pipeline-model-parallel-size 2 --train-iters 34 --fp16 \
+    --initial-loss-scale 16777216 --loss-scale-window 3 --hysteresis 2 \
+    --lr-decay-style linear
+paste <(field 'loss scale' out) <(field 'number of skipped iterations' out) \
+    <(field 'learning rate' out) >course
+awk -v before=16777216 -v left=2 '
+    function wrong(what) { print "iteration " NR ": " what ": " $0; bad = 1 }
+    {
+        after = before
+        if ($2 == 1) {
+            clean = 0
+            overflows++
+            if (--left <= 0)
+                after = before / 2
+            if (NR > 1 && $3 != rate)
+                wrong("the learning rate moved")
+        } else if (++clean == 3) {
+            clean = 0
+            left = 2
+            after = 2 * before
+            doubled++
+        }
+        if ($2 == 0 && NR > 1 && $3 == rate)
+            wrong("the learning rate stands")
+        if ($1 != after)
+            wrong("the scale is not " after)
+        before = $1
+        rate = $3
+        late += $2 == 1 && doubled
+    }
+    END { exit bad || NR != 34 || overflows < 4 || !doubled || !late }
+' course || fail "the loss scale: $(cat course)"
+finish
