@@ -8,42 +8,42 @@
 
 #include <string.h>
 
+#include "codelets/bias_dropout_add.h"
 #include "codelets/dropout.h"
 #include "codelets/infer.h"
 #include "codelets/rows.h"
-
-enum { X, BIAS, RESIDUAL, Y };
 
 static int bias_dropout_add_fwd_infer(struct mtlm_call *call,
                                       struct mtlm_error *err)
 {
     struct mtlm_shape *shape = call->shape;
 
-    shape[Y] = shape[X];
-    return mtlm_expect_rank(call, X, "x", 3, err)
-                   || mtlm_expect_shape(call, BIAS, "bias",
-                                        MTLM_SHAPE(mtlm_shape_cols(&shape[X])),
-                                        err)
-                   || mtlm_expect_shape(call, RESIDUAL, "residual", shape[X],
-                                        err)
+    shape[BDA_Y] = shape[BDA_X];
+    return mtlm_expect_rank(call, BDA_X, "x", 3, err)
+                   || mtlm_expect_shape(
+                       call, BDA_BIAS, "bias",
+                       MTLM_SHAPE(mtlm_shape_cols(&shape[BDA_X])), err)
+                   || mtlm_expect_shape(call, BDA_RESIDUAL, "residual",
+                                        shape[BDA_X], err)
                ? -1
                : 0;
 }
 
 static double bias_dropout_add_fwd_flops(const struct mtlm_call *call)
 {
-    return 3.0 * mtlm_shape_elems(&call->shape[X]);
+    return 3.0 * mtlm_shape_elems(&call->shape[BDA_X]);
 }
 
 static void bias_dropout_add_fwd_cpu(void *const ptr[],
                                      const struct mtlm_call *call,
                                      const struct mtlm_context *context)
 {
-    const int64_t rows = mtlm_shape_rows(&call->shape[X]);
-    const int64_t b = call->shape[X].dim[1], h = call->shape[X].dim[2];
+    const int64_t rows = mtlm_shape_rows(&call->shape[BDA_X]);
+    const int64_t b = call->shape[BDA_X].dim[1], h = call->shape[BDA_X].dim[2];
     const struct mtlm_dropout *dropout = &call->attr.dropout;
-    const mtlm_real *x = ptr[X], *bias = ptr[BIAS], *residual = ptr[RESIDUAL];
-    mtlm_real *y = ptr[Y];
+    const mtlm_real *x = ptr[BDA_X], *bias = ptr[BDA_BIAS],
+                    *residual = ptr[BDA_RESIDUAL];
+    mtlm_real *y = ptr[BDA_Y];
     mtlm_real *factor = mtlm_scratch_get(context->scratch, h * sizeof(*factor));
 
     for (int64_t r = 0; r < rows; r++, x += h, residual += h, y += h) {
@@ -64,54 +64,56 @@ static void bias_dropout_add_fwd_cpu(void *const ptr[],
 const struct mtlm_op mtlm_op_bias_dropout_add_fwd = {
     .name = "bias_dropout_add_fwd",
     .n_operands = 4,
-    .access =
-        {[X] = MTLM_R, [BIAS] = MTLM_R, [RESIDUAL] = MTLM_R, [Y] = MTLM_W},
-    .dtype = {[X] = MTLM_VALUE,
-              [BIAS] = MTLM_VALUE,
-              [RESIDUAL] = MTLM_VALUE,
-              [Y] = MTLM_VALUE},
+    .access = {[BDA_X] = MTLM_R,
+               [BDA_BIAS] = MTLM_R,
+               [BDA_RESIDUAL] = MTLM_R,
+               [BDA_Y] = MTLM_W},
+    .dtype = {[BDA_X] = MTLM_VALUE,
+              [BDA_BIAS] = MTLM_VALUE,
+              [BDA_RESIDUAL] = MTLM_VALUE,
+              [BDA_Y] = MTLM_VALUE},
     .infer = bias_dropout_add_fwd_infer,
     .flops = bias_dropout_add_fwd_flops,
     .grad = {.call = {{.used = true,
                        .phase = MTLM_GRAD_B,
                        .kind = MTLM_OP_BIAS_DROPOUT_ADD_BWD,
-                       .arg = {{MTLM_GRAD_OF, Y},
-                               {MTLM_GRAD_OF, X},
-                               {MTLM_GRAD_OF, BIAS}}}},
-             .pass = {[RESIDUAL] = {true, Y}}},
+                       .arg = {{MTLM_GRAD_OF, BDA_Y},
+                               {MTLM_GRAD_OF, BDA_X},
+                               {MTLM_GRAD_OF, BDA_BIAS}}}},
+             .pass = {[BDA_RESIDUAL] = {true, BDA_Y}}},
     .cpu = bias_dropout_add_fwd_cpu,
+    .cuda = MTLM_CUDA_KERNEL(bias_dropout_add_fwd),
 };
-
-enum { B_DY, B_DX, B_DBIAS };
 
 static int bias_dropout_add_bwd_infer(struct mtlm_call *call,
                                       struct mtlm_error *err)
 {
     struct mtlm_shape *shape = call->shape;
 
-    shape[B_DX] = shape[B_DY];
-    return mtlm_expect_rank(call, B_DY, "dy", 3, err)
+    shape[BDAB_DX] = shape[BDAB_DY];
+    return mtlm_expect_rank(call, BDAB_DY, "dy", 3, err)
                    || mtlm_expect_shape(
-                       call, B_DBIAS, "dbias",
-                       MTLM_SHAPE(mtlm_shape_cols(&shape[B_DY])), err)
+                       call, BDAB_DBIAS, "dbias",
+                       MTLM_SHAPE(mtlm_shape_cols(&shape[BDAB_DY])), err)
                ? -1
                : 0;
 }
 
 static double bias_dropout_add_bwd_flops(const struct mtlm_call *call)
 {
-    return 2.0 * mtlm_shape_elems(&call->shape[B_DY]);
+    return 2.0 * mtlm_shape_elems(&call->shape[BDAB_DY]);
 }
 
 static void bias_dropout_add_bwd_cpu(void *const ptr[],
                                      const struct mtlm_call *call,
                                      const struct mtlm_context *context)
 {
-    const int64_t rows = mtlm_shape_rows(&call->shape[B_DY]);
-    const int64_t b = call->shape[B_DY].dim[1], h = call->shape[B_DY].dim[2];
+    const int64_t rows = mtlm_shape_rows(&call->shape[BDAB_DY]);
+    const int64_t b = call->shape[BDAB_DY].dim[1],
+                  h = call->shape[BDAB_DY].dim[2];
     const struct mtlm_dropout *dropout = &call->attr.dropout;
-    const mtlm_real *dy = ptr[B_DY];
-    mtlm_real *dx = ptr[B_DX];
+    const mtlm_real *dy = ptr[BDAB_DY];
+    mtlm_real *dx = ptr[BDAB_DX];
     mtlm_real *factor =
         mtlm_scratch_get(context->scratch, 2 * h * sizeof(*factor));
     mtlm_real *part = factor + h; /* of dbias */
@@ -136,16 +138,17 @@ static void bias_dropout_add_bwd_cpu(void *const ptr[],
                 part[i] += d;
             }
         }
-        mtlm_add_rows(ptr[B_DBIAS], part, 1, h);
+        mtlm_add_rows(ptr[BDAB_DBIAS], part, 1, h);
     }
 }
 
 const struct mtlm_op mtlm_op_bias_dropout_add_bwd = {
     .name = "bias_dropout_add_bwd",
     .n_operands = 3,
-    .access = {[B_DY] = MTLM_R, [B_DX] = MTLM_W, [B_DBIAS] = MTLM_RW},
-    .dtype = {[B_DY] = MTLM_VALUE, [B_DX] = MTLM_VALUE},
+    .access = {[BDAB_DY] = MTLM_R, [BDAB_DX] = MTLM_W, [BDAB_DBIAS] = MTLM_RW},
+    .dtype = {[BDAB_DY] = MTLM_VALUE, [BDAB_DX] = MTLM_VALUE},
     .infer = bias_dropout_add_bwd_infer,
     .flops = bias_dropout_add_bwd_flops,
     .cpu = bias_dropout_add_bwd_cpu,
+    .cuda = MTLM_CUDA_KERNEL(bias_dropout_add_bwd),
 };

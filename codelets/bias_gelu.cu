@@ -1,23 +1,10 @@
-/* CUDA kernels of bias_gelu.c: a thread keeps to one column, whose bias it
- * reads once, and goes through rows. */
+/* CUDA kernels of bias_gelu.c. */
 
 #include "config.h"
 
 #include "codelets/bias_gelu.h"
-#include "codelets/launch.cuh"
 #include "codelets/op.h"
 #include "codelets/rows.cuh"
-#include "runtime/device.h"
-
-constexpr int THREADS = 256;
-
-/* Enough blocks of threads to fill any GPU; more rows go round. */
-static dim3 blocks_for(int64_t rows, int64_t h)
-{
-    const int64_t columns = (h + THREADS - 1) / THREADS;
-
-    return dim3((unsigned) columns, (unsigned) (rows < 4096 ? rows : 4096));
-}
 
 /* gelu(v) / v: the normal distribution function, or 1 / (1 + e^(-2u)). */
 template <bool exact> static __device__ float gate(float v)
@@ -39,64 +26,119 @@ template <bool exact> static __device__ float slope(float v, float g)
            * (1 + (float) (3 * MTLM_GELU_CUBIC) * v * v);
 }
 
-template <bool exact>
-static __global__ void bias_gelu_fwd(const float *x, const float *bias,
-                                     float *y, int64_t rows, int64_t h)
-{
-    const int64_t c = (int64_t) blockIdx.x * THREADS + threadIdx.x;
+template <typename T, int V, bool exact>
+struct gelu_forward : mtlm_row_work<V> {
+    const T *x, *bias;
+    T *y;
+    int64_t h;
 
-    if (c >= h)
-        return;
-    const float add = bias[c];
-    for (int64_t r = blockIdx.y; r < rows; r += gridDim.y) {
-        const float v = x[r * h + c] + add;
-
-        y[r * h + c] = v * gate<exact>(v);
+    __device__ void begin(int64_t c, float (&add)[V]) const
+    {
+        mtlm_load(bias + c, add);
     }
+
+    __device__ void at(int64_t r, int64_t c, float (&add)[V],
+                       float (&)[1][V]) const
+    {
+        float v[V];
+
+        mtlm_load(x + r * h + c, v);
+        for (int i = 0; i < V; i++) {
+            v[i] += add[i];
+            v[i] *= gate<exact>(v[i]);
+        }
+        mtlm_store(y + r * h + c, v);
+    }
+};
+
+template <bool exact>
+static void run_forward(void *const ptr[], const struct mtlm_call *call,
+                        const struct mtlm_device *device)
+{
+    const int64_t rows = mtlm_shape_rows(&call->shape[BG_X]);
+    const int64_t h = mtlm_shape_cols(&call->shape[BG_X]);
+
+    mtlm_dispatch_wide(
+        call->value, h, {ptr[BG_X], ptr[BG_BIAS], ptr[BG_Y]},
+        [&](auto t, auto width) {
+            using T = decltype(t);
+            constexpr int V = decltype(width)::value;
+
+            mtlm_over_rows(gelu_forward<T, V, exact>{{},
+                                                     (const T *) ptr[BG_X],
+                                                     (const T *) ptr[BG_BIAS],
+                                                     (T *) ptr[BG_Y],
+                                                     h},
+                           rows, h, device);
+        });
 }
 
 void mtlm_bias_gelu_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
                              const struct mtlm_context *context)
 {
-    const int64_t rows = mtlm_shape_rows(&call->shape[BG_X]);
-    const int64_t h = mtlm_shape_cols(&call->shape[BG_X]);
-    const auto kernel =
-        call->attr.gelu.exact ? bias_gelu_fwd<true> : bias_gelu_fwd<false>;
-
-    mtlm_launch(kernel, blocks_for(rows, h), THREADS, 0,
-                context->device->stream, (const float *) ptr[BG_X],
-                (const float *) ptr[BG_BIAS], (float *) ptr[BG_Y], rows, h);
+    if (call->attr.gelu.exact)
+        run_forward<true>(ptr, call, context->device);
+    else
+        run_forward<false>(ptr, call, context->device);
 }
 
-template <bool exact>
-static __global__ void bias_gelu_bwd(const float *x, const float *bias,
-                                     const float *dy, float *dx, int64_t rows,
-                                     int64_t h)
-{
-    const int64_t c = (int64_t) blockIdx.x * THREADS + threadIdx.x;
+template <typename T, int V, bool exact>
+struct gelu_backward : mtlm_row_work<V, 1> {
+    const T *x, *bias, *dy;
+    T *dx;
+    int64_t h;
 
-    if (c >= h)
-        return;
-    const float add = bias[c];
-    for (int64_t r = blockIdx.y; r < rows; r += gridDim.y) {
-        const float v = x[r * h + c] + add, g = gate<exact>(v);
-
-        dx[r * h + c] = dy[r * h + c] * (g + v * slope<exact>(v, g));
+    __device__ void begin(int64_t c, float (&add)[V]) const
+    {
+        mtlm_load(bias + c, add);
     }
+
+    __device__ void at(int64_t r, int64_t c, float (&add)[V],
+                       float (&dbias)[1][V]) const
+    {
+        float v[V], d[V];
+
+        mtlm_load(x + r * h + c, v);
+        mtlm_load(dy + r * h + c, d);
+        for (int i = 0; i < V; i++) {
+            const float u = v[i] + add[i], g = gate<exact>(u);
+
+            d[i] *= g + u * slope<exact>(u, g);
+            dbias[0][i] += d[i];
+        }
+        mtlm_store(dx + r * h + c, d);
+    }
+};
+
+template <bool exact>
+static void run_backward(void *const ptr[], const struct mtlm_call *call,
+                         const struct mtlm_device *device)
+{
+    const int64_t rows = mtlm_shape_rows(&call->shape[BGB_X]);
+    const int64_t h = mtlm_shape_cols(&call->shape[BGB_X]);
+    float *dbias = (float *) ptr[BGB_DBIAS];
+
+    mtlm_dispatch_wide(
+        call->value, h, {ptr[BGB_X], ptr[BGB_BIAS], ptr[BGB_DY], ptr[BGB_DX]},
+        [&](auto t, auto width) {
+            using T = decltype(t);
+            constexpr int V = decltype(width)::value;
+
+            mtlm_over_rows(gelu_backward<T, V, exact>{{},
+                                                      (const T *) ptr[BGB_X],
+                                                      (const T *) ptr[BGB_BIAS],
+                                                      (const T *) ptr[BGB_DY],
+                                                      (T *) ptr[BGB_DX],
+                                                      h},
+                           rows, h, device, &dbias);
+        });
 }
 
 void mtlm_bias_gelu_bwd_cuda(void *const ptr[], const struct mtlm_call *call,
                              const struct mtlm_context *context)
 {
-    const int64_t rows = mtlm_shape_rows(&call->shape[BGB_X]);
-    const int64_t h = mtlm_shape_cols(&call->shape[BGB_X]);
-    cudaStream_t stream = context->device->stream;
-    const auto kernel =
-        call->attr.gelu.exact ? bias_gelu_bwd<true> : bias_gelu_bwd<false>;
-
-    mtlm_launch(kernel, blocks_for(rows, h), THREADS, 0, stream,
-                (const float *) ptr[BGB_X], (const float *) ptr[BGB_BIAS],
-                (const float *) ptr[BGB_DY], (float *) ptr[BGB_DX], rows, h);
-    mtlm_add_rows_cuda((float *) ptr[BGB_DBIAS], (const float *) ptr[BGB_DX],
-                       rows, h, stream);
+    if (call->attr.gelu.exact)
+        run_backward<true>(ptr, call, context->device);
+    else
+        run_backward<false>(ptr, call, context->device);
 }

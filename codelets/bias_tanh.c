@@ -8,30 +8,30 @@
 
 #include <math.h>
 
+#include "codelets/bias_tanh.h"
 #include "codelets/infer.h"
 #include "codelets/rows.h"
 
-enum { X, BIAS, Y };
-
 static int bias_tanh_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
-    call->shape[Y] = call->shape[X];
-    return mtlm_expect_shape(call, BIAS, "bias",
-                             MTLM_SHAPE(mtlm_shape_cols(&call->shape[X])), err);
+    call->shape[BT_Y] = call->shape[BT_X];
+    return mtlm_expect_shape(call, BT_BIAS, "bias",
+                             MTLM_SHAPE(mtlm_shape_cols(&call->shape[BT_X])),
+                             err);
 }
 
 static double bias_tanh_fwd_flops(const struct mtlm_call *call)
 {
-    return 10.0 * mtlm_shape_elems(&call->shape[X]);
+    return 10.0 * mtlm_shape_elems(&call->shape[BT_X]);
 }
 
 static void bias_tanh_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
                               const struct mtlm_context *context)
 {
-    const int64_t n = mtlm_shape_elems(&call->shape[X]);
-    const int64_t h = mtlm_shape_cols(&call->shape[X]);
-    const mtlm_real *x = ptr[X], *bias = ptr[BIAS];
-    mtlm_real *y = ptr[Y];
+    const int64_t n = mtlm_shape_elems(&call->shape[BT_X]);
+    const int64_t h = mtlm_shape_cols(&call->shape[BT_X]);
+    const mtlm_real *x = ptr[BT_X], *bias = ptr[BT_BIAS];
+    mtlm_real *y = ptr[BT_Y];
 
     (void) context;
     for (int64_t i = 0; i < n; i++)
@@ -41,62 +41,65 @@ static void bias_tanh_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
 const struct mtlm_op mtlm_op_bias_tanh_fwd = {
     .name = "bias_tanh_fwd",
     .n_operands = 3,
-    .access = {[X] = MTLM_R, [BIAS] = MTLM_R, [Y] = MTLM_W},
-    .dtype = {[X] = MTLM_VALUE, [BIAS] = MTLM_VALUE, [Y] = MTLM_VALUE},
+    .access = {[BT_X] = MTLM_R, [BT_BIAS] = MTLM_R, [BT_Y] = MTLM_W},
+    .dtype = {[BT_X] = MTLM_VALUE, [BT_BIAS] = MTLM_VALUE, [BT_Y] = MTLM_VALUE},
     .infer = bias_tanh_fwd_infer,
     .flops = bias_tanh_fwd_flops,
     .grad = {.call = {{.used = true,
                        .phase = MTLM_GRAD_B,
                        .kind = MTLM_OP_BIAS_TANH_BWD,
-                       .arg = {{MTLM_GRAD_VALUE, Y},
-                               {MTLM_GRAD_OF, Y},
-                               {MTLM_GRAD_OF, X},
-                               {MTLM_GRAD_OF, BIAS}}}}},
+                       .arg = {{MTLM_GRAD_VALUE, BT_Y},
+                               {MTLM_GRAD_OF, BT_Y},
+                               {MTLM_GRAD_OF, BT_X},
+                               {MTLM_GRAD_OF, BT_BIAS}}}}},
     .cpu = bias_tanh_fwd_cpu,
+    .cuda = MTLM_CUDA_KERNEL(bias_tanh_fwd),
 };
-
-enum { B_Y, B_DY, B_DX, B_DBIAS };
 
 static int bias_tanh_bwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     struct mtlm_shape *shape = call->shape;
 
-    shape[B_DX] = shape[B_Y];
-    return mtlm_expect_shape(call, B_DY, "dy", shape[B_Y], err)
+    shape[BTB_DX] = shape[BTB_Y];
+    return mtlm_expect_shape(call, BTB_DY, "dy", shape[BTB_Y], err)
                    || mtlm_expect_shape(
-                       call, B_DBIAS, "dbias",
-                       MTLM_SHAPE(mtlm_shape_cols(&shape[B_Y])), err)
+                       call, BTB_DBIAS, "dbias",
+                       MTLM_SHAPE(mtlm_shape_cols(&shape[BTB_Y])), err)
                ? -1
                : 0;
 }
 
 static double bias_tanh_bwd_flops(const struct mtlm_call *call)
 {
-    return 4.0 * mtlm_shape_elems(&call->shape[B_Y]);
+    return 4.0 * mtlm_shape_elems(&call->shape[BTB_Y]);
 }
 
 static void bias_tanh_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
                               const struct mtlm_context *context)
 {
-    const int64_t n = mtlm_shape_elems(&call->shape[B_Y]);
-    const mtlm_real *y = ptr[B_Y], *dy = ptr[B_DY];
-    mtlm_real *dx = ptr[B_DX];
+    const int64_t n = mtlm_shape_elems(&call->shape[BTB_Y]);
+    const mtlm_real *y = ptr[BTB_Y], *dy = ptr[BTB_DY];
+    mtlm_real *dx = ptr[BTB_DX];
 
     (void) context;
 #pragma omp simd
     for (int64_t i = 0; i < n; i++)
         dx[i] = dy[i] * (1 - y[i] * y[i]);
-    mtlm_add_rows(ptr[B_DBIAS], dx, mtlm_shape_rows(&call->shape[B_Y]),
-                  mtlm_shape_cols(&call->shape[B_Y]));
+    mtlm_add_rows(ptr[BTB_DBIAS], dx, mtlm_shape_rows(&call->shape[BTB_Y]),
+                  mtlm_shape_cols(&call->shape[BTB_Y]));
 }
 
 const struct mtlm_op mtlm_op_bias_tanh_bwd = {
     .name = "bias_tanh_bwd",
     .n_operands = 4,
-    .access =
-        {[B_Y] = MTLM_R, [B_DY] = MTLM_R, [B_DX] = MTLM_W, [B_DBIAS] = MTLM_RW},
-    .dtype = {[B_Y] = MTLM_VALUE, [B_DY] = MTLM_VALUE, [B_DX] = MTLM_VALUE},
+    .access = {[BTB_Y] = MTLM_R,
+               [BTB_DY] = MTLM_R,
+               [BTB_DX] = MTLM_W,
+               [BTB_DBIAS] = MTLM_RW},
+    .dtype =
+        {[BTB_Y] = MTLM_VALUE, [BTB_DY] = MTLM_VALUE, [BTB_DX] = MTLM_VALUE},
     .infer = bias_tanh_bwd_infer,
     .flops = bias_tanh_bwd_flops,
     .cpu = bias_tanh_bwd_cpu,
+    .cuda = MTLM_CUDA_KERNEL(bias_tanh_bwd),
 };

@@ -6,31 +6,30 @@
 
 #include "config.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "codelets/dropout.h"
+#include "codelets/elementwise.h"
 #include "codelets/infer.h"
+#include "codelets/normal.h"
 #include "runtime/philox.h"
-
-enum { A_Y, A_X };
 
 static int add_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
-    return mtlm_expect_shape(call, A_X, "x", call->shape[A_Y], err);
+    return mtlm_expect_shape(call, ADD_X, "x", call->shape[ADD_Y], err);
 }
 
 static double add_flops(const struct mtlm_call *call)
 {
-    return mtlm_shape_elems(&call->shape[A_X]);
+    return mtlm_shape_elems(&call->shape[ADD_X]);
 }
 
 static void add_cpu(void *const ptr[], const struct mtlm_call *call,
                     const struct mtlm_context *context)
 {
-    const int64_t n = mtlm_shape_elems(&call->shape[A_X]);
-    const mtlm_real *y = ptr[A_Y];
-    mtlm_real *x = ptr[A_X];
+    const int64_t n = mtlm_shape_elems(&call->shape[ADD_X]);
+    const mtlm_real *y = ptr[ADD_Y];
+    mtlm_real *x = ptr[ADD_X];
 
     (void) context;
 #pragma omp simd
@@ -41,30 +40,19 @@ static void add_cpu(void *const ptr[], const struct mtlm_call *call,
 const struct mtlm_op mtlm_op_add = {
     .name = "add",
     .n_operands = 2,
-    .access = {[A_Y] = MTLM_R, [A_X] = MTLM_RW},
-    .dtype = {[A_Y] = MTLM_VALUE, [A_X] = MTLM_VALUE},
+    .access = {[ADD_Y] = MTLM_R, [ADD_X] = MTLM_RW},
+    .dtype = {[ADD_Y] = MTLM_VALUE, [ADD_X] = MTLM_VALUE},
     .infer = add_infer,
     .flops = add_flops,
     .cpu = add_cpu,
+    .cuda = MTLM_CUDA_KERNEL(add),
 };
-
-enum { F_X };
 
 /* The caller sets the shape. */
 static int fill_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     (void) call, (void) err;
     return 0;
-}
-
-/* Two independent N(0, 1) from two words. */
-static void normal_pair(const uint32_t word[2], double out[2])
-{
-    const double two_pi = 6.283185307179586;
-    const double radius = sqrt(-2 * log((word[0] + 1.0) * 0x1p-32));
-
-    out[0] = radius * cos(two_pi * 0x1p-32 * word[1]);
-    out[1] = radius * sin(two_pi * 0x1p-32 * word[1]);
 }
 
 /* Elements first .. first + n - 1 of the full tensor. */
@@ -80,8 +68,8 @@ static void fill_run(const struct mtlm_call *call, int64_t first, int64_t n,
         double normal[4];
 
         mtlm_philox(call->attr.fill.seed, stream, block, word);
-        normal_pair(word, normal);
-        normal_pair(word + 2, normal + 2);
+        mtlm_normal_pair(word, normal);
+        mtlm_normal_pair(word + 2, normal + 2);
         for (int64_t i = 0; i < 4; i++)
             if (4 * block + i >= first && 4 * block + i < end)
                 x[4 * block + i - first] = mean + std * normal[i];
@@ -91,12 +79,12 @@ static void fill_run(const struct mtlm_call *call, int64_t first, int64_t n,
 static void fill_cpu(void *const ptr[], const struct mtlm_call *call,
                      const struct mtlm_context *context)
 {
-    const int64_t n = mtlm_shape_elems(&call->shape[F_X]);
+    const int64_t n = mtlm_shape_elems(&call->shape[FILL_X]);
     const int64_t cols = call->attr.fill.cols
                              ? call->attr.fill.cols
-                             : mtlm_shape_cols(&call->shape[F_X]);
+                             : mtlm_shape_cols(&call->shape[FILL_X]);
     const int64_t first = call->attr.fill.first;
-    mtlm_real *x = ptr[F_X];
+    mtlm_real *x = ptr[FILL_X];
 
     (void) context;
     if (call->attr.fill.std == 0) {
@@ -119,10 +107,11 @@ static void fill_cpu(void *const ptr[], const struct mtlm_call *call,
 const struct mtlm_op mtlm_op_fill = {
     .name = "fill",
     .n_operands = 1,
-    .access = {[F_X] = MTLM_W},
-    .dtype = {[F_X] = MTLM_VALUE},
+    .access = {[FILL_X] = MTLM_W},
+    .dtype = {[FILL_X] = MTLM_VALUE},
     .infer = fill_infer,
     .cpu = fill_cpu,
+    .cuda = MTLM_CUDA_KERNEL(fill),
 };
 
 /* zero: x = 0, for tensors of double, which fill is not. */
@@ -130,14 +119,16 @@ static void zero_cpu(void *const ptr[], const struct mtlm_call *call,
                      const struct mtlm_context *context)
 {
     (void) context;
-    memset(ptr[F_X], 0, mtlm_shape_elems(&call->shape[F_X]) * sizeof(double));
+    memset(ptr[FILL_X], 0,
+           mtlm_shape_elems(&call->shape[FILL_X]) * sizeof(double));
 }
 
 const struct mtlm_op mtlm_op_zero = {
     .name = "zero",
     .n_operands = 1,
-    .access = {[F_X] = MTLM_W},
-    .dtype = {[F_X] = MTLM_F64},
+    .access = {[FILL_X] = MTLM_W},
+    .dtype = {[FILL_X] = MTLM_F64},
     .infer = fill_infer,
     .cpu = zero_cpu,
+    .cuda = MTLM_CUDA_KERNEL(zero),
 };

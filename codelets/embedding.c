@@ -7,32 +7,31 @@
 
 #include <string.h>
 
+#include "codelets/embedding.h"
 #include "codelets/infer.h"
 #include "codelets/rows.h"
-
-enum { TOKENS, WORD, Y };
 
 static int embedding_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     struct mtlm_shape *shape = call->shape;
 
-    if (mtlm_expect_rank(call, TOKENS, "tokens", 2, err)
-        || mtlm_expect_rank(call, WORD, "word", 2, err))
+    if (mtlm_expect_rank(call, EMB_TOKENS, "tokens", 2, err)
+        || mtlm_expect_rank(call, EMB_WORD, "word", 2, err))
         return -1;
-    shape[Y] = MTLM_SHAPE(shape[TOKENS].dim[0], shape[TOKENS].dim[1],
-                          shape[WORD].dim[1]);
+    shape[EMB_Y] = MTLM_SHAPE(shape[EMB_TOKENS].dim[0],
+                              shape[EMB_TOKENS].dim[1], shape[EMB_WORD].dim[1]);
     return 0;
 }
 
 static void embedding_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
                               const struct mtlm_context *context)
 {
-    const int64_t n = mtlm_shape_elems(&call->shape[TOKENS]);
-    const int64_t rows = call->shape[WORD].dim[0];
-    const int64_t h = call->shape[WORD].dim[1];
-    const int32_t *tokens = ptr[TOKENS];
-    const mtlm_real *word = ptr[WORD];
-    mtlm_real *y = ptr[Y];
+    const int64_t n = mtlm_shape_elems(&call->shape[EMB_TOKENS]);
+    const int64_t rows = call->shape[EMB_WORD].dim[0];
+    const int64_t h = call->shape[EMB_WORD].dim[1];
+    const int32_t *tokens = ptr[EMB_TOKENS];
+    const mtlm_real *word = ptr[EMB_WORD];
+    mtlm_real *y = ptr[EMB_Y];
 
     (void) context;
     for (int64_t i = 0; i < n; i++, y += h) {
@@ -48,37 +47,38 @@ static void embedding_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
 const struct mtlm_op mtlm_op_embedding_fwd = {
     .name = "embedding_fwd",
     .n_operands = 3,
-    .access = {[TOKENS] = MTLM_R, [WORD] = MTLM_R, [Y] = MTLM_W},
-    .dtype = {[WORD] = MTLM_VALUE, [Y] = MTLM_VALUE, [TOKENS] = MTLM_I32},
+    .access = {[EMB_TOKENS] = MTLM_R, [EMB_WORD] = MTLM_R, [EMB_Y] = MTLM_W},
+    .dtype = {[EMB_WORD] = MTLM_VALUE,
+              [EMB_Y] = MTLM_VALUE,
+              [EMB_TOKENS] = MTLM_I32},
     .infer = embedding_fwd_infer,
     .grad = {.call = {{.used = true,
                        .phase = MTLM_GRAD_W,
                        .kind = MTLM_OP_EMBEDDING_WGRAD,
-                       .arg = {{MTLM_GRAD_VALUE, TOKENS},
-                               {MTLM_GRAD_OF, Y},
-                               {MTLM_GRAD_OF, WORD}}}}},
+                       .arg = {{MTLM_GRAD_VALUE, EMB_TOKENS},
+                               {MTLM_GRAD_OF, EMB_Y},
+                               {MTLM_GRAD_OF, EMB_WORD}}}}},
     .cpu = embedding_fwd_cpu,
+    .cuda = MTLM_CUDA_KERNEL(embedding_fwd),
 };
-
-enum { W_TOKENS, W_DY, W_DWORD };
 
 static int embedding_wgrad_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     const struct mtlm_shape *shape = call->shape;
 
-    if (mtlm_expect_rank(call, W_TOKENS, "tokens", 2, err)
-        || mtlm_expect_rank(call, W_DWORD, "dword", 2, err))
+    if (mtlm_expect_rank(call, EMBW_TOKENS, "tokens", 2, err)
+        || mtlm_expect_rank(call, EMBW_DWORD, "dword", 2, err))
         return -1;
-    return mtlm_expect_shape(call, W_DY, "dy",
-                             MTLM_SHAPE(shape[W_TOKENS].dim[0],
-                                        shape[W_TOKENS].dim[1],
-                                        shape[W_DWORD].dim[1]),
+    return mtlm_expect_shape(call, EMBW_DY, "dy",
+                             MTLM_SHAPE(shape[EMBW_TOKENS].dim[0],
+                                        shape[EMBW_TOKENS].dim[1],
+                                        shape[EMBW_DWORD].dim[1]),
                              err);
 }
 
 static double embedding_wgrad_flops(const struct mtlm_call *call)
 {
-    return mtlm_shape_elems(&call->shape[W_DY]);
+    return mtlm_shape_elems(&call->shape[EMBW_DY]);
 }
 
 /* dword += the rows of dy, n of them, by their tokens. */
@@ -105,13 +105,13 @@ enum { FEW_ROWS = 4 };
 static void embedding_wgrad_cpu(void *const ptr[], const struct mtlm_call *call,
                                 const struct mtlm_context *context)
 {
-    const int64_t n = mtlm_shape_elems(&call->shape[W_TOKENS]);
-    const int64_t rows = call->shape[W_DWORD].dim[0];
-    const int64_t h = call->shape[W_DWORD].dim[1];
+    const int64_t n = mtlm_shape_elems(&call->shape[EMBW_TOKENS]);
+    const int64_t rows = call->shape[EMBW_DWORD].dim[0];
+    const int64_t h = call->shape[EMBW_DWORD].dim[1];
     const int64_t first = call->attr.vocabulary.first;
-    const int32_t *tokens = ptr[W_TOKENS];
-    const mtlm_real *dy = ptr[W_DY];
-    mtlm_real *dword = ptr[W_DWORD], *part;
+    const int32_t *tokens = ptr[EMBW_TOKENS];
+    const mtlm_real *dy = ptr[EMBW_DY];
+    mtlm_real *dword = ptr[EMBW_DWORD], *part;
 
     if (rows > FEW_ROWS) {
         scatter(tokens, dy, n, first, rows, h, dword);
@@ -132,9 +132,11 @@ static void embedding_wgrad_cpu(void *const ptr[], const struct mtlm_call *call,
 const struct mtlm_op mtlm_op_embedding_wgrad = {
     .name = "embedding_wgrad",
     .n_operands = 3,
-    .access = {[W_TOKENS] = MTLM_R, [W_DY] = MTLM_R, [W_DWORD] = MTLM_RW},
-    .dtype = {[W_DY] = MTLM_VALUE, [W_TOKENS] = MTLM_I32},
+    .access =
+        {[EMBW_TOKENS] = MTLM_R, [EMBW_DY] = MTLM_R, [EMBW_DWORD] = MTLM_RW},
+    .dtype = {[EMBW_DY] = MTLM_VALUE, [EMBW_TOKENS] = MTLM_I32},
     .infer = embedding_wgrad_infer,
     .flops = embedding_wgrad_flops,
     .cpu = embedding_wgrad_cpu,
+    .cuda = MTLM_CUDA_KERNEL(embedding_wgrad),
 };

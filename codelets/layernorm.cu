@@ -1,5 +1,9 @@
-/* CUDA kernels of layernorm.c: one block of threads per row; the weights'
- * gradients by a second kernel, in a fixed order. */
+/* CUDA kernels of layernorm.c.
+ *
+ * Threads keep their columns of a row in registers (K times V of them, by
+ * accesses of 16 bytes), so that it is read once; the backward kernel goes
+ * through several rows and keeps its columns' sums for the gradients of the
+ * weights as well.  Rows that are too long for that are read again: K = 0. */
 
 #include "config.h"
 
@@ -7,47 +11,140 @@
 #include "codelets/layernorm.h"
 #include "codelets/op.h"
 #include "codelets/rows.cuh"
-#include "runtime/device.h"
 
-constexpr int THREADS = 256, WARPS = THREADS / 32;
+constexpr int WARP = 32, MAX_WARPS = 32;
 
-/* Sum of v over the block, the same in every thread. */
-static __device__ float block_sum(float v)
+/* Calls f(k, c) for the columns c .. c + V - 1 that are this thread's. */
+template <int V, int K, typename F>
+static __device__ __forceinline__ void columns(int64_t h, F f)
 {
-    __shared__ float part[WARPS];
-    float sum = 0;
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+    for (int k = 0; k < K; k++) {
+        const int64_t c = ((int64_t) k * blockDim.x + threadIdx.x) * V;
 
-    for (int n = 16; n > 0; n /= 2)
-        v += __shfl_xor_sync(~0u, v, n);
-    __syncthreads();
-    if (threadIdx.x % 32 == 0)
-        part[threadIdx.x / 32] = v;
-    __syncthreads();
-    for (int i = 0; i < WARPS; i++)
-        sum += part[i];
-    return sum;
+        if (c < h)
+            f(k, c);
+    }
+    if (K == 0)
+        for (int64_t c = threadIdx.x * V; c < h; c += blockDim.x * V)
+            f(0, c);
 }
 
-static __global__ void __launch_bounds__(THREADS)
-    layernorm_fwd(const float *x, const float *gamma, const float *beta,
-                  float *y, float *mean, float *rstd, int64_t h, float epsilon)
-{
-    const int64_t row = blockIdx.x;
-    float sum = 0, square = 0;
+/* This thread's part of a row. */
+template <typename T, int V, int K> struct row {
+    const T *p;
+    mtlm_neighbours<T, V> kept[K > 0 ? K : 1] = {};
 
-    x += row * h;
-    y += row * h;
-    for (int64_t i = threadIdx.x; i < h; i += THREADS)
-        sum += x[i];
-    const float m = block_sum(sum) / h;
-    for (int64_t i = threadIdx.x; i < h; i += THREADS)
-        square += (x[i] - m) * (x[i] - m);
-    const float s = 1 / sqrtf(block_sum(square) / h + epsilon);
-    for (int64_t i = threadIdx.x; i < h; i += THREADS)
-        y[i] = (x[i] - m) * s * gamma[i] + beta[i];
+    __device__ void read(const T *from, int64_t h)
+    {
+        p = from;
+        if (K > 0)
+            columns<V, K>(h, [&](int k, int64_t c) {
+                kept[k] = *mtlm_together<const mtlm_neighbours<T, V>>(p + c);
+            });
+    }
+
+    __device__ void get(int k, int64_t c, float (&x)[V]) const
+    {
+        if (K == 0)
+            mtlm_load(p + c, x);
+        else
+            for (int i = 0; i < V; i++)
+                x[i] = mtlm_float(kept[k].at[i]);
+    }
+};
+
+/* Sums of v over the threads of a row, the same in each: those of a warp, or
+ * the whole block. */
+template <int N> static __device__ void row_sums(float (&v)[N])
+{
+    __shared__ float part[N][MAX_WARPS];
+    const int warps = blockDim.x / WARP, warp = threadIdx.x / WARP;
+
+    for (int i = 0; i < N; i++)
+        for (int n = WARP / 2; n > 0; n /= 2)
+            v[i] += __shfl_xor_sync(~0u, v[i], n);
+    if (warps == 1)
+        return;
+    __syncthreads(); /* the sums of before have been read */
+    if (threadIdx.x % WARP == 0)
+        for (int i = 0; i < N; i++)
+            part[i][warp] = v[i];
+    __syncthreads();
+    for (int i = 0; i < N; i++) {
+        v[i] = 0;
+        for (int w = 0; w < warps; w++)
+            v[i] += part[i][w];
+    }
+}
+
+/* How threads share rows where each row is done by itself: by warps, several
+ * in a block, or by blocks. */
+struct row_threads {
+    dim3 blocks, threads;
+    bool kept; /* in KEPT accesses per thread */
+};
+
+constexpr int KEPT = 4;
+
+static struct row_threads row_threads_of(int64_t rows, int64_t h, int width)
+{
+    const int64_t n = (h + width - 1) / width;
+    int64_t threads = (n + KEPT * WARP - 1) / (KEPT * WARP) * WARP;
+
+    if (threads > MAX_WARPS * WARP)
+        threads = MAX_WARPS * WARP;
+    const int64_t rows_per_block = threads == WARP ? 4 : 1;
+    return {dim3((unsigned) ((rows + rows_per_block - 1) / rows_per_block)),
+            dim3((unsigned) threads, (unsigned) rows_per_block),
+            n <= threads * KEPT};
+}
+
+template <typename T, int V, int K>
+static __global__ void __launch_bounds__(MAX_WARPS *WARP)
+    layernorm_fwd(const T *x, const T *gamma, const T *beta, T *y, float *mean,
+                  float *rstd, int64_t rows, int64_t h, float epsilon)
+{
+    const int64_t r = (int64_t) blockIdx.x * blockDim.y + threadIdx.y;
+    float sum[1] = {}, square[1] = {};
+    row<T, V, K> in;
+
+    if (r >= rows) /* a whole warp, in a block without barriers */
+        return;
+    in.read(x + r * h, h);
+    columns<V, K>(h, [&](int k, int64_t c) {
+        float v[V];
+
+        in.get(k, c, v);
+        for (int i = 0; i < V; i++)
+            sum[0] += v[i];
+    });
+    row_sums(sum);
+    const float m = sum[0] / h;
+    columns<V, K>(h, [&](int k, int64_t c) {
+        float v[V];
+
+        in.get(k, c, v);
+        for (int i = 0; i < V; i++)
+            square[0] += (v[i] - m) * (v[i] - m);
+    });
+    row_sums(square);
+    const float s = 1 / sqrtf(square[0] / h + epsilon);
+    columns<V, K>(h, [&](int k, int64_t c) {
+        float v[V], scale[V], shift[V];
+
+        in.get(k, c, v);
+        mtlm_load(gamma + c, scale);
+        mtlm_load(beta + c, shift);
+        for (int i = 0; i < V; i++)
+            v[i] = (v[i] - m) * s * scale[i] + shift[i];
+        mtlm_store(y + r * h + c, v);
+    });
     if (threadIdx.x == 0) {
-        mean[row] = m;
-        rstd[row] = s;
+        mean[r] = m;
+        rstd[r] = s;
     }
 }
 
@@ -57,60 +154,174 @@ void mtlm_layernorm_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
     const int64_t rows = mtlm_shape_rows(&call->shape[LN_X]);
     const int64_t h = mtlm_shape_cols(&call->shape[LN_X]);
 
-    mtlm_launch(layernorm_fwd, rows, THREADS, 0, context->device->stream,
-                (const float *) ptr[LN_X], (const float *) ptr[LN_GAMMA],
-                (const float *) ptr[LN_BETA], (float *) ptr[LN_Y],
-                (float *) ptr[LN_MEAN], (float *) ptr[LN_RSTD], h,
-                (float) call->attr.layernorm.epsilon);
+    mtlm_dispatch_wide(
+        call->value, h, {ptr[LN_X], ptr[LN_GAMMA], ptr[LN_BETA], ptr[LN_Y]},
+        [&](auto t, auto width) {
+            using T = decltype(t);
+            constexpr int V = decltype(width)::value;
+            const struct row_threads by = row_threads_of(rows, h, V);
+
+            mtlm_launch(by.kept ? layernorm_fwd<T, V, KEPT>
+                                : layernorm_fwd<T, V, 0>,
+                        by.blocks, by.threads, 0, context->device->stream,
+                        (const T *) ptr[LN_X], (const T *) ptr[LN_GAMMA],
+                        (const T *) ptr[LN_BETA], (T *) ptr[LN_Y],
+                        (float *) ptr[LN_MEAN], (float *) ptr[LN_RSTD], rows, h,
+                        (float) call->attr.layernorm.epsilon);
+        });
 }
 
-template <bool add>
-static __global__ void __launch_bounds__(THREADS)
-    layernorm_dx(const float *x, const float *gamma, const float *mean,
-                 const float *rstd, const float *dy, float *dx, int64_t h)
+/* Operands of the backward kernels. */
+template <typename T> struct backward_operands {
+    const T *x, *gamma, *dy;
+    const float *mean, *rstd;
+    T *dx;
+    int64_t rows, h;
+};
+
+/* dx of row r: see layernorm.c. */
+template <int V, int K, bool add, typename T>
+static __device__ __forceinline__ void backward_row(
+    const backward_operands<T> &o, int64_t r, const row<T, V, K> &x,
+    const row<T, V, K> &dy, const row<T, V, K> &gamma)
 {
-    const int64_t row = blockIdx.x;
-    const float m = mean[row], s = rstd[row];
-    float sum = 0, dot = 0;
+    const float m = o.mean[r], s = o.rstd[r];
+    float sum[2] = {};
 
-    x += row * h;
-    dy += row * h;
-    dx += row * h;
-    for (int64_t i = threadIdx.x; i < h; i += THREADS) {
-        const float g = dy[i] * gamma[i];
+    columns<V, K>(o.h, [&](int k, int64_t c) {
+        float v[V], d[V], scale[V];
 
-        sum += g;
-        dot += g * (x[i] - m) * s;
-    }
-    sum = block_sum(sum) / h;
-    dot = block_sum(dot) / h;
-    for (int64_t i = threadIdx.x; i < h; i += THREADS) {
-        const float d = s * (dy[i] * gamma[i] - sum - (x[i] - m) * s * dot);
-
-        dx[i] = add ? dx[i] + d : d;
-    }
-}
-
-/* dgamma += sum over rows of dy (x - mean) rstd, dbeta += that of dy. */
-static __global__ void layernorm_dweight(const float *x, const float *mean,
-                                         const float *rstd, const float *dy,
-                                         float *dgamma, float *dbeta,
-                                         int64_t rows, int64_t h)
-{
-    const int64_t c = (int64_t) blockIdx.x * MTLM_SUM_COLS + threadIdx.x;
-    float gamma = 0, beta = 0;
-
-    if (c < h)
-        for (int64_t r = threadIdx.y; r < rows; r += MTLM_SUM_ROWS) {
-            gamma += dy[r * h + c] * (x[r * h + c] - mean[r]) * rstd[r];
-            beta += dy[r * h + c];
+        x.get(k, c, v);
+        dy.get(k, c, d);
+        gamma.get(k, c, scale);
+        for (int i = 0; i < V; i++) {
+            sum[0] += d[i] * scale[i];
+            sum[1] += d[i] * scale[i] * ((v[i] - m) * s);
         }
-    gamma = mtlm_block_column_sum(gamma);
-    beta = mtlm_block_column_sum(beta);
-    if (threadIdx.y == 0 && c < h) {
-        dgamma[c] += gamma;
-        dbeta[c] += beta;
+    });
+    row_sums(sum);
+    const float mean = sum[0] / o.h, dot = sum[1] / o.h;
+    columns<V, K>(o.h, [&](int k, int64_t c) {
+        float v[V], d[V], scale[V], old[V] = {};
+
+        x.get(k, c, v);
+        dy.get(k, c, d);
+        gamma.get(k, c, scale);
+        if (add)
+            mtlm_load(o.dx + r * o.h + c, old);
+        for (int i = 0; i < V; i++)
+            v[i] = old[i] + s * (d[i] * scale[i] - mean - (v[i] - m) * s * dot);
+        mtlm_store(o.dx + r * o.h + c, v);
+    });
+}
+
+constexpr int TILE_THREADS = 512;
+
+/* All of it: tile_rows rows by a block, parts [2, blocks, h] of dgamma and of
+ * dbeta.  The next row is read before this one is done. */
+template <typename T, int V, int K, bool add>
+static __global__ void __launch_bounds__(TILE_THREADS)
+    layernorm_bwd(backward_operands<T> o, float *parts, int64_t tile_rows)
+{
+    const int64_t first = blockIdx.x * tile_rows, h = o.h;
+    const int64_t end = first + tile_rows < o.rows ? first + tile_rows : o.rows;
+    float dgamma[K][V] = {}, dbeta[K][V] = {};
+    row<T, V, K> gamma, x, dy;
+
+    gamma.read(o.gamma, h);
+    x.read(o.x + first * h, h);
+    dy.read(o.dy + first * h, h);
+    for (int64_t r = first; r < end; r++) {
+        const row<T, V, K> x_now = x, dy_now = dy;
+        const float m = o.mean[r], s = o.rstd[r];
+
+        if (r + 1 < end) {
+            x.read(o.x + (r + 1) * h, h);
+            dy.read(o.dy + (r + 1) * h, h);
+        }
+        backward_row<V, K, add>(o, r, x_now, dy_now, gamma);
+        columns<V, K>(h, [&](int k, int64_t c) {
+            float v[V], d[V];
+
+            x_now.get(k, c, v);
+            dy_now.get(k, c, d);
+            for (int i = 0; i < V; i++) {
+                dgamma[k][i] += d[i] * ((v[i] - m) * s);
+                dbeta[k][i] += d[i];
+            }
+        });
     }
+    columns<V, K>(h, [&](int k, int64_t c) {
+        mtlm_store(parts + (int64_t) blockIdx.x * h + c, dgamma[k]);
+        mtlm_store(parts + ((int64_t) gridDim.x + blockIdx.x) * h + c,
+                   dbeta[k]);
+    });
+}
+
+/* Of rows that are too long: the same in two kernels. */
+template <typename T, int V, bool add>
+static __global__ void __launch_bounds__(MAX_WARPS *WARP)
+    layernorm_dx(backward_operands<T> o)
+{
+    const int64_t r = blockIdx.x;
+    row<T, V, 0> gamma, x, dy;
+
+    gamma.read(o.gamma, o.h);
+    x.read(o.x + r * o.h, o.h);
+    dy.read(o.dy + r * o.h, o.h);
+    backward_row<V, 0, add>(o, r, x, dy, gamma);
+}
+
+template <typename T, int V> struct layernorm_dweight : mtlm_row_work<V, 2> {
+    backward_operands<T> o;
+
+    __device__ void at(int64_t r, int64_t c, float (&)[V],
+                       float (&sum)[2][V]) const
+    {
+        const float m = o.mean[r], s = o.rstd[r];
+        float v[V], d[V];
+
+        mtlm_load(o.x + r * o.h + c, v);
+        mtlm_load(o.dy + r * o.h + c, d);
+        for (int i = 0; i < V; i++) {
+            sum[0][i] += d[i] * ((v[i] - m) * s);
+            sum[1][i] += d[i];
+        }
+    }
+};
+
+/* In one kernel; totals: dgamma, dbeta. */
+template <typename T, int V, int K, bool add>
+static void backward_once(const backward_operands<T> &o, float *const totals[2],
+                          const struct mtlm_device *device)
+{
+    /* As many threads as fit on a GPU; at least so many rows each. */
+    constexpr int64_t enough = 1 << 16, at_least = 4;
+    const int64_t n = (o.h + K * V - 1) / (K * V);
+    const int64_t threads = (n + WARP - 1) / WARP * WARP;
+    const int64_t most = enough / threads;
+    int64_t tile_rows = (o.rows + most - 1) / most;
+    float *parts = (float *) device->workspace;
+
+    if (tile_rows < at_least)
+        tile_rows = at_least;
+    const int64_t blocks = (o.rows + tile_rows - 1) / tile_rows;
+    assert(2 * blocks * o.h * sizeof(*parts) <= device->workspace_bytes);
+    mtlm_launch(layernorm_bwd<T, V, K, add>, (unsigned) blocks,
+                (unsigned) threads, 0, device->stream, o, parts, tile_rows);
+    for (int i = 0; i < 2; i++)
+        mtlm_add_parts_cuda(totals[i], parts + i * blocks * o.h, blocks, o.h,
+                            device->stream);
+}
+
+template <typename T, int V, bool add>
+static void backward_twice(const backward_operands<T> &o,
+                           float *const totals[2],
+                           const struct mtlm_device *device)
+{
+    mtlm_launch(layernorm_dx<T, V, add>, (unsigned) o.rows, MAX_WARPS * WARP, 0,
+                device->stream, o);
+    mtlm_over_rows(layernorm_dweight<T, V>{{}, o}, o.rows, o.h, device, totals);
 }
 
 template <bool add>
@@ -119,19 +330,31 @@ static void backward(void *const ptr[], const struct mtlm_call *call,
 {
     const int64_t rows = mtlm_shape_rows(&call->shape[LNB_X]);
     const int64_t h = mtlm_shape_cols(&call->shape[LNB_X]);
-    const float *x = (const float *) ptr[LNB_X];
-    const float *mean = (const float *) ptr[LNB_MEAN];
-    const float *rstd = (const float *) ptr[LNB_RSTD];
-    const float *dy = (const float *) ptr[LNB_DY];
-    const dim3 threads(MTLM_SUM_COLS, MTLM_SUM_ROWS);
-    cudaStream_t stream = context->device->stream;
+    float *const totals[] = {(float *) ptr[LNB_DGAMMA],
+                             (float *) ptr[LNB_DBETA]};
 
-    mtlm_launch(layernorm_dx<add>, rows, THREADS, 0, stream, x,
-                (const float *) ptr[LNB_GAMMA], mean, rstd, dy,
-                (float *) ptr[LNB_DX], h);
-    mtlm_launch(layernorm_dweight, (h + MTLM_SUM_COLS - 1) / MTLM_SUM_COLS,
-                threads, 0, stream, x, mean, rstd, dy,
-                (float *) ptr[LNB_DGAMMA], (float *) ptr[LNB_DBETA], rows, h);
+    mtlm_dispatch_wide(
+        call->value, h, {ptr[LNB_X], ptr[LNB_GAMMA], ptr[LNB_DY], ptr[LNB_DX]},
+        [&](auto t, auto width) {
+            using T = decltype(t);
+            constexpr int V = decltype(width)::value;
+            const int64_t n = (h + V - 1) / V;
+            const backward_operands<T> o = {(const T *) ptr[LNB_X],
+                                            (const T *) ptr[LNB_GAMMA],
+                                            (const T *) ptr[LNB_DY],
+                                            (const float *) ptr[LNB_MEAN],
+                                            (const float *) ptr[LNB_RSTD],
+                                            (T *) ptr[LNB_DX],
+                                            rows,
+                                            h};
+
+            if (n <= TILE_THREADS / 2)
+                backward_once<T, V, 1, add>(o, totals, context->device);
+            else if (n <= 2 * TILE_THREADS)
+                backward_once<T, V, 2, add>(o, totals, context->device);
+            else
+                backward_twice<T, V, add>(o, totals, context->device);
+        });
 }
 
 void mtlm_layernorm_bwd_cuda(void *const ptr[], const struct mtlm_call *call,

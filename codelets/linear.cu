@@ -173,8 +173,7 @@ void mtlm_linear_bias_wgrad_cuda(void *const ptr[],
     if (wgrad_with_bias(ptr, call, context))
         return;
     mtlm_linear_wgrad_cuda(ptr, call, context);
-    mtlm_add_rows_cuda((float *) ptr[LINW_DBIAS], (const float *) ptr[LINW_DY],
+    mtlm_add_rows_cuda((float *) ptr[LINW_DBIAS], ptr[LINW_DY], call->value,
                        mtlm_shape_rows(&call->shape[LINW_DY]),
-                       mtlm_shape_cols(&call->shape[LINW_DY]),
-                       context->device->stream);
+                       mtlm_shape_cols(&call->shape[LINW_DY]), context->device);
 }

@@ -6,6 +6,8 @@
 #include <cuda_runtime.h>
 #include <assert.h>
 #include <stdint.h>
+#include <initializer_list>
+#include <type_traits>
 
 #include "runtime/dtype.h"
 
@@ -110,6 +112,28 @@ static inline void mtlm_dispatch(enum mtlm_dtype value, F f)
         f(__half());
     else
         f(float());
+}
+
+/* The same with the number of elements V to be read and written at a time as a
+ * second argument's decltype(argument)::value: WIDTH (0: those of 16 bytes) if
+ * rows of cols elements at these addresses allow it, else 1. */
+template <int WIDTH = 0, typename F>
+static inline void mtlm_dispatch_wide(
+    enum mtlm_dtype value, int64_t cols,
+    std::initializer_list<const void *> operands, F f)
+{
+    bool aligned = true;
+
+    for (const void *p : operands)
+        aligned &= (uintptr_t) p % 16 == 0;
+    mtlm_dispatch(value, [&](auto t) {
+        constexpr int V = WIDTH ? WIDTH : mtlm_width<decltype(t)>;
+
+        if (aligned && cols % V == 0)
+            f(t, std::integral_constant<int, V>());
+        else
+            f(t, std::integral_constant<int, 1>());
+    });
 }
 
 #endif /* MTLM_NUMBER_CUH */

@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "codelets/infer.h"
-
-enum { X, Y };
+#include "codelets/pool.h"
 
 static struct mtlm_shape first_row(const struct mtlm_shape *x)
 {
@@ -18,38 +17,38 @@ static struct mtlm_shape first_row(const struct mtlm_shape *x)
 
 static int pool_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
-    call->shape[Y] = first_row(&call->shape[X]);
-    return mtlm_expect_rank(call, X, "x", 3, err);
+    call->shape[POOL_Y] = first_row(&call->shape[POOL_X]);
+    return mtlm_expect_rank(call, POOL_X, "x", 3, err);
 }
 
 static void pool_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
                          const struct mtlm_context *context)
 {
     (void) context;
-    memcpy(ptr[Y], ptr[X],
-           mtlm_shape_elems(&call->shape[Y]) * sizeof(mtlm_real));
+    memcpy(ptr[POOL_Y], ptr[POOL_X],
+           mtlm_shape_elems(&call->shape[POOL_Y]) * sizeof(mtlm_real));
 }
 
 const struct mtlm_op mtlm_op_pool_fwd = {
     .name = "pool_fwd",
     .n_operands = 2,
-    .access = {[X] = MTLM_R, [Y] = MTLM_W},
-    .dtype = {[X] = MTLM_VALUE, [Y] = MTLM_VALUE},
+    .access = {[POOL_X] = MTLM_R, [POOL_Y] = MTLM_W},
+    .dtype = {[POOL_X] = MTLM_VALUE, [POOL_Y] = MTLM_VALUE},
     .infer = pool_fwd_infer,
     .grad = {.call = {{.used = true,
                        .phase = MTLM_GRAD_B,
                        .kind = MTLM_OP_POOL_BWD,
-                       .arg = {{MTLM_GRAD_OF, Y}, {MTLM_GRAD_OF, X}}}}},
+                       .arg = {{MTLM_GRAD_OF, POOL_Y},
+                               {MTLM_GRAD_OF, POOL_X}}}}},
     .cpu = pool_fwd_cpu,
+    .cuda = MTLM_CUDA_KERNEL(pool_fwd),
 };
-
-enum { B_DY, B_DX };
 
 static int pool_bwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
-    return mtlm_expect_rank(call, B_DX, "dx", 3, err)
-                   || mtlm_expect_shape(call, B_DY, "dy",
-                                        first_row(&call->shape[B_DX]), err)
+    return mtlm_expect_rank(call, POOLB_DX, "dx", 3, err)
+                   || mtlm_expect_shape(call, POOLB_DY, "dy",
+                                        first_row(&call->shape[POOLB_DX]), err)
                ? -1
                : 0;
 }
@@ -57,9 +56,9 @@ static int pool_bwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 static void pool_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
                          const struct mtlm_context *context)
 {
-    const int64_t n = mtlm_shape_elems(&call->shape[B_DY]);
-    const mtlm_real *dy = ptr[B_DY];
-    mtlm_real *dx = ptr[B_DX];
+    const int64_t n = mtlm_shape_elems(&call->shape[POOLB_DY]);
+    const mtlm_real *dy = ptr[POOLB_DY];
+    mtlm_real *dx = ptr[POOLB_DX];
 
     (void) context;
 #pragma omp simd
@@ -70,8 +69,9 @@ static void pool_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
 const struct mtlm_op mtlm_op_pool_bwd = {
     .name = "pool_bwd",
     .n_operands = 2,
-    .access = {[B_DY] = MTLM_R, [B_DX] = MTLM_RW},
-    .dtype = {[B_DY] = MTLM_VALUE, [B_DX] = MTLM_VALUE},
+    .access = {[POOLB_DY] = MTLM_R, [POOLB_DX] = MTLM_RW},
+    .dtype = {[POOLB_DY] = MTLM_VALUE, [POOLB_DX] = MTLM_VALUE},
     .infer = pool_bwd_infer,
     .cpu = pool_bwd_cpu,
+    .cuda = MTLM_CUDA_KERNEL(pool_bwd),
 };

@@ -8,8 +8,7 @@
 
 #include "codelets/dropout.h"
 #include "codelets/infer.h"
-
-enum { X, POS, Y };
+#include "codelets/position_dropout.h"
 
 static int check_position(const struct mtlm_call *call, int x, int pos,
                           struct mtlm_error *err)
@@ -30,25 +29,25 @@ static int check_position(const struct mtlm_call *call, int x, int pos,
 static int position_dropout_fwd_infer(struct mtlm_call *call,
                                       struct mtlm_error *err)
 {
-    call->shape[Y] = call->shape[X];
-    return check_position(call, X, POS, err);
+    call->shape[PD_Y] = call->shape[PD_X];
+    return check_position(call, PD_X, PD_POS, err);
 }
 
 static double position_dropout_fwd_flops(const struct mtlm_call *call)
 {
-    return 2.0 * mtlm_shape_elems(&call->shape[X]);
+    return 2.0 * mtlm_shape_elems(&call->shape[PD_X]);
 }
 
 static void position_dropout_fwd_cpu(void *const ptr[],
                                      const struct mtlm_call *call,
                                      const struct mtlm_context *context)
 {
-    const int64_t *dim = call->shape[X].dim, h = dim[2];
+    const int64_t *dim = call->shape[PD_X].dim, h = dim[2];
     const struct mtlm_dropout *dropout = &call->attr.dropout;
     const int64_t first = dropout->first_row;
-    const mtlm_real *x = ptr[X];
-    const mtlm_real *pos = (const mtlm_real *) ptr[POS] + first * h;
-    mtlm_real *y = ptr[Y];
+    const mtlm_real *x = ptr[PD_X];
+    const mtlm_real *pos = (const mtlm_real *) ptr[PD_POS] + first * h;
+    mtlm_real *y = ptr[PD_Y];
     mtlm_real *factor = mtlm_scratch_get(context->scratch, h * sizeof(*factor));
 
     for (int64_t i = 0; i < dim[0]; i++, pos += h)
@@ -69,43 +68,42 @@ static void position_dropout_fwd_cpu(void *const ptr[],
 const struct mtlm_op mtlm_op_position_dropout_fwd = {
     .name = "position_dropout_fwd",
     .n_operands = 3,
-    .access = {[X] = MTLM_R, [POS] = MTLM_R, [Y] = MTLM_W},
-    .dtype = {[X] = MTLM_VALUE, [POS] = MTLM_VALUE, [Y] = MTLM_VALUE},
+    .access = {[PD_X] = MTLM_R, [PD_POS] = MTLM_R, [PD_Y] = MTLM_W},
+    .dtype = {[PD_X] = MTLM_VALUE, [PD_POS] = MTLM_VALUE, [PD_Y] = MTLM_VALUE},
     .infer = position_dropout_fwd_infer,
     .flops = position_dropout_fwd_flops,
     .grad = {.call = {{.used = true,
                        .phase = MTLM_GRAD_B,
                        .kind = MTLM_OP_POSITION_DROPOUT_BWD,
-                       .arg = {{MTLM_GRAD_OF, Y},
-                               {MTLM_GRAD_OF, X},
-                               {MTLM_GRAD_OF, POS}}}}},
+                       .arg = {{MTLM_GRAD_OF, PD_Y},
+                               {MTLM_GRAD_OF, PD_X},
+                               {MTLM_GRAD_OF, PD_POS}}}}},
     .cpu = position_dropout_fwd_cpu,
+    .cuda = MTLM_CUDA_KERNEL(position_dropout_fwd),
 };
-
-enum { B_DY, B_DX, B_DPOS };
 
 static int position_dropout_bwd_infer(struct mtlm_call *call,
                                       struct mtlm_error *err)
 {
-    call->shape[B_DX] = call->shape[B_DY];
-    return check_position(call, B_DY, B_DPOS, err);
+    call->shape[PDB_DX] = call->shape[PDB_DY];
+    return check_position(call, PDB_DY, PDB_DPOS, err);
 }
 
 static double position_dropout_bwd_flops(const struct mtlm_call *call)
 {
-    return 2.0 * mtlm_shape_elems(&call->shape[B_DY]);
+    return 2.0 * mtlm_shape_elems(&call->shape[PDB_DY]);
 }
 
 static void position_dropout_bwd_cpu(void *const ptr[],
                                      const struct mtlm_call *call,
                                      const struct mtlm_context *context)
 {
-    const int64_t *dim = call->shape[B_DY].dim, h = dim[2];
+    const int64_t *dim = call->shape[PDB_DY].dim, h = dim[2];
     const struct mtlm_dropout *dropout = &call->attr.dropout;
-    const mtlm_real *dy = ptr[B_DY];
+    const mtlm_real *dy = ptr[PDB_DY];
     const int64_t first = dropout->first_row;
-    mtlm_real *dx = ptr[B_DX];
-    mtlm_real *dpos = (mtlm_real *) ptr[B_DPOS] + first * h;
+    mtlm_real *dx = ptr[PDB_DX];
+    mtlm_real *dpos = (mtlm_real *) ptr[PDB_DPOS] + first * h;
     mtlm_real *factor = mtlm_scratch_get(context->scratch, h * sizeof(*factor));
 
     for (int64_t c = 0; c < h; c++)
@@ -126,9 +124,10 @@ static void position_dropout_bwd_cpu(void *const ptr[],
 const struct mtlm_op mtlm_op_position_dropout_bwd = {
     .name = "position_dropout_bwd",
     .n_operands = 3,
-    .access = {[B_DY] = MTLM_R, [B_DX] = MTLM_W, [B_DPOS] = MTLM_RW},
-    .dtype = {[B_DY] = MTLM_VALUE, [B_DX] = MTLM_VALUE},
+    .access = {[PDB_DY] = MTLM_R, [PDB_DX] = MTLM_W, [PDB_DPOS] = MTLM_RW},
+    .dtype = {[PDB_DY] = MTLM_VALUE, [PDB_DX] = MTLM_VALUE},
     .infer = position_dropout_bwd_infer,
     .flops = position_dropout_bwd_flops,
     .cpu = position_dropout_bwd_cpu,
+    .cuda = MTLM_CUDA_KERNEL(position_dropout_bwd),
 };

@@ -1,30 +1,91 @@
-/* CUDA kernel of rows.c: one block of threads per MTLM_SUM_COLS columns. */
+/* CUDA kernels of rows.c. */
 
 #include "config.h"
 
-#include "codelets/launch.cuh"
 #include "codelets/rows.cuh"
-#include "runtime/device.h"
 
-static __global__ void add_rows(float *sum, const float *x, int64_t rows,
-                                int64_t cols)
+/* Threads along the columns, so that a warp reads neighbours, and along the
+ * rows of a block that adds up parts. */
+constexpr int COLS = 32, ROWS = 32;
+
+static __global__ void __launch_bounds__(COLS *ROWS)
+    add_parts(float *sum, const float *parts, int64_t n, int64_t cols)
 {
-    const int64_t c = (int64_t) blockIdx.x * MTLM_SUM_COLS + threadIdx.x;
+    __shared__ float part[ROWS][COLS];
+    const int64_t c = (int64_t) blockIdx.x * COLS + threadIdx.x;
+    const int row = threadIdx.y;
     float v = 0;
 
     if (c < cols)
-        for (int64_t r = threadIdx.y; r < rows; r += MTLM_SUM_ROWS)
-            v += x[r * cols + c];
-    v = mtlm_block_column_sum(v);
-    if (threadIdx.y == 0 && c < cols)
-        sum[c] += v;
+#ifdef __CUDACC__
+#pragma unroll 8
+#endif
+        for (int64_t r = row; r < n; r += ROWS)
+            v += parts[r * cols + c];
+    part[row][threadIdx.x] = v;
+    __syncthreads();
+    if (row == 0 && c < cols) {
+        v = sum[c];
+        for (int i = 0; i < ROWS; i++)
+            v += part[i][threadIdx.x];
+        sum[c] = v;
+    }
 }
 
-void mtlm_add_rows_cuda(float *sum, const float *x, int64_t rows, int64_t cols,
-                        cudaStream_t stream)
+void mtlm_add_parts_cuda(float *sum, const float *parts, int64_t n,
+                         int64_t cols, cudaStream_t stream)
 {
-    const dim3 threads(MTLM_SUM_COLS, MTLM_SUM_ROWS);
+    mtlm_launch(add_parts, (cols + COLS - 1) / COLS, dim3(COLS, ROWS), 0,
+                stream, sum, parts, n, cols);
+}
 
-    mtlm_launch(add_rows, (cols + MTLM_SUM_COLS - 1) / MTLM_SUM_COLS, threads,
-                0, stream, sum, x, rows, cols);
+static int64_t quotient_up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+struct mtlm_tiles mtlm_tiles_of(int64_t rows, int64_t cols, int width,
+                                int64_t at_least)
+{
+    /* More threads than any GPU holds at a time; fewer parts of sums. */
+    constexpr int64_t enough = 1 << 18;
+    const int64_t n = quotient_up(cols, width);
+    const int64_t across = quotient_up(n, MTLM_TILE_THREADS);
+    const int64_t threads = quotient_up(quotient_up(n, across), 32) * 32;
+    const int64_t down = enough / (across * threads) + 1;
+    int64_t tile_rows = quotient_up(rows, down);
+
+    if (tile_rows < at_least)
+        tile_rows = at_least;
+    return {dim3((unsigned) across, (unsigned) quotient_up(rows, tile_rows)),
+            (unsigned) threads, tile_rows};
+}
+
+template <typename T, int V> struct sum_rows : mtlm_row_work<V, 1> {
+    const T *x;
+    int64_t cols;
+
+    __device__ void at(int64_t r, int64_t c, float (&)[V],
+                       float (&sum)[1][V]) const
+    {
+        float v[V];
+
+        mtlm_load(x + r * cols + c, v);
+        for (int i = 0; i < V; i++)
+            sum[0][i] += v[i];
+    }
+};
+
+void mtlm_add_rows_cuda(float *sum, const void *x, enum mtlm_dtype value,
+                        int64_t rows, int64_t cols,
+                        const struct mtlm_device *device)
+{
+    mtlm_dispatch_wide(value, cols, {x}, [&](auto t, auto width) {
+        using T = decltype(t);
+        sum_rows<T, decltype(width)::value> f;
+
+        f.x = (const T *) x;
+        f.cols = cols;
+        mtlm_over_rows(f, rows, cols, device, &sum);
+    });
 }

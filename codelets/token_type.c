@@ -8,40 +8,39 @@
 #include <assert.h>
 
 #include "codelets/infer.h"
-
-enum { TYPES, TABLE, X };
+#include "codelets/token_type.h"
 
 static int token_type_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     const struct mtlm_shape *shape = call->shape;
 
-    if (mtlm_expect_rank(call, TYPES, "types", 2, err)
-        || mtlm_expect_rank(call, TABLE, "table", 2, err))
+    if (mtlm_expect_rank(call, TT_TYPES, "types", 2, err)
+        || mtlm_expect_rank(call, TT_TABLE, "table", 2, err))
         return -1;
-    return mtlm_expect_shape(call, X, "x",
-                             MTLM_SHAPE(shape[TYPES].dim[0],
-                                        shape[TYPES].dim[1],
-                                        shape[TABLE].dim[1]),
+    return mtlm_expect_shape(call, TT_X, "x",
+                             MTLM_SHAPE(shape[TT_TYPES].dim[0],
+                                        shape[TT_TYPES].dim[1],
+                                        shape[TT_TABLE].dim[1]),
                              err);
 }
 
 static double token_type_fwd_flops(const struct mtlm_call *call)
 {
-    return mtlm_shape_elems(&call->shape[X]);
+    return mtlm_shape_elems(&call->shape[TT_X]);
 }
 
 static void token_type_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
                                const struct mtlm_context *context)
 {
-    const int64_t n = mtlm_shape_elems(&call->shape[TYPES]);
-    const int64_t rows = call->shape[TABLE].dim[0];
-    const int64_t h = call->shape[TABLE].dim[1];
-    const int32_t *types = ptr[TYPES];
-    mtlm_real *x = ptr[X];
+    const int64_t n = mtlm_shape_elems(&call->shape[TT_TYPES]);
+    const int64_t rows = call->shape[TT_TABLE].dim[0];
+    const int64_t h = call->shape[TT_TABLE].dim[1];
+    const int32_t *types = ptr[TT_TYPES];
+    mtlm_real *x = ptr[TT_X];
 
     (void) context;
     for (int64_t i = 0; i < n; i++, x += h) {
-        const mtlm_real *row = (const mtlm_real *) ptr[TABLE] + types[i] * h;
+        const mtlm_real *row = (const mtlm_real *) ptr[TT_TABLE] + types[i] * h;
 
         assert(types[i] >= 0 && types[i] < rows);
 #pragma omp simd
@@ -53,15 +52,17 @@ static void token_type_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
 const struct mtlm_op mtlm_op_token_type_fwd = {
     .name = "token_type_fwd",
     .n_operands = 3,
-    .access = {[TYPES] = MTLM_R, [TABLE] = MTLM_R, [X] = MTLM_RW},
-    .dtype = {[TABLE] = MTLM_VALUE, [X] = MTLM_VALUE, [TYPES] = MTLM_I32},
+    .access = {[TT_TYPES] = MTLM_R, [TT_TABLE] = MTLM_R, [TT_X] = MTLM_RW},
+    .dtype =
+        {[TT_TABLE] = MTLM_VALUE, [TT_X] = MTLM_VALUE, [TT_TYPES] = MTLM_I32},
     .infer = token_type_fwd_infer,
     .flops = token_type_fwd_flops,
     .grad = {.call = {{.used = true,
                        .phase = MTLM_GRAD_W,
                        .kind = MTLM_OP_EMBEDDING_WGRAD,
-                       .arg = {{MTLM_GRAD_VALUE, TYPES},
-                               {MTLM_GRAD_OF, X},
-                               {MTLM_GRAD_OF, TABLE}}}}},
+                       .arg = {{MTLM_GRAD_VALUE, TT_TYPES},
+                               {MTLM_GRAD_OF, TT_X},
+                               {MTLM_GRAD_OF, TT_TABLE}}}}},
     .cpu = token_type_fwd_cpu,
+    .cuda = MTLM_CUDA_KERNEL(token_type_fwd),
 };

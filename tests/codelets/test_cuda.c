@@ -38,46 +38,6 @@ static void test_linear(void **state)
         twin_compare(&(struct twin){.call = calls[i]});
 }
 
-static void test_layernorm(void **state)
-{
-    const struct mtlm_shape x = MTLM_SHAPE(S, B, H), rows = MTLM_SHAPE(S, B);
-    const struct mtlm_shape h = MTLM_SHAPE(H), none = {0};
-    const struct mtlm_call calls[] = {
-        {.kind = MTLM_OP_LAYERNORM_FWD,
-         .attr.layernorm.epsilon = 1e-5,
-         .shape = {x, h, h}},
-        {.kind = MTLM_OP_LAYERNORM_BWD,
-         .shape = {x, h, rows, rows, x, none, h, h}},
-        {.kind = MTLM_OP_LAYERNORM_BWD_ADD,
-         .shape = {x, h, rows, rows, x, x, h, h}},
-    };
-
-    (void) state;
-    for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
-        twin_compare(&(struct twin){.call = calls[i], .real_only = true});
-}
-
-static void test_bias_gelu(void **state)
-{
-    const struct mtlm_shape y = MTLM_SHAPE(S, B, F), f = MTLM_SHAPE(F);
-    const struct mtlm_shape none = {0};
-
-    (void) state;
-    for (int exact = 0; exact < 2; exact++) {
-        const struct mtlm_call calls[] = {
-            {.kind = MTLM_OP_BIAS_GELU_FWD,
-             .attr.gelu.exact = exact,
-             .shape = {y, f}},
-            {.kind = MTLM_OP_BIAS_GELU_BWD,
-             .attr.gelu.exact = exact,
-             .shape = {y, f, y, none, f}},
-        };
-
-        for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
-            twin_compare(&(struct twin){.call = calls[i], .real_only = true});
-    }
-}
-
 /* Last: of all the others. */
 static void test_every_kernel_is_compared(void **state)
 {
@@ -90,7 +50,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_linear),
         cmocka_unit_test(test_layernorm),
-        cmocka_unit_test(test_bias_gelu),
+        cmocka_unit_test(test_bias_gelu_and_bias_tanh),
+        cmocka_unit_test(test_dropout),
+        cmocka_unit_test(test_embeddings),
+        cmocka_unit_test(test_pool_and_add),
+        cmocka_unit_test(test_fill_and_zero),
         cmocka_unit_test(test_attention),
         cmocka_unit_test(test_cross_entropy),
         cmocka_unit_test(test_loss),

@@ -5,6 +5,13 @@
 
 void test_attention(void **state); /* twins_attention.c */
 
+void test_layernorm(void **state); /* twins_layers.c */
+void test_bias_gelu_and_bias_tanh(void **state);
+void test_dropout(void **state);
+void test_embeddings(void **state);
+void test_pool_and_add(void **state);
+void test_fill_and_zero(void **state);
+
 void test_cross_entropy(void **state); /* twins_loss.c */
 void test_loss(void **state);
 void test_accuracy(void **state);

@@ -36,6 +36,7 @@ struct fiber {
 enum state { NEW, READY, AT_BARRIER, AT_WARP, ENDED };
 
 struct thread {
+    uint3 index;
     enum state state;
     struct fiber *fiber;
     /* Where it waits, and for what: */
@@ -112,10 +113,8 @@ static int in_order(int i)
 
 static void enter(int number)
 {
-    const unsigned n = number, x = blockDim.x, y = blockDim.y;
-
     e->current = number;
-    threadIdx = (uint3){n % x, n / x % y, n / (x * y)};
+    threadIdx = e->thread[number].index;
 }
 
 static void start_next(struct fiber *fiber)
@@ -188,7 +187,7 @@ static bool same_place(const struct thread *a, const struct thread *b)
     return a->state == b->state
            && (a->state == ENDED
                || (a->line == b->line && a->mask == b->mask
-                   && strcmp(a->file, b->file) == 0));
+                   && (a->file == b->file || strcmp(a->file, b->file) == 0)));
 }
 
 /* Nobody can go on. */
@@ -228,19 +227,21 @@ static bool complete(int number)
     const unsigned lanes = self->mask & lanes_of(number);
     unsigned here = 0, votes = 0;
 
-    for (unsigned i = 0; i < WARP; i++)
+    for (unsigned n = 0; n < WARP; n++) {
+        /* Those that run last first. */
+        const unsigned i = mtlm_emulator_backwards ? n : WARP - 1 - n;
+        const struct thread *t = &warp[i];
+
         if (lanes >> i & 1) {
-            const struct thread *t = &warp[i];
 
             if (t->state == ENDED)
                 continue;
-            if (t->state != AT_WARP || t->operation != self->operation
-                || t->mask != self->mask || t->line != self->line
-                || strcmp(t->file, self->file) != 0)
+            if (t->operation != self->operation || !same_place(t, self))
                 return false;
             here |= 1u << i;
             votes |= (unsigned) (t->value != 0) << i;
         }
+    }
     for (unsigned i = 0; i < WARP; i++)
         if (here >> i & 1) {
             struct thread *t = &warp[i];
@@ -329,6 +330,9 @@ void mtlm_emulator_run(uint3 blocks, uint3 threads, size_t shared_bytes,
     e->arg = arg;
     gridDim = blocks;
     blockDim = threads;
+    for (unsigned i = 0; i < n_threads; i++)
+        e->thread[i].index = (uint3){i % threads.x, i / threads.x % threads.y,
+                                     i / (threads.x * threads.y)};
     for (uint64_t i = 0; i < n; i++) {
         const uint64_t b = mtlm_emulator_backwards ? n - 1 - i : i;
 

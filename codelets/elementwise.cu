@@ -1,0 +1,132 @@
+/* CUDA kernels of elementwise.c and pool.c. */
+
+#include "config.h"
+
+#include "codelets/elementwise.h"
+#include "codelets/normal.h"
+#include "codelets/op.h"
+#include "codelets/pool.h"
+#include "codelets/rows.cuh"
+#include "runtime/philox.h"
+
+/* x += y, or x = y; both are one row. */
+template <typename T, int V, bool add> struct combine : mtlm_row_work<V> {
+    const T *y;
+    T *x;
+
+    __device__ void at(int64_t, int64_t c, float (&)[V], float (&)[1][V]) const
+    {
+        float v[V], sum[V];
+
+        mtlm_load(y + c, v);
+        if (add) {
+            mtlm_load(x + c, sum);
+            for (int i = 0; i < V; i++)
+                v[i] += sum[i];
+        }
+        mtlm_store(x + c, v);
+    }
+};
+
+/* Of n elements. */
+template <bool add>
+static void run(const void *y, void *x, int64_t n, const struct mtlm_call *call,
+                const struct mtlm_context *context)
+{
+    mtlm_dispatch_wide(call->value, n, {y, x}, [&](auto t, auto width) {
+        using T = decltype(t);
+        constexpr int V = decltype(width)::value;
+
+        mtlm_over_rows(combine<T, V, add>{{}, (const T *) y, (T *) x}, 1, n,
+                       context->device);
+    });
+}
+
+void mtlm_add_cuda(void *const ptr[], const struct mtlm_call *call,
+                   const struct mtlm_context *context)
+{
+    run<true>(ptr[ADD_Y], ptr[ADD_X], mtlm_shape_elems(&call->shape[ADD_X]),
+              call, context);
+}
+
+void mtlm_pool_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
+                        const struct mtlm_context *context)
+{
+    run<false>(ptr[POOL_X], ptr[POOL_Y], mtlm_shape_elems(&call->shape[POOL_Y]),
+               call, context);
+}
+
+void mtlm_pool_bwd_cuda(void *const ptr[], const struct mtlm_call *call,
+                        const struct mtlm_context *context)
+{
+    run<true>(ptr[POOLB_DY], ptr[POOLB_DX],
+              mtlm_shape_elems(&call->shape[POOLB_DY]), call, context);
+}
+
+/* A part of a tensor of full_cols columns that begins at element first. */
+template <typename T> struct fill : mtlm_row_work<1> {
+    T *x;
+    int64_t cols, first, full_cols;
+    uint64_t seed, stream;
+    double mean, std;
+
+    __device__ void at(int64_t r, int64_t c, float (&)[1],
+                       float (&)[1][1]) const
+    {
+        const int64_t e = first + r * full_cols + c;
+        uint32_t word[4];
+        double normal[2];
+
+        mtlm_philox(seed, stream, e / 4, word);
+        mtlm_normal_pair(e % 4 < 2 ? word : word + 2, normal);
+        x[r * cols + c] = mtlm_round<T>(
+            (float) (mean + std * (e % 2 ? normal[1] : normal[0])));
+    }
+};
+
+template <typename T> struct fill_one : mtlm_row_work<1> {
+    T *x;
+    T value;
+
+    __device__ void at(int64_t, int64_t c, float (&)[1], float (&)[1][1]) const
+    {
+        x[c] = value;
+    }
+};
+
+void mtlm_fill_cuda(void *const ptr[], const struct mtlm_call *call,
+                    const struct mtlm_context *context)
+{
+    const int64_t n = mtlm_shape_elems(&call->shape[FILL_X]);
+    const int64_t cols = mtlm_shape_cols(&call->shape[FILL_X]);
+    const auto &attr = call->attr.fill;
+
+    mtlm_dispatch(call->value, [&](auto t) {
+        using T = decltype(t);
+
+        if (attr.std == 0)
+            mtlm_over_rows(fill_one<T>{{},
+                                       (T *) ptr[FILL_X],
+                                       mtlm_round<T>((float) attr.mean)},
+                           1, n, context->device);
+        else
+            mtlm_over_rows(
+                fill<T>{{},
+                        (T *) ptr[FILL_X],
+                        cols,
+                        attr.first_row * attr.full_cols + attr.first_col,
+                        attr.full_cols,
+                        attr.seed,
+                        mtlm_stream_param(attr.param),
+                        attr.mean,
+                        attr.std},
+                n / cols, cols, context->device);
+    });
+}
+
+void mtlm_zero_cuda(void *const ptr[], const struct mtlm_call *call,
+                    const struct mtlm_context *context)
+{
+    mtlm_over_rows(fill_one<double>{{}, (double *) ptr[FILL_X], 0}, 1,
+                   mtlm_shape_elems(&call->shape[FILL_X]), context->device);
+}

@@ -1,0 +1,211 @@
+/* Normalization, activations, dropout, embeddings and initial values: see
+ * twin.h. */
+
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/codelets/support.h"
+#include "tests/codelets/twin.h"
+#include "tests/codelets/twins.h"
+
+#if HAVE_CUDA && !(MTLM_EMULATED && __SANITIZE_THREAD__)
+
+/* Compares the calls in every value type. */
+static void compare_all(const struct mtlm_call *calls, int n)
+{
+    for (int i = 0; i < n; i++)
+        twin_compare(&(struct twin){.call = calls[i]});
+}
+
+/* Sequence, samples, columns: one column more than 16 bytes take, one row, and
+ * so on. */
+static const struct size {
+    int64_t s, b, h;
+} sizes[] = {
+    {37, 3, 301}, {5, 2, 64}, {3, 1, 1032}, {1, 1, 8}, {19, 2, 7},
+};
+enum { N_SIZES = sizeof(sizes) / sizeof(*sizes) };
+
+static void compare_layernorm(int64_t s, int64_t b, int64_t n)
+{
+    const struct mtlm_shape x = MTLM_SHAPE(s, b, n), h = MTLM_SHAPE(n);
+    const struct mtlm_shape rows = MTLM_SHAPE(s, b), none = {0};
+    const struct mtlm_call calls[] = {
+        {.kind = MTLM_OP_LAYERNORM_FWD,
+         .attr.layernorm.epsilon = 1e-5,
+         .shape = {x, h, h}},
+        {.kind = MTLM_OP_LAYERNORM_BWD,
+         .shape = {x, h, rows, rows, x, none, h, h}},
+        {.kind = MTLM_OP_LAYERNORM_BWD_ADD,
+         .shape = {x, h, rows, rows, x, x, h, h}},
+    };
+
+    compare_all(calls, 3);
+}
+
+void test_layernorm(void **state)
+{
+    (void) state;
+    for (int i = 0; i < N_SIZES; i++)
+        compare_layernorm(sizes[i].s, sizes[i].b, sizes[i].h);
+    /* As many columns as a block keeps in two pieces, and more. */
+    compare_layernorm(9, 1, 4096);
+    compare_layernorm(2, 1, 16392);
+}
+
+void test_bias_gelu_and_bias_tanh(void **state)
+{
+    (void) state;
+    for (int i = 0; i < N_SIZES; i++) {
+        const struct mtlm_shape y =
+            MTLM_SHAPE(sizes[i].s, sizes[i].b, sizes[i].h);
+        const struct mtlm_shape h = MTLM_SHAPE(sizes[i].h), none = {0};
+        const struct mtlm_call calls[] = {
+            {.kind = MTLM_OP_BIAS_GELU_FWD, .shape = {y, h}},
+            {.kind = MTLM_OP_BIAS_GELU_BWD, .shape = {y, h, y, none, h}},
+            {.kind = MTLM_OP_BIAS_GELU_FWD,
+             .attr.gelu.exact = true,
+             .shape = {y, h}},
+            {.kind = MTLM_OP_BIAS_GELU_BWD,
+             .attr.gelu.exact = true,
+             .shape = {y, h, y, none, h}},
+            {.kind = MTLM_OP_BIAS_TANH_FWD, .shape = {y, h}},
+            {.kind = MTLM_OP_BIAS_TANH_BWD, .shape = {y, y, none, h}},
+        };
+
+        compare_all(calls, 6);
+    }
+}
+
+/* Of a microbatch in the middle of the run, and of rows in the middle of its
+ * samples.  A mask that differs in one element shows. */
+static void compare_dropout(const struct size *size, double p)
+{
+    const struct mtlm_shape x = MTLM_SHAPE(size->s, size->b, size->h);
+    const struct mtlm_shape h = MTLM_SHAPE(size->h), none = {0};
+    const struct mtlm_shape position = MTLM_SHAPE(size->s + 20, size->h);
+    const union mtlm_attr attr = {.dropout = {.p = p,
+                                              .seed = 0x123456789abcdef0,
+                                              .layer = 7,
+                                              .site = MTLM_SITE_MLP,
+                                              .first_row = 11}};
+    const struct mtlm_call calls[] = {
+        {.kind = MTLM_OP_BIAS_DROPOUT_ADD_FWD, .shape = {x, h, x}},
+        {.kind = MTLM_OP_BIAS_DROPOUT_ADD_BWD, .shape = {x, none, h}},
+        {.kind = MTLM_OP_POSITION_DROPOUT_FWD, .shape = {x, position}},
+        {.kind = MTLM_OP_POSITION_DROPOUT_BWD, .shape = {x, none, position}},
+    };
+
+    for (int i = 0; i < 4; i++) {
+        struct twin twin = {.call = calls[i], .sample = 123456789012};
+
+        twin.call.attr = attr;
+        twin_compare(&twin);
+    }
+}
+
+void test_dropout(void **state)
+{
+    (void) state;
+    for (int i = 0; i < N_SIZES; i++) {
+        compare_dropout(&sizes[i], 0.1);
+        compare_dropout(&sizes[i], 0);
+    }
+    compare_dropout(&sizes[0], 1);
+}
+
+/* Operand 0: words 0 .. 9 often, of which this shard holds 3 .. 6 and more. */
+static void some_words(const struct mtlm_call *call, void *const operand[])
+{
+    const int64_t n = mtlm_shape_elems(&call->shape[0]);
+    int32_t *tokens = operand[0];
+    int32_t *few = new_tokens(n, 10, 1), *many = new_tokens(n, 1000, 2);
+
+    for (int64_t i = 0; i < n; i++)
+        tokens[i] = i % 3 ? few[i] : many[i];
+    free(few), free(many);
+}
+
+/* Operand 0: 0 and 1. */
+static void two_types(const struct mtlm_call *call, void *const operand[])
+{
+    const int64_t n = mtlm_shape_elems(&call->shape[0]);
+    int32_t *types = new_tokens(n, 2, 3);
+
+    memcpy(operand[0], types, n * sizeof(*types));
+    free(types);
+}
+
+void test_embeddings(void **state)
+{
+    (void) state;
+    for (int i = 0; i < N_SIZES; i++) {
+        const int64_t s = sizes[i].s, b = sizes[i].b, n = sizes[i].h;
+        const struct mtlm_shape x = MTLM_SHAPE(s, b, n);
+        const struct mtlm_shape tokens = MTLM_SHAPE(s, b);
+        const struct mtlm_shape word = MTLM_SHAPE(500, n);
+        const struct mtlm_shape type = MTLM_SHAPE(2, n);
+        const union mtlm_attr third = {.vocabulary.first = 3};
+        const struct twin twins[] = {
+            {.call = {.kind = MTLM_OP_EMBEDDING_FWD,
+                      .attr = third,
+                      .shape = {tokens, word}},
+             .fill = some_words},
+            {.call = {.kind = MTLM_OP_EMBEDDING_WGRAD,
+                      .attr = third,
+                      .shape = {tokens, x, word}},
+             .fill = some_words},
+            {.call = {.kind = MTLM_OP_EMBEDDING_WGRAD,
+                      .shape = {tokens, x, type}},
+             .fill = two_types},
+            {.call = {.kind = MTLM_OP_TOKEN_TYPE_FWD,
+                      .shape = {tokens, type, x}},
+             .fill = two_types},
+        };
+
+        for (int t = 0; t < 4; t++)
+            twin_compare(&twins[t]);
+    }
+}
+
+void test_pool_and_add(void **state)
+{
+    (void) state;
+    for (int i = 0; i < N_SIZES; i++) {
+        const struct mtlm_shape x =
+            MTLM_SHAPE(sizes[i].s, sizes[i].b, sizes[i].h);
+        const struct mtlm_shape row = MTLM_SHAPE(1, sizes[i].b, sizes[i].h);
+        const struct mtlm_call calls[] = {
+            {.kind = MTLM_OP_POOL_FWD, .shape = {x}},
+            {.kind = MTLM_OP_POOL_BWD, .shape = {row, x}},
+            {.kind = MTLM_OP_ADD, .shape = {x, x}},
+        };
+
+        compare_all(calls, 3);
+    }
+}
+
+void test_fill_and_zero(void **state)
+{
+    const struct mtlm_shape x = MTLM_SHAPE(37, 301);
+    const struct mtlm_call calls[] = {
+        {.kind = MTLM_OP_FILL,
+         .attr.fill = {.mean = 0.5,
+                       .std = 0.02,
+                       .seed = 1234,
+                       .param = 5,
+                       .full_cols = 1003,
+                       .first_row = 17,
+                       .first_col = 602},
+         .shape = {x}},
+        {.kind = MTLM_OP_FILL, .attr.fill = {.mean = 1}, .shape = {x}},
+        {.kind = MTLM_OP_ZERO, .shape = {MTLM_SHAPE(37)}},
+    };
+
+    (void) state;
+    compare_all(calls, 3);
+}
+
+#endif
