@@ -121,7 +121,7 @@ static struct mtlm_log_iteration describe(const struct mtlm_train_log *log,
         .loss = steps ? span->loss[MTLM_LOSS_LM] / span->steps : -1,
         .sop_loss = sop ? span->loss[MTLM_LOSS_SOP] / span->steps : -1,
         .loss_scale = r[MTLM_CONTROL_LOSS_SCALE],
-        .grad_norm = r[MTLM_CONTROL_NORM],
+        .grad_norm = fabs(r[MTLM_CONTROL_NORM]), /* a NaN may have a sign */
         .zeros = o->log_num_zeros ? r[MTLM_CONTROL_ZEROS] : -1,
         .params_norm = ended->params_norm,
         .skipped = r[MTLM_CONTROL_SKIPPED] - span->skipped,

@@ -14,7 +14,8 @@ def stage_times(summary, rows):
     ]
     for row in rows:
         took = 1e-3 * (float(row["end_us"]) - float(row["start_us"]))
-        kind = "step" if row["name"] == "adam" else "rest"
+        steps = row["name"] in ("adam", "adam_master")
+        kind = "step" if steps else "rest"
         if row["op"] in PHASES:
             kind, took = row["op"], took / m
         stages[int(row["rank"])][kind] += took / windows

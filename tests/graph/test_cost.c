@@ -212,6 +212,36 @@ static void test_the_device_is_as_fast_as_the_slower_of_two(void **state)
     mtlm_program_destroy(program);
 }
 
+/* A 16-bit program says itself how large everything is. */
+static void test_16_bit_programs_have_their_own_bytes(void **state)
+{
+    const struct mtlm_cluster c = {.flops_per_s = 1e15,
+                                   .efficiency = 1,
+                                   .bytes_per_s = 1e9,
+                                   .memory_efficiency = 1,
+                                   .element_bytes = 8,
+                                   .host = {1e-6, 1e9},
+                                   .network = {1e-6, 1e9}};
+    struct mtlm_program_config config = small_config(1, 2, 1);
+    const double rows = 12 * 2, h = 32;
+    struct mtlm_program *program;
+    struct mtlm_cost cost;
+
+    (void) state;
+    config.value = MTLM_BF16;
+    program = mtlm_program_create(&config);
+    cost = mtlm_cost_create(&c, program);
+    near(first(&cost, &program->train, MTLM_OP_SEND), 1e-6 + 2 * rows * h / 1e9,
+         1e-9);
+    near(first(&cost, &program->train, MTLM_OP_LAYERNORM_FWD),
+         (2 * (2 * rows * h + 2 * h) + 4 * 2 * rows) / 1e9, 1e-9);
+    /* The word embedding's: gradient, master and moments read and written, so
+     * is the weight; the control is read. */
+    near(first(&cost, &program->train, MTLM_OP_ADAM_MASTER),
+         (2 * (4 * 4 + 2) * 60 * h + 8. * MTLM_CONTROL_COUNT) / 1e9, 1e-9);
+    mtlm_program_destroy(program);
+}
+
 /* ---- what a synthetic run makes of them ---- */
 
 static const struct mtlm_item *linear(const struct mtlm_program *program)
@@ -303,6 +333,7 @@ int main(void)
         cmocka_unit_test(test_stages_take_the_times_that_are_given),
         cmocka_unit_test(test_a_layer_of_gpt3_takes_what_its_flops_take),
         cmocka_unit_test(test_the_device_is_as_fast_as_the_slower_of_two),
+        cmocka_unit_test(test_16_bit_programs_have_their_own_bytes),
         cmocka_unit_test(test_jitter_varies_durations_by_its_share),
         cmocka_unit_test(test_only_steering_is_computed),
     };

@@ -25,6 +25,7 @@ for value in bf16 fp16; do
     STARPU_NCPU=2 STARPU_SCHED=lws same $value "$one" 1 --workers 2
     [ "$value" = bf16 ] || break
     same $value "$one" 2 --pipeline-model-parallel-size 2 --schedule zb-v
+    same $value "$one" 1 --recompute-granularity full
     # A tensor-parallel pair adds up in another order.
     layout 2 1
     well $ranks "${model[@]}" --bf16 "${parallel[@]}"
