@@ -54,7 +54,23 @@ static double first_rank(const struct mtlm_program_config *config,
     const struct mtlm_plan plan =
         mtlm_outline_stage(config, 0, hosts->process_bytes);
 
-    return mtlm_plan_more_bytes(&plan);
+    return hosts->gpus ? mtlm_plan_gpu_bytes(&plan)
+                       : mtlm_plan_more_bytes(&plan);
+}
+
+/* Ranks that share the memory which is available. */
+static int sharing(const struct mtlm_hosts *hosts)
+{
+    if (hosts->gpus)
+        return 1;
+    return hosts->per_host < hosts->ranks ? hosts->per_host : hosts->ranks;
+}
+
+double mtlm_choose_need(const struct mtlm_hosts *hosts,
+                        const struct mtlm_outline *outline)
+{
+    return hosts->gpus ? mtlm_outline_gpu_bytes(outline)
+                       : mtlm_outline_host_bytes(outline, hosts->per_host);
 }
 
 static struct mtlm_choice weigh(const struct mtlm_wish *wish,
@@ -79,8 +95,7 @@ static struct mtlm_choice weigh(const struct mtlm_wish *wish,
         return choice;
     }
     choice.need =
-        mtlm_plan_lower_bound(&config)
-        * (hosts->per_host < hosts->ranks ? hosts->per_host : hosts->ranks);
+        mtlm_plan_lower_bound(&config, hosts->gpus > 0) * sharing(hosts);
     if (choice.need > hopeless
         || (choice.need > hosts->available
             && config.model.num_layers / pp > MANY_LAYERS))
@@ -91,7 +106,7 @@ static struct mtlm_choice weigh(const struct mtlm_wish *wish,
             return choice;
     }
     outline = mtlm_outline_create(&config, hosts->process_bytes);
-    choice.need = mtlm_outline_host_bytes(&outline, hosts->per_host);
+    choice.need = mtlm_choose_need(hosts, &outline);
     choice.least = false;
     choice.fits = TO_SPARE * choice.need <= hosts->available;
     for (int i = 0; i < pp; i++)

@@ -5,10 +5,14 @@
 #include "graph/stage_wish.h"
 
 /* Where a job is to run: ranks processes, per_host of them on each machine,
- * numbered machine by machine; available bytes on the one that has least. */
+ * numbered machine by machine; available bytes on the one that has least.
+ * Where ranks drive GPUs, gpus of them on each machine, available bytes are
+ * those that a rank may take of its own, again where they are least. */
 struct mtlm_hosts {
     int ranks, per_host;
+    int gpus; /* 0: none */
     double available;
+    double unshared;      /* of a GPU, if no other process held any of it */
     double process_bytes; /* what each process has of its own already */
 };
 
@@ -33,7 +37,7 @@ struct mtlm_choice {
     int64_t micro_batch;
     double window;  /* alpha */
     bool fits;      /* with something to spare when there was a choice */
-    double need;    /* bytes on the fullest machine */
+    double need;    /* bytes on the fullest machine, or GPU */
     double seconds; /* of an iteration, forecast; 0: not compared */
     bool least;     /* it needs at least that: not worked out further */
 };
@@ -55,6 +59,10 @@ bool mtlm_choose_possible(const struct mtlm_wish *wish, int ranks, int t);
 
 /* Whether there is a layout for so many ranks, whatever the memory. */
 bool mtlm_choose_any(const struct mtlm_wish *wish, int ranks);
+
+/* What must be available: bytes on the fullest machine, or GPU. */
+double mtlm_choose_need(const struct mtlm_hosts *hosts,
+                        const struct mtlm_outline *outline);
 
 /* The configuration with a choice made. */
 struct mtlm_program_config mtlm_wish_config(const struct mtlm_wish *wish,

@@ -62,3 +62,12 @@ double mtlm_outline_host_bytes(const struct mtlm_outline *outline, int per_host)
     }
     return most;
 }
+
+double mtlm_outline_gpu_bytes(const struct mtlm_outline *outline)
+{
+    double most = 0;
+
+    for (int i = 0; i < outline->layout.pp; i++)
+        most = fmax(most, mtlm_plan_gpu_bytes(&outline->plan[i]));
+    return most;
+}

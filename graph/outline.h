@@ -30,4 +30,7 @@ const struct mtlm_plan *mtlm_outline_plan(const struct mtlm_outline *outline,
 double mtlm_outline_host_bytes(const struct mtlm_outline *outline,
                                int per_host);
 
+/* What the fullest rank takes of its GPU. */
+double mtlm_outline_gpu_bytes(const struct mtlm_outline *outline);
+
 #endif /* MTLM_GRAPH_OUTLINE_H */

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "graph/plan.h"
 
@@ -69,6 +70,41 @@ static void add_tensors(const struct mtlm_program *program,
                      t->name);
         }
     }
+}
+
+static double slots_bytes(const struct mtlm_tensor *t)
+{
+    return t->slots * mtlm_tensor_bytes(t);
+}
+
+/* Blocks travel as a whole, other tensors by themselves. */
+static double staged_bytes(const struct mtlm_graph *graph)
+{
+    bool *block = mtlm_calloc(graph->n_blocks + 1, sizeof(*block));
+    bool *tensor = mtlm_calloc(graph->n_tensors + 1, sizeof(*tensor));
+    double bytes = 0;
+
+    for (int i = 0; i < graph->all.n; i++) {
+        const struct mtlm_node *node = graph->all.node[i];
+
+        if (class_of(node) != MTLM_CLASS_COLLECTIVE
+            && class_of(node) != MTLM_CLASS_P2P
+            && class_of(node) != MTLM_CLASS_HOST)
+            continue;
+        for (int k = 0; k < mtlm_node_n_uses(node); k++) {
+            const struct mtlm_tensor *t =
+                mtlm_tensor_slot(mtlm_node_use(node, k).tensor, 0).owner;
+
+            *(t->block < 0 ? &tensor[t->id] : &block[t->block]) = true;
+        }
+    }
+    for (int i = 0; i < graph->n_tensors; i++)
+        bytes += tensor[i] ? slots_bytes(graph->tensor[i]) : 0;
+    for (int i = 0; i < graph->n_blocks; i++)
+        bytes += block[i] ? graph->block[i] : 0;
+    free(tensor);
+    free(block);
+    return bytes;
 }
 
 /* The packed panel of an m x n x k product, from its output [m, n] and its
@@ -264,6 +300,7 @@ struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
     plan.runtime_bytes += items_bytes(plan.tasks, 0) + HANDLE_BYTES * slots
                           + graph_bytes(program->graph)
                           + scratch_bytes(program);
+    plan.staged_bytes = staged_bytes(program->graph);
     plan.total_bytes = plan.weight_bytes + plan.gradient_bytes
                        + plan.moment_bytes + plan.activation_bytes
                        + plan.runtime_bytes;
@@ -273,6 +310,16 @@ struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
 double mtlm_plan_more_bytes(const struct mtlm_plan *plan)
 {
     return plan->total_bytes - plan->process_bytes;
+}
+
+double mtlm_plan_gpu_bytes(const struct mtlm_plan *plan)
+{
+    return plan->total_bytes - plan->runtime_bytes;
+}
+
+double mtlm_plan_beside_gpu_bytes(const struct mtlm_plan *plan)
+{
+    return plan->runtime_bytes - plan->process_bytes + plan->staged_bytes;
 }
 
 /* ---- whether it can be ---- */
@@ -307,7 +354,7 @@ int mtlm_plan_check(double on_host, double available, struct mtlm_error *err)
                           on_host / GIB, available / GIB);
 }
 
-double mtlm_plan_lower_bound(const struct mtlm_program_config *config)
+double mtlm_plan_lower_bound(const struct mtlm_program_config *config, bool gpu)
 {
     const struct mtlm_model *model = &config->model;
     const struct mtlm_layout *layout = &config->layout;
@@ -327,5 +374,5 @@ double mtlm_plan_lower_bound(const struct mtlm_program_config *config)
     /* Items are counted in int. */
     if (nodes * 4 > INT_MAX || eval * 4 > INT_MAX)
         return INFINITY;
-    return weights + activations + items_bytes(nodes, eval);
+    return weights + activations + (gpu ? 0 : items_bytes(nodes, eval));
 }

@@ -33,6 +33,9 @@ struct mtlm_plan {
      * handles and tasks, scratch of kernels and messages. */
     double process_bytes, runtime_bytes;
     double total_bytes;
+    /* Of a rank with a GPU, in host memory: copies of what messages carry, and
+     * what the host makes.  Not in the total. */
+    double staged_bytes;
     int64_t tasks; /* per iteration, messages included */
     double flops;  /* of this rank per iteration */
     double again;  /* those of them that recomputation adds */
@@ -52,6 +55,10 @@ struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
 /* What the plan takes beyond what the process has already. */
 double mtlm_plan_more_bytes(const struct mtlm_plan *plan);
 
+/* The same of a rank with a GPU: of that, and of the host's memory. */
+double mtlm_plan_gpu_bytes(const struct mtlm_plan *plan);
+double mtlm_plan_beside_gpu_bytes(const struct mtlm_plan *plan);
+
 /* Refuses (MTLM_EXIT_RESOURCE) tensors and messages larger than StarPU and
  * MPI can count. */
 int mtlm_plan_check_counts(const struct mtlm_plan *plan,
@@ -61,8 +68,10 @@ int mtlm_plan_check_counts(const struct mtlm_plan *plan,
  * the memory for: on_host bytes are what all its ranks need together. */
 int mtlm_plan_check(double on_host, double available, struct mtlm_error *err);
 
-/* Bytes that the fullest rank needs at least, from the sizes alone: tells
- * what cannot be without building a graph that may itself be too large. */
-double mtlm_plan_lower_bound(const struct mtlm_program_config *config);
+/* Bytes that the fullest rank needs at least, on its GPU if it has one, from
+ * the sizes alone: tells what cannot be without building a graph that may
+ * itself be too large. */
+double mtlm_plan_lower_bound(const struct mtlm_program_config *config,
+                             bool gpu);
 
 #endif /* MTLM_GRAPH_PLAN_H */

@@ -120,7 +120,8 @@ static bool more_machines(const struct mtlm_wish *wish,
     /* At least the weights have to find room. */
     const double least =
         (one.value == MTLM_REAL ? 16 : 18) * mtlm_model_parameters(&one.model);
-    double machines = ceil(least / hosts->available);
+    const double each = hosts->available * (hosts->gpus ? hosts->per_host : 1);
+    double machines = ceil(least / each);
 
     for (machines = fmax(machines, 2); machines * hosts->per_host <= MANY_RANKS;
          machines++) {

@@ -12,6 +12,7 @@
 #include "launch/layout.h"
 #include "launch/plan_table.h"
 #include "runtime/cpu.h"
+#include "runtime/gpu_detect.h"
 #include "runtime/machine.h"
 #include "runtime/memory.h"
 
@@ -22,6 +23,7 @@
 struct dry_run {
     const struct mtlm_options *options;
     struct mtlm_wish wish;
+    struct mtlm_gpus gpus;
     struct mtlm_hosts hosts;
     bool here; /* the job would run on this machine alone */
     struct mtlm_choice choice;
@@ -135,6 +137,10 @@ static int machines(const struct dry_run *d)
     int n = 1;
     double used = 0;
 
+    if (d->hosts.gpus)
+        return d->choice.need > d->hosts.available
+                   ? 0
+                   : (ranks + d->hosts.gpus - 1) / d->hosts.gpus;
     for (int r = 0; r < ranks; r++) {
         const double more =
             mtlm_plan_more_bytes(mtlm_outline_plan(&d->outline, r));
@@ -159,13 +165,36 @@ static void print_advice(const struct dry_run *d)
     free(advice);
 }
 
+/* The same of a machine with GPUs: each rank has one, or its part of one. */
+static void print_fit_on_gpus(const struct dry_run *d)
+{
+    const int n = machines(d);
+
+    fprintf(d->out,
+            "GPUs             %d of this machine, a rank can have %.2f GiB of "
+            "each; %.2f GiB are needed\n\n",
+            d->hosts.gpus, d->hosts.available / GIB, d->choice.need / GIB);
+    if (n) {
+        fprintf(d->out, "It fits on %d machine%s like this one.\n", n,
+                n > 1 ? "s" : "");
+        return;
+    }
+    fprintf(d->out, "It does not fit%s.\n",
+            d->choice.need <= d->hosts.unshared
+                ? ": another process holds part of a GPU"
+                : "");
+    print_advice(d);
+}
+
 static void print_fit(const struct dry_run *d)
 {
     const double have = d->hosts.available / GIB;
     const int n = machines(d);
 
     fputc('\n', d->out);
-    if (d->here && d->choice.need <= d->hosts.available) {
+    if (d->hosts.gpus)
+        print_fit_on_gpus(d);
+    else if (d->here && d->choice.need <= d->hosts.available) {
         fprintf(d->out,
                 "It fits: %.2f GiB are needed, this machine has %.2f GiB "
                 "available.\n",
@@ -194,11 +223,17 @@ static void print_fit(const struct dry_run *d)
 
 /* As launch/job.c counts them, without asking the other ranks: a process that
  * is bound has its cores for itself. */
-static int count_workers(const struct mtlm_options *o, int *workers,
+static int count_workers(const struct dry_run *d, int *workers,
                          struct mtlm_error *err)
 {
+    const struct mtlm_options *o = d->options;
     struct mtlm_cpu cpu;
     int share;
+
+    if (d->gpus.count) {
+        *workers = o->workers > 0 ? o->workers : 1;
+        return 0;
+    }
 
     if (mtlm_cpu_detect(&cpu, err) < 0)
         return -1;
@@ -209,12 +244,45 @@ static int count_workers(const struct mtlm_options *o, int *workers,
     return 0;
 }
 
+/* What each of the ranks of this machine can have of its GPU. */
+static int find_gpus(struct dry_run *d, struct mtlm_error *err)
+{
+    const struct mtlm_gpus *gpus = &d->gpus;
+    const int sharing = (d->hosts.per_host + gpus->count - 1) / gpus->count;
+
+    d->hosts.gpus = gpus->count;
+    d->hosts.available = d->hosts.unshared = INFINITY;
+    for (int i = 0; i < gpus->count && i < d->hosts.per_host; i++) {
+        if (mtlm_gpu_begin(i, err) < 0)
+            return -1;
+        d->hosts.available =
+            fmin(d->hosts.available,
+                 mtlm_gpu_share(mtlm_gpu_free_bytes(i), sharing));
+        d->hosts.unshared =
+            fmin(d->hosts.unshared,
+                 mtlm_gpu_share(gpus->gpu[i].total_bytes, sharing));
+    }
+    return 0;
+}
+
+/* Ranks of a machine that train: those beyond its GPUs leave. */
+static int staying(const struct dry_run *d, int on_host)
+{
+    return d->gpus.count == 0 || d->options->share_gpu
+                   || on_host <= d->gpus.count
+               ? on_host
+               : d->gpus.count;
+}
+
 /* The job as it was launched, or the ranks of a layout that the options
  * give. */
 static int find_hosts(struct dry_run *d, struct mtlm_error *err)
 {
     const struct mtlm_options *o = d->options;
-    const int launched = o->world_size ? o->world_size : mtlm_launched_size();
+    const int on_host = mtlm_launched_on_host();
+    const int launched =
+        o->world_size ? o->world_size
+                      : mtlm_launched_size() / on_host * staying(d, on_host);
     const int64_t asked = o->tensor_parallel * mtlm_options_pipeline_ranks(o);
 
     if (!d->wish.layout_free && (o->world_size || mtlm_launched_rank() >= 0)
@@ -222,13 +290,13 @@ static int find_hosts(struct dry_run *d, struct mtlm_error *err)
         return -1;
     d->hosts =
         (struct mtlm_hosts){.ranks = launched % asked == 0 ? launched : asked,
-                            .per_host = mtlm_launched_on_host(),
+                            .per_host = staying(d, on_host),
                             .available = mtlm_memory_available(),
                             .process_bytes = mtlm_memory_resident()};
     d->here = d->hosts.ranks == d->hosts.per_host;
     if (!d->here) /* this machine's memory says nothing about others' */
         d->wish.micro_batch_free = false;
-    return 0;
+    return d->gpus.count ? find_gpus(d, err) : 0;
 }
 
 static int print_plan(const struct dry_run *d, struct mtlm_error *err)
@@ -258,7 +326,9 @@ int mtlm_dry_run(struct mtlm_options *options, FILE *out,
     struct dry_run d = {.options = options, .out = out};
     int workers, rc;
 
-    if (count_workers(options, &workers, err) < 0)
+    mtlm_gpus_detect(&d.gpus, options->no_gpu);
+    if (mtlm_gpus_check(&d.gpus, err) < 0
+        || count_workers(&d, &workers, err) < 0)
         return -1;
     d.wish = mtlm_layout_wish(options, workers);
     if (find_hosts(&d, err) < 0
@@ -269,7 +339,7 @@ int mtlm_dry_run(struct mtlm_options *options, FILE *out,
                                 d.choice.micro_batch);
     d.microbatches = d.config.microbatches;
     d.outline = mtlm_outline_create(&d.config, d.hosts.process_bytes);
-    d.choice.need = mtlm_outline_host_bytes(&d.outline, d.hosts.per_host);
+    d.choice.need = mtlm_choose_need(&d.hosts, &d.outline);
     rc = print_plan(&d, err);
     mtlm_outline_destroy(&d.outline);
     return rc;

@@ -110,12 +110,14 @@ static int build(struct mtlm_job *job, struct mtlm_error *err)
 /* Opening the data may have taken what there was. */
 static int check_memory(struct mtlm_job *job, struct mtlm_error *err)
 {
-    const double here =
-        job->options.cluster_file
-            ? 0 /* one element of each tensor */
-            : mtlm_ranks_host_sum(job->ranks, mtlm_plan_more_bytes(&job->plan));
+    const double mine = job->options.cluster_file
+                            ? 0 /* one element of each tensor */
+                        : job->gpu < 0 ? mtlm_plan_more_bytes(&job->plan)
+                                       : mtlm_plan_beside_gpu_bytes(&job->plan);
 
-    return mtlm_plan_check(here, job->hosts.available, err);
+    return mtlm_plan_check(
+        mtlm_ranks_host_sum(job->ranks, mine),
+        job->gpu < 0 ? job->hosts.available : mtlm_memory_available(), err);
 }
 
 static int start_machine(struct mtlm_job *job, struct mtlm_error *err)
@@ -184,12 +186,10 @@ static void say_gpu(const struct mtlm_job *job)
     const char *missing = mtlm_gpus_missing(gpus);
 
     if (job->gpu >= 0)
-        printf("GPU: rank 0 on %s (%d of %d), %.2f of its %.2f GiB for this "
-               "rank, driver for CUDA %s, built with %s\n",
-               gpus->gpu[job->gpu].name, job->gpu, gpus->count,
-               job->gpu_bytes / GIB, gpus->gpu[job->gpu].total_bytes / GIB,
-               mtlm_gpus_version(gpus->driver),
-               mtlm_gpus_version(gpus->toolkit));
+        printf("GPU: rank 0 on %d of %d: %s; %.2f GiB for a rank, %.2f of them "
+               "planned\n",
+               job->gpu, gpus->count, job->gpu_text, job->gpu_bytes / GIB,
+               mtlm_plan_gpu_bytes(&job->plan) / GIB);
     else if (missing && !job->options.cluster_file)
         printf("GPU: %s; trains on CPUs\n", missing);
 }
@@ -339,5 +339,6 @@ void mtlm_job_stop(struct mtlm_job *job)
     mtlm_samples_destroy(job->valid.samples);
     mtlm_samples_destroy(job->train.samples);
     mtlm_indexed_dataset_close(job->dataset);
+    free(job->gpu_text);
     free(job->advice);
 }

@@ -28,8 +28,12 @@ struct mtlm_job {
     struct mtlm_gpus gpus;
     int gpu;     /* of those that this rank drives; -1: it trains on CPUs */
     bool leaves; /* there is no GPU for this rank */
-    /* Of the GPU that has least, what a rank may take; 0: there is none. */
-    double gpu_bytes;
+    /* Of the GPU that has least, what a rank may take; and what it could if no
+     * other process held any of it. */
+    double gpu_bytes, gpu_unshared_bytes;
+    double gpu_free_bytes;     /* of this rank's, before anything was taken */
+    int gpu_sharing;           /* ranks that drive it */
+    char *gpu_text;            /* mtlm_gpu_describe() */
     struct mtlm_hosts hosts;   /* as they were before anything was built */
     struct mtlm_wish wish;     /* before a choice was made */
     struct mtlm_choice choice; /* made, or refused for want of memory */

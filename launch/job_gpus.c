@@ -62,7 +62,7 @@ int mtlm_job_begin_gpu(struct mtlm_job *job, struct mtlm_error *err)
 /* What the others' contexts take is taken by now. */
 int mtlm_job_measure_gpu(struct mtlm_job *job, struct mtlm_error *err)
 {
-    int mine, sharing;
+    int mine;
     const int n = mtlm_ranks_on_host(job->ranks);
     struct mtlm_gpus *all;
     int *gpu;
@@ -74,11 +74,16 @@ int mtlm_job_measure_gpu(struct mtlm_job *job, struct mtlm_error *err)
                                  &mine);
     gpu =
         mtlm_ranks_host_gather(job->ranks, &job->gpu, sizeof(job->gpu), &mine);
-    sharing = mtlm_gpus_sharing(all, n, gpu, mine);
+    job->gpu_sharing = mtlm_gpus_sharing(all, n, gpu, mine);
     free(all);
     free(gpu);
-    job->gpu_bytes = mtlm_ranks_min(
-        job->ranks,
-        (int64_t) mtlm_gpu_share(mtlm_gpu_free_bytes(job->gpu), sharing));
+    job->gpu_text = mtlm_gpu_describe(&job->gpus, job->gpu);
+    job->gpu_free_bytes = mtlm_gpu_free_bytes(job->gpu);
+    job->gpu_bytes =
+        mtlm_ranks_min(job->ranks, (int64_t) mtlm_gpu_share(job->gpu_free_bytes,
+                                                            job->gpu_sharing));
+    job->gpu_unshared_bytes = mtlm_ranks_min(
+        job->ranks, (int64_t) mtlm_gpu_share(
+                        job->gpus.gpu[job->gpu].total_bytes, job->gpu_sharing));
     return 0;
 }

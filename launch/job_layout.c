@@ -45,6 +45,11 @@ static void find_hosts(struct mtlm_job *job)
                          ? INFINITY
                          : least(ranks, mtlm_memory_available()),
         .process_bytes = most(ranks, mtlm_memory_resident())};
+    if (job->gpu < 0)
+        return;
+    job->hosts.gpus = least(ranks, job->gpus.count);
+    job->hosts.available = job->gpu_bytes;
+    job->hosts.unshared = job->gpu_unshared_bytes;
 }
 
 int mtlm_job_choose_layout(struct mtlm_job *job, struct mtlm_error *err)

@@ -94,7 +94,8 @@ void mtlm_job_begin_metrics(struct mtlm_job *job)
             .data = l->dp,
             .parameters = mtlm_model_parameters(&job->options.model),
             .policy = mtlm_machine_policy(),
-            .starpu_version = mtlm_machine_starpu_version()});
+            .starpu_version = mtlm_machine_starpu_version(),
+            .gpu = job->gpu_text});
 }
 
 void mtlm_job_remove_outputs(struct mtlm_job *job)

@@ -209,14 +209,37 @@ int mtlm_layout_choose(const struct mtlm_options *options,
         options->micro_batch_size, most_ranks(wish, hosts->ranks));
 }
 
+/* Where it needs what, and what there is. */
+static void describe_memory(const struct mtlm_choice *choice,
+                            const struct mtlm_hosts *hosts, char *text,
+                            size_t bytes)
+{
+    const int here =
+        hosts->ranks < hosts->per_host ? hosts->ranks : hosts->per_host;
+    const bool alone = hosts->ranks == here;
+
+    if (hosts->gpus)
+        snprintf(text, bytes,
+                 "on each rank's GPU, and the one with least has %.2f GiB for "
+                 "it%s",
+                 hosts->available / GIB,
+                 choice->need <= hosts->unshared
+                     ? "; it would be enough if no other process held part of "
+                       "it (nvidia-smi names those)"
+                     : "");
+    else
+        snprintf(
+            text, bytes, "on %s machine (%d rank%s), %s has %.2f GiB available",
+            alone ? "this" : "a", here, here > 1 ? "s" : "",
+            alone ? "which" : "and the one with least", hosts->available / GIB);
+}
+
 int mtlm_layout_check_memory(const struct mtlm_options *options,
                              const struct mtlm_choice *choice,
                              const struct mtlm_hosts *hosts,
                              struct mtlm_error *err)
 {
-    const int here =
-        hosts->ranks < hosts->per_host ? hosts->ranks : hosts->per_host;
-    const bool alone = hosts->ranks == here;
+    char where[256];
 
     if (choice->need <= hosts->available)
         return 0;
@@ -226,15 +249,12 @@ int mtlm_layout_check_memory(const struct mtlm_options *options,
                               "nodes than this version can count; a smaller "
                               "--global-batch-size or --eval-iters would do",
                               options->preset ? options->preset : "this model");
+    describe_memory(choice, hosts, where, sizeof(where));
     return mtlm_error_set(
         err, MTLM_EXIT_RESOURCE,
         "not enough memory: %s (tensor %d x pipeline %d x data %d, micro batch "
-        "%" PRId64
-        ") needs %s%.2f GiB on %s machine (%d rank%s), %s has %.2f GiB "
-        "available",
+        "%" PRId64 ") needs %s%.2f GiB %s",
         options->preset ? options->preset : "this model", choice->tp,
         choice->pp, choice->dp, choice->micro_batch,
-        choice->least ? "at least " : "", choice->need / GIB,
-        alone ? "this" : "a", here, here > 1 ? "s" : "",
-        alone ? "which" : "and the one with least", hosts->available / GIB);
+        choice->least ? "at least " : "", choice->need / GIB, where);
 }

@@ -13,6 +13,7 @@ struct mtlm_metrics_about {
     int ranks, tensor, pipeline, data;
     double parameters;
     const char *policy, *starpu_version;
+    const char *gpu; /* of the rank that keeps them; NULL: CPUs */
 };
 
 /* Opens what the options ask for; NULL with *err untouched when that is

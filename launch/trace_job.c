@@ -16,7 +16,8 @@
 
 /* What one rank tells rank 0 besides its records. */
 struct about {
-    int stage, workers;
+    int stage, workers; /* all of them */
+    bool gpu;           /* the first is one, the others do the rest */
     int64_t clock_offset_ns;
     double engine_share;
 };
@@ -69,8 +70,13 @@ static void describe(const struct mtlm_job *job, const struct about *about,
         d->offset[r] = about[r].clock_offset_ns;
         d->engine_share[r] = about[r].engine_share;
         for (int i = 0; i < about[r].workers; i++, w++) {
-            snprintf(d->device[w], sizeof(d->device[w]), "CPU %d", i);
-            d->worker[w] = (struct mtlm_trace_worker){r, i, d->device[w], true};
+            const bool gpu = about[r].gpu && i == 0;
+            const bool computes = gpu || !about[r].gpu;
+
+            snprintf(d->device[w], sizeof(d->device[w]), "%s %d",
+                     gpu ? "GPU" : "CPU", about[r].gpu && !gpu ? i - 1 : i);
+            d->worker[w] =
+                (struct mtlm_trace_worker){r, i, d->device[w], computes};
         }
     }
     d->info = (struct mtlm_trace_info){
@@ -84,6 +90,7 @@ static void describe(const struct mtlm_job *job, const struct about *about,
         .schedule = mtlm_schedule_name(&job->options),
         .policy = mtlm_machine_policy(),
         .starpu_version = mtlm_machine_starpu_version(),
+        .gpu = job->gpu_text,
         .stage_of_rank = d->stage,
         .clock_offset_ns = d->offset,
         .engine_share = d->engine_share,
@@ -110,8 +117,11 @@ static void undescribe(struct described *d)
 
 int mtlm_job_trace(struct mtlm_job *job, double *bubble, struct mtlm_error *err)
 {
-    struct about mine = {job->layout.pp_rank, job->workers, 0,
-                         job->engine_share},
+    const bool gpu = job->gpu >= 0;
+    struct about mine = {.stage = job->layout.pp_rank,
+                         .workers = gpu ? 2 : job->workers,
+                         .gpu = gpu,
+                         .engine_share = job->engine_share},
                  *about;
     struct mtlm_gathered all;
     struct mtlm_trace_summary *summary;

@@ -5,6 +5,8 @@
 #include "runtime/gpu.h"
 #include "runtime/memory.h"
 
+#define GIB (1024.0 * 1024 * 1024)
+
 static int major(int version)
 {
     return version / 1000;
@@ -44,6 +46,17 @@ const char *mtlm_gpus_missing(const struct mtlm_gpus *gpus)
     if (gpus->unwanted)
         return "not wanted (--no-gpu, STARPU_NCUDA=0)";
     return gpus->driver ? "none is visible" : "none, there is no driver";
+}
+
+char *mtlm_gpu_describe(const struct mtlm_gpus *gpus, int gpu)
+{
+    return gpu < 0 ? NULL
+                   : mtlm_sprintf("%s, %.2f GiB, driver for CUDA %s, built "
+                                  "with %s",
+                                  gpus->gpu[gpu].name,
+                                  gpus->gpu[gpu].total_bytes / GIB,
+                                  mtlm_gpus_version(gpus->driver),
+                                  mtlm_gpus_version(gpus->toolkit));
 }
 
 /* Ranks before the n-th that have the device that it knows as i. */

@@ -36,6 +36,10 @@ int mtlm_gpus_check(const struct mtlm_gpus *gpus, struct mtlm_error *err);
  * the program has no CUDA. */
 const char *mtlm_gpus_missing(const struct mtlm_gpus *gpus);
 
+/* "NVIDIA H200, 139.81 GiB, driver for CUDA 13.0, built with 13.0"; NULL for
+ * -1.  The caller frees it. */
+char *mtlm_gpu_describe(const struct mtlm_gpus *gpus, int gpu);
+
 /* "13.0" of 13000; valid until the fourth call from then on. */
 const char *mtlm_gpus_version(int version);
 

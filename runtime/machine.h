@@ -12,9 +12,9 @@
 #define MTLM_DEFAULT_POLICY "prio"
 
 struct mtlm_machine_config {
-    int workers; /* that compute: CPUs, or with a GPU one for each stream */
-    /* Device that computes, where one exists: then one CPU worker does the rest
-     * (what reads the host's state, what has no CUDA kernel). -1: none. */
+    int workers; /* CPUs that compute, where no GPU does */
+    /* Device that computes: worker 0.  One CPU worker does the rest then: what
+     * reads the host's state, what has no CUDA kernel.  -1: none. */
     int gpu;
     double gpu_bytes; /* that StarPU may take of it */
     bool shared; /* other ranks run on this host: workers must not be bound to

@@ -135,6 +135,7 @@ static int read_run(struct mtlm_trace_run *run, const char *path,
     info->schedule = text(object, "schedule");
     info->policy = text(object, "policy");
     info->starpu_version = text(object, "starpu_version");
+    info->gpu = text(object, "gpu");
     return 0;
 }
 

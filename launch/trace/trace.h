@@ -58,7 +58,8 @@ struct mtlm_trace_info {
     const char *schedule; /* as --schedule names it */
     const char *policy;
     const char *starpu_version;
-    const int *stage_of_rank;       /* [ranks] 0 .. stages - 1 */
+    const char *gpu;          /* rank 0's: name, memory, versions; NULL: CPUs */
+    const int *stage_of_rank; /* [ranks] 0 .. stages - 1 */
     const int64_t *clock_offset_ns; /* [ranks] that was added to its times */
     const double *engine_share;     /* [ranks] of a core, of the run */
     const struct mtlm_trace_worker *worker; /* [n_workers] */

@@ -6,7 +6,7 @@
 . "${srcdir:-.}/tests/emulator/common.sh"
 
 mini=(--num-layers 2 --hidden-size 32 --num-attention-heads 4 --seq-length 16
-    --micro-batch-size 1 --global-batch-size 4 --attention-dropout 0.1
+    --micro-batch-size 1 --global-batch-size 2 --attention-dropout 0.1
     --hidden-dropout 0.1 --lr 1e-3 --min-lr 0 --lr-decay-style constant
     --lr-warmup-fraction 0 --train-iters 2 --eval-iters 0 --log-interval 1)
 
@@ -26,8 +26,10 @@ for model in bert-tiny gpt-tiny; do
     mv out want
     on_gpus 1
     well 1 --model $model "${mini[@]}"
-    grep -q '^GPU: rank 0 on Device double 0 (0 of 1)' out ||
+    grep -q '^GPU: rank 0 on 0 of 1: Device double 0' out ||
         fail "no GPU: $(cat out)"
+    awk '/^GPU memory: peak/ { exit !($4 > 32 && $4 < $7) }' out ||
+        fail "memory of the GPU: $(cat out)"
     same out "$model on a GPU"
     on_cpus
 done
@@ -46,13 +48,24 @@ done
 on_gpus 2
 well 3 --model gpt-tiny "${mini[@]}"
 [ "$(grep -c 'mtlm-dag: 2 of 3 ranks train' err)" -eq 1 ] || fail "$(cat err)"
-grep -q 'data 2 = 2 ranks' out || fail "three ranks, two GPUs: $(cat out)"
+grep -q '= 2 ranks (chosen)' out || fail "three ranks, two GPUs: $(cat out)"
 same out "two of three ranks"
 
 # Devices that cannot be used.
 MTLM_DOUBLE_DRIVER=12040 job 1 --model gpt-tiny "${mini[@]}"
 [ "$rc" -eq 2 ] || fail "old driver: exit code $rc"
 grep -q 'driver knows CUDA up to 12.4' err || fail "old driver: $(cat err)"
+# A GPU that is too small, or that somebody else fills.
+MTLM_DOUBLE_MIB=1024 job 1 --model gpt2-345m
+[ "$rc" -eq 6 ] || fail "a small GPU: exit code $rc"
+grep -q "GiB on each rank's GPU, and the one with least has 0.75 GiB" err ||
+    fail "a small GPU: $(cat err)"
+MTLM_DOUBLE_TAKEN_MIB=2040 job 1 --model gpt-tiny "${mini[@]}"
+[ "$rc" -eq 6 ] || fail "a full GPU: exit code $rc"
+grep -q 'enough if no other process' err || fail "a full GPU: $(cat err)"
+well 1 --model bert-3.9b --dry-run
+grep -q '^GPUs  *2 of this machine, a rank can have 1.75 GiB of each' out ||
+    fail "the plan: $(cat out)"
 MTLM_DOUBLE_DRIVER=0 well 1 --model gpt-tiny "${mini[@]}"
 grep -q 'GPU: none, there is no driver; trains on CPUs' out ||
     fail "no driver: $(cat out)"

@@ -250,8 +250,8 @@ static void test_the_first_estimate_is_a_lower_bound(void **state)
 
             most = plan.total_bytes > most ? plan.total_bytes : most;
         }
-        assert_true(mtlm_plan_lower_bound(&config) <= most);
-        assert_true(mtlm_plan_lower_bound(&config) > most / 100);
+        assert_true(mtlm_plan_lower_bound(&config, false) <= most);
+        assert_true(mtlm_plan_lower_bound(&config, false) > most / 100);
         small_ranks_destroy(&ranks);
     }
 }

@@ -140,6 +140,73 @@ static void test_what_does_not_fit_is_said_with_its_numbers(void **state)
                                        "4.00 GiB available"));
 }
 
+/* ---- GPUs ---- */
+
+/* Weight, gradient and two moments of each parameter lie on each rank's GPU,
+ * and some activations; how many ranks a machine has does not matter. */
+static void test_each_rank_needs_room_on_its_own_gpu(void **state)
+{
+    const struct mtlm_hosts hosts = {
+        .ranks = 2, .per_host = 2, .gpus = 2, .available = 80 * GIB};
+    struct mtlm_choice choice;
+    struct mtlm_wish wish;
+    double states;
+
+    (void) state;
+    accepts("--model gpt2-345m --tensor-model-parallel-size 1 "
+            "--micro-batch-size 1");
+    states = 16 * mtlm_model_parameters(&options.model);
+    wish = mtlm_layout_wish(&options, 1);
+    assert_int_equal(
+        mtlm_layout_choose(&options, &wish, &hosts, &choice, &error), 0);
+    assert_true(choice.dp == 2 && choice.fits);
+    assert_true(choice.need > states && choice.need < 2 * states + 4 * GIB);
+}
+
+static void test_a_gpu_that_is_too_small_or_full_is_said(void **state)
+{
+    struct mtlm_hosts hosts = {
+        .ranks = 2, .per_host = 2, .gpus = 2, .available = 4 * GIB};
+    struct mtlm_choice choice = {
+        .tp = 1, .pp = 1, .dp = 2, .micro_batch = 1, .need = 5 * GIB};
+
+    (void) state;
+    accepts("--model gpt2-345m");
+    hosts.unshared = 4.5 * GIB;
+    assert_int_equal(
+        mtlm_layout_check_memory(&options, &choice, &hosts, &error), -1);
+    assert_int_equal(error.code, MTLM_EXIT_RESOURCE);
+    assert_non_null(strstr(error.text, "needs 5.00 GiB on each rank's GPU, and "
+                                       "the one with least has 4.00 GiB"));
+    assert_null(strstr(error.text, "process"));
+    hosts.unshared = 6 * GIB;
+    assert_int_equal(
+        mtlm_layout_check_memory(&options, &choice, &hosts, &error), -1);
+    assert_non_null(strstr(error.text, "no other process"));
+    choice.need = 4 * GIB;
+    assert_int_equal(
+        mtlm_layout_check_memory(&options, &choice, &hosts, &error), 0);
+}
+
+/* 8.3 billion parameters of 16 bytes are more than eight times 14 GiB. */
+static void test_advice_counts_the_gpus_of_machines(void **state)
+{
+    const struct mtlm_hosts hosts = {
+        .ranks = 8, .per_host = 8, .gpus = 8, .available = 14 * GIB};
+    struct mtlm_wish wish;
+    char *advice;
+    int machines = 0;
+
+    (void) state;
+    accepts("--model gpt2-8.3b");
+    wish = mtlm_layout_wish(&options, 1);
+    advice = mtlm_advice(&options, &wish, &hosts, 8);
+    assert_int_equal(
+        sscanf(advice, "It fits on %d machines like this one:", &machines), 1);
+    assert_in_range(machines, 2, 4);
+    free(advice);
+}
+
 /* ---- advice ---- */
 
 /* The line after the one that begins so, from "mtlm-dag" on; its number of
@@ -381,6 +448,9 @@ int main(void)
         cmocka_unit_test(test_a_chosen_layout_is_not_written_down_as_given),
         cmocka_unit_test(test_the_preset_s_micro_batch_gives_way),
         cmocka_unit_test(test_ranks_that_cannot_share_are_refused),
+        cmocka_unit_test(test_each_rank_needs_room_on_its_own_gpu),
+        cmocka_unit_test(test_a_gpu_that_is_too_small_or_full_is_said),
+        cmocka_unit_test(test_advice_counts_the_gpus_of_machines),
         cmocka_unit_test(test_what_does_not_fit_is_said_with_its_numbers),
         cmocka_unit_test(test_advised_commands_fit),
         cmocka_unit_test(test_advice_keeps_what_was_given),
