@@ -13,7 +13,7 @@
 #include "codelets/xent.h"
 #include "runtime/device.h"
 
-constexpr int THREADS = 512, WARPS = THREADS / 32;
+constexpr int THREADS = 512, WARPS = THREADS / 32, LOSS_THREADS = 1024;
 /* A grid of a block per row: of more rows the blocks take several. */
 static unsigned blocks_for(int64_t rows)
 {
@@ -156,19 +156,19 @@ void mtlm_xent_rescale_cuda(void *const ptr[], const struct mtlm_call *call,
                 (float *) ptr[XR_SUMS], rows);
 }
 
-/* One block, so that the sum has one order. */
-static __global__ void __launch_bounds__(THREADS)
+/* One block, the largest, so that the sum has one order. */
+static __global__ void __launch_bounds__(LOSS_THREADS)
     xent_loss(const float *max, const float *sum, const float *target,
               const float *weight, double *loss, int64_t rows, double share)
 {
     double total = 0;
 
-    for (int64_t r = threadIdx.x; r < rows; r += THREADS)
+    for (int64_t r = threadIdx.x; r < rows; r += LOSS_THREADS)
         if (weight[r] != 0)
             total += (double) weight[r]
                      * (log((double) sum[r])
                         + ((double) max[r] - (double) target[r]));
-    total = mtlm_block_sum<THREADS>(total);
+    total = mtlm_block_sum<LOSS_THREADS>(total);
     if (threadIdx.x == 0)
         *loss += share * total;
 }
@@ -179,7 +179,7 @@ void mtlm_xent_loss_cuda(void *const ptr[], const struct mtlm_call *call,
     const int64_t rows = mtlm_shape_rows(&call->shape[XL_LOGITS]);
     const float *sums = (const float *) ptr[XL_SUMS];
 
-    mtlm_launch(xent_loss, 1, THREADS, 0, context->device->stream,
+    mtlm_launch(xent_loss, 1, LOSS_THREADS, 0, context->device->stream,
                 (const float *) ptr[XL_MAX], sums, sums + rows,
                 (const float *) ptr[XL_WEIGHTS],
                 (double *) ptr[XL_LOSS] + call->attr.vocabulary.slot, rows,

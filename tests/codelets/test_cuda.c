@@ -38,6 +38,16 @@ static void test_linear(void **state)
         twin_compare(&(struct twin){.call = calls[i]});
 }
 
+/* So that nothing of an iteration goes to the CPU and back. */
+static void test_only_the_samples_come_from_the_cpu(void **state)
+{
+    (void) state;
+    for (int kind = 0; kind < MTLM_OP_COUNT; kind++)
+        if (mtlm_ops[kind]->cpu && !mtlm_ops[kind]->cuda
+            && kind != MTLM_OP_BATCH && kind != MTLM_OP_LOSS_WEIGHTS)
+            fail_msg("%s has no CUDA kernel", mtlm_ops[kind]->name);
+}
+
 /* Last: of all the others. */
 static void test_every_kernel_is_compared(void **state)
 {
@@ -63,6 +73,7 @@ int main(void)
         cmocka_unit_test(test_status),
         cmocka_unit_test(test_control),
         cmocka_unit_test(test_adam),
+        cmocka_unit_test(test_only_the_samples_come_from_the_cpu),
         cmocka_unit_test(test_every_kernel_is_compared),
     };
     const char *skip = twin_start();
