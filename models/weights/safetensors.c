@@ -9,7 +9,6 @@
 #include <jansson.h>
 
 #include "models/mapped_file.h"
-#include "models/output_file.h"
 #include "models/weights/safetensors.h"
 #include "runtime/memory.h"
 
@@ -28,6 +27,16 @@ static const struct {
 #undef DTYPE
 };
 enum { DTYPES = sizeof(dtypes) / sizeof(dtypes[0]) };
+
+const char *mtlm_safetensors_dtype_name(enum mtlm_safetensors_dtype dtype)
+{
+    return dtypes[dtype].name;
+}
+
+int mtlm_safetensors_dtype_bytes(enum mtlm_safetensors_dtype dtype)
+{
+    return dtypes[dtype].bytes;
+}
 
 struct mtlm_safetensors {
     struct mtlm_mapped_file map;
@@ -280,117 +289,4 @@ const char *mtlm_safetensors_metadata(const struct mtlm_safetensors *file,
 {
     return json_string_value(
         json_object_get(json_object_get(file->header, "__metadata__"), key));
-}
-
-struct mtlm_safetensors_writer {
-    char *path;
-    json_t *metadata, *tensors; /* the header's two parts */
-    int64_t bytes;              /* of all tensors so far */
-    struct piece {
-        const void *data;
-        size_t bytes;
-    } * piece;
-    int64_t pieces;
-};
-
-struct mtlm_safetensors_writer *mtlm_safetensors_writer_create(const char *path)
-{
-    struct mtlm_safetensors_writer *writer = mtlm_calloc(1, sizeof(*writer));
-
-    writer->path = mtlm_strdup(path);
-    writer->metadata = json_object();
-    writer->tensors = json_object();
-    return writer;
-}
-
-void mtlm_safetensors_writer_metadata(struct mtlm_safetensors_writer *writer,
-                                      const char *key, const char *value)
-{
-    const int rc =
-        json_object_set_new(writer->metadata, key, json_string(value));
-
-    assert(rc == 0);
-    (void) rc;
-}
-
-void mtlm_safetensors_writer_add(struct mtlm_safetensors_writer *writer,
-                                 const char *name,
-                                 enum mtlm_safetensors_dtype dtype, int rank,
-                                 const int64_t dim[], const void *data)
-{
-    const int64_t bytes = elements(rank, dim) * dtypes[dtype].bytes;
-    json_t *shape = json_array();
-    int rc;
-
-    assert(rank <= MTLM_SAFETENSORS_MAX_RANK && bytes >= 0);
-    assert(!json_object_get(writer->tensors, name));
-    for (int i = 0; i < rank; i++)
-        json_array_append_new(shape, json_integer(dim[i]));
-    rc = json_object_set_new(
-        writer->tensors, name,
-        json_pack("{s:s,s:o,s:[I,I]}", "dtype", dtypes[dtype].name, "shape",
-                  shape, "data_offsets", (json_int_t) writer->bytes,
-                  (json_int_t) (writer->bytes + bytes)));
-    assert(rc == 0);
-    (void) rc;
-    writer->bytes += bytes;
-    writer->piece =
-        mtlm_realloc(writer->piece, writer->pieces + 1, sizeof(*writer->piece));
-    writer->piece[writer->pieces++] =
-        (struct piece){.data = data, .bytes = (size_t) bytes};
-}
-
-/* "{...}" and the blanks that align the tensors to 8 bytes; the caller frees
- * it. */
-static char *make_header(const struct mtlm_safetensors_writer *writer)
-{
-    json_t *all = json_object();
-    char *text, *header;
-
-    if (json_object_size(writer->metadata))
-        json_object_set(all, "__metadata__", writer->metadata);
-    json_object_update(all, writer->tensors);
-    text = json_dumps(all, JSON_COMPACT);
-    header = mtlm_sprintf("%s%*s", text, (int) (-strlen(text) & 7), "");
-    free(text);
-    json_decref(all);
-    return header;
-}
-
-int mtlm_safetensors_writer_commit(struct mtlm_safetensors_writer *writer,
-                                   struct mtlm_error *err)
-{
-    struct mtlm_output_file *file = mtlm_output_file_create(writer->path, err);
-    char *header;
-    uint64_t length;
-    int rc;
-
-    if (!file)
-        return -1;
-    header = make_header(writer);
-    length = strlen(header);
-    rc = mtlm_output_file_write(file, &length, sizeof(length), err);
-    if (rc == 0)
-        rc = mtlm_output_file_write(file, header, length, err);
-    for (int64_t i = 0; i < writer->pieces && rc == 0; i++)
-        rc = mtlm_output_file_write(file, writer->piece[i].data,
-                                    writer->piece[i].bytes, err);
-    if (rc == 0)
-        rc = mtlm_output_file_finish(file, err);
-    if (rc == 0)
-        rc = mtlm_output_file_publish(file, err);
-    free(header);
-    mtlm_output_file_destroy(file);
-    return rc;
-}
-
-void mtlm_safetensors_writer_destroy(struct mtlm_safetensors_writer *writer)
-{
-    if (!writer)
-        return;
-    json_decref(writer->metadata);
-    json_decref(writer->tensors);
-    free(writer->piece);
-    free(writer->path);
-    free(writer);
 }

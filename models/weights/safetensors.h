@@ -33,6 +33,9 @@ enum mtlm_safetensors_dtype {
 #undef DTYPE
 };
 
+const char *mtlm_safetensors_dtype_name(enum mtlm_safetensors_dtype dtype);
+int mtlm_safetensors_dtype_bytes(enum mtlm_safetensors_dtype dtype);
+
 enum { MTLM_SAFETENSORS_MAX_RANK = 8 };
 
 struct mtlm_safetensors_tensor {
@@ -82,9 +85,29 @@ void mtlm_safetensors_writer_add(struct mtlm_safetensors_writer *writer,
                                  enum mtlm_safetensors_dtype dtype, int rank,
                                  const int64_t dim[], const void *data);
 
+/* The same for a tensor that is too much to be kept: at commit read(arg,
+ * memory) writes it to memory, of as many bytes as it has. */
+typedef void mtlm_safetensors_read(void *arg, void *memory);
+void mtlm_safetensors_writer_add_later(struct mtlm_safetensors_writer *writer,
+                                       const char *name,
+                                       enum mtlm_safetensors_dtype dtype,
+                                       int rank, const int64_t dim[],
+                                       mtlm_safetensors_read *read, void *arg);
+
 /* Writes the file, whole or not at all.  MTLM_EXIT_IO with the reason. */
 int mtlm_safetensors_writer_commit(struct mtlm_safetensors_writer *writer,
                                    struct mtlm_error *err);
+
+/* After commit: size and XXH3-64 of the file, and of the data of the i-th
+ * tensor that was added. */
+struct mtlm_safetensors_written {
+    int64_t bytes;
+    uint64_t hash;
+};
+struct mtlm_safetensors_written mtlm_safetensors_writer_written(
+    const struct mtlm_safetensors_writer *writer);
+uint64_t mtlm_safetensors_writer_hash(
+    const struct mtlm_safetensors_writer *writer, int64_t i);
 
 void mtlm_safetensors_writer_destroy(struct mtlm_safetensors_writer *writer);
 

@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include <dirent.h>
+#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,40 +27,34 @@ int files_setup(void **state)
     return mkdtemp(directory) ? 0 : -1;
 }
 
-/* Calls visit, which may be NULL, for each name; returns how many. */
-static int each_file(void (*visit)(const char *path))
+static int remove_one(const char *path, const struct stat *about, int kind,
+                      struct FTW *where)
+{
+    (void) about;
+    (void) kind;
+    (void) where;
+    return remove(path);
+}
+
+/* Directories that the tests made, too. */
+int files_teardown(void **state)
+{
+    (void) state;
+    return nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+int files_count(void)
 {
     DIR *dir = opendir(directory);
     struct dirent *entry;
     int n = 0;
 
     assert_non_null(dir);
-    while ((entry = readdir(dir)) != NULL) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        n++;
-        if (visit)
-            visit(files_path(entry->d_name));
-    }
+    while ((entry = readdir(dir)) != NULL)
+        n +=
+            strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
     closedir(dir);
     return n;
-}
-
-static void remove_file(const char *path)
-{
-    remove(path);
-}
-
-int files_teardown(void **state)
-{
-    (void) state;
-    each_file(remove_file);
-    return rmdir(directory);
-}
-
-int files_count(void)
-{
-    return each_file(NULL);
 }
 
 const char *files_path(const char *name)

@@ -1,0 +1,296 @@
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "models/weights/checkpoint_dir.h"
+#include "runtime/memory.h"
+
+#define TEMPORARY ".tmp"
+
+static int failed(const char *dir, const char *what, struct mtlm_error *err)
+{
+    return mtlm_error_set(err, MTLM_EXIT_IO, "%s: %s: %s", dir, what,
+                          strerror(errno));
+}
+
+static char *name_of(const struct mtlm_checkpoint_id *id)
+{
+    return id->again
+               ? mtlm_sprintf("iter_%07" PRId64 ".%d", id->iteration, id->again)
+               : mtlm_sprintf("iter_%07" PRId64, id->iteration);
+}
+
+/* Whether name is exactly that of a checkpoint. */
+static bool parse_name(const char *name, struct mtlm_checkpoint_id *id)
+{
+    char *same;
+    bool is;
+
+    *id = (struct mtlm_checkpoint_id){0};
+    if (sscanf(name, "iter_%" SCNd64 ".%d", &id->iteration, &id->again) < 1
+        || id->iteration < 0 || id->again < 0)
+        return false;
+    same = name_of(id);
+    is = strcmp(same, name) == 0;
+    free(same);
+    return is;
+}
+
+static bool is_older(const struct mtlm_checkpoint_id *a,
+                     const struct mtlm_checkpoint_id *b)
+{
+    return a->iteration != b->iteration ? a->iteration < b->iteration
+                                        : a->again < b->again;
+}
+
+int mtlm_checkpoint_newest(const char *dir,
+                           const struct mtlm_checkpoint_id *before,
+                           struct mtlm_checkpoint_id *found,
+                           struct mtlm_error *err)
+{
+    DIR *d = opendir(dir);
+    struct dirent *e;
+    struct mtlm_checkpoint_id id;
+    int any = 0;
+
+    if (!d && errno == ENOENT)
+        return 0;
+    if (!d)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: cannot be read: %s",
+                              dir, strerror(errno));
+    while ((e = readdir(d)))
+        if (parse_name(e->d_name, &id) && (!before || is_older(&id, before))
+            && (!any || is_older(found, &id))) {
+            *found = id;
+            any = 1;
+        }
+    closedir(d);
+    return any;
+}
+
+char *mtlm_checkpoint_path(const char *dir, const struct mtlm_checkpoint_id *id)
+{
+    char *name = name_of(id), *path = mtlm_sprintf("%s/%s", dir, name);
+
+    free(name);
+    return path;
+}
+
+char *mtlm_checkpoint_temporary(const char *dir, int64_t iteration)
+{
+    return mtlm_sprintf("%s/iter_%07" PRId64 TEMPORARY, dir, iteration);
+}
+
+/* It says whose it is to those who look; the lock itself is the system's, and
+ * goes with the process. */
+static void sign(int fd)
+{
+    char host[256] = "", text[320];
+    ssize_t written;
+
+    gethostname(host, sizeof(host) - 1);
+    snprintf(text, sizeof(text), "process %ld on %s\n", (long) getpid(), host);
+    if (ftruncate(fd, 0) == 0) {
+        written = pwrite(fd, text, strlen(text), 0);
+        (void) written;
+    }
+}
+
+static int refuse_lock(const char *dir, int fd, struct mtlm_error *err)
+{
+    char who[321] = "";
+    const ssize_t n = pread(fd, who, sizeof(who) - 1, 0);
+
+    who[n > 0 ? strcspn(who, "\n") : 0] = '\0';
+    return mtlm_error_set(err, MTLM_EXIT_IO,
+                          "%s: another job saves its checkpoints there: %s",
+                          dir, *who ? who : "it does not say which");
+}
+
+int mtlm_checkpoint_lock(const char *dir, int *lock, struct mtlm_error *err)
+{
+    char *path = mtlm_sprintf("%s/lock", dir);
+    int rc = 0;
+
+    if (mkdir(dir, 0777) < 0 && errno != EEXIST) {
+        free(path);
+        return failed(dir, "cannot be made", err);
+    }
+    *lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (*lock < 0)
+        rc = failed(dir, "cannot be written", err);
+    else if (flock(*lock, LOCK_EX | LOCK_NB) < 0)
+        rc = errno == EWOULDBLOCK ? refuse_lock(dir, *lock, err)
+                                  : failed(dir, "cannot be locked", err);
+    else
+        sign(*lock);
+    if (rc < 0 && *lock >= 0) {
+        close(*lock);
+        *lock = -1;
+    }
+    free(path);
+    return rc;
+}
+
+int mtlm_checkpoint_space(const char *dir, int64_t bytes,
+                          struct mtlm_error *err)
+{
+    struct statvfs at;
+    double room;
+
+    if (statvfs(dir, &at) < 0)
+        return failed(dir, "cannot be read", err);
+    room = (double) at.f_bavail * at.f_frsize;
+    if (room >= bytes)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_IO,
+                          "%s: a checkpoint takes %.1f MB, but only %.1f MB "
+                          "are free there",
+                          dir, bytes / 1e6, room / 1e6);
+}
+
+/* A directory of plain files, or the file. */
+static void remove_all(const char *path)
+{
+    DIR *d = opendir(path);
+    struct dirent *e;
+
+    while (d && (e = readdir(d)))
+        if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+            unlinkat(dirfd(d), e->d_name, 0);
+    if (d)
+        closedir(d);
+    if (rmdir(path) < 0 && errno == ENOTDIR)
+        unlink(path);
+}
+
+int mtlm_checkpoint_begin(const char *dir, int64_t iteration,
+                          struct mtlm_error *err)
+{
+    char *path = mtlm_checkpoint_temporary(dir, iteration);
+    int rc;
+
+    remove_all(path);
+    rc = mkdir(path, 0777);
+    if (rc < 0)
+        failed(path, "cannot be made", err);
+    free(path);
+    return rc;
+}
+
+static int sync_dir(const char *dir)
+{
+    const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = fd < 0 ? -1 : fsync(fd);
+
+    /* Some file systems cannot synchronise a directory; others need not. */
+    if (rc < 0 && errno == EINVAL)
+        rc = 0;
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+/* First it stops being a checkpoint, then it goes. */
+static void remove_checkpoint(const char *dir,
+                              const struct mtlm_checkpoint_id *id)
+{
+    char *path = mtlm_checkpoint_path(dir, id);
+    char *dying = mtlm_sprintf("%s" TEMPORARY, path);
+
+    remove_all(dying);
+    if (rename(path, dying) == 0)
+        remove_all(dying);
+    free(dying);
+    free(path);
+}
+
+static void remove_same(const char *dir, struct mtlm_checkpoint_id newest)
+{
+    struct mtlm_checkpoint_id id = newest, older;
+
+    while (mtlm_checkpoint_newest(dir, &id, &older, NULL) > 0
+           && older.iteration == newest.iteration) {
+        remove_checkpoint(dir, &older);
+        id = older;
+    }
+}
+
+int mtlm_checkpoint_commit(const char *dir, int64_t iteration,
+                           struct mtlm_error *err)
+{
+    const struct mtlm_checkpoint_id next = {.iteration = iteration + 1};
+    struct mtlm_checkpoint_id id = {.iteration = iteration}, same;
+    char *from = mtlm_checkpoint_temporary(dir, iteration), *to;
+    int rc;
+
+    if (mtlm_checkpoint_newest(dir, &next, &same, NULL) > 0
+        && same.iteration == iteration)
+        id.again = same.again + 1;
+    to = mtlm_checkpoint_path(dir, &id);
+    rc = sync_dir(from) == 0 && rename(from, to) == 0 && sync_dir(dir) == 0
+             ? 0
+             : failed(to, "cannot be made", err);
+    free(to);
+    free(from);
+    if (rc == 0)
+        remove_same(dir, id);
+    return rc;
+}
+
+static bool is_temporary(const char *name)
+{
+    const size_t n = strlen(name), end = sizeof(TEMPORARY) - 1;
+
+    return strncmp(name, "iter_", 5) == 0 && n > end
+           && strcmp(name + n - end, TEMPORARY) == 0;
+}
+
+void mtlm_checkpoint_discard(const char *dir, int64_t iteration)
+{
+    DIR *d = iteration < 0 ? opendir(dir) : NULL;
+    struct dirent *e;
+    char *path;
+
+    if (iteration >= 0) {
+        path = mtlm_checkpoint_temporary(dir, iteration);
+        remove_all(path);
+        free(path);
+    }
+    while (d && (e = readdir(d)))
+        if (is_temporary(e->d_name)) {
+            path = mtlm_sprintf("%s/%s", dir, e->d_name);
+            remove_all(path);
+            free(path);
+        }
+    if (d)
+        closedir(d);
+}
+
+void mtlm_checkpoint_prune(const char *dir, int64_t keep)
+{
+    struct mtlm_checkpoint_id id, older;
+    int64_t n = 0;
+
+    if (mtlm_checkpoint_newest(dir, NULL, &id, NULL) <= 0)
+        return;
+    for (;;) {
+        const bool more = mtlm_checkpoint_newest(dir, &id, &older, NULL) > 0;
+
+        if (++n > keep)
+            remove_checkpoint(dir, &id);
+        if (!more)
+            return;
+        id = older;
+    }
+}

@@ -1,0 +1,59 @@
+#ifndef MTLM_CHECKPOINT_DIR_H
+#define MTLM_CHECKPOINT_DIR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/error.h"
+
+/* A directory of checkpoints: iter_0000020, and where that iteration is saved
+ * once more, iter_0000020.1, iter_0000020.2, so that nothing is ever written
+ * over.  One that is being written is called iter_0000020.tmp; the new name is
+ * what commits it.  All reasons name the directory. */
+struct mtlm_checkpoint_id {
+    int64_t iteration;
+    int again; /* 0: the first one of that iteration */
+};
+
+/* The newest one before that one, or the newest of all (before: NULL).  Returns
+ * 1 if there is one, 0 if not (also where there is no such directory), -1 and
+ * MTLM_EXIT_INPUT when dir cannot be read. */
+int mtlm_checkpoint_newest(const char *dir,
+                           const struct mtlm_checkpoint_id *before,
+                           struct mtlm_checkpoint_id *found,
+                           struct mtlm_error *err);
+
+/* "DIR/iter_0000020", which the caller frees; of one that is being written. */
+char *mtlm_checkpoint_path(const char *dir,
+                           const struct mtlm_checkpoint_id *id);
+char *mtlm_checkpoint_temporary(const char *dir, int64_t iteration);
+
+/* The following are for the one process that commits. */
+
+/* Makes dir if it is not there, checks that it can be written, and locks it
+ * until the process ends or *lock is closed.  MTLM_EXIT_IO: it cannot be, or
+ * another job has locked it. */
+int mtlm_checkpoint_lock(const char *dir, int *lock, struct mtlm_error *err);
+
+/* Whether that many bytes can be written there: MTLM_EXIT_IO with both
+ * numbers. */
+int mtlm_checkpoint_space(const char *dir, int64_t bytes,
+                          struct mtlm_error *err);
+
+/* Begins one: an empty temporary directory. */
+int mtlm_checkpoint_begin(const char *dir, int64_t iteration,
+                          struct mtlm_error *err);
+
+/* All of it is in the temporary directory and on the disk: from here on it is
+ * there, whatever happens.  Older ones of the same iteration go. */
+int mtlm_checkpoint_commit(const char *dir, int64_t iteration,
+                           struct mtlm_error *err);
+
+/* Removes what was begun and not committed, of this iteration or, -1, of
+ * any. */
+void mtlm_checkpoint_discard(const char *dir, int64_t iteration);
+
+/* Removes all but the newest `keep` ones. */
+void mtlm_checkpoint_prune(const char *dir, int64_t keep);
+
+#endif /* MTLM_CHECKPOINT_DIR_H */

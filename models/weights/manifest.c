@@ -1,0 +1,373 @@
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "models/mapped_file.h"
+#include "models/output_file.h"
+#include "models/weights/manifest.h"
+#include "runtime/memory.h"
+
+#define FORMAT "mtlm-dag checkpoint"
+#define MANIFEST "manifest.json"
+
+/* The end of the text: the hash is that of all of it with zeros here. */
+static const char last_line[] = ",\n \"xxh3\": \"0000000000000000\"\n}\n";
+enum { DIGITS = 16, AFTER_DIGITS = 4 }; /* "\n}\n behind them */
+
+static void write_hash(uint64_t hash, char text[DIGITS + 1])
+{
+    snprintf(text, DIGITS + 1, "%016" PRIx64, hash);
+}
+
+/* -1: text is no such number as write_hash() writes it. */
+static int read_hash(const char *text, uint64_t *hash)
+{
+    char again[DIGITS + 1];
+
+    *hash = strtoull(text, NULL, 16);
+    write_hash(*hash, again);
+    return strcmp(text, again) == 0 ? 0 : -1;
+}
+
+/* ---- one file's part ---- */
+
+static json_t *pair(const int64_t value[2])
+{
+    return json_pack("[I,I]", (json_int_t) value[0], (json_int_t) value[1]);
+}
+
+static json_t *tensor_json(const struct mtlm_manifest_tensor *tensor)
+{
+    const struct mtlm_slice *s = &tensor->slice;
+    char hash[DIGITS + 1];
+
+    write_hash(tensor->hash, hash);
+    return json_pack("{s:s,s:o,s:o,s:o,s:[I,I],s:s}", "name", tensor->name,
+                     "full", pair(s->full), "first", pair(s->first), "shape",
+                     pair(s->dim), "elements", (json_int_t) s->begin,
+                     (json_int_t) s->count, "xxh3", hash);
+}
+
+static json_t *file_json(const struct mtlm_manifest_file *file)
+{
+    json_t *tensors = json_array();
+    char hash[DIGITS + 1];
+
+    for (int64_t i = 0; i < file->tensors; i++)
+        json_array_append_new(tensors, tensor_json(&file->tensor[i]));
+    write_hash(file->hash, hash);
+    return json_pack("{s:s,s:I,s:s,s:o}", "name", file->name, "bytes",
+                     (json_int_t) file->bytes, "xxh3", hash, "tensors",
+                     tensors);
+}
+
+char *mtlm_manifest_file_text(const struct mtlm_manifest_file *file)
+{
+    json_t *json = file_json(file);
+    char *text = json_dumps(json, JSON_COMPACT);
+
+    json_decref(json);
+    return text;
+}
+
+static int parse_tensor(json_t *json, struct mtlm_manifest_tensor *tensor)
+{
+    struct mtlm_slice *s = &tensor->slice;
+    const char *name, *hash;
+    json_int_t n[8];
+
+    if (json_unpack(json, "{s:s,s:[I,I!],s:[I,I!],s:[I,I!],s:[I,I!],s:s!}",
+                    "name", &name, "full", &n[0], &n[1], "first", &n[2], &n[3],
+                    "shape", &n[4], &n[5], "elements", &n[6], &n[7], "xxh3",
+                    &hash)
+            < 0
+        || read_hash(hash, &tensor->hash) < 0)
+        return -1;
+    *s = (struct mtlm_slice){.full = {n[0], n[1]},
+                             .first = {n[2], n[3]},
+                             .dim = {n[4], n[5]},
+                             .begin = n[6],
+                             .count = n[7]};
+    tensor->name = mtlm_strdup(name);
+    return mtlm_slice_check(s);
+}
+
+/* A name that leads nowhere else. */
+static bool is_plain(const char *name)
+{
+    return *name && *name != '.' && !strchr(name, '/');
+}
+
+static int parse_file(json_t *json, struct mtlm_manifest_file *file)
+{
+    const char *name, *hash;
+    json_int_t bytes;
+    json_t *tensors, *tensor;
+    size_t i;
+
+    *file = (struct mtlm_manifest_file){0};
+    if (json_unpack(json, "{s:s,s:I,s:s,s:o!}", "name", &name, "bytes", &bytes,
+                    "xxh3", &hash, "tensors", &tensors)
+            < 0
+        || !json_is_array(tensors) || bytes < 0 || !is_plain(name)
+        || read_hash(hash, &file->hash) < 0)
+        return -1;
+    file->name = mtlm_strdup(name);
+    file->bytes = bytes;
+    file->tensor =
+        mtlm_calloc(json_array_size(tensors) + 1, sizeof(*file->tensor));
+    json_array_foreach(tensors, i, tensor)
+    {
+        file->tensors++;
+        if (parse_tensor(tensor, &file->tensor[i]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int mtlm_manifest_file_parse(const char *text, struct mtlm_manifest_file *file)
+{
+    json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    const int rc = parse_file(json, file);
+
+    json_decref(json);
+    return rc;
+}
+
+/* ---- the whole ---- */
+
+static char *manifest_text(const struct mtlm_manifest *manifest)
+{
+    json_t *files = json_array(), *json;
+    char *text, *all;
+
+    for (int64_t i = 0; i < manifest->files; i++)
+        json_array_append_new(files, file_json(&manifest->file[i]));
+    json = json_pack(
+        "{s:s,s:i,s:I,s:I,s:O,s:O,s:o}", "format", FORMAT, "version",
+        MTLM_MANIFEST_VERSION, "iteration", (json_int_t) manifest->iteration,
+        "consumed_samples", (json_int_t) manifest->samples, "settings",
+        manifest->settings, "state", manifest->state, "files", files);
+    text = json_dumps(json, JSON_INDENT(1));
+    text[strlen(text) - 2] = '\0'; /* the "\n}" that last_line has */
+    all = mtlm_sprintf("%s%s", text, last_line);
+    free(text);
+    json_decref(json);
+    return all;
+}
+
+static char *digits_of(char *text)
+{
+    return text + strlen(text) - AFTER_DIGITS - DIGITS;
+}
+
+int mtlm_manifest_write(const struct mtlm_manifest *manifest, const char *dir,
+                        struct mtlm_error *err)
+{
+    char *path = mtlm_sprintf("%s/%s", dir, MANIFEST);
+    char *text = manifest_text(manifest), hash[DIGITS + 1];
+    struct mtlm_output_file *file = mtlm_output_file_create(path, err);
+    int rc = file ? 0 : -1;
+
+    write_hash(XXH3_64bits(text, strlen(text)), hash);
+    memcpy(digits_of(text), hash, DIGITS);
+    if (rc == 0)
+        rc = mtlm_output_file_write(file, text, strlen(text), err);
+    if (rc == 0)
+        rc = mtlm_output_file_finish(file, err);
+    if (rc == 0)
+        rc = mtlm_output_file_publish(file, err);
+    mtlm_output_file_destroy(file);
+    free(text);
+    free(path);
+    return rc;
+}
+
+/* Whether the text ends in the hash of all of it. */
+static bool is_whole(char *text, size_t bytes)
+{
+    const size_t end = sizeof(last_line) - 1;
+    char found[DIGITS + 1] = "", hash[DIGITS + 1];
+
+    if (strlen(text) != bytes || bytes < end)
+        return false;
+    memcpy(found, digits_of(text), DIGITS);
+    memset(digits_of(text), '0', DIGITS);
+    write_hash(XXH3_64bits(text, bytes), hash);
+    return strcmp(text + bytes - end, last_line) == 0
+           && strcmp(found, hash) == 0;
+}
+
+static int parse_files(struct mtlm_manifest *manifest, json_t *files)
+{
+    json_t *file;
+    size_t i;
+
+    manifest->file =
+        mtlm_calloc(json_array_size(files) + 1, sizeof(*manifest->file));
+    json_array_foreach(files, i, file)
+    {
+        manifest->files++;
+        if (parse_file(file, &manifest->file[i]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int parse(struct mtlm_manifest *manifest, json_t *json)
+{
+    json_int_t iteration, samples;
+    json_t *files;
+
+    if (json_unpack(json, "{s:I,s:I,s:O,s:O,s:o}", "iteration", &iteration,
+                    "consumed_samples", &samples, "settings",
+                    &manifest->settings, "state", &manifest->state, "files",
+                    &files)
+            < 0
+        || !json_is_object(manifest->settings)
+        || !json_is_object(manifest->state) || !json_is_array(files)
+        || iteration < 0 || samples < 0)
+        return -1;
+    manifest->iteration = iteration;
+    manifest->samples = samples;
+    return parse_files(manifest, files);
+}
+
+static int read_text(struct mtlm_manifest *manifest, const char *path,
+                     char *text, size_t bytes, struct mtlm_error *err)
+{
+    json_error_t why;
+    const char *format = NULL;
+    int version = 0, rc = 0;
+    json_t *json;
+
+    if (!is_whole(text, bytes))
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "%s: damaged, its last line is not the checksum "
+                              "of its %zu bytes",
+                              path, bytes);
+    json = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &why);
+    json_unpack(json, "{s:s,s:i}", "format", &format, "version", &version);
+    if (!format || strcmp(format, FORMAT) != 0 || version < 1)
+        rc = mtlm_error_set(err, MTLM_EXIT_INPUT,
+                            "%s: expected a \"" FORMAT "\", found another file",
+                            path);
+    else if (version > MTLM_MANIFEST_VERSION)
+        rc = mtlm_error_set(err, MTLM_EXIT_USAGE,
+                            "%s: a checkpoint of version %d, this program "
+                            "reads versions up to %d",
+                            path, version, MTLM_MANIFEST_VERSION);
+    else if (parse(manifest, json) < 0)
+        rc = mtlm_error_set(err, MTLM_EXIT_INPUT,
+                            "%s: what it says of its files cannot be", path);
+    json_decref(json);
+    return rc;
+}
+
+int mtlm_manifest_read(struct mtlm_manifest *manifest, const char *dir,
+                       struct mtlm_error *err)
+{
+    char *path = mtlm_sprintf("%s/%s", dir, MANIFEST), *text;
+    struct mtlm_mapped_file map = {0};
+    int rc = mtlm_mapped_file_open(&map, path, err);
+
+    *manifest = (struct mtlm_manifest){0};
+    if (rc == 0) {
+        text = mtlm_calloc(map.bytes + 1, 1);
+        if (map.bytes)
+            memcpy(text, map.data, map.bytes);
+        rc = read_text(manifest, path, text, map.bytes, err);
+        free(text);
+    }
+    mtlm_mapped_file_close(&map);
+    free(path);
+    if (rc < 0)
+        mtlm_manifest_free(manifest);
+    return rc;
+}
+
+/* ---- the files ---- */
+
+static int check_tensor(const struct mtlm_safetensors *data, const char *path,
+                        const struct mtlm_manifest_tensor *tensor, bool bytes,
+                        struct mtlm_error *err)
+{
+    const struct mtlm_safetensors_tensor *found =
+        mtlm_safetensors_find(data, tensor->name);
+
+    if (!found || found->dtype != MTLM_SAFETENSORS_F32
+        || found->bytes != tensor->slice.count * sizeof(float))
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "%s: tensor \"%.100s\": expected %" PRId64
+                              " F32 elements, found %s",
+                              path, tensor->name, tensor->slice.count,
+                              found ? "others" : "none");
+    if (bytes && XXH3_64bits(found->data, found->bytes) != tensor->hash)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "%s: tensor \"%.100s\": damaged, its %zu bytes "
+                              "do not have the checksum of the manifest",
+                              path, tensor->name, found->bytes);
+    return 0;
+}
+
+/* Whole or not; if not, why. */
+static int check_file(const struct mtlm_manifest_file *file, const char *path,
+                      bool whole, int64_t bytes, struct mtlm_error *err)
+{
+    struct mtlm_safetensors *data = mtlm_safetensors_open(path, err);
+    int rc = data ? 0 : -1;
+
+    for (int64_t i = 0; i < file->tensors && rc == 0; i++)
+        rc = check_tensor(data, path, &file->tensor[i], !whole, err);
+    mtlm_safetensors_close(data);
+    if (rc < 0 || whole)
+        return rc;
+    return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                          "%s: damaged header, expected %" PRId64
+                          " bytes with the checksum of the manifest, found "
+                          "%" PRId64 " bytes",
+                          path, file->bytes, bytes);
+}
+
+int mtlm_manifest_verify(const struct mtlm_manifest_file *file, const char *dir,
+                         struct mtlm_error *err)
+{
+    char *path = mtlm_sprintf("%s/%s", dir, file->name);
+    struct mtlm_mapped_file map = {0};
+    int rc = mtlm_mapped_file_open(&map, path, err);
+    const int64_t bytes = map.bytes;
+
+    if (rc == 0) {
+        const bool whole =
+            bytes == file->bytes && XXH3_64bits(map.data, bytes) == file->hash;
+
+        mtlm_mapped_file_close(&map);
+        rc = check_file(file, path, whole, bytes, err);
+    }
+    free(path);
+    return rc;
+}
+
+void mtlm_manifest_file_free(struct mtlm_manifest_file *file)
+{
+    for (int64_t i = 0; i < file->tensors; i++)
+        free(file->tensor[i].name);
+    free(file->tensor);
+    free(file->name);
+    *file = (struct mtlm_manifest_file){0};
+}
+
+void mtlm_manifest_free(struct mtlm_manifest *manifest)
+{
+    for (int64_t i = 0; i < manifest->files; i++)
+        mtlm_manifest_file_free(&manifest->file[i]);
+    free(manifest->file);
+    json_decref(manifest->settings);
+    json_decref(manifest->state);
+    *manifest = (struct mtlm_manifest){0};
+}

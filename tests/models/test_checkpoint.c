@@ -1,0 +1,346 @@
+/* Checkpoints on the disk: what is damaged is found and named, what was
+ * committed stays, whatever happens to what comes after. */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "models/weights/checkpoint_dir.h"
+#include "models/weights/manifest.h"
+#include "tests/models/files.h"
+
+#define NAME "rank-0.safetensors"
+
+static const float weight[6] = {1, 2, 3, 4, 5, 6}, bias[2] = {7, 8};
+static int reads;
+
+static void read_bias(void *arg, void *memory)
+{
+    reads++;
+    memcpy(memory, arg, sizeof(bias));
+}
+
+static struct mtlm_manifest_tensor tensor(const char *name, int64_t rows,
+                                          int64_t cols, uint64_t hash)
+{
+    return (struct mtlm_manifest_tensor){
+        (char *) name,
+        {{rows, cols}, {0, 0}, {rows, cols}, 0, rows * cols},
+        hash};
+}
+
+/* A checkpoint of one file in dir. */
+static int write_checkpoint(const char *dir, struct mtlm_error *err)
+{
+    char path[256];
+    struct mtlm_manifest_tensor t[2];
+    struct mtlm_manifest_file file = {.name = NAME, .tensor = t, .tensors = 2};
+    struct mtlm_manifest manifest = {.iteration = 20,
+                                     .samples = 160,
+                                     .settings = json_pack("{s:s}", "a", "1"),
+                                     .state = json_pack("{s:f}", "step", .1),
+                                     .file = &file,
+                                     .files = 1};
+    struct mtlm_safetensors_writer *writer;
+    struct mtlm_safetensors_written written;
+    int rc;
+
+    snprintf(path, sizeof(path), "%s/" NAME, dir);
+    writer = mtlm_safetensors_writer_create(path);
+    mtlm_safetensors_writer_add(writer, "a.weight", MTLM_SAFETENSORS_F32, 2,
+                                (const int64_t[]){2, 3}, weight);
+    mtlm_safetensors_writer_add_later(writer, "a.bias", MTLM_SAFETENSORS_F32, 1,
+                                      (const int64_t[]){2}, read_bias,
+                                      (void *) bias);
+    rc = mtlm_safetensors_writer_commit(writer, err);
+    if (rc == 0) {
+        written = mtlm_safetensors_writer_written(writer);
+        t[0] =
+            tensor("a.weight", 2, 3, mtlm_safetensors_writer_hash(writer, 0));
+        t[1] = tensor("a.bias", 2, 1, mtlm_safetensors_writer_hash(writer, 1));
+        file.bytes = written.bytes;
+        file.hash = written.hash;
+        rc = mtlm_manifest_write(&manifest, dir, err);
+    }
+    mtlm_safetensors_writer_destroy(writer);
+    json_decref(manifest.settings);
+    json_decref(manifest.state);
+    return rc;
+}
+
+/* Whether it is a whole checkpoint. */
+static int check(const char *dir, struct mtlm_error *err)
+{
+    struct mtlm_manifest manifest;
+    int rc = mtlm_manifest_read(&manifest, dir, err);
+
+    for (int64_t i = 0; i < manifest.files && rc == 0; i++)
+        rc = mtlm_manifest_verify(&manifest.file[i], dir, err);
+    mtlm_manifest_free(&manifest);
+    return rc;
+}
+
+static void test_what_is_written_is_read(void **state)
+{
+    const char *dir = files_path("one");
+    struct mtlm_manifest m;
+    struct mtlm_error err;
+    const struct mtlm_manifest_tensor *t;
+
+    (void) state;
+    mkdir(dir, 0777);
+    reads = 0;
+    assert_int_equal(write_checkpoint(dir, &err), 0);
+    assert_int_equal(reads, 1);
+    assert_int_equal(mtlm_manifest_read(&m, dir, &err), 0);
+    assert_int_equal(m.iteration, 20);
+    assert_int_equal(m.samples, 160);
+    assert_string_equal(json_string_value(json_object_get(m.settings, "a")),
+                        "1");
+    assert_true(json_real_value(json_object_get(m.state, "step")) == .1);
+    assert_int_equal(m.files, 1);
+    assert_int_equal(m.file[0].tensors, 2);
+    t = &m.file[0].tensor[1];
+    assert_string_equal(t->name, "a.bias");
+    assert_int_equal(t->slice.full[0], 2);
+    assert_int_equal(t->slice.count, 2);
+    assert_int_equal(mtlm_manifest_verify(&m.file[0], dir, &err), 0);
+    mtlm_manifest_free(&m);
+}
+
+/* Every file of it, damaged, is refused by name; where the bytes of a tensor
+ * are hit, the tensor's. */
+static void damage_each(const char *name, size_t tensors_at)
+{
+    char path[64];
+    size_t bytes;
+    unsigned char *data;
+    struct mtlm_error err;
+
+    snprintf(path, sizeof(path), "one/%s", name);
+    data = files_read(path, &bytes);
+    for (size_t n = 0; n < bytes; n++) {
+        files_write(path, data, n);
+        assert_int_equal(check(files_path("one"), &err), -1);
+        assert_int_equal(err.code, MTLM_EXIT_INPUT);
+        assert_non_null(strstr(err.text, name));
+        if (n >= tensors_at)
+            assert_non_null(strstr(err.text, "tensor \"a."));
+    }
+    for (size_t n = 0; n < bytes; n++)
+        for (int bit = 0; bit < 8; bit++) {
+            data[n] ^= 1 << bit;
+            files_write(path, data, bytes);
+            assert_int_equal(check(files_path("one"), &err), -1);
+            data[n] ^= 1 << bit;
+            assert_int_equal(err.code, MTLM_EXIT_INPUT);
+            assert_non_null(strstr(err.text, name));
+            if (n >= tensors_at)
+                assert_non_null(strstr(err.text, n < tensors_at + sizeof(weight)
+                                                     ? "tensor \"a.weight\""
+                                                     : "tensor \"a.bias\""));
+        }
+    files_write(path, data, bytes);
+    assert_int_equal(check(files_path("one"), &err), 0);
+    free(data);
+}
+
+static void test_every_truncation_and_every_flipped_bit_is_found(void **state)
+{
+    size_t bytes;
+    unsigned char *data;
+
+    (void) state;
+    data = files_read("one/" NAME, &bytes);
+    free(data);
+    damage_each(NAME, bytes - sizeof(weight) - sizeof(bias));
+    damage_each("manifest.json", SIZE_MAX);
+}
+
+/* Another whole file of the same name; more behind it; none. */
+static void test_exchanged_files_are_found(void **state)
+{
+    struct mtlm_error err;
+    size_t bytes;
+    unsigned char *data = files_read("one/" NAME, &bytes), *more;
+
+    (void) state;
+    more = calloc(1, bytes + 8);
+    memcpy(more, data, bytes);
+    files_write("one/" NAME, more, bytes + 8);
+    assert_int_equal(check(files_path("one"), &err), -1);
+    unlink(files_path("one/" NAME));
+    assert_int_equal(check(files_path("one"), &err), -1);
+    assert_non_null(strstr(err.text, NAME ": No such file"));
+    files_write("one/" NAME, data, bytes);
+    files_write("one/manifest.json.kept", NULL, 0);
+    assert_int_equal(check(files_path("one"), &err), 0);
+    free(more);
+    free(data);
+}
+
+/* A manifest of any content, with the checksum that it must have: written by
+ * putting words of the same length into a good one and its hash, as another
+ * program would compute it. */
+static void refused_manifest(const char *settings, const char *word,
+                             enum mtlm_exit code)
+{
+    struct mtlm_manifest_tensor t = tensor("w", 2, 3, 0);
+    struct mtlm_manifest_file file = {
+        .name = (char *) settings, .tensor = &t, .tensors = 1};
+    struct mtlm_manifest m = {.settings = json_object(),
+                              .state = json_object(),
+                              .file = &file,
+                              .files = 1};
+    struct mtlm_error err;
+
+    mkdir(files_path("bad"), 0777);
+    assert_int_equal(mtlm_manifest_write(&m, files_path("bad"), &err), 0);
+    json_decref(m.settings);
+    json_decref(m.state);
+    assert_int_equal(mtlm_manifest_read(&m, files_path("bad"), &err), -1);
+    assert_int_equal(err.code, code);
+    assert_non_null(strstr(err.text, word));
+}
+
+static void test_names_that_lead_elsewhere_are_refused(void **state)
+{
+    (void) state;
+    refused_manifest("../x", "cannot be", MTLM_EXIT_INPUT);
+    refused_manifest("/etc/passwd", "cannot be", MTLM_EXIT_INPUT);
+    refused_manifest("..", "cannot be", MTLM_EXIT_INPUT);
+    refused_manifest("", "cannot be", MTLM_EXIT_INPUT);
+}
+
+/* ---- the directory ---- */
+
+static int newest(const char *dir)
+{
+    struct mtlm_checkpoint_id id = {-1, 0};
+
+    return mtlm_checkpoint_newest(dir, NULL, &id, NULL) == 1
+               ? (int) (id.iteration * 10 + id.again)
+               : -1;
+}
+
+static void save(const char *dir, int64_t iteration)
+{
+    struct mtlm_error err;
+    char *path = mtlm_checkpoint_temporary(dir, iteration);
+
+    assert_int_equal(mtlm_checkpoint_begin(dir, iteration, &err), 0);
+    assert_int_equal(write_checkpoint(path, &err), 0);
+    assert_int_equal(mtlm_checkpoint_commit(dir, iteration, &err), 0);
+    free(path);
+}
+
+static void test_the_newest_is_found(void **state)
+{
+    const char *dir = files_path("all");
+    const struct mtlm_checkpoint_id before = {30, 0};
+    struct mtlm_checkpoint_id id;
+    int lock = -1;
+
+    (void) state;
+    assert_int_equal(mtlm_checkpoint_newest(dir, NULL, &id, NULL), 0);
+    assert_int_equal(mtlm_checkpoint_lock(dir, &lock, NULL), 0);
+    assert_int_equal(newest(dir), -1);
+    save(dir, 9);
+    save(dir, 10);
+    save(dir, 30);
+    assert_int_equal(newest(dir), 300);
+    assert_int_equal(mtlm_checkpoint_newest(dir, &before, &id, NULL), 1);
+    assert_int_equal(id.iteration, 10);
+    /* Once more: the new one is there before the old one goes. */
+    save(dir, 30);
+    assert_int_equal(newest(dir), 301);
+    assert_int_equal(access(files_path("all/iter_0000030"), F_OK), -1);
+    save(dir, 30);
+    assert_int_equal(newest(dir), 302);
+    close(lock);
+}
+
+static void test_what_is_begun_is_none(void **state)
+{
+    const char *dir = files_path("all");
+    struct mtlm_error err;
+
+    (void) state;
+    assert_int_equal(mtlm_checkpoint_begin(dir, 40, &err), 0);
+    assert_int_equal(newest(dir), 302);
+    /* Left behind by a killed job: in nobody's way. */
+    files_write("all/iter_0000040.tmp/left", "x", 1);
+    assert_int_equal(mtlm_checkpoint_begin(dir, 40, &err), 0);
+    assert_int_equal(access(files_path("all/iter_0000040.tmp/left"), F_OK), -1);
+    mtlm_checkpoint_discard(dir, -1);
+    assert_int_equal(access(files_path("all/iter_0000040.tmp"), F_OK), -1);
+    assert_int_equal(newest(dir), 302);
+}
+
+static void test_old_ones_go(void **state)
+{
+    const char *dir = files_path("all");
+    struct mtlm_checkpoint_id id, older;
+
+    (void) state;
+    mtlm_checkpoint_prune(dir, 2);
+    assert_int_equal(mtlm_checkpoint_newest(dir, NULL, &id, NULL), 1);
+    assert_int_equal(id.iteration, 30);
+    assert_int_equal(mtlm_checkpoint_newest(dir, &id, &older, NULL), 1);
+    assert_int_equal(older.iteration, 10);
+    assert_int_equal(mtlm_checkpoint_newest(dir, &older, &id, NULL), 0);
+}
+
+static void test_two_jobs_are_one_too_many(void **state)
+{
+    const char *dir = files_path("all");
+    struct mtlm_error err;
+    int first, second;
+
+    (void) state;
+    assert_int_equal(mtlm_checkpoint_lock(dir, &first, &err), 0);
+    assert_int_equal(mtlm_checkpoint_lock(dir, &second, &err), -1);
+    assert_int_equal(err.code, MTLM_EXIT_IO);
+    assert_non_null(strstr(err.text, "another job"));
+    close(first);
+    assert_int_equal(mtlm_checkpoint_lock(dir, &second, &err), 0);
+    close(second);
+}
+
+static void test_space_is_measured(void **state)
+{
+    struct mtlm_error err;
+
+    (void) state;
+    assert_int_equal(mtlm_checkpoint_space(files_path("all"), 1, &err), 0);
+    assert_int_equal(mtlm_checkpoint_space(files_path("all"), INT64_MAX, &err),
+                     -1);
+    assert_int_equal(err.code, MTLM_EXIT_IO);
+    assert_non_null(strstr(err.text, "are free"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_written_is_read),
+        cmocka_unit_test(test_every_truncation_and_every_flipped_bit_is_found),
+        cmocka_unit_test(test_exchanged_files_are_found),
+        cmocka_unit_test(test_names_that_lead_elsewhere_are_refused),
+        cmocka_unit_test(test_the_newest_is_found),
+        cmocka_unit_test(test_what_is_begun_is_none),
+        cmocka_unit_test(test_old_ones_go),
+        cmocka_unit_test(test_two_jobs_are_one_too_many),
+        cmocka_unit_test(test_space_is_measured),
+    };
+
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}
