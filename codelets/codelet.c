@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <time.h>
 
@@ -152,6 +153,30 @@ static void run_cpu(void *buffers[], void *arg)
 }
 
 #if HAVE_CUDA
+/* Who looks at values, in search of a NaN, does so on the host, and may change
+ * what was written. */
+static void look_at_operands(const struct mtlm_task *task,
+                             const struct mtlm_device *device,
+                             void *const there[])
+{
+    const struct mtlm_op *op = mtlm_ops[task->call->kind];
+    void *host[MTLM_MAX_OPERANDS];
+    size_t bytes[MTLM_MAX_OPERANDS];
+
+    for (int i = 0; i < op->n_operands; i++) {
+        bytes[i] = mtlm_shape_elems(&task->call->shape[i])
+                   * mtlm_dtype_bytes(mtlm_call_dtype(task->call, i));
+        host[i] = mtlm_calloc(1, bytes[i] + 1);
+        mtlm_cuda_read(device, host[i], there[i], bytes[i]);
+    }
+    task->after(task, host);
+    for (int i = 0; i < op->n_operands; i++) {
+        if (op->access[i] != MTLM_R)
+            mtlm_cuda_write(device, there[i], host[i], bytes[i]);
+        free(host[i]);
+    }
+}
+
 static void run_cuda(void *buffers[], void *arg)
 {
     const struct mtlm_task *task = arg;
@@ -168,6 +193,8 @@ static void run_cuda(void *buffers[], void *arg)
         mtlm_watch_started(task->node);
     gather_operands(ptr, buffers, op);
     op->cuda(ptr, task->call, &context);
+    if (task->after)
+        look_at_operands(task, context.device, ptr);
 }
 #endif
 

@@ -249,8 +249,6 @@ static void submit(struct mtlm_run *run, const struct mtlm_item *item,
         arg->after = mtlm_check_poison;
     if (run->checker)
         mtlm_check_task(run->checker, arg, item);
-    if (arg->after)
-        task->where = STARPU_CPU; /* looks at values in host memory */
     task->cl = mtlm_codelet(node->call.kind);
     task->cl_arg = arg;
     task->cl_arg_size = sizeof(*arg);

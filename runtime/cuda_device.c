@@ -35,3 +35,22 @@ const struct mtlm_device *mtlm_cuda_device(int worker)
     }
     return device;
 }
+
+static void copy(const struct mtlm_device *device, void *to, const void *from,
+                 size_t bytes, enum cudaMemcpyKind kind)
+{
+    MTLM_CHECK_CUDA(cudaMemcpyAsync(to, from, bytes, kind, device->stream));
+    MTLM_CHECK_CUDA(cudaStreamSynchronize(device->stream));
+}
+
+void mtlm_cuda_read(const struct mtlm_device *device, void *here,
+                    const void *there, size_t bytes)
+{
+    copy(device, here, there, bytes, cudaMemcpyDeviceToHost);
+}
+
+void mtlm_cuda_write(const struct mtlm_device *device, void *there,
+                     const void *here, size_t bytes)
+{
+    copy(device, there, here, bytes, cudaMemcpyHostToDevice);
+}

@@ -17,5 +17,6 @@ on_gpus() {
 
 on_cpus() {
     unset LD_LIBRARY_PATH MTLM_DOUBLE_GPUS
+    export STARPU_NCUDA=0
     program=${builddir:-.}/mtlm-dag
 }
