@@ -1,11 +1,12 @@
 /* mtlm-preprocess: text to the .bin and .idx that mtlm-dag trains on, with
- * the options of Megatron-LM's preprocess_data.py.  One process is enough:
- * the disk is the limit. */
+ * the options of Megatron-LM's preprocess_data.py. */
 #include "config.h"
 
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,14 +27,18 @@
 const char *argp_program_version = "mtlm-preprocess " PACKAGE_VERSION;
 
 struct options {
-    const char *input, *output_prefix, *tokenizer, *json_key;
+    const char *input, *output_prefix, *json_key;
+    const char *tokenizer, *vocab_file, *merge_file;
+    int workers; /* 0: as many as there are cores */
     bool split_sentences;
     enum { EOD_UNSAID, EOD_APPEND, EOD_NONE } append_eod;
 };
 
 struct job {
     const struct options *options;
+    const struct mtlm_tokenizer *tokenizer;
     struct mtlm_indexed_writer *writer;
+    struct mtlm_encode_pool *pool;
     struct mtlm_text_writer text;
     FILE *input;
     int64_t line, bytes, all_bytes; /* all_bytes 0: unknown */
@@ -70,18 +75,24 @@ static double now(void)
 static void report_progress(struct job *job)
 {
     const double time = now();
-    char all[32] = "";
+    const double mb = 1e-6 * (double) job->bytes;
+    const double all = 1e-6 * (double) job->all_bytes;
+    const double rate = mb / (time - job->started);
+    char of[32] = "", left[48] = "";
 
     if (time - job->reported < 2)
         return;
     job->reported = time;
-    if (job->all_bytes)
-        snprintf(all, sizeof(all), " of %.1f", (double) job->all_bytes / 1e6);
+    if (job->all_bytes) {
+        const long seconds = rate > 0 ? lrint((all - mb) / rate) : 0;
+
+        snprintf(of, sizeof(of), " of %.1f", all);
+        snprintf(left, sizeof(left), ", %ld:%02ld:%02ld left", seconds / 3600,
+                 seconds / 60 % 60, seconds % 60);
+    }
     fprintf(stderr,
-            "mtlm-preprocess: %.1f%s MB, %" PRId64 " documents, %.1f MB/s\n",
-            (double) job->bytes / 1e6, all,
-            mtlm_indexed_writer_documents(job->writer),
-            (double) job->bytes / 1e6 / (time - job->started));
+            "mtlm-preprocess: %.1f%s MB, %" PRId64 " documents, %.1f MB/s%s\n",
+            mb, of, mtlm_indexed_writer_documents(job->writer), rate, left);
 }
 
 /* A line of plain text; one that holds only a form feed ends a document. */
@@ -153,8 +164,8 @@ static int take_lines(struct job *job, struct mtlm_error *err)
         job->bytes += bytes;
         rc = take(job, line, (size_t) bytes, err);
         if (rc < 0 && err->code == MTLM_EXIT_RESOURCE)
-            mtlm_error_prefix(err, "%s: line %" PRId64, job->options->input,
-                              job->line);
+            mtlm_error_prefix(err, "%s: up to line %" PRId64,
+                              job->options->input, job->line);
         report_progress(job);
     }
     free(line);
@@ -167,66 +178,87 @@ static int take_lines(struct job *job, struct mtlm_error *err)
             "cannot read %s: %s", job->options->input, strerror(errno));
     if (rc == 0)
         rc = mtlm_text_writer_end_document(&job->text, err);
-    return rc;
+    return rc < 0 ? rc : mtlm_encode_pool_finish(job->pool, err);
+}
+
+/* The cores that this process may use. */
+static int count_cores(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
 /* Everything between the open input and the finished files. */
 static int convert(struct job *job, const char *prefix, struct mtlm_error *err)
 {
-    job->writer = mtlm_indexed_writer_create(
-        prefix, job->text.tokenizer->vocab_size, err);
-    job->text.writer = job->writer;
-    if (!job->writer || take_lines(job, err) < 0)
+    const struct options *options = job->options;
+
+    job->writer =
+        mtlm_indexed_writer_create(prefix, job->tokenizer->vocab_size, err);
+    if (!job->writer)
+        return -1;
+    job->pool = mtlm_encode_pool_create(
+        job->tokenizer, job->writer,
+        options->workers ? options->workers : count_cores(),
+        options->append_eod == EOD_APPEND
+            || (options->append_eod == EOD_UNSAID
+                && !options->split_sentences));
+    job->text = (struct mtlm_text_writer){
+        .pool = job->pool, .split_sentences = options->split_sentences};
+    if (take_lines(job, err) < 0)
         return -1;
     if (mtlm_indexed_writer_documents(job->writer) == 0)
         return mtlm_error_set(err, MTLM_EXIT_INPUT,
-                              "%s holds no text: expected at least 1 byte",
-                              job->options->input);
+                              "%s holds no text: expected at least 1 token",
+                              options->input);
     if (mtlm_indexed_writer_commit(job->writer, err) < 0)
         return -1;
     printf("%s.bin, %s.idx: %" PRId64 " documents, ", prefix, prefix,
            mtlm_indexed_writer_documents(job->writer));
-    if (job->options->split_sentences)
+    if (options->split_sentences)
         printf("%" PRId64 " sentences, ",
                mtlm_indexed_writer_sequences(job->writer));
-    printf("%" PRId64 " tokens\n", job->text.tokens);
+    printf("%" PRId64 " tokens\n", mtlm_encode_pool_tokens(job->pool));
     return 0;
 }
 
 static int preprocess(const struct options *options, struct mtlm_error *err)
 {
-    struct job job = {.options = options, .started = now()};
+    struct job job = {.options = options};
     struct stat st;
     char *prefix;
     int rc;
 
-    job.reported = job.started;
-    job.text = (struct mtlm_text_writer){
-        .tokenizer = mtlm_tokenizer_find(options->tokenizer, err),
-        .split_sentences = options->split_sentences,
-        .append_eod = options->append_eod == EOD_APPEND
-                      || (options->append_eod == EOD_UNSAID
-                          && !options->split_sentences)};
-    if (!job.text.tokenizer)
+    job.tokenizer = mtlm_tokenizer_open(options->tokenizer, options->vocab_file,
+                                        options->merge_file, err);
+    if (!job.tokenizer)
         return -1;
     job.input = fopen(options->input, "re");
-    if (!job.input)
+    if (!job.input) {
+        mtlm_tokenizer_close(job.tokenizer);
         return mtlm_error_set(err, MTLM_EXIT_INPUT, "cannot read %s: %s",
                               options->input, strerror(errno));
+    }
     if (fstat(fileno(job.input), &st) == 0 && S_ISREG(st.st_mode))
         job.all_bytes = st.st_size;
     prefix = mtlm_sprintf("%s_%s_%s", options->output_prefix, options->json_key,
                           options->split_sentences ? "sentence" : "document");
+    job.started = job.reported = now();
     rc = convert(&job, prefix, err);
+    mtlm_encode_pool_destroy(job.pool);
     mtlm_indexed_writer_destroy(job.writer);
     fclose(job.input);
     mtlm_text_writer_free(&job.text);
+    mtlm_tokenizer_close(job.tokenizer);
     free(prefix);
     return rc;
 }
 
 enum {
     TOKENIZER_TYPE = 256,
+    VOCAB_FILE,
+    MERGE_FILE,
     APPEND_EOD,
     NO_APPEND_EOD,
     SPLIT_SENTENCES,
@@ -255,27 +287,33 @@ static const struct argp_option option_list[] = {
      2},
     {NULL, 0, NULL, 0, "Tokens:", 3},
     {"tokenizer-type", TOKENIZER_TYPE, "TYPE", 0,
-     "byte (the default): one token per byte, and 256 at the end of a document",
+     "byte (the default): one token per byte, and 256 at the end of a "
+     "document; GPT2BPETokenizer: GPT-2's byte-pair encoding",
      3},
+    {"vocab-file", VOCAB_FILE, "FILE", 0, "GPT-2's vocab.json", 3},
+    {"merge-file", MERGE_FILE, "FILE", 0, "GPT-2's merges.txt", 3},
     {"append-eod", APPEND_EOD, NULL, 0,
      "End each document with a token of its own (the default, but with "
      "--split-sentences)",
      3},
     {"no-append-eod", NO_APPEND_EOD, NULL, 0, "Do not", 3},
     {"workers", WORKERS, "N", 0,
-     "Accepted for Megatron's sake; one process is enough", 3},
+     "Threads that encode (default: one for each core); the files do not "
+     "depend on it",
+     3},
     {NULL, 0, NULL, 0, "Other:", -1},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
-static void check_workers(struct argp_state *state, const char *arg)
+static int parse_workers(struct argp_state *state, const char *arg)
 {
     char *end;
     const long n = strtol(arg, &end, 10);
 
-    if (end == arg || *end || n < 1)
-        argp_error(state, "--workers takes a number from 1 up, not \"%s\"",
-                   arg);
+    if (end == arg || *end || n < 1 || n > MTLM_ENCODE_MOST_WORKERS)
+        argp_error(state, "--workers takes a number from 1 to %d, not \"%s\"",
+                   MTLM_ENCODE_MOST_WORKERS, arg);
+    return (int) n;
 }
 
 static void check_complete(struct argp_state *state,
@@ -304,6 +342,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case TOKENIZER_TYPE:
         options->tokenizer = arg;
         break;
+    case VOCAB_FILE:
+        options->vocab_file = arg;
+        break;
+    case MERGE_FILE:
+        options->merge_file = arg;
+        break;
     case JSON_KEYS:
         options->json_key = arg;
         break;
@@ -317,7 +361,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         options->split_sentences = true;
         break;
     case WORKERS:
-        check_workers(state, arg);
+        options->workers = parse_workers(state, arg);
         break;
     case ARGP_KEY_ARG:
         argp_error(state, "\"%s\" is not an option", arg);

@@ -6,6 +6,8 @@
 #include "launch/text_writer.h"
 #include "models/text/sentences.h"
 
+enum { PART_BYTES = 64 << 10 };
+
 /* array, or where it has been moved, with room for at least n elements of
  * that size; NULL: no memory. */
 static void *make_room(void *array, size_t *room, size_t n, size_t size,
@@ -20,23 +22,8 @@ static void *make_room(void *array, size_t *room, size_t n, size_t size,
         *room = 2 * n + 4096;
     else
         mtlm_error_set(err, MTLM_EXIT_RESOURCE,
-                       "no memory for the tokens of %zu bytes", n);
+                       "no memory for a paragraph of %zu bytes", n);
     return more;
-}
-
-static int add_tokens(struct mtlm_text_writer *t, const char *text,
-                      size_t bytes, struct mtlm_error *err)
-{
-    int32_t *token =
-        make_room(t->token, &t->token_room, bytes, sizeof(*t->token), err);
-    int64_t n;
-
-    if (!token)
-        return -1;
-    t->token = token;
-    n = t->tokenizer->encode(text, (int64_t) bytes, t->token);
-    t->tokens += n;
-    return mtlm_indexed_writer_add(t->writer, t->token, n, err);
 }
 
 static bool is_space(char c)
@@ -68,10 +55,9 @@ static int add_sentence(struct mtlm_text_writer *t, char *text, size_t bytes,
 
     if (n == 0)
         return 0;
-    /* The last one stays open for the end of the document. */
-    if (mtlm_indexed_writer_pending(t->writer) > 0)
-        mtlm_indexed_writer_end_sequence(t->writer);
-    return add_tokens(t, text, n, err);
+    return mtlm_encode_pool_add(t->pool, text, n, err) < 0
+               ? -1
+               : mtlm_encode_pool_end(t->pool, MTLM_ENCODE_SEQUENCE, err);
 }
 
 /* All sentences but the last are followed by white space: tidy() has the room
@@ -109,31 +95,40 @@ static int add_to_paragraph(struct mtlm_text_writer *t, const char *text,
     return bytes == 0 ? end_paragraph(t, err) : 0;
 }
 
+/* Cuts a long document where its tokens cannot tell. */
+static int add_line(struct mtlm_text_writer *t, const char *text, size_t bytes,
+                    struct mtlm_error *err)
+{
+    if (bytes == 0)
+        return 0;
+    if (t->part_bytes >= PART_BYTES && t->line_ended
+        && !mtlm_white_space(text, (int64_t) bytes)) {
+        if (mtlm_encode_pool_end(t->pool, MTLM_ENCODE_PART, err) < 0)
+            return -1;
+        t->part_bytes = 0;
+    }
+    t->part_bytes += bytes;
+    t->line_ended = text[bytes - 1] == '\n';
+    return mtlm_encode_pool_add(t->pool, text, bytes, err);
+}
+
 int mtlm_text_writer_add(struct mtlm_text_writer *t, const char *text,
                          size_t bytes, struct mtlm_error *err)
 {
     return t->split_sentences ? add_to_paragraph(t, text, bytes, err)
-                              : add_tokens(t, text, bytes, err);
+                              : add_line(t, text, bytes, err);
 }
 
 int mtlm_text_writer_end_document(struct mtlm_text_writer *t,
                                   struct mtlm_error *err)
 {
-    if (end_paragraph(t, err) < 0)
-        return -1;
-    if (mtlm_indexed_writer_pending(t->writer) == 0)
-        return 0;
-    if (t->append_eod) {
-        t->tokens++;
-        if (mtlm_indexed_writer_add(t->writer, &t->tokenizer->eod, 1, err) < 0)
-            return -1;
-    }
-    mtlm_indexed_writer_end_document(t->writer);
-    return 0;
+    t->part_bytes = 0;
+    return end_paragraph(t, err) < 0
+               ? -1
+               : mtlm_encode_pool_end(t->pool, MTLM_ENCODE_DOCUMENT, err);
 }
 
 void mtlm_text_writer_free(struct mtlm_text_writer *t)
 {
-    free(t->token);
     free(t->paragraph);
 }

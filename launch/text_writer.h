@@ -4,25 +4,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "models/text/indexed_writer.h"
-#include "models/text/tokenizer.h"
+#include "launch/encode_pool.h"
 #include "runtime/error.h"
 
-/* Writes documents of text as tokens: each as one sequence, or one for each
- * of its sentences (models/text/sentences.h).  Sentences have single blanks
- * for white space and one at the end, so that words stay apart where they
- * are put together. */
+/* Cuts documents into texts to be encoded: each is one sequence, or one for
+ * each of its sentences (models/text/sentences.h).  Sentences have single
+ * blanks for white space and one at the end, so that words stay apart where
+ * they are put together. */
 struct mtlm_text_writer {
-    struct mtlm_indexed_writer *writer; /* borrowed */
-    const struct mtlm_tokenizer *tokenizer;
+    struct mtlm_encode_pool *pool; /* borrowed */
     bool split_sentences;
-    bool append_eod; /* end each document with the tokenizer's token for it */
-    int64_t tokens;  /* written so far */
 
-    /* private: memory that mtlm_text_writer_free() gives back */
-    int32_t *token;
-    size_t token_room;
-    char *paragraph; /* text whose last sentence may go on */
+    /* private */
+    size_t part_bytes; /* of the document since it has been cut */
+    bool line_ended;   /* they end with a line */
+    char *paragraph;   /* text whose last sentence may go on; owned */
     size_t paragraph_bytes, paragraph_room;
 };
 
@@ -32,7 +28,7 @@ struct mtlm_text_writer {
 int mtlm_text_writer_add(struct mtlm_text_writer *t, const char *text,
                          size_t bytes, struct mtlm_error *err);
 
-/* Ends the document, which is left out if it has no text. */
+/* Ends the document, which is left out if it has no tokens. */
 int mtlm_text_writer_end_document(struct mtlm_text_writer *t,
                                   struct mtlm_error *err);
 

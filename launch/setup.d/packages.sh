@@ -4,7 +4,8 @@
 # To add a package: add it to the list of those who need it.
 PACKAGES_BUILD="build-essential autoconf automake pkg-config patch
     libhwloc-dev libfxt-dev fxt-tools libopenmpi-dev openmpi-bin
-    libopenblas-dev libinih-dev libjansson-dev libxxhash-dev"
+    libopenblas-dev libinih-dev libjansson-dev libutf8proc-dev
+    libxxhash-dev"
 PACKAGES_TESTS="libcmocka-dev python3 python3-numpy python3-torch pajeng
     recutils vite"
 PACKAGES_DATA="anarchism perl perl-doc"

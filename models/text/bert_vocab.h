@@ -7,6 +7,7 @@
 /* What BERT samples need to know of a vocabulary.  A tokenizer whose words
  * take more than a look at two tokens embeds it in a struct of its own. */
 struct mtlm_bert_vocab {
+    int64_t size;                /* all tokens, with these */
     int32_t cls, sep, mask, pad; /* what stands for [CLS], [SEP], ... */
     int32_t ordinary;            /* random replacements are 0 .. ordinary - 1 */
 

@@ -2,8 +2,11 @@
 
 #include "models/text/byte_tokenizer.h"
 
-static int64_t encode(const char *text, int64_t bytes, int32_t *tokens)
+static int64_t encode(const struct mtlm_tokenizer *tokenizer,
+                      struct mtlm_word_cache *cache, const char *text,
+                      int64_t bytes, bool more, int32_t *tokens)
 {
+    (void) tokenizer, (void) cache, (void) more;
     for (int64_t i = 0; i < bytes; i++)
         tokens[i] = (unsigned char) text[i];
     return bytes;
@@ -35,6 +38,7 @@ static bool continues(const struct mtlm_bert_vocab *vocab, int32_t before,
 }
 
 const struct mtlm_bert_vocab mtlm_bert_vocab_byte = {
+    .size = MTLM_BYTE_BERT_VOCAB_SIZE,
     .cls = MTLM_BYTE_CLS,
     .sep = MTLM_BYTE_SEP,
     .mask = MTLM_BYTE_MASK,
@@ -47,5 +51,6 @@ const struct mtlm_tokenizer mtlm_tokenizer_byte = {
     .name = "byte",
     .vocab_size = MTLM_BYTE_VOCAB_SIZE,
     .eod = MTLM_BYTE_EOD,
+    .bert = &mtlm_bert_vocab_byte,
     .encode = encode,
 };

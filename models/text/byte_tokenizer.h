@@ -1,7 +1,6 @@
 #ifndef MTLM_BYTE_TOKENIZER_H
 #define MTLM_BYTE_TOKENIZER_H
 
-#include "models/text/bert_vocab.h"
 #include "models/text/tokenizer.h"
 
 /* One token per byte, which needs no files: tokens 0 .. 255 are the bytes,

@@ -4,27 +4,75 @@
 #include <string.h>
 
 #include "models/text/byte_tokenizer.h"
+#include "models/text/gpt2_bpe.h"
 #include "models/text/tokenizer.h"
 
-static const struct mtlm_tokenizer *const tokenizers[] = {
-    &mtlm_tokenizer_byte,
-};
-enum { TOKENIZERS = sizeof(tokenizers) / sizeof(tokenizers[0]) };
+static const struct mtlm_tokenizer *open_byte(const char *vocab_file,
+                                              const char *merge_file,
+                                              struct mtlm_error *err)
+{
+    (void) vocab_file, (void) merge_file, (void) err;
+    return &mtlm_tokenizer_byte;
+}
 
-const struct mtlm_tokenizer *mtlm_tokenizer_find(const char *name,
-                                                 struct mtlm_error *err)
+static const struct type {
+    const char *name;
+    bool vocab_file, merge_file; /* what it needs */
+    const struct mtlm_tokenizer *(*open)(const char *vocab_file,
+                                         const char *merge_file,
+                                         struct mtlm_error *err);
+} types[] = {
+    {"byte", false, false, open_byte},
+    {"GPT2BPETokenizer", true, true, mtlm_gpt2_bpe_open},
+};
+enum { TYPES = sizeof(types) / sizeof(types[0]) };
+
+static const struct type *find(const char *name, struct mtlm_error *err)
 {
     char known[256] = "";
 
-    for (int i = 0; i < TOKENIZERS; i++) {
+    for (int i = 0; i < TYPES; i++) {
         const size_t used = strlen(known);
 
-        if (strcmp(tokenizers[i]->name, name) == 0)
-            return tokenizers[i];
+        if (strcmp(types[i].name, name) == 0)
+            return &types[i];
         snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
-                 tokenizers[i]->name);
+                 types[i].name);
     }
     mtlm_error_set(err, MTLM_EXIT_USAGE,
                    "there is no tokenizer \"%s\"; known: %s", name, known);
     return NULL;
+}
+
+static int check(const struct type *type, const char *option, bool needed,
+                 const char *file, struct mtlm_error *err)
+{
+    if (needed == (file != NULL))
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE, "--tokenizer-type %s %s %s",
+                          type->name, needed ? "needs" : "takes no", option);
+}
+
+const struct mtlm_tokenizer *mtlm_tokenizer_open(const char *name,
+                                                 const char *vocab_file,
+                                                 const char *merge_file,
+                                                 struct mtlm_error *err)
+{
+    const struct type *type = find(name, err);
+
+    return type
+                   && check(type, "--vocab-file", type->vocab_file, vocab_file,
+                            err)
+                          == 0
+                   && check(type, "--merge-file", type->merge_file, merge_file,
+                            err)
+                          == 0
+               ? type->open(vocab_file, merge_file, err)
+               : NULL;
+}
+
+void mtlm_tokenizer_close(const struct mtlm_tokenizer *tokenizer)
+{
+    if (tokenizer && tokenizer->destroy)
+        tokenizer->destroy((struct mtlm_tokenizer *) tokenizer);
 }

@@ -151,7 +151,8 @@ void files_write_text(const char *name, const char *const text[],
         int64_t n;
 
         assert_true(strlen(text[d]) < 1024);
-        n = mtlm_tokenizer_byte.encode(text[d], strlen(text[d]), tokens);
+        n = mtlm_tokenizer_byte.encode(&mtlm_tokenizer_byte, NULL, text[d],
+                                       strlen(text[d]), false, tokens);
         if (eod)
             tokens[n++] = MTLM_BYTE_EOD;
         assert_int_equal(mtlm_indexed_writer_add(writer, tokens, n, NULL), 0);

@@ -18,13 +18,17 @@ static void test_all_bytes_come_back(void **state)
     (void) state;
     for (int i = 0; i < 256; i++)
         text[i] = (char) (255 - i);
-    assert_int_equal(mtlm_tokenizer_byte.encode(text, 256, tokens), 256);
+    assert_int_equal(mtlm_tokenizer_byte.encode(&mtlm_tokenizer_byte, NULL,
+                                                text, 256, false, tokens),
+                     256);
     for (int i = 0; i < 256; i++)
         assert_int_equal(tokens[i], 255 - i);
     tokens[256] = mtlm_tokenizer_byte.eod;
     assert_int_equal(mtlm_byte_decode(tokens, 257, back), 256);
     assert_memory_equal(text, back, 256);
-    assert_int_equal(mtlm_tokenizer_byte.encode("", 0, tokens), 0);
+    assert_int_equal(mtlm_tokenizer_byte.encode(&mtlm_tokenizer_byte, NULL, "",
+                                                0, false, tokens),
+                     0);
 }
 
 static void test_a_name_finds_its_tokenizer(void **state)
@@ -32,9 +36,10 @@ static void test_a_name_finds_its_tokenizer(void **state)
     struct mtlm_error err = {0};
 
     (void) state;
-    assert_ptr_equal(mtlm_tokenizer_find("byte", &err), &mtlm_tokenizer_byte);
+    assert_ptr_equal(mtlm_tokenizer_open("byte", NULL, NULL, &err),
+                     &mtlm_tokenizer_byte);
     assert_int_equal(mtlm_tokenizer_byte.vocab_size, 257);
-    assert_null(mtlm_tokenizer_find("bite", &err));
+    assert_null(mtlm_tokenizer_open("bite", NULL, NULL, &err));
     assert_int_equal(err.code, MTLM_EXIT_USAGE);
     assert_non_null(strstr(err.text, "\"bite\"; known: byte"));
 }
