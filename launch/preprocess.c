@@ -288,9 +288,11 @@ static const struct argp_option option_list[] = {
     {NULL, 0, NULL, 0, "Tokens:", 3},
     {"tokenizer-type", TOKENIZER_TYPE, "TYPE", 0,
      "byte (the default): one token per byte, and 256 at the end of a "
-     "document; GPT2BPETokenizer: GPT-2's byte-pair encoding",
+     "document; GPT2BPETokenizer: GPT-2's byte-pair encoding; "
+     "BertWordPieceLowerCase, BertWordPieceCase: BERT's pieces of words",
      3},
-    {"vocab-file", VOCAB_FILE, "FILE", 0, "GPT-2's vocab.json", 3},
+    {"vocab-file", VOCAB_FILE, "FILE", 0,
+     "GPT-2's vocab.json, BERT's vocab.txt", 3},
     {"merge-file", MERGE_FILE, "FILE", 0, "GPT-2's merges.txt", 3},
     {"append-eod", APPEND_EOD, NULL, 0,
      "End each document with a token of its own (the default, but with "

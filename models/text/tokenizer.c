@@ -6,6 +6,7 @@
 #include "models/text/byte_tokenizer.h"
 #include "models/text/gpt2_bpe.h"
 #include "models/text/tokenizer.h"
+#include "models/text/wordpiece.h"
 
 static const struct mtlm_tokenizer *open_byte(const char *vocab_file,
                                               const char *merge_file,
@@ -13,6 +14,22 @@ static const struct mtlm_tokenizer *open_byte(const char *vocab_file,
 {
     (void) vocab_file, (void) merge_file, (void) err;
     return &mtlm_tokenizer_byte;
+}
+
+static const struct mtlm_tokenizer *open_lower(const char *vocab_file,
+                                               const char *merge_file,
+                                               struct mtlm_error *err)
+{
+    (void) merge_file;
+    return mtlm_wordpiece_open(vocab_file, true, err);
+}
+
+static const struct mtlm_tokenizer *open_case(const char *vocab_file,
+                                              const char *merge_file,
+                                              struct mtlm_error *err)
+{
+    (void) merge_file;
+    return mtlm_wordpiece_open(vocab_file, false, err);
 }
 
 static const struct type {
@@ -24,6 +41,8 @@ static const struct type {
 } types[] = {
     {"byte", false, false, open_byte},
     {"GPT2BPETokenizer", true, true, mtlm_gpt2_bpe_open},
+    {"BertWordPieceLowerCase", true, false, open_lower},
+    {"BertWordPieceCase", true, false, open_case},
 };
 enum { TYPES = sizeof(types) / sizeof(types[0]) };
 

@@ -290,6 +290,65 @@ def odd_files(name, options):
     os.rename("kept", name)
 
 
+def write_bert(tokens, lower):
+    with open("vocab.txt", "w", newline="\n") as f:
+        f.writelines(t + "\n" for t in tokens)
+    return ["--tokenizer-type",
+            "BertWordPieceLowerCase" if lower else "BertWordPieceCase",
+            "--vocab-file", "vocab.txt"]
+
+
+def damaged_bert(tokens):
+    options = write_bert(tokens, True)
+    open("text", "w").write("text\n")
+    good = open("vocab.txt", "rb").read()
+    cases = [
+        (b"", "the file is empty"),
+        (good.replace(b"[MASK]\n", b""), 'has no line "[MASK]"'),
+        (good.replace(b"[UNK]\n", b""), 'has no line "[UNK]"'),
+        (good + b"\n", f"line {len(tokens) + 1}, offset {len(good)}"),
+        (good.replace(b"[SEP]\n", b"[SEP]\n\n"), "line 5, offset 24"),
+        (good + b"a\xffb\n", f"offset {len(good) + 1}: expected"),
+        (good + b"a\0b\n", f"offset {len(good) + 1}: expected"),
+        (good + b"[CLS]\n", '"[CLS]" stands in line 3 already'),
+        (b'{"a": 0}\n', 'has no line "[PAD]"'),
+        (bytes(range(256)), "line 1, offset 0"),
+    ]
+    for data, words in cases:
+        open("vocab.txt", "wb").write(data)
+        refuse("vocab.txt " + repr(data[:60]), words, options)
+        open("vocab.txt", "wb").write(good)
+    odd_files("vocab.txt", options)
+    # Without the last end of line, and with other ones.
+    for data in good[:-1], good.replace(b"\n", b"\r\n"):
+        open("vocab.txt", "wb").write(data)
+        compare("bert-ends", [b"the end"], Bert(tokens, True).encode, options)
+    refuse("WordPiece", "takes no --merge-file", options + ["--merge-file", "x"],
+           2)
+
+
+def every_character(points):
+    """Each of them between letters, and before a blank and a sigma."""
+    return ["".join(f"a{chr(c)}b {chr(c)} \u0391{chr(c)}\u03a3" for c in
+                    points[i:i + 500]).replace("\f", "\v").encode() + b"\n"
+            for i in range(0, len(points), 500)]
+
+
+def quick_bert(rng, docs, sample):
+    for lower in True, False:
+        tokens = Bert.train(sample, 1500, lower)
+        # So that no difference hides behind [UNK].
+        parts = {c for d in docs for w in Bert([], lower).words(d) for c in w}
+        parts |= {"##" + c for c in parts}
+        tokens += sorted(parts.difference(tokens))
+        oracle = Bert(tokens, lower)
+        options = write_bert(tokens, lower)
+        compare("bert-" + "lower" * lower, docs, oracle.encode, options)
+    check_workers(docs, options, "bert-workers")
+    check_parts(docs, options, oracle.encode)
+    damaged_bert(tokens)
+
+
 def quick():
     rng = random.Random(1)
     points = assigned()
@@ -298,6 +357,9 @@ def quick():
     vocab, merges = Gpt2.train(sample, 400)
     oracle = Gpt2(vocab, merges)
     options = write_gpt2(vocab, merges)
+    docs += every_character([c for c in points if not (
+        0x3500 < c < 0x9f00 or 0xad00 < c < 0xd700 or 0x17000 < c < 0x18d00
+        or 0x20100 < c < 0x30000)])
     check_gpt2(docs, options, oracle)
     check_workers(docs, options, "gpt2-workers")
     check_parts(docs, options, oracle.encode)
@@ -305,6 +367,7 @@ def quick():
     rng.shuffle(merges)
     check_gpt2(docs[:200], write_gpt2(vocab, merges), Gpt2(vocab, merges))
     damaged_gpt2(vocab, merges)
+    quick_bert(rng, docs, sample)
 
 
 def main():

@@ -1,0 +1,295 @@
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <utf8proc.h>
+
+#include "models/text/bert_words.h"
+#include "runtime/memory.h"
+
+struct mtlm_bert_words {
+    const char *text;
+    int64_t bytes, at;
+    bool lower;
+
+    /* What stands between two pieces of white space, in small letters where
+     * that is asked for; words are cut off it. */
+    utf8proc_int32_t *c; /* [room] */
+    int64_t n, taken, room;
+    char *word; /* two bytes, and the word */
+    int64_t word_room;
+};
+
+struct mtlm_bert_words *mtlm_bert_words_create(const char *text, int64_t bytes,
+                                               bool lower)
+{
+    struct mtlm_bert_words *w = mtlm_calloc(1, sizeof(*w));
+
+    w->text = text;
+    w->bytes = bytes;
+    w->lower = lower;
+    return w;
+}
+
+void mtlm_bert_words_destroy(struct mtlm_bert_words *w)
+{
+    free(w->word);
+    free(w->c);
+    free(w);
+}
+
+static bool is_white(utf8proc_int32_t c)
+{
+    const utf8proc_category_t kind = utf8proc_category(c);
+
+    return c == '\t' || c == '\n' || c == '\r' || kind == UTF8PROC_CATEGORY_ZS
+           || kind == UTF8PROC_CATEGORY_ZL || kind == UTF8PROC_CATEGORY_ZP;
+}
+
+static bool is_left_out(utf8proc_int32_t c)
+{
+    const utf8proc_category_t kind = utf8proc_category(c);
+
+    return c == 0xfffd || kind == UTF8PROC_CATEGORY_CC
+           || kind == UTF8PROC_CATEGORY_CF;
+}
+
+static bool is_chinese(utf8proc_int32_t c)
+{
+    return (c >= 0x4e00 && c <= 0x9fff) || (c >= 0x3400 && c <= 0x4dbf)
+           || (c >= 0x20000 && c <= 0x2a6df) || (c >= 0x2a700 && c <= 0x2b73f)
+           || (c >= 0x2b740 && c <= 0x2b81f) || (c >= 0x2b820 && c <= 0x2ceaf)
+           || (c >= 0xf900 && c <= 0xfaff) || (c >= 0x2f800 && c <= 0x2fa1f);
+}
+
+/* Of ASCII also what is no punctuation in Unicode, such as "$". */
+static bool is_punctuation(utf8proc_int32_t c)
+{
+    const utf8proc_category_t kind = utf8proc_category(c);
+
+    return (c >= 33 && c <= 47) || (c >= 58 && c <= 64) || (c >= 91 && c <= 96)
+           || (c >= 123 && c <= 126)
+           || (kind >= UTF8PROC_CATEGORY_PC && kind <= UTF8PROC_CATEGORY_PO);
+}
+
+/* Room for n characters more. */
+static void make_room(struct mtlm_bert_words *w, int64_t n)
+{
+    if (w->n + n <= w->room)
+        return;
+    w->room = 2 * (w->n + n) + 64;
+    w->c = mtlm_realloc(w->c, (size_t) w->room, sizeof(*w->c));
+}
+
+/* The next character, or -1 after the last. */
+static utf8proc_int32_t next_character(struct mtlm_bert_words *w)
+{
+    while (w->at < w->bytes) {
+        utf8proc_int32_t c = (unsigned char) w->text[w->at];
+        utf8proc_ssize_t n = 1;
+
+        if (c >= 128)
+            n = utf8proc_iterate((const utf8proc_uint8_t *) w->text + w->at,
+                                 w->bytes - w->at, &c);
+        w->at += n > 0 ? n : 1;
+        if (n > 0)
+            return c;
+    }
+    return -1;
+}
+
+/* A sigma at the end of a word has a small letter of its own (Unicode's
+ * Final_Sigma): a cased letter stands before it and none behind it, what does
+ * not count between them. */
+static bool is_cased(utf8proc_int32_t c)
+{
+    const utf8proc_category_t kind = utf8proc_category(c);
+
+    return kind == UTF8PROC_CATEGORY_LU || kind == UTF8PROC_CATEGORY_LL
+           || kind == UTF8PROC_CATEGORY_LT || utf8proc_islower(c)
+           || utf8proc_isupper(c);
+}
+
+static bool does_not_count(utf8proc_int32_t c)
+{
+    static const utf8proc_int32_t within[] = {
+        '\'',   '.',    ':',    0xb7,   0x387,  0x55f,  0x5f4,  0x2018, 0x2019,
+        0x2024, 0x2027, 0xfe13, 0xfe52, 0xfe55, 0xff07, 0xff0e, 0xff1a};
+
+    for (size_t i = 0; i < sizeof(within) / sizeof(within[0]); i++)
+        if (c == within[i])
+            return true;
+    switch (utf8proc_category(c)) {
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_ME:
+    case UTF8PROC_CATEGORY_CF:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_SK:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool ends_word(const utf8proc_int32_t *c, int64_t n, int64_t i)
+{
+    int64_t before = i - 1, after = i + 1;
+
+    while (before >= 0 && does_not_count(c[before]))
+        before--;
+    if (before < 0 || !is_cased(c[before]))
+        return false;
+    while (after < n && does_not_count(c[after]))
+        after++;
+    return after == n || !is_cased(c[after]);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+
+    return (x > y) - (x < y);
+}
+
+/* Marks in the order that Unicode gives those of a letter: by class, and as
+ * they came within one. */
+static void order_marks(utf8proc_int32_t *c, const int64_t n)
+{
+    enum { INDEX_BITS = 32, CHARACTER_BITS = 21 };
+    uint64_t *key = mtlm_calloc((size_t) n, sizeof(*key));
+
+    for (int64_t i = 0; i < n; i++)
+        key[i] = (uint64_t) utf8proc_get_property(c[i])->combining_class
+                     << (INDEX_BITS + CHARACTER_BITS)
+                 | (uint64_t) i << CHARACTER_BITS | (uint64_t) c[i];
+    qsort(key, (size_t) n, sizeof(*key), by_key);
+    for (int64_t i = 0; i < n; i++)
+        c[i] =
+            (utf8proc_int32_t) (key[i] & ((UINT64_C(1) << CHARACTER_BITS) - 1));
+    free(key);
+}
+
+/* Orders the marks of all letters and leaves out those that take no space. */
+static void drop_accents(struct mtlm_bert_words *w)
+{
+    int64_t kept = 0;
+
+    for (int64_t i = 0, end; i < w->n; i = end) {
+        end = i + 1;
+        if (!utf8proc_get_property(w->c[i])->combining_class)
+            continue;
+        while (end < w->n && utf8proc_get_property(w->c[end])->combining_class)
+            end++;
+        if (end > i + 1)
+            order_marks(w->c + i, end - i);
+    }
+    for (int64_t i = 0; i < w->n; i++)
+        if (utf8proc_category(w->c[i]) != UTF8PROC_CATEGORY_MN)
+            w->c[kept++] = w->c[i];
+    w->n = kept;
+}
+
+static void make_small(struct mtlm_bert_words *w)
+{
+    enum { LONGEST = 8 }; /* of a canonical decomposition: 4 */
+    const int64_t n = w->n;
+    utf8proc_int32_t *c = w->c;
+    bool ascii = true;
+
+    for (int64_t i = 0; i < n; i++)
+        ascii &= c[i] < 128;
+    if (ascii) {
+        for (int64_t i = 0; i < n; i++)
+            c[i] += c[i] >= 'A' && c[i] <= 'Z' ? 'a' - 'A' : 0;
+        return;
+    }
+    w->c = NULL;
+    w->n = w->room = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const utf8proc_int32_t small = c[i] == 0x3a3 && ends_word(c, n, i)
+                                           ? 0x3c2
+                                           : utf8proc_tolower(c[i]);
+        int boundary = 0;
+
+        make_room(w, LONGEST);
+        /* An I with a dot becomes an i, and a dot that is dropped. */
+        w->n +=
+            utf8proc_decompose_char(c[i] == 0x130 ? 'i' : small, w->c + w->n,
+                                    LONGEST, UTF8PROC_DECOMPOSE, &boundary);
+    }
+    free(c);
+    drop_accents(w);
+}
+
+/* Takes text up to white space or a Chinese character, without what is left
+ * out; false: there is none any more. */
+static bool refill(struct mtlm_bert_words *w)
+{
+    utf8proc_int32_t c;
+
+    w->n = w->taken = 0;
+    while ((c = next_character(w)) >= 0) {
+        if (is_white(c)) {
+            if (w->n > 0)
+                break;
+        } else if (is_chinese(c)) {
+            if (w->n > 0) {
+                w->at -= c < 0x10000 ? 3 : 4; /* the next time */
+                break;
+            }
+            make_room(w, 1);
+            w->c[w->n++] = c;
+            break;
+        } else if (!is_left_out(c)) {
+            make_room(w, 1);
+            w->c[w->n++] = c;
+        }
+    }
+    if (w->n == 0)
+        return false;
+    if (w->lower)
+        make_small(w);
+    return true;
+}
+
+/* The characters from taken on, n of them, in UTF-8. */
+static char *take(struct mtlm_bert_words *w, int64_t n, int64_t *bytes)
+{
+    utf8proc_uint8_t *out;
+
+    if (4 * n + 2 > w->word_room) {
+        w->word_room = 8 * n + 64;
+        w->word = mtlm_realloc(w->word, (size_t) w->word_room, 1);
+    }
+    out = (utf8proc_uint8_t *) w->word + 2;
+    for (int64_t i = 0; i < n; i++)
+        out += utf8proc_encode_char(w->c[w->taken + i], out);
+    w->taken += n;
+    *bytes = (char *) out - (w->word + 2);
+    return w->word + 2;
+}
+
+char *mtlm_bert_words_next(struct mtlm_bert_words *w, int64_t *bytes,
+                           int64_t *characters)
+{
+    for (;;) {
+        int64_t end;
+
+        /* A decomposition can hold white space. */
+        while (w->taken < w->n && is_white(w->c[w->taken]))
+            w->taken++;
+        if (w->taken == w->n) {
+            if (!refill(w))
+                return NULL;
+            continue;
+        }
+        end = w->taken + 1;
+        if (!is_punctuation(w->c[w->taken]))
+            while (end < w->n && !is_punctuation(w->c[end])
+                   && !is_white(w->c[end]))
+                end++;
+        *characters = end - w->taken;
+        return take(w, *characters, bytes);
+    }
+}
