@@ -162,6 +162,7 @@ static void start_run(struct mtlm_job *job)
     mtlm_ranks_slots(job->ranks, slots);
     job->engine = mtlm_engine_start(&(struct mtlm_engine_config){
         .ranks = job->ranks,
+        .transport = job->transport,
         .order = order[o->collective_order],
         .max_in_flight = o->transport == MTLM_USE_SERIAL ? 1 : 0,
         .recorder = job->recorder,
@@ -238,6 +239,7 @@ static void say(struct mtlm_job *job)
         printf("precision: %s weights and activations, fp32 masters, moments "
                "and gradients\n",
                o->bf16 ? "bf16" : "fp16");
+    mtlm_job_say_transport(job);
     if (o->cluster_file)
         printf("synthetic: durations of %s, nothing is computed\n",
                o->cluster_file);
@@ -271,6 +273,8 @@ int mtlm_job_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
                                   mtlm_job_share_gpus,
                                   mtlm_job_begin_gpu,
                                   mtlm_job_measure_gpu,
+                                  mtlm_job_choose_transport,
+                                  mtlm_job_compare_nccl,
                                   mtlm_job_check_layout,
                                   detect_cpu,
                                   count_workers,

@@ -31,9 +31,10 @@ struct mtlm_job {
     /* Of the GPU that has least, what a rank may take; and what it could if no
      * other process held any of it. */
     double gpu_bytes, gpu_unshared_bytes;
-    double gpu_free_bytes;     /* of this rank's, before anything was taken */
-    int gpu_sharing;           /* ranks that drive it */
-    char *gpu_text;            /* mtlm_gpu_describe() */
+    double gpu_free_bytes; /* of this rank's, before anything was taken */
+    int gpu_sharing;       /* ranks that drive it */
+    char *gpu_text;        /* mtlm_gpu_describe() */
+    enum mtlm_transport_kind transport;
     struct mtlm_hosts hosts;   /* as they were before anything was built */
     struct mtlm_wish wish;     /* before a choice was made */
     struct mtlm_choice choice; /* made, or refused for want of memory */
@@ -77,6 +78,12 @@ int mtlm_job_find_gpus(struct mtlm_job *job, struct mtlm_error *err);
 int mtlm_job_share_gpus(struct mtlm_job *job, struct mtlm_error *err);
 int mtlm_job_begin_gpu(struct mtlm_job *job, struct mtlm_error *err);
 int mtlm_job_measure_gpu(struct mtlm_job *job, struct mtlm_error *err);
+
+/* In job_transport.c: what carries the collectives, job->transport; whether all
+ * ranks have the same of it; a line about it where there is a choice. */
+int mtlm_job_choose_transport(struct mtlm_job *job, struct mtlm_error *err);
+int mtlm_job_compare_nccl(struct mtlm_job *job, struct mtlm_error *err);
+void mtlm_job_say_transport(const struct mtlm_job *job);
 
 /* Steps of the start that stand in job_layout.c: whether the layout that the
  * options give fits the ranks; choosing what they leave open, within memory.

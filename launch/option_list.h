@@ -263,8 +263,11 @@
         "acquire|task",                                                        \
         "what messages are to StarPU: acquired data, or tasks on a worker of " \
         "their own, which scheduling policies see")                            \
-    OPT(PARALLEL, "transport", CHOICE, transport, "mpi", 0, 0, "mpi|serial",   \
-        "serial, for tests: one collective at a time, in issue order")         \
+    OPT(PARALLEL, "transport", CHOICE, transport, "auto", 0, 0,                \
+        "auto|mpi|nccl|serial",                                                \
+        "what carries collectives: NCCL between GPUs (auto: where each rank "  \
+        "has one of its own), or MPI through the host; serial, for tests: "    \
+        "one at a time by MPI, in issue order")                                \
     OPT(PARALLEL, "collective-order", CHOICE, collective_order, "leader", 0,   \
         0, "leader|plan|slot|ready",                                           \
         "who decides in which order a group's ranks issue collectives: its "   \

@@ -34,7 +34,12 @@ enum mtlm_option_source {
 };
 
 /* In the order of their CHOICE in launch/option_list.h. */
-enum mtlm_transport_choice { MTLM_USE_MPI, MTLM_USE_SERIAL };
+enum mtlm_transport_choice {
+    MTLM_USE_AUTO,
+    MTLM_USE_MPI,
+    MTLM_USE_NCCL,
+    MTLM_USE_SERIAL,
+};
 enum mtlm_comm_node { MTLM_COMM_ACQUIRE, MTLM_COMM_TASK };
 enum mtlm_order_choice {
     MTLM_ORDER_LEADER,

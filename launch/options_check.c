@@ -250,11 +250,13 @@ static int check_recompute(const struct mtlm_options *o, struct mtlm_error *err)
 static int check_order(const struct mtlm_options *o, struct mtlm_error *err)
 {
     if (o->collective_order == MTLM_ORDER_SLOT
-        && o->transport == MTLM_USE_SERIAL)
+        && (o->transport == MTLM_USE_SERIAL || o->transport == MTLM_USE_NCCL))
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--collective-order slot needs --transport mpi: "
-                              "with serial, one slot's collective could stand "
-                              "in the way of another's");
+                              "with %s, one slot's collective could stand in "
+                              "the way of another's",
+                              o->transport == MTLM_USE_NCCL ? "nccl"
+                                                            : "serial");
     return 0;
 }
 
