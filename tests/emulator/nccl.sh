@@ -1,32 +1,29 @@
 #!/bin/bash
-# The engine's collectives by NCCL, on the doubles of the device and of NCCL:
-# the programs that test them by MPI find the same sums; ranks that issue in
-# different orders do not get through; an asynchronous error ends all ranks.
+# Collectives by NCCL, on the doubles of the device and of NCCL: the programs
+# that test the engine by MPI find the same sums, with their data on the host
+# and on a GPU; ranks that issue in different orders do not get through; whole
+# jobs end with the weights that they have by MPI; asynchronous errors end all
+# ranks, and what cannot work is refused.
 #
 # shellcheck source=tests/emulator/common.sh
 . "${srcdir:-.}/tests/emulator/common.sh"
 
 programs=${builddir:-.}/tests/mpi
-# The data is where StarPU has it without a GPU, on the host.
-export MTLM_TEST_TRANSPORT=nccl MTLM_DOUBLE_NCCL_HOST=1
 
 # ranks N [NAME=VALUE...] PROGRAM...: output in out and err, status in $rc.
 ranks() {
     local n=$1
     shift
     # shellcheck disable=SC2086 # several words
-    gpus 1 timeout -k 5 60 $MPIRUN -q -n "$n" env "$@" >out 2>err </dev/null
+    timeout -k 5 60 $MPIRUN -q -n "$n" env "$@" >out 2>err </dev/null
     rc=$?
 }
 
-for test in test_messages.mpi2 test_shards.mpi4 test_collectives.mpi4; do
-    ranks "${test#*mpi}" "$programs/$test"
-    [ $rc -eq 0 ] || fail "$test: exit code $rc, $(cat out err)"
-done
-
-# The order matters here, or the above shows nothing.
-ranks 4 "$programs/test_collectives.mpi4" 5
-[ $rc -ne 0 ] || fail "each issues what is ready, and all is well: $(cat out)"
+# passes [NAME=VALUE...] TEST: that program with as many ranks as it is for.
+passes() {
+    ranks "${!#: -1}" "${@:1:$#-1}" "$programs/${!#}"
+    [ $rc -eq 0 ] || fail "$*: exit code $rc, $(cat out err)"
+}
 
 # failed WORDS: all ranks must end because of NCCL, and say in which node.
 failed() {
@@ -35,13 +32,90 @@ failed() {
         || fail "$1: $(cat err)"
     grep -q '^NCCL double: aborted' err || fail "$1: not aborted: $(cat err)"
 }
+
+# Kernels and data are on the host.
+on_gpus 1
+export MTLM_TEST_TRANSPORT=nccl MTLM_DOUBLE_NCCL_HOST=1
+for test in test_messages.mpi2 test_shards.mpi4 test_collectives.mpi4; do
+    passes $test
+done
+# The order matters here, or the above shows nothing.
+ranks 4 "$programs/test_collectives.mpi4" 2
+[ $rc -ne 0 ] || fail "each issues what is ready, and all is well: $(cat out)"
+
+export MTLM_DOUBLE_NCCL_FAIL_RANK=1
 start=$SECONDS
-ranks 4 MTLM_DOUBLE_NCCL_FAIL=50 MTLM_DOUBLE_NCCL_FAIL_RANK=1 \
-    "$programs/test_collectives.mpi4"
+ranks 4 MTLM_DOUBLE_NCCL_FAIL=50 "$programs/test_collectives.mpi4"
 failed 'the all-reduce of .* in iteration .*, as rank [01] of [24] of its comm'
-ranks 4 MTLM_DOUBLE_NCCL_FAIL=1 MTLM_DOUBLE_NCCL_FAIL_RANK=1 \
-    "$programs/test_shards.mpi4"
+ranks 4 MTLM_DOUBLE_NCCL_FAIL=1 "$programs/test_shards.mpi4"
 failed 'the reduce-scatter of .* in iteration'
 [ $((SECONDS - start)) -lt 15 ] || fail "took $((SECONDS - start)) s to end"
+
+# The data is on the GPU, or on its way.
+unset MTLM_DOUBLE_NCCL_HOST
+export MTLM_TEST_GPU=0
+passes test_messages.mpi2
+passes test_shards.mpi4
+passes MTLM_TEST_TRANSPORT=mpi test_shards.mpi4
+
+# Whole jobs.
+mini=(--model gpt-tiny --num-layers 2 --hidden-size 32 --num-attention-heads 4
+    --seq-length 16 --micro-batch-size 1 --global-batch-size 4 --lr 1e-3
+    --min-lr 0 --lr-decay-style constant --lr-warmup-fraction 0 --train-iters 2
+    --eval-iters 0 --log-interval 1 --weight-hash)
+
+# by TRANSPORT SAYS RANKS OPTION...: the hash of the weights, in $hash.
+by() {
+    well "$3" "${mini[@]}" --transport "$1" "${@:4}"
+    grep -q "^transport: $2" out || fail "$*: $(cat out)"
+    hash=$(weight_hash out)
+    [ -n "$hash" ] || fail "$*: no hash: $(cat out err)"
+}
+
+# same RANKS OPTION...: NCCL is taken by itself, and gives the same bits.
+same() {
+    local want
+    by auto 'collectives by NCCL [0-9.]* between GPUs' "$@"
+    want=$hash
+    by mpi 'MPI, through the host' "$@"
+    [ "$hash" = "$want" ] || fail "$*: $want by NCCL, $hash by MPI"
+}
+
+on_gpus 2
+layout 2 1
+same 2 "${parallel[@]}" --sequence-parallel
+same 2 --tensor-model-parallel-size 1 --pipeline-model-parallel-size 1 \
+    --use-distributed-optimizer
+
+MTLM_DOUBLE_NCCL_FAIL=20 job 2 "${mini[@]}" "${parallel[@]}"
+failed 'the all-reduce of tensor-parallel ranks in iteration [12], stage 0'
+
+# refuse WORDS RANKS OPTION...: one sentence, before anything is taken.
+refuse() {
+    job "$2" "${mini[@]}" "${parallel[@]}" "${@:3}"
+    [ $rc -eq 2 ] || fail "$1: exit code $rc: $(cat err)"
+    grep -q "^mtlm-dag: $1" err || fail "$1: $(cat err)"
+    [ ! -s out ] || fail "$1: starts: $(cat out)"
+}
+
+on_gpus 1
+refuse '--transport nccl: rank 0 has its GPU together with others' \
+    2 --share-gpu --transport nccl
+by auto 'MPI, through the host' 2 --share-gpu "${parallel[@]}"
+refuse '--comm-node task is for data in the host' 2 --share-gpu --comm-node task
+refuse '--transport nccl: rank 0 has no GPU' 2 --no-gpu --transport nccl
+refuse '--collective-order slot needs --transport mpi: with nccl' \
+    2 --collective-order slot --transport nccl
+
+# Another NCCL on one of the ranks.
+on_gpus 2
+cat >older <<END
+#!/bin/bash
+[ "\$OMPI_COMM_WORLD_RANK" != 1 ] || export MTLM_DOUBLE_NCCL_VERSION=22706
+exec $program "\$@"
+END
+chmod +x older
+program=./older refuse \
+    'rank 1 has another NCCL than rank 0: 2.27.6, not 2\.' 2
 
 finish

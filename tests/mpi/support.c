@@ -36,12 +36,18 @@ static void *watchdog(void *arg)
     return NULL;
 }
 
+int times(int n)
+{
+    return getenv("MTLM_TEST_GPU") ? n / 25 : n;
+}
+
 void setup(int *argc, char ***argv, int tp, int workers, int seconds)
 {
     static int limit;
     const char *wanted = getenv("MTLM_TEST_TRANSPORT");
     struct mtlm_machine_config config = {
         .workers = workers, .gpu = -1, .shared = true};
+    const char *gpu = getenv("MTLM_TEST_GPU");
     struct mtlm_error err;
     pthread_t thread;
 
@@ -54,6 +60,10 @@ void setup(int *argc, char ***argv, int tp, int workers, int seconds)
     mtlm_ranks_group(ranks, MTLM_GROUP_EMBEDDING, rank % tp);
     mtlm_ranks_group(ranks, MTLM_GROUP_DP, rank % tp);
     config.rank = rank;
+    if (gpu) {
+        config.gpu = atoi(gpu);
+        config.gpu_bytes = 64 << 20;
+    }
     if (mtlm_machine_start(&config, &err) < 0)
         mtlm_fatal(__FILE__, __LINE__, "%s", err.text);
     limit = seconds;

@@ -16,8 +16,14 @@ void setup(int *argc, char ***argv, int tp, int workers, int seconds);
 extern struct mtlm_ranks *ranks;
 extern int rank, size;
 
-/* MTLM_TEST_TRANSPORT=nccl asks for NCCL. */
+/* MTLM_TEST_TRANSPORT=nccl asks for NCCL; MTLM_TEST_GPU=0 gives StarPU that
+ * GPU: kernels run on CPUs, but messages that the transport takes from a GPU
+ * get their data there. */
 extern enum mtlm_transport_kind transport;
+
+/* Of a number of repetitions as many as there is time for: with a GPU few,
+ * since StarPU's thread for it does not sleep. */
+int times(int n);
 
 /* The engine that the watchdog describes. */
 struct mtlm_engine *start_engine(enum mtlm_order order, int max_in_flight,

@@ -304,7 +304,7 @@ static starpu_data_handle_t new_data(void)
 static void run_orders(void)
 {
     const bool nccl = transport == MTLM_TRANSPORT_NCCL;
-    const int many = nccl ? 300 : 1000, few = nccl ? 100 : 300;
+    const int many = times(nccl ? 300 : 1000), few = times(nccl ? 100 : 300);
 
     expect(run(MTLM_ORDER_BY_LEADER, 0, many, 200) == 0, "wrong sums");
     expect(run(MTLM_ORDER_BY_LEADER, 1, many, 200) == 0, "wrong sums, serial");

@@ -21,12 +21,17 @@ enum { TENSORS = 2, PIECES = 2, BUCKETS = 3, ROUNDS = 100 };
 static const int elems[TENSORS] = {100, 90}, offset[TENSORS] = {0, 112};
 enum { BUCKET = 112 + 96 };
 
+/* Of a rank with a GPU on that, with a copy on the host for messages by MPI. */
+struct memory {
+    struct mtlm_arena arena, stage;
+};
+
 struct bucket {
     enum mtlm_group group;
     int number, ranks, me, block; /* block: elements of a rank's share */
     int n_pieces, before;         /* padding before the first piece */
     int first[PIECES], n[PIECES]; /* of the bucket, per piece */
-    struct mtlm_arena gradient, weight, gradient_block, weight_block;
+    struct memory gradient, weight, gradient_block, weight_block;
     starpu_data_handle_t gradients[TENSORS], weights[TENSORS];
     starpu_data_handle_t gradient_pieces[PIECES], weight_pieces[PIECES];
 };
@@ -123,10 +128,35 @@ static struct starpu_codelet check_codelet = {
 
 /* --- buckets ------------------------------------------------------------ */
 
-static starpu_data_handle_t part(const struct mtlm_arena *arena, int at, int n)
+static void create_memory(struct memory *memory)
 {
-    return mtlm_data_register((float *) arena->memory + at, n, MTLM_REAL,
-                              "part");
+    const size_t bytes = mtlm_arena_padded(BUCKET * sizeof(float));
+    const unsigned home = mtlm_data_home();
+
+    *memory = (struct memory){0};
+    if (home == STARPU_MAIN_RAM) {
+        mtlm_arena_create(&memory->arena, bytes);
+        return;
+    }
+    mtlm_arena_create_on(&memory->arena, bytes, home);
+    mtlm_arena_create_on(&memory->stage, bytes, STARPU_MAIN_RAM);
+}
+
+static void destroy_memory(struct memory *memory)
+{
+    mtlm_arena_destroy(&memory->arena);
+    mtlm_arena_destroy(&memory->stage);
+}
+
+static starpu_data_handle_t part(const struct memory *memory, int at, int n)
+{
+    starpu_data_handle_t handle = mtlm_data_register_on(
+        mtlm_data_home(), (float *) memory->arena.memory + at, n, MTLM_REAL,
+        "part");
+
+    if (memory->stage.memory)
+        mtlm_data_stage(handle, (float *) memory->stage.memory + at);
+    return handle;
 }
 
 /* The tensors' elements in this rank's block. */
@@ -152,17 +182,15 @@ static void find_pieces(struct bucket *b)
 
 static void create(struct bucket *b, int number)
 {
-    const size_t bytes = mtlm_arena_padded(BUCKET * sizeof(float));
-
     *b = (struct bucket){.group = number % 2 ? MTLM_GROUP_WORLD : MTLM_GROUP_DP,
                          .number = number};
     b->ranks = mtlm_ranks_group_size(ranks, b->group);
     b->me = mtlm_ranks_group_rank(ranks, b->group);
     b->block = BUCKET / b->ranks;
-    mtlm_arena_create(&b->gradient, bytes);
-    mtlm_arena_create(&b->weight, bytes);
-    mtlm_arena_create(&b->gradient_block, bytes);
-    mtlm_arena_create(&b->weight_block, bytes);
+    create_memory(&b->gradient);
+    create_memory(&b->weight);
+    create_memory(&b->gradient_block);
+    create_memory(&b->weight_block);
     for (int t = 0; t < TENSORS; t++) {
         b->gradients[t] = part(&b->gradient, offset[t], elems[t]);
         b->weights[t] = part(&b->weight, offset[t], elems[t]);
@@ -180,10 +208,10 @@ static void destroy(struct bucket *b)
         starpu_data_unregister(b->gradient_pieces[p]);
         starpu_data_unregister(b->weight_pieces[p]);
     }
-    mtlm_arena_destroy(&b->gradient);
-    mtlm_arena_destroy(&b->weight);
-    mtlm_arena_destroy(&b->gradient_block);
-    mtlm_arena_destroy(&b->weight_block);
+    destroy_memory(&b->gradient);
+    destroy_memory(&b->weight);
+    destroy_memory(&b->gradient_block);
+    destroy_memory(&b->weight_block);
 }
 
 /* --- the test ----------------------------------------------------------- */
@@ -224,7 +252,7 @@ static void submit_round(struct bucket *b, int round)
 static void run(struct bucket bucket[BUCKETS], int max_in_flight)
 {
     start_engine(MTLM_ORDER_BY_LEADER, max_in_flight, NULL);
-    for (int round = 0; round < ROUNDS; round++)
+    for (int round = 0; round < times(ROUNDS); round++)
         for (int b = 0; b < BUCKETS; b++)
             submit_round(&bucket[b], round);
     MTLM_CHECK_STARPU(starpu_task_wait_for_all());
