@@ -24,12 +24,13 @@ static void read_source(const struct mtlm_sample_source *source, int64_t sample,
 static struct mtlm_bert_recipe bert_recipe(const struct mtlm_options *o,
                                            uint64_t seed)
 {
-    return (struct mtlm_bert_recipe){.vocab = &mtlm_bert_vocab_byte,
-                                     .seq_length = o->model.seq_length,
-                                     .mask_prob = o->mask_prob,
-                                     .short_seq_prob = o->short_seq_prob,
-                                     .binary_head = o->model.binary_head,
-                                     .seed = seed};
+    return (struct mtlm_bert_recipe){
+        .vocab = o->tokenizer ? o->tokenizer->bert : &mtlm_bert_vocab_byte,
+        .seq_length = o->model.seq_length,
+        .mask_prob = o->mask_prob,
+        .short_seq_prob = o->short_seq_prob,
+        .binary_head = o->model.binary_head,
+        .seed = seed};
 }
 
 static struct mtlm_samples *create_mock(const struct mtlm_options *o,
@@ -45,8 +46,12 @@ static struct mtlm_samples *create_mock(const struct mtlm_options *o,
 
 /* A token of a byte-level data set is a byte: only then do entropies of
  * bytes mean something. */
-static bool is_bytes(const struct mtlm_model *model)
+static bool is_bytes(const struct mtlm_options *o)
 {
+    const struct mtlm_model *model = &o->model;
+
+    if (o->tokenizer)
+        return o->tokenizer == &mtlm_tokenizer_byte;
     return model->vocab_size
            == (model->family == MTLM_BERT ? MTLM_BYTE_BERT_VOCAB_SIZE
                                           : MTLM_BYTE_VOCAB_SIZE);
@@ -55,7 +60,9 @@ static bool is_bytes(const struct mtlm_model *model)
 /* The token whose label does not count, or -1. */
 static int32_t masked_end(const struct mtlm_options *o)
 {
-    return o->eod_mask_loss ? (int32_t) o->model.vocab_size - 1 : -1;
+    if (!o->eod_mask_loss)
+        return -1;
+    return o->tokenizer ? o->tokenizer->eod : (int32_t) o->model.vocab_size - 1;
 }
 
 /* The samples of documents bound[0] .. bound[1] - 1. */
@@ -100,8 +107,7 @@ static int open_documents(struct mtlm_job *job, struct mtlm_error *err)
     /* The shares give it few documents, or none: then there is no test. */
     if (bound[MTLM_TEST] < bound[MTLM_TEST + 1])
         job->test = create_samples(job, &bound[MTLM_TEST], NULL);
-    if (is_bytes(&o->model) && o->summary_text
-        && mtlm_ranks_rank(job->ranks) == 0) {
+    if (is_bytes(o) && o->summary_text && mtlm_ranks_rank(job->ranks) == 0) {
         job->entropy = mtlm_entropy_measure(job->dataset, bound[MTLM_VALID],
                                             bound[MTLM_VALID + 1]);
         job->has_entropy = true;

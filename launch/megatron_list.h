@@ -174,9 +174,6 @@
     LACK("valid-data-path", MANY, "give --data-path and --split")              \
     LACK("test-data-path", MANY, "give --data-path and --split")               \
     LACK("data-args-path", ANY, "give --data-path")                            \
-    LACK("vocab-file", ANY, TOKENS)                                            \
-    LACK("merge-file", ANY, TOKENS)                                            \
-    LACK("tokenizer-type", ANY, TOKENS)                                        \
     LACK("tokenizer-model", ANY, TOKENS)                                       \
     LACK("vocab-extra-ids", ANY, TOKENS)                                       \
     LACK("reset-attention-mask", NULL, NULL)                                   \

@@ -113,4 +113,9 @@ enum mtlm_option_source mtlm_option_source(const struct mtlm_options *options,
                                            const char *name);
 bool mtlm_option_given(const struct mtlm_options *options, const char *name);
 
+/* Opens the tokenizer, if one was given, and takes the vocabulary's size from
+ * it. */
+int mtlm_options_open_tokenizer(struct mtlm_options *options,
+                                struct mtlm_error *err);
+
 #endif /* MTLM_OPTION_H */

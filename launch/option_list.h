@@ -280,6 +280,15 @@
         "or when all wait for each other and none does anything")              \
     OPT(DATA, "data-path", TEXT, data_path, "", 0, 0, "PREFIX",                \
         "read PREFIX.bin and PREFIX.idx (default: mock data)")                 \
+    OPT(DATA, "tokenizer-type", TEXT, tokenizer_type, "", 0, 0, "TYPE",        \
+        "what the tokens of the data are: byte, GPT2BPETokenizer, "            \
+        "BertWordPieceLowerCase or BertWordPieceCase (default, with a "        \
+        "vocabulary file: the second for a gpt, the third for a bert)")        \
+    OPT(DATA, "vocab-file", TEXT, vocab_file, "", 0, 0, "FILE",                \
+        "its vocabulary, GPT-2's vocab.json or BERT's vocab.txt, from which "  \
+        "the vocabulary's size follows")                                       \
+    OPT(DATA, "merge-file", TEXT, merge_file, "", 0, 0, "FILE",                \
+        "GPT-2's merges.txt")                                                  \
     OPT(DATA, "split", SPLIT, split, "969, 30, 1", 0, 0, "TRAIN,VALID,TEST",   \
         "shares of the documents")                                             \
     OPT(DATA, "mask-prob", REAL, mask_prob, "0.15", 0, 1, "P",                 \
@@ -287,8 +296,8 @@
     OPT(DATA, "short-seq-prob", REAL, short_seq_prob, "0.1", 0, 1, "P",        \
         "BERT: probability of a sample shorter than the sequence length")      \
     OPT(DATA, "eod-mask-loss", FLAG, eod_mask_loss, "no", 0, 0, NULL,          \
-        "GPT: leave out of the loss what follows an end of document, the "     \
-        "vocabulary's last token")                                             \
+        "GPT: leave out of the loss what follows an end of document: the "     \
+        "tokenizer's token for it, or else the vocabulary's last")             \
     OPT(DATA, "mock-data", FLAG, mock_data, "", 0, 0, NULL,                    \
         "made-up tokens, even where there is a data path")                     \
     OPT(TRACING, "trace", TEXT, trace_dir, "", 0, 0, "DIR",                    \

@@ -12,6 +12,7 @@
 #include "graph/layout.h"
 #include "launch/option_list.h"
 #include "models/model.h"
+#include "models/text/tokenizer.h"
 #include "runtime/error.h"
 
 /* What to do instead of training. */
@@ -151,7 +152,9 @@ struct mtlm_options {
 
     /* Data */
     char *data_path; /* without .bin and .idx; NULL: mock data */
-    char *split;     /* "969, 30, 1", for mtlm_split_parse() */
+    char *tokenizer_type, *vocab_file, *merge_file; /* as given, or NULL */
+    const struct mtlm_tokenizer *tokenizer; /* NULL: none was given; owned */
+    char *split;                      /* "969, 30, 1", for mtlm_split_parse() */
     double mask_prob, short_seq_prob; /* BERT */
     bool eod_mask_loss; /* GPT: the label after an end does not count */
     bool mock_data;     /* true exactly when there is no data_path to be read */

@@ -129,7 +129,8 @@ int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
 {
     struct mtlm_model *model = &options->model;
 
-    if (check_needed(options, err) < 0 || resolve_family(options, err) < 0)
+    if (check_needed(options, err) < 0 || resolve_family(options, err) < 0
+        || mtlm_options_open_tokenizer(options, err) < 0)
         return -1;
     if (!mtlm_option_given(options, "ffn-hidden-size"))
         model->ffn_hidden_size = 4 * model->hidden_size;
@@ -211,12 +212,13 @@ static int check_bert(const struct mtlm_options *o, struct mtlm_error *err)
                               "--vocab-size %" PRId64
                               " is too small for a bert, which needs %d tokens",
                               model->vocab_size, MTLM_MOCK_BERT_VOCAB);
-    if (!o->mock_data && model->vocab_size != MTLM_BYTE_BERT_VOCAB_SIZE)
+    if (!o->mock_data && !o->tokenizer
+        && model->vocab_size != MTLM_BYTE_BERT_VOCAB_SIZE)
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
             "--vocab-size %" PRId64
-            ": a bert learns from text by bytes in this version, a vocabulary "
-            "of %d; --mock-data needs no text",
+            ": without --vocab-file a bert learns from bytes, a vocabulary of "
+            "%d; --mock-data needs no text",
             model->vocab_size, MTLM_BYTE_BERT_VOCAB_SIZE);
     return 0;
 }

@@ -149,10 +149,9 @@ static void test_the_345m_script_of_v2_6_is_understood(void **state)
     assert_int_equal(options.recompute.granularity, MTLM_RECOMPUTE_FULL);
     assert_true(options.fp16 && !options.bf16);
     refuses(GPT_345M UNAVAILABLE,
-            "--vocab-file, --merge-file, --save, --save-interval, "
+            "--save, --save-interval, "
             "--load are options of Megatron-LM that this version does not "
-            "have; leave them out; --vocab-file: give --vocab-size; the data "
-            "are tokens already");
+            "have; leave them out");
 }
 
 /* examples/pretrain_gpt2.sh of v1.0, without what is refused. */

@@ -109,8 +109,8 @@ static void test_the_family_decides_what_a_model_has(void **state)
     accepts("--model bert-tiny --data-path x");
     accepts("--model bert-336m");
     refuses("--model bert-336m --data-path x",
-            "--vocab-size 30522: a bert learns from text by bytes in this "
-            "version, a vocabulary of 261; --mock-data needs no text");
+            "--vocab-size 30522: without --vocab-file a bert learns from "
+            "bytes, a vocabulary of 261; --mock-data needs no text");
     refuses("--model bert-tiny --seq-length 4",
             "--seq-length 4 is too short for a bert, which needs 5 tokens");
     refuses("--model bert-tiny --vocab-size 5",

@@ -347,6 +347,7 @@ def quick_bert(rng, docs, sample):
     check_workers(docs, options, "bert-workers")
     check_parts(docs, options, oracle.encode)
     damaged_bert(tokens)
+    return tokens
 
 
 def quick():
@@ -367,7 +368,43 @@ def quick():
     rng.shuffle(merges)
     check_gpt2(docs[:200], write_gpt2(vocab, merges), Gpt2(vocab, merges))
     damaged_gpt2(vocab, merges)
-    quick_bert(rng, docs, sample)
+    tokens = quick_bert(rng, docs, sample)
+    training(docs[:300], vocab, merges, tokens)
+
+
+def dag(*options):
+    return subprocess.run([os.path.join(os.path.dirname(PREPROCESS), "mtlm-dag"),
+                           *options], capture_output=True, timeout=300)
+
+
+def training(docs, vocab, merges, tokens):
+    """mtlm-dag takes from the files what it has to know."""
+    gpt2, bert = write_gpt2(vocab, merges), write_bert(tokens, True)
+    for model, options, size, words in (
+            ("gpt-tiny", gpt2, len(vocab), ""),
+            ("gpt-tiny", gpt2[2:], len(vocab), ""),
+            ("bert-tiny", bert, len(tokens), ""),
+            ("bert-tiny", bert[2:], len(tokens), ""),
+            ("bert-tiny", gpt2, 0, "is not for a bert"),
+            ("gpt-tiny", gpt2 + ["--vocab-size", "500"], 0,
+             f"--vocab-size 500: the tokenizer GPT2BPETokenizer has "
+             f"{len(vocab)} tokens"),
+            ("gpt-tiny", gpt2[:4], 0, "needs --merge-file"),
+            ("gpt-tiny", ["--tokenizer-type", "none"], 0, "no tokenizer")):
+        done = dag("--model", model, "--print-config", *options)
+        said = (done.stdout + done.stderr).decode()
+        if (done.returncode, f"vocab-size = {size}\n" in said, words in said
+                ) != (0 if size else 2, size > 0, True):
+            fail("mtlm-dag", model, options, done.returncode, said)
+    with open("train", "wb") as f:
+        f.write(b"\f\n".join(docs * 4))
+    preprocess("-i", "train", "-o", "train", "--split-sentences", *bert)
+    done = dag("--model", "bert-tiny", "--data-path", "train_text_sentence",
+               "--train-iters", "1", "--eval-iters", "0", "--num-layers", "1",
+               "--hidden-size", "64", "--num-attention-heads", "2",
+               "--seq-length", "64", "--global-batch-size", "4", *bert)
+    if done.returncode or b"lm loss:" not in done.stdout:
+        fail("training", done.returncode, (done.stdout + done.stderr).decode())
 
 
 def main():
