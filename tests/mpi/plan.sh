@@ -32,6 +32,8 @@ same_memory() {
 if ! ldd "$program" | grep -q 'lib[alt]*san'; then
     near 1 --model gpt-tiny --train-iters 6 --eval-iters 1
     near 1 --model bert-tiny --train-iters 6 --eval-iters 1
+    # Operands of 16 bit are floats while a kernel runs.
+    near 1 --model gpt-tiny --bf16 --train-iters 6 --eval-iters 1
     # Two iterations of tasks, and no more.
     near 1 --model gpt-tiny --seq-length 32 --global-batch-size 64 \
         --train-iters 6 --eval-iters 0
