@@ -2,9 +2,8 @@
 scripts, of random characters and of bytes that are not UTF-8; what comes back;
 that the number of workers does not matter; and vocabularies that are damaged.
 
-With SLOW set (make check-slow): the vocabularies of GPT-2 and BERT, which npm
-has, on more than 10 MB."""
-import gzip
+perf/tokenizers does the same with the vocabularies of GPT-2 and BERT on more
+than 10 MB."""
 import glob
 import hashlib
 import json
@@ -21,7 +20,6 @@ from tokenizer_oracle import Bert, Gpt2, assigned
 
 PREPROCESS = os.path.join(os.path.abspath(os.environ.get("builddir", ".")),
                           "mtlm-preprocess")
-SLOW = os.environ.get("SLOW")
 failures = 0
 
 SCRIPTS = """
@@ -84,7 +82,7 @@ def documents(rng, n, points):
     return result
 
 
-def parse(prefix, begin=0):
+def parse(prefix):
     """The documents of PREFIX.bin, .idx: lists of lists of tokens."""
     idx = open(prefix + ".idx", "rb").read()
     data = open(prefix + ".bin", "rb").read()
@@ -210,8 +208,6 @@ def damaged_gpt2(vocab, merges):
     options = write_gpt2(vocab, merges)
     open("text", "w").write("text\n")
     good = {n: open(n, "rb").read() for n in ("vocab.json", "merges.txt")}
-    last = max(vocab.values())
-    first = next(iter(vocab))
     lines = good["merges.txt"].split(b"\n")
 
     def without(token):

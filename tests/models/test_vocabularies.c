@@ -1,0 +1,141 @@
+/* Tokenizers with vocabularies: any bytes come back, with and without a cache,
+ * and what BERT's samples have to know of WordPiece.  Which tokens they are is
+ * compared in test_tokenizers.py. */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "models/text/gpt2_bpe.h"
+#include "models/text/wordpiece.h"
+#include "runtime/memory.h"
+#include "tests/models/files.h"
+
+/* The 256 bytes as GPT-2 writes them, from 300 on downwards so that no byte
+ * is its own number, a few pairs, and the end. */
+static const struct mtlm_tokenizer *open_bpe(void)
+{
+    static const char merges[] = "#version: 0.2\na b\nab a\n\303\203 \302\251\n"
+                                 "\304\240 ab\nab aba\n";
+    static const char *const pairs[] = {"ab", "aba", "\303\203\302\251",
+                                        "\304\240ab", "ababa"};
+    char *text = mtlm_calloc(1 << 15, 1), *p = text;
+    const struct mtlm_tokenizer *tokenizer;
+    int other = 256;
+
+    p += sprintf(p, "{\"<|endoftext|>\": 0");
+    for (int b = 0; b < 256; b++) {
+        const int seen =
+            (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174;
+
+        p += sprintf(p, ", \"\\u%04x\": %d", seen ? b : other, 261 - b);
+        other += !seen;
+    }
+    for (int i = 0; i < 5; i++)
+        p += sprintf(p, ", \"%s\": %d", pairs[i], i + 1);
+    p += sprintf(p, "}");
+    files_write("vocab.json", text, (size_t) (p - text));
+    files_write("merges.txt", merges, sizeof(merges) - 1);
+    tokenizer = mtlm_gpt2_bpe_open(files_path("vocab.json"),
+                                   files_path("merges.txt"), NULL);
+    assert_non_null(tokenizer);
+    free(text);
+    return tokenizer;
+}
+
+static int64_t decode(const struct mtlm_tokenizer *tokenizer,
+                      const int32_t *token, int64_t n, char *text)
+{
+    int64_t bytes = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        int64_t some;
+        const char *of = mtlm_gpt2_bpe_bytes(tokenizer, token[i], &some);
+
+        memcpy(text + bytes, of, (size_t) some);
+        bytes += some;
+    }
+    return bytes;
+}
+
+static void test_any_bytes_come_back(void **state)
+{
+    enum { MOST = 3000 };
+    const struct mtlm_tokenizer *tokenizer = open_bpe();
+    struct mtlm_word_cache *cache = mtlm_word_cache_create();
+    char text[MOST], back[MOST];
+    int32_t token[MOST], again[MOST];
+
+    (void) state;
+    assert_int_equal(tokenizer->vocab_size, 262);
+    assert_int_equal(tokenizer->eod, 0);
+    assert_null(tokenizer->bert);
+    srand(1);
+    for (int round = 0; round < 2000; round++) {
+        const int64_t bytes = rand() % (round % 10 ? 60 : MOST);
+        const int few = round % 3;
+        int64_t n;
+
+        for (int64_t i = 0; i < bytes; i++)
+            text[i] = (char) (few == 0   ? rand()
+                              : few == 1 ? "ab"[rand() % 2]
+                                         : "ab \n\303\251"[rand() % 6]);
+        n = tokenizer->encode(tokenizer, NULL, text, bytes, false, token);
+        assert_in_range(n, 0, bytes);
+        assert_int_equal(decode(tokenizer, token, n, back), bytes);
+        assert_memory_equal(back, text, (size_t) bytes);
+        assert_int_equal(
+            tokenizer->encode(tokenizer, cache, text, bytes, false, again), n);
+        assert_memory_equal(again, token, (size_t) n * sizeof(*token));
+    }
+    mtlm_word_cache_destroy(cache);
+    mtlm_tokenizer_close(tokenizer);
+}
+
+static void test_what_samples_know_of_wordpiece(void **state)
+{
+    static const char lines[] =
+        "[UNK]\n[MASK]\nun\n##aff\n##able\n[PAD]\n#\n[SEP]\n[CLS]\n##\n";
+    static const int32_t want[] = {2, 3, 4, 6, 6, 0};
+    const struct mtlm_bert_vocab *bert;
+    const struct mtlm_tokenizer *tokenizer;
+    int32_t token[32];
+
+    (void) state;
+    files_write("vocab.txt", lines, sizeof(lines) - 1);
+    tokenizer = mtlm_wordpiece_open(files_path("vocab.txt"), true, NULL);
+    assert_non_null(tokenizer);
+    bert = tokenizer->bert;
+    assert_int_equal(tokenizer->vocab_size, 10);
+    assert_int_equal(tokenizer->eod, 7);
+    assert_int_equal(bert->size, 10);
+    assert_int_equal(bert->ordinary, 10);
+    assert_int_equal(bert->pad, 5);
+    assert_int_equal(bert->cls, 8);
+    assert_int_equal(bert->sep, 7);
+    assert_int_equal(bert->mask, 1);
+    assert_int_equal(tokenizer->encode(tokenizer, NULL, "Unaffable ## [PAX", 14,
+                                       false, token),
+                     6);
+    assert_memory_equal(token, want, sizeof(want));
+    for (int32_t i = 0; i < 10; i++)
+        assert_int_equal(bert->continues(bert, 2, i),
+                         i == 3 || i == 4 || i == 9);
+    mtlm_tokenizer_close(tokenizer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_any_bytes_come_back),
+        cmocka_unit_test(test_what_samples_know_of_wordpiece),
+    };
+
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}
