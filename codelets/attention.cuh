@@ -4,10 +4,18 @@
 #include <stdint.h>
 
 #include "codelets/attention.h"
+#include "codelets/attention_cudnn.h"
 #include "codelets/launch.cuh"
 #include "codelets/number.cuh"
 #include "runtime/device.h"
 #include "runtime/philox.h"
+
+/* Not in the tests' emulator. */
+#if HAVE_CUDNN && defined(__CUDACC__)
+#define MTLM_CUDNN_ATTENTION 1
+#else
+#define MTLM_CUDNN_ATTENTION 0
+#endif
 
 /* What the CUDA kernels of attention have in common.  As on the CPU no tensor
  * of all scores is held: a block of MTLM_ATT_SIDE x MTLM_ATT_SIDE threads

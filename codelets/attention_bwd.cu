@@ -296,6 +296,10 @@ static void backward(void *const ptr[], const struct mtlm_call *call,
 void mtlm_attention_bwd_cuda(void *const ptr[], const struct mtlm_call *call,
                              const struct mtlm_context *context)
 {
+#if MTLM_CUDNN_ATTENTION
+    if (mtlm_attention_cudnn_bwd(ptr, call, context))
+        return;
+#endif
     backward(ptr, call, context,
              {ATT_QKV, ATTB_LENGTHS, ATTB_Y, ATTB_LSE, ATTB_DY, ATTB_DQKV,
               ATTB_DQKV, false});
@@ -305,6 +309,11 @@ void mtlm_attention_bwd_add_cuda(void *const ptr[],
                                  const struct mtlm_call *call,
                                  const struct mtlm_context *context)
 {
+#if MTLM_CUDNN_ATTENTION
+    /* No graph has it: only parts of samples add to a gradient. */
+    assert(call->attr.attention.dropout.p == 0
+           || !mtlm_attention_cudnn_takes(call, context));
+#endif
     backward(ptr, call, context,
              {ATT_QKV, ATTB_LENGTHS, ATTB_Y, ATTB_LSE, ATTB_DY, ATTB_DQKV,
               ATTB_DQKV, true});

@@ -195,6 +195,18 @@ static void forward(void *const ptr[], const struct mtlm_call *call,
 void mtlm_attention_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
                              const struct mtlm_context *context)
 {
+#if MTLM_CUDNN_ATTENTION
+    if (mtlm_attention_cudnn_fwd(ptr, call, context))
+        return;
+#endif
+    if (call->attr.attention.backend == MTLM_ATTENTION_FUSED)
+        mtlm_fatal(__FILE__, __LINE__,
+                   "--attention-backend fused: cuDNN is not there, or does not "
+                   "take these %d heads of %d elements; it takes 16 bits and "
+                   "samples in one part (--row-parts 1)",
+                   call->attr.attention.heads,
+                   (int) (mtlm_shape_cols(&call->shape[ATT_QKV]) / 3
+                          / call->attr.attention.heads));
     forward(ptr, call, context, ATT_QKV, ATT_LENGTHS, ptr[ATT_Y], ptr[ATT_LSE]);
 }
 

@@ -104,6 +104,17 @@ struct mtlm_loss_scale {
     bool dynamic;
 };
 
+/* Which kernels compute attention on a GPU: cuDNN's where it can; never, which
+ * has three of Megatron-LM's names; or always, else the job ends.  On CPUs
+ * there is one. */
+enum mtlm_attention_backend {
+    MTLM_ATTENTION_AUTO,
+    MTLM_ATTENTION_FLASH,
+    MTLM_ATTENTION_FUSED,
+    MTLM_ATTENTION_UNFUSED,
+    MTLM_ATTENTION_LOCAL,
+};
+
 /* What an operation is told besides its operands. */
 union mtlm_attr {
     struct {
@@ -132,6 +143,7 @@ union mtlm_attr {
          * of all samples how many there are, padding included. */
         int64_t first_query, first_key, seq_length;
         double coefficient; /* of query-key layer scaling; 1: none */
+        enum mtlm_attention_backend backend;
         struct mtlm_dropout dropout;
     } attention;
     struct {

@@ -55,6 +55,7 @@ static union mtlm_attr attention_attr(const struct mtlm_builder *b,
                       .first_key = mtlm_build_part(b, key_part).first,
                       .seq_length = model->seq_length,
                       .coefficient = model->query_key_scaling ? layer + 1 : 1,
+                      .backend = b->config->attention_backend,
                       .dropout =
                           mtlm_build_dropout(b, model->attention_dropout, layer,
                                              MTLM_SITE_ATTENTION, query_part)}};

@@ -48,6 +48,7 @@ struct mtlm_program_config {
     const struct mtlm_window *stage_windows;
     int n_stage_windows;
     bool sequence_parallel;
+    enum mtlm_attention_backend attention_backend;
     bool distributed_optimizer; /* see graph/bucket.h */
     int64_t bucket_size;        /* elements, the same; 0: MTLM_BUCKET_SIZE */
     struct mtlm_recompute recompute;

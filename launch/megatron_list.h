@@ -104,7 +104,6 @@
     IDLE("use-mcore-models", NULL, KERNELS)                                    \
     IDLE("use-legacy-models", NULL, KERNELS)                                   \
     IDLE("transformer-impl", ANY, KERNELS)                                     \
-    IDLE("attention-backend", ANY, KERNELS)                                    \
     IDLE("use-flash-attn", NULL, KERNELS)                                      \
     IDLE("no-masked-softmax-fusion", NULL, KERNELS)                            \
     IDLE("no-bias-dropout-fusion", NULL, KERNELS)                              \

@@ -252,6 +252,11 @@
         "of each stage are computed again")                                    \
     OPT(PARALLEL, "recompute-num-layers", INT, recompute.num_layers, "1", 1,   \
         32768, "N", "full: layers of a group, or first layers of a stage")     \
+    OPT(PARALLEL, "attention-backend", CHOICE, attention_backend, "auto", 0,   \
+        0, "auto|flash|fused|unfused|local",                                   \
+        "attention on GPUs: fused is cuDNN's, which takes 16 bits and whole "  \
+        "samples and draws dropout of its own; auto is fused where it can, "   \
+        "the others are the kernels of this program")                          \
     OPT(PARALLEL, "workers", INT, workers, "0", 0, 4096, "N",                  \
         "compute workers of this rank; 0: as many as it has cores")            \
     OPT(PARALLEL, "no-gpu", FLAG, no_gpu, "no", 0, 0, NULL,                    \

@@ -128,6 +128,7 @@ struct mtlm_options {
     bool distributed_optimizer; /* shared among data-parallel ranks */
     int64_t ddp_bucket_size;    /* elements of a message of gradients */
     bool sequence_parallel;
+    enum mtlm_attention_backend attention_backend;
     int pipeline;   /* enum mtlm_pipeline, or MTLM_SCHEDULE_AUTO */
     double act_mem; /* bytes of a rank; 0: any */
     double window;  /* alpha: microbatches in flight over the least needed */

@@ -189,8 +189,6 @@ static void test_the_bert_script_of_core_is_understood(void **state)
     assert_int_equal(options.tensor_parallel, 8);
     assert_int_equal(options.model.family, MTLM_BERT);
     assert_string_equal(options.notes,
-                        "--attention-backend changes nothing here: it is "
-                        "about other kernels\n"
                         "--log-memory-to-tensorboard changes nothing here: "
                         "this version writes no such log");
     assert_string_equal(options.tensorboard_dir, "logs");

@@ -1,0 +1,175 @@
+/* cuDNN recognises our graphs as its fused attention: it is asked how it would
+ * compute them on GPUs that need not be there.  Whether it computes the right
+ * thing only a GPU shows. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#if HAVE_CUDA && HAVE_CUDNN
+
+#include <dlfcn.h>
+
+#include "codelets/attention_graph.h"
+
+/* What the library wants to know of a GPU. */
+#define GPU(name, version, sms, shared, per_sm, l2)                            \
+    "{\"deviceName\":\"" name "\",\"deviceVer\":" version                      \
+    ",\"driverVer\":13000,\"cudaDeviceId\":0,\"totalGlobalMem\":85899345920,"  \
+    "\"maxGridSize\":[2147483647,65535,65535],"                                \
+    "\"maxBlockSize\":[1024,1024,64],\"regsPerBlock\":65536,"                  \
+    "\"multiProcessorCount\":" sms ",\"warpSize\":32,"                         \
+    "\"maxSharedMemoryPerBlock\":49152,"                                       \
+    "\"maxSharedMemoryPerBlockOptin\":" shared                                 \
+    ",\"reservedSharedMemoryPerBlock\":1024,\"maxRegistersPerSM\":65536,"      \
+    "\"maxCtasPerSM\":" per_sm ",\"maxThreadsPerBlock\":1024,"                 \
+    "\"maxThreadsPerSM\":2048,\"pciDeviceId\":0,\"isTccDriver\":0,"            \
+    "\"supportCoopLaunch\":1,\"smClockRateKHz\":1400000,"                      \
+    "\"memClockRateKHz\":1500000,\"l2CacheSize\":" l2 "}"
+
+static char h100[] =
+    GPU("NVIDIA H100", "900", "132", "232448", "32", "52428800");
+static char a100[] =
+    GPU("NVIDIA A100", "800", "108", "166912", "32", "41943040");
+
+static const struct mtlm_cudnn *lib;
+static cudnnBackendDescriptor_t gpu;
+
+static int set_up(void **state)
+{
+    const char *json = *state;
+
+    assert_int_equal(
+        lib->BackendCreateDescriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, &gpu),
+        CUDNN_STATUS_SUCCESS);
+    assert_int_equal(
+        lib->BackendSetAttribute(gpu, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION,
+                                 CUDNN_TYPE_CHAR, strlen(json) + 1, json),
+        CUDNN_STATUS_SUCCESS);
+    assert_int_equal(lib->BackendFinalize(gpu), CUDNN_STATUS_SUCCESS);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void) state;
+    lib->BackendDestroyDescriptor(gpu);
+    return 0;
+}
+
+static int ways(const struct mtlm_attention_graph *of, bool backward)
+{
+    cudnnBackendDescriptor_t config[MTLM_CUDNN_PROPOSALS];
+    struct mtlm_cudnn_graph graph;
+    int n;
+
+    mtlm_cudnn_graph_start(&graph, lib);
+    if (backward)
+        mtlm_attention_graph_bwd(&graph, of);
+    else
+        mtlm_attention_graph_fwd(&graph, of);
+    if (graph.status != CUDNN_STATUS_SUCCESS)
+        fail_msg("%s: %s", graph.failed, lib->GetErrorString(graph.status));
+    n = mtlm_cudnn_propose(&graph, gpu, config);
+    mtlm_cudnn_graph_free(&graph);
+    return n;
+}
+
+static void assert_taken(const struct mtlm_attention_graph *of, const char *on)
+{
+    for (int backward = 0; backward < 2; backward++)
+        if (ways(of, backward) < 1)
+            fail_msg("%s: no way for %s of %d rows, %d elements%s%s", on,
+                     backward ? "backward" : "forward", (int) of->rows,
+                     (int) of->d, of->causal ? ", causal" : "",
+                     of->dropout > 0 ? ", dropout" : "");
+}
+
+/* BERT's and GPT's heads, also of lengths that no tile divides: in ways that
+ * give the same bits each time. */
+static void assert_usual_heads_are_taken(const char *on)
+{
+    const struct mtlm_attention_graph of[] = {
+        {.rows = 512, .d = 64, .type = CUDNN_DATA_BFLOAT16},
+        {.rows = 512, .d = 64, .type = CUDNN_DATA_HALF, .dropout = 0.1},
+        {.rows = 1024, .d = 96, .type = CUDNN_DATA_BFLOAT16, .causal = true},
+        {.rows = 2048,
+         .d = 128,
+         .type = CUDNN_DATA_HALF,
+         .causal = true,
+         .dropout = 0.1},
+        {.rows = 333, .d = 80, .type = CUDNN_DATA_BFLOAT16, .causal = true},
+    };
+
+    for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+        struct mtlm_attention_graph one = of[i];
+
+        one.samples = 4, one.heads = 16;
+        assert_taken(&one, on);
+    }
+}
+
+static void test_an_h100_takes_the_usual_heads(void **state)
+{
+    (void) state;
+    assert_usual_heads_are_taken("H100");
+}
+
+static void test_an_a100_takes_the_usual_heads(void **state)
+{
+    (void) state;
+    assert_usual_heads_are_taken("A100");
+}
+
+/* Our own kernels are for these. */
+static void test_what_it_cannot_is_seen(void **state)
+{
+    const struct mtlm_attention_graph wide = {.samples = 4,
+                                              .heads = 16,
+                                              .rows = 512,
+                                              .d = 256,
+                                              .type = CUDNN_DATA_BFLOAT16};
+
+    (void) state;
+    assert_int_equal(ways(&wide, true), 0);
+}
+
+/* Nothing runs: any libcuda will do, also the one that the toolkit has to link
+ * with. */
+static bool has_driver(void)
+{
+    return dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL)
+           || dlopen(MTLM_CUDA_STUBS "/libcuda.so", RTLD_NOW | RTLD_GLOBAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate_setup_teardown(
+            test_an_h100_takes_the_usual_heads, set_up, tear_down, h100),
+        cmocka_unit_test_prestate_setup_teardown(
+            test_an_a100_takes_the_usual_heads, set_up, tear_down, a100),
+        cmocka_unit_test_prestate_setup_teardown(test_what_it_cannot_is_seen,
+                                                 set_up, tear_down, a100),
+    };
+
+    lib = mtlm_cudnn();
+    if (!lib || !has_driver())
+        return puts("1..0 # SKIP no cuDNN 9.11, or no libcuda") == EOF;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+int main(void)
+{
+    return puts("1..0 # SKIP built without cuDNN") == EOF;
+}
+
+#endif
