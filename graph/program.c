@@ -10,6 +10,7 @@
 #include "graph/program.h"
 #include "graph/ring.h"
 #include "graph/stage.h"
+#include "runtime/memory.h"
 
 bool mtlm_program_splits_rows(const struct mtlm_program_config *config)
 {
@@ -30,6 +31,13 @@ struct mtlm_parameter *mtlm_program_param(const struct mtlm_program *program,
             found = p;
     }
     return found;
+}
+
+char *mtlm_parameter_name(const struct mtlm_parameter *p, const char *suffix)
+{
+    return p->layer < 0 ? mtlm_sprintf("%s%s", p->info.name, suffix)
+                        : mtlm_sprintf("layers.%d.%s%s", (int) p->layer,
+                                       p->info.name, suffix);
 }
 
 static struct mtlm_tensor *param_tensor(struct mtlm_program *program,

@@ -147,6 +147,10 @@ void mtlm_program_destroy(struct mtlm_program *program);
 /* What its priorities follow from. */
 struct mtlm_priority mtlm_program_priority(const struct mtlm_program *program);
 
+/* "layers.3.mlp.dense_h_to_4h.weight" + suffix: what the parameter is called in
+ * files.  The caller frees it. */
+char *mtlm_parameter_name(const struct mtlm_parameter *p, const char *suffix);
+
 /* The parameter, or NULL where this rank does not hold it; head: the one that
  * the output layer uses. */
 struct mtlm_parameter *mtlm_program_param(const struct mtlm_program *program,

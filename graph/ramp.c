@@ -15,7 +15,14 @@ int64_t mtlm_ramp_batch(const struct mtlm_ramp *ramp, int64_t n)
 
 struct mtlm_ramp_place mtlm_ramp_begin(const struct mtlm_ramp *ramp)
 {
-    return (struct mtlm_ramp_place){.batch = mtlm_ramp_batch(ramp, 0)};
+    return mtlm_ramp_at(ramp, 0, 0);
+}
+
+struct mtlm_ramp_place mtlm_ramp_at(const struct mtlm_ramp *ramp,
+                                    int64_t iteration, int64_t samples)
+{
+    return (struct mtlm_ramp_place){iteration, samples,
+                                    mtlm_ramp_batch(ramp, samples)};
 }
 
 void mtlm_ramp_next(const struct mtlm_ramp *ramp, struct mtlm_ramp_place *place)

@@ -22,6 +22,8 @@ struct mtlm_ramp_place {
 };
 
 struct mtlm_ramp_place mtlm_ramp_begin(const struct mtlm_ramp *ramp);
+struct mtlm_ramp_place mtlm_ramp_at(const struct mtlm_ramp *ramp,
+                                    int64_t iteration, int64_t samples);
 void mtlm_ramp_next(const struct mtlm_ramp *ramp,
                     struct mtlm_ramp_place *place);
 

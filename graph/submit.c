@@ -22,6 +22,7 @@ struct mtlm_run {
     const struct mtlm_program *program;
     struct mtlm_priority priority;
     struct mtlm_ramp ramp;
+    struct mtlm_ramp_place begin; /* of the first iteration */
     struct mtlm_ramp_place place; /* of the iteration submitted last */
     struct mtlm_run_data data;
     int64_t job;
@@ -80,7 +81,8 @@ struct mtlm_run *mtlm_run_create(const struct mtlm_run_config *config)
     run->priority = mtlm_program_priority(program);
     run->ramp = program->config.ramp;
     run->ramp.full = program->config.microbatches * samples_per_microbatch(run);
-    run->place = mtlm_ramp_begin(&run->ramp);
+    run->begin = mtlm_ramp_at(&run->ramp, config->iteration, config->samples);
+    run->place = run->begin;
     mtlm_run_data_create(&run->data, program, config->synthetic != NULL,
                          mtlm_engine_node(config->engine) == STARPU_MAIN_RAM);
     if (config->recorder) {
@@ -332,7 +334,7 @@ static struct pass train_pass(struct mtlm_run *run, int64_t iteration,
     struct mtlm_ramp_place *place = &run->place;
 
     if (iteration < place->iteration)
-        *place = mtlm_ramp_begin(&run->ramp);
+        *place = run->begin;
     while (place->iteration < iteration)
         mtlm_ramp_next(&run->ramp, place);
     return (struct pass){.iteration = iteration,
@@ -411,6 +413,12 @@ void mtlm_run_read(struct mtlm_run *run, const struct mtlm_tensor *tensor,
 {
     mtlm_run_data_read(&run->data, tensor, 0, memory,
                        mtlm_tensor_bytes(tensor));
+}
+
+void mtlm_run_write(struct mtlm_run *run, const struct mtlm_tensor *tensor,
+                    const void *memory)
+{
+    mtlm_run_data_write(&run->data, tensor, memory);
 }
 
 void mtlm_run_on_gradients(struct mtlm_run *run, void (*seen)(void *arg),

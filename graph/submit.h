@@ -16,7 +16,8 @@ struct mtlm_run_config {
     struct mtlm_engine *engine;
     struct mtlm_recorder *recorder; /* NULL: nothing is recorded */
     int rank;
-    int max_tag; /* the largest that a message may have */
+    int max_tag;                /* the largest that a message may have */
+    int64_t iteration, samples; /* done and consumed before the run */
     /* Called from any thread whenever a node of a microbatch has ended, with
      * the part that it is of what this rank does for the microbatch, by FLOPs
      * (NULL: not). */
@@ -59,6 +60,10 @@ void mtlm_run_wait(struct mtlm_run *run);
 /* Copies a tensor's elements (slot 0) to memory; waits for its writers. */
 void mtlm_run_read(struct mtlm_run *run, const struct mtlm_tensor *tensor,
                    void *memory);
+
+/* The other way round: what follows reads these. */
+void mtlm_run_write(struct mtlm_run *run, const struct mtlm_tensor *tensor,
+                    const void *memory);
 
 /* Calls seen(arg) in every following iteration when the gradients are
  * complete and not yet used, for mtlm_run_read(); NULL: no more. */

@@ -252,3 +252,15 @@ void mtlm_run_data_read(const struct mtlm_run_data *data,
            bytes);
     starpu_data_release_on_node(handle, STARPU_MAIN_RAM);
 }
+
+void mtlm_run_data_write(const struct mtlm_run_data *data,
+                         const struct mtlm_tensor *tensor, const void *memory)
+{
+    starpu_data_handle_t handle = mtlm_run_data_handle(data, tensor, 0);
+
+    MTLM_CHECK_STARPU(
+        starpu_data_acquire_on_node(handle, STARPU_MAIN_RAM, STARPU_W));
+    memcpy(starpu_data_handle_to_pointer(handle, STARPU_MAIN_RAM), memory,
+           mtlm_tensor_bytes(tensor));
+    starpu_data_release_on_node(handle, STARPU_MAIN_RAM);
+}

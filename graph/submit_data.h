@@ -45,4 +45,8 @@ void mtlm_run_data_read(const struct mtlm_run_data *data,
                         const struct mtlm_tensor *tensor, int64_t use,
                         void *memory, size_t bytes);
 
+/* Puts mtlm_tensor_bytes() there, once what uses it has ended. */
+void mtlm_run_data_write(const struct mtlm_run_data *data,
+                         const struct mtlm_tensor *tensor, const void *memory);
+
 #endif /* MTLM_GRAPH_SUBMIT_DATA_H */

@@ -95,18 +95,11 @@ void mtlm_dump_gradients(void *arg)
             dump->grad[i] = copy_gradient(dump, &program->param[i]);
 }
 
-static char *name_of(const struct mtlm_parameter *p, const char *suffix)
-{
-    return p->layer < 0 ? mtlm_sprintf("%s%s", p->info.name, suffix)
-                        : mtlm_sprintf("layers.%" PRId64 ".%s%s", p->layer,
-                                       p->info.name, suffix);
-}
-
 static void add(struct mtlm_safetensors_writer *writer,
                 const struct mtlm_parameter *p, const char *suffix,
                 const mtlm_real *values)
 {
-    char *name = name_of(p, suffix), *key, *where;
+    char *name = mtlm_parameter_name(p, suffix), *key, *where;
 
     mtlm_safetensors_writer_add(writer, name, MTLM_SAFETENSORS_F32,
                                 p->weight->shape.rank, p->weight->shape.dim,
@@ -129,14 +122,15 @@ static void add_field(struct mtlm_dump *dump, enum mtlm_field field,
     const struct mtlm_options *o = &dump->job->options;
     const int64_t n = mtlm_field_size(field, o->model.seq_length);
     const int64_t samples =
-        o->dump_samples > 0 ? o->dump_samples : mtlm_ramp_batch(&o->ramp, 0);
+        o->dump_samples > 0 ? o->dump_samples : dump->job->begin.batch;
     const int64_t dim[] = {samples, n};
     const bool vector = field == MTLM_FIELD_LENGTH || field == MTLM_FIELD_ORDER;
     int32_t *values = mtlm_calloc(samples * n, sizeof(*values));
 
     dump->field[field] = values;
     for (int64_t i = 0; i < samples; i++)
-        mtlm_samples_read(dump->job->train.samples, i, field, 0, n,
+        mtlm_samples_read(dump->job->train.samples,
+                          dump->job->begin.samples + i, field, 0, n,
                           values + i * n);
     mtlm_safetensors_writer_add(writer, name[field], MTLM_SAFETENSORS_I32,
                                 vector ? 1 : 2, dim, values);

@@ -172,6 +172,8 @@ static void start_run(struct mtlm_job *job)
         .engine = job->engine,
         .recorder = job->recorder,
         .rank = mtlm_ranks_rank(job->ranks),
+        .iteration = job->begin.iteration,
+        .samples = job->begin.samples,
         .max_tag = mtlm_ranks_max_tag(job->ranks),
         .done = shows_progress ? mtlm_progress_add : NULL,
         .synthetic = o->cluster_file ? &job->synthetic : NULL,
@@ -255,8 +257,7 @@ static void say(struct mtlm_job *job)
     else
         printf("data: %s, %" PRId64 " documents\n", o->data_path,
                mtlm_indexed_dataset_documents(job->dataset));
-    printf("checkpoints: none, the weights are gone when the run ends (--save "
-           "is not in this version)\n");
+    mtlm_job_say_checkpoints(job);
     fflush(stdout);
 }
 
@@ -284,7 +285,11 @@ int mtlm_job_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
                                   mtlm_job_compare_data,
                                   build,
                                   check_memory,
+                                  mtlm_job_find_checkpoint,
+                                  mtlm_job_check_checkpoint,
                                   mtlm_job_probe_outputs,
+                                  mtlm_job_lock_checkpoints,
+                                  mtlm_job_check_space,
                                   mtlm_job_open_metrics,
                                   start_machine};
 
@@ -344,5 +349,6 @@ void mtlm_job_stop(struct mtlm_job *job)
     mtlm_samples_destroy(job->train.samples);
     mtlm_indexed_dataset_close(job->dataset);
     free(job->gpu_text);
+    mtlm_job_end_checkpoints(job);
     free(job->advice);
 }

@@ -8,6 +8,7 @@
 #include "models/text/entropy.h"
 #include "models/text/indexed_dataset.h"
 #include "models/text/samples.h"
+#include "models/weights/manifest.h"
 #include "runtime/cpu.h"
 #include "runtime/engine.h"
 #include "runtime/gpu.h"
@@ -49,8 +50,14 @@ struct mtlm_job {
     bool has_entropy;
     struct mtlm_program *program;
     struct mtlm_plan plan;
-    const char *made_dir[3]; /* output directories that this rank made */
+    const char *made_dir[4]; /* output directories that this rank made */
     int n_made_dirs;
+    char *load_path;              /* of the checkpoint to begin with, or NULL */
+    struct mtlm_manifest loaded;  /* its, until it is loaded */
+    struct mtlm_ramp_place begin; /* of the first iteration */
+    int checkpoint_lock;          /* of rank 0, a file that is open, or 0 */
+    bool begin_is_saved;          /* where this run saves, too */
+    int64_t checkpoint_bytes;     /* of one that is saved, about */
     bool machine;                 /* StarPU runs */
     struct mtlm_metrics *metrics; /* of the rank that prints; or NULL */
     struct mtlm_recorder *recorder;
@@ -100,6 +107,25 @@ int mtlm_job_open_data(struct mtlm_job *job, struct mtlm_error *err);
 int mtlm_job_compare_programs(struct mtlm_job *job, struct mtlm_error *err);
 int mtlm_job_compare_settings(struct mtlm_job *job, struct mtlm_error *err);
 int mtlm_job_compare_data(struct mtlm_job *job, struct mtlm_error *err);
+
+/* The settings' "data": what it is, in a line.  The caller frees it. */
+char *mtlm_job_describe_data(const struct mtlm_job *job);
+
+/* Steps that stand in job_checkpoint.c: the newest checkpoint that is whole,
+ * which all ranks look through together; whether it is of this model, and where
+ * it lets training begin; no other job, or training, saves where this one will;
+ * room for one. */
+int mtlm_job_find_checkpoint(struct mtlm_job *job, struct mtlm_error *err);
+int mtlm_job_check_checkpoint(struct mtlm_job *job, struct mtlm_error *err);
+int mtlm_job_lock_checkpoints(struct mtlm_job *job, struct mtlm_error *err);
+int mtlm_job_check_space(struct mtlm_job *job, struct mtlm_error *err);
+
+/* Whether the optimizer's state is loaded, too; the lines of rank 0; what was
+ * found is needed no more; the end. */
+bool mtlm_job_loads_moments(const struct mtlm_job *job);
+void mtlm_job_say_checkpoints(const struct mtlm_job *job);
+void mtlm_job_forget_checkpoint(struct mtlm_job *job);
+void mtlm_job_end_checkpoints(struct mtlm_job *job);
 
 /* Steps that stand in job_outputs.c: whether what the job writes can be
  * written; opening what grows as it runs.  What is undone when it does not

@@ -10,6 +10,7 @@
 
 #include "launch/job.h"
 #include "runtime/machine.h"
+#include "runtime/memory.h"
 #include "runtime/plugin.h"
 
 /* Of a file's bytes; 0: it cannot be read. */
@@ -115,21 +116,27 @@ int mtlm_job_compare_settings(struct mtlm_job *job, struct mtlm_error *err)
                    MTLM_EXIT_USAGE, err);
 }
 
-int mtlm_job_compare_data(struct mtlm_job *job, struct mtlm_error *err)
+char *mtlm_job_describe_data(const struct mtlm_job *job)
 {
     const struct mtlm_indexed_dataset *data = job->dataset;
-    char *text = NULL;
-    size_t size;
-    FILE *file = open_memstream(&text, &size);
+    int64_t n;
 
-    if (data) {
-        const int64_t n = mtlm_indexed_dataset_documents(data);
+    if (!data)
+        return mtlm_strdup("mock data");
+    n = mtlm_indexed_dataset_documents(data);
+    return mtlm_sprintf("%" PRId64 " documents, %" PRId64 " sequences, %" PRId64
+                        " tokens, hash %016" PRIx64,
+                        n, mtlm_indexed_dataset_sequence(data, n),
+                        mtlm_indexed_dataset_tokens(data, 0, n),
+                        hash_of_data(data));
+}
 
-        fprintf(file,
-                "%" PRId64 " documents, %" PRId64 " sequences, %" PRId64
-                " tokens, hash %016" PRIx64 "\n",
-                n, mtlm_indexed_dataset_sequence(data, n),
-                mtlm_indexed_dataset_tokens(data, 0, n), hash_of_data(data));
-    }
-    return compare(job, file, &text, "reads other data", MTLM_EXIT_INPUT, err);
+int mtlm_job_compare_data(struct mtlm_job *job, struct mtlm_error *err)
+{
+    char *text = mtlm_job_describe_data(job);
+    const int rc = mtlm_ranks_same(job->ranks, text, "reads other data",
+                                   MTLM_EXIT_INPUT, err);
+
+    free(text);
+    return rc;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "launch/job.h"
+#include "models/weights/checkpoint_dir.h"
 #include "runtime/machine.h"
 #include "runtime/memory.h"
 
@@ -68,6 +69,9 @@ int mtlm_job_probe_outputs(struct mtlm_job *job, struct mtlm_error *err)
     if (mtlm_ranks_rank(job->ranks) == 0 && trace
         && (check_empty(trace, err) < 0 || probe(job, trace, err) < 0))
         return -1;
+    if (mtlm_ranks_rank(job->ranks) == 0
+        && probe(job, job->options.save_dir, err) < 0)
+        return -1;
     return probe(job, job->options.dump_dir, err);
 }
 
@@ -102,6 +106,9 @@ void mtlm_job_remove_outputs(struct mtlm_job *job)
 {
     mtlm_metrics_close(job->metrics);
     job->metrics = NULL;
-    for (int i = 0; i < job->n_made_dirs; i++)
+    for (int i = 0; i < job->n_made_dirs; i++) {
+        if (job->made_dir[i] == job->options.save_dir)
+            mtlm_checkpoint_unlock(job->made_dir[i]);
         rmdir(job->made_dir[i]);
+    }
 }

@@ -150,10 +150,10 @@
     /* ---- optimizer ---- */                                                  \
     IDLE("optimizer", "adam", "it is adam")                                    \
     IDLE("sgd-momentum", ANY, "the optimizer is adam")                         \
-    IDLE("override-opt_param-scheduler", NULL, NOTHING_LOADED)                 \
-    IDLE("use-checkpoint-opt_param-scheduler", NULL, NOTHING_LOADED)           \
-    IDLE("override-lr-scheduler", NULL, NOTHING_LOADED)                        \
-    IDLE("use-checkpoint-lr-scheduler", NULL, NOTHING_LOADED)                  \
+    IDLE("override-opt_param-scheduler", NULL, SCHEDULE_OURS)                  \
+    LACK("use-checkpoint-opt_param-scheduler", NULL, NULL)                     \
+    IDLE("override-lr-scheduler", NULL, SCHEDULE_OURS)                         \
+    LACK("use-checkpoint-lr-scheduler", NULL, NULL)                            \
     LACK("decoupled-lr", ANY, NULL)                                            \
     LACK("decoupled-min-lr", ANY, NULL)                                        \
     LACK("calculate-per-token-loss", NULL, NULL)                               \
@@ -178,21 +178,15 @@
     LACK("reset-attention-mask", NULL, NULL)                                   \
     LACK("reset-position-ids", NULL, NULL)                                     \
     /* ---- checkpoints ---- */                                                \
-    LACK("save", ANY, NULL)                                                    \
-    LACK("save-interval", ANY, NULL)                                           \
-    LACK("load", ANY, NULL)                                                    \
     LACK("pretrained-checkpoint", ANY, NULL)                                   \
     LACK("use-checkpoint-args", NULL, NULL)                                    \
-    IDLE("finetune", NULL, NOTHING_LOADED)                                     \
-    IDLE("no-load-optim", NULL, NOTHING_LOADED)                                \
-    IDLE("no-load-rng", NULL, NOTHING_LOADED)                                  \
-    IDLE("no-save-optim", NULL, NOTHING_SAVED)                                 \
-    IDLE("no-save-rng", NULL, NOTHING_SAVED)                                   \
-    IDLE("ckpt-format", ANY, NOTHING_SAVED)                                    \
-    IDLE("dist-ckpt-format", ANY, NOTHING_SAVED)                               \
-    IDLE("use-dist-ckpt", NULL, NOTHING_SAVED)                                 \
-    IDLE("ckpt-fully-parallel-save", NULL, NOTHING_SAVED)                      \
-    IDLE("async-save", NULL, NOTHING_SAVED)                                    \
+    IDLE("no-load-rng", NULL, NO_STATE)                                        \
+    IDLE("no-save-rng", NULL, NO_STATE)                                        \
+    IDLE("ckpt-format", ANY, ONE_FORMAT)                                       \
+    IDLE("dist-ckpt-format", ANY, ONE_FORMAT)                                  \
+    IDLE("use-dist-ckpt", NULL, ONE_FORMAT)                                    \
+    IDLE("ckpt-fully-parallel-save", NULL, ONE_FORMAT)                         \
+    IDLE("async-save", NULL, "the run waits while it saves")                   \
     /* ---- logging and exit ---- */                                           \
     IDLE("exit-signal-handler", NULL, "signals are always obeyed")             \
     IDLE("tensorboard-log-interval", ANY, "each iteration is written")         \
@@ -225,8 +219,9 @@
 #define OVERLAPS "what overlaps follows from the graph"
 #define MEMORY "the results are the same, with more memory"
 #define KERNELS "it is about other kernels"
-#define NOTHING_LOADED "this version loads nothing"
-#define NOTHING_SAVED "this version saves nothing"
+#define NO_STATE "what is random follows from --seed and the iteration"
+#define ONE_FORMAT "checkpoints have a format of their own, of slices"
+#define SCHEDULE_OURS "the options say what the schedule is"
 #define WRITTEN "--tensorboard-dir writes it"
 #define UNWRITTEN "this version writes no such log"
 #define TRACES "--trace DIR shows where the time goes"

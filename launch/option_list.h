@@ -42,6 +42,9 @@
           "(data-parallel). None of it changes what is computed.")             \
     GROUP(DATA, "Data",                                                        \
           "mtlm-preprocess makes PREFIX.bin and PREFIX.idx of a text.")        \
+    GROUP(CHECKPOINTS, "Checkpoints",                                          \
+          "What all ranks keep goes on under any layout and precision; under " \
+          "the same ones to the bit.")                                         \
     GROUP(TRACING, "Tracing", "")                                              \
     GROUP(SYNTHETIC, "Synthetic runs",                                         \
           "The real graph, scheduling policy and messages, with tasks that "   \
@@ -305,6 +308,23 @@
         "tokenizer's token for it, or else the vocabulary's last")             \
     OPT(DATA, "mock-data", FLAG, mock_data, "", 0, 0, NULL,                    \
         "made-up tokens, even where there is a data path")                     \
+    OPT(CHECKPOINTS, "save", TEXT, save_dir, "", 0, 0, "DIR",                  \
+        "keep weights and optimizer state in DIR, at the end and when a "      \
+        "signal ends the run")                                                 \
+    OPT(CHECKPOINTS, "save-interval", INT, save_interval, "0", 0, 1000000000,  \
+        "N", "and after every N iterations; 0: not")                           \
+    OPT(CHECKPOINTS, "keep-last", INT, keep_last, "0", 0, 1000000000, "K",     \
+        "remove all but the newest K (2 or more) once a new one is there; 0: " \
+        "keep all")                                                            \
+    OPT(CHECKPOINTS, "no-save-optim", FLAG, no_save_optim, "no", 0, 0, NULL,   \
+        "keep the weights only")                                               \
+    OPT(CHECKPOINTS, "load", TEXT, load_dir, "", 0, 0, "DIR",                  \
+        "go on from the newest checkpoint in DIR that is whole; where there "  \
+        "is none, begin")                                                      \
+    OPT(CHECKPOINTS, "no-load-optim", FLAG, no_load_optim, "no", 0, 0, NULL,   \
+        "without the optimizer's state and the learning rate's clock")         \
+    OPT(CHECKPOINTS, "finetune", FLAG, finetune, "no", 0, 0, NULL,             \
+        "with its weights only, from iteration 0 on, on any data")             \
     OPT(TRACING, "trace", TEXT, trace_dir, "", 0, 0, "DIR",                    \
         "write pictures and tables of a few iterations to DIR, and the same "  \
         "for Perfetto, ViTE and StarVZ")                                       \

@@ -160,6 +160,12 @@ struct mtlm_options {
     bool eod_mask_loss; /* GPT: the label after an end does not count */
     bool mock_data;     /* true exactly when there is no data_path to be read */
 
+    /* Checkpoints */
+    char *save_dir, *load_dir; /* or NULL */
+    int64_t save_interval;     /* iterations; 0: at the end only */
+    int64_t keep_last;         /* at least 2; 0: all */
+    bool no_save_optim, no_load_optim, finetune;
+
     char *svg; /* picture of the plan, or NULL */
 
     /* Tracing */

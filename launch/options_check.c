@@ -99,7 +99,9 @@ static void resolve_batch(struct mtlm_options *options)
 /* Of the run, at the latest. */
 static int64_t last_iteration(const struct mtlm_options *o)
 {
+    /* It may have begun anywhere. */
     return o->exit_interval > 0 && o->exit_interval < o->train_iters
+                   && !o->load_dir
                ? o->exit_interval
                : o->train_iters;
 }
@@ -187,6 +189,14 @@ static int check_numbers(const struct mtlm_options *o, struct mtlm_error *err)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--trace-iterations is for --trace DIR or "
                               "--synthetic");
+    if (o->save_interval > 0 && !o->save_dir)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--save-interval %" PRId64 " needs --save DIR",
+                              o->save_interval);
+    if (o->keep_last == 1)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--keep-last 1 leaves nothing to fall back to; "
+                              "give 2 or more, or 0 for all");
     if (o->inject_nan > o->train_iters)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--inject-nan %" PRId64

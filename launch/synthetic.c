@@ -12,6 +12,8 @@ static int check_results(const struct mtlm_options *o, struct mtlm_error *err)
         bool given;
     } needs[] = {
         {"dump-first-step", o->dump_dir != NULL},
+        {"save", o->save_dir != NULL},
+        {"load", o->load_dir != NULL},
         {"weight-hash", o->weight_hash},
         {"inject-nan", o->inject_nan > 0},
         {"summary-text", o->summary_text},

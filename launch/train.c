@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "launch/checkpoint.h"
 #include "launch/job.h"
 #include "launch/progress.h"
 #include "launch/summary_text.h"
@@ -19,6 +20,8 @@ struct state {
     struct mtlm_ramp_place place; /* of the iteration that is waited for */
     struct mtlm_train_log log;
     int64_t nodes[2];  /* of the even and of the odd iteration under way */
+    int64_t saved;     /* iterations before the last checkpoint */
+    bool unsaved;      /* and a later one failed */
     int64_t validated; /* iterations before the last validation; -1: none */
     double validation[MTLM_STATUS_EXTRA]; /* its report */
     struct mtlm_summary_text text;
@@ -179,7 +182,7 @@ static bool report(struct state *s, int64_t e, double r[MTLM_CONTROL_COUNT])
     mtlm_progress_end();
     mtlm_ramp_next(&o->ramp, &s->place);
     s->text.iterations = e + 1;
-    if (s->dump && e == 0)
+    if (s->dump && e == s->job->begin.iteration)
         write_dump(s, r);
     return r[MTLM_CONTROL_NAN] == 0 || o->no_check_for_nan;
 }
@@ -210,7 +213,7 @@ static void tell(struct state *s, int64_t e, const double r[MTLM_CONTROL_COUNT],
     if (o->log_params_norm && (line_due || s->job->metrics))
         ended.params_norm = mtlm_run_params_norm(s->job->run, e);
     /* Its window begins where the last one ended. */
-    if (recorded(o, e) && recorded(o, e - 1))
+    if (recorded(o, e) && recorded(o, e - 1) && e > s->job->begin.iteration)
         ended.traced = traced(s, e);
     mtlm_train_log_add(&s->log, &ended);
 }
@@ -220,19 +223,46 @@ static bool validation_due(const struct mtlm_options *o, int64_t e)
     return o->eval_iters > 0 && (e + 1) % o->eval_interval == 0;
 }
 
+static bool save_due(const struct mtlm_options *o, int64_t e)
+{
+    return o->save_dir && o->save_interval > 0
+           && (e + 1) % o->save_interval == 0;
+}
+
+/* What there is after the iterations that were done, unless it is there
+ * already. */
+static void save(struct state *s)
+{
+    const int64_t start = mtlm_now_ns();
+
+    if (!s->job->options.save_dir || s->saved == s->text.iterations
+        || s->code == MTLM_EXIT_NUMERIC)
+        return;
+    s->unsaved =
+        !mtlm_checkpoint_save(s->job, s->text.iterations, s->place.samples);
+    if (!s->unsaved)
+        s->saved = s->text.iterations;
+    mtlm_train_log_pause(&s->log, mtlm_now_ns() - start);
+}
+
 /* Iteration e + 1 is submitted while e runs, so that the workers never wait
- * for the host; only before a validation the host waits, so that its time is
- * its own. */
+ * for the host; only before a validation or a checkpoint the host waits, so
+ * that its time is its own and what is saved stands still. */
 static void loop(struct state *s)
 {
     const struct mtlm_options *o = &s->job->options;
+    const int64_t first = s->job->begin.iteration;
     bool stop = false;
 
-    submit(s, 0);
+    if (first >= s->log.end) { /* all of it was done before */
+        save(s);
+        return;
+    }
+    submit(s, first);
     mtlm_run_on_gradients(s->job->run, NULL, NULL);
-    for (int64_t e = 0; e < s->log.end; e++) {
+    for (int64_t e = first; e < s->log.end; e++) {
         const bool last = e + 1 == s->log.end || stop;
-        const bool ahead = !last && !validation_due(o, e);
+        const bool ahead = !last && !validation_due(o, e) && !save_due(o, e);
         double r[MTLM_CONTROL_COUNT];
         bool good;
 
@@ -248,6 +278,8 @@ static void loop(struct state *s)
             watch_clock(s);
             stop = must_stop(s, r);
         }
+        if (save_due(o, e) || last)
+            save(s);
         if (validation_due(o, e) && !s->interrupted)
             validate(s, e + 1, "");
         if (last)
@@ -287,13 +319,14 @@ static void prepare(struct state *s)
     mtlm_train_log_start(&s->log, job);
     mtlm_job_begin_metrics(job);
     mtlm_run_init(job->run);
+    mtlm_checkpoint_load(job);
     if (job->options.dump_dir) {
         s->dump = mtlm_dump_create(job);
         mtlm_dump_weights(s->dump);
         mtlm_run_on_gradients(job->run, mtlm_dump_gradients, s->dump);
     }
     if (job->options.summary_text && job->options.eval_iters > 0)
-        validate(s, 0, "");
+        validate(s, job->begin.iteration, "");
     mtlm_train_log_start(&s->log, job); /* its time does not count */
     mtlm_job_watch_engine(job);
 }
@@ -304,6 +337,8 @@ static void say_end(struct state *s)
     const struct mtlm_options *o = &s->job->options;
     const bool complete = s->text.iterations == o->train_iters;
 
+    if (s->unsaved && s->code == MTLM_EXIT_OK)
+        s->code = MTLM_EXIT_IO;
     if (s->interrupted && !complete && s->code == MTLM_EXIT_OK)
         s->code = MTLM_EXIT_INTERRUPTED;
     if (complete || mtlm_ranks_rank(s->job->ranks) != 0)
@@ -358,7 +393,9 @@ int mtlm_job_train(struct mtlm_job *job)
 {
     struct state s = {.job = job,
                       .validated = -1,
-                      .place = mtlm_ramp_begin(&job->options.ramp),
+                      .place = job->begin,
+                      .saved = job->begin_is_saved ? job->begin.iteration : -1,
+                      .text = {.iterations = job->begin.iteration},
                       .code = MTLM_EXIT_OK};
 
     prepare(&s);

@@ -7,7 +7,7 @@
 /* Some iterations in a row. */
 struct mtlm_train_span {
     int64_t since_ns;             /* end of the one before */
-    int64_t eval_ns;              /* in validations, since then */
+    int64_t eval_ns;              /* in validations and pauses, since then */
     double loss[MTLM_LOSS_COUNT]; /* sums over the steps */
     int64_t iterations, steps;
     double samples;
@@ -54,5 +54,9 @@ void mtlm_train_log_validation(struct mtlm_train_log *log, int64_t iterations,
                                const char *on,
                                const double report[MTLM_STATUS_EXTRA],
                                int64_t ns);
+
+/* Training waited so long for something else, which is no part of an
+ * iteration. */
+void mtlm_train_log_pause(struct mtlm_train_log *log, int64_t ns);
 
 #endif /* MTLM_TRAIN_LOG_H */

@@ -122,10 +122,6 @@ int mtlm_checkpoint_lock(const char *dir, int *lock, struct mtlm_error *err)
     char *path = mtlm_sprintf("%s/lock", dir);
     int rc = 0;
 
-    if (mkdir(dir, 0777) < 0 && errno != EEXIST) {
-        free(path);
-        return failed(dir, "cannot be made", err);
-    }
     *lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (*lock < 0)
         rc = failed(dir, "cannot be written", err);
@@ -140,6 +136,14 @@ int mtlm_checkpoint_lock(const char *dir, int *lock, struct mtlm_error *err)
     }
     free(path);
     return rc;
+}
+
+void mtlm_checkpoint_unlock(const char *dir)
+{
+    char *path = mtlm_sprintf("%s/lock", dir);
+
+    unlink(path);
+    free(path);
 }
 
 int mtlm_checkpoint_space(const char *dir, int64_t bytes,

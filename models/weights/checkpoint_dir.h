@@ -30,10 +30,12 @@ char *mtlm_checkpoint_temporary(const char *dir, int64_t iteration);
 
 /* The following are for the one process that commits. */
 
-/* Makes dir if it is not there, checks that it can be written, and locks it
- * until the process ends or *lock is closed.  MTLM_EXIT_IO: it cannot be, or
- * another job has locked it. */
+/* Locks dir until the process ends or *lock is closed.  MTLM_EXIT_IO: it cannot
+ * be written, or another job has locked it. */
 int mtlm_checkpoint_lock(const char *dir, int *lock, struct mtlm_error *err);
+
+/* Removes the lock's file from a directory that is to go. */
+void mtlm_checkpoint_unlock(const char *dir);
 
 /* Whether that many bytes can be written there: MTLM_EXIT_IO with both
  * numbers. */

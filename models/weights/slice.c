@@ -87,11 +87,13 @@ int64_t mtlm_slice_copy(const struct mtlm_slice *from, const void *values,
 
         if (end <= begin)
             continue;
+        n += end - begin;
+        if (!into)
+            continue;
         memcpy(into + place(to, row, begin),
                (const char *) values
                    + place(from, row, begin) * (int64_t) sizeof(float),
                (end - begin) * sizeof(float));
-        n += end - begin;
     }
     return n;
 }

@@ -19,7 +19,7 @@ int64_t mtlm_slice_count(const struct mtlm_slice *slice, int64_t rows);
 
 /* Copies the elements in rows below `rows` that two slices of one tensor have
  * in common, from one's values to the other's; returns how many they are.
- * values may be misaligned. */
+ * values may be misaligned; into may be NULL: nothing is copied. */
 int64_t mtlm_slice_copy(const struct mtlm_slice *from, const void *values,
                         const struct mtlm_slice *to, int64_t rows, float *into);
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <xxhash.h>
 
 #include "models/weights/checkpoint_dir.h"
 #include "models/weights/manifest.h"
@@ -221,6 +222,32 @@ static void test_names_that_lead_elsewhere_are_refused(void **state)
     refused_manifest("", "cannot be", MTLM_EXIT_INPUT);
 }
 
+/* As a later version would write it. */
+static void test_newer_versions_are_refused(void **state)
+{
+    size_t bytes;
+    char *text = (char *) files_read("one/manifest.json", &bytes), *at,
+         hash[17];
+    struct mtlm_manifest m;
+    struct mtlm_error err;
+
+    (void) state;
+    at = strstr(text, "\"version\": 1,");
+    assert_non_null(at);
+    at[11] = '7';
+    mkdir(files_path("newer"), 0777);
+    memset(text + bytes - 20, '0', 16);
+    snprintf(hash, sizeof(hash), "%016llx",
+             (unsigned long long) XXH3_64bits(text, bytes));
+    memcpy(text + bytes - 20, hash, 16);
+    files_write("newer/manifest.json", text, bytes);
+    assert_int_equal(mtlm_manifest_read(&m, files_path("newer"), &err), -1);
+    assert_int_equal(err.code, MTLM_EXIT_USAGE);
+    assert_non_null(strstr(err.text, "version 7, this program reads versions "
+                                     "up to 1"));
+    free(text);
+}
+
 /* ---- the directory ---- */
 
 static int newest(const char *dir)
@@ -252,6 +279,7 @@ static void test_the_newest_is_found(void **state)
 
     (void) state;
     assert_int_equal(mtlm_checkpoint_newest(dir, NULL, &id, NULL), 0);
+    mkdir(dir, 0777);
     assert_int_equal(mtlm_checkpoint_lock(dir, &lock, NULL), 0);
     assert_int_equal(newest(dir), -1);
     save(dir, 9);
@@ -335,6 +363,7 @@ int main(void)
         cmocka_unit_test(test_every_truncation_and_every_flipped_bit_is_found),
         cmocka_unit_test(test_exchanged_files_are_found),
         cmocka_unit_test(test_names_that_lead_elsewhere_are_refused),
+        cmocka_unit_test(test_newer_versions_are_refused),
         cmocka_unit_test(test_the_newest_is_found),
         cmocka_unit_test(test_what_is_begun_is_none),
         cmocka_unit_test(test_old_ones_go),

@@ -68,8 +68,8 @@ refuse 2 1 --rampup-batch-size --train-iters \
 refuse 2 1 --rampup-batch-size 'from 1' 'size 4' 'steps of 2' \
     -- --model gpt-tiny --train-samples 9 --rampup-batch-size 1 2 9
 # Megatron's that we lack, all at once.
-refuse 2 4 --fp8-hybrid --save --load \
-    -- "${tiny[@]}" --fp8-hybrid --num-workers 2 --save x --load x
+refuse 2 4 --fp8-hybrid --num-experts \
+    -- "${tiny[@]}" --fp8-hybrid --num-workers 2 --num-experts 2
 
 # An old spelling is no mistake: one hint, however many ranks.
 well 2 --model gpt-tiny --num-layers 2 --batch-size 2 --train-iters 1 \

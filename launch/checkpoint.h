@@ -1,0 +1,57 @@
+#ifndef MTLM_CHECKPOINT_H
+#define MTLM_CHECKPOINT_H
+
+#include "launch/job.h"
+#include "models/weights/manifest.h"
+
+/* What a checkpoint holds of a parameter NAME, all in fp32 and by the names of
+ * the whole model, so that any layout and any precision can read it: "NAME",
+ * its values (of 16-bit weights the masters, from which the weights follow),
+ * "NAME.exp_avg" and "NAME.exp_avg_sq", Adam's moments. */
+struct mtlm_checkpoint_tensor {
+    char *name; /* owned */
+    struct mtlm_slice slice;
+    const struct mtlm_tensor *tensor; /* this rank's, of those elements */
+    int64_t rows;                     /* of the whole, without padding */
+    bool moment;
+};
+
+struct mtlm_checkpoint_tensors {
+    struct mtlm_checkpoint_tensor *tensor;
+    int n;
+};
+
+/* Those that this rank writes: each element is written by one rank, those that
+ * data-parallel ranks have alike by turns; those that it needs.  moments:
+ * with them. */
+void mtlm_checkpoint_to_save(const struct mtlm_job *job, bool moments,
+                             struct mtlm_checkpoint_tensors *list);
+void mtlm_checkpoint_to_load(const struct mtlm_job *job, bool moments,
+                             struct mtlm_checkpoint_tensors *list);
+void mtlm_checkpoint_tensors_free(struct mtlm_checkpoint_tensors *list);
+
+/* Settings that a checkpoint is bound to, as texts by option: a new
+ * reference.  Whether the job has those of a checkpoint at path: the model
+ * always, what decides on the samples only to continue. */
+json_t *mtlm_checkpoint_settings(const struct mtlm_job *job);
+int mtlm_checkpoint_settings_check(const struct mtlm_job *job,
+                                   const json_t *settings, const char *path,
+                                   bool continues, struct mtlm_error *err);
+
+/* What the control tensor remembers of past iterations, and back into it. */
+json_t *mtlm_checkpoint_state(const struct mtlm_job *job,
+                              const double control[MTLM_CONTROL_COUNT]);
+void mtlm_checkpoint_restore(const struct mtlm_job *job, const json_t *state,
+                             double control[MTLM_CONTROL_COUNT]);
+
+/* All ranks save what they hold after that many iterations; nothing else runs
+ * meanwhile.  The rank that prints the log says so; what failed, who saw it.
+ * false on all ranks: there is no such checkpoint, all older ones are. */
+bool mtlm_checkpoint_save(struct mtlm_job *job, int64_t iteration,
+                          int64_t samples);
+
+/* The weights, moments and counters of job->loaded, if there is one, to where
+ * mtlm_run_init() has put the first ones. */
+void mtlm_checkpoint_load(struct mtlm_job *job);
+
+#endif /* MTLM_CHECKPOINT_H */

@@ -1,0 +1,141 @@
+/* What a checkpoint says of the training that it is of. */
+
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/checkpoint.h"
+#include "launch/option.h"
+
+/* Without these the tensors would be others, or mean something else. */
+static const char *const of_model[] = {
+    "model-type",
+    "num-layers",
+    "hidden-size",
+    "ffn-hidden-size",
+    "num-attention-heads",
+    "max-position-embeddings",
+    "vocab-size",
+    "apply-residual-connection-post-layernorm",
+    "apply-query-key-layer-scaling",
+    "no-bias-gelu-fusion",
+    "bert-no-binary-head"};
+
+/* Without these the samples, or their order, would be others. */
+static const char *const of_samples[] = {"seq-length", "seed", "split",
+                                         "mask-prob", "short-seq-prob"};
+
+enum {
+    OF_MODEL = sizeof(of_model) / sizeof(of_model[0]),
+    OF_SAMPLES = sizeof(of_samples) / sizeof(of_samples[0])
+};
+
+/* The option's value, which the caller frees. */
+static char *value_of(const struct mtlm_job *job, const char *option)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+
+    mtlm_option_write(&job->options, mtlm_option_find(option), file);
+    fclose(file);
+    return text;
+}
+
+static void set(json_t *settings, const char *key, char *value)
+{
+    json_object_set_new(settings, key, json_string(value));
+    free(value);
+}
+
+json_t *mtlm_checkpoint_settings(const struct mtlm_job *job)
+{
+    json_t *settings = json_object();
+
+    for (int i = 0; i < OF_MODEL; i++)
+        set(settings, of_model[i], value_of(job, of_model[i]));
+    for (int i = 0; i < OF_SAMPLES; i++)
+        set(settings, of_samples[i], value_of(job, of_samples[i]));
+    set(settings, "data", mtlm_job_describe_data(job));
+    return settings;
+}
+
+static int compare(const json_t *settings, const char *key, char *ours,
+                   const char *path, const char *hint, struct mtlm_error *err)
+{
+    const char *theirs = json_string_value(json_object_get(settings, key));
+    const bool option = strcmp(key, "data") != 0;
+    int rc = 0;
+
+    if (!theirs || strcmp(ours, theirs) != 0)
+        rc = mtlm_error_set(err, MTLM_EXIT_USAGE,
+                            "%s was saved with %s%s %s, this job has %s%s",
+                            path, option ? "--" : "", key,
+                            theirs ? theirs : "(none)", ours, hint);
+    free(ours);
+    return rc;
+}
+
+int mtlm_checkpoint_settings_check(const struct mtlm_job *job,
+                                   const json_t *settings, const char *path,
+                                   bool continues, struct mtlm_error *err)
+{
+    const char *hint = "; --finetune starts anew with its weights";
+
+    for (int i = 0; i < OF_MODEL; i++)
+        if (compare(settings, of_model[i], value_of(job, of_model[i]), path, "",
+                    err)
+            < 0)
+            return -1;
+    for (int i = 0; i < OF_SAMPLES && continues; i++)
+        if (compare(settings, of_samples[i], value_of(job, of_samples[i]), path,
+                    hint, err)
+            < 0)
+            return -1;
+    if (!continues)
+        return 0;
+    return compare(settings, "data", mtlm_job_describe_data(job), path, hint,
+                   err);
+}
+
+/* ---- counters ---- */
+
+static const struct {
+    const char *name;
+    enum mtlm_control_slot slot;
+    bool scale; /* of a loss scale that moves */
+} counters[] = {
+    {"steps", MTLM_CONTROL_STEP, false},
+    {"clock_samples", MTLM_CONTROL_CLOCK, false},
+    {"skipped", MTLM_CONTROL_SKIPPED, false},
+    {"nan", MTLM_CONTROL_NAN, false},
+    {"loss_scale", MTLM_CONTROL_LOSS_SCALE, true},
+    {"loss_scale_growth", MTLM_CONTROL_GROWTH, true},
+    {"loss_scale_hysteresis", MTLM_CONTROL_HYSTERESIS, true},
+};
+enum { COUNTERS = sizeof(counters) / sizeof(counters[0]) };
+
+json_t *mtlm_checkpoint_state(const struct mtlm_job *job,
+                              const double control[MTLM_CONTROL_COUNT])
+{
+    json_t *state = json_object();
+
+    for (int i = 0; i < COUNTERS; i++)
+        if (!counters[i].scale || job->program->config.loss_scale.dynamic)
+            json_object_set_new(state, counters[i].name,
+                                json_real(control[counters[i].slot]));
+    return state;
+}
+
+void mtlm_checkpoint_restore(const struct mtlm_job *job, const json_t *state,
+                             double control[MTLM_CONTROL_COUNT])
+{
+    for (int i = 0; i < COUNTERS; i++) {
+        const json_t *value = json_object_get(state, counters[i].name);
+
+        if (json_is_number(value)
+            && (!counters[i].scale || job->program->config.loss_scale.dynamic))
+            control[counters[i].slot] = json_number_value(value);
+    }
+}

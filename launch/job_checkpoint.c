@@ -1,0 +1,280 @@
+/* Steps of the start that have to do with checkpoints: which one to begin
+ * with, whether it fits; where new ones go. */
+
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "launch/checkpoint.h"
+#include "launch/option.h"
+#include "models/weights/checkpoint_dir.h"
+
+static bool is_first(const struct mtlm_job *job)
+{
+    return mtlm_ranks_rank(job->ranks) == 0;
+}
+
+/* Two names of one directory. */
+static bool same_dir(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return a && b && stat(a, &x) == 0 && stat(b, &y) == 0
+           && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+int mtlm_job_lock_checkpoints(struct mtlm_job *job, struct mtlm_error *err)
+{
+    const struct mtlm_options *o = &job->options;
+    struct mtlm_checkpoint_id id;
+    char *path;
+    int rc = 0;
+
+    job->checkpoint_lock = -1;
+    if (!o->save_dir || !is_first(job))
+        return 0;
+    if (mtlm_checkpoint_lock(o->save_dir, &job->checkpoint_lock, err) < 0)
+        return -1;
+    mtlm_checkpoint_discard(o->save_dir, -1);
+    if (mtlm_checkpoint_newest(o->save_dir, NULL, &id, NULL) > 0
+        && (o->finetune || !same_dir(o->save_dir, o->load_dir))) {
+        path = mtlm_checkpoint_path(o->save_dir, &id);
+        rc = mtlm_error_set(err, MTLM_EXIT_USAGE,
+                            "--save %s: %s is there already, of another "
+                            "training; --load %s goes on with that one, or "
+                            "give another directory",
+                            o->save_dir, path, o->save_dir);
+        free(path);
+    }
+    return rc;
+}
+
+int mtlm_job_check_space(struct mtlm_job *job, struct mtlm_error *err)
+{
+    const struct mtlm_options *o = &job->options;
+    const int64_t header = 4096; /* and something for each tensor */
+    struct mtlm_checkpoint_tensors list;
+    int64_t bytes = header;
+
+    if (!o->save_dir)
+        return 0;
+    mtlm_checkpoint_to_save(job, !o->no_save_optim, &list);
+    for (int i = 0; i < list.n; i++)
+        bytes += list.tensor[i].slice.count * (int64_t) sizeof(float) + 512;
+    mtlm_checkpoint_tensors_free(&list);
+    job->checkpoint_bytes = (int64_t) mtlm_ranks_sum(job->ranks, bytes);
+    job->begin_is_saved = mtlm_ranks_min(
+        job->ranks, !is_first(job)
+                        || (job->load_path && !o->finetune
+                            && same_dir(o->save_dir, o->load_dir)));
+    return is_first(job)
+               ? mtlm_checkpoint_space(o->save_dir, job->checkpoint_bytes, err)
+               : 0;
+}
+
+/* ---- which one ---- */
+
+/* Rank 0 looks, and all know: the newest before *id (again -1: the newest of
+ * all).  1, 0: there is none; -1 where it cannot look. */
+static int next_checkpoint(struct mtlm_job *job, struct mtlm_checkpoint_id *id,
+                           struct mtlm_error *err)
+{
+    const struct mtlm_checkpoint_id before = *id;
+    struct mtlm_error mine;
+    int rc = 1, print;
+
+    if (is_first(job))
+        rc = mtlm_checkpoint_newest(job->options.load_dir,
+                                    before.again < 0 ? NULL : &before, id,
+                                    &mine);
+    if (mtlm_ranks_agree(job->ranks, rc < 0 ? &mine : NULL, err, &print) < 0)
+        return -1;
+    id->iteration = mtlm_ranks_min(job->ranks, !is_first(job) ? INT64_MAX
+                                               : rc > 0       ? id->iteration
+                                                              : INT64_MIN);
+    id->again =
+        (int) mtlm_ranks_min(job->ranks, is_first(job) ? id->again : INT64_MAX);
+    return id->iteration != INT64_MIN;
+}
+
+/* Each rank looks through some of the files.  A checkpoint that is whole, but
+ * not for this program, is no reason to take an older one. */
+static int verify(struct mtlm_job *job, struct mtlm_error *err, int *print)
+{
+    const int ranks = mtlm_ranks_size(job->ranks);
+    struct mtlm_manifest *m = &job->loaded;
+    struct mtlm_error mine;
+    int rc = mtlm_manifest_read(m, job->load_path, &mine);
+
+    for (int64_t i = mtlm_ranks_rank(job->ranks); i < m->files && rc == 0;
+         i += ranks)
+        rc = mtlm_manifest_verify(&m->file[i], job->load_path, &mine);
+    return mtlm_ranks_agree(job->ranks, rc < 0 ? &mine : NULL, err, print);
+}
+
+void mtlm_job_forget_checkpoint(struct mtlm_job *job)
+{
+    mtlm_manifest_free(&job->loaded);
+    free(job->load_path);
+    job->load_path = NULL;
+}
+
+/* The newest one that is whole; what is not, is said.  All ranks come to the
+ * same end. */
+static int find(struct mtlm_job *job, struct mtlm_error *err)
+{
+    struct mtlm_checkpoint_id id = {.again = -1};
+    int print, rc;
+    bool any = false;
+
+    while ((rc = next_checkpoint(job, &id, err)) > 0) {
+        any = true;
+        job->load_path = mtlm_checkpoint_path(job->options.load_dir, &id);
+        if (verify(job, err, &print) == 0)
+            return 0;
+        mtlm_job_forget_checkpoint(job);
+        if (err->code != MTLM_EXIT_INPUT)
+            return -1;
+        if (print)
+            fprintf(stderr, "mtlm-dag: checkpoint left out: %s\n", err->text);
+    }
+    if (rc < 0)
+        return -1;
+    if (any)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "--load %s: none of its checkpoints is whole",
+                              job->options.load_dir);
+    return 0; /* nothing to load yet: a first start */
+}
+
+/* ---- whether it fits ---- */
+
+/* Whether all that this rank needs is in it. */
+static int check_tensor(const struct mtlm_job *job,
+                        const struct mtlm_checkpoint_tensor *t,
+                        struct mtlm_error *err)
+{
+    const struct mtlm_manifest *m = &job->loaded;
+    const int64_t want = mtlm_slice_count(&t->slice, t->rows);
+    int64_t found = 0;
+
+    for (int64_t f = 0; f < m->files; f++)
+        for (int64_t i = 0; i < m->file[f].tensors; i++)
+            if (strcmp(m->file[f].tensor[i].name, t->name) == 0)
+                found += mtlm_slice_copy(&m->file[f].tensor[i].slice, NULL,
+                                         &t->slice, t->rows, NULL);
+    if (found == want)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                          "%s: tensor \"%s\": expected %" PRId64
+                          " elements for this rank, found %" PRId64 "%s",
+                          job->load_path, t->name, want, found,
+                          t->moment ? "; --no-load-optim goes on without the "
+                                      "optimizer's state"
+                                    : "");
+}
+
+static int check_tensors(const struct mtlm_job *job, bool moments,
+                         struct mtlm_error *err)
+{
+    struct mtlm_checkpoint_tensors list;
+    int rc = 0;
+
+    mtlm_checkpoint_to_load(job, moments, &list);
+    for (int i = 0; i < list.n && rc == 0; i++)
+        rc = check_tensor(job, &list.tensor[i], err);
+    mtlm_checkpoint_tensors_free(&list);
+    return rc;
+}
+
+bool mtlm_job_loads_moments(const struct mtlm_job *job)
+{
+    return !job->options.finetune && !job->options.no_load_optim;
+}
+
+int mtlm_job_find_checkpoint(struct mtlm_job *job, struct mtlm_error *err)
+{
+    const struct mtlm_options *o = &job->options;
+
+    job->begin = mtlm_ramp_begin(&o->ramp);
+    if (!o->load_dir)
+        return 0;
+    if (access(o->load_dir, F_OK) < 0 && !o->save_dir)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "--load %s: there is no such directory",
+                              o->load_dir);
+    return find(job, err);
+}
+
+/* The default follows the begin; iterations that were asked for must come. */
+static int place_trace(struct mtlm_job *job, struct mtlm_error *err)
+{
+    struct mtlm_range *trace = &job->options.trace_iterations;
+    const int64_t begin = job->begin.iteration;
+
+    if (begin == 0 || !job->options.trace_dir)
+        return 0;
+    if (!mtlm_option_given(&job->options, "trace-iterations")) {
+        trace->first += begin;
+        trace->last += begin;
+    }
+    if (trace->first > begin && trace->last <= job->options.train_iters)
+        return 0;
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE,
+        "--trace-iterations %" PRId64 ":%" PRId64
+        ": the run begins with iteration %" PRId64 " and ends with %" PRId64,
+        trace->first, trace->last, begin + 1, job->options.train_iters);
+}
+
+int mtlm_job_check_checkpoint(struct mtlm_job *job, struct mtlm_error *err)
+{
+    const struct mtlm_options *o = &job->options;
+
+    if (!job->load_path)
+        return 0;
+    if (mtlm_checkpoint_settings_check(job, job->loaded.settings,
+                                       job->load_path, !o->finetune, err)
+            < 0
+        || check_tensors(job, mtlm_job_loads_moments(job), err) < 0)
+        return -1;
+    if (!o->finetune)
+        job->begin =
+            mtlm_ramp_at(&o->ramp, job->loaded.iteration, job->loaded.samples);
+    return place_trace(job, err);
+}
+
+void mtlm_job_say_checkpoints(const struct mtlm_job *job)
+{
+    const struct mtlm_options *o = &job->options;
+
+    if (job->load_path)
+        printf("loaded: %s, %s\n", job->load_path,
+               o->finetune        ? "its weights only"
+               : o->no_load_optim ? "without the optimizer's state"
+                                  : "all of it");
+    else if (o->load_dir)
+        printf("loaded: nothing, %s holds no checkpoint; training begins\n",
+               o->load_dir);
+    if (!o->save_dir)
+        printf("checkpoints: none, the weights are gone when the run ends "
+               "(--save DIR keeps them)\n");
+    else if (o->save_interval > 0)
+        printf("checkpoints: in %s, every %" PRId64
+               " iterations and at the end, %.1f MB each\n",
+               o->save_dir, o->save_interval, job->checkpoint_bytes / 1e6);
+    else
+        printf("checkpoints: in %s at the end, %.1f MB\n", o->save_dir,
+               job->checkpoint_bytes / 1e6);
+}
+
+void mtlm_job_end_checkpoints(struct mtlm_job *job)
+{
+    mtlm_job_forget_checkpoint(job);
+    if (job->checkpoint_lock > 0)
+        close(job->checkpoint_lock);
+}

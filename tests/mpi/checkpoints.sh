@@ -1,0 +1,165 @@
+#!/bin/bash
+# Checkpoints: a run that goes on from one is, to the bit, the run that was
+# never interrupted; any layout goes on from any other's; what is damaged is
+# named and left out; what cannot be is refused before training starts.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+same=$(cd "$OLDPWD" && readlink -f "${srcdir:-.}")/tests/mpi/checkpoint_same.py
+
+run=("${small[@]}" --num-layers 2 --train-iters 4 --weight-hash)
+
+# same_as A B: tensors of two checkpoints.
+same_as() {
+    /usr/bin/python3 "$same" 257 "$1" "$2" >same 2>&1 || fail "$1, $2: $(cat same)"
+}
+
+# resumes NAME RANKS OPTION...: the second half, from what the first half left.
+resumes() {
+    local name=$1 whole last
+    shift
+    rm -rf ck
+    well "$@" "${run[@]}" --save ck --save-interval 2
+    whole=$(weight_hash out)
+    last=$(losses out | tail -2)
+    [ "$(grep -c 'checkpoint: iteration [24] saved' out)" -eq 2 ] \
+        || fail "$name: $(grep checkpoint out)"
+    rm -rf ck/iter_0000004
+    well "$@" "${run[@]}" --save ck --load ck
+    [ "$(losses out)" = "$last" ] || fail "$name: losses $(losses out), not $last"
+    [ -n "$whole" ] && [ "$(weight_hash out)" = "$whole" ] \
+        || fail "$name: weights $(weight_hash out), not $whole"
+}
+
+# To save changes nothing.
+well 1 "${run[@]}"
+plain=$(weight_hash out)
+resumes 'one rank' 1
+[ "$(weight_hash out)" = "$plain" ] || fail "weights $(weight_hash out), not $plain"
+mv ck one
+
+resumes 'pipeline' 2 --pipeline-model-parallel-size 2
+resumes 'tensor, fp16' 2 --tensor-model-parallel-size 2 --fp16 \
+    --loss-scale-window 2 --initial-loss-scale 1024
+resumes 'data, distributed' 2 --use-distributed-optimizer --ddp-bucket-size 5000
+resumes 'data, bf16' 2 --bf16
+base=("${run[@]}")
+run=("${small[@]}" --num-layers 2 --train-samples 24 --weight-hash
+    --rampup-batch-size 4 4 8)
+resumes 'growing batches' 1
+run=("${base[@]}")
+
+# From one layout to the next: the tensors stay.  Each run has nothing left to
+# do and saves where it has not been.
+from=one
+hop() {
+    local to=$1
+    shift
+    well "$@" "${run[@]}" --load "$from" --save "$to"
+    same_as one/iter_0000004 "$to/iter_0000004"
+    from=$to
+}
+hop a 4 --tensor-model-parallel-size 2 --pipeline-model-parallel-size 2
+hop b 4 --use-distributed-optimizer --ddp-bucket-size 5000
+hop c 4 --tensor-model-parallel-size 4
+hop d 2 --use-distributed-optimizer --bf16
+hop e 4 --pipeline-model-parallel-size 2 --use-distributed-optimizer \
+    --num-virtual-stages-per-pipeline-rank 1
+hop f 1
+
+# And training goes on there as it would have at home.
+rm -rf one/iter_0000004 # of what went before, iteration 2 is left
+well 1 "${run[@]}" --load one
+losses out >losses1
+well 4 "${run[@]}" --load one --tensor-model-parallel-size 2 \
+    --use-distributed-optimizer
+like_one_rank 1e-5 || fail "in another layout the losses differ by $worst"
+
+# refused CODE WORDS... -- OPTION...: at once, in a sentence.
+refused() {
+    local code=$1 words=()
+    shift
+    while [ "$1" != -- ]; do
+        words+=("$1")
+        shift
+    done
+    shift
+    job 1 "${run[@]}" "$@"
+    [ "$rc" -eq "$code" ] || fail "$*: exit code $rc, not $code: $(cat err)"
+    [ -z "$(losses out)" ] || fail "$*: trains"
+    for word in "${words[@]}"; do
+        grep -qF -e "$word" err || fail "$*: no \"$word\" in: $(cat err)"
+    done
+}
+
+# What is damaged is left out, with the name of the tensor.
+well 1 "${run[@]}" --load one --save one
+file=one/iter_0000004/rank-00000.safetensors
+printf 'x' | dd of="$file" bs=1 seek=$(($(stat -c %s "$file") - 9)) conv=notrunc \
+    2>dd
+well 1 "${run[@]}" --load one
+grep -q 'left out: one/iter_0000004/rank-00000.safetensors: tensor ".*exp_avg_sq"' err \
+    || fail "damaged: $(cat err)"
+grep -q '^loaded: one/iter_0000002' out || fail "not the older one: $(cat out)"
+[ "$(weight_hash out)" = "$plain" ] || fail "from the older one: other weights"
+truncate -s -1 one/iter_0000002/manifest.json
+refused 3 'none of its checkpoints is whole' -- --load one
+
+# Saved again, nothing is written over.
+well 1 "${run[@]}" --load f --save f --train-iters 5 --keep-last 2
+mkdir f/iter_0000006 # what is none must not take the place of one
+well 1 "${run[@]}" --load f --save f --train-iters 6 --keep-last 2
+[ "$(ls f | tr '\n' ' ')" = 'iter_0000005 iter_0000006.1 lock ' ] \
+    || fail "kept: $(ls f)"
+
+refused 2 'saved with --hidden-size 64, this job has 32' \
+    -- --load f --hidden-size 32
+refused 2 'saved with --seed 1234, this job has 7' --finetune \
+    -- --load f --seed 7
+refused 2 'f/iter_0000006.1 is there already' -- --save f
+refused 2 '--keep-last 1' -- --save x --keep-last 1
+refused 3 'nowhere: there is no such directory' -- --load nowhere
+refused 4 'out: cannot be' -- --save out
+flock f/lock sleep 60 &
+within 10 eval '! flock -n f/lock true'
+refused 4 'f: another job saves' -- --load f --save f --train-iters 9
+kill $! && wait $! 2>/dev/null
+well 1 "${run[@]}" --load f --finetune --seed 7
+[ "$(losses out | wc -l)" -eq 4 ] || fail "--finetune: $(cat out)"
+well 1 "${run[@]}" --save g --no-save-optim
+refused 3 'exp_avg"' '--no-load-optim' -- --load g --save g --train-iters 9
+well 1 "${run[@]}" --load g --no-load-optim --train-iters 5
+[ "$(losses out | wc -l)" -eq 1 ] || fail "--no-load-optim: $(cat out)"
+
+# A disk that is full: training goes on, the end says so, nothing is left.
+(ulimit -f 500 && job 1 "${run[@]}" --save full --save-interval 2
+    [ "$rc" -eq 4 ] && [ "$(losses out | wc -l)" -eq 4 ] \
+        && [ "$(grep -c 'no checkpoint of iteration' err)" -eq 2 ] \
+        && [ "$(ls full)" = lock ]) || fail "full: $(cat err) $(ls full)"
+
+# Killed at any moment, it comes to the same end.
+for delay in .6 .8 1; do
+    (timeout -s KILL $delay "$program" "${run[@]}" --train-iters 40 --save k \
+        --load k --save-interval 1 --keep-last 2
+    :) >>killed 2>&1
+done
+well 1 "${run[@]}" --train-iters 40 --save k --load k --save-interval 1 \
+    --keep-last 2
+killed=$(weight_hash out)
+well 1 "${run[@]}" --train-iters 40
+[ "$(weight_hash out)" = "$killed" ] || fail "killed: other weights"
+ls k | grep -q tmp && fail "left over: $(ls k)"
+
+# A signal: the iteration ends, and is saved.
+layout 1 2
+. "${srcdir:-.}/tests/mpi/processes.sh"
+read -ra mpirun <<<"$MPIRUN -q -n 2"
+start "${mpirun[@]}" "$program" "${run[@]}" "${parallel[@]}" \
+    --train-iters 100000 --save s
+within 60 iterated || fail "no iterations: $(cat err)"
+kill -TERM "${pids[1]}"
+ended_within 60 "SIGTERM"
+[ $rc -eq 75 ] || fail "SIGTERM: exit code $rc: $(cat err)"
+[ -f "$(printf 's/iter_%07d/manifest.json' "$(losses out | wc -l)")" ] \
+    || fail "SIGTERM: $(ls s) after $(losses out | wc -l) iterations"
+
+finish
