@@ -91,6 +91,8 @@ int mtlm_job_measure_gpu(struct mtlm_job *job, struct mtlm_error *err);
 int mtlm_job_choose_transport(struct mtlm_job *job, struct mtlm_error *err);
 int mtlm_job_compare_nccl(struct mtlm_job *job, struct mtlm_error *err);
 void mtlm_job_say_transport(const struct mtlm_job *job);
+/* "NCCL 2.28.9", "MPI"; NULL: on CPUs, or of one rank, there is no choice. */
+const char *mtlm_job_transport(const struct mtlm_job *job);
 
 /* Steps of the start that stand in job_layout.c: whether the layout that the
  * options give fits the ranks; choosing what they leave open, within memory.

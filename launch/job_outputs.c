@@ -99,6 +99,7 @@ void mtlm_job_begin_metrics(struct mtlm_job *job)
             .parameters = mtlm_model_parameters(&job->options.model),
             .policy = mtlm_machine_policy(),
             .starpu_version = mtlm_machine_starpu_version(),
+            .transport = mtlm_job_transport(job),
             .gpu = job->gpu_text});
 }
 

@@ -60,14 +60,28 @@ int mtlm_job_compare_nccl(struct mtlm_job *job, struct mtlm_error *err)
                            MTLM_EXIT_USAGE, err);
 }
 
+const char *mtlm_job_transport(const struct mtlm_job *job)
+{
+    static char text[40];
+
+    if (job->gpu < 0 || mtlm_ranks_size(job->ranks) == 1)
+        return NULL;
+    if (job->transport == MTLM_TRANSPORT_MPI)
+        return "MPI";
+    snprintf(text, sizeof(text), "NCCL %s", mtlm_nccl_version());
+    return text;
+}
+
 void mtlm_job_say_transport(const struct mtlm_job *job)
 {
-    if (job->gpu < 0 || mtlm_ranks_size(job->ranks) == 1)
+    const char *transport = mtlm_job_transport(job);
+
+    if (!transport)
         return;
-    if (job->transport == MTLM_TRANSPORT_NCCL)
-        printf("transport: collectives by NCCL %s between GPUs, sends and "
-               "receives by MPI through the host\n",
-               mtlm_nccl_version());
-    else
+    if (job->transport == MTLM_TRANSPORT_MPI)
         printf("transport: MPI, through the host's memory\n");
+    else
+        printf("transport: collectives by %s between GPUs, sends and receives "
+               "by MPI through the host\n",
+               transport);
 }

@@ -184,14 +184,14 @@ void mtlm_metrics_begin(struct mtlm_metrics *metrics,
         return;
     put_line(metrics,
              json_pack("{s:s, s:s, s:f, s:i, s:i, s:i, s:i, s:o, s:s?, s:s?,"
-                       " s:s?, s:o}",
+                       " s:s?, s:s?, s:o}",
                        "program", "mtlm-dag", "version", PACKAGE_VERSION,
                        "time", now(), "ranks", about->ranks, "tensor",
                        about->tensor, "pipeline", about->pipeline, "data",
                        about->data, "parameters", number(about->parameters),
                        "policy", about->policy, "starpu_version",
-                       about->starpu_version, "gpu", about->gpu, "options",
-                       all_options(options)));
+                       about->starpu_version, "gpu", about->gpu, "transport",
+                       about->transport, "options", all_options(options)));
 }
 
 static void put_step(struct mtlm_metrics *metrics, int64_t iteration,

@@ -13,7 +13,8 @@ struct mtlm_metrics_about {
     int ranks, tensor, pipeline, data;
     double parameters;
     const char *policy, *starpu_version;
-    const char *gpu; /* of the rank that keeps them; NULL: CPUs */
+    const char *transport; /* mtlm_job_transport() */
+    const char *gpu;       /* of the rank that keeps them; NULL: CPUs */
 };
 
 /* Opens what the options ask for; NULL with *err untouched when that is

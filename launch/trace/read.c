@@ -136,6 +136,7 @@ static int read_run(struct mtlm_trace_run *run, const char *path,
     info->policy = text(object, "policy");
     info->starpu_version = text(object, "starpu_version");
     info->gpu = text(object, "gpu");
+    info->transport = text(object, "transport");
     return 0;
 }
 

@@ -50,14 +50,16 @@ static json_t *run(const struct mtlm_trace *trace)
         json_array_append_new(offsets,
                               json_real(1e-3 * info->clock_offset_ns[r]));
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:s, s:i, s:o, s:o}",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:s, s:i, s:o, "
+        "s:o}",
         "model", text(info->model), "layout", text(info->layout), "schedule",
         text(info->schedule), "policy", text(info->policy), "starpu_version",
-        text(info->starpu_version), "gpu", text(info->gpu), "ranks",
-        info->ranks, "stages", info->stages, "virtual_stages",
-        info->virtual_stages, "placement", mtlm_placement_name(info->placement),
-        "microbatches", info->microbatches, "clock_offsets_us", offsets,
-        "workers", workers(info));
+        text(info->starpu_version), "gpu", text(info->gpu), "transport",
+        text(info->transport), "ranks", info->ranks, "stages", info->stages,
+        "virtual_stages", info->virtual_stages, "placement",
+        mtlm_placement_name(info->placement), "microbatches",
+        info->microbatches, "clock_offsets_us", offsets, "workers",
+        workers(info));
 }
 
 static json_t *ranks(const struct mtlm_trace *trace)

@@ -58,6 +58,7 @@ struct mtlm_trace_info {
     const char *schedule; /* as --schedule names it */
     const char *policy;
     const char *starpu_version;
+    const char *transport;    /* between GPUs: "NCCL 2.28.9", "MPI"; or NULL */
     const char *gpu;          /* rank 0's: name, memory, versions; NULL: CPUs */
     const int *stage_of_rank; /* [ranks] 0 .. stages - 1 */
     const int64_t *clock_offset_ns; /* [ranks] that was added to its times */

@@ -75,8 +75,11 @@ by() {
 # same RANKS OPTION...: NCCL is taken by itself, and gives the same bits.
 same() {
     local want
-    by auto 'collectives by NCCL [0-9.]* between GPUs' "$@"
+    rm -f numbers
+    by auto 'collectives by NCCL [0-9.]* between GPUs' "$@" --metrics numbers
     want=$hash
+    grep -q '"transport":"NCCL [0-9.]*"' numbers \
+        || fail "$*: $(head -1 numbers)"
     by mpi 'MPI, through the host' "$@"
     [ "$hash" = "$want" ] || fail "$*: $want by NCCL, $hash by MPI"
 }
