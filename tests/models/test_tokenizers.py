@@ -4,6 +4,7 @@ that the number of workers does not matter; and vocabularies that are damaged.
 
 perf/tokenizers does the same with the vocabularies of GPT-2 and BERT on more
 than 10 MB."""
+import collections
 import glob
 import hashlib
 import json
@@ -38,7 +39,7 @@ Zwölf Boxkämpfer jagen Viktor quer über den großen Sylter Deich. ẞ ǅ ŉ
 키스의 고유조건은 입술끼리 만나야 하고 특별한 기술은 필요치 않다. 각 한
 ქართული ენა, Հայերեն, ᏣᎳᎩ, ⴰⵎⴰⵣⵉⵖ, 𐐀𐐨 Ꭰꭰ
 👩‍👩‍👧‍👦 🏳️‍🌈 ☃️ 🇫🇷 😀😀😀 €£¥ «»“”„‚…—–
-a\u0301e\u0300\u0323 q\u0323\u0307 \u1e9b\u0323 \u1100\u1161 \u302e\u302a\u1d165
+a\u0301e\u0300\u0323 q\u0323\u0307 \u1e9b\u0323 \u1100\u1161 \u302e\u302a x\u302e\U0001d165y
 \tif (x <= 0) {\u00a0return -1;\u3000}\u2028\u2029\u0085\ufeff\u200b\u00ad\u180e
 'S 'T 'tis it's' 'lll 'd'd '' !'s ''re   ''s   x\v\f\x1c\x1d\x1e\x1fy
 """
@@ -182,7 +183,8 @@ def check_parts(docs, options, encode):
     """A text longer than a part, which JSON gives in one piece."""
     text = b"".join(d for d in docs if not d.strip(b" \n") == b"")
     text = text.decode("utf-8", "ignore").replace("\0", "")
-    text = (text * (1 + 300000 // len(text.encode()))).encode()
+    text = (text * (1 + 300000 // len(text.encode()))
+            + "white space \n" * 30000).encode()
     with open("whole.jsonl", "w") as f:
         json.dump({"text": text.decode()}, f)
     open("parts", "wb").write(text)
@@ -324,8 +326,8 @@ def damaged_bert(tokens):
 
 
 def every_character(points):
-    """Each of them between letters, and before a blank and a sigma."""
-    return ["".join(f"a{chr(c)}b {chr(c)} \u0391{chr(c)}\u03a3" for c in
+    """Each of them between letters, marks, before a blank and a sigma."""
+    return ["".join(f"a{chr(c)}b {chr(c)} \u0391{chr(c)}\u03a3!{chr(c)}!" for c in
                     points[i:i + 500]).replace("\f", "\v").encode() + b"\n"
             for i in range(0, len(points), 500)]
 
@@ -346,17 +348,33 @@ def quick_bert(rng, docs, sample):
     return tokens
 
 
+def across_words(vocab, merges, docs):
+    """With the most frequent pairs of bytes, whatever words they are in: where
+    a word ends in the wrong place, one shows it."""
+    char = Gpt2({}, []).char
+    count = collections.Counter()
+    for d in docs:
+        count.update(zip(d, d[1:]))
+    vocab, merges = dict(vocab), list(merges)
+    for (a, b), _ in count.most_common(3000):
+        if char[a] + char[b] not in vocab:
+            vocab[char[a] + char[b]] = len(vocab)
+            merges.append((char[a], char[b]))
+    return vocab, merges
+
+
 def quick():
     rng = random.Random(1)
     points = assigned()
     docs = documents(rng, 600, points)
     sample = b"".join(documents(rng, 60, points)) + SCRIPTS.encode() * 3
     vocab, merges = Gpt2.train(sample, 400)
-    oracle = Gpt2(vocab, merges)
-    options = write_gpt2(vocab, merges)
     docs += every_character([c for c in points if not (
         0x3500 < c < 0x9f00 or 0xad00 < c < 0xd700 or 0x17000 < c < 0x18d00
-        or 0x20100 < c < 0x30000)])
+        or 0x20100 < c < 0x30000) or c & 31 in (0, 31) and c > 0x20000])
+    vocab, merges = across_words(vocab, merges, docs)
+    oracle = Gpt2(vocab, merges)
+    options = write_gpt2(vocab, merges)
     check_gpt2(docs, options, oracle)
     check_workers(docs, options, "gpt2-workers")
     check_parts(docs, options, oracle.encode)
