@@ -58,7 +58,7 @@ static inline void mtlm_launch(void (*kernel)(Params...), dim3 blocks,
                                dim3 threads, size_t shared_bytes,
                                cudaStream_t stream, Args... args)
 {
-    (void) stream;
+    mtlm_emulator_stream(stream);
     mtlm_emulate(blocks, threads, shared_bytes,
                  [=] { kernel(Params(args)...); });
 }

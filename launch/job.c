@@ -130,11 +130,20 @@ static int start_machine(struct mtlm_job *job, struct mtlm_error *err)
         .rank = mtlm_ranks_rank(job->ranks),
         .messages = job->options.comm_node == MTLM_COMM_TASK};
 
+    if (job->machine)
+        return 0;
     if (mtlm_machine_start(&config, err) < 0)
         return -1;
     job->machine = true;
     mtlm_codelets_start(job->options.cluster_file != NULL);
     return 0;
+}
+
+/* Where nobody has yet, StarPU measures all links of all GPUs when it starts:
+ * one rank of a host does, not all at a time. */
+static int start_first_machine(struct mtlm_job *job, struct mtlm_error *err)
+{
+    return job->gpu >= 0 && job->host_rank == 0 ? start_machine(job, err) : 0;
 }
 
 static void start_run(struct mtlm_job *job)
@@ -291,6 +300,7 @@ int mtlm_job_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
                                   mtlm_job_lock_checkpoints,
                                   mtlm_job_check_space,
                                   mtlm_job_open_metrics,
+                                  start_first_machine,
                                   start_machine};
 
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {

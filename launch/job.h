@@ -34,6 +34,7 @@ struct mtlm_job {
     double gpu_bytes, gpu_unshared_bytes;
     double gpu_free_bytes; /* of this rank's, before anything was taken */
     int gpu_sharing;       /* ranks that drive it */
+    int host_rank;         /* this rank among those of its host */
     char *gpu_text;        /* mtlm_gpu_describe() */
     enum mtlm_transport_kind transport;
     struct mtlm_hosts hosts;   /* as they were before anything was built */

@@ -62,7 +62,6 @@ int mtlm_job_begin_gpu(struct mtlm_job *job, struct mtlm_error *err)
 /* What the others' contexts take is taken by now. */
 int mtlm_job_measure_gpu(struct mtlm_job *job, struct mtlm_error *err)
 {
-    int mine;
     const int n = mtlm_ranks_on_host(job->ranks);
     struct mtlm_gpus *all;
     int *gpu;
@@ -71,10 +70,10 @@ int mtlm_job_measure_gpu(struct mtlm_job *job, struct mtlm_error *err)
     if (job->gpu < 0)
         return 0;
     all = mtlm_ranks_host_gather(job->ranks, &job->gpus, sizeof(job->gpus),
-                                 &mine);
-    gpu =
-        mtlm_ranks_host_gather(job->ranks, &job->gpu, sizeof(job->gpu), &mine);
-    job->gpu_sharing = mtlm_gpus_sharing(all, n, gpu, mine);
+                                 &job->host_rank);
+    gpu = mtlm_ranks_host_gather(job->ranks, &job->gpu, sizeof(job->gpu),
+                                 &job->host_rank);
+    job->gpu_sharing = mtlm_gpus_sharing(all, n, gpu, job->host_rank);
     free(all);
     free(gpu);
     job->gpu_text = mtlm_gpu_describe(&job->gpus, job->gpu);

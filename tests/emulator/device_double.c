@@ -30,11 +30,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include <cuda_runtime_api.h>
 
 #include "tests/emulator/device_double.h"
+#include "tests/emulator/double_private.h"
 
 enum { MAX_GPUS = 16, MAX_BLOCKS = 1 << 16 };
 
@@ -58,51 +58,31 @@ static size_t used[MAX_GPUS];
 
 /* ---- what the environment says ---- */
 
-static long setting(const char *name, long otherwise)
+long mtlm_double_setting(const char *name, long otherwise)
 {
     const char *text = getenv(name);
 
     return text ? atol(text) : otherwise;
 }
 
-static int gpus(void)
+int mtlm_double_gpus(void)
 {
-    const long n = setting("MTLM_DOUBLE_GPUS", 0);
+    const long n = mtlm_double_setting("MTLM_DOUBLE_GPUS", 0);
 
     return n < MAX_GPUS ? n : MAX_GPUS;
 }
 
 static size_t memory_bytes(void)
 {
-    return setting("MTLM_DOUBLE_MIB", 1024) * MIB;
+    return mtlm_double_setting("MTLM_DOUBLE_MIB", 1024) * MIB;
 }
 
 static size_t taken_bytes(void)
 {
-    return setting("MTLM_DOUBLE_TAKEN_MIB", 0) * MIB;
+    return mtlm_double_setting("MTLM_DOUBLE_TAKEN_MIB", 0) * MIB;
 }
 
-static int64_t delay_ns(void)
-{
-    return 1000 * setting("MTLM_DOUBLE_DELAY_US", 0);
-}
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t) t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static void sleep_until(int64_t ns)
-{
-    const struct timespec t = {ns / 1000000000, ns % 1000000000};
-
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
-}
-
-__attribute__((noreturn, format(printf, 1, 2))) static void wrong(
+__attribute__((noreturn, format(printf, 1, 2))) void mtlm_double_wrong(
     const char *fmt, ...)
 {
     va_list args;
@@ -115,7 +95,7 @@ __attribute__((noreturn, format(printf, 1, 2))) static void wrong(
     abort();
 }
 
-static cudaError_t give(cudaError_t error)
+cudaError_t mtlm_double_give(cudaError_t error)
 {
     if (error != cudaSuccess)
         last_error = error;
@@ -126,7 +106,7 @@ static cudaError_t give(cudaError_t error)
 
 cudaError_t cudaDriverGetVersion(int *version)
 {
-    *version = setting("MTLM_DOUBLE_DRIVER", CUDART_VERSION);
+    *version = mtlm_double_setting("MTLM_DOUBLE_DRIVER", CUDART_VERSION);
     return cudaSuccess;
 }
 
@@ -140,19 +120,19 @@ cudaError_t cudaGetDeviceCount(int *count)
 {
     *count = 0;
     /* Within a major version any driver will do. */
-    if (setting("MTLM_DOUBLE_DRIVER", CUDART_VERSION) / 1000
+    if (mtlm_double_setting("MTLM_DOUBLE_DRIVER", CUDART_VERSION) / 1000
         < CUDART_VERSION / 1000)
-        return give(cudaErrorInsufficientDriver);
-    if (gpus() == 0)
-        return give(cudaErrorNoDevice);
-    *count = gpus();
+        return mtlm_double_give(cudaErrorInsufficientDriver);
+    if (mtlm_double_gpus() == 0)
+        return mtlm_double_give(cudaErrorNoDevice);
+    *count = mtlm_double_gpus();
     return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int device)
 {
-    if (device < 0 || device >= gpus())
-        return give(cudaErrorInvalidDevice);
+    if (device < 0 || device >= mtlm_double_gpus())
+        return mtlm_double_give(cudaErrorInvalidDevice);
     current = device;
     return cudaSuccess;
 }
@@ -165,8 +145,8 @@ cudaError_t cudaGetDevice(int *device)
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 {
-    if (device < 0 || device >= gpus())
-        return give(cudaErrorInvalidDevice);
+    if (device < 0 || device >= mtlm_double_gpus())
+        return mtlm_double_give(cudaErrorInvalidDevice);
     memset(prop, 0, sizeof(*prop));
     snprintf(prop->name, sizeof(prop->name), "Device double %d", device);
     memcpy(prop->uuid.bytes, prop->name, sizeof(prop->uuid.bytes));
@@ -186,8 +166,8 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute,
                                    int device)
 {
-    if (device < 0 || device >= gpus())
-        return give(cudaErrorInvalidDevice);
+    if (device < 0 || device >= mtlm_double_gpus())
+        return mtlm_double_give(cudaErrorInvalidDevice);
     *value = attribute == cudaDevAttrComputeCapabilityMajor         ? 9
              : attribute == cudaDevAttrMultiProcessorCount          ? 4
              : attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin ? 227 * 1024
@@ -197,8 +177,8 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute,
 
 cudaError_t cudaDeviceGetPCIBusId(char *text, int bytes, int device)
 {
-    if (device < 0 || device >= gpus())
-        return give(cudaErrorInvalidDevice);
+    if (device < 0 || device >= mtlm_double_gpus())
+        return mtlm_double_give(cudaErrorInvalidDevice);
     snprintf(text, bytes, "0000:%02x:00.0", 1 + device);
     return cudaSuccess;
 }
@@ -212,7 +192,8 @@ cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
 {
     (void) flags;
-    return peer < gpus() ? cudaSuccess : give(cudaErrorInvalidDevice);
+    return peer < mtlm_double_gpus() ? cudaSuccess
+                                     : mtlm_double_give(cudaErrorInvalidDevice);
 }
 
 cudaError_t cudaDeviceReset(void)
@@ -222,8 +203,8 @@ cudaError_t cudaDeviceReset(void)
 
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
 {
-    if (current >= gpus())
-        return give(cudaErrorNoDevice);
+    if (current >= mtlm_double_gpus())
+        return mtlm_double_give(cudaErrorNoDevice);
     pthread_mutex_lock(&mutex);
     *total = memory_bytes();
     *free_bytes = *total - taken_bytes() - used[current];
@@ -272,7 +253,7 @@ const char *cudaGetErrorString(cudaError_t error)
 /* ---- memory ---- */
 
 /* The device that holds an address, or -1. */
-static int device_of(const void *p)
+int mtlm_double_device_of(const void *p)
 {
     const uintptr_t at = (uintptr_t) p;
 
@@ -298,7 +279,7 @@ static struct block *new_block(void)
         if (!blocks[i].bytes)
             return &blocks[i];
     if (n_blocks == MAX_BLOCKS)
-        wrong("more than %d blocks of memory", MAX_BLOCKS);
+        mtlm_double_wrong("more than %d blocks of memory", MAX_BLOCKS);
     return &blocks[n_blocks++];
 }
 
@@ -331,13 +312,13 @@ cudaError_t cudaMalloc(void **p, size_t bytes)
     cudaError_t error = cudaSuccess;
 
     *p = NULL;
-    if (current >= gpus())
-        return give(cudaErrorNoDevice);
+    if (current >= mtlm_double_gpus())
+        return mtlm_double_give(cudaErrorNoDevice);
     pthread_mutex_lock(&mutex);
     if (bytes)
         error = take(p, bytes);
     pthread_mutex_unlock(&mutex);
-    return give(error);
+    return mtlm_double_give(error);
 }
 
 cudaError_t cudaFree(void *p)
@@ -345,14 +326,16 @@ cudaError_t cudaFree(void *p)
     struct block *block;
 
     if (!p)
-        return current < gpus() ? cudaSuccess : give(cudaErrorNoDevice);
+        return current < mtlm_double_gpus()
+                   ? cudaSuccess
+                   : mtlm_double_give(cudaErrorNoDevice);
     cudaDeviceSynchronize();
     pthread_mutex_lock(&mutex);
     block = block_of(p);
     if (!block || block->at != (uintptr_t) p)
-        wrong("cudaFree of what cudaMalloc did not give");
+        mtlm_double_wrong("cudaFree of what cudaMalloc did not give");
     munmap(p, block->bytes);
-    used[device_of(p)] -= (block->bytes + PAGE - 1) / PAGE * PAGE;
+    used[mtlm_double_device_of(p)] -= (block->bytes + PAGE - 1) / PAGE * PAGE;
     block->bytes = 0;
     pthread_mutex_unlock(&mutex);
     return cudaSuccess;
@@ -362,7 +345,7 @@ cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned flags)
 {
     (void) flags;
     *p = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
-    return *p ? cudaSuccess : give(cudaErrorMemoryAllocation);
+    return *p ? cudaSuccess : mtlm_double_give(cudaErrorMemoryAllocation);
 }
 
 cudaError_t cudaMallocHost(void **p, size_t bytes)
@@ -379,8 +362,8 @@ cudaError_t cudaFreeHost(void *p)
 cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags)
 {
     (void) bytes, (void) flags;
-    if (device_of(p) >= 0)
-        wrong("cudaHostRegister of device memory");
+    if (mtlm_double_device_of(p) >= 0)
+        mtlm_double_wrong("cudaHostRegister of device memory");
     return cudaSuccess;
 }
 
@@ -400,7 +383,7 @@ cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags)
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
                                      const void *p)
 {
-    const int device = device_of(p);
+    const int device = mtlm_double_device_of(p);
 
     *attributes = (struct cudaPointerAttributes){
         .type = device < 0 ? cudaMemoryTypeUnregistered : cudaMemoryTypeDevice,
@@ -410,436 +393,43 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
     return cudaSuccess;
 }
 
-static void check_range(const void *p, size_t bytes, const char *what)
+void mtlm_double_range(const void *p, size_t bytes, const char *what)
 {
     const struct block *block;
 
-    if (device_of(p) < 0)
+    if (mtlm_double_device_of(p) < 0)
         return;
     pthread_mutex_lock(&mutex);
     block = block_of(p);
     if (!block || (uintptr_t) p + bytes > block->at + block->bytes)
-        wrong("%s touches %zu bytes of device memory that was not taken", what,
-              bytes);
+        mtlm_double_wrong(
+            "%s touches %zu bytes of device memory that was not taken", what,
+            bytes);
     pthread_mutex_unlock(&mutex);
 }
 
-static void check_side(const void *p, bool on_device, const char *what)
+void mtlm_double_side(const void *p, bool on_device, const char *what)
 {
-    if ((device_of(p) >= 0) != on_device)
-        wrong("%s: that address is on %s", what,
-              on_device ? "the host" : "a device");
+    if ((mtlm_double_device_of(p) >= 0) != on_device)
+        mtlm_double_wrong("%s: that address is on %s", what,
+                          on_device ? "the host" : "a device");
 }
 
-static void check_copy(const void *to, const void *from, size_t bytes,
-                       enum cudaMemcpyKind kind)
+void mtlm_double_copy(const void *to, const void *from, size_t bytes,
+                      enum cudaMemcpyKind kind)
 {
     if (kind != cudaMemcpyDefault) {
-        check_side(to,
-                   kind == cudaMemcpyHostToDevice
-                       || kind == cudaMemcpyDeviceToDevice,
-                   "a copy's target");
-        check_side(from,
-                   kind == cudaMemcpyDeviceToHost
-                       || kind == cudaMemcpyDeviceToDevice,
-                   "a copy's source");
+        mtlm_double_side(to,
+                         kind == cudaMemcpyHostToDevice
+                             || kind == cudaMemcpyDeviceToDevice,
+                         "a copy's target");
+        mtlm_double_side(from,
+                         kind == cudaMemcpyDeviceToHost
+                             || kind == cudaMemcpyDeviceToDevice,
+                         "a copy's source");
     }
-    check_range(to, bytes, "a copy");
-    check_range(from, bytes, "a copy");
-}
-
-/* ---- streams ---- */
-
-/* What a stream has yet to do; byte: of a memset, where from is NULL. */
-struct work {
-    struct work *next;
-    int64_t due_ns;
-    void *to;
-    const void *from;
-    int byte;
-    size_t bytes, to_pitch, from_pitch;
-    size_t rows;
-    cudaEvent_t event; /* recorded then; or NULL */
-    int64_t ticket;
-    cudaHostFn_t call;            /* or this is called */
-    bool (*done)(void *argument); /* or it ends when this says so */
-    void *argument;
-};
-
-struct CUstream_st {
-    struct CUstream_st *next;
-    struct work *first, **last;
-    int64_t due_ns; /* of the last one */
-};
-
-struct CUevent_st {
-    int64_t recorded, happened; /* tickets */
-    int64_t happened_ns;
-};
-
-static pthread_mutex_t streams_mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct CUstream_st null_stream, *streams = &null_stream;
-
-static struct CUstream_st *stream_of(cudaStream_t stream)
-{
-    const bool is_null =
-        !stream || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
-    struct CUstream_st *s = is_null ? &null_stream : stream;
-
-    if (!s->last)
-        s->last = &s->first;
-    return s;
-}
-
-static void perform(const struct work *w)
-{
-    for (size_t i = 0; i < w->rows; i++)
-        if (w->from)
-            memmove((char *) w->to + i * w->to_pitch,
-                    (const char *) w->from + i * w->from_pitch, w->bytes);
-        else
-            memset((char *) w->to + i * w->to_pitch, w->byte, w->bytes);
-    if (w->event && w->event->happened < w->ticket) {
-        w->event->happened = w->ticket;
-        w->event->happened_ns = w->due_ns;
-    }
-}
-
-/* Does what is due; with wait all of it.  Under the mutex. */
-static void advance(struct CUstream_st *s, bool wait)
-{
-    while (s->first && (wait || s->first->due_ns <= now_ns())) {
-        struct work *w = s->first;
-
-        if (w->due_ns > now_ns())
-            sleep_until(w->due_ns);
-        if (w->done && !w->done(w->argument)) {
-            if (!wait)
-                return;
-            pthread_mutex_unlock(&streams_mutex);
-            sleep_until(now_ns() + 20000);
-            pthread_mutex_lock(&streams_mutex);
-            continue;
-        }
-        perform(w);
-        s->first = w->next;
-        if (!s->first)
-            s->last = &s->first;
-        if (w->call) {
-            pthread_mutex_unlock(&streams_mutex);
-            w->call(w->argument);
-            pthread_mutex_lock(&streams_mutex);
-        }
-        free(w);
-    }
-}
-
-static void advance_all(bool wait)
-{
-    for (struct CUstream_st *s = streams; s; s = s->next)
-        advance(stream_of(s), wait);
-}
-
-static void enqueue(cudaStream_t stream, struct work what)
-{
-    struct work *w = malloc(sizeof(*w));
-    struct CUstream_st *s;
-
-    pthread_mutex_lock(&streams_mutex);
-    s = stream_of(stream);
-    *w = what;
-    w->next = NULL;
-    w->due_ns = now_ns();
-    if (s->due_ns > w->due_ns)
-        w->due_ns = s->due_ns;
-    if (!w->event)
-        w->due_ns += delay_ns();
-    s->due_ns = w->due_ns;
-    *s->last = w;
-    s->last = &w->next;
-    if (w->event)
-        w->ticket = ++w->event->recorded;
-    advance(s, false);
-    pthread_mutex_unlock(&streams_mutex);
-}
-
-void mtlm_double_enqueue(cudaStream_t stream, bool (*done)(void *argument),
-                         void *argument)
-{
-    enqueue(stream, (struct work){.done = done, .argument = argument});
-}
-
-static void drain(cudaStream_t stream)
-{
-    pthread_mutex_lock(&streams_mutex);
-    advance(stream_of(stream), true);
-    pthread_mutex_unlock(&streams_mutex);
-}
-
-void mtlm_double_kernel(cudaStream_t stream)
-{
-    drain(stream);
-    pthread_mutex_lock(&streams_mutex);
-    stream_of(stream)->due_ns = now_ns() + delay_ns();
-    pthread_mutex_unlock(&streams_mutex);
-}
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
-{
-    struct CUstream_st *s = calloc(1, sizeof(*s));
-
-    (void) flags;
-    if (current >= gpus())
-        return give(cudaErrorNoDevice);
-    pthread_mutex_lock(&streams_mutex);
-    s->next = null_stream.next;
-    null_stream.next = s;
-    pthread_mutex_unlock(&streams_mutex);
-    *stream = s;
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamCreate(cudaStream_t *stream)
-{
-    return cudaStreamCreateWithFlags(stream, 0);
-}
-
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags,
-                                         int priority)
-{
-    (void) priority;
-    return cudaStreamCreateWithFlags(stream, flags);
-}
-
-cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
-{
-    *least = 0;
-    *greatest = -5;
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamDestroy(cudaStream_t stream)
-{
-    struct CUstream_st **p = &streams;
-
-    pthread_mutex_lock(&streams_mutex);
-    advance(stream_of(stream), true);
-    while (*p && *p != stream)
-        p = &(*p)->next;
-    if (!*p || stream == &null_stream)
-        wrong("cudaStreamDestroy of what is no stream");
-    *p = stream->next;
-    pthread_mutex_unlock(&streams_mutex);
-    free(stream);
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamSynchronize(cudaStream_t stream)
-{
-    int64_t due_ns;
-
-    pthread_mutex_lock(&streams_mutex);
-    advance(stream_of(stream), true);
-    due_ns = stream_of(stream)->due_ns;
-    pthread_mutex_unlock(&streams_mutex);
-    if (due_ns > now_ns())
-        sleep_until(due_ns);
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamQuery(cudaStream_t stream)
-{
-    bool busy;
-
-    pthread_mutex_lock(&streams_mutex);
-    advance(stream_of(stream), false);
-    busy = stream_of(stream)->first || stream_of(stream)->due_ns > now_ns();
-    pthread_mutex_unlock(&streams_mutex);
-    return busy ? cudaErrorNotReady : cudaSuccess;
-}
-
-cudaError_t cudaDeviceSynchronize(void)
-{
-    pthread_mutex_lock(&streams_mutex);
-    advance_all(true);
-    pthread_mutex_unlock(&streams_mutex);
-    return cudaSuccess;
-}
-
-cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t call,
-                               void *argument)
-{
-    enqueue(stream, (struct work){.call = call, .argument = argument});
-    return cudaSuccess;
-}
-
-/* ---- events ---- */
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
-{
-    (void) flags;
-    if (current >= gpus())
-        return give(cudaErrorNoDevice);
-    *event = calloc(1, sizeof(**event));
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventCreate(cudaEvent_t *event)
-{
-    return cudaEventCreateWithFlags(event, 0);
-}
-
-static bool has_happened(cudaEvent_t event)
-{
-    return event->happened >= event->recorded;
-}
-
-/* Until it has: what others enqueue meanwhile does not matter. */
-static void await(cudaEvent_t event)
-{
-    pthread_mutex_lock(&streams_mutex);
-    advance_all(false);
-    while (!has_happened(event)) {
-        pthread_mutex_unlock(&streams_mutex);
-        sleep_until(now_ns() + 10000);
-        pthread_mutex_lock(&streams_mutex);
-        advance_all(false);
-    }
-    pthread_mutex_unlock(&streams_mutex);
-}
-
-cudaError_t cudaEventDestroy(cudaEvent_t event)
-{
-    await(event);
-    free(event);
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
-{
-    enqueue(stream, (struct work){.event = event});
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventQuery(cudaEvent_t event)
-{
-    bool done;
-
-    pthread_mutex_lock(&streams_mutex);
-    advance_all(false);
-    done = has_happened(event);
-    pthread_mutex_unlock(&streams_mutex);
-    return done ? cudaSuccess : cudaErrorNotReady;
-}
-
-cudaError_t cudaEventSynchronize(cudaEvent_t event)
-{
-    await(event);
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
-{
-    *ms = 1e-6 * (to->happened_ns - from->happened_ns);
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
-                                unsigned flags)
-{
-    (void) stream, (void) flags;
-    await(event); /* later than it would: the caller waits too */
-    return cudaSuccess;
-}
-
-/* ---- copies ---- */
-
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
-                            enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-    check_copy(to, from, bytes, kind);
-    enqueue(stream,
-            (struct work){.to = to, .from = from, .bytes = bytes, .rows = 1});
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes,
-                       enum cudaMemcpyKind kind)
-{
-    cudaMemcpyAsync(to, from, bytes, kind, NULL);
-    return cudaStreamSynchronize(NULL);
-}
-
-cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from,
-                                int from_device, size_t bytes,
-                                cudaStream_t stream)
-{
-    if (device_of(to) != to_device || device_of(from) != from_device)
-        wrong("a copy from device %d to %d has addresses of %d and %d",
-              from_device, to_device, device_of(from), device_of(to));
-    return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream);
-}
-
-cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from,
-                           int from_device, size_t bytes)
-{
-    cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, NULL);
-    return cudaStreamSynchronize(NULL);
-}
-
-cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
-                              size_t from_pitch, size_t bytes, size_t rows,
-                              enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-    if (rows == 0)
-        return cudaSuccess;
-    check_copy(to, from, bytes, kind);
-    check_range((char *) to + (rows - 1) * to_pitch, bytes, "a copy");
-    check_range((const char *) from + (rows - 1) * from_pitch, bytes, "a copy");
-    enqueue(stream, (struct work){.to = to,
-                                  .from = from,
-                                  .bytes = bytes,
-                                  .to_pitch = to_pitch,
-                                  .from_pitch = from_pitch,
-                                  .rows = rows});
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from,
-                         size_t from_pitch, size_t bytes, size_t rows,
-                         enum cudaMemcpyKind kind)
-{
-    cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, bytes, rows, kind, NULL);
-    return cudaStreamSynchronize(NULL);
-}
-
-/* Nothing of ours makes such a copy. */
-cudaError_t cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p,
-                                  cudaStream_t stream)
-{
-    (void) p, (void) stream;
-    return give(cudaErrorNotSupported);
-}
-
-cudaError_t cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p)
-{
-    return cudaMemcpy3DPeerAsync(p, NULL);
-}
-
-cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes,
-                            cudaStream_t stream)
-{
-    check_side(to, true, "cudaMemset");
-    check_range(to, bytes, "cudaMemset");
-    enqueue(stream,
-            (struct work){.to = to, .byte = byte, .bytes = bytes, .rows = 1});
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemset(void *to, int byte, size_t bytes)
-{
-    cudaMemsetAsync(to, byte, bytes, NULL);
-    return cudaStreamSynchronize(NULL);
+    mtlm_double_range(to, bytes, "a copy");
+    mtlm_double_range(from, bytes, "a copy");
 }
 
 /* ---- kernels that nvcc compiled ---- */
@@ -895,7 +485,8 @@ void __cudaRegisterVar(void **handle, char *host, char *device,
 
 __attribute__((noreturn)) static void no_kernels(void)
 {
-    wrong("a kernel that nvcc compiled; tests/emulator/mtlm-dag runs them");
+    mtlm_double_wrong(
+        "a kernel that nvcc compiled; tests/emulator/mtlm-dag runs them");
 }
 
 unsigned __cudaPushCallConfiguration(void)

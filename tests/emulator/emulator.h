@@ -31,6 +31,10 @@ extern "C" {
 /* Whether threads and blocks run from the last to the first. */
 extern bool mtlm_emulator_backwards;
 
+/* Before a kernel is run that was enqueued on stream: the device double, where
+ * the program runs with one, does what is still to be done there. */
+void mtlm_emulator_stream(void *stream);
+
 /* For language.h.  Those of the thread that runs now: */
 extern __thread uint3 threadIdx, blockIdx, blockDim, gridDim;
 
