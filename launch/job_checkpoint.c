@@ -73,7 +73,7 @@ int mtlm_job_check_space(struct mtlm_job *job, struct mtlm_error *err)
                             && same_dir(o->save_dir, o->load_dir)));
     return is_first(job)
                ? mtlm_checkpoint_space(o->save_dir, job->checkpoint_bytes, err)
-               : 0;
+               : mtlm_checkpoint_shared(o->save_dir, err);
 }
 
 /* ---- which one ---- */

@@ -91,6 +91,19 @@ char *mtlm_checkpoint_temporary(const char *dir, int64_t iteration)
     return mtlm_sprintf("%s/iter_%07" PRId64 TEMPORARY, dir, iteration);
 }
 
+static int sync_dir(const char *dir)
+{
+    const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = fd < 0 ? -1 : fsync(fd);
+
+    /* Some file systems cannot synchronise a directory; others need not. */
+    if (rc < 0 && errno == EINVAL)
+        rc = 0;
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
 /* It says whose it is to those who look; the lock itself is the system's, and
  * goes with the process. */
 static void sign(int fd)
@@ -120,6 +133,7 @@ static int refuse_lock(const char *dir, int fd, struct mtlm_error *err)
 int mtlm_checkpoint_lock(const char *dir, int *lock, struct mtlm_error *err)
 {
     char *path = mtlm_sprintf("%s/lock", dir);
+    char *above = mtlm_sprintf("%s/..", dir);
     int rc = 0;
 
     *lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -130,10 +144,27 @@ int mtlm_checkpoint_lock(const char *dir, int *lock, struct mtlm_error *err)
                                   : failed(dir, "cannot be locked", err);
     else
         sign(*lock);
+    /* It may be new; where that cannot be known, it is as safe as it was. */
+    sync_dir(above);
     if (rc < 0 && *lock >= 0) {
         close(*lock);
         *lock = -1;
     }
+    free(above);
+    free(path);
+    return rc;
+}
+
+int mtlm_checkpoint_shared(const char *dir, struct mtlm_error *err)
+{
+    char *path = mtlm_sprintf("%s/lock", dir);
+    const int rc = access(path, W_OK);
+
+    if (rc < 0)
+        mtlm_error_set(err, MTLM_EXIT_IO,
+                       "%s: must be one directory for all ranks, but a rank "
+                       "cannot write there: %s",
+                       dir, strerror(errno));
     free(path);
     return rc;
 }
@@ -189,19 +220,6 @@ int mtlm_checkpoint_begin(const char *dir, int64_t iteration,
     if (rc < 0)
         failed(path, "cannot be made", err);
     free(path);
-    return rc;
-}
-
-static int sync_dir(const char *dir)
-{
-    const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int rc = fd < 0 ? -1 : fsync(fd);
-
-    /* Some file systems cannot synchronise a directory; others need not. */
-    if (rc < 0 && errno == EINVAL)
-        rc = 0;
-    if (fd >= 0)
-        close(fd);
     return rc;
 }
 

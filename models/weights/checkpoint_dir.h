@@ -34,6 +34,10 @@ char *mtlm_checkpoint_temporary(const char *dir, int64_t iteration);
  * be written, or another job has locked it. */
 int mtlm_checkpoint_lock(const char *dir, int *lock, struct mtlm_error *err);
 
+/* For the other processes: whether they see what is locked, and can write
+ * there.  MTLM_EXIT_IO. */
+int mtlm_checkpoint_shared(const char *dir, struct mtlm_error *err);
+
 /* Removes the lock's file from a directory that is to go. */
 void mtlm_checkpoint_unlock(const char *dir);
 

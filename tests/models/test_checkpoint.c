@@ -335,7 +335,11 @@ static void test_two_jobs_are_one_too_many(void **state)
     int first, second;
 
     (void) state;
+    unlink(files_path("all/lock"));
+    assert_int_equal(mtlm_checkpoint_shared(dir, &err), -1);
+    assert_non_null(strstr(err.text, "one directory for all ranks"));
     assert_int_equal(mtlm_checkpoint_lock(dir, &first, &err), 0);
+    assert_int_equal(mtlm_checkpoint_shared(dir, &err), 0);
     assert_int_equal(mtlm_checkpoint_lock(dir, &second, &err), -1);
     assert_int_equal(err.code, MTLM_EXIT_IO);
     assert_non_null(strstr(err.text, "another job"));
