@@ -360,6 +360,10 @@ def across_words(vocab, merges, docs):
         if char[a] + char[b] not in vocab:
             vocab[char[a] + char[b]] = len(vocab)
             merges.append((char[a], char[b]))
+    # A contraction would look like its parts if others came first.
+    for c in "stmdrvl":
+        vocab.setdefault("'" + c, len(vocab))
+        merges = [("'", c)] + [m for m in merges if m != ("'", c)]
     return vocab, merges
 
 
