@@ -331,6 +331,8 @@ int mtlm_dry_run(struct mtlm_options *options, FILE *out,
         || count_workers(&d, &workers, err) < 0)
         return -1;
     d.wish = mtlm_layout_wish(options, workers);
+    if (d.gpus.count > 0)
+        mtlm_layout_wish_gpus(&d.wish);
     if (find_hosts(&d, err) < 0
         || mtlm_layout_choose(options, &d.wish, &d.hosts, &d.choice, err) < 0
         || mtlm_layout_take(options, &d.wish, &d.choice, err) < 0)

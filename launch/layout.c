@@ -71,6 +71,12 @@ struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
     return wish;
 }
 
+void mtlm_layout_wish_gpus(struct mtlm_wish *wish)
+{
+    if (wish->config.row_parts == 0)
+        wish->config.row_parts = 1;
+}
+
 /* Stages from `stage` on that have as many layers as it. */
 static int equal_stages(const struct mtlm_layout *layout, int64_t num_layers,
                         int stage, int64_t *layers)

@@ -11,6 +11,10 @@
 struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
                                   int workers);
 
+/* The ranks drive GPUs: unless the options say otherwise samples stay whole,
+ * as a GPU is filled by one and cuDNN's attention wants it so. */
+void mtlm_layout_wish_gpus(struct mtlm_wish *wish);
+
 /* Whether the options leave the layout, or the micro batch, to be chosen. */
 bool mtlm_layout_is_free(const struct mtlm_options *options);
 bool mtlm_micro_batch_is_free(const struct mtlm_options *options);

@@ -240,7 +240,7 @@
         "which decides on the window where that is not given; 0: any")         \
     OPT(PARALLEL, "row-parts", INT, row_parts, "0", 0, 8, "N",                 \
         "cut the activations of a sample along the sequence into N parts, "    \
-        "which workers share; 0: by their shape")                              \
+        "which workers share; 0: by their shape, none on a GPU")                              \
     OPT(PARALLEL, "sequence-parallel", FLAG, sequence_parallel, "no", 0, 0,    \
         NULL,                                                                  \
         "tensor-parallel ranks share the rows of what they would all "         \

@@ -136,7 +136,8 @@ struct mtlm_options {
     struct mtlm_window *window_of_stage; /* [n_windows_of_stage], owned */
     int n_windows_of_stage;
     struct mtlm_recompute recompute;
-    int64_t row_parts; /* of a sample's activations; 0: by their shape */
+    int64_t row_parts; /* of a sample's activations; 0: by their shape, 1 on a
+                        * GPU */
     int64_t workers;   /* of this rank; 0: as many as it has cores */
     bool no_gpu;
     bool share_gpu; /* among ranks */

@@ -83,6 +83,16 @@ grep -q 'enough if no other process' err || fail "a full GPU: $(cat err)"
 well 1 --model bert-3.9b --dry-run
 grep -q '^GPUs  *2 of this machine, a rank can have 1.75 GiB of each' out ||
     fail "the plan: $(cat out)"
+# A GPU gets whole samples, unless rows are to be cut.
+nodes() {
+    well 1 --model gpt2-124m --micro-batch-size 1 --global-batch-size 1 \
+        --num-layers 2 --dry-run "$@"
+    sed -n 's/^nodes  *\([0-9]*\) .*/\1/p' out
+}
+[ "$(nodes)" = "$(nodes --row-parts 1)" ] || fail "a sample was cut for a GPU"
+[ "$(nodes)" != "$(nodes --row-parts 2)" ] || fail "--row-parts did nothing"
+[ "$(nodes --no-gpu)" = "$(nodes --no-gpu --row-parts 2)" ] ||
+    fail "a single sample was not cut for CPUs"
 MTLM_DOUBLE_DRIVER=0 well 1 --model gpt-tiny "${mini[@]}"
 grep -q 'GPU: none, there is no driver; trains on CPUs' out ||
     fail "no driver: $(cat out)"
