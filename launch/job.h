@@ -143,7 +143,7 @@ void mtlm_job_stop(struct mtlm_job *job);
 /* Writes to job->metrics what the job is. */
 void mtlm_job_begin_metrics(struct mtlm_job *job);
 
-/* Trains.  Returns the exit code. */
+/* Trains, or evaluates only.  Returns the exit code. */
 int mtlm_job_train(struct mtlm_job *job);
 
 /* From now on what the communication thread takes is measured. */

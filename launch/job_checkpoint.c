@@ -193,7 +193,9 @@ static int check_tensors(const struct mtlm_job *job, bool moments,
 
 bool mtlm_job_loads_moments(const struct mtlm_job *job)
 {
-    return !job->options.finetune && !job->options.no_load_optim;
+    const struct mtlm_options *o = &job->options;
+
+    return !o->finetune && !o->no_load_optim && !o->eval_only;
 }
 
 int mtlm_job_find_checkpoint(struct mtlm_job *job, struct mtlm_error *err)
@@ -235,10 +237,15 @@ int mtlm_job_check_checkpoint(struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
 
+    if (!job->load_path && o->eval_only)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "--load %s: there is no checkpoint to evaluate",
+                              o->load_dir);
     if (!job->load_path)
         return 0;
     if (mtlm_checkpoint_settings_check(job, job->loaded.settings,
-                                       job->load_path, !o->finetune, err)
+                                       job->load_path,
+                                       !o->finetune && !o->eval_only, err)
             < 0
         || check_tensors(job, mtlm_job_loads_moments(job), err) < 0)
         return -1;
@@ -254,12 +261,14 @@ void mtlm_job_say_checkpoints(const struct mtlm_job *job)
 
     if (job->load_path)
         printf("loaded: %s, %s\n", job->load_path,
-               o->finetune        ? "its weights only"
-               : o->no_load_optim ? "without the optimizer's state"
-                                  : "all of it");
+               o->finetune || o->eval_only ? "its weights only"
+               : o->no_load_optim          ? "without the optimizer's state"
+                                           : "all of it");
     else if (o->load_dir)
         printf("loaded: nothing, %s holds no checkpoint; training begins\n",
                o->load_dir);
+    if (o->eval_only)
+        return;
     if (!o->save_dir)
         printf("checkpoints: none, the weights are gone when the run ends "
                "(--save DIR keeps them)\n");

@@ -94,9 +94,11 @@ static int open_documents(struct mtlm_job *job, struct mtlm_error *err)
                             err)
                < 0)
         return -1;
-    job->train.samples = create_samples(job, &bound[MTLM_TRAIN], err);
-    if (!job->train.samples)
-        return mtlm_error_prefix(err, "%s: training split", o->data_path);
+    if (!o->eval_only) {
+        job->train.samples = create_samples(job, &bound[MTLM_TRAIN], err);
+        if (!job->train.samples)
+            return mtlm_error_prefix(err, "%s: training split", o->data_path);
+    }
     if (o->eval_iters == 0)
         return 0;
     job->valid.samples = create_samples(job, &bound[MTLM_VALID], err);

@@ -25,6 +25,7 @@
     SAME("norm-epsilon", "layernorm-epsilon")                                  \
     SAME("encoder-num-layers", "num-layers")                                   \
     SAME("encoder-seq-length", "seq-length")                                   \
+    SAME("skip-train", "eval-only")                                            \
     /* ---- ranks, messages, overlap ---- */                                   \
     IDLE("distributed-backend", ANY, "ranks talk by MPI")                      \
     IDLE("local_rank", ANY, "mpirun says which rank this is")                  \
@@ -158,7 +159,6 @@
     LACK("decoupled-min-lr", ANY, NULL)                                        \
     LACK("calculate-per-token-loss", NULL, NULL)                               \
     LACK("iterations-to-skip", MANY, NULL)                                     \
-    LACK("skip-train", NULL, NULL)                                             \
     /* ---- data ---- */                                                       \
     IDLE("num-workers", ANY, "samples are read by nodes of the graph")         \
     IDLE("dataloader-type", "single", "it is single")                          \

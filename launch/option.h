@@ -104,6 +104,10 @@ int mtlm_precision_resolve(struct mtlm_options *options,
                            struct mtlm_error *err);
 struct mtlm_loss_scale mtlm_precision_scale(const struct mtlm_options *options);
 
+/* --eval-only: what it needs, and what it leaves out. */
+int mtlm_eval_only_resolve(struct mtlm_options *options,
+                           struct mtlm_error *err);
+
 /* Whether the values of the recipe fit each other. */
 int mtlm_recipe_check(const struct mtlm_options *options,
                       struct mtlm_error *err);

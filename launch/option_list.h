@@ -325,6 +325,9 @@
         "without the optimizer's state and the learning rate's clock")         \
     OPT(CHECKPOINTS, "finetune", FLAG, finetune, "no", 0, 0, NULL,             \
         "with its weights only, from iteration 0 on, on any data")             \
+    OPT(CHECKPOINTS, "eval-only", FLAG, eval_only, "no", 0, 0, NULL,           \
+        "do not train: print loss and perplexity of the checkpoint on the "    \
+        "validation and test documents of any data, and write nothing")        \
     OPT(TRACING, "trace", TEXT, trace_dir, "", 0, 0, "DIR",                    \
         "write pictures and tables of a few iterations to DIR, and the same "  \
         "for Perfetto, ViTE and StarVZ")                                       \

@@ -154,6 +154,8 @@ int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
         return -1;
     if (!options->data_path)
         options->mock_data = true;
+    if (mtlm_eval_only_resolve(options, err) < 0)
+        return -1;
     if (mtlm_recipe_resolve(options, err) < 0)
         return -1;
     resolve_trace(options);

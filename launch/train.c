@@ -308,7 +308,9 @@ static void evaluate(struct state *s)
         || s->code == MTLM_EXIT_NUMERIC)
         return;
     validate(s, s->text.iterations, " on validation set");
-    if (s->job->test && s->text.iterations == s->job->options.train_iters)
+    if (s->job->test
+        && (s->job->options.eval_only
+            || s->text.iterations == s->job->options.train_iters))
         test(s);
 }
 
@@ -335,7 +337,7 @@ static void prepare(struct state *s)
 static void say_end(struct state *s)
 {
     const struct mtlm_options *o = &s->job->options;
-    const bool complete = s->text.iterations == o->train_iters;
+    const bool complete = s->text.iterations == o->train_iters || o->eval_only;
 
     if (s->unsaved && s->code == MTLM_EXIT_OK)
         s->code = MTLM_EXIT_IO;
@@ -399,7 +401,8 @@ int mtlm_job_train(struct mtlm_job *job)
                       .code = MTLM_EXIT_OK};
 
     prepare(&s);
-    loop(&s);
+    if (!job->options.eval_only)
+        loop(&s);
     evaluate(&s);
     mtlm_progress_stop();
     finish(&s);

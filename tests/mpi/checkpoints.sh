@@ -130,6 +130,44 @@ refused 3 'exp_avg"' '--no-load-optim' -- --load g --save g --train-iters 9
 well 1 "${run[@]}" --load g --no-load-optim --train-iters 5
 [ "$(losses out | wc -l)" -eq 1 ] || fail "--no-load-optim: $(cat out)"
 
+# --eval-only: what training ended with, in the same layout to the last digit
+# and in any other within rounding; nothing changes on the disk.
+evaluations() {
+    sed -n 's/.*validation loss at \(.*\) | lm loss value: \([^ ]*\) | lm loss PPL: \([^ ]*\) .*/\1 \2 \3/p' out
+}
+for i in $(seq 40); do
+    printf 'Document %s has %s as its square.\n\f\n' "$i" "$((i * i))"
+done >text
+"${program%/*}/mtlm-preprocess" --input text --output-prefix data >preprocessed \
+    || fail "no data: $(cat preprocessed)"
+text=(--data-path data_text_document --split 8,1,1 --eval-iters 2)
+well 1 "${run[@]}" "${text[@]}" --save told
+evaluations >trained
+[ "$(cut -d' ' -f-5 trained | tr '\n' ,)" = \
+    'iteration 4 on validation set,iteration 4 on test set,' ] \
+    || fail "validated: $(cat trained)"
+(find told -type f -exec sha256sum {} + && ls -lR --full-time told) >before
+well 1 "${run[@]}" "${text[@]}" --load told --save told --eval-only
+evaluations | diff trained - || fail "--eval-only differs from training"
+[ -z "$(losses out)" ] || fail "--eval-only trains: $(cat out)"
+grep -q -e '--save told: nothing is saved' err || fail "--eval-only: $(cat err)"
+well 4 "${run[@]}" "${text[@]}" --load told --eval-only \
+    --tensor-model-parallel-size 2 --pipeline-model-parallel-size 2
+evaluations >elsewhere
+awk '{ print $6; print $7 }' trained >x && awk '{ print $6; print $7 }' elsewhere >y
+worst=$(difference x y)
+awk "BEGIN { exit !($worst <= 1e-5) }" || fail "--eval-only elsewhere: off by $worst"
+(find told -type f -exec sha256sum {} + && ls -lR --full-time told) | cmp -s - before \
+    || fail "--eval-only writes: $(ls -lR told)"
+refused 2 '--eval-only needs --load' -- "${text[@]}" --eval-only
+refused 2 '--eval-only needs --data-path' -- --load told --eval-iters 2 --eval-only
+refused 2 '--eval-iters 0 has nothing' -- --load told --eval-only --mock-data
+refused 3 'none: there is no such directory' -- "${text[@]}" --load none --eval-only
+mkdir empty
+refused 3 'empty: there is no checkpoint to evaluate' \
+    -- "${text[@]}" --load empty --eval-only
+refused 2 'this job has 32' -- "${text[@]}" --load told --eval-only --hidden-size 32
+
 # A disk that is full: training goes on, the end says so, nothing is left.
 (ulimit -f 500 && job 1 "${run[@]}" --save full --save-interval 2
     [ "$rc" -eq 4 ] && [ "$(losses out | wc -l)" -eq 4 ] \
