@@ -23,6 +23,9 @@ enum {
     ATTMB_DQKV_K
 };
 
+/* A head's elements at most, in the CUDA kernels. */
+enum { MTLM_ATTENTION_GPU_D = 256 };
+
 /* One head of one sample: some positions' queries meet some positions' keys
  * and values.  Rows are real positions only: those of padding are left out
  * at the end of either. */

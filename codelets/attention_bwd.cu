@@ -283,13 +283,13 @@ static void backward(void *const ptr[], const struct mtlm_call *call,
             enqueue<mtlm_att_tile<64, 64, 64>>(a, r, at.add, dq, dkv, stream);
         else if (a.d <= 128)
             enqueue<mtlm_att_tile<128, 32, 64>>(a, r, at.add, dq, dkv, stream);
-        else if (a.d <= 256)
+        else if (a.d <= MTLM_ATTENTION_GPU_D)
             enqueue<mtlm_att_tile<256, 32, 32>>(a, r, at.add, dq, dkv, stream);
         else
             mtlm_fatal(__FILE__, __LINE__,
                        "attention on a GPU: a head has %d elements, at most "
-                       "256 are possible",
-                       (int) a.d);
+                       "%d are possible",
+                       (int) a.d, MTLM_ATTENTION_GPU_D);
     });
 }
 

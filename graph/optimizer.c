@@ -153,13 +153,18 @@ static void write_status(struct mtlm_program *program)
         CALL(program, ALL_REDUCE, &world_sum, program->status);
 }
 
+/* In 16 bits their masters. */
 static void measure_weights(struct mtlm_program *program)
 {
+    const bool masters = program->config.value != MTLM_REAL;
+
     CALL(program, ZERO, NULL, program->params_sums);
     for (int i = program->n_params - 1; i >= 0; i--) {
         const struct mtlm_parameter *p = &program->param[i];
 
-        if (p->counted && program->config.layout.dp_rank == 0)
+        if (masters && p->master && counts(program, p))
+            square_sum(program, p, p->master, p->first, program->params_sums);
+        else if (!masters && p->counted && program->config.layout.dp_rank == 0)
             square_sum(program, p, p->weight, 0, program->params_sums);
     }
     if (mtlm_layout_ranks(&program->config.layout) > 1)

@@ -77,8 +77,16 @@ static double slots_bytes(const struct mtlm_tensor *t)
     return t->slots * mtlm_tensor_bytes(t);
 }
 
+static bool is_staged(const struct mtlm_node *node, bool nccl)
+{
+    const enum mtlm_op_class class = class_of(node);
+
+    return class == MTLM_CLASS_P2P || class == MTLM_CLASS_HOST
+           || (class == MTLM_CLASS_COLLECTIVE && !nccl);
+}
+
 /* Blocks travel as a whole, other tensors by themselves. */
-static double staged_bytes(const struct mtlm_graph *graph)
+static double staged_bytes(const struct mtlm_graph *graph, bool nccl)
 {
     bool *block = mtlm_calloc(graph->n_blocks + 1, sizeof(*block));
     bool *tensor = mtlm_calloc(graph->n_tensors + 1, sizeof(*tensor));
@@ -87,9 +95,7 @@ static double staged_bytes(const struct mtlm_graph *graph)
     for (int i = 0; i < graph->all.n; i++) {
         const struct mtlm_node *node = graph->all.node[i];
 
-        if (class_of(node) != MTLM_CLASS_COLLECTIVE
-            && class_of(node) != MTLM_CLASS_P2P
-            && class_of(node) != MTLM_CLASS_HOST)
+        if (!is_staged(node, nccl))
             continue;
         for (int k = 0; k < mtlm_node_n_uses(node); k++) {
             const struct mtlm_tensor *t =
@@ -132,12 +138,29 @@ static double message_bytes(const struct mtlm_node *node)
            * mtlm_dtype_bytes(mtlm_node_use(node, 0).tensor->dtype);
 }
 
-/* A worker's scratch, and what MPI receives a sum into.  The sums of all
- * buckets may be under way at a time; a gather needs nothing. */
+/* The scratch of all workers' kernels; of those alone that no GPU has. */
+static double kernel_bytes(const struct mtlm_program *program, bool no_gpu_has)
+{
+    const struct mtlm_graph *graph = program->graph;
+    double kernel = 0, wide = 0;
+
+    for (int i = 0; i < graph->all.n; i++) {
+        const struct mtlm_node *node = graph->all.node[i];
+
+        if (no_gpu_has && mtlm_ops[node->call.kind]->cuda)
+            continue;
+        kernel = fmax(kernel, blas_bytes(node));
+        wide = fmax(wide, mtlm_call_wide_bytes(&node->call));
+    }
+    return (kernel + wide) * program->config.layout.workers;
+}
+
+/* What BLAS keeps for each worker, and what MPI receives a sum into.  The sums
+ * of all buckets may be under way at a time; a gather needs nothing. */
 static double scratch_bytes(const struct mtlm_program *program)
 {
     const struct mtlm_graph *graph = program->graph;
-    double kernel = 0, wide = 0, message = 0, buckets = 0;
+    double message = 0, buckets = 0;
 
     for (int i = 0; i < graph->all.n; i++) {
         const struct mtlm_node *node = graph->all.node[i];
@@ -148,11 +171,8 @@ static double scratch_bytes(const struct mtlm_program *program)
         else if (node->call.kind == MTLM_OP_ALL_REDUCE
                  || node->call.kind == MTLM_OP_REDUCE_SCATTER)
             message = fmax(message, message_bytes(node));
-        kernel = fmax(kernel, blas_bytes(node));
-        wide = fmax(wide, mtlm_call_wide_bytes(&node->call));
     }
-    return (kernel + wide + BLAS_BLOCK) * program->config.layout.workers
-           + fmax(message, buckets);
+    return BLAS_BLOCK * program->config.layout.workers + fmax(message, buckets);
 }
 
 static double graph_bytes(const struct mtlm_graph *graph)
@@ -292,15 +312,18 @@ struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
                              .parameters = parameters(program),
                              .process_bytes = process_bytes,
                              .runtime_bytes = process_bytes};
+    const double kernels = kernel_bytes(program, false);
     double slots = 0;
 
     plan.window = program->window[plan.stage];
     add_tensors(program, &plan, &slots);
     plan.runtime_bytes += items_bytes(0, add_work(program, &plan));
     plan.runtime_bytes += items_bytes(plan.tasks, 0) + HANDLE_BYTES * slots
-                          + graph_bytes(program->graph)
+                          + graph_bytes(program->graph) + kernels
                           + scratch_bytes(program);
-    plan.staged_bytes = staged_bytes(program->graph);
+    plan.cpu_kernel_bytes = kernels - kernel_bytes(program, true);
+    plan.staged_bytes = staged_bytes(program->graph, false);
+    plan.staged_nccl_bytes = staged_bytes(program->graph, true);
     plan.total_bytes = plan.weight_bytes + plan.gradient_bytes
                        + plan.moment_bytes + plan.activation_bytes
                        + plan.runtime_bytes;
@@ -317,9 +340,10 @@ double mtlm_plan_gpu_bytes(const struct mtlm_plan *plan)
     return plan->total_bytes - plan->runtime_bytes;
 }
 
-double mtlm_plan_beside_gpu_bytes(const struct mtlm_plan *plan)
+double mtlm_plan_beside_gpu_bytes(const struct mtlm_plan *plan, bool nccl)
 {
-    return plan->runtime_bytes - plan->process_bytes + plan->staged_bytes;
+    return plan->runtime_bytes - plan->cpu_kernel_bytes - plan->process_bytes
+           + (nccl ? plan->staged_nccl_bytes : plan->staged_bytes);
 }
 
 /* ---- whether it can be ---- */

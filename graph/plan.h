@@ -34,8 +34,11 @@ struct mtlm_plan {
     double process_bytes, runtime_bytes;
     double total_bytes;
     /* Of a rank with a GPU, in host memory: copies of what messages carry, and
-     * what the host makes.  Not in the total. */
-    double staged_bytes;
+     * what the host makes.  Not in the total.  And the same where collectives
+     * stay between GPUs. */
+    double staged_bytes, staged_nccl_bytes;
+    /* Of runtime_bytes: what CPU kernels take that a GPU has. */
+    double cpu_kernel_bytes;
     int64_t tasks; /* per iteration, messages included */
     double flops;  /* of this rank per iteration */
     double again;  /* those of them that recomputation adds */
@@ -55,9 +58,10 @@ struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
 /* What the plan takes beyond what the process has already. */
 double mtlm_plan_more_bytes(const struct mtlm_plan *plan);
 
-/* The same of a rank with a GPU: of that, and of the host's memory. */
+/* The same of a rank with a GPU: of that, and of the host's memory.  nccl: that
+ * carries the collectives. */
 double mtlm_plan_gpu_bytes(const struct mtlm_plan *plan);
-double mtlm_plan_beside_gpu_bytes(const struct mtlm_plan *plan);
+double mtlm_plan_beside_gpu_bytes(const struct mtlm_plan *plan, bool nccl);
 
 /* Refuses (MTLM_EXIT_RESOURCE) tensors and messages larger than StarPU and
  * MPI can count. */

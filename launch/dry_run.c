@@ -250,6 +250,8 @@ static int find_gpus(struct dry_run *d, struct mtlm_error *err)
     const struct mtlm_gpus *gpus = &d->gpus;
     const int sharing = (d->hosts.per_host + gpus->count - 1) / gpus->count;
 
+    if (mtlm_layout_check_gpus(d->options, err) < 0)
+        return -1;
     d->hosts.gpus = gpus->count;
     d->hosts.available = d->hosts.unshared = INFINITY;
     for (int i = 0; i < gpus->count && i < d->hosts.per_host; i++) {

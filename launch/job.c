@@ -113,7 +113,7 @@ static int check_memory(struct mtlm_job *job, struct mtlm_error *err)
     const double mine = job->options.cluster_file
                             ? 0 /* one element of each tensor */
                         : job->gpu < 0 ? mtlm_plan_more_bytes(&job->plan)
-                                       : mtlm_plan_beside_gpu_bytes(&job->plan);
+                                       : mtlm_job_beside_gpu_bytes(job);
 
     return mtlm_plan_check(
         mtlm_ranks_host_sum(job->ranks, mine),

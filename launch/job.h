@@ -86,6 +86,8 @@ int mtlm_job_find_gpus(struct mtlm_job *job, struct mtlm_error *err);
 int mtlm_job_share_gpus(struct mtlm_job *job, struct mtlm_error *err);
 int mtlm_job_begin_gpu(struct mtlm_job *job, struct mtlm_error *err);
 int mtlm_job_measure_gpu(struct mtlm_job *job, struct mtlm_error *err);
+/* What the plan takes of the host's memory where this rank drives a GPU. */
+double mtlm_job_beside_gpu_bytes(const struct mtlm_job *job);
 
 /* In job_transport.c: what carries the collectives, job->transport; whether all
  * ranks have the same of it; a line about it where there is a choice. */

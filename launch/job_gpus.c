@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "launch/job.h"
+#include "launch/layout.h"
 #include "runtime/gpu_detect.h"
 
 int mtlm_job_find_gpus(struct mtlm_job *job, struct mtlm_error *err)
@@ -56,7 +57,11 @@ int mtlm_job_share_gpus(struct mtlm_job *job, struct mtlm_error *err)
 
 int mtlm_job_begin_gpu(struct mtlm_job *job, struct mtlm_error *err)
 {
-    return job->gpu < 0 ? 0 : mtlm_gpu_begin(job->gpu, err);
+    if (job->gpu < 0)
+        return 0;
+    return mtlm_layout_check_gpus(&job->options, err) < 0
+               ? -1
+               : mtlm_gpu_begin(job->gpu, err);
 }
 
 /* What the others' contexts take is taken by now. */
@@ -85,4 +90,10 @@ int mtlm_job_measure_gpu(struct mtlm_job *job, struct mtlm_error *err)
         job->ranks, (int64_t) mtlm_gpu_share(
                         job->gpus.gpu[job->gpu].total_bytes, job->gpu_sharing));
     return 0;
+}
+
+double mtlm_job_beside_gpu_bytes(const struct mtlm_job *job)
+{
+    return mtlm_plan_beside_gpu_bytes(&job->plan,
+                                      job->transport == MTLM_TRANSPORT_NCCL);
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "codelets/attention.h"
 #include "graph/stage.h"
 #include "launch/layout.h"
 #include "launch/option.h"
@@ -75,6 +76,23 @@ void mtlm_layout_wish_gpus(struct mtlm_wish *wish)
 {
     if (wish->config.row_parts == 0)
         wish->config.row_parts = 1;
+}
+
+int mtlm_layout_check_gpus(const struct mtlm_options *options,
+                           struct mtlm_error *err)
+{
+    const struct mtlm_model *model = &options->model;
+    const int64_t d = model->hidden_size / model->num_heads;
+
+    if (d <= MTLM_ATTENTION_GPU_D)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "attention on a GPU: --hidden-size %" PRId64
+                          " / --num-attention-heads %" PRId64 " = %" PRId64
+                          " elements in a head, at most %d are possible; give "
+                          "more heads, or --no-gpu",
+                          model->hidden_size, model->num_heads, d,
+                          MTLM_ATTENTION_GPU_D);
 }
 
 /* Stages from `stage` on that have as many layers as it. */

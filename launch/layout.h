@@ -15,6 +15,10 @@ struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
  * as a GPU is filled by one and cuDNN's attention wants it so. */
 void mtlm_layout_wish_gpus(struct mtlm_wish *wish);
 
+/* Refuses (MTLM_EXIT_USAGE) a model that no GPU can train. */
+int mtlm_layout_check_gpus(const struct mtlm_options *options,
+                           struct mtlm_error *err);
+
 /* Whether the options leave the layout, or the micro batch, to be chosen. */
 bool mtlm_layout_is_free(const struct mtlm_options *options);
 bool mtlm_micro_batch_is_free(const struct mtlm_options *options);

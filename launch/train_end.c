@@ -57,12 +57,12 @@ static int busiest_engine(const struct taken *all, int ranks)
 
 void mtlm_job_print_end(struct mtlm_job *job)
 {
-    struct taken mine = {
-        .peak = mtlm_memory_peak(),
-        .planned = job->gpu < 0 ? job->plan.total_bytes
-                                : job->plan.process_bytes
-                                      + mtlm_plan_beside_gpu_bytes(&job->plan),
-        .engine_share = job->engine_share};
+    struct taken mine = {.peak = mtlm_memory_peak(),
+                         .planned = job->gpu < 0
+                                        ? job->plan.total_bytes
+                                        : job->plan.process_bytes
+                                              + mtlm_job_beside_gpu_bytes(job),
+                         .engine_share = job->engine_share};
     const double mib = 1024.0 * 1024;
     size_t bytes;
     struct taken *all;

@@ -72,6 +72,17 @@ MTLM_DOUBLE_DRIVER=12040 job 1 --model gpt-tiny "${mini[@]}"
 [ "$rc" -eq 2 ] || fail "old driver: exit code $rc"
 grep -q 'driver knows CUDA up to 12.4' err || fail "old driver: $(cat err)"
 
+# Heads that no kernel has, also of a plan.
+wide=(--model gpt-tiny --hidden-size 640 --num-attention-heads 2)
+for run in "--train-iters 1" --dry-run; do
+    # shellcheck disable=SC2086 # two words
+    job 1 "${wide[@]}" $run
+    [ "$rc" -eq 2 ] || fail "wide heads, $run: exit code $rc"
+    grep -q 'attention on a GPU: .* = 320 elements in a head, at most 256' err ||
+        fail "wide heads, $run: $(cat err)"
+done
+well 1 "${wide[@]}" --no-gpu --dry-run
+
 # A GPU that is too small, or that somebody else fills.
 MTLM_DOUBLE_MIB=1024 job 1 --model gpt2-345m
 [ "$rc" -eq 6 ] || fail "a small GPU: exit code $rc"

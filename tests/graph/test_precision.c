@@ -97,6 +97,127 @@ static void test_a_parameter_takes_18_bytes(void **state)
     check_bytes(2, true);
 }
 
+static struct mtlm_plan first_plan(enum mtlm_dtype value, int tp, int pp,
+                                   int dp)
+{
+    const struct mtlm_program_config config = layout(value, tp, pp, dp, false);
+    struct small_ranks ranks = small_ranks_create(&config);
+    const struct mtlm_plan plan = mtlm_plan(ranks.program[0], 0);
+
+    small_ranks_destroy(&ranks);
+    return plan;
+}
+
+/* The scratch of CPU kernels is the host's only where no GPU runs them; in 16
+ * bits there is, at least, what the output layer needs in single precision. */
+static void test_a_gpu_needs_no_scratch_of_cpu_kernels(void **state)
+{
+    const struct mtlm_program_config config = layout(MTLM_BF16, 1, 1, 1, false);
+    const struct mtlm_model *m = &config.model;
+    const double rows = m->seq_length * config.micro_batch;
+    const struct mtlm_plan single = first_plan(MTLM_REAL, 1, 1, 1);
+    const struct mtlm_plan half = first_plan(MTLM_BF16, 1, 1, 1);
+
+    (void) state;
+    assert_true(single.cpu_kernel_bytes > 0);
+    assert_true(half.cpu_kernel_bytes - single.cpu_kernel_bytes
+                >= 4
+                       * ((rows + m->vocab_size) * m->hidden_size
+                          + rows * m->vocab_size));
+    assert_true(mtlm_plan_beside_gpu_bytes(&half, false)
+                == mtlm_plan_more_bytes(&half) - mtlm_plan_gpu_bytes(&half)
+                       - half.cpu_kernel_bytes + half.staged_bytes);
+}
+
+/* Of replicas of one stage only the samples are left. */
+static void test_what_nccl_carries_has_no_copy_on_the_host(void **state)
+{
+    const struct mtlm_plan one = first_plan(MTLM_BF16, 1, 1, 1);
+    const struct mtlm_plan replicas = first_plan(MTLM_BF16, 1, 1, 2);
+    const struct mtlm_plan pair = first_plan(MTLM_BF16, 2, 1, 1);
+    const struct mtlm_plan stages = first_plan(MTLM_BF16, 1, 2, 1);
+
+    (void) state;
+    assert_true(one.staged_nccl_bytes == one.staged_bytes);
+    assert_true(replicas.staged_nccl_bytes == one.staged_bytes);
+    assert_true(replicas.staged_bytes - one.staged_bytes
+                >= replicas.weight_bytes);
+    assert_true(pair.staged_nccl_bytes < pair.staged_bytes / 10);
+    assert_true(mtlm_plan_beside_gpu_bytes(&pair, false)
+                    - mtlm_plan_beside_gpu_bytes(&pair, true)
+                == pair.staged_bytes - pair.staged_nccl_bytes);
+    /* Sends and receives go by MPI. */
+    assert_true(stages.staged_nccl_bytes > one.staged_bytes);
+}
+
+/* The norm of what all ranks step, in 16 bits or not; padding is none. */
+static double norm_of(struct interpreter *in,
+                      const struct mtlm_program_config *config, bool rounded)
+{
+    double sum = 0;
+
+    for (int r = 0; r < mtlm_layout_ranks(&config->layout); r++) {
+        const struct mtlm_program *program = interpreter_program(in, r);
+
+        for (int i = 0; i < program->n_params; i++) {
+            const struct mtlm_parameter *p = &program->param[i];
+            const int64_t rows = p->weight->shape.dim[0];
+            const int64_t cols = mtlm_shape_elems(&p->weight->shape) / rows;
+            const int64_t token_rows =
+                p->kind == MTLM_PARAM_WORD || p->kind == MTLM_PARAM_LM_BIAS
+                    ? config->model.vocab_size
+                    : INT64_MAX;
+            const float *master;
+
+            if (!p->master || !p->counted
+                || (!config->distributed_optimizer
+                    && program->config.layout.dp_rank > 0))
+                continue;
+            master = interpreter_data(in, r, p->master);
+            for (int64_t k = 0; k < mtlm_shape_elems(&p->master->shape); k++) {
+                float x = master[k];
+                uint16_t bits;
+
+                mtlm_value16_round(config->value, &x, 1, &bits);
+                if (rounded)
+                    mtlm_value16_widen(config->value, &bits, 1, &x);
+                if (p->first_row + (p->first + k) / cols < token_rows)
+                    sum += (double) x * x;
+            }
+        }
+    }
+    return sqrt(sum);
+}
+
+static void check_params_norm(int tp, int pp, int dp, bool sharded)
+{
+    struct mtlm_program_config config = layout(MTLM_BF16, tp, pp, dp, sharded);
+    struct interpreter *in;
+    double want;
+
+    config.params_norm = true;
+    in = interpreter_create(&config);
+    interpreter_init(in);
+    interpreter_iteration(in, 0, false);
+    want = norm_of(in, &config, false);
+    assert_true(fabs(norm_of(in, &config, true) / want - 1) > 1e-9);
+    for (int r = 0; r < mtlm_layout_ranks(&config.layout); r++) {
+        struct mtlm_tensor *norm = interpreter_program(in, r)->params_norm;
+        const double *got = interpreter_data(in, r, norm);
+
+        assert_true(fabs(*got / want - 1) < 1e-12);
+    }
+    interpreter_destroy(in);
+}
+
+static void test_the_norm_of_the_weights_is_that_of_the_masters(void **state)
+{
+    (void) state;
+    check_params_norm(1, 1, 1, false);
+    check_params_norm(2, 1, 2, false);
+    check_params_norm(1, 2, 2, true);
+}
+
 /* The masters of all ranks are the weights of an fp32 program, the weights
  * these rounded; also pieces of shards. */
 static void check_start(enum mtlm_dtype value, int tp, bool sharded)
@@ -258,6 +379,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values_have_16_bit_and_nothing_else),
         cmocka_unit_test(test_a_parameter_takes_18_bytes),
+        cmocka_unit_test(test_a_gpu_needs_no_scratch_of_cpu_kernels),
+        cmocka_unit_test(test_what_nccl_carries_has_no_copy_on_the_host),
+        cmocka_unit_test(test_the_norm_of_the_weights_is_that_of_the_masters),
         cmocka_unit_test(test_masters_begin_as_fp32_weights),
         cmocka_unit_test(test_an_overflow_skips_the_step_on_all_ranks),
         cmocka_unit_test(test_the_norm_does_not_depend_on_the_scale),

@@ -146,7 +146,7 @@ def check_flow(nodes, edges):
             expect(after[n] & layers[key]["F"] and
                    (after[n] & behind or key[2] == depth),
                    n, "without what its gradient comes from")
-        elif r["name"] == "adam":
+        elif r["name"] in ("adam", "adam_master"):
             w = weights[r["iteration"], r["rank"]]
             expect(after[n] & w == w, n, "before all gradients are there")
 
