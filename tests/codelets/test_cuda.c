@@ -66,6 +66,7 @@ int main(void)
         cmocka_unit_test(test_pool_and_add),
         cmocka_unit_test(test_fill_and_zero),
         cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_attention_that_cudnn_takes),
         cmocka_unit_test(test_cross_entropy),
         cmocka_unit_test(test_loss),
         cmocka_unit_test(test_accuracy),

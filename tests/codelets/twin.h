@@ -19,6 +19,10 @@ struct twin {
     /* Of values only: besides rounding, greatest difference over greatest
      * value.  0: 1e-5. */
     double bound;
+    /* On a GPU, of 16 bits: greatest difference over greatest value, in half
+     * units of the last place, for a library that rounds on the way. */
+    double roundings;
+    bool aligned; /* operands that are not are left out */
     enum {
         TWIN_NEAR,  /* doubles: to 1e-12 of the greatest */
         TWIN_EACH,  /* each to its own last places */

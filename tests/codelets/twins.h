@@ -4,6 +4,7 @@
 /* Tests of test_cuda.c that have files of their own. */
 
 void test_attention(void **state); /* twins_attention.c */
+void test_attention_that_cudnn_takes(void **state);
 
 void test_layernorm(void **state); /* twins_layers.c */
 void test_bias_gelu_and_bias_tanh(void **state);

@@ -1,6 +1,7 @@
 /* The kernels of attention: over lengths and widths of heads that no tile
  * divides, causal or not, with padding, dropout and query-key layer scaling, on
- * whole samples and on samples in two parts. */
+ * whole samples and on samples in two parts; and what on a GPU in 16 bits
+ * cuDNN computes, whose dropout is not the CPU's. */
 
 #include "config.h"
 
@@ -16,12 +17,17 @@
 
 enum { SAMPLE = 4, BATCH_AT_MOST = 3 };
 
+/* cuDNN rounds probabilities, and gradients of scores, before it multiplies:
+ * each term of a sum by half a unit, and sums may cancel. */
+enum { ROUNDINGS = 8 };
+
 /* Samples, and how they are cut: the queries that count begin at first_query,
  * the keys of the operations on two parts at first_key. */
 struct problem {
     int s, b, heads, d;
-    double p;  /* of dropout */
-    bool full; /* not causal */
+    double p;   /* of dropout */
+    bool full;  /* not causal */
+    bool cudnn; /* may be taken */
     double coefficient;
     int padding[BATCH_AT_MOST];
     int queries, first_query, keys, first_key;
@@ -35,18 +41,19 @@ static struct mtlm_call call_of(const struct problem *of,
 {
     return (struct mtlm_call){
         .kind = kind,
-        .attr.attention = {.heads = of->heads,
-                           .first_head = 3,
-                           .causal = !of->full,
-                           .first_query = of->first_query,
-                           .first_key =
-                               two_parts ? of->first_key : of->first_query,
-                           .seq_length = of->s,
-                           .coefficient = of->coefficient,
-                           .dropout = {.p = of->p,
-                                       .seed = 21,
-                                       .layer = 1,
-                                       .site = MTLM_SITE_ATTENTION}}};
+        .attr.attention = {
+            .heads = of->heads,
+            .first_head = 3,
+            .causal = !of->full,
+            .first_query = of->first_query,
+            .first_key = two_parts ? of->first_key : of->first_query,
+            .seq_length = of->s,
+            .coefficient = of->coefficient,
+            .backend = of->cudnn ? MTLM_ATTENTION_AUTO : MTLM_ATTENTION_FLASH,
+            .dropout = {.p = of->p,
+                        .seed = 21,
+                        .layer = 1,
+                        .site = MTLM_SITE_ATTENTION}}};
 }
 
 static struct mtlm_shape rows(const struct problem *of, int n, int parts)
@@ -116,7 +123,9 @@ static void compare_one_part(const struct problem *of)
 {
     struct twin twin = {.call = call_of(of, MTLM_OP_ATTENTION_FWD, false),
                         .fill = fill_forward,
-                        .sample = SAMPLE};
+                        .sample = SAMPLE,
+                        .roundings = of->cudnn ? ROUNDINGS : 0,
+                        .aligned = of->cudnn};
     struct mtlm_shape *shape = twin.call.shape;
 
     now = of;
@@ -205,6 +214,31 @@ void test_attention(void **state)
         compare_one_part(&whole);
         compare_one_part(&problems[i]);
         compare_two_parts(&problems[i]);
+    }
+}
+
+void test_attention_that_cudnn_takes(void **state)
+{
+    static const struct problem problems[] = {
+        {.s = 131, .b = 2, .heads = 3, .d = 64},
+        {.s = 128, .b = 1, .heads = 2, .d = 128},
+        {.s = 75,
+         .b = 3,
+         .heads = 2,
+         .d = 64,
+         .full = true,
+         .padding = {17, 0, 74}},
+        {.s = 64, .b = 2, .heads = 1, .d = 40, .full = true, .padding = {0, 3}},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(problems) / sizeof(*problems); i++) {
+        struct problem whole = problems[i];
+
+        whole.cudnn = true;
+        whole.coefficient = 1;
+        whole.queries = whole.s;
+        compare_one_part(&whole);
     }
 }
 
