@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "models/disk.h"
 #include "models/mapped_file.h"
 #include "runtime/memory.h"
 
@@ -82,7 +83,7 @@ int mtlm_mapped_file_open(struct mtlm_mapped_file *file, const char *path,
                           struct mtlm_error *err)
 {
     /* Non-blocking, or a FIFO under this name would hang the open. */
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int fd = mtlm_disk_open(path, O_RDONLY | O_NONBLOCK);
     int rc;
 
     *file = (struct mtlm_mapped_file){0};

@@ -12,6 +12,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "models/disk.h"
 #include "models/weights/checkpoint_dir.h"
 #include "runtime/memory.h"
 
@@ -91,19 +92,6 @@ char *mtlm_checkpoint_temporary(const char *dir, int64_t iteration)
     return mtlm_sprintf("%s/iter_%07" PRId64 TEMPORARY, dir, iteration);
 }
 
-static int sync_dir(const char *dir)
-{
-    const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int rc = fd < 0 ? -1 : fsync(fd);
-
-    /* Some file systems cannot synchronise a directory; others need not. */
-    if (rc < 0 && errno == EINVAL)
-        rc = 0;
-    if (fd >= 0)
-        close(fd);
-    return rc;
-}
-
 /* It says whose it is to those who look; the lock itself is the system's, and
  * goes with the process. */
 static void sign(int fd)
@@ -136,7 +124,7 @@ int mtlm_checkpoint_lock(const char *dir, int *lock, struct mtlm_error *err)
     char *above = mtlm_sprintf("%s/..", dir);
     int rc = 0;
 
-    *lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    *lock = mtlm_disk_open(path, O_RDWR | O_CREAT | O_NOFOLLOW);
     if (*lock < 0)
         rc = failed(dir, "cannot be written", err);
     else if (flock(*lock, LOCK_EX | LOCK_NB) < 0)
@@ -145,7 +133,7 @@ int mtlm_checkpoint_lock(const char *dir, int *lock, struct mtlm_error *err)
     else
         sign(*lock);
     /* It may be new; where that cannot be known, it is as safe as it was. */
-    sync_dir(above);
+    mtlm_disk_sync_dir(above);
     if (rc < 0 && *lock >= 0) {
         close(*lock);
         *lock = -1;
@@ -260,7 +248,8 @@ int mtlm_checkpoint_commit(const char *dir, int64_t iteration,
         && same.iteration == iteration)
         id.again = same.again + 1;
     to = mtlm_checkpoint_path(dir, &id);
-    rc = sync_dir(from) == 0 && rename(from, to) == 0 && sync_dir(dir) == 0
+    rc = mtlm_disk_sync_dir(from) == 0 && rename(from, to) == 0
+                 && mtlm_disk_sync_dir(dir) == 0
              ? 0
              : failed(to, "cannot be made", err);
     free(to);

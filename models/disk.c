@@ -1,0 +1,58 @@
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "models/disk.h"
+
+int mtlm_disk_open(const char *path, int flags)
+{
+    int fd;
+
+    do
+        fd = open(path, flags | O_CLOEXEC, 0666);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+int mtlm_disk_write(int fd, const void *data, size_t bytes)
+{
+    const char *p = data;
+
+    while (bytes > 0) {
+        const ssize_t n = write(fd, p, bytes);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n == 0)
+            errno = EIO;
+        if (n <= 0)
+            return -1;
+        p += n;
+        bytes -= (size_t) n;
+    }
+    return 0;
+}
+
+int mtlm_disk_sync(int fd)
+{
+    int rc;
+
+    do
+        rc = fsync(fd);
+    while (rc < 0 && errno == EINTR);
+    return rc;
+}
+
+int mtlm_disk_sync_dir(const char *dir)
+{
+    const int fd = mtlm_disk_open(dir, O_RDONLY | O_DIRECTORY);
+    int rc = fd < 0 ? -1 : mtlm_disk_sync(fd);
+
+    if (rc < 0 && (errno == EINVAL || errno == EACCES))
+        rc = 0;
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}

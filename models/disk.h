@@ -1,0 +1,22 @@
+#ifndef MTLM_DISK_H
+#define MTLM_DISK_H
+
+#include <stddef.h>
+
+/* System calls on files that neither a signal nor a part that was written
+ * ends.  They return -1 with errno. */
+
+/* open(), of a new file with mode 0666; the file is closed on exec. */
+int mtlm_disk_open(const char *path, int flags);
+
+/* All of the bytes. */
+int mtlm_disk_write(int fd, const void *data, size_t bytes);
+
+int mtlm_disk_sync(int fd);
+
+/* The names in a directory.  Some file systems cannot do that to a directory,
+ * others need not, and who may write there need not be able to read: that is
+ * no failure. */
+int mtlm_disk_sync_dir(const char *dir);
+
+#endif /* MTLM_DISK_H */
