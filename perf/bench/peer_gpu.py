@@ -83,7 +83,8 @@ def batch_of(case, device):
 
 
 def make_model(case, device, setting):
-    """Layers are compiled one by one: they are alike, so that is quick."""
+    """Layers are compiled one by one: they are alike, so that is quick; and
+    heads with the losses as one."""
     kind = "sdpa" if peer_model.HAS_SDPA else "plain"
     with torch.device(device.name) if device.gpu else nullcontext():
         model = peer_model.Model(case.model, kind)
@@ -94,6 +95,7 @@ def make_model(case, device, setting):
     if device.gpu:
         for layer in model.layers:
             layer.compile()
+        model.losses = torch.compile(model.losses)
     return model
 
 

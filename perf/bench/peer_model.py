@@ -164,7 +164,10 @@ class Model(nn.Module):
         mask = self.mask(batch, x.dtype)
         for layer in self.layers:
             x = layer(x, mask)
-        x = self.final_layernorm(x)
+        return self.losses(self.final_layernorm(x), batch)
+
+    def losses(self, x, batch):
+        """Heads and losses of the last layer's output."""
         word, labels = self.word_embeddings.weight, batch["labels"].flatten()
         if not self.bert:
             logits = F.linear(x, word).flatten(0, 1)

@@ -80,13 +80,22 @@ class AgainstPyTorch(unittest.TestCase):
         done = self.run_with("bert-1.3b", "gpt2-124m")
         self.assertEqual(done.returncode, 1)
         self.assertIn("bert-1.3b: ", done.stdout)
-        self.assertIn("ended with 3", self.result()["skipped"]["bert-1.3b"])
+        self.assertIn("ended with 3", self.result()["failed"]["bert-1.3b"])
         self.assertEqual(len(self.result()["cases"]), 1)
 
     def test_no_case_begins_when_time_is_up(self):
         done = self.run_with("--seconds", "0", "gpt2-124m")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("no time", self.result()["skipped"]["gpt2-124m"])
+        self.assertIn("gpt2-124m: no time", done.stdout)
+
+    def test_what_was_measured_is_kept_when_time_runs_out(self):
+        """The second case would not begin, and the first has one round."""
+        program(
+            self.work, "python", PEER.replace("for i in", "sleep 1; for i in")
+        )
+        done = self.run_with("--seconds", "1.5", "gpt2-124m", "gpt2-2.5b")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.result()["cases"][0]["ours"]["n"], 3)
 
     def test_model_flops_are_the_published_formula_s(self):
         """Table of megatron's V1.0 announcement: 1.2B, batch of 8."""
