@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "launch/nearest.h"
@@ -40,12 +41,15 @@ void mtlm_nearest_offer(struct mtlm_nearest *nearest, const char *candidate)
 {
     const int na = (int) strnlen(nearest->name, LENGTH);
     const int nb = (int) strnlen(candidate, LENGTH);
-    int d = distance(nearest->name, na, candidate, nb);
+    const int most = min(3, (na + 2) / 3);
+    /* Each character more or less is one of the distance. */
+    int d = abs(na - nb) > most ? most + 1
+                                : distance(nearest->name, na, candidate, nb);
 
     /* "layers" is far from "num-layers", yet means it. */
     if (na >= 4 && strstr(candidate, nearest->name))
         d = min(d, 2);
-    if (d > min(3, (na + 2) / 3) || (nearest->best && d >= nearest->distance))
+    if (d > most || (nearest->best && d >= nearest->distance))
         return;
     nearest->best = candidate;
     nearest->distance = d;

@@ -1,0 +1,15 @@
+#ifndef MTLM_TESTS_MEMORY_FILE_H
+#define MTLM_TESTS_MEMORY_FILE_H
+
+#include <stddef.h>
+
+/* In place of models/mapped_file.c, fopen() and access(): files that are only
+ * in memory, each open one a block of its own and of exactly its size, so that
+ * a read behind its end shows. */
+enum { MEMORY_FILES = 2 };
+
+/* The i-th file: all whose names end so are it.  Both texts are borrowed. */
+void memory_file_put(int i, const char *end, const void *data, size_t bytes);
+void memory_file_forget(void);
+
+#endif /* MTLM_TESTS_MEMORY_FILE_H */
