@@ -64,9 +64,45 @@ CASES = {
 DATASHEET = {"H200": 989.5, "H100": 989.5, "A100": 312.0}
 
 
+# Of memory, GB/s, likewise.
+BANDWIDTH = {"H200": 4800.0, "H100": 3350.0, "A100": 2039.0}
+
+
+def _of(rates, device):
+    return next((r for word, r in rates.items() if word in device), None)
+
+
 def datasheet(device):
     """TFLOP/s, or None."""
-    for word, rate in DATASHEET.items():
-        if word in device:
-            return rate
-    return None
+    return _of(DATASHEET, device)
+
+
+def bandwidth(device):
+    """GB/s, or None."""
+    return _of(BANDWIDTH, device)
+
+
+def curve(seq_length=1024, micro_batch=4, microbatches=2):
+    """gpt2-124m, to compare losses; a GpuCase and its options, of so many
+    iterations, that PyTorch's recipe is written with."""
+    case = dataclasses.replace(
+        CASES["gpt2-124m"],
+        seq_length=seq_length,
+        micro_batch=micro_batch,
+        microbatches=microbatches,
+    )
+
+    def options(iterations):
+        words = [w for w in case.options(iterations) if w != "--bf16"]
+        more = (
+            *("--seq-length", seq_length),
+            # A preset's padding would take no part in our softmax.
+            *("--vocab-size", case.model.vocab),
+            *("--max-position-embeddings", case.model.positions),
+            *("--adam-beta1", cases.BETAS[0], "--adam-beta2", cases.BETAS[1]),
+            *("--adam-eps", cases.EPSILON, "--lr-warmup-fraction", 0),
+            *("--min-lr", 0),
+        )
+        return [*words, *map(str, more)]
+
+    return case, options

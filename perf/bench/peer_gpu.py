@@ -1,11 +1,13 @@
 """Trains a case of gpu_cases in PyTorch on one GPU: prints a line of JSON
 about itself and one per iteration.
 
-Run by gpu_vs_pytorch; its argument is JSON: {case, iterations, setting},
-setting "autocast" (fp32 weights and moments, which is the work that mtlm-dag
-does too) or "bf16" (weights, gradients and moments in 16 bits, which is less);
-without case it measures the rate of matrix products.  device "cpu", for a test
-of this file, leaves out what a processor lacks.
+Run by gpu_vs_pytorch and gpu-check; its argument is JSON: {case, iterations,
+setting}, setting "autocast" (fp32 weights and moments, which is the work that
+mtlm-dag does too), "bf16" (weights, gradients and moments in 16 bits, which is
+less) or "fp32"; without case it measures the rates of matrix products and of
+memory.  weights (a directory of --dump-first-step) and samples (a file of
+perf/samples) make it train what mtlm-dag trains, layers not compiled.  device
+"cpu", for a test of this file, leaves out what a processor lacks.
 """
 
 import dataclasses
@@ -63,6 +65,14 @@ def matrix_rate(device, n):
     return 10 * 2e-12 * n**3 / best
 
 
+def copy_rate(device, elements):
+    """GB/s read and written by a copy: the best of several."""
+    a = torch.ones(elements, device=device.name)
+    b = torch.empty_like(a)
+    best = min(device.seconds(lambda: b.copy_(a))[0] for _ in range(6))
+    return 1e-9 * 2 * a.element_size() * elements / best
+
+
 def batch_of(case, device):
     """One microbatch of random tokens, nothing padded or masked out for a GPT;
     a BERT predicts 15 % of them."""
@@ -82,12 +92,33 @@ def batch_of(case, device):
     }
 
 
-def make_model(case, device, setting):
+def batches_of(options, case, device):
+    """A function of the iteration: its microbatches."""
+    if "samples" not in options:
+        same = [batch_of(case, device) for _ in range(case.microbatches)]
+        return lambda iteration: same
+    samples = peer.Samples(options["samples"], case, 0, 1)
+
+    def given(iteration):
+        for batch in samples.microbatches(iteration):
+            yield {
+                name: field if name == "length" else field.to(device.name)
+                for name, field in batch.items()
+            }
+
+    return given
+
+
+def make_model(options, case, device):
     """Layers are compiled one by one: they are alike, so that is quick; and
     heads with the losses as one."""
+    setting = options["setting"]
     kind = "sdpa" if peer_model.HAS_SDPA else "plain"
     with torch.device(device.name) if device.gpu else nullcontext():
         model = peer_model.Model(case.model, kind)
+    if "weights" in options:
+        peer.load(model, options["weights"])
+        return model
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.02)
     if setting == "bf16":
@@ -101,13 +132,13 @@ def make_model(case, device, setting):
 
 def train(options, case, device):
     setting = options["setting"]
-    model = make_model(case, device, setting)
+    model = make_model(options, case, device)
     adam = peer.optimizer(model, "fused" if device.gpu else "foreach")
-    batches = [batch_of(case, device) for _ in range(case.microbatches)]
+    batches = batches_of(options, case, device)
 
-    def iterate():
+    def iterate(iteration):
         total = 0
-        for batch in batches:
+        for batch in batches(iteration):
             with device.autocast(setting):
                 loss = sum(model(batch)) / case.microbatches
             loss.backward()
@@ -117,8 +148,8 @@ def train(options, case, device):
         adam.zero_grad(set_to_none=True)
         return total
 
-    for _ in range(options["iterations"]):
-        seconds, loss = device.seconds(iterate)
+    for i in range(options["iterations"]):
+        seconds, loss = device.seconds(lambda: iterate(i))
         say(seconds=seconds, loss=loss.item())
     if device.gpu:
         say(peak_bytes=torch.cuda.max_memory_allocated())
@@ -137,7 +168,9 @@ def main():
         case = dataclasses.replace(case, **options.get("change", {}))
         train(options, case, device)
     else:
-        say(matrix_tflops=matrix_rate(device, options.get("n", 8192)))
+        n = options.get("n", 8192)
+        say(matrix_tflops=matrix_rate(device, n))
+        say(copy_gbs=copy_rate(device, 4 * n * n))
 
 
 if __name__ == "__main__":

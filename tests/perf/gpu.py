@@ -4,9 +4,12 @@ lines: what is made of these, and of failures."""
 
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 SOURCE = os.path.abspath(os.environ.get("srcdir", "."))
@@ -97,6 +100,33 @@ class AgainstPyTorch(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.result()["cases"][0]["ours"]["n"], 3)
 
+    def test_every_case_writes_what_there_is(self):
+        """A stop in the middle of the second leaves the first."""
+        stop = os.path.join(self.work, "stop")
+        program(
+            self.work,
+            "mtlm-dag",
+            OURS.replace("for i", f"case $* in *1.3b*) touch {stop}; sleep 60;; "
+                         "esac\nfor i"),
+        )
+        run = subprocess.Popen(
+            [
+                os.path.join(SOURCE, "perf", "gpu_vs_pytorch"),
+                *("--build", self.work, "--python", self.python),
+                *("--write", self.work, "--warm-up", "1", "--rounds", "1"),
+                *("--iterations", "3", "gpt2-124m", "bert-1.3b"),
+            ],
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        while not os.path.exists(stop) and run.poll() is None:
+            time.sleep(0.02)
+        os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+        self.assertEqual(
+            [c["name"] for c in self.result()["cases"]], ["gpt2-124m"]
+        )
+
     def test_model_flops_are_the_published_formula_s(self):
         """Table of megatron's V1.0 announcement: 1.2B, batch of 8."""
         case = gpu_cases.CASES["gpt2-v1-1.2b"]
@@ -105,12 +135,95 @@ class AgainstPyTorch(unittest.TestCase):
         self.assertAlmostEqual(case.flops / case.microbatches / by_hand, 1)
 
 
+# Losses 10, 9, 8 and 7; a trace where one is asked for.
+TRAINS = r"""#!/bin/sh
+for i in 1 2 3 4; do
+    echo " [2024-01-02 03:04:05] iteration        $i/       4 |\
+ elapsed time per iteration (ms): 50.0 | lm loss: $((11 - i)).0E+00 |"
+done
+while [ $# -gt 0 ]; do [ "$1" != --trace ] || cp -r "$0.trace" "$2"; shift; done
+"""
+
+PEER_CURVE = """import json, sys
+setting = json.loads(sys.argv[1])["setting"]
+for loss in 10, 9, 8, 7:
+    print(json.dumps({"loss": loss * dict(zip(("autocast", "fp32"), SHIFT))[
+        setting]}))
+"""
+
+PEER_RATES = """print('{"matrix_tflops": 500}')
+print('{"copy_gbs": 4000}')
+"""
+
+CUT_OFF = """import os, sys
+path = sys.argv[sys.argv.index("--write") + 1]
+with open(os.path.join(path, "gpu_vs_pytorch-x.json"), "w") as file:
+    file.write('{"cases": ["one"]}')
+sys.exit(1)
+"""
+
+TRACE = {
+    "summary.json": json.dumps(
+        {
+            "makespan_ms": 10,
+            "windows": 1,
+            "iterations": [{"iteration": 4, "counts": True}],
+            "ranks": [
+                {
+                    "workers": 1,
+                    "window_ms": 10,
+                    "busy_ms": 8,
+                    "engine_share": 0,
+                }
+            ],
+            "waits": [],
+        }
+    ),
+    # What reads the tokens runs on another worker.
+    "schedule.csv": "rank,worker,iteration,name,job,start_us,end_us,flops,"
+    "workers\n"
+    "0,0,4,linear_fwd,7,0,6000,1500000000000,1\n"
+    "0,0,4,embedding_fwd,8,6000,8000,0,1\n"
+    "0,1,4,batch,9,0,9000,0,0\n"
+    "0,0,5,linear_fwd,10,0,6000,1500000000000,1\n",
+    "tasks.rec": "Name: linear_fwd\nJobId: 0_7\nModes: R R W\n"
+    "Sizes: 1000000 2000000 1000000\n\n"
+    "Name: embedding_fwd\nJobId: 0_8\nModes: R R W\n"
+    "Sizes: 100 900000000 4000000\n\n",
+}
+
+
 class GpuCheck(unittest.TestCase):
+    def stand_ins(self, peer):
+        """From here on gpu-check is that of a tree with programs that only say
+        their lines."""
+        self.root = os.path.join(self.work, "root")
+        for folder in "launch", "build/perf", "build/mtlm-dag.trace":
+            os.makedirs(os.path.join(self.root, folder))
+        shutil.copytree(
+            os.path.join(SOURCE, "perf", "bench"),
+            os.path.join(self.root, "perf", "bench"),
+        )
+        shutil.copy(
+            os.path.join(SOURCE, "launch", "gpu-check"),
+            os.path.join(self.root, "launch"),
+        )
+        with open(
+            os.path.join(self.root, "perf", "bench", "peer_gpu.py"), "w"
+        ) as file:
+            file.write(peer)
+        build = os.path.join(self.root, "build")
+        program(build, "mtlm-dag", TRAINS)
+        program(build, "perf/samples", "#!/bin/sh\n")
+        for name, text in TRACE.items():
+            with open(os.path.join(build, "mtlm-dag.trace", name), "w") as file:
+                file.write(text)
+
     def check(self, *words, path=None):
         output = os.path.join(self.work, "out.json")
         done = subprocess.run(
             [
-                *(sys.executable, os.path.join(SOURCE, "launch", "gpu-check")),
+                *(sys.executable, os.path.join(self.root, "launch", "gpu-check")),
                 *("--output", output, *words),
             ],
             capture_output=True,
@@ -126,6 +239,7 @@ class GpuCheck(unittest.TestCase):
         work = tempfile.TemporaryDirectory()
         self.addCleanup(work.cleanup)
         self.work = work.name
+        self.root = SOURCE
 
     def test_the_device_is_recorded(self):
         program(
@@ -147,6 +261,86 @@ class GpuCheck(unittest.TestCase):
         done, checks = self.check("--only", "device", "--minutes", "0")
         self.assertEqual(done.returncode, 1)
         self.assertEqual(checks["device"]["status"], "no time")
+
+    def test_the_end_of_a_comparison_that_was_cut_off_is_kept(self):
+        self.stand_ins(PEER_CURVE)
+        with open(os.path.join(self.root, "perf", "gpu_vs_pytorch"), "w") as f:
+            f.write(CUT_OFF)
+        _, checks = self.check("--only", "against-pytorch")
+        check = checks["against-pytorch"]
+        self.assertEqual(check["status"], "wrong")
+        self.assertEqual(check["figures"]["why"], "ended with 1, not 0")
+        self.assertEqual(check["figures"]["cases"], ["one"])
+
+    def curve(self, *shift):
+        """curve-bf16 where PyTorch's losses in bf16 and in fp32 are those of
+        mtlm-dag times these."""
+        peer = PEER_CURVE.replace("SHIFT", repr(shift))
+        self.stand_ins(peer)
+        done, checks = self.check("--only", "curve-bf16")
+        return done, checks["curve-bf16"]
+
+    def test_a_curve_like_pytorch_s_is_right(self):
+        done, check = self.curve(1.004, 1.002)
+        self.assertEqual(done.returncode, 0, (done.stderr, check))
+        self.assertAlmostEqual(
+            check["figures"]["gpt2-124m, bf16"], 1 - 1 / 1.004
+        )
+        distance = check["figures"]["mean distance from fp32"]
+        self.assertAlmostEqual(distance["ours"], 1 - 1 / 1.002)
+        self.assertAlmostEqual(distance["PyTorch"], 1.004 / 1.002 - 1)
+        dump, samples, ours, *theirs = check["commands"]
+        self.assertIn("--dump-first-step", dump)
+        self.assertNotIn("--bf16", dump + samples)
+        self.assertIn("--bf16", ours)
+        for command, setting in zip(theirs, ("autocast", "fp32")):
+            self.assertIn(f'"setting": "{setting}"', command)
+
+    def test_a_curve_elsewhere_is_wrong_and_kept(self):
+        _, check = self.curve(1.02, 1.01)
+        self.assertEqual(check["status"], "wrong")
+        self.assertIn("losses differ by 0.02", check["figures"]["why"])
+        self.assertEqual(len(check["figures"]["losses"]["ours"]), 4)
+
+    def test_a_curve_further_from_fp32_than_pytorch_s_is_wrong(self):
+        _, check = self.curve(1.004, 1.004)
+        self.assertEqual(check["status"], "wrong")
+        self.assertIn("from fp32", check["figures"]["why"])
+
+    def test_without_pytorch_there_is_no_curve(self):
+        self.stand_ins("import no_such_module\n")
+        _, check = self.check("--only", "curve-bf16")
+        self.assertEqual(check["curve-bf16"]["status"], "cannot run")
+
+    def test_idle_time_and_floors_are_those_of_the_trace(self):
+        self.stand_ins(PEER_RATES)
+        done, checks = self.check("--only", "idle")
+        check = checks["idle"]
+        self.assertEqual(check["status"], "wrong", (done.stderr, check))
+        self.assertIn("idle 20.0%, bar 3 %", check["figures"]["why"])
+        found = check["figures"]["gpt2-v1-1.2b"]
+        # Of 10 ms a product took 6 and an embedding 2.
+        self.assertAlmostEqual(found["idle"], 0.2)
+        self.assertAlmostEqual(found["us_idle_per_node"], 1000)
+        product, embedding = found["operations"]
+        # 1.5e12 FLOPs at 500 TFLOP/s take longer than 4e6 bytes at 4000 GB/s.
+        self.assertEqual(product["name"], "linear_fwd")
+        self.assertAlmostEqual(product["floor_ms"], 3)
+        self.assertAlmostEqual(product["of_floor"], 0.5)
+        # 100 of tokens, and twice the 4e6 of activations; no table.
+        self.assertAlmostEqual(embedding["bytes"], 8e6 + 100)
+        self.assertAlmostEqual(embedding["floor_ms"], 2e-3, places=6)
+
+    def test_a_mistake_in_a_check_does_not_cost_the_next(self):
+        self.stand_ins(PEER_RATES)
+        trace = os.path.join(self.root, "build", "mtlm-dag.trace")
+        os.remove(os.path.join(trace, "tasks.rec"))
+        with open(os.path.join(trace, "summary.json"), "w") as file:
+            file.write("{}")
+        _, checks = self.check("--only", "idle,curve-bf16")
+        self.assertEqual(checks["idle"]["status"], "wrong")
+        self.assertIn("KeyError", checks["idle"]["figures"]["why"])
+        self.assertIn("curve-bf16", checks)
 
     def test_names_are_checked(self):
         done, _ = self.check("--only", "all")

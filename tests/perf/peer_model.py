@@ -1,8 +1,10 @@
 """The models that perf/train_vs_pytorch times in PyTorch compute what the
 reference computes, with every formulation of attention."""
 
+import json
 import os
 import sys
+import tempfile
 import unittest
 
 try:
@@ -18,7 +20,7 @@ sys.path[:0] = [
 ]
 
 import models_torch  # noqa: E402
-from bench import cases, peer_model  # noqa: E402
+from bench import cases, gpu_cases, peer_gpu, peer_model  # noqa: E402
 
 B, S, VOCAB = 3, 10, 40
 
@@ -91,6 +93,56 @@ class SameAsReference(unittest.TestCase):
             model = peer_model.Model(cases.BERT, "plain")
         count = sum(p.numel() for p in model.parameters())
         self.assertEqual(count, 336297858)
+
+
+def write_tensors(path, tensors):
+    """safetensors."""
+    header, data = {}, b""
+    for name, array in tensors.items():
+        begin, data = len(data), data + array.tobytes()
+        header[name] = {
+            "dtype": {"float32": "F32", "int32": "I32"}[array.dtype.name],
+            "shape": array.shape,
+            "data_offsets": [begin, len(data)],
+        }
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text + data)
+
+
+class GivenWeights(unittest.TestCase):
+    def test_a_gpu_s_peer_trains_the_weights_and_samples_that_it_is_given(self):
+        """On a CPU: the losses of two iterations of three microbatches each,
+        the first one's from the reference."""
+        sizes, weights = weights_of(bert=False)
+        batch = batch_of(bert=False, padded=False)
+        case = gpu_cases.GpuCase("small", sizes, 3, 1, S)
+        said = []
+        with tempfile.TemporaryDirectory() as work:
+            write_tensors(
+                os.path.join(work, "rank-0.safetensors"),
+                {n: w.float().numpy() for n, w in weights.items()},
+            )
+            twice = {n: torch.cat([f, f]).int().numpy() for n, f in batch.items()}
+            write_tensors(os.path.join(work, "samples"), twice)
+            peer_gpu.say = lambda **fields: said.append(fields)
+            peer_gpu.train(
+                {
+                    "setting": "fp32",
+                    "iterations": 2,
+                    "weights": work,
+                    "samples": os.path.join(work, "samples"),
+                },
+                case,
+                peer_gpu.Device("cpu"),
+            )
+        arrays = {name: value.numpy() for name, value in weights.items()}
+        model = models_torch.load(
+            arrays, models_torch.Options(3), torch.float64
+        )
+        want = models_torch.accumulate(model, [batch])["lm"]
+        self.assertAlmostEqual(said[0]["loss"], want, places=4)
+        self.assertLess(said[1]["loss"], said[0]["loss"])
 
 
 if __name__ == "__main__":
