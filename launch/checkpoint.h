@@ -38,6 +38,12 @@ int mtlm_checkpoint_settings_check(const struct mtlm_job *job,
                                    const json_t *settings, const char *path,
                                    bool continues, struct mtlm_error *err);
 
+/* Those of the model alone; and the model that they are of, into options, its
+ * vocabulary without padding: MTLM_EXIT_INPUT. */
+json_t *mtlm_checkpoint_model_settings(const struct mtlm_options *options);
+int mtlm_checkpoint_model(const json_t *settings, const char *path,
+                          struct mtlm_options *options, struct mtlm_error *err);
+
 /* What the control tensor remembers of past iterations, and back into it. */
 json_t *mtlm_checkpoint_state(const struct mtlm_job *job,
                               const double control[MTLM_CONTROL_COUNT]);

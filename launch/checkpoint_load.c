@@ -3,40 +3,10 @@
 #include "config.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "launch/checkpoint.h"
 #include "runtime/memory.h"
 #include "runtime/value16.h"
-
-/* The parts that files have of t, to values. */
-static int collect(struct mtlm_job *job, struct mtlm_safetensors **file,
-                   const struct mtlm_checkpoint_tensor *t, float *values,
-                   struct mtlm_error *err)
-{
-    const struct mtlm_manifest *m = &job->loaded;
-
-    for (int64_t f = 0; f < m->files; f++)
-        for (int64_t i = 0; i < m->file[f].tensors; i++) {
-            const struct mtlm_manifest_tensor *from = &m->file[f].tensor[i];
-            const struct mtlm_safetensors_tensor *data;
-            char *path;
-
-            if (strcmp(from->name, t->name) != 0)
-                continue;
-            if (!file[f]) {
-                path = mtlm_sprintf("%s/%s", job->load_path, m->file[f].name);
-                file[f] = mtlm_safetensors_open(path, err);
-                free(path);
-            }
-            data = file[f] ? mtlm_safetensors_find(file[f], from->name) : NULL;
-            if (!data || data->bytes != from->slice.count * sizeof(float))
-                return -1;
-            mtlm_slice_copy(&from->slice, data->data, &t->slice, INT64_MAX,
-                            values);
-        }
-    return 0;
-}
 
 /* Rows that pad the vocabulary may be more than the checkpoint has: those keep
  * their first values. */
@@ -47,7 +17,7 @@ static void load_tensor(struct mtlm_job *job, struct mtlm_safetensors **file,
     const enum mtlm_dtype dtype = t->tensor->dtype;
     float *values = mtlm_calloc(n, sizeof(*values));
     uint16_t *narrow = NULL;
-    struct mtlm_error err = {.text = "it has changed"};
+    struct mtlm_error err;
 
     if (dtype == MTLM_REAL) {
         mtlm_run_read(job->run, t->tensor, values);
@@ -56,7 +26,9 @@ static void load_tensor(struct mtlm_job *job, struct mtlm_safetensors **file,
         mtlm_run_read(job->run, t->tensor, narrow);
         mtlm_value16_widen(dtype, narrow, n, values);
     }
-    if (collect(job, file, t, values, &err) < 0)
+    if (mtlm_manifest_collect(&job->loaded, job->load_path, file, t->name,
+                              &t->slice, values, &err)
+        < 0)
         mtlm_end_job(MTLM_EXIT_INPUT, "%s: while it was read: %s",
                      job->load_path, err.text);
     if (narrow)

@@ -17,6 +17,7 @@ static const char *const of_model[] = {
     "num-attention-heads",
     "max-position-embeddings",
     "vocab-size",
+    "layernorm-epsilon",
     "apply-residual-connection-post-layernorm",
     "apply-query-key-layer-scaling",
     "no-bias-gelu-fusion",
@@ -32,13 +33,13 @@ enum {
 };
 
 /* The option's value, which the caller frees. */
-static char *value_of(const struct mtlm_job *job, const char *option)
+static char *value_of(const struct mtlm_options *options, const char *option)
 {
     char *text = NULL;
     size_t size;
     FILE *file = open_memstream(&text, &size);
 
-    mtlm_option_write(&job->options, mtlm_option_find(option), file);
+    mtlm_option_write(options, mtlm_option_find(option), file);
     fclose(file);
     return text;
 }
@@ -49,14 +50,48 @@ static void set(json_t *settings, const char *key, char *value)
     free(value);
 }
 
-json_t *mtlm_checkpoint_settings(const struct mtlm_job *job)
+json_t *mtlm_checkpoint_model_settings(const struct mtlm_options *options)
 {
     json_t *settings = json_object();
 
     for (int i = 0; i < OF_MODEL; i++)
-        set(settings, of_model[i], value_of(job, of_model[i]));
+        set(settings, of_model[i], value_of(options, of_model[i]));
+    return settings;
+}
+
+int mtlm_checkpoint_model(const json_t *settings, const char *path,
+                          struct mtlm_options *options, struct mtlm_error *err)
+{
+    struct mtlm_model *model = &options->model;
+
+    for (int i = 0; i < OF_MODEL; i++) {
+        const char *text =
+            json_string_value(json_object_get(settings, of_model[i]));
+
+        if (!text)
+            return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                                  "%s: expected the setting \"%s\", found none",
+                                  path, of_model[i]);
+        if (mtlm_option_set(options, mtlm_option_find(of_model[i]), text,
+                            MTLM_SOURCE_CONFIG, of_model[i], err)
+            < 0)
+            return mtlm_error_prefix(err, "%s", path);
+    }
+    model->binary_head =
+        model->family == MTLM_BERT && !options->bert_no_binary_head;
+    model->num_token_types = model->family == MTLM_BERT ? 2 : 0;
+    model->vocab_multiple = 1;
+    model->seq_length = model->max_positions;
+    return mtlm_model_check(model, err) < 0 ? mtlm_error_prefix(err, "%s", path)
+                                            : 0;
+}
+
+json_t *mtlm_checkpoint_settings(const struct mtlm_job *job)
+{
+    json_t *settings = mtlm_checkpoint_model_settings(&job->options);
+
     for (int i = 0; i < OF_SAMPLES; i++)
-        set(settings, of_samples[i], value_of(job, of_samples[i]));
+        set(settings, of_samples[i], value_of(&job->options, of_samples[i]));
     set(settings, "data", mtlm_job_describe_data(job));
     return settings;
 }
@@ -84,13 +119,13 @@ int mtlm_checkpoint_settings_check(const struct mtlm_job *job,
     const char *hint = "; --finetune starts anew with its weights";
 
     for (int i = 0; i < OF_MODEL; i++)
-        if (compare(settings, of_model[i], value_of(job, of_model[i]), path, "",
-                    err)
+        if (compare(settings, of_model[i], value_of(&job->options, of_model[i]),
+                    path, "", err)
             < 0)
             return -1;
     for (int i = 0; i < OF_SAMPLES && continues; i++)
-        if (compare(settings, of_samples[i], value_of(job, of_samples[i]), path,
-                    hint, err)
+        if (compare(settings, of_samples[i],
+                    value_of(&job->options, of_samples[i]), path, hint, err)
             < 0)
             return -1;
     if (!continues)

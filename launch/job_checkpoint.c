@@ -158,15 +158,10 @@ static int check_tensor(const struct mtlm_job *job,
                         const struct mtlm_checkpoint_tensor *t,
                         struct mtlm_error *err)
 {
-    const struct mtlm_manifest *m = &job->loaded;
     const int64_t want = mtlm_slice_count(&t->slice, t->rows);
-    int64_t found = 0;
+    const int64_t found =
+        mtlm_manifest_count(&job->loaded, t->name, &t->slice, t->rows);
 
-    for (int64_t f = 0; f < m->files; f++)
-        for (int64_t i = 0; i < m->file[f].tensors; i++)
-            if (strcmp(m->file[f].tensor[i].name, t->name) == 0)
-                found += mtlm_slice_copy(&m->file[f].tensor[i].slice, NULL,
-                                         &t->slice, t->rows, NULL);
     if (found == want)
         return 0;
     return mtlm_error_set(err, MTLM_EXIT_INPUT,

@@ -25,7 +25,7 @@ perf     launch graph codelets models runtime tests
 '
 # The part of runtime/ that knows no machine: models/ may use it.
 pure='runtime/error.h runtime/dtype.h runtime/shape.h runtime/memory.h
-runtime/exit_code.h runtime/philox.h runtime/sample.h'
+runtime/exit_code.h runtime/philox.h runtime/sample.h runtime/value16.h'
 
 # Build trees and unpacked archives of ours hold a config.status or
 # a configure of their own.

@@ -59,6 +59,17 @@ int mtlm_manifest_read(struct mtlm_manifest *manifest, const char *dir,
 int mtlm_manifest_verify(const struct mtlm_manifest_file *file, const char *dir,
                          struct mtlm_error *err);
 
+/* Of a slice the elements in rows below `rows` that its files have: how many;
+ * and copied to values, from files that are opened as they are needed, file
+ * [files], for the caller to close.  MTLM_EXIT_INPUT when a file changed. */
+int64_t mtlm_manifest_count(const struct mtlm_manifest *manifest,
+                            const char *name, const struct mtlm_slice *slice,
+                            int64_t rows);
+int mtlm_manifest_collect(const struct mtlm_manifest *manifest, const char *dir,
+                          struct mtlm_safetensors **file, const char *name,
+                          const struct mtlm_slice *slice, float *values,
+                          struct mtlm_error *err);
+
 /* Frees what is in it; nothing happens to a zeroed one. */
 void mtlm_manifest_free(struct mtlm_manifest *manifest);
 void mtlm_manifest_file_free(struct mtlm_manifest_file *file);

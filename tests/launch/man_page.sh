@@ -59,18 +59,22 @@ for section in NAME SYNOPSIS DESCRIPTION OPTIONS "EXIT STATUS" ENVIRONMENT \
     }
 done
 
-# mtlm-report's page against its help.
-report=$srcdir/man/mtlm-report.1
-COLUMNS=80 "$builddir/mtlm-report" --help \
-    | sed -nE 's/^ {2}-., (--[a-z-]+).*/\1/p; s/^ {6}(--[a-z-]+).*/\1/p' \
-    | sort >"$work/want"
-sed 's/\\-/-/g' "$report" | awk '/^\.SH/ { inside = $2 == "OPTIONS" }
-    inside && last == ".TP" { gsub(/"/, ""); print $2 } { last = $0 }' \
-    | sort >"$work/have"
-differ "OPTIONS of $report differs from mtlm-report --help" help page
+# The other programs' pages against their help.
+others=()
+for program in mtlm-convert mtlm-report; do
+    other=$srcdir/man/$program.1
+    others+=("$other")
+    COLUMNS=80 "$builddir/$program" --help \
+        | sed -nE 's/^ {2}-., (--[a-z-]+).*/\1/p; s/^ {6}(--[a-z-]+).*/\1/p' \
+        | sort >"$work/want"
+    sed 's/\\-/-/g' "$other" | awk '/^\.SH/ { inside = $2 == "OPTIONS" }
+        inside && last == ".TP" { gsub(/"/, ""); print $2 } { last = $0 }' \
+        | sort >"$work/have"
+    differ "OPTIONS of $other differs from $program --help" help page
+done
 
 if command -v groff >/dev/null; then
-    cat "$page" "$report" | groff -man -Tutf8 -ww -z - 2>"$work/have" || failed=1
+    cat "$page" "${others[@]}" | groff -man -Tutf8 -ww -z - 2>"$work/have" || failed=1
     : >"$work/want"
     differ "groff has complaints" none groff
 fi

@@ -1,0 +1,300 @@
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "models/weights/foreign.h"
+#include "models/weights/huggingface.h"
+#include "models/weights/llmc.h"
+#include "runtime/memory.h"
+#include "runtime/value16.h"
+
+static int by_name(const void *a, const void *b)
+{
+    const struct mtlm_safetensors_tensor *x = a, *y = b;
+
+    return strcmp(x->name, y->name);
+}
+
+static const struct mtlm_safetensors_tensor *find(const struct mtlm_foreign *f,
+                                                  const char *name)
+{
+    const size_t skip = strlen(f->prefix);
+    const struct mtlm_safetensors_tensor key = {
+        .name = strncmp(name, f->prefix, skip) == 0 ? name + skip : name};
+
+    return bsearch(&key, f->tensor, f->tensors, sizeof(key), by_name);
+}
+
+/* Sorted, each name once. */
+static int sort(struct mtlm_foreign *f, struct mtlm_error *err)
+{
+    qsort(f->tensor, f->tensors, sizeof(*f->tensor), by_name);
+    for (int64_t t = 1; t < f->tensors; t++)
+        if (strcmp(f->tensor[t].name, f->tensor[t - 1].name) == 0)
+            return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                                  "%s: tensor \"%s\" is in two of its files",
+                                  f->path, f->tensor[t].name);
+    return 0;
+}
+
+/* What the tensors tell: a GPT-2 that was saved without its head has no prefix,
+ * and not every BERT has a binary head. */
+static void look(struct mtlm_foreign *f)
+{
+    struct mtlm_model *model = &f->model;
+
+    if (model->family == MTLM_GPT && find(f, "wte.weight"))
+        f->prefix = "transformer.";
+    model->binary_head =
+        model->family == MTLM_BERT && find(f, "cls.seq_relationship.weight");
+}
+
+const struct mtlm_safetensors_tensor *mtlm_foreign_find(
+    const struct mtlm_foreign *foreign, enum mtlm_param param, int64_t layer,
+    int part)
+{
+    const struct mtlm_foreign_name *name =
+        mtlm_foreign_name(&foreign->model, param);
+    const struct mtlm_safetensors_tensor *found;
+    char *text;
+
+    if (!name || !name->part[part])
+        return NULL;
+    text = mtlm_foreign_part_name(name, layer, part);
+    found = find(foreign, text);
+    free(text);
+    return found;
+}
+
+/* ---- whether all is there ---- */
+
+void mtlm_foreign_part_shape(const struct mtlm_model *model,
+                             enum mtlm_param param, bool linear, int64_t dim[2])
+{
+    const struct mtlm_foreign_name *name = mtlm_foreign_name(model, param);
+    const struct mtlm_param_info info = mtlm_param_info(model, param, 1);
+    const bool turned = name->conv1d && !linear;
+    const int64_t rows = info.rows / (name->part[1] ? 3 : 1);
+
+    dim[0] = turned ? info.cols : rows;
+    dim[1] = turned ? rows : info.cols;
+}
+
+enum { SHAPE_TEXT = 24 * MTLM_SAFETENSORS_MAX_RANK };
+
+static void shape_text(int rank, const int64_t dim[], char text[SHAPE_TEXT])
+{
+    int n = sprintf(text, "[");
+
+    for (int i = 0; i < rank; i++)
+        n += sprintf(text + n, "%s%" PRId64, i ? ", " : "", dim[i]);
+    sprintf(text + n, "]");
+}
+
+static bool is_number(enum mtlm_safetensors_dtype dtype)
+{
+    return dtype == MTLM_SAFETENSORS_F32 || dtype == MTLM_SAFETENSORS_F16
+           || dtype == MTLM_SAFETENSORS_BF16 || dtype == MTLM_SAFETENSORS_F64;
+}
+
+static int check_part(const struct mtlm_foreign *f, enum mtlm_param param,
+                      int64_t layer, int part, struct mtlm_error *err)
+{
+    const struct mtlm_safetensors_tensor *t =
+        mtlm_foreign_find(f, param, layer, part);
+    int64_t dim[2];
+    char want[SHAPE_TEXT], found[SHAPE_TEXT];
+    int rank, rc;
+
+    mtlm_foreign_part_shape(&f->model, param, f->linear, dim);
+    rank = dim[1] == 1 ? 1 : 2;
+    shape_text(rank, dim, want);
+    if (!t) {
+        char *name = mtlm_foreign_part_name(mtlm_foreign_name(&f->model, param),
+                                            layer, part);
+
+        rc = mtlm_error_set(err, MTLM_EXIT_INPUT,
+                            "%s: expected tensor \"%s\" of %s, found none",
+                            f->path, name, want);
+        free(name);
+        return rc;
+    }
+    shape_text(t->rank, t->dim, found);
+    if (strcmp(want, found) != 0)
+        return mtlm_error_set(
+            err, MTLM_EXIT_INPUT,
+            "%s: tensor \"%s\": expected a shape of %s, found %s", f->path,
+            t->name, want, found);
+    if (!is_number(t->dtype))
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "%s: tensor \"%s\": expected F32, F16, BF16 or "
+                              "F64, found %s",
+                              f->path, t->name,
+                              mtlm_safetensors_dtype_name(t->dtype));
+    return 0;
+}
+
+/* What is there once more must be the same. */
+static int check_tied(const struct mtlm_foreign *f, const char *name,
+                      enum mtlm_param param, struct mtlm_error *err)
+{
+    const struct mtlm_safetensors_tensor *t = find(f, name);
+    const struct mtlm_safetensors_tensor *as =
+        mtlm_foreign_find(f, param, 0, 0);
+
+    if (!t
+        || (t->bytes == as->bytes && memcmp(t->data, as->data, t->bytes) == 0))
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                          "%s: tensor \"%s\" is other than \"%s\", to which it "
+                          "is tied in every model of this program",
+                          f->path, name, as->name);
+}
+
+static int check(const struct mtlm_foreign *f, struct mtlm_error *err)
+{
+    const struct mtlm_model *model = &f->model;
+
+    if (mtlm_model_check(model, err) < 0)
+        return mtlm_error_prefix(err, "%s", f->path);
+    for (int p = 0; p < MTLM_PARAM_COUNT; p++) {
+        const struct mtlm_foreign_name *name = mtlm_foreign_name(model, p);
+        const int64_t layers = p < MTLM_PARAM_PER_LAYER ? model->num_layers : 1;
+
+        for (int64_t l = 0; name && l < layers; l++)
+            for (int part = 0; part < 3 && name->part[part]; part++)
+                if (check_part(f, p, l, part, err) < 0)
+                    return -1;
+    }
+    if (model->family == MTLM_GPT)
+        return check_tied(f, "lm_head.weight", MTLM_PARAM_WORD, err);
+    return check_tied(f, "cls.predictions.decoder.weight", MTLM_PARAM_WORD, err)
+                       < 0
+                   || check_tied(f, "cls.predictions.decoder.bias",
+                                 MTLM_PARAM_LM_BIAS, err)
+                          < 0
+               ? -1
+               : 0;
+}
+
+/* ---- open and close ---- */
+
+int mtlm_foreign_open(struct mtlm_foreign *foreign, const char *path,
+                      struct mtlm_error *err)
+{
+    struct stat st;
+    int rc;
+
+    *foreign = (struct mtlm_foreign){.path = mtlm_strdup(path), .prefix = ""};
+    rc = stat(path, &st) == 0 && S_ISDIR(st.st_mode)
+             ? mtlm_huggingface_open(foreign, err)
+             : mtlm_llmc_open(foreign, err);
+    if (rc == 0)
+        rc = sort(foreign, err);
+    if (rc == 0) {
+        look(foreign);
+        rc = check(foreign, err);
+    }
+    if (rc < 0)
+        mtlm_foreign_close(foreign);
+    return rc;
+}
+
+void mtlm_foreign_close(struct mtlm_foreign *foreign)
+{
+    mtlm_llmc_close(foreign);
+    for (int i = 0; i < foreign->files; i++)
+        mtlm_safetensors_close(foreign->file[i]);
+    free(foreign->file);
+    free(foreign->tensor);
+    free(foreign->path);
+    *foreign = (struct mtlm_foreign){0};
+}
+
+/* ---- values ---- */
+
+static void widen(const struct mtlm_safetensors_tensor *t, float *to)
+{
+    const int64_t n = t->bytes / mtlm_safetensors_dtype_bytes(t->dtype);
+    const enum mtlm_dtype type =
+        t->dtype == MTLM_SAFETENSORS_BF16 ? MTLM_BF16 : MTLM_F16;
+    const char *from = t->data;
+
+    if (t->dtype == MTLM_SAFETENSORS_F32) {
+        memcpy(to, from, t->bytes);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        uint16_t half;
+        double value;
+
+        if (t->dtype == MTLM_SAFETENSORS_F64) {
+            memcpy(&value, from + i * sizeof(value), sizeof(value));
+            to[i] = (float) value;
+        } else {
+            memcpy(&half, from + i * sizeof(half), sizeof(half));
+            mtlm_value16_widen(type, &half, 1, &to[i]);
+        }
+    }
+}
+
+/* Of our row of a parameter the place among their rows. */
+static int64_t their_row(const struct mtlm_model *model, enum mtlm_param param,
+                         int64_t row)
+{
+    const int64_t width = model->hidden_size / model->num_heads;
+
+    if (param != MTLM_PARAM_QKV_WEIGHT && param != MTLM_PARAM_QKV_BIAS)
+        return row;
+    return (row / width % 3 * model->num_heads + row / (3 * width)) * width
+           + row % width;
+}
+
+void mtlm_foreign_read(const struct mtlm_foreign *foreign,
+                       enum mtlm_param param, int64_t layer, float *ours)
+{
+    const struct mtlm_model *model = &foreign->model;
+    const struct mtlm_param_info info = mtlm_param_info(model, param, 1);
+    const bool turned =
+        mtlm_foreign_name(model, param)->conv1d && !foreign->linear;
+    const int64_t rows = info.rows, cols = info.cols;
+    float *theirs = mtlm_calloc(rows * cols, sizeof(*theirs)), *at = theirs;
+
+    for (int part = 0; part < 3; part++) {
+        const struct mtlm_safetensors_tensor *t =
+            mtlm_foreign_find(foreign, param, layer, part);
+
+        if (!t)
+            break;
+        widen(t, at);
+        at += t->bytes / mtlm_safetensors_dtype_bytes(t->dtype);
+    }
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t from = their_row(model, param, r);
+
+        for (int64_t c = 0; c < cols; c++)
+            ours[r * cols + c] =
+                theirs[turned ? c * rows + from : from * cols + c];
+    }
+    free(theirs);
+}
+
+void mtlm_foreign_part(const struct mtlm_model *model, enum mtlm_param param,
+                       int part, const float *ours, float *theirs)
+{
+    const struct mtlm_foreign_name *name = mtlm_foreign_name(model, param);
+    const struct mtlm_param_info info = mtlm_param_info(model, param, 1);
+    const int64_t rows = info.rows / (name->part[1] ? 3 : 1), cols = info.cols;
+
+    for (int64_t r = 0; r < info.rows; r++) {
+        const int64_t to = their_row(model, param, r) - part * rows;
+
+        for (int64_t c = 0; to >= 0 && to < rows && c < cols; c++)
+            theirs[name->conv1d ? c * rows + to : to * cols + c] =
+                ours[r * cols + c];
+    }
+}

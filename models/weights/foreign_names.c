@@ -1,0 +1,141 @@
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/weights/foreign.h"
+#include "runtime/memory.h"
+
+#define GPT2 "transformer."
+#define GPT2_LAYER GPT2 "h.%" PRId64 "."
+#define BERT_EMBEDDINGS "bert.embeddings."
+#define BERT_LAYER "bert.encoder.layer.%" PRId64 "."
+#define BERT_SELF BERT_LAYER "attention.self."
+#define BERT_HEAD "cls.predictions."
+
+static const struct mtlm_foreign_name gpt2[MTLM_PARAM_COUNT] = {
+    [MTLM_PARAM_LN1_GAMMA] = {{GPT2_LAYER "ln_1.weight"}, false},
+    [MTLM_PARAM_LN1_BETA] = {{GPT2_LAYER "ln_1.bias"}, false},
+    [MTLM_PARAM_QKV_WEIGHT] = {{GPT2_LAYER "attn.c_attn.weight"}, true},
+    [MTLM_PARAM_QKV_BIAS] = {{GPT2_LAYER "attn.c_attn.bias"}, false},
+    [MTLM_PARAM_PROJ_WEIGHT] = {{GPT2_LAYER "attn.c_proj.weight"}, true},
+    [MTLM_PARAM_PROJ_BIAS] = {{GPT2_LAYER "attn.c_proj.bias"}, false},
+    [MTLM_PARAM_LN2_GAMMA] = {{GPT2_LAYER "ln_2.weight"}, false},
+    [MTLM_PARAM_LN2_BETA] = {{GPT2_LAYER "ln_2.bias"}, false},
+    [MTLM_PARAM_FC1_WEIGHT] = {{GPT2_LAYER "mlp.c_fc.weight"}, true},
+    [MTLM_PARAM_FC1_BIAS] = {{GPT2_LAYER "mlp.c_fc.bias"}, false},
+    [MTLM_PARAM_FC2_WEIGHT] = {{GPT2_LAYER "mlp.c_proj.weight"}, true},
+    [MTLM_PARAM_FC2_BIAS] = {{GPT2_LAYER "mlp.c_proj.bias"}, false},
+    [MTLM_PARAM_WORD] = {{GPT2 "wte.weight"}, false},
+    [MTLM_PARAM_POSITION] = {{GPT2 "wpe.weight"}, false},
+    [MTLM_PARAM_FINAL_GAMMA] = {{GPT2 "ln_f.weight"}, false},
+    [MTLM_PARAM_FINAL_BETA] = {{GPT2 "ln_f.bias"}, false},
+};
+
+static const struct mtlm_foreign_name bert[MTLM_PARAM_COUNT] = {
+    [MTLM_PARAM_LN1_GAMMA] = {{BERT_LAYER "attention.ln.weight"}, false},
+    [MTLM_PARAM_LN1_BETA] = {{BERT_LAYER "attention.ln.bias"}, false},
+    [MTLM_PARAM_QKV_WEIGHT] = {{BERT_SELF "query.weight",
+                                BERT_SELF "key.weight",
+                                BERT_SELF "value.weight"},
+                               false},
+    [MTLM_PARAM_QKV_BIAS] = {{BERT_SELF "query.bias", BERT_SELF "key.bias",
+                              BERT_SELF "value.bias"},
+                             false},
+    [MTLM_PARAM_PROJ_WEIGHT] = {{BERT_LAYER "attention.output.dense.weight"},
+                                false},
+    [MTLM_PARAM_PROJ_BIAS] = {{BERT_LAYER "attention.output.dense.bias"},
+                              false},
+    [MTLM_PARAM_LN2_GAMMA] = {{BERT_LAYER "ln.weight"}, false},
+    [MTLM_PARAM_LN2_BETA] = {{BERT_LAYER "ln.bias"}, false},
+    [MTLM_PARAM_FC1_WEIGHT] = {{BERT_LAYER "intermediate.dense.weight"}, false},
+    [MTLM_PARAM_FC1_BIAS] = {{BERT_LAYER "intermediate.dense.bias"}, false},
+    [MTLM_PARAM_FC2_WEIGHT] = {{BERT_LAYER "output.dense.weight"}, false},
+    [MTLM_PARAM_FC2_BIAS] = {{BERT_LAYER "output.dense.bias"}, false},
+    [MTLM_PARAM_WORD] = {{BERT_EMBEDDINGS "word_embeddings.weight"}, false},
+    [MTLM_PARAM_POSITION] = {{BERT_EMBEDDINGS "position_embeddings.weight"},
+                             false},
+    [MTLM_PARAM_TOKEN_TYPE] = {{BERT_EMBEDDINGS "token_type_embeddings.weight"},
+                               false},
+    [MTLM_PARAM_FINAL_GAMMA] = {{"bert.encoder.ln.weight"}, false},
+    [MTLM_PARAM_FINAL_BETA] = {{"bert.encoder.ln.bias"}, false},
+    [MTLM_PARAM_LM_DENSE_WEIGHT] = {{BERT_HEAD "transform.dense.weight"},
+                                    false},
+    [MTLM_PARAM_LM_DENSE_BIAS] = {{BERT_HEAD "transform.dense.bias"}, false},
+    [MTLM_PARAM_LM_NORM_GAMMA] = {{BERT_HEAD "transform.LayerNorm.weight"},
+                                  false},
+    [MTLM_PARAM_LM_NORM_BETA] = {{BERT_HEAD "transform.LayerNorm.bias"}, false},
+    [MTLM_PARAM_LM_BIAS] = {{BERT_HEAD "bias"}, false},
+    [MTLM_PARAM_POOLER_WEIGHT] = {{"bert.pooler.dense.weight"}, false},
+    [MTLM_PARAM_POOLER_BIAS] = {{"bert.pooler.dense.bias"}, false},
+    [MTLM_PARAM_BINARY_WEIGHT] = {{"cls.seq_relationship.weight"}, false},
+    [MTLM_PARAM_BINARY_BIAS] = {{"cls.seq_relationship.bias"}, false},
+};
+
+const struct mtlm_foreign_name *mtlm_foreign_name(
+    const struct mtlm_model *model, enum mtlm_param param)
+{
+    if (mtlm_param_place(model, param) == MTLM_PLACE_NONE)
+        return NULL;
+    return model->family == MTLM_BERT ? &bert[param] : &gpt2[param];
+}
+
+char *mtlm_foreign_part_name(const struct mtlm_foreign_name *name,
+                             int64_t layer, int part)
+{
+    const char *format = name->part[part], *hole = strstr(format, "%" PRId64);
+
+    return hole ? mtlm_sprintf("%.*s%" PRId64 "%s", (int) (hole - format),
+                               format, layer, hole + strlen("%" PRId64))
+                : mtlm_strdup(format);
+}
+
+/* Masks, and what a parameter is again. */
+static bool means_nothing(const char *name)
+{
+    static const char *const ends[] = {
+        ".attn.bias",     ".attn.masked_bias",        ".position_ids",
+        "lm_head.weight", BERT_HEAD "decoder.weight", BERT_HEAD "decoder.bias"};
+
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        const size_t n = strlen(name), end = strlen(ends[i]);
+
+        if (n >= end && strcmp(name + n - end, ends[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void mark(const struct mtlm_foreign *f, enum mtlm_param param,
+                 int64_t layer, bool *used)
+{
+    for (int part = 0; part < 3; part++) {
+        const struct mtlm_safetensors_tensor *t =
+            mtlm_foreign_find(f, param, layer, part);
+
+        if (t)
+            used[t - f->tensor] = true;
+    }
+}
+
+int64_t mtlm_foreign_unused(const struct mtlm_foreign *foreign,
+                            const char **first)
+{
+    bool *used = mtlm_calloc(foreign->tensors + 1, sizeof(*used));
+    int64_t n = 0;
+
+    for (int p = 0; p < MTLM_PARAM_COUNT; p++)
+        for (int64_t l = 0;
+             l < (p < MTLM_PARAM_PER_LAYER ? foreign->model.num_layers : 1);
+             l++)
+            mark(foreign, p, l, used);
+    *first = NULL;
+    for (int64_t i = foreign->tensors - 1; i >= 0; i--)
+        if (!used[i] && !means_nothing(foreign->tensor[i].name)) {
+            *first = foreign->tensor[i].name;
+            n++;
+        }
+    free(used);
+    return n;
+}

@@ -1,0 +1,202 @@
+#include "config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "models/weights/huggingface.h"
+
+/* Sources: configuration_gpt2.py and configuration_megatron_bert.py of
+ * huggingface/transformers, whose defaults are those here. */
+
+/* So that nothing overflows before the model is checked. */
+enum { MOST = 1 << 30 };
+
+struct reader {
+    const char *path;
+    const json_t *config;
+    struct mtlm_error *err;
+    int rc;
+};
+
+static const json_t *get(const struct reader *r, const char *key)
+{
+    const json_t *value = json_object_get(r->config, key);
+
+    return json_is_null(value) ? NULL : value;
+}
+
+static int64_t get_size(struct reader *r, const char *key, int64_t fallback)
+{
+    const json_t *value = get(r, key);
+
+    if (!value || r->rc < 0)
+        return fallback;
+    if (json_is_integer(value) && json_integer_value(value) > 0
+        && json_integer_value(value) <= MOST)
+        return json_integer_value(value);
+    r->rc = mtlm_error_set(r->err, MTLM_EXIT_INPUT,
+                           "%s: %s: expected a number from 1 to %d", r->path,
+                           key, MOST);
+    return fallback;
+}
+
+static double get_epsilon(struct reader *r, double fallback)
+{
+    const json_t *value = get(r, "layer_norm_epsilon");
+
+    if (!value)
+        value = get(r, "layer_norm_eps");
+    return value && json_is_number(value) ? json_number_value(value) : fallback;
+}
+
+/* What these models are not. */
+static void refuse(struct reader *r, const char *key, bool is)
+{
+    const json_t *value = get(r, key);
+
+    if (r->rc == 0 && value && json_is_true(value) == is)
+        r->rc = mtlm_error_set(r->err, MTLM_EXIT_INPUT,
+                               "%s: %s is %s, which no model of this program "
+                               "has",
+                               r->path, key, is ? "true" : "false");
+}
+
+/* Whether GELU is the exact one. */
+static bool get_gelu(struct reader *r, const char *key, const char *fallback)
+{
+    const json_t *value = get(r, key);
+    const char *text = value ? json_string_value(value) : fallback;
+
+    if (text && strcmp(text, "gelu") == 0)
+        return true;
+    if (text
+        && (strcmp(text, "gelu_new") == 0
+            || strcmp(text, "gelu_pytorch_tanh") == 0))
+        return false;
+    if (r->rc == 0)
+        r->rc = mtlm_error_set(r->err, MTLM_EXIT_INPUT,
+                               "%s: %s: expected gelu, gelu_new or "
+                               "gelu_pytorch_tanh, found %s",
+                               r->path, key, text ? text : "another type");
+    return false;
+}
+
+static void read_gpt2(struct reader *r, struct mtlm_model *model)
+{
+    *model = (struct mtlm_model){
+        .family = MTLM_GPT,
+        .num_layers = get_size(r, "n_layer", 12),
+        .hidden_size = get_size(r, "n_embd", 768),
+        .num_heads = get_size(r, "n_head", 12),
+        .max_positions = get_size(r, "n_positions", 1024),
+        .vocab_size = get_size(r, "vocab_size", 50257),
+        .exact_gelu = get_gelu(r, "activation_function", "gelu_new"),
+        .layernorm_epsilon = get_epsilon(r, 1e-5)};
+    model->ffn_hidden_size = get_size(r, "n_inner", 4 * model->hidden_size);
+    refuse(r, "scale_attn_weights", false);
+    refuse(r, "scale_attn_by_inverse_layer_idx", true);
+    refuse(r, "add_cross_attention", true);
+    refuse(r, "tie_word_embeddings", false);
+}
+
+static void read_bert(struct reader *r, struct mtlm_model *model)
+{
+    const json_t *positions = get(r, "position_embedding_type");
+
+    *model = (struct mtlm_model){
+        .family = MTLM_BERT,
+        .num_layers = get_size(r, "num_hidden_layers", 24),
+        .hidden_size = get_size(r, "hidden_size", 1024),
+        .num_heads = get_size(r, "num_attention_heads", 16),
+        .ffn_hidden_size = get_size(r, "intermediate_size", 4096),
+        .max_positions = get_size(r, "max_position_embeddings", 512),
+        .vocab_size = get_size(r, "vocab_size", 29056),
+        .num_token_types = 2,
+        .exact_gelu = get_gelu(r, "hidden_act", "gelu"),
+        .layernorm_epsilon = get_epsilon(r, 1e-12)};
+    refuse(r, "is_decoder", true);
+    refuse(r, "add_cross_attention", true);
+    refuse(r, "tie_word_embeddings", false);
+    if (r->rc == 0 && positions
+        && (!json_is_string(positions)
+            || strcmp(json_string_value(positions), "absolute") != 0))
+        r->rc = mtlm_error_set(r->err, MTLM_EXIT_INPUT,
+                               "%s: position_embedding_type: expected "
+                               "absolute, found another",
+                               r->path);
+}
+
+int mtlm_huggingface_read_config(const char *path, struct mtlm_model *model,
+                                 struct mtlm_error *err)
+{
+    json_error_t why;
+    json_t *config = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
+    struct reader r = {.path = path, .config = config, .err = err};
+    const char *type = json_string_value(json_object_get(config, "model_type"));
+
+    if (!config)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: line %d: %s", path,
+                              why.line, why.text);
+    if (type && strcmp(type, "gpt2") == 0)
+        read_gpt2(&r, model);
+    else if (type && strcmp(type, "megatron-bert") == 0)
+        read_bert(&r, model);
+    else
+        r.rc = mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "%s: model_type: expected gpt2 or megatron-bert, "
+                              "found %s",
+                              path, type ? type : "none");
+    model->vocab_multiple = 1;
+    model->seq_length = model->max_positions;
+    json_decref(config);
+    return r.rc;
+}
+
+static json_t *gpt2_config(const struct mtlm_model *m)
+{
+    return json_pack(
+        "{s:s,s:[s],s:I,s:I,s:I,s:I,s:I,s:I,s:s,s:f}", "model_type", "gpt2",
+        "architectures", "GPT2LMHeadModel", "n_layer",
+        (json_int_t) m->num_layers, "n_embd", (json_int_t) m->hidden_size,
+        "n_head", (json_int_t) m->num_heads, "n_inner",
+        (json_int_t) m->ffn_hidden_size, "n_positions",
+        (json_int_t) m->max_positions, "vocab_size", (json_int_t) m->vocab_size,
+        "activation_function", m->exact_gelu ? "gelu" : "gelu_new",
+        "layer_norm_epsilon", m->layernorm_epsilon);
+}
+
+static json_t *bert_config(const struct mtlm_model *m)
+{
+    return json_pack("{s:s,s:[s],s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:s,s:f}",
+                     "model_type", "megatron-bert", "architectures",
+                     m->binary_head ? "MegatronBertForPreTraining"
+                                    : "MegatronBertForMaskedLM",
+                     "num_hidden_layers", (json_int_t) m->num_layers,
+                     "hidden_size", (json_int_t) m->hidden_size,
+                     "num_attention_heads", (json_int_t) m->num_heads,
+                     "intermediate_size", (json_int_t) m->ffn_hidden_size,
+                     "max_position_embeddings", (json_int_t) m->max_positions,
+                     "vocab_size", (json_int_t) m->vocab_size,
+                     "type_vocab_size", (json_int_t) m->num_token_types,
+                     "hidden_act", m->exact_gelu ? "gelu" : "gelu_new",
+                     "layer_norm_eps", m->layernorm_epsilon);
+}
+
+json_t *mtlm_huggingface_config(const struct mtlm_model *model,
+                                struct mtlm_error *err)
+{
+    json_t *config;
+
+    if (model->post_layernorm) {
+        mtlm_error_set(err, MTLM_EXIT_USAGE,
+                       "a model with "
+                       "--apply-residual-connection-post-layernorm is none "
+                       "that Hugging Face has");
+        return NULL;
+    }
+    config =
+        model->family == MTLM_BERT ? bert_config(model) : gpt2_config(model);
+    json_object_set_new(config, "torch_dtype", json_string("float32"));
+    json_object_set_new(config, "tie_word_embeddings", json_true());
+    return config;
+}

@@ -1,0 +1,145 @@
+#!/bin/bash
+# mtlm-convert: weights in Hugging Face's and llm.c's files, written by
+# tests/reference/huggingface.py, have PyTorch's losses here; to there and back
+# no bit changes; what is damaged, foreign or in the way is said in a sentence.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+tree=$(cd "$OLDPWD" && cd "${srcdir:-.}" && pwd)
+python=${PYTHON:-python3}
+reference=$tree/tests/reference/huggingface.py
+convert=${program%/*}/mtlm-convert
+
+if ! "$python" -c 'import numpy, torch' 2>/dev/null; then
+    echo "skipped: $python has no PyTorch"
+    exit 77
+fi
+
+# converts INPUT OUTPUT: and it ends well.
+converts() {
+    "$convert" --input "$1" --output "$2" >said 2>err </dev/null \
+        || fail "$1 to $2: exit code $?, $(cat err)"
+}
+
+model=(--num-layers 2 --hidden-size 64 --num-attention-heads 4
+    --seq-length 48 --max-position-embeddings 64 --vocab-size 300
+    --micro-batch-size 4 --global-batch-size 4 --train-iters 1 --lr 1e-3
+    --eval-iters 0 --hidden-dropout 0 --attention-dropout 0)
+bert=(--model-type bert --ffn-hidden-size 96 --layernorm-epsilon 1e-12)
+
+# starts NAME RANKS OPTION...: with the weights NAME.ck, to the dump NAME.dump.
+starts() {
+    local name=$1
+    shift
+    well "$@" "${model[@]}" --load "$name.ck" --finetune \
+        --dump-first-step "$name.dump"
+}
+
+"$python" "$reference" write . || fail "nothing is written"
+for name in gpt shards gpt16 bert masked gpt.bin; do
+    converts "$name" "$name.ck"
+done
+cmp gpt.ck/iter_0000000/*.safetensors shards.ck/iter_0000000/*.safetensors \
+    || fail "in several files: other tensors"
+cmp gpt.ck/iter_0000000/*.safetensors gpt.bin.ck/iter_0000000/*.safetensors \
+    || fail "from llm.c: other tensors"
+
+two=(--tensor-model-parallel-size 2)
+starts gpt 2 "${two[@]}"
+starts gpt16 1 --no-bias-gelu-fusion
+starts bert 2 "${two[@]}" "${bert[@]}" --no-bias-gelu-fusion
+starts masked 1 "${bert[@]}" --bert-no-binary-head
+for name in gpt bert masked; do
+    converts "$name.ck" "$name.back/"
+done
+"$python" "$reference" compare gpt=gpt.dump gpt16=gpt16.dump bert=bert.dump \
+    masked=masked.dump gpt==gpt.back bert==bert.back masked==masked.back \
+    >compared 2>&1 || fail "$(cat compared)"
+
+# What training saved in two halves, the vocabulary padded, and --bf16.
+well 2 "${two[@]}" "${model[@]}" --bf16 --load gpt.ck --finetune \
+    --save trained --no-save-optim
+converts trained there
+converts there again
+/usr/bin/python3 "$tree/tests/mpi/checkpoint_same.py" 300 \
+    trained/iter_0000001 again/iter_0000000 >same 2>&1 \
+    || fail "trained, there and back: $(cat same)"
+cmp -s again/iter_0000000/*.safetensors gpt.ck/iter_0000000/*.safetensors \
+    && fail "the training changed nothing"
+
+# refused CODE INPUT OUTPUT WORDS...: nothing is left of OUTPUT.
+refused() {
+    local code=$1 input=$2 output=$3 rc
+    shift 3
+    "$convert" --input "$input" --output "$output" >said 2>err </dev/null
+    rc=$?
+    [ $rc -eq "$code" ] && [ "$(wc -l <err)" -eq 1 ] \
+        || fail "$input: exit code $rc, not $code: $(cat err)"
+    for word in "$@"; do
+        grep -qF -e "$word" err || fail "$input: no \"$word\" in: $(cat err)"
+    done
+    [ "$output" != none ] || [ "$(ls -d none* 2>/dev/null)" = '' ] \
+        || fail "$input: left $(ls -d none*)"
+}
+
+# change SED_EXPRESSION FROM TO: in the header, which keeps its length.
+change() {
+    rm -rf "$3" && cp -r "$2" "$3" && LC_ALL=C sed -i "$1" "$3/model.safetensors"
+}
+change 's/h\.1\.ln_2\.bias"/h.1.ln_2.bios"/' gpt missing
+refused 3 missing none 'tensor "transformer.h.1.ln_2.bias" of [64], found none'
+sed 's/"n_positions": 64/"n_positions": 65/' gpt/config.json >config
+cp -r gpt other && cp config other/config.json
+refused 3 other none '"transformer.wpe.weight": expected a shape of [65, 64], found [64, 64]'
+sed 's/"gpt2"/"llama"/' gpt/config.json >other/config.json
+refused 3 other none 'expected gpt2 or megatron-bert, found llama'
+sed 's/"gelu_new"/"relu"/' gpt/config.json >other/config.json
+refused 3 other none 'activation_function' 'found relu'
+echo '{' >other/config.json
+refused 3 other none 'other/config.json: line'
+cp gpt/config.json other
+head -c -64 gpt/model.safetensors >other/model.safetensors
+refused 3 other none 'other/model.safetensors'
+cp gpt/model.safetensors other # the last tensor is the output layer
+printf 'abcd' | dd of=other/model.safetensors bs=1 conv=notrunc 2>dd \
+    seek=$(($(stat -c %s other/model.safetensors) - 4))
+refused 3 other none '"lm_head.weight" is other than "transformer.wte.weight"'
+rm other/model.safetensors && touch other/pytorch_model.bin
+refused 3 other none 'found neither: pytorch_model.bin is a pickle'
+sed 's/"model-00001-of/"..\/model-00001-of/' \
+    shards/model.safetensors.index.json >index && cp -r shards outside \
+    && mv index outside/model.safetensors.index.json
+refused 3 outside none 'expected the name of a file beside it, found ../model'
+rm shards/model-00002-of-00002.safetensors
+refused 3 shards none 'shards/model-00002-of-00002.safetensors'
+refused 3 err none 'err: expected a directory of' 'pickles'
+head -c -4 gpt.bin >short.bin
+refused 3 short.bin none "expected $(stat -c %s gpt.bin) bytes"
+refused 3 nowhere none 'nowhere: there is no such file'
+mkdir empty
+refused 3 empty none 'config.json'
+rm trained/iter_0000001/rank-00001.safetensors
+refused_newest() {
+    "$convert" --input trained --output none >said 2>err
+    [ $? -eq 3 ] && [ ! -e none ] && grep -q 'none of its checkpoints is whole' err \
+        || fail "damaged: $(cat err)"
+}
+refused_newest
+refused 2 gpt bert.ck 'bert.ck/iter_0000000 is there already'
+refused 2 gpt.ck gpt 'gpt is there already and not an empty directory'
+refused 4 gpt said/x 'said/x: cannot be made'
+well 1 "${model[@]}" --apply-residual-connection-post-layernorm "${bert[@]}" \
+    --mock-data --save post
+refused 2 post none 'post-layernorm is none that Hugging Face has'
+job 1 "${model[@]}" --load gpt.ck --finetune --num-layers 3
+[ "$rc" -eq 2 ] && grep -q 'saved with --num-layers 2, this job has 3' err \
+    || fail "another model: exit code $rc: $(cat err)"
+job 1 "${model[@]}" --load gpt.ck --finetune --layernorm-epsilon 1e-6
+[ "$rc" -eq 2 ] && grep -q 'layernorm-epsilon 1e-05, this job has 1e-06' err \
+    || fail "another epsilon: exit code $rc: $(cat err)"
+
+# A disk that is full leaves nothing behind.
+(ulimit -f 100 && refused 4 gpt none 'rank-00000.safetensors' \
+    && refused 4 gpt.ck none 'model.safetensors'
+    exit "$failures") || failures=$((failures + 1))
+
+finish
