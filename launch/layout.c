@@ -78,6 +78,22 @@ void mtlm_layout_wish_gpus(struct mtlm_wish *wish)
         wish->config.row_parts = 1;
 }
 
+/* What cuDNN never takes; where the library is missing or has no way for a
+ * shape, the first node says. */
+static int check_fused(const struct mtlm_options *o, int64_t d,
+                       struct mtlm_error *err)
+{
+    if (o->attention_backend != MTLM_ATTENTION_FUSED
+        || ((o->bf16 || o->fp16) && d % 8 == 0 && o->row_parts <= 1))
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "--attention-backend fused takes 16 bits (--bf16 or "
+                          "--fp16), heads of a multiple of 8 elements (these "
+                          "have %" PRId64 ") and samples in one part "
+                          "(--row-parts 1)",
+                          d);
+}
+
 int mtlm_layout_check_gpus(const struct mtlm_options *options,
                            struct mtlm_error *err)
 {
@@ -85,7 +101,7 @@ int mtlm_layout_check_gpus(const struct mtlm_options *options,
     const int64_t d = model->hidden_size / model->num_heads;
 
     if (d <= MTLM_ATTENTION_GPU_D)
-        return 0;
+        return check_fused(options, d, err);
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
                           "attention on a GPU: --hidden-size %" PRId64
                           " / --num-attention-heads %" PRId64 " = %" PRId64

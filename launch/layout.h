@@ -15,7 +15,8 @@ struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
  * as a GPU is filled by one and cuDNN's attention wants it so. */
 void mtlm_layout_wish_gpus(struct mtlm_wish *wish);
 
-/* Refuses (MTLM_EXIT_USAGE) a model that no GPU can train. */
+/* Refuses (MTLM_EXIT_USAGE) heads that no kernel has, or cuDNN has none for if
+ * nothing else is to be taken. */
 int mtlm_layout_check_gpus(const struct mtlm_options *options,
                            struct mtlm_error *err);
 

@@ -82,6 +82,10 @@ for run in "--train-iters 1" --dry-run; do
         fail "wide heads, $run: $(cat err)"
 done
 well 1 "${wide[@]}" --no-gpu --dry-run
+job 1 --model gpt-tiny --attention-backend fused --train-iters 1
+[ "$rc" -eq 2 ] && grep -q 'fused takes 16 bits .* of 8 .* have 64' err ||
+    fail "fused in fp32: exit code $rc: $(cat err)"
+well 1 --model gpt-tiny --attention-backend fused --bf16 --dry-run
 
 # A GPU that is too small, or that somebody else fills.
 MTLM_DOUBLE_MIB=1024 job 1 --model gpt2-345m
