@@ -208,6 +208,10 @@ class Campaign:
             wrong = []
             if code not in CODES.get(mode, OTHER_CODES):
                 wrong.append(f"ended with {code}: {err[-500:]}")
+            first = max(CASES[case][0], default=0) + 1
+            if mode in ("short", "eintr") and said != list(
+                    range(first, CASES[case][1] + 1)):
+                wrong.append(f"saved only {said}: {err[-500:]}")
             if not os.path.isdir(save):
                 return wrong + [f"iteration {committed} is lost"] * bool(
                     committed)
