@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -55,6 +56,17 @@ static void install_handler(void)
     sigaction(SIGBUS, &action, NULL);
 }
 
+/* What is not there, or is no file, is bad input; what the system does not let
+ * us read now, or fails to read, may be good. */
+static int cannot(const char *path, struct mtlm_error *err)
+{
+    const bool bad =
+        errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENXIO;
+
+    return mtlm_error_set(err, bad ? MTLM_EXIT_INPUT : MTLM_EXIT_IO, "%s: %s",
+                          path, strerror(errno));
+}
+
 static int map(struct mtlm_mapped_file *file, int fd, const char *path,
                struct mtlm_error *err)
 {
@@ -62,8 +74,7 @@ static int map(struct mtlm_mapped_file *file, int fd, const char *path,
     void *data;
 
     if (fstat(fd, &st) < 0)
-        return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: %s", path,
-                              strerror(errno));
+        return cannot(path, err);
     if (!S_ISREG(st.st_mode))
         return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: not a regular file",
                               path);
@@ -71,7 +82,7 @@ static int map(struct mtlm_mapped_file *file, int fd, const char *path,
         return 0;
     data = mmap(NULL, st.st_size, PROT_READ, MAP_SHARED, fd, 0);
     if (data == MAP_FAILED)
-        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+        return mtlm_error_set(err, MTLM_EXIT_IO,
                               "%s: cannot map %lld bytes: %s", path,
                               (long long) st.st_size, strerror(errno));
     file->data = data;
@@ -88,8 +99,7 @@ int mtlm_mapped_file_open(struct mtlm_mapped_file *file, const char *path,
 
     *file = (struct mtlm_mapped_file){0};
     if (fd < 0)
-        return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: %s", path,
-                              strerror(errno));
+        return cannot(path, err);
     rc = map(file, fd, path, err);
     close(fd);
     if (rc < 0)

@@ -19,7 +19,9 @@ struct mtlm_mapped_file {
     struct mtlm_mapped_file *next; /* of all mapped files */
 };
 
-/* Maps path into *file, which must stay where it is until close. */
+/* Maps path into *file, which must stay where it is until close.
+ * MTLM_EXIT_INPUT: it is not there, or no regular file; MTLM_EXIT_IO: it cannot
+ * be read (rights, open files, a failing disk), and may be good. */
 int mtlm_mapped_file_open(struct mtlm_mapped_file *file, const char *path,
                           struct mtlm_error *err);
 

@@ -182,17 +182,21 @@ int mtlm_checkpoint_space(const char *dir, int64_t bytes,
                           dir, bytes / 1e6, room / 1e6);
 }
 
-/* A directory of plain files, or the file. */
+/* A directory of plain files, or the file.  Of a link, the link: where it leads
+ * is not ours. */
 static void remove_all(const char *path)
 {
-    DIR *d = opendir(path);
+    const int fd = mtlm_disk_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
     struct dirent *e;
 
     while (d && (e = readdir(d)))
         if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
-            unlinkat(dirfd(d), e->d_name, 0);
+            unlinkat(fd, e->d_name, 0);
     if (d)
         closedir(d);
+    else if (fd >= 0)
+        close(fd);
     if (rmdir(path) < 0 && errno == ENOTDIR)
         unlink(path);
 }
@@ -288,20 +292,12 @@ void mtlm_checkpoint_discard(const char *dir, int64_t iteration)
         closedir(d);
 }
 
-void mtlm_checkpoint_prune(const char *dir, int64_t keep)
+void mtlm_checkpoint_prune(const char *dir, int64_t iteration, int64_t keep)
 {
-    struct mtlm_checkpoint_id id, older;
-    int64_t n = 0;
+    struct mtlm_checkpoint_id before = {.iteration = iteration + 1}, id;
 
-    if (mtlm_checkpoint_newest(dir, NULL, &id, NULL) <= 0)
-        return;
-    for (;;) {
-        const bool more = mtlm_checkpoint_newest(dir, &id, &older, NULL) > 0;
-
-        if (++n > keep)
+    for (int64_t n = 1; mtlm_checkpoint_newest(dir, &before, &id, NULL) > 0;
+         n++, before = id)
+        if (n > keep)
             remove_checkpoint(dir, &id);
-        if (!more)
-            return;
-        id = older;
-    }
 }

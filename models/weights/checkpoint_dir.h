@@ -59,7 +59,9 @@ int mtlm_checkpoint_commit(const char *dir, int64_t iteration,
  * any. */
 void mtlm_checkpoint_discard(const char *dir, int64_t iteration);
 
-/* Removes all but the newest `keep` ones. */
-void mtlm_checkpoint_prune(const char *dir, int64_t keep);
+/* Removes all but the newest `keep` ones of those up to that iteration, which
+ * has been committed: later ones are damaged, or it would not have been done
+ * again, and must not count. */
+void mtlm_checkpoint_prune(const char *dir, int64_t iteration, int64_t keep);
 
 #endif /* MTLM_CHECKPOINT_DIR_H */

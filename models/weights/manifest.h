@@ -49,13 +49,14 @@ int mtlm_manifest_write(const struct mtlm_manifest *manifest, const char *dir,
                         struct mtlm_error *err);
 
 /* Reads it.  MTLM_EXIT_INPUT with file and reason when it is missing or
- * damaged, MTLM_EXIT_USAGE when it is of a newer version: whole, but not for
- * this program. */
+ * damaged, MTLM_EXIT_IO when it cannot be read, MTLM_EXIT_USAGE when it is of a
+ * newer version: whole, but not for this program. */
 int mtlm_manifest_read(struct mtlm_manifest *manifest, const char *dir,
                        struct mtlm_error *err);
 
 /* Whether that file of the checkpoint in dir is what was written: size, tensors
- * and every byte.  MTLM_EXIT_INPUT with file and, where it is one, tensor. */
+ * and every byte.  MTLM_EXIT_INPUT with file and, where it is one, tensor, or
+ * MTLM_EXIT_IO as above. */
 int mtlm_manifest_verify(const struct mtlm_manifest_file *file, const char *dir,
                          struct mtlm_error *err);
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -181,12 +182,30 @@ static void test_exchanged_files_are_found(void **state)
     assert_int_equal(check(files_path("one"), &err), -1);
     unlink(files_path("one/" NAME));
     assert_int_equal(check(files_path("one"), &err), -1);
+    assert_int_equal(err.code, MTLM_EXIT_INPUT);
     assert_non_null(strstr(err.text, NAME ": No such file"));
     files_write("one/" NAME, data, bytes);
     files_write("one/manifest.json.kept", NULL, 0);
     assert_int_equal(check(files_path("one"), &err), 0);
     free(more);
     free(data);
+}
+
+/* A file that is there and cannot be read now is not a damaged one. */
+static void test_what_cannot_be_read_is_not_damaged(void **state)
+{
+    struct rlimit all, none;
+    struct mtlm_error err;
+
+    (void) state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &all), 0);
+    none = all;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    assert_int_equal(check(files_path("one"), &err), -1);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &all), 0);
+    assert_int_equal(err.code, MTLM_EXIT_IO);
+    assert_non_null(strstr(err.text, "manifest.json: Too many open files"));
 }
 
 /* A manifest of any content, with the checksum that it must have: written by
@@ -314,13 +333,46 @@ static void test_what_is_begun_is_none(void **state)
     assert_int_equal(newest(dir), 302);
 }
 
+/* A link to a checkpoint that someone keeps elsewhere: only the link goes. */
+static void test_links_are_not_followed(void **state)
+{
+    char *dir = strdup(files_path("links"));
+
+    (void) state;
+    mkdir(dir, 0777);
+    mkdir(files_path("kept"), 0777);
+    files_write("kept/precious", "x", 1);
+    assert_int_equal(symlink("../kept", files_path("links/iter_0000001")), 0);
+    assert_int_equal(symlink("../kept", files_path("links/iter_0000002.tmp")),
+                     0);
+    assert_int_equal(symlink("../kept", files_path("links/iter_0000003.tmp")),
+                     0);
+    assert_int_equal(symlink("../kept", files_path("links/iter_0000004")), 0);
+    mtlm_checkpoint_prune(dir, 1, 0);
+    mtlm_checkpoint_discard(dir, 2);
+    mtlm_checkpoint_discard(dir, -1);
+    save(dir, 4); /* again, in place of the link */
+    assert_int_equal(access(files_path("links/iter_0000001"), F_OK), -1);
+    assert_int_equal(access(files_path("links/iter_0000001.tmp"), F_OK), -1);
+    assert_int_equal(access(files_path("links/iter_0000002.tmp"), F_OK), -1);
+    assert_int_equal(access(files_path("links/iter_0000003.tmp"), F_OK), -1);
+    assert_int_equal(access(files_path("links/iter_0000004"), F_OK), -1);
+    assert_int_equal(access(files_path("kept/precious"), F_OK), 0);
+    free(dir);
+}
+
 static void test_old_ones_go(void **state)
 {
     const char *dir = files_path("all");
     struct mtlm_checkpoint_id id, older;
 
     (void) state;
-    mtlm_checkpoint_prune(dir, 2);
+    /* Later ones are damaged: what the job fell back to is not given for
+     * them. */
+    mtlm_checkpoint_prune(dir, 10, 2);
+    assert_int_equal(newest(dir), 302);
+    assert_int_equal(access(files_path("all/iter_0000009"), F_OK), 0);
+    mtlm_checkpoint_prune(dir, 30, 2);
     assert_int_equal(mtlm_checkpoint_newest(dir, NULL, &id, NULL), 1);
     assert_int_equal(id.iteration, 30);
     assert_int_equal(mtlm_checkpoint_newest(dir, &id, &older, NULL), 1);
@@ -366,10 +418,12 @@ int main(void)
         cmocka_unit_test(test_what_is_written_is_read),
         cmocka_unit_test(test_every_truncation_and_every_flipped_bit_is_found),
         cmocka_unit_test(test_exchanged_files_are_found),
+        cmocka_unit_test(test_what_cannot_be_read_is_not_damaged),
         cmocka_unit_test(test_names_that_lead_elsewhere_are_refused),
         cmocka_unit_test(test_newer_versions_are_refused),
         cmocka_unit_test(test_the_newest_is_found),
         cmocka_unit_test(test_what_is_begun_is_none),
+        cmocka_unit_test(test_links_are_not_followed),
         cmocka_unit_test(test_old_ones_go),
         cmocka_unit_test(test_two_jobs_are_one_too_many),
         cmocka_unit_test(test_space_is_measured),
