@@ -7,6 +7,7 @@
 
 #include "launch/checkpoint.h"
 #include "launch/option.h"
+#include "models/weights/foreign.h"
 
 /* Without these the tensors would be others, or mean something else. */
 static const char *const of_model[] = {
@@ -74,16 +75,17 @@ int mtlm_checkpoint_model(const json_t *settings, const char *path,
                                   path, of_model[i]);
         if (mtlm_option_set(options, mtlm_option_find(of_model[i]), text,
                             MTLM_SOURCE_CONFIG, of_model[i], err)
-            < 0)
+            < 0) {
+            err->code = MTLM_EXIT_INPUT;
             return mtlm_error_prefix(err, "%s", path);
+        }
     }
     model->binary_head =
         model->family == MTLM_BERT && !options->bert_no_binary_head;
     model->num_token_types = model->family == MTLM_BERT ? 2 : 0;
     model->vocab_multiple = 1;
     model->seq_length = model->max_positions;
-    return mtlm_model_check(model, err) < 0 ? mtlm_error_prefix(err, "%s", path)
-                                            : 0;
+    return mtlm_foreign_check_model(model, path, err);
 }
 
 json_t *mtlm_checkpoint_settings(const struct mtlm_job *job)

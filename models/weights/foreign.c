@@ -155,12 +155,21 @@ static int check_tied(const struct mtlm_foreign *f, const char *name,
                           f->path, name, as->name);
 }
 
+int mtlm_foreign_check_model(const struct mtlm_model *model, const char *path,
+                             struct mtlm_error *err)
+{
+    if (mtlm_model_check(model, err) == 0)
+        return 0;
+    err->code = MTLM_EXIT_INPUT; /* it is no option's fault */
+    return mtlm_error_prefix(err, "%s", path);
+}
+
 static int check(const struct mtlm_foreign *f, struct mtlm_error *err)
 {
     const struct mtlm_model *model = &f->model;
 
-    if (mtlm_model_check(model, err) < 0)
-        return mtlm_error_prefix(err, "%s", f->path);
+    if (mtlm_foreign_check_model(model, f->path, err) < 0)
+        return -1;
     for (int p = 0; p < MTLM_PARAM_COUNT; p++) {
         const struct mtlm_foreign_name *name = mtlm_foreign_name(model, p);
         const int64_t layers = p < MTLM_PARAM_PER_LAYER ? model->num_layers : 1;

@@ -71,6 +71,10 @@ void mtlm_foreign_read(const struct mtlm_foreign *foreign,
 void mtlm_foreign_part(const struct mtlm_model *model, enum mtlm_param param,
                        int part, const float *ours, float *theirs);
 
+/* Whether there can be such a model.  MTLM_EXIT_INPUT, with the path. */
+int mtlm_foreign_check_model(const struct mtlm_model *model, const char *path,
+                             struct mtlm_error *err);
+
 /* Tensors of the file that no parameter takes; the first one's name, or
  * NULL.  Masks and second copies do not count. */
 int64_t mtlm_foreign_unused(const struct mtlm_foreign *foreign,

@@ -76,9 +76,7 @@ static int read_header(struct mtlm_foreign *f, struct mtlm_error *err)
                               "%s: expected a padded vocabulary of %" PRId32
                               " or more, found %" PRId32,
                               f->path, header[3], l->padded_vocab);
-    return mtlm_model_check(&f->model, err) < 0
-               ? mtlm_error_prefix(err, "%s", f->path)
-               : 0;
+    return mtlm_foreign_check_model(&f->model, f->path, err);
 }
 
 /* Sizes were checked: none is beyond 2^30, a product of two fits. */

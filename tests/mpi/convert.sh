@@ -35,13 +35,16 @@ starts() {
 }
 
 "$python" "$reference" write . || fail "nothing is written"
-for name in gpt shards gpt16 bert masked gpt.bin; do
+for name in gpt shards gpt16 bert masked gpt.bin gpt16.bin; do
     converts "$name" "$name.ck"
 done
 cmp gpt.ck/iter_0000000/*.safetensors shards.ck/iter_0000000/*.safetensors \
     || fail "in several files: other tensors"
-cmp gpt.ck/iter_0000000/*.safetensors gpt.bin.ck/iter_0000000/*.safetensors \
-    || fail "from llm.c: other tensors"
+for name in gpt gpt16; do
+    cmp "$name.ck"/iter_0000000/*.safetensors \
+        "$name.bin.ck"/iter_0000000/*.safetensors \
+        || fail "$name from llm.c: other tensors"
+done
 
 two=(--tensor-model-parallel-size 2)
 starts gpt 2 "${two[@]}"
@@ -90,6 +93,8 @@ refused 3 missing none 'tensor "transformer.h.1.ln_2.bias" of [64], found none'
 sed 's/"n_positions": 64/"n_positions": 65/' gpt/config.json >config
 cp -r gpt other && cp config other/config.json
 refused 3 other none '"transformer.wpe.weight": expected a shape of [65, 64], found [64, 64]'
+sed 's/"n_head": 4/"n_head": 5/' gpt/config.json >other/config.json
+refused 3 other none '64 is not a multiple of --num-attention-heads 5'
 sed 's/"gpt2"/"llama"/' gpt/config.json >other/config.json
 refused 3 other none 'expected gpt2 or megatron-bert, found llama'
 sed 's/"gelu_new"/"relu"/' gpt/config.json >other/config.json

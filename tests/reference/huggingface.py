@@ -3,7 +3,7 @@ independently of ours, after modeling_gpt2.py and modeling_megatron_bert.py of
 huggingface/transformers; and llm.c's model file, after its train_gpt2.py.
 
 Usage: huggingface.py write DIR
-           gpt, shards, gpt16, bert, masked in DIR, and gpt.bin
+           gpt, shards, gpt16, bert, masked in DIR, gpt.bin and gpt16.bin
        huggingface.py compare [WEIGHTS=DUMP | WEIGHTS==WEIGHTS]...
            = the loss that `mtlm-dag --dump-first-step DUMP` found on its
              samples within 1e-5 of that of the weights, by PyTorch in float64
@@ -141,20 +141,21 @@ def bert_shapes():
     return shapes
 
 
-def write_llmc(path, tensors, padded=384):
+def write_llmc(path, tensors, short=False, padded=384):
     layers, h = GPT["n_layer"], GPT["n_embd"]
     header = np.zeros(256, "<i4")
-    header[:8] = (20240326, 3, GPT["n_positions"], GPT["vocab_size"], layers,
+    header[:8] = (20240326, 5 if short else 3, GPT["n_positions"], GPT["vocab_size"], layers,
                   GPT["n_head"], h, padded)
     pad = np.zeros((padded - GPT["vocab_size"], h), "<f4")
-    parts = [header, tensors["wte.weight"], pad, tensors["wpe.weight"]]
+    parts = [tensors["wte.weight"], pad, tensors["wpe.weight"]]
     for name in "ln_1", "attn.c_attn", "attn.c_proj", "ln_2", "mlp.c_fc", \
             "mlp.c_proj":
         for kind in "weight", "bias":
             parts += [tensors[f"h.{i}.{name}.{kind}"].T for i in range(layers)]
     parts += [tensors["ln_f.weight"], tensors["ln_f.bias"]]
-    path.write_bytes(b"".join(np.ascontiguousarray(p).tobytes()
-                              for p in parts))
+    parts = [np.ascontiguousarray(p) for p in parts]
+    path.write_bytes(header.tobytes() + b"".join(
+        (bf16(p) if short else p).tobytes() for p in parts))
 
 
 def write_dir(directory, config, tensors, types={}):
@@ -187,7 +188,9 @@ def write(top):
     short = {n: (t.view("<u4") & 0xFFFF0000).view("<f4")
              for n, t in gpt.items()}
     write_dir(top / "gpt16", {**GPT, "activation_function": "gelu"}, short,
-              {n: "F16" if "mlp" in n else "BF16" for n in gpt})
+              {n: "F16" if "ln_" in n and n.endswith("weight") else "BF16"
+               for n in gpt})
+    write_llmc(top / "gpt16.bin", short, True)
 
     bert["bert.embeddings.position_ids"] = np.arange(64)[None]
     bert["cls.predictions.decoder.weight"] = \
