@@ -48,6 +48,7 @@ static void load_counters(struct mtlm_job *job)
     control[MTLM_CONTROL_SAMPLES] = (double) job->begin.samples;
     if (mtlm_job_loads_moments(job))
         mtlm_checkpoint_restore(job, job->loaded.state, control);
+    job->skipped_before = control[MTLM_CONTROL_SKIPPED];
     mtlm_run_write(job->run, tensor, control);
 }
 

@@ -146,7 +146,6 @@ static const struct {
     {"steps", MTLM_CONTROL_STEP, false},
     {"clock_samples", MTLM_CONTROL_CLOCK, false},
     {"skipped", MTLM_CONTROL_SKIPPED, false},
-    {"nan", MTLM_CONTROL_NAN, false},
     {"loss_scale", MTLM_CONTROL_LOSS_SCALE, true},
     {"loss_scale_growth", MTLM_CONTROL_GROWTH, true},
     {"loss_scale_hysteresis", MTLM_CONTROL_HYSTERESIS, true},

@@ -58,6 +58,7 @@ struct mtlm_job {
     struct mtlm_ramp_place begin; /* of the first iteration */
     int checkpoint_lock;          /* of rank 0, a file that is open, or 0 */
     bool begin_is_saved;          /* where this run saves, too */
+    double skipped_before;        /* steps left out before the begin */
     int64_t checkpoint_bytes;     /* of one that is saved, about */
     bool machine;                 /* StarPU runs */
     struct mtlm_metrics *metrics; /* of the rank that prints; or NULL */

@@ -123,6 +123,31 @@ void mtlm_job_forget_checkpoint(struct mtlm_job *job)
     job->load_path = NULL;
 }
 
+/* There is nothing to load: a first start, where what it saves goes to the
+ * same directory; else a mistake.  Rank 0 says. */
+static int begins_anew(const struct mtlm_job *job, struct mtlm_error *err)
+{
+    const struct mtlm_options *o = &job->options;
+    const bool there = access(o->load_dir, F_OK) == 0;
+
+    if (!is_first(job) || (!o->finetune && same_dir(o->load_dir, o->save_dir)))
+        return 0;
+    if (!there)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "--load %s: there is no such directory",
+                              o->load_dir);
+    return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                          "--load %s: there is no checkpoint to %s%s",
+                          o->load_dir,
+                          o->eval_only  ? "evaluate"
+                          : o->finetune ? "finetune"
+                                        : "go on from",
+                          o->eval_only || o->finetune
+                              ? ""
+                              : "; a training that begins saves to the same "
+                                "directory (--save)");
+}
+
 /* The newest one that is whole; what is not, is said.  All ranks come to the
  * same end. */
 static int find(struct mtlm_job *job, struct mtlm_error *err)
@@ -148,7 +173,7 @@ static int find(struct mtlm_job *job, struct mtlm_error *err)
         return mtlm_error_set(err, MTLM_EXIT_INPUT,
                               "--load %s: none of its checkpoints is whole",
                               job->options.load_dir);
-    return 0; /* nothing to load yet: a first start */
+    return begins_anew(job, err);
 }
 
 /* ---- whether it fits ---- */
@@ -198,13 +223,7 @@ int mtlm_job_find_checkpoint(struct mtlm_job *job, struct mtlm_error *err)
     const struct mtlm_options *o = &job->options;
 
     job->begin = mtlm_ramp_begin(&o->ramp);
-    if (!o->load_dir)
-        return 0;
-    if (access(o->load_dir, F_OK) < 0 && !o->save_dir)
-        return mtlm_error_set(err, MTLM_EXIT_INPUT,
-                              "--load %s: there is no such directory",
-                              o->load_dir);
-    return find(job, err);
+    return o->load_dir ? find(job, err) : 0;
 }
 
 /* The default follows the begin; iterations that were asked for must come. */
@@ -232,10 +251,6 @@ int mtlm_job_check_checkpoint(struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
 
-    if (!job->load_path && o->eval_only)
-        return mtlm_error_set(err, MTLM_EXIT_INPUT,
-                              "--load %s: there is no checkpoint to evaluate",
-                              o->load_dir);
     if (!job->load_path)
         return 0;
     if (mtlm_checkpoint_settings_check(job, job->loaded.settings,

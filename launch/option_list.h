@@ -320,7 +320,7 @@
         "keep the weights only")                                               \
     OPT(CHECKPOINTS, "load", TEXT, load_dir, "", 0, 0, "DIR",                  \
         "go on from the newest checkpoint in DIR that is whole; where there "  \
-        "is none, begin")                                                      \
+        "is none and --save is the same DIR, begin")                           \
     OPT(CHECKPOINTS, "no-load-optim", FLAG, no_load_optim, "no", 0, 0, NULL,   \
         "without the optimizer's state and the learning rate's clock")         \
     OPT(CHECKPOINTS, "finetune", FLAG, finetune, "no", 0, 0, NULL,             \

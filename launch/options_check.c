@@ -195,6 +195,12 @@ static int check_numbers(const struct mtlm_options *o, struct mtlm_error *err)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--save-interval %" PRId64 " needs --save DIR",
                               o->save_interval);
+    if (!o->save_dir && !o->eval_only && (o->keep_last || o->no_save_optim))
+        return mtlm_error_set(err, MTLM_EXIT_USAGE, "--%s needs --save DIR",
+                              o->keep_last ? "keep-last" : "no-save-optim");
+    if (!o->load_dir && (o->no_load_optim || o->finetune))
+        return mtlm_error_set(err, MTLM_EXIT_USAGE, "--%s needs --load DIR",
+                              o->finetune ? "finetune" : "no-load-optim");
     if (o->keep_last == 1)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--keep-last 1 leaves nothing to fall back to; "

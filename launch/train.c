@@ -310,7 +310,7 @@ static void evaluate(struct state *s)
     validate(s, s->text.iterations, " on validation set");
     if (s->job->test
         && (s->job->options.eval_only
-            || s->text.iterations == s->job->options.train_iters))
+            || s->text.iterations >= s->job->options.train_iters))
         test(s);
 }
 
@@ -337,7 +337,7 @@ static void prepare(struct state *s)
 static void say_end(struct state *s)
 {
     const struct mtlm_options *o = &s->job->options;
-    const bool complete = s->text.iterations == o->train_iters || o->eval_only;
+    const bool complete = s->text.iterations >= o->train_iters || o->eval_only;
 
     if (s->unsaved && s->code == MTLM_EXIT_OK)
         s->code = MTLM_EXIT_IO;

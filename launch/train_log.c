@@ -32,6 +32,7 @@ void mtlm_train_log_start(struct mtlm_train_log *log,
                                 .end = last_iteration(o, job->begin.iteration),
                                 .start_ns = mtlm_now_ns()};
     log->line.since_ns = log->step.since_ns = log->start_ns;
+    log->line.skipped = log->step.skipped = job->skipped_before;
 }
 
 static void add(struct mtlm_train_span *span,

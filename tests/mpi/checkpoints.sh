@@ -118,6 +118,13 @@ refused 2 'saved with --seed 1234, this job has 7' --finetune \
 refused 2 'f/iter_0000006.1 is there already' -- --save f
 refused 2 '--keep-last 1' -- --save x --keep-last 1
 refused 3 'nowhere: there is no such directory' -- --load nowhere
+refused 3 'nowhere: there is no such directory' -- --load nowhere --save x
+[ ! -e x ] || fail "left: $(ls -d x)"
+mkdir bare
+refused 3 'bare: there is no checkpoint to go on from' -- --load bare --save x
+refused 3 'bare: there is no checkpoint to finetune' -- --load bare --finetune
+refused 2 '--keep-last needs --save' -- --keep-last 3
+refused 2 '--no-load-optim needs --load' -- --no-load-optim
 refused 4 'out: cannot be' -- --save out
 flock f/lock sleep 60 &
 within 10 eval '! flock -n f/lock true'
