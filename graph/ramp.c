@@ -35,7 +35,13 @@ void mtlm_ramp_next(const struct mtlm_ramp *ramp, struct mtlm_ramp_place *place)
 int64_t mtlm_ramp_iterations(const struct mtlm_ramp *ramp, int64_t samples,
                              int64_t max)
 {
-    struct mtlm_ramp_place place = mtlm_ramp_begin(ramp);
+    return mtlm_ramp_iterations_from(ramp, mtlm_ramp_begin(ramp), samples, max);
+}
+
+int64_t mtlm_ramp_iterations_from(const struct mtlm_ramp *ramp,
+                                  struct mtlm_ramp_place place, int64_t samples,
+                                  int64_t max)
+{
     int64_t more;
 
     while (ramp->increment > 0 && place.samples <= ramp->samples

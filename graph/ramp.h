@@ -29,8 +29,11 @@ void mtlm_ramp_next(const struct mtlm_ramp *ramp,
 
 /* Iterations that Megatron-LM makes of that many samples in all: those that
  * begin within the ramp-up, then whole batches.  max: the most that is
- * counted. */
+ * counted.  From a place on, those before it included. */
 int64_t mtlm_ramp_iterations(const struct mtlm_ramp *ramp, int64_t samples,
                              int64_t max);
+int64_t mtlm_ramp_iterations_from(const struct mtlm_ramp *ramp,
+                                  struct mtlm_ramp_place place, int64_t samples,
+                                  int64_t max);
 
 #endif /* MTLM_GRAPH_RAMP_H */

@@ -25,8 +25,9 @@ static const char *const of_model[] = {
     "bert-no-binary-head"};
 
 /* Without these the samples, or their order, would be others. */
-static const char *const of_samples[] = {"seq-length", "seed", "split",
-                                         "mask-prob", "short-seq-prob"};
+static const char *const of_samples[] = {"seq-length",     "seed",
+                                         "split",          "mask-prob",
+                                         "short-seq-prob", "eod-mask-loss"};
 
 enum {
     OF_MODEL = sizeof(of_model) / sizeof(of_model[0]),
@@ -98,6 +99,17 @@ json_t *mtlm_checkpoint_settings(const struct mtlm_job *job)
     return settings;
 }
 
+/* Whether a and b are the same but for blanks: "969,30,1", "969, 30, 1". */
+static bool same(const char *a, const char *b)
+{
+    a += strspn(a, " ");
+    b += strspn(b, " ");
+    for (; *a && *a == *b; a += strspn(a, " "), b += strspn(b, " "))
+        a++, b++;
+    return *a == *b;
+}
+
+/* Checkpoints of before an option was there do not say it. */
 static int compare(const json_t *settings, const char *key, char *ours,
                    const char *path, const char *hint, struct mtlm_error *err)
 {
@@ -105,11 +117,10 @@ static int compare(const json_t *settings, const char *key, char *ours,
     const bool option = strcmp(key, "data") != 0;
     int rc = 0;
 
-    if (!theirs || strcmp(ours, theirs) != 0)
+    if (theirs && !same(ours, theirs))
         rc = mtlm_error_set(err, MTLM_EXIT_USAGE,
                             "%s was saved with %s%s %s, this job has %s%s",
-                            path, option ? "--" : "", key,
-                            theirs ? theirs : "(none)", ours, hint);
+                            path, option ? "--" : "", key, theirs, ours, hint);
     free(ours);
     return rc;
 }

@@ -226,6 +226,22 @@ int mtlm_job_find_checkpoint(struct mtlm_job *job, struct mtlm_error *err)
     return o->load_dir ? find(job, err) : 0;
 }
 
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* With another batch size than before, the samples that are left make another
+ * number of iterations. */
+static void count_iterations(struct mtlm_job *job)
+{
+    struct mtlm_options *o = &job->options;
+
+    if (mtlm_option_given(o, "train-samples"))
+        o->train_iters = mtlm_ramp_iterations_from(
+            &o->ramp, job->begin, o->train_samples, 1000000000);
+}
+
 /* The default follows the begin; iterations that were asked for must come. */
 static int place_trace(struct mtlm_job *job, struct mtlm_error *err)
 {
@@ -235,8 +251,8 @@ static int place_trace(struct mtlm_job *job, struct mtlm_error *err)
     if (begin == 0 || !job->options.trace_dir)
         return 0;
     if (!mtlm_option_given(&job->options, "trace-iterations")) {
-        trace->first += begin;
-        trace->last += begin;
+        trace->last = smaller(trace->last + begin, job->options.train_iters);
+        trace->first = smaller(trace->first + begin, trace->last);
     }
     if (trace->first > begin && trace->last <= job->options.train_iters)
         return 0;
@@ -262,6 +278,7 @@ int mtlm_job_check_checkpoint(struct mtlm_job *job, struct mtlm_error *err)
     if (!o->finetune)
         job->begin =
             mtlm_ramp_at(&o->ramp, job->loaded.iteration, job->loaded.samples);
+    count_iterations(job);
     return place_trace(job, err);
 }
 

@@ -118,6 +118,18 @@ static int refuse_lock(const char *dir, int fd, struct mtlm_error *err)
                           dir, *who ? who : "it does not say which");
 }
 
+/* Whether it is the file system that has no locks: then users see to it. */
+static bool warn_lock(const char *dir)
+{
+    if (errno != ENOSYS && errno != EOPNOTSUPP && errno != ENOLCK)
+        return false;
+    fprintf(stderr,
+            "mtlm-dag: %s: its file system has no locks; let no other job "
+            "save there\n",
+            dir);
+    return true;
+}
+
 int mtlm_checkpoint_lock(const char *dir, int *lock, struct mtlm_error *err)
 {
     char *path = mtlm_sprintf("%s/lock", dir);
@@ -127,7 +139,7 @@ int mtlm_checkpoint_lock(const char *dir, int *lock, struct mtlm_error *err)
     *lock = mtlm_disk_open(path, O_RDWR | O_CREAT | O_NOFOLLOW);
     if (*lock < 0)
         rc = failed(dir, "cannot be written", err);
-    else if (flock(*lock, LOCK_EX | LOCK_NB) < 0)
+    else if (flock(*lock, LOCK_EX | LOCK_NB) < 0 && !warn_lock(dir))
         rc = errno == EWOULDBLOCK ? refuse_lock(dir, *lock, err)
                                   : failed(dir, "cannot be locked", err);
     else

@@ -31,7 +31,8 @@ char *mtlm_checkpoint_temporary(const char *dir, int64_t iteration);
 /* The following are for the one process that commits. */
 
 /* Locks dir until the process ends or *lock is closed.  MTLM_EXIT_IO: it cannot
- * be written, or another job has locked it. */
+ * be written, or another job has locked it.  Where the file system has no
+ * locks, it warns and goes on. */
 int mtlm_checkpoint_lock(const char *dir, int *lock, struct mtlm_error *err);
 
 /* For the other processes: whether they see what is locked, and can write

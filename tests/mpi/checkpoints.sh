@@ -46,6 +46,17 @@ base=("${run[@]}")
 run=("${small[@]}" --num-layers 2 --train-samples 24 --weight-hash
     --rampup-batch-size 4 4 8)
 resumes 'growing batches' 1
+# Where the learning rate moves, its clock goes on, too.
+run=("${small[@]}" --num-layers 4 --train-iters 4 --weight-hash
+    --lr-decay-style cosine --lr-warmup-fraction 0.5)
+resumes 'moving rate, virtual stages' 2 --pipeline-model-parallel-size 2 \
+    --num-virtual-stages-per-pipeline-rank 2 --placement v
+# Of 24 samples 8 are left, in batches of another size.
+run=("${small[@]}" --num-layers 2 --train-samples 24)
+well 1 "${run[@]}" --global-batch-size 8 --save w --exit-interval 2
+well 1 "${run[@]}" --global-batch-size 4 --load w
+[ "$(losses out | wc -l)" -eq 2 ] || fail "other batches: $(cat out)"
+grep -q 'consumed samples: *24 ' out || fail "other batches: $(cat out)"
 run=("${base[@]}")
 
 # From one layout to the next: the tensors stay.  Each run has nothing left to
@@ -116,6 +127,8 @@ refused 2 'saved with --hidden-size 64, this job has 32' \
 refused 2 'saved with --seed 1234, this job has 7' --finetune \
     -- --load f --seed 7
 refused 2 'f/iter_0000006.1 is there already' -- --save f
+refused 2 'saved with --eod-mask-loss no' --finetune -- --load f --eod-mask-loss
+well 1 "${run[@]}" --load f --split 969,30,1
 refused 2 '--keep-last 1' -- --save x --keep-last 1
 refused 3 'nowhere: there is no such directory' -- --load nowhere
 refused 3 'nowhere: there is no such directory' -- --load nowhere --save x
