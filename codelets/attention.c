@@ -13,8 +13,8 @@
  * qkv_k, dqkv_k [sk, b, 3 hl] of the other part; lengths [1, b], positions of
  * a sample before its padding; y, dy [sq, b, hl]; lse [b, heads, sq], the
  * logarithm of a query's sum of exponentials.  Queries of the padding have y
- * = 0, the lowest lse and no gradient; what is there in keys, values or dy of
- * the padding does not matter.
+ * = 0, MTLM_ATTENTION_NO_LSE and no gradient; what is there in keys, values or
+ * dy of the padding does not matter.
  *
  * attr.attention.coefficient: with Megatron's query-key layer scaling the
  * layer's number, else 1; scores are divided by it and multiplied in the
@@ -183,7 +183,7 @@ static void pad_rows(int64_t from, int64_t rows, int64_t d, int64_t ld,
 {
     for (int64_t i = from; i < rows; i++) {
         memset(y + i * ld, 0, d * sizeof(*y));
-        lse[i] = MTLM_LOWEST;
+        lse[i] = MTLM_ATTENTION_NO_LSE;
     }
 }
 

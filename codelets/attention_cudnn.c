@@ -8,12 +8,15 @@
 
 #include "codelets/attention.h"
 #include "codelets/attention_cudnn.h"
+#include "codelets/attention_fused.h"
 #include "codelets/attention_graph.h"
 #include "runtime/error.h"
 #include "runtime/philox.h"
 
-/* Seed and offset lie at the start of the workspace, then what backward needs
- * for itself, then what the library asks for. */
+/* Seed and offset lie at the start of the worker's workspace, then what
+ * backward needs for itself.  The library asks for much more in backward (384
+ * MiB for 16 samples of 12 heads and 1024 positions), so that it has one of its
+ * own. */
 enum { SEED_BYTES = 256, ALIGNMENT = 256 };
 
 /* One shape; all that is kept of it, on one GPU. */
@@ -29,6 +32,8 @@ struct plan {
 static _Thread_local struct {
     cudnnHandle_t handle;
     cudnnBackendDescriptor_t gpu;
+    void *workspace; /* on the GPU, until the process ends */
+    size_t workspace_bytes;
     struct plan *plan[16];
     int n, next;
 } mine;
@@ -59,12 +64,38 @@ static size_t sums_bytes(const struct mtlm_attention_graph *of)
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
+/* It grows when a shape comes for the first time.  Returns false if the GPU
+ * does not have that much left. */
+static bool has_workspace(size_t bytes)
+{
+    void *workspace = NULL;
+
+    if (bytes <= mine.workspace_bytes)
+        return true;
+    if (cudaMalloc(&workspace, bytes) != cudaSuccess) {
+        cudaGetLastError(); /* it would be found again elsewhere */
+        return false;
+    }
+    cudaFree(mine.workspace); /* waits for what uses it */
+    mine.workspace = workspace;
+    mine.workspace_bytes = bytes;
+    return true;
+}
+
+static const char *why_not(const struct plan *plan, size_t taken, size_t most)
+{
+    if (taken > most)
+        return "too many rows for the workspace";
+    if (!plan->fwd.plan || !plan->bwd.plan)
+        return "cuDNN has no way that gives the same bits each time, in 2 GiB";
+    return "no memory left on the GPU for cuDNN's workspace";
+}
+
 static void make_plan(struct plan *plan, const struct mtlm_cudnn *lib,
                       const struct mtlm_device *device)
 {
     const size_t taken = SEED_BYTES + sums_bytes(&plan->of);
-    const size_t left =
-        taken < device->workspace_bytes ? device->workspace_bytes - taken : 0;
+    const size_t most = MTLM_ATTENTION_FUSED_BYTES;
 
     mtlm_cudnn_graph_start(&plan->fwd_graph, lib);
     mtlm_cudnn_graph_start(&plan->bwd_graph, lib);
@@ -72,8 +103,16 @@ static void make_plan(struct plan *plan, const struct mtlm_cudnn *lib,
     mtlm_attention_graph_bwd(&plan->bwd_graph, &plan->of);
     plan->ready =
         taken <= device->workspace_bytes
-        && mtlm_cudnn_plan(&plan->fwd_graph, mine.gpu, left, &plan->fwd)
-        && mtlm_cudnn_plan(&plan->bwd_graph, mine.gpu, left, &plan->bwd);
+        && mtlm_cudnn_plan(&plan->fwd_graph, mine.gpu, most, &plan->fwd)
+        && mtlm_cudnn_plan(&plan->bwd_graph, mine.gpu, most, &plan->bwd)
+        && has_workspace(
+            fmax(plan->fwd.workspace_bytes, plan->bwd.workspace_bytes));
+    if (plan->ready)
+        mtlm_attention_note("cuDNN %zu, workspace %.1f MiB", lib->GetVersion(),
+                            mine.workspace_bytes / (1024.0 * 1024));
+    else
+        mtlm_attention_note("own kernels (%s)",
+                            why_not(plan, taken, device->workspace_bytes));
 }
 
 static bool same(const struct plan *plan, const struct mtlm_attention_graph *of,
@@ -109,25 +148,12 @@ static struct plan *plan_for(const struct mtlm_cudnn *lib,
     return plan;
 }
 
-static bool is_asked_for(const struct mtlm_call *call)
-{
-    const int64_t *dim = call->shape[ATT_QKV].dim;
-    const int64_t d = dim[2] / 3 / call->attr.attention.heads;
-    const enum mtlm_attention_backend backend = call->attr.attention.backend;
-
-    return call->value != MTLM_REAL
-           && (backend == MTLM_ATTENTION_AUTO
-               || backend == MTLM_ATTENTION_FUSED)
-           && call->attr.attention.first_query == 0
-           && dim[0] == call->attr.attention.seq_length && d % 8 == 0
-           && call->attr.attention.dropout.p < 1;
-}
-
 /* NULL: our own kernels are to be taken. */
 static struct plan *plan_of(const struct mtlm_call *call,
                             const struct mtlm_context *context)
 {
-    const struct mtlm_cudnn *lib = is_asked_for(call) ? mtlm_cudnn() : NULL;
+    const struct mtlm_cudnn *lib =
+        mtlm_attention_may_be_fused(call) ? mtlm_cudnn() : NULL;
     const int64_t *dim = call->shape[ATT_QKV].dim;
     const int heads = call->attr.attention.heads;
     const struct mtlm_attention_graph of = {
@@ -141,11 +167,23 @@ static struct plan *plan_of(const struct mtlm_call *call,
         .dropout = call->attr.attention.dropout.p};
     struct plan *plan;
 
-    if (!lib)
+    if (!lib) {
+        mtlm_attention_note("own kernels (%s)",
+                            mtlm_attention_may_be_fused(call)
+                                ? "no cuDNN 9.11"
+                                : "by precision, shape or "
+                                  "--attention-backend");
         return NULL;
+    }
     start(lib);
     plan = plan_for(lib, &of, context->device);
     return plan->ready ? plan : NULL;
+}
+
+/* What the graphs say of each tensor.  The program's all are. */
+static bool is_aligned(const void *data)
+{
+    return (uintptr_t) data % 16 == 0;
 }
 
 bool mtlm_attention_cudnn_takes(const struct mtlm_call *call,
@@ -220,16 +258,14 @@ static void give_common(struct tensors *t, const struct plan *plan,
     give(t, MTLM_ATTG_KEEP, &t->keep);
 }
 
-static void run(const struct tensors *t, const struct plan *plan,
-                const struct mtlm_cudnn_plan *what,
+static void run(const struct tensors *t, const struct mtlm_cudnn_plan *what,
                 const struct mtlm_device *device)
 {
     const struct mtlm_cudnn *lib = mtlm_cudnn();
 
     CHECK(lib->SetStream(mine.handle, device->stream));
     mtlm_cudnn_run(lib, mine.handle, what, t->n, t->number, t->data,
-                   (char *) device->workspace + SEED_BYTES
-                       + sums_bytes(&plan->of));
+                   mine.workspace);
 }
 
 bool mtlm_attention_cudnn_fwd(void *const ptr[], const struct mtlm_call *call,
@@ -238,10 +274,10 @@ bool mtlm_attention_cudnn_fwd(void *const ptr[], const struct mtlm_call *call,
     const struct plan *plan = plan_of(call, context);
     struct tensors t;
 
-    if (!plan)
+    if (!plan || !is_aligned(ptr[ATT_QKV]) || !is_aligned(ptr[ATT_Y]))
         return false;
     give_common(&t, plan, ptr, call, context);
-    run(&t, plan, &plan->fwd, context->device);
+    run(&t, &plan->fwd, context->device);
     mtlm_attention_clear(ptr[ATT_Y], plan->of.heads * plan->of.d, ptr[ATT_LSE],
                          call, ptr[ATT_LENGTHS], context->device->stream);
     return true;
@@ -255,14 +291,15 @@ bool mtlm_attention_cudnn_bwd(void *const ptr[], const struct mtlm_call *call,
 
     _Static_assert((int) ATTB_LSE == (int) ATT_LSE,
                    "give_common() finds forward's operands in both");
-    if (!plan)
+    if (!plan || !is_aligned(ptr[ATTB_QKV]) || !is_aligned(ptr[ATTB_Y])
+        || !is_aligned(ptr[ATTB_DY]) || !is_aligned(ptr[ATTB_DQKV]))
         return false;
     give_common(&t, plan, ptr, call, context);
     give(&t, MTLM_ATTG_DY, ptr[ATTB_DY]);
     give_parts(&t, MTLM_ATTG_DQ, ptr[ATTB_DQKV], plan->of.d);
     give(&t, MTLM_ATTG_KEPT, &t.kept);
     give(&t, MTLM_ATTG_SUMS, (char *) context->device->workspace + SEED_BYTES);
-    run(&t, plan, &plan->bwd, context->device);
+    run(&t, &plan->bwd, context->device);
     mtlm_attention_clear(ptr[ATTB_DQKV], 3 * plan->of.heads * plan->of.d, NULL,
                          call, ptr[ATTB_LENGTHS], context->device->stream);
     return true;

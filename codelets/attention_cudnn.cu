@@ -3,8 +3,6 @@
 
 #include "config.h"
 
-#include <float.h>
-
 #include "codelets/attention.h"
 #include "codelets/attention_cudnn.h"
 #include "codelets/launch.cuh"
@@ -34,7 +32,7 @@ static __global__ void clear_padding(uint16_t *x, int64_t cols, float *lse,
     for (int64_t c = threadIdx.x; c < cols; c += blockDim.x)
         x[(row * samples + sample) * cols + c] = 0;
     for (int n = threadIdx.x; lse && n < heads; n += blockDim.x)
-        lse[(sample * heads + n) * rows + row] = -FLT_MAX;
+        lse[(sample * heads + n) * rows + row] = MTLM_ATTENTION_NO_LSE;
 }
 
 void mtlm_attention_clear(void *x, int64_t cols, float *lse,

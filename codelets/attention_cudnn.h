@@ -10,7 +10,7 @@ extern "C" {
 
 /* Attention by cuDNN: of values of 16 bits, whole samples, heads of a multiple
  * of 8 elements, where the library has a way for forward and for backward that
- * gives the same bits each time and fits into the workspace; unless
+ * gives the same bits each time in MTLM_ATTENTION_FUSED_BYTES; unless
  * attr.attention.backend says that our own kernels are to be taken.
  *
  * Dropout is not the CPU's and our own kernels' then: cuDNN draws a Philox
@@ -38,7 +38,7 @@ void mtlm_attention_seed(int64_t *to, uint64_t seed, uint64_t offset,
                          cudaStream_t stream);
 
 /* x [s, b, cols], of 16 bits, = 0 in the padding; and lse [b, heads, s], unless
- * NULL, the lowest number. */
+ * NULL, MTLM_ATTENTION_NO_LSE. */
 void mtlm_attention_clear(void *x, int64_t cols, float *lse,
                           const struct mtlm_call *call, const void *lengths,
                           cudaStream_t stream);

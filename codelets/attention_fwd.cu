@@ -3,9 +3,8 @@
 
 #include "config.h"
 
-#include <float.h>
-
 #include "codelets/attention.cuh"
+#include "codelets/attention_fused.h"
 #include "runtime/error.h"
 
 constexpr float LOG2_E = 1.4426950408889634f, LN_2 = 0.69314718055994531f;
@@ -114,7 +113,8 @@ static __device__ void end(const mtlm_att_head<T> &h, int64_t sq, int64_t d,
                            4 * (threadIdx.x + MTLM_ATT_SIDE * c), d,
                            from.y[i][c], real ? 1 / sum : 0, false);
         if (threadIdx.x == 0)
-            lse[h.row + q] = real ? from.max[i] * LN_2 + logf(sum) : -FLT_MAX;
+            lse[h.row + q] =
+                real ? from.max[i] * LN_2 + logf(sum) : MTLM_ATTENTION_NO_LSE;
     }
 }
 
@@ -199,6 +199,7 @@ void mtlm_attention_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
     if (mtlm_attention_cudnn_fwd(ptr, call, context))
         return;
 #endif
+    mtlm_attention_note("own kernels (no cuDNN)");
     if (call->attr.attention.backend == MTLM_ATTENTION_FUSED)
         mtlm_fatal(__FILE__, __LINE__,
                    "--attention-backend fused: cuDNN is not there, or does not "

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "codelets/attention_fused.h"
 #include "graph/plan.h"
 
 /* Memory of a submitted task or message: StarPU's own, our argument, its
@@ -153,6 +154,19 @@ static double kernel_bytes(const struct mtlm_program *program, bool no_gpu_has)
         wide = fmax(wide, mtlm_call_wide_bytes(&node->call));
     }
     return (kernel + wide) * program->config.layout.workers;
+}
+
+/* Also without cuDNN: what will be there is not known here.  One serves all of
+ * a rank's calls. */
+static double attention_bytes(const struct mtlm_graph *graph)
+{
+    double most = 0;
+
+    for (int i = 0; i < graph->all.n; i++)
+        if (graph->all.node[i]->call.kind == MTLM_OP_ATTENTION_BWD)
+            most = fmax(most,
+                        mtlm_attention_fused_bytes(&graph->all.node[i]->call));
+    return most;
 }
 
 /* What BLAS keeps for each worker, and what MPI receives a sum into.  The sums
@@ -322,6 +336,7 @@ struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
                           + graph_bytes(program->graph) + kernels
                           + scratch_bytes(program);
     plan.cpu_kernel_bytes = kernels - kernel_bytes(program, true);
+    plan.attention_bytes = attention_bytes(program->graph);
     plan.staged_bytes = staged_bytes(program->graph, false);
     plan.staged_nccl_bytes = staged_bytes(program->graph, true);
     plan.total_bytes = plan.weight_bytes + plan.gradient_bytes
@@ -337,7 +352,7 @@ double mtlm_plan_more_bytes(const struct mtlm_plan *plan)
 
 double mtlm_plan_gpu_bytes(const struct mtlm_plan *plan)
 {
-    return plan->total_bytes - plan->runtime_bytes;
+    return plan->total_bytes - plan->runtime_bytes + plan->attention_bytes;
 }
 
 double mtlm_plan_beside_gpu_bytes(const struct mtlm_plan *plan, bool nccl)

@@ -37,6 +37,8 @@ struct mtlm_plan {
      * what the host makes.  Not in the total.  And the same where collectives
      * stay between GPUs. */
     double staged_bytes, staged_nccl_bytes;
+    /* On a GPU: the workspace of cuDNN's attention.  Not in the total. */
+    double attention_bytes;
     /* Of runtime_bytes: what CPU kernels take that a GPU has. */
     double cpu_kernel_bytes;
     int64_t tasks; /* per iteration, messages included */

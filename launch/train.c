@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "codelets/attention_fused.h"
 #include "launch/checkpoint.h"
 #include "launch/job.h"
 #include "launch/progress.h"
@@ -245,6 +246,15 @@ static void save(struct state *s)
     mtlm_train_log_pause(&s->log, mtlm_now_ns() - start);
 }
 
+/* What cuDNN takes is known when it was asked. */
+static void say_attention(const struct mtlm_job *job)
+{
+    const char *used = mtlm_attention_used();
+
+    if (used && mtlm_ranks_rank(job->ranks) == 0)
+        printf("attention: %s\n", used);
+}
+
 /* Iteration e + 1 is submitted while e runs, so that the workers never wait
  * for the host; only before a validation or a checkpoint the host waits, so
  * that its time is its own and what is saved stands still. */
@@ -269,6 +279,8 @@ static void loop(struct state *s)
         if (ahead)
             submit(s, e + 1);
         good = report(s, e, r);
+        if (e == first)
+            say_attention(s->job);
         tell(s, e, r, log_due(o, e, last) || !good);
         if (!good) {
             explain_nan(s, e);

@@ -14,6 +14,7 @@
 
 #include "codelets/dropout.h"
 #include "codelets/vector_math.h"
+#include "codelets/attention.h"
 #include "tests/codelets/attention_parts.h"
 #include "tests/codelets/support.h"
 
@@ -99,7 +100,7 @@ static double probabilities(const struct problem *of, const mtlm_real *qkv,
         sum += exp(prob[k] - max);
     for (int k = 0; k < seen; k++)
         prob[k] = exp(prob[k] - max) / sum;
-    return seen > 0 ? max + log(sum) : MTLM_LOWEST;
+    return seen > 0 ? max + log(sum) : MTLM_ATTENTION_NO_LSE;
 }
 
 /* factor [s]: what dropout does to them. */
@@ -207,15 +208,15 @@ static void run_parts(const struct problem *of, const int64_t *cut, int n,
     free(lengths);
 }
 
-/* A padded query has the lowest value; any other number is compared. */
+/* A padded query has a value of its own; any other number is compared. */
 static void check_lse(const struct problem *of, const mtlm_real *lse,
                       double *want)
 {
     const int64_t rows = of->b * of->heads * of->s;
 
     for (int64_t i = 0; i < rows; i++)
-        if (want[i] == MTLM_LOWEST) {
-            assert_true(lse[i] == MTLM_LOWEST);
+        if (want[i] == MTLM_ATTENTION_NO_LSE) {
+            assert_true(lse[i] == MTLM_ATTENTION_NO_LSE);
             want[i] = INFINITY;
         }
     for (int64_t i = 0; i < rows; i++)

@@ -16,6 +16,7 @@
 
 #include <dlfcn.h>
 
+#include "codelets/attention_fused.h"
 #include "codelets/attention_graph.h"
 
 /* What the library wants to know of a GPU. */
@@ -81,6 +82,35 @@ static int ways(const struct mtlm_attention_graph *of, bool backward)
     return n;
 }
 
+/* Of the best way of backward. */
+static double workspace_bytes(const struct mtlm_attention_graph *of)
+{
+    cudnnBackendDescriptor_t config[MTLM_CUDNN_PROPOSALS];
+    struct mtlm_cudnn_graph graph;
+    int64_t bytes = -1, n = 0;
+
+    mtlm_cudnn_graph_start(&graph, lib);
+    mtlm_attention_graph_bwd(&graph, of);
+    assert_true(mtlm_cudnn_propose(&graph, gpu, config) > 0);
+    assert_int_equal(
+        lib->BackendGetAttribute(config[0], CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE,
+                                 CUDNN_TYPE_INT64, 1, &n, &bytes),
+        CUDNN_STATUS_SUCCESS);
+    mtlm_cudnn_graph_free(&graph);
+    return bytes;
+}
+
+static struct mtlm_call call_of(const struct mtlm_attention_graph *of)
+{
+    struct mtlm_call call = {
+        .kind = MTLM_OP_ATTENTION_BWD,
+        .value = MTLM_BF16,
+        .attr.attention = {.heads = of->heads, .seq_length = of->rows}};
+
+    call.shape[0] = MTLM_SHAPE(of->rows, of->samples, 3 * of->heads * of->d);
+    return call;
+}
+
 static void assert_taken(const struct mtlm_attention_graph *of, const char *on)
 {
     for (int backward = 0; backward < 2; backward++)
@@ -127,6 +157,35 @@ static void test_an_a100_takes_the_usual_heads(void **state)
     assert_usual_heads_are_taken("A100");
 }
 
+/* What memory plans count on: presets at their usual microbatches; a length
+ * that no tile divides. */
+static void test_the_workspace_is_as_planned(void **state)
+{
+    static const struct {
+        struct mtlm_attention_graph of;
+        double mib;
+    } cases[] = {
+        {{16, 12, 1024, 64, CUDNN_DATA_BFLOAT16, true, 0}, 384},
+        {{8, 15, 1024, 128, CUDNN_DATA_BFLOAT16, true, 0}, 240},
+        {{4, 20, 1024, 96, CUDNN_DATA_BFLOAT16, true, 0}, 160},
+        {{16, 32, 512, 64, CUDNN_DATA_BFLOAT16, false, 0}, 256},
+        {{8, 40, 512, 64, CUDNN_DATA_BFLOAT16, false, 0.1}, 160},
+        {{3, 4, 333, 80, CUDNN_DATA_BFLOAT16, true, 0.1}, 3.375},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const struct mtlm_call call = call_of(&cases[i].of);
+        const double planned = mtlm_attention_fused_bytes(&call);
+        const double taken = workspace_bytes(&cases[i].of);
+
+        assert_true(planned == cases[i].mib * 1024 * 1024 + 256);
+        if (taken > planned || taken < 0.9 * planned)
+            fail_msg("case %d: takes %.0f bytes, %.0f are planned", (int) i,
+                     taken, planned);
+    }
+}
+
 /* Our own kernels are for these. */
 static void test_what_it_cannot_is_seen(void **state)
 {
@@ -155,6 +214,8 @@ int main(void)
             test_an_h100_takes_the_usual_heads, set_up, tear_down, h100),
         cmocka_unit_test_prestate_setup_teardown(
             test_an_a100_takes_the_usual_heads, set_up, tear_down, a100),
+        cmocka_unit_test_prestate_setup_teardown(
+            test_the_workspace_is_as_planned, set_up, tear_down, h100),
         cmocka_unit_test_prestate_setup_teardown(test_what_it_cannot_is_seen,
                                                  set_up, tear_down, a100),
     };

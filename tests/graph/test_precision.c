@@ -126,7 +126,8 @@ static void test_a_gpu_needs_no_scratch_of_cpu_kernels(void **state)
                           + rows * m->vocab_size));
     assert_true(mtlm_plan_beside_gpu_bytes(&half, false)
                 == mtlm_plan_more_bytes(&half) - mtlm_plan_gpu_bytes(&half)
-                       - half.cpu_kernel_bytes + half.staged_bytes);
+                       + half.attention_bytes - half.cpu_kernel_bytes
+                       + half.staged_bytes);
 }
 
 /* Of replicas of one stage only the samples are left. */

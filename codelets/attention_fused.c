@@ -1,0 +1,60 @@
+#include "config.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "codelets/attention.h"
+#include "codelets/attention_fused.h"
+
+enum { TILE = 128, COUNTER_BYTES = 256 };
+
+bool mtlm_attention_may_be_fused(const struct mtlm_call *call)
+{
+    const int64_t *dim = call->shape[ATT_QKV].dim;
+    const int64_t d = dim[2] / 3 / call->attr.attention.heads;
+    const enum mtlm_attention_backend backend = call->attr.attention.backend;
+
+    return call->value != MTLM_REAL
+           && (backend == MTLM_ATTENTION_AUTO
+               || backend == MTLM_ATTENTION_FUSED)
+           && call->attr.attention.first_query == 0
+           && dim[0] == call->attr.attention.seq_length && d % 8 == 0
+           && call->attr.attention.dropout.p < 1;
+}
+
+double mtlm_attention_fused_bytes(const struct mtlm_call *call)
+{
+    const int64_t *dim = call->shape[ATT_QKV].dim;
+    const double rows = (dim[0] + TILE - 1) / TILE * TILE;
+    const double bytes =
+        2 * dim[1] * call->attr.attention.heads * rows * rows + COUNTER_BYTES;
+
+    return mtlm_attention_may_be_fused(call)
+                   && bytes <= MTLM_ATTENTION_FUSED_BYTES
+               ? bytes
+               : 0;
+}
+
+static struct {
+    atomic_flag taken;
+    atomic_bool written;
+    char text[128];
+} note = {.taken = ATOMIC_FLAG_INIT};
+
+void mtlm_attention_note(const char *fmt, ...)
+{
+    va_list ap;
+
+    if (atomic_load(&note.written) || atomic_flag_test_and_set(&note.taken))
+        return;
+    va_start(ap, fmt);
+    vsnprintf(note.text, sizeof(note.text), fmt, ap);
+    va_end(ap);
+    atomic_store(&note.written, true);
+}
+
+const char *mtlm_attention_used(void)
+{
+    return atomic_load(&note.written) ? note.text : NULL;
+}
