@@ -197,6 +197,9 @@ static struct plan *plan_for(const struct mtlm_device *device,
 bool mtlm_matmul(const struct mtlm_device *device, const struct mtlm_product *p)
 {
     const float alpha = 1;
+    const bool is_aligned =
+        p->epilogue == MTLM_PLAIN || (uintptr_t) p->bias % 16 == 0;
+    cublasStatus_t status;
     struct plan *plan = plan_for(device, p);
 
     if (!plan->known && p->epilogue == MTLM_PLAIN)
@@ -204,13 +207,21 @@ bool mtlm_matmul(const struct mtlm_device *device, const struct mtlm_product *p)
                    "cuBLASLt knows no way to multiply %lld x %lld by %lld",
                    (long long) plan->key.rows, (long long) plan->key.depth,
                    (long long) plan->key.cols);
-    if (!plan->known)
+    if (!plan->known || !is_aligned)
         return false;
     if (p->epilogue != MTLM_PLAIN)
         set(&plan->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p->bias);
-    CHECK(cublasLtMatmul(
+    status = cublasLtMatmul(
         device->blas, &plan->desc, &alpha, p->a.data, &plan->a, p->b.data,
         &plan->b, &p->beta, p->c.data, &plan->c, (void *) p->c.data, &plan->c,
-        &plan->algo, device->workspace, p->workspace_bytes, device->stream));
+        &plan->algo, device->workspace, p->workspace_bytes, device->stream);
+    /* What the heuristic proposes with an epilogue may still be refused. */
+    if (p->epilogue != MTLM_PLAIN
+        && (status == CUBLAS_STATUS_NOT_SUPPORTED
+            || status == CUBLAS_STATUS_INVALID_VALUE)) {
+        plan->known = false;
+        return false;
+    }
+    CHECK(status);
     return true;
 }

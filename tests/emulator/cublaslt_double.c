@@ -497,6 +497,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle,
 
     if (!handle || !fits(&p) || p.desc->scale_type != CUDA_R_32F)
         return CUBLAS_STATUS_INVALID_VALUE;
+    /* As the library may what it has proposed itself. */
+    if (getenv("MTLM_DOUBLE_REFUSE_EPILOGUES")
+        && p.desc->epilogue != CUBLASLT_EPILOGUE_DEFAULT)
+        return CUBLAS_STATUS_NOT_SUPPORTED;
     type_bytes(p.a->type), type_bytes(p.b->type), type_bytes(p.d->type);
     if (choice) {
         if (choice->workspace_bytes > workspace_bytes

@@ -35,6 +35,8 @@ both() {
     awk '/^GPU memory: peak/ { exit !($4 > 32 && $4 < $7) }' out ||
         fail "memory of the GPU: $(cat out)"
     same "$bound" "$* on a GPU"
+    [ "$(grep -c '^attention: own kernels (.' out)" -eq 1 ] ||
+        fail "which attention: $(cat out)"
 }
 
 # Sums in another order may be rounded to another number of 8 bits.
@@ -44,6 +46,8 @@ both 1e-5 --model gpt-tiny
 
 MTLM_DOUBLE_DELAY_US=200 well 1 --model gpt-tiny "${mini[@]}"
 same 1e-5 "what is enqueued takes its time"
+MTLM_DOUBLE_REFUSE_EPILOGUES=1 well 1 --model gpt-tiny "${mini[@]}"
+same 1e-5 "products whose epilogues are refused"
 for layout in "2 1" "2 2"; do
     # shellcheck disable=SC2086 # two words
     layout $layout
