@@ -19,9 +19,16 @@
  * has passed since, at most every MAX_NAP; handing data over and what ranks of
  * the same host send wakes the thread at once.  So any other message is seen
  * within an eighth of the time it was waited for, and a receive that is pending
- * for long costs next to nothing. With nothing to poll for it only looks after
- * itself every MTLM_IDLE_NAP_NS. */
-enum { MIN_NAP_NS = 20000, MAX_NAP_NS = 5000000, NAP_SHARE = 8 };
+ * for long costs next to nothing.  Nothing rings when a device has done its
+ * part, and layers wait for it: while such are in flight at most MAX_DEVICE_NAP
+ * passes. With nothing to poll for it only looks after itself every
+ * MTLM_IDLE_NAP_NS. */
+enum {
+    MIN_NAP_NS = 20000,
+    MAX_NAP_NS = 5000000,
+    MAX_DEVICE_NAP_NS = 50000,
+    NAP_SHARE = 8
+};
 
 void mtlm_engine_has_data(struct mtlm_request *request)
 {
@@ -294,15 +301,24 @@ static bool end_delays(struct mtlm_engine *engine)
     return any;
 }
 
+static bool device_flies(const struct mtlm_engine *engine)
+{
+    for (const struct mtlm_request *r = engine->flying.head; r; r = r->next)
+        if (r->transport->node != STARPU_MAIN_RAM)
+            return true;
+    return false;
+}
+
 /* Sleeps until somebody rings or, while something may arrive, for the polling
  * time. */
 static void nap(struct mtlm_engine *engine, uint32_t rings, bool expecting)
 {
     const int64_t now = mtlm_now_ns();
+    const int64_t most = device_flies(engine) ? MAX_DEVICE_NAP_NS : MAX_NAP_NS;
     int64_t wait = (now - engine->last_event_ns) / NAP_SHARE, until;
 
     wait = wait < MIN_NAP_NS ? MIN_NAP_NS : wait;
-    until = now + (wait < MAX_NAP_NS ? wait : MAX_NAP_NS);
+    until = now + (wait < most ? wait : most);
     for (struct mtlm_request *r = engine->delayed.head; r; r = r->next)
         until = r->due_ns < until ? r->due_ns : until;
     if (!expecting)
