@@ -126,9 +126,11 @@ static void take_gpu(const struct mtlm_machine_config *config,
     conf->workers_cuda_gpuid[0] = config->gpu;
     snprintf(text, sizeof(text), "%.0f", config->gpu_bytes / (1 << 20));
     setenv("STARPU_LIMIT_CUDA_MEM", text, 0);
-    /* A task that is committed ahead of a more urgent one costs pipelines more
-     * than it saves; none at all would leave the device idle between two. */
-    setenv("STARPU_CUDA_PIPELINE", "1", 0);
+    /* With 1, StarPU takes the next task only when the last has ended: the
+     * device is idle meanwhile, after each task.  With 2 one waits behind the
+     * one that runs, also where a more urgent task comes then: pipelines pay
+     * for that, by one task at most.  To be measured on GPUs. */
+    setenv("STARPU_CUDA_PIPELINE", "2", 0);
 }
 
 int mtlm_machine_start(const struct mtlm_machine_config *config,
