@@ -11,7 +11,8 @@
  *          eintr         open, write, fsync fail with EINTR
  *          stickyenospc  ENOSPC from the k-th call on
  * FI_LOG   a file that gets a line for each call of any rank before it is made:
- *          rank, number, name, paths; for writes their bytes, which go to
+ *          rank, number, name, paths ("new" behind an open
+ *          that may make the file); for writes their bytes, which go to
  *          FI_LOG.RANK; a line "synced" when an fsync is over; and whatever
  *          the job prints that says "saved"
  *
@@ -202,8 +203,9 @@ int open(const char *path, int flags, ...)
     va_start(ap, flags);
     mode = mode_of_file(flags, ap);
     va_end(ap);
-    return fails_at_path("open", path, NULL, true) ? -1
-                                                   : real(path, flags, mode);
+    return fails_at_path("open", path, flags & O_CREAT ? "new" : NULL, true)
+               ? -1
+               : real(path, flags, mode);
 }
 
 ssize_t write(int fd, const void *data, size_t bytes)

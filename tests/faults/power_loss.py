@@ -62,7 +62,7 @@ class Disk:
 
     def call(self, call, path, other, data):
         known = self.number(path) if call != "said" else None
-        if call == "open" and known is None:
+        if call == "open" and other == "new" and known is None:
             self.make(path, b"")
         elif call == "mkdir" and known is None:
             self.make(path, {})
