@@ -45,8 +45,9 @@ taken=$(cat "$work"/loader.* | sed -n 's/.*calling init: //p' | sort -u)
 for name in libstarpu libmpi libopenblas libhwloc mca_btl_vader; do
     grep -q "^$work/moved/.*$name" <<<"$taken" || fail "$name is not its own"
 done
-foreign=$(grep -E 'starpu|openmpi|libmpi|openblas|hwloc|pmix' <<<"$taken" \
-    | grep -v "^$work/moved/" || true)
+foreign=$(awk -v own="$work/moved/" '
+    /starpu|openmpi|libmpi|openblas|hwloc|pmix/ && index($0, own) != 1' \
+    <<<"$taken")
 [ -z "$foreign" ] || fail "taken from the system: $foreign"
 
 [ "$failures" -eq 0 ]
