@@ -5,12 +5,14 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "launch/nearest.h"
 #include "tests/launch/parse.h"
 
 static void test_every_value_out_of_range_is_refused(void **state)
@@ -106,6 +108,59 @@ static void test_unknown_names_are_answered_with_the_nearest(void **state)
             "unknown model 'zzz'; mtlm-dag --list-models prints the names");
 }
 
+/* Insertions, deletions, replacements and swaps of neighbours, straight from
+ * their definition. */
+static int edits(const char *a, int na, const char *b, int nb)
+{
+    int least = na + nb, other;
+
+    if (na == 0 || nb == 0)
+        return least;
+    if (a[na - 1] == b[nb - 1])
+        return edits(a, na - 1, b, nb - 1);
+    for (int how = 1; how < 4; how++) {
+        other = edits(a, na - (how & 1), b, nb - (how >> 1)) + 1;
+        least = other < least ? other : least;
+    }
+    if (na > 1 && nb > 1 && a[na - 1] == b[nb - 2] && a[na - 2] == b[nb - 1]) {
+        other = edits(a, na - 2, b, nb - 2) + 1;
+        least = other < least ? other : least;
+    }
+    return least;
+}
+
+static void test_near_is_what_few_edits_make(void **state)
+{
+    uint32_t draw = 1;
+    int near = 0;
+
+    (void) state;
+    for (int i = 0; i < 3000; i++) {
+        char text[2][8] = {"", ""};
+        struct mtlm_nearest nearest = {.name = text[0]};
+        int n[2], most;
+
+        for (int k = 0; k < 2; k++) {
+            n[k] = (int) ((draw = draw * 1664525 + 1013904223) >> 24) % 8;
+            for (int c = 0; c < n[k]; c++)
+                text[k][c] =
+                    "abc"[((draw = draw * 1664525 + 1013904223) >> 24) % 3];
+        }
+        most = (n[0] + 2) / 3; /* a typing error in three letters */
+        mtlm_nearest_offer(&nearest, text[1]);
+        if (n[0] >= 4 && strstr(text[1], text[0]))
+            continue;
+        if (edits(text[0], n[0], text[1], n[1]) > most) {
+            assert_null(nearest.best);
+            continue;
+        }
+        assert_ptr_equal(nearest.best, text[1]);
+        assert_int_equal(nearest.distance, edits(text[0], n[0], text[1], n[1]));
+        near++;
+    }
+    assert_in_range(near, 200, 2800);
+}
+
 static void test_malformed_lines_are_refused(void **state)
 {
     (void) state;
@@ -128,6 +183,7 @@ int main(void)
         cmocka_unit_test(test_the_limits_of_the_table_hold),
         cmocka_unit_test(test_values_of_other_types_are_refused),
         cmocka_unit_test(test_unknown_names_are_answered_with_the_nearest),
+        cmocka_unit_test(test_near_is_what_few_edits_make),
         cmocka_unit_test(test_malformed_lines_are_refused),
     };
 
