@@ -11,6 +11,10 @@
 /* So that nothing overflows before the model is checked. */
 enum { MOST = 1 << 30 };
 
+/* As --layernorm-epsilon has them. */
+#define LEAST_EPSILON 1e-12
+#define MOST_EPSILON 0.1
+
 struct reader {
     const char *path;
     const json_t *config;
@@ -40,13 +44,19 @@ static int64_t get_size(struct reader *r, const char *key, int64_t fallback)
     return fallback;
 }
 
-static double get_epsilon(struct reader *r, double fallback)
+static double get_epsilon(struct reader *r, const char *key, double fallback)
 {
-    const json_t *value = get(r, "layer_norm_epsilon");
+    const json_t *value = get(r, key);
 
-    if (!value)
-        value = get(r, "layer_norm_eps");
-    return value && json_is_number(value) ? json_number_value(value) : fallback;
+    if (!value || r->rc < 0)
+        return fallback;
+    if (json_is_number(value) && json_number_value(value) >= LEAST_EPSILON
+        && json_number_value(value) <= MOST_EPSILON)
+        return json_number_value(value);
+    r->rc = mtlm_error_set(r->err, MTLM_EXIT_INPUT,
+                           "%s: %s: expected a number from %g to %g", r->path,
+                           key, LEAST_EPSILON, MOST_EPSILON);
+    return fallback;
 }
 
 /* What these models are not. */
@@ -91,7 +101,7 @@ static void read_gpt2(struct reader *r, struct mtlm_model *model)
         .max_positions = get_size(r, "n_positions", 1024),
         .vocab_size = get_size(r, "vocab_size", 50257),
         .exact_gelu = get_gelu(r, "activation_function", "gelu_new"),
-        .layernorm_epsilon = get_epsilon(r, 1e-5)};
+        .layernorm_epsilon = get_epsilon(r, "layer_norm_epsilon", 1e-5)};
     model->ffn_hidden_size = get_size(r, "n_inner", 4 * model->hidden_size);
     refuse(r, "scale_attn_weights", false);
     refuse(r, "scale_attn_by_inverse_layer_idx", true);
@@ -113,7 +123,7 @@ static void read_bert(struct reader *r, struct mtlm_model *model)
         .vocab_size = get_size(r, "vocab_size", 29056),
         .num_token_types = 2,
         .exact_gelu = get_gelu(r, "hidden_act", "gelu"),
-        .layernorm_epsilon = get_epsilon(r, 1e-12)};
+        .layernorm_epsilon = get_epsilon(r, "layer_norm_eps", 1e-12)};
     refuse(r, "is_decoder", true);
     refuse(r, "add_cross_attention", true);
     refuse(r, "tie_word_embeddings", false);

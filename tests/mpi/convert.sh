@@ -99,6 +99,9 @@ sed 's/"gpt2"/"llama"/' gpt/config.json >other/config.json
 refused 3 other none 'expected gpt2 or megatron-bert, found llama'
 sed 's/"gelu_new"/"relu"/' gpt/config.json >other/config.json
 refused 3 other none 'activation_function' 'found relu'
+sed 's/"layer_norm_epsilon": 1e-05/"layer_norm_epsilon": -1/' gpt/config.json \
+    >other/config.json
+refused 3 other none 'layer_norm_epsilon: expected a number from 1e-12 to 0.1'
 echo '{' >other/config.json
 refused 3 other none 'other/config.json: line'
 cp gpt/config.json other
