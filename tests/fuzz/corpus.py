@@ -1,6 +1,10 @@
-"""Inputs that fuzzing begins with, a directory for each reader of fuzz.c."""
+"""Inputs that fuzzing begins with, a directory for each reader of fuzz.h, and
+words that it puts in.
+
+tests/fuzz/corpus.py SEEDS SRCDIR"""
 import json
 import os
+import re
 import struct
 import sys
 
@@ -38,8 +42,40 @@ MANIFEST = {"format": "mtlm-dag checkpoint", "version": 1, "iteration": 3,
 
 def manifest(kind, value):
     """Without the end, which has the checksum."""
-    text = json.dumps(value, indent=1)
-    return kind + (text if kind == b"p" else text[:-2]).encode()
+    text = json.dumps(value, separators=(",", ":"))
+    return kind + (text if kind == b"p" else text[:-1]).encode()
+
+
+GPT2 = {"model_type": "gpt2", "n_layer": 2, "n_embd": 8, "n_head": 2,
+        "n_positions": 16, "n_inner": None, "vocab_size": 32,
+        "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5}
+BERT = {"model_type": "megatron-bert", "num_hidden_layers": 2,
+        "hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 32,
+        "max_position_embeddings": 16, "vocab_size": 32, "hidden_act": "gelu",
+        "layer_norm_eps": 1e-12, "position_embedding_type": "absolute"}
+REFUSED = ["scale_attn_weights", "scale_attn_by_inverse_layer_idx",
+           "add_cross_attention", "tie_word_embeddings", "is_decoder"]
+GPT2_LAYER = [f"{part}.{kind}" for part in
+              ("ln_1", "attn.c_attn", "attn.c_proj", "ln_2", "mlp.c_fc",
+               "mlp.c_proj") for kind in ("weight", "bias")]
+
+
+def index(layer, rest):
+    """foreign.c has the files."""
+    names = {f"transformer.h.0.{name}": "a.safetensors" for name in layer}
+    names.update({f"transformer.{name}": "b.safetensors" for name in rest})
+    return json.dumps({"metadata": {"total_size": 1}, "weight_map": names},
+                      separators=(",", ":")).encode()
+
+
+def llmc(version, width=2, padded=4):
+    positions, vocabulary, layers, heads = 2, 3, 1, 1
+    numbers = (padded * width + positions * width + 2 * width + layers
+               * (12 * width * width + 13 * width))
+    header = struct.pack("<8i", 20240326, version, positions, vocabulary,
+                         layers, heads, width, padded)
+    size = 4 if version == 3 else 2
+    return header.ljust(1024, b"\0") + bytes(range(256))[:size] * numbers
 
 
 CORPUS = {
@@ -66,18 +102,66 @@ CORPUS = {
                         b'{"a":1,"b":0}', b'{"<|endoftext|>":0}', b"{}"],
     "vocabulary_lines": ["[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n##ing\né\n"
                          .encode(), b"a\r\nb\r\n", b"a\nb\na\n"],
+    "huggingface_config": [
+        json.dumps(config).encode() for config in
+        (GPT2, BERT, dict(GPT2, n_inner=5, scale_attn_weights=True),
+         {"model_type": "gpt2"}, {"model_type": "megatron-bert"},
+         dict(BERT, is_decoder=True))],
+    "huggingface_index": [
+        index(["ln_1.bias"], ["wte.weight"]), index([], ["wpe.weight"]),
+        index(GPT2_LAYER[:3], []), index(["no"], ["ln_f.bias"]),
+        index([], []), b'{"weight_map":3}'],
+    "llmc": [llmc(3), llmc(5), llmc(5, 4), llmc(3)[:-1], llmc(3)[:40]],
     "merges": [b"#version: 0.2\na b\nab c\nb c\nab ab\nabc abc\n",
                b"#version\na b\r\n", b"#version: 0.2\n"],
 }
 
 
+JSON = ['":', '","', "[]", "{}", "null", "true", "-1", "0", "1e9",
+        "9223372036854775807", "9223372036854775808", "\\u0000"]
+
+
+def options(srcdir):
+    with open(os.path.join(srcdir, "launch/option_list.h"),
+              encoding="utf-8") as file:
+        return [name + " = " for name in
+                re.findall(r'OPT\(\w+,\s*"([^"]+)"', file.read())]
+
+
+def words(srcdir):
+    """What a reader looks for, and mutations would hardly ever find."""
+    return {
+        "idx": ["MMIDIDX"],
+        "safetensors": JSON + ["__metadata__", "dtype", "shape", "BOOL",
+                               "data_offsets", "F64", "F8_E4M3", "I64", "U16"],
+        "manifest": JSON + list(MANIFEST) + list(FILE) + list(TENSOR)
+        + ["wte", "rank-00000.safetensors", "mtlm-dag checkpoint"],
+        "config": options(srcdir) + ["yes", "no", "\r\n", " ;", "1e-4", "#"],
+        "vocabulary_json": JSON, "merges": ["#version", "abab", "\r\n", "ab"],
+        "vocabulary_lines": ["[CLS]", "[UNK]", "##", "\r\n"],
+        "huggingface_config": JSON + list(GPT2) + list(BERT) + REFUSED
+        + ["gelu", "gelu_pytorch_tanh"],
+        "huggingface_index": JSON + ["weight_map", "a.safetensors",
+                                     "b.safetensors", "../", "transformer."]
+        + GPT2_LAYER,
+        "llmc": ["\xc6\xd7\x34\x01"]}
+
+
 def main():
+    seeds, srcdir = sys.argv[1:]
     for name, inputs in CORPUS.items():
-        folder = os.path.join(sys.argv[1], name)
+        folder = os.path.join(seeds, name)
         os.makedirs(folder, exist_ok=True)
         for i, data in enumerate(inputs):
             with open(os.path.join(folder, f"seed-{i}"), "wb") as file:
                 file.write(data)
+    for name, texts in words(srcdir).items():
+        with open(os.path.join(seeds, name + ".dict"), "w",
+                  encoding="ascii") as file:
+            for text in dict.fromkeys(texts):
+                file.write('"' + "".join(
+                    c if c.isascii() and c.isalnum() or c in " _-.=#{}[]:,/<>"
+                    else f"\\x{ord(c):02x}" for c in text) + '"\n')
 
 
 main()

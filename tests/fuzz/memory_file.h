@@ -3,10 +3,11 @@
 
 #include <stddef.h>
 
-/* In place of models/mapped_file.c, fopen() and access(): files that are only
- * in memory, each open one a block of its own and of exactly its size, so that
- * a read behind its end shows. */
-enum { MEMORY_FILES = 2 };
+/* In place of models/mapped_file.c, fopen(), access(), stat() and
+ * json_load_file(): files that are only in memory, each open one a block of its
+ * own and of exactly its size, so that a read behind its end shows.  What is no
+ * file is a directory. */
+enum { MEMORY_FILES = 4 };
 
 /* The i-th file: all whose names end so are it.  Both texts are borrowed. */
 void memory_file_put(int i, const char *end, const void *data, size_t bytes);

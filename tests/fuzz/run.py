@@ -1,8 +1,13 @@
 """Runs the readers of fuzz.c, several at once, and says how they are doing.
 
-tests/fuzz/run.py PROGRAM SEEDS [READER]..., SEEDS as corpus.py makes them; what
-is found lies beside them.  FUZZ_RUNS: executions of each (10 million);
-FUZZ_SECONDS: no more than that many for each."""
+tests/fuzz/run.py [--write DIR] PROGRAM SEEDS [READER]..., SEEDS as corpus.py
+makes them; what is found lies beside them.  FUZZ_RUNS: executions of each (10
+million); FUZZ_SECONDS: no more than that many for each; FUZZ_JOBS: readers at
+once (one for each core).  --write keeps a page of all readers that ran, this
+time or before."""
+import argparse
+import datetime
+import json
 import os
 import re
 import subprocess
@@ -10,9 +15,16 @@ import sys
 import time
 
 RUNS = int(os.environ.get("FUZZ_RUNS", 10_000_000))
-# Freed blocks that are kept from being used again: few are enough.
-ASAN = os.environ.get("ASAN_OPTIONS", "quarantine_size_mb=4")
 SECONDS = int(os.environ.get("FUZZ_SECONDS", 0))
+JOBS = int(os.environ.get("FUZZ_JOBS", os.cpu_count() or 1))
+# Freed blocks that are kept from being used again: few are enough.  Where a
+# block came from is found out by running what was found without this.
+ASAN = os.environ.get("ASAN_OPTIONS",
+                      "quarantine_size_mb=4:malloc_context_size=0")
+# Bytes of an input: enough for several of all that the format has.
+LENGTHS = {"idx": 512, "safetensors": 1024, "manifest": 1024, "config": 512,
+           "vocabulary_json": 512, "vocabulary_lines": 512, "merges": 512,
+           "huggingface_config": 512, "huggingface_index": 512, "llmc": 2048}
 
 
 class Reader:
@@ -24,15 +36,19 @@ class Reader:
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 [program, f"-runs={RUNS}", f"-max_total_time={SECONDS}",
-                 "-max_len=4096", "-timeout=10", "-print_final_stats=1",
-                 "-verbosity=1", f"-artifact_prefix={seeds}/{name}-",
+                 f"-max_len={LENGTHS[name]}", "-timeout=10",
+                 f"-dict={seeds}/{name}.dict", "-print_final_stats=1",
+                 f"-artifact_prefix={seeds}/{name}-",
                  found, os.path.join(seeds, name)],
                 env=dict(os.environ, MTLM_FUZZ=name, ASAN_OPTIONS=ASAN),
                 stdout=log, stderr=log)
 
-    def runs(self):
+    def text(self):
         with open(self.log, encoding="utf-8", errors="replace") as log:
-            text = log.read()
+            return log.read()
+
+    def runs(self):
+        text = self.text()
         total = re.findall(r"stat::number_of_executed_units: (\d+)", text)
         return int((total or re.findall(r"^#(\d+)", text, re.M) or [0])[-1])
 
@@ -40,6 +56,18 @@ class Reader:
         if self.seconds is None and self.process.poll() is not None:
             self.seconds = time.monotonic() - self.begin
         return self.seconds is not None
+
+    def code(self):
+        """Without the corpus it would be easy to find nothing."""
+        return (1 if "A corpus is not provided" in self.text()
+                else self.process.returncode)
+
+    def result(self):
+        covered = re.findall(r"cov: (\d+)", self.text()) or [0]
+        return {"runs": self.runs(), "seconds": self.seconds,
+                "length": LENGTHS[self.name], "covered": int(covered[-1]),
+                "code": self.code(),
+                "date": datetime.date.today().isoformat()}
 
     def line(self):
         runs, spent = self.runs(), self.seconds
@@ -50,31 +78,72 @@ class Reader:
                 rest = min(rest, SECONDS - spent)
             return (f"{self.name}: {runs} executions, "
                     f"{max(rest, 0) / 60:.1f} min left")
-        code = self.process.returncode
+        code = self.code()
         return (f"{self.name}: {runs} executions in {spent:.0f} s, "
                 + ("nothing found" if code == 0
                    else f"FOUND something: exit code {code}, see {self.log}"))
 
 
-def main():
-    program, seeds, *names = sys.argv[1:]
-    waiting = names or sorted(
-        name for name in os.listdir(seeds)
-        if os.path.isdir(os.path.join(seeds, name)) and "." not in name)
+def keep(seeds, name, result):
+    with open(os.path.join(seeds, name + ".json"), "w",
+              encoding="utf-8") as file:
+        json.dump(result, file)
+
+
+def page(seeds):
+    lines = ["# Any bytes for what reads files", "",
+             "`make fuzz FUZZ='--write perf/results'`: libFuzzer with "
+             "AddressSanitizer and UBSan; each reader's own corpus, words and "
+             "greatest length of an input. Edges: of the code with the "
+             "sanitizers' checks, how many a reader's inputs went along. The "
+             "machine may have had other work: the times are no measurement.",
+             "",
+             "| reader | date | bytes | executions | seconds | edges | "
+             "findings |", "|---|---|---|---|---|---|---|"]
+    for name in LENGTHS:
+        path = os.path.join(seeds, name + ".json")
+        if not os.path.exists(path):
+            continue
+        with open(path, encoding="utf-8") as file:
+            r = json.load(file)
+        lines.append(f"| {name} | {r['date']} | {r['length']} | {r['runs']} | "
+                     f"{r['seconds']:.0f} | {r['covered']} | "
+                     f"{'**yes**' if r['code'] else 0} |")
+    return "\n".join(lines) + "\n"
+
+
+def run_all(program, seeds, waiting):
+    """How many found something."""
     running, bad, shown = [], 0, time.monotonic()
     while waiting or running:
-        while waiting and len(running) < (os.cpu_count() or 1):
+        while waiting and len(running) < JOBS:
             running.append(Reader(program, seeds, waiting.pop(0)))
         time.sleep(0.2)
-        ended = [reader for reader in running if reader.ended()]
-        for reader in ended:
+        for reader in [reader for reader in running if reader.ended()]:
             print(reader.line(), flush=True)
-            bad += reader.process.returncode != 0
+            bad += reader.code() != 0
+            keep(seeds, reader.name, reader.result())
             running.remove(reader)
         if time.monotonic() > shown + 15:
             shown = time.monotonic()
             print("; ".join([reader.line() for reader in running]
                             + [f"{len(waiting)} wait"]), flush=True)
+    return bad
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", metavar="DIR")
+    parser.add_argument("program")
+    parser.add_argument("seeds")
+    parser.add_argument("reader", nargs="*")
+    options = parser.parse_args()
+    bad = run_all(options.program, options.seeds,
+                  options.reader or list(LENGTHS))
+    if options.write:
+        with open(os.path.join(options.write, "fuzz.md"), "w",
+                  encoding="utf-8") as file:
+            file.write(page(options.seeds))
     sys.exit(bad > 0)
 
 
