@@ -19,12 +19,11 @@ import threading
 import time
 
 import power_loss
+from jobs import (BUILD, ENVIRONMENT, MPIRUN, PROGRAM, left, loaded, saved,
+                  weight_hash)
 
-BUILD = os.path.abspath(os.environ.get("builddir", "."))
-PROGRAM = os.path.join(BUILD, "mtlm-dag")
 NEWEST = os.path.join(BUILD, "tests/faults/newest")
 INJECT = os.path.join(BUILD, "tests/faults/inject.so")
-MPIRUN = os.environ.get("MPIRUN", "mpirun").split()
 RANKS = 2
 OPTIONS = """--model gpt-tiny --num-layers 2 --hidden-size 16
     --num-attention-heads 2 --seq-length 16 --micro-batch-size 1
@@ -61,9 +60,9 @@ def job(save, until, keep=2, fault=None, timeout=120):
     command += [PROGRAM] + OPTIONS + [
         "--save", save, "--load", save, "--keep-last", str(keep),
         "--train-iters", str(until)]
-    env = dict(os.environ, STARPU_NCPU="1")
-    with subprocess.Popen(command, env=env, text=True, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    with subprocess.Popen(command, env=ENVIRONMENT, text=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE,
                           start_new_session=True) as process:
         try:
             out, err = process.communicate(timeout=timeout)
@@ -72,15 +71,6 @@ def job(save, until, keep=2, fault=None, timeout=120):
             out, err = process.communicate()
             return 124, out, err
     return process.returncode, out, err
-
-
-def find(pattern, text):
-    found = re.search(pattern, text)
-    return found.group(1) if found else ""
-
-
-def weight_hash(out):
-    return find(r"weight hash: ([0-9a-f]{16})", out)
 
 
 def digest(directory):
@@ -178,7 +168,6 @@ class Campaign:
                 return self.next_start[key]
             self.starts += 1
         code, out, err = job(save, LAST)
-        began = find(r"loaded: \S*/iter_0*(\d+)", out)
         wrong = []
         if code:
             wrong.append(f"the next start ended with {code}: {err[-500:]}")
@@ -189,7 +178,7 @@ class Campaign:
         left = [name for name in os.listdir(save) if "tmp" in name]
         if left:
             wrong.append(f"left over: {left}")
-        result = wrong, int(began or 0)
+        result = wrong, loaded(out)
         with self.lock:
             self.next_start[key] = result
         return result
@@ -202,8 +191,7 @@ class Campaign:
             code, out, err = job(save, CASES[case][1], fault={
                 "LD_PRELOAD": INJECT, "FI_DIR": save, "FI_RANK": rank,
                 "FI_MODE": mode, "FI_AT": number})
-            said = [int(i) for i in
-                    re.findall(r"checkpoint: iteration (\d+) saved", out)]
+            said = saved(out)
             committed = max(CASES[case][0] + said, default=0)
             wrong = []
             if code not in CODES.get(mode, OTHER_CODES):
@@ -222,10 +210,6 @@ class Campaign:
             return wrong + again
         finally:
             shutil.rmtree(os.path.dirname(save))
-
-
-def left(seconds):
-    return f"{int(seconds) // 60} min {int(seconds) % 60:02d} s left"
 
 
 def run_all(campaign, points, jobs, progress):

@@ -194,19 +194,6 @@ refused 2 'this job has 32' -- "${text[@]}" --load told --eval-only --hidden-siz
         && [ "$(grep -c 'no checkpoint of iteration' err)" -eq 2 ] \
         && [ "$(ls full)" = lock ]) || fail "full: $(cat err) $(ls full)"
 
-# Killed at any moment, it comes to the same end.
-for delay in .6 .8 1; do
-    (timeout -s KILL $delay "$program" "${run[@]}" --train-iters 40 --save k \
-        --load k --save-interval 1 --keep-last 2
-    :) >>killed 2>&1
-done
-well 1 "${run[@]}" --train-iters 40 --save k --load k --save-interval 1 \
-    --keep-last 2
-killed=$(weight_hash out)
-well 1 "${run[@]}" --train-iters 40
-[ "$(weight_hash out)" = "$killed" ] || fail "killed: other weights"
-ls k | grep -q tmp && fail "left over: $(ls k)"
-
 # A signal: the iteration ends, and is saved.
 layout 1 2
 . "${srcdir:-.}/tests/mpi/processes.sh"
