@@ -85,6 +85,22 @@ well 4 "${run[@]}" --load one --tensor-model-parallel-size 2 \
     --use-distributed-optimizer
 like_one_rank 1e-5 || fail "in another layout the losses differ by $worst"
 
+# Nor does the curve change when the layout does, twice.
+well 1 "${run[@]}" --train-iters 6
+losses out >losses1
+chain() {
+    local ranks=$1 until=$2
+    shift 2
+    well "$ranks" "${run[@]}" --train-iters "$until" --save chain --load chain "$@"
+    losses out >>losses_chain
+}
+chain 4 2 --tensor-model-parallel-size 2 --pipeline-model-parallel-size 2
+chain 2 4
+chain 4 6 --tensor-model-parallel-size 4
+[ "$(wc -l <losses_chain)" -eq 6 ] || fail "chain: $(cat losses_chain)"
+worst=$(difference losses_chain losses1)
+awk "BEGIN { exit !($worst <= 1e-5) }" || fail "chain: losses off by $worst"
+
 # refused CODE WORDS... -- OPTION...: at once, in a sentence.
 refused() {
     local code=$1 words=()
