@@ -119,8 +119,23 @@ static void test_what_is_written_is_read(void **state)
     mtlm_manifest_free(&m);
 }
 
-/* Every file of it, damaged, is refused by name; where the bytes of a tensor
- * are hit, the tensor's. */
+/* What is said of a checkpoint whose byte n, and maybe all behind it, is not
+ * what was written: the file's name, and that of the tensor whose byte it is.
+ */
+static void refused_at(const char *name, size_t n, size_t tensors_at)
+{
+    struct mtlm_error err;
+
+    assert_int_equal(check(files_path("one"), &err), -1);
+    assert_int_equal(err.code, MTLM_EXIT_INPUT);
+    assert_non_null(strstr(err.text, name));
+    if (n >= tensors_at)
+        assert_non_null(strstr(err.text, n < tensors_at + sizeof(weight)
+                                             ? "tensor \"a.weight\""
+                                             : "tensor \"a.bias\""));
+}
+
+/* Cut at every length, and with every bit flipped. */
 static void damage_each(const char *name, size_t tensors_at)
 {
     char path[64];
@@ -132,24 +147,14 @@ static void damage_each(const char *name, size_t tensors_at)
     data = files_read(path, &bytes);
     for (size_t n = 0; n < bytes; n++) {
         files_write(path, data, n);
-        assert_int_equal(check(files_path("one"), &err), -1);
-        assert_int_equal(err.code, MTLM_EXIT_INPUT);
-        assert_non_null(strstr(err.text, name));
-        if (n >= tensors_at)
-            assert_non_null(strstr(err.text, "tensor \"a."));
+        refused_at(name, n, tensors_at);
     }
     for (size_t n = 0; n < bytes; n++)
         for (int bit = 0; bit < 8; bit++) {
             data[n] ^= 1 << bit;
             files_write(path, data, bytes);
-            assert_int_equal(check(files_path("one"), &err), -1);
+            refused_at(name, n, tensors_at);
             data[n] ^= 1 << bit;
-            assert_int_equal(err.code, MTLM_EXIT_INPUT);
-            assert_non_null(strstr(err.text, name));
-            if (n >= tensors_at)
-                assert_non_null(strstr(err.text, n < tensors_at + sizeof(weight)
-                                                     ? "tensor \"a.weight\""
-                                                     : "tensor \"a.bias\""));
         }
     files_write(path, data, bytes);
     assert_int_equal(check(files_path("one"), &err), 0);
