@@ -43,6 +43,29 @@ static int32_t joined(const struct mtlm_vocabulary *v, const char *line,
     return token;
 }
 
+static void create_table(struct mtlm_merges *merges, uint64_t slots)
+{
+    merges->mask = slots - 1;
+    merges->merge = mtlm_calloc(slots, sizeof(*merges->merge));
+    for (uint64_t i = 0; i < slots; i++)
+        merges->merge[i].pair = MTLM_NO_PAIR;
+}
+
+/* Half of the table stays free.  It grows with the merges, not with the lines,
+ * which may be no merges. */
+static void grow(struct mtlm_merges *merges)
+{
+    const struct mtlm_merges old = *merges;
+
+    if (2 * (uint64_t) merges->n <= merges->mask)
+        return;
+    create_table(merges, 2 * (old.mask + 1));
+    for (uint64_t i = 0; i <= old.mask; i++)
+        if (old.merge[i].pair != MTLM_NO_PAIR)
+            *mtlm_merges_slot(merges, old.merge[i].pair) = old.merge[i];
+    free(old.merge);
+}
+
 static int take_pair(struct reader *r, const char *line, int64_t bytes,
                      struct mtlm_error *err)
 {
@@ -71,6 +94,7 @@ static int take_pair(struct reader *r, const char *line, int64_t bytes,
         return wrong(r, err, "a line before it has the same pair", line, bytes);
     *slot = merge;
     r->merges->n++;
+    grow(r->merges);
     return 0;
 }
 
@@ -105,20 +129,12 @@ int mtlm_merges_read(struct mtlm_merges *merges,
     struct reader r = {
         .merges = merges, .vocabulary = vocabulary, .path = path};
     struct mtlm_mapped_file file;
-    uint64_t slots = 64, lines = 0;
     int rc;
 
     *merges = (struct mtlm_merges){0};
     if (mtlm_vocabulary_map(&file, path, err) < 0)
         return -1;
-    for (int64_t i = 0; i < file.bytes; i++)
-        lines += file.data[i] == '\n';
-    while (slots < 2 * lines)
-        slots *= 2;
-    merges->mask = slots - 1;
-    merges->merge = mtlm_calloc(slots, sizeof(*merges->merge));
-    for (uint64_t i = 0; i < slots; i++)
-        merges->merge[i].pair = MTLM_NO_PAIR;
+    create_table(merges, 64);
     rc = take_lines(&r, (const char *) file.data, file.bytes, err);
     mtlm_mapped_file_close(&file);
     if (rc < 0)

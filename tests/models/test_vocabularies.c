@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -98,6 +99,36 @@ static void test_any_bytes_come_back(void **state)
     mtlm_tokenizer_close(tokenizer);
 }
 
+/* The most that this process ever held, MiB. */
+static long peak(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss / 1024;
+}
+
+static void test_lines_without_merges_take_no_memory(void **state)
+{
+    enum { BYTES = 8 << 20 };
+    char *text = mtlm_calloc(BYTES, 1);
+    struct mtlm_error err;
+    long before;
+
+    (void) state;
+    mtlm_tokenizer_close(open_bpe());
+    memset(text, '\n', BYTES);
+    memcpy(text, "#version", 8);
+    files_write("merges.txt", text, BYTES);
+    free(text);
+    before = peak();
+    assert_null(mtlm_gpt2_bpe_open(files_path("vocab.json"),
+                                   files_path("merges.txt"), &err));
+    assert_int_equal(err.code, MTLM_EXIT_INPUT);
+    assert_non_null(strstr(err.text, "line 2: expected two tokens"));
+    assert_true(peak() - before < 64);
+}
+
 static void test_what_samples_know_of_wordpiece(void **state)
 {
     static const char lines[] =
@@ -134,6 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_bytes_come_back),
+        cmocka_unit_test(test_lines_without_merges_take_no_memory),
         cmocka_unit_test(test_what_samples_know_of_wordpiece),
     };
 
