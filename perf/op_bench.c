@@ -39,8 +39,10 @@ static void *new_operand(enum mtlm_dtype dtype, int64_t n,
             ((int32_t *) data)[i] = bench->below > 0
                                         ? (int32_t) (random >> 8) % bench->below
                                         : bench->equal_to;
-        else
+        else if (dtype == MTLM_F64)
             ((double *) data)[i] = 1;
+        else
+            ((uint16_t *) data)[i] = 0x3c00; /* fp16: 1, bf16: 1 / 128 */
     }
     return data;
 }

@@ -187,11 +187,17 @@ static void measure_optimizer(const struct table *t)
     const struct mtlm_shape w = MTLM_SHAPE(4 * z->f, z->h);
     struct bench adam = BENCH(ADAM, w, MTLM_SHAPE(MTLM_CONTROL_COUNT), w, w, w);
     struct bench fill = BENCH(FILL, w);
+    struct bench master =
+        BENCH(ADAM_MASTER, w, MTLM_SHAPE(MTLM_CONTROL_COUNT), w, w, w, w);
 
     adam.call.attr.adam.beta1 = 0.9;
     adam.call.attr.adam.beta2 = 0.95;
     adam.call.attr.adam.epsilon = 1e-8;
     memory_row(t, adam);
+    master.note = "bf16";
+    master.call.value = MTLM_BF16;
+    master.call.attr = adam.call.attr;
+    memory_row(t, master);
     memory_row(t, BENCH(SQUARE_SUM, w, MTLM_SHAPE(1)));
     fill.note = "zeros";
     memory_row(t, fill);
