@@ -1,11 +1,11 @@
 # What a bundle holds.  Sourced by launch/bundle after common.sh.
 
 # Programs besides mtlm-dag, as paths in the build directory.
-BUNDLE_PROGRAMS="mtlm-preprocess mtlm-report tests/codelets/test_cuda.t
-    perf/samples"
+BUNDLE_PROGRAMS="mtlm-preprocess mtlm-convert mtlm-report
+    tests/codelets/test_cuda.t perf/samples"
 # Scripts and data, as paths in the source directory.
 BUNDLE_FILES="launch/run launch/gpu-check launch/clusters perf/bench
-    perf/gpu_vs_pytorch LICENSE"
+    perf/gpu_vs_pytorch man LICENSE"
 # Open MPI's plug-ins for networks and batch systems want libraries that are
 # not there on every machine; on one host it needs none of them.
 BUNDLE_NO_PLUGIN='ucx|ofi|psm|openib|verbs|gridengine|slurm|monitoring|flux|tm_'

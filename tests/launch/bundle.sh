@@ -32,6 +32,12 @@ mv "$work/made" "$work/moved"
 size=$(($(tar -C "$work" -c moved | gzip -1 | wc -c) / 1000000))
 [ "$size" -lt 60 ] || fail "an archive of it has $size MB"
 
+for program in mtlm-preprocess mtlm-convert mtlm-report; do
+    "$work/moved/run" "$program" --version | grep -q "^$program " \
+        || fail "$program does not run"
+    [ -s "$work/moved/man/$program.1" ] || fail "$program has no manual page"
+done
+
 # What the loader takes, of the program and of mpirun with its plug-ins.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 LD_DEBUG=files LD_DEBUG_OUTPUT="$work/loader" "$work/moved/run" mpirun -n 2 \

@@ -61,7 +61,7 @@ done
 
 # The other programs' pages against their help.
 others=()
-for program in mtlm-convert mtlm-report; do
+for program in mtlm-convert mtlm-preprocess mtlm-report; do
     other=$srcdir/man/$program.1
     others+=("$other")
     COLUMNS=80 "$builddir/$program" --help \
