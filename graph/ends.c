@@ -112,6 +112,8 @@ static void language_model(const struct mtlm_builder *b, int i,
     else
         logits = MTLM_CALL(b, LINEAR_FWD, NULL, mtlm_build_copy_to_group(b, x),
                            word->weight);
+    if (!b->train)
+        b->program->eval_logits.part[i] = logits;
     cross_entropy(b, &rows, true, logits, labels, weights);
 }
 
@@ -144,6 +146,8 @@ static void sentence_order(const struct mtlm_builder *b, struct mtlm_tensor *x)
     y = MTLM_CALL(b, LINEAR_BIAS_FWD, NULL, y,
                   mtlm_build_param(b, MTLM_PARAM_BINARY_WEIGHT, -1),
                   mtlm_build_param(b, MTLM_PARAM_BINARY_BIAS, -1));
+    if (!b->train)
+        b->program->eval_answers = y;
     /* The loss comes last: its gradient overwrites the logits. */
     MTLM_CALL(b, ACCURACY, &hits, y, labels, weights, loss_of(b));
     cross_entropy(b, &classes, false, y, labels, weights);

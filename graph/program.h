@@ -134,6 +134,10 @@ struct mtlm_program {
     /* With config.params_norm: F64 [sums], and [1] for the host, 2 slots. */
     struct mtlm_tensor *params_sums, *params_norm;
     struct mtlm_tensor *eval_loss, *eval_status, *eval_report;
+    /* Of a validation's microbatch, where the last stage is: logits
+     * [s_i, b, Vl], and those of the binary head [1, b, 2]; or NULL. */
+    struct mtlm_rows eval_logits;
+    struct mtlm_tensor *eval_answers;
 };
 
 /* Whether tensor-parallel ranks share the rows of what they do not split

@@ -33,6 +33,8 @@ struct mtlm_run {
     double train_flops, eval_flops;   /* of this rank's microbatch */
     void (*gradients_seen)(void *arg);
     void *gradients_arg;
+    void (*validated)(void *arg, int64_t microbatch);
+    void *validated_arg;
     struct mtlm_checker *checker; /* while looking for a bad node */
 };
 
@@ -303,6 +305,8 @@ static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
         const bool next_microbatch =
             i > 0 && item->microbatch != items->item[i - 1].microbatch;
 
+        if (next_microbatch && items == &run->program->eval && run->validated)
+            run->validated(run->validated_arg, items->item[i - 1].microbatch);
         /* A validation may be far longer than an iteration, and each waiting
          * task takes memory.  Earlier microbatches never need later ones, so
          * ranks that wait here do not wait for each other. */
@@ -426,6 +430,22 @@ void mtlm_run_on_gradients(struct mtlm_run *run, void (*seen)(void *arg),
 {
     run->gradients_seen = seen;
     run->gradients_arg = arg;
+}
+
+void mtlm_run_on_validated(struct mtlm_run *run,
+                           void (*seen)(void *arg, int64_t microbatch),
+                           void *arg)
+{
+    run->validated = seen;
+    run->validated_arg = arg;
+}
+
+void mtlm_run_read_microbatch(struct mtlm_run *run,
+                              const struct mtlm_tensor *tensor,
+                              int64_t microbatch, void *memory)
+{
+    mtlm_run_data_read(&run->data, tensor, microbatch, memory,
+                       mtlm_tensor_bytes(tensor));
 }
 
 void mtlm_run_poison(struct mtlm_run *run, int64_t iteration)

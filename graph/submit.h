@@ -70,6 +70,17 @@ void mtlm_run_write(struct mtlm_run *run, const struct mtlm_tensor *tensor,
 void mtlm_run_on_gradients(struct mtlm_run *run, void (*seen)(void *arg),
                            void *arg);
 
+/* Calls seen(arg, i) in every following validation when its microbatch i has
+ * been submitted and no later one; NULL: no more.  Then
+ * mtlm_run_read_microbatch() copies what it wrote to an activation, once it
+ * has. */
+void mtlm_run_on_validated(struct mtlm_run *run,
+                           void (*seen)(void *arg, int64_t microbatch),
+                           void *arg);
+void mtlm_run_read_microbatch(struct mtlm_run *run,
+                              const struct mtlm_tensor *tensor,
+                              int64_t microbatch, void *memory);
+
 /* Makes one value of an activation NaN in iteration, on the rank that holds
  * the first layer: for tests of what happens then.  -1: never. */
 void mtlm_run_poison(struct mtlm_run *run, int64_t iteration);

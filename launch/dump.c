@@ -112,28 +112,41 @@ static void add(struct mtlm_safetensors_writer *writer,
     free(name);
 }
 
-static void add_field(struct mtlm_dump *dump, enum mtlm_field field,
-                      struct mtlm_safetensors_writer *writer)
+int32_t *mtlm_dump_field(struct mtlm_samples *samples, enum mtlm_field field,
+                         const int64_t *number, int64_t n,
+                         struct mtlm_safetensors_writer *writer)
 {
     static const char *const name[MTLM_FIELD_COUNT] = {
         [MTLM_FIELD_TOKENS] = "tokens",       [MTLM_FIELD_LABELS] = "labels",
         [MTLM_FIELD_LOSS_MASK] = "loss_mask", [MTLM_FIELD_TYPES] = "types",
         [MTLM_FIELD_LENGTH] = "length",       [MTLM_FIELD_ORDER] = "order"};
-    const struct mtlm_options *o = &dump->job->options;
-    const int64_t n = mtlm_field_size(field, o->model.seq_length);
-    const int64_t samples =
-        o->dump_samples > 0 ? o->dump_samples : dump->job->begin.batch;
-    const int64_t dim[] = {samples, n};
+    const int64_t size = mtlm_field_size(field, samples->seq_length);
     const bool vector = field == MTLM_FIELD_LENGTH || field == MTLM_FIELD_ORDER;
-    int32_t *values = mtlm_calloc(samples * n, sizeof(*values));
+    int32_t *values = mtlm_calloc(n * size, sizeof(*values));
 
-    dump->field[field] = values;
-    for (int64_t i = 0; i < samples; i++)
-        mtlm_samples_read(dump->job->train.samples,
-                          dump->job->begin.samples + i, field, 0, n,
-                          values + i * n);
+    for (int64_t i = 0; i < n; i++)
+        mtlm_samples_read(samples, number[i], field, 0, size,
+                          values + i * size);
     mtlm_safetensors_writer_add(writer, name[field], MTLM_SAFETENSORS_I32,
-                                vector ? 1 : 2, dim, values);
+                                vector ? 1 : 2, (const int64_t[]){n, size},
+                                values);
+    return values;
+}
+
+static void add_fields(struct mtlm_dump *dump,
+                       struct mtlm_safetensors_writer *writer)
+{
+    const struct mtlm_job *job = dump->job;
+    const int64_t n = job->options.dump_samples > 0 ? job->options.dump_samples
+                                                    : job->begin.batch;
+    int64_t *number = mtlm_calloc(n, sizeof(*number));
+
+    for (int64_t i = 0; i < n; i++)
+        number[i] = job->begin.samples + i;
+    for (int f = 0; f < MTLM_FIELD_COUNT; f++)
+        dump->field[f] =
+            mtlm_dump_field(job->train.samples, f, number, n, writer);
+    free(number);
 }
 
 static void destroy(struct mtlm_dump *dump)
@@ -176,8 +189,7 @@ int mtlm_dump_write(struct mtlm_dump *dump,
         add(writer, p, "", dump->weight[i]);
         add(writer, p, ".grad", dump->grad[i]);
     }
-    for (int i = 0; i < MTLM_FIELD_COUNT; i++)
-        add_field(dump, i, writer);
+    add_fields(dump, writer);
     add_number(writer, "loss", &report[MTLM_CONTROL_LOSS]);
     if (program->config.model.binary_head)
         add_number(writer, "sop_loss", &report[MTLM_CONTROL_SOP]);

@@ -9,6 +9,7 @@
 #include "models/text/indexed_dataset.h"
 #include "models/text/samples.h"
 #include "models/weights/manifest.h"
+#include "models/weights/safetensors.h"
 #include "runtime/cpu.h"
 #include "runtime/engine.h"
 #include "runtime/gpu.h"
@@ -191,5 +192,18 @@ void mtlm_dump_gradients(void *dump);
 int mtlm_dump_write(struct mtlm_dump *dump,
                     const double report[MTLM_CONTROL_COUNT],
                     struct mtlm_error *err);
+
+/* Adds a field of n samples to a file, by its name; returns its values, which
+ * stay until commit and the caller frees. */
+int32_t *mtlm_dump_field(struct mtlm_samples *samples, enum mtlm_field field,
+                         const int64_t *number, int64_t n,
+                         struct mtlm_safetensors_writer *writer);
+
+/* --dump-logits: those of the validation that comes between these two, a file
+ * per rank of the last stage.  NULL, which is fine for the end, where this rank
+ * has none to write. */
+struct mtlm_logits;
+struct mtlm_logits *mtlm_logits_begin(struct mtlm_job *job);
+int mtlm_logits_end(struct mtlm_logits *logits, struct mtlm_error *err);
 
 #endif /* MTLM_JOB_H */

@@ -38,8 +38,9 @@ static int probe(struct mtlm_job *job, const char *dir, struct mtlm_error *err)
     return rc;
 }
 
-/* A trace is neither overwritten nor mixed with another. */
-static int check_empty(const char *dir, struct mtlm_error *err)
+/* A trace is neither overwritten nor mixed with another, nor are logits. */
+static int check_empty(const char *dir, const char *option,
+                       struct mtlm_error *err)
 {
     DIR *d = opendir(dir);
     struct dirent *e = NULL;
@@ -52,9 +53,9 @@ static int check_empty(const char *dir, struct mtlm_error *err)
     while (d && (e = readdir(d)))
         if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..")) {
             rc = mtlm_error_set(err, MTLM_EXIT_IO,
-                                "%s: holds %s already; --trace needs a new "
+                                "%s: holds %s already; --%s needs a new "
                                 "directory, or an empty one",
-                                dir, e->d_name);
+                                dir, e->d_name, option);
             break;
         }
     if (d)
@@ -62,17 +63,22 @@ static int check_empty(const char *dir, struct mtlm_error *err)
     return rc;
 }
 
+static int probe_empty(struct mtlm_job *job, const char *dir,
+                       const char *option, struct mtlm_error *err)
+{
+    return dir && check_empty(dir, option, err) < 0 ? -1 : probe(job, dir, err);
+}
+
 int mtlm_job_probe_outputs(struct mtlm_job *job, struct mtlm_error *err)
 {
-    const char *trace = job->options.trace_dir;
+    const struct mtlm_options *o = &job->options;
 
-    if (mtlm_ranks_rank(job->ranks) == 0 && trace
-        && (check_empty(trace, err) < 0 || probe(job, trace, err) < 0))
-        return -1;
     if (mtlm_ranks_rank(job->ranks) == 0
-        && probe(job, job->options.save_dir, err) < 0)
+        && (probe_empty(job, o->trace_dir, "trace", err) < 0
+            || probe_empty(job, o->logits_dir, "dump-logits", err) < 0
+            || probe(job, o->save_dir, err) < 0))
         return -1;
-    return probe(job, job->options.dump_dir, err);
+    return probe(job, o->dump_dir, err);
 }
 
 int mtlm_job_open_metrics(struct mtlm_job *job, struct mtlm_error *err)

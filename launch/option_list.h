@@ -240,7 +240,7 @@
         "which decides on the window where that is not given; 0: any")         \
     OPT(PARALLEL, "row-parts", INT, row_parts, "0", 0, 8, "N",                 \
         "cut the activations of a sample along the sequence into N parts, "    \
-        "which workers share; 0: by their shape, none on a GPU")                              \
+        "which workers share; 0: by their shape, none on a GPU")               \
     OPT(PARALLEL, "sequence-parallel", FLAG, sequence_parallel, "no", 0, 0,    \
         NULL,                                                                  \
         "tensor-parallel ranks share the rows of what they would all "         \
@@ -327,7 +327,7 @@
         "with its weights only, from iteration 0 on, on any data")             \
     OPT(CHECKPOINTS, "eval-only", FLAG, eval_only, "no", 0, 0, NULL,           \
         "do not train: print loss and perplexity of the checkpoint on the "    \
-        "validation and test documents of any data, and write nothing")        \
+        "validation and test documents of any data, and write nothing else")   \
     OPT(TRACING, "trace", TEXT, trace_dir, "", 0, 0, "DIR",                    \
         "write pictures and tables of a few iterations to DIR, and the same "  \
         "for Perfetto, ViTE and StarVZ")                                       \
@@ -357,6 +357,9 @@
     OPT(TESTING, "dump-samples", INT, dump_samples, "0", 0, 16777216, "N",     \
         "write the first N samples there, not only those of the first "        \
         "iteration")                                                           \
+    OPT(TESTING, "dump-logits", TEXT, logits_dir, "", 0, 0, "DIR",             \
+        "with --eval-only: write the logits of all validation samples to DIR " \
+        "as safetensors")                                                      \
     OPT(TESTING, "inject-nan", INT, inject_nan, "0", 0, 1000000000, "ITER",    \
         "make an activation NaN in that iteration; 0: never")                  \
     OPT(TESTING, "weight-hash", FLAG, weight_hash, "no", 0, 0, NULL,           \

@@ -178,6 +178,7 @@ struct mtlm_options {
     /* Testing */
     char *dump_dir;       /* or NULL */
     int64_t dump_samples; /* 0: those of the first iteration */
+    char *logits_dir;     /* or NULL; with eval_only */
     int64_t inject_nan;   /* iteration, 1-based; 0: never */
     bool weight_hash;
 

@@ -95,6 +95,9 @@ static int choose_all(struct mtlm_options *options, struct mtlm_error *err)
     if (mtlm_option_given(options, TRAIN_ITERS)
         || mtlm_option_given(options, TRAIN_SAMPLES))
         return 0;
+    options->train_iters = 1; /* which is not done */
+    if (options->eval_only)
+        return 0;
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
                           "--train-iters is missing (or --train-samples); "
                           "give it, or start from a preset such as "

@@ -316,10 +316,18 @@ static void test(struct state *s)
  * wants the end soon. */
 static void evaluate(struct state *s)
 {
+    struct mtlm_logits *logits;
+    struct mtlm_error err;
+
     if (s->job->options.eval_iters == 0 || s->interrupted
         || s->code == MTLM_EXIT_NUMERIC)
         return;
+    logits = mtlm_logits_begin(s->job);
     validate(s, s->text.iterations, " on validation set");
+    if (mtlm_logits_end(logits, &err) < 0) {
+        fprintf(stderr, "mtlm-dag: %s\n", err.text);
+        s->code = err.code;
+    }
     if (s->job->test
         && (s->job->options.eval_only
             || s->text.iterations >= s->job->options.train_iters))

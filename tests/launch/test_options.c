@@ -174,6 +174,20 @@ static void test_values_must_fit_each_other(void **state)
     refuses("--model gpt-tiny --global-batch-size 30 --micro-batch-size 4",
             "--global-batch-size 30 is not a multiple of --micro-batch-size "
             "4");
+    accepts("--num-layers 2 --hidden-size 8 --num-attention-heads 2 "
+            "--seq-length 8 --micro-batch-size 1 --mock-data --load x "
+            "--eval-only");
+    refuses("--num-layers 2 --hidden-size 8 --num-attention-heads 2 "
+            "--seq-length 8 --micro-batch-size 1 --mock-data",
+            "--lr is missing; give it, or start from a preset such as "
+            "--model gpt-tiny");
+    refuses("--model gpt-tiny --dump-logits d",
+            "--dump-logits d needs --eval-only, whose logits it writes");
+    refuses("--model gpt2-124m --mock-data --load x --eval-only "
+            "--dump-logits d --eval-iters 10 --global-batch-size 8",
+            "--dump-logits: 80 samples of 1024 x 50257 logits are 15.3 GiB, "
+            "more than the 4 that it is for; fewer --eval-iters or a smaller "
+            "--global-batch-size would do");
     refuses("--model gpt-tiny --trace-iterations 2:3",
             "--trace-iterations is for --trace DIR or --synthetic");
     refuses("--model gpt-tiny --trace-iterations 3:1001",

@@ -1,7 +1,8 @@
 #!/bin/bash
 # mtlm-convert: weights in Hugging Face's and llm.c's files, written by
-# tests/reference/huggingface.py, have PyTorch's losses here; to there and back
-# no bit changes; what is damaged, foreign or in the way is said in a sentence.
+# tests/reference/huggingface.py, have PyTorch's logits here in any layout, and
+# trained ones have ours there; to there and back no bit changes; what is
+# damaged, foreign or in the way is said in a sentence.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 tree=$(cd "$OLDPWD" && cd "${srcdir:-.}" && pwd)
@@ -14,10 +15,12 @@ if ! "$python" -c 'import numpy, torch' 2>/dev/null; then
     exit 77
 fi
 
-# converts INPUT OUTPUT: and it ends well.
+# converts INPUT OUTPUT: and it ends well; the options that it says for a
+# checkpoint of ours go to the file OUTPUT.options.
 converts() {
     "$convert" --input "$1" --output "$2" >said 2>err </dev/null \
         || fail "$1 to $2: exit code $?, $(cat err)"
+    sed -n 's/^for training or --eval-only: //p' said >"${2%/}.options"
 }
 
 model=(--num-layers 2 --hidden-size 64 --num-attention-heads 4
@@ -25,21 +28,28 @@ model=(--num-layers 2 --hidden-size 64 --num-attention-heads 4
     --micro-batch-size 4 --global-batch-size 4 --train-iters 1 --lr 1e-3
     --eval-iters 0 --hidden-dropout 0 --attention-dropout 0)
 bert=(--model-type bert --ffn-hidden-size 96 --layernorm-epsilon 1e-12)
+# Of samples that are cut in two, several microbatches, and no training.
+look=(--eval-only --mock-data --seq-length 60 --micro-batch-size 5
+    --global-batch-size 10 --eval-iters 2)
 
-# starts NAME RANKS OPTION...: with the weights NAME.ck, to the dump NAME.dump.
-starts() {
-    local name=$1
-    shift
-    well "$@" "${model[@]}" --load "$name.ck" --finetune \
-        --dump-first-step "$name.dump"
+# evaluates NAME DIR RANKS OPTION...: the weights NAME.ck by the options that
+# the conversion said; the logits go to DIR.
+evaluates() {
+    local name=$1 to=$2 ranks=$3 options
+    shift 3
+    read -ra options <"$name.ck.options"
+    well "$ranks" "${options[@]}" "${look[@]}" "$@" --dump-logits "$to"
 }
 
 "$python" "$reference" write . || fail "nothing is written"
-for name in gpt shards gpt16 bert masked gpt.bin gpt16.bin; do
+for name in gpt shards gpt16 bert bertshards masked gpt.bin gpt16.bin; do
     converts "$name" "$name.ck"
 done
-cmp gpt.ck/iter_0000000/*.safetensors shards.ck/iter_0000000/*.safetensors \
-    || fail "in several files: other tensors"
+for name in '' bert; do
+    cmp "${name:-gpt}".ck/iter_0000000/*.safetensors \
+        "${name}shards.ck"/iter_0000000/*.safetensors \
+        || fail "${name:-gpt} in several files: other tensors"
+done
 for name in gpt gpt16; do
     cmp "$name.ck"/iter_0000000/*.safetensors \
         "$name.bin.ck"/iter_0000000/*.safetensors \
@@ -47,18 +57,27 @@ for name in gpt gpt16; do
 done
 
 two=(--tensor-model-parallel-size 2)
-starts gpt 2 "${two[@]}"
-starts gpt16 1 --no-bias-gelu-fusion
-starts bert 2 "${two[@]}" "${bert[@]}" --no-bias-gelu-fusion
-starts masked 1 "${bert[@]}" --bert-no-binary-head
+four=("${two[@]}" --pipeline-model-parallel-size 2)
+evaluates gpt gpt.1 1
+evaluates gpt gpt.4 4 "${four[@]}"
+evaluates gpt.bin gpt.bin.1 1
+evaluates gpt16 gpt16.2 2
+evaluates bert bert.1 1
+evaluates bert bert.4 4 "${four[@]}" --sequence-parallel
+evaluates masked masked.1 1
+job 1 "${model[@]}" --load gpt.ck --finetune "${look[@]}" --dump-logits gpt.1
+[ "$rc" -eq 4 ] && grep -q 'gpt.1: holds rank-.* already; --dump-logits' err \
+    || fail "logits mixed with others: exit code $rc: $(cat err)"
 for name in gpt bert masked; do
     converts "$name.ck" "$name.back/"
 done
-"$python" "$reference" compare gpt=gpt.dump gpt16=gpt16.dump bert=bert.dump \
-    masked=masked.dump gpt==gpt.back bert==bert.back masked==masked.back \
+"$python" "$reference" compare gpt=gpt.1 gpt=gpt.4 gpt=gpt.bin.1 \
+    gpt16=gpt16.2 bert=bert.1 bert=bert.4 masked=masked.1 \
+    gpt==gpt.back bert==bert.back masked==masked.back \
     >compared 2>&1 || fail "$(cat compared)"
 
-# What training saved in two halves, the vocabulary padded, and --bf16.
+# What training saved in two halves, the vocabulary padded, and --bf16: its
+# masters in fp32 have there the logits that they have here.
 well 2 "${two[@]}" "${model[@]}" --bf16 --load gpt.ck --finetune \
     --save trained --no-save-optim
 converts trained there
@@ -66,6 +85,10 @@ converts there again
 /usr/bin/python3 "$tree/tests/mpi/checkpoint_same.py" 300 \
     trained/iter_0000001 again/iter_0000000 >same 2>&1 \
     || fail "trained, there and back: $(cat same)"
+well 1 "${model[@]}" --load trained --finetune "${look[@]}" \
+    --dump-logits trained.1
+"$python" "$reference" compare there=trained.1 >compared 2>&1 \
+    || fail "trained: $(cat compared)"
 cmp -s again/iter_0000000/*.safetensors gpt.ck/iter_0000000/*.safetensors \
     && fail "the training changed nothing"
 

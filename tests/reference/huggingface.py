@@ -3,10 +3,12 @@ independently of ours, after modeling_gpt2.py and modeling_megatron_bert.py of
 huggingface/transformers; and llm.c's model file, after its train_gpt2.py.
 
 Usage: huggingface.py write DIR
-           gpt, shards, gpt16, bert, masked in DIR, gpt.bin and gpt16.bin
-       huggingface.py compare [WEIGHTS=DUMP | WEIGHTS==WEIGHTS]...
-           = the loss that `mtlm-dag --dump-first-step DUMP` found on its
-             samples within 1e-5 of that of the weights, by PyTorch in float64
+           gpt, shards, gpt16, bert, bertshards, masked in DIR, gpt.bin and
+           gpt16.bin
+       huggingface.py compare [WEIGHTS=LOGITS | WEIGHTS==WEIGHTS]...
+           = every logit that `mtlm-dag --dump-logits LOGITS` wrote is, within
+             1e-5 of the greatest one, that of the weights on the same samples,
+             by PyTorch in float64
            == the same tensors, bit for bit, and configuration; the second one
              may lack masks and copies
 """
@@ -45,8 +47,8 @@ def bf16(values):
 def write_file(path, tensors, types={}):
     header, data, at = {"__metadata__": {"format": "pt"}}, [], 0
     for name, array in tensors.items():
-        kind = types.get(name, {"f4": "F32", "i8": "I64", "u1": "U8"}[
-            array.dtype.str[1:]])
+        kind = types.get(name, {"f4": "F32", "f2": "F16", "i8": "I64",
+                                "u1": "U8"}[array.dtype.str[1:]])
         if kind == "BF16":
             raw = bf16(array).tobytes()
         elif kind == "F16":
@@ -58,6 +60,7 @@ def write_file(path, tensors, types={}):
         at += len(raw)
         data.append(raw)
     text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
     path.write_bytes(len(text).to_bytes(8, "little") + text + b"".join(data))
 
 
@@ -164,27 +167,42 @@ def write_dir(directory, config, tensors, types={}):
     write_file(directory / "model.safetensors", tensors, types)
 
 
-def write(top):
-    random = np.random.default_rng(7)
-    gpt, bert = draw(random, gpt_shapes()), draw(random, bert_shapes())
-    with_mask = {"transformer." + n: t for n, t in gpt.items()}
-    with_mask["transformer.h.0.attn.bias"] = np.tril(
-        np.ones((1, 1, 64, 64), "u1"))
-    with_mask["lm_head.weight"] = gpt["wte.weight"]
-    write_dir(top / "gpt", GPT, with_mask)
-    write_llmc(top / "gpt.bin", gpt)
-
-    names, shards = sorted(gpt), top / "shards"
-    shards.mkdir()
-    (shards / "config.json").write_text(json.dumps(GPT))
-    where = {n: f"model-{i % 2 + 1:05}-of-00002.safetensors"
+def write_shards(directory, config, tensors, count):
+    """As transformers cut what is too large for one file, but finely."""
+    names = sorted(tensors)
+    where = {n: f"model-{i % count + 1:05}-of-{count:05}.safetensors"
              for i, n in enumerate(names)}
+    directory.mkdir()
+    (directory / "config.json").write_text(json.dumps(config))
     for file in set(where.values()):
-        write_file(shards / file,
-                   {n: gpt[n] for n in names if where[n] == file})
-    (shards / "model.safetensors.index.json").write_text(
-        json.dumps({"metadata": {"total_size": 0}, "weight_map": where}))
+        write_file(directory / file,
+                   {n: tensors[n] for n in names if where[n] == file})
+    size = sum(t.nbytes for t in tensors.values())
+    (directory / "model.safetensors.index.json").write_text(json.dumps(
+        {"metadata": {"total_parameters": size // 4, "total_size": size},
+         "weight_map": where}))
 
+
+def masks(prefix, kind):
+    """The buffers that files of older transformers hold; those of Megatron's
+    converter are of half precision."""
+    n = GPT["n_positions"]
+    square = np.tril(np.ones((1, 1, n, n), kind))
+    value = np.array(-1e4, "<f2" if kind == "<f2" else "<f4")
+    return {f"{prefix}h.{i}.attn.{name}": buffer
+            for i in range(GPT["n_layer"])
+            for name, buffer in (("bias", square), ("masked_bias", value))}
+
+
+def write_gpts(top, gpt):
+    """gpt is what Megatron's converter writes, shards what the hub's gpt2 has:
+    neither prefix nor output layer."""
+    named = {"transformer." + n: t for n, t in gpt.items()}
+    named.update(masks("transformer.", "<f2"))
+    named["lm_head.weight"] = gpt["wte.weight"]
+    write_dir(top / "gpt", GPT, named)
+    write_shards(top / "shards", GPT, {**gpt, **masks("", "<f4")}, 2)
+    write_llmc(top / "gpt.bin", gpt)
     short = {n: (t.view("<u4") & 0xFFFF0000).view("<f4")
              for n, t in gpt.items()}
     write_dir(top / "gpt16", {**GPT, "activation_function": "gelu"}, short,
@@ -192,13 +210,25 @@ def write(top):
                for n in gpt})
     write_llmc(top / "gpt16.bin", short, True)
 
-    bert["bert.embeddings.position_ids"] = np.arange(64)[None]
-    bert["cls.predictions.decoder.weight"] = \
-        bert["bert.embeddings.word_embeddings.weight"]
-    write_dir(top / "bert", BERT, bert)
+
+def write_berts(top, bert):
+    """bert as for pre-training, with what is tied written out; bertshards as
+    transformers save it now; masked as for masked language models only."""
+    word = bert["bert.embeddings.word_embeddings.weight"]
+    write_dir(top / "bert", BERT, {
+        **bert, "bert.embeddings.position_ids": np.arange(64)[None],
+        "cls.predictions.decoder.weight": word,
+        "cls.predictions.decoder.bias": bert["cls.predictions.bias"]})
+    write_shards(top / "bertshards", BERT, bert, 3)
     write_dir(top / "masked", {**BERT, "hidden_act": "gelu_new"},
               {n: t for n, t in bert.items()
                if "pooler" not in n and "seq_rel" not in n})
+
+
+def write(top):
+    random = np.random.default_rng(7)
+    write_gpts(top, draw(random, gpt_shapes()))
+    write_berts(top, draw(random, bert_shapes()))
 
 
 # ---- the models ----
@@ -280,47 +310,77 @@ def bert_logits(config, w, batch):
     return y @ word.t() + w[at + "bias"], linear(pooled, "cls.seq_relationship")
 
 
-def losses(directory, batch):
+def forward(directory, batch):
+    """Logits of the tokens and of the binary head, or None."""
     import torch
-    from torch.nn import functional as F
     config, tensors = read(directory)
     w = {n: torch.from_numpy(t.astype(np.float64))
          for n, t in tensors.items() if t.dtype.kind == "f"}
     batch = {n: torch.from_numpy(v.astype(np.int64)) for n, v in batch.items()}
     gpt = config["model_type"] == "gpt2"
     logits, answers = (gpt_logits if gpt else bert_logits)(config, w, batch)
-    each = F.cross_entropy(logits.flatten(0, 1), batch["labels"].flatten(),
-                           reduction="none")
-    mask = batch["loss_mask"].flatten().double()
-    found = {"loss": (each * mask).sum().item() / mask.sum().item()}
-    if answers is not None:
-        found["sop_loss"] = F.cross_entropy(
-            answers, batch["order"].flatten()).item()
-    return found
+    return logits.numpy(), None if answers is None else answers.numpy()
 
 
 # ---- comparisons ----
 
 
-def compare_dump(weights, dump):
-    from dump_files import assemble, split
-    _, _, batch, rest = split(assemble(dump), GPT["vocab_size"])
-    for name, want in losses(Path(weights), batch).items():
-        error = abs(float(rest[name]) / want - 1)
-        print(f"{weights}: {name} {want:.6f}, off by {error:.1e}")
-        if not error <= BOUND:
-            return False
-    return True
+def read_logits(directory):
+    """What the ranks wrote, as one: each sample, each token of the
+    vocabulary."""
+    from dump_files import read_safetensors
+    ranks = [read_safetensors(p)
+             for p in sorted(directory.glob("rank-*.safetensors"))]
+    n = 1 + max(tensors["sample"].max() for tensors, _ in ranks)
+    whole = {}
+    for tensors, first in ranks:
+        at = tensors["sample"]
+        for name, array in tensors.items():
+            begin = first[name][0] if name in first else 0
+            shape = (n, *array.shape[1:])
+            if name == "logits":
+                shape = (n, array.shape[1], GPT["vocab_size"])
+            to = whole.setdefault(name, np.full(shape, np.nan))
+            if array.ndim == 1:
+                to[at] = array
+            else:
+                to[at, ..., begin:begin + array.shape[-1]] = array
+    missing = [name for name, array in whole.items() if np.isnan(array).any()]
+    if missing:
+        sys.exit(f"{directory}: {missing} has holes")
+    return whole
+
+
+def off(found, want):
+    return np.abs(found - want).max() / np.abs(want).max()
+
+
+def compare_logits(weights, directory):
+    found = read_logits(Path(directory))
+    logits, answers = forward(Path(weights), found)
+    s = logits.shape[1]
+    # What is behind a sample's end is nobody's business.
+    inside = np.arange(s)[None] < found["length"].reshape(-1, 1)
+    errors = [off(found["logits"][inside], logits[inside])]
+    if answers is not None:
+        errors.append(off(found["order_logits"], answers))
+    good = (answers is None) == ("order_logits" not in found) \
+        and max(errors) <= BOUND
+    print(f"{weights}: {len(logits)} samples, logits up to "
+          f"{np.abs(logits).max():.3g}, off by " +
+          ", ".join(f"{e:.1e}" for e in errors) + " of the greatest")
+    return good
 
 
 def compare_weights(a, b):
     (told, first), (told_b, second) = read(Path(a)), read(Path(b))
     first = {n: t for n, t in first.items() if not n.endswith(UNTOLD)}
-    keys = set(told) - {"n_inner"}
+    if "n_inner" in told:
+        told["n_inner"] = told["n_inner"] or 4 * told["n_embd"]
     good = first.keys() == second.keys() and all(
         t.dtype.str == second[n].dtype.str and t.shape == second[n].shape
         and t.tobytes() == second[n].tobytes() for n, t in first.items()
-    ) and all(told[k] == told_b[k] for k in keys)
+    ) and all(told[k] == told_b[k] for k in told)
     print(f"{a}, {b}: {len(first)} tensors, {'same' if good else 'others'}")
     return good
 
@@ -335,7 +395,7 @@ def main():
         if b.startswith("="):
             failures += not compare_weights(a, b[1:])
         else:
-            failures += not compare_dump(a, b)
+            failures += not compare_logits(a, b)
     sys.exit(failures > 0)
 
 
