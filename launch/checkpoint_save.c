@@ -221,7 +221,7 @@ bool mtlm_checkpoint_save(struct mtlm_job *job, int64_t iteration,
     if (commits(job) && !good)
         mtlm_checkpoint_discard(s.dir, iteration);
     else if (commits(job) && o->keep_last > 0)
-        mtlm_checkpoint_prune(s.dir, iteration, o->keep_last);
+        mtlm_checkpoint_prune(s.dir, iteration, o->keep_last, &job->damaged);
     mtlm_manifest_file_free(&s.file);
     mtlm_checkpoint_tensors_free(&s.list);
     return good;

@@ -8,6 +8,7 @@
 #include "models/text/entropy.h"
 #include "models/text/indexed_dataset.h"
 #include "models/text/samples.h"
+#include "models/weights/checkpoint_dir.h"
 #include "models/weights/manifest.h"
 #include "models/weights/safetensors.h"
 #include "runtime/cpu.h"
@@ -56,6 +57,7 @@ struct mtlm_job {
     int n_made_dirs;
     char *load_path;              /* of the checkpoint to begin with, or NULL */
     struct mtlm_manifest loaded;  /* its, until it is loaded */
+    struct mtlm_checkpoint_list damaged; /* newer ones, left out */
     struct mtlm_ramp_place begin; /* of the first iteration */
     int checkpoint_lock;          /* of rank 0, a file that is open, or 0 */
     bool begin_is_saved;          /* where this run saves, too */

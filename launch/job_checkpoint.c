@@ -148,6 +148,15 @@ static int begins_anew(const struct mtlm_job *job, struct mtlm_error *err)
                                 "directory (--save)");
 }
 
+/* Remembered, so that none counts as one that is kept. */
+static void leave_out(struct mtlm_job *job, const struct mtlm_checkpoint_id *id)
+{
+    struct mtlm_checkpoint_list *list = &job->damaged;
+
+    list->id = mtlm_realloc(list->id, list->n + 1, sizeof(*list->id));
+    list->id[list->n++] = *id;
+}
+
 /* The newest one that is whole; what is not, is said.  All ranks come to the
  * same end. */
 static int find(struct mtlm_job *job, struct mtlm_error *err)
@@ -166,6 +175,7 @@ static int find(struct mtlm_job *job, struct mtlm_error *err)
             return -1;
         if (print)
             fprintf(stderr, "mtlm-dag: checkpoint left out: %s\n", err->text);
+        leave_out(job, &id);
     }
     if (rc < 0)
         return -1;
@@ -311,6 +321,7 @@ void mtlm_job_say_checkpoints(const struct mtlm_job *job)
 void mtlm_job_end_checkpoints(struct mtlm_job *job)
 {
     mtlm_job_forget_checkpoint(job);
+    free(job->damaged.id);
     if (job->checkpoint_lock > 0)
         close(job->checkpoint_lock);
 }

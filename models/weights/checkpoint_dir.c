@@ -14,6 +14,7 @@
 
 #include "models/disk.h"
 #include "models/weights/checkpoint_dir.h"
+#include "models/weights/manifest.h"
 #include "runtime/memory.h"
 
 #define TEMPORARY ".tmp"
@@ -304,12 +305,41 @@ void mtlm_checkpoint_discard(const char *dir, int64_t iteration)
         closedir(d);
 }
 
-void mtlm_checkpoint_prune(const char *dir, int64_t iteration, int64_t keep)
+/* Of one that cannot be read now, or not by this program, nobody knows. */
+static bool is_damaged(const char *dir, const struct mtlm_checkpoint_id *id,
+                       const struct mtlm_checkpoint_list *known)
 {
-    struct mtlm_checkpoint_id before = {.iteration = iteration + 1}, id;
+    struct mtlm_error err;
+    char *path;
+    int rc;
 
-    for (int64_t n = 1; mtlm_checkpoint_newest(dir, &before, &id, NULL) > 0;
-         n++, before = id)
-        if (n > keep)
+    for (int i = 0; i < known->n; i++)
+        if (known->id[i].iteration == id->iteration
+            && known->id[i].again == id->again)
+            return true;
+    path = mtlm_checkpoint_path(dir, id);
+    rc = mtlm_manifest_look(path, &err);
+    free(path);
+    return rc < 0 && err.code == MTLM_EXIT_INPUT;
+}
+
+void mtlm_checkpoint_prune(const char *dir, int64_t iteration, int64_t keep,
+                           const struct mtlm_checkpoint_list *damaged)
+{
+    const struct mtlm_checkpoint_id after = {.iteration = iteration + 1};
+    struct mtlm_checkpoint_id before = after, id, last = after;
+    int64_t n = 0;
+
+    for (; n < keep && mtlm_checkpoint_newest(dir, &before, &id, NULL) > 0;
+         before = id)
+        if (!is_damaged(dir, &id, damaged)) {
+            last = id;
+            n++;
+        }
+    if (n < keep)
+        return;
+    for (before = after; mtlm_checkpoint_newest(dir, &before, &id, NULL) > 0;
+         before = id)
+        if (is_older(&id, &last) || is_damaged(dir, &id, damaged))
             remove_checkpoint(dir, &id);
 }

@@ -15,6 +15,11 @@ struct mtlm_checkpoint_id {
     int again; /* 0: the first one of that iteration */
 };
 
+struct mtlm_checkpoint_list {
+    struct mtlm_checkpoint_id *id;
+    int n;
+};
+
 /* The newest one before that one, or the newest of all (before: NULL).  Returns
  * 1 if there is one, 0 if not (also where there is no such directory), -1 and
  * MTLM_EXIT_INPUT when dir cannot be read. */
@@ -60,9 +65,12 @@ int mtlm_checkpoint_commit(const char *dir, int64_t iteration,
  * any. */
 void mtlm_checkpoint_discard(const char *dir, int64_t iteration);
 
-/* Removes all but the newest `keep` ones of those up to that iteration, which
- * has been committed: later ones are damaged, or it would not have been done
- * again, and must not count. */
-void mtlm_checkpoint_prune(const char *dir, int64_t iteration, int64_t keep);
+/* Of those up to that iteration, which has been committed, keeps the newest
+ * `keep` and removes the others, once there are so many.  One that is known to
+ * be damaged, or is seen to be (mtlm_manifest_look()), is none of them, but
+ * goes with the old ones.  Later ones are damaged, or that iteration would not
+ * have been done again: they neither count nor go. */
+void mtlm_checkpoint_prune(const char *dir, int64_t iteration, int64_t keep,
+                           const struct mtlm_checkpoint_list *damaged);
 
 #endif /* MTLM_CHECKPOINT_DIR_H */

@@ -291,67 +291,7 @@ int mtlm_manifest_read(struct mtlm_manifest *manifest, const char *dir,
     return rc;
 }
 
-/* ---- the files ---- */
-
-static int check_tensor(const struct mtlm_safetensors *data, const char *path,
-                        const struct mtlm_manifest_tensor *tensor, bool bytes,
-                        struct mtlm_error *err)
-{
-    const struct mtlm_safetensors_tensor *found =
-        mtlm_safetensors_find(data, tensor->name);
-
-    if (!found || found->dtype != MTLM_SAFETENSORS_F32
-        || found->bytes != tensor->slice.count * sizeof(float))
-        return mtlm_error_set(err, MTLM_EXIT_INPUT,
-                              "%s: tensor \"%.100s\": expected %" PRId64
-                              " F32 elements, found %s",
-                              path, tensor->name, tensor->slice.count,
-                              found ? "others" : "none");
-    if (bytes && XXH3_64bits(found->data, found->bytes) != tensor->hash)
-        return mtlm_error_set(err, MTLM_EXIT_INPUT,
-                              "%s: tensor \"%.100s\": damaged, its %zu bytes "
-                              "do not have the checksum of the manifest",
-                              path, tensor->name, found->bytes);
-    return 0;
-}
-
-/* Whole or not; if not, why. */
-static int check_file(const struct mtlm_manifest_file *file, const char *path,
-                      bool whole, int64_t bytes, struct mtlm_error *err)
-{
-    struct mtlm_safetensors *data = mtlm_safetensors_open(path, err);
-    int rc = data ? 0 : -1;
-
-    for (int64_t i = 0; i < file->tensors && rc == 0; i++)
-        rc = check_tensor(data, path, &file->tensor[i], !whole, err);
-    mtlm_safetensors_close(data);
-    if (rc < 0 || whole)
-        return rc;
-    return mtlm_error_set(err, MTLM_EXIT_INPUT,
-                          "%s: damaged header, expected %" PRId64
-                          " bytes with the checksum of the manifest, found "
-                          "%" PRId64 " bytes",
-                          path, file->bytes, bytes);
-}
-
-int mtlm_manifest_verify(const struct mtlm_manifest_file *file, const char *dir,
-                         struct mtlm_error *err)
-{
-    char *path = mtlm_sprintf("%s/%s", dir, file->name);
-    struct mtlm_mapped_file map = {0};
-    int rc = mtlm_mapped_file_open(&map, path, err);
-    const int64_t bytes = map.bytes;
-
-    if (rc == 0) {
-        const bool whole =
-            bytes == file->bytes && XXH3_64bits(map.data, bytes) == file->hash;
-
-        mtlm_mapped_file_close(&map);
-        rc = check_file(file, path, whole, bytes, err);
-    }
-    free(path);
-    return rc;
-}
+/* ---- memory ---- */
 
 void mtlm_manifest_file_free(struct mtlm_manifest_file *file)
 {

@@ -54,6 +54,10 @@ int mtlm_manifest_write(const struct mtlm_manifest *manifest, const char *dir,
 int mtlm_manifest_read(struct mtlm_manifest *manifest, const char *dir,
                        struct mtlm_error *err);
 
+/* Whether the checkpoint in dir looks whole: a manifest as above, and all files
+ * of the size that it says.  That reads no weights, however many. */
+int mtlm_manifest_look(const char *dir, struct mtlm_error *err);
+
 /* Whether that file of the checkpoint in dir is what was written: size, tensors
  * and every byte.  MTLM_EXIT_INPUT with file and, where it is one, tensor, or
  * MTLM_EXIT_IO as above. */

@@ -274,6 +274,8 @@ static void test_newer_versions_are_refused(void **state)
 
 /* ---- the directory ---- */
 
+static const struct mtlm_checkpoint_list none;
+
 static int newest(const char *dir)
 {
     struct mtlm_checkpoint_id id = {-1, 0};
@@ -353,7 +355,7 @@ static void test_links_are_not_followed(void **state)
     assert_int_equal(symlink("../kept", files_path("links/iter_0000003.tmp")),
                      0);
     assert_int_equal(symlink("../kept", files_path("links/iter_0000004")), 0);
-    mtlm_checkpoint_prune(dir, 1, 0);
+    mtlm_checkpoint_prune(dir, 1, 0, &none);
     mtlm_checkpoint_discard(dir, 2);
     mtlm_checkpoint_discard(dir, -1);
     save(dir, 4); /* again, in place of the link */
@@ -374,15 +376,63 @@ static void test_old_ones_go(void **state)
     (void) state;
     /* Later ones are damaged: what the job fell back to is not given for
      * them. */
-    mtlm_checkpoint_prune(dir, 10, 2);
+    mtlm_checkpoint_prune(dir, 10, 2, &none);
     assert_int_equal(newest(dir), 302);
     assert_int_equal(access(files_path("all/iter_0000009"), F_OK), 0);
-    mtlm_checkpoint_prune(dir, 30, 2);
+    mtlm_checkpoint_prune(dir, 30, 2, &none);
     assert_int_equal(mtlm_checkpoint_newest(dir, NULL, &id, NULL), 1);
     assert_int_equal(id.iteration, 30);
     assert_int_equal(mtlm_checkpoint_newest(dir, &id, &older, NULL), 1);
     assert_int_equal(older.iteration, 10);
     assert_int_equal(mtlm_checkpoint_newest(dir, &older, &id, NULL), 0);
+}
+
+/* The names of those in dir, "9 10 30". */
+static const char *all_of(const char *dir)
+{
+    static char text[128];
+    struct mtlm_checkpoint_id before, id;
+    char more[128];
+
+    *text = '\0';
+    for (int n = 0;
+         mtlm_checkpoint_newest(dir, n ? &before : NULL, &id, NULL) > 0; n++) {
+        snprintf(more, sizeof(more), "%d%s%.99s", (int) id.iteration,
+                 *text ? " " : "", text);
+        strcpy(text, more);
+        before = id;
+    }
+    return text;
+}
+
+/* What cannot be gone back to is not what is kept: of 10 a file is shorter, 20
+ * is known not to be what was written, 30 was written by a newer program. */
+static void test_damaged_ones_are_not_kept(void **state)
+{
+    char *dir = strdup(files_path("rot"));
+    struct mtlm_checkpoint_id id = {20, 0};
+    const struct mtlm_checkpoint_list known = {&id, 1};
+    size_t bytes;
+    unsigned char *data;
+
+    (void) state;
+    mkdir(dir, 0777);
+    for (int i = 5; i <= 50; i += 5)
+        save(dir, i);
+    data = files_read("rot/iter_0000010/" NAME, &bytes);
+    files_write("rot/iter_0000010/" NAME, data, bytes - 1);
+    free(data);
+    data = files_read("newer/manifest.json", &bytes);
+    files_write("rot/iter_0000030/manifest.json", data, bytes);
+    free(data);
+    files_write("rot/iter_0000050/manifest.json", "{}", 2);
+    mtlm_checkpoint_prune(dir, 25, 5, &known); /* there are 5 15 25 */
+    assert_string_equal(all_of(dir), "5 10 15 20 25 30 35 40 45 50");
+    mtlm_checkpoint_prune(dir, 25, 2, &known);
+    assert_string_equal(all_of(dir), "15 25 30 35 40 45 50");
+    mtlm_checkpoint_prune(dir, 35, 2, &known);
+    assert_string_equal(all_of(dir), "30 35 40 45 50");
+    free(dir);
 }
 
 static void test_two_jobs_are_one_too_many(void **state)
@@ -430,6 +480,7 @@ int main(void)
         cmocka_unit_test(test_what_is_begun_is_none),
         cmocka_unit_test(test_links_are_not_followed),
         cmocka_unit_test(test_old_ones_go),
+        cmocka_unit_test(test_damaged_ones_are_not_kept),
         cmocka_unit_test(test_two_jobs_are_one_too_many),
         cmocka_unit_test(test_space_is_measured),
     };

@@ -138,6 +138,15 @@ well 1 "${run[@]}" --load f --save f --train-iters 6 --keep-last 2
 [ "$(ls f | tr '\n' ' ')" = 'iter_0000005 iter_0000006.1 lock ' ] \
     || fail "kept: $(ls f)"
 
+# What is damaged is none of those that are kept: 6, of which a few bytes are
+# others.
+well 1 "${run[@]}" --save r --train-iters 6 --save-interval 2
+printf 'damaged' | dd of=r/iter_0000006/rank-00000.safetensors bs=1 seek=9000 \
+    conv=notrunc 2>dd
+well 1 "${run[@]}" --load r --save r --train-iters 7 --keep-last 2
+[ "$(ls r | tr '\n' ' ')" = 'iter_0000004 iter_0000007 lock ' ] \
+    || fail "damaged and kept: $(ls r)"
+
 refused 2 'saved with --hidden-size 64, this job has 32' \
     -- --load f --hidden-size 32
 refused 2 'saved with --seed 1234, this job has 7' --finetune \
