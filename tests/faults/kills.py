@@ -3,9 +3,10 @@ weights of the run that nothing happened to.
 
 A job that saves all the time is killed by SIGKILL, one rank of it or mpirun,
 and started again, until it has been killed as often as asked for; then it may
-end.  The test has a job of one rank and one of two, killed once each.  make
-check-kills takes all layouts, 20 kills; KILLS='--write DIR' keeps a page of the
-result, --seed another choice of times."""
+end.  Every other kill is aimed at a checkpoint that is being written.  The test
+has a job of one rank and one of two, killed once each.  make check-kills takes
+all layouts, 20 kills; KILLS='--write DIR' keeps a page of the result, --seed
+another choice of times."""
 import argparse
 import os
 import random
@@ -128,12 +129,24 @@ class Job:
         self.process.wait()
         return len(stay)
 
-    def kill(self, draw):
-        """One of its processes; its name, or None when none is there."""
-        found = sorted(self.processes().items())
+    def saves(self):
+        """Waits until it saves; whether it does."""
+        while self.process.poll() is None:
+            if self.unfinished():
+                return True
+            time.sleep(0.0002)
+        return False
+
+    def kill(self, draw, aimed):
+        """One of its processes, or when aimed one of its ranks as soon as it
+        saves; the name of what was killed, or None when it has ended."""
+        found = sorted((pid, rank) for pid, rank in self.processes().items()
+                       if not aimed or rank is not None)
         if not found:
             return None
         pid, rank = draw.choice(found)
+        if aimed and not self.saves():
+            return None
         try:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -191,10 +204,11 @@ class Campaign:
             self.fail(layout, "an unfinished checkpoint is left over")
 
     def strike(self, layout, job, after):
-        """Kills it then; what was killed, None when it had ended."""
+        """Kills it then, every other time when it saves; what was killed, None
+        when it had ended."""
         victim = None
         if not job.wait(job.begin + after - time.monotonic()):
-            victim = job.kill(self.draw)
+            victim = job.kill(self.draw, len(self.kills) % 2 == 1)
         stay = job.leave()
         if stay:
             self.fail(layout, f"{stay} processes stay after {victim} was "
@@ -218,9 +232,9 @@ class Campaign:
                 continue
             killed += 1
             self.kills.append((layout, victim, after, loaded(job.text("out")),
-                               job.reached(), committed, job.unfinished()))
+                               committed, job.unfinished()))
             print(f"{layout}: {victim} killed after {after:.2f} s, iteration "
-                  f"{job.reached()} done, {committed} saved"
+                  f"{committed} saved"
                   + ", another begun" * job.unfinished(), flush=True)
         job = Job(layout, place, self.until)
         job.wait(SECONDS)
@@ -231,26 +245,26 @@ class Campaign:
 
 def page(campaign, options, seconds):
     kills = campaign.kills
-    training = [kill for kill in kills if kill[4] > kill[3]]
+    further = [kill for kill in kills if kill[4] > kill[3]]
     lines = ["# Killed at random times", "",
              f"`make check-kills KILLS='--write DIR --seed {options.seed}'`: "
              f"{len(kills)} kills in {seconds / 60:.0f} min, by SIGKILL, of a "
              "random rank or of mpirun, at random times of jobs of "
-             f"{campaign.until} iterations that save all the time; "
-             f"{len(training)} of them in training, "
-             f"{sum(kill[6] for kill in kills)} with a checkpoint begun that "
-             "was not yet committed. "
+             f"{campaign.until} iterations that save all the time, every other "
+             "one a rank's as soon after that time as it saves; "
+             f"{len(further)} after a checkpoint or more, "
+             f"{sum(kill[5] for kill in kills)} with one begun that was not yet "
+             "committed. "
              f"Wrong: {len(campaign.wrong)}.", "",
              "Each job was started again in its directory until it ended. It "
              "had to go on from the newest committed checkpoint, to end with "
              "the weights (to the bit) of the run that nothing happened to, "
              "and to leave no process and nothing unfinished behind.", "",
-             "| tensor x pipeline x data | killed | after | went on from | "
-             "done | saved | a save begun |", "|---|---|---|---|---|---|---|"]
-    for layout, victim, after, began, done, committed, unfinished in kills:
+             "| tensor x pipeline x data | killed | after | had gone on from | "
+             "saved | a save begun |", "|---|---|---|---|---|---|"]
+    for layout, victim, after, began, committed, unfinished in kills:
         lines.append(f"| {layout} | {victim} | {after:.2f} s | {began} | "
-                     f"{max(done, began)} | {committed} | "
-                     f"{'yes' if unfinished else ''} |")
+                     f"{committed} | {'yes' if unfinished else ''} |")
     return "\n".join(lines) + "\n"
 
 
