@@ -30,8 +30,9 @@ enum mtlm_op_kind {
  * for what is overwritten in place. */
 enum mtlm_access { MTLM_R, MTLM_W, MTLM_RW };
 
-/* Who runs a node: a worker; a worker too, but what it reads is host state, so
- * that it takes a CPU one unless a CUDA kernel gets that state as an argument;
+/* Who runs a node: a worker; a worker too, but what it reads or writes is
+ * host state, so that it takes a CPU one unless a CUDA kernel gets that state
+ * as an argument;
  * the communication engine; nobody (the node only exists for its gradient: its
  * output is its input). */
 enum mtlm_op_class {

@@ -50,6 +50,7 @@
     OP(EVAL_REPORT, eval_report)                                               \
     OP(ADAM, adam)                                                             \
     OP(ADAM_MASTER, adam_master)                                               \
+    OP(SAVE, save)                                                             \
     OP(TP_COPY, tp_copy)                                                       \
     OP(ALL_REDUCE, all_reduce)                                                 \
     OP(REDUCE_SCATTER, reduce_scatter)                                         \

@@ -26,6 +26,7 @@ enum mtlm_storage {
     MTLM_STORE_MOMENT,
     MTLM_STORE_ACTIVATION, /* a ring, one slot per microbatch in flight */
     MTLM_STORE_GLOBAL,     /* status, control, loss, reports */
+    MTLM_STORE_SAVED,      /* copies for a checkpoint, in the host's memory */
     MTLM_STORE_CONTROL,    /* no data, only an order of nodes: a ring of one
                             * element each, which may be read first */
 };

@@ -59,6 +59,7 @@ static void add_tensors(const struct mtlm_program *program,
                                 [MTLM_STORE_ACTIVATION] =
                                     &plan->activation_bytes,
                                 [MTLM_STORE_GLOBAL] = &plan->runtime_bytes,
+                                [MTLM_STORE_SAVED] = &plan->saved_bytes,
                                 [MTLM_STORE_CONTROL] = &plan->runtime_bytes};
 
         if (!mtlm_tensor_is_owner(t))
@@ -341,7 +342,7 @@ struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
     plan.staged_nccl_bytes = staged_bytes(program->graph, true);
     plan.total_bytes = plan.weight_bytes + plan.gradient_bytes
                        + plan.moment_bytes + plan.activation_bytes
-                       + plan.runtime_bytes;
+                       + plan.saved_bytes + plan.runtime_bytes;
     return plan;
 }
 
@@ -352,7 +353,8 @@ double mtlm_plan_more_bytes(const struct mtlm_plan *plan)
 
 double mtlm_plan_gpu_bytes(const struct mtlm_plan *plan)
 {
-    return plan->total_bytes - plan->runtime_bytes + plan->attention_bytes;
+    return plan->total_bytes - plan->runtime_bytes - plan->saved_bytes
+           + plan->attention_bytes;
 }
 
 double mtlm_plan_beside_gpu_bytes(const struct mtlm_plan *plan, bool nccl)

@@ -9,6 +9,7 @@
 #include "graph/priority.h"
 #include "graph/program.h"
 #include "graph/ring.h"
+#include "graph/save.h"
 #include "graph/stage.h"
 #include "runtime/memory.h"
 
@@ -229,6 +230,13 @@ static void write_eval(struct mtlm_program *program)
     add_items(&program->eval, &program->eval_tail_list, &priority, -1, 0);
 }
 
+static void write_save(struct mtlm_program *program)
+{
+    const struct mtlm_priority priority = mtlm_program_priority(program);
+
+    add_items(&program->save, &program->save_list, &priority, -1, 0);
+}
+
 static void place_stages(struct mtlm_program *program)
 {
     const struct mtlm_layout *layout = &program->config.layout;
@@ -278,6 +286,8 @@ struct mtlm_program *mtlm_program_create(
     mtlm_optimizer_build(program);
     if (config->eval_microbatches > 0)
         mtlm_eval_tail_build(program);
+    if (config->save != MTLM_SAVE_NOTHING)
+        mtlm_save_build(program);
     program->window = mtlm_ring_windows(config);
     mtlm_ring_apply(program);
     mtlm_pool_apply(program);
@@ -287,6 +297,7 @@ struct mtlm_program *mtlm_program_create(
     write_train(program);
     if (config->eval_microbatches > 0)
         write_eval(program);
+    write_save(program);
     return program;
 }
 
@@ -304,9 +315,11 @@ void mtlm_program_destroy(struct mtlm_program *program)
     mtlm_list_free(&program->init_list);
     mtlm_list_free(&program->tail_list);
     mtlm_list_free(&program->eval_tail_list);
+    mtlm_list_free(&program->save_list);
     free(program->init.item);
     free(program->train.item);
     free(program->eval.item);
+    free(program->save.item);
     free(program->window);
     free(program->stage);
     free(program->param);

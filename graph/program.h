@@ -64,7 +64,17 @@ struct mtlm_program_config {
     double beta1, beta2, epsilon;
     struct mtlm_schedule schedule; /* of learning rate and weight decay */
     const struct mtlm_sample_source *train, *valid; /* borrowed */
+    /* Which checkpoints there will be, see graph/save.h. */
+    enum { MTLM_SAVE_NOTHING, MTLM_SAVE_WEIGHTS, MTLM_SAVE_ALL } save;
     bool outline; /* no items are written down: for a plan only */
+};
+
+/* What of a parameter is in a checkpoint. */
+enum mtlm_saved {
+    MTLM_SAVED_VALUE, /* in fp32 */
+    MTLM_SAVED_M,
+    MTLM_SAVED_V,
+    MTLM_SAVED_COUNT
 };
 
 /* One parameter of this rank (its shard under tensor parallelism). */
@@ -81,6 +91,9 @@ struct mtlm_parameter {
      * same elements, also where the weight is its own. */
     struct mtlm_tensor *reduced, *m, *v, *master;
     int64_t first;
+    /* What this rank writes of it into a checkpoint, see graph/save.h: the
+     * elements of the weight, or of what it steps.  NULL: not that. */
+    struct mtlm_tensor *saved[MTLM_SAVED_COUNT];
     bool copy;    /* the last stage's copy of the tied word embedding */
     bool counted; /* no other rank of this one's replica of the model stands
                    * for it in norm and hash */
@@ -120,11 +133,11 @@ struct mtlm_program {
     int n_params;
     struct mtlm_bucket *bucket; /* of parameters, see graph/bucket.h */
     int n_buckets;
-    struct mtlm_list init_list, tail_list, eval_tail_list;
+    struct mtlm_list init_list, tail_list, eval_tail_list, save_list;
 
-    /* Once per run; once per iteration; once per validation: in program
-     * order. */
-    struct mtlm_items init, train, eval;
+    /* Once per run; once per iteration; once per validation; once per
+     * checkpoint, after an iteration: in program order. */
+    struct mtlm_items init, train, eval, save;
 
     struct mtlm_tensor *loss;    /* F64 [MTLM_LOSS_COUNT]; NULL without the
                                   last stage */

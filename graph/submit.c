@@ -119,7 +119,11 @@ static int64_t use_of(const struct mtlm_item *item, const struct pass *pass)
 static int priority_of(const struct mtlm_run *run, const struct mtlm_item *item,
                        const struct pass *pass)
 {
-    return mtlm_priority_base(&run->priority, pass->iteration) + item->priority;
+    /* What is saved, the next one's optimizer has to wait for. */
+    const bool next = item->node->phase == MTLM_PHASE_SAVE;
+
+    return mtlm_priority_base(&run->priority, pass->iteration + next)
+           + item->priority;
 }
 
 static struct mtlm_record record_of(struct mtlm_run *run,
@@ -258,9 +262,10 @@ static void submit(struct mtlm_run *run, const struct mtlm_item *item,
     task->cl_arg_size = sizeof(*arg);
     task->cl_arg_free = 1;
     task->name = op->name;
-    task->color = op->op_class == MTLM_CLASS_HOST
-                      ? MTLM_COLOR_HOST
-                      : mtlm_phase_color(node->phase);
+    task->color =
+        op->op_class == MTLM_CLASS_HOST && node->phase != MTLM_PHASE_SAVE
+            ? MTLM_COLOR_HOST
+            : mtlm_phase_color(node->phase);
     task->priority = priority_of(run, item, pass);
     mtlm_machine_restrict(task);
     task->flops = node->flops;
@@ -384,6 +389,14 @@ void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, bool record)
     submit_all(run, &run->program->eval, &pass);
 }
 
+void mtlm_run_save(struct mtlm_run *run, int64_t iteration, bool record)
+{
+    const struct pass pass = {.iteration = iteration,
+                              .record = record && run->config.recorder};
+
+    submit_all(run, &run->program->save, &pass);
+}
+
 int64_t mtlm_run_submitted(const struct mtlm_run *run)
 {
     return run->job;
@@ -417,6 +430,12 @@ void mtlm_run_read(struct mtlm_run *run, const struct mtlm_tensor *tensor,
 {
     mtlm_run_data_read(&run->data, tensor, 0, memory,
                        mtlm_tensor_bytes(tensor));
+}
+
+const void *mtlm_run_saved(const struct mtlm_run *run,
+                           const struct mtlm_tensor *tensor)
+{
+    return mtlm_run_data_await(&run->data, tensor);
 }
 
 void mtlm_run_write(struct mtlm_run *run, const struct mtlm_tensor *tensor,

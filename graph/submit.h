@@ -36,11 +36,14 @@ struct mtlm_run *mtlm_run_create(const struct mtlm_run_config *config);
 void mtlm_run_destroy(struct mtlm_run *run);
 
 /* Submits initial values; iteration e (0-based); a validation after
- * iteration e, whose samples are always the first ones.  They return at
- * once.  record: whether the nodes are recorded. */
+ * iteration e, whose samples are always the first ones; copies of what this
+ * rank writes of a checkpoint (graph/save.h) as iteration e leaves it, which is
+ * the last one submitted, over those of before.  They return at once.  record:
+ * whether the nodes are recorded. */
 void mtlm_run_init(struct mtlm_run *run);
 void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration, bool record);
 void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, bool record);
+void mtlm_run_save(struct mtlm_run *run, int64_t iteration, bool record);
 
 /* Nodes submitted so far. */
 int64_t mtlm_run_submitted(const struct mtlm_run *run);
@@ -56,6 +59,11 @@ void mtlm_run_eval_report(struct mtlm_run *run,
 
 /* Waits until everything submitted is done. */
 void mtlm_run_wait(struct mtlm_run *run);
+
+/* Such a copy, one of the parameters' `saved`, which stays as it is until the
+ * next mtlm_run_save(); waits for it.  From any thread. */
+const void *mtlm_run_saved(const struct mtlm_run *run,
+                           const struct mtlm_tensor *tensor);
 
 /* Copies a tensor's elements (slot 0) to memory; waits for its writers. */
 void mtlm_run_read(struct mtlm_run *run, const struct mtlm_tensor *tensor,

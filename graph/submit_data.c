@@ -10,10 +10,10 @@
 #include "runtime/memory.h"
 
 /* Blocks of the graph; then what orders nodes only or pretends to be more; the
- * rings of a GPU. */
+ * rings of a GPU; copies for a checkpoint. */
 static int n_arenas(const struct mtlm_run_data *data)
 {
-    return data->program->graph->n_blocks + 2;
+    return data->program->graph->n_blocks + 3;
 }
 
 /* Whether there is an element of the tensor only. */
@@ -46,6 +46,11 @@ static size_t bytes_of(const struct mtlm_run_data *data,
 static struct mtlm_arena *ring_arena(const struct mtlm_run_data *data)
 {
     return &data->arena[data->program->graph->n_blocks + 1];
+}
+
+static struct mtlm_arena *saved_arena(const struct mtlm_run_data *data)
+{
+    return &data->arena[data->program->graph->n_blocks + 2];
 }
 
 static bool on_gpu(const struct mtlm_run_data *data)
@@ -96,7 +101,7 @@ static void create_arena(const struct mtlm_run_data *data,
 static void create_arenas(struct mtlm_run_data *data)
 {
     const struct mtlm_graph *graph = data->program->graph;
-    size_t control = 0, ring = 0;
+    size_t control = 0, ring = 0, saved = 0;
 
     data->arena = mtlm_calloc(n_arenas(data), sizeof(*data->arena));
     for (int i = 0; i < graph->n_blocks; i++)
@@ -112,9 +117,12 @@ static void create_arenas(struct mtlm_run_data *data)
             control += bytes;
         else if (in_ring(data, t))
             ring += bytes;
+        else if (t->storage == MTLM_STORE_SAVED)
+            saved += bytes;
     }
     create_arena(data, control_arena(data), control);
     create_arena(data, ring_arena(data), ring);
+    mtlm_arena_create(saved_arena(data), saved);
 }
 
 /* Of the blocks whose tensors travel together. */
@@ -148,6 +156,8 @@ static void *memory_of(struct mtlm_run_data *data,
 {
     if (in_control(data, tensor))
         return mtlm_arena_take(control_arena(data), bytes_of(data, tensor));
+    if (tensor->storage == MTLM_STORE_SAVED)
+        return mtlm_arena_take(saved_arena(data), bytes_of(data, tensor));
     if (tensor->block >= 0)
         return data->arena[tensor->block].memory + tensor->offset;
     return in_ring(data, tensor)
@@ -162,7 +172,7 @@ static starpu_data_handle_t register_slot(struct mtlm_run_data *data,
     const int64_t elems = elems_of(data, tensor);
     starpu_data_handle_t handle;
 
-    if (!memory || !on_gpu(data))
+    if (!memory || !on_gpu(data) || tensor->storage == MTLM_STORE_SAVED)
         return mtlm_data_register(memory, elems, tensor->dtype, tensor->name);
     handle = mtlm_data_register_on(data->home, memory, elems, tensor->dtype,
                                    tensor->name);
@@ -251,6 +261,19 @@ void mtlm_run_data_read(const struct mtlm_run_data *data,
     memcpy(memory, starpu_data_handle_to_pointer(handle, STARPU_MAIN_RAM),
            bytes);
     starpu_data_release_on_node(handle, STARPU_MAIN_RAM);
+}
+
+const void *mtlm_run_data_await(const struct mtlm_run_data *data,
+                                const struct mtlm_tensor *tensor)
+{
+    starpu_data_handle_t handle = mtlm_run_data_handle(data, tensor, 0);
+    const void *memory;
+
+    MTLM_CHECK_STARPU(
+        starpu_data_acquire_on_node(handle, STARPU_MAIN_RAM, STARPU_R));
+    memory = starpu_data_handle_to_pointer(handle, STARPU_MAIN_RAM);
+    starpu_data_release_on_node(handle, STARPU_MAIN_RAM);
+    return memory;
 }
 
 void mtlm_run_data_write(const struct mtlm_run_data *data,

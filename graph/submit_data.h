@@ -12,7 +12,8 @@ struct mtlm_run_data {
     unsigned home;                 /* mtlm_data_home() */
     starpu_data_handle_t **handle; /* [tensor id][slot]; NULL: no owner */
     struct mtlm_arena *arena;      /* the graph's blocks; what orders nodes
-                                    * only; on a GPU the rings */
+                                    * only; on a GPU the rings; copies for
+                                    * a checkpoint, in the host's memory */
     bool *host;                    /* [tensor id]: the host makes it */
     /* [n_blocks] Where the copies of a GPU's blocks in host memory lie, for
      * messages; empty where no message needs any. */
@@ -44,6 +45,11 @@ starpu_data_handle_t mtlm_run_data_handle(const struct mtlm_run_data *data,
 void mtlm_run_data_read(const struct mtlm_run_data *data,
                         const struct mtlm_tensor *tensor, int64_t use,
                         void *memory, size_t bytes);
+
+/* Where it lies in the host's memory, once what writes it has ended, for which
+ * it waits. */
+const void *mtlm_run_data_await(const struct mtlm_run_data *data,
+                                const struct mtlm_tensor *tensor);
 
 /* Puts mtlm_tensor_bytes() there, once what uses it has ended. */
 void mtlm_run_data_write(const struct mtlm_run_data *data,

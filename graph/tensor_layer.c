@@ -24,6 +24,9 @@ int *mtlm_program_tensor_layers(const struct mtlm_program *program)
         note_layer(layer, p->reduced, p->layer);
         note_layer(layer, p->m, p->layer);
         note_layer(layer, p->v, p->layer);
+        note_layer(layer, p->master, p->layer);
+        for (int s = 0; s < MTLM_SAVED_COUNT; s++)
+            note_layer(layer, p->saved[s], p->layer);
     }
     for (int i = 0; i < graph->all.n; i++) {
         const struct mtlm_node *node = graph->all.node[i];

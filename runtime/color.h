@@ -14,6 +14,7 @@ enum mtlm_color {
     MTLM_COLOR_WEIGHT = 0xccbb44,
     MTLM_COLOR_OPTIMIZER = 0x228833,
     MTLM_COLOR_EVAL = 0x997755,
+    MTLM_COLOR_SAVE = 0xbbbbbb,
     MTLM_COLOR_HOST = 0x444444, /* nodes on host state: tokens, flags */
     MTLM_COLOR_TP = 0xaa3377,
     MTLM_COLOR_PP = 0x66ccee,
@@ -31,6 +32,8 @@ static inline enum mtlm_color mtlm_phase_color(enum mtlm_phase phase)
         return MTLM_COLOR_WEIGHT;
     case MTLM_PHASE_EVAL:
         return MTLM_COLOR_EVAL;
+    case MTLM_PHASE_SAVE:
+        return MTLM_COLOR_SAVE;
     default:
         return MTLM_COLOR_OPTIMIZER;
     }

@@ -57,7 +57,8 @@ static void append(struct list *list, const void *entry, size_t size)
 
 static bool is_of(const struct mtlm_record *record, int64_t iteration)
 {
-    return record->iteration == iteration && record->phase != MTLM_PHASE_EVAL;
+    return record->iteration == iteration && record->phase != MTLM_PHASE_EVAL
+           && record->phase != MTLM_PHASE_SAVE;
 }
 
 void mtlm_recorder_add(struct mtlm_recorder *recorder,

@@ -68,7 +68,8 @@ void mtlm_recorder_add(struct mtlm_recorder *recorder,
 /* The next two are one thread's, which does not go back: no iteration is asked
  * for that is earlier than the last one copied.
  *
- * Returns when it has got so many nodes of that iteration, validation apart. */
+ * Returns when it has got so many nodes of that iteration, validation and
+ * copies for a checkpoint apart. */
 void mtlm_recorder_await(struct mtlm_recorder *recorder, int64_t iteration,
                          int64_t nodes);
 

@@ -16,6 +16,7 @@ static const struct {
     [MTLM_KIND_W] = {"w", MTLM_COLOR_WEIGHT, "W gradients of weights"},
     [MTLM_KIND_OPT] = {"o", MTLM_COLOR_OPTIMIZER, "optimizer"},
     [MTLM_KIND_EVAL] = {"e", MTLM_COLOR_EVAL, "validation"},
+    [MTLM_KIND_SAVE] = {"s", MTLM_COLOR_SAVE, "copies for a checkpoint"},
     [MTLM_KIND_HOST] = {"h", MTLM_COLOR_HOST, "tokens, flags"},
     [MTLM_KIND_TP] = {"t", MTLM_COLOR_TP, "TP collectives"},
     [MTLM_KIND_PP] = {"p", MTLM_COLOR_PP, "PP send, receive"},
@@ -30,6 +31,8 @@ enum mtlm_trace_kind mtlm_trace_kind(const struct mtlm_trace_box *box, int lane)
         return MTLM_KIND_PP;
     if (lane == MTLM_LANE_DP)
         return MTLM_KIND_DP;
+    if (box->class == MTLM_TRACE_SAVE)
+        return MTLM_KIND_SAVE;
     if (box->host)
         return MTLM_KIND_HOST;
     switch (box->class) {

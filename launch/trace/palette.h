@@ -12,6 +12,7 @@ enum mtlm_trace_kind {
     MTLM_KIND_W,
     MTLM_KIND_OPT,
     MTLM_KIND_EVAL,
+    MTLM_KIND_SAVE,
     MTLM_KIND_HOST,
     MTLM_KIND_TP,
     MTLM_KIND_PP,

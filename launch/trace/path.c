@@ -31,7 +31,7 @@ struct chain {
 static bool in_iteration(const struct mtlm_record *r, int iteration)
 {
     return r->iteration == iteration && r->phase != MTLM_PHASE_INIT
-           && r->phase != MTLM_PHASE_EVAL;
+           && r->phase != MTLM_PHASE_EVAL && r->phase != MTLM_PHASE_SAVE;
 }
 
 static bool same_iteration(const struct mtlm_record *a,

@@ -141,7 +141,7 @@ static bool read_place(struct table *t, const struct mtlm_trace_info *info,
            && read_name(t, NAME, op_name, MTLM_OP_COUNT, &r->op)
            && read_name(t, LANE, mtlm_trace_lane_name, MTLM_LANE_DP + 1,
                         &r->lane)
-           && read_name(t, PHASE, mtlm_trace_phase_name, MTLM_PHASE_EVAL + 1,
+           && read_name(t, PHASE, mtlm_trace_phase_name, MTLM_PHASE_SAVE + 1,
                         &r->phase);
 }
 
@@ -166,7 +166,8 @@ static bool read_record(struct table *t, const struct mtlm_trace_info *info,
 {
     if (!read_place(t, info, r) || !read_times(t, r))
         return false;
-    if (r->phase == MTLM_PHASE_INIT || r->phase == MTLM_PHASE_EVAL) {
+    if (r->phase == MTLM_PHASE_INIT || r->phase == MTLM_PHASE_EVAL
+        || r->phase == MTLM_PHASE_SAVE) {
         first = INT32_MIN + 1;
         last = INT32_MAX;
     }

@@ -270,6 +270,7 @@ enum mtlm_trace_class mtlm_trace_class(const struct mtlm_record *record)
         [MTLM_PHASE_OPTIMIZER] = MTLM_TRACE_OPT,
         [MTLM_PHASE_INIT] = MTLM_TRACE_INIT,
         [MTLM_PHASE_EVAL] = MTLM_TRACE_EVAL,
+        [MTLM_PHASE_SAVE] = MTLM_TRACE_SAVE,
     };
 
     if (record->op == MTLM_OP_SEND)
@@ -289,6 +290,7 @@ const char *mtlm_trace_class_name(enum mtlm_trace_class class)
         [MTLM_TRACE_INIT] = "INIT", [MTLM_TRACE_EVAL] = "EVAL",
         [MTLM_TRACE_AR] = "AR",     [MTLM_TRACE_SEND] = "SEND",
         [MTLM_TRACE_RECV] = "RECV", [MTLM_TRACE_DP] = "DP",
+        [MTLM_TRACE_SAVE] = "SAVE",
     };
 
     return name[class];
@@ -310,6 +312,7 @@ const char *mtlm_trace_phase_name(int phase)
         [MTLM_PHASE_FORWARD] = "F", [MTLM_PHASE_BACKWARD] = "B",
         [MTLM_PHASE_WEIGHT] = "W",  [MTLM_PHASE_OPTIMIZER] = "OPT",
         [MTLM_PHASE_INIT] = "INIT", [MTLM_PHASE_EVAL] = "EVAL",
+        [MTLM_PHASE_SAVE] = "SAVE",
     };
 
     return name[phase];

@@ -32,7 +32,8 @@ enum mtlm_trace_class {
     MTLM_TRACE_OPT,
     MTLM_TRACE_INIT,
     MTLM_TRACE_EVAL,
-    MTLM_TRACE_AR, /* all-reduce of a tensor-parallel or embedding group */
+    MTLM_TRACE_SAVE, /* copies for a checkpoint */
+    MTLM_TRACE_AR,   /* all-reduce of a tensor-parallel or embedding group */
     MTLM_TRACE_SEND,
     MTLM_TRACE_RECV,
     MTLM_TRACE_DP, /* collective of the lane for data parallelism */

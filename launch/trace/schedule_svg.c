@@ -183,8 +183,8 @@ static int64_t round_down(double ns)
     return fmax(1, floor(ns / unit) * unit);
 }
 
-/* From the origin to the last end; a validation behind the training is left
- * out, where there is training. */
+/* From the origin to the last end; a validation or copies behind the training
+ * are left out, where there is training. */
 static int64_t length(const struct panel *panel)
 {
     const int64_t begin = panel->trace->summary->origin_ns;
@@ -197,7 +197,8 @@ static int64_t length(const struct panel *panel)
             continue;
         if (r->end_ns > all)
             all = r->end_ns;
-        if (r->phase != MTLM_PHASE_EVAL && r->end_ns > training)
+        if (r->phase != MTLM_PHASE_EVAL && r->phase != MTLM_PHASE_SAVE
+            && r->end_ns > training)
             training = r->end_ns;
     }
     return (training > begin ? training : all) - begin;

@@ -89,6 +89,7 @@ static void print_classes(FILE *out, const struct mtlm_trace_summary *s)
         [MTLM_TRACE_OPT] = "optimizer",
         [MTLM_TRACE_INIT] = "initialization",
         [MTLM_TRACE_EVAL] = "validation",
+        [MTLM_TRACE_SAVE] = "copies for checkpoints",
         [MTLM_TRACE_AR] = "TP collectives",
         [MTLM_TRACE_SEND] = "PP sends",
         [MTLM_TRACE_RECV] = "PP receives",

@@ -137,6 +137,7 @@ static const char *const colour[] = {
     [MTLM_TRACE_INIT] = "rail_load",    [MTLM_TRACE_EVAL] = "rail_idle",
     [MTLM_TRACE_AR] = "generic_work",   [MTLM_TRACE_SEND] = "generic_work",
     [MTLM_TRACE_RECV] = "generic_work", [MTLM_TRACE_DP] = "generic_work",
+    [MTLM_TRACE_SAVE] = "rail_idle",
 };
 
 static void put_record(FILE *f, const struct drawn *d, size_t i)

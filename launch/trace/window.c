@@ -76,7 +76,8 @@ struct mtlm_spans mtlm_spans_intersect(const struct mtlm_spans *a,
 
 static bool is_training(const struct mtlm_record *r)
 {
-    return r->phase != MTLM_PHASE_INIT && r->phase != MTLM_PHASE_EVAL;
+    return r->phase != MTLM_PHASE_INIT && r->phase != MTLM_PHASE_EVAL
+           && r->phase != MTLM_PHASE_SAVE;
 }
 
 /* Whether an iteration begins with such a node: a receive may be posted, and

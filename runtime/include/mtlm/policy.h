@@ -57,6 +57,7 @@ enum mtlm_phase {
     MTLM_PHASE_OPTIMIZER, /* reductions, norm, Adam: once per iteration */
     MTLM_PHASE_INIT,      /* once per run */
     MTLM_PHASE_EVAL,      /* validation */
+    MTLM_PHASE_SAVE,      /* copies for a checkpoint, after an iteration */
 };
 
 enum mtlm_policy_kind {

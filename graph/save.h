@@ -1,0 +1,19 @@
+#ifndef MTLM_GRAPH_SAVE_H
+#define MTLM_GRAPH_SAVE_H
+
+#include "graph/program.h"
+
+/* The nodes that copy, between two iterations, what this rank writes of a
+ * checkpoint (config.save): the optimizer's next step waits for the copies,
+ * nothing for the files.
+ *
+ * Each element is written by one rank, those that data-parallel ranks have
+ * alike by turns; of 16-bit weights their masters.  Makes the tensors `saved`
+ * of the program's parameters, one set that each checkpoint uses again. */
+void mtlm_save_build(struct mtlm_program *program);
+
+/* Bytes of those tensors on this rank, always in the host's memory: what it
+ * takes to write checkpoints while training goes on. */
+double mtlm_save_bytes(const struct mtlm_program *program);
+
+#endif /* MTLM_GRAPH_SAVE_H */
