@@ -29,6 +29,7 @@ static int64_t main_cpu_ns;      /* what the main thread had used by then */
 static int64_t job_ns;           /* when any rank did something last */
 
 static _Atomic int64_t progress_ns; /* when this one did */
+static _Atomic bool writing;        /* the main thread waits for a disk */
 
 static pthread_t thread;
 static clockid_t main_clock;
@@ -79,6 +80,8 @@ static bool works(void)
         return true;
     if (wait[MTLM_WAITER_MAIN].waits)
         return false;
+    if (writing)
+        return true;
     used = cpu_ns(main_clock) - main_cpu_ns;
     main_cpu_ns += used;
     return used > 0;
@@ -220,4 +223,9 @@ void mtlm_deadline_end(enum mtlm_waiter waiter)
 void mtlm_deadline_progress(void)
 {
     progress_ns = mtlm_now_ns();
+}
+
+void mtlm_deadline_writes(bool writes)
+{
+    writing = writes;
 }

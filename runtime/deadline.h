@@ -1,6 +1,7 @@
 #ifndef MTLM_DEADLINE_H
 #define MTLM_DEADLINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A job with a rank that hangs, or in which all ranks wait for each other, must
@@ -15,7 +16,8 @@
  *   - its communication engine has finished a message, or models a transfer;
  *   - its main thread has finished a wait for others, or has used processor
  *     time outside such a wait: it prepares data, measures or writes files.  A
- *     main thread that hangs in a system call uses none.
+ *     main thread that hangs in a system call uses none, which counts but where
+ *     it waits for a checkpoint's files: a slow disk may take its time.
  * The job ends
  *   - when a neighbour in the tree of signs has given none for longer than the
  *     deadline: it is stopped, or its host is lost;
@@ -48,6 +50,10 @@ void mtlm_deadline_attach(struct mtlm_pulse *pulse);
  * else now, and ends; what is copied. */
 void mtlm_deadline_begin(enum mtlm_waiter waiter, const char *what);
 void mtlm_deadline_end(enum mtlm_waiter waiter);
+
+/* The main thread waits for files that are written, and is at work whatever
+ * processor time it uses; or does not any more. */
+void mtlm_deadline_writes(bool writes);
 
 /* This rank has done something. */
 void mtlm_deadline_progress(void);

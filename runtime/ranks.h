@@ -91,11 +91,12 @@ void mtlm_ranks_barrier(struct mtlm_ranks *ranks);
  * the offset of the fastest of many round trips between the two hosts. */
 int64_t mtlm_ranks_clock_offset(struct mtlm_ranks *ranks);
 
-/* The next two are called by the main threads while the engines run, or not;
+/* What follows is called by the main threads while the engines run, or not;
  * by all ranks in the same order. */
 
-/* Each of the n values becomes its sum over all ranks. */
+/* Each of the n values becomes its sum over all ranks, or the largest. */
 void mtlm_ranks_sum_all(struct mtlm_ranks *ranks, double *value, int n);
+void mtlm_ranks_max_all(struct mtlm_ranks *ranks, double *value, int n);
 
 /* Numbers for a peer, and from it. */
 struct mtlm_swap {

@@ -18,6 +18,13 @@ void mtlm_ranks_sum_all(struct mtlm_ranks *ranks, double *value, int n)
                                   ranks->world, &request));
 }
 
+void mtlm_ranks_max_all(struct mtlm_ranks *ranks, double *value, int n)
+{
+    MTLM_AWAIT_MPI("all ranks to tell how far they are",
+                   MPI_Iallreduce(MPI_IN_PLACE, value, n, MPI_DOUBLE, MPI_MAX,
+                                  ranks->world, &request));
+}
+
 /* Starts sends of n numbers to each peer and receives from it. */
 static void start(const struct mtlm_ranks *ranks, struct mtlm_swap *swap, int n,
                   bool sizes, MPI_Request *request)
