@@ -21,10 +21,9 @@ struct mtlm_checkpoint_tensors {
     int n;
 };
 
-/* Those that this rank writes: each element is written by one rank, those that
- * data-parallel ranks have alike by turns; those that it needs.  moments:
- * with them. */
-void mtlm_checkpoint_to_save(const struct mtlm_job *job, bool moments,
+/* Those that this rank writes, as copies that the program makes (graph/save.h);
+ * those that it needs.  moments: with them. */
+void mtlm_checkpoint_to_save(const struct mtlm_job *job,
                              struct mtlm_checkpoint_tensors *list);
 void mtlm_checkpoint_to_load(const struct mtlm_job *job, bool moments,
                              struct mtlm_checkpoint_tensors *list);
@@ -50,11 +49,17 @@ json_t *mtlm_checkpoint_state(const struct mtlm_job *job,
 void mtlm_checkpoint_restore(const struct mtlm_job *job, const json_t *state,
                              double control[MTLM_CONTROL_COUNT]);
 
-/* All ranks save what they hold after that many iterations; nothing else runs
- * meanwhile.  The rank that prints the log says so; what failed, who saw it.
- * false on all ranks: there is no such checkpoint, all older ones are. */
-bool mtlm_checkpoint_save(struct mtlm_job *job, int64_t iteration,
-                          int64_t samples);
+/* For launch/saver.h, from any thread: writes this rank's file of the
+ * checkpoint of iteration, once its copies are made, and describes it; and, on
+ * rank 0, the manifest of all ranks' files, commits, and removes what
+ * --keep-last does not keep.  MTLM_EXIT_IO. */
+int mtlm_checkpoint_write(const struct mtlm_job *job, int64_t iteration,
+                          const struct mtlm_checkpoint_tensors *list,
+                          struct mtlm_manifest_file *file,
+                          struct mtlm_error *err);
+int mtlm_checkpoint_complete(const struct mtlm_job *job,
+                             const struct mtlm_manifest *manifest,
+                             struct mtlm_error *err);
 
 /* The weights, moments and counters of job->loaded, if there is one, to where
  * mtlm_run_init() has put the first ones. */

@@ -41,26 +41,22 @@ static void add_moments(struct mtlm_checkpoint_tensors *list,
     add(list, job, p, ".exp_avg_sq", p->v, p->first);
 }
 
-void mtlm_checkpoint_to_save(const struct mtlm_job *job, bool moments,
+void mtlm_checkpoint_to_save(const struct mtlm_job *job,
                              struct mtlm_checkpoint_tensors *list)
 {
-    const struct mtlm_layout *l = &job->layout;
-    const bool pieces =
-        job->options.distributed_optimizer && l->dp > 1; /* of moments */
+    static const char *const suffix[] = {[MTLM_SAVED_VALUE] = "",
+                                         [MTLM_SAVED_M] = ".exp_avg",
+                                         [MTLM_SAVED_V] = ".exp_avg_sq"};
 
     *list = (struct mtlm_checkpoint_tensors){0};
     for (int i = 0; i < job->program->n_params; i++) {
         const struct mtlm_parameter *p = &job->program->param[i];
-        const bool mine = p->number % l->dp == l->dp_rank;
+        const int64_t first = p->master ? p->first : 0; /* of values */
 
-        if (!p->counted)
-            continue; /* another rank has the same */
-        if (p->weight->dtype == MTLM_REAL && mine)
-            add(list, job, p, "", p->weight, 0);
-        if (p->master && (mine || pieces))
-            add(list, job, p, "", p->master, p->first);
-        if (moments && (mine || pieces))
-            add_moments(list, job, p);
+        for (int s = 0; s < MTLM_SAVED_COUNT; s++)
+            if (p->saved[s])
+                add(list, job, p, suffix[s], p->saved[s],
+                    s == MTLM_SAVED_VALUE ? first : p->first);
     }
 }
 

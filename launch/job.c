@@ -206,11 +206,24 @@ static void say_gpu(const struct mtlm_job *job)
         printf("GPU: %s; trains on CPUs\n", missing);
 }
 
+static void say_memory(const struct mtlm_plan *plan)
+{
+    const double mib = 1024.0 * 1024;
+
+    printf("memory of rank 0: weights %.1f, gradients %.1f, moments %.1f, "
+           "activations %.1f, ",
+           plan->weight_bytes / mib, plan->gradient_bytes / mib,
+           plan->moment_bytes / mib, plan->activation_bytes / mib);
+    if (plan->saved_bytes > 0)
+        printf("copies for checkpoints %.1f, ", plan->saved_bytes / mib);
+    printf("runtime %.1f, in all %.1f MiB\n", plan->runtime_bytes / mib,
+           plan->total_bytes / mib);
+}
+
 static void say(struct mtlm_job *job)
 {
     const struct mtlm_options *o = &job->options;
     const struct mtlm_layout *l = &job->layout;
-    const double mib = 1024.0 * 1024;
     const char *file = mtlm_machine_policy_file();
     char blas[160];
 
@@ -255,11 +268,7 @@ static void say(struct mtlm_job *job)
         printf("synthetic: durations of %s, nothing is computed\n",
                o->cluster_file);
     else
-        printf("memory of rank 0: weights %.1f, gradients %.1f, moments %.1f, "
-               "activations %.1f, runtime %.1f, in all %.1f MiB\n",
-               job->plan.weight_bytes / mib, job->plan.gradient_bytes / mib,
-               job->plan.moment_bytes / mib, job->plan.activation_bytes / mib,
-               job->plan.runtime_bytes / mib, job->plan.total_bytes / mib);
+        say_memory(&job->plan);
     if (o->mock_data)
         printf("data: mock data, made up as it goes (--data-path PREFIX for "
                "text)\n");

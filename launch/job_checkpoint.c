@@ -62,7 +62,7 @@ int mtlm_job_check_space(struct mtlm_job *job, struct mtlm_error *err)
 
     if (!o->save_dir)
         return 0;
-    mtlm_checkpoint_to_save(job, !o->no_save_optim, &list);
+    mtlm_checkpoint_to_save(job, &list);
     for (int i = 0; i < list.n; i++)
         bytes += list.tensor[i].slice.count * (int64_t) sizeof(float) + 512;
     mtlm_checkpoint_tensors_free(&list);

@@ -51,6 +51,9 @@ struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
                    .value = o->bf16   ? MTLM_BF16
                             : o->fp16 ? MTLM_F16
                                       : MTLM_REAL,
+                   .save = !o->save_dir || o->eval_only ? MTLM_SAVE_NOTHING
+                           : o->no_save_optim           ? MTLM_SAVE_WEIGHTS
+                                                        : MTLM_SAVE_ALL,
                    .loss_scale = mtlm_precision_scale(o),
                    .clip = o->clip_grad,
                    .beta1 = o->adam_beta1,

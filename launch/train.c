@@ -9,6 +9,7 @@
 #include "launch/checkpoint.h"
 #include "launch/job.h"
 #include "launch/progress.h"
+#include "launch/saver.h"
 #include "launch/summary_text.h"
 #include "launch/train_log.h"
 #include "runtime/clock.h"
@@ -20,9 +21,9 @@ struct state {
     struct mtlm_dump *dump;
     struct mtlm_ramp_place place; /* of the iteration that is waited for */
     struct mtlm_train_log log;
-    int64_t nodes[2];  /* of the even and of the odd iteration under way */
-    int64_t saved;     /* iterations before the last checkpoint */
-    bool unsaved;      /* and a later one failed */
+    int64_t nodes[2]; /* of the even and of the odd iteration under way */
+    struct mtlm_saver *saver; /* NULL: nothing is saved */
+    bool unsaved;             /* the last checkpoint failed */
     int64_t validated; /* iterations before the last validation; -1: none */
     double validation[MTLM_STATUS_EXTRA]; /* its report */
     struct mtlm_summary_text text;
@@ -224,26 +225,56 @@ static bool validation_due(const struct mtlm_options *o, int64_t e)
     return o->eval_iters > 0 && (e + 1) % o->eval_interval == 0;
 }
 
-static bool save_due(const struct mtlm_options *o, int64_t e)
+static bool save_due(const struct state *s, int64_t e, bool last)
 {
-    return o->save_dir && o->save_interval > 0
-           && (e + 1) % o->save_interval == 0;
+    const int64_t every = s->job->options.save_interval;
+
+    return s->saver && (last || (every > 0 && (e + 1) % every == 0));
 }
 
-/* What there is after the iterations that were done, unless it is there
- * already. */
-static void save(struct state *s)
+/* Copies what iteration e leaves, before the next one changes it.  The copies
+ * of before are files by then. */
+static void copy(struct state *s, int64_t e)
+{
+    mtlm_saver_finish(s->saver);
+    mtlm_run_save(s->job->run, e, recorded(&s->job->options, e));
+}
+
+/* Begins to save what copy() has copied, after the iterations that were done;
+ * held: as in launch/saver.h. */
+static void save(struct state *s, const double control[MTLM_CONTROL_COUNT],
+                 bool held)
+{
+    mtlm_saver_begin(s->saver, s->text.iterations, s->place.samples, control,
+                     held);
+}
+
+/* Iteration e is over, and copied if that went ahead. */
+static void save_or_poll(struct state *s, int64_t e, bool due, bool ahead,
+                         const double control[MTLM_CONTROL_COUNT])
 {
     const int64_t start = mtlm_now_ns();
 
-    if (!s->job->options.save_dir || s->saved == s->text.iterations
-        || s->code == MTLM_EXIT_NUMERIC)
+    if (due && !ahead)
+        copy(s, e);
+    if (due)
+        save(s, control, !ahead);
+    else
+        mtlm_saver_poll(s->saver, !ahead);
+    if (!ahead)
+        mtlm_train_log_pause(&s->log, mtlm_now_ns() - start);
+}
+
+/* There was nothing left to do: what was loaded is kept here, too. */
+static void save_loaded(struct state *s)
+{
+    double control[MTLM_CONTROL_COUNT];
+
+    if (!s->saver || s->job->begin_is_saved)
         return;
-    s->unsaved =
-        !mtlm_checkpoint_save(s->job, s->text.iterations, s->place.samples);
-    if (!s->unsaved)
-        s->saved = s->text.iterations;
-    mtlm_train_log_pause(&s->log, mtlm_now_ns() - start);
+    mtlm_run_read(s->job->run, s->job->program->control, control);
+    copy(s, s->job->begin.iteration - 1);
+    save(s, control, true);
 }
 
 /* What cuDNN takes is known when it was asked. */
@@ -255,9 +286,16 @@ static void say_attention(const struct mtlm_job *job)
         printf("attention: %s\n", used);
 }
 
+/* A checkpoint may wait for ranks to tell each other how far they are. */
+static void validate_and_poll(struct state *s, int64_t done)
+{
+    validate(s, done, "");
+    mtlm_saver_poll(s->saver, true);
+}
+
 /* Iteration e + 1 is submitted while e runs, so that the workers never wait
- * for the host; only before a validation or a checkpoint the host waits, so
- * that its time is its own and what is saved stands still. */
+ * for the host; only before a validation the host waits, so that its time is
+ * its own, and before a checkpoint while the one before is under way. */
 static void loop(struct state *s)
 {
     const struct mtlm_options *o = &s->job->options;
@@ -265,17 +303,21 @@ static void loop(struct state *s)
     bool stop = false;
 
     if (first >= s->log.end) { /* all of it was done before */
-        save(s);
+        save_loaded(s);
         return;
     }
     submit(s, first);
     mtlm_run_on_gradients(s->job->run, NULL, NULL);
     for (int64_t e = first; e < s->log.end; e++) {
         const bool last = e + 1 == s->log.end || stop;
-        const bool ahead = !last && !validation_due(o, e) && !save_due(o, e);
+        const bool due = save_due(s, e, last);
+        const bool ahead = !last && !validation_due(o, e)
+                           && !(due && mtlm_saver_pending(s->saver));
         double r[MTLM_CONTROL_COUNT];
         bool good;
 
+        if (ahead && due)
+            copy(s, e);
         if (ahead)
             submit(s, e + 1);
         good = report(s, e, r);
@@ -290,15 +332,23 @@ static void loop(struct state *s)
             watch_clock(s);
             stop = must_stop(s, r);
         }
-        if (save_due(o, e) || last)
-            save(s);
+        save_or_poll(s, e, due, ahead, r);
         if (validation_due(o, e) && !s->interrupted)
-            validate(s, e + 1, "");
+            validate_and_poll(s, e + 1);
         if (last)
             return;
         if (!ahead)
             submit(s, e + 1);
     }
+}
+
+static void train(struct state *s)
+{
+    s->saver = mtlm_saver_create(s->job);
+    loop(s);
+    mtlm_saver_finish(s->saver);
+    s->unsaved = mtlm_saver_failed(s->saver);
+    mtlm_saver_destroy(s->saver);
 }
 
 static void test(struct state *s)
@@ -416,13 +466,12 @@ int mtlm_job_train(struct mtlm_job *job)
     struct state s = {.job = job,
                       .validated = -1,
                       .place = job->begin,
-                      .saved = job->begin_is_saved ? job->begin.iteration : -1,
                       .text = {.iterations = job->begin.iteration},
                       .code = MTLM_EXIT_OK};
 
     prepare(&s);
     if (!job->options.eval_only)
-        loop(&s);
+        train(&s);
     evaluate(&s);
     mtlm_progress_stop();
     finish(&s);

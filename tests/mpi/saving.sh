@@ -1,0 +1,116 @@
+#!/bin/bash
+# Training goes on while a checkpoint is written, and what is written is what
+# the iteration left, whatever the disk takes: longer than the deadline, longer
+# than the interval, or longer than whoever sends a signal would like.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+layout 1 2
+. "${srcdir:-.}/tests/mpi/processes.sh"
+if ldd "$program" | grep -q 'lib[at]san'; then
+    echo "a sanitizer wants to be the first library"
+    exit 77
+fi
+disk=${program%/*}/tests/mpi/slow_disk.so
+run=("${small[@]}" "${parallel[@]}")
+
+# slow PATH OPEN_MS FSYNC_MS: how such a job starts.
+slow() {
+    # shellcheck disable=SC2206 # several words
+    mpirun=($MPIRUN -q -n 2 -x "LD_PRELOAD=$disk" -x "SLOW_PATH=$1"
+        -x "SLOW_OPEN_MS=$2" -x "SLOW_FSYNC_MS=$3")
+}
+
+# slowly OPTION...: runs it, and it must end well.
+slowly() {
+    timeout -k 5 60 "${mpirun[@]}" "$program" "${run[@]}" "$@" >out 2>err \
+        </dev/null || fail "$*: exit code $?: $(cat err)"
+}
+
+# The number of the first line of out with TEXT; that of an iteration; that of
+# a checkpoint.
+line() {
+    grep -n -m 1 -e "$1" out | cut -d: -f1
+}
+
+iteration() {
+    line " iteration  *$1/"
+}
+
+saved() {
+    line "checkpoint: iteration $1 saved"
+}
+
+# in_order NAME N LINE...: whether N lines come one after the other.
+in_order() {
+    local name=$1 n=$2 before=0
+    shift 2
+    [ $# -eq "$n" ] || fail "$name: $(cat out err)"
+    for number; do
+        [ "$number" -gt $before ] || fail "$name: $(cat out)"
+        before=$number
+    done
+}
+
+# stall N: milliseconds.
+stall() {
+    sed -n "s/.*checkpoint: iteration $1 saved.*; stall \([0-9.]*\) ms .*/\1/p" out
+}
+
+# Its file is opened when the next iteration is over, and on the disk long after
+# the deadline: that the ranks wait for it at the end is no hang.
+well 2 "${run[@]}" --train-iters 4 --weight-hash
+whole=$(weight_hash out)
+slow iter_0000002.tmp/rank-00001 700 3800
+slowly --train-iters 3 --save ck --save-interval 2 \
+    --distributed-timeout-minutes 0.05 --trace trace --trace-iterations 1:3
+# shellcheck disable=SC2046 # several words
+in_order 'slow disk' 4 $(iteration 2; iteration 3; saved 2; saved 3)
+awk "BEGIN { exit !($(stall 2) >= 3000) }" \
+    || fail "no stall: $(grep saved out)"
+/usr/bin/python3 - <<'END' || fail 'the copies in the trace'
+import csv, json
+with open("ck/iter_0000002/manifest.json") as file:
+    written = sum(len(f["tensors"]) for f in json.load(file)["files"])
+with open("trace/schedule.csv") as file:
+    nodes = {r["rank"] + "_" + r["job"]: r for r in csv.DictReader(file)}
+with open("trace/deps.csv") as file:
+    edges = [(e["job"], e["depends_on"]) for e in csv.DictReader(file)]
+copies = {job for job, r in nodes.items()
+          if r["op"] == "SAVE" and r["name"] == "save"
+          and r["iteration"] == "2"}
+assert len(copies) == written > 0, (len(copies), written)
+held = {on for job, on in edges if on in copies
+        and nodes[job]["name"] == "adam" and nodes[job]["iteration"] == "3"}
+assert held == copies, copies - held
+END
+rm -rf ck/iter_0000003
+well 2 "${run[@]}" --train-iters 4 --weight-hash --load ck
+grep -q '^loaded: ck/iter_0000002' out || fail "loaded: $(cat out)"
+[ -n "$whole" ] && [ "$(weight_hash out)" = "$whole" ] \
+    || fail "weights $(weight_hash out), not $whole"
+
+# The next one waits for its turn, and training with it.
+slow iter_0000002.tmp/rank-00000 0 1200
+slowly --train-iters 5 --save again --save-interval 2 --keep-last 2
+# shellcheck disable=SC2046 # several words
+in_order 'a second one' 5 $(iteration 2; iteration 4; saved 2; iteration 5
+    saved 5)
+[ "$(ls again | tr '\n' ' ')" = 'iter_0000004 iter_0000005 lock ' ] \
+    || fail "a second one: $(ls again)"
+
+# A signal meanwhile: what is under way is committed, and what came after.
+slow rank-00001.safetensors.tmp 0 1000
+start "${mpirun[@]}" "$program" "${run[@]}" --global-batch-size 128 \
+    --train-iters 100000 --save s --save-interval 6
+within 60 grep -q ' iteration  *13/' out || fail "no iterations: $(cat err)"
+kill -TERM "${pids[1]}"
+ended_within 30 SIGTERM
+[ $rc -eq 75 ] || fail "SIGTERM: exit code $rc: $(cat err)"
+last=$(losses out | wc -l)
+# shellcheck disable=SC2046 # several words
+in_order SIGTERM 7 $(iteration 6; iteration 7; saved 6; iteration 12
+    iteration 13; saved 12; saved "$last")
+[ -f "$(printf 's/iter_%07d/manifest.json' "$last")" ] || fail "SIGTERM: $(ls s)"
+awk "BEGIN { exit !($(stall 6) < 500) }" || fail "a stall: $(grep saved out)"
+
+finish
