@@ -78,8 +78,10 @@ static void cross_entropy(const struct mtlm_builder *b,
 static struct mtlm_tensor *transform(const struct mtlm_builder *b,
                                      struct mtlm_tensor *x)
 {
-    /* Megatron's BertLMHead has the exact form whatever the MLPs have. */
-    const union mtlm_attr gelu = {.gelu = {.exact = true}};
+    /* Megatron's BertLMHead has the exact form whatever the MLPs have, but
+     * with --openai-gelu. */
+    const union mtlm_attr gelu = {
+        .gelu = {.exact = !b->config->model.tanh_head}};
     struct mtlm_tensor *y;
 
     y = MTLM_CALL(b, LINEAR_FWD, NULL, x,

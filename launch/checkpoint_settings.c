@@ -22,7 +22,8 @@ static const char *const of_model[] = {
     "apply-residual-connection-post-layernorm",
     "apply-query-key-layer-scaling",
     "no-bias-gelu-fusion",
-    "bert-no-binary-head"};
+    "bert-no-binary-head",
+    "openai-gelu"};
 
 /* Without these the samples, or their order, would be others. */
 static const char *const of_samples[] = {"seq-length",     "seed",
@@ -30,6 +31,7 @@ static const char *const of_samples[] = {"seq-length",     "seed",
                                          "short-seq-prob", "eod-mask-loss"};
 
 enum {
+    OF_FIRST_MODEL = 12, /* the first of them, which every checkpoint has */
     OF_MODEL = sizeof(of_model) / sizeof(of_model[0]),
     OF_SAMPLES = sizeof(of_samples) / sizeof(of_samples[0])
 };
@@ -70,6 +72,8 @@ int mtlm_checkpoint_model(const json_t *settings, const char *path,
         const char *text =
             json_string_value(json_object_get(settings, of_model[i]));
 
+        if (!text && i >= OF_FIRST_MODEL)
+            continue; /* from before it was there */
         if (!text)
             return mtlm_error_set(err, MTLM_EXIT_INPUT,
                                   "%s: expected the setting \"%s\", found none",

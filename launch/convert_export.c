@@ -303,6 +303,15 @@ static int write_all(struct exporting *out, const json_t *config,
     return rc;
 }
 
+/* Their BERT has one GELU, Megatron-LM's and ours may have two. */
+static void say_gelu(const struct mtlm_model *m)
+{
+    if (m->family == MTLM_BERT && !m->exact_gelu && !m->tanh_head)
+        printf("its logits differ a little there: GELU is by tanh in the "
+               "layers and by erf in the output layer, by tanh in both there "
+               "(hidden_act gelu_new), as --openai-gelu would train it\n");
+}
+
 static int convert(struct exporting *out, struct mtlm_error *err)
 {
     const struct mtlm_conversion *c = out->conversion;
@@ -326,6 +335,8 @@ static int convert(struct exporting *out, struct mtlm_error *err)
         printf("%s: model.safetensors, config.json of %s: %d tensors, %.1f "
                "MB\n",
                c->output, out->path, out->n, c->all_bytes / 1e6);
+    if (rc == 0)
+        say_gelu(&out->options.model);
     return rc;
 }
 

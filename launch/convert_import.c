@@ -189,7 +189,9 @@ static void say(const struct importing *in)
            m->family == MTLM_BERT ? "bert" : "gpt", m->num_layers,
            m->hidden_size, m->num_heads, m->ffn_hidden_size, m->max_positions,
            m->vocab_size, m->layernorm_epsilon,
-           m->exact_gelu ? " --no-bias-gelu-fusion" : "",
+           m->exact_gelu  ? " --no-bias-gelu-fusion"
+           : m->tanh_head ? " --openai-gelu"
+                          : "",
            m->family == MTLM_BERT && !m->binary_head ? " --bert-no-binary-head"
                                                      : "");
 }

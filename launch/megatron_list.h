@@ -130,7 +130,6 @@
     IDLE("position-embedding-type", "learned_absolute", "it is learned")       \
     LACK("kv-channels", ANY, "a head has hidden size / attention heads")       \
     LACK("untie-embeddings-and-output-weights", NULL, NULL)                    \
-    LACK("openai-gelu", NULL, NULL)                                            \
     LACK("swiglu", NULL, NULL)                                                 \
     LACK("squared-relu", NULL, NULL)                                           \
     LACK("disable-bias-linear", NULL, NULL)                                    \

@@ -91,6 +91,8 @@
         0, 0, NULL, "do not, even where the preset or a file does")            \
     OPT(MODEL, "no-bias-gelu-fusion", FLAG, model.exact_gelu, "no", 0, 0,      \
         NULL, "GELU by erf instead of its approximation by tanh")              \
+    OPT(MODEL, "openai-gelu", FLAG, model.tanh_head, "no", 0, 0, NULL,         \
+        "GELU by tanh everywhere, in BERT's output layer, too")                \
     OPT(REGULARISATION, "attention-dropout", REAL, model.attention_dropout,    \
         "0.1", 0, 1, "P", "probability of dropping an attention weight")       \
     OPT(REGULARISATION, "hidden-dropout", REAL, model.hidden_dropout, "0.1",   \

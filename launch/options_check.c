@@ -67,6 +67,8 @@ static int resolve_family(struct mtlm_options *options, struct mtlm_error *err)
                               "is not asked for the next token");
     model->binary_head = bert && !options->bert_no_binary_head;
     model->num_token_types = bert ? 2 : 0;
+    if (model->tanh_head)
+        model->exact_gelu = false; /* as Megatron-LM understands the two */
     if (bert && !mtlm_option_given(options, "vocab-size"))
         model->vocab_size = MTLM_BYTE_BERT_VOCAB_SIZE;
     return resolve_query_key_scaling(options, err);

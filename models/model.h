@@ -30,6 +30,8 @@ struct mtlm_model {
      * inside the softmax. */
     bool query_key_scaling;
     bool exact_gelu; /* by erf; else the approximation by tanh */
+    bool tanh_head;  /* BERT: the latter in the masked-LM head, too, which
+                      * else has the exact one whatever the layers have */
     double layernorm_epsilon;
     double hidden_dropout, attention_dropout;
     double init_std;

@@ -71,22 +71,28 @@ static void refuse(struct reader *r, const char *key, bool is)
                                r->path, key, is ? "true" : "false");
 }
 
+/* Their names of GELU: activations.py there. */
+static const struct {
+    const char *name;
+    bool exact;
+} gelus[] = {
+    {"gelu", true},           {"gelu_python", true},       {"gelu_new", false},
+    {"gelu_fast", false}, /* Megatron's converter writes this */
+    {"gelu_accurate", false}, {"gelu_pytorch_tanh", false}};
+
 /* Whether GELU is the exact one. */
 static bool get_gelu(struct reader *r, const char *key, const char *fallback)
 {
     const json_t *value = get(r, key);
     const char *text = value ? json_string_value(value) : fallback;
 
-    if (text && strcmp(text, "gelu") == 0)
-        return true;
-    if (text
-        && (strcmp(text, "gelu_new") == 0
-            || strcmp(text, "gelu_pytorch_tanh") == 0))
-        return false;
+    for (size_t i = 0; text && i < sizeof(gelus) / sizeof(gelus[0]); i++)
+        if (strcmp(text, gelus[i].name) == 0)
+            return gelus[i].exact;
     if (r->rc == 0)
         r->rc = mtlm_error_set(r->err, MTLM_EXIT_INPUT,
-                               "%s: %s: expected gelu, gelu_new or "
-                               "gelu_pytorch_tanh, found %s",
+                               "%s: %s: expected gelu, gelu_new or another "
+                               "name of these two, found %s",
                                r->path, key, text ? text : "another type");
     return false;
 }
@@ -124,6 +130,7 @@ static void read_bert(struct reader *r, struct mtlm_model *model)
         .num_token_types = 2,
         .exact_gelu = get_gelu(r, "hidden_act", "gelu"),
         .layernorm_epsilon = get_epsilon(r, "layer_norm_eps", 1e-12)};
+    model->tanh_head = !model->exact_gelu;
     refuse(r, "is_decoder", true);
     refuse(r, "add_cross_attention", true);
     refuse(r, "tie_word_embeddings", false);

@@ -104,6 +104,10 @@ static void test_the_family_decides_what_a_model_has(void **state)
     assert_true(options.model.post_layernorm);
     assert_true(options.model.exact_gelu);
     assert_int_equal(options.model.vocab_size, 261);
+    assert_false(options.model.tanh_head);
+    accepts("--model bert-tiny --no-bias-gelu-fusion --openai-gelu");
+    assert_false(options.model.exact_gelu);
+    assert_true(options.model.tanh_head);
     accepts("--model bert-tiny --mask-prob 0.2 --short-seq-prob 0");
     assert_true(options.mask_prob == 0.2 && options.short_seq_prob == 0);
     accepts("--model bert-tiny --data-path x");

@@ -120,7 +120,7 @@ sed 's/"n_head": 4/"n_head": 5/' gpt/config.json >other/config.json
 refused 3 other none '64 is not a multiple of --num-attention-heads 5'
 sed 's/"gpt2"/"llama"/' gpt/config.json >other/config.json
 refused 3 other none 'expected gpt2 or megatron-bert, found llama'
-sed 's/"gelu_new"/"relu"/' gpt/config.json >other/config.json
+sed 's/"gelu_fast"/"relu"/' gpt/config.json >other/config.json
 refused 3 other none 'activation_function' 'found relu'
 sed 's/"layer_norm_epsilon": 1e-05/"layer_norm_epsilon": -1/' gpt/config.json \
     >other/config.json
@@ -167,6 +167,13 @@ job 1 "${model[@]}" --load gpt.ck --finetune --num-layers 3
 job 1 "${model[@]}" --load gpt.ck --finetune --layernorm-epsilon 1e-6
 [ "$rc" -eq 2 ] && grep -q 'layernorm-epsilon 1e-05, this job has 1e-06' err \
     || fail "another epsilon: exit code $rc: $(cat err)"
+
+# A BERT with both GELUs, which Hugging Face's has not, says so.
+well 1 "${model[@]}" "${bert[@]}" --mock-data --save two
+converts two two.there
+grep -q 'its logits differ a little there' said || fail "two GELUs: $(cat said)"
+converts masked.ck one.there
+grep -q 'differ' said && fail "one GELU: $(cat said)"
 
 # A disk that is full leaves nothing behind.
 (ulimit -f 100 && refused 4 gpt none 'rank-00000.safetensors' \

@@ -200,7 +200,7 @@ def write_gpts(top, gpt):
     named = {"transformer." + n: t for n, t in gpt.items()}
     named.update(masks("transformer.", "<f2"))
     named["lm_head.weight"] = gpt["wte.weight"]
-    write_dir(top / "gpt", GPT, named)
+    write_dir(top / "gpt", {**GPT, "activation_function": "gelu_fast"}, named)
     write_shards(top / "shards", GPT, {**gpt, **masks("", "<f4")}, 2)
     write_llmc(top / "gpt.bin", gpt)
     short = {n: (t.view("<u4") & 0xFFFF0000).view("<f4")
@@ -242,7 +242,8 @@ def normed(x, w, name, eps):
 
 def gelu(x, kind):
     from torch.nn import functional as F
-    return F.gelu(x, approximate="tanh" if kind == "gelu_new" else "none")
+    tanh = "gelu_new", "gelu_fast"
+    return F.gelu(x, approximate="tanh" if kind in tanh else "none")
 
 
 def attend(q, k, v, heads, hidden):
@@ -301,8 +302,7 @@ def bert_logits(config, w, batch):
         x = x + linear(y, at + "output.dense")
     x = normed(x, w, "bert.encoder.ln", eps)
     at = "cls.predictions."
-    # Ours is exact whatever the layers have, as Megatron's.
-    y = gelu(linear(x, at + "transform.dense"), "gelu")
+    y = gelu(linear(x, at + "transform.dense"), act)
     y = normed(y, w, at + "transform.LayerNorm", eps)
     if "cls.seq_relationship.weight" not in w:
         return y @ word.t() + w[at + "bias"], None
@@ -377,6 +377,8 @@ def compare_weights(a, b):
     first = {n: t for n, t in first.items() if not n.endswith(UNTOLD)}
     if "n_inner" in told:
         told["n_inner"] = told["n_inner"] or 4 * told["n_embd"]
+        told["activation_function"] = told["activation_function"].replace(
+            "gelu_fast", "gelu_new")  # another order of the same operations
     good = first.keys() == second.keys() and all(
         t.dtype.str == second[n].dtype.str and t.shape == second[n].shape
         and t.tobytes() == second[n].tobytes() for n, t in first.items()
