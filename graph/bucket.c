@@ -181,16 +181,23 @@ static void keep_whole(struct mtlm_program *program,
             program->param[bucket->param[i]].grad;
 }
 
-/* Its shard of it. */
+/* A part of the gradients' block, from offset on. */
+static void view(struct mtlm_program *program, const struct mtlm_bucket *bucket,
+                 struct mtlm_tensor *tensor, int64_t offset)
+{
+    tensor->view = true;
+    mtlm_graph_place(program->graph, tensor,
+                     program->param[bucket->param[0]].grad->block, offset);
+}
+
+/* Its shard of it, where the gradients lie. */
 static void keep_shard(struct mtlm_program *program, struct mtlm_bucket *bucket)
 {
     const struct mtlm_layout *layout = &program->config.layout;
     const int64_t shard = bucket->elems / layout->dp;
     const int64_t begin = shard * layout->dp_rank;
-    const int block = mtlm_graph_block(program->graph);
     bool any = false;
 
-    mtlm_graph_widen(program->graph, block, shard * sizeof(mtlm_real));
     for (int i = 0; i < bucket->n; i++) {
         struct mtlm_parameter *p = &program->param[bucket->param[i]];
         const int64_t at = p->grad->offset / sizeof(mtlm_real) - begin;
@@ -203,15 +210,15 @@ static void keep_shard(struct mtlm_program *program, struct mtlm_bucket *bucket)
         p->first = first;
         p->reduced = beside(program, p, MTLM_STORE_GRAD, ".grad.shard",
                             MTLM_SHAPE(end - first));
-        mtlm_graph_place(program->graph, p->reduced, block,
-                         (at + first) * sizeof(mtlm_real));
+        view(program, bucket, p->reduced,
+             p->grad->offset + first * sizeof(mtlm_real));
         any = true;
     }
     if (!any) {
         bucket->idle =
             mtlm_graph_tensor(program->graph, MTLM_STORE_GRAD, "padding",
                               MTLM_SHAPE(shard), MTLM_REAL);
-        mtlm_graph_place(program->graph, bucket->idle, block, 0);
+        view(program, bucket, bucket->idle, begin * sizeof(mtlm_real));
     }
 }
 
@@ -294,7 +301,9 @@ static void all_reduce(struct mtlm_program *program,
     use_gradients(program, bucket, n, MTLM_RW, node);
 }
 
-/* The gradients must be zero when the next iteration adds to them. */
+/* In place: this rank's sums come to lie on its shard of the gradients, for the
+ * optimizer to clear; the rest can be at once.  All must be zero when the next
+ * iteration adds to them. */
 static void reduce_scatter(struct mtlm_program *program,
                            const struct mtlm_bucket *bucket)
 {
@@ -310,8 +319,9 @@ static void reduce_scatter(struct mtlm_program *program,
     if (bucket->idle)
         mtlm_node_add_use(node, bucket->idle, MTLM_W, false);
     for (int i = 0; i < bucket->n; i++)
-        mtlm_graph_call(program->graph, MTLM_OP_FILL, &zero,
-                        &program->param[bucket->param[i]].grad);
+        if (!program->param[bucket->param[i]].reduced)
+            mtlm_graph_call(program->graph, MTLM_OP_FILL, &zero,
+                            &program->param[bucket->param[i]].grad);
 }
 
 static void reduce(struct mtlm_program *program,

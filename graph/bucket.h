@@ -13,10 +13,10 @@
  *
  * With the distributed optimizer (arXiv 1910.02054, stage 1) the block is cut
  * into one shard [elems / dp] for each data-parallel rank, wherever parameters
- * begin: a rank gets the sum of the gradients of its shard only, steps the
- * pieces of parameters that lie in it, which are all that it has moments and
- * masters for, and all gather the weights again, while the next iteration
- * begins. */
+ * begin: a rank gets the sum of the gradients of its shard only, in place of
+ * its own, steps the pieces of parameters that lie in it, which are all that it
+ * has moments and masters for, and all gather the weights again, while the next
+ * iteration begins. */
 struct mtlm_bucket {
     int chunk;                /* of this rank */
     int *param;               /* [n]: numbers in program->param, as they lie */

@@ -51,6 +51,9 @@ struct mtlm_tensor {
      * itself. */
     int block;
     int64_t offset;
+    /* Its memory is that of others of its block: what uses both stands in an
+     * order by further uses. */
+    bool view;
     /* Its gradient, once there is one. */
     struct mtlm_tensor *grad;
     /* Arrives from another rank: its ring has one slot more than the window,

@@ -172,6 +172,15 @@ static void measure_weights(struct mtlm_program *program)
     CALL(program, NORM, NULL, program->params_sums, program->params_norm);
 }
 
+/* The whole gradient, once nothing needs the piece of it any more. */
+static void clear(struct mtlm_program *program, const struct mtlm_parameter *p)
+{
+    struct mtlm_node *node =
+        mtlm_graph_call(program->graph, MTLM_OP_FILL, &zero, &p->grad);
+
+    mtlm_node_add_use(node, p->reduced, MTLM_W, true);
+}
+
 /* The parameters of a bucket, then their new weights to the other ranks: the
  * first forward pass of the next iteration waits for its own only. */
 static void step(struct mtlm_program *program, const struct mtlm_bucket *bucket)
@@ -190,6 +199,8 @@ static void step(struct mtlm_program *program, const struct mtlm_bucket *bucket)
         else if (p->m)
             CALL(program, ADAM, &adam, p->reduced, program->control, p->weight,
                  p->m, p->v);
+        if (p->reduced && p->reduced != p->grad)
+            clear(program, p);
     }
     mtlm_bucket_build_gather(program, bucket);
 }

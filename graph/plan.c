@@ -64,7 +64,8 @@ static void add_tensors(const struct mtlm_program *program,
 
         if (!mtlm_tensor_is_owner(t))
             continue;
-        *kind[t->storage] += t->slots * mtlm_tensor_bytes(t);
+        if (!t->view)
+            *kind[t->storage] += t->slots * mtlm_tensor_bytes(t);
         *slots += t->slots;
         if (elems(t) > plan->largest) {
             plan->largest = elems(t);

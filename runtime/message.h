@@ -16,7 +16,9 @@ enum mtlm_message_kind {
     MTLM_RECV,
     MTLM_ALL_REDUCE,     /* in place */
     MTLM_REDUCE_SCATTER, /* from handle to into, which get the block of the
-                          * sum that has this rank's number in the group */
+                          * sum that has this rank's number in the group;
+                          * in place where they are that block of handle's
+                          * memory: its other blocks are undefined then */
     MTLM_ALL_GATHER,     /* from handle, which is this rank's block, to into,
                           * which get all blocks in order of rank; without
                           * into in place: handle is all blocks */

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/memory.h"
 #include "runtime/transport.h"
@@ -65,6 +66,26 @@ static MPI_Op operation(const struct mpi *mpi, const struct mtlm_message *m)
                                    : MPI_SUM;
 }
 
+static size_t block_bytes(const struct mtlm_ranks *ranks,
+                          const struct mtlm_message *m)
+{
+    return m->count / mtlm_ranks_group_size(ranks, m->group)
+           * mtlm_dtype_bytes(m->dtype);
+}
+
+/* Whether this rank's block of the sum is to come where it is in the buffer. */
+static bool scatters_in_place(const struct mtlm_ranks *ranks,
+                              const struct mtlm_request *request)
+{
+    const struct mtlm_message *m = &request->message;
+
+    return m->kind == MTLM_REDUCE_SCATTER
+           && (char *) request->into
+                  == (char *) request->buffer
+                         + mtlm_ranks_group_rank(ranks, m->group)
+                               * block_bytes(ranks, m);
+}
+
 static void issue_collective(const struct mpi *mpi,
                              struct mtlm_request *request)
 {
@@ -74,11 +95,13 @@ static void issue_collective(const struct mpi *mpi,
     const MPI_Datatype type = datatype(m->dtype);
     const MPI_Op op = operation(mpi, m);
     const int n = (int) m->count;
+    const bool in_place = scatters_in_place(ranks, request);
 
     switch (m->kind) {
     case MTLM_REDUCE_SCATTER:
         MTLM_CHECK_MPI(MPI_Ireduce_scatter_block(
-            request->buffer, request->into,
+            in_place ? MPI_IN_PLACE : request->buffer,
+            in_place ? request->buffer : request->into,
             n / mtlm_ranks_group_size(ranks, m->group), type, op, comm,
             &request->mpi));
         break;
@@ -118,10 +141,15 @@ static void issue(struct mtlm_transport *transport,
 
 static bool test(struct mtlm_transport *transport, struct mtlm_request *request)
 {
+    const struct mtlm_ranks *ranks = transport->ranks;
     int done;
 
-    (void) transport;
     MTLM_CHECK_MPI(MPI_Test(&request->mpi, &done, MPI_STATUS_IGNORE));
+    /* MPI leaves it at the buffer's begin. */
+    if (done && scatters_in_place(ranks, request)
+        && request->into != request->buffer)
+        memcpy(request->into, request->buffer,
+               block_bytes(ranks, &request->message));
     return done;
 }
 

@@ -17,6 +17,7 @@ struct mail {
 struct rank {
     struct mtlm_program *program;
     void ***memory; /* [tensor id][slot] */
+    char **block;   /* [graph->n_blocks] */
     const struct mtlm_items *items;
     int at;       /* next item */
     bool waiting; /* in the collective at `at` */
@@ -46,6 +47,9 @@ struct interpreter *interpreter_create(const struct mtlm_program_config *config)
         rank->program = mtlm_program_create(&mine);
         graph = rank->program->graph;
         rank->memory = mtlm_calloc(graph->n_tensors, sizeof(*rank->memory));
+        rank->block = mtlm_calloc(graph->n_blocks, sizeof(*rank->block));
+        for (int i = 0; i < graph->n_blocks; i++)
+            rank->block[i] = mtlm_calloc(1, graph->block[i]);
         for (int i = 0; i < graph->n_tensors; i++) {
             const struct mtlm_tensor *t = graph->tensor[i];
 
@@ -53,7 +57,9 @@ struct interpreter *interpreter_create(const struct mtlm_program_config *config)
                 continue;
             rank->memory[i] = mtlm_calloc(t->slots, sizeof(void *));
             for (int s = 0; s < t->slots; s++)
-                rank->memory[i][s] = mtlm_calloc(1, mtlm_tensor_bytes(t));
+                rank->memory[i][s] = t->block < 0
+                                         ? mtlm_calloc(1, mtlm_tensor_bytes(t))
+                                         : rank->block[t->block] + t->offset;
         }
     }
     return in;
@@ -66,10 +72,15 @@ void interpreter_destroy(struct interpreter *in)
         const struct mtlm_graph *graph = rank->program->graph;
 
         for (int i = 0; i < graph->n_tensors; i++) {
-            for (int s = 0; rank->memory[i] && s < graph->tensor[i]->slots; s++)
+            const bool own = rank->memory[i] && graph->tensor[i]->block < 0;
+
+            for (int s = 0; own && s < graph->tensor[i]->slots; s++)
                 free(rank->memory[i][s]);
             free(rank->memory[i]);
         }
+        for (int i = 0; i < graph->n_blocks; i++)
+            free(rank->block[i]);
+        free(rank->block);
         free(rank->memory);
         mtlm_program_destroy(rank->program);
     }
@@ -226,7 +237,9 @@ static void meet(struct interpreter *in, struct meeting *m)
         add_up(m, node, result);
     for (int r = 0; r < m->size; r++) {
         move(in, m->rank[r], scatter || kind == MTLM_OP_ALL_GATHER,
-             result + (scatter ? r * (count / m->size) : 0), false);
+             result
+                 + (kind == MTLM_OP_REDUCE_SCATTER ? r * (count / m->size) : 0),
+             false);
         free(m->sent[r]);
         m->rank[r]->waiting = false;
         m->rank[r]->at++;

@@ -163,8 +163,6 @@ static void test_the_word_embedding_has_buckets_of_its_own(void **state)
 static void add_pieces(const struct mtlm_program *program, int **times)
 {
     const bool whole = program->config.layout.dp == 1;
-    int64_t end = 0;
-    int block = -1;
 
     for (int i = 0; i < program->n_params; i++) {
         const struct mtlm_parameter *p = &program->param[i];
@@ -183,20 +181,25 @@ static void add_pieces(const struct mtlm_program *program, int **times)
         assert_int_equal(elems(p->m), elems(p->reduced));
         assert_int_equal(elems(p->v), elems(p->reduced));
     }
-    /* Received one behind the other, as they lie in the sum. */
-    for (int b = 0; b < program->n_buckets && !whole; b++)
-        for (int i = 0; i < program->bucket[b].n; i++) {
-            const struct mtlm_parameter *p =
-                &program->param[program->bucket[b].param[i]];
+    /* Received where they lie in the sum: in this rank's shard. */
+    for (int b = 0; b < program->n_buckets; b++) {
+        const struct mtlm_bucket *bucket = &program->bucket[b];
+        const int64_t shard = bucket->elems / program->config.layout.dp;
+        const int64_t begin = shard * program->config.layout.dp_rank;
+
+        for (int i = 0; i < bucket->n; i++) {
+            const struct mtlm_parameter *p = &program->param[bucket->param[i]];
 
             if (!p->reduced)
                 continue;
-            if (p->reduced->block != block)
-                end = 0;
-            block = p->reduced->block;
-            assert_int_equal(begin_of(p->reduced), (end + 15) / 16 * 16);
-            end = begin_of(p->reduced) + elems(p->reduced);
+            assert_int_equal(p->reduced->block, p->grad->block);
+            assert_int_equal(begin_of(p->reduced),
+                             begin_of(p->grad) + p->first);
+            assert_true(begin_of(p->reduced) >= begin
+                        && begin_of(p->reduced) + elems(p->reduced)
+                               <= begin + shard);
         }
+    }
 }
 
 static void test_ranks_step_every_element_once(void **state)
@@ -271,6 +274,61 @@ static void test_gradients_are_reduced_once_when_they_are_complete(void **state)
             free(reduced);
             mtlm_program_destroy(program);
         }
+}
+
+/* How the node uses the tensor: 'R', 'W', or 'w' for the sake of order; 0: not
+ * at all. */
+static char use_of(const struct mtlm_node *node,
+                   const struct mtlm_tensor *tensor)
+{
+    for (int i = 0; i < mtlm_node_n_uses(node); i++) {
+        const struct mtlm_use use = mtlm_node_use(node, i);
+
+        if (use.tensor == tensor)
+            return use.access == MTLM_R ? 'R' : use.control ? 'w' : 'W';
+    }
+    return 0;
+}
+
+/* The sum of a piece lies where the gradient did: what clears the gradient
+ * comes after all that needs the piece, and in between nobody looks at the
+ * gradient.  Others' pieces are cleared, too. */
+static void check_clearing(const struct mtlm_program *program,
+                           const struct mtlm_parameter *p)
+{
+    enum { ADDED, SUMMED, CLEAR } is = ADDED;
+
+    for (int i = 0; i < program->train.n; i++) {
+        const struct mtlm_node *node = program->train.item[i].node;
+        const char grad = use_of(node, p->grad);
+        const char piece = p->reduced ? use_of(node, p->reduced) : 0;
+
+        if (node->call.kind == MTLM_OP_BUCKET_REDUCE_SCATTER && grad) {
+            assert_true(is == ADDED && grad == 'R');
+            assert_int_equal(piece, p->reduced ? 'W' : 0);
+            is = SUMMED;
+        } else if (node->call.kind == MTLM_OP_FILL && grad) {
+            assert_true(is == SUMMED && grad == 'W');
+            assert_int_equal(piece, p->reduced ? 'w' : 0);
+            is = CLEAR;
+        } else {
+            assert_true(!grad || is == ADDED);
+            assert_true(!piece || is == SUMMED);
+        }
+    }
+    assert_int_equal(is, CLEAR);
+}
+
+static void test_gradients_are_cleared_behind_the_last_use(void **state)
+{
+    (void) state;
+    for (int w = 1; w < N_WAYS; w++) {
+        struct mtlm_program *program = program_of(&ways[w], true, 0);
+
+        for (int i = 0; i < program->n_params; i++)
+            check_clearing(program, &program->param[i]);
+        mtlm_program_destroy(program);
+    }
 }
 
 /* Deeper chunks and layers are complete first; the first ones' weights are
@@ -381,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_ranks_step_every_element_once),
         cmocka_unit_test(
             test_gradients_are_reduced_once_when_they_are_complete),
+        cmocka_unit_test(test_gradients_are_cleared_behind_the_last_use),
         cmocka_unit_test(test_messages_go_in_the_order_of_the_need),
         cmocka_unit_test(test_replicas_meet_in_one_order),
         cmocka_unit_test(test_replicated_parameters_are_added_up_first),

@@ -232,7 +232,8 @@ static void test_activations_are_of_the_size_that_is_known(void **state)
     mtlm_outline_destroy(&outline);
 }
 
-/* arXiv 1910.02054, stage 1: every rank has the moments of its share. */
+/* arXiv 1910.02054, stage 1: every rank has the moments of its share; in 16
+ * bits, of d ranks, 6 + 12 / d bytes a parameter, as in Megatron-LM. */
 static void test_the_distributed_optimizer_shares_the_moments(void **state)
 {
     struct mtlm_program_config config = large_config();
@@ -247,9 +248,15 @@ static void test_the_distributed_optimizer_shares_the_moments(void **state)
     assert_true(all.moment_bytes == 2 * all.weight_bytes);
     assert_true(fabs(share.moment_bytes / all.moment_bytes * 6 - 1) < 1e-6);
     assert_true(share.weight_bytes == all.weight_bytes);
-    /* It adds up its share of the gradients apart. */
-    assert_true(fabs(share.gradient_bytes / all.gradient_bytes - 7 / 6.)
-                < 1e-6);
+    assert_true(share.gradient_bytes == all.gradient_bytes);
+    config.value = MTLM_BF16;
+    share = mtlm_outline_stage(&config, 1, 0);
+    assert_true(
+        fabs((share.weight_bytes + share.gradient_bytes + share.moment_bytes)
+                 / share.parameters
+             - (2 + (1 + 3 / 6.) * sizeof(mtlm_real)))
+        < 1e-5);
+    config.value = MTLM_REAL;
     config.layout.dp = 1;
     share = mtlm_outline_stage(&config, 1, 0);
     assert_true(share.moment_bytes == all.moment_bytes);

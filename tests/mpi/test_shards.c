@@ -1,8 +1,9 @@
 /* Gradients of several tensors, padded as an arena pads them, are reduced and
  * scattered, weights gathered again: every element of every piece must be the
  * sum, and every rank must have all new weights.  One group has the boundary
- * of its blocks in the padding, the other inside tensors.  Several buckets
- * are under way at a time; tasks delay them differently on each rank. */
+ * of its blocks in the padding, the other inside tensors.  Some have their
+ * sums in place of the gradients.  Several buckets are under way at a time;
+ * tasks delay them differently on each rank. */
 
 #include "config.h"
 
@@ -15,7 +16,7 @@
 #include "runtime/memory.h"
 #include "support.h"
 
-enum { TENSORS = 2, PIECES = 2, BUCKETS = 3, ROUNDS = 100 };
+enum { TENSORS = 2, PIECES = 2, BUCKETS = 4, ROUNDS = 100 };
 
 /* Elements, and where they lie in the bucket. */
 static const int elems[TENSORS] = {100, 90}, offset[TENSORS] = {0, 112};
@@ -28,9 +29,11 @@ struct memory {
 
 struct bucket {
     enum mtlm_group group;
+    bool in_place;
     int number, ranks, me, block; /* block: elements of a rank's share */
     int n_pieces, before;         /* padding before the first piece */
     int first[PIECES], n[PIECES]; /* of the bucket, per piece */
+    int of[PIECES];               /* the tensor that it is a piece of */
     struct memory gradient, weight, gradient_block, weight_block;
     starpu_data_handle_t gradients[TENSORS], weights[TENSORS];
     starpu_data_handle_t gradient_pieces[PIECES], weight_pieces[PIECES];
@@ -93,6 +96,14 @@ static void step(void *buffer[], void *arg)
     }
 }
 
+static void clear_gradient(void *buffer[], void *arg)
+{
+    const struct work *w = arg;
+
+    for (int i = 0; i < w->n; i++)
+        elements(buffer[1])[i] = 0;
+}
+
 static void check_weight(void *buffer[], void *arg)
 {
     const struct work *w = arg;
@@ -123,6 +134,9 @@ static struct starpu_codelet make_codelet = {
     .cpu_funcs = {make_gradient}, .nbuffers = 1, .modes = {STARPU_W}};
 static struct starpu_codelet step_codelet = {
     .cpu_funcs = {step}, .nbuffers = 2, .modes = {STARPU_R, STARPU_W}};
+static struct starpu_codelet clear_codelet = {.cpu_funcs = {clear_gradient},
+                                              .nbuffers = 2,
+                                              .modes = {STARPU_W, STARPU_W}};
 static struct starpu_codelet check_codelet = {
     .cpu_funcs = {check_weight}, .nbuffers = 1, .modes = {STARPU_R}};
 
@@ -172,8 +186,10 @@ static void find_pieces(struct bucket *b)
             continue;
         b->first[b->n_pieces] = from;
         b->n[b->n_pieces] = to - from;
+        b->of[b->n_pieces] = t;
         b->gradient_pieces[b->n_pieces] =
-            part(&b->gradient_block, from - begin, to - from);
+            b->in_place ? part(&b->gradient, from, to - from)
+                        : part(&b->gradient_block, from - begin, to - from);
         b->weight_pieces[b->n_pieces++] =
             part(&b->weight_block, from - begin, to - from);
     }
@@ -183,6 +199,7 @@ static void find_pieces(struct bucket *b)
 static void create(struct bucket *b, int number)
 {
     *b = (struct bucket){.group = number % 2 ? MTLM_GROUP_WORLD : MTLM_GROUP_DP,
+                         .in_place = number >= 2,
                          .number = number};
     b->ranks = mtlm_ranks_group_size(ranks, b->group);
     b->me = mtlm_ranks_group_rank(ranks, b->group);
@@ -235,6 +252,9 @@ static void submit_round(struct bucket *b, int round)
     for (int p = 0; p < b->n_pieces; p++)
         submit(&step_codelet, b->gradient_pieces[p], b->weight_pieces[p],
                (struct work){b, round, b->first[p], b->n[p], 0});
+    for (int p = 0; p < b->n_pieces && b->in_place; p++)
+        submit(&clear_codelet, b->gradient_pieces[p], b->gradients[b->of[p]],
+               (struct work){b, round, 0, elems[b->of[p]], 0});
     message.kind = MTLM_ALL_GATHER;
     message.handle = b->weight_pieces;
     message.n_handles = b->n_pieces;
