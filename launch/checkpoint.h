@@ -30,8 +30,9 @@ void mtlm_checkpoint_to_load(const struct mtlm_job *job, bool moments,
 void mtlm_checkpoint_tensors_free(struct mtlm_checkpoint_tensors *list);
 
 /* Settings that a checkpoint is bound to, as texts by option: a new
- * reference.  Whether the job has those of a checkpoint at path: the model
- * always, what decides on the samples only to continue. */
+ * reference.  Whether the job has those of a checkpoint at path: the model and
+ * its tokenizer (which is only warned of to finetune) always, what decides on
+ * the samples only to continue. */
 json_t *mtlm_checkpoint_settings(const struct mtlm_job *job);
 int mtlm_checkpoint_settings_check(const struct mtlm_job *job,
                                    const json_t *settings, const char *path,

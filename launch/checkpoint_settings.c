@@ -100,6 +100,8 @@ json_t *mtlm_checkpoint_settings(const struct mtlm_job *job)
     for (int i = 0; i < OF_SAMPLES; i++)
         set(settings, of_samples[i], value_of(&job->options, of_samples[i]));
     set(settings, "data", mtlm_job_describe_data(job));
+    if (job->options.tokenizer)
+        set(settings, "tokenizer", mtlm_job_describe_tokenizer(job));
     return settings;
 }
 
@@ -113,12 +115,14 @@ static bool same(const char *a, const char *b)
     return *a == *b;
 }
 
-/* Checkpoints of before an option was there do not say it. */
+/* What a checkpoint does not say is not compared: an option that was not there
+ * when it was saved, the tokenizer where the job was not told of one. */
 static int compare(const json_t *settings, const char *key, char *ours,
                    const char *path, const char *hint, struct mtlm_error *err)
 {
     const char *theirs = json_string_value(json_object_get(settings, key));
-    const bool option = strcmp(key, "data") != 0;
+    const bool option =
+        strcmp(key, "data") != 0 && strcmp(key, "tokenizer") != 0;
     int rc = 0;
 
     if (theirs && !same(ours, theirs))
@@ -127,6 +131,22 @@ static int compare(const json_t *settings, const char *key, char *ours,
                             path, option ? "--" : "", key, theirs, ours, hint);
     free(ours);
     return rc;
+}
+
+/* Who finetunes may know how the tokens of two vocabularies go together. */
+static int check_tokenizer(const struct mtlm_job *job, const json_t *settings,
+                           const char *path, struct mtlm_error *err)
+{
+    if (!job->options.tokenizer
+        || compare(settings, "tokenizer", mtlm_job_describe_tokenizer(job),
+                   path, "", err)
+               == 0)
+        return 0;
+    if (!job->options.finetune)
+        return -1;
+    if (mtlm_ranks_rank(job->ranks) == 0)
+        fprintf(stderr, "mtlm-dag: %s\n", err->text);
+    return 0;
 }
 
 int mtlm_checkpoint_settings_check(const struct mtlm_job *job,
@@ -140,6 +160,8 @@ int mtlm_checkpoint_settings_check(const struct mtlm_job *job,
                     path, "", err)
             < 0)
             return -1;
+    if (check_tokenizer(job, settings, path, err) < 0)
+        return -1;
     for (int i = 0; i < OF_SAMPLES && continues; i++)
         if (compare(settings, of_samples[i],
                     value_of(&job->options, of_samples[i]), path, hint, err)

@@ -117,7 +117,9 @@ int mtlm_job_compare_programs(struct mtlm_job *job, struct mtlm_error *err);
 int mtlm_job_compare_settings(struct mtlm_job *job, struct mtlm_error *err);
 int mtlm_job_compare_data(struct mtlm_job *job, struct mtlm_error *err);
 
-/* The settings' "data": what it is, in a line.  The caller frees it. */
+/* The settings' "tokenizer" (NULL: the job was not told of one) and "data":
+ * what it is, in a line.  The caller frees it. */
+char *mtlm_job_describe_tokenizer(const struct mtlm_job *job);
 char *mtlm_job_describe_data(const struct mtlm_job *job);
 
 /* Steps that stand in job_checkpoint.c: the newest checkpoint that is whole,

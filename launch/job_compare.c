@@ -94,8 +94,18 @@ int mtlm_job_compare_programs(struct mtlm_job *job, struct mtlm_error *err)
                    err);
 }
 
+char *mtlm_job_describe_tokenizer(const struct mtlm_job *job)
+{
+    const struct mtlm_tokenizer *t = job->options.tokenizer;
+
+    return t ? mtlm_sprintf("%s, %" PRId64 " tokens, hash %016" PRIx64, t->name,
+                            t->vocab_size, t->hash)
+             : NULL;
+}
+
 int mtlm_job_compare_settings(struct mtlm_job *job, struct mtlm_error *err)
 {
+    char *tokenizer = mtlm_job_describe_tokenizer(job);
     const char *cluster = job->options.cluster_file;
     const char *library = mtlm_plugin_file();
     char *text = NULL;
@@ -103,6 +113,9 @@ int mtlm_job_compare_settings(struct mtlm_job *job, struct mtlm_error *err)
     FILE *file = open_memstream(&text, &size);
 
     mtlm_options_print(&job->options, file);
+    if (tokenizer)
+        fprintf(file, "tokenizer %s\n", tokenizer);
+    free(tokenizer);
     if (cluster)
         fprintf(file, "%s with hash %016" PRIx64 "\n", cluster,
                 hash_of_file(cluster));

@@ -162,6 +162,7 @@ const struct mtlm_tokenizer *mtlm_gpt2_bpe_open(const char *vocab_file,
         return NULL;
     }
     bpe->tokenizer.vocab_size = bpe->vocabulary.n;
+    bpe->tokenizer.hash = bpe->merges.hash;
     find_bytes(bpe);
     return &bpe->tokenizer;
 }

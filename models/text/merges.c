@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <xxhash.h>
+
 #include "models/mapped_file.h"
 #include "models/text/merges.h"
 #include "runtime/memory.h"
@@ -94,6 +96,8 @@ static int take_pair(struct reader *r, const char *line, int64_t bytes,
         return wrong(r, err, "a line before it has the same pair", line, bytes);
     *slot = merge;
     r->merges->n++;
+    r->merges->hash =
+        XXH3_64bits_withSeed(&merge.pair, sizeof(merge.pair), r->merges->hash);
     grow(r->merges);
     return 0;
 }
@@ -131,7 +135,7 @@ int mtlm_merges_read(struct mtlm_merges *merges,
     struct mtlm_mapped_file file;
     int rc;
 
-    *merges = (struct mtlm_merges){0};
+    *merges = (struct mtlm_merges){.hash = vocabulary->hash};
     if (mtlm_vocabulary_map(&file, path, err) < 0)
         return -1;
     create_table(merges, 64);

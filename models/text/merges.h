@@ -14,6 +14,7 @@ struct mtlm_merges {
     struct mtlm_merge *merge; /* [mask + 1], open addressing */
     uint64_t mask;
     int64_t n;
+    uint64_t hash; /* of the pairs by rank, from the vocabulary's */
 };
 
 /* Reads a merges file, whose tokens are all in the vocabulary; otherwise -1

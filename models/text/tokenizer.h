@@ -13,7 +13,8 @@
 struct mtlm_tokenizer {
     const char *name; /* as --tokenizer-type has it */
     int64_t vocab_size;
-    int32_t eod;                        /* the token at the end of a document */
+    int32_t eod;   /* the token at the end of a document */
+    uint64_t hash; /* of the tokens and merges of its files; 0: it has none */
     const struct mtlm_bert_vocab *bert; /* NULL: a BERT cannot use it */
 
     /* Writes the tokens of bytes of text (any bytes) to tokens, which has

@@ -85,6 +85,9 @@ static int64_t enter_all(struct mtlm_vocabulary *v, int32_t *first)
 {
     uint64_t slots = 64;
 
+    v->hash =
+        XXH3_64bits_withSeed(v->begin, ((size_t) v->n + 1) * sizeof(*v->begin),
+                             XXH3_64bits(v->text, (size_t) v->begin[v->n]));
     while (slots < 2 * (uint64_t) v->n)
         slots *= 2;
     v->mask = slots - 1;

@@ -16,6 +16,7 @@ struct mtlm_vocabulary {
                      * - 1, of UTF-8 and never empty */
     char *text;
     int64_t longest; /* bytes of the longest token */
+    uint64_t hash;   /* of the tokens and their order, not of the file's form */
 
     /* private: a table of numbers, open addressing */
     int32_t *slot; /* [mask + 1], -1: free */

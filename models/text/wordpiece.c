@@ -154,6 +154,7 @@ const struct mtlm_tokenizer *mtlm_wordpiece_open(const char *vocab_file,
         .name = lower ? "BertWordPieceLowerCase" : "BertWordPieceCase",
         .vocab_size = w->vocabulary.n,
         .eod = w->bert.sep,
+        .hash = w->vocabulary.hash,
         .bert = &w->bert,
         .encode = encode,
         .destroy = destroy};

@@ -161,12 +161,57 @@ static void test_what_samples_know_of_wordpiece(void **state)
     mtlm_tokenizer_close(tokenizer);
 }
 
+/* The hash of GPT-2's tokenizer after `from` in a file became `to`. */
+static uint64_t hash_with(const char *name, const char *from, const char *to)
+{
+    const struct mtlm_tokenizer *tokenizer;
+    uint64_t hash;
+    size_t bytes;
+    char *text, *other, *at;
+
+    mtlm_tokenizer_close(open_bpe()); /* which writes the files */
+    text = (char *) files_read(name, &bytes);
+    other = mtlm_calloc(bytes + 64, 1);
+    memcpy(other, text, bytes);
+    at = strstr(other, from);
+    assert_non_null(at);
+    sprintf(at, "%s%.*s", to, (int) (bytes - strlen(from) - (at - other)),
+            text + (at - other) + strlen(from));
+    files_write(name, other, strlen(other));
+    tokenizer = mtlm_gpt2_bpe_open(files_path("vocab.json"),
+                                   files_path("merges.txt"), NULL);
+    assert_non_null(tokenizer);
+    hash = tokenizer->hash;
+    mtlm_tokenizer_close(tokenizer);
+    free(other);
+    free(text);
+    return hash;
+}
+
+/* Which text becomes which tokens decides, not how the file is written. */
+static void test_the_hash_tells_tokenizers_apart(void **state)
+{
+    const struct mtlm_tokenizer *tokenizer = open_bpe();
+    const uint64_t hash = tokenizer->hash;
+
+    (void) state;
+    mtlm_tokenizer_close(tokenizer);
+    assert_true(hash_with("vocab.json", "\"ab\": 1", "\n \"ab\" :1 ") == hash);
+    assert_true(hash_with("merges.txt", "ab a\n", "ab a\r\n") == hash);
+    assert_true(hash_with("vocab.json", "\"ab\": 1, \"aba\": 2",
+                          "\"ab\": 2, \"aba\": 1")
+                != hash);
+    assert_true(hash_with("merges.txt", "a b\nab a\n", "ab a\na b\n")
+                != hash);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_bytes_come_back),
         cmocka_unit_test(test_lines_without_merges_take_no_memory),
         cmocka_unit_test(test_what_samples_know_of_wordpiece),
+        cmocka_unit_test(test_the_hash_tells_tokenizers_apart),
     };
 
     return cmocka_run_group_tests(tests, files_setup, files_teardown);

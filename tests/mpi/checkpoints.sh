@@ -175,6 +175,23 @@ refused 3 'exp_avg"' '--no-load-optim' -- --load g --save g --train-iters 9
 well 1 "${run[@]}" --load g --no-load-optim --train-iters 5
 [ "$(losses out | wc -l)" -eq 1 ] || fail "--no-load-optim: $(cat out)"
 
+# The tokens of a model are those of one tokenizer, whatever the data.
+printf '[%s]\n' PAD UNK CLS SEP MASK $(seq 40) >words
+(head -5 words && tail -40 words | tac) >turned
+tokens=(--tokenizer-type BertWordPieceCase --vocab-file)
+well 1 "${run[@]}" "${tokens[@]}" words --save t
+refused 2 't/iter_0000004 was saved with tokenizer BertWordPieceCase, 45 tokens' \
+    'this job has BertWordPieceLowerCase, 45 tokens' \
+    -- --load t --tokenizer-type BertWordPieceLowerCase --vocab-file words
+refused 2 'was saved with tokenizer BertWordPieceCase, 45 tokens, hash' \
+    'this job has BertWordPieceCase, 45 tokens, hash' \
+    -- --load t "${tokens[@]}" turned
+well 1 "${run[@]}" "${tokens[@]}" turned --load t --finetune
+grep -q 'was saved with tokenizer' err || fail "--finetune does not say: $(cat err)"
+well 1 "${run[@]}" --vocab-size 45 --load t --train-iters 5
+well 1 "${run[@]}" "${tokens[@]}" words --load t --train-iters 5
+[ -s err ] && fail "the same tokenizer: $(cat err)"
+
 # --eval-only: what training ended with, in the same layout to the last digit
 # and in any other within rounding; nothing changes on the disk.
 evaluations() {
