@@ -105,12 +105,14 @@ json_t *mtlm_checkpoint_settings(const struct mtlm_job *job)
     return settings;
 }
 
-/* Whether a and b are the same but for blanks: "969,30,1", "969, 30, 1". */
+/* Whether a and b are the same but for blanks and what parts numbers:
+ * "969,30,1", "969, 30, 1", "969/30/1". */
 static bool same(const char *a, const char *b)
 {
     a += strspn(a, " ");
     b += strspn(b, " ");
-    for (; *a && *a == *b; a += strspn(a, " "), b += strspn(b, " "))
+    for (; *a && (*a == *b || (strchr(",/", *a) && *b && strchr(",/", *b)));
+         a += strspn(a, " "), b += strspn(b, " "))
         a++, b++;
     return *a == *b;
 }
@@ -154,6 +156,8 @@ int mtlm_checkpoint_settings_check(const struct mtlm_job *job,
                                    bool continues, struct mtlm_error *err)
 {
     const char *hint = "; --finetune starts anew with its weights";
+    const char *seed_hint = "; --no-load-rng goes on with another seed, "
+                            "--finetune starts anew with its weights";
 
     for (int i = 0; i < OF_MODEL; i++)
         if (compare(settings, of_model[i], value_of(&job->options, of_model[i]),
@@ -162,11 +166,16 @@ int mtlm_checkpoint_settings_check(const struct mtlm_job *job,
             return -1;
     if (check_tokenizer(job, settings, path, err) < 0)
         return -1;
-    for (int i = 0; i < OF_SAMPLES && continues; i++)
-        if (compare(settings, of_samples[i],
-                    value_of(&job->options, of_samples[i]), path, hint, err)
-            < 0)
+    for (int i = 0; i < OF_SAMPLES && continues; i++) {
+        const bool seed = strcmp(of_samples[i], "seed") == 0;
+
+        if (!(seed && job->options.no_load_rng)
+            && compare(settings, of_samples[i],
+                       value_of(&job->options, of_samples[i]), path,
+                       seed ? seed_hint : hint, err)
+                   < 0)
             return -1;
+    }
     if (!continues)
         return 0;
     return compare(settings, "data", mtlm_job_describe_data(job), path, hint,

@@ -179,7 +179,6 @@
     /* ---- checkpoints ---- */                                                \
     LACK("pretrained-checkpoint", ANY, NULL)                                   \
     LACK("use-checkpoint-args", NULL, NULL)                                    \
-    IDLE("no-load-rng", NULL, NO_STATE)                                        \
     IDLE("no-save-rng", NULL, NO_STATE)                                        \
     IDLE("ckpt-format", ANY, ONE_FORMAT)                                       \
     IDLE("dist-ckpt-format", ANY, ONE_FORMAT)                                  \

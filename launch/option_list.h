@@ -325,6 +325,9 @@
         "is none and --save is the same DIR, begin")                           \
     OPT(CHECKPOINTS, "no-load-optim", FLAG, no_load_optim, "no", 0, 0, NULL,   \
         "without the optimizer's state and the learning rate's clock")         \
+    OPT(CHECKPOINTS, "no-load-rng", FLAG, no_load_rng, "no", 0, 0, NULL,       \
+        "go on with the --seed of this command, whatever the checkpoint's: "   \
+        "other dropout, masks and order of samples from there on")             \
     OPT(CHECKPOINTS, "finetune", FLAG, finetune, "no", 0, 0, NULL,             \
         "with its weights only, from iteration 0 on, on any data")             \
     OPT(CHECKPOINTS, "eval-only", FLAG, eval_only, "no", 0, 0, NULL,           \

@@ -203,9 +203,11 @@ static int check_numbers(const struct mtlm_options *o, struct mtlm_error *err)
     if (!o->save_dir && !o->eval_only && (o->keep_last || o->no_save_optim))
         return mtlm_error_set(err, MTLM_EXIT_USAGE, "--%s needs --save DIR",
                               o->keep_last ? "keep-last" : "no-save-optim");
-    if (!o->load_dir && (o->no_load_optim || o->finetune))
+    if (!o->load_dir && (o->no_load_optim || o->no_load_rng || o->finetune))
         return mtlm_error_set(err, MTLM_EXIT_USAGE, "--%s needs --load DIR",
-                              o->finetune ? "finetune" : "no-load-optim");
+                              o->finetune        ? "finetune"
+                              : o->no_load_optim ? "no-load-optim"
+                                                 : "no-load-rng");
     if (o->keep_last == 1)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--keep-last 1 leaves nothing to fall back to; "

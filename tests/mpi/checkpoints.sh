@@ -149,11 +149,15 @@ well 1 "${run[@]}" --load r --save r --train-iters 7 --keep-last 2
 
 refused 2 'saved with --hidden-size 64, this job has 32' \
     -- --load f --hidden-size 32
-refused 2 'saved with --seed 1234, this job has 7' --finetune \
+refused 2 'saved with --seed 1234, this job has 7' --finetune --no-load-rng \
     -- --load f --seed 7
 refused 2 'f/iter_0000006.1 is there already' -- --save f
 refused 2 'saved with --eod-mask-loss no' --finetune -- --load f --eod-mask-loss
-well 1 "${run[@]}" --load f --split 969,30,1
+for split in 969,30,1 969/30/1 '969 /30, 1'; do
+    well 1 "${run[@]}" --load f --split "$split"
+done
+refused 2 'saved with --split 969, 30, 1, this job has 96,930,1' \
+    -- --load f --split 96,930,1
 refused 2 '--keep-last 1' -- --save x --keep-last 1
 refused 3 'nowhere: there is no such directory' -- --load nowhere
 refused 3 'nowhere: there is no such directory' -- --load nowhere --save x
@@ -163,6 +167,7 @@ refused 3 'bare: there is no checkpoint to go on from' -- --load bare --save x
 refused 3 'bare: there is no checkpoint to finetune' -- --load bare --finetune
 refused 2 '--keep-last needs --save' -- --keep-last 3
 refused 2 '--no-load-optim needs --load' -- --no-load-optim
+refused 2 '--no-load-rng needs --load' -- --no-load-rng
 refused 4 'out: cannot be' -- --save out
 flock f/lock sleep 60 &
 within 10 eval '! flock -n f/lock true'
@@ -170,6 +175,16 @@ refused 4 'f: another job saves' -- --load f --save f --train-iters 9
 kill $! && wait $! 2>/dev/null
 well 1 "${run[@]}" --load f --finetune --seed 7
 [ "$(losses out | wc -l)" -eq 4 ] || fail "--finetune: $(cat out)"
+# Another seed, on purpose: other dropout, and a checkpoint of that seed.
+cp -r f rng
+well 1 "${run[@]}" --load rng --train-iters 8 --no-load-rng --weight-hash
+same=$(weight_hash out)
+well 1 "${run[@]}" --load rng --train-iters 8 --weight-hash
+[ "$(weight_hash out)" = "$same" ] || fail "--no-load-rng changes the seed"
+well 1 "${run[@]}" --load rng --save rng --train-iters 8 --no-load-rng --seed 7
+[ "$(losses out | wc -l)" -eq 2 ] && [ "$(weight_hash out)" != "$same" ] \
+    || fail "--no-load-rng: $(cat out)"
+refused 2 'saved with --seed 7, this job has 1234' -- --load rng
 well 1 "${run[@]}" --save g --no-save-optim
 refused 3 'exp_avg"' '--no-load-optim' -- --load g --save g --train-iters 9
 well 1 "${run[@]}" --load g --no-load-optim --train-iters 5
