@@ -14,7 +14,12 @@
 #include "runtime/machine.h"
 #include "runtime/memory.h"
 
-/* Finds out now whether dir can be written, not at the end. */
+/* What finds out is called so everywhere: the next one removes it, should its
+ * process have been killed. */
+#define PROBE ".mtlm-dag.probe"
+
+/* Finds out now whether dir can be written, not at the end.  Others may do the
+ * same at the same time. */
 static int probe(struct mtlm_job *job, const char *dir, struct mtlm_error *err)
 {
     char *path;
@@ -27,8 +32,11 @@ static int probe(struct mtlm_job *job, const char *dir, struct mtlm_error *err)
     else if (errno != EEXIST)
         return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be made: %s", dir,
                               strerror(errno));
-    path = mtlm_sprintf("%s/.probe.%ld", dir, (long) getpid());
-    rc = mknod(path, S_IFREG | 0600, 0);
+    path = mtlm_sprintf("%s/" PROBE, dir);
+    rc = (unlink(path) < 0 && errno != ENOENT)
+                 || (mknod(path, S_IFREG | 0600, 0) < 0 && errno != EEXIST)
+             ? -1
+             : 0;
     if (rc < 0)
         mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be written: %s", dir,
                        strerror(errno));
@@ -51,7 +59,8 @@ static int check_empty(const char *dir, const char *option,
         return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be read: %s", dir,
                               strerror(errno));
     while (d && (e = readdir(d)))
-        if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..")) {
+        if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..")
+            && strcmp(e->d_name, PROBE)) {
             rc = mtlm_error_set(err, MTLM_EXIT_IO,
                                 "%s: holds %s already; --%s needs a new "
                                 "directory, or an empty one",

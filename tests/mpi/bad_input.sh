@@ -170,6 +170,17 @@ for trace in new empty; do
     STARPU_SCHED=unknown refuse 2 1 unknown -- "${tiny[@]}" --trace $trace
 done
 
+# What a killed job left while it found out whether it can write is in nobody's
+# way, and goes.
+for option in --trace --save --dump-first-step; do
+    mkdir probed
+    touch probed/.mtlm-dag.probe
+    well 2 --model gpt-tiny --num-layers 2 --train-iters 1 --eval-iters 0 \
+        --pipeline-model-parallel-size 2 $option probed
+    [ ! -e probed/.mtlm-dag.probe ] || fail "$option: the probe stays"
+    rm -r probed
+done
+
 # A trace is not mixed with another, nor with anything else.
 mkdir used
 touch used/schedule.csv
