@@ -236,11 +236,6 @@ int mtlm_job_find_checkpoint(struct mtlm_job *job, struct mtlm_error *err)
     return o->load_dir ? find(job, err) : 0;
 }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* With another batch size than before, the samples that are left make another
  * number of iterations. */
 static void count_iterations(struct mtlm_job *job)
@@ -255,22 +250,20 @@ static void count_iterations(struct mtlm_job *job)
 /* The default follows the begin; iterations that were asked for must come. */
 static int place_trace(struct mtlm_job *job, struct mtlm_error *err)
 {
-    struct mtlm_range *trace = &job->options.trace_iterations;
+    const struct mtlm_range *trace = &job->options.trace_iterations;
     const int64_t begin = job->begin.iteration;
+    const int64_t last = mtlm_options_last_iteration(&job->options, begin);
 
-    if (begin == 0 || !job->options.trace_dir)
+    if (!job->options.trace_dir)
         return 0;
-    if (!mtlm_option_given(&job->options, "trace-iterations")) {
-        trace->last = smaller(trace->last + begin, job->options.train_iters);
-        trace->first = smaller(trace->first + begin, trace->last);
-    }
-    if (trace->first > begin && trace->last <= job->options.train_iters)
+    mtlm_options_place_trace(&job->options, begin);
+    if (trace->first > begin && trace->last <= last)
         return 0;
-    return mtlm_error_set(
-        err, MTLM_EXIT_USAGE,
-        "--trace-iterations %" PRId64 ":%" PRId64
-        ": the run begins with iteration %" PRId64 " and ends with %" PRId64,
-        trace->first, trace->last, begin + 1, job->options.train_iters);
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "--trace-iterations %" PRId64 ":%" PRId64
+                          ": the run begins with iteration %" PRId64
+                          " and ends with %" PRId64,
+                          trace->first, trace->last, begin + 1, last);
 }
 
 int mtlm_job_check_checkpoint(struct mtlm_job *job, struct mtlm_error *err)
@@ -278,7 +271,7 @@ int mtlm_job_check_checkpoint(struct mtlm_job *job, struct mtlm_error *err)
     const struct mtlm_options *o = &job->options;
 
     if (!job->load_path)
-        return 0;
+        return place_trace(job, err);
     if (mtlm_checkpoint_settings_check(job, job->loaded.settings,
                                        job->load_path,
                                        !o->finetune && !o->eval_only, err)

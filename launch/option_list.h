@@ -144,7 +144,7 @@
         "go on after a loss or gradient that is not finite, without that "     \
         "step")                                                                \
     OPT(TRAINING, "exit-interval", INT, exit_interval, "0", 0, 1000000000,     \
-        "N", "stop after that many iterations; 0: none")                       \
+        "N", "stop after each iteration that is a multiple of N; 0: none")     \
     OPT(TRAINING, "exit-duration-in-mins", REAL, exit_duration_mins, "0", 0,   \
         1e6, "X", "stop after the iteration that reaches X minutes; 0: none")  \
     OPT(OPTIMIZER, "lr", REAL, schedule.lr, NEEDED, 0, 1000, "X",              \

@@ -215,6 +215,15 @@ struct mtlm_stage_wish mtlm_stages_wish(const struct mtlm_options *options);
  * policy one. */
 int64_t mtlm_options_pipeline_ranks(const struct mtlm_options *options);
 
+/* The last iteration of a run that begins after `begin` of them: as in
+ * Megatron-LM, every --exit-interval ends one. */
+int64_t mtlm_options_last_iteration(const struct mtlm_options *options,
+                                    int64_t begin);
+
+/* The iterations to trace of such a run, where the user gave none: not the
+ * first two, which warm up the runtime's performance models. */
+void mtlm_options_place_trace(struct mtlm_options *options, int64_t begin);
+
 /* Sets the global batch where the user gave none, and all that follows from
  * it. */
 int mtlm_options_set_batch(struct mtlm_options *options, int64_t batch,

@@ -101,25 +101,28 @@ static void resolve_batch(struct mtlm_options *options)
     }
 }
 
-/* Of the run, at the latest. */
-static int64_t last_iteration(const struct mtlm_options *o)
+int64_t mtlm_options_last_iteration(const struct mtlm_options *o, int64_t begin)
 {
-    /* It may have begun anywhere. */
-    return o->exit_interval > 0 && o->exit_interval < o->train_iters
-                   && !o->load_dir
-               ? o->exit_interval
-               : o->train_iters;
+    const int64_t every = o->exit_interval;
+    const int64_t next = every > 0 ? (begin / every + 1) * every : 0;
+
+    return next > 0 && next < o->train_iters ? next : o->train_iters;
 }
 
-/* Not the first two: they warm up the runtime's performance models. */
-static void resolve_trace(struct mtlm_options *options)
+static int64_t smaller(int64_t a, int64_t b)
 {
+    return a < b ? a : b;
+}
+
+void mtlm_options_place_trace(struct mtlm_options *options, int64_t begin)
+{
+    const int64_t last = mtlm_options_last_iteration(options, begin);
     struct mtlm_range *trace = &options->trace_iterations;
 
     if (mtlm_option_given(options, "trace-iterations"))
         return;
-    trace->last = last_iteration(options) < 5 ? last_iteration(options) : 5;
-    trace->first = trace->last < 3 ? trace->last : 3;
+    trace->last = smaller(begin + 5, last);
+    trace->first = smaller(begin + 3, trace->last);
 }
 
 int mtlm_options_set_batch(struct mtlm_options *options, int64_t batch,
@@ -128,7 +131,7 @@ int mtlm_options_set_batch(struct mtlm_options *options, int64_t batch,
     options->global_batch_size = batch;
     if (mtlm_recipe_resolve(options, err) < 0)
         return -1;
-    resolve_trace(options);
+    mtlm_options_place_trace(options, 0);
     return mtlm_options_check(options, err);
 }
 
@@ -163,7 +166,7 @@ int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
         return -1;
     if (mtlm_recipe_resolve(options, err) < 0)
         return -1;
-    resolve_trace(options);
+    mtlm_options_place_trace(options, 0);
     return 0;
 }
 
@@ -185,7 +188,8 @@ static int check_numbers(const struct mtlm_options *o, struct mtlm_error *err)
                               " goes beyond --train-iters %" PRId64,
                               o->trace_iterations.first,
                               o->trace_iterations.last, o->train_iters);
-    if (o->trace_iterations.last > last_iteration(o))
+    if (!o->load_dir /* or it may begin anywhere */
+        && o->trace_iterations.last > mtlm_options_last_iteration(o, 0))
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--trace-iterations %" PRId64 ":%" PRId64
                               " goes beyond --exit-interval %" PRId64,

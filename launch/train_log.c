@@ -11,26 +11,17 @@
 #include "runtime/clock.h"
 #include "runtime/memory.h"
 
-/* As in Megatron-LM, every interval ends one run. */
-static int64_t last_iteration(const struct mtlm_options *o, int64_t begin)
-{
-    const int64_t every = o->exit_interval;
-    const int64_t next = every > 0 ? (begin / every + 1) * every : 0;
-
-    return next > 0 && next < o->train_iters ? next : o->train_iters;
-}
-
 void mtlm_train_log_start(struct mtlm_train_log *log,
                           const struct mtlm_job *job)
 {
     const struct mtlm_options *o = &job->options;
     const int last = mtlm_ranks_size(job->ranks) - 1;
 
-    *log =
-        (struct mtlm_train_log){.job = job,
-                                .prints = mtlm_ranks_rank(job->ranks) == last,
-                                .end = last_iteration(o, job->begin.iteration),
-                                .start_ns = mtlm_now_ns()};
+    *log = (struct mtlm_train_log){
+        .job = job,
+        .prints = mtlm_ranks_rank(job->ranks) == last,
+        .end = mtlm_options_last_iteration(o, job->begin.iteration),
+        .start_ns = mtlm_now_ns()};
     log->line.since_ns = log->step.since_ns = log->start_ns;
     log->line.skipped = log->step.skipped = job->skipped_before;
 }

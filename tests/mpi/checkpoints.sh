@@ -175,6 +175,14 @@ refused 4 'f: another job saves' -- --load f --save f --train-iters 9
 kill $! && wait $! 2>/dev/null
 well 1 "${run[@]}" --load f --finetune --seed 7
 [ "$(losses out | wc -l)" -eq 4 ] || fail "--finetune: $(cat out)"
+# What is traced lies within what is run.
+later=(--load f --train-iters 40 --exit-interval 8)
+well 1 "${run[@]}" "${later[@]}" --trace tr
+grep -q '^Schedule of iterations 8 to 8:' out || fail "--trace: $(cat out)"
+well 1 "${run[@]}" "${later[@]}" --trace tr2 --trace-iterations 7:8
+refused 2 'begins with iteration 7 and ends with 8' \
+    -- "${later[@]}" --trace tr3 --trace-iterations 8:9
+
 # Another seed, on purpose: other dropout, and a checkpoint of that seed.
 cp -r f rng
 well 1 "${run[@]}" --load rng --train-iters 8 --no-load-rng --weight-hash
