@@ -13,19 +13,30 @@ same_as() {
     /usr/bin/python3 "$same" 257 "$1" "$2" >same 2>&1 || fail "$1, $2: $(cat same)"
 }
 
+# told N: what the last N iterations say, but for times.
+told() {
+    local name values
+    for name in 'consumed samples' 'learning rate' 'global batch size' \
+        'lm loss' 'loss scale' 'grad norm' 'number of skipped iterations' \
+        'number of nan iterations'; do
+        values=$(field "$name" out | tail "-$1" | tr '\n' ' ')
+        echo "$name: $values"
+    done
+}
+
 # resumes NAME RANKS OPTION...: the second half, from what the first half left.
 resumes() {
-    local name=$1 whole last
+    local name=$1 whole
     shift
     rm -rf ck
     well "$@" "${run[@]}" --save ck --save-interval 2
     whole=$(weight_hash out)
-    last=$(losses out | tail -2)
+    last=$(told 2)
     [ "$(grep -c 'checkpoint: iteration [24] saved' out)" -eq 2 ] \
         || fail "$name: $(grep checkpoint out)"
     rm -rf ck/iter_0000004
     well "$@" "${run[@]}" --save ck --load ck
-    [ "$(losses out)" = "$last" ] || fail "$name: losses $(losses out), not $last"
+    [ "$(told 9)" = "$last" ] || fail "$name: $(told 9), not $last"
     [ -n "$whole" ] && [ "$(weight_hash out)" = "$whole" ] \
         || fail "$name: weights $(weight_hash out), not $whole"
 }
@@ -40,6 +51,11 @@ mv ck one
 resumes 'pipeline' 2 --pipeline-model-parallel-size 2
 resumes 'tensor, fp16' 2 --tensor-model-parallel-size 2 --fp16 \
     --loss-scale-window 2 --initial-loss-scale 1024
+# Each iteration overflows; from the second on, that halves the scale.
+resumes 'fp16 that overflows' 1 --fp16 --initial-loss-scale 1099511627776
+grep -q 'number of skipped iterations: 1 ' <<<"$last" \
+    && grep -q 'loss scale: 274877906944.0 137438953472.0' <<<"$last" \
+    || fail "fp16 that overflows: $last"
 resumes 'data, distributed' 2 --use-distributed-optimizer --ddp-bucket-size 5000
 resumes 'data, bf16' 2 --bf16
 base=("${run[@]}")
@@ -51,6 +67,8 @@ run=("${small[@]}" --num-layers 4 --train-iters 4 --weight-hash
     --lr-decay-style cosine --lr-warmup-fraction 0.5)
 resumes 'moving rate, virtual stages' 2 --pipeline-model-parallel-size 2 \
     --num-virtual-stages-per-pipeline-rank 2 --placement v
+resumes 'moving rate, a NaN' 1 --inject-nan 2 \
+    --no-check-for-nan-in-loss-and-grad
 # Of 24 samples 8 are left, in batches of another size.
 run=("${small[@]}" --num-layers 2 --train-samples 24)
 well 1 "${run[@]}" --global-batch-size 8 --save w --exit-interval 2
