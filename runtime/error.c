@@ -11,6 +11,15 @@
 static void (*fatal_hook)(int code);
 static int fatal_rank = -1;
 
+/* What a file says of itself may be in it: nothing that ends the line, or that
+ * a terminal would obey. */
+static void clean(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char) *text < ' ' || *text == 127)
+            *text = '?';
+}
+
 int mtlm_error_set(struct mtlm_error *err, enum mtlm_exit code, const char *fmt,
                    ...)
 {
@@ -21,6 +30,7 @@ int mtlm_error_set(struct mtlm_error *err, enum mtlm_exit code, const char *fmt,
         va_start(ap, fmt);
         vsnprintf(err->text, sizeof(err->text), fmt, ap);
         va_end(ap);
+        clean(err->text);
     }
     return -1;
 }
@@ -37,6 +47,7 @@ int mtlm_error_prefix(struct mtlm_error *err, const char *fmt, ...)
         snprintf(all, sizeof(all), "%s: %s", text, err->text);
         all[sizeof(err->text) - 1] = '\0';
         strcpy(err->text, all);
+        clean(err->text);
     }
     return -1;
 }

@@ -17,8 +17,9 @@ struct mtlm_error {
     char text[1024];
 };
 
-/* Writes code and reason to err (which may be NULL).  Returns -1, so that a
- * failing function can end in `return mtlm_error_set(err, ...);`. */
+/* Writes code and reason to err (which may be NULL), control characters as
+ * '?'.  Returns -1, so that a failing function can end in
+ * `return mtlm_error_set(err, ...);`. */
 int mtlm_error_set(struct mtlm_error *err, enum mtlm_exit code, const char *fmt,
                    ...) __attribute__((format(printf, 3, 4)));
 

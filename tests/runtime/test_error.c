@@ -54,6 +54,20 @@ static void test_long_texts_are_cut_not_overrun(void **state)
     assert_int_equal(strlen(err.text), sizeof(err.text) - 1);
 }
 
+/* The name of a tensor, say, in a file that somebody sent. */
+static void test_what_a_file_says_moves_no_cursor(void **state)
+{
+    struct mtlm_error err;
+
+    (void) state;
+    mtlm_error_set(&err, MTLM_EXIT_INPUT, "tensor \"%s\"",
+                   "\033[2Jw\nmtlm-dag: all is well\r\177 \303\244");
+    assert_string_equal(err.text, "tensor \"?[2Jw?mtlm-dag: all is well?? "
+                                  "\303\244\"");
+    mtlm_error_prefix(&err, "a\tb");
+    assert_memory_equal(err.text, "a?b: tensor", 11);
+}
+
 static void leave_with_one_more(int code)
 {
     fflush(stderr);
@@ -102,6 +116,7 @@ int main(void)
         cmocka_unit_test(test_an_error_holds_code_and_sentence),
         cmocka_unit_test(test_a_prefix_comes_first_and_keeps_the_code),
         cmocka_unit_test(test_long_texts_are_cut_not_overrun),
+        cmocka_unit_test(test_what_a_file_says_moves_no_cursor),
         cmocka_unit_test(test_a_fatal_error_says_where_and_calls_the_hook),
     };
 
