@@ -103,13 +103,20 @@ static int next_checkpoint(struct mtlm_job *job, struct mtlm_checkpoint_id *id,
 
 /* Each rank looks through some of the files.  A checkpoint that is whole, but
  * not for this program, is no reason to take an older one. */
-static int verify(struct mtlm_job *job, struct mtlm_error *err, int *print)
+static int verify(struct mtlm_job *job, const struct mtlm_checkpoint_id *id,
+                  struct mtlm_error *err, int *print)
 {
     const int ranks = mtlm_ranks_size(job->ranks);
     struct mtlm_manifest *m = &job->loaded;
     struct mtlm_error mine;
     int rc = mtlm_manifest_read(m, job->load_path, &mine);
 
+    /* Else it would be the newest for ever. */
+    if (rc == 0 && m->iteration != id->iteration)
+        rc =
+            mtlm_error_set(&mine, MTLM_EXIT_INPUT,
+                           "%s: renamed, its manifest is of iteration %" PRId64,
+                           job->load_path, m->iteration);
     for (int64_t i = mtlm_ranks_rank(job->ranks); i < m->files && rc == 0;
          i += ranks)
         rc = mtlm_manifest_verify(&m->file[i], job->load_path, &mine);
@@ -168,7 +175,7 @@ static int find(struct mtlm_job *job, struct mtlm_error *err)
     while ((rc = next_checkpoint(job, &id, err)) > 0) {
         any = true;
         job->load_path = mtlm_checkpoint_path(job->options.load_dir, &id);
-        if (verify(job, err, &print) == 0)
+        if (verify(job, &id, err, &print) == 0)
             return 0;
         mtlm_job_forget_checkpoint(job);
         if (err->code != MTLM_EXIT_INPUT)

@@ -216,6 +216,13 @@ refused 3 'exp_avg"' '--no-load-optim' -- --load g --save g --train-iters 9
 well 1 "${run[@]}" --load g --no-load-optim --train-iters 5
 [ "$(losses out | wc -l)" -eq 1 ] || fail "--no-load-optim: $(cat out)"
 
+# Under another number it would be the newest again and again.
+cp -r f renamed
+cp -r renamed/iter_0000005 renamed/iter_0000009
+well 1 "${run[@]}" --load renamed
+grep -q 'left out: renamed/iter_0000009: renamed, .* of iteration 5$' err \
+    && grep -q '^loaded: renamed/iter_0000006.1' out || fail "renamed: $(cat err)"
+
 # The tokens of a model are those of one tokenizer, whatever the data.
 printf '[%s]\n' PAD UNK CLS SEP MASK $(seq 40) >words
 (head -5 words && tail -40 words | tac) >turned
