@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "launch/trace/read.h"
+#include "models/json_file.h"
 #include "runtime/memory.h"
 
 /* No run is larger; less than what would overflow. */
@@ -50,21 +52,12 @@ static int check_dir(const char *dir, struct mtlm_error *err)
 static int load_json(struct mtlm_trace_run *run, const char *path,
                      struct mtlm_error *err)
 {
-    FILE *f = fopen(path, "re");
-    json_error_t why;
-
-    if (!f && errno == ENOENT)
+    if (access(path, F_OK) < 0 && errno == ENOENT)
         return mtlm_error_set(err, MTLM_EXIT_INPUT,
                               "%s holds no trace: it has no summary.json",
                               run->dir);
-    if (!f)
-        return not_read(path, strerror(errno), err);
-    run->json = json_loadf(f, 0, &why);
-    fclose(f);
-    if (!run->json)
-        return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: line %d: %s", path,
-                              why.line, why.text);
-    return 0;
+    run->json = mtlm_json_read(path, err);
+    return run->json ? 0 : -1;
 }
 
 static int check_version(const struct mtlm_trace_run *run, const char *path,

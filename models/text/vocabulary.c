@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
 #include <utf8proc.h>
 #include <xxhash.h>
 
-#include "models/mapped_file.h"
+#include "models/json_file.h"
 #include "models/text/vocabulary.h"
 #include "runtime/memory.h"
 
@@ -182,19 +181,14 @@ int mtlm_vocabulary_read_json(struct mtlm_vocabulary *v, const char *path,
                               struct mtlm_error *err)
 {
     struct mtlm_mapped_file file;
-    json_error_t why;
     json_t *object;
     int rc;
 
     *v = (struct mtlm_vocabulary){0};
     if (mtlm_vocabulary_map(&file, path, err) < 0)
         return -1;
-    object = json_loadb((const char *) file.data, (size_t) file.bytes,
-                        JSON_REJECT_DUPLICATES, &why);
-    rc = object ? take_json(v, object, path, err)
-                : mtlm_error_set(err, MTLM_EXIT_INPUT,
-                                 "%s: line %d, column %d: %s", path, why.line,
-                                 why.column, why.text);
+    object = mtlm_json_parse(&file, err);
+    rc = object ? take_json(v, object, path, err) : -1;
     json_decref(object);
     mtlm_mapped_file_close(&file);
     return rc;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "models/json_file.h"
 #include "models/weights/huggingface.h"
 #include "runtime/memory.h"
 
@@ -99,20 +100,16 @@ static int open_shards(struct mtlm_foreign *f, const char *name,
                        struct mtlm_error *err)
 {
     char *path = mtlm_sprintf("%s/%s", f->path, name);
-    json_error_t why;
-    json_t *index = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
+    json_t *index = mtlm_json_read(path, err);
     const json_t *map = json_object_get(index, "weight_map");
-    int rc;
+    int rc = -1;
 
     if (json_is_object(map))
         rc = open_listed(f, path, map, err);
     else if (index)
-        rc = mtlm_error_set(err, MTLM_EXIT_INPUT,
-                            "%s: expected an object \"weight_map\", found none",
-                            path);
-    else
-        rc = mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: line %d: %s", path,
-                            why.line, why.text);
+        mtlm_error_set(err, MTLM_EXIT_INPUT,
+                       "%s: expected an object \"weight_map\", found none",
+                       path);
     json_decref(index);
     free(path);
     return rc;

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "models/json_file.h"
 #include "models/weights/huggingface.h"
 
 /* Sources: configuration_gpt2.py and configuration_megatron_bert.py of
@@ -146,14 +147,12 @@ static void read_bert(struct reader *r, struct mtlm_model *model)
 int mtlm_huggingface_read_config(const char *path, struct mtlm_model *model,
                                  struct mtlm_error *err)
 {
-    json_error_t why;
-    json_t *config = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
+    json_t *config = mtlm_json_read(path, err);
     struct reader r = {.path = path, .config = config, .err = err};
     const char *type = json_string_value(json_object_get(config, "model_type"));
 
     if (!config)
-        return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: line %d: %s", path,
-                              why.line, why.text);
+        return -1;
     if (type && strcmp(type, "gpt2") == 0)
         read_gpt2(&r, model);
     else if (type && strcmp(type, "megatron-bert") == 0)

@@ -15,7 +15,7 @@
 #define FORMAT "mtlm-dag checkpoint"
 #define MANIFEST "manifest.json"
 
-/* The end of the text: the hash is that of all of it with zeros here. */
+/* The end of the text: the hash is that of all of it with these zeros. */
 static const char last_line[] = ",\n \"xxh3\": \"0000000000000000\"\n}\n";
 enum { DIGITS = 16, AFTER_DIGITS = 4 }; /* "\n}\n behind them */
 
@@ -188,19 +188,30 @@ int mtlm_manifest_write(const struct mtlm_manifest *manifest, const char *dir,
     return rc;
 }
 
-/* Whether the text ends in the hash of all of it. */
-static bool is_whole(char *text, size_t bytes)
+/* Whether the text ends in the hash of all of it.  It may be any file, of any
+ * size: it is not copied, and most are known by their end. */
+static bool is_whole(const char *text, size_t bytes)
 {
-    const size_t end = sizeof(last_line) - 1;
-    char found[DIGITS + 1] = "", hash[DIGITS + 1];
+    const size_t end = sizeof(last_line) - 1, begin = bytes - end;
+    const size_t digits = bytes - AFTER_DIGITS - DIGITS;
+    char last[sizeof(last_line)], hash[DIGITS + 1];
+    XXH3_state_t *state;
 
-    if (strlen(text) != bytes || bytes < end)
+    if (bytes < end)
         return false;
-    memcpy(found, digits_of(text), DIGITS);
-    memset(digits_of(text), '0', DIGITS);
-    write_hash(XXH3_64bits(text, bytes), hash);
-    return strcmp(text + bytes - end, last_line) == 0
-           && strcmp(found, hash) == 0;
+    strcpy(last, last_line);
+    memcpy(digits_of(last), text + digits, DIGITS);
+    if (memcmp(text + begin, last, end) != 0)
+        return false;
+    state = XXH3_createState();
+    if (!state)
+        mtlm_out_of_memory(576); /* about */
+    XXH3_64bits_reset(state);
+    XXH3_64bits_update(state, text, begin);
+    XXH3_64bits_update(state, last_line, end);
+    write_hash(XXH3_64bits_digest(state), hash);
+    XXH3_freeState(state);
+    return memcmp(text + digits, hash, DIGITS) == 0;
 }
 
 static int parse_files(struct mtlm_manifest *manifest, json_t *files)
@@ -239,11 +250,12 @@ static int parse(struct mtlm_manifest *manifest, json_t *json)
 }
 
 static int read_text(struct mtlm_manifest *manifest, const char *path,
-                     char *text, size_t bytes, struct mtlm_error *err)
+                     const char *text, size_t bytes, struct mtlm_error *err)
 {
     json_error_t why;
     const char *format = NULL;
-    int version = 0, rc = 0;
+    json_int_t version = 0;
+    int rc = 0;
     json_t *json;
 
     if (!is_whole(text, bytes))
@@ -252,16 +264,16 @@ static int read_text(struct mtlm_manifest *manifest, const char *path,
                               "of its %zu bytes",
                               path, bytes);
     json = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &why);
-    json_unpack(json, "{s:s,s:i}", "format", &format, "version", &version);
+    json_unpack(json, "{s:s,s:I}", "format", &format, "version", &version);
     if (!format || strcmp(format, FORMAT) != 0 || version < 1)
         rc = mtlm_error_set(err, MTLM_EXIT_INPUT,
                             "%s: expected a \"" FORMAT "\", found another file",
                             path);
     else if (version > MTLM_MANIFEST_VERSION)
         rc = mtlm_error_set(err, MTLM_EXIT_USAGE,
-                            "%s: a checkpoint of version %d, this program "
-                            "reads versions up to %d",
-                            path, version, MTLM_MANIFEST_VERSION);
+                            "%s: a checkpoint of version %" PRId64
+                            ", this program reads versions up to %d",
+                            path, (int64_t) version, MTLM_MANIFEST_VERSION);
     else if (parse(manifest, json) < 0)
         rc = mtlm_error_set(err, MTLM_EXIT_INPUT,
                             "%s: what it says of its files cannot be", path);
@@ -272,18 +284,13 @@ static int read_text(struct mtlm_manifest *manifest, const char *path,
 int mtlm_manifest_read(struct mtlm_manifest *manifest, const char *dir,
                        struct mtlm_error *err)
 {
-    char *path = mtlm_sprintf("%s/%s", dir, MANIFEST), *text;
+    char *path = mtlm_sprintf("%s/%s", dir, MANIFEST);
     struct mtlm_mapped_file map = {0};
     int rc = mtlm_mapped_file_open(&map, path, err);
 
     *manifest = (struct mtlm_manifest){0};
-    if (rc == 0) {
-        text = mtlm_calloc(map.bytes + 1, 1);
-        if (map.bytes)
-            memcpy(text, map.data, map.bytes);
-        rc = read_text(manifest, path, text, map.bytes, err);
-        free(text);
-    }
+    if (rc == 0)
+        rc = read_text(manifest, path, (const char *) map.data, map.bytes, err);
     mtlm_mapped_file_close(&map);
     free(path);
     if (rc < 0)

@@ -237,6 +237,32 @@ static void refused_manifest(const char *settings, const char *word,
     assert_non_null(strstr(err.text, word));
 }
 
+/* A file of 1 TB, of which nearly all is a hole, takes neither memory nor time,
+ * whatever it stands for. */
+static void test_huge_files_are_found_at_once(void **state)
+{
+    static const char *const names[] = {NAME, "manifest.json"};
+
+    (void) state;
+    for (int i = 0; i < 2; i++) {
+        char path[64];
+        struct mtlm_error err;
+        size_t bytes;
+        unsigned char *data;
+
+        snprintf(path, sizeof(path), "one/%s", names[i]);
+        data = files_read(path, &bytes);
+        if (truncate(files_path(path), INT64_C(1) << 40) == 0) {
+            assert_int_equal(check(files_path("one"), &err), -1);
+            assert_int_equal(err.code, MTLM_EXIT_INPUT);
+            assert_non_null(strstr(err.text, names[i]));
+        }
+        files_write(path, data, bytes);
+        free(data);
+    }
+    assert_int_equal(check(files_path("one"), NULL), 0);
+}
+
 static void test_names_that_lead_elsewhere_are_refused(void **state)
 {
     (void) state;
@@ -474,6 +500,7 @@ int main(void)
         cmocka_unit_test(test_every_truncation_and_every_flipped_bit_is_found),
         cmocka_unit_test(test_exchanged_files_are_found),
         cmocka_unit_test(test_what_cannot_be_read_is_not_damaged),
+        cmocka_unit_test(test_huge_files_are_found_at_once),
         cmocka_unit_test(test_names_that_lead_elsewhere_are_refused),
         cmocka_unit_test(test_newer_versions_are_refused),
         cmocka_unit_test(test_the_newest_is_found),
