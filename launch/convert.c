@@ -3,7 +3,6 @@
 
 #include <argp.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "launch/convert.h"
+#include "launch/tool.h"
 #include "models/weights/checkpoint_dir.h"
 #include "runtime/clock.h"
 #include "runtime/memory.h"
@@ -18,33 +18,6 @@
 const char *argp_program_version = "mtlm-convert " PACKAGE_VERSION;
 
 /* ---- for both directions ---- */
-
-static volatile sig_atomic_t stopped_by;
-
-static void on_signal(int sig)
-{
-    stopped_by = sig;
-}
-
-/* The second one ends the process at once. */
-static void catch_signal(int sig)
-{
-    const struct sigaction action = {.sa_handler = on_signal,
-                                     .sa_flags = (int) SA_RESETHAND};
-    struct sigaction old;
-
-    sigaction(sig, &action, &old);
-    if (old.sa_handler == SIG_IGN)
-        signal(sig, SIG_IGN);
-}
-
-int mtlm_convert_stopped(struct mtlm_error *err)
-{
-    if (!stopped_by)
-        return 0;
-    return mtlm_error_set(err, MTLM_EXIT_INTERRUPTED, "stopped by %s",
-                          strsignal(stopped_by));
-}
 
 void mtlm_convert_progress(struct mtlm_conversion *conversion, int64_t bytes)
 {
@@ -177,17 +150,8 @@ int main(int argc, char **argv)
 
     argp_err_exit_status = MTLM_EXIT_USAGE;
     argp_parse(&parser, argc, argv, 0, NULL, &conversion);
-    signal(SIGXFSZ, SIG_IGN); /* so that write says why */
-    catch_signal(SIGINT);
-    catch_signal(SIGTERM);
-    catch_signal(SIGHUP);
+    mtlm_tool_start();
+    mtlm_tool_catch_signals();
     conversion.started_ns = conversion.told_ns = mtlm_now_ns();
-    if (convert(&conversion, &err) == 0)
-        return MTLM_EXIT_OK;
-    fprintf(stderr, "mtlm-convert: %s\n", err.text);
-    if (err.code == MTLM_EXIT_INTERRUPTED) { /* end as the signal would */
-        signal(stopped_by, SIG_DFL);
-        raise(stopped_by);
-    }
-    return err.code;
+    return mtlm_tool_end(convert(&conversion, &err), &err);
 }

@@ -26,9 +26,6 @@ int mtlm_convert_export(struct mtlm_conversion *conversion,
 /* One more tensor was written; a line on stderr every two seconds. */
 void mtlm_convert_progress(struct mtlm_conversion *conversion, int64_t bytes);
 
-/* Whether a signal came: MTLM_EXIT_INTERRUPTED. */
-int mtlm_convert_stopped(struct mtlm_error *err);
-
 /* "layers.3.mlp.dense_h_to_4h.weight": the name in a checkpoint. */
 char *mtlm_convert_name(const struct mtlm_model *model, enum mtlm_param param,
                         int64_t layer);

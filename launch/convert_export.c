@@ -13,6 +13,7 @@
 
 #include "launch/checkpoint.h"
 #include "launch/convert.h"
+#include "launch/tool.h"
 #include "models/disk.h"
 #include "models/output_file.h"
 #include "models/weights/checkpoint_dir.h"
@@ -204,7 +205,7 @@ static int write_weights(struct exporting *out, struct mtlm_error *err)
     rc = mtlm_safetensors_writer_commit(writer, err);
     mtlm_safetensors_writer_destroy(writer);
     free(path);
-    return rc < 0 || out->failed ? -1 : mtlm_convert_stopped(err);
+    return rc < 0 || out->failed ? -1 : mtlm_tool_stopped(err);
 }
 
 static int write_config(const struct exporting *out, const json_t *config,

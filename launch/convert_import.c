@@ -12,6 +12,7 @@
 
 #include "launch/checkpoint.h"
 #include "launch/convert.h"
+#include "launch/tool.h"
 #include "models/weights/checkpoint_dir.h"
 #include "models/weights/foreign.h"
 
@@ -119,7 +120,7 @@ static int write_files(struct importing *in, struct mtlm_error *err)
             &in->source[i]);
     rc = mtlm_safetensors_writer_commit(writer, err);
     if (rc == 0)
-        rc = mtlm_convert_stopped(err);
+        rc = mtlm_tool_stopped(err);
     if (rc == 0)
         rc = write_manifest(in, dir, writer, err);
     mtlm_safetensors_writer_destroy(writer);

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #include <jansson.h>
 
 #include "launch/text_writer.h"
+#include "launch/tool.h"
 #include "models/text/indexed_writer.h"
 #include "models/text/tokenizer.h"
 #include "runtime/error.h"
@@ -44,24 +44,6 @@ struct job {
     int64_t line, bytes, all_bytes; /* all_bytes 0: unknown */
     double started, reported;       /* seconds */
 };
-
-static volatile sig_atomic_t stopped_by;
-
-static void on_signal(int sig)
-{
-    stopped_by = sig;
-}
-
-/* What was ignored (nohup) stays so. */
-static void catch_signal(int sig)
-{
-    const struct sigaction action = {.sa_handler = on_signal};
-    struct sigaction old;
-
-    sigaction(sig, &action, &old);
-    if (old.sa_handler == SIG_IGN)
-        signal(sig, SIG_IGN);
-}
 
 static double now(void)
 {
@@ -153,7 +135,7 @@ static int take_lines(struct job *job, struct mtlm_error *err)
     size_t room = 0;
     int rc = 0;
 
-    while (rc == 0 && !stopped_by) {
+    while (rc == 0 && (rc = mtlm_tool_stopped(err)) == 0) {
         ssize_t bytes;
 
         errno = 0;
@@ -169,9 +151,8 @@ static int take_lines(struct job *job, struct mtlm_error *err)
         report_progress(job);
     }
     free(line);
-    if (rc == 0 && stopped_by)
-        return mtlm_error_set(err, MTLM_EXIT_INTERRUPTED, "stopped by %s",
-                              strsignal(stopped_by));
+    if (rc == 0) /* while it read */
+        rc = mtlm_tool_stopped(err);
     if (rc == 0 && !feof(job->input))
         return mtlm_error_set(
             err, errno == ENOMEM ? MTLM_EXIT_RESOURCE : MTLM_EXIT_INPUT,
@@ -401,17 +382,7 @@ int main(int argc, char **argv)
 
     argp_err_exit_status = MTLM_EXIT_USAGE;
     argp_parse(&parser, argc, argv, 0, NULL, &options);
-    signal(SIGXFSZ, SIG_IGN); /* so that write says why */
-    signal(SIGPIPE, SIG_IGN);
-    catch_signal(SIGINT);
-    catch_signal(SIGTERM);
-    catch_signal(SIGHUP);
-    if (preprocess(&options, &err) == 0)
-        return MTLM_EXIT_OK;
-    fprintf(stderr, "mtlm-preprocess: %s\n", err.text);
-    if (stopped_by) { /* everything is removed: end as the signal would */
-        signal(stopped_by, SIG_DFL);
-        raise(stopped_by);
-    }
-    return err.code;
+    mtlm_tool_start();
+    mtlm_tool_catch_signals();
+    return mtlm_tool_end(preprocess(&options, &err), &err);
 }

@@ -4,11 +4,11 @@
 
 #include <argp.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch/tool.h"
 #include "launch/trace/compare.h"
 #include "launch/trace/read.h"
 #include "launch/trace/table.h"
@@ -149,9 +149,6 @@ int main(int argc, char **argv)
 
     argp_err_exit_status = MTLM_EXIT_USAGE;
     argp_parse(&parser, argc, argv, 0, NULL, &options);
-    signal(SIGPIPE, SIG_IGN);
-    if (report(&options, &err) == 0)
-        return MTLM_EXIT_OK;
-    fprintf(stderr, "mtlm-report: %s\n", err.text);
-    return err.code;
+    mtlm_tool_start();
+    return mtlm_tool_end(report(&options, &err), &err);
 }
