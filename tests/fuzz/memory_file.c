@@ -7,8 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <jansson.h>
-
 #include "models/mapped_file.h"
 #include "runtime/memory.h"
 #include "tests/fuzz/memory_file.h"
@@ -78,8 +76,6 @@ int __real_access(const char *path, int mode);
 int __wrap_access(const char *path, int mode);
 int __real_stat(const char *path, struct stat *st);
 int __wrap_stat(const char *path, struct stat *st);
-json_t *__wrap_json_load_file(const char *path, size_t flags,
-                              json_error_t *why);
 int __wrap_strcmp(const char *a, const char *b);
 
 FILE *__wrap_fopen(const char *path, const char *mode)
@@ -104,14 +100,6 @@ int __wrap_stat(const char *path, struct stat *st)
         return __real_stat(path, st);
     *st = (struct stat){.st_mode = find(path) ? S_IFREG : S_IFDIR};
     return 0;
-}
-
-json_t *__wrap_json_load_file(const char *path, size_t flags, json_error_t *why)
-{
-    const struct memory_file *from = find(path);
-
-    return json_loadb(from ? from->data : "", from ? from->bytes : 0, flags,
-                      why);
 }
 
 /* A table of options is searched by comparing hundreds of names, and what
