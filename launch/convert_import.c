@@ -13,6 +13,7 @@
 #include "launch/checkpoint.h"
 #include "launch/convert.h"
 #include "launch/tool.h"
+#include "models/text/vocabulary.h"
 #include "models/weights/checkpoint_dir.h"
 #include "models/weights/foreign.h"
 
@@ -172,13 +173,15 @@ static void say(const struct importing *in)
 {
     const struct mtlm_conversion *c = in->conversion;
     const struct mtlm_model *m = &in->foreign.model;
+    char quoted[MTLM_QUOTED_BYTES];
     const char *unused;
     const int64_t more = mtlm_foreign_unused(&in->foreign, &unused);
 
     if (more > 0)
         printf("left out: %" PRId64 " tensor%s that such a model has not, "
-               "\"%s\"%s\n",
-               more, more > 1 ? "s" : "", unused,
+               "%s%s\n",
+               more, more > 1 ? "s" : "",
+               mtlm_vocabulary_quote(quoted, unused, strlen(unused)),
                more > 1 ? " and others" : "");
     printf("%s/iter_0000000: %d tensors, %.1f MB\n"
            "for training or --eval-only: --load %s --finetune --model-type %s "

@@ -5,7 +5,6 @@
 
 #include <argp.h>
 #include <assert.h>
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -288,14 +287,6 @@ static int set_all(struct mtlm_options *options, const struct line *line,
     return options->request;
 }
 
-/* What the user wrote may hold what a terminal takes for a command. */
-static void make_printable(char *text)
-{
-    for (; *text; text++)
-        if (iscntrl((unsigned char) *text))
-            *text = '?';
-}
-
 int mtlm_options_parse(struct mtlm_options *options, int argc, char **argv,
                        struct mtlm_error *err)
 {
@@ -313,8 +304,6 @@ int mtlm_options_parse(struct mtlm_options *options, int argc, char **argv,
         rc = options->request = line.request;
     else if (rc == 0)
         rc = set_all(options, &line, &config, err);
-    if (rc < 0 && err)
-        make_printable(err->text);
     mtlm_config_free(&config);
     for (int i = 0; i < line.n_joined; i++)
         free(line.joined[i]);

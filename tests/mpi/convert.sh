@@ -140,9 +140,50 @@ sed 's/"model-00001-of/"..\/model-00001-of/' \
     shards/model.safetensors.index.json >index && cp -r shards outside \
     && mv index outside/model.safetensors.index.json
 refused 3 outside none 'expected the name of a file beside it, found ../model'
+# with INDEX: a directory as shards, but for that.
+with() {
+    rm -rf several && cp -r shards several \
+        && printf '%s' "$1" >several/model.safetensors.index.json
+}
+with '{"weight_map": ["wte.weight"]}'
+refused 3 several none 'expected an object "weight_map", found none'
+with '{"weight_map": {"wte.weight": "model-00001-of-00002'
+refused 3 several none 'model.safetensors.index.json: line 1'
+with '{"weight_map": {"ln_x": "model-00001-of-00002.safetensors"}}'
+refused 3 several none '"ln_x" in model-00001-of-00002.safetensors, found none'
+with '{"weight_map": {"wte.weight": "\u001b[2J\n"}}'
+refused 3 several none 'several/?[2J?: No such file'
+rm -r several && cp -r shards several
+cp several/model-00002-of-00002.safetensors several/model-00001-of-00002.safetensors
+refused 3 several none 'in model-00001-of-00002.safetensors, found none'
+with '{"weight_map": {"h.0.attn.bias": "model-00001-of-00002.safetensors",
+    "h.0.attn.c_attn.weight": "model-00002-of-00002.safetensors"}}'
+cp several/model-00001-of-00002.safetensors several/model-00002-of-00002.safetensors
+refused 3 several none 'tensor "h.0.attn.bias" is in two of its files'
 rm shards/model-00002-of-00002.safetensors
 refused 3 shards none 'shards/model-00002-of-00002.safetensors'
 refused 3 err none 'err: expected a directory of' 'pickles'
+change 's/cls\.predictions\.bias"/cls.predictions.bios"/' bert missing
+refused 3 missing none 'tensor "cls.predictions.bias" of [300], found none'
+change 's/"dtype": "F32"/"dtype": "I32"/g' bert missing
+refused 3 missing none 'expected F32, F16, BF16 or F64, found I32'
+# word INDEX BYTES: word.bin is gpt.bin with these in that word of its header.
+word() {
+    cp gpt.bin word.bin
+    printf "$2" | dd of=word.bin bs=4 seek="$1" conv=notrunc 2>dd
+}
+word 0 '\0\0\0\0'
+refused 3 word.bin none 'a model file of llm.c (magic 20240326'
+word 1 '\4\0\0\0'
+refused 3 word.bin none 'version 3 or 5'
+word 4 '\0\0\0\200'
+refused 3 word.bin none 'header word 4: expected 1 or more, found -2147483648'
+word 4 '\377\377\377\177'
+refused 3 word.bin none 'word.bin: ' '2147483647'
+word 5 '\5\0\0\0'
+refused 3 word.bin none '64 is not a multiple of --num-attention-heads 5'
+word 7 '\200\0\0\0'
+refused 3 word.bin none 'a padded vocabulary of 300 or more, found 128'
 head -c -4 gpt.bin >short.bin
 refused 3 short.bin none "expected $(stat -c %s gpt.bin) bytes"
 refused 3 nowhere none 'nowhere: there is no such file'
