@@ -70,8 +70,6 @@ int mtlm_priority(const struct mtlm_priority *p, enum mtlm_phase phase,
 {
     int first;
 
-    if (phase == MTLM_PHASE_SAVE)
-        return 0;
     if (microbatch < 0 || phase == MTLM_PHASE_OPTIMIZER
         || phase == MTLM_PHASE_INIT)
         return mtlm_priority_span(p) - 1;

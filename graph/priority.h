@@ -28,8 +28,7 @@ struct mtlm_priority {
 };
 
 /* Within an iteration: 0 .. mtlm_priority_span() - 1.  microbatch -1 for
- * nodes of the whole iteration; chunk is the rank's.  Copies for a checkpoint
- * come last: they are to fill what an iteration leaves idle. */
+ * nodes of the whole iteration; chunk is the rank's. */
 int mtlm_priority(const struct mtlm_priority *p, enum mtlm_phase phase,
                   int microbatch, int chunk);
 

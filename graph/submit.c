@@ -119,11 +119,7 @@ static int64_t use_of(const struct mtlm_item *item, const struct pass *pass)
 static int priority_of(const struct mtlm_run *run, const struct mtlm_item *item,
                        const struct pass *pass)
 {
-    /* What is saved, the next one's optimizer has to wait for. */
-    const bool next = item->node->phase == MTLM_PHASE_SAVE;
-
-    return mtlm_priority_base(&run->priority, pass->iteration + next)
-           + item->priority;
+    return mtlm_priority_base(&run->priority, pass->iteration) + item->priority;
 }
 
 static struct mtlm_record record_of(struct mtlm_run *run,

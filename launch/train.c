@@ -268,12 +268,13 @@ static void save_or_poll(struct state *s, int64_t e, bool due, bool ahead,
 /* There was nothing left to do: what was loaded is kept here, too. */
 static void save_loaded(struct state *s)
 {
+    const int64_t done = s->job->begin.iteration;
     double control[MTLM_CONTROL_COUNT];
 
     if (!s->saver || s->job->begin_is_saved)
         return;
     mtlm_run_read(s->job->run, s->job->program->control, control);
-    copy(s, s->job->begin.iteration - 1);
+    copy(s, done > 0 ? done - 1 : 0);
     save(s, control, true);
 }
 
