@@ -57,15 +57,15 @@ static int64_t sooner(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The time in which this process was stopped does not count; what another
- * thread has noted down since then is no older. */
+/* The time in which this process was stopped does not count; what has been
+ * noted down since then is no older. */
 static void shift(int64_t late)
 {
     const int64_t now = mtlm_now_ns();
 
     for (int i = 0; i < MTLM_WAITER_COUNT; i++)
         wait[i].since_ns = sooner(wait[i].since_ns + late, now);
-    turn_ns += late;
+    turn_ns = sooner(turn_ns + late, now);
     progress_ns = sooner(progress_ns + late, now);
     if (pulse)
         mtlm_pulse_shift(pulse, late);
@@ -124,8 +124,10 @@ static void judge(const char *what, double waited_s)
 
 static void look(int64_t pause)
 {
+    const int64_t began = mtlm_now_ns();
     const char *what = NULL;
-    int64_t waited = 0;
+    int64_t waited = 0, late;
+    bool turn;
 
     for (int i = 0; i < MTLM_WAITER_COUNT; i++)
         if (wait[i].waits) {
@@ -139,7 +141,12 @@ static void look(int64_t pause)
             miss(waited * 1e-9, what, "a peer hangs or is lost");
         return;
     }
-    if (beat(pause))
+    turn = beat(pause);
+    /* Stopped while it waited for its turn: what it knows is of before. */
+    late = mtlm_now_ns() - began - pause;
+    if (late > MTLM_ASLEEP_NS)
+        shift(late);
+    else if (turn)
         judge(what, waited * 1e-9);
     else if (mtlm_now_ns() - turn_ns > limit_ns)
         miss((mtlm_now_ns() - turn_ns) * 1e-9, "a call of MPI to return",

@@ -112,11 +112,20 @@ int64_t mtlm_pulse_beat(struct mtlm_pulse *pulse, int64_t own_ns)
     return latest(pulse, own_ns, NULL);
 }
 
+static int64_t later(int64_t time_ns, int64_t late_ns, int64_t now)
+{
+    return time_ns + late_ns < now ? time_ns + late_ns : now;
+}
+
 void mtlm_pulse_shift(struct mtlm_pulse *pulse, int64_t late_ns)
 {
+    const int64_t now = mtlm_now_ns();
+
     for (int i = 0; i < pulse->n; i++) {
-        pulse->neighbour[i].heard_ns += late_ns;
-        pulse->neighbour[i].progress_ns += late_ns;
+        struct neighbour *of = &pulse->neighbour[i];
+
+        of->heard_ns = later(of->heard_ns, late_ns, now);
+        of->progress_ns = later(of->progress_ns, late_ns, now);
     }
 }
 
