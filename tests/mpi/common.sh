@@ -50,6 +50,40 @@ well() {
     [ "$rc" -eq 0 ] || fail "$*: exit code $rc, $(cat err)"
 }
 
+# beside COMMAND...: COMMAND in a directory of its own below $dir while the script
+# goes on, $at_once of them at a time; for what does not look at short times.
+# What a command sets the script does not see, but for its files and failures.
+at_once=2
+besides=()
+beside() {
+    local here=$dir/beside.${#besides[@]}
+    mkdir "$here"
+    while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do
+        wait -n
+    done
+    (
+        trap clean_up EXIT
+        cd "$here" || exit 1
+        failures=0
+        "$@"
+        echo "$failures" >failures
+    ) >"$here/said" 2>&1 &
+    besides+=("$here")
+}
+clean_up() { :; }
+
+# together: waits for them all; what they said is said in their order.
+together() {
+    local here
+    wait
+    for here in "${besides[@]}"; do
+        cat "$here/said"
+        failures=$((failures + $(cat "$here/failures" 2>/dev/null || echo 1)))
+        rm -r "$here"
+    done
+    besides=()
+}
+
 # The greatest relative difference of the numbers in two files.
 difference() {
     paste "$1" "$2" | awk '

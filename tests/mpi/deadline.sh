@@ -36,9 +36,6 @@ stopped() {
         '\(the order of\|in iteration [0-9]*, stage [0-9]\)'
     sed -n 's/^\(mtlm-dag.*waited.*\)/  \1/p' err | head -1
 }
-stopped 2 1 1
-stopped 2 2 0
-stopped 2 2 3 --comm-node task
 
 # All of them stopped for longer than the deadline, as a batch system does: they
 # go on where they were.
@@ -47,73 +44,100 @@ kill_all() {
         kill "-$1" "$pid"
     done
 }
-start "${mpirun[@]}" "$program" "${small[@]}" "${parallel[@]}" \
-    --train-iters 100000 "${deadline[@]}"
-within 60 iterated || fail "no iterations: $(cat err)"
-kill_all STOP
-sleep $((seconds + 2))
-before=$(losses out | wc -l)
-kill_all CONT
 went_on() {
     [ "$(losses out | wc -l)" -ge $((before + 10)) ]
 }
-within 60 went_on || fail "stopped as a whole: does not go on: $(cat err)"
-kill_all TERM
-ended_within 60 "all ranks stopped for a while"
-[ $rc -eq 75 ] || fail "all ranks stopped for a while: exit code $rc"
+paused() {
+    layout 2 2
+    read -ra mpirun <<<"$MPIRUN -q -n $ranks"
+    start "${mpirun[@]}" "$program" "${small[@]}" "${parallel[@]}" \
+        --train-iters 100000 "${deadline[@]}"
+    within 60 iterated || fail "no iterations: $(cat err)"
+    kill_all STOP
+    sleep $((seconds + 2))
+    before=$(losses out | wc -l)
+    kill_all CONT
+    within 60 went_on || fail "stopped as a whole: does not go on: $(cat err)"
+    kill_all TERM
+    ended_within 60 "all ranks stopped for a while"
+    [ $rc -eq 75 ] || fail "all ranks stopped for a while: exit code $rc"
+}
 
 # One that stops before MPI has started.
-layout 1 2
-cat >stopped <<END
+at_start() {
+    layout 1 2
+    cat >stopped <<END
 #!/bin/bash
 kill -STOP \$\$
 exec $program "\$@"
 END
-chmod +x stopped
-options=("${small[@]}" "${parallel[@]}" --train-iters 3 "${deadline[@]}")
-# shellcheck disable=SC2086 # several words
-$MPIRUN -q -n 1 "$program" "${options[@]}" \
-    : -n 1 ./stopped "${options[@]}" >out 2>err </dev/null &
-job=$!
-within 30 pgrep -P $job >/dev/null || fail "mpirun does not start"
-pids=($(descendants $job))
-missed "a rank stopped at the start" 'all ranks to start'
+    chmod +x stopped
+    options=("${small[@]}" "${parallel[@]}" --train-iters 3 "${deadline[@]}")
+    # shellcheck disable=SC2086 # several words
+    $MPIRUN -q -n 1 "$program" "${options[@]}" \
+        : -n 1 ./stopped "${options[@]}" >out 2>err </dev/null &
+    job=$!
+    within 30 pgrep -P $job >/dev/null || fail "mpirun does not start"
+    pids=($(descendants $job))
+    missed "a rank stopped at the start" 'all ranks to start'
+}
 
 # Rank 0 hangs while it writes what is left to write: nobody reads.
-(
-    until [ -d trace ]; do sleep 0.01; done
-    mkfifo trace/schedule.csv.tmp
-) &
-start $MPIRUN -q -n 2 "$program" "${small[@]}" "${parallel[@]}" \
-    --train-iters 3 --trace-iterations 1:1 --trace trace "${deadline[@]}"
-within 60 eval '[ "$(losses out | wc -l)" -eq 3 ]' || fail "no end: $(cat err)"
-missed "a rank that hangs at the end" 'all ranks to'
+at_end() {
+    layout 1 2
+    (
+        until [ -d trace ]; do sleep 0.01; done
+        mkfifo trace/schedule.csv.tmp
+    ) &
+    start $MPIRUN -q -n 2 "$program" "${small[@]}" "${parallel[@]}" \
+        --train-iters 3 --trace-iterations 1:1 --trace trace "${deadline[@]}"
+    within 60 eval '[ "$(losses out | wc -l)" -eq 3 ]' || fail "no end: $(cat err)"
+    missed "a rank that hangs at the end" 'all ranks to'
+}
 
 # A slow one: rank 1 waits longer than the deadline while rank 0 computes, and
 # again while it writes, each of its files being read late.
-cluster slow.ini 10
-sed -i 's/^forward_ms.*/forward_ms = 700/' slow.ini
-files=(slow/schedule.csv.tmp slow/summary.json.tmp)
-until [ -d slow ]; do sleep 0.01; done && mkfifo "${files[@]}" &
-start $MPIRUN -q -n 2 "$program" "${pretend[@]}" "${parallel[@]}" \
-    --num-layers 2 --global-batch-size 1 --train-iters 1 \
-    --trace-iterations 1:1 --synthetic slow.ini --slow-rank 0:0.1 \
-    --trace slow "${deadline[@]}"
-within 60 grep -q ' iteration  *1/' out || fail "slow stage: $(cat out err)"
-for file in "${files[@]}"; do
-    sleep 3.3
-    timeout 5 cat "$file" >>read
-done
-ended_within 5 "slow stage, slow files"
-[ $rc -eq 0 ] || fail "slow stage, slow files: exit code $rc: $(cat err)"
-grep -q bubble read || fail "slow files: $(cat read)"
+slow() {
+    layout 1 2
+    cluster slow.ini 10
+    sed -i 's/^forward_ms.*/forward_ms = 700/' slow.ini
+    files=(slow/schedule.csv.tmp slow/summary.json.tmp)
+    until [ -d slow ]; do sleep 0.01; done && mkfifo "${files[@]}" &
+    start $MPIRUN -q -n 2 "$program" "${pretend[@]}" "${parallel[@]}" \
+        --num-layers 2 --global-batch-size 1 --train-iters 1 \
+        --trace-iterations 1:1 --synthetic slow.ini --slow-rank 0:0.1 \
+        --trace slow "${deadline[@]}"
+    within 60 grep -q ' iteration  *1/' out || fail "slow stage: $(cat out err)"
+    for file in "${files[@]}"; do
+        sleep 3.3
+        timeout 5 cat "$file" >>read
+    done
+    ended_within 5 "slow stage, slow files"
+    [ $rc -eq 0 ] || fail "slow stage, slow files: exit code $rc: $(cat err)"
+    grep -q bubble read || fail "slow files: $(cat read)"
+}
 
-layout 2 2
-start $MPIRUN -q -n 4 "$program" "${small[@]}" "${parallel[@]}" \
-    --train-iters 100000
-within 60 iterated || fail "no iterations: $(cat err)"
-kill -KILL "${pids[2]}"
-ended_within 5 "T2 x P2, rank 2 killed"
-[ $rc -eq 137 ] || fail "T2 x P2, rank 2 killed: exit code $rc"
+# One that is gone.
+killed() {
+    layout 2 2
+    start $MPIRUN -q -n 4 "$program" "${small[@]}" "${parallel[@]}" \
+        --train-iters 100000
+    within 60 iterated || fail "no iterations: $(cat err)"
+    kill -KILL "${pids[2]}"
+    ended_within 5 "T2 x P2, rank 2 killed"
+    [ $rc -eq 137 ] || fail "T2 x P2, rank 2 killed: exit code $rc"
+}
+
+# They wait more than they compute.
+at_once=4
+beside stopped 2 1 1
+beside stopped 2 2 0
+beside stopped 2 2 3 --comm-node task
+beside paused
+beside slow
+beside at_start
+beside at_end
+beside killed
+together
 
 finish

@@ -5,7 +5,10 @@
 program=$(readlink -f "$program")
 job=
 pids=()
-trap 'kill -KILL "$job" "${pids[@]}" 2>/dev/null; rm -rf "$dir"' EXIT
+clean_up() {
+    kill -KILL "$job" "${pids[@]}" 2>/dev/null
+}
+trap 'clean_up; rm -rf "$dir"' EXIT
 
 descendants() {
     local pid
