@@ -60,6 +60,7 @@ two=(--tensor-model-parallel-size 2)
 four=("${two[@]}" --pipeline-model-parallel-size 2)
 evaluates gpt gpt.1 1
 evaluates gpt gpt.4 4 "${four[@]}"
+evaluates gpt gpt.bf16 1 --bf16
 evaluates gpt.bin gpt.bin.1 1
 evaluates gpt16 gpt16.2 2
 evaluates bert bert.1 1
@@ -71,7 +72,7 @@ job 1 "${model[@]}" --load gpt.ck --finetune "${look[@]}" --dump-logits gpt.1
 for name in gpt bert masked; do
     converts "$name.ck" "$name.back/"
 done
-"$python" "$reference" compare gpt=gpt.1 gpt=gpt.4 gpt=gpt.bin.1 \
+"$python" "$reference" compare gpt=gpt.1 gpt=gpt.4 gpt~gpt.bf16 gpt=gpt.bin.1 \
     gpt16=gpt16.2 bert=bert.1 bert=bert.4 masked=masked.1 \
     gpt==gpt.back bert==bert.back masked==masked.back \
     >compared 2>&1 || fail "$(cat compared)"
