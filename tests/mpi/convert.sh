@@ -97,7 +97,7 @@ cmp -s again/iter_0000000/*.safetensors gpt.ck/iter_0000000/*.safetensors \
 refused() {
     local code=$1 input=$2 output=$3 rc
     shift 3
-    "$convert" --input "$input" --output "$output" >said 2>err </dev/null
+    timeout 60 "$convert" --input "$input" --output "$output" >said 2>err </dev/null
     rc=$?
     [ $rc -eq "$code" ] && [ "$(wc -l <err)" -eq 1 ] \
         || fail "$input: exit code $rc, not $code: $(cat err)"
@@ -128,6 +128,14 @@ sed 's/"layer_norm_epsilon": 1e-05/"layer_norm_epsilon": -1/' gpt/config.json \
 refused 3 other none 'layer_norm_epsilon: expected a number from 1e-12 to 0.1'
 echo '{' >other/config.json
 refused 3 other none 'other/config.json: line'
+for name in config.json model.safetensors.index.json; do
+    cp -r shards odd && cp gpt/config.json odd && rm odd/$name && mkfifo odd/$name
+    refused 3 odd none "odd/$name: not a regular file"
+    rm odd/$name && : >odd/$name
+    refused 3 odd none "odd/$name: the file is empty"
+    truncate -s 1T odd/$name && refused 3 odd none "odd/$name: line 1"
+    rm -r odd
+done
 cp gpt/config.json other
 head -c -64 gpt/model.safetensors >other/model.safetensors
 refused 3 other none 'other/model.safetensors'
