@@ -20,7 +20,8 @@ JOBS = int(os.environ.get("FUZZ_JOBS", os.cpu_count() or 1))
 # Freed blocks that are kept from being used again: few are enough.  Where a
 # block came from is found out by running what was found without this.
 ASAN = os.environ.get("ASAN_OPTIONS",
-                      "quarantine_size_mb=4:malloc_context_size=0")
+                      "quarantine_size_mb=1:thread_local_quarantine_size_kb=16"
+                      ":malloc_context_size=0")
 # Bytes of an input: enough for several of all that the format has.
 LENGTHS = {"idx": 512, "safetensors": 1024, "manifest": 1024, "config": 512,
            "vocabulary_json": 512, "vocabulary_lines": 512, "merges": 512,
