@@ -68,6 +68,7 @@ class Job:
         command += [PROGRAM] + OPTIONS + options.split() + [
             "--save", save, "--load", save, "--save-interval", str(interval),
             "--train-iters", str(until)]
+        self.mpirun = ranks > 1
         self.mark = f"{os.getpid()}.{time.monotonic_ns()}"
         self.begin = time.monotonic()
         with open(self.path("out"), "wb") as out, \
@@ -90,7 +91,8 @@ class Job:
         for pid in filter(str.isdigit, os.listdir("/proc")):
             env = environment(pid)
             if env.get(MARK) == self.mark:
-                found[int(pid)] = env.get("OMPI_COMM_WORLD_RANK")
+                found[int(pid)] = env.get("OMPI_COMM_WORLD_RANK",
+                                          None if self.mpirun else "0")
         return found
 
     def reached(self):
@@ -151,9 +153,7 @@ class Job:
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
             return None
-        if self.process.args[0] == PROGRAM:
-            return "rank 0"
-        return "mpirun" if pid == self.process.pid else f"rank {rank}"
+        return f"rank {rank}" if rank else "mpirun"
 
 
 class Campaign:
@@ -220,7 +220,9 @@ class Campaign:
         goes on from nothing."""
         weights, begins, takes = self.whole(layout)
         place, committed, killed = tempfile.mkdtemp(dir=self.work), 0, 0
-        while killed < times:
+        for _ in range(10 * times):
+            if killed == times:
+                break
             rest = (takes - begins) * (1 - committed / self.until)
             after = self.draw.uniform(begins / 2, begins + rest)
             job = Job(layout, place, self.until)
@@ -235,7 +237,9 @@ class Campaign:
                                committed, job.unfinished()))
             print(f"{layout}: {victim} killed after {after:.2f} s, iteration "
                   f"{committed} saved"
-                  + ", another begun" * job.unfinished(), flush=True)
+                  + ", something unfinished" * job.unfinished(), flush=True)
+        if killed < times:
+            self.fail(layout, f"could be killed only {killed} times")
         job = Job(layout, place, self.until)
         job.wait(SECONDS)
         job.leave()
@@ -253,15 +257,16 @@ def page(campaign, options, seconds):
              f"{campaign.until} iterations that save all the time, every other "
              "one a rank's as soon after that time as it saves; "
              f"{len(further)} after a checkpoint or more, "
-             f"{sum(kill[5] for kill in kills)} with one begun that was not yet "
-             "committed. "
+             f"{sum(kill[5] for kill in kills)} while one was written or an old "
+             "one deleted. "
              f"Wrong: {len(campaign.wrong)}.", "",
              "Each job was started again in its directory until it ended. It "
              "had to go on from the newest committed checkpoint, to end with "
              "the weights (to the bit) of the run that nothing happened to, "
-             "and to leave no process and nothing unfinished behind.", "",
+             "and to leave no process and nothing unfinished behind. Where one "
+             "ended before it could be killed, another began from nothing.", "",
              "| tensor x pipeline x data | killed | after | had gone on from | "
-             "saved | a save begun |", "|---|---|---|---|---|---|"]
+             "saved | unfinished |", "|---|---|---|---|---|---|"]
     for layout, victim, after, began, committed, unfinished in kills:
         lines.append(f"| {layout} | {victim} | {after:.2f} s | {began} | "
                      f"{committed} | {'yes' if unfinished else ''} |")
