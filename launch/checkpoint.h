@@ -44,9 +44,12 @@ json_t *mtlm_checkpoint_model_settings(const struct mtlm_options *options);
 int mtlm_checkpoint_model(const json_t *settings, const char *path,
                           struct mtlm_options *options, struct mtlm_error *err);
 
-/* What the control tensor remembers of past iterations, and back into it. */
+/* What the control tensor remembers of past iterations; whether a checkpoint's
+ * can be, MTLM_EXIT_INPUT; and back into it. */
 json_t *mtlm_checkpoint_state(const struct mtlm_job *job,
                               const double control[MTLM_CONTROL_COUNT]);
+int mtlm_checkpoint_state_check(const json_t *state, const char *path,
+                                struct mtlm_error *err);
 void mtlm_checkpoint_restore(const struct mtlm_job *job, const json_t *state,
                              double control[MTLM_CONTROL_COUNT]);
 

@@ -2,6 +2,7 @@
 
 #include "config.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,17 +185,19 @@ int mtlm_checkpoint_settings_check(const struct mtlm_job *job,
 
 /* ---- counters ---- */
 
+/* What each can be: no run has more iterations, 10^9, or more samples. */
 static const struct {
     const char *name;
     enum mtlm_control_slot slot;
     bool scale; /* of a loss scale that moves */
+    double min, max;
 } counters[] = {
-    {"steps", MTLM_CONTROL_STEP, false},
-    {"clock_samples", MTLM_CONTROL_CLOCK, false},
-    {"skipped", MTLM_CONTROL_SKIPPED, false},
-    {"loss_scale", MTLM_CONTROL_LOSS_SCALE, true},
-    {"loss_scale_growth", MTLM_CONTROL_GROWTH, true},
-    {"loss_scale_hysteresis", MTLM_CONTROL_HYSTERESIS, true},
+    {"steps", MTLM_CONTROL_STEP, false, 0, 1e9},
+    {"clock_samples", MTLM_CONTROL_CLOCK, false, 0, 1e17},
+    {"skipped", MTLM_CONTROL_SKIPPED, false, 0, 1e9},
+    {"loss_scale", MTLM_CONTROL_LOSS_SCALE, true, 1, FLT_MAX},
+    {"loss_scale_growth", MTLM_CONTROL_GROWTH, true, 0, 1e9},
+    {"loss_scale_hysteresis", MTLM_CONTROL_HYSTERESIS, true, -1e9, 1e9},
 };
 enum { COUNTERS = sizeof(counters) / sizeof(counters[0]) };
 
@@ -208,6 +211,26 @@ json_t *mtlm_checkpoint_state(const struct mtlm_job *job,
             json_object_set_new(state, counters[i].name,
                                 json_real(control[counters[i].slot]));
     return state;
+}
+
+int mtlm_checkpoint_state_check(const json_t *state, const char *path,
+                                struct mtlm_error *err)
+{
+    for (int i = 0; i < COUNTERS; i++) {
+        const json_t *value = json_object_get(state, counters[i].name);
+        const double number = json_number_value(value);
+
+        if (value
+            && (!json_is_number(value) || !(number >= counters[i].min)
+                || number > counters[i].max))
+            return mtlm_error_set(
+                err, MTLM_EXIT_INPUT,
+                "%s: state \"%s\": expected a number from %g "
+                "to %g, found %s",
+                path, counters[i].name, counters[i].min, counters[i].max,
+                json_is_number(value) ? "another" : "something else");
+    }
+    return 0;
 }
 
 void mtlm_checkpoint_restore(const struct mtlm_job *job, const json_t *state,

@@ -283,6 +283,10 @@ int mtlm_job_check_checkpoint(struct mtlm_job *job, struct mtlm_error *err)
                                        job->load_path,
                                        !o->finetune && !o->eval_only, err)
             < 0
+        || (mtlm_job_loads_moments(job)
+            && mtlm_checkpoint_state_check(job->loaded.state, job->load_path,
+                                           err)
+                   < 0)
         || check_tensors(job, mtlm_job_loads_moments(job), err) < 0)
         return -1;
     if (!o->finetune)
