@@ -11,12 +11,11 @@ run=("${small[@]}" --weight-hash --train-samples 40 --eval-iters 1
     --lr-decay-samples 40)
 run=("${run[@]/--lr-warmup-fraction/--lr-warmup-samples}")
 
-while read -r t p d stages; do
-    layout "$t" "$p"
-    ranks=$((ranks * d))
-    name="T$t x P$p x D$d"
+# orders T P D [OPTION...]: all of them in that layout.
+orders() {
+    local name="T$1 x P$2 x D$3" d=$3 stages=${*:4} want='' order who transport node
+    layout "$1" "$2" "$d"
     [ "$d" -eq 1 ] || parallel+=(--use-distributed-optimizer)
-    want=
     for order in 'leader mpi' 'leader serial' 'plan mpi' 'plan serial' \
         'slot mpi' 'leader mpi task' 'plan serial task'; do
         read -r who transport node <<<"$order"
@@ -30,11 +29,11 @@ while read -r t p d stages; do
             || fail "$name $stages, $order: hash $(weight_hash out), not $want"
     done
     echo "$name $stages: $want"
-done <<'END'
-2 1 1
-2 2 1 --num-virtual-stages-per-pipeline-rank 2
-2 2 2 --num-virtual-stages-per-pipeline-rank 2
-END
+}
+beside orders 2 2 2 --num-virtual-stages-per-pipeline-rank 2
+beside orders 2 2 1 --num-virtual-stages-per-pipeline-rank 2
+beside orders 2 1 1
+together
 
 job 2 "${small[@]}" --train-iters 1 --tensor-model-parallel-size 2 \
     --collective-order slot --transport serial

@@ -27,7 +27,7 @@ well 1 "${run[@]}" --train-iters 8
 want=$(weight_hash out)
 while read -r t p policy workers; do
     layout "$t" "$p"
-    same "$want" "$policy" "$workers" --train-iters 8
+    beside same "$want" "$policy" "$workers" --train-iters 8
 done <<'END'
 1 1 random 1
 1 1 eager 2
@@ -35,13 +35,15 @@ done <<'END'
 1 2 random 2
 1 2 lws 2
 END
+together
 
 layout 2 2
 well "$ranks" "${run[@]}" "${parallel[@]}" --train-iters 2
 want=$(weight_hash out)
 for policy in $policies; do
-    same "$want" "$policy" 2 --train-iters 2
+    beside same "$want" "$policy" 2 --train-iters 2
 done
+together
 echo "the same weights under $(wc -w <<<"$policies") policies"
 
 finish

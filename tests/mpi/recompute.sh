@@ -25,9 +25,10 @@ same() {
     done
 }
 
-same 1 --row-parts 3 --workers 2
+beside same 1 --row-parts 3 --workers 2
 layout 2 1
-same 2 "${parallel[@]}" --transport serial
+beside same 2 "${parallel[@]}" --transport serial
+together
 
 # memory OPTION...: activations as planned, and the real peak, in MiB.
 memory() {
