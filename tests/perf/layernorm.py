@@ -1,0 +1,94 @@
+"""perf/layernorm: its means and its picture, and four runs so small that they
+take a second."""
+
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+source = os.environ.get("srcdir", ".")
+build = os.environ.get("builddir", ".")
+sys.path.insert(0, os.path.join(source, "perf"))
+
+from bench import curves  # noqa: E402
+
+JOB = (
+    "--hidden-size 16 --num-attention-heads 2 --seq-length 16 "
+    "--micro-batch-size 2 --global-batch-size 2 --eval-interval 2 --eval-iters 1 "
+    "--lr-warmup-iters 1"
+).split()
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+class Curves(unittest.TestCase):
+    def test_means_are_of_the_last_values(self):
+        points = [(1, 4.0), (2, 2.0), (3, 6.0), (4, 1.0)]
+        self.assertEqual(
+            curves.smooth(points, 2), [(1, 4), (2, 3), (3, 4), (4, 3.5)]
+        )
+
+    def test_points_lie_where_the_axes_say(self):
+        """The line of values as they are, and the one of their means."""
+        points = {"a": [(0, 1.0), (5, 3.0), (10, 2.0)]}
+        picture = curves.draw("t", "x", [((1, 3), {}, [("p", points)])], 1)
+        root = xml.etree.ElementTree.fromstring(picture)
+        lines = root.findall(SVG + "polyline")
+        self.assertEqual(len(lines), 2)
+        self.assertEqual(lines[0].get("points"), lines[1].get("points"))
+        (x0, y0), (x1, y1), (x2, y2) = (
+            map(float, pair.split(",")) for pair in lines[0].get("points").split()
+        )
+        self.assertAlmostEqual(x1 - x0, x2 - x1, places=1)
+        self.assertAlmostEqual(y0 - y2, y2 - y1, places=1)
+        self.assertGreater(y0, y1)
+
+    def test_what_leaves_the_axes_is_drawn_at_their_edge(self):
+        panel = curves.Panel(0, 0, 100, 10, (1, 3))
+        self.assertEqual(panel.y(7), panel.y(3))
+
+
+class Script(unittest.TestCase):
+    def train(self, *more):
+        with tempfile.TemporaryDirectory() as work:
+            files = [os.path.join(work, name) for name in ("a.csv", "a.svg")]
+            command = [
+                os.path.join(source, "perf", "layernorm"),
+                *("--build", build, "--runs", os.path.join(work, "runs")),
+                *("--csv", files[0], "--svg", files[1], "--layers", "1,2"),
+                *more,
+            ]
+            done = subprocess.run(
+                [*command, "--iterations", "4", "--", *JOB],
+                capture_output=True,
+                text=True,
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(files[0]) as file:
+                rows = list(csv.DictReader(file))
+            return rows, xml.etree.ElementTree.parse(files[1]).getroot()
+
+    def test_four_curves_of_the_same_samples(self):
+        rows, picture = self.train()
+        by = {}
+        for row in rows:
+            by.setdefault((row["layers"], row["place"]), []).append(row)
+        self.assertEqual(
+            set(by), {(n, p) for n in "12" for p in ("pre-LN", "post-LN")}
+        )
+        for curve in by.values():
+            self.assertEqual([int(r["iteration"]) for r in curve], [1, 2, 3, 4])
+            self.assertTrue(curve[1]["validation_lm_loss"])
+            self.assertFalse(curve[2]["validation_lm_loss"])
+        for n in "12":
+            losses = [
+                [r["lm_loss"] for r in by[n, p]] for p in ("pre-LN", "post-LN")
+            ]
+            self.assertNotEqual(*losses)
+        self.assertEqual(len(picture.findall(SVG + "polyline")), 16)
+
+
+if __name__ == "__main__":
+    unittest.main()
