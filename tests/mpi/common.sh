@@ -101,11 +101,11 @@ losses() {
     sed -n 's/.*lm loss: \([^ ]*\) .*/\1/p' "$@"
 }
 
-# like_one_rank BAR: whether the losses in out are those in losses1, up to that
+# like_one_rank BAR: whether the losses in out are those in $dir/losses1, up to that
 # relative difference; the greatest goes to $worst.
 like_one_rank() {
     losses out >losses
-    worst=$(difference losses losses1)
+    worst=$(difference losses "$dir/losses1")
     awk "BEGIN { exit !($worst <= $1) }"
 }
 

@@ -22,10 +22,10 @@ well 1 "${run[@]}" --seed 1
 well 1 "${run[@]}" --hidden-dropout 0
 [ "$(weight_hash out)" != "$hash1" ] || fail "no dropout gives the same hash"
 
-for sizes in '1 4' '2 1' '2 2'; do
-    layout $sizes
-    name="T${sizes/ / x P}"
-    hashes=()
+# stages T P: the losses of one rank, and its weights if T is 1.
+stages() {
+    local name="T$1 x P$2" hashes=() transport
+    layout "$@"
     for transport in mpi serial; do
         well "$ranks" "${run[@]}" "${parallel[@]}" --transport $transport
         like_one_rank 1e-5 || fail "$name, $transport: losses differ by $worst"
@@ -35,16 +35,14 @@ for sizes in '1 4' '2 1' '2 2'; do
     # Also two runs of the same.
     [ "${hashes[0]}" = "${hashes[1]}" ] \
         || fail "$name: hashes of the two transports: ${hashes[*]}"
-    [ "${sizes% *}" -gt 1 ] || [ "${hashes[0]}" = "$hash1" ] \
+    [ "$1" -gt 1 ] || [ "${hashes[0]}" = "$hash1" ] \
         || fail "$name: hash ${hashes[0]}, of one rank $hash1"
-done
+}
 
-# Shares of the batch.
-for sizes in '1 1 2' '1 2 2' '2 1 2'; do
-    # shellcheck disable=SC2086 # several words
-    layout $sizes
-    name="T x P x D = ${sizes// / x }"
-    hashes=()
+# shares T P D: the same of replicas, each with its share of the batch.
+shares() {
+    local name="T x P x D = $1 x $2 x $3" hashes=() way what
+    layout "$@"
     # Buckets of a layer too: several messages under way at a time.
     for way in '' '--ddp-bucket-size 1 --transport serial' \
         --use-distributed-optimizer \
@@ -54,22 +52,32 @@ for sizes in '1 1 2' '1 2 2' '2 1 2'; do
         like_one_rank 1e-5 || fail "$name, $way: losses differ by $worst"
         echo "$name, $way: losses differ by at most $worst"
         for what in 'grad norm' 'params norm'; do
-            worst=$(difference <(field "$what" out) <(field "$what" one))
+            worst=$(difference <(field "$what" out) <(field "$what" "$dir/one"))
             awk "BEGIN { exit !($worst <= 1e-3) }" \
                 || fail "$name, $way: $what differs by $worst"
         done
         for what in 'consumed samples' 'global batch size'; do
-            cmp -s <(field "$what" out) <(field "$what" one) \
+            cmp -s <(field "$what" out) <(field "$what" "$dir/one") \
                 || fail "$name, $way: $what: $(field "$what" out)"
         done
         hashes+=("$(weight_hash out)")
     done
     [ -n "${hashes[0]}" ] || fail "$name: replicas differ: $(cat out)"
-    # Stages do not change a bit here either.
-    [ "$sizes" != '1 1 2' ] || hash2=${hashes[0]}
-    [ "$sizes" != '1 2 2' ] || [ "${hashes[0]}" = "$hash2" ] \
-        || fail "$name: hash ${hashes[0]}, without stages $hash2"
+    echo "${hashes[0]}" >"$dir/hash.$1.$2.$3"
     echo "$name: ${hashes[*]}"
+}
+
+for sizes in '1 2 2' '2 1 2' '1 1 2'; do
+    # shellcheck disable=SC2086 # several words
+    beside shares $sizes
 done
+for sizes in '1 4' '2 1' '2 2'; do
+    # shellcheck disable=SC2086 # several words
+    beside stages $sizes
+done
+together
+# Stages do not change a bit of replicas either.
+cmp -s hash.1.1.2 hash.1.2.2 \
+    || fail "two stages of two: $(cat hash.1.2.2), without $(cat hash.1.1.2)"
 
 finish
