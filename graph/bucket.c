@@ -21,7 +21,8 @@ static int64_t round_up(int64_t n, int64_t multiple)
 
 bool mtlm_buckets_sharded(const struct mtlm_program_config *config)
 {
-    return config->distributed_optimizer && config->layout.dp > 1;
+    return config->distributed_optimizer && config->layout.dp > 1
+           && !config->eval_only;
 }
 
 /* ---- which parameters ---- */
@@ -116,8 +117,9 @@ static void place(struct mtlm_program *program, struct mtlm_bucket *bucket)
 
         if (!p->weight->same)
             mtlm_graph_place(graph, p->weight, weights, bucket->elems * size);
-        mtlm_graph_place(graph, p->grad, grads,
-                         bucket->elems * sizeof(mtlm_real));
+        if (p->grad)
+            mtlm_graph_place(graph, p->grad, grads,
+                             bucket->elems * sizeof(mtlm_real));
         bucket->elems += round_up(elems(p->weight), ALIGN);
     }
     bucket->elems =
@@ -125,7 +127,8 @@ static void place(struct mtlm_program *program, struct mtlm_bucket *bucket)
     /* A message covers the padding too. */
     if (graph->block[weights] > 0)
         mtlm_graph_widen(graph, weights, bucket->elems * size);
-    mtlm_graph_widen(graph, grads, bucket->elems * sizeof(mtlm_real));
+    if (!program->config.eval_only)
+        mtlm_graph_widen(graph, grads, bucket->elems * sizeof(mtlm_real));
 }
 
 static struct mtlm_tensor *beside(struct mtlm_program *program,
@@ -172,7 +175,7 @@ static void add_moments(struct mtlm_program *program,
     }
 }
 
-/* What this rank steps of a bucket: all of it. */
+/* What this rank steps of a bucket: all of it, if there are gradients. */
 static void keep_whole(struct mtlm_program *program,
                        const struct mtlm_bucket *bucket)
 {

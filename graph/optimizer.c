@@ -243,7 +243,8 @@ static void init_param(struct mtlm_program *program,
 
     piece.fill.first = p->first;
     piece.fill.cols = mtlm_shape_cols(&p->weight->shape);
-    CALL(program, FILL, &zero, p->grad);
+    if (p->grad)
+        CALL(program, FILL, &zero, p->grad);
     if (!p->weight->same)
         CALL(program, FILL, &value, p->weight);
     if (p->master)

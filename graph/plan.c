@@ -287,7 +287,8 @@ static int64_t add_list(const struct mtlm_program *program,
     return tasks;
 }
 
-/* Returns the tasks of a validation. */
+/* Returns the tasks of a validation.  Where there are no iterations, batches of
+ * it stand for them. */
 static double add_work(const struct mtlm_program *program,
                        struct mtlm_plan *plan)
 {
@@ -296,10 +297,14 @@ static double add_work(const struct mtlm_program *program,
 
     for (int c = 0; c < config->layout.virtual_stages; c++) {
         const struct mtlm_stage *stage = &program->stage[c];
-        const struct mtlm_list *const lists[] = {
-            &stage->forward, &stage->backward, &stage->weight};
+        const struct mtlm_list *const train[] = {&stage->forward,
+                                                 &stage->backward,
+                                                 &stage->weight},
+                                      *const validate[] = {&stage->eval};
+        const struct mtlm_list *const *lists =
+            config->eval_only ? validate : train;
 
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < (config->eval_only ? 1 : 3); i++)
             plan->tasks +=
                 add_list(program, plan, lists[i], config->microbatches);
         plan->tasks += add_list(program, plan, &stage->reduce, 1);
@@ -320,6 +325,24 @@ static double parameters(const struct mtlm_program *program)
     return n;
 }
 
+/* What reading a checkpoint takes: the values of the largest parameter, pages
+ * of the file that they come from, and the 16 bits that they become. */
+static double load_bytes(const struct mtlm_program *program)
+{
+    const struct mtlm_program_config *config = &program->config;
+    const double narrow = config->value == MTLM_REAL ? 0 : 2;
+    double most = 0;
+
+    for (int i = 0; i < program->n_params && config->loads; i++) {
+        const struct mtlm_parameter *p = &program->param[i];
+
+        most = fmax(most,
+                    (sizeof(float) + narrow) * elems(p->weight)
+                        + (double) sizeof(float) * p->info.rows * p->info.cols);
+    }
+    return most;
+}
+
 struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
                            double process_bytes)
 {
@@ -329,14 +352,18 @@ struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
                              .process_bytes = process_bytes,
                              .runtime_bytes = process_bytes};
     const double kernels = kernel_bytes(program, false);
-    double slots = 0;
+    const double scratch = scratch_bytes(program);
+    double slots = 0, later;
 
     plan.window = program->window[plan.stage];
     add_tensors(program, &plan, &slots);
     plan.runtime_bytes += items_bytes(0, add_work(program, &plan));
     plan.runtime_bytes += items_bytes(plan.tasks, 0) + HANDLE_BYTES * slots
-                          + graph_bytes(program->graph) + kernels
-                          + scratch_bytes(program);
+                          + graph_bytes(program->graph) + kernels + scratch;
+    /* What is not there yet when a checkpoint is read. */
+    later =
+        plan.activation_bytes + kernels + scratch + 2 * TASK_BYTES * plan.tasks;
+    plan.runtime_bytes += fmax(0, load_bytes(program) - later);
     plan.cpu_kernel_bytes = kernels - kernel_bytes(program, true);
     plan.attention_bytes = attention_bytes(program->graph);
     plan.staged_bytes = staged_bytes(program->graph, false);
@@ -360,7 +387,8 @@ double mtlm_plan_gpu_bytes(const struct mtlm_plan *plan)
 
 double mtlm_plan_beside_gpu_bytes(const struct mtlm_plan *plan, bool nccl)
 {
-    return plan->runtime_bytes - plan->cpu_kernel_bytes - plan->process_bytes
+    return plan->runtime_bytes + plan->saved_bytes - plan->cpu_kernel_bytes
+           - plan->process_bytes
            + (nccl ? plan->staged_nccl_bytes : plan->staged_bytes);
 }
 
@@ -403,14 +431,17 @@ double mtlm_plan_lower_bound(const struct mtlm_program_config *config, bool gpu)
     const double shards = (double) layout->tp * layout->pp;
     const double layers = floor((double) model->num_layers / layout->pp);
     /* Weight, gradient, two moments, master; one activation of each layer. */
+    const bool trains = !config->eval_only;
     const double value = mtlm_dtype_bytes(config->value);
     const double states = config->value == MTLM_REAL ? 2 : 3;
     const double replicas = config->distributed_optimizer ? layout->dp : 1;
-    const double weights = (value + (1 + states / replicas) * sizeof(mtlm_real))
-                           * mtlm_model_parameters(model) / shards;
-    const double activations = value * layers * model->seq_length
+    const double weights =
+        (value + trains * (1 + states / replicas) * sizeof(mtlm_real))
+        * mtlm_model_parameters(model) / shards;
+    const double activations = trains * value * layers * model->seq_length
                                * config->micro_batch * model->hidden_size;
-    const double nodes = NODES_PER_LAYER * layers * config->microbatches;
+    const double nodes =
+        trains * NODES_PER_LAYER * layers * config->microbatches;
     const double eval = 10 * layers * config->eval_microbatches;
 
     /* Items are counted in int. */

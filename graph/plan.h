@@ -42,9 +42,11 @@ struct mtlm_plan {
     double attention_bytes;
     /* Of runtime_bytes: what CPU kernels take that a GPU has. */
     double cpu_kernel_bytes;
-    int64_t tasks; /* per iteration, messages included */
-    double flops;  /* of this rank per iteration */
-    double again;  /* those of them that recomputation adds */
+    /* Per iteration, messages included; with config.eval_only, here and in
+     * what follows, per batch of a validation. */
+    int64_t tasks;
+    double flops; /* of this rank per iteration */
+    double again; /* those of them that recomputation adds */
     struct mtlm_traffic traffic[MTLM_TRAFFIC_COUNT];
     struct mtlm_window window; /* of its first chunk */
     /* Elements of the largest tensor and of the longest message. */

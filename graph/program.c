@@ -86,7 +86,8 @@ static void add_param(struct mtlm_program *program, enum mtlm_param kind,
     p.counted = !copy && (p.info.split >= 0 || layout->tp_rank == 0);
     p.weight =
         param_tensor(program, &p, MTLM_STORE_PARAM, "", program->config.value);
-    p.grad = param_tensor(program, &p, MTLM_STORE_GRAD, ".grad", MTLM_REAL);
+    if (!program->config.eval_only)
+        p.grad = param_tensor(program, &p, MTLM_STORE_GRAD, ".grad", MTLM_REAL);
     p.weight->grad = p.grad;
     if (input)
         p.weight->same = input->weight;
@@ -130,20 +131,27 @@ static struct mtlm_tensor *global(struct mtlm_program *program,
     return t;
 }
 
-static void add_globals(struct mtlm_program *program, bool last)
+/* Those of iterations. */
+static void add_train_globals(struct mtlm_program *program, bool last)
 {
     const int64_t sums = mtlm_status_sums(&program->config);
 
-    program->graph->stage = -1;
     program->loss = last ? global(program, "loss", MTLM_LOSS_COUNT, 1) : NULL;
     program->status = global(program, "status", sums + MTLM_STATUS_EXTRA, 1);
-    program->control = global(program, "control", MTLM_CONTROL_COUNT, 1);
     /* Two: the host reads iteration e's while e + 1 runs. */
     program->report = global(program, "report", MTLM_CONTROL_COUNT, 2);
     if (program->config.params_norm) {
         program->params_sums = global(program, "params_sums", sums, 1);
         program->params_norm = global(program, "params_norm", 1, 2);
     }
+}
+
+static void add_globals(struct mtlm_program *program, bool last)
+{
+    program->graph->stage = -1;
+    program->control = global(program, "control", MTLM_CONTROL_COUNT, 1);
+    if (!program->config.eval_only)
+        add_train_globals(program, last);
     if (program->config.eval_microbatches > 0) {
         program->eval_loss =
             last ? global(program, "eval_loss", MTLM_LOSS_COUNT, 1) : NULL;
@@ -257,10 +265,11 @@ static void place_stages(struct mtlm_program *program)
 static void build_stages(struct mtlm_program *program)
 {
     const int v = program->config.layout.virtual_stages;
+    const bool trains = !program->config.eval_only;
 
-    for (int c = 0; c < v; c++)
+    for (int c = 0; c < v && trains; c++)
         mtlm_stage_build_forward(program, &program->stage[c]);
-    for (int c = v - 1; c >= 0; c--)
+    for (int c = v - 1; c >= 0 && trains; c--)
         mtlm_stage_build_backward(program, &program->stage[c]);
     for (int c = 0; c < v && program->config.eval_microbatches > 0; c++)
         mtlm_stage_build_eval(program, &program->stage[c]);
@@ -280,10 +289,11 @@ struct mtlm_program *mtlm_program_create(
     mtlm_buckets_create(program);
     add_globals(program, program->stage[v - 1].last);
     build_stages(program);
-    for (int c = v - 1; c >= 0; c--)
+    for (int c = v - 1; c >= 0 && !config->eval_only; c--)
         mtlm_buckets_build_reduce(program, c);
     mtlm_init_build(program);
-    mtlm_optimizer_build(program);
+    if (!config->eval_only)
+        mtlm_optimizer_build(program);
     if (config->eval_microbatches > 0)
         mtlm_eval_tail_build(program);
     if (config->save != MTLM_SAVE_NOTHING)
@@ -294,7 +304,8 @@ struct mtlm_program *mtlm_program_create(
     if (config->outline)
         return program;
     write_init(program);
-    write_train(program);
+    if (!config->eval_only)
+        write_train(program);
     if (config->eval_microbatches > 0)
         write_eval(program);
     write_save(program);

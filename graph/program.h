@@ -66,6 +66,10 @@ struct mtlm_program_config {
     const struct mtlm_sample_source *train, *valid; /* borrowed */
     /* Which checkpoints there will be, see graph/save.h. */
     enum { MTLM_SAVE_NOTHING, MTLM_SAVE_WEIGHTS, MTLM_SAVE_ALL } save;
+    bool loads; /* it begins with values of a checkpoint */
+    /* Validations are all that is to be run: there are no gradients, moments
+     * and masters, and nothing of an iteration. */
+    bool eval_only;
     bool outline; /* no items are written down: for a plan only */
 };
 
@@ -84,7 +88,7 @@ struct mtlm_parameter {
     int64_t number;               /* in the whole model: mtlm_param_number() */
     struct mtlm_param_info info;  /* of the whole */
     int64_t first_row, first_col; /* of the shard in the whole */
-    struct mtlm_tensor *weight, *grad;
+    struct mtlm_tensor *weight, *grad; /* grad: NULL with config.eval_only */
     /* What this rank steps: the elements from first on, whose gradient, added
      * up over data-parallel ranks, is reduced.  NULL: none of them.  Moments
      * are NULL too where the weight is another one's memory; master, of the
@@ -139,11 +143,12 @@ struct mtlm_program {
      * checkpoint, after an iteration: in program order. */
     struct mtlm_items init, train, eval, save;
 
-    struct mtlm_tensor *loss;    /* F64 [MTLM_LOSS_COUNT]; NULL without the
-                                  last stage */
-    struct mtlm_tensor *status;  /* F64 [sums + MTLM_STATUS_EXTRA] */
     struct mtlm_tensor *control; /* F64 [MTLM_CONTROL_COUNT] */
-    struct mtlm_tensor *report;  /* copy of control, for the host; 2 slots */
+    /* Of iterations: NULL with config.eval_only. */
+    struct mtlm_tensor *loss;   /* F64 [MTLM_LOSS_COUNT]; NULL without the
+                                 * last stage */
+    struct mtlm_tensor *status; /* F64 [sums + MTLM_STATUS_EXTRA] */
+    struct mtlm_tensor *report; /* copy of control, for the host; 2 slots */
     /* With config.params_norm: F64 [sums], and [1] for the host, 2 slots. */
     struct mtlm_tensor *params_sums, *params_norm;
     struct mtlm_tensor *eval_loss, *eval_status, *eval_report;

@@ -40,6 +40,7 @@ static struct bytes bytes_of(const struct mtlm_program_config *config,
     alone.stage_windows = NULL;
     alone.distributed_optimizer = false;
     alone.eval_microbatches = 0;
+    alone.eval_only = false;
     alone.outline = true;
     program = mtlm_program_create(&alone);
     for (int i = 0; i < program->graph->n_tensors; i++) {

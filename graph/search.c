@@ -96,6 +96,7 @@ struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config)
         struct mtlm_program *program;
 
         mine.outline = true;
+        mine.eval_only = false;
         mtlm_layout_place(&mine.layout,
                           r * config->layout.tp * config->layout.dp);
         program = mtlm_program_create(&mine);

@@ -293,6 +293,16 @@ static void note_microbatch(const struct mtlm_item *item)
     starpu_iteration_push((unsigned long) item->microbatch);
 }
 
+/* Of an iteration or, where there are none, of a validation's batch. */
+static int batch_items(const struct mtlm_program *program)
+{
+    const struct mtlm_program_config *config = &program->config;
+
+    return config->eval_only ? (int64_t) program->eval.n * config->microbatches
+                                   / config->eval_microbatches
+                             : program->train.n;
+}
+
 /* Submits items in program order. */
 static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
                        const struct pass *pass)
@@ -312,7 +322,7 @@ static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
          * task takes memory.  Earlier microbatches never need later ones, so
          * ranks that wait here do not wait for each other. */
         if (next_microbatch && items == &run->program->eval)
-            starpu_task_wait_for_n_submitted(2 * run->program->train.n);
+            starpu_task_wait_for_n_submitted(2 * batch_items(run->program));
         if (pass->microbatches && item->microbatch >= pass->microbatches)
             continue;
         if (run->checker && item->microbatch < 0)

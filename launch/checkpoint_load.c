@@ -8,34 +8,54 @@
 #include "runtime/memory.h"
 #include "runtime/value16.h"
 
+/* For a tensor at a time. */
+struct room {
+    float *values;
+    uint16_t *narrow; /* the same in 16 bits */
+    size_t bytes, narrow_bytes;
+};
+
+static struct room make_room(const struct mtlm_checkpoint_tensors *list)
+{
+    int64_t most = 0, most_narrow = 0;
+
+    for (int i = 0; i < list->n; i++) {
+        const int64_t n = list->tensor[i].slice.count;
+
+        most = n > most ? n : most;
+        if (list->tensor[i].tensor->dtype != MTLM_REAL)
+            most_narrow = n > most_narrow ? n : most_narrow;
+    }
+    return (struct room){.values = mtlm_pages_get(most * sizeof(float)),
+                         .narrow =
+                             mtlm_pages_get(most_narrow * sizeof(uint16_t)),
+                         .bytes = most * sizeof(float),
+                         .narrow_bytes = most_narrow * sizeof(uint16_t)};
+}
+
 /* Rows that pad the vocabulary may be more than the checkpoint has: those keep
  * their first values. */
 static void load_tensor(struct mtlm_job *job, struct mtlm_safetensors **file,
-                        const struct mtlm_checkpoint_tensor *t)
+                        const struct mtlm_checkpoint_tensor *t,
+                        const struct room *room)
 {
     const int64_t n = t->slice.count;
     const enum mtlm_dtype dtype = t->tensor->dtype;
-    float *values = mtlm_calloc(n, sizeof(*values));
-    uint16_t *narrow = NULL;
+    const bool narrow = dtype != MTLM_REAL;
+    void *const there = narrow ? (void *) room->narrow : room->values;
     struct mtlm_error err;
 
-    if (dtype == MTLM_REAL) {
-        mtlm_run_read(job->run, t->tensor, values);
-    } else {
-        narrow = mtlm_calloc(n, sizeof(*narrow));
-        mtlm_run_read(job->run, t->tensor, narrow);
-        mtlm_value16_widen(dtype, narrow, n, values);
-    }
+    mtlm_run_read(job->run, t->tensor, there);
+    if (narrow)
+        mtlm_value16_widen(dtype, room->narrow, n, room->values);
     if (mtlm_manifest_collect(&job->loaded, job->load_path, file, t->name,
-                              &t->slice, values, &err)
+                              &t->slice, room->values, &err)
         < 0)
         mtlm_end_job(MTLM_EXIT_INPUT, "%s: while it was read: %s",
                      job->load_path, err.text);
     if (narrow)
-        mtlm_value16_round(dtype, values, n, narrow);
-    mtlm_run_write(job->run, t->tensor, narrow ? (void *) narrow : values);
-    free(narrow);
-    free(values);
+        mtlm_value16_round(dtype, room->values, n, room->narrow);
+    mtlm_run_write(job->run, t->tensor, there);
 }
 
 static void load_counters(struct mtlm_job *job)
@@ -56,13 +76,17 @@ void mtlm_checkpoint_load(struct mtlm_job *job)
 {
     struct mtlm_checkpoint_tensors list;
     struct mtlm_safetensors **file;
+    struct room room;
 
     if (!job->load_path)
         return;
     file = mtlm_calloc(job->loaded.files + 1, sizeof(*file));
     mtlm_checkpoint_to_load(job, mtlm_job_loads_moments(job), &list);
+    room = make_room(&list);
     for (int i = 0; i < list.n; i++)
-        load_tensor(job, file, &list.tensor[i]);
+        load_tensor(job, file, &list.tensor[i], &room);
+    mtlm_pages_free(room.values, room.bytes);
+    mtlm_pages_free(room.narrow, room.narrow_bytes);
     load_counters(job);
     for (int64_t f = 0; f < job->loaded.files; f++)
         mtlm_safetensors_close(file[f]);

@@ -111,6 +111,13 @@ static void print_work(const struct dry_run *d)
         again += ranks * d->outline.plan[i].again;
         tasks = fmax(tasks, d->outline.plan[i].tasks);
     }
+    if (o->eval_only) {
+        fprintf(d->out,
+                "nodes            %.0f per batch on the busiest rank; all "
+                "ranks' are %.4g FLOPs\n",
+                tasks, nodes);
+        return;
+    }
     fprintf(d->out,
             "model FLOPs      %.4g per iteration, 72 B s l h^2 "
             "(1 + s/6h + V/12lh)%s\n",
@@ -310,11 +317,12 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
     print_model(d);
     print_layout(d);
     print_work(d);
-    if (mtlm_dry_run_schedule(
-            &d->config, d->options->preset ? d->options->preset : "mtlm-dag",
-            mtlm_schedule_name(d->options), d->options->svg,
-            d->options->svg_detail == MTLM_SVG_OP, d->out, err)
-        < 0)
+    if (!d->options->eval_only
+        && mtlm_dry_run_schedule(
+               &d->config, d->options->preset ? d->options->preset : "mtlm-dag",
+               mtlm_schedule_name(d->options), d->options->svg,
+               d->options->svg_detail == MTLM_SVG_OP, d->out, err)
+               < 0)
         return -1;
     mtlm_plan_table_memory(&d->outline, d->out);
     mtlm_plan_table_traffic(&d->outline, d->out);

@@ -155,7 +155,8 @@ static void start_run(struct mtlm_job *job)
         [MTLM_ORDER_SLOT] = MTLM_ORDER_BY_SLOT,
         [MTLM_ORDER_READY] = MTLM_ORDER_WHEN_READY};
     const bool shows_progress = mtlm_ranks_rank(job->ranks) == 0;
-    const bool planned = o->collective_order == MTLM_ORDER_PLAN;
+    const bool planned =
+        o->collective_order == MTLM_ORDER_PLAN && !o->eval_only;
     const int slots = o->collective_order == MTLM_ORDER_SLOT
                           ? mtlm_collective_slots(job->program)
                           : 0;

@@ -48,6 +48,8 @@ struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
                    .params_norm = o->log_params_norm,
                    .count_zeros = o->log_num_zeros,
                    .skip_nan = o->no_check_for_nan,
+                   .eval_only = o->eval_only,
+                   .loads = o->load_dir != NULL,
                    .value = o->bf16   ? MTLM_BF16
                             : o->fp16 ? MTLM_F16
                                       : MTLM_REAL,

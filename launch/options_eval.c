@@ -13,8 +13,8 @@ enum { MOST_LOGITS_GIB = 4 };
 static int refuse_iterations(const struct mtlm_options *o,
                              struct mtlm_error *err)
 {
-    static const char *const of_iterations[] = {"trace", "dump-first-step",
-                                                "synthetic", "inject-nan"};
+    static const char *const of_iterations[] = {
+        "trace", "svg", "dump-first-step", "synthetic", "inject-nan"};
 
     for (size_t i = 0; i < sizeof(of_iterations) / sizeof(of_iterations[0]);
          i++)

@@ -113,6 +113,17 @@ int mtlm_mapped_file_open(struct mtlm_mapped_file *file, const char *path,
     return 0;
 }
 
+/* Whether the system does so or not, what is read stays the same. */
+void mtlm_mapped_file_forget(const void *data, int64_t bytes)
+{
+    const uintptr_t page = sysconf(_SC_PAGESIZE);
+    const uintptr_t begin = (uintptr_t) data / page * page;
+
+    if (bytes > 0)
+        madvise((void *) begin, (uintptr_t) data + bytes - begin,
+                MADV_DONTNEED);
+}
+
 void mtlm_mapped_file_close(struct mtlm_mapped_file *file)
 {
     if (!file->path)

@@ -25,6 +25,10 @@ struct mtlm_mapped_file {
 int mtlm_mapped_file_open(struct mtlm_mapped_file *file, const char *path,
                           struct mtlm_error *err);
 
+/* Lets go of the memory with those bytes of it, and what shares pages with
+ * them, until somebody reads them again: large files do not add up. */
+void mtlm_mapped_file_forget(const void *data, int64_t bytes);
+
 /* Nothing happens to a zeroed or closed *file. */
 void mtlm_mapped_file_close(struct mtlm_mapped_file *file);
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -150,6 +151,19 @@ size_t mtlm_memory_peak(void)
     const size_t all = own_status("VmHWM:"), files = own_status("RssFile:");
 
     return all > files ? all - files : 0;
+}
+
+void *mtlm_pages_get(size_t bytes)
+{
+    void *pages = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return checked(pages == MAP_FAILED ? NULL : pages, 1, bytes);
+}
+
+void mtlm_pages_free(void *pages, size_t bytes)
+{
+    munmap(pages, bytes ? bytes : 1);
 }
 
 void *mtlm_scratch_get(struct mtlm_scratch *scratch, size_t bytes)

@@ -28,6 +28,12 @@ size_t mtlm_memory_available(void);
 size_t mtlm_memory_resident(void);
 size_t mtlm_memory_peak(void);
 
+/* Zeroed pages of their own, which go back to the system when they are given
+ * back: malloc() would learn from large blocks that are freed, and keep later
+ * ones. */
+void *mtlm_pages_get(size_t bytes);
+void mtlm_pages_free(void *pages, size_t bytes);
+
 /* A worker's own memory for a kernel's intermediates: grows on demand, never
  * shrinks, contents undefined at the start of each kernel. */
 struct mtlm_scratch {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/mapped_file.h"
 #include "models/weights/manifest.h"
 #include "runtime/memory.h"
 
@@ -42,6 +43,8 @@ static int copy(const struct mtlm_manifest_file *from, const char *dir,
         rc = mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: it has changed", path);
     else
         mtlm_slice_copy(&t->slice, data->data, slice, INT64_MAX, values);
+    if (rc == 0)
+        mtlm_mapped_file_forget(data->data, data->bytes);
     free(path);
     return rc;
 }

@@ -54,6 +54,30 @@ static int check_file(const struct mtlm_manifest_file *file, const char *path,
                           path, file->bytes, bytes);
 }
 
+/* About, of a state of XXH3; and what of a file is in memory at a time. */
+enum { HASH_BYTES = 576, PIECE_BYTES = 4 << 20 };
+
+/* Of all bytes. */
+static uint64_t hash_of(const struct mtlm_mapped_file *map)
+{
+    XXH3_state_t *state = XXH3_createState();
+    uint64_t hash;
+
+    if (!state)
+        mtlm_out_of_memory(HASH_BYTES);
+    XXH3_64bits_reset(state);
+    for (int64_t at = 0; at < map->bytes; at += PIECE_BYTES) {
+        const int64_t left = map->bytes - at;
+        const int64_t n = left < PIECE_BYTES ? left : PIECE_BYTES;
+
+        XXH3_64bits_update(state, map->data + at, n);
+        mtlm_mapped_file_forget(map->data + at, n);
+    }
+    hash = XXH3_64bits_digest(state);
+    XXH3_freeState(state);
+    return hash;
+}
+
 int mtlm_manifest_verify(const struct mtlm_manifest_file *file, const char *dir,
                          struct mtlm_error *err)
 {
@@ -63,8 +87,7 @@ int mtlm_manifest_verify(const struct mtlm_manifest_file *file, const char *dir,
     const int64_t bytes = map.bytes;
 
     if (rc == 0) {
-        const bool whole =
-            bytes == file->bytes && XXH3_64bits(map.data, bytes) == file->hash;
+        const bool whole = bytes == file->bytes && hash_of(&map) == file->hash;
 
         mtlm_mapped_file_close(&map);
         rc = check_file(file, path, whole, bytes, err);

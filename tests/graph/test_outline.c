@@ -53,6 +53,45 @@ static void test_outlines_are_the_plans_of_whole_programs(void **state)
     }
 }
 
+/* Weights, and what a validation has in hand at a time: a batch of it has as
+ * many tasks as it has nodes. */
+static void test_evaluation_alone_has_weights_only(void **state)
+{
+    (void) state;
+    for (int i = 0; i < small_n_cases; i++) {
+        struct mtlm_program_config config = small_case_config(&small_cases[i]);
+        struct small_ranks trained, alone;
+
+        config.eval_microbatches = 2 * config.microbatches;
+        trained = small_ranks_create(&config);
+        config.eval_only = true;
+        alone = small_ranks_create(&config);
+        for (int r = 0; r < alone.n; r++) {
+            const struct mtlm_program *p = alone.program[r];
+            const struct mtlm_items *want = &trained.program[r]->eval;
+            const struct mtlm_plan plan = mtlm_plan(p, 0);
+            const struct mtlm_plan with = mtlm_plan(trained.program[r], 0);
+
+            assert_int_equal(p->train.n, 0);
+            assert_int_equal(p->eval.n, want->n);
+            for (int k = 0; k < want->n; k++) {
+                const struct mtlm_call *a = &p->eval.item[k].node->call;
+                const struct mtlm_call *b = &want->item[k].node->call;
+
+                assert_int_equal(a->kind, b->kind);
+                assert_memory_equal(a->shape, b->shape, sizeof(a->shape));
+            }
+            assert_true(plan.gradient_bytes == 0 && plan.moment_bytes == 0);
+            assert_true(plan.weight_bytes == with.weight_bytes);
+            assert_true(plan.activation_bytes < with.activation_bytes);
+            assert_true(plan.tasks >= p->eval.n / 2 - 8
+                        && plan.tasks <= p->eval.n / 2);
+        }
+        small_ranks_destroy(&alone);
+        small_ranks_destroy(&trained);
+    }
+}
+
 static void test_what_the_process_has_comes_on_top(void **state)
 {
     const struct mtlm_program_config config = small_config(1, 1, 2);
@@ -268,6 +307,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_outlines_are_the_plans_of_whole_programs),
         cmocka_unit_test(test_what_the_process_has_comes_on_top),
+        cmocka_unit_test(test_evaluation_alone_has_weights_only),
         cmocka_unit_test(test_tensor_parallel_messages_are_the_formula),
         cmocka_unit_test(test_pipeline_messages_are_the_formula),
         cmocka_unit_test(test_the_tied_embedding_is_sent_once),

@@ -55,6 +55,26 @@ if ! ldd "$program" | grep -q 'lib[alt]*san'; then
         /^memory: peak/ { peak = $3 }
         END { exit !(m > 0.98 * w && m < 1.02 * w && peak < whole) }' out \
         || fail "distributed optimizer: peak $whole without, $(grep ^memory out)"
+    # Who only evaluates has weights, not the 12 bytes that training adds to
+    # each parameter, nor activations for later; checkpoints that are written
+    # and read are planned.
+    for ranks in 1 2; do
+        parallel=()
+        [ $ranks -eq 1 ] || layout 2 1
+        near $ranks "${wide[@]}" --train-iters 2 "${parallel[@]}" --save ck
+        trained=$(awk '/^memory: peak/ { print $3 }' out)
+        copies=$(sed -n 's/.* copies for checkpoints \([0-9.]*\),.*/\1/p' out)
+        near $ranks "${wide[@]}" "${parallel[@]}" --load ck
+        near $ranks "${wide[@]}" "${parallel[@]}" --load ck --eval-only \
+            --mock-data --eval-iters 2
+        awk -v trained="$trained" -v copies="$copies" -v ranks=$ranks '
+            /million parameters$/ { n = $(NF - 2) * 1e6 / ranks }
+            /^memory of rank 0:/ { none = $8 == "0.0," && $10 == "0.0," }
+            /^memory: peak/ { less = (trained - copies - $3) * 1048576 }
+            END { exit !(none && less > 0.9 * 12 * n) }' out \
+            || fail "evaluates on $ranks: trains in $trained, $(grep ^memory out)"
+        rm -rf ck
+    done
     # Large ones, cut to what a test may take.
     near 1 --model gpt2-124m --micro-batch-size 1 --global-batch-size 2 \
         --seq-length 128 --train-iters 2 --eval-iters 0
