@@ -47,12 +47,42 @@ static void zero(void *memory, size_t bytes, unsigned node)
     memset(memory, 0, bytes);
 }
 
+/* StarPU would keep a tenth of what is free on a GPU from each allocation
+ * (FREE_MARGIN in drivers/cuda/driver_cuda.c, 1.4.10): less would fit than is
+ * planned, the less the larger the arena that comes last. */
+static char *take(size_t bytes, unsigned node)
+{
+#if HAVE_CUDA
+    if (starpu_node_get_kind(node) == STARPU_CUDA_RAM) {
+        void *memory = NULL;
+
+        starpu_cuda_set_device(starpu_memory_node_get_devid(node));
+        if (cudaMalloc(&memory, bytes) != cudaSuccess)
+            cudaGetLastError(); /* it would be found again elsewhere */
+        return memory;
+    }
+#endif
+    return (char *) starpu_malloc_on_node(node, bytes);
+}
+
+static void give_back(char *memory, size_t bytes, unsigned node)
+{
+#if HAVE_CUDA
+    if (starpu_node_get_kind(node) == STARPU_CUDA_RAM) {
+        starpu_cuda_set_device(starpu_memory_node_get_devid(node));
+        MTLM_CHECK_CUDA(cudaFree(memory));
+        return;
+    }
+#endif
+    starpu_free_on_node(node, (uintptr_t) memory, bytes);
+}
+
 void mtlm_arena_create_on(struct mtlm_arena *arena, size_t size, unsigned node)
 {
     *arena = (struct mtlm_arena){.size = mtlm_arena_padded(size), .node = node};
     if (!size)
         return;
-    arena->memory = (char *) starpu_malloc_on_node(node, arena->size);
+    arena->memory = take(arena->size, node);
     if (!arena->memory)
         mtlm_out_of_memory(size);
     zero(arena->memory, arena->size, node);
@@ -63,8 +93,7 @@ void mtlm_arena_destroy(struct mtlm_arena *arena)
     if (arena->node < 0)
         free(arena->memory);
     else if (arena->memory)
-        starpu_free_on_node(arena->node, (uintptr_t) arena->memory,
-                            arena->size);
+        give_back(arena->memory, arena->size, arena->node);
 }
 
 void *mtlm_arena_take(struct mtlm_arena *arena, size_t bytes)

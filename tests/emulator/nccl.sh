@@ -56,7 +56,8 @@ unset MTLM_DOUBLE_NCCL_HOST
 export MTLM_TEST_GPU=0
 passes test_messages.mpi2
 passes test_shards.mpi4
-passes MTLM_TEST_TRANSPORT=mpi test_shards.mpi4
+passes MTLM_TEST_TRANSPORT=mpi MTLM_TEST_FILL_GPU=1 MTLM_DOUBLE_MIB=128 \
+    test_shards.mpi4
 
 # Whole jobs.
 mini=(--model gpt-tiny --num-layers 2 --hidden-size 32 --num-attention-heads 4

@@ -13,6 +13,7 @@
 
 #include "runtime/arena.h"
 #include "runtime/data.h"
+#include "runtime/gpu_detect.h"
 #include "runtime/memory.h"
 #include "support.h"
 
@@ -281,6 +282,18 @@ static void run(struct bucket bucket[BUCKETS], int max_in_flight)
            (long) wrong, max_in_flight);
 }
 
+/* Plans may count on all that is free. */
+static void fill_gpu(void)
+{
+    const unsigned home = mtlm_data_home();
+    struct mtlm_arena arena;
+
+    if (home == STARPU_MAIN_RAM || !getenv("MTLM_TEST_FILL_GPU"))
+        return;
+    mtlm_arena_create_on(&arena, 0.97 * mtlm_gpu_free_bytes(0), home);
+    mtlm_arena_destroy(&arena);
+}
+
 int main(int argc, char **argv)
 {
     struct bucket bucket[BUCKETS];
@@ -293,6 +306,7 @@ int main(int argc, char **argv)
            "%d elements of padding before the first piece", bucket[0].before);
     run(bucket, 0);
     run(bucket, 1);
+    fill_gpu();
     for (int b = 0; b < BUCKETS; b++)
         destroy(&bucket[b]);
     return finish();
