@@ -6,6 +6,9 @@
 
 #include "codelets/attention.h"
 #include "codelets/attention_fused.h"
+#if HAVE_CUDNN && !MTLM_DOUBLE
+#include "codelets/cudnn_graph.h"
+#endif
 
 enum { TILE = 128, COUNTER_BYTES = 256 };
 
@@ -34,6 +37,15 @@ double mtlm_attention_fused_bytes(const struct mtlm_call *call)
                    && bytes <= MTLM_ATTENTION_FUSED_BYTES
                ? bytes
                : 0;
+}
+
+bool mtlm_attention_fused_there(void)
+{
+#if HAVE_CUDNN && !MTLM_DOUBLE
+    return mtlm_cudnn() != NULL;
+#else
+    return false;
+#endif
 }
 
 static struct {

@@ -23,6 +23,9 @@ bool mtlm_attention_may_be_fused(const struct mtlm_call *call);
 #define MTLM_ATTENTION_FUSED_BYTES 2147483648.0
 double mtlm_attention_fused_bytes(const struct mtlm_call *call);
 
+/* Whether there is a cuDNN to load, which this does. */
+bool mtlm_attention_fused_there(void);
+
 /* What the first call on a GPU took, for people; used() is NULL before.  Of
  * several notes the first stays.  Any thread may call them. */
 void mtlm_attention_note(const char *fmt, ...)

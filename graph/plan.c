@@ -158,8 +158,7 @@ static double kernel_bytes(const struct mtlm_program *program, bool no_gpu_has)
     return (kernel + wide) * program->config.layout.workers;
 }
 
-/* Also without cuDNN: what will be there is not known here.  One serves all of
- * a rank's calls. */
+/* Where the calls may be cuDNN's.  One serves all of a rank's. */
 static double attention_bytes(const struct mtlm_graph *graph)
 {
     double most = 0;

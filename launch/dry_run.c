@@ -342,7 +342,7 @@ int mtlm_dry_run(struct mtlm_options *options, FILE *out,
         return -1;
     d.wish = mtlm_layout_wish(options, workers);
     if (d.gpus.count > 0)
-        mtlm_layout_wish_gpus(&d.wish);
+        mtlm_layout_wish_gpus(&d.wish, mtlm_layout_finds_cudnn(options));
     if (find_hosts(&d, err) < 0
         || mtlm_layout_choose(options, &d.wish, &d.hosts, &d.choice, err) < 0
         || mtlm_layout_take(options, &d.wish, &d.choice, err) < 0)

@@ -60,7 +60,8 @@ int mtlm_job_choose_layout(struct mtlm_job *job, struct mtlm_error *err)
     find_hosts(job);
     job->wish = mtlm_layout_wish(o, workers);
     if (job->gpu >= 0)
-        mtlm_layout_wish_gpus(&job->wish);
+        mtlm_layout_wish_gpus(
+            &job->wish, mtlm_ranks_min(job->ranks, mtlm_layout_finds_cudnn(o)));
     if (mtlm_layout_choose(o, &job->wish, &job->hosts, &job->choice, err) < 0
         || mtlm_layout_check_memory(o, &job->choice, &job->hosts, err) < 0
         || mtlm_layout_take(o, &job->wish, &job->choice, err) < 0)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "codelets/attention.h"
+#include "codelets/attention_fused.h"
 #include "graph/stage.h"
 #include "launch/layout.h"
 #include "launch/option.h"
@@ -77,10 +78,24 @@ struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
     return wish;
 }
 
-void mtlm_layout_wish_gpus(struct mtlm_wish *wish)
+void mtlm_layout_wish_gpus(struct mtlm_wish *wish, bool cudnn)
 {
-    if (wish->config.row_parts == 0)
-        wish->config.row_parts = 1;
+    struct mtlm_program_config *config = &wish->config;
+
+    if (config->row_parts == 0)
+        config->row_parts = 1;
+    if (cudnn || config->attention_backend != MTLM_ATTENTION_AUTO)
+        return;
+    config->attention_backend = MTLM_ATTENTION_FLASH;
+    if (config->value != MTLM_REAL)
+        mtlm_attention_note("own kernels (no cuDNN 9.11)");
+}
+
+bool mtlm_layout_finds_cudnn(const struct mtlm_options *options)
+{
+    return (options->bf16 || options->fp16)
+           && options->attention_backend != MTLM_ATTENTION_FLASH
+           && mtlm_attention_fused_there();
 }
 
 /* What cuDNN never takes; where the library is missing or has no way for a

@@ -12,8 +12,12 @@ struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
                                   int workers);
 
 /* The ranks drive GPUs: unless the options say otherwise samples stay whole,
- * as a GPU is filled by one and cuDNN's attention wants it so. */
-void mtlm_layout_wish_gpus(struct mtlm_wish *wish);
+ * as a GPU is filled by one and cuDNN's attention wants it so.  cudnn: all of
+ * them can load it; else its workspace is not planned, nor is it tried. */
+void mtlm_layout_wish_gpus(struct mtlm_wish *wish, bool cudnn);
+
+/* Whether this rank can load a cuDNN that the options have a use for. */
+bool mtlm_layout_finds_cudnn(const struct mtlm_options *options);
 
 /* Refuses (MTLM_EXIT_USAGE) heads that no kernel has, or cuDNN has none for if
  * nothing else is to be taken. */
