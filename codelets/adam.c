@@ -98,10 +98,12 @@ const struct mtlm_op mtlm_op_adam = {
                [ADAM_M] = MTLM_RW,
                [ADAM_V] = MTLM_RW},
     .dtype = {[ADAM_CONTROL] = MTLM_F64},
+    .shared = {[ADAM_CONTROL] = true},
     .infer = adam_infer,
     .flops = adam_flops,
     .cpu = adam_cpu,
     .cuda = MTLM_CUDA_KERNEL(adam),
+    .cuda_together = true,
 };
 
 /* The same first operands, so that both can have one step(). */
@@ -145,9 +147,11 @@ const struct mtlm_op mtlm_op_adam_master = {
                [ADAMM_V] = MTLM_RW,
                [ADAMM_WEIGHT] = MTLM_RW},
     .dtype = {[ADAMM_CONTROL] = MTLM_F64, [ADAMM_WEIGHT] = MTLM_VALUE},
+    .shared = {[ADAMM_CONTROL] = true},
     .infer = adam_master_infer,
     .flops = adam_flops,
     .cpu = adam_master_cpu,
     .cuda = MTLM_CUDA_KERNEL(adam_master),
     .cpu_typed = true,
+    .cuda_together = true,
 };

@@ -1,5 +1,5 @@
-/* CUDA kernels of adam.c: one pass over memory, 16 bytes at a time, by the
- * CPU's formula (adam.h). */
+/* CUDA kernels of adam.c: one launch for all calls of a task, one pass over
+ * memory, 16 bytes at a time, by the CPU's formula (adam.h). */
 
 #include "config.h"
 
@@ -10,19 +10,35 @@
 
 constexpr int THREADS = 256, WIDTH = mtlm_width<float>;
 
-/* Elements of a block, and blocks at the most: a block begins with what does
- * not depend on the element, which takes a while. */
+/* Calls are cut into parts of so many elements, which are dealt out to blocks,
+ * at the most so many: a block begins with what depends on no element, which
+ * takes a while. */
 constexpr int64_t PART = 2048, MOST = 2048;
 
 struct operands {
     float *g, *w, *m, *v;
+    void *values; /* where weights go, rounded, or NULL */
 };
 
-/* Steps width elements from i on, which lie in memory as that needs.  values:
- * where weights go, rounded, or NULL. */
+/* The calls of a task, whose parts are numbered through. */
+struct calls {
+    struct {
+        struct operands x;
+        int64_t n;
+        int end; /* number of the part that follows the call's last one */
+        bool decay;
+    } at[MTLM_MAX_CALLS];
+    const double *control;
+    union mtlm_attr attr; /* of all, but for decay and first */
+    int parts;
+};
+
+static_assert(sizeof(struct calls) <= 4096, "they are a kernel's parameters");
+
+/* Steps width elements from i on, which lie in memory as that needs. */
 template <int width, typename T>
 static __device__ void step(const struct mtlm_adam *a, const struct operands *x,
-                            T *values, int64_t i)
+                            int64_t i)
 {
     float g[width], w[width], m[width], v[width];
 
@@ -38,8 +54,8 @@ static __device__ void step(const struct mtlm_adam *a, const struct operands *x,
     mtlm_store<width>(x->w + i, w);
     mtlm_store<width>(x->m + i, m);
     mtlm_store<width>(x->v + i, v);
-    if (values)
-        mtlm_store<width>(values + i, w);
+    if (x->values)
+        mtlm_store<width>((T *) x->values + i, w);
 }
 
 template <int width> static __device__ void zero(float *g)
@@ -49,69 +65,112 @@ template <int width> static __device__ void zero(float *g)
     mtlm_store<width>(g, zeros);
 }
 
+/* Elements [first, end) of a call. */
 template <int width, typename T>
-static __global__ void __launch_bounds__(THREADS)
-    adam(union mtlm_attr attr, const double *control, struct operands x,
-         T *values, int64_t n)
+static __device__ void do_part(bool applies, const struct mtlm_adam *a,
+                               const struct operands *x, int64_t first,
+                               int64_t end)
 {
-    const int64_t thread = (int64_t) blockIdx.x * THREADS + threadIdx.x;
-    const int64_t stride = (int64_t) gridDim.x * THREADS * width;
-    const int64_t whole = n / width * width;
-    __shared__ struct mtlm_adam begun;
+    const int64_t whole = first + (end - first) / width * width;
 
-    if (control[MTLM_CONTROL_APPLY] == 0) {
-        for (int64_t i = thread * width; i < whole; i += stride)
-            zero<width>(x.g + i);
-        if (whole + thread < n)
-            zero<1>(x.g + whole + thread);
-        return;
-    }
-    if (threadIdx.x == 0)
-        begun = mtlm_adam_begin(&attr, control);
-    __syncthreads();
-
-    const struct mtlm_adam a = begun;
-
-    for (int64_t i = thread * width; i < whole; i += stride)
-        step<width>(&a, &x, values, i);
-    if (whole + thread < n)
-        step<1>(&a, &x, values, whole + thread);
+    for (int64_t i = first + threadIdx.x * width; i < whole;
+         i += THREADS * width)
+        applies ? step<width, T>(a, x, i) : zero<width>(x->g + i);
+    if (whole + threadIdx.x < end)
+        applies ? step<1, T>(a, x, whole + threadIdx.x)
+                : zero<1>(x->g + whole + threadIdx.x);
 }
 
-/* w: the weights that belong to g, or their masters. */
+template <int width, typename T>
+static __global__ void __launch_bounds__(THREADS) adam(struct calls calls)
+{
+    const bool applies = calls.control[MTLM_CONTROL_APPLY] != 0;
+    __shared__ struct mtlm_adam begun;
+    int k = 0;
+
+    if (applies && threadIdx.x == 0) {
+        const union mtlm_attr attr = calls.attr; /* a parameter's address makes
+                                                  * a copy of all of it */
+
+        begun = mtlm_adam_begin(&attr, calls.control);
+    }
+    __syncthreads();
+    for (int part = blockIdx.x; part < calls.parts; part += gridDim.x) {
+        while (part >= calls.at[k].end)
+            k++;
+
+        const int64_t n = calls.at[k].n;
+        const int64_t first = (part - (k ? calls.at[k - 1].end : 0)) * PART;
+        const struct operands x = calls.at[k].x;
+        struct mtlm_adam a = begun;
+
+        if (!calls.at[k].decay)
+            a.decay = 1;
+        do_part<width, T>(applies, &a, &x, first,
+                          first + PART < n ? first + PART : n);
+    }
+}
+
+/* Of a call of adam, whose weights are their own masters; of adam_master, with
+ * weights of type T. */
+static struct operands operands_of(void *const ptr[],
+                                   const struct mtlm_call *call)
+{
+    return {(float *) ptr[ADAM_G],
+            (float *) ptr[ADAM_WEIGHT] + call->attr.adam.first,
+            (float *) ptr[ADAM_M], (float *) ptr[ADAM_V], NULL};
+}
+
+template <typename T>
+static struct operands master_operands_of(void *const ptr[],
+                                          const struct mtlm_call *call)
+{
+    return {(float *) ptr[ADAMM_G], (float *) ptr[ADAMM_MASTER],
+            (float *) ptr[ADAMM_M], (float *) ptr[ADAMM_V],
+            (T *) ptr[ADAMM_WEIGHT] + call->attr.adam.first};
+}
+
+/* of: one of these. */
 template <typename T>
 static void launch(void *const ptr[], const struct mtlm_call *call,
-                   const struct mtlm_context *context, float *w, T *values)
+                   const struct mtlm_context *context,
+                   struct operands (*of)(void *const ptr[],
+                                         const struct mtlm_call *call))
 {
-    const struct operands x = {(float *) ptr[ADAM_G], w, (float *) ptr[ADAM_M],
-                               (float *) ptr[ADAM_V]};
-    const int64_t n = mtlm_shape_elems(&call->shape[ADAM_G]);
-    const int64_t parts = (n + PART - 1) / PART;
+    struct calls calls = {};
+    bool wide = true;
 
-    mtlm_launch(mtlm_wide<WIDTH>(0, x.g, x.w, x.m, x.v)
-                        && mtlm_wide<WIDTH>(0, values)
-                    ? adam<WIDTH, T>
-                    : adam<1, T>,
-                (unsigned) (parts < MOST ? parts : MOST), THREADS, 0,
-                context->device->stream, call->attr,
-                (const double *) ptr[ADAM_CONTROL], x, values, n);
+    calls.control = (const double *) ptr[ADAM_CONTROL];
+    calls.attr = call->attr;
+    calls.attr.adam.decay = true;
+    for (int k = 0; call; call = call->next, k++) {
+        const int64_t n = mtlm_shape_elems(&call->shape[ADAM_G]);
+        const struct operands x = of(ptr, call);
+
+        calls.parts += (int) ((n + PART - 1) / PART);
+        calls.at[k] = {x, n, calls.parts, call->attr.adam.decay};
+        wide = wide && mtlm_wide<WIDTH>(0, x.g, x.w, x.m, x.v)
+               && mtlm_wide<WIDTH>(0, (const T *) x.values);
+        ptr += mtlm_ops[call->kind]->n_operands;
+    }
+    mtlm_launch(wide ? adam<WIDTH, T> : adam<1, T>,
+                (unsigned) (calls.parts < MOST ? calls.parts : MOST), THREADS,
+                0, context->device->stream, calls);
 }
 
 void mtlm_adam_cuda(void *const ptr[], const struct mtlm_call *call,
                     const struct mtlm_context *context)
 {
-    launch(ptr, call, context,
-           (float *) ptr[ADAM_WEIGHT] + call->attr.adam.first, (float *) NULL);
+    launch<float>(ptr, call, context, operands_of);
 }
 
-/* Its operands are adam's, with the master in place of the weight. */
+/* Its first operands are adam's, with the master in place of the weight. */
 void mtlm_adam_master_cuda(void *const ptr[], const struct mtlm_call *call,
                            const struct mtlm_context *context)
 {
     mtlm_dispatch(call->value, [&](auto t) {
         using T = decltype(t);
 
-        launch(ptr, call, context, (float *) ptr[ADAMM_MASTER],
-               (T *) ptr[ADAMM_WEIGHT] + call->attr.adam.first);
+        launch<T>(ptr, call, context, master_operands_of<T>);
     });
 }

@@ -29,10 +29,14 @@ static int64_t starpu_ns(const struct timespec *t)
 }
 
 static void gather_operands(void *ptr[], void *buffers[],
-                            const struct mtlm_op *op)
+                            const struct mtlm_call *call)
 {
-    for (int i = 0; i < op->n_operands; i++)
-        ptr[i] = (void *) STARPU_VECTOR_GET_PTR(buffers[i]);
+    void *operand[MTLM_MAX_POINTERS];
+    const int n = mtlm_call_n_operands(call);
+
+    for (int i = 0; i < n; i++)
+        operand[i] = (void *) STARPU_VECTOR_GET_PTR(buffers[i]);
+    mtlm_call_spread(call, operand, ptr);
 }
 
 /* StarPU's own times: those of a GPU's task are known only now. */
@@ -130,14 +134,13 @@ static void nap(const struct mtlm_task *task)
 static void run_cpu(void *buffers[], void *arg)
 {
     const struct mtlm_task *task = arg;
-    const struct mtlm_op *op = mtlm_ops[task->call->kind];
     const int worker = starpu_worker_get_id_check();
     const struct mtlm_context context = {.sample = task->sample,
                                          .share = task->share,
                                          .batch = task->batch,
                                          .scratch = &scratch[worker],
                                          .wide = &wide[worker]};
-    void *ptr[MTLM_MAX_OPERANDS];
+    void *ptr[MTLM_MAX_POINTERS];
 
     if (task->node)
         mtlm_watch_started(task->node);
@@ -145,7 +148,7 @@ static void run_cpu(void *buffers[], void *arg)
         nap(task);
         return;
     }
-    gather_operands(ptr, buffers, op);
+    gather_operands(ptr, buffers, task->call);
     mtlm_call_run_cpu(ptr, task->call, &context);
     last_ns = mtlm_now_ns();
     if (task->after)
@@ -154,7 +157,8 @@ static void run_cpu(void *buffers[], void *arg)
 
 #if HAVE_CUDA
 /* Who looks at values, in search of a NaN, does so on the host, and may change
- * what was written. */
+ * what was written.  Only nodes of microbatches are looked at, which are of one
+ * call. */
 static void look_at_operands(const struct mtlm_task *task,
                              const struct mtlm_device *device,
                              void *const there[])
@@ -180,19 +184,18 @@ static void look_at_operands(const struct mtlm_task *task,
 static void run_cuda(void *buffers[], void *arg)
 {
     const struct mtlm_task *task = arg;
-    const struct mtlm_op *op = mtlm_ops[task->call->kind];
     const int worker = starpu_worker_get_id_check();
     const struct mtlm_context context = {.sample = task->sample,
                                          .share = task->share,
                                          .batch = task->batch,
                                          .scratch = &scratch[worker],
                                          .device = mtlm_cuda_device(worker)};
-    void *ptr[MTLM_MAX_OPERANDS];
+    void *ptr[MTLM_MAX_POINTERS];
 
     if (task->node)
         mtlm_watch_started(task->node);
-    gather_operands(ptr, buffers, op);
-    op->cuda(ptr, task->call, &context);
+    gather_operands(ptr, buffers, task->call);
+    mtlm_call_run_cuda(ptr, task->call, &context);
     if (task->after)
         look_at_operands(task, context.device, ptr);
 }
@@ -207,12 +210,13 @@ static uint32_t footprint(struct starpu_task *task)
     const struct mtlm_op *op = mtlm_ops[t->call->kind];
     uint32_t hash = t->call->value;
 
-    for (int i = 0; i < op->n_operands; i++) {
-        const struct mtlm_shape *shape = &t->call->shape[i];
+    for (const struct mtlm_call *call = t->call; call; call = call->next)
+        for (int i = 0; i < op->n_operands; i++) {
+            const struct mtlm_shape *shape = &call->shape[i];
 
-        hash = starpu_hash_crc32c_be_n(
-            shape->dim, shape->rank * sizeof(shape->dim[0]), hash);
-    }
+            hash = starpu_hash_crc32c_be_n(
+                shape->dim, shape->rank * sizeof(shape->dim[0]), hash);
+        }
     return hash;
 }
 

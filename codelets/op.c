@@ -17,14 +17,59 @@ enum mtlm_dtype mtlm_call_dtype(const struct mtlm_call *call, int i)
     return dtype == MTLM_VALUE ? call->value : dtype;
 }
 
+int mtlm_call_n_operands(const struct mtlm_call *call)
+{
+    const struct mtlm_op *op = mtlm_ops[call->kind];
+    int own = op->n_operands, n = op->n_operands;
+
+    for (int i = 0; i < op->n_operands; i++)
+        own -= op->shared[i];
+    for (call = call->next; call; call = call->next)
+        n += own;
+    return n;
+}
+
+void mtlm_call_spread(const struct mtlm_call *call, void *const operand[],
+                      void *ptr[])
+{
+    const struct mtlm_op *op = mtlm_ops[call->kind];
+    void *const *first = ptr;
+
+    for (const struct mtlm_call *c = call; c; c = c->next)
+        for (int i = 0; i < op->n_operands; i++)
+            *ptr++ = c != call && op->shared[i] ? first[i] : *operand++;
+}
+
+void mtlm_call_run_cuda(void *const ptr[], const struct mtlm_call *call,
+                        const struct mtlm_context *context)
+{
+    const struct mtlm_op *op = mtlm_ops[call->kind];
+
+    op->cuda(ptr, call, context);
+    while (!op->cuda_together && (call = call->next))
+        op->cuda(ptr += op->n_operands, call, context);
+}
+
+double mtlm_call_flops(const struct mtlm_call *call)
+{
+    const struct mtlm_op *op = mtlm_ops[call->kind];
+    double flops = 0;
+
+    for (; call && op->flops; call = call->next)
+        flops += op->flops(call);
+    return flops;
+}
+
 double mtlm_call_bytes(const struct mtlm_call *call)
 {
     const struct mtlm_op *op = mtlm_ops[call->kind];
     double bytes = 0;
 
-    for (int i = 0; i < op->n_operands; i++)
-        bytes += (op->access[i] == MTLM_RW ? 2.0 : 1.0)
-                 * mtlm_shape_elems(&call->shape[i])
-                 * mtlm_dtype_bytes(mtlm_call_dtype(call, i));
+    for (const struct mtlm_call *c = call; c; c = c->next)
+        for (int i = 0; i < op->n_operands; i++)
+            if (c == call || !op->shared[i])
+                bytes += (op->access[i] == MTLM_RW ? 2.0 : 1.0)
+                         * mtlm_shape_elems(&c->shape[i])
+                         * mtlm_dtype_bytes(mtlm_call_dtype(c, i));
     return bytes;
 }

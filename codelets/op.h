@@ -19,6 +19,10 @@ extern "C" {
 /* Operands of one call at most: StarPU's default STARPU_NMAXBUFS. */
 #define MTLM_MAX_OPERANDS 8
 
+/* Calls that one task makes at most: what a CUDA kernel is told of so many fits
+ * into the 4 KiB of its parameters. */
+#define MTLM_MAX_CALLS 64
+
 enum mtlm_op_kind {
 #define OP(UC, lc) MTLM_OP_##UC,
     MTLM_OP_LIST(OP)
@@ -252,6 +256,9 @@ struct mtlm_call {
     enum mtlm_dtype value;
     union mtlm_attr attr;
     struct mtlm_shape shape[MTLM_MAX_OPERANDS];
+    /* A further call of the same operation and value type, that the same task
+     * makes, or NULL: on tensors that are too small for tasks of their own. */
+    struct mtlm_call *next;
 };
 
 /* Stream, cuBLAS handles and workspace of one GPU: see runtime/device.h. */
@@ -323,6 +330,7 @@ struct mtlm_op {
     int n_operands;
     enum mtlm_access access[MTLM_MAX_OPERANDS];
     enum mtlm_dtype dtype[MTLM_MAX_OPERANDS]; /* see mtlm_call_dtype() */
+    bool shared[MTLM_MAX_OPERANDS]; /* the calls of a task have it in common */
 
     /* Checks the given shapes of call and sets those of MTLM_W operands. */
     int (*infer)(struct mtlm_call *call, struct mtlm_error *err);
@@ -340,6 +348,9 @@ struct mtlm_op {
     mtlm_kernel *cuda;
     bool
         cpu_typed; /* the cpu kernel, too, finds them in the type call->value */
+    /* The cuda kernel makes call and all that follow it at once: ptr holds
+     * n_operands of each. */
+    bool cuda_together;
 };
 
 extern const struct mtlm_op *const mtlm_ops[MTLM_OP_COUNT];
@@ -361,15 +372,30 @@ MTLM_OP_LIST(OP)
 /* The type of a call's operand i: of MTLM_VALUE, call->value. */
 enum mtlm_dtype mtlm_call_dtype(const struct mtlm_call *call, int i);
 
-/* Runs a call's CPU kernel on operands in host memory.  16-bit operands are
- * widened before and rounded after, as a whole. */
+/* The following are about a call and those that follow it. */
+
+/* Operands of the task that makes them: those of the first, then of each other
+ * one those that are not shared.  Puts them where kernels find them: ptr
+ * [calls * n_operands], MTLM_MAX_POINTERS at most. */
+#define MTLM_MAX_POINTERS (MTLM_MAX_CALLS * MTLM_MAX_OPERANDS)
+int mtlm_call_n_operands(const struct mtlm_call *call);
+void mtlm_call_spread(const struct mtlm_call *call, void *const operand[],
+                      void *ptr[]);
+
+/* Runs the CPU kernel on operands in host memory, call after call.  16-bit
+ * operands are widened before and rounded after, as a whole. */
 void mtlm_call_run_cpu(void *const ptr[], const struct mtlm_call *call,
                        const struct mtlm_context *context);
 
-/* Bytes of context->wide that this takes. */
+/* Enqueues the CUDA kernel. */
+void mtlm_call_run_cuda(void *const ptr[], const struct mtlm_call *call,
+                        const struct mtlm_context *context);
+
+/* Bytes of context->wide that mtlm_call_run_cpu() takes. */
 size_t mtlm_call_wide_bytes(const struct mtlm_call *call);
 
-/* Bytes that a call reads and writes. */
+/* Floating-point operations; bytes that are read and written. */
+double mtlm_call_flops(const struct mtlm_call *call);
 double mtlm_call_bytes(const struct mtlm_call *call);
 
 #ifdef __cplusplus

@@ -74,10 +74,12 @@ const struct mtlm_op mtlm_op_square_sum = {
     .n_operands = 2,
     .access = {[SQ_G] = MTLM_R, [SQ_STATUS] = MTLM_RW},
     .dtype = {[SQ_G] = MTLM_VALUE, [SQ_STATUS] = MTLM_F64},
+    .shared = {[SQ_STATUS] = true},
     .infer = square_sum_infer,
     .flops = square_sum_flops,
     .cpu = square_sum_cpu,
     .cuda = MTLM_CUDA_KERNEL(square_sum),
+    .cuda_together = true,
 };
 
 /* Adds to what is there: the numbers are exact. */
@@ -100,6 +102,7 @@ const struct mtlm_op mtlm_op_count_zeros = {
     .n_operands = 2,
     .access = {[SQ_G] = MTLM_R, [SQ_STATUS] = MTLM_RW},
     .dtype = {[SQ_STATUS] = MTLM_F64},
+    .shared = {[SQ_STATUS] = true},
     .infer = square_sum_infer,
     .cpu = count_zeros_cpu,
     .cuda = MTLM_CUDA_KERNEL(count_zeros),

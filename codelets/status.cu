@@ -32,18 +32,18 @@ struct is_zero {
     }
 };
 
-/* Sum of term::of() over what the block is dealt; x must be aligned to width
- * elements. */
+/* Sum of term::of() over what block number `block` of so many is dealt; x must
+ * be aligned to width elements. */
 template <typename term, int width, typename T>
-static __device__ double sum_of(const T *x, int64_t n)
+static __device__ double sum_of(const T *x, int64_t n, int block, int blocks)
 {
     const int64_t whole = n / width * width;
-    const int64_t thread = (int64_t) blockIdx.x * THREADS + threadIdx.x;
+    const int64_t thread = (int64_t) block * THREADS + threadIdx.x;
     double sum = 0;
 
 #pragma unroll 4
     for (int64_t i = thread * width; i < whole;
-         i += (int64_t) gridDim.x * THREADS * width) {
+         i += (int64_t) blocks * THREADS * width) {
         float v[width];
 
         mtlm_load<width>(x + i, v);
@@ -55,86 +55,133 @@ static __device__ double sum_of(const T *x, int64_t n)
     return mtlm_block_sum<THREADS>(sum);
 }
 
+/* The calls of a task, whose blocks are numbered through. */
+struct sums {
+    struct {
+        const void *x;
+        int64_t n;
+        double *to;
+        int begin, end; /* of its blocks */
+    } at[MTLM_MAX_CALLS];
+};
+
+static_assert(sizeof(struct sums) <= 4000, "they are a kernel's parameters");
+
 /* Where a sum goes. */
 template <bool adds> static __device__ void put_sum(double *to, double sum)
 {
     *to = adds ? *to + sum : sum;
 }
 
-/* Each block puts the sum of what it is dealt. */
+/* Each block puts the sum of what it is dealt: where that goes, or, where a
+ * call has several, as a part. */
 template <typename term, bool adds, int width, typename T>
 static __global__ void __launch_bounds__(THREADS)
-    sum_parts(const T *x, int64_t n, double *part)
+    sum_parts(struct sums sums, double *part)
 {
-    const double sum = sum_of<term, width>(x, n);
+    const int block = blockIdx.x;
+    int k = 0;
 
-    if (threadIdx.x == 0)
-        put_sum<adds>(&part[blockIdx.x], sum);
+    while (block >= sums.at[k].end)
+        k++;
+
+    const int begin = sums.at[k].begin, blocks = sums.at[k].end - begin;
+    const double sum = sum_of<term, width>((const T *) sums.at[k].x,
+                                           sums.at[k].n, block - begin, blocks);
+
+    if (threadIdx.x == 0) {
+        if (blocks == 1)
+            put_sum<adds>(sums.at[k].to, sum);
+        else
+            part[block] = sum;
+    }
 }
 
-/* One block. */
+/* A block for each call. */
 template <bool adds>
 static __global__ void __launch_bounds__(THREADS)
-    add_parts(const double *part, int n, double *to)
+    add_parts(struct sums sums, const double *part)
 {
+    const int k = blockIdx.x;
+    const int begin = sums.at[k].begin, end = sums.at[k].end;
     double sum = 0;
 
-    for (int i = threadIdx.x; i < n; i += THREADS)
+    if (end - begin == 1)
+        return;
+    for (int i = begin + (int) threadIdx.x; i < end; i += THREADS)
         sum += part[i];
     sum = mtlm_block_sum<THREADS>(sum);
     if (threadIdx.x == 0)
-        put_sum<adds>(to, sum);
+        put_sum<adds>(sums.at[k].to, sum);
 }
 
-template <typename term, bool adds>
-static void sum_parts_of(const struct mtlm_call *call, const void *x,
-                         double *part, int blocks, cudaStream_t stream)
+/* Appends the k-th call. */
+static void add_sum(struct sums *sums, int k, void *const ptr[],
+                    const struct mtlm_call *call)
 {
-    const int64_t n =
-        mtlm_shape_elems(&call->shape[SQ_G]) - call->attr.status.padding;
+    const int64_t n = mtlm_shape_elems(&call->shape[SQ_G]);
+    const int64_t parts = (n + PART - 1) / PART;
+    const int begin = k ? sums->at[k - 1].end : 0;
 
-    mtlm_dispatch(mtlm_call_dtype(call, SQ_G), [&](auto t) {
-        using T = decltype(t);
-        constexpr int width = mtlm_width<T>;
-        const T *g = (const T *) x;
+    sums->at[k] = {ptr[SQ_G], n - call->attr.status.padding,
+                   (double *) ptr[SQ_STATUS] + call->attr.status.slot, begin,
+                   begin + (int) (parts < MOST ? parts : MOST)};
+}
 
-        mtlm_launch(mtlm_wide<width>(0, g) ? sum_parts<term, adds, width, T>
-                                           : sum_parts<term, adds, 1, T>,
-                    blocks, THREADS, 0, stream, g, n, part);
-    });
+template <typename term, bool adds, typename T>
+static void launch_parts(const struct sums *sums, int calls, double *part,
+                         cudaStream_t stream)
+{
+    constexpr int width = mtlm_width<T>;
+    bool wide = true;
+
+    for (int k = 0; k < calls; k++)
+        wide = wide && mtlm_wide<width>(0, (const T *) sums->at[k].x);
+    mtlm_launch(
+        wide ? sum_parts<term, adds, width, T> : sum_parts<term, adds, 1, T>,
+        (unsigned) sums->at[calls - 1].end, THREADS, 0, stream, *sums, part);
 }
 
 /* Parts lie in the workspace, which is this stream's alone. */
 template <typename term, bool adds>
-static void sum_up(void *const ptr[], const struct mtlm_call *call,
-                   const struct mtlm_context *context)
+static void launch(const struct sums *sums, int calls, enum mtlm_dtype dtype,
+                   const struct mtlm_device *device)
 {
-    const struct mtlm_device *device = context->device;
-    const int64_t parts =
-        (mtlm_shape_elems(&call->shape[SQ_G]) + PART - 1) / PART;
-    const int blocks = (int) (parts < MOST ? parts : MOST);
-    double *to = (double *) ptr[SQ_STATUS] + call->attr.status.slot;
     double *part = (double *) device->workspace;
 
-    if (blocks == 1) {
-        sum_parts_of<term, adds>(call, ptr[SQ_G], to, 1, device->stream);
-        return;
-    }
-    sum_parts_of<term, false>(call, ptr[SQ_G], part, blocks, device->stream);
-    mtlm_launch(add_parts<adds>, 1, THREADS, 0, device->stream,
-                (const double *) part, blocks, to);
+    assert(MTLM_MAX_CALLS * MOST * sizeof(*part) <= device->workspace_bytes);
+    mtlm_dispatch(dtype, [&](auto t) {
+        launch_parts<term, adds, decltype(t)>(sums, calls, part,
+                                              device->stream);
+    });
+    if (sums->at[calls - 1].end > calls)
+        mtlm_launch(add_parts<adds>, (unsigned) calls, THREADS, 0,
+                    device->stream, *sums, (const double *) part);
 }
 
 void mtlm_square_sum_cuda(void *const ptr[], const struct mtlm_call *call,
                           const struct mtlm_context *context)
 {
-    sum_up<square, false>(ptr, call, context);
+    const enum mtlm_dtype dtype = mtlm_call_dtype(call, SQ_G);
+    struct sums sums = {};
+    int calls = 0;
+
+    for (; call; call = call->next) {
+        add_sum(&sums, calls++, ptr, call);
+        ptr += mtlm_ops[call->kind]->n_operands;
+    }
+    launch<square, false>(&sums, calls, dtype, context->device);
 }
 
+/* One call, for they all add to one number. */
 void mtlm_count_zeros_cuda(void *const ptr[], const struct mtlm_call *call,
                            const struct mtlm_context *context)
 {
-    sum_up<is_zero, true>(ptr, call, context);
+    struct sums sums = {};
+
+    add_sum(&sums, 0, ptr, call);
+    launch<is_zero, true>(&sums, 1, mtlm_call_dtype(call, SQ_G),
+                          context->device);
 }
 
 /* sums[0] + sums[1] + ... in this order, bit for bit as on the CPU: the block

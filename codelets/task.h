@@ -7,7 +7,7 @@
 /* What a task of an operation is told: its cl_arg, in memory from malloc()
  * that StarPU frees with the task (cl_arg_free). */
 struct mtlm_task {
-    const struct mtlm_call *call; /* outlives the task */
+    const struct mtlm_call *call; /* and its next ones; outlive the task */
     int64_t sample;               /* see struct mtlm_context */
     double share;                 /* the same */
     int64_t batch;                /* the same */
@@ -21,7 +21,8 @@ struct mtlm_task {
     int64_t sleep_ns;
     int64_t ready_ns;     /* set by mtlm_task_ready(), with */
     const void *ready_by; /* the thread that made it ready */
-    /* Called after the kernel with the operands, or NULL: checks values. */
+    /* Called after the kernel with the first call's operands, or NULL: checks
+     * values. */
     void (*after)(const struct mtlm_task *task, void *const ptr[]);
     const void *after_arg;
     /* Called with part when the task has ended, from any thread, or NULL. */

@@ -31,7 +31,8 @@ static int64_t padded(int64_t n)
     return (n + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-size_t mtlm_call_wide_bytes(const struct mtlm_call *call)
+/* Of this call alone. */
+static size_t wide_bytes(const struct mtlm_call *call)
 {
     size_t sum = 0;
 
@@ -41,11 +42,21 @@ size_t mtlm_call_wide_bytes(const struct mtlm_call *call)
     return sum;
 }
 
-void mtlm_call_run_cpu(void *const ptr[], const struct mtlm_call *call,
-                       const struct mtlm_context *context)
+size_t mtlm_call_wide_bytes(const struct mtlm_call *call)
+{
+    size_t most = 0;
+
+    for (; call; call = call->next)
+        if (wide_bytes(call) > most)
+            most = wide_bytes(call);
+    return most;
+}
+
+static void run_one(void *const ptr[], const struct mtlm_call *call,
+                    const struct mtlm_context *context)
 {
     const struct mtlm_op *op = mtlm_ops[call->kind];
-    const size_t bytes = mtlm_call_wide_bytes(call);
+    const size_t bytes = wide_bytes(call);
     void *given[MTLM_MAX_OPERANDS];
     float *next;
 
@@ -68,4 +79,13 @@ void mtlm_call_run_cpu(void *const ptr[], const struct mtlm_call *call,
     for (int i = 0; i < op->n_operands; i++)
         if (is_wide(call, i) && op->access[i] != MTLM_R)
             mtlm_value16_round(call->value, given[i], elems(call, i), ptr[i]);
+}
+
+void mtlm_call_run_cpu(void *const ptr[], const struct mtlm_call *call,
+                       const struct mtlm_context *context)
+{
+    for (; call; call = call->next) {
+        run_one(ptr, call, context);
+        ptr += mtlm_ops[call->kind]->n_operands;
+    }
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "graph/bucket.h"
+#include "graph/bundle.h"
 
 /* Elements between which tensors and shards begin: a cache line, of 16-bit
  * weights half of one. */
@@ -225,6 +226,16 @@ static void keep_shard(struct mtlm_program *program, struct mtlm_bucket *bucket)
     }
 }
 
+static int64_t stepped_elems(const struct mtlm_program *program)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < program->n_params; i++)
+        if (program->param[i].m)
+            sum += elems(program->param[i].m);
+    return sum;
+}
+
 void mtlm_buckets_create(struct mtlm_program *program)
 {
     const struct mtlm_layout *layout = &program->config.layout;
@@ -250,6 +261,7 @@ void mtlm_buckets_create(struct mtlm_program *program)
             keep_whole(program, bucket);
         add_moments(program, bucket);
     }
+    program->bundle_elems = mtlm_bundle_elems(stepped_elems(program));
 }
 
 void mtlm_buckets_destroy(struct mtlm_program *program)
@@ -311,6 +323,7 @@ static void reduce_scatter(struct mtlm_program *program,
                            const struct mtlm_bucket *bucket)
 {
     static const union mtlm_attr zero = {.fill = {0}};
+    struct mtlm_bundle zeros = {.program = program, .kind = MTLM_OP_FILL};
     struct mtlm_node *node = message(program, MTLM_OP_BUCKET_REDUCE_SCATTER,
                                      MTLM_GROUP_DP, bucket->elems);
 
@@ -323,7 +336,7 @@ static void reduce_scatter(struct mtlm_program *program,
         mtlm_node_add_use(node, bucket->idle, MTLM_W, false);
     for (int i = 0; i < bucket->n; i++)
         if (!program->param[bucket->param[i]].reduced)
-            mtlm_graph_call(program->graph, MTLM_OP_FILL, &zero,
+            mtlm_bundle_add(&zeros, &zero,
                             &program->param[bucket->param[i]].grad);
 }
 

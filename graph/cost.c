@@ -123,22 +123,27 @@ static struct touched bytes_of(const struct mtlm_cost *cost,
     const double real = cost->program->config.value == MTLM_REAL
                             ? cost->cluster->element_bytes
                             : mtlm_dtype_bytes(MTLM_REAL);
+    const bool steps = node->call.kind == MTLM_OP_ADAM
+                       || node->call.kind == MTLM_OP_ADAM_MASTER;
+    const struct mtlm_tensor *gradient = NULL;
     struct touched bytes = {0};
 
     for (int i = 0; i < mtlm_node_n_uses(node); i++) {
         const struct mtlm_use use = mtlm_node_use(node, i);
         const enum mtlm_dtype dtype = use.tensor->dtype;
-        /* Of a weight only the piece that the gradient is of. */
-        const bool piece = (node->call.kind == MTLM_OP_ADAM
-                            || node->call.kind == MTLM_OP_ADAM_MASTER)
-                           && dtype != MTLM_F64;
-        const struct mtlm_tensor *t = piece ? node->operand[0] : use.tensor;
-        const double all =
-            mtlm_shape_elems(&t->shape)
-            * (dtype == MTLM_REAL ? real : mtlm_dtype_bytes(dtype));
+        const struct mtlm_tensor *t = use.tensor;
+        double all;
 
         if (use.control)
             continue;
+        /* Of a weight only the piece that the gradient, which comes before it,
+         * is of. */
+        if (t->storage == MTLM_STORE_GRAD)
+            gradient = t;
+        if (steps && dtype != MTLM_F64)
+            t = gradient;
+        all = mtlm_shape_elems(&t->shape)
+              * (dtype == MTLM_REAL ? real : mtlm_dtype_bytes(dtype));
         bytes.read += use.access == MTLM_W ? 0 : all;
         bytes.written += use.access == MTLM_R ? 0 : all;
     }

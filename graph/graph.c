@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "graph/graph.h"
 
@@ -11,14 +12,24 @@ struct mtlm_graph *mtlm_graph_create(void)
     return mtlm_calloc(1, sizeof(struct mtlm_graph));
 }
 
+static void free_node(struct mtlm_node *node)
+{
+    struct mtlm_call *call = node->call.next, *next;
+
+    for (; call; call = next) {
+        next = call->next;
+        free(call);
+    }
+    free(node->extra.use);
+    free(node);
+}
+
 void mtlm_graph_destroy(struct mtlm_graph *graph)
 {
     if (!graph)
         return;
-    for (int i = 0; i < graph->all.n; i++) {
-        free(graph->all.node[i]->extra.use);
-        free(graph->all.node[i]);
-    }
+    for (int i = 0; i < graph->all.n; i++)
+        free_node(graph->all.node[i]);
     mtlm_list_free(&graph->all);
     for (int i = 0; i < graph->n_tensors; i++) {
         free(graph->tensor[i]->name);
@@ -169,11 +180,50 @@ struct mtlm_node *mtlm_graph_call(struct mtlm_graph *graph,
     node->stage = graph->stage;
     node->layer = graph->layer;
     node->lane = lane_of(node);
-    node->flops = op->flops ? op->flops(&node->call) : 0;
+    node->flops = mtlm_call_flops(&node->call);
     node->bytes = mtlm_call_bytes(&node->call);
     mtlm_list_append(&graph->all, node);
     mtlm_list_append(graph->into, node);
     return node;
+}
+
+/* So that operands stay in a row, before what is for the sake of order. */
+static void move_last_use(struct mtlm_uses *uses, int to)
+{
+    const struct mtlm_use last = uses->use[uses->n - 1];
+
+    memmove(&uses->use[to + 1], &uses->use[to],
+            (uses->n - 1 - to) * sizeof(last));
+    uses->use[to] = last;
+}
+
+void mtlm_graph_add_call(struct mtlm_node *node, const union mtlm_attr *attr,
+                         struct mtlm_tensor *const given[])
+{
+    const struct mtlm_op *op = mtlm_ops[node->call.kind];
+    struct mtlm_call *call = mtlm_calloc(1, sizeof(*call)), *last = &node->call;
+    int end = mtlm_call_n_operands(&node->call) - op->n_operands;
+    struct mtlm_error err;
+
+    *call = (struct mtlm_call){.kind = last->kind, .value = last->value};
+    if (attr)
+        call->attr = *attr;
+    for (int i = 0; i < op->n_operands; i++) {
+        assert(given[i]->dtype == mtlm_call_dtype(call, i));
+        assert(!op->shared[i] || given[i] == node->operand[i]);
+        call->shape[i] = given[i]->shape;
+        if (!op->shared[i]) {
+            mtlm_node_add_use(node, given[i], op->access[i], false);
+            move_last_use(&node->extra, end++);
+        }
+    }
+    if (op->infer(call, &err) < 0)
+        mtlm_fatal(__FILE__, __LINE__, "%s: %s", op->name, err.text);
+    while (last->next)
+        last = last->next;
+    last->next = call;
+    node->flops = mtlm_call_flops(&node->call);
+    node->bytes = mtlm_call_bytes(&node->call);
 }
 
 void mtlm_node_add_use(struct mtlm_node *node, struct mtlm_tensor *tensor,

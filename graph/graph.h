@@ -77,12 +77,14 @@ struct mtlm_uses {
 };
 
 struct mtlm_node {
-    int id; /* 0 .. graph->all.n - 1 */
-    struct mtlm_call call;
-    struct mtlm_tensor *operand[MTLM_MAX_OPERANDS];
-    /* Further uses: of a bucket's message its tensors, in the order in which
-     * they lie in memory, those sent (MTLM_R, or MTLM_RW in place) before those
-     * received (MTLM_W); of any node, those for the sake of order. */
+    int id;                                         /* 0 .. graph->all.n - 1 */
+    struct mtlm_call call;                          /* the first one */
+    struct mtlm_tensor *operand[MTLM_MAX_OPERANDS]; /* its operands */
+    /* Further uses: of a node of several calls their operands, as
+     * mtlm_call_spread() takes them; of a bucket's message its tensors, in the
+     * order in which they lie in memory, those sent (MTLM_R, or MTLM_RW in
+     * place) before those received (MTLM_W); of any node, those for the sake of
+     * order. */
     struct mtlm_uses extra;
     enum mtlm_phase phase;
     enum mtlm_lane lane;
@@ -138,6 +140,12 @@ struct mtlm_node *mtlm_graph_call(struct mtlm_graph *graph,
                                   enum mtlm_op_kind kind,
                                   const union mtlm_attr *attr,
                                   struct mtlm_tensor *const given[]);
+
+/* Gives node, which was made last, a further call of its operation, with all
+ * operands given: the shared ones are those that it has, the others no other
+ * call of it has.  MTLM_MAX_CALLS at most. */
+void mtlm_graph_add_call(struct mtlm_node *node, const union mtlm_attr *attr,
+                         struct mtlm_tensor *const given[]);
 
 /* Adds a further use to node. */
 void mtlm_node_add_use(struct mtlm_node *node, struct mtlm_tensor *tensor,

@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "graph/bucket.h"
+#include "graph/bundle.h"
 #include "graph/optimizer.h"
 
 static void call(struct mtlm_program *program, enum mtlm_op_kind kind,
@@ -90,17 +91,33 @@ static int64_t elems(const struct mtlm_tensor *tensor)
     return mtlm_shape_elems(&tensor->shape);
 }
 
-/* Writes the squared sum of values, the parameter's elements from first on. */
-static void square_sum(struct mtlm_program *program,
-                       const struct mtlm_parameter *p,
-                       struct mtlm_tensor *values, int64_t first,
-                       struct mtlm_tensor *sums)
+/* Has values, the parameter's elements from first on, summed up in a slot of
+ * sums. */
+static void sum_up(struct mtlm_bundle *bundle, const struct mtlm_parameter *p,
+                   struct mtlm_tensor *values, int64_t first, int64_t slot,
+                   struct mtlm_tensor *sums)
 {
-    const union mtlm_attr slot = {
-        .status = {.slot = sum_slot(program, p),
-                   .padding = padding_of(program, p, first, elems(values))}};
+    const union mtlm_attr attr = {
+        .status = {.slot = slot,
+                   .padding =
+                       padding_of(bundle->program, p, first, elems(values))}};
 
-    CALL(program, SQUARE_SUM, &slot, values, sums);
+    mtlm_bundle_add(bundle, &attr, (struct mtlm_tensor *[]){values, sums});
+}
+
+static void sum_up_gradients(struct mtlm_program *program,
+                             const struct mtlm_bucket *bucket)
+{
+    struct mtlm_bundle squares = {.program = program,
+                                  .kind = MTLM_OP_SQUARE_SUM};
+
+    for (int i = bucket->n - 1; i >= 0; i--) {
+        const struct mtlm_parameter *p = &program->param[bucket->param[i]];
+
+        if (counts(program, p))
+            sum_up(&squares, p, p->reduced, p->first, sum_slot(program, p),
+                   program->status);
+    }
 }
 
 /* They write one tensor, so they run in this order: from the end of the model,
@@ -108,28 +125,21 @@ static void square_sum(struct mtlm_program *program,
 static void measure_gradients(struct mtlm_program *program)
 {
     CALL(program, ZERO, NULL, program->status);
-    for (int i = program->n_params - 1; i >= 0; i--) {
-        const struct mtlm_parameter *p = &program->param[i];
-
-        if (counts(program, p))
-            square_sum(program, p, p->reduced, p->first, program->status);
-    }
+    for (int i = program->n_buckets - 1; i >= 0; i--)
+        sum_up_gradients(program, &program->bucket[i]);
 }
 
 static void count_zeros(struct mtlm_program *program)
 {
     const int64_t slot = mtlm_status_sums(&program->config) + MTLM_STATUS_ZEROS;
+    struct mtlm_bundle zeros = {.program = program,
+                                .kind = MTLM_OP_COUNT_ZEROS};
 
     for (int i = 0; i < program->n_params; i++) {
         const struct mtlm_parameter *p = &program->param[i];
-        const union mtlm_attr attr = {
-            .status = {.slot = slot,
-                       .padding = p->reduced ? padding_of(program, p, p->first,
-                                                          elems(p->reduced))
-                                             : 0}};
 
         if (counts(program, p))
-            CALL(program, COUNT_ZEROS, &attr, p->reduced, program->status);
+            sum_up(&zeros, p, p->reduced, p->first, slot, program->status);
     }
 }
 
@@ -157,35 +167,53 @@ static void write_status(struct mtlm_program *program)
 static void measure_weights(struct mtlm_program *program)
 {
     const bool masters = program->config.value != MTLM_REAL;
+    struct mtlm_bundle squares = {.program = program,
+                                  .kind = MTLM_OP_SQUARE_SUM};
 
     CALL(program, ZERO, NULL, program->params_sums);
     for (int i = program->n_params - 1; i >= 0; i--) {
         const struct mtlm_parameter *p = &program->param[i];
 
         if (masters && p->master && counts(program, p))
-            square_sum(program, p, p->master, p->first, program->params_sums);
+            sum_up(&squares, p, p->master, p->first, sum_slot(program, p),
+                   program->params_sums);
         else if (!masters && p->counted && program->config.layout.dp_rank == 0)
-            square_sum(program, p, p->weight, 0, program->params_sums);
+            sum_up(&squares, p, p->weight, 0, sum_slot(program, p),
+                   program->params_sums);
     }
     if (mtlm_layout_ranks(&program->config.layout) > 1)
         CALL(program, ALL_REDUCE, &world_sum, program->params_sums);
     CALL(program, NORM, NULL, program->params_sums, program->params_norm);
 }
 
-/* The whole gradient, once nothing needs the piece of it any more. */
-static void clear(struct mtlm_program *program, const struct mtlm_parameter *p)
+/* The whole gradients, once nothing needs the pieces of them any more. */
+static void clear(struct mtlm_program *program,
+                  const struct mtlm_bucket *bucket)
 {
-    struct mtlm_node *node =
-        mtlm_graph_call(program->graph, MTLM_OP_FILL, &zero, &p->grad);
+    struct mtlm_bundle zeros = {.program = program, .kind = MTLM_OP_FILL};
 
-    mtlm_node_add_use(node, p->reduced, MTLM_W, true);
+    for (int i = 0; i < bucket->n; i++) {
+        const struct mtlm_parameter *p = &program->param[bucket->param[i]];
+
+        if (!p->reduced || p->reduced == p->grad)
+            continue;
+        mtlm_bundle_add(&zeros, &zero, &p->grad);
+        mtlm_node_add_use(zeros.node, p->reduced, MTLM_W, true);
+    }
 }
+
+#define STEP(bundle, attr, ...)                                                \
+    mtlm_bundle_add(bundle, attr, (struct mtlm_tensor *[]){__VA_ARGS__})
 
 /* The parameters of a bucket, then their new weights to the other ranks: the
  * first forward pass of the next iteration waits for its own only. */
 static void step(struct mtlm_program *program, const struct mtlm_bucket *bucket)
 {
     const struct mtlm_program_config *config = &program->config;
+    struct mtlm_bundle steps = {.program = program,
+                                .kind = config->value == MTLM_REAL
+                                            ? MTLM_OP_ADAM
+                                            : MTLM_OP_ADAM_MASTER};
 
     for (int i = 0; i < bucket->n; i++) {
         const struct mtlm_parameter *p = &program->param[bucket->param[i]];
@@ -194,14 +222,13 @@ static void step(struct mtlm_program *program, const struct mtlm_bucket *bucket)
                                                p->first}};
 
         if (p->master)
-            CALL(program, ADAM_MASTER, &adam, p->reduced, program->control,
-                 p->master, p->m, p->v, p->weight);
+            STEP(&steps, &adam, p->reduced, program->control, p->master, p->m,
+                 p->v, p->weight);
         else if (p->m)
-            CALL(program, ADAM, &adam, p->reduced, program->control, p->weight,
-                 p->m, p->v);
-        if (p->reduced && p->reduced != p->grad)
-            clear(program, p);
+            STEP(&steps, &adam, p->reduced, program->control, p->weight, p->m,
+                 p->v);
     }
+    clear(program, bucket);
     mtlm_bucket_build_gather(program, bucket);
 }
 

@@ -123,6 +123,8 @@ static double blas_bytes(const struct mtlm_node *node)
     const struct mtlm_op *op = mtlm_ops[node->call.kind];
     double most = 0;
 
+    if (node->call.next) /* no product is */
+        return 0;
     for (int i = 0; i < op->n_operands; i++) {
         const struct mtlm_shape *y = &node->call.shape[i];
 

@@ -137,6 +137,7 @@ struct mtlm_program {
     int n_params;
     struct mtlm_bucket *bucket; /* of parameters, see graph/bucket.h */
     int n_buckets;
+    int64_t bundle_elems; /* see graph/bundle.h */
     struct mtlm_list init_list, tail_list, eval_tail_list, save_list;
 
     /* Once per run; once per iteration; once per validation; once per

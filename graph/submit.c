@@ -198,16 +198,22 @@ static void set_handles(const struct mtlm_run *run,
                         const struct mtlm_node *node, int64_t number,
                         struct starpu_task *task)
 {
-    static const enum starpu_data_access_mode mode[] = {
+    static const enum starpu_data_access_mode modes[] = {
         [MTLM_R] = STARPU_R, [MTLM_W] = STARPU_W, [MTLM_RW] = STARPU_RW};
+    const int n = mtlm_node_n_uses(node);
+    starpu_data_handle_t *handle = task->handles;
+    enum starpu_data_access_mode *mode = task->modes;
 
-    task->nbuffers = mtlm_node_n_uses(node);
-    assert(task->nbuffers <= STARPU_NMAXBUFS);
-    for (int i = 0; i < task->nbuffers; i++) {
+    if (n > STARPU_NMAXBUFS) { /* StarPU frees them */
+        handle = task->dyn_handles = mtlm_calloc(n, sizeof(*handle));
+        mode = task->dyn_modes = mtlm_calloc(n, sizeof(*mode));
+    }
+    task->nbuffers = n;
+    for (int i = 0; i < n; i++) {
         const struct mtlm_use use = mtlm_node_use(node, i);
 
-        task->handles[i] = mtlm_run_data_handle(&run->data, use.tensor, number);
-        task->modes[i] = mode[use.access];
+        handle[i] = mtlm_run_data_handle(&run->data, use.tensor, number);
+        mode[i] = modes[use.access];
     }
 }
 

@@ -76,6 +76,7 @@ int main(void)
         cmocka_unit_test(test_status),
         cmocka_unit_test(test_control),
         cmocka_unit_test(test_adam),
+        cmocka_unit_test(test_calls_together),
         cmocka_unit_test(test_only_the_samples_come_from_the_cpu),
         cmocka_unit_test(test_every_kernel_is_compared),
     };

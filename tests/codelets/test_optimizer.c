@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "codelets/adam.h"
 #include "tests/codelets/support.h"
 
 enum { N = 1037, SUMS = 3 };
@@ -331,6 +332,45 @@ static void test_adam_writes_only_zeros_when_it_must_not_step(void **state)
         free(want[i]);
 }
 
+/* As one call after the other would; the control is given once. */
+static void test_a_task_makes_all_its_calls(void **state)
+{
+    double control[MTLM_CONTROL_COUNT] = {[MTLM_CONTROL_STEP] = 2,
+                                          [MTLM_CONTROL_LR] = 0.1,
+                                          [MTLM_CONTROL_WEIGHT_DECAY] = 0.5,
+                                          [MTLM_CONTROL_CLIP] = 0.5,
+                                          [MTLM_CONTROL_APPLY] = 1};
+    struct mtlm_call call[] = {adam_call(true), adam_call(false),
+                               adam_call(true)};
+    void *operand[] = {new_normal(N, 1), control,          new_normal(N, 2),
+                       new_zeros(N),     new_zeros(N),     new_normal(N, 3),
+                       new_normal(N, 4), new_zeros(N),     new_zeros(N),
+                       new_normal(N, 5), new_normal(N, 6), new_zeros(N),
+                       new_zeros(N)};
+    void *ptr[15];
+
+    (void) state;
+    call[0].next = &call[1];
+    call[1].next = &call[2];
+    assert_int_equal(mtlm_call_n_operands(call), 13);
+    mtlm_call_spread(call, operand, ptr);
+    run_op(call[0], ptr, 0);
+    call[0].next = call[1].next = NULL;
+    for (int k = 0; k < 3; k++) {
+        mtlm_real *g = new_normal(N, 1 + 2 * k), *w = new_normal(N, 2 + 2 * k);
+        mtlm_real *m = new_zeros(N), *v = new_zeros(N);
+
+        run_op(call[k], (void *[]){g, control, w, m, v}, 0);
+        assert_memory_equal(operand[4 * k + 2], w, N * sizeof(*w));
+        assert_memory_equal(operand[4 * k + 3], m, N * sizeof(*w));
+        assert_memory_equal(operand[4 * k + 4], v, N * sizeof(*w));
+        free(g), free(w), free(m), free(v);
+    }
+    for (int i = 0; i < 13; i++)
+        if (i != ADAM_CONTROL)
+            free(operand[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -345,6 +385,7 @@ int main(void)
         cmocka_unit_test(test_what_is_not_finite_skips_the_step),
         cmocka_unit_test(test_adam_steps),
         cmocka_unit_test(test_adam_steps_pieces),
+        cmocka_unit_test(test_a_task_makes_all_its_calls),
         cmocka_unit_test(test_adam_writes_only_zeros_when_it_must_not_step),
     };
 

@@ -26,8 +26,9 @@
 static struct mtlm_device device = {.workspace_bytes = 32 << 20};
 static bool compared[MTLM_OP_COUNT];
 
-/* An operand on both sides. */
+/* An operand on both sides, of a call or of all that follow it. */
 struct operand {
+    bool again; /* that the first call has already */
     enum mtlm_dtype dtype;
     int64_t n;
     void *host;  /* values widened to mtlm_real */
@@ -290,23 +291,34 @@ static void assert_same(const struct operand *o, const void *raw,
     }
 }
 
+/* Operands of all calls. */
+static int count(const struct mtlm_call *call)
+{
+    int n = 0;
+
+    for (; call; call = call->next)
+        n += mtlm_ops[call->kind]->n_operands;
+    return n;
+}
+
 /* The context of run_op(), for the device. */
 static void run_there(struct operand *operand, const struct twin *twin,
                       const struct mtlm_call *call)
 {
     const struct mtlm_op *op = mtlm_ops[call->kind];
+    const int n = count(call);
     const struct mtlm_context context = {.sample = twin->sample,
                                          .share = RUN_SHARE,
                                          .batch = RUN_BATCH,
                                          .device = &device};
-    void *ptr[MTLM_MAX_OPERANDS];
+    void *ptr[MTLM_MAX_POINTERS];
 
-    for (int i = 0; i < op->n_operands; i++) {
-        if (op->access[i] != MTLM_W)
+    for (int i = 0; i < n; i++) {
+        if (op->access[i % op->n_operands] != MTLM_W)
             put(&operand[i]);
         ptr[i] = operand[i].there;
     }
-    op->cuda(ptr, call, &context);
+    mtlm_call_run_cuda(ptr, call, &context);
     wait_there();
 }
 
@@ -315,8 +327,8 @@ static void run_there(struct operand *operand, const struct twin *twin,
 static void assert_any_order(struct operand *operand, const struct twin *twin,
                              const struct mtlm_call *call, const char *what)
 {
-    const int n = mtlm_ops[call->kind]->n_operands;
-    void *raw[MTLM_MAX_OPERANDS];
+    const int n = count(call);
+    void *raw[MTLM_MAX_POINTERS];
 
     for (int i = 0; i < n; i++)
         raw[i] = get_raw(&operand[i]);
@@ -336,47 +348,80 @@ static void assert_any_order(struct operand *operand, const struct twin *twin,
 }
 #endif
 
+/* Operands [first, first + n_operands) are the call's. */
+static void make_operands(const struct mtlm_call *call, struct operand *operand,
+                          int first, bool aligned)
+{
+    const struct mtlm_op *op = mtlm_ops[call->kind];
+
+    for (int i = 0; i < op->n_operands; i++) {
+        struct operand *o = &operand[first + i];
+
+        if (first > 0 && op->shared[i]) {
+            *o = operand[i];
+            o->again = true;
+            continue;
+        }
+        o->dtype = mtlm_call_dtype(call, i);
+        o->n = mtlm_shape_elems(&call->shape[i]);
+        make_host(o, 10 + first + i);
+        make_there(o, aligned);
+    }
+}
+
+static void set_value(struct mtlm_call *call, enum mtlm_dtype value)
+{
+    struct mtlm_error err;
+
+    for (; call; call = call->next) {
+        call->value = value;
+        if (mtlm_ops[call->kind]->infer(call, &err))
+            fail_msg("%s", err.text);
+    }
+}
+
 static void compare(const struct twin *twin, enum mtlm_dtype value,
                     bool aligned)
 {
     static const char *const names[] = {
         [MTLM_REAL] = "fp32", [MTLM_BF16] = "bf16", [MTLM_F16] = "fp16"};
-    struct mtlm_call call = twin->call, real;
+    struct mtlm_call call = twin->call;
     const struct mtlm_op *op = mtlm_ops[call.kind];
-    struct operand operand[MTLM_MAX_OPERANDS] = {0};
-    void *host[MTLM_MAX_OPERANDS];
-    struct mtlm_error err;
+    const int n = count(&call);
+    struct operand operand[MTLM_MAX_POINTERS] = {0};
+    void *host[MTLM_MAX_POINTERS];
     char what[200], shape[96];
+    int first = 0;
 
-    call.value = value;
-    if (op->infer(&call, &err))
-        fail_msg("%s", err.text);
+    set_value(&call, value);
+    for (const struct mtlm_call *c = &call; c; c = c->next) {
+        make_operands(c, operand, first, aligned);
+        first += op->n_operands;
+    }
+    for (int i = 0; i < n; i++)
+        host[i] = operand[i].host;
     snprintf(what, sizeof(what), "%s in %s of %s%s", op->name, names[value],
              mtlm_shape_str(&call.shape[0], shape),
              aligned ? "" : ", not aligned");
-    for (int i = 0; i < op->n_operands; i++) {
-        struct operand *o = &operand[i];
-
-        o->dtype = op->dtype[i] == MTLM_VALUE ? value : op->dtype[i];
-        o->n = mtlm_shape_elems(&call.shape[i]);
-        make_host(o, 10 + i);
-        make_there(o, aligned);
-        host[i] = o->host;
+    first = 0;
+    for (const struct mtlm_call *c = &call; c && twin->fill; c = c->next) {
+        twin->fill(c, host + first);
+        first += op->n_operands;
     }
-    real = call;
-    real.value = MTLM_REAL;
-    if (twin->fill)
-        twin->fill(&real, host);
-    for (int i = 0; i < op->n_operands; i++)
+    for (int i = 0; i < n; i++)
         round_host(&operand[i]);
     run_there(operand, twin, &call);
 #if MTLM_EMULATED
     assert_any_order(operand, twin, &call, what);
 #endif
-    run_op(real, host, twin->sample);
-    for (int i = 0; i < op->n_operands; i++) {
-        void *raw = get_raw(&operand[i]);
+    set_value(&call, MTLM_REAL);
+    run_op(call, host, twin->sample);
+    for (int i = 0; i < n; i++) {
+        void *raw;
 
+        if (operand[i].again)
+            continue;
+        raw = get_raw(&operand[i]);
         assert_same(&operand[i], raw, twin, what, i);
         free_there(&operand[i]);
         free(raw), free(operand[i].host);

@@ -11,9 +11,10 @@
  * on a GPU or, in a program built with MTLM_EMULATED, in the emulator. */
 
 struct twin {
-    struct mtlm_call call; /* without the shapes that infer makes */
-    /* Overwrites the operands that N(0, 1) does not suit; integers are 0 and
-     * must mostly be.  Values and reals are mtlm_real here. */
+    /* Without the shapes that infer makes; its next ones are overwritten. */
+    struct mtlm_call call;
+    /* Overwrites the operands of a call that N(0, 1) does not suit; integers
+     * are 0 and must mostly be.  Values and reals are mtlm_real here. */
     void (*fill)(const struct mtlm_call *call, void *const operand[]);
     int64_t sample; /* the microbatch's first */
     /* Of values only: besides rounding, greatest difference over greatest

@@ -21,5 +21,6 @@ void test_sums(void **state); /* twins_optimizer.c */
 void test_status(void **state);
 void test_control(void **state);
 void test_adam(void **state);
+void test_calls_together(void **state);
 
 #endif /* MTLM_TESTS_TWINS_H */

@@ -237,4 +237,70 @@ void test_adam(void **state)
         }
 }
 
+/* ---- many calls of one task ---- */
+
+enum { ODD_SIZES = 7 };
+
+/* Smaller than a part, a part, several parts, none of them all in a row. */
+static int64_t odd_size(int k)
+{
+    static const int64_t sizes[ODD_SIZES] = {1, 2048, 301, 10007,
+                                             3, 8193, 2049};
+
+    return sizes[k % ODD_SIZES];
+}
+
+static struct mtlm_call nth_call(enum mtlm_op_kind kind, int k)
+{
+    const struct mtlm_shape n = MTLM_SHAPE(odd_size(k));
+    struct mtlm_call call = {.kind = kind, .shape = {n}};
+
+    if (kind == MTLM_OP_SQUARE_SUM || kind == MTLM_OP_COUNT_ZEROS) {
+        call.attr.status.slot =
+            kind == MTLM_OP_COUNT_ZEROS ? 3 : MTLM_MAX_CALLS - k;
+        call.attr.status.padding = k % 3 == 1 ? odd_size(k) / 2 : 0;
+        call.shape[SQ_STATUS] = MTLM_SHAPE(MTLM_MAX_CALLS + 2);
+        return call;
+    }
+    call.attr.adam.beta1 = 0.9;
+    call.attr.adam.beta2 = 0.95;
+    call.attr.adam.epsilon = 1e-8;
+    call.attr.adam.decay = k % 2;
+    call.attr.adam.first = k % 3;
+    for (int i = 0; i < mtlm_ops[kind]->n_operands; i++)
+        call.shape[i] = n;
+    call.shape[ADAM_CONTROL] = MTLM_SHAPE(MTLM_CONTROL_COUNT);
+    call.shape[kind == MTLM_OP_ADAM ? (int) ADAM_WEIGHT : (int) ADAMM_WEIGHT] =
+        MTLM_SHAPE(odd_size(k) + 2);
+    return call;
+}
+
+/* Each call has its own operands and attributes. */
+static void compare_together(enum mtlm_op_kind kind, int n, bool real_only)
+{
+    const bool steps = kind == MTLM_OP_ADAM || kind == MTLM_OP_ADAM_MASTER;
+    struct mtlm_call calls[MTLM_MAX_CALLS];
+
+    for (int k = 0; k < n; k++) {
+        calls[k] = nth_call(kind, k);
+        if (k > 0)
+            calls[k - 1].next = &calls[k];
+    }
+    twin_compare(&(struct twin){.call = calls[0],
+                                .fill = steps ? fill_adam : fill_gradient,
+                                .real_only = real_only});
+}
+
+void test_calls_together(void **state)
+{
+    (void) state;
+    for (int n = 2; n <= MTLM_MAX_CALLS; n = n < 8 ? n + 1 : n + 56) {
+        apply = n != 3;
+        compare_together(MTLM_OP_SQUARE_SUM, n, false);
+        compare_together(MTLM_OP_COUNT_ZEROS, n, true);
+        compare_together(MTLM_OP_ADAM, n, true);
+        compare_together(MTLM_OP_ADAM_MASTER, n, false);
+    }
+}
+
 #endif

@@ -330,10 +330,12 @@ static void compute(struct interpreter *in, struct rank *rank)
                   * config->micro_batch,
         .scratch = &in->scratch,
         .wide = &in->wide};
-    void *ptr[MTLM_MAX_OPERANDS];
+    void *operand[MTLM_MAX_POINTERS], *ptr[MTLM_MAX_POINTERS];
 
-    for (int i = 0; i < mtlm_ops[node->call.kind]->n_operands; i++)
-        ptr[i] = slot_of(rank, node->operand[i], use_of(in, item));
+    for (int i = 0; i < mtlm_call_n_operands(&node->call); i++)
+        operand[i] =
+            slot_of(rank, mtlm_node_use(node, i).tensor, use_of(in, item));
+    mtlm_call_spread(&node->call, operand, ptr);
     mtlm_call_run_cpu(ptr, &node->call, &context);
     rank->at++;
 }
