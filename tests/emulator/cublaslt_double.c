@@ -1,7 +1,9 @@
 /* A stand-in for cuBLASLt on the device double: a reference product on the
  * host that honours layouts, transposes, epilogues and types, and what the
  * library was told about alignment.  Sums are in single precision, what is
- * read and written is rounded to the matrix' type.
+ * read and written is rounded to the matrix' type.  With
+ * MTLM_DOUBLE_REFUSE_EPILOGUES=ask it proposes no way for any epilogue, with
+ * =run it refuses what it has proposed: as the library may.
  *
  * Meanings: cuBLAS manual, 13.0, section 3. */
 
@@ -249,6 +251,14 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(
     return CUBLAS_STATUS_SUCCESS;
 }
 
+static bool refuses(const struct description *d, const char *when)
+{
+    const char *refused = getenv("MTLM_DOUBLE_REFUSE_EPILOGUES");
+
+    return d->epilogue != CUBLASLT_EPILOGUE_DEFAULT && refused
+           && strcmp(refused, when) == 0;
+}
+
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
     cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
@@ -259,9 +269,11 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     const struct preference *p = (const struct preference *) preference;
     struct choice *choice = (struct choice *) &result[0].algo;
 
-    (void) handle, (void) desc, (void) a, (void) b, (void) c, (void) d;
+    (void) handle, (void) a, (void) b, (void) c, (void) d;
     if (wanted < 1)
         return CUBLAS_STATUS_INVALID_VALUE;
+    if (refuses((const struct description *) desc, "ask"))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
     memset(&result[0], 0, sizeof(result[0]));
     choice->workspace_bytes = p->workspace_bytes;
     memcpy(choice->alignment, p->alignment, sizeof(p->alignment));
@@ -390,6 +402,13 @@ static void bias_gradient(const struct product *p, const float *x, bool of_a)
     }
 }
 
+/* Another matrix is written or read (the bit that CUBLASLT_EPILOGUE_GELU_AUX
+ * and DGELU have in common). */
+static bool has_aux(const struct description *d)
+{
+    return d->epilogue & (CUBLASLT_EPILOGUE_GELU_AUX & CUBLASLT_EPILOGUE_DGELU);
+}
+
 static double epilogue(const struct product *p, double y, int i, int j)
 {
     const struct description *d = p->desc;
@@ -398,7 +417,7 @@ static double epilogue(const struct product *p, double y, int i, int j)
     if (d->epilogue & CUBLASLT_EPILOGUE_BIAS)
         y += load(d->bias, i, bias_type(p));
     if (d->epilogue & CUBLASLT_EPILOGUE_GELU) {
-        if (d->aux && d->epilogue & 128)
+        if (has_aux(d))
             store(d->aux, at, aux_type(p), y);
         y = gelu(y);
     }
@@ -450,18 +469,51 @@ static void multiply(const struct product *p, const void *a, const void *b,
     free(y), free(db), free(da);
 }
 
+static bool in_device_memory(const void *p)
+{
+    struct cudaPointerAttributes attributes;
+
+    return cudaPointerGetAttributes(&attributes, p) == cudaSuccess
+           && attributes.type == cudaMemoryTypeDevice;
+}
+
 /* That each operand is in device memory, and where the library was told. */
 static void check_addresses(const struct choice *choice, const void *const p[4])
 {
     for (int i = 0; i < 4; i++) {
-        struct cudaPointerAttributes attributes;
-
-        cudaPointerGetAttributes(&attributes, p[i]);
-        if (attributes.type != cudaMemoryTypeDevice)
+        if (!in_device_memory(p[i]))
             wrong("a matrix is not in device memory");
         if ((uintptr_t) p[i] % choice->alignment[i])
             wrong("a matrix is not aligned as was said");
     }
+}
+
+/* What the manual asks of an epilogue's operands; and that what is called aux
+ * is used by the epilogue. */
+static bool suits_epilogue(const struct product *p)
+{
+    static const uint32_t known[] = {
+        CUBLASLT_EPILOGUE_DEFAULT,       CUBLASLT_EPILOGUE_BIAS,
+        CUBLASLT_EPILOGUE_GELU_AUX_BIAS, CUBLASLT_EPILOGUE_DGELU,
+        CUBLASLT_EPILOGUE_BGRADA,        CUBLASLT_EPILOGUE_BGRADB,
+        CUBLASLT_EPILOGUE_DGELU_BGRAD,   CUBLASLT_EPILOGUE_GELU_BIAS,
+    };
+    const struct description *d = p->desc;
+    bool is_known = false;
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+        is_known |= d->epilogue == known[i];
+    if (!is_known)
+        wrong("an epilogue that it does not know");
+    if (has_aux(d) != (d->aux != NULL))
+        wrong("an auxiliary matrix without its epilogue, or the reverse");
+    if (d->aux
+        && (d->aux_ld % 8 || d->aux_ld < (int64_t) p->d->rows
+            || !in_device_memory(d->aux)))
+        return false;
+    return d->epilogue == CUBLASLT_EPILOGUE_DEFAULT
+           || d->epilogue == CUBLASLT_EPILOGUE_DGELU
+           || in_device_memory(d->bias);
 }
 
 static bool fits(const struct product *p)
@@ -497,9 +549,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle,
 
     if (!handle || !fits(&p) || p.desc->scale_type != CUDA_R_32F)
         return CUBLAS_STATUS_INVALID_VALUE;
-    /* As the library may what it has proposed itself. */
-    if (getenv("MTLM_DOUBLE_REFUSE_EPILOGUES")
-        && p.desc->epilogue != CUBLASLT_EPILOGUE_DEFAULT)
+    if (!suits_epilogue(&p))
+        wrong("an epilogue's operand is not as the manual asks");
+    if (refuses(p.desc, "run"))
         return CUBLAS_STATUS_NOT_SUPPORTED;
     type_bytes(p.a->type), type_bytes(p.b->type), type_bytes(p.d->type);
     if (choice) {

@@ -41,12 +41,14 @@ both() {
 
 # Sums in another order may be rounded to another number of 8 bits.
 both 1e-3 --model gpt-tiny --bf16
+MTLM_DOUBLE_REFUSE_EPILOGUES=ask well 1 --model gpt-tiny "${mini[@]}" --bf16
+same 1e-3 "no way is proposed for epilogues"
 both 1e-5 --model bert-tiny
 both 1e-5 --model gpt-tiny
 
 MTLM_DOUBLE_DELAY_US=200 well 1 --model gpt-tiny "${mini[@]}"
 same 1e-5 "what is enqueued takes its time"
-MTLM_DOUBLE_REFUSE_EPILOGUES=1 well 1 --model gpt-tiny "${mini[@]}"
+MTLM_DOUBLE_REFUSE_EPILOGUES=run well 1 --model gpt-tiny "${mini[@]}"
 same 1e-5 "products whose epilogues are refused"
 for layout in "2 1" "2 2"; do
     # shellcheck disable=SC2086 # two words
