@@ -1,4 +1,5 @@
-/* y = gelu(x + bias), exact or in the tanh form (bias_gelu.h).
+/* y = gelu(x + bias), exact or in the tanh form (gelu.h), where no product is
+ * next to it on both sides (linear_gelu.c).
  *
  * x, y, dx, dy [.., h]; bias, dbias [h]. */
 
@@ -7,9 +8,9 @@
 #include <string.h>
 
 #include "codelets/bias_gelu.h"
+#include "codelets/gelu.h"
 #include "codelets/infer.h"
 #include "codelets/rows.h"
-#include "codelets/vector_math.h"
 
 static int bias_gelu_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
@@ -24,42 +25,20 @@ static double bias_gelu_fwd_flops(const struct mtlm_call *call)
     return 10.0 * mtlm_shape_elems(&call->shape[BG_X]);
 }
 
-/* e^(-2u) of v, where u is great of what makes no difference any more. */
-static inline mtlm_real tail(mtlm_real v)
-{
-    const mtlm_real scale = -2 * MTLM_GELU_SCALE * MTLM_LOG2_E;
-    const mtlm_real cubic = MTLM_GELU_CUBIC * scale, most = 126;
-    const mtlm_real x = v * (scale + cubic * v * v);
-
-    return mtlm_exp2(x > most ? most : x);
-}
-
-/* e^(-v^2 / 2) */
-static inline mtlm_real bell(mtlm_real v)
-{
-    return mtlm_exp2(v * v * ((mtlm_real) -0.5 * MTLM_LOG2_E));
-}
-
 static void forward_row(const mtlm_real *x, const mtlm_real *bias, mtlm_real *y,
                         int64_t h)
 {
 #pragma omp simd
-    for (int64_t i = 0; i < h; i++) {
-        const mtlm_real v = x[i] + bias[i];
-
-        y[i] = v / (1 + tail(v));
-    }
+    for (int64_t i = 0; i < h; i++)
+        y[i] = mtlm_gelu(x[i] + bias[i]);
 }
 
 static void exact_forward_row(const mtlm_real *x, const mtlm_real *bias,
                               mtlm_real *y, int64_t h)
 {
 #pragma omp simd
-    for (int64_t i = 0; i < h; i++) {
-        const mtlm_real v = x[i] + bias[i];
-
-        y[i] = v * mtlm_normal_cdf(v, bell(v));
-    }
+    for (int64_t i = 0; i < h; i++)
+        y[i] = mtlm_gelu_exact(x[i] + bias[i]);
 }
 
 static void bias_gelu_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
@@ -120,36 +99,26 @@ typedef void backward_row(const mtlm_real *x, const mtlm_real *bias,
                           const mtlm_real *dy, mtlm_real *dx, mtlm_real *dbias,
                           int64_t h);
 
-/* dx = dy (g + v g (1 - g) 2u') with g = 1 / (1 + e^(-2u)). */
 static void tanh_backward_row(const mtlm_real *x, const mtlm_real *bias,
                               const mtlm_real *dy, mtlm_real *dx,
                               mtlm_real *dbias, int64_t h)
 {
-    const mtlm_real scale = 2 * MTLM_GELU_SCALE, cubic = MTLM_GELU_CUBIC;
-
 #pragma omp simd
     for (int64_t i = 0; i < h; i++) {
-        const mtlm_real v = x[i] + bias[i];
-        const mtlm_real g = 1 / (1 + tail(v));
-        const mtlm_real slope = v * (scale + 3 * cubic * scale * v * v);
-        const mtlm_real d = dy[i] * (g + g * (1 - g) * slope);
+        const mtlm_real d = dy[i] * mtlm_gelu_slope(x[i] + bias[i]);
 
         dx[i] = d;
         dbias[i] += d;
     }
 }
 
-/* dx = dy (P(v) + v P'(v)), P' the normal density. */
 static void exact_backward_row(const mtlm_real *x, const mtlm_real *bias,
                                const mtlm_real *dy, mtlm_real *dx,
                                mtlm_real *dbias, int64_t h)
 {
 #pragma omp simd
     for (int64_t i = 0; i < h; i++) {
-        const mtlm_real v = x[i] + bias[i];
-        const mtlm_real e = bell(v);
-        const mtlm_real d =
-            dy[i] * (mtlm_normal_cdf(v, e) + v * e * (mtlm_real) MTLM_NORMAL_0);
+        const mtlm_real d = dy[i] * mtlm_gelu_exact_slope(x[i] + bias[i]);
 
         dx[i] = d;
         dbias[i] += d;

@@ -3,28 +3,9 @@
 #include "config.h"
 
 #include "codelets/bias_gelu.h"
+#include "codelets/gelu.cuh"
 #include "codelets/op.h"
 #include "codelets/rows.cuh"
-
-/* gelu(v) / v: the normal distribution function, or 1 / (1 + e^(-2u)). */
-template <bool exact> static __device__ float gate(float v)
-{
-    if (exact)
-        return 0.5f * erfcf(-(float) MTLM_SQRT_HALF * v);
-    return 1
-           / (1
-              + expf(-(float) (2 * MTLM_GELU_SCALE)
-                     * (v + (float) MTLM_GELU_CUBIC * v * v * v)));
-}
-
-/* The derivative of gate(v), whose value is g. */
-template <bool exact> static __device__ float slope(float v, float g)
-{
-    if (exact)
-        return (float) MTLM_NORMAL_0 * expf(-0.5f * v * v);
-    return g * (1 - g) * (float) (2 * MTLM_GELU_SCALE)
-           * (1 + (float) (3 * MTLM_GELU_CUBIC) * v * v);
-}
 
 template <typename T, int V, bool exact>
 struct gelu_forward : mtlm_row_work<V> {
@@ -43,10 +24,8 @@ struct gelu_forward : mtlm_row_work<V> {
         float v[V];
 
         mtlm_load(x + r * h + c, v);
-        for (int i = 0; i < V; i++) {
-            v[i] += add[i];
-            v[i] *= gate<exact>(v[i]);
-        }
+        for (int i = 0; i < V; i++)
+            v[i] = mtlm_gelu_of<exact>(v[i] + add[i]);
         mtlm_store(y + r * h + c, v);
     }
 };
@@ -101,9 +80,7 @@ struct gelu_backward : mtlm_row_work<V, 1> {
         mtlm_load(x + r * h + c, v);
         mtlm_load(dy + r * h + c, d);
         for (int i = 0; i < V; i++) {
-            const float u = v[i] + add[i], g = gate<exact>(u);
-
-            d[i] *= g + u * slope<exact>(u, g);
+            d[i] *= mtlm_gelu_slope_of<exact>(v[i] + add[i]);
             dbias[0][i] += d[i];
         }
         mtlm_store(dx + r * h + c, d);

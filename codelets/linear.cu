@@ -5,27 +5,28 @@
 #include "config.h"
 
 #include "codelets/launch.cuh"
+#include "codelets/linear.cuh"
 #include "codelets/linear.h"
-#include "codelets/matmul.cuh"
 #include "codelets/number.cuh"
 #include "codelets/rows.cuh"
 
-static struct mtlm_product product(const struct mtlm_context *context,
+static struct mtlm_product product(const struct mtlm_device *device,
                                    struct mtlm_matrix a, struct mtlm_matrix b,
                                    struct mtlm_matrix c, float beta)
 {
-    return {a, b, c, beta, MTLM_PLAIN, NULL, context->device->workspace_bytes};
+    return {a, b, c, beta, MTLM_PLAIN, NULL, NULL, device->workspace_bytes};
 }
 
-static struct mtlm_product forward(const struct mtlm_call *call, const void *x,
-                                   const void *weight, const void *y,
-                                   const struct mtlm_context *context)
+struct mtlm_product mtlm_linear_forward(const struct mtlm_call *call,
+                                        const void *x, const void *weight,
+                                        const void *y,
+                                        const struct mtlm_device *device)
 {
     const int64_t m = mtlm_shape_rows(&call->shape[LIN_X]);
     const int64_t n = call->shape[LIN_WEIGHT].dim[0];
     const int64_t k = call->shape[LIN_WEIGHT].dim[1];
 
-    return product(context, {weight, k, n, true, call->value},
+    return product(device, {weight, k, n, true, call->value},
                    {x, k, m, false, call->value}, {y, n, m, false, call->value},
                    0);
 }
@@ -33,8 +34,8 @@ static struct mtlm_product forward(const struct mtlm_call *call, const void *x,
 void mtlm_linear_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
                           const struct mtlm_context *context)
 {
-    const struct mtlm_product p =
-        forward(call, ptr[LIN_X], ptr[LIN_WEIGHT], ptr[LIN_Y], context);
+    const struct mtlm_product p = mtlm_linear_forward(
+        call, ptr[LIN_X], ptr[LIN_WEIGHT], ptr[LIN_Y], context->device);
 
     mtlm_matmul(context->device, &p);
 }
@@ -75,9 +76,9 @@ void mtlm_linear_bias_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
 {
     static_assert((int) LINB_X == (int) LIN_X
                       && (int) LINB_WEIGHT == (int) LIN_WEIGHT,
-                  "forward() takes both shapes from the same places");
-    struct mtlm_product p =
-        forward(call, ptr[LINB_X], ptr[LINB_WEIGHT], ptr[LINB_Y], context);
+                  "mtlm_linear_forward() takes the shapes of these two");
+    struct mtlm_product p = mtlm_linear_forward(
+        call, ptr[LINB_X], ptr[LINB_WEIGHT], ptr[LINB_Y], context->device);
 
     p.epilogue = MTLM_BIAS;
     p.bias = ptr[LINB_BIAS];
@@ -85,16 +86,26 @@ void mtlm_linear_bias_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
         add_to_bias(&p, call, ptr[LINB_BIAS], ptr[LINB_Y], context);
 }
 
-static void dgrad(void *const ptr[], const struct mtlm_call *call, float beta,
-                  const struct mtlm_context *context)
+struct mtlm_product mtlm_linear_dgrad(const struct mtlm_call *call,
+                                      const void *dy, const void *weight,
+                                      const void *dx, float beta,
+                                      const struct mtlm_device *device)
 {
     const int64_t m = mtlm_shape_rows(&call->shape[LIND_DY]);
     const int64_t n = call->shape[LIND_WEIGHT].dim[0];
     const int64_t k = call->shape[LIND_WEIGHT].dim[1];
+
+    return product(device, {weight, k, n, false, call->value},
+                   {dy, n, m, false, call->value},
+                   {dx, k, m, false, call->value}, beta);
+}
+
+static void dgrad(void *const ptr[], const struct mtlm_call *call, float beta,
+                  const struct mtlm_context *context)
+{
     const struct mtlm_product p =
-        product(context, {ptr[LIND_WEIGHT], k, n, false, call->value},
-                {ptr[LIND_DY], n, m, false, call->value},
-                {ptr[LIND_DX], k, m, false, call->value}, beta);
+        mtlm_linear_dgrad(call, ptr[LIND_DY], ptr[LIND_WEIGHT], ptr[LIND_DX],
+                          beta, context->device);
 
     mtlm_matmul(context->device, &p);
 }
@@ -120,7 +131,7 @@ static struct mtlm_product wgrad(void *const ptr[],
     const int64_t n = call->shape[LINW_DWEIGHT].dim[0];
     const int64_t k = call->shape[LINW_DWEIGHT].dim[1];
 
-    return product(context, {ptr[LINW_X], k, m, false, call->value},
+    return product(context->device, {ptr[LINW_X], k, m, false, call->value},
                    {ptr[LINW_DY], n, m, true, call->value},
                    {ptr[LINW_DWEIGHT], k, n, false, MTLM_REAL}, 1);
 }

@@ -23,8 +23,8 @@ struct key {
     uint8_t dtype[3];      /* of a, b, c */
     uint8_t transpose[2];  /* of a, b */
     uint8_t epilogue;
-    uint8_t alignment[4]; /* of a, b, c, bias: logarithms of bytes */
-    uint8_t unused[6];
+    uint8_t alignment[5]; /* of a, b, c, bias, aux: logarithms of bytes */
+    uint8_t unused[5];
 };
 static_assert(sizeof(struct key) == 56,
               "no padding: keys are compared as such");
@@ -86,6 +86,7 @@ static struct key key_of(const struct mtlm_device *device,
     key.alignment[1] = alignment_of(p->b.data);
     key.alignment[2] = alignment_of(p->c.data);
     key.alignment[3] = alignment_of(p->bias);
+    key.alignment[4] = alignment_of(p->aux);
     return key;
 }
 
@@ -111,12 +112,23 @@ static void describe(const struct mtlm_matrix *m,
                                    m->rows));
 }
 
+/* What a call's epilogue points to, and a choice depends on. */
+static void point(const struct mtlm_product *p, struct plan *plan)
+{
+    if (p->bias)
+        set(&plan->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p->bias);
+    if (p->aux)
+        set(&plan->desc, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, p->aux);
+}
+
 static void describe_product(const struct mtlm_product *p, struct plan *plan)
 {
     static const cublasLtEpilogue_t epilogue[] = {
-        CUBLASLT_EPILOGUE_DEFAULT, /* MTLM_PLAIN */
-        CUBLASLT_EPILOGUE_BIAS,    /* MTLM_BIAS */
-        CUBLASLT_EPILOGUE_BGRADB,  /* MTLM_BIAS_GRADIENT */
+        CUBLASLT_EPILOGUE_DEFAULT,       /* MTLM_PLAIN */
+        CUBLASLT_EPILOGUE_BIAS,          /* MTLM_BIAS */
+        CUBLASLT_EPILOGUE_BGRADB,        /* MTLM_BIAS_GRADIENT */
+        CUBLASLT_EPILOGUE_GELU_AUX_BIAS, /* MTLM_BIAS_GELU */
+        CUBLASLT_EPILOGUE_DGELU,         /* MTLM_GELU_GRADIENT */
     };
 
     CHECK(cublasLtMatmulDescInit(&plan->desc, CUBLAS_COMPUTE_32F, CUDA_R_32F));
@@ -125,8 +137,9 @@ static void describe_product(const struct mtlm_product *p, struct plan *plan)
     set(&plan->desc, CUBLASLT_MATMUL_DESC_TRANSB,
         p->b.transpose ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(&plan->desc, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue[p->epilogue]);
-    if (p->epilogue != MTLM_PLAIN)
-        set(&plan->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p->bias);
+    if (p->aux)
+        set(&plan->desc, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, p->c.rows);
+    point(p, plan);
     describe(&p->a, &plan->a);
     describe(&p->b, &plan->b);
     describe(&p->c, &plan->c);
@@ -194,23 +207,31 @@ static struct plan *plan_for(const struct mtlm_device *device,
     return plan;
 }
 
+/* 16 bytes are what its fast epilogues read and write at a time; of aux, it
+ * asks for columns of a multiple of 8 elements. */
+static bool is_aligned(const struct mtlm_product *p)
+{
+    return (uintptr_t) p->bias % 16 == 0 && (uintptr_t) p->aux % 16 == 0
+           && (!p->aux || p->c.rows % 8 == 0);
+}
+
 bool mtlm_matmul(const struct mtlm_device *device, const struct mtlm_product *p)
 {
     const float alpha = 1;
-    const bool is_aligned =
-        p->epilogue == MTLM_PLAIN || (uintptr_t) p->bias % 16 == 0;
     cublasStatus_t status;
-    struct plan *plan = plan_for(device, p);
+    struct plan *plan;
 
+    if (!is_aligned(p))
+        return false;
+    plan = plan_for(device, p);
     if (!plan->known && p->epilogue == MTLM_PLAIN)
         mtlm_fatal(__FILE__, __LINE__,
                    "cuBLASLt knows no way to multiply %lld x %lld by %lld",
                    (long long) plan->key.rows, (long long) plan->key.depth,
                    (long long) plan->key.cols);
-    if (!plan->known || !is_aligned)
+    if (!plan->known)
         return false;
-    if (p->epilogue != MTLM_PLAIN)
-        set(&plan->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, p->bias);
+    point(p, plan);
     status = cublasLtMatmul(
         device->blas, &plan->desc, &alpha, p->a.data, &plan->a, p->b.data,
         &plan->b, &p->beta, p->c.data, &plan->c, (void *) p->c.data, &plan->c,

@@ -17,10 +17,17 @@ struct mtlm_matrix {
     enum mtlm_dtype dtype; /* MTLM_REAL, MTLM_BF16 or MTLM_F16 */
 };
 
-/* What the library does besides: nothing; adds bias [rows of c] to every
- * column of c; or writes to bias [columns of c] the sums over the columns of
- * op(b)^T, which are the gradient of a bias, in c's type. */
-enum mtlm_epilogue { MTLM_PLAIN, MTLM_BIAS, MTLM_BIAS_GRADIENT };
+/* What the library does besides: */
+enum mtlm_epilogue {
+    MTLM_PLAIN,
+    MTLM_BIAS, /* adds bias [rows of c] to every column of c */
+    /* Writes to bias [columns of c] the sums over the columns of op(b)^T, which
+     * are the gradient of a bias, in c's type. */
+    MTLM_BIAS_GRADIENT,
+    /* Adds the bias, writes that to aux, c = gelu(that): the tanh form. */
+    MTLM_BIAS_GELU,
+    MTLM_GELU_GRADIENT, /* c = gelu'(aux) op(a) op(b) */
+};
 
 /* c = op(a) op(b) + beta c, where op transposes as a and b say: sums in
  * single precision, never TF32, whatever the types. */
@@ -29,6 +36,7 @@ struct mtlm_product {
     float beta;
     enum mtlm_epilogue epilogue;
     const void *bias;
+    const void *aux;        /* shape and type of c */
     size_t workspace_bytes; /* of the device's workspace, from its start */
 };
 
@@ -36,7 +44,8 @@ struct mtlm_product {
  * is asked for once per thread and then kept: the same shapes, types and
  * alignments give the same bits again, since nothing is summed in an order
  * that could change.  Returns false, with nothing enqueued, where the library
- * knows no way, which for MTLM_PLAIN ends the program instead. */
+ * knows no way or bias or aux are not aligned as it needs them; for MTLM_PLAIN
+ * that it knows none ends the program instead. */
 bool mtlm_matmul(const struct mtlm_device *device,
                  const struct mtlm_product *p);
 

@@ -67,7 +67,7 @@ double mtlm_call_bytes(const struct mtlm_call *call)
 
     for (const struct mtlm_call *c = call; c; c = c->next)
         for (int i = 0; i < op->n_operands; i++)
-            if (c == call || !op->shared[i])
+            if (!op->untouched[i] && (c == call || !op->shared[i]))
                 bytes += (op->access[i] == MTLM_RW ? 2.0 : 1.0)
                          * mtlm_shape_elems(&c->shape[i])
                          * mtlm_dtype_bytes(mtlm_call_dtype(c, i));

@@ -331,6 +331,9 @@ struct mtlm_op {
     enum mtlm_access access[MTLM_MAX_OPERANDS];
     enum mtlm_dtype dtype[MTLM_MAX_OPERANDS]; /* see mtlm_call_dtype() */
     bool shared[MTLM_MAX_OPERANDS]; /* the calls of a task have it in common */
+    /* Of operands read: there for the gradient rule alone, no kernel of this
+     * operation looks at them. */
+    bool untouched[MTLM_MAX_OPERANDS];
 
     /* Checks the given shapes of call and sets those of MTLM_W operands. */
     int (*infer)(struct mtlm_call *call, struct mtlm_error *err);

@@ -19,6 +19,9 @@
     OP(LINEAR_DGRAD_ADD, linear_dgrad_add)                                     \
     OP(LINEAR_WGRAD, linear_wgrad)                                             \
     OP(LINEAR_BIAS_WGRAD, linear_bias_wgrad)                                   \
+    OP(LINEAR_GELU_FWD, linear_gelu_fwd)                                       \
+    OP(GELU_LINEAR_FWD, gelu_linear_fwd)                                       \
+    OP(GELU_LINEAR_DGRAD, gelu_linear_dgrad)                                   \
     OP(BIAS_GELU_FWD, bias_gelu_fwd)                                           \
     OP(BIAS_GELU_BWD, bias_gelu_bwd)                                           \
     OP(BIAS_TANH_FWD, bias_tanh_fwd)                                           \

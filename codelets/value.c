@@ -18,7 +18,7 @@ static bool is_wide(const struct mtlm_call *call, int i)
     const struct mtlm_op *op = mtlm_ops[call->kind];
 
     return op->dtype[i] == MTLM_VALUE && call->value != MTLM_REAL
-           && !op->cpu_typed;
+           && !op->cpu_typed && !op->untouched[i];
 }
 
 static int64_t elems(const struct mtlm_call *call, int i)

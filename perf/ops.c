@@ -65,6 +65,15 @@ static void measure_products(const struct table *t)
     row(t, BENCH(LINEAR_BIAS_WGRAD, x, wide, up, f));
     row(t, BENCH(LINEAR_WGRAD, wide, x, down));
     row(t, BENCH(LINEAR_FWD, x, MTLM_SHAPE(z->v, z->h)));
+    for (int exact = 0; exact <= z->bert; exact++) {
+        struct bench fwd = BENCH(LINEAR_GELU_FWD, x, up, f);
+        struct bench bwd = BENCH(GELU_LINEAR_DGRAD, x, down, wide);
+
+        fwd.note = bwd.note = exact ? "exact" : NULL;
+        fwd.call.attr.gelu.exact = bwd.call.attr.gelu.exact = exact;
+        row(t, fwd);
+        row(t, bwd);
+    }
 }
 
 static void measure_attention(const struct table *t)
@@ -103,22 +112,21 @@ static void measure_rows(const struct table *t)
 {
     const struct size *z = t->z;
     const struct mtlm_shape x = MTLM_SHAPE(z->s, z->b, z->h);
-    const struct mtlm_shape h = MTLM_SHAPE(z->h), f = MTLM_SHAPE(z->f);
+    const struct mtlm_shape h = MTLM_SHAPE(z->h);
     const struct mtlm_shape rows = MTLM_SHAPE(z->s, z->b), none = {0};
-    const struct mtlm_shape wide = MTLM_SHAPE(z->s, z->b, z->f);
 
     memory_row(t, BENCH(LAYERNORM_FWD, x, h, h));
     memory_row(t, BENCH(LAYERNORM_BWD, x, h, rows, rows, x, none, h, h));
     memory_row(t, BENCH(LAYERNORM_BWD_ADD, x, h, rows, rows, x, x, h, h));
-    for (int exact = 0; exact <= z->bert; exact++) {
-        struct bench bench = BENCH(BIAS_GELU_FWD, wide, f);
+    if (z->bert) {
+        struct bench bench = BENCH(BIAS_GELU_FWD, x, h);
 
-        bench.note = exact ? "exact" : NULL;
-        bench.call.attr.gelu.exact = exact;
+        bench.note = "exact";
+        bench.call.attr.gelu.exact = true;
         memory_row(t, bench);
         bench.call.kind = MTLM_OP_BIAS_GELU_BWD;
-        bench.call.shape[2] = wide;
-        bench.call.shape[4] = f;
+        bench.call.shape[2] = x;
+        bench.call.shape[4] = h;
         memory_row(t, bench);
     }
     for (int drop = 0; drop < 2; drop++) {

@@ -23,12 +23,26 @@ static void create_handle(cublasLtHandle_t *handle)
                    cublasLtGetStatusString(status));
 }
 
+/* Of the calling worker's GPU. */
+static int capability(void)
+{
+    int device, major, minor;
+
+    MTLM_CHECK_CUDA(cudaGetDevice(&device));
+    MTLM_CHECK_CUDA(cudaDeviceGetAttribute(
+        &major, cudaDevAttrComputeCapabilityMajor, device));
+    MTLM_CHECK_CUDA(cudaDeviceGetAttribute(
+        &minor, cudaDevAttrComputeCapabilityMinor, device));
+    return 10 * major + minor;
+}
+
 const struct mtlm_device *mtlm_cuda_device(int worker)
 {
     struct mtlm_device *device = &devices[worker];
 
     if (!device->workspace) {
         device->stream = starpu_cuda_get_local_stream();
+        device->capability = capability();
         create_handle(&device->blas);
         MTLM_CHECK_CUDA(cudaMalloc(&device->workspace, WORKSPACE_BYTES));
         device->workspace_bytes = WORKSPACE_BYTES;

@@ -7,6 +7,7 @@
 /* What a CUDA kernel needs besides its operands; one per GPU worker. */
 struct mtlm_device {
     cudaStream_t stream;
+    int capability; /* compute capability: 90 for 9.0 */
     cublasLtHandle_t blas;
     void *workspace; /* on the device */
     size_t workspace_bytes;

@@ -110,6 +110,54 @@ static void test_bias_gelu_by_the_error_function(void **state)
     assert_true(gradcheck_worst(&check) <= BOUND);
 }
 
+static void test_linear_before_gelu(void **state)
+{
+    struct gradcheck check = {
+        .kind = MTLM_OP_LINEAR_GELU_FWD,
+        .shape = {MTLM_SHAPE(25, 3, 7), MTLM_SHAPE(10, 7), MTLM_SHAPE(10)},
+    };
+
+    (void) state;
+    assert_true(gradcheck_worst(&check) <= BOUND);
+}
+
+/* x = gelu(pre), by the product before it: with the unit matrix. */
+static void prepare_gelu(const struct mtlm_call *call, void *const ptr[])
+{
+    const int64_t k = mtlm_shape_cols(&call->shape[0]);
+    const int64_t n = mtlm_shape_elems(&call->shape[0]);
+    const struct mtlm_call gelu = {
+        .kind = MTLM_OP_LINEAR_GELU_FWD,
+        .attr = call->attr,
+        .shape = {call->shape[0], MTLM_SHAPE(k, k), MTLM_SHAPE(k)}};
+    mtlm_real *unit = new_zeros(k * k), *bias = new_zeros(k);
+    mtlm_real *pre = new_undefined(n);
+
+    for (int64_t i = 0; i < k; i++)
+        unit[i * k + i] = 1;
+    run_op(gelu, (void *[]){ptr[2], unit, bias, pre, ptr[0]}, 0);
+    for (int64_t i = 0; i < n; i++)
+        assert_true(pre[i] == ((mtlm_real *) ptr[2])[i]);
+    free(unit), free(bias), free(pre);
+}
+
+static void test_linear_behind_gelu(void **state)
+{
+    (void) state;
+    for (int exact = 0; exact < 2; exact++) {
+        const struct gradcheck check = {
+            .kind = MTLM_OP_GELU_LINEAR_FWD,
+            .attr.gelu.exact = exact,
+            .shape = {MTLM_SHAPE(25, 3, 7), MTLM_SHAPE(10, 7),
+                      MTLM_SHAPE(25, 3, 7)},
+            .derived = {[0] = true},
+            .prepare = prepare_gelu,
+        };
+
+        assert_true(gradcheck_worst(&check) <= BOUND);
+    }
+}
+
 static void test_bias_tanh(void **state)
 {
     const struct gradcheck check = {
@@ -279,6 +327,8 @@ int main(void)
         cmocka_unit_test(test_layernorm_and_its_adding_form),
         cmocka_unit_test(test_linear),
         cmocka_unit_test(test_linear_with_bias),
+        cmocka_unit_test(test_linear_before_gelu),
+        cmocka_unit_test(test_linear_behind_gelu),
         cmocka_unit_test(test_bias_gelu),
         cmocka_unit_test(test_bias_gelu_by_the_error_function),
         cmocka_unit_test(test_bias_tanh),

@@ -263,6 +263,80 @@ static void test_gelu_forward_and_backward(void **state)
     check_gelu(true);
 }
 
+/* x [rows, k] times the transpose of w [n, k], which is given with a distance
+ * of across between rows and of along between columns. */
+static void product(const mtlm_real *x, const mtlm_real *w, int n, int k,
+                    int across, int along, double *y)
+{
+    for (int r = 0; r < ROWS; r++)
+        for (int i = 0; i < n; i++) {
+            y[r * n + i] = 0;
+            for (int j = 0; j < k; j++)
+                y[r * n + i] +=
+                    (double) x[r * k + j] * w[i * across + j * along];
+        }
+}
+
+static void check_products_with_gelu(bool exact)
+{
+    const union mtlm_attr attr = {.gelu.exact = exact};
+    const struct mtlm_call fwd = {
+        .kind = MTLM_OP_LINEAR_GELU_FWD,
+        .attr = attr,
+        .shape = {MTLM_SHAPE(S, B, K), MTLM_SHAPE(N, K), MTLM_SHAPE(N)}};
+    const struct mtlm_call dgrad = {
+        .kind = MTLM_OP_GELU_LINEAR_DGRAD,
+        .attr = attr,
+        .shape = {MTLM_SHAPE(S, B, K), MTLM_SHAPE(K, N), MTLM_SHAPE(S, B, N)}};
+    mtlm_real *x = new_normal(ROWS * K, 1), *w = new_normal(N * K, 2);
+    mtlm_real *bias = new_normal(N, 3), *pre = new_undefined(ROWS * N);
+    mtlm_real *y = new_undefined(ROWS * N), *dpre = new_undefined(ROWS * N);
+    double want_pre[ROWS * N], want_y[ROWS * N], want_dpre[ROWS * N];
+
+    product(x, w, N, K, K, 1, want_pre);
+    for (int i = 0; i < ROWS * N; i++) {
+        want_pre[i] += bias[i % N];
+        want_y[i] = gelu(want_pre[i], exact);
+    }
+    run_op(fwd, (void *[]){x, w, bias, pre, y}, 0);
+    assert_true(worst_error(pre, want_pre, ROWS * N) < BOUND);
+    assert_true(worst_error(y, want_y, ROWS * N) < BOUND);
+    /* x as the gradient of a product with the same weight, as [K, N]. */
+    product(x, w, N, K, 1, N, want_dpre);
+    for (int i = 0; i < ROWS * N; i++)
+        want_dpre[i] *=
+            (gelu(pre[i] + 1e-5, exact) - gelu(pre[i] - 1e-5, exact)) / 2e-5;
+    run_op(dgrad, (void *[]){x, w, pre, dpre}, 0);
+    assert_true(worst_error(dpre, want_dpre, ROWS * N) < BOUND);
+    free(x), free(w), free(bias), free(pre), free(y), free(dpre);
+}
+
+static void test_products_with_gelu(void **state)
+{
+    (void) state;
+    check_products_with_gelu(false);
+    check_products_with_gelu(true);
+}
+
+/* In 16 bits only what a kernel touches is widened. */
+static void test_what_is_kept_for_the_gradient_alone_counts_nothing(
+    void **state)
+{
+    struct mtlm_call plain = {
+        .kind = MTLM_OP_LINEAR_FWD,
+        .value = MTLM_BF16,
+        .shape = {MTLM_SHAPE(S, B, K), MTLM_SHAPE(N, K), MTLM_SHAPE(S, B, N)}};
+    struct mtlm_call behind = {.kind = MTLM_OP_GELU_LINEAR_FWD,
+                               .value = MTLM_BF16,
+                               .shape = {plain.shape[0], plain.shape[1],
+                                         plain.shape[0], plain.shape[2]}};
+
+    (void) state;
+    assert_true(mtlm_call_bytes(&behind) == mtlm_call_bytes(&plain));
+    assert_int_equal(mtlm_call_wide_bytes(&behind),
+                     mtlm_call_wide_bytes(&plain));
+}
+
 static void test_tanh_forward_and_backward(void **state)
 {
     const struct mtlm_call fwd = {
@@ -389,6 +463,21 @@ static void test_shapes_that_do_not_fit_are_refused_with_both(void **state)
                                      MTLM_SHAPE(5, 8)}},
         "linear_wgrad: dy is [2, 4, 5], needs [2, 3, 5]");
     assert_refused(
+        (struct mtlm_call){
+            .kind = MTLM_OP_LINEAR_GELU_FWD,
+            .shape = {MTLM_SHAPE(2, 3, 8), MTLM_SHAPE(5, 8), MTLM_SHAPE(8)}},
+        "linear_gelu_fwd: bias is [8], needs [5]");
+    assert_refused(
+        (struct mtlm_call){.kind = MTLM_OP_GELU_LINEAR_FWD,
+                           .shape = {MTLM_SHAPE(2, 3, 8), MTLM_SHAPE(5, 8),
+                                     MTLM_SHAPE(2, 3, 5)}},
+        "gelu_linear_fwd: pre is [2, 3, 5], needs [2, 3, 8]");
+    assert_refused(
+        (struct mtlm_call){.kind = MTLM_OP_GELU_LINEAR_DGRAD,
+                           .shape = {MTLM_SHAPE(2, 3, 5), MTLM_SHAPE(5, 8),
+                                     MTLM_SHAPE(2, 4, 8)}},
+        "gelu_linear_dgrad: pre is [2, 4, 8], needs [2, 3, 8]");
+    assert_refused(
         (struct mtlm_call){.kind = MTLM_OP_BIAS_GELU_FWD,
                            .shape = {MTLM_SHAPE(2, 3, 8), MTLM_SHAPE(2, 4)}},
         "bias_gelu_fwd: bias is [2, 4], needs [8]");
@@ -428,6 +517,9 @@ int main(void)
         cmocka_unit_test(test_linear_forward),
         cmocka_unit_test(test_linear_gradients),
         cmocka_unit_test(test_gelu_forward_and_backward),
+        cmocka_unit_test(test_products_with_gelu),
+        cmocka_unit_test(
+            test_what_is_kept_for_the_gradient_alone_counts_nothing),
         cmocka_unit_test(test_tanh_forward_and_backward),
         cmocka_unit_test(test_pooling_takes_the_first_row),
         cmocka_unit_test(test_token_types_are_added),

@@ -23,7 +23,8 @@
 
 #define BOUND 1e-5
 
-static struct mtlm_device device = {.workspace_bytes = 32 << 20};
+static struct mtlm_device device = {.workspace_bytes = 32 << 20,
+                                    .capability = 90};
 static bool compared[MTLM_OP_COUNT];
 
 /* An operand on both sides, of a call or of all that follow it. */
@@ -99,10 +100,14 @@ static void check(cudaError_t error)
 
 const char *twin_start(void)
 {
-    int gpus = 0;
+    int gpus = 0, minor;
 
     if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0)
         return "no GPU";
+    check(cudaDeviceGetAttribute(&device.capability,
+                                 cudaDevAttrComputeCapabilityMajor, 0));
+    check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0));
+    device.capability = 10 * device.capability + minor;
     check(cudaStreamCreate(&device.stream));
     check(cudaMalloc(&device.workspace, device.workspace_bytes));
     assert_int_equal(cublasLtCreate(&device.blas), CUBLAS_STATUS_SUCCESS);
@@ -259,7 +264,7 @@ static double bound_of(const struct twin *twin, enum mtlm_dtype dtype)
         return twin->doubles == TWIN_NEAR   ? 1e-12
                : twin->doubles == TWIN_EACH ? 1e-14
                                             : 0;
-    if (!MTLM_EMULATED && twin->roundings && dtype != MTLM_REAL)
+    if (twin->roundings && dtype != MTLM_REAL)
         return twin->roundings * rounding(1, dtype);
     return twin->bound ? twin->bound : BOUND;
 }

@@ -20,8 +20,8 @@ struct twin {
     /* Of values only: besides rounding, greatest difference over greatest
      * value.  0: 1e-5. */
     double bound;
-    /* On a GPU, of 16 bits: greatest difference over greatest value, in half
-     * units of the last place, for a library that rounds on the way. */
+    /* Of 16 bits: greatest difference over greatest value, in half units of
+     * the last place, for what rounds on the way.  0: nothing does. */
     double roundings;
     bool aligned; /* operands that are not are left out */
     enum {

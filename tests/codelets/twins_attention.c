@@ -121,10 +121,11 @@ static void fill_more_backward(const struct mtlm_call *call,
 
 static void compare_one_part(const struct problem *of)
 {
+    const bool library = of->cudnn && !MTLM_EMULATED;
     struct twin twin = {.call = call_of(of, MTLM_OP_ATTENTION_FWD, false),
                         .fill = fill_forward,
                         .sample = SAMPLE,
-                        .roundings = of->cudnn ? ROUNDINGS : 0,
+                        .roundings = library ? ROUNDINGS : 0,
                         .aligned = of->cudnn};
     struct mtlm_shape *shape = twin.call.shape;
 

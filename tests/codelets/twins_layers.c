@@ -79,6 +79,48 @@ void test_bias_gelu_and_bias_tanh(void **state)
     }
 }
 
+/* The products on both sides of GELU, of inner width f: roundings as twin.h's.
+ */
+static void compare_mlp(int64_t h, int64_t f, bool exact, double roundings,
+                        bool aligned)
+{
+    const struct mtlm_shape x = MTLM_SHAPE(37, 3, h),
+                            wide = MTLM_SHAPE(37, 3, f);
+    const struct mtlm_shape up = MTLM_SHAPE(f, h), down = MTLM_SHAPE(h, f);
+    const struct mtlm_call calls[] = {
+        {.kind = MTLM_OP_LINEAR_GELU_FWD, .shape = {x, up, MTLM_SHAPE(f)}},
+        {.kind = MTLM_OP_GELU_LINEAR_FWD, .shape = {wide, down, wide}},
+        {.kind = MTLM_OP_GELU_LINEAR_DGRAD, .shape = {x, down, wide}},
+    };
+
+    for (int i = 0; i < 3; i++) {
+        struct twin twin = {
+            .call = calls[i], .roundings = roundings, .aligned = aligned};
+
+        twin.call.attr.gelu.exact = exact;
+        twin_compare(&twin);
+    }
+}
+
+/* As epilogues of cuBLASLt, which round once; as passes of their own, for
+ * shapes, addresses and forms that have no epilogue, and where the library's
+ * double refuses it when it is asked for a way or takes it. */
+void test_products_with_gelu(void **state)
+{
+    const char *refuse = "MTLM_DOUBLE_REFUSE_EPILOGUES";
+
+    (void) state;
+    compare_mlp(40, 64, false, MTLM_EMULATED ? 0 : 2, true);
+    compare_mlp(40, 64, false, 2, false);
+    compare_mlp(301, 523, false, 2, false);
+    compare_mlp(40, 64, true, 2, false);
+    setenv(refuse, "run", 1);
+    compare_mlp(40, 64, false, 2, true);
+    setenv(refuse, "ask", 1);
+    compare_mlp(48, 72, false, 2, true);
+    unsetenv(refuse);
+}
+
 /* Of a microbatch in the middle of the run, and of rows in the middle of its
  * samples.  A mask that differs in one element shows. */
 static void compare_dropout(const struct size *size, double p)

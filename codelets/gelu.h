@@ -1,0 +1,65 @@
+#ifndef MTLM_GELU_H
+#define MTLM_GELU_H
+
+#include "codelets/vector_math.h"
+
+/* Exact (attr.gelu.exact): gelu(v) = v P(v) with P(v) = (1 + erf(v / sqrt(2)))
+ * / 2, as torch.nn.functional.gelu: what Megatron-LM has in its MLP without
+ * --bias-gelu-fusion, and in BERT's language model head without --openai-gelu.
+ *
+ * Otherwise, as its fused kernel and cuBLASLt, gelu(v) = v / 2 (1 + tanh(u)) =
+ * v / (1 + e^(-2u)), u = sqrt(2 / pi) (v + 0.044715 v^3).
+ *
+ * Below for the CPU, so that loops become vector code; gelu.cuh has a GPU's. */
+#define MTLM_GELU_SCALE 0.79788456080286535588
+#define MTLM_GELU_CUBIC 0.044715
+
+/* 1 / sqrt(2), and the normal density at 0. */
+#define MTLM_SQRT_HALF 0.70710678118654752440
+#define MTLM_NORMAL_0 0.39894228040143267794
+
+/* e^(-2u) of v, where u is great of what makes no difference any more. */
+static inline mtlm_real mtlm_gelu_tail(mtlm_real v)
+{
+    const mtlm_real scale = -2 * MTLM_GELU_SCALE * MTLM_LOG2_E;
+    const mtlm_real cubic = MTLM_GELU_CUBIC * scale, most = 126;
+    const mtlm_real x = v * (scale + cubic * v * v);
+
+    return mtlm_exp2(x > most ? most : x);
+}
+
+/* e^(-v^2 / 2) */
+static inline mtlm_real mtlm_gelu_bell(mtlm_real v)
+{
+    return mtlm_exp2(v * v * ((mtlm_real) -0.5 * MTLM_LOG2_E));
+}
+
+static inline mtlm_real mtlm_gelu(mtlm_real v)
+{
+    return v / (1 + mtlm_gelu_tail(v));
+}
+
+static inline mtlm_real mtlm_gelu_exact(mtlm_real v)
+{
+    return v * mtlm_normal_cdf(v, mtlm_gelu_bell(v));
+}
+
+/* g + v g (1 - g) 2u' with g = 1 / (1 + e^(-2u)). */
+static inline mtlm_real mtlm_gelu_slope(mtlm_real v)
+{
+    const mtlm_real scale = 2 * MTLM_GELU_SCALE, cubic = MTLM_GELU_CUBIC;
+    const mtlm_real g = 1 / (1 + mtlm_gelu_tail(v));
+    const mtlm_real slope = v * (scale + 3 * cubic * scale * v * v);
+
+    return g + g * (1 - g) * slope;
+}
+
+/* P(v) + v P'(v), P' the normal density. */
+static inline mtlm_real mtlm_gelu_exact_slope(mtlm_real v)
+{
+    const mtlm_real e = mtlm_gelu_bell(v);
+
+    return mtlm_normal_cdf(v, e) + v * e * (mtlm_real) MTLM_NORMAL_0;
+}
+
+#endif /* MTLM_GELU_H */

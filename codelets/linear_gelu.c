@@ -1,0 +1,234 @@
+/* The two linear layers of an MLP, each with its side of the GELU between them
+ * (gelu.h), so that a GPU can do that as part of the products:
+ *
+ *   linear_gelu_fwd    pre = x weight^T + bias, y = gelu(pre)
+ *   gelu_linear_fwd    y = x weight^T, where x is such a y
+ *   gelu_linear_dgrad  dpre = (dy weight) gelu'(pre)
+ *
+ * The gradient goes from the second layer straight to pre: what is between
+ * them has none, so that nothing else may read it.  The bias' is made with the
+ * weight's, by linear_bias_wgrad.
+ *
+ * Of the first: x [.., k], pre, y [.., n], weight [n, k], bias [n].  Of the
+ * second: x, pre, dpre [.., k], y, dy [.., n], weight [n, k]. */
+
+#include "config.h"
+
+#include "codelets/gelu.h"
+#include "codelets/infer.h"
+#include "codelets/linear.h"
+#include "codelets/linear_gelu.h"
+
+_Static_assert((int) LG_X == (int) LINB_X
+                   && (int) LG_WEIGHT == (int) LINB_WEIGHT
+                   && (int) LG_BIAS == (int) LINB_BIAS
+                   && (int) LG_PRE == (int) LINB_Y
+                   && (int) LG_WEIGHT == (int) LIN_WEIGHT
+                   && (int) GL_WEIGHT == (int) LIN_WEIGHT
+                   && (int) GLD_WEIGHT == (int) LIND_WEIGHT,
+               "a call's first operands are those of linear.c's");
+
+static int linear_gelu_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    if (mtlm_op_linear_bias_fwd.infer(call, err))
+        return -1;
+    call->shape[LG_Y] = call->shape[LG_PRE];
+    return 0;
+}
+
+/* Of GELU and the bias, 10 for an element, as bias_gelu_fwd's. */
+static double linear_gelu_fwd_flops(const struct mtlm_call *call)
+{
+    return mtlm_op_linear_bias_fwd.flops(call)
+           + 10.0 * mtlm_shape_elems(&call->shape[LG_PRE]);
+}
+
+static void tanh_row(mtlm_real *pre, const mtlm_real *bias, mtlm_real *y,
+                     int64_t n)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        const mtlm_real v = pre[i] + bias[i];
+
+        pre[i] = v;
+        y[i] = mtlm_gelu(v);
+    }
+}
+
+static void exact_row(mtlm_real *pre, const mtlm_real *bias, mtlm_real *y,
+                      int64_t n)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        const mtlm_real v = pre[i] + bias[i];
+
+        pre[i] = v;
+        y[i] = mtlm_gelu_exact(v);
+    }
+}
+
+static void linear_gelu_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
+                                const struct mtlm_context *context)
+{
+    const int64_t rows = mtlm_shape_rows(&call->shape[LG_PRE]);
+    const int64_t n = mtlm_shape_cols(&call->shape[LG_PRE]);
+    mtlm_real *pre = ptr[LG_PRE], *y = ptr[LG_Y];
+
+    mtlm_op_linear_fwd.cpu((void *[]){ptr[LG_X], ptr[LG_WEIGHT], pre}, call,
+                           context);
+    for (int64_t r = 0; r < rows; r++, pre += n, y += n)
+        (call->attr.gelu.exact ? exact_row : tanh_row)(pre, ptr[LG_BIAS], y, n);
+}
+
+const struct mtlm_op mtlm_op_linear_gelu_fwd = {
+    .name = "linear_gelu_fwd",
+    .n_operands = LG_COUNT,
+    .access = {[LG_X] = MTLM_R,
+               [LG_WEIGHT] = MTLM_R,
+               [LG_BIAS] = MTLM_R,
+               [LG_PRE] = MTLM_W,
+               [LG_Y] = MTLM_W},
+    .dtype = {[LG_X] = MTLM_VALUE,
+              [LG_WEIGHT] = MTLM_VALUE,
+              [LG_BIAS] = MTLM_VALUE,
+              [LG_PRE] = MTLM_VALUE,
+              [LG_Y] = MTLM_VALUE},
+    .infer = linear_gelu_fwd_infer,
+    .flops = linear_gelu_fwd_flops,
+    .grad = {.call = {{.used = true,
+                       .phase = MTLM_GRAD_B,
+                       .kind = MTLM_OP_LINEAR_DGRAD,
+                       .kind_add = MTLM_OP_LINEAR_DGRAD_ADD,
+                       .arg = {{MTLM_GRAD_OF, LG_PRE},
+                               {MTLM_GRAD_VALUE, LG_WEIGHT},
+                               {MTLM_GRAD_OF, LG_X}}},
+                      {.used = true,
+                       .phase = MTLM_GRAD_W,
+                       .kind = MTLM_OP_LINEAR_BIAS_WGRAD,
+                       .arg = {{MTLM_GRAD_VALUE, LG_X},
+                               {MTLM_GRAD_OF, LG_PRE},
+                               {MTLM_GRAD_OF, LG_WEIGHT},
+                               {MTLM_GRAD_OF, LG_BIAS}}}}},
+    .cpu = linear_gelu_fwd_cpu,
+    .cuda = MTLM_CUDA_KERNEL(linear_gelu_fwd),
+};
+
+static int gelu_linear_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    struct mtlm_call plain = *call;
+
+    if (mtlm_op_linear_fwd.infer(&plain, err))
+        return -1;
+    call->shape[GL_Y] = plain.shape[LIN_Y];
+    return mtlm_expect_shape(call, GL_PRE, "pre", call->shape[GL_X], err);
+}
+
+static double gelu_linear_fwd_flops(const struct mtlm_call *call)
+{
+    return mtlm_op_linear_fwd.flops(call);
+}
+
+static void gelu_linear_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
+                                const struct mtlm_context *context)
+{
+    mtlm_op_linear_fwd.cpu((void *[]){ptr[GL_X], ptr[GL_WEIGHT], ptr[GL_Y]},
+                           call, context);
+}
+
+const struct mtlm_op mtlm_op_gelu_linear_fwd = {
+    .name = "gelu_linear_fwd",
+    .n_operands = GL_COUNT,
+    .access = {[GL_X] = MTLM_R,
+               [GL_WEIGHT] = MTLM_R,
+               [GL_PRE] = MTLM_R,
+               [GL_Y] = MTLM_W},
+    .dtype = {[GL_X] = MTLM_VALUE,
+              [GL_WEIGHT] = MTLM_VALUE,
+              [GL_PRE] = MTLM_VALUE,
+              [GL_Y] = MTLM_VALUE},
+    .untouched = {[GL_PRE] = true},
+    .infer = gelu_linear_fwd_infer,
+    .flops = gelu_linear_fwd_flops,
+    .grad = {.call = {{.used = true,
+                       .phase = MTLM_GRAD_B,
+                       .kind = MTLM_OP_GELU_LINEAR_DGRAD,
+                       .arg = {{MTLM_GRAD_OF, GL_Y},
+                               {MTLM_GRAD_VALUE, GL_WEIGHT},
+                               {MTLM_GRAD_VALUE, GL_PRE},
+                               {MTLM_GRAD_OF, GL_PRE}}},
+                      {.used = true,
+                       .phase = MTLM_GRAD_W,
+                       .kind = MTLM_OP_LINEAR_WGRAD,
+                       .arg = {{MTLM_GRAD_VALUE, GL_X},
+                               {MTLM_GRAD_OF, GL_Y},
+                               {MTLM_GRAD_OF, GL_WEIGHT}}}}},
+    .cpu = gelu_linear_fwd_cpu,
+    .cuda = MTLM_CUDA_KERNEL(gelu_linear_fwd),
+};
+
+static int gelu_linear_dgrad_infer(struct mtlm_call *call,
+                                   struct mtlm_error *err)
+{
+    struct mtlm_shape *shape = call->shape;
+    const struct mtlm_shape n = MTLM_SHAPE(mtlm_shape_cols(&shape[GLD_DY]),
+                                           mtlm_shape_cols(&shape[GLD_PRE]));
+
+    shape[GLD_DPRE] = shape[GLD_PRE];
+    return mtlm_expect_shape(call, GLD_WEIGHT, "weight", n, err)
+                   || mtlm_expect_shape(
+                       call, GLD_PRE, "pre",
+                       mtlm_shape_with_cols(shape[GLD_DY], n.dim[1]), err)
+               ? -1
+               : 0;
+}
+
+/* As bias_gelu_bwd's, without the bias. */
+static double gelu_linear_dgrad_flops(const struct mtlm_call *call)
+{
+    return mtlm_op_linear_dgrad.flops(call)
+           + 15.0 * mtlm_shape_elems(&call->shape[GLD_PRE]);
+}
+
+static void times_slope(mtlm_real *d, const mtlm_real *pre, int64_t n)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        d[i] *= mtlm_gelu_slope(pre[i]);
+}
+
+static void times_exact_slope(mtlm_real *d, const mtlm_real *pre, int64_t n)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++)
+        d[i] *= mtlm_gelu_exact_slope(pre[i]);
+}
+
+static void gelu_linear_dgrad_cpu(void *const ptr[],
+                                  const struct mtlm_call *call,
+                                  const struct mtlm_context *context)
+{
+    const int64_t n = mtlm_shape_elems(&call->shape[GLD_PRE]);
+    mtlm_real *d = ptr[GLD_DPRE];
+
+    mtlm_op_linear_dgrad.cpu((void *[]){ptr[GLD_DY], ptr[GLD_WEIGHT], d}, call,
+                             context);
+    (call->attr.gelu.exact ? times_exact_slope : times_slope)(d, ptr[GLD_PRE],
+                                                              n);
+}
+
+const struct mtlm_op mtlm_op_gelu_linear_dgrad = {
+    .name = "gelu_linear_dgrad",
+    .n_operands = GLD_COUNT,
+    .access = {[GLD_DY] = MTLM_R,
+               [GLD_WEIGHT] = MTLM_R,
+               [GLD_PRE] = MTLM_R,
+               [GLD_DPRE] = MTLM_W},
+    .dtype = {[GLD_DY] = MTLM_VALUE,
+              [GLD_WEIGHT] = MTLM_VALUE,
+              [GLD_PRE] = MTLM_VALUE,
+              [GLD_DPRE] = MTLM_VALUE},
+    .infer = gelu_linear_dgrad_infer,
+    .flops = gelu_linear_dgrad_flops,
+    .cpu = gelu_linear_dgrad_cpu,
+    .cuda = MTLM_CUDA_KERNEL(gelu_linear_dgrad),
+};

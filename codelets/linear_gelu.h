@@ -1,0 +1,13 @@
+#ifndef MTLM_LINEAR_GELU_H
+#define MTLM_LINEAR_GELU_H
+
+/* Operands of the operations of linear_gelu.c, for their C and CUDA kernels. */
+
+/* linear_gelu_fwd; all but the last are linear_bias_fwd's */
+enum { LG_X, LG_WEIGHT, LG_BIAS, LG_PRE, LG_Y, LG_COUNT };
+/* gelu_linear_fwd */
+enum { GL_X, GL_WEIGHT, GL_PRE, GL_Y, GL_COUNT };
+/* gelu_linear_dgrad */
+enum { GLD_DY, GLD_WEIGHT, GLD_PRE, GLD_DPRE, GLD_COUNT };
+
+#endif /* MTLM_LINEAR_GELU_H */
