@@ -252,7 +252,8 @@ struct mtlm_use mtlm_node_use(const struct mtlm_node *node, int i)
     const struct mtlm_op *op = mtlm_ops[node->call.kind];
 
     if (i < op->n_operands)
-        return (struct mtlm_use){node->operand[i], op->access[i], false};
+        return (struct mtlm_use){node->operand[i], op->access[i],
+                                 op->untouched[i]};
     return node->extra.use[i - op->n_operands];
 }
 

@@ -21,21 +21,18 @@ static struct half begin(const struct mtlm_builder *b, int64_t layer,
                          mtlm_build_copy_to_group(b, y)};
 }
 
-/* The projection's bias is added after the sum: added by every rank it would
- * count t times. */
+/* y: the half's last product.  Its bias is added after the sum: added by every
+ * rank it would count t times. */
 static struct mtlm_tensor *end(const struct mtlm_builder *b, int64_t layer,
                                enum mtlm_dropout_site site, int i,
-                               enum mtlm_param weight, enum mtlm_param bias,
-                               struct mtlm_tensor *y,
+                               enum mtlm_param bias, struct mtlm_tensor *y,
                                struct mtlm_tensor *residual)
 {
     const union mtlm_attr drop = {
         .dropout = mtlm_build_dropout(b, b->config->model.hidden_dropout, layer,
                                       site, i)};
 
-    y = MTLM_CALL(b, LINEAR_FWD, NULL, y, mtlm_build_param(b, weight, layer));
-    y = mtlm_build_sum(b, y);
-    return MTLM_CALL(b, BIAS_DROPOUT_ADD_FWD, &drop, y,
+    return MTLM_CALL(b, BIAS_DROPOUT_ADD_FWD, &drop, mtlm_build_sum(b, y),
                      mtlm_build_param(b, bias, layer), residual);
 }
 
@@ -99,27 +96,38 @@ static void attention_half(const struct mtlm_builder *b, int64_t layer,
                       mtlm_build_param(b, MTLM_PARAM_QKV_BIAS, layer));
     }
     for (int i = 0; i < b->n_parts; i++)
-        x->part[i] = end(b, layer, MTLM_SITE_PROJECTION, i,
-                         MTLM_PARAM_PROJ_WEIGHT, MTLM_PARAM_PROJ_BIAS,
-                         attend(b, layer, i, &qkv), half[i].residual);
+        x->part[i] =
+            end(b, layer, MTLM_SITE_PROJECTION, i, MTLM_PARAM_PROJ_BIAS,
+                MTLM_CALL(b, LINEAR_FWD, NULL, attend(b, layer, i, &qkv),
+                          mtlm_build_param(b, MTLM_PARAM_PROJ_WEIGHT, layer)),
+                half[i].residual);
+}
+
+/* The two products of the MLP, and GELU between them. */
+static struct mtlm_tensor *mlp(const struct mtlm_builder *b, int64_t layer,
+                               struct mtlm_tensor *x)
+{
+    const union mtlm_attr gelu = {.gelu = {b->config->model.exact_gelu}};
+    struct mtlm_tensor *const given[MTLM_MAX_OPERANDS] = {
+        x, mtlm_build_param(b, MTLM_PARAM_FC1_WEIGHT, layer),
+        mtlm_build_param(b, MTLM_PARAM_FC1_BIAS, layer)};
+    const struct mtlm_node *up =
+        mtlm_graph_call(b->graph, MTLM_OP_LINEAR_GELU_FWD, &gelu, given);
+
+    return MTLM_CALL(b, GELU_LINEAR_FWD, &gelu, up->operand[4],
+                     mtlm_build_param(b, MTLM_PARAM_FC2_WEIGHT, layer),
+                     up->operand[3]);
 }
 
 static void mlp_half(const struct mtlm_builder *b, int64_t layer,
                      struct mtlm_rows *x)
 {
-    const union mtlm_attr gelu = {.gelu = {b->config->model.exact_gelu}};
-
     for (int i = 0; i < b->n_parts; i++) {
         const struct half half = begin(b, layer, MTLM_PARAM_LN2_GAMMA,
                                        MTLM_PARAM_LN2_BETA, x->part[i]);
-        struct mtlm_tensor *y =
-            MTLM_CALL(b, LINEAR_FWD, NULL, half.normal,
-                      mtlm_build_param(b, MTLM_PARAM_FC1_WEIGHT, layer));
 
-        y = MTLM_CALL(b, BIAS_GELU_FWD, &gelu, y,
-                      mtlm_build_param(b, MTLM_PARAM_FC1_BIAS, layer));
-        x->part[i] = end(b, layer, MTLM_SITE_MLP, i, MTLM_PARAM_FC2_WEIGHT,
-                         MTLM_PARAM_FC2_BIAS, y, half.residual);
+        x->part[i] = end(b, layer, MTLM_SITE_MLP, i, MTLM_PARAM_FC2_BIAS,
+                         mlp(b, layer, half.normal), half.residual);
     }
 }
 
