@@ -1,5 +1,5 @@
-"""A fault in one I/O call of one rank of a job that saves checkpoints: whatever
-it is, no committed checkpoint is lost, and the next start goes on from the
+"""A fault in one call by which a rank of a job that saves checkpoints opens or
+changes a file: whatever it is, no committed checkpoint is lost, and the next start goes on from the
 newest one and ends with the weights of a run that nothing happened to.
 
 The test takes a sample.  make check-faults takes every call of every rank
@@ -235,11 +235,15 @@ def run_all(campaign, points, jobs, progress):
 
 
 def page(results, campaign, states, seconds):
-    lines = ["# A fault in every I/O call", "",
+    lines = ["# A fault in every call that changes files", "",
              f"`make check-faults`, a job of {RANKS} ranks: {len(results)} "
              f"runs in {seconds / 60:.0f} min, each with one fault, and "
              f"{campaign.starts} next starts (one for each state that was "
-             "left behind).", "",
+             "left behind). The calls: open, write, pwrite, ftruncate, fsync, "
+             "close, rename, mkdir, mknod, unlink, unlinkat and rmdir in the "
+             "directory of the checkpoints. No fault is injected into what "
+             "looks only (stat, statvfs, access, opendir, readdir), into "
+             "flock, or into reads of mapped files.", "",
              "A fault is bad when a committed checkpoint is lost, when the "
              "next start does not go on from the newest one, when it ends "
              "with other weights than the run without a fault, when something "
