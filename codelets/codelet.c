@@ -11,6 +11,7 @@
 
 #include "codelets/codelet.h"
 #include "runtime/clock.h"
+#include "runtime/data.h"
 #include "runtime/watch.h"
 #if HAVE_CUDA
 #include "runtime/cuda_device.h"
@@ -252,6 +253,10 @@ static void make_codelet(enum mtlm_op_kind kind, bool synthetic)
     cl->nbuffers = STARPU_VARIABLE_NBUFFERS;
     if (op->cpu)
         cl->cpu_funcs[0] = run_cpu;
+    if (op->cpu_fetches) { /* the nodes of all other operands are 0 */
+        cl->specific_nodes = 1;
+        cl->nodes[0] = (int) mtlm_data_home();
+    }
 #if HAVE_CUDA
     if (op->cuda) {
         cl->cuda_funcs[0] = run_cuda;

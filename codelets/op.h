@@ -351,6 +351,9 @@ struct mtlm_op {
     mtlm_kernel *cuda;
     bool
         cpu_typed; /* the cpu kernel, too, finds them in the type call->value */
+    /* ptr[0] of the cpu kernel is where that data has its home, which may be a
+     * GPU's memory. */
+    bool cpu_fetches;
     /* The cuda kernel makes call and all that follow it at once: ptr holds
      * n_operands of each. */
     bool cuda_together;

@@ -84,7 +84,9 @@ static bool is_staged(const struct mtlm_node *node, bool nccl)
 {
     const enum mtlm_op_class class = class_of(node);
 
-    return class == MTLM_CLASS_P2P || class == MTLM_CLASS_HOST
+    return class == MTLM_CLASS_P2P
+           || (class == MTLM_CLASS_HOST
+               && !mtlm_ops[node->call.kind]->cpu_fetches)
            || (class == MTLM_CLASS_COLLECTIVE && !nccl);
 }
 

@@ -122,7 +122,10 @@ static void create_arenas(struct mtlm_run_data *data)
     }
     create_arena(data, control_arena(data), control);
     create_arena(data, ring_arena(data), ring);
-    mtlm_arena_create(saved_arena(data), saved);
+    if (on_gpu(data)) /* pinned: GPUs copy faster to that */
+        mtlm_arena_create_on(saved_arena(data), saved, STARPU_MAIN_RAM);
+    else
+        mtlm_arena_create(saved_arena(data), saved);
 }
 
 /* Of the blocks whose tensors travel together. */

@@ -27,7 +27,8 @@ struct mtlm_run_data {
  *
  * Of a rank with a GPU, blocks and rings of activations are on it, taken once
  * and for all; what the host makes (token batches) and what it reads (reports)
- * lies where it was last used, in the host's memory pinned.  staged: messages
+ * lies where it was last used, in the host's memory pinned, as are copies for a
+ * checkpoint.  staged: messages
  * go through the host, where tensors of a block must lie as they do on the
  * GPU. */
 void mtlm_run_data_create(struct mtlm_run_data *data,

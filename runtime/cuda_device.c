@@ -2,7 +2,10 @@
 
 #include "config.h"
 
+#include <string.h>
+
 #include <starpu.h>
+#include <starpu_cuda.h>
 
 #include "runtime/cuda_check.h"
 #include "runtime/cuda_device.h"
@@ -67,4 +70,17 @@ void mtlm_cuda_write(const struct mtlm_device *device, void *there,
                      const void *here, size_t bytes)
 {
     copy(device, there, here, bytes, cudaMemcpyHostToDevice);
+}
+
+/* StarPU's streams and the null stream do not wait for each other. */
+void mtlm_cuda_fetch(void *here, const void *home, size_t bytes)
+{
+    const int worker = starpu_worker_get_by_type(STARPU_CUDA_WORKER, 0);
+
+    if (worker < 0) {
+        memcpy(here, home, bytes);
+        return;
+    }
+    starpu_cuda_set_device(starpu_worker_get_devid(worker));
+    MTLM_CHECK_CUDA(cudaMemcpy(here, home, bytes, cudaMemcpyDefault));
 }

@@ -17,4 +17,8 @@ void mtlm_cuda_read(const struct mtlm_device *device, void *here,
 void mtlm_cuda_write(const struct mtlm_device *device, void *there,
                      const void *here, size_t bytes);
 
+/* Copies data at home (mtlm_data_home()) to the host; returns when it is done.
+ * From any thread; waits for no stream, nor does one wait for it. */
+void mtlm_cuda_fetch(void *here, const void *home, size_t bytes);
+
 #endif /* MTLM_CUDA_DEVICE_H */

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "graph/plan.h"
 #include "graph/save.h"
 #include "tests/graph/small.h"
 
@@ -120,10 +121,37 @@ static void test_every_element_is_copied_by_one_rank(void **state)
         }
 }
 
+static struct mtlm_plan plan_of(int save)
+{
+    struct mtlm_program_config config = small_config(1, 1, 1);
+    struct small_ranks ranks;
+    struct mtlm_plan plan;
+
+    config.save = save;
+    ranks = small_ranks_create(&config);
+    plan = mtlm_plan(ranks.program[0], 0);
+    small_ranks_destroy(&ranks);
+    return plan;
+}
+
+/* Of a GPU they go where they are written from, through no other copy. */
+static void test_the_host_has_one_copy(void **state)
+{
+    const struct mtlm_plan none = plan_of(MTLM_SAVE_NOTHING);
+    const struct mtlm_plan all = plan_of(MTLM_SAVE_ALL);
+
+    (void) state;
+    assert_true(none.saved_bytes == 0);
+    assert_true(all.saved_bytes == all.weight_bytes + all.moment_bytes);
+    assert_true(all.staged_bytes == none.staged_bytes);
+    assert_true(all.staged_nccl_bytes == none.staged_nccl_bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_element_is_copied_by_one_rank),
+        cmocka_unit_test(test_the_host_has_one_copy),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
