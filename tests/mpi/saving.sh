@@ -13,17 +13,30 @@ fi
 disk=${program%/*}/tests/mpi/slow_disk.so
 run=("${small[@]}" "${parallel[@]}")
 
-# slow PATH OPEN_MS FSYNC_MS: how such a job starts.
+# slow PATH OPEN FSYNC: how such a job starts (slow_disk.c).
+fifo=$dir/fifo
+mkfifo "$fifo"
 slow() {
     # shellcheck disable=SC2206 # several words
     mpirun=($MPIRUN -q -n 2 -x "LD_PRELOAD=$disk" -x "SLOW_PATH=$1"
-        -x "SLOW_OPEN_MS=$2" -x "SLOW_FSYNC_MS=$3")
+        -x "SLOW_OPEN=$2" -x "SLOW_FSYNC=$3")
 }
 
-# slowly OPTION...: runs it, and it must end well.
+# release TEXT: lets the call that waits at the FIFO go on once TEXT is in out.
+release() {
+    within 60 grep -q -e "$1" out || fail "no $1: $(cat out err)"
+    timeout 60 bash -c "echo >'$fifo'" || fail "nobody waits after $1"
+}
+
+# slowly TEXT OPTION...: runs it, with a release at TEXT, and it must end well.
 slowly() {
-    timeout -k 5 60 "${mpirun[@]}" "$program" "${run[@]}" "$@" >out 2>err \
+    local text=$1
+    shift
+    : >out
+    (release "$text"; exit "$failures") &
+    timeout -k 5 60 "${mpirun[@]}" "$program" "${run[@]}" "$@" >>out 2>err \
         </dev/null || fail "$*: exit code $?: $(cat err)"
+    wait $! || fail "$text: no release"
 }
 
 # The number of the first line of out with TEXT; that of an iteration; that of
@@ -57,11 +70,11 @@ stall() {
 }
 
 # Its file is opened when the next iteration is over, and on the disk long after
-# the deadline: that the ranks wait for it at the end is no hang.
+# the deadline (3 s): that the ranks wait for it at the end is no hang.
 well 2 "${run[@]}" --train-iters 4 --weight-hash
 whole=$(weight_hash out)
-slow iter_0000002.tmp/rank-00001 700 3800
-slowly --train-iters 3 --save ck --save-interval 2 \
+slow iter_0000002.tmp/rank-00001 "$fifo" 3800
+slowly ' iteration  *3/' --train-iters 3 --save ck --save-interval 2 \
     --distributed-timeout-minutes 0.05 --trace trace --trace-iterations 1:3
 # shellcheck disable=SC2046 # several words
 in_order 'slow disk' 4 $(iteration 2; iteration 3; saved 2; saved 3)
@@ -90,8 +103,8 @@ grep -q '^loaded: ck/iter_0000002' out || fail "loaded: $(cat out)"
     || fail "weights $(weight_hash out), not $whole"
 
 # The next one waits for its turn, and training with it.
-slow iter_0000002.tmp/rank-00000 0 1200
-slowly --train-iters 5 --save again --save-interval 2 --keep-last 2
+slow iter_0000002.tmp/rank-00000 0 "$fifo"
+slowly ' iteration  *4/' --train-iters 5 --save again --save-interval 2 --keep-last 2
 # shellcheck disable=SC2046 # several words
 in_order 'a second one' 5 $(iteration 2; iteration 4; saved 2; iteration 5
     saved 5)
@@ -99,18 +112,22 @@ in_order 'a second one' 5 $(iteration 2; iteration 4; saved 2; iteration 5
     || fail "a second one: $(ls again)"
 
 # A signal meanwhile: what is under way is committed, and what came after.
-slow rank-00001.safetensors.tmp 0 400
-start "${mpirun[@]}" "$program" "${run[@]}" --global-batch-size 128 \
-    --train-iters 100000 --save s --save-interval 6
-within 60 grep -q ' iteration  *13/' out || fail "no iterations: $(cat err)"
+slow rank-00001.safetensors.tmp 0 "$fifo"
+start "${mpirun[@]}" "$program" "${run[@]}" --global-batch-size 32 \
+    --train-iters 100000 --save s --save-interval 20
+release ' iteration  *21/'
+within 60 grep -q ' iteration  *41/' out || fail "no iterations: $(cat err)"
 kill -TERM "${pids[1]}"
+release 'iteration 20 saved'
+release 'iteration 40 saved'
 ended_within 30 SIGTERM
 [ $rc -eq 75 ] || fail "SIGTERM: exit code $rc: $(cat err)"
 last=$(losses out | wc -l)
 # shellcheck disable=SC2046 # several words
-in_order SIGTERM 7 $(iteration 6; iteration 7; saved 6; iteration 12
-    iteration 13; saved 12; saved "$last")
+in_order 'while training' 3 $(iteration 20; iteration 21; saved 20)
+# shellcheck disable=SC2046 # several words
+in_order SIGTERM 4 $(iteration 40; iteration 41; saved 40; saved "$last")
 [ -f "$(printf 's/iter_%07d/manifest.json' "$last")" ] || fail "SIGTERM: $(ls s)"
-awk "BEGIN { exit !($(stall 6) < 300) }" || fail "a stall: $(grep saved out)"
+awk "BEGIN { exit !($(stall 20) < 300) }" || fail "a stall: $(grep saved out)"
 
 finish
