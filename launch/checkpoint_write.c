@@ -69,14 +69,16 @@ int mtlm_checkpoint_complete(const struct mtlm_job *job,
                              struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
+    const struct mtlm_checkpoint_list none = {0};
     char *dir = mtlm_checkpoint_temporary(o->save_dir, manifest->iteration);
     int rc = mtlm_manifest_write(manifest, dir, err);
 
     if (rc == 0)
         rc = mtlm_checkpoint_commit(o->save_dir, manifest->iteration, err);
+    /* What was found damaged in another directory says nothing of this. */
     if (rc == 0 && o->keep_last > 0)
         mtlm_checkpoint_prune(o->save_dir, manifest->iteration, o->keep_last,
-                              &job->damaged);
+                              job->begin_is_saved ? &job->damaged : &none);
     free(dir);
     return rc;
 }
