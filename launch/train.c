@@ -287,11 +287,14 @@ static void say_attention(const struct mtlm_job *job)
         printf("attention: %s\n", used);
 }
 
-/* A checkpoint may wait for ranks to tell each other how far they are. */
-static void validate_and_poll(struct state *s, int64_t done)
+/* It may take long: what is saved is committed before. */
+static void finish_and_validate(struct state *s, int64_t done)
 {
+    const int64_t start = mtlm_now_ns();
+
+    mtlm_saver_finish(s->saver);
+    mtlm_train_log_pause(&s->log, mtlm_now_ns() - start);
     validate(s, done, "");
-    mtlm_saver_poll(s->saver, true);
 }
 
 /* Iteration e + 1 is submitted while e runs, so that the workers never wait
@@ -335,7 +338,7 @@ static void loop(struct state *s)
         }
         save_or_poll(s, e, due, ahead, r);
         if (validation_due(o, e) && !s->interrupted)
-            validate_and_poll(s, e + 1);
+            finish_and_validate(s, e + 1);
         if (last)
             return;
         if (!ahead)

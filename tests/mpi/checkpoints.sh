@@ -301,4 +301,15 @@ ended_within 60 "SIGTERM"
 [ -f "$(printf 's/iter_%07d/manifest.json' "$(losses out | wc -l)")" ] \
     || fail "SIGTERM: $(ls s) after $(losses out | wc -l) iterations"
 
+# Killed in a validation that does not end: the iteration before it is kept.
+start "${mpirun[@]}" "$program" "${run[@]}" "${parallel[@]}" --save v \
+    --eval-interval 4 --eval-iters 1000000
+within 60 [ -f v/iter_0000004/manifest.json ] \
+    || fail "not saved before the validation: $(ls v) $(cat out err)"
+clean_up
+ended_within 60 "SIGKILL"
+grep -q 'validation loss' out && fail "the validation has an end: $(cat out)"
+well 1 "${run[@]}" --load v --train-iters 5
+grep -q '^loaded: v/iter_0000004' out || fail "after the validation: $(cat out)"
+
 finish
