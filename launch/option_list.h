@@ -287,7 +287,8 @@
     OPT(PARALLEL, "distributed-timeout-minutes", REAL, timeout_minutes, "10",  \
         0.01, 1000000, "MINUTES",                                              \
         "end the job when a rank gives no sign of life for longer than that, " \
-        "or when all wait for each other and none does anything")              \
+        "or when all wait for each other and none does anything; or when a "   \
+        "checkpoint waits ten times as long for one call of the disk")         \
     OPT(DATA, "data-path", TEXT, data_path, "", 0, 0, "PREFIX",                \
         "read PREFIX.bin and PREFIX.idx (default: mock data)")                 \
     OPT(DATA, "tokenizer-type", TEXT, tokenizer_type, "", 0, 0, "TYPE",        \

@@ -8,6 +8,7 @@
 #include "codelets/save.h"
 #include "launch/checkpoint.h"
 #include "launch/saver.h"
+#include "models/disk.h"
 #include "models/weights/checkpoint_dir.h"
 #include "runtime/background.h"
 #include "runtime/clock.h"
@@ -46,6 +47,7 @@ struct mtlm_saver *mtlm_saver_create(struct mtlm_job *job)
     s = mtlm_calloc(1, sizeof(*s));
     s->job = job;
     s->thread = mtlm_background_create();
+    mtlm_disk_on_call(mtlm_deadline_disk_call);
     mtlm_checkpoint_to_save(job, &s->list);
     return s;
 }
@@ -55,6 +57,7 @@ void mtlm_saver_destroy(struct mtlm_saver *s)
     if (!s)
         return;
     mtlm_background_destroy(s->thread);
+    mtlm_disk_on_call(NULL);
     mtlm_checkpoint_tensors_free(&s->list);
     free(s);
 }
@@ -85,6 +88,8 @@ static void let_go(struct mtlm_saver *s)
 
 /* ---- what the thread does ---- */
 
+/* The copies may wait for workers and messages, which is no waiting for the
+ * disk. */
 static void write_file(void *arg)
 {
     struct mtlm_saver *s = arg;
@@ -93,8 +98,10 @@ static void write_file(void *arg)
     for (int i = 0; i < s->list.n; i++)
         mtlm_run_saved(s->job->run, s->list.tensor[i].tensor);
     start = mtlm_now_ns();
+    mtlm_deadline_at_disk(true);
     s->rc = mtlm_checkpoint_write(s->job, s->manifest.iteration, &s->list,
                                   &s->file, &s->err);
+    mtlm_deadline_at_disk(false);
     s->disk_ns = mtlm_now_ns() - start;
 }
 
@@ -104,11 +111,13 @@ static void end(void *arg)
     struct mtlm_saver *s = arg;
     const int64_t start = mtlm_now_ns();
 
+    mtlm_deadline_at_disk(true);
     if (s->good && s->rc == 0)
         s->rc = mtlm_checkpoint_complete(s->job, &s->manifest, &s->err);
     if (!s->good || s->rc < 0)
         mtlm_checkpoint_discard(s->job->options.save_dir,
                                 s->manifest.iteration);
+    mtlm_deadline_at_disk(false);
     s->disk_ns += mtlm_now_ns() - start;
 }
 
@@ -253,11 +262,13 @@ static int make_directory(struct mtlm_saver *s)
     const char *dir = s->job->options.save_dir;
     int rc;
 
-    mtlm_deadline_writes(true);
+    mtlm_deadline_begin(MTLM_WAITER_FILES, "a checkpoint's directory");
+    mtlm_deadline_at_disk(true);
     rc = mtlm_checkpoint_space(dir, s->job->checkpoint_bytes, &s->err);
     if (rc == 0)
         rc = mtlm_checkpoint_begin(dir, s->manifest.iteration, &s->err);
-    mtlm_deadline_writes(false);
+    mtlm_deadline_at_disk(false);
+    mtlm_deadline_end(MTLM_WAITER_FILES);
     return rc;
 }
 

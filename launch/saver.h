@@ -33,7 +33,7 @@ void mtlm_saver_begin(struct mtlm_saver *saver, int64_t iteration,
 bool mtlm_saver_pending(const struct mtlm_saver *saver);
 
 /* Goes on with it if all ranks can; waits for it, however long the disk
- * takes. */
+ * takes while its calls return (runtime/deadline.h). */
 void mtlm_saver_poll(struct mtlm_saver *saver, bool held);
 void mtlm_saver_finish(struct mtlm_saver *saver);
 

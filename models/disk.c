@@ -6,6 +6,22 @@
 
 #include "models/disk.h"
 
+static void (*on_call)(void);
+
+void mtlm_disk_on_call(void (*done)(void))
+{
+    on_call = done;
+}
+
+static void note(void)
+{
+    const int reason = errno;
+
+    if (on_call)
+        on_call();
+    errno = reason;
+}
+
 int mtlm_disk_open(const char *path, int flags)
 {
     int fd;
@@ -13,6 +29,7 @@ int mtlm_disk_open(const char *path, int flags)
     do
         fd = open(path, flags | O_CLOEXEC, 0666);
     while (fd < 0 && errno == EINTR);
+    note();
     return fd;
 }
 
@@ -23,6 +40,7 @@ int mtlm_disk_write(int fd, const void *data, size_t bytes)
     while (bytes > 0) {
         const ssize_t n = write(fd, p, bytes);
 
+        note();
         if (n < 0 && errno == EINTR)
             continue;
         if (n == 0)
@@ -42,6 +60,7 @@ int mtlm_disk_sync(int fd)
     do
         rc = fsync(fd);
     while (rc < 0 && errno == EINTR);
+    note();
     return rc;
 }
 

@@ -6,6 +6,10 @@
 /* System calls on files that neither a signal nor a part that was written
  * ends.  They return -1 with errno. */
 
+/* done() is called, by the thread whose call it was, whenever one of those
+ * that take long has returned; NULL: nothing is. */
+void mtlm_disk_on_call(void (*done)(void));
+
 /* open(), of a new file with mode 0666; the file is closed on exec. */
 int mtlm_disk_open(const char *path, int flags);
 

@@ -54,7 +54,7 @@ struct mtlm_background *mtlm_background_create(void)
     rc = pthread_create(&b->thread, NULL, run, b);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (rc != 0)
-        mtlm_fatal(__FILE__, __LINE__, "cannot start the writing thread");
+        mtlm_fatal(__FILE__, __LINE__, "cannot start a thread");
     return b;
 }
 
@@ -89,9 +89,9 @@ bool mtlm_background_done(struct mtlm_background *b)
 
 void mtlm_background_wait(struct mtlm_background *b)
 {
-    mtlm_deadline_writes(true);
+    mtlm_deadline_begin(MTLM_WAITER_FILES, "a checkpoint to be written");
     wait_for(b);
-    mtlm_deadline_writes(false);
+    mtlm_deadline_end(MTLM_WAITER_FILES);
 }
 
 void mtlm_background_destroy(struct mtlm_background *b)

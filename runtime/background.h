@@ -17,8 +17,8 @@ void mtlm_background_start(struct mtlm_background *b, void (*work)(void *arg),
 /* Whether it is done; what it has written is seen then. */
 bool mtlm_background_done(struct mtlm_background *b);
 
-/* The main thread's: waits until it is.  However long that takes, this rank is
- * no one that hangs (runtime/deadline.h). */
+/* The main thread's: waits until it is.  While the thread is at the disk, this
+ * rank is no one that hangs (runtime/deadline.h). */
 void mtlm_background_wait(struct mtlm_background *b);
 
 /* Waits, too.  b may be NULL. */

@@ -29,7 +29,8 @@ static int64_t main_cpu_ns;      /* what the main thread had used by then */
 static int64_t job_ns;           /* when any rank did something last */
 
 static _Atomic int64_t progress_ns; /* when this one did */
-static _Atomic bool writing;        /* the main thread waits for a disk */
+static _Atomic bool at_disk;        /* a thread is */
+static _Atomic int64_t disk_ns;     /* when a call of the disk last returned */
 
 static pthread_t thread;
 static clockid_t main_clock;
@@ -67,6 +68,7 @@ static void shift(int64_t late)
         wait[i].since_ns = sooner(wait[i].since_ns + late, now);
     turn_ns = sooner(turn_ns + late, now);
     progress_ns = sooner(progress_ns + late, now);
+    disk_ns = sooner(disk_ns + late, now);
     if (pulse)
         mtlm_pulse_shift(pulse, late);
 }
@@ -80,8 +82,8 @@ static bool works(void)
         return true;
     if (wait[MTLM_WAITER_MAIN].waits)
         return false;
-    if (writing)
-        return true;
+    if (wait[MTLM_WAITER_FILES].waits)
+        return at_disk;
     used = cpu_ns(main_clock) - main_cpu_ns;
     main_cpu_ns += used;
     return used > 0;
@@ -122,6 +124,19 @@ static void judge(const char *what, double waited_s)
     }
 }
 
+static void judge_disk(void)
+{
+    const int64_t waited = mtlm_now_ns() - disk_ns;
+    char why[80];
+
+    if (!wait[MTLM_WAITER_FILES].waits || !at_disk
+        || waited / MTLM_DISK_DEADLINES <= limit_ns)
+        return;
+    snprintf(why, sizeof(why), "it may take %d times as long as ranks",
+             MTLM_DISK_DEADLINES);
+    miss(waited * 1e-9, "a call of the disk to return", why);
+}
+
 static void look(int64_t pause)
 {
     const int64_t began = mtlm_now_ns();
@@ -136,6 +151,7 @@ static void look(int64_t pause)
         }
     if (works())
         mtlm_deadline_progress();
+    judge_disk();
     if (!pulse) {
         if (waited > limit_ns)
             miss(waited * 1e-9, what, "a peer hangs or is lost");
@@ -221,7 +237,7 @@ void mtlm_deadline_end(enum mtlm_waiter waiter)
     pthread_mutex_lock(&mutex);
     wait[waiter].waits = false;
     /* What the main thread took for asking does not count. */
-    if (waiter == MTLM_WAITER_MAIN)
+    if (waiter != MTLM_WAITER_ENGINE)
         main_cpu_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
     pthread_mutex_unlock(&mutex);
     mtlm_deadline_progress();
@@ -232,7 +248,13 @@ void mtlm_deadline_progress(void)
     progress_ns = mtlm_now_ns();
 }
 
-void mtlm_deadline_writes(bool writes)
+void mtlm_deadline_at_disk(bool is)
 {
-    writing = writes;
+    disk_ns = mtlm_now_ns();
+    at_disk = is;
+}
+
+void mtlm_deadline_disk_call(void)
+{
+    disk_ns = mtlm_now_ns();
 }

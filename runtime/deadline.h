@@ -16,14 +16,17 @@
  *   - its communication engine has finished a message, or models a transfer;
  *   - its main thread has finished a wait for others, or has used processor
  *     time outside such a wait: it prepares data, measures or writes files.  A
- *     main thread that hangs in a system call uses none, which counts but where
- *     it waits for a checkpoint's files: a slow disk may take its time.
+ *     main thread that hangs in a system call uses none, which counts;
+ *   - its main thread waits for a checkpoint's files, and a thread is at the
+ *     disk with them: a slow disk may take its time.
  * The job ends
  *   - when a neighbour in the tree of signs has given none for longer than the
  *     deadline: it is stopped, or its host is lost;
  *   - when this rank waits, and no rank has done anything for longer than the
  *     deadline;
  *   - when a call of MPI has not returned for that long;
+ *   - when it waits for the disk, no call of which has returned for
+ *     MTLM_DISK_DEADLINES times that long: the disk, or its server, is lost;
  *   - before there are signs, in MPI_Init(), and after them, in MPI_Finalize():
  *     when the wait itself takes longer.
  * Time in which this process itself was stopped, and with it perhaps the whole
@@ -32,8 +35,17 @@
 /* A thread that is so much later than it wanted was not allowed to run. */
 #define MTLM_ASLEEP_NS INT64_C(2000000000)
 
-/* Threads that wait, each for one thing at a time. */
-enum mtlm_waiter { MTLM_WAITER_MAIN, MTLM_WAITER_ENGINE, MTLM_WAITER_COUNT };
+/* One call of the disk may take so many times the deadline. */
+enum { MTLM_DISK_DEADLINES = 10 };
+
+/* Who waits, each for one thing at a time: the main thread for files, and for
+ * all else; the communication engine. */
+enum mtlm_waiter {
+    MTLM_WAITER_FILES,
+    MTLM_WAITER_MAIN,
+    MTLM_WAITER_ENGINE,
+    MTLM_WAITER_COUNT
+};
 
 /* Starts the thread; called by the main thread.  seconds 0: MTLM_DEADLINE_S,
  * for who does not know better yet. */
@@ -51,9 +63,12 @@ void mtlm_deadline_attach(struct mtlm_pulse *pulse);
 void mtlm_deadline_begin(enum mtlm_waiter waiter, const char *what);
 void mtlm_deadline_end(enum mtlm_waiter waiter);
 
-/* The main thread waits for files that are written, and is at work whatever
- * processor time it uses; or does not any more. */
-void mtlm_deadline_writes(bool writes);
+/* A thread, one at a time, is at the disk; or is not any more.  That counts
+ * while the main thread waits for files: it need not be the same one. */
+void mtlm_deadline_at_disk(bool is);
+
+/* A call of the disk has returned.  Any thread. */
+void mtlm_deadline_disk_call(void);
 
 /* This rank has done something. */
 void mtlm_deadline_progress(void);

@@ -18,7 +18,7 @@ fifo=$dir/fifo
 mkfifo "$fifo"
 slow() {
     # shellcheck disable=SC2206 # several words
-    mpirun=($MPIRUN -q -n 2 -x "LD_PRELOAD=$disk" -x "SLOW_PATH=$1"
+    mpirun=($MPIRUN -q -n $ranks -x "LD_PRELOAD=$disk" -x "SLOW_PATH=$1"
         -x "SLOW_OPEN=$2" -x "SLOW_FSYNC=$3")
 }
 
@@ -129,5 +129,17 @@ in_order 'while training' 3 $(iteration 20; iteration 21; saved 20)
 in_order SIGTERM 4 $(iteration 40; iteration 41; saved 40; saved "$last")
 [ -f "$(printf 's/iter_%07d/manifest.json' "$last")" ] || fail "SIGTERM: $(ls s)"
 awk "BEGIN { exit !($(stall 20) < 300) }" || fail "a stall: $(grep saved out)"
+
+# A disk that is lost is waited for as long as ten deadlines, no longer.
+layout 1 1
+slow rank-00000.safetensors.tmp 0 "$fifo"
+start "${mpirun[@]}" "$program" "${small[@]}" --train-iters 2 --save lost \
+    --distributed-timeout-minutes 0.01
+ended_within 30 'a lost disk'
+[ $rc -eq 7 ] || fail "a lost disk: exit code $rc: $(cat out err)"
+awk '/waited [0-9.]* s for a call of the disk to return/ {
+    sub(/.*waited /, ""); bad = $1 < 6; found = 1 }
+    END { exit !found || bad }' err || fail "a lost disk: $(cat err)"
+[ -z "$(ls lost | grep -v -e lock -e tmp)" ] || fail "a lost disk: $(ls lost)"
 
 finish
