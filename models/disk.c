@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "models/disk.h"
@@ -53,6 +55,25 @@ int mtlm_disk_write(int fd, const void *data, size_t bytes)
     return 0;
 }
 
+ssize_t mtlm_disk_read(int fd, void *data, size_t bytes)
+{
+    char *p = data;
+    size_t got = 0;
+
+    while (got < bytes) {
+        const ssize_t n = read(fd, p + got, bytes - got);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        if (n == 0)
+            break;
+        got += (size_t) n;
+    }
+    return (ssize_t) got;
+}
+
 int mtlm_disk_sync(int fd)
 {
     int rc;
@@ -74,4 +95,13 @@ int mtlm_disk_sync_dir(const char *dir)
     if (fd >= 0)
         close(fd);
     return rc;
+}
+
+int mtlm_disk_cannot_read(const char *path, struct mtlm_error *err)
+{
+    const bool bad =
+        errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENXIO;
+
+    return mtlm_error_set(err, bad ? MTLM_EXIT_INPUT : MTLM_EXIT_IO, "%s: %s",
+                          path, strerror(errno));
 }

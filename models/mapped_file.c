@@ -56,51 +56,51 @@ static void install_handler(void)
     sigaction(SIGBUS, &action, NULL);
 }
 
-/* What is not there, or is no file, is bad input; what the system does not let
- * us read now, or fails to read, may be good. */
-static int cannot(const char *path, struct mtlm_error *err)
+/* A descriptor of the regular file at path, and what it is; or -1. */
+static int open_file(const char *path, struct stat *st, struct mtlm_error *err)
 {
-    const bool bad =
-        errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENXIO;
+    /* Non-blocking, or a FIFO under this name would hang the open. */
+    const int fd = mtlm_disk_open(path, O_RDONLY | O_NONBLOCK);
 
-    return mtlm_error_set(err, bad ? MTLM_EXIT_INPUT : MTLM_EXIT_IO, "%s: %s",
-                          path, strerror(errno));
+    if (fd < 0 || fstat(fd, st) < 0)
+        mtlm_disk_cannot_read(path, err);
+    else if (S_ISREG(st->st_mode))
+        return fd;
+    else
+        mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: not a regular file", path);
+    if (fd >= 0)
+        close(fd);
+    return -1;
 }
 
 static int map(struct mtlm_mapped_file *file, int fd, const char *path,
-               struct mtlm_error *err)
+               int64_t bytes, struct mtlm_error *err)
 {
-    struct stat st;
     void *data;
 
-    if (fstat(fd, &st) < 0)
-        return cannot(path, err);
-    if (!S_ISREG(st.st_mode))
-        return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: not a regular file",
-                              path);
-    if (st.st_size == 0)
+    if (bytes == 0)
         return 0;
-    data = mmap(NULL, st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    data = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
     if (data == MAP_FAILED)
         return mtlm_error_set(err, MTLM_EXIT_IO,
                               "%s: cannot map %lld bytes: %s", path,
-                              (long long) st.st_size, strerror(errno));
+                              (long long) bytes, strerror(errno));
     file->data = data;
-    file->bytes = st.st_size;
+    file->bytes = bytes;
     return 0;
 }
 
 int mtlm_mapped_file_open(struct mtlm_mapped_file *file, const char *path,
                           struct mtlm_error *err)
 {
-    /* Non-blocking, or a FIFO under this name would hang the open. */
-    const int fd = mtlm_disk_open(path, O_RDONLY | O_NONBLOCK);
+    struct stat st;
+    const int fd = open_file(path, &st, err);
     int rc;
 
     *file = (struct mtlm_mapped_file){0};
     if (fd < 0)
-        return cannot(path, err);
-    rc = map(file, fd, path, err);
+        return -1;
+    rc = map(file, fd, path, st.st_size, err);
     close(fd);
     if (rc < 0)
         return rc;
@@ -111,6 +111,43 @@ int mtlm_mapped_file_open(struct mtlm_mapped_file *file, const char *path,
     mapped_files = file;
     pthread_mutex_unlock(&mapped_files_lock);
     return 0;
+}
+
+/* One byte more is asked for, so that an empty file is read, too. */
+static int copy(struct mtlm_mapped_file *file, int fd, const char *path,
+                int64_t bytes, struct mtlm_error *err)
+{
+    int rc = 0;
+
+    file->copy = mtlm_calloc(bytes + 1, 1);
+    file->bytes = mtlm_disk_read(fd, file->copy, bytes + 1);
+    if (file->bytes < 0)
+        rc = mtlm_disk_cannot_read(path, err);
+    file->data = file->bytes > 0 ? file->copy : NULL;
+    return rc;
+}
+
+int mtlm_mapped_file_read(struct mtlm_mapped_file *file, const char *path,
+                          int64_t max_bytes, struct mtlm_error *err)
+{
+    struct stat st;
+    const int fd = open_file(path, &st, err);
+    int rc;
+
+    *file = (struct mtlm_mapped_file){0};
+    if (fd < 0)
+        return -1;
+    if (st.st_size > max_bytes)
+        rc = mtlm_error_set(err, MTLM_EXIT_INPUT,
+                            "%s: expected at most %lld bytes, found %lld", path,
+                            (long long) max_bytes, (long long) st.st_size);
+    else
+        rc = copy(file, fd, path, st.st_size, err);
+    close(fd);
+    file->path = mtlm_strdup(path);
+    if (rc < 0)
+        mtlm_mapped_file_close(file);
+    return rc;
 }
 
 /* Whether the system does so or not, what is read stays the same. */
@@ -135,8 +172,9 @@ void mtlm_mapped_file_close(struct mtlm_mapped_file *file)
             break;
         }
     pthread_mutex_unlock(&mapped_files_lock);
-    if (file->data)
+    if (file->data && !file->copy)
         munmap((void *) file->data, file->bytes);
+    free(file->copy);
     free(file->path);
     *file = (struct mtlm_mapped_file){0};
 }

@@ -16,6 +16,7 @@ struct mtlm_mapped_file {
     const unsigned char *data; /* NULL when the file is empty */
     int64_t bytes;
     char *path;
+    void *copy;                    /* what was read instead */
     struct mtlm_mapped_file *next; /* of all mapped files */
 };
 
@@ -24,6 +25,12 @@ struct mtlm_mapped_file {
  * be read (rights, open files, a failing disk), and may be good. */
 int mtlm_mapped_file_open(struct mtlm_mapped_file *file, const char *path,
                           struct mtlm_error *err);
+
+/* The same for a file of up to that many bytes, read into memory: neither that
+ * it shrinks nor that the disk fails later ends the process.  MTLM_EXIT_INPUT,
+ * too: it is larger. */
+int mtlm_mapped_file_read(struct mtlm_mapped_file *file, const char *path,
+                          int64_t max_bytes, struct mtlm_error *err);
 
 /* Lets go of the memory with those bytes of it, and what shares pages with
  * them, until somebody reads them again: large files do not add up. */

@@ -211,6 +211,14 @@ static void test_what_cannot_be_read_is_not_damaged(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &all), 0);
     assert_int_equal(err.code, MTLM_EXIT_IO);
     assert_non_null(strstr(err.text, "manifest.json: Too many open files"));
+    /* Nobody can read where a process has no memory. */
+    mkdir(files_path("bad"), 0777);
+    assert_int_equal(symlink("/proc/self/mem", files_path("bad/manifest.json")),
+                     0);
+    assert_int_equal(check(files_path("bad"), &err), -1);
+    unlink(files_path("bad/manifest.json"));
+    assert_int_equal(err.code, MTLM_EXIT_IO);
+    assert_non_null(strstr(err.text, "manifest.json: Input/output error"));
 }
 
 /* A manifest of any content, with the checksum that it must have: written by
