@@ -306,21 +306,23 @@ void mtlm_checkpoint_discard(const char *dir, int64_t iteration)
 }
 
 /* Of one that cannot be read now, or not by this program, nobody knows. */
-static bool is_damaged(const char *dir, const struct mtlm_checkpoint_id *id,
-                       const struct mtlm_checkpoint_list *known)
+enum health { WHOLE, DAMAGED, UNKNOWN };
+
+static enum health look_at(const char *dir, const struct mtlm_checkpoint_id *id,
+                           const struct mtlm_checkpoint_list *damaged)
 {
     struct mtlm_error err;
     char *path;
     int rc;
 
-    for (int i = 0; i < known->n; i++)
-        if (known->id[i].iteration == id->iteration
-            && known->id[i].again == id->again)
-            return true;
+    for (int i = 0; i < damaged->n; i++)
+        if (damaged->id[i].iteration == id->iteration
+            && damaged->id[i].again == id->again)
+            return DAMAGED;
     path = mtlm_checkpoint_path(dir, id);
     rc = mtlm_manifest_look(path, &err);
     free(path);
-    return rc < 0 && err.code == MTLM_EXIT_INPUT;
+    return rc == 0 ? WHOLE : err.code == MTLM_EXIT_INPUT ? DAMAGED : UNKNOWN;
 }
 
 void mtlm_checkpoint_prune(const char *dir, int64_t iteration, int64_t keep,
@@ -332,14 +334,17 @@ void mtlm_checkpoint_prune(const char *dir, int64_t iteration, int64_t keep,
 
     for (; n < keep && mtlm_checkpoint_newest(dir, &before, &id, NULL) > 0;
          before = id)
-        if (!is_damaged(dir, &id, damaged)) {
+        if (look_at(dir, &id, damaged) == WHOLE) {
             last = id;
             n++;
         }
     if (n < keep)
         return;
     for (before = after; mtlm_checkpoint_newest(dir, &before, &id, NULL) > 0;
-         before = id)
-        if (is_older(&id, &last) || is_damaged(dir, &id, damaged))
+         before = id) {
+        const enum health health = look_at(dir, &id, damaged);
+
+        if (health == DAMAGED || (health == WHOLE && is_older(&id, &last)))
             remove_checkpoint(dir, &id);
+    }
 }

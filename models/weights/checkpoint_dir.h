@@ -68,8 +68,9 @@ void mtlm_checkpoint_discard(const char *dir, int64_t iteration);
 /* Of those up to that iteration, which has been committed, keeps the newest
  * `keep` and removes the others, once there are so many.  One that is known to
  * be damaged, or is seen to be (mtlm_manifest_look()), is none of them, but
- * goes with the old ones.  Later ones are damaged, or that iteration would not
- * have been done again: they neither count nor go. */
+ * goes with the old ones; one that cannot be read now, or not by this program,
+ * neither counts nor goes.  Later ones are damaged, or that iteration would not
+ * have been done again: nor do they. */
 void mtlm_checkpoint_prune(const char *dir, int64_t iteration, int64_t keep,
                            const struct mtlm_checkpoint_list *damaged);
 

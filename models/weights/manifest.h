@@ -55,7 +55,9 @@ int mtlm_manifest_read(struct mtlm_manifest *manifest, const char *dir,
                        struct mtlm_error *err);
 
 /* Whether the checkpoint in dir looks whole: a manifest as above, and all files
- * of the size that it says.  That reads no weights, however many. */
+ * of the size that it says.  That reads no weights, however many.
+ * MTLM_EXIT_INPUT: it is damaged; MTLM_EXIT_IO or MTLM_EXIT_USAGE, as above:
+ * nobody knows. */
 int mtlm_manifest_look(const char *dir, struct mtlm_error *err);
 
 /* Whether that file of the checkpoint in dir is what was written: size, tensors

@@ -9,6 +9,7 @@
 
 #include <xxhash.h>
 
+#include "models/disk.h"
 #include "models/mapped_file.h"
 #include "models/weights/manifest.h"
 #include "runtime/memory.h"
@@ -103,8 +104,9 @@ static int look_at_file(const struct mtlm_manifest_file *file, const char *dir,
     struct stat st;
     int rc = 0;
 
-    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode)
-        || st.st_size != file->bytes)
+    if (stat(path, &st) < 0)
+        rc = mtlm_disk_cannot_read(path, err);
+    else if (!S_ISREG(st.st_mode) || st.st_size != file->bytes)
         rc = mtlm_error_set(err, MTLM_EXIT_INPUT,
                             "%s: expected a file of %" PRId64 " bytes", path,
                             file->bytes);

@@ -440,7 +440,8 @@ static const char *all_of(const char *dir)
 }
 
 /* What cannot be gone back to is not what is kept: of 10 a file is shorter, 20
- * is known not to be what was written, 30 was written by a newer program. */
+ * is known not to be what was written; 30, of a newer program, is for others to
+ * keep. */
 static void test_damaged_ones_are_not_kept(void **state)
 {
     char *dir = strdup(files_path("rot"));
@@ -465,7 +466,33 @@ static void test_damaged_ones_are_not_kept(void **state)
     mtlm_checkpoint_prune(dir, 25, 2, &known);
     assert_string_equal(all_of(dir), "15 25 30 35 40 45 50");
     mtlm_checkpoint_prune(dir, 35, 2, &known);
-    assert_string_equal(all_of(dir), "30 35 40 45 50");
+    assert_string_equal(all_of(dir), "25 30 35 40 45 50");
+    free(dir);
+}
+
+/* A disk that fails now may be well again: neither removed nor one of those for
+ * which others may go.  A name that is too long stands for all that keeps the
+ * system from looking. */
+static void test_what_cannot_be_looked_at_stays(void **state)
+{
+    char *dir = strdup(files_path("ill")), name[300];
+
+    (void) state;
+    memset(name, 'x', sizeof(name));
+    name[sizeof(name) - 1] = '\0';
+    mkdir(dir, 0777);
+    for (int i = 10; i <= 50; i += 10)
+        save(dir, i);
+    unlink(files_path("ill/iter_0000020/manifest.json"));
+    assert_int_equal(
+        symlink("/proc/self/mem", files_path("ill/iter_0000020/manifest.json")),
+        0);
+    unlink(files_path("ill/iter_0000030/" NAME));
+    assert_int_equal(symlink(name, files_path("ill/iter_0000030/" NAME)), 0);
+    mtlm_checkpoint_prune(dir, 40, 2, &none);
+    assert_string_equal(all_of(dir), "10 20 30 40 50");
+    mtlm_checkpoint_prune(dir, 50, 2, &none);
+    assert_string_equal(all_of(dir), "20 30 40 50");
     free(dir);
 }
 
@@ -516,6 +543,7 @@ int main(void)
         cmocka_unit_test(test_links_are_not_followed),
         cmocka_unit_test(test_old_ones_go),
         cmocka_unit_test(test_damaged_ones_are_not_kept),
+        cmocka_unit_test(test_what_cannot_be_looked_at_stays),
         cmocka_unit_test(test_two_jobs_are_one_too_many),
         cmocka_unit_test(test_space_is_measured),
     };
