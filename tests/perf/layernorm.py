@@ -2,10 +2,14 @@
 take a second."""
 
 import csv
+import json
 import os
+import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 import xml.etree.ElementTree
 
@@ -15,12 +19,30 @@ sys.path.insert(0, os.path.join(source, "perf"))
 
 from bench import curves  # noqa: E402
 
+layernorm = types.ModuleType("layernorm")
+with open(os.path.join(source, "perf", "layernorm")) as script:
+    layernorm.__file__ = script.name
+    exec(script.read(), layernorm.__dict__)
+
 JOB = (
     "--hidden-size 16 --num-attention-heads 2 --seq-length 16 "
     "--micro-batch-size 2 --global-batch-size 2 --eval-interval 2 --eval-iters 1 "
     "--lr-warmup-iters 1"
 ).split()
 SVG = "{http://www.w3.org/2000/svg}"
+
+
+def fields(path):
+    """{name: bytes} of the integers in a file of safetensors: the samples."""
+    with open(path, "rb") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(length))
+        data = file.read()
+    return {
+        name: data[slice(*tensor["data_offsets"])]
+        for name, tensor in header.items()
+        if tensor.get("dtype") == "I32"
+    }
 
 
 class Curves(unittest.TestCase):
@@ -51,27 +73,25 @@ class Curves(unittest.TestCase):
 
 
 class Script(unittest.TestCase):
-    def train(self, *more):
-        with tempfile.TemporaryDirectory() as work:
-            files = [os.path.join(work, name) for name in ("a.csv", "a.svg")]
-            command = [
+    def train(self, runs, layers, *more):
+        files = [os.path.join(runs, "layernorm." + end) for end in ("csv", "svg")]
+        done = subprocess.run(
+            [
                 os.path.join(source, "perf", "layernorm"),
-                *("--build", build, "--runs", os.path.join(work, "runs")),
-                *("--csv", files[0], "--svg", files[1], "--layers", "1,2"),
-                *more,
-            ]
-            done = subprocess.run(
-                [*command, "--iterations", "4", "--", *JOB],
-                capture_output=True,
-                text=True,
-            )
-            self.assertEqual(done.returncode, 0, done.stderr)
-            with open(files[0]) as file:
-                rows = list(csv.DictReader(file))
-            return rows, xml.etree.ElementTree.parse(files[1]).getroot()
+                *("--build", build, "--runs", runs, "--layers", layers),
+                *("--iterations", "4", "--", *JOB, *more),
+            ],
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(files[0]) as file:
+            rows = list(csv.DictReader(file))
+        return rows, xml.etree.ElementTree.parse(files[1]).getroot()
 
-    def test_four_curves_of_the_same_samples(self):
-        rows, picture = self.train()
+    def test_four_curves(self):
+        with tempfile.TemporaryDirectory() as runs:
+            rows, picture = self.train(runs, "1,2")
         by = {}
         for row in rows:
             by.setdefault((row["layers"], row["place"]), []).append(row)
@@ -80,14 +100,52 @@ class Script(unittest.TestCase):
         )
         for curve in by.values():
             self.assertEqual([int(r["iteration"]) for r in curve], [1, 2, 3, 4])
-            self.assertTrue(curve[1]["validation_lm_loss"])
-            self.assertFalse(curve[2]["validation_lm_loss"])
+            for name in "lm_loss", "sop_loss", "sop_accuracy":
+                self.assertTrue(curve[1]["validation_" + name])
+                self.assertFalse(curve[2]["validation_" + name])
         for n in "12":
             losses = [
                 [r["lm_loss"] for r in by[n, p]] for p in ("pre-LN", "post-LN")
             ]
             self.assertNotEqual(*losses)
         self.assertEqual(len(picture.findall(SVG + "polyline")), 16)
+
+    def test_both_places_see_the_same_samples(self):
+        """What one wrote of all that it trains on, the other writes, too."""
+        written = []
+        with tempfile.TemporaryDirectory() as work:
+            for place in layernorm.PLACES.values():
+                dump = os.path.join(work, "dump")
+                job = [*layernorm.RECIPE, *layernorm.MADE_UP, *place, *JOB]
+                done = subprocess.run(
+                    [
+                        os.path.join(build, "mtlm-dag"),
+                        *(*job, "--num-layers", "1", "--train-iters", "4"),
+                        *("--dump-first-step", dump, "--dump-samples", "8"),
+                    ],
+                    capture_output=True,
+                    text=True,
+                )
+                self.assertEqual(done.returncode, 0, done.stderr)
+                written.append(fields(os.path.join(dump, "rank-0.safetensors")))
+                shutil.rmtree(dump)
+        self.assertEqual(
+            set(written[0]),
+            {"tokens", "labels", "loss_mask", "types", "length", "order"},
+        )
+        self.assertEqual(*written)
+
+    def test_other_options_train_anew_and_the_same_do_not(self):
+        with tempfile.TemporaryDirectory() as runs:
+            first = self.train(runs, "1")[0]
+            log = os.path.join(runs, "1-pre-LN.log")
+            before = os.stat(log).st_mtime_ns
+            self.assertEqual(self.train(runs, "1")[0], first)
+            self.assertEqual(os.stat(log).st_mtime_ns, before)
+            other = self.train(runs, "1", "--seed", "7")[0]
+        self.assertEqual(len(other), len(first))
+        for a, b in zip(first, other):
+            self.assertNotEqual(a["lm_loss"], b["lm_loss"])
 
 
 if __name__ == "__main__":
