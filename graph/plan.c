@@ -145,6 +145,18 @@ static double message_bytes(const struct mtlm_node *node)
            * mtlm_dtype_bytes(mtlm_node_use(node, 0).tensor->dtype);
 }
 
+/* What 16-bit operands of the init graph take as floats, of all workers: their
+ * scratch is that large, and stays so, before a checkpoint is read. */
+static double init_bytes(const struct mtlm_program *program)
+{
+    const struct mtlm_list *list = &program->init_list;
+    double wide = 0;
+
+    for (int i = 0; i < list->n; i++)
+        wide = fmax(wide, mtlm_call_wide_bytes(&list->node[i]->call));
+    return wide * program->config.layout.workers;
+}
+
 /* The scratch of all workers' kernels; of those alone that no GPU has. */
 static double kernel_bytes(const struct mtlm_program *program, bool no_gpu_has)
 {
@@ -364,8 +376,8 @@ struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
     plan.runtime_bytes += items_bytes(plan.tasks, 0) + HANDLE_BYTES * slots
                           + graph_bytes(program->graph) + kernels + scratch;
     /* What is not there yet when a checkpoint is read. */
-    later =
-        plan.activation_bytes + kernels + scratch + 2 * TASK_BYTES * plan.tasks;
+    later = plan.activation_bytes + kernels - init_bytes(program) + scratch
+            + 2 * TASK_BYTES * plan.tasks;
     plan.runtime_bytes += fmax(0, load_bytes(program) - later);
     plan.cpu_kernel_bytes = kernels - kernel_bytes(program, true);
     plan.attention_bytes = attention_bytes(program->graph);

@@ -77,6 +77,15 @@ if ! ldd "$program" | grep -q 'lib[alt]*san'; then
             || fail "evaluates on $ranks: trains in $trained, $(grep ^memory out)"
         rm -rf ck
     done
+    # With weights of 16 bit, whose first values were floats in between, of
+    # each worker; again the file's pages are the system's.
+    well 1 "${wide[@]}" --bf16 --train-iters 2 --save ck
+    STARPU_NCPU=2 well 1 "${wide[@]}" --bf16 --load ck --eval-only --mock-data \
+        --eval-iters 2
+    awk '/^memory: peak/ { ratio = $3 / $6; print ratio; seen = 1 }
+         END { exit !(seen && ratio > 0.85 && ratio < 1.15) }' out >ratio \
+        || fail "evaluates bf16: $(grep ^memory: out)"
+    rm -rf ck
     # Large ones, cut to what a test may take.
     near 1 --model gpt2-124m --micro-batch-size 1 --global-batch-size 2 \
         --seq-length 128 --train-iters 2 --eval-iters 0
