@@ -109,14 +109,9 @@ static int verify(struct mtlm_job *job, const struct mtlm_checkpoint_id *id,
     const int ranks = mtlm_ranks_size(job->ranks);
     struct mtlm_manifest *m = &job->loaded;
     struct mtlm_error mine;
-    int rc = mtlm_manifest_read(m, job->load_path, &mine);
+    /* Under another number it would be the newest for ever. */
+    int rc = mtlm_manifest_read_of(m, job->load_path, id->iteration, &mine);
 
-    /* Else it would be the newest for ever. */
-    if (rc == 0 && m->iteration != id->iteration)
-        rc =
-            mtlm_error_set(&mine, MTLM_EXIT_INPUT,
-                           "%s: renamed, its manifest is of iteration %" PRId64,
-                           job->load_path, m->iteration);
     for (int64_t i = mtlm_ranks_rank(job->ranks); i < m->files && rc == 0;
          i += ranks)
         rc = mtlm_manifest_verify(&m->file[i], job->load_path, &mine);

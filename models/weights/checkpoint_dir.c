@@ -320,7 +320,7 @@ static enum health look_at(const char *dir, const struct mtlm_checkpoint_id *id,
             && damaged->id[i].again == id->again)
             return DAMAGED;
     path = mtlm_checkpoint_path(dir, id);
-    rc = mtlm_manifest_look(path, &err);
+    rc = mtlm_manifest_look(path, id->iteration, &err);
     free(path);
     return rc == 0 ? WHOLE : err.code == MTLM_EXIT_INPUT ? DAMAGED : UNKNOWN;
 }

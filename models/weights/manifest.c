@@ -302,6 +302,21 @@ int mtlm_manifest_read(struct mtlm_manifest *manifest, const char *dir,
     return rc;
 }
 
+int mtlm_manifest_read_of(struct mtlm_manifest *manifest, const char *dir,
+                          int64_t iteration, struct mtlm_error *err)
+{
+    int rc = mtlm_manifest_read(manifest, dir, err);
+
+    if (rc == 0 && manifest->iteration != iteration) {
+        rc =
+            mtlm_error_set(err, MTLM_EXIT_INPUT,
+                           "%s: renamed, its manifest is of iteration %" PRId64,
+                           dir, manifest->iteration);
+        mtlm_manifest_free(manifest);
+    }
+    return rc;
+}
+
 /* ---- memory ---- */
 
 void mtlm_manifest_file_free(struct mtlm_manifest_file *file)

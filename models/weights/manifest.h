@@ -54,11 +54,17 @@ int mtlm_manifest_write(const struct mtlm_manifest *manifest, const char *dir,
 int mtlm_manifest_read(struct mtlm_manifest *manifest, const char *dir,
                        struct mtlm_error *err);
 
-/* Whether the checkpoint in dir looks whole: a manifest as above, and all files
- * of the size that it says.  That reads no weights, however many.
+/* The same; MTLM_EXIT_INPUT, too, when it is not of that iteration, but of a
+ * directory that was renamed. */
+int mtlm_manifest_read_of(struct mtlm_manifest *manifest, const char *dir,
+                          int64_t iteration, struct mtlm_error *err);
+
+/* Whether the checkpoint in dir looks whole: a manifest of that iteration, and
+ * all files of the size that it says.  That reads no weights, however many.
  * MTLM_EXIT_INPUT: it is damaged; MTLM_EXIT_IO or MTLM_EXIT_USAGE, as above:
  * nobody knows. */
-int mtlm_manifest_look(const char *dir, struct mtlm_error *err);
+int mtlm_manifest_look(const char *dir, int64_t iteration,
+                       struct mtlm_error *err);
 
 /* Whether that file of the checkpoint in dir is what was written: size, tensors
  * and every byte.  MTLM_EXIT_INPUT with file and, where it is one, tensor, or

@@ -114,10 +114,11 @@ static int look_at_file(const struct mtlm_manifest_file *file, const char *dir,
     return rc;
 }
 
-int mtlm_manifest_look(const char *dir, struct mtlm_error *err)
+int mtlm_manifest_look(const char *dir, int64_t iteration,
+                       struct mtlm_error *err)
 {
     struct mtlm_manifest m;
-    int rc = mtlm_manifest_read(&m, dir, err);
+    int rc = mtlm_manifest_read_of(&m, dir, iteration, err);
 
     for (int64_t i = 0; i < m.files && rc == 0; i++)
         rc = look_at_file(&m.file[i], dir, err);

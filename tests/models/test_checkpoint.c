@@ -41,12 +41,13 @@ static struct mtlm_manifest_tensor tensor(const char *name, int64_t rows,
 }
 
 /* A checkpoint of one file in dir. */
-static int write_checkpoint(const char *dir, struct mtlm_error *err)
+static int write_checkpoint(const char *dir, int64_t iteration,
+                            struct mtlm_error *err)
 {
     char path[256];
     struct mtlm_manifest_tensor t[2];
     struct mtlm_manifest_file file = {.name = NAME, .tensor = t, .tensors = 2};
-    struct mtlm_manifest manifest = {.iteration = 20,
+    struct mtlm_manifest manifest = {.iteration = iteration,
                                      .samples = 160,
                                      .settings = json_pack("{s:s}", "a", "1"),
                                      .state = json_pack("{s:f}", "step", .1),
@@ -101,7 +102,7 @@ static void test_what_is_written_is_read(void **state)
     (void) state;
     mkdir(dir, 0777);
     reads = 0;
-    assert_int_equal(write_checkpoint(dir, &err), 0);
+    assert_int_equal(write_checkpoint(dir, 20, &err), 0);
     assert_int_equal(reads, 1);
     assert_int_equal(mtlm_manifest_read(&m, dir, &err), 0);
     assert_int_equal(m.iteration, 20);
@@ -325,7 +326,7 @@ static void save(const char *dir, int64_t iteration)
     char *path = mtlm_checkpoint_temporary(dir, iteration);
 
     assert_int_equal(mtlm_checkpoint_begin(dir, iteration, &err), 0);
-    assert_int_equal(write_checkpoint(path, &err), 0);
+    assert_int_equal(write_checkpoint(path, iteration, &err), 0);
     assert_int_equal(mtlm_checkpoint_commit(dir, iteration, &err), 0);
     free(path);
 }
@@ -496,6 +497,23 @@ static void test_what_cannot_be_looked_at_stays(void **state)
     free(dir);
 }
 
+/* 10 under another number is not what the job goes back to. */
+static void test_renamed_ones_are_not_kept(void **state)
+{
+    char *dir = strdup(files_path("renamed"));
+    char *from = strdup(files_path("renamed/iter_0000010"));
+
+    (void) state;
+    mkdir(dir, 0777);
+    for (int i = 10; i <= 30; i += 10)
+        save(dir, i);
+    assert_int_equal(rename(from, files_path("renamed/iter_0000025")), 0);
+    mtlm_checkpoint_prune(dir, 30, 2, &none);
+    assert_string_equal(all_of(dir), "20 30");
+    free(from);
+    free(dir);
+}
+
 static void test_two_jobs_are_one_too_many(void **state)
 {
     const char *dir = files_path("all");
@@ -544,6 +562,7 @@ int main(void)
         cmocka_unit_test(test_old_ones_go),
         cmocka_unit_test(test_damaged_ones_are_not_kept),
         cmocka_unit_test(test_what_cannot_be_looked_at_stays),
+        cmocka_unit_test(test_renamed_ones_are_not_kept),
         cmocka_unit_test(test_two_jobs_are_one_too_many),
         cmocka_unit_test(test_space_is_measured),
     };
