@@ -317,8 +317,8 @@
     OPT(CHECKPOINTS, "save-interval", INT, save_interval, "0", 0, 1000000000,  \
         "N", "and after every N iterations; 0: not")                           \
     OPT(CHECKPOINTS, "keep-last", INT, keep_last, "0", 0, 1000000000, "K",     \
-        "remove all but the newest K (2 or more) that are not damaged, once "   \
-        "a new one is there; 0: keep all")                                                            \
+        "remove all but the newest K (2 or more) that are not damaged, "       \
+        "once a new one is there; 0: keep all")                                \
     OPT(CHECKPOINTS, "no-save-optim", FLAG, no_save_optim, "no", 0, 0, NULL,   \
         "keep the weights only")                                               \
     OPT(CHECKPOINTS, "load", TEXT, load_dir, "", 0, 0, "DIR",                  \

@@ -112,7 +112,8 @@ int64_t mtlm_pulse_beat(struct mtlm_pulse *pulse, int64_t own_ns)
     return latest(pulse, own_ns, NULL);
 }
 
-static int64_t later(int64_t time_ns, int64_t late_ns, int64_t now)
+/* No later than now. */
+static int64_t shifted(int64_t time_ns, int64_t late_ns, int64_t now)
 {
     return time_ns + late_ns < now ? time_ns + late_ns : now;
 }
@@ -124,8 +125,8 @@ void mtlm_pulse_shift(struct mtlm_pulse *pulse, int64_t late_ns)
     for (int i = 0; i < pulse->n; i++) {
         struct neighbour *of = &pulse->neighbour[i];
 
-        of->heard_ns = later(of->heard_ns, late_ns, now);
-        of->progress_ns = later(of->progress_ns, late_ns, now);
+        of->heard_ns = shifted(of->heard_ns, late_ns, now);
+        of->progress_ns = shifted(of->progress_ns, late_ns, now);
     }
 }
 
