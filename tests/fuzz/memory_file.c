@@ -68,6 +68,12 @@ int mtlm_mapped_file_read(struct mtlm_mapped_file *file, const char *path,
     return mtlm_mapped_file_open(file, path, err);
 }
 
+/* It has no pages that the system could take back. */
+void mtlm_mapped_file_forget(const void *data, int64_t bytes)
+{
+    (void) data, (void) bytes;
+}
+
 void mtlm_mapped_file_close(struct mtlm_mapped_file *file)
 {
     free((void *) file->data);
@@ -103,9 +109,12 @@ int __wrap_access(const char *path, int mode)
 
 int __wrap_stat(const char *path, struct stat *st)
 {
+    const struct memory_file *from = find(path);
+
     if (!any)
         return __real_stat(path, st);
-    *st = (struct stat){.st_mode = find(path) ? S_IFREG : S_IFDIR};
+    *st = (struct stat){.st_mode = from ? S_IFREG : S_IFDIR,
+                        .st_size = from ? (off_t) from->bytes : 0};
     return 0;
 }
 

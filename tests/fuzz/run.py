@@ -97,7 +97,11 @@ def page(seeds):
              "AddressSanitizer and UBSan; each reader's own corpus, words and "
              "greatest length of an input. Edges: of the code with the "
              "sanitizers' checks, how many a reader's inputs went along. The "
-             "machine may have had other work: the times are no measurement.",
+             "machine may have had other work: the times are no measurement. "
+             "The figures of a reader are of the code of its date; run again, "
+             "it gets new ones. In no target are mtlm-preprocess's reading of "
+             "text, --synthetic's clusters and names in the directory of "
+             "checkpoints.",
              "",
              "| reader | date | bytes | executions | seconds | edges | "
              "findings |", "|---|---|---|---|---|---|---|"]
