@@ -55,7 +55,7 @@ void mtlm_checkpoint_restore(const struct mtlm_job *job, const json_t *state,
 
 /* For launch/saver.h, from any thread: writes this rank's file of the
  * checkpoint of iteration, once its copies are made, and describes it; and, on
- * rank 0, the manifest of all ranks' files, commits, and removes what
+ * rank 0, the manifest of all ranks' files, and commits; then removes what
  * --keep-last does not keep.  MTLM_EXIT_IO. */
 int mtlm_checkpoint_write(const struct mtlm_job *job, int64_t iteration,
                           const struct mtlm_checkpoint_tensors *list,
@@ -64,6 +64,7 @@ int mtlm_checkpoint_write(const struct mtlm_job *job, int64_t iteration,
 int mtlm_checkpoint_complete(const struct mtlm_job *job,
                              const struct mtlm_manifest *manifest,
                              struct mtlm_error *err);
+void mtlm_checkpoint_remove_old(const struct mtlm_job *job, int64_t iteration);
 
 /* The weights, moments and counters of job->loaded, if there is one, to where
  * mtlm_run_init() has put the first ones. */

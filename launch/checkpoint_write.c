@@ -68,17 +68,23 @@ int mtlm_checkpoint_complete(const struct mtlm_job *job,
                              const struct mtlm_manifest *manifest,
                              struct mtlm_error *err)
 {
-    const struct mtlm_options *o = &job->options;
-    const struct mtlm_checkpoint_list none = {0};
-    char *dir = mtlm_checkpoint_temporary(o->save_dir, manifest->iteration);
+    const char *save_dir = job->options.save_dir;
+    char *dir = mtlm_checkpoint_temporary(save_dir, manifest->iteration);
     int rc = mtlm_manifest_write(manifest, dir, err);
 
     if (rc == 0)
-        rc = mtlm_checkpoint_commit(o->save_dir, manifest->iteration, err);
-    /* What was found damaged in another directory says nothing of this. */
-    if (rc == 0 && o->keep_last > 0)
-        mtlm_checkpoint_prune(o->save_dir, manifest->iteration, o->keep_last,
-                              job->begin_is_saved ? &job->damaged : &none);
+        rc = mtlm_checkpoint_commit(save_dir, manifest->iteration, err);
     free(dir);
     return rc;
+}
+
+void mtlm_checkpoint_remove_old(const struct mtlm_job *job, int64_t iteration)
+{
+    const struct mtlm_options *o = &job->options;
+    const struct mtlm_checkpoint_list none = {0};
+
+    /* What was found damaged in another directory says nothing of this. */
+    if (o->keep_last > 0)
+        mtlm_checkpoint_prune(o->save_dir, iteration, o->keep_last,
+                              job->begin_is_saved ? &job->damaged : &none);
 }

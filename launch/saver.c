@@ -117,8 +117,10 @@ static void end(void *arg)
     if (!s->good || s->rc < 0)
         mtlm_checkpoint_discard(s->job->options.save_dir,
                                 s->manifest.iteration);
-    mtlm_deadline_at_disk(false);
     s->disk_ns += mtlm_now_ns() - start;
+    if (s->good && s->rc == 0)
+        mtlm_checkpoint_remove_old(s->job, s->manifest.iteration);
+    mtlm_deadline_at_disk(false);
 }
 
 /* ---- the manifest ---- */
@@ -257,6 +259,7 @@ static void advance(struct mtlm_saver *s)
     start_end(s);
 }
 
+/* The main thread submits nothing meanwhile. */
 static int make_directory(struct mtlm_saver *s)
 {
     const char *dir = s->job->options.save_dir;
@@ -269,6 +272,8 @@ static int make_directory(struct mtlm_saver *s)
         rc = mtlm_checkpoint_begin(dir, s->manifest.iteration, &s->err);
     mtlm_deadline_at_disk(false);
     mtlm_deadline_end(MTLM_WAITER_FILES);
+    if (!s->held_since_ns)
+        s->held_ns += mtlm_now_ns() - s->start_ns;
     return rc;
 }
 

@@ -12,8 +12,11 @@
  * log says what was committed; what failed, who saw it.  A failure leaves all
  * older checkpoints as they are.
  *
- * held: nothing else is under way meanwhile, so that training stands still; the
- * log line says for how long. */
+ * held: nothing else is under way meanwhile, so that training stands still. The
+ * log line says for how long: the workers' time for copies, where they come
+ * from a GPU with the transfer; and what the ranks were held for, or rank 0's
+ * main thread by making the directory.  "written in" is without the removal of
+ * old checkpoints. */
 struct mtlm_saver;
 
 /* NULL: the job saves nothing. */
