@@ -127,13 +127,13 @@ void fuzz_manifest(const uint8_t *data, size_t bytes)
         memory_file_put(0, "/manifest.json", data + 1, bytes - 1);
     else
         memory_file_put(0, "/manifest.json", text, all);
-    if (mtlm_manifest_look("fuzz", &err) < 0)
+    if (mtlm_manifest_read(&m, "fuzz", &err) < 0) {
         fuzz_refused(&err);
-    err = (struct mtlm_error){0};
-    if (mtlm_manifest_read(&m, "fuzz", &err) < 0)
-        fuzz_refused(&err);
-    else
+    } else {
+        if (mtlm_manifest_look("fuzz", m.iteration, &err) < 0)
+            fuzz_refused(&err);
         look_at_files(&m, file);
+    }
     mtlm_manifest_free(&m);
     free(text);
 }
