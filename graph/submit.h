@@ -5,8 +5,8 @@
 #include "graph/synthetic.h"
 #include "runtime/recorder.h"
 
-/* Turns a program's items into StarPU tasks and messages.  The only file that
- * submits anything; StarPU and the engine are running. */
+/* Turns a program's items into StarPU tasks and messages.  Only submit*.c
+ * submit anything; StarPU and the engine are running. */
 struct mtlm_engine;
 struct mtlm_run;
 
