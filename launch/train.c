@@ -7,43 +7,24 @@
 
 #include "codelets/attention_fused.h"
 #include "launch/checkpoint.h"
-#include "launch/job.h"
 #include "launch/progress.h"
-#include "launch/saver.h"
-#include "launch/summary_text.h"
-#include "launch/train_log.h"
+#include "launch/train_private.h"
 #include "runtime/clock.h"
 #include "runtime/signals.h"
 
-/* Where the loop stands. */
-struct state {
-    struct mtlm_job *job;
-    struct mtlm_dump *dump;
-    struct mtlm_ramp_place place; /* of the iteration that is waited for */
-    struct mtlm_train_log log;
-    int64_t nodes[2]; /* of the even and of the odd iteration under way */
-    struct mtlm_saver *saver; /* NULL: nothing is saved */
-    bool unsaved;             /* the last checkpoint failed */
-    int64_t validated; /* iterations before the last validation; -1: none */
-    double validation[MTLM_STATUS_EXTRA]; /* its report */
-    struct mtlm_summary_text text;
-    bool interrupted; /* by a signal: the same on all ranks */
-    int code;         /* may be this rank's own */
-};
-
-static bool recorded(const struct mtlm_options *o, int64_t iteration)
+bool mtlm_train_recorded(const struct mtlm_options *o, int64_t iteration)
 {
     return (o->trace_dir || o->cluster_file)
            && iteration + 1 >= o->trace_iterations.first
            && iteration + 1 <= o->trace_iterations.last;
 }
 
-static void submit(struct state *s, int64_t iteration)
+static void submit(struct mtlm_train *s, int64_t iteration)
 {
     const int64_t before = mtlm_run_submitted(s->job->run);
 
     mtlm_run_iteration(s->job->run, iteration,
-                       recorded(&s->job->options, iteration));
+                       mtlm_train_recorded(&s->job->options, iteration));
     s->nodes[iteration % 2] = mtlm_run_submitted(s->job->run) - before;
 }
 
@@ -52,93 +33,22 @@ static bool log_due(const struct mtlm_options *o, int64_t iteration, bool last)
     return (iteration + 1) % o->log_interval == 0 || last;
 }
 
-/* Rank 0 does, until mtlm_progress_end(). */
-static void show_progress(const struct mtlm_job *job, const char *what,
-                          int64_t microbatches, int64_t after)
+void mtlm_train_progress(const struct mtlm_job *job, const char *what,
+                         int64_t microbatches, int64_t after)
 {
     if (mtlm_ranks_rank(job->ranks) == 0)
         mtlm_progress_start(what, microbatches, after);
 }
 
-/* The losses on the validation samples, or instead on these, after `done`
- * iterations; nothing else runs meanwhile. */
-static void measure(struct state *s, int64_t done, struct mtlm_samples *instead,
-                    double report[MTLM_STATUS_EXTRA])
-{
-    struct mtlm_job *job = s->job;
-    struct mtlm_samples *usual = job->valid.samples;
-
-    if (instead)
-        job->valid.samples = instead;
-    /* To submit a long one takes as long as to run it. */
-    show_progress(job, instead ? "test" : "validation",
-                  job->program->config.eval_microbatches, 0);
-    mtlm_run_validation(job->run, done > 0 ? done - 1 : 0,
-                        recorded(&job->options, done - 1));
-    mtlm_run_eval_report(job->run, report);
-    mtlm_progress_end();
-    job->valid.samples = usual;
-}
-
-/* Validations always have the same samples, so that a second one at the same
- * place is the first one. */
-static void validate(struct state *s, int64_t done, const char *on)
-{
-    const int64_t start = mtlm_now_ns();
-    const bool again = s->validated == done;
-
-    if (!again)
-        measure(s, done, NULL, s->validation);
-    s->validated = done;
-    mtlm_train_log_validation(&s->log, done, on, s->validation,
-                              again ? 0 : mtlm_now_ns() - start);
-    if (!s->text.has_validation)
-        s->text.first_validation = s->validation[MTLM_STATUS_LOSS];
-    s->text.has_validation = true;
-    s->text.last_validation = s->validation[MTLM_STATUS_LOSS];
-    s->text.last_hits = s->validation[MTLM_STATUS_SOP_HITS];
-}
-
-/* All ranks look for the first node that made a value that is not finite;
- * the rank whose node comes first says so. */
-static void explain_nan(struct state *s, int64_t iteration)
-{
-    struct mtlm_ranks *ranks = s->job->ranks;
-    struct mtlm_bad_node bad;
-    int64_t mine, first;
-
-    mtlm_run_find_bad_node(s->job->run, iteration, &bad);
-    mtlm_job_stop_engine(s->job);
-    /* Ranks of a tensor-parallel group may have the same node: one says so. */
-    mine = bad.found
-               ? bad.order * mtlm_ranks_size(ranks) + mtlm_ranks_rank(ranks)
-               : INT64_MAX;
-    first = mtlm_ranks_min(ranks, mine);
-    if (first == INT64_MAX) {
-        if (mtlm_ranks_rank(ranks) == 0)
-            fprintf(stderr,
-                    "mtlm-dag: iteration %" PRId64
-                    ": loss or gradient norm is not finite, but every node "
-                    "is when run again\n",
-                    iteration + 1);
-    } else if (mine == first) {
-        fprintf(stderr,
-                "mtlm-dag: iteration %" PRId64 ": rank %d: %s made the first "
-                "value that is not finite\n",
-                iteration + 1, mtlm_ranks_rank(ranks), bad.text);
-    }
-    s->code = MTLM_EXIT_NUMERIC;
-}
-
 /* Whether the run ends early, decided from what all ranks were told. */
-static bool must_stop(struct state *s, const double r[MTLM_CONTROL_COUNT])
+static bool must_stop(struct mtlm_train *s, const double r[MTLM_CONTROL_COUNT])
 {
     if (r[MTLM_CONTROL_STOP] >= MTLM_STOP_SIGNAL)
         s->interrupted = true;
     return r[MTLM_CONTROL_STOP] > 0;
 }
 
-static void watch_clock(const struct state *s)
+static void watch_clock(const struct mtlm_train *s)
 {
     const double limit = s->job->options.exit_duration_mins;
 
@@ -146,7 +56,7 @@ static void watch_clock(const struct state *s)
         mtlm_stop_request();
 }
 
-static void write_dump(struct state *s, const double r[MTLM_CONTROL_COUNT])
+static void write_dump(struct mtlm_train *s, const double r[MTLM_CONTROL_COUNT])
 {
     struct mtlm_error err;
 
@@ -159,7 +69,7 @@ static void write_dump(struct state *s, const double r[MTLM_CONTROL_COUNT])
 
 /* Microbatches of the run that come after the iteration that is waited for:
  * as many as samples are left for. */
-static int64_t microbatches_after(const struct state *s)
+static int64_t microbatches_after(const struct mtlm_train *s)
 {
     const struct mtlm_options *o = &s->job->options;
     const int64_t samples =
@@ -171,15 +81,16 @@ static int64_t microbatches_after(const struct state *s)
 }
 
 /* Waits for iteration e's report; true: the run can go on. */
-static bool report(struct state *s, int64_t e, double r[MTLM_CONTROL_COUNT])
+static bool report(struct mtlm_train *s, int64_t e,
+                   double r[MTLM_CONTROL_COUNT])
 {
     const struct mtlm_options *o = &s->job->options;
     char what[48];
 
     snprintf(what, sizeof(what), "iteration %" PRId64, e + 1);
-    show_progress(s->job, what,
-                  mtlm_job_microbatches_in(s->job, s->place.batch),
-                  microbatches_after(s));
+    mtlm_train_progress(s->job, what,
+                        mtlm_job_microbatches_in(s->job, s->place.batch),
+                        microbatches_after(s));
     mtlm_run_report(s->job->run, e, r);
     mtlm_progress_end();
     mtlm_ramp_next(&o->ramp, &s->place);
@@ -190,7 +101,7 @@ static bool report(struct state *s, int64_t e, double r[MTLM_CONTROL_COUNT])
 }
 
 /* Bubble and overlap of iteration e, once it is over on all ranks. */
-static struct mtlm_traced traced(struct state *s, int64_t e)
+static struct mtlm_traced traced(struct mtlm_train *s, int64_t e)
 {
     const struct mtlm_job *job = s->job;
     const struct mtlm_traced_rank rank = {.ranks = job->ranks,
@@ -203,8 +114,8 @@ static struct mtlm_traced traced(struct state *s, int64_t e)
 }
 
 /* What has become of iteration e, whose report this is. */
-static void tell(struct state *s, int64_t e, const double r[MTLM_CONTROL_COUNT],
-                 bool line_due)
+static void tell(struct mtlm_train *s, int64_t e,
+                 const double r[MTLM_CONTROL_COUNT], bool line_due)
 {
     const struct mtlm_options *o = &s->job->options;
     struct mtlm_train_ended ended = {.now_ns = mtlm_now_ns(),
@@ -215,7 +126,8 @@ static void tell(struct state *s, int64_t e, const double r[MTLM_CONTROL_COUNT],
     if (o->log_params_norm && (line_due || s->job->metrics))
         ended.params_norm = mtlm_run_params_norm(s->job->run, e);
     /* Its window begins where the last one ended. */
-    if (recorded(o, e) && recorded(o, e - 1) && e > s->job->begin.iteration)
+    if (mtlm_train_recorded(o, e) && mtlm_train_recorded(o, e - 1)
+        && e > s->job->begin.iteration)
         ended.traced = traced(s, e);
     mtlm_train_log_add(&s->log, &ended);
 }
@@ -225,7 +137,7 @@ static bool validation_due(const struct mtlm_options *o, int64_t e)
     return o->eval_iters > 0 && (e + 1) % o->eval_interval == 0;
 }
 
-static bool save_due(const struct state *s, int64_t e, bool last)
+static bool save_due(const struct mtlm_train *s, int64_t e, bool last)
 {
     const int64_t every = s->job->options.save_interval;
 
@@ -234,15 +146,15 @@ static bool save_due(const struct state *s, int64_t e, bool last)
 
 /* Copies what iteration e leaves, before the next one changes it.  The copies
  * of before are files by then. */
-static void copy(struct state *s, int64_t e)
+static void copy(struct mtlm_train *s, int64_t e)
 {
     mtlm_saver_finish(s->saver);
-    mtlm_run_save(s->job->run, e, recorded(&s->job->options, e));
+    mtlm_run_save(s->job->run, e, mtlm_train_recorded(&s->job->options, e));
 }
 
 /* Begins to save what copy() has copied, after the iterations that were done;
  * held: as in launch/saver.h. */
-static void save(struct state *s, const double control[MTLM_CONTROL_COUNT],
+static void save(struct mtlm_train *s, const double control[MTLM_CONTROL_COUNT],
                  bool held)
 {
     mtlm_saver_begin(s->saver, s->text.iterations, s->place.samples, control,
@@ -250,7 +162,7 @@ static void save(struct state *s, const double control[MTLM_CONTROL_COUNT],
 }
 
 /* Iteration e is over, and copied if that went ahead. */
-static void save_or_poll(struct state *s, int64_t e, bool due, bool ahead,
+static void save_or_poll(struct mtlm_train *s, int64_t e, bool due, bool ahead,
                          const double control[MTLM_CONTROL_COUNT])
 {
     const int64_t start = mtlm_now_ns();
@@ -266,7 +178,7 @@ static void save_or_poll(struct state *s, int64_t e, bool due, bool ahead,
 }
 
 /* There was nothing left to do: what was loaded is kept here, too. */
-static void save_loaded(struct state *s)
+static void save_loaded(struct mtlm_train *s)
 {
     const int64_t done = s->job->begin.iteration;
     double control[MTLM_CONTROL_COUNT];
@@ -288,19 +200,19 @@ static void say_attention(const struct mtlm_job *job)
 }
 
 /* It may take long: what is saved is committed before. */
-static void finish_and_validate(struct state *s, int64_t done)
+static void finish_and_validate(struct mtlm_train *s, int64_t done)
 {
     const int64_t start = mtlm_now_ns();
 
     mtlm_saver_finish(s->saver);
     mtlm_train_log_pause(&s->log, mtlm_now_ns() - start);
-    validate(s, done, "");
+    mtlm_train_validate(s, done, "");
 }
 
 /* Iteration e + 1 is submitted while e runs, so that the workers never wait
  * for the host; only before a validation the host waits, so that its time is
  * its own, and before a checkpoint while the one before is under way. */
-static void loop(struct state *s)
+static void loop(struct mtlm_train *s)
 {
     const struct mtlm_options *o = &s->job->options;
     const int64_t first = s->job->begin.iteration;
@@ -329,7 +241,7 @@ static void loop(struct state *s)
             say_attention(s->job);
         tell(s, e, r, log_due(o, e, last) || !good);
         if (!good) {
-            explain_nan(s, e);
+            mtlm_train_explain_nan(s, e);
             return;
         }
         if (!last) {
@@ -346,7 +258,7 @@ static void loop(struct state *s)
     }
 }
 
-static void train(struct state *s)
+static void train(struct mtlm_train *s)
 {
     s->saver = mtlm_saver_create(s->job);
     loop(s);
@@ -355,40 +267,7 @@ static void train(struct state *s)
     mtlm_saver_destroy(s->saver);
 }
 
-static void test(struct state *s)
-{
-    const int64_t start = mtlm_now_ns();
-    double report[MTLM_STATUS_EXTRA];
-
-    measure(s, s->text.iterations, s->job->test, report);
-    mtlm_train_log_validation(&s->log, s->text.iterations, " on test set",
-                              report, mtlm_now_ns() - start);
-}
-
-/* As Megatron does when training is done, but the validation after a time
- * limit as well: whoever sets one wants to know how far it got.  A signal
- * wants the end soon. */
-static void evaluate(struct state *s)
-{
-    struct mtlm_logits *logits;
-    struct mtlm_error err;
-
-    if (s->job->options.eval_iters == 0 || s->interrupted
-        || s->code == MTLM_EXIT_NUMERIC)
-        return;
-    logits = mtlm_logits_begin(s->job);
-    validate(s, s->text.iterations, " on validation set");
-    if (mtlm_logits_end(logits, &err) < 0) {
-        fprintf(stderr, "mtlm-dag: %s\n", err.text);
-        s->code = err.code;
-    }
-    if (s->job->test
-        && (s->job->options.eval_only
-            || s->text.iterations >= s->job->options.train_iters))
-        test(s);
-}
-
-static void prepare(struct state *s)
+static void prepare(struct mtlm_train *s)
 {
     struct mtlm_job *job = s->job;
 
@@ -402,13 +281,13 @@ static void prepare(struct state *s)
         mtlm_run_on_gradients(job->run, mtlm_dump_gradients, s->dump);
     }
     if (job->options.summary_text && job->options.eval_iters > 0)
-        validate(s, job->begin.iteration, "");
+        mtlm_train_validate(s, job->begin.iteration, "");
     mtlm_train_log_start(&s->log, job); /* its time does not count */
     mtlm_job_watch_engine(job);
 }
 
 /* A run that was to stop but had its last iteration under way is complete. */
-static void say_end(struct state *s)
+static void say_end(struct mtlm_train *s)
 {
     const struct mtlm_options *o = &s->job->options;
     const bool complete = s->text.iterations >= o->train_iters || o->eval_only;
@@ -428,7 +307,7 @@ static void say_end(struct state *s)
             s->text.iterations, o->train_iters);
 }
 
-static void finish(struct state *s)
+static void finish(struct mtlm_train *s)
 {
     struct mtlm_job *job = s->job;
     const double seconds =
@@ -467,16 +346,16 @@ static void finish(struct state *s)
 
 int mtlm_job_train(struct mtlm_job *job)
 {
-    struct state s = {.job = job,
-                      .validated = -1,
-                      .place = job->begin,
-                      .text = {.iterations = job->begin.iteration},
-                      .code = MTLM_EXIT_OK};
+    struct mtlm_train s = {.job = job,
+                           .validated = -1,
+                           .place = job->begin,
+                           .text = {.iterations = job->begin.iteration},
+                           .code = MTLM_EXIT_OK};
 
     prepare(&s);
     if (!job->options.eval_only)
         train(&s);
-    evaluate(&s);
+    mtlm_train_evaluate(&s);
     mtlm_progress_stop();
     finish(&s);
     return s.code;
