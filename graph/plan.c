@@ -90,9 +90,31 @@ static bool is_staged(const struct mtlm_node *node, bool nccl)
            || (class == MTLM_CLASS_COLLECTIVE && !nccl);
 }
 
-/* Blocks travel as a whole, other tensors by themselves. */
-static double staged_bytes(const struct mtlm_graph *graph, bool nccl)
+static void mark(bool *tensor, const struct mtlm_tensor *t)
 {
+    if (t)
+        tensor[mtlm_tensor_slot(t, 0).owner->id] = true;
+}
+
+/* What the host writes a checkpoint's values into. */
+static void mark_loaded(const struct mtlm_program *program, bool *tensor)
+{
+    const int loads = program->config.loads;
+
+    for (int i = 0; i < program->n_params && loads != MTLM_LOAD_NOTHING; i++) {
+        const struct mtlm_parameter *p = &program->param[i];
+
+        mark(tensor, p->weight);
+        mark(tensor, p->master);
+        mark(tensor, loads == MTLM_LOAD_ALL ? p->m : NULL);
+        mark(tensor, loads == MTLM_LOAD_ALL ? p->v : NULL);
+    }
+}
+
+/* Blocks travel as a whole, other tensors and what is loaded by themselves. */
+static double staged_bytes(const struct mtlm_program *program, bool nccl)
+{
+    const struct mtlm_graph *graph = program->graph;
     bool *block = mtlm_calloc(graph->n_blocks + 1, sizeof(*block));
     bool *tensor = mtlm_calloc(graph->n_tensors + 1, sizeof(*tensor));
     double bytes = 0;
@@ -109,8 +131,13 @@ static double staged_bytes(const struct mtlm_graph *graph, bool nccl)
             *(t->block < 0 ? &tensor[t->id] : &block[t->block]) = true;
         }
     }
-    for (int i = 0; i < graph->n_tensors; i++)
-        bytes += tensor[i] ? slots_bytes(graph->tensor[i]) : 0;
+    mark_loaded(program, tensor);
+    for (int i = 0; i < graph->n_tensors; i++) {
+        const struct mtlm_tensor *t = graph->tensor[i];
+
+        if (tensor[i] && (t->block < 0 || !block[t->block]))
+            bytes += slots_bytes(t);
+    }
     for (int i = 0; i < graph->n_blocks; i++)
         bytes += block[i] ? graph->block[i] : 0;
     free(tensor);
@@ -368,7 +395,8 @@ struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
                              .runtime_bytes = process_bytes};
     const double kernels = kernel_bytes(program, false);
     const double scratch = scratch_bytes(program);
-    double slots = 0, later;
+    const double load = load_bytes(program);
+    double slots = 0, later, beyond;
 
     plan.window = program->window[plan.stage];
     add_tensors(program, &plan, &slots);
@@ -378,11 +406,13 @@ struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
     /* What is not there yet when a checkpoint is read. */
     later = plan.activation_bytes + kernels - init_bytes(program) + scratch
             + 2 * TASK_BYTES * plan.tasks;
-    plan.runtime_bytes += fmax(0, load_bytes(program) - later);
+    beyond = fmax(0, load - later);
+    plan.runtime_bytes += beyond;
+    plan.gpu_load_bytes = load - beyond;
     plan.cpu_kernel_bytes = kernels - kernel_bytes(program, true);
     plan.attention_bytes = attention_bytes(program->graph);
-    plan.staged_bytes = staged_bytes(program->graph, false);
-    plan.staged_nccl_bytes = staged_bytes(program->graph, true);
+    plan.staged_bytes = staged_bytes(program, false);
+    plan.staged_nccl_bytes = staged_bytes(program, true);
     plan.total_bytes = plan.weight_bytes + plan.gradient_bytes
                        + plan.moment_bytes + plan.activation_bytes
                        + plan.saved_bytes + plan.runtime_bytes;
@@ -402,8 +432,8 @@ double mtlm_plan_gpu_bytes(const struct mtlm_plan *plan)
 
 double mtlm_plan_beside_gpu_bytes(const struct mtlm_plan *plan, bool nccl)
 {
-    return plan->runtime_bytes + plan->saved_bytes - plan->cpu_kernel_bytes
-           - plan->process_bytes
+    return plan->runtime_bytes + plan->saved_bytes + plan->gpu_load_bytes
+           - plan->cpu_kernel_bytes - plan->process_bytes
            + (nccl ? plan->staged_nccl_bytes : plan->staged_bytes);
 }
 

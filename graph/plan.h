@@ -34,10 +34,15 @@ struct mtlm_plan {
      * handles and tasks, scratch of kernels and messages. */
     double process_bytes, runtime_bytes;
     double total_bytes;
-    /* Of a rank with a GPU, in host memory: copies of what messages carry, and
-     * what the host makes.  Not in the total.  And the same where collectives
-     * stay between GPUs. */
+    /* Of a rank with a GPU, in host memory: copies of what messages carry, what
+     * the host makes, and copies of what it has read from a checkpoint, which
+     * stay.  Not in the total.  And the same where collectives stay between
+     * GPUs. */
     double staged_bytes, staged_nccl_bytes;
+    /* Of such a rank: what reading a checkpoint takes of the host's memory that
+     * is not in runtime_bytes, since no activations follow there.  Not in the
+     * total.  Computed: no GPU has read one yet. */
+    double gpu_load_bytes;
     /* On a GPU: the workspace of cuDNN's attention.  Not in the total. */
     double attention_bytes;
     /* Of runtime_bytes: what CPU kernels take that a GPU has. */

@@ -66,7 +66,8 @@ struct mtlm_program_config {
     const struct mtlm_sample_source *train, *valid; /* borrowed */
     /* Which checkpoints there will be, see graph/save.h. */
     enum { MTLM_SAVE_NOTHING, MTLM_SAVE_WEIGHTS, MTLM_SAVE_ALL } save;
-    bool loads; /* it begins with values of a checkpoint */
+    /* The values of a checkpoint that it begins with; masters are weights. */
+    enum { MTLM_LOAD_NOTHING, MTLM_LOAD_WEIGHTS, MTLM_LOAD_ALL } loads;
     /* Validations are all that is to be run: there are no gradients, moments
      * and masters, and nothing of an iteration. */
     bool eval_only;

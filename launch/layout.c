@@ -50,7 +50,10 @@ struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
                    .count_zeros = o->log_num_zeros,
                    .skip_nan = o->no_check_for_nan,
                    .eval_only = o->eval_only,
-                   .loads = o->load_dir != NULL,
+                   .loads = !o->load_dir ? MTLM_LOAD_NOTHING
+                            : o->finetune || o->no_load_optim || o->eval_only
+                                ? MTLM_LOAD_WEIGHTS
+                                : MTLM_LOAD_ALL,
                    .value = o->bf16   ? MTLM_BF16
                             : o->fp16 ? MTLM_F16
                                       : MTLM_REAL,

@@ -97,15 +97,21 @@ static void test_a_parameter_takes_18_bytes(void **state)
     check_bytes(2, true);
 }
 
-static struct mtlm_plan first_plan(enum mtlm_dtype value, int tp, int pp,
-                                   int dp)
+static struct mtlm_plan plan_of(const struct mtlm_program_config *config)
 {
-    const struct mtlm_program_config config = layout(value, tp, pp, dp, false);
-    struct small_ranks ranks = small_ranks_create(&config);
+    struct small_ranks ranks = small_ranks_create(config);
     const struct mtlm_plan plan = mtlm_plan(ranks.program[0], 0);
 
     small_ranks_destroy(&ranks);
     return plan;
+}
+
+static struct mtlm_plan first_plan(enum mtlm_dtype value, int tp, int pp,
+                                   int dp)
+{
+    const struct mtlm_program_config config = layout(value, tp, pp, dp, false);
+
+    return plan_of(&config);
 }
 
 /* The scratch of CPU kernels is the host's only where no GPU runs them, which a
@@ -155,6 +161,36 @@ static void test_what_nccl_carries_has_no_copy_on_the_host(void **state)
                 == pair.staged_bytes - pair.staged_nccl_bytes);
     /* Sends and receives go by MPI. */
     assert_true(stages.staged_nccl_bytes > one.staged_bytes);
+}
+
+/* Beside a GPU copies for a checkpoint are there once; what one is read through
+ * is there besides, whatever activations follow on the GPU, and so are copies
+ * of what has been read. */
+static void test_checkpoints_take_host_memory_beside_a_gpu(void **state)
+{
+    struct mtlm_program_config config = layout(MTLM_BF16, 1, 1, 1, false);
+    const struct mtlm_plan none = plan_of(&config);
+    const double word = 60 * 32; /* the largest parameter */
+    struct mtlm_plan saves, weights, all;
+
+    (void) state;
+    config.save = MTLM_SAVE_ALL;
+    saves = plan_of(&config);
+    assert_true(mtlm_plan_beside_gpu_bytes(&saves, true) - saves.runtime_bytes
+                == mtlm_plan_beside_gpu_bytes(&none, true) - none.runtime_bytes
+                       + saves.saved_bytes);
+    config.save = MTLM_SAVE_NOTHING;
+    config.loads = MTLM_LOAD_WEIGHTS;
+    weights = plan_of(&config);
+    config.loads = MTLM_LOAD_ALL;
+    all = plan_of(&config);
+    assert_true(none.gpu_load_bytes == 0);
+    assert_true(mtlm_plan_beside_gpu_bytes(&weights, true)
+                    - mtlm_plan_beside_gpu_bytes(&none, true)
+                >= weights.weight_bytes + weights.moment_bytes / 3 + 6 * word);
+    assert_true(mtlm_plan_beside_gpu_bytes(&all, true)
+                    - mtlm_plan_beside_gpu_bytes(&weights, true)
+                == all.moment_bytes / 3 * 2);
 }
 
 /* The norm of what all ranks step, in 16 bits or not; padding is none. */
@@ -388,6 +424,7 @@ int main(void)
         cmocka_unit_test(test_a_parameter_takes_18_bytes),
         cmocka_unit_test(test_a_gpu_needs_no_scratch_of_cpu_kernels),
         cmocka_unit_test(test_what_nccl_carries_has_no_copy_on_the_host),
+        cmocka_unit_test(test_checkpoints_take_host_memory_beside_a_gpu),
         cmocka_unit_test(test_the_norm_of_the_weights_is_that_of_the_masters),
         cmocka_unit_test(test_masters_begin_as_fp32_weights),
         cmocka_unit_test(test_an_overflow_skips_the_step_on_all_ranks),
