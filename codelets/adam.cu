@@ -3,6 +3,8 @@
 
 #include "config.h"
 
+#include <assert.h>
+
 #include "codelets/adam.h"
 #include "codelets/launch.cuh"
 #include "codelets/number.cuh"
@@ -29,7 +31,7 @@ struct calls {
         bool decay;
     } at[MTLM_MAX_CALLS];
     const double *control;
-    union mtlm_attr attr; /* of all, but for decay and first */
+    union mtlm_attr attr; /* the first one's: all but decay and first */
     int parts;
 };
 
@@ -130,6 +132,13 @@ static struct operands master_operands_of(void *const ptr[],
             (T *) ptr[ADAMM_WEIGHT] + call->attr.adam.first};
 }
 
+/* Whether the same constants hold for both. */
+static bool same_rule(const union mtlm_attr *a, const union mtlm_attr *b)
+{
+    return a->adam.beta1 == b->adam.beta1 && a->adam.beta2 == b->adam.beta2
+           && a->adam.epsilon == b->adam.epsilon;
+}
+
 /* of: one of these. */
 template <typename T>
 static void launch(void *const ptr[], const struct mtlm_call *call,
@@ -147,6 +156,7 @@ static void launch(void *const ptr[], const struct mtlm_call *call,
         const int64_t n = mtlm_shape_elems(&call->shape[ADAM_G]);
         const struct operands x = of(ptr, call);
 
+        assert(same_rule(&call->attr, &calls.attr));
         calls.parts += (int) ((n + PART - 1) / PART);
         calls.at[k] = {x, n, calls.parts, call->attr.adam.decay};
         wide = wide && mtlm_wide<WIDTH>(0, x.g, x.w, x.m, x.v)

@@ -22,9 +22,11 @@
 _Static_assert((int) LG_X == (int) LINB_X
                    && (int) LG_WEIGHT == (int) LINB_WEIGHT
                    && (int) LG_BIAS == (int) LINB_BIAS
-                   && (int) LG_PRE == (int) LINB_Y
+                   && (int) LG_PRE == (int) LINB_Y && (int) LG_X == (int) LIN_X
                    && (int) LG_WEIGHT == (int) LIN_WEIGHT
+                   && (int) GL_X == (int) LIN_X
                    && (int) GL_WEIGHT == (int) LIN_WEIGHT
+                   && (int) GLD_DY == (int) LIND_DY
                    && (int) GLD_WEIGHT == (int) LIND_WEIGHT,
                "a call's first operands are those of linear.c's");
 

@@ -1,5 +1,5 @@
 /* CUDA kernels of linear_gelu.c: GELU and its derivative as epilogues of the
- * products, where that is known to pay, else by kernels of our own.
+ * products, where others found that to pay, else by kernels of our own.
  *
  * Of the 10 bytes that a pass of its own each way moves for each element of
  * the MLP's inner matrix in 16 bits, 6 stay away: with hidden size h, 24 h for
@@ -11,9 +11,12 @@
  *
  * that is 2 to 4 %, from which comes what the epilogue costs the product.
  *
- * Others measured it to be faster on H100 and H200 (llm.c, pull request 653;
- * sglang, 34350) and B200 (sglang, 28168), slower on an RTX 4090 and an RTX
- * 5090 (there): hence fuses().  None of this has run on a GPU here.
+ * Others measured the two epilogues that are used here, with the auxiliary
+ * matrix and backward, on H100 (llm.c, pull request 653), where they were
+ * faster; and a forward one without that matrix, faster on H100 and H200
+ * (sglang, 34350) and B200 (28168), slower on an RTX 4090 and an RTX 5090
+ * (there).  Hence fuses(): compute capability 9, until it has run elsewhere.
+ * None of this has run on a GPU here.
  *
  * In single precision no epilogue: the library does not say how accurate its
  * GELU is, and there the products take many times what a pass does. */
@@ -34,10 +37,8 @@ static_assert((int) LG_X == (int) LINB_X && (int) LG_WEIGHT == (int) LINB_WEIGHT
 static bool fuses(const struct mtlm_call *call,
                   const struct mtlm_device *device)
 {
-    const int generation = device->capability / 10;
-
     return call->value != MTLM_REAL && !call->attr.gelu.exact
-           && (generation == 9 || generation == 10);
+           && device->capability / 10 == 9;
 }
 
 template <typename T, int V, bool exact> struct activate : mtlm_row_work<V> {

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* Operands of one call at most: StarPU's default STARPU_NMAXBUFS. */
+/* Operands of one call at most, in our own tables: StarPU takes any number. */
 #define MTLM_MAX_OPERANDS 8
 
 /* Calls that one task makes at most: what a CUDA kernel is told of so many fits
@@ -355,7 +355,7 @@ struct mtlm_op {
      * GPU's memory. */
     bool cpu_fetches;
     /* The cuda kernel makes call and all that follow it at once: ptr holds
-     * n_operands of each. */
+     * n_operands of each.  It asserts what their attributes must share. */
     bool cuda_together;
 };
 

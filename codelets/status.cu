@@ -15,7 +15,9 @@
 constexpr int THREADS = 256;
 
 /* How a sum over a tensor is cut, by its size alone: parts of at least PART
- * elements, no more than MOST. */
+ * elements, no more than MOST.  Which elements a thread adds up depends on the
+ * addresses, too: on whether all of the task's tensors are aligned to 16 bytes.
+ * A program has the same ones there in every run. */
 constexpr int64_t PART = 8192, MOST = 1024;
 
 struct square {

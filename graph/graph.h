@@ -52,7 +52,9 @@ struct mtlm_tensor {
     int block;
     int64_t offset;
     /* Its memory is that of others of its block: what uses both stands in an
-     * order by further uses. */
+     * order by further uses.  A reduced gradient: MPI's reduce-scatter in place
+     * overwrites the whole block, so that nothing may read another gradient of
+     * it from there until all are cleared. */
     bool view;
     /* Its gradient, once there is one. */
     struct mtlm_tensor *grad;

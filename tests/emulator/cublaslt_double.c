@@ -516,6 +516,15 @@ static bool suits_epilogue(const struct product *p)
            || in_device_memory(d->bias);
 }
 
+/* What the library's fast epilogues read and write at a time; a bias' gradient
+ * is not among them. */
+static bool is_aligned(const struct description *d)
+{
+    return (uintptr_t) d->aux % 16 == 0
+           && (!(d->epilogue & CUBLASLT_EPILOGUE_BIAS)
+               || (uintptr_t) d->bias % 16 == 0);
+}
+
 static bool fits(const struct product *p)
 {
     const bool ta = p->desc->transpose_a == CUBLAS_OP_T;
@@ -551,6 +560,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle,
         return CUBLAS_STATUS_INVALID_VALUE;
     if (!suits_epilogue(&p))
         wrong("an epilogue's operand is not as the manual asks");
+    if (!is_aligned(p.desc))
+        wrong("an epilogue's operand is not aligned to 16 bytes");
     if (refuses(p.desc, "run"))
         return CUBLAS_STATUS_NOT_SUPPORTED;
     type_bytes(p.a->type), type_bytes(p.b->type), type_bytes(p.d->type);
