@@ -6,12 +6,14 @@
 /* Calls of one operation on tensors of parameters, of which a layer has a
  * dozen and most are small.  A node for each would mostly cost more than it
  * does - on a GPU a task and the launch of a kernel for microseconds - so
- * calls share nodes, whose kernels take lists.
+ * calls share nodes.  The CUDA kernels of some take them together
+ * (op.h: cuda_together), of others one after the other.
  *
- * A node is closed once it has enough elements, by model and layout alone:
- * some nodes are left for several workers to share, and none is so large that
- * the next iteration would wait for layers that it does not need yet.  No
- * result depends on it: calls do not read what others write. */
+ * A node is closed once it has enough elements, by model and layout alone and
+ * never by the number of workers: some nodes are left for several of them to
+ * share (but for what adds to the status, which is one's at a time), and none
+ * is so large that the next iteration would wait for layers that it does not
+ * need yet.  No result depends on it: calls do not read what others write. */
 struct mtlm_bundle {
     struct mtlm_program *program;
     enum mtlm_op_kind kind;
@@ -20,9 +22,11 @@ struct mtlm_bundle {
     int64_t elems;          /* of the first operands of these */
 };
 
-/* Elements that a node has at least, where there are as many, of a rank that
- * steps n elements in all: MTLM_BUNDLE_PARTS nodes or more, but at most
- * MTLM_BUNDLE_ELEMS. */
+/* Elements that a node has at least, of a rank that steps n elements in all;
+ * only a bucket's last node may have fewer.  So there are no more than
+ * MTLM_BUNDLE_PARTS nodes and one for each bucket, until n is so large that
+ * MTLM_BUNDLE_ELEMS are enough; and fewer where single parameters are larger
+ * than that. */
 #define MTLM_BUNDLE_PARTS 16
 #define MTLM_BUNDLE_ELEMS (4 << 20)
 int64_t mtlm_bundle_elems(int64_t n);

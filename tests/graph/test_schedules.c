@@ -94,7 +94,9 @@ static void test_fused_schedules_send_after_all_of_w(void **state)
  * latency: GPipe and 1F1B (m + p - 1) T; interleaved m T + (p - 1) T / v;
  * ZB-H1 and ZB-H2 m T + (p - 1) (tF + tB - tW); two stages on each rank with
  * B and W apart: m T + (p - 1) tF / v (arXiv 2104.04473, 2401.10241,
- * 2405.15362).  Nodes are finer than stages: a little less is right, too. */
+ * 2405.15362).  Nodes are finer than stages: a little less is right, too, up to
+ * 6 %.  (5 % were enough before GELU was part of the MLP's products: a node has
+ * its share of a phase by number, so that fewer of them are coarser.) */
 static void test_published_schedules_arise_from_programs(void **state)
 {
     static const struct {
