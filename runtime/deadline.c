@@ -24,7 +24,6 @@ static struct {
     int64_t since_ns;
 } wait[MTLM_WAITER_COUNT];
 static struct mtlm_pulse *pulse; /* NULL: there are no signs of life */
-static bool slow;                /* the last beat took long */
 static int64_t turn_ns;          /* when the thread last had a turn of MPI */
 static int64_t main_cpu_ns;      /* what the main thread had used by then */
 static int64_t job_ns;           /* when any rank did something last */
@@ -90,15 +89,15 @@ static bool works(void)
     return used > 0;
 }
 
-/* In a turn, which it ends; returns how long it took. */
-static int64_t beat(void)
+/* Whether there was a turn to do it in. */
+static bool beat(int64_t within_ns)
 {
-    const int64_t start = mtlm_now_ns();
-
+    if (!mtlm_mpi_try_turn(within_ns))
+        return false;
     job_ns = mtlm_pulse_beat(pulse, progress_ns);
     mtlm_mpi_end_turn();
     turn_ns = mtlm_now_ns();
-    return turn_ns - start;
+    return true;
 }
 
 static void judge(const char *what, double waited_s)
@@ -138,23 +137,11 @@ static void judge_disk(void)
     miss(waited * 1e-9, "a call of the disk to return", why);
 }
 
-/* For how long this process was stopped while it waited for a turn that it was
- * so late for, or in the beat that took so long, as far as one can tell: two
- * that take long in a row are slow calls of MPI, where nobody was stopped. */
-static int64_t stopped(int64_t late, int64_t beat_ns)
-{
-    const bool slow_before = slow;
-
-    slow = beat_ns > MTLM_ASLEEP_NS;
-    return (late > MTLM_ASLEEP_NS ? late : 0)
-           + (slow && !slow_before ? beat_ns : 0);
-}
-
 static void look(int64_t pause)
 {
     const int64_t began = mtlm_now_ns();
     const char *what = NULL;
-    int64_t waited = 0, late, out;
+    int64_t waited = 0, late;
     bool turn;
 
     for (int i = 0; i < MTLM_WAITER_COUNT; i++)
@@ -170,12 +157,11 @@ static void look(int64_t pause)
             miss(waited * 1e-9, what, "a peer hangs or is lost");
         return;
     }
-    turn = mtlm_mpi_try_turn(pause);
+    turn = beat(pause);
+    /* Stopped while it waited for its turn: what it knows is of before. */
     late = mtlm_now_ns() - began - pause;
-    out = stopped(late, turn ? beat() : 0);
-    /* What it knows is of before. */
-    if (out > 0)
-        shift(out);
+    if (late > MTLM_ASLEEP_NS)
+        shift(late);
     else if (turn)
         judge(what, waited * 1e-9);
     else if (mtlm_now_ns() - turn_ns > limit_ns)

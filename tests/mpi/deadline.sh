@@ -9,7 +9,6 @@ set -u
 . "${srcdir:-.}/tests/mpi/processes.sh"
 . "${srcdir:-.}/tests/mpi/synthetic_common.sh" || exit
 
-slow_mpi=${program%/*}/tests/mpi/slow_mpi.so
 seconds=6
 deadline=(--distributed-timeout-minutes 0.1)
 
@@ -32,23 +31,6 @@ stopped() {
     missed "T$1 x P$2, rank $3 stopped" \
         '\(the order of\|in iteration [0-9]*, stage [0-9]\)'
     sed -n 's/^\(mtlm-dag.*waited.*\)/  \1/p' err | head -1
-}
-
-# The same, where the signs of life themselves take seconds: that is no sign that
-# this process was stopped.
-slow_mpi() {
-    layout 1 2
-    read -ra mpirun <<<"$MPIRUN -q -n $ranks"
-    start "${mpirun[@]}" -x "LD_PRELOAD=$slow_mpi" -x "SLOW_MPI=$PWD/slow" \
-        "$program" "${small[@]}" "${parallel[@]}" --train-iters 100000 \
-        "${deadline[@]}"
-    within 60 iterated || fail "no iterations: $(cat err)"
-    kill -STOP "${pids[1]}"
-    touch slow
-    ended_within 30 'a rank stopped, slow calls of MPI'
-    [ $rc -eq 7 ] || fail "slow calls of MPI: exit code $rc: $(cat err)"
-    grep -q 'rank 1 has given no sign of life' err \
-        || fail "slow calls of MPI: $(cat err)"
 }
 
 # All of them stopped for longer than the deadline, as a batch system does: they
@@ -149,7 +131,6 @@ beside stopped 2 1 1
 beside stopped 2 2 0
 beside stopped 2 2 3 --comm-node task
 beside slow
-ldd "$program" | grep -q 'lib[at]san' || beside slow_mpi
 beside at_end
 together
 
