@@ -29,7 +29,7 @@ struct mtlm_plan {
     double weight_bytes, gradient_bytes;
     double moment_bytes;     /* and masters' */
     double activation_bytes; /* all slots of all rings */
-    double saved_bytes;      /* copies for a checkpoint: mtlm_save_bytes() */
+    double saved_bytes;      /* copies for a checkpoint (graph/save.h) */
     /* The process as it is before the graph is built; then that, the graph,
      * handles and tasks, scratch of kernels and messages. */
     double process_bytes, runtime_bytes;

@@ -42,14 +42,3 @@ void mtlm_save_build(struct mtlm_program *program)
         }
     }
 }
-
-double mtlm_save_bytes(const struct mtlm_program *program)
-{
-    double bytes = 0;
-
-    for (int i = 0; i < program->n_params; i++)
-        for (int what = 0; what < MTLM_SAVED_COUNT; what++)
-            if (program->param[i].saved[what])
-                bytes += mtlm_tensor_bytes(program->param[i].saved[what]);
-    return bytes;
-}

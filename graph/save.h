@@ -13,8 +13,4 @@
  * of the program's parameters, one set that each checkpoint uses again. */
 void mtlm_save_build(struct mtlm_program *program);
 
-/* Bytes of those tensors on this rank, always in the host's memory: what it
- * takes to write checkpoints while training goes on. */
-double mtlm_save_bytes(const struct mtlm_program *program);
-
 #endif /* MTLM_GRAPH_SAVE_H */

@@ -110,19 +110,13 @@ static void set_handles(const struct mtlm_run *run,
     static const enum starpu_data_access_mode modes[] = {
         [MTLM_R] = STARPU_R, [MTLM_W] = STARPU_W, [MTLM_RW] = STARPU_RW};
     const int n = mtlm_node_n_uses(node);
-    starpu_data_handle_t *handle = task->handles;
-    enum starpu_data_access_mode *mode = task->modes;
+    const struct mtlm_task_buffers to = mtlm_data_buffers(task, n);
 
-    if (n > STARPU_NMAXBUFS) { /* StarPU frees them */
-        handle = task->dyn_handles = mtlm_calloc(n, sizeof(*handle));
-        mode = task->dyn_modes = mtlm_calloc(n, sizeof(*mode));
-    }
-    task->nbuffers = n;
     for (int i = 0; i < n; i++) {
         const struct mtlm_use use = mtlm_node_use(node, i);
 
-        handle[i] = mtlm_run_data_handle(&run->data, use.tensor, number);
-        mode[i] = modes[use.access];
+        to.handle[i] = mtlm_run_data_handle(&run->data, use.tensor, number);
+        to.mode[i] = modes[use.access];
     }
 }
 

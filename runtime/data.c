@@ -4,6 +4,7 @@
 
 #include "runtime/data.h"
 #include "runtime/error.h"
+#include "runtime/memory.h"
 
 static starpu_data_handle_t make(int home, void *memory, int64_t elems,
                                  enum mtlm_dtype dtype, const char *name)
@@ -44,4 +45,16 @@ unsigned mtlm_data_home(void)
     const int worker = starpu_worker_get_by_type(STARPU_CUDA_WORKER, 0);
 
     return worker < 0 ? STARPU_MAIN_RAM : starpu_worker_get_memory_node(worker);
+}
+
+struct mtlm_task_buffers mtlm_data_buffers(struct starpu_task *task, int n)
+{
+    struct mtlm_task_buffers to = {task->handles, task->modes};
+
+    if (n > STARPU_NMAXBUFS) {
+        to.handle = task->dyn_handles = mtlm_calloc(n, sizeof(*to.handle));
+        to.mode = task->dyn_modes = mtlm_calloc(n, sizeof(*to.mode));
+    }
+    task->nbuffers = n;
+    return to;
 }

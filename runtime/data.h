@@ -34,6 +34,14 @@ starpu_data_handle_t mtlm_data_register_on(unsigned node, void *memory,
 /* Its copies in host memory are to lie there: before anything uses it. */
 void mtlm_data_stage(starpu_data_handle_t handle, void *memory);
 
+/* A task's buffers, of which the caller sets n of each kind: the task's own
+ * arrays, or for more than STARPU_NMAXBUFS others, which StarPU frees. */
+struct mtlm_task_buffers {
+    starpu_data_handle_t *handle;
+    enum starpu_data_access_mode *mode;
+};
+struct mtlm_task_buffers mtlm_data_buffers(struct starpu_task *task, int n);
+
 /* The node where a rank's weights and activations belong: its GPU's, or the
  * host's where it has none. */
 unsigned mtlm_data_home(void);

@@ -65,17 +65,11 @@ static void set_handles(struct starpu_task *task,
                         const struct mtlm_request *request)
 {
     const int n = request->n_held;
-    starpu_data_handle_t *handle = task->handles;
-    enum starpu_data_access_mode *mode = task->modes;
+    const struct mtlm_task_buffers to = mtlm_data_buffers(task, n);
 
-    if (n > STARPU_NMAXBUFS) { /* StarPU frees them */
-        handle = task->dyn_handles = mtlm_calloc(n, sizeof(*handle));
-        mode = task->dyn_modes = mtlm_calloc(n, sizeof(*mode));
-    }
-    task->nbuffers = n;
     for (int i = 0; i < n; i++) {
-        handle[i] = request->held[i];
-        mode[i] = mtlm_message_mode(&request->message, i);
+        to.handle[i] = request->held[i];
+        to.mode[i] = mtlm_message_mode(&request->message, i);
     }
 }
 
