@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <xxhash.h>
-
 #include "models/mapped_file.h"
 #include "models/output_file.h"
+#include "models/weights/hash.h"
 #include "models/weights/manifest.h"
 #include "runtime/memory.h"
 
@@ -206,14 +205,10 @@ static bool is_whole(const char *text, size_t bytes)
     memcpy(digits_of(last), text + digits, DIGITS);
     if (memcmp(text + begin, last, end) != 0)
         return false;
-    state = XXH3_createState();
-    if (!state)
-        mtlm_out_of_memory(576); /* about */
-    XXH3_64bits_reset(state);
+    state = mtlm_hash_begin();
     XXH3_64bits_update(state, text, begin);
     XXH3_64bits_update(state, last_line, end);
-    write_hash(XXH3_64bits_digest(state), hash);
-    XXH3_freeState(state);
+    write_hash(mtlm_hash_end(state), hash);
     return memcmp(text + digits, hash, DIGITS) == 0;
 }
 

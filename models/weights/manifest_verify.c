@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include <xxhash.h>
-
 #include "models/disk.h"
 #include "models/mapped_file.h"
+#include "models/weights/hash.h"
 #include "models/weights/manifest.h"
 #include "runtime/memory.h"
 
@@ -55,18 +54,13 @@ static int check_file(const struct mtlm_manifest_file *file, const char *path,
                           path, file->bytes, bytes);
 }
 
-/* About, of a state of XXH3; and what of a file is in memory at a time. */
-enum { HASH_BYTES = 576, PIECE_BYTES = 4 << 20 };
+enum { PIECE_BYTES = 4 << 20 }; /* of a file in memory at a time */
 
 /* Of all bytes. */
 static uint64_t hash_of(const struct mtlm_mapped_file *map)
 {
-    XXH3_state_t *state = XXH3_createState();
-    uint64_t hash;
+    XXH3_state_t *state = mtlm_hash_begin();
 
-    if (!state)
-        mtlm_out_of_memory(HASH_BYTES);
-    XXH3_64bits_reset(state);
     for (int64_t at = 0; at < map->bytes; at += PIECE_BYTES) {
         const int64_t left = map->bytes - at;
         const int64_t n = left < PIECE_BYTES ? left : PIECE_BYTES;
@@ -74,9 +68,7 @@ static uint64_t hash_of(const struct mtlm_mapped_file *map)
         XXH3_64bits_update(state, map->data + at, n);
         mtlm_mapped_file_forget(map->data + at, n);
     }
-    hash = XXH3_64bits_digest(state);
-    XXH3_freeState(state);
-    return hash;
+    return mtlm_hash_end(state);
 }
 
 int mtlm_manifest_verify(const struct mtlm_manifest_file *file, const char *dir,

@@ -5,13 +5,10 @@
 #include <string.h>
 
 #include <jansson.h>
-#include <xxhash.h>
-
 #include "models/output_file.h"
+#include "models/weights/hash.h"
 #include "models/weights/safetensors.h"
 #include "runtime/memory.h"
-
-enum { HASH_BYTES = 576 }; /* of a state of XXH3, about */
 
 struct piece {
     const void *data; /* NULL: read() makes it */
@@ -162,9 +159,7 @@ static int put_all(struct mtlm_safetensors_writer *writer, struct sink *sink,
         rc = put(sink, header, length, err);
     for (int64_t i = 0; i < writer->pieces && rc == 0; i++)
         rc = put_piece(sink, &writer->piece[i], err);
-    writer->written = (struct mtlm_safetensors_written){
-        .bytes = (int64_t) (sizeof(length) + length) + writer->bytes,
-        .hash = XXH3_64bits_digest(sink->hash)};
+    writer->written.bytes = (int64_t) (sizeof(length) + length) + writer->bytes;
     free(header);
     return rc;
 }
@@ -177,18 +172,15 @@ int mtlm_safetensors_writer_commit(struct mtlm_safetensors_writer *writer,
 
     if (!sink.file)
         return -1;
-    sink.hash = XXH3_createState();
-    if (!sink.hash)
-        mtlm_out_of_memory(HASH_BYTES);
-    XXH3_64bits_reset(sink.hash);
+    sink.hash = mtlm_hash_begin();
     sink.memory = mtlm_calloc(1, largest_late(writer) + 1);
     rc = put_all(writer, &sink, err);
+    writer->written.hash = mtlm_hash_end(sink.hash);
     if (rc == 0)
         rc = mtlm_output_file_finish(sink.file, err);
     if (rc == 0)
         rc = mtlm_output_file_publish(sink.file, err);
     free(sink.memory);
-    XXH3_freeState(sink.hash);
     mtlm_output_file_destroy(sink.file);
     return rc;
 }
