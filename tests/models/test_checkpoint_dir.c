@@ -1,0 +1,273 @@
+/* The directory of checkpoints: what was committed stays, whatever happens to
+ * what comes after. */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "models/weights/checkpoint_dir.h"
+#include "tests/models/checkpoint_files.h"
+#include "tests/models/files.h"
+
+static const struct mtlm_checkpoint_list none;
+
+static int newest(const char *dir)
+{
+    struct mtlm_checkpoint_id id = {-1, 0};
+
+    return mtlm_checkpoint_newest(dir, NULL, &id, NULL) == 1
+               ? (int) (id.iteration * 10 + id.again)
+               : -1;
+}
+
+static void save(const char *dir, int64_t iteration)
+{
+    struct mtlm_error err;
+    char *path = mtlm_checkpoint_temporary(dir, iteration);
+
+    assert_int_equal(mtlm_checkpoint_begin(dir, iteration, &err), 0);
+    assert_int_equal(checkpoint_write(path, iteration, &err), 0);
+    assert_int_equal(mtlm_checkpoint_commit(dir, iteration, &err), 0);
+    free(path);
+}
+
+static void test_the_newest_is_found(void **state)
+{
+    const char *dir = files_path("all");
+    const struct mtlm_checkpoint_id before = {30, 0};
+    struct mtlm_checkpoint_id id;
+    int lock = -1;
+
+    (void) state;
+    assert_int_equal(mtlm_checkpoint_newest(dir, NULL, &id, NULL), 0);
+    mkdir(dir, 0777);
+    assert_int_equal(mtlm_checkpoint_lock(dir, &lock, NULL), 0);
+    assert_int_equal(newest(dir), -1);
+    save(dir, 9);
+    save(dir, 10);
+    save(dir, 30);
+    assert_int_equal(newest(dir), 300);
+    assert_int_equal(mtlm_checkpoint_newest(dir, &before, &id, NULL), 1);
+    assert_int_equal(id.iteration, 10);
+    /* Once more: the new one is there before the old one goes. */
+    save(dir, 30);
+    assert_int_equal(newest(dir), 301);
+    assert_int_equal(access(files_path("all/iter_0000030"), F_OK), -1);
+    save(dir, 30);
+    assert_int_equal(newest(dir), 302);
+    close(lock);
+}
+
+static void test_what_is_begun_is_none(void **state)
+{
+    const char *dir = files_path("all");
+    struct mtlm_error err;
+
+    (void) state;
+    assert_int_equal(mtlm_checkpoint_begin(dir, 40, &err), 0);
+    assert_int_equal(newest(dir), 302);
+    /* Left behind by a killed job: in nobody's way. */
+    files_write("all/iter_0000040.tmp/left", "x", 1);
+    assert_int_equal(mtlm_checkpoint_begin(dir, 40, &err), 0);
+    assert_int_equal(access(files_path("all/iter_0000040.tmp/left"), F_OK), -1);
+    mtlm_checkpoint_discard(dir, -1);
+    assert_int_equal(access(files_path("all/iter_0000040.tmp"), F_OK), -1);
+    assert_int_equal(newest(dir), 302);
+}
+
+/* A link to a checkpoint that someone keeps elsewhere: only the link goes. */
+static void test_links_are_not_followed(void **state)
+{
+    char *dir = strdup(files_path("links"));
+
+    (void) state;
+    mkdir(dir, 0777);
+    mkdir(files_path("kept"), 0777);
+    files_write("kept/precious", "x", 1);
+    assert_int_equal(symlink("../kept", files_path("links/iter_0000001")), 0);
+    assert_int_equal(symlink("../kept", files_path("links/iter_0000002.tmp")),
+                     0);
+    assert_int_equal(symlink("../kept", files_path("links/iter_0000003.tmp")),
+                     0);
+    assert_int_equal(symlink("../kept", files_path("links/iter_0000004")), 0);
+    mtlm_checkpoint_prune(dir, 1, 0, &none);
+    mtlm_checkpoint_discard(dir, 2);
+    mtlm_checkpoint_discard(dir, -1);
+    save(dir, 4); /* again, in place of the link */
+    assert_int_equal(access(files_path("links/iter_0000001"), F_OK), -1);
+    assert_int_equal(access(files_path("links/iter_0000001.tmp"), F_OK), -1);
+    assert_int_equal(access(files_path("links/iter_0000002.tmp"), F_OK), -1);
+    assert_int_equal(access(files_path("links/iter_0000003.tmp"), F_OK), -1);
+    assert_int_equal(access(files_path("links/iter_0000004"), F_OK), -1);
+    assert_int_equal(access(files_path("kept/precious"), F_OK), 0);
+    free(dir);
+}
+
+static void test_old_ones_go(void **state)
+{
+    const char *dir = files_path("all");
+    struct mtlm_checkpoint_id id, older;
+
+    (void) state;
+    /* Later ones are damaged: what the job fell back to is not given for
+     * them. */
+    mtlm_checkpoint_prune(dir, 10, 2, &none);
+    assert_int_equal(newest(dir), 302);
+    assert_int_equal(access(files_path("all/iter_0000009"), F_OK), 0);
+    mtlm_checkpoint_prune(dir, 30, 2, &none);
+    assert_int_equal(mtlm_checkpoint_newest(dir, NULL, &id, NULL), 1);
+    assert_int_equal(id.iteration, 30);
+    assert_int_equal(mtlm_checkpoint_newest(dir, &id, &older, NULL), 1);
+    assert_int_equal(older.iteration, 10);
+    assert_int_equal(mtlm_checkpoint_newest(dir, &older, &id, NULL), 0);
+}
+
+/* The names of those in dir, "9 10 30". */
+static const char *all_of(const char *dir)
+{
+    static char text[128];
+    struct mtlm_checkpoint_id before, id;
+    char more[128];
+
+    *text = '\0';
+    for (int n = 0;
+         mtlm_checkpoint_newest(dir, n ? &before : NULL, &id, NULL) > 0; n++) {
+        snprintf(more, sizeof(more), "%d%s%.99s", (int) id.iteration,
+                 *text ? " " : "", text);
+        strcpy(text, more);
+        before = id;
+    }
+    return text;
+}
+
+/* What cannot be gone back to is not what is kept: of 10 a file is shorter, 20
+ * is known not to be what was written; 30, of a newer program, is for others to
+ * keep. */
+static void test_damaged_ones_are_not_kept(void **state)
+{
+    char *dir = strdup(files_path("rot"));
+    struct mtlm_checkpoint_id id = {20, 0};
+    const struct mtlm_checkpoint_list known = {&id, 1};
+    size_t bytes;
+    unsigned char *data;
+
+    (void) state;
+    mkdir(dir, 0777);
+    for (int i = 5; i <= 50; i += 5)
+        save(dir, i);
+    data = files_read("rot/iter_0000010/" CHECKPOINT_FILE, &bytes);
+    files_write("rot/iter_0000010/" CHECKPOINT_FILE, data, bytes - 1);
+    free(data);
+    checkpoint_write_newer("rot/iter_0000030",
+                           "rot/iter_0000030/manifest.json");
+    files_write("rot/iter_0000050/manifest.json", "{}", 2);
+    mtlm_checkpoint_prune(dir, 25, 5, &known); /* there are 5 15 25 */
+    assert_string_equal(all_of(dir), "5 10 15 20 25 30 35 40 45 50");
+    mtlm_checkpoint_prune(dir, 25, 2, &known);
+    assert_string_equal(all_of(dir), "15 25 30 35 40 45 50");
+    mtlm_checkpoint_prune(dir, 35, 2, &known);
+    assert_string_equal(all_of(dir), "25 30 35 40 45 50");
+    free(dir);
+}
+
+/* A disk that fails now may be well again: neither removed nor one of those for
+ * which others may go.  A name that is too long stands for all that keeps the
+ * system from looking. */
+static void test_what_cannot_be_looked_at_stays(void **state)
+{
+    char *dir = strdup(files_path("ill")), name[300];
+
+    (void) state;
+    memset(name, 'x', sizeof(name));
+    name[sizeof(name) - 1] = '\0';
+    mkdir(dir, 0777);
+    for (int i = 10; i <= 50; i += 10)
+        save(dir, i);
+    unlink(files_path("ill/iter_0000020/manifest.json"));
+    assert_int_equal(
+        symlink("/proc/self/mem", files_path("ill/iter_0000020/manifest.json")),
+        0);
+    unlink(files_path("ill/iter_0000030/" CHECKPOINT_FILE));
+    assert_int_equal(
+        symlink(name, files_path("ill/iter_0000030/" CHECKPOINT_FILE)), 0);
+    mtlm_checkpoint_prune(dir, 40, 2, &none);
+    assert_string_equal(all_of(dir), "10 20 30 40 50");
+    mtlm_checkpoint_prune(dir, 50, 2, &none);
+    assert_string_equal(all_of(dir), "20 30 40 50");
+    free(dir);
+}
+
+/* 10 under another number is not what the job goes back to. */
+static void test_renamed_ones_are_not_kept(void **state)
+{
+    char *dir = strdup(files_path("renamed"));
+    char *from = strdup(files_path("renamed/iter_0000010"));
+
+    (void) state;
+    mkdir(dir, 0777);
+    for (int i = 10; i <= 30; i += 10)
+        save(dir, i);
+    assert_int_equal(rename(from, files_path("renamed/iter_0000025")), 0);
+    mtlm_checkpoint_prune(dir, 30, 2, &none);
+    assert_string_equal(all_of(dir), "20 30");
+    free(from);
+    free(dir);
+}
+
+static void test_two_jobs_are_one_too_many(void **state)
+{
+    const char *dir = files_path("all");
+    struct mtlm_error err;
+    int first, second;
+
+    (void) state;
+    unlink(files_path("all/lock"));
+    assert_int_equal(mtlm_checkpoint_shared(dir, &err), -1);
+    assert_non_null(strstr(err.text, "one directory for all ranks"));
+    assert_int_equal(mtlm_checkpoint_lock(dir, &first, &err), 0);
+    assert_int_equal(mtlm_checkpoint_shared(dir, &err), 0);
+    assert_int_equal(mtlm_checkpoint_lock(dir, &second, &err), -1);
+    assert_int_equal(err.code, MTLM_EXIT_IO);
+    assert_non_null(strstr(err.text, "another job"));
+    close(first);
+    assert_int_equal(mtlm_checkpoint_lock(dir, &second, &err), 0);
+    close(second);
+}
+
+static void test_space_is_measured(void **state)
+{
+    struct mtlm_error err;
+
+    (void) state;
+    assert_int_equal(mtlm_checkpoint_space(files_path("all"), 1, &err), 0);
+    assert_int_equal(mtlm_checkpoint_space(files_path("all"), INT64_MAX, &err),
+                     -1);
+    assert_int_equal(err.code, MTLM_EXIT_IO);
+    assert_non_null(strstr(err.text, "are free"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_newest_is_found),
+        cmocka_unit_test(test_what_is_begun_is_none),
+        cmocka_unit_test(test_links_are_not_followed),
+        cmocka_unit_test(test_old_ones_go),
+        cmocka_unit_test(test_damaged_ones_are_not_kept),
+        cmocka_unit_test(test_what_cannot_be_looked_at_stays),
+        cmocka_unit_test(test_renamed_ones_are_not_kept),
+        cmocka_unit_test(test_two_jobs_are_one_too_many),
+        cmocka_unit_test(test_space_is_measured),
+    };
+
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}
