@@ -82,7 +82,7 @@ void mtlm_linear_bias_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
 
     p.epilogue = MTLM_BIAS;
     p.bias = ptr[LINB_BIAS];
-    if (!mtlm_matmul(context->device, &p))
+    if (mtlm_matmul(context->device, &p))
         add_to_bias(&p, call, ptr[LINB_BIAS], ptr[LINB_Y], context);
 }
 
@@ -170,7 +170,7 @@ static bool wgrad_with_bias(void *const ptr[], const struct mtlm_call *call,
     part = (float *) ((char *) device->workspace + p.workspace_bytes);
     p.epilogue = MTLM_BIAS_GRADIENT;
     p.bias = part;
-    if (!mtlm_matmul(device, &p))
+    if (mtlm_matmul(device, &p))
         return false;
     mtlm_launch(add, dim3((n + 255) / 256), dim3(256), 0, device->stream,
                 (float *) ptr[LINW_DBIAS], (const float *) part, n);

@@ -107,7 +107,7 @@ void mtlm_linear_gelu_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
     p.epilogue = MTLM_BIAS_GELU;
     p.bias = ptr[LG_BIAS];
     p.aux = ptr[LG_PRE];
-    if (fuses(call, device) && mtlm_matmul(device, &p))
+    if (fuses(call, device) && !mtlm_matmul(device, &p))
         return;
     mtlm_linear_bias_fwd_cuda(ptr, call, context);
     run<activate>(call, &call->shape[LG_PRE], ptr[LG_PRE], ptr[LG_Y], device);
@@ -133,7 +133,7 @@ void mtlm_gelu_linear_dgrad_cuda(void *const ptr[],
     if (fuses(call, device)) {
         p.epilogue = MTLM_GELU_GRADIENT;
         p.aux = ptr[GLD_PRE];
-        if (mtlm_matmul(device, &p))
+        if (!mtlm_matmul(device, &p))
             return;
         p.epilogue = MTLM_PLAIN;
         p.aux = NULL;

@@ -2,6 +2,7 @@
 
 #include "config.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "codelets/matmul.cuh"
@@ -32,7 +33,7 @@ static_assert(sizeof(struct key) == 56,
 /* Descriptors of this size need no allocation and no end. */
 struct plan {
     struct key key;
-    bool known; /* the library has a way */
+    char refusal[80]; /* why there is no way, else empty */
     cublasLtMatmulDescOpaque_t desc;
     cublasLtMatrixLayoutOpaque_t a, b, c;
     cublasLtMatmulAlgo_t algo;
@@ -166,25 +167,42 @@ static void describe_preference(const struct key *key,
         (uint32_t) 1 << key->alignment[2]);
 }
 
+/* An epilogue that does not go with these types, shapes or this GPU is
+ * refused, by the manual as one or the other; all else is an error. */
+static bool is_refusal(cublasStatus_t status, const struct plan *plan)
+{
+    return status == CUBLAS_STATUS_NOT_SUPPORTED
+           || (status == CUBLAS_STATUS_INVALID_VALUE
+               && plan->key.epilogue != MTLM_PLAIN);
+}
+
+static void refuse(struct plan *plan, const char *what, const char *status)
+{
+    snprintf(plan->refusal, sizeof(plan->refusal), "cuBLASLt %s: %s", what,
+             status);
+}
+
 static void choose(const struct mtlm_device *device, struct plan *plan)
 {
     cublasLtMatmulPreferenceOpaque_t preference;
-    cublasLtMatmulHeuristicResult_t result;
+    cublasLtMatmulHeuristicResult_t result = {};
     cublasStatus_t status;
     int found = 0;
 
+    plan->refusal[0] = '\0';
     describe_preference(&plan->key, &preference);
     status = cublasLtMatmulAlgoGetHeuristic(device->blas, &plan->desc, &plan->a,
                                             &plan->b, &plan->c, &plan->c,
                                             &preference, 1, &result, &found);
-    /* An epilogue that does not go with these types is an error of either
-     * kind; of a plain product every other error is one. */
-    if (status != CUBLAS_STATUS_NOT_SUPPORTED
-        && plan->key.epilogue == MTLM_PLAIN)
-        CHECK(status);
-    plan->known = status == CUBLAS_STATUS_SUCCESS && found > 0;
-    if (plan->known)
-        plan->algo = result.algo;
+    if (status == CUBLAS_STATUS_SUCCESS && found > 0)
+        status = result.state;
+    else if (status == CUBLAS_STATUS_SUCCESS)
+        refuse(plan, "proposes nothing", "no algorithm found");
+    if (is_refusal(status, plan))
+        refuse(plan, "proposes nothing", cublasLtGetStatusName(status));
+    else
+        check(status, "cublasLtMatmulAlgoGetHeuristic", __LINE__);
+    plan->algo = result.algo;
 }
 
 static struct plan *plan_for(const struct mtlm_device *device,
@@ -215,34 +233,32 @@ static bool is_aligned(const struct mtlm_product *p)
            && (!p->aux || p->c.rows % 8 == 0);
 }
 
-bool mtlm_matmul(const struct mtlm_device *device, const struct mtlm_product *p)
+const char *mtlm_matmul(const struct mtlm_device *device,
+                        const struct mtlm_product *p)
 {
     const float alpha = 1;
     cublasStatus_t status;
     struct plan *plan;
 
     if (!is_aligned(p))
-        return false;
+        return "operands not aligned for cuBLASLt";
     plan = plan_for(device, p);
-    if (!plan->known && p->epilogue == MTLM_PLAIN)
-        mtlm_fatal(__FILE__, __LINE__,
-                   "cuBLASLt knows no way to multiply %lld x %lld by %lld",
-                   (long long) plan->key.rows, (long long) plan->key.depth,
-                   (long long) plan->key.cols);
-    if (!plan->known)
-        return false;
-    point(p, plan);
-    status = cublasLtMatmul(
-        device->blas, &plan->desc, &alpha, p->a.data, &plan->a, p->b.data,
-        &plan->b, &p->beta, p->c.data, &plan->c, (void *) p->c.data, &plan->c,
-        &plan->algo, device->workspace, p->workspace_bytes, device->stream);
-    /* What the heuristic proposes with an epilogue may still be refused. */
-    if (p->epilogue != MTLM_PLAIN
-        && (status == CUBLAS_STATUS_NOT_SUPPORTED
-            || status == CUBLAS_STATUS_INVALID_VALUE)) {
-        plan->known = false;
-        return false;
+    if (!plan->refusal[0]) {
+        point(p, plan);
+        status = cublasLtMatmul(device->blas, &plan->desc, &alpha, p->a.data,
+                                &plan->a, p->b.data, &plan->b, &p->beta,
+                                p->c.data, &plan->c, (void *) p->c.data,
+                                &plan->c, &plan->algo, device->workspace,
+                                p->workspace_bytes, device->stream);
+        /* What the heuristic proposes with an epilogue may still be refused. */
+        if (is_refusal(status, plan))
+            refuse(plan, "refuses", cublasLtGetStatusName(status));
+        else
+            check(status, "cublasLtMatmul", __LINE__);
     }
-    CHECK(status);
-    return true;
+    if (plan->refusal[0] && p->epilogue == MTLM_PLAIN)
+        mtlm_fatal(__FILE__, __LINE__, "%lld x %lld by %lld: %s",
+                   (long long) plan->key.rows, (long long) plan->key.depth,
+                   (long long) plan->key.cols, plan->refusal);
+    return plan->refusal[0] ? plan->refusal : NULL;
 }

@@ -43,10 +43,20 @@ struct mtlm_product {
 /* Enqueues p on the device's stream.  What the library proposes for a product
  * is asked for once per thread and then kept: the same shapes, types and
  * alignments give the same bits again, since nothing is summed in an order
- * that could change.  Returns false, with nothing enqueued, where the library
- * knows no way or bias or aux are not aligned as it needs them; for MTLM_PLAIN
- * that it knows none ends the program instead. */
-bool mtlm_matmul(const struct mtlm_device *device,
-                 const struct mtlm_product *p);
+ * that could change.
+ *
+ * Returns NULL, or with nothing enqueued why it cannot be done, in words that
+ * last until this thread's next call:
+ *
+ *   bias or aux are not aligned to 16 bytes, or there is aux, and c's rows are
+ *       not a multiple of 8;
+ *   the library has no algorithm, or says CUBLAS_STATUS_NOT_SUPPORTED or
+ *       CUBLAS_STATUS_INVALID_VALUE, when asked for one or when given p.
+ *
+ * Then the caller does without the epilogue.  For MTLM_PLAIN there is no other
+ * way: the program ends with a sentence, as it does for any other status
+ * whatever the epilogue. */
+const char *mtlm_matmul(const struct mtlm_device *device,
+                        const struct mtlm_product *p);
 
 #endif /* MTLM_MATMUL_CUH */

@@ -3,7 +3,8 @@
  * library was told about alignment.  Sums are in single precision, what is
  * read and written is rounded to the matrix' type.  With
  * MTLM_DOUBLE_REFUSE_EPILOGUES=ask it proposes no way for any epilogue, with
- * =run it refuses what it has proposed: as the library may.
+ * =run it refuses what it has proposed: as the library may.  The status is
+ * CUBLAS_STATUS_NOT_SUPPORTED, or N of ask:N and run:N; ask:0 finds nothing.
  *
  * Meanings: cuBLAS manual, 13.0, section 3. */
 
@@ -80,16 +81,23 @@ cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle)
     return CUBLAS_STATUS_SUCCESS;
 }
 
-const char *cublasLtGetStatusString(cublasStatus_t status)
-{
-    return status == CUBLAS_STATUS_SUCCESS         ? "no error"
-           : status == CUBLAS_STATUS_NOT_SUPPORTED ? "not supported"
-                                                   : "an error of cuBLASLt";
-}
-
 const char *cublasLtGetStatusName(cublasStatus_t status)
 {
-    return cublasLtGetStatusString(status);
+    switch (status) {
+    case CUBLAS_STATUS_SUCCESS:
+        return "CUBLAS_STATUS_SUCCESS";
+    case CUBLAS_STATUS_NOT_SUPPORTED:
+        return "CUBLAS_STATUS_NOT_SUPPORTED";
+    case CUBLAS_STATUS_INVALID_VALUE:
+        return "CUBLAS_STATUS_INVALID_VALUE";
+    default:
+        return "an error of cuBLASLt";
+    }
+}
+
+const char *cublasLtGetStatusString(cublasStatus_t status)
+{
+    return cublasLtGetStatusName(status);
 }
 
 size_t cublasLtGetVersion(void)
@@ -251,12 +259,20 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(
     return CUBLAS_STATUS_SUCCESS;
 }
 
-static bool refuses(const struct description *d, const char *when)
+/* Whether a product with an epilogue gets *status instead, now ("ask" or
+ * "run"). */
+static bool refuses(const struct description *d, const char *when,
+                    cublasStatus_t *status)
 {
     const char *refused = getenv("MTLM_DOUBLE_REFUSE_EPILOGUES");
 
-    return d->epilogue != CUBLASLT_EPILOGUE_DEFAULT && refused
-           && strcmp(refused, when) == 0;
+    if (d->epilogue == CUBLASLT_EPILOGUE_DEFAULT || !refused
+        || strncmp(refused, when, strlen(when)) != 0)
+        return false;
+    refused += strlen(when);
+    *status = *refused == ':' ? (cublasStatus_t) atoi(refused + 1)
+                              : CUBLAS_STATUS_NOT_SUPPORTED;
+    return true;
 }
 
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
@@ -268,12 +284,14 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
 {
     const struct preference *p = (const struct preference *) preference;
     struct choice *choice = (struct choice *) &result[0].algo;
+    cublasStatus_t status;
 
+    *found = 0;
     (void) handle, (void) a, (void) b, (void) c, (void) d;
     if (wanted < 1)
         return CUBLAS_STATUS_INVALID_VALUE;
-    if (refuses((const struct description *) desc, "ask"))
-        return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (refuses((const struct description *) desc, "ask", &status))
+        return status;
     memset(&result[0], 0, sizeof(result[0]));
     choice->workspace_bytes = p->workspace_bytes;
     memcpy(choice->alignment, p->alignment, sizeof(p->alignment));
@@ -555,6 +573,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle,
                         .alpha = *(const float *) alpha,
                         .beta = *(const float *) beta};
     const struct choice *choice = (const struct choice *) algo;
+    cublasStatus_t status;
 
     if (!handle || !fits(&p) || p.desc->scale_type != CUDA_R_32F)
         return CUBLAS_STATUS_INVALID_VALUE;
@@ -562,8 +581,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle,
         wrong("an epilogue's operand is not as the manual asks");
     if (!is_aligned(p.desc))
         wrong("an epilogue's operand is not aligned to 16 bytes");
-    if (refuses(p.desc, "run"))
-        return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (refuses(p.desc, "run", &status))
+        return status;
     type_bytes(p.a->type), type_bytes(p.b->type), type_bytes(p.d->type);
     if (choice) {
         if (choice->workspace_bytes > workspace_bytes
