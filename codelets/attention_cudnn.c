@@ -10,6 +10,7 @@
 #include "codelets/attention_cudnn.h"
 #include "codelets/attention_fused.h"
 #include "codelets/attention_graph.h"
+#include "codelets/note.h"
 #include "runtime/error.h"
 #include "runtime/philox.h"
 
@@ -108,11 +109,11 @@ static void make_plan(struct plan *plan, const struct mtlm_cudnn *lib,
         && has_workspace(
             fmax(plan->fwd.workspace_bytes, plan->bwd.workspace_bytes));
     if (plan->ready)
-        mtlm_attention_note("cuDNN %zu, workspace %.1f MiB", lib->GetVersion(),
-                            mine.workspace_bytes / (1024.0 * 1024));
+        mtlm_note(MTLM_NOTE_ATTENTION, "cuDNN %zu, workspace %.1f MiB",
+                  lib->GetVersion(), mine.workspace_bytes / (1024.0 * 1024));
     else
-        mtlm_attention_note("own kernels (%s)",
-                            why_not(plan, taken, device->workspace_bytes));
+        mtlm_note(MTLM_NOTE_ATTENTION, "own kernels (%s)",
+                  why_not(plan, taken, device->workspace_bytes));
 }
 
 static bool same(const struct plan *plan, const struct mtlm_attention_graph *of,
@@ -168,11 +169,10 @@ static struct plan *plan_of(const struct mtlm_call *call,
     struct plan *plan;
 
     if (!lib) {
-        mtlm_attention_note("own kernels (%s)",
-                            mtlm_attention_may_be_fused(call)
-                                ? "no cuDNN 9.11"
-                                : "by precision, shape or "
-                                  "--attention-backend");
+        mtlm_note(MTLM_NOTE_ATTENTION, "own kernels (%s)",
+                  mtlm_attention_may_be_fused(call) ? "no cuDNN 9.11"
+                                                    : "by precision, shape or "
+                                                      "--attention-backend");
         return NULL;
     }
     start(lib);

@@ -1,9 +1,5 @@
 #include "config.h"
 
-#include <stdarg.h>
-#include <stdatomic.h>
-#include <stdio.h>
-
 #include "codelets/attention.h"
 #include "codelets/attention_fused.h"
 #if HAVE_CUDNN && !MTLM_DOUBLE
@@ -46,27 +42,4 @@ bool mtlm_attention_fused_there(void)
 #else
     return false;
 #endif
-}
-
-static struct {
-    atomic_flag taken;
-    atomic_bool written;
-    char text[128];
-} note = {.taken = ATOMIC_FLAG_INIT};
-
-void mtlm_attention_note(const char *fmt, ...)
-{
-    va_list ap;
-
-    if (atomic_load(&note.written) || atomic_flag_test_and_set(&note.taken))
-        return;
-    va_start(ap, fmt);
-    vsnprintf(note.text, sizeof(note.text), fmt, ap);
-    va_end(ap);
-    atomic_store(&note.written, true);
-}
-
-const char *mtlm_attention_used(void)
-{
-    return atomic_load(&note.written) ? note.text : NULL;
 }

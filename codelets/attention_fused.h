@@ -26,12 +26,6 @@ double mtlm_attention_fused_bytes(const struct mtlm_call *call);
 /* Whether there is a cuDNN to load, which this does. */
 bool mtlm_attention_fused_there(void);
 
-/* What the first call on a GPU took, for people; used() is NULL before.  Of
- * several notes the first stays.  Any thread may call them. */
-void mtlm_attention_note(const char *fmt, ...)
-    __attribute__((format(printf, 1, 2)));
-const char *mtlm_attention_used(void);
-
 #ifdef __cplusplus
 }
 #endif

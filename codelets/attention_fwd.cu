@@ -4,7 +4,7 @@
 #include "config.h"
 
 #include "codelets/attention.cuh"
-#include "codelets/attention_fused.h"
+#include "codelets/note.h"
 #include "runtime/error.h"
 
 constexpr float LOG2_E = 1.4426950408889634f, LN_2 = 0.69314718055994531f;
@@ -199,7 +199,7 @@ void mtlm_attention_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
     if (mtlm_attention_cudnn_fwd(ptr, call, context))
         return;
 #endif
-    mtlm_attention_note("own kernels (no cuDNN)");
+    mtlm_note(MTLM_NOTE_ATTENTION, "own kernels (no cuDNN)");
     if (call->attr.attention.backend == MTLM_ATTENTION_FUSED)
         mtlm_fatal(__FILE__, __LINE__,
                    "--attention-backend fused: cuDNN is not there, or does not "

@@ -15,7 +15,7 @@
  * matrix and backward, on H100 (llm.c, pull request 653), where they were
  * faster; and a forward one without that matrix, faster on H100 and H200
  * (sglang, 34350) and B200 (28168), slower on an RTX 4090 and an RTX 5090
- * (there).  Hence fuses(): compute capability 9, until it has run elsewhere.
+ * (there).  Hence why_not(): compute capability 9, until it has run elsewhere.
  * None of this has run on a GPU here.
  *
  * In single precision no epilogue: the library does not say how accurate its
@@ -27,6 +27,7 @@
 #include "codelets/linear.cuh"
 #include "codelets/linear.h"
 #include "codelets/linear_gelu.h"
+#include "codelets/note.h"
 #include "codelets/rows.cuh"
 
 static_assert((int) LG_X == (int) LINB_X && (int) LG_WEIGHT == (int) LINB_WEIGHT
@@ -34,11 +35,32 @@ static_assert((int) LG_X == (int) LINB_X && (int) LG_WEIGHT == (int) LINB_WEIGHT
                   && (int) LG_PRE == (int) LINB_Y,
               "all but the last are linear_bias_fwd's");
 
-static bool fuses(const struct mtlm_call *call,
-                  const struct mtlm_device *device)
+/* Why the epilogue is not asked for, or NULL. */
+static const char *why_not(const struct mtlm_call *call,
+                           const struct mtlm_device *device)
 {
-    return call->value != MTLM_REAL && !call->attr.gelu.exact
-           && device->capability / 10 == 9;
+    return call->value == MTLM_REAL       ? "single precision"
+           : call->attr.gelu.exact        ? "not by tanh"
+           : device->capability / 10 != 9 ? "not compute capability 9"
+                                          : NULL;
+}
+
+/* Whether the library did the product, epilogue and all.  fused, own: what is
+ * to be noted of either way. */
+static bool with_epilogue(const struct mtlm_product *p,
+                          const struct mtlm_call *call,
+                          const struct mtlm_device *device,
+                          enum mtlm_note fused, enum mtlm_note own)
+{
+    const char *why = why_not(call, device);
+
+    if (!why)
+        why = mtlm_matmul(device, p);
+    if (why)
+        mtlm_note(own, "own kernels (%s)", why);
+    else
+        mtlm_note(fused, "epilogue of cuBLASLt %zu", cublasLtGetVersion());
+    return !why;
 }
 
 template <typename T, int V, bool exact> struct activate : mtlm_row_work<V> {
@@ -107,7 +129,7 @@ void mtlm_linear_gelu_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
     p.epilogue = MTLM_BIAS_GELU;
     p.bias = ptr[LG_BIAS];
     p.aux = ptr[LG_PRE];
-    if (fuses(call, device) && !mtlm_matmul(device, &p))
+    if (with_epilogue(&p, call, device, MTLM_NOTE_GELU, MTLM_NOTE_GELU_OWN))
         return;
     mtlm_linear_bias_fwd_cuda(ptr, call, context);
     run<activate>(call, &call->shape[LG_PRE], ptr[LG_PRE], ptr[LG_Y], device);
@@ -130,14 +152,13 @@ void mtlm_gelu_linear_dgrad_cuda(void *const ptr[],
     struct mtlm_product p = mtlm_linear_dgrad(
         call, ptr[GLD_DY], ptr[GLD_WEIGHT], ptr[GLD_DPRE], 0, device);
 
-    if (fuses(call, device)) {
-        p.epilogue = MTLM_GELU_GRADIENT;
-        p.aux = ptr[GLD_PRE];
-        if (!mtlm_matmul(device, &p))
-            return;
-        p.epilogue = MTLM_PLAIN;
-        p.aux = NULL;
-    }
+    p.epilogue = MTLM_GELU_GRADIENT;
+    p.aux = ptr[GLD_PRE];
+    if (with_epilogue(&p, call, device, MTLM_NOTE_GELU_GRADIENT,
+                      MTLM_NOTE_GELU_GRADIENT_OWN))
+        return;
+    p.epilogue = MTLM_PLAIN;
+    p.aux = NULL;
     mtlm_matmul(device, &p);
     run<times_slope>(call, &call->shape[GLD_PRE], ptr[GLD_PRE], ptr[GLD_DPRE],
                      device);

@@ -8,6 +8,7 @@
 
 #include "codelets/attention.h"
 #include "codelets/attention_fused.h"
+#include "codelets/note.h"
 #include "graph/stage.h"
 #include "launch/layout.h"
 #include "launch/option.h"
@@ -91,7 +92,7 @@ void mtlm_layout_wish_gpus(struct mtlm_wish *wish, bool cudnn)
         return;
     config->attention_backend = MTLM_ATTENTION_FLASH;
     if (config->value != MTLM_REAL)
-        mtlm_attention_note("own kernels (no cuDNN 9.11)");
+        mtlm_note(MTLM_NOTE_ATTENTION, "own kernels (no cuDNN 9.11)");
 }
 
 bool mtlm_layout_finds_cudnn(const struct mtlm_options *options)

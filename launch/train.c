@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "codelets/attention_fused.h"
+#include "codelets/note.h"
 #include "launch/checkpoint.h"
 #include "launch/progress.h"
 #include "launch/train_private.h"
@@ -190,13 +190,30 @@ static void save_loaded(struct mtlm_train *s)
     save(s, control, true);
 }
 
-/* What cuDNN takes is known when it was asked. */
-static void say_attention(const struct mtlm_job *job)
+/* "a", "b", "a and b" or, of neither, nothing behind what. */
+static void say_noted(const char *what, enum mtlm_note a, enum mtlm_note b)
 {
-    const char *used = mtlm_attention_used();
+    const char *x = mtlm_noted(a), *y = mtlm_noted(b);
 
-    if (used && mtlm_ranks_rank(job->ranks) == 0)
-        printf("attention: %s\n", used);
+    if (x || y)
+        printf("%s%s%s%s", what, x ? x : "", x && y ? " and " : "", y ? y : "");
+}
+
+/* What the libraries of a GPU take is known when they were asked. */
+static void say_noted_kernels(const struct mtlm_job *job)
+{
+    const char *attention = mtlm_noted(MTLM_NOTE_ATTENTION);
+
+    if (mtlm_ranks_rank(job->ranks) != 0)
+        return;
+    if (attention)
+        printf("attention: %s\n", attention);
+    if (mtlm_noted(MTLM_NOTE_GELU) || mtlm_noted(MTLM_NOTE_GELU_OWN)) {
+        say_noted("GELU: ", MTLM_NOTE_GELU, MTLM_NOTE_GELU_OWN);
+        say_noted("; its gradient: ", MTLM_NOTE_GELU_GRADIENT,
+                  MTLM_NOTE_GELU_GRADIENT_OWN);
+        printf("\n");
+    }
 }
 
 /* It may take long: what is saved is committed before. */
@@ -238,7 +255,7 @@ static void loop(struct mtlm_train *s)
             submit(s, e + 1);
         good = report(s, e, r);
         if (e == first)
-            say_attention(s->job);
+            say_noted_kernels(s->job);
         tell(s, e, r, log_due(o, e, last) || !good);
         if (!good) {
             mtlm_train_explain_nan(s, e);

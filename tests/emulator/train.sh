@@ -39,10 +39,27 @@ both() {
         fail "which attention: $(cat out)"
 }
 
+# gelu WHAT GRADIENT: what the last job said of GELU, but for versions.
+gelu() {
+    sed -n 's/^GELU: //p' out | sed 's/\(cuBLASLt\) [0-9][0-9]*/\1/g' >got.gelu
+    [ "$(cat got.gelu)" = "$1; its gradient: $2" ] ||
+        fail "GELU by $(cat got.gelu), not $1, $2"
+}
+
 # Sums in another order may be rounded to another number of 8 bits.
 both 1e-3 --model gpt-tiny --bf16
+gelu "epilogue of cuBLASLt" "epilogue of cuBLASLt"
+own="own kernels (cuBLASLt proposes nothing: CUBLAS_STATUS_NOT_SUPPORTED)"
 MTLM_DOUBLE_REFUSE_EPILOGUES=ask well 1 --model gpt-tiny "${mini[@]}" --bf16
 same 1e-3 "no way is proposed for epilogues"
+gelu "$own" "$own"
+own="own kernels (cuBLASLt refuses: CUBLAS_STATUS_INVALID_VALUE)"
+MTLM_DOUBLE_REFUSE_EPILOGUES=run:7 well 1 --model gpt-tiny "${mini[@]}" --bf16
+same 1e-3 "what was proposed is refused"
+gelu "$own" "$own"
+MTLM_DOUBLE_REFUSE_EPILOGUES=ask:0 well 1 --model gpt-tiny "${mini[@]}" --bf16
+gelu "own kernels (cuBLASLt proposes nothing: no algorithm found)" \
+    "own kernels (cuBLASLt proposes nothing: no algorithm found)"
 
 # Where the library fails otherwise, that is said and ends the job.
 for when in ask:14=AlgoGetHeuristic run:13=; do
@@ -54,6 +71,7 @@ for when in ask:14=AlgoGetHeuristic run:13=; do
 done
 both 1e-5 --model bert-tiny
 both 1e-5 --model gpt-tiny
+gelu "own kernels (single precision)" "own kernels (single precision)"
 
 MTLM_DOUBLE_DELAY_US=200 well 1 --model gpt-tiny "${mini[@]}"
 same 1e-5 "what is enqueued takes its time"
