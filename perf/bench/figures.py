@@ -114,3 +114,13 @@ def best_rates(before, now):
 def gemm_share(case, ours, theirs):
     """How fast their products are, as a share of ours."""
     return products_time(case, ours)[1] / products_time(case, theirs)[1]
+
+
+def share_of_nodes(small, nodes, workers, seconds):
+    """What the nodes of an iteration would take of its workers' time if each
+    took as much longer as one of the small model's did in its worst round:
+    seconds of a node, and their share."""
+    off = statistics.median(sum(small["seconds"]["off"], []))
+    longer = (small["longer"]["most"] - 1) * off
+    each = longer * small["workers"] / small["nodes"]
+    return each, each * nodes / (workers * seconds)

@@ -84,6 +84,20 @@ class Ratio(unittest.TestCase):
         self.assertEqual(figures.ratio([[1, 9, 1]], [[2, 2, 2]])["median"], 2)
 
 
+class Nodes(unittest.TestCase):
+    def test_worst_round_of_the_small_model_counts(self):
+        # 2 workers, 4 nodes: 0.5 s of a worker each; longer by 0.25 of that.
+        small = {
+            "workers": 2,
+            "nodes": 4,
+            "seconds": {"off": [[1, 1], [1, 1]]},
+            "longer": {"least": 0.9, "median": 1.1, "most": 1.25},
+        }
+        each, share = figures.share_of_nodes(small, 8, 2, 100)
+        self.assertAlmostEqual(each, 0.125)
+        self.assertAlmostEqual(share, 8 * 0.125 / 200)
+
+
 class Floor(unittest.TestCase):
     def rates(self, case, value):
         names = [n for p in cases.products(case) for n in cases.three(p)]
