@@ -184,7 +184,7 @@
     IDLE("dist-ckpt-format", ANY, ONE_FORMAT)                                  \
     IDLE("use-dist-ckpt", NULL, ONE_FORMAT)                                    \
     IDLE("ckpt-fully-parallel-save", NULL, ONE_FORMAT)                         \
-    IDLE("async-save", NULL, "the run waits while it saves")                   \
+    IDLE("async-save", NULL, "training always goes on while it saves")         \
     /* ---- logging and exit ---- */                                           \
     IDLE("exit-signal-handler", NULL, "signals are always obeyed")             \
     IDLE("tensorboard-log-interval", ANY, "each iteration is written")         \

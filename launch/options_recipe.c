@@ -13,6 +13,8 @@
 
 #define TRAIN_ITERS "train-iters"
 #define TRAIN_SAMPLES "train-samples"
+#define DECAY_ITERS "lr-decay-iters"
+#define DECAY_SAMPLES "lr-decay-samples"
 #define WARMUP_ITERS "lr-warmup-iters"
 #define WARMUP_SAMPLES "lr-warmup-samples"
 #define WARMUP_FRACTION "lr-warmup-fraction"
@@ -20,7 +22,7 @@
 /* Options of which one at most can hold. */
 static const char *const alternatives[][2] = {
     {TRAIN_ITERS, TRAIN_SAMPLES},
-    {"lr-decay-iters", "lr-decay-samples"},
+    {DECAY_ITERS, DECAY_SAMPLES},
     {WARMUP_ITERS, WARMUP_SAMPLES},
     {WARMUP_ITERS, WARMUP_FRACTION},
     {WARMUP_SAMPLES, WARMUP_FRACTION},
@@ -29,7 +31,7 @@ static const char *const alternatives[][2] = {
 
 /* What goes with --train-iters, and what with --train-samples. */
 static const char *const counted[][2] = {
-    {"lr-decay-iters", "lr-decay-samples"},
+    {DECAY_ITERS, DECAY_SAMPLES},
     {WARMUP_ITERS, WARMUP_SAMPLES},
     {"lr-wsd-decay-iters", "lr-wsd-decay-samples"},
     {NULL, "rampup-batch-size"},
@@ -132,7 +134,7 @@ static void count_iterations(struct mtlm_options *o)
     const int64_t batch = o->global_batch_size;
 
     o->train_samples = o->train_iters * batch;
-    if (!mtlm_option_given(o, "lr-decay-iters"))
+    if (!mtlm_option_given(o, DECAY_ITERS))
         o->lr_decay_iters = o->train_iters;
     o->lr_decay_samples = o->lr_decay_iters * batch;
     o->lr_warmup_samples = o->lr_warmup_iters * batch;
@@ -149,7 +151,7 @@ static int count_samples(struct mtlm_options *o, struct mtlm_error *err)
                               " does not make one iteration of "
                               "--global-batch-size %" PRId64,
                               o->train_samples, o->global_batch_size);
-    if (!mtlm_option_given(o, "lr-decay-samples"))
+    if (!mtlm_option_given(o, DECAY_SAMPLES))
         o->lr_decay_samples = o->train_samples;
     return 0;
 }
@@ -279,6 +281,25 @@ static int check_wsd(const struct mtlm_options *o, struct mtlm_error *err)
                           say(o, o->schedule.decay_samples, all));
 }
 
+/* Which option the length of the warm-up follows from, and that of the
+ * decay. */
+static const char *warmup_option(const struct mtlm_options *o)
+{
+    return mtlm_option_given(o, WARMUP_FRACTION) ? WARMUP_FRACTION
+           : mtlm_option_given(o, TRAIN_SAMPLES) ? WARMUP_SAMPLES
+                                                 : WARMUP_ITERS;
+}
+
+static const char *decay_option(const struct mtlm_options *o)
+{
+    const bool samples = mtlm_option_given(o, TRAIN_SAMPLES);
+    const char *decay = samples ? DECAY_SAMPLES : DECAY_ITERS;
+
+    return mtlm_option_given(o, decay) ? decay
+           : samples                   ? TRAIN_SAMPLES
+                                       : TRAIN_ITERS;
+}
+
 int mtlm_recipe_check(const struct mtlm_options *o, struct mtlm_error *err)
 {
     const struct mtlm_schedule *s = &o->schedule;
@@ -294,10 +315,11 @@ int mtlm_recipe_check(const struct mtlm_options *o, struct mtlm_error *err)
                               s->warmup_init, s->lr);
     if (s->warmup_samples >= s->decay_samples)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "the warm-up of %s is not shorter than the "
-                              "decay, which ends after %s",
+                              "--%s: the warm-up of %s is not shorter than the "
+                              "decay, which ends after %s (--%s)",
+                              warmup_option(o),
                               say(o, s->warmup_samples, warmup),
-                              say(o, s->decay_samples, decay));
+                              say(o, s->decay_samples, decay), decay_option(o));
     if (s->end_weight_decay < s->weight_decay)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--end-weight-decay %.6g is below "

@@ -16,6 +16,8 @@
 
 static const double terminal_after = 1, terminal_every = 0.5;
 static const double line_after = 5, line_every = 10;
+/* Less of a microbatch, which is shown as 0.0, says nothing of the rate. */
+static const double least_done = 0.05;
 
 /* Parts of microbatches done in the whole run; base of them before the current
  * iteration.  So early ones of the next iteration are not lost. */
@@ -58,7 +60,7 @@ char *mtlm_progress_text(const char *what, double done, int64_t total,
 
     if (n < 0 || (size_t) n >= size)
         return text;
-    if (rate == 0) {
+    if (rate == 0 || done < least_done) {
         snprintf(text + n, size - n, " after %s",
                  mtlm_log_time_text(seconds, left));
         return text;

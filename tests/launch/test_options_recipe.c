@@ -166,11 +166,23 @@ static void test_the_schedule_must_fit_itself(void **state)
     refuses(PLAIN "--train-iters 9 --lr-warmup-init 0.2",
             "--lr-warmup-init 0.2 is above --lr 0.1");
     refuses("--model gpt-tiny --lr-warmup-iters 1000",
-            "the warm-up of 1000 iterations is not shorter than the decay, "
-            "which ends after 1000 iterations");
+            "--lr-warmup-iters: the warm-up of 1000 iterations is not shorter "
+            "than the decay, which ends after 1000 iterations (--train-iters)");
+    refuses("--model gpt-tiny --lr-warmup-iters 7 --lr-decay-iters 7",
+            "--lr-warmup-iters: the warm-up of 7 iterations is not shorter "
+            "than the decay, which ends after 7 iterations (--lr-decay-iters)");
+    refuses("--model gpt-tiny --lr-warmup-fraction 1",
+            "--lr-warmup-fraction: the warm-up of 1000 iterations is not "
+            "shorter than the decay, which ends after 1000 iterations "
+            "(--train-iters)");
     refuses(PLAIN "--train-samples 90 --lr-warmup-samples 91",
-            "the warm-up of 91 samples is not shorter than the decay, which "
-            "ends after 90 samples");
+            "--lr-warmup-samples: the warm-up of 91 samples is not shorter "
+            "than the decay, which ends after 90 samples (--train-samples)");
+    refuses(PLAIN "--train-samples 90 --lr-decay-samples 50 "
+                  "--lr-warmup-samples 91",
+            "--lr-warmup-samples: the warm-up of 91 samples is not shorter "
+            "than the decay, which ends after 50 samples "
+            "(--lr-decay-samples)");
     refuses(PLAIN "--train-iters 9 --lr-decay-style WSD",
             "--lr-decay-style WSD needs --lr-wsd-decay-iters");
     refuses(PLAIN "--train-samples 90 --lr-decay-style WSD "

@@ -64,6 +64,7 @@ static void test_text_without_a_microbatch_promises_nothing(void **state)
     (void) state;
     assert_text(0, 1600, 10, "iteration 12: 0.0/16 microbatches after 10 s");
     assert_text(0, 0, 0, "iteration 12: 0.0/16 microbatches after 0 s");
+    assert_text(0.002, 1600, 5, "iteration 12: 0.0/16 microbatches after 5 s");
 }
 
 static void test_text_stays_inside_its_buffer(void **state)
