@@ -85,10 +85,12 @@ void mtlm_sequencer_post(struct mtlm_sequencer *sequencer, int64_t number,
 /* Takes the collective to issue next out of ready; NULL: none now. */
 struct mtlm_request *mtlm_sequencer_next(struct mtlm_sequencer *sequencer);
 
-/* engine.c: all data of the request is there; it is handed to the thread, after
- * which it may be gone at any moment; how entry i of held is used. */
+/* engine_post.c: all data of the request is there; it is handed to the thread,
+ * after which it may be gone at any moment; the data of one that is no task
+ * goes back to StarPU; how entry i of held is used. */
 void mtlm_engine_has_data(struct mtlm_request *request);
 void mtlm_engine_handed_over(struct mtlm_request *request);
+void mtlm_engine_hand_back(struct mtlm_request *request);
 enum starpu_data_access_mode mtlm_message_mode(
     const struct mtlm_message *message, int i);
 
