@@ -8,6 +8,7 @@
 
 #include "codelets/attention_fused.h"
 #include "graph/plan.h"
+#include "graph/plan_work.h"
 
 /* Memory of a submitted task or message: StarPU's own, our argument, its
  * edges; and of a handle.  Measured with StarPU 1.4.10. */
@@ -38,13 +39,6 @@ static int64_t elems(const struct mtlm_tensor *tensor)
 {
     return mtlm_shape_elems(&tensor->shape);
 }
-
-static enum mtlm_op_class class_of(const struct mtlm_node *node)
-{
-    return mtlm_ops[node->call.kind]->op_class;
-}
-
-/* ---- memory ---- */
 
 static void add_tensors(const struct mtlm_program *program,
                         struct mtlm_plan *plan, double *slots)
@@ -82,12 +76,11 @@ static double slots_bytes(const struct mtlm_tensor *t)
 
 static bool is_staged(const struct mtlm_node *node, bool nccl)
 {
-    const enum mtlm_op_class class = class_of(node);
+    const struct mtlm_op *op = mtlm_ops[node->call.kind];
 
-    return class == MTLM_CLASS_P2P
-           || (class == MTLM_CLASS_HOST
-               && !mtlm_ops[node->call.kind]->cpu_fetches)
-           || (class == MTLM_CLASS_COLLECTIVE && !nccl);
+    return op->op_class == MTLM_CLASS_P2P
+           || (op->op_class == MTLM_CLASS_HOST && !op->cpu_fetches)
+           || (op->op_class == MTLM_CLASS_COLLECTIVE && !nccl);
 }
 
 static void mark(bool *tensor, const struct mtlm_tensor *t)
@@ -166,12 +159,6 @@ static double blas_bytes(const struct mtlm_node *node)
     return sizeof(mtlm_real) * most;
 }
 
-static double message_bytes(const struct mtlm_node *node)
-{
-    return (double) mtlm_node_elems(node)
-           * mtlm_dtype_bytes(mtlm_node_use(node, 0).tensor->dtype);
-}
-
 /* What 16-bit operands of the init graph take as floats, of all workers: their
  * scratch is that large, and stays so, before a checkpoint is read. */
 static double init_bytes(const struct mtlm_program *program)
@@ -225,10 +212,10 @@ static double scratch_bytes(const struct mtlm_program *program)
 
         if (node->call.kind == MTLM_OP_BUCKET_ALL_REDUCE
             || node->call.kind == MTLM_OP_BUCKET_REDUCE_SCATTER)
-            buckets += message_bytes(node);
+            buckets += mtlm_plan_message_bytes(node);
         else if (node->call.kind == MTLM_OP_ALL_REDUCE
                  || node->call.kind == MTLM_OP_REDUCE_SCATTER)
-            message = fmax(message, message_bytes(node));
+            message = fmax(message, mtlm_plan_message_bytes(node));
     }
     return BLAS_BLOCK * program->config.layout.workers + fmax(message, buckets);
 }
@@ -241,120 +228,6 @@ static double graph_bytes(const struct mtlm_graph *graph)
                           + 2 * MALLOC_BYTES + 16; /* its name */
 
     return node * graph->all.n + tensor * graph->n_tensors;
-}
-
-/* ---- work and messages ---- */
-
-static double among(const struct mtlm_layout *layout, enum mtlm_group group)
-{
-    switch (group) {
-    case MTLM_GROUP_TP:
-        return layout->tp;
-    case MTLM_GROUP_DP:
-        return layout->dp;
-    case MTLM_GROUP_EMBEDDING:
-        return layout->pp > 1 ? 2 : 1;
-    default:
-        return mtlm_layout_ranks(layout);
-    }
-}
-
-static enum mtlm_traffic_kind traffic_of(enum mtlm_group group)
-{
-    return group == MTLM_GROUP_TP          ? MTLM_TRAFFIC_TP
-           : group == MTLM_GROUP_DP        ? MTLM_TRAFFIC_DP
-           : group == MTLM_GROUP_EMBEDDING ? MTLM_TRAFFIC_EMBEDDING
-                                           : MTLM_TRAFFIC_OTHER;
-}
-
-/* What a rank sends of a collective of n ranks, see mtlm_traffic. */
-static double sent_bytes(const struct mtlm_node *node, double n)
-{
-    switch (node->call.kind) {
-    case MTLM_OP_REDUCE_SCATTER:
-    case MTLM_OP_BUCKET_REDUCE_SCATTER:
-        return message_bytes(node) * (n - 1) / n;
-    case MTLM_OP_ALL_GATHER:
-    case MTLM_OP_BUCKET_ALL_GATHER:
-        return message_bytes(node) * (n - 1);
-    default:
-        return message_bytes(node) * 2 * (n - 1) / n;
-    }
-}
-
-/* A message that is made times an iteration. */
-static void add_message(const struct mtlm_program *program,
-                        struct mtlm_plan *plan, const struct mtlm_node *node,
-                        int64_t times)
-{
-    const union mtlm_attr *attr = &node->call.attr;
-    double bytes = message_bytes(node);
-    enum mtlm_traffic_kind kind = MTLM_TRAFFIC_PP;
-
-    if (mtlm_node_elems(node) > plan->longest) {
-        plan->longest = mtlm_node_elems(node);
-        plan->longest_name = mtlm_ops[node->call.kind]->name;
-    }
-    if (node->call.kind == MTLM_OP_RECV)
-        return;
-    if (class_of(node) == MTLM_CLASS_COLLECTIVE) {
-        const double n = among(&program->config.layout, attr->collective.group);
-
-        kind = traffic_of(attr->collective.group);
-        bytes = sent_bytes(node, n);
-    }
-    plan->traffic[kind].bytes += times * bytes;
-    plan->traffic[kind].messages += times;
-}
-
-/* Tasks of the list, each made times an iteration. */
-static int64_t add_list(const struct mtlm_program *program,
-                        struct mtlm_plan *plan, const struct mtlm_list *list,
-                        int64_t times)
-{
-    int64_t tasks = 0;
-
-    for (int i = 0; i < list->n; i++) {
-        const struct mtlm_node *node = list->node[i];
-
-        if (class_of(node) == MTLM_CLASS_ALIAS)
-            continue;
-        tasks += times;
-        plan->flops += times * node->flops;
-        plan->again += node->again ? times * node->flops : 0;
-        if (class_of(node) == MTLM_CLASS_P2P
-            || class_of(node) == MTLM_CLASS_COLLECTIVE)
-            add_message(program, plan, node, times);
-    }
-    return tasks;
-}
-
-/* Returns the tasks of a validation.  Where there are no iterations, batches of
- * it stand for them. */
-static double add_work(const struct mtlm_program *program,
-                       struct mtlm_plan *plan)
-{
-    const struct mtlm_program_config *config = &program->config;
-    double eval = program->eval_tail_list.n;
-
-    for (int c = 0; c < config->layout.virtual_stages; c++) {
-        const struct mtlm_stage *stage = &program->stage[c];
-        const struct mtlm_list *const train[] = {&stage->forward,
-                                                 &stage->backward,
-                                                 &stage->weight},
-                                      *const validate[] = {&stage->eval};
-        const struct mtlm_list *const *lists =
-            config->eval_only ? validate : train;
-
-        for (int i = 0; i < (config->eval_only ? 1 : 3); i++)
-            plan->tasks +=
-                add_list(program, plan, lists[i], config->microbatches);
-        plan->tasks += add_list(program, plan, &stage->reduce, 1);
-        eval += (double) stage->eval.n * config->eval_microbatches;
-        plan->layers += stage->n_layers;
-    }
-    plan->tasks += add_list(program, plan, &program->tail_list, 1);
-    return eval;
 }
 
 static double parameters(const struct mtlm_program *program)
@@ -400,7 +273,7 @@ struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
 
     plan.window = program->window[plan.stage];
     add_tensors(program, &plan, &slots);
-    plan.runtime_bytes += items_bytes(0, add_work(program, &plan));
+    plan.runtime_bytes += items_bytes(0, mtlm_plan_add_work(&plan, program));
     plan.runtime_bytes += items_bytes(plan.tasks, 0) + HANDLE_BYTES * slots
                           + graph_bytes(program->graph) + kernels + scratch;
     /* What is not there yet when a checkpoint is read. */
