@@ -2,7 +2,7 @@
 axes of equal extent, a line for each curve over its values as they are, and level
 lines to compare with."""
 
-from bench.bars import COLOURS, _step, _text
+from bench.svg import COLOURS, page, text, ticks
 
 WIDTH, LEFT, RIGHT, GAP = 960, 46, 18, 40
 TOP, ROW, BETWEEN, BOTTOM = 70, 190, 60, 46
@@ -39,31 +39,23 @@ class Panel:
     def axes(self, name, label):
         least, most = self.bounds
         right, bottom = self.left + self.width, self.bottom
-        lines = [_text(self.left, self.top - 8, name, ' font-weight="bold"')]
-        step = _step(self.most_x)
-        for i in range(int(self.most_x / step + 1e-9) + 1):
-            x = self.x(i * step)
+        lines = [text(self.left, self.top - 8, name, ' font-weight="bold"')]
+        for tick in ticks(self.most_x):
+            x = self.x(tick)
             lines.append(
                 f'<path d="M{x:.1f} {self.top}V{bottom}" stroke="#ddd"/>'
             )
-            lines.append(
-                _text(x, bottom + 16, f"{i * step:g}", ' class="m"')
-            )
-        step = _step(most - least)
-        for i in range(int(most / step + 1e-9) + 1):
-            if i * step < least - 1e-9:
+            lines.append(text(x, bottom + 16, f"{tick:g}", ' class="m"'))
+        for tick in ticks(most):
+            if tick < least - 1e-9:
                 continue
-            y = self.y(i * step)
+            y = self.y(tick)
             lines.append(
                 f'<path d="M{self.left} {y:.1f}H{right}" stroke="#ddd"/>'
             )
-            lines.append(
-                _text(
-                    self.left - 6, y + 4, f"{i * step:g}", ' class="e"'
-                )
-            )
+            lines.append(text(self.left - 6, y + 4, f"{tick:g}", ' class="e"'))
         lines.append(
-            _text((self.left + right) / 2, bottom + 32, label, ' class="m"')
+            text((self.left + right) / 2, bottom + 32, label, ' class="m"')
         )
         return lines
 
@@ -76,7 +68,7 @@ class Panel:
         return [
             f'<path d="M{self.left} {y:.1f}H{right}" stroke="#000" '
             'stroke-dasharray="6 4"/>',
-            _text(right - 4, y + 14, name, ' class="e"'),
+            text(right - 4, y + 14, name, ' class="e"'),
         ]
 
 
@@ -112,17 +104,6 @@ def draw(title, label, rows, width):
         top += ROW + BETWEEN
     x, height = WIDTH - RIGHT, top - BETWEEN + BOTTOM
     for n in reversed(names):
-        lines.append(_text(x, 26, n, f' class="e" fill="{colour[n]}"'))
+        lines.append(text(x, 26, n, f' class="e" fill="{colour[n]}"'))
         x -= 8 * len(n) + 20
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" '
-            f'height="{height}" font-family="sans-serif" font-size="12">',
-            "<style>.m { text-anchor: middle } .e { text-anchor: end }</style>",
-            f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>',
-            _text(10, 26, title, ' font-size="15"'),
-            *lines,
-            "</svg>",
-            "",
-        ]
-    )
+    return page(WIDTH, height, title, lines)
