@@ -1,6 +1,9 @@
-/* How fast the CPU kernels are: every operation that the graphs of GPT and
- * BERT use, one thread, on operands that are not in a cache, against the floor
- * that the machine sets (perf/op_bench.h).
+/* How fast the CPU kernels are: every operation of an iteration of GPT and BERT
+ * whose time grows with activations or weights, one thread, on operands that
+ * are not in a cache, against the floor that the machine sets
+ * (perf/op_bench.h).  Left out is what handles a number per row or less, or one
+ * row of a sample (batch, weights and sum of the loss, pooling, norm, control),
+ * and what serves logs, checkpoints and messages.
  *
  *   OPENBLAS_NUM_THREADS=1 perf/ops [name]   (only operations so named)
  *
@@ -58,9 +61,11 @@ static void measure_products(const struct table *t)
     row(t, BENCH(LINEAR_FWD, x, up));
     row(t, BENCH(LINEAR_BIAS_FWD, x, up, f));
     row(t, BENCH(LINEAR_FWD, wide, down));
+    row(t, BENCH(GELU_LINEAR_FWD, wide, down, wide));
     row(t, BENCH(LINEAR_FWD, x, square));
     row(t, BENCH(LINEAR_DGRAD, wide, up));
     row(t, BENCH(LINEAR_DGRAD, x, down));
+    row(t, BENCH(LINEAR_DGRAD_ADD, x, down, wide));
     row(t, BENCH(LINEAR_WGRAD, x, wide, up));
     row(t, BENCH(LINEAR_BIAS_WGRAD, x, wide, up, f));
     row(t, BENCH(LINEAR_WGRAD, wide, x, down));
@@ -105,6 +110,36 @@ static void measure_attention(const struct table *t)
         bench.call.shape[3] = lse;
         bench.flops = 5 * product;
         row(t, bench);
+        bench.call.kind = MTLM_OP_ATTENTION_BWD_ADD;
+        bench.call.shape[5] = qkv;
+        row(t, bench);
+    }
+}
+
+/* Of a sample in two parts, the queries of the second with the keys of the
+ * first, all of which they see. */
+static void measure_attention_of_parts(const struct table *t)
+{
+    const struct size *z = t->z;
+    const int64_t half = z->s / 2;
+    const struct mtlm_shape qkv = MTLM_SHAPE(half, z->b, 3 * z->h);
+    const struct mtlm_shape y = MTLM_SHAPE(half, z->b, z->h);
+    const struct mtlm_shape lse = MTLM_SHAPE(z->b, z->a, half);
+    const struct mtlm_shape lengths = MTLM_SHAPE(1, z->b);
+    const double product = 2.0 * z->b * z->h * half * half;
+    struct bench bench[] = {
+        BENCH(ATTENTION_MORE_FWD, qkv, qkv, lengths, y, lse),
+        BENCH(ATTENTION_MORE_BWD, qkv, qkv, lengths, y, lse, y, qkv, qkv)};
+
+    for (int i = 0; i < 2; i++) {
+        bench[i].equal_to = z->s;
+        bench[i].call.attr.attention.heads = z->a;
+        bench[i].call.attr.attention.causal = !z->bert;
+        bench[i].call.attr.attention.seq_length = z->s;
+        bench[i].call.attr.attention.first_query = half;
+        bench[i].call.attr.attention.coefficient = 1;
+        bench[i].flops = (i ? 5 : 2) * product;
+        row(t, bench[i]);
     }
 }
 
@@ -215,6 +250,14 @@ static void measure_optimizer(const struct table *t)
     memory_row(t, fill);
 }
 
+static bool names_one(const char *only)
+{
+    for (int i = 0; i < MTLM_OP_COUNT; i++)
+        if (strstr(mtlm_ops[i]->name, only))
+            return true;
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     static const struct size sizes[] = {
@@ -227,6 +270,12 @@ int main(int argc, char **argv)
     char *(*core)(void) =
         (char *(*) (void) ) dlsym(RTLD_DEFAULT, "openblas_get_corename");
 
+    if (argc > 2 || (argc > 1 && !names_one(argv[1]))) {
+        fprintf(stderr,
+                "usage: OPENBLAS_NUM_THREADS=1 perf/ops [NAME]\n"
+                "NAME: only operations whose name holds it, such as adam\n");
+        return 2;
+    }
     printf("BLAS core: %s\n", core ? core() : "unknown");
     for (int i = 0; i < 3; i++) {
         const struct size *z = &sizes[i];
@@ -242,6 +291,7 @@ int main(int argc, char **argv)
         bench_head();
         measure_products(&t);
         measure_attention(&t);
+        measure_attention_of_parts(&t);
         measure_rows(&t);
         measure_embeddings(&t);
         measure_loss(&t);

@@ -14,6 +14,9 @@ class Comparison:
     def __init__(self, options, directory, processes, threads, say):
         self.options, self.directory, self.say = options, directory, say
         self.ours, self.weights = Ours(options.build), {}
+        # What is missing, before PyTorch is looked for.
+        self.ours.path("mtlm-dag")
+        self.ours.path("perf", "samples")
         self.blas_dirs = theirs.find_blas(options.openblas)
         if not self.blas_dirs:
             raise Failure("no OpenBLAS for PyTorch: install libopenblas0")

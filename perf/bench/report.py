@@ -1,6 +1,15 @@
 """From results to JSON, to the terminal and to a page of perf/results/."""
 
+import argparse
+import os
 import statistics
+
+
+def directory(path):
+    """Of --write, for argparse: it must be there before hours of measuring."""
+    if not os.path.isdir(path) or not os.access(path, os.W_OK):
+        raise argparse.ArgumentTypeError(f"no directory to write to: '{path}'")
+    return path
 
 
 def _seconds(summary):

@@ -84,13 +84,16 @@ def start(python, setting, options, rank, errors):
         attention=setting.attention,
         adam=setting.adam,
     )
-    return subprocess.Popen(
-        [python, PEER, json.dumps(options)],
-        env=setting.environment(),
-        stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
-        stderr=errors,
-        text=True,
-    )
+    try:
+        return subprocess.Popen(
+            [python, PEER, json.dumps(options)],
+            env=setting.environment(),
+            stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
+            stderr=errors,
+            text=True,
+        )
+    except OSError as error:
+        raise Failure(f"--python {python}: {error.strerror}") from error
 
 
 def run(python, setting, options, watch=None):

@@ -440,5 +440,40 @@ class Setting(unittest.TestCase):
             self.assertEqual(2 in found, two)
 
 
+class BadInput(unittest.TestCase):
+    """What is wrong is said before anything is measured."""
+
+    def says(self, script, *words):
+        perf = os.path.join(os.environ.get("srcdir", "."), "perf")
+        done = subprocess.run(
+            [os.path.join(perf, script), *words],
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
+        self.assertNotIn("Traceback", done.stderr)
+        return done.returncode, done.stderr.strip().split("\n")[-1]
+
+    def test_a_directory_to_write_to_must_be_there(self):
+        for script in "overhead", "train_vs_pytorch":
+            code, text = self.says(script, "--write", "/nowhere/at/all")
+            self.assertEqual(code, 2)
+            self.assertIn("no directory to write to: '/nowhere/at/all'", text)
+
+    def test_a_build_must_be_there(self):
+        for script in "overhead", "train_vs_pytorch":
+            code, text = self.says(script, "--build", "/nowhere")
+            self.assertEqual(code, 1)
+            self.assertIn("/nowhere/mtlm-dag is not there: make -C", text)
+
+    def test_a_python_must_be_there(self):
+        with self.assertRaises(ours.Failure) as raised:
+            theirs.about("/nowhere/python", theirs.Setting("/x"))
+        self.assertEqual(
+            str(raised.exception),
+            "--python /nowhere/python: No such file or directory",
+        )
+
+
 if __name__ == "__main__":
     unittest.main()
