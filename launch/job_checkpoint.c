@@ -3,6 +3,7 @@
 
 #include "config.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 
 #include "launch/checkpoint.h"
 #include "launch/option.h"
+#include "models/disk.h"
 #include "models/weights/checkpoint_dir.h"
 
 static bool is_first(const struct mtlm_job *job)
@@ -18,13 +20,27 @@ static bool is_first(const struct mtlm_job *job)
     return mtlm_ranks_rank(job->ranks) == 0;
 }
 
-/* Two names of one directory. */
-static bool same_dir(const char *a, const char *b)
+/* What is there: 1, 0: nothing is; -1 where that cannot be known. */
+static int look_at(const char *dir, struct stat *st, struct mtlm_error *err)
 {
-    struct stat x, y;
+    if (stat(dir, st) == 0)
+        return 1;
+    if (errno == ENOENT || errno == ENOTDIR)
+        return 0;
+    return mtlm_disk_cannot_read(dir, err);
+}
 
-    return a && b && stat(a, &x) == 0 && stat(b, &y) == 0
-           && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+/* Whether --save and --load name one directory. */
+static int find_same_dir(struct mtlm_job *job, struct mtlm_error *err)
+{
+    const struct mtlm_options *o = &job->options;
+    struct stat x, y;
+    int rc = o->load_dir ? look_at(o->save_dir, &x, err) : 0;
+
+    if (rc > 0)
+        rc = look_at(o->load_dir, &y, err);
+    job->saves_there = rc > 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    return rc < 0 ? -1 : 0;
 }
 
 int mtlm_job_lock_checkpoints(struct mtlm_job *job, struct mtlm_error *err)
@@ -32,7 +48,7 @@ int mtlm_job_lock_checkpoints(struct mtlm_job *job, struct mtlm_error *err)
     const struct mtlm_options *o = &job->options;
     struct mtlm_checkpoint_id id;
     char *path;
-    int rc = 0;
+    int rc;
 
     job->checkpoint_lock = -1;
     if (!o->save_dir || !is_first(job))
@@ -40,8 +56,12 @@ int mtlm_job_lock_checkpoints(struct mtlm_job *job, struct mtlm_error *err)
     if (mtlm_checkpoint_lock(o->save_dir, &job->checkpoint_lock, err) < 0)
         return -1;
     mtlm_checkpoint_discard(o->save_dir, -1);
-    if (mtlm_checkpoint_newest(o->save_dir, NULL, &id, NULL) > 0
-        && (o->finetune || !same_dir(o->save_dir, o->load_dir))) {
+    if (find_same_dir(job, err) < 0)
+        return -1;
+    if (job->saves_there && !o->finetune)
+        return 0;
+    rc = mtlm_checkpoint_newest(o->save_dir, NULL, &id, err);
+    if (rc > 0) {
         path = mtlm_checkpoint_path(o->save_dir, &id);
         rc = mtlm_error_set(err, MTLM_EXIT_USAGE,
                             "--save %s: %s is there already, of another "
@@ -68,9 +88,8 @@ int mtlm_job_check_space(struct mtlm_job *job, struct mtlm_error *err)
     mtlm_checkpoint_tensors_free(&list);
     job->checkpoint_bytes = (int64_t) mtlm_ranks_sum(job->ranks, bytes);
     job->begin_is_saved = mtlm_ranks_min(
-        job->ranks, !is_first(job)
-                        || (job->load_path && !o->finetune
-                            && same_dir(o->save_dir, o->load_dir)));
+        job->ranks,
+        !is_first(job) || (job->load_path && !o->finetune && job->saves_there));
     return is_first(job)
                ? mtlm_checkpoint_space(o->save_dir, job->checkpoint_bytes, err)
                : mtlm_checkpoint_shared(o->save_dir, err);
@@ -130,10 +149,14 @@ void mtlm_job_forget_checkpoint(struct mtlm_job *job)
 static int begins_anew(const struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
-    const bool there = access(o->load_dir, F_OK) == 0;
+    struct stat st;
+    int there;
 
-    if (!is_first(job) || (!o->finetune && same_dir(o->load_dir, o->save_dir)))
+    if (!is_first(job) || (!o->finetune && job->saves_there))
         return 0;
+    there = look_at(o->load_dir, &st, err);
+    if (there < 0)
+        return -1;
     if (!there)
         return mtlm_error_set(err, MTLM_EXIT_INPUT,
                               "--load %s: there is no such directory",

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,12 +90,13 @@ int mtlm_output_file_finish(struct mtlm_output_file *file,
 {
     const int rc = flush(file) < 0 || mtlm_disk_sync(file->fd) < 0 ? -1 : 0;
     const int reason = errno;
-    const int closed = close(file->fd);
+    /* Interrupted it has closed all the same, and the bytes are on the disk. */
+    const bool closed = close(file->fd) == 0 || errno == EINTR;
 
     file->fd = -1;
     if (rc < 0)
         errno = reason;
-    return rc < 0 || closed < 0 ? failed(file, "write", err) : 0;
+    return rc < 0 || !closed ? failed(file, "write", err) : 0;
 }
 
 /* The new name is on the disk only once its directory is. */

@@ -55,29 +55,47 @@ static bool is_older(const struct mtlm_checkpoint_id *a,
                                         : a->again < b->again;
 }
 
+static int cannot_list(const char *dir, struct mtlm_error *err)
+{
+    return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: cannot be read: %s", dir,
+                          strerror(errno));
+}
+
+/* NULL with errno 0 at the end, else with the reason why there is no end. */
+static const char *next_name(DIR *d)
+{
+    const struct dirent *e;
+
+    errno = 0;
+    e = readdir(d);
+    return e ? e->d_name : NULL;
+}
+
 int mtlm_checkpoint_newest(const char *dir,
                            const struct mtlm_checkpoint_id *before,
                            struct mtlm_checkpoint_id *found,
                            struct mtlm_error *err)
 {
     DIR *d = opendir(dir);
-    struct dirent *e;
+    const char *name;
     struct mtlm_checkpoint_id id;
-    int any = 0;
+    int rc = 0;
 
     if (!d && errno == ENOENT)
         return 0;
     if (!d)
-        return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: cannot be read: %s",
-                              dir, strerror(errno));
-    while ((e = readdir(d)))
-        if (parse_name(e->d_name, &id) && (!before || is_older(&id, before))
-            && (!any || is_older(found, &id))) {
+        return cannot_list(dir, err);
+    while ((name = next_name(d)))
+        if (parse_name(name, &id) && (!before || is_older(&id, before))
+            && (!rc || is_older(found, &id))) {
             *found = id;
-            any = 1;
+            rc = 1;
         }
+    /* The newest of some is not the newest. */
+    if (errno)
+        rc = cannot_list(dir, err);
     closedir(d);
-    return any;
+    return rc;
 }
 
 char *mtlm_checkpoint_path(const char *dir, const struct mtlm_checkpoint_id *id)
@@ -131,6 +149,17 @@ static bool warn_lock(const char *dir)
     return true;
 }
 
+/* Over a network it may take its time. */
+static int take_lock(int fd)
+{
+    int rc;
+
+    do
+        rc = flock(fd, LOCK_EX | LOCK_NB);
+    while (rc < 0 && errno == EINTR);
+    return rc;
+}
+
 int mtlm_checkpoint_lock(const char *dir, int *lock, struct mtlm_error *err)
 {
     char *path = mtlm_sprintf("%s/lock", dir);
@@ -140,7 +169,7 @@ int mtlm_checkpoint_lock(const char *dir, int *lock, struct mtlm_error *err)
     *lock = mtlm_disk_open(path, O_RDWR | O_CREAT | O_NOFOLLOW);
     if (*lock < 0)
         rc = failed(dir, "cannot be written", err);
-    else if (flock(*lock, LOCK_EX | LOCK_NB) < 0 && !warn_lock(dir))
+    else if (take_lock(*lock) < 0 && !warn_lock(dir))
         rc = errno == EWOULDBLOCK ? refuse_lock(dir, *lock, err)
                                   : failed(dir, "cannot be locked", err);
     else
@@ -183,8 +212,12 @@ int mtlm_checkpoint_space(const char *dir, int64_t bytes,
 {
     struct statvfs at;
     double room;
+    int rc;
 
-    if (statvfs(dir, &at) < 0)
+    do
+        rc = statvfs(dir, &at);
+    while (rc < 0 && errno == EINTR);
+    if (rc < 0)
         return failed(dir, "cannot be read", err);
     room = (double) at.f_bavail * at.f_frsize;
     if (room >= bytes)
@@ -258,12 +291,15 @@ int mtlm_checkpoint_commit(const char *dir, int64_t iteration,
 {
     const struct mtlm_checkpoint_id next = {.iteration = iteration + 1};
     struct mtlm_checkpoint_id id = {.iteration = iteration}, same;
-    char *from = mtlm_checkpoint_temporary(dir, iteration), *to;
+    const int found = mtlm_checkpoint_newest(dir, &next, &same, err);
+    char *from, *to;
     int rc;
 
-    if (mtlm_checkpoint_newest(dir, &next, &same, NULL) > 0
-        && same.iteration == iteration)
+    if (found < 0)
+        return -1;
+    if (found > 0 && same.iteration == iteration)
         id.again = same.again + 1;
+    from = mtlm_checkpoint_temporary(dir, iteration);
     to = mtlm_checkpoint_path(dir, &id);
     rc = mtlm_disk_sync_dir(from) == 0 && rename(from, to) == 0
                  && mtlm_disk_sync_dir(dir) == 0
