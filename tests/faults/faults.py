@@ -1,13 +1,18 @@
-"""A fault in one call by which a rank of a job that saves checkpoints opens or
-changes a file: whatever it is, no committed checkpoint is lost, and the next start goes on from the
-newest one and ends with the weights of a run that nothing happened to.
+"""A fault in one call by which a rank of a job that saves checkpoints changes,
+reads or looks at a file or directory there: whatever it is, no committed
+checkpoint is lost or touched, and the next start goes on from the newest one
+and ends with the weights of a run that nothing happened to.  The job itself
+goes on from the newest one and ends with those weights, too, or it says what
+failed and ends.
 
 The test takes a sample.  make check-faults takes every call of every rank
 under --save with every mode that means something to it (inject.c says which
 modes there are), a job that begins and one that goes on; FAULTS='--write DIR'
-keeps a page of the result."""
+keeps a page of the result, FAULTS='--calls stat,read' takes these calls
+only."""
 import argparse
 import concurrent.futures
+import filecmp
 import hashlib
 import os
 import re
@@ -19,8 +24,8 @@ import threading
 import time
 
 import power_loss
-from jobs import (BUILD, ENVIRONMENT, MPIRUN, PROGRAM, left, loaded, saved,
-                  weight_hash)
+from jobs import (BUILD, ENVIRONMENT, LOOKS, MPIRUN, PROGRAM, left, loaded,
+                  said_loaded, saved, weight_hash)
 
 NEWEST = os.path.join(BUILD, "tests/faults/newest")
 INJECT = os.path.join(BUILD, "tests/faults/inject.so")
@@ -31,11 +36,18 @@ OPTIONS = """--model gpt-tiny --num-layers 2 --hidden-size 16
     --log-interval 1 --lr 1e-3 --min-lr 0 --lr-decay-style constant
     --lr-warmup-fraction 0 --weight-hash --save-interval 1""".split()
 
-INTERRUPTIBLE = {"open", "write", "pwrite", "fsync"}
+# Those that change something and those that look, in the order of the page.
+CHANGES = ("open", "write", "pwrite", "ftruncate", "fsync", "close", "rename",
+           "mkdir", "mknod", "unlink", "unlinkat", "rmdir")
+# POSIX lets a signal interrupt these; flock is not in POSIX, but does so.
+INTERRUPTIBLE = {"open", "write", "pwrite", "ftruncate", "fsync", "close",
+                 "read", "pread", "statvfs", "flock"}
 MODES = {  # and the calls for which it means something
-    "kill": None, "enospc": None, "eio": None,
-    "short": {"write", "pwrite"}, "eintr": INTERRUPTIBLE,
-    "stickyenospc": None}
+    "kill": None, "enospc": CHANGES, "eio": None,
+    "short": {"write", "pwrite", "read", "pread"}, "eintr": INTERRUPTIBLE,
+    "stickyenospc": CHANGES}
+REASONS = {"enospc": "No space left on device", "eio": "Input/output error",
+           "stickyenospc": "No space left on device"}
 # Exit codes that may be: the job carries on after what it can do without and
 # what is over with the call; else it says that a file is bad or cannot be
 # written.
@@ -45,14 +57,15 @@ OTHER_CODES = {0, 3, 4}
 # which iteration.  An unfinished one lies there as well.
 CASES = {"begins": ([], 2), "goes on": ([1, 2], 4)}
 LAST = 4
-SAMPLE = 8
+KEEP = 2
+SAMPLE = 8  # three of them of calls that look
 
 
 def iteration_name(iteration):
     return f"iter_{iteration:07d}"
 
 
-def job(save, until, keep=2, fault=None, timeout=120):
+def job(save, until, keep=KEEP, fault=None, timeout=120):
     """Runs it; fault is the environment of inject.c."""
     command = MPIRUN + ["-q", "-n", str(RANKS)]
     for name, value in (fault or {}).items():
@@ -95,9 +108,11 @@ class Campaign:
         self.next_start = {}  # by digest: what the next start found wrong
         self.lock = threading.Lock()
         self.starts = 0
+        self.codes = {}  # by fault: how its job ended
         whole = os.path.join(work, "whole")
         code, out, err = job(whole, LAST, keep=9)
         self.hash = weight_hash(out)
+        self.hashes = {}  # by job: of a run of it that nothing happened to
         if code or not self.hash:
             sys.exit(f"FAILED: the run without a fault: {code}\n{out}{err}")
 
@@ -126,6 +141,7 @@ class Campaign:
             "LD_PRELOAD": INJECT, "FI_DIR": save, "FI_LOG": log})
         if code:
             sys.exit(f"FAILED: {case}: {code}\n{out}{err}")
+        self.hashes[case] = weight_hash(out)
         found = []
         with open(log, encoding="utf-8") as file:
             for line in file:
@@ -154,10 +170,62 @@ class Campaign:
         return count, wrong
 
     def points(self, case):
-        return [(case, rank, number, call, mode)
-                for rank, number, call in self.calls(case)
-                for mode, means in MODES.items()
-                if means is None or call in means]
+        """[(job, rank, number, call, mode)].  A kill after a look finds the
+        disk as one before it does: of looks in a row the first is enough."""
+        points, before = [], (None, None)
+        for rank, number, call in self.calls(case):
+            again = (call in LOOKS and before[0] == rank
+                     and before[1] in LOOKS)
+            points += [(case, rank, number, call, mode)
+                       for mode, means in MODES.items()
+                       if (means is None or call in means)
+                       and not (again and mode == "kill")]
+            before = rank, call
+        return points
+
+    def kept(self, case, save, said):
+        """What is wrong with the checkpoints that were committed: all that
+        --keep-last says are there, and none was touched.  One may be there of
+        which nothing was said yet."""
+        wrong = []
+        there = {int(name.split("_")[1].split(".")[0])
+                 for name in os.listdir(save)
+                 if re.fullmatch(r"iter_\d+(\.\d+)?", name)}
+        for iteration in sorted({*CASES[case][0], *said, *there})[-KEEP:]:
+            if iteration not in there:
+                wrong.append(f"iteration {iteration} was removed")
+        for iteration in CASES[case][0]:
+            name = iteration_name(iteration)
+            path = os.path.join(save, name)
+            if os.path.isdir(path):
+                old = os.path.join(self.work, "whole", name)
+                names = sorted(os.listdir(old))
+                if sorted(os.listdir(path)) != names or filecmp.cmpfiles(
+                        old, path, names, shallow=False)[0] != names:
+                    wrong.append(f"iteration {iteration} was changed")
+        return wrong
+
+    def outcome(self, point, code, out, err):
+        """What is wrong with how the faulty job ended."""
+        case, mode = point[0], point[4]
+        wrong = []
+        newest = max(CASES[case][0], default=0)
+        said = saved(out)
+        complete = said == list(range(newest + 1, CASES[case][1] + 1))
+        if code not in CODES.get(mode, OTHER_CODES):
+            wrong.append(f"ended with {code}: {err[-500:]}")
+        if mode in ("short", "eintr") and not complete:
+            wrong.append(f"saved only {said}: {err[-500:]}")
+        if said_loaded(out) and loaded(out) != newest and (
+                "left out" not in err):
+            wrong.append(f"went on from {loaded(out)}, not from {newest}")
+        if code == 0 and weight_hash(out) != self.hashes[case]:
+            wrong.append(f"ended with weights {weight_hash(out)}, "
+                         f"not {self.hashes[case]}")
+        if (code or not complete) and REASONS.get(mode, "") not in err:
+            wrong.append(f"ended with {code}, saved {said}, and did not say "
+                         f"why: {err[-500:]}")
+        return wrong
 
     def start_again(self, save):
         """What is wrong with the next start, and where it began.  It depends
@@ -191,18 +259,14 @@ class Campaign:
             code, out, err = job(save, CASES[case][1], fault={
                 "LD_PRELOAD": INJECT, "FI_DIR": save, "FI_RANK": rank,
                 "FI_MODE": mode, "FI_AT": number})
+            self.codes[point] = code
             said = saved(out)
             committed = max(CASES[case][0] + said, default=0)
-            wrong = []
-            if code not in CODES.get(mode, OTHER_CODES):
-                wrong.append(f"ended with {code}: {err[-500:]}")
-            first = max(CASES[case][0], default=0) + 1
-            if mode in ("short", "eintr") and said != list(
-                    range(first, CASES[case][1] + 1)):
-                wrong.append(f"saved only {said}: {err[-500:]}")
+            wrong = self.outcome(point, code, out, err)
             if not os.path.isdir(save):
                 return wrong + [f"iteration {committed} is lost"] * bool(
                     committed)
+            wrong += self.kept(case, save, said)
             again, began = self.start_again(save)
             if began < committed:
                 wrong.append(f"iteration {committed} was committed, "
@@ -234,21 +298,35 @@ def run_all(campaign, points, jobs, progress):
     return results
 
 
+def endings(campaign, calls, mode):
+    codes = [code for point, code in campaign.codes.items()
+             if point[3] in calls and point[4] == mode]
+    all_done, killed = codes.count(0), codes.count(137)
+    return f"{all_done}, {len(codes) - all_done - killed}, {killed}"
+
+
 def page(results, campaign, states, seconds):
-    lines = ["# A fault in every call that changes files", "",
+    seen = {point[3] for point, _ in results}
+    lines = ["# A fault in every file call", "",
              f"`make check-faults`, a job of {RANKS} ranks: {len(results)} "
              f"runs in {seconds / 60:.0f} min, each with one fault, and "
              f"{campaign.starts} next starts (one for each state that was "
-             "left behind). The calls: open, write, pwrite, ftruncate, fsync, "
-             "close, rename, mkdir, mknod, unlink, unlinkat and rmdir in the "
-             "directory of the checkpoints. No fault is injected into what "
-             "looks only (stat, statvfs, access, opendir, readdir), into "
-             "flock, or into reads of mapped files.", "",
+             "left behind). The calls in the directory of the checkpoints "
+             f"that change something ({', '.join(CHANGES)}), and those that "
+             f"look ({', '.join(call for call in LOOKS if call in seen)}). "
+             "What is read through a mapping is no call that could be failed; "
+             "files that are shorter or other than they should be are those "
+             "of tests/models/test_checkpoint.c and test_mapped_file.c. What "
+             "closes a look (closedir, munmap) has no result that the program "
+             "looks at, and no fault.", "",
              "A fault is bad when a committed checkpoint is lost, when the "
              "next start does not go on from the newest one, when it ends "
              "with other weights than the run without a fault, when something "
-             "unfinished is left, or when the faulty job ends otherwise than "
-             "it should.", "",
+             "unfinished is left, when one of those that --keep-last keeps "
+             "is gone or one that was there is changed, or when the faulty "
+             "job itself goes on from an older one without a word, ends "
+             "with other weights, or ends without them and does not say why.",
+             "",
              "| job | rank | calls | " + " | ".join(MODES) + " | bad |",
              "|---|---|---|" + "---|" * (len(MODES) + 1)]
     for case in CASES:
@@ -261,46 +339,77 @@ def page(results, campaign, states, seconds):
             calls = len({point[2] for point, _ in mine})
             lines.append(f"| {case} | {rank} | {calls} | "
                          + " | ".join(map(str, runs)) + f" | {bad} |")
+    lines += ["", "How the jobs with a fault ended: with all that they were "
+              "to do, with a reason, killed.", "",
+              "| calls | " + " | ".join(MODES) + " |",
+              "|---|" + "---|" * len(MODES)]
+    for what, calls in ("change", CHANGES), ("look", LOOKS):
+        lines.append(f"| {what} | " + " | ".join(
+            endings(campaign, calls, mode) for mode in MODES) + " |")
     lines += ["", f"Power that fails during the job that goes on "
               f"(tests/faults/power_loss.py): {states} states of the disk, "
               "none of which lost a committed checkpoint; without either the "
               "files' or the directories' fsync the same model finds losses."]
-    lines += ["", "short means something to writes only, eintr to open, write "
-              "and fsync."]
+    lines += ["", "short means something to reads and writes, eintr to "
+              + ", ".join(call for call in CHANGES + LOOKS
+                          if call in INTERRUPTIBLE and call in seen)
+              + " (where POSIX lets a signal interrupt the call, and flock); "
+              "no space is no fault of a call that looks. Of looks "
+              "in a row only the first is killed: the disk stays as it is."]
     return "\n".join(lines) + "\n"
 
 
 def sample(points):
-    """Some of all kinds, the moments around the commit among them."""
+    """Some of all kinds, the moments around the commit among them, and the
+    list of the checkpoints that ends too early."""
+    def some(of, count):
+        return [of[int(i * len(of) / count)] for i in range(count) if of]
     renames = [point for point in points
                if point[3] == "rename" and point[4] == "kill"]
-    rest = [point for point in points if point[3] != "close"]
-    step = len(rest) / (SAMPLE - 1)
-    return renames[-1:] + [rest[int(i * step)] for i in range(SAMPLE - 1)]
+    # The third list is the one from which a job takes the newest.
+    lists = [point[2] + 1 for point in points
+             if point[3] == "opendir" and point[4] == "eio"][2:3]
+    ends = [point for point in points
+            if point[1] == 0 and point[2] in lists and point[4] == "eio"]
+    looks = [point for point in points if point[3] in LOOKS]
+    changes = [point for point in points
+               if point[3] in CHANGES and point[3] != "close"]
+    return (renames[-1:] + some(changes, SAMPLE - 4) + ends
+            + some(looks, 2))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true", help="no sample")
-    parser.add_argument("--jobs", type=int, default=2 * os.cpu_count())
+    parser.add_argument("--jobs", type=int, default=4 * os.cpu_count())
     parser.add_argument("--write", metavar="DIR")
+    parser.add_argument("--calls", metavar="NAME,...",
+                        type=lambda text: text.split(","))
     options = parser.parse_args()
+    if options.write and options.calls:
+        parser.error("a page is of all calls")
     linked = subprocess.run(["ldd", PROGRAM], capture_output=True, text=True,
                             check=True).stdout
     if "libasan" in linked or "libtsan" in linked:
         print("a sanitizer wants to be the first library")
         sys.exit(77)
-    with tempfile.TemporaryDirectory() as work:
+    # What matters is which calls there are, not what a disk takes for them.
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=memory) as work:
         campaign = Campaign(os.path.realpath(work))
         cases = CASES if options.all else ["goes on"]
         points = [point for case in cases for point in campaign.points(case)]
+        if options.calls:
+            points = [point for point in points if point[3] in options.calls]
         if not options.all:
             points = sample(points)
         begin = time.monotonic()
-        states, lost = campaign.power_loss(200 if options.all else 12)
+        states, lost = 0, []
+        if not options.calls:
+            states, lost = campaign.power_loss(200 if options.all else 12)
+            print(f"power loss: {states} states of the disk", flush=True)
         for what in lost:
             print("FAILED:", what)
-        print(f"power loss: {states} states of the disk", flush=True)
         results = run_all(campaign, points, options.jobs, options.all)
         if options.write and not lost:
             path = os.path.join(options.write, "faults.md")
@@ -308,6 +417,10 @@ def main():
                 file.write(page(results, campaign, states,
                                 time.monotonic() - begin))
     bad = sum(1 for _, wrong in results if wrong)
+    for what, calls in ("change", CHANGES), ("look", LOOKS):
+        for mode in MODES:
+            print(f"calls that {what}, {mode}: all done, ended with a reason, "
+                  f"killed: {endings(campaign, calls, mode)}")
     print(f"{len(results)} faults, {bad} of them bad")
     sys.exit(bad > 0 or bool(lost))
 

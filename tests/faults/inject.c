@@ -7,9 +7,10 @@
  * FI_AT    k, from 1 on; 0: never
  * FI_MODE  kill          SIGKILL; within a write, after half of it
  *          enospc, eio   the call fails; close() closes all the same
- *          short         a write takes half
- *          eintr         open, write, fsync fail with EINTR
+ *          short         a write takes half, a read gives half
+ *          eintr         what a signal may interrupt fails with EINTR
  *          stickyenospc  ENOSPC from the k-th call on
+ *          Calls that only look do so on a full disk, too.
  * FI_LOG   a file that gets a line for each call of any rank before it is made:
  *          rank, number, name, paths ("new" behind an open
  *          that may make the file); for writes their bytes, which go to
@@ -20,7 +21,6 @@
  * of the C library's own streams. */
 
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -33,7 +33,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum mode { NONE, KILL, ENOSPC_ONCE, EIO_ONCE, SHORT, EINTR_ONCE, ENOSPC_ON };
+#include "tests/faults/inject.h"
 
 static const char *const mode_names[] = {"none",  "kill",  "enospc",      "eio",
                                          "short", "eintr", "stickyenospc"};
@@ -48,11 +48,6 @@ static struct {
     int log, data;
     const char *rank;
 } inject;
-
-#define REAL(name)                                                             \
-    static __typeof__(name) *real;                                             \
-    if (!real)                                                                 \
-    *(void **) &real = dlsym(RTLD_NEXT, #name)
 
 static const char *text_of(const char *name, const char *otherwise)
 {
@@ -141,8 +136,7 @@ static enum mode count(const char *call, const char *a, const char *b)
     return k == inject.at ? inject.mode : NONE;
 }
 
-/* Whether the call fails, with errno. */
-static bool fails(enum mode mode, bool interruptible)
+bool inject_fails(enum mode mode, bool interruptible)
 {
     switch (mode) {
     case KILL:
@@ -164,16 +158,20 @@ static bool fails(enum mode mode, bool interruptible)
     }
 }
 
+enum mode inject_count_at(const char *call, const char *path)
+{
+    return inject.on && path && is_inside(path) ? count(call, path, NULL)
+                                                : NONE;
+}
+
 static bool fails_at_path(const char *call, const char *path, const char *to,
                           bool interruptible)
 {
     return inject.on && path && is_inside(path)
-           && fails(count(call, path, to), interruptible);
+           && inject_fails(count(call, path, to), interruptible);
 }
 
-/* A call on an open file that is one of the directory's; *mode: what it does.
- */
-static bool counts(const char *call, int fd, const char *name,
+bool inject_counts(const char *call, int fd, const char *name,
                    char path[PATH_MAX], enum mode *mode)
 {
     const int reason = errno;
@@ -214,14 +212,14 @@ ssize_t write(int fd, const void *data, size_t bytes)
     enum mode mode;
     REAL(write);
 
-    if (!counts("write", fd, NULL, file, &mode))
+    if (!inject_counts("write", fd, NULL, file, &mode))
         return real(fd, data, bytes);
     log_write(file, data, bytes);
     if (mode == SHORT && bytes > 1)
         return real(fd, data, bytes / 2);
     if (mode == KILL && real(fd, data, bytes / 2) < 0)
         return -1;
-    return fails(mode, true) ? -1 : real(fd, data, bytes);
+    return inject_fails(mode, true) ? -1 : real(fd, data, bytes);
 }
 
 ssize_t pwrite(int fd, const void *data, size_t bytes, off_t at)
@@ -230,10 +228,10 @@ ssize_t pwrite(int fd, const void *data, size_t bytes, off_t at)
     enum mode mode;
     REAL(pwrite);
 
-    if (counts("pwrite", fd, NULL, file, &mode)) {
+    if (inject_counts("pwrite", fd, NULL, file, &mode)) {
         if (mode == SHORT && bytes > 1)
             return real(fd, data, bytes / 2, at);
-        if (fails(mode, true))
+        if (inject_fails(mode, true))
             return -1;
     }
     return real(fd, data, bytes, at);
@@ -245,7 +243,8 @@ int ftruncate(int fd, off_t bytes)
     enum mode mode;
     REAL(ftruncate);
 
-    return counts("ftruncate", fd, NULL, file, &mode) && fails(mode, false)
+    return inject_counts("ftruncate", fd, NULL, file, &mode)
+                   && inject_fails(mode, true)
                ? -1
                : real(fd, bytes);
 }
@@ -258,8 +257,8 @@ int fsync(int fd)
     int rc;
     REAL(fsync);
 
-    ours = counts("fsync", fd, NULL, file, &mode);
-    if (ours && fails(mode, true))
+    ours = inject_counts("fsync", fd, NULL, file, &mode);
+    if (ours && inject_fails(mode, true))
         return -1;
     rc = real(fd);
     if (ours && rc == 0)
@@ -274,7 +273,8 @@ int close(int fd)
     int reason;
     REAL(close);
 
-    if (!counts("close", fd, NULL, file, &mode) || !fails(mode, false))
+    if (!inject_counts("close", fd, NULL, file, &mode)
+        || !inject_fails(mode, true))
         return real(fd);
     reason = errno;
     real(fd);
@@ -317,7 +317,8 @@ int unlinkat(int fd, const char *path, int flags)
     enum mode mode;
     REAL(unlinkat);
 
-    return counts("unlinkat", fd, path, file, &mode) && fails(mode, false)
+    return inject_counts("unlinkat", fd, path, file, &mode)
+                   && inject_fails(mode, false)
                ? -1
                : real(fd, path, flags);
 }

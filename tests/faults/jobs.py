@@ -6,6 +6,9 @@ BUILD = os.path.abspath(os.environ.get("builddir", "."))
 PROGRAM = os.path.realpath(os.path.join(BUILD, "mtlm-dag"))
 MPIRUN = os.environ.get("MPIRUN", "mpirun").split()
 ENVIRONMENT = dict(os.environ, STARPU_NCPU="1")
+# The calls that change nothing (inject_looks.c).
+LOOKS = ("stat", "fstat", "statvfs", "access", "opendir", "readdir", "flock",
+         "read", "pread", "mmap")
 
 
 def find(pattern, text):
@@ -21,6 +24,11 @@ def saved(out):
     """The iterations whose checkpoints were committed."""
     return [int(i) for i in
             re.findall(r"checkpoint: iteration (\d+) saved", out)]
+
+
+def said_loaded(out):
+    """Whether a job came so far as to say from where it goes on."""
+    return "loaded: " in out
 
 
 def loaded(out):

@@ -11,6 +11,8 @@ import re
 import shutil
 import subprocess
 
+from jobs import LOOKS
+
 PENDING = 8
 
 
@@ -177,6 +179,8 @@ def run(log, start, save, newest, committed, work, most, forget=None):
             if call == "said":
                 said = re.search(r"iteration (\d+) saved", path)
                 committed = max(committed, int(said.group(1)) if said else 0)
+            elif call in LOOKS:
+                continue
             elif path.startswith(save) and not path.endswith("/.."):
                 disk.call(call, path, other, data)
             now = committed, [change[2] for change in disk.changes]
