@@ -235,3 +235,25 @@ struct mtlm_program_config small_case_config(const struct small_case *c)
     config.row_parts = c->row_parts;
     return config;
 }
+
+void small_for_each_case(void (*body)(const struct small_case *,
+                                      struct small_ranks *))
+{
+    for (int i = 0; i < small_n_cases; i++) {
+        const struct mtlm_program_config config =
+            small_case_config(&small_cases[i]);
+        struct small_ranks ranks = small_ranks_create(&config);
+
+        body(&small_cases[i], &ranks);
+        small_ranks_destroy(&ranks);
+    }
+}
+
+int small_count(const struct mtlm_items *items, enum mtlm_op_kind kind)
+{
+    int n = 0;
+
+    for (int i = 0; i < items->n; i++)
+        n += items->item[i].node->call.kind == kind;
+    return n;
+}

@@ -59,9 +59,16 @@ extern const int small_n_cases;
 /* Whether stages k and k + 1 lie on one rank, where no message passes. */
 bool small_neighbours(const struct mtlm_layout *layout, int k);
 
+/* Items of that kind. */
+int small_count(const struct mtlm_items *items, enum mtlm_op_kind kind);
+
 /* Parts that a sample is cut into. */
 int small_parts(const struct small_case *c);
 
 struct mtlm_program_config small_case_config(const struct small_case *c);
+
+/* Calls body for the programs of every case. */
+void small_for_each_case(void (*body)(const struct small_case *,
+                                      struct small_ranks *));
 
 #endif /* MTLM_TESTS_SMALL_H */

@@ -212,3 +212,25 @@ struct mtlm_record *pipeline_records(const struct pipeline *pipeline, size_t *n)
     *n = s.n;
     return s.record;
 }
+
+struct mtlm_trace_summary *pipeline_summary(int stages, int microbatches,
+                                            int iterations, bool fused)
+{
+    const struct pipeline pipeline = {.stages = stages,
+                                      .microbatches = microbatches,
+                                      .iterations = iterations,
+                                      .fused = fused,
+                                      .pieces = 4,
+                                      .unit_ns = PIPELINE_UNIT_NS};
+    const struct mtlm_trace_info info = {.ranks = stages,
+                                         .stages = stages,
+                                         .virtual_stages = 1,
+                                         .microbatches = microbatches};
+    struct mtlm_trace_summary *summary;
+    size_t n;
+    struct mtlm_record *record = pipeline_records(&pipeline, &n);
+
+    summary = mtlm_trace_summary_create(record, n, &info);
+    free(record);
+    return summary;
+}

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "launch/trace/summary.h"
 #include "runtime/recorder.h"
 
 /* Records of a pipeline that never ran: a list simulation in steps of one
@@ -22,5 +23,11 @@ struct pipeline {
 /* The caller frees the *n records. */
 struct mtlm_record *pipeline_records(const struct pipeline *pipeline,
                                      size_t *n);
+
+/* The summary of one whose units are of that length, each F, B and W four
+ * operations; the caller destroys it. */
+#define PIPELINE_UNIT_NS INT64_C(1000000)
+struct mtlm_trace_summary *pipeline_summary(int stages, int microbatches,
+                                            int iterations, bool fused);
 
 #endif /* TESTS_LAUNCH_PIPELINE_H */

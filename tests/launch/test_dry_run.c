@@ -1,0 +1,144 @@
+/* What --dry-run says of a job. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "launch/dry_run.h"
+#include "tests/launch/parse.h"
+
+static void assert_says(const char *text, const char *what)
+{
+    if (text && !strstr(text, what))
+        fail_msg("no \"%s\" in\n%s", what, text);
+}
+
+/* The trillion parameters of arXiv 2104.04473, table 1: 3072 ranks, of which
+ * six hold the same. */
+static void test_a_plan_knows_replicas(void **state)
+{
+    static const char line[] =
+        "--model gpt-1t --dry-run --world-size 3072 --eval-iters 0 "
+        "--tensor-model-parallel-size 8 --pipeline-model-parallel-size 64 "
+        "--global-batch-size 3072 --micro-batch-size 1";
+    char *text = plan_of(line), *more;
+    struct mtlm_error err;
+
+    (void) state;
+    assert_says(text, "tensor 8 x pipeline 64 x data 6 = 3072 ranks,");
+    assert_says(text, "3072 samples = 6 x 512 microbatches of 1 x 2048 tokens");
+    assert_says(text, "(p-1)/m = 0.123 ");
+    assert_says(text, "\n63        3024-3071 ");
+    free(text);
+    more = mtlm_sprintf("%s --use-distributed-optimizer", line);
+    text = plan_of(more);
+    assert_says(text, "x data 6 = 3072 ranks,");
+    free(text);
+    free(more);
+    assert_int_equal(parse("--model gpt-1t --dry-run --world-size 3000 "
+                           "--tensor-model-parallel-size 8"),
+                     MTLM_REQUEST_PLAN);
+    assert_int_equal(mtlm_dry_run(&options, stdout, &err), -1);
+    assert_non_null(strstr(err.text, "375 data-parallel ranks"));
+    refuses("--model gpt-tiny --world-size 2",
+            "--world-size is for --dry-run; otherwise mpirun says how many "
+            "ranks there are");
+}
+
+static void test_a_plan_says_what_the_model_is(void **state)
+{
+    char *text = plan_of("--model bert-3.9b --dry-run "
+                         "--tensor-model-parallel-size 4 "
+                         "--pipeline-model-parallel-size 12");
+
+    (void) state;
+    assert_says(text, "bert-3.9b: BERT, 48 layers, hidden 2560, 40 heads, MLP "
+                      "10240, sequence 512\n");
+    assert_says(text, "30522 tokens, padded to 30720\n");
+    assert_says(text, "parameters       3869588482 (3.870 B), 3869081404 "
+                      "without the padding");
+    assert_says(text, "tensor 4 x pipeline 12 x data 1 = 48 ranks,");
+    assert_says(text, "1024 samples = 256 microbatches of 4 x 512 tokens\n");
+    assert_says(text, "1.254e+16 per iteration, 72 B s l h^2 "
+                      "(1 + s/6h + V/12lh) + 6 B s h^2\n");
+    assert_says(text, "(p-1)/m = 0.04297 of the ideal time, 4.12 % of");
+    assert_says(text, "\n0         0-3 ");
+    assert_says(text, "\n11        44-47 ");
+    free(text);
+}
+
+/* Of p = 2 ranks with v = 2 stages each, 12 microbatches: 1 / 24 = 4.167 % of
+ * the ideal time; a third of it where W fills the gaps. */
+static void test_a_plan_says_how_stages_lie(void **state)
+{
+    char *text = plan_of("--model gpt-tiny --dry-run --num-layers 7 "
+                         "--micro-batch-size 1 "
+                         "--global-batch-size 12 --placement v "
+                         "--tensor-model-parallel-size 1 "
+                         "--pipeline-model-parallel-size 2");
+
+    (void) state;
+    assert_says(text, "\nstages           4, 2 on each rank (placement v), "
+                      "layers 2 2 2 1\n");
+    assert_says(text, "(p-1)/(v m) = 0.04167 of the ideal time, 4.00 % of the "
+                      "iteration (interleaved 1F1B);");
+    assert_says(text, " 0.01389, 1.37 % with weight gradients in it; equal");
+    free(text);
+}
+
+/* Across two boundaries, 256 microbatches of 4 b s h bytes each. */
+static void test_a_plan_says_what_is_sent(void **state)
+{
+    char *text = plan_of("--model bert-3.9b --dry-run --num-layers 24 "
+                         "--pipeline-model-parallel-size 12 --workers 1");
+
+    (void) state;
+    assert_says(
+        text, "\n6         6                0.00       0   10240.00     512 ");
+    free(text);
+}
+
+static void test_a_trillion_parameters_take_a_plan_no_time(void **state)
+{
+    char *text = plan_of("--model gpt-1t --dry-run --global-batch-size 512 "
+                         "--tensor-model-parallel-size 8 "
+                         "--pipeline-model-parallel-size 64");
+
+    (void) state;
+    assert_says(text, "parameters       1008038758400 (1008 B)\n");
+    assert_says(text, "= 512 ranks");
+    assert_says(text, "512 microbatches of 1 x 2048 tokens\n");
+    assert_says(text, "(p-1)/m = 0.123 of the ideal time, 10.96 %");
+    assert_says(text, "\n1-62      8-503 ");
+    free(text);
+}
+
+static void test_a_plan_needs_a_complete_model(void **state)
+{
+    (void) state;
+    refuses("--dry-run --num-layers 4",
+            "--hidden-size is missing; give it, or start from a preset such "
+            "as --model gpt-tiny");
+    refuses("--dry-run=yes --model gpt-tiny", "--dry-run takes no value");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_plan_says_what_the_model_is),
+        cmocka_unit_test(test_a_plan_says_how_stages_lie),
+        cmocka_unit_test(test_a_plan_knows_replicas),
+        cmocka_unit_test(test_a_plan_says_what_is_sent),
+        cmocka_unit_test(test_a_trillion_parameters_take_a_plan_no_time),
+        cmocka_unit_test(test_a_plan_needs_a_complete_model),
+    };
+
+    return cmocka_run_group_tests(tests, parse_setup, parse_teardown);
+}
