@@ -36,6 +36,26 @@ int mtlm_launched_size(void)
     return at_least_one(first_of(names, 1));
 }
 
+int mtlm_launched_together(void)
+{
+    static const char *const names[NAMES] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                             "SLURM_STEP_NUM_TASKS", NULL};
+
+    return at_least_one(first_of(names, 1));
+}
+
+int mtlm_launched_apart(int together, int ranks, struct mtlm_error *err)
+{
+    if (ranks > 1 || together == 1)
+        return 0;
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE,
+        "started as one of %d ranks, but MPI sees only this one: srun needs "
+        "--mpi=pmix (or what else of 'srun --mpi=list' this MPI understands), "
+        "and mpirun must be of the MPI that mtlm-dag was built with",
+        together);
+}
+
 int mtlm_launched_on_host(void)
 {
     static const char *const names[NAMES] = {"OMPI_COMM_WORLD_LOCAL_SIZE",

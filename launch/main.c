@@ -67,13 +67,18 @@ int main(int argc, char **argv)
     } else if (request < 0 && mtlm_launched_rank() < 0) {
         code = complain(&err, NULL, true);
     } else {
+        const int together = mtlm_launched_together();
+
         /* Even with a wrong option, so that it is said, and said once: the
          * first rank to leave with an error takes the others with it. */
         /* 0 after a wrong option. */
         mtlm_deadline_start(60 * job.options.timeout_minutes);
         job.ranks = mtlm_ranks_start(&argc, &argv);
         mtlm_signals_start();
-        code = train(&job, request < 0 ? &err : NULL);
+        if (mtlm_launched_apart(together, mtlm_ranks_size(job.ranks), &err) < 0)
+            code = complain(&err, NULL, mtlm_launched_rank() <= 0);
+        else
+            code = train(&job, request < 0 ? &err : NULL);
         /* mpirun kills the others as soon as one leaves with an error. */
         mtlm_ranks_barrier(job.ranks);
         if (job.leaves) /* the others may train for as long as they like */

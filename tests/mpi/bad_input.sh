@@ -54,6 +54,22 @@ for _ in 1 2 3 4 5 6; do
     refuse 2 4 num-layers -- "${tiny[@]}" --num-layers=0
 done
 
+# Ranks of which each would train alone: a launcher that MPI does not hear.
+for launcher in 'PMI_SIZE=2 PMI_RANK' \
+    'SLURM_STEP_NUM_TASKS=2 SLURM_NTASKS=2 SLURM_PROCID'; do
+    for rank in 0 1; do
+        # shellcheck disable=SC2086 # several words
+        env $launcher=$rank OMPI_MCA_ess_singleton_isolated=1 timeout 60 \
+            "$program" "${tiny[@]}" >out 2>err </dev/null
+        rc=$?
+        [ $rc -eq 2 ] || fail "$launcher=$rank: exit code $rc: $(cat err)"
+        [ -s out ] && fail "$launcher=$rank: trains: $(cat out)"
+        [ "$(grep -c 'one of 2 ranks, but MPI sees only this one: srun .*pmix' \
+            err)-$(wc -l <err)" = "$((1 - rank))-$((1 - rank))" ] \
+            || fail "$launcher=$rank: said: $(cat err)"
+    done
+done
+
 # Options that contradict each other, by both names.
 for n in 1 4; do
     refuse 2 $n --train-iters --train-samples \
