@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,10 +223,11 @@ int mtlm_checkpoint_space(const char *dir, int64_t bytes,
     room = (double) at.f_bavail * at.f_frsize;
     if (room >= bytes)
         return 0;
+    /* Rounded away from each other, or both could read the same. */
     return mtlm_error_set(err, MTLM_EXIT_IO,
                           "%s: a checkpoint takes %.1f MB, but only %.1f MB "
                           "are free there",
-                          dir, bytes / 1e6, room / 1e6);
+                          dir, ceil(bytes / 1e5) / 10, floor(room / 1e5) / 10);
 }
 
 /* A directory of plain files, or the file.  Of a link, the link: where it leads

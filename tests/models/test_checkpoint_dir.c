@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -255,6 +256,29 @@ static void test_space_is_measured(void **state)
     assert_non_null(strstr(err.text, "are free"));
 }
 
+/* Others may free a little meanwhile. */
+static void test_missing_space_is_seen_in_the_numbers(void **state)
+{
+    const char *numbers;
+    struct statvfs at;
+    struct mtlm_error err;
+    double takes, free;
+    int rc = 0;
+
+    (void) state;
+    for (int i = 0; i < 100 && rc == 0; i++) {
+        assert_int_equal(statvfs(files_path("all"), &at), 0);
+        rc = mtlm_checkpoint_space(
+            files_path("all"), (int64_t) (at.f_bavail * at.f_frsize) + 1, &err);
+    }
+    assert_int_equal(rc, -1);
+    numbers = strstr(err.text, "takes");
+    assert_non_null(numbers);
+    assert_int_equal(
+        sscanf(numbers, "takes %lf MB, but only %lf MB", &takes, &free), 2);
+    assert_true(takes > free);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +291,7 @@ int main(void)
         cmocka_unit_test(test_renamed_ones_are_not_kept),
         cmocka_unit_test(test_two_jobs_are_one_too_many),
         cmocka_unit_test(test_space_is_measured),
+        cmocka_unit_test(test_missing_space_is_seen_in_the_numbers),
     };
 
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
