@@ -164,11 +164,36 @@ int mtlm_foreign_check_model(const struct mtlm_model *model, const char *path,
     return mtlm_error_prefix(err, "%s", path);
 }
 
+static bool has_layer(const struct mtlm_foreign *f, int64_t layer)
+{
+    for (int p = 0; p < MTLM_PARAM_PER_LAYER; p++)
+        if (mtlm_foreign_find(f, p, layer, 0))
+            return true;
+    return false;
+}
+
+/* Without its last layers it would be another model. */
+static int check_layers(const struct mtlm_foreign *f, struct mtlm_error *err)
+{
+    const int64_t layers = f->model.num_layers;
+    int64_t found = layers;
+
+    while (has_layer(f, found))
+        found++;
+    if (found == layers)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                          "%s: expected tensors of %" PRId64
+                          " layers, found some of %" PRId64,
+                          f->path, layers, found);
+}
+
 static int check(const struct mtlm_foreign *f, struct mtlm_error *err)
 {
     const struct mtlm_model *model = &f->model;
 
-    if (mtlm_foreign_check_model(model, f->path, err) < 0)
+    if (mtlm_foreign_check_model(model, f->path, err) < 0
+        || check_layers(f, err) < 0)
         return -1;
     for (int p = 0; p < MTLM_PARAM_COUNT; p++) {
         const struct mtlm_foreign_name *name = mtlm_foreign_name(model, p);

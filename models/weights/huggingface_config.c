@@ -60,16 +60,18 @@ static double get_epsilon(struct reader *r, const char *key, double fallback)
     return fallback;
 }
 
-/* What these models are not. */
+/* What these models are not; what is neither true nor false may be read as
+ * either. */
 static void refuse(struct reader *r, const char *key, bool is)
 {
     const json_t *value = get(r, key);
 
-    if (r->rc == 0 && value && json_is_true(value) == is)
+    if (r->rc == 0 && value
+        && !(is ? json_is_false(value) : json_is_true(value)))
         r->rc = mtlm_error_set(r->err, MTLM_EXIT_INPUT,
-                               "%s: %s is %s, which no model of this program "
-                               "has",
-                               r->path, key, is ? "true" : "false");
+                               "%s: %s: expected %s, as in every model of this "
+                               "program, found another value",
+                               r->path, key, is ? "false" : "true");
 }
 
 /* Their names of GELU: activations.py there. */

@@ -117,6 +117,11 @@ refused 3 missing none 'tensor "transformer.h.1.ln_2.bias" of [64], found none'
 sed 's/"n_positions": 64/"n_positions": 65/' gpt/config.json >config
 cp -r gpt other && cp config other/config.json
 refused 3 other none '"transformer.wpe.weight": expected a shape of [65, 64], found [64, 64]'
+sed 's/"n_layer": 2/"n_layer": 1/' gpt/config.json >other/config.json
+refused 3 other none 'tensors of 1 layers, found some of 2'
+sed 's/"n_head": 4/"scale_attn_by_inverse_layer_idx": 1, &/' gpt/config.json \
+    >other/config.json
+refused 3 other none 'scale_attn_by_inverse_layer_idx: expected false'
 sed 's/"n_head": 4/"n_head": 5/' gpt/config.json >other/config.json
 refused 3 other none '64 is not a multiple of --num-attention-heads 5'
 sed 's/"gpt2"/"llama"/' gpt/config.json >other/config.json
