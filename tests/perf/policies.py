@@ -31,6 +31,16 @@ weight_ms = 1
 """
 
 
+def script(name):
+    """One of perf/policies/, as a module."""
+    path = os.path.join(source, "perf", "policies", name)
+    loader = importlib.machinery.SourceFileLoader(name, path)
+    spec = importlib.util.spec_from_loader(name, loader)
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
 def node(op, microbatch, stage, worker, start, end, rank=0):
     return {
         "op": op,
@@ -94,12 +104,7 @@ class Options(unittest.TestCase):
     """What is given after -- is not overridden."""
 
     def added(self, *given):
-        path = os.path.join(source, "perf", "policies", "compare")
-        loader = importlib.machinery.SourceFileLoader("compare", path)
-        spec = importlib.util.spec_from_loader("compare", loader)
-        compare = importlib.util.module_from_spec(spec)
-        loader.exec_module(compare)
-        options = compare.Job(None, "prio").options(list(given))
+        options = script("compare").Job(None, "prio").options(list(given))
         self.assertEqual(options[: len(given)], list(given))
         return options[len(given) :]
 
@@ -117,6 +122,28 @@ class Options(unittest.TestCase):
         self.assertEqual(
             self.added("--trace-iterations", "3:4"), ["--train-iters", "5"]
         )
+
+
+class Anomaly(unittest.TestCase):
+    def run_of(self, *periods_ms):
+        return {
+            "periods_ms": periods_ms,
+            "makespan_ms": 0,
+            "evaluated_ms": 100,
+            "bubble": 0.1,
+            "late": 0,
+        }
+
+    def test_all_iterations_of_all_runs_count(self):
+        anomaly = script("anomaly")
+        case = anomaly.CASES[0]
+        runs = {
+            (case, "prio"): [self.run_of(100, 100), self.run_of(100, 100)],
+            (case, "mtlm"): [self.run_of(80, 90), self.run_of(90, 130)],
+        }
+        lines = anomaly.table(runs, 60).split("\n")
+        found = [x.strip() for x in lines[3].split("|")]
+        self.assertEqual(found[3:8], ["mtlm", "90", "80", "130", "-10.0 %"])
 
 
 class Comparison(unittest.TestCase):
