@@ -1,8 +1,9 @@
 #ifndef MTLM_MEGATRON_LIST_H
 #define MTLM_MEGATRON_LIST_H
 
-/* Options of Megatron-LM (v1.0 to core_v0.12.0) that are none of ours, so
- * that a command line written for it works here as far as it can:
+/* Options of Megatron-LM (v1.0 to core_v0.12.0, a few newer ones) and of its
+ * zero-bubble fork that are none of ours, so that a command line written for
+ * it works here as far as it can:
  *
  * SAME(name, ours)          another spelling of one of ours
  * MEAN(name, values, ours)  stands for these words of ours; one that ends with
@@ -72,6 +73,13 @@
     LACK("enable-zero-bubble", NULL,                                           \
          "give --schedule zb-h1, zb-h2, zb-v or auto")                         \
     LACK("zero-bubble-v-schedule", NULL, "give --schedule zb-v")               \
+    LACK("zero-bubble-v-schedule-mem-setup", ANY, "give --act-mem")            \
+    LACK("zero-bubble-max-pending-backward", ANY, "give --stage-windows")      \
+    LACK("enable-optimizer-post-validation", NULL, NULL)                       \
+    LACK("interleave-group-size", ANY, "give --schedule interleaved")          \
+    IDLE("allow-padding-num-layers", NULL, "stages may differ in layers")      \
+    IDLE("cpu-offload", NULL, MEMORY)                                          \
+    LACK("step-batch-size-schedule", ANY, "give --rampup-batch-size")          \
     LACK("use-torch-fsdp2", NULL, NULL)                                        \
     LACK("use-custom-fsdp", NULL, NULL)                                        \
     LACK("decrease-batch-size-if-needed", NULL, NULL)                          \

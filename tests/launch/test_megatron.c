@@ -91,6 +91,16 @@ static void test_what_would_change_the_result_is_refused_at_once(void **state)
     refuses("--swiglu --model gpt-tiny --num-experts 8",
             "--swiglu, --num-experts are options of Megatron-LM that this "
             "version does not have; leave them out");
+    refuses("--model gpt-tiny --step-batch-size-schedule 0:8",
+            "--step-batch-size-schedule is an option of Megatron-LM that this "
+            "version does not have; leave it out; --step-batch-size-schedule: "
+            "give --rampup-batch-size");
+    refuses("--model gpt-tiny --enable-zero-bubble "
+            "--zero-bubble-v-schedule-mem-setup half",
+            "--enable-zero-bubble, --zero-bubble-v-schedule-mem-setup are "
+            "options of Megatron-LM that this version does not have; leave "
+            "them out; --enable-zero-bubble: give --schedule zb-h1, zb-h2, "
+            "zb-v or auto; --zero-bubble-v-schedule-mem-setup: give --act-mem");
     /* Nobody who asks for help is told off. */
     assert_int_equal(parse("--swiglu --help"), MTLM_REQUEST_HELP);
     assert_int_equal(parse("--help --swiglu"), MTLM_REQUEST_HELP);
