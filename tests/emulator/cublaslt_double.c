@@ -9,6 +9,7 @@
  * Meanings: cuBLAS manual, 13.0, section 3. */
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -259,6 +260,24 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(
     return CUBLAS_STATUS_SUCCESS;
 }
 
+static atomic_long gelu_wanted;
+
+long mtlm_double_gelu_wanted(void)
+{
+    return atomic_load(&gelu_wanted);
+}
+
+/* Each epilogue with GELU has one of these two bits, and no other has. */
+static void count_wanted(const struct description *d)
+{
+    const uint32_t gelu = CUBLASLT_EPILOGUE_GELU;
+    const uint32_t gradient =
+        CUBLASLT_EPILOGUE_DGELU & ~(uint32_t) CUBLASLT_EPILOGUE_GELU_AUX;
+
+    if (d->epilogue & (gelu | gradient))
+        atomic_fetch_add(&gelu_wanted, 1);
+}
+
 /* Whether a product with an epilogue gets *status instead, now ("ask" or
  * "run"). */
 static bool refuses(const struct description *d, const char *when,
@@ -290,6 +309,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     (void) handle, (void) a, (void) b, (void) c, (void) d;
     if (wanted < 1)
         return CUBLAS_STATUS_INVALID_VALUE;
+    count_wanted((const struct description *) desc);
     if (refuses((const struct description *) desc, "ask", &status))
         return status;
     memset(&result[0], 0, sizeof(result[0]));
@@ -581,6 +601,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle,
         wrong("an epilogue's operand is not as the manual asks");
     if (!is_aligned(p.desc))
         wrong("an epilogue's operand is not aligned to 16 bytes");
+    count_wanted(p.desc);
     if (refuses(p.desc, "run", &status))
         return status;
     type_bytes(p.a->type), type_bytes(p.b->type), type_bytes(p.d->type);

@@ -8,6 +8,7 @@
  *   MTLM_DOUBLE_MIB=256          memory of each
  *   MTLM_DOUBLE_TAKEN_MIB=100    of that held by somebody else
  *   MTLM_DOUBLE_DRIVER=12040     version of the driver; 0: there is no driver
+ *   MTLM_DOUBLE_CAPABILITY=80    compute capability, of 9.0 without it
  *   MTLM_DOUBLE_DELAY_US=300     what is enqueued takes that long
  *
  * Memory of a device is the host's, in a range of addresses of its own: a copy
@@ -75,6 +76,11 @@ int mtlm_double_gpus(void)
 static size_t memory_bytes(void)
 {
     return mtlm_double_setting("MTLM_DOUBLE_MIB", 1024) * MIB;
+}
+
+static int capability(void)
+{
+    return mtlm_double_setting("MTLM_DOUBLE_CAPABILITY", 90);
 }
 
 static size_t taken_bytes(void)
@@ -151,7 +157,8 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
     snprintf(prop->name, sizeof(prop->name), "Device double %d", device);
     memcpy(prop->uuid.bytes, prop->name, sizeof(prop->uuid.bytes));
     prop->totalGlobalMem = memory_bytes();
-    prop->major = 9;
+    prop->major = capability() / 10;
+    prop->minor = capability() % 10;
     prop->warpSize = 32;
     prop->maxThreadsPerBlock = 1024;
     prop->multiProcessorCount = 4;
@@ -168,7 +175,9 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute,
 {
     if (device < 0 || device >= mtlm_double_gpus())
         return mtlm_double_give(cudaErrorInvalidDevice);
-    *value = attribute == cudaDevAttrComputeCapabilityMajor         ? 9
+    *value = attribute == cudaDevAttrComputeCapabilityMajor ? capability() / 10
+             : attribute == cudaDevAttrComputeCapabilityMinor
+                 ? capability() % 10
              : attribute == cudaDevAttrMultiProcessorCount          ? 4
              : attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin ? 227 * 1024
                                                                     : 0;

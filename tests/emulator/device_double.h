@@ -19,6 +19,10 @@ void mtlm_double_kernel(cudaStream_t stream);
 void mtlm_double_enqueue(cudaStream_t stream, bool (*done)(void *argument),
                          void *argument);
 
+/* How many ways and products cuBLASLt's double was asked for that have GELU or
+ * its gradient as an epilogue. */
+long mtlm_double_gelu_wanted(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -61,6 +61,10 @@ MTLM_DOUBLE_REFUSE_EPILOGUES=ask:0 well 1 --model gpt-tiny "${mini[@]}" --bf16
 gelu "own kernels (cuBLASLt proposes nothing: no algorithm found)" \
     "own kernels (cuBLASLt proposes nothing: no algorithm found)"
 
+MTLM_DOUBLE_CAPABILITY=80 well 1 --model gpt-tiny "${mini[@]}" --bf16
+gelu "own kernels (not compute capability 9)" \
+    "own kernels (not compute capability 9)"
+
 # Where the library fails otherwise, that is said and ends the job.
 for when in ask:14=AlgoGetHeuristic run:13=; do
     MTLM_DOUBLE_REFUSE_EPILOGUES=${when%=*} job 1 --model gpt-tiny \
