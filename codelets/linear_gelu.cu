@@ -16,7 +16,8 @@
  * faster; and a forward one without that matrix, faster on H100 and H200
  * (sglang, 34350) and B200 (28168), slower on an RTX 4090 and an RTX 5090
  * (there).  Hence why_not(): compute capability 9, until it has run elsewhere.
- * None of this has run on a GPU here.
+ * None of this has run on a GPU here; --gelu-epilogue on and off are to
+ * compare.
  *
  * In single precision no epilogue: the library does not say how accurate its
  * GELU is, and there the products take many times what a pass does. */
@@ -39,10 +40,17 @@ static_assert((int) LG_X == (int) LINB_X && (int) LG_WEIGHT == (int) LINB_WEIGHT
 static const char *why_not(const struct mtlm_call *call,
                            const struct mtlm_device *device)
 {
-    return call->value == MTLM_REAL       ? "single precision"
-           : call->attr.gelu.exact        ? "not by tanh"
-           : device->capability / 10 != 9 ? "not compute capability 9"
-                                          : NULL;
+    const enum mtlm_gelu_epilogue wish = call->attr.gelu.epilogue;
+
+    if (wish == MTLM_GELU_EPILOGUE_OFF)
+        return "--gelu-epilogue off";
+    if (call->value == MTLM_REAL)
+        return "single precision";
+    if (call->attr.gelu.exact)
+        return "not by tanh";
+    if (wish == MTLM_GELU_EPILOGUE_AUTO && device->capability / 10 != 9)
+        return "not compute capability 9";
+    return NULL;
 }
 
 /* Whether the library did the product, epilogue and all.  fused, own: what is

@@ -107,7 +107,9 @@ static void attention_half(const struct mtlm_builder *b, int64_t layer,
 static struct mtlm_tensor *mlp(const struct mtlm_builder *b, int64_t layer,
                                struct mtlm_tensor *x)
 {
-    const union mtlm_attr gelu = {.gelu = {b->config->model.exact_gelu}};
+    const union mtlm_attr gelu = {
+        .gelu = {.exact = b->config->model.exact_gelu,
+                 .epilogue = b->config->gelu_epilogue}};
     struct mtlm_tensor *const given[MTLM_MAX_OPERANDS] = {
         x, mtlm_build_param(b, MTLM_PARAM_FC1_WEIGHT, layer),
         mtlm_build_param(b, MTLM_PARAM_FC1_BIAS, layer)};

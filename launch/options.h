@@ -129,6 +129,7 @@ struct mtlm_options {
     int64_t ddp_bucket_size;    /* elements of a message of gradients */
     bool sequence_parallel;
     enum mtlm_attention_backend attention_backend;
+    enum mtlm_gelu_epilogue gelu_epilogue;
     int pipeline;   /* enum mtlm_pipeline, or MTLM_SCHEDULE_AUTO */
     double act_mem; /* bytes of a rank; 0: any */
     double window;  /* alpha: microbatches in flight over the least needed */

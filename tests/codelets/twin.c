@@ -312,12 +312,15 @@ static void run_there(struct operand *operand, const struct twin *twin,
 {
     const struct mtlm_op *op = mtlm_ops[call->kind];
     const int n = count(call);
+    struct mtlm_device said = device;
     const struct mtlm_context context = {.sample = twin->sample,
                                          .share = RUN_SHARE,
                                          .batch = RUN_BATCH,
-                                         .device = &device};
+                                         .device = &said};
     void *ptr[MTLM_MAX_POINTERS];
 
+    if (twin->capability)
+        said.capability = twin->capability;
     for (int i = 0; i < n; i++) {
         if (op->access[i % op->n_operands] != MTLM_W)
             put(&operand[i]);

@@ -23,7 +23,8 @@ struct twin {
     /* Of 16 bits: greatest difference over greatest value, in half units of
      * the last place, for what rounds on the way.  0: nothing does. */
     double roundings;
-    bool aligned; /* operands that are not are left out */
+    bool aligned;   /* operands that are not are left out */
+    int capability; /* that the device is said to have; 0: its own */
     enum {
         TWIN_NEAR,  /* doubles: to 1e-12 of the greatest */
         TWIN_EACH,  /* each to its own last places */

@@ -3,12 +3,20 @@
 
 #include "config.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "tests/codelets/support.h"
 #include "tests/codelets/twin.h"
 #include "tests/codelets/twins.h"
+#if MTLM_EMULATED
+#include "tests/emulator/device_double.h"
+#endif
 
 #if HAVE_CUDA && !(MTLM_EMULATED && __SANITIZE_THREAD__)
 
@@ -79,10 +87,8 @@ void test_bias_gelu_and_bias_tanh(void **state)
     }
 }
 
-/* The products on both sides of GELU, of inner width f: roundings as twin.h's.
- */
-static void compare_mlp(int64_t h, int64_t f, bool exact, double roundings,
-                        bool aligned)
+/* The products on both sides of GELU, of inner width f: like has the rest. */
+static void compare_mlp(int64_t h, int64_t f, struct twin like)
 {
     const struct mtlm_shape x = MTLM_SHAPE(37, 3, h),
                             wide = MTLM_SHAPE(37, 3, f);
@@ -92,33 +98,80 @@ static void compare_mlp(int64_t h, int64_t f, bool exact, double roundings,
         {.kind = MTLM_OP_GELU_LINEAR_FWD, .shape = {wide, down, wide}},
         {.kind = MTLM_OP_GELU_LINEAR_DGRAD, .shape = {x, down, wide}},
     };
+    const union mtlm_attr attr = like.call.attr;
 
     for (int i = 0; i < 3; i++) {
-        struct twin twin = {
-            .call = calls[i], .roundings = roundings, .aligned = aligned};
-
-        twin.call.attr.gelu.exact = exact;
-        twin_compare(&twin);
+        like.call = calls[i];
+        like.call.attr = attr;
+        twin_compare(&like);
     }
 }
 
-/* As epilogues of cuBLASLt, which round once; as passes of their own, for
- * shapes, addresses and forms that have no epilogue, and where the library's
- * double refuses it when it is asked for a way or takes it. */
+/* As passes of their own, which round twice: for shapes, addresses and forms
+ * that have no epilogue, and where the library's double refuses it when it is
+ * asked for a way or takes it. */
 void test_products_with_gelu(void **state)
 {
     const char *refuse = "MTLM_DOUBLE_REFUSE_EPILOGUES";
+    const struct twin twice = {.roundings = 2},
+                      aligned = {.roundings = 2, .aligned = true};
 
     (void) state;
-    compare_mlp(40, 64, false, MTLM_EMULATED ? 0 : 2, true);
-    compare_mlp(40, 64, false, 2, false);
-    compare_mlp(301, 523, false, 2, false);
-    compare_mlp(40, 64, true, 2, false);
+    compare_mlp(40, 64, twice);
+    compare_mlp(301, 523, twice);
+    compare_mlp(40, 64,
+                (struct twin){.roundings = 2, .call.attr.gelu.exact = true});
     setenv(refuse, "run", 1);
-    compare_mlp(40, 64, false, 2, true);
+    compare_mlp(40, 64, aligned);
     setenv(refuse, "ask", 1);
-    compare_mlp(48, 72, false, 2, true);
+    compare_mlp(48, 72, aligned);
     unsetenv(refuse);
+}
+
+static long epilogues_wanted(void)
+{
+#if MTLM_EMULATED
+    return mtlm_double_gelu_wanted();
+#else
+    return 0;
+#endif
+}
+
+/* cuBLASLt's double is asked for epilogues with GELU, which round once, on the
+ * GPUs where they are taken to pay and where that is wished; never elsewhere.
+ */
+void test_gelu_as_an_epilogue(void **state)
+{
+    static const struct {
+        int capability;
+        enum mtlm_gelu_epilogue wish;
+        bool exact, fused;
+    } cases[] = {
+        {90, MTLM_GELU_EPILOGUE_AUTO, false, true},
+        {90, MTLM_GELU_EPILOGUE_OFF, false, false},
+        {90, MTLM_GELU_EPILOGUE_ON, true, false},
+        {80, MTLM_GELU_EPILOGUE_AUTO, false, false},
+        {80, MTLM_GELU_EPILOGUE_ON, false, true},
+        {100, MTLM_GELU_EPILOGUE_AUTO, false, false},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const long before = epilogues_wanted();
+
+        /* A width of its own: refusals are kept. */
+        compare_mlp(
+            40, 72,
+            (struct twin){.roundings = MTLM_EMULATED && cases[i].fused ? 0 : 2,
+                          .aligned = true,
+                          .capability = cases[i].capability,
+                          .call.attr.gelu = {.exact = cases[i].exact,
+                                             .epilogue = cases[i].wish}});
+        if (MTLM_EMULATED && (epilogues_wanted() > before) != cases[i].fused)
+            fail_msg("capability %d, wish %d: %ld epilogues",
+                     cases[i].capability, (int) cases[i].wish,
+                     epilogues_wanted() - before);
+    }
 }
 
 /* Of a microbatch in the middle of the run, and of rows in the middle of its

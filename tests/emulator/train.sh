@@ -64,6 +64,12 @@ gelu "own kernels (cuBLASLt proposes nothing: no algorithm found)" \
 MTLM_DOUBLE_CAPABILITY=80 well 1 --model gpt-tiny "${mini[@]}" --bf16
 gelu "own kernels (not compute capability 9)" \
     "own kernels (not compute capability 9)"
+MTLM_DOUBLE_CAPABILITY=80 well 1 --model gpt-tiny "${mini[@]}" --bf16 \
+    --gelu-epilogue on
+gelu "epilogue of cuBLASLt" "epilogue of cuBLASLt"
+well 1 --model gpt-tiny "${mini[@]}" --bf16 --gelu-epilogue off
+same 1e-3 "--gelu-epilogue off"
+gelu "own kernels (--gelu-epilogue off)" "own kernels (--gelu-epilogue off)"
 
 # Where the library fails otherwise, that is said and ends the job.
 for when in ask:14=AlgoGetHeuristic run:13=; do
