@@ -11,6 +11,9 @@
  *   MTLM_DOUBLE_CAPABILITY=80    compute capability, of 9.0 without it
  *   MTLM_DOUBLE_DELAY_US=300     what is enqueued takes that long
  *
+ * Here the devices; memory_double.c has their memory, stream_double.c what is
+ * enqueued, kernel_double.c what it takes for a program to be loaded.
+ *
  * Memory of a device is the host's, in a range of addresses of its own: a copy
  * that names the wrong side, or device memory that was never taken or is free
  * again, ends the program with a sentence.  Where time passes, a copy is made
@@ -21,41 +24,17 @@
  *
  * Meanings of calls: CUDA Runtime API manual, 13.0. */
 
-#define _GNU_SOURCE
-
-#include <pthread.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <cuda_runtime_api.h>
 
-#include "tests/emulator/device_double.h"
 #include "tests/emulator/double_private.h"
 
-enum { MAX_GPUS = 16, MAX_BLOCKS = 1 << 16 };
-
-#define PAGE 4096
-#define MIB ((size_t) 1 << 20)
-/* Device d holds the addresses from BASE + d * SPAN. */
-#define BASE ((uintptr_t) 0x200000000000)
-#define SPAN ((uintptr_t) 1 << 40)
-
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local int current;
 static _Thread_local cudaError_t last_error;
-
-static struct block {
-    uintptr_t at;
-    size_t bytes;
-} blocks[MAX_BLOCKS]; /* of all devices; bytes 0: free */
-static int n_blocks;
-static uintptr_t next_at[MAX_GPUS]; /* addresses are not used again */
-static size_t used[MAX_GPUS];
 
 /* ---- what the environment says ---- */
 
@@ -73,7 +52,7 @@ int mtlm_double_gpus(void)
     return n < MAX_GPUS ? n : MAX_GPUS;
 }
 
-static size_t memory_bytes(void)
+size_t mtlm_double_bytes(void)
 {
     return mtlm_double_setting("MTLM_DOUBLE_MIB", 1024) * MIB;
 }
@@ -81,11 +60,6 @@ static size_t memory_bytes(void)
 static int capability(void)
 {
     return mtlm_double_setting("MTLM_DOUBLE_CAPABILITY", 90);
-}
-
-static size_t taken_bytes(void)
-{
-    return mtlm_double_setting("MTLM_DOUBLE_TAKEN_MIB", 0) * MIB;
 }
 
 __attribute__((noreturn, format(printf, 1, 2))) void mtlm_double_wrong(
@@ -143,6 +117,11 @@ cudaError_t cudaSetDevice(int device)
     return cudaSuccess;
 }
 
+int mtlm_double_current(void)
+{
+    return current;
+}
+
 cudaError_t cudaGetDevice(int *device)
 {
     *device = current;
@@ -156,7 +135,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
     memset(prop, 0, sizeof(*prop));
     snprintf(prop->name, sizeof(prop->name), "Device double %d", device);
     memcpy(prop->uuid.bytes, prop->name, sizeof(prop->uuid.bytes));
-    prop->totalGlobalMem = memory_bytes();
+    prop->totalGlobalMem = mtlm_double_bytes();
     prop->major = capability() / 10;
     prop->minor = capability() % 10;
     prop->warpSize = 32;
@@ -175,12 +154,22 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute,
 {
     if (device < 0 || device >= mtlm_double_gpus())
         return mtlm_double_give(cudaErrorInvalidDevice);
-    *value = attribute == cudaDevAttrComputeCapabilityMajor ? capability() / 10
-             : attribute == cudaDevAttrComputeCapabilityMinor
-                 ? capability() % 10
-             : attribute == cudaDevAttrMultiProcessorCount          ? 4
-             : attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin ? 227 * 1024
-                                                                    : 0;
+    switch (attribute) {
+    case cudaDevAttrComputeCapabilityMajor:
+        *value = capability() / 10;
+        break;
+    case cudaDevAttrComputeCapabilityMinor:
+        *value = capability() % 10;
+        break;
+    case cudaDevAttrMultiProcessorCount:
+        *value = 4;
+        break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+        *value = 227 * 1024;
+        break;
+    default:
+        *value = 0;
+    }
     return cudaSuccess;
 }
 
@@ -207,17 +196,6 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
 
 cudaError_t cudaDeviceReset(void)
 {
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
-{
-    if (current >= mtlm_double_gpus())
-        return mtlm_double_give(cudaErrorNoDevice);
-    pthread_mutex_lock(&mutex);
-    *total = memory_bytes();
-    *free_bytes = *total - taken_bytes() - used[current];
-    pthread_mutex_unlock(&mutex);
     return cudaSuccess;
 }
 
@@ -257,263 +235,4 @@ const char *cudaGetErrorString(cudaError_t error)
     default:
         return "an error that the device double has no words for";
     }
-}
-
-/* ---- memory ---- */
-
-/* The device that holds an address, or -1. */
-int mtlm_double_device_of(const void *p)
-{
-    const uintptr_t at = (uintptr_t) p;
-
-    return at < BASE || at >= BASE + MAX_GPUS * SPAN
-               ? -1
-               : (int) ((at - BASE) / SPAN);
-}
-
-static struct block *block_of(const void *p)
-{
-    const uintptr_t at = (uintptr_t) p;
-
-    for (int i = 0; i < n_blocks; i++)
-        if (blocks[i].bytes && at >= blocks[i].at
-            && at < blocks[i].at + blocks[i].bytes)
-            return &blocks[i];
-    return NULL;
-}
-
-static struct block *new_block(void)
-{
-    for (int i = 0; i < n_blocks; i++)
-        if (!blocks[i].bytes)
-            return &blocks[i];
-    if (n_blocks == MAX_BLOCKS)
-        mtlm_double_wrong("more than %d blocks of memory", MAX_BLOCKS);
-    return &blocks[n_blocks++];
-}
-
-static cudaError_t take(void **p, size_t bytes)
-{
-    const size_t whole = (bytes + PAGE - 1) / PAGE * PAGE;
-    struct block *block;
-    void *got;
-
-    if (used[current] + taken_bytes() + whole > memory_bytes())
-        return cudaErrorMemoryAllocation;
-    if (!next_at[current])
-        next_at[current] = BASE + current * SPAN;
-    got = mmap((void *) next_at[current], whole, PROT_READ | PROT_WRITE,
-               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (got == MAP_FAILED)
-        return cudaErrorMemoryAllocation;
-    memset(got, 0xff, bytes); /* as numbers: not a number */
-    block = new_block();
-    *block = (struct block){(uintptr_t) got, bytes};
-    /* Beyond its end nothing may be touched. */
-    next_at[current] += whole + PAGE;
-    used[current] += whole;
-    *p = got;
-    return cudaSuccess;
-}
-
-cudaError_t cudaMalloc(void **p, size_t bytes)
-{
-    cudaError_t error = cudaSuccess;
-
-    *p = NULL;
-    if (current >= mtlm_double_gpus())
-        return mtlm_double_give(cudaErrorNoDevice);
-    pthread_mutex_lock(&mutex);
-    if (bytes)
-        error = take(p, bytes);
-    pthread_mutex_unlock(&mutex);
-    return mtlm_double_give(error);
-}
-
-cudaError_t cudaFree(void *p)
-{
-    struct block *block;
-
-    if (!p)
-        return current < mtlm_double_gpus()
-                   ? cudaSuccess
-                   : mtlm_double_give(cudaErrorNoDevice);
-    cudaDeviceSynchronize();
-    pthread_mutex_lock(&mutex);
-    block = block_of(p);
-    if (!block || block->at != (uintptr_t) p)
-        mtlm_double_wrong("cudaFree of what cudaMalloc did not give");
-    munmap(p, block->bytes);
-    used[mtlm_double_device_of(p)] -= (block->bytes + PAGE - 1) / PAGE * PAGE;
-    block->bytes = 0;
-    pthread_mutex_unlock(&mutex);
-    return cudaSuccess;
-}
-
-cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned flags)
-{
-    (void) flags;
-    *p = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
-    return *p ? cudaSuccess : mtlm_double_give(cudaErrorMemoryAllocation);
-}
-
-cudaError_t cudaMallocHost(void **p, size_t bytes)
-{
-    return cudaHostAlloc(p, bytes, 0);
-}
-
-cudaError_t cudaFreeHost(void *p)
-{
-    free(p);
-    return cudaSuccess;
-}
-
-cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags)
-{
-    (void) bytes, (void) flags;
-    if (mtlm_double_device_of(p) >= 0)
-        mtlm_double_wrong("cudaHostRegister of device memory");
-    return cudaSuccess;
-}
-
-cudaError_t cudaHostUnregister(void *p)
-{
-    (void) p;
-    return cudaSuccess;
-}
-
-cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags)
-{
-    (void) flags;
-    *device = host;
-    return cudaSuccess;
-}
-
-cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
-                                     const void *p)
-{
-    const int device = mtlm_double_device_of(p);
-
-    *attributes = (struct cudaPointerAttributes){
-        .type = device < 0 ? cudaMemoryTypeUnregistered : cudaMemoryTypeDevice,
-        .device = device < 0 ? 0 : device,
-        .devicePointer = device < 0 ? NULL : (void *) p,
-        .hostPointer = device < 0 ? (void *) p : NULL};
-    return cudaSuccess;
-}
-
-void mtlm_double_range(const void *p, size_t bytes, const char *what)
-{
-    const struct block *block;
-
-    if (mtlm_double_device_of(p) < 0)
-        return;
-    pthread_mutex_lock(&mutex);
-    block = block_of(p);
-    if (!block || (uintptr_t) p + bytes > block->at + block->bytes)
-        mtlm_double_wrong(
-            "%s touches %zu bytes of device memory that was not taken", what,
-            bytes);
-    pthread_mutex_unlock(&mutex);
-}
-
-void mtlm_double_side(const void *p, bool on_device, const char *what)
-{
-    if ((mtlm_double_device_of(p) >= 0) != on_device)
-        mtlm_double_wrong("%s: that address is on %s", what,
-                          on_device ? "the host" : "a device");
-}
-
-void mtlm_double_copy(const void *to, const void *from, size_t bytes,
-                      enum cudaMemcpyKind kind)
-{
-    if (kind != cudaMemcpyDefault) {
-        mtlm_double_side(to,
-                         kind == cudaMemcpyHostToDevice
-                             || kind == cudaMemcpyDeviceToDevice,
-                         "a copy's target");
-        mtlm_double_side(from,
-                         kind == cudaMemcpyDeviceToHost
-                             || kind == cudaMemcpyDeviceToDevice,
-                         "a copy's source");
-    }
-    mtlm_double_range(to, bytes, "a copy");
-    mtlm_double_range(from, bytes, "a copy");
-}
-
-/* ---- kernels that nvcc compiled ---- */
-
-/* A program holds them; the double cannot run them. */
-void **__cudaRegisterFatBinary(void *binary);
-void __cudaRegisterFatBinaryEnd(void **handle);
-void __cudaUnregisterFatBinary(void **handle);
-void __cudaRegisterFunction(void **handle, const char *host, char *device,
-                            const char *name, int limit, void *thread,
-                            void *block, void *dim, void *grid, int *warp);
-void __cudaRegisterVar(void **handle, char *host, char *device,
-                       const char *name, int external, size_t size,
-                       int constant, int global);
-unsigned __cudaPushCallConfiguration(void);
-cudaError_t __cudaPopCallConfiguration(void);
-cudaError_t __cudaGetKernel(void);
-cudaError_t __cudaLaunchKernel(void);
-
-void **__cudaRegisterFatBinary(void *binary)
-{
-    static void *handle;
-
-    handle = binary;
-    return &handle;
-}
-
-void __cudaRegisterFatBinaryEnd(void **handle)
-{
-    (void) handle;
-}
-
-void __cudaUnregisterFatBinary(void **handle)
-{
-    (void) handle;
-}
-
-void __cudaRegisterFunction(void **handle, const char *host, char *device,
-                            const char *name, int limit, void *thread,
-                            void *block, void *dim, void *grid, int *warp)
-{
-    (void) handle, (void) host, (void) device, (void) name, (void) limit;
-    (void) thread, (void) block, (void) dim, (void) grid, (void) warp;
-}
-
-void __cudaRegisterVar(void **handle, char *host, char *device,
-                       const char *name, int external, size_t size,
-                       int constant, int global)
-{
-    (void) handle, (void) host, (void) device, (void) name, (void) external;
-    (void) size, (void) constant, (void) global;
-}
-
-__attribute__((noreturn)) static void no_kernels(void)
-{
-    mtlm_double_wrong(
-        "a kernel that nvcc compiled; tests/emulator/mtlm-dag runs them");
-}
-
-unsigned __cudaPushCallConfiguration(void)
-{
-    no_kernels();
-}
-
-cudaError_t __cudaPopCallConfiguration(void)
-{
-    no_kernels();
-}
-
-cudaError_t __cudaGetKernel(void)
-{
-    no_kernels();
-}
-
-cudaError_t __cudaLaunchKernel(void)
-{
-    no_kernels();
 }

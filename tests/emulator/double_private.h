@@ -8,11 +8,19 @@
 
 /* What the files of the device double share. */
 
+enum { MAX_GPUS = 16 };
+
+#define MIB ((size_t) 1 << 20)
+
 /* A number of the environment. */
 long mtlm_double_setting(const char *name, long otherwise);
 
-/* How many devices there are. */
+/* How many devices there are, and the memory of each. */
 int mtlm_double_gpus(void);
+size_t mtlm_double_bytes(void);
+
+/* The thread's device. */
+int mtlm_double_current(void);
 
 /* Ends the program with a sentence. */
 void mtlm_double_wrong(const char *fmt, ...)
