@@ -71,43 +71,29 @@ static bool with_epilogue(const struct mtlm_product *p,
     return !why;
 }
 
-template <typename T, int V, bool exact> struct activate : mtlm_row_work<V> {
+/* to [rows, n] = gelu(pre) or, for a gradient, to gelu'(pre). */
+template <typename T, int V, bool exact, bool gradient>
+struct gelu_pass : mtlm_row_work<V> {
     const T *pre;
-    T *y;
+    T *to;
     int64_t n;
 
     __device__ void at(int64_t r, int64_t c, float (&)[V],
                        float (&)[1][V]) const
     {
-        float v[V];
+        float v[V], d[V];
 
         mtlm_load(pre + r * n + c, v);
+        if (gradient)
+            mtlm_load(to + r * n + c, d);
         for (int i = 0; i < V; i++)
-            v[i] = mtlm_gelu_of<exact>(v[i]);
-        mtlm_store(y + r * n + c, v);
+            v[i] = gradient ? d[i] * mtlm_gelu_slope_of<exact>(v[i])
+                            : mtlm_gelu_of<exact>(v[i]);
+        mtlm_store(to + r * n + c, v);
     }
 };
 
-template <typename T, int V, bool exact> struct times_slope : mtlm_row_work<V> {
-    const T *pre;
-    T *d;
-    int64_t n;
-
-    __device__ void at(int64_t r, int64_t c, float (&)[V],
-                       float (&)[1][V]) const
-    {
-        float v[V], slope[V];
-
-        mtlm_load(d + r * n + c, v);
-        mtlm_load(pre + r * n + c, slope);
-        for (int i = 0; i < V; i++)
-            v[i] *= mtlm_gelu_slope_of<exact>(slope[i]);
-        mtlm_store(d + r * n + c, v);
-    }
-};
-
-/* to [rows, n]: activate or times_slope of pre. */
-template <template <typename, int, bool> class work>
+template <bool gradient>
 static void run(const struct mtlm_call *call, const struct mtlm_shape *shape,
                 const void *pre, void *to, const struct mtlm_device *device)
 {
@@ -119,11 +105,13 @@ static void run(const struct mtlm_call *call, const struct mtlm_shape *shape,
         const T *from = (const T *) pre;
 
         if (call->attr.gelu.exact)
-            mtlm_over_rows(work<T, V, true>{{}, from, (T *) to, n}, rows, n,
-                           device);
+            mtlm_over_rows(
+                gelu_pass<T, V, true, gradient>{{}, from, (T *) to, n}, rows, n,
+                device);
         else
-            mtlm_over_rows(work<T, V, false>{{}, from, (T *) to, n}, rows, n,
-                           device);
+            mtlm_over_rows(
+                gelu_pass<T, V, false, gradient>{{}, from, (T *) to, n}, rows,
+                n, device);
     });
 }
 
@@ -140,7 +128,7 @@ void mtlm_linear_gelu_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
     if (with_epilogue(&p, call, device, MTLM_NOTE_GELU, MTLM_NOTE_GELU_OWN))
         return;
     mtlm_linear_bias_fwd_cuda(ptr, call, context);
-    run<activate>(call, &call->shape[LG_PRE], ptr[LG_PRE], ptr[LG_Y], device);
+    run<false>(call, &call->shape[LG_PRE], ptr[LG_PRE], ptr[LG_Y], device);
 }
 
 void mtlm_gelu_linear_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
@@ -168,6 +156,5 @@ void mtlm_gelu_linear_dgrad_cuda(void *const ptr[],
     p.epilogue = MTLM_PLAIN;
     p.aux = NULL;
     mtlm_matmul(device, &p);
-    run<times_slope>(call, &call->shape[GLD_PRE], ptr[GLD_PRE], ptr[GLD_DPRE],
-                     device);
+    run<true>(call, &call->shape[GLD_PRE], ptr[GLD_PRE], ptr[GLD_DPRE], device);
 }
