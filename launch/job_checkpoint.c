@@ -281,6 +281,12 @@ static int place_trace(struct mtlm_job *job, struct mtlm_error *err)
 
     if (!job->options.trace_dir)
         return 0;
+    if (begin >= last)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--trace has nothing to record: the checkpoint "
+                              "is of iteration %" PRId64
+                              ", the run ends with %" PRId64,
+                              begin, last);
     mtlm_options_place_trace(&job->options, begin);
     if (trace->first > begin && trace->last <= last)
         return 0;

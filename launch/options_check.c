@@ -172,6 +172,8 @@ int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
 
 static int check_numbers(const struct mtlm_options *o, struct mtlm_error *err)
 {
+    const bool samples = mtlm_option_given(o, "train-samples");
+
     if (o->world_size && o->request != MTLM_REQUEST_PLAN)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--world-size is for --dry-run; otherwise mpirun "
@@ -183,11 +185,13 @@ static int check_numbers(const struct mtlm_options *o, struct mtlm_error *err)
                               "%" PRId64,
                               o->global_batch_size, o->micro_batch_size);
     if (o->trace_iterations.last > o->train_iters)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--trace-iterations %" PRId64 ":%" PRId64
-                              " goes beyond --train-iters %" PRId64,
-                              o->trace_iterations.first,
-                              o->trace_iterations.last, o->train_iters);
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "--trace-iterations %" PRId64 ":%" PRId64 " goes beyond %s%" PRId64
+            "%s",
+            o->trace_iterations.first, o->trace_iterations.last,
+            samples ? "the " : "--train-iters ", o->train_iters,
+            samples ? " iterations of --train-samples" : "");
     if (!o->load_dir /* or it may begin anywhere */
         && o->trace_iterations.last > mtlm_options_last_iteration(o, 0))
         return mtlm_error_set(err, MTLM_EXIT_USAGE,

@@ -196,6 +196,9 @@ static void test_values_must_fit_each_other(void **state)
             "--trace-iterations is for --trace DIR or --synthetic");
     refuses("--model gpt-tiny --trace-iterations 3:1001",
             "--trace-iterations 3:1001 goes beyond --train-iters 1000");
+    refuses("--model gpt-tiny --train-samples 8 --trace-iterations 2:3",
+            "--trace-iterations 2:3 goes beyond the 2 iterations of "
+            "--train-samples");
     refuses("--model gpt-tiny --inject-nan 1001",
             "--inject-nan 1001 is beyond --train-iters 1000");
 }

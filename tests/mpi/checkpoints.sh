@@ -204,6 +204,8 @@ grep -q '^Schedule of iterations 8 to 8:' out || fail "--trace: $(cat out)"
 well 1 "${run[@]}" "${later[@]}" --trace tr2 --trace-iterations 7:8
 refused 2 'begins with iteration 7 and ends with 8' \
     -- "${later[@]}" --trace tr3 --trace-iterations 8:9
+refused 2 'nothing to record: the checkpoint is of iteration 6, the run ends' \
+    -- --load f --train-iters 6 --trace tr3
 
 # Another seed, on purpose: other dropout, and a checkpoint of that seed.
 cp -r f rng
