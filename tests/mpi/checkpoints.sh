@@ -95,6 +95,15 @@ hop e 4 --pipeline-model-parallel-size 2 --use-distributed-optimizer \
     --num-virtual-stages-per-pipeline-rank 1
 hop f 1
 
+# Into virtual stages, and out of them.
+deep=("${run[@]}" --num-layers 4)
+well 1 "${deep[@]}" --save deep
+well 4 "${deep[@]}" --load deep --save stages --use-distributed-optimizer \
+    --pipeline-model-parallel-size 2 --num-virtual-stages-per-pipeline-rank 2
+same_as deep/iter_0000004 stages/iter_0000004
+well 2 "${deep[@]}" --load stages --save flat --tensor-model-parallel-size 2
+same_as deep/iter_0000004 flat/iter_0000004
+
 # And training goes on there as it would have at home.
 rm -rf one/iter_0000004 # of what went before, iteration 2 is left
 well 1 "${run[@]}" --load one
