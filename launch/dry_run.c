@@ -345,6 +345,9 @@ int mtlm_dry_run(struct mtlm_options *options, FILE *out,
         mtlm_layout_wish_gpus(&d.wish, mtlm_layout_finds_cudnn(options));
     if (find_hosts(&d, err) < 0
         || mtlm_layout_choose(options, &d.wish, &d.hosts, &d.choice, err) < 0
+        /* Nor would it run anywhere. */
+        || (isinf(d.choice.need)
+            && mtlm_layout_check_memory(options, &d.choice, &d.hosts, err) < 0)
         || mtlm_layout_take(options, &d.wish, &d.choice, err) < 0)
         return -1;
     d.config = mtlm_wish_config(&d.wish, d.choice.tp, d.choice.pp, d.choice.dp,

@@ -129,6 +129,25 @@ static void test_a_plan_needs_a_complete_model(void **state)
     refuses("--dry-run=yes --model gpt-tiny", "--dry-run takes no value");
 }
 
+/* Nobody waits for a plan of it, which would take gigabytes. */
+static void test_what_no_run_can_count_has_no_plan(void **state)
+{
+    (void) state;
+    for (int t = 1; t <= 2; t++) {
+        char line[128];
+
+        snprintf(line, sizeof(line),
+                 "--model gpt-tiny --dry-run --global-batch-size 16777216 "
+                 "--tensor-model-parallel-size %d",
+                 t);
+        assert_int_equal(parse(line), MTLM_REQUEST_PLAN);
+        assert_int_equal(mtlm_dry_run(&options, stdout, &error), -1);
+        assert_int_equal(error.code, MTLM_EXIT_RESOURCE);
+        assert_says(error.text, "more nodes than this version can count; a "
+                                "smaller --global-batch-size");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +157,7 @@ int main(void)
         cmocka_unit_test(test_a_plan_says_what_is_sent),
         cmocka_unit_test(test_a_trillion_parameters_take_a_plan_no_time),
         cmocka_unit_test(test_a_plan_needs_a_complete_model),
+        cmocka_unit_test(test_what_no_run_can_count_has_no_plan),
     };
 
     return cmocka_run_group_tests(tests, parse_setup, parse_teardown);
