@@ -24,8 +24,10 @@ import threading
 import time
 
 import power_loss
-from jobs import (BUILD, ENVIRONMENT, LOOKS, MPIRUN, PROGRAM, left, loaded,
+from calls import CHANGES, LOOKS, MODES
+from jobs import (BUILD, ENVIRONMENT, MPIRUN, PROGRAM, left, loaded,
                   said_loaded, saved, weight_hash)
+from page import endings, page
 
 NEWEST = os.path.join(BUILD, "tests/faults/newest")
 INJECT = os.path.join(BUILD, "tests/faults/inject.so")
@@ -36,16 +38,6 @@ OPTIONS = """--model gpt-tiny --num-layers 2 --hidden-size 16
     --log-interval 1 --lr 1e-3 --min-lr 0 --lr-decay-style constant
     --lr-warmup-fraction 0 --weight-hash --save-interval 1""".split()
 
-# Those that change something and those that look, in the order of the page.
-CHANGES = ("open", "write", "pwrite", "ftruncate", "fsync", "close", "rename",
-           "mkdir", "mknod", "unlink", "unlinkat", "rmdir")
-# POSIX lets a signal interrupt these; flock is not in POSIX, but does so.
-INTERRUPTIBLE = {"open", "write", "pwrite", "ftruncate", "fsync", "close",
-                 "read", "pread", "statvfs", "flock"}
-MODES = {  # and the calls for which it means something
-    "kill": None, "enospc": CHANGES, "eio": None,
-    "short": {"write", "pwrite", "read", "pread"}, "eintr": INTERRUPTIBLE,
-    "stickyenospc": CHANGES}
 REASONS = {"enospc": "No space left on device", "eio": "Input/output error",
            "stickyenospc": "No space left on device"}
 # Exit codes that may be: the job carries on after what it can do without and
@@ -105,7 +97,7 @@ def digest(directory):
 
 class Campaign:
     def __init__(self, work):
-        self.work = work
+        self.work, self.ranks = work, RANKS
         self.next_start = {}  # by digest: what the next start found wrong
         self.lock = threading.Lock()
         self.starts = 0
@@ -308,71 +300,6 @@ def run_all(campaign, points, jobs, progress):
     return results
 
 
-def endings(campaign, calls, mode):
-    codes = [code for point, code in campaign.codes.items()
-             if point[3] in calls and point[4] == mode]
-    all_done, killed = codes.count(0), codes.count(137)
-    return f"{all_done}, {len(codes) - all_done - killed}, {killed}"
-
-
-def page(results, campaign, states, seconds):
-    seen = {point[3] for point, _ in results}
-    lines = ["# A fault in every file call", "",
-             f"`make check-faults`, a job of {RANKS} ranks: {len(results)} "
-             f"runs in {seconds / 60:.0f} min, each with one fault, and "
-             f"{campaign.starts} next starts (one for each state that was "
-             "left behind). The calls in the directory of the checkpoints "
-             f"that change something ({', '.join(CHANGES)}), and those that "
-             f"look ({', '.join(call for call in LOOKS if call in seen)}). "
-             "What is read through a mapping is no call that could be failed; "
-             "files that are shorter or other than they should be are those "
-             "of tests/models/test_checkpoint.c and test_mapped_file.c. What "
-             "closes a look (closedir, munmap) has no result that the program "
-             "looks at, and no fault.", "",
-             "A fault is bad when a committed checkpoint is lost, when the "
-             "next start does not go on from the newest one, when it ends "
-             "with other weights than the run without a fault, when something "
-             "unfinished is left, when one of those that --keep-last keeps "
-             "is gone or one that was there is changed, or when the faulty "
-             "job itself goes on from an older one without a word, ends "
-             "with other weights, or ends without them and does not say why.",
-             "",
-             "| job | rank | calls | " + " | ".join(MODES) + " | bad |",
-             "|---|---|---|" + "---|" * (len(MODES) + 1)]
-    for case in CASES:
-        for rank in range(RANKS):
-            mine = [(point, wrong) for point, wrong in results
-                    if point[:2] == (case, rank)]
-            runs = [sum(1 for point, _ in mine if point[4] == mode)
-                    for mode in MODES]
-            bad = sum(1 for _, wrong in mine if wrong)
-            calls = len({point[2] for point, _ in mine})
-            lines.append(f"| {case} | {rank} | {calls} | "
-                         + " | ".join(map(str, runs)) + f" | {bad} |")
-    lines += ["", "How the jobs with a fault ended: after their last "
-              "iteration (one that has a checkpoint less says why), before "
-              "with a reason, killed.", "",
-              "| calls | " + " | ".join(MODES) + " |",
-              "|---|" + "---|" * len(MODES)]
-    for what, calls in ("change", CHANGES), ("look", LOOKS):
-        lines.append(f"| {what} | " + " | ".join(
-            endings(campaign, calls, mode) for mode in MODES) + " |")
-    lines += ["", f"{len(campaign.repeated)} of the runs were made twice: "
-              f"mpirun itself had ended with {MPIRUN_CODE}, which is no code "
-              "of the program."]
-    lines += ["", f"Power that fails during the job that goes on "
-              f"(tests/faults/power_loss.py): {states} states of the disk, "
-              "none of which lost a committed checkpoint; without either the "
-              "files' or the directories' fsync the same model finds losses."]
-    lines += ["", "short means something to reads and writes, eintr to "
-              + ", ".join(call for call in CHANGES + LOOKS
-                          if call in INTERRUPTIBLE and call in seen)
-              + " (where POSIX lets a signal interrupt the call, and flock); "
-              "no space is no fault of a call that looks. Of looks "
-              "in a row only the first is killed: the disk stays as it is."]
-    return "\n".join(lines) + "\n"
-
-
 def sample(points):
     """Some of all kinds, the moments around the commit among them, and the
     list of the checkpoints that ends too early."""
@@ -433,8 +360,8 @@ def main():
     bad = sum(1 for _, wrong in results if wrong)
     for what, calls in ("change", CHANGES), ("look", LOOKS):
         for mode in MODES if options.all else ():
-            print(f"calls that {what}, {mode}: to the end, ended with a reason,"
-                  f" killed: {endings(campaign, calls, mode)}")
+            print(f"calls that {what}, {mode}: to the end, with a reason, "
+                  f"killed: {endings(campaign, calls, mode)}")
     print(f"{len(results)} faults, {bad} of them bad")
     sys.exit(bad > 0 or bool(lost))
 

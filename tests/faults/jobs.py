@@ -6,9 +6,6 @@ BUILD = os.path.abspath(os.environ.get("builddir", "."))
 PROGRAM = os.path.realpath(os.path.join(BUILD, "mtlm-dag"))
 MPIRUN = os.environ.get("MPIRUN", "mpirun").split()
 ENVIRONMENT = dict(os.environ, STARPU_NCPU="1")
-# The calls that change nothing (inject_looks.c).
-LOOKS = ("stat", "fstat", "statvfs", "access", "opendir", "readdir", "flock",
-         "read", "pread", "mmap")
 
 
 def find(pattern, text):

@@ -11,7 +11,7 @@ import re
 import shutil
 import subprocess
 
-from jobs import LOOKS
+from calls import LOOKS
 
 PENDING = 8
 
