@@ -14,7 +14,7 @@
 #include "tests/codelets/support.h"
 #include "tests/codelets/twin.h"
 #include "tests/codelets/twins.h"
-#if MTLM_EMULATED
+#if HAVE_CUDA && MTLM_EMULATED
 #include "tests/emulator/device_double.h"
 #endif
 
