@@ -329,6 +329,8 @@ def main():
     options = parser.parse_args()
     if options.write and options.calls:
         parser.error("a page is of all calls")
+    if options.write and not os.path.isdir(options.write):
+        parser.error(f"--write {options.write}: no such directory")
     linked = subprocess.run(["ldd", PROGRAM], capture_output=True, text=True,
                             check=True).stdout
     if "libasan" in linked or "libtsan" in linked:
