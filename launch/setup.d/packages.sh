@@ -9,6 +9,7 @@ PACKAGES_BUILD="build-essential autoconf automake pkg-config patch
 PACKAGES_TESTS="libcmocka-dev python3 python3-numpy python3-torch pajeng
     recutils vite"
 PACKAGES_FUZZ="clang libclang-rt-14-dev"
+PACKAGES_SLURM="munge slurm-wlm"
 PACKAGES_DATA="anarchism perl perl-doc"
 
 package_installed() {
