@@ -59,8 +59,8 @@ struct mtlm_job {
     struct mtlm_manifest loaded; /* its, until it is loaded */
     struct mtlm_checkpoint_list damaged; /* newer ones, left out */
     struct mtlm_ramp_place begin;        /* of the first iteration */
-    int checkpoint_lock;          /* of rank 0, a file that is open, or 0 */
-    bool saves_there;             /* rank 0: where --load is */
+    int checkpoint_lock;          /* rank 0: a file that is open; else -1, 0 */
+    bool saves_there;             /* rank 0: --save and --load are one */
     bool begin_is_saved;          /* where this run saves, too */
     double skipped_before;        /* steps left out before the begin */
     int64_t checkpoint_bytes;     /* of one that is saved, about */

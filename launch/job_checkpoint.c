@@ -21,7 +21,7 @@ static bool is_first(const struct mtlm_job *job)
 }
 
 /* What is there: 1, 0: nothing is; -1 where that cannot be known. */
-static int look_at(const char *dir, struct stat *st, struct mtlm_error *err)
+static int stat_dir(const char *dir, struct stat *st, struct mtlm_error *err)
 {
     if (stat(dir, st) == 0)
         return 1;
@@ -35,10 +35,10 @@ static int find_same_dir(struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
     struct stat x, y;
-    int rc = o->load_dir ? look_at(o->save_dir, &x, err) : 0;
+    int rc = o->load_dir ? stat_dir(o->save_dir, &x, err) : 0;
 
     if (rc > 0)
-        rc = look_at(o->load_dir, &y, err);
+        rc = stat_dir(o->load_dir, &y, err);
     job->saves_there = rc > 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
     return rc < 0 ? -1 : 0;
 }
@@ -154,7 +154,7 @@ static int begins_anew(const struct mtlm_job *job, struct mtlm_error *err)
 
     if (!is_first(job) || (!o->finetune && job->saves_there))
         return 0;
-    there = look_at(o->load_dir, &st, err);
+    there = stat_dir(o->load_dir, &st, err);
     if (there < 0)
         return -1;
     if (!there)

@@ -19,7 +19,7 @@ int mtlm_launched_together(void);
 
 /* -1 where the launcher started that many together, but MPI sees ranks = 1:
  * they do not speak the same protocol, and each process would do the whole job
- * by itself. */
+ * by itself.  Each must say so: none of them knows of the others. */
 int mtlm_launched_apart(int together, int ranks, struct mtlm_error *err);
 
 #endif /* MTLM_LAUNCHER_H */

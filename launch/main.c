@@ -76,7 +76,7 @@ int main(int argc, char **argv)
         job.ranks = mtlm_ranks_start(&argc, &argv);
         mtlm_signals_start();
         if (mtlm_launched_apart(together, mtlm_ranks_size(job.ranks), &err) < 0)
-            code = complain(&err, NULL, mtlm_launched_rank() <= 0);
+            code = complain(&err, NULL, true); /* no barrier joins them */
         else
             code = train(&job, request < 0 ? &err : NULL);
         /* mpirun kills the others as soon as one leaves with an error. */

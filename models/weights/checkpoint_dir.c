@@ -56,10 +56,15 @@ static bool is_older(const struct mtlm_checkpoint_id *a,
                                         : a->again < b->again;
 }
 
-static int cannot_list(const char *dir, struct mtlm_error *err)
+/* Over a network it may take its time. */
+static DIR *open_dir(const char *dir)
 {
-    return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: cannot be read: %s", dir,
-                          strerror(errno));
+    DIR *d;
+
+    do
+        d = opendir(dir);
+    while (!d && errno == EINTR);
+    return d;
 }
 
 /* NULL with errno 0 at the end, else with the reason why there is no end. */
@@ -77,7 +82,7 @@ int mtlm_checkpoint_newest(const char *dir,
                            struct mtlm_checkpoint_id *found,
                            struct mtlm_error *err)
 {
-    DIR *d = opendir(dir);
+    DIR *d = open_dir(dir);
     const char *name;
     struct mtlm_checkpoint_id id;
     int rc = 0;
@@ -85,7 +90,7 @@ int mtlm_checkpoint_newest(const char *dir,
     if (!d && errno == ENOENT)
         return 0;
     if (!d)
-        return cannot_list(dir, err);
+        return mtlm_disk_cannot_read(dir, err);
     while ((name = next_name(d)))
         if (parse_name(name, &id) && (!before || is_older(&id, before))
             && (!rc || is_older(found, &id))) {
@@ -94,7 +99,7 @@ int mtlm_checkpoint_newest(const char *dir,
         }
     /* The newest of some is not the newest. */
     if (errno)
-        rc = cannot_list(dir, err);
+        rc = mtlm_disk_cannot_read(dir, err);
     closedir(d);
     return rc;
 }
@@ -150,7 +155,7 @@ static bool warn_lock(const char *dir)
     return true;
 }
 
-/* Over a network it may take its time. */
+/* As with opendir(). */
 static int take_lock(int fd)
 {
     int rc;
@@ -293,13 +298,13 @@ int mtlm_checkpoint_commit(const char *dir, int64_t iteration,
 {
     const struct mtlm_checkpoint_id next = {.iteration = iteration + 1};
     struct mtlm_checkpoint_id id = {.iteration = iteration}, same;
-    const int found = mtlm_checkpoint_newest(dir, &next, &same, err);
     char *from, *to;
     int rc;
 
-    if (found < 0)
-        return -1;
-    if (found > 0 && same.iteration == iteration)
+    /* Where that cannot be read, there is rarely one; over one that is there
+     * rename() does not go. */
+    if (mtlm_checkpoint_newest(dir, &next, &same, NULL) > 0
+        && same.iteration == iteration)
         id.again = same.again + 1;
     from = mtlm_checkpoint_temporary(dir, iteration);
     to = mtlm_checkpoint_path(dir, &id);
@@ -324,7 +329,7 @@ static bool is_temporary(const char *name)
 
 void mtlm_checkpoint_discard(const char *dir, int64_t iteration)
 {
-    DIR *d = iteration < 0 ? opendir(dir) : NULL;
+    DIR *d = iteration < 0 ? open_dir(dir) : NULL;
     struct dirent *e;
     char *path;
 

@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "models/json_file.h"
@@ -65,13 +66,18 @@ static double get_epsilon(struct reader *r, const char *key, double fallback)
 static void refuse(struct reader *r, const char *key, bool is)
 {
     const json_t *value = get(r, key);
+    char *text;
 
-    if (r->rc == 0 && value
-        && !(is ? json_is_false(value) : json_is_true(value)))
-        r->rc = mtlm_error_set(r->err, MTLM_EXIT_INPUT,
-                               "%s: %s: expected %s, as in every model of this "
-                               "program, found another value",
-                               r->path, key, is ? "false" : "true");
+    if (r->rc < 0 || !value
+        || (is ? json_is_false(value) : json_is_true(value)))
+        return;
+    text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    r->rc = mtlm_error_set(r->err, MTLM_EXIT_INPUT,
+                           "%s: %s: expected %s, as in every model of this "
+                           "program, found %.40s",
+                           r->path, key, is ? "false" : "true",
+                           text ? text : "another value");
+    free(text);
 }
 
 /* Their names of GELU: activations.py there. */

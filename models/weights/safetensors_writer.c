@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <jansson.h>
+
 #include "models/output_file.h"
 #include "models/weights/hash.h"
 #include "models/weights/safetensors.h"
