@@ -121,7 +121,8 @@ sed 's/"n_layer": 2/"n_layer": 1/' gpt/config.json >other/config.json
 refused 3 other none 'tensors of 1 layers, found some of 2'
 sed 's/"n_head": 4/"scale_attn_by_inverse_layer_idx": 1, &/' gpt/config.json \
     >other/config.json
-refused 3 other none 'scale_attn_by_inverse_layer_idx: expected false'
+refused 3 other none 'scale_attn_by_inverse_layer_idx: expected false' \
+    'found 1'
 sed 's/"n_head": 4/"n_head": 5/' gpt/config.json >other/config.json
 refused 3 other none '64 is not a multiple of --num-attention-heads 5'
 sed 's/"gpt2"/"llama"/' gpt/config.json >other/config.json
