@@ -95,6 +95,20 @@ def digest(directory):
     return result.hexdigest()
 
 
+def list_of_newest(calls, save, newest):
+    """Of [(number, call, path)] of rank 0 the first readdir of the list from
+    which it takes the newest checkpoint: the last one before it reads that."""
+    first, lists = None, False
+    for number, call, path in sorted(calls):
+        if path.startswith(os.path.join(save, iteration_name(newest), "")):
+            return first
+        if not (call == "readdir" and path == save):
+            lists = False
+        elif not lists:
+            first, lists = number, True
+    return None
+
+
 class Campaign:
     def __init__(self, work):
         self.work, self.ranks = work, RANKS
@@ -103,6 +117,9 @@ class Campaign:
         self.starts = 0
         self.codes = {}  # by fault: how its job ended
         self.repeated = []  # faults whose job mpirun did not carry through
+        # Faults that end their job: the newest of some checkpoints is not the
+        # newest.
+        self.ends = []
         whole = os.path.join(work, "whole")
         code, out, err = job(whole, LAST, keep=9)
         self.hash = weight_hash(out)
@@ -136,12 +153,19 @@ class Campaign:
         if code:
             sys.exit(f"FAILED: {case}: {code}\n{out}{err}")
         self.hashes[case] = weight_hash(out)
-        found = []
+        found, first = [], []
         with open(log, encoding="utf-8") as file:
             for line in file:
-                rank, number, call = line.split("\t")[:3]
+                rank, number, call, path = line.split("\t")[:4]
                 if int(number):
                     found.append((int(rank), int(number), call))
+                    if rank == "0":
+                        first.append((int(number), call, path))
+        if CASES[case][0]:
+            number = list_of_newest(first, *self.logged)
+            if not number:
+                sys.exit(f"FAILED: {case}: no list of the checkpoints")
+            self.ends.append((case, 0, number, "readdir", "eio"))
         return sorted(found)
 
     def power_loss(self, most):
@@ -216,6 +240,9 @@ class Campaign:
         if code == 0 and weight_hash(out) != self.hashes[case]:
             wrong.append(f"ended with weights {weight_hash(out)}, "
                          f"not {self.hashes[case]}")
+        if point in self.ends and (code == 0 or REASONS[mode] not in err):
+            wrong.append(f"a list that breaks off is no end with the reason: "
+                         f"{code}: {err[-500:]}")
         if (code or not complete) and REASONS.get(mode, "") not in err:
             wrong.append(f"ended with {code}, saved {said}, and did not say "
                          f"why: {err[-500:]}")
@@ -300,23 +327,18 @@ def run_all(campaign, points, jobs, progress):
     return results
 
 
-def sample(points):
-    """Some of all kinds, the moments around the commit among them, and the
-    list of the checkpoints that ends too early."""
+def sample(points, ends):
+    """Some of all kinds, the moments around the commit among them, and those
+    that end the job."""
     def some(of, count):
         return [of[int(i * len(of) / count)] for i in range(count) if of]
     renames = [point for point in points
                if point[3] == "rename" and point[4] == "kill"]
-    # The third list is the one from which a job takes the newest.
-    lists = [point[2] + 1 for point in points
-             if point[3] == "opendir" and point[4] == "eio"][2:3]
-    ends = [point for point in points
-            if point[1] == 0 and point[2] in lists and point[4] == "eio"]
     looks = [point for point in points if point[3] in LOOKS]
     changes = [point for point in points
                if point[3] in CHANGES and point[3] != "close"]
-    return (renames[-1:] + some(changes, SAMPLE - 4) + ends
-            + some(looks, 2))
+    return (renames[-1:] + some(changes, SAMPLE - 4)
+            + [point for point in ends if point in points] + some(looks, 2))
 
 
 def main():
@@ -345,7 +367,7 @@ def main():
         if options.calls:
             points = [point for point in points if point[3] in options.calls]
         if not options.all:
-            points = sample(points)
+            points = sample(points, campaign.ends)
         begin = time.monotonic()
         states, lost = 0, []
         if not options.calls:
