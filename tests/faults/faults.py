@@ -243,8 +243,9 @@ class Campaign:
         if point in self.ends and (code == 0 or REASONS[mode] not in err):
             wrong.append(f"a list that breaks off is no end with the reason: "
                          f"{code}: {err[-500:]}")
-        if (code or not complete) and REASONS.get(mode, "") not in err:
-            wrong.append(f"ended with {code}, saved {said}, and did not say "
+        if (code not in (0, MPIRUN_CODE) or not complete) and (
+                REASONS.get(mode, "") not in err):
+            wrong.append(f"saved {said}, ended with {code}, and did not say "
                          f"why: {err[-500:]}")
         return wrong
 
@@ -278,7 +279,9 @@ class Campaign:
         if self.codes[point] == MPIRUN_CODE:
             print("again, mpirun failed:", *point, *wrong, flush=True)
             self.repeated.append(point)
-            wrong = self.run_once(point)
+            # What else was wrong is the program's.
+            wrong = [text for text in wrong if not text.startswith(
+                f"ended with {MPIRUN_CODE}:")] + self.run_once(point)
         return wrong
 
     def run_once(self, point):
