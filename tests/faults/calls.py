@@ -4,9 +4,10 @@ CHANGES = ("open", "write", "pwrite", "ftruncate", "fsync", "close", "rename",
 # The calls that change nothing (inject_looks.c).
 LOOKS = ("stat", "fstat", "statvfs", "access", "opendir", "readdir", "flock",
          "read", "pread", "mmap")
-# POSIX lets a signal interrupt these; flock is not in POSIX, but does so.
+# POSIX lets a signal interrupt these; flock is not in POSIX, but does so, and
+# opendir opens.
 INTERRUPTIBLE = {"open", "write", "pwrite", "ftruncate", "fsync", "close",
-                 "read", "pread", "statvfs", "flock"}
+                 "read", "pread", "statvfs", "flock", "opendir"}
 MODES = {  # and the calls for which it means something
     "kill": None, "enospc": CHANGES, "eio": None,
     "short": {"write", "pwrite", "read", "pread"}, "eintr": INTERRUPTIBLE,

@@ -60,8 +60,8 @@ DIR *opendir(const char *path)
 {
     REAL(opendir);
 
-    return fails_looking(inject_count_at("opendir", path), false) ? NULL
-                                                                  : real(path);
+    return fails_looking(inject_count_at("opendir", path), true) ? NULL
+                                                                 : real(path);
 }
 
 struct dirent *readdir(DIR *dir)

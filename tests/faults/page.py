@@ -63,7 +63,7 @@ def page(results, campaign, states, seconds):
     lines += ["", "short means something to reads and writes, eintr to "
               + ", ".join(call for call in CHANGES + LOOKS
                           if call in INTERRUPTIBLE and call in seen)
-              + " (where POSIX lets a signal interrupt the call, and flock); "
+              + " (where POSIX or Linux lets a signal interrupt the call); "
               "no space is no fault of a call that looks. Of looks "
               "in a row only the first is killed: the disk stays as it is."]
     return "\n".join(lines) + "\n"
