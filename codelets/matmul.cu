@@ -168,12 +168,20 @@ static void describe_preference(const struct key *key,
 }
 
 /* An epilogue that does not go with these types, shapes or this GPU is
- * refused, by the manual as one or the other; all else is an error. */
+ * refused with one of three statuses, as cublasLt.h has them at
+ * cublasLtMatmul(); all else is an error, and so are two of these where there
+ * is no epilogue to do without. */
 static bool is_refusal(cublasStatus_t status, const struct plan *plan)
 {
-    return status == CUBLAS_STATUS_NOT_SUPPORTED
-           || (status == CUBLAS_STATUS_INVALID_VALUE
-               && plan->key.epilogue != MTLM_PLAIN);
+    switch (status) {
+    case CUBLAS_STATUS_NOT_SUPPORTED:
+        return true;
+    case CUBLAS_STATUS_INVALID_VALUE:
+    case CUBLAS_STATUS_ARCH_MISMATCH:
+        return plan->key.epilogue != MTLM_PLAIN;
+    default:
+        return false;
+    }
 }
 
 static void refuse(struct plan *plan, const char *what, const char *status)
@@ -257,7 +265,8 @@ const char *mtlm_matmul(const struct mtlm_device *device,
             check(status, "cublasLtMatmul", __LINE__);
     }
     if (plan->refusal[0] && p->epilogue == MTLM_PLAIN)
-        mtlm_fatal(__FILE__, __LINE__, "%lld x %lld by %lld: %s",
+        mtlm_fatal(__FILE__, __LINE__,
+                   "cannot make the product of %lld x %lld by %lld: %s",
                    (long long) plan->key.rows, (long long) plan->key.depth,
                    (long long) plan->key.cols, plan->refusal);
     return plan->refusal[0] ? plan->refusal : NULL;

@@ -50,8 +50,9 @@ struct mtlm_product {
  *
  *   bias or aux are not aligned to 16 bytes, or there is aux, and c's rows are
  *       not a multiple of 8;
- *   the library has no algorithm, or says CUBLAS_STATUS_NOT_SUPPORTED or
- *       CUBLAS_STATUS_INVALID_VALUE, when asked for one or when given p.
+ *   the library has no algorithm, or says CUBLAS_STATUS_NOT_SUPPORTED,
+ *       CUBLAS_STATUS_INVALID_VALUE or CUBLAS_STATUS_ARCH_MISMATCH, when asked
+ *       for one or when given p.
  *
  * Then the caller does without the epilogue.  For MTLM_PLAIN there is no other
  * way: the program ends with a sentence, as it does for any other status

@@ -60,6 +60,8 @@ const char *cublasLtGetStatusName(cublasStatus_t status)
         return "CUBLAS_STATUS_NOT_SUPPORTED";
     case CUBLAS_STATUS_INVALID_VALUE:
         return "CUBLAS_STATUS_INVALID_VALUE";
+    case CUBLAS_STATUS_ARCH_MISMATCH:
+        return "CUBLAS_STATUS_ARCH_MISMATCH";
     default:
         return "an error of cuBLASLt";
     }

@@ -49,17 +49,18 @@ gelu() {
 # Sums in another order may be rounded to another number of 8 bits.
 both 1e-3 --model gpt-tiny --bf16
 gelu "epilogue of cuBLASLt" "epilogue of cuBLASLt"
-own="own kernels (cuBLASLt proposes nothing: CUBLAS_STATUS_NOT_SUPPORTED)"
-MTLM_DOUBLE_REFUSE_EPILOGUES=ask well 1 --model gpt-tiny "${mini[@]}" --bf16
-same 1e-3 "no way is proposed for epilogues"
-gelu "$own" "$own"
-own="own kernels (cuBLASLt refuses: CUBLAS_STATUS_INVALID_VALUE)"
-MTLM_DOUBLE_REFUSE_EPILOGUES=run:7 well 1 --model gpt-tiny "${mini[@]}" --bf16
-same 1e-3 "what was proposed is refused"
-gelu "$own" "$own"
-MTLM_DOUBLE_REFUSE_EPILOGUES=ask:0 well 1 --model gpt-tiny "${mini[@]}" --bf16
-gelu "own kernels (cuBLASLt proposes nothing: no algorithm found)" \
-    "own kernels (cuBLASLt proposes nothing: no algorithm found)"
+# No way is proposed for epilogues, or what was proposed is refused.
+for refusal in "ask proposes nothing: CUBLAS_STATUS_NOT_SUPPORTED" \
+    "ask:0 proposes nothing: no algorithm found" \
+    "ask:8 proposes nothing: CUBLAS_STATUS_ARCH_MISMATCH" \
+    "run:7 refuses: CUBLAS_STATUS_INVALID_VALUE" \
+    "run:8 refuses: CUBLAS_STATUS_ARCH_MISMATCH"; do
+    MTLM_DOUBLE_REFUSE_EPILOGUES=${refusal%% *} well 1 --model gpt-tiny \
+        "${mini[@]}" --bf16
+    own="own kernels (cuBLASLt ${refusal#* })"
+    same 1e-3 "$own"
+    gelu "$own" "$own"
+done
 
 MTLM_DOUBLE_CAPABILITY=80 well 1 --model gpt-tiny "${mini[@]}" --bf16
 gelu "own kernels (not compute capability 9)" \
