@@ -265,8 +265,8 @@
     OPT(PARALLEL, "gelu-epilogue", CHOICE, gelu_epilogue, "auto", 0, 0,        \
         "auto|on|off",                                                         \
         "GELU on GPUs, in 16 bits and by tanh: on is part of cuBLASLt's "      \
-        "products, off a kernel after them; auto is on for compute "           \
-        "capability 9")                                                        \
+        "products where the library can, off a kernel after them; auto is on " \
+        "for compute capability 9")                                            \
     OPT(PARALLEL, "workers", INT, workers, "0", 0, 4096, "N",                  \
         "compute workers of this rank; 0: as many as it has cores")            \
     OPT(PARALLEL, "no-gpu", FLAG, no_gpu, "no", 0, 0, NULL,                    \

@@ -190,7 +190,7 @@ static void save_loaded(struct mtlm_train *s)
     save(s, control, true);
 }
 
-/* "a", "b", "a and b" or, of neither, nothing behind what. */
+/* What, then "a", "b" or "a and b"; of neither, nothing at all. */
 static void say_noted(const char *what, enum mtlm_note a, enum mtlm_note b)
 {
     const char *x = mtlm_noted(a), *y = mtlm_noted(b);
