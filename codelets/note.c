@@ -1,9 +1,11 @@
-#include "codelets/note.h"
+#include "config.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+
+#include "codelets/note.h"
 
 static struct {
     atomic_bool taken, written;
