@@ -1,3 +1,6 @@
+/* The communication thread, which issues what was posted and looks for its end;
+ * and what starts it, gives it an order, waits for it and stops it. */
+
 #include "config.h"
 
 #include <stdlib.h>
@@ -295,6 +298,13 @@ struct mtlm_engine *mtlm_engine_start(const struct mtlm_engine_config *config)
         mtlm_fatal(__FILE__, __LINE__, "cannot start the communication thread");
     pthread_getcpuclockid(engine->thread, &engine->thread_clock);
     return engine;
+}
+
+void mtlm_engine_order(struct mtlm_engine *engine, const int *order, int n)
+{
+    pthread_mutex_lock(&engine->mutex);
+    mtlm_sequencer_plan(&engine->sequencer, engine->collectives, order, n);
+    pthread_mutex_unlock(&engine->mutex);
 }
 
 void mtlm_engine_wait(struct mtlm_engine *engine)

@@ -151,10 +151,3 @@ void mtlm_engine_post(struct mtlm_engine *engine,
     }
     acquire(request);
 }
-
-void mtlm_engine_order(struct mtlm_engine *engine, const int *order, int n)
-{
-    pthread_mutex_lock(&engine->mutex);
-    mtlm_sequencer_plan(&engine->sequencer, engine->collectives, order, n);
-    pthread_mutex_unlock(&engine->mutex);
-}
