@@ -18,6 +18,16 @@ static bool fails_looking(enum mode mode, bool interruptible)
            && inject_fails(mode, interruptible);
 }
 
+/* Whether this call of what is open as fd fails. */
+static bool fails_at(const char *call, int fd, bool interruptible)
+{
+    char file[PATH_MAX];
+    enum mode mode;
+
+    return inject_counts(call, fd, NULL, file, &mode)
+           && fails_looking(mode, interruptible);
+}
+
 int stat(const char *path, struct stat *st)
 {
     REAL(stat);
@@ -28,14 +38,9 @@ int stat(const char *path, struct stat *st)
 
 int fstat(int fd, struct stat *st)
 {
-    char file[PATH_MAX];
-    enum mode mode;
     REAL(fstat);
 
-    return inject_counts("fstat", fd, NULL, file, &mode)
-                   && fails_looking(mode, false)
-               ? -1
-               : real(fd, st);
+    return fails_at("fstat", fd, false) ? -1 : real(fd, st);
 }
 
 int statvfs(const char *path, struct statvfs *st)
@@ -66,26 +71,16 @@ DIR *opendir(const char *path)
 
 struct dirent *readdir(DIR *dir)
 {
-    char file[PATH_MAX];
-    enum mode mode;
     REAL(readdir);
 
-    return inject_counts("readdir", dirfd(dir), NULL, file, &mode)
-                   && fails_looking(mode, false)
-               ? NULL
-               : real(dir);
+    return fails_at("readdir", dirfd(dir), false) ? NULL : real(dir);
 }
 
 int flock(int fd, int how)
 {
-    char file[PATH_MAX];
-    enum mode mode;
     REAL(flock);
 
-    return inject_counts("flock", fd, NULL, file, &mode)
-                   && fails_looking(mode, true)
-               ? -1
-               : real(fd, how);
+    return fails_at("flock", fd, true) ? -1 : real(fd, how);
 }
 
 ssize_t read(int fd, void *data, size_t bytes)
@@ -121,12 +116,9 @@ ssize_t pread(int fd, void *data, size_t bytes, off_t at)
 /* Of what is read by way of it nothing can be failed here. */
 void *mmap(void *where, size_t bytes, int allowed, int flags, int fd, off_t at)
 {
-    char file[PATH_MAX];
-    enum mode mode;
     REAL(mmap);
 
-    return inject_counts("mmap", fd, NULL, file, &mode)
-                   && fails_looking(mode, false)
+    return fails_at("mmap", fd, false)
                ? MAP_FAILED
                : real(where, bytes, allowed, flags, fd, at);
 }
