@@ -1,5 +1,6 @@
 """The arithmetic of the comparison.  No PyTorch here."""
 
+import math
 import statistics
 
 from bench import cases
@@ -116,11 +117,36 @@ def gemm_share(case, ours, theirs):
     return products_time(case, ours)[1] / products_time(case, theirs)[1]
 
 
-def share_of_nodes(small, nodes, workers, seconds):
-    """What the nodes of an iteration would take of its workers' time if each
-    took as much longer as one of the small model's did in its worst round:
-    seconds of a node, and their share."""
-    off = statistics.median(sum(small["seconds"]["off"], []))
-    longer = (small["longer"]["most"] - 1) * off
-    each = longer * small["workers"] / small["nodes"]
-    return each, each * nodes / (workers * seconds)
+def median_interval(values):
+    """Two of the values between which the median of what they are samples of
+    lies with a probability of 95 % at least, whatever its distribution: as
+    many samples are below it as heads are thrown."""
+    ordered, n = sorted(values), len(values)
+    outside, below = 0, 0
+    while 2 * (outside + math.comb(n, below) / 2**n) <= 0.05:
+        outside += math.comb(n, below) / 2**n
+        below += 1
+    if below == 0:
+        raise ValueError(f"{n} values tell nothing of their median")
+    return ordered[below - 1], ordered[n - below]
+
+
+def added(pairs):
+    """What the second ones of pairs are more than the first ones in sum, as a
+    share."""
+    return sum(b for _, b in pairs) / sum(a for a, _ in pairs) - 1
+
+
+def longer(rounds):
+    """Rounds of pairs of times, without something and with it: what it adds,
+    as a share of a time without it.  Of each round in sum, because what ends
+    an iteration may be late in one and in time in the next; the median of the
+    rounds with its interval of 95 %."""
+    each = [added(pairs) for pairs in rounds]
+    low, high = median_interval(each)
+    return {
+        "median": statistics.median(each),
+        "low": low,
+        "high": high,
+        "rounds": each,
+    }

@@ -46,6 +46,62 @@ def mpirun(ranks):
     return ["mpirun", "-q", "-n", str(ranks), *more, *root]
 
 
+class Training:
+    """A run of mtlm-dag, iteration by iteration."""
+
+    def __init__(self, command, ranks):
+        self.ranks, self.process, self.lines = ranks, None, []
+        self.errors = tempfile.TemporaryFile("w+")
+        self.run = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=self.errors, text=True
+        )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        """Of a run that did not come to its end nothing stays, be it suspended
+        or not."""
+        if self.run.poll() is None and self.ranks > 1:
+            self.run.terminate()  # mpirun ends the ranks
+        elif self.run.poll() is None:
+            self.run.kill()
+        self.run.stdout.close()
+        self.run.wait()
+        self.errors.close()
+
+    def iteration(self):
+        """The fields of the next iteration's line, once it is over."""
+        for line in self.run.stdout:
+            fields = iteration_of(line)
+            if not fields:
+                self.lines.append(line.rstrip())
+                continue
+            if not self.process:
+                self.process = machine.Processes(
+                    machine.children(self.run.pid)
+                    if self.ranks > 1
+                    else [self.run.pid]
+                )
+            return fields
+        self._check()
+        raise Failure("mtlm-dag ended before its last iteration")
+
+    def end(self):
+        """The lines that are of no iteration."""
+        self.lines += [line.rstrip() for line in self.run.stdout]
+        self._check()
+        return self.lines
+
+    def _check(self):
+        if self.run.wait():
+            self.errors.seek(0)
+            raise Failure(
+                f"mtlm-dag ended with {self.run.returncode}: "
+                f"{self.errors.read().strip()}"
+            )
+
+
 class Ours:
     def __init__(self, build):
         self.build = build
@@ -128,49 +184,42 @@ class Ours:
         blas, *lines = done.stdout.strip().split("\n")
         return blas, {n: float(v) for n, v in (x.split() for x in lines)}
 
-    def train(self, case, warm_up, iterations, workers, more=(), ranks=1):
-        """Each of the ranks with so many workers.  {seconds, losses, cpu, switches: [iterations], all but losses after
-        the warm-up, peak_bytes, others, engine (its share of a core)}."""
-        command = [
-            *(mpirun(ranks) if ranks > 1 else ()),
-            self.path("mtlm-dag"),
-            *case.options(warm_up + iterations),
-            *("--workers", str(workers)),
-            *more,
-        ]
-        errors = tempfile.TemporaryFile("w+")
-        run = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=errors, text=True
+    def start(self, case, iterations, workers, more=(), ranks=1):
+        """A Training; each of the ranks has so many workers."""
+        return Training(
+            [
+                *(mpirun(ranks) if ranks > 1 else ()),
+                self.path("mtlm-dag"),
+                *case.options(iterations),
+                *("--workers", str(workers)),
+                *more,
+            ],
+            ranks,
         )
+
+    def train(self, case, warm_up, iterations, workers, more=(), ranks=1):
+        """As start().  {seconds, losses, cpu, switches: [iterations], all but
+        losses after the warm-up, peak_bytes, others, engine (its share of a
+        core)}."""
         out = {"seconds": [], "losses": []}
-        marks, others, lines = [], None, []
-        process = None
-        for line in run.stdout:
-            fields = iteration_of(line)
-            if not fields:
-                lines.append(line.rstrip())
-                continue
-            if not process:
-                process = machine.Processes(
-                    machine.children(run.pid) if ranks > 1 else [run.pid]
+        marks, others = [], None
+        count = warm_up + iterations
+        with self.start(case, count, workers, more, ranks) as run:
+            for number in range(1, count + 1):
+                fields = run.iteration()
+                out["losses"].append(losses_of(fields))
+                out["seconds"].append(
+                    fields["elapsed time per iteration (ms)"] / 1e3
                 )
-            out["losses"].append(losses_of(fields))
-            out["seconds"].append(
-                fields["elapsed time per iteration (ms)"] / 1e3
-            )
-            if len(out["losses"]) == warm_up:
-                others = machine.Others()
-            marks.append((process.cpu_seconds(), process.switches()))
-            out["peak_bytes"] = process.peak_bytes()
-            if len(marks) == warm_up + iterations:
-                own = marks[-1][0] - marks[warm_up - 1][0]
-                out["others"] = others.cores(own)
-        if run.wait():
-            errors.seek(0)
-            raise Failure(
-                f"mtlm-dag ended with {run.returncode}: {errors.read().strip()}"
-            )
-        out["engine"] = engine_of(lines)
+                if number == warm_up:
+                    others = machine.Others()
+                marks.append(
+                    (run.process.cpu_seconds(), run.process.switches())
+                )
+            out["peak_bytes"] = run.process.peak_bytes()
+            own = marks[-1][0] - marks[warm_up - 1][0]
+            out["others"] = others.cores(own)
+            out["engine"] = engine_of(run.end())
         steps = list(zip(marks[warm_up - 1 :], marks[warm_up:]))
         out["seconds"] = out["seconds"][warm_up:]
         out["cpu"] = [b[0] - a[0] for a, b in steps]
