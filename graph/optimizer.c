@@ -308,6 +308,8 @@ void mtlm_eval_tail_build(struct mtlm_program *program)
                   mtlm_layout_stage(layout, 0), -1);
     if (program->eval_loss)
         CALL(program, PUBLISH, &slot, program->eval_loss, program->eval_status);
+    slot.status.slot = MTLM_STATUS_STOP;
+    CALL(program, FLAGS, &slot, program->eval_status);
     if (mtlm_layout_ranks(layout) > 1)
         CALL(program, ALL_REDUCE, &world_sum, program->eval_status);
     CALL(program, EVAL_REPORT, NULL, program->eval_status,

@@ -101,7 +101,8 @@ double mtlm_plan_add_work(struct mtlm_plan *plan,
                           const struct mtlm_program *program)
 {
     const struct mtlm_program_config *config = &program->config;
-    double eval = program->eval_tail_list.n;
+    double eval =
+        (double) program->eval_tail_list.n * mtlm_program_pieces(config);
 
     for (int c = 0; c < config->layout.virtual_stages; c++) {
         const struct mtlm_stage *stage = &program->stage[c];

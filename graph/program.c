@@ -121,6 +121,23 @@ static void add_params(struct mtlm_program *program,
     }
 }
 
+int64_t mtlm_program_piece(const struct mtlm_program_config *config)
+{
+    const int64_t filled = 2 * (int64_t) config->layout.pp;
+    const int64_t piece =
+        config->microbatches > filled ? config->microbatches : filled;
+
+    return piece < config->eval_microbatches ? piece
+                                             : config->eval_microbatches;
+}
+
+int64_t mtlm_program_pieces(const struct mtlm_program_config *config)
+{
+    const int64_t piece = mtlm_program_piece(config);
+
+    return piece == 0 ? 0 : (config->eval_microbatches + piece - 1) / piece;
+}
+
 static struct mtlm_tensor *global(struct mtlm_program *program,
                                   const char *name, int64_t n, int slots)
 {
@@ -158,7 +175,7 @@ static void add_globals(struct mtlm_program *program, bool last)
         program->eval_status =
             global(program, "eval_status", MTLM_STATUS_EXTRA, 1);
         program->eval_report =
-            global(program, "eval_report", MTLM_STATUS_EXTRA, 1);
+            global(program, "eval_report", MTLM_STATUS_EXTRA, 2);
     }
 }
 
@@ -232,7 +249,7 @@ static void write_eval(struct mtlm_program *program)
     /* An iteration's span of priorities must do, however many they are. */
     const struct mtlm_priority priority = mtlm_program_priority(program);
 
-    for (int i = 0; i < program->config.eval_microbatches; i++)
+    for (int i = 0; i < mtlm_program_piece(&program->config); i++)
         for (int c = 0; c < v; c++)
             add_items(&program->eval, &program->stage[c].eval, &priority, i, c);
     add_items(&program->eval, &program->eval_tail_list, &priority, -1, 0);

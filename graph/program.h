@@ -142,8 +142,8 @@ struct mtlm_program {
     int64_t bundle_elems; /* see graph/bundle.h */
     struct mtlm_list init_list, tail_list, eval_tail_list, save_list;
 
-    /* Once per run; once per iteration; once per validation; once per
-     * checkpoint, after an iteration: in program order. */
+    /* Once per run; once per iteration; once per piece of a validation; once
+     * per checkpoint, after an iteration: in program order. */
     struct mtlm_items init, train, eval, save;
 
     struct mtlm_tensor *control; /* F64 [MTLM_CONTROL_COUNT] */
@@ -154,12 +154,20 @@ struct mtlm_program {
     struct mtlm_tensor *report; /* copy of control, for the host; 2 slots */
     /* With config.params_norm: F64 [sums], and [1] for the host, 2 slots. */
     struct mtlm_tensor *params_sums, *params_norm;
+    /* Of validations likewise; 2 slots of reports for two pieces. */
     struct mtlm_tensor *eval_loss, *eval_status, *eval_report;
     /* Of a validation's microbatch, where the last stage is: logits
      * [s_i, b, Vl], and those of the binary head [1, b, 2]; or NULL. */
     struct mtlm_rows eval_logits;
     struct mtlm_tensor *eval_answers;
 };
+
+/* Microbatches of a piece of a validation, of which the last one may have less,
+ * and how many pieces it has.  Each ends with a report, in which all ranks
+ * learn of a signal: with two under way it is obeyed in less than an
+ * iteration's time, and the pipeline stays full. */
+int64_t mtlm_program_piece(const struct mtlm_program_config *config);
+int64_t mtlm_program_pieces(const struct mtlm_program_config *config);
 
 /* Whether tensor-parallel ranks share the rows of what they do not split
  * otherwise: sequence parallelism. */

@@ -82,34 +82,48 @@ static int batch_items(const struct mtlm_program *program)
     const struct mtlm_program_config *config = &program->config;
 
     return config->eval_only ? (int64_t) program->eval.n * config->microbatches
-                                   / config->eval_microbatches
+                                   / mtlm_program_piece(config)
                              : program->train.n;
+}
+
+static bool is_of(const struct mtlm_item *item, const struct mtlm_run *run,
+                  const struct mtlm_pass *pass)
+{
+    if (item->microbatch < 0)
+        return !run->checker; /* for which only the microbatches run again */
+    return !pass->microbatches || item->microbatch < pass->microbatches;
+}
+
+/* A microbatch of a validation is submitted, of that number in all of it.  A
+ * validation may be far longer than an iteration, and each waiting task takes
+ * memory.  Earlier microbatches never need later ones, so ranks that wait here
+ * do not wait for each other. */
+static void after_validated(struct mtlm_run *run, int64_t microbatch)
+{
+    if (run->validated)
+        run->validated(run->validated_arg, microbatch);
+    starpu_task_wait_for_n_submitted(2 * batch_items(run->program));
 }
 
 /* Submits items in program order. */
 static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
                        const struct mtlm_pass *pass)
 {
+    int64_t before = -1; /* microbatch of the item submitted last */
+
     if (run->recorded)
         mtlm_run_record_pass(run->recorded, pass->record);
     starpu_iteration_push(pass->iteration);
     starpu_iteration_push(0);
     for (int i = 0; i < items->n; i++) {
         const struct mtlm_item *item = &items->item[i];
-        const bool next_microbatch =
-            i > 0 && item->microbatch != items->item[i - 1].microbatch;
 
-        if (next_microbatch && items == &run->program->eval && run->validated)
-            run->validated(run->validated_arg, items->item[i - 1].microbatch);
-        /* A validation may be far longer than an iteration, and each waiting
-         * task takes memory.  Earlier microbatches never need later ones, so
-         * ranks that wait here do not wait for each other. */
-        if (next_microbatch && items == &run->program->eval)
-            starpu_task_wait_for_n_submitted(2 * batch_items(run->program));
-        if (pass->microbatches && item->microbatch >= pass->microbatches)
+        if (!is_of(item, run, pass))
             continue;
-        if (run->checker && item->microbatch < 0)
-            continue; /* only the microbatches run again */
+        if (items == &run->program->eval && before >= 0
+            && item->microbatch != before)
+            after_validated(run, pass->first + before);
+        before = item->microbatch;
         if (run->gradients_seen && item->node->call.kind == MTLM_OP_CONTROL)
             run->gradients_seen(run->gradients_arg);
         note_microbatch(item);
@@ -133,6 +147,7 @@ static struct mtlm_pass train_pass(struct mtlm_run *run, int64_t iteration,
     while (place->iteration < iteration)
         mtlm_ramp_next(&run->ramp, place);
     return (struct mtlm_pass){.iteration = iteration,
+                              .last_use = iteration,
                               .first_microbatch = place->samples / each,
                               .first_sample = place->samples,
                               .microbatches = place->batch / each,
@@ -163,11 +178,18 @@ void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration, bool record)
     submit_all(run, &run->program->train, &pass);
 }
 
-void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, bool record)
+void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, int64_t piece,
+                         bool record)
 {
     const struct mtlm_program_config *config = &run->program->config;
+    const int64_t first = piece * mtlm_program_piece(config);
     const struct mtlm_pass pass = {
         .iteration = iteration,
+        .first = first,
+        .first_microbatch = first,
+        .first_sample = first * samples_per_microbatch(run),
+        .microbatches = config->eval_microbatches - first,
+        .last_use = piece,
         .share = 1.0 / (config->eval_microbatches * config->layout.dp),
         .flops = run->eval_flops,
         .record = record && run->config.recorder};
@@ -178,6 +200,7 @@ void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, bool record)
 void mtlm_run_save(struct mtlm_run *run, int64_t iteration, bool record)
 {
     const struct mtlm_pass pass = {.iteration = iteration,
+                                   .last_use = iteration,
                                    .record = record && run->config.recorder};
 
     submit_all(run, &run->program->save, &pass);
@@ -204,10 +227,10 @@ double mtlm_run_params_norm(struct mtlm_run *run, int64_t iteration)
     return norm;
 }
 
-void mtlm_run_eval_report(struct mtlm_run *run,
+void mtlm_run_eval_report(struct mtlm_run *run, int64_t piece,
                           double report[MTLM_STATUS_EXTRA])
 {
-    mtlm_run_data_read(&run->data, run->program->eval_report, 0, report,
+    mtlm_run_data_read(&run->data, run->program->eval_report, piece, report,
                        MTLM_STATUS_EXTRA * sizeof(*report));
 }
 

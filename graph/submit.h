@@ -35,26 +35,27 @@ struct mtlm_run *mtlm_run_create(const struct mtlm_run_config *config);
 /* Frees the memory; all that was submitted is done (mtlm_run_wait()). */
 void mtlm_run_destroy(struct mtlm_run *run);
 
-/* Submits initial values; iteration e (0-based); a validation after
- * iteration e, whose samples are always the first ones; copies of what this
- * rank writes of a checkpoint (graph/save.h) as iteration e leaves it, which is
- * the last one submitted, over those of before.  They return at once.  record:
- * whether the nodes are recorded. */
+/* Submits initial values; iteration e (0-based); a piece of a validation after
+ * iteration e (mtlm_program_pieces()), whose samples are always the first ones;
+ * copies of what this rank writes of a checkpoint (graph/save.h) as iteration e
+ * leaves it, which is the last one submitted, over those of before.  They
+ * return at once.  record: whether the nodes are recorded. */
 void mtlm_run_init(struct mtlm_run *run);
 void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration, bool record);
-void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, bool record);
+void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, int64_t piece,
+                         bool record);
 void mtlm_run_save(struct mtlm_run *run, int64_t iteration, bool record);
 
 /* Nodes submitted so far. */
 int64_t mtlm_run_submitted(const struct mtlm_run *run);
 
-/* Waits for the report of iteration e, or of the last validation, and copies
- * it. */
+/* Waits for the report of iteration e, or of one of the last two pieces that
+ * were submitted of a validation, and copies it. */
 void mtlm_run_report(struct mtlm_run *run, int64_t iteration,
                      double report[MTLM_CONTROL_COUNT]);
 /* The norm of all weights after iteration e; the program computes it. */
 double mtlm_run_params_norm(struct mtlm_run *run, int64_t iteration);
-void mtlm_run_eval_report(struct mtlm_run *run,
+void mtlm_run_eval_report(struct mtlm_run *run, int64_t piece,
                           double report[MTLM_STATUS_EXTRA]);
 
 /* Waits until everything submitted is done. */

@@ -20,7 +20,7 @@
 static int64_t use_of(const struct mtlm_item *item,
                       const struct mtlm_pass *pass)
 {
-    return item->microbatch < 0 ? pass->iteration
+    return item->microbatch < 0 ? pass->last_use
                                 : pass->first_microbatch + item->microbatch;
 }
 
@@ -43,7 +43,8 @@ static struct mtlm_record record_of(struct mtlm_run *run,
         .phase = node->phase,
         .op = node->call.kind,
         .iteration = pass->iteration,
-        .microbatch = item->microbatch,
+        .microbatch =
+            item->microbatch < 0 ? -1 : (int) (pass->first + item->microbatch),
         .stage = node->stage,
         .layer = node->layer,
         .peer = p2p ? node->call.attr.p2p.peer : -1,

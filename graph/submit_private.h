@@ -34,9 +34,11 @@ struct mtlm_pass {
     int64_t first_microbatch; /* number, over the run, of microbatch 0 */
     int64_t first_sample;     /* of the iteration */
     int64_t microbatches;     /* of the iteration; 0: all that there are */
-    int64_t batch;            /* samples of the iteration, over all ranks */
-    double share;             /* of a microbatch in the losses */
-    double flops;             /* of a microbatch on this rank */
+    int64_t first;    /* of a validation: number in it of microbatch 0 */
+    int64_t last_use; /* number that nodes of no microbatch have */
+    int64_t batch;    /* samples of the iteration, over all ranks */
+    double share;     /* of a microbatch in the losses */
+    double flops;     /* of a microbatch on this rank */
     bool record;
 };
 

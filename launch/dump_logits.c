@@ -173,14 +173,16 @@ static int write_file(struct mtlm_logits *l, struct mtlm_error *err)
     return rc;
 }
 
-int mtlm_logits_end(struct mtlm_logits *logits, struct mtlm_error *err)
+int mtlm_logits_end(struct mtlm_logits *logits, bool whole,
+                    struct mtlm_error *err)
 {
-    int rc;
+    int rc = 0;
 
     if (!logits)
         return 0;
     mtlm_run_on_validated(logits->job->run, NULL, NULL);
-    rc = write_file(logits, err);
+    if (whole)
+        rc = write_file(logits, err);
     destroy(logits);
     return rc;
 }

@@ -205,10 +205,11 @@ int32_t *mtlm_dump_field(struct mtlm_samples *samples, enum mtlm_field field,
                          struct mtlm_safetensors_writer *writer);
 
 /* --dump-logits: those of the validation that comes between these two, a file
- * per rank of the last stage.  NULL, which is fine for the end, where this rank
- * has none to write. */
+ * per rank of the last stage, unless it was not whole.  NULL, which is fine for
+ * the end, where this rank has none to write. */
 struct mtlm_logits;
 struct mtlm_logits *mtlm_logits_begin(struct mtlm_job *job);
-int mtlm_logits_end(struct mtlm_logits *logits, struct mtlm_error *err);
+int mtlm_logits_end(struct mtlm_logits *logits, bool whole,
+                    struct mtlm_error *err);
 
 #endif /* MTLM_JOB_H */

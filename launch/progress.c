@@ -86,8 +86,8 @@ static double done_now(void)
 static const char *ending(void)
 {
     return mtlm_stop_requested() >= MTLM_STOP_SIGNAL
-               ? "; then it stops, or after one more (at once at another "
-                 "signal)"
+               ? "; it stops here, or after one more iteration (at once at "
+                 "another signal)"
                : "";
 }
 

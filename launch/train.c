@@ -268,6 +268,10 @@ static void loop(struct mtlm_train *s)
         save_or_poll(s, e, due, ahead, r);
         if (validation_due(o, e) && !s->interrupted)
             finish_and_validate(s, e + 1);
+        if (s->interrupted && !ahead) { /* with nothing under way */
+            save_or_poll(s, e, s->saver && !due, false, r);
+            return;
+        }
         if (last)
             return;
         if (!ahead)
@@ -303,11 +307,13 @@ static void prepare(struct mtlm_train *s)
     mtlm_job_watch_engine(job);
 }
 
-/* A run that was to stop but had its last iteration under way is complete. */
+/* A run that was to stop but had its last iteration under way is complete,
+ * though not without the validation after it. */
 static void say_end(struct mtlm_train *s)
 {
     const struct mtlm_options *o = &s->job->options;
-    const bool complete = s->text.iterations >= o->train_iters || o->eval_only;
+    const bool complete =
+        (s->text.iterations >= o->train_iters || o->eval_only) && !s->cut;
 
     if (s->unsaved && s->code == MTLM_EXIT_OK)
         s->code = MTLM_EXIT_IO;
@@ -318,7 +324,8 @@ static void say_end(struct mtlm_train *s)
     fprintf(stderr,
             "mtlm-dag: stopped by %s after iteration %" PRId64 " of %" PRId64
             "\n",
-            s->interrupted                     ? "a signal"
+            s->cut                             ? "a signal in the validation"
+            : s->interrupted                   ? "a signal"
             : s->text.iterations == s->log.end ? "--exit-interval"
                                                : "--exit-duration-in-mins",
             s->text.iterations, o->train_iters);
@@ -370,7 +377,7 @@ int mtlm_job_train(struct mtlm_job *job)
                            .code = MTLM_EXIT_OK};
 
     prepare(&s);
-    if (!job->options.eval_only)
+    if (!job->options.eval_only && !s.interrupted)
         train(&s);
     mtlm_train_evaluate(&s);
     mtlm_progress_stop();

@@ -21,6 +21,7 @@ struct mtlm_train {
     double validation[MTLM_STATUS_EXTRA]; /* its report */
     struct mtlm_summary_text text;
     bool interrupted; /* by a signal: the same on all ranks */
+    bool cut;         /* and that ended a validation before its end */
     int code;         /* may be this rank's own */
 };
 
@@ -34,7 +35,7 @@ void mtlm_train_progress(const struct mtlm_job *job, const char *what,
                          int64_t microbatches, int64_t after);
 
 /* Validates after `done` iterations and logs it; on: what the line says it is
- * on. */
+ * on.  A signal ends it, and nothing is logged. */
 void mtlm_train_validate(struct mtlm_train *s, int64_t done, const char *on);
 
 /* What comes when there is nothing left to train. */

@@ -445,5 +445,6 @@ double interpreter_loss(struct interpreter *in, int64_t iteration)
 
 void interpreter_validation(struct interpreter *in)
 {
+    assert(mtlm_program_pieces(&in->rank[0].program->config) == 1);
     start(in, 0, eval_items);
 }

@@ -91,7 +91,8 @@ static void test_in_program_order_all_is_written_before_it_is_read(void **state)
             run_items(&program->init, 0, 1, holds);
             for (int e = 0; e < 3; e++) {
                 run_items(&program->train, e, config.microbatches, holds);
-                run_items(&program->eval, 0, config.eval_microbatches, holds);
+                run_items(&program->eval, 0, mtlm_program_piece(&config),
+                          holds);
             }
             holds_free(program->graph, holds);
         }

@@ -99,7 +99,7 @@ static void check_messages(const struct small_case *c,
                       * !small_neighbours(&program->config.layout, k);
 
     match(ranks, false, 2 * boundaries * c->microbatches);
-    match(ranks, true, boundaries * program->config.eval_microbatches);
+    match(ranks, true, boundaries * mtlm_program_piece(&program->config));
 }
 
 static void test_every_send_has_one_receive(void **state)

@@ -323,4 +323,13 @@ grep -q 'validation loss' out && fail "the validation has an end: $(cat out)"
 well 1 "${run[@]}" --load v --train-iters 5
 grep -q '^loaded: v/iter_0000004' out || fail "after the validation: $(cat out)"
 
+# A signal ends --eval-only before its end, and no file has logits of a part.
+# (That of a validation while training: tests/mpi/signals.sh.)
+start "${mpirun[@]}" "$program" "${run[@]}" "${parallel[@]}" "${text[@]}" \
+    --load told --eval-only --eval-iters 5000 --dump-logits logits
+kill -TERM "${pids[0]}"
+ended_within 20 "SIGTERM to --eval-only"
+[ $rc -eq 75 ] || fail "SIGTERM to --eval-only: exit code $rc: $(cat err)"
+[ -z "$(ls logits)" ] || fail "SIGTERM to --eval-only: $(ls logits)"
+
 finish

@@ -57,6 +57,22 @@ for chance in again again last; do
     [ $chance = again ] || fail "SIGINT to mpirun: took $took s to end"
 done
 
+# A validation ends before its end, the same on both, and what was trained
+# before it is saved, as it would have been later.
+validating=(--eval-interval 3 --eval-iters 1000000)
+for number in 0 1; do
+    rm -rf v
+    start "${mpirun[@]}" "$program" "${endless[@]}" "${validating[@]}" --save v
+    within 60 iterated || fail "no iterations: $(cat err)"
+    kill -TERM "${pids[number]}"
+    ended_within 20 "SIGTERM to rank $number in a validation"
+    [ $rc -eq 75 ] || fail "in a validation: exit code $rc: $(cat err)"
+    grep -q 'stopped by a signal in the validation after iteration 3 of 100000$' \
+        err || fail "in a validation: $(cat err)"
+    [ -f v/iter_0000003/manifest.json ] || fail "in a validation: $(ls v)"
+    grep -q 'validation loss' out && fail "a validation was cut: $(cat out)"
+done
+
 for number in 0 1; do
     start "${mpirun[@]}" "$program" "${endless[@]}"
     within 60 iterated || fail "no iterations: $(cat err)"
