@@ -10,6 +10,8 @@ import time
 # Turns in an iteration, more or less, and the shortest, in seconds.
 TURNS = 1000
 SHORTEST = 0.002
+# Until what a suspended run has said is read.
+SETTLE = 0.05
 
 
 class Runner:
@@ -25,6 +27,9 @@ class Runner:
             self._await(None)
             self.iteration = time.monotonic() - start
         self._signal(signal.SIGSTOP)
+        time.sleep(SETTLE)
+        while self._await(0):
+            pass  # ended before it was suspended
         self.seconds, self.cpu = 0, run.process.cpu_seconds()
 
     def _signal(self, number):
@@ -83,9 +88,14 @@ def _pair(runners, seconds):
     return tuple(runner.took() for runner in runners)
 
 
-def pairs(first, second, count):
+def length(runner):
+    """Seconds of a turn, by the last iteration of a runner's warm-up."""
+    return max(SHORTEST, runner.iteration / TURNS)
+
+
+def pairs(first, second, seconds):
     """[((seconds, CPU seconds) of an iteration of the first runner, of the
-    second)], made at the same time."""
-    longest = max(first.iteration, second.iteration)
-    seconds = max(SHORTEST, longest / TURNS)
+    second)], made at the same time in turns of so many seconds, as many as both
+    have left."""
+    count = min(first.left, second.left)
     return [_pair((first, second), seconds) for _ in range(count)]

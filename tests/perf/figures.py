@@ -84,35 +84,6 @@ class Ratio(unittest.TestCase):
         self.assertEqual(figures.ratio([[1, 9, 1]], [[2, 2, 2]])["median"], 2)
 
 
-class Longer(unittest.TestCase):
-    def test_interval_of_the_median_has_the_ranks_of_the_tables(self):
-        # Of binomial tables, e.g. Conover, Practical Nonparametric Statistics.
-        for n, low, high in (6, 1, 6), (10, 2, 9), (20, 6, 15), (32, 10, 23):
-            values = list(range(n, 0, -1))
-            self.assertEqual(figures.median_interval(values), (low, high))
-
-    def test_five_values_tell_nothing(self):
-        with self.assertRaises(ValueError):
-            figures.median_interval([1, 2, 3, 4, 5])
-
-    def test_rounds_are_compared_each_with_itself(self):
-        # The machine gets slower; what is measured adds a tenth.
-        rounds = [[(t, 1.1 * t), (2 * t, 2.2 * t)] for t in range(1, 7)]
-        found = figures.longer(rounds)
-        for name in "median", "low", "high":
-            self.assertAlmostEqual(found[name], 0.1)
-        self.assertEqual(len(found["rounds"]), 6)
-
-    def test_late_end_of_an_iteration_does_not_count(self):
-        found = figures.longer([[(1, 1.5), (1, 0.5)]] * 6)
-        self.assertEqual((found["median"], found["high"]), (0, 0))
-
-    def test_one_bad_round_does_not_count(self):
-        found = figures.longer([[(1, 1)]] * 8 + [[(1, 9)]])
-        self.assertEqual((found["median"], found["high"]), (0, 0))
-        self.assertEqual(max(found["rounds"]), 8)
-
-
 class Floor(unittest.TestCase):
     def rates(self, case, value):
         names = [n for p in cases.products(case) for n in cases.three(p)]
