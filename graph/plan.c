@@ -360,7 +360,7 @@ double mtlm_plan_lower_bound(const struct mtlm_program_config *config, bool gpu)
                                * config->micro_batch * model->hidden_size;
     const double nodes =
         trains * NODES_PER_LAYER * layers * config->microbatches;
-    const double eval = 10 * layers * config->eval_microbatches;
+    const double eval = 10 * layers * mtlm_program_piece(config);
 
     /* Items are counted in int. */
     if (nodes * 4 > INT_MAX || eval * 4 > INT_MAX)

@@ -101,8 +101,7 @@ double mtlm_plan_add_work(struct mtlm_plan *plan,
                           const struct mtlm_program *program)
 {
     const struct mtlm_program_config *config = &program->config;
-    double eval =
-        (double) program->eval_tail_list.n * mtlm_program_pieces(config);
+    double eval = program->eval_tail_list.n;
 
     for (int c = 0; c < config->layout.virtual_stages; c++) {
         const struct mtlm_stage *stage = &program->stage[c];
@@ -117,7 +116,7 @@ double mtlm_plan_add_work(struct mtlm_plan *plan,
             plan->tasks +=
                 add_list(program, plan, lists[i], config->microbatches);
         plan->tasks += add_list(program, plan, &stage->reduce, 1);
-        eval += (double) stage->eval.n * config->eval_microbatches;
+        eval += (double) stage->eval.n * mtlm_program_piece(config);
         plan->layers += stage->n_layers;
     }
     plan->tasks += add_list(program, plan, &program->tail_list, 1);

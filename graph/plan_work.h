@@ -6,8 +6,8 @@
 /* The part of a plan that is work: tasks, operations and messages. */
 
 /* Adds those of an iteration, and counts the layers; where there are no
- * iterations, batches of a validation stand for them.  Returns the tasks of a
- * validation. */
+ * iterations, batches of a validation stand for them.  Returns the items of a
+ * piece of a validation. */
 double mtlm_plan_add_work(struct mtlm_plan *plan,
                           const struct mtlm_program *program);
 

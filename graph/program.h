@@ -121,7 +121,7 @@ struct mtlm_stage {
 /* A node of one microbatch, as it is submitted. */
 struct mtlm_item {
     const struct mtlm_node *node;
-    int microbatch; /* -1: once per iteration */
+    int microbatch; /* -1: once per iteration or piece of a validation */
     int priority;   /* within an iteration, see graph/priority.h */
 };
 
@@ -164,8 +164,11 @@ struct mtlm_program {
 
 /* Microbatches of a piece of a validation, of which the last one may have less,
  * and how many pieces it has.  Each ends with a report, in which all ranks
- * learn of a signal: with two under way it is obeyed in less than an
- * iteration's time, and the pipeline stays full. */
+ * learn of a signal.  With two under way the pipeline stays full, and a signal
+ * is obeyed after three at most: the time of an iteration, of two where there
+ * are less than 2 p microbatches.  A piece's first microbatches have an
+ * iteration's first priorities, so they go before the last ones of the piece
+ * before. */
 int64_t mtlm_program_piece(const struct mtlm_program_config *config);
 int64_t mtlm_program_pieces(const struct mtlm_program_config *config);
 

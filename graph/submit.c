@@ -70,10 +70,11 @@ void mtlm_run_destroy(struct mtlm_run *run)
 }
 
 /* For StarPU's own traces.  To take a number away leaves its value behind. */
-static void note_microbatch(const struct mtlm_item *item)
+static void note_microbatch(const struct mtlm_item *item,
+                            const struct mtlm_pass *pass)
 {
     starpu_iteration_pop();
-    starpu_iteration_push((unsigned long) item->microbatch);
+    starpu_iteration_push((unsigned long) mtlm_pass_microbatch(pass, item));
 }
 
 /* Of an iteration or, where there are none, of a validation's batch. */
@@ -126,7 +127,7 @@ static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
         before = item->microbatch;
         if (run->gradients_seen && item->node->call.kind == MTLM_OP_CONTROL)
             run->gradients_seen(run->gradients_arg);
-        note_microbatch(item);
+        note_microbatch(item, pass);
         mtlm_run_submit_item(run, item, pass);
     }
     starpu_iteration_pop();

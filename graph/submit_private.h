@@ -42,6 +42,14 @@ struct mtlm_pass {
     bool record;
 };
 
+/* Number of an item's microbatch in the iteration or the validation; -1: of
+ * none. */
+static inline int64_t mtlm_pass_microbatch(const struct mtlm_pass *pass,
+                                           const struct mtlm_item *item)
+{
+    return item->microbatch < 0 ? -1 : pass->first + item->microbatch;
+}
+
 /* Submits one item: a StarPU task, or a message that the engine is told of. */
 void mtlm_run_submit_item(struct mtlm_run *run, const struct mtlm_item *item,
                           const struct mtlm_pass *pass);

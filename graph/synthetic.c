@@ -21,7 +21,8 @@ bool mtlm_synthetic_computes(const struct mtlm_node *node)
     return true;
 }
 
-/* Tells all executions of all items apart. */
+/* Tells all executions of all items apart, but for the pieces of a
+ * validation. */
 static int64_t number_of(const struct mtlm_program *program,
                          const struct mtlm_item *item, int64_t iteration)
 {

@@ -86,8 +86,8 @@ static double done_now(void)
 static const char *ending(void)
 {
     return mtlm_stop_requested() >= MTLM_STOP_SIGNAL
-               ? "; it stops here, or after one more iteration (at once at "
-                 "another signal)"
+               ? "; it stops soon, after one more iteration at most (at once "
+                 "at another signal)"
                : "";
 }
 

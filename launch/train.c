@@ -296,24 +296,24 @@ static void prepare(struct mtlm_train *s)
     mtlm_job_begin_metrics(job);
     mtlm_run_init(job->run);
     mtlm_checkpoint_load(job);
-    if (job->options.dump_dir) {
+    if (job->options.summary_text && job->options.eval_iters > 0)
+        mtlm_train_validate(s, job->begin.iteration, "");
+    if (job->options.dump_dir && !s->interrupted) {
         s->dump = mtlm_dump_create(job);
         mtlm_dump_weights(s->dump);
         mtlm_run_on_gradients(job->run, mtlm_dump_gradients, s->dump);
     }
-    if (job->options.summary_text && job->options.eval_iters > 0)
-        mtlm_train_validate(s, job->begin.iteration, "");
     mtlm_train_log_start(&s->log, job); /* its time does not count */
     mtlm_job_watch_engine(job);
 }
 
 /* A run that was to stop but had its last iteration under way is complete,
- * though not without the validation after it. */
+ * though not without what comes after it. */
 static void say_end(struct mtlm_train *s)
 {
     const struct mtlm_options *o = &s->job->options;
     const bool complete =
-        (s->text.iterations >= o->train_iters || o->eval_only) && !s->cut;
+        (s->text.iterations >= o->train_iters || o->eval_only) && !s->left_out;
 
     if (s->unsaved && s->code == MTLM_EXIT_OK)
         s->code = MTLM_EXIT_IO;
@@ -323,12 +323,12 @@ static void say_end(struct mtlm_train *s)
         return;
     fprintf(stderr,
             "mtlm-dag: stopped by %s after iteration %" PRId64 " of %" PRId64
-            "\n",
-            s->cut                             ? "a signal in the validation"
-            : s->interrupted                   ? "a signal"
+            "%s\n",
+            s->interrupted                     ? "a signal"
             : s->text.iterations == s->log.end ? "--exit-interval"
                                                : "--exit-duration-in-mins",
-            s->text.iterations, o->train_iters);
+            s->text.iterations, o->train_iters,
+            s->left_out ? ", before the end of its validation" : "");
 }
 
 static void finish(struct mtlm_train *s)

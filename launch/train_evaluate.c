@@ -55,7 +55,7 @@ static bool measure(struct mtlm_train *s, int64_t done,
     whole = add_pieces(s, done, report);
     mtlm_progress_end();
     job->valid.samples = usual;
-    s->cut |= !whole;
+    s->left_out |= !whole;
     return whole;
 }
 
@@ -67,7 +67,7 @@ void mtlm_train_validate(struct mtlm_train *s, int64_t done, const char *on)
     const bool again = s->validated == done;
 
     if (!again && !measure(s, done, NULL, s->validation)) {
-        mtlm_train_log_pause(&s->log, mtlm_now_ns() - start);
+        mtlm_train_log_cut(&s->log, mtlm_now_ns() - start);
         return;
     }
     s->validated = done;
@@ -88,6 +88,8 @@ static void test(struct mtlm_train *s)
     if (measure(s, s->text.iterations, s->job->test, report))
         mtlm_train_log_validation(&s->log, s->text.iterations, " on test set",
                                   report, mtlm_now_ns() - start);
+    else
+        mtlm_train_log_cut(&s->log, mtlm_now_ns() - start);
 }
 
 /* As Megatron does when training is done, but the validation after a time
@@ -95,20 +97,25 @@ static void test(struct mtlm_train *s)
  * wants the end soon. */
 void mtlm_train_evaluate(struct mtlm_train *s)
 {
+    const bool trained = s->job->options.eval_only
+                         || s->text.iterations >= s->job->options.train_iters;
     struct mtlm_logits *logits;
     struct mtlm_error err;
 
-    if (s->job->options.eval_iters == 0 || s->interrupted
-        || s->code == MTLM_EXIT_NUMERIC)
+    if (s->job->options.eval_iters == 0 || s->code == MTLM_EXIT_NUMERIC)
         return;
+    if (s->interrupted) {
+        s->left_out |= trained;
+        return;
+    }
     logits = mtlm_logits_begin(s->job);
     mtlm_train_validate(s, s->text.iterations, " on validation set");
-    if (mtlm_logits_end(logits, !s->cut, &err) < 0) {
+    if (mtlm_logits_end(logits, !s->left_out, &err) < 0) {
         fprintf(stderr, "mtlm-dag: %s\n", err.text);
         s->code = err.code;
     }
-    if (s->job->test && !s->interrupted
-        && (s->job->options.eval_only
-            || s->text.iterations >= s->job->options.train_iters))
+    if (s->job->test && trained && !s->interrupted)
         test(s);
+    else if (s->job->test && trained)
+        s->left_out = true;
 }

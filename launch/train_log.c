@@ -165,10 +165,14 @@ void mtlm_train_log_validation(struct mtlm_train_log *log, int64_t iterations,
         mtlm_metrics_validation(log->job->metrics, iterations,
                                 strstr(on, "test") ? "test" : "validation",
                                 r[MTLM_STATUS_LOSS], sop, hits);
-    log->line.eval_ns += ns;
-    log->step.eval_ns += ns;
-    log->all_eval_ns += ns;
+    mtlm_train_log_cut(log, ns);
     log->evals += ns > 0;
+}
+
+void mtlm_train_log_cut(struct mtlm_train_log *log, int64_t ns)
+{
+    mtlm_train_log_pause(log, ns);
+    log->all_eval_ns += ns;
 }
 
 void mtlm_train_log_pause(struct mtlm_train_log *log, int64_t ns)

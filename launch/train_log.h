@@ -59,4 +59,7 @@ void mtlm_train_log_validation(struct mtlm_train_log *log, int64_t iterations,
  * iteration. */
 void mtlm_train_log_pause(struct mtlm_train_log *log, int64_t ns);
 
+/* A validation took ns that was not made to its end. */
+void mtlm_train_log_cut(struct mtlm_train_log *log, int64_t ns);
+
 #endif /* MTLM_TRAIN_LOG_H */

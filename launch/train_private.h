@@ -21,7 +21,8 @@ struct mtlm_train {
     double validation[MTLM_STATUS_EXTRA]; /* its report */
     struct mtlm_summary_text text;
     bool interrupted; /* by a signal: the same on all ranks */
-    bool cut;         /* and that ended a validation before its end */
+    bool left_out;    /* so that a validation or a test that was due is not
+                       * there, or not all of it */
     int code;         /* may be this rank's own */
 };
 

@@ -17,7 +17,7 @@ struct mtlm_record {
     int32_t phase;      /* enum mtlm_phase */
     int32_t op;         /* number of the operation in the operation table */
     int32_t iteration;  /* 0-based */
-    int32_t microbatch; /* -1: once per iteration */
+    int32_t microbatch; /* -1: of none */
     int32_t stage;      /* virtual stage of the whole model */
     int32_t layer;      /* of the whole model; -1: outside the layers */
     int32_t peer;       /* rank at the other end of a send or receive; -1 */

@@ -6,7 +6,8 @@ extern "C" {
 #endif
 
 /* Stopping on request.  The first SIGINT, SIGTERM or SIGUSR1 only sets a
- * flag, which every iteration's status vector carries to all ranks, so that
+ * flag, which the status vector of every iteration and of every piece of a
+ * validation carries to all ranks, so that
  * all stop after the same one; the second ends the process at once. */
 void mtlm_signals_start(void);
 

@@ -29,6 +29,7 @@ struct interpreter {
     struct mail *mail;
     struct mtlm_scratch scratch, wide;
     int64_t iteration, first_microbatch, first_sample;
+    int64_t left; /* microbatches of the pass; 0: all that it has */
     bool stop_before_step, forward_only;
 };
 
@@ -345,7 +346,9 @@ static bool step(struct interpreter *in, struct rank *rank)
 {
     const struct mtlm_item *item = current(rank);
 
-    if (item && in->forward_only && item->node->phase != MTLM_PHASE_FORWARD) {
+    if (item
+        && ((in->forward_only && item->node->phase != MTLM_PHASE_FORWARD)
+            || (in->left && item->microbatch >= in->left))) {
         rank->at++;
         return true;
     }
@@ -381,13 +384,14 @@ static void run(struct interpreter *in)
     assert(!in->mail);
 }
 
-static void start(struct interpreter *in, int64_t iteration,
-                  struct mtlm_items *(*items)(struct mtlm_program *) )
+/* From that microbatch of the run on; what is of none has that use. */
+static void start_at(struct interpreter *in, int64_t use, int64_t microbatch,
+                     struct mtlm_items *(*items)(struct mtlm_program *) )
 {
     const struct mtlm_program_config *config = &in->rank[0].program->config;
 
-    in->iteration = iteration;
-    in->first_microbatch = iteration * config->microbatches;
+    in->iteration = use;
+    in->first_microbatch = microbatch;
     in->first_sample =
         in->first_microbatch * config->micro_batch * config->layout.dp;
     for (int r = 0; r < in->n; r++) {
@@ -396,6 +400,13 @@ static void start(struct interpreter *in, int64_t iteration,
     }
     run(in);
     in->stop_before_step = in->forward_only = false;
+}
+
+static void start(struct interpreter *in, int64_t iteration,
+                  struct mtlm_items *(*items)(struct mtlm_program *) )
+{
+    start_at(in, iteration,
+             iteration * in->rank[0].program->config.microbatches, items);
 }
 
 static struct mtlm_items *init_items(struct mtlm_program *program)
@@ -443,8 +454,18 @@ double interpreter_loss(struct interpreter *in, int64_t iteration)
     return loss;
 }
 
-void interpreter_validation(struct interpreter *in)
+double interpreter_validation(struct interpreter *in)
 {
-    assert(mtlm_program_pieces(&in->rank[0].program->config) == 1);
-    start(in, 0, eval_items);
+    const struct mtlm_program *program = in->rank[0].program;
+    const int64_t piece = mtlm_program_piece(&program->config);
+    double loss = 0;
+
+    for (int64_t i = 0; i < mtlm_program_pieces(&program->config); i++) {
+        in->left = program->config.eval_microbatches - i * piece;
+        start_at(in, i, i * piece, eval_items);
+        loss += ((double *) slot_of(&in->rank[0], program->eval_report,
+                                    i))[MTLM_STATUS_LOSS];
+    }
+    in->left = 0;
+    return loss;
 }

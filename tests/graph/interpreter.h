@@ -23,7 +23,8 @@ void interpreter_iteration(struct interpreter *in, int64_t iteration,
                            bool stop_before_step);
 /* The forward pass of an iteration alone: returns the sum of its losses. */
 double interpreter_loss(struct interpreter *in, int64_t iteration);
-void interpreter_validation(struct interpreter *in);
+/* A validation, piece by piece: returns the sum of its losses. */
+double interpreter_validation(struct interpreter *in);
 
 /* Slot 0 of a tensor of rank. */
 void *interpreter_data(struct interpreter *in, int rank,

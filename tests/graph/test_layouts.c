@@ -366,15 +366,6 @@ static void test_great_logits_have_one_ranks_loss(void **state)
     assert_true(fabs(loss_of_great_logits(4) / one - 1) < CLOSE);
 }
 
-static double eval_loss(struct interpreter *in)
-{
-    const struct mtlm_program *program = interpreter_program(in, 0);
-    const double *report = interpreter_data(in, 0, program->eval_report);
-
-    interpreter_validation(in);
-    return report[MTLM_STATUS_LOSS];
-}
-
 /* Both read the same samples here.  A second validation must not add to the
  * first. */
 static void test_validation_is_a_forward_pass_without_dropout(void **state)
@@ -385,10 +376,10 @@ static void test_validation_is_a_forward_pass_without_dropout(void **state)
             struct mtlm_program_config config = small_config(tp, pp, 3);
             struct interpreter *in = weights_start(&config, NOISE);
             const double with = interpreter_loss(in, 0);
-            const double valid = eval_loss(in);
+            const double valid = interpreter_validation(in);
             double without;
 
-            assert_true(eval_loss(in) == valid);
+            assert_true(interpreter_validation(in) == valid);
             interpreter_destroy(in);
             config.model.hidden_dropout = config.model.attention_dropout = 0;
             in = weights_start(&config, NOISE);
@@ -397,6 +388,31 @@ static void test_validation_is_a_forward_pass_without_dropout(void **state)
             assert_true(fabs(with - without) > 1e-3 * without);
             interpreter_destroy(in);
         }
+}
+
+/* Seven microbatches: as one piece, and in several, of which the last one is
+ * shorter. */
+static void test_pieces_of_a_validation_are_its_sum(void **state)
+{
+    (void) state;
+    for (int pp = 1; pp <= 2; pp++) {
+        struct mtlm_program_config config = small_config(1, pp, 7);
+        struct interpreter *in;
+        double whole, pieces;
+
+        config.eval_microbatches = 7;
+        assert_int_equal(mtlm_program_pieces(&config), 1);
+        in = weights_start(&config, NOISE);
+        whole = interpreter_validation(in);
+        interpreter_destroy(in);
+        config.microbatches = 3;
+        assert_int_equal(mtlm_program_pieces(&config), pp == 1 ? 3 : 2);
+        in = weights_start(&config, NOISE);
+        pieces = interpreter_validation(in);
+        assert_true(fabs(pieces - whole) < 1e-14 * whole);
+        assert_true(interpreter_validation(in) == pieces);
+        interpreter_destroy(in);
+    }
 }
 
 int main(void)
@@ -414,6 +430,7 @@ int main(void)
         cmocka_unit_test(test_microbatches_add_up_to_one_large_one),
         cmocka_unit_test(test_great_logits_have_one_ranks_loss),
         cmocka_unit_test(test_validation_is_a_forward_pass_without_dropout),
+        cmocka_unit_test(test_pieces_of_a_validation_are_its_sum),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,6 +93,25 @@ static void test_evaluation_alone_has_weights_only(void **state)
     }
 }
 
+/* Only a piece of a validation is there at a time. */
+static void test_a_long_validation_takes_no_more_memory(void **state)
+{
+    struct mtlm_program_config config = small_config(1, 1, 3);
+    double bytes[2];
+
+    (void) state;
+    for (int i = 0; i < 2; i++) {
+        struct mtlm_outline outline;
+
+        config.eval_microbatches = i == 0 ? 3 : 3000000000000;
+        outline = mtlm_outline_create(&config, 0);
+        bytes[i] = outline.plan[0].total_bytes;
+        mtlm_outline_destroy(&outline);
+        assert_true(mtlm_plan_lower_bound(&config, false) < INFINITY);
+    }
+    assert_true(bytes[0] == bytes[1]);
+}
+
 static void test_what_the_process_has_comes_on_top(void **state)
 {
     const struct mtlm_program_config config = small_config(1, 1, 2);
@@ -309,6 +328,7 @@ int main(void)
         cmocka_unit_test(test_outlines_are_the_plans_of_whole_programs),
         cmocka_unit_test(test_what_the_process_has_comes_on_top),
         cmocka_unit_test(test_evaluation_alone_has_weights_only),
+        cmocka_unit_test(test_a_long_validation_takes_no_more_memory),
         cmocka_unit_test(test_tensor_parallel_messages_are_the_formula),
         cmocka_unit_test(test_pipeline_messages_are_the_formula),
         cmocka_unit_test(test_the_tied_embedding_is_sent_once),

@@ -42,11 +42,7 @@ static struct trained train(const struct mtlm_program_config *config)
     struct trained t = {.result = result_of(config, NOISE, 2)};
     struct interpreter *in = t.result.in;
 
-    interpreter_validation(in);
-    t.valid = ((double *) interpreter_data(
-        in, mtlm_layout_ranks(&config->layout) - 1,
-        interpreter_program(in, mtlm_layout_ranks(&config->layout) - 1)
-            ->eval_report))[MTLM_STATUS_LOSS];
+    t.valid = interpreter_validation(in);
     return t;
 }
 

@@ -83,7 +83,7 @@ struct mtlm_policy_node {
     int64_t job;      /* counts the nodes that this rank submitted: program
                        * order, in which nodes depend on earlier ones only */
     int64_t iteration;
-    int microbatch;      /* of the iteration; -1: once per iteration */
+    int microbatch;      /* of the iteration or validation; -1: of none */
     int stage;           /* virtual stage of the whole model */
     int chunk;           /* virtual stage of this rank: 0, 1 .. */
     int layer;           /* of the whole model; -1: outside the layers */
