@@ -331,6 +331,17 @@ class GpuCheck(unittest.TestCase):
         self.assertAlmostEqual(embedding["bytes"], 8e6 + 100)
         self.assertAlmostEqual(embedding["floor_ms"], 2e-3, places=6)
 
+    def test_both_ways_of_gelu_are_timed_in_turns(self):
+        self.stand_ins(PEER_RATES)
+        done, checks = self.check("--only", "gelu")
+        check = checks["gelu"]
+        self.assertEqual(done.returncode, 0, (done.stderr, check))
+        ways = [c.split("--gelu-epilogue ")[1].split()[0].strip("'")
+                for c in check["commands"]]
+        self.assertEqual(ways, ["on", "off", "off", "on"])
+        self.assertEqual(check["figures"]["ms"]["on"], [50, 50])
+        self.assertEqual(check["figures"]["on / off"], 1)
+
     def test_a_mistake_in_a_check_does_not_cost_the_next(self):
         self.stand_ins(PEER_RATES)
         trace = os.path.join(self.root, "build", "mtlm-dag.trace")
