@@ -131,18 +131,10 @@ def median_interval(values):
     return ordered[below - 1], ordered[n - below]
 
 
-def added(pairs):
-    """What the second ones of pairs are more than the first ones in sum, as a
-    share."""
-    return sum(b for _, b in pairs) / sum(a for a, _ in pairs) - 1
-
-
-def longer(rounds):
-    """Rounds of pairs of times, without something and with it: what it adds,
-    as a share of a time without it.  Of each round in sum, because what ends
-    an iteration may be late in one and in time in the next; the median of the
-    rounds with its interval of 95 %."""
-    each = [added(pairs) for pairs in rounds]
+def longer(pairs):
+    """Of pairs of times, without something and with it: what it adds, as a
+    share of the time without it, in the median with its interval of 95 %."""
+    each = [b / a - 1 for a, b in pairs]
     low, high = median_interval(each)
     return {
         "median": statistics.median(each),

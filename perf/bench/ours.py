@@ -70,22 +70,32 @@ class Training:
         self.run.wait()
         self.errors.close()
 
+    def processes(self):
+        """Its ranks, which there are from its first line on."""
+        if not self.process:
+            self.process = machine.Processes(
+                machine.children(self.run.pid)
+                if self.ranks > 1
+                else [self.run.pid]
+            )
+        return self.process
+
+    def _next(self, found):
+        """found(line) of the next line of which that is anything."""
+        for line in self.run.stdout:
+            if value := found(line):
+                return value
+            self.lines.append(line.rstrip())
+        self._check()
+        raise Failure("mtlm-dag ended before it was to")
+
     def iteration(self):
         """The fields of the next iteration's line, once it is over."""
-        for line in self.run.stdout:
-            fields = iteration_of(line)
-            if not fields:
-                self.lines.append(line.rstrip())
-                continue
-            if not self.process:
-                self.process = machine.Processes(
-                    machine.children(self.run.pid)
-                    if self.ranks > 1
-                    else [self.run.pid]
-                )
-            return fields
-        self._check()
-        raise Failure("mtlm-dag ended before its last iteration")
+        return self._next(iteration_of)
+
+    def line(self, text):
+        """Waits for the next line that begins so."""
+        self._next(lambda line: line.startswith(text))
 
     def end(self):
         """The lines that are of no iteration."""
@@ -213,10 +223,9 @@ class Ours:
                 )
                 if number == warm_up:
                     others = machine.Others()
-                marks.append(
-                    (run.process.cpu_seconds(), run.process.switches())
-                )
-            out["peak_bytes"] = run.process.peak_bytes()
+                found = run.processes()
+                marks.append((found.cpu_seconds(), found.switches()))
+            out["peak_bytes"] = run.processes().peak_bytes()
             own = marks[-1][0] - marks[warm_up - 1][0]
             out["others"] = others.cores(own)
             out["engine"] = engine_of(run.end())

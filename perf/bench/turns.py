@@ -7,95 +7,85 @@ import signal
 import threading
 import time
 
-# Turns in an iteration, more or less, and the shortest, in seconds.
-TURNS = 1000
-SHORTEST = 0.002
+TURN = 0.005
 # Until what a suspended run has said is read.
 SETTLE = 0.05
 
 
 class Runner:
-    """A Training of one rank that runs only in its turns."""
+    """A Training of one rank that runs only in its turns, from a line that
+    begins with one text to a line that begins with another."""
 
-    def __init__(self, run, warm_up, iterations):
-        self.run, self.left = run, warm_up + iterations
-        self.over = queue.Queue()
-        self.reader = threading.Thread(target=self._read, daemon=True)
+    def __init__(self, run, begin, end):
+        self.run, self.over = run, queue.Queue()
+        self.reader = threading.Thread(
+            target=self._read, args=(begin, end), daemon=True
+        )
         self.reader.start()
-        for _ in range(warm_up):
-            start = time.monotonic()
-            self._await(None)
-            self.iteration = time.monotonic() - start
+        self._await(None)
         self._signal(signal.SIGSTOP)
-        time.sleep(SETTLE)
-        while self._await(0):
-            pass  # ended before it was suspended
-        self.seconds, self.cpu = 0, run.process.cpu_seconds()
+        if self._await(SETTLE):
+            raise RuntimeError(f"'{end}' came before the first turn")
+        self.seconds, self.cpu = 0, run.processes().cpu_seconds()
+        self.cpu_now = self.cpu
 
     def _signal(self, number):
         self.run.run.send_signal(number)
 
-    def _read(self):
-        """Each iteration's end, or why there is none, to who waits for it."""
+    def _read(self, *texts):
+        """Each of the lines, or why there is none, to who waits for it."""
         try:
-            for _ in range(self.left):
-                self.run.iteration()
+            for text in texts:
+                self.run.line(text)
                 self.over.put(None)
         except Exception as failure:  # raised again by _await()
             self.over.put(failure)
 
     def _await(self, seconds):
-        """Whether an iteration ended within so many seconds."""
+        """Whether its line came within so many seconds."""
         try:
             failure = self.over.get(timeout=seconds)
         except queue.Empty:
             return False
         if failure:
             raise failure
-        self.left -= 1
         return True
 
-    def turn(self, seconds):
-        """Whether its iteration ended in a turn of so many seconds at most."""
+    def _look(self):
+        try:
+            self.cpu_now = self.run.processes().cpu_seconds()
+        except (FileNotFoundError, ProcessLookupError):
+            pass  # it has ended
+
+    def turn(self):
+        """Whether it came to its end."""
+        self._look()
         start = time.monotonic()
         self._signal(signal.SIGCONT)
-        over = self._await(seconds)
+        over = self._await(TURN)
         self._signal(signal.SIGSTOP)
         self.seconds += time.monotonic() - start
         return over
 
     def took(self):
-        """Seconds of its turns since this was asked last, and CPU seconds."""
-        seconds, cpu = self.seconds, self.cpu
-        self.seconds, self.cpu = 0, self.run.process.cpu_seconds()
-        return seconds, self.cpu - cpu
+        """(seconds, CPU seconds) of its turns; if it has ended without the CPU
+        seconds of the last one."""
+        self._look()
+        return self.seconds, self.cpu_now - self.cpu
 
-    def end(self):
+    def finish(self):
+        """Lets it run on after its last turn."""
         self._signal(signal.SIGCONT)
         self.reader.join()
         self.run.end()
 
 
-def _pair(runners, seconds):
-    """An iteration of both; who is ready first waits for the other."""
-    waiting, number = list(runners), 0
+def race(first, second):
+    """Both runners to their ends, in turns; who is there first waits."""
+    waiting, number = [first, second], 0
     while waiting:
         number += 1
         order = waiting if number % 2 else waiting[::-1]
-        waiting = [r for r in order if not r.turn(seconds)]
+        waiting = [r for r in order if not r.turn()]
         if number % 2 == 0:
             waiting.reverse()
-    return tuple(runner.took() for runner in runners)
-
-
-def length(runner):
-    """Seconds of a turn, by the last iteration of a runner's warm-up."""
-    return max(SHORTEST, runner.iteration / TURNS)
-
-
-def pairs(first, second, seconds):
-    """[((seconds, CPU seconds) of an iteration of the first runner, of the
-    second)], made at the same time in turns of so many seconds, as many as both
-    have left."""
-    count = min(first.left, second.left)
-    return [_pair((first, second), seconds) for _ in range(count)]
