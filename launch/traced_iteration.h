@@ -21,6 +21,7 @@ struct mtlm_traced_rank {
     struct mtlm_recorder *recorder; /* not shifted yet */
     int64_t clock_offset_ns;        /* what will be added to its times */
     int workers;
+    bool alone; /* nothing was submitted after the iteration */
 };
 
 /* Iteration e has ended or is about to, and the recorder gets so many nodes of

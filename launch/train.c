@@ -101,21 +101,23 @@ static bool report(struct mtlm_train *s, int64_t e,
 }
 
 /* Bubble and overlap of iteration e, once it is over on all ranks. */
-static struct mtlm_traced traced(struct mtlm_train *s, int64_t e)
+static struct mtlm_traced traced(struct mtlm_train *s, int64_t e, bool ahead)
 {
     const struct mtlm_job *job = s->job;
     const struct mtlm_traced_rank rank = {.ranks = job->ranks,
                                           .recorder = job->recorder,
                                           .clock_offset_ns =
                                               job->clock_offset_ns,
-                                          .workers = job->workers};
+                                          .workers = job->workers,
+                                          .alone = !ahead};
 
     return mtlm_traced_iteration(&rank, e, s->nodes[e % 2]);
 }
 
-/* What has become of iteration e, whose report this is. */
+/* What has become of iteration e, whose report this is; ahead: the next one is
+ * under way. */
 static void tell(struct mtlm_train *s, int64_t e,
-                 const double r[MTLM_CONTROL_COUNT], bool line_due)
+                 const double r[MTLM_CONTROL_COUNT], bool line_due, bool ahead)
 {
     const struct mtlm_options *o = &s->job->options;
     struct mtlm_train_ended ended = {.now_ns = mtlm_now_ns(),
@@ -128,7 +130,7 @@ static void tell(struct mtlm_train *s, int64_t e,
     /* Its window begins where the last one ended. */
     if (mtlm_train_recorded(o, e) && mtlm_train_recorded(o, e - 1)
         && e > s->job->begin.iteration)
-        ended.traced = traced(s, e);
+        ended.traced = traced(s, e, ahead);
     mtlm_train_log_add(&s->log, &ended);
 }
 
@@ -256,7 +258,7 @@ static void loop(struct mtlm_train *s)
         good = report(s, e, r);
         if (e == first)
             say_noted_kernels(s->job);
-        tell(s, e, r, log_due(o, e, last) || !good);
+        tell(s, e, r, log_due(o, e, last) || !good, ahead);
         if (!good) {
             mtlm_train_explain_nan(s, e);
             return;
