@@ -93,7 +93,7 @@ def keep(seeds, name, result):
 
 def page(seeds):
     lines = ["# Any bytes for what reads files", "",
-             "`make fuzz FUZZ='--write perf/results'`: libFuzzer with "
+             "`make fuzz FUZZ='--write DIR'`: libFuzzer with "
              "AddressSanitizer and UBSan; each reader's own corpus, words and "
              "greatest length of an input. Edges: of the code with the "
              "sanitizers' checks, how many a reader's inputs went along. The "
@@ -143,6 +143,9 @@ def main():
     parser.add_argument("seeds")
     parser.add_argument("reader", nargs="*")
     options = parser.parse_args()
+    # Not after an hour.
+    if options.write and not os.path.isdir(options.write):
+        parser.error(f"--write {options.write}: no such directory")
     bad = run_all(options.program, options.seeds,
                   options.reader or list(LENGTHS))
     if options.write:

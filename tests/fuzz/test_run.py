@@ -1,0 +1,88 @@
+"""What make fuzz makes of its readers (run.py): a program that writes as
+libFuzzer does stands for them."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+RUN = os.path.join(os.environ.get("srcdir", "."), "tests", "fuzz", "run.py")
+# Its corpus and dictionary are there; the reader llmc finds something.
+PROGRAM = """#!/bin/sh
+echo "$MTLM_FUZZ" >>started
+for last; do :; done
+[ -d "$last" ] || echo "INFO: A corpus is not provided, starting from an empty one"
+echo "#8 DONE cov: 115 ft: 200"
+echo "stat::number_of_executed_units: 1000"
+[ "$MTLM_FUZZ" != llmc ]
+"""
+
+
+class Run(unittest.TestCase):
+    def setUp(self):
+        work = tempfile.TemporaryDirectory()
+        self.addCleanup(work.cleanup)
+        self.work = work.name
+        for name in "idx", "llmc":
+            os.makedirs(os.path.join(self.work, "seeds", name))
+        os.mkdir(os.path.join(self.work, "pages"))
+        program = os.path.join(self.work, "fuzz")
+        with open(program, "w", encoding="utf-8") as file:
+            file.write(PROGRAM)
+        os.chmod(program, stat.S_IRWXU)
+
+    def run_readers(self, *words):
+        return subprocess.run(
+            [sys.executable, os.path.abspath(RUN), *words],
+            cwd=self.work, capture_output=True, text=True, check=False,
+            env=dict(os.environ, FUZZ_JOBS="1"))
+
+    def started(self):
+        path = os.path.join(self.work, "started")
+        if not os.path.exists(path):
+            return []
+        with open(path, encoding="utf-8") as file:
+            return file.read().split()
+
+    def page(self):
+        with open(os.path.join(self.work, "pages", "fuzz.md"),
+                  encoding="utf-8") as file:
+            return {row[1]: row[3:] for row in
+                    ([cell.strip() for cell in line.split("|")]
+                     for line in file if line.startswith("| "))}
+
+    def test_a_page_that_cannot_be_written_is_said_before_the_hours(self):
+        done = self.run_readers("--write", "nowhere", "./fuzz", "seeds", "idx")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--write nowhere: no such directory", done.stderr)
+        self.assertEqual(self.started(), [])
+
+    def test_page_has_every_reader_that_ran_this_time_or_before(self):
+        for name, code in ("idx", 0), ("llmc", 1):
+            done = self.run_readers("--write", "pages", "./fuzz", "seeds", name)
+            self.assertEqual(done.returncode, code, done.stderr)
+        page = self.page()
+        self.assertEqual([page["idx"][i] for i in (1, 3, 4)],
+                         ["1000", "115", "0"])
+        self.assertEqual(page["llmc"][4], "**yes**")
+
+    def test_a_finding_is_said_and_the_rest_runs(self):
+        done = self.run_readers("./fuzz", "seeds", "llmc", "idx")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("llmc: 1000 executions", done.stdout)
+        self.assertIn("FOUND something: exit code 1", done.stdout)
+        self.assertEqual(self.started(), ["llmc", "idx"])
+
+    def test_nothing_found_without_a_corpus_does_not_count(self):
+        os.rmdir(os.path.join(self.work, "seeds", "idx"))
+        done = self.run_readers("./fuzz", "seeds", "idx")
+        self.assertEqual(done.returncode, 1)
+        with open(os.path.join(self.work, "seeds", "idx.json"),
+                  encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["code"], 1)
+
+
+unittest.main()
