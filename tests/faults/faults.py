@@ -25,8 +25,8 @@ import time
 
 import power_loss
 from calls import CHANGES, LOOKS, MODES
-from jobs import (BUILD, ENVIRONMENT, MPIRUN, PROGRAM, left, loaded,
-                  said_loaded, saved, weight_hash)
+from jobs import (BUILD, ENVIRONMENT, MPIRUN, PROGRAM, directory, left,
+                  loaded, said_loaded, saved, weight_hash)
 from page import endings, page
 
 NEWEST = os.path.join(BUILD, "tests/faults/newest")
@@ -348,14 +348,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true", help="no sample")
     parser.add_argument("--jobs", type=int, default=4 * os.cpu_count())
-    parser.add_argument("--write", metavar="DIR")
+    parser.add_argument("--write", metavar="DIR", type=directory)
     parser.add_argument("--calls", metavar="NAME,...",
                         type=lambda text: text.split(","))
     options = parser.parse_args()
     if options.write and options.calls:
         parser.error("a page is of all calls")
-    if options.write and not os.path.isdir(options.write):
-        parser.error(f"--write {options.write}: no such directory")
     linked = subprocess.run(["ldd", PROGRAM], capture_output=True, text=True,
                             check=True).stdout
     if "libasan" in linked or "libtsan" in linked:

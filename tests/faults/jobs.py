@@ -1,6 +1,12 @@
 """What the tests of this folder share: the program, and what it says."""
 import os
 import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "..", "..", "perf"))
+
+from bench.report import directory  # noqa: E402, F401
 
 BUILD = os.path.abspath(os.environ.get("builddir", "."))
 PROGRAM = os.path.realpath(os.path.join(BUILD, "mtlm-dag"))

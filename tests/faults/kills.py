@@ -17,7 +17,8 @@ import sys
 import tempfile
 import time
 
-from jobs import ENVIRONMENT, MPIRUN, PROGRAM, left, loaded, saved, weight_hash
+from jobs import (ENVIRONMENT, MPIRUN, PROGRAM, directory, left, loaded, saved,
+                  weight_hash)
 
 OPTIONS = """--model gpt-tiny --num-layers 4 --hidden-size 16
     --num-attention-heads 2 --seq-length 16 --micro-batch-size 1
@@ -280,7 +281,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true", help="no sample")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--write", metavar="DIR")
+    parser.add_argument("--write", metavar="DIR", type=directory)
     options = parser.parse_args()
     layouts = list(LAYOUTS) if options.all else SAMPLE
     begin = time.monotonic()

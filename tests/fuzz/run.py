@@ -14,6 +14,11 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "..", "..", "perf"))
+
+from bench.report import directory  # noqa: E402
+
 RUNS = int(os.environ.get("FUZZ_RUNS", 10_000_000))
 SECONDS = int(os.environ.get("FUZZ_SECONDS", 0))
 JOBS = int(os.environ.get("FUZZ_JOBS", os.cpu_count() or 1))
@@ -138,14 +143,11 @@ def run_all(program, seeds, waiting):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", metavar="DIR")
+    parser.add_argument("--write", metavar="DIR", type=directory)
     parser.add_argument("program")
     parser.add_argument("seeds")
     parser.add_argument("reader", nargs="*")
     options = parser.parse_args()
-    # Not after an hour.
-    if options.write and not os.path.isdir(options.write):
-        parser.error(f"--write {options.write}: no such directory")
     bad = run_all(options.program, options.seeds,
                   options.reader or list(LENGTHS))
     if options.write:

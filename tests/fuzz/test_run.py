@@ -3,14 +3,14 @@ libFuzzer does stands for them."""
 
 import json
 import os
-import stat
 import subprocess
 import sys
 import tempfile
 import unittest
 
-RUN = os.path.join(os.environ.get("srcdir", "."), "tests", "fuzz", "run.py")
-# Its corpus and dictionary are there; the reader llmc finds something.
+TESTS = os.path.abspath(os.path.join(os.environ.get("srcdir", "."), "tests"))
+RUN = os.path.join(TESTS, "fuzz", "run.py")
+# Whatever it is given; the reader llmc finds something.
 PROGRAM = """#!/bin/sh
 echo "$MTLM_FUZZ" >>started
 for last; do :; done
@@ -32,11 +32,11 @@ class Run(unittest.TestCase):
         program = os.path.join(self.work, "fuzz")
         with open(program, "w", encoding="utf-8") as file:
             file.write(PROGRAM)
-        os.chmod(program, stat.S_IRWXU)
+        os.chmod(program, 0o700)
 
-    def run_readers(self, *words):
+    def run_readers(self, *words, script=RUN):
         return subprocess.run(
-            [sys.executable, os.path.abspath(RUN), *words],
+            [sys.executable, script, *words],
             cwd=self.work, capture_output=True, text=True, check=False,
             env=dict(os.environ, FUZZ_JOBS="1"))
 
@@ -57,8 +57,15 @@ class Run(unittest.TestCase):
     def test_a_page_that_cannot_be_written_is_said_before_the_hours(self):
         done = self.run_readers("--write", "nowhere", "./fuzz", "seeds", "idx")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("--write nowhere: no such directory", done.stderr)
+        self.assertIn("no directory to write to: 'nowhere'", done.stderr)
         self.assertEqual(self.started(), [])
+
+    def test_so_do_the_other_campaigns(self):
+        for name in "faults.py", "kills.py":
+            done = self.run_readers(
+                "--write", "nowhere", script=os.path.join(TESTS, "faults", name))
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("no directory to write to: 'nowhere'", done.stderr)
 
     def test_page_has_every_reader_that_ran_this_time_or_before(self):
         for name, code in ("idx", 0), ("llmc", 1):

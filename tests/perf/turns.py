@@ -8,6 +8,7 @@ sys.path.insert(0, os.path.join(os.environ.get("srcdir", "."), "perf"))
 
 from bench import figures, ours, turns  # noqa: E402
 
+
 class Longer(unittest.TestCase):
     def test_interval_of_the_median_has_the_ranks_of_the_tables(self):
         # Of binomial tables, e.g. Conover, Practical Nonparametric Statistics.
