@@ -53,7 +53,7 @@ static bool write_nan(enum mtlm_dtype dtype, void *to)
 
     if (dtype == MTLM_REAL)
         *(mtlm_real *) to = nan;
-    else if (dtype == MTLM_BF16 || dtype == MTLM_F16)
+    else if (mtlm_dtype_is_16_bit(dtype))
         mtlm_value16_round(dtype, &nan, 1, to);
     else
         return false;
@@ -78,7 +78,7 @@ static bool all_finite(const void *values, enum mtlm_dtype dtype, int64_t n)
 
     if (dtype == MTLM_I32)
         return true;
-    if (dtype == MTLM_BF16 || dtype == MTLM_F16)
+    if (mtlm_dtype_is_16_bit(dtype))
         return mtlm_value16_finite(dtype, values, n);
     for (int64_t i = 0; i < n; i++)
         sum += 0 * (dtype == MTLM_F64 ? f64[i] : (double) real[i]);

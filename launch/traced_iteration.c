@@ -217,10 +217,11 @@ struct mtlm_traced mtlm_traced_iteration(const struct mtlm_traced_rank *rank,
 
     mtlm_recorder_await(rank->recorder, e, nodes);
     all.record = mtlm_recorder_copy(rank->recorder, e - 1, &all.n);
-    if (!rank->alone)
+    if (!rank->alone) {
         let_others_end(&all, e);
-    free(all.record);
-    all.record = mtlm_recorder_copy(rank->recorder, e - 1, &all.n);
+        free(all.record);
+        all.record = mtlm_recorder_copy(rank->recorder, e - 1, &all.n);
+    }
     trim_receives(&all, e, rank);
     isolate(&all, e);
     if (summarize(&all, rank->workers, &own)) {

@@ -2,6 +2,7 @@
 #define MTLM_DTYPE_H
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Element types of tensors.
@@ -50,6 +51,12 @@ static inline size_t mtlm_dtype_bytes(enum mtlm_dtype dtype)
     }
     assert(!"an element has a type");
     return 0;
+}
+
+/* bf16 or fp16: see runtime/value16.h. */
+static inline bool mtlm_dtype_is_16_bit(enum mtlm_dtype dtype)
+{
+    return dtype == MTLM_BF16 || dtype == MTLM_F16;
 }
 
 #endif /* MTLM_DTYPE_H */

@@ -59,7 +59,7 @@ static MPI_Op operation(const struct mpi *mpi, const struct mtlm_message *m)
 {
     const bool max = m->reduce == MTLM_REDUCE_MAX;
 
-    assert(!max || (m->dtype != MTLM_BF16 && m->dtype != MTLM_F16));
+    assert(!max || !mtlm_dtype_is_16_bit(m->dtype));
     return max                     ? MPI_MAX
            : m->dtype == MTLM_BF16 ? mpi->sum_bf16
            : m->dtype == MTLM_F16  ? mpi->sum_f16

@@ -67,7 +67,7 @@ static inline uint16_t to_f16(float x)
 void mtlm_value16_widen(enum mtlm_dtype type, const uint16_t *restrict from,
                         int64_t n, float *restrict to)
 {
-    assert(type == MTLM_BF16 || type == MTLM_F16);
+    assert(mtlm_dtype_is_16_bit(type));
     if (type == MTLM_BF16) {
 #pragma omp simd
         for (int64_t i = 0; i < n; i++)
@@ -82,7 +82,7 @@ void mtlm_value16_widen(enum mtlm_dtype type, const uint16_t *restrict from,
 void mtlm_value16_round(enum mtlm_dtype type, const float *restrict from,
                         int64_t n, uint16_t *restrict to)
 {
-    assert(type == MTLM_BF16 || type == MTLM_F16);
+    assert(mtlm_dtype_is_16_bit(type));
     if (type == MTLM_BF16) {
 #pragma omp simd
         for (int64_t i = 0; i < n; i++)
@@ -97,7 +97,7 @@ void mtlm_value16_round(enum mtlm_dtype type, const float *restrict from,
 void mtlm_value16_add(enum mtlm_dtype type, const uint16_t *restrict from,
                       int64_t n, uint16_t *restrict to)
 {
-    assert(type == MTLM_BF16 || type == MTLM_F16);
+    assert(mtlm_dtype_is_16_bit(type));
     if (type == MTLM_BF16) {
 #pragma omp simd
         for (int64_t i = 0; i < n; i++)
@@ -115,7 +115,7 @@ bool mtlm_value16_finite(enum mtlm_dtype type, const uint16_t *values,
     const uint16_t exponent = type == MTLM_BF16 ? 0x7f80 : 0x7c00;
     int found = 0;
 
-    assert(type == MTLM_BF16 || type == MTLM_F16);
+    assert(mtlm_dtype_is_16_bit(type));
 #pragma omp simd reduction(| : found)
     for (int64_t i = 0; i < n; i++)
         found |= (values[i] & exponent) == exponent;

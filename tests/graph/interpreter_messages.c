@@ -14,16 +14,11 @@ static bool in_group(const struct rank *rank, const struct rank *other,
                             &other->program->config.layout, group);
 }
 
-static bool is_16_bit(enum mtlm_dtype dtype)
-{
-    return dtype == MTLM_BF16 || dtype == MTLM_F16;
-}
-
 static double get(const void *p, enum mtlm_dtype dtype, int64_t i)
 {
     float wide;
 
-    if (is_16_bit(dtype)) {
+    if (mtlm_dtype_is_16_bit(dtype)) {
         mtlm_value16_widen(dtype, (const uint16_t *) p + i, 1, &wide);
         return wide;
     }
@@ -35,7 +30,7 @@ static void put(void *p, enum mtlm_dtype dtype, int64_t i, double value)
 {
     const float single = value;
 
-    if (is_16_bit(dtype))
+    if (mtlm_dtype_is_16_bit(dtype))
         mtlm_value16_round(dtype, &single, 1, (uint16_t *) p + i);
     else if (dtype == MTLM_F64)
         ((double *) p)[i] = value;
