@@ -12,23 +12,26 @@
  * that is 2 to 4 %, from which comes what the epilogue costs the product.
  *
  * Others measured the two epilogues that are used here, with the auxiliary
- * matrix and backward, on H100 (llm.c, pull request 653), where they were
- * faster; and a forward one without that matrix, faster on H100 and H200
- * (sglang, 34350) and B200 (28168), slower on an RTX 4090 and an RTX 5090
- * (there).  Hence why_not(): compute capability 9, until it has run elsewhere.
- * None of this has run on a GPU here; --gelu-epilogue on and off are to
- * compare.
+ * matrix and backward, together, on H100 (llm.c, pull request 653): faster; the
+ * author later left them off by default, since the validation loss seemed a
+ * little worse, which was not pursued.  A forward one without that matrix was
+ * faster on H100 and H200 (sglang, 34350) and B200 (28168), slower on an RTX
+ * 4090 and an RTX 5090 (there).  By the names of the kernels in cuBLASLt 13.1
+ * the forward one is among its newest for compute capability 9 ("nvjet"), the
+ * gradient's only among those before them ("sm90_xmma").  Hence two options,
+ * and auto for compute capability 9, until it has run elsewhere.  None of this
+ * has run on a GPU here; launch/gpu-check --only epilogues compares.
  *
  * In single precision no epilogue: the library does not say how accurate its
  * GELU is, and there the products take many times what a pass does. */
 
 #include "config.h"
 
+#include "codelets/fusion.cuh"
 #include "codelets/gelu.cuh"
 #include "codelets/linear.cuh"
 #include "codelets/linear.h"
 #include "codelets/linear_gelu.h"
-#include "codelets/note.h"
 #include "codelets/rows.cuh"
 
 static_assert((int) LG_X == (int) LINB_X && (int) LG_WEIGHT == (int) LINB_WEIGHT
@@ -36,39 +39,17 @@ static_assert((int) LG_X == (int) LINB_X && (int) LG_WEIGHT == (int) LINB_WEIGHT
                   && (int) LG_PRE == (int) LINB_Y,
               "all but the last are linear_bias_fwd's");
 
-/* Why the epilogue is not asked for, or NULL. */
-static const char *why_not(const struct mtlm_call *call,
-                           const struct mtlm_device *device)
+/* Of either direction, but for what is wished and noted. */
+static struct mtlm_fusion fusion(const struct mtlm_call *call,
+                                 const struct mtlm_device *device)
 {
-    const enum mtlm_gelu_epilogue wish = call->attr.gelu.epilogue;
+    struct mtlm_fusion f = {};
 
-    if (wish == MTLM_GELU_EPILOGUE_OFF)
-        return "--gelu-epilogue off";
-    if (call->value == MTLM_REAL)
-        return "single precision";
-    if (call->attr.gelu.exact)
-        return "not by tanh";
-    if (wish == MTLM_GELU_EPILOGUE_AUTO && device->capability / 10 != 9)
-        return "not compute capability 9";
-    return NULL;
-}
-
-/* Whether the library did the product, epilogue and all.  fused, own: what is
- * to be noted of either way. */
-static bool with_epilogue(const struct mtlm_product *p,
-                          const struct mtlm_call *call,
-                          const struct mtlm_device *device,
-                          enum mtlm_note fused, enum mtlm_note own)
-{
-    const char *why = why_not(call, device);
-
-    if (!why)
-        why = mtlm_matmul(device, p);
-    if (why)
-        mtlm_note(own, "own kernels (%s)", why);
-    else
-        mtlm_note(fused, "epilogue of cuBLASLt %zu", cublasLtGetVersion());
-    return !why;
+    f.pays = device->capability / 10 == 9;
+    f.why_not = call->value == MTLM_REAL ? "single precision"
+                : call->attr.gelu.exact  ? "not by tanh"
+                                         : NULL;
+    return f;
 }
 
 /* to [rows, n] = gelu(pre) or, for a gradient, to gelu'(pre). */
@@ -121,11 +102,15 @@ void mtlm_linear_gelu_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
     const struct mtlm_device *device = context->device;
     struct mtlm_product p =
         mtlm_linear_forward(call, ptr[LG_X], ptr[LG_WEIGHT], ptr[LG_Y], device);
+    struct mtlm_fusion f = fusion(call, device);
 
     p.epilogue = MTLM_BIAS_GELU;
     p.bias = ptr[LG_BIAS];
     p.aux = ptr[LG_PRE];
-    if (with_epilogue(&p, call, device, MTLM_NOTE_GELU, MTLM_NOTE_GELU_OWN))
+    f.option = "--gelu-epilogue";
+    f.wish = device->epilogues.gelu;
+    f.fused = MTLM_NOTE_GELU, f.own = MTLM_NOTE_GELU_OWN;
+    if (mtlm_matmul_fused(device, &p, &f))
         return;
     mtlm_linear_bias_fwd_cuda(ptr, call, context);
     run<false>(call, &call->shape[LG_PRE], ptr[LG_PRE], ptr[LG_Y], device);
@@ -147,11 +132,14 @@ void mtlm_gelu_linear_dgrad_cuda(void *const ptr[],
     const struct mtlm_device *device = context->device;
     struct mtlm_product p = mtlm_linear_dgrad(
         call, ptr[GLD_DY], ptr[GLD_WEIGHT], ptr[GLD_DPRE], 0, device);
+    struct mtlm_fusion f = fusion(call, device);
 
     p.epilogue = MTLM_GELU_GRADIENT;
     p.aux = ptr[GLD_PRE];
-    if (with_epilogue(&p, call, device, MTLM_NOTE_GELU_GRADIENT,
-                      MTLM_NOTE_GELU_GRADIENT_OWN))
+    f.option = "--gelu-gradient-epilogue";
+    f.wish = device->epilogues.gelu_gradient;
+    f.fused = MTLM_NOTE_GELU_GRADIENT, f.own = MTLM_NOTE_GELU_GRADIENT_OWN;
+    if (mtlm_matmul_fused(device, &p, &f))
         return;
     p.epilogue = MTLM_PLAIN;
     p.aux = NULL;

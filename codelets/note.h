@@ -9,13 +9,15 @@ extern "C" {
  * computes what, or why a kernel of our own does. */
 enum mtlm_note {
     MTLM_NOTE_ATTENTION,
-    /* GELU and its gradient: as an epilogue, and otherwise.  Both of one are
-     * written where some of its products have the epilogue and some have not.
-     */
+    /* GELU, its gradient and that of biases: as an epilogue, and otherwise.
+     * Both of one are written where some of its products have the epilogue and
+     * some have not. */
     MTLM_NOTE_GELU,
     MTLM_NOTE_GELU_OWN,
     MTLM_NOTE_GELU_GRADIENT,
     MTLM_NOTE_GELU_GRADIENT_OWN,
+    MTLM_NOTE_BIAS_GRADIENT,
+    MTLM_NOTE_BIAS_GRADIENT_OWN,
     MTLM_NOTE_COUNT
 };
 

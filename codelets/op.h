@@ -120,15 +120,6 @@ enum mtlm_attention_backend {
     MTLM_ATTENTION_LOCAL,
 };
 
-/* Whether GELU and its gradient are asked of cuBLASLt as epilogues of an MLP's
- * products in 16 bits, where they are the tanh form: where that is believed to
- * pay (linear_gelu.cu), on every GPU, on none.  On CPUs it is all the same. */
-enum mtlm_gelu_epilogue {
-    MTLM_GELU_EPILOGUE_AUTO,
-    MTLM_GELU_EPILOGUE_ON,
-    MTLM_GELU_EPILOGUE_OFF,
-};
-
 /* What an operation is told besides its operands. */
 union mtlm_attr {
     struct {
@@ -147,7 +138,6 @@ union mtlm_attr {
     } layernorm;
     struct {
         bool exact; /* by the error function, else its tanh form */
-        enum mtlm_gelu_epilogue epilogue; /* of linear_gelu.c's */
     } gelu;
     struct mtlm_dropout dropout;
     struct {

@@ -108,8 +108,7 @@ static struct mtlm_tensor *mlp(const struct mtlm_builder *b, int64_t layer,
                                struct mtlm_tensor *x)
 {
     const union mtlm_attr gelu = {
-        .gelu = {.exact = b->config->model.exact_gelu,
-                 .epilogue = b->config->gelu_epilogue}};
+        .gelu = {.exact = b->config->model.exact_gelu}};
     struct mtlm_tensor *const given[MTLM_MAX_OPERANDS] = {
         x, mtlm_build_param(b, MTLM_PARAM_FC1_WEIGHT, layer),
         mtlm_build_param(b, MTLM_PARAM_FC1_BIAS, layer)};

@@ -49,7 +49,6 @@ struct mtlm_program_config {
     int n_stage_windows;
     bool sequence_parallel;
     enum mtlm_attention_backend attention_backend;
-    enum mtlm_gelu_epilogue gelu_epilogue;
     bool distributed_optimizer; /* see graph/bucket.h */
     int64_t bucket_size;        /* elements, the same; 0: MTLM_BUCKET_SIZE */
     struct mtlm_recompute recompute;

@@ -128,7 +128,8 @@ static int start_machine(struct mtlm_job *job, struct mtlm_error *err)
         .gpu_bytes = job->gpu_bytes,
         .shared = mtlm_ranks_on_host(job->ranks) > 1,
         .rank = mtlm_ranks_rank(job->ranks),
-        .messages = job->options.comm_node == MTLM_COMM_TASK};
+        .messages = job->options.comm_node == MTLM_COMM_TASK,
+        .epilogues = job->options.epilogues};
 
     if (job->machine)
         return 0;

@@ -262,11 +262,18 @@
         "attention on GPUs: fused is cuDNN's, which takes 16 bits and whole "  \
         "samples and draws dropout of its own; auto is fused where it can, "   \
         "the others are the kernels of this program")                          \
-    OPT(PARALLEL, "gelu-epilogue", CHOICE, gelu_epilogue, "auto", 0, 0,        \
+    OPT(PARALLEL, "gelu-epilogue", CHOICE, epilogues.gelu, "auto", 0, 0,       \
         "auto|on|off",                                                         \
         "GELU on GPUs, in 16 bits and by tanh: on is part of cuBLASLt's "      \
         "products where the library can, off a kernel after them; auto is on " \
         "for compute capability 9")                                            \
+    OPT(PARALLEL, "gelu-gradient-epilogue", CHOICE, epilogues.gelu_gradient,   \
+        "auto", 0, 0, "auto|on|off", "the same for its gradient")              \
+    OPT(PARALLEL, "bias-gradient-epilogue", CHOICE, epilogues.bias_gradient,   \
+        "auto", 0, 0, "auto|on|off",                                           \
+        "gradients of biases on GPUs: on is part of cuBLASLt's products that " \
+        "make the weights', off a kernel after them; auto is off for compute " \
+        "capability 9")                                                        \
     OPT(PARALLEL, "workers", INT, workers, "0", 0, 4096, "N",                  \
         "compute workers of this rank; 0: as many as it has cores")            \
     OPT(PARALLEL, "no-gpu", FLAG, no_gpu, "no", 0, 0, NULL,                    \

@@ -13,6 +13,7 @@
 #include "launch/option_list.h"
 #include "models/model.h"
 #include "models/text/tokenizer.h"
+#include "runtime/epilogue.h"
 #include "runtime/error.h"
 
 /* What to do instead of training. */
@@ -129,7 +130,7 @@ struct mtlm_options {
     int64_t ddp_bucket_size;    /* elements of a message of gradients */
     bool sequence_parallel;
     enum mtlm_attention_backend attention_backend;
-    enum mtlm_gelu_epilogue gelu_epilogue;
+    struct mtlm_epilogue_wishes epilogues;
     int pipeline;   /* enum mtlm_pipeline, or MTLM_SCHEDULE_AUTO */
     double act_mem; /* bytes of a rank; 0: any */
     double window;  /* alpha: microbatches in flight over the least needed */

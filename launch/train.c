@@ -192,13 +192,14 @@ static void save_loaded(struct mtlm_train *s)
     save(s, control, true);
 }
 
-/* What, then "a", "b" or "a and b"; of neither, nothing at all. */
-static void say_noted(const char *what, enum mtlm_note a, enum mtlm_note b)
+/* What, then "a", "b" or "a and b"; of neither, nothing at all: false. */
+static bool say_noted(const char *what, enum mtlm_note a, enum mtlm_note b)
 {
     const char *x = mtlm_noted(a), *y = mtlm_noted(b);
 
     if (x || y)
         printf("%s%s%s%s", what, x ? x : "", x && y ? " and " : "", y ? y : "");
+    return x || y;
 }
 
 /* What the libraries of a GPU take is known when they were asked. */
@@ -210,12 +211,14 @@ static void say_noted_kernels(const struct mtlm_job *job)
         return;
     if (attention)
         printf("attention: %s\n", attention);
-    if (mtlm_noted(MTLM_NOTE_GELU) || mtlm_noted(MTLM_NOTE_GELU_OWN)) {
-        say_noted("GELU: ", MTLM_NOTE_GELU, MTLM_NOTE_GELU_OWN);
+    if (say_noted("GELU: ", MTLM_NOTE_GELU, MTLM_NOTE_GELU_OWN)) {
         say_noted("; its gradient: ", MTLM_NOTE_GELU_GRADIENT,
                   MTLM_NOTE_GELU_GRADIENT_OWN);
         printf("\n");
     }
+    if (say_noted("bias gradients: ", MTLM_NOTE_BIAS_GRADIENT,
+                  MTLM_NOTE_BIAS_GRADIENT_OWN))
+        printf("\n");
 }
 
 /* It may take long: what is saved is committed before. */

@@ -10,6 +10,7 @@
 #include "runtime/cuda_check.h"
 #include "runtime/cuda_device.h"
 #include "runtime/device.h"
+#include "runtime/machine.h"
 
 /* cuBLASLt's own advice for Hopper; enough for every GPU before it. */
 #define WORKSPACE_BYTES ((size_t) 32 << 20)
@@ -49,6 +50,7 @@ const struct mtlm_device *mtlm_cuda_device(int worker)
         create_handle(&device->blas);
         MTLM_CHECK_CUDA(cudaMalloc(&device->workspace, WORKSPACE_BYTES));
         device->workspace_bytes = WORKSPACE_BYTES;
+        device->epilogues = *mtlm_machine_epilogues();
     }
     return device;
 }

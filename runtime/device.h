@@ -4,6 +4,8 @@
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 
+#include "runtime/epilogue.h"
+
 /* What a CUDA kernel needs besides its operands; one per GPU worker. */
 struct mtlm_device {
     cudaStream_t stream;
@@ -11,6 +13,7 @@ struct mtlm_device {
     cublasLtHandle_t blas;
     void *workspace; /* on the device */
     size_t workspace_bytes;
+    struct mtlm_epilogue_wishes epilogues;
 };
 
 #endif /* MTLM_DEVICE_H */

@@ -47,6 +47,13 @@ static void name_trace(int rank)
     setenv("STARPU_FXT_SUFFIX", name, 0);
 }
 
+static struct mtlm_epilogue_wishes epilogues;
+
+const struct mtlm_epilogue_wishes *mtlm_machine_epilogues(void)
+{
+    return &epilogues;
+}
+
 static int message_worker = -1;
 /* Tasks of StarPU that nobody works on. */
 static _Atomic int messages_under_way;
@@ -154,6 +161,7 @@ int mtlm_machine_start(const struct mtlm_machine_config *config,
     if (messages)
         allow_any_number_of_tasks();
     name_trace(config->rank);
+    epilogues = config->epilogues;
     rc = starpu_init(&conf);
     if (rc < 0)
         return mtlm_error_set(err, MTLM_EXIT_PEER,

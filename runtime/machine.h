@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/epilogue.h"
 #include "runtime/error.h"
 
 /* Starting and stopping StarPU. */
@@ -23,12 +24,16 @@ struct mtlm_machine_config {
      * r<rank>_0, unless STARPU_FXT_SUFFIX says otherwise. */
     int rank;
     bool messages; /* one CPU worker more, for messages that are tasks */
+    struct mtlm_epilogue_wishes epilogues; /* of a GPU's products */
 };
 
 /* Starts StarPU.  A policy that does not exist is refused with the list of
  * those that do. */
 int mtlm_machine_start(const struct mtlm_machine_config *config,
                        struct mtlm_error *err);
+
+/* What it was started with. */
+const struct mtlm_epilogue_wishes *mtlm_machine_epilogues(void);
 
 /* The worker for messages, or -1. */
 int mtlm_machine_message_worker(void);

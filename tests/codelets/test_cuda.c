@@ -65,6 +65,7 @@ int main(void)
         cmocka_unit_test(test_bias_gelu_and_bias_tanh),
         cmocka_unit_test(test_products_with_gelu),
         cmocka_unit_test(test_gelu_as_an_epilogue),
+        cmocka_unit_test(test_bias_gradient_as_an_epilogue),
         cmocka_unit_test(test_dropout),
         cmocka_unit_test(test_embeddings),
         cmocka_unit_test(test_pool_and_add),

@@ -2,6 +2,7 @@
 #define MTLM_TESTS_TWIN_H
 
 #include "codelets/op.h"
+#include "runtime/epilogue.h"
 
 #ifndef MTLM_EMULATED
 #define MTLM_EMULATED 0
@@ -25,6 +26,7 @@ struct twin {
     double roundings;
     bool aligned;   /* operands that are not are left out */
     int capability; /* that the device is said to have; 0: its own */
+    struct mtlm_epilogue_wishes epilogues;
     enum {
         TWIN_NEAR,  /* doubles: to 1e-12 of the greatest */
         TWIN_EACH,  /* each to its own last places */
@@ -42,9 +44,9 @@ void twin_stop(void);
  *
  * Operands of 16 bits are rounded before, so that both compute the same; what
  * is written in 16 bits may differ by its rounding besides the bound.  Integers
- * and what nobody writes must be equal.  In the emulator also: two orders of
- * the threads give the same bits, and nothing outside of operands is touched.
- */
+ * and what nobody writes must be equal, and a second run gives the same bits,
+ * in the emulator with another order of the threads.  There nothing outside of
+ * operands is touched. */
 void twin_compare(const struct twin *twin);
 
 /* Fails unless every operation with a kernel was compared. */

@@ -10,6 +10,7 @@ void test_layernorm(void **state); /* twins_layers.c */
 void test_bias_gelu_and_bias_tanh(void **state);
 void test_products_with_gelu(void **state);
 void test_gelu_as_an_epilogue(void **state);
+void test_bias_gradient_as_an_epilogue(void **state);
 void test_dropout(void **state);
 void test_embeddings(void **state);
 void test_pool_and_add(void **state);

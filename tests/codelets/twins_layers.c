@@ -131,10 +131,18 @@ void test_products_with_gelu(void **state)
 static long epilogues_wanted(void)
 {
 #if MTLM_EMULATED
-    return mtlm_double_gelu_wanted();
+    return mtlm_double_gelu_wanted() + mtlm_double_bias_gradients_wanted();
 #else
     return 0;
 #endif
+}
+
+static void assert_wanted(long before, bool wanted, int capability,
+                          enum mtlm_epilogue_wish wish)
+{
+    if (MTLM_EMULATED && (epilogues_wanted() > before) != wanted)
+        fail_msg("capability %d, wish %d: %ld epilogues", capability,
+                 (int) wish, epilogues_wanted() - before);
 }
 
 /* cuBLASLt's double is asked for epilogues with GELU, which round once, on the
@@ -144,15 +152,15 @@ void test_gelu_as_an_epilogue(void **state)
 {
     static const struct {
         int capability;
-        enum mtlm_gelu_epilogue wish;
+        enum mtlm_epilogue_wish wish;
         bool exact, fused;
     } cases[] = {
-        {90, MTLM_GELU_EPILOGUE_AUTO, false, true},
-        {90, MTLM_GELU_EPILOGUE_OFF, false, false},
-        {90, MTLM_GELU_EPILOGUE_ON, true, false},
-        {80, MTLM_GELU_EPILOGUE_AUTO, false, false},
-        {80, MTLM_GELU_EPILOGUE_ON, false, true},
-        {100, MTLM_GELU_EPILOGUE_AUTO, false, false},
+        {90, MTLM_EPILOGUE_AUTO, false, true},
+        {90, MTLM_EPILOGUE_OFF, false, false},
+        {90, MTLM_EPILOGUE_ON, true, false},
+        {80, MTLM_EPILOGUE_AUTO, false, false},
+        {80, MTLM_EPILOGUE_ON, false, true},
+        {100, MTLM_EPILOGUE_AUTO, false, false},
     };
 
     (void) state;
@@ -165,12 +173,38 @@ void test_gelu_as_an_epilogue(void **state)
             (struct twin){.roundings = MTLM_EMULATED && cases[i].fused ? 0 : 2,
                           .aligned = true,
                           .capability = cases[i].capability,
-                          .call.attr.gelu = {.exact = cases[i].exact,
-                                             .epilogue = cases[i].wish}});
-        if (MTLM_EMULATED && (epilogues_wanted() > before) != cases[i].fused)
-            fail_msg("capability %d, wish %d: %ld epilogues",
-                     cases[i].capability, (int) cases[i].wish,
-                     epilogues_wanted() - before);
+                          .epilogues = {cases[i].wish, cases[i].wish},
+                          .call.attr.gelu.exact = cases[i].exact});
+        assert_wanted(before, cases[i].fused, cases[i].capability,
+                      cases[i].wish);
+    }
+}
+
+/* Either way of a bias' gradient beside the product that makes the weight's. */
+void test_bias_gradient_as_an_epilogue(void **state)
+{
+    static const struct {
+        int capability;
+        enum mtlm_epilogue_wish wish;
+        bool fused;
+    } cases[] = {
+        {90, MTLM_EPILOGUE_AUTO, false}, {90, MTLM_EPILOGUE_OFF, false},
+        {90, MTLM_EPILOGUE_ON, true},    {80, MTLM_EPILOGUE_AUTO, true},
+        {80, MTLM_EPILOGUE_OFF, false},
+    };
+    const struct mtlm_shape x = MTLM_SHAPE(37, 3, 40), f = MTLM_SHAPE(72);
+    const struct mtlm_shape y = MTLM_SHAPE(37, 3, 72), w = MTLM_SHAPE(72, 40);
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const long before = epilogues_wanted();
+
+        twin_compare(&(struct twin){
+            .call = {.kind = MTLM_OP_LINEAR_BIAS_WGRAD, .shape = {x, y, w, f}},
+            .capability = cases[i].capability,
+            .epilogues.bias_gradient = cases[i].wish});
+        assert_wanted(before, cases[i].fused, cases[i].capability,
+                      cases[i].wish);
     }
 }
 

@@ -7,14 +7,20 @@
 #include "tests/emulator/cublaslt_double.h"
 #include "tests/emulator/device_double.h"
 
-static atomic_long gelu_wanted;
+static atomic_long gelu_wanted, bias_gradients_wanted;
 
 long mtlm_double_gelu_wanted(void)
 {
     return atomic_load(&gelu_wanted);
 }
 
-/* Each epilogue with GELU has one of these two bits, and no other has. */
+long mtlm_double_bias_gradients_wanted(void)
+{
+    return atomic_load(&bias_gradients_wanted);
+}
+
+/* Each epilogue with GELU has one of the bits `gelu` and `gradient`, and no
+ * other has. */
 void blas_count(const struct blas_description *d)
 {
     const uint32_t gelu = CUBLASLT_EPILOGUE_GELU;
@@ -23,6 +29,9 @@ void blas_count(const struct blas_description *d)
 
     if (d->epilogue & (gelu | gradient))
         atomic_fetch_add(&gelu_wanted, 1);
+    if (d->epilogue == CUBLASLT_EPILOGUE_BGRADA
+        || d->epilogue == CUBLASLT_EPILOGUE_BGRADB)
+        atomic_fetch_add(&bias_gradients_wanted, 1);
 }
 
 bool blas_refuses(const struct blas_description *d, const char *when,

@@ -49,7 +49,8 @@ void blas_wrong(const char *what) __attribute__((noreturn));
 
 /* ---- cublaslt_choice.c ---- */
 
-/* Counts what has GELU as an epilogue: mtlm_double_gelu_wanted(). */
+/* Counts what has GELU or a bias' gradient as an epilogue:
+ * mtlm_double_gelu_wanted(), mtlm_double_bias_gradients_wanted(). */
 void blas_count(const struct blas_description *d);
 
 /* Whether a product with an epilogue gets *status instead, now ("ask" or

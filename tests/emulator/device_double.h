@@ -20,8 +20,9 @@ void mtlm_double_enqueue(cudaStream_t stream, bool (*done)(void *argument),
                          void *argument);
 
 /* How many ways and products cuBLASLt's double was asked for that have GELU or
- * its gradient as an epilogue. */
+ * its gradient as an epilogue; a bias' gradient. */
 long mtlm_double_gelu_wanted(void);
+long mtlm_double_bias_gradients_wanted(void);
 
 #ifdef __cplusplus
 }

@@ -46,9 +46,18 @@ gelu() {
         fail "GELU by $(cat got.gelu), not $1, $2"
 }
 
+# bias WHAT: the same of the biases' gradients.
+bias() {
+    sed -n 's/^bias gradients: //p' out |
+        sed 's/\(cuBLASLt\) [0-9][0-9]*/\1/g' >got.bias
+    [ "$(cat got.bias)" = "$1" ] ||
+        fail "gradients of biases by $(cat got.bias), not $1"
+}
+
 # Sums in another order may be rounded to another number of 8 bits.
 both 1e-3 --model gpt-tiny --bf16
 gelu "epilogue of cuBLASLt" "epilogue of cuBLASLt"
+bias "own kernels (compute capability 9.0)"
 # No way is proposed for epilogues, or what was proposed is refused.
 for refusal in "ask proposes nothing: CUBLAS_STATUS_NOT_SUPPORTED" \
     "ask:0 proposes nothing: no algorithm found" \
@@ -63,14 +72,18 @@ for refusal in "ask proposes nothing: CUBLAS_STATUS_NOT_SUPPORTED" \
 done
 
 MTLM_DOUBLE_CAPABILITY=80 well 1 --model gpt-tiny "${mini[@]}" --bf16
-gelu "own kernels (not compute capability 9)" \
-    "own kernels (not compute capability 9)"
+gelu "own kernels (compute capability 8.0)" \
+    "own kernels (compute capability 8.0)"
+bias "epilogue of cuBLASLt"
 MTLM_DOUBLE_CAPABILITY=80 well 1 --model gpt-tiny "${mini[@]}" --bf16 \
-    --gelu-epilogue on
-gelu "epilogue of cuBLASLt" "epilogue of cuBLASLt"
-well 1 --model gpt-tiny "${mini[@]}" --bf16 --gelu-epilogue off
-same 1e-3 "--gelu-epilogue off"
-gelu "own kernels (--gelu-epilogue off)" "own kernels (--gelu-epilogue off)"
+    --gelu-epilogue on --bias-gradient-epilogue off
+gelu "epilogue of cuBLASLt" "own kernels (compute capability 8.0)"
+bias "own kernels (--bias-gradient-epilogue off)"
+well 1 --model gpt-tiny "${mini[@]}" --bf16 --gelu-gradient-epilogue off \
+    --bias-gradient-epilogue on
+same 1e-3 "--gelu-gradient-epilogue off"
+gelu "epilogue of cuBLASLt" "own kernels (--gelu-gradient-epilogue off)"
+bias "epilogue of cuBLASLt"
 
 # Where the library fails otherwise, that is said and ends the job.
 for when in ask:14=AlgoGetHeuristic run:13=; do

@@ -4,6 +4,7 @@ lines: what is made of these, and of failures."""
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -331,16 +332,20 @@ class GpuCheck(unittest.TestCase):
         self.assertAlmostEqual(embedding["bytes"], 8e6 + 100)
         self.assertAlmostEqual(embedding["floor_ms"], 2e-3, places=6)
 
-    def test_both_ways_of_gelu_are_timed_in_turns(self):
+    def test_each_epilogue_is_timed_in_turns_with_none(self):
         self.stand_ins(PEER_RATES)
-        done, checks = self.check("--only", "gelu")
-        check = checks["gelu"]
+        done, checks = self.check("--only", "epilogues")
+        check = checks["epilogues"]
         self.assertEqual(done.returncode, 0, (done.stderr, check))
-        ways = [c.split("--gelu-epilogue ")[1].split()[0].strip("'")
-                for c in check["commands"]]
-        self.assertEqual(ways, ["on", "off", "off", "on"])
-        self.assertEqual(check["figures"]["ms"]["on"], [50, 50])
-        self.assertEqual(check["figures"]["on / off"], 1)
+        wished = [
+            [name for name, wish in re.findall(r"--(\S+)-epilogue (on|off)", c)
+             if wish == "on"]
+            for c in check["commands"]
+        ]
+        there = [[], ["gelu"], ["gelu-gradient"], ["bias-gradient"]]
+        self.assertEqual(wished, there + there[::-1])
+        self.assertEqual(check["figures"]["ms"]["gelu"], [50, 50])
+        self.assertEqual(check["figures"]["bias-gradient / none"], 1)
 
     def test_a_mistake_in_a_check_does_not_cost_the_next(self):
         self.stand_ins(PEER_RATES)
