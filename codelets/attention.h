@@ -28,9 +28,11 @@ enum {
 /* A head's elements at most, in the CUDA kernels. */
 enum { MTLM_ATTENTION_GPU_D = 256 };
 
-/* What lse is in the padding.  A kernel that takes powers of 2 multiplies it by
- * log2 e: it must stay finite, or what is masked there becomes a NaN. */
-#define MTLM_ATTENTION_NO_LSE (-FLT_MAX / 2)
+/* What lse is in the padding.  Backward kernels take exp(score - lse), cuDNN's
+ * maybe before they mask it: that is to be 0, not infinite.  One that takes
+ * powers of 2 multiplies it by log2 e: it must stay finite, or what is masked
+ * there becomes a NaN. */
+#define MTLM_ATTENTION_NO_LSE (FLT_MAX / 2)
 
 /* One head of one sample: some positions' queries meet some positions' keys
  * and values.  Rows are real positions only: those of padding are left out

@@ -18,8 +18,8 @@ bool mtlm_attention_may_be_fused(const struct mtlm_call *call)
            && (backend == MTLM_ATTENTION_AUTO
                || backend == MTLM_ATTENTION_FUSED)
            && call->attr.attention.first_query == 0
-           && dim[0] == call->attr.attention.seq_length && d % 8 == 0
-           && call->attr.attention.dropout.p < 1;
+           && dim[0] == call->attr.attention.seq_length && dim[0] > 1
+           && d % 8 == 0 && call->attr.attention.dropout.p < 1;
 }
 
 double mtlm_attention_fused_bytes(const struct mtlm_call *call)

@@ -87,7 +87,9 @@ static int64_t proposals(struct mtlm_cudnn_graph *graph,
                : 0;
 }
 
-/* Whether it gives the same bits each time. */
+/* Whether it says nothing against giving the same bits each time.  Of cuDNN
+ * 9.19's ways for attention none does, not even those of a graph that adds dQ
+ * up in any order: the same bits rest on the form of attention_graph.c's. */
 static bool is_deterministic(struct mtlm_cudnn_graph *graph,
                              cudnnBackendDescriptor_t config)
 {
@@ -164,6 +166,7 @@ bool mtlm_cudnn_plan(struct mtlm_cudnn_graph *graph,
         if (plan_of(graph, gpu, config[i], plan)
             && plan->workspace_bytes <= workspace_bytes)
             return true;
+    plan->plan = NULL;
     return false;
 }
 

@@ -79,9 +79,10 @@ static void check(cudaError_t error)
 const char *twin_start(void)
 {
     int gpus = 0, minor;
+    const cudaError_t rc = cudaGetDeviceCount(&gpus);
 
-    if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0)
-        return "no GPU";
+    if (rc != cudaSuccess || gpus == 0)
+        return rc == cudaSuccess ? "no GPU" : cudaGetErrorString(rc);
     check(cudaDeviceGetAttribute(&twin_device.capability,
                                  cudaDevAttrComputeCapabilityMajor, 0));
     check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0));
@@ -103,8 +104,10 @@ void twin_stop(void)
 void twin_memory_new(struct twin_memory *memory, int64_t n, size_t size,
                      bool aligned)
 {
-    check(cudaMalloc(&memory->allocated, (n + 1) * size));
-    check(cudaMemset(memory->allocated, 0xff, (n + 1) * size));
+    const size_t bytes = (n + !aligned) * size;
+
+    check(cudaMalloc(&memory->allocated, bytes));
+    check(cudaMemset(memory->allocated, 0xff, bytes));
     memory->data = (char *) memory->allocated + (aligned ? 0 : size);
 }
 
