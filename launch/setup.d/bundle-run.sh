@@ -1,12 +1,13 @@
 #!/bin/sh
 # Runs a command with what is in this bundle: programs by name, mpirun too.
-# CUDA's libraries are the system's, or those that PyTorch brings.
+# CUDA's libraries are those of $CUDA_HOME, or that PyTorch brings, so that both
+# compute with the same, or the system's.
 here=$(cd "$(dirname "$0")" && pwd)
 if [ $# -eq 0 ]; then
     echo "usage: $0 COMMAND [ARGUMENT]...   (mpirun, mtlm-dag, ...)" >&2
     exit 2
 fi
-cuda=${CUDA_HOME:-/usr/local/cuda}/lib64
+cuda=${CUDA_HOME:+$CUDA_HOME/lib64:}
 for dir in $(python3 - 2>/dev/null <<'END'
 import glob
 import importlib.util
@@ -16,8 +17,9 @@ for path in found.submodule_search_locations if found else []:
     print(*glob.glob(path + "/*/lib"), sep="\n")
 END
 ); do
-    cuda=$cuda:$dir
+    cuda=$cuda$dir:
 done
+cuda=$cuda${CUDA_HOME:-/usr/local/cuda}/lib64
 export PATH="$here/build:$here/mpi/bin:$PATH"
 export LD_LIBRARY_PATH="$here/lib:$cuda${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 export OPAL_PREFIX="$here/mpi"
@@ -25,4 +27,6 @@ export PMIX_LIBDIR="$here/pmix/lib" PMIX_DATADIR="$here/pmix/share"
 export HWLOC_PLUGINS_PATH="$here/lib/hwloc"
 # One host: neither a batch system nor a network but shared memory.
 export OMPI_MCA_plm=isolated OMPI_MCA_btl=self,vader,tcp
+# Containers may forbid a process to read another's memory.
+export OMPI_MCA_btl_vader_single_copy_mechanism=none
 exec "$@"

@@ -10,6 +10,7 @@ import os
 import resource
 import sys
 import time
+from contextlib import suppress
 
 import torch
 from torch import distributed
@@ -141,8 +142,9 @@ def load(model, directory, part=lambda name, whole: whole):
             mine = part(name, weights[name]).copy()
             parameter.copy_(torch.from_numpy(mine))
     del weights
-    with open("/proc/self/clear_refs", "w") as file:
-        file.write("5")
+    with suppress(OSError):  # some sandboxes have none
+        with open("/proc/self/clear_refs", "w") as file:
+            file.write("5")
 
 
 def peak_bytes():

@@ -347,6 +347,48 @@ class GpuCheck(unittest.TestCase):
         self.assertEqual(check["figures"]["ms"]["gelu"], [50, 50])
         self.assertEqual(check["figures"]["bias-gradient / none"], 1)
 
+    def kernels_say(self, script):
+        """operations, where the test of the kernels is that."""
+        self.stand_ins(PEER_RATES)
+        folder = os.path.join(self.root, "build", "tests", "codelets")
+        os.makedirs(folder)
+        program(folder, "test_cuda.t", "#!/bin/sh\n" + script)
+        _, checks = self.check("--only", "operations")
+        return checks["operations"]
+
+    def test_the_kernels_that_agree_are_counted(self):
+        check = self.kernels_say(
+            'echo "ok 1 - by $CMOCKA_MESSAGE_OUTPUT"\necho "ok 2 - all"\n'
+        )
+        self.assertEqual(check["status"], "right")
+        self.assertEqual(check["figures"]["tests"], 2)
+        self.assertIn("by TAP", check["said"])
+
+    def test_no_kernel_is_not_right(self):
+        self.assertEqual(self.kernels_say("exit 0")["status"], "wrong")
+
+    def test_the_begin_of_what_is_said_is_kept_and_the_end(self):
+        check = self.kernels_say("echo first\nseq 1 9999\necho last\nexit 9\n")
+        self.assertEqual(check["status"], "wrong")
+        self.assertTrue(check["said"].startswith("first\n1\n"))
+        self.assertTrue(check["said"].endswith("9999\nlast\n"))
+        self.assertLess(len(check["said"]), 5000)
+
+    def test_what_a_command_leaves_running_ends_with_it(self):
+        left = os.path.join(self.work, "left")
+        self.kernels_say(f"sleep 600 >{left} 2>&1 &\necho $! >{left}\n")
+        with open(left) as file:
+            status = f"/proc/{file.read().strip()}/status"
+        for _ in range(100):
+            try:
+                with open(status) as file:
+                    if re.search("^State:\tZ", file.read(), re.M):
+                        return
+            except FileNotFoundError:
+                return
+            time.sleep(0.02)
+        self.fail("it is still there")
+
     def test_a_mistake_in_a_check_does_not_cost_the_next(self):
         self.stand_ins(PEER_RATES)
         trace = os.path.join(self.root, "build", "mtlm-dag.trace")
