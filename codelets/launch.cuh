@@ -32,15 +32,21 @@ static inline void mtlm_launch(void (*kernel)(Params...), dim3 blocks,
                                cudaStream_t stream, Args... args)
 {
     const void *symbol = (const void *) kernel;
+    cudaLaunchConfig_t config = {};
 
+    config.gridDim = blocks, config.blockDim = threads;
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = stream;
     if (shared_bytes > MTLM_SHARED_UNASKED)
         mtlm_launch_check(
             cudaFuncSetAttribute(symbol,
                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  (int) shared_bytes),
             symbol);
-    kernel<<<blocks, threads, shared_bytes, stream>>>(Params(args)...);
-    mtlm_launch_check(cudaGetLastError(), symbol);
+    /* Its own status: cudaGetLastError() may have that of an allocation that
+     * StarPU is to make again when it has made room. */
+    mtlm_launch_check(cudaLaunchKernelEx(&config, kernel, Params(args)...),
+                      symbol);
 }
 
 /* The block's dynamic shared memory, aligned to 16 bytes. */

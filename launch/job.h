@@ -94,8 +94,10 @@ int mtlm_job_measure_gpu(struct mtlm_job *job, struct mtlm_error *err);
 /* What the plan takes of the host's memory where this rank drives a GPU. */
 double mtlm_job_beside_gpu_bytes(const struct mtlm_job *job);
 
-/* In job_transport.c: what carries the collectives, job->transport; whether all
- * ranks have the same of it; a line about it where there is a choice. */
+/* In job_transport.c: what is known of that before GPUs are; what carries the
+ * collectives, job->transport; whether all ranks have the same of it; a line
+ * about it where there is a choice. */
+bool mtlm_job_may_use_nccl(const struct mtlm_job *job);
 int mtlm_job_choose_transport(struct mtlm_job *job, struct mtlm_error *err);
 int mtlm_job_compare_nccl(struct mtlm_job *job, struct mtlm_error *err);
 void mtlm_job_say_transport(const struct mtlm_job *job);

@@ -14,6 +14,8 @@ int mtlm_job_find_gpus(struct mtlm_job *job, struct mtlm_error *err)
     job->gpu = -1;
     if (job->options.cluster_file) /* nothing is computed */
         return 0;
+    if (mtlm_job_may_use_nccl(job))
+        mtlm_gpus_load_at_once();
     mtlm_gpus_detect(&job->gpus, job->options.no_gpu);
     return mtlm_gpus_check(&job->gpus, err);
 }

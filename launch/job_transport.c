@@ -27,16 +27,28 @@ static int check_nccl(const struct mtlm_job *job, struct mtlm_error *err)
     return 0;
 }
 
+/* Where it can be. */
+static bool is_nccl_wanted(const struct mtlm_job *job)
+{
+    const struct mtlm_options *o = &job->options;
+
+    return o->transport == MTLM_USE_NCCL
+           || (o->transport == MTLM_USE_AUTO && mtlm_ranks_size(job->ranks) > 1
+               && o->collective_order != MTLM_ORDER_SLOT);
+}
+
+bool mtlm_job_may_use_nccl(const struct mtlm_job *job)
+{
+    return is_nccl_wanted(job) && mtlm_nccl_version() && !job->options.no_gpu
+           && !job->options.share_gpu;
+}
+
 int mtlm_job_choose_transport(struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
     struct mtlm_error why;
     const int rc = check_nccl(job, &why);
     const bool all = mtlm_ranks_min(job->ranks, rc == 0) > 0;
-    const bool wanted =
-        o->transport == MTLM_USE_NCCL
-        || (o->transport == MTLM_USE_AUTO && mtlm_ranks_size(job->ranks) > 1
-            && o->collective_order != MTLM_ORDER_SLOT);
 
     if (o->comm_node == MTLM_COMM_TASK && job->gpu >= 0)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
@@ -44,7 +56,8 @@ int mtlm_job_choose_transport(struct mtlm_job *job, struct mtlm_error *err)
                               "memory: it would not stay on the GPU of rank "
                               "%d (--no-gpu trains on CPUs)",
                               mtlm_ranks_rank(job->ranks));
-    job->transport = wanted && all ? MTLM_TRANSPORT_NCCL : MTLM_TRANSPORT_MPI;
+    job->transport =
+        is_nccl_wanted(job) && all ? MTLM_TRANSPORT_NCCL : MTLM_TRANSPORT_MPI;
     if (o->transport == MTLM_USE_NCCL && rc < 0) {
         *err = why;
         return -1;

@@ -14,6 +14,11 @@ static bool is_unwanted(void)
     return text && atoi(text) == 0;
 }
 
+void mtlm_gpus_load_at_once(void)
+{
+    setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+}
+
 #if HAVE_CUDA
 
 #include <cuda_runtime_api.h>

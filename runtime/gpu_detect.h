@@ -3,6 +3,14 @@
 
 #include "runtime/gpu.h"
 
+/* Before mtlm_gpus_detect(), in a process that may use NCCL: CUDA is to load
+ * all kernels when the GPU begins, unless CUDA_MODULE_LOADING says otherwise.
+ * By default it loads each before its first launch, and the whole process waits
+ * meanwhile until the GPU has done what it was given (CUDA programming guide,
+ * lazy loading, potential hazards).  A collective among that ends when its
+ * peers join, and what they still need for that may be this rank's to send. */
+void mtlm_gpus_load_at_once(void);
+
 /* The GPUs that this process sees; takes nothing of them.  Does not look where
  * they are unwanted, by that or by STARPU_NCUDA=0. */
 void mtlm_gpus_detect(struct mtlm_gpus *gpus, bool unwanted);

@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include <starpu.h>
+#if HAVE_CUDA
+#include <starpu_cuda.h>
+#endif
 
 #include "runtime/machine.h"
 #include "runtime/plugin.h"
@@ -140,6 +143,27 @@ static void take_gpu(const struct mtlm_machine_config *config,
     setenv("STARPU_CUDA_PIPELINE", "2", 0);
 }
 
+#if HAVE_CUDA
+static void set_device(void *gpu)
+{
+    starpu_cuda_set_device(*(int *) gpu);
+}
+
+/* Where a CPU worker takes pinned memory, CUDA makes a context on the thread's
+ * device: device 0 in each thread until told otherwise, which may be another
+ * rank's. */
+static void use_on_cpu_workers(int gpu)
+{
+    if (gpu >= 0)
+        starpu_execute_on_each_worker(set_device, &gpu, STARPU_CPU);
+}
+#else
+static void use_on_cpu_workers(int gpu)
+{
+    (void) gpu;
+}
+#endif
+
 int mtlm_machine_start(const struct mtlm_machine_config *config,
                        struct mtlm_error *err)
 {
@@ -175,6 +199,7 @@ int mtlm_machine_start(const struct mtlm_machine_config *config,
         || (int) starpu_cuda_worker_get_count() != conf.ncuda)
         return refuse_workers(&conf, messages, err);
     name_workers(conf.ncpus, messages);
+    use_on_cpu_workers(config->gpu);
     set_running(true);
     return 0;
 }

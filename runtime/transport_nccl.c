@@ -2,9 +2,11 @@
  *
  * There is one stream, on which collectives run one after the other in the
  * order in which they are issued.  An event behind each says when it is over.
- * The first collective of a communicator may be in progress for a while
- * (nccl_comm.h): nothing is issued then, or the order would not be the one that
- * the engine has decided on. */
+ * NCCL launches a collective of a communicator that does not block in a thread
+ * of its own (ncclGroupEndInternal() of 2.28): it is in progress until then,
+ * the first one, which connects the ranks, for a while.  Nothing is issued
+ * meanwhile, or the order would not be the one that the engine has decided
+ * on. */
 
 #include "config.h"
 
@@ -12,6 +14,7 @@
 
 #include <starpu_cuda.h>
 
+#include "runtime/clock.h"
 #include "runtime/cuda_check.h"
 #include "runtime/data.h"
 #include "runtime/memory.h"
@@ -123,6 +126,22 @@ static ncclResult_t call(struct nccl *nccl, const struct mtlm_request *request)
     }
 }
 
+/* What a launch takes, or a few: another look would come later than that. */
+enum { LAUNCH_NS = 100000 };
+
+/* The state of a collective that was just issued, when it is no longer in
+ * progress or that has taken too long. */
+static ncclResult_t launched(struct nccl *nccl, enum mtlm_group group)
+{
+    const int64_t until = mtlm_now_ns() + LAUNCH_NS;
+    ncclResult_t state;
+
+    do
+        state = mtlm_nccl_state(&nccl->comms, group);
+    while (state == ncclInProgress && mtlm_now_ns() < until);
+    return state;
+}
+
 static void issue(struct mtlm_transport *transport,
                   struct mtlm_request *request)
 {
@@ -134,6 +153,8 @@ static void issue(struct mtlm_transport *transport,
     pthread_mutex_lock(&nccl->comms.mutex);
     rc = call(nccl, request);
     pthread_mutex_unlock(&nccl->comms.mutex);
+    if (rc == ncclInProgress)
+        rc = launched(nccl, request->message.group);
     if (rc == ncclInProgress)
         nccl->launching = request;
     else if (rc == ncclSuccess)

@@ -9,6 +9,7 @@
  *   MTLM_DOUBLE_TAKEN_MIB=100    of that held by somebody else
  *   MTLM_DOUBLE_DRIVER=12040     version of the driver; 0: there is no driver
  *   MTLM_DOUBLE_CAPABILITY=80    compute capability, of 9.0 without it
+ *   MTLM_DOUBLE_OWN=1            the only one that threads may allocate for
  *   MTLM_DOUBLE_DELAY_US=300     what is enqueued takes that long
  *
  * Here the devices; memory_double.c has their memory, stream_double.c what is
@@ -24,6 +25,7 @@
  *
  * Meanings of calls: CUDA Runtime API manual, 13.0. */
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +33,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "tests/emulator/device_double.h"
 #include "tests/emulator/double_private.h"
 
 static _Thread_local int current;
@@ -96,8 +99,25 @@ cudaError_t cudaRuntimeGetVersion(int *version)
     return cudaSuccess;
 }
 
+static pthread_once_t asked = PTHREAD_ONCE_INIT;
+static bool eager;
+
+static void ask(void)
+{
+    const char *text = getenv("CUDA_MODULE_LOADING");
+
+    eager = text && strcmp(text, "EAGER") == 0;
+}
+
+bool mtlm_double_eager(void)
+{
+    pthread_once(&asked, ask);
+    return eager;
+}
+
 cudaError_t cudaGetDeviceCount(int *count)
 {
+    pthread_once(&asked, ask);
     *count = 0;
     /* Within a major version any driver will do. */
     if (mtlm_double_setting("MTLM_DOUBLE_DRIVER", CUDART_VERSION) / 1000

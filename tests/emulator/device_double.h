@@ -19,6 +19,9 @@ void mtlm_double_kernel(cudaStream_t stream);
 void mtlm_double_enqueue(cudaStream_t stream, bool (*done)(void *argument),
                          void *argument);
 
+/* Whether CUDA was asked to load all kernels when it was first called. */
+bool mtlm_double_eager(void);
+
 /* How many ways and products cuBLASLt's double was asked for that have GELU or
  * its gradient as an epilogue; a bias' gradient. */
 long mtlm_double_gelu_wanted(void);

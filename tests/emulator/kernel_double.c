@@ -78,3 +78,10 @@ cudaError_t __cudaLaunchKernel(void)
 {
     no_kernels();
 }
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config,
+                                const void *kernel, void **args)
+{
+    (void) config, (void) kernel, (void) args;
+    no_kernels();
+}

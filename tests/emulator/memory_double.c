@@ -138,7 +138,12 @@ cudaError_t cudaFree(void *p)
 
 cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned flags)
 {
+    const long own = mtlm_double_setting("MTLM_DOUBLE_OWN", -1);
+
     (void) flags;
+    /* It makes a context on the thread's device where there is none yet. */
+    if (own >= 0 && mtlm_double_current() != own)
+        mtlm_double_wrong("cudaHostAlloc in a thread of another GPU");
     *p = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
     return *p ? cudaSuccess : mtlm_double_give(cudaErrorMemoryAllocation);
 }

@@ -36,6 +36,7 @@ failed() {
 # Kernels and data are on the host.
 on_gpus 1
 export MTLM_TEST_TRANSPORT=nccl MTLM_DOUBLE_NCCL_HOST=1
+export CUDA_MODULE_LOADING=EAGER
 for test in test_messages.mpi2 test_shards.mpi4 test_collectives.mpi4; do
     passes $test
 done
@@ -59,7 +60,8 @@ passes test_shards.mpi4
 passes MTLM_TEST_TRANSPORT=mpi MTLM_TEST_FILL_GPU=1 MTLM_DOUBLE_MIB=128 \
     test_shards.mpi4
 
-# Whole jobs.
+# Whole jobs, which say that themselves.
+unset CUDA_MODULE_LOADING
 mini=(--model gpt-tiny --num-layers 2 --hidden-size 32 --num-attention-heads 4
     --seq-length 16 --micro-batch-size 1 --global-batch-size 4 --lr 1e-3
     --min-lr 0 --lr-decay-style constant --lr-warmup-fraction 0 --train-iters 2
@@ -110,6 +112,19 @@ refuse '--comm-node task is for data in the host' 2 --share-gpu --comm-node task
 refuse '--transport nccl: rank 0 has no GPU' 2 --no-gpu --transport nccl
 refuse '--collective-order slot needs --transport mpi: with nccl' \
     2 --collective-order slot --transport nccl
+
+# No thread of a rank takes anything of another rank's GPU.
+on_gpus 2
+cat >own <<END
+#!/bin/bash
+export MTLM_DOUBLE_OWN=\$OMPI_COMM_WORLD_RANK
+exec $program "\$@"
+END
+chmod +x own
+for pipeline in 1 2; do
+    layout $((3 - pipeline)) $pipeline
+    program=./own well 2 "${mini[@]}" "${parallel[@]}" --save own.$pipeline
+done
 
 # Another NCCL on one of the ranks.
 on_gpus 2

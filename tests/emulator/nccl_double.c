@@ -13,8 +13,13 @@
  *   MTLM_DOUBLE_NCCL_FAIL_RANK=1     only on this rank of MPI
  *
  * Communicators do not block (config.blocking 0): they are in progress until
- * all ranks have come, and so is their first collective, for which the real
- * ones connect the ranks, until all have issued it.
+ * all ranks have come, and so is each collective until somebody asks, since the
+ * real ones launch it in a thread of their own; the first, for which they
+ * connect the ranks, until all have issued it.
+ *
+ * Kernels must be loaded when the program begins (CUDA_MODULE_LOADING=EAGER):
+ * to load one later waits for what the GPU does, a collective maybe that other
+ * ranks are to join.
  *
  * Meanings of calls: NCCL user guide 2.28. */
 
@@ -80,7 +85,7 @@ static ncclResult_t issue(struct what what, const void *from, void *to,
 
     check_memory(from, "reads");
     check_memory(to, "writes");
-    if (comm->first)
+    if (comm->launching)
         nccl_double_wrong("a collective while the communicator is in progress");
     *c = (struct collective){.comm = comm,
                              .what = what,
@@ -90,12 +95,7 @@ static ncclResult_t issue(struct what what, const void *from, void *to,
                              .stream = stream,
                              .fails = fails_now()};
     comm->meeting->place[comm->rank].issued++;
-    if (comm->connected) {
-        comm->failed = comm->failed || c->fails;
-        mtlm_double_enqueue(stream, nccl_double_progress, c);
-        return ncclSuccess;
-    }
-    comm->first = c;
+    comm->launching = c;
     return ncclInProgress;
 }
 
@@ -174,6 +174,8 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks,
 {
     if (!config || config->blocking != 0)
         nccl_double_wrong("communicators of this double do not block");
+    if (ranks > 1 && !mtlm_double_eager())
+        nccl_double_wrong("kernels are loaded beside collectives");
     if (ranks < 1 || ranks > MAX_RANKS || rank < 0 || rank >= ranks)
         nccl_double_wrong("rank %d of %d, the double has at most %d", rank,
                           ranks, MAX_RANKS);
@@ -194,14 +196,13 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error)
     if (!comm->met)
         shm_unlink(comm->name);
     comm->met = true;
-    if (comm->first) {
+    if (comm->launching) {
         if (!ALL(comm, issued, 1))
             return ncclSuccess;
-        comm->failed = comm->first->fails;
-        mtlm_double_enqueue(comm->first->stream, nccl_double_progress,
-                            comm->first);
-        comm->first = NULL;
-        comm->connected = true;
+        comm->failed = comm->failed || comm->launching->fails;
+        mtlm_double_enqueue(comm->launching->stream, nccl_double_progress,
+                            comm->launching);
+        comm->launching = NULL;
     }
     *error = comm->failed ? ncclRemoteError : ncclSuccess;
     return ncclSuccess;
@@ -209,7 +210,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error)
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm)
 {
-    return comm->first ? ncclInvalidUsage : ncclSuccess;
+    return comm->launching ? ncclInvalidUsage : ncclSuccess;
 }
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm)

@@ -51,9 +51,9 @@ struct ncclComm {
     struct meeting *meeting;
     char name[NCCL_UNIQUE_ID_BYTES];
     int rank, ranks;
-    long pieces;              /* of all collectives so far */
-    struct collective *first; /* that connects the ranks, not enqueued yet */
-    bool met, connected;
+    long pieces;                  /* of all collectives so far */
+    struct collective *launching; /* not enqueued yet */
+    bool met;
     _Atomic bool aborted, failed;
 };
 
