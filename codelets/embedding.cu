@@ -224,7 +224,7 @@ void mtlm_embedding_wgrad_cuda(void *const ptr[], const struct mtlm_call *call,
         call->value, h, {ptr[EMBW_DY], dword}, [&](auto t, auto width) {
             using T = decltype(t);
             constexpr int V = decltype(width)::value;
-            const struct mtlm_tiles tiles = mtlm_tiles_of(1, h, V, 1);
+            const struct mtlm_tiles tiles = mtlm_tiles_of(1, h, V, false);
             const dim3 blocks((s.n + s.chunk - 1) / s.chunk, tiles.blocks.x);
 
             mtlm_launch(add_chunks<T, V>, blocks, tiles.threads, 0, stream, s,

@@ -187,7 +187,10 @@ static __device__ __forceinline__ void backward_row(
 {
     const float m = o.mean[r], s = o.rstd[r];
     float sum[2] = {};
+    row<T, V, K> old;
 
+    if (add) /* before the barriers, not behind them */
+        old.read(o.dx + r * o.h, o.h);
     columns<V, K>(o.h, [&](int k, int64_t c) {
         float v[V], d[V], scale[V];
 
@@ -202,15 +205,15 @@ static __device__ __forceinline__ void backward_row(
     row_sums(sum);
     const float mean = sum[0] / o.h, dot = sum[1] / o.h;
     columns<V, K>(o.h, [&](int k, int64_t c) {
-        float v[V], d[V], scale[V], old[V] = {};
+        float v[V], d[V], scale[V], was[V] = {};
 
         x.get(k, c, v);
         dy.get(k, c, d);
         gamma.get(k, c, scale);
         if (add)
-            mtlm_load(o.dx + r * o.h + c, old);
+            old.get(k, c, was);
         for (int i = 0; i < V; i++)
-            v[i] = old[i] + s * (d[i] * scale[i] - mean - (v[i] - m) * s * dot);
+            v[i] = was[i] + s * (d[i] * scale[i] - mean - (v[i] - m) * s * dot);
         mtlm_store(o.dx + r * o.h + c, v);
     });
 }
@@ -295,8 +298,9 @@ template <typename T, int V, int K, bool add>
 static void backward_once(const backward_operands<T> &o, float *const totals[2],
                           const struct mtlm_device *device)
 {
-    /* As many threads as fit on a GPU; at least so many rows each. */
-    constexpr int64_t enough = 1 << 16, at_least = 4;
+    /* As many threads as fit on a GPU with their registers; at least so many
+     * rows each. */
+    constexpr int64_t enough = K == 1 ? 1 << 17 : 1 << 16, at_least = 4;
     const int64_t n = (o.h + K * V - 1) / (K * V);
     const int64_t threads = (n + WARP - 1) / WARP * WARP;
     const int64_t most = enough / threads;
@@ -309,9 +313,7 @@ static void backward_once(const backward_operands<T> &o, float *const totals[2],
     assert(2 * blocks * o.h * sizeof(*parts) <= device->workspace_bytes);
     mtlm_launch(layernorm_bwd<T, V, K, add>, (unsigned) blocks,
                 (unsigned) threads, 0, device->stream, o, parts, tile_rows);
-    for (int i = 0; i < 2; i++)
-        mtlm_add_parts_cuda(totals[i], parts + i * blocks * o.h, blocks, o.h,
-                            device->stream);
+    mtlm_add_parts_cuda(totals, 2, parts, blocks, o.h, device->stream);
 }
 
 template <typename T, int V, bool add>

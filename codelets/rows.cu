@@ -4,18 +4,22 @@
 
 #include "codelets/rows.cuh"
 
-/* Threads along the columns, so that a warp reads neighbours, and along the
- * rows of a block that adds up parts. */
-constexpr int COLS = 32, ROWS = 32;
+/* Threads along the columns, so that neighbours read 32 bytes, and along the
+ * rows of a block: many, since a layer's width alone gives few blocks. */
+constexpr int COLS = 8, ROWS = 128;
 
+/* Blocks (c, 0) have columns of the first sum, (c, 1) of the second. */
 static __global__ void __launch_bounds__(COLS *ROWS)
-    add_parts(float *sum, const float *parts, int64_t n, int64_t cols)
+    add_parts(float *first, float *second, const float *parts, int64_t n,
+              int64_t cols)
 {
     __shared__ float part[ROWS][COLS];
     const int64_t c = (int64_t) blockIdx.x * COLS + threadIdx.x;
     const int row = threadIdx.y;
+    float *sum = blockIdx.y == 0 ? first : second;
     float v = 0;
 
+    parts += blockIdx.y * n * cols;
     if (c < cols)
 #ifdef __CUDACC__
 #pragma unroll 8
@@ -23,20 +27,21 @@ static __global__ void __launch_bounds__(COLS *ROWS)
         for (int64_t r = row; r < n; r += ROWS)
             v += parts[r * cols + c];
     part[row][threadIdx.x] = v;
-    __syncthreads();
-    if (row == 0 && c < cols) {
-        v = sum[c];
-        for (int i = 0; i < ROWS; i++)
-            v += part[i][threadIdx.x];
-        sum[c] = v;
+    for (int half = ROWS / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (row < half)
+            part[row][threadIdx.x] += part[row + half][threadIdx.x];
     }
+    if (row == 0 && c < cols)
+        sum[c] += part[0][threadIdx.x];
 }
 
-void mtlm_add_parts_cuda(float *sum, const float *parts, int64_t n,
-                         int64_t cols, cudaStream_t stream)
+void mtlm_add_parts_cuda(float *const sum[], int sums, const float *parts,
+                         int64_t n, int64_t cols, cudaStream_t stream)
 {
-    mtlm_launch(add_parts, (cols + COLS - 1) / COLS, dim3(COLS, ROWS), 0,
-                stream, sum, parts, n, cols);
+    mtlm_launch(add_parts, dim3((cols + COLS - 1) / COLS, sums),
+                dim3(COLS, ROWS), 0, stream, sum[0], sum[sums - 1], parts, n,
+                cols);
 }
 
 static int64_t quotient_up(int64_t a, int64_t b)
@@ -45,10 +50,13 @@ static int64_t quotient_up(int64_t a, int64_t b)
 }
 
 struct mtlm_tiles mtlm_tiles_of(int64_t rows, int64_t cols, int width,
-                                int64_t at_least)
+                                bool sums)
 {
-    /* More threads than any GPU holds at a time; fewer parts of sums. */
-    constexpr int64_t enough = 1 << 18;
+    /* Several times the threads that a GPU holds (an H200 270 336), so that
+     * few wait for the last, and not more than 65 535 blocks of a warp; with
+     * sums about as many as it holds, for fewer parts. */
+    const int64_t enough = sums ? 1 << 18 : 1 << 20;
+    const int64_t at_least = sums ? 8 : 1;
     const int64_t n = quotient_up(cols, width);
     const int64_t across = quotient_up(n, MTLM_TILE_THREADS);
     const int64_t threads = quotient_up(quotient_up(n, across), 32) * 32;

@@ -16,9 +16,10 @@ void mtlm_add_rows_cuda(float *sum, const void *x, enum mtlm_dtype value,
                         int64_t rows, int64_t cols,
                         const struct mtlm_device *device);
 
-/* sum [cols] += the rows of parts [n, cols]. */
-void mtlm_add_parts_cuda(float *sum, const float *parts, int64_t n,
-                         int64_t cols, cudaStream_t stream);
+/* sum[s] [cols] += the rows of parts[s] [n, cols], for s < sums. */
+constexpr int MTLM_ROW_SUMS = 2; /* at most */
+void mtlm_add_parts_cuda(float *const sum[], int sums, const float *parts,
+                         int64_t n, int64_t cols, cudaStream_t stream);
 
 /* How blocks of threads divide a matrix: a thread has its columns and goes
  * down the rows of its block. */
@@ -28,10 +29,10 @@ struct mtlm_tiles {
     int64_t rows; /* of a block */
 };
 
-/* For threads of width columns each that goes through at_least rows.  Depends
- * on nothing but shapes, so that sums keep their order everywhere. */
+/* For threads of width columns each, that add up over their rows or do not.
+ * Depends on nothing but shapes, so that sums keep their order everywhere. */
 struct mtlm_tiles mtlm_tiles_of(int64_t rows, int64_t cols, int width,
-                                int64_t at_least);
+                                bool sums);
 
 constexpr int MTLM_TILE_THREADS = 256;
 
@@ -80,16 +81,16 @@ static inline void mtlm_over_rows(const F &f, int64_t rows, int64_t cols,
                                   float *const *totals = NULL)
 {
     const struct mtlm_tiles tiles =
-        mtlm_tiles_of(rows, cols, F::width, F::sums > 0 ? 8 : 1);
+        mtlm_tiles_of(rows, cols, F::width, F::sums > 0);
     const int64_t n = tiles.blocks.y;
     float *parts = (float *) device->workspace;
 
     assert(F::sums * n * cols * sizeof(*parts) <= device->workspace_bytes);
     mtlm_launch(mtlm_rows_kernel<F>, tiles.blocks, tiles.threads, 0,
                 device->stream, f, rows, cols, tiles.rows, parts);
-    for (int s = 0; s < F::sums; s++)
-        mtlm_add_parts_cuda(totals[s], parts + s * n * cols, n, cols,
-                            device->stream);
+    static_assert(F::sums <= MTLM_ROW_SUMS, "a launch adds up no more");
+    if (F::sums > 0)
+        mtlm_add_parts_cuda(totals, F::sums, parts, n, cols, device->stream);
 }
 
 #endif /* MTLM_ROWS_CUH */
