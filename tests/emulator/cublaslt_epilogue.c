@@ -101,6 +101,9 @@ bool blas_epilogue_suits(const struct blas_product *p)
         is_known |= d->epilogue == known[i];
     if (!is_known)
         blas_wrong("an epilogue that it does not know");
+    if (d->epilogue == CUBLASLT_EPILOGUE_BGRADB
+        && d->transpose_b != CUBLAS_OP_T)
+        blas_wrong("a gradient of a bias from a matrix that it does not take");
     if (has_aux(d) != (d->aux != NULL))
         blas_wrong("an auxiliary matrix without its epilogue, or the reverse");
     if (d->aux

@@ -347,6 +347,20 @@ class GpuCheck(unittest.TestCase):
         self.assertEqual(check["figures"]["ms"]["gelu"], [50, 50])
         self.assertEqual(check["figures"]["bias-gradient / none"], 1)
 
+    def test_depths_of_the_queue_are_timed_in_turns(self):
+        self.stand_ins(PEER_RATES)
+        program(
+            os.path.join(self.root, "build"),
+            "mtlm-dag",
+            TRAINS.replace("50.0", "${STARPU_CUDA_PIPELINE}0.0"),
+        )
+        _, checks = self.check("--only", "depth")
+        figures = checks["depth"]["figures"]
+        self.assertEqual(
+            figures["ms"], {"2 tasks": [20, 20], "4 tasks": [40, 40]}
+        )
+        self.assertEqual(figures["4 tasks / 2 tasks"], 2)
+
     def kernels_say(self, script):
         """operations, where the test of the kernels is that."""
         self.stand_ins(PEER_RATES)
