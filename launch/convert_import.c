@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ struct source {
     int param;
     int64_t layer;
     int64_t dim[2];
+    int64_t broken; /* elements that are no numbers, once it was read */
 };
 
 struct importing {
@@ -61,10 +63,30 @@ static void list(struct importing *in)
 
 static void read_source(void *arg, void *memory)
 {
-    const struct source *s = arg;
+    struct source *s = arg;
+    const int64_t n = s->dim[0] * s->dim[1];
+    const float *x = memory;
 
     mtlm_foreign_read(s->foreign, s->param, s->layer, memory);
-    mtlm_convert_progress(s->conversion, s->dim[0] * s->dim[1] * sizeof(float));
+    s->broken = 0;
+    for (int64_t i = 0; i < n; i++)
+        s->broken += !isfinite(x[i]);
+    mtlm_convert_progress(s->conversion, n * sizeof(float));
+}
+
+/* Training would end with a NaN, or find one every time. */
+static int check_numbers(const struct importing *in, struct mtlm_error *err)
+{
+    for (int i = 0; i < in->n; i++)
+        if (in->source[i].broken)
+            return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                                  "%s: damaged weights: %" PRId64
+                                  " of the %" PRId64
+                                  " elements of %s are infinite or NaN",
+                                  in->conversion->input, in->source[i].broken,
+                                  in->source[i].dim[0] * in->source[i].dim[1],
+                                  in->source[i].name);
+    return 0;
 }
 
 static int write_manifest(const struct importing *in, const char *dir,
@@ -122,6 +144,8 @@ static int write_files(struct importing *in, struct mtlm_error *err)
     rc = mtlm_safetensors_writer_commit(writer, err);
     if (rc == 0)
         rc = mtlm_tool_stopped(err);
+    if (rc == 0)
+        rc = check_numbers(in, err);
     if (rc == 0)
         rc = write_manifest(in, dir, writer, err);
     mtlm_safetensors_writer_destroy(writer);

@@ -37,30 +37,53 @@ static int line_fail(struct line *line)
     return EINVAL;
 }
 
+/* So many of the options that a word can stand for are named. */
+enum { SHOWN = 4 };
+
+/* "--a, --b", the first of the options whose names begin so, and how many they
+ * are; the caller frees it. */
+static char *begun_by(const char *name, int *matches)
+{
+    char *list = mtlm_strdup("");
+
+    *matches = 0;
+    for (int i = 0; i < MTLM_OPTION_COUNT; i++) {
+        char *before = list;
+
+        if (strncmp(mtlm_option_table[i].name, name, strlen(name)) != 0
+            || ++*matches > SHOWN)
+            continue;
+        list = mtlm_sprintf("%s%s--%s", before, *before ? ", " : "",
+                            mtlm_option_table[i].name);
+        free(before);
+    }
+    return list;
+}
+
 /* argp could not use an argument and, told not to print, does not say why. */
 static int explain(struct line *line, const char *arg)
 {
     const size_t dashes = strspn(arg, "-");
-    char name[64];
-    const int n = snprintf(name, sizeof(name), "%.*s",
-                           (int) strcspn(arg + dashes, "="), arg + dashes);
-    int option, matches = 0;
+    char name[64], *begun;
+    int option, matches;
 
-    for (int i = 0; i < MTLM_OPTION_COUNT && dashes == 2 && n; i++)
-        matches += strncmp(mtlm_option_table[i].name, name, n) == 0;
+    snprintf(name, sizeof(name), "%.*s", (int) strcspn(arg + dashes, "="),
+             arg + dashes);
     option = mtlm_option_find(name);
-    if (dashes < 2 || (option < 0 && matches < 2))
+    begun = begun_by(name, &matches);
+    if (dashes != 2 || !*name || (option < 0 && matches < 2))
         mtlm_option_unknown(dashes < 2 ? "-" : "--", name, line->err);
     else if (option < 0)
         mtlm_error_set(line->err, MTLM_EXIT_USAGE,
-                       "--%s can stand for %d options, write more of it", name,
-                       matches);
+                       "--%s can stand for %d options, write more of it: %s%s",
+                       name, matches, begun, matches > SHOWN ? " ..." : "");
     else if (mtlm_option_table[option].arg)
         mtlm_error_set(line->err, MTLM_EXIT_USAGE,
                        "--%s needs a value: --%s %s", name, name,
                        mtlm_option_table[option].arg);
     else
         mtlm_error_set(line->err, MTLM_EXIT_USAGE, "--%s takes no value", name);
+    free(begun);
     return line_fail(line);
 }
 

@@ -167,7 +167,11 @@ static void test_malformed_lines_are_refused(void **state)
     refuses("--model gpt-tiny --num-layers",
             "--num-layers needs a value: --num-layers N");
     refuses("--mock-data=yes", "--mock-data takes no value");
-    refuses("--adam 1", "--adam can stand for 3 options, write more of it");
+    refuses("--adam 1", "--adam can stand for 3 options, write more of it: "
+                        "--adam-beta1, --adam-beta2, --adam-eps");
+    refuses("--num-layer 2", "--num-layer can stand for 2 options, write more "
+                             "of it: --num-layers, "
+                             "--num-layers-per-virtual-pipeline-stage");
     refuses("--model gpt-tiny foo", "unexpected argument 'foo'; the name of "
                                     "an option begins with --");
     refuses("", "--num-layers is missing; give it, or start from a preset "

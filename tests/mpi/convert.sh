@@ -149,6 +149,20 @@ cp gpt/model.safetensors other # the last tensor is the output layer
 printf 'abcd' | dd of=other/model.safetensors bs=1 conv=notrunc 2>dd \
     seek=$(($(stat -c %s other/model.safetensors) - 4))
 refused 3 other none '"lm_head.weight" is other than "transformer.wte.weight"'
+# A NaN.
+cp gpt/model.safetensors other
+at=$("$python" - other/model.safetensors <<'END'
+import json, struct, sys
+with open(sys.argv[1], "rb") as file:
+    size, = struct.unpack("<Q", file.read(8))
+    tensors = json.loads(file.read(size))
+print(8 + size + tensors["transformer.h.1.ln_2.bias"]["data_offsets"][0])
+END
+)
+printf '\0\0\300\177' | dd of=other/model.safetensors bs=1 conv=notrunc 2>dd \
+    seek="$at"
+refused 3 other none 'other: damaged weights: 1 of the 64 elements of' \
+    'are infinite or NaN'
 rm other/model.safetensors && touch other/pytorch_model.bin
 refused 3 other none 'found neither: pytorch_model.bin is a pickle'
 sed 's/"model-00001-of/"..\/model-00001-of/' \
