@@ -298,9 +298,11 @@ template <typename T, int V, int K, bool add>
 static void backward_once(const backward_operands<T> &o, float *const totals[2],
                           const struct mtlm_device *device)
 {
-    /* As many threads as fit on a GPU with their registers; at least so many
-     * rows each. */
-    constexpr int64_t enough = K == 1 ? 1 << 17 : 1 << 16, at_least = 4;
+    /* About as many threads as fit on a GPU with their registers, by ptxas up
+     * to 64 of fp32 in one piece, more of all others; at least so many rows
+     * each. */
+    constexpr int64_t enough = K == 1 && sizeof(T) == 4 ? 1 << 17 : 1 << 16;
+    constexpr int64_t at_least = 4;
     const int64_t n = (o.h + K * V - 1) / (K * V);
     const int64_t threads = (n + WARP - 1) / WARP * WARP;
     const int64_t most = enough / threads;

@@ -74,7 +74,7 @@ static void read_source(void *arg, void *memory)
     mtlm_convert_progress(s->conversion, n * sizeof(float));
 }
 
-/* Training would end with a NaN, or find one every time. */
+/* Training would end in its first iteration. */
 static int check_numbers(const struct importing *in, struct mtlm_error *err)
 {
     for (int i = 0; i < in->n; i++)

@@ -39,8 +39,7 @@ static bool is_nccl_wanted(const struct mtlm_job *job)
 
 bool mtlm_job_may_use_nccl(const struct mtlm_job *job)
 {
-    return is_nccl_wanted(job) && mtlm_nccl_version() && !job->options.no_gpu
-           && !job->options.share_gpu;
+    return is_nccl_wanted(job) && mtlm_nccl_version() && !job->options.no_gpu;
 }
 
 int mtlm_job_choose_transport(struct mtlm_job *job, struct mtlm_error *err)

@@ -72,7 +72,10 @@ static int explain(struct line *line, const char *arg)
     option = mtlm_option_find(name);
     begun = begun_by(name, &matches);
     if (dashes != 2 || !*name || (option < 0 && matches < 2))
-        mtlm_option_unknown(dashes < 2 ? "-" : "--", name, line->err);
+        mtlm_option_unknown(dashes < 2    ? "-"
+                            : dashes == 2 ? "--"
+                                          : "---",
+                            name, line->err);
     else if (option < 0)
         mtlm_error_set(line->err, MTLM_EXIT_USAGE,
                        "--%s can stand for %d options, write more of it: %s%s",

@@ -126,7 +126,8 @@ static ncclResult_t call(struct nccl *nccl, const struct mtlm_request *request)
     }
 }
 
-/* What a launch takes, or a few: another look would come later than that. */
+/* More than a launch takes, by estimate: the engine's next look would come
+ * later. */
 enum { LAUNCH_NS = 100000 };
 
 /* The state of a collective that was just issued, when it is no longer in

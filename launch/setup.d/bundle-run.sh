@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs a command with what is in this bundle: programs by name, mpirun too.
-# CUDA's libraries are those of $CUDA_HOME, or that PyTorch brings, so that both
-# compute with the same, or the system's.
+# CUDA's libraries are those of $CUDA_HOME; without it those that PyTorch brings,
+# so that a comparison is of programs with the same libraries; or the system's.
 here=$(cd "$(dirname "$0")" && pwd)
 if [ $# -eq 0 ]; then
     echo "usage: $0 COMMAND [ARGUMENT]...   (mpirun, mtlm-dag, ...)" >&2

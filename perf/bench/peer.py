@@ -10,7 +10,6 @@ import os
 import resource
 import sys
 import time
-from contextlib import suppress
 
 import torch
 from torch import distributed
@@ -133,18 +132,19 @@ def usage():
 
 
 def load(model, directory, part=lambda name, whole: whole):
-    """What mtlm-dag --dump-first-step wrote as one rank, or part of each; what
-    that took of memory does not count."""
+    """What mtlm-dag --dump-first-step wrote as one rank, or part of each."""
     (path,) = glob.glob(directory + "/rank-*.safetensors")
     weights = tensors.read(path)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             mine = part(name, weights[name]).copy()
             parameter.copy_(torch.from_numpy(mine))
-    del weights
-    with suppress(OSError):  # some sandboxes have none
-        with open("/proc/self/clear_refs", "w") as file:
-            file.write("5")
+
+
+def forget_peak():
+    """What was taken of memory until now does not count."""
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
 
 
 def peak_bytes():
@@ -158,6 +158,7 @@ def train(options, case):
     rank, ranks = options["rank"], options["ranks"]
     model = peer_model.Model(case.model, options["attention"])
     load(model, options["weights"])
+    forget_peak()
     if rank == 0:
         parameters = sum(p.numel() for p in model.parameters())
         say(parameters=parameters)

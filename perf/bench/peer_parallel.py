@@ -60,6 +60,7 @@ def train(options, case):
     rank, ranks = options["rank"], options["ranks"]
     model, iterate, part = make(options, case)
     peer.load(model, options["weights"], part)
+    peer.forget_peak()
     adam = peer.optimizer(model, options["adam"])
     samples = peer.Samples(options["samples"], case, 0, 1)
     distributed.barrier()

@@ -34,7 +34,9 @@ static double bound_of(const struct twin *twin, enum mtlm_dtype dtype)
     return twin->bound ? twin->bound : BOUND;
 }
 
-/* Nor of marks, as lse has in the padding: all would be equal beside them. */
+/* The greatest of the numbers in host: neither infinities and NaNs, nor what
+ * marks the padding in lse (MTLM_ATTENTION_NO_LSE), beside which all would be
+ * equal. */
 static double greatest_of(const void *host, enum mtlm_dtype dtype, int64_t n)
 {
     double greatest = 0;

@@ -113,8 +113,9 @@ refuse '--transport nccl: rank 0 has no GPU' 2 --no-gpu --transport nccl
 refuse '--collective-order slot needs --transport mpi: with nccl' \
     2 --collective-order slot --transport nccl
 
-# No thread of a rank takes anything of another rank's GPU.
+# No thread of a rank takes memory that belongs to another rank's GPU.
 on_gpus 2
+by auto 'collectives by NCCL' 2 --share-gpu "${parallel[@]}" # one each
 cat >own <<END
 #!/bin/bash
 export MTLM_DOUBLE_OWN=\$OMPI_COMM_WORLD_RANK

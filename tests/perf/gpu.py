@@ -361,6 +361,42 @@ class GpuCheck(unittest.TestCase):
         )
         self.assertEqual(figures["4 tasks / 2 tasks"], 2)
 
+    def ends(self, path):
+        """The process whose number is in that file, soon."""
+        with open(path) as file:
+            number = file.read().strip()
+        self.assertTrue(number.isdigit())
+        for _ in range(500):
+            try:
+                with open(f"/proc/{number}/status") as file:
+                    if re.search("^State:\tZ", file.read(), re.M):
+                        return
+            except FileNotFoundError:
+                return
+            time.sleep(0.02)
+        self.fail("it is still there")
+
+    def test_who_is_stopped_stops_what_runs(self):
+        self.stand_ins(PEER_RATES)
+        pid = os.path.join(self.work, "pid")
+        program(
+            os.path.join(self.root, "build"),
+            "mtlm-dag",
+            f"#!/bin/sh\necho $$ >{pid}.new\nmv {pid}.new {pid}\nexec sleep 600\n",
+        )
+        run = subprocess.Popen(
+            [
+                *(sys.executable, os.path.join(self.root, "launch", "gpu-check")),
+                *("--only", "depth", "--output", pid + ".json"),
+            ],
+            stdout=subprocess.DEVNULL,
+        )
+        while not os.path.exists(pid) and run.poll() is None:
+            time.sleep(0.02)
+        run.terminate()
+        self.assertEqual(run.wait(), 143)
+        self.ends(pid)
+
     def kernels_say(self, script):
         """operations, where the test of the kernels is that."""
         self.stand_ins(PEER_RATES)
@@ -390,18 +426,8 @@ class GpuCheck(unittest.TestCase):
 
     def test_what_a_command_leaves_running_ends_with_it(self):
         left = os.path.join(self.work, "left")
-        self.kernels_say(f"sleep 600 >{left} 2>&1 &\necho $! >{left}\n")
-        with open(left) as file:
-            status = f"/proc/{file.read().strip()}/status"
-        for _ in range(100):
-            try:
-                with open(status) as file:
-                    if re.search("^State:\tZ", file.read(), re.M):
-                        return
-            except FileNotFoundError:
-                return
-            time.sleep(0.02)
-        self.fail("it is still there")
+        self.kernels_say(f"sleep 600 >/dev/null 2>&1 &\necho $! >{left}\n")
+        self.ends(left)
 
     def test_a_mistake_in_a_check_does_not_cost_the_next(self):
         self.stand_ins(PEER_RATES)
