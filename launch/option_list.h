@@ -268,7 +268,8 @@
         "products where the library can, off a kernel after them; auto is on " \
         "for compute capability 9")                                            \
     OPT(PARALLEL, "gelu-gradient-epilogue", CHOICE, epilogues.gelu_gradient,   \
-        "auto", 0, 0, "auto|on|off", "the same for its gradient")              \
+        "auto", 0, 0, "auto|on|off",                                           \
+        "gradient of GELU on GPUs, as --gelu-epilogue")                        \
     OPT(PARALLEL, "bias-gradient-epilogue", CHOICE, epilogues.bias_gradient,   \
         "auto", 0, 0, "auto|on|off",                                           \
         "gradients of biases on GPUs: on is part of cuBLASLt's products that " \

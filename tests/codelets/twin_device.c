@@ -76,13 +76,28 @@ static void check(cudaError_t error)
         fail_msg("%s", cudaGetErrorString(error));
 }
 
-const char *twin_start(void)
+/* Without a driver CUDA says that it is too old. */
+static const char *why_not(void)
 {
-    int gpus = 0, minor;
+    int gpus = 0, driver = 0;
     const cudaError_t rc = cudaGetDeviceCount(&gpus);
 
-    if (rc != cudaSuccess || gpus == 0)
-        return rc == cudaSuccess ? "no GPU" : cudaGetErrorString(rc);
+    if (rc == cudaSuccess && gpus > 0)
+        return NULL;
+    return rc == cudaSuccess || rc == cudaErrorNoDevice
+                   || cudaDriverGetVersion(&driver) != cudaSuccess
+                   || driver == 0
+               ? "no GPU"
+               : cudaGetErrorString(rc);
+}
+
+const char *twin_start(void)
+{
+    const char *why = why_not();
+    int minor;
+
+    if (why)
+        return why;
     check(cudaDeviceGetAttribute(&twin_device.capability,
                                  cudaDevAttrComputeCapabilityMajor, 0));
     check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0));
