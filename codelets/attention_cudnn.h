@@ -9,8 +9,8 @@ extern "C" {
 #endif
 
 /* Attention by cuDNN: of values of 16 bits, whole samples, heads of a multiple
- * of 8 elements, where the library has a way for forward and for backward that
- * gives the same bits each time in MTLM_ATTENTION_FUSED_BYTES; unless
+ * of 8 elements, where the library has a way for forward and for backward in
+ * MTLM_ATTENTION_FUSED_BYTES that it does not call nondeterministic; unless
  * attr.attention.backend says that our own kernels are to be taken.
  *
  * Dropout is not the CPU's and our own kernels' then: cuDNN draws a Philox

@@ -10,8 +10,8 @@ struct mtlm_fusion {
     const char *option; /* what the wish comes from, as "--gelu-epilogue" */
     enum mtlm_epilogue_wish wish;
     bool pays; /* is believed to, on this GPU */
-    const char
-        *why_not; /* what stands against it whatever is wished, or NULL */
+    /* What stands against it whatever is wished, or NULL. */
+    const char *why_not;
     enum mtlm_note fused, own; /* what is noted of either way */
 };
 

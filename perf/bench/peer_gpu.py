@@ -7,7 +7,7 @@ mtlm-dag does too), "bf16" (weights, gradients and moments in 16 bits, which is
 less) or "fp32"; without case it measures the rates of matrix products and of
 memory.  weights (a directory of --dump-first-step) and samples (a file of
 perf/samples) make it train what mtlm-dag trains, layers not compiled.  device
-"cpu", for a test of this file, leaves out what a processor lacks.
+"cpu", for bf16_vs_pytorch and tests, leaves out what a processor lacks.
 """
 
 import dataclasses

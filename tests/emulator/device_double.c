@@ -9,7 +9,7 @@
  *   MTLM_DOUBLE_TAKEN_MIB=100    of that held by somebody else
  *   MTLM_DOUBLE_DRIVER=12040     version of the driver; 0: there is no driver
  *   MTLM_DOUBLE_CAPABILITY=80    compute capability, of 9.0 without it
- *   MTLM_DOUBLE_OWN=1            the only one that threads may allocate for
+ *   MTLM_DOUBLE_OWN=1            the only one whose threads may pin memory
  *   MTLM_DOUBLE_DELAY_US=300     what is enqueued takes that long
  *
  * Here the devices; memory_double.c has their memory, stream_double.c what is
