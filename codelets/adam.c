@@ -19,7 +19,7 @@
 
 #include "codelets/adam.h"
 #include "codelets/infer.h"
-#include "runtime/value16.h"
+#include "runtime/base/value16.h"
 
 /* Whether the weight has the elements that g is for. */
 static int check_piece(const struct mtlm_call *call, int weight,
@@ -43,10 +43,10 @@ static int check_moments(const struct mtlm_call *call, struct mtlm_error *err)
 {
     const struct mtlm_shape g = call->shape[ADAM_G];
 
-    return mtlm_expect_shape(call, ADAM_CONTROL, "control",
-                             MTLM_SHAPE(MTLM_CONTROL_COUNT), err)
-                   || mtlm_expect_shape(call, ADAM_M, "m", g, err)
-                   || mtlm_expect_shape(call, ADAM_V, "v", g, err)
+    return mtlm_infer_expect_shape(call, ADAM_CONTROL, "control",
+                                   MTLM_SHAPE(MTLM_CONTROL_COUNT), err)
+                   || mtlm_infer_expect_shape(call, ADAM_M, "m", g, err)
+                   || mtlm_infer_expect_shape(call, ADAM_V, "v", g, err)
                ? -1
                : 0;
 }
@@ -114,8 +114,8 @@ _Static_assert(ADAMM_G == (int) ADAM_G && ADAMM_CONTROL == (int) ADAM_CONTROL
 static int adam_master_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     return check_piece(call, ADAMM_WEIGHT, err) || check_moments(call, err)
-                   || mtlm_expect_shape(call, ADAMM_MASTER, "master",
-                                        call->shape[ADAMM_G], err)
+                   || mtlm_infer_expect_shape(call, ADAMM_MASTER, "master",
+                                              call->shape[ADAMM_G], err)
                ? -1
                : 0;
 }

@@ -8,7 +8,7 @@
 #include "codelets/adam.h"
 #include "codelets/launch.cuh"
 #include "codelets/number.cuh"
-#include "runtime/device.h"
+#include "runtime/machine/device.h"
 
 constexpr int THREADS = 256, WIDTH = mtlm_width<float>;
 

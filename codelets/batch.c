@@ -16,7 +16,7 @@ enum { Y };
 /* The caller sets the shape: it follows from nothing else. */
 static int batch_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
-    return mtlm_expect_rank(call, Y, "values", 2, err);
+    return mtlm_infer_expect_rank(call, Y, "values", 2, err);
 }
 
 /* n values of the field from first on in sample number column. */

@@ -19,12 +19,12 @@ static int bias_dropout_add_fwd_infer(struct mtlm_call *call,
     struct mtlm_shape *shape = call->shape;
 
     shape[BDA_Y] = shape[BDA_X];
-    return mtlm_expect_rank(call, BDA_X, "x", 3, err)
-                   || mtlm_expect_shape(
+    return mtlm_infer_expect_rank(call, BDA_X, "x", 3, err)
+                   || mtlm_infer_expect_shape(
                        call, BDA_BIAS, "bias",
                        MTLM_SHAPE(mtlm_shape_cols(&shape[BDA_X])), err)
-                   || mtlm_expect_shape(call, BDA_RESIDUAL, "residual",
-                                        shape[BDA_X], err)
+                   || mtlm_infer_expect_shape(call, BDA_RESIDUAL, "residual",
+                                              shape[BDA_X], err)
                ? -1
                : 0;
 }
@@ -91,8 +91,8 @@ static int bias_dropout_add_bwd_infer(struct mtlm_call *call,
     struct mtlm_shape *shape = call->shape;
 
     shape[BDAB_DX] = shape[BDAB_DY];
-    return mtlm_expect_rank(call, BDAB_DY, "dy", 3, err)
-                   || mtlm_expect_shape(
+    return mtlm_infer_expect_rank(call, BDAB_DY, "dy", 3, err)
+                   || mtlm_infer_expect_shape(
                        call, BDAB_DBIAS, "dbias",
                        MTLM_SHAPE(mtlm_shape_cols(&shape[BDAB_DY])), err)
                ? -1
@@ -138,7 +138,7 @@ static void bias_dropout_add_bwd_cpu(void *const ptr[],
                 part[i] += d;
             }
         }
-        mtlm_add_rows(ptr[BDAB_DBIAS], part, 1, h);
+        mtlm_rows_add(ptr[BDAB_DBIAS], part, 1, h);
     }
 }
 

@@ -15,9 +15,9 @@
 static int bias_gelu_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     call->shape[BG_Y] = call->shape[BG_X];
-    return mtlm_expect_shape(call, BG_BIAS, "bias",
-                             MTLM_SHAPE(mtlm_shape_cols(&call->shape[BG_X])),
-                             err);
+    return mtlm_infer_expect_shape(
+        call, BG_BIAS, "bias", MTLM_SHAPE(mtlm_shape_cols(&call->shape[BG_X])),
+        err);
 }
 
 static double bias_gelu_fwd_flops(const struct mtlm_call *call)
@@ -82,9 +82,10 @@ static int bias_gelu_bwd_infer(struct mtlm_call *call, struct mtlm_error *err)
     const struct mtlm_shape h = MTLM_SHAPE(mtlm_shape_cols(&shape[BGB_X]));
 
     shape[BGB_DX] = shape[BGB_X];
-    return mtlm_expect_shape(call, BGB_BIAS, "bias", h, err)
-                   || mtlm_expect_shape(call, BGB_DY, "dy", shape[BGB_X], err)
-                   || mtlm_expect_shape(call, BGB_DBIAS, "dbias", h, err)
+    return mtlm_infer_expect_shape(call, BGB_BIAS, "bias", h, err)
+                   || mtlm_infer_expect_shape(call, BGB_DY, "dy", shape[BGB_X],
+                                              err)
+                   || mtlm_infer_expect_shape(call, BGB_DBIAS, "dbias", h, err)
                ? -1
                : 0;
 }
@@ -143,7 +144,7 @@ static void bias_gelu_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
         memset(part, 0, h * sizeof(*part));
         for (int64_t r = start; r < end; r++)
             row(x + r * h, ptr[BGB_BIAS], dy + r * h, dx + r * h, part, h);
-        mtlm_add_rows(ptr[BGB_DBIAS], part, 1, h);
+        mtlm_rows_add(ptr[BGB_DBIAS], part, 1, h);
     }
 }
 

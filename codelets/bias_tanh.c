@@ -15,9 +15,9 @@
 static int bias_tanh_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     call->shape[BT_Y] = call->shape[BT_X];
-    return mtlm_expect_shape(call, BT_BIAS, "bias",
-                             MTLM_SHAPE(mtlm_shape_cols(&call->shape[BT_X])),
-                             err);
+    return mtlm_infer_expect_shape(
+        call, BT_BIAS, "bias", MTLM_SHAPE(mtlm_shape_cols(&call->shape[BT_X])),
+        err);
 }
 
 static double bias_tanh_fwd_flops(const struct mtlm_call *call)
@@ -61,8 +61,8 @@ static int bias_tanh_bwd_infer(struct mtlm_call *call, struct mtlm_error *err)
     struct mtlm_shape *shape = call->shape;
 
     shape[BTB_DX] = shape[BTB_Y];
-    return mtlm_expect_shape(call, BTB_DY, "dy", shape[BTB_Y], err)
-                   || mtlm_expect_shape(
+    return mtlm_infer_expect_shape(call, BTB_DY, "dy", shape[BTB_Y], err)
+                   || mtlm_infer_expect_shape(
                        call, BTB_DBIAS, "dbias",
                        MTLM_SHAPE(mtlm_shape_cols(&shape[BTB_Y])), err)
                ? -1
@@ -85,7 +85,7 @@ static void bias_tanh_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
 #pragma omp simd
     for (int64_t i = 0; i < n; i++)
         dx[i] = dy[i] * (1 - y[i] * y[i]);
-    mtlm_add_rows(ptr[BTB_DBIAS], dx, mtlm_shape_rows(&call->shape[BTB_Y]),
+    mtlm_rows_add(ptr[BTB_DBIAS], dx, mtlm_shape_rows(&call->shape[BTB_Y]),
                   mtlm_shape_cols(&call->shape[BTB_Y]));
 }
 

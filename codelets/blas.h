@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime/dtype.h"
+#include "runtime/base/dtype.h"
 
 /* C = alpha op(A) op(B) + beta C, row-major: C [m, n], op(A) [m, k], op(B)
  * [k, n]; op transposes where asked.  lda, ldb, ldc: elements from one row

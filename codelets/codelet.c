@@ -10,11 +10,11 @@
 #include <time.h>
 
 #include "codelets/codelet.h"
-#include "runtime/clock.h"
-#include "runtime/data.h"
-#include "runtime/watch.h"
+#include "runtime/base/clock.h"
+#include "runtime/comm/policy_nodes.h"
+#include "runtime/machine/data.h"
 #if HAVE_CUDA
-#include "runtime/cuda_device.h"
+#include "runtime/machine/cuda_device.h"
 #endif
 
 static struct starpu_perfmodel models[MTLM_OP_COUNT];
@@ -59,7 +59,7 @@ static void record(const struct mtlm_task *task)
     mtlm_recorder_add(task->recorder, &r);
 }
 
-void mtlm_task_ended(void *arg)
+void mtlm_codelet_task_ended(void *arg)
 {
     const struct mtlm_task *task = arg;
 
@@ -69,11 +69,11 @@ void mtlm_task_ended(void *arg)
         task->ended(task->part);
 }
 
-void mtlm_task_done(void *arg)
+void mtlm_codelet_task_done(void *arg)
 {
     struct mtlm_task *task = arg;
 
-    mtlm_watch_ended(task->node);
+    mtlm_policy_nodes_ended(task->node);
     task->node = NULL;
 }
 
@@ -88,7 +88,7 @@ static const struct mtlm_policy_node *node_of(const struct starpu_task *task)
 /* Tells threads apart. */
 static _Thread_local char here;
 
-void mtlm_task_ready(void *arg)
+void mtlm_codelet_task_ready(void *arg)
 {
     struct mtlm_task *task = arg;
 
@@ -144,7 +144,7 @@ static void run_cpu(void *buffers[], void *arg)
     void *ptr[MTLM_MAX_POINTERS];
 
     if (task->node)
-        mtlm_watch_started(task->node);
+        mtlm_policy_nodes_started(task->node);
     if (task->sleeps) {
         nap(task);
         return;
@@ -172,12 +172,12 @@ static void look_at_operands(const struct mtlm_task *task,
         bytes[i] = mtlm_shape_elems(&task->call->shape[i])
                    * mtlm_dtype_bytes(mtlm_call_dtype(task->call, i));
         host[i] = mtlm_calloc(1, bytes[i] + 1);
-        mtlm_cuda_read(device, host[i], there[i], bytes[i]);
+        mtlm_cuda_device_read(device, host[i], there[i], bytes[i]);
     }
     task->after(task, host);
     for (int i = 0; i < op->n_operands; i++) {
         if (op->access[i] != MTLM_R)
-            mtlm_cuda_write(device, there[i], host[i], bytes[i]);
+            mtlm_cuda_device_write(device, there[i], host[i], bytes[i]);
         free(host[i]);
     }
 }
@@ -194,7 +194,7 @@ static void run_cuda(void *buffers[], void *arg)
     void *ptr[MTLM_MAX_POINTERS];
 
     if (task->node)
-        mtlm_watch_started(task->node);
+        mtlm_policy_nodes_started(task->node);
     gather_operands(ptr, buffers, task->call);
     mtlm_call_run_cuda(ptr, task->call, &context);
     if (task->after)

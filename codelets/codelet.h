@@ -8,14 +8,14 @@
 /* The task's epilogue_callback_func, with the struct mtlm_task as its argument,
  * if that has a node: says that it has ended, before what waits for it
  * begins. */
-void mtlm_task_done(void *task);
+void mtlm_codelet_task_done(void *task);
 
 /* The task's callback_func, with the struct mtlm_task as its argument: does
  * what .recorder and .ended ask for. */
-void mtlm_task_ended(void *task);
+void mtlm_codelet_task_ended(void *task);
 
 /* To be the prologue of each task that sleeps: notes when it is ready. */
-void mtlm_task_ready(void *task);
+void mtlm_codelet_task_ready(void *task);
 
 /* Starts what all codelets share; between starpu_init and starpu_shutdown.
  * synthetic: durations are those that tasks say. */

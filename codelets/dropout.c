@@ -1,6 +1,6 @@
-/* Rows of Philox numbers: the same as runtime/philox.h one by one, but many
- * blocks side by side, one in each 64-bit lane of a vector.  Only the lower
- * half of a lane counts; what products leave in the upper one is never
+/* Rows of Philox numbers: the same as runtime/base/philox.h one by one, but
+ * many blocks side by side, one in each 64-bit lane of a vector.  Only the
+ * lower half of a lane counts; what products leave in the upper one is never
  * read, which saves taking the halves apart in every round. */
 
 #include "config.h"
@@ -11,7 +11,7 @@
 #endif
 
 #include "codelets/dropout.h"
-#include "runtime/philox.h"
+#include "runtime/base/philox.h"
 
 #if __AVX512F__
 #define VECTOR_BYTES 64

@@ -2,7 +2,7 @@
 #define MTLM_DROPOUT_CUH
 
 #include "codelets/op.h"
-#include "runtime/philox.h"
+#include "runtime/base/philox.h"
 
 /* Dropout in CUDA kernels: the masks of dropout.h, to the bit. */
 struct mtlm_mask {

@@ -12,11 +12,11 @@
 #include "codelets/elementwise.h"
 #include "codelets/infer.h"
 #include "codelets/normal.h"
-#include "runtime/philox.h"
+#include "runtime/base/philox.h"
 
 static int add_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
-    return mtlm_expect_shape(call, ADD_X, "x", call->shape[ADD_Y], err);
+    return mtlm_infer_expect_shape(call, ADD_X, "x", call->shape[ADD_Y], err);
 }
 
 static double add_flops(const struct mtlm_call *call)

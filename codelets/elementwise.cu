@@ -7,7 +7,7 @@
 #include "codelets/op.h"
 #include "codelets/pool.h"
 #include "codelets/rows.cuh"
-#include "runtime/philox.h"
+#include "runtime/base/philox.h"
 
 /* x += y, or x = y; both are one row. */
 template <typename T, int V, bool add> struct combine : mtlm_row_work<V> {

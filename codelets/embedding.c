@@ -15,8 +15,8 @@ static int embedding_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     struct mtlm_shape *shape = call->shape;
 
-    if (mtlm_expect_rank(call, EMB_TOKENS, "tokens", 2, err)
-        || mtlm_expect_rank(call, EMB_WORD, "word", 2, err))
+    if (mtlm_infer_expect_rank(call, EMB_TOKENS, "tokens", 2, err)
+        || mtlm_infer_expect_rank(call, EMB_WORD, "word", 2, err))
         return -1;
     shape[EMB_Y] = MTLM_SHAPE(shape[EMB_TOKENS].dim[0],
                               shape[EMB_TOKENS].dim[1], shape[EMB_WORD].dim[1]);
@@ -66,14 +66,14 @@ static int embedding_wgrad_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     const struct mtlm_shape *shape = call->shape;
 
-    if (mtlm_expect_rank(call, EMBW_TOKENS, "tokens", 2, err)
-        || mtlm_expect_rank(call, EMBW_DWORD, "dword", 2, err))
+    if (mtlm_infer_expect_rank(call, EMBW_TOKENS, "tokens", 2, err)
+        || mtlm_infer_expect_rank(call, EMBW_DWORD, "dword", 2, err))
         return -1;
-    return mtlm_expect_shape(call, EMBW_DY, "dy",
-                             MTLM_SHAPE(shape[EMBW_TOKENS].dim[0],
-                                        shape[EMBW_TOKENS].dim[1],
-                                        shape[EMBW_DWORD].dim[1]),
-                             err);
+    return mtlm_infer_expect_shape(call, EMBW_DY, "dy",
+                                   MTLM_SHAPE(shape[EMBW_TOKENS].dim[0],
+                                              shape[EMBW_TOKENS].dim[1],
+                                              shape[EMBW_DWORD].dim[1]),
+                                   err);
 }
 
 static double embedding_wgrad_flops(const struct mtlm_call *call)

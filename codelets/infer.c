@@ -2,8 +2,9 @@
 
 #include "codelets/infer.h"
 
-int mtlm_expect_shape(const struct mtlm_call *call, int i, const char *name,
-                      struct mtlm_shape want, struct mtlm_error *err)
+int mtlm_infer_expect_shape(const struct mtlm_call *call, int i,
+                            const char *name, struct mtlm_shape want,
+                            struct mtlm_error *err)
 {
     char got_text[96], want_text[96];
 
@@ -15,8 +16,8 @@ int mtlm_expect_shape(const struct mtlm_call *call, int i, const char *name,
                           mtlm_shape_str(&want, want_text));
 }
 
-int mtlm_expect_rank(const struct mtlm_call *call, int i, const char *name,
-                     int rank, struct mtlm_error *err)
+int mtlm_infer_expect_rank(const struct mtlm_call *call, int i,
+                           const char *name, int rank, struct mtlm_error *err)
 {
     char text[96];
 
@@ -28,14 +29,15 @@ int mtlm_expect_rank(const struct mtlm_call *call, int i, const char *name,
                           mtlm_shape_str(&call->shape[i], text), rank);
 }
 
-struct mtlm_shape mtlm_shape_with_cols(struct mtlm_shape shape, int64_t cols)
+struct mtlm_shape mtlm_infer_shape_with_cols(struct mtlm_shape shape,
+                                             int64_t cols)
 {
     if (shape.rank > 0)
         shape.dim[shape.rank - 1] = cols;
     return shape;
 }
 
-struct mtlm_shape mtlm_shape_of_rows(struct mtlm_shape shape)
+struct mtlm_shape mtlm_infer_shape_of_rows(struct mtlm_shape shape)
 {
     if (shape.rank > 0)
         shape.dim[--shape.rank] = 0;

@@ -3,7 +3,7 @@
 
 #include <cuda_runtime.h>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 /* How kernels are started, instead of <<< >>>: so that a compiler for C++ can
  * read the .cu files too (tests/emulator/, which has no nvcc). */

@@ -19,9 +19,9 @@ static int layernorm_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
     const struct mtlm_shape h = MTLM_SHAPE(mtlm_shape_cols(&shape[LN_X]));
 
     shape[LN_Y] = shape[LN_X];
-    shape[LN_MEAN] = shape[LN_RSTD] = mtlm_shape_of_rows(shape[LN_X]);
-    return mtlm_expect_shape(call, LN_GAMMA, "gamma", h, err)
-                   || mtlm_expect_shape(call, LN_BETA, "beta", h, err)
+    shape[LN_MEAN] = shape[LN_RSTD] = mtlm_infer_shape_of_rows(shape[LN_X]);
+    return mtlm_infer_expect_shape(call, LN_GAMMA, "gamma", h, err)
+                   || mtlm_infer_expect_shape(call, LN_BETA, "beta", h, err)
                ? -1
                : 0;
 }
@@ -102,17 +102,20 @@ static int layernorm_bwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     struct mtlm_shape *shape = call->shape;
     const struct mtlm_shape h = MTLM_SHAPE(mtlm_shape_cols(&shape[LNB_X]));
-    const struct mtlm_shape rows = mtlm_shape_of_rows(shape[LNB_X]);
+    const struct mtlm_shape rows = mtlm_infer_shape_of_rows(shape[LNB_X]);
 
     if (mtlm_ops[call->kind]->access[LNB_DX] == MTLM_W)
         shape[LNB_DX] = shape[LNB_X];
-    return mtlm_expect_shape(call, LNB_GAMMA, "gamma", h, err)
-                   || mtlm_expect_shape(call, LNB_MEAN, "mean", rows, err)
-                   || mtlm_expect_shape(call, LNB_RSTD, "rstd", rows, err)
-                   || mtlm_expect_shape(call, LNB_DY, "dy", shape[LNB_X], err)
-                   || mtlm_expect_shape(call, LNB_DX, "dx", shape[LNB_X], err)
-                   || mtlm_expect_shape(call, LNB_DGAMMA, "dgamma", h, err)
-                   || mtlm_expect_shape(call, LNB_DBETA, "dbeta", h, err)
+    return mtlm_infer_expect_shape(call, LNB_GAMMA, "gamma", h, err)
+                   || mtlm_infer_expect_shape(call, LNB_MEAN, "mean", rows, err)
+                   || mtlm_infer_expect_shape(call, LNB_RSTD, "rstd", rows, err)
+                   || mtlm_infer_expect_shape(call, LNB_DY, "dy", shape[LNB_X],
+                                              err)
+                   || mtlm_infer_expect_shape(call, LNB_DX, "dx", shape[LNB_X],
+                                              err)
+                   || mtlm_infer_expect_shape(call, LNB_DGAMMA, "dgamma", h,
+                                              err)
+                   || mtlm_infer_expect_shape(call, LNB_DBETA, "dbeta", h, err)
                ? -1
                : 0;
 }
@@ -173,8 +176,8 @@ static void backward(void *const ptr[], const struct mtlm_call *call,
         for (int64_t r = start; r < end; r++)
             backward_row(x + r * h, ptr[LNB_GAMMA], mean[r], rstd[r],
                          dy + r * h, dx + r * h, part, part + h, h, add);
-        mtlm_add_rows(ptr[LNB_DGAMMA], part, 1, h);
-        mtlm_add_rows(ptr[LNB_DBETA], part + h, 1, h);
+        mtlm_rows_add(ptr[LNB_DGAMMA], part, 1, h);
+        mtlm_rows_add(ptr[LNB_DBETA], part + h, 1, h);
     }
 }
 

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "codelets/op.h"
-#include "runtime/host_device.h"
+#include "runtime/base/host_device.h"
 
 #define MTLM_PI 3.14159265358979323846
 

@@ -17,11 +17,13 @@ static int linear_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
     struct mtlm_shape *shape = call->shape;
     const int64_t k = mtlm_shape_cols(&shape[LIN_X]);
 
-    if (mtlm_expect_rank(call, LIN_WEIGHT, "weight", 2, err))
+    if (mtlm_infer_expect_rank(call, LIN_WEIGHT, "weight", 2, err))
         return -1;
-    shape[LIN_Y] = mtlm_shape_with_cols(shape[LIN_X], shape[LIN_WEIGHT].dim[0]);
-    return mtlm_expect_shape(call, LIN_WEIGHT, "weight",
-                             MTLM_SHAPE(shape[LIN_WEIGHT].dim[0], k), err);
+    shape[LIN_Y] =
+        mtlm_infer_shape_with_cols(shape[LIN_X], shape[LIN_WEIGHT].dim[0]);
+    return mtlm_infer_expect_shape(call, LIN_WEIGHT, "weight",
+                                   MTLM_SHAPE(shape[LIN_WEIGHT].dim[0], k),
+                                   err);
 }
 
 /* Of every linear operation: its first operand [m, a], the other extent from
@@ -78,16 +80,16 @@ static int linear_bias_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     struct mtlm_shape *shape = call->shape;
 
-    if (mtlm_expect_rank(call, LINB_WEIGHT, "weight", 2, err)
-        || mtlm_expect_shape(call, LINB_WEIGHT, "weight",
-                             MTLM_SHAPE(shape[LINB_WEIGHT].dim[0],
-                                        mtlm_shape_cols(&shape[LINB_X])),
-                             err)
-        || mtlm_expect_shape(call, LINB_BIAS, "bias",
-                             MTLM_SHAPE(shape[LINB_WEIGHT].dim[0]), err))
+    if (mtlm_infer_expect_rank(call, LINB_WEIGHT, "weight", 2, err)
+        || mtlm_infer_expect_shape(call, LINB_WEIGHT, "weight",
+                                   MTLM_SHAPE(shape[LINB_WEIGHT].dim[0],
+                                              mtlm_shape_cols(&shape[LINB_X])),
+                                   err)
+        || mtlm_infer_expect_shape(call, LINB_BIAS, "bias",
+                                   MTLM_SHAPE(shape[LINB_WEIGHT].dim[0]), err))
         return -1;
     shape[LINB_Y] =
-        mtlm_shape_with_cols(shape[LINB_X], shape[LINB_WEIGHT].dim[0]);
+        mtlm_infer_shape_with_cols(shape[LINB_X], shape[LINB_WEIGHT].dim[0]);
     return 0;
 }
 
@@ -150,14 +152,15 @@ static int linear_dgrad_infer(struct mtlm_call *call, struct mtlm_error *err)
     const int64_t n = mtlm_shape_cols(&shape[LIND_DY]);
     struct mtlm_shape dx;
 
-    if (mtlm_expect_rank(call, LIND_WEIGHT, "weight", 2, err))
+    if (mtlm_infer_expect_rank(call, LIND_WEIGHT, "weight", 2, err))
         return -1;
-    dx = mtlm_shape_with_cols(shape[LIND_DY], shape[LIND_WEIGHT].dim[1]);
+    dx = mtlm_infer_shape_with_cols(shape[LIND_DY], shape[LIND_WEIGHT].dim[1]);
     if (mtlm_ops[call->kind]->access[LIND_DX] == MTLM_W)
         shape[LIND_DX] = dx;
-    return mtlm_expect_shape(call, LIND_WEIGHT, "weight",
-                             MTLM_SHAPE(n, shape[LIND_WEIGHT].dim[1]), err)
-                   || mtlm_expect_shape(call, LIND_DX, "dx", dx, err)
+    return mtlm_infer_expect_shape(call, LIND_WEIGHT, "weight",
+                                   MTLM_SHAPE(n, shape[LIND_WEIGHT].dim[1]),
+                                   err)
+                   || mtlm_infer_expect_shape(call, LIND_DX, "dx", dx, err)
                ? -1
                : 0;
 }
@@ -224,10 +227,11 @@ static int linear_wgrad_infer(struct mtlm_call *call, struct mtlm_error *err)
     const int64_t n = mtlm_shape_cols(&shape[LINW_DY]);
     const int64_t k = mtlm_shape_cols(&shape[LINW_X]);
 
-    return mtlm_expect_shape(call, LINW_DY, "dy",
-                             mtlm_shape_with_cols(shape[LINW_X], n), err)
-                   || mtlm_expect_shape(call, LINW_DWEIGHT, "dweight",
-                                        MTLM_SHAPE(n, k), err)
+    return mtlm_infer_expect_shape(call, LINW_DY, "dy",
+                                   mtlm_infer_shape_with_cols(shape[LINW_X], n),
+                                   err)
+                   || mtlm_infer_expect_shape(call, LINW_DWEIGHT, "dweight",
+                                              MTLM_SHAPE(n, k), err)
                ? -1
                : 0;
 }
@@ -266,8 +270,8 @@ static int linear_bias_wgrad_infer(struct mtlm_call *call,
     const int64_t n = mtlm_shape_cols(&call->shape[LINW_DY]);
 
     return linear_wgrad_infer(call, err)
-                   || mtlm_expect_shape(call, LINW_DBIAS, "dbias",
-                                        MTLM_SHAPE(n), err)
+                   || mtlm_infer_expect_shape(call, LINW_DBIAS, "dbias",
+                                              MTLM_SHAPE(n), err)
                ? -1
                : 0;
 }
@@ -277,7 +281,7 @@ static void linear_bias_wgrad_cpu(void *const ptr[],
                                   const struct mtlm_context *context)
 {
     linear_wgrad_cpu(ptr, call, context);
-    mtlm_add_rows(ptr[LINW_DBIAS], ptr[LINW_DY],
+    mtlm_rows_add(ptr[LINW_DBIAS], ptr[LINW_DY],
                   mtlm_shape_rows(&call->shape[LINW_DY]),
                   mtlm_shape_cols(&call->shape[LINW_DY]));
 }

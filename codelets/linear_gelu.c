@@ -122,7 +122,7 @@ static int gelu_linear_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
     if (mtlm_op_linear_fwd.infer(&plain, err))
         return -1;
     call->shape[GL_Y] = plain.shape[LIN_Y];
-    return mtlm_expect_shape(call, GL_PRE, "pre", call->shape[GL_X], err);
+    return mtlm_infer_expect_shape(call, GL_PRE, "pre", call->shape[GL_X], err);
 }
 
 static double gelu_linear_fwd_flops(const struct mtlm_call *call)
@@ -176,10 +176,10 @@ static int gelu_linear_dgrad_infer(struct mtlm_call *call,
                                            mtlm_shape_cols(&shape[GLD_PRE]));
 
     shape[GLD_DPRE] = shape[GLD_PRE];
-    return mtlm_expect_shape(call, GLD_WEIGHT, "weight", n, err)
-                   || mtlm_expect_shape(
+    return mtlm_infer_expect_shape(call, GLD_WEIGHT, "weight", n, err)
+                   || mtlm_infer_expect_shape(
                        call, GLD_PRE, "pre",
-                       mtlm_shape_with_cols(shape[GLD_DY], n.dim[1]), err)
+                       mtlm_infer_shape_with_cols(shape[GLD_DY], n.dim[1]), err)
                ? -1
                : 0;
 }

@@ -20,7 +20,7 @@
  * the forward one is among its newest for compute capability 9 ("nvjet"), the
  * gradient's only among those before them ("sm90_xmma").  Hence two options,
  * and auto for compute capability 9, until it has run elsewhere.  None of this
- * has run on a GPU here; launch/gpu-check --only epilogues compares.
+ * has run on a GPU here; perf/gpu-check --only epilogues compares.
  *
  * In single precision no epilogue: the library does not say how accurate its
  * GELU is, and there the products take many times what a pass does. */

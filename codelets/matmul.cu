@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "codelets/matmul.cuh"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 static void check(cublasStatus_t status, const char *what, int line)
 {

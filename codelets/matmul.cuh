@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "codelets/op.h"
-#include "runtime/device.h"
+#include "runtime/machine/device.h"
 
 /* Products of matrices by cuBLASLt.  It counts matrices by columns, so that
  * a row-major [r, c] is its c x r, not transposed. */

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "runtime/host_device.h"
+#include "runtime/base/host_device.h"
 
 /* Two independent numbers of N(0, 1) from two random words, by Box and
  * Muller's method. */

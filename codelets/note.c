@@ -25,7 +25,7 @@ void mtlm_note(enum mtlm_note about, const char *fmt, ...)
     atomic_store(&notes[about].written, true);
 }
 
-const char *mtlm_noted(enum mtlm_note about)
+const char *mtlm_note_text(enum mtlm_note about)
 {
     return atomic_load(&notes[about].written) ? notes[about].text : NULL;
 }

@@ -26,7 +26,7 @@ void mtlm_note(enum mtlm_note about, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* NULL where there is none.  Any thread may call these. */
-const char *mtlm_noted(enum mtlm_note about);
+const char *mtlm_note_text(enum mtlm_note about);
 
 #ifdef __cplusplus
 }

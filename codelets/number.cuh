@@ -9,7 +9,7 @@
 #include <initializer_list>
 #include <type_traits>
 
-#include "runtime/dtype.h"
+#include "runtime/base/dtype.h"
 
 /* Numbers in the job's value type - float, __nv_bfloat16 or __half - for
  * kernels that compute in float.  T is one of them. */

@@ -5,12 +5,12 @@
 #include <stdint.h>
 
 #include "codelets/op_list.h"
-#include "runtime/dtype.h"
-#include "runtime/error.h"
-#include "runtime/group.h"
-#include "runtime/memory.h"
-#include "runtime/sample.h"
-#include "runtime/shape.h"
+#include "runtime/base/dtype.h"
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+#include "runtime/base/sample.h"
+#include "runtime/base/shape.h"
+#include "runtime/comm/group.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -261,7 +261,8 @@ struct mtlm_call {
     struct mtlm_call *next;
 };
 
-/* Stream, cuBLAS handles and workspace of one GPU: see runtime/device.h. */
+/* Stream, cuBLAS handles and workspace of one GPU: see
+ * runtime/machine/device.h. */
 struct mtlm_device;
 
 /* Where and when a kernel runs. */
@@ -306,9 +307,9 @@ struct mtlm_grad_call {
     struct mtlm_grad_arg arg[MTLM_MAX_OPERANDS];
 };
 
-/* The gradient rule of a forward operation, as data: graph/backward.c walks
- * the forward calls backwards and makes these calls.  They take the forward
- * call's attributes. */
+/* The gradient rule of a forward operation, as data: graph/build/backward.c
+ * walks the forward calls backwards and makes these calls.  They take the
+ * forward call's attributes. */
 struct mtlm_grad {
     bool root; /* the loss: needs no gradient of its outputs */
     struct mtlm_grad_call call[2];

@@ -18,7 +18,7 @@ static struct mtlm_shape first_row(const struct mtlm_shape *x)
 static int pool_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     call->shape[POOL_Y] = first_row(&call->shape[POOL_X]);
-    return mtlm_expect_rank(call, POOL_X, "x", 3, err);
+    return mtlm_infer_expect_rank(call, POOL_X, "x", 3, err);
 }
 
 static void pool_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
@@ -46,9 +46,10 @@ const struct mtlm_op mtlm_op_pool_fwd = {
 
 static int pool_bwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
-    return mtlm_expect_rank(call, POOLB_DX, "dx", 3, err)
-                   || mtlm_expect_shape(call, POOLB_DY, "dy",
-                                        first_row(&call->shape[POOLB_DX]), err)
+    return mtlm_infer_expect_rank(call, POOLB_DX, "dx", 3, err)
+                   || mtlm_infer_expect_shape(call, POOLB_DY, "dy",
+                                              first_row(&call->shape[POOLB_DX]),
+                                              err)
                ? -1
                : 0;
 }

@@ -16,14 +16,14 @@ static int check_position(const struct mtlm_call *call, int x, int pos,
     const struct mtlm_shape *shape = call->shape;
     int64_t end;
 
-    if (mtlm_expect_rank(call, x, "x", 3, err)
-        || mtlm_expect_rank(call, pos, "position", 2, err))
+    if (mtlm_infer_expect_rank(call, x, "x", 3, err)
+        || mtlm_infer_expect_rank(call, pos, "position", 2, err))
         return -1;
     end = call->attr.dropout.first_row + shape[x].dim[0];
     if (shape[pos].dim[0] > end)
         end = shape[pos].dim[0];
-    return mtlm_expect_shape(call, pos, "position",
-                             MTLM_SHAPE(end, shape[x].dim[2]), err);
+    return mtlm_infer_expect_shape(call, pos, "position",
+                                   MTLM_SHAPE(end, shape[x].dim[2]), err);
 }
 
 static int position_dropout_fwd_infer(struct mtlm_call *call,

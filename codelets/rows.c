@@ -19,7 +19,7 @@ static void add_block(mtlm_real *restrict sum, const mtlm_real *restrict x,
         sum[c] += part[c];
 }
 
-void mtlm_add_rows(mtlm_real *sum, const mtlm_real *x, int64_t rows,
+void mtlm_rows_add(mtlm_real *sum, const mtlm_real *x, int64_t rows,
                    int64_t cols)
 {
     for (int64_t r = 0; r < rows; r += MTLM_ROW_BLOCK)

@@ -6,7 +6,7 @@
 
 #include "codelets/launch.cuh"
 #include "codelets/number.cuh"
-#include "runtime/device.h"
+#include "runtime/machine/device.h"
 
 /* Kernels that go over the rows of a matrix, and sums over rows in a fixed
  * order, without atomic additions: two runs give the same bits, on any GPU. */

@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "runtime/dtype.h"
+#include "runtime/base/dtype.h"
 
 /* Sums over rows: the gradient of what was added to every row. */
 
@@ -12,7 +12,7 @@
 enum { MTLM_ROW_BLOCK = 32 };
 
 /* sum [cols] += the rows of x [rows, cols] (contiguous). */
-void mtlm_add_rows(mtlm_real *sum, const mtlm_real *x, int64_t rows,
+void mtlm_rows_add(mtlm_real *sum, const mtlm_real *x, int64_t rows,
                    int64_t cols);
 
 #endif /* MTLM_ROWS_H */

@@ -8,9 +8,9 @@
 
 #include "codelets/infer.h"
 #include "codelets/save.h"
-#include "runtime/clock.h"
+#include "runtime/base/clock.h"
 #if HAVE_CUDA
-#include "runtime/cuda_device.h"
+#include "runtime/machine/cuda_device.h"
 #endif
 
 enum { X, Y };
@@ -24,7 +24,7 @@ int64_t mtlm_save_copies_ns(void)
 
 static int save_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
-    return mtlm_expect_shape(call, Y, "y", call->shape[X], err);
+    return mtlm_infer_expect_shape(call, Y, "y", call->shape[X], err);
 }
 
 static void save_cpu(void *const ptr[], const struct mtlm_call *call,
@@ -35,7 +35,7 @@ static void save_cpu(void *const ptr[], const struct mtlm_call *call,
 
     (void) context;
 #if HAVE_CUDA
-    mtlm_cuda_fetch(ptr[Y], ptr[X], bytes);
+    mtlm_cuda_device_fetch(ptr[Y], ptr[X], bytes);
 #else
     memcpy(ptr[Y], ptr[X], bytes);
 #endif

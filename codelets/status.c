@@ -14,7 +14,7 @@
 #include "codelets/control.h"
 #include "codelets/infer.h"
 #include "codelets/status.h"
-#include "runtime/signals.h"
+#include "runtime/machine/signals.h"
 
 /* The losses lie side by side in all three. */
 _Static_assert(MTLM_STATUS_SOP == MTLM_STATUS_LOSS + MTLM_LOSS_SOP
@@ -141,8 +141,8 @@ const struct mtlm_op mtlm_op_norm = {
 
 static int publish_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
-    return mtlm_expect_shape(call, PUBLISH_LOSS, "loss",
-                             MTLM_SHAPE(MTLM_LOSS_COUNT), err)
+    return mtlm_infer_expect_shape(call, PUBLISH_LOSS, "loss",
+                                   MTLM_SHAPE(MTLM_LOSS_COUNT), err)
                    || check_slots(call, PUBLISH_STATUS, MTLM_LOSS_COUNT, err)
                ? -1
                : 0;
@@ -198,8 +198,8 @@ const struct mtlm_op mtlm_op_flags = {
 /* The control tensor before the first iteration. */
 static int control_init_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
-    return mtlm_expect_shape(call, CONTROL_INIT_CONTROL, "control",
-                             MTLM_SHAPE(MTLM_CONTROL_COUNT), err);
+    return mtlm_infer_expect_shape(call, CONTROL_INIT_CONTROL, "control",
+                                   MTLM_SHAPE(MTLM_CONTROL_COUNT), err);
 }
 
 static void control_init_cpu(void *const ptr[], const struct mtlm_call *call,
@@ -224,9 +224,11 @@ static int control_infer(struct mtlm_call *call, struct mtlm_error *err)
     const int64_t n = call->attr.control.n_sums + MTLM_STATUS_EXTRA;
 
     call->shape[CONTROL_REPORT] = MTLM_SHAPE(MTLM_CONTROL_COUNT);
-    return mtlm_expect_shape(call, CONTROL_STATUS, "status", MTLM_SHAPE(n), err)
-                   || mtlm_expect_shape(call, CONTROL_CONTROL, "control",
-                                        MTLM_SHAPE(MTLM_CONTROL_COUNT), err)
+    return mtlm_infer_expect_shape(call, CONTROL_STATUS, "status",
+                                   MTLM_SHAPE(n), err)
+                   || mtlm_infer_expect_shape(call, CONTROL_CONTROL, "control",
+                                              MTLM_SHAPE(MTLM_CONTROL_COUNT),
+                                              err)
                ? -1
                : 0;
 }
@@ -261,8 +263,8 @@ const struct mtlm_op mtlm_op_control = {
 static int eval_report_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     call->shape[EVAL_REPORT] = MTLM_SHAPE(MTLM_STATUS_EXTRA);
-    return mtlm_expect_shape(call, EVAL_STATUS, "status",
-                             MTLM_SHAPE(MTLM_STATUS_EXTRA), err);
+    return mtlm_infer_expect_shape(call, EVAL_STATUS, "status",
+                                   MTLM_SHAPE(MTLM_STATUS_EXTRA), err);
 }
 
 static void eval_report_cpu(void *const ptr[], const struct mtlm_call *call,

@@ -9,8 +9,8 @@
 #include "codelets/launch.cuh"
 #include "codelets/number.cuh"
 #include "codelets/status.h"
-#include "runtime/device.h"
-#include "runtime/signals.h"
+#include "runtime/machine/device.h"
+#include "runtime/machine/signals.h"
 
 constexpr int THREADS = 256;
 

@@ -2,7 +2,7 @@
 #define MTLM_TASK_H
 
 #include "codelets/op.h"
-#include "runtime/recorder.h"
+#include "runtime/machine/recorder.h"
 
 /* What a task of an operation is told: its cl_arg, in memory from malloc()
  * that StarPU frees with the task (cl_arg_free). */
@@ -14,12 +14,12 @@ struct mtlm_task {
     /* Where to record the execution (record is completed), or NULL. */
     struct mtlm_recorder *recorder;
     struct mtlm_record record;
-    /* What policies are told of it (runtime/watch.h), or NULL. */
+    /* What policies are told of it (runtime/comm/policy_nodes.h), or NULL. */
     struct mtlm_policy_node *node;
     /* Instead of the kernel: sleep so long, and touch no operand. */
     bool sleeps;
     int64_t sleep_ns;
-    int64_t ready_ns;     /* set by mtlm_task_ready(), with */
+    int64_t ready_ns;     /* set by mtlm_codelet_task_ready(), with */
     const void *ready_by; /* the thread that made it ready */
     /* Called after the kernel with the first call's operands, or NULL: checks
      * values. */

@@ -68,8 +68,8 @@ void mtlm_tile_row(int64_t k, struct mtlm_factor a, const mtlm_real *b,
 }
 
 /* Vectors and no memcpy(): a row is a few of them, less than a call. */
-void mtlm_pack_rows(const mtlm_real *from, int64_t ld, int64_t rows,
-                    int64_t cols, mtlm_real *to)
+void mtlm_tile_pack_rows(const mtlm_real *from, int64_t ld, int64_t rows,
+                         int64_t cols, mtlm_real *to)
 {
     const int64_t width = mtlm_whole_vectors(cols);
 
@@ -141,8 +141,8 @@ static void transpose_block(const mtlm_real *from, int64_t ld, int64_t n,
             to[c * MTLM_TILE_COLS + r] = r < n ? from[r * ld + c] : 0;
 }
 
-void mtlm_pack_transposed(const mtlm_real *from, int64_t ld, int64_t rows,
-                          int64_t cols, mtlm_real *to)
+void mtlm_tile_pack_transposed(const mtlm_real *from, int64_t ld, int64_t rows,
+                               int64_t cols, mtlm_real *to)
 {
     const int64_t end = mtlm_whole_tiles(rows);
 

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime/dtype.h"
+#include "runtime/base/dtype.h"
 
 /* Products of matrices so small that a BLAS would spend its time on packing
  * them: a row of tiles at a time, whose sums stay in registers.  Who calls
@@ -52,14 +52,14 @@ void mtlm_tile_row(int64_t k, struct mtlm_factor a, const mtlm_real *b,
 
 /* to [rows, whole_vectors(cols)] = from [rows, cols], whose rows are ld
  * apart; columns beyond cols are 0. */
-void mtlm_pack_rows(const mtlm_real *from, int64_t ld, int64_t rows,
-                    int64_t cols, mtlm_real *to);
+void mtlm_tile_pack_rows(const mtlm_real *from, int64_t ld, int64_t rows,
+                         int64_t cols, mtlm_real *to);
 
 /* The same transposed, in panels of MTLM_TILE_COLS rows of from: panel p is
  * [cols, MTLM_TILE_COLS], one after the other; rows beyond rows are 0.  A
  * panel takes cols * MTLM_TILE_COLS elements, and there are whole_tiles(rows)
  * / MTLM_TILE_COLS. */
-void mtlm_pack_transposed(const mtlm_real *from, int64_t ld, int64_t rows,
-                          int64_t cols, mtlm_real *to);
+void mtlm_tile_pack_transposed(const mtlm_real *from, int64_t ld, int64_t rows,
+                               int64_t cols, mtlm_real *to);
 
 #endif /* MTLM_TILE_H */

@@ -14,14 +14,14 @@ static int token_type_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     const struct mtlm_shape *shape = call->shape;
 
-    if (mtlm_expect_rank(call, TT_TYPES, "types", 2, err)
-        || mtlm_expect_rank(call, TT_TABLE, "table", 2, err))
+    if (mtlm_infer_expect_rank(call, TT_TYPES, "types", 2, err)
+        || mtlm_infer_expect_rank(call, TT_TABLE, "table", 2, err))
         return -1;
-    return mtlm_expect_shape(call, TT_X, "x",
-                             MTLM_SHAPE(shape[TT_TYPES].dim[0],
-                                        shape[TT_TYPES].dim[1],
-                                        shape[TT_TABLE].dim[1]),
-                             err);
+    return mtlm_infer_expect_shape(call, TT_X, "x",
+                                   MTLM_SHAPE(shape[TT_TYPES].dim[0],
+                                              shape[TT_TYPES].dim[1],
+                                              shape[TT_TABLE].dim[1]),
+                                   err);
 }
 
 static double token_type_fwd_flops(const struct mtlm_call *call)

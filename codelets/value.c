@@ -8,7 +8,7 @@
 #include <assert.h>
 
 #include "codelets/op.h"
-#include "runtime/value16.h"
+#include "runtime/base/value16.h"
 
 /* Floats in a cache line. */
 enum { ALIGN = 16 };

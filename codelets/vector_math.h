@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "runtime/dtype.h"
-#include "runtime/host_device.h"
+#include "runtime/base/dtype.h"
+#include "runtime/base/host_device.h"
 
 /* Functions of one number that a compiler can vectorise inside a loop, which
  * it cannot do with the C library's.  In double precision they are the C

@@ -41,12 +41,14 @@ static int xent_stats_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     struct mtlm_shape *shape = call->shape;
 
-    if (mtlm_expect_rank(call, XS_LOGITS, "logits", 3, err))
+    if (mtlm_infer_expect_rank(call, XS_LOGITS, "logits", 3, err))
         return -1;
-    shape[XS_LOCAL] = shape[XS_MAX] = mtlm_shape_of_rows(shape[XS_LOGITS]);
+    shape[XS_LOCAL] = shape[XS_MAX] =
+        mtlm_infer_shape_of_rows(shape[XS_LOGITS]);
     shape[XS_SUMS] = shape_of_sums(&shape[XS_LOGITS]);
-    return mtlm_expect_shape(call, XS_LABELS, "labels",
-                             mtlm_shape_of_rows(shape[XS_LOGITS]), err);
+    return mtlm_infer_expect_shape(call, XS_LABELS, "labels",
+                                   mtlm_infer_shape_of_rows(shape[XS_LOGITS]),
+                                   err);
 }
 
 static double xent_stats_flops(const struct mtlm_call *call)
@@ -154,9 +156,9 @@ static int xent_rescale_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     const struct mtlm_shape *rows = &call->shape[XR_LOCAL];
 
-    return mtlm_expect_rank(call, XR_LOCAL, "local", 2, err)
-                   || mtlm_expect_shape(call, XR_MAX, "max", *rows, err)
-                   || mtlm_expect_shape(
+    return mtlm_infer_expect_rank(call, XR_LOCAL, "local", 2, err)
+                   || mtlm_infer_expect_shape(call, XR_MAX, "max", *rows, err)
+                   || mtlm_infer_expect_shape(
                        call, XR_SUMS, "sums",
                        MTLM_SHAPE(2, rows->dim[0], rows->dim[1]), err)
                ? -1
@@ -192,23 +194,27 @@ static int check_loss(const struct mtlm_call *call, int loss,
     if (slot < 0 || slot >= MTLM_LOSS_COUNT)
         return mtlm_error_set(err, MTLM_EXIT_USAGE, "%s: there is no loss %d",
                               mtlm_ops[call->kind]->name, slot);
-    return mtlm_expect_shape(call, loss, "loss", MTLM_SHAPE(MTLM_LOSS_COUNT),
-                             err);
+    return mtlm_infer_expect_shape(call, loss, "loss",
+                                   MTLM_SHAPE(MTLM_LOSS_COUNT), err);
 }
 
 static int xent_loss_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     const struct mtlm_shape *shape = call->shape;
-    const struct mtlm_shape rows = mtlm_shape_of_rows(shape[XL_LOGITS]);
+    const struct mtlm_shape rows = mtlm_infer_shape_of_rows(shape[XL_LOGITS]);
 
-    return mtlm_expect_rank(call, XL_LOGITS, "logits", 3, err)
-                   || mtlm_expect_shape(call, XL_LABELS, "labels", rows, err)
-                   || mtlm_expect_shape(call, XL_MAX, "max", rows, err)
-                   || mtlm_expect_shape(call, XL_SUMS, "sums",
-                                        shape_of_sums(&shape[XL_LOGITS]), err)
-                   || mtlm_expect_shape(call, XL_WEIGHTS, "weights", rows, err)
-                   || mtlm_expect_shape(call, XL_CONTROL, "control",
-                                        MTLM_SHAPE(MTLM_CONTROL_COUNT), err)
+    return mtlm_infer_expect_rank(call, XL_LOGITS, "logits", 3, err)
+                   || mtlm_infer_expect_shape(call, XL_LABELS, "labels", rows,
+                                              err)
+                   || mtlm_infer_expect_shape(call, XL_MAX, "max", rows, err)
+                   || mtlm_infer_expect_shape(call, XL_SUMS, "sums",
+                                              shape_of_sums(&shape[XL_LOGITS]),
+                                              err)
+                   || mtlm_infer_expect_shape(call, XL_WEIGHTS, "weights", rows,
+                                              err)
+                   || mtlm_infer_expect_shape(call, XL_CONTROL, "control",
+                                              MTLM_SHAPE(MTLM_CONTROL_COUNT),
+                                              err)
                    || check_loss(call, XL_LOSS, err)
                ? -1
                : 0;
@@ -264,16 +270,20 @@ const struct mtlm_op mtlm_op_xent_loss = {
 static int xent_bwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     const struct mtlm_shape *shape = call->shape;
-    const struct mtlm_shape rows = mtlm_shape_of_rows(shape[XB_LOGITS]);
+    const struct mtlm_shape rows = mtlm_infer_shape_of_rows(shape[XB_LOGITS]);
 
-    return mtlm_expect_rank(call, XB_LOGITS, "logits", 3, err)
-                   || mtlm_expect_shape(call, XB_LABELS, "labels", rows, err)
-                   || mtlm_expect_shape(call, XB_MAX, "max", rows, err)
-                   || mtlm_expect_shape(call, XB_SUMS, "sums",
-                                        shape_of_sums(&shape[XB_LOGITS]), err)
-                   || mtlm_expect_shape(call, XB_WEIGHTS, "weights", rows, err)
-                   || mtlm_expect_shape(call, XB_CONTROL, "control",
-                                        MTLM_SHAPE(MTLM_CONTROL_COUNT), err)
+    return mtlm_infer_expect_rank(call, XB_LOGITS, "logits", 3, err)
+                   || mtlm_infer_expect_shape(call, XB_LABELS, "labels", rows,
+                                              err)
+                   || mtlm_infer_expect_shape(call, XB_MAX, "max", rows, err)
+                   || mtlm_infer_expect_shape(call, XB_SUMS, "sums",
+                                              shape_of_sums(&shape[XB_LOGITS]),
+                                              err)
+                   || mtlm_infer_expect_shape(call, XB_WEIGHTS, "weights", rows,
+                                              err)
+                   || mtlm_infer_expect_shape(call, XB_CONTROL, "control",
+                                              MTLM_SHAPE(MTLM_CONTROL_COUNT),
+                                              err)
                ? -1
                : 0;
 }
@@ -334,11 +344,14 @@ const struct mtlm_op mtlm_op_xent_bwd = {
 
 static int accuracy_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
-    const struct mtlm_shape rows = mtlm_shape_of_rows(call->shape[XA_LOGITS]);
+    const struct mtlm_shape rows =
+        mtlm_infer_shape_of_rows(call->shape[XA_LOGITS]);
 
-    return mtlm_expect_rank(call, XA_LOGITS, "logits", 3, err)
-                   || mtlm_expect_shape(call, XA_LABELS, "labels", rows, err)
-                   || mtlm_expect_shape(call, XA_WEIGHTS, "weights", rows, err)
+    return mtlm_infer_expect_rank(call, XA_LOGITS, "logits", 3, err)
+                   || mtlm_infer_expect_shape(call, XA_LABELS, "labels", rows,
+                                              err)
+                   || mtlm_infer_expect_shape(call, XA_WEIGHTS, "weights", rows,
+                                              err)
                    || check_loss(call, XA_LOSS, err)
                ? -1
                : 0;

@@ -11,7 +11,7 @@
 #include "codelets/launch.cuh"
 #include "codelets/number.cuh"
 #include "codelets/xent.h"
-#include "runtime/device.h"
+#include "runtime/machine/device.h"
 
 constexpr int THREADS = 512, WARPS = THREADS / 32, LOSS_THREADS = 1024;
 /* A grid of a block per row: of more rows the blocks take several. */

@@ -7,13 +7,13 @@
 
 #include "codelets/op.h"
 #include "models/model.h"
-#include "runtime/recorder.h"
-#include "runtime/shape.h"
+#include "runtime/base/shape.h"
+#include "runtime/machine/recorder.h"
 
 /* The work of one rank as plain data: tensors, nodes (calls of operations on
  * tensors), and lists of nodes in an order that would be correct if run one
  * by one.  A graph holds no values and needs no StarPU, MPI or GPU:
- * graph/submit.h turns its lists into tasks.
+ * graph/run/run.h turns its lists into tasks.
  *
  * What one microbatch does on one virtual stage is built once, as three lists
  * of nodes (forward F, backward B, weight gradients W); a step repeats them
@@ -62,7 +62,7 @@ struct mtlm_tensor {
      * so that the next microbatch's can travel while this one is in use. */
     bool received;
     /* Activations: the phase that writes it and the last one that uses it,
-     * which decide the ring's length (graph/window.h). */
+     * which decide the ring's length (graph/schedule/window.h). */
     enum mtlm_phase first_use, last_use;
 };
 
@@ -92,7 +92,7 @@ struct mtlm_node {
     enum mtlm_lane lane;
     int stage;  /* virtual stage of the whole model */
     int layer;  /* of the whole model, -1 outside the layers */
-    bool again; /* what an earlier node computed (graph/recompute.h) */
+    bool again; /* what an earlier node computed (graph/build/recompute.h) */
     double flops, bytes;
 };
 

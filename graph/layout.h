@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime/error.h"
-#include "runtime/group.h"
+#include "runtime/base/error.h"
+#include "runtime/comm/group.h"
 
 /* Where virtual stage k lives: loop, on k mod pp; V, every second pass through
  * the ranks goes backwards, so that the first and the last stage of two passes

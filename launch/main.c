@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "launch/dry_run.h"
-#include "launch/job.h"
-#include "launch/launcher.h"
-#include "runtime/blas_core.h"
-#include "runtime/deadline.h"
-#include "runtime/signals.h"
+#include "launch/job/job.h"
+#include "launch/plan/dry_run.h"
+#include "runtime/comm/launcher.h"
+#include "runtime/comm/watchdog.h"
+#include "runtime/machine/blas_core.h"
+#include "runtime/machine/signals.h"
 
 /* advice: what could be done about it, or NULL. */
 static int complain(const struct mtlm_error *err, const char *advice, int print)
@@ -25,7 +25,7 @@ static int answer(struct mtlm_options *options, int request)
 {
     struct mtlm_error err;
 
-    if (mtlm_launched_rank() > 0)
+    if (mtlm_launcher_rank() > 0)
         return MTLM_EXIT_OK;
     if (request == MTLM_REQUEST_PLAN)
         return mtlm_dry_run(options, stdout, &err) < 0
@@ -60,31 +60,31 @@ int main(int argc, char **argv)
     struct mtlm_error err;
     int request, code;
 
-    mtlm_blas_prepare(argc, argv);
+    mtlm_blas_core_prepare(argc, argv);
     request = mtlm_options_parse(&job.options, argc, argv, &err);
     if (request > MTLM_REQUEST_NONE) {
         code = answer(&job.options, request);
-    } else if (request < 0 && mtlm_launched_rank() < 0) {
+    } else if (request < 0 && mtlm_launcher_rank() < 0) {
         code = complain(&err, NULL, true);
     } else {
-        const int together = mtlm_launched_together();
+        const int together = mtlm_launcher_together();
 
         /* Even with a wrong option, so that it is said, and said once: the
          * first rank to leave with an error takes the others with it. */
         /* 0 after a wrong option. */
-        mtlm_deadline_start(60 * job.options.timeout_minutes);
+        mtlm_watchdog_start(60 * job.options.timeout_minutes);
         job.ranks = mtlm_ranks_start(&argc, &argv);
         mtlm_signals_start();
-        if (mtlm_launched_apart(together, mtlm_ranks_size(job.ranks), &err) < 0)
+        if (mtlm_launcher_apart(together, mtlm_ranks_size(job.ranks), &err) < 0)
             code = complain(&err, NULL, true); /* no barrier joins them */
         else
             code = train(&job, request < 0 ? &err : NULL);
         /* mpirun kills the others as soon as one leaves with an error. */
         mtlm_ranks_barrier(job.ranks);
         if (job.leaves) /* the others may train for as long as they like */
-            mtlm_deadline_stop();
+            mtlm_watchdog_stop();
         mtlm_ranks_stop(job.ranks);
-        mtlm_deadline_stop();
+        mtlm_watchdog_stop();
     }
     mtlm_options_free(&job.options);
     return code;

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 /* In the order of --model-type. */
 enum mtlm_family { MTLM_GPT, MTLM_BERT };

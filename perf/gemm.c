@@ -15,9 +15,9 @@
 #include <string.h>
 
 #include "codelets/blas.h"
-#include "runtime/blas_core.h"
-#include "runtime/clock.h"
-#include "runtime/memory.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/memory.h"
+#include "runtime/machine/blas_core.h"
 
 enum { MAX_THREADS = 256, MIN_ROUNDS = 7, MAX_ROUNDS = 200 };
 
@@ -135,12 +135,12 @@ int main(int argc, char **argv)
     struct product p;
     char text[256];
 
-    mtlm_blas_prepare(argc, argv);
+    mtlm_blas_core_prepare(argc, argv);
     if (threads < 1 || threads > MAX_THREADS) {
         fprintf(stderr, "usage: perf/gemm THREADS [nt|nn|tn]MxNxK...\n");
         return 2;
     }
-    printf("%s\n", mtlm_blas_describe(text, sizeof(text)));
+    printf("%s\n", mtlm_blas_core_describe(text, sizeof(text)));
     for (int i = 2; i < argc; i++) {
         if (read_product(argv[i], &p) < 0) {
             fprintf(stderr, "gemm: '%s' is no product\n", argv[i]);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/job.h"
+#include "launch/job/job.h"
 #include "models/weights/safetensors.h"
 
 static const char *const names[MTLM_FIELD_COUNT] = {

@@ -1,12 +1,12 @@
 #!/bin/bash
 # Who may include whom, read off the #include lines of every source:
 #
-#   launch -> graph -> codelets -> runtime    models -> a few of runtime
+#   launch -> graph -> codelets -> runtime    models -> runtime/base, runtime/file
 #   launch -> models, runtime    graph -> models, runtime
 #   tests, perf -> everything    nothing -> launch, tests, perf
 #
 # StarPU is named only in runtime/, codelets/codelet.[ch] and
-# graph/submit*.[ch]; MPI and NCCL only in runtime/.
+# graph/run/; MPI and NCCL only in runtime/.
 #
 # Usage: tests/check_layers.sh [TREE]
 set -eu
@@ -23,10 +23,6 @@ launch   graph codelets models runtime
 tests    launch graph codelets models runtime perf
 perf     launch graph codelets models runtime tests
 '
-# The part of runtime/ that knows no machine: models/ may use it.
-pure='runtime/error.h runtime/dtype.h runtime/shape.h runtime/memory.h
-runtime/exit_code.h runtime/philox.h runtime/sample.h runtime/value16.h'
-
 # Build trees and unpacked archives of ours hold a config.status or
 # a configure of their own.
 sources() {
@@ -38,7 +34,7 @@ sources() {
     find . -maxdepth 1 -name '*.[ch]' ! -name config.h
 }
 
-sources | sort | MAY=$may PURE=$pure awk '
+sources | sort | MAY=$may awk '
 BEGIN {
     lines = split(ENVIRON["MAY"], line, "\n")
     for (i = 1; i <= lines; i++) {
@@ -48,9 +44,6 @@ BEGIN {
         for (j = 1; j <= words; j++)
             allowed[word[1], word[j]] = 1
     }
-    words = split(ENVIRON["PURE"], word, "[ \n]+")
-    for (i = 1; i <= words; i++)
-        pure[word[i]] = 1
 }
 
 function wrong(why)
@@ -70,9 +63,9 @@ function include(name,    to)
     if (name ~ /^starpu/) {
         if (!everything && from != "runtime" \
             && file !~ /^codelets\/codelet\.[ch]$/ \
-            && file !~ /^graph\/submit[a-z_]*\.[ch]$/)
+            && file !~ /^graph\/run\//)
             wrong("StarPU belongs in runtime/, codelets/codelet.[ch] and" \
-                  " graph/submit*.[ch]: " name)
+                  " graph/run/: " name)
         return
     }
     if (name ~ /^(mpi|nccl|mpi-ext)[a-z_]*\.h$/) {
@@ -92,7 +85,7 @@ function include(name,    to)
             wrong("unknown folder: " name)
         return
     }
-    if (!((from, to) in allowed) && !(from == "models" && name in pure))
+    if (!((from, to) in allowed) && !(from == "models" && name ~ /^runtime\/(base|file)\//))
         wrong(from "/ may not include " name)
 }
 

@@ -4,7 +4,7 @@
 BUNDLE_PROGRAMS="mtlm-preprocess mtlm-convert mtlm-report
     tests/codelets/test_cuda.t perf/samples"
 # Scripts and data, as paths in the source directory.
-BUNDLE_FILES="launch/run launch/gpu-check launch/clusters perf/bench
+BUNDLE_FILES="launch/run perf/gpu-check launch/clusters perf/bench
     perf/gpu_vs_pytorch man LICENSE"
 # Open MPI's plug-ins for networks and batch systems want libraries that are
 # not there on every machine; on one host it needs none of them.

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "launch/trace/boxes.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 /* A gap longer than what the box did so far and than that many gap_ns
  * divides it. */

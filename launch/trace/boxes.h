@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "launch/trace/records.h"
-#include "launch/trace/window.h"
+#include "launch/trace/span.h"
 
 /* A line of the picture: a worker, or a rank's communication of one kind. */
 struct mtlm_trace_row {

@@ -7,7 +7,7 @@
 #include "codelets/op.h"
 #include "launch/trace/edges.h"
 #include "launch/trace/messages.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 struct edges {
     struct mtlm_trace_edge *edge;

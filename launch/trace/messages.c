@@ -4,7 +4,7 @@
 
 #include "codelets/op.h"
 #include "launch/trace/messages.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 enum { KEYS = 4 };
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/recorder.h"
+#include "runtime/machine/recorder.h"
 
 /* Which nodes are one message: a send and its receive, or the nodes of a
  * collective on all ranks of its group. */

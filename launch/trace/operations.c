@@ -5,7 +5,7 @@
 
 #include "codelets/op.h"
 #include "launch/trace/operations.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 struct call {
     int op;

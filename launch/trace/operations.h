@@ -2,8 +2,8 @@
 #define MTLM_TRACE_OPERATIONS_H
 
 #include "launch/trace/records.h"
+#include "launch/trace/span.h"
 #include "launch/trace/summary.h"
-#include "launch/trace/window.h"
 
 /* Fills in summary's operations. */
 void mtlm_trace_find_ops(const struct mtlm_trace_records *records,

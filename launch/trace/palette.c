@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "launch/trace/palette.h"
-#include "runtime/color.h"
+#include "runtime/machine/color.h"
 
 static const struct {
     const char *style;

@@ -14,7 +14,7 @@
 #include "codelets/op.h"
 #include "launch/trace/messages.h"
 #include "launch/trace/path.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 /* The nodes of an iteration in an order in which none comes before what it
  * waits for. */

@@ -5,7 +5,7 @@
 
 #include "codelets/op.h"
 #include "launch/trace/predecessors.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 /* Where a record stands. */
 struct place {

@@ -7,7 +7,7 @@
 #include "codelets/op.h"
 #include "launch/trace/messages.h"
 #include "launch/trace/records.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 static int compare(int64_t a, int64_t b)
 {

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "launch/trace/trace.h"
-#include "runtime/recorder.h"
+#include "runtime/machine/recorder.h"
 
 /* The records in the order that the outputs need. */
 struct mtlm_trace_records {

@@ -3,14 +3,14 @@
 
 #include <stdlib.h>
 
-#include "launch/trace/predecessors.h"
 #include "launch/trace/operations.h"
 #include "launch/trace/path.h"
+#include "launch/trace/predecessors.h"
 #include "launch/trace/records.h"
+#include "launch/trace/span.h"
 #include "launch/trace/summary.h"
 #include "launch/trace/waits.h"
-#include "launch/trace/window.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 static void summarize_rank(const struct mtlm_trace_records *records, int rank,
                            const struct mtlm_spans *window,

@@ -7,7 +7,7 @@
 
 #include "launch/trace/records.h"
 #include "launch/trace/trace.h"
-#include "runtime/recorder.h"
+#include "runtime/machine/recorder.h"
 
 /* The numbers of a recorded run, for summary.json and the terminal.
  *

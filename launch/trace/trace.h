@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "graph/layout.h"
-#include "runtime/error.h"
-#include "runtime/recorder.h"
+#include "runtime/base/error.h"
+#include "runtime/machine/recorder.h"
 
 /* Of the files that mtlm-report reads: schedule.csv, deps.csv, summary.json.
  * One more whenever a reader would take the others for something else.  2: of a

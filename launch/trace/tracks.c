@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "launch/trace/tracks.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 /* A track while it is filled. */
 struct filled {

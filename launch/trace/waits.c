@@ -7,7 +7,7 @@
 
 #include "codelets/op.h"
 #include "launch/trace/waits.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 /* The records of one rank by their end, but no sends: nothing waits for them
  * other than for the room in their buffers. */

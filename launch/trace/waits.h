@@ -3,8 +3,8 @@
 
 #include "launch/trace/predecessors.h"
 #include "launch/trace/records.h"
+#include "launch/trace/span.h"
 #include "launch/trace/summary.h"
-#include "launch/trace/window.h"
 
 /* Fills in summary's waits and accounts: every moment of window[rank] in which
  * one of the rank's workers that count ran nothing, by cause.

@@ -6,7 +6,7 @@
 
 #include "models/text/bert_dataset.h"
 #include "models/text/permutation.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 /* Neighbouring sentences that become a sample. */
 struct run {
@@ -93,7 +93,7 @@ static void cut_document(struct bert_dataset *bert, int64_t document)
         bert->left_out++;
         return;
     }
-    target = mtlm_bert_target(&bert->recipe, &draw);
+    target = mtlm_bert_sample_target(&bert->recipe, &draw);
     for (int64_t i = first; i < last; i++) {
         const int64_t left = last - i - 1;
 
@@ -103,7 +103,7 @@ static void cut_document(struct bert_dataset *bert, int64_t document)
                 && i + 1 - first >= fewest_sentences(bert))) {
             add_run(bert, first, i + 1, target);
             first = i + 1;
-            target = mtlm_bert_target(&bert->recipe, &draw);
+            target = mtlm_bert_sample_target(&bert->recipe, &draw);
             tokens = 0;
         }
     }
@@ -125,7 +125,7 @@ static void read_sample(struct mtlm_samples *samples, int64_t sample,
     const struct bert_dataset *bert = (const struct bert_dataset *) samples;
     const struct mtlm_bert_recipe *recipe = &bert->recipe;
     const int64_t epoch = sample / bert->runs;
-    const struct run *run = &bert->run[mtlm_permute(
+    const struct run *run = &bert->run[mtlm_permutation_apply(
         recipe->seed, stream_order(epoch), bert->runs, sample % bert->runs)];
     const int64_t last = run->first + run->sentences;
     struct mtlm_draw draw =
@@ -142,8 +142,8 @@ static void read_sample(struct mtlm_samples *samples, int64_t sample,
         text.text.pivot = mtlm_indexed_dataset_sequence_tokens(
             bert->dataset, run->first,
             run->first + 1 + mtlm_draw_below(&draw, run->sentences - 1));
-    mtlm_bert_read(recipe, &text.text, run->target, draw, field, first, n,
-                   values);
+    mtlm_bert_sample_read(recipe, &text.text, run->target, draw, field, first,
+                          n, values);
 }
 
 static void destroy(struct mtlm_samples *samples)

@@ -4,17 +4,17 @@
 #include "models/text/bert_sample.h"
 #include "models/text/indexed_dataset.h"
 #include "models/text/samples.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 /* Samples for a BERT from documents first_document .. last_document - 1 of
  * dataset, whose sequences are sentences and which must outlive them.
  *
  * A document is cut into runs of neighbouring sentences, each as short as it
- * can be with the tokens that its sample should have (mtlm_bert_target(), a
- * draw for each run) and at least two sentences; the last run has what is
- * left, never a single sentence.  A document with fewer than two sentences,
- * or with one longer than MTLM_BERT_LONGEST tokens, is left out.  Without
- * the binary head one sentence is enough.
+ * can be with the tokens that its sample should have
+ * (mtlm_bert_sample_target(), a draw for each run) and at least two sentences;
+ * the last run has what is left, never a single sentence.  A document with
+ * fewer than two sentences, or with one longer than MTLM_BERT_LONGEST tokens,
+ * is left out.  Without the binary head one sentence is enough.
  *
  * The runs of all documents are an epoch; each epoch has them in another
  * random order and makes other samples of them (bert_sample.h; the first B

@@ -6,7 +6,7 @@
 
 #include "models/text/bert_mask.h"
 #include "models/text/bert_sample.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 /* Tokens at .. at + n - 1 of the text. */
 struct segment {
@@ -20,8 +20,8 @@ struct layout {
     int64_t types;  /* where type 1 begins */
 };
 
-int64_t mtlm_bert_target(const struct mtlm_bert_recipe *recipe,
-                         struct mtlm_draw *draw)
+int64_t mtlm_bert_sample_target(const struct mtlm_bert_recipe *recipe,
+                                struct mtlm_draw *draw)
 {
     const int64_t most = recipe->seq_length - 3;
 
@@ -101,10 +101,10 @@ static void read_text(const struct mtlm_bert_recipe *recipe,
     free(tokens);
 }
 
-void mtlm_bert_read(const struct mtlm_bert_recipe *recipe,
-                    const struct mtlm_bert_text *text, int64_t target,
-                    struct mtlm_draw draw, enum mtlm_field field, int64_t first,
-                    int64_t n, int32_t *values)
+void mtlm_bert_sample_read(const struct mtlm_bert_recipe *recipe,
+                           const struct mtlm_bert_text *text, int64_t target,
+                           struct mtlm_draw draw, enum mtlm_field field,
+                           int64_t first, int64_t n, int32_t *values)
 {
     const struct layout layout = lay_out(recipe, text, target, &draw);
 

@@ -3,7 +3,7 @@
 
 #include "models/text/bert_vocab.h"
 #include "models/text/draw.h"
-#include "runtime/sample.h"
+#include "runtime/base/sample.h"
 
 /* How a BERT sample comes of a piece of text. */
 struct mtlm_bert_recipe {
@@ -20,8 +20,8 @@ enum { MTLM_BERT_SHORTEST = 5 };
 /* Tokens of text that a sample should take: seq_length - 3, which leaves room
  * for [CLS] and two [SEP], or, with probability short_seq_prob, any number
  * from 2 on below that. */
-int64_t mtlm_bert_target(const struct mtlm_bert_recipe *recipe,
-                         struct mtlm_draw *draw);
+int64_t mtlm_bert_sample_target(const struct mtlm_bert_recipe *recipe,
+                                struct mtlm_draw *draw);
 
 /* A piece of text in two segments: tokens 0 .. pivot - 1 and pivot ..
  * tokens - 1. */
@@ -42,9 +42,9 @@ struct mtlm_bert_text {
  * them masked (bert_mask.h), then [PAD]; LABELS what they were, LOSS_MASK 1
  * where they are masked.  Without the binary head: [CLS] A [SEP], A being the
  * whole text. */
-void mtlm_bert_read(const struct mtlm_bert_recipe *recipe,
-                    const struct mtlm_bert_text *text, int64_t target,
-                    struct mtlm_draw draw, enum mtlm_field field, int64_t first,
-                    int64_t n, int32_t *values);
+void mtlm_bert_sample_read(const struct mtlm_bert_recipe *recipe,
+                           const struct mtlm_bert_text *text, int64_t target,
+                           struct mtlm_draw draw, enum mtlm_field field,
+                           int64_t first, int64_t n, int32_t *values);
 
 #endif /* MTLM_BERT_SAMPLE_H */

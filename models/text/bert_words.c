@@ -6,7 +6,7 @@
 #include <utf8proc.h>
 
 #include "models/text/bert_words.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 struct mtlm_bert_words {
     const char *text;

@@ -12,7 +12,7 @@ static int64_t encode(const struct mtlm_tokenizer *tokenizer,
     return bytes;
 }
 
-int64_t mtlm_byte_decode(const int32_t *tokens, int64_t n, char *text)
+int64_t mtlm_byte_tokenizer_decode(const int32_t *tokens, int64_t n, char *text)
 {
     int64_t bytes = 0;
 

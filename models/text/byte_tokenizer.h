@@ -25,6 +25,7 @@ extern const struct mtlm_bert_vocab mtlm_bert_vocab_byte;
 
 /* Writes the bytes of n tokens to text, which has room for n, without ends
  * of documents.  Returns how many they are. */
-int64_t mtlm_byte_decode(const int32_t *tokens, int64_t n, char *text);
+int64_t mtlm_byte_tokenizer_decode(const int32_t *tokens, int64_t n,
+                                   char *text);
 
 #endif /* MTLM_BYTE_TOKENIZER_H */

@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "runtime/philox.h"
+#include "runtime/base/philox.h"
 
 /* Random numbers one after the other: those of (seed, stream), from the
  * first on. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "models/text/entropy.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 enum { BYTES = 256, CHUNK = 4096 };
 

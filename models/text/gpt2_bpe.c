@@ -10,7 +10,7 @@
 #include "models/text/gpt2_words.h"
 #include "models/text/merges.h"
 #include "models/text/vocabulary.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 struct gpt2_bpe {
     struct mtlm_tokenizer tokenizer;
@@ -104,7 +104,7 @@ static int64_t encode(const struct mtlm_tokenizer *tokenizer,
 
     for (int64_t at = 0; at < bytes;) {
         const char *word = text + at;
-        const int64_t length = mtlm_gpt2_word(word, bytes - at, more);
+        const int64_t length = mtlm_gpt2_words_next(word, bytes - at, more);
         int64_t found = mtlm_word_cache_find(cache, word, length, tokens + n);
 
         if (found < 0) {

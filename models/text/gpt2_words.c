@@ -41,7 +41,7 @@ static enum class look(const char *text, int64_t bytes, int64_t *length) {
     return OTHER;
 }
 
-bool mtlm_white_space(const char *text, int64_t bytes)
+bool mtlm_tokenizer_white_space(const char *text, int64_t bytes)
 {
     int64_t length;
 
@@ -76,7 +76,7 @@ static int64_t contraction(const char *text, int64_t bytes)
     return 0;
 }
 
-int64_t mtlm_gpt2_word(const char *text, int64_t bytes, bool more)
+int64_t mtlm_gpt2_words_next(const char *text, int64_t bytes, bool more)
 {
     const int64_t first = *text == ' ' && bytes > 1;
     int64_t last = 0, end = *text == '\'' ? contraction(text, bytes) : 0;

@@ -12,6 +12,6 @@
  * Letters, numbers and white space are those of utf8proc's Unicode; bytes
  * that are not UTF-8 are none of them, each a character of its own.  more: the
  * text goes on with something that is not white space. */
-int64_t mtlm_gpt2_word(const char *text, int64_t bytes, bool more);
+int64_t mtlm_gpt2_words_next(const char *text, int64_t bytes, bool more);
 
 #endif /* MTLM_GPT2_WORDS_H */

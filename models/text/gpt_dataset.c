@@ -8,8 +8,8 @@
 #include "models/text/causal.h"
 #include "models/text/gpt_dataset.h"
 #include "models/text/permutation.h"
-#include "runtime/memory.h"
-#include "runtime/philox.h"
+#include "runtime/base/memory.h"
+#include "runtime/base/philox.h"
 
 /* The documents of an epoch in their order. */
 struct order {
@@ -46,8 +46,8 @@ static int64_t document_at(const struct gpt_dataset *gpt, int64_t epoch,
                            int64_t i)
 {
     return gpt->first_document
-           + mtlm_permute(gpt->seed, stream_documents(epoch), gpt->documents,
-                          i);
+           + mtlm_permutation_apply(gpt->seed, stream_documents(epoch),
+                                    gpt->documents, i);
 }
 
 static int64_t document_tokens(const struct gpt_dataset *gpt, int64_t document)
@@ -139,8 +139,9 @@ static void read_piece(struct mtlm_samples *samples, int64_t sample,
     epoch = sample * s / gpt->tokens;
     begin = first_sample(gpt, epoch);
     at = (begin
-          + mtlm_permute(gpt->seed, stream_pieces(epoch),
-                         first_sample(gpt, epoch + 1) - begin, sample - begin))
+          + mtlm_permutation_apply(gpt->seed, stream_pieces(epoch),
+                                   first_sample(gpt, epoch + 1) - begin,
+                                   sample - begin))
              * s
          + first;
     epoch = at / gpt->tokens;

@@ -3,7 +3,7 @@
 
 #include "models/text/indexed_dataset.h"
 #include "models/text/samples.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 /* Samples for a GPT from documents first_document .. last_document - 1 of
  * dataset, which must outlive them.

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "models/mapped_file.h"
 #include "models/text/indexed_dataset.h"
 #include "models/text/indexed_format.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
+#include "runtime/file/mapped_file.h"
 
 struct mtlm_indexed_dataset {
     char *prefix;

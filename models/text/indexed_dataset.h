@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 #ifdef __cplusplus
 extern "C" {

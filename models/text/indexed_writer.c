@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "models/output_file.h"
 #include "models/text/indexed_format.h"
 #include "models/text/indexed_writer.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
+#include "runtime/file/output_file.h"
 
 struct mtlm_indexed_writer {
     struct mtlm_output_file *bin, *idx;

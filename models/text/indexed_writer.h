@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 /* Writes documents as PREFIX.bin and PREFIX.idx (see indexed_dataset.h), as
  * they come: 4 bytes of memory per sequence and 8 per document.  The files

@@ -6,9 +6,9 @@
 
 #include <xxhash.h>
 
-#include "models/mapped_file.h"
 #include "models/text/merges.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
+#include "runtime/file/mapped_file.h"
 
 /* One file while it is read. */
 struct reader {

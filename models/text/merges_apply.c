@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "models/text/merges.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 enum { SHORT = 48 }; /* tokens; more go by the heap */
 

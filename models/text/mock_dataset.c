@@ -6,8 +6,8 @@
 
 #include "models/text/causal.h"
 #include "models/text/mock_dataset.h"
-#include "runtime/memory.h"
-#include "runtime/philox.h"
+#include "runtime/base/memory.h"
+#include "runtime/base/philox.h"
 
 enum { MAX_SYMBOLS = 256 };
 
@@ -119,7 +119,7 @@ static void read_bert(struct mtlm_samples *samples, int64_t sample,
     const struct mock_dataset *mock = (const struct mock_dataset *) samples;
     struct mtlm_draw draw =
         mtlm_draw_start(mock->seed, mtlm_stream_dropout(sample, 0xffff, 7));
-    const int64_t target = mtlm_bert_target(&mock->recipe, &draw);
+    const int64_t target = mtlm_bert_sample_target(&mock->recipe, &draw);
     const struct mock_text text = {
         .text = {.tokens = target,
                  .pivot = 1 + mtlm_draw_below(&draw, target - 1),
@@ -127,8 +127,8 @@ static void read_bert(struct mtlm_samples *samples, int64_t sample,
         .mock = mock,
         .sample = sample};
 
-    mtlm_bert_read(&mock->recipe, &text.text, target, draw, field, first, n,
-                   values);
+    mtlm_bert_sample_read(&mock->recipe, &text.text, target, draw, field, first,
+                          n, values);
 }
 
 static bool never_continues(const struct mtlm_bert_vocab *vocab, int32_t before,
@@ -170,7 +170,7 @@ struct mtlm_samples *mtlm_mock_dataset_create(int64_t vocab_size,
     return &create(vocab_size, seq_length, seed)->samples;
 }
 
-struct mtlm_samples *mtlm_mock_bert_create(
+struct mtlm_samples *mtlm_mock_dataset_create_bert(
     int64_t vocab_size, const struct mtlm_bert_recipe *recipe)
 {
     const int32_t words = (int32_t) vocab_size - 4;

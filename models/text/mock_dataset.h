@@ -20,7 +20,7 @@ struct mtlm_samples *mtlm_mock_dataset_create(int64_t vocab_size,
  * learnt, cut and masked as recipe says.  Every token is a word.  The last
  * four tokens of the vocabulary are [CLS], [SEP], [MASK] and [PAD], whatever
  * recipe->vocab is; vocab_size >= MTLM_MOCK_BERT_VOCAB. */
-struct mtlm_samples *mtlm_mock_bert_create(
+struct mtlm_samples *mtlm_mock_dataset_create_bert(
     int64_t vocab_size, const struct mtlm_bert_recipe *recipe);
 
 enum { MTLM_MOCK_BERT_VOCAB = 6 };

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "models/text/permutation.h"
-#include "runtime/philox.h"
+#include "runtime/base/philox.h"
 
 enum { ROUNDS = 8 };
 
@@ -23,7 +23,8 @@ static int64_t below(uint64_t seed, uint64_t stream, int round, int64_t half,
  * "Ciphers with arbitrary finite domains", 2002).  As it permutes all pairs,
  * going on from a result beyond n ends below n, at a place of its own; that
  * is rare, since a * b < n + a. */
-int64_t mtlm_permute(uint64_t seed, uint64_t stream, int64_t n, int64_t i)
+int64_t mtlm_permutation_apply(uint64_t seed, uint64_t stream, int64_t n,
+                               int64_t i)
 {
     const int64_t a = (int64_t) ceil(sqrt((double) n));
     const int64_t b = (n + a - 1) / a;

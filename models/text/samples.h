@@ -1,7 +1,7 @@
 #ifndef MTLM_SAMPLES_H
 #define MTLM_SAMPLES_H
 
-#include "runtime/sample.h"
+#include "runtime/base/sample.h"
 
 /* A source of samples: sample n = 0, 1, 2, ... without end is a pure function
  * of n and of what the source was made from, in whatever order, by whatever

@@ -150,7 +150,7 @@ static bool is_abbreviation(const struct text *text, const char *stop,
     return next < text->end && is_digit(*next) && in_list(word, stop, numbered);
 }
 
-int64_t mtlm_sentence_length(const char *begin, int64_t n)
+int64_t mtlm_sentences_length(const char *begin, int64_t n)
 {
     const struct text text = {begin, begin + n};
     const char *c = skip_space(begin, text.end);

@@ -26,6 +26,6 @@
 /* Bytes from the beginning of text (n of them) to the end of its first
  * sentence and of the white space after it; n where it does not end before.
  * At least 1, unless n is 0. */
-int64_t mtlm_sentence_length(const char *text, int64_t n);
+int64_t mtlm_sentences_length(const char *text, int64_t n);
 
 #endif /* MTLM_SENTENCES_H */

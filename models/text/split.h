@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 enum mtlm_split { MTLM_TRAIN, MTLM_VALID, MTLM_TEST, MTLM_SPLITS };
 

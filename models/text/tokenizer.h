@@ -6,7 +6,7 @@
 
 #include "models/text/bert_vocab.h"
 #include "models/text/word_cache.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 /* What turns text into tokens.  Does not change once it is there: any number
  * of threads may call it, each with a cache of its own. */
@@ -21,8 +21,8 @@ struct mtlm_tokenizer {
      * room for as many.  Returns how many they are.
      *
      * A text may come in parts that end where a line does and the next does
-     * not begin with white space (mtlm_white_space()): more then says that
-     * another part follows, and their tokens are those of the whole. */
+     * not begin with white space (mtlm_tokenizer_white_space()): more then says
+     * that another part follows, and their tokens are those of the whole. */
     int64_t (*encode)(const struct mtlm_tokenizer *tokenizer,
                       struct mtlm_word_cache *cache, const char *text,
                       int64_t bytes, bool more, int32_t *tokens);
@@ -41,6 +41,6 @@ const struct mtlm_tokenizer *mtlm_tokenizer_open(const char *type,
 void mtlm_tokenizer_close(const struct mtlm_tokenizer *tokenizer);
 
 /* Whether text (at least a byte) begins with white space of Unicode. */
-bool mtlm_white_space(const char *text, int64_t bytes);
+bool mtlm_tokenizer_white_space(const char *text, int64_t bytes);
 
 #endif /* MTLM_TOKENIZER_H */

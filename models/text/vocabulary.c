@@ -9,9 +9,9 @@
 #include <utf8proc.h>
 #include <xxhash.h>
 
-#include "models/json_file.h"
 #include "models/text/vocabulary.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
+#include "runtime/file/json_file.h"
 
 int mtlm_vocabulary_map(struct mtlm_mapped_file *file, const char *path,
                         struct mtlm_error *err)
@@ -187,7 +187,7 @@ int mtlm_vocabulary_read_json(struct mtlm_vocabulary *v, const char *path,
     *v = (struct mtlm_vocabulary){0};
     if (mtlm_vocabulary_map(&file, path, err) < 0)
         return -1;
-    object = mtlm_json_parse(&file, err);
+    object = mtlm_json_file_parse(&file, err);
     rc = object ? take_json(v, object, path, err) : -1;
     json_decref(object);
     mtlm_mapped_file_close(&file);

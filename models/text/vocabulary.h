@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 /* The tokens of a vocabulary file by number, and their numbers by text.
  *

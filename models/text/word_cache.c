@@ -6,7 +6,7 @@
 #include <xxhash.h>
 
 #include "models/text/word_cache.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 enum { ENTRIES = 16384, LONGEST = 30, MOST_TOKENS = 8 };
 

@@ -7,7 +7,7 @@
 #include "models/text/bert_words.h"
 #include "models/text/vocabulary.h"
 #include "models/text/wordpiece.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 enum { LONGEST_WORD = 200 }; /* characters */
 

@@ -13,10 +13,10 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "models/disk.h"
 #include "models/weights/checkpoint_dir.h"
 #include "models/weights/manifest.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
+#include "runtime/file/disk.h"
 
 #define TEMPORARY ".tmp"
 
@@ -77,10 +77,10 @@ static const char *next_name(DIR *d)
     return e ? e->d_name : NULL;
 }
 
-int mtlm_checkpoint_newest(const char *dir,
-                           const struct mtlm_checkpoint_id *before,
-                           struct mtlm_checkpoint_id *found,
-                           struct mtlm_error *err)
+int mtlm_checkpoint_dir_newest(const char *dir,
+                               const struct mtlm_checkpoint_id *before,
+                               struct mtlm_checkpoint_id *found,
+                               struct mtlm_error *err)
 {
     DIR *d = open_dir(dir);
     const char *name;
@@ -104,7 +104,8 @@ int mtlm_checkpoint_newest(const char *dir,
     return rc;
 }
 
-char *mtlm_checkpoint_path(const char *dir, const struct mtlm_checkpoint_id *id)
+char *mtlm_checkpoint_dir_path(const char *dir,
+                               const struct mtlm_checkpoint_id *id)
 {
     char *name = name_of(id), *path = mtlm_sprintf("%s/%s", dir, name);
 
@@ -112,7 +113,7 @@ char *mtlm_checkpoint_path(const char *dir, const struct mtlm_checkpoint_id *id)
     return path;
 }
 
-char *mtlm_checkpoint_temporary(const char *dir, int64_t iteration)
+char *mtlm_checkpoint_dir_temporary(const char *dir, int64_t iteration)
 {
     return mtlm_sprintf("%s/iter_%07" PRId64 TEMPORARY, dir, iteration);
 }
@@ -166,7 +167,7 @@ static int take_lock(int fd)
     return rc;
 }
 
-int mtlm_checkpoint_lock(const char *dir, int *lock, struct mtlm_error *err)
+int mtlm_checkpoint_dir_lock(const char *dir, int *lock, struct mtlm_error *err)
 {
     char *path = mtlm_sprintf("%s/lock", dir);
     char *above = mtlm_sprintf("%s/..", dir);
@@ -191,7 +192,7 @@ int mtlm_checkpoint_lock(const char *dir, int *lock, struct mtlm_error *err)
     return rc;
 }
 
-int mtlm_checkpoint_shared(const char *dir, struct mtlm_error *err)
+int mtlm_checkpoint_dir_shared(const char *dir, struct mtlm_error *err)
 {
     char *path = mtlm_sprintf("%s/lock", dir);
     const int rc = access(path, W_OK);
@@ -205,7 +206,7 @@ int mtlm_checkpoint_shared(const char *dir, struct mtlm_error *err)
     return rc;
 }
 
-void mtlm_checkpoint_unlock(const char *dir)
+void mtlm_checkpoint_dir_unlock(const char *dir)
 {
     char *path = mtlm_sprintf("%s/lock", dir);
 
@@ -213,8 +214,8 @@ void mtlm_checkpoint_unlock(const char *dir)
     free(path);
 }
 
-int mtlm_checkpoint_space(const char *dir, int64_t bytes,
-                          struct mtlm_error *err)
+int mtlm_checkpoint_dir_space(const char *dir, int64_t bytes,
+                              struct mtlm_error *err)
 {
     struct statvfs at;
     double room;
@@ -254,10 +255,10 @@ static void remove_all(const char *path)
         unlink(path);
 }
 
-int mtlm_checkpoint_begin(const char *dir, int64_t iteration,
-                          struct mtlm_error *err)
+int mtlm_checkpoint_dir_begin(const char *dir, int64_t iteration,
+                              struct mtlm_error *err)
 {
-    char *path = mtlm_checkpoint_temporary(dir, iteration);
+    char *path = mtlm_checkpoint_dir_temporary(dir, iteration);
     int rc;
 
     remove_all(path);
@@ -272,7 +273,7 @@ int mtlm_checkpoint_begin(const char *dir, int64_t iteration,
 static void remove_checkpoint(const char *dir,
                               const struct mtlm_checkpoint_id *id)
 {
-    char *path = mtlm_checkpoint_path(dir, id);
+    char *path = mtlm_checkpoint_dir_path(dir, id);
     char *dying = mtlm_sprintf("%s" TEMPORARY, path);
 
     remove_all(dying);
@@ -286,15 +287,15 @@ static void remove_same(const char *dir, struct mtlm_checkpoint_id newest)
 {
     struct mtlm_checkpoint_id id = newest, older;
 
-    while (mtlm_checkpoint_newest(dir, &id, &older, NULL) > 0
+    while (mtlm_checkpoint_dir_newest(dir, &id, &older, NULL) > 0
            && older.iteration == newest.iteration) {
         remove_checkpoint(dir, &older);
         id = older;
     }
 }
 
-int mtlm_checkpoint_commit(const char *dir, int64_t iteration,
-                           struct mtlm_error *err)
+int mtlm_checkpoint_dir_commit(const char *dir, int64_t iteration,
+                               struct mtlm_error *err)
 {
     const struct mtlm_checkpoint_id next = {.iteration = iteration + 1};
     struct mtlm_checkpoint_id id = {.iteration = iteration}, same;
@@ -303,11 +304,11 @@ int mtlm_checkpoint_commit(const char *dir, int64_t iteration,
 
     /* Where that cannot be read, there is rarely one; over one that is there
      * rename() does not go. */
-    if (mtlm_checkpoint_newest(dir, &next, &same, NULL) > 0
+    if (mtlm_checkpoint_dir_newest(dir, &next, &same, NULL) > 0
         && same.iteration == iteration)
         id.again = same.again + 1;
-    from = mtlm_checkpoint_temporary(dir, iteration);
-    to = mtlm_checkpoint_path(dir, &id);
+    from = mtlm_checkpoint_dir_temporary(dir, iteration);
+    to = mtlm_checkpoint_dir_path(dir, &id);
     rc = mtlm_disk_sync_dir(from) == 0 && rename(from, to) == 0
                  && mtlm_disk_sync_dir(dir) == 0
              ? 0
@@ -327,14 +328,14 @@ static bool is_temporary(const char *name)
            && strcmp(name + n - end, TEMPORARY) == 0;
 }
 
-void mtlm_checkpoint_discard(const char *dir, int64_t iteration)
+void mtlm_checkpoint_dir_discard(const char *dir, int64_t iteration)
 {
     DIR *d = iteration < 0 ? open_dir(dir) : NULL;
     struct dirent *e;
     char *path;
 
     if (iteration >= 0) {
-        path = mtlm_checkpoint_temporary(dir, iteration);
+        path = mtlm_checkpoint_dir_temporary(dir, iteration);
         remove_all(path);
         free(path);
     }
@@ -362,20 +363,20 @@ static enum health look_at(const char *dir, const struct mtlm_checkpoint_id *id,
         if (damaged->id[i].iteration == id->iteration
             && damaged->id[i].again == id->again)
             return DAMAGED;
-    path = mtlm_checkpoint_path(dir, id);
+    path = mtlm_checkpoint_dir_path(dir, id);
     rc = mtlm_manifest_look(path, id->iteration, &err);
     free(path);
     return rc == 0 ? WHOLE : err.code == MTLM_EXIT_INPUT ? DAMAGED : UNKNOWN;
 }
 
-void mtlm_checkpoint_prune(const char *dir, int64_t iteration, int64_t keep,
-                           const struct mtlm_checkpoint_list *damaged)
+void mtlm_checkpoint_dir_prune(const char *dir, int64_t iteration, int64_t keep,
+                               const struct mtlm_checkpoint_list *damaged)
 {
     const struct mtlm_checkpoint_id after = {.iteration = iteration + 1};
     struct mtlm_checkpoint_id before = after, id, last = after;
     int64_t n = 0;
 
-    for (; n < keep && mtlm_checkpoint_newest(dir, &before, &id, NULL) > 0;
+    for (; n < keep && mtlm_checkpoint_dir_newest(dir, &before, &id, NULL) > 0;
          before = id)
         if (look_at(dir, &id, damaged) == WHOLE) {
             last = id;
@@ -383,8 +384,8 @@ void mtlm_checkpoint_prune(const char *dir, int64_t iteration, int64_t keep,
         }
     if (n < keep)
         return;
-    for (before = after; mtlm_checkpoint_newest(dir, &before, &id, NULL) > 0;
-         before = id) {
+    for (before = after;
+         mtlm_checkpoint_dir_newest(dir, &before, &id, NULL) > 0; before = id) {
         const enum health health = look_at(dir, &id, damaged);
 
         if (health == DAMAGED || (health == WHOLE && is_older(&id, &last)))

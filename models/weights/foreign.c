@@ -9,8 +9,8 @@
 #include "models/weights/foreign.h"
 #include "models/weights/huggingface.h"
 #include "models/weights/llmc.h"
-#include "runtime/memory.h"
-#include "runtime/value16.h"
+#include "runtime/base/memory.h"
+#include "runtime/base/value16.h"
 
 static int by_name(const void *a, const void *b)
 {

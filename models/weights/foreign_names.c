@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "models/weights/foreign.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 #define GPT2 "transformer."
 #define GPT2_LAYER GPT2 "h.%" PRId64 "."

@@ -1,7 +1,7 @@
 #include "config.h"
 
 #include "models/weights/hash.h"
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 XXH3_state_t *mtlm_hash_begin(void)
 {

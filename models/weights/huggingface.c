@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "models/json_file.h"
 #include "models/weights/huggingface.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
+#include "runtime/file/json_file.h"
 
 static bool exists(const char *dir, const char *name)
 {
@@ -100,7 +100,7 @@ static int open_shards(struct mtlm_foreign *f, const char *name,
                        struct mtlm_error *err)
 {
     char *path = mtlm_sprintf("%s/%s", f->path, name);
-    json_t *index = mtlm_json_read(path, err);
+    json_t *index = mtlm_json_file_read(path, err);
     const json_t *map = json_object_get(index, "weight_map");
     int rc = -1;
 

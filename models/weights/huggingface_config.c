@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/json_file.h"
 #include "models/weights/huggingface.h"
+#include "runtime/file/json_file.h"
 
 /* Sources: configuration_gpt2.py and configuration_megatron_bert.py of
  * huggingface/transformers, whose defaults are those here. */
@@ -155,7 +155,7 @@ static void read_bert(struct reader *r, struct mtlm_model *model)
 int mtlm_huggingface_read_config(const char *path, struct mtlm_model *model,
                                  struct mtlm_error *err)
 {
-    json_t *config = mtlm_json_read(path, err);
+    json_t *config = mtlm_json_file_read(path, err);
     struct reader r = {.path = path, .config = config, .err = err};
     const char *type = json_string_value(json_object_get(config, "model_type"));
 

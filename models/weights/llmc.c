@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/mapped_file.h"
 #include "models/weights/llmc.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
+#include "runtime/file/mapped_file.h"
 
 enum {
     HEADER_BYTES = 1024,

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/mapped_file.h"
-#include "models/output_file.h"
 #include "models/weights/hash.h"
 #include "models/weights/manifest.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
+#include "runtime/file/mapped_file.h"
+#include "runtime/file/output_file.h"
 
 #define FORMAT "mtlm-dag checkpoint"
 #define MANIFEST "manifest.json"

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/mapped_file.h"
 #include "models/weights/manifest.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
+#include "runtime/file/mapped_file.h"
 
 int64_t mtlm_manifest_count(const struct mtlm_manifest *manifest,
                             const char *name, const struct mtlm_slice *slice,

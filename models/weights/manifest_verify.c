@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "models/disk.h"
-#include "models/mapped_file.h"
 #include "models/weights/hash.h"
 #include "models/weights/manifest.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
+#include "runtime/file/disk.h"
+#include "runtime/file/mapped_file.h"
 
 static int check_tensor(const struct mtlm_safetensors *data, const char *path,
                         const struct mtlm_manifest_tensor *tensor, bool bytes,

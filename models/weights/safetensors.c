@@ -8,9 +8,9 @@
 
 #include <jansson.h>
 
-#include "models/mapped_file.h"
 #include "models/weights/safetensors.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
+#include "runtime/file/mapped_file.h"
 
 enum {
     LENGTH_BYTES = 8,

@@ -6,10 +6,10 @@
 
 #include <jansson.h>
 
-#include "models/output_file.h"
 #include "models/weights/hash.h"
 #include "models/weights/safetensors.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
+#include "runtime/file/output_file.h"
 
 struct piece {
     const void *data; /* NULL: read() makes it */

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "codelets/attention.h"
+#include "codelets/attention/attention.h"
 #include "codelets/dropout.h"
 #include "tests/codelets/attention_reference.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/philox.h"
+#include "runtime/base/philox.h"
 #include "tests/codelets/support.h"
 
 void fill_normal(mtlm_real *x, int64_t n, uint64_t seed)

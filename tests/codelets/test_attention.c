@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "codelets/attention.h"
+#include "codelets/attention/attention.h"
 #include "tests/codelets/attention_parts.h"
 #include "tests/codelets/attention_reference.h"
 #include "tests/codelets/support.h"

@@ -16,8 +16,8 @@
 
 #include <dlfcn.h>
 
-#include "codelets/attention_fused.h"
-#include "codelets/attention_graph.h"
+#include "codelets/attention/attention_fused.h"
+#include "codelets/attention/attention_graph.h"
 
 /* What the library wants to know of a GPU. */
 #define GPU(name, version, sms, shared, per_sm, l2)                            \

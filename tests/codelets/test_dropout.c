@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "codelets/dropout.h"
-#include "runtime/philox.h"
+#include "runtime/base/philox.h"
 #include "tests/codelets/support.h"
 
 static const struct mtlm_dropout dropout = {

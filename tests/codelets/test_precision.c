@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/value16.h"
+#include "runtime/base/value16.h"
 #include "tests/codelets/support.h"
 
 static uint16_t *narrow(enum mtlm_dtype type, const mtlm_real *x, int64_t n)

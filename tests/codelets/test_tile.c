@@ -74,13 +74,13 @@ static void test_packing_pads_with_zeros(void **state)
             const int64_t cols = counts[i], rows = rows_of[j];
             const int64_t width = mtlm_whole_vectors(cols);
 
-            mtlm_pack_rows(from, LD, rows, cols, to);
+            mtlm_tile_pack_rows(from, LD, rows, cols, to);
             for (int64_t e = 0; e < rows * width; e++)
                 assert_true(to[e]
                             == (e % width < cols
                                     ? from[e / width * LD + e % width]
                                     : 0));
-            mtlm_pack_transposed(from, LD, rows, cols, to);
+            mtlm_tile_pack_transposed(from, LD, rows, cols, to);
             for (int64_t r = 0; r < mtlm_whole_tiles(rows); r++)
                 for (int64_t c = 0; c < cols; c++) {
                     const int64_t panel = r / MTLM_TILE_COLS;

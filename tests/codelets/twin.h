@@ -2,7 +2,7 @@
 #define MTLM_TESTS_TWIN_H
 
 #include "codelets/op.h"
-#include "runtime/epilogue.h"
+#include "runtime/machine/epilogue.h"
 
 #ifndef MTLM_EMULATED
 #define MTLM_EMULATED 0

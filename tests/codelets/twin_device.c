@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 #include "tests/codelets/twin_device.h"
 
 struct mtlm_device twin_device = {.workspace_bytes = 32 << 20,

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime/device.h"
+#include "runtime/machine/device.h"
 #include "tests/codelets/twin.h"
 #if MTLM_EMULATED
 #include "tests/emulator/device_double.h"

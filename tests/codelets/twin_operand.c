@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 #include "tests/codelets/support.h"
 #include "tests/codelets/twin_operand.h"
 
-/* Not those of runtime/value16.h, which the CPU's kernels use: what is compared
- * has nothing in common. */
+/* Not those of runtime/base/value16.h, which the CPU's kernels use: what is
+ * compared has nothing in common. */
 
 static uint16_t narrow(float x, enum mtlm_dtype dtype)
 {

@@ -1,7 +1,7 @@
 #ifndef MTLM_TESTS_TWIN_OPERAND_H
 #define MTLM_TESTS_TWIN_OPERAND_H
 
-#include "runtime/dtype.h"
+#include "runtime/base/dtype.h"
 #include "tests/codelets/twin_device.h"
 
 /* An operand on both sides, of a call or of all that follow it.  Included where

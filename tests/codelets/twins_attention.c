@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "codelets/attention.h"
+#include "codelets/attention/attention.h"
 #include "tests/codelets/support.h"
 #include "tests/codelets/twin.h"
 

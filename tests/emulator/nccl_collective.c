@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/value16.h"
+#include "runtime/base/value16.h"
 #include "tests/emulator/nccl_double.h"
 
 static size_t bytes_of(ncclDataType_t type)

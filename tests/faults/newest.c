@@ -15,7 +15,7 @@
 
 static bool is_whole(const char *dir, const struct mtlm_checkpoint_id *id)
 {
-    char *path = mtlm_checkpoint_path(dir, id);
+    char *path = mtlm_checkpoint_dir_path(dir, id);
     struct mtlm_manifest manifest;
     int rc = mtlm_manifest_read(&manifest, path, NULL);
 
@@ -29,10 +29,10 @@ static bool is_whole(const char *dir, const struct mtlm_checkpoint_id *id)
 static int64_t newest(const char *dir)
 {
     struct mtlm_checkpoint_id id, older;
-    int found = mtlm_checkpoint_newest(dir, NULL, &id, NULL);
+    int found = mtlm_checkpoint_dir_newest(dir, NULL, &id, NULL);
 
     while (found > 0 && !is_whole(dir, &id)) {
-        found = mtlm_checkpoint_newest(dir, &id, &older, NULL);
+        found = mtlm_checkpoint_dir_newest(dir, &id, &older, NULL);
         id = older;
     }
     return found > 0 ? id.iteration : 0;

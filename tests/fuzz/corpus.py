@@ -122,7 +122,7 @@ JSON = ['":', '","', "[]", "{}", "null", "true", "-1", "0", "1e9",
 
 
 def options(srcdir):
-    with open(os.path.join(srcdir, "launch/option_list.h"),
+    with open(os.path.join(srcdir, "launch/options/option_list.h"),
               encoding="utf-8") as file:
         return [name + " = " for name in
                 re.findall(r'OPT\(\w+,\s*"([^"]+)"', file.read())]

@@ -10,7 +10,7 @@
 #include <jansson.h>
 
 #include "models/weights/huggingface.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/memory_file.h"
 

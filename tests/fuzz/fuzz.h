@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 
 /* Readers of files, each given any bytes as its file. */
 #define FUZZ_READERS(X)                                                        \

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "launch/config_file.h"
-#include "launch/option.h"
+#include "launch/options/config_file.h"
+#include "launch/options/option.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/memory_file.h"
 

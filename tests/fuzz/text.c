@@ -8,7 +8,7 @@
 #include "models/text/indexed_dataset.h"
 #include "models/text/merges.h"
 #include "models/text/wordpiece.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/memory_file.h"
 

@@ -10,7 +10,7 @@
 #include <xxhash.h>
 
 #include "models/weights/manifest.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/memory_file.h"
 

@@ -1,11 +1,11 @@
 #ifndef MTLM_TESTS_EXECUTION_H
 #define MTLM_TESTS_EXECUTION_H
 
-#include "graph/evaluate_program.h"
+#include "graph/predict/evaluate_program.h"
 #include "tests/graph/small.h"
 
-/* What graph/evaluate_program.h makes of small programs when the nodes of F,
- * of B and of W of a stage last one unit of time together, and messages
+/* What graph/predict/evaluate_program.h makes of small programs when the nodes
+ * of F, of B and of W of a stage last one unit of time together, and messages
  * none. */
 
 enum { EXECUTION_UNIT_NS = 100000 };

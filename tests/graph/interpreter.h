@@ -1,7 +1,7 @@
 #ifndef MTLM_TESTS_INTERPRETER_H
 #define MTLM_TESTS_INTERPRETER_H
 
-#include "graph/program.h"
+#include "graph/build/program.h"
 
 /* Runs the programs of all ranks of a layout in one process, node after node
  * in program order, without StarPU and MPI: a rank goes on until it must

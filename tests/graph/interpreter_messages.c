@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/value16.h"
+#include "runtime/base/value16.h"
 #include "tests/graph/interpreter_rank.h"
 
 static bool in_group(const struct rank *rank, const struct rank *other,

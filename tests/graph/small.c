@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "runtime/philox.h"
+#include "runtime/base/philox.h"
 #include "tests/graph/small.h"
 
 enum { VOCAB = 57, S = 12, SOURCE_SEED = 77, ANY_LENGTH = 1 << 20 };

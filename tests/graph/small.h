@@ -1,7 +1,7 @@
 #ifndef MTLM_TESTS_SMALL_H
 #define MTLM_TESTS_SMALL_H
 
-#include "graph/program.h"
+#include "graph/build/program.h"
 
 /* gpt-tiny's structure - 4 layers, 4 heads, hidden dropout and attention
  * dropout - small enough that its programs run in milliseconds.  The

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "graph/bucket.h"
+#include "graph/build/bucket.h"
 #include "tests/graph/small.h"
 
 static int64_t elems(const struct mtlm_tensor *tensor)

@@ -11,8 +11,8 @@
 
 #include "codelets/adam.h"
 #include "codelets/status.h"
-#include "graph/bundle.h"
-#include "graph/optimizer.h"
+#include "graph/build/bundle.h"
+#include "graph/build/optimizer.h"
 #include "tests/graph/small.h"
 
 static int64_t elems(const struct mtlm_tensor *tensor)
@@ -79,7 +79,8 @@ static void check_sum(const struct mtlm_program *program,
     const int64_t slot = call->attr.status.slot;
 
     assert_ptr_equal(tensor[SQ_STATUS], program->status);
-    assert_true(slot >= 0 && slot < mtlm_status_sums(&program->config));
+    assert_true(slot >= 0
+                && slot < mtlm_optimizer_status_sums(&program->config));
     summed[find_param(program, tensor[SQ_G])]++;
     written[slot]++;
 }
@@ -89,7 +90,7 @@ static void check_calls(const struct mtlm_program *program)
 {
     int *stepped = mtlm_calloc(program->n_params, sizeof(*stepped));
     int *summed = mtlm_calloc(program->n_params, sizeof(*summed));
-    const int64_t slots = mtlm_status_sums(&program->config);
+    const int64_t slots = mtlm_optimizer_status_sums(&program->config);
     int *written = mtlm_calloc(slots, sizeof(*written));
 
     for (int i = 0; i < program->train.n; i++) {

@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "graph/choose.h"
-#include "graph/ring.h"
-#include "graph/window.h"
+#include "graph/build/ring.h"
+#include "graph/predict/choose.h"
+#include "graph/schedule/window.h"
 #include "tests/graph/small.h"
 
 static struct mtlm_wish small_wish(void)

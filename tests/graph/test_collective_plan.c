@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "graph/collective_plan.h"
-#include "runtime/memory.h"
+#include "graph/run/collective_plan.h"
+#include "runtime/base/memory.h"
 #include "tests/graph/small.h"
 
 /* The groups of the collectives, by their numbers in program order. */
@@ -159,7 +159,7 @@ static void test_slots_are_the_microbatches_under_way(void **state)
         const struct mtlm_window *w = ranks.program[r]->window;
         const int stage = ranks.program[r]->stage[0].stage;
 
-        assert_int_equal(mtlm_collective_slots(ranks.program[r]),
+        assert_int_equal(mtlm_collective_plan_slots(ranks.program[r]),
                          w[stage].w + w[stage].q);
     }
     small_ranks_destroy(&ranks);

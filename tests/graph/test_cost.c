@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "graph/synthetic.h"
+#include "graph/run/synthetic.h"
 #include "tests/graph/small.h"
 
 static void near(double have, double want, double tolerance)

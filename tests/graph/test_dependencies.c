@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "graph/dependencies.h"
-#include "runtime/memory.h"
+#include "graph/build/dependencies.h"
+#include "runtime/base/memory.h"
 #include "tests/graph/small.h"
 
 /* A node as it is submitted. */

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "graph/evaluate.h"
+#include "graph/predict/evaluate.h"
 
 enum { MOST = 128 };
 

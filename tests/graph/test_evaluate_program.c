@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "graph/evaluate_program.h"
+#include "graph/predict/evaluate_program.h"
 #include "tests/graph/small.h"
 
 /* Seconds of what a test looks at; all else takes none. */

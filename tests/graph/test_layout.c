@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "graph/plan.h"
+#include "graph/predict/plan.h"
 #include "tests/graph/small.h"
 
 /* Tensor-parallel ranks are neighbours, stages are far apart. */

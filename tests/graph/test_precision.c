@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "graph/plan.h"
-#include "runtime/value16.h"
+#include "graph/predict/plan.h"
+#include "runtime/base/value16.h"
 #include "tests/graph/interpreter.h"
 #include "tests/graph/small.h"
 
@@ -28,7 +28,8 @@ static struct mtlm_program_config layout(enum mtlm_dtype value, int tp, int pp,
     return config;
 }
 
-/* Every tensor of a 16-bit program has the type that runtime/dtype.h says. */
+/* Every tensor of a 16-bit program has the type that runtime/base/dtype.h says.
+ */
 static void test_values_have_16_bit_and_nothing_else(void **state)
 {
     (void) state;

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "graph/priority.h"
+#include "graph/schedule/priority.h"
 #include "tests/graph/small.h"
 
 /* The tuple that the number stands for: the smaller one goes first. */

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "graph/optimizer.h"
+#include "graph/build/optimizer.h"
 #include "tests/graph/small.h"
 
 static int count_phase(const struct mtlm_items *items, enum mtlm_phase phase)

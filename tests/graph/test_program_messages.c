@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "graph/stage.h"
+#include "graph/build/stage.h"
 #include "tests/graph/small.h"
 
 /* ---- messages ---- */

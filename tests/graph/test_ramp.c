@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "graph/ramp.h"
+#include "graph/build/ramp.h"
 
 /* 2, 4, 6 and 8 samples, 10 samples' worth of each, then 8. */
 static const struct mtlm_ramp small = {2, 2, 30, 8};

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "graph/plan.h"
-#include "graph/ring.h"
+#include "graph/build/ring.h"
+#include "graph/predict/plan.h"
 #include "tests/graph/small.h"
 #include "tests/graph/weights.h"
 

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "graph/plan.h"
-#include "graph/save.h"
+#include "graph/build/save.h"
+#include "graph/predict/plan.h"
 #include "tests/graph/small.h"
 
 enum { MOST_PARAMS = 100 };

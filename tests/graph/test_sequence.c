@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "graph/plan.h"
+#include "graph/predict/plan.h"
 #include "tests/graph/small.h"
 #include "tests/graph/weights.h"
 

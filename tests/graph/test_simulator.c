@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "graph/simulator.h"
+#include "graph/predict/simulator.h"
 
 static void assert_times(const struct mtlm_simulator *sim, int task,
                          int64_t start, int64_t end)

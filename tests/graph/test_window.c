@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "graph/window.h"
+#include "graph/schedule/window.h"
 
 enum { MANY = 1000, MOST = 64 };
 

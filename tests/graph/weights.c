@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/philox.h"
+#include "runtime/base/philox.h"
 #include "tests/graph/weights.h"
 
 enum { NOISE_SEED = 4711 };

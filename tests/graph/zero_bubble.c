@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/search.h"
+#include "graph/predict/search.h"
 #include "tests/graph/zero_bubble.h"
 
 enum { MOST = ZERO_BUBBLE_MOST, SEQUENCE = 1024, PIECES = 8, TRIES = 32 };

@@ -1,7 +1,7 @@
 #ifndef MTLM_TESTS_ZERO_BUBBLE_H
 #define MTLM_TESTS_ZERO_BUBBLE_H
 
-#include "graph/window.h"
+#include "graph/schedule/window.h"
 
 /* The twelve measured settings of the zero-bubble paper (arXiv 2401.10241,
  * tables 5 and 6; A100, sequences of 1024, no tensor parallelism), and what our

@@ -36,12 +36,12 @@ entries() {
 awk -F'\t' '$1 == "option" { print $2 "\t" $3 "\t" $4 }' <<<"$table" \
     | sort >"$work/want"
 entries | sort >"$work/have"
-differ "OPTIONS of $page differs from launch/option_list.h" table page
+differ "OPTIONS of $page differs from launch/options/option_list.h" table page
 
 awk '$1 == "exit" { print $2 }' <<<"$table" >"$work/want"
 awk '/^\.SH/ { inside = $0 ~ /EXIT STATUS/ }
      inside && /^\.B [0-9]/ { print $2 }' "$page" >"$work/have"
-differ "EXIT STATUS of $page differs from runtime/exit_code.h" list page
+differ "EXIT STATUS of $page differs from runtime/base/exit_code.h" list page
 
 # Options named anywhere; these are other programs'.
 sed 's/\\-/-/g' "$page" | grep -o -e '--[a-z][a-z0-9-]*' | sort -u \

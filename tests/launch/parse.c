@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "launch/dry_run.h"
+#include "launch/plan/dry_run.h"
 #include "tests/launch/parse.h"
 
 struct mtlm_options options;

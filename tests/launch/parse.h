@@ -1,7 +1,7 @@
 #ifndef TESTS_PARSE_H
 #define TESTS_PARSE_H
 
-#include "launch/option.h"
+#include "launch/options/option.h"
 
 /* What the last line parsed to. */
 extern struct mtlm_options options;

@@ -8,7 +8,7 @@
 
 #include "codelets/op.h"
 #include "pipeline.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 
 enum { F, B, W, CLASSES };
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "launch/trace/summary.h"
-#include "runtime/recorder.h"
+#include "runtime/machine/recorder.h"
 
 /* Records of a pipeline that never ran: a list simulation in steps of one
  * unit of time.  Each of the ranks 0 .. stages - 1 has one worker and one

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "launch/option.h"
+#include "launch/options/option.h"
 
 int main(void)
 {

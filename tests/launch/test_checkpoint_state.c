@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "launch/checkpoint.h"
+#include "launch/checkpoint/checkpoint.h"
 
 static int check(const char *text, struct mtlm_error *err)
 {

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "launch/cluster.h"
+#include "launch/plan/cluster.h"
 
 static char name[] = "/tmp/mtlm-test.XXXXXX";
 static struct mtlm_cluster cluster;

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "launch/option.h"
+#include "launch/options/option.h"
 #include "tests/launch/parse.h"
 
 static void test_a_configuration_file_is_read_strictly(void **state)

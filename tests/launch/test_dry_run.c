@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "launch/dry_run.h"
+#include "launch/plan/dry_run.h"
 #include "tests/launch/parse.h"
 
 static void assert_says(const char *text, const char *what)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "launch/log_line.h"
+#include "launch/log/log_line.h"
 
 static struct mtlm_log_iteration example(void)
 {

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "launch/megatron.h"
+#include "launch/options/megatron.h"
 #include "tests/launch/parse.h"
 
 static void test_old_spellings_work_with_a_hint(void **state)

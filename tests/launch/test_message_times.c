@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "codelets/op.h"
-#include "launch/message_times.h"
+#include "launch/report/message_times.h"
 
 enum { US = 1000, MANY = 32 };
 

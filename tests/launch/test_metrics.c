@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-#include "launch/append_file.h"
-#include "launch/tfevents.h"
-#include "runtime/memory.h"
+#include "launch/log/append_file.h"
+#include "launch/log/tfevents.h"
+#include "runtime/base/memory.h"
 #include "tests/file_limit.h"
 #include "trace_dir.h"
 
@@ -25,16 +25,16 @@ static void test_the_check_is_castagnolis(void **state)
     unsigned char bytes[32];
 
     (void) state;
-    assert_int_equal(mtlm_crc32c("123456789", 9), 0xE3069283);
+    assert_int_equal(mtlm_tfevents_crc32c("123456789", 9), 0xE3069283);
     /* RFC 3720, B.4. */
     memset(bytes, 0, sizeof(bytes));
-    assert_int_equal(mtlm_crc32c(bytes, sizeof(bytes)), 0x8A9136AA);
+    assert_int_equal(mtlm_tfevents_crc32c(bytes, sizeof(bytes)), 0x8A9136AA);
     memset(bytes, 0xff, sizeof(bytes));
-    assert_int_equal(mtlm_crc32c(bytes, sizeof(bytes)), 0x62A8AB43);
+    assert_int_equal(mtlm_tfevents_crc32c(bytes, sizeof(bytes)), 0x62A8AB43);
     for (int i = 0; i < 32; i++)
         bytes[i] = i;
-    assert_int_equal(mtlm_crc32c(bytes, sizeof(bytes)), 0x46DD794E);
-    assert_int_equal(mtlm_crc32c(bytes, 0), 0);
+    assert_int_equal(mtlm_tfevents_crc32c(bytes, sizeof(bytes)), 0x46DD794E);
+    assert_int_equal(mtlm_tfevents_crc32c(bytes, 0), 0);
 }
 
 static void test_a_missing_directory_is_an_error_with_its_path(void **state)

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "launch/nearest.h"
+#include "launch/options/suggest.h"
 #include "tests/launch/parse.h"
 
 static void test_every_value_out_of_range_is_refused(void **state)
@@ -137,7 +137,7 @@ static void test_near_is_what_few_edits_make(void **state)
     (void) state;
     for (int i = 0; i < 3000; i++) {
         char text[2][8] = {"", ""};
-        struct mtlm_nearest nearest = {.name = text[0]};
+        struct mtlm_suggest nearest = {.name = text[0]};
         int n[2], most;
 
         for (int k = 0; k < 2; k++) {
@@ -147,7 +147,7 @@ static void test_near_is_what_few_edits_make(void **state)
                     "abc"[((draw = draw * 1664525 + 1013904223) >> 24) % 3];
         }
         most = (n[0] + 2) / 3; /* a typing error in three letters */
-        mtlm_nearest_offer(&nearest, text[1]);
+        mtlm_suggest_offer(&nearest, text[1]);
         if (n[0] >= 4 && strstr(text[1], text[0]))
             continue;
         if (edits(text[0], n[0], text[1], n[1]) > most) {

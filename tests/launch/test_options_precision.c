@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "launch/layout.h"
+#include "launch/plan/layout_choice.h"
 #include "tests/launch/parse.h"
 
 #define TINY "--model gpt-tiny "

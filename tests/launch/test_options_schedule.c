@@ -12,10 +12,10 @@
 
 #include <cmocka.h>
 
-#include "graph/ring.h"
-#include "launch/dry_run.h"
-#include "launch/layout.h"
-#include "runtime/memory.h"
+#include "graph/build/ring.h"
+#include "launch/plan/dry_run.h"
+#include "launch/plan/layout_choice.h"
+#include "runtime/base/memory.h"
 #include "tests/launch/parse.h"
 
 #define EIGHT                                                                  \

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "launch/layout.h"
+#include "launch/plan/layout_choice.h"
 #include "tests/launch/parse.h"
 
 #define TEN "--model gpt-tiny --num-layers 10 "

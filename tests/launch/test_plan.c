@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "launch/advice.h"
-#include "launch/dry_run.h"
-#include "launch/layout.h"
+#include "launch/plan/advice.h"
+#include "launch/plan/dry_run.h"
+#include "launch/plan/layout_choice.h"
 #include "tests/launch/parse.h"
 
 #define GIB (1024.0 * 1024 * 1024)

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "launch/progress.h"
+#include "launch/log/progress.h"
 
 static void assert_text(double done, int64_t after, double seconds,
                         const char *want)

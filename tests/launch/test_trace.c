@@ -16,7 +16,7 @@
 
 #include "codelets/op.h"
 #include "launch/trace/trace.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 #include "tests/file_limit.h"
 #include "trace_dir.h"
 

@@ -13,8 +13,8 @@
 #include "codelets/op.h"
 #include "launch/trace/edges.h"
 #include "launch/trace/summary.h"
-#include "runtime/group.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
+#include "runtime/comm/group.h"
 #include "trace_node.h"
 
 /* Two ranks: a microbatch goes there and back, beside a node on rank 0 that

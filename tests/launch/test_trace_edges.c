@@ -11,8 +11,8 @@
 
 #include "codelets/op.h"
 #include "launch/trace/edges.h"
-#include "runtime/group.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
+#include "runtime/comm/group.h"
 
 static struct mtlm_record message(int rank, int job, int op, int peer,
                                   int group, int root, int match)

@@ -13,10 +13,10 @@
 #include <cmocka.h>
 
 #include "codelets/op.h"
+#include "launch/trace/export/xml.h"
 #include "launch/trace/trace.h"
-#include "launch/trace/xml.h"
 #include "pipeline.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 #include "trace_dir.h"
 
 static void test_picture_has_one_box_per_class_and_microbatch(void **state)

@@ -14,10 +14,10 @@
 #include <cmocka.h>
 
 #include "codelets/op.h"
-#include "launch/trace/compare.h"
-#include "launch/trace/read.h"
+#include "launch/trace/read/compare.h"
+#include "launch/trace/read/read.h"
 #include "pipeline.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 #include "trace_dir.h"
 
 /* Two stages, each node waits for the one before it on its rank. */

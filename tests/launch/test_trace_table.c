@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "launch/trace/table.h"
+#include "launch/trace/read/table.h"
 #include "pipeline.h"
 
 static const int64_t unit = 1000000;

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "pipeline.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 #include "trace_dir.h"
 
 char trace_dir_parent[64];

@@ -24,7 +24,7 @@ static void test_all_bytes_come_back(void **state)
     for (int i = 0; i < 256; i++)
         assert_int_equal(tokens[i], 255 - i);
     tokens[256] = mtlm_tokenizer_byte.eod;
-    assert_int_equal(mtlm_byte_decode(tokens, 257, back), 256);
+    assert_int_equal(mtlm_byte_tokenizer_decode(tokens, 257, back), 256);
     assert_memory_equal(text, back, 256);
     assert_int_equal(mtlm_tokenizer_byte.encode(&mtlm_tokenizer_byte, NULL, "",
                                                 0, false, tokens),

@@ -25,7 +25,7 @@ static int newest(const char *dir)
 {
     struct mtlm_checkpoint_id id = {-1, 0};
 
-    return mtlm_checkpoint_newest(dir, NULL, &id, NULL) == 1
+    return mtlm_checkpoint_dir_newest(dir, NULL, &id, NULL) == 1
                ? (int) (id.iteration * 10 + id.again)
                : -1;
 }
@@ -33,11 +33,11 @@ static int newest(const char *dir)
 static void save(const char *dir, int64_t iteration)
 {
     struct mtlm_error err;
-    char *path = mtlm_checkpoint_temporary(dir, iteration);
+    char *path = mtlm_checkpoint_dir_temporary(dir, iteration);
 
-    assert_int_equal(mtlm_checkpoint_begin(dir, iteration, &err), 0);
+    assert_int_equal(mtlm_checkpoint_dir_begin(dir, iteration, &err), 0);
     assert_int_equal(checkpoint_write(path, iteration, &err), 0);
-    assert_int_equal(mtlm_checkpoint_commit(dir, iteration, &err), 0);
+    assert_int_equal(mtlm_checkpoint_dir_commit(dir, iteration, &err), 0);
     free(path);
 }
 
@@ -49,15 +49,15 @@ static void test_the_newest_is_found(void **state)
     int lock = -1;
 
     (void) state;
-    assert_int_equal(mtlm_checkpoint_newest(dir, NULL, &id, NULL), 0);
+    assert_int_equal(mtlm_checkpoint_dir_newest(dir, NULL, &id, NULL), 0);
     mkdir(dir, 0777);
-    assert_int_equal(mtlm_checkpoint_lock(dir, &lock, NULL), 0);
+    assert_int_equal(mtlm_checkpoint_dir_lock(dir, &lock, NULL), 0);
     assert_int_equal(newest(dir), -1);
     save(dir, 9);
     save(dir, 10);
     save(dir, 30);
     assert_int_equal(newest(dir), 300);
-    assert_int_equal(mtlm_checkpoint_newest(dir, &before, &id, NULL), 1);
+    assert_int_equal(mtlm_checkpoint_dir_newest(dir, &before, &id, NULL), 1);
     assert_int_equal(id.iteration, 10);
     /* Once more: the new one is there before the old one goes. */
     save(dir, 30);
@@ -74,13 +74,13 @@ static void test_what_is_begun_is_none(void **state)
     struct mtlm_error err;
 
     (void) state;
-    assert_int_equal(mtlm_checkpoint_begin(dir, 40, &err), 0);
+    assert_int_equal(mtlm_checkpoint_dir_begin(dir, 40, &err), 0);
     assert_int_equal(newest(dir), 302);
     /* Left behind by a killed job: in nobody's way. */
     files_write("all/iter_0000040.tmp/left", "x", 1);
-    assert_int_equal(mtlm_checkpoint_begin(dir, 40, &err), 0);
+    assert_int_equal(mtlm_checkpoint_dir_begin(dir, 40, &err), 0);
     assert_int_equal(access(files_path("all/iter_0000040.tmp/left"), F_OK), -1);
-    mtlm_checkpoint_discard(dir, -1);
+    mtlm_checkpoint_dir_discard(dir, -1);
     assert_int_equal(access(files_path("all/iter_0000040.tmp"), F_OK), -1);
     assert_int_equal(newest(dir), 302);
 }
@@ -100,9 +100,9 @@ static void test_links_are_not_followed(void **state)
     assert_int_equal(symlink("../kept", files_path("links/iter_0000003.tmp")),
                      0);
     assert_int_equal(symlink("../kept", files_path("links/iter_0000004")), 0);
-    mtlm_checkpoint_prune(dir, 1, 0, &none);
-    mtlm_checkpoint_discard(dir, 2);
-    mtlm_checkpoint_discard(dir, -1);
+    mtlm_checkpoint_dir_prune(dir, 1, 0, &none);
+    mtlm_checkpoint_dir_discard(dir, 2);
+    mtlm_checkpoint_dir_discard(dir, -1);
     save(dir, 4); /* again, in place of the link */
     assert_int_equal(access(files_path("links/iter_0000001"), F_OK), -1);
     assert_int_equal(access(files_path("links/iter_0000001.tmp"), F_OK), -1);
@@ -121,15 +121,15 @@ static void test_old_ones_go(void **state)
     (void) state;
     /* Later ones are damaged: what the job fell back to is not given for
      * them. */
-    mtlm_checkpoint_prune(dir, 10, 2, &none);
+    mtlm_checkpoint_dir_prune(dir, 10, 2, &none);
     assert_int_equal(newest(dir), 302);
     assert_int_equal(access(files_path("all/iter_0000009"), F_OK), 0);
-    mtlm_checkpoint_prune(dir, 30, 2, &none);
-    assert_int_equal(mtlm_checkpoint_newest(dir, NULL, &id, NULL), 1);
+    mtlm_checkpoint_dir_prune(dir, 30, 2, &none);
+    assert_int_equal(mtlm_checkpoint_dir_newest(dir, NULL, &id, NULL), 1);
     assert_int_equal(id.iteration, 30);
-    assert_int_equal(mtlm_checkpoint_newest(dir, &id, &older, NULL), 1);
+    assert_int_equal(mtlm_checkpoint_dir_newest(dir, &id, &older, NULL), 1);
     assert_int_equal(older.iteration, 10);
-    assert_int_equal(mtlm_checkpoint_newest(dir, &older, &id, NULL), 0);
+    assert_int_equal(mtlm_checkpoint_dir_newest(dir, &older, &id, NULL), 0);
 }
 
 /* The names of those in dir, "9 10 30". */
@@ -141,7 +141,8 @@ static const char *all_of(const char *dir)
 
     *text = '\0';
     for (int n = 0;
-         mtlm_checkpoint_newest(dir, n ? &before : NULL, &id, NULL) > 0; n++) {
+         mtlm_checkpoint_dir_newest(dir, n ? &before : NULL, &id, NULL) > 0;
+         n++) {
         snprintf(more, sizeof(more), "%d%s%.99s", (int) id.iteration,
                  *text ? " " : "", text);
         strcpy(text, more);
@@ -171,11 +172,11 @@ static void test_damaged_ones_are_not_kept(void **state)
     checkpoint_write_newer("rot/iter_0000030",
                            "rot/iter_0000030/manifest.json");
     files_write("rot/iter_0000050/manifest.json", "{}", 2);
-    mtlm_checkpoint_prune(dir, 25, 5, &known); /* there are 5 15 25 */
+    mtlm_checkpoint_dir_prune(dir, 25, 5, &known); /* there are 5 15 25 */
     assert_string_equal(all_of(dir), "5 10 15 20 25 30 35 40 45 50");
-    mtlm_checkpoint_prune(dir, 25, 2, &known);
+    mtlm_checkpoint_dir_prune(dir, 25, 2, &known);
     assert_string_equal(all_of(dir), "15 25 30 35 40 45 50");
-    mtlm_checkpoint_prune(dir, 35, 2, &known);
+    mtlm_checkpoint_dir_prune(dir, 35, 2, &known);
     assert_string_equal(all_of(dir), "25 30 35 40 45 50");
     free(dir);
 }
@@ -200,9 +201,9 @@ static void test_what_cannot_be_looked_at_stays(void **state)
     unlink(files_path("ill/iter_0000030/" CHECKPOINT_FILE));
     assert_int_equal(
         symlink(name, files_path("ill/iter_0000030/" CHECKPOINT_FILE)), 0);
-    mtlm_checkpoint_prune(dir, 40, 2, &none);
+    mtlm_checkpoint_dir_prune(dir, 40, 2, &none);
     assert_string_equal(all_of(dir), "10 20 30 40 50");
-    mtlm_checkpoint_prune(dir, 50, 2, &none);
+    mtlm_checkpoint_dir_prune(dir, 50, 2, &none);
     assert_string_equal(all_of(dir), "20 30 40 50");
     free(dir);
 }
@@ -218,7 +219,7 @@ static void test_renamed_ones_are_not_kept(void **state)
     for (int i = 10; i <= 30; i += 10)
         save(dir, i);
     assert_int_equal(rename(from, files_path("renamed/iter_0000025")), 0);
-    mtlm_checkpoint_prune(dir, 30, 2, &none);
+    mtlm_checkpoint_dir_prune(dir, 30, 2, &none);
     assert_string_equal(all_of(dir), "20 30");
     free(from);
     free(dir);
@@ -232,15 +233,15 @@ static void test_two_jobs_are_one_too_many(void **state)
 
     (void) state;
     unlink(files_path("all/lock"));
-    assert_int_equal(mtlm_checkpoint_shared(dir, &err), -1);
+    assert_int_equal(mtlm_checkpoint_dir_shared(dir, &err), -1);
     assert_non_null(strstr(err.text, "one directory for all ranks"));
-    assert_int_equal(mtlm_checkpoint_lock(dir, &first, &err), 0);
-    assert_int_equal(mtlm_checkpoint_shared(dir, &err), 0);
-    assert_int_equal(mtlm_checkpoint_lock(dir, &second, &err), -1);
+    assert_int_equal(mtlm_checkpoint_dir_lock(dir, &first, &err), 0);
+    assert_int_equal(mtlm_checkpoint_dir_shared(dir, &err), 0);
+    assert_int_equal(mtlm_checkpoint_dir_lock(dir, &second, &err), -1);
     assert_int_equal(err.code, MTLM_EXIT_IO);
     assert_non_null(strstr(err.text, "another job"));
     close(first);
-    assert_int_equal(mtlm_checkpoint_lock(dir, &second, &err), 0);
+    assert_int_equal(mtlm_checkpoint_dir_lock(dir, &second, &err), 0);
     close(second);
 }
 
@@ -249,9 +250,9 @@ static void test_space_is_measured(void **state)
     struct mtlm_error err;
 
     (void) state;
-    assert_int_equal(mtlm_checkpoint_space(files_path("all"), 1, &err), 0);
-    assert_int_equal(mtlm_checkpoint_space(files_path("all"), INT64_MAX, &err),
-                     -1);
+    assert_int_equal(mtlm_checkpoint_dir_space(files_path("all"), 1, &err), 0);
+    assert_int_equal(
+        mtlm_checkpoint_dir_space(files_path("all"), INT64_MAX, &err), -1);
     assert_int_equal(err.code, MTLM_EXIT_IO);
     assert_non_null(strstr(err.text, "are free"));
 }
@@ -268,7 +269,7 @@ static void test_missing_space_is_seen_in_the_numbers(void **state)
     (void) state;
     for (int i = 0; i < 100 && rc == 0; i++) {
         assert_int_equal(statvfs(files_path("all"), &at), 0);
-        rc = mtlm_checkpoint_space(
+        rc = mtlm_checkpoint_dir_space(
             files_path("all"), (int64_t) (at.f_bavail * at.f_frsize) + 1, &err);
     }
     assert_int_equal(rc, -1);

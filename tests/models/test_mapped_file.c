@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "models/mapped_file.h"
+#include "runtime/file/mapped_file.h"
 #include "tests/models/files.h"
 
 static void test_the_content_is_there(void **state)

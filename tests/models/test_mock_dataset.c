@@ -133,7 +133,8 @@ static const struct mtlm_bert_recipe recipe = {.seq_length = S,
  * of A and B has the highest token in front tells their order. */
 static void test_bert_samples_are_pairs_whose_order_shows(void **state)
 {
-    struct mtlm_samples *samples = mtlm_mock_bert_create(BERT_VOCAB, &recipe);
+    struct mtlm_samples *samples =
+        mtlm_mock_dataset_create_bert(BERT_VOCAB, &recipe);
     int swapped = 0, masked = 0, padded = 0;
 
     (void) state;
@@ -175,7 +176,8 @@ static void test_bert_samples_of_any_vocabulary(void **state)
 
     (void) state;
     for (int i = 0; i < 3; i++) {
-        struct mtlm_samples *samples = mtlm_mock_bert_create(vocab[i], &recipe);
+        struct mtlm_samples *samples =
+            mtlm_mock_dataset_create_bert(vocab[i], &recipe);
         int masks = 0;
 
         for (int64_t n = 0; n < 300; n++) {

@@ -15,7 +15,7 @@ static void check_one_to_one(uint64_t seed, int64_t n)
     unsigned char *seen = calloc(n, 1);
 
     for (int64_t i = 0; i < n; i++) {
-        const int64_t to = mtlm_permute(seed, 7, n, i);
+        const int64_t to = mtlm_permutation_apply(seed, 7, n, i);
 
         assert_in_range(to, 0, n - 1);
         assert_int_equal(seen[to]++, 0);
@@ -42,7 +42,7 @@ static void test_all_orders_of_four_are_equally_likely(void **state)
         int order = 0;
 
         for (int i = 0; i < 4; i++)
-            order = 4 * order + (int) mtlm_permute(seed, 0, 4, i);
+            order = 4 * order + (int) mtlm_permutation_apply(seed, 0, 4, i);
         count[order]++;
     }
     for (int i = 0; i < ORDERS; i++)
@@ -63,7 +63,7 @@ static void test_any_place_is_equally_likely(void **state)
 
     (void) state;
     for (int stream = 0; stream < TRIES; stream++)
-        count[mtlm_permute(5, stream, N, 1) * BINS / N]++;
+        count[mtlm_permutation_apply(5, stream, N, 1) * BINS / N]++;
     for (int i = 0; i < BINS; i++)
         chi2 += (count[i] - TRIES / BINS) * (double) (count[i] - TRIES / BINS)
                 / (TRIES / BINS);
@@ -76,7 +76,8 @@ static int same(uint64_t seed, uint64_t stream)
     int n = 0;
 
     for (int i = 0; i < 1000; i++)
-        n += mtlm_permute(1, 1, 1000, i) == mtlm_permute(seed, stream, 1000, i);
+        n += mtlm_permutation_apply(1, 1, 1000, i)
+             == mtlm_permutation_apply(seed, stream, 1000, i);
     return n;
 }
 
@@ -94,8 +95,9 @@ static void test_huge_ranges_stay_inside(void **state)
 
     (void) state;
     for (int i = 0; i < 100; i++) {
-        assert_in_range(mtlm_permute(3, 0, n, n - 1 - i), 0, n - 1);
-        assert_in_range(mtlm_permute(3, 0, n - 12345, i), 0, n - 12346);
+        assert_in_range(mtlm_permutation_apply(3, 0, n, n - 1 - i), 0, n - 1);
+        assert_in_range(mtlm_permutation_apply(3, 0, n - 12345, i), 0,
+                        n - 12346);
     }
 }
 

@@ -22,7 +22,7 @@ static const char *split(const char *text)
     assert_non_null(copy);
     memcpy(copy, text, n);
     for (int64_t at = 0; at < n;) {
-        const int64_t some = mtlm_sentence_length(copy + at, n - at);
+        const int64_t some = mtlm_sentences_length(copy + at, n - at);
 
         assert_in_range(some, 1, n - at);
         memcpy(to, copy + at, some);

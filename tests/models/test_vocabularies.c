@@ -15,7 +15,7 @@
 
 #include "models/text/gpt2_bpe.h"
 #include "models/text/wordpiece.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
 #include "tests/models/files.h"
 
 /* The 256 bytes as GPT-2 writes them, from 300 on downwards so that no byte
@@ -201,8 +201,7 @@ static void test_the_hash_tells_tokenizers_apart(void **state)
     assert_true(hash_with("vocab.json", "\"ab\": 1, \"aba\": 2",
                           "\"ab\": 2, \"aba\": 1")
                 != hash);
-    assert_true(hash_with("merges.txt", "a b\nab a\n", "ab a\na b\n")
-                != hash);
+    assert_true(hash_with("merges.txt", "a b\nab a\n", "ab a\na b\n") != hash);
 }
 
 int main(void)

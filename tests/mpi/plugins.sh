@@ -136,7 +136,7 @@ rc=$?
 grep -q 'rank 1 was .*: policy ws, not policy prio' err || fail "$(cat err)"
 
 # The policies of perf/policies/, by their own Makefile.
-cp "$srcdir"/perf/policies/mtlm/* .
+cp "$srcdir"/runtime/policies/* .
 make -s PREFIX="$dir/usr" CC="$(of CC)" STARPU_CFLAGS="$(of STARPU_CFLAGS)" \
     CFLAGS='-O2 -Wall -Wextra -Werror' >log 2>&1 || fail "Makefile: $(cat log)"
 layout 2 2

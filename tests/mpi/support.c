@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/data.h"
-#include "runtime/machine.h"
+#include "runtime/machine/data.h"
+#include "runtime/machine/machine.h"
 #include "support.h"
 
 struct mtlm_ranks *ranks;

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <starpu.h>
 
-#include "runtime/message.h"
+#include "runtime/comm/message.h"
 
 /* What the programs for several ranks have in common. */
 

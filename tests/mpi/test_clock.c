@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/ranks_private.h"
+#include "runtime/comm/ranks_private.h"
 #include "support.h"
 
 enum { HOURS = 3, SLOW_US = 5000, RIGHT_NS = 1000000 };

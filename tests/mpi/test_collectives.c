@@ -16,10 +16,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/clock.h"
-#include "runtime/data.h"
-#include "runtime/memory.h"
-#include "runtime/philox.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/memory.h"
+#include "runtime/base/philox.h"
+#include "runtime/machine/data.h"
 #include "support.h"
 
 enum { TP = 2, MICROBATCHES = 4, N = 16, SLOTS = 2, COMM_SLOTS = 3 };

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "runtime/clock.h"
-#include "runtime/data.h"
+#include "runtime/base/clock.h"
+#include "runtime/machine/data.h"
 #include "support.h"
 
 enum { N = 6, DURATION_MS = 250, TASK_MS = 100 };

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/clock.h"
-#include "runtime/data.h"
+#include "runtime/base/clock.h"
+#include "runtime/machine/data.h"
 #include "support.h"
 
 enum { SECONDS = 4, TIMES = 20, RECEIVER = 1 };

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "runtime/clock.h"
-#include "runtime/data.h"
-#include "runtime/memory.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/memory.h"
+#include "runtime/machine/data.h"
 #include "support.h"
 
 static struct mtlm_recorder *recorder;

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "runtime/arena.h"
-#include "runtime/data.h"
-#include "runtime/gpu_detect.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
+#include "runtime/machine/arena.h"
+#include "runtime/machine/data.h"
+#include "runtime/machine/gpu_detect.h"
 #include "support.h"
 
 enum { TENSORS = 2, PIECES = 2, BUCKETS = 4, ROUNDS = 100 };
@@ -290,7 +290,7 @@ static void fill_gpu(void)
 
     if (home == STARPU_MAIN_RAM || !getenv("MTLM_TEST_FILL_GPU"))
         return;
-    mtlm_arena_create_on(&arena, 0.97 * mtlm_gpu_free_bytes(0), home);
+    mtlm_arena_create_on(&arena, 0.97 * mtlm_gpu_detect_free_bytes(0), home);
     mtlm_arena_destroy(&arena);
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/data.h"
+#include "runtime/machine/data.h"
 #include "support.h"
 
 enum { RECEIVER = 1, PATIENCE_US = 400000 };

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""perf/gpu_vs_pytorch and launch/gpu-check with programs that only say their
+"""perf/gpu_vs_pytorch and perf/gpu-check with programs that only say their
 lines: what is made of these, and of failures."""
 
 import json
@@ -206,8 +206,8 @@ class GpuCheck(unittest.TestCase):
             os.path.join(self.root, "perf", "bench"),
         )
         shutil.copy(
-            os.path.join(SOURCE, "launch", "gpu-check"),
-            os.path.join(self.root, "launch"),
+            os.path.join(SOURCE, "perf", "gpu-check"),
+            os.path.join(self.root, "perf"),
         )
         with open(
             os.path.join(self.root, "perf", "bench", "peer_gpu.py"), "w"
@@ -224,7 +224,7 @@ class GpuCheck(unittest.TestCase):
         output = os.path.join(self.work, "out.json")
         done = subprocess.run(
             [
-                *(sys.executable, os.path.join(self.root, "launch", "gpu-check")),
+                *(sys.executable, os.path.join(self.root, "perf", "gpu-check")),
                 *("--output", output, *words),
             ],
             capture_output=True,
@@ -386,7 +386,7 @@ class GpuCheck(unittest.TestCase):
         )
         run = subprocess.Popen(
             [
-                *(sys.executable, os.path.join(self.root, "launch", "gpu-check")),
+                *(sys.executable, os.path.join(self.root, "perf", "gpu-check")),
                 *("--only", "depth", "--output", pid + ".json"),
             ],
             stdout=subprocess.DEVNULL,

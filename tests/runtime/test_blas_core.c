@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/blas_core.h"
+#include "runtime/machine/blas_core.h"
 
 #define DYNAMIC "OpenBLAS 0.3.21 NO_AFFINITY DYNAMIC_ARCH MAX_THREADS=64"
 
@@ -58,11 +58,11 @@ static void test_an_old_core_on_a_new_processor_is_replaced(void **state)
     struct mtlm_blas_facts facts = trapped;
 
     (void) state;
-    assert_string_equal(mtlm_blas_better_core(&facts), "SkylakeX");
+    assert_string_equal(mtlm_blas_core_better(&facts), "SkylakeX");
     facts.avx512 = false;
-    assert_string_equal(mtlm_blas_better_core(&facts), "Haswell");
+    assert_string_equal(mtlm_blas_core_better(&facts), "Haswell");
     facts.avx2 = false;
-    assert_null(mtlm_blas_better_core(&facts));
+    assert_null(mtlm_blas_core_better(&facts));
 }
 
 static void test_a_core_that_fits_is_left_alone(void **state)
@@ -74,7 +74,7 @@ static void test_a_core_that_fits_is_left_alone(void **state)
     (void) state;
     for (size_t i = 0; i < sizeof(fit) / sizeof(fit[0]); i++) {
         facts.core = fit[i];
-        assert_null(mtlm_blas_better_core(&facts));
+        assert_null(mtlm_blas_core_better(&facts));
     }
 }
 
@@ -84,15 +84,15 @@ static void test_the_user_and_other_libraries_are_left_alone(void **state)
 
     (void) state;
     facts.coretype = "";
-    assert_null(mtlm_blas_better_core(&facts));
+    assert_null(mtlm_blas_core_better(&facts));
     facts = trapped;
     facts.detected = "Prescott"; /* it did not help the first time */
-    assert_null(mtlm_blas_better_core(&facts));
+    assert_null(mtlm_blas_core_better(&facts));
     facts = trapped;
     facts.config = "OpenBLAS 0.3.21 PRESCOTT MAX_THREADS=64";
-    assert_null(mtlm_blas_better_core(&facts));
+    assert_null(mtlm_blas_core_better(&facts));
     facts.config = NULL;
-    assert_null(mtlm_blas_better_core(&facts));
+    assert_null(mtlm_blas_core_better(&facts));
 }
 
 static void test_the_program_was_started_anew(void **state)
@@ -106,7 +106,7 @@ static void test_the_program_was_started_anew(void **state)
     }
     assert_string_equal(getenv("MTLM_BLAS_DETECTED"), "Prescott");
     assert_string_equal(getenv("OPENBLAS_NUM_THREADS"), "1");
-    mtlm_blas_describe(text, sizeof(text));
+    mtlm_blas_core_describe(text, sizeof(text));
     assert_string_equal(text,
                         strstr(text, "SkylakeX")
                             ? "OpenBLAS 0.3.21, core SkylakeX (set by us; "
@@ -122,13 +122,13 @@ static void test_one_thread_per_caller_unless_the_user_says(void **state)
     (void) state;
     unsetenv("OPENBLAS_NUM_THREADS");
     threads = 2;
-    mtlm_blas_prepare(1, argv);
+    mtlm_blas_core_prepare(1, argv);
     assert_int_equal(threads, 1);
     setenv("OPENBLAS_NUM_THREADS", "3", 1);
     threads = 3;
-    mtlm_blas_prepare(1, argv);
+    mtlm_blas_core_prepare(1, argv);
     assert_int_equal(threads, 3);
-    mtlm_blas_describe(text, sizeof(text));
+    mtlm_blas_core_describe(text, sizeof(text));
     assert_non_null(strstr(text, ", 3 threads"));
 }
 
@@ -145,6 +145,6 @@ int main(int argc, char **argv)
     /* The surroundings of the test may have chosen a core. */
     if (!getenv("MTLM_BLAS_DETECTED"))
         unsetenv("OPENBLAS_CORETYPE");
-    mtlm_blas_prepare(argc, argv);
+    mtlm_blas_core_prepare(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

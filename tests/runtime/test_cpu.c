@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/cpu.h"
+#include "runtime/machine/cpu.h"
 
 /* hwloc describes the machine named in HWLOC_SYNTHETIC instead of this. */
 static void test_hardware_threads_count_once(void **state)

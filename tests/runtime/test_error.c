@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/error.h"
+#include "runtime/base/error.h"
 #include "tests/runtime/child.h"
 
 static void test_an_error_holds_code_and_sentence(void **state)

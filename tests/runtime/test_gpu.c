@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/gpu.h"
+#include "runtime/machine/gpu.h"
 
 enum { RANKS = 8 };
 

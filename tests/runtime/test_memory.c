@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "runtime/exit_code.h"
-#include "runtime/memory.h"
+#include "runtime/base/exit_code.h"
+#include "runtime/base/memory.h"
 
 static void test_new_memory_is_zero_and_never_null(void **state)
 {
@@ -68,8 +68,7 @@ static void test_a_size_that_wraps_round_ends_the_job(void **state)
 {
     (void) state;
     assert_int_equal(code_of(take_a_product_that_wraps), MTLM_EXIT_RESOURCE);
-    assert_int_equal(code_of(grow_to_a_product_that_wraps),
-                     MTLM_EXIT_RESOURCE);
+    assert_int_equal(code_of(grow_to_a_product_that_wraps), MTLM_EXIT_RESOURCE);
 }
 
 static void test_text_is_formatted_whole(void **state)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/philox.h"
+#include "runtime/base/philox.h"
 
 /* Known answers of Philox4x32-10, published with Random123. */
 static void test_the_numbers_are_the_published_ones(void **state)

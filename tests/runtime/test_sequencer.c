@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/engine_private.h"
+#include "runtime/comm/engine_private.h"
 
 static struct mtlm_request request(int64_t seq, enum mtlm_group group,
                                    int priority)

@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "runtime/engine_private.h"
-#include "runtime/memory.h"
+#include "runtime/base/memory.h"
+#include "runtime/comm/engine_private.h"
 
 enum { STAGES = 2, TP = 2, PROCESSES = STAGES * TP, NODES = 60, SLOTS = 3 };
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/shape.h"
+#include "runtime/base/shape.h"
 
 static void test_rows_times_columns_are_the_elements(void **state)
 {

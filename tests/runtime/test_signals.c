@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/signals.h"
+#include "runtime/machine/signals.h"
 #include "tests/runtime/child.h"
 
 static const int numbers[] = {SIGINT, SIGTERM, SIGUSR1};

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/value16.h"
+#include "runtime/base/value16.h"
 
 enum { NUMBERS = 65536, SIGN = 0x8000 };
 

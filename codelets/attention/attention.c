@@ -1,0 +1,469 @@
+/* Self-attention: y = dropout(softmax(q k^T / sqrt(d))) v per sample and head.
+ * A query sees the keys of its sample before the padding; where causal, those
+ * up to its own position.
+ *
+ * Rows may be a part of the samples, along the sequence: attention_fwd lets
+ * the queries of a part meet its own keys, attention_more_fwd those of another
+ * part, whose result is merged into y and lse.  Every part of the keys that a
+ * part of the queries sees takes one call, attention_fwd first; where causal,
+ * these are the parts before it.  Backward there is one call for each, with
+ * the final y and lse, and each adds to the gradients.
+ *
+ * qkv, dqkv [sq, b, 3 hl], per head [q | k | v], each d = hl / heads wide, and
+ * qkv_k, dqkv_k [sk, b, 3 hl] of the other part; lengths [1, b], positions of
+ * a sample before its padding; y, dy [sq, b, hl]; lse [b, heads, sq], the
+ * logarithm of a query's sum of exponentials.  Queries of the padding have y
+ * = 0, MTLM_ATTENTION_NO_LSE and no gradient; what is there in keys, values or
+ * dy of the padding does not matter.
+ *
+ * attr.attention.coefficient: with Megatron's query-key layer scaling the
+ * layer's number, else 1; scores are divided by it and multiplied in the
+ * softmax. */
+
+#include "config.h"
+
+#include <string.h>
+
+#include "codelets/attention/attention.h"
+#include "codelets/infer.h"
+#include "codelets/vector_math.h"
+
+static int check_qkv(const struct mtlm_call *call, int qkv, const char *name,
+                     struct mtlm_error *err)
+{
+    const int heads = call->attr.attention.heads;
+    char text[96];
+
+    if (mtlm_infer_expect_rank(call, qkv, name, 3, err))
+        return -1;
+    if (heads < 1 || call->shape[qkv].dim[2] % (3 * (int64_t) heads))
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "%s: %s is %s, needs a multiple of 3 x %d",
+                              mtlm_ops[call->kind]->name, name,
+                              mtlm_shape_str(&call->shape[qkv], text), heads);
+    return 0;
+}
+
+static int check_lengths(const struct mtlm_call *call, int qkv, int lengths,
+                         struct mtlm_error *err)
+{
+    return mtlm_infer_expect_shape(call, lengths, "lengths",
+                                   MTLM_SHAPE(1, call->shape[qkv].dim[1]), err);
+}
+
+/* The keys of another part: as qkv but for their number. */
+static int check_other(const struct mtlm_call *call, int qkv, int other,
+                       struct mtlm_error *err)
+{
+    const int64_t *dim = call->shape[qkv].dim;
+
+    return mtlm_infer_expect_rank(call, other, "qkv_k", 3, err)
+                   || mtlm_infer_expect_shape(
+                       call, other, "qkv_k",
+                       MTLM_SHAPE(call->shape[other].dim[0], dim[1], dim[2]),
+                       err)
+               ? -1
+               : 0;
+}
+
+static struct mtlm_shape shape_of_y(const struct mtlm_call *call)
+{
+    const int64_t *dim = call->shape[ATT_QKV].dim;
+
+    return MTLM_SHAPE(dim[0], dim[1], dim[2] / 3);
+}
+
+static struct mtlm_shape shape_of_lse(const struct mtlm_call *call)
+{
+    const int64_t *dim = call->shape[ATT_QKV].dim;
+
+    return MTLM_SHAPE(dim[1], call->attr.attention.heads, dim[0]);
+}
+
+/* y, lse and, where there is one, dy. */
+static int check_outputs(const struct mtlm_call *call, int y, int lse, int dy,
+                         struct mtlm_error *err)
+{
+    return mtlm_infer_expect_shape(call, y, "y", shape_of_y(call), err)
+                   || mtlm_infer_expect_shape(call, lse, "lse",
+                                              shape_of_lse(call), err)
+                   || (dy
+                       && mtlm_infer_expect_shape(call, dy, "dy",
+                                                  shape_of_y(call), err))
+               ? -1
+               : 0;
+}
+
+/* Of two products of every query with every key, which is the convention of
+ * all published counts, also where half of them are never computed: keys of
+ * an earlier part stand for queries that do not see the later keys. */
+static double flops_of(const struct mtlm_call *call, int64_t keys, bool twice)
+{
+    const int64_t *dim = call->shape[ATT_QKV].dim;
+
+    return (twice ? 8.0 : 4.0) * dim[1] * dim[0] * keys * (dim[2] / 3);
+}
+
+static double attention_flops(const struct mtlm_call *call)
+{
+    return flops_of(call, call->shape[ATT_QKV].dim[0], false);
+}
+
+static double attention_more_flops(const struct mtlm_call *call)
+{
+    return flops_of(call, call->shape[ATTM_QKV_K].dim[0],
+                    call->attr.attention.causal);
+}
+
+/* Twice forward's; the scores that it computes again do not count. */
+static double attention_bwd_flops(const struct mtlm_call *call)
+{
+    return 2 * attention_flops(call);
+}
+
+static double attention_more_bwd_flops(const struct mtlm_call *call)
+{
+    return 2 * attention_more_flops(call);
+}
+
+/* Rows from position first on that are before the padding. */
+static int64_t real_rows(int64_t rows, int64_t first, int64_t length)
+{
+    const int64_t n = length - first;
+
+    return n < 0 ? 0 : n < rows ? n : rows;
+}
+
+/* Head n of sample j; other: the operand with the keys. */
+static struct mtlm_head head_of(void *const ptr[], const struct mtlm_call *call,
+                                const struct mtlm_context *context, int other,
+                                const int32_t *lengths, int64_t j, int n)
+{
+    const int64_t *dim = call->shape[ATT_QKV].dim;
+    const int64_t d = dim[2] / 3 / call->attr.attention.heads;
+    const int64_t at = j * dim[2] + 3 * d * n;
+    const int64_t first_query = call->attr.attention.first_query;
+    const int64_t first_key = call->attr.attention.first_key;
+    const mtlm_real c = call->attr.attention.coefficient;
+
+    return (struct mtlm_head){
+        .dropout = &call->attr.attention.dropout,
+        .sample = context->sample + j,
+        .number = call->attr.attention.first_head + n,
+        .seq_length = call->attr.attention.seq_length,
+        .first_query = first_query,
+        .first_key = first_key,
+        .queries = real_rows(dim[0], first_query, lengths[j]),
+        .keys = real_rows(call->shape[other].dim[0], first_key, lengths[j]),
+        .causal = call->attr.attention.causal,
+        .d = d,
+        .ld = dim[1] * dim[2],
+        .ld_y = dim[1] * dim[2] / 3,
+        .scale = 1 / (mtlm_sqrt(d) * c),
+        .coefficient = c,
+        .q = (const mtlm_real *) ptr[ATT_QKV] + at,
+        .k = (const mtlm_real *) ptr[other] + at + d,
+        .v = (const mtlm_real *) ptr[other] + at + 2 * d,
+    };
+}
+
+static int attention_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    if (check_qkv(call, ATT_QKV, "qkv", err)
+        || check_lengths(call, ATT_QKV, ATT_LENGTHS, err))
+        return -1;
+    call->shape[ATT_Y] = shape_of_y(call);
+    call->shape[ATT_LSE] = shape_of_lse(call);
+    return 0;
+}
+
+/* Queries of the padding, of which there are rows from `from` on. */
+static void pad_rows(int64_t from, int64_t rows, int64_t d, int64_t ld,
+                     mtlm_real *y, mtlm_real *lse)
+{
+    for (int64_t i = from; i < rows; i++) {
+        memset(y + i * ld, 0, d * sizeof(*y));
+        lse[i] = MTLM_ATTENTION_NO_LSE;
+    }
+}
+
+static void forward(void *const ptr[], const struct mtlm_call *call,
+                    const struct mtlm_context *context, int other, int lengths,
+                    mtlm_real *y, mtlm_real *lse)
+{
+    const int64_t s = call->shape[ATT_QKV].dim[0],
+                  b = call->shape[ATT_QKV].dim[1];
+    const bool merge = other != ATT_QKV;
+    const int heads = call->attr.attention.heads;
+    const int64_t d = mtlm_shape_cols(&call->shape[ATT_QKV]) / 3 / heads;
+    mtlm_real *scratch = mtlm_scratch_get(
+        context->scratch,
+        mtlm_attention_fwd_scratch(call->shape[other].dim[0], d)
+            * sizeof(*scratch));
+
+    for (int64_t j = 0; j < b; j++)
+        for (int n = 0; n < heads; n++, lse += s) {
+            const struct mtlm_head head =
+                head_of(ptr, call, context, other, ptr[lengths], j, n);
+            mtlm_real *at = y + (j * heads + n) * head.d;
+
+            mtlm_attention_forward(&head, merge, at, lse, scratch);
+            if (!merge)
+                pad_rows(head.queries, s, head.d, head.ld_y, at, lse);
+        }
+}
+
+static void attention_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
+                              const struct mtlm_context *context)
+{
+    forward(ptr, call, context, ATT_QKV, ATT_LENGTHS, ptr[ATT_Y], ptr[ATT_LSE]);
+}
+
+const struct mtlm_op mtlm_op_attention_fwd = {
+    .name = "attention_fwd",
+    .n_operands = 4,
+    .access = {[ATT_QKV] = MTLM_R,
+               [ATT_LENGTHS] = MTLM_R,
+               [ATT_Y] = MTLM_W,
+               [ATT_LSE] = MTLM_W},
+    .dtype = {[ATT_QKV] = MTLM_VALUE,
+              [ATT_Y] = MTLM_VALUE,
+              [ATT_LENGTHS] = MTLM_I32},
+    .infer = attention_fwd_infer,
+    .flops = attention_flops,
+    .grad = {.call = {{.used = true,
+                       .phase = MTLM_GRAD_B,
+                       .kind = MTLM_OP_ATTENTION_BWD,
+                       .kind_add = MTLM_OP_ATTENTION_BWD_ADD,
+                       .arg = {{MTLM_GRAD_VALUE, ATT_QKV},
+                               {MTLM_GRAD_VALUE, ATT_LENGTHS},
+                               {MTLM_GRAD_VALUE, ATT_Y},
+                               {MTLM_GRAD_VALUE, ATT_LSE},
+                               {MTLM_GRAD_OF, ATT_Y},
+                               {MTLM_GRAD_OF, ATT_QKV}}}}},
+    .cpu = attention_fwd_cpu,
+    .cuda = MTLM_CUDA_KERNEL(attention_fwd),
+};
+
+static int attention_more_fwd_infer(struct mtlm_call *call,
+                                    struct mtlm_error *err)
+{
+    return check_qkv(call, ATTM_QKV_Q, "qkv_q", err)
+                   || check_other(call, ATTM_QKV_Q, ATTM_QKV_K, err)
+                   || check_lengths(call, ATTM_QKV_Q, ATTM_LENGTHS, err)
+                   || check_outputs(call, ATTM_Y, ATTM_LSE, 0, err)
+               ? -1
+               : 0;
+}
+
+static void attention_more_fwd_cpu(void *const ptr[],
+                                   const struct mtlm_call *call,
+                                   const struct mtlm_context *context)
+{
+    forward(ptr, call, context, ATTM_QKV_K, ATTM_LENGTHS, ptr[ATTM_Y],
+            ptr[ATTM_LSE]);
+}
+
+const struct mtlm_op mtlm_op_attention_more_fwd = {
+    .name = "attention_more_fwd",
+    .n_operands = 5,
+    .access = {[ATTM_QKV_Q] = MTLM_R,
+               [ATTM_QKV_K] = MTLM_R,
+               [ATTM_LENGTHS] = MTLM_R,
+               [ATTM_Y] = MTLM_RW,
+               [ATTM_LSE] = MTLM_RW},
+    .dtype = {[ATTM_QKV_Q] = MTLM_VALUE,
+              [ATTM_QKV_K] = MTLM_VALUE,
+              [ATTM_Y] = MTLM_VALUE,
+              [ATTM_LENGTHS] = MTLM_I32},
+    .infer = attention_more_fwd_infer,
+    .flops = attention_more_flops,
+    .grad = {.call = {{.used = true,
+                       .phase = MTLM_GRAD_B,
+                       .kind = MTLM_OP_ATTENTION_MORE_BWD,
+                       .arg = {{MTLM_GRAD_VALUE, ATTM_QKV_Q},
+                               {MTLM_GRAD_VALUE, ATTM_QKV_K},
+                               {MTLM_GRAD_VALUE, ATTM_LENGTHS},
+                               {MTLM_GRAD_VALUE, ATTM_Y},
+                               {MTLM_GRAD_VALUE, ATTM_LSE},
+                               {MTLM_GRAD_OF, ATTM_Y},
+                               {MTLM_GRAD_OF, ATTM_QKV_Q},
+                               {MTLM_GRAD_OF, ATTM_QKV_K}}}}},
+    .cpu = attention_more_fwd_cpu,
+    .cuda = MTLM_CUDA_KERNEL(attention_more_fwd),
+};
+
+static int attention_bwd_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    if (check_qkv(call, ATTB_QKV, "qkv", err)
+        || check_lengths(call, ATTB_QKV, ATTB_LENGTHS, err)
+        || check_outputs(call, ATTB_Y, ATTB_LSE, ATTB_DY, err))
+        return -1;
+    if (mtlm_ops[call->kind]->access[ATTB_DQKV] == MTLM_W)
+        call->shape[ATTB_DQKV] = call->shape[ATTB_QKV];
+    return mtlm_infer_expect_shape(call, ATTB_DQKV, "dqkv",
+                                   call->shape[ATTB_QKV], err);
+}
+
+/* Where backward finds its operands. */
+struct backward {
+    int other, lengths;
+    bool add; /* to dq and dkv */
+    const mtlm_real *y, *lse, *dy;
+    mtlm_real *dq, *dkv;
+};
+
+static void backward(void *const ptr[], const struct mtlm_call *call,
+                     const struct mtlm_context *context,
+                     const struct backward *with)
+{
+    const int64_t s = call->shape[ATT_QKV].dim[0],
+                  b = call->shape[ATT_QKV].dim[1];
+    const int heads = call->attr.attention.heads;
+    const mtlm_real *lse = with->lse;
+    const int64_t d = mtlm_shape_cols(&call->shape[ATT_QKV]) / 3 / heads;
+    mtlm_real *scratch = mtlm_scratch_get(
+        context->scratch,
+        mtlm_attention_bwd_scratch(call->shape[with->other].dim[0], d)
+            * sizeof(*scratch));
+
+    for (int64_t j = 0; j < b; j++)
+        for (int n = 0; n < heads; n++, lse += s) {
+            const struct mtlm_head head = head_of(
+                ptr, call, context, with->other, ptr[with->lengths], j, n);
+            const int64_t at = (j * heads + n) * head.d;
+            mtlm_real *dq = with->dq + 3 * at, *dkv = with->dkv + 3 * at;
+
+            mtlm_attention_backward(&head, with->add, with->y + at, lse,
+                                    with->dy + at, dq, dkv + d, dkv + 2 * d,
+                                    scratch);
+            for (int64_t i = head.queries; i < s && !with->add; i++)
+                memset(dq + i * head.ld, 0, 3 * d * sizeof(*dq));
+        }
+}
+
+static struct backward of_one_part(void *const ptr[], bool add)
+{
+    return (struct backward){.other = ATTB_QKV,
+                             .lengths = ATTB_LENGTHS,
+                             .add = add,
+                             .y = ptr[ATTB_Y],
+                             .lse = ptr[ATTB_LSE],
+                             .dy = ptr[ATTB_DY],
+                             .dq = ptr[ATTB_DQKV],
+                             .dkv = ptr[ATTB_DQKV]};
+}
+
+static void attention_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
+                              const struct mtlm_context *context)
+{
+    const struct backward with = of_one_part(ptr, false);
+
+    backward(ptr, call, context, &with);
+}
+
+static void attention_bwd_add_cpu(void *const ptr[],
+                                  const struct mtlm_call *call,
+                                  const struct mtlm_context *context)
+{
+    const struct backward with = of_one_part(ptr, true);
+
+    backward(ptr, call, context, &with);
+}
+
+const struct mtlm_op mtlm_op_attention_bwd = {
+    .name = "attention_bwd",
+    .n_operands = 6,
+    .access = {[ATTB_QKV] = MTLM_R,
+               [ATTB_LENGTHS] = MTLM_R,
+               [ATTB_Y] = MTLM_R,
+               [ATTB_LSE] = MTLM_R,
+               [ATTB_DY] = MTLM_R,
+               [ATTB_DQKV] = MTLM_W},
+    .dtype = {[ATTB_QKV] = MTLM_VALUE,
+              [ATTB_Y] = MTLM_VALUE,
+              [ATTB_DY] = MTLM_VALUE,
+              [ATTB_DQKV] = MTLM_VALUE,
+              [ATTB_LENGTHS] = MTLM_I32},
+    .infer = attention_bwd_infer,
+    .flops = attention_bwd_flops,
+    .cpu = attention_bwd_cpu,
+    .cuda = MTLM_CUDA_KERNEL(attention_bwd),
+};
+
+const struct mtlm_op mtlm_op_attention_bwd_add = {
+    .name = "attention_bwd_add",
+    .n_operands = 6,
+    .access = {[ATTB_QKV] = MTLM_R,
+               [ATTB_LENGTHS] = MTLM_R,
+               [ATTB_Y] = MTLM_R,
+               [ATTB_LSE] = MTLM_R,
+               [ATTB_DY] = MTLM_R,
+               [ATTB_DQKV] = MTLM_RW},
+    .dtype = {[ATTB_QKV] = MTLM_VALUE,
+              [ATTB_Y] = MTLM_VALUE,
+              [ATTB_DY] = MTLM_VALUE,
+              [ATTB_DQKV] = MTLM_VALUE,
+              [ATTB_LENGTHS] = MTLM_I32},
+    .infer = attention_bwd_infer,
+    .flops = attention_bwd_flops,
+    .cpu = attention_bwd_add_cpu,
+    .cuda = MTLM_CUDA_KERNEL(attention_bwd_add),
+};
+
+static int attention_more_bwd_infer(struct mtlm_call *call,
+                                    struct mtlm_error *err)
+{
+    const struct mtlm_shape *shape = call->shape;
+
+    return check_qkv(call, ATTMB_QKV_Q, "qkv_q", err)
+                   || check_other(call, ATTMB_QKV_Q, ATTMB_QKV_K, err)
+                   || check_lengths(call, ATTMB_QKV_Q, ATTMB_LENGTHS, err)
+                   || check_outputs(call, ATTMB_Y, ATTMB_LSE, ATTMB_DY, err)
+                   || mtlm_infer_expect_shape(call, ATTMB_DQKV_Q, "dqkv_q",
+                                              shape[ATTMB_QKV_Q], err)
+                   || mtlm_infer_expect_shape(call, ATTMB_DQKV_K, "dqkv_k",
+                                              shape[ATTMB_QKV_K], err)
+               ? -1
+               : 0;
+}
+
+static void attention_more_bwd_cpu(void *const ptr[],
+                                   const struct mtlm_call *call,
+                                   const struct mtlm_context *context)
+{
+    const struct backward with = {.other = ATTMB_QKV_K,
+                                  .lengths = ATTMB_LENGTHS,
+                                  .add = true,
+                                  .y = ptr[ATTMB_Y],
+                                  .lse = ptr[ATTMB_LSE],
+                                  .dy = ptr[ATTMB_DY],
+                                  .dq = ptr[ATTMB_DQKV_Q],
+                                  .dkv = ptr[ATTMB_DQKV_K]};
+
+    backward(ptr, call, context, &with);
+}
+
+const struct mtlm_op mtlm_op_attention_more_bwd = {
+    .name = "attention_more_bwd",
+    .n_operands = 8,
+    .access = {[ATTMB_QKV_Q] = MTLM_R,
+               [ATTMB_QKV_K] = MTLM_R,
+               [ATTMB_LENGTHS] = MTLM_R,
+               [ATTMB_Y] = MTLM_R,
+               [ATTMB_LSE] = MTLM_R,
+               [ATTMB_DY] = MTLM_R,
+               [ATTMB_DQKV_Q] = MTLM_RW,
+               [ATTMB_DQKV_K] = MTLM_RW},
+    .dtype = {[ATTMB_QKV_Q] = MTLM_VALUE,
+              [ATTMB_QKV_K] = MTLM_VALUE,
+              [ATTMB_Y] = MTLM_VALUE,
+              [ATTMB_DY] = MTLM_VALUE,
+              [ATTMB_DQKV_Q] = MTLM_VALUE,
+              [ATTMB_DQKV_K] = MTLM_VALUE,
+              [ATTMB_LENGTHS] = MTLM_I32},
+    .infer = attention_more_bwd_infer,
+    .flops = attention_more_bwd_flops,
+    .cpu = attention_more_bwd_cpu,
+    .cuda = MTLM_CUDA_KERNEL(attention_more_bwd),
+};

@@ -1,0 +1,96 @@
+#include "config.h"
+
+#include "codelets/attention/attention_block.h"
+#include "codelets/dropout.h"
+
+mtlm_real *mtlm_attention_block_scratch_take(mtlm_real **scratch, int64_t n)
+{
+    mtlm_real *taken = *scratch;
+
+    *scratch += n;
+    return taken;
+}
+
+struct mtlm_packed mtlm_attention_block_pack_head(const struct mtlm_head *head,
+                                                  mtlm_real **scratch)
+{
+    const int64_t d = mtlm_whole_vectors(head->d);
+    struct mtlm_packed p = {.d = d, .panel = MTLM_TILE_COLS * head->d};
+
+    p.kt = mtlm_attention_block_scratch_take(
+        scratch, mtlm_whole_tiles(head->keys) * head->d);
+    p.q = mtlm_attention_block_scratch_take(scratch, MTLM_BLOCK_QUERIES * d);
+    p.o = mtlm_attention_block_scratch_take(scratch, MTLM_BLOCK_QUERIES * d);
+    p.score = mtlm_attention_block_scratch_take(scratch, MTLM_BLOCK_QUERIES
+                                                             * MTLM_BLOCK_LD);
+    p.factor = mtlm_attention_block_scratch_take(scratch, MTLM_BLOCK_LD);
+    mtlm_tile_pack_transposed(head->k, head->ld, head->keys, head->d, p.kt);
+    return p;
+}
+
+void mtlm_attention_block_pack_queries(const mtlm_real *from, int64_t ld,
+                                       int64_t n, int64_t cols, mtlm_real *to)
+{
+    const int64_t width = mtlm_whole_vectors(cols);
+
+    mtlm_tile_pack_rows(from, ld, n, cols, to);
+    memset(to + n * width, 0, (mtlm_whole_rows(n) - n) * width * sizeof(*to));
+}
+
+void mtlm_attention_block_products_of_seen(const struct mtlm_block *b,
+                                           const mtlm_real *a,
+                                           const mtlm_real *panels,
+                                           mtlm_real *to)
+{
+    const int64_t width = b->packed->d;
+
+    panels += b->k0 / MTLM_TILE_COLS * b->packed->panel;
+    for (int64_t c = 0; c < b->nk;
+         c += MTLM_TILE_COLS, panels += b->packed->panel)
+        for (int64_t i = 0; i < b->nq; i += MTLM_TILE_ROWS) {
+            const int64_t n = mtlm_block_seen(b, i + MTLM_TILE_ROWS - 1) - c;
+
+            if (n > 0)
+                mtlm_tile_row(b->head->d,
+                              (struct mtlm_factor){a + i * width, width, 1},
+                              panels, MTLM_TILE_COLS,
+                              mtlm_least(MTLM_TILE_COLS, mtlm_whole_vectors(n)),
+                              false, to + i * MTLM_BLOCK_LD + c, MTLM_BLOCK_LD);
+        }
+}
+
+void mtlm_attention_block_sums_over_seen(const struct mtlm_block *b,
+                                         const mtlm_real *weights,
+                                         const mtlm_real *rows, bool first,
+                                         mtlm_real *to)
+{
+    const int64_t width = b->packed->d;
+
+    rows += b->k0 * width;
+    for (int64_t c = 0; c < b->nk; c += MTLM_BLOCK_CHUNK)
+        for (int64_t i = 0; i < b->nq; i += MTLM_TILE_ROWS) {
+            const int64_t n =
+                mtlm_least(MTLM_BLOCK_CHUNK,
+                           mtlm_block_seen(b, i + MTLM_TILE_ROWS - 1) - c);
+
+            if (n > 0)
+                mtlm_tile_row(
+                    n,
+                    (struct mtlm_factor){weights + i * MTLM_BLOCK_LD + c,
+                                         MTLM_BLOCK_LD, 1},
+                    rows + c * width, width, width, !first || c > 0,
+                    to + i * width, width);
+        }
+}
+
+void mtlm_attention_block_dropout_row(const struct mtlm_block *b, int64_t query,
+                                      int64_t n)
+{
+    const struct mtlm_head *head = b->head;
+    const int64_t row =
+        head->number * head->seq_length + head->first_query + b->q0 + query;
+
+    mtlm_dropout_factors(head->dropout, head->sample,
+                         row * head->seq_length + head->first_key + b->k0, n,
+                         b->packed->factor);
+}

@@ -1,0 +1,190 @@
+/* The gradient of attention of one head: probabilities are computed again, from
+ * the scores and the logarithm of their sum. */
+
+#include "config.h"
+
+#include "codelets/attention/attention_block.h"
+#include "codelets/vector_math.h"
+
+int64_t mtlm_attention_bwd_scratch(int64_t keys, int64_t d)
+{
+    const int64_t width = mtlm_whole_vectors(d);
+
+    return 2 * mtlm_whole_tiles(keys) * d + 3 * mtlm_whole_rows(keys) * width
+           + 3 * MTLM_BLOCK_QUERIES * width
+           + (2 * MTLM_BLOCK_QUERIES + 1) * MTLM_BLOCK_LD;
+}
+
+/* Of the queries of the block, the first that sees a key of it. */
+static int64_t first_that_sees(const struct mtlm_block *b, int64_t key)
+{
+    const struct mtlm_head *head = b->head;
+    const int64_t first =
+        head->first_key + b->k0 + key - head->first_query - b->q0;
+
+    return !head->causal || first < 0 ? 0 : first;
+}
+
+/* One query: from scores and dprob = dy v^T to the dropped probabilities and
+ * the gradients of the scores, in place. */
+static void backward_row(mtlm_real *score, mtlm_real *dprob,
+                         const mtlm_real *factor, int64_t n, mtlm_real scale,
+                         mtlm_real lse, mtlm_real delta)
+{
+    if (factor) {
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            const mtlm_real p = mtlm_exp2(scale * score[i] - lse);
+
+            score[i] = p * factor[i];
+            dprob[i] = p * (dprob[i] * factor[i] - delta);
+        }
+    } else {
+#pragma omp simd
+        for (int64_t i = 0; i < n; i++) {
+            const mtlm_real p = mtlm_exp2(scale * score[i] - lse);
+
+            score[i] = p;
+            dprob[i] = p * (dprob[i] - delta);
+        }
+    }
+}
+
+/* to [nk, d] += weights^T [nk, nq] rows [nq, d], as far as they are seen. */
+static void sums_over_queries(const struct mtlm_block *b,
+                              const mtlm_real *weights, const mtlm_real *rows,
+                              mtlm_real *to)
+{
+    const int64_t width = b->packed->d;
+
+    to += b->k0 * width;
+    for (int64_t c = 0; c < b->nk; c += MTLM_TILE_ROWS) {
+        const int64_t first = first_that_sees(b, c);
+
+        if (first < b->nq)
+            mtlm_tile_row(
+                b->nq - first,
+                (struct mtlm_factor){weights + first * MTLM_BLOCK_LD + c, 1,
+                                     MTLM_BLOCK_LD},
+                rows + first * width, width, width, true, to + c * width,
+                width);
+    }
+}
+
+/* delta: of each query, the sum of y dy, which is that of its probabilities
+ * times their gradients. */
+static void backward_block(const struct mtlm_block *b, const mtlm_real *lse,
+                           const mtlm_real *delta)
+{
+    const struct mtlm_packed *p = b->packed;
+    const bool drop = b->head->dropout->p > 0;
+    const mtlm_real scale = b->head->coefficient * MTLM_LOG2_E;
+
+    mtlm_attention_block_products_of_seen(b, p->q, p->kt, p->score);
+    mtlm_attention_block_products_of_seen(b, p->o, p->vt, p->dprob);
+    for (int64_t i = 0; i < b->nq; i++) {
+        const int64_t n = mtlm_block_seen(b, i);
+
+        if (drop && n > 0)
+            mtlm_attention_block_dropout_row(b, i, n);
+        backward_row(p->score + i * MTLM_BLOCK_LD, p->dprob + i * MTLM_BLOCK_LD,
+                     drop ? p->factor : NULL,
+                     mtlm_hide_unseen(p->score + i * MTLM_BLOCK_LD, n), scale,
+                     lse[i] * MTLM_LOG2_E, delta[i]);
+        mtlm_zero_unseen(p->score + i * MTLM_BLOCK_LD, n);
+        mtlm_zero_unseen(p->dprob + i * MTLM_BLOCK_LD, n);
+    }
+    sums_over_queries(b, p->score, p->o, p->dv);
+    sums_over_queries(b, p->dprob, p->q, p->dk);
+    mtlm_attention_block_sums_over_seen(b, p->dprob, p->k, b->k0 == 0, p->dq);
+}
+
+/* to [n, d] = scale from, or += where add; rows of to are ld apart. */
+static void unpack_rows(const mtlm_real *from, int64_t n, int64_t d,
+                        mtlm_real scale, bool add, mtlm_real *to, int64_t ld)
+{
+    const int64_t width = mtlm_whole_vectors(d);
+
+    for (int64_t r = 0; r < n; r++, from += width, to += ld) {
+        if (add) {
+#pragma omp simd
+            for (int64_t c = 0; c < d; c++)
+                to[c] += scale * from[c];
+        } else {
+#pragma omp simd
+            for (int64_t c = 0; c < d; c++)
+                to[c] = scale * from[c];
+        }
+    }
+}
+
+/* Not inlined: the compiler would go through several rows at once, which are
+ * far apart. */
+static __attribute__((noinline)) mtlm_real dot(const mtlm_real *x,
+                                               const mtlm_real *y, int64_t n)
+{
+    mtlm_real sum = 0;
+
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++)
+        sum += x[i] * y[i];
+    return sum;
+}
+
+static void backward_queries(const struct mtlm_head *head,
+                             const struct mtlm_packed *p, int64_t q0,
+                             const mtlm_real *y, const mtlm_real *lse,
+                             const mtlm_real *dy)
+{
+    const int64_t nq = mtlm_least(MTLM_BLOCK_QUERIES, head->queries - q0);
+    const int64_t keys = mtlm_head_seen(head, q0 + nq - 1);
+    mtlm_real delta[MTLM_BLOCK_QUERIES];
+
+    mtlm_attention_block_pack_queries(head->q + q0 * head->ld, head->ld, nq,
+                                      head->d, p->q);
+    mtlm_scale_rows(p->q, nq * p->d, head->scale);
+    mtlm_attention_block_pack_queries(dy, head->ld_y, nq, head->d, p->o);
+    for (int64_t i = 0; i < nq; i++)
+        delta[i] = dot(y + i * head->ld_y, p->o + i * p->d, head->d);
+    for (int64_t k0 = 0; k0 < keys; k0 += MTLM_BLOCK_KEYS) {
+        const struct mtlm_block b = {
+            head, p, q0, nq, k0, mtlm_least(MTLM_BLOCK_KEYS, keys - k0)};
+
+        backward_block(&b, lse, delta);
+    }
+}
+
+void mtlm_attention_backward(const struct mtlm_head *head, bool add,
+                             const mtlm_real *y, const mtlm_real *lse,
+                             const mtlm_real *dy, mtlm_real *dq, mtlm_real *dk,
+                             mtlm_real *dv, mtlm_real *scratch)
+{
+    const int64_t ld = head->ld, d = head->d;
+    const int64_t tiles = mtlm_whole_tiles(head->keys) * d;
+    struct mtlm_packed p = mtlm_attention_block_pack_head(head, &scratch);
+    const int64_t rows = mtlm_whole_rows(head->keys) * p.d;
+
+    p.vt = mtlm_attention_block_scratch_take(&scratch, tiles);
+    p.k = mtlm_attention_block_scratch_take(&scratch, rows);
+    p.dk = mtlm_attention_block_scratch_take(&scratch, rows);
+    p.dv = mtlm_attention_block_scratch_take(&scratch, rows);
+    p.dq =
+        mtlm_attention_block_scratch_take(&scratch, MTLM_BLOCK_QUERIES * p.d);
+    p.dprob = mtlm_attention_block_scratch_take(&scratch, MTLM_BLOCK_QUERIES
+                                                              * MTLM_BLOCK_LD);
+    mtlm_tile_pack_transposed(head->v, ld, head->keys, d, p.vt);
+    mtlm_tile_pack_rows(head->k, ld, head->keys, d, p.k);
+    memset(p.dk, 0, rows * sizeof(*p.dk));
+    memset(p.dv, 0, rows * sizeof(*p.dv));
+    for (int64_t q0 = 0; q0 < head->queries && head->keys > 0;
+         q0 += MTLM_BLOCK_QUERIES) {
+        const int64_t nq = mtlm_least(MTLM_BLOCK_QUERIES, head->queries - q0);
+
+        backward_queries(head, &p, q0, y + q0 * head->ld_y, lse + q0,
+                         dy + q0 * head->ld_y);
+        unpack_rows(p.dq, nq, d, head->scale * head->coefficient, add,
+                    dq + q0 * ld, ld);
+    }
+    unpack_rows(p.dk, head->keys, d, head->coefficient, add, dk, ld);
+    unpack_rows(p.dv, head->keys, d, 1, add, dv, ld);
+}

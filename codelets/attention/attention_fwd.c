@@ -1,0 +1,118 @@
+/* Attention of one head: a query's maximum and sum are carried from one block
+ * of keys to the next. */
+
+#include "config.h"
+
+#include "codelets/attention/attention_block.h"
+#include "codelets/vector_math.h"
+
+/* What is carried along the keys for each query of a block: the greatest
+ * score times log2(e) and the sum. */
+struct carry {
+    mtlm_real max[MTLM_BLOCK_QUERIES], sum[MTLM_BLOCK_QUERIES];
+};
+
+int64_t mtlm_attention_fwd_scratch(int64_t keys, int64_t d)
+{
+    const int64_t width = mtlm_whole_vectors(d);
+
+    return mtlm_whole_tiles(keys) * d + keys * width
+           + 2 * MTLM_BLOCK_QUERIES * width
+           + (MTLM_BLOCK_QUERIES + 1) * MTLM_BLOCK_LD;
+}
+
+/* Replaces the scores of one query by 2^(scale score - max), with max the
+ * greatest scale score so far; o, what the earlier keys gave, is brought to
+ * the new maximum. */
+static void softmax_row(mtlm_real *score, int64_t n, mtlm_real scale,
+                        mtlm_real *max, mtlm_real *sum, mtlm_real *o, int64_t d)
+{
+    const mtlm_real before = *max;
+    mtlm_real m = score[0], part = 0, ratio;
+
+#pragma omp simd reduction(max : m)
+    for (int64_t i = 0; i < n; i++)
+        m = score[i] > m ? score[i] : m;
+    m *= scale;
+    m = before > m ? before : m;
+#pragma omp simd reduction(+ : part)
+    for (int64_t i = 0; i < n; i++) {
+        score[i] = mtlm_exp2(scale * score[i] - m);
+        part += score[i];
+    }
+    ratio = mtlm_exp2(before - m);
+    *sum = *sum * ratio + part;
+    *max = m;
+    if (before > -INFINITY && ratio < 1)
+        mtlm_scale_rows(o, d, ratio);
+}
+
+static void forward_block(const struct mtlm_block *b, struct carry *carry,
+                          bool first)
+{
+    const struct mtlm_packed *p = b->packed;
+    const mtlm_real scale = b->head->coefficient * MTLM_LOG2_E;
+
+    mtlm_attention_block_products_of_seen(b, p->q, p->kt, p->score);
+    for (int64_t i = 0; i < b->nq; i++) {
+        mtlm_real *row = p->score + i * MTLM_BLOCK_LD;
+        const int64_t n = mtlm_block_seen(b, i);
+
+        if (n > 0)
+            softmax_row(row, mtlm_hide_unseen(row, n), scale, &carry->max[i],
+                        &carry->sum[i], p->o + i * p->d, p->d);
+        mtlm_zero_unseen(row, n);
+        if (b->head->dropout->p > 0 && n > 0) {
+            mtlm_attention_block_dropout_row(b, i, n);
+#pragma omp simd
+            for (int64_t c = 0; c < n; c++)
+                row[c] *= p->factor[c];
+        }
+    }
+    mtlm_attention_block_sums_over_seen(b, p->score, p->v, first, p->o);
+}
+
+static void forward_queries(const struct mtlm_head *head,
+                            const struct mtlm_packed *p, int64_t q0, bool merge,
+                            mtlm_real *y, mtlm_real *lse)
+{
+    const int64_t nq = mtlm_least(MTLM_BLOCK_QUERIES, head->queries - q0);
+    const int64_t keys = mtlm_head_seen(head, q0 + nq - 1);
+    struct carry carry;
+
+    mtlm_attention_block_pack_queries(head->q + q0 * head->ld, head->ld, nq,
+                                      head->d, p->q);
+    mtlm_scale_rows(p->q, nq * p->d, head->scale);
+    if (merge)
+        mtlm_attention_block_pack_queries(y, head->ld_y, nq, head->d, p->o);
+    /* What is there already counts as one key with the score lse. */
+    for (int64_t i = 0; i < nq; i++) {
+        carry.max[i] = merge ? lse[i] * MTLM_LOG2_E : -INFINITY;
+        carry.sum[i] = merge;
+    }
+    for (int64_t k0 = 0; k0 < keys; k0 += MTLM_BLOCK_KEYS) {
+        const struct mtlm_block b = {
+            head, p, q0, nq, k0, mtlm_least(MTLM_BLOCK_KEYS, keys - k0)};
+
+        forward_block(&b, &carry, !merge && k0 == 0);
+    }
+    for (int64_t i = 0; i < nq; i++, y += head->ld_y) {
+        const mtlm_real inverse = 1 / carry.sum[i];
+
+#pragma omp simd
+        for (int64_t c = 0; c < head->d; c++)
+            y[c] = p->o[i * p->d + c] * inverse;
+        lse[i] = carry.max[i] * MTLM_LN_2 + log((double) carry.sum[i]);
+    }
+}
+
+void mtlm_attention_forward(const struct mtlm_head *head, bool merge,
+                            mtlm_real *y, mtlm_real *lse, mtlm_real *scratch)
+{
+    struct mtlm_packed p = mtlm_attention_block_pack_head(head, &scratch);
+
+    p.v = mtlm_attention_block_scratch_take(&scratch, head->keys * p.d);
+    mtlm_tile_pack_rows(head->v, head->ld, head->keys, head->d, p.v);
+    for (int64_t q0 = 0; q0 < head->queries; q0 += MTLM_BLOCK_QUERIES)
+        forward_queries(head, &p, q0, merge, y + q0 * head->ld_y, lse + q0);
+}

@@ -1,0 +1,219 @@
+/* Reverse-mode differentiation over a list of nodes.  There is no switch over
+ * operations: what an operation's gradient is stands in its table entry. */
+
+#include "config.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "graph/build/backward.h"
+
+/* .kind_add of a rule that has none is 0. */
+_Static_assert(MTLM_OP_BATCH == 0, "no gradient rule may add by operation 0");
+
+struct walk {
+    struct mtlm_graph *graph;
+    const struct mtlm_list *forward;
+    struct mtlm_list *backward, *weight;
+    /* What is read instead of a tensor that was not kept, by its id; NULL:
+     * itself. */
+    struct mtlm_tensor **twin;
+};
+
+static void at(const struct walk *walk, const struct mtlm_node *forward,
+               enum mtlm_grad_phase phase)
+{
+    const bool b = phase == MTLM_GRAD_B;
+
+    mtlm_graph_at(walk->graph, b ? walk->backward : walk->weight,
+                  b ? MTLM_PHASE_BACKWARD : MTLM_PHASE_WEIGHT, forward->stage,
+                  forward->layer);
+}
+
+/* to += from, or to = from where to has no gradient yet. */
+static void give(const struct walk *walk, struct mtlm_tensor *tensor,
+                 struct mtlm_tensor *gradient)
+{
+    if (!tensor->grad)
+        tensor->grad = gradient;
+    else if (tensor->grad != gradient)
+        mtlm_graph_call(walk->graph, MTLM_OP_ADD, NULL,
+                        (struct mtlm_tensor *[]){gradient, tensor->grad});
+}
+
+static bool is_leaf(const struct mtlm_tensor *tensor)
+{
+    return tensor->storage == MTLM_STORE_PARAM;
+}
+
+/* Whether the rule's call would write a gradient over an existing one. */
+static bool must_add(const struct mtlm_grad_call *rule,
+                     const struct mtlm_node *forward)
+{
+    const struct mtlm_op *op = mtlm_ops[rule->kind];
+
+    for (int i = 0; i < op->n_operands; i++)
+        if (rule->arg[i].source == MTLM_GRAD_OF && op->access[i] == MTLM_W
+            && forward->operand[rule->arg[i].operand]->grad)
+            return true;
+    return false;
+}
+
+/* A gradient that several nodes add to begins with zeros. */
+static struct mtlm_tensor *zeros(const struct walk *walk,
+                                 const struct mtlm_tensor *like)
+{
+    const union mtlm_attr zero = {.fill = {0}};
+    struct mtlm_tensor *gradient =
+        mtlm_graph_tensor(walk->graph, MTLM_STORE_ACTIVATION, "gradient",
+                          like->shape, like->dtype);
+
+    mtlm_graph_call(walk->graph, MTLM_OP_FILL, &zero,
+                    (struct mtlm_tensor *[]){gradient});
+    return gradient;
+}
+
+/* What tensor-parallel ranks gathered is not kept for the weights' gradients,
+ * but gathered again (arXiv 2205.05198, section 4.2.2). */
+static struct mtlm_tensor *gathered(const struct walk *walk,
+                                    struct mtlm_tensor *t)
+{
+    for (int i = 0; i < walk->forward->n; i++) {
+        const struct mtlm_node *node = walk->forward->node[i];
+
+        if (node->call.kind == MTLM_OP_ALL_GATHER && node->operand[1] == t) {
+            mtlm_recompute_node(walk->graph, node, walk->twin);
+            return walk->twin[t->id];
+        }
+    }
+    return t;
+}
+
+/* The operand of a gradient call, or NULL for one that the call makes. */
+static struct mtlm_tensor *argument(const struct walk *walk,
+                                    const struct mtlm_grad_arg *arg,
+                                    enum mtlm_access access,
+                                    const struct mtlm_node *forward)
+{
+    struct mtlm_tensor *t = forward->operand[arg->operand];
+
+    switch (arg->source) {
+    case MTLM_GRAD_VALUE:
+        return t;
+    case MTLM_GRAD_OVER:
+        t->grad = t;
+        return t;
+    case MTLM_GRAD_OF:
+        if (access == MTLM_W)
+            return NULL;
+        if (access == MTLM_RW && !t->grad)
+            t->grad = zeros(walk, t);
+        assert(t->grad);
+        return t->grad;
+    case MTLM_GRAD_END:
+        break;
+    }
+    assert(!"a gradient rule has fewer arguments than its operation");
+    return NULL;
+}
+
+static void apply(const struct walk *walk, const struct mtlm_grad_call *rule,
+                  const struct mtlm_node *forward)
+{
+    const bool fused = rule->kind_add && must_add(rule, forward);
+    const enum mtlm_op_kind kind = fused ? rule->kind_add : rule->kind;
+    const struct mtlm_op *op = mtlm_ops[kind];
+    struct mtlm_tensor *given[MTLM_MAX_OPERANDS] = {0};
+    struct mtlm_node *node;
+
+    at(walk, forward, rule->phase);
+    for (int i = 0; i < op->n_operands; i++)
+        given[i] = argument(walk, &rule->arg[i], op->access[i], forward);
+    for (int i = 0; i < op->n_operands && rule->phase == MTLM_GRAD_W; i++)
+        if (rule->arg[i].source == MTLM_GRAD_VALUE)
+            given[i] = gathered(walk, given[i]);
+    node = mtlm_graph_call(walk->graph, kind, &forward->call.attr, given);
+    for (int i = 0; i < op->n_operands; i++)
+        if (!given[i])
+            give(walk, forward->operand[rule->arg[i].operand],
+                 node->operand[i]);
+}
+
+static void pass(const struct walk *walk, const struct mtlm_node *forward)
+{
+    const struct mtlm_op *op = mtlm_ops[forward->call.kind];
+
+    for (int i = 0; i < op->n_operands; i++) {
+        struct mtlm_tensor *gradient;
+
+        if (!op->grad.pass[i].used)
+            continue;
+        gradient = forward->operand[op->grad.pass[i].from]->grad;
+        at(walk, forward, MTLM_GRAD_B);
+        if (op->grad.reduce)
+            mtlm_graph_call(walk->graph, MTLM_OP_ALL_REDUCE,
+                            &forward->call.attr,
+                            (struct mtlm_tensor *[]){gradient});
+        give(walk, forward->operand[i], gradient);
+    }
+}
+
+/* Whether a gradient reaches the node: it is the loss, or one of its outputs
+ * has one. */
+static bool reached(const struct mtlm_node *forward)
+{
+    const struct mtlm_op *op = mtlm_ops[forward->call.kind];
+
+    if (op->grad.root)
+        return true;
+    for (int i = 0; i < op->n_operands; i++)
+        if (op->access[i] != MTLM_R && forward->operand[i]->grad
+            && !is_leaf(forward->operand[i]))
+            return true;
+    return false;
+}
+
+/* The node as it was called last. */
+static struct mtlm_node latest(const struct walk *walk,
+                               const struct mtlm_node *forward)
+{
+    struct mtlm_node node = *forward;
+
+    for (int i = 0; i < mtlm_ops[node.call.kind]->n_operands; i++)
+        if (walk->twin[node.operand[i]->id])
+            node.operand[i] = walk->twin[node.operand[i]->id];
+    return node;
+}
+
+static void differentiate(const struct walk *walk,
+                          const struct mtlm_node *forward)
+{
+    const struct mtlm_grad *grad = &mtlm_ops[forward->call.kind]->grad;
+    const struct mtlm_node node = latest(walk, forward);
+
+    if (!reached(&node))
+        return;
+    for (int i = 0; i < 2; i++)
+        if (grad->call[i].used)
+            apply(walk, &grad->call[i], &node);
+    pass(walk, &node);
+}
+
+void mtlm_backward_build(struct mtlm_graph *graph,
+                         const struct mtlm_list *forward,
+                         const struct mtlm_segments *segments,
+                         struct mtlm_list *backward, struct mtlm_list *weight)
+{
+    const struct walk walk = {
+        graph, forward, backward, weight,
+        mtlm_calloc(graph->n_tensors, sizeof(*walk.twin))};
+    int next = segments ? segments->n - 1 : -1;
+
+    for (int i = forward->n - 1; i >= 0; i--) {
+        if (next >= 0 && segments->segment[next].end - 1 == i)
+            mtlm_recompute_again(graph, forward, segments->segment[next--],
+                                 backward, walk.twin);
+        differentiate(&walk, forward->node[i]);
+    }
+    free(walk.twin);
+}

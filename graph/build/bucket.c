@@ -1,0 +1,382 @@
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "graph/build/bucket.h"
+#include "graph/build/bundle.h"
+
+/* Elements between which tensors and shards begin: a cache line, of 16-bit
+ * weights half of one. */
+enum { ALIGN = 64 / sizeof(mtlm_real) };
+
+static int64_t elems(const struct mtlm_tensor *tensor)
+{
+    return mtlm_shape_elems(&tensor->shape);
+}
+
+static int64_t round_up(int64_t n, int64_t multiple)
+{
+    return (n + multiple - 1) / multiple * multiple;
+}
+
+bool mtlm_buckets_sharded(const struct mtlm_program_config *config)
+{
+    return config->distributed_optimizer && config->layout.dp > 1
+           && !config->eval_only;
+}
+
+/* ---- which parameters ---- */
+
+static bool is_replicated(const struct mtlm_parameter *p)
+{
+    return p->info.split < 0;
+}
+
+static struct mtlm_bucket *new_bucket(struct mtlm_program *program, int chunk)
+{
+    struct mtlm_bucket *bucket;
+
+    program->bucket = mtlm_realloc(program->bucket, program->n_buckets + 1,
+                                   sizeof(*program->bucket));
+    bucket = &program->bucket[program->n_buckets++];
+    *bucket = (struct mtlm_bucket){
+        .chunk = chunk,
+        .param = mtlm_calloc(program->n_params, sizeof(*bucket->param))};
+    return bucket;
+}
+
+/* Whether the bucket is full where a layer begins. */
+static bool is_full(const struct mtlm_program *program,
+                    const struct mtlm_bucket *bucket,
+                    const struct mtlm_parameter *next)
+{
+    const int64_t most = program->config.bucket_size
+                             ? program->config.bucket_size
+                             : MTLM_BUCKET_SIZE;
+    int64_t sum = 0;
+
+    if (next->layer < 0 || bucket->n == 0
+        || next->layer == program->param[bucket->param[bucket->n - 1]].layer)
+        return false;
+    for (int i = 0; i < bucket->n; i++)
+        sum += elems(program->param[bucket->param[i]].weight);
+    return sum >= most;
+}
+
+/* The parameters [first, end) are those of one chunk, in the order of the
+ * model; word embeddings are the first and the last. */
+static void deal_out(struct mtlm_program *program, int chunk, int first,
+                     int end)
+{
+    int open = -1;
+
+    for (int i = first; i < end; i++) {
+        const struct mtlm_parameter *p = &program->param[i];
+        struct mtlm_bucket *bucket;
+
+        if (p->kind == MTLM_PARAM_WORD) {
+            bucket = new_bucket(program, chunk);
+        } else {
+            if (open < 0 || is_full(program, &program->bucket[open], p)) {
+                new_bucket(program, chunk);
+                open = program->n_buckets - 1;
+            }
+            bucket = &program->bucket[open];
+        }
+        bucket->param[bucket->n++] = i;
+    }
+}
+
+static void replicated_first(const struct mtlm_program *program,
+                             struct mtlm_bucket *bucket)
+{
+    int *sorted = mtlm_calloc(bucket->n, sizeof(*sorted)), n = 0;
+
+    for (int split = 0; split < 2; split++) {
+        for (int i = 0; i < bucket->n; i++)
+            if (is_replicated(&program->param[bucket->param[i]]) != split)
+                sorted[n++] = bucket->param[i];
+        if (split == 0)
+            bucket->n_replicated = n;
+    }
+    free(bucket->param);
+    bucket->param = sorted;
+}
+
+/* ---- where they lie ---- */
+
+static void place(struct mtlm_program *program, struct mtlm_bucket *bucket)
+{
+    struct mtlm_graph *graph = program->graph;
+    const int weights = mtlm_graph_block(graph),
+              grads = mtlm_graph_block(graph);
+    const size_t size = mtlm_dtype_bytes(program->config.value);
+
+    for (int i = 0; i < bucket->n; i++) {
+        const struct mtlm_parameter *p = &program->param[bucket->param[i]];
+
+        if (!p->weight->same)
+            mtlm_graph_place(graph, p->weight, weights, bucket->elems * size);
+        if (p->grad)
+            mtlm_graph_place(graph, p->grad, grads,
+                             bucket->elems * sizeof(mtlm_real));
+        bucket->elems += round_up(elems(p->weight), ALIGN);
+    }
+    bucket->elems =
+        round_up(bucket->elems, (int64_t) ALIGN * program->config.layout.dp);
+    /* A message covers the padding too. */
+    if (graph->block[weights] > 0)
+        mtlm_graph_widen(graph, weights, bucket->elems * size);
+    if (!program->config.eval_only)
+        mtlm_graph_widen(graph, grads, bucket->elems * sizeof(mtlm_real));
+}
+
+static struct mtlm_tensor *beside(struct mtlm_program *program,
+                                  const struct mtlm_parameter *p,
+                                  enum mtlm_storage storage, const char *suffix,
+                                  struct mtlm_shape shape)
+{
+    char name[192];
+
+    snprintf(name, sizeof(name), "%s%s", p->weight->name, suffix);
+    return mtlm_graph_tensor(program->graph, storage, name, shape, MTLM_REAL);
+}
+
+/* Or a master. */
+static struct mtlm_tensor *add_moment(struct mtlm_program *program,
+                                      const struct mtlm_parameter *p,
+                                      const char *suffix, int block)
+{
+    const size_t end = program->graph->block[block];
+    struct mtlm_tensor *t =
+        beside(program, p, MTLM_STORE_MOMENT, suffix, p->reduced->shape);
+
+    mtlm_graph_place(program->graph, t, block,
+                     round_up(end, ALIGN * sizeof(mtlm_real)));
+    return t;
+}
+
+/* Their memory is taken when the run begins, as the weights' is. */
+static void add_moments(struct mtlm_program *program,
+                        const struct mtlm_bucket *bucket)
+{
+    const int block = mtlm_graph_block(program->graph);
+
+    for (int i = 0; i < bucket->n; i++) {
+        struct mtlm_parameter *p = &program->param[bucket->param[i]];
+
+        /* Another one's memory is stepped there. */
+        if (p->reduced && !p->weight->same) {
+            p->m = add_moment(program, p, ".m", block);
+            p->v = add_moment(program, p, ".v", block);
+            if (p->weight->dtype != MTLM_REAL)
+                p->master = add_moment(program, p, ".master", block);
+        }
+    }
+}
+
+/* What this rank steps of a bucket: all of it, if there are gradients. */
+static void keep_whole(struct mtlm_program *program,
+                       const struct mtlm_bucket *bucket)
+{
+    for (int i = 0; i < bucket->n; i++)
+        program->param[bucket->param[i]].reduced =
+            program->param[bucket->param[i]].grad;
+}
+
+/* A part of the gradients' block, from offset on. */
+static void view(struct mtlm_program *program, const struct mtlm_bucket *bucket,
+                 struct mtlm_tensor *tensor, int64_t offset)
+{
+    tensor->view = true;
+    mtlm_graph_place(program->graph, tensor,
+                     program->param[bucket->param[0]].grad->block, offset);
+}
+
+/* Its shard of it, where the gradients lie. */
+static void keep_shard(struct mtlm_program *program, struct mtlm_bucket *bucket)
+{
+    const struct mtlm_layout *layout = &program->config.layout;
+    const int64_t shard = bucket->elems / layout->dp;
+    const int64_t begin = shard * layout->dp_rank;
+    bool any = false;
+
+    for (int i = 0; i < bucket->n; i++) {
+        struct mtlm_parameter *p = &program->param[bucket->param[i]];
+        const int64_t at = p->grad->offset / sizeof(mtlm_real) - begin;
+        const int64_t first = at < 0 ? -at : 0;
+        const int64_t end =
+            at + elems(p->grad) > shard ? shard - at : elems(p->grad);
+
+        if (end <= first)
+            continue;
+        p->first = first;
+        p->reduced = beside(program, p, MTLM_STORE_GRAD, ".grad.shard",
+                            MTLM_SHAPE(end - first));
+        view(program, bucket, p->reduced,
+             p->grad->offset + first * sizeof(mtlm_real));
+        any = true;
+    }
+    if (!any) {
+        bucket->idle =
+            mtlm_graph_tensor(program->graph, MTLM_STORE_GRAD, "padding",
+                              MTLM_SHAPE(shard), MTLM_REAL);
+        view(program, bucket, bucket->idle, begin * sizeof(mtlm_real));
+    }
+}
+
+static int64_t stepped_elems(const struct mtlm_program *program)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < program->n_params; i++)
+        if (program->param[i].m)
+            sum += elems(program->param[i].m);
+    return sum;
+}
+
+void mtlm_buckets_create(struct mtlm_program *program)
+{
+    const struct mtlm_layout *layout = &program->config.layout;
+    int end = 0;
+
+    for (int c = 0; c < layout->virtual_stages; c++) {
+        const int stage = program->stage[c].stage, first = end;
+
+        while (end < program->n_params
+               && program->param[end].weight->stage == stage)
+            end++;
+        deal_out(program, c, first, end);
+    }
+    for (int i = 0; i < program->n_buckets; i++) {
+        struct mtlm_bucket *bucket = &program->bucket[i];
+
+        program->graph->stage = program->stage[bucket->chunk].stage;
+        replicated_first(program, bucket);
+        place(program, bucket);
+        if (mtlm_buckets_sharded(&program->config))
+            keep_shard(program, bucket);
+        else
+            keep_whole(program, bucket);
+        add_moments(program, bucket);
+    }
+    program->bundle_elems = mtlm_bundle_elems(stepped_elems(program));
+}
+
+void mtlm_buckets_destroy(struct mtlm_program *program)
+{
+    for (int i = 0; i < program->n_buckets; i++)
+        free(program->bucket[i].param);
+    free(program->bucket);
+}
+
+/* ---- messages ---- */
+
+static struct mtlm_node *message(struct mtlm_program *program,
+                                 enum mtlm_op_kind kind, enum mtlm_group group,
+                                 int64_t count)
+{
+    const struct mtlm_layout *layout = &program->config.layout;
+    const union mtlm_attr attr = {
+        .collective = {.group = group,
+                       .reduce = MTLM_REDUCE_SUM,
+                       .size = group == MTLM_GROUP_TP ? layout->tp : layout->dp,
+                       .count = count}};
+
+    return mtlm_graph_call(program->graph, kind, &attr, NULL);
+}
+
+/* The gradients of the first n parameters. */
+static void use_gradients(const struct mtlm_program *program,
+                          const struct mtlm_bucket *bucket, int n,
+                          enum mtlm_access access, struct mtlm_node *node)
+{
+    for (int i = 0; i < n; i++)
+        mtlm_node_add_use(node, program->param[bucket->param[i]].grad, access,
+                          false);
+}
+
+/* From the begin of the block to the end of the first n gradients. */
+static int64_t span(const struct mtlm_program *program,
+                    const struct mtlm_bucket *bucket, int n)
+{
+    const struct mtlm_tensor *last = program->param[bucket->param[n - 1]].grad;
+
+    return last->offset / (int64_t) sizeof(mtlm_real) + elems(last);
+}
+
+static void all_reduce(struct mtlm_program *program,
+                       const struct mtlm_bucket *bucket, enum mtlm_group group,
+                       int n)
+{
+    struct mtlm_node *node = message(program, MTLM_OP_BUCKET_ALL_REDUCE, group,
+                                     span(program, bucket, n));
+
+    use_gradients(program, bucket, n, MTLM_RW, node);
+}
+
+/* In place: this rank's sums come to lie on its shard of the gradients, for the
+ * optimizer to clear; the rest can be at once.  All must be zero when the next
+ * iteration adds to them. */
+static void reduce_scatter(struct mtlm_program *program,
+                           const struct mtlm_bucket *bucket)
+{
+    static const union mtlm_attr zero = {.fill = {0}};
+    struct mtlm_bundle zeros = {.program = program, .kind = MTLM_OP_FILL};
+    struct mtlm_node *node = message(program, MTLM_OP_BUCKET_REDUCE_SCATTER,
+                                     MTLM_GROUP_DP, bucket->elems);
+
+    use_gradients(program, bucket, bucket->n, MTLM_R, node);
+    for (int i = 0; i < bucket->n; i++)
+        if (program->param[bucket->param[i]].reduced)
+            mtlm_node_add_use(node, program->param[bucket->param[i]].reduced,
+                              MTLM_W, false);
+    if (bucket->idle)
+        mtlm_node_add_use(node, bucket->idle, MTLM_W, false);
+    for (int i = 0; i < bucket->n; i++)
+        if (!program->param[bucket->param[i]].reduced)
+            mtlm_bundle_add(&zeros, &zero,
+                            &program->param[bucket->param[i]].grad);
+}
+
+static void reduce(struct mtlm_program *program,
+                   const struct mtlm_bucket *bucket)
+{
+    const struct mtlm_program_config *config = &program->config;
+
+    if (config->sequence_parallel && config->layout.tp > 1
+        && bucket->n_replicated > 0)
+        all_reduce(program, bucket, MTLM_GROUP_TP, bucket->n_replicated);
+    if (mtlm_buckets_sharded(config))
+        reduce_scatter(program, bucket);
+    else if (config->layout.dp > 1)
+        all_reduce(program, bucket, MTLM_GROUP_DP, bucket->n);
+}
+
+/* From the end of the model, where gradients are complete first. */
+void mtlm_buckets_build_reduce(struct mtlm_program *program, int chunk)
+{
+    struct mtlm_stage *stage = &program->stage[chunk];
+
+    mtlm_graph_at(program->graph, &stage->reduce, MTLM_PHASE_OPTIMIZER,
+                  stage->stage, -1);
+    for (int i = program->n_buckets - 1; i >= 0; i--)
+        if (program->bucket[i].chunk == chunk)
+            reduce(program, &program->bucket[i]);
+}
+
+void mtlm_bucket_build_gather(struct mtlm_program *program,
+                              const struct mtlm_bucket *bucket)
+{
+    struct mtlm_node *node;
+
+    if (!mtlm_buckets_sharded(&program->config)
+        || program->param[bucket->param[0]].weight->same)
+        return;
+    node = message(program, MTLM_OP_BUCKET_ALL_GATHER, MTLM_GROUP_DP,
+                   bucket->elems / program->config.layout.dp);
+    for (int i = 0; i < bucket->n; i++)
+        mtlm_node_add_use(node, program->param[bucket->param[i]].weight,
+                          MTLM_RW, false);
+}

@@ -1,0 +1,126 @@
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/build/dependencies.h"
+#include "runtime/base/memory.h"
+
+enum { NONE = -1 };
+
+/* Who used a slot last. */
+struct slot {
+    int64_t writer, *reader;
+    int n, capacity; /* readers since then */
+};
+
+struct mtlm_dependencies {
+    struct slot *slot; /* [first[n_tensors]] */
+    int *first;        /* [n_tensors + 1]: of each tensor's slots */
+    int n_tensors;
+    int64_t *found; /* of the node at work */
+    int n, capacity;
+};
+
+struct mtlm_dependencies *mtlm_dependencies_create(
+    const struct mtlm_graph *graph)
+{
+    struct mtlm_dependencies *d = mtlm_calloc(1, sizeof(*d));
+
+    d->n_tensors = graph->n_tensors;
+    d->first = mtlm_calloc(graph->n_tensors + 1, sizeof(*d->first));
+    for (int i = 0; i < graph->n_tensors; i++) {
+        const struct mtlm_tensor *t = graph->tensor[i];
+
+        d->first[i + 1] =
+            d->first[i] + (mtlm_tensor_is_owner(t) ? t->slots : 0);
+    }
+    d->slot = mtlm_calloc(mtlm_dependencies_slots(d), sizeof(*d->slot));
+    for (int i = 0; i < mtlm_dependencies_slots(d); i++)
+        d->slot[i].writer = NONE;
+    return d;
+}
+
+void mtlm_dependencies_destroy(struct mtlm_dependencies *d)
+{
+    if (!d)
+        return;
+    for (int i = 0; i < mtlm_dependencies_slots(d); i++)
+        free(d->slot[i].reader);
+    free(d->slot);
+    free(d->first);
+    free(d->found);
+    free(d);
+}
+
+/* Keeps the list in order; what is found late is mostly what is late. */
+static void find(struct mtlm_dependencies *d, int64_t before, int64_t task)
+{
+    int at = d->n;
+
+    if (before == NONE || before == task)
+        return;
+    while (at > 0 && d->found[at - 1] > before)
+        at--;
+    if (at > 0 && d->found[at - 1] == before)
+        return;
+    if (d->n == d->capacity) {
+        d->capacity = 2 * d->capacity + 16;
+        d->found = mtlm_realloc(d->found, d->capacity, sizeof(*d->found));
+    }
+    memmove(&d->found[at + 1], &d->found[at], (d->n - at) * sizeof(*d->found));
+    d->found[at] = before;
+    d->n++;
+}
+
+static void read_slot(struct mtlm_dependencies *d, struct slot *slot,
+                      int64_t task)
+{
+    find(d, slot->writer, task);
+    if (slot->n == slot->capacity) {
+        slot->capacity = 2 * slot->capacity + 8;
+        slot->reader =
+            mtlm_realloc(slot->reader, slot->capacity, sizeof(*slot->reader));
+    }
+    slot->reader[slot->n++] = task;
+}
+
+static void write_slot(struct mtlm_dependencies *d, struct slot *slot,
+                       int64_t task)
+{
+    for (int i = 0; i < slot->n; i++)
+        find(d, slot->reader[i], task);
+    if (slot->n == 0)
+        find(d, slot->writer, task);
+    slot->n = 0;
+    slot->writer = task;
+}
+
+struct mtlm_predecessors mtlm_dependencies_add(struct mtlm_dependencies *d,
+                                               const struct mtlm_node *node,
+                                               int64_t use, int64_t task)
+{
+    d->n = 0;
+    for (int i = 0; i < mtlm_node_n_uses(node); i++) {
+        const struct mtlm_use u = mtlm_node_use(node, i);
+        const struct mtlm_slot at = mtlm_tensor_slot(u.tensor, use);
+        struct slot *slot = &d->slot[d->first[at.owner->id] + at.slot];
+
+        if (u.access == MTLM_R)
+            read_slot(d, slot, task);
+        else
+            write_slot(d, slot, task);
+    }
+    return (struct mtlm_predecessors){d->found, d->n};
+}
+
+int mtlm_dependencies_first_slot(const struct mtlm_dependencies *d,
+                                 const struct mtlm_tensor *tensor)
+{
+    return d->first[tensor->id];
+}
+
+int mtlm_dependencies_slots(const struct mtlm_dependencies *d)
+{
+    return d->first[d->n_tensors];
+}

@@ -1,0 +1,170 @@
+#include "config.h"
+
+#include "graph/build/embedding_head.h"
+
+void mtlm_build_embedding(const struct mtlm_builder *b, struct mtlm_rows *x)
+{
+    const struct mtlm_model *model = &b->config->model;
+    const struct mtlm_parameter *word =
+        mtlm_program_param(b->program, MTLM_PARAM_WORD, -1, false);
+    const union mtlm_attr rows = {
+        .vocabulary = {.first = word->first_row, .size = model->vocab_size}};
+    const union mtlm_attr types = {
+        .vocabulary = {.size = model->num_token_types}};
+
+    mtlm_build_at(b, -1);
+    for (int i = 0; i < b->n_parts; i++) {
+        const union mtlm_attr drop = {
+            .dropout = mtlm_build_dropout(b, model->hidden_dropout, 0,
+                                          MTLM_SITE_EMBEDDING, i)};
+        struct mtlm_tensor *y =
+            MTLM_CALL(b, EMBEDDING_FWD, &rows,
+                      mtlm_build_batch(b, "tokens", MTLM_FIELD_TOKENS,
+                                       mtlm_build_part(b, i)),
+                      word->weight);
+
+        y = mtlm_build_sum(b, y);
+        if (model->family == MTLM_BERT)
+            MTLM_CALL(b, TOKEN_TYPE_FWD, &types,
+                      mtlm_build_batch(b, "types", MTLM_FIELD_TYPES,
+                                       mtlm_build_own(b, i)),
+                      mtlm_build_param(b, MTLM_PARAM_TOKEN_TYPE, -1), y);
+        x->part[i] = MTLM_CALL(b, POSITION_DROPOUT_FWD, &drop, y,
+                               mtlm_build_param(b, MTLM_PARAM_POSITION, -1));
+    }
+}
+
+static struct mtlm_tensor *layernorm(const struct mtlm_builder *b,
+                                     enum mtlm_param gamma,
+                                     enum mtlm_param beta,
+                                     struct mtlm_tensor *x)
+{
+    const union mtlm_attr norm = {
+        .layernorm = {b->config->model.layernorm_epsilon}};
+
+    return MTLM_CALL(b, LAYERNORM_FWD, &norm, x, mtlm_build_param(b, gamma, -1),
+                     mtlm_build_param(b, beta, -1));
+}
+
+static struct mtlm_tensor *loss_of(const struct mtlm_builder *b)
+{
+    return b->train ? b->program->loss : b->program->eval_loss;
+}
+
+/* Cross-entropy of labels [s, b], each weighted, over the columns of logits;
+ * split: other ranks have more of them. */
+static void cross_entropy(const struct mtlm_builder *b,
+                          const union mtlm_attr *columns, bool split,
+                          struct mtlm_tensor *logits,
+                          struct mtlm_tensor *labels,
+                          struct mtlm_tensor *weights)
+{
+    struct mtlm_tensor *const given[MTLM_MAX_OPERANDS] = {logits, labels};
+    const struct mtlm_node *stats =
+        mtlm_graph_call(b->graph, MTLM_OP_XENT_STATS, columns, given);
+    struct mtlm_tensor *local = stats->operand[2], *max = stats->operand[3];
+    struct mtlm_tensor *sums = stats->operand[4];
+
+    if (split && b->config->layout.tp > 1) {
+        mtlm_build_reduce_max(b, max);
+        MTLM_CALL(b, XENT_RESCALE, NULL, local, max, sums);
+        mtlm_build_reduce(b, sums);
+    }
+    MTLM_CALL(b, XENT_LOSS, columns, logits, labels, max, sums, weights,
+              b->program->control, loss_of(b));
+}
+
+/* x [s_i, b, h], as the output layer reads it. */
+static struct mtlm_tensor *transform(const struct mtlm_builder *b,
+                                     struct mtlm_tensor *x)
+{
+    /* Megatron's BertLMHead has the exact form whatever the MLPs have, but
+     * with --openai-gelu. */
+    const union mtlm_attr gelu = {
+        .gelu = {.exact = !b->config->model.tanh_head}};
+    struct mtlm_tensor *y;
+
+    y = MTLM_CALL(b, LINEAR_FWD, NULL, x,
+                  mtlm_build_param(b, MTLM_PARAM_LM_DENSE_WEIGHT, -1));
+    y = MTLM_CALL(b, BIAS_GELU_FWD, &gelu, y,
+                  mtlm_build_param(b, MTLM_PARAM_LM_DENSE_BIAS, -1));
+    return layernorm(b, MTLM_PARAM_LM_NORM_GAMMA, MTLM_PARAM_LM_NORM_BETA, y);
+}
+
+static void language_model(const struct mtlm_builder *b, int i,
+                           struct mtlm_tensor *x)
+{
+    const bool bert = b->config->model.family == MTLM_BERT;
+    const struct mtlm_parameter *word =
+        mtlm_program_param(b->program, MTLM_PARAM_WORD, -1, true);
+    const union mtlm_attr rows = {
+        .vocabulary = {.first = word->first_row,
+                       .size = b->config->model.vocab_size,
+                       .slot = MTLM_LOSS_LM}};
+    struct mtlm_tensor *labels =
+        mtlm_build_batch(b, "labels", MTLM_FIELD_LABELS, mtlm_build_part(b, i));
+    struct mtlm_tensor *weights = mtlm_build_loss_weights(b, i);
+    struct mtlm_tensor *logits;
+
+    if (bert)
+        logits = MTLM_CALL(b, LINEAR_BIAS_FWD, NULL,
+                           mtlm_build_copy_to_group(b, transform(b, x)),
+                           word->weight,
+                           mtlm_build_param(b, MTLM_PARAM_LM_BIAS, -1));
+    else
+        logits = MTLM_CALL(b, LINEAR_FWD, NULL, mtlm_build_copy_to_group(b, x),
+                           word->weight);
+    if (!b->train)
+        b->program->eval_logits.part[i] = logits;
+    cross_entropy(b, &rows, true, logits, labels, weights);
+}
+
+/* x [s_0, b, h], the part with the first token; or this rank's own rows of it,
+ * of which only the first rank's have that token: what the others make of
+ * theirs counts nothing. */
+static void sentence_order(const struct mtlm_builder *b, struct mtlm_tensor *x)
+{
+    const union mtlm_attr classes = {
+        .vocabulary = {.size = 2, .slot = MTLM_LOSS_SOP}};
+    const union mtlm_attr hits = {
+        .vocabulary = {.size = 2, .slot = MTLM_LOSS_SOP_HITS}};
+    const bool counts =
+        !mtlm_program_splits_rows(b->config) || b->config->layout.tp_rank == 0;
+    const union mtlm_attr mean = {
+        .fill = {.mean = counts ? 1.0 / b->config->micro_batch : 0}};
+    struct mtlm_tensor *labels =
+        mtlm_build_batch_value(b, "order", MTLM_FIELD_ORDER);
+    struct mtlm_tensor *weights =
+        mtlm_graph_tensor(b->graph, MTLM_STORE_ACTIVATION, "order weights",
+                          MTLM_SHAPE(1, b->config->micro_batch), MTLM_REAL);
+    struct mtlm_tensor *y;
+
+    MTLM_CALL(b, FILL, &mean, weights);
+    y = MTLM_CALL(b, POOL_FWD, NULL, x);
+    y = MTLM_CALL(b, LINEAR_FWD, NULL, y,
+                  mtlm_build_param(b, MTLM_PARAM_POOLER_WEIGHT, -1));
+    y = MTLM_CALL(b, BIAS_TANH_FWD, NULL, y,
+                  mtlm_build_param(b, MTLM_PARAM_POOLER_BIAS, -1));
+    y = MTLM_CALL(b, LINEAR_BIAS_FWD, NULL, y,
+                  mtlm_build_param(b, MTLM_PARAM_BINARY_WEIGHT, -1),
+                  mtlm_build_param(b, MTLM_PARAM_BINARY_BIAS, -1));
+    if (!b->train)
+        b->program->eval_answers = y;
+    /* The loss comes last: its gradient overwrites the logits. */
+    MTLM_CALL(b, ACCURACY, &hits, y, labels, weights, loss_of(b));
+    cross_entropy(b, &classes, false, y, labels, weights);
+}
+
+void mtlm_build_head(const struct mtlm_builder *b, const struct mtlm_rows *x)
+{
+    mtlm_build_at(b, -1);
+    for (int i = 0; i < b->n_parts; i++) {
+        struct mtlm_tensor *y = layernorm(b, MTLM_PARAM_FINAL_GAMMA,
+                                          MTLM_PARAM_FINAL_BETA, x->part[i]);
+
+        language_model(b, i, y);
+        if (i == 0 && b->config->model.family == MTLM_BERT
+            && b->config->model.binary_head)
+            sentence_order(b, y);
+    }
+}

@@ -1,0 +1,318 @@
+#include "config.h"
+
+#include "graph/build/bucket.h"
+#include "graph/build/bundle.h"
+#include "graph/build/optimizer.h"
+
+static void call(struct mtlm_program *program, enum mtlm_op_kind kind,
+                 const union mtlm_attr *attr, struct mtlm_tensor *const given[])
+{
+    mtlm_graph_call(program->graph, kind, attr, given);
+}
+
+#define CALL(program, OP, attr, ...)                                           \
+    call(program, MTLM_OP_##OP, attr, (struct mtlm_tensor *[]){__VA_ARGS__})
+
+static const union mtlm_attr world_sum = {
+    .collective = {MTLM_GROUP_WORLD, MTLM_REDUCE_SUM}};
+static const union mtlm_attr embedding_sum = {
+    .collective = {MTLM_GROUP_EMBEDDING, MTLM_REDUCE_SUM}};
+static const union mtlm_attr zero = {.fill = {0}};
+
+int64_t mtlm_optimizer_status_sums(const struct mtlm_program_config *config)
+{
+    const int shards = mtlm_buckets_sharded(config) ? config->layout.dp : 1;
+
+    return mtlm_param_numbers(&config->model) * config->layout.tp * shards;
+}
+
+static int64_t sum_slot(const struct mtlm_program *program,
+                        const struct mtlm_parameter *p)
+{
+    const struct mtlm_layout *layout = &program->config.layout;
+    const int64_t slot =
+        p->number * layout->tp + (p->info.split < 0 ? 0 : layout->tp_rank);
+
+    return mtlm_buckets_sharded(&program->config)
+               ? slot * layout->dp + layout->dp_rank
+               : slot;
+}
+
+/* The word embedding is read by the first stage and by the last.  Each sums
+ * up its own gradient, over data-parallel ranks too; here they become one,
+ * input side + head side in every layout, so that it does not change a bit
+ * how many stages there are.  Their pieces are the same on both. */
+static void tie_embeddings(struct mtlm_program *program)
+{
+    struct mtlm_parameter *input =
+        mtlm_program_param(program, MTLM_PARAM_WORD, -1, false);
+    struct mtlm_parameter *head =
+        mtlm_program_param(program, MTLM_PARAM_WORD, -1, true);
+
+    if (!(input ? input : head) || !(input ? input : head)->reduced)
+        return;
+    if (input && head) {
+        CALL(program, ADD, NULL, head->reduced, input->reduced);
+        if (head->reduced == head->grad)
+            CALL(program, FILL, &zero, head->grad);
+    } else {
+        CALL(program, ALL_REDUCE, &embedding_sum,
+             (input ? input : head)->reduced);
+    }
+}
+
+/* Elements [first, first + n) of the parameter's shard that belong to no
+ * token: they are its last ones, and depend on the layout. */
+static int64_t padding_of(const struct mtlm_program *program,
+                          const struct mtlm_parameter *p, int64_t first,
+                          int64_t n)
+{
+    const int64_t rows = p->weight->shape.dim[0];
+    const int64_t tokens = program->config.model.vocab_size - p->first_row;
+    const int64_t used =
+        tokens * (mtlm_shape_elems(&p->weight->shape) / rows) - first;
+
+    if (p->kind != MTLM_PARAM_WORD && p->kind != MTLM_PARAM_LM_BIAS)
+        return 0;
+    return used >= n ? 0 : used > 0 ? n - used : n;
+}
+
+/* Whether this rank counts the parameter's gradient, or its piece of it. */
+static bool counts(const struct mtlm_program *program,
+                   const struct mtlm_parameter *p)
+{
+    return p->counted && p->reduced
+           && (mtlm_buckets_sharded(&program->config)
+               || program->config.layout.dp_rank == 0);
+}
+
+static int64_t elems(const struct mtlm_tensor *tensor)
+{
+    return mtlm_shape_elems(&tensor->shape);
+}
+
+/* Has values, the parameter's elements from first on, summed up in a slot of
+ * sums. */
+static void sum_up(struct mtlm_bundle *bundle, const struct mtlm_parameter *p,
+                   struct mtlm_tensor *values, int64_t first, int64_t slot,
+                   struct mtlm_tensor *sums)
+{
+    const union mtlm_attr attr = {
+        .status = {.slot = slot,
+                   .padding =
+                       padding_of(bundle->program, p, first, elems(values))}};
+
+    mtlm_bundle_add(bundle, &attr, (struct mtlm_tensor *[]){values, sums});
+}
+
+static void sum_up_gradients(struct mtlm_program *program,
+                             const struct mtlm_bucket *bucket)
+{
+    struct mtlm_bundle squares = {.program = program,
+                                  .kind = MTLM_OP_SQUARE_SUM};
+
+    for (int i = bucket->n - 1; i >= 0; i--) {
+        const struct mtlm_parameter *p = &program->param[bucket->param[i]];
+
+        if (counts(program, p))
+            sum_up(&squares, p, p->reduced, p->first, sum_slot(program, p),
+                   program->status);
+    }
+}
+
+/* They write one tensor, so they run in this order: from the end of the model,
+ * where gradients are complete first. */
+static void measure_gradients(struct mtlm_program *program)
+{
+    CALL(program, ZERO, NULL, program->status);
+    for (int i = program->n_buckets - 1; i >= 0; i--)
+        sum_up_gradients(program, &program->bucket[i]);
+}
+
+static void count_zeros(struct mtlm_program *program)
+{
+    const int64_t slot =
+        mtlm_optimizer_status_sums(&program->config) + MTLM_STATUS_ZEROS;
+    struct mtlm_bundle zeros = {.program = program,
+                                .kind = MTLM_OP_COUNT_ZEROS};
+
+    for (int i = 0; i < program->n_params; i++) {
+        const struct mtlm_parameter *p = &program->param[i];
+
+        if (counts(program, p))
+            sum_up(&zeros, p, p->reduced, p->first, slot, program->status);
+    }
+}
+
+static void write_status(struct mtlm_program *program)
+{
+    const int64_t sums = mtlm_optimizer_status_sums(&program->config);
+    union mtlm_attr slot = {.status = {0, 1}};
+
+    measure_gradients(program);
+    if (program->config.count_zeros)
+        count_zeros(program);
+    if (program->loss) {
+        /* The ranks of a tensor-parallel group have the same loss. */
+        slot.status.slot = sums + MTLM_STATUS_LOSS;
+        slot.status.factor = program->config.layout.tp_rank == 0;
+        CALL(program, PUBLISH, &slot, program->loss, program->status);
+    }
+    slot.status.slot = sums + MTLM_STATUS_STOP;
+    CALL(program, FLAGS, &slot, program->status);
+    if (mtlm_layout_ranks(&program->config.layout) > 1)
+        CALL(program, ALL_REDUCE, &world_sum, program->status);
+}
+
+/* In 16 bits their masters. */
+static void measure_weights(struct mtlm_program *program)
+{
+    const bool masters = program->config.value != MTLM_REAL;
+    struct mtlm_bundle squares = {.program = program,
+                                  .kind = MTLM_OP_SQUARE_SUM};
+
+    CALL(program, ZERO, NULL, program->params_sums);
+    for (int i = program->n_params - 1; i >= 0; i--) {
+        const struct mtlm_parameter *p = &program->param[i];
+
+        if (masters && p->master && counts(program, p))
+            sum_up(&squares, p, p->master, p->first, sum_slot(program, p),
+                   program->params_sums);
+        else if (!masters && p->counted && program->config.layout.dp_rank == 0)
+            sum_up(&squares, p, p->weight, 0, sum_slot(program, p),
+                   program->params_sums);
+    }
+    if (mtlm_layout_ranks(&program->config.layout) > 1)
+        CALL(program, ALL_REDUCE, &world_sum, program->params_sums);
+    CALL(program, NORM, NULL, program->params_sums, program->params_norm);
+}
+
+/* The whole gradients, once nothing needs the pieces of them any more. */
+static void clear(struct mtlm_program *program,
+                  const struct mtlm_bucket *bucket)
+{
+    struct mtlm_bundle zeros = {.program = program, .kind = MTLM_OP_FILL};
+
+    for (int i = 0; i < bucket->n; i++) {
+        const struct mtlm_parameter *p = &program->param[bucket->param[i]];
+
+        if (!p->reduced || p->reduced == p->grad)
+            continue;
+        mtlm_bundle_add(&zeros, &zero, &p->grad);
+        mtlm_node_add_use(zeros.node, p->reduced, MTLM_W, true);
+    }
+}
+
+#define STEP(bundle, attr, ...)                                                \
+    mtlm_bundle_add(bundle, attr, (struct mtlm_tensor *[]){__VA_ARGS__})
+
+/* The parameters of a bucket, then their new weights to the other ranks: the
+ * first forward pass of the next iteration waits for its own only. */
+static void step(struct mtlm_program *program, const struct mtlm_bucket *bucket)
+{
+    const struct mtlm_program_config *config = &program->config;
+    struct mtlm_bundle steps = {.program = program,
+                                .kind = config->value == MTLM_REAL
+                                            ? MTLM_OP_ADAM
+                                            : MTLM_OP_ADAM_MASTER};
+
+    for (int i = 0; i < bucket->n; i++) {
+        const struct mtlm_parameter *p = &program->param[bucket->param[i]];
+        const union mtlm_attr adam = {.adam = {config->beta1, config->beta2,
+                                               config->epsilon, p->info.decay,
+                                               p->first}};
+
+        if (p->master)
+            STEP(&steps, &adam, p->reduced, program->control, p->master, p->m,
+                 p->v, p->weight);
+        else if (p->m)
+            STEP(&steps, &adam, p->reduced, program->control, p->weight, p->m,
+                 p->v);
+    }
+    clear(program, bucket);
+    mtlm_bucket_build_gather(program, bucket);
+}
+
+void mtlm_optimizer_build(struct mtlm_program *program)
+{
+    const struct mtlm_program_config *config = &program->config;
+    const union mtlm_attr control = {
+        .control = {.schedule = config->schedule,
+                    .clip = config->clip,
+                    .n_sums = mtlm_optimizer_status_sums(config),
+                    .nan_is_final = !config->skip_nan,
+                    .scale = config->loss_scale}};
+
+    mtlm_graph_at(program->graph, &program->tail_list, MTLM_PHASE_OPTIMIZER,
+                  mtlm_layout_stage(&config->layout, 0), -1);
+    tie_embeddings(program);
+    write_status(program);
+    CALL(program, CONTROL, &control, program->status, program->control,
+         program->report);
+    for (int i = 0; i < program->n_buckets; i++)
+        step(program, &program->bucket[i]);
+    if (config->params_norm)
+        measure_weights(program);
+}
+
+/* Of one random number the master, and rounded the weight. */
+static void init_param(struct mtlm_program *program,
+                       const struct mtlm_parameter *p)
+{
+    const union mtlm_attr value = {.fill = {.mean = p->info.mean,
+                                            .std = p->info.std,
+                                            .seed = program->config.seed,
+                                            .param = p->number,
+                                            .full_cols = p->info.cols,
+                                            .first_row = p->first_row,
+                                            .first_col = p->first_col}};
+
+    union mtlm_attr piece = value;
+
+    piece.fill.first = p->first;
+    piece.fill.cols = mtlm_shape_cols(&p->weight->shape);
+    if (p->grad)
+        CALL(program, FILL, &zero, p->grad);
+    if (!p->weight->same)
+        CALL(program, FILL, &value, p->weight);
+    if (p->master)
+        CALL(program, FILL, &piece, p->master);
+    if (p->m) {
+        CALL(program, FILL, &zero, p->m);
+        CALL(program, FILL, &zero, p->v);
+    }
+}
+
+void mtlm_optimizer_build_init(struct mtlm_program *program)
+{
+    const union mtlm_attr control = {
+        .control = {.scale = program->config.loss_scale}};
+    struct mtlm_tensor *const globals[] = {program->loss, program->eval_loss,
+                                           program->eval_status};
+
+    mtlm_graph_at(program->graph, &program->init_list, MTLM_PHASE_INIT,
+                  mtlm_layout_stage(&program->config.layout, 0), -1);
+    for (int i = 0; i < program->n_params; i++)
+        init_param(program, &program->param[i]);
+    for (size_t i = 0; i < sizeof(globals) / sizeof(globals[0]); i++)
+        if (globals[i])
+            CALL(program, ZERO, NULL, globals[i]);
+    CALL(program, CONTROL_INIT, &control, program->control);
+}
+
+void mtlm_optimizer_build_eval_tail(struct mtlm_program *program)
+{
+    const struct mtlm_layout *layout = &program->config.layout;
+    union mtlm_attr slot = {.status = {MTLM_STATUS_LOSS, layout->tp_rank == 0}};
+
+    mtlm_graph_at(program->graph, &program->eval_tail_list, MTLM_PHASE_EVAL,
+                  mtlm_layout_stage(layout, 0), -1);
+    if (program->eval_loss)
+        CALL(program, PUBLISH, &slot, program->eval_loss, program->eval_status);
+    slot.status.slot = MTLM_STATUS_STOP;
+    CALL(program, FLAGS, &slot, program->eval_status);
+    if (mtlm_layout_ranks(layout) > 1)
+        CALL(program, ALL_REDUCE, &world_sum, program->eval_status);
+    CALL(program, EVAL_REPORT, NULL, program->eval_status,
+         program->eval_report);
+}

@@ -1,0 +1,252 @@
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "graph/build/pool.h"
+#include "graph/build/program.h"
+
+/* Where a tensor is used, in blocks of a list: nodes of one layer. */
+struct life {
+    const struct mtlm_list *list; /* NULL: nowhere */
+    int begin, end;
+    int layer;      /* of its first use */
+    bool elsewhere; /* in another list, or by a message to a stage */
+    bool again;     /* written by a node that is called again */
+};
+
+/* A ring in the making: places, of which each member has one in a
+ * microbatch. */
+struct ring {
+    const struct mtlm_tensor *like;
+    int *end; /* of each place: the block of its last use so far */
+    int n_places;
+    struct mtlm_tensor **member;
+    int *place; /* of each member */
+    int n_members;
+};
+
+struct sharing {
+    struct mtlm_program *program;
+    struct life *life; /* by id of a tensor */
+    bool *again;       /* by layer of the model: called again as a whole */
+    struct ring *ring;
+    int n_rings;
+};
+
+/* ---- lives ---- */
+
+static void note_use(struct sharing *sharing, const struct mtlm_list *list,
+                     const struct mtlm_node *node, int block,
+                     struct mtlm_use use)
+{
+    struct life *life = &sharing->life[mtlm_tensor_owner(use.tensor)->id];
+
+    if (!life->list) {
+        life->list = list;
+        life->begin = block;
+        life->layer = node->layer;
+    }
+    life->end = block;
+    life->again |= node->again && use.access == MTLM_W;
+    life->elsewhere |= life->list != list
+                       || mtlm_ops[node->call.kind]->op_class == MTLM_CLASS_P2P;
+}
+
+static void note_list(struct sharing *sharing, const struct mtlm_list *list)
+{
+    int block = 0;
+
+    for (int i = 0; i < list->n; i++) {
+        const struct mtlm_node *node = list->node[i];
+
+        block += i > 0 && node->layer != list->node[i - 1]->layer;
+        if (node->again && node->layer >= 0
+            && sharing->program->config.recompute.granularity
+                   == MTLM_RECOMPUTE_FULL)
+            sharing->again[node->layer] = true;
+        for (int k = 0; k < mtlm_node_n_uses(node); k++)
+            note_use(sharing, list, node, block, mtlm_node_use(node, k));
+    }
+}
+
+static void note_lives(struct sharing *sharing)
+{
+    struct mtlm_program *program = sharing->program;
+
+    for (int c = 0; c < program->config.layout.virtual_stages; c++) {
+        const struct mtlm_stage *stage = &program->stage[c];
+
+        note_list(sharing, &stage->forward);
+        note_list(sharing, &stage->backward);
+        note_list(sharing, &stage->weight);
+        note_list(sharing, &stage->eval);
+    }
+    note_list(sharing, &program->tail_list);
+}
+
+/* The weight gradients of a layer that is called again as a whole cannot wait
+ * beyond the next layers; of others only those that read what is called
+ * again. */
+static bool may_share(const struct sharing *sharing,
+                      const struct mtlm_tensor *tensor)
+{
+    const struct life *life = &sharing->life[tensor->id];
+
+    if (tensor->storage != MTLM_STORE_ACTIVATION || tensor->dtype == MTLM_I32
+        || !mtlm_tensor_is_owner(tensor) || tensor->received || !life->list
+        || life->elsewhere)
+        return false;
+    return tensor->first_use == tensor->last_use || life->again
+           || (life->layer >= 0 && sharing->again[life->layer]);
+}
+
+/* ---- rings ---- */
+
+static struct ring *ring_for(struct sharing *sharing,
+                             const struct mtlm_tensor *tensor)
+{
+    for (int i = 0; i < sharing->n_rings; i++)
+        if (sharing->ring[i].like->dtype == tensor->dtype
+            && mtlm_shape_equal(&sharing->ring[i].like->shape, &tensor->shape))
+            return &sharing->ring[i];
+    sharing->ring = mtlm_realloc(sharing->ring, sharing->n_rings + 1,
+                                 sizeof(*sharing->ring));
+    sharing->ring[sharing->n_rings] = (struct ring){.like = tensor};
+    return &sharing->ring[sharing->n_rings++];
+}
+
+/* The place that has been free for longest, a whole layer at least. */
+static int take_place(struct ring *ring, const struct life *life)
+{
+    int best = -1;
+
+    for (int i = 0; i < ring->n_places; i++)
+        if (ring->end[i] + 1 < life->begin
+            && (best < 0 || ring->end[i] < ring->end[best]))
+            best = i;
+    if (best < 0) {
+        best = ring->n_places++;
+        ring->end = mtlm_realloc(ring->end, ring->n_places, sizeof(*ring->end));
+    }
+    ring->end[best] = life->end;
+    return best;
+}
+
+static void join(struct sharing *sharing, struct mtlm_tensor *tensor)
+{
+    struct ring *ring = ring_for(sharing, tensor);
+    const int n = ring->n_members++;
+
+    ring->member = mtlm_realloc(ring->member, n + 1, sizeof(*ring->member));
+    ring->place = mtlm_realloc(ring->place, n + 1, sizeof(*ring->place));
+    ring->member[n] = tensor;
+    ring->place[n] = take_place(ring, &sharing->life[tensor->id]);
+}
+
+/* The tensors of list that may share, from the first one written. */
+static void join_list(struct sharing *sharing, const struct mtlm_list *list)
+{
+    bool *joined =
+        mtlm_calloc(sharing->program->graph->n_tensors, sizeof(*joined));
+
+    for (int i = 0; i < sharing->n_rings; i++)
+        for (int k = 0; k < sharing->ring[i].n_places; k++)
+            sharing->ring[i].end[k] = -2;
+    for (int i = 0; i < list->n; i++)
+        for (int k = 0; k < mtlm_node_n_uses(list->node[i]); k++) {
+            struct mtlm_tensor *tensor =
+                mtlm_tensor_owner(mtlm_node_use(list->node[i], k).tensor);
+
+            if (!joined[tensor->id] && may_share(sharing, tensor)) {
+                joined[tensor->id] = true;
+                join(sharing, tensor);
+            }
+        }
+    free(joined);
+}
+
+/* Microbatches that have slots of their own. */
+static int lanes(const struct mtlm_layout *layout)
+{
+    return layout->workers > 1 ? layout->workers : layout->tp > 1 ? 2 : 1;
+}
+
+static void make(struct sharing *sharing, struct ring *ring)
+{
+    struct mtlm_graph *graph = sharing->program->graph;
+    const int slots = lanes(&sharing->program->config.layout) * ring->n_places;
+    struct mtlm_tensor *shared;
+    int own = 0;
+
+    for (int i = 0; i < ring->n_members; i++)
+        own += ring->member[i]->slots;
+    if (slots < own) {
+        graph->stage = ring->like->stage;
+        graph->phase = ring->like->first_use;
+        shared = mtlm_graph_tensor(graph, MTLM_STORE_ACTIVATION, "shared ring",
+                                   ring->like->shape, ring->like->dtype);
+        shared->slots = slots;
+        shared->last_use = ring->like->last_use;
+        for (int i = 0; i < ring->n_members; i++) {
+            ring->member[i]->pool = shared;
+            ring->member[i]->pool_index = ring->place[i];
+            ring->member[i]->pool_size = ring->n_places;
+        }
+    }
+    free(ring->end);
+    free(ring->member);
+    free(ring->place);
+}
+
+static void share(struct sharing *sharing, const struct mtlm_list *list,
+                  const struct mtlm_list *other)
+{
+    join_list(sharing, list);
+    if (other)
+        join_list(sharing, other);
+    for (int i = 0; i < sharing->n_rings; i++)
+        make(sharing, &sharing->ring[i]);
+    free(sharing->ring);
+    sharing->ring = NULL;
+    sharing->n_rings = 0;
+}
+
+void mtlm_pool_apply(struct mtlm_program *program)
+{
+    const struct mtlm_program_config *config = &program->config;
+    struct sharing sharing = {.program = program};
+    const bool little_is_kept =
+        config->recompute.granularity != MTLM_RECOMPUTE_NONE
+        || mtlm_program_splits_rows(config);
+
+    sharing.life =
+        mtlm_calloc(program->graph->n_tensors, sizeof(*sharing.life));
+    sharing.again =
+        mtlm_calloc(config->model.num_layers, sizeof(*sharing.again));
+    note_lives(&sharing);
+    for (int c = 0; c < config->layout.virtual_stages; c++) {
+        const struct mtlm_stage *stage = &program->stage[c];
+
+        if (!little_is_kept) {
+            share(&sharing, &stage->eval, NULL);
+            continue;
+        }
+        share(&sharing, &stage->forward, &stage->eval);
+        share(&sharing, &stage->backward, NULL);
+        share(&sharing, &stage->weight, NULL);
+    }
+    free(sharing.life);
+    free(sharing.again);
+}
+
+enum mtlm_phase mtlm_pool_phase(const struct mtlm_node *node)
+{
+    for (int i = 0; i < mtlm_node_n_uses(node); i++) {
+        struct mtlm_tensor *t =
+            mtlm_tensor_owner(mtlm_node_use(node, i).tensor);
+
+        if (t->pool && t->first_use == MTLM_PHASE_BACKWARD)
+            return MTLM_PHASE_BACKWARD;
+    }
+    return node->phase;
+}

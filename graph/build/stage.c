@@ -1,0 +1,255 @@
+#include "config.h"
+
+#include <inttypes.h>
+
+#include "graph/build/backward.h"
+#include "graph/build/builder.h"
+#include "graph/build/embedding_head.h"
+#include "graph/build/layers.h"
+#include "graph/build/recompute.h"
+#include "graph/build/stage.h"
+
+/* Messages of one part of a microbatch: forward, backward and validation. */
+enum { TAG_FORWARD, TAG_BACKWARD, TAG_EVAL, TAGS };
+
+int mtlm_stage_parts(const struct mtlm_program_config *config)
+{
+    const struct mtlm_model *model = &config->model;
+
+    if (config->row_parts > 0)
+        return config->row_parts;
+    return mtlm_rows_parts(model->seq_length, config->micro_batch,
+                           config->microbatches);
+}
+
+bool mtlm_stage_rows_fit(const struct mtlm_program_config *config)
+{
+    return !mtlm_program_splits_rows(config)
+           || mtlm_rows_parts_divide(config->model.seq_length,
+                                     mtlm_stage_parts(config),
+                                     config->layout.tp);
+}
+
+int mtlm_stage_tags(const struct mtlm_program_config *config)
+{
+    return TAGS * mtlm_stage_parts(config);
+}
+
+int64_t mtlm_stage_tag_microbatches(const struct mtlm_program_config *config,
+                                    int max_tag)
+{
+    return (max_tag + INT64_C(1))
+           / ((int64_t) mtlm_stage_tags(config)
+              * mtlm_layout_stages(&config->layout));
+}
+
+/* Rings bound what is under way at both ends. */
+int mtlm_stage_check_tags(const struct mtlm_program *program, int max_tag,
+                          struct mtlm_error *err)
+{
+    const struct mtlm_graph *graph = program->graph;
+    const int64_t have = mtlm_stage_tag_microbatches(&program->config, max_tag);
+    int64_t need = 0;
+
+    for (int i = 0; i < graph->all.n; i++) {
+        const struct mtlm_node *node = graph->all.node[i];
+
+        if (node->lane == MTLM_LANE_PP) {
+            const int slots =
+                mtlm_tensor_slot(node->operand[0], 0).owner->slots;
+
+            need = slots > need ? slots : need;
+        }
+    }
+    if (need <= have)
+        return 0;
+    return mtlm_error_set(
+        err, MTLM_EXIT_RESOURCE,
+        "%" PRId64 " microbatches may be under way between two stages, and the "
+        "tags of this MPI library, up to %d, tell %" PRId64
+        " apart for %d stages; a smaller --window or fewer "
+        "--num-virtual-stages-per-pipeline-rank would do",
+        need, max_tag, have, mtlm_layout_stages(&program->config.layout));
+}
+
+static union mtlm_attr p2p(const struct mtlm_builder *b, int peer_stage,
+                           int boundary, int part, int tag)
+{
+    return (union mtlm_attr){
+        .p2p = {mtlm_layout_rank_of_stage(&b->config->layout, peer_stage),
+                boundary * mtlm_stage_tags(b->config) + TAGS * part + tag}};
+}
+
+static struct mtlm_tensor *receive(const struct mtlm_builder *b,
+                                   const char *name, int peer_stage,
+                                   int boundary, int part, int tag)
+{
+    const union mtlm_attr attr = p2p(b, peer_stage, boundary, part, tag);
+    const struct mtlm_shape shape =
+        MTLM_SHAPE(mtlm_build_own(b, part).n, b->config->micro_batch,
+                   b->config->model.hidden_size);
+    struct mtlm_tensor *x = mtlm_graph_tensor(b->graph, MTLM_STORE_ACTIVATION,
+                                              name, shape, b->config->value);
+
+    x->received = true;
+    return MTLM_CALL(b, RECV, &attr, x);
+}
+
+static struct mtlm_node *send(const struct mtlm_builder *b, int peer_stage,
+                              int boundary, int part, int tag,
+                              struct mtlm_tensor *x)
+{
+    const union mtlm_attr attr = p2p(b, peer_stage, boundary, part, tag);
+    struct mtlm_tensor *const given[MTLM_MAX_OPERANDS] = {x};
+
+    return mtlm_graph_call(b->graph, MTLM_OP_SEND, &attr, given);
+}
+
+/* Stage k where this rank holds it too, else NULL. */
+static const struct mtlm_stage *neighbour(const struct mtlm_builder *b, int k)
+{
+    const struct mtlm_layout *layout = &b->config->layout;
+
+    return mtlm_layout_pp_rank(layout, k) == layout->pp_rank
+               ? &b->program->stage[mtlm_layout_chunk(layout, k)]
+               : NULL;
+}
+
+/* What stage k puts out for this stage: on this rank the tensor itself. */
+static void take_input(const struct mtlm_builder *b, int k, int tag,
+                       struct mtlm_rows *x)
+{
+    const struct mtlm_stage *below = neighbour(b, k);
+
+    if (below)
+        *x = b->train ? below->output : below->eval_output;
+    for (int i = 0; i < b->n_parts && !below; i++)
+        x->part[i] = receive(b, "input", k, k, i, tag);
+}
+
+/* From this stage's input to its output: *x, *y. */
+static void forward(struct mtlm_builder *b, struct mtlm_rows *x,
+                    struct mtlm_rows *y)
+{
+    const struct mtlm_stage *stage = b->stage;
+    const int k = stage->stage;
+    const int tag = b->train ? TAG_FORWARD : TAG_EVAL;
+
+    mtlm_build_at(b, -1);
+    b->lengths = mtlm_build_batch_value(b, "lengths", MTLM_FIELD_LENGTH);
+    if (stage->first)
+        mtlm_build_embedding(b, x);
+    else
+        take_input(b, k - 1, tag, x);
+    *y = *x;
+    for (int64_t l = 0; l < stage->n_layers; l++)
+        mtlm_build_layer(b, stage->first_layer + l, y);
+    mtlm_build_at(b, -1);
+    if (stage->last)
+        mtlm_build_head(b, y);
+    else if (!neighbour(b, k + 1))
+        for (int i = 0; i < b->n_parts; i++)
+            send(b, k + 1, k, i, tag, y->part[i]);
+}
+
+static struct mtlm_builder builder(struct mtlm_program *program,
+                                   struct mtlm_stage *stage,
+                                   enum mtlm_phase phase,
+                                   struct mtlm_list *list)
+{
+    return (struct mtlm_builder){.program = program,
+                                 .graph = program->graph,
+                                 .config = &program->config,
+                                 .stage = stage,
+                                 .list = list,
+                                 .phase = phase,
+                                 .train = phase != MTLM_PHASE_EVAL,
+                                 .n_parts = mtlm_stage_parts(&program->config)};
+}
+
+void mtlm_stage_build_forward(struct mtlm_program *program,
+                              struct mtlm_stage *stage)
+{
+    struct mtlm_builder b =
+        builder(program, stage, MTLM_PHASE_FORWARD, &stage->forward);
+
+    forward(&b, &stage->input, &stage->output);
+}
+
+/* With recomputation, weight gradients stand among the others in program
+ * order: what was computed for them again is not to be kept beyond a layer. */
+static void differentiate(const struct mtlm_builder *b)
+{
+    struct mtlm_stage *stage = b->stage;
+    struct mtlm_segments segments =
+        mtlm_recompute_segments(&b->config->recompute, stage);
+
+    mtlm_backward_build(b->graph, &stage->forward, &segments, &stage->backward,
+                        segments.n > 0 ? &stage->backward : &stage->weight);
+    mtlm_segments_free(&segments);
+}
+
+/* W of the list tell done that they have run. */
+static void come_after(struct mtlm_tensor *done, const struct mtlm_list *list)
+{
+    for (int i = 0; i < list->n; i++)
+        if (list->node[i]->phase == MTLM_PHASE_WEIGHT)
+            mtlm_node_add_use(list->node[i], done, MTLM_R, true);
+}
+
+/* Sends the gradient of the input to the stage below.  Of a fused schedule W
+ * and B are one: what is sent comes after all of W, which a tensor without
+ * data says - nodes of W read it, messages write it. */
+static void send_gradient(struct mtlm_builder *b)
+{
+    struct mtlm_stage *stage = b->stage;
+    const int k = stage->stage;
+    const bool fused = mtlm_pipeline_fused(b->config->pipeline);
+    struct mtlm_tensor *done = NULL;
+
+    if (stage->first || neighbour(b, k - 1))
+        return;
+    if (fused) {
+        b->list = &stage->weight;
+        mtlm_build_at(b, -1);
+        done = mtlm_graph_tensor(b->graph, MTLM_STORE_CONTROL, "W done",
+                                 MTLM_SHAPE(1), MTLM_F64);
+        come_after(done, &stage->backward);
+        come_after(done, &stage->weight);
+    }
+    for (int i = b->n_parts - 1; i >= 0; i--) {
+        struct mtlm_node *node =
+            send(b, k - 1, k - 1, i, TAG_BACKWARD, stage->input.part[i]->grad);
+
+        if (fused)
+            mtlm_node_add_use(node, done, MTLM_RW, true);
+    }
+}
+
+/* Causal models: later parts' gradients are complete first. */
+void mtlm_stage_build_backward(struct mtlm_program *program,
+                               struct mtlm_stage *stage)
+{
+    struct mtlm_builder b =
+        builder(program, stage, MTLM_PHASE_BACKWARD, &stage->backward);
+    const int k = stage->stage;
+
+    mtlm_build_at(&b, -1);
+    if (!stage->last && !neighbour(&b, k + 1))
+        for (int i = b.n_parts - 1; i >= 0; i--)
+            stage->output.part[i]->grad =
+                receive(&b, "output gradient", k + 1, k, i, TAG_BACKWARD);
+    differentiate(&b);
+    mtlm_build_at(&b, -1);
+    send_gradient(&b);
+}
+
+void mtlm_stage_build_eval(struct mtlm_program *program,
+                           struct mtlm_stage *stage)
+{
+    struct mtlm_builder b =
+        builder(program, stage, MTLM_PHASE_EVAL, &stage->eval);
+    struct mtlm_rows x;
+
+    forward(&b, &x, &stage->eval_output);
+}

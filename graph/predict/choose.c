@@ -1,0 +1,298 @@
+#include "config.h"
+
+#include <math.h>
+
+#include "graph/build/stage.h"
+#include "graph/predict/choose.h"
+#include "graph/predict/forecast.h"
+
+/* Plans and machines are not known more exactly. */
+#define TO_SPARE 1.05
+
+/* All-reduces make F and B longer, by a share that nobody knows before; with
+ * equal stages and alpha 1.5 windows w = p - k become p - k + 1 by any share up
+ * to 1 / p. */
+#define WITH_EXCHANGES 1.05
+
+/* A layout must be forecast to be that much faster than one with fewer ranks
+ * for a model, or a smaller tensor-parallel size. */
+#define WORTH 0.98
+
+/* What is not worked out: models that many times too large, and descriptions
+ * that are large themselves. */
+enum { TIMES_TOO_LARGE = 64, MANY_LAYERS = 4096 };
+
+/* Layouts that spread a model over more than so many times the ranks that it
+ * needs are not looked at: they would have that many times smaller batches to
+ * gain, and more to exchange; and to evaluate all layouts of many ranks would
+ * take too long. */
+enum { TIMES_THE_RANKS = 4 };
+
+struct mtlm_program_config mtlm_wish_config(const struct mtlm_wish *wish,
+                                            int tp, int pp, int dp,
+                                            int64_t micro_batch)
+{
+    struct mtlm_program_config config = wish->config;
+
+    config.layout.tp = tp;
+    config.layout.pp = pp;
+    config.layout.dp = dp;
+    config.layout.virtual_stages =
+        mtlm_stage_wish_chunks(&wish->stages, config.model.num_layers, pp);
+    config.layout.stage_layers = wish->stages.layers;
+    config.micro_batch = micro_batch;
+    config.microbatches =
+        wish->global_batch ? wish->global_batch / (micro_batch * dp) : 1;
+    config.eval_microbatches = wish->eval_iters * config.microbatches;
+    return config;
+}
+
+/* What the first rank alone takes: much less to find out than all. */
+static double first_rank(const struct mtlm_program_config *config,
+                         const struct mtlm_hosts *hosts)
+{
+    const struct mtlm_plan plan =
+        mtlm_outline_stage(config, 0, hosts->process_bytes);
+
+    return hosts->gpus ? mtlm_plan_gpu_bytes(&plan)
+                       : mtlm_plan_more_bytes(&plan);
+}
+
+/* Ranks that share the memory which is available. */
+static int sharing(const struct mtlm_hosts *hosts)
+{
+    if (hosts->gpus)
+        return 1;
+    return hosts->per_host < hosts->ranks ? hosts->per_host : hosts->ranks;
+}
+
+double mtlm_choose_need(const struct mtlm_hosts *hosts,
+                        const struct mtlm_outline *outline)
+{
+    return hosts->gpus ? mtlm_outline_gpu_bytes(outline)
+                       : mtlm_outline_host_bytes(outline, hosts->per_host);
+}
+
+static struct mtlm_choice weigh(const struct mtlm_wish *wish,
+                                const struct mtlm_hosts *hosts, int tp, int pp,
+                                int64_t micro_batch)
+{
+    const int dp = hosts->ranks / (tp * pp);
+    const struct mtlm_program_config config =
+        mtlm_wish_config(wish, tp, pp, dp, micro_batch);
+    struct mtlm_choice choice = {.tp = tp,
+                                 .pp = pp,
+                                 .dp = dp,
+                                 .micro_batch = micro_batch,
+                                 .window = wish->config.window,
+                                 .least = true};
+    const double hopeless =
+        (wish->hurry ? 1 : TIMES_TOO_LARGE) * hosts->available;
+    struct mtlm_outline outline;
+
+    if (!mtlm_stage_rows_fit(&config)) {
+        choice.need = INFINITY;
+        return choice;
+    }
+    choice.need =
+        mtlm_plan_lower_bound(&config, hosts->gpus > 0) * sharing(hosts);
+    if (choice.need > hopeless
+        || (choice.need > hosts->available
+            && config.model.num_layers / pp > MANY_LAYERS))
+        return choice;
+    if (wish->hurry) {
+        choice.need = first_rank(&config, hosts);
+        if (choice.need > hosts->available)
+            return choice;
+    }
+    outline = mtlm_outline_create(&config, hosts->process_bytes);
+    choice.need = mtlm_choose_need(hosts, &outline);
+    choice.least = false;
+    choice.fits = TO_SPARE * choice.need <= hosts->available;
+    for (int i = 0; i < pp; i++)
+        if (mtlm_plan_check_counts(&outline.plan[i], NULL) < 0)
+            choice.fits = false;
+    if (choice.fits && wish->layout_free && !wish->hurry)
+        choice.seconds = mtlm_forecast(&config, &outline, hosts->per_host);
+    mtlm_outline_destroy(&outline);
+    return choice;
+}
+
+/* Whether dp ranks can share the batches, in microbatches of micro_batch
+ * samples: they divide the global batch, and every step of its ramp-up. */
+static bool can_share(const struct mtlm_wish *wish, int dp, int64_t micro_batch)
+{
+    const struct mtlm_ramp *ramp = &wish->config.ramp;
+    const int64_t each = micro_batch * dp;
+
+    return wish->global_batch % each == 0
+           && (ramp->increment == 0
+               || (ramp->start % each == 0 && ramp->increment % each == 0));
+}
+
+/* The next smaller micro batch that may be chosen, or 0. */
+static int64_t smaller(const struct mtlm_wish *wish, int dp,
+                       int64_t micro_batch)
+{
+    const int64_t wanted = wish->config.micro_batch;
+
+    if (!wish->micro_batch_free)
+        return 0;
+    do
+        micro_batch--;
+    while (micro_batch > 0
+           && (wanted % micro_batch || !can_share(wish, dp, micro_batch)));
+    return micro_batch;
+}
+
+/* The largest micro batch with which dp ranks can share the batches, or 0. */
+static int64_t largest(const struct mtlm_wish *wish, int dp)
+{
+    const int64_t wanted = wish->config.micro_batch;
+
+    return can_share(wish, dp, wanted) ? wanted : smaller(wish, dp, wanted);
+}
+
+/* The largest micro batch that fits, or the smallest. */
+static struct mtlm_choice choose_micro_batch(const struct mtlm_wish *wish,
+                                             const struct mtlm_hosts *hosts,
+                                             int tp, int pp)
+{
+    const int dp = hosts->ranks / (tp * pp);
+    int64_t b = largest(wish, dp);
+    struct mtlm_choice choice =
+        weigh(wish, hosts, tp, pp, b ? b : wish->config.micro_batch);
+
+    while (!choice.fits && (b = smaller(wish, dp, b)) > 0) {
+        const struct mtlm_choice other = weigh(wish, hosts, tp, pp, b);
+
+        if (other.fits || other.need < choice.need)
+            choice = other;
+    }
+    return choice;
+}
+
+bool mtlm_choose_possible(const struct mtlm_wish *wish, int ranks, int t)
+{
+    const struct mtlm_model *model = &wish->config.model;
+
+    return ranks % t == 0 && model->num_heads % t == 0
+           && model->ffn_hidden_size % t == 0
+           && mtlm_stage_wish_chunks(&wish->stages, model->num_layers,
+                                     ranks / t)
+                  > 0;
+}
+
+/* The largest tensor-parallel size to look at where `shared` of the ranks
+ * share the model. */
+static int most_tensor_parallel(const struct mtlm_wish *wish, int ranks,
+                                int shared)
+{
+    const int64_t heads = wish->config.model.num_heads;
+
+    return ranks % shared ? 0 : shared < heads ? shared : heads;
+}
+
+/* Whether `shared` of the ranks can share the model, t of them each layer,
+ * and the rest the batches. */
+static bool possible(const struct mtlm_wish *wish, int ranks, int shared, int t)
+{
+    return ranks % shared == 0 && mtlm_choose_possible(wish, shared, t)
+           && largest(wish, ranks / shared) > 0;
+}
+
+bool mtlm_choose_any(const struct mtlm_wish *wish, int ranks)
+{
+    for (int shared = 1; shared <= ranks; shared++)
+        for (int t = 1; t <= most_tensor_parallel(wish, ranks, shared); t++)
+            if (possible(wish, ranks, shared, t))
+                return true;
+    return false;
+}
+
+/* Whether a is to be chosen before b. */
+static bool better(const struct mtlm_choice *a, const struct mtlm_choice *b)
+{
+    if (b->tp == 0 || a->fits != b->fits)
+        return b->tp == 0 || a->fits;
+    return a->fits ? a->seconds < WORTH * b->seconds : a->need < b->need;
+}
+
+/* Who says what virtual stages there are wants a pipeline. */
+static bool wants_pipeline(const struct mtlm_stage_wish *stages)
+{
+    return stages->virtual_stages > 1 || stages->layers_per_stage > 0
+           || stages->layers;
+}
+
+/* Looks at the layouts in which `shared` ranks hold a model, their
+ * tensor-parallel groups within a machine or across; in a hurry, or
+ * where stages are asked for, until one fits. */
+static void try_shared(const struct mtlm_wish *wish,
+                       const struct mtlm_hosts *hosts, int shared, bool across,
+                       struct mtlm_choice *choice)
+{
+    const int most = most_tensor_parallel(wish, hosts->ranks, shared);
+
+    const bool first = wish->hurry || wants_pipeline(&wish->stages);
+
+    for (int t = 1; t <= most && !(first && choice->fits); t++)
+        if (across == (hosts->per_host % t != 0)
+            && possible(wish, hosts->ranks, shared, t)) {
+            const struct mtlm_choice other =
+                choose_micro_batch(wish, hosts, t, shared / t);
+
+            if (better(&other, choice))
+                *choice = other;
+        }
+}
+
+static void widen(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
+                  struct mtlm_choice *choice)
+{
+    struct mtlm_wish wider = *wish;
+    struct mtlm_choice other;
+
+    if (!wish->window_free || wish->hurry || !choice->fits || choice->tp == 1
+        || wish->config.pipeline != MTLM_PIPELINE_WINDOW
+        || wish->config.act_mem > 0)
+        return;
+    wider.config.window *= WITH_EXCHANGES;
+    other = weigh(&wider, hosts, choice->tp, choice->pp, choice->micro_batch);
+    if (other.fits)
+        *choice = other;
+}
+
+static int choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
+                  struct mtlm_choice *choice)
+{
+    const struct mtlm_layout *given = &wish->config.layout;
+    const bool most_first = !wish->hurry && wants_pipeline(&wish->stages);
+    const int ranks = hosts->ranks;
+    int most = ranks; /* that share a model */
+
+    if (!wish->layout_free) {
+        *choice = choose_micro_batch(wish, hosts, given->tp, given->pp);
+        return 0;
+    }
+    *choice = (struct mtlm_choice){.need = INFINITY, .least = true};
+    for (int i = wish->hurry ? ranks : 1; i <= most; i++) {
+        const bool none = !choice->fits;
+
+        for (int across = 0; across < 2; across++)
+            try_shared(wish, hosts, most_first ? ranks + 1 - i : i, across,
+                       choice);
+        if (none && choice->fits)
+            most = most_first ? i : fmin(ranks, TIMES_THE_RANKS * i);
+    }
+    return choice->tp ? 0 : -1;
+}
+
+int mtlm_choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
+                struct mtlm_choice *choice)
+{
+    if (choose(wish, hosts, choice) < 0)
+        return -1;
+    widen(wish, hosts, choice);
+    return 0;
+}

@@ -1,0 +1,297 @@
+#include "config.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "graph/build/dependencies.h"
+#include "graph/predict/evaluate_program.h"
+#include "graph/predict/simulator.h"
+#include "graph/schedule/priority.h"
+
+enum { NONE = -1 };
+
+/* Tasks of the messages that a rank sends, or of the collectives that a group
+ * led by it performs; NONE where no rank has come to it yet. */
+struct tasks {
+    int *task, n;
+};
+
+/* A program at work. */
+struct rank {
+    int workers, stream; /* lanes */
+    struct tasks sent;   /* [tag][use] */
+    struct tasks *led;   /* [group][number] */
+    int *met;            /* [group] collectives that it has come to */
+};
+
+struct builder {
+    const struct mtlm_evaluate_program *job;
+    struct mtlm_simulator *sim;
+    struct mtlm_execution *run;
+    int capacity;
+    struct rank *rank; /* [job->n] */
+    int *index;        /* [ranks of the layout] or NONE: not there */
+    int uses;
+    int missing; /* ranks that have to come to a message still */
+    /* Of the rank at work: */
+    int at;
+    const struct mtlm_program *program;
+    struct mtlm_dependencies *dependencies;
+    int collectives; /* of the iteration so far */
+};
+
+/* ---- tasks ---- */
+
+static int64_t duration(const struct builder *b, const struct mtlm_item *item,
+                        int iteration)
+{
+    return llround(1e9
+                   * b->job->seconds(b->job->arg, b->program, item, iteration));
+}
+
+static int64_t priority(const struct builder *b, const struct mtlm_item *item,
+                        int iteration)
+{
+    const struct mtlm_priority p = mtlm_program_priority(b->program);
+
+    return (int64_t) mtlm_priority_base(&p, iteration) + item->priority;
+}
+
+/* The task of number i, NONE if it is new. */
+static int *find(struct tasks *tasks, int i)
+{
+    if (i >= tasks->n) {
+        const int n = 2 * i + 64;
+
+        tasks->task = mtlm_realloc(tasks->task, n, sizeof(*tasks->task));
+        for (int j = tasks->n; j < n; j++)
+            tasks->task[j] = NONE;
+        tasks->n = n;
+    }
+    return &tasks->task[i];
+}
+
+static int collective(struct builder *b, const struct mtlm_item *item,
+                      int iteration)
+{
+    const enum mtlm_group group = item->node->call.attr.collective.group;
+    const struct mtlm_layout *mine = &b->program->config.layout;
+    int members = 0, leader = NONE, *task;
+
+    for (int r = 0; r < b->job->n; r++)
+        if (mtlm_layout_meet(mine, &b->job->program[r]->config.layout, group)) {
+            leader = leader == NONE ? r : leader;
+            members++;
+        }
+    task = find(&b->rank[leader].led[group], b->rank[b->at].met[group]++);
+    if (*task == NONE) {
+        *task = mtlm_simulator_task(
+            b->sim, b->job->serial ? b->rank[b->at].stream : NONE,
+            duration(b, item, iteration), priority(b, item, iteration));
+        b->missing += members - 1;
+    } else {
+        b->missing--;
+        if (b->job->serial)
+            mtlm_simulator_also(b->sim, *task, b->rank[b->at].stream);
+    }
+    return *task;
+}
+
+/* A receive leaves the time to the send, which may come to it later. */
+static int message(struct builder *b, const struct mtlm_item *item,
+                   int iteration, int64_t use)
+{
+    const bool send = item->node->call.kind == MTLM_OP_SEND;
+    const int peer = b->index[item->node->call.attr.p2p.peer];
+    const int64_t n = item->node->call.attr.p2p.tag * (int64_t) b->uses + use;
+    int *task;
+
+    assert(peer != NONE && use < b->uses);
+    task = find(&b->rank[send ? b->at : peer].sent, n);
+    if (*task == NONE) {
+        *task = mtlm_simulator_task(b->sim, NONE, 0, 0);
+        b->missing++;
+    } else {
+        b->missing--;
+    }
+    if (send)
+        mtlm_simulator_set_duration(b->sim, *task,
+                                    duration(b, item, iteration));
+    return *task;
+}
+
+static int task_of(struct builder *b, const struct mtlm_item *item,
+                   int iteration, int64_t use)
+{
+    switch (mtlm_ops[item->node->call.kind]->op_class) {
+    case MTLM_CLASS_COLLECTIVE:
+        return collective(b, item, iteration);
+    case MTLM_CLASS_P2P:
+        return message(b, item, iteration, use);
+    default:
+        return mtlm_simulator_task(b->sim, b->rank[b->at].workers,
+                                   duration(b, item, iteration),
+                                   priority(b, item, iteration));
+    }
+}
+
+static void add(struct builder *b, const struct mtlm_item *item, int iteration)
+{
+    const struct mtlm_node *node = item->node;
+    const struct mtlm_op *op = mtlm_ops[node->call.kind];
+    const int64_t use =
+        item->microbatch < 0
+            ? iteration
+            : iteration * b->program->config.microbatches + item->microbatch;
+    const int task = task_of(b, item, iteration, use);
+    const struct mtlm_predecessors before =
+        mtlm_dependencies_add(b->dependencies, node, use, task);
+    struct mtlm_execution *run = b->run;
+    int number = NONE;
+
+    if (op->op_class == MTLM_CLASS_COLLECTIVE)
+        number = b->collectives++;
+    for (int i = 0; i < before.n; i++)
+        mtlm_simulator_edge(b->sim, before.task[i], task, 0);
+    if (run->n == b->capacity) {
+        b->capacity = 2 * b->capacity + 1024;
+        run->node = mtlm_realloc(run->node, b->capacity, sizeof(*run->node));
+    }
+    run->node[run->n++] = (struct mtlm_executed){.node = node,
+                                                 .program = b->at,
+                                                 .iteration = iteration,
+                                                 .microbatch = item->microbatch,
+                                                 .use = use,
+                                                 .collective = number,
+                                                 .task = task};
+}
+
+static void add_rank(struct builder *b, int at)
+{
+    b->at = at;
+    b->program = b->job->program[at];
+    b->dependencies = mtlm_dependencies_create(b->program->graph);
+    for (int e = 0; e < b->job->iterations; e++) {
+        b->collectives = 0;
+        for (int i = 0; i < b->program->train.n; i++)
+            add(b, &b->program->train.item[i], e);
+    }
+    mtlm_dependencies_destroy(b->dependencies);
+}
+
+/* ---- the whole ---- */
+
+static int number_of(const struct mtlm_layout *layout)
+{
+    return layout->tp_rank
+           + layout->tp * (layout->dp_rank + layout->dp * layout->pp_rank);
+}
+
+static void prepare(struct builder *b)
+{
+    const struct mtlm_evaluate_program *job = b->job;
+    const int ranks = mtlm_layout_ranks(&job->program[0]->config.layout);
+
+    b->uses = job->iterations * job->program[0]->config.microbatches;
+    b->rank = mtlm_calloc(job->n, sizeof(*b->rank));
+    b->index = mtlm_calloc(ranks, sizeof(*b->index));
+    for (int r = 0; r < ranks; r++)
+        b->index[r] = NONE;
+    for (int r = 0; r < job->n; r++) {
+        const struct mtlm_layout *layout = &job->program[r]->config.layout;
+
+        b->index[number_of(layout)] = r;
+        b->rank[r] = (struct rank){
+            .workers = mtlm_simulator_lane(b->sim, layout->workers),
+            .stream = mtlm_simulator_lane(b->sim, 1),
+            .led = mtlm_calloc(MTLM_GROUP_COUNT, sizeof(struct tasks)),
+            .met = mtlm_calloc(MTLM_GROUP_COUNT, sizeof(int))};
+    }
+}
+
+static void finish(struct builder *b)
+{
+    for (int r = 0; r < b->job->n; r++) {
+        free(b->rank[r].sent.task);
+        for (int g = 0; g < MTLM_GROUP_COUNT; g++)
+            free(b->rank[r].led[g].task);
+        free(b->rank[r].led);
+        free(b->rank[r].met);
+    }
+    free(b->rank);
+    free(b->index);
+    mtlm_simulator_destroy(b->sim);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct mtlm_executed *x = a, *y = b;
+
+    return x->place != y->place ? x->place - y->place : x->program - y->program;
+}
+
+/* Writes down when each node ran. */
+static void note_times(const struct builder *b)
+{
+    struct mtlm_execution *run = b->run;
+    int *place, tasks = 0;
+
+    for (int i = 0; i < run->n; i++)
+        tasks = run->node[i].task >= tasks ? run->node[i].task + 1 : tasks;
+    place = mtlm_calloc(tasks, sizeof(*place));
+    for (int i = 0; i < tasks; i++)
+        place[mtlm_simulator_started(b->sim, i)] = i;
+    for (int i = 0; i < run->n; i++) {
+        struct mtlm_executed *e = &run->node[i];
+
+        e->place = place[e->task];
+        e->start_ns = mtlm_simulator_start(b->sim, e->task);
+        e->end_ns = mtlm_simulator_end(b->sim, e->task);
+    }
+    qsort(run->node, run->n, sizeof(*run->node), by_place);
+    run->makespan_ns = mtlm_simulator_makespan(b->sim);
+    free(place);
+}
+
+struct mtlm_execution mtlm_evaluate_program(
+    const struct mtlm_evaluate_program *job)
+{
+    struct mtlm_execution run = {0};
+    struct builder b = {
+        .job = job, .sim = mtlm_simulator_create(), .run = &run};
+    bool all;
+
+    prepare(&b);
+    for (int r = 0; r < job->n; r++)
+        add_rank(&b, r);
+    assert(b.missing == 0);
+    all = mtlm_simulator_run(b.sim);
+    assert(all);
+    (void) all;
+    note_times(&b);
+    finish(&b);
+    return run;
+}
+
+void mtlm_execution_free(struct mtlm_execution *run)
+{
+    free(run->node);
+    run->node = NULL;
+}
+
+int *mtlm_execution_collectives(const struct mtlm_execution *run, int program,
+                                int iteration, int *n)
+{
+    int *order = mtlm_calloc(run->n, sizeof(*order));
+
+    *n = 0;
+    for (int i = 0; i < run->n; i++) {
+        const struct mtlm_executed *e = &run->node[i];
+
+        if (e->collective >= 0 && e->program == program
+            && e->iteration == iteration)
+            order[(*n)++] = e->collective;
+    }
+    return order;
+}

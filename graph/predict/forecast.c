@@ -1,0 +1,96 @@
+#include "config.h"
+
+#include <math.h>
+
+#include "graph/predict/cost.h"
+#include "graph/predict/evaluate.h"
+#include "graph/predict/forecast.h"
+#include "graph/predict/search.h"
+
+/* Microbatches that are evaluated, for each rank of the pipeline; of those
+ * that follow, each takes what the busiest rank has to do for it. */
+enum { ENOUGH = 4, LARGE = 16, ENOUGH_OF_LARGE = 2 };
+
+static double transfer(const struct mtlm_traffic *traffic, bool within)
+{
+    const struct mtlm_link *link =
+        within ? &mtlm_cluster_usual.host : &mtlm_cluster_usual.network;
+
+    return traffic->messages * link->latency_s
+           + traffic->bytes / link->bytes_per_s;
+}
+
+/* The longest that any stage exchanges for that reason. */
+static double longest(const struct mtlm_outline *outline,
+                      enum mtlm_traffic_kind kind, bool within)
+{
+    double most = 0;
+
+    for (int i = 0; i < outline->layout.pp; i++)
+        most = fmax(most, transfer(&outline->plan[i].traffic[kind], within));
+    return most;
+}
+
+/* Of a message to a neighbouring stage. */
+static double hop(const struct mtlm_outline *outline, bool within)
+{
+    const struct mtlm_traffic *all = &outline->plan[0].traffic[MTLM_TRAFFIC_PP];
+    struct mtlm_traffic one = {.messages = 1};
+
+    if (all->messages == 0)
+        return 0;
+    one.bytes = all->bytes / all->messages;
+    return transfer(&one, within);
+}
+
+static double busiest(const struct mtlm_evaluate *p)
+{
+    const struct mtlm_layout *layout = p->layout;
+    double most = 0;
+
+    for (int r = 0; r < layout->pp; r++) {
+        double work = 0;
+
+        for (int k = 0; k < mtlm_layout_stages(layout); k++)
+            if (mtlm_layout_pp_rank(layout, k) == r)
+                work += p->forward[k] + p->backward[k] + p->weight[k];
+        most = fmax(most, work / layout->workers);
+    }
+    return most;
+}
+
+/* Seconds that the pipeline computes and sends. */
+static double pipeline(const struct mtlm_program_config *config, double hop_s)
+{
+    struct mtlm_work work = mtlm_work_create(config);
+    struct mtlm_evaluate *p = &work.pipeline;
+    const int pp = config->layout.pp, m = config->microbatches;
+    const int enough = pp * (pp > LARGE ? ENOUGH_OF_LARGE : ENOUGH);
+    const double scale =
+        work.flops_per_s
+        / (mtlm_cluster_usual.flops_per_s * mtlm_cluster_usual.efficiency);
+    struct mtlm_evaluation e;
+    double seconds;
+
+    if (pp > LARGE)
+        p->pieces = 1;
+    p->hop = hop_s / scale;
+    p->microbatches = m < enough ? m : enough;
+    e = mtlm_evaluate(p);
+    seconds = e.makespan_s + (m - p->microbatches) * busiest(p);
+    mtlm_evaluation_free(&e);
+    mtlm_work_free(&work);
+    return seconds * scale;
+}
+
+double mtlm_forecast(const struct mtlm_program_config *config,
+                     const struct mtlm_outline *outline, int per_host)
+{
+    const struct mtlm_layout *layout = &config->layout;
+    const bool one_host = mtlm_layout_ranks(layout) <= per_host;
+
+    return pipeline(config, hop(outline, one_host))
+           + longest(outline, MTLM_TRAFFIC_TP, per_host % layout->tp == 0)
+           + longest(outline, MTLM_TRAFFIC_DP, one_host)
+           + longest(outline, MTLM_TRAFFIC_EMBEDDING, one_host);
+}

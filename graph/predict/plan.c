@@ -1,0 +1,369 @@
+#include "config.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "codelets/attention/attention_fused.h"
+#include "graph/predict/plan.h"
+#include "graph/predict/plan_work.h"
+
+/* Memory of a submitted task or message: StarPU's own, our argument, its
+ * edges; and of a handle.  Measured with StarPU 1.4.10. */
+#define TASK_BYTES 2816.0
+#define HANDLE_BYTES 7168.0
+
+/* A worker's scratch in a matrix product: OpenBLAS copies a panel of at most
+ * this many columns of one factor, and a block of the other. */
+#define BLAS_PANEL 320.0
+#define BLAS_BLOCK (1024.0 * 1024)
+
+/* What malloc adds to an allocation. */
+#define MALLOC_BYTES 16
+
+#define GIB (1024.0 * 1024 * 1024)
+
+/* Nodes of a layer in a microbatch, at least: forward, backward, weights. */
+enum { NODES_PER_LAYER = 24 };
+
+/* What is written down of the items, and StarPU's part of two iterations:
+ * those that may be submitted at once. */
+static double items_bytes(double train, double eval)
+{
+    return sizeof(struct mtlm_item) * (train + eval) + 2 * TASK_BYTES * train;
+}
+
+static int64_t elems(const struct mtlm_tensor *tensor)
+{
+    return mtlm_shape_elems(&tensor->shape);
+}
+
+static void add_tensors(const struct mtlm_program *program,
+                        struct mtlm_plan *plan, double *slots)
+{
+    const struct mtlm_graph *graph = program->graph;
+
+    for (int i = 0; i < graph->n_tensors; i++) {
+        const struct mtlm_tensor *t = graph->tensor[i];
+        double *const kind[] = {[MTLM_STORE_PARAM] = &plan->weight_bytes,
+                                [MTLM_STORE_GRAD] = &plan->gradient_bytes,
+                                [MTLM_STORE_MOMENT] = &plan->moment_bytes,
+                                [MTLM_STORE_ACTIVATION] =
+                                    &plan->activation_bytes,
+                                [MTLM_STORE_GLOBAL] = &plan->runtime_bytes,
+                                [MTLM_STORE_SAVED] = &plan->saved_bytes,
+                                [MTLM_STORE_CONTROL] = &plan->runtime_bytes};
+
+        if (!mtlm_tensor_is_owner(t))
+            continue;
+        if (!t->view)
+            *kind[t->storage] += t->slots * mtlm_tensor_bytes(t);
+        *slots += t->slots;
+        if (elems(t) > plan->largest) {
+            plan->largest = elems(t);
+            snprintf(plan->largest_name, sizeof(plan->largest_name), "%s",
+                     t->name);
+        }
+    }
+}
+
+static double slots_bytes(const struct mtlm_tensor *t)
+{
+    return t->slots * mtlm_tensor_bytes(t);
+}
+
+static bool is_staged(const struct mtlm_node *node, bool nccl)
+{
+    const struct mtlm_op *op = mtlm_ops[node->call.kind];
+
+    return op->op_class == MTLM_CLASS_P2P
+           || (op->op_class == MTLM_CLASS_HOST && !op->cpu_fetches)
+           || (op->op_class == MTLM_CLASS_COLLECTIVE && !nccl);
+}
+
+static void mark(bool *tensor, const struct mtlm_tensor *t)
+{
+    if (t)
+        tensor[mtlm_tensor_slot(t, 0).owner->id] = true;
+}
+
+/* What the host writes a checkpoint's values into. */
+static void mark_loaded(const struct mtlm_program *program, bool *tensor)
+{
+    const int loads = program->config.loads;
+
+    for (int i = 0; i < program->n_params && loads != MTLM_LOAD_NOTHING; i++) {
+        const struct mtlm_parameter *p = &program->param[i];
+
+        mark(tensor, p->weight);
+        mark(tensor, p->master);
+        mark(tensor, loads == MTLM_LOAD_ALL ? p->m : NULL);
+        mark(tensor, loads == MTLM_LOAD_ALL ? p->v : NULL);
+    }
+}
+
+/* Blocks travel as a whole, other tensors and what is loaded by themselves. */
+static double staged_bytes(const struct mtlm_program *program, bool nccl)
+{
+    const struct mtlm_graph *graph = program->graph;
+    bool *block = mtlm_calloc(graph->n_blocks + 1, sizeof(*block));
+    bool *tensor = mtlm_calloc(graph->n_tensors + 1, sizeof(*tensor));
+    double bytes = 0;
+
+    for (int i = 0; i < graph->all.n; i++) {
+        const struct mtlm_node *node = graph->all.node[i];
+
+        if (!is_staged(node, nccl))
+            continue;
+        for (int k = 0; k < mtlm_node_n_uses(node); k++) {
+            const struct mtlm_tensor *t =
+                mtlm_tensor_slot(mtlm_node_use(node, k).tensor, 0).owner;
+
+            *(t->block < 0 ? &tensor[t->id] : &block[t->block]) = true;
+        }
+    }
+    mark_loaded(program, tensor);
+    for (int i = 0; i < graph->n_tensors; i++) {
+        const struct mtlm_tensor *t = graph->tensor[i];
+
+        if (tensor[i] && (t->block < 0 || !block[t->block]))
+            bytes += slots_bytes(t);
+    }
+    for (int i = 0; i < graph->n_blocks; i++)
+        bytes += block[i] ? graph->block[i] : 0;
+    free(tensor);
+    free(block);
+    return bytes;
+}
+
+/* The packed panel of an m x n x k product, from its output [m, n] and its
+ * 2 m n k operations. */
+static double blas_bytes(const struct mtlm_node *node)
+{
+    const struct mtlm_op *op = mtlm_ops[node->call.kind];
+    double most = 0;
+
+    if (node->call.next) /* no product is */
+        return 0;
+    for (int i = 0; i < op->n_operands; i++) {
+        const struct mtlm_shape *y = &node->call.shape[i];
+
+        if (op->access[i] != MTLM_R && mtlm_shape_elems(y) > 0) {
+            const double k = node->flops / 2 / mtlm_shape_elems(y);
+
+            most = fmax(most, mtlm_shape_rows(y) * fmin(k, BLAS_PANEL));
+        }
+    }
+    return sizeof(mtlm_real) * most;
+}
+
+/* What 16-bit operands of the init graph take as floats, of all workers: their
+ * scratch is that large, and stays so, before a checkpoint is read. */
+static double init_bytes(const struct mtlm_program *program)
+{
+    const struct mtlm_list *list = &program->init_list;
+    double wide = 0;
+
+    for (int i = 0; i < list->n; i++)
+        wide = fmax(wide, mtlm_call_wide_bytes(&list->node[i]->call));
+    return wide * program->config.layout.workers;
+}
+
+/* The scratch of all workers' kernels; of those alone that no GPU has. */
+static double kernel_bytes(const struct mtlm_program *program, bool no_gpu_has)
+{
+    const struct mtlm_graph *graph = program->graph;
+    double kernel = 0, wide = 0;
+
+    for (int i = 0; i < graph->all.n; i++) {
+        const struct mtlm_node *node = graph->all.node[i];
+
+        if (no_gpu_has && mtlm_ops[node->call.kind]->cuda)
+            continue;
+        kernel = fmax(kernel, blas_bytes(node));
+        wide = fmax(wide, mtlm_call_wide_bytes(&node->call));
+    }
+    return (kernel + wide) * program->config.layout.workers;
+}
+
+/* Where the calls may be cuDNN's.  One serves all of a rank's. */
+static double attention_bytes(const struct mtlm_graph *graph)
+{
+    double most = 0;
+
+    for (int i = 0; i < graph->all.n; i++)
+        if (graph->all.node[i]->call.kind == MTLM_OP_ATTENTION_BWD)
+            most = fmax(most,
+                        mtlm_attention_fused_bytes(&graph->all.node[i]->call));
+    return most;
+}
+
+/* What BLAS keeps for each worker, and what MPI receives a sum into.  The sums
+ * of all buckets may be under way at a time; a gather needs nothing. */
+static double scratch_bytes(const struct mtlm_program *program)
+{
+    const struct mtlm_graph *graph = program->graph;
+    double message = 0, buckets = 0;
+
+    for (int i = 0; i < graph->all.n; i++) {
+        const struct mtlm_node *node = graph->all.node[i];
+
+        if (node->call.kind == MTLM_OP_BUCKET_ALL_REDUCE
+            || node->call.kind == MTLM_OP_BUCKET_REDUCE_SCATTER)
+            buckets += mtlm_plan_work_message_bytes(node);
+        else if (node->call.kind == MTLM_OP_ALL_REDUCE
+                 || node->call.kind == MTLM_OP_REDUCE_SCATTER)
+            message = fmax(message, mtlm_plan_work_message_bytes(node));
+    }
+    return BLAS_BLOCK * program->config.layout.workers + fmax(message, buckets);
+}
+
+static double graph_bytes(const struct mtlm_graph *graph)
+{
+    const double node =
+        sizeof(struct mtlm_node) + 2 * sizeof(void *) + MALLOC_BYTES;
+    const double tensor = sizeof(struct mtlm_tensor) + sizeof(void *)
+                          + 2 * MALLOC_BYTES + 16; /* its name */
+
+    return node * graph->all.n + tensor * graph->n_tensors;
+}
+
+static double parameters(const struct mtlm_program *program)
+{
+    double n = 0;
+
+    for (int i = 0; i < program->n_params; i++)
+        if (!program->param[i].copy)
+            n += elems(program->param[i].weight);
+    return n;
+}
+
+/* What reading a checkpoint takes: the values of the largest parameter, pages
+ * of the file that they come from, and the 16 bits that they become. */
+static double load_bytes(const struct mtlm_program *program)
+{
+    const struct mtlm_program_config *config = &program->config;
+    const double narrow = config->value == MTLM_REAL ? 0 : 2;
+    double most = 0;
+
+    for (int i = 0; i < program->n_params && config->loads; i++) {
+        const struct mtlm_parameter *p = &program->param[i];
+
+        most = fmax(most,
+                    (sizeof(float) + narrow) * elems(p->weight)
+                        + (double) sizeof(float) * p->info.rows * p->info.cols);
+    }
+    return most;
+}
+
+struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
+                           double process_bytes)
+{
+    struct mtlm_plan plan = {.stage = program->stage[0].stage,
+                             .first_layer = program->stage[0].first_layer,
+                             .parameters = parameters(program),
+                             .process_bytes = process_bytes,
+                             .runtime_bytes = process_bytes};
+    const double kernels = kernel_bytes(program, false);
+    const double scratch = scratch_bytes(program);
+    const double load = load_bytes(program);
+    double slots = 0, later, beyond;
+
+    plan.window = program->window[plan.stage];
+    add_tensors(program, &plan, &slots);
+    plan.runtime_bytes += items_bytes(0, mtlm_plan_work_add(&plan, program));
+    plan.runtime_bytes += items_bytes(plan.tasks, 0) + HANDLE_BYTES * slots
+                          + graph_bytes(program->graph) + kernels + scratch;
+    /* What is not there yet when a checkpoint is read. */
+    later = plan.activation_bytes + kernels - init_bytes(program) + scratch
+            + 2 * TASK_BYTES * plan.tasks;
+    beyond = fmax(0, load - later);
+    plan.runtime_bytes += beyond;
+    plan.gpu_load_bytes = load - beyond;
+    plan.cpu_kernel_bytes = kernels - kernel_bytes(program, true);
+    plan.attention_bytes = attention_bytes(program->graph);
+    plan.staged_bytes = staged_bytes(program, false);
+    plan.staged_nccl_bytes = staged_bytes(program, true);
+    plan.total_bytes = plan.weight_bytes + plan.gradient_bytes
+                       + plan.moment_bytes + plan.activation_bytes
+                       + plan.saved_bytes + plan.runtime_bytes;
+    return plan;
+}
+
+double mtlm_plan_more_bytes(const struct mtlm_plan *plan)
+{
+    return plan->total_bytes - plan->process_bytes;
+}
+
+double mtlm_plan_gpu_bytes(const struct mtlm_plan *plan)
+{
+    return plan->total_bytes - plan->runtime_bytes - plan->saved_bytes
+           + plan->attention_bytes;
+}
+
+double mtlm_plan_beside_gpu_bytes(const struct mtlm_plan *plan, bool nccl)
+{
+    return plan->runtime_bytes + plan->saved_bytes + plan->gpu_load_bytes
+           - plan->cpu_kernel_bytes - plan->process_bytes
+           + (nccl ? plan->staged_nccl_bytes : plan->staged_bytes);
+}
+
+/* ---- whether it can be ---- */
+
+/* StarPU counts a tensor's elements in 32 bits, MPI a message's in an int. */
+int mtlm_plan_check_counts(const struct mtlm_plan *plan, struct mtlm_error *err)
+{
+    if (plan->largest > UINT32_MAX)
+        return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
+                              "%s has %" PRId64
+                              " elements, this version can have %" PRIu32
+                              " in one tensor; a larger "
+                              "--tensor-model-parallel-size or a smaller "
+                              "--micro-batch-size would do",
+                              plan->largest_name, plan->largest, UINT32_MAX);
+    if (plan->longest > INT_MAX)
+        return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
+                              "%s of %" PRId64
+                              " elements: a message can have %d; a smaller "
+                              "--micro-batch-size would do",
+                              plan->longest_name, plan->longest, INT_MAX);
+    return 0;
+}
+
+int mtlm_plan_check(double on_host, double available, struct mtlm_error *err)
+{
+    if (on_host <= available)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
+                          "not enough memory: training needs %.2f GiB on this "
+                          "machine, which has %.2f GiB available",
+                          on_host / GIB, available / GIB);
+}
+
+double mtlm_plan_lower_bound(const struct mtlm_program_config *config, bool gpu)
+{
+    const struct mtlm_model *model = &config->model;
+    const struct mtlm_layout *layout = &config->layout;
+    const double shards = (double) layout->tp * layout->pp;
+    const double layers = floor((double) model->num_layers / layout->pp);
+    /* Weight, gradient, two moments, master; one activation of each layer. */
+    const bool trains = !config->eval_only;
+    const double value = mtlm_dtype_bytes(config->value);
+    const double states = config->value == MTLM_REAL ? 2 : 3;
+    const double replicas = config->distributed_optimizer ? layout->dp : 1;
+    const double weights =
+        (value + trains * (1 + states / replicas) * sizeof(mtlm_real))
+        * mtlm_model_parameters(model) / shards;
+    const double activations = trains * value * layers * model->seq_length
+                               * config->micro_batch * model->hidden_size;
+    const double nodes =
+        trains * NODES_PER_LAYER * layers * config->microbatches;
+    const double eval = 10 * layers * mtlm_program_piece(config);
+
+    /* Items are counted in int. */
+    if (nodes * 4 > INT_MAX || eval * 4 > INT_MAX)
+        return INFINITY;
+    return weights + activations + (gpu ? 0 : items_bytes(nodes, eval));
+}

@@ -1,0 +1,124 @@
+#include "config.h"
+
+#include "graph/predict/plan_work.h"
+
+static enum mtlm_op_class class_of(const struct mtlm_node *node)
+{
+    return mtlm_ops[node->call.kind]->op_class;
+}
+
+double mtlm_plan_work_message_bytes(const struct mtlm_node *node)
+{
+    return (double) mtlm_node_elems(node)
+           * mtlm_dtype_bytes(mtlm_node_use(node, 0).tensor->dtype);
+}
+
+static double among(const struct mtlm_layout *layout, enum mtlm_group group)
+{
+    switch (group) {
+    case MTLM_GROUP_TP:
+        return layout->tp;
+    case MTLM_GROUP_DP:
+        return layout->dp;
+    case MTLM_GROUP_EMBEDDING:
+        return layout->pp > 1 ? 2 : 1;
+    default:
+        return mtlm_layout_ranks(layout);
+    }
+}
+
+static enum mtlm_traffic_kind traffic_of(enum mtlm_group group)
+{
+    return group == MTLM_GROUP_TP          ? MTLM_TRAFFIC_TP
+           : group == MTLM_GROUP_DP        ? MTLM_TRAFFIC_DP
+           : group == MTLM_GROUP_EMBEDDING ? MTLM_TRAFFIC_EMBEDDING
+                                           : MTLM_TRAFFIC_OTHER;
+}
+
+/* What a rank sends of a collective of n ranks, see mtlm_traffic. */
+static double sent_bytes(const struct mtlm_node *node, double n)
+{
+    switch (node->call.kind) {
+    case MTLM_OP_REDUCE_SCATTER:
+    case MTLM_OP_BUCKET_REDUCE_SCATTER:
+        return mtlm_plan_work_message_bytes(node) * (n - 1) / n;
+    case MTLM_OP_ALL_GATHER:
+    case MTLM_OP_BUCKET_ALL_GATHER:
+        return mtlm_plan_work_message_bytes(node) * (n - 1);
+    default:
+        return mtlm_plan_work_message_bytes(node) * 2 * (n - 1) / n;
+    }
+}
+
+/* A message that is made times an iteration. */
+static void add_message(const struct mtlm_program *program,
+                        struct mtlm_plan *plan, const struct mtlm_node *node,
+                        int64_t times)
+{
+    const union mtlm_attr *attr = &node->call.attr;
+    double bytes = mtlm_plan_work_message_bytes(node);
+    enum mtlm_traffic_kind kind = MTLM_TRAFFIC_PP;
+
+    if (mtlm_node_elems(node) > plan->longest) {
+        plan->longest = mtlm_node_elems(node);
+        plan->longest_name = mtlm_ops[node->call.kind]->name;
+    }
+    if (node->call.kind == MTLM_OP_RECV)
+        return;
+    if (class_of(node) == MTLM_CLASS_COLLECTIVE) {
+        const double n = among(&program->config.layout, attr->collective.group);
+
+        kind = traffic_of(attr->collective.group);
+        bytes = sent_bytes(node, n);
+    }
+    plan->traffic[kind].bytes += times * bytes;
+    plan->traffic[kind].messages += times;
+}
+
+/* Tasks of the list, each made times an iteration. */
+static int64_t add_list(const struct mtlm_program *program,
+                        struct mtlm_plan *plan, const struct mtlm_list *list,
+                        int64_t times)
+{
+    int64_t tasks = 0;
+
+    for (int i = 0; i < list->n; i++) {
+        const struct mtlm_node *node = list->node[i];
+
+        if (class_of(node) == MTLM_CLASS_ALIAS)
+            continue;
+        tasks += times;
+        plan->flops += times * node->flops;
+        plan->again += node->again ? times * node->flops : 0;
+        if (class_of(node) == MTLM_CLASS_P2P
+            || class_of(node) == MTLM_CLASS_COLLECTIVE)
+            add_message(program, plan, node, times);
+    }
+    return tasks;
+}
+
+double mtlm_plan_work_add(struct mtlm_plan *plan,
+                          const struct mtlm_program *program)
+{
+    const struct mtlm_program_config *config = &program->config;
+    double eval = program->eval_tail_list.n;
+
+    for (int c = 0; c < config->layout.virtual_stages; c++) {
+        const struct mtlm_stage *stage = &program->stage[c];
+        const struct mtlm_list *const train[] = {&stage->forward,
+                                                 &stage->backward,
+                                                 &stage->weight},
+                                      *const validate[] = {&stage->eval};
+        const struct mtlm_list *const *lists =
+            config->eval_only ? validate : train;
+
+        for (int i = 0; i < (config->eval_only ? 1 : 3); i++)
+            plan->tasks +=
+                add_list(program, plan, lists[i], config->microbatches);
+        plan->tasks += add_list(program, plan, &stage->reduce, 1);
+        eval += (double) stage->eval.n * mtlm_program_piece(config);
+        plan->layers += stage->n_layers;
+    }
+    plan->tasks += add_list(program, plan, &program->tail_list, 1);
+    return eval;
+}

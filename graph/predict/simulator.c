@@ -1,0 +1,382 @@
+#include "config.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "graph/predict/simulator.h"
+#include "runtime/base/memory.h"
+
+enum { NONE = -1 };
+
+struct task {
+    int64_t duration, priority, start, end;
+    int64_t ready;  /* earliest start, as far as is known */
+    int waits_for;  /* tasks that must end first */
+    int first_edge; /* to those that wait for this one; see sort_edges() */
+    int lane;
+    int *more, n_more; /* lanes */
+};
+
+struct edge {
+    int before, after;
+    int64_t delay;
+};
+
+/* A heap of tasks: the first is the one that goes before all others. */
+struct queue {
+    int *task;
+    int n, capacity;
+};
+
+struct lane {
+    int free; /* tasks that could start */
+    struct queue ready;
+};
+
+/* At that time the task ends, or becomes ready. */
+struct event {
+    int64_t time, number; /* number: of its making */
+    int task;
+    bool ends;
+};
+
+struct mtlm_simulator {
+    struct task *task;
+    int n, capacity;
+    struct edge *edge;
+    int n_edges, edge_capacity;
+    struct lane *lane;
+    int n_lanes;
+    struct event *event; /* a heap */
+    int n_events, event_capacity;
+    int64_t events; /* that there ever were */
+    struct mtlm_simulator_rule rule;
+    int *started, n_started, n_ended;
+    int *refused; /* of one lane, while it chooses */
+    int64_t now;
+};
+
+struct mtlm_simulator *mtlm_simulator_create(void)
+{
+    return mtlm_calloc(1, sizeof(struct mtlm_simulator));
+}
+
+void mtlm_simulator_destroy(struct mtlm_simulator *sim)
+{
+    if (!sim)
+        return;
+    for (int i = 0; i < sim->n_lanes; i++)
+        free(sim->lane[i].ready.task);
+    for (int i = 0; i < sim->n; i++)
+        free(sim->task[i].more);
+    free(sim->lane);
+    free(sim->task);
+    free(sim->edge);
+    free(sim->event);
+    free(sim->started);
+    free(sim->refused);
+    free(sim);
+}
+
+int mtlm_simulator_lane(struct mtlm_simulator *sim, int capacity)
+{
+    sim->lane = mtlm_realloc(sim->lane, sim->n_lanes + 1, sizeof(*sim->lane));
+    sim->lane[sim->n_lanes] = (struct lane){.free = capacity};
+    return sim->n_lanes++;
+}
+
+int mtlm_simulator_task(struct mtlm_simulator *sim, int lane, int64_t duration,
+                        int64_t priority)
+{
+    assert(lane < sim->n_lanes && duration >= 0);
+    if (sim->n == sim->capacity) {
+        sim->capacity = 2 * sim->capacity + 256;
+        sim->task = mtlm_realloc(sim->task, sim->capacity, sizeof(*sim->task));
+    }
+    sim->task[sim->n] =
+        (struct task){.duration = duration, .priority = priority, .lane = lane};
+    return sim->n++;
+}
+
+void mtlm_simulator_set_duration(struct mtlm_simulator *sim, int task,
+                                 int64_t duration)
+{
+    assert(duration >= 0);
+    sim->task[task].duration = duration;
+}
+
+void mtlm_simulator_also(struct mtlm_simulator *sim, int task, int lane)
+{
+    struct task *t = &sim->task[task];
+
+    assert(t->lane != NONE && lane >= 0 && lane < sim->n_lanes);
+    t->more = mtlm_realloc(t->more, t->n_more + 1, sizeof(*t->more));
+    t->more[t->n_more++] = lane;
+}
+
+void mtlm_simulator_edge(struct mtlm_simulator *sim, int before, int after,
+                         int64_t delay)
+{
+    if (sim->n_edges == sim->edge_capacity) {
+        sim->edge_capacity = 2 * sim->edge_capacity + 1024;
+        sim->edge =
+            mtlm_realloc(sim->edge, sim->edge_capacity, sizeof(*sim->edge));
+    }
+    sim->edge[sim->n_edges++] = (struct edge){before, after, delay};
+    sim->task[after].waits_for++;
+}
+
+void mtlm_simulator_set_rule(struct mtlm_simulator *sim,
+                             const struct mtlm_simulator_rule *rule)
+{
+    sim->rule = *rule;
+}
+
+/* ---- heaps ---- */
+
+static bool goes_first(const struct mtlm_simulator *sim, int a, int b)
+{
+    const struct task *x = &sim->task[a], *y = &sim->task[b];
+
+    return x->priority > y->priority || (x->priority == y->priority && a < b);
+}
+
+static void push(const struct mtlm_simulator *sim, struct queue *queue,
+                 int task)
+{
+    int i = queue->n++;
+
+    if (queue->n > queue->capacity) {
+        queue->capacity = 2 * queue->n + 16;
+        queue->task =
+            mtlm_realloc(queue->task, queue->capacity, sizeof(*queue->task));
+    }
+    for (; i > 0 && goes_first(sim, task, queue->task[(i - 1) / 2]);
+         i = (i - 1) / 2)
+        queue->task[i] = queue->task[(i - 1) / 2];
+    queue->task[i] = task;
+}
+
+static int pop(const struct mtlm_simulator *sim, struct queue *queue)
+{
+    const int first = queue->task[0], task = queue->task[--queue->n];
+    int i = 0, child;
+
+    while ((child = 2 * i + 1) < queue->n) {
+        child += child + 1 < queue->n
+                 && goes_first(sim, queue->task[child + 1], queue->task[child]);
+        if (goes_first(sim, task, queue->task[child]))
+            break;
+        queue->task[i] = queue->task[child];
+        i = child;
+    }
+    queue->task[i] = task;
+    return first;
+}
+
+static bool is_sooner(const struct event *a, const struct event *b)
+{
+    return a->time < b->time || (a->time == b->time && a->number < b->number);
+}
+
+static void add_event(struct mtlm_simulator *sim, int64_t time, int task,
+                      bool ends)
+{
+    const struct event event = {time, sim->events++, task, ends};
+    int i = sim->n_events++;
+
+    if (sim->n_events > sim->event_capacity) {
+        sim->event_capacity = 2 * sim->n_events + 64;
+        sim->event =
+            mtlm_realloc(sim->event, sim->event_capacity, sizeof(*sim->event));
+    }
+    for (; i > 0 && is_sooner(&event, &sim->event[(i - 1) / 2]);
+         i = (i - 1) / 2)
+        sim->event[i] = sim->event[(i - 1) / 2];
+    sim->event[i] = event;
+}
+
+static struct event take_event(struct mtlm_simulator *sim)
+{
+    const struct event first = sim->event[0];
+    const struct event event = sim->event[--sim->n_events];
+    int i = 0, child;
+
+    while ((child = 2 * i + 1) < sim->n_events) {
+        child += child + 1 < sim->n_events
+                 && is_sooner(&sim->event[child + 1], &sim->event[child]);
+        if (is_sooner(&event, &sim->event[child]))
+            break;
+        sim->event[i] = sim->event[child];
+        i = child;
+    }
+    sim->event[i] = event;
+    return first;
+}
+
+/* ---- what happens ---- */
+
+/* n more tasks, or fewer, could start on the task's lanes. */
+static void free_lanes(struct mtlm_simulator *sim, const struct task *task,
+                       int n)
+{
+    if (task->lane != NONE)
+        sim->lane[task->lane].free += n;
+    for (int i = 0; i < task->n_more; i++)
+        sim->lane[task->more[i]].free += n;
+}
+
+static void start(struct mtlm_simulator *sim, int number)
+{
+    struct task *task = &sim->task[number];
+
+    free_lanes(sim, task, -1);
+    task->start = sim->now;
+    task->end = sim->now + task->duration;
+    sim->started[sim->n_started++] = number;
+    if (sim->rule.started)
+        sim->rule.started(sim->rule.arg, number);
+    add_event(sim, task->end, number, true);
+}
+
+/* Nothing is before it any more. */
+static void make_ready(struct mtlm_simulator *sim, int number)
+{
+    const struct task *task = &sim->task[number];
+
+    if (task->ready > sim->now)
+        add_event(sim, task->ready, number, false);
+    else if (task->lane != NONE)
+        push(sim, &sim->lane[task->lane].ready, number);
+    else
+        start(sim, number);
+}
+
+static void end(struct mtlm_simulator *sim, int number)
+{
+    const struct task *task = &sim->task[number];
+
+    free_lanes(sim, task, 1);
+    sim->n_ended++;
+    if (sim->rule.ended)
+        sim->rule.ended(sim->rule.arg, number);
+    for (int i = task->first_edge;
+         i < sim->n_edges && sim->edge[i].before == number; i++) {
+        struct task *after = &sim->task[sim->edge[i].after];
+
+        if (after->ready < sim->now + sim->edge[i].delay)
+            after->ready = sim->now + sim->edge[i].delay;
+        if (--after->waits_for == 0)
+            make_ready(sim, sim->edge[i].after);
+    }
+}
+
+static bool may_start(const struct mtlm_simulator *sim, int number)
+{
+    const struct task *task = &sim->task[number];
+
+    for (int i = 0; i < task->n_more; i++)
+        if (sim->lane[task->more[i]].free == 0)
+            return false;
+    return !sim->rule.admits || sim->rule.admits(sim->rule.arg, number);
+}
+
+/* Starts what a lane can start, the best first. */
+static void choose(struct mtlm_simulator *sim, struct lane *lane)
+{
+    int refused = 0;
+
+    while (lane->free > 0 && lane->ready.n > 0) {
+        const int task = pop(sim, &lane->ready);
+
+        if (may_start(sim, task))
+            start(sim, task);
+        else
+            sim->refused[refused++] = task;
+    }
+    while (refused > 0)
+        push(sim, &lane->ready, sim->refused[--refused]);
+}
+
+/* All that happens next, at one moment; false: nothing does. */
+static bool advance(struct mtlm_simulator *sim)
+{
+    if (sim->n_events == 0)
+        return false;
+    sim->now = sim->event[0].time;
+    while (sim->n_events > 0 && sim->event[0].time == sim->now) {
+        const struct event event = take_event(sim);
+
+        if (event.ends)
+            end(sim, event.task);
+        else
+            make_ready(sim, event.task);
+    }
+    return true;
+}
+
+/* By before, in each its order of making. */
+static void sort_edges(struct mtlm_simulator *sim)
+{
+    struct edge *sorted = mtlm_calloc(sim->n_edges, sizeof(*sorted));
+    int *next = mtlm_calloc(sim->n + 1, sizeof(*next));
+
+    for (int i = 0; i < sim->n_edges; i++)
+        next[sim->edge[i].before + 1]++;
+    for (int i = 0; i < sim->n; i++) {
+        next[i + 1] += next[i];
+        sim->task[i].first_edge = next[i];
+    }
+    for (int i = 0; i < sim->n_edges; i++)
+        sorted[next[sim->edge[i].before]++] = sim->edge[i];
+    free(next);
+    free(sim->edge);
+    sim->edge = sorted;
+    sim->edge_capacity = sim->n_edges;
+}
+
+bool mtlm_simulator_run(struct mtlm_simulator *sim)
+{
+    int *first = mtlm_calloc(sim->n, sizeof(*first)), n_first = 0;
+
+    assert(!sim->started);
+    sim->started = mtlm_calloc(sim->n, sizeof(*sim->started));
+    sim->refused = mtlm_calloc(sim->n, sizeof(*sim->refused));
+    sort_edges(sim);
+    for (int i = 0; i < sim->n; i++)
+        if (sim->task[i].waits_for == 0)
+            first[n_first++] = i;
+    for (int i = 0; i < n_first; i++)
+        make_ready(sim, first[i]);
+    free(first);
+    do
+        for (int i = 0; i < sim->n_lanes; i++)
+            choose(sim, &sim->lane[i]);
+    while (advance(sim));
+    return sim->n_ended == sim->n;
+}
+
+int64_t mtlm_simulator_start(const struct mtlm_simulator *sim, int task)
+{
+    return sim->task[task].start;
+}
+
+int64_t mtlm_simulator_end(const struct mtlm_simulator *sim, int task)
+{
+    return sim->task[task].end;
+}
+
+int mtlm_simulator_started(const struct mtlm_simulator *sim, int i)
+{
+    return sim->started[i];
+}
+
+int64_t mtlm_simulator_makespan(const struct mtlm_simulator *sim)
+{
+    int64_t last = 0;
+
+    for (int i = 0; i < sim->n; i++)
+        if (sim->task[i].end > last)
+            last = sim->task[i].end;
+    return last;
+}

@@ -1,0 +1,292 @@
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/build/tensor_layer.h"
+#include "graph/run/data.h"
+#include "runtime/base/memory.h"
+#include "runtime/machine/arena.h"
+#include "runtime/machine/data.h"
+
+/* Blocks of the graph; then what orders nodes only or pretends to be more; the
+ * rings of a GPU; copies for a checkpoint. */
+static int n_arenas(const struct mtlm_run_data *data)
+{
+    return data->program->graph->n_blocks + 3;
+}
+
+/* Whether there is an element of the tensor only. */
+static bool pretends(const struct mtlm_run_data *data,
+                     const struct mtlm_tensor *tensor)
+{
+    return data->synthetic && mtlm_synthetic_pretends(tensor);
+}
+
+static struct mtlm_arena *control_arena(const struct mtlm_run_data *data)
+{
+    return &data->arena[data->program->graph->n_blocks];
+}
+
+/* Of a slot: what StarPU knows, and what it takes in an arena. */
+static int64_t elems_of(const struct mtlm_run_data *data,
+                        const struct mtlm_tensor *tensor)
+{
+    return pretends(data, tensor) ? 1 : mtlm_shape_elems(&tensor->shape);
+}
+
+static size_t bytes_of(const struct mtlm_run_data *data,
+                       const struct mtlm_tensor *tensor)
+{
+    return pretends(data, tensor)
+               ? mtlm_synthetic_bytes(&data->program->config.layout)
+               : mtlm_tensor_bytes(tensor);
+}
+
+static struct mtlm_arena *ring_arena(const struct mtlm_run_data *data)
+{
+    return &data->arena[data->program->graph->n_blocks + 1];
+}
+
+static struct mtlm_arena *saved_arena(const struct mtlm_run_data *data)
+{
+    return &data->arena[data->program->graph->n_blocks + 2];
+}
+
+static bool on_gpu(const struct mtlm_run_data *data)
+{
+    return data->home != STARPU_MAIN_RAM;
+}
+
+/* Whether its memory is in that arena. */
+static bool in_control(const struct mtlm_run_data *data,
+                       const struct mtlm_tensor *tensor)
+{
+    return tensor->storage == MTLM_STORE_CONTROL || pretends(data, tensor);
+}
+
+static bool in_ring(const struct mtlm_run_data *data,
+                    const struct mtlm_tensor *tensor)
+{
+    return on_gpu(data) && tensor->storage == MTLM_STORE_ACTIVATION
+           && tensor->block < 0 && !data->host[tensor->id];
+}
+
+static bool *find_host_tensors(const struct mtlm_graph *graph)
+{
+    bool *host = mtlm_calloc(graph->n_tensors, sizeof(*host));
+
+    for (int i = 0; i < graph->all.n; i++) {
+        const struct mtlm_node *node = graph->all.node[i];
+
+        if (mtlm_ops[node->call.kind]->op_class != MTLM_CLASS_HOST)
+            continue;
+        for (int k = 0; k < mtlm_node_n_uses(node); k++)
+            host[mtlm_tensor_slot(mtlm_node_use(node, k).tensor, 0).owner->id] =
+                true;
+    }
+    return host;
+}
+
+/* The host's own memory is malloc()'s. */
+static void create_arena(const struct mtlm_run_data *data,
+                         struct mtlm_arena *arena, size_t bytes)
+{
+    if (on_gpu(data))
+        mtlm_arena_create_on(arena, bytes, data->home);
+    else
+        mtlm_arena_create(arena, bytes);
+}
+
+static void create_arenas(struct mtlm_run_data *data)
+{
+    const struct mtlm_graph *graph = data->program->graph;
+    size_t control = 0, ring = 0, saved = 0;
+
+    data->arena = mtlm_calloc(n_arenas(data), sizeof(*data->arena));
+    for (int i = 0; i < graph->n_blocks; i++)
+        create_arena(data, &data->arena[i],
+                     data->synthetic ? 0 : graph->block[i]);
+    for (int i = 0; i < graph->n_tensors; i++) {
+        const struct mtlm_tensor *t = graph->tensor[i];
+        const size_t bytes = t->slots * mtlm_arena_padded(bytes_of(data, t));
+
+        if (!mtlm_tensor_is_owner(t))
+            continue;
+        if (in_control(data, t))
+            control += bytes;
+        else if (in_ring(data, t))
+            ring += bytes;
+        else if (t->storage == MTLM_STORE_SAVED)
+            saved += bytes;
+    }
+    create_arena(data, control_arena(data), control);
+    create_arena(data, ring_arena(data), ring);
+    if (on_gpu(data)) /* pinned: GPUs copy faster to that */
+        mtlm_arena_create_on(saved_arena(data), saved, STARPU_MAIN_RAM);
+    else
+        mtlm_arena_create(saved_arena(data), saved);
+}
+
+/* Of the blocks whose tensors travel together. */
+static void create_stages(struct mtlm_run_data *data)
+{
+    const struct mtlm_graph *graph = data->program->graph;
+    bool *sent = mtlm_calloc(graph->n_blocks, sizeof(*sent));
+
+    for (int i = 0; i < graph->all.n; i++) {
+        const struct mtlm_node *node = graph->all.node[i];
+
+        for (int k = 0; k < mtlm_node_n_uses(node); k++) {
+            const struct mtlm_use use = mtlm_node_use(node, k);
+
+            if (mtlm_ops[node->call.kind]->op_class == MTLM_CLASS_COLLECTIVE
+                && !use.control && use.tensor->block >= 0)
+                sent[use.tensor->block] = true;
+        }
+    }
+    for (int i = 0; i < graph->n_blocks; i++)
+        if (sent[i])
+            mtlm_arena_create_on(&data->stage[i], graph->block[i],
+                                 STARPU_MAIN_RAM);
+    free(sent);
+}
+
+/* The memory of the next slot, or NULL: StarPU takes some when it is
+ * written. */
+static void *memory_of(struct mtlm_run_data *data,
+                       const struct mtlm_tensor *tensor)
+{
+    if (in_control(data, tensor))
+        return mtlm_arena_take(control_arena(data), bytes_of(data, tensor));
+    if (tensor->storage == MTLM_STORE_SAVED)
+        return mtlm_arena_take(saved_arena(data), bytes_of(data, tensor));
+    if (tensor->block >= 0)
+        return data->arena[tensor->block].memory + tensor->offset;
+    return in_ring(data, tensor)
+               ? mtlm_arena_take(ring_arena(data), bytes_of(data, tensor))
+               : NULL;
+}
+
+static starpu_data_handle_t register_slot(struct mtlm_run_data *data,
+                                          const struct mtlm_tensor *tensor)
+{
+    void *memory = memory_of(data, tensor);
+    const int64_t elems = elems_of(data, tensor);
+    starpu_data_handle_t handle;
+
+    if (!memory || !on_gpu(data) || tensor->storage == MTLM_STORE_SAVED)
+        return mtlm_data_register(memory, elems, tensor->dtype, tensor->name);
+    handle = mtlm_data_register_on(data->home, memory, elems, tensor->dtype,
+                                   tensor->name);
+    if (tensor->block >= 0 && data->stage[tensor->block].memory)
+        mtlm_data_stage(handle,
+                        data->stage[tensor->block].memory + tensor->offset);
+    return handle;
+}
+
+/* StarPU's own traces say layer and slot of the data that a task writes. */
+static void register_tensor(struct mtlm_run_data *data,
+                            const struct mtlm_tensor *tensor, int layer)
+{
+    starpu_data_handle_t *slot;
+
+    if (!mtlm_tensor_is_owner(tensor))
+        return;
+    slot = mtlm_calloc(tensor->slots, sizeof(*slot));
+    for (int i = 0; i < tensor->slots; i++) {
+        slot[i] = register_slot(data, tensor);
+        starpu_data_set_coordinates(slot[i], 2, layer, i);
+    }
+    data->handle[tensor->id] = slot;
+}
+
+void mtlm_run_data_create(struct mtlm_run_data *data,
+                          const struct mtlm_program *program, bool synthetic,
+                          bool staged)
+{
+    const struct mtlm_graph *graph = program->graph;
+    int *layer;
+
+    data->program = program;
+    data->synthetic = synthetic;
+    data->handle = mtlm_calloc(graph->n_tensors, sizeof(*data->handle));
+    data->home = synthetic ? STARPU_MAIN_RAM : mtlm_data_home();
+    data->host = find_host_tensors(graph);
+    data->stage = mtlm_calloc(graph->n_blocks, sizeof(*data->stage));
+    create_arenas(data);
+    if (on_gpu(data) && staged)
+        create_stages(data);
+    layer = mtlm_tensor_layers(program);
+    for (int i = 0; i < graph->n_tensors; i++)
+        register_tensor(data, graph->tensor[i], layer[i]);
+    free(layer);
+}
+
+void mtlm_run_data_destroy(struct mtlm_run_data *data)
+{
+    const struct mtlm_graph *graph = data->program->graph;
+
+    for (int i = 0; i < graph->n_tensors; i++) {
+        if (!data->handle[i])
+            continue;
+        for (int s = 0; s < graph->tensor[i]->slots; s++)
+            starpu_data_unregister_no_coherency(data->handle[i][s]);
+        free(data->handle[i]);
+    }
+    for (int i = 0; i < n_arenas(data); i++)
+        mtlm_arena_destroy(&data->arena[i]);
+    for (int i = 0; i < graph->n_blocks; i++)
+        mtlm_arena_destroy(&data->stage[i]);
+    free(data->stage);
+    free(data->arena);
+    free(data->host);
+    free(data->handle);
+}
+
+starpu_data_handle_t mtlm_run_data_handle(const struct mtlm_run_data *data,
+                                          const struct mtlm_tensor *tensor,
+                                          int64_t use)
+{
+    const struct mtlm_slot at = mtlm_tensor_slot(tensor, use);
+
+    return data->handle[at.owner->id][at.slot];
+}
+
+void mtlm_run_data_read(const struct mtlm_run_data *data,
+                        const struct mtlm_tensor *tensor, int64_t use,
+                        void *memory, size_t bytes)
+{
+    starpu_data_handle_t handle = mtlm_run_data_handle(data, tensor, use);
+
+    MTLM_CHECK_STARPU(
+        starpu_data_acquire_on_node(handle, STARPU_MAIN_RAM, STARPU_R));
+    memcpy(memory, starpu_data_handle_to_pointer(handle, STARPU_MAIN_RAM),
+           bytes);
+    starpu_data_release_on_node(handle, STARPU_MAIN_RAM);
+}
+
+const void *mtlm_run_data_await(const struct mtlm_run_data *data,
+                                const struct mtlm_tensor *tensor)
+{
+    starpu_data_handle_t handle = mtlm_run_data_handle(data, tensor, 0);
+    const void *memory;
+
+    MTLM_CHECK_STARPU(
+        starpu_data_acquire_on_node(handle, STARPU_MAIN_RAM, STARPU_R));
+    memory = starpu_data_handle_to_pointer(handle, STARPU_MAIN_RAM);
+    starpu_data_release_on_node(handle, STARPU_MAIN_RAM);
+    return memory;
+}
+
+void mtlm_run_data_write(const struct mtlm_run_data *data,
+                         const struct mtlm_tensor *tensor, const void *memory)
+{
+    starpu_data_handle_t handle = mtlm_run_data_handle(data, tensor, 0);
+
+    MTLM_CHECK_STARPU(
+        starpu_data_acquire_on_node(handle, STARPU_MAIN_RAM, STARPU_W));
+    memcpy(starpu_data_handle_to_pointer(handle, STARPU_MAIN_RAM), memory,
+           mtlm_tensor_bytes(tensor));
+    starpu_data_release_on_node(handle, STARPU_MAIN_RAM);
+}

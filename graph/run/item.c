@@ -1,0 +1,205 @@
+/* What an item of the program becomes: a task or a message. */
+
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "codelets/codelet.h"
+#include "graph/build/stage.h"
+#include "graph/run/check.h"
+#include "graph/run/message.h"
+#include "graph/run/record.h"
+#include "graph/run/run_private.h"
+#include "graph/run/watch.h"
+#include "runtime/base/clock.h"
+#include "runtime/machine/color.h"
+#include "runtime/machine/data.h"
+#include "runtime/machine/machine.h"
+
+/* Number of the use of its tensors that an item is. */
+static int64_t use_of(const struct mtlm_item *item,
+                      const struct mtlm_pass *pass)
+{
+    return item->microbatch < 0 ? pass->last_use
+                                : pass->first_microbatch + item->microbatch;
+}
+
+static int priority_of(const struct mtlm_run *run, const struct mtlm_item *item,
+                       const struct mtlm_pass *pass)
+{
+    return mtlm_priority_base(&run->priority, pass->iteration) + item->priority;
+}
+
+static struct mtlm_record record_of(struct mtlm_run *run,
+                                    const struct mtlm_item *item,
+                                    const struct mtlm_pass *pass)
+{
+    const struct mtlm_node *node = item->node;
+    const bool p2p = mtlm_ops[node->call.kind]->op_class == MTLM_CLASS_P2P;
+    struct mtlm_record record = {
+        .rank = run->config.rank,
+        .worker = -1,
+        .lane = node->lane,
+        .phase = node->phase,
+        .op = node->call.kind,
+        .iteration = pass->iteration,
+        .microbatch = (int32_t) mtlm_pass_microbatch(pass, item),
+        .stage = node->stage,
+        .layer = node->layer,
+        .peer = p2p ? node->call.attr.p2p.peer : -1,
+        .group = -1,
+        .group_root = -1,
+        .priority = priority_of(run, item, pass),
+        .job = run->job++,
+        .match = -1,
+        .submit_ns = pass->record ? mtlm_now_ns() : 0,
+        .flops = node->flops,
+        .bytes = node->bytes,
+    };
+
+    if (run->recorded)
+        mtlm_run_record_node(run->recorded, item, use_of(item, pass), &record);
+    return record;
+}
+
+static void post(struct mtlm_run *run, const struct mtlm_item *item,
+                 const struct mtlm_pass *pass)
+{
+    const struct mtlm_node *node = item->node;
+    const int64_t use = use_of(item, pass);
+    const struct mtlm_program_config *config = &run->program->config;
+    const int tags =
+        mtlm_stage_tags(config) * mtlm_layout_stages(&config->layout);
+    starpu_data_handle_t *handles =
+        mtlm_calloc(mtlm_node_n_uses(node), sizeof(*handles));
+    struct mtlm_message message = {.name = mtlm_ops[node->call.kind]->name,
+                                   .priority = priority_of(run, item, pass),
+                                   .recorded = pass->record,
+                                   .record = record_of(run, item, pass)};
+
+    mtlm_message_of(&run->data, node, use, handles, &message);
+    message.slot = item->microbatch < 0 || !run->config.slots
+                       ? -1
+                       : use % run->config.slots;
+    message.tag += use % run->tag_microbatches * tags;
+    if (run->config.synthetic)
+        message.duration_ns =
+            mtlm_synthetic_ns(run->config.synthetic, item, pass->iteration);
+    message.node = mtlm_run_watch_node(run->watch, item, use, &message.record,
+                                       message.duration_ns);
+    mtlm_engine_post(run->config.engine, &message);
+    free(handles);
+}
+
+static bool is_poisoned(const struct mtlm_run *run,
+                        const struct mtlm_item *item,
+                        const struct mtlm_pass *pass)
+{
+    return run->poison >= 0 && pass->iteration == run->poison
+           && item->node->phase == MTLM_PHASE_FORWARD
+           && item->node->call.kind == MTLM_OP_ATTENTION_FWD
+           && item->node->layer == 0 && item->microbatch == 0
+           && run->program->config.layout.tp_rank == 0
+           && run->program->config.layout.dp_rank == 0;
+}
+
+static void set_handles(const struct mtlm_run *run,
+                        const struct mtlm_node *node, int64_t number,
+                        struct starpu_task *task)
+{
+    static const enum starpu_data_access_mode modes[] = {
+        [MTLM_R] = STARPU_R, [MTLM_W] = STARPU_W, [MTLM_RW] = STARPU_RW};
+    const int n = mtlm_node_n_uses(node);
+    const struct mtlm_task_buffers to = mtlm_data_buffers(task, n);
+
+    for (int i = 0; i < n; i++) {
+        const struct mtlm_use use = mtlm_node_use(node, i);
+
+        to.handle[i] = mtlm_run_data_handle(&run->data, use.tensor, number);
+        to.mode[i] = modes[use.access];
+    }
+}
+
+/* Whether the task only sleeps, and how long. */
+static void pretend(const struct mtlm_run *run, const struct mtlm_item *item,
+                    const struct mtlm_pass *pass, struct mtlm_task *arg)
+{
+    const struct mtlm_synthetic *synthetic = run->config.synthetic;
+
+    if (!synthetic || mtlm_synthetic_computes(item->node))
+        return;
+    arg->sleeps = true;
+    arg->sleep_ns = mtlm_synthetic_ns(synthetic, item, pass->iteration);
+}
+
+static void submit(struct mtlm_run *run, const struct mtlm_item *item,
+                   const struct mtlm_pass *pass)
+{
+    const struct mtlm_node *node = item->node;
+    const struct mtlm_op *op = mtlm_ops[node->call.kind];
+    const int64_t use = use_of(item, pass);
+    const struct mtlm_program_config *config = &run->program->config;
+    struct starpu_task *task = starpu_task_create();
+    struct mtlm_task *arg = mtlm_calloc(1, sizeof(*arg));
+
+    arg->call = &node->call;
+    arg->sample =
+        pass->first_sample
+        + (item->microbatch * config->layout.dp + config->layout.dp_rank)
+              * config->micro_batch;
+    arg->share = pass->share;
+    arg->batch = pass->batch;
+    arg->recorder = pass->record ? run->config.recorder : NULL;
+    arg->record = record_of(run, item, pass);
+    pretend(run, item, pass, arg);
+    arg->node =
+        mtlm_run_watch_node(run->watch, item, use, &arg->record, arg->sleep_ns);
+    if (item->microbatch >= 0 && node->flops > 0) {
+        arg->ended = run->config.done;
+        arg->part = node->flops / pass->flops;
+    }
+    if (is_poisoned(run, item, pass))
+        arg->after = mtlm_check_poison;
+    if (run->checker)
+        mtlm_check_task(run->checker, arg, item);
+    task->cl = mtlm_codelet(node->call.kind);
+    task->cl_arg = arg;
+    task->cl_arg_size = sizeof(*arg);
+    task->cl_arg_free = 1;
+    task->name = op->name;
+    task->color =
+        op->op_class == MTLM_CLASS_HOST && node->phase != MTLM_PHASE_SAVE
+            ? MTLM_COLOR_HOST
+            : mtlm_phase_color(node->phase);
+    task->priority = priority_of(run, item, pass);
+    mtlm_machine_restrict(task);
+    task->flops = node->flops;
+    set_handles(run, node, use, task);
+    if (arg->sleeps) {
+        task->prologue_callback_func = mtlm_codelet_task_ready;
+        task->prologue_callback_arg = arg;
+    }
+    if (arg->node) {
+        task->epilogue_callback_func = mtlm_codelet_task_done;
+        task->epilogue_callback_arg = arg;
+    }
+    task->callback_func = mtlm_codelet_task_ended;
+    task->callback_arg = arg;
+    MTLM_CHECK_STARPU(starpu_task_submit(task));
+}
+
+static bool is_message(const struct mtlm_item *item)
+{
+    const enum mtlm_op_class class = mtlm_ops[item->node->call.kind]->op_class;
+
+    return class == MTLM_CLASS_P2P || class == MTLM_CLASS_COLLECTIVE;
+}
+
+void mtlm_run_submit_item(struct mtlm_run *run, const struct mtlm_item *item,
+                          const struct mtlm_pass *pass)
+{
+    if (is_message(item))
+        post(run, item, pass);
+    else
+        submit(run, item, pass);
+}

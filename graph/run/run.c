@@ -1,0 +1,298 @@
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "graph/build/stage.h"
+#include "graph/run/check.h"
+#include "graph/run/message.h"
+#include "graph/run/record.h"
+#include "graph/run/run_private.h"
+#include "graph/run/watch.h"
+#include "runtime/machine/data.h"
+
+static double microbatch_flops(const struct mtlm_items *items)
+{
+    double flops = 0;
+
+    for (int i = 0; i < items->n; i++)
+        if (items->item[i].microbatch == 0)
+            flops += items->item[i].node->flops;
+    return flops;
+}
+
+/* Samples of all ranks that make a microbatch each. */
+static int64_t samples_per_microbatch(const struct mtlm_run *run)
+{
+    const struct mtlm_program_config *config = &run->program->config;
+
+    return config->micro_batch * config->layout.dp;
+}
+
+struct mtlm_run *mtlm_run_create(const struct mtlm_run_config *config)
+{
+    const struct mtlm_program *program = config->program;
+    struct mtlm_run *run = mtlm_calloc(1, sizeof(*run));
+
+    run->config = *config;
+    run->program = program;
+    run->train_flops = microbatch_flops(&program->train);
+    run->eval_flops = microbatch_flops(&program->eval);
+    run->poison = -1;
+    run->tag_microbatches =
+        mtlm_stage_tag_microbatches(&program->config, config->max_tag);
+    run->priority = mtlm_program_priority(program);
+    run->ramp = program->config.ramp;
+    run->ramp.full = program->config.microbatches * samples_per_microbatch(run);
+    run->begin = mtlm_ramp_at(&run->ramp, config->iteration, config->samples);
+    run->place = run->begin;
+    mtlm_run_data_create(&run->data, program, config->synthetic != NULL,
+                         mtlm_engine_node(config->engine) == STARPU_MAIN_RAM);
+    if (config->recorder) {
+        run->recorded = mtlm_run_record_create(program, config->recorder);
+        starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
+    }
+    run->watch = mtlm_run_watch_create(program);
+    return run;
+}
+
+void mtlm_run_wait(struct mtlm_run *run)
+{
+    mtlm_engine_wait(run->config.engine);
+    MTLM_CHECK_STARPU(starpu_task_wait_for_all());
+}
+
+void mtlm_run_destroy(struct mtlm_run *run)
+{
+    mtlm_run_watch_destroy(run->watch);
+    mtlm_run_record_destroy(run->recorded);
+    mtlm_run_data_destroy(&run->data);
+    free(run);
+}
+
+/* For StarPU's own traces.  To take a number away leaves its value behind. */
+static void note_microbatch(const struct mtlm_item *item,
+                            const struct mtlm_pass *pass)
+{
+    starpu_iteration_pop();
+    starpu_iteration_push((unsigned long) mtlm_pass_microbatch(pass, item));
+}
+
+/* Of an iteration or, where there are none, of a validation's batch. */
+static int batch_items(const struct mtlm_program *program)
+{
+    const struct mtlm_program_config *config = &program->config;
+
+    return config->eval_only ? (int64_t) program->eval.n * config->microbatches
+                                   / mtlm_program_piece(config)
+                             : program->train.n;
+}
+
+static bool is_of(const struct mtlm_item *item, const struct mtlm_run *run,
+                  const struct mtlm_pass *pass)
+{
+    if (item->microbatch < 0)
+        return !run->checker; /* for which only the microbatches run again */
+    return !pass->microbatches || item->microbatch < pass->microbatches;
+}
+
+/* A microbatch of a validation is submitted, of that number in all of it.  A
+ * validation may be far longer than an iteration, and each waiting task takes
+ * memory.  Earlier microbatches never need later ones, so ranks that wait here
+ * do not wait for each other. */
+static void after_validated(struct mtlm_run *run, int64_t microbatch)
+{
+    if (run->validated)
+        run->validated(run->validated_arg, microbatch);
+    starpu_task_wait_for_n_submitted(2 * batch_items(run->program));
+}
+
+/* Submits items in program order. */
+static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
+                       const struct mtlm_pass *pass)
+{
+    int64_t before = -1; /* microbatch of the item submitted last */
+
+    if (run->recorded)
+        mtlm_run_record_pass(run->recorded, pass->record);
+    starpu_iteration_push(pass->iteration);
+    starpu_iteration_push(0);
+    for (int i = 0; i < items->n; i++) {
+        const struct mtlm_item *item = &items->item[i];
+
+        if (!is_of(item, run, pass))
+            continue;
+        if (items == &run->program->eval && before >= 0
+            && item->microbatch != before)
+            after_validated(run, pass->first + before);
+        before = item->microbatch;
+        if (run->gradients_seen && item->node->call.kind == MTLM_OP_CONTROL)
+            run->gradients_seen(run->gradients_arg);
+        note_microbatch(item, pass);
+        mtlm_run_submit_item(run, item, pass);
+    }
+    starpu_iteration_pop();
+    starpu_iteration_pop();
+    starpu_do_schedule();
+}
+
+/* Microbatches are numbered over the whole run, whatever their number in an
+ * iteration: the numbers tell slots and messages apart. */
+static struct mtlm_pass train_pass(struct mtlm_run *run, int64_t iteration,
+                                   bool record)
+{
+    const int64_t each = samples_per_microbatch(run);
+    struct mtlm_ramp_place *place = &run->place;
+
+    if (iteration < place->iteration)
+        *place = run->begin;
+    while (place->iteration < iteration)
+        mtlm_ramp_next(&run->ramp, place);
+    return (struct mtlm_pass){.iteration = iteration,
+                              .last_use = iteration,
+                              .first_microbatch = place->samples / each,
+                              .first_sample = place->samples,
+                              .microbatches = place->batch / each,
+                              .batch = place->batch,
+                              .share = (double) run->program->config.micro_batch
+                                       / place->batch,
+                              .flops = run->train_flops,
+                              .record = record && run->config.recorder};
+}
+
+void mtlm_run_init(struct mtlm_run *run)
+{
+    const struct mtlm_pass pass = {0};
+
+    submit_all(run, &run->program->init, &pass);
+}
+
+void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration, bool record)
+{
+    const struct mtlm_pass pass = train_pass(run, iteration, record);
+
+    /* Priorities start over: nothing older may be left (priority.h). */
+    if (iteration > 0 && iteration % mtlm_priority_cycle(&run->priority) == 0)
+        mtlm_run_wait(run);
+    if (run->config.plan)
+        mtlm_message_order(run->config.engine, run->config.plan,
+                           pass.microbatches);
+    submit_all(run, &run->program->train, &pass);
+}
+
+void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, int64_t piece,
+                         bool record)
+{
+    const struct mtlm_program_config *config = &run->program->config;
+    const int64_t first = piece * mtlm_program_piece(config);
+    const struct mtlm_pass pass = {
+        .iteration = iteration,
+        .first = first,
+        .first_microbatch = first,
+        .first_sample = first * samples_per_microbatch(run),
+        .microbatches = config->eval_microbatches - first,
+        .last_use = piece,
+        .share = 1.0 / (config->eval_microbatches * config->layout.dp),
+        .flops = run->eval_flops,
+        .record = record && run->config.recorder};
+
+    submit_all(run, &run->program->eval, &pass);
+}
+
+void mtlm_run_save(struct mtlm_run *run, int64_t iteration, bool record)
+{
+    const struct mtlm_pass pass = {.iteration = iteration,
+                                   .last_use = iteration,
+                                   .record = record && run->config.recorder};
+
+    submit_all(run, &run->program->save, &pass);
+}
+
+int64_t mtlm_run_submitted(const struct mtlm_run *run)
+{
+    return run->job;
+}
+
+void mtlm_run_report(struct mtlm_run *run, int64_t iteration,
+                     double report[MTLM_CONTROL_COUNT])
+{
+    mtlm_run_data_read(&run->data, run->program->report, iteration, report,
+                       MTLM_CONTROL_COUNT * sizeof(*report));
+}
+
+double mtlm_run_params_norm(struct mtlm_run *run, int64_t iteration)
+{
+    double norm;
+
+    mtlm_run_data_read(&run->data, run->program->params_norm, iteration, &norm,
+                       sizeof(norm));
+    return norm;
+}
+
+void mtlm_run_eval_report(struct mtlm_run *run, int64_t piece,
+                          double report[MTLM_STATUS_EXTRA])
+{
+    mtlm_run_data_read(&run->data, run->program->eval_report, piece, report,
+                       MTLM_STATUS_EXTRA * sizeof(*report));
+}
+
+void mtlm_run_read(struct mtlm_run *run, const struct mtlm_tensor *tensor,
+                   void *memory)
+{
+    mtlm_run_data_read(&run->data, tensor, 0, memory,
+                       mtlm_tensor_bytes(tensor));
+}
+
+const void *mtlm_run_saved(const struct mtlm_run *run,
+                           const struct mtlm_tensor *tensor)
+{
+    return mtlm_run_data_await(&run->data, tensor);
+}
+
+void mtlm_run_write(struct mtlm_run *run, const struct mtlm_tensor *tensor,
+                    const void *memory)
+{
+    mtlm_run_data_write(&run->data, tensor, memory);
+}
+
+void mtlm_run_on_gradients(struct mtlm_run *run, void (*seen)(void *arg),
+                           void *arg)
+{
+    run->gradients_seen = seen;
+    run->gradients_arg = arg;
+}
+
+void mtlm_run_on_validated(struct mtlm_run *run,
+                           void (*seen)(void *arg, int64_t microbatch),
+                           void *arg)
+{
+    run->validated = seen;
+    run->validated_arg = arg;
+}
+
+void mtlm_run_read_microbatch(struct mtlm_run *run,
+                              const struct mtlm_tensor *tensor,
+                              int64_t microbatch, void *memory)
+{
+    mtlm_run_data_read(&run->data, tensor, microbatch, memory,
+                       mtlm_tensor_bytes(tensor));
+}
+
+void mtlm_run_poison(struct mtlm_run *run, int64_t iteration)
+{
+    run->poison = iteration;
+}
+
+void mtlm_run_find_bad_node(struct mtlm_run *run, int64_t iteration,
+                            struct mtlm_bad_node *bad)
+{
+    const struct mtlm_pass pass = train_pass(run, iteration, false);
+
+    mtlm_run_wait(run);
+    run->checker =
+        mtlm_checker_create(mtlm_layout_stages(&run->program->config.layout));
+    submit_all(run, &run->program->train, &pass);
+    mtlm_run_wait(run);
+    mtlm_checker_result(run->checker, bad);
+    mtlm_checker_destroy(run->checker);
+    run->checker = NULL;
+}

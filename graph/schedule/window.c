@@ -1,0 +1,350 @@
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "graph/schedule/window.h"
+#include "runtime/base/memory.h"
+
+/* Of quotients that ought to be whole. */
+#define ROUNDING 1e-9
+
+bool mtlm_pipeline_fused(enum mtlm_pipeline pipeline)
+{
+    return pipeline == MTLM_PIPELINE_GPIPE || pipeline == MTLM_PIPELINE_1F1B
+           || pipeline == MTLM_PIPELINE_INTERLEAVED;
+}
+
+static int stage_on(const struct mtlm_layout *layout, int pp_rank, int chunk)
+{
+    struct mtlm_layout there = *layout;
+
+    there.pp_rank = pp_rank;
+    return mtlm_layout_stage(&there, chunk);
+}
+
+/* T */
+static double period(const struct mtlm_window_model *model)
+{
+    const struct mtlm_layout *layout = model->layout;
+    double busiest = 0;
+
+    for (int r = 0; r < layout->pp; r++) {
+        double work = 0;
+
+        for (int c = 0; c < layout->virtual_stages; c++) {
+            const int k = stage_on(layout, r, c);
+
+            work += model->forward[k] + model->backward[k] + model->weight[k];
+        }
+        busiest = fmax(busiest, work / layout->workers);
+    }
+    return busiest;
+}
+
+/* T / L_k of every virtual stage: w_k grows by one with each of these in alpha.
+ * The caller frees it. */
+static double *steps(const struct mtlm_window_model *model)
+{
+    const struct mtlm_layout *layout = model->layout;
+    const int stages = mtlm_layout_stages(layout);
+    const double t = period(model);
+    double *step = mtlm_calloc(stages, sizeof(*step)), residence = 0;
+
+    for (int k = stages - 1; k >= 0; k--) {
+        residence += model->forward[k] + model->backward[k];
+        if (k + 1 < stages
+            && mtlm_layout_pp_rank(layout, k)
+                   != mtlm_layout_pp_rank(layout, k + 1))
+            residence += 2 * model->hop;
+        step[k] = t / residence;
+    }
+    return step;
+}
+
+/* As many slots, but no useless ones, and one for each worker. */
+static int useful(const struct mtlm_window_model *model, double slots)
+{
+    return fmax(fmin(slots, model->microbatches), model->layout->workers);
+}
+
+static void set(const struct mtlm_window_model *model, const double *step,
+                double alpha, struct mtlm_window *window)
+{
+    const int stages = mtlm_layout_stages(model->layout);
+
+    for (int k = 0; k < stages; k++)
+        window[k] = (struct mtlm_window){
+            useful(model, ceil(alpha / step[k] - ROUNDING)), 0, 0};
+}
+
+static void by_alpha(const struct mtlm_window_model *model, double alpha,
+                     struct mtlm_window *window)
+{
+    double *step = steps(model);
+
+    set(model, step, alpha, window);
+    free(step);
+}
+
+/* Memory of a slot of q_k. */
+static double slot_for_weight(const struct mtlm_window_model *model, int stage)
+{
+    return model->memory[stage]
+           * (model->weight_share > 0 ? model->weight_share : 1);
+}
+
+static double memory_of(const struct mtlm_window_model *model,
+                        const struct mtlm_window *window, int pp_rank)
+{
+    double memory = 0;
+
+    for (int c = 0; c < model->layout->virtual_stages; c++) {
+        const int k = stage_on(model->layout, pp_rank, c);
+
+        memory += window[k].w * model->memory[k]
+                  + window[k].q * slot_for_weight(model, k);
+    }
+    return memory;
+}
+
+double mtlm_windows_memory(const struct mtlm_window_model *model,
+                           const struct mtlm_window *window)
+{
+    double fullest = 0;
+
+    for (int r = 0; r < model->layout->pp; r++)
+        fullest = fmax(fullest, memory_of(model, window, r));
+    return fullest;
+}
+
+double mtlm_windows_least_memory(const struct mtlm_window_model *model)
+{
+    double fullest = 0;
+
+    for (int r = 0; r < model->layout->pp; r++) {
+        double memory = 0;
+
+        for (int c = 0; c < model->layout->virtual_stages; c++)
+            memory +=
+                useful(model, 1) * model->memory[stage_on(model->layout, r, c)];
+        fullest = fmax(fullest, memory);
+    }
+    return fullest;
+}
+
+/* The smallest n T / L_k above alpha, which are where windows grow: at that,
+ * w_k is still n.  INFINITY: no window can grow. */
+static double next_alpha(const struct mtlm_window_model *model,
+                         const double *step, double alpha)
+{
+    const int stages = mtlm_layout_stages(model->layout);
+    double next = INFINITY;
+
+    for (int k = 0; k < stages; k++) {
+        const double n = floor(alpha / step[k] + ROUNDING) + 1;
+
+        if (n <= model->microbatches)
+            next = fmin(next, n * step[k]);
+    }
+    return next;
+}
+
+static double by_memory(const struct mtlm_window_model *model, double most,
+                        struct mtlm_window *window)
+{
+    double alpha = 0, next, *step = steps(model);
+
+    set(model, step, alpha, window);
+    while (isfinite(next = next_alpha(model, step, alpha))) {
+        set(model, step, next, window);
+        if (mtlm_windows_memory(model, window) > most * (1 + ROUNDING)) {
+            set(model, step, alpha, window);
+            break;
+        }
+        alpha = next;
+    }
+    free(step);
+    return alpha;
+}
+
+static int largest(const struct mtlm_window_model *model,
+                   const struct mtlm_window *window)
+{
+    const int stages = mtlm_layout_stages(model->layout);
+    int w = 0;
+
+    for (int k = 0; k < stages; k++)
+        w = window[k].w > w ? window[k].w : w;
+    return w;
+}
+
+/* Deals out what is left of `most` on each rank, up to so many slots. */
+static void fill(const struct mtlm_window_model *model, double most, int slots,
+                 struct mtlm_window *window)
+{
+    const struct mtlm_layout *layout = model->layout;
+
+    for (int r = 0; r < layout->pp; r++) {
+        double left = most * (1 + ROUNDING) - memory_of(model, window, r);
+        bool dealt = true;
+
+        while (dealt) {
+            dealt = false;
+            for (int c = layout->virtual_stages - 1; c >= 0; c--) {
+                const int k = stage_on(layout, r, c);
+                const double more = slot_for_weight(model, k);
+                struct mtlm_window *w = &window[k];
+
+                if (w->w + w->q < slots && more > 0 && more <= left) {
+                    left -= more;
+                    w->q++;
+                    dealt = true;
+                }
+            }
+        }
+    }
+}
+
+/* A microbatch on every stage of the rank that it fills most. */
+static double microbatch_memory(const struct mtlm_window_model *model)
+{
+    double most = 0;
+
+    for (int r = 0; r < model->layout->pp; r++) {
+        double memory = 0;
+
+        for (int c = 0; c < model->layout->virtual_stages; c++)
+            memory += model->memory[stage_on(model->layout, r, c)];
+        most = fmax(most, memory);
+    }
+    return most;
+}
+
+/* The most microbatches that chunk c of rank r has between F and B in
+ * Megatron-LM's interleaved order (arXiv 2104.04473, 2.2.2): it takes groups of
+ * p microbatches through the chunks in turn, after 2 (p - r - 1) + (v - 1) p
+ * forward passes a backward and a forward one alternately. */
+static int in_flight(int p, int v, int r, int c)
+{
+    const int group = v * p, ahead = 2 * (p - r - 1) + (v - 1) * p;
+    int most = 0;
+
+    for (int j = 0; j < p;
+         j++) { /* place in its group, one far from the ends */
+        const int i = (v + 2) * p + j;
+        /* The forward pass before its backward pass, less those before c's. */
+        const int f = ahead + i / p * group + (v - 1 - c) * p + j - c * p;
+        const int done = f / group * p + (int) fmin(p, f % group + 1);
+
+        most = fmax(most, done - i);
+    }
+    return most;
+}
+
+/* One more where the next forward pass does not come from the rank itself, so
+ * that it need not wait for a backward pass to come back. */
+static void interleave(const struct mtlm_window_model *model,
+                       struct mtlm_window *window)
+{
+    const struct mtlm_layout *layout = model->layout;
+    const int stages = mtlm_layout_stages(layout);
+
+    for (int k = 0; k < stages; k++) {
+        const int r = mtlm_layout_pp_rank(layout, k);
+        const int n = in_flight(layout->pp, layout->virtual_stages, r,
+                                mtlm_layout_chunk(layout, k))
+                      + (r > 0);
+
+        window[k] =
+            (struct mtlm_window){useful(model, layout->workers * n), 0, 0};
+    }
+}
+
+/* g_k */
+static void add_gradients(const struct mtlm_window_model *model,
+                          struct mtlm_window *window)
+{
+    const struct mtlm_layout *layout = model->layout;
+    const int stages = mtlm_layout_stages(layout);
+
+    for (int k = 0; k < stages; k++) {
+        double g = window[k].q + 1;
+
+        if (layout->placement == MTLM_PLACEMENT_V)
+            g = fmax(g, fmin(layout->pp / 2, window[k].w + window[k].q));
+        window[k].g = fmax(fmax(g, 2), layout->workers);
+    }
+}
+
+static void take_given(const struct mtlm_window_model *model,
+                       struct mtlm_window *window)
+{
+    const int stages = mtlm_layout_stages(model->layout);
+
+    for (int k = 0; k < stages; k++) {
+        const struct mtlm_window *given = &model->given[k];
+        const int w = useful(model, given->w);
+
+        window[k] = (struct mtlm_window){
+            w, useful(model, (double) given->w + given->q) - w, 0};
+    }
+}
+
+/* w_k and q_k; returns alpha. */
+static double slots(const struct mtlm_window_model *model,
+                    struct mtlm_window *window)
+{
+    const int stages = mtlm_layout_stages(model->layout);
+    double alpha = 0, most = 0;
+
+    switch (model->pipeline) {
+    case MTLM_PIPELINE_GPIPE:
+        for (int k = 0; k < stages; k++)
+            window[k] =
+                (struct mtlm_window){useful(model, model->microbatches), 0, 0};
+        return 0;
+    case MTLM_PIPELINE_INTERLEAVED:
+        interleave(model, window);
+        return 0;
+    case MTLM_PIPELINE_1F1B:
+        by_alpha(model, alpha = 1.5, window);
+        return alpha;
+    case MTLM_PIPELINE_ZB_H1:
+        by_alpha(model, alpha = 1.5, window);
+        break;
+    case MTLM_PIPELINE_ZB_H2:
+        by_alpha(model, 1.5, window);
+        for (int k = 0; k < stages; k++)
+            window[k].w = useful(model, 2 * window[k].w - 1);
+        break;
+    case MTLM_PIPELINE_ZB_V:
+        most = model->layout->pp * microbatch_memory(model);
+        break;
+    case MTLM_PIPELINE_WINDOW:
+        if (model->given) {
+            take_given(model, window);
+            return 0;
+        }
+        most = model->most_memory;
+        by_alpha(model, alpha = model->alpha, window);
+        break;
+    }
+    if (most > 0 && alpha == 0)
+        alpha = by_memory(model, most, window);
+    if (most > 0)
+        fill(model, most, model->microbatches, window);
+    else
+        fill(model, mtlm_windows_memory(model, window), largest(model, window),
+             window);
+    return alpha;
+}
+
+double mtlm_windows(const struct mtlm_window_model *model,
+                    struct mtlm_window *window)
+{
+    const double alpha = slots(model, window);
+
+    add_gradients(model, window);
+    return alpha;
+}

@@ -1,0 +1,85 @@
+/* What a rank writes of a checkpoint, and needs of one. */
+
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "launch/checkpoint/checkpoint.h"
+#include "runtime/base/memory.h"
+
+/* Elements of the parameter's shard from begin on, as many as tensor has. */
+static void add(struct mtlm_checkpoint_tensors *list,
+                const struct mtlm_job *job, const struct mtlm_parameter *p,
+                const char *suffix, const struct mtlm_tensor *tensor,
+                int64_t begin)
+{
+    const struct mtlm_shape *shape = &p->weight->shape;
+    const bool padded =
+        p->kind == MTLM_PARAM_WORD || p->kind == MTLM_PARAM_LM_BIAS;
+
+    list->tensor =
+        mtlm_realloc(list->tensor, list->n + 1, sizeof(*list->tensor));
+    list->tensor[list->n++] = (struct mtlm_checkpoint_tensor){
+        .name = mtlm_parameter_name(p, suffix),
+        .slice = {.full = {p->info.rows, p->info.cols},
+                  .first = {p->first_row, p->first_col},
+                  .dim = {shape->dim[0], shape->rank > 1 ? shape->dim[1] : 1},
+                  .begin = begin,
+                  .count = mtlm_shape_elems(&tensor->shape)},
+        .tensor = tensor,
+        .rows = padded ? job->options.model.vocab_size : p->info.rows,
+        .moment = *suffix != '\0'};
+}
+
+static void add_moments(struct mtlm_checkpoint_tensors *list,
+                        const struct mtlm_job *job,
+                        const struct mtlm_parameter *p)
+{
+    if (!p->m)
+        return;
+    add(list, job, p, ".exp_avg", p->m, p->first);
+    add(list, job, p, ".exp_avg_sq", p->v, p->first);
+}
+
+void mtlm_checkpoint_to_save(const struct mtlm_job *job,
+                             struct mtlm_checkpoint_tensors *list)
+{
+    static const char *const suffix[] = {[MTLM_SAVED_VALUE] = "",
+                                         [MTLM_SAVED_M] = ".exp_avg",
+                                         [MTLM_SAVED_V] = ".exp_avg_sq"};
+
+    *list = (struct mtlm_checkpoint_tensors){0};
+    for (int i = 0; i < job->program->n_params; i++) {
+        const struct mtlm_parameter *p = &job->program->param[i];
+        const int64_t first = p->master ? p->first : 0; /* of values */
+
+        for (int s = 0; s < MTLM_SAVED_COUNT; s++)
+            if (p->saved[s])
+                add(list, job, p, suffix[s], p->saved[s],
+                    s == MTLM_SAVED_VALUE ? first : p->first);
+    }
+}
+
+void mtlm_checkpoint_to_load(const struct mtlm_job *job, bool moments,
+                             struct mtlm_checkpoint_tensors *list)
+{
+    *list = (struct mtlm_checkpoint_tensors){0};
+    for (int i = 0; i < job->program->n_params; i++) {
+        const struct mtlm_parameter *p = &job->program->param[i];
+
+        if (!p->weight->same)
+            add(list, job, p, "", p->weight, 0);
+        if (p->master)
+            add(list, job, p, "", p->master, p->first);
+        if (moments)
+            add_moments(list, job, p);
+    }
+}
+
+void mtlm_checkpoint_tensors_free(struct mtlm_checkpoint_tensors *list)
+{
+    for (int i = 0; i < list->n; i++)
+        free(list->tensor[i].name);
+    free(list->tensor);
+    *list = (struct mtlm_checkpoint_tensors){0};
+}

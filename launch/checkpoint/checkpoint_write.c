@@ -1,0 +1,90 @@
+/* What a rank does to the disk for a checkpoint: its file; what makes all
+ * ranks' files one. */
+
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "launch/checkpoint/checkpoint.h"
+#include "models/weights/checkpoint_dir.h"
+
+/* A whole shard keeps its form, a piece of it has none. */
+static void add(struct mtlm_safetensors_writer *writer,
+                const struct mtlm_checkpoint_tensor *t, const void *data)
+{
+    const struct mtlm_slice *s = &t->slice;
+    const bool whole = s->count == s->dim[0] * s->dim[1] && s->full[1] > 1;
+
+    mtlm_safetensors_writer_add(writer, t->name, MTLM_SAFETENSORS_F32,
+                                whole ? 2 : 1, whole ? s->dim : &s->count,
+                                data);
+}
+
+static void describe(const struct mtlm_safetensors_writer *writer,
+                     const struct mtlm_checkpoint_tensors *list,
+                     struct mtlm_manifest_file *file)
+{
+    const struct mtlm_safetensors_written written =
+        mtlm_safetensors_writer_written(writer);
+
+    file->bytes = written.bytes;
+    file->hash = written.hash;
+    file->tensors = list->n;
+    file->tensor = mtlm_calloc(list->n + 1, sizeof(*file->tensor));
+    for (int i = 0; i < list->n; i++)
+        file->tensor[i] = (struct mtlm_manifest_tensor){
+            .name = mtlm_strdup(list->tensor[i].name),
+            .slice = list->tensor[i].slice,
+            .hash = mtlm_safetensors_writer_hash(writer, i)};
+}
+
+int mtlm_checkpoint_write(const struct mtlm_job *job, int64_t iteration,
+                          const struct mtlm_checkpoint_tensors *list,
+                          struct mtlm_manifest_file *file,
+                          struct mtlm_error *err)
+{
+    char *dir = mtlm_checkpoint_dir_temporary(job->options.save_dir, iteration);
+    struct mtlm_safetensors_writer *writer;
+    char *path;
+    int rc;
+
+    file->name =
+        mtlm_sprintf("rank-%05d.safetensors", mtlm_ranks_rank(job->ranks));
+    path = mtlm_sprintf("%s/%s", dir, file->name);
+    writer = mtlm_safetensors_writer_create(path);
+    for (int i = 0; i < list->n; i++)
+        add(writer, &list->tensor[i],
+            mtlm_run_saved(job->run, list->tensor[i].tensor));
+    rc = mtlm_safetensors_writer_commit(writer, err);
+    if (rc == 0)
+        describe(writer, list, file);
+    mtlm_safetensors_writer_destroy(writer);
+    free(path);
+    free(dir);
+    return rc;
+}
+
+int mtlm_checkpoint_complete(const struct mtlm_job *job,
+                             const struct mtlm_manifest *manifest,
+                             struct mtlm_error *err)
+{
+    const char *save_dir = job->options.save_dir;
+    char *dir = mtlm_checkpoint_dir_temporary(save_dir, manifest->iteration);
+    int rc = mtlm_manifest_write(manifest, dir, err);
+
+    if (rc == 0)
+        rc = mtlm_checkpoint_dir_commit(save_dir, manifest->iteration, err);
+    free(dir);
+    return rc;
+}
+
+void mtlm_checkpoint_remove_old(const struct mtlm_job *job, int64_t iteration)
+{
+    const struct mtlm_options *o = &job->options;
+    const struct mtlm_checkpoint_list none = {0};
+
+    /* What was found damaged in another directory says nothing of this. */
+    if (o->keep_last > 0)
+        mtlm_checkpoint_dir_prune(o->save_dir, iteration, o->keep_last,
+                                  job->begin_is_saved ? &job->damaged : &none);
+}

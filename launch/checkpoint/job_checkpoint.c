@@ -1,0 +1,355 @@
+/* Steps of the start that have to do with checkpoints: which one to begin
+ * with, whether it fits; where new ones go. */
+
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "launch/checkpoint/checkpoint.h"
+#include "launch/options/option.h"
+#include "models/weights/checkpoint_dir.h"
+#include "runtime/file/disk.h"
+
+static bool is_first(const struct mtlm_job *job)
+{
+    return mtlm_ranks_rank(job->ranks) == 0;
+}
+
+/* What is there: 1, 0: nothing is; -1 where that cannot be known. */
+static int stat_dir(const char *dir, struct stat *st, struct mtlm_error *err)
+{
+    if (stat(dir, st) == 0)
+        return 1;
+    if (errno == ENOENT || errno == ENOTDIR)
+        return 0;
+    return mtlm_disk_cannot_read(dir, err);
+}
+
+/* Whether --save and --load name one directory. */
+static int find_same_dir(struct mtlm_job *job, struct mtlm_error *err)
+{
+    const struct mtlm_options *o = &job->options;
+    struct stat x, y;
+    int rc = o->load_dir ? stat_dir(o->save_dir, &x, err) : 0;
+
+    if (rc > 0)
+        rc = stat_dir(o->load_dir, &y, err);
+    job->saves_there = rc > 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    return rc < 0 ? -1 : 0;
+}
+
+int mtlm_job_lock_checkpoints(struct mtlm_job *job, struct mtlm_error *err)
+{
+    const struct mtlm_options *o = &job->options;
+    struct mtlm_checkpoint_id id;
+    char *path;
+    int rc;
+
+    job->checkpoint_lock = -1;
+    if (!o->save_dir || !is_first(job))
+        return 0;
+    if (mtlm_checkpoint_dir_lock(o->save_dir, &job->checkpoint_lock, err) < 0)
+        return -1;
+    mtlm_checkpoint_dir_discard(o->save_dir, -1);
+    if (find_same_dir(job, err) < 0)
+        return -1;
+    if (job->saves_there && !o->finetune)
+        return 0;
+    rc = mtlm_checkpoint_dir_newest(o->save_dir, NULL, &id, err);
+    if (rc > 0) {
+        path = mtlm_checkpoint_dir_path(o->save_dir, &id);
+        rc = mtlm_error_set(err, MTLM_EXIT_USAGE,
+                            "--save %s: %s is there already, of another "
+                            "training; --load %s goes on with that one, or "
+                            "give another directory",
+                            o->save_dir, path, o->save_dir);
+        free(path);
+    }
+    return rc;
+}
+
+int mtlm_job_check_space(struct mtlm_job *job, struct mtlm_error *err)
+{
+    const struct mtlm_options *o = &job->options;
+    const int64_t header = 4096; /* and something for each tensor */
+    struct mtlm_checkpoint_tensors list;
+    int64_t bytes = header;
+
+    if (!o->save_dir)
+        return 0;
+    mtlm_checkpoint_to_save(job, &list);
+    for (int i = 0; i < list.n; i++)
+        bytes += list.tensor[i].slice.count * (int64_t) sizeof(float) + 512;
+    mtlm_checkpoint_tensors_free(&list);
+    job->checkpoint_bytes = (int64_t) mtlm_ranks_sum(job->ranks, bytes);
+    job->begin_is_saved = mtlm_ranks_min(
+        job->ranks,
+        !is_first(job) || (job->load_path && !o->finetune && job->saves_there));
+    return is_first(job) ? mtlm_checkpoint_dir_space(o->save_dir,
+                                                     job->checkpoint_bytes, err)
+                         : mtlm_checkpoint_dir_shared(o->save_dir, err);
+}
+
+/* ---- which one ---- */
+
+/* Rank 0 looks, and all know: the newest before *id (again -1: the newest of
+ * all).  1, 0: there is none; -1 where it cannot look. */
+static int next_checkpoint(struct mtlm_job *job, struct mtlm_checkpoint_id *id,
+                           struct mtlm_error *err)
+{
+    const struct mtlm_checkpoint_id before = *id;
+    struct mtlm_error mine;
+    int rc = 1, print;
+
+    if (is_first(job))
+        rc = mtlm_checkpoint_dir_newest(job->options.load_dir,
+                                        before.again < 0 ? NULL : &before, id,
+                                        &mine);
+    if (mtlm_ranks_agree(job->ranks, rc < 0 ? &mine : NULL, err, &print) < 0)
+        return -1;
+    id->iteration = mtlm_ranks_min(job->ranks, !is_first(job) ? INT64_MAX
+                                               : rc > 0       ? id->iteration
+                                                              : INT64_MIN);
+    id->again =
+        (int) mtlm_ranks_min(job->ranks, is_first(job) ? id->again : INT64_MAX);
+    return id->iteration != INT64_MIN;
+}
+
+/* Each rank looks through some of the files.  A checkpoint that is whole, but
+ * not for this program, is no reason to take an older one. */
+static int verify(struct mtlm_job *job, const struct mtlm_checkpoint_id *id,
+                  struct mtlm_error *err, int *print)
+{
+    const int ranks = mtlm_ranks_size(job->ranks);
+    struct mtlm_manifest *m = &job->loaded;
+    struct mtlm_error mine;
+    /* Under another number it would be the newest for ever. */
+    int rc = mtlm_manifest_read_of(m, job->load_path, id->iteration, &mine);
+
+    for (int64_t i = mtlm_ranks_rank(job->ranks); i < m->files && rc == 0;
+         i += ranks)
+        rc = mtlm_manifest_verify(&m->file[i], job->load_path, &mine);
+    return mtlm_ranks_agree(job->ranks, rc < 0 ? &mine : NULL, err, print);
+}
+
+void mtlm_job_forget_checkpoint(struct mtlm_job *job)
+{
+    mtlm_manifest_free(&job->loaded);
+    free(job->load_path);
+    job->load_path = NULL;
+}
+
+/* There is nothing to load: a first start, where what it saves goes to the
+ * same directory; else a mistake.  Rank 0 says. */
+static int begins_anew(const struct mtlm_job *job, struct mtlm_error *err)
+{
+    const struct mtlm_options *o = &job->options;
+    struct stat st;
+    int there;
+
+    if (!is_first(job) || (!o->finetune && job->saves_there))
+        return 0;
+    there = stat_dir(o->load_dir, &st, err);
+    if (there < 0)
+        return -1;
+    if (!there)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "--load %s: there is no such directory",
+                              o->load_dir);
+    return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                          "--load %s: there is no checkpoint to %s%s",
+                          o->load_dir,
+                          o->eval_only  ? "evaluate"
+                          : o->finetune ? "finetune"
+                                        : "go on from",
+                          o->eval_only || o->finetune
+                              ? ""
+                              : "; a training that begins saves to the same "
+                                "directory (--save)");
+}
+
+/* Remembered, so that none counts as one that is kept. */
+static void leave_out(struct mtlm_job *job, const struct mtlm_checkpoint_id *id)
+{
+    struct mtlm_checkpoint_list *list = &job->damaged;
+
+    list->id = mtlm_realloc(list->id, list->n + 1, sizeof(*list->id));
+    list->id[list->n++] = *id;
+}
+
+/* The newest one that is whole; what is not, is said.  All ranks come to the
+ * same end. */
+static int find(struct mtlm_job *job, struct mtlm_error *err)
+{
+    struct mtlm_checkpoint_id id = {.again = -1};
+    int print, rc;
+    bool any = false;
+
+    while ((rc = next_checkpoint(job, &id, err)) > 0) {
+        any = true;
+        job->load_path = mtlm_checkpoint_dir_path(job->options.load_dir, &id);
+        if (verify(job, &id, err, &print) == 0)
+            return 0;
+        mtlm_job_forget_checkpoint(job);
+        if (err->code != MTLM_EXIT_INPUT)
+            return -1;
+        if (print)
+            fprintf(stderr, "mtlm-dag: checkpoint left out: %s\n", err->text);
+        leave_out(job, &id);
+    }
+    if (rc < 0)
+        return -1;
+    if (any)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "--load %s: none of its checkpoints is whole",
+                              job->options.load_dir);
+    return begins_anew(job, err);
+}
+
+/* ---- whether it fits ---- */
+
+/* Whether all that this rank needs is in it. */
+static int check_tensor(const struct mtlm_job *job,
+                        const struct mtlm_checkpoint_tensor *t,
+                        struct mtlm_error *err)
+{
+    const int64_t want = mtlm_slice_count(&t->slice, t->rows);
+    const int64_t found =
+        mtlm_manifest_count(&job->loaded, t->name, &t->slice, t->rows);
+
+    if (found == want)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                          "%s: tensor \"%s\": expected %" PRId64
+                          " elements for this rank, found %" PRId64 "%s",
+                          job->load_path, t->name, want, found,
+                          t->moment ? "; --no-load-optim goes on without the "
+                                      "optimizer's state"
+                                    : "");
+}
+
+static int check_tensors(const struct mtlm_job *job, bool moments,
+                         struct mtlm_error *err)
+{
+    struct mtlm_checkpoint_tensors list;
+    int rc = 0;
+
+    mtlm_checkpoint_to_load(job, moments, &list);
+    for (int i = 0; i < list.n && rc == 0; i++)
+        rc = check_tensor(job, &list.tensor[i], err);
+    mtlm_checkpoint_tensors_free(&list);
+    return rc;
+}
+
+bool mtlm_job_loads_moments(const struct mtlm_job *job)
+{
+    const struct mtlm_options *o = &job->options;
+
+    return !o->finetune && !o->no_load_optim && !o->eval_only;
+}
+
+int mtlm_job_find_checkpoint(struct mtlm_job *job, struct mtlm_error *err)
+{
+    const struct mtlm_options *o = &job->options;
+
+    job->begin = mtlm_ramp_begin(&o->ramp);
+    return o->load_dir ? find(job, err) : 0;
+}
+
+/* With another batch size than before, the samples that are left make another
+ * number of iterations. */
+static void count_iterations(struct mtlm_job *job)
+{
+    struct mtlm_options *o = &job->options;
+
+    if (mtlm_option_given(o, "train-samples"))
+        o->train_iters = mtlm_ramp_iterations_from(
+            &o->ramp, job->begin, o->train_samples, 1000000000);
+}
+
+/* The default follows the begin; iterations that were asked for must come. */
+static int place_trace(struct mtlm_job *job, struct mtlm_error *err)
+{
+    const struct mtlm_range *trace = &job->options.trace_iterations;
+    const int64_t begin = job->begin.iteration;
+    const int64_t last = mtlm_options_last_iteration(&job->options, begin);
+
+    if (!job->options.trace_dir)
+        return 0;
+    if (begin >= last)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--trace has nothing to record: the checkpoint "
+                              "is of iteration %" PRId64
+                              ", the run ends with %" PRId64,
+                              begin, last);
+    mtlm_options_place_trace(&job->options, begin);
+    if (trace->first > begin && trace->last <= last)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "--trace-iterations %" PRId64 ":%" PRId64
+                          ": the run begins with iteration %" PRId64
+                          " and ends with %" PRId64,
+                          trace->first, trace->last, begin + 1, last);
+}
+
+int mtlm_job_check_checkpoint(struct mtlm_job *job, struct mtlm_error *err)
+{
+    const struct mtlm_options *o = &job->options;
+
+    if (!job->load_path)
+        return place_trace(job, err);
+    if (mtlm_checkpoint_settings_check(job, job->loaded.settings,
+                                       job->load_path,
+                                       !o->finetune && !o->eval_only, err)
+            < 0
+        || (mtlm_job_loads_moments(job)
+            && mtlm_checkpoint_state_check(job->loaded.state, job->load_path,
+                                           err)
+                   < 0)
+        || check_tensors(job, mtlm_job_loads_moments(job), err) < 0)
+        return -1;
+    if (!o->finetune)
+        job->begin =
+            mtlm_ramp_at(&o->ramp, job->loaded.iteration, job->loaded.samples);
+    count_iterations(job);
+    return place_trace(job, err);
+}
+
+void mtlm_job_say_checkpoints(const struct mtlm_job *job)
+{
+    const struct mtlm_options *o = &job->options;
+
+    if (job->load_path)
+        printf("loaded: %s, %s\n", job->load_path,
+               o->finetune || o->eval_only ? "its weights only"
+               : o->no_load_optim          ? "without the optimizer's state"
+                                           : "all of it");
+    else if (o->load_dir)
+        printf("loaded: nothing, %s holds no checkpoint; training begins\n",
+               o->load_dir);
+    if (o->eval_only)
+        return;
+    if (!o->save_dir)
+        printf("checkpoints: none, the weights are gone when the run ends "
+               "(--save DIR keeps them)\n");
+    else if (o->save_interval > 0)
+        printf("checkpoints: in %s, every %" PRId64
+               " iterations and at the end, %.1f MB each\n",
+               o->save_dir, o->save_interval, job->checkpoint_bytes / 1e6);
+    else
+        printf("checkpoints: in %s at the end, %.1f MB\n", o->save_dir,
+               job->checkpoint_bytes / 1e6);
+}
+
+void mtlm_job_end_checkpoints(struct mtlm_job *job)
+{
+    mtlm_job_forget_checkpoint(job);
+    free(job->damaged.id);
+    if (job->checkpoint_lock > 0)
+        close(job->checkpoint_lock);
+}

@@ -1,0 +1,107 @@
+/* Which rank does what, and whether it fits: the steps of the start before
+ * anything is opened. */
+
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "launch/job/job.h"
+#include "launch/plan/advice.h"
+#include "launch/plan/layout_choice.h"
+#include "launch/plan/plan_table.h"
+#include "runtime/base/memory.h"
+
+int mtlm_job_check_layout(struct mtlm_job *job, struct mtlm_error *err)
+{
+    const struct mtlm_options *o = &job->options;
+
+    return mtlm_layout_is_free(o)
+               ? 0
+               : mtlm_options_layout_check(o, mtlm_ranks_size(job->ranks), err);
+}
+
+/* The smallest value of any rank, and the largest. */
+static double least(struct mtlm_ranks *ranks, double value)
+{
+    return mtlm_ranks_min(ranks, (int64_t) value);
+}
+
+static double most(struct mtlm_ranks *ranks, double value)
+{
+    return -mtlm_ranks_min(ranks, -(int64_t) value);
+}
+
+static void find_hosts(struct mtlm_job *job)
+{
+    struct mtlm_ranks *ranks = job->ranks;
+
+    job->hosts = (struct mtlm_hosts){
+        .ranks = mtlm_ranks_size(ranks),
+        .per_host = most(ranks, mtlm_ranks_on_host(ranks)),
+        /* A synthetic run takes next to none. */
+        .available = job->options.cluster_file
+                         ? INFINITY
+                         : least(ranks, mtlm_memory_available()),
+        .process_bytes = most(ranks, mtlm_memory_resident())};
+    if (job->gpu < 0)
+        return;
+    job->hosts.gpus = least(ranks, job->gpus.count);
+    job->hosts.available = job->gpu_bytes;
+    job->hosts.unshared = job->gpu_unshared_bytes;
+}
+
+int mtlm_job_choose_layout(struct mtlm_job *job, struct mtlm_error *err)
+{
+    struct mtlm_options *o = &job->options;
+    const int workers = most(job->ranks, job->workers);
+
+    find_hosts(job);
+    job->wish = mtlm_layout_wish(o, workers);
+    if (job->gpu >= 0)
+        mtlm_layout_wish_gpus(
+            &job->wish, mtlm_ranks_min(job->ranks, mtlm_layout_finds_cudnn(o)));
+    if (mtlm_layout_choose(o, &job->wish, &job->hosts, &job->choice, err) < 0
+        || mtlm_layout_check_memory(o, &job->choice, &job->hosts, err) < 0
+        || mtlm_layout_take(o, &job->wish, &job->choice, err) < 0)
+        return -1;
+    job->layout = mtlm_wish_config(&job->wish, job->choice.tp, job->choice.pp,
+                                   job->choice.dp, job->choice.micro_batch)
+                      .layout;
+    mtlm_layout_place(&job->layout, mtlm_ranks_rank(job->ranks));
+    return 0;
+}
+
+/* What each rank would take: not worked out for what is far too large. */
+static void print_plan(const struct mtlm_job *job, FILE *out)
+{
+    const struct mtlm_choice *c = &job->choice;
+    struct mtlm_program_config config;
+    struct mtlm_outline outline;
+
+    if (c->tp == 0 || c->least)
+        return;
+    config = mtlm_wish_config(&job->wish, c->tp, c->pp, c->dp, c->micro_batch);
+    outline = mtlm_outline_create(&config, job->hosts.process_bytes);
+    mtlm_plan_table_memory(&outline, out);
+    fputc('\n', out);
+    mtlm_outline_destroy(&outline);
+}
+
+void mtlm_job_advise(struct mtlm_job *job)
+{
+    size_t size;
+    FILE *out;
+    char *commands;
+
+    if (job->hosts.ranks == 0 || job->advice)
+        return;
+    commands =
+        mtlm_advice(&job->options, &job->wish, &job->hosts, job->hosts.ranks);
+    out = open_memstream(&job->advice, &size);
+    print_plan(job, out);
+    fputs(commands, out);
+    fclose(out);
+    free(commands);
+}

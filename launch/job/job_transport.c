@@ -1,0 +1,99 @@
+/* What carries the collectives: a step of the start. */
+
+#include "config.h"
+
+#include <stdio.h>
+
+#include "launch/job/job.h"
+#include "runtime/comm/nccl.h"
+
+/* Whether this rank could use NCCL, which takes one rank for each GPU; why not,
+ * where the user asked for it. */
+static int check_nccl(const struct mtlm_job *job, struct mtlm_error *err)
+{
+    if (!mtlm_nccl_version())
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--transport nccl: this program was built "
+                              "without NCCL");
+    if (job->gpu < 0)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--transport nccl: rank %d has no GPU",
+                              mtlm_ranks_rank(job->ranks));
+    if (job->gpu_sharing > 1)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--transport nccl: rank %d has its GPU together "
+                              "with others, and NCCL needs one for each rank",
+                              mtlm_ranks_rank(job->ranks));
+    return 0;
+}
+
+/* Where it can be. */
+static bool is_nccl_wanted(const struct mtlm_job *job)
+{
+    const struct mtlm_options *o = &job->options;
+
+    return o->transport == MTLM_USE_NCCL
+           || (o->transport == MTLM_USE_AUTO && mtlm_ranks_size(job->ranks) > 1
+               && o->collective_order != MTLM_ORDER_SLOT);
+}
+
+bool mtlm_job_may_use_nccl(const struct mtlm_job *job)
+{
+    return is_nccl_wanted(job) && mtlm_nccl_version() && !job->options.no_gpu;
+}
+
+int mtlm_job_choose_transport(struct mtlm_job *job, struct mtlm_error *err)
+{
+    const struct mtlm_options *o = &job->options;
+    struct mtlm_error why;
+    const int rc = check_nccl(job, &why);
+    const bool all = mtlm_ranks_min(job->ranks, rc == 0) > 0;
+
+    if (o->comm_node == MTLM_COMM_TASK && job->gpu >= 0)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--comm-node task is for data in the host's "
+                              "memory: it would not stay on the GPU of rank "
+                              "%d (--no-gpu trains on CPUs)",
+                              mtlm_ranks_rank(job->ranks));
+    job->transport =
+        is_nccl_wanted(job) && all ? MTLM_TRANSPORT_NCCL : MTLM_TRANSPORT_MPI;
+    if (o->transport == MTLM_USE_NCCL && rc < 0) {
+        *err = why;
+        return -1;
+    }
+    return 0;
+}
+
+int mtlm_job_compare_nccl(struct mtlm_job *job, struct mtlm_error *err)
+{
+    if (job->transport != MTLM_TRANSPORT_NCCL)
+        return 0;
+    return mtlm_ranks_same(job->ranks, mtlm_nccl_version(), "has another NCCL",
+                           MTLM_EXIT_USAGE, err);
+}
+
+const char *mtlm_job_transport(const struct mtlm_job *job)
+{
+    static char text[40];
+
+    if (job->gpu < 0 || mtlm_ranks_size(job->ranks) == 1)
+        return NULL;
+    if (job->transport == MTLM_TRANSPORT_MPI)
+        return "MPI";
+    snprintf(text, sizeof(text), "NCCL %s", mtlm_nccl_version());
+    return text;
+}
+
+void mtlm_job_say_transport(const struct mtlm_job *job)
+{
+    const char *transport = mtlm_job_transport(job);
+
+    if (!transport)
+        return;
+    if (job->transport == MTLM_TRANSPORT_MPI)
+        printf("transport: MPI, through the host's memory\n");
+    else
+        printf("transport: collectives by %s between GPUs, sends and receives "
+               "by MPI through the host\n",
+               transport);
+}

@@ -1,0 +1,95 @@
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "launch/log/append_file.h"
+#include "runtime/base/memory.h"
+
+struct mtlm_append_file {
+    char *path;
+    int fd;
+    off_t end; /* of the last whole piece; -1: no regular file */
+    bool made; /* by us, and empty so far */
+    int error; /* why pieces are missing, or 0 */
+};
+
+struct mtlm_append_file *mtlm_append_file_open(const char *path,
+                                               struct mtlm_error *err)
+{
+    const bool there = access(path, F_OK) == 0;
+    const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    struct mtlm_append_file *file;
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0) {
+        mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be written: %s", path,
+                       strerror(errno));
+        return NULL;
+    }
+    file = mtlm_calloc(1, sizeof(*file));
+    file->path = mtlm_strdup(path);
+    file->fd = fd;
+    file->end = S_ISREG(st.st_mode) ? st.st_size : -1;
+    file->made = !there;
+    return file;
+}
+
+/* Takes back a part of a piece. */
+static void fail(struct mtlm_append_file *file, int error)
+{
+    file->error = error;
+    if (file->end >= 0 && ftruncate(file->fd, file->end) < 0)
+        file->error = errno;
+    fprintf(stderr,
+            "mtlm-dag: cannot write %s: %s; training goes on without it\n",
+            file->path, strerror(file->error));
+}
+
+void mtlm_append_file_put(struct mtlm_append_file *file, const void *data,
+                          size_t bytes)
+{
+    const char *at = data;
+
+    for (size_t left = bytes; left > 0 && !file->error;) {
+        const ssize_t n = write(file->fd, at, left);
+
+        if (n > 0) {
+            at += n;
+            left -= n;
+        } else if (n == 0 || errno != EINTR) {
+            fail(file, n == 0 ? ENOSPC : errno);
+        }
+    }
+    if (file->error)
+        return;
+    file->made = false;
+    if (file->end >= 0)
+        file->end += bytes;
+}
+
+int mtlm_append_file_close(struct mtlm_append_file *file)
+{
+    int rc;
+
+    if (!file)
+        return 0;
+    /* Some file systems tell only now. */
+    if (close(file->fd) < 0 && !file->error)
+        file->error = errno;
+    if (file->error)
+        fprintf(stderr, "mtlm-dag: %s is %s: %s\n", file->path,
+                file->made ? "missing" : "incomplete", strerror(file->error));
+    if (file->made)
+        unlink(file->path);
+    rc = file->error ? -1 : 0;
+    free(file->path);
+    free(file);
+    return rc;
+}

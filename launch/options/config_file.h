@@ -1,0 +1,28 @@
+#ifndef MTLM_CONFIG_FILE_H
+#define MTLM_CONFIG_FILE_H
+
+#include "runtime/base/error.h"
+
+/* A configuration file: the options of the command line without their
+ * dashes, one per line:
+ *
+ *   # a comment
+ *   num-layers = 12
+ *   mock-data = yes */
+struct mtlm_config {
+    int n;
+    struct mtlm_config_entry {
+        int option; /* index in mtlm_option_table */
+        int line;   /* of the file, from 1 */
+        char *text; /* the value */
+    } * entry;      /* n of them */
+};
+
+/* Reads the file at path.  Refuses lines that are no key = value, unknown
+ * and repeated keys, with file and line.  Values are not looked at.  In all
+ * cases the caller frees config with mtlm_config_free(). */
+int mtlm_config_read(struct mtlm_config *config, const char *path,
+                     struct mtlm_error *err);
+void mtlm_config_free(struct mtlm_config *config);
+
+#endif /* MTLM_CONFIG_FILE_H */

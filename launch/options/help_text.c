@@ -1,0 +1,117 @@
+/* --help: how to begin, then every option in the order of the table. */
+
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/options/option.h"
+#include "runtime/base/exit_code.h"
+#include "runtime/base/memory.h"
+
+enum { WIDTH = 79, NAMES = 2, TEXTS = 30 };
+
+static const char begin[] =
+    "Usage: mtlm-dag [OPTION...]\n"
+    "       mpirun -n RANKS mtlm-dag [OPTION...]\n"
+    "\n"
+    "Trains GPT and BERT language models as Megatron-LM does. What a training\n"
+    "step computes is a graph; StarPU runs each node as soon as its data is\n"
+    "there, and the pipeline schedule follows from that.\n"
+    "\n"
+    "Examples:\n"
+    "  mtlm-dag --model gpt-tiny\n"
+    "      a small model on made-up data, to see that everything works\n"
+    "  mtlm-dag --list-models\n"
+    "      what else there is\n"
+    "  mtlm-dag --model bert-3.9b --dry-run\n"
+    "      parameters, memory, messages and layout of a large one; nothing "
+    "runs\n"
+    "  mtlm-preprocess --input TEXT --output-prefix P --tokenizer-type byte\n"
+    "  mtlm-dag --model gpt-tiny --data-path P_text_document --train-iters "
+    "500\n"
+    "      on a text of one's own\n"
+    "  mpirun -n 4 --bind-to none mtlm-dag --model gpt-tiny\n"
+    "          --tensor-model-parallel-size 2 --pipeline-model-parallel-size "
+    "2\n"
+    "      on four ranks: two pipeline stages of two ranks each\n"
+    "  mtlm-dag --model gpt-tiny --num-layers 12 --trace DIR\n"
+    "      deeper, with a picture of the schedule in DIR\n"
+    "  mtlm-dag --model gpt-tiny --lr 0.0005 --print-config >slow.conf\n"
+    "  mtlm-dag --config slow.conf\n"
+    "      all values in a file, to keep and to change\n"
+    "\n"
+    "Values come from the command line, else from the file of --config, else\n"
+    "from the preset of --model, else they are the defaults below. Options "
+    "are\n"
+    "spelled as Megatron-LM spells them, and a command line written for it is\n"
+    "understood as far as it goes.\n";
+
+static const char end[] =
+    "\n"
+    "STARPU_SCHED=POLICY chooses another scheduling policy. The first Ctrl-C\n"
+    "ends the run after a whole iteration, the second at once. man mtlm-dag "
+    "says\n"
+    "more.\n";
+
+/* Writes text in lines from column indent on, the first one being at column
+ * already. */
+static void wrap(const char *text, int column, int indent, FILE *out)
+{
+    while (*text) {
+        const int n = (int) strcspn(text, " ");
+
+        if (column > indent && column + 1 + n > WIDTH) {
+            fputc('\n', out);
+            column = 0;
+        } else if (column > indent) {
+            column += fprintf(out, " ");
+        }
+        if (column < indent)
+            column += fprintf(out, "%*s", indent - column, "");
+        column += fprintf(out, "%.*s", n, text);
+        text += n;
+        text += strspn(text, " ");
+    }
+    fputc('\n', out);
+}
+
+static void print_option(const struct mtlm_option *o, FILE *out)
+{
+    const bool value =
+        o->arg && *o->fallback && !mtlm_option_needed(o - mtlm_option_table);
+    char *text = value ? mtlm_sprintf("%s (default: %s)", o->help, o->fallback)
+                       : mtlm_strdup(o->help);
+    int column = fprintf(out, "%*s--%s%s%s", NAMES, "", o->name,
+                         o->arg ? " " : "", o->arg ? o->arg : "");
+
+    if (column + 2 > TEXTS) {
+        fputc('\n', out);
+        column = 0;
+    }
+    wrap(text, column, TEXTS, out);
+    free(text);
+}
+
+void mtlm_options_help(FILE *out)
+{
+    int group = -1;
+
+    fputs(begin, out);
+    for (int i = 0; i < MTLM_OPTION_COUNT; i++) {
+        const struct mtlm_option *o = &mtlm_option_table[i];
+
+        if ((int) o->group != group) {
+            group = o->group;
+            fprintf(out, "\n%s\n", mtlm_option_group_title[group]);
+            if (*mtlm_option_group_about[group])
+                wrap(mtlm_option_group_about[group], 0, NAMES, out);
+        }
+        print_option(o, out);
+    }
+    fputs("\nExit status:\n", out);
+#define EXIT(name, code, meaning) fprintf(out, "  %-4d %s\n", code, meaning);
+    MTLM_EXIT_LIST(EXIT)
+#undef EXIT
+    fputs(end, out);
+}

@@ -1,0 +1,318 @@
+/* Values of options: from text, with every limit checked, and back. */
+
+#include "config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/options/option.h"
+#include "models/text/split.h"
+#include "runtime/base/memory.h"
+
+/* what: what the value must be.  The sentence shows the start of the text. */
+static int refuse(const char *label, const char *text, const char *what,
+                  struct mtlm_error *err)
+{
+    const int shown = 56;
+
+    return mtlm_error_set(err, MTLM_EXIT_USAGE, "%s is '%.*s%s', it must be %s",
+                          label, shown, text,
+                          strlen(text) > (size_t) shown ? "..." : "", what);
+}
+
+static bool parse_int(const char *text, double min, double max, int64_t *value)
+{
+    char *end;
+
+    if (text[strspn(text, "-0123456789")] || !*text)
+        return false;
+    errno = 0;
+    *value = strtoll(text, &end, 10);
+    return !*end && !errno && *value >= (int64_t) min
+           && *value <= (int64_t) max;
+}
+
+/* Decimal only: no "nan", "inf" or hexadecimal. */
+static bool parse_real(const char *text, double min, double max, double *value)
+{
+    char *end;
+
+    if (text[strspn(text, "+-.0123456789eE")] || !*text)
+        return false;
+    *value = strtod(text, &end);
+    return !*end && isfinite(*value) && *value >= min && *value <= max;
+}
+
+/* What a configuration file can hold too. */
+static bool text_fits(const char *text)
+{
+    const size_t n = strlen(text);
+
+    for (const char *c = text; *c; c++)
+        if (iscntrl((unsigned char) *c))
+            return false;
+    return n && n < 4096 && text[0] != ' ' && text[n - 1] != ' '
+           && !strstr(text, " ;");
+}
+
+static bool parse_flag(const char *text, bool *value)
+{
+    static const char *const yes[] = {"yes", "true", "1"};
+    static const char *const no[] = {"no", "false", "0"};
+
+    for (int i = 0; i < 3; i++)
+        if (strcmp(text, yes[i]) == 0 || strcmp(text, no[i]) == 0) {
+            *value = strcmp(text, yes[i]) == 0;
+            return true;
+        }
+    return false;
+}
+
+/* Position of text in choices ("a|b|c"), or -1. */
+static int parse_choice(const char *text, const char *choices)
+{
+    const size_t n = strlen(text);
+    int i = 0;
+
+    for (const char *c = choices; c; c = strchr(c, '|'), i++) {
+        c += *c == '|';
+        if (strcspn(c, "|") == n && strncmp(c, text, n) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static bool parse_range(const char *text, double min, double max,
+                        struct mtlm_range *value)
+{
+    char first[24];
+    const size_t n = strcspn(text, ":");
+
+    if (!text[n] || n >= sizeof(first))
+        return false;
+    memcpy(first, text, n);
+    first[n] = '\0';
+    return parse_int(first, min, max, &value->first)
+           && parse_int(text + n + 1, (double) value->first, max, &value->last);
+}
+
+/* A rank that may be any, and its speed. */
+static bool parse_slow(const char *text, struct mtlm_slow_rank *value)
+{
+    char rank[24];
+    const size_t n = strcspn(text, ":");
+
+    if (!text[n] || n >= sizeof(rank))
+        return false;
+    memcpy(rank, text, n);
+    rank[n] = '\0';
+    return parse_int(rank, 0, INT32_MAX, &value->rank)
+           && parse_real(text + n + 1, 0.01, 100, &value->speed);
+}
+
+/* Three whole numbers, separated by spaces or commas. */
+static bool parse_ramp(const char *text, double min, double max,
+                       struct mtlm_ramp *value)
+{
+    int64_t *const number[] = {&value->start, &value->increment,
+                               &value->samples};
+
+    for (int i = 0; i < 3; i++) {
+        char word[24];
+        size_t n;
+
+        text += strspn(text, " ,");
+        n = strcspn(text, " ,");
+        if (n >= sizeof(word))
+            return false;
+        memcpy(word, text, n);
+        word[n] = '\0';
+        if (!parse_int(word, min, max, number[i]))
+            return false;
+        text += n;
+    }
+    return !text[strspn(text, " ,")];
+}
+
+static int set_number(const struct mtlm_option *o, void *field,
+                      const char *text, const char *label,
+                      struct mtlm_error *err)
+{
+    char what[96];
+
+    if (o->type == MTLM_OPTION_INT) {
+        if (parse_int(text, o->min, o->max, field))
+            return 0;
+        snprintf(what, sizeof(what), "a whole number from %.0f to %.0f", o->min,
+                 o->max);
+    } else if (o->type == MTLM_OPTION_REAL) {
+        if (parse_real(text, o->min, o->max, field))
+            return 0;
+        snprintf(what, sizeof(what), "a number from %.6g to %.6g", o->min,
+                 o->max);
+    } else if (o->type == MTLM_OPTION_RAMP) {
+        if (parse_ramp(text, o->min, o->max, field))
+            return 0;
+        snprintf(what, sizeof(what),
+                 "START INCREMENT SAMPLES, three whole "
+                 "numbers from 1 on");
+    } else if (o->type == MTLM_OPTION_SLOW) {
+        if (parse_slow(text, field))
+            return 0;
+        snprintf(what, sizeof(what),
+                 "RANK:SPEED, a rank's number and a speed from 0.01 to 100");
+    } else {
+        if (parse_range(text, o->min, o->max, field))
+            return 0;
+        snprintf(what, sizeof(what),
+                 "A:B with A up to B, both from %.0f to %.0f", o->min, o->max);
+    }
+    return refuse(label, text, what, err);
+}
+
+static int set_choice(const struct mtlm_option *o, void *field,
+                      const char *text, const char *label,
+                      struct mtlm_error *err)
+{
+    const int choice = parse_choice(text, o->arg);
+    char what[96] = "one of ";
+
+    _Static_assert(sizeof(enum mtlm_lr_style) == sizeof(choice),
+                   "an enum is stored as an int");
+    if (choice >= 0) {
+        memcpy(field, &choice, sizeof(choice));
+        return 0;
+    }
+    strncat(what, o->arg, sizeof(what) - strlen(what) - 1);
+    for (char *c = what; *c; c++)
+        if (*c == '|')
+            *c = '/';
+    return refuse(label, text, what, err);
+}
+
+static int set_text(const struct mtlm_option *o, void *field, const char *text,
+                    const char *label, struct mtlm_error *err)
+{
+    char **value = field;
+    int64_t bound[MTLM_SPLITS + 1];
+
+    if (!*text)
+        return refuse(label, text, "a text that is not empty", err);
+    if (!text_fits(text))
+        return refuse(label, text,
+                      "at most 4095 printable characters, without ' ;' and "
+                      "without spaces at its ends",
+                      err);
+    if (o->type == MTLM_OPTION_SPLIT
+        && mtlm_split_parse(text, 1, bound, NULL) < 0)
+        return refuse(label, text,
+                      "one to three shares, not all of them 0, such as "
+                      "969, 30, 1",
+                      err);
+    free(*value);
+    *value = mtlm_strdup(text);
+    return 0;
+}
+
+int mtlm_option_set(struct mtlm_options *options, int option, const char *text,
+                    enum mtlm_option_source source, const char *label,
+                    struct mtlm_error *err)
+{
+    const struct mtlm_option *o = &mtlm_option_table[option];
+    void *field = (char *) options + o->offset;
+    int rc = 0;
+
+    switch (o->type) {
+    case MTLM_OPTION_INT:
+    case MTLM_OPTION_REAL:
+    case MTLM_OPTION_RANGE:
+    case MTLM_OPTION_RAMP:
+    case MTLM_OPTION_SLOW:
+        rc = set_number(o, field, text, label, err);
+        break;
+    case MTLM_OPTION_TEXT:
+    case MTLM_OPTION_SPLIT:
+        rc = set_text(o, field, text, label, err);
+        break;
+    case MTLM_OPTION_FLAG:
+        if (!parse_flag(text, field))
+            rc = refuse(label, text, "yes or no", err);
+        break;
+    case MTLM_OPTION_CHOICE:
+        rc = set_choice(o, field, text, label, err);
+        break;
+    case MTLM_OPTION_ACTION:
+        options->request = (enum mtlm_request) o->min;
+        break;
+    }
+    if (rc == 0)
+        options->source[option] = source;
+    return rc;
+}
+
+/* The shortest text that reads back as the same number. */
+static void write_real(double value, FILE *out)
+{
+    char text[40];
+
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof(text), "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    fputs(text, out);
+}
+
+static void write_choice(const char *choices, int choice, FILE *out)
+{
+    for (; choice > 0; choice--)
+        choices = strchr(choices, '|') + 1;
+    fprintf(out, "%.*s", (int) strcspn(choices, "|"), choices);
+}
+
+void mtlm_option_write(const struct mtlm_options *options, int option,
+                       FILE *out)
+{
+    const struct mtlm_option *o = &mtlm_option_table[option];
+    const void *field = (const char *) options + o->offset;
+    const struct mtlm_range *range = field;
+    const struct mtlm_ramp *ramp = field;
+    const struct mtlm_slow_rank *slow = field;
+    const char *const *text = field;
+
+    switch (o->type) {
+    case MTLM_OPTION_INT:
+        fprintf(out, "%" PRId64, *(const int64_t *) field);
+        break;
+    case MTLM_OPTION_REAL:
+        write_real(*(const double *) field, out);
+        break;
+    case MTLM_OPTION_TEXT:
+    case MTLM_OPTION_SPLIT:
+        fputs(*text ? *text : "", out);
+        break;
+    case MTLM_OPTION_FLAG:
+        fputs(*(const bool *) field ? "yes" : "no", out);
+        break;
+    case MTLM_OPTION_CHOICE:
+        write_choice(o->arg, *(const int *) field, out);
+        break;
+    case MTLM_OPTION_RANGE:
+        fprintf(out, "%" PRId64 ":%" PRId64, range->first, range->last);
+        break;
+    case MTLM_OPTION_RAMP:
+        fprintf(out, "%" PRId64 " %" PRId64 " %" PRId64, ramp->start,
+                ramp->increment, ramp->samples);
+        break;
+    case MTLM_OPTION_SLOW:
+        fprintf(out, "%" PRId64 ":", slow->rank);
+        write_real(slow->speed, out);
+        break;
+    case MTLM_OPTION_ACTION:
+        break;
+    }
+}

@@ -1,0 +1,249 @@
+#ifndef MTLM_OPTIONS_H
+#define MTLM_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "codelets/op.h"
+#include "graph/build/program.h"
+#include "graph/build/ramp.h"
+#include "graph/layout.h"
+#include "graph/schedule/stage_wish.h"
+#include "launch/options/option_list.h"
+#include "models/model.h"
+#include "models/text/tokenizer.h"
+#include "runtime/base/error.h"
+#include "runtime/machine/epilogue.h"
+
+/* What to do instead of training. */
+enum mtlm_request {
+    MTLM_REQUEST_NONE, /* train */
+    MTLM_REQUEST_HELP,
+    MTLM_REQUEST_USAGE,
+    MTLM_REQUEST_VERSION,
+    MTLM_REQUEST_MODELS,
+    MTLM_REQUEST_CONFIG,
+    MTLM_REQUEST_PLAN,
+};
+
+/* Where a value came from; a larger one overrides a smaller one. */
+enum mtlm_option_source {
+    MTLM_SOURCE_DEFAULT,
+    MTLM_SOURCE_PRESET,
+    MTLM_SOURCE_CONFIG,
+    MTLM_SOURCE_COMMAND_LINE,
+};
+
+/* In the order of their CHOICE in launch/options/option_list.h. */
+enum mtlm_transport_choice {
+    MTLM_USE_AUTO,
+    MTLM_USE_MPI,
+    MTLM_USE_NCCL,
+    MTLM_USE_SERIAL,
+};
+enum mtlm_comm_node { MTLM_COMM_ACQUIRE, MTLM_COMM_TASK };
+enum mtlm_order_choice {
+    MTLM_ORDER_LEADER,
+    MTLM_ORDER_PLAN,
+    MTLM_ORDER_SLOT,
+    MTLM_ORDER_READY,
+};
+
+enum mtlm_svg_detail { MTLM_SVG_BOX, MTLM_SVG_OP };
+
+/* A rank that is slower than the others: its speed as a share of theirs; 0:
+ * there is none. */
+struct mtlm_slow_rank {
+    int64_t rank;
+    double speed;
+};
+
+struct mtlm_range {
+    int64_t first, last; /* both included */
+};
+
+/* What the user asked for, complete and checked: after
+ * mtlm_options_parse() no field waits for a default. */
+/* --schedule: enum mtlm_pipeline and one more. */
+enum { MTLM_SCHEDULE_AUTO = MTLM_PIPELINE_ZB_V + 1 };
+
+struct mtlm_options {
+    /* Configuration and help */
+    enum mtlm_request request;
+    char *preset;       /* name, or NULL: none */
+    char *config_file;  /* or NULL */
+    int64_t world_size; /* ranks that a plan is for; 0: not said */
+
+    /* Model: all of it. vocab_size counts tokens without padding. */
+    struct mtlm_model model;
+    bool bert_no_binary_head;  /* model.binary_head says what comes of it */
+    bool no_query_key_scaling; /* model.query_key_scaling, the same */
+
+    /* Regularisation */
+    double weight_decay, start_weight_decay, end_weight_decay;
+    double clip_grad; /* largest norm of the gradients; 0: no clipping */
+
+    /* Batch and training */
+    int64_t micro_batch_size;  /* samples of a microbatch */
+    int64_t global_batch_size; /* samples of an iteration, a multiple of it */
+    struct mtlm_ramp ramp;     /* of the global batch, up to that size */
+    int64_t train_iters;       /* whatever was given, the iterations to do */
+    int64_t train_samples;     /* and the samples */
+    int64_t eval_iters;        /* batches of an evaluation; 0: never evaluate */
+    int64_t eval_interval;     /* iterations */
+    int64_t seed;              /* 0 .. 2^32 - 1 */
+    int64_t log_interval;      /* iterations */
+    bool log_throughput;       /* TFLOP/s in the iteration line */
+    bool log_params_norm, log_num_zeros; /* likewise */
+    bool summary_text;         /* explain the result in sentences at the end */
+    bool no_check_for_nan;     /* skip such steps instead of stopping */
+    int64_t exit_interval;     /* iterations; 0: no such stop */
+    double exit_duration_mins; /* minutes; 0: no limit */
+
+    /* Optimizer. The schedule follows from what stands below it; the counts
+     * in iterations are 0 where the user counts in samples. */
+    struct mtlm_schedule schedule;
+    int64_t lr_decay_iters, lr_decay_samples;
+    int64_t lr_warmup_iters, lr_warmup_samples;
+    double lr_warmup_fraction; /* of the decay; 0 when not used */
+    int64_t lr_wsd_decay_iters, lr_wsd_decay_samples;
+    double adam_beta1, adam_beta2, adam_eps;
+
+    /* Precision */
+    bool bf16, fp16;              /* not both */
+    double loss_scale;            /* 0: it moves, as scale says */
+    int64_t hysteresis;           /* of scale */
+    struct mtlm_loss_scale scale; /* as mtlm_precision_scale() says */
+
+    /* Parallelism and machine */
+    /* Ranks; where the user gives neither, they are chosen once the number of
+     * ranks is known (launch/plan/layout_choice.h). */
+    int64_t tensor_parallel, pipeline_parallel;
+    /* Stages of the model on each rank: 0 where they follow from the rest. */
+    int64_t virtual_stages, layers_per_stage;
+    enum mtlm_placement placement;
+    char *stage_layers; /* "3,3,4,2", or NULL: evenly; the same as numbers: */
+    int64_t *layers_of_stage; /* [n_layers_of_stage], owned */
+    int n_layers_of_stage;
+    bool distributed_optimizer; /* shared among data-parallel ranks */
+    int64_t ddp_bucket_size;    /* elements of a message of gradients */
+    bool sequence_parallel;
+    enum mtlm_attention_backend attention_backend;
+    struct mtlm_epilogue_wishes epilogues;
+    int pipeline;   /* enum mtlm_pipeline, or MTLM_SCHEDULE_AUTO */
+    double act_mem; /* bytes of a rank; 0: any */
+    double window;  /* alpha: microbatches in flight over the least needed */
+    char *stage_windows; /* "4,3+1,2+2,1+3", or NULL; the same as numbers: */
+    struct mtlm_window *window_of_stage; /* [n_windows_of_stage], owned */
+    int n_windows_of_stage;
+    struct mtlm_recompute recompute;
+    int64_t row_parts; /* of a sample's activations; 0: by their shape, 1 on a
+                        * GPU */
+    int64_t workers;   /* of this rank; 0: as many as it has cores */
+    bool no_gpu;
+    bool share_gpu; /* among ranks */
+    enum mtlm_transport_choice transport;
+    enum mtlm_comm_node comm_node;
+    enum mtlm_order_choice collective_order;
+    double timeout_minutes; /* how long a rank waits for a peer */
+
+    /* Synthetic runs */
+    char *cluster_file; /* or NULL: everything is computed */
+    double jitter;      /* of durations, as a share of them */
+    struct mtlm_slow_rank slow_rank;
+    double stretch; /* of all durations */
+
+    /* Data */
+    char *data_path; /* without .bin and .idx; NULL: mock data */
+    char *tokenizer_type, *vocab_file, *merge_file; /* as given, or NULL */
+    const struct mtlm_tokenizer *tokenizer; /* NULL: none was given; owned */
+    char *split;                      /* "969, 30, 1", for mtlm_split_parse() */
+    double mask_prob, short_seq_prob; /* BERT */
+    bool eod_mask_loss; /* GPT: the label after an end does not count */
+    bool mock_data;     /* true exactly when there is no data_path to be read */
+
+    /* Checkpoints */
+    char *save_dir, *load_dir; /* or NULL */
+    int64_t save_interval;     /* iterations; 0: at the end only */
+    int64_t keep_last;         /* at least 2; 0: all */
+    bool no_save_optim, no_load_optim, no_load_rng, finetune, eval_only;
+
+    char *svg; /* picture of the plan, or NULL */
+
+    /* Tracing */
+    char *trace_dir; /* or NULL: no trace */
+    enum mtlm_svg_detail svg_detail;
+    struct mtlm_range trace_iterations; /* 1-based, within train_iters */
+    char *metrics, *tensorboard_dir;    /* file, directory; or NULL */
+
+    /* Testing */
+    char *dump_dir;       /* or NULL */
+    int64_t dump_samples; /* 0: those of the first iteration */
+    char *logits_dir;     /* or NULL; with eval_only */
+    int64_t inject_nan;   /* iteration, 1-based; 0: never */
+    bool weight_hash;
+
+    /* What the user should know of how the options were understood: a
+     * sentence per line, or NULL. */
+    char *notes;
+
+    /* Where each value came from: enum mtlm_option_source, in the order of
+     * MTLM_OPTION_LIST. */
+    unsigned char source[MTLM_OPTION_COUNT];
+};
+
+/* Fills options from the defaults, the preset, the configuration file and the
+ * command line, each overriding the former whatever their order on the line;
+ * an option given twice on the line counts the last time.  Everything is
+ * checked that can be without knowing the number of ranks.
+ *
+ * Prints nothing.  Returns MTLM_REQUEST_NONE (0) to train, another
+ * enum mtlm_request when mtlm_options_answer() is all there is to do, or -1
+ * with the reason in err.  In all cases the caller frees options with
+ * mtlm_options_free(). */
+int mtlm_options_parse(struct mtlm_options *options, int argc, char **argv,
+                       struct mtlm_error *err);
+void mtlm_options_free(struct mtlm_options *options);
+
+/* Whether the values fit each other; part of mtlm_options_parse(). */
+int mtlm_options_check(const struct mtlm_options *options,
+                       struct mtlm_error *err);
+
+/* What they ask of the virtual stages; borrows from options. */
+struct mtlm_stage_wish mtlm_stages_wish(const struct mtlm_options *options);
+
+/* Ranks that hold a pipeline: as many as it has stages, or with placement
+ * policy one. */
+int64_t mtlm_options_pipeline_ranks(const struct mtlm_options *options);
+
+/* The last iteration of a run that begins after `begin` of them: as in
+ * Megatron-LM, every --exit-interval ends one. */
+int64_t mtlm_options_last_iteration(const struct mtlm_options *options,
+                                    int64_t begin);
+
+/* The iterations to trace of such a run, where the user gave none: not the
+ * first two, which warm up the runtime's performance models. */
+void mtlm_options_place_trace(struct mtlm_options *options, int64_t begin);
+
+/* Sets the global batch where the user gave none, and all that follows from
+ * it. */
+int mtlm_options_set_batch(struct mtlm_options *options, int64_t batch,
+                           struct mtlm_error *err);
+
+/* Whether the layout that is asked for fits a job of ranks processes: those
+ * beyond tensor x pipeline are data-parallel and share the batches. */
+int mtlm_options_layout_check(const struct mtlm_options *options, int ranks,
+                              struct mtlm_error *err);
+
+/* Prints what request asks for: --help, --version, --print-config ... */
+void mtlm_options_answer(const struct mtlm_options *options, int request,
+                         FILE *out);
+
+void mtlm_options_help(FILE *out);
+
+/* --print-config: all values in the form of the configuration file, with
+ * those that follow from others as comments. */
+void mtlm_options_print(const struct mtlm_options *options, FILE *out);
+
+#endif /* MTLM_OPTIONS_H */

@@ -1,0 +1,17 @@
+#ifndef MTLM_OPTIONS_ARGP_H
+#define MTLM_OPTIONS_ARGP_H
+
+#include <argp.h>
+
+#include "launch/options/option.h"
+
+/* The option table as argp wants it: option i has the key MTLM_ARGP_KEY + i,
+ * which is no character, so that none gets a short form. */
+enum {
+    MTLM_ARGP_KEY = 0x1000,
+    MTLM_ARGP_OPTIONS = MTLM_OPTION_COUNT + MTLM_OPTION_GROUP_COUNT + 1,
+};
+
+void mtlm_options_argp(struct argp_option options[MTLM_ARGP_OPTIONS]);
+
+#endif /* MTLM_OPTIONS_ARGP_H */

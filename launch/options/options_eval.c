@@ -1,0 +1,81 @@
+/* What becomes of the other options where nothing is trained. */
+
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "launch/options/option.h"
+
+enum { MOST_LOGITS_GIB = 4 };
+
+/* They write, or show, what an iteration does. */
+static int refuse_iterations(const struct mtlm_options *o,
+                             struct mtlm_error *err)
+{
+    static const char *const of_iterations[] = {
+        "trace", "svg", "dump-first-step", "synthetic", "inject-nan"};
+
+    for (size_t i = 0; i < sizeof(of_iterations) / sizeof(of_iterations[0]);
+         i++)
+        if (mtlm_option_given(o, of_iterations[i]))
+            return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                                  "--%s is about training, of which there is "
+                                  "none with --eval-only",
+                                  of_iterations[i]);
+    return 0;
+}
+
+/* They are collected in memory: it is for a look, not for a corpus. */
+static int check_logits(const struct mtlm_options *o, struct mtlm_error *err)
+{
+    const double gib = 1024.0 * 1024 * 1024;
+    const double samples = (double) o->eval_iters * o->global_batch_size;
+    const double bytes =
+        samples * o->model.seq_length * o->model.vocab_size * sizeof(float);
+
+    if (!o->logits_dir || bytes <= MOST_LOGITS_GIB * gib)
+        return 0;
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE,
+        "--dump-logits: %.0f samples of %" PRId64 " x %" PRId64
+        " logits are %.1f GiB, more than the %d that it is for; fewer "
+        "--eval-iters or a smaller --global-batch-size would do",
+        samples, o->model.seq_length, o->model.vocab_size, bytes / gib,
+        MOST_LOGITS_GIB);
+}
+
+int mtlm_eval_only_resolve(struct mtlm_options *options, struct mtlm_error *err)
+{
+    if (!options->eval_only && options->logits_dir)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--dump-logits %s needs --eval-only, whose "
+                              "logits it writes",
+                              options->logits_dir);
+    if (!options->eval_only)
+        return 0;
+    if (!options->load_dir)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--eval-only needs --load DIR, the checkpoints "
+                              "of which the newest is evaluated");
+    if (!options->data_path && !mtlm_option_given(options, "mock-data"))
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--eval-only needs --data-path PREFIX, the data "
+                              "to evaluate on");
+    if (options->eval_iters == 0)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--eval-only with --eval-iters 0 has nothing to "
+                              "evaluate; give 1 or more batches");
+    if (refuse_iterations(options, err) < 0 || check_logits(options, err) < 0)
+        return -1;
+    if (options->save_dir)
+        mtlm_options_note(options,
+                          "--save %s: nothing is saved with "
+                          "--eval-only",
+                          options->save_dir);
+    free(options->save_dir);
+    options->save_dir = NULL;
+    options->save_interval = 0;
+    options->summary_text = false; /* it tells how training went */
+    return 0;
+}

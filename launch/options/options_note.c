@@ -1,0 +1,28 @@
+#include "config.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/options/option.h"
+#include "runtime/base/memory.h"
+
+void mtlm_options_note(struct mtlm_options *options, const char *format, ...)
+{
+    char *before = options->notes, *text;
+    va_list args;
+
+    va_start(args, format);
+    if (vasprintf(&text, format, args) < 0)
+        abort();
+    va_end(args);
+    if (before && strstr(before, text)) { /* worked out once more */
+        free(text);
+        return;
+    }
+    options->notes =
+        mtlm_sprintf("%s%s%s", before ? before : "", before ? "\n" : "", text);
+    free(before);
+    free(text);
+}

@@ -1,0 +1,85 @@
+/* Types of weights and activations, and the scale of the loss. */
+
+#include "config.h"
+
+#include "launch/options/option.h"
+
+#define SCALE "loss-scale"
+
+static const char *const of_scale[] = {SCALE, "initial-loss-scale",
+                                       "min-loss-scale", "loss-scale-window",
+                                       "hysteresis"};
+
+enum { OF_SCALE = sizeof(of_scale) / sizeof(of_scale[0]) };
+
+/* Of two types the one from the stronger source counts. */
+static int resolve_type(struct mtlm_options *o, struct mtlm_error *err)
+{
+    unsigned char *bf16 = &o->source[mtlm_option_find("bf16")];
+    unsigned char *fp16 = &o->source[mtlm_option_find("fp16")];
+
+    if (!o->bf16 || !o->fp16)
+        return 0;
+    if (*bf16 == *fp16)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--bf16 and --fp16 contradict each other; give "
+                              "one of them");
+    o->bf16 = *bf16 > *fp16;
+    o->fp16 = !o->bf16;
+    return 0;
+}
+
+/* What is said of a scale where there is none. */
+static int without_scale(struct mtlm_options *o, struct mtlm_error *err)
+{
+    for (int i = 0; i < OF_SCALE; i++) {
+        if (mtlm_option_source(o, of_scale[i]) != MTLM_SOURCE_COMMAND_LINE)
+            continue;
+        if (o->bf16)
+            return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                                  "--%s contradicts --bf16, which needs no "
+                                  "scale of the loss; leave out one of them",
+                                  of_scale[i]);
+        mtlm_options_note(o,
+                          "--%s changes nothing here: only --fp16 scales the "
+                          "loss",
+                          of_scale[i]);
+    }
+    o->scale.dynamic = false;
+    return 0;
+}
+
+int mtlm_precision_resolve(struct mtlm_options *o, struct mtlm_error *err)
+{
+    const double given = o->loss_scale;
+
+    if (resolve_type(o, err) < 0)
+        return -1;
+    o->scale.hysteresis = (int) o->hysteresis;
+    o->scale.dynamic = given == 0;
+    if (!o->fp16)
+        return without_scale(o, err);
+    if (given == 0 && o->scale.min > o->scale.initial)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--min-loss-scale %g is more than "
+                              "--initial-loss-scale %g",
+                              o->scale.min, o->scale.initial);
+    for (int i = 1; i < OF_SCALE && given > 0; i++)
+        if (mtlm_option_source(o, of_scale[i]) == MTLM_SOURCE_COMMAND_LINE)
+            return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                                  "--%s contradicts --loss-scale %g, which "
+                                  "stays as it is; leave out one of them",
+                                  of_scale[i], given);
+    return 0;
+}
+
+struct mtlm_loss_scale mtlm_precision_scale(const struct mtlm_options *o)
+{
+    struct mtlm_loss_scale scale = o->scale;
+
+    if (!o->fp16)
+        return (struct mtlm_loss_scale){0};
+    if (!scale.dynamic)
+        scale.initial = o->loss_scale;
+    return scale;
+}

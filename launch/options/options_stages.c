@@ -1,0 +1,191 @@
+/* The virtual stages that the options ask for: how many a rank holds, which
+ * ones, and the layers of each. */
+
+#include "config.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/options/option.h"
+#include "launch/plan/layout_choice.h"
+#include "runtime/base/memory.h"
+
+#define PP "pipeline-model-parallel-size"
+#define CHUNKS "num-virtual-stages-per-pipeline-rank"
+#define LAYERS "num-layers-per-virtual-pipeline-stage"
+#define LIST "stage-layers"
+
+enum { MOST_STAGES = 32768, MOST_LAYERS = 32768 };
+
+/* The whole numbers of options->stage_layers. */
+static int read_list(struct mtlm_options *options, struct mtlm_error *err)
+{
+    const char *at = options->stage_layers;
+
+    options->layers_of_stage =
+        mtlm_calloc(strlen(at) + 1, sizeof(*options->layers_of_stage));
+    for (int n = 0; n < MOST_STAGES; n++) {
+        char *end;
+        const long layers = strtol(at, &end, 10);
+
+        if (end == at || !isdigit((unsigned char) end[-1]) || layers < 1
+            || layers > MOST_LAYERS)
+            break;
+        options->layers_of_stage[n] = layers;
+        options->n_layers_of_stage = n + 1;
+        end += strspn(end, " ");
+        if (!*end)
+            return 0;
+        if (*end != ',')
+            break;
+        at = end + 1;
+    }
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "--" LIST " is '%.56s', it must be whole numbers "
+                          "from 1 on, such as 3,3,4,2",
+                          options->stage_layers);
+}
+
+static int check_sum(const struct mtlm_options *options, struct mtlm_error *err)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < options->n_layers_of_stage; i++)
+        sum += options->layers_of_stage[i];
+    if (sum == options->model.num_layers)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "--" LIST " %.56s: together %" PRId64
+                          " layers, and --num-layers says %" PRId64,
+                          options->stage_layers, sum,
+                          options->model.num_layers);
+}
+
+int mtlm_stages_resolve(struct mtlm_options *options, struct mtlm_error *err)
+{
+    if (mtlm_option_prefer(options, CHUNKS, LAYERS, err) < 0
+        || mtlm_option_prefer(options, LIST, LAYERS, err) < 0)
+        return -1;
+    if (!options->stage_layers)
+        return 0;
+    return read_list(options, err) < 0 ? -1 : check_sum(options, err);
+}
+
+struct mtlm_stage_wish mtlm_stages_wish(const struct mtlm_options *options)
+{
+    const bool alone = !options->layers_per_stage && !options->stage_layers;
+    struct mtlm_stage_wish wish = {.virtual_stages = options->virtual_stages,
+                                   .layers_per_stage =
+                                       options->layers_per_stage,
+                                   .layers = options->layers_of_stage,
+                                   .n = options->n_layers_of_stage};
+
+    /* One pass through the ranks has no second one to turn round. */
+    if (!wish.virtual_stages && alone && options->placement == MTLM_PLACEMENT_V)
+        wish.virtual_stages = 2;
+    if (options->placement == MTLM_PLACEMENT_POLICY)
+        wish.pipeline = options->pipeline_parallel;
+    return wish;
+}
+
+int64_t mtlm_options_pipeline_ranks(const struct mtlm_options *options)
+{
+    return options->placement == MTLM_PLACEMENT_POLICY
+               ? 1
+               : options->pipeline_parallel;
+}
+
+static int refuse_list(const struct mtlm_options *o, int64_t p,
+                       struct mtlm_error *err)
+{
+    if (o->placement == MTLM_PLACEMENT_POLICY)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--" LIST
+                              " names %d stages, and with --placement "
+                              "policy --" PP " says %" PRId64,
+                              o->n_layers_of_stage, p);
+    if (o->virtual_stages)
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "--" LIST " names %d stages, and --" PP " %" PRId64 " x --" CHUNKS
+            " %" PRId64 " are %" PRId64,
+            o->n_layers_of_stage, p, o->virtual_stages, p * o->virtual_stages);
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "--" LIST " names %d stages, which is no multiple of "
+                          "--" PP " %" PRId64,
+                          o->n_layers_of_stage, p);
+}
+
+/* With placement policy there is a number of stages, and none of each rank. */
+static int check_policy(const struct mtlm_options *o, struct mtlm_error *err)
+{
+    if (o->placement != MTLM_PLACEMENT_POLICY)
+        return 0;
+    if (!mtlm_option_given(o, PP))
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--placement policy needs --" PP ": how many "
+                              "stages there are for the workers of a rank");
+    if (o->virtual_stages > 1 || o->layers_per_stage)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--%s is about the stages that each rank holds; "
+                              "with --placement policy --" PP " %" PRId64
+                              " says how many there are",
+                              o->layers_per_stage ? LAYERS : CHUNKS,
+                              o->pipeline_parallel);
+    return 0;
+}
+
+/* Whether there is any pipeline that could hold them. */
+static int check_any(const struct mtlm_options *o,
+                     const struct mtlm_stage_wish *wish, struct mtlm_error *err)
+{
+    if (wish->layers && wish->virtual_stages
+        && wish->n % wish->virtual_stages != 0)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--" LIST " names %d stages, which is no "
+                              "multiple of --" CHUNKS " %d",
+                              wish->n, wish->virtual_stages);
+    if (!wish->layers && wish->virtual_stages > o->model.num_layers)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--num-layers %" PRId64 " cannot fill --" CHUNKS
+                              " %d stages",
+                              o->model.num_layers, wish->virtual_stages);
+    return 0;
+}
+
+int mtlm_stages_check(const struct mtlm_options *options,
+                      struct mtlm_error *err)
+{
+    const struct mtlm_stage_wish wish = mtlm_stages_wish(options);
+    const int64_t layers = options->model.num_layers;
+    const int64_t p = options->pipeline_parallel;
+
+    if (check_policy(options, err) < 0)
+        return -1;
+    if (mtlm_layout_is_free(options))
+        return check_any(options, &wish, err);
+    if (mtlm_stage_wish_chunks(&wish, layers,
+                               mtlm_options_pipeline_ranks(options))
+        > 0)
+        return 0;
+    if (wish.layers)
+        return refuse_list(options, p, err);
+    if (wish.layers_per_stage && p <= layers)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--num-layers %" PRId64
+                              " cannot fill the stages that --" PP " %" PRId64
+                              " and --" LAYERS " %" PRId64 " make",
+                              layers, p, wish.layers_per_stage);
+    if (wish.virtual_stages > 1)
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "--num-layers %" PRId64 " cannot fill --" PP " %" PRId64
+            " x --" CHUNKS " %d = %" PRId64 " stages",
+            layers, p, wish.virtual_stages, p * wish.virtual_stages);
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "--num-layers %" PRId64 " cannot fill --" PP
+                          " %" PRId64 " stages",
+                          layers, p);
+}

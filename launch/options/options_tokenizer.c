@@ -1,0 +1,45 @@
+/* What the vocabulary's files say of the model. */
+
+#include "config.h"
+
+#include <inttypes.h>
+
+#include "launch/options/option.h"
+
+/* The vocabulary of the model: BERT's has tokens that no text becomes. */
+static int64_t needed_size(const struct mtlm_options *options)
+{
+    return options->model.family == MTLM_BERT ? options->tokenizer->bert->size
+                                              : options->tokenizer->vocab_size;
+}
+
+int mtlm_options_open_tokenizer(struct mtlm_options *options,
+                                struct mtlm_error *err)
+{
+    const bool bert = options->model.family == MTLM_BERT;
+    const char *type = options->tokenizer_type;
+    const int64_t given = options->model.vocab_size;
+
+    if (!type && !options->vocab_file && !options->merge_file)
+        return 0;
+    if (!type)
+        type = bert ? "BertWordPieceLowerCase" : "GPT2BPETokenizer";
+    options->tokenizer = mtlm_tokenizer_open(type, options->vocab_file,
+                                             options->merge_file, err);
+    if (!options->tokenizer)
+        return -1;
+    if (bert && !options->tokenizer->bert)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--tokenizer-type %s is not for a bert: its "
+                              "vocabulary has no [CLS], [SEP], [MASK] and "
+                              "[PAD]",
+                              type);
+    options->model.vocab_size = needed_size(options);
+    if (mtlm_option_source(options, "vocab-size") < MTLM_SOURCE_CONFIG
+        || given == options->model.vocab_size)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "--vocab-size %" PRId64
+                          ": the tokenizer %s has %" PRId64 " tokens",
+                          given, type, options->model.vocab_size);
+}

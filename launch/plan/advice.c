@@ -1,0 +1,195 @@
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/options/option.h"
+#include "launch/plan/advice.h"
+#include "runtime/base/memory.h"
+
+/* The example with fewer layers. */
+enum { FEW_LAYERS = 4, SMALL_BATCH = 8 };
+
+/* Ranks that anybody might have. */
+enum { MANY_RANKS = 1 << 13 };
+
+struct command {
+    const struct mtlm_options *options;
+    const struct mtlm_choice *choice;
+    int ranks, machines, per_host; /* machines 1: this one */
+    int64_t layers, batch;         /* 0: as the options say */
+};
+
+static bool is_plain(const char *text)
+{
+    return !text[strspn(text, "abcdefghijklmnopqrstuvwxyz"
+                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                              "0123456789-_./:=+,@%")];
+}
+
+/* As a shell reads it back. */
+static void print_word(const char *text, FILE *out)
+{
+    if (is_plain(text)) {
+        fputs(text, out);
+        return;
+    }
+    fputc('\'', out);
+    for (; *text; text++)
+        if (*text == '\'')
+            fputs("'\\''", out);
+        else
+            fputc(*text, out);
+    fputc('\'', out);
+}
+
+static void print_option(const struct mtlm_options *options, int option,
+                         FILE *out)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *value = open_memstream(&text, &size);
+
+    mtlm_option_write(options, option, value);
+    fclose(value);
+    if (mtlm_option_table[option].type != MTLM_OPTION_FLAG) {
+        fprintf(out, " --%s ", mtlm_option_table[option].name);
+        print_word(text, out);
+    } else if (strcmp(text, "yes") == 0) {
+        fprintf(out, " --%s", mtlm_option_table[option].name);
+    }
+    free(text);
+}
+
+/* Whether the command says it itself, or does not want it. */
+static bool is_replaced(const struct command *c, const char *name)
+{
+    static const char *const always[] = {
+        "tensor-model-parallel-size",
+        "pipeline-model-parallel-size",
+        "num-virtual-stages-per-pipeline-rank",
+        "num-layers-per-virtual-pipeline-stage",
+        "placement",
+        "stage-layers",
+        "micro-batch-size",
+        "dry-run"};
+    static const char *const small[] = {"num-layers", "global-batch-size",
+                                        "rampup-batch-size"};
+
+    for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
+        if (strcmp(name, always[i]) == 0)
+            return true;
+    for (int i = 0; i < 3 && c->layers; i++)
+        if (strcmp(name, small[i]) == 0)
+            return true;
+    return false;
+}
+
+static void print_command(const struct command *c, FILE *out)
+{
+    const struct mtlm_options *o = c->options;
+
+    if (c->ranks > 1)
+        fprintf(out, "mpirun -n %d ", c->ranks);
+    if (c->machines > 1)
+        fprintf(out, "--hostfile HOSTS --map-by ppr:%d:node ", c->per_host);
+    fprintf(out, "mtlm-dag");
+    for (int i = 0; i < MTLM_OPTION_COUNT; i++)
+        if (o->source[i] == MTLM_SOURCE_COMMAND_LINE
+            && !is_replaced(c, mtlm_option_table[i].name))
+            print_option(o, i, out);
+    if (c->layers)
+        fprintf(out, " --num-layers %" PRId64 " --global-batch-size %" PRId64,
+                c->layers, c->batch);
+    if (c->ranks > 1)
+        fprintf(out,
+                " --tensor-model-parallel-size %d"
+                " --pipeline-model-parallel-size %d",
+                c->choice->tp, c->choice->pp);
+    fprintf(out, " --micro-batch-size %" PRId64 "\n", c->choice->micro_batch);
+}
+
+/* Looks for the fewest machines; false: no number of them would do. */
+static bool more_machines(const struct mtlm_wish *wish,
+                          struct mtlm_hosts *hosts, struct mtlm_choice *choice)
+{
+    const struct mtlm_program_config one =
+        mtlm_wish_config(wish, 1, 1, 1, wish->config.micro_batch);
+    /* At least the weights have to find room. */
+    const double least =
+        (one.value == MTLM_REAL ? 16 : 18) * mtlm_model_parameters(&one.model);
+    const double each = hosts->available * (hosts->gpus ? hosts->per_host : 1);
+    double machines = ceil(least / each);
+
+    for (machines = fmax(machines, 2); machines * hosts->per_host <= MANY_RANKS;
+         machines++) {
+        hosts->ranks = machines * hosts->per_host;
+        if (mtlm_choose(wish, hosts, choice) == 0 && choice->fits)
+            return true;
+    }
+    return false;
+}
+
+/* Looks for the most layers up to a few, on as many of these ranks as can
+ * share them. */
+static bool fewer_layers(struct mtlm_wish *wish, struct mtlm_hosts *hosts,
+                         struct mtlm_choice *choice)
+{
+    const int ranks = hosts->ranks;
+    int64_t layers = wish->config.model.num_layers;
+
+    layers = layers > FEW_LAYERS ? FEW_LAYERS : layers - 1;
+    wish->global_batch = SMALL_BATCH;
+    wish->config.ramp = (struct mtlm_ramp){0};
+    while (SMALL_BATCH % wish->config.micro_batch)
+        wish->config.micro_batch--;
+    for (; layers >= 1; layers--) {
+        wish->config.model.num_layers = layers;
+        for (hosts->ranks = ranks; hosts->ranks >= 1; hosts->ranks--)
+            if (mtlm_choose(wish, hosts, choice) == 0 && choice->fits)
+                return true;
+    }
+    return false;
+}
+
+char *mtlm_advice(const struct mtlm_options *options,
+                  const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
+                  int launched)
+{
+    struct mtlm_wish free_wish = *wish;
+    struct mtlm_hosts more = *hosts, same = *hosts;
+    struct mtlm_choice choice;
+    struct command c = {
+        .options = options, .choice = &choice, .per_host = hosts->per_host};
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    same.ranks = launched;
+    free_wish.layout_free = free_wish.micro_batch_free = true;
+    free_wish.stages = (struct mtlm_stage_wish){0};
+    free_wish.config.layout.placement = MTLM_PLACEMENT_LOOP;
+    free_wish.hurry = true;
+    if (more_machines(&free_wish, &more, &choice)) {
+        c.ranks = more.ranks;
+        c.machines = more.ranks / more.per_host;
+        fprintf(out, "It fits on %d machines like this one:\n  ", c.machines);
+        print_command(&c, out);
+    } else {
+        fprintf(out, "No number of machines like this one would do: a part "
+                     "that cannot be split further does not fit.\n");
+    }
+    if (fewer_layers(&free_wish, &same, &choice)) {
+        c.ranks = same.ranks;
+        c.machines = 1;
+        c.layers = free_wish.config.model.num_layers;
+        c.batch = SMALL_BATCH;
+        fprintf(out, "With fewer layers it fits here:\n  ");
+        print_command(&c, out);
+    }
+    fclose(out);
+    text[strlen(text) - 1] = '\0';
+    return text;
+}

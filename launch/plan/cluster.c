@@ -1,0 +1,154 @@
+#include "config.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/options/suggest.h"
+#include "launch/plan/cluster.h"
+#include "runtime/file/ini_file.h"
+
+/* An entry: value * unit goes to the field. */
+struct key {
+    const char *section, *name;
+    size_t offset;
+    double unit, min, max;
+    bool needed; /* where its section is there */
+};
+
+#define KEY(section, name, field, ...)                                         \
+    {                                                                          \
+        section, name, offsetof(struct mtlm_cluster, field), __VA_ARGS__       \
+    }
+
+static const struct key keys[] = {
+    KEY("device", "peak_tflop_per_s", flops_per_s, 1e12, 1e-6, 1e9, true),
+    KEY("device", "efficiency", efficiency, 1, 1e-6, 1, true),
+    KEY("device", "memory_gb_per_s", bytes_per_s, 1e9, 1e-3, 1e9, true),
+    KEY("device", "memory_efficiency", memory_efficiency, 1, 1e-6, 1, false),
+    KEY("device", "launch_us", launch_s, 1e-6, 0, 1e6, false),
+    KEY("device", "element_bytes", element_bytes, 1, 1, 8, false),
+    KEY("stage", "forward_ms", forward_s, 1e-3, 1e-3, 1e6, true),
+    KEY("stage", "backward_ms", backward_s, 1e-3, 1e-3, 1e6, true),
+    KEY("stage", "weight_ms", weight_s, 1e-3, 1e-3, 1e6, true),
+    KEY("host", "latency_us", host.latency_s, 1e-6, 0, 1e9, true),
+    KEY("host", "gb_per_s", host.bytes_per_s, 1e9, 1e-9, 1e9, false),
+    KEY("network", "devices", devices, 1, 1, 65536, true),
+    KEY("network", "latency_us", network.latency_s, 1e-6, 0, 1e9, true),
+    KEY("network", "gb_per_s", network.bytes_per_s, 1e9, 1e-9, 1e9, false),
+};
+
+enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
+
+struct reading {
+    struct mtlm_cluster *cluster;
+    int line[KEYS]; /* where the entry stood; 0: not yet */
+};
+
+static int unknown(const char *section, const char *name,
+                   struct mtlm_error *err)
+{
+    struct mtlm_suggest nearest = {.name = name};
+    bool known = false;
+
+    for (int i = 0; i < KEYS; i++)
+        if (strcmp(keys[i].section, section) == 0) {
+            known = true;
+            mtlm_suggest_offer(&nearest, keys[i].name);
+        }
+    if (!known)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "%s of section [%s]; there are the sections "
+                              "device, stage, host and network",
+                              name, section);
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE, "unknown key %s in section [%s]%s%s%s", name,
+        section, nearest.best ? "; did you mean " : "",
+        nearest.best ? nearest.best : "", nearest.best ? "?" : "");
+}
+
+static void set(struct mtlm_cluster *cluster, const struct key *key,
+                double value)
+{
+    void *field = (char *) cluster + key->offset;
+
+    if (key->offset == offsetof(struct mtlm_cluster, devices))
+        *(int64_t *) field = (int64_t) value;
+    else
+        *(double *) field = value * key->unit;
+}
+
+static int take(void *user, int line, const char *section, const char *name,
+                const char *value, struct mtlm_error *err)
+{
+    struct reading *r = user;
+    double number;
+    char *end;
+    int i = 0;
+
+    while (i < KEYS
+           && (strcmp(keys[i].section, section) || strcmp(keys[i].name, name)))
+        i++;
+    if (i == KEYS)
+        return unknown(section, name, err);
+    if (r->line[i])
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "%s is given already in line %d", name,
+                              r->line[i]);
+    errno = 0;
+    number = strtod(value, &end);
+    /* Written so that it refuses what is no number, too. */
+    if (end == value || *end || errno
+        || !(number >= keys[i].min && number <= keys[i].max)
+        || (keys[i].offset == offsetof(struct mtlm_cluster, devices)
+            && number != (int64_t) number))
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "%s is '%s', it must be a number from %g to %g",
+                              name, value, keys[i].min, keys[i].max);
+    r->line[i] = line;
+    set(r->cluster, &keys[i], number);
+    return 0;
+}
+
+static bool has(const struct reading *r, const char *section)
+{
+    for (int i = 0; i < KEYS; i++)
+        if (r->line[i] && strcmp(keys[i].section, section) == 0)
+            return true;
+    return false;
+}
+
+static int check(const struct reading *r, const char *path,
+                 struct mtlm_error *err)
+{
+    for (int i = 0; i < KEYS; i++)
+        if (keys[i].needed && !r->line[i] && has(r, keys[i].section))
+            return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                                  "%s: section [%s] lacks %s", path,
+                                  keys[i].section, keys[i].name);
+    if (has(r, "device") || has(r, "stage"))
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "%s: says neither by [device] nor by [stage] how "
+                          "long computation takes",
+                          path);
+}
+
+int mtlm_cluster_read(struct mtlm_cluster *cluster, const char *path,
+                      const char *label, struct mtlm_error *err)
+{
+    struct reading r = {.cluster = cluster};
+    const struct mtlm_ini ini = {.path = path,
+                                 .label = label,
+                                 .sections = true,
+                                 .take = take,
+                                 .user = &r};
+
+    *cluster = (struct mtlm_cluster){.memory_efficiency = 1,
+                                     .element_bytes = sizeof(mtlm_real)};
+    if (mtlm_ini_file_read(&ini, err) < 0 || check(&r, path, err) < 0)
+        return -1;
+    cluster->timed = has(&r, "stage");
+    return 0;
+}

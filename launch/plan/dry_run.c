@@ -1,0 +1,361 @@
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/plan/advice.h"
+#include "launch/plan/dry_run.h"
+#include "launch/plan/dry_run_schedule.h"
+#include "launch/plan/layout_choice.h"
+#include "launch/plan/plan_table.h"
+#include "runtime/base/memory.h"
+#include "runtime/comm/launcher.h"
+#include "runtime/machine/cpu.h"
+#include "runtime/machine/gpu_detect.h"
+#include "runtime/machine/machine.h"
+
+#define MIB (1024.0 * 1024)
+#define GIB (1024.0 * MIB)
+
+/* What the plan is made of. */
+struct dry_run {
+    const struct mtlm_options *options;
+    struct mtlm_wish wish;
+    struct mtlm_gpus gpus;
+    struct mtlm_hosts hosts;
+    bool here; /* the job would run on this machine alone */
+    struct mtlm_choice choice;
+    struct mtlm_program_config config;
+    struct mtlm_outline outline;
+    int64_t microbatches;
+    FILE *out;
+};
+
+/* ---- model, layout, work ---- */
+
+static void print_model(const struct dry_run *d)
+{
+    const struct mtlm_model *m = &d->options->model;
+    const double padded = mtlm_model_padded_parameters(m, d->choice.tp);
+    const double exact = mtlm_model_parameters(m);
+
+    fprintf(d->out,
+            "model            %s: %s, %" PRId64 " layers, hidden %" PRId64
+            ", %" PRId64 " heads, MLP %" PRId64 ", sequence %" PRId64 "\n",
+            d->options->preset ? d->options->preset : "from the options",
+            m->family == MTLM_BERT ? "BERT" : "GPT", m->num_layers,
+            m->hidden_size, m->num_heads, m->ffn_hidden_size, m->seq_length);
+    fprintf(d->out,
+            "vocabulary       %" PRId64 " tokens, padded to %" PRId64 "\n",
+            m->vocab_size, mtlm_model_padded_vocab(m, d->choice.tp));
+    fprintf(d->out, "parameters       %.0f (%.*f B)", padded,
+            padded < 1e11 ? 3 : 0, padded / 1e9);
+    if (exact < padded)
+        fprintf(d->out, ", %.0f without the padding of the vocabulary", exact);
+    fputc('\n', d->out);
+}
+
+static void print_stages(const struct dry_run *d)
+{
+    const struct mtlm_layout *layout = &d->outline.layout;
+    char *stages;
+
+    if (mtlm_layout_stages(layout) == 1)
+        return;
+    stages = mtlm_layout_stages_text(layout, d->options->model.num_layers);
+    fprintf(d->out, "stages           %s\n", stages);
+    free(stages);
+}
+
+static void print_layout(const struct dry_run *d)
+{
+    const struct mtlm_options *o = d->options;
+    const int workers = d->wish.config.layout.workers;
+    char replicas[32] = "";
+
+    if (d->choice.dp > 1)
+        snprintf(replicas, sizeof(replicas), "%d x ", d->choice.dp);
+    fprintf(d->out,
+            "layout           tensor %d x pipeline %d x data %d = %d "
+            "rank%s%s, %d worker%s each\n",
+            d->choice.tp, d->choice.pp, d->choice.dp,
+            mtlm_layout_ranks(&d->outline.layout),
+            mtlm_layout_ranks(&d->outline.layout) > 1 ? "s" : "",
+            d->wish.layout_free ? " (chosen)" : "", workers,
+            workers > 1 ? "s" : "");
+    print_stages(d);
+    if (o->bf16 || o->fp16)
+        fprintf(d->out,
+                "precision        %s weights and activations; fp32 gradients, "
+                "moments and masters\n",
+                o->bf16 ? "bf16" : "fp16");
+    fprintf(d->out,
+            "iteration        %" PRId64 " samples = %s%" PRId64
+            " microbatches of %" PRId64 " x %" PRId64 " tokens\n",
+            o->global_batch_size, replicas, d->microbatches,
+            d->choice.micro_batch, o->model.seq_length);
+}
+
+static void print_work(const struct dry_run *d)
+{
+    const struct mtlm_options *o = d->options;
+    const double flops = mtlm_model_flops(&o->model, o->global_batch_size);
+    double nodes = 0, again = 0, tasks = 0;
+
+    for (int i = 0; i < d->choice.pp; i++) {
+        const double ranks = (double) d->choice.tp * d->choice.dp;
+
+        nodes += ranks * d->outline.plan[i].flops;
+        again += ranks * d->outline.plan[i].again;
+        tasks = fmax(tasks, d->outline.plan[i].tasks);
+    }
+    if (o->eval_only) {
+        fprintf(d->out,
+                "nodes            %.0f per batch on the busiest rank; all "
+                "ranks' are %.4g FLOPs\n",
+                tasks, nodes);
+        return;
+    }
+    fprintf(d->out,
+            "model FLOPs      %.4g per iteration, 72 B s l h^2 "
+            "(1 + s/6h + V/12lh)%s\n",
+            flops, o->model.family == MTLM_BERT ? " + 6 B s h^2" : "");
+    fprintf(d->out, "hardware FLOPs   %.4g per iteration: ", flops + again);
+    if (again > 0)
+        fprintf(d->out, "%.4g of them again, by recomputation\n", again);
+    else
+        fprintf(d->out, "nothing is computed twice\n");
+    fprintf(d->out,
+            "nodes            %.0f per iteration on the busiest rank; all "
+            "ranks' are %.4g FLOPs,\n"
+            "                 elementwise operations and padding included\n",
+            tasks, nodes);
+}
+
+/* ---- whether it fits ---- */
+
+/* How many machines like this one hold the ranks, in order; 0: none holds one
+ * of them. */
+static int machines(const struct dry_run *d)
+{
+    const int ranks = mtlm_layout_ranks(&d->outline.layout);
+    int n = 1;
+    double used = 0;
+
+    if (d->hosts.gpus)
+        return d->choice.need > d->hosts.available
+                   ? 0
+                   : (ranks + d->hosts.gpus - 1) / d->hosts.gpus;
+    for (int r = 0; r < ranks; r++) {
+        const double more =
+            mtlm_plan_more_bytes(mtlm_outline_plan(&d->outline, r));
+
+        if (more > d->hosts.available)
+            return 0;
+        if (used + more > d->hosts.available) {
+            n++;
+            used = 0;
+        }
+        used += more;
+    }
+    return n;
+}
+
+static void print_advice(const struct dry_run *d)
+{
+    char *advice =
+        mtlm_advice(d->options, &d->wish, &d->hosts, mtlm_launcher_size());
+
+    fprintf(d->out, "%s\n", advice);
+    free(advice);
+}
+
+/* The same of a machine with GPUs: each rank has one, or its part of one. */
+static void print_fit_on_gpus(const struct dry_run *d)
+{
+    const int n = machines(d);
+
+    fprintf(d->out,
+            "GPUs             %d of this machine, a rank can have %.2f GiB of "
+            "each; %.2f GiB are needed\n\n",
+            d->hosts.gpus, d->hosts.available / GIB, d->choice.need / GIB);
+    if (n) {
+        fprintf(d->out, "It fits on %d machine%s like this one.\n", n,
+                n > 1 ? "s" : "");
+        return;
+    }
+    fprintf(d->out, "It does not fit%s.\n",
+            d->choice.need <= d->hosts.unshared
+                ? ": another process holds part of a GPU"
+                : "");
+    print_advice(d);
+}
+
+static void print_fit(const struct dry_run *d)
+{
+    const double have = d->hosts.available / GIB;
+    const int n = machines(d);
+
+    fputc('\n', d->out);
+    if (d->hosts.gpus)
+        print_fit_on_gpus(d);
+    else if (d->here && d->choice.need <= d->hosts.available) {
+        fprintf(d->out,
+                "It fits: %.2f GiB are needed, this machine has %.2f GiB "
+                "available.\n",
+                d->choice.need / GIB, have);
+    } else if (d->here) {
+        fprintf(d->out,
+                "It does not fit: %.2f GiB are needed, this machine has %.2f "
+                "GiB available.\n",
+                d->choice.need / GIB, have);
+        print_advice(d);
+    } else if (n) {
+        fprintf(d->out,
+                "Its %d ranks find room on %d machine%s like this one, which "
+                "has %.2f GiB available.\n",
+                d->hosts.ranks, n, n > 1 ? "s" : "", have);
+    } else {
+        fprintf(d->out,
+                "No machine like this one, which has %.2f GiB available, "
+                "holds its fullest rank.\n",
+                have);
+        print_advice(d);
+    }
+}
+
+/* ---- the parts together ---- */
+
+/* As launch/job/job.c counts them, without asking the other ranks: a process
+ * that is bound has its cores for itself. */
+static int count_workers(const struct dry_run *d, int *workers,
+                         struct mtlm_error *err)
+{
+    const struct mtlm_options *o = d->options;
+    struct mtlm_cpu cpu;
+    int share;
+
+    if (d->gpus.count) {
+        *workers = o->workers > 0 ? o->workers : 1;
+        return 0;
+    }
+
+    if (mtlm_cpu_detect(&cpu, err) < 0)
+        return -1;
+    share = mtlm_cpu_share(
+        &cpu,
+        cpu.allowed_cores < cpu.machine_cores ? 1 : mtlm_launcher_on_host(), 0);
+    *workers = o->workers > 0 ? o->workers : mtlm_machine_wanted_workers(share);
+    return 0;
+}
+
+/* What each of the ranks of this machine can have of its GPU. */
+static int find_gpus(struct dry_run *d, struct mtlm_error *err)
+{
+    const struct mtlm_gpus *gpus = &d->gpus;
+    const int sharing = (d->hosts.per_host + gpus->count - 1) / gpus->count;
+
+    if (mtlm_layout_check_gpus(d->options, err) < 0)
+        return -1;
+    d->hosts.gpus = gpus->count;
+    d->hosts.available = d->hosts.unshared = INFINITY;
+    for (int i = 0; i < gpus->count && i < d->hosts.per_host; i++) {
+        if (mtlm_gpu_detect_begin(i, err) < 0)
+            return -1;
+        d->hosts.available =
+            fmin(d->hosts.available,
+                 mtlm_gpu_share(mtlm_gpu_detect_free_bytes(i), sharing));
+        d->hosts.unshared =
+            fmin(d->hosts.unshared,
+                 mtlm_gpu_share(gpus->gpu[i].total_bytes, sharing));
+    }
+    return 0;
+}
+
+/* Ranks of a machine that train: those beyond its GPUs leave. */
+static int staying(const struct dry_run *d, int on_host)
+{
+    return d->gpus.count == 0 || d->options->share_gpu
+                   || on_host <= d->gpus.count
+               ? on_host
+               : d->gpus.count;
+}
+
+/* The job as it was launched, or the ranks of a layout that the options
+ * give. */
+static int find_hosts(struct dry_run *d, struct mtlm_error *err)
+{
+    const struct mtlm_options *o = d->options;
+    const int on_host = mtlm_launcher_on_host();
+    const int launched =
+        o->world_size ? o->world_size
+                      : mtlm_launcher_size() / on_host * staying(d, on_host);
+    const int64_t asked = o->tensor_parallel * mtlm_options_pipeline_ranks(o);
+
+    if (!d->wish.layout_free && (o->world_size || mtlm_launcher_rank() >= 0)
+        && mtlm_options_layout_check(o, launched, err) < 0)
+        return -1;
+    d->hosts =
+        (struct mtlm_hosts){.ranks = launched % asked == 0 ? launched : asked,
+                            .per_host = staying(d, on_host),
+                            .available = mtlm_memory_available(),
+                            .process_bytes = mtlm_memory_resident()};
+    d->here = d->hosts.ranks == d->hosts.per_host;
+    if (!d->here) /* this machine's memory says nothing about others' */
+        d->wish.micro_batch_free = false;
+    return d->gpus.count ? find_gpus(d, err) : 0;
+}
+
+static int print_plan(const struct dry_run *d, struct mtlm_error *err)
+{
+    fprintf(d->out, "mtlm-dag %s: a plan, nothing runs\n", PACKAGE_VERSION);
+    if (d->options->notes)
+        fprintf(d->out, "%s\n", d->options->notes);
+    fputc('\n', d->out);
+    print_model(d);
+    print_layout(d);
+    print_work(d);
+    if (!d->options->eval_only
+        && mtlm_dry_run_schedule(
+               &d->config, d->options->preset ? d->options->preset : "mtlm-dag",
+               mtlm_schedule_name(d->options), d->options->svg,
+               d->options->svg_detail == MTLM_SVG_OP, d->out, err)
+               < 0)
+        return -1;
+    mtlm_plan_table_memory(&d->outline, d->out);
+    mtlm_plan_table_traffic(&d->outline, d->out);
+    print_fit(d);
+    return 0;
+}
+
+int mtlm_dry_run(struct mtlm_options *options, FILE *out,
+                 struct mtlm_error *err)
+{
+    struct dry_run d = {.options = options, .out = out};
+    int workers, rc;
+
+    mtlm_gpu_detect_all(&d.gpus, options->no_gpu);
+    if (mtlm_gpus_check(&d.gpus, err) < 0
+        || count_workers(&d, &workers, err) < 0)
+        return -1;
+    d.wish = mtlm_layout_wish(options, workers);
+    if (d.gpus.count > 0)
+        mtlm_layout_wish_gpus(&d.wish, mtlm_layout_finds_cudnn(options));
+    if (find_hosts(&d, err) < 0
+        || mtlm_layout_choose(options, &d.wish, &d.hosts, &d.choice, err) < 0
+        /* Nor would it run anywhere. */
+        || (isinf(d.choice.need)
+            && mtlm_layout_check_memory(options, &d.choice, &d.hosts, err) < 0)
+        || mtlm_layout_take(options, &d.wish, &d.choice, err) < 0)
+        return -1;
+    d.config = mtlm_wish_config(&d.wish, d.choice.tp, d.choice.pp, d.choice.dp,
+                                d.choice.micro_batch);
+    d.microbatches = d.config.microbatches;
+    d.outline = mtlm_outline_create(&d.config, d.hosts.process_bytes);
+    d.choice.need = mtlm_choose_need(&d.hosts, &d.outline);
+    rc = print_plan(&d, err);
+    mtlm_outline_destroy(&d.outline);
+    return rc;
+}

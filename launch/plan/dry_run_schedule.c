@@ -1,0 +1,166 @@
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "graph/predict/search.h"
+#include "launch/plan/dry_run_schedule.h"
+#include "launch/trace/trace.h"
+#include "runtime/base/memory.h"
+
+/* Windows of more stages are not printed. */
+enum { MANY_STAGES = 32 };
+
+/* ---- in words ---- */
+
+/* The published formulas. */
+static void print_bubble(const struct mtlm_program_config *config, FILE *out)
+{
+    const int v = config->layout.virtual_stages;
+    const double idle = config->layout.pp - 1;
+    const double m = (double) v * config->microbatches;
+
+    if (config->layout.placement == MTLM_PLACEMENT_POLICY) {
+        fprintf(out, "bubble           none that stages make: every worker may "
+                     "run all of them\n");
+        return;
+    }
+    if (idle == 0) {
+        fprintf(out, "bubble           none: the pipeline has one rank\n");
+        return;
+    }
+    fprintf(out,
+            "bubble           (p-1)/%s = %.4g of the ideal time, %.2f %% of "
+            "the iteration (%s1F1B);\n"
+            "                 %.4g, %.2f %% with weight gradients in it%s; "
+            "equal stages\n",
+            v > 1 ? "(v m)" : "m", idle / m, 100 * idle / (m + idle),
+            v > 1 ? "interleaved " : "", idle / m / 3,
+            100 * idle / (3 * m + idle), v > 1 ? "" : " (ZB-H1)");
+}
+
+static void print_windows(const struct mtlm_work *work, FILE *out)
+{
+    const int stages = mtlm_layout_stages(work->pipeline.layout);
+
+    fprintf(out, "windows         ");
+    for (int k = 0; k < stages && k < MANY_STAGES; k++) {
+        fprintf(out, " %d", work->window[k].w);
+        if (work->window[k].q > 0)
+            fprintf(out, "+%d", work->window[k].q);
+    }
+    fprintf(out, "%s microbatches of stage%s until B, and more until W\n",
+            stages > MANY_STAGES ? " ..." : "",
+            stages > 1 ? "s 0, 1, ..." : " 0");
+}
+
+/* Shares of the makespan. */
+static void print_evaluation(const struct mtlm_evaluation *e, const char *name,
+                             FILE *out)
+{
+    const double busy = 1 - e->bubble;
+
+    fprintf(out,
+            "schedule         %s: %.2f %% bubble by evaluation, %.4f x the "
+            "busiest rank's work;\n"
+            "                 no schedule has less than %.2f %%, %.4f x "
+            "(FLOPs as times, messages free)\n",
+            name, 100 * e->bubble, 1 / busy,
+            100 * (1 - busy * e->makespan_s / e->least_s),
+            e->least_s / (busy * e->makespan_s));
+}
+
+/* ---- as a picture ---- */
+
+/* The first of the rank's workers that is free: evaluation counts them only. */
+static int take_worker(int64_t *free_at, int workers,
+                       const struct mtlm_evaluated_task *task)
+{
+    for (int i = 0; i < workers; i++)
+        if (free_at[i] <= task->start_ns) {
+            free_at[i] = task->end_ns;
+            return i;
+        }
+    return 0;
+}
+
+static struct mtlm_record *records_of(const struct mtlm_evaluation *e,
+                                      const struct mtlm_layout *layout)
+{
+    struct mtlm_record *record = mtlm_calloc(e->n_tasks, sizeof(*record));
+    int64_t *free_at =
+        mtlm_calloc((size_t) layout->pp * layout->workers, sizeof(*free_at));
+
+    for (int i = 0; i < e->n_tasks; i++) {
+        const struct mtlm_evaluated_task *t = &e->task[i];
+
+        record[i] = (struct mtlm_record){
+            .rank = t->rank,
+            .worker = take_worker(&free_at[t->rank * layout->workers],
+                                  layout->workers, t),
+            .lane = MTLM_LANE_COMPUTE,
+            .phase = t->phase,
+            .op = MTLM_OP_LINEAR_FWD, /* none of its own: any computation */
+            .microbatch = t->microbatch,
+            .stage = t->stage,
+            .layer = -1,
+            .peer = -1,
+            .group = -1,
+            .group_root = -1,
+            .job = i,
+            .match = -1,
+            .ready_ns = t->start_ns,
+            .start_ns = t->start_ns,
+            .end_ns = t->end_ns};
+    }
+    free(free_at);
+    return record;
+}
+
+static int draw(const struct mtlm_work *work, const struct mtlm_evaluation *e,
+                const char *model, const char *name, const char *svg,
+                bool svg_ops, struct mtlm_error *err)
+{
+    const struct mtlm_layout *layout = work->pipeline.layout;
+    struct mtlm_record *record = records_of(e, layout);
+    int *stage = mtlm_calloc(layout->pp, sizeof(*stage));
+    char *text = mtlm_sprintf("PP %d", mtlm_layout_pipeline(layout));
+    const struct mtlm_trace_info info = {
+        .ranks = layout->pp,
+        .stages = layout->pp,
+        .virtual_stages = layout->virtual_stages,
+        .placement = layout->placement,
+        .microbatches = work->pipeline.microbatches,
+        .model = model,
+        .layout = text,
+        .schedule = name,
+        .policy = "none, evaluated (1 ms = F)",
+        .stage_of_rank = stage,
+        .svg_ops = svg_ops};
+    int rc;
+
+    for (int r = 0; r < layout->pp; r++)
+        stage[r] = r;
+    rc = mtlm_trace_write_picture(svg, record, e->n_tasks, &info, err);
+    free(text);
+    free(stage);
+    free(record);
+    return rc;
+}
+
+int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
+                          const char *model, const char *name, const char *svg,
+                          bool svg_ops, FILE *out, struct mtlm_error *err)
+{
+    struct mtlm_work work = mtlm_work_create(config);
+    struct mtlm_evaluation e = mtlm_evaluate(&work.pipeline);
+    int rc = 0;
+
+    print_bubble(config, out);
+    print_evaluation(&e, name, out);
+    print_windows(&work, out);
+    if (svg)
+        rc = draw(&work, &e, model, name, svg, svg_ops, err);
+    mtlm_evaluation_free(&e);
+    mtlm_work_free(&work);
+    return rc;
+}

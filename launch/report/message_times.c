@@ -1,0 +1,189 @@
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "codelets/op.h"
+#include "launch/report/message_times.h"
+#include "runtime/base/memory.h"
+
+/* One end of a message; those with the same key belong together. */
+enum { KEYS = 8 };
+
+struct end {
+    int64_t key[KEYS];
+    int64_t job, come_ns, end_ns;
+    const struct mtlm_record *record;
+};
+
+static int compare(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_key(const void *pa, const void *pb)
+{
+    const struct end *a = pa, *b = pb;
+
+    for (int i = 0; i < KEYS; i++)
+        if (a->key[i] != b->key[i])
+            return compare(a->key[i], b->key[i]);
+    return 0;
+}
+
+static int by_job(const void *pa, const void *pb)
+{
+    const struct end *a = pa, *b = pb;
+
+    if (a->record->rank != b->record->rank)
+        return compare(a->record->rank, b->record->rank);
+    return compare(a->job, b->job);
+}
+
+static bool is_send_or_receive(const struct mtlm_record *r)
+{
+    return (r->op == MTLM_OP_SEND || r->op == MTLM_OP_RECV)
+           && (r->phase == MTLM_PHASE_FORWARD
+               || r->phase == MTLM_PHASE_BACKWARD);
+}
+
+/* Stages k and k + 1 meet at boundary k. */
+static int64_t boundary(const struct mtlm_record *r)
+{
+    const bool upper =
+        (r->op == MTLM_OP_RECV) == (r->phase == MTLM_PHASE_FORWARD);
+
+    return upper ? r->stage - 1 : r->stage;
+}
+
+/* The last number tells apart messages of parts of a sample, by order. */
+static struct end transfer(const struct mtlm_record *r)
+{
+    const bool send = r->op == MTLM_OP_SEND;
+
+    return (struct end){.key = {r->phase, r->iteration, r->microbatch,
+                                send ? r->rank : r->peer,
+                                send ? r->peer : r->rank, boundary(r)},
+                        .job = r->job,
+                        .come_ns = r->ready_ns,
+                        .end_ns = send ? 0 : r->end_ns,
+                        .record = r};
+}
+
+static struct end collective(const struct mtlm_record *r,
+                             const struct mtlm_layout *layout, bool serial)
+{
+    return (struct end){.key = {r->phase, r->iteration, r->microbatch,
+                                r->rank / layout->tp, r->stage, r->layer,
+                                r->op},
+                        .job = r->job,
+                        .come_ns = serial ? r->start_ns : r->ready_ns,
+                        .end_ns = r->end_ns,
+                        .record = r};
+}
+
+/* Ends on one rank that are alike otherwise are told apart by their order. */
+static void number(struct end *list, size_t n)
+{
+    size_t next;
+
+    qsort(list, n, sizeof(*list), by_key);
+    for (size_t i = 0; i < n; i = next) {
+        int64_t last = 0;
+
+        for (next = i + 1; next < n && by_key(&list[i], &list[next]) == 0;)
+            next++;
+        qsort(list + i, next - i, sizeof(*list), by_job);
+        for (size_t k = i + 1; k < next; k++) {
+            last =
+                list[k].record->rank == list[k - 1].record->rank ? last + 1 : 0;
+            list[k].key[KEYS - 1] = last;
+        }
+    }
+    qsort(list, n, sizeof(*list), by_key);
+}
+
+/* Seconds of each message of the list: calls took(arg, one of its ends). */
+static void measure(struct end *list, size_t n, int members,
+                    void (*took)(void *arg, const struct mtlm_record *record,
+                                 double seconds),
+                    void *arg)
+{
+    size_t next;
+
+    for (size_t i = 0; i < n; i = next) {
+        int64_t come = list[i].come_ns, end = list[i].end_ns;
+
+        for (next = i; next < n && by_key(&list[i], &list[next]) == 0; next++) {
+            come = come > list[next].come_ns ? come : list[next].come_ns;
+            end = end > list[next].end_ns ? end : list[next].end_ns;
+        }
+        if (next - i == (size_t) members)
+            took(arg, list[i].record, 1e-9 * (end - come));
+    }
+}
+
+struct sums {
+    struct mtlm_message_times *times;
+    double *count; /* [ranks * ranks] */
+    double total, n;
+};
+
+static void took_hop(void *arg, const struct mtlm_record *r, double seconds)
+{
+    struct sums *s = arg;
+    const bool send = r->op == MTLM_OP_SEND;
+    const int from = send ? r->rank : r->peer, to = send ? r->peer : r->rank;
+
+    s->times->hop_s[from * s->times->ranks + to] += seconds;
+    s->count[from * s->times->ranks + to]++;
+    s->total += seconds;
+    s->n++;
+}
+
+static void took_collective(void *arg, const struct mtlm_record *r,
+                            double seconds)
+{
+    struct sums *s = arg;
+
+    (void) r;
+    s->total += seconds;
+    s->n++;
+}
+
+struct mtlm_message_times mtlm_message_times_create(
+    const struct mtlm_record *records, size_t n,
+    const struct mtlm_layout *layout, bool serial)
+{
+    const int ranks = mtlm_layout_ranks(layout);
+    struct mtlm_message_times times = {.ranks = ranks};
+    struct sums hops = {.times = &times}, tp = {.times = &times};
+    struct end *list = mtlm_calloc(n, sizeof(*list));
+    size_t found = 0;
+
+    times.hop_s = mtlm_calloc((size_t) ranks * ranks, sizeof(*times.hop_s));
+    hops.count = mtlm_calloc((size_t) ranks * ranks, sizeof(*hops.count));
+    for (size_t i = 0; i < n; i++)
+        if (is_send_or_receive(&records[i]))
+            list[found++] = transfer(&records[i]);
+    number(list, found);
+    measure(list, found, 2, took_hop, &hops);
+    found = 0;
+    for (size_t i = 0; i < n; i++)
+        if (records[i].lane == MTLM_LANE_TP)
+            list[found++] = collective(&records[i], layout, serial);
+    number(list, found);
+    measure(list, found, layout->tp, took_collective, &tp);
+    for (int i = 0; i < ranks * ranks; i++)
+        times.hop_s[i] =
+            hops.count[i] > 0 ? times.hop_s[i] / hops.count[i] : -1;
+    times.mean_hop_s = hops.n > 0 ? hops.total / hops.n : -1;
+    times.tp_s = tp.n > 0 ? tp.total / tp.n : -1;
+    free(hops.count);
+    free(list);
+    return times;
+}
+
+void mtlm_message_times_destroy(struct mtlm_message_times *times)
+{
+    free(times->hop_s);
+}

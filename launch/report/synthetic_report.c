@@ -1,0 +1,235 @@
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/predict/evaluate_program.h"
+#include "launch/job/synthetic.h"
+#include "launch/report/message_times.h"
+#include "launch/report/synthetic_report.h"
+
+/* More iterations than these are not evaluated one by one. */
+enum { MANY_ITERATIONS = 8 };
+
+struct evaluation {
+    const struct mtlm_job *job;
+    const struct mtlm_message_times *times;
+    struct mtlm_program **program; /* [ranks] */
+    struct mtlm_synthetic *rank;   /* [ranks] */
+    int ranks;
+    double more_s; /* of a collective than modelled */
+};
+
+static int rank_of(const struct mtlm_program *program)
+{
+    const struct mtlm_layout *l = &program->config.layout;
+
+    return l->tp_rank + l->tp * (l->dp_rank + l->dp * l->pp_rank);
+}
+
+/* What a task was to take; what messages did take. */
+static double seconds(void *arg, const struct mtlm_program *program,
+                      const struct mtlm_item *item, int iteration)
+{
+    const struct evaluation *e = arg;
+    const int rank = rank_of(program);
+    const double modelled =
+        1e-9 * mtlm_synthetic_ns(&e->rank[rank], item, iteration);
+    double hop;
+
+    switch (mtlm_ops[item->node->call.kind]->op_class) {
+    case MTLM_CLASS_P2P:
+        hop = e->times->hop_s[rank * e->ranks + item->node->call.attr.p2p.peer];
+        return hop < 0 ? modelled : hop;
+    case MTLM_CLASS_COLLECTIVE:
+        return modelled + e->more_s;
+    default:
+        return modelled;
+    }
+}
+
+/* Mean modelled time of the tensor-parallel collectives of rank 0. */
+static double modelled_tp(const struct evaluation *e)
+{
+    const struct mtlm_items *items = &e->program[0]->train;
+    double sum = 0, n = 0;
+
+    for (int i = 0; i < items->n; i++)
+        if (items->item[i].node->lane == MTLM_LANE_TP) {
+            sum += 1e-9 * mtlm_synthetic_ns(&e->rank[0], &items->item[i], 0);
+            n++;
+        }
+    return n > 0 ? sum / n : 0;
+}
+
+static void evaluation_create(struct evaluation *e)
+{
+    const struct mtlm_job *job = e->job;
+
+    e->ranks = mtlm_layout_ranks(&job->layout);
+    e->program = mtlm_calloc(e->ranks, sizeof(struct mtlm_program *));
+    e->rank = mtlm_calloc(e->ranks, sizeof(*e->rank));
+    for (int r = 0; r < e->ranks; r++) {
+        struct mtlm_program_config config = job->program->config;
+
+        mtlm_layout_place(&config.layout, r);
+        e->program[r] = mtlm_program_create(&config);
+        e->rank[r] = mtlm_job_synthetic(job, e->program[r], r);
+    }
+    if (e->times->tp_s >= 0)
+        e->more_s = e->times->tp_s - modelled_tp(e);
+    else if (e->times->mean_hop_s >= 0)
+        e->more_s = e->times->mean_hop_s;
+}
+
+static void evaluation_destroy(struct evaluation *e)
+{
+    for (int r = 0; r < e->ranks; r++)
+        mtlm_program_destroy(e->program[r]);
+    free(e->program);
+    free(e->rank);
+}
+
+/* Worker of its rank that runs from then on: the one that was free first. */
+static int take_worker(int64_t *free_ns, int workers,
+                       const struct mtlm_executed *node)
+{
+    int first = 0;
+
+    for (int w = 1; w < workers; w++)
+        if (free_ns[w] < free_ns[first])
+            first = w;
+    free_ns[first] = node->end_ns;
+    return first;
+}
+
+static struct mtlm_record record_of(const struct mtlm_executed *x, int worker)
+{
+    const struct mtlm_call *call = &x->node->call;
+    const bool p2p = mtlm_ops[call->kind]->op_class == MTLM_CLASS_P2P;
+
+    return (struct mtlm_record){.rank = x->program,
+                                .worker = worker,
+                                .lane = x->node->lane,
+                                .phase = x->node->phase,
+                                .op = call->kind,
+                                .iteration = x->iteration,
+                                .microbatch = x->microbatch,
+                                .stage = x->node->stage,
+                                .layer = x->node->layer,
+                                .peer = p2p ? call->attr.p2p.peer : -1,
+                                .group = -1,
+                                .group_root = -1,
+                                .job = x->place,
+                                .match = -1,
+                                .submit_ns = x->start_ns,
+                                .ready_ns = x->start_ns,
+                                .start_ns = x->start_ns,
+                                .end_ns = x->end_ns,
+                                .flops = x->node->flops,
+                                .bytes = x->node->bytes};
+}
+
+/* The evaluated iterations first .. last, as if they had been recorded. */
+static struct mtlm_record *records_of(const struct evaluation *e,
+                                      const struct mtlm_execution *run,
+                                      int first, int last, size_t *n)
+{
+    const int workers = e->job->layout.workers;
+    struct mtlm_record *list = mtlm_calloc(run->n, sizeof(*list));
+    int64_t *free_ns = mtlm_calloc(e->ranks * workers, sizeof(*free_ns));
+
+    *n = 0;
+    for (int i = 0; i < run->n; i++) {
+        const struct mtlm_executed *x = &run->node[i];
+        int worker = -1;
+
+        if (x->node->lane == MTLM_LANE_COMPUTE)
+            worker = take_worker(free_ns + x->program * workers, workers, x);
+        if (x->iteration >= first && x->iteration <= last)
+            list[(*n)++] = record_of(x, worker);
+    }
+    free(free_ns);
+    return list;
+}
+
+static struct mtlm_trace_summary *evaluate(struct evaluation *e,
+                                           const struct mtlm_trace_info *info,
+                                           int first, int last)
+{
+    const struct mtlm_evaluate_program job = {
+        .program = (const struct mtlm_program *const *) e->program,
+        .n = e->ranks,
+        .iterations = last + 1,
+        .seconds = seconds,
+        .arg = e,
+        .serial = e->job->options.transport == MTLM_USE_SERIAL};
+    struct mtlm_execution run = mtlm_evaluate_program(&job);
+    size_t n;
+    struct mtlm_record *records = records_of(e, &run, first, last, &n);
+    struct mtlm_trace_summary *summary =
+        mtlm_trace_summary_create(records, n, info);
+
+    free(records);
+    mtlm_execution_free(&run);
+    return summary;
+}
+
+static double busy_ns(const struct mtlm_trace_summary *s)
+{
+    double busy = 0;
+
+    for (int r = 0; r < s->ranks; r++)
+        busy += s->rank[r].busy_ns;
+    return busy / (s->windows > 0 ? s->windows : 1);
+}
+
+static void print(const struct mtlm_message_times *times,
+                  const struct mtlm_trace_summary *measured,
+                  const struct mtlm_trace_summary *evaluated, double stretch)
+{
+    printf("Evaluated: %.1f ms an iteration, bubble %.1f %%",
+           evaluated->makespan_ns / 1e6, 100 * evaluated->bubble);
+    if (evaluated->overlap >= 0)
+        printf(", %.0f %% of the communication under computation",
+               100 * evaluated->overlap);
+    if (times->mean_hop_s >= 0)
+        printf(", with %.3f ms for a hop as measured", 1e3 * times->mean_hop_s);
+    if (times->tp_s >= 0)
+        printf(", %.3f ms for a tensor-parallel collective", 1e3 * times->tp_s);
+    printf(".\n");
+    if (stretch != 1)
+        printf("Unstretched: %.4g ms an iteration, evaluated %.4g ms.\n",
+               measured->makespan_ns / 1e6 / stretch,
+               evaluated->makespan_ns / 1e6 / stretch);
+    printf("The run took %+.1f %% of that more; its tasks took %+.1f %% "
+           "more than they were to.\n",
+           100.0 * measured->makespan_ns / evaluated->makespan_ns - 100,
+           100 * busy_ns(measured) / busy_ns(evaluated) - 100);
+    fflush(stdout);
+}
+
+void mtlm_synthetic_report(const struct mtlm_job *job,
+                           const struct mtlm_record *records, size_t n,
+                           const struct mtlm_trace_info *info,
+                           const struct mtlm_trace_summary *measured)
+{
+    struct mtlm_message_times times = mtlm_message_times_create(
+        records, n, &job->layout, job->options.transport == MTLM_USE_SERIAL);
+    struct evaluation e = {.job = job, .times = &times};
+    struct mtlm_trace_summary *evaluated;
+    int first = measured->first_iteration, last = measured->last_iteration;
+
+    /* Iterations are alike, but for the jitter. */
+    if (last >= MANY_ITERATIONS) {
+        last = last - first < MANY_ITERATIONS - 1 ? last - first + 1
+                                                  : MANY_ITERATIONS - 1;
+        first = 1;
+    }
+    evaluation_create(&e);
+    evaluated = evaluate(&e, info, first, last);
+    print(&times, measured, evaluated, job->options.stretch);
+    mtlm_trace_summary_destroy(evaluated);
+    evaluation_destroy(&e);
+    mtlm_message_times_destroy(&times);
+}

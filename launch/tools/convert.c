@@ -1,0 +1,157 @@
+/* mtlm-convert: weights of others to a checkpoint, and back. */
+#include "config.h"
+
+#include <argp.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "launch/tools/convert.h"
+#include "launch/tools/tool_main.h"
+#include "models/weights/checkpoint_dir.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/memory.h"
+
+const char *argp_program_version = "mtlm-convert " PACKAGE_VERSION;
+
+/* ---- for both directions ---- */
+
+void mtlm_convert_progress(struct mtlm_conversion *conversion, int64_t bytes)
+{
+    struct mtlm_conversion *c = conversion;
+    const int64_t now = mtlm_now_ns();
+    double mb, all, rate;
+
+    c->bytes += bytes;
+    if (now - c->told_ns < 2000000000)
+        return;
+    c->told_ns = now;
+    mb = c->bytes * 1e-6;
+    all = c->all_bytes * 1e-6;
+    rate = mb / ((now - c->started_ns) * 1e-9);
+    fprintf(stderr, "mtlm-convert: %.1f of %.1f MB, %.1f MB/s, %.0f s left\n",
+            mb, all, rate, (all - mb) / rate);
+}
+
+char *mtlm_convert_name(const struct mtlm_model *model, enum mtlm_param param,
+                        int64_t layer)
+{
+    const char *name = mtlm_param_info(model, param, 1).name;
+
+    return param < MTLM_PARAM_PER_LAYER
+               ? mtlm_sprintf("layers.%" PRId64 ".%s", layer, name)
+               : mtlm_strdup(name);
+}
+
+bool mtlm_convert_next(const struct mtlm_model *model, int *param,
+                       int64_t *layer)
+{
+    const bool more = *param >= 0 && *param < MTLM_PARAM_PER_LAYER
+                      && *layer + 1 < model->num_layers;
+
+    *layer = more ? *layer + 1 : 0;
+    while (!more && ++*param < MTLM_PARAM_COUNT
+           && mtlm_param_place(model, *param) == MTLM_PLACE_NONE)
+        ;
+    return *param < MTLM_PARAM_COUNT;
+}
+
+/* ---- the command line ---- */
+
+static const struct argp_option option_list[] = {
+    {"input", 'i', "PATH", 0,
+     "A directory of Hugging Face's with a GPT-2 or a MegatronBert "
+     "(config.json and safetensors, one file or several with an index), a "
+     "model file of llm.c, or a directory of checkpoints, of which the newest "
+     "whole one is taken, or one of them",
+     1},
+    {"output", 'o', "DIR", 0,
+     "Of weights of others a checkpoint in DIR, for --load DIR; of a "
+     "checkpoint model.safetensors and config.json in DIR, for Hugging Face's "
+     "transformers. What is in DIR is not replaced",
+     1},
+    {NULL, 0, NULL, 0, "Other:", -1},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct mtlm_conversion *conversion = state->input;
+
+    switch (key) {
+    case 'i':
+        conversion->input = arg;
+        break;
+    case 'o': /* DIR/ is DIR */
+        for (size_t n = strlen(arg); n > 1 && arg[n - 1] == '/'; n--)
+            arg[n - 1] = '\0';
+        conversion->output = arg;
+        break;
+    case ARGP_KEY_ARG:
+        argp_error(state, "\"%s\" is not an option", arg);
+        break;
+    case ARGP_KEY_END:
+        if (!conversion->input || !*conversion->input)
+            argp_error(state, "say what to read: --input PATH");
+        if (!conversion->output || !*conversion->output)
+            argp_error(state, "say what to write: --output DIR");
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static const struct argp parser = {
+    .options = option_list,
+    .parser = parse,
+    .doc = "Turns the weights of a GPT-2 or MegatronBert that Hugging Face's "
+           "transformers, or llm.c, have saved into a checkpoint of mtlm-dag, "
+           "and a checkpoint into Hugging Face's files.\v"
+           "Example:\n\n"
+           "  mtlm-convert --input gpt2 --output weights\n"
+           "  mtlm-dag --model gpt2-124m --load weights --eval-only "
+           "--data-path data/book_text_document\n\n"
+           "  mtlm-convert --input checkpoints --output for-transformers\n\n"
+           "Exit status: 0 done, 2 wrong option, 3 bad input, 4 the output "
+           "could not be written, 6 not enough memory.",
+};
+
+/* Directories of ours hold a checkpoint or are one. */
+static bool is_checkpoint(const char *path)
+{
+    char *manifest = mtlm_sprintf("%s/manifest.json", path);
+    struct mtlm_checkpoint_id id;
+    struct mtlm_error err;
+    const bool is = access(manifest, F_OK) == 0
+                    || mtlm_checkpoint_dir_newest(path, NULL, &id, &err) > 0;
+
+    free(manifest);
+    return is;
+}
+
+static int convert(struct mtlm_conversion *conversion, struct mtlm_error *err)
+{
+    if (access(conversion->input, F_OK) < 0)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: there is no such file",
+                              conversion->input);
+    return is_checkpoint(conversion->input)
+               ? mtlm_convert_export(conversion, err)
+               : mtlm_convert_import(conversion, err);
+}
+
+int main(int argc, char **argv)
+{
+    struct mtlm_conversion conversion = {0};
+    struct mtlm_error err;
+
+    argp_err_exit_status = MTLM_EXIT_USAGE;
+    argp_parse(&parser, argc, argv, 0, NULL, &conversion);
+    mtlm_tool_start();
+    mtlm_tool_catch_signals();
+    conversion.started_ns = conversion.told_ns = mtlm_now_ns();
+    return mtlm_tool_end(convert(&conversion, &err), &err);
+}

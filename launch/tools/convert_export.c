@@ -1,0 +1,360 @@
+/* A checkpoint becomes Hugging Face's files. */
+
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "launch/checkpoint/checkpoint.h"
+#include "launch/tools/convert.h"
+#include "launch/tools/tool_main.h"
+#include "models/weights/checkpoint_dir.h"
+#include "models/weights/huggingface.h"
+#include "runtime/file/disk.h"
+#include "runtime/file/output_file.h"
+
+struct exporting {
+    struct mtlm_conversion *conversion;
+    char *path; /* of the checkpoint */
+    struct mtlm_manifest manifest;
+    struct mtlm_options options; /* of which the model counts */
+    struct mtlm_safetensors **file;
+    struct source *source;
+    int n;
+    bool failed; /* while a tensor was read: with err */
+    struct mtlm_error *err;
+    char *temporary; /* directory that becomes the output */
+};
+
+/* A tensor of theirs. */
+struct source {
+    struct exporting *out;
+    char *ours;
+    int param, part;
+    int64_t dim[2];
+};
+
+/* ---- which checkpoint ---- */
+
+static int verify(struct exporting *out, struct mtlm_error *err)
+{
+    struct mtlm_manifest *m = &out->manifest;
+    int rc = mtlm_manifest_read(m, out->path, err);
+
+    for (int64_t i = 0; i < m->files && rc == 0; i++)
+        rc = mtlm_manifest_verify(&m->file[i], out->path, err);
+    if (rc < 0)
+        mtlm_manifest_free(m);
+    return rc;
+}
+
+static int open_newest(struct exporting *out, struct mtlm_error *err)
+{
+    const char *dir = out->conversion->input;
+    struct mtlm_checkpoint_id id, before;
+    int rc = mtlm_checkpoint_dir_newest(dir, NULL, &id, err);
+
+    for (; rc > 0; rc = mtlm_checkpoint_dir_newest(dir, &before, &id, err)) {
+        out->path = mtlm_checkpoint_dir_path(dir, &id);
+        if (verify(out, err) == 0)
+            return 0;
+        if (err->code != MTLM_EXIT_INPUT)
+            return -1;
+        fprintf(stderr, "mtlm-convert: checkpoint left out: %s\n", err->text);
+        free(out->path);
+        out->path = NULL;
+        before = id;
+    }
+    if (rc < 0)
+        return -1;
+    return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                          "%s: none of its checkpoints is whole", dir);
+}
+
+static int open_checkpoint(struct exporting *out, struct mtlm_error *err)
+{
+    char *manifest = mtlm_sprintf("%s/manifest.json", out->conversion->input);
+    const bool itself = access(manifest, F_OK) == 0;
+
+    free(manifest);
+    if (!itself)
+        return open_newest(out, err);
+    out->path = mtlm_strdup(out->conversion->input);
+    return verify(out, err);
+}
+
+/* ---- its tensors ---- */
+
+static struct mtlm_slice whole(const struct mtlm_param_info *info)
+{
+    return (struct mtlm_slice){.full = {info->rows, info->cols},
+                               .dim = {info->rows, info->cols},
+                               .count = info->rows * info->cols};
+}
+
+static int check_tensor(const struct exporting *out, const char *name,
+                        const struct mtlm_param_info *info,
+                        struct mtlm_error *err)
+{
+    const struct mtlm_slice slice = whole(info);
+    const int64_t found =
+        mtlm_manifest_count(&out->manifest, name, &slice, info->rows);
+
+    if (found == slice.count)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                          "%s: tensor \"%s\": expected %" PRId64
+                          " elements, found %" PRId64,
+                          out->path, name, slice.count, found);
+}
+
+static void read_source(void *arg, void *memory)
+{
+    const struct source *s = arg;
+    struct exporting *out = s->out;
+    const struct mtlm_model *model = &out->options.model;
+    const struct mtlm_param_info info = mtlm_param_info(model, s->param, 1);
+    const struct mtlm_slice slice = whole(&info);
+    float *ours = mtlm_calloc(slice.count, sizeof(*ours));
+
+    if (!out->failed
+        && mtlm_manifest_collect(&out->manifest, out->path, out->file, s->ours,
+                                 &slice, ours, out->err)
+               < 0)
+        out->failed = true;
+    mtlm_foreign_part(model, s->param, s->part, ours, memory);
+    free(ours);
+    mtlm_convert_progress(out->conversion,
+                          s->dim[0] * s->dim[1] * sizeof(float));
+}
+
+/* Adds the tensors that a parameter becomes. */
+static void add(struct exporting *out, int param, const char *ours)
+{
+    const struct mtlm_model *model = &out->options.model;
+    const struct mtlm_foreign_name *name = mtlm_foreign_name(model, param);
+
+    for (int part = 0; part < 3 && name->part[part]; part++) {
+        struct source *s;
+
+        out->source =
+            mtlm_realloc(out->source, out->n + 1, sizeof(*out->source));
+        s = &out->source[out->n++];
+        *s = (struct source){.out = out,
+                             .ours = mtlm_strdup(ours),
+                             .param = param,
+                             .part = part};
+        mtlm_foreign_part_shape(model, param, false, s->dim);
+        out->conversion->all_bytes += s->dim[0] * s->dim[1] * sizeof(float);
+    }
+}
+
+static int list(struct exporting *out, struct mtlm_error *err)
+{
+    const struct mtlm_model *model = &out->options.model;
+    int param = -1, rc = 0;
+    int64_t layer = -1;
+
+    while (rc == 0 && mtlm_convert_next(model, &param, &layer)) {
+        const struct mtlm_param_info info = mtlm_param_info(model, param, 1);
+        char *name = mtlm_convert_name(model, param, layer);
+
+        rc = check_tensor(out, name, &info, err);
+        add(out, param, name);
+        free(name);
+    }
+    return rc;
+}
+
+/* ---- the files ---- */
+
+static int64_t layer_of(const char *ours)
+{
+    int64_t layer = -1;
+
+    sscanf(ours, "layers.%" SCNd64, &layer);
+    return layer;
+}
+
+static int write_weights(struct exporting *out, struct mtlm_error *err)
+{
+    const struct mtlm_model *model = &out->options.model;
+    char *path = mtlm_sprintf("%s/model.safetensors", out->temporary);
+    struct mtlm_safetensors_writer *writer =
+        mtlm_safetensors_writer_create(path);
+    int rc;
+
+    out->err = err;
+    mtlm_safetensors_writer_metadata(writer, "format", "pt");
+    for (int i = 0; i < out->n; i++) {
+        struct source *s = &out->source[i];
+        char *theirs = mtlm_foreign_part_name(
+            mtlm_foreign_name(model, s->param), layer_of(s->ours), s->part);
+
+        mtlm_safetensors_writer_add_later(writer, theirs, MTLM_SAFETENSORS_F32,
+                                          s->dim[1] > 1 ? 2 : 1, s->dim,
+                                          read_source, s);
+        free(theirs);
+    }
+    rc = mtlm_safetensors_writer_commit(writer, err);
+    mtlm_safetensors_writer_destroy(writer);
+    free(path);
+    return rc < 0 || out->failed ? -1 : mtlm_tool_stopped(err);
+}
+
+static int write_config(const struct exporting *out, const json_t *config,
+                        struct mtlm_error *err)
+{
+    char *path = mtlm_sprintf("%s/config.json", out->temporary);
+    char *text = json_dumps(config, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    struct mtlm_output_file *file = mtlm_output_file_create(path, err);
+    int rc = file ? 0 : -1;
+
+    if (rc == 0)
+        rc = mtlm_output_file_write(file, text, strlen(text), err) < 0
+                     || mtlm_output_file_finish(file, err) < 0
+                 ? -1
+                 : mtlm_output_file_publish(file, err);
+    mtlm_output_file_destroy(file);
+    free(text);
+    free(path);
+    return rc;
+}
+
+/* A directory that becomes the output in the end, by its name. */
+static int take_output(struct exporting *out, struct mtlm_error *err)
+{
+    const char *output = out->conversion->output;
+    char *path = mtlm_sprintf("%s.tmp", output);
+
+    if (mkdir(path, 0777) == 0) {
+        out->temporary = path;
+        return mtlm_checkpoint_dir_space(path, out->conversion->all_bytes, err);
+    }
+    if (errno == EEXIST)
+        mtlm_error_set(err, MTLM_EXIT_IO,
+                       "%s is there already, of a conversion that runs or "
+                       "was killed; if it was, remove it",
+                       path);
+    else
+        mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be made: %s", path,
+                       strerror(errno));
+    free(path);
+    return -1;
+}
+
+/* The directory that holds path, on the disk. */
+static int sync_above(const char *path)
+{
+    char *copy = mtlm_strdup(path);
+    const int rc = mtlm_disk_sync_dir(dirname(copy));
+
+    free(copy);
+    return rc;
+}
+
+static int commit(const struct exporting *out, struct mtlm_error *err)
+{
+    const char *output = out->conversion->output;
+
+    if (mtlm_disk_sync_dir(out->temporary) == 0
+        && rename(out->temporary, output) == 0 && sync_above(output) == 0)
+        return 0;
+    if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "%s is there already and not an empty directory; "
+                              "give another one",
+                              output);
+    return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be made: %s", output,
+                          strerror(errno));
+}
+
+static void remove_temporary(const struct exporting *out)
+{
+    static const char *const names[] = {"model.safetensors", "config.json"};
+
+    for (int i = 0; i < 2; i++) {
+        char *path = mtlm_sprintf("%s/%s", out->temporary, names[i]);
+
+        unlink(path);
+        free(path);
+    }
+    rmdir(out->temporary);
+}
+
+static int write_all(struct exporting *out, const json_t *config,
+                     struct mtlm_error *err)
+{
+    int rc = take_output(out, err);
+
+    if (rc == 0)
+        rc = write_weights(out, err);
+    if (rc == 0)
+        rc = write_config(out, config, err);
+    if (rc == 0)
+        rc = commit(out, err);
+    if (rc < 0 && out->temporary)
+        remove_temporary(out);
+    return rc;
+}
+
+/* Their BERT has one GELU, Megatron-LM's and ours may have two. */
+static void say_gelu(const struct mtlm_model *m)
+{
+    if (m->family == MTLM_BERT && !m->exact_gelu && !m->tanh_head)
+        printf("its logits differ a little there: GELU is by tanh in the "
+               "layers and by erf in the output layer, by tanh in both there "
+               "(hidden_act gelu_new), as --openai-gelu would train it\n");
+}
+
+static int convert(struct exporting *out, struct mtlm_error *err)
+{
+    const struct mtlm_conversion *c = out->conversion;
+    json_t *config;
+    int rc;
+
+    if (open_checkpoint(out, err) < 0
+        || mtlm_checkpoint_model(out->manifest.settings, out->path,
+                                 &out->options, err)
+               < 0)
+        return -1;
+    config = mtlm_huggingface_config(&out->options.model, err);
+    if (!config)
+        return mtlm_error_prefix(err, "%s", out->path);
+    out->file = mtlm_calloc(out->manifest.files + 1, sizeof(*out->file));
+    rc = list(out, err);
+    if (rc == 0)
+        rc = write_all(out, config, err);
+    json_decref(config);
+    if (rc == 0)
+        printf("%s: model.safetensors, config.json of %s: %d tensors, %.1f "
+               "MB\n",
+               c->output, out->path, out->n, c->all_bytes / 1e6);
+    if (rc == 0)
+        say_gelu(&out->options.model);
+    return rc;
+}
+
+int mtlm_convert_export(struct mtlm_conversion *conversion,
+                        struct mtlm_error *err)
+{
+    struct exporting out = {.conversion = conversion};
+    const int rc = convert(&out, err);
+
+    for (int64_t f = 0; out.file && f < out.manifest.files; f++)
+        mtlm_safetensors_close(out.file[f]);
+    for (int i = 0; i < out.n; i++)
+        free(out.source[i].ours);
+    free(out.source);
+    free(out.file);
+    free(out.temporary);
+    free(out.path);
+    mtlm_manifest_free(&out.manifest);
+    return rc;
+}

@@ -1,0 +1,253 @@
+/* Weights of others become a checkpoint. */
+
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "launch/checkpoint/checkpoint.h"
+#include "launch/tools/convert.h"
+#include "launch/tools/tool_main.h"
+#include "models/text/vocabulary.h"
+#include "models/weights/checkpoint_dir.h"
+#include "models/weights/foreign.h"
+
+#define FILE_NAME "rank-00000.safetensors"
+
+/* A parameter that will be written. */
+struct source {
+    struct mtlm_conversion *conversion;
+    const struct mtlm_foreign *foreign;
+    char *name; /* ours */
+    int param;
+    int64_t layer;
+    int64_t dim[2];
+    int64_t broken; /* elements that are no numbers, once it was read */
+};
+
+struct importing {
+    struct mtlm_conversion *conversion;
+    struct mtlm_foreign foreign;
+    struct source *source;
+    int n;
+    int lock;
+    bool made; /* the output's directory */
+};
+
+static void list(struct importing *in)
+{
+    const struct mtlm_model *model = &in->foreign.model;
+    int param = -1;
+    int64_t layer = -1;
+
+    while (mtlm_convert_next(model, &param, &layer)) {
+        const struct mtlm_param_info info = mtlm_param_info(model, param, 1);
+
+        in->source = mtlm_realloc(in->source, in->n + 1, sizeof(*in->source));
+        in->source[in->n++] =
+            (struct source){.conversion = in->conversion,
+                            .foreign = &in->foreign,
+                            .name = mtlm_convert_name(model, param, layer),
+                            .param = param,
+                            .layer = layer,
+                            .dim = {info.rows, info.cols}};
+        in->conversion->all_bytes += info.rows * info.cols * sizeof(float);
+    }
+}
+
+static void read_source(void *arg, void *memory)
+{
+    struct source *s = arg;
+    const int64_t n = s->dim[0] * s->dim[1];
+    const float *x = memory;
+
+    mtlm_foreign_read(s->foreign, s->param, s->layer, memory);
+    s->broken = 0;
+    for (int64_t i = 0; i < n; i++)
+        s->broken += !isfinite(x[i]);
+    mtlm_convert_progress(s->conversion, n * sizeof(float));
+}
+
+/* Training would end in its first iteration. */
+static int check_numbers(const struct importing *in, struct mtlm_error *err)
+{
+    for (int i = 0; i < in->n; i++)
+        if (in->source[i].broken)
+            return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                                  "%s: damaged weights: %" PRId64
+                                  " of the %" PRId64
+                                  " elements of %s are infinite or NaN",
+                                  in->conversion->input, in->source[i].broken,
+                                  in->source[i].dim[0] * in->source[i].dim[1],
+                                  in->source[i].name);
+    return 0;
+}
+
+static int write_manifest(const struct importing *in, const char *dir,
+                          const struct mtlm_safetensors_writer *writer,
+                          struct mtlm_error *err)
+{
+    const struct mtlm_model *model = &in->foreign.model;
+    const struct mtlm_options options = {.model = *model,
+                                         .bert_no_binary_head =
+                                             model->family == MTLM_BERT
+                                             && !model->binary_head};
+    const struct mtlm_safetensors_written written =
+        mtlm_safetensors_writer_written(writer);
+    struct mtlm_manifest m = {.settings =
+                                  mtlm_checkpoint_model_settings(&options),
+                              .state = json_object(),
+                              .file = mtlm_calloc(1, sizeof(*m.file)),
+                              .files = 1};
+    int rc;
+
+    m.file[0] = (struct mtlm_manifest_file){
+        .name = mtlm_strdup(FILE_NAME),
+        .bytes = written.bytes,
+        .hash = written.hash,
+        .tensor = mtlm_calloc(in->n + 1, sizeof(*m.file[0].tensor)),
+        .tensors = in->n};
+    for (int i = 0; i < in->n; i++) {
+        const int64_t *dim = in->source[i].dim;
+
+        m.file[0].tensor[i] = (struct mtlm_manifest_tensor){
+            .name = mtlm_strdup(in->source[i].name),
+            .slice = {.full = {dim[0], dim[1]},
+                      .dim = {dim[0], dim[1]},
+                      .count = dim[0] * dim[1]},
+            .hash = mtlm_safetensors_writer_hash(writer, i)};
+    }
+    rc = mtlm_manifest_write(&m, dir, err);
+    mtlm_manifest_free(&m);
+    return rc;
+}
+
+static int write_files(struct importing *in, struct mtlm_error *err)
+{
+    char *dir = mtlm_checkpoint_dir_temporary(in->conversion->output, 0);
+    char *path = mtlm_sprintf("%s/%s", dir, FILE_NAME);
+    struct mtlm_safetensors_writer *writer =
+        mtlm_safetensors_writer_create(path);
+    int rc;
+
+    for (int i = 0; i < in->n; i++)
+        mtlm_safetensors_writer_add_later(
+            writer, in->source[i].name, MTLM_SAFETENSORS_F32,
+            in->source[i].dim[1] > 1 ? 2 : 1, in->source[i].dim, read_source,
+            &in->source[i]);
+    rc = mtlm_safetensors_writer_commit(writer, err);
+    if (rc == 0)
+        rc = mtlm_tool_stopped(err);
+    if (rc == 0)
+        rc = check_numbers(in, err);
+    if (rc == 0)
+        rc = write_manifest(in, dir, writer, err);
+    mtlm_safetensors_writer_destroy(writer);
+    free(path);
+    free(dir);
+    return rc;
+}
+
+/* The output is a directory, of this conversion alone, and without any. */
+static int take_output(struct importing *in, struct mtlm_error *err)
+{
+    const char *output = in->conversion->output;
+    struct mtlm_checkpoint_id id;
+    char *path;
+    int rc;
+
+    in->lock = -1;
+    in->made = mkdir(output, 0777) == 0;
+    if (!in->made && errno != EEXIST)
+        return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be made: %s",
+                              output, strerror(errno));
+    if (mtlm_checkpoint_dir_lock(output, &in->lock, err) < 0)
+        return -1;
+    if (mtlm_checkpoint_dir_newest(output, NULL, &id, err) == 0)
+        return mtlm_checkpoint_dir_space(output, in->conversion->all_bytes,
+                                         err);
+    path = mtlm_checkpoint_dir_path(output, &id);
+    rc = mtlm_error_set(err, MTLM_EXIT_USAGE,
+                        "%s is there already; give another directory", path);
+    free(path);
+    return rc;
+}
+
+static int write_all(struct importing *in, struct mtlm_error *err)
+{
+    const char *output = in->conversion->output;
+    int rc = mtlm_checkpoint_dir_begin(output, 0, err);
+
+    if (rc == 0)
+        rc = write_files(in, err);
+    if (rc == 0)
+        rc = mtlm_checkpoint_dir_commit(output, 0, err);
+    if (rc < 0)
+        mtlm_checkpoint_dir_discard(output, 0);
+    return rc;
+}
+
+/* The options that the model needs. */
+static void say(const struct importing *in)
+{
+    const struct mtlm_conversion *c = in->conversion;
+    const struct mtlm_model *m = &in->foreign.model;
+    char quoted[MTLM_QUOTED_BYTES];
+    const char *unused;
+    const int64_t more = mtlm_foreign_unused(&in->foreign, &unused);
+
+    if (more > 0)
+        printf("left out: %" PRId64 " tensor%s that such a model has not, "
+               "%s%s\n",
+               more, more > 1 ? "s" : "",
+               mtlm_vocabulary_quote(quoted, unused, strlen(unused)),
+               more > 1 ? " and others" : "");
+    printf("%s/iter_0000000: %d tensors, %.1f MB\n"
+           "for training or --eval-only: --load %s --finetune --model-type %s "
+           "--num-layers %" PRId64 " --hidden-size %" PRId64
+           " --num-attention-heads %" PRId64 " --ffn-hidden-size %" PRId64
+           " --max-position-embeddings %" PRId64 " --vocab-size %" PRId64
+           " --layernorm-epsilon %g%s%s\n",
+           c->output, in->n, c->all_bytes / 1e6, c->output,
+           m->family == MTLM_BERT ? "bert" : "gpt", m->num_layers,
+           m->hidden_size, m->num_heads, m->ffn_hidden_size, m->max_positions,
+           m->vocab_size, m->layernorm_epsilon,
+           m->exact_gelu  ? " --no-bias-gelu-fusion"
+           : m->tanh_head ? " --openai-gelu"
+                          : "",
+           m->family == MTLM_BERT && !m->binary_head ? " --bert-no-binary-head"
+                                                     : "");
+}
+
+int mtlm_convert_import(struct mtlm_conversion *conversion,
+                        struct mtlm_error *err)
+{
+    struct importing in = {.conversion = conversion};
+    int rc = mtlm_foreign_open(&in.foreign, conversion->input, err);
+
+    if (rc < 0)
+        return -1;
+    list(&in);
+    rc = take_output(&in, err);
+    if (rc == 0)
+        rc = write_all(&in, err);
+    if (rc == 0)
+        say(&in);
+    if (in.made && rc < 0) {
+        mtlm_checkpoint_dir_unlock(conversion->output);
+        rmdir(conversion->output);
+    }
+    if (in.lock >= 0)
+        close(in.lock);
+    for (int i = 0; i < in.n; i++)
+        free(in.source[i].name);
+    free(in.source);
+    mtlm_foreign_close(&in.foreign);
+    return rc;
+}

@@ -1,0 +1,154 @@
+/* mtlm-report: the table of a traced run from the files of its trace, several
+ * runs side by side, and their pictures under one time axis. */
+#include "config.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/tools/tool_main.h"
+#include "launch/trace/read/compare.h"
+#include "launch/trace/read/read.h"
+#include "launch/trace/read/table.h"
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+
+const char *argp_program_version = "mtlm-report " PACKAGE_VERSION;
+
+struct options {
+    char **dir; /* [n] */
+    int n;
+    const char *svg;
+    bool svg_ops;
+};
+
+enum { SVG = 256, SVG_DETAIL };
+
+static const struct argp_option option_list[] = {
+    {"svg", SVG, "FILE", 0,
+     "Draw the schedules of all DIRs to FILE, one above the other, in the "
+     "order given and under one time axis",
+     1},
+    {"svg-detail", SVG_DETAIL, "box|op", 0,
+     "A box for each class, microbatch and virtual stage (box, the default), "
+     "or for each operation",
+     1},
+    {NULL, 0, NULL, 0, "Other:", -1},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static void set_detail(struct options *options, const char *arg,
+                       struct argp_state *state)
+{
+    options->svg_ops = strcmp(arg, "op") == 0;
+    if (!options->svg_ops && strcmp(arg, "box"))
+        argp_error(state, "--svg-detail takes box or op, not \"%s\"", arg);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct options *options = state->input;
+
+    switch (key) {
+    case SVG:
+        options->svg = arg;
+        break;
+    case SVG_DETAIL:
+        set_detail(options, arg, state);
+        break;
+    case ARGP_KEY_ARGS:
+        options->dir = state->argv + state->next;
+        options->n = state->argc - state->next;
+        break;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "say which trace: the DIR of mtlm-dag --trace DIR");
+        break;
+    case ARGP_KEY_END:
+        if (options->svg_ops && !options->svg)
+            argp_error(state, "--svg-detail is for the picture of --svg FILE");
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static const struct argp parser = {
+    .options = option_list,
+    .parser = parse,
+    .args_doc = "DIR...",
+    .doc =
+        "Reads traces that mtlm-dag --trace DIR wrote.  Of one it prints the "
+        "table that ended the run: bubble, critical path, lower bound, time "
+        "by class of operations, and of each rank what its workers waited "
+        "for.  Several stand side by side, to see what another schedule, "
+        "policy or layout changed.\v"
+        "The numbers are computed anew, from schedule.csv and deps.csv; that "
+        "they are those of summary.json is checked.\n\n"
+        "Example, two policies on the same pipeline:\n\n"
+        "  mpirun -n 4 mtlm-dag --model gpt-tiny \\\n"
+        "    --pipeline-model-parallel-size 4 --trace prio\n"
+        "  mpirun -n 4 -x STARPU_SCHED=lws mtlm-dag --model gpt-tiny \\\n"
+        "    --pipeline-model-parallel-size 4 --trace lws\n"
+        "  mtlm-report prio lws --svg both.svg\n\n"
+        "Exit status: 0 done, 2 wrong option, 3 no trace, or a damaged one, 4 "
+        "the picture or the table could not be written, 6 not enough memory.",
+};
+
+static int draw(const struct options *options, struct mtlm_trace_run *run,
+                struct mtlm_error *err)
+{
+    if (!options->svg)
+        return 0;
+    for (int i = 0; i < options->n; i++) {
+        run[i].info.svg_ops = options->svg_ops;
+        run[i].trace.next = i + 1 < options->n ? &run[i + 1].trace : NULL;
+    }
+    return mtlm_trace_write_pictures(options->svg, &run[0].trace, err);
+}
+
+static int print(const struct options *options,
+                 const struct mtlm_trace_run *run, struct mtlm_error *err)
+{
+    errno = 0;
+    if (options->n > 1) {
+        mtlm_trace_print_comparison(stdout, run, options->n);
+    } else {
+        mtlm_trace_print_runs(stdout, run, 1);
+        mtlm_trace_print_table(stdout, run[0].summary, &run[0].info);
+    }
+    if (fflush(stdout) || ferror(stdout))
+        return mtlm_error_set(err, MTLM_EXIT_IO, "cannot write the table: %s",
+                              strerror(errno ? errno : EIO));
+    return 0;
+}
+
+static int report(const struct options *options, struct mtlm_error *err)
+{
+    struct mtlm_trace_run *run = mtlm_calloc(options->n, sizeof(*run));
+    int rc = 0;
+
+    for (int i = 0; i < options->n && rc == 0; i++)
+        rc = mtlm_trace_read(&run[i], options->dir[i], err);
+    if (rc == 0)
+        rc = draw(options, run, err);
+    if (rc == 0)
+        rc = print(options, run, err);
+    for (int i = 0; i < options->n; i++)
+        mtlm_trace_run_free(&run[i]);
+    free(run);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {0};
+    struct mtlm_error err;
+
+    argp_err_exit_status = MTLM_EXIT_USAGE;
+    argp_parse(&parser, argc, argv, 0, NULL, &options);
+    mtlm_tool_start();
+    return mtlm_tool_end(report(&options, &err), &err);
+}

@@ -1,0 +1,102 @@
+/* tasks.rec and data.rec, for StarVZ and the tools of recutils: records of
+ * lines "Field: value" with an empty line between two. */
+#include "config.h"
+
+#include <inttypes.h>
+
+#include "launch/trace/export/writer.h"
+#include "launch/trace/node.h"
+
+static void put_ms(FILE *f, const char *field, int64_t ns)
+{
+    fprintf(f, "%s: %" PRId64 ".%06d\n", field, ns / 1000000,
+            (int) (ns % 1000000));
+}
+
+/* Three lists of the same length, one entry for each thing that the node
+ * uses. */
+static void put_uses(FILE *f, const struct mtlm_trace_info *info,
+                     const struct mtlm_record *r)
+{
+    static const char *const mode[] = {
+        [MTLM_R] = "R", [MTLM_W] = "W", [MTLM_RW] = "RW"};
+    size_t n;
+    const struct mtlm_trace_use *use = mtlm_trace_uses(info, r, &n);
+
+    if (n == 0)
+        return;
+    fputs("Handles:", f);
+    for (size_t i = 0; i < n; i++) {
+        putc(' ', f);
+        mtlm_trace_put_id(f, r->rank, use[i].data);
+    }
+    fputs("\nModes:", f);
+    for (size_t i = 0; i < n; i++)
+        fprintf(f, " %s", mode[use[i].access]);
+    fputs("\nSizes:", f);
+    for (size_t i = 0; i < n; i++)
+        fprintf(f, " %.0f", mtlm_trace_used(info, &use[i])->bytes);
+    putc('\n', f);
+}
+
+static void put_edges(FILE *f, const struct mtlm_trace_info *info,
+                      const struct mtlm_record *r)
+{
+    size_t n;
+    const struct mtlm_trace_edge *edge = mtlm_trace_edges(info, r, &n);
+
+    if (n == 0)
+        return;
+    fputs("DependsOn:", f);
+    for (size_t i = 0; i < n; i++) {
+        putc(' ', f);
+        mtlm_trace_put_id(f, edge[i].on_rank, edge[i].on_job);
+    }
+    putc('\n', f);
+}
+
+static void put_task(FILE *f, const struct mtlm_trace *trace,
+                     const struct mtlm_record *r, int64_t first_ns)
+{
+    const char *name = mtlm_trace_op_name(r);
+
+    fprintf(f, "Name: %s\nModel: %s\nJobId: ", name, name);
+    mtlm_trace_put_id(f, r->rank, r->job);
+    fprintf(f, "\nSubmitOrder: %" PRId64 "\nPriority: %d\nTag: 0\n", r->job,
+            r->priority);
+    fprintf(f, "WorkerId: %d\nMemoryNode: 0\n", r->worker);
+    put_ms(f, "SubmitTime", r->submit_ns - first_ns);
+    put_ms(f, "StartTime", r->start_ns - first_ns);
+    put_ms(f, "EndTime", r->end_ns - first_ns);
+    fprintf(f, "Footprint: %08x\nGFlop: %.6f\nIteration: %d\nParameters: ",
+            mtlm_trace_footprint(r), r->flops / 1e9, r->iteration + 1);
+    mtlm_trace_put_label(f, r);
+    putc('\n', f);
+    put_uses(f, trace->info, r);
+    put_edges(f, trace->info, r);
+    fprintf(f, "MPIRank: %d\n\n", r->rank);
+}
+
+void mtlm_trace_write_tasks(FILE *f, const struct mtlm_trace *trace)
+{
+    const int64_t first_ns = mtlm_trace_first_ns(trace->records);
+
+    for (size_t i = 0; i < trace->records->n; i++)
+        put_task(f, trace, &trace->records->record[i], first_ns);
+}
+
+void mtlm_trace_write_data(FILE *f, const struct mtlm_trace *trace)
+{
+    for (size_t i = 0; i < trace->info->n_data; i++) {
+        const struct mtlm_trace_data *d = &trace->info->data[i];
+
+        fputs("Handle: ", f);
+        mtlm_trace_put_id(f, d->rank, d->data);
+        fprintf(f,
+                "\nHomeNode: 0\nMPIRank: %d\nName: %s\nSize: %.0f\n"
+                "Description: slot %d\nCoordinates: %d %d\nMPIOwner: %d\n"
+                "MPITag: -1\n\n",
+                d->rank, d->what.name, d->what.bytes, d->what.slot,
+                d->what.layer, d->what.slot, d->rank);
+    }
+}

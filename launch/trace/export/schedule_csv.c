@@ -1,0 +1,96 @@
+/* schedule.csv: a line per record, for pandas and R. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "launch/trace/export/writer.h"
+
+/* As RFC 4180 wants it. */
+static void put_text(FILE *f, const char *text)
+{
+    if (!strpbrk(text, ",\"\r\n")) {
+        fputs(text, f);
+        return;
+    }
+    putc('"', f);
+    for (; *text; text++) {
+        if (*text == '"')
+            putc('"', f);
+        putc(*text, f);
+    }
+    putc('"', f);
+}
+
+static void put_device(FILE *f, const struct mtlm_trace_info *info,
+                       const struct mtlm_record *r)
+{
+    if (r->worker < 0) {
+        fputs("communication", f);
+        return;
+    }
+    for (size_t i = 0; i < info->n_workers; i++) {
+        const struct mtlm_trace_worker *w = &info->worker[i];
+
+        if (w->rank == r->rank && w->worker == r->worker && w->device) {
+            put_text(f, w->device);
+            return;
+        }
+    }
+    fprintf(f, "worker %d", r->worker);
+}
+
+static double us(const struct mtlm_trace *trace, int64_t ns)
+{
+    return 1e-3 * (ns - trace->summary->origin_ns);
+}
+
+/* How long it waited for the others of its message, and took from then on;
+ * nothing of what is no message. */
+static void put_message(FILE *f, const struct mtlm_record *r, int64_t met_ns)
+{
+    if (r->lane == MTLM_LANE_COMPUTE)
+        fputs(",,", f);
+    else
+        fprintf(f, ",%.3f,%.3f", 1e-3 * (met_ns - r->start_ns),
+                1e-3 * (r->end_ns - met_ns));
+}
+
+/* How many of its rank's workers count; 0: it ran on another. */
+static size_t workers(const struct mtlm_trace_records *records,
+                      const struct mtlm_record *r)
+{
+    if (r->lane == MTLM_LANE_COMPUTE && !mtlm_trace_is_busy(records, r))
+        return 0;
+    return records->first_worker[r->rank + 1] - records->first_worker[r->rank];
+}
+
+void mtlm_trace_write_csv(FILE *f, const struct mtlm_trace *trace)
+{
+    const struct mtlm_trace_info *info = trace->info;
+
+    fputs("rank,worker,device,iteration,microbatch,stage,chunk,layer,op,name,"
+          "job,priority,submit_us,ready_us,start_us,end_us,flops,bytes,peer,"
+          "lane,phase,group,group_root,match,wait_us,transfer_us,"
+          "workers\n",
+          f);
+    for (size_t i = 0; i < trace->records->n; i++) {
+        const struct mtlm_record *r = &trace->records->record[i];
+
+        fprintf(f, "%d,%d,", r->rank, r->worker);
+        put_device(f, info, r);
+        fprintf(f, ",%d,%d,%d,%d,%d,%s,", r->iteration + 1, r->microbatch,
+                r->stage, mtlm_trace_chunk(info, r), r->layer,
+                mtlm_trace_class_name(mtlm_trace_class(r)));
+        put_text(f, mtlm_trace_op_name(r));
+        fprintf(f, ",%" PRId64 ",%d,%.3f,%.3f,%.3f,%.3f,%.0f,%.0f,%d", r->job,
+                r->priority, us(trace, r->submit_ns), us(trace, r->ready_ns),
+                us(trace, r->start_ns), us(trace, r->end_ns), r->flops,
+                r->bytes, r->peer);
+        fprintf(f, ",%s,%s,%d,%d,%" PRId64, mtlm_trace_lane_name(r->lane),
+                mtlm_trace_phase_name(r->phase), r->group, r->group_root,
+                r->match);
+        put_message(f, r, trace->records->met_ns[i]);
+        fprintf(f, ",%zu\n", workers(trace->records, r));
+    }
+}

@@ -1,0 +1,156 @@
+/* Writes a trace directory: one table of files. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "launch/trace/export/writer.h"
+#include "launch/trace/trace.h"
+#include "runtime/base/memory.h"
+
+typedef void mtlm_trace_writer(FILE *f, const struct mtlm_trace *trace);
+
+static const struct {
+    const char *name;
+    mtlm_trace_writer *write;
+} writers[] = {
+    {"schedule.csv", mtlm_trace_write_csv},
+    {"deps.csv", mtlm_trace_write_deps},
+    {"summary.json", mtlm_trace_write_json},
+    {"trace.json", mtlm_trace_write_events},
+    {"paje.trace", mtlm_trace_write_paje},
+    {"tasks.rec", mtlm_trace_write_tasks},
+    {"data.rec", mtlm_trace_write_data},
+    {"dag.dot", mtlm_trace_write_dag},
+    {"starvz.yaml", mtlm_trace_write_starvz},
+    {"schedule.svg", mtlm_trace_write_svg},
+};
+
+/* 0 or errno. */
+static int write_to(const char *path, mtlm_trace_writer *writer,
+                    const struct mtlm_trace *trace)
+{
+    FILE *f = fopen(path, "w");
+    int error = 0;
+
+    if (!f)
+        return errno;
+    errno = 0;
+    writer(f, trace);
+    if (ferror(f) || fflush(f))
+        error = errno ? errno : EIO;
+    if (fclose(f) && !error)
+        error = errno;
+    return error;
+}
+
+/* A device, a pipe or a link is where to write, not what to replace. */
+static bool is_replaced(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) < 0 || S_ISREG(st.st_mode);
+}
+
+/* As path, at once or not at all; 0 or errno. */
+static int write_file(const char *path, mtlm_trace_writer *writer,
+                      const struct mtlm_trace *trace)
+{
+    char *temporary;
+    int error;
+
+    if (!is_replaced(path))
+        return write_to(path, writer, trace);
+    temporary = mtlm_sprintf("%s.tmp", path);
+    error = write_to(temporary, writer, trace);
+    if (!error && rename(temporary, path))
+        error = errno;
+    if (error)
+        unlink(temporary);
+    free(temporary);
+    return error;
+}
+
+/* Goes on after a file that cannot be written: the next may be smaller. */
+static int write_all(const char *dir, const struct mtlm_trace *trace,
+                     struct mtlm_error *err)
+{
+    char missing[512] = "", *end = missing;
+    int first = 0;
+
+    for (size_t i = 0; i < sizeof(writers) / sizeof(writers[0]); i++) {
+        char *path = mtlm_sprintf("%s/%s", dir, writers[i].name);
+        const int error = write_file(path, writers[i].write, trace);
+
+        free(path);
+        if (!error)
+            continue;
+        end += snprintf(end, missing + sizeof(missing) - end, "%s%s",
+                        first ? ", " : "", writers[i].name);
+        first = first ? first : error;
+    }
+    return first ? mtlm_error_set(err, MTLM_EXIT_IO,
+                                  "the trace in %s lacks %s: %s", dir, missing,
+                                  strerror(first))
+                 : 0;
+}
+
+static int write_picture(const char *path, const struct mtlm_trace *trace,
+                         struct mtlm_error *err)
+{
+    const int error = write_file(path, mtlm_trace_write_svg, trace);
+
+    return error ? mtlm_error_set(err, MTLM_EXIT_IO, "cannot write %s: %s",
+                                  path, strerror(error))
+                 : 0;
+}
+
+/* Into dir, or without one the picture as path. */
+static int write_trace(const char *dir, const char *path,
+                       const struct mtlm_record *record, size_t n,
+                       const struct mtlm_trace_info *info,
+                       struct mtlm_error *err)
+{
+    struct mtlm_trace_records *records =
+        mtlm_trace_records_create(record, n, info);
+    struct mtlm_trace_summary *summary =
+        mtlm_trace_summary_create(record, n, info);
+    const struct mtlm_trace trace = {
+        .info = info, .records = records, .summary = summary};
+    const int rc =
+        dir ? write_all(dir, &trace, err) : write_picture(path, &trace, err);
+
+    mtlm_trace_summary_destroy(summary);
+    mtlm_trace_records_destroy(records);
+    return rc;
+}
+
+int mtlm_trace_write(const char *dir, const struct mtlm_record *record,
+                     size_t n, const struct mtlm_trace_info *info,
+                     struct mtlm_error *err)
+{
+    if (mkdir(dir, 0777) && errno != EEXIST)
+        return mtlm_error_set(err, MTLM_EXIT_IO,
+                              "cannot create directory %s: %s", dir,
+                              strerror(errno));
+    return write_trace(dir, NULL, record, n, info, err);
+}
+
+int mtlm_trace_write_picture(const char *path,
+                             const struct mtlm_record *records, size_t n,
+                             const struct mtlm_trace_info *info,
+                             struct mtlm_error *err)
+{
+    return write_trace(NULL, path, records, n, info, err);
+}
+
+int mtlm_trace_write_pictures(const char *path, const struct mtlm_trace *trace,
+                              struct mtlm_error *err)
+{
+    return write_picture(path, trace, err);
+}

@@ -1,0 +1,224 @@
+/* The frame of the picture: title, axis, rows and iterations. */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/trace/export/view.h"
+#include "launch/trace/export/xml.h"
+#include "runtime/base/memory.h"
+
+/* So many find room beside a row. */
+enum { FEW_STAGES = 4 };
+
+static const double width = MTLM_VIEW_WIDTH, left = MTLM_VIEW_LEFT;
+static const double right = MTLM_VIEW_RIGHT, top = MTLM_VIEW_TOP;
+
+double mtlm_view_x(const struct mtlm_view *view, int64_t ns)
+{
+    double x = (double) (ns - view->begin_ns) / (view->end_ns - view->begin_ns);
+
+    x = x < 0 ? 0 : x > 1 ? 1 : x;
+    return left + x * (width - left - right);
+}
+
+double mtlm_view_height(const struct mtlm_view *view, size_t row)
+{
+    return view->picture->row[row].worker < 0 ? view->lane_height
+                                              : view->row_height;
+}
+
+double mtlm_view_ms(const struct mtlm_view *view, int64_t ns)
+{
+    return 1e-6 * (ns - view->trace->summary->origin_ns);
+}
+
+/* What the run is; the caller frees it. */
+static char *title(const struct mtlm_view *view)
+{
+    const struct mtlm_trace_info *info = view->trace->info;
+    const struct mtlm_trace_summary *s = view->trace->summary;
+
+    return mtlm_sprintf(
+        "%s%s%s%s%s%s%s: makespan %.*f ms, bubble %.1f %%",
+        info->model ? info->model : "mtlm-dag", info->layout ? ", " : "",
+        info->layout ? info->layout : "", info->schedule ? ", schedule " : "",
+        info->schedule ? info->schedule : "", info->policy ? ", policy " : "",
+        info->policy ? info->policy : "", s->makespan_ns < 1e7 ? 3 : 1,
+        1e-6 * s->makespan_ns, 100 * s->bubble);
+}
+
+/* What to compare it with; the caller frees it. */
+static char *comparison(const struct mtlm_view *view)
+{
+    const struct mtlm_trace_info *info = view->trace->info;
+    const int v = info->virtual_stages > 1 ? info->virtual_stages : 1;
+
+    if (info->stages < 2 || info->microbatches < 1)
+        return mtlm_strdup("");
+    return mtlm_sprintf("(%s1F1B of %d stages, %d microbatches: %.1f %%)",
+                        v > 1 ? "interleaved " : "", info->stages * v,
+                        info->microbatches,
+                        100 * view->trace->summary->ideal_1f1b);
+}
+
+/* What the picture lacks; the caller frees it. */
+static char *omission(const struct mtlm_view *view)
+{
+    const char *brief =
+        view->detail == MTLM_VIEW_BRIEF ? "too large for hover text" : "";
+
+    if (view->end_ns >= view->last_ns)
+        return mtlm_strdup(brief);
+    return mtlm_sprintf("first %.6g ms of %.6g shown%s%s",
+                        1e-6 * (view->end_ns - view->begin_ns),
+                        1e-6 * (view->last_ns - view->begin_ns),
+                        *brief ? ", " : "", brief);
+}
+
+void mtlm_view_put_title(FILE *f, const struct mtlm_view *view)
+{
+    char *text = title(view), *compare = comparison(view);
+    char *lacks = omission(view);
+    const double small = 0.76, letter = 0.54; /* of the letters' height */
+    const double letters =
+        strlen(text) + small * (strlen(compare) + strlen(lacks) + 2);
+    const double size = fmin(17, (width - left - right) / (letter * letters));
+
+    fprintf(f, "<text x=\"%.0f\" y=\"%.0f\" font-size=\"%.1f\">", left,
+            view->title_y, size);
+    mtlm_xml_put(f, text);
+    if (*compare)
+        fprintf(f, " <tspan font-size=\"%.1f\">%s</tspan>", small * size,
+                compare);
+    if (*lacks)
+        fprintf(f, " <tspan font-size=\"%.1f\" fill=\"#a00\">%s</tspan>",
+                small * size, lacks);
+    fputs("</text>\n", f);
+    free(text);
+    free(compare);
+    free(lacks);
+}
+
+/* The multiple of 1, 2 or 5 that gives about ten ticks. */
+static double tick_step(double span)
+{
+    const double raw = span / 10, unit = pow(10, floor(log10(raw)));
+
+    return raw <= 1.0001 * unit   ? unit
+           : raw <= 2.0001 * unit ? 2 * unit
+           : raw <= 5.0001 * unit ? 5 * unit
+                                  : 10 * unit;
+}
+
+void mtlm_view_put_axis(FILE *f, const struct mtlm_view *view, bool labels)
+{
+    const double begin = mtlm_view_ms(view, view->begin_ns);
+    const double end = mtlm_view_ms(view, view->end_ns),
+                 step = tick_step(end - begin);
+    const int decimals = fmax(0, -floor(log10(step) + 1e-9));
+    const double y = view->y[view->picture->n_rows];
+
+    fputs("<g font-size=\"12\" text-anchor=\"middle\">\n", f);
+    for (int64_t i = ceil(begin / step - 1e-9); i * step <= end + 1e-9 * step;
+         i++) {
+        const double x = mtlm_view_x(view, view->trace->summary->origin_ns
+                                               + llround(i * step * 1e6));
+
+        fprintf(f, "<path class=\"tick\" d=\"M%.2f %.1fV%.1f\"/>", x, top - 2,
+                y + 5);
+        if (labels)
+            fprintf(f, "<text x=\"%.2f\" y=\"%.1f\">%.*f</text>", x, y + 18,
+                    decimals, i * step);
+        putc('\n', f);
+    }
+    if (labels)
+        fprintf(f, "<text x=\"%.1f\" y=\"%.1f\">time (ms)</text>\n",
+                (left + width - right) / 2, y + 33);
+    fputs("</g>\n", f);
+}
+
+/* "stage 1", "stages 0 3", "8 stages" of the pipeline rank. */
+static void put_stages(FILE *f, const struct mtlm_trace_info *info, int pp_rank)
+{
+    const int v = info->virtual_stages > 1 ? info->virtual_stages : 1;
+    const struct mtlm_layout layout = {.pp = info->stages,
+                                       .virtual_stages = v,
+                                       .placement = info->placement,
+                                       .pp_rank = pp_rank};
+
+    if (v > FEW_STAGES) {
+        fprintf(f, "%d stages", v);
+        return;
+    }
+    fputs(v > 1 ? "stages" : "stage", f);
+    for (int c = 0; c < v; c++)
+        fprintf(f, " %d", mtlm_layout_stage(&layout, c));
+}
+
+void mtlm_view_put_rows(FILE *f, const struct mtlm_view *view)
+{
+    static const char *const lane[] = {"", "TP", "PP", "DP"};
+    const int *stage = view->trace->info->stage_of_rank;
+    const double h = view->row_height;
+    const double size = fmin(13, 0.85 * h);
+
+    for (size_t k = 0; k < view->picture->n_rows; k++) {
+        const struct mtlm_trace_row *row = &view->picture->row[k];
+        const double y = view->y[k], height = mtlm_view_height(view, k);
+
+        fprintf(f,
+                "<rect class=\"idle\" x=\"%.0f\" y=\"%.2f\" width=\"%.0f\" "
+                "height=\"%.2f\"/>\n",
+                left, y, width - left - right, height);
+        if (row->worker < 0) {
+            if (height >= 7)
+                fprintf(f,
+                        "<text x=\"%.0f\" y=\"%.2f\" font-size=\"%.1f\" "
+                        "text-anchor=\"end\" fill=\"#666\">%s</text>\n",
+                        left - 6, y + 0.8 * height, fmin(10, height),
+                        lane[row->lane]);
+            continue;
+        }
+        if (k && view->picture->row[k - 1].rank == row->rank)
+            continue;
+        fprintf(f,
+                "<text x=\"%.0f\" y=\"%.2f\" font-size=\"%.1f\" "
+                "text-anchor=\"end\">rank %d",
+                left - 6, y + (stage && h >= 30 ? 0.42 : 0.5) * h + 0.35 * size,
+                size, row->rank);
+        if (stage && h >= 30) {
+            fprintf(f,
+                    "<tspan x=\"%.0f\" dy=\"1.1em\" font-size=\"10\" "
+                    "fill=\"#666\">",
+                    left - 6);
+            put_stages(f, view->trace->info, stage[row->rank]);
+            fputs("</tspan>", f);
+        }
+        fputs("</text>\n", f);
+    }
+}
+
+/* A dashed line where an iteration ends, its number in between. */
+void mtlm_view_put_iterations(FILE *f, const struct mtlm_view *view)
+{
+    const struct mtlm_trace_summary *s = view->trace->summary;
+    const double y = view->y[view->picture->n_rows];
+    int64_t begin = view->begin_ns;
+
+    fputs("<g font-size=\"12\" text-anchor=\"middle\">\n", f);
+    for (size_t i = 0; i < s->n_iterations && begin < view->end_ns; i++) {
+        const int64_t end = s->iteration[i].end_ns;
+
+        if (mtlm_view_x(view, end) - mtlm_view_x(view, begin) > 84)
+            fprintf(f, "<text x=\"%.2f\" y=\"%.0f\">iteration %d</text>\n",
+                    (mtlm_view_x(view, begin) + mtlm_view_x(view, end)) / 2,
+                    top - 8, s->iteration[i].iteration + 1);
+        if (end < view->end_ns)
+            fprintf(f, "<path class=\"end\" d=\"M%.2f %.0fV%.1f\"/>\n",
+                    mtlm_view_x(view, end), top - 20, y + 2);
+        begin = end;
+    }
+    fputs("</g>\n", f);
+}

@@ -1,0 +1,274 @@
+/* Reads schedule.csv and deps.csv. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codelets/op.h"
+#include "launch/trace/export/csv.h"
+#include "launch/trace/read/read.h"
+#include "runtime/base/memory.h"
+
+/* More than an hour-long trace has, in us and in jobs. */
+static const double most_us = 1e12;
+static const int64_t most_jobs = INT64_C(1) << 53;
+
+/* Columns of schedule.csv that make a record; others follow from them. */
+enum column {
+    RANK,
+    WORKER,
+    ITERATION,
+    MICROBATCH,
+    STAGE,
+    LAYER,
+    NAME,
+    JOB,
+    PRIORITY,
+    SUBMIT,
+    READY,
+    START,
+    END,
+    FLOPS,
+    BYTES,
+    PEER,
+    LANE,
+    PHASE,
+    GROUP,
+    GROUP_ROOT,
+    MATCH,
+    COLUMNS
+};
+
+static const char *const column_name[COLUMNS] = {
+    [RANK] = "rank",           [WORKER] = "worker",
+    [ITERATION] = "iteration", [MICROBATCH] = "microbatch",
+    [STAGE] = "stage",         [LAYER] = "layer",
+    [NAME] = "name",           [JOB] = "job",
+    [PRIORITY] = "priority",   [SUBMIT] = "submit_us",
+    [READY] = "ready_us",      [START] = "start_us",
+    [END] = "end_us",          [FLOPS] = "flops",
+    [BYTES] = "bytes",         [PEER] = "peer",
+    [LANE] = "lane",           [PHASE] = "phase",
+    [GROUP] = "group",         [GROUP_ROOT] = "group_root",
+    [MATCH] = "match",
+};
+
+struct table {
+    struct mtlm_csv csv;
+    int at[COLUMNS], columns; /* fields of a line */
+    struct mtlm_error *err;
+};
+
+static const char *field(const struct table *t, enum column column)
+{
+    return t->csv.field[t->at[column]];
+}
+
+static bool read_int32(struct table *t, enum column column, int64_t least,
+                       int64_t most, int32_t *value)
+{
+    int64_t v = 0;
+    const bool well =
+        mtlm_csv_integer(&t->csv, field(t, column), least, most, &v, t->err)
+        == 0;
+
+    *value = v;
+    return well;
+}
+
+static bool read_int64(struct table *t, enum column column, int64_t least,
+                       int64_t *value)
+{
+    return mtlm_csv_integer(&t->csv, field(t, column), least, most_jobs, value,
+                            t->err)
+           == 0;
+}
+
+static bool read_ns(struct table *t, enum column column, int64_t *ns)
+{
+    double us;
+
+    if (mtlm_csv_real(&t->csv, field(t, column), &us, t->err) < 0)
+        return false;
+    us = us > most_us ? most_us : us < -most_us ? -most_us : us;
+    *ns = llround(1e3 * us);
+    return true;
+}
+
+static bool unknown(struct table *t, enum column column)
+{
+    mtlm_error_set(t->err, MTLM_EXIT_INPUT,
+                   "%s: line %" PRId64 ": \"%.40s\" is no %s that this "
+                   "version knows",
+                   t->csv.path, t->csv.number, field(t, column),
+                   column_name[column]);
+    return false;
+}
+
+/* Which of the names 0 .. n - 1 it is. */
+static bool read_name(struct table *t, enum column column,
+                      const char *(*name)(int), int n, int32_t *value)
+{
+    for (*value = 0; *value < n; (*value)++)
+        if (strcmp(field(t, column), name(*value)) == 0)
+            return true;
+    return unknown(t, column);
+}
+
+static const char *op_name(int op)
+{
+    return mtlm_ops[op]->name;
+}
+
+static bool read_place(struct table *t, const struct mtlm_trace_info *info,
+                       struct mtlm_record *r)
+{
+    const int64_t stages = (int64_t) info->stages * info->virtual_stages;
+
+    return read_int32(t, RANK, 0, info->ranks - 1, &r->rank)
+           && read_int32(t, WORKER, -1, INT32_MAX, &r->worker)
+           && read_int32(t, MICROBATCH, -1, INT32_MAX, &r->microbatch)
+           && read_int32(t, STAGE, -1, stages - 1, &r->stage)
+           && read_int32(t, LAYER, -1, INT32_MAX, &r->layer)
+           && read_int32(t, PRIORITY, INT32_MIN, INT32_MAX, &r->priority)
+           && read_int32(t, PEER, -1, INT32_MAX, &r->peer)
+           && read_int32(t, GROUP, -1, INT32_MAX, &r->group)
+           && read_int32(t, GROUP_ROOT, -1, INT32_MAX, &r->group_root)
+           && read_int64(t, JOB, 0, &r->job)
+           && read_int64(t, MATCH, -1, &r->match)
+           && read_name(t, NAME, op_name, MTLM_OP_COUNT, &r->op)
+           && read_name(t, LANE, mtlm_trace_lane_name, MTLM_LANE_DP + 1,
+                        &r->lane)
+           && read_name(t, PHASE, mtlm_trace_phase_name, MTLM_PHASE_SAVE + 1,
+                        &r->phase);
+}
+
+static bool read_times(struct table *t, struct mtlm_record *r)
+{
+    if (!read_ns(t, SUBMIT, &r->submit_ns) || !read_ns(t, READY, &r->ready_ns)
+        || !read_ns(t, START, &r->start_ns) || !read_ns(t, END, &r->end_ns)
+        || mtlm_csv_real(&t->csv, field(t, FLOPS), &r->flops, t->err) < 0
+        || mtlm_csv_real(&t->csv, field(t, BYTES), &r->bytes, t->err) < 0)
+        return false;
+    if (r->start_ns <= r->end_ns)
+        return true;
+    mtlm_error_set(t->err, MTLM_EXIT_INPUT,
+                   "%s: line %" PRId64 ": a node ends before it starts",
+                   t->csv.path, t->csv.number);
+    return false;
+}
+
+/* first, last: iterations of the training. */
+static bool read_record(struct table *t, const struct mtlm_trace_info *info,
+                        int first, int last, struct mtlm_record *r)
+{
+    if (!read_place(t, info, r) || !read_times(t, r))
+        return false;
+    if (r->phase == MTLM_PHASE_INIT || r->phase == MTLM_PHASE_EVAL
+        || r->phase == MTLM_PHASE_SAVE) {
+        first = INT32_MIN + 1;
+        last = INT32_MAX;
+    }
+    if (!read_int32(t, ITERATION, first, last, &r->iteration))
+        return false;
+    r->iteration--;
+    return true;
+}
+
+static int open_table(struct table *t, const char *path, struct mtlm_error *err)
+{
+    t->err = err;
+    if (mtlm_csv_open(&t->csv, path, err) < 0)
+        return -1;
+    for (int i = 0; i < COLUMNS; i++) {
+        t->at[i] = mtlm_csv_column(&t->csv, column_name[i], err);
+        if (t->at[i] < 0)
+            return -1;
+    }
+    t->columns = t->csv.n;
+    return 0;
+}
+
+int mtlm_trace_read_schedule(struct mtlm_trace_run *run, const char *path,
+                             int first, int last, struct mtlm_error *err)
+{
+    struct table t = {0};
+    size_t capacity = 0;
+    int rc = open_table(&t, path, err);
+
+    while (rc == 0) {
+        rc = mtlm_csv_next(&t.csv, t.columns, err);
+        if (rc <= 0)
+            break;
+        if (run->n == capacity) {
+            capacity = 2 * capacity + 1024;
+            run->record =
+                mtlm_realloc(run->record, capacity, sizeof(*run->record));
+        }
+        run->record[run->n] = (struct mtlm_record){0};
+        rc = read_record(&t, &run->info, first, last, &run->record[run->n])
+                 ? 0
+                 : -1;
+        run->n++;
+    }
+    mtlm_csv_close(&t.csv);
+    return rc;
+}
+
+/* "RANK_JOB" */
+static int read_id(const struct mtlm_csv *csv, char *text, int ranks,
+                   int32_t *rank, int64_t *job, struct mtlm_error *err)
+{
+    char *job_text = strchr(text, '_');
+    int64_t r;
+
+    if (!job_text)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "%s: line %" PRId64 ": \"%.40s\" is no RANK_JOB",
+                              csv->path, csv->number, text);
+    *job_text++ = '\0';
+    if (mtlm_csv_integer(csv, text, 0, ranks - 1, &r, err) < 0
+        || mtlm_csv_integer(csv, job_text, 0, most_jobs, job, err) < 0)
+        return -1;
+    *rank = r;
+    return 0;
+}
+
+int mtlm_trace_read_deps(struct mtlm_trace_run *run, const char *path,
+                         struct mtlm_error *err)
+{
+    struct mtlm_csv csv;
+    size_t capacity = 0, n = 0;
+    int job, on, columns, rc = 0;
+
+    if (mtlm_csv_open(&csv, path, err) < 0)
+        return -1;
+    job = mtlm_csv_column(&csv, "job", err);
+    on = mtlm_csv_column(&csv, "depends_on", err);
+    columns = csv.n;
+    if (job < 0 || on < 0)
+        rc = -1;
+    while (rc == 0) {
+        struct mtlm_trace_edge *e;
+
+        rc = mtlm_csv_next(&csv, columns, err);
+        if (rc <= 0)
+            break;
+        if (n >= capacity) {
+            capacity = 2 * capacity + 1024;
+            run->edge = mtlm_realloc(run->edge, capacity, sizeof(*run->edge));
+        }
+        e = &run->edge[n++];
+        rc = read_id(&csv, csv.field[job], run->info.ranks, &e->rank, &e->job,
+                     err);
+        if (rc == 0)
+            rc = read_id(&csv, csv.field[on], run->info.ranks, &e->on_rank,
+                         &e->on_job, err);
+    }
+    mtlm_csv_close(&csv);
+    run->info.edge = run->edge;
+    run->info.n_edges = n;
+    return rc;
+}

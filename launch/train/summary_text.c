@@ -1,0 +1,96 @@
+#include "config.h"
+
+#include <inttypes.h>
+
+#include "launch/job/job.h"
+#include "launch/train/summary_text.h"
+
+/* What a BERT is asked for differs from what follows: only the frequencies
+ * of the bytes are a fair comparison. */
+static void compare_bert(const struct mtlm_summary_text *text,
+                         const struct mtlm_entropy *entropy, FILE *out)
+{
+    const bool below = text->last_validation < entropy->unigram;
+
+    fprintf(out,
+            "  For comparison, on the same validation text: guessing each byte "
+            "from how\n"
+            "  often it occurs costs %.3f nats per byte (unigram entropy).  "
+            "The model is\n"
+            "  %s.\n",
+            entropy->unigram,
+            below ? "below: it uses what stands around the masked words"
+                  : "above: it has hardly learnt anything yet");
+}
+
+static void compare_gpt(const struct mtlm_summary_text *text,
+                        const struct mtlm_entropy *entropy, FILE *out)
+{
+    const double loss = text->last_validation;
+
+    fprintf(out,
+            "  For comparison, on the same validation text: guessing each byte "
+            "from how\n"
+            "  often it occurs costs %.3f nats per byte (unigram entropy), "
+            "from the byte\n"
+            "  before it %.3f (conditional bigram entropy H(b_t | b_t-1)).  "
+            "The model is\n"
+            "  %s.\n",
+            entropy->unigram, entropy->bigram,
+            loss < entropy->bigram
+                ? "below both: it uses more than one byte of context"
+            : loss < entropy->unigram
+                ? "below the first, not yet below the second: train longer"
+                : "above both: it has hardly learnt anything yet");
+}
+
+static void tell_validation(const struct mtlm_summary_text *text,
+                            const struct mtlm_job *job, FILE *out)
+{
+    const struct mtlm_model *model = &job->options.model;
+    const bool bert = model->family == MTLM_BERT;
+
+    fprintf(out, "  Validation loss%s from %.3f to %.3f nats per %s.\n",
+            bert ? " of the masked tokens" : "", text->first_validation,
+            text->last_validation, job->has_entropy ? "byte" : "token");
+    if (job->has_entropy)
+        (bert ? compare_bert : compare_gpt)(text, &job->entropy, out);
+    if (model->binary_head)
+        fprintf(
+            out,
+            "  It tells whether two pieces of text are swapped in %.1f %% of "
+            "the cases\n"
+            "  (guessing: 50 %%).\n",
+            100 * text->last_hits);
+}
+
+void mtlm_summary_text_print(const struct mtlm_summary_text *text,
+                             const struct mtlm_job *job, FILE *out)
+{
+    const struct mtlm_layout *l = &job->layout;
+    const int64_t m = mtlm_job_microbatches_traced(job);
+
+    fprintf(out, "\nResult after %" PRId64 " iterations:\n", text->iterations);
+    if (text->has_validation)
+        tell_validation(text, job, out);
+    fprintf(out, "  Speed: %.0f tokens per second.\n", text->tokens_per_second);
+    if (text->bubble >= 0)
+        fprintf(out,
+                "  Bubble: the workers were idle for %.1f %% of the recorded "
+                "iterations%s\n",
+                100 * text->bubble, l->pp > 1 ? ";" : ".");
+    if (text->bubble >= 0 && l->pp > 1)
+        fprintf(out,
+                "  %s on %d equal stages with %" PRId64
+                " microbatches has %.1f %% when nothing else is in the\n"
+                "  way.\n",
+                l->virtual_stages > 1 ? "interleaved 1F1B" : "1F1B",
+                mtlm_layout_stages(l), m,
+                100.0 * (l->pp - 1) / (l->virtual_stages * m + l->pp - 1));
+    if (job->options.trace_dir)
+        fprintf(out,
+                "  Picture of the schedule: %s/schedule.svg (open it in a "
+                "browser)\n",
+                job->options.trace_dir);
+    fflush(out);
+}

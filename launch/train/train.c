@@ -1,0 +1,391 @@
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "codelets/note.h"
+#include "launch/checkpoint/checkpoint.h"
+#include "launch/log/progress.h"
+#include "launch/train/train_private.h"
+#include "runtime/base/clock.h"
+#include "runtime/machine/signals.h"
+
+bool mtlm_train_recorded(const struct mtlm_options *o, int64_t iteration)
+{
+    return (o->trace_dir || o->cluster_file)
+           && iteration + 1 >= o->trace_iterations.first
+           && iteration + 1 <= o->trace_iterations.last;
+}
+
+static void submit(struct mtlm_train *s, int64_t iteration)
+{
+    const int64_t before = mtlm_run_submitted(s->job->run);
+
+    mtlm_run_iteration(s->job->run, iteration,
+                       mtlm_train_recorded(&s->job->options, iteration));
+    s->nodes[iteration % 2] = mtlm_run_submitted(s->job->run) - before;
+}
+
+static bool log_due(const struct mtlm_options *o, int64_t iteration, bool last)
+{
+    return (iteration + 1) % o->log_interval == 0 || last;
+}
+
+void mtlm_train_progress(const struct mtlm_job *job, const char *what,
+                         int64_t microbatches, int64_t after)
+{
+    if (mtlm_ranks_rank(job->ranks) == 0)
+        mtlm_progress_start(what, microbatches, after);
+}
+
+/* Whether the run ends early, decided from what all ranks were told. */
+static bool must_stop(struct mtlm_train *s, const double r[MTLM_CONTROL_COUNT])
+{
+    if (r[MTLM_CONTROL_STOP] >= MTLM_STOP_SIGNAL)
+        s->interrupted = true;
+    return r[MTLM_CONTROL_STOP] > 0;
+}
+
+static void watch_clock(const struct mtlm_train *s)
+{
+    const double limit = s->job->options.exit_duration_mins;
+
+    if (limit > 0 && mtlm_now_ns() - s->log.start_ns > limit * 60e9)
+        mtlm_stop_request();
+}
+
+static void write_dump(struct mtlm_train *s, const double r[MTLM_CONTROL_COUNT])
+{
+    struct mtlm_error err;
+
+    if (mtlm_dump_write(s->dump, r, &err) < 0) {
+        fprintf(stderr, "mtlm-dag: %s\n", err.text);
+        s->code = err.code;
+    }
+    s->dump = NULL;
+}
+
+/* Microbatches of the run that come after the iteration that is waited for:
+ * as many as samples are left for. */
+static int64_t microbatches_after(const struct mtlm_train *s)
+{
+    const struct mtlm_options *o = &s->job->options;
+    const int64_t samples =
+        s->log.end == o->train_iters
+            ? o->train_samples - s->place.samples - s->place.batch
+            : (s->log.end - s->place.iteration - 1) * s->place.batch;
+
+    return samples > 0 ? mtlm_job_microbatches_in(s->job, samples) : 0;
+}
+
+/* Waits for iteration e's report; true: the run can go on. */
+static bool report(struct mtlm_train *s, int64_t e,
+                   double r[MTLM_CONTROL_COUNT])
+{
+    const struct mtlm_options *o = &s->job->options;
+    char what[48];
+
+    snprintf(what, sizeof(what), "iteration %" PRId64, e + 1);
+    mtlm_train_progress(s->job, what,
+                        mtlm_job_microbatches_in(s->job, s->place.batch),
+                        microbatches_after(s));
+    mtlm_run_report(s->job->run, e, r);
+    mtlm_progress_end();
+    mtlm_ramp_next(&o->ramp, &s->place);
+    s->text.iterations = e + 1;
+    if (s->dump && e == s->job->begin.iteration)
+        write_dump(s, r);
+    return r[MTLM_CONTROL_NAN] == 0 || o->no_check_for_nan;
+}
+
+/* Bubble and overlap of iteration e, once it is over on all ranks. */
+static struct mtlm_traced traced(struct mtlm_train *s, int64_t e, bool ahead)
+{
+    const struct mtlm_job *job = s->job;
+    const struct mtlm_traced_rank rank = {.ranks = job->ranks,
+                                          .recorder = job->recorder,
+                                          .clock_offset_ns =
+                                              job->clock_offset_ns,
+                                          .workers = job->workers,
+                                          .alone = !ahead};
+
+    return mtlm_traced_iteration(&rank, e, s->nodes[e % 2]);
+}
+
+/* What has become of iteration e, whose report this is; ahead: the next one is
+ * under way. */
+static void tell(struct mtlm_train *s, int64_t e,
+                 const double r[MTLM_CONTROL_COUNT], bool line_due, bool ahead)
+{
+    const struct mtlm_options *o = &s->job->options;
+    struct mtlm_train_ended ended = {.now_ns = mtlm_now_ns(),
+                                     .report = r,
+                                     .params_norm = -1,
+                                     .line_due = line_due};
+
+    if (o->log_params_norm && (line_due || s->job->metrics))
+        ended.params_norm = mtlm_run_params_norm(s->job->run, e);
+    /* Its window begins where the last one ended. */
+    if (mtlm_train_recorded(o, e) && mtlm_train_recorded(o, e - 1)
+        && e > s->job->begin.iteration)
+        ended.traced = traced(s, e, ahead);
+    mtlm_train_log_add(&s->log, &ended);
+}
+
+static bool validation_due(const struct mtlm_options *o, int64_t e)
+{
+    return o->eval_iters > 0 && (e + 1) % o->eval_interval == 0;
+}
+
+static bool save_due(const struct mtlm_train *s, int64_t e, bool last)
+{
+    const int64_t every = s->job->options.save_interval;
+
+    return s->saver && (last || (every > 0 && (e + 1) % every == 0));
+}
+
+/* Copies what iteration e leaves, before the next one changes it.  The copies
+ * of before are files by then. */
+static void copy(struct mtlm_train *s, int64_t e)
+{
+    mtlm_saver_finish(s->saver);
+    mtlm_run_save(s->job->run, e, mtlm_train_recorded(&s->job->options, e));
+}
+
+/* Begins to save what copy() has copied, after the iterations that were done;
+ * held: as in launch/checkpoint/saver.h. */
+static void save(struct mtlm_train *s, const double control[MTLM_CONTROL_COUNT],
+                 bool held)
+{
+    mtlm_saver_begin(s->saver, s->text.iterations, s->place.samples, control,
+                     held);
+}
+
+/* Iteration e is over, and copied if that went ahead. */
+static void save_or_poll(struct mtlm_train *s, int64_t e, bool due, bool ahead,
+                         const double control[MTLM_CONTROL_COUNT])
+{
+    const int64_t start = mtlm_now_ns();
+
+    if (due && !ahead)
+        copy(s, e);
+    if (due)
+        save(s, control, !ahead);
+    else
+        mtlm_saver_poll(s->saver, !ahead);
+    if (!ahead)
+        mtlm_train_log_pause(&s->log, mtlm_now_ns() - start);
+}
+
+/* There was nothing left to do: what was loaded is kept here, too. */
+static void save_loaded(struct mtlm_train *s)
+{
+    const int64_t done = s->job->begin.iteration;
+    double control[MTLM_CONTROL_COUNT];
+
+    if (!s->saver || s->job->begin_is_saved)
+        return;
+    mtlm_run_read(s->job->run, s->job->program->control, control);
+    copy(s, done > 0 ? done - 1 : 0);
+    save(s, control, true);
+}
+
+/* What, then "a", "b" or "a and b"; of neither, nothing at all: false. */
+static bool say_noted(const char *what, enum mtlm_note a, enum mtlm_note b)
+{
+    const char *x = mtlm_note_text(a), *y = mtlm_note_text(b);
+
+    if (x || y)
+        printf("%s%s%s%s", what, x ? x : "", x && y ? " and " : "", y ? y : "");
+    return x || y;
+}
+
+/* What the libraries of a GPU take is known when they were asked. */
+static void say_noted_kernels(const struct mtlm_job *job)
+{
+    const char *attention = mtlm_note_text(MTLM_NOTE_ATTENTION);
+
+    if (mtlm_ranks_rank(job->ranks) != 0)
+        return;
+    if (attention)
+        printf("attention: %s\n", attention);
+    if (say_noted("GELU: ", MTLM_NOTE_GELU, MTLM_NOTE_GELU_OWN)) {
+        say_noted("; its gradient: ", MTLM_NOTE_GELU_GRADIENT,
+                  MTLM_NOTE_GELU_GRADIENT_OWN);
+        printf("\n");
+    }
+    if (say_noted("bias gradients: ", MTLM_NOTE_BIAS_GRADIENT,
+                  MTLM_NOTE_BIAS_GRADIENT_OWN))
+        printf("\n");
+}
+
+/* It may take long: what is saved is committed before. */
+static void finish_and_validate(struct mtlm_train *s, int64_t done)
+{
+    const int64_t start = mtlm_now_ns();
+
+    mtlm_saver_finish(s->saver);
+    mtlm_train_log_pause(&s->log, mtlm_now_ns() - start);
+    mtlm_train_validate(s, done, "");
+}
+
+/* Iteration e + 1 is submitted while e runs, so that the workers never wait
+ * for the host; only before a validation the host waits, so that its time is
+ * its own, and before a checkpoint while the one before is under way. */
+static void loop(struct mtlm_train *s)
+{
+    const struct mtlm_options *o = &s->job->options;
+    const int64_t first = s->job->begin.iteration;
+    bool stop = false;
+
+    if (first >= s->log.end) { /* all of it was done before */
+        save_loaded(s);
+        return;
+    }
+    submit(s, first);
+    mtlm_run_on_gradients(s->job->run, NULL, NULL);
+    for (int64_t e = first; e < s->log.end; e++) {
+        const bool last = e + 1 == s->log.end || stop;
+        const bool due = save_due(s, e, last);
+        const bool ahead = !last && !validation_due(o, e)
+                           && !(due && mtlm_saver_pending(s->saver));
+        double r[MTLM_CONTROL_COUNT];
+        bool good;
+
+        if (ahead && due)
+            copy(s, e);
+        if (ahead)
+            submit(s, e + 1);
+        good = report(s, e, r);
+        if (e == first)
+            say_noted_kernels(s->job);
+        tell(s, e, r, log_due(o, e, last) || !good, ahead);
+        if (!good) {
+            mtlm_train_explain_nan(s, e);
+            return;
+        }
+        if (!last) {
+            watch_clock(s);
+            stop = must_stop(s, r);
+        }
+        save_or_poll(s, e, due, ahead, r);
+        if (validation_due(o, e) && !s->interrupted)
+            finish_and_validate(s, e + 1);
+        if (s->interrupted && !ahead) { /* with nothing under way */
+            save_or_poll(s, e, s->saver && !due, false, r);
+            return;
+        }
+        if (last)
+            return;
+        if (!ahead)
+            submit(s, e + 1);
+    }
+}
+
+static void train(struct mtlm_train *s)
+{
+    s->saver = mtlm_saver_create(s->job);
+    loop(s);
+    mtlm_saver_finish(s->saver);
+    s->unsaved = mtlm_saver_failed(s->saver);
+    mtlm_saver_destroy(s->saver);
+}
+
+static void prepare(struct mtlm_train *s)
+{
+    struct mtlm_job *job = s->job;
+
+    mtlm_train_log_start(&s->log, job);
+    mtlm_job_begin_metrics(job);
+    mtlm_run_init(job->run);
+    mtlm_checkpoint_load(job);
+    if (job->options.summary_text && job->options.eval_iters > 0)
+        mtlm_train_validate(s, job->begin.iteration, "");
+    if (job->options.dump_dir && !s->interrupted) {
+        s->dump = mtlm_dump_create(job);
+        mtlm_dump_weights(s->dump);
+        mtlm_run_on_gradients(job->run, mtlm_dump_gradients, s->dump);
+    }
+    mtlm_train_log_start(&s->log, job); /* its time does not count */
+    mtlm_job_watch_engine(job);
+}
+
+/* A run that was to stop but had its last iteration under way is complete,
+ * though not without what comes after it. */
+static void say_end(struct mtlm_train *s)
+{
+    const struct mtlm_options *o = &s->job->options;
+    const bool complete =
+        (s->text.iterations >= o->train_iters || o->eval_only) && !s->left_out;
+
+    if (s->unsaved && s->code == MTLM_EXIT_OK)
+        s->code = MTLM_EXIT_IO;
+    if (s->interrupted && !complete && s->code == MTLM_EXIT_OK)
+        s->code = MTLM_EXIT_INTERRUPTED;
+    if (complete || mtlm_ranks_rank(s->job->ranks) != 0)
+        return;
+    fprintf(stderr,
+            "mtlm-dag: stopped by %s after iteration %" PRId64 " of %" PRId64
+            "%s\n",
+            s->interrupted                     ? "a signal"
+            : s->text.iterations == s->log.end ? "--exit-interval"
+                                               : "--exit-duration-in-mins",
+            s->text.iterations, o->train_iters,
+            s->left_out ? ", before the end of its validation" : "");
+}
+
+static void finish(struct mtlm_train *s)
+{
+    struct mtlm_job *job = s->job;
+    const double seconds =
+        (mtlm_now_ns() - s->log.start_ns - s->log.all_eval_ns) * 1e-9;
+    const bool good = s->code != MTLM_EXIT_NUMERIC;
+    struct mtlm_weight_hash *hash =
+        job->options.weight_hash && good ? mtlm_weight_hash_read(job) : NULL;
+    struct mtlm_error err;
+
+    mtlm_job_stop_engine(job);
+    if (hash)
+        mtlm_weight_hash_print(hash, job);
+    s->text.tokens_per_second =
+        s->log.all_samples * job->options.model.seq_length / seconds;
+    s->text.bubble = -1;
+    mtlm_job_print_end(job);
+    if (job->recorder && good
+        && mtlm_job_trace(job, &s->text.bubble, &err) < 0) {
+        fprintf(stderr, "mtlm-dag: %s\n", err.text);
+        if (s->code == MTLM_EXIT_OK)
+            s->code = err.code;
+    }
+    if (job->options.trace_dir && !good && mtlm_ranks_rank(job->ranks) == 0)
+        fprintf(stderr,
+                "mtlm-dag: no trace is written to %s: a run with values that "
+                "are not finite has none\n",
+                job->options.trace_dir);
+    if (mtlm_metrics_close(job->metrics) < 0 && s->code == MTLM_EXIT_OK)
+        s->code = MTLM_EXIT_IO;
+    job->metrics = NULL;
+    if (job->options.summary_text && good && mtlm_ranks_rank(job->ranks) == 0)
+        mtlm_summary_text_print(&s->text, job, stdout);
+    if (good)
+        say_end(s);
+}
+
+int mtlm_job_train(struct mtlm_job *job)
+{
+    struct mtlm_train s = {.job = job,
+                           .validated = -1,
+                           .place = job->begin,
+                           .text = {.iterations = job->begin.iteration},
+                           .code = MTLM_EXIT_OK};
+
+    prepare(&s);
+    if (!job->options.eval_only && !s.interrupted)
+        train(&s);
+    mtlm_train_evaluate(&s);
+    mtlm_progress_stop();
+    finish(&s);
+    return s.code;
+}

@@ -1,0 +1,90 @@
+/* What a training run took, said at its end. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "launch/job/job.h"
+#include "runtime/base/memory.h"
+#include "runtime/machine/gpu_detect.h"
+
+struct taken {
+    double peak, planned; /* bytes */
+    double engine_share;  /* of a core */
+    double gpu_peak, gpu_planned;
+};
+
+static int most_memory(const struct taken *all, int ranks)
+{
+    int most = 0;
+
+    for (int r = 1; r < ranks; r++)
+        if (all[r].peak > all[most].peak)
+            most = r;
+    return most;
+}
+
+/* Both with what libraries take.  Of a GPU that others use too nobody knows
+ * whose is what. */
+static void look_at_gpu(const struct mtlm_job *job, struct taken *taken)
+{
+    if (job->gpu < 0 || job->gpu_sharing > 1)
+        return;
+    taken->gpu_peak =
+        job->gpu_free_bytes - mtlm_gpu_detect_free_bytes(job->gpu);
+    taken->gpu_planned =
+        mtlm_plan_gpu_bytes(&job->plan) + MTLM_GPU_LIBRARIES_BYTES;
+}
+
+static int fullest_gpu(const struct taken *all, int ranks)
+{
+    int most = 0;
+
+    for (int r = 1; r < ranks; r++)
+        if (all[r].gpu_peak > all[most].gpu_peak)
+            most = r;
+    return most;
+}
+
+static int busiest_engine(const struct taken *all, int ranks)
+{
+    int most = 0;
+
+    for (int r = 1; r < ranks; r++)
+        if (all[r].engine_share > all[most].engine_share)
+            most = r;
+    return most;
+}
+
+void mtlm_job_print_end(struct mtlm_job *job)
+{
+    struct taken mine = {.peak = mtlm_memory_peak(),
+                         .planned = job->gpu < 0
+                                        ? job->plan.total_bytes
+                                        : job->plan.process_bytes
+                                              + mtlm_job_beside_gpu_bytes(job),
+                         .engine_share = job->engine_share};
+    const double mib = 1024.0 * 1024;
+    size_t bytes;
+    struct taken *all;
+    int ranks, most, busiest, gpu;
+
+    look_at_gpu(job, &mine);
+    all = mtlm_ranks_gather(job->ranks, &mine, sizeof(mine), &bytes);
+    if (!all)
+        return;
+    ranks = bytes / sizeof(*all);
+    most = most_memory(all, ranks);
+    busiest = busiest_engine(all, ranks);
+    if (!job->options.cluster_file)
+        printf("memory: peak %.1f MiB, planned %.1f MiB (rank %d)\n",
+               all[most].peak / mib, all[most].planned / mib, most);
+    gpu = fullest_gpu(all, ranks);
+    if (all[gpu].gpu_peak > 0)
+        printf("GPU memory: peak %.1f MiB, planned %.1f MiB (rank %d)\n",
+               all[gpu].gpu_peak / mib, all[gpu].gpu_planned / mib, gpu);
+    printf("communication thread: %.2f %% of a core (rank %d, the busiest)\n",
+           100 * all[busiest].engine_share, busiest);
+    fflush(stdout);
+    free(all);
+}

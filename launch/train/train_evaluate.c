@@ -1,0 +1,121 @@
+/* Losses on samples that are not trained on. */
+
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "launch/log/progress.h"
+#include "launch/train/train_private.h"
+#include "runtime/base/clock.h"
+#include "runtime/machine/signals.h"
+
+/* The reports of a validation's pieces, summed up, of which the next one is
+ * under way while one is waited for.  After a signal to any rank those under
+ * way end, on all ranks the same ones; false: some are missing then. */
+static bool add_pieces(struct mtlm_train *s, int64_t done,
+                       double sum[MTLM_STATUS_EXTRA])
+{
+    struct mtlm_run *run = s->job->run;
+    const int64_t n = mtlm_program_pieces(&s->job->program->config);
+    const bool recorded = mtlm_train_recorded(&s->job->options, done - 1);
+    int64_t submitted = 0;
+
+    memset(sum, 0, MTLM_STATUS_EXTRA * sizeof(*sum));
+    for (int64_t i = 0; i < (s->interrupted ? submitted : n); i++) {
+        double report[MTLM_STATUS_EXTRA];
+
+        while (!s->interrupted && submitted < n && submitted < i + 2)
+            mtlm_run_validation(run, done > 0 ? done - 1 : 0, submitted++,
+                                recorded);
+        mtlm_run_eval_report(run, i, report);
+        for (int k = 0; k < MTLM_STATUS_EXTRA; k++)
+            sum[k] += report[k];
+        if (report[MTLM_STATUS_STOP] >= MTLM_STOP_SIGNAL)
+            s->interrupted = true;
+    }
+    return submitted == n;
+}
+
+/* The losses on the validation samples, or instead on these, after `done`
+ * iterations; nothing else runs meanwhile.  False: a signal ended it before. */
+static bool measure(struct mtlm_train *s, int64_t done,
+                    struct mtlm_samples *instead,
+                    double report[MTLM_STATUS_EXTRA])
+{
+    struct mtlm_job *job = s->job;
+    struct mtlm_samples *usual = job->valid.samples;
+    bool whole;
+
+    if (instead)
+        job->valid.samples = instead;
+    /* To submit a long one takes as long as to run it. */
+    mtlm_train_progress(job, instead ? "test" : "validation",
+                        job->program->config.eval_microbatches, 0);
+    whole = add_pieces(s, done, report);
+    mtlm_progress_end();
+    job->valid.samples = usual;
+    s->left_out |= !whole;
+    return whole;
+}
+
+/* Validations always have the same samples, so that a second one at the same
+ * place is the first one. */
+void mtlm_train_validate(struct mtlm_train *s, int64_t done, const char *on)
+{
+    const int64_t start = mtlm_now_ns();
+    const bool again = s->validated == done;
+
+    if (!again && !measure(s, done, NULL, s->validation)) {
+        mtlm_train_log_cut(&s->log, mtlm_now_ns() - start);
+        return;
+    }
+    s->validated = done;
+    mtlm_train_log_validation(&s->log, done, on, s->validation,
+                              again ? 0 : mtlm_now_ns() - start);
+    if (!s->text.has_validation)
+        s->text.first_validation = s->validation[MTLM_STATUS_LOSS];
+    s->text.has_validation = true;
+    s->text.last_validation = s->validation[MTLM_STATUS_LOSS];
+    s->text.last_hits = s->validation[MTLM_STATUS_SOP_HITS];
+}
+
+static void test(struct mtlm_train *s)
+{
+    const int64_t start = mtlm_now_ns();
+    double report[MTLM_STATUS_EXTRA];
+
+    if (measure(s, s->text.iterations, s->job->test, report))
+        mtlm_train_log_validation(&s->log, s->text.iterations, " on test set",
+                                  report, mtlm_now_ns() - start);
+    else
+        mtlm_train_log_cut(&s->log, mtlm_now_ns() - start);
+}
+
+/* As Megatron does when training is done, but the validation after a time
+ * limit as well: whoever sets one wants to know how far it got.  A signal
+ * wants the end soon. */
+void mtlm_train_evaluate(struct mtlm_train *s)
+{
+    const bool trained = s->job->options.eval_only
+                         || s->text.iterations >= s->job->options.train_iters;
+    struct mtlm_logits *logits;
+    struct mtlm_error err;
+
+    if (s->job->options.eval_iters == 0 || s->code == MTLM_EXIT_NUMERIC)
+        return;
+    if (s->interrupted) {
+        s->left_out |= trained;
+        return;
+    }
+    logits = mtlm_logits_begin(s->job);
+    mtlm_train_validate(s, s->text.iterations, " on validation set");
+    if (mtlm_logits_end(logits, !s->left_out, &err) < 0) {
+        fprintf(stderr, "mtlm-dag: %s\n", err.text);
+        s->code = err.code;
+    }
+    if (s->job->test && trained && !s->interrupted)
+        test(s);
+    else if (s->job->test && trained)
+        s->left_out = true;
+}

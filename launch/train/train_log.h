@@ -1,0 +1,65 @@
+#ifndef MTLM_TRAIN_LOG_H
+#define MTLM_TRAIN_LOG_H
+
+#include "launch/job/job.h"
+#include "launch/report/traced_iteration.h"
+
+/* Some iterations in a row. */
+struct mtlm_train_span {
+    int64_t since_ns;             /* end of the one before */
+    int64_t eval_ns;              /* in validations and pauses, since then */
+    double loss[MTLM_LOSS_COUNT]; /* sums over the steps */
+    int64_t iterations, steps;
+    double samples;
+    struct mtlm_traced traced;
+    double skipped, nan; /* before them, in all */
+};
+
+/* What a training run says as it goes, and what it keeps for that.  All ranks
+ * keep it, the last one prints, as in Megatron-LM. */
+struct mtlm_train_log {
+    const struct mtlm_job *job;
+    bool prints;
+    int64_t end;      /* iteration after which the run ends, at the latest */
+    int64_t start_ns; /* of the first iteration */
+    struct mtlm_train_span line; /* since the last line */
+    struct mtlm_train_span step; /* the iteration that has ended last */
+    int64_t all_eval_ns;         /* in validations */
+    int64_t evals;               /* how many */
+    double all_samples;
+};
+
+/* The first iteration begins now. */
+void mtlm_train_log_start(struct mtlm_train_log *log,
+                          const struct mtlm_job *job);
+
+/* An iteration that is done. */
+struct mtlm_train_ended {
+    int64_t now_ns;            /* when its report came */
+    const double *report;      /* enum mtlm_control_slot */
+    double params_norm;        /* -1: it is not computed */
+    struct mtlm_traced traced; /* zero: it is not recorded */
+    bool line_due;
+};
+
+/* Writes its metrics (launch/log/metrics.h), and the line about the iterations
+ * since the last one when it is due. */
+void mtlm_train_log_add(struct mtlm_train_log *log,
+                        const struct mtlm_train_ended *ended);
+
+/* The lines about a validation after that many iterations which took ns, 0
+ * when it is an earlier one that is told again, on ("", " on test set") what
+ * (enum mtlm_status_slot). */
+void mtlm_train_log_validation(struct mtlm_train_log *log, int64_t iterations,
+                               const char *on,
+                               const double report[MTLM_STATUS_EXTRA],
+                               int64_t ns);
+
+/* Training waited so long for something else, which is no part of an
+ * iteration. */
+void mtlm_train_log_pause(struct mtlm_train_log *log, int64_t ns);
+
+/* A validation took ns that was not made to its end. */
+void mtlm_train_log_cut(struct mtlm_train_log *log, int64_t ns);
+
+#endif /* MTLM_TRAIN_LOG_H */

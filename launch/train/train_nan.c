@@ -1,0 +1,37 @@
+/* Which node made the first value that is not finite. */
+
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "launch/train/train_private.h"
+
+void mtlm_train_explain_nan(struct mtlm_train *s, int64_t iteration)
+{
+    struct mtlm_ranks *ranks = s->job->ranks;
+    struct mtlm_bad_node bad;
+    int64_t mine, first;
+
+    mtlm_run_find_bad_node(s->job->run, iteration, &bad);
+    mtlm_job_stop_engine(s->job);
+    /* Ranks of a tensor-parallel group may have the same node: one says so. */
+    mine = bad.found
+               ? bad.order * mtlm_ranks_size(ranks) + mtlm_ranks_rank(ranks)
+               : INT64_MAX;
+    first = mtlm_ranks_min(ranks, mine);
+    if (first == INT64_MAX) {
+        if (mtlm_ranks_rank(ranks) == 0)
+            fprintf(stderr,
+                    "mtlm-dag: iteration %" PRId64
+                    ": loss or gradient norm is not finite, but every node "
+                    "is when run again\n",
+                    iteration + 1);
+    } else if (mine == first) {
+        fprintf(stderr,
+                "mtlm-dag: iteration %" PRId64 ": rank %d: %s made the first "
+                "value that is not finite\n",
+                iteration + 1, mtlm_ranks_rank(ranks), bad.text);
+    }
+    s->code = MTLM_EXIT_NUMERIC;
+}

@@ -1,0 +1,107 @@
+#include "config.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/base/error.h"
+
+static void (*fatal_hook)(int code);
+static int fatal_rank = -1;
+
+/* What a file says of itself may be in it: nothing that ends the line, or that
+ * a terminal would obey. */
+static void clean(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char) *text < ' ' || *text == 127)
+            *text = '?';
+}
+
+int mtlm_error_set(struct mtlm_error *err, enum mtlm_exit code, const char *fmt,
+                   ...)
+{
+    if (err) {
+        va_list ap;
+
+        err->code = code;
+        va_start(ap, fmt);
+        vsnprintf(err->text, sizeof(err->text), fmt, ap);
+        va_end(ap);
+        clean(err->text);
+    }
+    return -1;
+}
+
+int mtlm_error_prefix(struct mtlm_error *err, const char *fmt, ...)
+{
+    if (err) {
+        char text[sizeof(err->text)], all[2 * sizeof(err->text) + 2];
+        va_list ap;
+
+        va_start(ap, fmt);
+        vsnprintf(text, sizeof(text), fmt, ap);
+        va_end(ap);
+        snprintf(all, sizeof(all), "%s: %s", text, err->text);
+        all[sizeof(err->text) - 1] = '\0';
+        strcpy(err->text, all);
+        clean(err->text);
+    }
+    return -1;
+}
+
+static void __attribute__((noreturn)) leave(enum mtlm_exit code)
+{
+    if (fatal_hook)
+        fatal_hook(code);
+    fflush(stdout);
+    _exit(code);
+}
+
+static void say(const char *text, const char *place)
+{
+    char rank[32] = "";
+
+    if (fatal_rank >= 0)
+        snprintf(rank, sizeof(rank), "rank %d: ", fatal_rank);
+    fprintf(stderr, "mtlm-dag: %s%s%s\n", rank, text, place);
+}
+
+void mtlm_fatal(const char *file, int line, const char *fmt, ...)
+{
+    char text[1024], place[256];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    snprintf(place, sizeof(place), " (%s:%d)", file, line);
+    say(text, place);
+    leave(MTLM_EXIT_PEER);
+}
+
+void mtlm_end_job(enum mtlm_exit code, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    say(text, "");
+    leave(code);
+}
+
+void mtlm_out_of_memory(size_t bytes)
+{
+    mtlm_end_job(MTLM_EXIT_RESOURCE,
+                 "not enough memory: %zu bytes more are needed", bytes);
+}
+
+void mtlm_fatal_hook(void (*hook)(int code), int rank)
+{
+    fatal_hook = hook;
+    fatal_rank = rank;
+}

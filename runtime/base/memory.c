@@ -1,0 +1,184 @@
+#include "config.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "runtime/base/error.h"
+#include "runtime/base/memory.h"
+
+static void *checked(void *p, size_t n, size_t size)
+{
+    if (!p)
+        mtlm_out_of_memory(n * size);
+    return p;
+}
+
+void *mtlm_calloc(size_t n, size_t size)
+{
+    return checked(calloc(n ? n : 1, size), n, size);
+}
+
+void *mtlm_realloc(void *p, size_t n, size_t size)
+{
+    return checked(reallocarray(p, n ? n : 1, size), n, size);
+}
+
+char *mtlm_strdup(const char *text)
+{
+    return checked(strdup(text), 1, strlen(text) + 1);
+}
+
+char *mtlm_sprintf(const char *fmt, ...)
+{
+    char *text = NULL;
+    va_list ap;
+    int len;
+
+    va_start(ap, fmt);
+    len = vasprintf(&text, fmt, ap);
+    va_end(ap);
+    if (len < 0)
+        mtlm_fatal(__FILE__, __LINE__, "out of memory formatting \"%s\"", fmt);
+    return text;
+}
+
+/* The number that follows key in the file, or -1. */
+static long long number_in(const char *path, const char *key)
+{
+    FILE *file = fopen(path, "r");
+    char line[256];
+    long long value = -1;
+
+    if (!file)
+        return -1;
+    while (value < 0 && fgets(line, sizeof(line), file))
+        if (strncmp(line, key, strlen(key)) == 0)
+            sscanf(line + strlen(key), "%lld", &value);
+    fclose(file);
+    return value;
+}
+
+/* What a control group still allows, LLONG_MAX where it has no limit.  Cached
+ * pages of files count as used there, but are given up on demand. */
+static long long group_allows(const char *dir)
+{
+    char *max = mtlm_sprintf("%s/memory.max", dir);
+    char *current = mtlm_sprintf("%s/memory.current", dir);
+    char *stat = mtlm_sprintf("%s/memory.stat", dir);
+    const long long limit = number_in(max, ""), used = number_in(current, "");
+    const long long cached = number_in(stat, "inactive_file");
+
+    free(max);
+    free(current);
+    free(stat);
+    if (limit < 0 || used < 0)
+        return LLONG_MAX;
+    return limit - used + (cached > 0 ? cached : 0);
+}
+
+/* The smallest of the group that this process is in and those around it. */
+static long long groups_allow(void)
+{
+    FILE *file = fopen("/proc/self/cgroup", "r");
+    char line[512] = "", dir[600];
+    long long least = LLONG_MAX;
+    char *slash;
+
+    while (file && fgets(line, sizeof(line), file))
+        if (strncmp(line, "0::", 3) == 0)
+            break;
+    if (file)
+        fclose(file);
+    line[strcspn(line, "\n")] = '\0';
+    snprintf(dir, sizeof(dir), "/sys/fs/cgroup%s",
+             strncmp(line, "0::", 3) == 0 ? line + 3 : "");
+    do {
+        const long long allows = group_allows(dir);
+
+        least = allows < least ? allows : least;
+        slash = strrchr(dir, '/');
+        *slash = '\0';
+    } while (strlen(dir) >= strlen("/sys/fs/cgroup"));
+    return least;
+}
+
+/* What ulimit -v leaves. */
+static long long limit_allows(void)
+{
+    const long long kib = number_in("/proc/self/status", "VmSize:");
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_AS, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+        return LLONG_MAX;
+    return (long long) limit.rlim_cur - 1024 * kib;
+}
+
+size_t mtlm_memory_available(void)
+{
+    const long long kib = number_in("/proc/meminfo", "MemAvailable:");
+    const long long other[] = {groups_allow(), limit_allows()};
+    long long bytes = kib >= 0 ? kib * 1024
+                               : (long long) sysconf(_SC_AVPHYS_PAGES)
+                                     * sysconf(_SC_PAGESIZE);
+
+    for (int i = 0; i < 2; i++)
+        bytes = other[i] < bytes ? other[i] : bytes;
+    return bytes > 0 ? bytes : 0;
+}
+
+static size_t own_status(const char *key)
+{
+    const long long kib = number_in("/proc/self/status", key);
+
+    return kib > 0 ? 1024 * (size_t) kib : 0;
+}
+
+size_t mtlm_memory_resident(void)
+{
+    return own_status("RssAnon:") + own_status("RssShmem:");
+}
+
+/* The system keeps the peak of all pages alone; those of files are a few
+ * times ten MiB, which hardly change. */
+size_t mtlm_memory_peak(void)
+{
+    const size_t all = own_status("VmHWM:"), files = own_status("RssFile:");
+
+    return all > files ? all - files : 0;
+}
+
+void *mtlm_pages_get(size_t bytes)
+{
+    void *pages = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return checked(pages == MAP_FAILED ? NULL : pages, 1, bytes);
+}
+
+void mtlm_pages_free(void *pages, size_t bytes)
+{
+    munmap(pages, bytes ? bytes : 1);
+}
+
+void *mtlm_scratch_get(struct mtlm_scratch *scratch, size_t bytes)
+{
+    if (bytes > scratch->bytes) {
+        free(scratch->data);
+        bytes = (bytes + 4095) / 4096 * 4096;
+        scratch->data = checked(aligned_alloc(64, bytes), 1, bytes);
+        scratch->bytes = bytes;
+    }
+    return scratch->data;
+}
+
+void mtlm_scratch_free(struct mtlm_scratch *scratch)
+{
+    free(scratch->data);
+    *scratch = (struct mtlm_scratch){0};
+}

@@ -1,0 +1,59 @@
+#ifndef MTLM_PHILOX_H
+#define MTLM_PHILOX_H
+
+#include <stdint.h>
+
+#include "runtime/base/host_device.h"
+
+/* Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw,
+ * "Parallel random numbers: as easy as 1, 2, 3", SC11).  The value of an
+ * element is a pure function of (seed, stream, element), so that dropout
+ * masks and initial weights are the same under every layout, schedule and
+ * policy, and nothing is stored for recomputation. */
+
+/* Streams: a dropout mask belongs to (sample, layer, site), where the number
+ * of a sample counts on over the whole run (so it holds the iteration); an
+ * initial weight belongs to its parameter's number. */
+static inline MTLM_HOST_DEVICE uint64_t mtlm_stream_dropout(int64_t sample,
+                                                            int layer, int site)
+{
+    return (uint64_t) sample << 20 | (uint64_t) (layer & 0xffff) << 4
+           | (uint64_t) (site & 0x7) << 1;
+}
+
+static inline MTLM_HOST_DEVICE uint64_t mtlm_stream_param(int64_t number)
+{
+    return (uint64_t) number << 1 | 1;
+}
+
+/* Four 32-bit numbers: those of elements 4 * block .. 4 * block + 3. */
+static inline MTLM_HOST_DEVICE void mtlm_philox(uint64_t seed, uint64_t stream,
+                                                uint64_t block, uint32_t out[4])
+{
+    uint32_t c0 = (uint32_t) block, c1 = (uint32_t) (block >> 32);
+    uint32_t c2 = (uint32_t) stream, c3 = (uint32_t) (stream >> 32);
+    uint32_t k0 = (uint32_t) seed, k1 = (uint32_t) (seed >> 32);
+
+    for (int round = 0; round < 10; round++) {
+        const uint64_t p0 = 0xD2511F53ull * c0, p1 = 0xCD9E8D57ull * c2;
+
+        c0 = (uint32_t) (p1 >> 32) ^ c1 ^ k0;
+        c2 = (uint32_t) (p0 >> 32) ^ c3 ^ k1;
+        c1 = (uint32_t) p1;
+        c3 = (uint32_t) p0;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    out[0] = c0, out[1] = c1, out[2] = c2, out[3] = c3;
+}
+
+/* Dropout draws 16 bits per element, two elements from a word: number e is the
+ * low (e even) or high half of word e % 8 / 2 of block e / 8.  An element is
+ * dropped when its number is below this, so that probabilities are multiples
+ * of 2^-16, to which p is rounded. */
+static inline MTLM_HOST_DEVICE uint32_t mtlm_dropout_threshold(double p)
+{
+    return p <= 0 ? 0 : p >= 1 ? 65536 : (uint32_t) (p * 65536 + 0.5);
+}
+
+#endif /* MTLM_PHILOX_H */

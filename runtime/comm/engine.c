@@ -1,0 +1,346 @@
+/* The communication thread, which issues what was posted and looks for its end;
+ * and what starts it, gives it an order, waits for it and stops it. */
+
+#include "config.h"
+
+#include <stdlib.h>
+#include <sys/prctl.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/base/memory.h"
+#include "runtime/comm/engine_private.h"
+#include "runtime/comm/policy_nodes.h"
+#include "runtime/comm/transport.h"
+#include "runtime/comm/watchdog.h"
+
+/* Polling: after an event every MIN_NAP, then at an eighth of the time that
+ * has passed since, at most every MAX_NAP; handing data over and what ranks of
+ * the same host send wakes the thread at once.  So any other message is seen
+ * within an eighth of the time it was waited for, and a receive that is pending
+ * for long costs next to nothing.  Nothing rings when a device has done its
+ * part, and layers wait for it: while such are in flight at most MAX_DEVICE_NAP
+ * passes. With nothing to poll for it only looks after itself every
+ * MTLM_IDLE_NAP_NS. */
+enum {
+    MIN_NAP_NS = 20000,
+    MAX_NAP_NS = 5000000,
+    MAX_DEVICE_NAP_NS = 50000,
+    NAP_SHARE = 8
+};
+
+/* A modelled transfer, too, is part of the message. */
+static void start(struct mtlm_request *request)
+{
+    struct mtlm_message *m = &request->message;
+
+    if (m->record.start_ns != 0)
+        return;
+    m->record.start_ns = mtlm_now_ns();
+    if (m->node)
+        mtlm_policy_nodes_started(m->node);
+}
+
+static void issue(struct mtlm_engine *engine, struct mtlm_request *request)
+{
+    start(request);
+    request->transport->issue(request->transport, request);
+    if (mtlm_message_is_collective(request->message.kind))
+        engine->collectives_flying++;
+    mtlm_queue_push(&engine->flying, request);
+}
+
+/* Keeps the request until its modelled transfer is over. */
+static void delay(struct mtlm_engine *engine, struct mtlm_request *request,
+                  int64_t since_ns)
+{
+    request->due_ns = since_ns + request->message.duration_ns;
+    mtlm_queue_push(&engine->delayed, request);
+}
+
+/* Another collective. */
+static bool may_issue(const struct mtlm_engine *engine)
+{
+    struct mtlm_transport *transport = engine->collective;
+    const int most = engine->config.max_in_flight;
+
+    return (!most || engine->collectives_flying < most)
+           && (!transport->ready || transport->ready(transport));
+}
+
+static bool issue_collectives(struct mtlm_engine *engine)
+{
+    struct mtlm_sequencer *sequencer = &engine->sequencer;
+    bool any = false;
+
+    while (may_issue(engine)) {
+        struct mtlm_request *request;
+
+        pthread_mutex_lock(&engine->mutex);
+        request = mtlm_sequencer_next(sequencer);
+        pthread_mutex_unlock(&engine->mutex);
+        if (!request)
+            break;
+        if (sequencer->order == MTLM_ORDER_BY_LEADER && sequencer->leader)
+            mtlm_tickets_send(&engine->tickets, request->seq);
+        issue(engine, request);
+        any = true;
+    }
+    return any;
+}
+
+static void complete(struct mtlm_engine *engine, struct mtlm_request *request)
+{
+    struct mtlm_message *m = &request->message;
+
+    m->record.end_ns = mtlm_now_ns();
+    if (m->node)
+        mtlm_policy_nodes_ended(m->node);
+    if (m->recorded && engine->config.recorder)
+        mtlm_recorder_add(engine->config.recorder, &m->record);
+    if (mtlm_message_is_collective(m->kind))
+        engine->collectives_flying--;
+    if (request->task)
+        mtlm_message_task_end(request);
+    else
+        mtlm_engine_hand_back(request);
+    pthread_mutex_lock(&engine->mutex);
+    engine->finished++;
+    if (engine->finished == engine->posted)
+        pthread_cond_broadcast(&engine->done);
+    pthread_mutex_unlock(&engine->mutex);
+    free(request->held);
+    free(request);
+}
+
+/* What the transport has done with a request. */
+static void transferred(struct mtlm_engine *engine,
+                        struct mtlm_request *request)
+{
+    const struct mtlm_message *m = &request->message;
+
+    if (m->duration_ns > 0 && mtlm_message_is_collective(m->kind))
+        delay(engine, request, mtlm_now_ns());
+    else
+        complete(engine, request);
+}
+
+static bool test_flying(struct mtlm_engine *engine)
+{
+    struct mtlm_request **at = &engine->flying.head;
+    bool any = false;
+
+    while (*at) {
+        struct mtlm_transport *transport = (*at)->transport;
+
+        if (transport->test(transport, *at)) {
+            transferred(engine, mtlm_queue_take(&engine->flying, at));
+            any = true;
+        } else {
+            at = &(*at)->next;
+        }
+    }
+    return any;
+}
+
+static bool end_delays(struct mtlm_engine *engine)
+{
+    struct mtlm_request **at = &engine->delayed.head;
+    const int64_t now = mtlm_now_ns();
+    bool any = false;
+
+    while (*at) {
+        struct mtlm_request *request = *at;
+
+        if (request->due_ns > now) {
+            at = &request->next;
+            continue;
+        }
+        mtlm_queue_take(&engine->delayed, at);
+        if (request->message.kind == MTLM_SEND)
+            issue(engine, request);
+        else
+            complete(engine, request);
+        any = true;
+    }
+    return any;
+}
+
+static bool device_flies(const struct mtlm_engine *engine)
+{
+    for (const struct mtlm_request *r = engine->flying.head; r; r = r->next)
+        if (r->transport->node != STARPU_MAIN_RAM)
+            return true;
+    return false;
+}
+
+/* Sleeps until somebody rings or, while something may arrive, for the polling
+ * time. */
+static void nap(struct mtlm_engine *engine, uint32_t rings, bool expecting)
+{
+    const int64_t now = mtlm_now_ns();
+    const int64_t most = device_flies(engine) ? MAX_DEVICE_NAP_NS : MAX_NAP_NS;
+    int64_t wait = (now - engine->last_event_ns) / NAP_SHARE, until;
+
+    wait = wait < MIN_NAP_NS ? MIN_NAP_NS : wait;
+    until = now + (wait < most ? wait : most);
+    for (struct mtlm_request *r = engine->delayed.head; r; r = r->next)
+        until = r->due_ns < until ? r->due_ns : until;
+    if (!expecting)
+        until = now + MTLM_IDLE_NAP_NS;
+    mtlm_doorbell_wait(engine->config.ranks->bell, rings, until);
+}
+
+/* Moves what StarPU handed over to where it is issued from. */
+static bool empty_inbox(struct mtlm_engine *engine, bool *quit)
+{
+    struct mtlm_request *request;
+    bool any;
+
+    pthread_mutex_lock(&engine->mutex);
+    request = engine->inbox.head;
+    mtlm_queue_init(&engine->inbox);
+    *quit = engine->quit;
+    pthread_mutex_unlock(&engine->mutex);
+    any = request != NULL;
+    while (request) {
+        struct mtlm_request *next = request->next;
+
+        mtlm_transport_find_buffers(request);
+        if (mtlm_message_is_collective(request->message.kind)) {
+            mtlm_queue_push(&engine->sequencer.ready, request);
+        } else if (request->message.kind == MTLM_SEND
+                   && request->message.duration_ns > 0) {
+            start(request);
+            delay(engine, request, request->message.record.ready_ns);
+        } else {
+            issue(engine, request);
+        }
+        request = next;
+    }
+    return any;
+}
+
+static void *run(void *arg)
+{
+    struct mtlm_engine *engine = arg;
+    bool quit = false;
+    uint32_t seen = 0;
+
+    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); /* else naps end 50 us late */
+    engine->last_event_ns = mtlm_now_ns();
+    mtlm_engine_note_silence(engine, true);
+    for (;;) {
+        const uint32_t rings = mtlm_doorbell_rings(engine->config.ranks->bell);
+        bool event;
+
+        mtlm_mpi_turn_take();
+        event = empty_inbox(engine, &quit);
+        event |=
+            mtlm_tickets_take(&engine->tickets, &engine->sequencer.tickets);
+        event |= end_delays(engine);
+        event |= issue_collectives(engine);
+        event |= test_flying(engine);
+        if (quit && !engine->flying.n && !engine->delayed.n
+            && !engine->sequencer.ready.n) {
+            if (engine->sequencer.leader
+                && engine->sequencer.order == MTLM_ORDER_BY_LEADER)
+                mtlm_tickets_send(&engine->tickets, MTLM_LAST_TICKET);
+            if (!mtlm_tickets_expected(&engine->tickets))
+                break;
+        }
+        mtlm_mpi_turn_end();
+        mtlm_engine_note_silence(engine, event);
+        /* What a peer has sent may take MPI more than one look. */
+        if (event || rings != seen)
+            engine->last_event_ns = mtlm_now_ns();
+        seen = rings;
+        if (!event)
+            nap(engine, rings,
+                quit || engine->flying.n || engine->delayed.n
+                    || mtlm_tickets_expected(&engine->tickets));
+    }
+    mtlm_mpi_turn_end();
+    mtlm_watchdog_end(MTLM_WAITER_ENGINE);
+    return NULL;
+}
+
+static struct mtlm_transport *start_nccl(const struct mtlm_ranks *ranks)
+{
+#if HAVE_NCCL
+    return mtlm_transport_nccl(ranks);
+#else
+    (void) ranks;
+    mtlm_fatal(__FILE__, __LINE__, "this program is built without NCCL");
+#endif
+}
+
+struct mtlm_engine *mtlm_engine_start(const struct mtlm_engine_config *config)
+{
+    const bool leader =
+        mtlm_ranks_group_rank(config->ranks, MTLM_GROUP_TP) == 0;
+    struct mtlm_engine *engine = mtlm_calloc(1, sizeof(*engine));
+
+    engine->config = *config;
+    engine->p2p = mtlm_transport_mpi(config->ranks);
+    engine->collective = engine->p2p;
+    if (config->transport == MTLM_TRANSPORT_NCCL)
+        engine->collective = start_nccl(config->ranks);
+    pthread_mutex_init(&engine->mutex, NULL);
+    pthread_cond_init(&engine->done, NULL);
+    mtlm_queue_init(&engine->inbox);
+    mtlm_queue_init(&engine->flying);
+    mtlm_queue_init(&engine->delayed);
+    mtlm_sequencer_create(&engine->sequencer, config->order, leader,
+                          config->ranks->n_slots);
+    mtlm_tickets_start(&engine->tickets, config->ranks,
+                       config->order == MTLM_ORDER_BY_LEADER && !leader);
+    if (pthread_create(&engine->thread, NULL, run, engine) != 0)
+        mtlm_fatal(__FILE__, __LINE__, "cannot start the communication thread");
+    pthread_getcpuclockid(engine->thread, &engine->thread_clock);
+    return engine;
+}
+
+void mtlm_engine_order(struct mtlm_engine *engine, const int *order, int n)
+{
+    pthread_mutex_lock(&engine->mutex);
+    mtlm_sequencer_plan(&engine->sequencer, engine->collectives, order, n);
+    pthread_mutex_unlock(&engine->mutex);
+}
+
+void mtlm_engine_wait(struct mtlm_engine *engine)
+{
+    pthread_mutex_lock(&engine->mutex);
+    while (engine->finished < engine->posted)
+        pthread_cond_wait(&engine->done, &engine->mutex);
+    pthread_mutex_unlock(&engine->mutex);
+}
+
+void mtlm_engine_stop(struct mtlm_engine *engine)
+{
+    mtlm_engine_wait(engine);
+    pthread_mutex_lock(&engine->mutex);
+    engine->quit = true;
+    mtlm_doorbell_ring(engine->config.ranks->bell);
+    pthread_mutex_unlock(&engine->mutex);
+    pthread_join(engine->thread, NULL);
+    pthread_mutex_destroy(&engine->mutex);
+    pthread_cond_destroy(&engine->done);
+    mtlm_sequencer_destroy(&engine->sequencer);
+    if (engine->collective != engine->p2p)
+        engine->collective->destroy(engine->collective);
+    engine->p2p->destroy(engine->p2p);
+    free(engine);
+}
+
+unsigned mtlm_engine_node(const struct mtlm_engine *engine)
+{
+    return engine->collective->node;
+}
+
+double mtlm_engine_cpu_seconds(const struct mtlm_engine *engine)
+{
+    struct timespec t = {0};
+
+    clock_gettime(engine->thread_clock, &t);
+    return t.tv_sec + 1e-9 * t.tv_nsec;
+}

@@ -1,0 +1,153 @@
+/* The way of a message to the communication thread: posted by the program, its
+ * data handed over by StarPU; and the way of the data back. */
+
+#include "config.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/base/memory.h"
+#include "runtime/comm/engine_private.h"
+#include "runtime/comm/policy_nodes.h"
+#include "runtime/comm/transport.h"
+#include "runtime/machine/data.h"
+
+void mtlm_engine_has_data(struct mtlm_request *request)
+{
+    request->message.record.ready_ns = mtlm_now_ns();
+    if (request->message.node)
+        mtlm_policy_nodes_ready(request->message.node);
+}
+
+void mtlm_engine_handed_over(struct mtlm_request *request)
+{
+    struct mtlm_engine *engine = request->engine;
+
+    pthread_mutex_lock(&engine->mutex);
+    mtlm_queue_push(&engine->inbox, request);
+    mtlm_doorbell_ring(engine->config.ranks->bell);
+    pthread_mutex_unlock(&engine->mutex);
+}
+
+/* Called by StarPU: must not block. */
+static void on_acquired(void *arg)
+{
+    struct mtlm_request *request = arg;
+    struct mtlm_engine *engine = request->engine;
+    bool all;
+
+    pthread_mutex_lock(&engine->mutex);
+    all = ++request->acquired == request->n_held;
+    pthread_mutex_unlock(&engine->mutex);
+    if (!all)
+        return;
+    mtlm_engine_has_data(request);
+    mtlm_engine_handed_over(request);
+}
+
+static void check_message(const struct mtlm_engine *engine,
+                          const struct mtlm_message *m)
+{
+    const bool blocks =
+        m->kind == MTLM_REDUCE_SCATTER || m->kind == MTLM_ALL_GATHER;
+
+    if (m->n_handles < 1 || m->count < 1 || m->count > INT_MAX)
+        mtlm_fatal(__FILE__, __LINE__,
+                   "a message of %" PRId64 " elements: MPI counts from 1 to %d",
+                   m->count, INT_MAX);
+    if ((blocks != (m->n_into > 0) && m->kind != MTLM_ALL_GATHER)
+        || (m->kind == MTLM_REDUCE_SCATTER
+            && m->count
+                   % mtlm_ranks_group_size(engine->config.ranks, m->group)))
+        mtlm_fatal(__FILE__, __LINE__,
+                   "a collective of %" PRId64 " elements into %d tensors",
+                   m->count, m->n_into);
+}
+
+/* Copies the lists of handles, one after the other. */
+static void copy_lists(struct mtlm_request *request)
+{
+    struct mtlm_message *m = &request->message;
+    starpu_data_handle_t *at;
+
+    request->n_held = m->n_handles + m->n_into + m->n_control;
+    at = request->held = mtlm_calloc(request->n_held, sizeof(*at));
+    memcpy(at, m->handle, m->n_handles * sizeof(*at));
+    m->handle = at;
+    at += m->n_handles;
+    if (m->n_into)
+        memcpy(at, m->into, m->n_into * sizeof(*at));
+    m->into = at;
+    at += m->n_into;
+    if (m->n_control)
+        memcpy(at, m->control, m->n_control * sizeof(*at));
+    m->control = at;
+}
+
+enum starpu_data_access_mode mtlm_message_mode(const struct mtlm_message *m,
+                                               int i)
+{
+    if (i < m->n_handles)
+        return m->kind == MTLM_RECV       ? STARPU_W
+               : mtlm_message_in_place(m) ? STARPU_RW
+                                          : STARPU_R;
+    return i < m->n_handles + m->n_into ? STARPU_W : STARPU_RW;
+}
+
+/* Where entry i of held is needed: what says an order only stays where it
+ * is. */
+static int node_of(const struct mtlm_request *request, int i)
+{
+    const struct mtlm_message *m = &request->message;
+
+    return i < m->n_handles + m->n_into ? (int) request->transport->node
+                                        : STARPU_ACQUIRE_NO_NODE;
+}
+
+static void acquire(struct mtlm_request *request)
+{
+    /* The request may be gone as soon as the last one is asked for. */
+    const int n = request->n_held;
+
+    for (int i = 0; i < n; i++)
+        MTLM_CHECK_STARPU(starpu_data_acquire_on_node_cb(
+            request->held[i], node_of(request, i),
+            mtlm_message_mode(&request->message, i), on_acquired, request));
+}
+
+void mtlm_engine_hand_back(struct mtlm_request *request)
+{
+    for (int i = 0; i < request->n_held; i++)
+        starpu_data_release_on_node(request->held[i], node_of(request, i));
+}
+
+void mtlm_engine_post(struct mtlm_engine *engine,
+                      const struct mtlm_message *message)
+{
+    struct mtlm_request *request;
+
+    check_message(engine, message);
+    request = mtlm_calloc(1, sizeof(*request));
+    request->message = *message;
+    request->engine = engine;
+    request->transport = mtlm_message_is_collective(message->kind)
+                             ? engine->collective
+                             : engine->p2p;
+    copy_lists(request);
+    request->message.record.submit_ns = mtlm_now_ns();
+    pthread_mutex_lock(&engine->mutex);
+    engine->posted++;
+    if (mtlm_message_is_collective(message->kind)) {
+        request->seq = engine->collectives++;
+        mtlm_sequencer_post(&engine->sequencer, request->seq, message->group,
+                            message->slot);
+    }
+    pthread_mutex_unlock(&engine->mutex);
+    if (engine->config.tasks) {
+        mtlm_message_task_submit(request);
+        return;
+    }
+    acquire(request);
+}

@@ -1,0 +1,321 @@
+#include "config.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/base/memory.h"
+#include "runtime/comm/engine_private.h"
+#include "runtime/comm/policy_nodes.h"
+
+/* A node, and what changes of it. */
+struct entry {
+    struct mtlm_policy_node node; /* first: what policies see */
+    enum mtlm_policy_state state;
+    int64_t begin_ns, end_ns; /* of a message from ready on; real end, or 0 */
+    struct mtlm_watch_times *times;
+    int64_t modelled_ns; /* 0: not known */
+    /* Entries that it waits for; they live until it has ended. */
+    struct entry **on;
+    size_t n_on;
+    /* The first one submitted that waits for it, of its microbatch: of its own
+     * phase, of another.  It lives while this one has not ended. */
+    struct entry *next, *other;
+    int waiting; /* that wait for it and have not ended */
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards all: */
+static struct mtlm_policy_watch watch;
+static bool wanted;
+static mtlm_watch_node_of *find_node; /* set before the first task */
+/* Those that have not ended, by number from first on; NULL: ended, or not
+ * one of ours. */
+static struct {
+    struct entry **entry;
+    int64_t first;
+    size_t n, capacity;
+    size_t gone; /* entries at the begin that have ended, found so far */
+} live;
+
+/* Means follow a change within so many executions.  Of a message what counts
+ * is how long it takes when the other ranks are ready as well: a mean would
+ * hold the waits for those that did something else first, and whoever does not
+ * reckon with a message soon does something else first.  So shorter times are
+ * taken at once, longer ones slowly. */
+enum { MEMORY = 16, MESSAGE_MEMORY = 64 };
+
+/* ---- by number ---- */
+
+static struct entry *find(int64_t job)
+{
+    return job >= live.first && job < live.first + (int64_t) live.n
+               ? live.entry[job - live.first]
+               : NULL;
+}
+
+/* Forgets the ended ones at the begin. */
+static void shrink(void)
+{
+    while (live.gone < live.n && !live.entry[live.gone])
+        live.gone++;
+    if (live.gone < live.n && 2 * live.gone < live.capacity)
+        return; /* moving the rest costs more than it saves */
+    for (size_t i = live.gone; i < live.n; i++)
+        live.entry[i - live.gone] = live.entry[i];
+    live.n -= live.gone;
+    live.first += live.gone;
+    live.gone = 0;
+}
+
+static void append(struct entry *e)
+{
+    if (live.n == 0)
+        live.first = e->node.job;
+    assert(e->node.job >= live.first + (int64_t) live.n);
+    while (live.first + (int64_t) live.n <= e->node.job) {
+        if (live.n == live.capacity) {
+            live.capacity = 2 * live.capacity + 1024;
+            live.entry =
+                mtlm_realloc(live.entry, live.capacity, sizeof(*live.entry));
+        }
+        live.entry[live.n++] = NULL;
+    }
+    live.entry[live.n - 1] = e;
+}
+
+static void release(struct entry *e)
+{
+    if (e->state != MTLM_POLICY_DONE || e->waiting > 0)
+        return;
+    free(e->on);
+    free(e);
+}
+
+/* ---- what the program tells ---- */
+
+bool mtlm_policy_nodes_wanted(void)
+{
+    bool yes;
+
+    pthread_mutex_lock(&mutex);
+    yes = wanted;
+    pthread_mutex_unlock(&mutex);
+    return yes;
+}
+
+static void follow(struct entry *e, struct entry *before)
+{
+    struct entry **next =
+        before->node.phase == e->node.phase ? &before->next : &before->other;
+
+    if (!*next && before->node.iteration == e->node.iteration
+        && before->node.microbatch == e->node.microbatch)
+        *next = e;
+}
+
+struct mtlm_policy_node *mtlm_policy_nodes_add(
+    const struct mtlm_policy_node *about, const int64_t *on, size_t n_on,
+    struct mtlm_watch_times *times, int64_t modelled_ns)
+{
+    struct entry *e = mtlm_calloc(1, sizeof(*e));
+
+    e->node = *about;
+    e->times = times;
+    e->modelled_ns = modelled_ns;
+    e->on = mtlm_calloc(n_on, sizeof(struct entry *));
+    pthread_mutex_lock(&mutex);
+    for (size_t i = 0; i < n_on; i++) {
+        struct entry *before = find(on[i]);
+
+        if (!before || before->state == MTLM_POLICY_DONE)
+            continue;
+        e->on[e->n_on++] = before;
+        before->waiting++;
+        follow(e, before);
+    }
+    append(e);
+    pthread_mutex_unlock(&mutex);
+    return &e->node;
+}
+
+static struct entry *entry_of(const struct mtlm_policy_node *node)
+{
+    return (struct entry *) node;
+}
+
+static bool is_message(const struct entry *e)
+{
+    return e->node.kind != MTLM_POLICY_TASK;
+}
+
+/* Returns what the policy wants to be told with. */
+static struct mtlm_policy_watch enter(struct entry *e,
+                                      enum mtlm_policy_state state)
+{
+    struct mtlm_policy_watch now;
+
+    pthread_mutex_lock(&mutex);
+    e->state = state;
+    if (!e->begin_ns)
+        e->begin_ns = mtlm_now_ns();
+    now = watch;
+    pthread_mutex_unlock(&mutex);
+    return now;
+}
+
+void mtlm_policy_nodes_ready(struct mtlm_policy_node *node)
+{
+    const struct mtlm_policy_watch now =
+        enter(entry_of(node), MTLM_POLICY_READY);
+
+    if (now.ready)
+        now.ready(node);
+}
+
+void mtlm_policy_nodes_started(struct mtlm_policy_node *node)
+{
+    struct entry *e = entry_of(node);
+    const struct mtlm_policy_watch now = enter(e, MTLM_POLICY_RUNNING);
+
+    if (now.started && is_message(e))
+        now.started(node);
+}
+
+static void measure(struct entry *e)
+{
+    struct mtlm_watch_times *t = e->times;
+    const double took = e->end_ns - e->begin_ns;
+
+    if (is_message(e)) {
+        t->mean_ns += t->n == 0 || took < t->mean_ns
+                          ? took - t->mean_ns
+                          : (took - t->mean_ns) / MESSAGE_MEMORY;
+        t->n = 1;
+        return;
+    }
+    if (t->n < MEMORY)
+        t->n++;
+    t->mean_ns += (took - t->mean_ns) / t->n;
+}
+
+void mtlm_policy_nodes_ended(struct mtlm_policy_node *node)
+{
+    struct entry *e = entry_of(node);
+    struct mtlm_policy_watch now;
+
+    pthread_mutex_lock(&mutex);
+    e->end_ns = mtlm_now_ns();
+    if (e->begin_ns)
+        measure(e);
+    e->state = MTLM_POLICY_DONE;
+    e->next = e->other = NULL;
+    now = watch;
+    pthread_mutex_unlock(&mutex);
+    if (now.ended && is_message(e))
+        now.ended(node);
+    pthread_mutex_lock(&mutex);
+    live.entry[e->node.job - live.first] = NULL;
+    for (size_t i = 0; i < e->n_on; i++) {
+        e->on[i]->waiting--;
+        release(e->on[i]);
+    }
+    e->n_on = 0;
+    release(e);
+    shrink();
+    pthread_mutex_unlock(&mutex);
+}
+
+void mtlm_watch_find(mtlm_watch_node_of *node_of)
+{
+    find_node = node_of;
+}
+
+/* ---- what policies ask ---- */
+
+const struct mtlm_policy_node *mtlm_policy_node(const struct starpu_task *task)
+{
+    const struct mtlm_policy_node *message = mtlm_message_task_node(task);
+
+    return message ? message : find_node ? find_node(task) : NULL;
+}
+
+void mtlm_policy_watch(const struct mtlm_policy_watch *asked)
+{
+    pthread_mutex_lock(&mutex);
+    wanted = asked != NULL;
+    watch = asked ? *asked : (struct mtlm_policy_watch){0};
+    pthread_mutex_unlock(&mutex);
+}
+
+enum mtlm_policy_state mtlm_policy_state(const struct mtlm_policy_node *node)
+{
+    enum mtlm_policy_state state;
+
+    pthread_mutex_lock(&mutex);
+    state = entry_of(node)->state;
+    pthread_mutex_unlock(&mutex);
+    return state;
+}
+
+static int64_t duration(const struct entry *e)
+{
+    const struct mtlm_watch_times *t = e->times;
+
+    if (e->node.kind == MTLM_POLICY_RECEIVE)
+        return -1;
+    if (t->n > 0)
+        return t->mean_ns;
+    return e->modelled_ns > 0 ? e->modelled_ns : -1;
+}
+
+int64_t mtlm_policy_duration_ns(const struct mtlm_policy_node *node)
+{
+    int64_t ns;
+
+    pthread_mutex_lock(&mutex);
+    ns = duration(entry_of(node));
+    pthread_mutex_unlock(&mutex);
+    return ns;
+}
+
+int64_t mtlm_policy_end_ns(const struct mtlm_policy_node *node)
+{
+    const struct entry *e = entry_of(node);
+    int64_t ns = -1;
+
+    pthread_mutex_lock(&mutex);
+    if (e->state == MTLM_POLICY_DONE)
+        ns = e->end_ns;
+    else if (e->state != MTLM_POLICY_WAITING && duration(e) >= 0)
+        ns = e->begin_ns + duration(e);
+    pthread_mutex_unlock(&mutex);
+    return ns;
+}
+
+const struct mtlm_policy_node *mtlm_policy_next(
+    const struct mtlm_policy_node *node)
+{
+    const struct entry *e = entry_of(node);
+
+    pthread_mutex_lock(&mutex);
+    do
+        e = e->next ? e->next : e->other;
+    while (e && is_message(e));
+    pthread_mutex_unlock(&mutex);
+    return e ? &e->node : NULL;
+}
+
+size_t mtlm_policy_predecessors(const struct mtlm_policy_node *node,
+                                const struct mtlm_policy_node *on[], size_t n)
+{
+    const struct entry *e = entry_of(node);
+    size_t all;
+
+    pthread_mutex_lock(&mutex);
+    all = e->n_on;
+    for (size_t i = 0; i < n && i < all; i++)
+        on[i] = &e->on[i]->node;
+    pthread_mutex_unlock(&mutex);
+    return all;
+}

@@ -1,0 +1,107 @@
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/file/disk.h"
+
+static void (*on_call)(void);
+
+void mtlm_disk_on_call(void (*done)(void))
+{
+    on_call = done;
+}
+
+static void note(void)
+{
+    const int reason = errno;
+
+    if (on_call)
+        on_call();
+    errno = reason;
+}
+
+int mtlm_disk_open(const char *path, int flags)
+{
+    int fd;
+
+    do
+        fd = open(path, flags | O_CLOEXEC, 0666);
+    while (fd < 0 && errno == EINTR);
+    note();
+    return fd;
+}
+
+int mtlm_disk_write(int fd, const void *data, size_t bytes)
+{
+    const char *p = data;
+
+    while (bytes > 0) {
+        const ssize_t n = write(fd, p, bytes);
+
+        note();
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n == 0)
+            errno = EIO;
+        if (n <= 0)
+            return -1;
+        p += n;
+        bytes -= (size_t) n;
+    }
+    return 0;
+}
+
+ssize_t mtlm_disk_read(int fd, void *data, size_t bytes)
+{
+    char *p = data;
+    size_t got = 0;
+
+    while (got < bytes) {
+        const ssize_t n = read(fd, p + got, bytes - got);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        if (n == 0)
+            break;
+        got += (size_t) n;
+    }
+    return (ssize_t) got;
+}
+
+int mtlm_disk_sync(int fd)
+{
+    int rc;
+
+    do
+        rc = fsync(fd);
+    while (rc < 0 && errno == EINTR);
+    note();
+    return rc;
+}
+
+int mtlm_disk_sync_dir(const char *dir)
+{
+    const int fd = mtlm_disk_open(dir, O_RDONLY | O_DIRECTORY);
+    int rc = fd < 0 ? -1 : mtlm_disk_sync(fd);
+
+    if (rc < 0 && (errno == EINVAL || errno == EACCES))
+        rc = 0;
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+int mtlm_disk_cannot_read(const char *path, struct mtlm_error *err)
+{
+    const bool bad =
+        errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENXIO;
+
+    return mtlm_error_set(err, bad ? MTLM_EXIT_INPUT : MTLM_EXIT_IO, "%s: %s",
+                          path, strerror(errno));
+}

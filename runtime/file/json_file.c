@@ -1,0 +1,33 @@
+#include "config.h"
+
+#include "runtime/file/json_file.h"
+
+json_t *mtlm_json_file_parse(const struct mtlm_mapped_file *file,
+                             struct mtlm_error *err)
+{
+    json_error_t why;
+    json_t *json;
+
+    if (file->bytes == 0) {
+        mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: the file is empty",
+                       file->path);
+        return NULL;
+    }
+    json = json_loadb((const char *) file->data, (size_t) file->bytes,
+                      JSON_REJECT_DUPLICATES, &why);
+    if (!json)
+        mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: line %d, column %d: %s",
+                       file->path, why.line, why.column, why.text);
+    return json;
+}
+
+json_t *mtlm_json_file_read(const char *path, struct mtlm_error *err)
+{
+    struct mtlm_mapped_file file;
+    json_t *json = NULL;
+
+    if (mtlm_mapped_file_open(&file, path, err) == 0)
+        json = mtlm_json_file_parse(&file, err);
+    mtlm_mapped_file_close(&file);
+    return json;
+}

@@ -1,0 +1,136 @@
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/base/memory.h"
+#include "runtime/file/disk.h"
+#include "runtime/file/output_file.h"
+
+enum { BUFFER_BYTES = 1 << 20 };
+
+struct mtlm_output_file {
+    char *path, *temporary; /* temporary: NULL once it is gone */
+    int fd;                 /* -1 once finished */
+    char *buffer;           /* [BUFFER_BYTES], the first `held` to be written */
+    size_t held;
+};
+
+static int failed(const struct mtlm_output_file *file, const char *what,
+                  struct mtlm_error *err)
+{
+    return mtlm_error_set(err, MTLM_EXIT_IO, "cannot %s %s: %s", what,
+                          file->path, strerror(errno));
+}
+
+/* A name of our own: another process may be writing the same file. */
+static void open_temporary(struct mtlm_output_file *file)
+{
+    for (int i = 0; i < 100 && file->fd < 0; i++) {
+        free(file->temporary);
+        file->temporary =
+            mtlm_sprintf("%s.tmp.%ld.%d", file->path, (long) getpid(), i);
+        file->fd = mtlm_disk_open(file->temporary,
+                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
+        if (file->fd < 0 && errno != EEXIST)
+            break;
+    }
+}
+
+struct mtlm_output_file *mtlm_output_file_create(const char *path,
+                                                 struct mtlm_error *err)
+{
+    struct mtlm_output_file *file = mtlm_calloc(1, sizeof(*file));
+
+    file->path = mtlm_strdup(path);
+    file->fd = -1;
+    open_temporary(file);
+    if (file->fd < 0) {
+        failed(file, "create", err);
+        free(file->temporary);
+        file->temporary = NULL;
+        mtlm_output_file_destroy(file);
+        return NULL;
+    }
+    file->buffer = mtlm_calloc(BUFFER_BYTES, 1);
+    return file;
+}
+
+static int flush(struct mtlm_output_file *file)
+{
+    const size_t bytes = file->held;
+
+    file->held = 0;
+    return mtlm_disk_write(file->fd, file->buffer, bytes);
+}
+
+int mtlm_output_file_write(struct mtlm_output_file *file, const void *data,
+                           size_t bytes, struct mtlm_error *err)
+{
+    if (bytes > BUFFER_BYTES - file->held && flush(file) < 0)
+        return failed(file, "write", err);
+    if (bytes > BUFFER_BYTES)
+        return mtlm_disk_write(file->fd, data, bytes) < 0
+                   ? failed(file, "write", err)
+                   : 0;
+    if (bytes > 0)
+        memcpy(file->buffer + file->held, data, bytes);
+    file->held += bytes;
+    return 0;
+}
+
+int mtlm_output_file_finish(struct mtlm_output_file *file,
+                            struct mtlm_error *err)
+{
+    const int rc = flush(file) < 0 || mtlm_disk_sync(file->fd) < 0 ? -1 : 0;
+    const int reason = errno;
+    /* Interrupted it has closed all the same, and the bytes are on the disk. */
+    const bool closed = close(file->fd) == 0 || errno == EINTR;
+
+    file->fd = -1;
+    if (rc < 0)
+        errno = reason;
+    return rc < 0 || !closed ? failed(file, "write", err) : 0;
+}
+
+/* The new name is on the disk only once its directory is. */
+static int sync_directory(const char *path)
+{
+    char *copy = mtlm_strdup(path);
+    const int rc = mtlm_disk_sync_dir(dirname(copy));
+
+    free(copy);
+    return rc;
+}
+
+int mtlm_output_file_publish(struct mtlm_output_file *file,
+                             struct mtlm_error *err)
+{
+    if (rename(file->temporary, file->path) < 0)
+        return failed(file, "create", err);
+    free(file->temporary);
+    file->temporary = NULL;
+    if (sync_directory(file->path) < 0)
+        return failed(file, "write the directory of", err);
+    return 0;
+}
+
+void mtlm_output_file_destroy(struct mtlm_output_file *file)
+{
+    if (!file)
+        return;
+    if (file->fd >= 0)
+        close(file->fd);
+    if (file->temporary)
+        unlink(file->temporary);
+    free(file->buffer);
+    free(file->temporary);
+    free(file->path);
+    free(file);
+}

@@ -1,0 +1,119 @@
+#include "config.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "runtime/machine/blas_core.h"
+
+/* Set to the detected core for the program started anew: it must not do so
+ * again, and tells the user. */
+#define DETECTED "MTLM_BLAS_DETECTED"
+#define CORETYPE "OPENBLAS_CORETYPE"
+#define THREADS "OPENBLAS_NUM_THREADS"
+
+/* Cores whose kernels use at least AVX2.  Anything else on a processor that
+ * has AVX2 is a wrong guess. */
+static const char *const modern[] = {
+    "Haswell", "Zen", "Excavator", "SkylakeX", "Cooperlake", "SapphireRapids",
+};
+
+const char *mtlm_blas_core_better(const struct mtlm_blas_facts *facts)
+{
+    /* A library for one core only does not listen to OPENBLAS_CORETYPE. */
+    if (!facts->config || !facts->core || facts->coretype || facts->detected
+        || !strstr(facts->config, "DYNAMIC_ARCH"))
+        return NULL;
+    for (size_t i = 0; i < sizeof(modern) / sizeof(modern[0]); i++)
+        if (strcasecmp(facts->core, modern[i]) == 0)
+            return NULL;
+    return facts->avx512 ? "SkylakeX" : facts->avx2 ? "Haswell" : NULL;
+}
+
+/* Looked up at run time: other BLAS libraries do not have them. */
+static const char *ask(const char *function)
+{
+    char *(*get)(void);
+
+    *(void **) &get = dlsym(RTLD_DEFAULT, function);
+    return get ? get() : NULL;
+}
+
+static struct mtlm_blas_facts facts_here(void)
+{
+    struct mtlm_blas_facts facts = {
+        .config = ask("openblas_get_config"),
+        .core = ask("openblas_get_corename"),
+        .coretype = getenv(CORETYPE),
+        .detected = getenv(DETECTED),
+    };
+
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_cpu_init();
+    facts.avx2 = __builtin_cpu_supports("avx2");
+    facts.avx512 = __builtin_cpu_supports("avx512f")
+                   && __builtin_cpu_supports("avx512bw")
+                   && __builtin_cpu_supports("avx512dq")
+                   && __builtin_cpu_supports("avx512vl");
+#endif
+    return facts;
+}
+
+void mtlm_blas_core_prepare(int argc, char **argv)
+{
+    const struct mtlm_blas_facts facts = facts_here();
+    const char *core = mtlm_blas_core_better(&facts);
+    void (*set_threads)(int);
+
+    if (core && argc > 0) {
+        setenv(THREADS, "1", 0);
+        setenv(CORETYPE, core, 1);
+        setenv(DETECTED, facts.core, 1);
+        execv("/proc/self/exe", argv);
+        /* Still here: slow is better than not at all. */
+        unsetenv(CORETYPE);
+        unsetenv(DETECTED);
+    }
+    *(void **) &set_threads = dlsym(RTLD_DEFAULT, "openblas_set_num_threads");
+    if (set_threads && !getenv(THREADS))
+        set_threads(1);
+}
+
+static int threads_here(void)
+{
+    int (*get)(void);
+
+    *(void **) &get = dlsym(RTLD_DEFAULT, "openblas_get_num_threads");
+    return get ? get() : 1;
+}
+
+const char *mtlm_blas_core_describe(char *text, size_t bytes)
+{
+    const struct mtlm_blas_facts facts = facts_here();
+    char how[96] = "", threads[32] = "";
+    int version;
+
+    if (!facts.config || !facts.core) {
+        snprintf(text, bytes, "a BLAS that is not OpenBLAS");
+        return text;
+    }
+    /* "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..." */
+    version = (int) strcspn(facts.config, " ");
+    version +=
+        (int) strcspn(facts.config + version + !!facts.config[version], " ")
+        + !!facts.config[version];
+    if (facts.detected)
+        snprintf(how, sizeof(how), " (set by us; detected %.40s)",
+                 facts.detected);
+    else if (facts.coretype)
+        snprintf(how, sizeof(how), " (" CORETYPE " is '%.40s')",
+                 facts.coretype);
+    if (threads_here() != 1)
+        snprintf(threads, sizeof(threads), ", %d threads", threads_here());
+    snprintf(text, bytes, "%.*s, core %s%s%s", version, facts.config,
+             facts.core, how, threads);
+    return text;
+}

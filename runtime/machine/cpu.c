@@ -1,0 +1,122 @@
+#include "config.h"
+
+#include <hwloc.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/machine/cpu.h"
+
+/* Cores of the topology that set touches; two hardware threads of a core
+ * count once. */
+static int count_cores(hwloc_topology_t topology, hwloc_const_bitmap_t set)
+{
+    const int n = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
+    int cores = 0;
+
+    for (int i = 0; i < n; i++)
+        cores += hwloc_bitmap_intersects(
+            hwloc_get_obj_by_type(topology, HWLOC_OBJ_CORE, i)->cpuset, set);
+    /* Some virtual machines show no cores, only processing units. */
+    return n > 0 ? cores : hwloc_bitmap_weight(set);
+}
+
+/* FNV-1a */
+static uint64_t hash(const char *text)
+{
+    uint64_t value = UINT64_C(0xcbf29ce484222325);
+
+    for (; *text; text++)
+        value = (value ^ (unsigned char) *text) * UINT64_C(0x100000001b3);
+    return value;
+}
+
+int mtlm_cpu_quota(const char *text)
+{
+    int64_t quota, period;
+
+    if (sscanf(text, "%" SCNd64 " %" SCNd64, &quota, &period) != 2 || quota <= 0
+        || period <= 0 || quota / period > 1 << 20)
+        return 0;
+    return (int) ((quota + period - 1) / period);
+}
+
+static int quota_here(void)
+{
+    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
+    char line[64] = "";
+
+    if (!file)
+        return 0;
+    if (!fgets(line, sizeof(line), file))
+        line[0] = '\0';
+    fclose(file);
+    return mtlm_cpu_quota(line);
+}
+
+static void measure(struct mtlm_cpu *cpu, hwloc_topology_t topology,
+                    hwloc_bitmap_t set)
+{
+    hwloc_const_bitmap_t all = hwloc_topology_get_topology_cpuset(topology);
+    const int quota = quota_here();
+    char *mask;
+
+    if (hwloc_get_cpubind(topology, set, HWLOC_CPUBIND_PROCESS) < 0)
+        hwloc_bitmap_copy(set, all);
+    hwloc_bitmap_and(set, set, all);
+    if (hwloc_bitmap_iszero(set))
+        hwloc_bitmap_copy(set, all);
+    cpu->machine_cores = count_cores(topology, all);
+    cpu->allowed_cores = count_cores(topology, set);
+    if (quota && quota < cpu->machine_cores)
+        cpu->machine_cores = quota;
+    if (cpu->allowed_cores > cpu->machine_cores)
+        cpu->allowed_cores = cpu->machine_cores;
+    if (hwloc_bitmap_asprintf(&mask, set) >= 0) {
+        cpu->mask_hash = hash(mask);
+        free(mask);
+    }
+}
+
+int mtlm_cpu_detect(struct mtlm_cpu *cpu, struct mtlm_error *err)
+{
+    hwloc_topology_t topology;
+    hwloc_bitmap_t set;
+
+    *cpu = (struct mtlm_cpu){1, 1, 0};
+    if (hwloc_topology_init(&topology) < 0)
+        return mtlm_error_set(err, MTLM_EXIT_PEER, "hwloc does not start");
+    if (hwloc_topology_load(topology) < 0) {
+        hwloc_topology_destroy(topology);
+        return mtlm_error_set(err, MTLM_EXIT_PEER,
+                              "hwloc cannot read this machine's topology");
+    }
+    set = hwloc_bitmap_alloc();
+    if (set)
+        measure(cpu, topology, set);
+    hwloc_bitmap_free(set);
+    hwloc_topology_destroy(topology);
+    return 0;
+}
+
+int mtlm_cpu_share(const struct mtlm_cpu *cpu, int ranks_sharing, int rank)
+{
+    const int share = cpu->allowed_cores / ranks_sharing
+                      + (rank < cpu->allowed_cores % ranks_sharing);
+
+    return share > 0 ? share : 1;
+}
+
+const char *mtlm_cpu_hint(const struct mtlm_cpu *cpu, int used_cores,
+                          char *text, size_t bytes)
+{
+    if (cpu->allowed_cores == cpu->machine_cores
+        || used_cores >= cpu->machine_cores)
+        return NULL;
+    snprintf(text, bytes,
+             "the job is bound to %d of this machine's %d cores; mpirun "
+             "--bind-to none lets it use all of them",
+             used_cores, cpu->machine_cores);
+    return text;
+}

@@ -1,0 +1,106 @@
+#include "config.h"
+
+#include <stdio.h>
+
+#include "runtime/base/memory.h"
+#include "runtime/machine/gpu.h"
+
+#define GIB (1024.0 * 1024 * 1024)
+
+static int major(int version)
+{
+    return version / 1000;
+}
+
+const char *mtlm_gpus_version(int version)
+{
+    static char text[4][16];
+    static int next;
+
+    next = (next + 1) % 4;
+    snprintf(text[next], sizeof(text[next]), "%d.%d", major(version),
+             version % 1000 / 10);
+    return text[next];
+}
+
+int mtlm_gpus_check(const struct mtlm_gpus *gpus, struct mtlm_error *err)
+{
+    if (gpus->trouble[0] && major(gpus->driver) < major(gpus->toolkit))
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "the GPU's driver knows CUDA up to %s, this program was built with "
+            "CUDA %s; a newer driver would do, or --no-gpu to train on CPUs",
+            mtlm_gpus_version(gpus->driver), mtlm_gpus_version(gpus->toolkit));
+    if (gpus->trouble[0])
+        return mtlm_error_set(err, MTLM_EXIT_PEER,
+                              "the GPUs cannot be used: %s; --no-gpu trains on "
+                              "CPUs",
+                              gpus->trouble);
+    return 0;
+}
+
+const char *mtlm_gpus_missing(const struct mtlm_gpus *gpus)
+{
+    if (gpus->toolkit == 0)
+        return NULL;
+    if (gpus->unwanted)
+        return "not wanted (--no-gpu, STARPU_NCUDA=0)";
+    return gpus->driver ? "none is visible" : "none, there is no driver";
+}
+
+char *mtlm_gpu_describe(const struct mtlm_gpus *gpus, int gpu)
+{
+    return gpu < 0 ? NULL
+                   : mtlm_sprintf("%s, %.2f GiB, driver for CUDA %s, built "
+                                  "with %s",
+                                  gpus->gpu[gpu].name,
+                                  gpus->gpu[gpu].total_bytes / GIB,
+                                  mtlm_gpus_version(gpus->driver),
+                                  mtlm_gpus_version(gpus->toolkit));
+}
+
+/* Ranks before the n-th that have the device that it knows as i. */
+static int users(const struct mtlm_gpus gpus[], int n, const int gpu[], int i)
+{
+    int count = 0;
+
+    for (int r = 0; r < n; r++)
+        count += gpu[r] >= 0 && gpus[r].gpu[gpu[r]].id == gpus[n].gpu[i].id;
+    return count;
+}
+
+void mtlm_gpus_assign(const struct mtlm_gpus gpus[], int n, int per_gpu,
+                      int gpu[])
+{
+    for (int r = 0; r < n; r++) {
+        int fewest = per_gpu;
+
+        gpu[r] = -1;
+        for (int i = 0; i < gpus[r].count; i++) {
+            const int count = users(gpus, r, gpu, i);
+
+            if (count < fewest) {
+                fewest = count;
+                gpu[r] = i;
+            }
+        }
+    }
+}
+
+int mtlm_gpus_sharing(const struct mtlm_gpus gpus[], int n, const int gpu[],
+                      int rank)
+{
+    int count = 0;
+
+    for (int r = 0; r < n; r++)
+        count += gpu[r] >= 0 && gpu[rank] >= 0
+                 && gpus[r].gpu[gpu[r]].id == gpus[rank].gpu[gpu[rank]].id;
+    return count;
+}
+
+double mtlm_gpu_share(double free_bytes, int sharing)
+{
+    const double mine = free_bytes / sharing - MTLM_GPU_LIBRARIES_BYTES;
+
+    return mine > 0 ? mine : 0;
+}

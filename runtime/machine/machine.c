@@ -1,0 +1,241 @@
+#include "config.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <starpu.h>
+#if HAVE_CUDA
+#include <starpu_cuda.h>
+#endif
+
+#include "runtime/machine/machine.h"
+#include "runtime/machine/plugin.h"
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static bool running; /* whether StarPU can be asked; guarded by mutex */
+
+static void set_running(bool so)
+{
+    pthread_mutex_lock(&mutex);
+    running = so;
+    pthread_mutex_unlock(&mutex);
+}
+
+int mtlm_machine_wanted_workers(int otherwise)
+{
+    const char *text = getenv("STARPU_NCPU");
+
+    return text && atoi(text) > 0 ? atoi(text) : otherwise;
+}
+
+/* StarPU only warns of a policy that it does not take, and takes another. */
+static int check_policy(struct mtlm_error *err)
+{
+    if (strcmp(mtlm_plugin_wanted(), mtlm_machine_policy()) == 0)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "STARPU_SCHED=%s is called %s by itself",
+                          mtlm_plugin_wanted(), mtlm_machine_policy());
+}
+
+/* Ranks in one directory must not write the same file. */
+static void name_trace(int rank)
+{
+    char name[16];
+
+    snprintf(name, sizeof(name), "r%d", rank);
+    setenv("STARPU_FXT_SUFFIX", name, 0);
+}
+
+static struct mtlm_epilogue_wishes epilogues;
+
+const struct mtlm_epilogue_wishes *mtlm_machine_epilogues(void)
+{
+    return &epilogues;
+}
+
+static int message_worker = -1;
+/* Tasks of StarPU that nobody works on. */
+static _Atomic int messages_under_way;
+/* All others, for task->workerids. */
+enum { BITS = 32, WORDS = STARPU_NMAXWORKERS / BITS + 1 };
+static uint32_t compute_workers[WORDS];
+
+/* The last CPU worker is for messages, all others compute. */
+static void name_workers(int cpus, bool messages)
+{
+    message_worker =
+        messages ? starpu_worker_get_by_type(STARPU_CPU_WORKER, cpus - 1) : -1;
+    memset(compute_workers, 0, sizeof(compute_workers));
+    for (int id = 0; id < (int) starpu_worker_get_count(); id++)
+        if (id != message_worker)
+            compute_workers[id / BITS] |= UINT32_C(1) << id % BITS;
+}
+
+int mtlm_machine_message_worker(void)
+{
+    return message_worker;
+}
+
+void mtlm_machine_count_message(int change)
+{
+    messages_under_way += change;
+}
+
+void mtlm_machine_restrict(struct starpu_task *task)
+{
+    if (message_worker < 0)
+        return;
+    task->workerids = compute_workers;
+    task->workerids_len = WORDS;
+}
+
+/* There is a limit, and variables that lower it. */
+static int refuse_workers(const struct starpu_conf *conf, bool messages,
+                          struct mtlm_error *err)
+{
+    const int got = starpu_cpu_worker_get_count();
+    const int gpus = starpu_cuda_worker_get_count();
+
+    starpu_shutdown();
+    if (gpus != conf->ncuda)
+        return mtlm_error_set(err, MTLM_EXIT_PEER,
+                              "StarPU does not start on GPU %d; this StarPU "
+                              "may have been built without CUDA",
+                              (int) conf->workers_cuda_gpuid[0]);
+    return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
+                          "StarPU started %d workers where %d were asked for "
+                          "(--workers%s)",
+                          got, conf->ncpus,
+                          messages ? ", and one for --comm-node task" : "");
+}
+
+/* The communication thread submits tasks then, and must not wait for others to
+ * end: it is what ends them. */
+static void allow_any_number_of_tasks(void)
+{
+    unsetenv("STARPU_LIMIT_MAX_SUBMITTED_TASKS");
+    unsetenv("STARPU_LIMIT_MIN_SUBMITTED_TASKS");
+}
+
+/* One device, whose own variables must say no other. */
+static void take_gpu(const struct mtlm_machine_config *config,
+                     struct starpu_conf *conf)
+{
+    char text[32];
+
+    conf->ncuda = config->gpu >= 0;
+    unsetenv("STARPU_NCUDA");
+    unsetenv("STARPU_WORKERS_CUDAID");
+    if (config->gpu < 0)
+        return;
+    conf->use_explicit_workers_cuda_gpuid = 1;
+    conf->workers_cuda_gpuid[0] = config->gpu;
+    snprintf(text, sizeof(text), "%.0f", config->gpu_bytes / (1 << 20));
+    setenv("STARPU_LIMIT_CUDA_MEM", text, 0);
+    /* With 1, StarPU takes the next task only when the last has ended: the
+     * device is idle meanwhile, after each task.  With 2 one waits behind the
+     * one that runs, also where a more urgent task comes then: pipelines pay
+     * for that, by one task at most.  To be measured on GPUs. */
+    setenv("STARPU_CUDA_PIPELINE", "2", 0);
+}
+
+#if HAVE_CUDA
+static void set_device(void *gpu)
+{
+    starpu_cuda_set_device(*(int *) gpu);
+}
+
+/* Where a CPU worker takes pinned memory, CUDA makes a context on the thread's
+ * device: device 0 in each thread until told otherwise, which may be another
+ * rank's. */
+static void use_on_cpu_workers(int gpu)
+{
+    if (gpu >= 0)
+        starpu_execute_on_each_worker(set_device, &gpu, STARPU_CPU);
+}
+#else
+static void use_on_cpu_workers(int gpu)
+{
+    (void) gpu;
+}
+#endif
+
+int mtlm_machine_start(const struct mtlm_machine_config *config,
+                       struct mtlm_error *err)
+{
+    const bool messages = config->messages;
+    struct starpu_conf conf;
+    int rc;
+
+    starpu_conf_init(&conf);
+    if (mtlm_plugin_choose(&conf, config->rank, err) < 0)
+        return -1;
+    conf.ncpus = (config->gpu < 0 ? config->workers : 1) + messages;
+    take_gpu(config, &conf);
+    conf.nopencl = 0;
+    /* It would count more than the number that was decided on. */
+    unsetenv("STARPU_NCPU");
+    setenv("STARPU_SILENT", "1", 0);
+    if (config->shared)
+        setenv("STARPU_WORKERS_NOBIND", "1", 0);
+    if (messages)
+        allow_any_number_of_tasks();
+    name_trace(config->rank);
+    epilogues = config->epilogues;
+    rc = starpu_init(&conf);
+    if (rc < 0)
+        return mtlm_error_set(err, MTLM_EXIT_PEER,
+                              "StarPU does not start with %d workers: %s",
+                              config->workers, strerror(-rc));
+    if (check_policy(err) < 0) {
+        starpu_shutdown();
+        return -1;
+    }
+    if ((int) starpu_cpu_worker_get_count() != conf.ncpus
+        || (int) starpu_cuda_worker_get_count() != conf.ncuda)
+        return refuse_workers(&conf, messages, err);
+    name_workers(conf.ncpus, messages);
+    use_on_cpu_workers(config->gpu);
+    set_running(true);
+    return 0;
+}
+
+bool mtlm_machine_busy(void)
+{
+    bool busy;
+
+    pthread_mutex_lock(&mutex);
+    busy = running && starpu_task_nready() > messages_under_way;
+    pthread_mutex_unlock(&mutex);
+    return busy;
+}
+
+const char *mtlm_machine_policy(void)
+{
+    return starpu_sched_get_sched_policy()->policy_name;
+}
+
+const char *mtlm_machine_policy_file(void)
+{
+    return mtlm_plugin_used();
+}
+
+const char *mtlm_machine_starpu_version(void)
+{
+    static char text[32];
+    int major, minor, release;
+
+    starpu_get_version(&major, &minor, &release);
+    snprintf(text, sizeof(text), "%d.%d.%d", major, minor, release);
+    return text;
+}
+
+void mtlm_machine_stop(void)
+{
+    set_running(false);
+    starpu_shutdown();
+}

@@ -1,0 +1,262 @@
+#include "config.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <starpu.h>
+#include <starpu_scheduler.h>
+
+#include "runtime/machine/machine.h"
+#include <mtlm/policy.h>
+#include "runtime/machine/plugin.h"
+
+typedef struct starpu_sched_policy **list_policies(void);
+typedef struct starpu_sched_policy *get_policy(const char *name);
+
+/* Policies of this program, besides StarPU's. */
+extern struct starpu_sched_policy mtlm_hold_policy;
+static struct starpu_sched_policy *const ours[] = {&mtlm_hold_policy, NULL};
+
+static bool used; /* of the library */
+
+/* What was loaded. */
+struct library {
+    list_policies *list; /* NULL: it does not say */
+    get_policy *get;     /* NULL: no library */
+};
+
+static const char *given(const char *name)
+{
+    const char *text = getenv(name);
+
+    return text && *text ? text : NULL;
+}
+
+const char *mtlm_plugin_wanted(void)
+{
+    static char name[64];
+
+    if (!*name)
+        snprintf(name, sizeof(name), "%s",
+                 given("STARPU_SCHED") ? given("STARPU_SCHED")
+                                       : MTLM_DEFAULT_POLICY);
+    return name;
+}
+
+const char *mtlm_plugin_file(void)
+{
+    return given("STARPU_SCHED_LIB");
+}
+
+const char *mtlm_plugin_used(void)
+{
+    return used ? mtlm_plugin_file() : NULL;
+}
+
+static struct starpu_sched_policy *find(
+    struct starpu_sched_policy *const *policy, const char *name)
+{
+    for (; policy && *policy; policy++)
+        if (strcmp((*policy)->policy_name, name) == 0)
+            return *policy;
+    return NULL;
+}
+
+/* "a, b, c" */
+static const char *names(struct starpu_sched_policy *const *policy, char *text,
+                         size_t size)
+{
+    size_t n = 0;
+
+    text[0] = '\0';
+    for (; policy && *policy && n < size; policy++)
+        n += snprintf(text + n, size - n, "%s%s", n ? ", " : "",
+                      (*policy)->policy_name);
+    return text;
+}
+
+/* Libraries of StarPU in this process. */
+struct starpus {
+    int n;
+    const char *last; /* path of the one that was loaded last, or NULL */
+};
+
+static int count_starpu(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct starpus *starpus = arg;
+    const char *slash = strrchr(info->dlpi_name, '/');
+    const char *name = slash ? slash + 1 : info->dlpi_name;
+
+    (void) size;
+    if (strncmp(name, "libstarpu-", strlen("libstarpu-")) == 0) {
+        starpus->n++;
+        starpus->last = info->dlpi_name;
+    }
+    return 0;
+}
+
+static struct starpus loaded_starpus(void)
+{
+    struct starpus starpus = {0, NULL};
+
+    dl_iterate_phdr(count_starpu, &starpus);
+    return starpus;
+}
+
+static int check_stamp(const char *file, const struct mtlm_policy_stamp *stamp,
+                       struct mtlm_error *err)
+{
+    int major, minor, release;
+
+    if (stamp->version != MTLM_POLICY_VERSION)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "STARPU_SCHED_LIB=%s was built with version %d "
+                              "of mtlm/policy.h, this program with %d",
+                              file, stamp->version, MTLM_POLICY_VERSION);
+    starpu_get_version(&major, &minor, &release);
+    if (stamp->starpu_major != major || stamp->starpu_minor != minor)
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "STARPU_SCHED_LIB=%s was built for StarPU %d.%d.%d, this is "
+            "%d.%d.%d",
+            file, stamp->starpu_major, stamp->starpu_minor,
+            stamp->starpu_release, major, minor, release);
+    if (stamp->policy_bytes != sizeof(struct starpu_sched_policy)
+        || stamp->task_bytes != sizeof(struct starpu_task))
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "STARPU_SCHED_LIB=%s was built for a StarPU %d.%d.%d that was "
+            "configured differently: its tasks have %zu bytes, here %zu",
+            file, stamp->starpu_major, stamp->starpu_minor,
+            stamp->starpu_release, (size_t) stamp->task_bytes,
+            sizeof(struct starpu_task));
+    return 0;
+}
+
+/* StarPU, too, loads it, and lets go of it before the program ends; kept
+ * loaded here, its code is there for as long as anything may call it. */
+static void *open_library(const char *file, struct mtlm_error *err)
+{
+    const struct starpus own = loaded_starpus();
+    struct starpus brought;
+    void *handle;
+
+    if (strchr(file, '/') && access(file, R_OK) < 0) {
+        mtlm_error_set(err, MTLM_EXIT_USAGE, "STARPU_SCHED_LIB=%s: %s", file,
+                       strerror(errno));
+        return NULL;
+    }
+    handle = dlopen(file, RTLD_NOW);
+    if (!handle) {
+        mtlm_error_set(
+            err, MTLM_EXIT_USAGE, "STARPU_SCHED_LIB=%s cannot be loaded: %s%s",
+            file, dlerror(),
+            strchr(file, '/') ? "" : " (a file of this directory is ./NAME)");
+        return NULL;
+    }
+    /* What it was linked to came with it. */
+    brought = loaded_starpus();
+    if (brought.n > own.n) {
+        mtlm_error_set(err, MTLM_EXIT_USAGE,
+                       "STARPU_SCHED_LIB=%s was built for another StarPU: it "
+                       "needs %s, this program has %s",
+                       file, brought.last, own.last ? own.last : "its own");
+        return NULL;
+    }
+    return handle;
+}
+
+static int load(struct library *library, int rank, struct mtlm_error *err)
+{
+    const char *file = mtlm_plugin_file();
+    const struct mtlm_policy_stamp *stamp;
+    void *handle;
+
+    if (!file)
+        return 0;
+    handle = open_library(file, err);
+    if (!handle)
+        return -1;
+    *(void **) &library->get = dlsym(handle, "starpu_get_sched_lib_policy");
+    *(void **) &library->list = dlsym(handle, "starpu_get_sched_lib_policies");
+    if (!library->get)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "STARPU_SCHED_LIB=%s is no library of scheduling "
+                              "policies: it has no function "
+                              "starpu_get_sched_lib_policy",
+                              file);
+    stamp = dlsym(handle, "mtlm_policy_stamp");
+    if (stamp)
+        return check_stamp(file, stamp, err);
+    if (rank == 0)
+        fprintf(stderr,
+                "mtlm-dag: STARPU_SCHED_LIB=%s does not say what it was built "
+                "for (MTLM_POLICY_PLUGIN): taken on trust\n",
+                file);
+    return 0;
+}
+
+static int refuse(const char *name, const struct library *library,
+                  struct mtlm_error *err)
+{
+    char list[200], own[80], starpus[700];
+    char theirs[PATH_MAX + sizeof(list)] = "";
+
+    if (library->list)
+        snprintf(theirs, sizeof(theirs), "%s has %s; ", mtlm_plugin_file(),
+                 names(library->list(), list, sizeof(list)));
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE,
+        "STARPU_SCHED=%s is no scheduling policy: %smtlm-dag has %s; StarPU "
+        "has %s",
+        name, theirs, names(ours, own, sizeof(own)),
+        names(starpu_sched_get_predefined_policies(), starpus,
+              sizeof(starpus)));
+}
+
+int mtlm_plugin_choose(struct starpu_conf *conf, int rank,
+                       struct mtlm_error *err)
+{
+    const char *name = mtlm_plugin_wanted();
+    struct library library = {NULL, NULL};
+    char theirs[400];
+
+    /* Set, but empty: StarPU would take its own default, and this program for
+     * a library. */
+    if (!given("STARPU_SCHED"))
+        unsetenv("STARPU_SCHED");
+    if (!given("STARPU_SCHED_LIB"))
+        unsetenv("STARPU_SCHED_LIB");
+    if (load(&library, rank, err) < 0)
+        return -1;
+    if (library.get && !given("STARPU_SCHED"))
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "STARPU_SCHED_LIB=%s is given, but not which of its policies: "
+            "STARPU_SCHED=%s",
+            mtlm_plugin_file(),
+            library.list ? names(library.list(), theirs, sizeof(theirs))
+                         : "NAME");
+    conf->sched_policy_name = MTLM_DEFAULT_POLICY;
+    used = library.get && library.get(name);
+    if (used)
+        return 0;
+    /* StarPU prefers this field to STARPU_SCHED, so it holds what that names;
+     * StarPU itself does not know that name. */
+    conf->sched_policy = find(ours, name);
+    if (conf->sched_policy) {
+        conf->sched_policy_name = NULL;
+        unsetenv("STARPU_SCHED");
+    }
+    if (conf->sched_policy
+        || find(starpu_sched_get_predefined_policies(), name))
+        return 0;
+    return refuse(name, &library, err);
+}

@@ -1,0 +1,45 @@
+#include "config.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/machine/signals.h"
+
+static volatile sig_atomic_t time_over, signalled;
+
+static void on_signal(int number)
+{
+    static const char text[] = "mtlm-dag: second signal, stopping now\n";
+
+    if (signalled) {
+        const ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
+
+        (void) written; /* there is nobody left to tell */
+        _exit(128 + number);
+    }
+    signalled = 1;
+}
+
+void mtlm_signals_start(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGUSR1};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        sigaction(numbers[i], &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+void mtlm_stop_request(void)
+{
+    time_over = 1;
+}
+
+int mtlm_stop_requested(void)
+{
+    return signalled ? MTLM_STOP_SIGNAL : time_over ? MTLM_STOP_TIME : 0;
+}
