@@ -1,5 +1,5 @@
 #!/bin/bash
-# The script of the README under Slurm, on a cluster of two nodes made here:
+# The job script of docs/cluster.md under Slurm, on a cluster of two nodes made here:
 # told to stop before its time is over, it saves, goes back into the queue and
 # goes on; cancelled or ended by an error it does not come back.  And what srun
 # by itself makes of signals, of a lost rank and of a wrong --mpi.
@@ -26,11 +26,11 @@ cluster 2 16 || {
     finish
 }
 
-# The README's, with a smaller model, layout and time.
+# The page's script, with a smaller model, layout and time.
 mkdir bin
 ln -s "$(readlink -f "$program")" bin/mtlm-dag
 export PATH=$dir/bin:$PATH
-sed -n '/^    #!\/bin\/bash/,/^$/s/^    //p' "$srcdir/README.md" |
+sed -n '/^    #!\/bin\/bash/,/^$/s/^    //p' "$srcdir/docs/cluster.md" |
     sed -e 's/--nodes=4 --ntasks-per-node=4/--nodes=2 --ntasks-per-node=2/' \
         -e 's/USR1@120/USR1@30 --time=1/' \
         -e "s/--model gpt2-345m/${small[*]} --train-iters 100000/" \
@@ -38,7 +38,7 @@ sed -n '/^    #!\/bin\/bash/,/^$/s/^    //p' "$srcdir/README.md" |
         -e 's/parallel-size 4/parallel-size 2/' >script
 for words in '#SBATCH .*--signal=USR1@30' --nodes=2 'srun --mpi=pmix' \
     '--train-iters 100000' 'scontrol requeue'; do
-    grep -q -e "$words" script || fail "README's script: no $words: $(cat script)"
+    grep -q -e "$words" script || fail "docs/cluster.md's script: no $words: $(cat script)"
 done
 [ $failures -eq 0 ] || finish
 
