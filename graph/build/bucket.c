@@ -264,13 +264,6 @@ void mtlm_buckets_create(struct mtlm_program *program)
     program->bundle_elems = mtlm_bundle_elems(stepped_elems(program));
 }
 
-void mtlm_buckets_destroy(struct mtlm_program *program)
-{
-    for (int i = 0; i < program->n_buckets; i++)
-        free(program->bucket[i].param);
-    free(program->bucket);
-}
-
 /* ---- messages ---- */
 
 static struct mtlm_node *message(struct mtlm_program *program,

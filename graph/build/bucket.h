@@ -17,15 +17,6 @@
  * its own, steps the pieces of parameters that lie in it, which are all that it
  * has moments and masters for, and all gather the weights again, while the next
  * iteration begins. */
-struct mtlm_bucket {
-    int chunk;                /* of this rank */
-    int *param;               /* [n]: numbers in program->param, as they lie */
-    int n;                    /* parameters */
-    int n_replicated;         /* the first of them: whole on every rank */
-    int64_t elems;            /* of the block, padding included */
-    struct mtlm_tensor *idle; /* this rank's shard, where it has nothing but
-                               * padding; else NULL */
-};
 
 /* Elements that a bucket has at the most where layers allow, as Megatron-LM's
  * --ddp-bucket-size. */
@@ -35,7 +26,6 @@ struct mtlm_bucket {
  * its buckets, and makes the moments.  Everything follows from model and
  * layout alone, and the ranks of a data-parallel group get the same. */
 void mtlm_buckets_create(struct mtlm_program *program);
-void mtlm_buckets_destroy(struct mtlm_program *program);
 
 /* Appends to stage->reduce what makes the gradients of that chunk complete:
  * with sequence parallelism the sums over tensor-parallel ranks of what these

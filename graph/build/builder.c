@@ -85,18 +85,18 @@ struct mtlm_tensor *mtlm_build_copy_to_group(const struct mtlm_builder *b,
     return y;
 }
 
-struct mtlm_span mtlm_build_part(const struct mtlm_builder *b, int i)
+struct mtlm_row_range mtlm_build_part(const struct mtlm_builder *b, int i)
 {
-    struct mtlm_span rows;
+    struct mtlm_row_range rows;
 
     mtlm_rows_part(b->config->model.seq_length, b->n_parts, i, &rows.first,
                    &rows.n);
     return rows;
 }
 
-struct mtlm_span mtlm_build_own(const struct mtlm_builder *b, int i)
+struct mtlm_row_range mtlm_build_own(const struct mtlm_builder *b, int i)
 {
-    struct mtlm_span rows = mtlm_build_part(b, i);
+    struct mtlm_row_range rows = mtlm_build_part(b, i);
 
     if (mtlm_program_splits_rows(b->config)) {
         rows.n /= b->config->layout.tp;
@@ -131,7 +131,7 @@ static struct mtlm_tensor *new_field(const struct mtlm_builder *b,
 
 struct mtlm_tensor *mtlm_build_batch(const struct mtlm_builder *b,
                                      const char *name, enum mtlm_field field,
-                                     struct mtlm_span rows)
+                                     struct mtlm_row_range rows)
 {
     const union mtlm_attr attr = {
         .batch = {.source = source(b), .field = field, .first = rows.first}};
@@ -151,7 +151,7 @@ struct mtlm_tensor *mtlm_build_batch_value(const struct mtlm_builder *b,
 
 struct mtlm_tensor *mtlm_build_loss_weights(const struct mtlm_builder *b, int i)
 {
-    const struct mtlm_span rows = mtlm_build_part(b, i);
+    const struct mtlm_row_range rows = mtlm_build_part(b, i);
     const union mtlm_attr attr = {
         .batch = {.source = source(b),
                   .field = MTLM_FIELD_LOSS_MASK,

@@ -61,13 +61,13 @@ struct mtlm_tensor *mtlm_build_copy_to_group(const struct mtlm_builder *b,
                                              struct mtlm_tensor *x);
 
 /* Rows first .. first + n - 1 of the samples. */
-struct mtlm_span {
+struct mtlm_row_range {
     int64_t first, n;
 };
 
 /* The rows of part i, and this rank's own ones. */
-struct mtlm_span mtlm_build_part(const struct mtlm_builder *b, int i);
-struct mtlm_span mtlm_build_own(const struct mtlm_builder *b, int i);
+struct mtlm_row_range mtlm_build_part(const struct mtlm_builder *b, int i);
+struct mtlm_row_range mtlm_build_own(const struct mtlm_builder *b, int i);
 
 /* Dropout of this rank's own rows of part i; none in a validation. */
 struct mtlm_dropout mtlm_build_dropout(const struct mtlm_builder *b, double p,
@@ -78,7 +78,7 @@ struct mtlm_dropout mtlm_build_dropout(const struct mtlm_builder *b, double p,
  * value of each sample [1, b]. */
 struct mtlm_tensor *mtlm_build_batch(const struct mtlm_builder *b,
                                      const char *name, enum mtlm_field field,
-                                     struct mtlm_span rows);
+                                     struct mtlm_row_range rows);
 struct mtlm_tensor *mtlm_build_batch_value(const struct mtlm_builder *b,
                                            const char *name,
                                            enum mtlm_field field);

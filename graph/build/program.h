@@ -117,6 +117,17 @@ struct mtlm_stage {
     struct mtlm_list eval;   /* forward without dropout */
 };
 
+/* Parameters whose gradients one message reduces (graph/build/bucket.h). */
+struct mtlm_bucket {
+    int chunk;                /* of this rank */
+    int *param;               /* [n]: numbers in program->param, as they lie */
+    int n;                    /* parameters */
+    int n_replicated;         /* the first of them: whole on every rank */
+    int64_t elems;            /* of the block, padding included */
+    struct mtlm_tensor *idle; /* this rank's shard, where it has nothing but
+                               * padding; else NULL */
+};
+
 /* A node of one microbatch, as it is submitted. */
 struct mtlm_item {
     const struct mtlm_node *node;
@@ -175,8 +186,7 @@ int64_t mtlm_program_pieces(const struct mtlm_program_config *config);
  * otherwise: sequence parallelism. */
 bool mtlm_program_splits_rows(const struct mtlm_program_config *config);
 
-struct mtlm_program *mtlm_program_create(
-    const struct mtlm_program_config *config);
+/* Frees the program and its graph; NULL is allowed. */
 void mtlm_program_destroy(struct mtlm_program *program);
 
 /* What its priorities follow from. */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "graph/build/program_build.h"
 #include "graph/build/ring.h"
 #include "graph/schedule/window.h"
 #include "runtime/base/memory.h"
@@ -42,7 +43,7 @@ static struct bytes bytes_of(const struct mtlm_program_config *config,
     alone.eval_microbatches = 0;
     alone.eval_only = false;
     alone.outline = true;
-    program = mtlm_program_create(&alone);
+    program = mtlm_program_build(&alone);
     for (int i = 0; i < program->graph->n_tensors; i++) {
         const struct mtlm_tensor *t = program->graph->tensor[i];
 

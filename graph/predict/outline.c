@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "graph/build/program_build.h"
 #include "graph/predict/outline.h"
 
 struct mtlm_plan mtlm_outline_stage(const struct mtlm_program_config *config,
@@ -15,7 +16,7 @@ struct mtlm_plan mtlm_outline_stage(const struct mtlm_program_config *config,
     mine.outline = true;
     mtlm_layout_place(&mine.layout,
                       stage * config->layout.tp * config->layout.dp);
-    program = mtlm_program_create(&mine);
+    program = mtlm_program_build(&mine);
     plan = mtlm_plan(program, process_bytes);
     mtlm_program_destroy(program);
     return plan;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "graph/build/pool.h"
+#include "graph/build/program_build.h"
 #include "graph/build/ring.h"
 #include "graph/predict/search.h"
 #include "runtime/base/memory.h"
@@ -99,7 +100,7 @@ struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config)
         mine.eval_only = false;
         mtlm_layout_place(&mine.layout,
                           r * config->layout.tp * config->layout.dp);
-        program = mtlm_program_create(&mine);
+        program = mtlm_program_build(&mine);
         for (int c = 0; c < config->layout.virtual_stages; c++) {
             const struct mtlm_stage *stage = &program->stage[c];
             double *time = &times[stage->stage];

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "graph/build/program_build.h"
 #include "graph/predict/evaluate_program.h"
 #include "graph/run/collective_plan.h"
 #include "runtime/base/memory.h"
@@ -26,7 +27,7 @@ static void create(struct pipeline *p, const struct mtlm_program *program,
     p->cost = mtlm_calloc(p->n, sizeof(*p->cost));
     for (int i = 0; i < p->n; i++) {
         mtlm_layout_place(&config.layout, i * per_stage);
-        p->program[i] = mtlm_program_create(&config);
+        p->program[i] = mtlm_program_build(&config);
         p->cost[i] = mtlm_cost_create(cluster, p->program[i]);
     }
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "codelets/codelet.h"
+#include "graph/build/program_build.h"
 #include "graph/build/stage.h"
 #include "launch/job/job.h"
 #include "launch/job/synthetic.h"
@@ -97,7 +98,7 @@ static int build(struct mtlm_job *job, struct mtlm_error *err)
     config.layout = job->layout;
     config.train = &job->train.source;
     config.valid = &job->valid.source;
-    job->program = mtlm_program_create(&config);
+    job->program = mtlm_program_build(&config);
     job->plan = mtlm_plan(job->program, process_bytes);
     job->synthetic =
         mtlm_job_synthetic(job, job->program, mtlm_ranks_rank(job->ranks));

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/build/program_build.h"
 #include "graph/predict/evaluate_program.h"
 #include "launch/job/synthetic.h"
 #include "launch/report/message_times.h"
@@ -73,7 +74,7 @@ static void evaluation_create(struct evaluation *e)
         struct mtlm_program_config config = job->program->config;
 
         mtlm_layout_place(&config.layout, r);
-        e->program[r] = mtlm_program_create(&config);
+        e->program[r] = mtlm_program_build(&config);
         e->rank[r] = mtlm_job_synthetic(job, e->program[r], r);
     }
     if (e->times->tp_s >= 0)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/build/program_build.h"
 #include "tests/graph/interpreter_rank.h"
 
 struct interpreter *interpreter_create(const struct mtlm_program_config *config)
@@ -18,7 +19,7 @@ struct interpreter *interpreter_create(const struct mtlm_program_config *config)
         const struct mtlm_graph *graph;
 
         mtlm_layout_place(&mine.layout, r);
-        rank->program = mtlm_program_create(&mine);
+        rank->program = mtlm_program_build(&mine);
         graph = rank->program->graph;
         rank->memory = mtlm_calloc(graph->n_tensors, sizeof(*rank->memory));
         rank->block = mtlm_calloc(graph->n_blocks, sizeof(*rank->block));

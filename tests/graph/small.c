@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "graph/build/program_build.h"
 #include "runtime/base/philox.h"
 #include "tests/graph/small.h"
 
@@ -130,7 +131,7 @@ struct small_ranks small_ranks_create(const struct mtlm_program_config *config)
         struct mtlm_program_config mine = *config;
 
         mtlm_layout_place(&mine.layout, r);
-        ranks.program[r] = mtlm_program_create(&mine);
+        ranks.program[r] = mtlm_program_build(&mine);
     }
     return ranks;
 }

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "graph/build/bucket.h"
+#include "graph/build/program_build.h"
 #include "tests/graph/small.h"
 
 static int64_t elems(const struct mtlm_tensor *tensor)
@@ -50,7 +51,7 @@ static struct mtlm_program *program_of(const struct way *way, bool distributed,
     struct mtlm_program_config config = config_of(way, distributed);
 
     mtlm_layout_place(&config.layout, rank);
-    return mtlm_program_create(&config);
+    return mtlm_program_build(&config);
 }
 
 /* Replicated parameters first, one behind the other, none overlapping. */
@@ -408,7 +409,7 @@ static void test_replicated_parameters_are_added_up_first(void **state)
     (void) state;
     config.sequence_parallel = true;
     config.layout.dp = 2;
-    program = mtlm_program_create(&config);
+    program = mtlm_program_build(&config);
     for (int i = 0; i < program->train.n; i++) {
         const struct mtlm_item *item = &program->train.item[i];
         const struct mtlm_node *node = item->node;

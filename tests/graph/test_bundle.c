@@ -13,6 +13,7 @@
 #include "codelets/status.h"
 #include "graph/build/bundle.h"
 #include "graph/build/optimizer.h"
+#include "graph/build/program_build.h"
 #include "tests/graph/small.h"
 
 static int64_t elems(const struct mtlm_tensor *tensor)
@@ -157,7 +158,7 @@ static struct mtlm_program *gpt2_124m(void)
     config.model.ffn_hidden_size = 3072;
     config.model.seq_length = config.model.max_positions = 1024;
     config.model.vocab_size = 50257;
-    return mtlm_program_create(&config);
+    return mtlm_program_build(&config);
 }
 
 /* A node takes no further call once it has enough, and few have not. */
@@ -204,7 +205,7 @@ static void test_a_large_model_has_few_nodes_of_many_calls(void **state)
 static void test_a_small_model_has_more_than_one(void **state)
 {
     const struct mtlm_program_config config = small_config(1, 1, 1);
-    struct mtlm_program *program = mtlm_program_create(&config);
+    struct mtlm_program *program = mtlm_program_build(&config);
     int64_t sum = 0;
     int calls;
 

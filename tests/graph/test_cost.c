@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "graph/build/program_build.h"
 #include "graph/run/synthetic.h"
 #include "tests/graph/small.h"
 
@@ -69,7 +70,7 @@ static void test_messages_take_the_link_that_they_go_over(void **state)
 
     (void) state;
     mtlm_layout_place(&config.layout, 2);
-    program = mtlm_program_create(&config);
+    program = mtlm_program_build(&config);
     cost = mtlm_cost_create(&c, program);
     near(first(&cost, &program->train, MTLM_OP_SEND), 5e-6 + bytes / 1e8,
          1e-12);
@@ -164,7 +165,7 @@ static void test_a_layer_of_gpt3_takes_what_its_flops_take(void **state)
     config.micro_batch = 1;
     config.row_parts = 1;
     config.outline = true;
-    program = mtlm_program_create(&config);
+    program = mtlm_program_build(&config);
     cost = mtlm_cost_create(&c, program);
     for (int i = 0; i < program->stage[0].forward.n; i++) {
         const struct mtlm_node *node = program->stage[0].forward.node[i];
@@ -195,7 +196,7 @@ static void test_the_device_is_as_fast_as_the_slower_of_two(void **state)
                                       .element_bytes = 2,
                                       .launch_s = 1e-6};
     const struct mtlm_program_config config = small_config(1, 1, 1);
-    struct mtlm_program *program = mtlm_program_create(&config);
+    struct mtlm_program *program = mtlm_program_build(&config);
     const double rows = 12 * 2, h = 32;
     struct mtlm_cost cost = mtlm_cost_create(&c, program);
 
@@ -229,7 +230,7 @@ static void test_16_bit_programs_have_their_own_bytes(void **state)
 
     (void) state;
     config.value = MTLM_BF16;
-    program = mtlm_program_create(&config);
+    program = mtlm_program_build(&config);
     cost = mtlm_cost_create(&c, program);
     near(first(&cost, &program->train, MTLM_OP_SEND), 1e-6 + 2 * rows * h / 1e9,
          1e-9);
@@ -257,7 +258,7 @@ static void test_jitter_varies_durations_by_its_share(void **state)
     const struct mtlm_cluster c = {
         .timed = true, .forward_s = 1, .backward_s = 1, .weight_s = 1};
     const struct mtlm_program_config config = small_config(1, 1, 1);
-    struct mtlm_program *program = mtlm_program_create(&config);
+    struct mtlm_program *program = mtlm_program_build(&config);
     const struct mtlm_item *item = linear(program);
     struct mtlm_synthetic s = {.cost = mtlm_cost_create(&c, program),
                                .speed = 1,

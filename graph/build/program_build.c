@@ -1,0 +1,277 @@
+/* Builds the program of one rank in program order: parameters, stages,
+ * optimizer, and the items of each microbatch with their priorities. */
+
+#include "config.h"
+
+#include <stdio.h>
+
+#include "graph/build/bucket.h"
+#include "graph/build/optimizer.h"
+#include "graph/build/pool.h"
+#include "graph/build/program_build.h"
+#include "graph/build/ring.h"
+#include "graph/build/save.h"
+#include "graph/build/stage.h"
+#include "graph/schedule/priority.h"
+#include "runtime/base/memory.h"
+
+static struct mtlm_tensor *param_tensor(struct mtlm_program *program,
+                                        const struct mtlm_parameter *p,
+                                        enum mtlm_storage storage,
+                                        const char *suffix,
+                                        enum mtlm_dtype dtype)
+{
+    const struct mtlm_layout *layout = &program->config.layout;
+    const int split = p->info.split;
+    const int64_t rows = p->info.rows / (split == 0 ? layout->tp : 1);
+    const int64_t cols = p->info.cols / (split == 1 ? layout->tp : 1);
+    const struct mtlm_shape shape =
+        p->info.cols == 1 ? MTLM_SHAPE(rows) : MTLM_SHAPE(rows, cols);
+    char name[160];
+
+    if (p->layer >= 0)
+        snprintf(name, sizeof(name), "layers.%d.%s%s", (int) p->layer,
+                 p->info.name, suffix);
+    else
+        snprintf(name, sizeof(name), "%s%s%s", p->info.name,
+                 p->copy ? ".head" : "", suffix);
+    return mtlm_graph_tensor(program->graph, storage, name, shape, dtype);
+}
+
+/* copy: the use of the word embedding as output layer.  Where the first
+ * stage is here too, it is the same memory with a gradient of its own. */
+static void add_param(struct mtlm_program *program, enum mtlm_param kind,
+                      int64_t layer, bool copy)
+{
+    const struct mtlm_layout *layout = &program->config.layout;
+    const struct mtlm_model *model = &program->config.model;
+    struct mtlm_parameter *input =
+        copy ? mtlm_program_param(program, kind, layer, false) : NULL;
+    struct mtlm_parameter p = {.kind = kind,
+                               .layer = layer,
+                               .number = mtlm_param_number(model, kind, layer),
+                               .info = mtlm_param_info(model, kind, layout->tp),
+                               .copy = copy};
+
+    if (p.info.split == 0)
+        p.first_row = p.info.rows / layout->tp * layout->tp_rank;
+    if (p.info.split == 1)
+        p.first_col = p.info.cols / layout->tp * layout->tp_rank;
+    p.counted = !copy && (p.info.split >= 0 || layout->tp_rank == 0);
+    p.weight =
+        param_tensor(program, &p, MTLM_STORE_PARAM, "", program->config.value);
+    if (!program->config.eval_only)
+        p.grad = param_tensor(program, &p, MTLM_STORE_GRAD, ".grad", MTLM_REAL);
+    p.weight->grad = p.grad;
+    if (input)
+        p.weight->same = input->weight;
+    program->param[program->n_params++] = p;
+}
+
+static void add_params_at(struct mtlm_program *program, enum mtlm_place place)
+{
+    for (int kind = 0; kind < MTLM_PARAM_COUNT; kind++)
+        if (mtlm_param_place(&program->config.model, kind) == place)
+            add_param(program, kind, -1, false);
+}
+
+static void add_params(struct mtlm_program *program,
+                       const struct mtlm_stage *stage)
+{
+    const int more = stage->n_layers * MTLM_PARAM_PER_LAYER + MTLM_PARAM_COUNT
+                     - MTLM_PARAM_PER_LAYER + 1;
+
+    program->param = mtlm_realloc(program->param, program->n_params + more,
+                                  sizeof(*program->param));
+    program->graph->stage = stage->stage;
+    if (stage->first)
+        add_params_at(program, MTLM_PLACE_FIRST);
+    for (int64_t l = 0; l < stage->n_layers; l++)
+        for (int kind = 0; kind < MTLM_PARAM_PER_LAYER; kind++)
+            add_param(program, kind, stage->first_layer + l, false);
+    if (stage->last) {
+        add_params_at(program, MTLM_PLACE_LAST);
+        add_param(program, MTLM_PARAM_WORD, -1, true);
+    }
+}
+
+static struct mtlm_tensor *global(struct mtlm_program *program,
+                                  const char *name, int64_t n, int slots)
+{
+    struct mtlm_tensor *t = mtlm_graph_tensor(program->graph, MTLM_STORE_GLOBAL,
+                                              name, MTLM_SHAPE(n), MTLM_F64);
+
+    t->slots = slots;
+    return t;
+}
+
+/* Those of iterations. */
+static void add_train_globals(struct mtlm_program *program, bool last)
+{
+    const int64_t sums = mtlm_optimizer_status_sums(&program->config);
+
+    program->loss = last ? global(program, "loss", MTLM_LOSS_COUNT, 1) : NULL;
+    program->status = global(program, "status", sums + MTLM_STATUS_EXTRA, 1);
+    /* Two: the host reads iteration e's while e + 1 runs. */
+    program->report = global(program, "report", MTLM_CONTROL_COUNT, 2);
+    if (program->config.params_norm) {
+        program->params_sums = global(program, "params_sums", sums, 1);
+        program->params_norm = global(program, "params_norm", 1, 2);
+    }
+}
+
+static void add_globals(struct mtlm_program *program, bool last)
+{
+    program->graph->stage = -1;
+    program->control = global(program, "control", MTLM_CONTROL_COUNT, 1);
+    if (!program->config.eval_only)
+        add_train_globals(program, last);
+    if (program->config.eval_microbatches > 0) {
+        program->eval_loss =
+            last ? global(program, "eval_loss", MTLM_LOSS_COUNT, 1) : NULL;
+        program->eval_status =
+            global(program, "eval_status", MTLM_STATUS_EXTRA, 1);
+        program->eval_report =
+            global(program, "eval_report", MTLM_STATUS_EXTRA, 2);
+    }
+}
+
+static void add_items(struct mtlm_items *items, const struct mtlm_list *list,
+                      const struct mtlm_priority *priority, int microbatch,
+                      int chunk)
+{
+    /* A validation has more: the last of them share a priority. */
+    const int last = priority->microbatches - 1;
+    const int order = microbatch < last ? microbatch : last;
+    const bool fused = mtlm_pipeline_fused(priority->pipeline);
+
+    for (int i = 0; i < list->n; i++) {
+        const struct mtlm_node *node = list->node[i];
+
+        if (mtlm_ops[node->call.kind]->op_class == MTLM_CLASS_ALIAS)
+            continue;
+        if (items->n == items->capacity) {
+            items->capacity = 2 * items->capacity + 256;
+            items->item = mtlm_realloc(items->item, items->capacity,
+                                       sizeof(*items->item));
+        }
+        items->item[items->n++] = (struct mtlm_item){
+            node, microbatch,
+            mtlm_priority(priority, fused ? node->phase : mtlm_pool_phase(node),
+                          order, chunk)};
+    }
+}
+
+/* The program of a training step: plain gradient accumulation. */
+static void write_train(struct mtlm_program *program)
+{
+    const int v = program->config.layout.virtual_stages;
+    const int m = program->config.microbatches;
+    const struct mtlm_priority priority = mtlm_program_priority(program);
+    struct mtlm_items *items = &program->train;
+
+    for (int i = 0; i < m; i++) {
+        for (int c = 0; c < v; c++)
+            add_items(items, &program->stage[c].forward, &priority, i, c);
+        for (int c = v - 1; c >= 0; c--) {
+            add_items(items, &program->stage[c].backward, &priority, i, c);
+            add_items(items, &program->stage[c].weight, &priority, i, c);
+            if (i == m - 1)
+                add_items(items, &program->stage[c].reduce, &priority, -1, c);
+        }
+    }
+    add_items(items, &program->tail_list, &priority, -1, 0);
+}
+
+static void write_init(struct mtlm_program *program)
+{
+    const struct mtlm_priority priority = {.chunks = 1, .microbatches = 1};
+
+    add_items(&program->init, &program->init_list, &priority, -1, 0);
+}
+
+static void write_eval(struct mtlm_program *program)
+{
+    const int v = program->config.layout.virtual_stages;
+    /* An iteration's span of priorities must do, however many they are. */
+    const struct mtlm_priority priority = mtlm_program_priority(program);
+
+    for (int i = 0; i < mtlm_program_piece(&program->config); i++)
+        for (int c = 0; c < v; c++)
+            add_items(&program->eval, &program->stage[c].eval, &priority, i, c);
+    add_items(&program->eval, &program->eval_tail_list, &priority, -1, 0);
+}
+
+static void write_save(struct mtlm_program *program)
+{
+    const struct mtlm_priority priority = mtlm_program_priority(program);
+
+    add_items(&program->save, &program->save_list, &priority, -1, 0);
+}
+
+static void place_stages(struct mtlm_program *program)
+{
+    const struct mtlm_layout *layout = &program->config.layout;
+    const int v = layout->virtual_stages;
+
+    program->stage = mtlm_calloc(v, sizeof(*program->stage));
+    for (int c = 0; c < v; c++) {
+        struct mtlm_stage *stage = &program->stage[c];
+
+        stage->stage = mtlm_layout_stage(layout, c);
+        stage->first = stage->stage == 0;
+        stage->last = stage->stage == mtlm_layout_stages(layout) - 1;
+        mtlm_layout_layers(layout, program->config.model.num_layers,
+                           stage->stage, &stage->first_layer, &stage->n_layers);
+    }
+}
+
+static void build_stages(struct mtlm_program *program)
+{
+    const int v = program->config.layout.virtual_stages;
+    const bool trains = !program->config.eval_only;
+
+    for (int c = 0; c < v && trains; c++)
+        mtlm_stage_build_forward(program, &program->stage[c]);
+    for (int c = v - 1; c >= 0 && trains; c--)
+        mtlm_stage_build_backward(program, &program->stage[c]);
+    for (int c = 0; c < v && program->config.eval_microbatches > 0; c++)
+        mtlm_stage_build_eval(program, &program->stage[c]);
+}
+
+struct mtlm_program *mtlm_program_build(
+    const struct mtlm_program_config *config)
+{
+    struct mtlm_program *program = mtlm_calloc(1, sizeof(*program));
+    const int v = config->layout.virtual_stages;
+
+    program->config = *config;
+    program->graph = mtlm_graph_create();
+    place_stages(program);
+    for (int c = 0; c < v; c++)
+        add_params(program, &program->stage[c]);
+    mtlm_buckets_create(program);
+    add_globals(program, program->stage[v - 1].last);
+    build_stages(program);
+    for (int c = v - 1; c >= 0 && !config->eval_only; c--)
+        mtlm_buckets_build_reduce(program, c);
+    mtlm_optimizer_build_init(program);
+    if (!config->eval_only)
+        mtlm_optimizer_build(program);
+    if (config->eval_microbatches > 0)
+        mtlm_optimizer_build_eval_tail(program);
+    if (config->save != MTLM_SAVE_NOTHING)
+        mtlm_save_build(program);
+    program->window = mtlm_ring_windows(config);
+    mtlm_ring_apply(program);
+    mtlm_pool_apply(program);
+    if (config->outline)
+        return program;
+    write_init(program);
+    if (!config->eval_only)
+        write_train(program);
+    if (config->eval_microbatches > 0)
+        write_eval(program);
+    write_save(program);
+    return program;
+}
