@@ -1,5 +1,5 @@
 /* The scheduling policy "mtlm": one queue, the highest priority first, and the
- * hold rule.  The README.md beside it explains both.
+ * hold rule.  docs/policies.md explains both.
  *
  * Hold: a worker that is free, and whose best ready task is a forward pass or a
  * weight gradient, leaves it for a moment if a task of higher priority is about
