@@ -4,7 +4,7 @@
 
 #include "graph/predict/search.h"
 #include "launch/plan/dry_run_schedule.h"
-#include "launch/trace/trace.h"
+#include "launch/trace/export/export.h"
 #include "runtime/base/memory.h"
 
 /* Windows of more stages are not printed. */
@@ -140,7 +140,7 @@ static int draw(const struct mtlm_work *work, const struct mtlm_evaluation *e,
 
     for (int r = 0; r < layout->pp; r++)
         stage[r] = r;
-    rc = mtlm_trace_write_picture(svg, record, e->n_tasks, &info, err);
+    rc = mtlm_trace_export_picture(svg, record, e->n_tasks, &info, err);
     free(text);
     free(stage);
     free(record);

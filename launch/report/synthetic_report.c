@@ -8,6 +8,7 @@
 #include "launch/job/synthetic.h"
 #include "launch/report/message_times.h"
 #include "launch/report/synthetic_report.h"
+#include "launch/trace/summarize.h"
 
 /* More iterations than these are not evaluated one by one. */
 enum { MANY_ITERATIONS = 8 };
@@ -168,8 +169,7 @@ static struct mtlm_trace_summary *evaluate(struct evaluation *e,
     struct mtlm_execution run = mtlm_evaluate_program(&job);
     size_t n;
     struct mtlm_record *records = records_of(e, &run, first, last, &n);
-    struct mtlm_trace_summary *summary =
-        mtlm_trace_summary_create(records, n, info);
+    struct mtlm_trace_summary *summary = mtlm_trace_summarize(records, n, info);
 
     free(records);
     mtlm_execution_free(&run);

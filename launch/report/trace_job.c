@@ -10,8 +10,8 @@
 #include "launch/report/synthetic_report.h"
 #include "launch/report/trace_gather.h"
 #include "launch/trace/read/table.h"
-#include "launch/trace/summary.h"
-#include "launch/trace/trace.h"
+#include "launch/trace/summarize.h"
+#include "launch/trace/export/export.h"
 #include "runtime/machine/machine.h"
 
 /* What one rank tells rank 0 besides its records. */
@@ -150,9 +150,9 @@ int mtlm_job_trace(struct mtlm_job *job, double *bubble, struct mtlm_error *err)
     }
     describe(job, about, &all, &d);
     if (job->options.trace_dir)
-        rc = mtlm_trace_write(job->options.trace_dir, all.record, all.n,
-                              &d.info, err);
-    summary = mtlm_trace_summary_create(all.record, all.n, &d.info);
+        rc = mtlm_trace_export(job->options.trace_dir, all.record, all.n,
+                               &d.info, err);
+    summary = mtlm_trace_summarize(all.record, all.n, &d.info);
     mtlm_trace_print_table(stdout, summary, &d.info);
     if (job->options.cluster_file && job->options.ramp.increment == 0)
         mtlm_synthetic_report(job, all.record, all.n, &d.info, summary);

@@ -1,6 +1,6 @@
-/* Bubble and overlap of an iteration while the next one runs.  Each rank looks
- * at its own records only; of the others it needs to know when they sent what
- * it has received. */
+/* Bubble and overlap of an iteration while the next one runs.  Each rank
+ * measures its own records; the other ranks tell it when they sent what it
+ * received. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -8,28 +8,10 @@
 
 #include "codelets/op.h"
 #include "launch/report/traced_iteration.h"
-#include "launch/trace/summary.h"
+#include "launch/trace/windows.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
 #include "runtime/comm/watchdog.h"
-
-double mtlm_traced_bubble(const struct mtlm_traced *t)
-{
-    return t->room_ns > 0 ? 1 - t->busy_ns / t->room_ns : -1;
-}
-
-double mtlm_traced_overlap(const struct mtlm_traced *t)
-{
-    return t->comm_ns > 0 ? t->overlap_ns / t->comm_ns : -1;
-}
-
-void mtlm_traced_add(struct mtlm_traced *sum, const struct mtlm_traced *more)
-{
-    sum->busy_ns += more->busy_ns;
-    sum->room_ns += more->room_ns;
-    sum->comm_ns += more->comm_ns;
-    sum->overlap_ns += more->overlap_ns;
-}
 
 /* The records [n] of some iterations. */
 struct records {
@@ -37,9 +19,9 @@ struct records {
     size_t n;
 };
 
-/* What ran when the iteration's last node ended has ended as well after the
- * time of its longest node, a tenth of the iteration at most. */
-static void let_others_end(const struct records *all, int64_t e)
+/* Sleeps until nodes that ran at the iteration's end have ended, too: for the
+ * time of its longest node, at most a tenth of the iteration. */
+static void await_later_nodes(const struct records *all, int64_t e)
 {
     int64_t first = INT64_MAX, last = INT64_MIN, longest = 0, until;
     struct timespec t;
@@ -64,8 +46,8 @@ static void let_others_end(const struct records *all, int64_t e)
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
-/* The ranks with which this one exchanges messages in e: the same at both
- * ends.  Returns how many; swap[] has room for all records. */
+/* Lists the ranks that exchange messages with this rank in iteration e, equal
+ * at both ends.  Returns how many; swap[] has room for all records. */
 static int find_peers(const struct records *all, int64_t e,
                       struct mtlm_swap *swap)
 {
@@ -85,9 +67,9 @@ static int find_peers(const struct records *all, int64_t e,
     return n;
 }
 
-/* Pairs of numbers: a message's, and when it was sent on rank 0's clock. */
-static int64_t *sent_to(const struct records *all, int peer, int64_t offset_ns,
-                        int64_t *n)
+/* Pairs of a message's number and its send time on rank 0's clock. */
+static int64_t *list_sends(const struct records *all, int peer,
+                           int64_t offset_ns, int64_t *n)
 {
     int64_t *pair = mtlm_calloc(2 * all->n, sizeof(*pair));
 
@@ -110,10 +92,10 @@ static int by_first(const void *pa, const void *pb)
     return (*a > *b) - (*a < *b);
 }
 
-/* As mtlm_trace_trim_receives().  A receive whose send is not known has hardly
- * begun: false. */
-static bool trim(struct mtlm_record *r, const struct mtlm_swap *swap, int n,
-                 int64_t offset_ns)
+/* Trims a receive to its send.  False: the send is unknown, so the receive has
+ * hardly begun. */
+static bool trim_receive(struct mtlm_record *r, const struct mtlm_swap *swap,
+                         int n, int64_t offset_ns)
 {
     for (int i = 0; i < n; i++) {
         const int64_t *sent =
@@ -124,10 +106,7 @@ static bool trim(struct mtlm_record *r, const struct mtlm_swap *swap, int n,
 
         if (!sent)
             continue;
-        if (r->start_ns < sent[1] - offset_ns)
-            r->start_ns = sent[1] - offset_ns;
-        if (r->start_ns > r->end_ns)
-            r->start_ns = r->end_ns;
+        mtlm_trace_trim_receive(r, sent[1] - offset_ns);
         return true;
     }
     return false;
@@ -141,8 +120,8 @@ static void trim_receives(struct records *all, int64_t e,
     size_t left = 0;
 
     for (int i = 0; i < peers; i++)
-        swap[i].out =
-            sent_to(all, swap[i].peer, rank->clock_offset_ns, &swap[i].n_out);
+        swap[i].out = list_sends(all, swap[i].peer, rank->clock_offset_ns,
+                                 &swap[i].n_out);
     mtlm_ranks_swap(rank->ranks, swap, peers);
     for (int i = 0; i < peers; i++)
         if (swap[i].n_in)
@@ -152,7 +131,7 @@ static void trim_receives(struct records *all, int64_t e,
         struct mtlm_record *r = &all->record[i];
 
         if (r->op != MTLM_OP_RECV
-            || trim(r, swap, peers, rank->clock_offset_ns))
+            || trim_receive(r, swap, peers, rank->clock_offset_ns))
             all->record[left++] = *r;
     }
     all->n = left;
@@ -163,8 +142,9 @@ static void trim_receives(struct records *all, int64_t e,
     free(swap);
 }
 
-/* So that the window of e is the only one, and this rank the only one. */
-static void isolate(struct records *all, int64_t e)
+/* Drops optimizer nodes after e, so that the window of e is the last one, and
+ * turns this rank into rank 0. */
+static void isolate_window(struct records *all, int64_t e)
 {
     size_t left = 0;
 
@@ -181,63 +161,64 @@ static void isolate(struct records *all, int64_t e)
     all->n = left;
 }
 
-/* Of this rank alone; false: the window does not count. */
-static bool summarize(const struct records *all, int workers,
-                      struct mtlm_traced *own)
+/* Measures this rank alone.  False: the window does not count. */
+static bool measure_window(const struct records *all, int workers,
+                           struct mtlm_trace_usage *own)
 {
     struct mtlm_trace_worker *worker = mtlm_calloc(workers, sizeof(*worker));
-    struct mtlm_trace_info info = {.ranks = 1,
-                                   .stages = 1,
-                                   .virtual_stages = 1,
-                                   .microbatches = 1,
-                                   .worker = worker,
-                                   .n_workers = workers};
-    struct mtlm_trace_summary *s;
+    const struct mtlm_trace_info info = {
+        .ranks = 1, .worker = worker, .n_workers = workers};
+    struct mtlm_trace_summary *s = mtlm_calloc(1, sizeof(*s));
+    struct mtlm_trace_records *records;
+    struct mtlm_trace_windows *windows;
     bool counts;
 
     for (int i = 0; i < workers; i++)
         worker[i] = (struct mtlm_trace_worker){0, i, NULL, true};
-    s = mtlm_trace_summary_create(all->record, all->n, &info);
+    records = mtlm_trace_records_create(all->record, all->n, &info);
+    windows = mtlm_trace_windows_create(records, s);
     counts = s->windows == 1;
     if (counts)
-        *own = (struct mtlm_traced){s->rank[0].busy_ns,
-                                    (double) s->rank[0].workers
-                                        * s->rank[0].window_ns,
-                                    s->rank[0].comm_ns, s->rank[0].overlap_ns};
+        *own = mtlm_trace_usage_find(records, 0, &windows->rank[0]);
+    mtlm_trace_windows_destroy(windows, 1);
+    mtlm_trace_records_destroy(records);
     mtlm_trace_summary_destroy(s);
     free(worker);
     return counts;
 }
 
-struct mtlm_traced mtlm_traced_iteration(const struct mtlm_traced_rank *rank,
-                                         int64_t e, int64_t nodes)
+/* Sums up over the ranks.  All zero: the window of some rank does not count. */
+static struct mtlm_trace_usage sum_usage(struct mtlm_ranks *ranks, bool counts,
+                                         const struct mtlm_trace_usage *own)
 {
-    struct mtlm_traced own = {0};
+    double value[] = {counts, own->busy_ns, own->room_ns, own->comm_ns,
+                      own->overlap_ns};
+
+    mtlm_ranks_sum_all(ranks, value, 5);
+    return value[0] == mtlm_ranks_size(ranks) ? (
+               struct mtlm_trace_usage){value[1], value[2], value[3], value[4]}
+                                              : (struct mtlm_trace_usage){0};
+}
+
+struct mtlm_trace_usage mtlm_traced_iteration(
+    const struct mtlm_traced_rank *rank, int64_t e, int64_t nodes)
+{
+    struct mtlm_trace_usage own = {0};
     struct records all;
-    double value[5] = {0};
+    bool counts;
 
     mtlm_watchdog_begin(MTLM_WAITER_MAIN, "the nodes of a traced iteration");
     mtlm_recorder_await(rank->recorder, e, nodes);
     mtlm_watchdog_end(MTLM_WAITER_MAIN);
     all.record = mtlm_recorder_copy(rank->recorder, e - 1, &all.n);
     if (!rank->alone) {
-        let_others_end(&all, e);
+        await_later_nodes(&all, e);
         free(all.record);
         all.record = mtlm_recorder_copy(rank->recorder, e - 1, &all.n);
     }
     trim_receives(&all, e, rank);
-    isolate(&all, e);
-    if (summarize(&all, rank->workers, &own)) {
-        value[0] = 1;
-        value[1] = own.busy_ns;
-        value[2] = own.room_ns;
-        value[3] = own.comm_ns;
-        value[4] = own.overlap_ns;
-    }
+    isolate_window(&all, e);
+    counts = measure_window(&all, rank->workers, &own);
     free(all.record);
-    mtlm_ranks_sum_all(rank->ranks, value, 5);
-    /* Of all ranks, or of none. */
-    return value[0] == mtlm_ranks_size(rank->ranks)
-               ? (struct mtlm_traced){value[1], value[2], value[3], value[4]}
-               : (struct mtlm_traced){0};
+    return sum_usage(rank->ranks, counts, &own);
 }

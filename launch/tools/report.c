@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "launch/tools/tool_main.h"
+#include "launch/trace/export/export.h"
 #include "launch/trace/read/compare.h"
 #include "launch/trace/read/read.h"
 #include "launch/trace/read/table.h"
@@ -106,7 +107,7 @@ static int draw(const struct options *options, struct mtlm_trace_run *run,
         run[i].info.svg_ops = options->svg_ops;
         run[i].trace.next = i + 1 < options->n ? &run[i + 1].trace : NULL;
     }
-    return mtlm_trace_write_pictures(options->svg, &run[0].trace, err);
+    return mtlm_trace_export_pictures(options->svg, &run[0].trace, err);
 }
 
 static int print(const struct options *options,

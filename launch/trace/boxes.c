@@ -102,7 +102,7 @@ static void extend(struct mtlm_trace_box *box,
     } else if (begin > box->end_ns && begin - box->end_ns < gap_ns) {
         begin = box->end_ns;
     }
-    mtlm_spans_add(&box->busy, begin, r->end_ns);
+    mtlm_trace_spans_add(&box->busy, begin, r->end_ns);
     box->busy_ns += r->end_ns - r->start_ns;
     if (r->lane != MTLM_LANE_COMPUTE) {
         box->bytes += r->bytes;
@@ -193,12 +193,12 @@ static void absorb(struct mtlm_trace_box *a, struct mtlm_trace_box *b,
                    int64_t gap_ns)
 {
     for (size_t i = 0; i < b->busy.n; i++) {
-        const struct mtlm_span *s = &b->busy.span[i];
+        const struct mtlm_trace_span *s = &b->busy.span[i];
         const int64_t end = a->busy.span[a->busy.n - 1].end_ns;
         const bool seen = s->begin_ns - end >= gap_ns;
 
-        mtlm_spans_add(&a->busy, seen || s->begin_ns < end ? s->begin_ns : end,
-                       s->end_ns);
+        mtlm_trace_spans_add(
+            &a->busy, seen || s->begin_ns < end ? s->begin_ns : end, s->end_ns);
     }
     if (b->class == MTLM_TRACE_W)
         a->weight_ns += b->busy_ns;

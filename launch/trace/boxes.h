@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "launch/trace/records.h"
-#include "launch/trace/span.h"
+#include "launch/trace/spans.h"
 
 /* A line of the picture: a worker, or a rank's communication of one kind. */
 struct mtlm_trace_row {
@@ -33,7 +33,7 @@ struct mtlm_trace_box {
      * the send of its B, are one box, of class B: what of busy_ns is W.  0:
      * there is none in it. */
     int64_t weight_ns;
-    struct mtlm_spans busy; /* where its operations lie */
+    struct mtlm_trace_spans busy; /* where its operations lie */
 };
 
 struct mtlm_trace_picture {

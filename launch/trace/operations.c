@@ -67,14 +67,14 @@ void mtlm_trace_find_ops(const struct mtlm_trace_records *records,
 }
 
 void mtlm_trace_find_classes(const struct mtlm_trace_records *records,
-                             const struct mtlm_spans *window,
+                             const struct mtlm_trace_spans *window,
                              struct mtlm_trace_summary *summary)
 {
     for (size_t i = 0; i < records->n; i++) {
         const struct mtlm_record *r = &records->record[i];
         struct mtlm_trace_class_time *c = &summary->class[mtlm_trace_class(r)];
         const int64_t ns =
-            mtlm_spans_inside(&window[r->rank], r->start_ns, r->end_ns);
+            mtlm_trace_spans_inside(&window[r->rank], r->start_ns, r->end_ns);
 
         if (ns <= 0
             || (r->lane == MTLM_LANE_COMPUTE

@@ -2,7 +2,7 @@
 #define MTLM_TRACE_OPERATIONS_H
 
 #include "launch/trace/records.h"
-#include "launch/trace/span.h"
+#include "launch/trace/spans.h"
 #include "launch/trace/summary.h"
 
 /* Fills in summary's operations. */
@@ -11,7 +11,7 @@ void mtlm_trace_find_ops(const struct mtlm_trace_records *records,
 
 /* Fills in summary's classes, over window[ranks]. */
 void mtlm_trace_find_classes(const struct mtlm_trace_records *records,
-                             const struct mtlm_spans *window,
+                             const struct mtlm_trace_spans *window,
                              struct mtlm_trace_summary *summary);
 
 #endif /* MTLM_TRACE_OPERATIONS_H */

@@ -214,6 +214,15 @@ static size_t transfers(struct mtlm_trace_records *records, int op,
     return n;
 }
 
+void mtlm_trace_trim_receive(struct mtlm_record *receive, int64_t sent_ns)
+{
+    if (receive->start_ns < sent_ns)
+        receive->start_ns = sent_ns;
+    /* Clocks agree to about a microsecond only. */
+    if (receive->start_ns > receive->end_ns)
+        receive->start_ns = receive->end_ns;
+}
+
 void mtlm_trace_trim_receives(struct mtlm_trace_records *records)
 {
     struct transfer *send = mtlm_calloc(records->n, sizeof(*send));
@@ -227,15 +236,8 @@ void mtlm_trace_trim_receives(struct mtlm_trace_records *records)
     while (s < n_send && r < n_recv) {
         const int c = same_key(&send[s], &recv[r]);
 
-        if (c == 0) {
-            struct mtlm_record *record = recv[r].record;
-
-            if (record->start_ns < send[s].start_ns)
-                record->start_ns = send[s].start_ns;
-            /* Clocks are not aligned to the last microsecond. */
-            if (record->start_ns > record->end_ns)
-                record->start_ns = record->end_ns;
-        }
+        if (c == 0)
+            mtlm_trace_trim_receive(recv[r].record, send[s].start_ns);
         s += c <= 0;
         r += c >= 0;
     }

@@ -47,7 +47,11 @@ struct mtlm_trace_records *mtlm_trace_records_create(
     const struct mtlm_trace_info *info);
 void mtlm_trace_records_destroy(struct mtlm_trace_records *records);
 
-/* Moves the start of each receive to that of its send, if later. */
+/* Moves the start of a receive to that of its send where the send is later, at
+ * most to the receive's end. */
+void mtlm_trace_trim_receive(struct mtlm_record *receive, int64_t sent_ns);
+
+/* Does the same for every receive whose send is among the records. */
 void mtlm_trace_trim_receives(struct mtlm_trace_records *records);
 
 /* Whether worker of rank is one that counts. */

@@ -106,7 +106,8 @@ struct mtlm_trace_wait {
     int phase; /* of the communication (enum mtlm_phase), else -1 */
     int peer;  /* of the message, else -1 */
     int64_t ns;
-    double share; /* of workers * window */
+    double share;  /* of workers * window */
+    char text[96]; /* "rank 1 waited 8.1 % for activations from rank 0" */
 };
 
 struct mtlm_trace_summary {
@@ -146,14 +147,7 @@ struct mtlm_trace_summary {
     size_t n_waits;
 };
 
-/* The caller destroys it; destroy(NULL) is fine. */
-struct mtlm_trace_summary *mtlm_trace_summary_create(
-    const struct mtlm_record *records, size_t n,
-    const struct mtlm_trace_info *info);
+/* Frees a summary; destroy(NULL) does nothing. */
 void mtlm_trace_summary_destroy(struct mtlm_trace_summary *summary);
-
-/* "rank 1 waited 8.1 % for activations from rank 0"; returns text. */
-char *mtlm_trace_wait_text(const struct mtlm_trace_wait *wait, char *text,
-                           size_t size);
 
 #endif /* MTLM_TRACE_SUMMARY_H */

@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "graph/layout.h"
-#include "runtime/base/error.h"
 #include "runtime/machine/recorder.h"
 
 /* Of the files that mtlm-report reads: schedule.csv, deps.csv, summary.json.
@@ -76,21 +75,5 @@ struct mtlm_trace_info {
     size_t n_data;
     bool svg_ops; /* schedule.svg shows single operations */
 };
-
-/* Writes the n records of all ranks, in any order, on one clock, to dir as
- * schedule.csv and what else the table in trace.c lists, each at once or not
- * at all.
- * In the files iterations count from 1, as in the log line, and times from
- * the summary's origin.  Makes dir; its parents must exist.  -1: some could
- * not be written, MTLM_EXIT_IO, their names and the reason in err. */
-int mtlm_trace_write(const char *dir, const struct mtlm_record *records,
-                     size_t n, const struct mtlm_trace_info *info,
-                     struct mtlm_error *err);
-
-/* The picture alone, as path. */
-int mtlm_trace_write_picture(const char *path,
-                             const struct mtlm_record *records, size_t n,
-                             const struct mtlm_trace_info *info,
-                             struct mtlm_error *err);
 
 #endif /* MTLM_TRACE_H */

@@ -20,7 +20,7 @@ struct ended {
 struct gaps {
     const struct mtlm_trace_records *records;
     const struct mtlm_trace_predecessors *edges; /* or NULL: then ended */
-    const struct mtlm_spans *window;
+    const struct mtlm_trace_spans *window;
     struct ended ended;
     struct mtlm_trace_summary *summary;
     size_t first;                       /* of the rank's waits */
@@ -150,7 +150,7 @@ static void add_to_account(struct mtlm_trace_account *account,
 static void charge(struct gaps *gaps, struct mtlm_trace_wait wait,
                    int64_t begin_ns, int64_t end_ns)
 {
-    const int64_t ns = mtlm_spans_inside(gaps->window, begin_ns, end_ns);
+    const int64_t ns = mtlm_trace_spans_inside(gaps->window, begin_ns, end_ns);
     struct mtlm_trace_summary *summary = gaps->summary;
     size_t i = gaps->first;
 
@@ -184,7 +184,7 @@ static void find_gaps(struct gaps *gaps)
         if (node->lane != MTLM_LANE_COMPUTE || node->worker != account->worker)
             continue;
         account->compute_ns +=
-            mtlm_spans_inside(gaps->window, node->start_ns, node->end_ns);
+            mtlm_trace_spans_inside(gaps->window, node->start_ns, node->end_ns);
         if (node->start_ns > last) {
             const int64_t ready = node->ready_ns < last ? last
                                   : node->ready_ns < node->start_ns
@@ -200,6 +200,65 @@ static void find_gaps(struct gaps *gaps)
     charge(gaps, end, last, INT64_MAX);
 }
 
+static const char *received_name(int phase)
+{
+    switch (phase) {
+    case MTLM_PHASE_FORWARD:
+    case MTLM_PHASE_EVAL:
+        return "activations";
+    case MTLM_PHASE_BACKWARD:
+        return "gradients";
+    default:
+        return "data";
+    }
+}
+
+static const char *reduced_name(int lane, int phase)
+{
+    if (lane == MTLM_LANE_TP)
+        return "a tensor-parallel all-reduce";
+    return phase == MTLM_PHASE_OPTIMIZER
+               ? "an all-reduce before the optimizer step"
+               : "an all-reduce";
+}
+
+static void put_text(struct mtlm_trace_wait *wait)
+{
+    char *const text = wait->text;
+    const size_t size = sizeof(wait->text);
+    const double percent = 100 * wait->share;
+
+    switch (wait->cause) {
+    case MTLM_CAUSE_RECEIVE:
+        snprintf(text, size, "rank %d waited %.1f %% for %s from rank %d",
+                 wait->rank, percent, received_name(wait->phase), wait->peer);
+        break;
+    case MTLM_CAUSE_SEND:
+        snprintf(text, size,
+                 "rank %d waited %.1f %% for rank %d to take its %s",
+                 wait->rank, percent, wait->peer, received_name(wait->phase));
+        break;
+    case MTLM_CAUSE_ALL_REDUCE:
+        snprintf(text, size, "rank %d waited %.1f %% for %s", wait->rank,
+                 percent, reduced_name(wait->lane, wait->phase));
+        break;
+    case MTLM_CAUSE_DATA:
+        snprintf(text, size, "rank %d waited %.1f %% for data of its own",
+                 wait->rank, percent);
+        break;
+    case MTLM_CAUSE_RUNTIME:
+        snprintf(text, size, "rank %d waited %.1f %% for the runtime",
+                 wait->rank, percent);
+        break;
+    case MTLM_CAUSE_END:
+        snprintf(text, size, "rank %d had nothing left to do for %.1f %%",
+                 wait->rank, percent);
+        break;
+    case MTLM_CAUSE_COUNT:
+        assert(!"a cause");
+    }
+}
+
 static int longest_first(const void *pa, const void *pb)
 {
     const struct mtlm_trace_wait *a = pa, *b = pb;
@@ -211,7 +270,7 @@ static int longest_first(const void *pa, const void *pb)
 
 static void find_waits_of_rank(const struct mtlm_trace_records *records,
                                const struct mtlm_trace_predecessors *edges,
-                               const struct mtlm_spans *window, int rank,
+                               const struct mtlm_trace_spans *window, int rank,
                                struct mtlm_trace_summary *summary)
 {
     struct gaps gaps = {.records = records,
@@ -240,73 +299,16 @@ static void find_waits_of_rank(const struct mtlm_trace_records *records,
 
 void mtlm_trace_find_waits(const struct mtlm_trace_records *records,
                            const struct mtlm_trace_predecessors *edges,
-                           const struct mtlm_spans *window,
+                           const struct mtlm_trace_spans *window,
                            struct mtlm_trace_summary *summary)
 {
     summary->account = mtlm_calloc(records->first_worker[records->ranks],
                                    sizeof(*summary->account));
     for (int rank = 0; rank < records->ranks; rank++)
         find_waits_of_rank(records, edges, &window[rank], rank, summary);
+    for (size_t i = 0; i < summary->n_waits; i++)
+        put_text(&summary->wait[i]);
     if (summary->n_waits)
         qsort(summary->wait, summary->n_waits, sizeof(*summary->wait),
               longest_first);
-}
-
-static const char *received(int phase)
-{
-    switch (phase) {
-    case MTLM_PHASE_FORWARD:
-    case MTLM_PHASE_EVAL:
-        return "activations";
-    case MTLM_PHASE_BACKWARD:
-        return "gradients";
-    default:
-        return "data";
-    }
-}
-
-static const char *reduced(int lane, int phase)
-{
-    if (lane == MTLM_LANE_TP)
-        return "a tensor-parallel all-reduce";
-    return phase == MTLM_PHASE_OPTIMIZER
-               ? "an all-reduce before the optimizer step"
-               : "an all-reduce";
-}
-
-char *mtlm_trace_wait_text(const struct mtlm_trace_wait *wait, char *text,
-                           size_t size)
-{
-    const double percent = 100 * wait->share;
-
-    switch (wait->cause) {
-    case MTLM_CAUSE_RECEIVE:
-        snprintf(text, size, "rank %d waited %.1f %% for %s from rank %d",
-                 wait->rank, percent, received(wait->phase), wait->peer);
-        break;
-    case MTLM_CAUSE_SEND:
-        snprintf(text, size,
-                 "rank %d waited %.1f %% for rank %d to take its %s",
-                 wait->rank, percent, wait->peer, received(wait->phase));
-        break;
-    case MTLM_CAUSE_ALL_REDUCE:
-        snprintf(text, size, "rank %d waited %.1f %% for %s", wait->rank,
-                 percent, reduced(wait->lane, wait->phase));
-        break;
-    case MTLM_CAUSE_DATA:
-        snprintf(text, size, "rank %d waited %.1f %% for data of its own",
-                 wait->rank, percent);
-        break;
-    case MTLM_CAUSE_RUNTIME:
-        snprintf(text, size, "rank %d waited %.1f %% for the runtime",
-                 wait->rank, percent);
-        break;
-    case MTLM_CAUSE_END:
-        snprintf(text, size, "rank %d had nothing left to do for %.1f %%",
-                 wait->rank, percent);
-        break;
-    case MTLM_CAUSE_COUNT:
-        assert(!"a cause");
-    }
-    return text;
 }

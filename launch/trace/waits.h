@@ -3,7 +3,7 @@
 
 #include "launch/trace/predecessors.h"
 #include "launch/trace/records.h"
-#include "launch/trace/span.h"
+#include "launch/trace/spans.h"
 #include "launch/trace/summary.h"
 
 /* Fills in summary's waits and accounts: every moment of window[rank] in which
@@ -16,7 +16,7 @@
  * what ended last on the rank until then stands for the predecessor. */
 void mtlm_trace_find_waits(const struct mtlm_trace_records *records,
                            const struct mtlm_trace_predecessors *edges,
-                           const struct mtlm_spans *window,
+                           const struct mtlm_trace_spans *window,
                            struct mtlm_trace_summary *summary);
 
 #endif /* MTLM_TRACE_WAITS_H */

@@ -101,7 +101,8 @@ static bool report(struct mtlm_train *s, int64_t e,
 }
 
 /* Bubble and overlap of iteration e, once it is over on all ranks. */
-static struct mtlm_traced traced(struct mtlm_train *s, int64_t e, bool ahead)
+static struct mtlm_trace_usage traced(struct mtlm_train *s, int64_t e,
+                                      bool ahead)
 {
     const struct mtlm_job *job = s->job;
     const struct mtlm_traced_rank rank = {.ranks = job->ranks,

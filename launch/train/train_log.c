@@ -38,7 +38,7 @@ static void add(struct mtlm_train_span *span,
     span->steps += step;
     span->iterations++;
     span->samples += r[MTLM_CONTROL_BATCH];
-    mtlm_traced_add(&span->traced, &ended->traced);
+    mtlm_trace_usage_add(&span->traced, &ended->traced);
 }
 
 /* The next one begins. */
@@ -128,8 +128,8 @@ static struct mtlm_log_iteration describe(const struct mtlm_train_log *log,
         .sop_accuracy = sop ? span->loss[MTLM_LOSS_SOP_HITS] / span->steps : -1,
         .tokens_per_second = span->samples * o->model.seq_length / seconds,
         .seconds_left = seconds_left(log, seconds, span->samples, r),
-        .bubble = mtlm_traced_bubble(&span->traced),
-        .overlap = mtlm_traced_overlap(&span->traced)};
+        .bubble = mtlm_trace_usage_bubble(&span->traced),
+        .overlap = mtlm_trace_usage_overlap(&span->traced)};
 }
 
 void mtlm_train_log_add(struct mtlm_train_log *log,

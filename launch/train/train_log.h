@@ -11,7 +11,7 @@ struct mtlm_train_span {
     double loss[MTLM_LOSS_COUNT]; /* sums over the steps */
     int64_t iterations, steps;
     double samples;
-    struct mtlm_traced traced;
+    struct mtlm_trace_usage traced;
     double skipped, nan; /* before them, in all */
 };
 
@@ -35,10 +35,10 @@ void mtlm_train_log_start(struct mtlm_train_log *log,
 
 /* An iteration that is done. */
 struct mtlm_train_ended {
-    int64_t now_ns;            /* when its report came */
-    const double *report;      /* enum mtlm_control_slot */
-    double params_norm;        /* -1: it is not computed */
-    struct mtlm_traced traced; /* zero: it is not recorded */
+    int64_t now_ns;                 /* when its report came */
+    const double *report;           /* enum mtlm_control_slot */
+    double params_norm;             /* -1: it is not computed */
+    struct mtlm_trace_usage traced; /* zero: it is not recorded */
     bool line_due;
 };
 

@@ -8,6 +8,7 @@
 
 #include "codelets/op.h"
 #include "pipeline.h"
+#include "launch/trace/summarize.h"
 #include "runtime/base/memory.h"
 
 enum { F, B, W, CLASSES };
@@ -230,7 +231,7 @@ struct mtlm_trace_summary *pipeline_summary(int stages, int microbatches,
     size_t n;
     struct mtlm_record *record = pipeline_records(&pipeline, &n);
 
-    summary = mtlm_trace_summary_create(record, n, &info);
+    summary = mtlm_trace_summarize(record, n, &info);
     free(record);
     return summary;
 }

@@ -12,7 +12,7 @@
 
 #include "codelets/op.h"
 #include "launch/trace/edges.h"
-#include "launch/trace/summary.h"
+#include "launch/trace/summarize.h"
 #include "runtime/base/memory.h"
 #include "runtime/comm/group.h"
 #include "trace_node.h"
@@ -57,7 +57,7 @@ static struct mtlm_trace_summary *run_chain(bool edges)
         record[i].peer = message ? 1 - chain[i].rank : -1;
         record[i].job = job;
     }
-    return mtlm_trace_summary_create(record, N, &info);
+    return mtlm_trace_summarize(record, N, &info);
 }
 
 static void test_the_critical_path_goes_through_messages(void **state)
@@ -117,7 +117,7 @@ static void test_the_critical_path_waits_for_the_last_of_a_group(void **state)
     }
     edge = mtlm_trace_edges_between(record, N, edge, &info.n_edges);
     info.edge = edge;
-    s = mtlm_trace_summary_create(record, N, &info);
+    s = mtlm_trace_summarize(record, N, &info);
     /* The late one's 900, the sum from 905 on, the longest second node, the
      * sum from 1050 on: each sum once, however many ranks take part. */
     assert_int_equal(s->path_ns, 900 + 95 + 35 + 50);
@@ -162,7 +162,6 @@ static void test_an_edge_tells_more_than_what_ended_last(void **state)
     static const struct mtlm_trace_edge edge[] = {{0, 0, 3, 1}, {0, 0, 4, 3}};
     struct mtlm_trace_info info = timed_one_rank;
     struct mtlm_trace_summary *s;
-    char text[160];
 
     (void) state;
     for (int i = 0; i < 5; i++)
@@ -170,12 +169,12 @@ static void test_an_edge_tells_more_than_what_ended_last(void **state)
     record[1].peer = record[2].peer = 1;
     info.edge = edge;
     info.n_edges = 2;
-    s = mtlm_trace_summary_create(record, 5, &info);
+    s = mtlm_trace_summarize(record, 5, &info);
     assert_int_equal(s->n_waits, 2);
     assert_int_equal(s->wait[0].cause, MTLM_CAUSE_SEND);
     assert_int_equal(s->wait[0].ns, 51);
     assert_string_equal(
-        mtlm_trace_wait_text(&s->wait[0], text, sizeof(text)),
+        s->wait[0].text,
         "rank 0 waited 17.0 % for rank 1 to take its activations");
     /* 9 after it was ready; 30 after all that it waited for had ended. */
     assert_int_equal(s->wait[1].cause, MTLM_CAUSE_RUNTIME);

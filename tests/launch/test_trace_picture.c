@@ -14,7 +14,7 @@
 
 #include "codelets/op.h"
 #include "launch/trace/export/xml.h"
-#include "launch/trace/trace.h"
+#include "launch/trace/export/export.h"
 #include "pipeline.h"
 #include "runtime/base/memory.h"
 #include "trace_dir.h"
@@ -140,7 +140,7 @@ static void draw(const struct mtlm_record *record, size_t n,
     struct mtlm_error err;
 
     mkdir(trace_dir, 0777);
-    assert_int_equal(mtlm_trace_write_picture(path, record, n, info, &err), 0);
+    assert_int_equal(mtlm_trace_export_picture(path, record, n, info, &err), 0);
     free(path);
 }
 

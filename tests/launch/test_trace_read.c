@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "codelets/op.h"
+#include "launch/trace/export/export.h"
 #include "launch/trace/read/compare.h"
 #include "launch/trace/read/read.h"
 #include "pipeline.h"
@@ -266,7 +267,7 @@ static void test_runs_stand_side_by_side(void **state)
                                  "         17.0\n"));
     free(text);
     run[0].trace.next = &run[1].trace;
-    assert_int_equal(mtlm_trace_write_pictures(path, &run[0].trace, &err), 0);
+    assert_int_equal(mtlm_trace_export_pictures(path, &run[0].trace, &err), 0);
     f = fopen(path, "r");
     text = NULL;
     size = 0;

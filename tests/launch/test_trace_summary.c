@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "codelets/op.h"
-#include "launch/trace/summary.h"
+#include "launch/trace/summarize.h"
 #include "pipeline.h"
 #include "trace_node.h"
 
@@ -67,8 +67,7 @@ static void test_interleaved_stages_are_compared_with_their_bubble(void **state)
                                              .virtual_stages = 2,
                                              .microbatches = cases[i].m};
         const struct mtlm_record none = {.phase = MTLM_PHASE_INIT};
-        struct mtlm_trace_summary *s =
-            mtlm_trace_summary_create(&none, 1, &info);
+        struct mtlm_trace_summary *s = mtlm_trace_summarize(&none, 1, &info);
 
         assert_float_equal(s->ideal_1f1b,
                            1 - 3 * cases[i].m / cases[i].makespan, CLOSE);
@@ -107,14 +106,14 @@ static void test_overlap_is_a_share_of_communication(void **state)
         timed_node(0, MTLM_OP_LINEAR_FWD, 160, 180, 200),
     };
     struct mtlm_trace_summary *s =
-        mtlm_trace_summary_create(record, 4, &timed_one_rank);
+        mtlm_trace_summarize(record, 4, &timed_one_rank);
 
     (void) state;
     assert_int_equal(s->comm_ns, 100); /* 60 .. 160 */
     assert_int_equal(s->overlap_ns, 40);
     assert_float_equal(s->overlap, 0.4, CLOSE);
     mtlm_trace_summary_destroy(s);
-    s = mtlm_trace_summary_create(record, 1, &timed_one_rank);
+    s = mtlm_trace_summarize(record, 1, &timed_one_rank);
     assert_true(s->overlap < 0);
     mtlm_trace_summary_destroy(s);
 }
@@ -135,7 +134,7 @@ static void test_a_receive_counts_from_its_send(void **state)
     record[1].peer = 1;
     record[2].rank = record[3].rank = 1;
     record[3].peer = 0;
-    s = mtlm_trace_summary_create(record, 4, &info);
+    s = mtlm_trace_summarize(record, 4, &info);
     assert_int_equal(s->rank[1].comm_ns, 30);
     assert_int_equal(s->rank[1].overlap_ns, 10);
     mtlm_trace_summary_destroy(s);
@@ -153,14 +152,14 @@ static void test_only_workers_for_compute_nodes_count(void **state)
     struct mtlm_trace_summary *s;
 
     (void) state;
-    s = mtlm_trace_summary_create(record, 2, &info);
+    s = mtlm_trace_summarize(record, 2, &info);
     assert_int_equal(s->rank[0].workers, 1);
     assert_float_equal(s->bubble, 0, CLOSE);
     mtlm_trace_summary_destroy(s);
     /* One that could have worked, and did not. */
     info.worker = worker;
     info.n_workers = 3;
-    s = mtlm_trace_summary_create(record, 2, &info);
+    s = mtlm_trace_summarize(record, 2, &info);
     assert_int_equal(s->rank[0].workers, 2);
     assert_float_equal(s->bubble, 0.5, CLOSE);
     assert_int_equal(s->wait[0].cause, MTLM_CAUSE_END);
@@ -175,7 +174,7 @@ static void test_tokens_read_early_are_no_bubble(void **state)
         timed_node(0, MTLM_OP_LINEAR_FWD, 0, 60, 100),
     };
     struct mtlm_trace_summary *s =
-        mtlm_trace_summary_create(record, 2, &timed_one_rank);
+        mtlm_trace_summarize(record, 2, &timed_one_rank);
 
     (void) state;
     assert_int_equal(s->origin_ns, 60);
@@ -201,7 +200,7 @@ static void test_a_window_with_validation_does_not_count(void **state)
     }
     record[6] = timed_node(0, MTLM_OP_LINEAR_FWD, 60, 60, 100);
     record[6].phase = MTLM_PHASE_EVAL;
-    s = mtlm_trace_summary_create(record, 7, &timed_one_rank);
+    s = mtlm_trace_summarize(record, 7, &timed_one_rank);
     assert_int_equal(s->windows, 1);
     assert_int_equal(s->makespan_ns, 100);
     assert_float_equal(s->bubble, 0.4, CLOSE);
@@ -239,7 +238,7 @@ static void test_operations_have_count_mean_median_and_speed(void **state)
     (void) state;
     for (int i = 0; i < 3; i++)
         record[i].flops = 1300;
-    s = mtlm_trace_summary_create(record, 4, &timed_one_rank);
+    s = mtlm_trace_summarize(record, 4, &timed_one_rank);
     assert_int_equal(s->n_ops, 2);
     assert_int_equal(s->op[0].op, MTLM_OP_LINEAR_FWD);
     assert_int_equal(s->op[0].count, 3);
@@ -267,14 +266,14 @@ static void test_the_order_of_records_does_not_matter(void **state)
     struct mtlm_record *record = pipeline_records(&pipeline, &n);
 
     (void) state;
-    s[0] = mtlm_trace_summary_create(record, n, &info);
+    s[0] = mtlm_trace_summarize(record, n, &info);
     for (size_t i = 0; i < n / 2; i++) {
         const struct mtlm_record r = record[i];
 
         record[i] = record[n - 1 - i];
         record[n - 1 - i] = r;
     }
-    s[1] = mtlm_trace_summary_create(record, n, &info);
+    s[1] = mtlm_trace_summarize(record, n, &info);
     assert_int_equal(s[0]->makespan_ns, s[1]->makespan_ns);
     assert_memory_equal(s[0]->rank, s[1]->rank, 3 * sizeof(*s[0]->rank));
     assert_int_equal(s[0]->n_waits, s[1]->n_waits);
@@ -286,7 +285,7 @@ static void test_the_order_of_records_does_not_matter(void **state)
 static void test_nothing_recorded_is_no_crash(void **state)
 {
     struct mtlm_trace_summary *s =
-        mtlm_trace_summary_create(NULL, 0, &timed_one_rank);
+        mtlm_trace_summarize(NULL, 0, &timed_one_rank);
     const struct mtlm_record fill = {.op = MTLM_OP_FILL,
                                      .phase = MTLM_PHASE_INIT};
 
@@ -294,7 +293,7 @@ static void test_nothing_recorded_is_no_crash(void **state)
     assert_int_equal(s->last_iteration, -1);
     assert_int_equal(s->makespan_ns, 0);
     mtlm_trace_summary_destroy(s);
-    s = mtlm_trace_summary_create(&fill, 1, &timed_one_rank);
+    s = mtlm_trace_summarize(&fill, 1, &timed_one_rank);
     assert_int_equal(s->last_iteration, -1);
     mtlm_trace_summary_destroy(s);
 }

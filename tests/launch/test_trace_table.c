@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "launch/trace/read/table.h"
+#include "launch/trace/summarize.h"
 #include "pipeline.h"
 
 static const int64_t unit = 1000000;
@@ -32,7 +33,7 @@ static char *table_of(int p)
     FILE *f = open_memstream(&text, &size);
     struct mtlm_record *record = pipeline_records(&pipeline, &n);
 
-    s = mtlm_trace_summary_create(record, n, &info);
+    s = mtlm_trace_summarize(record, n, &info);
     mtlm_trace_print_table(f, s, &info);
     fclose(f);
     mtlm_trace_summary_destroy(s);

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "codelets/op.h"
-#include "launch/trace/summary.h"
+#include "launch/trace/summarize.h"
 #include "pipeline.h"
 #include "trace_node.h"
 
@@ -51,7 +51,6 @@ static void test_first_and_last_stage_wait_for_each_other(void **state)
 {
     struct mtlm_trace_summary *s = pipeline_summary(2, 8, 1, true);
     const struct mtlm_trace_wait *wait;
-    char text[160];
 
     (void) state;
     /* Of 27 units: the last stage waits one for its first activations and
@@ -60,15 +59,14 @@ static void test_first_and_last_stage_wait_for_each_other(void **state)
     assert_non_null(wait);
     assert_int_equal(wait->peer, 0);
     assert_int_equal(wait->ns, 1 * PIPELINE_UNIT_NS);
-    assert_string_equal(mtlm_trace_wait_text(wait, text, sizeof(text)),
+    assert_string_equal(wait->text,
                         "rank 1 waited 3.7 % for activations from rank 0");
     wait = find_wait(s, 1, MTLM_CAUSE_END, -1);
     assert_int_equal(wait->ns, 2 * PIPELINE_UNIT_NS);
-    assert_string_equal(mtlm_trace_wait_text(wait, text, sizeof(text)),
-                        "rank 1 had nothing left to do for 7.4 %");
+    assert_string_equal(wait->text, "rank 1 had nothing left to do for 7.4 %");
     wait = find_wait(s, 0, MTLM_CAUSE_RECEIVE, MTLM_PHASE_BACKWARD);
     assert_int_equal(wait->ns, 3 * PIPELINE_UNIT_NS);
-    assert_string_equal(mtlm_trace_wait_text(wait, text, sizeof(text)),
+    assert_string_equal(wait->text,
                         "rank 0 waited 11.1 % for gradients from rank 1");
     mtlm_trace_summary_destroy(s);
 }
@@ -78,13 +76,12 @@ static void test_the_optimizer_waits_for_its_all_reduce(void **state)
     struct mtlm_trace_summary *s = pipeline_summary(2, 8, 2, true);
     const struct mtlm_trace_wait *wait =
         find_wait(s, 0, MTLM_CAUSE_ALL_REDUCE, MTLM_PHASE_OPTIMIZER);
-    char text[160];
 
     (void) state;
     assert_non_null(wait);
     assert_int_equal(wait->ns, PIPELINE_UNIT_NS);
     assert_string_equal(
-        mtlm_trace_wait_text(wait, text, sizeof(text)),
+        wait->text,
         "rank 0 waited 3.4 % for an all-reduce before the optimizer step");
     mtlm_trace_summary_destroy(s);
 }
@@ -100,7 +97,7 @@ static void test_a_ready_node_waits_for_the_runtime(void **state)
         timed_node(0, MTLM_OP_LINEAR_FWD, 205, 210, 300),
     };
     struct mtlm_trace_summary *s =
-        mtlm_trace_summary_create(record, 4, &timed_one_rank);
+        mtlm_trace_summarize(record, 4, &timed_one_rank);
 
     (void) state;
     assert_int_equal(s->n_waits, 1);
@@ -117,7 +114,7 @@ static void test_a_node_waits_for_another_worker(void **state)
         timed_node(1, MTLM_OP_LINEAR_FWD, 100, 100, 120),
     };
     struct mtlm_trace_summary *s =
-        mtlm_trace_summary_create(record, 3, &timed_one_rank);
+        mtlm_trace_summarize(record, 3, &timed_one_rank);
 
     (void) state;
     assert_int_equal(s->rank[0].workers, 2);

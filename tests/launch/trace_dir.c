@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "launch/trace/export/export.h"
 #include "pipeline.h"
 #include "runtime/base/memory.h"
 #include "trace_dir.h"
@@ -101,7 +102,7 @@ void trace_dir_write_pipeline(int p, int m, int iterations, bool fused)
     size_t n;
     struct mtlm_record *record = pipeline_records(&pipeline, &n);
 
-    assert_int_equal(mtlm_trace_write(trace_dir, record, n, &info, &err), 0);
+    assert_int_equal(mtlm_trace_export(trace_dir, record, n, &info, &err), 0);
     free(record);
 }
 
@@ -126,5 +127,5 @@ void trace_dir_write(const struct mtlm_record *record, size_t n,
 {
     struct mtlm_error err;
 
-    assert_int_equal(mtlm_trace_write(trace_dir, record, n, info, &err), 0);
+    assert_int_equal(mtlm_trace_export(trace_dir, record, n, info, &err), 0);
 }

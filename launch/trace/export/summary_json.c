@@ -184,13 +184,11 @@ static json_t *waits(const struct mtlm_trace_summary *summary)
 
     for (size_t i = 0; i < summary->n_waits; i++) {
         const struct mtlm_trace_wait *w = &summary->wait[i];
-        char words[160];
 
         json_array_append_new(
             list, json_pack("{s:i, s:s, s:i, s:o, s:f, s:s}", "rank", w->rank,
                             "cause", cause[w->cause], "peer", w->peer, "ms",
-                            ms(w->ns), "share", w->share, "text",
-                            mtlm_trace_wait_text(w, words, sizeof(words))));
+                            ms(w->ns), "share", w->share, "text", w->text));
     }
     return list;
 }

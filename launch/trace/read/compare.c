@@ -204,12 +204,8 @@ static void print_causes(FILE *out, const struct mtlm_trace_run *run, int n)
 {
     fprintf(out, "\nMost of the waiting:\n");
     for (int i = 0; i < n; i++)
-        for (size_t k = 0; k < run[i].summary->n_waits && k < CAUSES; k++) {
-            char text[160];
-
-            mtlm_trace_wait_text(&run[i].summary->wait[k], text, sizeof(text));
-            fprintf(out, "[%d] %s\n", i + 1, text);
-        }
+        for (size_t k = 0; k < run[i].summary->n_waits && k < CAUSES; k++)
+            fprintf(out, "[%d] %s\n", i + 1, run[i].summary->wait[k].text);
 }
 
 void mtlm_trace_print_comparison(FILE *out, const struct mtlm_trace_run *run,

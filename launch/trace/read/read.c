@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "launch/trace/read/read.h"
+#include "launch/trace/summarize.h"
 #include "runtime/base/memory.h"
 #include "runtime/file/json_file.h"
 
@@ -268,8 +269,7 @@ static int summarize(struct mtlm_trace_run *run,
     const struct mtlm_trace_summary *s;
 
     run->records = mtlm_trace_records_create(run->record, run->n, &run->info);
-    s = run->summary =
-        mtlm_trace_summary_create(run->record, run->n, &run->info);
+    s = run->summary = mtlm_trace_summarize(run->record, run->n, &run->info);
     run->trace = (struct mtlm_trace){
         .info = &run->info, .records = run->records, .summary = run->summary};
     if (close_to(1e-6 * s->makespan_ns, expected->makespan_ms)

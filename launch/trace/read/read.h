@@ -8,7 +8,7 @@
 #include "launch/trace/summary.h"
 #include "launch/trace/trace.h"
 
-/* A trace directory, read back: what mtlm_trace_write() was given, as far as
+/* A trace directory, read back: what mtlm_trace_export() was given, as far as
  * schedule.csv, deps.csv and summary.json have it, and what follows from it. */
 struct mtlm_trace_run {
     char *dir;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "codelets/op.h"
-#include "launch/trace/export/csv.h"
+#include "launch/trace/read/csv.h"
 #include "launch/trace/read/read.h"
 #include "runtime/base/memory.h"
 

@@ -34,12 +34,9 @@ static void print_headline(FILE *out, const struct mtlm_trace_summary *s,
 static void print_causes(FILE *out, const struct mtlm_trace_summary *s)
 {
     for (size_t i = 0, shown = 0; i < s->n_waits && shown < CAUSES; i++) {
-        char text[160];
-
         if (s->wait[i].share < 0.001)
             continue;
-        fprintf(out, "  %s\n",
-                mtlm_trace_wait_text(&s->wait[i], text, sizeof(text)));
+        fprintf(out, "  %s\n", s->wait[i].text);
         shown++;
     }
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/trace/export/csv.h"
+#include "launch/trace/read/csv.h"
 #include "runtime/base/memory.h"
 
 /* Longer ones are no field's text. */

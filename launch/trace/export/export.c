@@ -1,4 +1,4 @@
-/* Writes a trace directory: one table of files. */
+/* Writes a trace directory: a table of files with a writer each. */
 #include "config.h"
 
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "launch/trace/export/writer.h"
-#include "launch/trace/trace.h"
+#include "launch/trace/export/export.h"
+#include "launch/trace/summarize.h"
 #include "runtime/base/memory.h"
 
 typedef void mtlm_trace_writer(FILE *f, const struct mtlm_trace *trace);
@@ -31,7 +31,7 @@ static const struct {
     {"schedule.svg", mtlm_trace_write_svg},
 };
 
-/* 0 or errno. */
+/* Returns 0 or errno. */
 static int write_to(const char *path, mtlm_trace_writer *writer,
                     const struct mtlm_trace *trace)
 {
@@ -49,7 +49,7 @@ static int write_to(const char *path, mtlm_trace_writer *writer,
     return error;
 }
 
-/* A device, a pipe or a link is where to write, not what to replace. */
+/* A regular file is replaced; a device, a pipe or a link is written to. */
 static bool is_replaced(const char *path)
 {
     struct stat st;
@@ -57,7 +57,7 @@ static bool is_replaced(const char *path)
     return lstat(path, &st) < 0 || S_ISREG(st.st_mode);
 }
 
-/* As path, at once or not at all; 0 or errno. */
+/* Writes path at once or not at all; returns 0 or errno. */
 static int write_file(const char *path, mtlm_trace_writer *writer,
                       const struct mtlm_trace *trace)
 {
@@ -76,7 +76,7 @@ static int write_file(const char *path, mtlm_trace_writer *writer,
     return error;
 }
 
-/* Goes on after a file that cannot be written: the next may be smaller. */
+/* Continues after a file that cannot be written: the next may be smaller. */
 static int write_all(const char *dir, const struct mtlm_trace *trace,
                      struct mtlm_error *err)
 {
@@ -100,8 +100,8 @@ static int write_all(const char *dir, const struct mtlm_trace *trace,
                  : 0;
 }
 
-static int write_picture(const char *path, const struct mtlm_trace *trace,
-                         struct mtlm_error *err)
+int mtlm_trace_export_pictures(const char *path, const struct mtlm_trace *trace,
+                               struct mtlm_error *err)
 {
     const int error = write_file(path, mtlm_trace_write_svg, trace);
 
@@ -110,7 +110,7 @@ static int write_picture(const char *path, const struct mtlm_trace *trace,
                  : 0;
 }
 
-/* Into dir, or without one the picture as path. */
+/* Writes to dir, or where dir is NULL the picture to path. */
 static int write_trace(const char *dir, const char *path,
                        const struct mtlm_record *record, size_t n,
                        const struct mtlm_trace_info *info,
@@ -118,21 +118,20 @@ static int write_trace(const char *dir, const char *path,
 {
     struct mtlm_trace_records *records =
         mtlm_trace_records_create(record, n, info);
-    struct mtlm_trace_summary *summary =
-        mtlm_trace_summary_create(record, n, info);
+    struct mtlm_trace_summary *summary = mtlm_trace_summarize(record, n, info);
     const struct mtlm_trace trace = {
         .info = info, .records = records, .summary = summary};
-    const int rc =
-        dir ? write_all(dir, &trace, err) : write_picture(path, &trace, err);
+    const int rc = dir ? write_all(dir, &trace, err)
+                       : mtlm_trace_export_pictures(path, &trace, err);
 
     mtlm_trace_summary_destroy(summary);
     mtlm_trace_records_destroy(records);
     return rc;
 }
 
-int mtlm_trace_write(const char *dir, const struct mtlm_record *record,
-                     size_t n, const struct mtlm_trace_info *info,
-                     struct mtlm_error *err)
+int mtlm_trace_export(const char *dir, const struct mtlm_record *record,
+                      size_t n, const struct mtlm_trace_info *info,
+                      struct mtlm_error *err)
 {
     if (mkdir(dir, 0777) && errno != EEXIST)
         return mtlm_error_set(err, MTLM_EXIT_IO,
@@ -141,16 +140,10 @@ int mtlm_trace_write(const char *dir, const struct mtlm_record *record,
     return write_trace(dir, NULL, record, n, info, err);
 }
 
-int mtlm_trace_write_picture(const char *path,
-                             const struct mtlm_record *records, size_t n,
-                             const struct mtlm_trace_info *info,
-                             struct mtlm_error *err)
-{
-    return write_trace(NULL, path, records, n, info, err);
-}
-
-int mtlm_trace_write_pictures(const char *path, const struct mtlm_trace *trace,
+int mtlm_trace_export_picture(const char *path,
+                              const struct mtlm_record *records, size_t n,
+                              const struct mtlm_trace_info *info,
                               struct mtlm_error *err)
 {
-    return write_picture(path, trace, err);
+    return write_trace(NULL, path, records, n, info, err);
 }

@@ -1,78 +1,11 @@
-/* Which part of the recorded time counts: windows of iterations. */
+/* Finds the windows of the iterations: from one optimizer step to the next,
+ * without validations and iterations that some rank did not finish. */
 #include "config.h"
 
 #include <stdlib.h>
 
-#include "launch/trace/span.h"
+#include "launch/trace/windows.h"
 #include "runtime/base/memory.h"
-
-void mtlm_spans_add(struct mtlm_spans *spans, int64_t begin_ns, int64_t end_ns)
-{
-    struct mtlm_span *last = spans->n ? &spans->span[spans->n - 1] : NULL;
-
-    if (last && begin_ns <= last->end_ns) {
-        if (end_ns > last->end_ns)
-            last->end_ns = end_ns;
-        return;
-    }
-    if (spans->n == spans->capacity) {
-        spans->capacity = spans->n ? 2 * spans->n : 16;
-        spans->span =
-            mtlm_realloc(spans->span, spans->capacity, sizeof(*spans->span));
-    }
-    spans->span[spans->n++] = (struct mtlm_span){begin_ns, end_ns};
-}
-
-int64_t mtlm_spans_length(const struct mtlm_spans *spans)
-{
-    int64_t length = 0;
-
-    for (size_t i = 0; i < spans->n; i++)
-        length += spans->span[i].end_ns - spans->span[i].begin_ns;
-    return length;
-}
-
-static struct mtlm_span common(struct mtlm_span a, struct mtlm_span b)
-{
-    return (struct mtlm_span){
-        a.begin_ns > b.begin_ns ? a.begin_ns : b.begin_ns,
-        a.end_ns < b.end_ns ? a.end_ns : b.end_ns,
-    };
-}
-
-int64_t mtlm_spans_inside(const struct mtlm_spans *spans, int64_t begin_ns,
-                          int64_t end_ns)
-{
-    const struct mtlm_span a = {begin_ns, end_ns};
-    int64_t length = 0;
-
-    for (size_t i = 0; i < spans->n; i++) {
-        const struct mtlm_span c = common(a, spans->span[i]);
-
-        if (c.begin_ns < c.end_ns)
-            length += c.end_ns - c.begin_ns;
-    }
-    return length;
-}
-
-struct mtlm_spans mtlm_spans_intersect(const struct mtlm_spans *a,
-                                       const struct mtlm_spans *b)
-{
-    struct mtlm_spans result = {0};
-    size_t i = 0, j = 0;
-
-    while (i < a->n && j < b->n) {
-        const struct mtlm_span c = common(a->span[i], b->span[j]);
-
-        if (c.begin_ns < c.end_ns)
-            mtlm_spans_add(&result, c.begin_ns, c.end_ns);
-        if (a->span[i].end_ns < b->span[j].end_ns)
-            i++;
-        else
-            j++;
-    }
-    return result;
-}
 
 static bool is_training(const struct mtlm_record *r)
 {
@@ -88,10 +21,10 @@ static bool begins(const struct mtlm_record *r)
 }
 
 /* Origin, first and last iteration, and the span of all training. */
-static struct mtlm_span extent(const struct mtlm_trace_records *records,
-                               struct mtlm_trace_summary *summary)
+static struct mtlm_trace_span extent(const struct mtlm_trace_records *records,
+                                     struct mtlm_trace_summary *summary)
 {
-    struct mtlm_span all = {INT64_MAX, INT64_MIN};
+    struct mtlm_trace_span all = {INT64_MAX, INT64_MIN};
     int first = INT32_MAX, last = -1;
 
     for (size_t i = 0; i < records->n; i++) {
@@ -143,43 +76,43 @@ static int64_t *optimizer_ends(const struct mtlm_trace_records *records,
     return end;
 }
 
-static struct mtlm_spans validation(const struct mtlm_trace_records *records,
-                                    int rank)
+static struct mtlm_trace_spans validation(
+    const struct mtlm_trace_records *records, int rank)
 {
-    struct mtlm_spans spans = {0};
+    struct mtlm_trace_spans spans = {0};
 
     for (size_t i = records->first[rank]; i < records->first[rank + 1]; i++) {
         const struct mtlm_record *r = &records->record[i];
 
         if (r->phase == MTLM_PHASE_EVAL)
-            mtlm_spans_add(&spans, r->start_ns, r->end_ns);
+            mtlm_trace_spans_add(&spans, r->start_ns, r->end_ns);
     }
     return spans;
 }
 
 /* Whether the windows between previous[ranks] and end[ranks] count. */
 static bool window_counts(const int64_t *previous, const int64_t *end,
-                          const struct mtlm_spans *eval, int ranks)
+                          const struct mtlm_trace_spans *eval, int ranks)
 {
     for (int r = 0; r < ranks; r++)
         if (previous[r] == INT64_MIN || end[r] == INT64_MIN
             || previous[r] >= end[r]
-            || mtlm_spans_inside(&eval[r], previous[r], end[r]))
+            || mtlm_trace_spans_inside(&eval[r], previous[r], end[r]))
             return false;
     return true;
 }
 
 static void add_windows(struct mtlm_trace_iteration *iteration,
                         struct mtlm_trace_windows *windows,
-                        struct mtlm_span *window, const int64_t *previous,
+                        struct mtlm_trace_span *window, const int64_t *previous,
                         const int64_t *end, int ranks)
 {
     iteration->counts = true;
     iteration->begin_ns = previous[0];
     iteration->end_ns = end[0];
     for (int r = 0; r < ranks; r++) {
-        window[r] = (struct mtlm_span){previous[r], end[r]};
-        mtlm_spans_add(&windows->rank[r], previous[r], end[r]);
+        window[r] = (struct mtlm_trace_span){previous[r], end[r]};
+        mtlm_trace_spans_add(&windows->rank[r], previous[r], end[r]);
         if (previous[r] < iteration->begin_ns)
             iteration->begin_ns = previous[r];
         if (end[r] > iteration->end_ns)
@@ -224,7 +157,7 @@ static void find_windows(const struct mtlm_trace_records *records,
                          struct mtlm_trace_windows *windows)
 {
     const int ranks = records->ranks, first = summary->first_iteration;
-    struct mtlm_spans *eval = mtlm_calloc(ranks, sizeof(*eval));
+    struct mtlm_trace_spans *eval = mtlm_calloc(ranks, sizeof(*eval));
     int64_t *end = optimizer_ends(records, first, summary->last_iteration);
 
     for (int r = 0; r < ranks; r++)
@@ -251,7 +184,7 @@ struct mtlm_trace_windows *mtlm_trace_windows_create(
     struct mtlm_trace_summary *summary)
 {
     struct mtlm_trace_windows *windows = mtlm_calloc(1, sizeof(*windows));
-    const struct mtlm_span all = extent(records, summary);
+    const struct mtlm_trace_span all = extent(records, summary);
     const int ranks = records->ranks;
 
     windows->rank = mtlm_calloc(ranks, sizeof(*windows->rank));
@@ -263,7 +196,7 @@ struct mtlm_trace_windows *mtlm_trace_windows_create(
     find_windows(records, summary, windows);
     if (!summary->windows)
         for (int r = 0; r < ranks; r++)
-            mtlm_spans_add(&windows->rank[r], all.begin_ns, all.end_ns);
+            mtlm_trace_spans_add(&windows->rank[r], all.begin_ns, all.end_ns);
     return windows;
 }
 

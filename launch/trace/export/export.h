@@ -1,0 +1,30 @@
+#ifndef MTLM_TRACE_EXPORT_H
+#define MTLM_TRACE_EXPORT_H
+
+/* Writes a trace directory, or the picture of a trace alone.  Both write each
+ * file at once or not at all. */
+
+#include "launch/trace/export/writer.h"
+#include "launch/trace/trace.h"
+
+/* Writes the n records of all ranks, in any order and on one clock, to dir: the
+ * files that the table in export.c lists.  In the files iterations count from
+ * 1, as in the log line, and times start at the summary's origin.  Makes dir,
+ * not its parents.  A file that cannot be written leaves the others: -1 and
+ * MTLM_EXIT_IO with the names of the missing files. */
+int mtlm_trace_export(const char *dir, const struct mtlm_record *records,
+                      size_t n, const struct mtlm_trace_info *info,
+                      struct mtlm_error *err);
+
+/* Writes the picture of the same records to path: -1 and MTLM_EXIT_IO. */
+int mtlm_trace_export_picture(const char *path,
+                              const struct mtlm_record *records, size_t n,
+                              const struct mtlm_trace_info *info,
+                              struct mtlm_error *err);
+
+/* Writes the pictures of trace and of its followers (trace->next) to path, one
+ * above the other: -1 and MTLM_EXIT_IO. */
+int mtlm_trace_export_pictures(const char *path, const struct mtlm_trace *trace,
+                               struct mtlm_error *err);
+
+#endif /* MTLM_TRACE_EXPORT_H */

@@ -1,0 +1,76 @@
+/* Sets of moments as disjoint spans in ascending order. */
+#include "config.h"
+
+#include "launch/trace/spans.h"
+#include "runtime/base/memory.h"
+
+void mtlm_trace_spans_add(struct mtlm_trace_spans *spans, int64_t begin_ns,
+                          int64_t end_ns)
+{
+    struct mtlm_trace_span *last = spans->n ? &spans->span[spans->n - 1] : NULL;
+
+    if (last && begin_ns <= last->end_ns) {
+        if (end_ns > last->end_ns)
+            last->end_ns = end_ns;
+        return;
+    }
+    if (spans->n == spans->capacity) {
+        spans->capacity = spans->n ? 2 * spans->n : 16;
+        spans->span =
+            mtlm_realloc(spans->span, spans->capacity, sizeof(*spans->span));
+    }
+    spans->span[spans->n++] = (struct mtlm_trace_span){begin_ns, end_ns};
+}
+
+int64_t mtlm_trace_spans_length(const struct mtlm_trace_spans *spans)
+{
+    int64_t length = 0;
+
+    for (size_t i = 0; i < spans->n; i++)
+        length += spans->span[i].end_ns - spans->span[i].begin_ns;
+    return length;
+}
+
+static struct mtlm_trace_span intersect_spans(struct mtlm_trace_span a,
+                                              struct mtlm_trace_span b)
+{
+    return (struct mtlm_trace_span){
+        a.begin_ns > b.begin_ns ? a.begin_ns : b.begin_ns,
+        a.end_ns < b.end_ns ? a.end_ns : b.end_ns,
+    };
+}
+
+int64_t mtlm_trace_spans_inside(const struct mtlm_trace_spans *spans,
+                                int64_t begin_ns, int64_t end_ns)
+{
+    const struct mtlm_trace_span a = {begin_ns, end_ns};
+    int64_t length = 0;
+
+    for (size_t i = 0; i < spans->n; i++) {
+        const struct mtlm_trace_span c = intersect_spans(a, spans->span[i]);
+
+        if (c.begin_ns < c.end_ns)
+            length += c.end_ns - c.begin_ns;
+    }
+    return length;
+}
+
+struct mtlm_trace_spans mtlm_trace_spans_intersect(
+    const struct mtlm_trace_spans *a, const struct mtlm_trace_spans *b)
+{
+    struct mtlm_trace_spans result = {0};
+    size_t i = 0, j = 0;
+
+    while (i < a->n && j < b->n) {
+        const struct mtlm_trace_span c =
+            intersect_spans(a->span[i], b->span[j]);
+
+        if (c.begin_ns < c.end_ns)
+            mtlm_trace_spans_add(&result, c.begin_ns, c.end_ns);
+        if (a->span[i].end_ns < b->span[j].end_ns)
+            i++;
+        else
+            j++;
+    }
+    return result;
+}
