@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "launch/job/job.h"
+#include "launch/options/options_answer.h"
+#include "launch/options/options_parse.h"
 #include "launch/plan/dry_run.h"
 #include "runtime/comm/launcher.h"
 #include "runtime/comm/watchdog.h"

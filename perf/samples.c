@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "launch/job/job.h"
+#include "launch/options/options_parse.h"
 #include "models/weights/safetensors.h"
 
 static const char *const names[MTLM_FIELD_COUNT] = {

@@ -7,29 +7,29 @@
 #include <string.h>
 
 #include "launch/checkpoint/checkpoint.h"
-#include "launch/options/option.h"
+#include "launch/options/option_value.h"
 #include "models/weights/foreign.h"
 
 /* Without these the tensors would be others, or mean something else. */
-static const char *const of_model[] = {
-    "model-type",
-    "num-layers",
-    "hidden-size",
-    "ffn-hidden-size",
-    "num-attention-heads",
-    "max-position-embeddings",
-    "vocab-size",
-    "layernorm-epsilon",
-    "apply-residual-connection-post-layernorm",
-    "apply-query-key-layer-scaling",
-    "no-bias-gelu-fusion",
-    "bert-no-binary-head",
-    "openai-gelu"};
+static const enum mtlm_option_id of_model[] = {
+    MTLM_OPT_MODEL_TYPE,
+    MTLM_OPT_NUM_LAYERS,
+    MTLM_OPT_HIDDEN_SIZE,
+    MTLM_OPT_FFN_HIDDEN_SIZE,
+    MTLM_OPT_NUM_ATTENTION_HEADS,
+    MTLM_OPT_MAX_POSITION_EMBEDDINGS,
+    MTLM_OPT_VOCAB_SIZE,
+    MTLM_OPT_LAYERNORM_EPSILON,
+    MTLM_OPT_APPLY_RESIDUAL_CONNECTION_POST_LAYERNORM,
+    MTLM_OPT_APPLY_QUERY_KEY_LAYER_SCALING,
+    MTLM_OPT_NO_BIAS_GELU_FUSION,
+    MTLM_OPT_BERT_NO_BINARY_HEAD,
+    MTLM_OPT_OPENAI_GELU};
 
 /* Without these the samples, or their order, would be others. */
-static const char *const of_samples[] = {"seq-length",     "seed",
-                                         "split",          "mask-prob",
-                                         "short-seq-prob", "eod-mask-loss"};
+static const enum mtlm_option_id of_samples[] = {
+    MTLM_OPT_SEQ_LENGTH, MTLM_OPT_SEED,           MTLM_OPT_SPLIT,
+    MTLM_OPT_MASK_PROB,  MTLM_OPT_SHORT_SEQ_PROB, MTLM_OPT_EOD_MASK_LOSS};
 
 enum {
     OF_FIRST_MODEL = 12, /* the first of them, which every checkpoint has */
@@ -38,13 +38,14 @@ enum {
 };
 
 /* The option's value, which the caller frees. */
-static char *value_of(const struct mtlm_options *options, const char *option)
+static char *value_of(const struct mtlm_options *options,
+                      enum mtlm_option_id option)
 {
     char *text = NULL;
     size_t size;
     FILE *file = open_memstream(&text, &size);
 
-    mtlm_option_write(options, mtlm_option_find(option), file);
+    mtlm_option_value_write(options, option, file);
     fclose(file);
     return text;
 }
@@ -60,7 +61,8 @@ json_t *mtlm_checkpoint_model_settings(const struct mtlm_options *options)
     json_t *settings = json_object();
 
     for (int i = 0; i < OF_MODEL; i++)
-        set(settings, of_model[i], value_of(options, of_model[i]));
+        set(settings, mtlm_option_name(of_model[i]),
+            value_of(options, of_model[i]));
     return settings;
 }
 
@@ -70,17 +72,18 @@ int mtlm_checkpoint_model(const json_t *settings, const char *path,
     struct mtlm_model *model = &options->model;
 
     for (int i = 0; i < OF_MODEL; i++) {
-        const char *text =
-            json_string_value(json_object_get(settings, of_model[i]));
+        const char *text = json_string_value(
+            json_object_get(settings, mtlm_option_name(of_model[i])));
 
         if (!text && i >= OF_FIRST_MODEL)
             continue; /* from before it was there */
         if (!text)
             return mtlm_error_set(err, MTLM_EXIT_INPUT,
                                   "%s: expected the setting \"%s\", found none",
-                                  path, of_model[i]);
-        if (mtlm_option_set(options, mtlm_option_find(of_model[i]), text,
-                            MTLM_SOURCE_CONFIG, of_model[i], err)
+                                  path, mtlm_option_name(of_model[i]));
+        if (mtlm_option_value_set(options, of_model[i], text,
+                                  MTLM_SOURCE_CONFIG,
+                                  mtlm_option_name(of_model[i]), err)
             < 0) {
             err->code = MTLM_EXIT_INPUT;
             return mtlm_error_prefix(err, "%s", path);
@@ -99,7 +102,8 @@ json_t *mtlm_checkpoint_settings(const struct mtlm_job *job)
     json_t *settings = mtlm_checkpoint_model_settings(&job->options);
 
     for (int i = 0; i < OF_SAMPLES; i++)
-        set(settings, of_samples[i], value_of(&job->options, of_samples[i]));
+        set(settings, mtlm_option_name(of_samples[i]),
+            value_of(&job->options, of_samples[i]));
     set(settings, "data", mtlm_job_describe_data(job));
     if (job->options.tokenizer)
         set(settings, "tokenizer", mtlm_job_describe_tokenizer(job));
@@ -161,17 +165,17 @@ int mtlm_checkpoint_settings_check(const struct mtlm_job *job,
                             "--finetune starts anew with its weights";
 
     for (int i = 0; i < OF_MODEL; i++)
-        if (compare(settings, of_model[i], value_of(&job->options, of_model[i]),
-                    path, "", err)
+        if (compare(settings, mtlm_option_name(of_model[i]),
+                    value_of(&job->options, of_model[i]), path, "", err)
             < 0)
             return -1;
     if (check_tokenizer(job, settings, path, err) < 0)
         return -1;
     for (int i = 0; i < OF_SAMPLES && continues; i++) {
-        const bool seed = strcmp(of_samples[i], "seed") == 0;
+        const bool seed = of_samples[i] == MTLM_OPT_SEED;
 
         if (!(seed && job->options.no_load_rng)
-            && compare(settings, of_samples[i],
+            && compare(settings, mtlm_option_name(of_samples[i]),
                        value_of(&job->options, of_samples[i]), path,
                        seed ? seed_hint : hint, err)
                    < 0)

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "launch/checkpoint/checkpoint.h"
-#include "launch/options/option.h"
+#include "launch/options/options_trace.h"
 #include "models/weights/checkpoint_dir.h"
 #include "runtime/file/disk.h"
 
@@ -267,7 +267,7 @@ static void count_iterations(struct mtlm_job *job)
 {
     struct mtlm_options *o = &job->options;
 
-    if (mtlm_option_given(o, "train-samples"))
+    if (mtlm_options_given(o, MTLM_OPT_TRAIN_SAMPLES))
         o->train_iters = mtlm_ramp_iterations_from(
             &o->ramp, job->begin, o->train_samples, 1000000000);
 }
@@ -287,7 +287,7 @@ static int place_trace(struct mtlm_job *job, struct mtlm_error *err)
                               "is of iteration %" PRId64
                               ", the run ends with %" PRId64,
                               begin, last);
-    mtlm_options_place_trace(&job->options, begin);
+    mtlm_options_trace_place(&job->options, begin);
     if (trace->first > begin && trace->last <= last)
         return 0;
     return mtlm_error_set(err, MTLM_EXIT_USAGE,

@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "launch/job/job.h"
+#include "launch/options/options_print.h"
 #include "runtime/base/memory.h"
 #include "runtime/machine/machine.h"
 #include "runtime/machine/plugin.h"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "launch/job/job.h"
+#include "launch/options/options_layout.h"
 #include "launch/plan/advice.h"
 #include "launch/plan/layout_choice.h"
 #include "launch/plan/plan_table.h"
@@ -17,7 +18,7 @@ int mtlm_job_check_layout(struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
 
-    return mtlm_layout_is_free(o)
+    return mtlm_options_layout_is_free(o)
                ? 0
                : mtlm_options_layout_check(o, mtlm_ranks_size(job->ranks), err);
 }

@@ -6,11 +6,6 @@
 /* --synthetic: the machine that durations are modelled after, and what is left
  * of a training when nothing is computed. */
 
-/* Refuses options that need something computed, and those that need
- * --synthetic. */
-int mtlm_synthetic_check(const struct mtlm_options *options,
-                         struct mtlm_error *err);
-
 /* A step of the start: reads the cluster's description into job->cluster. */
 int mtlm_job_read_cluster(struct mtlm_job *job, struct mtlm_error *err);
 

@@ -10,7 +10,7 @@
 #include "launch/log/append_file.h"
 #include "launch/log/metrics.h"
 #include "launch/log/tfevents.h"
-#include "launch/options/option.h"
+#include "launch/options/option_value.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
 
@@ -146,12 +146,12 @@ static json_t *option_value(const struct mtlm_options *options, int option)
     size_t size;
     FILE *f;
 
-    if (mtlm_option_absent(options, option))
+    if (mtlm_option_value_absent(options, option))
         return json_null();
     f = open_memstream(&text, &size);
     if (!f)
         mtlm_fatal(__FILE__, __LINE__, "out of memory for an option");
-    mtlm_option_write(options, option, f);
+    mtlm_option_value_write(options, option, f);
     fclose(f);
     if (type == MTLM_OPTION_INT)
         value = json_integer(strtoll(text, NULL, 10));

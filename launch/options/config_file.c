@@ -3,7 +3,8 @@
 #include <stdlib.h>
 
 #include "launch/options/config_file.h"
-#include "launch/options/option.h"
+#include "launch/options/option_table.h"
+#include "launch/options/unknown.h"
 #include "runtime/base/memory.h"
 #include "runtime/file/ini_file.h"
 
@@ -15,12 +16,12 @@ static int take(void *user, int line, const char *section, const char *key,
 
     (void) section; /* there is none */
     if (option < 0)
-        return mtlm_option_unknown("", key, err);
+        return mtlm_unknown_refuse("", key, err);
     if (!mtlm_option_in_file(option))
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "this option is for the command line only");
     for (int i = 0; i < config->n; i++)
-        if (config->entry[i].option == option)
+        if (config->entry[i].option == (enum mtlm_option_id) option)
             return mtlm_error_set(err, MTLM_EXIT_USAGE,
                                   "%s is given already in line %d", key,
                                   config->entry[i].line);

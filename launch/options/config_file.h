@@ -1,6 +1,7 @@
 #ifndef MTLM_CONFIG_FILE_H
 #define MTLM_CONFIG_FILE_H
 
+#include "launch/options/option_list.h"
 #include "runtime/base/error.h"
 
 /* A configuration file: the options of the command line without their
@@ -12,9 +13,9 @@
 struct mtlm_config {
     int n;
     struct mtlm_config_entry {
-        int option; /* index in mtlm_option_table */
+        enum mtlm_option_id option;
         int line;   /* of the file, from 1 */
-        char *text; /* the value */
+        char *text; /* the value, owned */
     } * entry;      /* n of them */
 };
 

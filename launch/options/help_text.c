@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/options/option.h"
+#include "launch/options/help_text.h"
+#include "launch/options/option_table.h"
 #include "runtime/base/exit_code.h"
 #include "runtime/base/memory.h"
 
@@ -93,7 +94,7 @@ static void print_option(const struct mtlm_option *o, FILE *out)
     free(text);
 }
 
-void mtlm_options_help(FILE *out)
+void mtlm_help_text_print(FILE *out)
 {
     int group = -1;
 

@@ -6,7 +6,8 @@
 
 #include "launch/options/megatron.h"
 #include "launch/options/megatron_list.h"
-#include "launch/options/option.h"
+#include "launch/options/option_table.h"
+#include "launch/options/options_note.h"
 #include "runtime/base/memory.h"
 
 enum kind { SAME, MEAN, IDLE, LACK };

@@ -1,15 +1,15 @@
+/* The option table, made from option_list.h. */
+
 #include "config.h"
 
 #include <string.h>
 
-#include "launch/options/megatron.h"
-#include "launch/options/option.h"
-#include "launch/options/suggest.h"
+#include "launch/options/option_table.h"
 
 #define NEEDED "?"
 
 const struct mtlm_option mtlm_option_table[MTLM_OPTION_COUNT] = {
-#define OPT(group, name, type, field, fallback, min, max, arg, help)           \
+#define OPT(group, id, name, type, field, fallback, min, max, arg, help)       \
     {name,                                                                     \
      MTLM_OPTION_GROUP_##group,                                                \
      MTLM_OPTION_##type,                                                       \
@@ -43,12 +43,29 @@ int mtlm_option_find(const char *name)
     return -1;
 }
 
-bool mtlm_option_needed(int option)
+const char *mtlm_option_name(enum mtlm_option_id option)
+{
+    return mtlm_option_table[option].name;
+}
+
+void *mtlm_option_field(struct mtlm_options *options,
+                        enum mtlm_option_id option)
+{
+    return (char *) options + mtlm_option_table[option].offset;
+}
+
+const void *mtlm_option_value(const struct mtlm_options *options,
+                              enum mtlm_option_id option)
+{
+    return (const char *) options + mtlm_option_table[option].offset;
+}
+
+bool mtlm_option_needed(enum mtlm_option_id option)
 {
     return strcmp(mtlm_option_table[option].fallback, NEEDED) == 0;
 }
 
-bool mtlm_option_in_file(int option)
+bool mtlm_option_in_file(enum mtlm_option_id option)
 {
     const struct mtlm_option *o = &mtlm_option_table[option];
 
@@ -56,38 +73,10 @@ bool mtlm_option_in_file(int option)
            && o->offset != offsetof(struct mtlm_options, config_file);
 }
 
-bool mtlm_option_ends_line(int option)
+bool mtlm_option_ends_line(enum mtlm_option_id option)
 {
     const struct mtlm_option *o = &mtlm_option_table[option];
 
     return o->type == MTLM_OPTION_ACTION && o->min != MTLM_REQUEST_CONFIG
            && o->min != MTLM_REQUEST_PLAN;
-}
-
-int mtlm_option_unknown(const char *dashes, const char *name,
-                        struct mtlm_error *err)
-{
-    const char *what = *dashes ? "option" : "key";
-    const char *other = mtlm_megatron_renamed(name);
-    struct mtlm_suggest nearest = {.name = name};
-
-    if (other)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE, "%s%s is spelled %s%s here",
-                              dashes, name, *dashes ? "--" : "", other);
-    if (mtlm_megatron_has(name))
-        return mtlm_error_set(
-            err, MTLM_EXIT_USAGE,
-            "%s%s is an option of Megatron-LM that this version does not have",
-            dashes, name);
-    for (int i = 0; i < MTLM_OPTION_COUNT; i++)
-        if (*dashes || mtlm_option_in_file(i))
-            mtlm_suggest_offer(&nearest, mtlm_option_table[i].name);
-    if (nearest.best)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "unknown %s %s%.60s; did you mean %s%s?", what,
-                              dashes, name, *dashes ? "--" : "", nearest.best);
-    return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "unknown %s %s%.60s; mtlm-dag --help lists what "
-                          "there is",
-                          what, dashes, name);
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/options/option.h"
+#include "launch/options/option_value.h"
 #include "models/text/split.h"
 #include "runtime/base/memory.h"
 
@@ -218,12 +218,13 @@ static int set_text(const struct mtlm_option *o, void *field, const char *text,
     return 0;
 }
 
-int mtlm_option_set(struct mtlm_options *options, int option, const char *text,
-                    enum mtlm_option_source source, const char *label,
-                    struct mtlm_error *err)
+int mtlm_option_value_set(struct mtlm_options *options,
+                          enum mtlm_option_id option, const char *text,
+                          enum mtlm_option_source source, const char *label,
+                          struct mtlm_error *err)
 {
     const struct mtlm_option *o = &mtlm_option_table[option];
-    void *field = (char *) options + o->offset;
+    void *field = mtlm_option_field(options, option);
     int rc = 0;
 
     switch (o->type) {
@@ -274,11 +275,11 @@ static void write_choice(const char *choices, int choice, FILE *out)
     fprintf(out, "%.*s", (int) strcspn(choices, "|"), choices);
 }
 
-void mtlm_option_write(const struct mtlm_options *options, int option,
-                       FILE *out)
+void mtlm_option_value_write(const struct mtlm_options *options,
+                             enum mtlm_option_id option, FILE *out)
 {
     const struct mtlm_option *o = &mtlm_option_table[option];
-    const void *field = (const char *) options + o->offset;
+    const void *field = mtlm_option_value(options, option);
     const struct mtlm_range *range = field;
     const struct mtlm_ramp *ramp = field;
     const struct mtlm_slow_rank *slow = field;
@@ -315,4 +316,17 @@ void mtlm_option_write(const struct mtlm_options *options, int option,
     case MTLM_OPTION_ACTION:
         break;
     }
+}
+
+bool mtlm_option_value_absent(const struct mtlm_options *options,
+                              enum mtlm_option_id option)
+{
+    const struct mtlm_option *o = &mtlm_option_table[option];
+    const void *field = mtlm_option_value(options, option);
+
+    if (o->type == MTLM_OPTION_INT)
+        return o->min > 0 && *(const int64_t *) field == 0;
+    if (o->type == MTLM_OPTION_RAMP)
+        return ((const struct mtlm_ramp *) field)->increment == 0;
+    return o->type == MTLM_OPTION_TEXT && !*(char *const *) field;
 }

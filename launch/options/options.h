@@ -114,7 +114,7 @@ struct mtlm_options {
     bool bf16, fp16;              /* not both */
     double loss_scale;            /* 0: it moves, as scale says */
     int64_t hysteresis;           /* of scale */
-    struct mtlm_loss_scale scale; /* as mtlm_precision_scale() says */
+    struct mtlm_loss_scale scale; /* as mtlm_options_precision_scale() says */
 
     /* Parallelism and machine */
     /* Ranks; where the user gives neither, they are chosen once the number of
@@ -193,57 +193,13 @@ struct mtlm_options {
     unsigned char source[MTLM_OPTION_COUNT];
 };
 
-/* Fills options from the defaults, the preset, the configuration file and the
- * command line, each overriding the former whatever their order on the line;
- * an option given twice on the line counts the last time.  Everything is
- * checked that can be without knowing the number of ranks.
- *
- * Prints nothing.  Returns MTLM_REQUEST_NONE (0) to train, another
- * enum mtlm_request when mtlm_options_answer() is all there is to do, or -1
- * with the reason in err.  In all cases the caller frees options with
- * mtlm_options_free(). */
-int mtlm_options_parse(struct mtlm_options *options, int argc, char **argv,
-                       struct mtlm_error *err);
+/* Where the option's value came from, and whether it is not a default. */
+enum mtlm_option_source mtlm_options_source(const struct mtlm_options *options,
+                                            enum mtlm_option_id option);
+bool mtlm_options_given(const struct mtlm_options *options,
+                        enum mtlm_option_id option);
+
+/* Frees what options own. */
 void mtlm_options_free(struct mtlm_options *options);
-
-/* Whether the values fit each other; part of mtlm_options_parse(). */
-int mtlm_options_check(const struct mtlm_options *options,
-                       struct mtlm_error *err);
-
-/* What they ask of the virtual stages; borrows from options. */
-struct mtlm_stage_wish mtlm_stages_wish(const struct mtlm_options *options);
-
-/* Ranks that hold a pipeline: as many as it has stages, or with placement
- * policy one. */
-int64_t mtlm_options_pipeline_ranks(const struct mtlm_options *options);
-
-/* The last iteration of a run that begins after `begin` of them: as in
- * Megatron-LM, every --exit-interval ends one. */
-int64_t mtlm_options_last_iteration(const struct mtlm_options *options,
-                                    int64_t begin);
-
-/* The iterations to trace of such a run, where the user gave none: not the
- * first two, which warm up the runtime's performance models. */
-void mtlm_options_place_trace(struct mtlm_options *options, int64_t begin);
-
-/* Sets the global batch where the user gave none, and all that follows from
- * it. */
-int mtlm_options_set_batch(struct mtlm_options *options, int64_t batch,
-                           struct mtlm_error *err);
-
-/* Whether the layout that is asked for fits a job of ranks processes: those
- * beyond tensor x pipeline are data-parallel and share the batches. */
-int mtlm_options_layout_check(const struct mtlm_options *options, int ranks,
-                              struct mtlm_error *err);
-
-/* Prints what request asks for: --help, --version, --print-config ... */
-void mtlm_options_answer(const struct mtlm_options *options, int request,
-                         FILE *out);
-
-void mtlm_options_help(FILE *out);
-
-/* --print-config: all values in the form of the configuration file, with
- * those that follow from others as comments. */
-void mtlm_options_print(const struct mtlm_options *options, FILE *out);
 
 #endif /* MTLM_OPTIONS_H */

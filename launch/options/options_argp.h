@@ -3,7 +3,7 @@
 
 #include <argp.h>
 
-#include "launch/options/option.h"
+#include "launch/options/option_table.h"
 
 /* The option table as argp wants it: option i has the key MTLM_ARGP_KEY + i,
  * which is no character, so that none gets a short form. */
@@ -12,6 +12,6 @@ enum {
     MTLM_ARGP_OPTIONS = MTLM_OPTION_COUNT + MTLM_OPTION_GROUP_COUNT + 1,
 };
 
-void mtlm_options_argp(struct argp_option options[MTLM_ARGP_OPTIONS]);
+void mtlm_options_argp_fill(struct argp_option options[MTLM_ARGP_OPTIONS]);
 
 #endif /* MTLM_OPTIONS_ARGP_H */

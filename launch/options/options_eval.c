@@ -5,7 +5,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "launch/options/option.h"
+#include "launch/options/option_table.h"
+#include "launch/options/options_eval.h"
+#include "launch/options/options_note.h"
 
 enum { MOST_LOGITS_GIB = 4 };
 
@@ -13,16 +15,17 @@ enum { MOST_LOGITS_GIB = 4 };
 static int refuse_iterations(const struct mtlm_options *o,
                              struct mtlm_error *err)
 {
-    static const char *const of_iterations[] = {
-        "trace", "svg", "dump-first-step", "synthetic", "inject-nan"};
+    static const enum mtlm_option_id of_iterations[] = {
+        MTLM_OPT_TRACE, MTLM_OPT_SVG, MTLM_OPT_DUMP_FIRST_STEP,
+        MTLM_OPT_SYNTHETIC, MTLM_OPT_INJECT_NAN};
 
     for (size_t i = 0; i < sizeof(of_iterations) / sizeof(of_iterations[0]);
          i++)
-        if (mtlm_option_given(o, of_iterations[i]))
+        if (mtlm_options_given(o, of_iterations[i]))
             return mtlm_error_set(err, MTLM_EXIT_USAGE,
                                   "--%s is about training, of which there is "
                                   "none with --eval-only",
-                                  of_iterations[i]);
+                                  mtlm_option_name(of_iterations[i]));
     return 0;
 }
 
@@ -45,7 +48,8 @@ static int check_logits(const struct mtlm_options *o, struct mtlm_error *err)
         MOST_LOGITS_GIB);
 }
 
-int mtlm_eval_only_resolve(struct mtlm_options *options, struct mtlm_error *err)
+int mtlm_options_eval_resolve(struct mtlm_options *options,
+                              struct mtlm_error *err)
 {
     if (!options->eval_only && options->logits_dir)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
@@ -58,7 +62,7 @@ int mtlm_eval_only_resolve(struct mtlm_options *options, struct mtlm_error *err)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--eval-only needs --load DIR, the checkpoints "
                               "of which the newest is evaluated");
-    if (!options->data_path && !mtlm_option_given(options, "mock-data"))
+    if (!options->data_path && !mtlm_options_given(options, MTLM_OPT_MOCK_DATA))
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--eval-only needs --data-path PREFIX, the data "
                               "to evaluate on");

@@ -1,3 +1,5 @@
+/* Notes: how the program understood the options, for the user. */
+
 #include "config.h"
 
 #include <stdarg.h>
@@ -5,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/options/option.h"
+#include "launch/options/options_note.h"
 #include "runtime/base/memory.h"
 
 void mtlm_options_note(struct mtlm_options *options, const char *format, ...)

@@ -2,21 +2,21 @@
 
 #include "config.h"
 
-#include "launch/options/option.h"
+#include "launch/options/option_table.h"
+#include "launch/options/options_note.h"
+#include "launch/options/options_precision.h"
 
-#define SCALE "loss-scale"
-
-static const char *const of_scale[] = {SCALE, "initial-loss-scale",
-                                       "min-loss-scale", "loss-scale-window",
-                                       "hysteresis"};
+static const enum mtlm_option_id of_scale[] = {
+    MTLM_OPT_LOSS_SCALE, MTLM_OPT_INITIAL_LOSS_SCALE, MTLM_OPT_MIN_LOSS_SCALE,
+    MTLM_OPT_LOSS_SCALE_WINDOW, MTLM_OPT_HYSTERESIS};
 
 enum { OF_SCALE = sizeof(of_scale) / sizeof(of_scale[0]) };
 
 /* Of two types the one from the stronger source counts. */
 static int resolve_type(struct mtlm_options *o, struct mtlm_error *err)
 {
-    unsigned char *bf16 = &o->source[mtlm_option_find("bf16")];
-    unsigned char *fp16 = &o->source[mtlm_option_find("fp16")];
+    unsigned char *bf16 = &o->source[MTLM_OPT_BF16];
+    unsigned char *fp16 = &o->source[MTLM_OPT_FP16];
 
     if (!o->bf16 || !o->fp16)
         return 0;
@@ -33,23 +33,24 @@ static int resolve_type(struct mtlm_options *o, struct mtlm_error *err)
 static int without_scale(struct mtlm_options *o, struct mtlm_error *err)
 {
     for (int i = 0; i < OF_SCALE; i++) {
-        if (mtlm_option_source(o, of_scale[i]) != MTLM_SOURCE_COMMAND_LINE)
+        if (mtlm_options_source(o, of_scale[i]) != MTLM_SOURCE_COMMAND_LINE)
             continue;
         if (o->bf16)
             return mtlm_error_set(err, MTLM_EXIT_USAGE,
                                   "--%s contradicts --bf16, which needs no "
                                   "scale of the loss; leave out one of them",
-                                  of_scale[i]);
+                                  mtlm_option_name(of_scale[i]));
         mtlm_options_note(o,
                           "--%s changes nothing here: only --fp16 scales the "
                           "loss",
-                          of_scale[i]);
+                          mtlm_option_name(of_scale[i]));
     }
     o->scale.dynamic = false;
     return 0;
 }
 
-int mtlm_precision_resolve(struct mtlm_options *o, struct mtlm_error *err)
+int mtlm_options_precision_resolve(struct mtlm_options *o,
+                                   struct mtlm_error *err)
 {
     const double given = o->loss_scale;
 
@@ -65,15 +66,16 @@ int mtlm_precision_resolve(struct mtlm_options *o, struct mtlm_error *err)
                               "--initial-loss-scale %g",
                               o->scale.min, o->scale.initial);
     for (int i = 1; i < OF_SCALE && given > 0; i++)
-        if (mtlm_option_source(o, of_scale[i]) == MTLM_SOURCE_COMMAND_LINE)
+        if (mtlm_options_source(o, of_scale[i]) == MTLM_SOURCE_COMMAND_LINE)
             return mtlm_error_set(err, MTLM_EXIT_USAGE,
                                   "--%s contradicts --loss-scale %g, which "
                                   "stays as it is; leave out one of them",
-                                  of_scale[i], given);
+                                  mtlm_option_name(of_scale[i]), given);
     return 0;
 }
 
-struct mtlm_loss_scale mtlm_precision_scale(const struct mtlm_options *o)
+struct mtlm_loss_scale mtlm_options_precision_scale(
+    const struct mtlm_options *o)
 {
     struct mtlm_loss_scale scale = o->scale;
 

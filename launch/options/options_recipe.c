@@ -7,95 +7,44 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
-#include "launch/options/option.h"
-
-#define TRAIN_ITERS "train-iters"
-#define TRAIN_SAMPLES "train-samples"
-#define DECAY_ITERS "lr-decay-iters"
-#define DECAY_SAMPLES "lr-decay-samples"
-#define WARMUP_ITERS "lr-warmup-iters"
-#define WARMUP_SAMPLES "lr-warmup-samples"
-#define WARMUP_FRACTION "lr-warmup-fraction"
+#include "launch/options/option_table.h"
+#include "launch/options/options_note.h"
+#include "launch/options/options_prefer.h"
+#include "launch/options/options_recipe.h"
 
 /* Options of which one at most can hold. */
-static const char *const alternatives[][2] = {
-    {TRAIN_ITERS, TRAIN_SAMPLES},
-    {DECAY_ITERS, DECAY_SAMPLES},
-    {WARMUP_ITERS, WARMUP_SAMPLES},
-    {WARMUP_ITERS, WARMUP_FRACTION},
-    {WARMUP_SAMPLES, WARMUP_FRACTION},
-    {"lr-wsd-decay-iters", "lr-wsd-decay-samples"},
+static const enum mtlm_option_id alternatives[][2] = {
+    {MTLM_OPT_TRAIN_ITERS, MTLM_OPT_TRAIN_SAMPLES},
+    {MTLM_OPT_LR_DECAY_ITERS, MTLM_OPT_LR_DECAY_SAMPLES},
+    {MTLM_OPT_LR_WARMUP_ITERS, MTLM_OPT_LR_WARMUP_SAMPLES},
+    {MTLM_OPT_LR_WARMUP_ITERS, MTLM_OPT_LR_WARMUP_FRACTION},
+    {MTLM_OPT_LR_WARMUP_SAMPLES, MTLM_OPT_LR_WARMUP_FRACTION},
+    {MTLM_OPT_LR_WSD_DECAY_ITERS, MTLM_OPT_LR_WSD_DECAY_SAMPLES},
 };
 
+/* No option. */
+#define NONE MTLM_OPTION_COUNT
+
 /* What goes with --train-iters, and what with --train-samples. */
-static const char *const counted[][2] = {
-    {DECAY_ITERS, DECAY_SAMPLES},
-    {WARMUP_ITERS, WARMUP_SAMPLES},
-    {"lr-wsd-decay-iters", "lr-wsd-decay-samples"},
-    {NULL, "rampup-batch-size"},
+static const enum mtlm_option_id counted[][2] = {
+    {MTLM_OPT_LR_DECAY_ITERS, MTLM_OPT_LR_DECAY_SAMPLES},
+    {MTLM_OPT_LR_WARMUP_ITERS, MTLM_OPT_LR_WARMUP_SAMPLES},
+    {MTLM_OPT_LR_WSD_DECAY_ITERS, MTLM_OPT_LR_WSD_DECAY_SAMPLES},
+    {NONE, MTLM_OPT_RAMPUP_BATCH_SIZE},
 };
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-static void forget(struct mtlm_options *options, const char *name)
-{
-    const int option = mtlm_option_find(name);
-    void *field = (char *) options + mtlm_option_table[option].offset;
-
-    if (mtlm_option_table[option].type == MTLM_OPTION_REAL)
-        *(double *) field = 0;
-    else if (mtlm_option_table[option].type == MTLM_OPTION_TEXT)
-        free(*(char **) field), *(char **) field = NULL;
-    else if (mtlm_option_table[option].type == MTLM_OPTION_RAMP)
-        *(struct mtlm_ramp *) field = (struct mtlm_ramp){0};
-    else
-        *(int64_t *) field = 0;
-    options->source[option] = MTLM_SOURCE_DEFAULT;
-}
-
-/* A warm-up of 0 is what none given means, and says nothing against another
- * form of it. */
-static bool is_zero(const struct mtlm_options *options, const char *name)
-{
-    const struct mtlm_option *o = &mtlm_option_table[mtlm_option_find(name)];
-    const void *field = (const char *) options + o->offset;
-
-    return o->type == MTLM_OPTION_REAL
-               ? *(const double *) field == 0
-               : o->type == MTLM_OPTION_INT && *(const int64_t *) field == 0;
-}
-
-int mtlm_option_prefer(struct mtlm_options *options, const char *a,
-                       const char *b, struct mtlm_error *err)
-{
-    const int from_a = mtlm_option_source(options, a);
-    const int from_b = mtlm_option_source(options, b);
-
-    if (!mtlm_option_given(options, a) || !mtlm_option_given(options, b))
-        return 0;
-    if (from_a < from_b || (from_a == from_b && is_zero(options, a)))
-        forget(options, a);
-    else if (from_b < from_a || is_zero(options, b))
-        forget(options, b);
-    else
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--%s and --%s say the same thing twice; give "
-                              "one of them",
-                              a, b);
-    return 0;
-}
-
 static int choose_all(struct mtlm_options *options, struct mtlm_error *err)
 {
     for (size_t i = 0; i < LENGTH(alternatives); i++)
-        if (mtlm_option_prefer(options, alternatives[i][0], alternatives[i][1],
-                               err)
+        if (mtlm_options_prefer(options, alternatives[i][0], alternatives[i][1],
+                                err)
             < 0)
             return -1;
-    if (mtlm_option_given(options, TRAIN_ITERS)
-        || mtlm_option_given(options, TRAIN_SAMPLES))
+    if (mtlm_options_given(options, MTLM_OPT_TRAIN_ITERS)
+        || mtlm_options_given(options, MTLM_OPT_TRAIN_SAMPLES))
         return 0;
     options->train_iters = 1; /* which is not done */
     if (options->eval_only)
@@ -107,25 +56,29 @@ static int choose_all(struct mtlm_options *options, struct mtlm_error *err)
 }
 
 /* unit: 0 counts in iterations, 1 in samples. */
-static int check_unit(struct mtlm_options *options, const char *const pair[2],
-                      int unit, struct mtlm_error *err)
+static int check_unit(struct mtlm_options *options,
+                      const enum mtlm_option_id pair[2], int unit,
+                      struct mtlm_error *err)
 {
     static const char *const units[] = {"iterations", "samples"};
-    static const char *const train[] = {TRAIN_ITERS, TRAIN_SAMPLES};
-    const char *other = pair[!unit], *same = pair[unit];
+    static const enum mtlm_option_id train[] = {MTLM_OPT_TRAIN_ITERS,
+                                                MTLM_OPT_TRAIN_SAMPLES};
+    const enum mtlm_option_id other = pair[!unit], same = pair[unit];
+    const bool paired = same != NONE;
 
-    if (!other || !mtlm_option_given(options, other))
+    if (other == NONE || !mtlm_options_given(options, other))
         return 0;
-    if (is_zero(options, other)
-        || mtlm_option_source(options, other)
-               < mtlm_option_source(options, train[unit])) {
-        forget(options, other);
+    if (mtlm_options_is_zero(options, other)
+        || mtlm_options_source(options, other)
+               < mtlm_options_source(options, train[unit])) {
+        mtlm_options_forget(options, other);
         return 0;
     }
     return mtlm_error_set(
         err, MTLM_EXIT_USAGE, "--%s counts %s and --%s %s; give %s%s%s--%s",
-        other, units[!unit], train[unit], units[unit], same ? "--" : "",
-        same ? same : "", same ? ", or " : "", train[!unit]);
+        mtlm_option_name(other), units[!unit], mtlm_option_name(train[unit]),
+        units[unit], paired ? "--" : "", paired ? mtlm_option_name(same) : "",
+        paired ? ", or " : "", mtlm_option_name(train[!unit]));
 }
 
 /* The counts in iterations as samples, and the iterations to do. */
@@ -134,7 +87,7 @@ static void count_iterations(struct mtlm_options *o)
     const int64_t batch = o->global_batch_size;
 
     o->train_samples = o->train_iters * batch;
-    if (!mtlm_option_given(o, DECAY_ITERS))
+    if (!mtlm_options_given(o, MTLM_OPT_LR_DECAY_ITERS))
         o->lr_decay_iters = o->train_iters;
     o->lr_decay_samples = o->lr_decay_iters * batch;
     o->lr_warmup_samples = o->lr_warmup_iters * batch;
@@ -151,7 +104,7 @@ static int count_samples(struct mtlm_options *o, struct mtlm_error *err)
                               " does not make one iteration of "
                               "--global-batch-size %" PRId64,
                               o->train_samples, o->global_batch_size);
-    if (!mtlm_option_given(o, DECAY_SAMPLES))
+    if (!mtlm_options_given(o, MTLM_OPT_LR_DECAY_SAMPLES))
         o->lr_decay_samples = o->train_samples;
     return 0;
 }
@@ -187,43 +140,45 @@ static int check_ramp(const struct mtlm_options *o, struct mtlm_error *err)
 
 static int resolve_weight_decay(struct mtlm_options *o, struct mtlm_error *err)
 {
-    static const char *const ends[] = {"start-weight-decay",
-                                       "end-weight-decay"};
-    static const char style[] = "weight-decay-incr-style";
+    static const enum mtlm_option_id ends[] = {MTLM_OPT_START_WEIGHT_DECAY,
+                                               MTLM_OPT_END_WEIGHT_DECAY};
 
     o->schedule.weight_decay_samples = o->train_samples;
     if (o->schedule.weight_decay_style != MTLM_WEIGHT_DECAY_CONSTANT) {
         for (int i = 0; i < 2; i++)
-            if (!mtlm_option_given(o, ends[i]))
-                return mtlm_error_set(err, MTLM_EXIT_USAGE, "--%s needs --%s",
-                                      style, ends[i]);
-        if (mtlm_option_source(o, "weight-decay") == MTLM_SOURCE_COMMAND_LINE)
-            mtlm_options_note(o,
-                              "--weight-decay is not used where --%s says how "
-                              "it goes from --%s to --%s",
-                              style, ends[0], ends[1]);
+            if (!mtlm_options_given(o, ends[i]))
+                return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                                      "--weight-decay-incr-style needs --%s",
+                                      mtlm_option_name(ends[i]));
+        if (mtlm_options_source(o, MTLM_OPT_WEIGHT_DECAY)
+            == MTLM_SOURCE_COMMAND_LINE)
+            mtlm_options_note(
+                o, "--weight-decay is not used where --weight-decay-incr-style "
+                   "says how "
+                   "it goes from --start-weight-decay to --end-weight-decay");
         o->schedule.weight_decay = o->start_weight_decay;
         o->schedule.end_weight_decay = o->end_weight_decay;
         return 0;
     }
     for (int i = 0; i < 2; i++)
-        if (mtlm_option_given(o, ends[i]))
-            return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                                  "--%s contradicts --%s constant; give "
-                                  "--weight-decay, or linear or cosine",
-                                  ends[i], style);
+        if (mtlm_options_given(o, ends[i]))
+            return mtlm_error_set(
+                err, MTLM_EXIT_USAGE,
+                "--%s contradicts --weight-decay-incr-style constant; give "
+                "--weight-decay, or linear or cosine",
+                mtlm_option_name(ends[i]));
     o->schedule.weight_decay = o->schedule.end_weight_decay = o->weight_decay;
     return 0;
 }
 
-int mtlm_recipe_resolve(struct mtlm_options *o, struct mtlm_error *err)
+int mtlm_options_recipe_resolve(struct mtlm_options *o, struct mtlm_error *err)
 {
     struct mtlm_schedule *s = &o->schedule;
     int unit;
 
     if (choose_all(o, err) < 0)
         return -1;
-    unit = mtlm_option_given(o, TRAIN_SAMPLES);
+    unit = mtlm_options_given(o, MTLM_OPT_TRAIN_SAMPLES);
     for (size_t i = 0; i < LENGTH(counted); i++)
         if (check_unit(o, counted[i], unit, err) < 0)
             return -1;
@@ -242,7 +197,7 @@ int mtlm_recipe_resolve(struct mtlm_options *o, struct mtlm_error *err)
     s->decay_samples = o->lr_decay_samples;
     s->wsd_samples = o->lr_wsd_decay_samples;
     s->warmup_samples = o->lr_warmup_samples;
-    if (mtlm_option_given(o, WARMUP_FRACTION)) {
+    if (mtlm_options_given(o, MTLM_OPT_LR_WARMUP_FRACTION)) {
         s->warmup_samples = o->lr_warmup_fraction * s->decay_samples;
         o->lr_warmup_samples = (int64_t) s->warmup_samples;
     }
@@ -252,7 +207,7 @@ int mtlm_recipe_resolve(struct mtlm_options *o, struct mtlm_error *err)
 /* How the user would say n samples: "1000 iterations". */
 static char *say(const struct mtlm_options *o, double n, char text[48])
 {
-    const bool samples = mtlm_option_given(o, TRAIN_SAMPLES);
+    const bool samples = mtlm_options_given(o, MTLM_OPT_TRAIN_SAMPLES);
 
     snprintf(text, 48, "%.10g %s", samples ? n : n / o->global_batch_size,
              samples ? "samples" : "iterations");
@@ -262,7 +217,7 @@ static char *say(const struct mtlm_options *o, double n, char text[48])
 static int check_wsd(const struct mtlm_options *o, struct mtlm_error *err)
 {
     const char *unit =
-        mtlm_option_given(o, TRAIN_SAMPLES) ? "samples" : "iters";
+        mtlm_options_given(o, MTLM_OPT_TRAIN_SAMPLES) ? "samples" : "iters";
     char part[48], all[48];
 
     if (o->schedule.style != MTLM_LR_WSD)
@@ -283,24 +238,28 @@ static int check_wsd(const struct mtlm_options *o, struct mtlm_error *err)
 
 /* Which option the length of the warm-up follows from, and that of the
  * decay. */
-static const char *warmup_option(const struct mtlm_options *o)
+static enum mtlm_option_id warmup_option(const struct mtlm_options *o)
 {
-    return mtlm_option_given(o, WARMUP_FRACTION) ? WARMUP_FRACTION
-           : mtlm_option_given(o, TRAIN_SAMPLES) ? WARMUP_SAMPLES
-                                                 : WARMUP_ITERS;
+    return mtlm_options_given(o, MTLM_OPT_LR_WARMUP_FRACTION)
+               ? MTLM_OPT_LR_WARMUP_FRACTION
+           : mtlm_options_given(o, MTLM_OPT_TRAIN_SAMPLES)
+               ? MTLM_OPT_LR_WARMUP_SAMPLES
+               : MTLM_OPT_LR_WARMUP_ITERS;
 }
 
-static const char *decay_option(const struct mtlm_options *o)
+static enum mtlm_option_id decay_option(const struct mtlm_options *o)
 {
-    const bool samples = mtlm_option_given(o, TRAIN_SAMPLES);
-    const char *decay = samples ? DECAY_SAMPLES : DECAY_ITERS;
+    const bool samples = mtlm_options_given(o, MTLM_OPT_TRAIN_SAMPLES);
+    const enum mtlm_option_id decay =
+        samples ? MTLM_OPT_LR_DECAY_SAMPLES : MTLM_OPT_LR_DECAY_ITERS;
 
-    return mtlm_option_given(o, decay) ? decay
-           : samples                   ? TRAIN_SAMPLES
-                                       : TRAIN_ITERS;
+    return mtlm_options_given(o, decay) ? decay
+           : samples                    ? MTLM_OPT_TRAIN_SAMPLES
+                                        : MTLM_OPT_TRAIN_ITERS;
 }
 
-int mtlm_recipe_check(const struct mtlm_options *o, struct mtlm_error *err)
+int mtlm_options_recipe_check(const struct mtlm_options *o,
+                              struct mtlm_error *err)
 {
     const struct mtlm_schedule *s = &o->schedule;
     char warmup[48], decay[48];
@@ -317,9 +276,10 @@ int mtlm_recipe_check(const struct mtlm_options *o, struct mtlm_error *err)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--%s: the warm-up of %s is not shorter than the "
                               "decay, which ends after %s (--%s)",
-                              warmup_option(o),
+                              mtlm_option_name(warmup_option(o)),
                               say(o, s->warmup_samples, warmup),
-                              say(o, s->decay_samples, decay), decay_option(o));
+                              say(o, s->decay_samples, decay),
+                              mtlm_option_name(decay_option(o)));
     if (s->end_weight_decay < s->weight_decay)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--end-weight-decay %.6g is below "

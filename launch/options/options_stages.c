@@ -8,14 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/options/option.h"
-#include "launch/plan/layout_choice.h"
+#include "launch/options/option_table.h"
+#include "launch/options/options_layout.h"
+#include "launch/options/options_prefer.h"
+#include "launch/options/options_stages.h"
 #include "runtime/base/memory.h"
-
-#define PP "pipeline-model-parallel-size"
-#define CHUNKS "num-virtual-stages-per-pipeline-rank"
-#define LAYERS "num-layers-per-virtual-pipeline-stage"
-#define LIST "stage-layers"
 
 enum { MOST_STAGES = 32768, MOST_LAYERS = 32768 };
 
@@ -43,7 +40,7 @@ static int read_list(struct mtlm_options *options, struct mtlm_error *err)
         at = end + 1;
     }
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "--" LIST " is '%.56s', it must be whole numbers "
+                          "--stage-layers is '%.56s', it must be whole numbers "
                           "from 1 on, such as 3,3,4,2",
                           options->stage_layers);
 }
@@ -57,23 +54,31 @@ static int check_sum(const struct mtlm_options *options, struct mtlm_error *err)
     if (sum == options->model.num_layers)
         return 0;
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "--" LIST " %.56s: together %" PRId64
+                          "--stage-layers %.56s: together %" PRId64
                           " layers, and --num-layers says %" PRId64,
                           options->stage_layers, sum,
                           options->model.num_layers);
 }
 
-int mtlm_stages_resolve(struct mtlm_options *options, struct mtlm_error *err)
+int mtlm_options_stages_resolve(struct mtlm_options *options,
+                                struct mtlm_error *err)
 {
-    if (mtlm_option_prefer(options, CHUNKS, LAYERS, err) < 0
-        || mtlm_option_prefer(options, LIST, LAYERS, err) < 0)
+    if (mtlm_options_prefer(options,
+                            MTLM_OPT_NUM_VIRTUAL_STAGES_PER_PIPELINE_RANK,
+                            MTLM_OPT_NUM_LAYERS_PER_VIRTUAL_PIPELINE_STAGE, err)
+            < 0
+        || mtlm_options_prefer(options, MTLM_OPT_STAGE_LAYERS,
+                               MTLM_OPT_NUM_LAYERS_PER_VIRTUAL_PIPELINE_STAGE,
+                               err)
+               < 0)
         return -1;
     if (!options->stage_layers)
         return 0;
     return read_list(options, err) < 0 ? -1 : check_sum(options, err);
 }
 
-struct mtlm_stage_wish mtlm_stages_wish(const struct mtlm_options *options)
+struct mtlm_stage_wish mtlm_options_stages_wish(
+    const struct mtlm_options *options)
 {
     const bool alone = !options->layers_per_stage && !options->stage_layers;
     struct mtlm_stage_wish wish = {.virtual_stages = options->virtual_stages,
@@ -90,32 +95,28 @@ struct mtlm_stage_wish mtlm_stages_wish(const struct mtlm_options *options)
     return wish;
 }
 
-int64_t mtlm_options_pipeline_ranks(const struct mtlm_options *options)
-{
-    return options->placement == MTLM_PLACEMENT_POLICY
-               ? 1
-               : options->pipeline_parallel;
-}
-
 static int refuse_list(const struct mtlm_options *o, int64_t p,
                        struct mtlm_error *err)
 {
     if (o->placement == MTLM_PLACEMENT_POLICY)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--" LIST
-                              " names %d stages, and with --placement "
-                              "policy --" PP " says %" PRId64,
-                              o->n_layers_of_stage, p);
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "--stage-layers names %d stages, and with --placement "
+            "policy --pipeline-model-parallel-size says %" PRId64,
+            o->n_layers_of_stage, p);
     if (o->virtual_stages)
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
-            "--" LIST " names %d stages, and --" PP " %" PRId64 " x --" CHUNKS
-            " %" PRId64 " are %" PRId64,
+            "--stage-layers names %d stages, and "
+            "--pipeline-model-parallel-size %" PRId64
+            " x --num-virtual-stages-per-pipeline-rank %" PRId64
+            " are %" PRId64,
             o->n_layers_of_stage, p, o->virtual_stages, p * o->virtual_stages);
-    return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "--" LIST " names %d stages, which is no multiple of "
-                          "--" PP " %" PRId64,
-                          o->n_layers_of_stage, p);
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE,
+        "--stage-layers names %d stages, which is no multiple of "
+        "--pipeline-model-parallel-size %" PRId64,
+        o->n_layers_of_stage, p);
 }
 
 /* With placement policy there is a number of stages, and none of each rank. */
@@ -123,17 +124,22 @@ static int check_policy(const struct mtlm_options *o, struct mtlm_error *err)
 {
     if (o->placement != MTLM_PLACEMENT_POLICY)
         return 0;
-    if (!mtlm_option_given(o, PP))
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--placement policy needs --" PP ": how many "
-                              "stages there are for the workers of a rank");
+    if (!mtlm_options_given(o, MTLM_OPT_PIPELINE_MODEL_PARALLEL_SIZE))
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "--placement policy needs --pipeline-model-parallel-size: how many "
+            "stages there are for the workers of a rank");
     if (o->virtual_stages > 1 || o->layers_per_stage)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--%s is about the stages that each rank holds; "
-                              "with --placement policy --" PP " %" PRId64
-                              " says how many there are",
-                              o->layers_per_stage ? LAYERS : CHUNKS,
-                              o->pipeline_parallel);
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "--%s is about the stages that each rank holds; "
+            "with --placement policy --pipeline-model-parallel-size %" PRId64
+            " says how many there are",
+            mtlm_option_name(
+                o->layers_per_stage
+                    ? MTLM_OPT_NUM_LAYERS_PER_VIRTUAL_PIPELINE_STAGE
+                    : MTLM_OPT_NUM_VIRTUAL_STAGES_PER_PIPELINE_RANK),
+            o->pipeline_parallel);
     return 0;
 }
 
@@ -143,28 +149,30 @@ static int check_any(const struct mtlm_options *o,
 {
     if (wish->layers && wish->virtual_stages
         && wish->n % wish->virtual_stages != 0)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--" LIST " names %d stages, which is no "
-                              "multiple of --" CHUNKS " %d",
-                              wish->n, wish->virtual_stages);
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "--stage-layers names %d stages, which is no "
+            "multiple of --num-virtual-stages-per-pipeline-rank %d",
+            wish->n, wish->virtual_stages);
     if (!wish->layers && wish->virtual_stages > o->model.num_layers)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--num-layers %" PRId64 " cannot fill --" CHUNKS
-                              " %d stages",
-                              o->model.num_layers, wish->virtual_stages);
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "--num-layers %" PRId64
+            " cannot fill --num-virtual-stages-per-pipeline-rank %d stages",
+            o->model.num_layers, wish->virtual_stages);
     return 0;
 }
 
-int mtlm_stages_check(const struct mtlm_options *options,
-                      struct mtlm_error *err)
+int mtlm_options_stages_check(const struct mtlm_options *options,
+                              struct mtlm_error *err)
 {
-    const struct mtlm_stage_wish wish = mtlm_stages_wish(options);
+    const struct mtlm_stage_wish wish = mtlm_options_stages_wish(options);
     const int64_t layers = options->model.num_layers;
     const int64_t p = options->pipeline_parallel;
 
     if (check_policy(options, err) < 0)
         return -1;
-    if (mtlm_layout_is_free(options))
+    if (mtlm_options_layout_is_free(options))
         return check_any(options, &wish, err);
     if (mtlm_stage_wish_chunks(&wish, layers,
                                mtlm_options_pipeline_ranks(options))
@@ -173,19 +181,30 @@ int mtlm_stages_check(const struct mtlm_options *options,
     if (wish.layers)
         return refuse_list(options, p, err);
     if (wish.layers_per_stage && p <= layers)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--num-layers %" PRId64
-                              " cannot fill the stages that --" PP " %" PRId64
-                              " and --" LAYERS " %" PRId64 " make",
-                              layers, p, wish.layers_per_stage);
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "--num-layers %" PRId64 " cannot fill the stages that "
+            "--pipeline-model-parallel-size %" PRId64
+            " and --num-layers-per-virtual-pipeline-stage %" PRId64 " make",
+            layers, p, wish.layers_per_stage);
     if (wish.virtual_stages > 1)
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
-            "--num-layers %" PRId64 " cannot fill --" PP " %" PRId64
-            " x --" CHUNKS " %d = %" PRId64 " stages",
+            "--num-layers %" PRId64
+            " cannot fill --pipeline-model-parallel-size %" PRId64
+            " x --num-virtual-stages-per-pipeline-rank %d = %" PRId64 " stages",
             layers, p, wish.virtual_stages, p * wish.virtual_stages);
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "--num-layers %" PRId64 " cannot fill --" PP
-                          " %" PRId64 " stages",
+                          "--num-layers %" PRId64
+                          " cannot fill --pipeline-model-parallel-size %" PRId64
+                          " stages",
                           layers, p);
+}
+
+bool mtlm_options_stages_given(const struct mtlm_options *o)
+{
+    return mtlm_options_given(o, MTLM_OPT_NUM_VIRTUAL_STAGES_PER_PIPELINE_RANK)
+           || mtlm_options_given(o,
+                                 MTLM_OPT_NUM_LAYERS_PER_VIRTUAL_PIPELINE_STAGE)
+           || mtlm_options_given(o, MTLM_OPT_STAGE_LAYERS);
 }

@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-#include "launch/options/option.h"
+#include "launch/options/options_tokenizer.h"
 
 /* The vocabulary of the model: BERT's has tokens that no text becomes. */
 static int64_t needed_size(const struct mtlm_options *options)
@@ -13,7 +13,7 @@ static int64_t needed_size(const struct mtlm_options *options)
                                               : options->tokenizer->vocab_size;
 }
 
-int mtlm_options_open_tokenizer(struct mtlm_options *options,
+int mtlm_options_tokenizer_open(struct mtlm_options *options,
                                 struct mtlm_error *err)
 {
     const bool bert = options->model.family == MTLM_BERT;
@@ -35,7 +35,7 @@ int mtlm_options_open_tokenizer(struct mtlm_options *options,
                               "[PAD]",
                               type);
     options->model.vocab_size = needed_size(options);
-    if (mtlm_option_source(options, "vocab-size") < MTLM_SOURCE_CONFIG
+    if (mtlm_options_source(options, MTLM_OPT_VOCAB_SIZE) < MTLM_SOURCE_CONFIG
         || given == options->model.vocab_size)
         return 0;
     return mtlm_error_set(err, MTLM_EXIT_USAGE,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/options/option.h"
+#include "launch/options/option_value.h"
 #include "launch/plan/advice.h"
 #include "runtime/base/memory.h"
 
@@ -45,14 +45,14 @@ static void print_word(const char *text, FILE *out)
     fputc('\'', out);
 }
 
-static void print_option(const struct mtlm_options *options, int option,
-                         FILE *out)
+static void print_option(const struct mtlm_options *options,
+                         enum mtlm_option_id option, FILE *out)
 {
     char *text = NULL;
     size_t size;
     FILE *value = open_memstream(&text, &size);
 
-    mtlm_option_write(options, option, value);
+    mtlm_option_value_write(options, option, value);
     fclose(value);
     if (mtlm_option_table[option].type != MTLM_OPTION_FLAG) {
         fprintf(out, " --%s ", mtlm_option_table[option].name);
@@ -64,25 +64,26 @@ static void print_option(const struct mtlm_options *options, int option,
 }
 
 /* Whether the command says it itself, or does not want it. */
-static bool is_replaced(const struct command *c, const char *name)
+static bool is_replaced(const struct command *c, enum mtlm_option_id option)
 {
-    static const char *const always[] = {
-        "tensor-model-parallel-size",
-        "pipeline-model-parallel-size",
-        "num-virtual-stages-per-pipeline-rank",
-        "num-layers-per-virtual-pipeline-stage",
-        "placement",
-        "stage-layers",
-        "micro-batch-size",
-        "dry-run"};
-    static const char *const small[] = {"num-layers", "global-batch-size",
-                                        "rampup-batch-size"};
+    static const enum mtlm_option_id always[] = {
+        MTLM_OPT_TENSOR_MODEL_PARALLEL_SIZE,
+        MTLM_OPT_PIPELINE_MODEL_PARALLEL_SIZE,
+        MTLM_OPT_NUM_VIRTUAL_STAGES_PER_PIPELINE_RANK,
+        MTLM_OPT_NUM_LAYERS_PER_VIRTUAL_PIPELINE_STAGE,
+        MTLM_OPT_PLACEMENT,
+        MTLM_OPT_STAGE_LAYERS,
+        MTLM_OPT_MICRO_BATCH_SIZE,
+        MTLM_OPT_DRY_RUN};
+    static const enum mtlm_option_id small[] = {MTLM_OPT_NUM_LAYERS,
+                                                MTLM_OPT_GLOBAL_BATCH_SIZE,
+                                                MTLM_OPT_RAMPUP_BATCH_SIZE};
 
     for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
-        if (strcmp(name, always[i]) == 0)
+        if (option == always[i])
             return true;
     for (int i = 0; i < 3 && c->layers; i++)
-        if (strcmp(name, small[i]) == 0)
+        if (option == small[i])
             return true;
     return false;
 }
@@ -97,8 +98,7 @@ static void print_command(const struct command *c, FILE *out)
         fprintf(out, "--hostfile HOSTS --map-by ppr:%d:node ", c->per_host);
     fprintf(out, "mtlm-dag");
     for (int i = 0; i < MTLM_OPTION_COUNT; i++)
-        if (o->source[i] == MTLM_SOURCE_COMMAND_LINE
-            && !is_replaced(c, mtlm_option_table[i].name))
+        if (o->source[i] == MTLM_SOURCE_COMMAND_LINE && !is_replaced(c, i))
             print_option(o, i, out);
     if (c->layers)
         fprintf(out, " --num-layers %" PRId64 " --global-batch-size %" PRId64,

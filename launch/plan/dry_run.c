@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch/options/options_layout.h"
+#include "launch/options/options_schedule.h"
 #include "launch/plan/advice.h"
 #include "launch/plan/dry_run.h"
 #include "launch/plan/dry_run_schedule.h"
@@ -320,8 +322,9 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
     if (!d->options->eval_only
         && mtlm_dry_run_schedule(
                &d->config, d->options->preset ? d->options->preset : "mtlm-dag",
-               mtlm_schedule_name(d->options), d->options->svg,
-               d->options->svg_detail == MTLM_SVG_OP, d->out, err)
+               mtlm_options_schedule_name(d->options->pipeline),
+               d->options->svg, d->options->svg_detail == MTLM_SVG_OP, d->out,
+               err)
                < 0)
         return -1;
     mtlm_plan_table_memory(&d->outline, d->out);

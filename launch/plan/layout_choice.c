@@ -10,27 +10,18 @@
 #include "codelets/attention/attention_fused.h"
 #include "codelets/note.h"
 #include "graph/build/stage.h"
-#include "launch/options/option.h"
+#include "launch/options/options_layout.h"
+#include "launch/options/options_note.h"
+#include "launch/options/options_precision.h"
+#include "launch/options/options_resolve.h"
+#include "launch/options/options_stages.h"
 #include "launch/plan/layout_choice.h"
+#include "launch/plan/schedule_choice.h"
 
-#define TP "tensor-model-parallel-size"
-#define PP "pipeline-model-parallel-size"
-#define MICRO_BATCH "micro-batch-size"
-#define GLOBAL_BATCH "global-batch-size"
 #define GIB (1024.0 * 1024 * 1024)
 
 /* So many are written one by one. */
 enum { FEW_STAGES = 16 };
-
-bool mtlm_layout_is_free(const struct mtlm_options *options)
-{
-    return !mtlm_option_given(options, TP) && !mtlm_option_given(options, PP);
-}
-
-bool mtlm_micro_batch_is_free(const struct mtlm_options *options)
-{
-    return mtlm_option_source(options, MICRO_BATCH) <= MTLM_SOURCE_PRESET;
-}
 
 struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
                                   int workers)
@@ -61,21 +52,23 @@ struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
                    .save = !o->save_dir || o->eval_only ? MTLM_SAVE_NOTHING
                            : o->no_save_optim           ? MTLM_SAVE_WEIGHTS
                                                         : MTLM_SAVE_ALL,
-                   .loss_scale = mtlm_precision_scale(o),
+                   .loss_scale = mtlm_options_precision_scale(o),
                    .clip = o->clip_grad,
                    .beta1 = o->adam_beta1,
                    .beta2 = o->adam_beta2,
                    .epsilon = o->adam_eps,
                    .schedule = o->schedule},
-        .stages = mtlm_stages_wish(o),
-        .global_batch =
-            mtlm_option_given(o, GLOBAL_BATCH) ? o->global_batch_size : 0,
+        .stages = mtlm_options_stages_wish(o),
+        .global_batch = mtlm_options_given(o, MTLM_OPT_GLOBAL_BATCH_SIZE)
+                            ? o->global_batch_size
+                            : 0,
         .eval_iters = o->eval_iters,
-        .layout_free = mtlm_layout_is_free(o),
-        .window_free = !mtlm_option_given(o, "window") && !o->stage_windows,
-        .micro_batch_free = mtlm_micro_batch_is_free(o)};
+        .layout_free = mtlm_options_layout_is_free(o),
+        .window_free =
+            !mtlm_options_given(o, MTLM_OPT_WINDOW) && !o->stage_windows,
+        .micro_batch_free = mtlm_options_micro_batch_is_free(o)};
 
-    mtlm_schedule_wish(o, &wish.config);
+    mtlm_schedule_choice_wish(o, &wish.config);
     wish.config = mtlm_wish_config(&wish, o->tensor_parallel,
                                    mtlm_options_pipeline_ranks(o), 1,
                                    o->micro_batch_size);
@@ -208,7 +201,7 @@ int mtlm_layout_take(struct mtlm_options *options, struct mtlm_wish *wish,
     if (!wish->stages.pipeline)
         options->pipeline_parallel = choice->pp;
     options->micro_batch_size = choice->micro_batch;
-    if (!mtlm_option_given(options, GLOBAL_BATCH)
+    if (!mtlm_options_given(options, MTLM_OPT_GLOBAL_BATCH_SIZE)
         && mtlm_options_set_batch(options, choice->micro_batch * choice->dp,
                                   err)
                < 0)
@@ -217,7 +210,7 @@ int mtlm_layout_take(struct mtlm_options *options, struct mtlm_wish *wish,
     wish->config.schedule = options->schedule;
     wish->config.ramp = options->ramp;
     wish->config.window = choice->window;
-    return mtlm_schedule_settle(options, wish, choice, err);
+    return mtlm_schedule_choice_settle(options, wish, choice, err);
 }
 
 /* The most ranks, up to n, that can train it. */

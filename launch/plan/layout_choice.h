@@ -24,10 +24,6 @@ bool mtlm_layout_finds_cudnn(const struct mtlm_options *options);
 int mtlm_layout_check_gpus(const struct mtlm_options *options,
                            struct mtlm_error *err);
 
-/* Whether the options leave the layout, or the micro batch, to be chosen. */
-bool mtlm_layout_is_free(const struct mtlm_options *options);
-bool mtlm_micro_batch_is_free(const struct mtlm_options *options);
-
 /* The stages of a layout and their layers: "4, layers 2 2 2 1", or "8, 2 on
  * each rank (placement v), layers 8 x 3".  The caller frees it. */
 char *mtlm_layout_stages_text(const struct mtlm_layout *layout,
@@ -46,21 +42,6 @@ int mtlm_layout_choose(const struct mtlm_options *options,
                        const struct mtlm_wish *wish,
                        const struct mtlm_hosts *hosts,
                        struct mtlm_choice *choice, struct mtlm_error *err);
-
-/* Schedule, window and memory of activations, before a layout is chosen
- * (options_schedule.c). */
-void mtlm_schedule_wish(const struct mtlm_options *options,
-                        struct mtlm_program_config *config);
-
-/* As --schedule spells it. */
-const char *mtlm_schedule_name(const struct mtlm_options *options);
-
-/* Whether the schedule goes with the layout chosen (MTLM_EXIT_USAGE), and its
- * windows with --act-mem (MTLM_EXIT_RESOURCE).  --schedule auto is made up in
- * wish, and noted. */
-int mtlm_schedule_settle(struct mtlm_options *options, struct mtlm_wish *wish,
-                         const struct mtlm_choice *choice,
-                         struct mtlm_error *err);
 
 /* Refuses (MTLM_EXIT_RESOURCE, need and have) what does not fit. */
 int mtlm_layout_check_memory(const struct mtlm_options *options,

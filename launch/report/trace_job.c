@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "launch/job/job.h"
-#include "launch/plan/layout_choice.h"
+#include "launch/options/options_schedule.h"
 #include "launch/report/synthetic_report.h"
 #include "launch/report/trace_gather.h"
 #include "launch/trace/read/table.h"
@@ -87,7 +87,7 @@ static void describe(const struct mtlm_job *job, const struct about *about,
         .microbatches = mtlm_job_microbatches_traced(job),
         .model = job->options.preset ? job->options.preset : "GPT",
         .layout = d->layout,
-        .schedule = mtlm_schedule_name(&job->options),
+        .schedule = mtlm_options_schedule_name(job->options.pipeline),
         .policy = mtlm_machine_policy(),
         .starpu_version = mtlm_machine_starpu_version(),
         .transport = mtlm_job_transport(job),

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "launch/log/log_line.h"
+#include "launch/options/options_trace.h"
 #include "launch/train/train_log.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"

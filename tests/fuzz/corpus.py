@@ -125,7 +125,7 @@ def options(srcdir):
     with open(os.path.join(srcdir, "launch/options/option_list.h"),
               encoding="utf-8") as file:
         return [name + " = " for name in
-                re.findall(r'OPT\(\w+,\s*"([^"]+)"', file.read())]
+                re.findall(r'OPT\(\w+,[\s\\]*\w+,[\s\\]*"([^"]+)"', file.read())]
 
 
 def words(srcdir):

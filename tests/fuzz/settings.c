@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "launch/options/config_file.h"
-#include "launch/options/option.h"
+#include "launch/options/option_value.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/memory_file.h"
 
@@ -20,13 +20,13 @@ static void set_options(const struct mtlm_config *config)
     FILE *out = open_memstream(&text, &size);
 
     for (int i = 0; i < config->n; i++)
-        if (mtlm_option_set(&options, config->entry[i].option,
-                            config->entry[i].text, MTLM_SOURCE_CONFIG, "x",
-                            &err)
+        if (mtlm_option_value_set(&options, config->entry[i].option,
+                                  config->entry[i].text, MTLM_SOURCE_CONFIG,
+                                  "x", &err)
             < 0)
             fuzz_refused(&err);
         else
-            mtlm_option_write(&options, config->entry[i].option, out);
+            mtlm_option_value_write(&options, config->entry[i].option, out);
     for (int i = 0; i < MTLM_OPTION_COUNT; i++)
         if (mtlm_option_table[i].type == MTLM_OPTION_TEXT
             || mtlm_option_table[i].type == MTLM_OPTION_SPLIT)

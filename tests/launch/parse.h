@@ -1,7 +1,8 @@
 #ifndef TESTS_PARSE_H
 #define TESTS_PARSE_H
 
-#include "launch/options/option.h"
+#include "launch/options/option_value.h"
+#include "launch/options/options_parse.h"
 
 /* What the last line parsed to. */
 extern struct mtlm_options options;

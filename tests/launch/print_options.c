@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "launch/options/option.h"
+#include "launch/options/option_table.h"
 
 int main(void)
 {

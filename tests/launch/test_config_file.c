@@ -11,7 +11,9 @@
 
 #include <cmocka.h>
 
-#include "launch/options/option.h"
+#include "launch/options/option_table.h"
+#include "launch/options/options_parse.h"
+#include "launch/options/options_print.h"
 #include "tests/launch/parse.h"
 
 static void test_a_configuration_file_is_read_strictly(void **state)
@@ -104,7 +106,7 @@ static void test_printed_values_read_back_as_the_same(void **state)
         accepts_config(first, "");
         /* Not nailed down where it gives way to a schedule. */
         if (strstr(lines[i], "--schedule auto"))
-            assert_false(mtlm_option_given(&options, "placement"));
+            assert_false(mtlm_options_given(&options, MTLM_OPT_PLACEMENT));
         second = printed();
         assert_string_equal(first, second);
         free(first);

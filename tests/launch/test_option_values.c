@@ -45,8 +45,8 @@ static int set(int option, double value)
     char text[64];
 
     snprintf(text, sizeof(text), "%.17g", value);
-    return mtlm_option_set(&options, option, text, MTLM_SOURCE_COMMAND_LINE,
-                           "x", &error);
+    return mtlm_option_value_set(&options, option, text,
+                                 MTLM_SOURCE_COMMAND_LINE, "x", &error);
 }
 
 static void test_the_limits_of_the_table_hold(void **state)

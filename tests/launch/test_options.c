@@ -3,6 +3,7 @@
 
 #include "config.h"
 
+#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +13,9 @@
 
 #include <cmocka.h>
 
+#include "launch/options/help_text.h"
+#include "launch/options/options_layout.h"
+#include "launch/options/options_resolve.h"
 #include "models/presets.h"
 #include "tests/launch/parse.h"
 
@@ -330,6 +334,28 @@ static void test_requests_are_returned(void **state)
     assert_int_equal(parse("--nonsense --help"), -1);
 }
 
+/* MTLM_OPT_NUM_LAYERS is "num-layers": no entry of the list is misspelt. */
+static void test_an_option_is_called_as_its_name(void **state)
+{
+    static const char *const ids[] = {
+#define OPT(group, id, ...) #id,
+        MTLM_OPTION_LIST(OPT)
+#undef OPT
+    };
+
+    (void) state;
+    for (int i = 0; i < MTLM_OPTION_COUNT; i++) {
+        char name[64];
+        int n = 0;
+
+        for (const char *c = ids[i]; *c; c++)
+            name[n++] = *c == '_' ? '-' : (char) tolower((unsigned char) *c);
+        name[n] = '\0';
+        assert_string_equal(mtlm_option_name(i), name);
+        assert_int_equal(mtlm_option_find(name), i);
+    }
+}
+
 static void test_help_names_every_option(void **state)
 {
     char *text = NULL;
@@ -337,7 +363,7 @@ static void test_help_names_every_option(void **state)
     FILE *out = open_memstream(&text, &bytes);
 
     (void) state;
-    mtlm_options_help(out);
+    mtlm_help_text_print(out);
     fclose(out);
     for (int i = 0; i < MTLM_OPTION_COUNT; i++) {
         char name[64];
@@ -359,7 +385,7 @@ static void test_the_examples_of_help_are_accepted(void **state)
     FILE *out = open_memstream(&text, &bytes);
 
     (void) state;
-    mtlm_options_help(out);
+    mtlm_help_text_print(out);
     fclose(out);
     for (char *line = strtok_r(text, "\n", &rest); line;
          line = strtok_r(NULL, "\n", &rest)) {
@@ -392,6 +418,7 @@ int main(void)
         cmocka_unit_test(test_the_batches_must_fit_the_ranks),
         cmocka_unit_test(test_a_batch_that_was_not_given_follows_the_ranks),
         cmocka_unit_test(test_requests_are_returned),
+        cmocka_unit_test(test_an_option_is_called_as_its_name),
         cmocka_unit_test(test_help_names_every_option),
         cmocka_unit_test(test_the_examples_of_help_are_accepted),
     };

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "launch/options/options_layout.h"
 #include "launch/plan/layout_choice.h"
 #include "tests/launch/parse.h"
 

@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "launch/options/options_layout.h"
+#include "launch/options/options_print.h"
 #include "launch/plan/advice.h"
 #include "launch/plan/dry_run.h"
 #include "launch/plan/layout_choice.h"
@@ -37,16 +39,16 @@ static void test_only_what_nobody_gives_is_chosen(void **state)
 {
     (void) state;
     accepts("--model gpt-tiny");
-    assert_true(mtlm_layout_is_free(&options));
-    assert_true(mtlm_micro_batch_is_free(&options));
+    assert_true(mtlm_options_layout_is_free(&options));
+    assert_true(mtlm_options_micro_batch_is_free(&options));
     accepts("--model gpt-tiny --tensor-model-parallel-size 1");
-    assert_false(mtlm_layout_is_free(&options));
+    assert_false(mtlm_options_layout_is_free(&options));
     accepts("--model gpt-tiny --micro-batch-size 1");
-    assert_false(mtlm_micro_batch_is_free(&options));
+    assert_false(mtlm_options_micro_batch_is_free(&options));
     accepts_config("pipeline-model-parallel-size = 2\nmicro-batch-size = 1\n",
                    "--model gpt-tiny");
-    assert_false(mtlm_layout_is_free(&options));
-    assert_false(mtlm_micro_batch_is_free(&options));
+    assert_false(mtlm_options_layout_is_free(&options));
+    assert_false(mtlm_options_micro_batch_is_free(&options));
     assert_int_equal(options.tensor_parallel, 1);
 }
 
@@ -290,7 +292,7 @@ static void test_advice_keeps_what_was_given(void **state)
     free(advice);
     accepts_config("split = 8, 2\n", "--model gpt2-2.5b");
     /* As a word of a shell. */
-    options.source[mtlm_option_find("split")] = MTLM_SOURCE_COMMAND_LINE;
+    options.source[MTLM_OPT_SPLIT] = MTLM_SOURCE_COMMAND_LINE;
     wish = mtlm_layout_wish(&options, 1);
     advice = mtlm_advice(&options, &wish, &hosts, 2);
     assert_non_null(strstr(advice, " --split '8, 2' "));

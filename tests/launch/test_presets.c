@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "launch/options/options_answer.h"
 #include "models/presets.h"
 #include "tests/launch/parse.h"
 

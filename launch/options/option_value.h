@@ -1,0 +1,25 @@
+#ifndef MTLM_OPTION_VALUE_H
+#define MTLM_OPTION_VALUE_H
+
+#include <stdio.h>
+
+#include "launch/options/option_table.h"
+
+/* Values of options: from text, with every limit checked, and back. */
+
+/* Sets the option's field from text and notes the source.  label names the
+ * option in the error. */
+int mtlm_option_value_set(struct mtlm_options *options,
+                          enum mtlm_option_id option, const char *text,
+                          enum mtlm_option_source source, const char *label,
+                          struct mtlm_error *err);
+
+/* Writes the value as mtlm_option_value_set() reads it. */
+void mtlm_option_value_write(const struct mtlm_options *options,
+                             enum mtlm_option_id option, FILE *out);
+
+/* Whether the option has no value: none was given and none follows. */
+bool mtlm_option_value_absent(const struct mtlm_options *options,
+                              enum mtlm_option_id option);
+
+#endif /* MTLM_OPTION_VALUE_H */

@@ -1,0 +1,90 @@
+/* What the program tells about itself: --help, --usage, --version,
+ * --list-models, --print-config. */
+
+#include "config.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "launch/options/help_text.h"
+#include "launch/options/options_answer.h"
+#include "launch/options/options_argp.h"
+#include "launch/options/options_parse.h"
+#include "launch/options/options_print.h"
+#include "models/presets.h"
+#include "runtime/base/memory.h"
+
+static void print_usage(FILE *out)
+{
+    struct argp_option options[MTLM_ARGP_OPTIONS];
+    const struct argp argp = {.options = options};
+    char name[] = "mtlm-dag";
+
+    mtlm_options_argp_fill(options);
+    argp_help(&argp, out, ARGP_HELP_USAGE, name);
+}
+
+/* Four digits: 124.5 M, 2.490 B, 1008 B. */
+static char *parameters_text(double n)
+{
+    const bool billions = n >= 1e9;
+    const double shown = n / (billions ? 1e9 : 1e6);
+    const int decimals = shown < 10 ? 3 : shown < 100 ? 2 : shown < 1000;
+
+    return mtlm_sprintf("%.*f %c", decimals, shown, billions ? 'B' : 'M');
+}
+
+static void print_model(const struct mtlm_preset *preset, FILE *out)
+{
+    struct mtlm_options options;
+    struct mtlm_error err;
+    char program[] = "mtlm-dag";
+    char *name = mtlm_sprintf("--model=%s", preset->name);
+    char *argv[] = {program, name, NULL}, *parameters;
+
+    if (mtlm_options_parse(&options, 2, argv, &err) != 0)
+        assert(!"a preset that the options refuse");
+    parameters =
+        parameters_text(mtlm_model_padded_parameters(&options.model, 1));
+    fprintf(out, "%-18s %6d %6d %5d %8d %10s  %s\n", preset->name,
+            (int) options.model.num_layers, (int) options.model.hidden_size,
+            (int) options.model.num_heads, (int) options.model.seq_length,
+            parameters, preset->description);
+    free(parameters);
+    mtlm_options_free(&options);
+    free(name);
+}
+
+static void print_models(FILE *out)
+{
+    fprintf(out, "Models for --model; every value can be overridden.\n\n");
+    fprintf(out, "%-18s %6s %6s %5s %8s %10s\n", "name", "layers", "hidden",
+            "heads", "sequence", "parameters");
+    for (const struct mtlm_preset *p = mtlm_presets; p->name; p++)
+        print_model(p, out);
+    fprintf(out,
+            "\nmtlm-dag --model NAME --print-config prints all that it stands "
+            "for,\n--dry-run what it takes.\n");
+}
+
+void mtlm_options_answer(const struct mtlm_options *options, int request,
+                         FILE *out)
+{
+    switch (request) {
+    case MTLM_REQUEST_HELP:
+        mtlm_help_text_print(out);
+        break;
+    case MTLM_REQUEST_USAGE:
+        print_usage(out);
+        break;
+    case MTLM_REQUEST_VERSION:
+        fprintf(out, "mtlm-dag %s\n", PACKAGE_VERSION);
+        break;
+    case MTLM_REQUEST_MODELS:
+        print_models(out);
+        break;
+    case MTLM_REQUEST_CONFIG:
+        mtlm_options_print(options, out);
+        break;
+    }
+}

@@ -1,0 +1,12 @@
+#ifndef MTLM_OPTIONS_NOTE_H
+#define MTLM_OPTIONS_NOTE_H
+
+#include "launch/options/options.h"
+
+/* Notes: how the program understood the options, for the user. */
+
+/* Adds a sentence to options->notes, once. */
+void mtlm_options_note(struct mtlm_options *options, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif /* MTLM_OPTIONS_NOTE_H */

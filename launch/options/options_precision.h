@@ -1,0 +1,16 @@
+#ifndef MTLM_OPTIONS_PRECISION_H
+#define MTLM_OPTIONS_PRECISION_H
+
+#include "launch/options/options.h"
+
+/* Types of weights and activations, and the scale of the loss. */
+
+/* Settles the type and the options of the loss scale. */
+int mtlm_options_precision_resolve(struct mtlm_options *options,
+                                   struct mtlm_error *err);
+
+/* The loss scale of the run; all zero without fp16. */
+struct mtlm_loss_scale mtlm_options_precision_scale(
+    const struct mtlm_options *options);
+
+#endif /* MTLM_OPTIONS_PRECISION_H */

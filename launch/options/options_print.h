@@ -1,0 +1,14 @@
+#ifndef MTLM_OPTIONS_PRINT_H
+#define MTLM_OPTIONS_PRINT_H
+
+#include <stdio.h>
+
+#include "launch/options/options.h"
+
+/* All values as text. */
+
+/* --print-config: all values in the form of the configuration file.  Values
+ * that follow from others stand there as comments. */
+void mtlm_options_print(const struct mtlm_options *options, FILE *out);
+
+#endif /* MTLM_OPTIONS_PRINT_H */

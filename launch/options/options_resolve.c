@@ -1,0 +1,153 @@
+/* Values that follow from others: calls the resolver of each topic. */
+
+#include "config.h"
+
+#include <inttypes.h>
+
+#include "launch/options/option_table.h"
+#include "launch/options/options_check.h"
+#include "launch/options/options_eval.h"
+#include "launch/options/options_note.h"
+#include "launch/options/options_precision.h"
+#include "launch/options/options_recipe.h"
+#include "launch/options/options_resolve.h"
+#include "launch/options/options_schedule.h"
+#include "launch/options/options_stages.h"
+#include "launch/options/options_tokenizer.h"
+#include "launch/options/options_trace.h"
+#include "models/text/byte_tokenizer.h"
+
+static int check_needed(const struct mtlm_options *options,
+                        struct mtlm_error *err)
+{
+    const int lr = MTLM_OPT_LR;
+
+    for (int i = 0; i < MTLM_OPTION_COUNT; i++)
+        if (mtlm_option_needed(i) && options->source[i] == MTLM_SOURCE_DEFAULT
+            && !(i == lr && options->eval_only))
+            return mtlm_error_set(
+                err, MTLM_EXIT_USAGE,
+                "--%s is missing; give it, or start from a preset such as "
+                "--model gpt-tiny",
+                mtlm_option_table[i].name);
+    return 0;
+}
+
+/* Two options that contradict each other; the one from the stronger source
+ * counts. */
+static int resolve_query_key_scaling(struct mtlm_options *options,
+                                     struct mtlm_error *err)
+{
+    const bool without = options->no_query_key_scaling;
+    unsigned char *yes =
+        &options->source[MTLM_OPT_APPLY_QUERY_KEY_LAYER_SCALING];
+    unsigned char *no = &options->source[MTLM_OPT_NO_QUERY_KEY_LAYER_SCALING];
+
+    if (without && options->model.query_key_scaling && *yes == *no)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--apply-query-key-layer-scaling and "
+                              "--no-query-key-layer-scaling contradict each "
+                              "other; give one of them");
+    if (without && *no > *yes) {
+        options->model.query_key_scaling = false;
+        *yes = *no;
+    }
+    options->no_query_key_scaling = false;
+    *no = MTLM_SOURCE_DEFAULT;
+    return 0;
+}
+
+static int resolve_family(struct mtlm_options *options, struct mtlm_error *err)
+{
+    struct mtlm_model *model = &options->model;
+    const bool bert = model->family == MTLM_BERT;
+
+    if (options->bert_no_binary_head && !bert)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--bert-no-binary-head is for --model-type bert, "
+                              "this model is a gpt");
+    if (options->eod_mask_loss && bert)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--eod-mask-loss is for --model-type gpt, a bert "
+                              "is not asked for the next token");
+    model->binary_head = bert && !options->bert_no_binary_head;
+    model->num_token_types = bert ? 2 : 0;
+    if (model->tanh_head)
+        model->exact_gelu = false; /* as Megatron-LM understands the two */
+    if (bert && !mtlm_options_given(options, MTLM_OPT_VOCAB_SIZE))
+        model->vocab_size = MTLM_BYTE_BERT_VOCAB_SIZE;
+    return resolve_query_key_scaling(options, err);
+}
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    return b ? common_divisor(b, a % b) : a;
+}
+
+/* A batch that the preset did not foresee may be no multiple of its micro
+ * batch. */
+static void resolve_batch(struct mtlm_options *options)
+{
+    const int micro = mtlm_options_source(options, MTLM_OPT_MICRO_BATCH_SIZE);
+    const int64_t both =
+        common_divisor(options->global_batch_size, options->micro_batch_size);
+
+    if (!mtlm_options_given(options, MTLM_OPT_GLOBAL_BATCH_SIZE)) {
+        options->global_batch_size = options->micro_batch_size;
+    } else if (micro == MTLM_SOURCE_PRESET
+               && options->micro_batch_size > both) {
+        mtlm_options_note(options,
+                          "micro batch of %" PRId64 " samples: the preset's "
+                          "%" PRId64 " do not divide the global batch of "
+                          "%" PRId64,
+                          both, options->micro_batch_size,
+                          options->global_batch_size);
+        options->micro_batch_size = both;
+    }
+}
+
+int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
+{
+    struct mtlm_model *model = &options->model;
+
+    if (check_needed(options, err) < 0 || resolve_family(options, err) < 0
+        || mtlm_options_tokenizer_open(options, err) < 0)
+        return -1;
+    if (!mtlm_options_given(options, MTLM_OPT_FFN_HIDDEN_SIZE))
+        model->ffn_hidden_size = 4 * model->hidden_size;
+    if (!mtlm_options_given(options, MTLM_OPT_MAX_POSITION_EMBEDDINGS))
+        model->max_positions = model->seq_length;
+    if (!mtlm_options_given(options, MTLM_OPT_TENSOR_MODEL_PARALLEL_SIZE))
+        options->tensor_parallel = 1;
+    if (!mtlm_options_given(options, MTLM_OPT_PIPELINE_MODEL_PARALLEL_SIZE))
+        options->pipeline_parallel = 1;
+    /* A loss of nothing says nothing. */
+    if (options->cluster_file
+        && mtlm_options_source(options, MTLM_OPT_EVAL_ITERS)
+               <= MTLM_SOURCE_PRESET)
+        options->eval_iters = 0;
+    resolve_batch(options);
+    if (mtlm_options_schedule_resolve(options, err) < 0
+        || mtlm_options_stages_resolve(options, err) < 0)
+        return -1;
+    if (mtlm_options_precision_resolve(options, err) < 0)
+        return -1;
+    if (!options->data_path)
+        options->mock_data = true;
+    if (mtlm_options_eval_resolve(options, err) < 0)
+        return -1;
+    if (mtlm_options_recipe_resolve(options, err) < 0)
+        return -1;
+    mtlm_options_trace_place(options, 0);
+    return 0;
+}
+
+int mtlm_options_set_batch(struct mtlm_options *options, int64_t batch,
+                           struct mtlm_error *err)
+{
+    options->global_batch_size = batch;
+    if (mtlm_options_recipe_resolve(options, err) < 0)
+        return -1;
+    mtlm_options_trace_place(options, 0);
+    return mtlm_options_check(options, err);
+}

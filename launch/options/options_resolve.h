@@ -1,0 +1,16 @@
+#ifndef MTLM_OPTIONS_RESOLVE_H
+#define MTLM_OPTIONS_RESOLVE_H
+
+#include "launch/options/options.h"
+
+/* Values that follow from others. */
+
+/* Works out every value that was not given from those that were. */
+int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err);
+
+/* Sets the global batch, in samples, where the user gave none, and all values
+ * that follow from the batch. */
+int mtlm_options_set_batch(struct mtlm_options *options, int64_t batch,
+                           struct mtlm_error *err);
+
+#endif /* MTLM_OPTIONS_RESOLVE_H */

@@ -1,0 +1,50 @@
+/* --synthetic: which options go with it. */
+
+#include "config.h"
+
+#include <stddef.h>
+
+#include "launch/options/options_synthetic.h"
+
+static int check_results(const struct mtlm_options *o, struct mtlm_error *err)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } needs[] = {
+        {"dump-first-step", o->dump_dir != NULL},
+        {"save", o->save_dir != NULL},
+        {"load", o->load_dir != NULL},
+        {"weight-hash", o->weight_hash},
+        {"inject-nan", o->inject_nan > 0},
+        {"summary-text", o->summary_text},
+        {"log-params-norm", o->log_params_norm},
+        {"log-num-zeros-in-grad", o->log_num_zeros},
+    };
+
+    for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
+        if (needs[i].given)
+            return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                                  "--%s is about values, and --synthetic "
+                                  "computes none",
+                                  needs[i].name);
+    return 0;
+}
+
+int mtlm_options_synthetic_check(const struct mtlm_options *options,
+                                 struct mtlm_error *err)
+{
+    const char *only = options->jitter > 0            ? "jitter"
+                       : options->slow_rank.speed > 0 ? "slow-rank"
+                       : options->stretch != 1        ? "stretch"
+                                                      : NULL;
+
+    if (options->cluster_file)
+        return check_results(options, err);
+    if (only)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--%s changes modelled durations and needs "
+                              "--synthetic CLUSTER.ini",
+                              only);
+    return 0;
+}

@@ -1,0 +1,13 @@
+#ifndef MTLM_OPTIONS_SYNTHETIC_H
+#define MTLM_OPTIONS_SYNTHETIC_H
+
+#include "launch/options/options.h"
+
+/* --synthetic: which options go with it. */
+
+/* Refuses options that need computed values, and options that need
+ * --synthetic. */
+int mtlm_options_synthetic_check(const struct mtlm_options *options,
+                                 struct mtlm_error *err);
+
+#endif /* MTLM_OPTIONS_SYNTHETIC_H */

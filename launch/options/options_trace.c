@@ -1,0 +1,29 @@
+/* Which iterations a run does, and which of them it traces. */
+
+#include "config.h"
+
+#include "launch/options/options_trace.h"
+
+int64_t mtlm_options_last_iteration(const struct mtlm_options *o, int64_t begin)
+{
+    const int64_t every = o->exit_interval;
+    const int64_t next = every > 0 ? (begin / every + 1) * every : 0;
+
+    return next > 0 && next < o->train_iters ? next : o->train_iters;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+void mtlm_options_trace_place(struct mtlm_options *options, int64_t begin)
+{
+    const int64_t last = mtlm_options_last_iteration(options, begin);
+    struct mtlm_range *trace = &options->trace_iterations;
+
+    if (mtlm_options_given(options, MTLM_OPT_TRACE_ITERATIONS))
+        return;
+    trace->last = smaller(begin + 5, last);
+    trace->first = smaller(begin + 3, trace->last);
+}
