@@ -71,7 +71,7 @@ void mtlm_tile_row(int64_t k, struct mtlm_factor a, const mtlm_real *b,
 void mtlm_tile_pack_rows(const mtlm_real *from, int64_t ld, int64_t rows,
                          int64_t cols, mtlm_real *to)
 {
-    const int64_t width = mtlm_whole_vectors(cols);
+    const int64_t width = mtlm_tile_whole_vectors(cols);
 
     for (int64_t r = 0; r < rows; r++, from += ld, to += width) {
         int64_t c = 0;
@@ -144,7 +144,7 @@ static void transpose_block(const mtlm_real *from, int64_t ld, int64_t n,
 void mtlm_tile_pack_transposed(const mtlm_real *from, int64_t ld, int64_t rows,
                                int64_t cols, mtlm_real *to)
 {
-    const int64_t end = mtlm_whole_tiles(rows);
+    const int64_t end = mtlm_tile_whole_tiles(rows);
 
     for (int64_t r = 0; r < end; r += LANES) {
         const int64_t left = rows - r;

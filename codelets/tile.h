@@ -28,12 +28,12 @@ enum {
 };
 
 /* n rounded up to whole vectors, and to whole tiles of columns. */
-static inline int64_t mtlm_whole_vectors(int64_t n)
+static inline int64_t mtlm_tile_whole_vectors(int64_t n)
 {
     return (n + MTLM_LANES - 1) / MTLM_LANES * MTLM_LANES;
 }
 
-static inline int64_t mtlm_whole_tiles(int64_t n)
+static inline int64_t mtlm_tile_whole_tiles(int64_t n)
 {
     return (n + MTLM_TILE_COLS - 1) / MTLM_TILE_COLS * MTLM_TILE_COLS;
 }

@@ -25,6 +25,8 @@
 #include <string.h>
 
 #include "codelets/attention/attention.h"
+#include "codelets/attention/attention_bwd.h"
+#include "codelets/attention/attention_fwd.h"
 #include "codelets/infer.h"
 #include "codelets/vector_math.h"
 
@@ -207,7 +209,7 @@ static void forward(void *const ptr[], const struct mtlm_call *call,
                 head_of(ptr, call, context, other, ptr[lengths], j, n);
             mtlm_real *at = y + (j * heads + n) * head.d;
 
-            mtlm_attention_forward(&head, merge, at, lse, scratch);
+            mtlm_attention_fwd_head(&head, merge, at, lse, scratch);
             if (!merge)
                 pad_rows(head.queries, s, head.d, head.ld_y, at, lse);
         }
@@ -334,7 +336,7 @@ static void backward(void *const ptr[], const struct mtlm_call *call,
             const int64_t at = (j * heads + n) * head.d;
             mtlm_real *dq = with->dq + 3 * at, *dkv = with->dkv + 3 * at;
 
-            mtlm_attention_backward(&head, with->add, with->y + at, lse,
+            mtlm_attention_bwd_head(&head, with->add, with->y + at, lse,
                                     with->dy + at, dq, dkv + d, dkv + 2 * d,
                                     scratch);
             for (int64_t i = head.queries; i < s && !with->add; i++)

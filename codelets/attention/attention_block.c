@@ -14,11 +14,11 @@ mtlm_real *mtlm_attention_block_scratch_take(mtlm_real **scratch, int64_t n)
 struct mtlm_packed mtlm_attention_block_pack_head(const struct mtlm_head *head,
                                                   mtlm_real **scratch)
 {
-    const int64_t d = mtlm_whole_vectors(head->d);
+    const int64_t d = mtlm_tile_whole_vectors(head->d);
     struct mtlm_packed p = {.d = d, .panel = MTLM_TILE_COLS * head->d};
 
     p.kt = mtlm_attention_block_scratch_take(
-        scratch, mtlm_whole_tiles(head->keys) * head->d);
+        scratch, mtlm_tile_whole_tiles(head->keys) * head->d);
     p.q = mtlm_attention_block_scratch_take(scratch, MTLM_BLOCK_QUERIES * d);
     p.o = mtlm_attention_block_scratch_take(scratch, MTLM_BLOCK_QUERIES * d);
     p.score = mtlm_attention_block_scratch_take(scratch, MTLM_BLOCK_QUERIES
@@ -31,10 +31,11 @@ struct mtlm_packed mtlm_attention_block_pack_head(const struct mtlm_head *head,
 void mtlm_attention_block_pack_queries(const mtlm_real *from, int64_t ld,
                                        int64_t n, int64_t cols, mtlm_real *to)
 {
-    const int64_t width = mtlm_whole_vectors(cols);
+    const int64_t width = mtlm_tile_whole_vectors(cols);
 
     mtlm_tile_pack_rows(from, ld, n, cols, to);
-    memset(to + n * width, 0, (mtlm_whole_rows(n) - n) * width * sizeof(*to));
+    memset(to + n * width, 0,
+           (mtlm_block_whole_rows(n) - n) * width * sizeof(*to));
 }
 
 void mtlm_attention_block_products_of_seen(const struct mtlm_block *b,
@@ -54,7 +55,8 @@ void mtlm_attention_block_products_of_seen(const struct mtlm_block *b,
                 mtlm_tile_row(b->head->d,
                               (struct mtlm_factor){a + i * width, width, 1},
                               panels, MTLM_TILE_COLS,
-                              mtlm_least(MTLM_TILE_COLS, mtlm_whole_vectors(n)),
+                              mtlm_block_least(MTLM_TILE_COLS,
+                                               mtlm_tile_whole_vectors(n)),
                               false, to + i * MTLM_BLOCK_LD + c, MTLM_BLOCK_LD);
         }
 }
@@ -69,9 +71,9 @@ void mtlm_attention_block_sums_over_seen(const struct mtlm_block *b,
     rows += b->k0 * width;
     for (int64_t c = 0; c < b->nk; c += MTLM_BLOCK_CHUNK)
         for (int64_t i = 0; i < b->nq; i += MTLM_TILE_ROWS) {
-            const int64_t n =
-                mtlm_least(MTLM_BLOCK_CHUNK,
-                           mtlm_block_seen(b, i + MTLM_TILE_ROWS - 1) - c);
+            const int64_t n = mtlm_block_least(
+                MTLM_BLOCK_CHUNK,
+                mtlm_block_seen(b, i + MTLM_TILE_ROWS - 1) - c);
 
             if (n > 0)
                 mtlm_tile_row(

@@ -4,13 +4,43 @@
 #include <math.h>
 #include <string.h>
 
-#include "codelets/attention/attention.h"
+#include "codelets/op.h"
 #include "codelets/tile.h"
 
 /* What forward and backward of one head have in common.  No tensor of all
  * scores is held: blocks of queries meet blocks of keys in the worker's
  * scratch (Dao et al., FlashAttention, arXiv 2205.14135), and of a block only
  * the tiles that a query sees are computed. */
+
+/* One head of one sample: some positions' queries meet some positions' keys
+ * and values.  Rows are real positions only: those of padding are left out
+ * at the end of either. */
+struct mtlm_head {
+    const struct mtlm_dropout *dropout;
+    int64_t sample, number;         /* in the run, in the model */
+    int64_t seq_length;             /* of the sample, padding included */
+    int64_t first_query, first_key; /* positions in the sample of the rows 0 */
+    int64_t queries, keys;          /* how many rows */
+    bool causal;      /* a query sees the keys up to its own position */
+    int64_t d;        /* elements of a query, a key, a value */
+    int64_t ld, ld_y; /* from one position to the next: of q, k, v; of y */
+    /* Scores are q k^T scale, of which the softmax takes coefficient times
+     * as much. */
+    mtlm_real scale, coefficient;
+    const mtlm_real *q, *k, *v;
+};
+
+/* Keys that a query sees, by their rows. */
+static inline int64_t mtlm_head_seen(const struct mtlm_head *head,
+                                     int64_t query)
+{
+    const int64_t seen =
+        head->first_query + query - head->first_key + 1; /* up to itself */
+
+    return !head->causal || seen > head->keys ? head->keys
+           : seen < 0                         ? 0
+                                              : seen;
+}
 
 /* A block of scores, which stays in a core's second cache; both are whole
  * numbers of tiles, by rows as by columns. */
@@ -52,12 +82,12 @@ struct mtlm_block {
     int64_t q0, nq, k0, nk;
 };
 
-static inline int64_t mtlm_least(int64_t a, int64_t b)
+static inline int64_t mtlm_block_least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-static inline int64_t mtlm_whole_rows(int64_t n)
+static inline int64_t mtlm_block_whole_rows(int64_t n)
 {
     return (n + MTLM_TILE_ROWS - 1) / MTLM_TILE_ROWS * MTLM_TILE_ROWS;
 }
@@ -66,29 +96,31 @@ static inline int64_t mtlm_whole_rows(int64_t n)
 static inline int64_t mtlm_block_seen(const struct mtlm_block *b, int64_t query)
 {
     const int64_t n =
-        mtlm_head_seen(b->head, b->q0 + mtlm_least(query, b->nq - 1)) - b->k0;
+        mtlm_head_seen(b->head, b->q0 + mtlm_block_least(query, b->nq - 1))
+        - b->k0;
 
-    return n < 0 ? 0 : mtlm_least(n, b->nk);
+    return n < 0 ? 0 : mtlm_block_least(n, b->nk);
 }
 
 /* A query's scores beyond the n that it sees count as 0 in the tiles that
  * others of them share with it. */
-static inline void mtlm_zero_unseen(mtlm_real *row, int64_t n)
+static inline void mtlm_block_zero_unseen(mtlm_real *row, int64_t n)
 {
     memset(row + n, 0, MTLM_TILE_ROWS * sizeof(*row));
 }
 
 /* Scores up to a whole number of vectors: their exponentials are 0. */
-static inline int64_t mtlm_hide_unseen(mtlm_real *row, int64_t n)
+static inline int64_t mtlm_block_hide_unseen(mtlm_real *row, int64_t n)
 {
-    const int64_t end = mtlm_whole_vectors(n);
+    const int64_t end = mtlm_tile_whole_vectors(n);
 
     for (int64_t i = n; i < end; i++)
         row[i] = -INFINITY;
     return end;
 }
 
-static inline void mtlm_scale_rows(mtlm_real *x, int64_t n, mtlm_real scale)
+static inline void mtlm_block_scale_rows(mtlm_real *x, int64_t n,
+                                         mtlm_real scale)
 {
 #pragma omp simd
     for (int64_t i = 0; i < n; i++)

@@ -3,14 +3,15 @@
 
 #include "config.h"
 
-#include "codelets/attention/attention_block.h"
+#include "codelets/attention/attention_bwd.h"
 #include "codelets/vector_math.h"
 
 int64_t mtlm_attention_bwd_scratch(int64_t keys, int64_t d)
 {
-    const int64_t width = mtlm_whole_vectors(d);
+    const int64_t width = mtlm_tile_whole_vectors(d);
 
-    return 2 * mtlm_whole_tiles(keys) * d + 3 * mtlm_whole_rows(keys) * width
+    return 2 * mtlm_tile_whole_tiles(keys) * d
+           + 3 * mtlm_block_whole_rows(keys) * width
            + 3 * MTLM_BLOCK_QUERIES * width
            + (2 * MTLM_BLOCK_QUERIES + 1) * MTLM_BLOCK_LD;
 }
@@ -89,10 +90,10 @@ static void backward_block(const struct mtlm_block *b, const mtlm_real *lse,
             mtlm_attention_block_dropout_row(b, i, n);
         backward_row(p->score + i * MTLM_BLOCK_LD, p->dprob + i * MTLM_BLOCK_LD,
                      drop ? p->factor : NULL,
-                     mtlm_hide_unseen(p->score + i * MTLM_BLOCK_LD, n), scale,
-                     lse[i] * MTLM_LOG2_E, delta[i]);
-        mtlm_zero_unseen(p->score + i * MTLM_BLOCK_LD, n);
-        mtlm_zero_unseen(p->dprob + i * MTLM_BLOCK_LD, n);
+                     mtlm_block_hide_unseen(p->score + i * MTLM_BLOCK_LD, n),
+                     scale, lse[i] * MTLM_LOG2_E, delta[i]);
+        mtlm_block_zero_unseen(p->score + i * MTLM_BLOCK_LD, n);
+        mtlm_block_zero_unseen(p->dprob + i * MTLM_BLOCK_LD, n);
     }
     sums_over_queries(b, p->score, p->o, p->dv);
     sums_over_queries(b, p->dprob, p->q, p->dk);
@@ -103,7 +104,7 @@ static void backward_block(const struct mtlm_block *b, const mtlm_real *lse,
 static void unpack_rows(const mtlm_real *from, int64_t n, int64_t d,
                         mtlm_real scale, bool add, mtlm_real *to, int64_t ld)
 {
-    const int64_t width = mtlm_whole_vectors(d);
+    const int64_t width = mtlm_tile_whole_vectors(d);
 
     for (int64_t r = 0; r < n; r++, from += width, to += ld) {
         if (add) {
@@ -136,33 +137,33 @@ static void backward_queries(const struct mtlm_head *head,
                              const mtlm_real *y, const mtlm_real *lse,
                              const mtlm_real *dy)
 {
-    const int64_t nq = mtlm_least(MTLM_BLOCK_QUERIES, head->queries - q0);
+    const int64_t nq = mtlm_block_least(MTLM_BLOCK_QUERIES, head->queries - q0);
     const int64_t keys = mtlm_head_seen(head, q0 + nq - 1);
     mtlm_real delta[MTLM_BLOCK_QUERIES];
 
     mtlm_attention_block_pack_queries(head->q + q0 * head->ld, head->ld, nq,
                                       head->d, p->q);
-    mtlm_scale_rows(p->q, nq * p->d, head->scale);
+    mtlm_block_scale_rows(p->q, nq * p->d, head->scale);
     mtlm_attention_block_pack_queries(dy, head->ld_y, nq, head->d, p->o);
     for (int64_t i = 0; i < nq; i++)
         delta[i] = dot(y + i * head->ld_y, p->o + i * p->d, head->d);
     for (int64_t k0 = 0; k0 < keys; k0 += MTLM_BLOCK_KEYS) {
         const struct mtlm_block b = {
-            head, p, q0, nq, k0, mtlm_least(MTLM_BLOCK_KEYS, keys - k0)};
+            head, p, q0, nq, k0, mtlm_block_least(MTLM_BLOCK_KEYS, keys - k0)};
 
         backward_block(&b, lse, delta);
     }
 }
 
-void mtlm_attention_backward(const struct mtlm_head *head, bool add,
+void mtlm_attention_bwd_head(const struct mtlm_head *head, bool add,
                              const mtlm_real *y, const mtlm_real *lse,
                              const mtlm_real *dy, mtlm_real *dq, mtlm_real *dk,
                              mtlm_real *dv, mtlm_real *scratch)
 {
     const int64_t ld = head->ld, d = head->d;
-    const int64_t tiles = mtlm_whole_tiles(head->keys) * d;
+    const int64_t tiles = mtlm_tile_whole_tiles(head->keys) * d;
     struct mtlm_packed p = mtlm_attention_block_pack_head(head, &scratch);
-    const int64_t rows = mtlm_whole_rows(head->keys) * p.d;
+    const int64_t rows = mtlm_block_whole_rows(head->keys) * p.d;
 
     p.vt = mtlm_attention_block_scratch_take(&scratch, tiles);
     p.k = mtlm_attention_block_scratch_take(&scratch, rows);
@@ -178,7 +179,8 @@ void mtlm_attention_backward(const struct mtlm_head *head, bool add,
     memset(p.dv, 0, rows * sizeof(*p.dv));
     for (int64_t q0 = 0; q0 < head->queries && head->keys > 0;
          q0 += MTLM_BLOCK_QUERIES) {
-        const int64_t nq = mtlm_least(MTLM_BLOCK_QUERIES, head->queries - q0);
+        const int64_t nq =
+            mtlm_block_least(MTLM_BLOCK_QUERIES, head->queries - q0);
 
         backward_queries(head, &p, q0, y + q0 * head->ld_y, lse + q0,
                          dy + q0 * head->ld_y);

@@ -10,6 +10,7 @@
 #include "codelets/attention/attention_cudnn.h"
 #include "codelets/attention/attention_fused.h"
 #include "codelets/attention/attention_graph.h"
+#include "codelets/cudnn/cudnn_plan.h"
 #include "codelets/note.h"
 #include "runtime/base/error.h"
 #include "runtime/base/philox.h"

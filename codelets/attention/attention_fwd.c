@@ -3,7 +3,7 @@
 
 #include "config.h"
 
-#include "codelets/attention/attention_block.h"
+#include "codelets/attention/attention_fwd.h"
 #include "codelets/vector_math.h"
 
 /* What is carried along the keys for each query of a block: the greatest
@@ -14,9 +14,9 @@ struct carry {
 
 int64_t mtlm_attention_fwd_scratch(int64_t keys, int64_t d)
 {
-    const int64_t width = mtlm_whole_vectors(d);
+    const int64_t width = mtlm_tile_whole_vectors(d);
 
-    return mtlm_whole_tiles(keys) * d + keys * width
+    return mtlm_tile_whole_tiles(keys) * d + keys * width
            + 2 * MTLM_BLOCK_QUERIES * width
            + (MTLM_BLOCK_QUERIES + 1) * MTLM_BLOCK_LD;
 }
@@ -44,7 +44,7 @@ static void softmax_row(mtlm_real *score, int64_t n, mtlm_real scale,
     *sum = *sum * ratio + part;
     *max = m;
     if (before > -INFINITY && ratio < 1)
-        mtlm_scale_rows(o, d, ratio);
+        mtlm_block_scale_rows(o, d, ratio);
 }
 
 static void forward_block(const struct mtlm_block *b, struct carry *carry,
@@ -59,9 +59,9 @@ static void forward_block(const struct mtlm_block *b, struct carry *carry,
         const int64_t n = mtlm_block_seen(b, i);
 
         if (n > 0)
-            softmax_row(row, mtlm_hide_unseen(row, n), scale, &carry->max[i],
-                        &carry->sum[i], p->o + i * p->d, p->d);
-        mtlm_zero_unseen(row, n);
+            softmax_row(row, mtlm_block_hide_unseen(row, n), scale,
+                        &carry->max[i], &carry->sum[i], p->o + i * p->d, p->d);
+        mtlm_block_zero_unseen(row, n);
         if (b->head->dropout->p > 0 && n > 0) {
             mtlm_attention_block_dropout_row(b, i, n);
 #pragma omp simd
@@ -76,13 +76,13 @@ static void forward_queries(const struct mtlm_head *head,
                             const struct mtlm_packed *p, int64_t q0, bool merge,
                             mtlm_real *y, mtlm_real *lse)
 {
-    const int64_t nq = mtlm_least(MTLM_BLOCK_QUERIES, head->queries - q0);
+    const int64_t nq = mtlm_block_least(MTLM_BLOCK_QUERIES, head->queries - q0);
     const int64_t keys = mtlm_head_seen(head, q0 + nq - 1);
     struct carry carry;
 
     mtlm_attention_block_pack_queries(head->q + q0 * head->ld, head->ld, nq,
                                       head->d, p->q);
-    mtlm_scale_rows(p->q, nq * p->d, head->scale);
+    mtlm_block_scale_rows(p->q, nq * p->d, head->scale);
     if (merge)
         mtlm_attention_block_pack_queries(y, head->ld_y, nq, head->d, p->o);
     /* What is there already counts as one key with the score lse. */
@@ -92,7 +92,7 @@ static void forward_queries(const struct mtlm_head *head,
     }
     for (int64_t k0 = 0; k0 < keys; k0 += MTLM_BLOCK_KEYS) {
         const struct mtlm_block b = {
-            head, p, q0, nq, k0, mtlm_least(MTLM_BLOCK_KEYS, keys - k0)};
+            head, p, q0, nq, k0, mtlm_block_least(MTLM_BLOCK_KEYS, keys - k0)};
 
         forward_block(&b, &carry, !merge && k0 == 0);
     }
@@ -106,8 +106,8 @@ static void forward_queries(const struct mtlm_head *head,
     }
 }
 
-void mtlm_attention_forward(const struct mtlm_head *head, bool merge,
-                            mtlm_real *y, mtlm_real *lse, mtlm_real *scratch)
+void mtlm_attention_fwd_head(const struct mtlm_head *head, bool merge,
+                             mtlm_real *y, mtlm_real *lse, mtlm_real *scratch)
 {
     struct mtlm_packed p = mtlm_attention_block_pack_head(head, &scratch);
 

@@ -2,7 +2,7 @@
 
 #include "config.h"
 
-#include "codelets/cudnn/cudnn_graph.h"
+#include "codelets/cudnn/cudnn_plan.h"
 #include "runtime/base/error.h"
 
 enum { PROPOSALS = MTLM_CUDNN_PROPOSALS, NOTES = 32 };

@@ -18,6 +18,7 @@
 
 #include "codelets/attention/attention_fused.h"
 #include "codelets/attention/attention_graph.h"
+#include "codelets/cudnn/cudnn_plan.h"
 
 /* What the library wants to know of a GPU. */
 #define GPU(name, version, sms, shared, per_sm, l2)                            \

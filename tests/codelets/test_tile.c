@@ -72,7 +72,7 @@ static void test_packing_pads_with_zeros(void **state)
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 5; j++) {
             const int64_t cols = counts[i], rows = rows_of[j];
-            const int64_t width = mtlm_whole_vectors(cols);
+            const int64_t width = mtlm_tile_whole_vectors(cols);
 
             mtlm_tile_pack_rows(from, LD, rows, cols, to);
             for (int64_t e = 0; e < rows * width; e++)
@@ -81,7 +81,7 @@ static void test_packing_pads_with_zeros(void **state)
                                     ? from[e / width * LD + e % width]
                                     : 0));
             mtlm_tile_pack_transposed(from, LD, rows, cols, to);
-            for (int64_t r = 0; r < mtlm_whole_tiles(rows); r++)
+            for (int64_t r = 0; r < mtlm_tile_whole_tiles(rows); r++)
                 for (int64_t c = 0; c < cols; c++) {
                     const int64_t panel = r / MTLM_TILE_COLS;
 
