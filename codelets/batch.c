@@ -25,9 +25,10 @@ static void read_column(const struct mtlm_call *call,
                         enum mtlm_field field, int64_t column, int64_t first,
                         int64_t n, int32_t *values)
 {
-    const struct mtlm_sample_source *source = call->attr.batch.source;
+    struct mtlm_samples *source = call->attr.batch.source;
 
-    source->read(source, context->sample + column, field, first, n, values);
+    mtlm_samples_read(source, context->sample + column, field, first, n,
+                      values);
 }
 
 static void batch_cpu(void *const ptr[], const struct mtlm_call *call,

@@ -123,7 +123,7 @@ enum mtlm_attention_backend {
 /* What an operation is told besides its operands. */
 union mtlm_attr {
     struct {
-        const struct mtlm_sample_source *source;
+        struct mtlm_samples *source;
         enum mtlm_field field;
         int64_t first;      /* position in the sample of the first row */
         int64_t seq_length; /* loss weights: rows of the whole sample */

@@ -116,7 +116,7 @@ struct mtlm_dropout mtlm_build_dropout(const struct mtlm_builder *b, double p,
                                  .first_row = mtlm_build_own(b, i).first};
 }
 
-static const struct mtlm_sample_source *source(const struct mtlm_builder *b)
+static struct mtlm_samples *source(const struct mtlm_builder *b)
 {
     return b->train ? b->config->train : b->config->valid;
 }

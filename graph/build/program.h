@@ -62,8 +62,8 @@ struct mtlm_program_config {
     struct mtlm_loss_scale loss_scale;
     double clip; /* largest gradient norm; 0: no clipping */
     double beta1, beta2, epsilon;
-    struct mtlm_schedule schedule; /* of learning rate and weight decay */
-    const struct mtlm_sample_source *train, *valid; /* borrowed */
+    struct mtlm_schedule schedule;      /* of learning rate and weight decay */
+    struct mtlm_samples *train, *valid; /* borrowed */
     /* Which checkpoints there will be, see graph/build/save.h. */
     enum { MTLM_SAVE_NOTHING, MTLM_SAVE_WEIGHTS, MTLM_SAVE_ALL } save;
     /* The values of a checkpoint that it begins with; masters are weights. */

@@ -7,10 +7,10 @@
 #include "launch/options/options.h"
 #include "models/text/entropy.h"
 #include "models/text/indexed_dataset.h"
-#include "models/text/samples.h"
 #include "models/weights/checkpoint_dir.h"
 #include "models/weights/manifest.h"
 #include "models/weights/safetensors.h"
+#include "runtime/base/sample.h"
 #include "runtime/comm/engine.h"
 #include "runtime/comm/ranks.h"
 #include "runtime/machine/cpu.h"
@@ -18,7 +18,7 @@
 
 /* Samples of the data set as the batch nodes see them. */
 struct mtlm_job_source {
-    struct mtlm_sample_source source;
+    struct mtlm_samples source;
     struct mtlm_samples *samples;
 };
 

@@ -12,7 +12,7 @@
 #include "models/text/mock_dataset.h"
 #include "models/text/split.h"
 
-static void read_source(const struct mtlm_sample_source *source, int64_t sample,
+static void read_source(struct mtlm_samples *source, int64_t sample,
                         enum mtlm_field field, int64_t first, int64_t n,
                         int32_t *values)
 {

@@ -3,8 +3,8 @@
 
 #include "models/text/bert_sample.h"
 #include "models/text/indexed_dataset.h"
-#include "models/text/samples.h"
 #include "runtime/base/error.h"
+#include "runtime/base/sample.h"
 
 /* Samples for a BERT from documents first_document .. last_document - 1 of
  * dataset, whose sequences are sentences and which must outlive them.

@@ -1,7 +1,7 @@
 #ifndef MTLM_CAUSAL_H
 #define MTLM_CAUSAL_H
 
-#include "models/text/samples.h"
+#include "runtime/base/sample.h"
 
 /* The fields of samples that are plain text, for which each token predicts
  * the next one. */

@@ -2,8 +2,8 @@
 #define MTLM_GPT_DATASET_H
 
 #include "models/text/indexed_dataset.h"
-#include "models/text/samples.h"
 #include "runtime/base/error.h"
+#include "runtime/base/sample.h"
 
 /* Samples for a GPT from documents first_document .. last_document - 1 of
  * dataset, which must outlive them.

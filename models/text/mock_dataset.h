@@ -2,7 +2,7 @@
 #define MTLM_MOCK_DATASET_H
 
 #include "models/text/bert_sample.h"
-#include "models/text/samples.h"
+#include "runtime/base/sample.h"
 
 /* Pseudo-text for runs without data: each sample is a piece of a Markov
  * chain of order 2 over at most 256 symbols, spread over the vocabulary.

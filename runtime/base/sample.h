@@ -1,36 +1,58 @@
 #ifndef MTLM_SAMPLE_H
 #define MTLM_SAMPLE_H
 
+/* The samples of a training run and where they come from. */
+
 #include <stdint.h>
 
-/* What a training sample consists of.  Each field is seq_length values, a row
- * each, or one value of the whole sample. */
+/* The fields of a training sample.  A field holds seq_length values, one per
+ * row, or one value for the whole sample. */
 enum mtlm_field {
     MTLM_FIELD_TOKENS,
-    MTLM_FIELD_LABELS,    /* what is to be predicted; always a token */
-    MTLM_FIELD_LOSS_MASK, /* 1 where the label counts, 0 where not */
+    MTLM_FIELD_LABELS,    /* the token to predict */
+    MTLM_FIELD_LOSS_MASK, /* 1 where the label counts, else 0 */
     MTLM_FIELD_TYPES,     /* BERT: 0 in sentence A, 1 in B; GPT: 0 */
     MTLM_FIELD_LENGTH,    /* one value: tokens before the padding */
     MTLM_FIELD_ORDER,     /* one value: 1 where A and B are swapped */
     MTLM_FIELD_COUNT
 };
 
-/* Values of a field in a sample. */
+/* Returns the number of values of a field in one sample. */
 static inline int64_t mtlm_field_size(enum mtlm_field field, int64_t seq_length)
 {
     return field == MTLM_FIELD_LENGTH || field == MTLM_FIELD_ORDER ? 1
                                                                    : seq_length;
 }
 
-/* Where samples 0, 1, 2, ... without end come from, for the operations that
- * put them into tensors; launch/ provides it. */
-struct mtlm_sample_source {
-    /* Writes values first .. first + n - 1 of a field of sample, which has
-     * them.  A pure function of its arguments; any number of threads may
-     * call it at once. */
-    void (*read)(const struct mtlm_sample_source *source, int64_t sample,
+/* An endless source of samples 0, 1, 2, ...  A sample is a pure function of its
+ * number and of what the source was made from.  A type of source embeds this
+ * struct as its first member. */
+struct mtlm_samples {
+    int64_t seq_length;
+
+    /* Writes values first .. first + n - 1 of a field of sample;
+     * 0 <= first, first + n <= mtlm_field_size(field, seq_length).  Any number
+     * of threads may call read() at once. */
+    void (*read)(struct mtlm_samples *samples, int64_t sample,
                  enum mtlm_field field, int64_t first, int64_t n,
                  int32_t *values);
+
+    /* Frees the source. */
+    void (*destroy)(struct mtlm_samples *samples);
 };
+
+static inline void mtlm_samples_read(struct mtlm_samples *samples,
+                                     int64_t sample, enum mtlm_field field,
+                                     int64_t first, int64_t n, int32_t *values)
+{
+    samples->read(samples, sample, field, first, n, values);
+}
+
+/* NULL is allowed. */
+static inline void mtlm_samples_destroy(struct mtlm_samples *samples)
+{
+    if (samples)
+        samples->destroy(samples);
+}
 
 #endif /* MTLM_SAMPLE_H */

@@ -16,9 +16,9 @@ enum { S = 9, B = 3, SAMPLE = 7 };
 /* Every value tells what was asked for; the mask counts all but the labels
  * at position 4 of the microbatch's first two samples and all of later
  * ones. */
-static void read_numbers(const struct mtlm_sample_source *source,
-                         int64_t sample, enum mtlm_field field, int64_t first,
-                         int64_t n, int32_t *values)
+static void read_numbers(struct mtlm_samples *source, int64_t sample,
+                         enum mtlm_field field, int64_t first, int64_t n,
+                         int32_t *values)
 {
     (void) source;
     for (int64_t i = 0; i < n; i++)
@@ -27,7 +27,7 @@ static void read_numbers(const struct mtlm_sample_source *source,
                         : 10000 * field + 1000 * sample + first + i;
 }
 
-static const struct mtlm_sample_source source = {.read = read_numbers};
+static struct mtlm_samples source = {.read = read_numbers};
 
 static void test_a_batch_has_a_sample_in_each_column(void **state)
 {

@@ -18,7 +18,7 @@ static uint32_t random_number(int64_t sample, int64_t at)
 
 /* Random tokens, lengths, types and orders; one label of four does not
  * count. */
-static void read_sample(const struct mtlm_sample_source *source, int64_t sample,
+static void read_sample(struct mtlm_samples *source, int64_t sample,
                         enum mtlm_field field, int64_t first, int64_t n,
                         int32_t *values)
 {
@@ -39,15 +39,15 @@ static void read_sample(const struct mtlm_sample_source *source, int64_t sample,
     }
 }
 
-static const struct mtlm_sample_source source = {.read = read_sample};
+static struct mtlm_samples source = {.read = read_sample};
 
 static const struct mtlm_schedule schedule = {.style = MTLM_LR_CONSTANT,
                                               .lr = 1e-3,
                                               .weight_decay = 0.01,
                                               .end_weight_decay = 0.01};
-static void read_full_sample(const struct mtlm_sample_source *unused,
-                             int64_t sample, enum mtlm_field field,
-                             int64_t first, int64_t n, int32_t *values)
+static void read_full_sample(struct mtlm_samples *unused, int64_t sample,
+                             enum mtlm_field field, int64_t first, int64_t n,
+                             int32_t *values)
 {
     read_sample(unused, sample, field, first, n, values);
     for (int64_t i = 0; i < n; i++)
@@ -56,7 +56,7 @@ static void read_full_sample(const struct mtlm_sample_source *unused,
                                                   : values[i];
 }
 
-const struct mtlm_sample_source small_full_source = {.read = read_full_sample};
+struct mtlm_samples small_full_source = {.read = read_full_sample};
 
 struct mtlm_program_config small_config(int tp, int pp, int64_t microbatches)
 {

@@ -10,7 +10,7 @@
 struct mtlm_program_config small_config(int tp, int pp, int64_t microbatches);
 
 /* The same samples without padding, however long; all labels count. */
-extern const struct mtlm_sample_source small_full_source;
+extern struct mtlm_samples small_full_source;
 
 /* Every kind of model: the family, where layernorm stands, the options that
  * change what is computed, and whether samples are cut into parts. */

@@ -1,7 +1,7 @@
 #ifndef MTLM_TESTS_CAUSAL_H
 #define MTLM_TESTS_CAUSAL_H
 
-#include "models/text/samples.h"
+#include "runtime/base/sample.h"
 
 /* Tokens first .. first + n - 1 of the seq_length + 1 of a sample of plain
  * text: the last one is only a label. */
