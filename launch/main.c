@@ -3,10 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "launch/job/job.h"
 #include "launch/options/options_answer.h"
 #include "launch/options/options_parse.h"
 #include "launch/plan/dry_run.h"
+#include "launch/train/start.h"
+#include "launch/train/train.h"
 #include "runtime/comm/launcher.h"
 #include "runtime/comm/watchdog.h"
 #include "runtime/machine/blas_core.h"
@@ -46,13 +47,13 @@ static int train(struct mtlm_job *job, const struct mtlm_error *wrong)
     int print, code;
 
     if (mtlm_ranks_agree(job->ranks, wrong, &err, &print) < 0
-        || mtlm_job_start(job, &err, &print) < 0)
+        || mtlm_train_start(job, &err, &print) < 0)
         code = complain(&err, job->advice, print);
     else if (job->leaves)
         code = MTLM_EXIT_OK;
     else
-        code = mtlm_job_train(job);
-    mtlm_job_stop(job);
+        code = mtlm_train(job);
+    mtlm_train_stop(job);
     return code;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "launch/checkpoint/checkpoint.h"
+#include "launch/checkpoint/job_checkpoint.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/value16.h"
 
@@ -66,7 +67,7 @@ static void load_counters(struct mtlm_job *job)
     mtlm_run_read(job->run, tensor, control);
     control[MTLM_CONTROL_ITERATION] = (double) job->begin.iteration;
     control[MTLM_CONTROL_SAMPLES] = (double) job->begin.samples;
-    if (mtlm_job_loads_moments(job))
+    if (mtlm_job_checkpoint_loads_moments(job))
         mtlm_checkpoint_restore(job, job->loaded.state, control);
     job->skipped_before = control[MTLM_CONTROL_SKIPPED];
     mtlm_run_write(job->run, tensor, control);
@@ -81,7 +82,7 @@ void mtlm_checkpoint_load(struct mtlm_job *job)
     if (!job->load_path)
         return;
     file = mtlm_calloc(job->loaded.files + 1, sizeof(*file));
-    mtlm_checkpoint_to_load(job, mtlm_job_loads_moments(job), &list);
+    mtlm_checkpoint_to_load(job, mtlm_job_checkpoint_loads_moments(job), &list);
     room = make_room(&list);
     for (int i = 0; i < list.n; i++)
         load_tensor(job, file, &list.tensor[i], &room);
@@ -92,5 +93,5 @@ void mtlm_checkpoint_load(struct mtlm_job *job)
         mtlm_safetensors_close(file[f]);
     mtlm_checkpoint_tensors_free(&list);
     free(file);
-    mtlm_job_forget_checkpoint(job);
+    mtlm_job_checkpoint_forget(job);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "launch/checkpoint/checkpoint.h"
+#include "launch/checkpoint/job_checkpoint.h"
 #include "launch/options/options_trace.h"
 #include "models/weights/checkpoint_dir.h"
 #include "runtime/file/disk.h"
@@ -43,7 +44,7 @@ static int find_same_dir(struct mtlm_job *job, struct mtlm_error *err)
     return rc < 0 ? -1 : 0;
 }
 
-int mtlm_job_lock_checkpoints(struct mtlm_job *job, struct mtlm_error *err)
+int mtlm_job_checkpoint_lock(struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
     struct mtlm_checkpoint_id id;
@@ -73,7 +74,7 @@ int mtlm_job_lock_checkpoints(struct mtlm_job *job, struct mtlm_error *err)
     return rc;
 }
 
-int mtlm_job_check_space(struct mtlm_job *job, struct mtlm_error *err)
+int mtlm_job_checkpoint_space(struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
     const int64_t header = 4096; /* and something for each tensor */
@@ -137,7 +138,7 @@ static int verify(struct mtlm_job *job, const struct mtlm_checkpoint_id *id,
     return mtlm_ranks_agree(job->ranks, rc < 0 ? &mine : NULL, err, print);
 }
 
-void mtlm_job_forget_checkpoint(struct mtlm_job *job)
+void mtlm_job_checkpoint_forget(struct mtlm_job *job)
 {
     mtlm_manifest_free(&job->loaded);
     free(job->load_path);
@@ -195,7 +196,7 @@ static int find(struct mtlm_job *job, struct mtlm_error *err)
         job->load_path = mtlm_checkpoint_dir_path(job->options.load_dir, &id);
         if (verify(job, &id, err, &print) == 0)
             return 0;
-        mtlm_job_forget_checkpoint(job);
+        mtlm_job_checkpoint_forget(job);
         if (err->code != MTLM_EXIT_INPUT)
             return -1;
         if (print)
@@ -246,14 +247,14 @@ static int check_tensors(const struct mtlm_job *job, bool moments,
     return rc;
 }
 
-bool mtlm_job_loads_moments(const struct mtlm_job *job)
+bool mtlm_job_checkpoint_loads_moments(const struct mtlm_job *job)
 {
     const struct mtlm_options *o = &job->options;
 
     return !o->finetune && !o->no_load_optim && !o->eval_only;
 }
 
-int mtlm_job_find_checkpoint(struct mtlm_job *job, struct mtlm_error *err)
+int mtlm_job_checkpoint_find(struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
 
@@ -297,7 +298,7 @@ static int place_trace(struct mtlm_job *job, struct mtlm_error *err)
                           trace->first, trace->last, begin + 1, last);
 }
 
-int mtlm_job_check_checkpoint(struct mtlm_job *job, struct mtlm_error *err)
+int mtlm_job_checkpoint_check(struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
 
@@ -307,11 +308,11 @@ int mtlm_job_check_checkpoint(struct mtlm_job *job, struct mtlm_error *err)
                                        job->load_path,
                                        !o->finetune && !o->eval_only, err)
             < 0
-        || (mtlm_job_loads_moments(job)
+        || (mtlm_job_checkpoint_loads_moments(job)
             && mtlm_checkpoint_state_check(job->loaded.state, job->load_path,
                                            err)
                    < 0)
-        || check_tensors(job, mtlm_job_loads_moments(job), err) < 0)
+        || check_tensors(job, mtlm_job_checkpoint_loads_moments(job), err) < 0)
         return -1;
     if (!o->finetune)
         job->begin =
@@ -320,7 +321,7 @@ int mtlm_job_check_checkpoint(struct mtlm_job *job, struct mtlm_error *err)
     return place_trace(job, err);
 }
 
-void mtlm_job_say_checkpoints(const struct mtlm_job *job)
+void mtlm_job_checkpoint_print(const struct mtlm_job *job)
 {
     const struct mtlm_options *o = &job->options;
 
@@ -346,9 +347,9 @@ void mtlm_job_say_checkpoints(const struct mtlm_job *job)
                job->checkpoint_bytes / 1e6);
 }
 
-void mtlm_job_end_checkpoints(struct mtlm_job *job)
+void mtlm_job_checkpoint_end(struct mtlm_job *job)
 {
-    mtlm_job_forget_checkpoint(job);
+    mtlm_job_checkpoint_forget(job);
     free(job->damaged.id);
     if (job->checkpoint_lock > 0)
         close(job->checkpoint_lock);

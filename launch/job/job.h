@@ -79,12 +79,6 @@ struct mtlm_job {
     double engine_share;
 };
 
-/* Starts what training needs, after job->options and job->ranks are there.
- * Every rank takes part; -1 on every rank when one has an error, which is in
- * err; *print tells which rank prints it.  job->leaves: nothing was started,
- * this rank has nothing to do. */
-int mtlm_job_start(struct mtlm_job *job, struct mtlm_error *err, int *print);
-
 /* Steps that stand in job_gpus.c: which GPUs there are; who drives which; ranks
  * for which there is none leave job->ranks; what may be taken of a GPU. */
 int mtlm_job_find_gpus(struct mtlm_job *job, struct mtlm_error *err);
@@ -125,22 +119,6 @@ int mtlm_job_compare_data(struct mtlm_job *job, struct mtlm_error *err);
 char *mtlm_job_describe_tokenizer(const struct mtlm_job *job);
 char *mtlm_job_describe_data(const struct mtlm_job *job);
 
-/* Steps that stand in job_checkpoint.c: the newest checkpoint that is whole,
- * which all ranks look through together; whether it is of this model, and where
- * it lets training begin; no other job, or training, saves where this one will;
- * room for one. */
-int mtlm_job_find_checkpoint(struct mtlm_job *job, struct mtlm_error *err);
-int mtlm_job_check_checkpoint(struct mtlm_job *job, struct mtlm_error *err);
-int mtlm_job_lock_checkpoints(struct mtlm_job *job, struct mtlm_error *err);
-int mtlm_job_check_space(struct mtlm_job *job, struct mtlm_error *err);
-
-/* Whether the optimizer's state is loaded, too; the lines of rank 0; what was
- * found is needed no more; the end. */
-bool mtlm_job_loads_moments(const struct mtlm_job *job);
-void mtlm_job_say_checkpoints(const struct mtlm_job *job);
-void mtlm_job_forget_checkpoint(struct mtlm_job *job);
-void mtlm_job_end_checkpoints(struct mtlm_job *job);
-
 /* Steps that stand in job_outputs.c: whether what the job writes can be
  * written; opening what grows as it runs.  What is undone when it does not
  * start after all: nothing of it is left. */
@@ -148,14 +126,8 @@ int mtlm_job_probe_outputs(struct mtlm_job *job, struct mtlm_error *err);
 int mtlm_job_open_metrics(struct mtlm_job *job, struct mtlm_error *err);
 void mtlm_job_remove_outputs(struct mtlm_job *job);
 
-/* Stops, in reverse order, whatever was started; not the ranks. */
-void mtlm_job_stop(struct mtlm_job *job);
-
 /* Writes to job->metrics what the job is. */
 void mtlm_job_begin_metrics(struct mtlm_job *job);
-
-/* Trains, or evaluates only.  Returns the exit code. */
-int mtlm_job_train(struct mtlm_job *job);
 
 /* From now on what the communication thread takes is measured. */
 void mtlm_job_watch_engine(struct mtlm_job *job);
@@ -164,54 +136,14 @@ void mtlm_job_watch_engine(struct mtlm_job *job);
  * thread speaks MPI, and job->engine_share is known. */
 void mtlm_job_stop_engine(struct mtlm_job *job);
 
-/* Rank 0 prints the last lines: memory, against the plan, and what the
- * communication threads took.  Collective, without an engine. */
-void mtlm_job_print_end(struct mtlm_job *job);
+/* Whether the recorder records nodes of an iteration (0-based) and of the
+ * validation after it. */
+bool mtlm_job_records(const struct mtlm_job *job, int64_t iteration);
 
 /* Microbatches per iteration and pipeline: of a whole batch; of one of batch
  * samples; of the last iteration that is traced. */
 int64_t mtlm_job_microbatches(const struct mtlm_job *job);
 int64_t mtlm_job_microbatches_in(const struct mtlm_job *job, int64_t batch);
 int64_t mtlm_job_microbatches_traced(const struct mtlm_job *job);
-
-/* --weight-hash, in two parts: reads the weights, while the engine runs;
- * prints the hash on rank 0, when the main thread speaks MPI again. */
-struct mtlm_weight_hash;
-struct mtlm_weight_hash *mtlm_weight_hash_read(struct mtlm_job *job);
-void mtlm_weight_hash_print(struct mtlm_weight_hash *hash,
-                            struct mtlm_job *job);
-
-/* Rank 0 writes what the recorder of all ranks holds, and prints the table.
- * *bubble: fraction, or -1 when nothing was recorded. */
-int mtlm_job_trace(struct mtlm_job *job, double *bubble,
-                   struct mtlm_error *err);
-
-/* --dump-first-step: weights before, gradients and loss after the first
- * iteration's microbatches, and the batch, a file per rank. */
-struct mtlm_dump;
-struct mtlm_dump *mtlm_dump_create(struct mtlm_job *job);
-/* The weights, before the first iteration. */
-void mtlm_dump_weights(struct mtlm_dump *dump);
-/* For mtlm_run_on_gradients(). */
-void mtlm_dump_gradients(void *dump);
-/* Writes the file, with the losses and the norm of the first iteration's
- * report; destroys dump. */
-int mtlm_dump_write(struct mtlm_dump *dump,
-                    const double report[MTLM_CONTROL_COUNT],
-                    struct mtlm_error *err);
-
-/* Adds a field of n samples to a file, by its name; returns its values, which
- * stay until commit and the caller frees. */
-int32_t *mtlm_dump_field(struct mtlm_samples *samples, enum mtlm_field field,
-                         const int64_t *number, int64_t n,
-                         struct mtlm_safetensors_writer *writer);
-
-/* --dump-logits: those of the validation that comes between these two, a file
- * per rank of the last stage, unless it was not whole.  NULL, which is fine for
- * the end, where this rank has none to write. */
-struct mtlm_logits;
-struct mtlm_logits *mtlm_logits_begin(struct mtlm_job *job);
-int mtlm_logits_end(struct mtlm_logits *logits, bool whole,
-                    struct mtlm_error *err);
 
 #endif /* MTLM_JOB_H */

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "launch/job/job.h"
 #include "launch/options/options_schedule.h"
 #include "launch/report/synthetic_report.h"
 #include "launch/report/trace_gather.h"
+#include "launch/report/trace_job.h"
 #include "launch/trace/read/table.h"
 #include "launch/trace/summarize.h"
 #include "launch/trace/export/export.h"
@@ -116,7 +116,7 @@ static void undescribe(struct described *d)
     free(d->layout);
 }
 
-int mtlm_job_trace(struct mtlm_job *job, double *bubble, struct mtlm_error *err)
+int mtlm_trace_job(struct mtlm_job *job, double *bubble, struct mtlm_error *err)
 {
     const bool gpu = job->gpu >= 0;
     struct about mine = {.stage = job->layout.pp_rank,

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "launch/tools/convert.h"
-#include "launch/tools/tool_main.h"
+#include "launch/tools/tool.h"
 #include "models/weights/checkpoint_dir.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"

@@ -13,7 +13,7 @@
 
 #include "launch/checkpoint/checkpoint.h"
 #include "launch/tools/convert.h"
-#include "launch/tools/tool_main.h"
+#include "launch/tools/tool.h"
 #include "models/weights/checkpoint_dir.h"
 #include "models/weights/huggingface.h"
 #include "runtime/file/disk.h"

@@ -18,7 +18,7 @@
 #include <jansson.h>
 
 #include "launch/tools/text_writer.h"
-#include "launch/tools/tool_main.h"
+#include "launch/tools/tool.h"
 #include "models/text/indexed_writer.h"
 #include "models/text/tokenizer.h"
 #include "runtime/base/error.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/tools/tool_main.h"
+#include "launch/tools/tool.h"
 #include "launch/trace/export/export.h"
 #include "launch/trace/read/compare.h"
 #include "launch/trace/read/read.h"

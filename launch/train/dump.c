@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "launch/job/job.h"
+#include "launch/train/dump.h"
 #include "models/weights/safetensors.h"
 #include "runtime/base/value16.h"
 

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/job/job.h"
+#include "launch/train/dump.h"
+#include "launch/train/dump_logits.h"
 #include "models/weights/safetensors.h"
 #include "runtime/base/value16.h"
 

@@ -1,3 +1,5 @@
+/* The training loop: submits an iteration ahead, waits for reports, validates,
+ * saves and ends. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -8,36 +10,27 @@
 #include "codelets/note.h"
 #include "launch/checkpoint/checkpoint.h"
 #include "launch/log/progress.h"
+#include "launch/report/trace_job.h"
+#include "launch/train/dump.h"
+#include "launch/train/train.h"
+#include "launch/train/train_end.h"
 #include "launch/train/train_private.h"
+#include "launch/train/weight_hash.h"
 #include "runtime/base/clock.h"
 #include "runtime/machine/signals.h"
-
-bool mtlm_train_recorded(const struct mtlm_options *o, int64_t iteration)
-{
-    return (o->trace_dir || o->cluster_file)
-           && iteration + 1 >= o->trace_iterations.first
-           && iteration + 1 <= o->trace_iterations.last;
-}
 
 static void submit(struct mtlm_train *s, int64_t iteration)
 {
     const int64_t before = mtlm_run_submitted(s->job->run);
 
     mtlm_run_iteration(s->job->run, iteration,
-                       mtlm_train_recorded(&s->job->options, iteration));
+                       mtlm_job_records(s->job, iteration));
     s->nodes[iteration % 2] = mtlm_run_submitted(s->job->run) - before;
 }
 
 static bool log_due(const struct mtlm_options *o, int64_t iteration, bool last)
 {
     return (iteration + 1) % o->log_interval == 0 || last;
-}
-
-void mtlm_train_progress(const struct mtlm_job *job, const char *what,
-                         int64_t microbatches, int64_t after)
-{
-    if (mtlm_ranks_rank(job->ranks) == 0)
-        mtlm_progress_start(what, microbatches, after);
 }
 
 /* Whether the run ends early, decided from what all ranks were told. */
@@ -88,9 +81,9 @@ static bool report(struct mtlm_train *s, int64_t e,
     char what[48];
 
     snprintf(what, sizeof(what), "iteration %" PRId64, e + 1);
-    mtlm_train_progress(s->job, what,
-                        mtlm_job_microbatches_in(s->job, s->place.batch),
-                        microbatches_after(s));
+    mtlm_train_log_progress(s->job, what,
+                            mtlm_job_microbatches_in(s->job, s->place.batch),
+                            microbatches_after(s));
     mtlm_run_report(s->job->run, e, r);
     mtlm_progress_end();
     mtlm_ramp_next(&o->ramp, &s->place);
@@ -129,7 +122,7 @@ static void tell(struct mtlm_train *s, int64_t e,
     if (o->log_params_norm && (line_due || s->job->metrics))
         ended.params_norm = mtlm_run_params_norm(s->job->run, e);
     /* Its window begins where the last one ended. */
-    if (mtlm_train_recorded(o, e) && mtlm_train_recorded(o, e - 1)
+    if (mtlm_job_records(s->job, e) && mtlm_job_records(s->job, e - 1)
         && e > s->job->begin.iteration)
         ended.traced = traced(s, e, ahead);
     mtlm_train_log_add(&s->log, &ended);
@@ -152,7 +145,7 @@ static bool save_due(const struct mtlm_train *s, int64_t e, bool last)
 static void copy(struct mtlm_train *s, int64_t e)
 {
     mtlm_saver_finish(s->saver);
-    mtlm_run_save(s->job->run, e, mtlm_train_recorded(&s->job->options, e));
+    mtlm_run_save(s->job->run, e, mtlm_job_records(s->job, e));
 }
 
 /* Begins to save what copy() has copied, after the iterations that were done;
@@ -353,9 +346,9 @@ static void finish(struct mtlm_train *s)
     s->text.tokens_per_second =
         s->log.all_samples * job->options.model.seq_length / seconds;
     s->text.bubble = -1;
-    mtlm_job_print_end(job);
+    mtlm_train_end_print(job);
     if (job->recorder && good
-        && mtlm_job_trace(job, &s->text.bubble, &err) < 0) {
+        && mtlm_trace_job(job, &s->text.bubble, &err) < 0) {
         fprintf(stderr, "mtlm-dag: %s\n", err.text);
         if (s->code == MTLM_EXIT_OK)
             s->code = err.code;
@@ -374,7 +367,7 @@ static void finish(struct mtlm_train *s)
         say_end(s);
 }
 
-int mtlm_job_train(struct mtlm_job *job)
+int mtlm_train(struct mtlm_job *job)
 {
     struct mtlm_train s = {.job = job,
                            .validated = -1,

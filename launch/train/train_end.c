@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "launch/job/job.h"
+#include "launch/train/train_end.h"
 #include "runtime/base/memory.h"
 #include "runtime/machine/gpu_detect.h"
 
@@ -56,7 +56,7 @@ static int busiest_engine(const struct taken *all, int ranks)
     return most;
 }
 
-void mtlm_job_print_end(struct mtlm_job *job)
+void mtlm_train_end_print(struct mtlm_job *job)
 {
     struct taken mine = {.peak = mtlm_memory_peak(),
                          .planned = job->gpu < 0

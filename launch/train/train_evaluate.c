@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "launch/log/progress.h"
+#include "launch/train/dump_logits.h"
 #include "launch/train/train_private.h"
 #include "runtime/base/clock.h"
 #include "runtime/machine/signals.h"
@@ -18,7 +19,7 @@ static bool add_pieces(struct mtlm_train *s, int64_t done,
 {
     struct mtlm_run *run = s->job->run;
     const int64_t n = mtlm_program_pieces(&s->job->program->config);
-    const bool recorded = mtlm_train_recorded(&s->job->options, done - 1);
+    const bool recorded = mtlm_job_records(s->job, done - 1);
     int64_t submitted = 0;
 
     memset(sum, 0, MTLM_STATUS_EXTRA * sizeof(*sum));
@@ -50,8 +51,8 @@ static bool measure(struct mtlm_train *s, int64_t done,
     if (instead)
         job->valid.samples = instead;
     /* To submit a long one takes as long as to run it. */
-    mtlm_train_progress(job, instead ? "test" : "validation",
-                        job->program->config.eval_microbatches, 0);
+    mtlm_train_log_progress(job, instead ? "test" : "validation",
+                            job->program->config.eval_microbatches, 0);
     whole = add_pieces(s, done, report);
     mtlm_progress_end();
     job->valid.samples = usual;

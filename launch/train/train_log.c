@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "launch/log/log_line.h"
+#include "launch/log/progress.h"
 #include "launch/options/options_trace.h"
 #include "launch/train/train_log.h"
 #include "runtime/base/clock.h"
@@ -180,4 +181,11 @@ void mtlm_train_log_pause(struct mtlm_train_log *log, int64_t ns)
 {
     log->line.eval_ns += ns;
     log->step.eval_ns += ns;
+}
+
+void mtlm_train_log_progress(const struct mtlm_job *job, const char *what,
+                             int64_t microbatches, int64_t after)
+{
+    if (mtlm_ranks_rank(job->ranks) == 0)
+        mtlm_progress_start(what, microbatches, after);
 }

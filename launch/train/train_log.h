@@ -62,4 +62,9 @@ void mtlm_train_log_pause(struct mtlm_train_log *log, int64_t ns);
 /* A validation took ns that was not made to its end. */
 void mtlm_train_log_cut(struct mtlm_train_log *log, int64_t ns);
 
+/* Rank 0 shows the progress of `what`, of so many microbatches, until
+ * mtlm_progress_end().  after: microbatches of the run that follow it. */
+void mtlm_train_log_progress(const struct mtlm_job *job, const char *what,
+                             int64_t microbatches, int64_t after);
+
 #endif /* MTLM_TRAIN_LOG_H */

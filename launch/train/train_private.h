@@ -26,15 +26,6 @@ struct mtlm_train {
     int code;         /* may be this rank's own */
 };
 
-/* Whether nodes of an iteration (0-based), and of what comes after it, are
- * recorded. */
-bool mtlm_train_recorded(const struct mtlm_options *o, int64_t iteration);
-
-/* Rank 0 shows it, until mtlm_progress_end(): `what` has that many
- * microbatches, and so many come after it. */
-void mtlm_train_progress(const struct mtlm_job *job, const char *what,
-                         int64_t microbatches, int64_t after);
-
 /* Validates after `done` iterations and logs it; on: what the line says it is
  * on.  A signal ends it, and nothing is logged. */
 void mtlm_train_validate(struct mtlm_train *s, int64_t done, const char *on);

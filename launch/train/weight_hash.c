@@ -7,7 +7,7 @@
 
 #include <xxhash.h>
 
-#include "launch/job/job.h"
+#include "launch/train/weight_hash.h"
 
 /* Of one parameter's shard, which every data-parallel rank has. */
 struct entry {

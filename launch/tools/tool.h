@@ -1,5 +1,5 @@
-#ifndef MTLM_TOOL_MAIN_H
-#define MTLM_TOOL_MAIN_H
+#ifndef MTLM_TOOL_H
+#define MTLM_TOOL_H
 
 #include "runtime/base/error.h"
 
@@ -21,4 +21,4 @@ int mtlm_tool_stopped(struct mtlm_error *err);
  * reason is printed.  A signal ends the program here as it would have. */
 int mtlm_tool_end(int rc, const struct mtlm_error *err);
 
-#endif /* MTLM_TOOL_MAIN_H */
+#endif /* MTLM_TOOL_H */

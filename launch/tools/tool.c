@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "launch/tools/tool_main.h"
+#include "launch/tools/tool.h"
 
 static volatile sig_atomic_t stopped_by;
 

@@ -1,0 +1,338 @@
+/* Starts a job step by step, all ranks in agreement, and stops it.  The steps
+ * stand in launch/job/ and launch/checkpoint/. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codelets/codelet.h"
+#include "graph/build/program_build.h"
+#include "graph/build/stage.h"
+#include "launch/checkpoint/job_checkpoint.h"
+#include "launch/job/synthetic.h"
+#include "launch/log/progress.h"
+#include "launch/plan/layout_choice.h"
+#include "launch/train/start.h"
+#include "runtime/base/memory.h"
+#include "runtime/machine/blas_core.h"
+#include "runtime/machine/cpu.h"
+#include "runtime/machine/machine.h"
+
+#define GIB (1024.0 * 1024 * 1024)
+
+/* Collective: all ranks, or none, get here. */
+static void make_groups(struct mtlm_job *job)
+{
+    const struct mtlm_layout *l = &job->layout;
+
+    mtlm_ranks_group(job->ranks, MTLM_GROUP_TP,
+                     l->pp_rank * l->dp + l->dp_rank);
+    mtlm_ranks_group(job->ranks, MTLM_GROUP_DP,
+                     l->pp_rank * l->tp + l->tp_rank);
+    mtlm_ranks_group(
+        job->ranks, MTLM_GROUP_EMBEDDING,
+        mtlm_layout_shares_embedding(l) ? l->tp_rank + l->tp * l->dp_rank : -1);
+}
+
+static int detect_cpu(struct mtlm_job *job, struct mtlm_error *err)
+{
+    return mtlm_cpu_detect(&job->cpu, err);
+}
+
+/* Workers: what the user says, else this rank's share of the cores that its
+ * binding allows.  The graph is made for the largest number of any rank
+ * (job_layout.c): the lengths of rings must agree, or ranks of a
+ * tensor-parallel group could not follow their leader's order. */
+static int count_workers(struct mtlm_job *job, struct mtlm_error *err)
+{
+    int before;
+    const int sharing =
+        mtlm_ranks_sharing(job->ranks, job->cpu.mask_hash, &before);
+    const int share = mtlm_cpu_share(&job->cpu, sharing, before);
+    char text[256];
+    const char *hint;
+
+    (void) err;
+    if (job->gpu >= 0) { /* the cores have next to nothing to do */
+        job->workers = job->options.workers > 0 ? job->options.workers : 1;
+        return 0;
+    }
+    job->workers = job->options.workers > 0
+                       ? job->options.workers
+                       : mtlm_machine_wanted_workers(share);
+    hint =
+        mtlm_cpu_hint(&job->cpu, mtlm_ranks_host_sum(job->ranks, job->workers),
+                      text, sizeof(text));
+    if (hint && mtlm_ranks_rank(job->ranks) == 0)
+        fprintf(stderr, "%s\n", hint);
+    return 0;
+}
+
+static int build(struct mtlm_job *job, struct mtlm_error *err)
+{
+    struct mtlm_program_config config =
+        mtlm_wish_config(&job->wish, job->layout.tp, job->layout.pp,
+                         job->layout.dp, job->options.micro_batch_size);
+    const double process_bytes = mtlm_memory_resident();
+
+    config.layout = job->layout;
+    config.train = &job->train.source;
+    config.valid = &job->valid.source;
+    job->program = mtlm_program_build(&config);
+    job->plan = mtlm_plan(job->program, process_bytes);
+    job->synthetic =
+        mtlm_job_synthetic(job, job->program, mtlm_ranks_rank(job->ranks));
+    if (mtlm_stage_check_tags(job->program, mtlm_ranks_max_tag(job->ranks), err)
+        < 0)
+        return -1;
+    return mtlm_plan_check_counts(&job->plan, err);
+}
+
+/* Opening the data may have taken what there was. */
+static int check_memory(struct mtlm_job *job, struct mtlm_error *err)
+{
+    const double mine = job->options.cluster_file
+                            ? 0 /* one element of each tensor */
+                        : job->gpu < 0 ? mtlm_plan_more_bytes(&job->plan)
+                                       : mtlm_job_beside_gpu_bytes(job);
+
+    return mtlm_plan_check(
+        mtlm_ranks_host_sum(job->ranks, mine),
+        job->gpu < 0 ? job->hosts.available : mtlm_memory_available(), err);
+}
+
+static int start_machine(struct mtlm_job *job, struct mtlm_error *err)
+{
+    const struct mtlm_machine_config config = {
+        .workers = job->workers,
+        .gpu = job->gpu,
+        .gpu_bytes = job->gpu_bytes,
+        .shared = mtlm_ranks_on_host(job->ranks) > 1,
+        .rank = mtlm_ranks_rank(job->ranks),
+        .messages = job->options.comm_node == MTLM_COMM_TASK,
+        .epilogues = job->options.epilogues};
+
+    if (job->machine)
+        return 0;
+    if (mtlm_machine_start(&config, err) < 0)
+        return -1;
+    job->machine = true;
+    mtlm_codelets_start(job->options.cluster_file != NULL);
+    return 0;
+}
+
+/* Where nobody has yet, StarPU measures all links of all GPUs when it starts:
+ * one rank of a host does, not all at a time. */
+static int start_first_machine(struct mtlm_job *job, struct mtlm_error *err)
+{
+    return job->gpu >= 0 && job->host_rank == 0 ? start_machine(job, err) : 0;
+}
+
+static void start_run(struct mtlm_job *job)
+{
+    const struct mtlm_options *o = &job->options;
+    static const enum mtlm_order order[] = {
+        [MTLM_ORDER_LEADER] = MTLM_ORDER_BY_LEADER,
+        [MTLM_ORDER_PLAN] = MTLM_ORDER_PLANNED,
+        [MTLM_ORDER_SLOT] = MTLM_ORDER_BY_SLOT,
+        [MTLM_ORDER_READY] = MTLM_ORDER_WHEN_READY};
+    const bool shows_progress = mtlm_ranks_rank(job->ranks) == 0;
+    const bool planned =
+        o->collective_order == MTLM_ORDER_PLAN && !o->eval_only;
+    const int slots = o->collective_order == MTLM_ORDER_SLOT
+                          ? mtlm_collective_plan_slots(job->program)
+                          : 0;
+
+    if (o->trace_dir || o->cluster_file)
+        job->recorder = mtlm_recorder_create();
+    if (job->recorder)
+        job->clock_offset_ns = mtlm_ranks_clock_offset(job->ranks);
+    if (planned)
+        mtlm_collective_plan_create(&job->collective_plan, job->program,
+                                    o->cluster_file ? &job->cluster : NULL,
+                                    o->transport == MTLM_USE_SERIAL);
+    mtlm_ranks_slots(job->ranks, slots);
+    job->engine = mtlm_engine_start(&(struct mtlm_engine_config){
+        .ranks = job->ranks,
+        .transport = job->transport,
+        .order = order[o->collective_order],
+        .max_in_flight = o->transport == MTLM_USE_SERIAL ? 1 : 0,
+        .recorder = job->recorder,
+        .tasks = o->comm_node == MTLM_COMM_TASK});
+    job->run = mtlm_run_create(&(struct mtlm_run_config){
+        .program = job->program,
+        .engine = job->engine,
+        .recorder = job->recorder,
+        .rank = mtlm_ranks_rank(job->ranks),
+        .iteration = job->begin.iteration,
+        .samples = job->begin.samples,
+        .max_tag = mtlm_ranks_max_tag(job->ranks),
+        .done = shows_progress ? mtlm_progress_add : NULL,
+        .synthetic = o->cluster_file ? &job->synthetic : NULL,
+        .plan = planned ? &job->collective_plan : NULL,
+        .slots = slots});
+    if (o->inject_nan > 0)
+        mtlm_run_poison(job->run, o->inject_nan - 1);
+}
+
+static void say_gpu(const struct mtlm_job *job)
+{
+    const struct mtlm_gpus *gpus = &job->gpus;
+    const char *missing = mtlm_gpus_missing(gpus);
+
+    if (job->gpu >= 0)
+        printf("GPU: rank 0 on %d of %d: %s; %.2f GiB for a rank, %.2f of them "
+               "planned\n",
+               job->gpu, gpus->count, job->gpu_text, job->gpu_bytes / GIB,
+               mtlm_plan_gpu_bytes(&job->plan) / GIB);
+    else if (missing && !job->options.cluster_file)
+        printf("GPU: %s; trains on CPUs\n", missing);
+}
+
+static void say_memory(const struct mtlm_plan *plan)
+{
+    const double mib = 1024.0 * 1024;
+
+    printf("memory of rank 0: weights %.1f, gradients %.1f, moments %.1f, "
+           "activations %.1f, ",
+           plan->weight_bytes / mib, plan->gradient_bytes / mib,
+           plan->moment_bytes / mib, plan->activation_bytes / mib);
+    if (plan->saved_bytes > 0)
+        printf("copies for checkpoints %.1f, ", plan->saved_bytes / mib);
+    printf("runtime %.1f, in all %.1f MiB\n", plan->runtime_bytes / mib,
+           plan->total_bytes / mib);
+}
+
+static void say(struct mtlm_job *job)
+{
+    const struct mtlm_options *o = &job->options;
+    const struct mtlm_layout *l = &job->layout;
+    const char *file = mtlm_machine_policy_file();
+    char blas[160];
+
+    if (mtlm_ranks_rank(job->ranks) != 0)
+        return;
+    if (o->notes)
+        fprintf(stderr, "%s\n", o->notes);
+    printf("mtlm-dag %s: %s, %" PRId64 " layers, hidden %" PRId64
+           ", %.2f million parameters\n",
+           PACKAGE_VERSION, o->preset ? o->preset : "GPT", o->model.num_layers,
+           o->model.hidden_size, mtlm_model_parameters(&o->model) / 1e6);
+    printf("layout: tensor %d x pipeline %d x data %d = %d rank%s%s, %" PRId64
+           " microbatches of %" PRId64 " x %" PRId64 " tokens\n",
+           l->tp, l->pp, l->dp, mtlm_layout_ranks(l),
+           mtlm_layout_ranks(l) > 1 ? "s" : "",
+           job->wish.layout_free && mtlm_layout_ranks(l) > 1 ? " (chosen)" : "",
+           mtlm_job_microbatches(job), o->micro_batch_size,
+           o->model.seq_length);
+    if (mtlm_layout_stages(l) > 1) {
+        char *stages = mtlm_layout_stages_text(l, o->model.num_layers);
+
+        printf("stages: %s\n", stages);
+        free(stages);
+    }
+    if (o->ramp.increment > 0)
+        printf("batch: %" PRId64 " samples, growing by %" PRId64
+               " at a time to %" PRId64 " within %" PRId64 " samples\n",
+               o->ramp.start, o->ramp.increment, o->ramp.full, o->ramp.samples);
+    printf("machine: %d of %d cores allowed, %d worker%s on rank 0, StarPU "
+           "%s, policy %s%s%s, %s\n",
+           job->cpu.allowed_cores, job->cpu.machine_cores, job->workers,
+           job->workers > 1 ? "s" : "", mtlm_machine_starpu_version(),
+           mtlm_machine_policy(), file ? " of " : "", file ? file : "",
+           mtlm_blas_core_describe(blas, sizeof(blas)));
+    say_gpu(job);
+    if (o->bf16 || o->fp16)
+        printf("precision: %s weights and activations, fp32 masters, moments "
+               "and gradients\n",
+               o->bf16 ? "bf16" : "fp16");
+    mtlm_job_say_transport(job);
+    if (o->cluster_file)
+        printf("synthetic: durations of %s, nothing is computed\n",
+               o->cluster_file);
+    else
+        say_memory(&job->plan);
+    if (o->mock_data)
+        printf("data: mock data, made up as it goes (--data-path PREFIX for "
+               "text)\n");
+    else
+        printf("data: %s, %" PRId64 " documents\n", o->data_path,
+               mtlm_indexed_dataset_documents(job->dataset));
+    mtlm_job_checkpoint_print(job);
+    fflush(stdout);
+}
+
+/* One step of the start on this rank; after each all ranks agree.  A step may
+ * fail on some ranks only, so it fails before its first collective call or
+ * has none. */
+typedef int step(struct mtlm_job *job, struct mtlm_error *err);
+
+int mtlm_train_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
+{
+    static step *const steps[] = {mtlm_job_compare_programs,
+                                  mtlm_job_compare_settings,
+                                  mtlm_job_find_gpus,
+                                  mtlm_job_share_gpus,
+                                  mtlm_job_begin_gpu,
+                                  mtlm_job_measure_gpu,
+                                  mtlm_job_choose_transport,
+                                  mtlm_job_compare_nccl,
+                                  mtlm_job_check_layout,
+                                  detect_cpu,
+                                  count_workers,
+                                  mtlm_job_read_cluster,
+                                  mtlm_job_choose_layout,
+                                  mtlm_job_open_data,
+                                  mtlm_job_compare_data,
+                                  build,
+                                  check_memory,
+                                  mtlm_job_probe_outputs,
+                                  mtlm_job_checkpoint_lock,
+                                  mtlm_job_checkpoint_find,
+                                  mtlm_job_checkpoint_check,
+                                  mtlm_job_checkpoint_space,
+                                  mtlm_job_open_metrics,
+                                  start_first_machine,
+                                  start_machine};
+
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        struct mtlm_error mine;
+        const int rc = steps[i](job, &mine);
+
+        if (mtlm_ranks_agree(job->ranks, rc < 0 ? &mine : NULL, err, print)
+            < 0) {
+            mtlm_job_remove_outputs(job);
+            if (*print && err->code == MTLM_EXIT_RESOURCE)
+                mtlm_job_advise(job);
+            return -1;
+        }
+        if (job->leaves)
+            return 0;
+    }
+    make_groups(job);
+    start_run(job);
+    say(job);
+    return 0;
+}
+
+void mtlm_train_stop(struct mtlm_job *job)
+{
+    mtlm_job_stop_engine(job);
+    if (job->run)
+        mtlm_run_destroy(job->run);
+    mtlm_recorder_destroy(job->recorder);
+    if (job->machine) {
+        mtlm_machine_stop();
+        mtlm_codelets_stop();
+    }
+    mtlm_collective_plan_destroy(&job->collective_plan);
+    mtlm_program_destroy(job->program);
+    mtlm_samples_destroy(job->test);
+    mtlm_samples_destroy(job->valid.samples);
+    mtlm_samples_destroy(job->train.samples);
+    mtlm_indexed_dataset_close(job->dataset);
+    free(job->gpu_text);
+    mtlm_job_checkpoint_end(job);
+    free(job->advice);
+}
