@@ -14,7 +14,7 @@ bool mtlm_matmul_fused(const struct mtlm_device *device,
     char text[40];
 
     if (fusion->wish == MTLM_EPILOGUE_OFF) {
-        snprintf(text, sizeof(text), "%s off", fusion->option);
+        snprintf(text, sizeof(text), "--epilogues %s:off", fusion->kind);
         why = text;
     } else if (!why && fusion->wish == MTLM_EPILOGUE_AUTO && !fusion->pays) {
         snprintf(text, sizeof(text), "compute capability %d.%d",

@@ -7,7 +7,7 @@
 /* Products with an epilogue that a kernel of our own could take the place of:
  * who does it is wished, or decided by where others found it to pay. */
 struct mtlm_fusion {
-    const char *option; /* what the wish comes from, as "--gelu-epilogue" */
+    const char *kind; /* as --epilogues spells it: "gelu" */
     enum mtlm_epilogue_wish wish;
     bool pays; /* is believed to, on this GPU */
     /* What stands against it whatever is wished, or NULL. */

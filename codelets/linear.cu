@@ -172,7 +172,7 @@ static bool wgrad_with_bias(void *const ptr[], const struct mtlm_call *call,
     const size_t whole = device->workspace_bytes / 256 * 256;
     const size_t room = (n * sizeof(float) + 255) / 256 * 256;
     const struct mtlm_fusion fusion = {
-        "--bias-gradient-epilogue",   device->epilogues.bias_gradient,
+        "bias-gradient",   device->epilogues.bias_gradient,
         device->capability / 10 != 9, room > whole ? "too wide" : NULL,
         MTLM_NOTE_BIAS_GRADIENT,      MTLM_NOTE_BIAS_GRADIENT_OWN};
     struct mtlm_product p = wgrad(ptr, call, context);

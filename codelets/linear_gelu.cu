@@ -107,7 +107,7 @@ void mtlm_linear_gelu_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
     p.epilogue = MTLM_BIAS_GELU;
     p.bias = ptr[LG_BIAS];
     p.aux = ptr[LG_PRE];
-    f.option = "--gelu-epilogue";
+    f.kind = "gelu";
     f.wish = device->epilogues.gelu;
     f.fused = MTLM_NOTE_GELU, f.own = MTLM_NOTE_GELU_OWN;
     if (mtlm_matmul_fused(device, &p, &f))
@@ -136,7 +136,7 @@ void mtlm_gelu_linear_dgrad_cuda(void *const ptr[],
 
     p.epilogue = MTLM_GELU_GRADIENT;
     p.aux = ptr[GLD_PRE];
-    f.option = "--gelu-gradient-epilogue";
+    f.kind = "gelu-gradient";
     f.wish = device->epilogues.gelu_gradient;
     f.fused = MTLM_NOTE_GELU_GRADIENT, f.own = MTLM_NOTE_GELU_GRADIENT_OWN;
     if (mtlm_matmul_fused(device, &p, &f))

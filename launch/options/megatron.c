@@ -84,7 +84,7 @@ static void take_meaning(struct translation *t, const struct foreign *f,
     for (const char *c = f->text; *c; c += strspn(c, " ")) {
         const int n = strcspn(c, " ");
         char *word =
-            mtlm_sprintf("--%.*s%s", n, c, c[n - 1] == '=' ? value : "");
+            mtlm_sprintf("--%.*s%s", n, c, strchr("=:", c[n - 1]) ? value : "");
 
         snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s",
                  all[0] ? " " : "", word);

@@ -2,12 +2,12 @@
 #define MTLM_MEGATRON_LIST_H
 
 /* Options of Megatron-LM (v1.0 to core_v0.12.0, a few newer ones) and of its
- * zero-bubble fork that are none of ours, so that a command line written for
- * it works here as far as it can:
+ * zero-bubble fork that are none of ours, and former names of our own.  A
+ * command line written for them works here as far as it can:
  *
  * SAME(name, ours)          another spelling of one of ours
  * MEAN(name, values, ours)  stands for these words of ours; one that ends with
- *                           = gets the value
+ *                           = or : gets the value
  * IDLE(name, values, why)   changes nothing of the result here: accepted
  * LACK(name, values, hint)  ignoring it would change the result: refused
  *
@@ -27,6 +27,9 @@
     SAME("encoder-num-layers", "num-layers")                                   \
     SAME("encoder-seq-length", "seq-length")                                   \
     SAME("skip-train", "eval-only")                                            \
+    MEAN("gelu-epilogue", ANY, "epilogues=gelu:")                              \
+    MEAN("gelu-gradient-epilogue", ANY, "epilogues=gelu-gradient:")            \
+    MEAN("bias-gradient-epilogue", ANY, "epilogues=bias-gradient:")            \
     /* ---- ranks, messages, overlap ---- */                                   \
     IDLE("distributed-backend", ANY, "ranks talk by MPI")                      \
     IDLE("local_rank", ANY, "mpirun says which rank this is")                  \

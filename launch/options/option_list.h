@@ -295,19 +295,11 @@
         "attention on GPUs: fused is cuDNN's, which takes 16 bits and whole "  \
         "samples and draws dropout of its own; auto is fused where it can, "   \
         "the others are the kernels of this program")                          \
-    OPT(PARALLEL, GELU_EPILOGUE, "gelu-epilogue", CHOICE, epilogues.gelu,      \
-        "auto", 0, 0, "auto|on|off",                                           \
-        "GELU on GPUs, in 16 bits and by tanh: on is part of cuBLASLt's "      \
-        "products where the library can, off a kernel after them; auto is on " \
-        "for compute capability 9")                                            \
-    OPT(PARALLEL, GELU_GRADIENT_EPILOGUE, "gelu-gradient-epilogue", CHOICE,    \
-        epilogues.gelu_gradient, "auto", 0, 0, "auto|on|off",                  \
-        "gradient of GELU on GPUs, as --gelu-epilogue")                        \
-    OPT(PARALLEL, BIAS_GRADIENT_EPILOGUE, "bias-gradient-epilogue", CHOICE,    \
-        epilogues.bias_gradient, "auto", 0, 0, "auto|on|off",                  \
-        "gradients of biases on GPUs: on is part of cuBLASLt's products that " \
-        "make the weights', off a kernel after them; auto is off for compute " \
-        "capability 9")                                                        \
+    OPT(PARALLEL, EPILOGUES, "epilogues", EPILOGUES, epilogues, "auto", 0, 0,  \
+        "KIND:WAY,...",                                                        \
+        "GPUs: gelu, gelu-gradient and bias-gradient (KIND) are part of "      \
+        "cuBLASLt's products (on), kernels of this program (off), or by the "  \
+        "GPU's compute capability (auto)")                                     \
     OPT(PARALLEL, WORKERS, "workers", INT, workers, "0", 0, 4096, "N",         \
         "compute workers of this rank; 0: as many as it has cores")            \
     OPT(PARALLEL, NO_GPU, "no-gpu", FLAG, no_gpu, "no", 0, 0, NULL,            \

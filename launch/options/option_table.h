@@ -10,16 +10,17 @@
  * order. */
 
 enum mtlm_option_type {
-    MTLM_OPTION_INT,    /* int64_t, decimal */
-    MTLM_OPTION_REAL,   /* double, finite */
-    MTLM_OPTION_TEXT,   /* char *, owned; NULL when not given */
-    MTLM_OPTION_FLAG,   /* bool; yes or no in a configuration file */
-    MTLM_OPTION_CHOICE, /* enum */
-    MTLM_OPTION_RANGE,  /* struct mtlm_range, written A:B */
-    MTLM_OPTION_SPLIT,  /* text, as models/text/split.h reads it */
-    MTLM_OPTION_RAMP,   /* struct mtlm_ramp without full; three numbers */
-    MTLM_OPTION_SLOW,   /* struct mtlm_slow_rank, written RANK:SPEED */
-    MTLM_OPTION_ACTION, /* enum mtlm_request; not in configuration files */
+    MTLM_OPTION_INT,       /* int64_t, decimal */
+    MTLM_OPTION_REAL,      /* double, finite */
+    MTLM_OPTION_TEXT,      /* char *, owned; NULL when not given */
+    MTLM_OPTION_FLAG,      /* bool; yes or no in a configuration file */
+    MTLM_OPTION_CHOICE,    /* enum */
+    MTLM_OPTION_RANGE,     /* struct mtlm_range, written A:B */
+    MTLM_OPTION_SPLIT,     /* text, as models/text/split.h reads it */
+    MTLM_OPTION_RAMP,      /* struct mtlm_ramp without full; three numbers */
+    MTLM_OPTION_SLOW,      /* struct mtlm_slow_rank, written RANK:SPEED */
+    MTLM_OPTION_EPILOGUES, /* struct mtlm_epilogue_wishes, KIND:WAY,... */
+    MTLM_OPTION_ACTION,    /* enum mtlm_request; not in configuration files */
 };
 
 enum mtlm_option_group {

@@ -114,6 +114,62 @@ static bool parse_slow(const char *text, struct mtlm_slow_rank *value)
            && parse_real(text + n + 1, 0.01, 100, &value->speed);
 }
 
+/* The kinds of --epilogues, and their fields. */
+static const struct {
+    const char *name;
+    size_t offset;
+} epilogue[] = {
+    {"gelu", offsetof(struct mtlm_epilogue_wishes, gelu)},
+    {"gelu-gradient", offsetof(struct mtlm_epilogue_wishes, gelu_gradient)},
+    {"bias-gradient", offsetof(struct mtlm_epilogue_wishes, bias_gradient)},
+};
+
+enum { EPILOGUES = sizeof(epilogue) / sizeof(epilogue[0]) };
+
+static const char epilogue_ways[] = "auto|on|off";
+
+/* One "KIND:WAY" of n characters. */
+static bool parse_epilogue(const char *text, size_t n,
+                           struct mtlm_epilogue_wishes *value)
+{
+    char word[40], *way;
+    int wish;
+
+    snprintf(word, sizeof(word), "%.*s", (int) n, text);
+    way = strchr(word, ':');
+    if (n >= sizeof(word) || !way)
+        return false;
+    *way++ = '\0';
+    wish = parse_choice(way, epilogue_ways);
+    for (int i = 0; i < EPILOGUES && wish >= 0; i++)
+        if (strcmp(word, epilogue[i].name) == 0) {
+            memcpy((char *) value + epilogue[i].offset, &wish, sizeof(wish));
+            return true;
+        }
+    return false;
+}
+
+/* Changes the kinds that the text names; "auto" alone changes all. */
+static bool parse_epilogues(const char *text,
+                            struct mtlm_epilogue_wishes *value)
+{
+    struct mtlm_epilogue_wishes wishes = *value;
+
+    if (strcmp(text, "auto") == 0) {
+        *value = (struct mtlm_epilogue_wishes){MTLM_EPILOGUE_AUTO};
+        return true;
+    }
+    while (parse_epilogue(text, strcspn(text, ","), &wishes)) {
+        text += strcspn(text, ",");
+        if (!*text) {
+            *value = wishes;
+            return true;
+        }
+        text++;
+    }
+    return false;
+}
+
 /* Three whole numbers, separated by spaces or commas. */
 static bool parse_ramp(const char *text, double min, double max,
                        struct mtlm_ramp *value)
@@ -138,9 +194,9 @@ static bool parse_ramp(const char *text, double min, double max,
     return !text[strspn(text, " ,")];
 }
 
-static int set_number(const struct mtlm_option *o, void *field,
-                      const char *text, const char *label,
-                      struct mtlm_error *err)
+static int set_numbers(const struct mtlm_option *o, void *field,
+                       const char *text, const char *label,
+                       struct mtlm_error *err)
 {
     char what[96];
 
@@ -160,6 +216,12 @@ static int set_number(const struct mtlm_option *o, void *field,
         snprintf(what, sizeof(what),
                  "START INCREMENT SAMPLES, three whole "
                  "numbers from 1 on");
+    } else if (o->type == MTLM_OPTION_EPILOGUES) {
+        if (parse_epilogues(text, field))
+            return 0;
+        snprintf(what, sizeof(what),
+                 "auto, or KIND:WAY of gelu/gelu-gradient/bias-gradient and "
+                 "auto/on/off");
     } else if (o->type == MTLM_OPTION_SLOW) {
         if (parse_slow(text, field))
             return 0;
@@ -233,7 +295,8 @@ int mtlm_option_value_set(struct mtlm_options *options,
     case MTLM_OPTION_RANGE:
     case MTLM_OPTION_RAMP:
     case MTLM_OPTION_SLOW:
-        rc = set_number(o, field, text, label, err);
+    case MTLM_OPTION_EPILOGUES:
+        rc = set_numbers(o, field, text, label, err);
         break;
     case MTLM_OPTION_TEXT:
     case MTLM_OPTION_SPLIT:
@@ -275,6 +338,17 @@ static void write_choice(const char *choices, int choice, FILE *out)
     fprintf(out, "%.*s", (int) strcspn(choices, "|"), choices);
 }
 
+static void write_epilogues(const struct mtlm_epilogue_wishes *value, FILE *out)
+{
+    for (int i = 0; i < EPILOGUES; i++) {
+        int wish;
+
+        memcpy(&wish, (const char *) value + epilogue[i].offset, sizeof(wish));
+        fprintf(out, "%s%s:", i ? "," : "", epilogue[i].name);
+        write_choice(epilogue_ways, wish, out);
+    }
+}
+
 void mtlm_option_value_write(const struct mtlm_options *options,
                              enum mtlm_option_id option, FILE *out)
 {
@@ -312,6 +386,9 @@ void mtlm_option_value_write(const struct mtlm_options *options,
     case MTLM_OPTION_SLOW:
         fprintf(out, "%" PRId64 ":", slow->rank);
         write_real(slow->speed, out);
+        break;
+    case MTLM_OPTION_EPILOGUES:
+        write_epilogues(field, out);
         break;
     case MTLM_OPTION_ACTION:
         break;

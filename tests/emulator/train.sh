@@ -76,13 +76,13 @@ gelu "own kernels (compute capability 8.0)" \
     "own kernels (compute capability 8.0)"
 bias "epilogue of cuBLASLt"
 MTLM_DOUBLE_CAPABILITY=80 well 1 --model gpt-tiny "${mini[@]}" --bf16 \
-    --gelu-epilogue on --bias-gradient-epilogue off
+    --epilogues gelu:on,bias-gradient:off
 gelu "epilogue of cuBLASLt" "own kernels (compute capability 8.0)"
-bias "own kernels (--bias-gradient-epilogue off)"
-well 1 --model gpt-tiny "${mini[@]}" --bf16 --gelu-gradient-epilogue off \
-    --bias-gradient-epilogue on
-same 1e-3 "--gelu-gradient-epilogue off"
-gelu "epilogue of cuBLASLt" "own kernels (--gelu-gradient-epilogue off)"
+bias "own kernels (--epilogues bias-gradient:off)"
+well 1 --model gpt-tiny "${mini[@]}" --bf16 \
+    --epilogues gelu-gradient:off,bias-gradient:on
+same 1e-3 "--epilogues gelu-gradient:off"
+gelu "epilogue of cuBLASLt" "own kernels (--epilogues gelu-gradient:off)"
 bias "epilogue of cuBLASLt"
 
 # Where the library fails otherwise, that is said and ends the job.

@@ -51,6 +51,19 @@ static void test_old_spellings_work_with_a_hint(void **state)
     assert_int_equal(options.recompute.num_layers, 3);
     refuses("--model gpt-tiny --activations-checkpoint-method some",
             "--recompute-method is 'some', it must be one of uniform/block");
+    /* Three options once, one now: each kind counts for itself. */
+    accepts("--model gpt-tiny --gelu-epilogue on --bias-gradient-epilogue off");
+    assert_int_equal(options.epilogues.gelu, MTLM_EPILOGUE_ON);
+    assert_int_equal(options.epilogues.gelu_gradient, MTLM_EPILOGUE_AUTO);
+    assert_int_equal(options.epilogues.bias_gradient, MTLM_EPILOGUE_OFF);
+    assert_string_equal(
+        options.notes,
+        "--gelu-epilogue is spelled --epilogues=gelu:on here\n"
+        "--bias-gradient-epilogue is spelled --epilogues=bias-gradient:off "
+        "here");
+    refuses("--model gpt-tiny --gelu-epilogue perhaps",
+            "--epilogues is 'gelu:perhaps', it must be auto, or KIND:WAY of "
+            "gelu/gelu-gradient/bias-gradient and auto/on/off");
     /* The two spellings are one option: the last one counts. */
     accepts("--model gpt-tiny --batch-size 4 --micro-batch-size 2");
     assert_int_equal(options.micro_batch_size, 2);

@@ -91,6 +91,33 @@ static void test_values_of_other_types_are_refused(void **state)
             "characters, without ' ;' and without spaces at its ends");
 }
 
+static void test_epilogues_are_a_list(void **state)
+{
+    static const char *const bad[] = {"on",
+                                      "gelu",
+                                      "gelu:",
+                                      "gelu:on,",
+                                      "gelu:on,,gelu:off",
+                                      "bias:on",
+                                      "gelu:on bias-gradient:on"};
+
+    (void) state;
+    accepts("--model gpt-tiny");
+    assert_int_equal(options.epilogues.gelu, MTLM_EPILOGUE_AUTO);
+    accepts("--model gpt-tiny --epilogues gelu:on,gelu-gradient:off");
+    assert_int_equal(options.epilogues.gelu, MTLM_EPILOGUE_ON);
+    assert_int_equal(options.epilogues.gelu_gradient, MTLM_EPILOGUE_OFF);
+    assert_int_equal(options.epilogues.bias_gradient, MTLM_EPILOGUE_AUTO);
+    accepts("--model gpt-tiny --epilogues gelu:on --epilogues auto");
+    assert_int_equal(options.epilogues.gelu, MTLM_EPILOGUE_AUTO);
+    mtlm_options_free(&options);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_int_equal(mtlm_option_value_set(&options, MTLM_OPT_EPILOGUES,
+                                               bad[i], MTLM_SOURCE_COMMAND_LINE,
+                                               "x", &error),
+                         -1);
+}
+
 static void test_unknown_names_are_answered_with_the_nearest(void **state)
 {
     (void) state;
@@ -186,6 +213,7 @@ int main(void)
         cmocka_unit_test(test_every_value_out_of_range_is_refused),
         cmocka_unit_test(test_the_limits_of_the_table_hold),
         cmocka_unit_test(test_values_of_other_types_are_refused),
+        cmocka_unit_test(test_epilogues_are_a_list),
         cmocka_unit_test(test_unknown_names_are_answered_with_the_nearest),
         cmocka_unit_test(test_near_is_what_few_edits_make),
         cmocka_unit_test(test_malformed_lines_are_refused),

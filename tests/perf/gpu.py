@@ -338,7 +338,7 @@ class GpuCheck(unittest.TestCase):
         check = checks["epilogues"]
         self.assertEqual(done.returncode, 0, (done.stderr, check))
         wished = [
-            [name for name, wish in re.findall(r"--(\S+)-epilogue (on|off)", c)
+            [name for name, wish in re.findall(r"([a-z-]+):(on|off)", c)
              if wish == "on"]
             for c in check["commands"]
         ]
