@@ -1,3 +1,6 @@
+/* Builds and reads the task graph of one rank: tensors, nodes and lists of
+ * nodes. */
+
 #include "config.h"
 
 #include <assert.h>

@@ -1,6 +1,16 @@
 #ifndef MTLM_GRAPH_H
 #define MTLM_GRAPH_H
 
+/* The task graph of one rank as plain data: tensors, nodes (calls of operations
+ * on tensors) and lists of nodes.  Program order of a list is a correct serial
+ * order.  A graph holds no values and needs no StarPU, MPI or GPU;
+ * graph/run/run.h turns lists into tasks.
+ *
+ * A microbatch's work on one virtual stage is built once, as three lists:
+ * forward F, input gradients B, weight gradients W.  A step repeats the lists
+ * for every microbatch.  The activations of these lists are rings: microbatch i
+ * of the run uses slot i modulo the ring's length. */
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,63 +20,53 @@
 #include "runtime/base/shape.h"
 #include "runtime/machine/recorder.h"
 
-/* The work of one rank as plain data: tensors, nodes (calls of operations on
- * tensors), and lists of nodes in an order that would be correct if run one
- * by one.  A graph holds no values and needs no StarPU, MPI or GPU:
- * graph/run/run.h turns its lists into tasks.
- *
- * What one microbatch does on one virtual stage is built once, as three lists
- * of nodes (forward F, backward B, weight gradients W); a step repeats them
- * for every microbatch.  Tensors of such a list are rings: microbatch i of
- * the run uses slot i modulo the ring's length. */
-
 enum mtlm_storage {
     MTLM_STORE_PARAM,
     MTLM_STORE_GRAD,
     MTLM_STORE_MOMENT,
-    MTLM_STORE_ACTIVATION, /* a ring, one slot per microbatch in flight */
+    MTLM_STORE_ACTIVATION, /* ring, one slot per microbatch in flight */
     MTLM_STORE_GLOBAL,     /* status, control, loss, reports */
-    MTLM_STORE_SAVED,      /* copies for a checkpoint, in the host's memory */
-    MTLM_STORE_CONTROL,    /* no data, only an order of nodes: a ring of one
-                            * element each, which may be read first */
+    MTLM_STORE_SAVED,      /* checkpoint copies, in host memory */
+    MTLM_STORE_CONTROL, /* No data, only ordering: a ring of one-element slots.
+                           A node may read a slot before any node writes it. */
 };
 
-/* A tensor of this rank: under tensor parallelism, its shard. */
+/* A tensor of this rank: its shard under tensor parallelism. */
 struct mtlm_tensor {
     char *name; /* "layers.3.mlp.dense_h_to_4h.weight" */
     struct mtlm_shape shape;
     enum mtlm_dtype dtype;
     enum mtlm_storage storage;
     int id;    /* 0 .. graph->n_tensors - 1 */
-    int slots; /* length of the ring; 1 for what is not a ring */
-    int stage; /* virtual stage, -1: none */
-    /* Set: this is another name of that tensor's memory. */
+    int slots; /* ring length; 1 for a tensor that is no ring */
+    int stage; /* virtual stage; -1: none */
+    /* Alias: set if the tensor names the memory of another tensor. */
     struct mtlm_tensor *same;
-    /* Set: it shares the ring of that tensor, of its shape, with pool_size - 1
-     * others of the same microbatch: use u of it takes slot
-     * u * pool_size + pool_index, modulo the ring's length. */
+    /* Shared ring: set if the tensor shares the ring of pool with pool_size - 1
+     * tensors of the same shape and microbatch.  Use u occupies slot (u *
+     * pool_size + pool_index) modulo the length of the ring. */
     struct mtlm_tensor *pool;
     int pool_index, pool_size;
-    /* Lies in a block of memory with others, in bytes from its begin; -1: by
-     * itself. */
+    /* Memory block and offset in the block in bytes; block -1: memory of its
+     * own. */
     int block;
     int64_t offset;
-    /* Its memory is that of others of its block: what uses both stands in an
-     * order by further uses.  A reduced gradient: MPI's reduce-scatter in place
-     * overwrites the whole block, so that nothing may read another gradient of
-     * it from there until all are cleared. */
+    /* The memory overlaps other tensors of the block; control uses order the
+     * nodes that use both.  Example: a reduced gradient.  MPI's in-place
+     * reduce-scatter overwrites the whole block, so no node may read another
+     * gradient of the block until all gradients are cleared. */
     bool view;
-    /* Its gradient, once there is one. */
+    /* Gradient; NULL until a gradient exists. */
     struct mtlm_tensor *grad;
-    /* Arrives from another rank: its ring has one slot more than the window,
-     * so that the next microbatch's can travel while this one is in use. */
+    /* Received from another rank: the ring has one slot more than the window.
+     * The next microbatch's message can travel while this slot is in use. */
     bool received;
-    /* Activations: the phase that writes it and the last one that uses it,
-     * which decide the ring's length (graph/schedule/window.h). */
+    /* Activations: the phase that writes the tensor and the phase of its last
+     * use.  Both decide the ring length (graph/schedule/window.h). */
     enum mtlm_phase first_use, last_use;
 };
 
-/* How a node uses a tensor.  control: only to come before or after others. */
+/* One use of a tensor by a node.  control: ordering only, no data. */
 struct mtlm_use {
     struct mtlm_tensor *tensor;
     enum mtlm_access access;
@@ -80,19 +80,18 @@ struct mtlm_uses {
 
 struct mtlm_node {
     int id;                                         /* 0 .. graph->all.n - 1 */
-    struct mtlm_call call;                          /* the first one */
+    struct mtlm_call call;                          /* first call of the node */
     struct mtlm_tensor *operand[MTLM_MAX_OPERANDS]; /* its operands */
-    /* Further uses: of a node of several calls their operands, as
-     * mtlm_call_spread() takes them; of a bucket's message its tensors, in the
-     * order in which they lie in memory, those sent (MTLM_R, or MTLM_RW in
-     * place) before those received (MTLM_W); of any node, those for the sake of
-     * order. */
+    /* Further uses, in this order.  A node of several calls: the operands of
+     * the later calls, as mtlm_call_spread() takes them.  A bucket's message:
+     * its tensors in memory order, sent (MTLM_R, or MTLM_RW in place) before
+     * received (MTLM_W).  Every node: control uses last. */
     struct mtlm_uses extra;
     enum mtlm_phase phase;
     enum mtlm_lane lane;
-    int stage;  /* virtual stage of the whole model */
-    int layer;  /* of the whole model, -1 outside the layers */
-    bool again; /* what an earlier node computed (graph/build/recompute.h) */
+    int stage;  /* virtual stage in the whole model */
+    int layer;  /* layer in the whole model; -1 outside the layers */
+    bool again; /* repeats an earlier node (graph/build/recompute.h) */
     double flops, bytes;
 };
 
@@ -105,63 +104,80 @@ struct mtlm_list {
 struct mtlm_graph {
     struct mtlm_tensor **tensor;
     int n_tensors, tensor_capacity;
-    size_t *block; /* [n_blocks]: bytes */
+    size_t *block; /* [n_blocks], bytes */
     int n_blocks;
-    struct mtlm_list all; /* every node, in order of making: owns them */
-    /* Where mtlm_graph_call() appends, and what it writes on the node. */
+    struct mtlm_list all; /* every node, in creation order; owns the nodes */
+    /* Destination and place of the next nodes (mtlm_graph_at()). */
     struct mtlm_list *into;
     enum mtlm_phase phase;
     int stage, layer;
 };
 
+/* Returns an empty graph.  The caller frees the graph with
+ * mtlm_graph_destroy(). */
 struct mtlm_graph *mtlm_graph_create(void);
+
+/* Frees the graph with its nodes and tensors; NULL is allowed. */
 void mtlm_graph_destroy(struct mtlm_graph *graph);
 
-/* The following calls append to list and belong to this place. */
+/* Makes the following mtlm_graph_call() append to list, with phase, stage and
+ * layer.  The graph borrows list. */
 void mtlm_graph_at(struct mtlm_graph *graph, struct mtlm_list *list,
                    enum mtlm_phase phase, int stage, int layer);
 
-/* A new tensor; name is copied.  Activations get their slots later. */
+/* Returns a new tensor with one slot; the graph owns the tensor.  Copies name.
+ * mtlm_ring_apply() sets the slots of activations later. */
 struct mtlm_tensor *mtlm_graph_tensor(struct mtlm_graph *graph,
                                       enum mtlm_storage storage,
                                       const char *name, struct mtlm_shape shape,
                                       enum mtlm_dtype dtype);
 
-/* A new block of memory, empty; puts a tensor at offset, a multiple of 32
- * bytes; makes the block that many bytes long at least. */
+/* Returns the number of a new, empty memory block. */
 int mtlm_graph_block(struct mtlm_graph *graph);
+
+/* Puts tensor into block at offset, a multiple of 32 bytes.  Widens the block
+ * to hold the tensor. */
 void mtlm_graph_place(struct mtlm_graph *graph, struct mtlm_tensor *tensor,
                       int block, int64_t offset);
+
+/* Makes the block at least that many bytes long. */
 void mtlm_graph_widen(struct mtlm_graph *graph, int block, size_t bytes);
 
-/* Appends a call of kind.  given[] holds the operands with access MTLM_R and
- * MTLM_RW at their positions; NULL at the position of a MTLM_W operand makes
- * a new activation, whose shape follows.  attr may be NULL.  Shapes that do
- * not fit are a bug of the caller and end the program. */
+/* Appends a node with one call of kind to the current list and returns the
+ * node.  given[] holds the MTLM_R and MTLM_RW operands at their positions.
+ * NULL at the position of an MTLM_W operand makes a new activation with the
+ * inferred shape.  attr may be NULL.  Shapes that do not match are a bug of the
+ * caller and end the program. */
 struct mtlm_node *mtlm_graph_call(struct mtlm_graph *graph,
                                   enum mtlm_op_kind kind,
                                   const union mtlm_attr *attr,
                                   struct mtlm_tensor *const given[]);
 
-/* Gives node, which was made last, a further call of its operation, with all
- * operands given: the shared ones are those that it has, the others no other
- * call of it has.  MTLM_MAX_CALLS at most. */
+/* Adds a further call of the same operation to node, which must be the last
+ * node made.  All operands are given.  Shared operands are those of the first
+ * call; other operands belong to no other call of the node.  A node has at most
+ * MTLM_MAX_CALLS calls. */
 void mtlm_graph_add_call(struct mtlm_node *node, const union mtlm_attr *attr,
                          struct mtlm_tensor *const given[]);
 
-/* Adds a further use to node. */
+/* Appends a further use to node. */
 void mtlm_node_add_use(struct mtlm_node *node, struct mtlm_tensor *tensor,
                        enum mtlm_access access, bool control);
 
-/* All uses of a node, which are what dependencies come from: its operands,
- * then the further ones. */
+/* Returns the number of uses of a node: operands, then further uses.  All
+ * dependencies come from uses. */
 int mtlm_node_n_uses(const struct mtlm_node *node);
+
+/* Returns use i of a node, 0 <= i < mtlm_node_n_uses(). */
 struct mtlm_use mtlm_node_use(const struct mtlm_node *node, int i);
 
+/* Appends node to list; the graph keeps owning the node. */
 void mtlm_list_append(struct mtlm_list *list, struct mtlm_node *node);
+
+/* Frees the list's array, not the nodes. */
 void mtlm_list_free(struct mtlm_list *list);
 
-/* The tensor that this is another name of, or itself. */
+/* Returns the tensor that owns the memory: follows aliases. */
 static inline struct mtlm_tensor *mtlm_tensor_owner(struct mtlm_tensor *tensor)
 {
     while (tensor->same)
@@ -169,26 +185,27 @@ static inline struct mtlm_tensor *mtlm_tensor_owner(struct mtlm_tensor *tensor)
     return tensor;
 }
 
-/* Where use number `use` of a tensor lies: a slot of the ring of owner. */
+/* The place of one use of a tensor: a slot of the ring of owner. */
 struct mtlm_slot {
     const struct mtlm_tensor *owner;
     int64_t slot;
 };
 
+/* Returns the slot of use number `use` of the tensor. */
 struct mtlm_slot mtlm_tensor_slot(const struct mtlm_tensor *tensor,
                                   int64_t use);
 
-/* Whether it has a ring of its own. */
+/* Returns whether the tensor has a ring of its own. */
 static inline bool mtlm_tensor_is_owner(const struct mtlm_tensor *tensor)
 {
     return !tensor->same && !tensor->pool;
 }
 
-/* Elements of a message: of what is sent, or received, or reduced; of an
- * all-gather one rank's block. */
+/* Returns the elements of a message: those sent, received or reduced; of an
+ * all-gather, those of one rank's block. */
 int64_t mtlm_node_elems(const struct mtlm_node *node);
 
-/* Bytes of one slot. */
+/* Returns the bytes of one slot. */
 double mtlm_tensor_bytes(const struct mtlm_tensor *tensor);
 
 #endif /* MTLM_GRAPH_H */

@@ -1,3 +1,5 @@
+/* Maps ranks to coordinates, virtual stages to ranks and layers to stages. */
+
 #include "config.h"
 
 #include "graph/layout.h"

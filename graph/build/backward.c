@@ -1,5 +1,5 @@
-/* Reverse-mode differentiation over a list of nodes.  There is no switch over
- * operations: what an operation's gradient is stands in its table entry. */
+/* Reverse-mode differentiation over a list of nodes.  Gradient rules are data
+ * of the operation table; no switch over operations exists. */
 
 #include "config.h"
 

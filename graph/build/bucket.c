@@ -1,3 +1,6 @@
+/* Deals parameters out to buckets, places weights, gradients and moments in
+ * memory blocks, and builds the messages that reduce and gather the buckets. */
+
 #include "config.h"
 
 #include <stdio.h>

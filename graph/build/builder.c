@@ -1,3 +1,6 @@
+/* Helpers that build the nodes of one virtual stage: calls, tensor-parallel
+ * collectives, row ranges and batch fields. */
+
 #include "config.h"
 
 #include <assert.h>

@@ -1,89 +1,97 @@
 #ifndef MTLM_GRAPH_BUILDER_H
 #define MTLM_GRAPH_BUILDER_H
 
+/* What the files that build a virtual stage share: layers.c, embedding_head.c
+ * and stage.c. */
+
 #include "graph/build/program.h"
 #include "graph/build/rows.h"
 
-/* A virtual stage under construction: what the files that write its nodes
- * (graph/build/layers.h, graph/build/embedding_head.h, graph/build/stage.h)
- * share. */
+/* A virtual stage under construction.  All pointers are borrowed. */
 struct mtlm_builder {
     struct mtlm_program *program;
     struct mtlm_graph *graph;
     const struct mtlm_program_config *config;
     struct mtlm_stage *stage;
-    struct mtlm_list *list; /* that nodes are appended to */
+    struct mtlm_list *list; /* destination of new nodes */
     enum mtlm_phase phase;
-    bool train; /* with dropout */
+    bool train; /* training: dropout is on */
     int n_parts;
     struct mtlm_tensor *lengths; /* [1, b]: tokens before the padding */
 };
 
-/* The following calls belong to this layer; -1: to none. */
+/* Makes the following calls belong to layer; -1: to no layer. */
 void mtlm_build_at(const struct mtlm_builder *b, int64_t layer);
 
-/* Calls kind on the given operands, in order; those that the call makes come
- * last.  Returns the first of them, or the last operand where it makes
- * none. */
+/* Appends a call of kind on the first n operands; the call makes the remaining
+ * operands.  Returns the first operand that the call makes, or the last given
+ * operand if the call makes none. */
 struct mtlm_tensor *mtlm_build_call(const struct mtlm_builder *b,
                                     enum mtlm_op_kind kind,
                                     const union mtlm_attr *attr,
                                     struct mtlm_tensor *const in[], int n);
 
+/* Appends a call of MTLM_OP_<OP> with the listed operands; see
+ * mtlm_build_call(). */
 #define MTLM_CALL(b, OP, attr, ...)                                            \
     mtlm_build_call(b, MTLM_OP_##OP, attr,                                     \
                     (struct mtlm_tensor *[]){__VA_ARGS__},                     \
                     sizeof((struct mtlm_tensor *[]){__VA_ARGS__})              \
                         / sizeof(struct mtlm_tensor *))
 
-/* The weight of this stage. */
+/* Returns the weight of this stage; the weight must exist. */
 struct mtlm_tensor *mtlm_build_param(const struct mtlm_builder *b,
                                      enum mtlm_param kind, int64_t layer);
 
-/* Adds up the partial results of the tensor-parallel group in place;
- * mtlm_build_reduce_max() takes their maximum. */
+/* Sums the partial results of the tensor-parallel group in place. */
 void mtlm_build_reduce(const struct mtlm_builder *b, struct mtlm_tensor *x);
+
+/* Takes the maximum over the tensor-parallel group in place. */
 void mtlm_build_reduce_max(const struct mtlm_builder *b, struct mtlm_tensor *x);
 
-/* What is not split by tensor parallelism - layernorm, dropout, what is added
- * - every rank of the group computes for all rows, or, with sequence
- * parallelism (arXiv 2205.05198, section 4.2.2), for its own: of a part of n
- * rows the tp_rank-th n / tp.
+/* Megatron-LM's operator g: returns the sum of x [s_i, b, h] over the
+ * tensor-parallel group.
  *
- * Megatron's g: the sum of x [s_i, b, h] over the group, this rank's own rows
- * of it. */
+ * Tensor parallelism does not split layernorm, dropout and residual additions:
+ * every rank of the group computes all rows.  With sequence parallelism (arXiv
+ * 2205.05198, section 4.2.2) each rank computes its own rows: the tp_rank-th n
+ * / tp of a part of n rows.  The sum then returns this rank's own rows only. */
 struct mtlm_tensor *mtlm_build_sum(const struct mtlm_builder *b,
                                    struct mtlm_tensor *x);
 
-/* Megatron's f: every rank of the group uses all rows of x, so that its
- * gradient is the sum of theirs. */
+/* Megatron-LM's operator f: returns all rows of x for every rank of the group.
+ * The gradient of x is the sum of the ranks' gradients. */
 struct mtlm_tensor *mtlm_build_copy_to_group(const struct mtlm_builder *b,
                                              struct mtlm_tensor *x);
 
-/* Rows first .. first + n - 1 of the samples. */
+/* Rows first .. first + n - 1 of a sample. */
 struct mtlm_row_range {
     int64_t first, n;
 };
 
-/* The rows of part i, and this rank's own ones. */
+/* Returns the rows of part i. */
 struct mtlm_row_range mtlm_build_part(const struct mtlm_builder *b, int i);
+
+/* Returns this rank's own rows of part i. */
 struct mtlm_row_range mtlm_build_own(const struct mtlm_builder *b, int i);
 
-/* Dropout of this rank's own rows of part i; none in a validation. */
+/* Returns the dropout attributes of this rank's own rows of part i; no dropout
+ * in a validation. */
 struct mtlm_dropout mtlm_build_dropout(const struct mtlm_builder *b, double p,
                                        int64_t layer,
                                        enum mtlm_dropout_site site, int i);
 
-/* A field of this microbatch's samples: of some rows [rows.n, b]; or the one
- * value of each sample [1, b]. */
+/* Returns a field of the microbatch's samples for some rows: [rows.n, b]. */
 struct mtlm_tensor *mtlm_build_batch(const struct mtlm_builder *b,
                                      const char *name, enum mtlm_field field,
                                      struct mtlm_row_range rows);
+
+/* Returns a field with one value per sample: [1, b]. */
 struct mtlm_tensor *mtlm_build_batch_value(const struct mtlm_builder *b,
                                            const char *name,
                                            enum mtlm_field field);
 
-/* What the labels of part i count in the loss [s_i, b]. */
+/* Returns the loss weights of the labels of part i: [s_i, b]. */
 struct mtlm_tensor *mtlm_build_loss_weights(const struct mtlm_builder *b,
                                             int i);
 

@@ -1,3 +1,5 @@
+/* Merges small calls of one operation into shared nodes. */
+
 #include "config.h"
 
 #include "graph/build/bundle.h"

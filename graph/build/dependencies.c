@@ -1,3 +1,6 @@
+/* Follows StarPU's sequential consistency through the submission order of
+ * nodes. */
+
 #include "config.h"
 
 #include <stdlib.h>

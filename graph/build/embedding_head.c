@@ -1,3 +1,6 @@
+/* Builds the nodes before the first layer and after the last layer: embedding,
+ * final layernorm, output layer and losses. */
+
 #include "config.h"
 
 #include "graph/build/embedding_head.h"

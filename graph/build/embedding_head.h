@@ -3,18 +3,18 @@
 
 #include "graph/build/builder.h"
 
-/* What stands before the layers and behind them. */
+/* The model before its first layer and after its last layer. */
 
-/* x = dropout(word + position (+ token type) embedding) [s, b, h].  The word
- * embedding is split by rows of the vocabulary: rows of other ranks give zero,
- * then comes the sum. */
+/* Appends x = dropout(word + position (+ token type) embedding) [s, b, h].  The
+ * rows of the vocabulary split the word embedding: rows of other ranks give
+ * zero, then a sum over the ranks follows. */
 void mtlm_build_embedding(const struct mtlm_builder *b, struct mtlm_rows *x);
 
-/* Final layernorm and the losses.  GPT: cross-entropy of the tied output
- * layer over the split vocabulary.  BERT: the same behind dense, GELU and
- * layernorm and with a bias (the masked-LM head), and where the model has a
- * binary head, cross-entropy of two classes - whether the sentences are
- * swapped - from the first token through a dense layer with tanh. */
+/* Appends the final layernorm and the losses.  GPT: cross-entropy of the tied
+ * output layer over the split vocabulary.  BERT: the same after dense, GELU,
+ * layernorm and a bias (the masked-LM head).  With a binary head BERT adds
+ * cross-entropy of two classes (sentences swapped or not), from the first token
+ * through a dense layer with tanh. */
 void mtlm_build_head(const struct mtlm_builder *b, const struct mtlm_rows *x);
 
 #endif /* MTLM_GRAPH_EMBEDDING_HEAD_H */

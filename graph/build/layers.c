@@ -1,3 +1,6 @@
+/* Builds the forward nodes of one transformer layer: attention half and MLP
+ * half. */
+
 #include "config.h"
 
 #include "graph/build/layers.h"

@@ -1,3 +1,6 @@
+/* Builds the nodes after the last microbatch: status vector, control, Adam; and
+ * the nodes that initialise parameters. */
+
 #include "config.h"
 
 #include "graph/build/bucket.h"

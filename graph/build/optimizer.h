@@ -1,22 +1,26 @@
 #ifndef MTLM_GRAPH_OPTIMIZER_H
 #define MTLM_GRAPH_OPTIMIZER_H
 
+/* The end of an iteration and of a validation, and initial values. */
+
 #include "graph/build/program.h"
 
-/* What follows the microbatches of an iteration: the tied embedding's two
- * gradients become one, every rank writes its squared sums, loss and flags
- * into the status vector, one all-reduce adds these up, the control node
- * decides (norm, clipping, learning rate, skip), Adam steps. */
+/* Appends the nodes after the microbatches of an iteration.  The two gradients
+ * of the tied embedding are added.  Every rank writes squared sums, loss and
+ * flags into the status vector; one all-reduce sums the vectors.  The control
+ * node decides on norm, clipping, learning rate and skipping; Adam steps. */
 void mtlm_optimizer_build(struct mtlm_program *program);
 
-/* Initial values of parameters and moments; global tensors to zero. */
+/* Appends the initialisation of parameters and moments; global tensors become
+ * zero. */
 void mtlm_optimizer_build_init(struct mtlm_program *program);
 
-/* What follows the microbatches of a validation. */
+/* Appends the nodes after the microbatches of a validation. */
 void mtlm_optimizer_build_eval_tail(struct mtlm_program *program);
 
-/* Squared sums in the status vector: one per parameter and rank of the
- * tensor-parallel group, in the order in which they are added. */
+/* Returns the number of squared sums in the status vector: one per parameter
+ * and tensor-parallel rank, and per data-parallel rank with sharded buckets.
+ * The sums are added in this order. */
 int64_t mtlm_optimizer_status_sums(const struct mtlm_program_config *config);
 
 #endif /* MTLM_GRAPH_OPTIMIZER_H */

@@ -1,3 +1,6 @@
+/* Finds activations that can share a ring and assigns their places in the
+ * ring. */
+
 #include "config.h"
 
 #include <stdlib.h>

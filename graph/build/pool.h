@@ -1,29 +1,31 @@
 #ifndef MTLM_GRAPH_POOL_H
 #define MTLM_GRAPH_POOL_H
 
+/* Shared rings: activations of equal shape take turns in one ring. */
+
 #include "graph/graph.h"
 
 struct mtlm_program;
 
-/* Shared rings: activations of equal shape that live within one pass of a
- * microbatch through a virtual stage - in its forward pass, in a validation's,
- * in its gradients - take turns in the memory of one ring, so that it does not
- * grow with the number of layers.
+/* Makes activations of equal shape share a ring if they live within one pass of
+ * a microbatch through a virtual stage.  A pass is forward, validation or
+ * gradient.  The memory then does not grow with the number of layers.  Call
+ * after mtlm_ring_apply().
  *
- * A slot is taken again one whole layer after its last use at the earliest, and
- * as many microbatches as the rank has compute workers (two, where it waits
- * for tensor-parallel peers) have slots of their own: sharing orders almost
- * nothing that the layers do not order anyway.
+ * A slot is reused one whole layer after its last use at the earliest.  As many
+ * microbatches as the rank has compute workers have slots of their own; one
+ * worker with tensor-parallel peers counts as two, because the worker waits for
+ * the peers.  Sharing therefore adds almost no order to that of the layers.
  *
- * Validations always share.  In training it is worth its edges where little is
- * kept beyond such a pass: with recomputation (graph/build/recompute.h) and
- * sequence parallelism; else more microbatches than these may have use for
- * slots, to hide communication.  Called after mtlm_ring_apply(). */
+ * Validations always share.  Training shares where little is kept beyond a
+ * pass: with recomputation (graph/build/recompute.h) or sequence parallelism.
+ * Otherwise more microbatches may need slots to hide communication. */
 void mtlm_pool_apply(struct mtlm_program *program);
 
-/* The class of a node's priority: weight gradients that input gradients wait
- * for, because they read what shares its memory with the next layers', go with
- * these.  Behind all the older weight gradients they would hold B up. */
+/* Returns the phase that decides the node's priority.  Returns
+ * MTLM_PHASE_BACKWARD for a weight gradient that reads a shared ring of
+ * gradients: the next layers' input gradients wait for that ring.  With its own
+ * priority, W would run after all older W and delay B. */
 enum mtlm_phase mtlm_pool_phase(const struct mtlm_node *node);
 
 #endif /* MTLM_GRAPH_POOL_H */

@@ -5,7 +5,7 @@
 
 #include "graph/build/program.h"
 
-/* Builds the program of the rank that config.layout names.  The caller frees
+/* Returns the program of the rank that config->layout names.  The caller frees
  * the program with mtlm_program_destroy().  Copies config; the pointers in
  * config stay borrowed. */
 struct mtlm_program *mtlm_program_build(

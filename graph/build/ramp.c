@@ -1,3 +1,5 @@
+/* Computes batch sizes and iteration counts under batch ramp-up. */
+
 #include "config.h"
 
 #include "graph/build/ramp.h"

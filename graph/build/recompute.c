@@ -1,3 +1,6 @@
+/* Selects the forward nodes to recompute and appends copies of them to a
+ * list. */
+
 #include "config.h"
 
 #include <assert.h>

@@ -3,49 +3,51 @@
 
 #include "graph/build/program.h"
 
-/* Activation recomputation (arXiv 2205.05198, section 5): what runs of forward
- * nodes wrote is not kept until its gradients read it; the nodes are called
- * again before these.
+/* Activation recomputation (arXiv 2205.05198, section 5): activations of
+ * selected segments of the forward list are discarded and recomputed before
+ * their gradients.
  *
- *   full, uniform  groups of num_layers layers of a virtual stage, of each of
- *                  which the input is kept
+ *   full, uniform  groups of num_layers layers of a virtual stage; the input of
+ *                  each group is kept
  *   full, block    each of the first num_layers layers of a virtual stage
  *   selective      the core of every attention: from queries, keys and values
  *                  to their mix
  *
- * Nothing changes in the results, not a bit: dropout draws from numbers of
- * samples and sites (runtime/base/philox.h), collectives add in a fixed order.
- */
+ * Results stay bit for bit the same: dropout draws from numbers of samples and
+ * sites (runtime/base/philox.h), and collectives add in a fixed order. */
 
 /* Nodes begin .. end - 1 of a forward list. */
 struct mtlm_segment {
     int begin, end;
 };
 
-/* In order, apart from each other. */
+/* In ascending order, without overlap. */
 struct mtlm_segments {
     struct mtlm_segment *segment;
     int n;
 };
 
-/* What is to be called again of stage's forward list; to be freed with
- * mtlm_segments_free(). */
+/* Returns the segments of stage's forward list to recompute.  The caller frees
+ * the result with mtlm_segments_free(). */
 struct mtlm_segments mtlm_recompute_segments(
     const struct mtlm_recompute *recompute, const struct mtlm_stage *stage);
+
+/* Frees the array of segments. */
 void mtlm_segments_free(struct mtlm_segments *segments);
 
-/* Calls again, in the phase B into list, those nodes of the segment whose
- * outputs the gradients of the segment read, or that these need in turn.
+/* Appends copies of the segment's nodes to list, in phase B.  Copied are the
+ * nodes whose outputs the segment's gradients read, and the nodes that these
+ * need.
  *
- * twin[id of a tensor]: what was written instead of it, or NULL; of every
- * tensor of the graph before the gradients.  A gradient that a tensor has
- * already becomes its twin's. */
+ * twin [tensor ids before the gradients]: the recomputed tensor that replaces
+ * each tensor, or NULL; the function sets entries.  A tensor's existing
+ * gradient becomes the gradient of its twin. */
 void mtlm_recompute_again(struct mtlm_graph *graph,
                           const struct mtlm_list *forward,
                           struct mtlm_segment segment, struct mtlm_list *list,
                           struct mtlm_tensor **twin);
 
-/* Calls one node again into the graph's present list and phase. */
+/* Appends a copy of one node to the graph's current list and phase. */
 void mtlm_recompute_node(struct mtlm_graph *graph, const struct mtlm_node *node,
                          struct mtlm_tensor **twin);
 

@@ -1,3 +1,5 @@
+/* Cuts samples along the sequence into parts. */
+
 #include "config.h"
 
 #include "graph/build/rows.h"

@@ -6,29 +6,31 @@
 
 struct mtlm_tensor;
 
-/* Activations [s, b, h] are cut along the sequence into parts, each a tensor
- * with nodes of its own, so that the workers of a rank share even a single
- * sample, and so that a part's communication overlaps the others' work.  Only
- * attention lets parts meet.  The cut follows from the shape alone, never from
- * workers or layout: it decides the order of sums, and so the bits. */
+/* Row parts: activations [s, b, h] are cut along the sequence into parts.  Each
+ * part is a tensor with nodes of its own.  The workers of a rank so share even
+ * a single sample, and one part's communication overlaps the computation of
+ * others.  Parts meet in attention only.  The cut depends on the shape alone,
+ * never on workers or layout, because the cut decides the order of sums and so
+ * the bits. */
 
 enum { MTLM_MAX_ROW_PARTS = 8 };
 
-/* An activation of a microbatch: its parts [s_i, b, ..]. */
+/* An activation of a microbatch: its parts, each [s_i, b, ..]. */
 struct mtlm_rows {
     struct mtlm_tensor *part[MTLM_MAX_ROW_PARTS];
 };
 
-/* How many parts a sample is cut into, for microbatches of b samples of
- * length s, m of them in an iteration. */
+/* Returns the number of parts of a sample of length s, for microbatches of b
+ * samples and m microbatches per iteration. */
 int mtlm_rows_parts(int64_t s, int64_t b, int64_t m);
 
-/* Rows first .. first + count - 1 of s are part i of n.  Parts are equal where
- * n divides s; else they are multiples of some rows that do, as long as they
- * differ by little, so that ranks can share them. */
+/* Sets first and count: part i of n has rows first .. first + count - 1 of s.
+ * Parts are equal if n divides s.  Else parts are multiples of a divisor of s,
+ * if the parts then differ by at most an eighth; ranks can share such parts
+ * evenly. */
 void mtlm_rows_part(int64_t s, int n, int i, int64_t *first, int64_t *count);
 
-/* Whether t ranks can share the rows of every part evenly. */
+/* Returns whether t ranks can share the rows of every part evenly. */
 bool mtlm_rows_parts_divide(int64_t s, int n, int t);
 
 #endif /* MTLM_GRAPH_ROWS_H */

@@ -1,3 +1,5 @@
+/* Builds the nodes that copy this rank's share of a checkpoint. */
+
 #include "config.h"
 
 #include <stdio.h>

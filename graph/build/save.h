@@ -1,16 +1,19 @@
 #ifndef MTLM_GRAPH_SAVE_H
 #define MTLM_GRAPH_SAVE_H
 
+/* Checkpoint copies. */
+
 #include "graph/build/program.h"
 
-/* The nodes that copy, between two iterations, what this rank writes of a
- * checkpoint (config.save): the optimizer's next step waits for the copies,
- * nothing for the files.  They are short and come before all of the next
- * iteration, so that the files are begun early.
+/* Appends the nodes that copy this rank's share of a checkpoint (config.save)
+ * between two iterations.  The optimizer's next step waits for the copies; no
+ * node waits for the files.  The copies are short and precede all nodes of the
+ * next iteration, so the files begin early.
  *
- * Each element is written by one rank, those that data-parallel ranks have
- * alike by turns; of 16-bit weights their masters.  Makes the tensors `saved`
- * of the program's parameters, one set that each checkpoint uses again. */
+ * Exactly one rank writes each element.  Data-parallel ranks that hold the same
+ * parameter take turns.  16-bit weights are saved as their masters.  Creates
+ * the tensors `saved` of the program's parameters once; each checkpoint reuses
+ * them. */
 void mtlm_save_build(struct mtlm_program *program);
 
 #endif /* MTLM_GRAPH_SAVE_H */

@@ -1,3 +1,6 @@
+/* Builds the node lists of one virtual stage: forward, gradients, validation,
+ * and the messages to the neighbouring stages. */
+
 #include "config.h"
 
 #include <inttypes.h>

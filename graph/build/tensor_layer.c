@@ -1,3 +1,5 @@
+/* Finds the layer of each tensor, for traces. */
+
 #include "config.h"
 
 #include "graph/build/tensor_layer.h"
