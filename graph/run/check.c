@@ -1,3 +1,5 @@
+/* Checks the outputs of tasks for values that are not finite. */
+
 #include "config.h"
 
 #include <math.h>

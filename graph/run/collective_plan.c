@@ -1,3 +1,5 @@
+/* Plans the order of collectives from an evaluation of all pipeline stages. */
+
 #include "config.h"
 
 #include <assert.h>

@@ -1,3 +1,6 @@
+/* Registers a program's tensors with StarPU and places them in host or GPU
+ * memory. */
+
 #include "config.h"
 
 #include <stdlib.h>

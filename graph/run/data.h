@@ -1,58 +1,63 @@
 #ifndef MTLM_GRAPH_SUBMIT_DATA_H
 #define MTLM_GRAPH_SUBMIT_DATA_H
 
+/* The memory of a program's tensors as StarPU data handles. */
+
 #include <starpu.h>
 
 #include "graph/run/synthetic.h"
 
-/* The memory of a program's tensors, as StarPU knows it. */
+/* Memory and handles of a program's tensors. */
 struct mtlm_run_data {
     const struct mtlm_program *program; /* borrowed */
     bool synthetic;
-    unsigned home;                 /* mtlm_data_home() */
-    starpu_data_handle_t **handle; /* [tensor id][slot]; NULL: no owner */
-    struct mtlm_arena *arena;      /* the graph's blocks; what orders nodes
-                                    * only; on a GPU the rings; copies for
-                                    * a checkpoint, in the host's memory */
-    bool *host;                    /* [tensor id]: the host makes it */
-    /* [n_blocks] Where the copies of a GPU's blocks in host memory lie, for
-     * messages; empty where no message needs any. */
+    unsigned home; /* memory node, mtlm_data_home() */
+    /* [tensor id][slot]; NULL: the tensor owns no ring */
+    starpu_data_handle_t **handle;
+    /* The graph's blocks, then control tensors, GPU rings and checkpoint copies
+     * in host memory. */
+    struct mtlm_arena *arena;
+    bool *host; /* [tensor id]: host nodes use the tensor */
+    /* [n_blocks]: host memory that stages a GPU block for messages; empty if no
+     * message needs the block. */
     struct mtlm_arena *stage;
 };
 
-/* Registers every tensor.  Those of a block lie where the graph says, so that
- * a message may cover many of them; StarPU takes the memory of others when
- * they are first written.  synthetic: only few elements of each are there
- * (graph/run/synthetic.h).
+/* Registers every tensor with StarPU.  Tensors of a block lie at the graph's
+ * offsets, so one message may cover several tensors.  StarPU allocates the
+ * memory of other tensors at their first write.  synthetic: only a few elements
+ * of each tensor exist (graph/run/synthetic.h).
  *
- * Of a rank with a GPU, blocks and rings of activations are on it, taken once
- * and for all; what the host makes (token batches) and what it reads (reports)
- * lies where it was last used, in the host's memory pinned, as are copies for a
- * checkpoint.  staged: messages
- * go through the host, where tensors of a block must lie as they do on the
+ * On a rank with a GPU, blocks and activation rings lie on the GPU, allocated
+ * once.  Data of host nodes (token batches, reports) move to their last user.
+ * Checkpoint copies and the host side of such data are pinned.  staged:
+ * messages go through the host, where the tensors of a block lie as on the
  * GPU. */
 void mtlm_run_data_create(struct mtlm_run_data *data,
                           const struct mtlm_program *program, bool synthetic,
                           bool staged);
+
+/* Unregisters all tensors and frees their memory. */
 void mtlm_run_data_destroy(struct mtlm_run_data *data);
 
-/* Where use number `use` of tensor lies. */
+/* Returns the handle of use number `use` of tensor. */
 starpu_data_handle_t mtlm_run_data_handle(const struct mtlm_run_data *data,
                                           const struct mtlm_tensor *tensor,
                                           int64_t use);
 
-/* Copies the first bytes of it once what writes it has ended, for which it
- * waits. */
+/* Copies the first `bytes` bytes of that use to memory.  Waits for the
+ * writers. */
 void mtlm_run_data_read(const struct mtlm_run_data *data,
                         const struct mtlm_tensor *tensor, int64_t use,
                         void *memory, size_t bytes);
 
-/* Where it lies in the host's memory, once what writes it has ended, for which
- * it waits. */
+/* Returns the tensor's host memory (slot 0); run data keeps owning it.  Waits
+ * for the writers. */
 const void *mtlm_run_data_await(const struct mtlm_run_data *data,
                                 const struct mtlm_tensor *tensor);
 
-/* Puts mtlm_tensor_bytes() there, once what uses it has ended. */
+/* Copies mtlm_tensor_bytes() bytes from memory to slot 0 of tensor.  Waits for
+ * the users. */
 void mtlm_run_data_write(const struct mtlm_run_data *data,
                          const struct mtlm_tensor *tensor, const void *memory);
 

@@ -1,4 +1,5 @@
-/* What an item of the program becomes: a task or a message. */
+/* Submits an item of the program as a StarPU task or a message of the
+ * engine. */
 
 #include "config.h"
 

@@ -1,3 +1,5 @@
+/* Describes communication nodes as messages of the engine. */
+
 #include "config.h"
 
 #include <assert.h>

@@ -1,21 +1,23 @@
 #ifndef MTLM_GRAPH_SUBMIT_MESSAGE_H
 #define MTLM_GRAPH_SUBMIT_MESSAGE_H
 
+/* Messages of communication nodes (runtime/comm/engine.h). */
+
 #include "graph/run/collective_plan.h"
 #include "graph/run/data.h"
 #include "runtime/comm/message.h"
 
-/* What the engine is told of a communication node whose tensors are used for
- * the use-th time: kind, data, group; of a send or receive the peer and the
- * node's own tag.  handles: room for all of the node's uses, which must last
- * until the message is posted. */
+/* Fills message for a communication node that uses its tensors for the use-th
+ * time: kind, data, group.  A send or receive gets peer and the node's own
+ * tag.  handles: room for all uses of the node; must stay valid until the
+ * message is posted. */
 void mtlm_message_of(const struct mtlm_run_data *data,
                      const struct mtlm_node *node, int64_t use,
                      starpu_data_handle_t *handles,
                      struct mtlm_message *message);
 
-/* Tells the engine the order of the collectives of an iteration of so many
- * microbatches, which are posted next. */
+/* Tells the engine the order of the collectives of the next iteration, which
+ * has so many microbatches. */
 void mtlm_message_order(struct mtlm_engine *engine,
                         const struct mtlm_collective_plan *plan,
                         int64_t microbatches);

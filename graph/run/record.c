@@ -1,3 +1,6 @@
+/* Adds dependencies, data uses and message matches of submitted nodes to a
+ * trace. */
+
 #include "config.h"
 
 #include <stdio.h>

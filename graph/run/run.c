@@ -1,3 +1,6 @@
+/* Runs a program: submits iterations, validations and checkpoint copies in
+ * program order, and reads their results. */
+
 #include "config.h"
 
 #include <stdlib.h>

@@ -1,56 +1,57 @@
 #ifndef MTLM_GRAPH_RUN_PRIVATE_H
 #define MTLM_GRAPH_RUN_PRIVATE_H
 
+/* What run.c and item.c share behind run.h. */
+
 #include "graph/run/data.h"
 #include "graph/run/run.h"
 #include "graph/schedule/priority.h"
-
-/* What run.c and item.c share. */
 
 struct mtlm_run {
     struct mtlm_run_config config;
     const struct mtlm_program *program;
     struct mtlm_priority priority;
     struct mtlm_ramp ramp;
-    struct mtlm_ramp_place begin; /* of the first iteration */
-    struct mtlm_ramp_place place; /* of the iteration submitted last */
+    struct mtlm_ramp_place begin; /* position of the first iteration */
+    /* position of the last submitted iteration */
+    struct mtlm_ramp_place place;
     struct mtlm_run_data data;
     int64_t job;
     struct mtlm_run_record *recorded; /* NULL without a recorder */
-    struct mtlm_run_watch *watch;     /* NULL: no policy wants to know */
-    int64_t tag_microbatches;         /* that tags tell apart */
+    struct mtlm_run_watch *watch;     /* NULL: no policy watches nodes */
+    int64_t tag_microbatches;         /* microbatches that tags distinguish */
     int64_t poison;                   /* iteration, -1: none */
-    double train_flops, eval_flops;   /* of this rank's microbatch */
+    double train_flops, eval_flops;   /* FLOPs of a microbatch on this rank */
     void (*gradients_seen)(void *arg);
     void *gradients_arg;
     void (*validated)(void *arg, int64_t microbatch);
     void *validated_arg;
-    struct mtlm_checker *checker; /* while looking for a bad node */
+    struct mtlm_checker *checker; /* set during mtlm_run_find_bad_node() */
 };
 
-/* Which iteration of what an item is submitted for. */
+/* The iteration or validation piece that an item is submitted for. */
 struct mtlm_pass {
     int64_t iteration;
-    int64_t first_microbatch; /* number, over the run, of microbatch 0 */
+    int64_t first_microbatch; /* number of microbatch 0 in the run */
     int64_t first_sample;     /* of the iteration */
-    int64_t microbatches;     /* of the iteration; 0: all that there are */
-    int64_t first;    /* of a validation: number in it of microbatch 0 */
-    int64_t last_use; /* number that nodes of no microbatch have */
-    int64_t batch;    /* samples of the iteration, over all ranks */
-    double share;     /* of a microbatch in the losses */
-    double flops;     /* of a microbatch on this rank */
+    int64_t microbatches;     /* in the iteration; 0: all */
+    int64_t first;            /* number of microbatch 0 in a validation */
+    int64_t last_use;         /* use number of nodes of no microbatch */
+    int64_t batch;            /* samples of the iteration on all ranks */
+    double share;             /* weight of a microbatch in the losses */
+    double flops;             /* FLOPs of a microbatch on this rank */
     bool record;
 };
 
-/* Number of an item's microbatch in the iteration or the validation; -1: of
- * none. */
+/* Returns the number of the item's microbatch in the iteration or validation;
+ * -1: none. */
 static inline int64_t mtlm_pass_microbatch(const struct mtlm_pass *pass,
                                            const struct mtlm_item *item)
 {
     return item->microbatch < 0 ? -1 : pass->first + item->microbatch;
 }
 
-/* Submits one item: a StarPU task, or a message that the engine is told of. */
+/* Submits one item: a StarPU task, or a message to the engine. */
 void mtlm_run_submit_item(struct mtlm_run *run, const struct mtlm_item *item,
                           const struct mtlm_pass *pass);
 

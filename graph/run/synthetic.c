@@ -1,3 +1,5 @@
+/* Computes durations and message sizes of synthetic runs. */
+
 #include "config.h"
 
 #include <math.h>

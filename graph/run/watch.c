@@ -1,3 +1,5 @@
+/* Describes submitted nodes to scheduling policies. */
+
 #include "config.h"
 
 #include <stdlib.h>

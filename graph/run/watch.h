@@ -1,22 +1,26 @@
 #ifndef MTLM_GRAPH_SUBMIT_WATCH_H
 #define MTLM_GRAPH_SUBMIT_WATCH_H
 
+/* What scheduling policies learn about submitted nodes. */
+
 #include "graph/build/program.h"
 #include "runtime/comm/policy_nodes.h"
 #include "runtime/machine/recorder.h"
 
-/* What scheduling policies are told of nodes when they are submitted. */
+/* The nodes of one run, for policies. */
 struct mtlm_run_watch;
 
-/* The program is borrowed.  NULL: no policy wants to know. */
+/* Returns a new object, or NULL if no policy watches nodes.  program is
+ * borrowed. */
 struct mtlm_run_watch *mtlm_run_watch_create(
     const struct mtlm_program *program);
-/* All that was submitted is done.  NULL is fine. */
+/* Frees the object after all submitted nodes ended; NULL is allowed. */
 void mtlm_run_watch_destroy(struct mtlm_run_watch *w);
 
-/* item is submitted next, with that record, and uses its tensors for the
- * use-th time; modelled_ns: how long it is to take, 0: not known.  Returns the
- * node, which runtime/comm/policy_nodes.h is to be told of; NULL without w. */
+/* Announces that item is submitted next, with record, and uses its tensors for
+ * the use-th time.  modelled_ns: expected duration in ns, 0: unknown.  Returns
+ * the node for the calls of runtime/comm/policy_nodes.h, or NULL if w is
+ * NULL. */
 struct mtlm_policy_node *mtlm_run_watch_node(struct mtlm_run_watch *w,
                                              const struct mtlm_item *item,
                                              int64_t use,
