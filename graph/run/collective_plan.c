@@ -108,18 +108,3 @@ int mtlm_collective_plan_of(const struct mtlm_collective_plan *plan,
     free(number);
     return n;
 }
-
-int mtlm_collective_plan_slots(const struct mtlm_program *program)
-{
-    enum { MOST = 64 }; /* communicators are not for nothing */
-    const struct mtlm_program_config *config = &program->config;
-    int64_t n = 1;
-
-    for (int k = 0; k < config->layout.virtual_stages; k++) {
-        const struct mtlm_window *w = &program->window[program->stage[k].stage];
-
-        n = w->w + w->q > n ? w->w + w->q : n;
-    }
-    n = config->microbatches < n ? config->microbatches : n;
-    return n < MOST ? n : MOST;
-}

@@ -33,8 +33,4 @@ void mtlm_collective_plan_destroy(struct mtlm_collective_plan *plan);
 int mtlm_collective_plan_of(const struct mtlm_collective_plan *plan,
                             int64_t microbatches, int *order);
 
-/* Returns how many microbatches a rank of program has under way: the slots that
- * MTLM_ORDER_BY_SLOT needs to keep none waiting.  At most 64. */
-int mtlm_collective_plan_slots(const struct mtlm_program *program);
-
 #endif /* MTLM_GRAPH_COLLECTIVE_PLAN_H */

@@ -79,9 +79,6 @@ static void post(struct mtlm_run *run, const struct mtlm_item *item,
                                    .record = record_of(run, item, pass)};
 
     mtlm_message_of(&run->data, node, use, handles, &message);
-    message.slot = item->microbatch < 0 || !run->config.slots
-                       ? -1
-                       : use % run->config.slots;
     message.tag += use % run->tag_microbatches * tags;
     if (run->config.synthetic)
         message.duration_ns =

@@ -23,10 +23,9 @@ struct mtlm_run_config {
      * part: the node's share of this rank's FLOPs of the microbatch. */
     void (*done)(double part);
     const struct mtlm_synthetic *synthetic; /* NULL: compute everything */
-    /* Order of collectives (runtime/comm/engine.h): the plan, or the number of
-     * slots; else NULL and 0. */
+    /* Borrowed: the order of the collectives (runtime/comm/engine.h), for an
+     * engine with MTLM_ORDER_PLANNED; NULL otherwise. */
     const struct mtlm_collective_plan *plan;
-    int slots;
 };
 
 /* Registers the memory of every tensor and returns a run.  The caller frees the

@@ -33,8 +33,8 @@ static bool is_nccl_wanted(const struct mtlm_job *job)
     const struct mtlm_options *o = &job->options;
 
     return o->transport == MTLM_USE_NCCL
-           || (o->transport == MTLM_USE_AUTO && mtlm_ranks_size(job->ranks) > 1
-               && o->collective_order != MTLM_ORDER_SLOT);
+           || (o->transport == MTLM_USE_AUTO
+               && mtlm_ranks_size(job->ranks) > 1);
 }
 
 bool mtlm_job_may_use_nccl(const struct mtlm_job *job)

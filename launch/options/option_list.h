@@ -317,11 +317,9 @@
         "has one of its own), or MPI through the host; serial, for tests: "    \
         "one at a time by MPI, in issue order")                                \
     OPT(PARALLEL, COLLECTIVE_ORDER, "collective-order", CHOICE,                \
-        collective_order, "leader", 0, 0, "leader|plan|slot|ready",            \
-        "who decides in which order a group's ranks issue collectives: its "   \
-        "first rank while it runs, a plan made before, or the program, for "   \
-        "each microbatch under way by itself; ready: nobody, which hangs or "  \
-        "adds up the wrong data and is there to show that it does")            \
+        collective_order, "leader", 0, 0, "leader|plan",                       \
+        "who decides in which order a group's ranks issue collectives: the "   \
+        "first rank of the group during the run, or a plan made before")       \
     OPT(PARALLEL, DISTRIBUTED_TIMEOUT_MINUTES, "distributed-timeout-minutes",  \
         REAL, timeout_minutes, "10", 0.01, 1000000, "MINUTES",                 \
         "end the job when a rank gives no sign of life for longer than that, " \

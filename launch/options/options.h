@@ -14,6 +14,7 @@
 #include "models/model.h"
 #include "models/text/tokenizer.h"
 #include "runtime/base/error.h"
+#include "runtime/comm/engine.h"
 #include "runtime/machine/epilogue.h"
 
 /* What to do instead of training. */
@@ -43,12 +44,6 @@ enum mtlm_transport_choice {
     MTLM_USE_SERIAL,
 };
 enum mtlm_comm_node { MTLM_COMM_ACQUIRE, MTLM_COMM_TASK };
-enum mtlm_order_choice {
-    MTLM_ORDER_LEADER,
-    MTLM_ORDER_PLAN,
-    MTLM_ORDER_SLOT,
-    MTLM_ORDER_READY,
-};
 
 enum mtlm_svg_detail { MTLM_SVG_BOX, MTLM_SVG_OP };
 
@@ -145,7 +140,7 @@ struct mtlm_options {
     bool share_gpu; /* among ranks */
     enum mtlm_transport_choice transport;
     enum mtlm_comm_node comm_node;
-    enum mtlm_order_choice collective_order;
+    enum mtlm_order collective_order;
     double timeout_minutes; /* how long a rank waits for a peer */
 
     /* Synthetic runs */

@@ -125,19 +125,6 @@ static int check_recompute(const struct mtlm_options *o, struct mtlm_error *err)
     return 0;
 }
 
-static int check_order(const struct mtlm_options *o, struct mtlm_error *err)
-{
-    if (o->collective_order == MTLM_ORDER_SLOT
-        && (o->transport == MTLM_USE_SERIAL || o->transport == MTLM_USE_NCCL))
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--collective-order slot needs --transport mpi: "
-                              "with %s, one slot's collective could stand in "
-                              "the way of another's",
-                              o->transport == MTLM_USE_NCCL ? "nccl"
-                                                            : "serial");
-    return 0;
-}
-
 int mtlm_options_check(const struct mtlm_options *options,
                        struct mtlm_error *err)
 {
@@ -157,7 +144,7 @@ int mtlm_options_check(const struct mtlm_options *options,
                               " is more than the --seq-length %" PRId64
                               " can be cut into",
                               options->row_parts, model->seq_length);
-    if (check_recompute(options, err) < 0 || check_order(options, err) < 0
+    if (check_recompute(options, err) < 0
         || mtlm_options_synthetic_check(options, err) < 0
         || mtlm_options_recipe_check(options, err) < 0)
         return -1;

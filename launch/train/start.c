@@ -132,17 +132,9 @@ static int start_first_machine(struct mtlm_job *job, struct mtlm_error *err)
 static void start_run(struct mtlm_job *job)
 {
     const struct mtlm_options *o = &job->options;
-    static const enum mtlm_order order[] = {
-        [MTLM_ORDER_LEADER] = MTLM_ORDER_BY_LEADER,
-        [MTLM_ORDER_PLAN] = MTLM_ORDER_PLANNED,
-        [MTLM_ORDER_SLOT] = MTLM_ORDER_BY_SLOT,
-        [MTLM_ORDER_READY] = MTLM_ORDER_WHEN_READY};
     const bool shows_progress = mtlm_ranks_rank(job->ranks) == 0;
     const bool planned =
-        o->collective_order == MTLM_ORDER_PLAN && !o->eval_only;
-    const int slots = o->collective_order == MTLM_ORDER_SLOT
-                          ? mtlm_collective_plan_slots(job->program)
-                          : 0;
+        o->collective_order == MTLM_ORDER_PLANNED && !o->eval_only;
 
     if (o->trace_dir || o->cluster_file)
         job->recorder = mtlm_recorder_create();
@@ -152,11 +144,10 @@ static void start_run(struct mtlm_job *job)
         mtlm_collective_plan_create(&job->collective_plan, job->program,
                                     o->cluster_file ? &job->cluster : NULL,
                                     o->transport == MTLM_USE_SERIAL);
-    mtlm_ranks_slots(job->ranks, slots);
     job->engine = mtlm_engine_start(&(struct mtlm_engine_config){
         .ranks = job->ranks,
         .transport = job->transport,
-        .order = order[o->collective_order],
+        .order = o->collective_order,
         .max_in_flight = o->transport == MTLM_USE_SERIAL ? 1 : 0,
         .recorder = job->recorder,
         .tasks = o->comm_node == MTLM_COMM_TASK});
@@ -170,8 +161,7 @@ static void start_run(struct mtlm_job *job)
         .max_tag = mtlm_ranks_max_tag(job->ranks),
         .done = shows_progress ? mtlm_progress_add : NULL,
         .synthetic = o->cluster_file ? &job->synthetic : NULL,
-        .plan = planned ? &job->collective_plan : NULL,
-        .slots = slots});
+        .plan = planned ? &job->collective_plan : NULL});
     if (o->inject_nan > 0)
         mtlm_run_poison(job->run, o->inject_nan - 1);
 }

@@ -290,8 +290,7 @@ struct mtlm_engine *mtlm_engine_start(const struct mtlm_engine_config *config)
     mtlm_queue_init(&engine->inbox);
     mtlm_queue_init(&engine->flying);
     mtlm_queue_init(&engine->delayed);
-    mtlm_sequencer_create(&engine->sequencer, config->order, leader,
-                          config->ranks->n_slots);
+    mtlm_sequencer_create(&engine->sequencer, config->order, leader);
     mtlm_tickets_start(&engine->tickets, config->ranks,
                        config->order == MTLM_ORDER_BY_LEADER && !leader);
     if (pthread_create(&engine->thread, NULL, run, engine) != 0)

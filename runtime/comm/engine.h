@@ -19,7 +19,7 @@
  * does) must not be taken by one that waits for another that is behind it
  * elsewhere.  Who decides on the order is enum mtlm_order.
  *
- * Why none of the first three can deadlock.  Two things hold of every job.
+ * Why neither can deadlock.  Two things hold of every job.
  * (1) All ranks post in the restriction of one order of all nodes of the job,
  * the program's: microbatch by microbatch, stage by stage, in which a node
  * depends on earlier ones only, re-use of a slot of a ring included, and in
@@ -31,11 +31,6 @@
  * collectives, which respects all dependencies.  The first collective in it
  * that is not done has all it depends on; on each of its ranks all before it
  * in the rank's order are done, so none is under way and it is issued.
- *
- * BY_SLOT.  A collective waits for earlier ones of its own queue to be issued,
- * not for their end.  The first one in program order that is not issued on
- * some rank has all it depends on, and is the head of its queue.  This needs
- * a transport without a limit.
  *
  * BY_LEADER.  Rank 0 of each tensor-parallel group issues what is ready on
  * itself, highest priority first, and sends the numbers (tickets) to the
@@ -59,18 +54,10 @@
  * its size: the same library and layout give the same bits. */
 struct mtlm_engine;
 
+/* In the order of --collective-order. */
 enum mtlm_order {
-    MTLM_ORDER_BY_LEADER,
-    /* As mtlm_engine_order() says, without tickets. */
-    MTLM_ORDER_PLANNED,
-    /* Several queues: the tensor-parallel group's collectives of each slot
-     * (message.slot), those of none, those of all other groups.  Each keeps
-     * its program order and has communicators of its own, between which MPI
-     * knows no order.  Needs mtlm_ranks_slots(), and no limit in flight. */
-    MTLM_ORDER_BY_SLOT,
-    /* Each rank issues what is ready on itself.  Wrong with more than one
-     * rank: kept to show that it is. */
-    MTLM_ORDER_WHEN_READY,
+    MTLM_ORDER_BY_LEADER, /* tickets from the group's first rank */
+    MTLM_ORDER_PLANNED,   /* as mtlm_engine_order() says, without tickets */
 };
 
 /* What carries messages.
@@ -91,7 +78,7 @@ enum mtlm_transport_kind { MTLM_TRANSPORT_MPI, MTLM_TRANSPORT_NCCL };
 struct mtlm_engine_config {
     struct mtlm_ranks *ranks; /* borrowed */
     /* NCCL: in a program with it, where each rank has a GPU of its own; the
-     * same on all ranks.  Not with MTLM_ORDER_BY_SLOT, nor with tasks. */
+     * same on all ranks.  Not with tasks. */
     enum mtlm_transport_kind transport;
     enum mtlm_order order;
     /* Collectives under way at a time; 0: any number.  1 behaves as one

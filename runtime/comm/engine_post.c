@@ -141,8 +141,7 @@ void mtlm_engine_post(struct mtlm_engine *engine,
     engine->posted++;
     if (mtlm_message_is_collective(message->kind)) {
         request->seq = engine->collectives++;
-        mtlm_sequencer_post(&engine->sequencer, request->seq, message->group,
-                            message->slot);
+        mtlm_sequencer_post(&engine->sequencer, request->seq, message->group);
     }
     pthread_mutex_unlock(&engine->mutex);
     if (engine->config.tasks) {

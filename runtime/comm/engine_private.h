@@ -63,14 +63,10 @@ struct mtlm_sequencer {
      * and not issued, in its order. */
     struct mtlm_number_queue tickets;
     int64_t planned; /* numbers below have their place in the plan */
-    /* By slot: those posted and not issued, [slots + 2]: of each slot, of the
-     * tensor-parallel group without a slot, of the other groups. */
-    struct mtlm_number_queue *queue;
-    int slots;
 };
 
 void mtlm_sequencer_create(struct mtlm_sequencer *sequencer,
-                           enum mtlm_order order, bool leader, int slots);
+                           enum mtlm_order order, bool leader);
 void mtlm_sequencer_destroy(struct mtlm_sequencer *sequencer);
 
 /* The collectives first + order[0], first + order[1] .. are issued in that
@@ -80,7 +76,7 @@ void mtlm_sequencer_plan(struct mtlm_sequencer *sequencer, int64_t first,
 
 /* A collective is posted: its number is the next one. */
 void mtlm_sequencer_post(struct mtlm_sequencer *sequencer, int64_t number,
-                         enum mtlm_group group, int slot);
+                         enum mtlm_group group);
 
 /* Takes the collective to issue next out of ready; NULL: none now. */
 struct mtlm_request *mtlm_sequencer_next(struct mtlm_sequencer *sequencer);

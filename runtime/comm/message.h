@@ -52,8 +52,6 @@ struct mtlm_message {
     enum mtlm_dtype dtype;
     int peer, tag;         /* send and receive */
     enum mtlm_group group; /* the others */
-    int slot;              /* of the tensor-parallel group's, with
-                            * MTLM_ORDER_BY_SLOT: 0 .. slots - 1, or -1 */
     enum mtlm_reduce reduce;
     int priority;
     const char *name; /* of the operation; lives as long as the engine */

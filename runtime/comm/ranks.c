@@ -105,21 +105,11 @@ static void attach(struct mtlm_ranks *ranks)
     mtlm_ranks_group(ranks, MTLM_GROUP_WORLD, 0);
 }
 
-static void free_slots(struct mtlm_ranks *ranks)
-{
-    for (int i = 0; i < ranks->n_slots; i++)
-        free_comm(&ranks->slot[i]);
-    free(ranks->slot);
-    ranks->slot = NULL;
-    ranks->n_slots = 0;
-}
-
 /* No sign of life is given from here on. */
 static void detach(struct mtlm_ranks *ranks)
 {
     for (int g = 0; g < MTLM_GROUP_COUNT; g++)
         free_comm(&ranks->group[g]);
-    free_slots(ranks);
     meet(ranks->host, "all ranks to end");
     mtlm_mpi_turn_take();
     mtlm_doorbell_destroy(ranks->bell);
@@ -229,16 +219,6 @@ void mtlm_ranks_group(struct mtlm_ranks *ranks, enum mtlm_group group,
         free_comm(&ranks->tickets);
         duplicate(comm, &ranks->tickets, "all ranks to form groups");
     }
-}
-
-void mtlm_ranks_slots(struct mtlm_ranks *ranks, int n)
-{
-    free_slots(ranks);
-    ranks->slot = mtlm_calloc(n, sizeof(MPI_Comm));
-    ranks->n_slots = n;
-    for (int i = 0; i < n; i++)
-        duplicate(ranks->group[MTLM_GROUP_TP], &ranks->slot[i],
-                  "all ranks to form groups");
 }
 
 void mtlm_ranks_stop(struct mtlm_ranks *ranks)

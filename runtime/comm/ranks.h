@@ -50,10 +50,6 @@ double mtlm_ranks_host_sum(const struct mtlm_ranks *ranks, double value);
 void mtlm_ranks_group(struct mtlm_ranks *ranks, enum mtlm_group group,
                       int color);
 
-/* Makes n communicators more for the tensor-parallel group, for collectives
- * between which there is no order (MTLM_ORDER_BY_SLOT). */
-void mtlm_ranks_slots(struct mtlm_ranks *ranks, int n);
-
 /* This rank's number in the group, 0 being its leader, and its size. */
 int mtlm_ranks_group_rank(const struct mtlm_ranks *ranks,
                           enum mtlm_group group);

@@ -12,9 +12,6 @@ struct mtlm_ranks {
     int max_tag;
     MPI_Comm group[MTLM_GROUP_COUNT]; /* MPI_COMM_NULL: not in it */
     int group_rank[MTLM_GROUP_COUNT], group_size[MTLM_GROUP_COUNT];
-    MPI_Comm *slot; /* [n_slots] copies of the
-                     * tensor-parallel group */
-    int n_slots;
     MPI_Comm host; /* the ranks of this host */
     struct mtlm_doorbell *bell;
     MPI_Comm p2p;     /* pipeline messages only */

@@ -61,21 +61,14 @@ void mtlm_numbers_pop(struct mtlm_number_queue *queue)
 }
 
 void mtlm_sequencer_create(struct mtlm_sequencer *sequencer,
-                           enum mtlm_order order, bool leader, int slots)
+                           enum mtlm_order order, bool leader)
 {
-    *sequencer = (struct mtlm_sequencer){
-        .order = order,
-        .leader = leader,
-        .slots = slots,
-        .queue = mtlm_calloc(slots + 2, sizeof(*sequencer->queue))};
+    *sequencer = (struct mtlm_sequencer){.order = order, .leader = leader};
     mtlm_queue_init(&sequencer->ready);
 }
 
 void mtlm_sequencer_destroy(struct mtlm_sequencer *sequencer)
 {
-    for (int i = 0; i < sequencer->slots + 2; i++)
-        free(sequencer->queue[i].number);
-    free(sequencer->queue);
     free(sequencer->cross.number);
     free(sequencer->before.number);
     free(sequencer->tickets.number);
@@ -89,29 +82,13 @@ void mtlm_sequencer_plan(struct mtlm_sequencer *sequencer, int64_t first,
     sequencer->planned = first + n;
 }
 
-static struct mtlm_number_queue *queue_of(struct mtlm_sequencer *sequencer,
-                                          enum mtlm_group group, int slot)
-{
-    const int slots = sequencer->slots;
-
-    return &sequencer->queue[group != MTLM_GROUP_TP      ? slots + 1
-                             : slot < 0 || slot >= slots ? slots
-                                                         : slot];
-}
-
 void mtlm_sequencer_post(struct mtlm_sequencer *sequencer, int64_t number,
-                         enum mtlm_group group, int slot)
+                         enum mtlm_group group)
 {
-    switch (sequencer->order) {
-    case MTLM_ORDER_PLANNED:
+    if (sequencer->order == MTLM_ORDER_PLANNED) {
         if (number >= sequencer->planned)
             mtlm_numbers_push(&sequencer->tickets, number);
         return;
-    case MTLM_ORDER_BY_SLOT:
-        mtlm_numbers_push(queue_of(sequencer, group, slot), number);
-        return;
-    default:
-        break;
     }
     if (!sequencer->leader)
         return;
@@ -186,35 +163,10 @@ static struct mtlm_request *follow(struct mtlm_sequencer *sequencer)
     return NULL;
 }
 
-static struct mtlm_request *next_of_slots(struct mtlm_sequencer *sequencer)
-{
-    for (struct mtlm_request **at = &sequencer->ready.head; *at;
-         at = &(*at)->next) {
-        const struct mtlm_message *m = &(*at)->message;
-        struct mtlm_number_queue *queue =
-            queue_of(sequencer, m->group, m->slot);
-
-        if (mtlm_numbers_first(queue) == (*at)->seq) {
-            mtlm_numbers_pop(queue);
-            return mtlm_queue_take(&sequencer->ready, at);
-        }
-    }
-    return NULL;
-}
-
 struct mtlm_request *mtlm_sequencer_next(struct mtlm_sequencer *sequencer)
 {
-    if (!sequencer->ready.n)
-        return NULL;
-    switch (sequencer->order) {
-    case MTLM_ORDER_WHEN_READY:
-        return mtlm_queue_take(&sequencer->ready, &sequencer->ready.head);
-    case MTLM_ORDER_BY_SLOT:
-        return next_of_slots(sequencer);
-    case MTLM_ORDER_PLANNED:
-        return follow(sequencer);
-    case MTLM_ORDER_BY_LEADER:
-        break;
-    }
-    return sequencer->leader ? lead(sequencer) : follow(sequencer);
+    const bool leads =
+        sequencer->order == MTLM_ORDER_BY_LEADER && sequencer->leader;
+
+    return leads ? lead(sequencer) : follow(sequencer);
 }

@@ -33,15 +33,6 @@ static MPI_Datatype datatype(enum mtlm_dtype dtype)
     return MPI_INT32_T;
 }
 
-/* Slots have communicators of their own. */
-static MPI_Comm comm_of(const struct mtlm_ranks *ranks,
-                        const struct mtlm_message *m)
-{
-    return m->group == MTLM_GROUP_TP && m->slot >= 0 && m->slot < ranks->n_slots
-               ? ranks->slot[m->slot]
-               : ranks->group[m->group];
-}
-
 /* Two ranks' sums, or elements, become one: rounded each time. */
 static void sum_bf16(void *from, void *to, int *n, MPI_Datatype *type)
 {
@@ -91,7 +82,7 @@ static void issue_collective(const struct mpi *mpi,
 {
     const struct mtlm_ranks *ranks = mpi->transport.ranks;
     const struct mtlm_message *m = &request->message;
-    const MPI_Comm comm = comm_of(ranks, m);
+    const MPI_Comm comm = ranks->group[m->group];
     const MPI_Datatype type = datatype(m->dtype);
     const MPI_Op op = operation(mpi, m);
     const int n = (int) m->count;

@@ -149,27 +149,10 @@ static void test_plans_hold_everything_in_a_possible_order(void **state)
     assert_true(other > 0);
 }
 
-static void test_slots_are_the_microbatches_under_way(void **state)
-{
-    const struct mtlm_program_config config = small_config(2, 2, 8);
-    struct small_ranks ranks = small_ranks_create(&config);
-
-    (void) state;
-    for (int r = 0; r < ranks.n; r++) {
-        const struct mtlm_window *w = ranks.program[r]->window;
-        const int stage = ranks.program[r]->stage[0].stage;
-
-        assert_int_equal(mtlm_collective_plan_slots(ranks.program[r]),
-                         w[stage].w + w[stage].q);
-    }
-    small_ranks_destroy(&ranks);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plans_hold_everything_in_a_possible_order),
-        cmocka_unit_test(test_slots_are_the_microbatches_under_way),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,7 +86,7 @@ static void test_printed_values_read_back_as_the_same(void **state)
         "--trace-iterations 7:9 --seed 4294967295 --log-throughput",
         "--model gpt-tiny --lr 0.1 --min-lr 0.070000000000000007 --adam-eps "
         "3.3333333333333335e-10 --lr-warmup-iters 3 --mock-data --lr 1e3",
-        "--model gpt-tiny --collective-order ready --transport serial "
+        "--model gpt-tiny --collective-order plan --transport serial "
         "--ffn-hidden-size 64 --lr-decay-style constant --window 2",
         "--model gpt-tiny --train-samples 1000 --rampup-batch-size 1 1 100 "
         "--lr-decay-style WSD --lr-wsd-decay-samples 70 --lr-decay-samples 900",

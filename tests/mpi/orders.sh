@@ -17,7 +17,7 @@ orders() {
     layout "$1" "$2" "$d"
     [ "$d" -eq 1 ] || parallel+=(--use-distributed-optimizer)
     for order in 'leader mpi' 'leader serial' 'plan mpi' 'plan serial' \
-        'slot mpi' 'leader mpi task' 'plan serial task'; do
+        'leader mpi task' 'plan serial task'; do
         read -r who transport node <<<"$order"
         [ -z "$node" ] || [ "$d" -gt 1 ] || continue
         # shellcheck disable=SC2086 # several words
@@ -36,8 +36,8 @@ beside orders 2 1 1
 together
 
 job 2 "${small[@]}" --train-iters 1 --tensor-model-parallel-size 2 \
-    --collective-order slot --transport serial
-[ $rc -eq 2 ] && grep -q 'slot needs --transport mpi' err \
-    || fail "slot, serial: exit code $rc, $(cat err)"
+    --collective-order ready
+[ $rc -eq 2 ] && grep -q 'one of leader/plan' err \
+    || fail "ready: exit code $rc, $(cat err)"
 
 finish

@@ -41,7 +41,7 @@ static void test_leader_issues_the_highest_priority_ready_one(void **state)
         request(2, MTLM_GROUP_TP, -3), request(3, MTLM_GROUP_TP, 7)};
 
     (void) state;
-    mtlm_sequencer_create(&s, MTLM_ORDER_BY_LEADER, true, 0);
+    mtlm_sequencer_create(&s, MTLM_ORDER_BY_LEADER, true);
     assert_int_equal(next(&s), -1);
     ready(&s, &r[3]);
     ready(&s, &r[2]);
@@ -65,10 +65,10 @@ static void test_cross_group_collectives_keep_program_order(void **state)
     struct mtlm_request world = request(2, MTLM_GROUP_WORLD, 9);
 
     (void) state;
-    mtlm_sequencer_create(&s, MTLM_ORDER_BY_LEADER, true, 0);
-    mtlm_sequencer_post(&s, 0, MTLM_GROUP_EMBEDDING, 0);
-    mtlm_sequencer_post(&s, 1, MTLM_GROUP_TP, 0);
-    mtlm_sequencer_post(&s, 2, MTLM_GROUP_WORLD, 0);
+    mtlm_sequencer_create(&s, MTLM_ORDER_BY_LEADER, true);
+    mtlm_sequencer_post(&s, 0, MTLM_GROUP_EMBEDDING);
+    mtlm_sequencer_post(&s, 1, MTLM_GROUP_TP);
+    mtlm_sequencer_post(&s, 2, MTLM_GROUP_WORLD);
     /* The second of them waits for the first, though it is ready and more
      * urgent; the group's own collective does not wait. */
     ready(&s, &world);
@@ -91,13 +91,13 @@ static void test_cross_group_collectives_wait_for_earlier_ones(void **state)
     struct mtlm_request r[6];
 
     (void) state;
-    mtlm_sequencer_create(&s, MTLM_ORDER_BY_LEADER, true, 0);
+    mtlm_sequencer_create(&s, MTLM_ORDER_BY_LEADER, true);
     for (int i = 0; i < 6; i++) {
         const enum mtlm_group group =
             i == 2 || i == 4 ? MTLM_GROUP_WORLD : MTLM_GROUP_TP;
 
         r[i] = request(i, group, i);
-        mtlm_sequencer_post(&s, i, group, 0);
+        mtlm_sequencer_post(&s, i, group);
     }
     ready(&s, &r[2]);
     assert_int_equal(next(&s), -1);
@@ -126,7 +126,7 @@ static void test_follower_issues_in_ticket_order_only(void **state)
                                request(2, MTLM_GROUP_WORLD, 5)};
 
     (void) state;
-    mtlm_sequencer_create(&s, MTLM_ORDER_BY_LEADER, false, 0);
+    mtlm_sequencer_create(&s, MTLM_ORDER_BY_LEADER, false);
     ready(&s, &r[1]);
     assert_int_equal(next(&s), -1); /* not ordered yet */
     mtlm_numbers_push(&s.tickets, 2);
@@ -153,12 +153,12 @@ static void test_a_plan_covers_what_is_posted_next(void **state)
     struct mtlm_request r[N];
 
     (void) state;
-    mtlm_sequencer_create(&s, MTLM_ORDER_PLANNED, true, 0);
+    mtlm_sequencer_create(&s, MTLM_ORDER_PLANNED, true);
     for (int i = 0; i < N; i++) {
         if (i == 0 || i == 4)
             mtlm_sequencer_plan(&s, i, plan, 3);
         r[i] = request(i, i % 3 ? MTLM_GROUP_TP : MTLM_GROUP_WORLD, i);
-        mtlm_sequencer_post(&s, i, r[i].message.group, -1);
+        mtlm_sequencer_post(&s, i, r[i].message.group);
     }
     for (int i = N - 1; i > 2; i--)
         ready(&s, &r[i]);
@@ -168,34 +168,6 @@ static void test_a_plan_covers_what_is_posted_next(void **state)
     for (int i = 0; i < N; i++)
         assert_int_equal(next(&s), want[i]);
     assert_int_equal(next(&s), -1);
-    mtlm_sequencer_destroy(&s);
-}
-
-static void test_slots_keep_program_order_each(void **state)
-{
-    struct mtlm_sequencer s;
-    struct mtlm_request r[6];
-
-    (void) state;
-    mtlm_sequencer_create(&s, MTLM_ORDER_BY_SLOT, true, 2);
-    for (int i = 0; i < 6; i++) {
-        r[i] = request(i, i < 4 ? MTLM_GROUP_TP : MTLM_GROUP_DP, 0);
-        r[i].message.slot = i < 4 ? i % 2 : -1;
-        mtlm_sequencer_post(&s, i, r[i].message.group, r[i].message.slot);
-    }
-    for (int i = 5; i > 1; i--)
-        ready(&s, &r[i]);
-    /* 0 and 1 are missing; the data-parallel ones wait for none of them. */
-    assert_int_equal(next(&s), 4);
-    assert_int_equal(next(&s), 5);
-    assert_int_equal(next(&s), -1);
-    ready(&s, &r[1]);
-    assert_int_equal(next(&s), 1);
-    assert_int_equal(next(&s), 3);
-    assert_int_equal(next(&s), -1);
-    ready(&s, &r[0]);
-    assert_int_equal(next(&s), 0);
-    assert_int_equal(next(&s), 2);
     mtlm_sequencer_destroy(&s);
 }
 
@@ -274,7 +246,6 @@ int main(void)
         cmocka_unit_test(test_cross_group_collectives_wait_for_earlier_ones),
         cmocka_unit_test(test_follower_issues_in_ticket_order_only),
         cmocka_unit_test(test_a_plan_covers_what_is_posted_next),
-        cmocka_unit_test(test_slots_keep_program_order_each),
         cmocka_unit_test(test_numbers_come_out_in_order_under_wrap_around),
         cmocka_unit_test(test_numbers_do_not_grow_without_need),
         cmocka_unit_test(test_a_queue_goes_on_after_its_last_was_taken),

@@ -20,16 +20,15 @@
 #include "runtime/base/memory.h"
 #include "runtime/comm/engine_private.h"
 
-enum { STAGES = 2, TP = 2, PROCESSES = STAGES * TP, NODES = 60, SLOTS = 3 };
+enum { STAGES = 2, TP = 2, PROCESSES = STAGES * TP, NODES = 60 };
 
 /* A communicator: the groups of TP processes, one embedding group per
- * process of them, the world; with slots, for those of each group. */
-enum { WORLD = STAGES + TP, BY_SLOT, COMMS = BY_SLOT + STAGES * SLOTS };
+ * process of them, the world. */
+enum { WORLD = STAGES + TP, COMMS };
 
 struct node {
     enum mtlm_group group;
     int stage; /* of a collective of the TP group */
-    int slot;  /* of the same, or -1 */
     struct {
         int n, dep[3];
     } at[STAGES]; /* what it depends on there */
@@ -54,7 +53,8 @@ struct world {
     bool done[PROCESSES][NODES];
     int plan[NODES]; /* all, in an order that respects what they depend on */
     enum mtlm_order order;
-    int limit; /* in flight; 0: any number */
+    bool unordered; /* each process issues what is ready on itself */
+    int limit;      /* in flight; 0: any number */
     unsigned seed;
     bool mismatch;
 };
@@ -69,11 +69,8 @@ static bool takes_part(const struct node *node, int p)
     return node->group != MTLM_GROUP_TP || node->stage == p / TP;
 }
 
-static int comm_of(const struct world *w, const struct node *node, int p)
+static int comm_of(const struct node *node, int p)
 {
-    if (w->order == MTLM_ORDER_BY_SLOT && node->group == MTLM_GROUP_TP
-        && node->slot >= 0)
-        return BY_SLOT + node->stage * SLOTS + node->slot;
     return node->group == MTLM_GROUP_TP          ? node->stage
            : node->group == MTLM_GROUP_EMBEDDING ? STAGES + p % TP
                                                  : WORLD;
@@ -81,9 +78,7 @@ static int comm_of(const struct world *w, const struct node *node, int p)
 
 static int comm_size(int comm)
 {
-    return comm < STAGES || comm >= BY_SLOT ? TP
-           : comm < WORLD                   ? STAGES
-                                            : PROCESSES;
+    return comm < STAGES ? TP : comm < WORLD ? STAGES : PROCESSES;
 }
 
 static void make_program(struct world *w)
@@ -96,7 +91,6 @@ static void make_program(struct world *w)
                       : kind == 1 ? MTLM_GROUP_EMBEDDING
                                   : MTLM_GROUP_TP;
         node->stage = pick(w, STAGES);
-        node->slot = pick(w, SLOTS + 1) - 1;
         for (int s = 0; i && s < STAGES; s++) {
             node->at[s].n = pick(w, 4);
             for (int d = 0; d < node->at[s].n; d++)
@@ -147,7 +141,7 @@ static void post_program(struct world *w, int p)
     struct process *process = &w->process[p];
     struct mtlm_sequencer *s = &process->sequencer;
 
-    mtlm_sequencer_create(s, w->order, p % TP == 0, SLOTS);
+    mtlm_sequencer_create(s, w->order, p % TP == 0);
     if (w->order == MTLM_ORDER_PLANNED)
         plan_process(w, p);
     for (int i = 0; i < NODES; i++) {
@@ -155,13 +149,11 @@ static void post_program(struct world *w, int p)
 
         if (!takes_part(node, p))
             continue;
-        process->request[process->n] =
-            (struct mtlm_request){.seq = process->n,
-                                  .message = {.group = node->group,
-                                              .slot = node->slot,
-                                              .priority = pick(w, 5),
-                                              .tag = i}};
-        mtlm_sequencer_post(s, process->n, node->group, node->slot);
+        process->request[process->n] = (struct mtlm_request){
+            .seq = process->n,
+            .message = {
+                .group = node->group, .priority = pick(w, 5), .tag = i}};
+        mtlm_sequencer_post(s, process->n, node->group);
         process->n++;
     }
 }
@@ -217,10 +209,19 @@ static bool receive_ticket(struct world *w, int p)
 static void complete(struct world *w, int comm, int i)
 {
     for (int p = 0; p < PROCESSES; p++)
-        if (takes_part(&w->node[i], p) && comm_of(w, &w->node[i], p) == comm) {
+        if (takes_part(&w->node[i], p) && comm_of(&w->node[i], p) == comm) {
             w->done[p][i] = true;
             w->process[p].flying--;
         }
+}
+
+static struct mtlm_request *next(struct world *w, int p)
+{
+    struct mtlm_sequencer *s = &w->process[p].sequencer;
+
+    if (w->unordered)
+        return s->ready.n ? mtlm_queue_take(&s->ready, &s->ready.head) : NULL;
+    return mtlm_sequencer_next(s);
 }
 
 static bool issue(struct world *w, int p)
@@ -231,11 +232,11 @@ static bool issue(struct world *w, int p)
 
     if (w->limit && process->flying == w->limit)
         return false;
-    r = mtlm_sequencer_next(&process->sequencer);
+    r = next(w, p);
     if (!r)
         return false;
     i = r->message.tag;
-    comm = comm_of(w, &w->node[i], p);
+    comm = comm_of(&w->node[i], p);
     k = process->count[comm]++;
     process->flying++;
     assert_false(process->issued[i]);
@@ -280,13 +281,15 @@ static bool step(struct world *w)
 
 enum outcome { WELL, STUCK, MISMATCH };
 
-static enum outcome simulate(unsigned seed, enum mtlm_order order, int limit)
+static enum outcome simulate(unsigned seed, enum mtlm_order order,
+                             bool unordered, int limit)
 {
     struct world *w = mtlm_calloc(1, sizeof(*w));
     enum outcome outcome;
 
     w->seed = seed;
     w->order = order;
+    w->unordered = unordered;
     w->limit = limit;
     memset(w->meeting, -1, sizeof(w->meeting));
     make_program(w);
@@ -307,7 +310,8 @@ static void test_leaders_order_never_gets_stuck_nor_mixes_up(void **state)
     (void) state;
     for (unsigned seed = 0; seed < 3000; seed++)
         for (int limit = 0; limit <= 2; limit++)
-            assert_int_equal(simulate(seed, MTLM_ORDER_BY_LEADER, limit), WELL);
+            assert_int_equal(simulate(seed, MTLM_ORDER_BY_LEADER, false, limit),
+                             WELL);
 }
 
 static void test_a_plan_never_gets_stuck_nor_mixes_up(void **state)
@@ -315,22 +319,8 @@ static void test_a_plan_never_gets_stuck_nor_mixes_up(void **state)
     (void) state;
     for (unsigned seed = 0; seed < 3000; seed++)
         for (int limit = 0; limit <= 2; limit++)
-            assert_int_equal(simulate(seed, MTLM_ORDER_PLANNED, limit), WELL);
-}
-
-/* With a limit they may: another slot's takes the place of one that others
- * wait for. */
-static void test_slots_never_get_stuck_nor_mix_up_without_a_limit(void **state)
-{
-    int seen[3] = {0};
-
-    (void) state;
-    for (unsigned seed = 0; seed < 3000; seed++) {
-        assert_int_equal(simulate(seed, MTLM_ORDER_BY_SLOT, 0), WELL);
-        seen[simulate(seed, MTLM_ORDER_BY_SLOT, 1)]++;
-    }
-    assert_true(seen[STUCK] > 0);
-    assert_int_equal(seen[MISMATCH], 0);
+            assert_int_equal(simulate(seed, MTLM_ORDER_PLANNED, false, limit),
+                             WELL);
 }
 
 static void test_issuing_when_ready_gets_stuck_or_mixes_up(void **state)
@@ -340,7 +330,7 @@ static void test_issuing_when_ready_gets_stuck_or_mixes_up(void **state)
     (void) state;
     for (unsigned seed = 0; seed < 300; seed++)
         for (int limit = 0; limit <= 1; limit++)
-            seen[simulate(seed, MTLM_ORDER_WHEN_READY, limit)]++;
+            seen[simulate(seed, MTLM_ORDER_BY_LEADER, true, limit)]++;
     assert_true(seen[MISMATCH] > 300);
     assert_true(seen[STUCK] > 0);
 }
@@ -350,7 +340,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_leaders_order_never_gets_stuck_nor_mixes_up),
         cmocka_unit_test(test_a_plan_never_gets_stuck_nor_mixes_up),
-        cmocka_unit_test(test_slots_never_get_stuck_nor_mix_up_without_a_limit),
         cmocka_unit_test(test_issuing_when_ready_gets_stuck_or_mixes_up),
     };
 
