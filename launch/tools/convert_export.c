@@ -15,6 +15,7 @@
 #include "launch/tools/convert.h"
 #include "launch/tools/tool.h"
 #include "models/weights/checkpoint_dir.h"
+#include "models/weights/foreign.h"
 #include "models/weights/huggingface.h"
 #include "runtime/file/disk.h"
 #include "runtime/file/output_file.h"
@@ -194,7 +195,7 @@ static int write_weights(struct exporting *out, struct mtlm_error *err)
     mtlm_safetensors_writer_metadata(writer, "format", "pt");
     for (int i = 0; i < out->n; i++) {
         struct source *s = &out->source[i];
-        char *theirs = mtlm_foreign_part_name(
+        char *theirs = mtlm_foreign_name_part(
             mtlm_foreign_name(model, s->param), layer_of(s->ours), s->part);
 
         mtlm_safetensors_writer_add_later(writer, theirs, MTLM_SAFETENSORS_F32,

@@ -1,3 +1,6 @@
+/* Foreign weights: opens them, checks that all tensors of the model are there,
+ * and converts values between their layout and ours. */
+
 #include "config.h"
 
 #include <inttypes.h>
@@ -12,77 +15,20 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/value16.h"
 
-static int by_name(const void *a, const void *b)
-{
-    const struct mtlm_safetensors_tensor *x = a, *y = b;
-
-    return strcmp(x->name, y->name);
-}
-
-static const struct mtlm_safetensors_tensor *find(const struct mtlm_foreign *f,
-                                                  const char *name)
-{
-    const size_t skip = strlen(f->prefix);
-    const struct mtlm_safetensors_tensor key = {
-        .name = strncmp(name, f->prefix, skip) == 0 ? name + skip : name};
-
-    return bsearch(&key, f->tensor, f->tensors, sizeof(key), by_name);
-}
-
-/* Sorted, each name once. */
-static int sort(struct mtlm_foreign *f, struct mtlm_error *err)
-{
-    qsort(f->tensor, f->tensors, sizeof(*f->tensor), by_name);
-    for (int64_t t = 1; t < f->tensors; t++)
-        if (strcmp(f->tensor[t].name, f->tensor[t - 1].name) == 0)
-            return mtlm_error_set(err, MTLM_EXIT_INPUT,
-                                  "%s: tensor \"%s\" is in two of its files",
-                                  f->path, f->tensor[t].name);
-    return 0;
-}
-
 /* What the tensors tell: a GPT-2 that was saved without its head has no prefix,
  * and not every BERT has a binary head. */
 static void look(struct mtlm_foreign *f)
 {
     struct mtlm_model *model = &f->model;
 
-    if (model->family == MTLM_GPT && find(f, "wte.weight"))
+    if (model->family == MTLM_GPT && mtlm_foreign_find_name(f, "wte.weight"))
         f->prefix = "transformer.";
     model->binary_head =
-        model->family == MTLM_BERT && find(f, "cls.seq_relationship.weight");
-}
-
-const struct mtlm_safetensors_tensor *mtlm_foreign_find(
-    const struct mtlm_foreign *foreign, enum mtlm_param param, int64_t layer,
-    int part)
-{
-    const struct mtlm_foreign_name *name =
-        mtlm_foreign_name(&foreign->model, param);
-    const struct mtlm_safetensors_tensor *found;
-    char *text;
-
-    if (!name || !name->part[part])
-        return NULL;
-    text = mtlm_foreign_part_name(name, layer, part);
-    found = find(foreign, text);
-    free(text);
-    return found;
+        model->family == MTLM_BERT
+        && mtlm_foreign_find_name(f, "cls.seq_relationship.weight");
 }
 
 /* ---- whether all is there ---- */
-
-void mtlm_foreign_part_shape(const struct mtlm_model *model,
-                             enum mtlm_param param, bool linear, int64_t dim[2])
-{
-    const struct mtlm_foreign_name *name = mtlm_foreign_name(model, param);
-    const struct mtlm_param_info info = mtlm_param_info(model, param, 1);
-    const bool turned = name->conv1d && !linear;
-    const int64_t rows = info.rows / (name->part[1] ? 3 : 1);
-
-    dim[0] = turned ? info.cols : rows;
-    dim[1] = turned ? rows : info.cols;
-}
 
 enum { SHAPE_TEXT = 24 * MTLM_SAFETENSORS_MAX_RANK };
 
@@ -114,7 +60,7 @@ static int check_part(const struct mtlm_foreign *f, enum mtlm_param param,
     rank = dim[1] == 1 ? 1 : 2;
     shape_text(rank, dim, want);
     if (!t) {
-        char *name = mtlm_foreign_part_name(mtlm_foreign_name(&f->model, param),
+        char *name = mtlm_foreign_name_part(mtlm_foreign_name(&f->model, param),
                                             layer, part);
 
         rc = mtlm_error_set(err, MTLM_EXIT_INPUT,
@@ -142,7 +88,7 @@ static int check_part(const struct mtlm_foreign *f, enum mtlm_param param,
 static int check_tied(const struct mtlm_foreign *f, const char *name,
                       enum mtlm_param param, struct mtlm_error *err)
 {
-    const struct mtlm_safetensors_tensor *t = find(f, name);
+    const struct mtlm_safetensors_tensor *t = mtlm_foreign_find_name(f, name);
     const struct mtlm_safetensors_tensor *as =
         mtlm_foreign_find(f, param, 0, 0);
 
@@ -153,15 +99,6 @@ static int check_tied(const struct mtlm_foreign *f, const char *name,
                           "%s: tensor \"%s\" is other than \"%s\", to which it "
                           "is tied in every model of this program",
                           f->path, name, as->name);
-}
-
-int mtlm_foreign_check_model(const struct mtlm_model *model, const char *path,
-                             struct mtlm_error *err)
-{
-    if (mtlm_model_check(model, err) == 0)
-        return 0;
-    err->code = MTLM_EXIT_INPUT; /* it is no option's fault */
-    return mtlm_error_prefix(err, "%s", path);
 }
 
 static bool has_layer(const struct mtlm_foreign *f, int64_t layer)
@@ -228,7 +165,7 @@ int mtlm_foreign_open(struct mtlm_foreign *foreign, const char *path,
              ? mtlm_huggingface_open(foreign, err)
              : mtlm_llmc_open(foreign, err);
     if (rc == 0)
-        rc = sort(foreign, err);
+        rc = mtlm_foreign_sort(foreign, err);
     if (rc == 0) {
         look(foreign);
         rc = check(foreign, err);

@@ -1,10 +1,12 @@
+/* Hugging Face's names of the tensors of a GPT-2 and of a MegatronBert. */
+
 #include "config.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/weights/foreign.h"
+#include "models/weights/foreign_names.h"
 #include "runtime/base/memory.h"
 
 #define GPT2 "transformer."
@@ -81,7 +83,7 @@ const struct mtlm_foreign_name *mtlm_foreign_name(
     return model->family == MTLM_BERT ? &bert[param] : &gpt2[param];
 }
 
-char *mtlm_foreign_part_name(const struct mtlm_foreign_name *name,
+char *mtlm_foreign_name_part(const struct mtlm_foreign_name *name,
                              int64_t layer, int part)
 {
     const char *format = name->part[part], *hole = strstr(format, "%" PRId64);
@@ -91,8 +93,7 @@ char *mtlm_foreign_part_name(const struct mtlm_foreign_name *name,
                 : mtlm_strdup(format);
 }
 
-/* Masks, and what a parameter is again. */
-static bool means_nothing(const char *name)
+bool mtlm_foreign_name_is_extra(const char *name)
 {
     static const char *const ends[] = {
         ".attn.bias",     ".attn.masked_bias",        ".position_ids",
@@ -105,37 +106,4 @@ static bool means_nothing(const char *name)
             return true;
     }
     return false;
-}
-
-static void mark(const struct mtlm_foreign *f, enum mtlm_param param,
-                 int64_t layer, bool *used)
-{
-    for (int part = 0; part < 3; part++) {
-        const struct mtlm_safetensors_tensor *t =
-            mtlm_foreign_find(f, param, layer, part);
-
-        if (t)
-            used[t - f->tensor] = true;
-    }
-}
-
-int64_t mtlm_foreign_unused(const struct mtlm_foreign *foreign,
-                            const char **first)
-{
-    bool *used = mtlm_calloc(foreign->tensors + 1, sizeof(*used));
-    int64_t n = 0;
-
-    for (int p = 0; p < MTLM_PARAM_COUNT; p++)
-        for (int64_t l = 0;
-             l < (p < MTLM_PARAM_PER_LAYER ? foreign->model.num_layers : 1);
-             l++)
-            mark(foreign, p, l, used);
-    *first = NULL;
-    for (int64_t i = foreign->tensors - 1; i >= 0; i--)
-        if (!used[i] && !means_nothing(foreign->tensor[i].name)) {
-            *first = foreign->tensor[i].name;
-            n++;
-        }
-    free(used);
-    return n;
 }

@@ -3,7 +3,7 @@
 
 #include <jansson.h>
 
-#include "models/weights/foreign.h"
+#include "models/weights/foreign_tensors.h"
 
 /* A directory as Hugging Face's transformers write it: config.json and the
  * weights as safetensors, model.safetensors or several that

@@ -99,7 +99,7 @@ static void add(struct mtlm_foreign *f, enum mtlm_param param)
 
     for (int64_t i = 0; i < layers; i++) {
         f->tensor[f->tensors++] = (struct mtlm_safetensors_tensor){
-            .name = mtlm_foreign_part_name(name, i, 0),
+            .name = mtlm_foreign_name_part(name, i, 0),
             .dtype = l->dtype,
             .rank = info.cols == 1 ? 1 : 2,
             .dim = {info.rows, info.cols},

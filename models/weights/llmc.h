@@ -1,7 +1,7 @@
 #ifndef MTLM_LLMC_H
 #define MTLM_LLMC_H
 
-#include "models/weights/foreign.h"
+#include "models/weights/foreign_tensors.h"
 
 /* A model file of llm.c, a GPT-2: 256 32-bit integers - magic 20240326; version
  * 3 for fp32, 5 for bf16; positions, vocabulary, layers, heads, width, padded

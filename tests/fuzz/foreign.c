@@ -99,7 +99,7 @@ struct file {
 static void add(json_t *header, const struct mtlm_model *model,
                 enum mtlm_param param, int64_t *at)
 {
-    char *name = mtlm_foreign_part_name(mtlm_foreign_name(model, param), 0, 0);
+    char *name = mtlm_foreign_name_part(mtlm_foreign_name(model, param), 0, 0);
     int64_t dim[2], end;
 
     mtlm_foreign_part_shape(model, param, false, dim);
