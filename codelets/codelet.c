@@ -292,7 +292,7 @@ void mtlm_codelets_start(bool synthetic)
     clock_zero_ns = find_clock_zero();
     for (int kind = 0; kind < MTLM_OP_COUNT; kind++)
         make_codelet(kind, synthetic);
-    mtlm_watch_find(node_of);
+    mtlm_policy_nodes_find_task(node_of);
 }
 
 void mtlm_codelets_stop(void)

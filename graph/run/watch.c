@@ -11,7 +11,7 @@
 struct mtlm_run_watch {
     const struct mtlm_program *program;
     struct mtlm_dependencies *dependencies;
-    struct mtlm_watch_times *times; /* [nodes of the graph] */
+    struct mtlm_policy_times *times; /* [nodes of the graph] */
 };
 
 struct mtlm_run_watch *mtlm_run_watch_create(const struct mtlm_program *program)
@@ -58,7 +58,7 @@ struct mtlm_policy_node *mtlm_run_watch_node(struct mtlm_run_watch *w,
     const struct mtlm_node *node = item->node;
     struct mtlm_policy_node about;
     struct mtlm_predecessors on;
-    struct mtlm_watch_times *times;
+    struct mtlm_policy_times *times;
 
     if (!w)
         return NULL;

@@ -10,7 +10,7 @@
 #include "launch/checkpoint/saver.h"
 #include "models/weights/checkpoint_dir.h"
 #include "runtime/base/clock.h"
-#include "runtime/comm/watchdog.h"
+#include "runtime/comm/activity.h"
 #include "runtime/file/disk.h"
 #include "runtime/machine/background.h"
 
@@ -47,7 +47,7 @@ struct mtlm_saver *mtlm_saver_create(struct mtlm_job *job)
     s = mtlm_calloc(1, sizeof(*s));
     s->job = job;
     s->thread = mtlm_background_create();
-    mtlm_disk_on_call(mtlm_watchdog_disk_call);
+    mtlm_disk_on_call(mtlm_activity_disk_call);
     mtlm_checkpoint_to_save(job, &s->list);
     return s;
 }
@@ -55,9 +55,9 @@ struct mtlm_saver *mtlm_saver_create(struct mtlm_job *job)
 /* Waits for the thread.  A thread at the disk keeps the watchdog quiet. */
 static void await_files(struct mtlm_saver *s)
 {
-    mtlm_watchdog_begin(MTLM_WAITER_FILES, "a checkpoint to be written");
+    mtlm_activity_wait_begin(MTLM_WAITER_FILES, "a checkpoint to be written");
     mtlm_background_wait(s->thread);
-    mtlm_watchdog_end(MTLM_WAITER_FILES);
+    mtlm_activity_wait_end(MTLM_WAITER_FILES);
 }
 
 void mtlm_saver_destroy(struct mtlm_saver *s)
@@ -107,10 +107,10 @@ static void write_file(void *arg)
     for (int i = 0; i < s->list.n; i++)
         mtlm_run_saved(s->job->run, s->list.tensor[i].tensor);
     start = mtlm_now_ns();
-    mtlm_watchdog_at_disk(true);
+    mtlm_activity_at_disk(true);
     s->rc = mtlm_checkpoint_write(s->job, s->manifest.iteration, &s->list,
                                   &s->file, &s->err);
-    mtlm_watchdog_at_disk(false);
+    mtlm_activity_at_disk(false);
     s->disk_ns = mtlm_now_ns() - start;
 }
 
@@ -120,7 +120,7 @@ static void end(void *arg)
     struct mtlm_saver *s = arg;
     const int64_t start = mtlm_now_ns();
 
-    mtlm_watchdog_at_disk(true);
+    mtlm_activity_at_disk(true);
     if (s->good && s->rc == 0)
         s->rc = mtlm_checkpoint_complete(s->job, &s->manifest, &s->err);
     if (!s->good || s->rc < 0)
@@ -129,7 +129,7 @@ static void end(void *arg)
     s->disk_ns += mtlm_now_ns() - start;
     if (s->good && s->rc == 0)
         mtlm_checkpoint_remove_old(s->job, s->manifest.iteration);
-    mtlm_watchdog_at_disk(false);
+    mtlm_activity_at_disk(false);
 }
 
 /* ---- the manifest ---- */
@@ -274,13 +274,13 @@ static int make_directory(struct mtlm_saver *s)
     const char *dir = s->job->options.save_dir;
     int rc;
 
-    mtlm_watchdog_begin(MTLM_WAITER_FILES, "a checkpoint's directory");
-    mtlm_watchdog_at_disk(true);
+    mtlm_activity_wait_begin(MTLM_WAITER_FILES, "a checkpoint's directory");
+    mtlm_activity_at_disk(true);
     rc = mtlm_checkpoint_dir_space(dir, s->job->checkpoint_bytes, &s->err);
     if (rc == 0)
         rc = mtlm_checkpoint_dir_begin(dir, s->manifest.iteration, &s->err);
-    mtlm_watchdog_at_disk(false);
-    mtlm_watchdog_end(MTLM_WAITER_FILES);
+    mtlm_activity_at_disk(false);
+    mtlm_activity_wait_end(MTLM_WAITER_FILES);
     if (!s->held_since_ns)
         s->held_ns += mtlm_now_ns() - s->start_ns;
     return rc;

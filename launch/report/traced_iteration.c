@@ -11,7 +11,7 @@
 #include "launch/trace/windows.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
-#include "runtime/comm/watchdog.h"
+#include "runtime/comm/activity.h"
 
 /* The records [n] of some iterations. */
 struct records {
@@ -207,9 +207,10 @@ struct mtlm_trace_usage mtlm_traced_iteration(
     struct records all;
     bool counts;
 
-    mtlm_watchdog_begin(MTLM_WAITER_MAIN, "the nodes of a traced iteration");
+    mtlm_activity_wait_begin(MTLM_WAITER_MAIN,
+                             "the nodes of a traced iteration");
     mtlm_recorder_await(rank->recorder, e, nodes);
-    mtlm_watchdog_end(MTLM_WAITER_MAIN);
+    mtlm_activity_wait_end(MTLM_WAITER_MAIN);
     all.record = mtlm_recorder_copy(rank->recorder, e - 1, &all.n);
     if (!rank->alone) {
         await_later_nodes(&all, e);

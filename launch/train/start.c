@@ -18,6 +18,7 @@
 #include "runtime/machine/blas_core.h"
 #include "runtime/machine/cpu.h"
 #include "runtime/machine/machine.h"
+#include "runtime/policies/builtin.h"
 
 #define GIB (1024.0 * 1024 * 1024)
 
@@ -111,7 +112,8 @@ static int start_machine(struct mtlm_job *job, struct mtlm_error *err)
         .shared = mtlm_ranks_on_host(job->ranks) > 1,
         .rank = mtlm_ranks_rank(job->ranks),
         .messages = job->options.comm_node == MTLM_COMM_TASK,
-        .epilogues = job->options.epilogues};
+        .epilogues = job->options.epilogues,
+        .policies = mtlm_policies_builtin()};
 
     if (job->machine)
         return 0;

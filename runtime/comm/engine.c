@@ -11,7 +11,7 @@
 #include "runtime/comm/engine_private.h"
 #include "runtime/comm/policy_nodes.h"
 #include "runtime/comm/transport.h"
-#include "runtime/comm/watchdog.h"
+#include "runtime/comm/activity.h"
 
 /* Polling: after an event every MIN_NAP, then at an eighth of the time that
  * has passed since, at most every MAX_NAP; handing data over and what ranks of
@@ -260,7 +260,7 @@ static void *run(void *arg)
                     || mtlm_tickets_expected(&engine->tickets));
     }
     mtlm_mpi_turn_end();
-    mtlm_watchdog_end(MTLM_WAITER_ENGINE);
+    mtlm_activity_wait_end(MTLM_WAITER_ENGINE);
     return NULL;
 }
 
@@ -293,6 +293,8 @@ struct mtlm_engine *mtlm_engine_start(const struct mtlm_engine_config *config)
     mtlm_sequencer_create(&engine->sequencer, config->order, leader);
     mtlm_tickets_start(&engine->tickets, config->ranks,
                        config->order == MTLM_ORDER_BY_LEADER && !leader);
+    if (config->tasks)
+        mtlm_policy_nodes_find_message(mtlm_message_task_node);
     if (pthread_create(&engine->thread, NULL, run, engine) != 0)
         mtlm_fatal(__FILE__, __LINE__, "cannot start the communication thread");
     pthread_getcpuclockid(engine->thread, &engine->thread_clock);

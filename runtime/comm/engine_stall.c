@@ -8,7 +8,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/comm/engine_private.h"
-#include "runtime/comm/watchdog.h"
+#include "runtime/comm/activity.h"
 #include "runtime/machine/machine.h"
 
 /* After this long without an event while messages are posted the thread says
@@ -88,7 +88,7 @@ static bool is_waiting(struct mtlm_engine *engine)
 static void rest(struct mtlm_engine *engine, int64_t now)
 {
     if (engine->waits)
-        mtlm_watchdog_end(MTLM_WAITER_ENGINE);
+        mtlm_activity_wait_end(MTLM_WAITER_ENGINE);
     engine->waits = false;
     engine->waiting_ns = engine->noted_ns = now;
     engine->silence_ns = silence_limit(engine);
@@ -113,7 +113,7 @@ void mtlm_engine_note_silence(struct mtlm_engine *engine, bool event)
     char text[200];
 
     if (event || engine->delayed.n)
-        mtlm_watchdog_progress();
+        mtlm_activity_progress();
     if (event || engine->delayed.n || !is_waiting(engine)) {
         rest(engine, now);
         return;
@@ -129,7 +129,7 @@ void mtlm_engine_note_silence(struct mtlm_engine *engine, bool event)
         return;
     }
     describe_wait(engine, text, sizeof(text));
-    mtlm_watchdog_begin(MTLM_WAITER_ENGINE, text);
+    mtlm_activity_wait_begin(MTLM_WAITER_ENGINE, text);
     engine->waits = true;
     if (now - engine->waiting_ns > engine->silence_ns)
         complain(engine, now, text);

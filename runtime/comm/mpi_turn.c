@@ -7,7 +7,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/comm/mpi_turn.h"
-#include "runtime/comm/watchdog.h"
+#include "runtime/comm/activity.h"
 
 /* Whoever waits for its turn holds the door, so that the one whose turn ends
  * cannot take the next one too. */
@@ -68,7 +68,7 @@ void mtlm_mpi_turn_await(MPI_Request *request, const char *what)
 {
     const int64_t start = mtlm_now_ns();
 
-    mtlm_watchdog_begin(MTLM_WAITER_MAIN, what);
+    mtlm_activity_wait_begin(MTLM_WAITER_MAIN, what);
     for (;;) {
         int done;
 
@@ -79,5 +79,5 @@ void mtlm_mpi_turn_await(MPI_Request *request, const char *what)
             break;
         nap(mtlm_now_ns() - start);
     }
-    mtlm_watchdog_end(MTLM_WAITER_MAIN);
+    mtlm_activity_wait_end(MTLM_WAITER_MAIN);
 }

@@ -20,7 +20,7 @@ void mtlm_mpi_turn_end(void);
 bool mtlm_mpi_turn_try(int64_t within_ns);
 
 /* The main thread's: returns when request is complete, whose transfer is
- * under way.  what: what the ranks are to do (mtlm_watchdog_begin()).  Asks
+ * under way.  what: what the ranks are to do (mtlm_activity_wait_begin()). Asks
  * often at first, then at an eighth of the time that has passed, at least
  * every 5 ms. */
 void mtlm_mpi_turn_await(MPI_Request *request, const char *what);

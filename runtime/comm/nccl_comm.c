@@ -8,7 +8,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/comm/nccl.h"
 #include "runtime/comm/nccl_comm.h"
-#include "runtime/comm/watchdog.h"
+#include "runtime/comm/activity.h"
 
 const char *mtlm_nccl_version(void)
 {
@@ -62,10 +62,10 @@ static void await(struct mtlm_nccl_comms *comms, enum mtlm_group group,
     const struct timespec nap = {.tv_nsec = NAP_NS};
     ncclResult_t state;
 
-    mtlm_watchdog_begin(MTLM_WAITER_MAIN, what);
+    mtlm_activity_wait_begin(MTLM_WAITER_MAIN, what);
     while ((state = mtlm_nccl_comm_state(comms, group)) == ncclInProgress)
         nanosleep(&nap, NULL);
-    mtlm_watchdog_end(MTLM_WAITER_MAIN);
+    mtlm_activity_wait_end(MTLM_WAITER_MAIN);
     MTLM_CHECK_NCCL(state);
 }
 

@@ -6,7 +6,6 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
-#include "runtime/comm/engine_private.h"
 #include "runtime/comm/policy_nodes.h"
 
 /* A node, and what changes of it. */
@@ -14,7 +13,7 @@ struct entry {
     struct mtlm_policy_node node; /* first: what policies see */
     enum mtlm_policy_state state;
     int64_t begin_ns, end_ns; /* of a message from ready on; real end, or 0 */
-    struct mtlm_watch_times *times;
+    struct mtlm_policy_times *times;
     int64_t modelled_ns; /* 0: not known */
     /* Entries that it waits for; they live until it has ended. */
     struct entry **on;
@@ -28,7 +27,8 @@ struct entry {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards all: */
 static struct mtlm_policy_watch watch;
 static bool wanted;
-static mtlm_watch_node_of *find_node; /* set before the first task */
+/* Set before the first task. */
+static mtlm_policy_nodes_of *node_of_task, *node_of_message;
 /* Those that have not ended, by number from first on; NULL: ended, or not
  * one of ours. */
 static struct {
@@ -116,7 +116,7 @@ static void follow(struct entry *e, struct entry *before)
 
 struct mtlm_policy_node *mtlm_policy_nodes_add(
     const struct mtlm_policy_node *about, const int64_t *on, size_t n_on,
-    struct mtlm_watch_times *times, int64_t modelled_ns)
+    struct mtlm_policy_times *times, int64_t modelled_ns)
 {
     struct entry *e = mtlm_calloc(1, sizeof(*e));
 
@@ -184,7 +184,7 @@ void mtlm_policy_nodes_started(struct mtlm_policy_node *node)
 
 static void measure(struct entry *e)
 {
-    struct mtlm_watch_times *t = e->times;
+    struct mtlm_policy_times *t = e->times;
     const double took = e->end_ns - e->begin_ns;
 
     if (is_message(e)) {
@@ -226,18 +226,24 @@ void mtlm_policy_nodes_ended(struct mtlm_policy_node *node)
     pthread_mutex_unlock(&mutex);
 }
 
-void mtlm_watch_find(mtlm_watch_node_of *node_of)
+void mtlm_policy_nodes_find_task(mtlm_policy_nodes_of *node_of)
 {
-    find_node = node_of;
+    node_of_task = node_of;
+}
+
+void mtlm_policy_nodes_find_message(mtlm_policy_nodes_of *node_of)
+{
+    node_of_message = node_of;
 }
 
 /* ---- what policies ask ---- */
 
 const struct mtlm_policy_node *mtlm_policy_node(const struct starpu_task *task)
 {
-    const struct mtlm_policy_node *message = mtlm_message_task_node(task);
+    const struct mtlm_policy_node *message =
+        node_of_message ? node_of_message(task) : NULL;
 
-    return message ? message : find_node ? find_node(task) : NULL;
+    return message ? message : node_of_task ? node_of_task(task) : NULL;
 }
 
 void mtlm_policy_watch(const struct mtlm_policy_watch *asked)
@@ -260,7 +266,7 @@ enum mtlm_policy_state mtlm_policy_state(const struct mtlm_policy_node *node)
 
 static int64_t duration(const struct entry *e)
 {
-    const struct mtlm_watch_times *t = e->times;
+    const struct mtlm_policy_times *t = e->times;
 
     if (e->node.kind == MTLM_POLICY_RECEIVE)
         return -1;

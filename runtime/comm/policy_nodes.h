@@ -13,7 +13,7 @@ bool mtlm_policy_nodes_wanted(void);
 
 /* Times that one node of the graph took, over its executions; zeroed before
  * the first. */
-struct mtlm_watch_times {
+struct mtlm_policy_times {
     int64_t n;
     double mean_ns;
 };
@@ -25,7 +25,7 @@ struct mtlm_watch_times {
  * mtlm_policy_nodes_ended(). */
 struct mtlm_policy_node *mtlm_policy_nodes_add(
     const struct mtlm_policy_node *about, const int64_t *on, size_t n_on,
-    struct mtlm_watch_times *times, int64_t modelled_ns);
+    struct mtlm_policy_times *times, int64_t modelled_ns);
 
 /* It becomes ready (messages only), starts, has ended: before StarPU lets
  * anything begin that waits for it. */
@@ -33,10 +33,13 @@ void mtlm_policy_nodes_ready(struct mtlm_policy_node *node);
 void mtlm_policy_nodes_started(struct mtlm_policy_node *node);
 void mtlm_policy_nodes_ended(struct mtlm_policy_node *node);
 
-/* Sets how the node of a task that is no message is found: NULL where it has
- * none. */
-typedef const struct mtlm_policy_node *mtlm_watch_node_of(
+/* Returns the node of a task, or NULL: the task has none. */
+typedef const struct mtlm_policy_node *mtlm_policy_nodes_of(
     const struct starpu_task *task);
-void mtlm_watch_find(mtlm_watch_node_of *node_of);
+
+/* Sets how mtlm_policy_node() finds the node of a task of the graph; of a task
+ * that is a message.  Called before the first task. */
+void mtlm_policy_nodes_find_task(mtlm_policy_nodes_of *node_of);
+void mtlm_policy_nodes_find_message(mtlm_policy_nodes_of *node_of);
 
 #endif /* MTLM_POLICY_NODES_H */

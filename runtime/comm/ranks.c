@@ -8,17 +8,18 @@
 #include "runtime/base/memory.h"
 #include "runtime/comm/pulse.h"
 #include "runtime/comm/ranks_private.h"
+#include "runtime/comm/activity.h"
 #include "runtime/comm/watchdog.h"
 
 /* A call that can only wait within MPI.  Where signs of life are given, all
  * ranks must be about to make it: meet() before. */
 #define BLOCK_IN_MPI(what, call)                                               \
     do {                                                                       \
-        mtlm_watchdog_begin(MTLM_WAITER_MAIN, what);                           \
+        mtlm_activity_wait_begin(MTLM_WAITER_MAIN, what);                      \
         mtlm_mpi_turn_take();                                                  \
         MTLM_CHECK_MPI(call);                                                  \
         mtlm_mpi_turn_end();                                                   \
-        mtlm_watchdog_end(MTLM_WAITER_MAIN);                                   \
+        mtlm_activity_wait_end(MTLM_WAITER_MAIN);                              \
     } while (0)
 
 static void meet(MPI_Comm comm, const char *what)

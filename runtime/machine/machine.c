@@ -172,7 +172,7 @@ int mtlm_machine_start(const struct mtlm_machine_config *config,
     int rc;
 
     starpu_conf_init(&conf);
-    if (mtlm_plugin_choose(&conf, config->rank, err) < 0)
+    if (mtlm_plugin_choose(&conf, config->policies, config->rank, err) < 0)
         return -1;
     conf.ncpus = (config->gpu < 0 ? config->workers : 1) + messages;
     take_gpu(config, &conf);

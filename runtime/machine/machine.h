@@ -12,6 +12,8 @@
 /* Policy used unless STARPU_SCHED names another: one queue by priority. */
 #define MTLM_DEFAULT_POLICY "prio"
 
+struct starpu_sched_policy;
+
 struct mtlm_machine_config {
     int workers; /* CPUs that compute, where no GPU does */
     /* Device that computes: worker 0.  One CPU worker does the rest then: what
@@ -25,6 +27,9 @@ struct mtlm_machine_config {
     int rank;
     bool messages; /* one CPU worker more, for messages that are tasks */
     struct mtlm_epilogue_wishes epilogues; /* of a GPU's products */
+    /* The program's own scheduling policies, ended by NULL; borrowed; NULL:
+     * none. */
+    struct starpu_sched_policy *const *policies;
 };
 
 /* Starts StarPU.  A policy that does not exist is refused with the list of

@@ -20,10 +20,6 @@
 typedef struct starpu_sched_policy **list_policies(void);
 typedef struct starpu_sched_policy *get_policy(const char *name);
 
-/* Policies of this program, besides StarPU's. */
-extern struct starpu_sched_policy mtlm_hold_policy;
-static struct starpu_sched_policy *const ours[] = {&mtlm_hold_policy, NULL};
-
 static bool used; /* of the library */
 
 /* What was loaded. */
@@ -204,6 +200,7 @@ static int load(struct library *library, int rank, struct mtlm_error *err)
 }
 
 static int refuse(const char *name, const struct library *library,
+                  struct starpu_sched_policy *const *ours,
                   struct mtlm_error *err)
 {
     char list[200], own[80], starpus[700];
@@ -221,7 +218,8 @@ static int refuse(const char *name, const struct library *library,
               sizeof(starpus)));
 }
 
-int mtlm_plugin_choose(struct starpu_conf *conf, int rank,
+int mtlm_plugin_choose(struct starpu_conf *conf,
+                       struct starpu_sched_policy *const *ours, int rank,
                        struct mtlm_error *err)
 {
     const char *name = mtlm_plugin_wanted();
@@ -258,5 +256,5 @@ int mtlm_plugin_choose(struct starpu_conf *conf, int rank,
     if (conf->sched_policy
         || find(starpu_sched_get_predefined_policies(), name))
         return 0;
-    return refuse(name, &library, err);
+    return refuse(name, &library, ours, err);
 }

@@ -1,0 +1,134 @@
+/* The notes of a rank's threads on their waits and their progress, which the
+ * watchdog reads. */
+
+#include "config.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/comm/activity.h"
+#include "runtime/machine/machine.h"
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards these: */
+static struct {
+    bool waits;
+    char what[200];
+    int64_t since_ns;
+} wait[MTLM_WAITER_COUNT];
+static int64_t main_cpu_ns; /* processor time of the main thread, last seen */
+
+static _Atomic int64_t progress_ns; /* of this rank's last progress */
+static _Atomic bool at_disk;        /* a thread is */
+static _Atomic int64_t disk_ns;     /* when a call of the disk last returned */
+
+static clockid_t main_clock;
+
+static int64_t cpu_ns(clockid_t clock)
+{
+    struct timespec t;
+
+    clock_gettime(clock, &t);
+    return (int64_t) t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+void mtlm_activity_start(void)
+{
+    pthread_getcpuclockid(pthread_self(), &main_clock);
+    mtlm_activity_progress();
+}
+
+void mtlm_activity_wait_begin(enum mtlm_waiter waiter, const char *what)
+{
+    pthread_mutex_lock(&mutex);
+    snprintf(wait[waiter].what, sizeof(wait[waiter].what), "%s", what);
+    if (!wait[waiter].waits)
+        wait[waiter].since_ns = mtlm_now_ns();
+    wait[waiter].waits = true;
+    pthread_mutex_unlock(&mutex);
+}
+
+void mtlm_activity_wait_end(enum mtlm_waiter waiter)
+{
+    pthread_mutex_lock(&mutex);
+    wait[waiter].waits = false;
+    /* Polling during the wait is no progress. */
+    if (waiter != MTLM_WAITER_ENGINE)
+        main_cpu_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+    pthread_mutex_unlock(&mutex);
+    mtlm_activity_progress();
+}
+
+void mtlm_activity_progress(void)
+{
+    progress_ns = mtlm_now_ns();
+}
+
+int64_t mtlm_activity_progress_ns(void)
+{
+    return progress_ns;
+}
+
+void mtlm_activity_at_disk(bool is)
+{
+    disk_ns = mtlm_now_ns();
+    at_disk = is;
+}
+
+void mtlm_activity_disk_call(void)
+{
+    disk_ns = mtlm_now_ns();
+}
+
+/* Whether this rank has made progress since the last look; mutex held. */
+static bool has_progressed(void)
+{
+    int64_t used;
+
+    if (mtlm_machine_busy())
+        return true;
+    if (wait[MTLM_WAITER_MAIN].waits)
+        return false;
+    if (wait[MTLM_WAITER_FILES].waits)
+        return at_disk;
+    used = cpu_ns(main_clock) - main_cpu_ns;
+    main_cpu_ns += used;
+    return used > 0;
+}
+
+struct mtlm_activity mtlm_activity_look(void)
+{
+    const int64_t now = mtlm_now_ns();
+    struct mtlm_activity seen = {.disk_ns = now - disk_ns};
+
+    pthread_mutex_lock(&mutex);
+    for (int i = 0; i < MTLM_WAITER_COUNT; i++)
+        if (wait[i].waits) {
+            seen.waits = true;
+            snprintf(seen.what, sizeof(seen.what), "%s", wait[i].what);
+            seen.waited_ns = now - wait[i].since_ns;
+        }
+    seen.disk_waits = wait[MTLM_WAITER_FILES].waits && at_disk;
+    if (has_progressed())
+        mtlm_activity_progress();
+    pthread_mutex_unlock(&mutex);
+    return seen;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+void mtlm_activity_shift(int64_t late_ns)
+{
+    const int64_t now = mtlm_now_ns();
+
+    pthread_mutex_lock(&mutex);
+    for (int i = 0; i < MTLM_WAITER_COUNT; i++)
+        wait[i].since_ns = earlier(wait[i].since_ns + late_ns, now);
+    pthread_mutex_unlock(&mutex);
+    progress_ns = earlier(progress_ns + late_ns, now);
+    disk_ns = earlier(disk_ns + late_ns, now);
+}
