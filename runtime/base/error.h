@@ -9,50 +9,47 @@
 extern "C" {
 #endif
 
-/* Why something that the user asked for cannot be done, in one sentence fit
- * for the user, and the exit code that goes with it.  Functions that can
- * fail because of what the user asked take one as their last parameter. */
+/* The reason of a failure, one sentence for the user, with its exit code.
+ * Functions that fail because of user input take one as last parameter. */
 struct mtlm_error {
     enum mtlm_exit code;
     char text[1024];
 };
 
-/* Writes code and reason to err (which may be NULL), control characters as
- * '?'.  Returns -1, so that a failing function can end in
- * `return mtlm_error_set(err, ...);`. */
+/* Sets code and reason of err, which may be NULL; control characters become
+ * '?'. Always returns -1: a failing function ends in `return
+ * mtlm_error_set(...);`. */
 int mtlm_error_set(struct mtlm_error *err, enum mtlm_exit code, const char *fmt,
                    ...) __attribute__((format(printf, 3, 4)));
 
-/* Puts "context: " before the reason that err holds already.  Returns -1. */
+/* Puts "context: " before the reason in err.  Always returns -1. */
 int mtlm_error_prefix(struct mtlm_error *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Ends the whole job: a failed library call, from which a rank cannot
- * recover by itself.  Prints rank, place and reason, then calls the hook set
- * by mtlm_fatal_hook(), then ends the process at once with code
- * MTLM_EXIT_PEER.
+/* Ends the whole job after a failed library call.  Prints rank, place and
+ * reason, calls the hook of mtlm_fatal_hook(), then ends the process at once
+ * with MTLM_EXIT_PEER.
  *
- * It leaves without MPI_Abort(): that would be a call of MPI while another
- * thread may be in one.  A launcher ends the other ranks when one that has
- * started MPI is gone before MPI_Finalize(): mpirun by itself, srun --mpi=pmix
- * because PMIx reports the lost process, at which it kills the job step
- * (SchedMD/slurm, src/plugins/mpi/pmix/pmixp_client_v2.c, _errhandler()). Where
- * one does not, the others miss this rank's signs of life and leave the same
- * way (runtime/comm/pulse.h). */
+ * The process does not call MPI_Abort(): another thread may be inside MPI.  The
+ * launcher ends the other ranks when a rank is lost before MPI_Finalize().
+ * mpirun does so by itself.  srun --mpi=pmix kills the job step when PMIx
+ * reports the lost process (SchedMD/slurm,
+ * src/plugins/mpi/pmix/pmixp_client_v2.c, _errhandler()).  Otherwise the other
+ * ranks miss this rank's signs of life and leave the same way
+ * (runtime/comm/pulse.h). */
 void mtlm_fatal(const char *file, int line, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 3, 4)));
 
-/* The same for a reason that lies in no line of the program: one sentence and
- * its code. */
+/* Ends the whole job like mtlm_fatal(), with a code and without a place in the
+ * program. */
 void mtlm_end_job(enum mtlm_exit code, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 2, 3)));
 
-/* The same for memory that cannot be had: code MTLM_EXIT_RESOURCE. */
+/* Ends the whole job with MTLM_EXIT_RESOURCE: bytes of memory were refused. */
 void mtlm_out_of_memory(size_t bytes) __attribute__((noreturn));
 
-/* hook(code) is called before the process ends (NULL: nothing is); rank is
- * printed before each message
- * (-1: none). */
+/* Sets the function that the functions above call with the exit code (NULL:
+ * none), and the rank that they print (-1: none). */
 void mtlm_fatal_hook(void (*hook)(int code), int rank);
 
 #ifdef __cplusplus

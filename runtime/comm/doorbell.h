@@ -4,31 +4,37 @@
 #include <mpi.h>
 #include <stdint.h>
 
-/* Lets the ranks of a host wake each other's communication thread: MPI says
- * that a message has come only to who asks, and who asks seldom costs little
- * but hears of it late.  Each rank has a word in memory that the ranks of its
- * host share; a futex waits for it.  Where there is no such memory a rank only
- * wakes itself. */
+/* A doorbell lets the ranks of a host wake each other's communication threads.
+ * MPI reports an arrival only when polled, and rare polling adds delay.  Each
+ * rank has a word in memory that all ranks of its host share; a futex waits on
+ * the word.  Without shared memory a rank can wake itself only. */
 struct mtlm_doorbell;
 
-/* Collective over host, which holds the ranks that can share memory, within a
- * turn (runtime/comm/mpi_turn.h); the caller destroys it, likewise. */
+/* Creates the bells of the ranks of host, which can share memory.  Collective
+ * over host, within a turn (runtime/comm/mpi_turn.h). */
 struct mtlm_doorbell *mtlm_doorbell_create(MPI_Comm host);
+
+/* Collective over the host, within a turn. */
 void mtlm_doorbell_destroy(struct mtlm_doorbell *bell);
 
-/* How often this rank's bell has been rung: to be asked before one looks for
- * something to do, and passed to mtlm_doorbell_wait() if there was nothing. */
+/* Returns how often this rank's bell has rung.  Read the number before looking
+ * for work; pass it to mtlm_doorbell_wait() when there was none. */
 uint32_t mtlm_doorbell_rings(const struct mtlm_doorbell *bell);
 
-/* Returns when it has been rung more often, or at until_ns (mtlm_now_ns()). */
+/* Returns when the bell has rung more than rings times, at until_ns
+ * (mtlm_now_ns()), or sometimes earlier. */
 void mtlm_doorbell_wait(const struct mtlm_doorbell *bell, uint32_t rings,
                         int64_t until_ns);
 
-/* This rank's own, for any thread. */
+/* Rings this rank's own bell.  Any thread. */
 void mtlm_doorbell_ring(struct mtlm_doorbell *bell);
-/* Of the other ranks of comm, or of one of them, that are on this host; within
- * a turn. */
+
+/* Rings the bells of the other ranks of comm that are on this host.  Within a
+ * turn. */
 void mtlm_doorbell_ring_all(struct mtlm_doorbell *bell, MPI_Comm comm);
+
+/* Rings the bell of one rank of comm, if it is another one on this host. Within
+ * a turn. */
 void mtlm_doorbell_ring_rank(struct mtlm_doorbell *bell, MPI_Comm comm,
                              int rank);
 

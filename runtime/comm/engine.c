@@ -228,7 +228,7 @@ static void *run(void *arg)
 
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); /* else naps end 50 us late */
     engine->last_event_ns = mtlm_now_ns();
-    mtlm_engine_note_silence(engine, true);
+    mtlm_engine_stall_note(engine, true);
     for (;;) {
         const uint32_t rings = mtlm_doorbell_rings(engine->config.ranks->bell);
         bool event;
@@ -249,7 +249,7 @@ static void *run(void *arg)
                 break;
         }
         mtlm_mpi_turn_end();
-        mtlm_engine_note_silence(engine, event);
+        mtlm_engine_stall_note(engine, event);
         /* What a peer has sent may take MPI more than one look. */
         if (event || rings != seen)
             engine->last_event_ns = mtlm_now_ns();

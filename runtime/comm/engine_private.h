@@ -143,7 +143,7 @@ struct mtlm_engine {
     struct mtlm_tickets tickets;
     int64_t last_event_ns; /* or since somebody rang */
     int64_t waiting_ns;    /* since when it waits for peers in vain */
-    int64_t silence_ns;    /* of that, after which the thread says something */
+    int64_t stall_ns;      /* of that, after which the thread says something */
     bool waits;            /* as runtime/comm/watchdog.h knows */
     int64_t looked_ns;     /* when it looked what it waits for last */
     int64_t noted_ns;      /* when it came past here last */
@@ -152,7 +152,7 @@ struct mtlm_engine {
 /* engine_stall.c: called in each round of the thread; event: something
  * happened. Tells runtime/comm/watchdog.h what the thread waits for, and people
  * when it does for long. */
-void mtlm_engine_note_silence(struct mtlm_engine *engine, bool event);
+void mtlm_engine_stall_note(struct mtlm_engine *engine, bool event);
 
 /* "the all-reduce of all ranks in iteration 3, stage 0": n bytes of text. */
 void mtlm_engine_describe_request(const struct mtlm_request *request,

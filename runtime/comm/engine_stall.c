@@ -13,16 +13,16 @@
 
 /* After this long without an event while messages are posted the thread says
  * what it waits for, and again each time that twice as long has passed. */
-#define SILENCE_S 120.0
+#define STALL_S 120.0
 
 /* How often it looks what it waits for. */
 enum { LOOK_NS = 100000000 };
 
-static int64_t silence_limit(const struct mtlm_engine *engine)
+static int64_t stall_limit_ns(const struct mtlm_engine *engine)
 {
-    const double s = engine->config.silence_s;
+    const double s = engine->config.stall_s;
 
-    return 1e9 * (s > 0 ? s : SILENCE_S);
+    return 1e9 * (s > 0 ? s : STALL_S);
 }
 
 void mtlm_engine_describe_request(const struct mtlm_request *request,
@@ -91,14 +91,14 @@ static void rest(struct mtlm_engine *engine, int64_t now)
         mtlm_activity_wait_end(MTLM_WAITER_ENGINE);
     engine->waits = false;
     engine->waiting_ns = engine->noted_ns = now;
-    engine->silence_ns = silence_limit(engine);
+    engine->stall_ns = stall_limit_ns(engine);
 }
 
 static void complain(struct mtlm_engine *engine, int64_t now, const char *what)
 {
     char state[256];
 
-    engine->silence_ns *= 2;
+    engine->stall_ns *= 2;
     mtlm_engine_describe(engine, state, sizeof(state));
     fprintf(stderr,
             "mtlm-dag: rank %d: no message for %.0f s, waits for %s: %s\n",
@@ -106,7 +106,7 @@ static void complain(struct mtlm_engine *engine, int64_t now, const char *what)
             state);
 }
 
-void mtlm_engine_note_silence(struct mtlm_engine *engine, bool event)
+void mtlm_engine_stall_note(struct mtlm_engine *engine, bool event)
 {
     const int64_t now = mtlm_now_ns();
     const int64_t since = now - engine->noted_ns;
@@ -131,7 +131,7 @@ void mtlm_engine_note_silence(struct mtlm_engine *engine, bool event)
     describe_wait(engine, text, sizeof(text));
     mtlm_activity_wait_begin(MTLM_WAITER_ENGINE, text);
     engine->waits = true;
-    if (now - engine->waiting_ns > engine->silence_ns)
+    if (now - engine->waiting_ns > engine->stall_ns)
         complain(engine, now, text);
 }
 

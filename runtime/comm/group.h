@@ -1,15 +1,16 @@
 #ifndef MTLM_GROUP_H
 #define MTLM_GROUP_H
 
-/* Groups of ranks that communicate collectively. */
+/* Groups of ranks, each with its own collectives. */
 enum mtlm_group {
-    MTLM_GROUP_TP,        /* the ranks that share each layer */
-    MTLM_GROUP_DP,        /* the ranks with the same part of the model */
-    MTLM_GROUP_EMBEDDING, /* the holders of the tied word embedding */
-    MTLM_GROUP_WORLD,
+    MTLM_GROUP_TP,        /* tensor parallel: shards of the same layers */
+    MTLM_GROUP_DP,        /* data parallel: replicas of the same shards */
+    MTLM_GROUP_EMBEDDING, /* holders of the tied word embedding */
+    MTLM_GROUP_WORLD,     /* all ranks */
     MTLM_GROUP_COUNT
 };
 
+/* What a reduction computes. */
 enum mtlm_reduce { MTLM_REDUCE_SUM, MTLM_REDUCE_MAX };
 
 #endif /* MTLM_GROUP_H */

@@ -3,23 +3,28 @@
 
 #include "runtime/base/error.h"
 
-/* What the launcher (mpirun, srun) tells its processes before MPI starts. */
+/* What the launcher (mpirun, srun) tells its processes by environment
+ * variables, before MPI starts.  A process without a launcher is alone. */
 
-/* This process's rank; alone: -1. */
+/* Returns this process's rank; alone: -1. */
 int mtlm_launcher_rank(void);
 
-/* Processes of the job, and those on this machine; alone: 1. */
+/* Returns the number of processes of the job; alone: 1. */
 int mtlm_launcher_size(void);
+
+/* Returns the number of processes on this host; alone: 1. */
 int mtlm_launcher_on_host(void);
 
-/* Processes started with this one, itself among them; alone: 1.  Unlike
- * mtlm_launcher_size() not those that a script of Slurm's could start yet.  To
- * be asked before MPI starts, which may set such variables itself. */
+/* Returns the number of processes started together with this one, this one
+ * included; alone: 1.  Differs from mtlm_launcher_size() inside a Slurm script,
+ * which could start more.  Called before MPI starts, which may set these
+ * variables itself. */
 int mtlm_launcher_together(void);
 
-/* -1 where the launcher started that many together, but MPI sees ranks = 1:
- * they do not speak the same protocol, and each process would do the whole job
- * by itself.  Each must say so: none of them knows of the others. */
+/* Checks that MPI connects the processes that the launcher started together.
+ * Returns -1 and MTLM_EXIT_USAGE when MPI sees ranks = 1 of several processes:
+ * launcher and MPI do not speak the same protocol, and each process would do
+ * the whole job.  Each process prints the error: none knows of the others. */
 int mtlm_launcher_apart(int together, int ranks, struct mtlm_error *err);
 
 #endif /* MTLM_LAUNCHER_H */

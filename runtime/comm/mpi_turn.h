@@ -5,27 +5,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* MPI runs at level MPI_THREAD_SERIALIZED: any thread may call it, one at a
- * time.  Those that do take turns: the communication engine, the main thread
- * outside its life, and now and then the thread that tells other ranks that
- * this one is alive (runtime/comm/pulse.h).  First come, first served: a thread
- * that takes turn after turn leaves the others theirs.
+/* Turns of MPI.  MPI runs at level MPI_THREAD_SERIALIZED: any thread may call
+ * MPI, one at a time.  Three threads take turns: the communication engine, the
+ * main thread, and the watchdog, which sends signs of life
+ * (runtime/comm/pulse.h).  Turns go first come, first served: a thread that
+ * takes turn after turn starves nobody.
  *
- * Nobody waits for another rank during a turn, for then this rank would seem
- * dead: such a wait is mtlm_mpi_turn_await(). */
+ * A thread never waits for another rank within a turn: the watchdog could not
+ * send signs of life meanwhile.  mtlm_mpi_turn_await() waits across turns. */
+
+/* Waits for a turn, and takes it. */
 void mtlm_mpi_turn_take(void);
+
+/* Ends the calling thread's turn. */
 void mtlm_mpi_turn_end(void);
 
-/* The same; false: there was no turn within that time. */
+/* Takes a turn; false: there was none within within_ns. */
 bool mtlm_mpi_turn_try(int64_t within_ns);
 
-/* The main thread's: returns when request is complete, whose transfer is
- * under way.  what: what the ranks are to do (mtlm_activity_wait_begin()). Asks
- * often at first, then at an eighth of the time that has passed, at least
- * every 5 ms. */
+/* Returns when request, which has been started, is complete.  what: the reason
+ * for the wait (runtime/comm/activity.h).  Polls often at first, later after an
+ * eighth of the time waited, at least every 5 ms.  For the main thread. */
 void mtlm_mpi_turn_await(MPI_Request *request, const char *what);
 
-/* Waits for what `call` starts as `request`, which it names. */
+/* Starts `call`, an expression that fills in `request`, and waits for it. */
 #define MTLM_AWAIT_MPI(what, call)                                             \
     do {                                                                       \
         MPI_Request request;                                                   \
@@ -36,6 +39,7 @@ void mtlm_mpi_turn_await(MPI_Request *request, const char *what);
         mtlm_mpi_turn_await(&request, what);                                   \
     } while (0)
 
+/* A call of MPI that fails ends the job. */
 #define MTLM_CHECK_MPI(call)                                                   \
     mtlm_mpi_turn_check(call, #call, __FILE__, __LINE__)
 

@@ -1,10 +1,11 @@
 #ifndef MTLM_NCCL_H
 #define MTLM_NCCL_H
 
-/* NCCL, which carries collectives between GPUs, as far as the rest of the
- * program knows of it. */
+/* What the rest of the program knows of NCCL, which carries collectives between
+ * GPUs. */
 
-/* The library's version, "2.28.9"; NULL: this program is built without. */
+/* Returns the version of the library, "2.28.9"; NULL: the program is built
+ * without NCCL. */
 const char *mtlm_nccl_version(void);
 
 #endif /* MTLM_NCCL_H */

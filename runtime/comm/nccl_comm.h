@@ -8,10 +8,10 @@
 
 #include "runtime/comm/ranks_private.h"
 
-/* The communicators of this rank's groups.  None of their calls blocks
- * (config.blocking 0): what would wait for another rank is in progress, which
- * is polled, so that a lost rank is found here too, and they can be aborted at
- * any time. */
+/* NCCL communicators of this rank's groups.  No call blocks (config.blocking
+ * 0): a call that would wait for another rank returns ncclInProgress, and is
+ * polled. So a lost rank is noticed here too, and the communicators can be
+ * aborted at any time. */
 struct mtlm_nccl_comms {
     ncclComm_t comm[MTLM_GROUP_COUNT]; /* groups of the same ranks share one;
                                         * NULL: this rank is in none */
@@ -19,25 +19,26 @@ struct mtlm_nccl_comms {
                             * another thread */
 };
 
-/* Connects the ranks: collective over all of them, by the main thread.  The
- * GPU is the calling thread's. */
+/* Connects the ranks, with the calling thread's GPU.  Collective over all
+ * ranks; called by the main threads. */
 void mtlm_nccl_comms_create(struct mtlm_nccl_comms *comms,
                             const struct mtlm_ranks *ranks);
-/* When all messages of all ranks are done. */
+
+/* Called after all messages of all ranks are done. */
 void mtlm_nccl_comms_destroy(struct mtlm_nccl_comms *comms);
 
-/* ncclSuccess, ncclInProgress, or what went wrong, maybe on another rank. */
+/* Returns ncclSuccess, ncclInProgress, or the error, perhaps another rank's. */
 ncclResult_t mtlm_nccl_comm_state(struct mtlm_nccl_comms *comms,
                                   enum mtlm_group group);
 
-/* Ends what is under way on the GPU, as well as it can within a few seconds:
- * before the process ends because of an error, by any thread. */
+/* Ends collectives in flight on the GPU, within a few seconds where possible.
+ * Called by any thread, before an error ends the process. */
 void mtlm_nccl_comms_abort(struct mtlm_nccl_comms *comms);
 
+/* A call of NCCL that fails ends the job; ncclInProgress is no failure. */
 #define MTLM_CHECK_NCCL(call)                                                  \
     mtlm_nccl_comm_check(call, #call, __FILE__, __LINE__)
 
-/* A call that is in progress is well. */
 void mtlm_nccl_comm_check(ncclResult_t rc, const char *call, const char *file,
                           int line);
 

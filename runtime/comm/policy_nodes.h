@@ -5,32 +5,38 @@
 
 #include <mtlm/policy.h>
 
-/* The nodes that policies are told of (mtlm/policy.h), from submission
- * to end; safe from any thread. */
+/* The nodes that policies see (mtlm/policy.h), from submission to end.  All
+ * functions may be called by any thread. */
 
-/* Whether a policy wants to know. */
+/* Whether a policy watches, mtlm_policy_watch(). */
 bool mtlm_policy_nodes_wanted(void);
 
-/* Times that one node of the graph took, over its executions; zeroed before
- * the first. */
+/* Measured durations of one node of the graph over its executions; zeroed
+ * before the first. */
 struct mtlm_policy_times {
     int64_t n;
     double mean_ns;
 };
 
-/* A node is submitted; *about is copied, .job larger than any before.  It
- * waits for the nodes with the numbers on[] (those that have ended, or that
- * were never added, count for nothing).  times: borrowed until it has ended;
- * modelled_ns: how long it is to take, 0: not known.  Returns it: valid until
- * mtlm_policy_nodes_ended(). */
+/* Adds a node at its submission.
+ *   about        copied; about->job is larger than any before
+ *   on [n_on]    numbers of the nodes that it waits for; nodes that have ended
+ *                or were never added are ignored
+ *   times        borrowed until the node has ended
+ *   modelled_ns  expected duration; 0: unknown
+ * Returns the node, valid until mtlm_policy_nodes_ended(). */
 struct mtlm_policy_node *mtlm_policy_nodes_add(
     const struct mtlm_policy_node *about, const int64_t *on, size_t n_on,
     struct mtlm_policy_times *times, int64_t modelled_ns);
 
-/* It becomes ready (messages only), starts, has ended: before StarPU lets
- * anything begin that waits for it. */
+/* The node becomes ready; messages only. */
 void mtlm_policy_nodes_ready(struct mtlm_policy_node *node);
+
+/* The node starts. */
 void mtlm_policy_nodes_started(struct mtlm_policy_node *node);
+
+/* The node has ended.  Called before StarPU starts anything that waits for
+ * the node. */
 void mtlm_policy_nodes_ended(struct mtlm_policy_node *node);
 
 /* Returns the node of a task, or NULL: the task has none. */

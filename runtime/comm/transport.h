@@ -3,31 +3,34 @@
 
 #include "runtime/comm/engine_private.h"
 
-/* What carries the engine's messages: a table of functions for each way.  The
- * engine's thread calls them within a turn of MPI (runtime/comm/mpi_turn.h), so
- * none waits for another rank. */
+/* A transport carries messages of the engine: a table of functions.  The
+ * engine's thread calls them within a turn of MPI (runtime/comm/mpi_turn.h); so
+ * none of them waits for another rank. */
 struct mtlm_transport {
     const struct mtlm_ranks *ranks; /* borrowed */
-    unsigned node;                  /* of StarPU's memory, where data must be */
-    /* Starts the transfer; buffer and into of request are known. */
+    unsigned node;                  /* StarPU's memory node of the data */
+    /* Starts the transfer between request's buffer and into, which are set. */
     void (*issue)(struct mtlm_transport *transport,
                   struct mtlm_request *request);
-    /* Whether it is over. */
+    /* Whether the transfer is complete. */
     bool (*test)(struct mtlm_transport *transport,
                  struct mtlm_request *request);
-    /* Whether another may be issued now; NULL: always. */
+    /* Whether another message may be issued now; NULL: always. */
     bool (*ready)(struct mtlm_transport *transport);
     void (*destroy)(struct mtlm_transport *transport);
 };
 
-/* Finds buffer and into, on the transport's node: all data is acquired. */
+/* Sets buffer and into of a request whose data is acquired on the transport's
+ * node. */
 void mtlm_transport_find_buffers(struct mtlm_request *request);
 
-/* From and to host memory. */
+/* Creates the transport of all messages through MPI and host memory; the caller
+ * destroys it. */
 struct mtlm_transport *mtlm_transport_mpi(const struct mtlm_ranks *ranks);
 
-/* Collectives, from and to the memory of this rank's GPU: built only with
- * NCCL.  Connects the ranks: called by the main threads of all of them. */
+/* Creates the transport of collectives through NCCL and the memory of this
+ * rank's GPU; built with NCCL only.  Connects the ranks: collective, called by
+ * the main threads. */
 struct mtlm_transport *mtlm_transport_nccl(const struct mtlm_ranks *ranks);
 
 #endif /* MTLM_TRANSPORT_H */

@@ -6,53 +6,52 @@
 
 #include <mtlm/policy.h> /* enum mtlm_lane, enum mtlm_phase */
 
-/* What happened: one record per executed node, and what nodes waited for and
- * used.  Every picture, table and trace comes from these and from nothing
- * else. */
+/* The recorder holds what happened: one record per executed node, what the node
+ * waited for, and what data the node used.  Every picture, table and trace is
+ * made from these records only. */
 
 struct mtlm_record {
     int32_t rank;
-    int32_t worker;     /* of the rank; -1: the communication engine */
+    int32_t worker;     /* of the rank; -1: communication engine */
     int32_t lane;       /* enum mtlm_lane */
     int32_t phase;      /* enum mtlm_phase */
     int32_t op;         /* number of the operation in the operation table */
     int32_t iteration;  /* 0-based */
-    int32_t microbatch; /* -1: of none */
+    int32_t microbatch; /* -1: none */
     int32_t stage;      /* virtual stage of the whole model */
     int32_t layer;      /* of the whole model; -1: outside the layers */
-    int32_t peer;       /* rank at the other end of a send or receive; -1 */
+    int32_t peer;       /* other rank of a send or receive; else -1 */
     int32_t group;      /* of a collective: enum mtlm_group; else -1 */
     int32_t group_root; /* of a collective: smallest rank of its group; -1 */
     int32_t priority;
-    int64_t job; /* counts the nodes that this rank submitted */
-    /* A send and its receive, and the nodes of one collective on all ranks of
-     * its group, have the same number, which no other message between them
-     * has; else -1. */
+    int64_t job; /* number of the node, in order of submission on this rank */
+    /* Number shared by a send and its receive, or by the nodes of one
+     * collective on all ranks of its group, and unique among the messages
+     * between these ranks; else -1. */
     int64_t match;
-    /* Nanoseconds on rank 0's monotonic clock (mtlm_recorder_shift() maps
-     * the other ranks' clocks to it).  ready: all operands were there;
-     * for communication start is the moment of issue. */
+    /* Times in ns on rank 0's monotonic clock, after mtlm_recorder_shift().
+     * ready: all operands were there.  start of a message: its issue. */
     int64_t submit_ns, ready_ns, start_ns, end_ns;
     double flops, bytes;
 };
 
-/* Node job waits for node on; both are recorded, and of this rank. */
+/* A dependency: node job waits for node on; both are this rank's. */
 struct mtlm_record_edge {
     int64_t job, on;
 };
 
-/* Node job uses data, in the order of its operands. */
+/* An operand of node job; a node's uses come in the order of operands. */
 struct mtlm_record_use {
     int64_t job;
-    int32_t data;   /* number in the table of data */
+    int32_t data;   /* number of the data, mtlm_recorder_add_data() */
     int32_t access; /* enum mtlm_access */
 };
 
-/* A slot of a tensor. */
+/* One slot of a tensor's ring. */
 struct mtlm_record_data {
-    char name[64]; /* the tensor's, maybe shortened */
+    char name[64]; /* of the tensor, shortened where needed */
     double bytes;
-    int32_t layer; /* of the parameter or of the first to use it; -1: none */
+    int32_t layer; /* of the parameter, or of the first user; -1: none */
     int32_t slot;  /* 0 .. slots of the tensor - 1 */
 };
 
@@ -61,38 +60,40 @@ struct mtlm_recorder;
 struct mtlm_recorder *mtlm_recorder_create(void);
 void mtlm_recorder_destroy(struct mtlm_recorder *recorder);
 
-/* Copies record; safe from any thread. */
+/* Adds a record, which is copied.  Any thread. */
 void mtlm_recorder_add(struct mtlm_recorder *recorder,
                        const struct mtlm_record *record);
 
-/* The next two are one thread's, which does not go back: no iteration is asked
- * for that is earlier than the last one copied.
- *
- * Returns when it has got so many nodes of that iteration, validation and
- * copies for a checkpoint apart. */
+/* One thread calls mtlm_recorder_await() and mtlm_recorder_copy(), with
+ * iterations that never decrease. */
+
+/* Returns when the recorder has this many nodes of the iteration; validation
+ * nodes and checkpoint copies do not count. */
 void mtlm_recorder_await(struct mtlm_recorder *recorder, int64_t iteration,
                          int64_t nodes);
 
-/* A copy of the *n records of nodes of that iteration and later ones, while
- * others may be added; the caller frees it. */
+/* Returns a copy of the *n records of this iteration and later ones; the caller
+ * frees the copy.  Other threads may add records meanwhile. */
 struct mtlm_record *mtlm_recorder_copy(struct mtlm_recorder *recorder,
                                        int64_t iteration, size_t *n);
 
-/* As mtlm_recorder_add(), of what is known when a node is submitted; called by
- * the thread that submits. */
+/* Adds a dependency or an operand, which is copied.  Called by the thread that
+ * submits nodes. */
 void mtlm_recorder_add_edge(struct mtlm_recorder *recorder,
                             const struct mtlm_record_edge *edge);
 void mtlm_recorder_add_use(struct mtlm_recorder *recorder,
                            const struct mtlm_record_use *use);
-/* Its number is how many there were before. */
+
+/* Adds data, which is copied; its number is the count of data before.  Called
+ * by the thread that submits nodes. */
 void mtlm_recorder_add_data(struct mtlm_recorder *recorder,
                             const struct mtlm_record_data *data);
 
 /* Adds offset_ns to every time. */
 void mtlm_recorder_shift(struct mtlm_recorder *recorder, int64_t offset_ns);
 
-/* What there is so far, in order of addition; owned by the recorder and valid
- * until the next addition. */
+/* Return all entries in order of addition, and their number *n.  The recorder
+ * owns the array, which is valid until the next addition. */
 const struct mtlm_record *mtlm_recorder_records(
     const struct mtlm_recorder *recorder, size_t *n);
 const struct mtlm_record_edge *mtlm_recorder_edges(

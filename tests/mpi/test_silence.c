@@ -47,7 +47,7 @@ int main(int argc, char **argv)
     expect(freopen(path, "w", stderr) != NULL, "cannot write %s", path);
     handle = mtlm_data_register(&value, 1, MTLM_F64, "value");
     engine = mtlm_engine_start(&(struct mtlm_engine_config){
-        .ranks = ranks, .silence_s = PATIENCE_US * 1e-6});
+        .ranks = ranks, .stall_s = PATIENCE_US * 1e-6});
     if (rank == RECEIVER) {
         MTLM_CHECK_STARPU(starpu_task_insert(&codelet, 0));
         post_number(MTLM_RECV, handle);

@@ -4,35 +4,37 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* For scheduling policies: what a scheduler of mtlm-dag's graph needs and
- * StarPU's own structures do not hold.  A policy is written as StarPU's manual
- * says ("Defining A New Scheduling Policy"), compiled to a shared library
- * against this header and StarPU's, and brought by
+/* For scheduling policies: what StarPU's structures do not tell a scheduler of
+ * mtlm-dag's graph.
+ *
+ * A policy is written as StarPU's manual says ("Defining A New Scheduling
+ * Policy"), and compiled to a shared library with this header and StarPU's.
+ * Every rank selects the policy by
  *
  *     STARPU_SCHED_LIB=./mine.so STARPU_SCHED=mine
  *
- * on every rank.  The functions below are the program's: a library is linked
- * with nothing but StarPU.  perf/policies/ of the sources has some to copy.
+ * The program defines the functions below: a library links with StarPU only.
+ * runtime/policies/ of the sources has policies to copy.
  *
- * Nothing of it costs anything unless a policy calls mtlm_policy_watch(). */
+ * Nothing here costs time unless a policy calls mtlm_policy_watch(). */
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Counts the changes of this header that old libraries do not survive. */
+/* Increments on an incompatible change of this header. */
 #define MTLM_POLICY_VERSION 1
 
 struct starpu_task;
 
-/* A library says once, outside functions and after including starpu.h and
- * starpu_scheduler.h: MTLM_POLICY_PLUGIN;  It is then
- * refused, with a sentence, by a program for which it was not built: one of
- * another version of this header, or with another StarPU.  One that does not
- * say it is taken, with a warning. */
+/* What a library was built for.  A library writes MTLM_POLICY_PLUGIN; once,
+ * outside functions, after including starpu.h and starpu_scheduler.h.  The
+ * program refuses a library built for another version of this header or for
+ * another StarPU.  The program accepts a library without a stamp, with a
+ * warning. */
 struct mtlm_policy_stamp {
     int32_t version, starpu_major, starpu_minor, starpu_release;
-    uint64_t policy_bytes, task_bytes; /* of StarPU's structures */
+    uint64_t policy_bytes, task_bytes; /* sizes of StarPU's structures */
 };
 extern const struct mtlm_policy_stamp mtlm_policy_stamp;
 
@@ -45,16 +47,16 @@ extern const struct mtlm_policy_stamp mtlm_policy_stamp;
 #define MTLM_POLICY_PLUGIN                                                     \
     const struct mtlm_policy_stamp mtlm_policy_stamp = MTLM_POLICY_STAMP
 
-/* Where a node runs: on a worker, or, for the sake of tensor, pipeline or data
- * parallelism, in the communication engine. */
+/* Where a node runs: on a worker, or in the communication engine, for tensor,
+ * pipeline or data parallelism. */
 enum mtlm_lane { MTLM_LANE_COMPUTE, MTLM_LANE_TP, MTLM_LANE_PP, MTLM_LANE_DP };
 
-/* What part of the training step a node belongs to. */
+/* The part of the training step that a node belongs to. */
 enum mtlm_phase {
     MTLM_PHASE_FORWARD,   /* F */
     MTLM_PHASE_BACKWARD,  /* B: gradients of activations */
     MTLM_PHASE_WEIGHT,    /* W: gradients of weights */
-    MTLM_PHASE_OPTIMIZER, /* reductions, norm, Adam: once per iteration */
+    MTLM_PHASE_OPTIMIZER, /* reductions, norm, Adam; once per iteration */
     MTLM_PHASE_INIT,      /* once per run */
     MTLM_PHASE_EVAL,      /* validation */
     MTLM_PHASE_SAVE,      /* copies for a checkpoint, after an iteration */
@@ -67,92 +69,91 @@ enum mtlm_policy_kind {
     MTLM_POLICY_COLLECTIVE,
 };
 
-/* A node of the graph of this rank: a task or a message, of one microbatch of
- * one iteration.  Fields do not change.
+/* A node of this rank's graph: a task or a message.  Fields do not change.
  *
- * How long one lives: at least until its ended() has returned, and as long as
- * a node that waits for it lives.  So what mtlm_policy_node() says of a task
- * is there from the task's submission to its end; a message that a policy
- * notes down in ready() and strikes out in ended(), under its own lock, is
- * there while it holds that lock, and so are the nodes that wait for it. */
+ * Lifetime.  A node lives until its ended() has returned, and at least as long
+ * as every node that waits for the node.  Two uses are safe:
+ *   - the node of a task, from the task's submission to its end;
+ *   - a message that the policy stores in ready() and removes in ended(), under
+ *     a lock of the policy, and the nodes that wait for the message, while the
+ *     policy holds the lock. */
 struct mtlm_policy_node {
     enum mtlm_policy_kind kind;
     enum mtlm_lane lane;
     enum mtlm_phase phase;
-    const char *name; /* of the operation: "linear_fwd", "all_reduce" */
-    int64_t job;      /* counts the nodes that this rank submitted: program
-                       * order, in which nodes depend on earlier ones only */
-    int64_t iteration;
-    int microbatch;      /* of the iteration or validation; -1: of none */
-    int stage;           /* virtual stage of the whole model */
-    int chunk;           /* virtual stage of this rank: 0, 1 .. */
+    const char *name;    /* of the operation: "linear_fwd", "all_reduce" */
+    int64_t job;         /* number of the node on this rank, in program order; a
+                          * node depends on earlier nodes only */
+    int64_t iteration;   /* from 0 */
+    int microbatch;      /* of the iteration or validation; -1: none */
+    int stage;           /* virtual stage, of the whole model */
+    int chunk;           /* virtual stage, of this rank: 0, 1 .. */
     int layer;           /* of the whole model; -1: outside the layers */
-    int peer;            /* rank at the other end of a send or receive; -1 */
+    int peer;            /* other rank of a send or receive; else -1 */
     int priority;        /* as in struct starpu_task */
-    double flops, bytes; /* bytes of a message: what this rank sends of it */
+    double flops, bytes; /* bytes of a message: those that this rank sends */
 };
 
-/* What a policy wants to be told of messages.  Called by threads of StarPU and
- * of the communication engine, several at a time; they must be quick, and must
- * not submit, wait or call MPI, whose turn the program may have.  NULL: not.
- *
- * ready: the message's data is there, the engine issues it as soon as its turn
- * comes; of a receive, the memory is free.
- * started: it is issued.
- * ended: the transfer is over.  What waits for it becomes ready afterwards. */
+/* Events of messages, for a policy; NULL: not wanted.  Threads of StarPU and of
+ * the communication engine call them, several at a time.  They must be quick,
+ * and must not submit tasks, wait, or call MPI: the caller may have the turn of
+ * MPI. */
 struct mtlm_policy_watch {
+    /* The message's data is there, or a receive's memory is free.  The engine
+     * issues the message at its turn. */
     void (*ready)(const struct mtlm_policy_node *message);
+    /* The engine has issued the message. */
     void (*started)(const struct mtlm_policy_node *message);
+    /* The transfer is complete.  Nodes that wait for the message become ready
+     * afterwards. */
     void (*ended)(const struct mtlm_policy_node *message);
 };
 
-/* Called in a policy's init_sched(): the program keeps nodes from now on and
- * tells what *watch asks for (copied).  With NULL, in deinit_sched(): no
- * more. */
+/* Makes the program keep nodes, and report the events in *watch, which is
+ * copied.  Called in init_sched().  NULL, in deinit_sched(): no more. */
 void mtlm_policy_watch(const struct mtlm_policy_watch *watch);
 
-/* The node that the task is, or NULL: a task of StarPU's own, one that was
- * submitted when no policy watched, or one that has ended, as in
- * post_exec_hook().  With --comm-node task messages are tasks, too, on a worker
- * that no other task may run on: a policy does not get them to push, but is
- * told of them by submit_hook(), push_task_notify(), pre_exec_hook() and, when
- * the message is over, post_exec_hook(). */
+/* Returns the node of a task; NULL: the task is StarPU's own, was submitted
+ * while no policy watched, or has ended, as in post_exec_hook().
+ *
+ * With --comm-node task messages are tasks on a worker of their own, which runs
+ * no other tasks.  A policy does not place them.  StarPU calls the policy's
+ * submit_hook(), push_task_notify(), pre_exec_hook() and, when the message is
+ * complete, post_exec_hook(). */
 const struct mtlm_policy_node *mtlm_policy_node(const struct starpu_task *task);
 
-/* What follows may be called by any thread, also with locks of the policy
+/* Any thread may call the functions below, also with locks of the policy
  * held. */
 
 enum mtlm_policy_state {
-    MTLM_POLICY_WAITING, /* for others; of a task: it has not started */
-    MTLM_POLICY_READY,   /* messages only, see above */
+    MTLM_POLICY_WAITING, /* for other nodes; a task: not started */
+    MTLM_POLICY_READY,   /* messages only: ready() */
     MTLM_POLICY_RUNNING,
     MTLM_POLICY_DONE,
 };
 
 enum mtlm_policy_state mtlm_policy_state(const struct mtlm_policy_node *node);
 
-/* Nanoseconds that the node is expected to take, -1 if that is not known: the
- * mean of earlier executions of the same node for other microbatches, before
- * the first one what a synthetic run models.  A message counts from ready; of
- * its times rather the shortest count, when the other ranks were ready as
- * well.  Of a receive nothing is known. */
+/* Returns the expected duration of a node in nanoseconds; -1: unknown.  The
+ * duration is the mean over earlier executions for other microbatches.  Before
+ * the first execution the duration is that of a synthetic run's model.  A
+ * message counts from ready(), with a weight on short durations: those in which
+ * the other ranks were ready as well.  A receive has none. */
 int64_t mtlm_policy_duration_ns(const struct mtlm_policy_node *node);
 
-/* When the node is expected to end, or did, on CLOCK_MONOTONIC; -1: not known,
- * or it has not become RUNNING, or READY, yet.  May lie in the past. */
+/* Returns the expected or the real end of a node, on CLOCK_MONOTONIC; may lie
+ * in the past.  -1: unknown, or the node is still WAITING. */
 int64_t mtlm_policy_end_ns(const struct mtlm_policy_node *node);
 
-/* The node's continuation: the task that follows in the chain of its
- * microbatch, messages between the two left out.  It is the first task
- * submitted that waits for the node, or for messages that wait for it, rather
- * of the same phase.  NULL: none (a chain goes on on another rank), or the node
- * has ended. */
+/* Returns the continuation of a node: the next task in the chain of its
+ * microbatch, past messages.  This is the first submitted task that waits for
+ * the node, or for a message behind the node; a task of the same phase comes
+ * first.  NULL: the chain goes on on another rank, or the node has ended. */
 const struct mtlm_policy_node *mtlm_policy_next(
     const struct mtlm_policy_node *node);
 
-/* Stores up to n of the nodes that the node waits for, or waited for, in on[];
- * returns how many there are.  Those that had ended when it was submitted are
- * not among them. */
+/* Writes up to n predecessors of a node to on [n]; returns how many there are.
+ * Nodes that had ended when the node was submitted are not among them. */
 size_t mtlm_policy_predecessors(const struct mtlm_policy_node *node,
                                 const struct mtlm_policy_node *on[], size_t n);
 
