@@ -1,22 +1,25 @@
 #ifndef MTLM_ADAM_H
 #define MTLM_ADAM_H
 
+/* AdamW's formula, shared by the CPU and CUDA kernels of adam.c and adam.cu. */
+
 #include "codelets/op.h"
 #include "codelets/vector_math.h"
 
-/* Operands of adam, and of adam_master. */
+/* Operands of adam and adam_master. */
 enum { ADAM_G, ADAM_CONTROL, ADAM_WEIGHT, ADAM_M, ADAM_V };
 enum { ADAMM_G, ADAMM_CONTROL, ADAMM_MASTER, ADAMM_M, ADAMM_V, ADAMM_WEIGHT };
 
-/* All that does not depend on the element, rounded once. */
+/* Coefficients that do not depend on the element, each rounded once. */
 struct mtlm_adam {
     mtlm_real clip;
     mtlm_real b1, c1, b2, c2; /* beta and 1 - beta */
-    mtlm_real rate, root;     /* on m; on the root of v */
-    mtlm_real decay;          /* on the weight */
+    mtlm_real rate, root;     /* factors on m and on sqrt(v) */
+    mtlm_real decay;          /* factor on the weight */
     mtlm_real epsilon;
 };
 
+/* Returns the coefficients of a step from attributes and control tensor. */
 static inline MTLM_HOST_DEVICE struct mtlm_adam mtlm_adam_begin(
     const union mtlm_attr *attr, const double *control)
 {
@@ -39,7 +42,7 @@ static inline MTLM_HOST_DEVICE struct mtlm_adam mtlm_adam_begin(
     return a;
 }
 
-/* One element; g is zeroed elsewhere. */
+/* Steps one element.  The caller zeroes g. */
 static inline MTLM_HOST_DEVICE void mtlm_adam_step(const struct mtlm_adam *a,
                                                    mtlm_real g, mtlm_real *m,
                                                    mtlm_real *v, mtlm_real *w)

@@ -1,4 +1,5 @@
-/* CUDA kernels of bias_dropout_add.c. */
+/* CUDA kernels of bias_dropout_add.c: forward, and backward with the bias
+ * gradient's sums over rows. */
 
 #include "config.h"
 

@@ -1,4 +1,5 @@
-/* CUDA kernels of bias_gelu.c. */
+/* CUDA kernels of bias_gelu.c: forward, and backward with the bias gradient's
+ * sums over rows. */
 
 #include "config.h"
 

@@ -1,4 +1,5 @@
-/* CUDA kernels of bias_tanh.c. */
+/* CUDA kernels of bias_tanh.c: forward, and backward with the bias gradient's
+ * sums over rows. */
 
 #include "config.h"
 

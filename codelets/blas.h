@@ -1,16 +1,18 @@
 #ifndef MTLM_BLAS_H
 #define MTLM_BLAS_H
 
+/* The matrix product of the CPU's BLAS. */
+
 #include <cblas.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "runtime/base/dtype.h"
 
-/* C = alpha op(A) op(B) + beta C, row-major: C [m, n], op(A) [m, k], op(B)
- * [k, n]; op transposes where asked.  lda, ldb, ldc: elements from one row
- * to the next as stored.  The library must run one thread: the cores belong
- * to the workers. */
+/* Computes C = alpha op(A) op(B) + beta C, row-major: C [m, n], op(A) [m, k],
+ * op(B) [k, n].  op transposes as trans_a and trans_b say.  lda, ldb, ldc:
+ * elements between stored rows.  The library must run one thread, because the
+ * workers use all cores. */
 static inline void mtlm_gemm(bool trans_a, bool trans_b, int64_t m, int64_t n,
                              int64_t k, mtlm_real alpha, const mtlm_real *a,
                              int64_t lda, const mtlm_real *b, int64_t ldb,

@@ -1,10 +1,12 @@
 #ifndef MTLM_BLOCK_SUM_CUH
 #define MTLM_BLOCK_SUM_CUH
 
+/* Sums over the threads of a CUDA block. */
+
 #include <cuda_runtime.h>
 
-/* Sum of v over a block of that many threads, a multiple of 32; the same in
- * every thread, and the same bits in every run. */
+/* Returns the sum of v over a block of `threads` threads, a multiple of 32.
+ * Every thread gets the same bits, in every run. */
 template <int threads, typename T>
 static inline __device__ T mtlm_block_sum(T v)
 {

@@ -1,5 +1,5 @@
-/* Makes the StarPU codelets out of the table of operations.  No other file of
- * this folder knows of StarPU. */
+/* Makes the StarPU codelets from the table of operations.  No other .c file of
+ * codelets/ uses StarPU. */
 
 #include "config.h"
 

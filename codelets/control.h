@@ -1,11 +1,13 @@
 #ifndef MTLM_CONTROL_H
 #define MTLM_CONTROL_H
 
+/* The control tensor's arithmetic, shared by CPU and CUDA kernels. */
+
 #include <math.h>
 
 #include "codelets/learning_rate.h"
 
-/* The control tensor before the first iteration. */
+/* Sets the control tensor [MTLM_CONTROL_COUNT] before the first iteration. */
 static inline MTLM_HOST_DEVICE void mtlm_control_begin(
     const union mtlm_attr *attr, double *control)
 {
@@ -17,7 +19,8 @@ static inline MTLM_HOST_DEVICE void mtlm_control_begin(
     control[MTLM_CONTROL_HYSTERESIS] = scale->hysteresis;
 }
 
-/* The loss scale after an iteration (Megatron-LM's DynamicGradScaler). */
+/* Updates the loss scale after an iteration (Megatron-LM's
+ * DynamicGradScaler). */
 static inline MTLM_HOST_DEVICE void mtlm_loss_scale_advance(
     const struct mtlm_loss_scale *scale, bool overflow, double *control)
 {
@@ -37,14 +40,14 @@ static inline MTLM_HOST_DEVICE void mtlm_loss_scale_advance(
     }
 }
 
-/* What an iteration has come to, decided by the same lines on the CPU and on
- * a GPU: square: the sum of the squared sums; extra: the rest of the status,
- * [MTLM_STATUS_EXTRA]; samples of this iteration.  Advances control and copies
- * it to report, both [MTLM_CONTROL_COUNT].
+/* Decides the result of an iteration; CPU and GPU run the same lines.  Advances
+ * control [MTLM_CONTROL_COUNT] and copies control to report.  square: sum of
+ * the squared sums; extra [MTLM_STATUS_EXTRA]: rest of the status vector;
+ * samples: of this iteration.
  *
- * Gradients that are not finite though the losses are have overflowed because
- * of the loss scale, if that can be: such an iteration takes no step and is no
- * NaN.  At the smallest scale it is one. */
+ * Gradients that are not finite beside finite losses are an overflow of the
+ * loss scale.  Exceptions: the scale is 1, or a dynamic scale is at its
+ * minimum.  An overflow takes no step and counts as no NaN. */
 static inline MTLM_HOST_DEVICE void mtlm_control_advance(
     const union mtlm_attr *attr, double square, const double *extra,
     int64_t samples, double *control, double *report)

@@ -1,20 +1,23 @@
 #ifndef MTLM_DROPOUT_CUH
 #define MTLM_DROPOUT_CUH
 
+/* Dropout in CUDA kernels: the masks of dropout.h, bit for bit. */
+
 #include "codelets/op.h"
 #include "runtime/base/philox.h"
 
-/* Dropout in CUDA kernels: the masks of dropout.h, to the bit. */
+/* Parameters of a dropout mask. */
 struct mtlm_mask {
     uint64_t seed;
-    int64_t sample; /* the microbatch's first */
+    int64_t sample; /* the microbatch's first sample */
     int64_t first_row;
     uint32_t threshold; /* 0: no dropout */
     float keep;
     int layer, site;
 };
 
-/* In dropout kernels a thread has so many neighbours: one block of numbers. */
+/* Neighbouring elements of a thread in dropout kernels: one block of random
+ * numbers. */
 constexpr int MTLM_MASK_WIDTH = 8;
 
 static inline struct mtlm_mask mtlm_mask_of(const struct mtlm_dropout *dropout,
@@ -28,8 +31,8 @@ static inline struct mtlm_mask mtlm_mask_of(const struct mtlm_dropout *dropout,
             keep,          dropout->layer, dropout->site};
 }
 
-/* What elements e .. e + V - 1 of the sample numbered on from the first are
- * multiplied with; e is a multiple of V, which is 8 or 1. */
+/* Computes the factors of elements e .. e + V - 1 of a sample, numbered from
+ * the microbatch's first.  e is a multiple of V, which is 8 or 1. */
 template <int V>
 static inline __device__ void mtlm_mask_factors(const struct mtlm_mask &mask,
                                                 int64_t sample, int64_t e,
@@ -58,7 +61,8 @@ static inline __device__ void mtlm_mask_factors(const struct mtlm_mask &mask,
     }
 }
 
-/* Those of columns c .. c + V - 1 of row r of an operand [s, b, h]. */
+/* Computes the factors of columns c .. c + V - 1 of row r of an operand [s, b,
+ * h]. */
 template <int V>
 static inline __device__ void mtlm_mask_row_factors(
     const struct mtlm_mask &mask, int64_t r, unsigned b, int64_t h, int64_t c,

@@ -1,11 +1,13 @@
 #ifndef MTLM_DROPOUT_H
 #define MTLM_DROPOUT_H
 
+/* Dropout on the CPU. */
+
 #include "codelets/op.h"
 
-/* What dropout multiplies elements first .. first + n - 1 of a sample with: 0
- * where dropped, else 1 / (1 - p), with p as mtlm_dropout_threshold() has
- * it. */
+/* Writes the dropout factors of elements first .. first + n - 1 of a sample: 0
+ * for a dropped element, else 1 / (1 - p).  mtlm_dropout_threshold() rounds
+ * p. */
 void mtlm_dropout_factors(const struct mtlm_dropout *dropout, int64_t sample,
                           int64_t first, int64_t n, mtlm_real *factors);
 

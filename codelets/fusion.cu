@@ -1,4 +1,5 @@
-/* Only host code. */
+/* Decides whether cuBLASLt computes a product's epilogue, and notes the
+ * decision.  Host code only. */
 
 #include "config.h"
 

@@ -3,9 +3,10 @@
 
 #include "codelets/gelu.h"
 
-/* GELU and its derivative on a GPU, exact or in the tanh form. */
+/* GELU and its derivative on a GPU, exact or in the tanh form (gelu.h). */
 
-/* gelu(v) / v: the normal distribution function, or 1 / (1 + e^(-2u)). */
+/* Returns gelu(v) / v: the normal distribution function, or 1 / (1 +
+ * e^(-2u)). */
 template <bool exact> static inline __device__ float mtlm_gelu_gate(float v)
 {
     if (exact)
@@ -16,11 +17,13 @@ template <bool exact> static inline __device__ float mtlm_gelu_gate(float v)
                      * (v + (float) MTLM_GELU_CUBIC * v * v * v)));
 }
 
+/* Returns gelu(v). */
 template <bool exact> static inline __device__ float mtlm_gelu_of(float v)
 {
     return v * mtlm_gelu_gate<exact>(v);
 }
 
+/* Returns gelu'(v). */
 template <bool exact> static inline __device__ float mtlm_gelu_slope_of(float v)
 {
     const float g = mtlm_gelu_gate<exact>(v);

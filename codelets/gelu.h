@@ -1,16 +1,17 @@
 #ifndef MTLM_GELU_H
 #define MTLM_GELU_H
 
+/* GELU and its derivative on the CPU, written so that loops vectorise; gelu.cuh
+ * is the GPU's. */
+
 #include "codelets/vector_math.h"
 
-/* Exact (attr.gelu.exact): gelu(v) = v P(v) with P(v) = (1 + erf(v / sqrt(2)))
- * / 2, as torch.nn.functional.gelu: what Megatron-LM has in its MLP without
- * --bias-gelu-fusion, and in BERT's language model head without --openai-gelu.
+/* Exact form (attr.gelu.exact): gelu(v) = v P(v), P(v) = (1 + erf(v / sqrt(2)))
+ * / 2, as torch.nn.functional.gelu.  Megatron-LM uses this form in the MLP
+ * without --bias-gelu-fusion, and in BERT's head without --openai-gelu.
  *
- * Otherwise, as its fused kernel and cuBLASLt, gelu(v) = v / 2 (1 + tanh(u)) =
- * v / (1 + e^(-2u)), u = sqrt(2 / pi) (v + 0.044715 v^3).
- *
- * Below for the CPU, so that loops become vector code; gelu.cuh has a GPU's. */
+ * Tanh form, as Megatron-LM's fused kernel and cuBLASLt: gelu(v) = v / 2 (1 +
+ * tanh(u)) = v / (1 + e^(-2u)), u = sqrt(2 / pi) (v + 0.044715 v^3). */
 #define MTLM_GELU_SCALE 0.79788456080286535588
 #define MTLM_GELU_CUBIC 0.044715
 
@@ -18,7 +19,8 @@
 #define MTLM_SQRT_HALF 0.70710678118654752440
 #define MTLM_NORMAL_0 0.39894228040143267794
 
-/* e^(-2u) of v, where u is great of what makes no difference any more. */
+/* Returns e^(-2u) of v; the exponent is capped where the result no longer
+ * changes gelu. */
 static inline mtlm_real mtlm_gelu_tail(mtlm_real v)
 {
     const mtlm_real scale = -2 * MTLM_GELU_SCALE * MTLM_LOG2_E;
@@ -28,23 +30,26 @@ static inline mtlm_real mtlm_gelu_tail(mtlm_real v)
     return mtlm_exp2(x > most ? most : x);
 }
 
-/* e^(-v^2 / 2) */
+/* Returns e^(-v^2 / 2). */
 static inline mtlm_real mtlm_gelu_bell(mtlm_real v)
 {
     return mtlm_exp2(v * v * ((mtlm_real) -0.5 * MTLM_LOG2_E));
 }
 
+/* Returns gelu(v) in the tanh form. */
 static inline mtlm_real mtlm_gelu(mtlm_real v)
 {
     return v / (1 + mtlm_gelu_tail(v));
 }
 
+/* Returns gelu(v) in the exact form. */
 static inline mtlm_real mtlm_gelu_exact(mtlm_real v)
 {
     return v * mtlm_normal_cdf(v, mtlm_gelu_bell(v));
 }
 
-/* g + v g (1 - g) 2u' with g = 1 / (1 + e^(-2u)). */
+/* Returns the derivative of the tanh form: g + v g (1 - g) 2u' with g = 1 / (1
+ * + e^(-2u)). */
 static inline mtlm_real mtlm_gelu_slope(mtlm_real v)
 {
     const mtlm_real scale = 2 * MTLM_GELU_SCALE, cubic = MTLM_GELU_CUBIC;
@@ -54,7 +59,8 @@ static inline mtlm_real mtlm_gelu_slope(mtlm_real v)
     return g + g * (1 - g) * slope;
 }
 
-/* P(v) + v P'(v), P' the normal density. */
+/* Returns the derivative of the exact form: P(v) + v P'(v), P' the normal
+ * density. */
 static inline mtlm_real mtlm_gelu_exact_slope(mtlm_real v)
 {
     const mtlm_real e = mtlm_gelu_bell(v);

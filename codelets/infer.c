@@ -1,3 +1,5 @@
+/* Shape checks that infer functions of operations share. */
+
 #include "config.h"
 
 #include "codelets/infer.h"

@@ -5,12 +5,12 @@
 
 #include "runtime/base/error.h"
 
-/* How kernels are started, instead of <<< >>>: so that a compiler for C++ can
- * read the .cu files too (tests/emulator/, which has no nvcc). */
+/* Launches of CUDA kernels without <<< >>>, so that a C++ compiler can read the
+ * .cu files (tests/emulator/, which has no nvcc). */
 
 #ifdef __CUDACC__
 
-/* More than this of dynamic shared memory has to be asked for. */
+/* Bytes of dynamic shared memory that need no request. */
 constexpr size_t MTLM_SHARED_UNASKED = 48 << 10;
 
 static inline void mtlm_launch_check(cudaError_t status, const void *kernel)
@@ -24,8 +24,8 @@ static inline void mtlm_launch_check(cudaError_t status, const void *kernel)
                cudaGetErrorString(status));
 }
 
-/* Enqueues kernel(args...) on blocks of threads, with shared_bytes of dynamic
- * shared memory.  Does not wait; a launch that CUDA refuses ends the job. */
+/* Enqueues kernel(args...) on blocks of threads with shared_bytes of dynamic
+ * shared memory.  Does not wait.  A launch that CUDA refuses ends the job. */
 template <typename... Params, typename... Args>
 static inline void mtlm_launch(void (*kernel)(Params...), dim3 blocks,
                                dim3 threads, size_t shared_bytes,
@@ -49,7 +49,7 @@ static inline void mtlm_launch(void (*kernel)(Params...), dim3 blocks,
                       symbol);
 }
 
-/* The block's dynamic shared memory, aligned to 16 bytes. */
+/* Returns the block's dynamic shared memory, aligned to 16 bytes. */
 static inline __device__ void *mtlm_shared(void)
 {
     extern __shared__ __align__(16) unsigned char mtlm_shared_bytes[];

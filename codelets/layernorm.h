@@ -1,10 +1,10 @@
 #ifndef MTLM_LAYERNORM_H
 #define MTLM_LAYERNORM_H
 
-/* Operands of the layernorm operations, for their C and CUDA kernels. */
+/* Operands of the layernorm operations, for C and CUDA kernels. */
 enum { LN_X, LN_GAMMA, LN_BETA, LN_Y, LN_MEAN, LN_RSTD, LN_COUNT };
 
-/* Of layernorm_bwd and layernorm_bwd_add. */
+/* Operands of layernorm_bwd and layernorm_bwd_add. */
 enum {
     LNB_X,
     LNB_GAMMA,

@@ -1,6 +1,8 @@
 #ifndef MTLM_LEARNING_RATE_H
 #define MTLM_LEARNING_RATE_H
 
+/* Learning rate and weight decay as functions of the consumed samples. */
+
 #include <math.h>
 
 #include "codelets/op.h"
@@ -8,7 +10,8 @@
 
 #define MTLM_PI 3.14159265358979323846
 
-/* What is left of the way from the full to the smallest learning rate. */
+/* Returns what remains of the WSD decay after n samples: 1 before the decay, 0
+ * at its end. */
 static inline MTLM_HOST_DEVICE double mtlm_wsd_left(
     const struct mtlm_schedule *schedule, double n)
 {
@@ -27,9 +30,9 @@ static inline MTLM_HOST_DEVICE double mtlm_wsd_left(
     }
 }
 
-/* Learning rate and weight decay of the step that is taken when the steps
- * before it have seen n samples: what Megatron-LM core_v0.12.0 makes of the
- * same options.  With warm-up W, decay D, from r0 over r to r1:
+/* Returns the learning rate of the step after n samples, as Megatron-LM
+ * core_v0.12.0 with the same options.  With warm-up W, decay D, from r0 over r
+ * to r1:
  *
  *   n <= W (and W > 0)   r0 + (r - r0) n / W
  *   n > D                r1, unless the style is constant
@@ -39,9 +42,7 @@ static inline MTLM_HOST_DEVICE double mtlm_wsd_left(
  *     WSD  c = 1 until D - E, then with u = (n - D + E) / E as above, or
  *          2 (1/2)^u - 1 (exponential)
  *
- * so that the very first step has r0 = 0 where there is a warm-up.  Weight
- * decay goes from w0 to w1 in weight_decay_samples by u or
- * (1 - cos pi u) / 2, or is w1 (constant). */
+ * With a warm-up, the very first step has r0 = 0. */
 static inline MTLM_HOST_DEVICE double mtlm_learning_rate(
     const struct mtlm_schedule *schedule, double n)
 {
@@ -68,6 +69,9 @@ static inline MTLM_HOST_DEVICE double mtlm_learning_rate(
     }
 }
 
+/* Returns the weight decay of the step after n samples.  Weight decay moves
+ * from w0 to w1 in weight_decay_samples, linearly by u or by (1 - cos pi u) /
+ * 2; constant: w1. */
 static inline MTLM_HOST_DEVICE double mtlm_weight_decay(
     const struct mtlm_schedule *schedule, double n)
 {

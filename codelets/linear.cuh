@@ -3,18 +3,17 @@
 
 #include "codelets/matmul.cuh"
 
-/* Products of linear layers, without an epilogue, for the operations of
- * linear.c and for those that have one more operand behind x or dy and the
- * weight.  The addresses are the device's; call gives types and the shapes of
- * its operands 0 and 1. */
+/* Products of linear layers without an epilogue, for linear.cu and
+ * linear_gelu.cu.  Addresses are device addresses.  call gives the types and
+ * the shapes of its operands 0 and 1. */
 
-/* y = x weight^T */
+/* Returns the product y = x weight^T. */
 struct mtlm_product mtlm_linear_forward(const struct mtlm_call *call,
                                         const void *x, const void *weight,
                                         const void *y,
                                         const struct mtlm_device *device);
 
-/* dx = dy weight + beta dx */
+/* Returns the product dx = dy weight + beta dx. */
 struct mtlm_product mtlm_linear_dgrad(const struct mtlm_call *call,
                                       const void *dy, const void *weight,
                                       const void *dx, float beta,

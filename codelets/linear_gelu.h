@@ -1,9 +1,9 @@
 #ifndef MTLM_LINEAR_GELU_H
 #define MTLM_LINEAR_GELU_H
 
-/* Operands of the operations of linear_gelu.c, for their C and CUDA kernels. */
+/* Operands of the operations of linear_gelu.c, for C and CUDA kernels. */
 
-/* linear_gelu_fwd; all but the last are linear_bias_fwd's */
+/* linear_gelu_fwd; the operands before LG_PRE are those of linear_bias_fwd */
 enum { LG_X, LG_WEIGHT, LG_BIAS, LG_PRE, LG_Y, LG_COUNT };
 /* gelu_linear_fwd */
 enum { GL_X, GL_WEIGHT, GL_PRE, GL_Y, GL_COUNT };

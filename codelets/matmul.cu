@@ -1,4 +1,5 @@
-/* Only host code: the library's descriptors and its choices of algorithm. */
+/* Products by cuBLASLt: descriptors and choices of algorithm, kept per thread.
+ * Host code only. */
 
 #include "config.h"
 

@@ -6,10 +6,10 @@
 #include "codelets/op.h"
 #include "runtime/machine/device.h"
 
-/* Products of matrices by cuBLASLt.  It counts matrices by columns, so that
- * a row-major [r, c] is its c x r, not transposed. */
+/* Products of matrices by cuBLASLt.  cuBLASLt counts matrices by columns: a
+ * row-major [r, c] is its c x r, not transposed. */
 
-/* A matrix as the library sees it, without gaps between its columns. */
+/* A matrix as cuBLASLt sees it, without gaps between columns. */
 struct mtlm_matrix {
     const void *data; /* on the device */
     int64_t rows, cols;
@@ -17,20 +17,20 @@ struct mtlm_matrix {
     enum mtlm_dtype dtype; /* MTLM_REAL, MTLM_BF16 or MTLM_F16 */
 };
 
-/* What the library does besides: */
+/* What cuBLASLt computes besides the product. */
 enum mtlm_epilogue {
     MTLM_PLAIN,
     MTLM_BIAS, /* adds bias [rows of c] to every column of c */
-    /* Writes to bias [columns of c] the sums over the columns of op(b)^T, which
-     * are the gradient of a bias, in c's type. */
+    /* Writes the sums over the columns of op(b)^T to bias [columns of c], in
+     * c's type: the gradient of a bias. */
     MTLM_BIAS_GRADIENT,
-    /* Adds the bias, writes that to aux, c = gelu(that): the tanh form. */
+    /* Adds the bias, writes the sum to aux, c = gelu(sum): the tanh form. */
     MTLM_BIAS_GELU,
     MTLM_GELU_GRADIENT, /* c = gelu'(aux) op(a) op(b) */
 };
 
-/* c = op(a) op(b) + beta c, where op transposes as a and b say: sums in
- * single precision, never TF32, whatever the types. */
+/* c = op(a) op(b) + beta c; op transposes as a and b say.  Sums in single
+ * precision, never TF32, for all types. */
 struct mtlm_product {
     struct mtlm_matrix a, b, c;
     float beta;
@@ -40,13 +40,12 @@ struct mtlm_product {
     size_t workspace_bytes; /* of the device's workspace, from its start */
 };
 
-/* Enqueues p on the device's stream.  What the library proposes for a product
- * is asked for once per thread and then kept: the same shapes, types and
- * alignments give the same bits again, since nothing is summed in an order
- * that could change.
+/* Enqueues p on the device's stream.  The function asks the library for an
+ * algorithm once per product and thread.  Equal shapes, types and alignments
+ * give equal bits: no order of summation changes.
  *
- * Returns NULL, or with nothing enqueued why it cannot be done, in words that
- * last until this thread's next call:
+ * Returns NULL.  If the library cannot compute p, enqueues nothing and returns
+ * the reason, valid until this thread's next call:
  *
  *   bias or aux are not aligned to 16 bytes, or there is aux, and c's rows are
  *       not a multiple of 8;
@@ -54,9 +53,8 @@ struct mtlm_product {
  *       CUBLAS_STATUS_INVALID_VALUE or CUBLAS_STATUS_ARCH_MISMATCH, when asked
  *       for one or when given p.
  *
- * Then the caller does without the epilogue.  For MTLM_PLAIN there is no other
- * way: the program ends with a sentence, as it does for any other status
- * whatever the epilogue. */
+ * The caller then does without the epilogue.  With MTLM_PLAIN the program ends
+ * with a message instead, as for any other status. */
 const char *mtlm_matmul(const struct mtlm_device *device,
                         const struct mtlm_product *p);
 

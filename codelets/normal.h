@@ -1,13 +1,15 @@
 #ifndef MTLM_NORMAL_H
 #define MTLM_NORMAL_H
 
+/* Normally distributed random numbers. */
+
 #include <math.h>
 #include <stdint.h>
 
 #include "runtime/base/host_device.h"
 
-/* Two independent numbers of N(0, 1) from two random words, by Box and
- * Muller's method. */
+/* Writes two independent numbers of N(0, 1), made from two random words by Box
+ * and Muller's method. */
 static inline MTLM_HOST_DEVICE void mtlm_normal_pair(const uint32_t word[2],
                                                      double out[2])
 {

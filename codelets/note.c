@@ -1,3 +1,5 @@
+/* Keeps one text per subject, written once by any thread. */
+
 #include "config.h"
 
 #include <stdarg.h>

@@ -1,17 +1,19 @@
 #ifndef MTLM_NOTE_H
 #define MTLM_NOTE_H
 
+/* Notes for people about the kernels that a GPU runs. */
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* What kernels found when they first ran on a GPU, for people: which library
- * computes what, or why a kernel of our own does. */
+/* Subjects of notes.  At its first run on a GPU a kernel notes which library
+ * computes what, or why our own kernel runs. */
 enum mtlm_note {
     MTLM_NOTE_ATTENTION,
-    /* GELU, its gradient and that of biases: as an epilogue, and otherwise.
-     * Both of one are written where some of its products have the epilogue and
-     * some have not. */
+    /* GELU, its gradient and the bias gradient: as an epilogue, or by our own
+     * kernel.  Both notes of a pair exist if only some products have the
+     * epilogue. */
     MTLM_NOTE_GELU,
     MTLM_NOTE_GELU_OWN,
     MTLM_NOTE_GELU_GRADIENT,
@@ -21,11 +23,12 @@ enum mtlm_note {
     MTLM_NOTE_COUNT
 };
 
-/* Of several notes about the same the first stays; 127 bytes of it. */
+/* Writes a note; the first note of a subject stays, cut to 127 bytes.  Any
+ * thread may call. */
 void mtlm_note(enum mtlm_note about, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* NULL where there is none.  Any thread may call these. */
+/* Returns the note of a subject, or NULL.  Any thread may call. */
 const char *mtlm_note_text(enum mtlm_note about);
 
 #ifdef __cplusplus

@@ -11,8 +11,8 @@
 
 #include "runtime/base/dtype.h"
 
-/* Numbers in the job's value type - float, __nv_bfloat16 or __half - for
- * kernels that compute in float.  T is one of them. */
+/* Numbers of the value type (float, __nv_bfloat16 or __half) for kernels that
+ * compute in float.  T is one of these types. */
 
 static inline __device__ float mtlm_float(float x)
 {
@@ -29,7 +29,7 @@ static inline __device__ float mtlm_float(__half x)
     return __half2float(x);
 }
 
-/* x in T, rounded to nearest even. */
+/* Returns x in T, rounded to nearest even. */
 template <typename T> static inline __device__ T mtlm_round(float x);
 
 template <> inline __device__ float mtlm_round<float>(float x)
@@ -47,8 +47,8 @@ template <> inline __device__ __half mtlm_round<__half>(float x)
     return __float2half_rn(x);
 }
 
-/* V neighbours that are read and written by accesses of 16 bytes (or fewer,
- * where they have no more). */
+/* V neighbours, accessed 16 bytes at a time, or fewer if they have fewer
+ * bytes. */
 template <typename T, int V>
 struct alignas(sizeof(T) * V < 16 ? sizeof(T) * V : 16) mtlm_neighbours {
     T at[V];
@@ -93,8 +93,8 @@ static inline __device__ void mtlm_store(T *p, const float (&x)[V])
 /* Elements of T in 16 bytes. */
 template <typename T> constexpr int mtlm_width = 16 / sizeof(T);
 
-/* Whether rows of cols elements at p, whatever their type, can be accessed V
- * elements at a time. */
+/* Returns whether rows of cols elements at p can be accessed V elements at a
+ * time. */
 template <int V, typename... T>
 static inline bool mtlm_wide(int64_t cols, const T *...p)
 {
@@ -114,9 +114,9 @@ static inline void mtlm_dispatch(enum mtlm_dtype value, F f)
         f(float());
 }
 
-/* The same with the number of elements V to be read and written at a time as a
- * second argument's decltype(argument)::value: WIDTH (0: those of 16 bytes) if
- * rows of cols elements at these addresses allow it, else 1. */
+/* Calls f with a number of the value type and the number V of elements to
+ * access at once (decltype(argument)::value).  V is WIDTH (0: elements in 16
+ * bytes) if rows of cols elements at these addresses allow, else 1. */
 template <int WIDTH = 0, typename F>
 static inline void mtlm_dispatch_wide(
     enum mtlm_dtype value, int64_t cols,

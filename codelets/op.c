@@ -1,3 +1,6 @@
+/* The table of operations, and properties of calls that follow from the
+ * table. */
+
 #include "config.h"
 
 #include <stddef.h>

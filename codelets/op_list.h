@@ -1,7 +1,6 @@
-/* Every kind of node that a graph can hold, one line each: enum suffix, name.
- * A new operation is one line here, its struct mtlm_op in codelets/<file>.c
- * with its kernels (CUDA in the .cu beside it), and a test; nothing else
- * names it twice. */
+/* The list of operations: enum suffix and name, one line each.  A new operation
+ * takes one line here and a file codelets/<file>.c with its struct mtlm_op and
+ * its kernels.  CUDA kernels stand in the .cu file of the same name. */
 #define MTLM_OP_LIST(OP)                                                       \
     OP(BATCH, batch)                                                           \
     OP(LOSS_WEIGHTS, loss_weights)                                             \

@@ -1,7 +1,7 @@
 #ifndef MTLM_POOL_H
 #define MTLM_POOL_H
 
-/* Operands of the pool operations, for their C and CUDA kernels. */
+/* Operands of the pool operations, for C and CUDA kernels. */
 enum { POOL_X, POOL_Y, POOL_COUNT };
 enum { POOLB_DY, POOLB_DX, POOLB_COUNT };
 

@@ -1,3 +1,5 @@
+/* Sums over rows on the CPU, block by block. */
+
 #include "config.h"
 
 #include "codelets/rows.h"

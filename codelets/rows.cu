@@ -1,4 +1,4 @@
-/* CUDA kernels of rows.c. */
+/* CUDA kernels of rows.c and rows.cuh: sums over rows in a fixed order. */
 
 #include "config.h"
 

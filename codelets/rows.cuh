@@ -8,41 +8,42 @@
 #include "codelets/number.cuh"
 #include "runtime/machine/device.h"
 
-/* Kernels that go over the rows of a matrix, and sums over rows in a fixed
- * order, without atomic additions: two runs give the same bits, on any GPU. */
+/* Kernels over the rows of a matrix, and sums over rows in a fixed order
+ * without atomic additions: every run gives the same bits, on any GPU. */
 
-/* sum [cols] += the rows of x [rows, cols], of that value type. */
+/* Adds the rows of x [rows, cols], of that value type, to sum [cols]. */
 void mtlm_add_rows_cuda(float *sum, const void *x, enum mtlm_dtype value,
                         int64_t rows, int64_t cols,
                         const struct mtlm_device *device);
 
-/* sum[s] [cols] += the rows of parts[s] [n, cols], for s < sums. */
-constexpr int MTLM_ROW_SUMS = 2; /* at most */
+/* Adds the rows of parts[s] [n, cols] to sum[s] [cols], for s < sums. */
+constexpr int MTLM_ROW_SUMS = 2; /* maximum */
 void mtlm_add_parts_cuda(float *const sum[], int sums, const float *parts,
                          int64_t n, int64_t cols, cudaStream_t stream);
 
-/* How blocks of threads divide a matrix: a thread has its columns and goes
- * down the rows of its block. */
+/* How blocks of threads divide a matrix: a thread owns columns and walks down
+ * the rows of its block. */
 struct mtlm_tiles {
     dim3 blocks;
     unsigned threads;
     int64_t rows; /* of a block */
 };
 
-/* For threads of width columns each, that add up over their rows or do not.
- * Depends on nothing but shapes, so that sums keep their order everywhere. */
+/* Returns the division for threads of width columns each; sums: the threads add
+ * up over rows.  The division depends on shapes only, so sums keep their order
+ * everywhere. */
 struct mtlm_tiles mtlm_tiles_of(int64_t rows, int64_t cols, int width,
                                 bool sums);
 
 constexpr int MTLM_TILE_THREADS = 256;
 
-/* What is done to a matrix: F is made from this.
+/* Base of the work F on a matrix:
  *
  *   begin(c, column)  reads what belongs to columns c .. c + V - 1 alone
- *   at(r, c, column, sum)  does what is to be done to these columns of row r;
- *       adds to sum[i] what mtlm_over_rows() is to add up over the rows
+ *   at(r, c, column, sum)  works on these columns of row r; adds to sum[i] what
+ *       mtlm_over_rows() adds up over the rows
  *
- * It goes to the GPU by value: pointers and numbers. */
+ * F is passed to the GPU by value: pointers and numbers. */
 template <int V, int N = 0> struct mtlm_row_work {
     static constexpr int width = V, sums = N;
     typedef float values[V];
@@ -73,8 +74,8 @@ static __global__ void __launch_bounds__(MTLM_TILE_THREADS)
                    sum[s]);
 }
 
-/* Does f to a matrix [rows, cols]; totals[i] [cols] += the sums i over its
- * rows. */
+/* Applies f to a matrix [rows, cols] and adds sum i over the rows to totals[i]
+ * [cols]. */
 template <typename F>
 static inline void mtlm_over_rows(const F &f, int64_t rows, int64_t cols,
                                   const struct mtlm_device *device,

@@ -5,13 +5,13 @@
 
 #include "runtime/base/dtype.h"
 
-/* Sums over rows: the gradient of what was added to every row. */
+/* Sums over rows on the CPU: the gradient of a vector added to every row. */
 
-/* Rows whose sum is formed apart before it is added to the total: keeps the
- * rounding error of long sums small. */
+/* Rows of a partial sum, which is then added to the total.  Partial sums keep
+ * the rounding error of long sums small. */
 enum { MTLM_ROW_BLOCK = 32 };
 
-/* sum [cols] += the rows of x [rows, cols] (contiguous). */
+/* Adds the rows of x [rows, cols] (contiguous) to sum [cols]. */
 void mtlm_rows_add(mtlm_real *sum, const mtlm_real *x, int64_t rows,
                    int64_t cols);
 

@@ -1,10 +1,12 @@
 #ifndef MTLM_SAVE_OP_H
 #define MTLM_SAVE_OP_H
 
+/* Time spent on checkpoint copies. */
+
 #include <stdint.h>
 
-/* What the nodes that copy tensors for a checkpoint have taken the workers of
- * this process so far, together. */
+/* Returns the time in ns that this process's workers spent on checkpoint copies
+ * so far, summed over workers. */
 int64_t mtlm_save_copies_ns(void);
 
 #endif /* MTLM_SAVE_OP_H */

@@ -1,8 +1,8 @@
 #ifndef MTLM_STATUS_H
 #define MTLM_STATUS_H
 
-/* Operands of the operations of status.c, for their C and CUDA kernels: of
- * square_sum and count_zeros, norm, publish, flags, control, eval_report. */
+/* Operands of the operations of status.c, for C and CUDA kernels: square_sum
+ * and count_zeros, norm, publish, flags, control_init, control, eval_report. */
 enum { SQ_G, SQ_STATUS };
 enum { NORM_SUMS, NORM_NORM };
 enum { PUBLISH_LOSS, PUBLISH_STATUS };

@@ -1,3 +1,5 @@
+/* Products of small matrices, a row of tiles at a time. */
+
 #include "config.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* CUDA kernel of token_type.c. */
+/* CUDA kernel of token_type.c: adds a row of the table to each token. */
 
 #include "config.h"
 

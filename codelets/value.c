@@ -1,7 +1,6 @@
-/* 16-bit operands on the CPU: kernels there compute in mtlm_real, so what they
- * read is widened before and what they wrote is rounded after.  Slow, for it
- * goes over whole operands: it is there so that everything can be tested
- * without a GPU. */
+/* Runs CPU kernels on 16-bit operands.  CPU kernels compute in mtlm_real:
+ * operands are widened before the kernel and rounded after.  Slow, because
+ * whole operands are converted; the purpose is testing without a GPU. */
 
 #include "config.h"
 

@@ -9,17 +9,17 @@
 #include "runtime/base/dtype.h"
 #include "runtime/base/host_device.h"
 
-/* Functions of one number that a compiler can vectorise inside a loop, which
- * it cannot do with the C library's.  In double precision they are the C
- * library's: there accuracy counts, not speed. */
+/* Functions of one number that a compiler can vectorise inside a loop, unlike
+ * the C library's.  Double precision uses the C library: there accuracy counts,
+ * not speed. */
 
-/* e^x = 2^(x log2(e)), and back. */
+/* log2(e) and ln(2): e^x = 2^(x log2(e)). */
 #define MTLM_LOG2_E ((mtlm_real) 1.4426950408889634074)
 #define MTLM_LN_2 0.69314718055994530942
 
 #if MTLM_DOUBLE
 
-/* The maximum over nothing: finite, for it meets others. */
+/* The maximum over no elements: finite, because it meets other maxima. */
 #define MTLM_LOWEST (-DBL_MAX)
 
 static inline double mtlm_exp2(double x)
@@ -42,12 +42,12 @@ static inline double mtlm_normal_cdf(double x, double e)
 
 #define MTLM_LOWEST (-FLT_MAX)
 
-/* 2^x within one unit in the last place, for x up to 127: 2^n 2^f with |f| <=
- * 1/2, 2^f by a polynomial (relative error 2e-9).  0 below -126, where floats
- * become subnormal; NaN stays NaN. */
+/* Returns 2^x within one unit in the last place, for x up to 127.  2^x = 2^n
+ * 2^f with |f| <= 1/2; a polynomial gives 2^f (relative error 2e-9).  Returns 0
+ * below -126, where floats become subnormal.  NaN stays NaN. */
 static inline float mtlm_exp2(float x)
 {
-    /* Adding it rounds to an integer, held in the lowest bits. */
+    /* Adding the shifter rounds to an integer, held in the lowest bits. */
     const float shifter = 0x1.8p23f;
     const float shifted = x + shifter;
     const float f = x - (shifted - shifter);
@@ -71,10 +71,11 @@ static inline MTLM_HOST_DEVICE float mtlm_sqrt(float x)
     return sqrtf(x);
 }
 
-/* The standard normal distribution function (1 + erf(x / sqrt(2))) / 2, given
- * e = e^(-x^2 / 2), within 2 units in the last place of 1: at -|x| it is e
- * times a polynomial in t = 1 / (1 + 0.37 |x| / sqrt(2)), by Remez' algorithm,
- * of relative error 2e-8, and the rest to 1 at |x|. */
+/* Returns the standard normal distribution function (1 + erf(x / sqrt(2))) / 2,
+ * within 2 units in the last place of 1.  The caller gives e = e^(-x^2 / 2).
+ * At -|x| the value is e times a polynomial in t = 1 / (1 + 0.37 |x| /
+ * sqrt(2)).  The polynomial has a relative error of 2e-8 (Remez' algorithm).
+ * At |x| the value is 1 minus that. */
 static inline float mtlm_normal_cdf(float x, float e)
 {
     const float t = 1 / (1 + 0x1.0be89cp-2f * fabsf(x));

@@ -1,19 +1,21 @@
 #ifndef MTLM_XENT_H
 #define MTLM_XENT_H
 
+/* Operands of the cross-entropy operations and their shared helper. */
+
 #include "codelets/op.h"
 
-/* Operands of the operations of xent.c, for their C and CUDA kernels: of
- * xent_stats, xent_rescale, xent_loss, xent_bwd and accuracy. */
+/* Operands of the operations of xent.c, for C and CUDA kernels: xent_stats,
+ * xent_rescale, xent_loss, xent_bwd, accuracy. */
 enum { XS_LOGITS, XS_LABELS, XS_LOCAL, XS_MAX, XS_SUMS };
 enum { XR_LOCAL, XR_MAX, XR_SUMS };
-/* Logits, labels and max are there for the gradient's sake, too; control for
- * that alone. */
+/* The gradient rule alone needs control, and also needs logits, labels and
+ * max. */
 enum { XL_LOGITS, XL_LABELS, XL_MAX, XL_SUMS, XL_WEIGHTS, XL_CONTROL, XL_LOSS };
 enum { XB_LABELS, XB_MAX, XB_SUMS, XB_WEIGHTS, XB_CONTROL, XB_LOGITS };
 enum { XA_LOGITS, XA_LABELS, XA_WEIGHTS, XA_LOSS };
 
-/* Columns of the shard, which has cols, that are not padding. */
+/* Returns the columns of a shard of cols columns that are not padding. */
 static inline int64_t mtlm_xent_columns(const struct mtlm_call *call,
                                         int64_t cols)
 {

@@ -1,24 +1,24 @@
 /* Self-attention: y = dropout(softmax(q k^T / sqrt(d))) v per sample and head.
- * A query sees the keys of its sample before the padding; where causal, those
- * up to its own position.
+ * A query sees the keys of its sample before the padding.  A causal query sees
+ * the keys up to its own position.
  *
- * Rows may be a part of the samples, along the sequence: attention_fwd lets
- * the queries of a part meet its own keys, attention_more_fwd those of another
- * part, whose result is merged into y and lse.  Every part of the keys that a
- * part of the queries sees takes one call, attention_fwd first; where causal,
- * these are the parts before it.  Backward there is one call for each, with
- * the final y and lse, and each adds to the gradients.
+ * Rows may be a part of the samples, along the sequence.  attention_fwd
+ * computes queries and keys of one part.  attention_more_fwd computes the keys
+ * of another part and merges the result into y and lse.  Each part of the keys
+ * that the queries see takes one call, attention_fwd first; causal: the earlier
+ * parts.  Backward has one call per forward call, with the final y and lse;
+ * each call adds to the gradients.
  *
- * qkv, dqkv [sq, b, 3 hl], per head [q | k | v], each d = hl / heads wide, and
- * qkv_k, dqkv_k [sk, b, 3 hl] of the other part; lengths [1, b], positions of
- * a sample before its padding; y, dy [sq, b, hl]; lse [b, heads, sq], the
- * logarithm of a query's sum of exponentials.  Queries of the padding have y
- * = 0, MTLM_ATTENTION_NO_LSE and no gradient; what is there in keys, values or
- * dy of the padding does not matter.
+ * qkv, dqkv [sq, b, 3 hl], per head [q | k | v], each d = hl / heads wide;
+ * qkv_k, dqkv_k [sk, b, 3 hl] of the other part; lengths [1, b], positions of a
+ * sample before its padding; y, dy [sq, b, hl]; lse [b, heads, sq], the
+ * logarithm of a query's sum of exponentials.  Queries of the padding have y =
+ * 0, MTLM_ATTENTION_NO_LSE and no gradient.  Keys, values and dy of the padding
+ * do not matter.
  *
- * attr.attention.coefficient: with Megatron's query-key layer scaling the
- * layer's number, else 1; scores are divided by it and multiplied in the
- * softmax. */
+ * attr.attention.coefficient: the layer's number with Megatron-LM's query-key
+ * layer scaling, else 1.  Scores are divided by the coefficient and multiplied
+ * in the softmax. */
 
 #include "config.h"
 

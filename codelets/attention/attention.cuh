@@ -1,6 +1,8 @@
 #ifndef MTLM_ATTENTION_CUH
 #define MTLM_ATTENTION_CUH
 
+/* What the CUDA kernels of attention share: tiles, heads, dropout. */
+
 #include <stdint.h>
 
 #include "codelets/attention/attention.h"
@@ -10,40 +12,39 @@
 #include "runtime/base/philox.h"
 #include "runtime/machine/device.h"
 
-/* Not in the tests' emulator. */
+/* The tests' emulator has no cuDNN. */
 #if HAVE_CUDNN && defined(__CUDACC__)
 #define MTLM_CUDNN_ATTENTION 1
 #else
 #define MTLM_CUDNN_ATTENTION 0
 #endif
 
-/* What the CUDA kernels of attention have in common.  As on the CPU no tensor
- * of all scores is held: a block of MTLM_ATT_SIDE x MTLM_ATT_SIDE threads
- * lets BQ queries of one head meet BK keys at a time, in shared memory, and
- * computes in single precision, whatever the type T of the tensors.  Sums have
- * a fixed order: a thread's own, then over the threads of a row.
+/* As on the CPU, no tensor of all scores exists.  A block of MTLM_ATT_SIDE x
+ * MTLM_ATT_SIDE threads lets BQ queries of one head meet BK keys at a time, in
+ * shared memory.  All types T compute in single precision.  Sums have a fixed
+ * order: each thread's own sum, then over the threads of a row.
  *
- * Thread (tx, ty) holds, of a tile of scores [BQ][BK], the queries ty BQ / 16
- * + i and the keys tx + 16 j; of a tile of rows [R][D], the rows ty R / 16 + i
- * and the columns 4 tx + 64 c + (0 .. 3). */
+ * Thread (tx, ty) holds queries ty BQ / 16 + i and keys tx + 16 j of a tile of
+ * scores [BQ][BK].  Of a tile of rows [R][D] the thread holds rows ty R / 16 +
+ * i and columns 4 tx + 64 c + (0 .. 3). */
 constexpr int MTLM_ATT_SIDE = 16;
 constexpr int MTLM_ATT_THREADS = MTLM_ATT_SIDE * MTLM_ATT_SIDE;
 
-/* Tiles for heads of up to D elements: their shared memory is below the 163
+/* Tiles for heads of up to D elements.  Their shared memory is below the 163
  * KiB that a block of an A100 may have. */
 template <int D_, int BQ_, int BK_> struct mtlm_att_tile {
     static constexpr int D = D_, BQ = BQ_, BK = BK_;
     static constexpr int RQ = BQ / MTLM_ATT_SIDE, RK = BK / MTLM_ATT_SIDE;
     static constexpr int RC = D / (4 * MTLM_ATT_SIDE); /* groups of 4 */
-    /* From row to row: four more, so that the threads of a quarter warp,
-     * who read 16 bytes of different rows, meet different banks. */
+    /* Row length, four elements longer: threads of a quarter warp read 16 bytes
+     * of different rows and so meet different banks. */
     static constexpr int LD = D + 4, LDQ = BQ + 4, LDK = BK + 4;
-    /* Bytes with the dropped elements of a row: 8 to each, from a whole
-     * number on. */
+    /* Bytes that hold the dropped elements of a row, 8 elements per byte,
+     * aligned to bytes. */
     static constexpr int MASK = BK / 8 + 1;
 };
 
-/* The arguments of a call, and one head of one sample of it. */
+/* The arguments of a call. */
 template <typename T> struct mtlm_att_call {
     const T *q, *kv; /* [sq, b, 3 hl], [sk, b, 3 hl]: qkv */
     const int *lengths;
@@ -56,13 +57,13 @@ template <typename T> struct mtlm_att_call {
     uint64_t seed;
     int layer, site;
     uint32_t threshold; /* of dropout; 0: none */
-    float keep;         /* what the others are multiplied with */
+    float keep;         /* factor on kept elements */
 };
 
 template <typename T> struct mtlm_att_head {
     const T *q, *k, *v;
     int64_t queries, keys; /* before the padding */
-    int64_t ld, ld_y;      /* from one position to the next */
+    int64_t ld, ld_y;      /* elements between positions */
     int64_t at;            /* of the head in a row of y; 3 times: of qkv */
     int64_t row;           /* of lse, the first query's */
     int64_t number;        /* of query 0's row of scores in the sample */
@@ -98,7 +99,8 @@ static __device__ mtlm_att_head<T> mtlm_att_head_of(const mtlm_att_call<T> &a,
     return h;
 }
 
-/* Keys that a query sees, by their rows: as mtlm_head_seen(). */
+/* Returns the number of keys that a query (row number) sees, as
+ * mtlm_head_seen(). */
 template <typename T>
 static inline __device__ int64_t mtlm_att_seen(const mtlm_att_call<T> &a,
                                                const mtlm_att_head<T> &h,
@@ -109,8 +111,8 @@ static inline __device__ int64_t mtlm_att_seen(const mtlm_att_call<T> &a,
     return !a.causal || seen > h.keys ? h.keys : seen < 0 ? 0 : seen;
 }
 
-/* to [R][LD] = rows from `first` on, ld apart, of d elements; zeros from row
- * `rows` on and behind d. */
+/* Copies rows `first` on of d elements, ld apart, to `to` [R][LD].  Rows from
+ * `rows` on and columns behind d become zero. */
 template <int R, typename Tile, typename T>
 static __device__ void mtlm_att_load(const T *from, int64_t first, int64_t rows,
                                      int64_t ld, int64_t d, bool wide,
@@ -135,7 +137,7 @@ static __device__ void mtlm_att_load(const T *from, int64_t first, int64_t rows,
     }
 }
 
-/* s [RQ][RK] = products of the rows of a [BQ][D] and of b [BK][D]. */
+/* Computes s [RQ][RK] = products of the rows of a [BQ][D] and of b [BK][D]. */
 template <typename Tile>
 static __device__ void mtlm_att_products(const float *a, const float *b,
                                          float s[Tile::RQ][Tile::RK])
@@ -164,7 +166,7 @@ static __device__ void mtlm_att_products(const float *a, const float *b,
     }
 }
 
-/* to [R / 16][RC] += weights [R][N] (ldw apart) times rows [N][D]. */
+/* Adds weights [R][N] (ldw apart) times rows [N][D] to `to` [R / 16][RC]. */
 template <int R, int N, typename Tile>
 static __device__ void mtlm_att_sums(const float *weights, int ldw,
                                      const float *rows,

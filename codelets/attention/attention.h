@@ -1,9 +1,9 @@
 #ifndef MTLM_ATTENTION_H
 #define MTLM_ATTENTION_H
 
-#include <float.h>
+/* Operands and limits of the attention operations, for C and CUDA kernels. */
 
-/* Operands, for the C and CUDA kernels. */
+#include <float.h>
 
 /* attention_fwd */
 enum { ATT_QKV, ATT_LENGTHS, ATT_Y, ATT_LSE };
@@ -23,13 +23,13 @@ enum {
     ATTMB_DQKV_K
 };
 
-/* A head's elements at most, in the CUDA kernels. */
+/* Maximum elements of a head in the CUDA kernels. */
 enum { MTLM_ATTENTION_GPU_D = 256 };
 
-/* What lse is in the padding.  Backward kernels take exp(score - lse), cuDNN's
- * maybe before they mask it: that is to be 0, not infinite.  One that takes
- * powers of 2 multiplies it by log2 e: it must stay finite, or what is masked
- * there becomes a NaN. */
+/* lse of the padding.  Backward kernels take exp(score - lse), cuDNN's perhaps
+ * before masking: the result must be 0, not infinite.  A kernel with powers of
+ * 2 multiplies lse by log2 e: the product must stay finite, or masked elements
+ * become NaN. */
 #define MTLM_ATTENTION_NO_LSE (FLT_MAX / 2)
 
 #endif /* MTLM_ATTENTION_H */

@@ -1,3 +1,5 @@
+/* Blocks of scores: packs operands into tiles and multiplies the seen tiles. */
+
 #include "config.h"
 
 #include "codelets/attention/attention_block.h"

@@ -1,5 +1,5 @@
-/* The gradient of attention of one head: probabilities are computed again, from
- * the scores and the logarithm of their sum. */
+/* The gradient of attention of one head.  Probabilities are recomputed from the
+ * scores and the logarithm of their sum. */
 
 #include "config.h"
 

@@ -1,4 +1,5 @@
-/* Built only with cuDNN. */
+/* Attention by cuDNN: plans per shape, kept per GPU, and their execution.
+ * Built only with cuDNN. */
 
 #include "config.h"
 

@@ -1,5 +1,5 @@
-/* What cuDNN's attention leaves to do: seeds, and the padding, of which its
- * documentation does not say what it holds. */
+/* What cuDNN's attention leaves to do: seeds, and the padding, whose content
+ * cuDNN's documentation does not define. */
 
 #include "config.h"
 

@@ -1,3 +1,5 @@
+/* Decides without cuDNN which calls cuDNN's attention may compute. */
+
 #include "config.h"
 
 #include "codelets/attention/attention.h"

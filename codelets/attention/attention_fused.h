@@ -9,21 +9,21 @@
 extern "C" {
 #endif
 
-/* What is known of cuDNN's attention without it: plans need that on every
- * machine. */
+/* What plans need to know of cuDNN's attention on machines without cuDNN. */
 
-/* Whether it comes into question for a call: values of 16 bits, whole samples,
- * heads of a multiple of 8 elements, and a backend that permits it. */
+/* Returns whether cuDNN's attention may compute a call: 16-bit values, whole
+ * samples, heads of a multiple of 8 elements, and a backend that permits
+ * cuDNN. */
 bool mtlm_attention_fused_allowed(const struct mtlm_call *call);
 
-/* The workspace of its backward that gives the same bits each time, on the
- * GPUs where that takes most (Hopper): 16 bits for each query and key, in
- * tiles of 128, and a little.  0 where it does not come into question, also
- * because that would be more than MTLM_ATTENTION_FUSED_BYTES. */
+/* Returns the workspace of the deterministic backward in bytes, on the GPUs
+ * that need most (Hopper): 16 bits per query and key in tiles of 128, plus 256
+ * bytes.  Returns 0 if cuDNN may not compute the call or if the workspace
+ * exceeds MTLM_ATTENTION_FUSED_BYTES. */
 #define MTLM_ATTENTION_FUSED_BYTES 2147483648.0
 double mtlm_attention_fused_bytes(const struct mtlm_call *call);
 
-/* Whether there is a cuDNN to load, which this does. */
+/* Returns whether cuDNN exists; loads the library. */
 bool mtlm_attention_fused_there(void);
 
 #ifdef __cplusplus

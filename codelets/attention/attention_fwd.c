@@ -1,5 +1,5 @@
-/* Attention of one head: a query's maximum and sum are carried from one block
- * of keys to the next. */
+/* Attention of one head, forward.  Each query carries its maximum and its sum
+ * from one block of keys to the next. */
 
 #include "config.h"
 

@@ -1,4 +1,5 @@
-/* Built only with cuDNN. */
+/* Builds attention forward and backward as graphs of cuDNN operations.  Built
+ * only with cuDNN. */
 
 #include "config.h"
 

@@ -3,10 +3,10 @@
 
 #include "codelets/cudnn/cudnn_graph.h"
 
-/* Attention as graphs of cuDNN's operations, which it recognises as its fused
- * attention: the order is that of the graphs in its documentation. */
+/* Attention as graphs of cuDNN operations that cuDNN recognises as its fused
+ * attention.  The order of operations is that of cuDNN's documentation. */
 
-/* Of whole samples; layouts as in attention.c. */
+/* Shape of attention on whole samples; layouts as in attention.c. */
 struct mtlm_attention_graph {
     int64_t samples, heads, rows, d;
     cudnnDataType_t type; /* CUDNN_DATA_BFLOAT16 or CUDNN_DATA_HALF */
@@ -14,8 +14,8 @@ struct mtlm_attention_graph {
     double dropout;
 };
 
-/* Numbers of the tensors.  Q, K, V: where head 0 of sample 0 begins; LENGTHS_Q
- * and LENGTHS_K: lengths, for both; the floats are by value. */
+/* Numbers of the tensors.  Q, K, V: addresses of head 0 of sample 0.  LENGTHS_Q
+ * and LENGTHS_K: lengths, for both.  Floats are passed by value. */
 enum {
     MTLM_ATTG_Q = 1,
     MTLM_ATTG_K,
@@ -24,10 +24,10 @@ enum {
     MTLM_ATTG_LSE,
     MTLM_ATTG_LENGTHS_Q,
     MTLM_ATTG_LENGTHS_K,
-    MTLM_ATTG_SCALE,  /* float: of the scores */
+    MTLM_ATTG_SCALE,  /* float: factor on the scores */
     MTLM_ATTG_PADDED, /* float: -infinity */
     MTLM_ATTG_UNSEEN, /* float: -infinity; where causal */
-    MTLM_ATTG_SEED,   /* these three: with dropout */
+    MTLM_ATTG_SEED,   /* with dropout, as the next two */
     MTLM_ATTG_OFFSET,
     MTLM_ATTG_KEEP, /* float: 1 / (1 - p) */
     /* Backward. */
@@ -36,12 +36,15 @@ enum {
     MTLM_ATTG_DK,
     MTLM_ATTG_DV,
     MTLM_ATTG_KEPT, /* float: 1 - p, also without dropout */
-    MTLM_ATTG_SUMS, /* float [samples, heads, rows], for its own use */
+    MTLM_ATTG_SUMS, /* float [samples, heads, rows], private */
     MTLM_ATTG_COUNT
 };
 
+/* Builds the forward graph in *graph. */
 void mtlm_attention_graph_fwd(struct mtlm_cudnn_graph *graph,
                               const struct mtlm_attention_graph *of);
+
+/* Builds the backward graph in *graph. */
 void mtlm_attention_graph_bwd(struct mtlm_cudnn_graph *graph,
                               const struct mtlm_attention_graph *of);
 

@@ -1,4 +1,4 @@
-/* Built only with cuDNN. */
+/* Loads cuDNN and builds graphs of its operations.  Built only with cuDNN. */
 
 #include "config.h"
 

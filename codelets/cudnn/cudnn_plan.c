@@ -1,4 +1,5 @@
-/* Plans of cudnn_graph.h.  Built only with cuDNN. */
+/* Chooses how cuDNN computes a graph, and runs the choice.  Built only with
+ * cuDNN. */
 
 #include "config.h"
 
