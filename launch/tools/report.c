@@ -1,5 +1,5 @@
-/* mtlm-report: the table of a traced run from the files of its trace, several
- * runs side by side, and their pictures under one time axis. */
+/* mtlm-report: prints the table of a traced run from its summary.json, several
+ * runs side by side, and draws their schedules under one time axis. */
 #include "config.h"
 
 #include <argp.h>
@@ -81,13 +81,13 @@ static const struct argp parser = {
     .parser = parse,
     .args_doc = "DIR...",
     .doc =
-        "Reads traces that mtlm-dag --trace DIR wrote.  Of one it prints the "
-        "table that ended the run: bubble, critical path, lower bound, time "
-        "by class of operations, and of each rank what its workers waited "
-        "for.  Several stand side by side, to see what another schedule, "
-        "policy or layout changed.\v"
-        "The numbers are computed anew, from schedule.csv and deps.csv; that "
-        "they are those of summary.json is checked.\n\n"
+        "Reads traces that mtlm-dag --trace DIR wrote.  For one DIR it prints "
+        "the table that ended the run: bubble, critical path, lower bound, "
+        "time by class of operations, and what the workers of each rank "
+        "waited for.  Several DIRs stand side by side, to compare schedules, "
+        "policies or layouts.\v"
+        "The numbers come from summary.json, the picture from "
+        "schedule.csv.\n\n"
         "Example, two policies on the same pipeline:\n\n"
         "  mpirun -n 4 mtlm-dag --model gpt-tiny \\\n"
         "    --pipeline-model-parallel-size 4 --trace prio\n"
@@ -133,6 +133,8 @@ static int report(const struct options *options, struct mtlm_error *err)
 
     for (int i = 0; i < options->n && rc == 0; i++)
         rc = mtlm_trace_read(&run[i], options->dir[i], err);
+    for (int i = 0; i < options->n && rc == 0 && options->svg; i++)
+        rc = mtlm_trace_read_records(&run[i], err);
     if (rc == 0)
         rc = draw(options, run, err);
     if (rc == 0)

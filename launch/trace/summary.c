@@ -1,5 +1,5 @@
 /* Frees the summary; launch/trace/summarize.c computes one and
- * launch/trace/read/summary_json.c reads one. */
+ * launch/trace/read/read_summary.c reads one. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -16,4 +16,15 @@ void mtlm_trace_summary_destroy(struct mtlm_trace_summary *summary)
     free(summary->wait);
     free(summary->account);
     free(summary);
+}
+
+const char *mtlm_trace_cause_name(enum mtlm_trace_cause cause)
+{
+    static const char *const name[] = {
+        [MTLM_CAUSE_RECEIVE] = "receive",       [MTLM_CAUSE_SEND] = "send",
+        [MTLM_CAUSE_ALL_REDUCE] = "all_reduce", [MTLM_CAUSE_DATA] = "data",
+        [MTLM_CAUSE_RUNTIME] = "runtime",       [MTLM_CAUSE_END] = "end",
+    };
+
+    return name[cause];
 }

@@ -150,4 +150,7 @@ struct mtlm_trace_summary {
 /* Frees a summary; destroy(NULL) does nothing. */
 void mtlm_trace_summary_destroy(struct mtlm_trace_summary *summary);
 
+/* Name in summary.json. */
+const char *mtlm_trace_cause_name(enum mtlm_trace_cause cause);
+
 #endif /* MTLM_TRACE_SUMMARY_H */

@@ -8,10 +8,10 @@
 #include "graph/layout.h"
 #include "runtime/machine/recorder.h"
 
-/* Of the files that mtlm-report reads: schedule.csv, deps.csv, summary.json.
- * One more whenever a reader would take the others for something else.  2: of a
- * collective the first node waits for what the others wait for, and they for
- * it; 1: each waited for what all wait for, which reads the same. */
+/* Version of the files that mtlm-report reads: summary.json and schedule.csv.
+ * Increment on an incompatible change.  2: the first node of a collective waits
+ * for what the others wait for, and they wait for the first; 1: each waited for
+ * what all wait for. */
 enum { MTLM_TRACE_VERSION = 2, MTLM_TRACE_OLDEST_VERSION = 1 };
 
 /* A worker, whether it executed something or not. */

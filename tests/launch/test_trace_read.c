@@ -90,6 +90,7 @@ static void test_what_was_written_is_read(void **state)
     /* The chain of a rank: 4 x 3, the all-reduce and the step; its messages
      * take no time. */
     assert_int_equal(s->path_ns, 14 * 1000002);
+    assert_int_equal(mtlm_trace_read_records(&run, &err), 0);
     assert_string_equal(run.trace.info->policy, "prio");
     mtlm_trace_run_free(&run);
 }
@@ -112,6 +113,17 @@ static void damage(const char *file, const char *what, const char *with)
     fclose(f);
     free(text);
     free(path);
+}
+
+/* The summary, then the records.  After an error run needs no free. */
+static int read_all(struct mtlm_trace_run *run, struct mtlm_error *err)
+{
+    if (mtlm_trace_read(run, trace_dir, err) < 0)
+        return -1;
+    if (mtlm_trace_read_records(run, err) == 0)
+        return 0;
+    mtlm_trace_run_free(run);
+    return -1;
 }
 
 /* Of version 1, whose schedule.csv ended with the column match. */
@@ -138,8 +150,9 @@ static void test_an_older_directory_is_read(void **state)
     free(text);
     text = trace_dir_read("schedule.csv");
     assert_non_null(strstr(text, ",group_root,match\n"));
-    assert_int_equal(mtlm_trace_read(&run, trace_dir, &err), 0);
+    assert_int_equal(read_all(&run, &err), 0);
     assert_int_equal(run.summary->makespan_ns, 17 * 1000002);
+    assert_int_equal(run.n, run.records->n);
     mtlm_trace_run_free(&run);
     free(text);
     free(path);
@@ -152,13 +165,33 @@ static void test_what_is_damaged_is_refused_in_a_sentence(void **state)
     } cases[] = {
         {"summary.json", "", "", "/summary.json: line "},
         {"schedule.csv", "", "", "/schedule.csv is cut off in line "},
-        {"deps.csv", "", "", "/deps.csv is cut off in line "},
         {"summary.json", "\"trace_version\": 2", "\"trace_version\": 7",
          "/summary.json is of trace_version 7, this mtlm-report reads 1 to 2"},
         {"summary.json", "\"trace_version\"", "\"other\"",
          "/summary.json names no trace_version: "},
         {"summary.json", "\"bubble_fraction\": 0.", "\"bubble_fraction\": 0.9",
+         "the file is damaged"},
+        {"summary.json", "\"ops\": [",
+         "\"ops\": [{\"name\": \"linear_fwd\", \"total_ms\": 3},",
          " are not of one run, or damaged"},
+        {"summary.json", "\"windows\": 2", "\"windows\": -2",
+         "/summary.json: windows is no integer that is possible here"},
+        {"summary.json", "\"makespan_ms\": ", "\"makespan_ms\": 1e20, \"x\": ",
+         "/summary.json: makespan_ms is longer than any run"},
+        {"summary.json", "\"makespan_ms\"", "\"x\"",
+         "/summary.json: makespan_ms is missing"},
+        {"summary.json", "\"busy_ms\": ", "\"busy_ms\": \"a\", \"x\": ",
+         "/summary.json: ranks[0]: busy_ms is no number"},
+        {"summary.json", "\"accounts\"", "\"x\"",
+         "/summary.json: accounts is no list"},
+        {"summary.json", "\"counts\": false", "\"counts\": 1",
+         "/summary.json: iterations[0]: counts is neither true nor false"},
+        {"summary.json", "\"class\": \"F\"", "\"class\": \"G\"",
+         "/summary.json: classes[0]: class is none that this version knows"},
+        {"summary.json", "\"cause\": \"", "\"cause\": \"un",
+         "/summary.json: waits[0]: cause is none that this version knows"},
+        {"summary.json", "\"text\": \"rank", "\"text\": 3, \"x\": \"rank",
+         "/summary.json: waits[0]: text is missing or too long"},
         {"summary.json", "\"ranks\": 2", "\"ranks\": 3",
          "/summary.json tells of 2 ranks, its run has 3"},
         {"summary.json", "\"ranks\": 2", "\"ranks\": -1",
@@ -197,9 +230,10 @@ static void test_what_is_damaged_is_refused_in_a_sentence(void **state)
          "/schedule.csv: line 2 is no line of a table"},
         {"schedule.csv", ",compute,F,", ",compute,F,9,",
          "/schedule.csv: line 2 has 28 fields, the first one has 27"},
-        {"deps.csv", "\n0_", "\n0-", "\" is no RANK_JOB"},
-        {"deps.csv", "depends_on\n", "depends_on\n0_1,0_0\n",
-         " edges, summary.json tells of "},
+        {"schedule.csv", ",workers\n",
+         ",workers\n0,0,CPU 0,1,0,0,0,0,F,linear_fwd,99,0,0,0,0,0,0,0,-1,"
+         "compute,F,-1,-1,-1,,,1\n",
+         " nodes, summary.json has "},
     };
 
     (void) state;
@@ -209,7 +243,7 @@ static void test_what_is_damaged_is_refused_in_a_sentence(void **state)
         struct mtlm_error err;
 
         damage(cases[i].file, cases[i].what, cases[i].with);
-        assert_int_equal(mtlm_trace_read(&run, trace_dir, &err), -1);
+        assert_int_equal(read_all(&run, &err), -1);
         assert_int_equal(err.code, MTLM_EXIT_INPUT);
         if (!strstr(err.text, cases[i].says))
             fail_msg("case %zu: \"%s\" lacks \"%s\"", i, err.text,
@@ -238,10 +272,15 @@ static void test_what_is_no_trace_is_refused_in_a_sentence(void **state)
     path = trace_dir_path("deps.csv");
     assert_int_equal(mtlm_trace_read(&run, path, &err), -1);
     assert_non_null(strstr(err.text, "/deps.csv is no directory: expected"));
+    free(path);
+    path = trace_dir_path("schedule.csv");
     unlink(path);
-    assert_int_equal(mtlm_trace_read(&run, trace_dir, &err), -1);
-    assert_non_null(strstr(err.text, "/deps.csv: No such file or directory"));
+    assert_int_equal(mtlm_trace_read(&run, trace_dir, &err), 0);
+    assert_int_equal(mtlm_trace_read_records(&run, &err), -1);
+    assert_non_null(
+        strstr(err.text, "/schedule.csv: No such file or directory"));
     assert_int_equal(err.code, MTLM_EXIT_INPUT);
+    mtlm_trace_run_free(&run);
     free(path);
     free(lines);
     free(none);
@@ -258,7 +297,7 @@ static void test_runs_stand_side_by_side(void **state)
     (void) state;
     write_trace();
     for (int i = 0; i < 2; i++)
-        assert_int_equal(mtlm_trace_read(&run[i], trace_dir, &err), 0);
+        assert_int_equal(read_all(&run[i], &err), 0);
     mtlm_trace_print_comparison(f, run, 2);
     fclose(f);
     assert_non_null(strstr(text, ": a \"model\", PP 2, schedule 1f1b, policy "

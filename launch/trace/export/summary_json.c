@@ -132,7 +132,8 @@ static json_t *ops(const struct mtlm_trace_summary *summary)
     return list;
 }
 
-/* Per iteration, but for GFLOP/s. */
+/* Per iteration, except count and GFLOP/s.  total_ms includes the parts of the
+ * same nodes outside the windows. */
 static json_t *classes(const struct mtlm_trace_summary *s)
 {
     const double windows = s->windows ? s->windows : 1;
@@ -144,11 +145,12 @@ static json_t *classes(const struct mtlm_trace_summary *s)
         if (c->count)
             json_array_append_new(
                 list,
-                json_pack("{s:s, s:I, s:o, s:f, s:f, s:f}", "class",
+                json_pack("{s:s, s:I, s:o, s:o, s:f, s:f, s:f}", "class",
                           mtlm_trace_class_name(class), "count",
                           (json_int_t) c->count, "ms", ms(c->ns / windows),
-                          "flops", c->flops / windows, "bytes",
-                          c->bytes / windows, "gflop_per_s",
+                          "total_ms", ms(c->total_ns / windows), "flops",
+                          c->flops / windows, "bytes", c->bytes / windows,
+                          "gflop_per_s",
                           c->total_ns ? c->flops / c->total_ns : 0.));
     }
     return list;
@@ -175,20 +177,16 @@ static json_t *accounts(const struct mtlm_trace_summary *summary)
 
 static json_t *waits(const struct mtlm_trace_summary *summary)
 {
-    static const char *const cause[] = {
-        [MTLM_CAUSE_RECEIVE] = "receive",       [MTLM_CAUSE_SEND] = "send",
-        [MTLM_CAUSE_ALL_REDUCE] = "all_reduce", [MTLM_CAUSE_DATA] = "data",
-        [MTLM_CAUSE_RUNTIME] = "runtime",       [MTLM_CAUSE_END] = "end",
-    };
     json_t *list = json_array();
 
     for (size_t i = 0; i < summary->n_waits; i++) {
         const struct mtlm_trace_wait *w = &summary->wait[i];
 
         json_array_append_new(
-            list, json_pack("{s:i, s:s, s:i, s:o, s:f, s:s}", "rank", w->rank,
-                            "cause", cause[w->cause], "peer", w->peer, "ms",
-                            ms(w->ns), "share", w->share, "text", w->text));
+            list,
+            json_pack("{s:i, s:s, s:i, s:o, s:f, s:s}", "rank", w->rank,
+                      "cause", mtlm_trace_cause_name(w->cause), "peer", w->peer,
+                      "ms", ms(w->ns), "share", w->share, "text", w->text));
     }
     return list;
 }
@@ -225,7 +223,7 @@ void mtlm_trace_write_json(FILE *f, const struct mtlm_trace *trace)
     json_object_set_new(root, "classes", classes(s));
     json_object_set_new(root, "ops", ops(s));
     json_object_set_new(root, "waits", waits(s));
-    json_dumpf(root, f, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    json_dumpf(root, f, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     putc('\n', f);
     json_decref(root);
 }

@@ -1,5 +1,5 @@
-/* Reads a trace directory: summary.json first, which says what the tables
- * must hold. */
+/* Reads a trace directory: what the run was and its numbers from summary.json,
+ * its records from schedule.csv. */
 #include "config.h"
 
 #include <errno.h>
@@ -10,12 +10,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "codelets/op.h"
 #include "launch/trace/read/read.h"
-#include "launch/trace/summarize.h"
+#include "launch/trace/read/read_schedule.h"
+#include "launch/trace/read/read_summary.h"
 #include "runtime/base/memory.h"
 #include "runtime/file/json_file.h"
 
-/* No run is larger; less than what would overflow. */
+/* Bounds: no run is larger, and nothing overflows below them. */
 enum {
     MOST_RANKS = 1 << 20,
     MOST_ITERATIONS = 1 << 20,
@@ -23,14 +25,8 @@ enum {
     MOST_VIRTUAL_STAGES = 1 << 12
 };
 
-/* What the tables must hold. */
-struct expected {
-    int first, last; /* iterations */
-    json_int_t nodes, edges;
-    double makespan_ms, bubble, overlap; /* overlap -1: no communication */
-};
-
-static int not_read(const char *path, const char *why, struct mtlm_error *err)
+static int refuse_unread(const char *path, const char *why,
+                         struct mtlm_error *err)
 {
     return mtlm_error_set(err, MTLM_EXIT_INPUT, "cannot read %s: %s", path,
                           why);
@@ -41,7 +37,7 @@ static int check_dir(const char *dir, struct mtlm_error *err)
     struct stat st;
 
     if (stat(dir, &st))
-        return not_read(dir, strerror(errno), err);
+        return refuse_unread(dir, strerror(errno), err);
     if (!S_ISDIR(st.st_mode))
         return mtlm_error_set(err, MTLM_EXIT_INPUT,
                               "%s is no directory: expected the DIR of "
@@ -81,13 +77,13 @@ static int check_version(const struct mtlm_trace_run *run, const char *path,
     return 0;
 }
 
-static const char *text(const json_t *object, const char *key)
+static const char *text_of(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
 }
 
-/* POLICY + 1: none. */
-static int placement(const char *name)
+/* The placement of this name; MTLM_PLACEMENT_POLICY + 1: none. */
+static int find_placement(const char *name)
 {
     int p = MTLM_PLACEMENT_LOOP;
 
@@ -97,7 +93,7 @@ static int placement(const char *name)
     return p;
 }
 
-/* Of "run". */
+/* Reads the object "run". */
 static int read_run(struct mtlm_trace_run *run, const char *path,
                     json_t **workers, struct mtlm_error *err)
 {
@@ -116,21 +112,22 @@ static int read_run(struct mtlm_trace_run *run, const char *path,
     if (info->ranks < 1 || info->ranks > MOST_RANKS || info->stages < 1
         || info->stages > MOST_STAGES || info->virtual_stages < 1
         || info->virtual_stages > MOST_VIRTUAL_STAGES || info->microbatches < 1
-        || placement(place) > MTLM_PLACEMENT_POLICY || !json_is_array(*workers))
+        || find_placement(place) > MTLM_PLACEMENT_POLICY
+        || !json_is_array(*workers))
         return mtlm_error_set(
             err, MTLM_EXIT_INPUT,
             "%s: no run has %d ranks, %d stages of %d each, placement %.40s, "
             "%d microbatches",
             path, info->ranks, info->stages, info->virtual_stages, place,
             info->microbatches);
-    info->placement = placement(place);
-    info->model = text(object, "model");
-    info->layout = text(object, "layout");
-    info->schedule = text(object, "schedule");
-    info->policy = text(object, "policy");
-    info->starpu_version = text(object, "starpu_version");
-    info->gpu = text(object, "gpu");
-    info->transport = text(object, "transport");
+    info->placement = find_placement(place);
+    info->model = text_of(object, "model");
+    info->layout = text_of(object, "layout");
+    info->schedule = text_of(object, "schedule");
+    info->policy = text_of(object, "policy");
+    info->starpu_version = text_of(object, "starpu_version");
+    info->gpu = text_of(object, "gpu");
+    info->transport = text_of(object, "transport");
     return 0;
 }
 
@@ -151,14 +148,14 @@ static int read_workers(struct mtlm_trace_run *run, const char *path,
             return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: worker %zu: %s",
                                   path, i, why.text);
         w->compute = compute;
-        w->device = text(json_array_get(list, i), "device");
+        w->device = text_of(json_array_get(list, i), "device");
     }
     run->info.worker = run->worker;
     run->info.n_workers = n;
     return 0;
 }
 
-/* The stages of the ranks, null where none is known. */
+/* Reads the stages of the ranks; null: unknown. */
 static int read_ranks(struct mtlm_trace_run *run, const char *path,
                       struct mtlm_error *err)
 {
@@ -181,127 +178,123 @@ static int read_ranks(struct mtlm_trace_run *run, const char *path,
     return 0;
 }
 
-static int read_expected(const struct mtlm_trace_run *run, const char *path,
-                         struct expected *expected, struct mtlm_error *err)
+static int read_iterations(struct mtlm_trace_run *run, const char *path,
+                           struct mtlm_error *err)
 {
-    json_t *overlap, *edges;
+    struct mtlm_trace_summary *s = run->summary;
     json_error_t why;
 
-    if (json_unpack_ex(run->json, &why, 0,
-                       "{s:i, s:i, s:I, s:o, s:F, s:F, s:o}", "first_iteration",
-                       &expected->first, "last_iteration", &expected->last,
-                       "nodes", &expected->nodes, "edges", &edges,
-                       "makespan_ms", &expected->makespan_ms, "bubble_fraction",
-                       &expected->bubble, "overlap_fraction", &overlap))
+    if (json_unpack_ex(run->json, &why, 0, "{s:i, s:i}", "first_iteration",
+                       &s->first_iteration, "last_iteration",
+                       &s->last_iteration))
         return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: %s", path, why.text);
-    expected->overlap = json_is_null(overlap) ? -1 : json_number_value(overlap);
-    expected->edges = json_is_null(edges) ? -1 : json_integer_value(edges);
-    if (expected->first < 0 || expected->last < expected->first
-        || (int64_t) expected->last - expected->first >= MOST_ITERATIONS)
+    if (s->first_iteration < 0 || s->last_iteration < s->first_iteration
+        || (int64_t) s->last_iteration - s->first_iteration >= MOST_ITERATIONS)
         return mtlm_error_set(err, MTLM_EXIT_INPUT,
                               "%s: its iterations are %d to %d", path,
-                              expected->first, expected->last);
+                              s->first_iteration, s->last_iteration);
+    s->first_iteration--;
+    s->last_iteration--;
     return 0;
 }
 
-static int read_summary(struct mtlm_trace_run *run, struct expected *expected,
+static int read_summary(struct mtlm_trace_run *run, const char *path,
                         struct mtlm_error *err)
 {
-    char *path = mtlm_sprintf("%s/summary.json", run->dir);
     json_t *workers = NULL;
-    int rc = load_json(run, path, err);
 
-    if (rc == 0)
-        rc = check_version(run, path, err);
-    if (rc == 0)
-        rc = read_run(run, path, &workers, err);
-    if (rc == 0)
-        rc = read_workers(run, path, workers, err);
-    if (rc == 0)
-        rc = read_ranks(run, path, err);
-    if (rc == 0)
-        rc = read_expected(run, path, expected, err);
-    free(path);
-    return rc;
-}
-
-static int check_count(const char *path, const char *what, size_t n,
-                       json_int_t expected, struct mtlm_error *err)
-{
-    if ((json_int_t) n == expected)
-        return 0;
-    return mtlm_error_set(
-        err, MTLM_EXIT_INPUT,
-        "%s has %zu %s, summary.json tells of %" PRId64 ": %s", path, n, what,
-        (int64_t) expected,
-        (json_int_t) n < expected ? "it is cut off" : "it is of another run");
-}
-
-static int read_tables(struct mtlm_trace_run *run,
-                       const struct expected *expected, struct mtlm_error *err)
-{
-    char *path = mtlm_sprintf("%s/schedule.csv", run->dir);
-    int rc = mtlm_trace_read_schedule(run, path, expected->first,
-                                      expected->last, err);
-
-    if (rc == 0)
-        rc = check_count(path, "nodes", run->n, expected->nodes, err);
-    free(path);
-    if (rc < 0 || expected->edges < 0)
-        return rc;
-    path = mtlm_sprintf("%s/deps.csv", run->dir);
-    rc = mtlm_trace_read_deps(run, path, err);
-    if (rc == 0)
-        rc =
-            check_count(path, "edges", run->info.n_edges, expected->edges, err);
-    free(path);
-    return rc;
-}
-
-static bool close_to(double a, double b)
-{
-    return fabs(a - b) <= 1e-6 * (1 + fabs(b));
-}
-
-static int summarize(struct mtlm_trace_run *run,
-                     const struct expected *expected, struct mtlm_error *err)
-{
-    const struct mtlm_trace_summary *s;
-
-    run->records = mtlm_trace_records_create(run->record, run->n, &run->info);
-    s = run->summary = mtlm_trace_summarize(run->record, run->n, &run->info);
-    run->trace = (struct mtlm_trace){
-        .info = &run->info, .records = run->records, .summary = run->summary};
-    if (close_to(1e-6 * s->makespan_ns, expected->makespan_ms)
-        && close_to(s->bubble, expected->bubble)
-        && close_to(s->overlap, expected->overlap))
-        return 0;
-    return mtlm_error_set(
-        err, MTLM_EXIT_INPUT,
-        "%s: its schedule.csv makes %.3f ms and a bubble of %.4f, its "
-        "summary.json has %.3f ms and %.4f: they are not of one run, or "
-        "damaged",
-        run->dir, 1e-6 * s->makespan_ns, s->bubble, expected->makespan_ms,
-        expected->bubble);
+    if (load_json(run, path, err) < 0 || check_version(run, path, err) < 0
+        || read_run(run, path, &workers, err) < 0
+        || read_workers(run, path, workers, err) < 0
+        || read_ranks(run, path, err) < 0)
+        return -1;
+    run->summary =
+        mtlm_trace_read_summary(run->json, path, run->info.ranks, err);
+    return run->summary ? read_iterations(run, path, err) : -1;
 }
 
 int mtlm_trace_read(struct mtlm_trace_run *run, const char *dir,
                     struct mtlm_error *err)
 {
-    struct expected expected;
+    char *path = mtlm_sprintf("%s/summary.json", dir);
     int rc;
 
     *run = (struct mtlm_trace_run){.dir = mtlm_strdup(dir)};
     rc = check_dir(dir, err);
     if (rc == 0)
-        rc = read_summary(run, &expected, err);
-    if (rc == 0)
-        rc = read_tables(run, &expected, err);
-    if (rc == 0)
-        rc = summarize(run, &expected, err);
+        rc = read_summary(run, path, err);
+    free(path);
     if (rc < 0)
         mtlm_trace_run_free(run);
     return rc;
+}
+
+/* ---- records, for the picture ---- */
+
+static int check_count(const struct mtlm_trace_run *run, const char *path,
+                       struct mtlm_error *err)
+{
+    const json_t *nodes = json_object_get(run->json, "nodes");
+    const json_int_t expected = json_integer_value(nodes);
+
+    if ((json_int_t) run->n == expected)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                          "%s has %zu nodes, summary.json has %" PRId64 ": %s",
+                          path, run->n, (int64_t) expected,
+                          (json_int_t) run->n < expected
+                              ? "it is cut off"
+                              : "it is of another run");
+}
+
+/* Compares the time of all nodes with that of summary.json's operations, except
+ * receives, which the summary trims to their sends. */
+static int check_time(const struct mtlm_trace_run *run, const char *path,
+                      struct mtlm_error *err)
+{
+    const json_t *ops = json_object_get(run->json, "ops");
+    double expected = 0, ms = 0;
+
+    for (size_t i = 0; i < json_array_size(ops); i++) {
+        const json_t *op = json_array_get(ops, i);
+        const char *name = text_of(op, "name");
+
+        if (name && strcmp(name, mtlm_ops[MTLM_OP_RECV]->name))
+            expected += json_number_value(json_object_get(op, "total_ms"));
+    }
+    for (size_t i = 0; i < run->n; i++) {
+        const struct mtlm_record *r = &run->record[i];
+
+        if (r->op != MTLM_OP_RECV)
+            ms += 1e-6 * (r->end_ns - r->start_ns);
+    }
+    if (fabs(ms - expected) <= 1e-6 * (1 + expected))
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                          "%s: its nodes take %.3f ms, those of summary.json "
+                          "%.3f ms: they are not of one run, or damaged",
+                          path, ms, expected);
+}
+
+int mtlm_trace_read_records(struct mtlm_trace_run *run, struct mtlm_error *err)
+{
+    const struct mtlm_trace_summary *s = run->summary;
+    char *path = mtlm_sprintf("%s/schedule.csv", run->dir);
+    int rc = mtlm_trace_read_schedule(path, &run->info, s->first_iteration + 1,
+                                      s->last_iteration + 1, &run->record,
+                                      &run->n, err);
+
+    if (rc == 0)
+        rc = check_count(run, path, err);
+    if (rc == 0)
+        rc = check_time(run, path, err);
+    free(path);
+    if (rc < 0)
+        return -1;
+    run->records = mtlm_trace_records_create(run->record, run->n, &run->info);
+    run->trace = (struct mtlm_trace){
+        .info = &run->info, .records = run->records, .summary = s};
+    return 0;
 }
 
 void mtlm_trace_run_free(struct mtlm_trace_run *run)
@@ -309,7 +302,6 @@ void mtlm_trace_run_free(struct mtlm_trace_run *run)
     mtlm_trace_summary_destroy(run->summary);
     mtlm_trace_records_destroy(run->records);
     free(run->record);
-    free(run->edge);
     free(run->worker);
     free(run->stage_of_rank);
     json_decref(run->json);

@@ -1,6 +1,8 @@
 #ifndef MTLM_TRACE_READ_H
 #define MTLM_TRACE_READ_H
 
+/* Reads trace directories that mtlm_trace_export() wrote. */
+
 #include <jansson.h>
 
 #include "launch/trace/export/writer.h"
@@ -8,34 +10,30 @@
 #include "launch/trace/summary.h"
 #include "launch/trace/trace.h"
 
-/* A trace directory, read back: what mtlm_trace_export() was given, as far as
- * schedule.csv, deps.csv and summary.json have it, and what follows from it. */
 struct mtlm_trace_run {
     char *dir;
     json_t *json; /* summary.json; owns the texts of info */
     struct mtlm_trace_info info;
     int *stage_of_rank;
     struct mtlm_trace_worker *worker;
-    struct mtlm_trace_edge *edge;
-    struct mtlm_record *record; /* [n] times from the summary's origin */
+    struct mtlm_trace_summary *summary; /* times start at its origin */
+    /* NULL before mtlm_trace_read_records(): */
+    struct mtlm_record *record; /* [n] likewise */
     size_t n;
     struct mtlm_trace_records *records;
-    struct mtlm_trace_summary *summary; /* computed from the records anew */
-    struct mtlm_trace trace;            /* of the above, to be written */
+    struct mtlm_trace trace; /* of the above, for the picture's writer */
 };
 
-/* Reads dir.  What is no trace, is one of another version, is damaged or cut
- * off, or whose files are not of one run is MTLM_EXIT_INPUT, one sentence.
- * Where it fails run needs no free. */
+/* Reads dir/summary.json.  -1 and MTLM_EXIT_INPUT with one sentence: dir is no
+ * trace, or the file is of another version, damaged or cut off.  After an error
+ * run needs no free. */
 int mtlm_trace_read(struct mtlm_trace_run *run, const char *dir,
                     struct mtlm_error *err);
-void mtlm_trace_run_free(struct mtlm_trace_run *run);
 
-/* Parts of it: the records of path, schedule.csv, whose iterations are first
- * .. last (1-based), to run; the edges of path, deps.csv. */
-int mtlm_trace_read_schedule(struct mtlm_trace_run *run, const char *path,
-                             int first, int last, struct mtlm_error *err);
-int mtlm_trace_read_deps(struct mtlm_trace_run *run, const char *path,
-                         struct mtlm_error *err);
+/* Reads the records of a run from its schedule.csv, for the picture.  -1 and
+ * MTLM_EXIT_INPUT: the file is damaged, cut off or of another run. */
+int mtlm_trace_read_records(struct mtlm_trace_run *run, struct mtlm_error *err);
+
+void mtlm_trace_run_free(struct mtlm_trace_run *run);
 
 #endif /* MTLM_TRACE_READ_H */

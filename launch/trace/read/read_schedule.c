@@ -1,4 +1,5 @@
-/* Reads schedule.csv and deps.csv. */
+/* Reads the records of schedule.csv: the columns that make a record, each
+ * within its bounds. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -8,14 +9,15 @@
 
 #include "codelets/op.h"
 #include "launch/trace/read/csv.h"
-#include "launch/trace/read/read.h"
+#include "launch/trace/read/read_schedule.h"
+#include "launch/trace/records.h"
 #include "runtime/base/memory.h"
 
-/* More than an hour-long trace has, in us and in jobs. */
+/* Bounds: more than an hour-long trace has, in us and in jobs. */
 static const double most_us = 1e12;
 static const int64_t most_jobs = INT64_C(1) << 53;
 
-/* Columns of schedule.csv that make a record; others follow from them. */
+/* The columns that make a record; other columns follow from these. */
 enum column {
     RANK,
     WORKER,
@@ -97,7 +99,7 @@ static bool read_ns(struct table *t, enum column column, int64_t *ns)
     return true;
 }
 
-static bool unknown(struct table *t, enum column column)
+static bool refuse_name(struct table *t, enum column column)
 {
     mtlm_error_set(t->err, MTLM_EXIT_INPUT,
                    "%s: line %" PRId64 ": \"%.40s\" is no %s that this "
@@ -107,14 +109,14 @@ static bool unknown(struct table *t, enum column column)
     return false;
 }
 
-/* Which of the names 0 .. n - 1 it is. */
+/* Reads one of the names 0 .. n - 1. */
 static bool read_name(struct table *t, enum column column,
                       const char *(*name)(int), int n, int32_t *value)
 {
     for (*value = 0; *value < n; (*value)++)
         if (strcmp(field(t, column), name(*value)) == 0)
             return true;
-    return unknown(t, column);
+    return refuse_name(t, column);
 }
 
 static const char *op_name(int op)
@@ -160,7 +162,7 @@ static bool read_times(struct table *t, struct mtlm_record *r)
     return false;
 }
 
-/* first, last: iterations of the training. */
+/* first, last: bounds of training iterations, 1-based. */
 static bool read_record(struct table *t, const struct mtlm_trace_info *info,
                         int first, int last, struct mtlm_record *r)
 {
@@ -191,84 +193,29 @@ static int open_table(struct table *t, const char *path, struct mtlm_error *err)
     return 0;
 }
 
-int mtlm_trace_read_schedule(struct mtlm_trace_run *run, const char *path,
-                             int first, int last, struct mtlm_error *err)
+int mtlm_trace_read_schedule(const char *path,
+                             const struct mtlm_trace_info *info, int first,
+                             int last, struct mtlm_record **record, size_t *n,
+                             struct mtlm_error *err)
 {
     struct table t = {0};
     size_t capacity = 0;
     int rc = open_table(&t, path, err);
 
+    *record = NULL;
+    *n = 0;
     while (rc == 0) {
         rc = mtlm_csv_next(&t.csv, t.columns, err);
         if (rc <= 0)
             break;
-        if (run->n == capacity) {
+        if (*n == capacity) {
             capacity = 2 * capacity + 1024;
-            run->record =
-                mtlm_realloc(run->record, capacity, sizeof(*run->record));
+            *record = mtlm_realloc(*record, capacity, sizeof(**record));
         }
-        run->record[run->n] = (struct mtlm_record){0};
-        rc = read_record(&t, &run->info, first, last, &run->record[run->n])
-                 ? 0
-                 : -1;
-        run->n++;
+        (*record)[*n] = (struct mtlm_record){0};
+        rc = read_record(&t, info, first, last, &(*record)[*n]) ? 0 : -1;
+        ++*n;
     }
     mtlm_csv_close(&t.csv);
-    return rc;
-}
-
-/* "RANK_JOB" */
-static int read_id(const struct mtlm_csv *csv, char *text, int ranks,
-                   int32_t *rank, int64_t *job, struct mtlm_error *err)
-{
-    char *job_text = strchr(text, '_');
-    int64_t r;
-
-    if (!job_text)
-        return mtlm_error_set(err, MTLM_EXIT_INPUT,
-                              "%s: line %" PRId64 ": \"%.40s\" is no RANK_JOB",
-                              csv->path, csv->number, text);
-    *job_text++ = '\0';
-    if (mtlm_csv_integer(csv, text, 0, ranks - 1, &r, err) < 0
-        || mtlm_csv_integer(csv, job_text, 0, most_jobs, job, err) < 0)
-        return -1;
-    *rank = r;
-    return 0;
-}
-
-int mtlm_trace_read_deps(struct mtlm_trace_run *run, const char *path,
-                         struct mtlm_error *err)
-{
-    struct mtlm_csv csv;
-    size_t capacity = 0, n = 0;
-    int job, on, columns, rc = 0;
-
-    if (mtlm_csv_open(&csv, path, err) < 0)
-        return -1;
-    job = mtlm_csv_column(&csv, "job", err);
-    on = mtlm_csv_column(&csv, "depends_on", err);
-    columns = csv.n;
-    if (job < 0 || on < 0)
-        rc = -1;
-    while (rc == 0) {
-        struct mtlm_trace_edge *e;
-
-        rc = mtlm_csv_next(&csv, columns, err);
-        if (rc <= 0)
-            break;
-        if (n >= capacity) {
-            capacity = 2 * capacity + 1024;
-            run->edge = mtlm_realloc(run->edge, capacity, sizeof(*run->edge));
-        }
-        e = &run->edge[n++];
-        rc = read_id(&csv, csv.field[job], run->info.ranks, &e->rank, &e->job,
-                     err);
-        if (rc == 0)
-            rc = read_id(&csv, csv.field[on], run->info.ranks, &e->on_rank,
-                         &e->on_job, err);
-    }
-    mtlm_csv_close(&csv);
-    run->info.edge = run->edge;
-    run->info.n_edges = n;
     return rc;
 }
