@@ -266,9 +266,10 @@ const char *mtlm_matmul(const struct mtlm_device *device,
             check(status, "cublasLtMatmul", __LINE__);
     }
     if (plan->refusal[0] && p->epilogue == MTLM_PLAIN)
-        mtlm_fatal(__FILE__, __LINE__,
-                   "cannot make the product of %lld x %lld by %lld: %s",
-                   (long long) plan->key.rows, (long long) plan->key.depth,
-                   (long long) plan->key.cols, plan->refusal);
+        mtlm_fatal(
+            __FILE__, __LINE__,
+            "cuBLASLt cannot compute the product %lld x %lld by %lld: %s",
+            (long long) plan->key.rows, (long long) plan->key.depth,
+            (long long) plan->key.cols, plan->refusal);
     return plan->refusal[0] ? plan->refusal : NULL;
 }

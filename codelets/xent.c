@@ -192,7 +192,8 @@ static int check_loss(const struct mtlm_call *call, int loss,
     const int slot = call->attr.vocabulary.slot;
 
     if (slot < 0 || slot >= MTLM_LOSS_COUNT)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE, "%s: there is no loss %d",
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "%s: loss slot %d does not exist",
                               mtlm_ops[call->kind]->name, slot);
     return mtlm_infer_expect_shape(call, loss, "loss",
                                    MTLM_SHAPE(MTLM_LOSS_COUNT), err);
@@ -358,7 +359,7 @@ static int accuracy_infer(struct mtlm_call *call, struct mtlm_error *err)
 }
 
 /* Of equal logits the first one wins. */
-static int64_t greatest(const mtlm_real *logits, int64_t n)
+static int64_t find_greatest(const mtlm_real *logits, int64_t n)
 {
     int64_t best = 0;
 
@@ -379,7 +380,7 @@ static void accuracy_cpu(void *const ptr[], const struct mtlm_call *call,
     double *loss = ptr[XA_LOSS], total = 0;
 
     for (int64_t r = 0; r < rows; r++, logits += cols)
-        if (greatest(logits, n) == labels[r])
+        if (find_greatest(logits, n) == labels[r])
             total += (double) weight[r];
     loss[call->attr.vocabulary.slot] += context->share * total;
 }

@@ -287,8 +287,8 @@ static void backward(void *const ptr[], const struct mtlm_call *call,
             enqueue<mtlm_att_tile<256, 32, 32>>(a, r, at.add, dq, dkv, stream);
         else
             mtlm_fatal(__FILE__, __LINE__,
-                       "attention on a GPU: a head has %d elements, at most "
-                       "%d are possible",
+                       "attention on a GPU: a head has %d elements, needs at "
+                       "most %d",
                        (int) a.d, MTLM_ATTENTION_GPU_D);
     });
 }

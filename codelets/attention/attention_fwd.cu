@@ -186,8 +186,8 @@ static void forward(void *const ptr[], const struct mtlm_call *call,
             enqueue<mtlm_att_tile<256, 64, 32>>(a, merge, y, lse, stream);
         else
             mtlm_fatal(__FILE__, __LINE__,
-                       "attention on a GPU: a head has %d elements, at most "
-                       "%d are possible",
+                       "attention on a GPU: a head has %d elements, needs at "
+                       "most %d",
                        (int) a.d, MTLM_ATTENTION_GPU_D);
     });
 }
@@ -202,9 +202,9 @@ void mtlm_attention_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
     mtlm_note(MTLM_NOTE_ATTENTION, "own kernels (no cuDNN)");
     if (call->attr.attention.backend == MTLM_ATTENTION_FUSED)
         mtlm_fatal(__FILE__, __LINE__,
-                   "--attention-backend fused: cuDNN is not there, or does not "
-                   "take these %d heads of %d elements; it takes 16 bits and "
-                   "samples in one part (--row-parts 1)",
+                   "--attention-backend fused: cuDNN is missing or cannot "
+                   "compute %d heads of %d elements; cuDNN needs 16-bit values "
+                   "and samples in one part (--row-parts 1)",
                    call->attr.attention.heads,
                    (int) (mtlm_shape_cols(&call->shape[ATT_QKV]) / 3
                           / call->attr.attention.heads));

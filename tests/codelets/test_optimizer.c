@@ -90,12 +90,12 @@ static void test_slots_outside_the_status_are_refused(void **state)
     assert_refused((struct mtlm_call){.kind = MTLM_OP_FLAGS,
                                       .attr.status.slot = 3,
                                       .shape = {MTLM_SHAPE(3)}},
-                   "flags: status is [3], needs an element 3");
+                   "flags: status is [3], needs element 3");
     assert_refused((struct mtlm_call){.kind = MTLM_OP_PUBLISH,
                                       .attr.status.slot = 2,
                                       .shape = {MTLM_SHAPE(MTLM_LOSS_COUNT),
                                                 MTLM_SHAPE(4)}},
-                   "publish: status is [4], needs an element 4");
+                   "publish: status is [4], needs element 4");
     assert_refused((struct mtlm_call){.kind = MTLM_OP_PUBLISH,
                                       .shape = {MTLM_SHAPE(1), MTLM_SHAPE(4)}},
                    "publish: loss is [1], needs [3]");

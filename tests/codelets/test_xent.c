@@ -333,7 +333,7 @@ static void test_shapes_that_do_not_fit_are_refused(void **state)
     assert_refused(call, "xent_loss: loss is [1], needs [3]");
     call.shape[6] = loss;
     call.attr.vocabulary.slot = MTLM_LOSS_COUNT;
-    assert_refused(call, "xent_loss: there is no loss 3");
+    assert_refused(call, "xent_loss: loss slot 3 does not exist");
     assert_refused((struct mtlm_call){.kind = MTLM_OP_XENT_BWD,
                                       .shape = {rows, rows, MTLM_SHAPE(2, S, B),
                                                 loss, control, logits}},
