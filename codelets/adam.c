@@ -34,7 +34,7 @@ static int check_piece(const struct mtlm_call *call, int weight,
                <= mtlm_shape_elems(&shape[weight]))
         return 0;
     return mtlm_error_set(
-        err, MTLM_EXIT_USAGE, "%s: weight is %s, needs an element %lld",
+        err, MTLM_EXIT_USAGE, "%s: weight is %s, needs element %lld",
         mtlm_ops[call->kind]->name, mtlm_shape_str(&shape[weight], text),
         (long long) (first - 1 + mtlm_shape_elems(&shape[ADAM_G])));
 }
@@ -63,7 +63,8 @@ static double adam_flops(const struct mtlm_call *call)
 }
 
 /* Steps the weights w that belong to g, n of them; returns whether it did. */
-static bool step(void *const ptr[], const struct mtlm_call *call, mtlm_real *w)
+static bool step_weights(void *const ptr[], const struct mtlm_call *call,
+                         mtlm_real *w)
 {
     const int64_t n = mtlm_shape_elems(&call->shape[ADAM_G]);
     const double *control = ptr[ADAM_CONTROL];
@@ -86,7 +87,8 @@ static void adam_cpu(void *const ptr[], const struct mtlm_call *call,
                      const struct mtlm_context *context)
 {
     (void) context;
-    step(ptr, call, (mtlm_real *) ptr[ADAM_WEIGHT] + call->attr.adam.first);
+    step_weights(ptr, call,
+                 (mtlm_real *) ptr[ADAM_WEIGHT] + call->attr.adam.first);
 }
 
 const struct mtlm_op mtlm_op_adam = {
@@ -106,7 +108,7 @@ const struct mtlm_op mtlm_op_adam = {
     .cuda_together = true,
 };
 
-/* The same first operands, so that both can have one step(). */
+/* The same first operands, so that both can have one step_weights(). */
 _Static_assert(ADAMM_G == (int) ADAM_G && ADAMM_CONTROL == (int) ADAM_CONTROL
                    && ADAMM_M == (int) ADAM_M && ADAMM_V == (int) ADAM_V,
                "adam_master's operands are adam's, and the weight");
@@ -128,7 +130,7 @@ static void adam_master_cpu(void *const ptr[], const struct mtlm_call *call,
                    + call->attr.adam.first * mtlm_dtype_bytes(call->value);
 
     (void) context;
-    if (!step(ptr, call, ptr[ADAMM_MASTER]))
+    if (!step_weights(ptr, call, ptr[ADAMM_MASTER]))
         return;
     if (call->value == MTLM_REAL)
         memcpy(weight, ptr[ADAMM_MASTER], n * sizeof(mtlm_real));

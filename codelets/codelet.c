@@ -41,7 +41,7 @@ static void gather_operands(void *ptr[], void *buffers[],
 }
 
 /* StarPU's own times: those of a GPU's task are known only now. */
-static void record(const struct mtlm_task *task)
+static void record_task(const struct mtlm_task *task)
 {
     const struct starpu_profiling_task_info *info =
         starpu_task_get_current()->profiling_info;
@@ -64,7 +64,7 @@ void mtlm_codelet_task_ended(void *arg)
     const struct mtlm_task *task = arg;
 
     if (task->recorder)
-        record(task);
+        record_task(task);
     if (task->ended)
         task->ended(task->part);
 }
@@ -117,7 +117,7 @@ static int64_t begin_ns(const struct mtlm_task *task)
 }
 
 /* Sleeps until the task is to end, without using a processor. */
-static void nap(const struct mtlm_task *task)
+static void sleep_until_end(const struct mtlm_task *task)
 {
     static _Thread_local bool exact;
     const int64_t until = begin_ns(task) + task->sleep_ns;
@@ -146,7 +146,7 @@ static void run_cpu(void *buffers[], void *arg)
     if (task->node)
         mtlm_policy_nodes_started(task->node);
     if (task->sleeps) {
-        nap(task);
+        sleep_until_end(task);
         return;
     }
     gather_operands(ptr, buffers, task->call);

@@ -103,7 +103,7 @@ static inline void philox_blocks(uint64_t seed, uint64_t stream, uint64_t block,
     }
 }
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t get_least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -129,7 +129,7 @@ void mtlm_dropout_factors(const struct mtlm_dropout *dropout, int64_t sample,
 
     for (int64_t skip = first % 8; n > 0; skip = 0, block += BLOCKS) {
         union numbers numbers;
-        const int64_t take = least(n, HALVES - skip);
+        const int64_t take = get_least(n, HALVES - skip);
 
         philox_blocks(dropout->seed, stream, block, &numbers);
         if (take == HALVES) /* of known length: no loop is left of it */

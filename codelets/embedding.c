@@ -82,8 +82,9 @@ static double embedding_wgrad_flops(const struct mtlm_call *call)
 }
 
 /* dword += the rows of dy, n of them, by their tokens. */
-static void scatter(const int32_t *tokens, const mtlm_real *dy, int64_t n,
-                    int64_t first, int64_t rows, int64_t h, mtlm_real *dword)
+static void scatter_rows(const int32_t *tokens, const mtlm_real *dy, int64_t n,
+                         int64_t first, int64_t rows, int64_t h,
+                         mtlm_real *dword)
 {
     for (int64_t i = 0; i < n; i++, dy += h) {
         const int64_t row = tokens[i] - first;
@@ -114,15 +115,15 @@ static void embedding_wgrad_cpu(void *const ptr[], const struct mtlm_call *call,
     mtlm_real *dword = ptr[EMBW_DWORD], *part;
 
     if (rows > FEW_ROWS) {
-        scatter(tokens, dy, n, first, rows, h, dword);
+        scatter_rows(tokens, dy, n, first, rows, h, dword);
         return;
     }
     part = mtlm_scratch_get(context->scratch, rows * h * sizeof(*part));
     for (int64_t i = 0; i < n; i += MTLM_ROW_BLOCK) {
         memset(part, 0, rows * h * sizeof(*part));
-        scatter(tokens + i, dy + i * h,
-                n - i < MTLM_ROW_BLOCK ? n - i : MTLM_ROW_BLOCK, first, rows, h,
-                part);
+        scatter_rows(tokens + i, dy + i * h,
+                     n - i < MTLM_ROW_BLOCK ? n - i : MTLM_ROW_BLOCK, first,
+                     rows, h, part);
 #pragma omp simd
         for (int64_t c = 0; c < rows * h; c++)
             dword[c] += part[c];

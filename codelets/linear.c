@@ -170,7 +170,8 @@ static double linear_dgrad_flops(const struct mtlm_call *call)
     return linear_flops(&call->shape[LIND_DY], &call->shape[LIND_WEIGHT]);
 }
 
-static void dgrad(void *const ptr[], const struct mtlm_call *call, bool add)
+static void compute_dgrad(void *const ptr[], const struct mtlm_call *call,
+                          bool add)
 {
     const int64_t m = mtlm_shape_rows(&call->shape[LIND_DY]);
     const int64_t n = call->shape[LIND_WEIGHT].dim[0];
@@ -184,7 +185,7 @@ static void linear_dgrad_cpu(void *const ptr[], const struct mtlm_call *call,
                              const struct mtlm_context *context)
 {
     (void) context;
-    dgrad(ptr, call, false);
+    compute_dgrad(ptr, call, false);
 }
 
 static void linear_dgrad_add_cpu(void *const ptr[],
@@ -192,7 +193,7 @@ static void linear_dgrad_add_cpu(void *const ptr[],
                                  const struct mtlm_context *context)
 {
     (void) context;
-    dgrad(ptr, call, true);
+    compute_dgrad(ptr, call, true);
 }
 
 const struct mtlm_op mtlm_op_linear_dgrad = {

@@ -20,12 +20,12 @@ static bool is_wide(const struct mtlm_call *call, int i)
            && !op->cpu_typed && !op->untouched[i];
 }
 
-static int64_t elems(const struct mtlm_call *call, int i)
+static int64_t count_elems(const struct mtlm_call *call, int i)
 {
     return mtlm_shape_elems(&call->shape[i]);
 }
 
-static int64_t padded(int64_t n)
+static int64_t pad_elems(int64_t n)
 {
     return (n + ALIGN - 1) / ALIGN * ALIGN;
 }
@@ -37,7 +37,7 @@ static size_t wide_bytes(const struct mtlm_call *call)
 
     for (int i = 0; i < mtlm_ops[call->kind]->n_operands; i++)
         if (is_wide(call, i))
-            sum += padded(elems(call, i)) * sizeof(float);
+            sum += pad_elems(count_elems(call, i)) * sizeof(float);
     return sum;
 }
 
@@ -70,14 +70,16 @@ static void run_one(void *const ptr[], const struct mtlm_call *call,
         if (!is_wide(call, i))
             continue;
         given[i] = next;
-        next += padded(elems(call, i));
+        next += pad_elems(count_elems(call, i));
         if (op->access[i] != MTLM_W)
-            mtlm_value16_widen(call->value, ptr[i], elems(call, i), given[i]);
+            mtlm_value16_widen(call->value, ptr[i], count_elems(call, i),
+                               given[i]);
     }
     op->cpu(given, call, context);
     for (int i = 0; i < op->n_operands; i++)
         if (is_wide(call, i) && op->access[i] != MTLM_R)
-            mtlm_value16_round(call->value, given[i], elems(call, i), ptr[i]);
+            mtlm_value16_round(call->value, given[i], count_elems(call, i),
+                               ptr[i]);
 }
 
 void mtlm_call_run_cpu(void *const ptr[], const struct mtlm_call *call,

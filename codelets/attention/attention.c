@@ -189,9 +189,9 @@ static void pad_rows(int64_t from, int64_t rows, int64_t d, int64_t ld,
     }
 }
 
-static void forward(void *const ptr[], const struct mtlm_call *call,
-                    const struct mtlm_context *context, int other, int lengths,
-                    mtlm_real *y, mtlm_real *lse)
+static void forward_heads(void *const ptr[], const struct mtlm_call *call,
+                          const struct mtlm_context *context, int other,
+                          int lengths, mtlm_real *y, mtlm_real *lse)
 {
     const int64_t s = call->shape[ATT_QKV].dim[0],
                   b = call->shape[ATT_QKV].dim[1];
@@ -218,7 +218,8 @@ static void forward(void *const ptr[], const struct mtlm_call *call,
 static void attention_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
                               const struct mtlm_context *context)
 {
-    forward(ptr, call, context, ATT_QKV, ATT_LENGTHS, ptr[ATT_Y], ptr[ATT_LSE]);
+    forward_heads(ptr, call, context, ATT_QKV, ATT_LENGTHS, ptr[ATT_Y],
+                  ptr[ATT_LSE]);
 }
 
 const struct mtlm_op mtlm_op_attention_fwd = {
@@ -262,8 +263,8 @@ static void attention_more_fwd_cpu(void *const ptr[],
                                    const struct mtlm_call *call,
                                    const struct mtlm_context *context)
 {
-    forward(ptr, call, context, ATTM_QKV_K, ATTM_LENGTHS, ptr[ATTM_Y],
-            ptr[ATTM_LSE]);
+    forward_heads(ptr, call, context, ATTM_QKV_K, ATTM_LENGTHS, ptr[ATTM_Y],
+                  ptr[ATTM_LSE]);
 }
 
 const struct mtlm_op mtlm_op_attention_more_fwd = {
@@ -315,9 +316,9 @@ struct backward {
     mtlm_real *dq, *dkv;
 };
 
-static void backward(void *const ptr[], const struct mtlm_call *call,
-                     const struct mtlm_context *context,
-                     const struct backward *with)
+static void backward_heads(void *const ptr[], const struct mtlm_call *call,
+                           const struct mtlm_context *context,
+                           const struct backward *with)
 {
     const int64_t s = call->shape[ATT_QKV].dim[0],
                   b = call->shape[ATT_QKV].dim[1];
@@ -361,7 +362,7 @@ static void attention_bwd_cpu(void *const ptr[], const struct mtlm_call *call,
 {
     const struct backward with = of_one_part(ptr, false);
 
-    backward(ptr, call, context, &with);
+    backward_heads(ptr, call, context, &with);
 }
 
 static void attention_bwd_add_cpu(void *const ptr[],
@@ -370,7 +371,7 @@ static void attention_bwd_add_cpu(void *const ptr[],
 {
     const struct backward with = of_one_part(ptr, true);
 
-    backward(ptr, call, context, &with);
+    backward_heads(ptr, call, context, &with);
 }
 
 const struct mtlm_op mtlm_op_attention_bwd = {
@@ -443,7 +444,7 @@ static void attention_more_bwd_cpu(void *const ptr[],
                                   .dq = ptr[ATTMB_DQKV_Q],
                                   .dkv = ptr[ATTMB_DQKV_K]};
 
-    backward(ptr, call, context, &with);
+    backward_heads(ptr, call, context, &with);
 }
 
 const struct mtlm_op mtlm_op_attention_more_bwd = {

@@ -20,8 +20,8 @@ struct walk {
     struct mtlm_tensor **twin;
 };
 
-static void at(const struct walk *walk, const struct mtlm_node *forward,
-               enum mtlm_grad_phase phase)
+static void set_place(const struct walk *walk, const struct mtlm_node *forward,
+                      enum mtlm_grad_phase phase)
 {
     const bool b = phase == MTLM_GRAD_B;
 
@@ -31,8 +31,8 @@ static void at(const struct walk *walk, const struct mtlm_node *forward,
 }
 
 /* to += from, or to = from where to has no gradient yet. */
-static void give(const struct walk *walk, struct mtlm_tensor *tensor,
-                 struct mtlm_tensor *gradient)
+static void add_gradient(const struct walk *walk, struct mtlm_tensor *tensor,
+                         struct mtlm_tensor *gradient)
 {
     if (!tensor->grad)
         tensor->grad = gradient;
@@ -60,8 +60,8 @@ static bool must_add(const struct mtlm_grad_call *rule,
 }
 
 /* A gradient that several nodes add to begins with zeros. */
-static struct mtlm_tensor *zeros(const struct walk *walk,
-                                 const struct mtlm_tensor *like)
+static struct mtlm_tensor *make_zeros(const struct walk *walk,
+                                      const struct mtlm_tensor *like)
 {
     const union mtlm_attr zero = {.fill = {0}};
     struct mtlm_tensor *gradient =
@@ -75,8 +75,8 @@ static struct mtlm_tensor *zeros(const struct walk *walk,
 
 /* What tensor-parallel ranks gathered is not kept for the weights' gradients,
  * but gathered again (arXiv 2205.05198, section 4.2.2). */
-static struct mtlm_tensor *gathered(const struct walk *walk,
-                                    struct mtlm_tensor *t)
+static struct mtlm_tensor *gather_again(const struct walk *walk,
+                                        struct mtlm_tensor *t)
 {
     for (int i = 0; i < walk->forward->n; i++) {
         const struct mtlm_node *node = walk->forward->node[i];
@@ -90,10 +90,10 @@ static struct mtlm_tensor *gathered(const struct walk *walk,
 }
 
 /* The operand of a gradient call, or NULL for one that the call makes. */
-static struct mtlm_tensor *argument(const struct walk *walk,
-                                    const struct mtlm_grad_arg *arg,
-                                    enum mtlm_access access,
-                                    const struct mtlm_node *forward)
+static struct mtlm_tensor *make_argument(const struct walk *walk,
+                                         const struct mtlm_grad_arg *arg,
+                                         enum mtlm_access access,
+                                         const struct mtlm_node *forward)
 {
     struct mtlm_tensor *t = forward->operand[arg->operand];
 
@@ -107,7 +107,7 @@ static struct mtlm_tensor *argument(const struct walk *walk,
         if (access == MTLM_W)
             return NULL;
         if (access == MTLM_RW && !t->grad)
-            t->grad = zeros(walk, t);
+            t->grad = make_zeros(walk, t);
         assert(t->grad);
         return t->grad;
     case MTLM_GRAD_END:
@@ -117,8 +117,9 @@ static struct mtlm_tensor *argument(const struct walk *walk,
     return NULL;
 }
 
-static void apply(const struct walk *walk, const struct mtlm_grad_call *rule,
-                  const struct mtlm_node *forward)
+static void apply_rule(const struct walk *walk,
+                       const struct mtlm_grad_call *rule,
+                       const struct mtlm_node *forward)
 {
     const bool fused = rule->kind_add && must_add(rule, forward);
     const enum mtlm_op_kind kind = fused ? rule->kind_add : rule->kind;
@@ -126,20 +127,21 @@ static void apply(const struct walk *walk, const struct mtlm_grad_call *rule,
     struct mtlm_tensor *given[MTLM_MAX_OPERANDS] = {0};
     struct mtlm_node *node;
 
-    at(walk, forward, rule->phase);
+    set_place(walk, forward, rule->phase);
     for (int i = 0; i < op->n_operands; i++)
-        given[i] = argument(walk, &rule->arg[i], op->access[i], forward);
+        given[i] = make_argument(walk, &rule->arg[i], op->access[i], forward);
     for (int i = 0; i < op->n_operands && rule->phase == MTLM_GRAD_W; i++)
         if (rule->arg[i].source == MTLM_GRAD_VALUE)
-            given[i] = gathered(walk, given[i]);
+            given[i] = gather_again(walk, given[i]);
     node = mtlm_graph_call(walk->graph, kind, &forward->call.attr, given);
     for (int i = 0; i < op->n_operands; i++)
         if (!given[i])
-            give(walk, forward->operand[rule->arg[i].operand],
-                 node->operand[i]);
+            add_gradient(walk, forward->operand[rule->arg[i].operand],
+                         node->operand[i]);
 }
 
-static void pass(const struct walk *walk, const struct mtlm_node *forward)
+static void pass_gradients(const struct walk *walk,
+                           const struct mtlm_node *forward)
 {
     const struct mtlm_op *op = mtlm_ops[forward->call.kind];
 
@@ -149,18 +151,18 @@ static void pass(const struct walk *walk, const struct mtlm_node *forward)
         if (!op->grad.pass[i].used)
             continue;
         gradient = forward->operand[op->grad.pass[i].from]->grad;
-        at(walk, forward, MTLM_GRAD_B);
+        set_place(walk, forward, MTLM_GRAD_B);
         if (op->grad.reduce)
             mtlm_graph_call(walk->graph, MTLM_OP_ALL_REDUCE,
                             &forward->call.attr,
                             (struct mtlm_tensor *[]){gradient});
-        give(walk, forward->operand[i], gradient);
+        add_gradient(walk, forward->operand[i], gradient);
     }
 }
 
 /* Whether a gradient reaches the node: it is the loss, or one of its outputs
  * has one. */
-static bool reached(const struct mtlm_node *forward)
+static bool has_gradient(const struct mtlm_node *forward)
 {
     const struct mtlm_op *op = mtlm_ops[forward->call.kind];
 
@@ -174,8 +176,8 @@ static bool reached(const struct mtlm_node *forward)
 }
 
 /* The node as it was called last. */
-static struct mtlm_node latest(const struct walk *walk,
-                               const struct mtlm_node *forward)
+static struct mtlm_node substitute_twins(const struct walk *walk,
+                                         const struct mtlm_node *forward)
 {
     struct mtlm_node node = *forward;
 
@@ -189,14 +191,14 @@ static void differentiate(const struct walk *walk,
                           const struct mtlm_node *forward)
 {
     const struct mtlm_grad *grad = &mtlm_ops[forward->call.kind]->grad;
-    const struct mtlm_node node = latest(walk, forward);
+    const struct mtlm_node node = substitute_twins(walk, forward);
 
-    if (!reached(&node))
+    if (!has_gradient(&node))
         return;
     for (int i = 0; i < 2; i++)
         if (grad->call[i].used)
-            apply(walk, &grad->call[i], &node);
-    pass(walk, &node);
+            apply_rule(walk, &grad->call[i], &node);
+    pass_gradients(walk, &node);
 }
 
 void mtlm_backward_build(struct mtlm_graph *graph,

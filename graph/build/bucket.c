@@ -13,7 +13,7 @@
  * weights half of one. */
 enum { ALIGN = 64 / sizeof(mtlm_real) };
 
-static int64_t elems(const struct mtlm_tensor *tensor)
+static int64_t count_elems(const struct mtlm_tensor *tensor)
 {
     return mtlm_shape_elems(&tensor->shape);
 }
@@ -63,7 +63,7 @@ static bool is_full(const struct mtlm_program *program,
         || next->layer == program->param[bucket->param[bucket->n - 1]].layer)
         return false;
     for (int i = 0; i < bucket->n; i++)
-        sum += elems(program->param[bucket->param[i]].weight);
+        sum += count_elems(program->param[bucket->param[i]].weight);
     return sum >= most;
 }
 
@@ -109,7 +109,8 @@ static void replicated_first(const struct mtlm_program *program,
 
 /* ---- where they lie ---- */
 
-static void place(struct mtlm_program *program, struct mtlm_bucket *bucket)
+static void place_bucket(struct mtlm_program *program,
+                         struct mtlm_bucket *bucket)
 {
     struct mtlm_graph *graph = program->graph;
     const int weights = mtlm_graph_block(graph),
@@ -124,7 +125,7 @@ static void place(struct mtlm_program *program, struct mtlm_bucket *bucket)
         if (p->grad)
             mtlm_graph_place(graph, p->grad, grads,
                              bucket->elems * sizeof(mtlm_real));
-        bucket->elems += round_up(elems(p->weight), ALIGN);
+        bucket->elems += round_up(count_elems(p->weight), ALIGN);
     }
     bucket->elems =
         round_up(bucket->elems, (int64_t) ALIGN * program->config.layout.dp);
@@ -135,10 +136,11 @@ static void place(struct mtlm_program *program, struct mtlm_bucket *bucket)
         mtlm_graph_widen(graph, grads, bucket->elems * sizeof(mtlm_real));
 }
 
-static struct mtlm_tensor *beside(struct mtlm_program *program,
-                                  const struct mtlm_parameter *p,
-                                  enum mtlm_storage storage, const char *suffix,
-                                  struct mtlm_shape shape)
+static struct mtlm_tensor *make_beside(struct mtlm_program *program,
+                                       const struct mtlm_parameter *p,
+                                       enum mtlm_storage storage,
+                                       const char *suffix,
+                                       struct mtlm_shape shape)
 {
     char name[192];
 
@@ -153,7 +155,7 @@ static struct mtlm_tensor *add_moment(struct mtlm_program *program,
 {
     const size_t end = program->graph->block[block];
     struct mtlm_tensor *t =
-        beside(program, p, MTLM_STORE_MOMENT, suffix, p->reduced->shape);
+        make_beside(program, p, MTLM_STORE_MOMENT, suffix, p->reduced->shape);
 
     mtlm_graph_place(program->graph, t, block,
                      round_up(end, ALIGN * sizeof(mtlm_real)));
@@ -189,8 +191,9 @@ static void keep_whole(struct mtlm_program *program,
 }
 
 /* A part of the gradients' block, from offset on. */
-static void view(struct mtlm_program *program, const struct mtlm_bucket *bucket,
-                 struct mtlm_tensor *tensor, int64_t offset)
+static void make_view(struct mtlm_program *program,
+                      const struct mtlm_bucket *bucket,
+                      struct mtlm_tensor *tensor, int64_t offset)
 {
     tensor->view = true;
     mtlm_graph_place(program->graph, tensor,
@@ -209,23 +212,24 @@ static void keep_shard(struct mtlm_program *program, struct mtlm_bucket *bucket)
         struct mtlm_parameter *p = &program->param[bucket->param[i]];
         const int64_t at = p->grad->offset / sizeof(mtlm_real) - begin;
         const int64_t first = at < 0 ? -at : 0;
-        const int64_t end =
-            at + elems(p->grad) > shard ? shard - at : elems(p->grad);
+        const int64_t end = at + count_elems(p->grad) > shard
+                                ? shard - at
+                                : count_elems(p->grad);
 
         if (end <= first)
             continue;
         p->first = first;
-        p->reduced = beside(program, p, MTLM_STORE_GRAD, ".grad.shard",
-                            MTLM_SHAPE(end - first));
-        view(program, bucket, p->reduced,
-             p->grad->offset + first * sizeof(mtlm_real));
+        p->reduced = make_beside(program, p, MTLM_STORE_GRAD, ".grad.shard",
+                                 MTLM_SHAPE(end - first));
+        make_view(program, bucket, p->reduced,
+                  p->grad->offset + first * sizeof(mtlm_real));
         any = true;
     }
     if (!any) {
         bucket->idle =
             mtlm_graph_tensor(program->graph, MTLM_STORE_GRAD, "padding",
                               MTLM_SHAPE(shard), MTLM_REAL);
-        view(program, bucket, bucket->idle, begin * sizeof(mtlm_real));
+        make_view(program, bucket, bucket->idle, begin * sizeof(mtlm_real));
     }
 }
 
@@ -235,7 +239,7 @@ static int64_t stepped_elems(const struct mtlm_program *program)
 
     for (int i = 0; i < program->n_params; i++)
         if (program->param[i].m)
-            sum += elems(program->param[i].m);
+            sum += count_elems(program->param[i].m);
     return sum;
 }
 
@@ -257,7 +261,7 @@ void mtlm_buckets_create(struct mtlm_program *program)
 
         program->graph->stage = program->stage[bucket->chunk].stage;
         replicated_first(program, bucket);
-        place(program, bucket);
+        place_bucket(program, bucket);
         if (mtlm_buckets_sharded(&program->config))
             keep_shard(program, bucket);
         else
@@ -269,9 +273,9 @@ void mtlm_buckets_create(struct mtlm_program *program)
 
 /* ---- messages ---- */
 
-static struct mtlm_node *message(struct mtlm_program *program,
-                                 enum mtlm_op_kind kind, enum mtlm_group group,
-                                 int64_t count)
+static struct mtlm_node *add_message(struct mtlm_program *program,
+                                     enum mtlm_op_kind kind,
+                                     enum mtlm_group group, int64_t count)
 {
     const struct mtlm_layout *layout = &program->config.layout;
     const union mtlm_attr attr = {
@@ -294,20 +298,20 @@ static void use_gradients(const struct mtlm_program *program,
 }
 
 /* From the begin of the block to the end of the first n gradients. */
-static int64_t span(const struct mtlm_program *program,
-                    const struct mtlm_bucket *bucket, int n)
+static int64_t count_span(const struct mtlm_program *program,
+                          const struct mtlm_bucket *bucket, int n)
 {
     const struct mtlm_tensor *last = program->param[bucket->param[n - 1]].grad;
 
-    return last->offset / (int64_t) sizeof(mtlm_real) + elems(last);
+    return last->offset / (int64_t) sizeof(mtlm_real) + count_elems(last);
 }
 
 static void all_reduce(struct mtlm_program *program,
                        const struct mtlm_bucket *bucket, enum mtlm_group group,
                        int n)
 {
-    struct mtlm_node *node = message(program, MTLM_OP_BUCKET_ALL_REDUCE, group,
-                                     span(program, bucket, n));
+    struct mtlm_node *node = add_message(program, MTLM_OP_BUCKET_ALL_REDUCE,
+                                         group, count_span(program, bucket, n));
 
     use_gradients(program, bucket, n, MTLM_RW, node);
 }
@@ -320,8 +324,8 @@ static void reduce_scatter(struct mtlm_program *program,
 {
     static const union mtlm_attr zero = {.fill = {0}};
     struct mtlm_bundle zeros = {.program = program, .kind = MTLM_OP_FILL};
-    struct mtlm_node *node = message(program, MTLM_OP_BUCKET_REDUCE_SCATTER,
-                                     MTLM_GROUP_DP, bucket->elems);
+    struct mtlm_node *node = add_message(program, MTLM_OP_BUCKET_REDUCE_SCATTER,
+                                         MTLM_GROUP_DP, bucket->elems);
 
     use_gradients(program, bucket, bucket->n, MTLM_R, node);
     for (int i = 0; i < bucket->n; i++)
@@ -336,8 +340,8 @@ static void reduce_scatter(struct mtlm_program *program,
                             &program->param[bucket->param[i]].grad);
 }
 
-static void reduce(struct mtlm_program *program,
-                   const struct mtlm_bucket *bucket)
+static void reduce_bucket(struct mtlm_program *program,
+                          const struct mtlm_bucket *bucket)
 {
     const struct mtlm_program_config *config = &program->config;
 
@@ -359,7 +363,7 @@ void mtlm_buckets_build_reduce(struct mtlm_program *program, int chunk)
                   stage->stage, -1);
     for (int i = program->n_buckets - 1; i >= 0; i--)
         if (program->bucket[i].chunk == chunk)
-            reduce(program, &program->bucket[i]);
+            reduce_bucket(program, &program->bucket[i]);
 }
 
 void mtlm_bucket_build_gather(struct mtlm_program *program,
@@ -370,8 +374,8 @@ void mtlm_bucket_build_gather(struct mtlm_program *program,
     if (!mtlm_buckets_sharded(&program->config)
         || program->param[bucket->param[0]].weight->same)
         return;
-    node = message(program, MTLM_OP_BUCKET_ALL_GATHER, MTLM_GROUP_DP,
-                   bucket->elems / program->config.layout.dp);
+    node = add_message(program, MTLM_OP_BUCKET_ALL_GATHER, MTLM_GROUP_DP,
+                       bucket->elems / program->config.layout.dp);
     for (int i = 0; i < bucket->n; i++)
         mtlm_node_add_use(node, program->param[bucket->param[i]].weight,
                           MTLM_RW, false);

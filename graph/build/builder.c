@@ -43,8 +43,8 @@ static union mtlm_attr tp_group(const struct mtlm_builder *b,
         .collective = {MTLM_GROUP_TP, reduction, b->config->layout.tp}};
 }
 
-static void reduce(const struct mtlm_builder *b, enum mtlm_reduce reduction,
-                   struct mtlm_tensor *x)
+static void reduce_over_tp(const struct mtlm_builder *b,
+                           enum mtlm_reduce reduction, struct mtlm_tensor *x)
 {
     const union mtlm_attr attr = tp_group(b, reduction);
 
@@ -54,12 +54,12 @@ static void reduce(const struct mtlm_builder *b, enum mtlm_reduce reduction,
 
 void mtlm_build_reduce(const struct mtlm_builder *b, struct mtlm_tensor *x)
 {
-    reduce(b, MTLM_REDUCE_SUM, x);
+    reduce_over_tp(b, MTLM_REDUCE_SUM, x);
 }
 
 void mtlm_build_reduce_max(const struct mtlm_builder *b, struct mtlm_tensor *x)
 {
-    reduce(b, MTLM_REDUCE_MAX, x);
+    reduce_over_tp(b, MTLM_REDUCE_MAX, x);
 }
 
 struct mtlm_tensor *mtlm_build_sum(const struct mtlm_builder *b,
@@ -69,7 +69,7 @@ struct mtlm_tensor *mtlm_build_sum(const struct mtlm_builder *b,
 
     if (mtlm_program_splits_rows(b->config))
         return MTLM_CALL(b, REDUCE_SCATTER, &attr, x);
-    reduce(b, MTLM_REDUCE_SUM, x);
+    reduce_over_tp(b, MTLM_REDUCE_SUM, x);
     return x;
 }
 
@@ -119,7 +119,7 @@ struct mtlm_dropout mtlm_build_dropout(const struct mtlm_builder *b, double p,
                                  .first_row = mtlm_build_own(b, i).first};
 }
 
-static struct mtlm_samples *source(const struct mtlm_builder *b)
+static struct mtlm_samples *get_source(const struct mtlm_builder *b)
 {
     return b->train ? b->config->train : b->config->valid;
 }
@@ -136,8 +136,9 @@ struct mtlm_tensor *mtlm_build_batch(const struct mtlm_builder *b,
                                      const char *name, enum mtlm_field field,
                                      struct mtlm_row_range rows)
 {
-    const union mtlm_attr attr = {
-        .batch = {.source = source(b), .field = field, .first = rows.first}};
+    const union mtlm_attr attr = {.batch = {.source = get_source(b),
+                                            .field = field,
+                                            .first = rows.first}};
 
     return MTLM_CALL(b, BATCH, &attr, new_field(b, name, rows.n, MTLM_I32));
 }
@@ -147,7 +148,7 @@ struct mtlm_tensor *mtlm_build_batch_value(const struct mtlm_builder *b,
                                            enum mtlm_field field)
 {
     const union mtlm_attr attr = {
-        .batch = {.source = source(b), .field = field}};
+        .batch = {.source = get_source(b), .field = field}};
 
     return MTLM_CALL(b, BATCH, &attr, new_field(b, name, 1, MTLM_I32));
 }
@@ -156,7 +157,7 @@ struct mtlm_tensor *mtlm_build_loss_weights(const struct mtlm_builder *b, int i)
 {
     const struct mtlm_row_range rows = mtlm_build_part(b, i);
     const union mtlm_attr attr = {
-        .batch = {.source = source(b),
+        .batch = {.source = get_source(b),
                   .field = MTLM_FIELD_LOSS_MASK,
                   .first = rows.first,
                   .seq_length = b->config->model.seq_length}};

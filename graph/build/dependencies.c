@@ -57,7 +57,8 @@ void mtlm_dependencies_destroy(struct mtlm_dependencies *d)
 }
 
 /* Keeps the list in order; what is found late is mostly what is late. */
-static void find(struct mtlm_dependencies *d, int64_t before, int64_t task)
+static void add_predecessor(struct mtlm_dependencies *d, int64_t before,
+                            int64_t task)
 {
     int at = d->n;
 
@@ -79,7 +80,7 @@ static void find(struct mtlm_dependencies *d, int64_t before, int64_t task)
 static void read_slot(struct mtlm_dependencies *d, struct slot *slot,
                       int64_t task)
 {
-    find(d, slot->writer, task);
+    add_predecessor(d, slot->writer, task);
     if (slot->n == slot->capacity) {
         slot->capacity = 2 * slot->capacity + 8;
         slot->reader =
@@ -92,9 +93,9 @@ static void write_slot(struct mtlm_dependencies *d, struct slot *slot,
                        int64_t task)
 {
     for (int i = 0; i < slot->n; i++)
-        find(d, slot->reader[i], task);
+        add_predecessor(d, slot->reader[i], task);
     if (slot->n == 0)
-        find(d, slot->writer, task);
+        add_predecessor(d, slot->writer, task);
     slot->n = 0;
     slot->writer = task;
 }

@@ -37,10 +37,10 @@ void mtlm_build_embedding(const struct mtlm_builder *b, struct mtlm_rows *x)
     }
 }
 
-static struct mtlm_tensor *layernorm(const struct mtlm_builder *b,
-                                     enum mtlm_param gamma,
-                                     enum mtlm_param beta,
-                                     struct mtlm_tensor *x)
+static struct mtlm_tensor *add_layernorm(const struct mtlm_builder *b,
+                                         enum mtlm_param gamma,
+                                         enum mtlm_param beta,
+                                         struct mtlm_tensor *x)
 {
     const union mtlm_attr norm = {
         .layernorm = {b->config->model.layernorm_epsilon}};
@@ -78,8 +78,8 @@ static void cross_entropy(const struct mtlm_builder *b,
 }
 
 /* x [s_i, b, h], as the output layer reads it. */
-static struct mtlm_tensor *transform(const struct mtlm_builder *b,
-                                     struct mtlm_tensor *x)
+static struct mtlm_tensor *transform_hidden(const struct mtlm_builder *b,
+                                            struct mtlm_tensor *x)
 {
     /* Megatron's BertLMHead has the exact form whatever the MLPs have, but
      * with --openai-gelu. */
@@ -91,7 +91,8 @@ static struct mtlm_tensor *transform(const struct mtlm_builder *b,
                   mtlm_build_param(b, MTLM_PARAM_LM_DENSE_WEIGHT, -1));
     y = MTLM_CALL(b, BIAS_GELU_FWD, &gelu, y,
                   mtlm_build_param(b, MTLM_PARAM_LM_DENSE_BIAS, -1));
-    return layernorm(b, MTLM_PARAM_LM_NORM_GAMMA, MTLM_PARAM_LM_NORM_BETA, y);
+    return add_layernorm(b, MTLM_PARAM_LM_NORM_GAMMA, MTLM_PARAM_LM_NORM_BETA,
+                         y);
 }
 
 static void language_model(const struct mtlm_builder *b, int i,
@@ -111,7 +112,7 @@ static void language_model(const struct mtlm_builder *b, int i,
 
     if (bert)
         logits = MTLM_CALL(b, LINEAR_BIAS_FWD, NULL,
-                           mtlm_build_copy_to_group(b, transform(b, x)),
+                           mtlm_build_copy_to_group(b, transform_hidden(b, x)),
                            word->weight,
                            mtlm_build_param(b, MTLM_PARAM_LM_BIAS, -1));
     else
@@ -162,8 +163,8 @@ void mtlm_build_head(const struct mtlm_builder *b, const struct mtlm_rows *x)
 {
     mtlm_build_at(b, -1);
     for (int i = 0; i < b->n_parts; i++) {
-        struct mtlm_tensor *y = layernorm(b, MTLM_PARAM_FINAL_GAMMA,
-                                          MTLM_PARAM_FINAL_BETA, x->part[i]);
+        struct mtlm_tensor *y = add_layernorm(
+            b, MTLM_PARAM_FINAL_GAMMA, MTLM_PARAM_FINAL_BETA, x->part[i]);
 
         language_model(b, i, y);
         if (i == 0 && b->config->model.family == MTLM_BERT

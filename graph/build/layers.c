@@ -10,9 +10,9 @@ struct half {
     struct mtlm_tensor *residual, *normal; /* normal: what the half reads */
 };
 
-static struct half begin(const struct mtlm_builder *b, int64_t layer,
-                         enum mtlm_param gamma, enum mtlm_param beta,
-                         struct mtlm_tensor *x)
+static struct half begin_half(const struct mtlm_builder *b, int64_t layer,
+                              enum mtlm_param gamma, enum mtlm_param beta,
+                              struct mtlm_tensor *x)
 {
     const struct mtlm_model *model = &b->config->model;
     const union mtlm_attr norm = {.layernorm = {model->layernorm_epsilon}};
@@ -26,10 +26,10 @@ static struct half begin(const struct mtlm_builder *b, int64_t layer,
 
 /* y: the half's last product.  Its bias is added after the sum: added by every
  * rank it would count t times. */
-static struct mtlm_tensor *end(const struct mtlm_builder *b, int64_t layer,
-                               enum mtlm_dropout_site site, int i,
-                               enum mtlm_param bias, struct mtlm_tensor *y,
-                               struct mtlm_tensor *residual)
+static struct mtlm_tensor *end_half(const struct mtlm_builder *b, int64_t layer,
+                                    enum mtlm_dropout_site site, int i,
+                                    enum mtlm_param bias, struct mtlm_tensor *y,
+                                    struct mtlm_tensor *residual)
 {
     const union mtlm_attr drop = {
         .dropout = mtlm_build_dropout(b, b->config->model.hidden_dropout, layer,
@@ -63,8 +63,9 @@ static union mtlm_attr attention_attr(const struct mtlm_builder *b,
 
 /* The queries of part i meet the keys of their own part, then those of the
  * others that they may see. */
-static struct mtlm_tensor *attend(const struct mtlm_builder *b, int64_t layer,
-                                  int i, const struct mtlm_rows *qkv)
+static struct mtlm_tensor *attend_parts(const struct mtlm_builder *b,
+                                        int64_t layer, int i,
+                                        const struct mtlm_rows *qkv)
 {
     union mtlm_attr attr = attention_attr(b, layer, i, i);
     struct mtlm_tensor *const given[MTLM_MAX_OPERANDS] = {qkv->part[i],
@@ -91,24 +92,24 @@ static void attention_half(const struct mtlm_builder *b, int64_t layer,
     struct mtlm_rows qkv;
 
     for (int i = 0; i < b->n_parts; i++) {
-        half[i] = begin(b, layer, MTLM_PARAM_LN1_GAMMA, MTLM_PARAM_LN1_BETA,
-                        x->part[i]);
+        half[i] = begin_half(b, layer, MTLM_PARAM_LN1_GAMMA,
+                             MTLM_PARAM_LN1_BETA, x->part[i]);
         qkv.part[i] =
             MTLM_CALL(b, LINEAR_BIAS_FWD, NULL, half[i].normal,
                       mtlm_build_param(b, MTLM_PARAM_QKV_WEIGHT, layer),
                       mtlm_build_param(b, MTLM_PARAM_QKV_BIAS, layer));
     }
     for (int i = 0; i < b->n_parts; i++)
-        x->part[i] =
-            end(b, layer, MTLM_SITE_PROJECTION, i, MTLM_PARAM_PROJ_BIAS,
-                MTLM_CALL(b, LINEAR_FWD, NULL, attend(b, layer, i, &qkv),
-                          mtlm_build_param(b, MTLM_PARAM_PROJ_WEIGHT, layer)),
-                half[i].residual);
+        x->part[i] = end_half(
+            b, layer, MTLM_SITE_PROJECTION, i, MTLM_PARAM_PROJ_BIAS,
+            MTLM_CALL(b, LINEAR_FWD, NULL, attend_parts(b, layer, i, &qkv),
+                      mtlm_build_param(b, MTLM_PARAM_PROJ_WEIGHT, layer)),
+            half[i].residual);
 }
 
 /* The two products of the MLP, and GELU between them. */
-static struct mtlm_tensor *mlp(const struct mtlm_builder *b, int64_t layer,
-                               struct mtlm_tensor *x)
+static struct mtlm_tensor *build_mlp(const struct mtlm_builder *b,
+                                     int64_t layer, struct mtlm_tensor *x)
 {
     const union mtlm_attr gelu = {
         .gelu = {.exact = b->config->model.exact_gelu}};
@@ -127,11 +128,11 @@ static void mlp_half(const struct mtlm_builder *b, int64_t layer,
                      struct mtlm_rows *x)
 {
     for (int i = 0; i < b->n_parts; i++) {
-        const struct half half = begin(b, layer, MTLM_PARAM_LN2_GAMMA,
-                                       MTLM_PARAM_LN2_BETA, x->part[i]);
+        const struct half half = begin_half(b, layer, MTLM_PARAM_LN2_GAMMA,
+                                            MTLM_PARAM_LN2_BETA, x->part[i]);
 
-        x->part[i] = end(b, layer, MTLM_SITE_MLP, i, MTLM_PARAM_FC2_BIAS,
-                         mlp(b, layer, half.normal), half.residual);
+        x->part[i] = end_half(b, layer, MTLM_SITE_MLP, i, MTLM_PARAM_FC2_BIAS,
+                              build_mlp(b, layer, half.normal), half.residual);
     }
 }
 

@@ -7,14 +7,16 @@
 #include "graph/build/bundle.h"
 #include "graph/build/optimizer.h"
 
-static void call(struct mtlm_program *program, enum mtlm_op_kind kind,
-                 const union mtlm_attr *attr, struct mtlm_tensor *const given[])
+static void append_call(struct mtlm_program *program, enum mtlm_op_kind kind,
+                        const union mtlm_attr *attr,
+                        struct mtlm_tensor *const given[])
 {
     mtlm_graph_call(program->graph, kind, attr, given);
 }
 
 #define CALL(program, OP, attr, ...)                                           \
-    call(program, MTLM_OP_##OP, attr, (struct mtlm_tensor *[]){__VA_ARGS__})
+    append_call(program, MTLM_OP_##OP, attr,                                   \
+                (struct mtlm_tensor *[]){__VA_ARGS__})
 
 static const union mtlm_attr world_sum = {
     .collective = {MTLM_GROUP_WORLD, MTLM_REDUCE_SUM}};
@@ -81,15 +83,15 @@ static int64_t padding_of(const struct mtlm_program *program,
 }
 
 /* Whether this rank counts the parameter's gradient, or its piece of it. */
-static bool counts(const struct mtlm_program *program,
-                   const struct mtlm_parameter *p)
+static bool counts_gradient(const struct mtlm_program *program,
+                            const struct mtlm_parameter *p)
 {
     return p->counted && p->reduced
            && (mtlm_buckets_sharded(&program->config)
                || program->config.layout.dp_rank == 0);
 }
 
-static int64_t elems(const struct mtlm_tensor *tensor)
+static int64_t count_elems(const struct mtlm_tensor *tensor)
 {
     return mtlm_shape_elems(&tensor->shape);
 }
@@ -102,8 +104,8 @@ static void sum_up(struct mtlm_bundle *bundle, const struct mtlm_parameter *p,
 {
     const union mtlm_attr attr = {
         .status = {.slot = slot,
-                   .padding =
-                       padding_of(bundle->program, p, first, elems(values))}};
+                   .padding = padding_of(bundle->program, p, first,
+                                         count_elems(values))}};
 
     mtlm_bundle_add(bundle, &attr, (struct mtlm_tensor *[]){values, sums});
 }
@@ -117,7 +119,7 @@ static void sum_up_gradients(struct mtlm_program *program,
     for (int i = bucket->n - 1; i >= 0; i--) {
         const struct mtlm_parameter *p = &program->param[bucket->param[i]];
 
-        if (counts(program, p))
+        if (counts_gradient(program, p))
             sum_up(&squares, p, p->reduced, p->first, sum_slot(program, p),
                    program->status);
     }
@@ -142,7 +144,7 @@ static void count_zeros(struct mtlm_program *program)
     for (int i = 0; i < program->n_params; i++) {
         const struct mtlm_parameter *p = &program->param[i];
 
-        if (counts(program, p))
+        if (counts_gradient(program, p))
             sum_up(&zeros, p, p->reduced, p->first, slot, program->status);
     }
 }
@@ -178,7 +180,7 @@ static void measure_weights(struct mtlm_program *program)
     for (int i = program->n_params - 1; i >= 0; i--) {
         const struct mtlm_parameter *p = &program->param[i];
 
-        if (masters && p->master && counts(program, p))
+        if (masters && p->master && counts_gradient(program, p))
             sum_up(&squares, p, p->master, p->first, sum_slot(program, p),
                    program->params_sums);
         else if (!masters && p->counted && program->config.layout.dp_rank == 0)
@@ -191,8 +193,8 @@ static void measure_weights(struct mtlm_program *program)
 }
 
 /* The whole gradients, once nothing needs the pieces of them any more. */
-static void clear(struct mtlm_program *program,
-                  const struct mtlm_bucket *bucket)
+static void clear_gradients(struct mtlm_program *program,
+                            const struct mtlm_bucket *bucket)
 {
     struct mtlm_bundle zeros = {.program = program, .kind = MTLM_OP_FILL};
 
@@ -211,7 +213,8 @@ static void clear(struct mtlm_program *program,
 
 /* The parameters of a bucket, then their new weights to the other ranks: the
  * first forward pass of the next iteration waits for its own only. */
-static void step(struct mtlm_program *program, const struct mtlm_bucket *bucket)
+static void step_bucket(struct mtlm_program *program,
+                        const struct mtlm_bucket *bucket)
 {
     const struct mtlm_program_config *config = &program->config;
     struct mtlm_bundle steps = {.program = program,
@@ -232,7 +235,7 @@ static void step(struct mtlm_program *program, const struct mtlm_bucket *bucket)
             STEP(&steps, &adam, p->reduced, program->control, p->weight, p->m,
                  p->v);
     }
-    clear(program, bucket);
+    clear_gradients(program, bucket);
     mtlm_bucket_build_gather(program, bucket);
 }
 
@@ -253,7 +256,7 @@ void mtlm_optimizer_build(struct mtlm_program *program)
     CALL(program, CONTROL, &control, program->status, program->control,
          program->report);
     for (int i = 0; i < program->n_buckets; i++)
-        step(program, &program->bucket[i]);
+        step_bucket(program, &program->bucket[i]);
     if (config->params_norm)
         measure_weights(program);
 }

@@ -135,7 +135,7 @@ static int take_place(struct ring *ring, const struct life *life)
     return best;
 }
 
-static void join(struct sharing *sharing, struct mtlm_tensor *tensor)
+static void join_ring(struct sharing *sharing, struct mtlm_tensor *tensor)
 {
     struct ring *ring = ring_for(sharing, tensor);
     const int n = ring->n_members++;
@@ -162,22 +162,23 @@ static void join_list(struct sharing *sharing, const struct mtlm_list *list)
 
             if (!joined[tensor->id] && may_share(sharing, tensor)) {
                 joined[tensor->id] = true;
-                join(sharing, tensor);
+                join_ring(sharing, tensor);
             }
         }
     free(joined);
 }
 
 /* Microbatches that have slots of their own. */
-static int lanes(const struct mtlm_layout *layout)
+static int count_lanes(const struct mtlm_layout *layout)
 {
     return layout->workers > 1 ? layout->workers : layout->tp > 1 ? 2 : 1;
 }
 
-static void make(struct sharing *sharing, struct ring *ring)
+static void make_ring(struct sharing *sharing, struct ring *ring)
 {
     struct mtlm_graph *graph = sharing->program->graph;
-    const int slots = lanes(&sharing->program->config.layout) * ring->n_places;
+    const int slots =
+        count_lanes(&sharing->program->config.layout) * ring->n_places;
     struct mtlm_tensor *shared;
     int own = 0;
 
@@ -201,14 +202,14 @@ static void make(struct sharing *sharing, struct ring *ring)
     free(ring->place);
 }
 
-static void share(struct sharing *sharing, const struct mtlm_list *list,
-                  const struct mtlm_list *other)
+static void share_rings(struct sharing *sharing, const struct mtlm_list *list,
+                        const struct mtlm_list *other)
 {
     join_list(sharing, list);
     if (other)
         join_list(sharing, other);
     for (int i = 0; i < sharing->n_rings; i++)
-        make(sharing, &sharing->ring[i]);
+        make_ring(sharing, &sharing->ring[i]);
     free(sharing->ring);
     sharing->ring = NULL;
     sharing->n_rings = 0;
@@ -231,12 +232,12 @@ void mtlm_pool_apply(struct mtlm_program *program)
         const struct mtlm_stage *stage = &program->stage[c];
 
         if (!little_is_kept) {
-            share(&sharing, &stage->eval, NULL);
+            share_rings(&sharing, &stage->eval, NULL);
             continue;
         }
-        share(&sharing, &stage->forward, &stage->eval);
-        share(&sharing, &stage->backward, NULL);
-        share(&sharing, &stage->weight, NULL);
+        share_rings(&sharing, &stage->forward, &stage->eval);
+        share_rings(&sharing, &stage->backward, NULL);
+        share_rings(&sharing, &stage->weight, NULL);
     }
     free(sharing.life);
     free(sharing.again);

@@ -95,8 +95,8 @@ static void add_params(struct mtlm_program *program,
     }
 }
 
-static struct mtlm_tensor *global(struct mtlm_program *program,
-                                  const char *name, int64_t n, int slots)
+static struct mtlm_tensor *make_global(struct mtlm_program *program,
+                                       const char *name, int64_t n, int slots)
 {
     struct mtlm_tensor *t = mtlm_graph_tensor(program->graph, MTLM_STORE_GLOBAL,
                                               name, MTLM_SHAPE(n), MTLM_F64);
@@ -110,29 +110,31 @@ static void add_train_globals(struct mtlm_program *program, bool last)
 {
     const int64_t sums = mtlm_optimizer_status_sums(&program->config);
 
-    program->loss = last ? global(program, "loss", MTLM_LOSS_COUNT, 1) : NULL;
-    program->status = global(program, "status", sums + MTLM_STATUS_EXTRA, 1);
+    program->loss =
+        last ? make_global(program, "loss", MTLM_LOSS_COUNT, 1) : NULL;
+    program->status =
+        make_global(program, "status", sums + MTLM_STATUS_EXTRA, 1);
     /* Two: the host reads iteration e's while e + 1 runs. */
-    program->report = global(program, "report", MTLM_CONTROL_COUNT, 2);
+    program->report = make_global(program, "report", MTLM_CONTROL_COUNT, 2);
     if (program->config.params_norm) {
-        program->params_sums = global(program, "params_sums", sums, 1);
-        program->params_norm = global(program, "params_norm", 1, 2);
+        program->params_sums = make_global(program, "params_sums", sums, 1);
+        program->params_norm = make_global(program, "params_norm", 1, 2);
     }
 }
 
 static void add_globals(struct mtlm_program *program, bool last)
 {
     program->graph->stage = -1;
-    program->control = global(program, "control", MTLM_CONTROL_COUNT, 1);
+    program->control = make_global(program, "control", MTLM_CONTROL_COUNT, 1);
     if (!program->config.eval_only)
         add_train_globals(program, last);
     if (program->config.eval_microbatches > 0) {
         program->eval_loss =
-            last ? global(program, "eval_loss", MTLM_LOSS_COUNT, 1) : NULL;
+            last ? make_global(program, "eval_loss", MTLM_LOSS_COUNT, 1) : NULL;
         program->eval_status =
-            global(program, "eval_status", MTLM_STATUS_EXTRA, 1);
+            make_global(program, "eval_status", MTLM_STATUS_EXTRA, 1);
         program->eval_report =
-            global(program, "eval_report", MTLM_STATUS_EXTRA, 2);
+            make_global(program, "eval_report", MTLM_STATUS_EXTRA, 2);
     }
 }
 

@@ -112,7 +112,7 @@ static bool makes_needed(const struct need *need, const struct mtlm_node *node)
 }
 
 /* Which nodes are called again, by their place in the segment. */
-static void mark(struct need *need, bool *again)
+static void mark_nodes(struct need *need, bool *again)
 {
     const struct mtlm_list *forward = need->forward;
 
@@ -186,7 +186,7 @@ void mtlm_recompute_again(struct mtlm_graph *graph,
                         .written = mtlm_calloc(graph->n_tensors, sizeof(bool)),
                         .needed = mtlm_calloc(graph->n_tensors, sizeof(bool))};
 
-    mark(&need, again);
+    mark_nodes(&need, again);
     for (int i = segment.begin; i < segment.end; i++) {
         const struct mtlm_node *node = forward->node[i];
 

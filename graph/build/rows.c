@@ -30,7 +30,7 @@ int mtlm_rows_parts(int64_t s, int64_t b, int64_t m)
 
 /* Rows that stay together where the parts cannot be equal: as many as divide s
  * and make the parts differ by an eighth at most. */
-static int64_t unit(int64_t s, int n)
+static int64_t choose_unit(int64_t s, int n)
 {
     int64_t rows = s / (8 * n);
 
@@ -43,7 +43,7 @@ static int64_t unit(int64_t s, int n)
 
 void mtlm_rows_part(int64_t s, int n, int i, int64_t *first, int64_t *count)
 {
-    const int64_t rows = unit(s, n), units = s / rows;
+    const int64_t rows = choose_unit(s, n), units = s / rows;
     const int64_t each = units / n, more = units % n;
 
     *first = (i * each + (i < more ? i : more)) * rows;

@@ -7,8 +7,8 @@
 #include "graph/build/bucket.h"
 #include "graph/build/save.h"
 
-static void copy(struct mtlm_program *program, struct mtlm_parameter *p,
-                 enum mtlm_saved what, struct mtlm_tensor *tensor)
+static void append_copy(struct mtlm_program *program, struct mtlm_parameter *p,
+                        enum mtlm_saved what, struct mtlm_tensor *tensor)
 {
     struct mtlm_graph *graph = program->graph;
     struct mtlm_tensor *given[2] = {tensor};
@@ -35,12 +35,12 @@ void mtlm_save_build(struct mtlm_program *program)
         if (!p->counted)
             continue; /* another rank has the same */
         if (p->weight->dtype == MTLM_REAL && mine)
-            copy(program, p, MTLM_SAVED_VALUE, p->weight);
+            append_copy(program, p, MTLM_SAVED_VALUE, p->weight);
         if (p->master && (mine || pieces))
-            copy(program, p, MTLM_SAVED_VALUE, p->master);
+            append_copy(program, p, MTLM_SAVED_VALUE, p->master);
         if (config->save == MTLM_SAVE_ALL && p->m && (mine || pieces)) {
-            copy(program, p, MTLM_SAVED_M, p->m);
-            copy(program, p, MTLM_SAVED_V, p->v);
+            append_copy(program, p, MTLM_SAVED_M, p->m);
+            append_copy(program, p, MTLM_SAVED_V, p->v);
         }
     }
 }

@@ -68,26 +68,28 @@ int mtlm_stage_check_tags(const struct mtlm_program *program, int max_tag,
         return 0;
     return mtlm_error_set(
         err, MTLM_EXIT_RESOURCE,
-        "%" PRId64 " microbatches may be under way between two stages, and the "
-        "tags of this MPI library, up to %d, tell %" PRId64
-        " apart for %d stages; a smaller --window or fewer "
-        "--num-virtual-stages-per-pipeline-rank would do",
+        "%" PRId64 " microbatches may be under way between two stages, but the "
+        "tags of this MPI library (at most %d) distinguish %" PRId64
+        " microbatches of %d stages: choose a smaller --window or fewer "
+        "--num-virtual-stages-per-pipeline-rank",
         need, max_tag, have, mtlm_layout_stages(&program->config.layout));
 }
 
-static union mtlm_attr p2p(const struct mtlm_builder *b, int peer_stage,
-                           int boundary, int part, int tag)
+static union mtlm_attr message_attr(const struct mtlm_builder *b,
+                                    int peer_stage, int boundary, int part,
+                                    int tag)
 {
     return (union mtlm_attr){
         .p2p = {mtlm_layout_rank_of_stage(&b->config->layout, peer_stage),
                 boundary * mtlm_stage_tags(b->config) + TAGS * part + tag}};
 }
 
-static struct mtlm_tensor *receive(const struct mtlm_builder *b,
-                                   const char *name, int peer_stage,
-                                   int boundary, int part, int tag)
+static struct mtlm_tensor *append_receive(const struct mtlm_builder *b,
+                                          const char *name, int peer_stage,
+                                          int boundary, int part, int tag)
 {
-    const union mtlm_attr attr = p2p(b, peer_stage, boundary, part, tag);
+    const union mtlm_attr attr =
+        message_attr(b, peer_stage, boundary, part, tag);
     const struct mtlm_shape shape =
         MTLM_SHAPE(mtlm_build_own(b, part).n, b->config->micro_batch,
                    b->config->model.hidden_size);
@@ -98,18 +100,20 @@ static struct mtlm_tensor *receive(const struct mtlm_builder *b,
     return MTLM_CALL(b, RECV, &attr, x);
 }
 
-static struct mtlm_node *send(const struct mtlm_builder *b, int peer_stage,
-                              int boundary, int part, int tag,
-                              struct mtlm_tensor *x)
+static struct mtlm_node *append_send(const struct mtlm_builder *b,
+                                     int peer_stage, int boundary, int part,
+                                     int tag, struct mtlm_tensor *x)
 {
-    const union mtlm_attr attr = p2p(b, peer_stage, boundary, part, tag);
+    const union mtlm_attr attr =
+        message_attr(b, peer_stage, boundary, part, tag);
     struct mtlm_tensor *const given[MTLM_MAX_OPERANDS] = {x};
 
     return mtlm_graph_call(b->graph, MTLM_OP_SEND, &attr, given);
 }
 
 /* Stage k where this rank holds it too, else NULL. */
-static const struct mtlm_stage *neighbour(const struct mtlm_builder *b, int k)
+static const struct mtlm_stage *find_neighbour(const struct mtlm_builder *b,
+                                               int k)
 {
     const struct mtlm_layout *layout = &b->config->layout;
 
@@ -122,17 +126,17 @@ static const struct mtlm_stage *neighbour(const struct mtlm_builder *b, int k)
 static void take_input(const struct mtlm_builder *b, int k, int tag,
                        struct mtlm_rows *x)
 {
-    const struct mtlm_stage *below = neighbour(b, k);
+    const struct mtlm_stage *below = find_neighbour(b, k);
 
     if (below)
         *x = b->train ? below->output : below->eval_output;
     for (int i = 0; i < b->n_parts && !below; i++)
-        x->part[i] = receive(b, "input", k, k, i, tag);
+        x->part[i] = append_receive(b, "input", k, k, i, tag);
 }
 
 /* From this stage's input to its output: *x, *y. */
-static void forward(struct mtlm_builder *b, struct mtlm_rows *x,
-                    struct mtlm_rows *y)
+static void build_forward(struct mtlm_builder *b, struct mtlm_rows *x,
+                          struct mtlm_rows *y)
 {
     const struct mtlm_stage *stage = b->stage;
     const int k = stage->stage;
@@ -150,15 +154,15 @@ static void forward(struct mtlm_builder *b, struct mtlm_rows *x,
     mtlm_build_at(b, -1);
     if (stage->last)
         mtlm_build_head(b, y);
-    else if (!neighbour(b, k + 1))
+    else if (!find_neighbour(b, k + 1))
         for (int i = 0; i < b->n_parts; i++)
-            send(b, k + 1, k, i, tag, y->part[i]);
+            append_send(b, k + 1, k, i, tag, y->part[i]);
 }
 
-static struct mtlm_builder builder(struct mtlm_program *program,
-                                   struct mtlm_stage *stage,
-                                   enum mtlm_phase phase,
-                                   struct mtlm_list *list)
+static struct mtlm_builder make_builder(struct mtlm_program *program,
+                                        struct mtlm_stage *stage,
+                                        enum mtlm_phase phase,
+                                        struct mtlm_list *list)
 {
     return (struct mtlm_builder){.program = program,
                                  .graph = program->graph,
@@ -174,9 +178,9 @@ void mtlm_stage_build_forward(struct mtlm_program *program,
                               struct mtlm_stage *stage)
 {
     struct mtlm_builder b =
-        builder(program, stage, MTLM_PHASE_FORWARD, &stage->forward);
+        make_builder(program, stage, MTLM_PHASE_FORWARD, &stage->forward);
 
-    forward(&b, &stage->input, &stage->output);
+    build_forward(&b, &stage->input, &stage->output);
 }
 
 /* With recomputation, weight gradients stand among the others in program
@@ -193,7 +197,8 @@ static void differentiate(const struct mtlm_builder *b)
 }
 
 /* W of the list tell done that they have run. */
-static void come_after(struct mtlm_tensor *done, const struct mtlm_list *list)
+static void add_order_edges(struct mtlm_tensor *done,
+                            const struct mtlm_list *list)
 {
     for (int i = 0; i < list->n; i++)
         if (list->node[i]->phase == MTLM_PHASE_WEIGHT)
@@ -210,19 +215,19 @@ static void send_gradient(struct mtlm_builder *b)
     const bool fused = mtlm_pipeline_fused(b->config->pipeline);
     struct mtlm_tensor *done = NULL;
 
-    if (stage->first || neighbour(b, k - 1))
+    if (stage->first || find_neighbour(b, k - 1))
         return;
     if (fused) {
         b->list = &stage->weight;
         mtlm_build_at(b, -1);
         done = mtlm_graph_tensor(b->graph, MTLM_STORE_CONTROL, "W done",
                                  MTLM_SHAPE(1), MTLM_F64);
-        come_after(done, &stage->backward);
-        come_after(done, &stage->weight);
+        add_order_edges(done, &stage->backward);
+        add_order_edges(done, &stage->weight);
     }
     for (int i = b->n_parts - 1; i >= 0; i--) {
-        struct mtlm_node *node =
-            send(b, k - 1, k - 1, i, TAG_BACKWARD, stage->input.part[i]->grad);
+        struct mtlm_node *node = append_send(b, k - 1, k - 1, i, TAG_BACKWARD,
+                                             stage->input.part[i]->grad);
 
         if (fused)
             mtlm_node_add_use(node, done, MTLM_RW, true);
@@ -234,14 +239,14 @@ void mtlm_stage_build_backward(struct mtlm_program *program,
                                struct mtlm_stage *stage)
 {
     struct mtlm_builder b =
-        builder(program, stage, MTLM_PHASE_BACKWARD, &stage->backward);
+        make_builder(program, stage, MTLM_PHASE_BACKWARD, &stage->backward);
     const int k = stage->stage;
 
     mtlm_build_at(&b, -1);
-    if (!stage->last && !neighbour(&b, k + 1))
+    if (!stage->last && !find_neighbour(&b, k + 1))
         for (int i = b.n_parts - 1; i >= 0; i--)
-            stage->output.part[i]->grad =
-                receive(&b, "output gradient", k + 1, k, i, TAG_BACKWARD);
+            stage->output.part[i]->grad = append_receive(
+                &b, "output gradient", k + 1, k, i, TAG_BACKWARD);
     differentiate(&b);
     mtlm_build_at(&b, -1);
     send_gradient(&b);
@@ -251,8 +256,8 @@ void mtlm_stage_build_eval(struct mtlm_program *program,
                            struct mtlm_stage *stage)
 {
     struct mtlm_builder b =
-        builder(program, stage, MTLM_PHASE_EVAL, &stage->eval);
+        make_builder(program, stage, MTLM_PHASE_EVAL, &stage->eval);
     struct mtlm_rows x;
 
-    forward(&b, &x, &stage->eval_output);
+    build_forward(&b, &x, &stage->eval_output);
 }

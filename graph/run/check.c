@@ -87,7 +87,7 @@ static bool all_finite(const void *values, enum mtlm_dtype dtype, int64_t n)
     return sum == 0;
 }
 
-static void report(const struct check *check, const struct mtlm_op *op)
+static void note_bad_node(const struct check *check, const struct mtlm_op *op)
 {
     struct mtlm_checker *checker = check->checker;
     struct mtlm_bad_node *bad = &checker->bad;
@@ -118,7 +118,7 @@ static void check_outputs(const struct mtlm_task *task, void *const ptr[])
         if (op->access[i] != MTLM_R
             && !all_finite(ptr[i], mtlm_call_dtype(task->call, i),
                            mtlm_shape_elems(&task->call->shape[i]))) {
-            report(check, op);
+            note_bad_node(check, op);
             break;
         }
     free(check);

@@ -18,8 +18,9 @@ struct pipeline {
     int n;
 };
 
-static void create(struct pipeline *p, const struct mtlm_program *program,
-                   const struct mtlm_cluster *cluster)
+static void create_pipeline(struct pipeline *p,
+                            const struct mtlm_program *program,
+                            const struct mtlm_cluster *cluster)
 {
     struct mtlm_program_config config = program->config;
     const int per_stage = config.layout.tp * config.layout.dp;
@@ -34,7 +35,7 @@ static void create(struct pipeline *p, const struct mtlm_program *program,
     }
 }
 
-static void destroy(struct pipeline *p)
+static void destroy_pipeline(struct pipeline *p)
 {
     for (int i = 0; i < p->n; i++)
         mtlm_program_destroy(p->program[i]);
@@ -42,8 +43,8 @@ static void destroy(struct pipeline *p)
     free(p->cost);
 }
 
-static double seconds(void *arg, const struct mtlm_program *program,
-                      const struct mtlm_item *item, int iteration)
+static double get_seconds(void *arg, const struct mtlm_program *program,
+                          const struct mtlm_item *item, int iteration)
 {
     const struct pipeline *p = arg;
 
@@ -67,12 +68,12 @@ void mtlm_collective_plan_create(struct mtlm_collective_plan *plan,
     struct mtlm_execution run;
     int n = 0;
 
-    create(&p, program, cluster ? cluster : &mtlm_cluster_usual);
+    create_pipeline(&p, program, cluster ? cluster : &mtlm_cluster_usual);
     run = mtlm_evaluate_program(&(struct mtlm_evaluate_program){
         .program = (const struct mtlm_program *const *) p.program,
         .n = p.n,
         .iterations = 1,
-        .seconds = seconds,
+        .seconds = get_seconds,
         .arg = &p,
         .serial = serial});
     plan->order = mtlm_execution_collectives(
@@ -85,7 +86,7 @@ void mtlm_collective_plan_create(struct mtlm_collective_plan *plan,
         }
     assert(n == plan->n);
     mtlm_execution_free(&run);
-    destroy(&p);
+    destroy_pipeline(&p);
 }
 
 void mtlm_collective_plan_destroy(struct mtlm_collective_plan *plan)

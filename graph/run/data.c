@@ -20,8 +20,8 @@ static int n_arenas(const struct mtlm_run_data *data)
 }
 
 /* Whether there is an element of the tensor only. */
-static bool pretends(const struct mtlm_run_data *data,
-                     const struct mtlm_tensor *tensor)
+static bool is_synthetic(const struct mtlm_run_data *data,
+                         const struct mtlm_tensor *tensor)
 {
     return data->synthetic && mtlm_synthetic_pretends(tensor);
 }
@@ -35,13 +35,13 @@ static struct mtlm_arena *control_arena(const struct mtlm_run_data *data)
 static int64_t elems_of(const struct mtlm_run_data *data,
                         const struct mtlm_tensor *tensor)
 {
-    return pretends(data, tensor) ? 1 : mtlm_shape_elems(&tensor->shape);
+    return is_synthetic(data, tensor) ? 1 : mtlm_shape_elems(&tensor->shape);
 }
 
 static size_t bytes_of(const struct mtlm_run_data *data,
                        const struct mtlm_tensor *tensor)
 {
-    return pretends(data, tensor)
+    return is_synthetic(data, tensor)
                ? mtlm_synthetic_bytes(&data->program->config.layout)
                : mtlm_tensor_bytes(tensor);
 }
@@ -65,7 +65,7 @@ static bool on_gpu(const struct mtlm_run_data *data)
 static bool in_control(const struct mtlm_run_data *data,
                        const struct mtlm_tensor *tensor)
 {
-    return tensor->storage == MTLM_STORE_CONTROL || pretends(data, tensor);
+    return tensor->storage == MTLM_STORE_CONTROL || is_synthetic(data, tensor);
 }
 
 static bool in_ring(const struct mtlm_run_data *data,

@@ -63,8 +63,8 @@ static struct mtlm_record record_of(struct mtlm_run *run,
     return record;
 }
 
-static void post(struct mtlm_run *run, const struct mtlm_item *item,
-                 const struct mtlm_pass *pass)
+static void post_message(struct mtlm_run *run, const struct mtlm_item *item,
+                         const struct mtlm_pass *pass)
 {
     const struct mtlm_node *node = item->node;
     const int64_t use = use_of(item, pass);
@@ -119,8 +119,8 @@ static void set_handles(const struct mtlm_run *run,
 }
 
 /* Whether the task only sleeps, and how long. */
-static void pretend(const struct mtlm_run *run, const struct mtlm_item *item,
-                    const struct mtlm_pass *pass, struct mtlm_task *arg)
+static void set_sleep(const struct mtlm_run *run, const struct mtlm_item *item,
+                      const struct mtlm_pass *pass, struct mtlm_task *arg)
 {
     const struct mtlm_synthetic *synthetic = run->config.synthetic;
 
@@ -130,8 +130,8 @@ static void pretend(const struct mtlm_run *run, const struct mtlm_item *item,
     arg->sleep_ns = mtlm_synthetic_ns(synthetic, item, pass->iteration);
 }
 
-static void submit(struct mtlm_run *run, const struct mtlm_item *item,
-                   const struct mtlm_pass *pass)
+static void submit_task(struct mtlm_run *run, const struct mtlm_item *item,
+                        const struct mtlm_pass *pass)
 {
     const struct mtlm_node *node = item->node;
     const struct mtlm_op *op = mtlm_ops[node->call.kind];
@@ -149,7 +149,7 @@ static void submit(struct mtlm_run *run, const struct mtlm_item *item,
     arg->batch = pass->batch;
     arg->recorder = pass->record ? run->config.recorder : NULL;
     arg->record = record_of(run, item, pass);
-    pretend(run, item, pass, arg);
+    set_sleep(run, item, pass, arg);
     arg->node =
         mtlm_run_watch_node(run->watch, item, use, &arg->record, arg->sleep_ns);
     if (item->microbatch >= 0 && node->flops > 0) {
@@ -197,7 +197,7 @@ void mtlm_run_submit_item(struct mtlm_run *run, const struct mtlm_item *item,
                           const struct mtlm_pass *pass)
 {
     if (is_message(item))
-        post(run, item, pass);
+        post_message(run, item, pass);
     else
-        submit(run, item, pass);
+        submit_task(run, item, pass);
 }

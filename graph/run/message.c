@@ -39,9 +39,9 @@ static enum part part_of(const struct mtlm_node *node, struct mtlm_use use)
 }
 
 /* Appends the handles of that part; returns how many. */
-static int collect(const struct mtlm_run_data *data,
-                   const struct mtlm_node *node, int64_t number, enum part part,
-                   starpu_data_handle_t *handles)
+static int collect_handles(const struct mtlm_run_data *data,
+                           const struct mtlm_node *node, int64_t number,
+                           enum part part, starpu_data_handle_t *handles)
 {
     int n = 0;
 
@@ -55,7 +55,8 @@ static int collect(const struct mtlm_run_data *data,
 }
 
 /* An element of the first tensor travels; the others only wait for it. */
-static void pretend(const struct mtlm_node *node, struct mtlm_message *message)
+static void shrink_message(const struct mtlm_node *node,
+                           struct mtlm_message *message)
 {
     starpu_data_handle_t *all = (starpu_data_handle_t *) message->handle;
     const int n = message->n_handles + message->n_into + message->n_control;
@@ -85,17 +86,17 @@ void mtlm_message_of(const struct mtlm_run_data *data,
 
     message->kind = kind;
     message->handle = handles;
-    message->n_handles = collect(data, node, use, SENT, handles);
+    message->n_handles = collect_handles(data, node, use, SENT, handles);
     handles += message->n_handles;
     message->into = handles;
-    message->n_into = collect(data, node, use, RECEIVED, handles);
+    message->n_into = collect_handles(data, node, use, RECEIVED, handles);
     handles += message->n_into;
     message->control = handles;
-    message->n_control = collect(data, node, use, ORDER, handles);
+    message->n_control = collect_handles(data, node, use, ORDER, handles);
     message->dtype = mtlm_node_use(node, 0).tensor->dtype;
     message->count = mtlm_node_elems(node);
     if (data->synthetic && !mtlm_synthetic_computes(node))
-        pretend(node, message);
+        shrink_message(node, message);
     assert(message->n_handles > 0 && message->count > 0);
     if (kind == MTLM_SEND || kind == MTLM_RECV) {
         message->peer = attr->p2p.peer;

@@ -41,7 +41,8 @@ static int64_t number_of(const struct mtlm_program *program,
 }
 
 /* In -1 .. 1. */
-static double draw(const struct mtlm_synthetic *synthetic, int64_t number)
+static double draw_jitter(const struct mtlm_synthetic *synthetic,
+                          int64_t number)
 {
     uint32_t bits[4];
 
@@ -58,11 +59,12 @@ int64_t mtlm_synthetic_ns(const struct mtlm_synthetic *synthetic,
     if (kind == MTLM_OP_RECV)
         return 0;
     if (mtlm_ops[kind]->op_class == MTLM_CLASS_COMPUTE)
-        seconds *= (1
-                    + synthetic->jitter
-                          * draw(synthetic, number_of(synthetic->cost.program,
+        seconds *=
+            (1
+             + synthetic->jitter
+                   * draw_jitter(synthetic, number_of(synthetic->cost.program,
                                                       item, iteration)))
-                   / synthetic->speed;
+            / synthetic->speed;
     return llrint(1e9 * synthetic->stretch * seconds);
 }
 
