@@ -310,7 +310,7 @@ int mtlm_option_value_set(struct mtlm_options *options,
         rc = set_choice(o, field, text, label, err);
         break;
     case MTLM_OPTION_ACTION:
-        options->request = (enum mtlm_request) o->min;
+        options->request = (enum mtlm_options_request) o->min;
         break;
     }
     if (rc == 0)

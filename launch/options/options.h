@@ -18,7 +18,7 @@
 #include "runtime/machine/epilogue.h"
 
 /* What to do instead of training. */
-enum mtlm_request {
+enum mtlm_options_request {
     MTLM_REQUEST_NONE, /* train */
     MTLM_REQUEST_HELP,
     MTLM_REQUEST_USAGE,
@@ -65,7 +65,7 @@ enum { MTLM_SCHEDULE_AUTO = MTLM_PIPELINE_ZB_V + 1 };
 
 struct mtlm_options {
     /* Configuration and help */
-    enum mtlm_request request;
+    enum mtlm_options_request request;
     char *preset;       /* name, or NULL: none */
     char *config_file;  /* or NULL */
     int64_t world_size; /* ranks that a plan is for; 0: not said */

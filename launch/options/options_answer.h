@@ -7,7 +7,7 @@
 
 /* What the program tells about itself instead of training. */
 
-/* Prints what request, an enum mtlm_request, asks for. */
+/* Prints what request, an enum mtlm_options_request, asks for. */
 void mtlm_options_answer(const struct mtlm_options *options, int request,
                          FILE *out);
 

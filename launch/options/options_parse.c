@@ -30,7 +30,7 @@ struct line {
     int n;
     char **joined; /* texts made here */
     int n_joined;
-    enum mtlm_request request; /* that ends the reading */
+    enum mtlm_options_request request; /* that ends the reading */
     bool failed;
     struct mtlm_error *err;
 };
@@ -161,7 +161,8 @@ static error_t take_argument(int key, char *text, struct argp_state *state)
         value = join_words(line, option, text, state);
     line->given[line->n++] = (struct given){option, value};
     if (mtlm_option_ends_line(option)) {
-        line->request = (enum mtlm_request) mtlm_option_table[option].min;
+        line->request =
+            (enum mtlm_options_request) mtlm_option_table[option].min;
         state->next = state->argc; /* as help does elsewhere: nothing more */
     }
     return 0;

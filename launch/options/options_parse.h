@@ -11,8 +11,8 @@
  * that does not depend on the number of ranks.
  *
  * Prints nothing.  Returns MTLM_REQUEST_NONE (0) to train, another
- * enum mtlm_request for mtlm_options_answer(), or -1 with the reason in err.
- * In all cases the caller frees options with mtlm_options_free(). */
+ * enum mtlm_options_request for mtlm_options_answer(), or -1 with the reason in
+ * err. In all cases the caller frees options with mtlm_options_free(). */
 int mtlm_options_parse(struct mtlm_options *options, int argc, char **argv,
                        struct mtlm_error *err);
 
