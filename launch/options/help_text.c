@@ -16,47 +16,48 @@ static const char begin[] =
     "Usage: mtlm-dag [OPTION...]\n"
     "       mpirun -n RANKS mtlm-dag [OPTION...]\n"
     "\n"
-    "Trains GPT and BERT language models as Megatron-LM does. What a training\n"
-    "step computes is a graph; StarPU runs each node as soon as its data is\n"
-    "there, and the pipeline schedule follows from that.\n"
+    "Trains GPT and BERT language models as Megatron-LM does. A training step\n"
+    "is a graph of tasks. StarPU runs each task as soon as its data is ready;\n"
+    "the pipeline schedule arises from dependencies, windows and priorities.\n"
     "\n"
     "Examples:\n"
     "  mtlm-dag --model gpt-tiny\n"
-    "      a small model on made-up data, to see that everything works\n"
+    "      a small model on mock data, as a first test\n"
     "  mtlm-dag --list-models\n"
-    "      what else there is\n"
+    "      prints the names of all presets\n"
     "  mtlm-dag --model bert-3.9b --dry-run\n"
-    "      parameters, memory, messages and layout of a large one; nothing "
-    "runs\n"
+    "      parameters, memory, messages and layout; nothing runs\n"
     "  mtlm-preprocess --input TEXT --output-prefix P --tokenizer-type byte\n"
     "  mtlm-dag --model gpt-tiny --data-path P_text_document --train-iters "
     "500\n"
-    "      on a text of one's own\n"
+    "      on your own text\n"
     "  mpirun -n 4 --bind-to none mtlm-dag --model gpt-tiny\n"
     "          --tensor-model-parallel-size 2 --pipeline-model-parallel-size "
     "2\n"
     "      on four ranks: two pipeline stages of two ranks each\n"
     "  mtlm-dag --model gpt-tiny --num-layers 12 --trace DIR\n"
-    "      deeper, with a picture of the schedule in DIR\n"
+    "      12 layers, with a picture of the schedule in DIR\n"
     "  mtlm-dag --model gpt-tiny --lr 0.0005 --print-config >slow.conf\n"
     "  mtlm-dag --config slow.conf\n"
-    "      all values in a file, to keep and to change\n"
+    "      writes all values to a file, and reads them\n"
     "\n"
-    "Values come from the command line, else from the file of --config, else\n"
-    "from the preset of --model, else they are the defaults below. Options "
-    "are\n"
-    "spelled as Megatron-LM spells them, and a command line written for it is\n"
-    "understood as far as it goes.\n";
+    "A value comes from the command line, else from the file of --config, "
+    "else\n"
+    "from the preset of --model, else from the defaults below. Options have "
+    "the\n"
+    "names of Megatron-LM. Command lines for Megatron-LM work, with a note or "
+    "a\n"
+    "refusal for each option that differs here.\n";
 
 static const char end[] =
     "\n"
-    "STARPU_SCHED=POLICY chooses another scheduling policy. The first Ctrl-C\n"
-    "ends the run after a whole iteration, the second at once. man mtlm-dag "
-    "says\n"
-    "more.\n";
+    "STARPU_SCHED=POLICY chooses the scheduling policy. The first Ctrl-C ends\n"
+    "the run after a whole iteration, the second at once. man mtlm-dag has "
+    "the\n"
+    "details.\n";
 
-/* Writes text in lines from column indent on, the first one being at column
- * already. */
+/* Wraps text into lines that begin at column indent; the first line continues
+ * at column. */
 static void wrap(const char *text, int column, int indent, FILE *out)
 {
     while (*text) {

@@ -1,9 +1,13 @@
 #!/bin/bash
-# The manual page against the option table: every option with its argument
-# and its default, every exit code, nothing else; and troff finds no fault.
+# The manual pages against the programs.  Of mtlm-dag, whose options awk reads
+# off option_list.h: every option of the compiled table with its argument and
+# its default, every exit code, nothing else.  Notes about unknown options are
+# refused, and troff finds no fault.
 set -eu
 
-page=$srcdir/man/mtlm-dag.1
+page=$builddir/man/mtlm-dag.1
+awk=$srcdir/man/options.awk
+list=$srcdir/launch/options/option_list.h
 table=$("$builddir/tests/launch/print_options")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -50,6 +54,23 @@ sed 's/\\-/-/g' "$page" | grep -o -e '--[a-z][a-z0-9-]*' | sort -u \
 awk -F'\t' '$1 == "option" { print "--" $2 }' <<<"$table" | sort -u \
     >"$work/want"
 differ "$page names options that do not exist" table page
+
+# What belongs to no option does not get lost silently.
+printf '@no-such-option\nText.\n' >"$work/notes"
+for notes in /dev/null "$work/notes"; do
+    rc=0
+    awk -f "$awk" "$list" "$notes" "$srcdir/man/mtlm-dag.1.in" \
+        >"$work/out" 2>"$work/err" || rc=$?
+    [ "$notes" = /dev/null ] && want=0 || want=1
+    [ "$rc" -eq "$want" ] || {
+        echo "options.awk with notes of $notes: exit status $rc" >&2
+        failed=1
+    }
+done
+grep -qx 'options.awk: notes about no option: no-such-option' "$work/err" || {
+    echo "options.awk said: $(cat "$work/err")" >&2
+    failed=1
+}
 
 for section in NAME SYNOPSIS DESCRIPTION OPTIONS "EXIT STATUS" ENVIRONMENT \
     EXAMPLES FILES "SEE ALSO"; do
