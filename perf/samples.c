@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/job/job.h"
+#include "launch/job/job_data.h"
 #include "launch/options/options_parse.h"
 #include "models/weights/safetensors.h"
 
@@ -76,7 +76,7 @@ int main(int argc, char **argv)
     memmove(argv + 1, argv + 3, (argc - 2) * sizeof(*argv));
     if (mtlm_options_parse(&job.options, argc - 2, argv, &err)
             != MTLM_REQUEST_NONE
-        || mtlm_job_open_data(&job, &err) < 0
+        || mtlm_job_data_open(&job, &err) < 0
         || write_file(path, job.train.samples,
                       iterations * job.options.global_batch_size, &err)
                < 0)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "launch/checkpoint/checkpoint.h"
+#include "launch/job/job_data.h"
 #include "launch/options/option_value.h"
 #include "models/weights/foreign.h"
 
@@ -104,9 +105,9 @@ json_t *mtlm_checkpoint_settings(const struct mtlm_job *job)
     for (int i = 0; i < OF_SAMPLES; i++)
         set(settings, mtlm_option_name(of_samples[i]),
             value_of(&job->options, of_samples[i]));
-    set(settings, "data", mtlm_job_describe_data(job));
+    set(settings, "data", mtlm_job_data_describe(job));
     if (job->options.tokenizer)
-        set(settings, "tokenizer", mtlm_job_describe_tokenizer(job));
+        set(settings, "tokenizer", mtlm_job_data_describe_tokenizer(job));
     return settings;
 }
 
@@ -145,7 +146,7 @@ static int check_tokenizer(const struct mtlm_job *job, const json_t *settings,
                            const char *path, struct mtlm_error *err)
 {
     if (!job->options.tokenizer
-        || compare(settings, "tokenizer", mtlm_job_describe_tokenizer(job),
+        || compare(settings, "tokenizer", mtlm_job_data_describe_tokenizer(job),
                    path, "", err)
                == 0)
         return 0;
@@ -183,7 +184,7 @@ int mtlm_checkpoint_settings_check(const struct mtlm_job *job,
     }
     if (!continues)
         return 0;
-    return compare(settings, "data", mtlm_job_describe_data(job), path, hint,
+    return compare(settings, "data", mtlm_job_data_describe(job), path, hint,
                    err);
 }
 

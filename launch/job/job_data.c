@@ -1,16 +1,19 @@
-/* What the job learns from. */
+/* The data that the job learns from: data sets, samples, descriptions. */
 
 #include "config.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "launch/job/job.h"
+#include <xxhash.h>
+
+#include "launch/job/job_data.h"
 #include "models/text/bert_dataset.h"
 #include "models/text/byte_tokenizer.h"
 #include "models/text/gpt_dataset.h"
 #include "models/text/mock_dataset.h"
 #include "models/text/split.h"
+#include "runtime/base/memory.h"
 
 static void read_source(struct mtlm_samples *source, int64_t sample,
                         enum mtlm_field field, int64_t first, int64_t n,
@@ -44,8 +47,7 @@ static struct mtlm_samples *create_mock(const struct mtlm_options *o,
                                           o->model.seq_length, seed);
 }
 
-/* A token of a byte-level data set is a byte: only then do entropies of
- * bytes mean something. */
+/* Whether tokens are bytes: only then the entropy of bytes has a meaning. */
 static bool is_bytes(const struct mtlm_options *o)
 {
     const struct mtlm_model *model = &o->model;
@@ -57,7 +59,7 @@ static bool is_bytes(const struct mtlm_options *o)
                                           : MTLM_BYTE_VOCAB_SIZE);
 }
 
-/* The token whose label does not count, or -1. */
+/* The token after which labels do not count, or -1. */
 static int32_t masked_end(const struct mtlm_options *o)
 {
     if (!o->eod_mask_loss)
@@ -106,7 +108,7 @@ static int open_documents(struct mtlm_job *job, struct mtlm_error *err)
         return mtlm_error_prefix(
             err, "%s: validation split \"%s\" (--eval-iters 0 for none)",
             o->data_path, o->split);
-    /* The shares give it few documents, or none: then there is no test. */
+    /* Too few test documents mean no test. */
     if (bound[MTLM_TEST] < bound[MTLM_TEST + 1])
         job->test = create_samples(job, &bound[MTLM_TEST], NULL);
     if (is_bytes(o) && o->summary_text && mtlm_ranks_rank(job->ranks) == 0) {
@@ -117,7 +119,7 @@ static int open_documents(struct mtlm_job *job, struct mtlm_error *err)
     return 0;
 }
 
-int mtlm_job_open_data(struct mtlm_job *job, struct mtlm_error *err)
+int mtlm_job_data_open(struct mtlm_job *job, struct mtlm_error *err)
 {
     job->train.source.read = job->valid.source.read = read_source;
     if (!job->options.mock_data)
@@ -128,4 +130,66 @@ int mtlm_job_open_data(struct mtlm_job *job, struct mtlm_error *err)
     job->test =
         create_mock(&job->options, 2 * job->options.seed + (UINT64_C(1) << 40));
     return 0;
+}
+
+/* Hash of at most `most` pieces, spread over the document. */
+static uint64_t hash_of_document(const struct mtlm_indexed_dataset *dataset,
+                                 int64_t document, int64_t most, uint64_t hash)
+{
+    enum { PIECE = 1024 };
+    const int64_t length =
+        mtlm_indexed_dataset_tokens(dataset, document, document + 1);
+    const int64_t piece = length < PIECE ? length : PIECE;
+    const int64_t all = (length + PIECE - 1) / PIECE;
+    const int64_t n = all < most ? all : most;
+
+    for (int64_t i = 0; i < n; i++) {
+        int32_t tokens[PIECE];
+
+        mtlm_indexed_dataset_read(dataset, document,
+                                  n > 1 ? (length - piece) * i / (n - 1) : 0,
+                                  piece, tokens);
+        hash = XXH3_64bits_withSeed(tokens, piece * sizeof(*tokens), hash);
+    }
+    return hash ^ length;
+}
+
+/* Hash of all tokens of a small data set, of some thousand pieces of a large
+ * one, so that a large one need not be read completely. */
+static uint64_t hash_of_data(const struct mtlm_indexed_dataset *dataset)
+{
+    enum { DOCUMENTS = 1024, PIECES = 4096, LEAST = 3 };
+    const int64_t n = mtlm_indexed_dataset_documents(dataset);
+    const int64_t step = (n + DOCUMENTS - 1) / DOCUMENTS;
+    const int64_t share = PIECES / (n / step),
+                  most = share > LEAST ? share : LEAST;
+    uint64_t hash = 0;
+
+    for (int64_t d = 0; d < n; d += step)
+        hash = hash_of_document(dataset, d, most, hash);
+    return hash;
+}
+
+char *mtlm_job_data_describe_tokenizer(const struct mtlm_job *job)
+{
+    const struct mtlm_tokenizer *t = job->options.tokenizer;
+
+    return t ? mtlm_sprintf("%s, %" PRId64 " tokens, hash %016" PRIx64, t->name,
+                            t->vocab_size, t->hash)
+             : NULL;
+}
+
+char *mtlm_job_data_describe(const struct mtlm_job *job)
+{
+    const struct mtlm_indexed_dataset *data = job->dataset;
+    int64_t n;
+
+    if (!data)
+        return mtlm_strdup("mock data");
+    n = mtlm_indexed_dataset_documents(data);
+    return mtlm_sprintf("%" PRId64 " documents, %" PRId64 " sequences, %" PRId64
+                        " tokens, hash %016" PRIx64,
+                        n, mtlm_indexed_dataset_sequence(data, n),
+                        mtlm_indexed_dataset_tokens(data, 0, n),
+                        hash_of_data(data));
 }

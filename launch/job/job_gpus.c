@@ -5,16 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "launch/job/job.h"
+#include "launch/job/job_gpus.h"
+#include "launch/job/job_transport.h"
 #include "launch/plan/layout_choice.h"
 #include "runtime/machine/gpu_detect.h"
 
-int mtlm_job_find_gpus(struct mtlm_job *job, struct mtlm_error *err)
+int mtlm_job_gpus_find(struct mtlm_job *job, struct mtlm_error *err)
 {
     job->gpu = -1;
     if (job->options.cluster_file) /* nothing is computed */
         return 0;
-    if (mtlm_job_may_use_nccl(job))
+    if (mtlm_job_transport_may_use_nccl(job))
         mtlm_gpu_detect_load_at_once();
     mtlm_gpu_detect_all(&job->gpus, job->options.no_gpu);
     return mtlm_gpus_check(&job->gpus, err);
@@ -37,7 +38,7 @@ static int choose_gpu(struct mtlm_job *job)
     return chosen;
 }
 
-int mtlm_job_share_gpus(struct mtlm_job *job, struct mtlm_error *err)
+int mtlm_job_gpus_share(struct mtlm_job *job, struct mtlm_error *err)
 {
     const int ranks = mtlm_ranks_size(job->ranks);
     int64_t driving;
@@ -50,14 +51,15 @@ int mtlm_job_share_gpus(struct mtlm_job *job, struct mtlm_error *err)
     job->leaves = job->gpu < 0;
     mtlm_ranks_part(job->ranks, !job->leaves);
     if (!job->leaves && mtlm_ranks_rank(job->ranks) == 0)
-        fprintf(stderr,
-                "mtlm-dag: %d of %d ranks train, as there are GPUs for; the "
-                "others leave (--share-gpu lets several drive the same)\n",
-                (int) driving, ranks);
+        fprintf(
+            stderr,
+            "mtlm-dag: %d of %d ranks have a GPU and train; the others leave "
+            "(--share-gpu lets several ranks drive one GPU)\n",
+            (int) driving, ranks);
     return 0;
 }
 
-int mtlm_job_begin_gpu(struct mtlm_job *job, struct mtlm_error *err)
+int mtlm_job_gpus_begin(struct mtlm_job *job, struct mtlm_error *err)
 {
     if (job->gpu < 0)
         return 0;
@@ -66,8 +68,8 @@ int mtlm_job_begin_gpu(struct mtlm_job *job, struct mtlm_error *err)
                : mtlm_gpu_detect_begin(job->gpu, err);
 }
 
-/* What the others' contexts take is taken by now. */
-int mtlm_job_measure_gpu(struct mtlm_job *job, struct mtlm_error *err)
+/* The other ranks have their contexts by now: free bytes count them. */
+int mtlm_job_gpus_measure(struct mtlm_job *job, struct mtlm_error *err)
 {
     const int n = mtlm_ranks_on_host(job->ranks);
     struct mtlm_gpus *all;
@@ -94,7 +96,7 @@ int mtlm_job_measure_gpu(struct mtlm_job *job, struct mtlm_error *err)
     return 0;
 }
 
-double mtlm_job_beside_gpu_bytes(const struct mtlm_job *job)
+double mtlm_job_gpus_beside_bytes(const struct mtlm_job *job)
 {
     return mtlm_plan_beside_gpu_bytes(&job->plan,
                                       job->transport == MTLM_TRANSPORT_NCCL);

@@ -1,5 +1,5 @@
-/* Which rank does what, and whether it fits: the steps of the start before
- * anything is opened. */
+/* Layout and memory of the job: steps of the start, before any file is
+ * opened. */
 
 #include "config.h"
 
@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "launch/job/job.h"
+#include "launch/job/job_layout.h"
 #include "launch/options/options_layout.h"
 #include "launch/plan/advice.h"
 #include "launch/plan/layout_choice.h"
 #include "launch/plan/plan_table.h"
 #include "runtime/base/memory.h"
 
-int mtlm_job_check_layout(struct mtlm_job *job, struct mtlm_error *err)
+int mtlm_job_layout_check(struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
 
@@ -23,7 +23,7 @@ int mtlm_job_check_layout(struct mtlm_job *job, struct mtlm_error *err)
                : mtlm_options_layout_check(o, mtlm_ranks_size(job->ranks), err);
 }
 
-/* The smallest value of any rank, and the largest. */
+/* Minimum and maximum over the ranks. */
 static double least(struct mtlm_ranks *ranks, double value)
 {
     return mtlm_ranks_min(ranks, (int64_t) value);
@@ -41,7 +41,7 @@ static void find_hosts(struct mtlm_job *job)
     job->hosts = (struct mtlm_hosts){
         .ranks = mtlm_ranks_size(ranks),
         .per_host = most(ranks, mtlm_ranks_on_host(ranks)),
-        /* A synthetic run takes next to none. */
+        /* A synthetic run needs almost no memory. */
         .available = job->options.cluster_file
                          ? INFINITY
                          : least(ranks, mtlm_memory_available()),
@@ -53,7 +53,7 @@ static void find_hosts(struct mtlm_job *job)
     job->hosts.unshared = job->gpu_unshared_bytes;
 }
 
-int mtlm_job_choose_layout(struct mtlm_job *job, struct mtlm_error *err)
+int mtlm_job_layout_choose(struct mtlm_job *job, struct mtlm_error *err)
 {
     struct mtlm_options *o = &job->options;
     const int workers = most(job->ranks, job->workers);
@@ -74,7 +74,7 @@ int mtlm_job_choose_layout(struct mtlm_job *job, struct mtlm_error *err)
     return 0;
 }
 
-/* What each rank would take: not worked out for what is far too large. */
+/* Prints the memory of each rank, unless the model is far too large. */
 static void print_plan(const struct mtlm_job *job, FILE *out)
 {
     const struct mtlm_choice *c = &job->choice;
@@ -90,7 +90,7 @@ static void print_plan(const struct mtlm_job *job, FILE *out)
     mtlm_outline_destroy(&outline);
 }
 
-void mtlm_job_advise(struct mtlm_job *job)
+void mtlm_job_layout_advise(struct mtlm_job *job)
 {
     size_t size;
     FILE *out;

@@ -1,4 +1,4 @@
-/* Where a job writes to: found out, and opened, before it starts. */
+/* Files that the job writes: probed and opened before the run. */
 
 #include "config.h"
 
@@ -9,17 +9,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "launch/job/job.h"
+#include "launch/job/job_outputs.h"
+#include "launch/job/job_transport.h"
 #include "models/weights/checkpoint_dir.h"
 #include "runtime/base/memory.h"
 #include "runtime/machine/machine.h"
 
-/* What finds out is called so everywhere: the next one removes it, should its
- * process have been killed. */
+/* One name for all probes: the next probe removes a file that a killed process
+ * left. */
 #define PROBE ".mtlm-dag.probe"
 
-/* Finds out now whether dir can be written, not at the end.  Others may do the
- * same at the same time. */
+/* Makes dir and refuses a dir that cannot be written.  Other ranks may probe
+ * the same dir at the same time. */
 static int probe(struct mtlm_job *job, const char *dir, struct mtlm_error *err)
 {
     char *path;
@@ -46,7 +47,8 @@ static int probe(struct mtlm_job *job, const char *dir, struct mtlm_error *err)
     return rc;
 }
 
-/* A trace is neither overwritten nor mixed with another, nor are logits. */
+/* Traces and logits need an empty directory: nothing is overwritten or
+ * mixed. */
 static int check_empty(const char *dir, const char *option,
                        struct mtlm_error *err)
 {
@@ -54,7 +56,7 @@ static int check_empty(const char *dir, const char *option,
     struct dirent *e = NULL;
     int rc = 0;
 
-    /* What is not there is made; what is no directory, probe() finds out. */
+    /* probe() makes a missing directory, and refuses what is no directory. */
     if (!d && errno != ENOENT && errno != ENOTDIR)
         return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be read: %s", dir,
                               strerror(errno));
@@ -78,7 +80,7 @@ static int probe_empty(struct mtlm_job *job, const char *dir,
     return dir && check_empty(dir, option, err) < 0 ? -1 : probe(job, dir, err);
 }
 
-int mtlm_job_probe_outputs(struct mtlm_job *job, struct mtlm_error *err)
+int mtlm_job_outputs_probe(struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
 
@@ -90,9 +92,9 @@ int mtlm_job_probe_outputs(struct mtlm_job *job, struct mtlm_error *err)
     return probe(job, o->dump_dir, err);
 }
 
-int mtlm_job_open_metrics(struct mtlm_job *job, struct mtlm_error *err)
+int mtlm_job_outputs_open_metrics(struct mtlm_job *job, struct mtlm_error *err)
 {
-    /* As in Megatron-LM, where the log lines are. */
+    /* The rank that prints the log lines, as in Megatron-LM. */
     if (mtlm_ranks_rank(job->ranks) != mtlm_ranks_size(job->ranks) - 1)
         return 0;
     if (probe(job, job->options.tensorboard_dir, err) < 0)
@@ -100,7 +102,7 @@ int mtlm_job_open_metrics(struct mtlm_job *job, struct mtlm_error *err)
     return mtlm_metrics_open(&job->options, &job->metrics, err);
 }
 
-void mtlm_job_begin_metrics(struct mtlm_job *job)
+void mtlm_job_outputs_begin_metrics(struct mtlm_job *job)
 {
     const struct mtlm_layout *l = &job->layout;
 
@@ -114,11 +116,11 @@ void mtlm_job_begin_metrics(struct mtlm_job *job)
             .parameters = mtlm_model_parameters(&job->options.model),
             .policy = mtlm_machine_policy(),
             .starpu_version = mtlm_machine_starpu_version(),
-            .transport = mtlm_job_transport(job),
+            .transport = mtlm_job_transport_name(job),
             .gpu = job->gpu_text});
 }
 
-void mtlm_job_remove_outputs(struct mtlm_job *job)
+void mtlm_job_outputs_remove(struct mtlm_job *job)
 {
     mtlm_metrics_close(job->metrics);
     job->metrics = NULL;

@@ -1,14 +1,13 @@
-/* What carries the collectives: a step of the start. */
+/* What carries the collectives: steps of the start. */
 
 #include "config.h"
 
 #include <stdio.h>
 
-#include "launch/job/job.h"
+#include "launch/job/job_transport.h"
 #include "runtime/comm/nccl.h"
 
-/* Whether this rank could use NCCL, which takes one rank for each GPU; why not,
- * where the user asked for it. */
+/* Refuses NCCL on this rank: NCCL needs one GPU for each rank. */
 static int check_nccl(const struct mtlm_job *job, struct mtlm_error *err)
 {
     if (!mtlm_nccl_version())
@@ -21,13 +20,13 @@ static int check_nccl(const struct mtlm_job *job, struct mtlm_error *err)
                               mtlm_ranks_rank(job->ranks));
     if (job->gpu_sharing > 1)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--transport nccl: rank %d has its GPU together "
-                              "with others, and NCCL needs one for each rank",
+                              "--transport nccl: rank %d shares its GPU with "
+                              "other ranks, and NCCL needs one GPU for each",
                               mtlm_ranks_rank(job->ranks));
     return 0;
 }
 
-/* Where it can be. */
+/* Whether the options want NCCL, where NCCL can be used. */
 static bool is_nccl_wanted(const struct mtlm_job *job)
 {
     const struct mtlm_options *o = &job->options;
@@ -37,12 +36,12 @@ static bool is_nccl_wanted(const struct mtlm_job *job)
                && mtlm_ranks_size(job->ranks) > 1);
 }
 
-bool mtlm_job_may_use_nccl(const struct mtlm_job *job)
+bool mtlm_job_transport_may_use_nccl(const struct mtlm_job *job)
 {
     return is_nccl_wanted(job) && mtlm_nccl_version() && !job->options.no_gpu;
 }
 
-int mtlm_job_choose_transport(struct mtlm_job *job, struct mtlm_error *err)
+int mtlm_job_transport_choose(struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
     struct mtlm_error why;
@@ -52,8 +51,8 @@ int mtlm_job_choose_transport(struct mtlm_job *job, struct mtlm_error *err)
     if (o->comm_node == MTLM_COMM_TASK && job->gpu >= 0)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--comm-node task is for data in the host's "
-                              "memory: it would not stay on the GPU of rank "
-                              "%d (--no-gpu trains on CPUs)",
+                              "memory, and rank %d has a GPU (--no-gpu trains "
+                              "on CPUs)",
                               mtlm_ranks_rank(job->ranks));
     job->transport =
         is_nccl_wanted(job) && all ? MTLM_TRANSPORT_NCCL : MTLM_TRANSPORT_MPI;
@@ -64,7 +63,7 @@ int mtlm_job_choose_transport(struct mtlm_job *job, struct mtlm_error *err)
     return 0;
 }
 
-int mtlm_job_compare_nccl(struct mtlm_job *job, struct mtlm_error *err)
+int mtlm_job_transport_compare(struct mtlm_job *job, struct mtlm_error *err)
 {
     if (job->transport != MTLM_TRANSPORT_NCCL)
         return 0;
@@ -72,7 +71,7 @@ int mtlm_job_compare_nccl(struct mtlm_job *job, struct mtlm_error *err)
                            MTLM_EXIT_USAGE, err);
 }
 
-const char *mtlm_job_transport(const struct mtlm_job *job)
+const char *mtlm_job_transport_name(const struct mtlm_job *job)
 {
     static char text[40];
 
@@ -84,9 +83,9 @@ const char *mtlm_job_transport(const struct mtlm_job *job)
     return text;
 }
 
-void mtlm_job_say_transport(const struct mtlm_job *job)
+void mtlm_job_transport_print(const struct mtlm_job *job)
 {
-    const char *transport = mtlm_job_transport(job);
+    const char *transport = mtlm_job_transport_name(job);
 
     if (!transport)
         return;

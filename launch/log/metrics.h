@@ -13,7 +13,7 @@ struct mtlm_metrics_about {
     int ranks, tensor, pipeline, data;
     double parameters;
     const char *policy, *starpu_version;
-    const char *transport; /* mtlm_job_transport() */
+    const char *transport; /* mtlm_job_transport_name() */
     const char *gpu;       /* of the rank that keeps them; NULL: CPUs */
 };
 

@@ -5,7 +5,7 @@
 
 #include "graph/build/program_build.h"
 #include "graph/predict/evaluate_program.h"
-#include "launch/job/synthetic.h"
+#include "launch/job/job_synthetic.h"
 #include "launch/report/message_times.h"
 #include "launch/report/synthetic_report.h"
 #include "launch/trace/summarize.h"
@@ -76,7 +76,7 @@ static void evaluation_create(struct evaluation *e)
 
         mtlm_layout_place(&config.layout, r);
         e->program[r] = mtlm_program_build(&config);
-        e->rank[r] = mtlm_job_synthetic(job, e->program[r], r);
+        e->rank[r] = mtlm_job_synthetic_of_rank(job, e->program[r], r);
     }
     if (e->times->tp_s >= 0)
         e->more_s = e->times->tp_s - modelled_tp(e);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "launch/job/job_transport.h"
 #include "launch/options/options_schedule.h"
 #include "launch/report/synthetic_report.h"
 #include "launch/report/trace_gather.h"
@@ -90,7 +91,7 @@ static void describe(const struct mtlm_job *job, const struct about *about,
         .schedule = mtlm_options_schedule_name(job->options.pipeline),
         .policy = mtlm_machine_policy(),
         .starpu_version = mtlm_machine_starpu_version(),
-        .transport = mtlm_job_transport(job),
+        .transport = mtlm_job_transport_name(job),
         .gpu = job->gpu_text,
         .stage_of_rank = d->stage,
         .clock_offset_ns = d->offset,

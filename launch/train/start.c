@@ -10,7 +10,13 @@
 #include "graph/build/program_build.h"
 #include "graph/build/stage.h"
 #include "launch/checkpoint/job_checkpoint.h"
-#include "launch/job/synthetic.h"
+#include "launch/job/job_compare.h"
+#include "launch/job/job_data.h"
+#include "launch/job/job_gpus.h"
+#include "launch/job/job_layout.h"
+#include "launch/job/job_outputs.h"
+#include "launch/job/job_transport.h"
+#include "launch/job/job_synthetic.h"
 #include "launch/log/progress.h"
 #include "launch/plan/layout_choice.h"
 #include "launch/train/start.h"
@@ -82,8 +88,8 @@ static int build(struct mtlm_job *job, struct mtlm_error *err)
     config.valid = &job->valid.source;
     job->program = mtlm_program_build(&config);
     job->plan = mtlm_plan(job->program, process_bytes);
-    job->synthetic =
-        mtlm_job_synthetic(job, job->program, mtlm_ranks_rank(job->ranks));
+    job->synthetic = mtlm_job_synthetic_of_rank(job, job->program,
+                                                mtlm_ranks_rank(job->ranks));
     if (mtlm_stage_check_tags(job->program, mtlm_ranks_max_tag(job->ranks), err)
         < 0)
         return -1;
@@ -96,7 +102,7 @@ static int check_memory(struct mtlm_job *job, struct mtlm_error *err)
     const double mine = job->options.cluster_file
                             ? 0 /* one element of each tensor */
                         : job->gpu < 0 ? mtlm_plan_more_bytes(&job->plan)
-                                       : mtlm_job_beside_gpu_bytes(job);
+                                       : mtlm_job_gpus_beside_bytes(job);
 
     return mtlm_plan_check(
         mtlm_ranks_host_sum(job->ranks, mine),
@@ -239,7 +245,7 @@ static void say(struct mtlm_job *job)
         printf("precision: %s weights and activations, fp32 masters, moments "
                "and gradients\n",
                o->bf16 ? "bf16" : "fp16");
-    mtlm_job_say_transport(job);
+    mtlm_job_transport_print(job);
     if (o->cluster_file)
         printf("synthetic: durations of %s, nothing is computed\n",
                o->cluster_file);
@@ -264,27 +270,27 @@ int mtlm_train_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
 {
     static step *const steps[] = {mtlm_job_compare_programs,
                                   mtlm_job_compare_settings,
-                                  mtlm_job_find_gpus,
-                                  mtlm_job_share_gpus,
-                                  mtlm_job_begin_gpu,
-                                  mtlm_job_measure_gpu,
-                                  mtlm_job_choose_transport,
-                                  mtlm_job_compare_nccl,
-                                  mtlm_job_check_layout,
+                                  mtlm_job_gpus_find,
+                                  mtlm_job_gpus_share,
+                                  mtlm_job_gpus_begin,
+                                  mtlm_job_gpus_measure,
+                                  mtlm_job_transport_choose,
+                                  mtlm_job_transport_compare,
+                                  mtlm_job_layout_check,
                                   detect_cpu,
                                   count_workers,
-                                  mtlm_job_read_cluster,
-                                  mtlm_job_choose_layout,
-                                  mtlm_job_open_data,
+                                  mtlm_job_synthetic_read,
+                                  mtlm_job_layout_choose,
+                                  mtlm_job_data_open,
                                   mtlm_job_compare_data,
                                   build,
                                   check_memory,
-                                  mtlm_job_probe_outputs,
+                                  mtlm_job_outputs_probe,
                                   mtlm_job_checkpoint_lock,
                                   mtlm_job_checkpoint_find,
                                   mtlm_job_checkpoint_check,
                                   mtlm_job_checkpoint_space,
-                                  mtlm_job_open_metrics,
+                                  mtlm_job_outputs_open_metrics,
                                   start_first_machine,
                                   start_machine};
 
@@ -294,9 +300,9 @@ int mtlm_train_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
 
         if (mtlm_ranks_agree(job->ranks, rc < 0 ? &mine : NULL, err, print)
             < 0) {
-            mtlm_job_remove_outputs(job);
+            mtlm_job_outputs_remove(job);
             if (*print && err->code == MTLM_EXIT_RESOURCE)
-                mtlm_job_advise(job);
+                mtlm_job_layout_advise(job);
             return -1;
         }
         if (job->leaves)

@@ -9,6 +9,7 @@
 
 #include "codelets/note.h"
 #include "launch/checkpoint/checkpoint.h"
+#include "launch/job/job_outputs.h"
 #include "launch/log/progress.h"
 #include "launch/report/trace_job.h"
 #include "launch/train/dump.h"
@@ -292,7 +293,7 @@ static void prepare(struct mtlm_train *s)
     struct mtlm_job *job = s->job;
 
     mtlm_train_log_start(&s->log, job);
-    mtlm_job_begin_metrics(job);
+    mtlm_job_outputs_begin_metrics(job);
     mtlm_run_init(job->run);
     mtlm_checkpoint_load(job);
     if (job->options.summary_text && job->options.eval_iters > 0)

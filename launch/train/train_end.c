@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "launch/job/job_gpus.h"
 #include "launch/train/train_end.h"
 #include "runtime/base/memory.h"
 #include "runtime/machine/gpu_detect.h"
@@ -62,7 +63,7 @@ void mtlm_train_end_print(struct mtlm_job *job)
                          .planned = job->gpu < 0
                                         ? job->plan.total_bytes
                                         : job->plan.process_bytes
-                                              + mtlm_job_beside_gpu_bytes(job),
+                                              + mtlm_job_gpus_beside_bytes(job),
                          .engine_share = job->engine_share};
     const double mib = 1024.0 * 1024;
     size_t bytes;

@@ -105,7 +105,7 @@ refuse() {
 }
 
 on_gpus 1
-refuse '--transport nccl: rank 0 has its GPU together with others' \
+refuse '--transport nccl: rank 0 shares its GPU with other ranks' \
     2 --share-gpu --transport nccl
 by auto 'MPI, through the host' 2 --share-gpu "${parallel[@]}"
 refuse '--comm-node task is for data in the host' 2 --share-gpu --comm-node task

@@ -1,11 +1,13 @@
+/* --synthetic: the modelled machine, and the durations of tasks. */
+
 #include "config.h"
 
 #include <inttypes.h>
 
-#include "launch/job/synthetic.h"
+#include "launch/job/job_synthetic.h"
 #include "launch/plan/cluster.h"
 
-int mtlm_job_read_cluster(struct mtlm_job *job, struct mtlm_error *err)
+int mtlm_job_synthetic_read(struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
     const int ranks = mtlm_ranks_size(job->ranks);
@@ -21,9 +23,8 @@ int mtlm_job_read_cluster(struct mtlm_job *job, struct mtlm_error *err)
                              err);
 }
 
-struct mtlm_synthetic mtlm_job_synthetic(const struct mtlm_job *job,
-                                         const struct mtlm_program *program,
-                                         int rank)
+struct mtlm_synthetic mtlm_job_synthetic_of_rank(
+    const struct mtlm_job *job, const struct mtlm_program *program, int rank)
 {
     const struct mtlm_options *o = &job->options;
     const bool slow = o->slow_rank.speed > 0 && o->slow_rank.rank == rank;

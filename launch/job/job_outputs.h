@@ -1,0 +1,21 @@
+#ifndef MTLM_JOB_OUTPUTS_H
+#define MTLM_JOB_OUTPUTS_H
+
+#include "launch/job/job.h"
+
+/* Files that the job writes: probed and opened before the run. */
+
+/* Refuses output directories that cannot be written, or have to be empty. */
+int mtlm_job_outputs_probe(struct mtlm_job *job, struct mtlm_error *err);
+
+/* Opens job->metrics on the last rank. */
+int mtlm_job_outputs_open_metrics(struct mtlm_job *job, struct mtlm_error *err);
+
+/* Writes settings and layout of the job to job->metrics. */
+void mtlm_job_outputs_begin_metrics(struct mtlm_job *job);
+
+/* Closes job->metrics and removes the directories that this rank made.  For a
+ * job that does not start after all. */
+void mtlm_job_outputs_remove(struct mtlm_job *job);
+
+#endif /* MTLM_JOB_OUTPUTS_H */
