@@ -168,7 +168,7 @@ static void submit_task(struct mtlm_run *run, const struct mtlm_item *item,
     task->color =
         op->op_class == MTLM_CLASS_HOST && node->phase != MTLM_PHASE_SAVE
             ? MTLM_COLOR_HOST
-            : mtlm_phase_color(node->phase);
+            : mtlm_color_of_phase(node->phase);
     task->priority = priority_of(run, item, pass);
     mtlm_machine_restrict(task);
     task->flops = node->flops;

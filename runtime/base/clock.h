@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Nanoseconds on this host's monotonic clock. */
+/* Returns nanoseconds on this host's monotonic clock. */
 static inline int64_t mtlm_now_ns(void)
 {
     struct timespec t;

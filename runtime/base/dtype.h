@@ -7,12 +7,12 @@
 
 /* Element types of tensors.
  *
- * A job has one value type, MTLM_REAL, MTLM_BF16 or MTLM_F16, of what its
- * matrix products read and write: weights as the kernels use them (matrices,
- * biases, gamma, beta, embedding tables), activations and the gradients of
- * activations.  Whatever the value type, these are MTLM_REAL: gradients of
- * weights, which add up; Adam's moments and the master weights; means, row
- * statistics of attention and cross-entropy, weights of the loss. */
+ * A job has one value type: MTLM_REAL, MTLM_BF16 or MTLM_F16.  These tensors
+ * have the value type: weights as kernels use them (matrices, biases, gamma,
+ * beta, embedding tables), activations, and gradients of activations.  These
+ * tensors are always MTLM_REAL: gradients of weights, which accumulate; master
+ * weights and Adam's moments; means, row statistics of attention and
+ * cross-entropy, and the weights of the loss. */
 enum mtlm_dtype {
     MTLM_REAL, /* mtlm_real */
     MTLM_F64,
@@ -20,20 +20,20 @@ enum mtlm_dtype {
     MTLM_BF16, /* the upper half of a float: 8 bits of exponent, 7 of mantissa
                 */
     MTLM_F16,  /* IEEE 754 binary16: 5 bits of exponent, 10 of mantissa */
-    /* Of no tensor: what a table of operations says of an operand that has the
-     * type of the call's values (struct mtlm_call). */
+    /* Of no tensor: in the table of operations, an operand of the call's value
+     * type (struct mtlm_call). */
     MTLM_VALUE,
 };
 
-/* What fp32 jobs compute in: float, or double in the library set that the
- * gradient checks use (the same sources with -DMTLM_DOUBLE). */
+/* The type of fp32 computations: float; double in the libraries of the gradient
+ * checks (the same sources with -DMTLM_DOUBLE). */
 #if MTLM_DOUBLE
 typedef double mtlm_real;
 #else
 typedef float mtlm_real;
 #endif
 
-/* Not of MTLM_VALUE. */
+/* Returns the bytes of an element; not for MTLM_VALUE. */
 static inline size_t mtlm_dtype_bytes(enum mtlm_dtype dtype)
 {
     switch (dtype) {
@@ -53,7 +53,7 @@ static inline size_t mtlm_dtype_bytes(enum mtlm_dtype dtype)
     return 0;
 }
 
-/* bf16 or fp16: see runtime/base/value16.h. */
+/* Whether the type is bf16 or fp16 (runtime/base/value16.h). */
 static inline bool mtlm_dtype_is_16_bit(enum mtlm_dtype dtype)
 {
     return dtype == MTLM_BF16 || dtype == MTLM_F16;

@@ -1,8 +1,8 @@
 #ifndef MTLM_EXIT_CODE_H
 #define MTLM_EXIT_CODE_H
 
-/* What the process exits with, one line each: name, code, meaning.  The
- * manual page's list and mtlm_error.code come from here. */
+/* Exit codes of the process: name, code, meaning.  The manual page's list and
+ * mtlm_error.code are made from this table. */
 #define MTLM_EXIT_LIST(EXIT)                                                   \
     EXIT(OK, 0, "done")                                                        \
     EXIT(USAGE, 2, "wrong option, configuration or layout")                    \

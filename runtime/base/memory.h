@@ -7,43 +7,51 @@
 extern "C" {
 #endif
 
-/* Host memory for metadata: zeroed, never NULL (running out ends the job);
- * the caller frees it with free(). */
+/* Host memory. */
+
+/* Allocate memory for metadata; the caller frees it with free().  mtlm_calloc()
+ * zeroes the memory.  Never NULL: running out of memory ends the job. */
 void *mtlm_calloc(size_t n, size_t size);
 void *mtlm_realloc(void *p, size_t n, size_t size);
 char *mtlm_strdup(const char *text);
 
-/* printf into memory that the caller frees. */
+/* Returns formatted text, which the caller frees. */
 char *mtlm_sprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Bytes of memory that this process may still take: the least of what the
- * machine has available and what its control groups (version 2) and its limit
- * of address space still allow. */
+/* Returns the bytes that this process may still allocate: the least of the
+ * machine's available memory, the limits of its control groups (version 2), and
+ * its limit of address space. */
 size_t mtlm_memory_available(void);
 
-/* Bytes of memory that this process holds now, and the most that it has held:
- * its own pages and those that it shares with other processes to talk to them.
- * Pages of files, such as program code and a mapped data set, do not count:
- * the system takes them back when it needs them. */
+/* Returns the bytes that this process holds now.  Counts its own pages, and
+ * pages shared with other processes for communication.  Does not count pages of
+ * files, such as program code and mapped data sets: the system takes them back
+ * on demand. */
 size_t mtlm_memory_resident(void);
+
+/* Returns the largest value of mtlm_memory_resident() so far. */
 size_t mtlm_memory_peak(void);
 
-/* Zeroed pages of their own, which go back to the system when they are given
- * back: malloc() would learn from large blocks that are freed, and keep later
- * ones. */
+/* Returns zeroed pages, for mtlm_pages_free().  Freed pages go back to the
+ * system at once; malloc() would keep later blocks after a large one is freed.
+ */
 void *mtlm_pages_get(size_t bytes);
+
+/* Gives the pages back; bytes as in mtlm_pages_get(). */
 void mtlm_pages_free(void *pages, size_t bytes);
 
-/* A worker's own memory for a kernel's intermediates: grows on demand, never
- * shrinks, contents undefined at the start of each kernel. */
+/* A worker's memory for a kernel's intermediates.  Grows on demand, never
+ * shrinks; contents are undefined at the start of a kernel. */
 struct mtlm_scratch {
     void *data;
     size_t bytes;
 };
 
-/* At least bytes of memory aligned to 64 bytes, valid until the next call on
- * the same scratch. */
+/* Returns at least bytes of memory, aligned to 64 bytes, valid until the next
+ * call with this scratch. */
 void *mtlm_scratch_get(struct mtlm_scratch *scratch, size_t bytes);
+
+/* Frees the memory. */
 void mtlm_scratch_free(struct mtlm_scratch *scratch);
 
 #ifdef __cplusplus

@@ -5,15 +5,15 @@
 
 #include "runtime/base/host_device.h"
 
-/* Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw,
- * "Parallel random numbers: as easy as 1, 2, 3", SC11).  The value of an
- * element is a pure function of (seed, stream, element), so that dropout
- * masks and initial weights are the same under every layout, schedule and
- * policy, and nothing is stored for recomputation. */
+/* Counter-based random numbers: Philox4x32-10.  The number of an element is a
+ * pure function of (seed, stream, element).  So dropout masks and initial
+ * weights are equal under every layout, schedule and policy, and recomputation
+ * needs no stored state.  Source: Salmon, Moraes, Dror, Shaw, "Parallel random
+ * numbers: as easy as 1, 2, 3", SC11. */
 
-/* Streams: a dropout mask belongs to (sample, layer, site), where the number
- * of a sample counts on over the whole run (so it holds the iteration); an
- * initial weight belongs to its parameter's number. */
+/* Return streams.  A dropout mask has the stream of (sample, layer, site);
+ * samples are numbered over the whole run, so the number implies the iteration.
+ * Initial weights have the stream of their parameter's number. */
 static inline MTLM_HOST_DEVICE uint64_t mtlm_stream_dropout(int64_t sample,
                                                             int layer, int site)
 {
@@ -26,7 +26,7 @@ static inline MTLM_HOST_DEVICE uint64_t mtlm_stream_param(int64_t number)
     return (uint64_t) number << 1 | 1;
 }
 
-/* Four 32-bit numbers: those of elements 4 * block .. 4 * block + 3. */
+/* Writes the 32-bit numbers of elements 4 * block .. 4 * block + 3. */
 static inline MTLM_HOST_DEVICE void mtlm_philox(uint64_t seed, uint64_t stream,
                                                 uint64_t block, uint32_t out[4])
 {
@@ -47,10 +47,10 @@ static inline MTLM_HOST_DEVICE void mtlm_philox(uint64_t seed, uint64_t stream,
     out[0] = c0, out[1] = c1, out[2] = c2, out[3] = c3;
 }
 
-/* Dropout draws 16 bits per element, two elements from a word: number e is the
- * low (e even) or high half of word e % 8 / 2 of block e / 8.  An element is
- * dropped when its number is below this, so that probabilities are multiples
- * of 2^-16, to which p is rounded. */
+/* Returns the threshold of dropout with probability p: an element whose number
+ * is below is dropped.  Dropout draws 16 bits per element, two elements from a
+ * word: number e is the low (e even) or high half of word e % 8 / 2 of block e
+ * / 8. So p is rounded to a multiple of 2^-16. */
 static inline MTLM_HOST_DEVICE uint32_t mtlm_dropout_threshold(double p)
 {
     return p <= 0 ? 0 : p >= 1 ? 65536 : (uint32_t) (p * 65536 + 0.5);

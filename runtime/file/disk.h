@@ -6,32 +6,34 @@
 
 #include "runtime/base/error.h"
 
-/* System calls on files that neither a signal nor a part that was written
- * ends.  They return -1 with errno. */
+/* System calls on files, restarted after signals and partial writes.  They
+ * return -1 with errno. */
 
-/* done() is called, by the thread whose call it was, whenever one of those
- * that take long has returned; NULL: nothing is. */
+/* Sets a function that is called after each slow system call, by the thread
+ * that made the call; NULL: none. */
 void mtlm_disk_on_call(void (*done)(void));
 
-/* open(), of a new file with mode 0666; the file is closed on exec. */
+/* Opens a file, open(): a new file gets mode 0666; exec() closes the file. */
 int mtlm_disk_open(const char *path, int flags);
 
-/* All of the bytes. */
+/* Writes all bytes. */
 int mtlm_disk_write(int fd, const void *data, size_t bytes);
 
-/* As many as there are, up to that many: how many. */
+/* Reads up to bytes, fewer only at the end of the file; returns how many. */
 ssize_t mtlm_disk_read(int fd, void *data, size_t bytes);
 
+/* Flushes a file to the disk. */
 int mtlm_disk_sync(int fd);
 
-/* The names in a directory.  Some file systems cannot do that to a directory,
- * others need not, and who may write there need not be able to read: that is
- * no failure. */
+/* Flushes the names in a directory to the disk.  Returns 0 where the file
+ * system cannot or need not do that, or the directory is writable but
+ * unreadable. */
 int mtlm_disk_sync_dir(const char *dir);
 
-/* Path cannot be read, for the reason in errno.  What is not there, or is no
- * file, is bad input, MTLM_EXIT_INPUT; what the system does not let us read
- * now, or fails to read, may be good: MTLM_EXIT_IO.  Returns -1. */
+/* Sets err for a path that cannot be read, with the reason in errno.
+ * MTLM_EXIT_INPUT: the path does not exist, or is no file.  MTLM_EXIT_IO: the
+ * system refuses or fails to read a file that may be good.  Always returns
+ * -1. */
 int mtlm_disk_cannot_read(const char *path, struct mtlm_error *err);
 
 #endif /* MTLM_DISK_H */

@@ -5,11 +5,12 @@
 
 #include "runtime/file/mapped_file.h"
 
-/* What a JSON file holds: a new reference.  NULL and MTLM_EXIT_INPUT with line
- * and column: it is not in JSON, or has a key twice, of which nobody could say
- * which one counts.  To read it can also fail as to map it. */
+/* Parses a mapped JSON file; returns a new reference.  NULL and MTLM_EXIT_INPUT
+ * with line and column: the file is no JSON, or an object has a key twice. */
 json_t *mtlm_json_file_parse(const struct mtlm_mapped_file *file,
                              struct mtlm_error *err);
+
+/* Maps and parses a JSON file; fails like mtlm_mapped_file_open(), too. */
 json_t *mtlm_json_file_read(const char *path, struct mtlm_error *err);
 
 #endif /* MTLM_JSON_FILE_H */

@@ -9,34 +9,35 @@
 #error "the file formats are little-endian and are read as they are"
 #endif
 
-/* A regular file, mapped for reading.  Should it shrink while mapped, the
- * process ends with MTLM_EXIT_INPUT and a sentence that names it, instead of
- * dying of SIGBUS. */
+/* A regular file, mapped for reading.  When the file shrinks while mapped, the
+ * process ends with MTLM_EXIT_INPUT and a sentence that names the file, instead
+ * of a SIGBUS. */
 struct mtlm_mapped_file {
-    const unsigned char *data; /* NULL when the file is empty */
+    const unsigned char *data; /* [bytes]; NULL: empty */
     int64_t bytes;
     char *path;
-    void *copy;                    /* what was read instead */
-    struct mtlm_mapped_file *next; /* of all mapped files */
+    void *copy;                    /* the data, when read instead of mapped */
+    struct mtlm_mapped_file *next; /* list of all mapped files */
 };
 
-/* Maps path into *file, which must stay where it is until close.
- * MTLM_EXIT_INPUT: it is not there, or no regular file; MTLM_EXIT_IO: it cannot
- * be read (rights, open files, a failing disk), and may be good. */
+/* Maps path into *file, which must not move; the caller closes it.
+ * MTLM_EXIT_INPUT: the path does not exist, or is no regular file.
+ * MTLM_EXIT_IO: reading fails (rights, open files, disk), the file may be good.
+ */
 int mtlm_mapped_file_open(struct mtlm_mapped_file *file, const char *path,
                           struct mtlm_error *err);
 
-/* The same for a file of up to that many bytes, read into memory: neither that
- * it shrinks nor that the disk fails later ends the process.  MTLM_EXIT_INPUT,
- * too: it is larger. */
+/* Reads a file of at most max_bytes into memory, so that neither a shrinking
+ * file nor a failing disk ends the process later.  Fails like
+ * mtlm_mapped_file_open(); MTLM_EXIT_INPUT, too, for a larger file. */
 int mtlm_mapped_file_read(struct mtlm_mapped_file *file, const char *path,
                           int64_t max_bytes, struct mtlm_error *err);
 
-/* Lets go of the memory with those bytes of it, and what shares pages with
- * them, until somebody reads them again: large files do not add up. */
+/* Releases the memory of these bytes, and of others on the same pages, until
+ * the next read, so that large files do not accumulate in memory. */
 void mtlm_mapped_file_forget(const void *data, int64_t bytes);
 
-/* Nothing happens to a zeroed or closed *file. */
+/* Unmaps the file.  Does nothing for a zeroed or closed *file. */
 void mtlm_mapped_file_close(struct mtlm_mapped_file *file);
 
 #endif /* MTLM_MAPPED_FILE_H */

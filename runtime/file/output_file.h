@@ -5,27 +5,29 @@
 
 #include "runtime/base/error.h"
 
-/* A file that appears under its name whole or not at all: it is written
- * beside it under a temporary name, which destroy removes.  Every failure is
- * MTLM_EXIT_IO with the file and the reason.  A program that writes should
- * ignore SIGXFSZ. */
+/* An output file appears under its name whole, or not at all: the data goes to
+ * a temporary file beside it.  Every failure is MTLM_EXIT_IO with file and
+ * reason. A program that writes should ignore SIGXFSZ. */
 struct mtlm_output_file;
 
+/* Creates the temporary file; the caller destroys the output file. */
 struct mtlm_output_file *mtlm_output_file_create(const char *path,
                                                  struct mtlm_error *err);
+
+/* Appends bytes of data. */
 int mtlm_output_file_write(struct mtlm_output_file *file, const void *data,
                            size_t bytes, struct mtlm_error *err);
 
-/* Nothing more to write: when this returns 0, the content is on the disk,
- * though not yet under the file's name. */
+/* Ends the writing.  On return 0 the data is on the disk, under the temporary
+ * name. */
 int mtlm_output_file_finish(struct mtlm_output_file *file,
                             struct mtlm_error *err);
 
-/* Gives the finished file its name, in place of any file that had it. */
+/* Gives the finished file its name, replacing any file of that name. */
 int mtlm_output_file_publish(struct mtlm_output_file *file,
                              struct mtlm_error *err);
 
-/* Removes what has not been published.  file may be NULL. */
+/* Removes the temporary file unless published.  file may be NULL. */
 void mtlm_output_file_destroy(struct mtlm_output_file *file);
 
 #endif /* MTLM_OUTPUT_FILE_H */

@@ -3,30 +3,32 @@
 
 #include <stddef.h>
 
-/* One block of memory for tensors that belong together, such as the gradients
- * of a stage, each at its own offset: a message may then cover several of
- * them.  Offsets are multiples of MTLM_ARENA_ALIGN bytes. */
+/* An arena is one block of memory for tensors that belong together, such as the
+ * gradients of a stage.  One message may cover several tensors of an arena.
+ * Offsets are multiples of MTLM_ARENA_ALIGN bytes. */
 struct mtlm_arena {
-    char *memory;      /* that of a GPU is not for the host */
+    char *memory;      /* perhaps a GPU's, not for the host */
     size_t size, used; /* bytes */
-    int node;          /* of StarPU's memory; -1: malloc()'s */
+    int node;          /* StarPU's memory node; -1: malloc() */
 };
 
 enum { MTLM_ARENA_ALIGN = 64 };
 
-/* What a tensor of bytes takes in an arena. */
+/* Returns the bytes of an arena that a tensor of bytes takes. */
 size_t mtlm_arena_padded(size_t bytes);
 
-/* All zero.  size: at least the sum of mtlm_arena_padded() of all that will be
- * taken. */
+/* Creates a zeroed arena in host memory; the caller destroys it.  size: at
+ * least the sum of mtlm_arena_padded() over all tensors. */
 void mtlm_arena_create(struct mtlm_arena *arena, size_t size);
-/* The same in the memory of a node of StarPU's, which runs until the arena is
- * destroyed: a GPU's, or of the host such as GPUs copy from and to by
- * themselves (pinned). */
+
+/* Creates a zeroed arena on a memory node of StarPU: a GPU's memory, or pinned
+ * host memory.  StarPU must run until the arena is destroyed. */
 void mtlm_arena_create_on(struct mtlm_arena *arena, size_t size, unsigned node);
+
+/* Frees the memory. */
 void mtlm_arena_destroy(struct mtlm_arena *arena);
 
-/* The next bytes. */
+/* Returns the next bytes of the arena. */
 void *mtlm_arena_take(struct mtlm_arena *arena, size_t bytes);
 
 #endif /* MTLM_ARENA_H */

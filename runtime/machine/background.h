@@ -3,24 +3,25 @@
 
 #include <stdbool.h>
 
-/* A thread for what may wait for a disk while everything else goes on: one
- * piece of work at a time.  It takes no signals, and no call of MPI is for
- * it. */
+/* A background thread does work that waits for a disk, one piece at a time,
+ * while the program goes on.  The thread takes no signals, and must not call
+ * MPI. */
 struct mtlm_background;
 
+/* Starts the thread; the caller destroys it. */
 struct mtlm_background *mtlm_background_create(void);
 
-/* Starts work(arg), when what was started before is done. */
+/* Starts work(arg) after the previous piece is done. */
 void mtlm_background_start(struct mtlm_background *b, void (*work)(void *arg),
                            void *arg);
 
-/* Whether it is done; what it has written is seen then. */
+/* Whether the work is done; true: what it wrote is visible to the caller. */
 bool mtlm_background_done(struct mtlm_background *b);
 
-/* Waits until the work is done. */
+/* Returns when the work is done. */
 void mtlm_background_wait(struct mtlm_background *b);
 
-/* Waits, too.  b may be NULL. */
+/* Waits for the work, ends the thread.  b may be NULL. */
 void mtlm_background_destroy(struct mtlm_background *b);
 
 #endif /* MTLM_BACKGROUND_H */

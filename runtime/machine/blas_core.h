@@ -8,32 +8,32 @@
 extern "C" {
 #endif
 
-/* OpenBLAS picks its kernels when the program is loaded, from a list of
- * processors that ends with its release: a newer one gets those of a twenty
- * years older, several times slower, without a word.  Only the environment
- * at load time can tell it better. */
+/* The kernels of OpenBLAS.  OpenBLAS picks kernels when the program is loaded,
+ * from a list of processors as old as its release.  A newer processor silently
+ * gets the kernels of one twenty years older, several times slower.  Only the
+ * environment at load time can correct the choice. */
 
-/* Called first in main(), before any other thread: where OpenBLAS took the
- * processor for an old one, starts the program anew, once, with
- * OPENBLAS_CORETYPE set.  What the user set stays; without
- * OPENBLAS_NUM_THREADS it runs one thread per caller.  Another BLAS is left
- * alone.  Returns where nothing had to be done or nothing can be. */
+/* Restarts the program once with OPENBLAS_CORETYPE set, where OpenBLAS took the
+ * processor for an old one.  The user's settings stay.  Without
+ * OPENBLAS_NUM_THREADS, OpenBLAS runs one thread per caller.  Returns where
+ * nothing is wrong or nothing can be done, and for any other BLAS.  Called
+ * first in main(), before any other thread. */
 void mtlm_blas_core_prepare(int argc, char **argv);
 
-/* "OpenBLAS 0.3.21, core SkylakeX (set by us; detected Prescott)".
- * Returns text. */
+/* Writes "OpenBLAS 0.3.21, core SkylakeX (set by us; detected Prescott)" to
+ * text [bytes]; returns text. */
 const char *mtlm_blas_core_describe(char *text, size_t bytes);
 
-/* What the decision rests on. */
+/* The facts behind the choice. */
 struct mtlm_blas_facts {
     const char *config;   /* openblas_get_config(), or NULL: another BLAS */
     const char *core;     /* openblas_get_corename() */
     const char *coretype; /* OPENBLAS_CORETYPE, or NULL: not set */
-    const char *detected; /* the core before we started anew, or NULL */
+    const char *detected; /* the core before the restart, or NULL */
     bool avx2, avx512;    /* of the processor; AVX-512 F, BW, DQ and VL */
 };
 
-/* The core that OPENBLAS_CORETYPE should name, or NULL: leave it. */
+/* Returns the core for OPENBLAS_CORETYPE; NULL: keep the current one. */
 const char *mtlm_blas_core_better(const struct mtlm_blas_facts *facts);
 
 #ifdef __cplusplus

@@ -5,9 +5,9 @@
 
 #include "runtime/machine/recorder.h"
 
-/* Colours, as 0xrrggbb, of what a training step consists of, in every picture
- * and trace: the "bright" scheme by Paul Tol, to be told apart by colour-blind
- * people, and in print. */
+/* Colours of the parts of a training step, 0xrrggbb, in every picture and
+ * trace. Source: the "bright" scheme by Paul Tol, which colour-blind people can
+ * tell apart, also in print. */
 enum mtlm_color {
     MTLM_COLOR_FORWARD = 0x4477aa,
     MTLM_COLOR_BACKWARD = 0xee6677,
@@ -21,7 +21,8 @@ enum mtlm_color {
     MTLM_COLOR_DP = 0x777777,
 };
 
-static inline enum mtlm_color mtlm_phase_color(enum mtlm_phase phase)
+/* Returns the colour of computations of a phase. */
+static inline enum mtlm_color mtlm_color_of_phase(enum mtlm_phase phase)
 {
     switch (phase) {
     case MTLM_PHASE_FORWARD:

@@ -6,9 +6,9 @@
 #include "runtime/base/error.h"
 
 /* A call of the CUDA runtime that fails ends the job. */
-#define MTLM_CHECK_CUDA(call) mtlm_check_cuda(call, #call, __FILE__, __LINE__)
+#define MTLM_CHECK_CUDA(call) mtlm_cuda_check(call, #call, __FILE__, __LINE__)
 
-static inline void mtlm_check_cuda(cudaError_t rc, const char *call,
+static inline void mtlm_cuda_check(cudaError_t rc, const char *call,
                                    const char *file, int line)
 {
     if (rc != cudaSuccess)

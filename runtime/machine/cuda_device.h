@@ -5,20 +5,23 @@
 
 struct mtlm_device;
 
-/* What the kernels of the calling GPU worker run with: StarPU's stream of
- * that worker, and a cuBLASLt handle and a workspace on its GPU that are taken
- * at the first call and kept until the process ends. */
+/* CUDA devices of GPU workers, for kernels and copies. */
+
+/* Returns the device of the calling GPU worker: StarPU's stream, a cuBLASLt
+ * handle, a workspace on the GPU.  The first call creates handle and workspace;
+ * they live until the process ends. */
 const struct mtlm_device *mtlm_cuda_device(int worker);
 
-/* Copies from the device to the host, and back, after all that was enqueued on
- * the device's stream; returns when it is done. */
+/* Copy bytes from the device to the host, and from the host to the device,
+ * after all earlier work on the device's stream.  Return when the copy is done.
+ */
 void mtlm_cuda_device_read(const struct mtlm_device *device, void *here,
                            const void *there, size_t bytes);
 void mtlm_cuda_device_write(const struct mtlm_device *device, void *there,
                             const void *here, size_t bytes);
 
-/* Copies data at home (mtlm_data_home()) to the host; returns when it is done.
- * From any thread; waits for no stream, nor does one wait for it. */
+/* Copies bytes at home (mtlm_data_home()) to the host; returns when the copy is
+ * done.  Any thread.  Independent of all streams. */
 void mtlm_cuda_device_fetch(void *here, const void *home, size_t bytes);
 
 #endif /* MTLM_CUDA_DEVICE_H */

@@ -9,6 +9,8 @@
 #include "runtime/base/dtype.h"
 #include "runtime/base/error.h"
 
+/* StarPU's data handles for tensors. */
+
 /* A StarPU call that fails ends the job. */
 #define MTLM_CHECK_STARPU(call)                                                \
     do {                                                                       \
@@ -17,33 +19,35 @@
             mtlm_fatal(__FILE__, __LINE__, "%s: %s", #call, strerror(-rc_));   \
     } while (0)
 
-/* Registers elems elements as a vector: at memory, which the caller owns and
- * which must outlive the handle, or, for NULL, in memory that StarPU takes
- * when the data is first written.  StarPU counts elements in 32 bits and
- * truncates silently, so this checks. */
+/* Registers a vector of elems elements; the caller unregisters the handle.  The
+ * caller owns memory, which outlives the handle.  NULL: StarPU allocates memory
+ * at the first write.  Ends the job beyond 2^32 - 1 elements, where StarPU
+ * would truncate silently. */
 starpu_data_handle_t mtlm_data_register(void *memory, int64_t elems,
                                         enum mtlm_dtype dtype,
                                         const char *name);
 
-/* The same at memory of that node, on which the data has its home: StarPU
- * never moves it away from there. */
+/* Registers a vector whose home is memory on a memory node: StarPU never moves
+ * the data away from there. */
 starpu_data_handle_t mtlm_data_register_on(unsigned node, void *memory,
                                            int64_t elems, enum mtlm_dtype dtype,
                                            const char *name);
 
-/* Its copies in host memory are to lie there: before anything uses it. */
+/* Sets host memory for the data's copies.  Called before the first use. */
 void mtlm_data_stage(starpu_data_handle_t handle, void *memory);
 
-/* A task's buffers, of which the caller sets n of each kind: the task's own
- * arrays, or for more than STARPU_NMAXBUFS others, which StarPU frees. */
+/* The operands of a task, [n] each, to be filled in by the caller. */
 struct mtlm_task_buffers {
     starpu_data_handle_t *handle;
     enum starpu_data_access_mode *mode;
 };
+
+/* Returns the task's own arrays; beyond STARPU_NMAXBUFS operands new arrays,
+ * which StarPU frees. */
 struct mtlm_task_buffers mtlm_data_buffers(struct starpu_task *task, int n);
 
-/* The node where a rank's weights and activations belong: its GPU's, or the
- * host's where it has none. */
+/* Returns the memory node of a rank's weights and activations: its GPU's, or
+ * the host's. */
 unsigned mtlm_data_home(void);
 
 #endif /* MTLM_DATA_H */

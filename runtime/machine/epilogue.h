@@ -1,12 +1,12 @@
 #ifndef MTLM_EPILOGUE_H
 #define MTLM_EPILOGUE_H
 
-/* What a GPU's library may do to a matrix product while it makes it, as an
- * epilogue, in place of a kernel of ours after it (codelets/fusion.cuh).  On
- * CPUs it is all the same. */
+/* Epilogues: cuBLASLt applies an operation to a matrix product while computing
+ * the product, in place of a kernel of ours afterwards (codelets/fusion.cuh).
+ * CPUs have none. */
 enum mtlm_epilogue_wish {
-    MTLM_EPILOGUE_AUTO, /* where it is believed to pay */
-    MTLM_EPILOGUE_ON,   /* wherever the library can */
+    MTLM_EPILOGUE_AUTO, /* where we expect a gain */
+    MTLM_EPILOGUE_ON,   /* wherever cuBLASLt can */
     MTLM_EPILOGUE_OFF,
 };
 

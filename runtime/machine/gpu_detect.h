@@ -3,23 +3,26 @@
 
 #include "runtime/machine/gpu.h"
 
-/* Before mtlm_gpu_detect_all(), in a process that may use NCCL: CUDA is to load
- * all kernels when the GPU begins, unless CUDA_MODULE_LOADING says otherwise.
- * By default it loads each before its first launch, and the whole process waits
- * meanwhile until the GPU has done what it was given (CUDA programming guide,
- * lazy loading, potential hazards).  A collective among that ends when its
- * peers join, and what they still need for that may be this rank's to send. */
+/* Facts about this machine's GPUs, from CUDA. */
+
+/* Makes CUDA load all kernels when it begins to use the GPU, unless
+ * CUDA_MODULE_LOADING says otherwise.  Called before mtlm_gpu_detect_all(), in
+ * a process that may use NCCL.
+ *
+ * By default CUDA loads a kernel before its first launch, and the whole process
+ * waits until the GPU is idle (CUDA programming guide, lazy loading, potential
+ * hazards).  A collective on the GPU ends when its peers join.  The peers may
+ * need data that this rank has yet to send: a deadlock. */
 void mtlm_gpu_detect_load_at_once(void);
 
-/* The GPUs that this process sees; takes nothing of them.  Does not look where
- * they are unwanted, by that or by STARPU_NCUDA=0. */
+/* Lists the GPUs that this process sees, and allocates nothing on them.  Does
+ * not look when GPUs are unwanted, by the argument or by STARPU_NCUDA=0. */
 void mtlm_gpu_detect_all(struct mtlm_gpus *gpus, bool unwanted);
 
-/* Begins to use a device, which takes some hundred MiB of it: CUDA's context
- * of this process. */
+/* Creates this process's CUDA context on a device, some hundred MiB. */
 int mtlm_gpu_detect_begin(int device, struct mtlm_error *err);
 
-/* Bytes of that device that are free now. */
+/* Returns the free bytes of the device. */
 double mtlm_gpu_detect_free_bytes(int device);
 
 #endif /* MTLM_GPU_DETECT_H */

@@ -7,62 +7,68 @@
 #include "runtime/base/error.h"
 #include "runtime/machine/epilogue.h"
 
-/* Starting and stopping StarPU. */
+/* The machine: starts and stops StarPU on the cores and the GPU of a rank. */
 
-/* Policy used unless STARPU_SCHED names another: one queue by priority. */
+/* The scheduling policy unless STARPU_SCHED names another: one queue by
+ * priority. */
 #define MTLM_DEFAULT_POLICY "prio"
 
 struct starpu_sched_policy;
 
 struct mtlm_machine_config {
-    int workers; /* CPUs that compute, where no GPU does */
-    /* Device that computes: worker 0.  One CPU worker does the rest then: what
-     * reads the host's state, what has no CUDA kernel.  -1: none. */
+    int workers; /* CPU workers that compute; with a GPU: see below */
+    /* The device that computes, as worker 0; -1: none.  One CPU worker then
+     * runs what reads the host's state or has no CUDA kernel. */
     int gpu;
-    double gpu_bytes; /* that StarPU may take of it */
-    bool shared; /* other ranks run on this host: workers must not be bound to
-                  * the same cores */
-    /* Of this process; StarPU's own trace (FxT), if it writes one, is
-     * r<rank>_0, unless STARPU_FXT_SUFFIX says otherwise. */
+    double gpu_bytes; /* of the device, for StarPU */
+    bool shared;      /* other ranks run on this host: do not bind workers to
+                       * cores */
+    /* Of this process.  StarPU's own trace (FxT) is called r<rank>_0, unless
+     * STARPU_FXT_SUFFIX says otherwise. */
     int rank;
-    bool messages; /* one CPU worker more, for messages that are tasks */
-    struct mtlm_epilogue_wishes epilogues; /* of a GPU's products */
+    bool messages; /* one more CPU worker, for messages that are tasks */
+    struct mtlm_epilogue_wishes epilogues; /* of a GPU's matrix products */
     /* The program's own scheduling policies, ended by NULL; borrowed; NULL:
      * none. */
     struct starpu_sched_policy *const *policies;
 };
 
-/* Starts StarPU.  A policy that does not exist is refused with the list of
- * those that do. */
+/* Starts StarPU; the caller stops the machine.  Refuses an unknown policy, with
+ * the list of known ones. */
 int mtlm_machine_start(const struct mtlm_machine_config *config,
                        struct mtlm_error *err);
 
-/* What it was started with. */
+/* Returns config->epilogues of the start. */
 const struct mtlm_epilogue_wishes *mtlm_machine_epilogues(void);
 
-/* The worker for messages, or -1. */
+/* Returns the worker for messages; -1: none. */
 int mtlm_machine_message_worker(void);
 
-/* Keeps the task, not submitted yet, off that worker. */
+/* Keeps a task off the worker for messages.  Called before its submission. */
 struct starpu_task;
 void mtlm_machine_restrict(struct starpu_task *task);
 
-/* A message that is a task is handed over (1), or has ended (-1). */
+/* Counts messages that are tasks: 1 when one is handed over, -1 when one has
+ * ended. */
 void mtlm_machine_count_message(int change);
 
-/* Whether a task that is no message runs or could run now.  Any thread may
- * ask, at any time. */
+/* Whether a task that is no message runs, or could run.  Any thread, at any
+ * time. */
 bool mtlm_machine_busy(void);
 
-/* Name of the policy in force; the file of the library that it is of, or NULL;
- * version of StarPU. */
+/* Returns the name of the policy in force. */
 const char *mtlm_machine_policy(void);
+
+/* Returns the file of the library that the policy comes from; NULL: none. */
 const char *mtlm_machine_policy_file(void);
+
+/* Returns StarPU's version. */
 const char *mtlm_machine_starpu_version(void);
 
+/* Stops StarPU. */
 void mtlm_machine_stop(void);
 
-/* Workers that STARPU_NCPU asks for, or otherwise. */
+/* Returns the number of workers in STARPU_NCPU, or otherwise. */
 int mtlm_machine_wanted_workers(int otherwise);
 
 #endif /* MTLM_MACHINE_H */

@@ -6,24 +6,25 @@
 struct starpu_conf;
 struct starpu_sched_policy;
 
-/* Which scheduling policy StarPU takes: STARPU_SCHED names one of the library
- * STARPU_SCHED_LIB, one that comes with this program, or one of StarPU's. */
+/* The choice of StarPU's scheduling policy.  STARPU_SCHED names a policy of the
+ * library STARPU_SCHED_LIB, of this program, or of StarPU. */
 
-/* Of STARPU_SCHED, or the default. */
+/* Returns the name in STARPU_SCHED, or the default. */
 const char *mtlm_plugin_wanted(void);
 
-/* The library's file, or NULL: none is given. */
+/* Returns the file in STARPU_SCHED_LIB; NULL: none. */
 const char *mtlm_plugin_file(void);
 
-/* The same once StarPU runs, NULL unless the policy in force is of it. */
+/* Returns the file of the library that the policy in force comes from; NULL:
+ * none.  Called while StarPU runs. */
 const char *mtlm_plugin_used(void);
 
-/* Before StarPU starts, which would only warn of a policy that it cannot have
- * and take another one: refuses a library that cannot be loaded, holds no
- * policies or was built for something else, and a name that nobody knows.
- * One that does not say what it was built for is taken, and rank 0 says so.
- * Sets conf so that STARPU_SCHED is obeyed.  ours: the program's own policies,
- * ended by NULL; borrowed; NULL: none. */
+/* Chooses the policy and sets conf for StarPU.  Called before StarPU starts:
+ * for an unusable policy StarPU would only warn, and take another one. ours the
+ * program's own policies, ended by NULL; borrowed; NULL: none MTLM_EXIT_USAGE:
+ * the library cannot be loaded, has no policies, or was built for something
+ * else; or no such policy exists.  For a library without a stamp
+ * (mtlm/policy.h), rank 0 prints a warning. */
 int mtlm_plugin_choose(struct starpu_conf *conf,
                        struct starpu_sched_policy *const *ours, int rank,
                        struct mtlm_error *err);

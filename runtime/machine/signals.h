@@ -5,19 +5,22 @@
 extern "C" {
 #endif
 
-/* Stopping on request.  The first SIGINT, SIGTERM or SIGUSR1 only sets a
- * flag, which the status vector of every iteration and of every piece of a
- * validation carries to all ranks, so that
- * all stop after the same one; the second ends the process at once. */
+/* Stopping on request.  The first SIGINT, SIGTERM or SIGUSR1 sets a flag.  The
+ * status vector of every iteration, and of every piece of a validation, carries
+ * the flag to all ranks: all stop after the same one.  The second signal ends
+ * the process at once. */
+
+/* Installs the signal handlers; ignores SIGPIPE and SIGXFSZ. */
 void mtlm_signals_start(void);
 
-/* Why to stop; 0: no reason.  The values of all ranks add up, and a signal
- * must still be told from a time limit. */
+/* Reasons to stop; 0: none.  The ranks' values are added up, and a signal must
+ * stay distinguishable from a time limit. */
 enum mtlm_stop { MTLM_STOP_TIME = 1, MTLM_STOP_SIGNAL = 1 << 20 };
 
-/* Asks for the same by program: the time limit is reached. */
+/* Sets the flag from the program: the time limit is reached. */
 void mtlm_stop_request(void);
 
+/* Returns the reason to stop, enum mtlm_stop, or 0. */
 int mtlm_stop_requested(void);
 
 #ifdef __cplusplus
