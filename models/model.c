@@ -1,3 +1,5 @@
+/* Sizes, checks and parameters of a GPT or a BERT. */
+
 #include "config.h"
 
 #include <assert.h>

@@ -6,11 +6,10 @@
 
 #include "runtime/base/error.h"
 
-/* In the order of --model-type. */
+/* Families of models, in the order of --model-type. */
 enum mtlm_family { MTLM_GPT, MTLM_BERT };
 
-/* A GPT or a BERT: what it is, whatever it runs on.  Sizes as Megatron names
- * them. */
+/* A GPT or a BERT, independent of any layout.  Sizes have Megatron's names. */
 struct mtlm_model {
     enum mtlm_family family;
     int64_t num_layers;      /* l */
@@ -19,47 +18,47 @@ struct mtlm_model {
     int64_t ffn_hidden_size; /* f */
     int64_t seq_length;      /* s: tokens per sample */
     int64_t max_positions;   /* rows of the position embedding, >= s */
-    int64_t vocab_size;      /* v: different tokens */
-    int64_t vocab_multiple;  /* rows are padded to a multiple of this x t */
-    int64_t num_token_types; /* BERT: 2, the sentences A and B; GPT: 0 */
+    int64_t vocab_size;      /* v: tokens of the vocabulary */
+    int64_t vocab_multiple;  /* embedding rows are a multiple of this x t */
+    int64_t num_token_types; /* BERT: 2, sentences A and B; GPT: 0 */
     /* The residual is layernorm's output instead of its input: the original
-     * BERT, as Megatron arranges it, with the final layernorm. */
+     * BERT, in Megatron's arrangement with a final layernorm. */
     bool post_layernorm;
-    bool binary_head; /* BERT: tells whether two sentences are swapped */
-    /* Scores are divided by the layer's number (from 1) and multiplied by it
-     * inside the softmax. */
+    bool binary_head; /* BERT: predicts whether two sentences are swapped */
+    /* Attention scores are divided by the layer's number (from 1), and
+     * multiplied by the number inside the softmax. */
     bool query_key_scaling;
-    bool exact_gelu; /* by erf; else the approximation by tanh */
-    bool tanh_head;  /* BERT: the latter in the masked-LM head, too, which
-                      * else has the exact one whatever the layers have */
+    bool exact_gelu; /* GELU by erf; false: approximated by tanh */
+    bool tanh_head;  /* BERT: the masked-LM head uses the tanh GELU; false:
+                      * the exact one, independent of exact_gelu */
     double layernorm_epsilon;
     double hidden_dropout, attention_dropout;
     double init_std;
 };
 
-/* Rows of the word embedding under t-way tensor parallelism: vocab_size
- * padded to a multiple of vocab_multiple x t. */
+/* Returns the rows of the word embedding under t-way tensor parallelism:
+ * vocab_size padded to a multiple of vocab_multiple x t. */
 int64_t mtlm_model_padded_vocab(const struct mtlm_model *model, int t);
 
-/* Parameters without the padding of the vocabulary; the tied output layer
- * counts once. */
+/* Returns the number of parameters without padding of the vocabulary; the tied
+ * output layer counts once. */
 double mtlm_model_parameters(const struct mtlm_model *model);
 
-/* The same with the vocabulary padded for t-way tensor parallelism, as
- * Megatron-LM counts them. */
+/* Returns the number of parameters with the vocabulary padded for t-way tensor
+ * parallelism, as Megatron-LM counts them. */
 double mtlm_model_padded_parameters(const struct mtlm_model *model, int t);
 
-/* FLOPs of the forward and backward passes over batch samples: 72 B s l h^2
- * (1 + s / 6h + V / 12lh), arXiv 2205.05198, equation 7; of a BERT 6 B s h^2
- * more, for the dense layer before its output layer. */
+/* Returns the FLOPs of forward and backward passes over B = batch samples: 72 B
+ * s l h^2 (1 + s / 6h + V / 12lh).  A BERT has 6 B s h^2 more, for the dense
+ * layer before its output layer.  Source: arXiv 2205.05198, equation 7. */
 double mtlm_model_flops(const struct mtlm_model *model, int64_t batch);
 
-/* Refuses what cannot be: heads that do not divide hidden, sizes beyond
- * what memory can address, positions below the sequence length. */
+/* Refuses impossible models: heads that do not divide the hidden size, sizes
+ * beyond addressable memory, fewer positions than tokens.  -1 with err. */
 int mtlm_model_check(const struct mtlm_model *model, struct mtlm_error *err);
 
-/* Parameters.  Their order here is their number: it keys initial values and
- * fixes the order in which the gradient norm is added up.  QKV rows are
+/* Parameters.  The order is the parameter's number, which keys initial values
+ * and fixes the order of additions in the gradient norm.  QKV rows are
  * [head][q, k, v][h / a] (Megatron's checkpoint version 2). */
 enum mtlm_param {
     /* of a layer */
@@ -96,34 +95,40 @@ enum mtlm_param {
     MTLM_PARAM_COUNT
 };
 
-/* On which stage of a pipeline a parameter lives.  The last one has a copy of
- * the word embedding besides. */
+/* The pipeline stage that holds a parameter.  The last stage also holds a copy
+ * of the word embedding. */
 enum mtlm_place {
     MTLM_PLACE_NONE, /* the model has no such parameter */
     MTLM_PLACE_FIRST,
-    MTLM_PLACE_LAYER, /* that of its layer */
+    MTLM_PLACE_LAYER, /* the stage of its layer */
     MTLM_PLACE_LAST
 };
+
+/* Returns the place of a parameter. */
 enum mtlm_place mtlm_param_place(const struct mtlm_model *model,
                                  enum mtlm_param param);
 
-/* One parameter, as a whole and as the shard of one tensor-parallel rank. */
+/* A parameter, as a whole [rows, cols] and as the shard of a tensor-parallel
+ * rank. */
 struct mtlm_param_info {
     const char *name;   /* "self_attention.query_key_value.weight" */
-    int64_t rows, cols; /* of the whole; cols 1: a vector of rows elements */
-    int split;          /* 0: by rows, 1: by columns, -1: every rank has all */
-    double mean, std;   /* initial values */
-    int decay;          /* whether weight decay applies */
+    int64_t rows, cols; /* cols 1: a vector [rows] */
+    int split;          /* shards: 0 by rows, 1 by columns, -1 replicated */
+    double mean, std;   /* of initial values */
+    int decay;          /* weight decay applies */
 };
 
-/* The parameter under t-way tensor parallelism. */
+/* Returns a parameter under t-way tensor parallelism. */
 struct mtlm_param_info mtlm_param_info(const struct mtlm_model *model,
                                        enum mtlm_param param, int t);
 
-/* Number of a parameter in the whole model: 0 .. mtlm_param_numbers() - 1,
- * with gaps where the model lacks one; layer is ignored outside the layers. */
+/* Returns the number of a parameter in the whole model, 0 ..
+ * mtlm_param_numbers() - 1; layer is ignored outside the layers.  Parameters
+ * that the model lacks leave gaps. */
 int64_t mtlm_param_number(const struct mtlm_model *model, enum mtlm_param param,
                           int64_t layer);
+
+/* Returns the count of numbers, gaps included. */
 int64_t mtlm_param_numbers(const struct mtlm_model *model);
 
 #endif /* MTLM_MODEL_H */

@@ -1,3 +1,5 @@
+/* The table of presets behind --model NAME. */
+
 #include "config.h"
 
 #include <stddef.h>

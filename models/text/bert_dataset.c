@@ -1,3 +1,5 @@
+/* BERT samples from documents whose sequences are sentences. */
+
 #include "config.h"
 
 #include <assert.h>

@@ -6,26 +6,28 @@
 #include "runtime/base/error.h"
 #include "runtime/base/sample.h"
 
-/* Samples for a BERT from documents first_document .. last_document - 1 of
- * dataset, whose sequences are sentences and which must outlive them.
+/* BERT samples from documents first_document .. last_document - 1 of a data set
+ * whose sequences are sentences; the data set outlives the samples.
  *
- * A document is cut into runs of neighbouring sentences, each as short as it
- * can be with the tokens that its sample should have
- * (mtlm_bert_sample_target(), a draw for each run) and at least two sentences;
- * the last run has what is left, never a single sentence.  A document with
- * fewer than two sentences, or with one longer than MTLM_BERT_LONGEST tokens,
- * is left out.  Without the binary head one sentence is enough.
+ * A document is cut into runs of neighbouring sentences.  A run is as short as
+ * its sample's target of tokens allows (mtlm_bert_sample_target(), one draw per
+ * run), with at least two sentences.  The last run takes the rest, never a
+ * single sentence.  Documents with fewer than two sentences, or with a sentence
+ * of more than MTLM_BERT_LONGEST tokens, are left out.  Without the binary head
+ * one sentence is enough.
  *
- * The runs of all documents are an epoch; each epoch has them in another
- * random order and makes other samples of them (bert_sample.h; the first B
- * sentence is any but the first).  Order and samples are pure functions of
- * recipe->seed and the sample's number.  (Megatron's samples, but for the
- * generator, and for the runs, which it cuts anew in each epoch: so the
- * number of samples of an epoch is always the same, and none has to be
- * counted to find the n-th.)
+ * The runs of all documents form an epoch.  Each epoch has another random order
+ * of runs, and makes other samples from them (bert_sample.h); the first
+ * sentence of segment B is any but the run's first.  Order and samples are pure
+ * functions of recipe->seed and the sample's number.
  *
- * NULL and MTLM_EXIT_INPUT when the documents hold no sample; says so when
- * they are not cut into sentences at all.  Memory: 16 bytes per run. */
+ * Differences to Megatron: the generator of random numbers; and Megatron cuts
+ * runs anew in each epoch.  Here every epoch has the same number of samples, so
+ * sample n is found without counting earlier ones.
+ *
+ * The caller destroys the samples.  NULL and MTLM_EXIT_INPUT: the documents
+ * give no sample, with a hint where they are not cut into sentences.  Memory:
+ * 16 bytes per run. */
 struct mtlm_samples *mtlm_bert_dataset_create(
     const struct mtlm_indexed_dataset *dataset, int64_t first_document,
     int64_t last_document, const struct mtlm_bert_recipe *recipe,
@@ -33,8 +35,10 @@ struct mtlm_samples *mtlm_bert_dataset_create(
 
 enum { MTLM_BERT_LONGEST = 512 }; /* tokens of a sentence, as in Megatron */
 
-/* Samples of an epoch, and documents that are left out. */
+/* Returns the samples of an epoch. */
 int64_t mtlm_bert_dataset_epoch(const struct mtlm_samples *samples);
+
+/* Returns the number of documents left out. */
 int64_t mtlm_bert_dataset_left_out(const struct mtlm_samples *samples);
 
 #endif /* MTLM_BERT_DATASET_H */

@@ -1,3 +1,5 @@
+/* Chooses and masks the tokens that a BERT predicts, by Megatron's rules. */
+
 #include "config.h"
 
 #include <math.h>

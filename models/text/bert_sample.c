@@ -1,3 +1,5 @@
+/* Makes a BERT sample from two segments of text. */
+
 #include "config.h"
 
 #include <assert.h>

@@ -5,21 +5,21 @@
 #include "models/text/draw.h"
 #include "runtime/base/sample.h"
 
-/* How a BERT sample comes of a piece of text. */
+/* How a piece of text becomes a BERT sample. */
 struct mtlm_bert_recipe {
     const struct mtlm_bert_vocab *vocab;
     int64_t seq_length; /* at least MTLM_BERT_SHORTEST */
-    double mask_prob;   /* share of the tokens to be predicted */
+    double mask_prob;   /* share of tokens to predict */
     double short_seq_prob;
-    bool binary_head; /* two segments and their order; otherwise one */
+    bool binary_head; /* two segments in some order; false: one */
     uint64_t seed;
 };
 
 enum { MTLM_BERT_SHORTEST = 5 };
 
-/* Tokens of text that a sample should take: seq_length - 3, which leaves room
- * for [CLS] and two [SEP], or, with probability short_seq_prob, any number
- * from 2 on below that. */
+/* Draws the target of a sample, in tokens of text.  The target is seq_length -
+ * 3, with room for [CLS] and two [SEP].  With probability short_seq_prob the
+ * target is a random number from 2 to below that. */
 int64_t mtlm_bert_sample_target(const struct mtlm_bert_recipe *recipe,
                                 struct mtlm_draw *draw);
 
@@ -33,15 +33,15 @@ struct mtlm_bert_text {
                  int32_t *tokens);
 };
 
-/* Writes values first .. first + n - 1 of field of the sample that text
- * becomes, with draw from its beginning for each field alike.
+/* Writes values first .. first + n - 1 of a field of text's sample.  Each field
+ * needs the same draw, from its beginning.
  *
- * The segments are A and B, swapped with probability 1/2 (ORDER 1).  While
- * they have more than target tokens the longer one (B, when equal) loses its
- * first or its last, at random.  TOKENS are [CLS] A [SEP] B [SEP], some of
- * them masked (bert_mask.h), then [PAD]; LABELS what they were, LOSS_MASK 1
- * where they are masked.  Without the binary head: [CLS] A [SEP], A being the
- * whole text. */
+ * The segments are A and B, swapped with probability 1/2 (ORDER 1).  While both
+ * together exceed target tokens, the longer segment (B, when equal) loses its
+ * first or last token, at random.  TOKENS are [CLS] A [SEP] B [SEP], some
+ * masked (bert_mask.h), then [PAD].  LABELS are the tokens before masking;
+ * LOSS_MASK is 1 at masked tokens.  Without the binary head: [CLS] A [SEP],
+ * where A is the whole text. */
 void mtlm_bert_sample_read(const struct mtlm_bert_recipe *recipe,
                            const struct mtlm_bert_text *text, int64_t target,
                            struct mtlm_draw draw, enum mtlm_field field,

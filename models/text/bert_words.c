@@ -1,3 +1,5 @@
+/* Cuts text into words like BERT's basic tokenizer. */
+
 #include "config.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* The tokenizer with one token per byte. */
+
 #include "config.h"
 
 #include "models/text/byte_tokenizer.h"

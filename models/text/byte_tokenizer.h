@@ -3,9 +3,8 @@
 
 #include "models/text/tokenizer.h"
 
-/* One token per byte, which needs no files: tokens 0 .. 255 are the bytes,
- * 256 is the end of a document.  A BERT needs four more, which no text
- * becomes. */
+/* One token per byte, without files: tokens 0 .. 255 are the bytes, 256 is the
+ * end of a document.  A BERT has four more special tokens. */
 enum {
     MTLM_BYTE_EOD = 256,
     MTLM_BYTE_VOCAB_SIZE = 257,
@@ -18,13 +17,12 @@ enum {
 
 extern const struct mtlm_tokenizer mtlm_tokenizer_byte; /* "byte" */
 
-/* A word is a run of letters, digits and bytes from 128 on (of which UTF-8
- * makes everything beyond ASCII), with the blank before it; every other byte
- * is a word of its own. */
+/* Words for a BERT.  A word is a run of letters, digits and bytes from 128 on
+ * (UTF-8 beyond ASCII), with one blank before.  Every other byte is a word. */
 extern const struct mtlm_bert_vocab mtlm_bert_vocab_byte;
 
-/* Writes the bytes of n tokens to text, which has room for n, without ends
- * of documents.  Returns how many they are. */
+/* Writes the bytes of n tokens to text [n], without ends of documents; returns
+ * how many bytes. */
 int64_t mtlm_byte_tokenizer_decode(const int32_t *tokens, int64_t n,
                                    char *text);
 

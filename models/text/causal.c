@@ -1,3 +1,5 @@
+/* Fields of samples in which each token predicts the next. */
+
 #include "config.h"
 
 #include <assert.h>

@@ -5,19 +5,21 @@
 
 #include "runtime/base/philox.h"
 
-/* Random numbers one after the other: those of (seed, stream), from the
- * first on. */
+/* A sequence of random numbers: those of (seed, stream), from the first on
+ * (runtime/base/philox.h). */
 struct mtlm_draw {
     uint64_t seed, stream, block;
     uint32_t word[4];
-    int left; /* of word, from its end */
+    int left; /* unused entries of word, taken from its end */
 };
 
+/* Returns a sequence at its beginning. */
 static inline struct mtlm_draw mtlm_draw_start(uint64_t seed, uint64_t stream)
 {
     return (struct mtlm_draw){.seed = seed, .stream = stream};
 }
 
+/* Draws 32 bits. */
 static inline uint32_t mtlm_draw_word(struct mtlm_draw *draw)
 {
     if (draw->left == 0) {
@@ -27,13 +29,13 @@ static inline uint32_t mtlm_draw_word(struct mtlm_draw *draw)
     return draw->word[--draw->left];
 }
 
-/* One of 0 .. n - 1, 1 <= n < 2^31. */
+/* Draws one of 0 .. n - 1; 1 <= n < 2^31. */
 static inline int64_t mtlm_draw_below(struct mtlm_draw *draw, int64_t n)
 {
     return (int64_t) ((uint64_t) mtlm_draw_word(draw) * (uint64_t) n >> 32);
 }
 
-/* True with probability p. */
+/* Returns true with probability p. */
 static inline bool mtlm_draw_chance(struct mtlm_draw *draw, double p)
 {
     return mtlm_draw_word(draw) < p * 4294967296.0;

@@ -1,3 +1,5 @@
+/* Unigram and bigram entropy of the bytes of documents. */
+
 #include "config.h"
 
 #include <math.h>

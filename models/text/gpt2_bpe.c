@@ -1,3 +1,5 @@
+/* GPT-2's byte-level byte-pair encoding. */
+
 #include "config.h"
 
 #include <inttypes.h>

@@ -3,22 +3,23 @@
 
 #include "models/text/tokenizer.h"
 
-/* GPT-2's byte-level byte-pair encoding ("GPT2BPETokenizer").  Words
- * (gpt2_words.h) are bytes, each the token of a character that stands for it;
- * of all pairs of neighbours the one that stands first in the merges file
- * becomes one token wherever it occurs, from left to right, and so on until
- * none is left.
+/* Opens GPT-2's byte-level byte-pair encoding ("GPT2BPETokenizer"); the caller
+ * closes the tokenizer.  MTLM_EXIT_INPUT with file and line: a file breaks its
+ * format.
  *
- * vocab_file is vocab.json (token: number), which has to know all 256 bytes,
- * <|endoftext|> (the end of a document, which no text becomes), and whatever
- * a merge joins or makes.  merge_file is merges.txt: a line "#version..." and
- * a pair of tokens on each line after it.  MTLM_EXIT_INPUT with file and line
- * where they are not so. */
+ * Encoding.  A word (gpt2_words.h) begins as its bytes, one token each.  Of all
+ * pairs of neighbours, the first in the merges file becomes one token wherever
+ * it occurs, from left to right; repeated until no pair is left.
+ *
+ * vocab_file is vocab.json, {token: number}, with all 256 bytes, <|endoftext|>
+ * (the end of a document, which no text becomes), and all tokens of merges.
+ * merge_file is merges.txt: a line "#version...", then a pair of tokens per
+ * line. */
 const struct mtlm_tokenizer *mtlm_gpt2_bpe_open(const char *vocab_file,
                                                 const char *merge_file,
                                                 struct mtlm_error *err);
 
-/* The bytes that a token stands for, borrowed. */
+/* Returns the bytes of a token, borrowed. */
 const char *mtlm_gpt2_bpe_bytes(const struct mtlm_tokenizer *tokenizer,
                                 int32_t token, int64_t *bytes);
 

@@ -1,3 +1,5 @@
+/* Cuts text into words like GPT-2's tokenizer. */
+
 #include "config.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* GPT samples from an endless stream of shuffled documents. */
+
 #include "config.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+/* Reads Megatron's PREFIX.bin and PREFIX.idx, and checks them completely. */
+
 #include "config.h"
 
 #include <assert.h>

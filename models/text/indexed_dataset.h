@@ -9,54 +9,54 @@
 extern "C" {
 #endif
 
-/* Tokenised documents in Megatron's two files, PREFIX.bin (the tokens of all
- * documents, one after the other) and PREFIX.idx (where each begins).  A
- * document is one sequence of tokens, or several, its sentences; sequences
- * are numbered from 0 through all documents.  Both files are checked whole on
- * open; after that nothing can fail, and any number of threads may read.
- * Memory: 8 bytes per sequence and per document. */
+/* Tokenised documents in Megatron's two files: PREFIX.bin holds the tokens of
+ * all documents, PREFIX.idx where each document begins.  A document is one
+ * sequence of tokens, or several sequences, its sentences.  Sequences are
+ * numbered from 0 through all documents.  Opening checks both files completely;
+ * afterwards nothing fails, and any number of threads may read.  Memory: 8
+ * bytes per sequence and per document. */
 struct mtlm_indexed_dataset;
 
-/* Opens PREFIX.bin and PREFIX.idx.  Every token must be at least 0 and below
- * vocab_size (0: no limit).  NULL and MTLM_EXIT_INPUT when a file is missing
- * or damaged, with the file, the offset, what was expected and found. */
+/* Opens PREFIX.bin and PREFIX.idx; the caller closes the data set.  Tokens must
+ * be 0 .. vocab_size - 1 (vocab_size 0: no limit).  NULL and MTLM_EXIT_INPUT
+ * with file, offset, what was expected and found: a file is missing or damaged.
+ */
 struct mtlm_indexed_dataset *mtlm_indexed_dataset_open(const char *prefix,
                                                        int64_t vocab_size,
                                                        struct mtlm_error *err);
 
-/* dataset may be NULL. */
+/* Unmaps the files.  dataset may be NULL. */
 void mtlm_indexed_dataset_close(struct mtlm_indexed_dataset *dataset);
 
-/* As given to open. */
+/* Returns the prefix given to open. */
 const char *mtlm_indexed_dataset_prefix(
     const struct mtlm_indexed_dataset *dataset);
 
-/* At least 1. */
+/* Returns the number of documents, at least 1. */
 int64_t mtlm_indexed_dataset_documents(
     const struct mtlm_indexed_dataset *dataset);
 
-/* Tokens in documents first .. last - 1; 0 <= first <= last <= documents.
- * A document may be empty, but not all of them. */
+/* Returns the tokens in documents first .. last - 1; 0 <= first <= last <=
+ * documents.  Some documents may be empty, but not all. */
 int64_t mtlm_indexed_dataset_tokens(const struct mtlm_indexed_dataset *dataset,
                                     int64_t first, int64_t last);
 
-/* Number of the first sequence of document; of document documents: how many
- * sequences there are.  A document may have none. */
+/* Returns the number of the document's first sequence; for document = documents
+ * the number of sequences.  A document may have no sequence. */
 int64_t mtlm_indexed_dataset_sequence(
     const struct mtlm_indexed_dataset *dataset, int64_t document);
 
-/* Tokens in sequences first .. last - 1. */
+/* Returns the tokens in sequences first .. last - 1. */
 int64_t mtlm_indexed_dataset_sequence_tokens(
     const struct mtlm_indexed_dataset *dataset, int64_t first, int64_t last);
 
-/* Writes tokens first .. first + n - 1 counted from the beginning of
- * sequence, where the next sequence follows it without a gap; they must be
- * there. */
+/* Writes tokens first .. first + n - 1, which must exist, counted from the
+ * beginning of a sequence; the next sequence follows without a gap. */
 void mtlm_indexed_dataset_sequence_read(
     const struct mtlm_indexed_dataset *dataset, int64_t sequence, int64_t first,
     int64_t n, int32_t *tokens);
 
-/* Writes tokens first .. first + n - 1 of document; they must be there. */
+/* Writes tokens first .. first + n - 1 of a document, which must exist. */
 void mtlm_indexed_dataset_read(const struct mtlm_indexed_dataset *dataset,
                                int64_t document, int64_t first, int64_t n,
                                int32_t *tokens);

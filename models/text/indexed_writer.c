@@ -1,3 +1,5 @@
+/* Writes Megatron's PREFIX.bin and PREFIX.idx. */
+
 #include "config.h"
 
 #include <assert.h>

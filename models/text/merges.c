@@ -1,3 +1,5 @@
+/* Reads the merges of byte-pair encoding into a hash table. */
+
 #include "config.h"
 
 #include <inttypes.h>

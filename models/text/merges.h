@@ -3,9 +3,9 @@
 
 #include "models/text/vocabulary.h"
 
-/* The pairs of tokens that byte-pair encoding joins: rank 0 comes first. */
+/* The merges of byte-pair encoding: pairs of tokens, lowest rank first. */
 struct mtlm_merge {
-    uint64_t pair; /* left << 32 | right; no pair: MTLM_NO_PAIR */
+    uint64_t pair; /* left << 32 | right; MTLM_NO_PAIR: free slot */
     int32_t rank, token;
 };
 #define MTLM_NO_PAIR UINT64_MAX
@@ -14,17 +14,17 @@ struct mtlm_merges {
     struct mtlm_merge *merge; /* [mask + 1], open addressing */
     uint64_t mask;
     int64_t n;
-    uint64_t hash; /* of the pairs by rank, from the vocabulary's */
+    uint64_t hash; /* of the vocabulary and the pairs by rank */
 };
 
-/* Reads a merges file, whose tokens are all in the vocabulary; otherwise -1
- * and MTLM_EXIT_INPUT with its line. */
+/* Reads a merges file; the caller frees the merges.  -1 and MTLM_EXIT_INPUT
+ * with the line: bad format, or a token that the vocabulary lacks. */
 int mtlm_merges_read(struct mtlm_merges *merges,
                      const struct mtlm_vocabulary *vocabulary, const char *path,
                      struct mtlm_error *err);
 void mtlm_merges_free(struct mtlm_merges *merges);
 
-/* Where the merge of a pair is or would be. */
+/* Returns the slot of a pair: its merge, or a free one. */
 static inline struct mtlm_merge *mtlm_merges_slot(const struct mtlm_merges *m,
                                                   uint64_t pair)
 {
@@ -36,7 +36,7 @@ static inline struct mtlm_merge *mtlm_merges_slot(const struct mtlm_merges *m,
     return &m->merge[i];
 }
 
-/* The merge of two tokens, or NULL. */
+/* Returns the merge of two tokens; NULL: there is none. */
 static inline const struct mtlm_merge *mtlm_merges_find(
     const struct mtlm_merges *m, int32_t left, int32_t right)
 {
@@ -46,7 +46,8 @@ static inline const struct mtlm_merge *mtlm_merges_find(
     return merge->pair == MTLM_NO_PAIR ? NULL : merge;
 }
 
-/* Joins what can be joined of n tokens; returns how many are left. */
+/* Applies merges to tokens [n] in place; returns how many tokens remain.
+ * Defined in merges_apply.c. */
 int64_t mtlm_merges_apply(const struct mtlm_merges *m, int32_t *tokens,
                           int64_t n);
 

@@ -1,3 +1,5 @@
+/* Pseudo-text from a Markov chain, for runs without data. */
+
 #include "config.h"
 
 #include <assert.h>

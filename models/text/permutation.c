@@ -1,3 +1,5 @@
+/* A random permutation computed element by element, without storage. */
+
 #include "config.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+/* Finds the ends of sentences in English prose. */
+
 #include "config.h"
 
 #include <stdbool.h>

@@ -3,29 +3,28 @@
 
 #include <stdint.h>
 
-/* Where the sentences of English prose end.
+/* Ends of sentences in English prose.
  *
- * A sentence ends before a blank line or a form feed, and after . ? or ! (with
- * the quotation marks and brackets that close after it) where white space
- * follows and then a capital letter or a digit, perhaps behind a quotation
- * mark or bracket that opens.  A full stop does not end it
+ * A sentence ends before a blank line or a form feed.  A sentence also ends
+ * after . ? or !, with closing quotation marks and brackets, when white space
+ * and then a capital letter or a digit follow, perhaps behind an opening
+ * quotation mark or bracket.  A full stop does not end a sentence
  *
- *  - after a title or another abbreviation that stands before a name or a
- *    word: "Mr. Smith", "cf. Proudhon";
- *  - before a digit, after an abbreviation that goes with numbers: "p. 7",
+ *  - after a title, or another abbreviation before a name or a word: "Mr.
+ *    Smith", "cf. Proudhon";
+ *  - before a digit, after an abbreviation used with numbers: "p. 7",
  *    "Jan. 1905", "(Bakunin et al. 1970)";
  *  - after a single letter other than I: "J. R. Smith", "e.g. Spain",
  *    "the U.S. Army";
- *  - after the number, or letter, that the sentence began with: "1. First".
+ *  - after a number or letter at the sentence's beginning: "1. First".
  *
- * What is in doubt is left together: "at 5 p.m. He" goes on.  An end within
- * brackets or quotation marks is an end like others.  Bytes beyond ASCII may
- * be anything; of them quotation marks and the capitals of Latin-1 are known
- * in UTF-8. */
+ * Doubtful cases do not end a sentence: "at 5 p.m. He" goes on.  A sentence may
+ * end within brackets or quotation marks.  Text may hold any bytes beyond
+ * ASCII; quotation marks and the capitals of Latin-1 are recognised in UTF-8.
+ */
 
-/* Bytes from the beginning of text (n of them) to the end of its first
- * sentence and of the white space after it; n where it does not end before.
- * At least 1, unless n is 0. */
+/* Returns the bytes of text [n] up to the end of the first sentence and of the
+ * white space after; n: no end before.  At least 1, unless n is 0. */
 int64_t mtlm_sentences_length(const char *text, int64_t n);
 
 #endif /* MTLM_SENTENCES_H */

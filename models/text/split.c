@@ -1,3 +1,5 @@
+/* Divides documents into training, validation and test. */
+
 #include "config.h"
 
 #include <ctype.h>

@@ -1,3 +1,5 @@
+/* Opens tokenizers by type. */
+
 #include "config.h"
 
 #include <stdio.h>

@@ -8,21 +8,22 @@
 #include "models/text/word_cache.h"
 #include "runtime/base/error.h"
 
-/* What turns text into tokens.  Does not change once it is there: any number
- * of threads may call it, each with a cache of its own. */
+/* A tokenizer turns text into tokens.  Constant after creation: any number of
+ * threads may use one, each with its own cache. */
 struct mtlm_tokenizer {
-    const char *name; /* as --tokenizer-type has it */
+    const char *name; /* as in --tokenizer-type */
     int64_t vocab_size;
     int32_t eod;   /* the token at the end of a document */
-    uint64_t hash; /* of the tokens and merges of its files; 0: it has none */
-    const struct mtlm_bert_vocab *bert; /* NULL: a BERT cannot use it */
+    uint64_t hash; /* of the tokens and merges of its files; 0: no files */
+    const struct mtlm_bert_vocab *bert; /* NULL: not for a BERT */
 
-    /* Writes the tokens of bytes of text (any bytes) to tokens, which has
-     * room for as many.  Returns how many they are.
+    /* Writes the tokens of text [bytes], any bytes, to tokens [bytes]; returns
+     * how many tokens.  cache: NULL: none.
      *
-     * A text may come in parts that end where a line does and the next does
-     * not begin with white space (mtlm_tokenizer_white_space()): more then says
-     * that another part follows, and their tokens are those of the whole. */
+     * A text may come in parts; more: another part follows.  A part ends with a
+     * line, and the next part does not begin with white space
+     * (mtlm_tokenizer_white_space()).  The parts' tokens are those of the whole
+     * text. */
     int64_t (*encode)(const struct mtlm_tokenizer *tokenizer,
                       struct mtlm_word_cache *cache, const char *text,
                       int64_t bytes, bool more, int32_t *tokens);
@@ -30,17 +31,19 @@ struct mtlm_tokenizer {
     void (*destroy)(struct mtlm_tokenizer *tokenizer); /* NULL: constant */
 };
 
-/* The tokenizer of that type, from the files that it needs (NULL: not given),
- * for mtlm_tokenizer_close().  NULL and MTLM_EXIT_USAGE, with the known types,
- * when there is none or when it needs other files; MTLM_EXIT_INPUT for files
- * that are not what they should be. */
+/* Opens the tokenizer of a type with its files (NULL: not given); the caller
+ * closes the tokenizer.  NULL on failure.  MTLM_EXIT_USAGE, with the known
+ * types: no such type, or other files are needed.  MTLM_EXIT_INPUT: a file
+ * breaks its format. */
 const struct mtlm_tokenizer *mtlm_tokenizer_open(const char *type,
                                                  const char *vocab_file,
                                                  const char *merge_file,
                                                  struct mtlm_error *err);
+
+/* Frees the tokenizer. */
 void mtlm_tokenizer_close(const struct mtlm_tokenizer *tokenizer);
 
-/* Whether text (at least a byte) begins with white space of Unicode. */
+/* Whether text [bytes >= 1] begins with Unicode white space. */
 bool mtlm_tokenizer_white_space(const char *text, int64_t bytes);
 
 #endif /* MTLM_TOKENIZER_H */

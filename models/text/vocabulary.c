@@ -1,3 +1,5 @@
+/* Reads vocabulary files and looks up tokens. */
+
 #include "config.h"
 
 #include <inttypes.h>

@@ -7,16 +7,16 @@
 
 /* The tokens of a vocabulary file by number, and their numbers by text.
  *
- * A file that cannot be read, holds more than MTLM_VOCABULARY_MOST_BYTES, or
- * breaks a rule of its format is refused with MTLM_EXIT_INPUT and its place
- * (line, column, or the tokens in question). */
+ * Reading refuses a file that is unreadable, larger than
+ * MTLM_VOCABULARY_MOST_BYTES, or breaks its format: MTLM_EXIT_INPUT with the
+ * place (line, column, or the tokens in question). */
 struct mtlm_vocabulary {
     int64_t n;      /* tokens, numbered 0 .. n - 1 */
-    int64_t *begin; /* [n + 1]: token i is text[begin[i]] .. text[begin[i + 1]]
-                     * - 1, of UTF-8 and never empty */
+    int64_t *begin; /* [n + 1] token i is text[begin[i]] .. text[begin[i + 1] -
+                     * 1], UTF-8, never empty */
     char *text;
     int64_t longest; /* bytes of the longest token */
-    uint64_t hash;   /* of the tokens and their order, not of the file's form */
+    uint64_t hash; /* of the tokens in order, independent of the file's form */
 
     /* private: a table of numbers, open addressing */
     int32_t *slot; /* [mask + 1], -1: free */
@@ -25,31 +25,32 @@ struct mtlm_vocabulary {
 
 enum { MTLM_VOCABULARY_MOST_BYTES = 64 << 20 };
 
-/* A JSON object of token: number, in which every number from 0 up occurs
- * once, as GPT-2's vocab.json. */
+/* Reads a JSON object {token: number}, with every number from 0 up once, like
+ * GPT-2's vocab.json.  The caller frees the vocabulary. */
 int mtlm_vocabulary_read_json(struct mtlm_vocabulary *vocabulary,
                               const char *path, struct mtlm_error *err);
 
-/* A token on each line, the first with number 0, as BERT's vocab.txt. */
+/* Reads a token per line, from number 0, like BERT's vocab.txt.  The caller
+ * frees the vocabulary. */
 int mtlm_vocabulary_read_lines(struct mtlm_vocabulary *vocabulary,
                                const char *path, struct mtlm_error *err);
 
-/* Nothing happens to a zeroed one. */
+/* Frees the vocabulary.  Does nothing for a zeroed one. */
 void mtlm_vocabulary_free(struct mtlm_vocabulary *vocabulary);
 
-/* The number of the token of that text; -1: there is none. */
+/* Returns the number of the token text [bytes]; -1: there is none. */
 int32_t mtlm_vocabulary_find(const struct mtlm_vocabulary *vocabulary,
                              const char *text, int64_t bytes);
 
-/* Writes bytes of text for a message, in quotes, without what a terminal
- * might not show and at most 40 of them; returns out. */
+/* Writes text [bytes] in quotes for a message: at most 40 bytes, unprintable
+ * ones escaped; returns out. */
 enum { MTLM_QUOTED_BYTES = 4 * 40 + 6 };
 const char *mtlm_vocabulary_quote(char out[MTLM_QUOTED_BYTES], const char *text,
                                   int64_t bytes);
 
 struct mtlm_mapped_file;
 
-/* Maps a file that is not too large for a vocabulary, and not empty. */
+/* Maps a vocabulary file; refuses one that is empty or too large. */
 int mtlm_vocabulary_map(struct mtlm_mapped_file *file, const char *path,
                         struct mtlm_error *err);
 

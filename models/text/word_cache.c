@@ -1,3 +1,5 @@
+/* A direct-mapped cache of the tokens of words. */
+
 #include "config.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* BERT's WordPiece tokenizer. */
+
 #include "config.h"
 
 #include <stddef.h>

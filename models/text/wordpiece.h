@@ -3,15 +3,17 @@
 
 #include "models/text/tokenizer.h"
 
-/* BERT's WordPiece, "BertWordPieceLowerCase" (lower) or "BertWordPieceCase":
- * of each word (bert_words.h) the longest beginning that is a token, then the
- * longest beginning of the rest that is one behind "##", and so on; [UNK] for
- * a word of which that leaves something, or of more than 200 characters.
+/* Opens BERT's WordPiece, "BertWordPieceLowerCase" (lower) or
+ * "BertWordPieceCase"; the caller closes the tokenizer.
  *
- * vocab_file is vocab.txt, a token on each line, which has to know [PAD],
- * [UNK], [CLS], [SEP] and [MASK]; otherwise MTLM_EXIT_INPUT.  The end of a
- * document, where one is asked for, is [SEP].  A word for masking begins with
- * a token without "##". */
+ * Encoding.  Of each word (bert_words.h) the longest prefix that is a token is
+ * taken, then the longest prefix of the rest that is a token behind "##", and
+ * so on.  A word with an unknown rest, or of more than 200 characters, becomes
+ * [UNK].
+ *
+ * vocab_file is vocab.txt, a token per line, with [PAD], [UNK], [CLS], [SEP]
+ * and [MASK]; otherwise MTLM_EXIT_INPUT.  The end of a document is [SEP].  For
+ * masking, a word begins with a token without "##". */
 const struct mtlm_tokenizer *mtlm_wordpiece_open(const char *vocab_file,
                                                  bool lower,
                                                  struct mtlm_error *err);

@@ -1,3 +1,6 @@
+/* A directory of checkpoints: finds, locks, commits, discards and prunes them.
+ */
+
 #include "config.h"
 
 #include <dirent.h>

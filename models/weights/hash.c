@@ -1,3 +1,5 @@
+/* XXH3-64 piece by piece. */
+
 #include "config.h"
 
 #include "models/weights/hash.h"

@@ -5,11 +5,13 @@
 
 #include <xxhash.h>
 
-/* XXH3-64 of what comes piece by piece: a state to XXH3_64bits_update(), which
- * the caller owns until mtlm_hash_end().  Without memory the program ends. */
+/* XXH3-64 of data that comes piece by piece. */
+
+/* Returns a state for XXH3_64bits_update(); the caller passes it to
+ * mtlm_hash_end().  Running out of memory ends the job. */
 XXH3_state_t *mtlm_hash_begin(void);
 
-/* Of all that came; frees the state. */
+/* Returns the hash of all data; frees the state. */
 uint64_t mtlm_hash_end(XXH3_state_t *state);
 
 #endif /* MTLM_HASH_H */

@@ -1,3 +1,5 @@
+/* Opens directories of Hugging Face's transformers. */
+
 #include "config.h"
 
 #include <stdlib.h>

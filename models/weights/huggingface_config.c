@@ -1,3 +1,5 @@
+/* Converts between our models and Hugging Face's config.json. */
+
 #include "config.h"
 
 #include <inttypes.h>

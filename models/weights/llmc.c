@@ -1,3 +1,5 @@
+/* Opens model files of llm.c. */
+
 #include "config.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* Reads and writes the manifest of a checkpoint. */
+
 #include "config.h"
 
 #include <inttypes.h>

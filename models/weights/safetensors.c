@@ -1,3 +1,5 @@
+/* Reads files in the format safetensors. */
+
 #include "config.h"
 
 #include <assert.h>

@@ -10,11 +10,11 @@
 extern "C" {
 #endif
 
-/* Named tensors in one file, as Hugging Face's safetensors has them: eight
- * bytes n, n bytes of JSON that say type, shape and place of each tensor,
- * and the tensors, row-major, without a gap. */
+/* Files of named tensors in Hugging Face's format safetensors: 8 bytes n, n
+ * bytes of JSON with type, shape and place of each tensor, then the tensors,
+ * row-major, without gaps. */
 
-/* Element types: name and bytes. */
+/* Element types: name, bytes. */
 #define MTLM_SAFETENSORS_DTYPES(DTYPE)                                         \
     DTYPE(F64, 8)                                                              \
     DTYPE(F32, 4)                                                              \
@@ -33,6 +33,7 @@ enum mtlm_safetensors_dtype {
 #undef DTYPE
 };
 
+/* Return an element type's name and its bytes. */
 const char *mtlm_safetensors_dtype_name(enum mtlm_safetensors_dtype dtype);
 int mtlm_safetensors_dtype_bytes(enum mtlm_safetensors_dtype dtype);
 
@@ -43,50 +44,54 @@ struct mtlm_safetensors_tensor {
     enum mtlm_safetensors_dtype dtype;
     int rank; /* 0: a scalar */
     int64_t dim[MTLM_SAFETENSORS_MAX_RANK];
-    const void *data; /* may be misaligned: files of others need not align */
+    const void *data; /* perhaps misaligned, in files of other programs */
     size_t bytes;
 };
 
-/* Reader: maps the file and checks all of it on open, so that no tensor can
- * lie outside.  NULL and MTLM_EXIT_INPUT, with file, what was expected and
- * found, when it is missing or damaged. */
+/* A file opened for reading. */
 struct mtlm_safetensors;
 
+/* Maps a file and checks its header, so that no tensor lies outside; the caller
+ * closes the file.  NULL and MTLM_EXIT_INPUT, with file, what was expected and
+ * found: missing or damaged. */
 struct mtlm_safetensors *mtlm_safetensors_open(const char *path,
                                                struct mtlm_error *err);
-void mtlm_safetensors_close(struct mtlm_safetensors *file); /* NULL is fine */
 
-/* The tensors, 0 .. count - 1 in the order of their names, and by name (NULL:
- * there is none).  They belong to file. */
+/* Unmaps the file.  file may be NULL. */
+void mtlm_safetensors_close(struct mtlm_safetensors *file);
+
+/* Return the number of tensors; tensor i in the order of names; the tensor of a
+ * name (NULL: there is none).  Tensors belong to file. */
 int64_t mtlm_safetensors_count(const struct mtlm_safetensors *file);
 const struct mtlm_safetensors_tensor *mtlm_safetensors_at(
     const struct mtlm_safetensors *file, int64_t i);
 const struct mtlm_safetensors_tensor *mtlm_safetensors_find(
     const struct mtlm_safetensors *file, const char *name);
 
-/* The text of "__metadata__" under key; NULL: there is none. */
+/* Returns the text of "__metadata__" under key; NULL: there is none. */
 const char *mtlm_safetensors_metadata(const struct mtlm_safetensors *file,
                                       const char *key);
 
-/* Writer: collects, then writes all at commit. */
+/* A file being written: collects tensors, and writes them at commit. */
 struct mtlm_safetensors_writer;
 
+/* Creates a writer; the caller destroys it. */
 struct mtlm_safetensors_writer *mtlm_safetensors_writer_create(
     const char *path);
 
-/* name and value are copied. */
+/* Adds metadata; key and value are copied. */
 void mtlm_safetensors_writer_metadata(struct mtlm_safetensors_writer *writer,
                                       const char *key, const char *value);
 
-/* Each name once.  name and dim [rank] are copied; data must stay until
- * commit. */
+/* Adds a tensor; each name once.  name and dim [rank] are copied; data is
+ * borrowed until commit. */
 void mtlm_safetensors_writer_add(struct mtlm_safetensors_writer *writer,
                                  const char *name,
                                  enum mtlm_safetensors_dtype dtype, int rank,
                                  const int64_t dim[], const void *data);
 
-/* The same for a tensor that is too much to be kept: at commit read(arg,
- * memory) writes it to memory, of as many bytes as it has. */
+/* Adds a tensor that is too large to keep: at commit read(arg, memory) writes
+ * its bytes to memory. */
 typedef void mtlm_safetensors_read(void *arg, void *memory);
 void mtlm_safetensors_writer_add_later(struct mtlm_safetensors_writer *writer,
                                        const char *name,
@@ -98,17 +103,21 @@ void mtlm_safetensors_writer_add_later(struct mtlm_safetensors_writer *writer,
 int mtlm_safetensors_writer_commit(struct mtlm_safetensors_writer *writer,
                                    struct mtlm_error *err);
 
-/* After commit: size and XXH3-64 of the file, and of the data of the i-th
- * tensor that was added. */
+/* Size and XXH3-64 of a written file. */
 struct mtlm_safetensors_written {
     int64_t bytes;
     uint64_t hash;
 };
+
+/* Returns size and hash of the file.  Called after commit. */
 struct mtlm_safetensors_written mtlm_safetensors_writer_written(
     const struct mtlm_safetensors_writer *writer);
+
+/* Returns the XXH3-64 of the i-th added tensor.  Called after commit. */
 uint64_t mtlm_safetensors_writer_hash(
     const struct mtlm_safetensors_writer *writer, int64_t i);
 
+/* Frees the writer. */
 void mtlm_safetensors_writer_destroy(struct mtlm_safetensors_writer *writer);
 
 #ifdef __cplusplus

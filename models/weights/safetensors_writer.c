@@ -1,3 +1,5 @@
+/* Writes files in the format safetensors. */
+
 #include "config.h"
 
 #include <assert.h>

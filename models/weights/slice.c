@@ -1,3 +1,5 @@
+/* Slices of tensors: checks, counts and copies of common elements. */
+
 #include "config.h"
 
 #include <stdbool.h>

@@ -3,23 +3,25 @@
 
 #include <stdint.h>
 
-/* Of a tensor of full[0] x full[1] elements (a vector: x 1) the rectangle of
- * dim[0] x dim[1] from (first[0], first[1]) on; of that, row by row, count
- * elements from begin on: a rank's shard, or a piece of it. */
+/* A slice of a tensor [full[0], full[1]] (a vector: full[1] = 1): a rank's
+ * shard, or a piece of one.  The slice lies in the rectangle [dim[0], dim[1]]
+ * at (first[0], first[1]): row by row, `count` elements from element `begin`
+ * on. */
 struct mtlm_slice {
     int64_t full[2], first[2], dim[2];
     int64_t begin, count;
 };
 
-/* -1: it is none, for it leaves its tensor or is larger than memory. */
+/* Returns 0 for a valid slice; -1: it exceeds its tensor, or the tensor is
+ * larger than memory. */
 int mtlm_slice_check(const struct mtlm_slice *slice);
 
-/* Its elements in rows of the tensor below `rows`. */
+/* Returns the slice's elements in rows of the tensor below `rows`. */
 int64_t mtlm_slice_count(const struct mtlm_slice *slice, int64_t rows);
 
-/* Copies the elements in rows below `rows` that two slices of one tensor have
- * in common, from one's values to the other's; returns how many they are.
- * values may be misaligned; into may be NULL: nothing is copied. */
+/* Copies the common elements of two slices of one tensor, in rows below `rows`,
+ * from values [from->count] to into [to->count]; returns how many.  values may
+ * be misaligned.  into NULL: counts only. */
 int64_t mtlm_slice_copy(const struct mtlm_slice *from, const void *values,
                         const struct mtlm_slice *to, int64_t rows, float *into);
 

@@ -1,3 +1,5 @@
+/* Errors for the user, and the ways to end the whole job. */
+
 #include "config.h"
 
 #include <stdarg.h>

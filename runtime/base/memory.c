@@ -1,3 +1,5 @@
+/* Host memory that never fails silently, and how much of it there is. */
+
 #include "config.h"
 
 #include <limits.h>

@@ -1,3 +1,5 @@
+/* Shapes of dense tensors. */
+
 #include "config.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* Conversions between float and the 16-bit types bf16 and fp16, on the host. */
+
 #include "config.h"
 
 #include <assert.h>

@@ -1,3 +1,6 @@
+/* Doorbells: a word per rank in memory shared by the host, and a futex on it.
+ */
+
 #include "config.h"
 
 #include <limits.h>

@@ -1,3 +1,5 @@
+/* Reads what mpirun and srun tell by environment variables. */
+
 #include "config.h"
 
 #include <stddef.h>

@@ -1,3 +1,5 @@
+/* Turns of MPI, first come, first served, and waits across turns. */
+
 #include "config.h"
 
 #include <pthread.h>

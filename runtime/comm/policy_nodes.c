@@ -1,3 +1,6 @@
+/* The nodes of this rank as scheduling policies see them, with states, expected
+ * durations and predecessors. */
+
 #include "config.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+/* Signs of life along a binary tree of ranks. */
+
 #include "config.h"
 
 #include <stdlib.h>

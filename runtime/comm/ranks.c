@@ -1,3 +1,6 @@
+/* The ranks of the job: start and end of MPI, groups, small collectives of the
+ * main threads. */
+
 #include "config.h"
 
 #include <limits.h>

@@ -1,3 +1,6 @@
+/* System calls on files that handle signals, partial writes and odd file
+ * systems. */
+
 #include "config.h"
 
 #include <errno.h>

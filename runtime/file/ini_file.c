@@ -1,3 +1,6 @@
+/* Reads INI files line by line, strictly: what it cannot keep whole is an error
+ * with file and line. */
+
 #include "config.h"
 
 #include <ctype.h>

@@ -1,3 +1,5 @@
+/* Parses JSON files with jansson, and rejects duplicate keys. */
+
 #include "config.h"
 
 #include "runtime/file/json_file.h"

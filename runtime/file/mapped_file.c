@@ -1,3 +1,6 @@
+/* Maps files for reading, and turns a SIGBUS on a file that shrank into an
+ * error with the name of the file. */
+
 #include "config.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* Output files: a temporary file beside the target, flushed, then renamed. */
+
 #include "config.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* Arenas: one block of memory for several tensors, on the host or on a GPU. */
+
 #include "config.h"
 
 #include <assert.h>

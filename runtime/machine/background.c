@@ -1,3 +1,5 @@
+/* A background thread that does one piece of work at a time. */
+
 #include "config.h"
 
 #include <pthread.h>

@@ -1,3 +1,6 @@
+/* Compares the core that OpenBLAS detected with the processor, and restarts the
+ * program with OPENBLAS_CORETYPE where they disagree. */
+
 #include "config.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,6 @@
+/* Finds the cores that this process may use, with hwloc and the quota of its
+ * control group. */
+
 #include "config.h"
 
 #include <hwloc.h>

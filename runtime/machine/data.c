@@ -1,3 +1,5 @@
+/* Registers tensors with StarPU and fills in the operands of tasks. */
+
 #include "config.h"
 
 #include <inttypes.h>

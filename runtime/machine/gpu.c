@@ -1,3 +1,5 @@
+/* Decides which GPUs are usable and which rank drives which. */
+
 #include "config.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* Asks CUDA which GPUs there are; without CUDA there are none. */
+
 #include "config.h"
 
 #include <stdio.h>

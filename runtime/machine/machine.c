@@ -1,3 +1,6 @@
+/* Starts and stops StarPU with the workers of a rank, and counts what they do.
+ */
+
 #include "config.h"
 
 #include <pthread.h>

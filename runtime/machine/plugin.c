@@ -1,3 +1,6 @@
+/* Chooses the scheduling policy of StarPU: of a library, of this program, or of
+ * StarPU; refuses libraries built for something else. */
+
 #include "config.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,5 @@
+/* The recorder: growing arrays of records, dependencies, operands and data. */
+
 #include "config.h"
 
 #include <pthread.h>

@@ -1,3 +1,6 @@
+/* Signal handlers: the first signal sets a flag, the second ends the process.
+ */
+
 #include "config.h"
 
 #include <signal.h>
