@@ -13,10 +13,11 @@
  * op(B) [k, n].  op transposes as trans_a and trans_b say.  lda, ldb, ldc:
  * elements between stored rows.  The library must run one thread, because the
  * workers use all cores. */
-static inline void mtlm_gemm(bool trans_a, bool trans_b, int64_t m, int64_t n,
-                             int64_t k, mtlm_real alpha, const mtlm_real *a,
-                             int64_t lda, const mtlm_real *b, int64_t ldb,
-                             mtlm_real beta, mtlm_real *c, int64_t ldc)
+static inline void mtlm_blas_gemm(bool trans_a, bool trans_b, int64_t m,
+                                  int64_t n, int64_t k, mtlm_real alpha,
+                                  const mtlm_real *a, int64_t lda,
+                                  const mtlm_real *b, int64_t ldb,
+                                  mtlm_real beta, mtlm_real *c, int64_t ldc)
 {
 #if MTLM_DOUBLE
     cblas_dgemm

@@ -7,9 +7,9 @@
 
 #include "codelets/fusion.cuh"
 
-bool mtlm_matmul_fused(const struct mtlm_device *device,
-                       const struct mtlm_product *p,
-                       const struct mtlm_fusion *fusion)
+bool mtlm_fusion_matmul(const struct mtlm_device *device,
+                        const struct mtlm_product *p,
+                        const struct mtlm_fusion *fusion)
 {
     const char *why = fusion->why_not;
     char text[40];

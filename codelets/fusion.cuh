@@ -19,8 +19,8 @@ struct mtlm_fusion {
 
 /* Enqueues mtlm_matmul() with the epilogue if the library shall compute the
  * epilogue and can.  Returns whether the product was enqueued. */
-bool mtlm_matmul_fused(const struct mtlm_device *device,
-                       const struct mtlm_product *p,
-                       const struct mtlm_fusion *fusion);
+bool mtlm_fusion_matmul(const struct mtlm_device *device,
+                        const struct mtlm_product *p,
+                        const struct mtlm_fusion *fusion);
 
 #endif /* MTLM_FUSION_CUH */

@@ -1,9 +1,9 @@
 #ifndef MTLM_GELU_CUH
 #define MTLM_GELU_CUH
 
-#include "codelets/gelu.h"
-
 /* GELU and its derivative on a GPU, exact or in the tanh form (gelu.h). */
+
+#include "codelets/gelu.h"
 
 /* Returns gelu(v) / v: the normal distribution function, or 1 / (1 +
  * e^(-2u)). */

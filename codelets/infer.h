@@ -1,9 +1,9 @@
 #ifndef MTLM_INFER_H
 #define MTLM_INFER_H
 
-#include "codelets/op.h"
-
 /* Shape checks that infer functions of operations share. */
+
+#include "codelets/op.h"
 
 /* Returns 0 if operand i of call has the shape `want`.  Else returns -1 with a
  * message in err: "linear_fwd: weight is [7, 3], needs [5, 3]".  name: the

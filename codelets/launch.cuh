@@ -1,12 +1,12 @@
 #ifndef MTLM_LAUNCH_CUH
 #define MTLM_LAUNCH_CUH
 
+/* Launches of CUDA kernels without <<< >>>, so that a C++ compiler can read the
+ * .cu files (tests/emulator/, which has no nvcc). */
+
 #include <cuda_runtime.h>
 
 #include "runtime/base/error.h"
-
-/* Launches of CUDA kernels without <<< >>>, so that a C++ compiler can read the
- * .cu files (tests/emulator/, which has no nvcc). */
 
 #ifdef __CUDACC__
 

@@ -47,8 +47,8 @@ static void linear_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
     const int64_t k = call->shape[LIN_WEIGHT].dim[1];
 
     (void) context;
-    mtlm_gemm(false, true, m, n, k, 1, ptr[LIN_X], k, ptr[LIN_WEIGHT], k, 0,
-              ptr[LIN_Y], n);
+    mtlm_blas_gemm(false, true, m, n, k, 1, ptr[LIN_X], k, ptr[LIN_WEIGHT], k,
+                   0, ptr[LIN_Y], n);
 }
 
 const struct mtlm_op mtlm_op_linear_fwd = {
@@ -111,8 +111,8 @@ static void linear_bias_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
     (void) context;
     for (int64_t r = 0; r < m; r++)
         memcpy(y + r * n, ptr[LINB_BIAS], n * sizeof(*y));
-    mtlm_gemm(false, true, m, n, k, 1, ptr[LINB_X], k, ptr[LINB_WEIGHT], k, 1,
-              y, n);
+    mtlm_blas_gemm(false, true, m, n, k, 1, ptr[LINB_X], k, ptr[LINB_WEIGHT], k,
+                   1, y, n);
 }
 
 const struct mtlm_op mtlm_op_linear_bias_fwd = {
@@ -177,8 +177,8 @@ static void compute_dgrad(void *const ptr[], const struct mtlm_call *call,
     const int64_t n = call->shape[LIND_WEIGHT].dim[0];
     const int64_t k = call->shape[LIND_WEIGHT].dim[1];
 
-    mtlm_gemm(false, false, m, k, n, 1, ptr[LIND_DY], n, ptr[LIND_WEIGHT], k,
-              add, ptr[LIND_DX], k);
+    mtlm_blas_gemm(false, false, m, k, n, 1, ptr[LIND_DY], n, ptr[LIND_WEIGHT],
+                   k, add, ptr[LIND_DX], k);
 }
 
 static void linear_dgrad_cpu(void *const ptr[], const struct mtlm_call *call,
@@ -250,8 +250,8 @@ static void linear_wgrad_cpu(void *const ptr[], const struct mtlm_call *call,
     const int64_t k = call->shape[LINW_DWEIGHT].dim[1];
 
     (void) context;
-    mtlm_gemm(true, false, n, k, m, 1, ptr[LINW_DY], n, ptr[LINW_X], k, 1,
-              ptr[LINW_DWEIGHT], k);
+    mtlm_blas_gemm(true, false, n, k, m, 1, ptr[LINW_DY], n, ptr[LINW_X], k, 1,
+                   ptr[LINW_DWEIGHT], k);
 }
 
 const struct mtlm_op mtlm_op_linear_wgrad = {

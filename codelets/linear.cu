@@ -171,10 +171,12 @@ static bool wgrad_with_bias(void *const ptr[], const struct mtlm_call *call,
     const int64_t n = call->shape[LINW_DWEIGHT].dim[0];
     const size_t whole = device->workspace_bytes / 256 * 256;
     const size_t room = (n * sizeof(float) + 255) / 256 * 256;
-    const struct mtlm_fusion fusion = {
-        "bias-gradient",   device->epilogues.bias_gradient,
-        device->capability / 10 != 9, room > whole ? "too wide" : NULL,
-        MTLM_NOTE_BIAS_GRADIENT,      MTLM_NOTE_BIAS_GRADIENT_OWN};
+    const struct mtlm_fusion fusion = {"bias-gradient",
+                                       device->epilogues.bias_gradient,
+                                       device->capability / 10 != 9,
+                                       room > whole ? "too wide" : NULL,
+                                       MTLM_NOTE_BIAS_GRADIENT,
+                                       MTLM_NOTE_BIAS_GRADIENT_OWN};
     struct mtlm_product p = wgrad(ptr, call, context);
     float *part;
 
@@ -182,7 +184,7 @@ static bool wgrad_with_bias(void *const ptr[], const struct mtlm_call *call,
     part = (float *) ((char *) device->workspace + p.workspace_bytes);
     p.epilogue = MTLM_BIAS_GRADIENT;
     p.bias = part;
-    if (!mtlm_matmul_fused(device, &p, &fusion))
+    if (!mtlm_fusion_matmul(device, &p, &fusion))
         return false;
     mtlm_launch(add, dim3((n + 255) / 256), dim3(256), 0, device->stream,
                 (float *) ptr[LINW_DBIAS], (const float *) part, n);

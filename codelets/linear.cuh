@@ -1,11 +1,11 @@
 #ifndef MTLM_LINEAR_CUH
 #define MTLM_LINEAR_CUH
 
-#include "codelets/matmul.cuh"
-
 /* Products of linear layers without an epilogue, for linear.cu and
  * linear_gelu.cu.  Addresses are device addresses.  call gives the types and
  * the shapes of its operands 0 and 1. */
+
+#include "codelets/matmul.cuh"
 
 /* Returns the product y = x weight^T. */
 struct mtlm_product mtlm_linear_forward(const struct mtlm_call *call,

@@ -110,7 +110,7 @@ void mtlm_linear_gelu_fwd_cuda(void *const ptr[], const struct mtlm_call *call,
     f.kind = "gelu";
     f.wish = device->epilogues.gelu;
     f.fused = MTLM_NOTE_GELU, f.own = MTLM_NOTE_GELU_OWN;
-    if (mtlm_matmul_fused(device, &p, &f))
+    if (mtlm_fusion_matmul(device, &p, &f))
         return;
     mtlm_linear_bias_fwd_cuda(ptr, call, context);
     run<false>(call, &call->shape[LG_PRE], ptr[LG_PRE], ptr[LG_Y], device);
@@ -139,7 +139,7 @@ void mtlm_gelu_linear_dgrad_cuda(void *const ptr[],
     f.kind = "gelu-gradient";
     f.wish = device->epilogues.gelu_gradient;
     f.fused = MTLM_NOTE_GELU_GRADIENT, f.own = MTLM_NOTE_GELU_GRADIENT_OWN;
-    if (mtlm_matmul_fused(device, &p, &f))
+    if (mtlm_fusion_matmul(device, &p, &f))
         return;
     p.epilogue = MTLM_PLAIN;
     p.aux = NULL;

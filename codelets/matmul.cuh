@@ -1,13 +1,13 @@
 #ifndef MTLM_MATMUL_CUH
 #define MTLM_MATMUL_CUH
 
+/* Products of matrices by cuBLASLt.  cuBLASLt counts matrices by columns: a
+ * row-major [r, c] is its c x r, not transposed. */
+
 #include <stdint.h>
 
 #include "codelets/op.h"
 #include "runtime/machine/device.h"
-
-/* Products of matrices by cuBLASLt.  cuBLASLt counts matrices by columns: a
- * row-major [r, c] is its c x r, not transposed. */
 
 /* A matrix as cuBLASLt sees it, without gaps between columns. */
 struct mtlm_matrix {

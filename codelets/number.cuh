@@ -1,6 +1,9 @@
 #ifndef MTLM_NUMBER_CUH
 #define MTLM_NUMBER_CUH
 
+/* Numbers of the value type (float, __nv_bfloat16 or __half) for kernels that
+ * compute in float.  T is one of these types. */
+
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -10,9 +13,6 @@
 #include <type_traits>
 
 #include "runtime/base/dtype.h"
-
-/* Numbers of the value type (float, __nv_bfloat16 or __half) for kernels that
- * compute in float.  T is one of these types. */
 
 static inline __device__ float mtlm_float(float x)
 {

@@ -1,17 +1,10 @@
-/* The table of operations, and properties of calls that follow from the
- * table. */
+/* Properties of calls that follow from the table of operations. */
 
 #include "config.h"
 
 #include <stddef.h>
 
 #include "codelets/op.h"
-
-const struct mtlm_op *const mtlm_ops[MTLM_OP_COUNT] = {
-#define OP(UC, lc) [MTLM_OP_##UC] = &mtlm_op_##lc,
-    MTLM_OP_LIST(OP)
-#undef OP
-};
 
 enum mtlm_dtype mtlm_call_dtype(const struct mtlm_call *call, int i)
 {

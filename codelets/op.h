@@ -2,8 +2,8 @@
 #define MTLM_OP_H
 
 /* What an operation is: operands, attributes, shapes, gradient rule and
- * kernels.  The table mtlm_ops[] holds one struct mtlm_op per operation.  op.c
- * reads the table; value.c runs CPU kernels on 16-bit operands. */
+ * kernels.  The table of operations is in op_list.h.  value.c runs CPU
+ * kernels on 16-bit operands. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,13 +26,6 @@ extern "C" {
 /* Maximum calls of one task.  The arguments of a CUDA kernel for that many
  * calls fit into the 4 KiB of kernel parameters. */
 #define MTLM_MAX_CALLS 64
-
-enum mtlm_op_kind {
-#define OP(UC, lc) MTLM_OP_##UC,
-    MTLM_OP_LIST(OP)
-#undef OP
-        MTLM_OP_COUNT
-};
 
 /* Access to an operand.  MTLM_RW: several nodes add to the operand, such as a
  * weight's gradient, or a node overwrites the operand in place. */
@@ -370,9 +363,6 @@ struct mtlm_op {
      * agree. */
     bool cuda_together;
 };
-
-/* The table of operations, by kind. */
-extern const struct mtlm_op *const mtlm_ops[MTLM_OP_COUNT];
 
 #define OP(UC, lc)                                                             \
     extern const struct mtlm_op mtlm_op_##lc;                                  \

@@ -1,3 +1,6 @@
+#ifndef MTLM_OP_LIST_H
+#define MTLM_OP_LIST_H
+
 /* The list of operations: enum suffix and name, one line each.  A new operation
  * takes one line here and a file codelets/<file>.c with its struct mtlm_op and
  * its kernels.  CUDA kernels stand in the .cu file of the same name. */
@@ -62,3 +65,25 @@
     OP(BUCKET_ALL_GATHER, bucket_all_gather)                                   \
     OP(SEND, send)                                                             \
     OP(RECV, recv)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum mtlm_op_kind {
+#define OP(UC, lc) MTLM_OP_##UC,
+    MTLM_OP_LIST(OP)
+#undef OP
+        MTLM_OP_COUNT
+};
+
+struct mtlm_op;
+
+/* The table of operations, by kind. */
+extern const struct mtlm_op *const mtlm_ops[MTLM_OP_COUNT];
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MTLM_OP_LIST_H */

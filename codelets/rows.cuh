@@ -1,15 +1,15 @@
 #ifndef MTLM_ROWS_CUH
 #define MTLM_ROWS_CUH
 
+/* Kernels over the rows of a matrix, and sums over rows in a fixed order
+ * without atomic additions: every run gives the same bits, on any GPU. */
+
 #include <assert.h>
 #include <stdint.h>
 
 #include "codelets/launch.cuh"
 #include "codelets/number.cuh"
 #include "runtime/machine/device.h"
-
-/* Kernels over the rows of a matrix, and sums over rows in a fixed order
- * without atomic additions: every run gives the same bits, on any GPU. */
 
 /* Adds the rows of x [rows, cols], of that value type, to sum [cols]. */
 void mtlm_add_rows_cuda(float *sum, const void *x, enum mtlm_dtype value,

@@ -1,11 +1,11 @@
 #ifndef MTLM_ROWS_H
 #define MTLM_ROWS_H
 
+/* Sums over rows on the CPU: the gradient of a vector added to every row. */
+
 #include <stdint.h>
 
 #include "runtime/base/dtype.h"
-
-/* Sums over rows on the CPU: the gradient of a vector added to every row. */
 
 /* Rows of a partial sum, which is then added to the total.  Partial sums keep
  * the rounding error of long sums small. */

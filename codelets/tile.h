@@ -1,14 +1,14 @@
 #ifndef MTLM_TILE_H
 #define MTLM_TILE_H
 
+/* Products of small matrices, for which a BLAS would spend its time on
+ * packing.  A row of tiles is computed at a time; its sums stay in registers.
+ * The caller lays the second factor out so that its rows are contiguous. */
+
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "runtime/base/dtype.h"
-
-/* Products of small matrices, for which a BLAS would spend its time on
- * packing.  A row of tiles is computed at a time; its sums stay in registers.
- * The caller lays the second factor out so that its rows are contiguous. */
 
 #if __AVX512F__
 #define MTLM_VECTOR_BYTES 64

@@ -1,6 +1,10 @@
 #ifndef MTLM_VECTOR_MATH_H
 #define MTLM_VECTOR_MATH_H
 
+/* Functions of one number that a compiler can vectorise inside a loop, unlike
+ * the C library's.  Double precision uses the C library: there accuracy counts,
+ * not speed. */
+
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
@@ -8,10 +12,6 @@
 
 #include "runtime/base/dtype.h"
 #include "runtime/base/host_device.h"
-
-/* Functions of one number that a compiler can vectorise inside a loop, unlike
- * the C library's.  Double precision uses the C library: there accuracy counts,
- * not speed. */
 
 /* log2(e) and ln(2): e^x = 2^(x log2(e)). */
 #define MTLM_LOG2_E ((mtlm_real) 1.4426950408889634074)

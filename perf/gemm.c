@@ -87,7 +87,7 @@ static void *work(void *arg)
             team->begin_ns = mtlm_now_ns();
         wait_for_all(team);
         for (int64_t i = calls(&p); i > 0; i--)
-            mtlm_gemm(p.trans_a, p.trans_b, p.m, p.n, p.k, 1, a,
+            mtlm_blas_gemm(p.trans_a, p.trans_b, p.m, p.n, p.k, 1, a,
                       p.trans_a ? p.m : p.k, b, p.trans_b ? p.k : p.n, 0, c,
                       p.n);
         if (wait_for_all(team))

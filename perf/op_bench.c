@@ -58,7 +58,7 @@ static double gemm_rate(int64_t m, int64_t n, int64_t k)
     for (int i = 0; i < SAMPLES; i++) {
         double start = cpu_seconds();
 
-        mtlm_gemm(false, true, m, n, k, 1, a, k, b, k, 0, c, n);
+        mtlm_blas_gemm(false, true, m, n, k, 1, a, k, b, k, 0, c, n);
         start = cpu_seconds() - start;
         best = start < best ? start : best;
     }

@@ -1,13 +1,6 @@
 #ifndef MTLM_ATTENTION_CUDNN_H
 #define MTLM_ATTENTION_CUDNN_H
 
-#include "codelets/op.h"
-#include "runtime/machine/device.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Attention by cuDNN: 16-bit values, whole samples, heads of a multiple of 8
  * elements.  The library must have deterministic algorithms for forward and
  * backward within MTLM_ATTENTION_FUSED_BYTES, and attr.attention.backend must
@@ -21,6 +14,13 @@ extern "C" {
  *
  * The choice depends on the shape and the machine's GPUs only, so forward and
  * backward agree. */
+
+#include "codelets/op.h"
+#include "runtime/machine/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Returns whether cuDNN computes the operations on whole samples.  The backward
  * that adds to a gradient has no such kernel. */

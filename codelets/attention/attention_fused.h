@@ -1,6 +1,8 @@
 #ifndef MTLM_ATTENTION_FUSED_H
 #define MTLM_ATTENTION_FUSED_H
 
+/* What plans need to know of cuDNN's attention on machines without cuDNN. */
+
 #include <stdbool.h>
 
 #include "codelets/op.h"
@@ -8,8 +10,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* What plans need to know of cuDNN's attention on machines without cuDNN. */
 
 /* Returns whether cuDNN's attention may compute a call: 16-bit values, whole
  * samples, heads of a multiple of 8 elements, and a backend that permits

@@ -1,10 +1,10 @@
 #ifndef MTLM_ATTENTION_GRAPH_H
 #define MTLM_ATTENTION_GRAPH_H
 
-#include "codelets/cudnn/cudnn_graph.h"
-
 /* Attention as graphs of cuDNN operations that cuDNN recognises as its fused
  * attention.  The order of operations is that of cuDNN's documentation. */
+
+#include "codelets/cudnn/cudnn_graph.h"
 
 /* Shape of attention on whole samples; layouts as in attention.c. */
 struct mtlm_attention_graph {

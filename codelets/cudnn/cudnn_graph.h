@@ -1,16 +1,16 @@
 #ifndef MTLM_CUDNN_GRAPH_H
 #define MTLM_CUDNN_GRAPH_H
 
-#include <cudnn.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* Graphs of cuDNN operations by its backend interface.  The library is loaded
  * at the first request; a machine without cuDNN runs the rest.
  *
  * A graph keeps its first error.  Later calls then do nothing, and
  * mtlm_cudnn_plan() returns false. */
+
+#include <cudnn.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* Functions of the library. */
 struct mtlm_cudnn {

@@ -1,8 +1,6 @@
 #ifndef MTLM_GRAPH_BUCKET_H
 #define MTLM_GRAPH_BUCKET_H
 
-#include "graph/build/program.h"
-
 /* Buckets: parameters whose gradients one message reduces as soon as the last
  * microbatch's W of all of them ends.
  *
@@ -18,6 +16,8 @@
  * rank steps the pieces of parameters in its shard and keeps moments and
  * masters for these pieces only.  All ranks then gather the weights while the
  * next iteration begins. */
+
+#include "graph/build/program.h"
 
 /* Maximum elements of a bucket, where layer boundaries allow; as Megatron-LM's
  * --ddp-bucket-size. */

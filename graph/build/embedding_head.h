@@ -1,9 +1,9 @@
 #ifndef MTLM_GRAPH_EMBEDDING_HEAD_H
 #define MTLM_GRAPH_EMBEDDING_HEAD_H
 
-#include "graph/build/builder.h"
-
 /* The model before its first layer and after its last layer. */
+
+#include "graph/build/builder.h"
 
 /* Appends x = dropout(word + position (+ token type) embedding) [s, b, h].  The
  * rows of the vocabulary split the word embedding: rows of other ranks give

@@ -1,8 +1,6 @@
 #ifndef MTLM_GRAPH_RECOMPUTE_H
 #define MTLM_GRAPH_RECOMPUTE_H
 
-#include "graph/build/program.h"
-
 /* Activation recomputation (arXiv 2205.05198, section 5): activations of
  * selected segments of the forward list are discarded and recomputed before
  * their gradients.
@@ -15,6 +13,8 @@
  *
  * Results stay bit for bit the same: dropout draws from numbers of samples and
  * sites (runtime/base/philox.h), and collectives add in a fixed order. */
+
+#include "graph/build/program.h"
 
 /* Nodes begin .. end - 1 of a forward list. */
 struct mtlm_segment {

@@ -1,17 +1,17 @@
 #ifndef MTLM_GRAPH_ROWS_H
 #define MTLM_GRAPH_ROWS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-struct mtlm_tensor;
-
 /* Row parts: activations [s, b, h] are cut along the sequence into parts.  Each
  * part is a tensor with nodes of its own.  The workers of a rank so share even
  * a single sample, and one part's communication overlaps the computation of
  * others.  Parts meet in attention only.  The cut depends on the shape alone,
  * never on workers or layout, because the cut decides the order of sums and so
  * the bits. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct mtlm_tensor;
 
 enum { MTLM_MAX_ROW_PARTS = 8 };
 

@@ -1,5 +1,5 @@
-#ifndef MTLM_GRAPH_SUBMIT_DATA_H
-#define MTLM_GRAPH_SUBMIT_DATA_H
+#ifndef MTLM_GRAPH_RUN_DATA_H
+#define MTLM_GRAPH_RUN_DATA_H
 
 /* The memory of a program's tensors as StarPU data handles. */
 
@@ -61,4 +61,4 @@ const void *mtlm_run_data_await(const struct mtlm_run_data *data,
 void mtlm_run_data_write(const struct mtlm_run_data *data,
                          const struct mtlm_tensor *tensor, const void *memory);
 
-#endif /* MTLM_GRAPH_SUBMIT_DATA_H */
+#endif /* MTLM_GRAPH_RUN_DATA_H */

@@ -1,5 +1,5 @@
-#ifndef MTLM_GRAPH_SUBMIT_MESSAGE_H
-#define MTLM_GRAPH_SUBMIT_MESSAGE_H
+#ifndef MTLM_GRAPH_RUN_MESSAGE_H
+#define MTLM_GRAPH_RUN_MESSAGE_H
 
 /* Messages of communication nodes (runtime/comm/engine.h). */
 
@@ -22,4 +22,4 @@ void mtlm_message_order(struct mtlm_engine *engine,
                         const struct mtlm_collective_plan *plan,
                         int64_t microbatches);
 
-#endif /* MTLM_GRAPH_SUBMIT_MESSAGE_H */
+#endif /* MTLM_GRAPH_RUN_MESSAGE_H */

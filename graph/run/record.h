@@ -1,5 +1,5 @@
-#ifndef MTLM_GRAPH_SUBMIT_RECORD_H
-#define MTLM_GRAPH_SUBMIT_RECORD_H
+#ifndef MTLM_GRAPH_RUN_RECORD_H
+#define MTLM_GRAPH_RUN_RECORD_H
 
 /* Trace records of submitted nodes. */
 
@@ -31,4 +31,4 @@ void mtlm_run_record_node(struct mtlm_run_record *r,
                           const struct mtlm_item *item, int64_t use,
                           struct mtlm_record *record);
 
-#endif /* MTLM_GRAPH_SUBMIT_RECORD_H */
+#endif /* MTLM_GRAPH_RUN_RECORD_H */

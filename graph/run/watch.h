@@ -1,5 +1,5 @@
-#ifndef MTLM_GRAPH_SUBMIT_WATCH_H
-#define MTLM_GRAPH_SUBMIT_WATCH_H
+#ifndef MTLM_GRAPH_RUN_WATCH_H
+#define MTLM_GRAPH_RUN_WATCH_H
 
 /* What scheduling policies learn about submitted nodes. */
 
@@ -27,4 +27,4 @@ struct mtlm_policy_node *mtlm_run_watch_node(struct mtlm_run_watch *w,
                                              const struct mtlm_record *record,
                                              int64_t modelled_ns);
 
-#endif /* MTLM_GRAPH_SUBMIT_WATCH_H */
+#endif /* MTLM_GRAPH_RUN_WATCH_H */
