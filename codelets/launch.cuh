@@ -43,8 +43,8 @@ static inline void mtlm_launch(void (*kernel)(Params...), dim3 blocks,
                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  (int) shared_bytes),
             symbol);
-    /* Its own status: cudaGetLastError() may have that of an allocation that
-     * StarPU is to make again when it has made room. */
+    /* The launch's own status: cudaGetLastError() may return that of an
+     * allocation that StarPU retries. */
     mtlm_launch_check(cudaLaunchKernelEx(&config, kernel, Params(args)...),
                       symbol);
 }

@@ -229,7 +229,7 @@ enum mtlm_control_slot {
     MTLM_CONTROL_CLOCK,        /* samples of the iterations with a step */
     MTLM_CONTROL_BATCH,        /* samples of this iteration */
     MTLM_CONTROL_LR,           /* learning rate of this iteration */
-    MTLM_CONTROL_WEIGHT_DECAY, /* likewise */
+    MTLM_CONTROL_WEIGHT_DECAY, /* weight decay of this iteration */
     MTLM_CONTROL_NEXT_LR,      /* learning rate of the next iteration */
     MTLM_CONTROL_CLIP, /* factor on the gradients: clipping / loss scale */
     MTLM_CONTROL_NORM, /* gradient norm before clipping */

@@ -199,7 +199,7 @@ static __device__ void mtlm_att_sums(const float *weights, int ldw,
     }
 }
 
-/* Over the 16 threads of a row; all of them get the result. */
+/* Returns the sum of x over the 16 threads of a row, in every thread. */
 static inline __device__ float mtlm_att_row_sum(float x)
 {
     for (int n = 1; n < MTLM_ATT_SIDE; n *= 2)
@@ -214,7 +214,7 @@ static inline __device__ float mtlm_att_row_max(float x)
     return x;
 }
 
-/* The number of the score of query q and key k, of those of the sample. */
+/* Returns the number of the score of query q and key k in the sample. */
 template <typename T>
 static inline __device__ uint64_t mtlm_att_number(const mtlm_att_call<T> &a,
                                                   const mtlm_att_head<T> &h,
@@ -223,8 +223,8 @@ static inline __device__ uint64_t mtlm_att_number(const mtlm_att_call<T> &a,
     return (uint64_t) (h.number + q) * a.seq_length + a.first_key + k;
 }
 
-/* mask [BQ][MASK]: a bit for each score that is dropped, those of eight
- * numbers that one block of Philox gives in a byte. */
+/* Writes mask [BQ][MASK]: one bit per score, set if dropped.  A byte holds the
+ * eight numbers of one Philox block. */
 template <typename Tile, typename T>
 static __device__ void mtlm_att_draw(const mtlm_att_call<T> &a,
                                      const mtlm_att_head<T> &h, int64_t q0,

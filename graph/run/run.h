@@ -35,23 +35,24 @@ struct mtlm_run *mtlm_run_create(const struct mtlm_run_config *config);
 /* Frees the run and its memory.  Call mtlm_run_wait() before. */
 void mtlm_run_destroy(struct mtlm_run *run);
 
-/* Submits the nodes of the initial values.  This function and the next three
- * return without waiting for the nodes; record: whether nodes are recorded. */
+/* Submits the nodes of the initial values.  Returns before the nodes end, as do
+ * the next three functions. */
 void mtlm_run_init(struct mtlm_run *run);
 
-/* Submits iteration number `iteration`, from 0.  May wait for earlier nodes
- * when the range of priorities starts over. */
+/* Submits iteration number `iteration`, from 0.  record: the nodes are
+ * recorded. Waits for all earlier nodes whenever the range of priorities starts
+ * over. */
 void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration, bool record);
 
 /* Submits a piece of the validation after that iteration
- * (mtlm_program_pieces()).  Validations always use the first samples.  Waits
- * while too many tasks are queued. */
+ * (mtlm_program_pieces()).  record: the nodes are recorded.  Validations always
+ * use the first samples.  Waits while too many tasks are queued. */
 void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, int64_t piece,
                          bool record);
 
 /* Submits copies of this rank's share of a checkpoint (graph/build/save.h) as
- * the iteration leaves the tensors.  The iteration must be the last one
- * submitted.  Overwrites the previous copies. */
+ * the iteration leaves the tensors.  record: the nodes are recorded.  The
+ * iteration must be the last one submitted.  Overwrites the previous copies. */
 void mtlm_run_save(struct mtlm_run *run, int64_t iteration, bool record);
 
 /* Returns the number of nodes submitted so far. */
@@ -61,6 +62,7 @@ int64_t mtlm_run_submitted(const struct mtlm_run *run);
  * two iterations only. */
 void mtlm_run_report(struct mtlm_run *run, int64_t iteration,
                      double report[MTLM_CONTROL_COUNT]);
+
 /* Returns the norm of all weights after an iteration, one of the last two.
  * Waits for the norm; the program must compute it (config.params_norm). */
 double mtlm_run_params_norm(struct mtlm_run *run, int64_t iteration);
@@ -73,9 +75,9 @@ void mtlm_run_eval_report(struct mtlm_run *run, int64_t piece,
 /* Waits until all submitted nodes are done. */
 void mtlm_run_wait(struct mtlm_run *run);
 
-/* Returns a checkpoint copy, one of the parameters' `saved`; the run owns it.
- * Valid until the next mtlm_run_save().  Waits for the copy.  Any thread may
- * call. */
+/* Returns a checkpoint copy, one of the parameters' `saved`; the run owns the
+ * copy.  Valid until the next mtlm_run_save().  Waits for the copy.  Any thread
+ * may call. */
 const void *mtlm_run_saved(const struct mtlm_run *run,
                            const struct mtlm_tensor *tensor);
 
