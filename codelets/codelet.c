@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "codelets/codelet.h"
+#include "codelets/value.h"
 #include "runtime/base/clock.h"
 #include "runtime/comm/policy_nodes.h"
 #include "runtime/machine/data.h"
@@ -150,7 +151,7 @@ static void run_cpu(void *buffers[], void *arg)
         return;
     }
     gather_operands(ptr, buffers, task->call);
-    mtlm_call_run_cpu(ptr, task->call, &context);
+    mtlm_value_run_cpu(ptr, task->call, &context);
     last_ns = mtlm_now_ns();
     if (task->after)
         task->after(task, ptr);

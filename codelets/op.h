@@ -2,8 +2,7 @@
 #define MTLM_OP_H
 
 /* What an operation is: operands, attributes, shapes, gradient rule and
- * kernels.  The table of operations is in op_list.h.  value.c runs CPU
- * kernels on 16-bit operands. */
+ * kernels.  The table of operations is in op_list.h. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -352,7 +351,7 @@ struct mtlm_op {
     /* Kernels; ptr[i] is operand i, in host memory (cpu) or in the GPU's memory
      * (cuda).  A cuda kernel enqueues on the device's stream without waiting
      * and finds MTLM_VALUE operands in type call->value.  A cpu kernel finds
-     * them as mtlm_real (mtlm_call_run_cpu() converts), unless cpu_typed. */
+     * them as mtlm_real (mtlm_value_run_cpu() converts), unless cpu_typed. */
     mtlm_kernel *cpu;
     mtlm_kernel *cuda;
     bool cpu_typed; /* cpu finds MTLM_VALUE operands in type call->value */
@@ -393,18 +392,10 @@ int mtlm_call_n_operands(const struct mtlm_call *call);
 void mtlm_call_spread(const struct mtlm_call *call, void *const operand[],
                       void *ptr[]);
 
-/* Runs the CPU kernel of call and its next calls on operands in host memory.
- * Widens 16-bit operands before and rounds them after. */
-void mtlm_call_run_cpu(void *const ptr[], const struct mtlm_call *call,
-                       const struct mtlm_context *context);
-
 /* Enqueues the CUDA kernel of call and its next calls on the device's
  * stream. */
 void mtlm_call_run_cuda(void *const ptr[], const struct mtlm_call *call,
                         const struct mtlm_context *context);
-
-/* Returns the bytes of context->wide that mtlm_call_run_cpu() needs. */
-size_t mtlm_call_wide_bytes(const struct mtlm_call *call);
 
 /* Returns the floating-point operations of call and its next calls. */
 double mtlm_call_flops(const struct mtlm_call *call);

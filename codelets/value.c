@@ -6,7 +6,7 @@
 
 #include <assert.h>
 
-#include "codelets/op.h"
+#include "codelets/value.h"
 #include "runtime/base/value16.h"
 
 /* Floats in a cache line. */
@@ -41,7 +41,7 @@ static size_t wide_bytes(const struct mtlm_call *call)
     return sum;
 }
 
-size_t mtlm_call_wide_bytes(const struct mtlm_call *call)
+size_t mtlm_value_wide_bytes(const struct mtlm_call *call)
 {
     size_t most = 0;
 
@@ -82,8 +82,8 @@ static void run_one(void *const ptr[], const struct mtlm_call *call,
                                ptr[i]);
 }
 
-void mtlm_call_run_cpu(void *const ptr[], const struct mtlm_call *call,
-                       const struct mtlm_context *context)
+void mtlm_value_run_cpu(void *const ptr[], const struct mtlm_call *call,
+                        const struct mtlm_context *context)
 {
     for (; call; call = call->next) {
         run_one(ptr, call, context);

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "codelets/blas.h"
+#include "codelets/value.h"
 #include "perf/op_bench.h"
 
 /* Operands of several calls together are larger than the caches. */
@@ -165,7 +166,7 @@ static double seconds_of(const struct mtlm_call *call, const struct set *set,
         double start = cpu_seconds();
 
         for (int s = 0; s < sets; s++)
-            mtlm_call_run_cpu(set[s].ptr, call, &context);
+            mtlm_value_run_cpu(set[s].ptr, call, &context);
         start = (cpu_seconds() - start) / sets;
         best = i > 0 && start < best ? start : best;
     }

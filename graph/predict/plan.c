@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "codelets/attention/attention_fused.h"
+#include "codelets/value.h"
 #include "graph/predict/plan.h"
 #include "graph/predict/plan_work.h"
 
@@ -167,7 +168,7 @@ static double init_bytes(const struct mtlm_program *program)
     double wide = 0;
 
     for (int i = 0; i < list->n; i++)
-        wide = fmax(wide, mtlm_call_wide_bytes(&list->node[i]->call));
+        wide = fmax(wide, mtlm_value_wide_bytes(&list->node[i]->call));
     return wide * program->config.layout.workers;
 }
 
@@ -183,7 +184,7 @@ static double kernel_bytes(const struct mtlm_program *program, bool no_gpu_has)
         if (no_gpu_has && mtlm_ops[node->call.kind]->cuda)
             continue;
         kernel = fmax(kernel, blas_bytes(node));
-        wide = fmax(wide, mtlm_call_wide_bytes(&node->call));
+        wide = fmax(wide, mtlm_value_wide_bytes(&node->call));
     }
     return (kernel + wide) * program->config.layout.workers;
 }

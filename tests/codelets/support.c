@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "codelets/value.h"
 #include "runtime/base/philox.h"
 #include "tests/codelets/support.h"
 
@@ -70,7 +71,7 @@ struct mtlm_call run_op(struct mtlm_call call, void *const ptr[],
 
     if (mtlm_ops[call.kind]->infer(&call, &err))
         fail_msg("%s", err.text);
-    mtlm_call_run_cpu(ptr, &call, &context);
+    mtlm_value_run_cpu(ptr, &call, &context);
     return call;
 }
 

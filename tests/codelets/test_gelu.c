@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "codelets/value.h"
 #include "tests/codelets/support.h"
 
 #define BOUND 1e-5
@@ -141,8 +142,8 @@ static void test_what_is_kept_for_the_gradient_alone_counts_nothing(
 
     (void) state;
     assert_true(mtlm_call_bytes(&behind) == mtlm_call_bytes(&plain));
-    assert_int_equal(mtlm_call_wide_bytes(&behind),
-                     mtlm_call_wide_bytes(&plain));
+    assert_int_equal(mtlm_value_wide_bytes(&behind),
+                     mtlm_value_wide_bytes(&plain));
 }
 
 int main(void)

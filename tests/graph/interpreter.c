@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codelets/value.h"
 #include "graph/build/program_build.h"
 #include "tests/graph/interpreter_rank.h"
 
@@ -120,7 +121,7 @@ static void compute(struct interpreter *in, struct rank *rank)
         operand[i] = interpreter_slot(rank, mtlm_node_use(node, i).tensor,
                                       interpreter_use(in, item));
     mtlm_call_spread(&node->call, operand, ptr);
-    mtlm_call_run_cpu(ptr, &node->call, &context);
+    mtlm_value_run_cpu(ptr, &node->call, &context);
     rank->at++;
 }
 
