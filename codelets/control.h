@@ -52,7 +52,7 @@ static inline MTLM_HOST_DEVICE void mtlm_control_advance(
     const union mtlm_attr *attr, double square, const double *extra,
     int64_t samples, double *control, double *report)
 {
-    const struct mtlm_schedule *schedule = &attr->control.schedule;
+    const struct mtlm_lr_schedule *schedule = &attr->control.lr_schedule;
     const struct mtlm_loss_scale *scale = &attr->control.scale;
     const double times = control[MTLM_CONTROL_LOSS_SCALE];
     const double clip = attr->control.clip, norm = sqrt(square) / times;

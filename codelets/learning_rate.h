@@ -13,7 +13,7 @@
 /* Returns what remains of the WSD decay after n samples: 1 before the decay, 0
  * at its end. */
 static inline MTLM_HOST_DEVICE double mtlm_wsd_left(
-    const struct mtlm_schedule *schedule, double n)
+    const struct mtlm_lr_schedule *schedule, double n)
 {
     const double begin = schedule->decay_samples - schedule->wsd_samples;
     const double done = (n - begin) / schedule->wsd_samples;
@@ -44,7 +44,7 @@ static inline MTLM_HOST_DEVICE double mtlm_wsd_left(
  *
  * With a warm-up, the very first step has r0 = 0. */
 static inline MTLM_HOST_DEVICE double mtlm_learning_rate(
-    const struct mtlm_schedule *schedule, double n)
+    const struct mtlm_lr_schedule *schedule, double n)
 {
     const double lr = schedule->lr, least = schedule->min_lr;
     const double warmup = schedule->warmup_samples;
@@ -73,7 +73,7 @@ static inline MTLM_HOST_DEVICE double mtlm_learning_rate(
  * from w0 to w1 in weight_decay_samples, linearly by u or by (1 - cos pi u) /
  * 2; constant: w1. */
 static inline MTLM_HOST_DEVICE double mtlm_weight_decay(
-    const struct mtlm_schedule *schedule, double n)
+    const struct mtlm_lr_schedule *schedule, double n)
 {
     const double first = schedule->weight_decay;
     const double last = schedule->end_weight_decay;

@@ -84,7 +84,7 @@ enum mtlm_weight_decay_style {
     MTLM_WEIGHT_DECAY_COSINE,
 };
 
-struct mtlm_schedule {
+struct mtlm_lr_schedule {
     enum mtlm_lr_style style;
     double lr, min_lr;
     double warmup_init;    /* learning rate at the begin of the warm-up */
@@ -173,7 +173,7 @@ union mtlm_attr {
         int64_t padding;
     } status;
     struct {
-        struct mtlm_schedule schedule;
+        struct mtlm_lr_schedule lr_schedule;
         double clip;    /* maximum gradient norm; 0: no clipping */
         int64_t n_sums; /* squared sums at the start of status */
         /* A loss or norm that is not finite ends all steps: the weights stay as

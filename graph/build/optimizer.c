@@ -243,7 +243,7 @@ void mtlm_optimizer_build(struct mtlm_program *program)
 {
     const struct mtlm_program_config *config = &program->config;
     const union mtlm_attr control = {
-        .control = {.schedule = config->schedule,
+        .control = {.lr_schedule = config->lr_schedule,
                     .clip = config->clip,
                     .n_sums = mtlm_optimizer_status_sums(config),
                     .nan_is_final = !config->skip_nan,

@@ -69,8 +69,8 @@ struct mtlm_program_config {
     struct mtlm_loss_scale loss_scale;
     double clip; /* maximum gradient norm; 0: no clipping */
     double beta1, beta2, epsilon;
-    struct mtlm_schedule schedule;      /* of learning rate and weight decay */
-    struct mtlm_samples *train, *valid; /* borrowed */
+    struct mtlm_lr_schedule lr_schedule; /* and weight decay */
+    struct mtlm_samples *train, *valid;  /* borrowed */
     /* Content of the checkpoints (graph/build/save.h). */
     enum { MTLM_SAVE_NOTHING, MTLM_SAVE_WEIGHTS, MTLM_SAVE_ALL } save;
     /* Content loaded from the first checkpoint; masters belong to the

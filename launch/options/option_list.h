@@ -122,7 +122,7 @@
         end_weight_decay, "", 0, 10, "X",                                      \
         "weight decay of the last iteration, when weight decay changes")       \
     OPT(REGULARISATION, WEIGHT_DECAY_INCR_STYLE, "weight-decay-incr-style",    \
-        CHOICE, schedule.weight_decay_style, "constant", 0, 0,                 \
+        CHOICE, lr_schedule.weight_decay_style, "constant", 0, 0,              \
         "constant|linear|cosine", "course of weight decay from start to end")  \
     OPT(REGULARISATION, CLIP_GRAD, "clip-grad", REAL, clip_grad, "1", 0, 1e9,  \
         "X", "largest norm of the gradients; 0: no clipping")                  \
@@ -169,12 +169,13 @@
     OPT(TRAINING, EXIT_DURATION_IN_MINS, "exit-duration-in-mins", REAL,        \
         exit_duration_mins, "0", 0, 1e6, "X",                                  \
         "stop after the iteration that reaches X minutes; 0: never")           \
-    OPT(OPTIMIZER, LR, "lr", REAL, schedule.lr, NEEDED, 0, 1000, "X",          \
+    OPT(OPTIMIZER, LR, "lr", REAL, lr_schedule.lr, NEEDED, 0, 1000, "X",       \
         "learning rate after the warm-up")                                     \
-    OPT(OPTIMIZER, MIN_LR, "min-lr", REAL, schedule.min_lr, "0", 0, 1000, "X", \
-        "learning rate at the end of the decay")                               \
-    OPT(OPTIMIZER, LR_DECAY_STYLE, "lr-decay-style", CHOICE, schedule.style,   \
-        "linear", 0, 0, "constant|linear|cosine|inverse-square-root|WSD",      \
+    OPT(OPTIMIZER, MIN_LR, "min-lr", REAL, lr_schedule.min_lr, "0", 0, 1000,   \
+        "X", "learning rate at the end of the decay")                          \
+    OPT(OPTIMIZER, LR_DECAY_STYLE, "lr-decay-style", CHOICE,                   \
+        lr_schedule.style, "linear", 0, 0,                                     \
+        "constant|linear|cosine|inverse-square-root|WSD",                      \
         "course of the learning rate after the warm-up; WSD: stable, then a "  \
         "short decay")                                                         \
     OPT(OPTIMIZER, LR_DECAY_ITERS, "lr-decay-iters", INT, lr_decay_iters, "",  \
@@ -194,11 +195,11 @@
         lr_warmup_fraction, "", 0, 1, "X",                                     \
         "warm-up as a fraction of the decay")                                  \
     OPT(OPTIMIZER, LR_WARMUP_INIT, "lr-warmup-init", REAL,                     \
-        schedule.warmup_init, "0", 0, 1000, "X",                               \
+        lr_schedule.warmup_init, "0", 0, 1000, "X",                            \
         "learning rate at the start of the warm-up")                           \
     OPT(OPTIMIZER, LR_WSD_DECAY_STYLE, "lr-wsd-decay-style", CHOICE,           \
-        schedule.wsd_style, "exponential", 0, 0, "exponential|linear|cosine",  \
-        "course of the decay of WSD")                                          \
+        lr_schedule.wsd_style, "exponential", 0, 0,                            \
+        "exponential|linear|cosine", "course of the decay of WSD")             \
     OPT(OPTIMIZER, LR_WSD_DECAY_ITERS, "lr-wsd-decay-iters", INT,              \
         lr_wsd_decay_iters, "", 1, 1000000000, "N",                            \
         "iterations of the decay of WSD, the last ones")                       \

@@ -98,7 +98,7 @@ struct mtlm_options {
 
     /* Optimizer. The schedule follows from what stands below it; the counts
      * in iterations are 0 where the user counts in samples. */
-    struct mtlm_schedule schedule;
+    struct mtlm_lr_schedule lr_schedule;
     int64_t lr_decay_iters, lr_decay_samples;
     int64_t lr_warmup_iters, lr_warmup_samples;
     double lr_warmup_fraction; /* of the decay; 0 when not used */

@@ -143,8 +143,8 @@ static int resolve_weight_decay(struct mtlm_options *o, struct mtlm_error *err)
     static const enum mtlm_option_id ends[] = {MTLM_OPT_START_WEIGHT_DECAY,
                                                MTLM_OPT_END_WEIGHT_DECAY};
 
-    o->schedule.weight_decay_samples = o->train_samples;
-    if (o->schedule.weight_decay_style != MTLM_WEIGHT_DECAY_CONSTANT) {
+    o->lr_schedule.weight_decay_samples = o->train_samples;
+    if (o->lr_schedule.weight_decay_style != MTLM_WEIGHT_DECAY_CONSTANT) {
         for (int i = 0; i < 2; i++)
             if (!mtlm_options_given(o, ends[i]))
                 return mtlm_error_set(err, MTLM_EXIT_USAGE,
@@ -156,8 +156,8 @@ static int resolve_weight_decay(struct mtlm_options *o, struct mtlm_error *err)
                 o, "--weight-decay is not used where --weight-decay-incr-style "
                    "says how "
                    "it goes from --start-weight-decay to --end-weight-decay");
-        o->schedule.weight_decay = o->start_weight_decay;
-        o->schedule.end_weight_decay = o->end_weight_decay;
+        o->lr_schedule.weight_decay = o->start_weight_decay;
+        o->lr_schedule.end_weight_decay = o->end_weight_decay;
         return 0;
     }
     for (int i = 0; i < 2; i++)
@@ -167,13 +167,14 @@ static int resolve_weight_decay(struct mtlm_options *o, struct mtlm_error *err)
                 "--%s contradicts --weight-decay-incr-style constant; give "
                 "--weight-decay, or linear or cosine",
                 mtlm_option_name(ends[i]));
-    o->schedule.weight_decay = o->schedule.end_weight_decay = o->weight_decay;
+    o->lr_schedule.weight_decay = o->lr_schedule.end_weight_decay =
+        o->weight_decay;
     return 0;
 }
 
 int mtlm_options_recipe_resolve(struct mtlm_options *o, struct mtlm_error *err)
 {
-    struct mtlm_schedule *s = &o->schedule;
+    struct mtlm_lr_schedule *s = &o->lr_schedule;
     int unit;
 
     if (choose_all(o, err) < 0)
@@ -220,20 +221,20 @@ static int check_wsd(const struct mtlm_options *o, struct mtlm_error *err)
         mtlm_options_given(o, MTLM_OPT_TRAIN_SAMPLES) ? "samples" : "iters";
     char part[48], all[48];
 
-    if (o->schedule.style != MTLM_LR_WSD)
+    if (o->lr_schedule.style != MTLM_LR_WSD)
         return 0;
-    if (o->schedule.wsd_samples == 0)
+    if (o->lr_schedule.wsd_samples == 0)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--lr-decay-style WSD needs "
                               "--lr-wsd-decay-%s",
                               unit);
-    if (o->schedule.wsd_samples <= o->schedule.decay_samples)
+    if (o->lr_schedule.wsd_samples <= o->lr_schedule.decay_samples)
         return 0;
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
                           "--lr-wsd-decay-%s is %s, the whole decay "
                           "(--lr-decay-%s) only %s",
-                          unit, say(o, o->schedule.wsd_samples, part), unit,
-                          say(o, o->schedule.decay_samples, all));
+                          unit, say(o, o->lr_schedule.wsd_samples, part), unit,
+                          say(o, o->lr_schedule.decay_samples, all));
 }
 
 /* Which option the length of the warm-up follows from, and that of the
@@ -261,7 +262,7 @@ static enum mtlm_option_id decay_option(const struct mtlm_options *o)
 int mtlm_options_recipe_check(const struct mtlm_options *o,
                               struct mtlm_error *err)
 {
-    const struct mtlm_schedule *s = &o->schedule;
+    const struct mtlm_lr_schedule *s = &o->lr_schedule;
     char warmup[48], decay[48];
 
     if (s->min_lr > s->lr)

@@ -57,7 +57,7 @@ struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
                    .beta1 = o->adam_beta1,
                    .beta2 = o->adam_beta2,
                    .epsilon = o->adam_eps,
-                   .schedule = o->schedule},
+                   .lr_schedule = o->lr_schedule},
         .stages = mtlm_options_stages_wish(o),
         .global_batch = mtlm_options_given(o, MTLM_OPT_GLOBAL_BATCH_SIZE)
                             ? o->global_batch_size
@@ -207,7 +207,7 @@ int mtlm_layout_take(struct mtlm_options *options, struct mtlm_wish *wish,
                < 0)
         return -1;
     wish->global_batch = options->global_batch_size;
-    wish->config.schedule = options->schedule;
+    wish->config.lr_schedule = options->lr_schedule;
     wish->config.ramp = options->ramp;
     wish->config.window = choice->window;
     return mtlm_schedule_choice_settle(options, wish, choice, err);

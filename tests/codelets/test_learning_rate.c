@@ -40,7 +40,7 @@ enum {
     WSD_COSINE
 };
 
-static const struct mtlm_schedule schedules[] = {
+static const struct mtlm_lr_schedule schedules[] = {
     [LINEAR] = {GPT3, .style = MTLM_LR_LINEAR, .weight_decay = 0.1},
     [COSINE] = {GPT3, .style = MTLM_LR_COSINE, .warmup_init = 1e-5,
                 .weight_decay_style = MTLM_WEIGHT_DECAY_LINEAR,
@@ -137,7 +137,7 @@ static void test_values_are_those_of_megatron(void **state)
 {
     (void) state;
     for (size_t i = 0; i < sizeof(megatron) / sizeof(megatron[0]); i++) {
-        const struct mtlm_schedule *s = &schedules[megatron[i].schedule];
+        const struct mtlm_lr_schedule *s = &schedules[megatron[i].schedule];
 
         assert_near(mtlm_learning_rate(s, megatron[i].n), megatron[i].lr);
         assert_near(mtlm_weight_decay(s, megatron[i].n),
@@ -147,7 +147,7 @@ static void test_values_are_those_of_megatron(void **state)
 
 static void test_learning_rate_follows_the_closed_formulas(void **state)
 {
-    struct mtlm_schedule schedule = {
+    struct mtlm_lr_schedule schedule = {
         .lr = 1e-3, .min_lr = 1e-4, .warmup_samples = 10, .decay_samples = 110};
 
     (void) state;
@@ -173,10 +173,10 @@ static void test_learning_rate_follows_the_closed_formulas(void **state)
 /* A fraction of the decay need not be a whole number of samples. */
 static void test_the_warm_up_ends_between_samples(void **state)
 {
-    const struct mtlm_schedule schedule = {.style = MTLM_LR_LINEAR,
-                                           .lr = 1,
-                                           .warmup_samples = 2.5,
-                                           .decay_samples = 10};
+    const struct mtlm_lr_schedule schedule = {.style = MTLM_LR_LINEAR,
+                                              .lr = 1,
+                                              .warmup_samples = 2.5,
+                                              .decay_samples = 10};
 
     (void) state;
     assert_near(mtlm_learning_rate(&schedule, 2), 0.8);
@@ -185,10 +185,10 @@ static void test_the_warm_up_ends_between_samples(void **state)
 
 static void test_without_warm_up_the_first_step_has_all(void **state)
 {
-    const struct mtlm_schedule schedule = {.style = MTLM_LR_LINEAR,
-                                           .lr = 1e-3,
-                                           .warmup_init = 1e-5,
-                                           .decay_samples = 10};
+    const struct mtlm_lr_schedule schedule = {.style = MTLM_LR_LINEAR,
+                                              .lr = 1e-3,
+                                              .warmup_init = 1e-5,
+                                              .decay_samples = 10};
 
     (void) state;
     assert_true(mtlm_learning_rate(&schedule, 0) == 1e-3);

@@ -119,15 +119,15 @@ static struct mtlm_call control_call(double clip)
 {
     return (struct mtlm_call){
         .kind = MTLM_OP_CONTROL,
-        .attr.control = {.schedule = {.style = MTLM_LR_LINEAR,
-                                      .lr = 1,
-                                      .warmup_samples = 160,
-                                      .decay_samples = 320,
-                                      .weight_decay_style =
-                                          MTLM_WEIGHT_DECAY_LINEAR,
-                                      .weight_decay = 0.1,
-                                      .end_weight_decay = 0.3,
-                                      .weight_decay_samples = 192},
+        .attr.control = {.lr_schedule = {.style = MTLM_LR_LINEAR,
+                                         .lr = 1,
+                                         .warmup_samples = 160,
+                                         .decay_samples = 320,
+                                         .weight_decay_style =
+                                             MTLM_WEIGHT_DECAY_LINEAR,
+                                         .weight_decay = 0.1,
+                                         .end_weight_decay = 0.3,
+                                         .weight_decay_samples = 192},
                          .clip = clip,
                          .n_sums = SUMS},
         .shape = {MTLM_SHAPE(SUMS + MTLM_STATUS_EXTRA),

@@ -148,10 +148,10 @@ static struct scaler scaler(struct mtlm_loss_scale scale, bool nan_is_final)
 {
     struct scaler s = {
         .call = {.kind = MTLM_OP_CONTROL,
-                 .attr.control = {.schedule = {.style = MTLM_LR_LINEAR,
-                                               .lr = 1,
-                                               .warmup_samples = 1600,
-                                               .decay_samples = 3200},
+                 .attr.control = {.lr_schedule = {.style = MTLM_LR_LINEAR,
+                                                  .lr = 1,
+                                                  .warmup_samples = 1600,
+                                                  .decay_samples = 3200},
                                   .clip = 1,
                                   .n_sums = SUMS,
                                   .nan_is_final = nan_is_final,

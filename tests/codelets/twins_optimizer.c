@@ -138,11 +138,11 @@ static void fill_control(const struct mtlm_call *call, void *const ptr[])
     control[MTLM_CONTROL_HYSTERESIS] = at->hysteresis;
 }
 
-static void compare_control(const struct mtlm_schedule *schedule)
+static void compare_control(const struct mtlm_lr_schedule *schedule)
 {
     const struct mtlm_call call = {
         .kind = MTLM_OP_CONTROL,
-        .attr.control = {.schedule = *schedule,
+        .attr.control = {.lr_schedule = *schedule,
                          .clip = at->clip,
                          .n_sums = SUMS,
                          .nan_is_final = at->nan_is_final,
@@ -159,14 +159,14 @@ static void compare_control(const struct mtlm_schedule *schedule)
 
 void test_control(void **state)
 {
-    struct mtlm_schedule schedule = {.lr = 1,
-                                     .min_lr = 0.01,
-                                     .warmup_samples = 160,
-                                     .decay_samples = 320,
-                                     .wsd_samples = 100,
-                                     .weight_decay = 0.1,
-                                     .end_weight_decay = 0.3,
-                                     .weight_decay_samples = 192};
+    struct mtlm_lr_schedule schedule = {.lr = 1,
+                                        .min_lr = 0.01,
+                                        .warmup_samples = 160,
+                                        .decay_samples = 320,
+                                        .wsd_samples = 100,
+                                        .weight_decay = 0.1,
+                                        .end_weight_decay = 0.3,
+                                        .weight_decay_samples = 192};
 
     (void) state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {

@@ -41,10 +41,10 @@ static void read_sample(struct mtlm_samples *source, int64_t sample,
 
 static struct mtlm_samples source = {.read = read_sample};
 
-static const struct mtlm_schedule schedule = {.style = MTLM_LR_CONSTANT,
-                                              .lr = 1e-3,
-                                              .weight_decay = 0.01,
-                                              .end_weight_decay = 0.01};
+static const struct mtlm_lr_schedule lr_schedule = {.style = MTLM_LR_CONSTANT,
+                                                    .lr = 1e-3,
+                                                    .weight_decay = 0.01,
+                                                    .end_weight_decay = 0.01};
 static void read_full_sample(struct mtlm_samples *unused, int64_t sample,
                              enum mtlm_field field, int64_t first, int64_t n,
                              int32_t *values)
@@ -84,7 +84,7 @@ struct mtlm_program_config small_config(int tp, int pp, int64_t microbatches)
         .beta1 = 0.9,
         .beta2 = 0.999,
         .epsilon = 1e-8,
-        .schedule = schedule,
+        .lr_schedule = lr_schedule,
         .train = &source,
         .valid = &source,
     };

@@ -157,9 +157,9 @@ static void test_the_345m_script_of_v2_6_is_understood(void **state)
     assert_int_equal(options.model.num_layers, 24);
     assert_int_equal(options.model.max_positions, 1024);
     assert_int_equal(options.train_iters, 500000);
-    assert_true(options.schedule.decay_samples == 320000 * 8);
-    assert_true(options.schedule.warmup_samples == 3200 * 8);
-    assert_int_equal(options.schedule.style, MTLM_LR_COSINE);
+    assert_true(options.lr_schedule.decay_samples == 320000 * 8);
+    assert_true(options.lr_schedule.warmup_samples == 3200 * 8);
+    assert_int_equal(options.lr_schedule.style, MTLM_LR_COSINE);
     assert_string_equal(options.data_path, "corpus_text_document");
     assert_string_equal(options.split, "949,50,1");
     assert_string_equal(
@@ -188,7 +188,7 @@ static void test_the_345m_script_of_v1_0_is_understood(void **state)
             "--checkpoint-activations --log-interval 100 --eval-interval 1000 "
             "--eval-iters 10 --vocab-size 50257");
     assert_int_equal(options.micro_batch_size, 8);
-    assert_true(options.schedule.warmup_samples == 3200 * 8);
+    assert_true(options.lr_schedule.warmup_samples == 3200 * 8);
 }
 
 /* examples/bert/train_bert_340m_distributed.sh of core_v0.12.0, likewise. */

@@ -76,9 +76,9 @@ static void test_values_follow_from_others(void **state)
     assert_int_equal(options.model.max_positions, 32);
     assert_int_equal(options.global_batch_size, 3);
     assert_int_equal(options.train_samples, 120);
-    assert_true(options.schedule.decay_samples == 120);
-    assert_true(options.schedule.warmup_samples == 0);
-    assert_int_equal(options.schedule.style, MTLM_LR_LINEAR);
+    assert_true(options.lr_schedule.decay_samples == 120);
+    assert_true(options.lr_schedule.warmup_samples == 0);
+    assert_int_equal(options.lr_schedule.style, MTLM_LR_LINEAR);
     assert_true(options.mock_data);
     assert_int_equal(options.trace_iterations.first, 3);
     assert_int_equal(options.trace_iterations.last, 5);
@@ -276,8 +276,8 @@ static void test_a_batch_that_was_not_given_follows_the_ranks(void **state)
     assert_int_equal(mtlm_options_set_batch(&options, 8, &error), 0);
     assert_int_equal(options.global_batch_size, 8);
     assert_int_equal(options.train_samples, 80);
-    assert_true(options.schedule.warmup_samples == 24);
-    assert_true(options.schedule.decay_samples == 80);
+    assert_true(options.lr_schedule.warmup_samples == 24);
+    assert_true(options.lr_schedule.decay_samples == 80);
     accepts("--num-layers 2 --hidden-size 32 --num-attention-heads 2 "
             "--seq-length 16 --micro-batch-size 2 --train-samples 40 --lr 1");
     assert_int_equal(options.train_iters, 20);

@@ -19,9 +19,9 @@
 
 static void assert_schedule(double warmup, double decay, double wsd)
 {
-    assert_true(options.schedule.warmup_samples == warmup);
-    assert_true(options.schedule.decay_samples == decay);
-    assert_true(options.schedule.wsd_samples == wsd);
+    assert_true(options.lr_schedule.warmup_samples == warmup);
+    assert_true(options.lr_schedule.decay_samples == decay);
+    assert_true(options.lr_schedule.wsd_samples == wsd);
 }
 
 static void test_iterations_count_as_samples(void **state)
@@ -255,13 +255,13 @@ static void test_weight_decay_stays_or_grows(void **state)
 {
     (void) state;
     accepts(PLAIN "--train-iters 9 --weight-decay 0.3");
-    assert_true(options.schedule.weight_decay == 0.3);
-    assert_true(options.schedule.end_weight_decay == 0.3);
+    assert_true(options.lr_schedule.weight_decay == 0.3);
+    assert_true(options.lr_schedule.end_weight_decay == 0.3);
     accepts(PLAIN "--train-iters 9 --start-weight-decay 0.1 "
                   "--end-weight-decay 0.4 --weight-decay-incr-style cosine");
-    assert_true(options.schedule.weight_decay == 0.1);
-    assert_true(options.schedule.end_weight_decay == 0.4);
-    assert_true(options.schedule.weight_decay_samples == 72);
+    assert_true(options.lr_schedule.weight_decay == 0.1);
+    assert_true(options.lr_schedule.end_weight_decay == 0.4);
+    assert_true(options.lr_schedule.weight_decay_samples == 72);
     assert_null(options.notes);
     accepts(PLAIN "--train-iters 9 --start-weight-decay 0.1 --weight-decay 1 "
                   "--end-weight-decay 0.4 --weight-decay-incr-style cosine");

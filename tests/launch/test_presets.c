@@ -239,10 +239,10 @@ static void test_recipes_are_the_papers(void **state)
     load("gpt2-345m");
     assert_int_equal(options.global_batch_size, 512);
     assert_int_equal(options.train_iters, 300000);
-    assert_true(options.schedule.warmup_samples == 3000 * 512);
-    assert_int_equal(options.schedule.style, MTLM_LR_COSINE);
-    assert_true(options.schedule.lr == 1.5e-4
-                && options.schedule.min_lr == 1e-5);
+    assert_true(options.lr_schedule.warmup_samples == 3000 * 512);
+    assert_int_equal(options.lr_schedule.style, MTLM_LR_COSINE);
+    assert_true(options.lr_schedule.lr == 1.5e-4
+                && options.lr_schedule.min_lr == 1e-5);
     assert_true(options.model.hidden_dropout == 0.1);
     assert_true(options.model.attention_dropout == 0.1);
     assert_true(options.weight_decay == 0.01 && options.clip_grad == 1);
@@ -253,19 +253,20 @@ static void test_recipes_are_the_papers(void **state)
     assert_int_equal(options.model.vocab_size, 30522);
     assert_int_equal(options.global_batch_size, 1024);
     assert_int_equal(options.train_iters, 2000000);
-    assert_true(options.schedule.warmup_samples == 10000 * 1024);
-    assert_int_equal(options.schedule.style, MTLM_LR_LINEAR);
-    assert_true(options.schedule.lr == 1e-4 && options.schedule.min_lr == 0);
+    assert_true(options.lr_schedule.warmup_samples == 10000 * 1024);
+    assert_int_equal(options.lr_schedule.style, MTLM_LR_LINEAR);
+    assert_true(options.lr_schedule.lr == 1e-4
+                && options.lr_schedule.min_lr == 0);
     load("gpt3-175b");
     assert_int_equal(options.global_batch_size, 1536);
     assert_true(options.adam_beta2 == 0.95 && options.weight_decay == 0.1);
     assert_true(options.model.init_std == 0.006);
     assert_int_equal(options.train_iters, 95367); /* of 146484375 samples */
-    assert_true(options.schedule.decay_samples == 126953125);
-    assert_true(options.schedule.warmup_samples == 183105);
+    assert_true(options.lr_schedule.decay_samples == 126953125);
+    assert_true(options.lr_schedule.warmup_samples == 183105);
     /* A run of a few iterations has a course of its own. */
     accepts("--model gpt3-175b --train-iters 10");
-    assert_true(options.schedule.decay_samples == 15360);
+    assert_true(options.lr_schedule.decay_samples == 15360);
     accepts("--model bert-3.9b --train-iters 10");
     load("zb-6.2b");
     assert_int_equal(options.micro_batch_size, 3);
