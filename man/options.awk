@@ -1,8 +1,9 @@
 # Makes man/mtlm-dag.1: the prose of mtlm-dag.1.in, and for its line @options
 # every option of launch/options/option_list.h with the notes of
-# mtlm-dag.options.
+# mtlm-dag.options.  The choices and the help of --schedule come from
+# graph/schedule/schedule_list.h.
 #
-# Usage: awk -f options.awk LIST NOTES PAGE
+# Usage: awk -f options.awk SCHEDULES LIST NOTES PAGE
 
 function fail(why)
 {
@@ -106,11 +107,25 @@ function print_options(text,    arg, group, key)
         fail("notes about no option: " key)
 }
 
+# Replaces the names of macros in the list of options.
+function insert_schedules(text,    arg, choices, help)
+{
+    while (match(text, /SCHEDULE\(/)) {
+        text = arguments(substr(text, RSTART + 9), arg)
+        choices = choices (choices == "" ? "" : "|") arg[1]
+        help = help "; " arg[1] ": " arg[2]
+    }
+    gsub(/MTLM_SCHEDULE_CHOICES/, "\"" choices "\"", list["options"])
+    gsub(/MTLM_SCHEDULE_HELP/, "\"" help "\"", list["options"])
+}
+
 FNR == 1 { file++ }
 
-# The list of groups, then that of options, each in one line.
-file == 1 {
-    if (/^#define MTLM_OPTION_GROUP_LIST/)
+# The lists of schedules, groups and options, each in one line.
+file <= 2 {
+    if (/^#define MTLM_SCHEDULE_LIST/)
+        part = "schedules"
+    else if (/^#define MTLM_OPTION_GROUP_LIST/)
         part = "groups"
     else if (/^#define MTLM_OPTION_LIST/)
         part = "options"
@@ -124,11 +139,12 @@ file == 1 {
     next
 }
 
-file == 2 && /^\.\\"/ { next }
-file == 2 && /^@/ { about_what = substr($0, 2); next }
-file == 2 { notes[about_what] = notes[about_what] $0 "\n"; next }
+file == 3 && /^\.\\"/ { next }
+file == 3 && /^@/ { about_what = substr($0, 2); next }
+file == 3 { notes[about_what] = notes[about_what] $0 "\n"; next }
 
 $0 == "@options" {
+    insert_schedules(list["schedules"])
     read_groups(list["groups"])
     print_options(list["options"])
     next

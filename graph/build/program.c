@@ -56,10 +56,8 @@ struct mtlm_priority mtlm_program_priority(const struct mtlm_program *program)
 {
     const struct mtlm_program_config *config = &program->config;
 
-    return (struct mtlm_priority){.chunks = config->layout.virtual_stages,
-                                  .microbatches = config->microbatches,
-                                  .pipeline = config->pipeline,
-                                  .stages = config->layout.pp};
+    return mtlm_schedule_priority(config->schedule, &config->layout,
+                                  config->microbatches);
 }
 
 void mtlm_program_destroy(struct mtlm_program *program)

@@ -10,8 +10,7 @@
 #include "graph/build/rows.h"
 #include "graph/graph.h"
 #include "graph/layout.h"
-#include "graph/schedule/priority.h"
-#include "graph/schedule/window.h"
+#include "graph/schedule/schedule.h"
 #include "models/model.h"
 
 /* A training run of one rank: gradient accumulation over microbatches, then the
@@ -34,6 +33,13 @@ struct mtlm_recompute {
     int64_t num_layers;
 };
 
+/* Activations of one microbatch, in bytes; measured by
+ * graph/predict/activation_memory.h. */
+struct mtlm_activation_memory {
+    double *stage;        /* [virtual stages of the model]: from F on */
+    double waiting_share; /* of it, with gradients: from the end of B to W */
+};
+
 struct mtlm_program_config {
     struct mtlm_model model;
     struct mtlm_layout layout;
@@ -44,11 +50,11 @@ struct mtlm_program_config {
     struct mtlm_ramp ramp;
     int64_t eval_microbatches; /* in a validation; 0: no validation */
     uint64_t seed;             /* seed of initial weights and dropout */
-    /* published schedule (graph/schedule/window.h) */
-    enum mtlm_pipeline pipeline;
+    const struct mtlm_schedule *schedule;
     double window; /* alpha of the window (graph/schedule/window.h) */
     /* activation memory of a rank, bytes; decides instead of alpha; 0: alpha */
     double act_mem;
+    struct mtlm_activation_memory activation; /* with act_mem; borrowed */
     /* Windows w and q of n_stage_windows virtual stages, borrowed.  Used
      * instead of alpha and act_mem if n_stage_windows is the number of all
      * virtual stages. */

@@ -145,7 +145,6 @@ static void add_items(struct mtlm_items *items, const struct mtlm_list *list,
     /* A validation has more: the last of them share a priority. */
     const int last = priority->microbatches - 1;
     const int order = microbatch < last ? microbatch : last;
-    const bool fused = mtlm_pipeline_fused(priority->pipeline);
 
     for (int i = 0; i < list->n; i++) {
         const struct mtlm_node *node = list->node[i];
@@ -159,7 +158,8 @@ static void add_items(struct mtlm_items *items, const struct mtlm_list *list,
         }
         items->item[items->n++] = (struct mtlm_item){
             node, microbatch,
-            mtlm_priority(priority, fused ? node->phase : mtlm_pool_phase(node),
+            mtlm_priority(priority,
+                          priority->fused ? node->phase : mtlm_pool_phase(node),
                           order, chunk)};
     }
 }
@@ -187,7 +187,8 @@ static void write_train(struct mtlm_program *program)
 
 static void write_init(struct mtlm_program *program)
 {
-    const struct mtlm_priority priority = {.chunks = 1, .microbatches = 1};
+    const struct mtlm_priority priority = {
+        .chunks = 1, .microbatches = 1, .order = &mtlm_priority_by_depth};
 
     add_items(&program->init, &program->init_list, &priority, -1, 0);
 }

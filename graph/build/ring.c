@@ -1,63 +1,16 @@
 #include "config.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "graph/build/program_build.h"
 #include "graph/build/ring.h"
-#include "graph/schedule/window.h"
 #include "runtime/base/memory.h"
 
 #define MIB (1024.0 * 1024)
 
 /* ---- windows ---- */
-
-/* Of one microbatch. */
-struct bytes {
-    double kept, waiting; /* from F on; until W */
-};
-
-/* Of a stage of so many layers: a middle one of three, so that there is
- * neither end of the model. */
-static struct bytes bytes_of(const struct mtlm_program_config *config,
-                             int64_t layers)
-{
-    const int64_t stage_layers[] = {layers, layers, layers};
-    struct mtlm_program_config alone = *config;
-    struct mtlm_program *program;
-    struct bytes bytes = {0, 0};
-
-    alone.model.num_layers = 3 * layers;
-    alone.layout = (struct mtlm_layout){.tp = config->layout.tp,
-                                        .pp = 3,
-                                        .dp = 1,
-                                        .virtual_stages = 1,
-                                        .stage_layers = stage_layers,
-                                        .pp_rank = 1,
-                                        .workers = config->layout.workers};
-    alone.pipeline = MTLM_PIPELINE_WINDOW;
-    alone.window = 1;
-    alone.act_mem = 0;
-    alone.stage_windows = NULL;
-    alone.distributed_optimizer = false;
-    alone.eval_microbatches = 0;
-    alone.eval_only = false;
-    alone.outline = true;
-    program = mtlm_program_build(&alone);
-    for (int i = 0; i < program->graph->n_tensors; i++) {
-        const struct mtlm_tensor *t = program->graph->tensor[i];
-
-        if (t->storage != MTLM_STORE_ACTIVATION || !mtlm_tensor_is_owner(t)
-            || t->first_use == t->last_use)
-            continue;
-        if (t->first_use == MTLM_PHASE_FORWARD)
-            bytes.kept += mtlm_tensor_bytes(t);
-        if (t->last_use == MTLM_PHASE_WEIGHT)
-            bytes.waiting += mtlm_tensor_bytes(t);
-    }
-    mtlm_program_destroy(program);
-    return bytes;
-}
 
 static int64_t layers_of(const struct mtlm_program_config *config, int stage)
 {
@@ -66,22 +19,6 @@ static int64_t layers_of(const struct mtlm_program_config *config, int stage)
     mtlm_layout_layers(&config->layout, config->model.num_layers, stage, &first,
                        &count);
     return count;
-}
-
-double mtlm_ring_memory(const struct mtlm_program_config *config,
-                        double *memory)
-{
-    const int stages = mtlm_layout_stages(&config->layout);
-    struct bytes bytes = {0, 0};
-    double share = 0;
-
-    for (int k = 0; k < stages; k++) {
-        if (k == 0 || layers_of(config, k) != layers_of(config, k - 1))
-            bytes = bytes_of(config, layers_of(config, k));
-        memory[k] = bytes.kept;
-        share = fmax(share, bytes.waiting / bytes.kept);
-    }
-    return share;
 }
 
 /* Layers of a stage that are called again as a whole: their B takes a forward
@@ -93,7 +30,7 @@ static double layers_again(const struct mtlm_program_config *config,
 
     /* Published schedules have windows of their own; one stage waits for
      * nobody. */
-    if (config->pipeline != MTLM_PIPELINE_WINDOW
+    if (config->schedule->sizing == MTLM_SIZING_STAGES
         || recompute->granularity != MTLM_RECOMPUTE_FULL
         || mtlm_layout_stages(&config->layout) == 1)
         return 0;
@@ -116,10 +53,12 @@ struct mtlm_window_model mtlm_ring_model(
         times[stages + k] = layers + 2 * again;
         times[2 * stages + k] = layers - again;
     }
-    if (config->act_mem > 0)
-        share = mtlm_ring_memory(config, memory);
+    if (config->act_mem > 0) {
+        assert(config->activation.stage);
+        memcpy(memory, config->activation.stage, stages * sizeof(*memory));
+        share = config->activation.waiting_share;
+    }
     return (struct mtlm_window_model){.layout = &config->layout,
-                                      .pipeline = config->pipeline,
                                       .microbatches = config->microbatches,
                                       .forward = times,
                                       .backward = times + stages,
@@ -141,7 +80,7 @@ struct mtlm_window *mtlm_ring_windows(const struct mtlm_program_config *config)
     const struct mtlm_window_model model =
         mtlm_ring_model(config, times, times + 3 * stages);
 
-    mtlm_windows(&model, window);
+    mtlm_schedule_windows(config->schedule, &model, window);
     free(times);
     return window;
 }
@@ -160,10 +99,10 @@ int mtlm_ring_check(const struct mtlm_program_config *config,
     times = mtlm_calloc(4 * stages, sizeof(*times));
     window = mtlm_calloc(stages, sizeof(*window));
     model = mtlm_ring_model(config, times, times + 3 * stages);
-    need = mtlm_windows_least_memory(&model);
+    need = mtlm_window_least_memory(&model);
     if (config->window > 0) {
-        mtlm_windows(&model, window);
-        with_alpha = mtlm_windows_memory(&model, window);
+        mtlm_schedule_windows(config->schedule, &model, window);
+        with_alpha = mtlm_window_memory(&model, window);
     }
     free(window);
     free(times);

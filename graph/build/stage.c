@@ -212,7 +212,7 @@ static void send_gradient(struct mtlm_builder *b)
 {
     struct mtlm_stage *stage = b->stage;
     const int k = stage->stage;
-    const bool fused = mtlm_pipeline_fused(b->config->pipeline);
+    const bool fused = b->config->schedule->fused;
     struct mtlm_tensor *done = NULL;
 
     if (stage->first || find_neighbour(b, k - 1))

@@ -1,8 +1,12 @@
+/* Choice of a layout: tries tensor- and pipeline-parallel sizes, and weighs
+ * each by its memory and its forecast time. */
+
 #include "config.h"
 
 #include <math.h>
 
 #include "graph/build/stage.h"
+#include "graph/predict/activation_memory.h"
 #include "graph/predict/choose.h"
 #include "graph/predict/forecast.h"
 
@@ -73,12 +77,37 @@ double mtlm_choose_need(const struct mtlm_hosts *hosts,
                        : mtlm_outline_host_bytes(outline, hosts->per_host);
 }
 
+/* Works out what the choice needs and costs. */
+static void work_out(const struct mtlm_wish *wish,
+                     const struct mtlm_hosts *hosts,
+                     const struct mtlm_program_config *config,
+                     struct mtlm_choice *choice)
+{
+    struct mtlm_outline outline;
+
+    if (wish->hurry) {
+        choice->need = first_rank(config, hosts);
+        if (choice->need > hosts->available)
+            return;
+    }
+    outline = mtlm_outline_create(config, hosts->process_bytes);
+    choice->need = mtlm_choose_need(hosts, &outline);
+    choice->least = false;
+    choice->fits = TO_SPARE * choice->need <= hosts->available;
+    for (int i = 0; i < choice->pp; i++)
+        if (mtlm_plan_check_counts(&outline.plan[i], NULL) < 0)
+            choice->fits = false;
+    if (choice->fits && wish->layout_free && !wish->hurry)
+        choice->seconds = mtlm_forecast(config, &outline, hosts->per_host);
+    mtlm_outline_destroy(&outline);
+}
+
 static struct mtlm_choice weigh(const struct mtlm_wish *wish,
                                 const struct mtlm_hosts *hosts, int tp, int pp,
                                 int64_t micro_batch)
 {
     const int dp = hosts->ranks / (tp * pp);
-    const struct mtlm_program_config config =
+    struct mtlm_program_config config =
         mtlm_wish_config(wish, tp, pp, dp, micro_batch);
     struct mtlm_choice choice = {.tp = tp,
                                  .pp = pp,
@@ -88,7 +117,6 @@ static struct mtlm_choice weigh(const struct mtlm_wish *wish,
                                  .least = true};
     const double hopeless =
         (wish->hurry ? 1 : TIMES_TOO_LARGE) * hosts->available;
-    struct mtlm_outline outline;
 
     if (!mtlm_stage_rows_fit(&config)) {
         choice.need = INFINITY;
@@ -100,21 +128,9 @@ static struct mtlm_choice weigh(const struct mtlm_wish *wish,
         || (choice.need > hosts->available
             && config.model.num_layers / pp > MANY_LAYERS))
         return choice;
-    if (wish->hurry) {
-        choice.need = first_rank(&config, hosts);
-        if (choice.need > hosts->available)
-            return choice;
-    }
-    outline = mtlm_outline_create(&config, hosts->process_bytes);
-    choice.need = mtlm_choose_need(hosts, &outline);
-    choice.least = false;
-    choice.fits = TO_SPARE * choice.need <= hosts->available;
-    for (int i = 0; i < pp; i++)
-        if (mtlm_plan_check_counts(&outline.plan[i], NULL) < 0)
-            choice.fits = false;
-    if (choice.fits && wish->layout_free && !wish->hurry)
-        choice.seconds = mtlm_forecast(&config, &outline, hosts->per_host);
-    mtlm_outline_destroy(&outline);
+    mtlm_activation_memory_measure(&config);
+    work_out(wish, hosts, &config, &choice);
+    mtlm_activation_memory_free(&config.activation);
     return choice;
 }
 
@@ -254,7 +270,7 @@ static void widen(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
     struct mtlm_choice other;
 
     if (!wish->window_free || wish->hurry || !choice->fits || choice->tp == 1
-        || wish->config.pipeline != MTLM_PIPELINE_WINDOW
+        || wish->config.schedule->sizing == MTLM_SIZING_STAGES
         || wish->config.act_mem > 0)
         return;
     wider.config.window *= WITH_EXCHANGES;

@@ -1,70 +1,74 @@
 #ifndef MTLM_GRAPH_CHOOSE_H
 #define MTLM_GRAPH_CHOOSE_H
 
+/* Choice of a layout and a micro batch for given machines. */
+
 #include "graph/predict/outline.h"
 #include "graph/schedule/stage_wish.h"
 
-/* Where a job is to run: ranks processes, per_host of them on each machine,
- * numbered machine by machine; available bytes on the one that has least.
- * Where ranks drive GPUs, gpus of them on each machine, available bytes are
- * those that a rank may take of its own, again where they are least. */
+/* The machines of a job: per_host ranks on each, numbered machine by machine.
+ */
 struct mtlm_hosts {
     int ranks, per_host;
-    int gpus; /* 0: none */
+    int gpus; /* on each machine; 0: none */
+    /* Bytes of the machine that has least; with GPUs, of the GPU that has
+     * least, for one rank. */
     double available;
-    double unshared;      /* of a GPU, if no other process held any of it */
-    double process_bytes; /* what each process has of its own already */
+    double unshared;      /* the same of a GPU without other processes on it */
+    double process_bytes; /* resident bytes of each process already */
 };
 
-/* What is to be trained, and what may be chosen for it. */
+/* What to train, and what may be chosen. */
 struct mtlm_wish {
-    /* Model, workers, window and so on.  Layout and micro_batch are what was
-     * asked for; virtual stages and the numbers of microbatches follow from
-     * the next three. */
+    /* Layout and micro_batch are what the options ask for.  Virtual stages and
+     * the numbers of microbatches follow from the next three fields. */
     struct mtlm_program_config config;
     struct mtlm_stage_wish stages;
-    int64_t global_batch; /* 0: one microbatch of each data-parallel rank */
+    int64_t global_batch; /* samples; 0: a microbatch per data-parallel rank */
     int64_t eval_iters;
     bool layout_free;
-    bool window_free;      /* alpha may become larger */
+    bool window_free;      /* alpha may grow */
     bool micro_batch_free; /* micro_batch may become a divisor of itself */
-    bool hurry; /* what does not fit need not be worked out, nor replicas
-                 * of what does be looked for */
+    bool hurry; /* stop at the first layout that fits; tries no replicas, and
+                 * works out no layout that does not fit */
 };
 
 struct mtlm_choice {
     int tp, pp, dp;
     int64_t micro_batch;
     double window;  /* alpha */
-    bool fits;      /* with something to spare when there was a choice */
+    bool fits;      /* into memory, with a margin */
     double need;    /* bytes on the fullest machine, or GPU */
-    double seconds; /* of an iteration, forecast; 0: not compared */
-    bool least;     /* it needs at least that: not worked out further */
+    double seconds; /* forecast of an iteration; 0: not compared */
+    bool least;     /* need is a lower bound: not worked out further */
 };
 
-/* Of the layouts that fit into memory the one with the shortest iteration
- * (graph/predict/forecast.h): among those that hold a model on the fewest ranks
- * that can (the most, where virtual stages are asked for) or on a few times as
- * many, the rest being data-parallel.  For each, the largest micro batch that
- * fits.  Where none fits, the one that needs least.  In a tensor-parallel
- * choice windows then grow by a microbatch, if that fits as well and the
- * schedule is none of the published ones: it is what there is to do while an
- * all-reduce is under way. -1: there is no layout for so many ranks. */
+/* Sets the choice.  Of the layouts that fit into memory, takes the one with the
+ * shortest forecast (graph/predict/forecast.h); where none fits, the one that
+ * needs least.  Returns -1 if no layout has so many ranks.
+ *
+ * A model is spread over the fewest ranks that can hold it, or a few times as
+ * many; over the most, where virtual stages are asked for.  The other ranks are
+ * data-parallel.  Each layout has the largest micro batch that fits.
+ *
+ * In a tensor-parallel choice windows grow by a microbatch, which is computed
+ * during all-reduces, if that fits too and the schedule takes windows. */
 int mtlm_choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
                 struct mtlm_choice *choice);
 
-/* Whether ranks can share the model at all, t of them each layer: t divides
- * them, the heads and the MLP, and the stages are no more than the layers. */
+/* Returns whether `ranks` can share a model with tensor-parallel size t: t
+ * divides ranks, heads and MLP, and the layers suffice for the stages. */
 bool mtlm_choose_possible(const struct mtlm_wish *wish, int ranks, int t);
 
-/* Whether there is a layout for so many ranks, whatever the memory. */
+/* Returns whether any layout has so many ranks, whatever the memory. */
 bool mtlm_choose_any(const struct mtlm_wish *wish, int ranks);
 
-/* What must be available: bytes on the fullest machine, or GPU. */
+/* Returns the bytes that the outline needs on the fullest machine, or GPU. */
 double mtlm_choose_need(const struct mtlm_hosts *hosts,
                         const struct mtlm_outline *outline);
 
-/* The configuration with a choice made. */
+/* Returns the configuration of the wish in the given layout.  With act_mem,
+ * call mtlm_activation_memory_measure() before a program is made of it. */
 struct mtlm_program_config mtlm_wish_config(const struct mtlm_wish *wish,
                                             int tp, int pp, int dp,
                                             int64_t micro_batch);

@@ -1,3 +1,6 @@
+/* Modelled durations of nodes: roofline for computation, latency and bandwidth
+ * for messages. */
+
 #include "config.h"
 
 #include <math.h>

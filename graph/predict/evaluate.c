@@ -1,18 +1,17 @@
+/* Evaluation of a pipeline: tasks and edges for the simulator, lower bounds. */
+
 #include "config.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "graph/predict/bank.h"
 #include "graph/predict/evaluate.h"
 #include "graph/predict/simulator.h"
-#include "graph/schedule/priority.h"
 #include "runtime/base/memory.h"
 
 enum { FORWARD, BACKWARD, WEIGHT, KINDS };
 
-/* What a task of the simulation is. */
 struct task {
     int kind, stage, microbatch;
 };
@@ -23,12 +22,7 @@ struct pipeline {
     struct mtlm_simulator *sim;
     struct task *task; /* [n] */
     int n, capacity;
-    int *first[KINDS]; /* [stage][microbatch] task, of W the first piece */
-    /* While it runs: */
-    struct mtlm_bank *bank; /* [pp] */
-    int *live, *kept;       /* [stages] until B ends, until W ends */
-    int *pieces_left;       /* [stage][microbatch] */
-    struct mtlm_window *peak;
+    int *first[KINDS]; /* [stage][microbatch] the task; of W, the first one */
 };
 
 static int rank_of(const struct pipeline *p, int stage)
@@ -53,12 +47,8 @@ static int add(struct pipeline *p, int kind, int k, int i, int64_t duration)
     static const enum mtlm_phase phase[] = {
         MTLM_PHASE_FORWARD, MTLM_PHASE_BACKWARD, MTLM_PHASE_WEIGHT};
     const struct mtlm_layout *layout = p->config->layout;
-    const struct mtlm_priority priority = {.chunks = layout->virtual_stages,
-                                           .microbatches = p->m,
-                                           .pipeline = p->config->pipeline,
-                                           .stages = layout->pp,
-                                           .backward_first =
-                                               p->config->backward_first};
+    const struct mtlm_priority priority =
+        mtlm_schedule_priority(p->config->schedule, layout, p->m);
 
     if (p->n == p->capacity) {
         p->capacity = 2 * p->capacity + 256;
@@ -83,7 +73,7 @@ static void add_weight(struct pipeline *p, int k, int i)
     }
 }
 
-/* In program order, which decides among equals. */
+/* In program order: the simulator breaks ties by it. */
 static void add_tasks(struct pipeline *p)
 {
     for (int i = 0; i < p->m; i++) {
@@ -105,7 +95,7 @@ static int64_t hop(const struct pipeline *p, int a, int b)
     return rank_of(p, a) != rank_of(p, b) ? ns(p->config->hop) : 0;
 }
 
-/* From a task, of W all pieces, if there is such a microbatch. */
+/* Adds an edge from the task, from all pieces of a W.  i < 0: adds none. */
 static void edge(struct pipeline *p, int kind, int k, int i, int after,
                  int64_t delay)
 {
@@ -119,7 +109,7 @@ static void connect_data(struct pipeline *p, int k, int i)
 {
     const int f = *at(p, FORWARD, k, i), b = *at(p, BACKWARD, k, i);
     const int w = *at(p, WEIGHT, k, i);
-    const bool fused = mtlm_pipeline_fused(p->config->pipeline);
+    const bool fused = p->config->schedule->fused;
 
     if (k > 0)
         edge(p, FORWARD, k - 1, i, f, hop(p, k - 1, k));
@@ -136,7 +126,7 @@ static void connect_data(struct pipeline *p, int k, int i)
     }
 }
 
-/* A slot is free when its last user has ended. */
+/* The last user of a slot ends before the slot is used again. */
 static void connect_rings(struct pipeline *p, int k, int i)
 {
     const struct mtlm_window *window = &p->config->window[k];
@@ -147,74 +137,24 @@ static void connect_rings(struct pipeline *p, int k, int i)
     edge(p, WEIGHT, k, i - window->g, *at(p, BACKWARD, k, i), 0);
 }
 
-/* ---- memory ---- */
-
-static void task_started(void *arg, int number)
-{
-    struct pipeline *p = arg;
-    const struct task *t = &p->task[number];
-    const int k = t->stage;
-    struct mtlm_bank *bank = &p->bank[rank_of(p, k)];
-
-    if (t->kind != FORWARD)
-        return;
-    mtlm_bank_take(bank, t->microbatch, p->config->memory[k]);
-    p->live[k]++;
-    p->kept[k]++;
-    p->peak[k].w = p->live[k] > p->peak[k].w ? p->live[k] : p->peak[k].w;
-    p->peak[k].q = p->kept[k] > p->peak[k].q ? p->kept[k] : p->peak[k].q;
-}
-
-static void task_ended(void *arg, int number)
-{
-    struct pipeline *p = arg;
-    const struct task *t = &p->task[number];
-    const int k = t->stage;
-    const double share = p->config->weight_share;
-    struct mtlm_bank *bank = &p->bank[rank_of(p, k)];
-
-    if (t->kind == BACKWARD) {
-        mtlm_bank_give(bank, t->microbatch, (1 - share) * p->config->memory[k]);
-        p->live[k]--;
-    }
-    if (t->kind == WEIGHT && --p->pieces_left[k * p->m + t->microbatch] == 0) {
-        mtlm_bank_give(bank, t->microbatch, share * p->config->memory[k]);
-        p->kept[k]--;
-    }
-}
-
-static bool admits(void *arg, int number)
-{
-    const struct pipeline *p = arg;
-    const struct task *t = &p->task[number];
-    const int r = rank_of(p, t->stage);
-
-    return t->kind != FORWARD
-           || mtlm_bank_admits(&p->bank[r], t->microbatch,
-                               p->config->memory[t->stage], p->config->cap[r]);
-}
-
 /* ---- bounds ---- */
 
-/* Seconds from the start of B until its result can be sent: behind the pieces
- * of W, which the workers share. */
+/* Returns the seconds from the start of B to the send of its result.  In a
+ * fused schedule, the pieces of W come before; the workers share them. */
 static double chain(const struct mtlm_evaluate *c, int k)
 {
     const int n = c->layout->workers, rounds = (c->pieces + n - 1) / n;
 
     return c->backward[k]
-           + (mtlm_pipeline_fused(c->pipeline)
-                  ? c->weight[k] * rounds / c->pieces
-                  : 0);
+           + (c->schedule->fused ? c->weight[k] * rounds / c->pieces : 0);
 }
 
-/* Sets the shortest times before a rank's first task and behind its last one,
- * head and tail [pp], which follow from the data alone; returns the longest
- * path. */
+/* Sets head[pp] and tail[pp]: the shortest time that data takes to a rank's
+ * first task, and from its last task to the end.  Returns the longest path. */
 static double paths(const struct pipeline *p, double *head, double *tail)
 {
     const struct mtlm_evaluate *c = p->config;
-    const bool fused = mtlm_pipeline_fused(c->pipeline);
+    const bool fused = c->schedule->fused;
     double before = 0, behind = 0, longest = 0;
 
     for (int r = 0; r < c->layout->pp; r++)
@@ -223,7 +163,7 @@ static double paths(const struct pipeline *p, double *head, double *tail)
         const int r = rank_of(p, k);
         const double to_next = k + 1 < p->stages ? 1e-9 * hop(p, k, k + 1) : 0;
 
-        /* Split, a rank ends with a W, which nothing waits for. */
+        /* Without fusion a rank ends with a W; nothing waits for it. */
         head[r] = fmin(head[r], before);
         tail[r] = fmin(tail[r], fused ? behind : 0);
         before += c->forward[k] + to_next;
@@ -240,7 +180,7 @@ static double paths(const struct pipeline *p, double *head, double *tail)
     return longest;
 }
 
-/* Seconds of work of a rank, per worker. */
+/* Returns the seconds of work of a rank, per worker. */
 static double work(const struct pipeline *p, int r)
 {
     const struct mtlm_evaluate *c = p->config;
@@ -268,15 +208,6 @@ static double least(const struct pipeline *p)
 
 /* ---- the whole ---- */
 
-static double microbatch_memory(const struct pipeline *p, int r)
-{
-    double memory = 0;
-
-    for (int k = 0; k < p->stages; k++)
-        memory += rank_of(p, k) == r ? p->config->memory[k] : 0;
-    return memory;
-}
-
 static void prepare(struct pipeline *p)
 {
     const struct mtlm_evaluate *c = p->config;
@@ -287,38 +218,18 @@ static void prepare(struct pipeline *p)
         mtlm_simulator_lane(p->sim, c->layout->workers);
     for (int kind = 0; kind < KINDS; kind++)
         p->first[kind] = mtlm_calloc(each, sizeof(int));
-    p->live = mtlm_calloc(p->stages, sizeof(*p->live));
-    p->kept = mtlm_calloc(p->stages, sizeof(*p->kept));
-    p->pieces_left = mtlm_calloc(each, sizeof(*p->pieces_left));
-    for (int i = 0; i < each; i++)
-        p->pieces_left[i] = c->pieces;
-    p->bank = mtlm_calloc(c->layout->pp, sizeof(*p->bank));
-    for (int r = 0; r < c->layout->pp; r++)
-        mtlm_bank_create(&p->bank[r], p->m, microbatch_memory(p, r));
     add_tasks(p);
     for (int k = 0; k < p->stages; k++)
         for (int i = 0; i < p->m; i++) {
             connect_data(p, k, i);
-            if (!c->cap)
-                connect_rings(p, k, i);
+            connect_rings(p, k, i);
         }
-    mtlm_simulator_set_rule(
-        p->sim, &(struct mtlm_simulator_rule){.admits = c->cap ? admits : NULL,
-                                              .started = task_started,
-                                              .ended = task_ended,
-                                              .arg = p});
 }
 
 static void finish(struct pipeline *p)
 {
-    for (int r = 0; r < p->config->layout->pp; r++)
-        mtlm_bank_destroy(&p->bank[r]);
     for (int kind = 0; kind < KINDS; kind++)
         free(p->first[kind]);
-    free(p->bank);
-    free(p->live);
-    free(p->kept);
-    free(p->pieces_left);
     free(p->task);
     mtlm_simulator_destroy(p->sim);
 }
@@ -362,13 +273,10 @@ struct mtlm_evaluation mtlm_evaluate(const struct mtlm_evaluate *config)
     struct pipeline p = {.config = config,
                          .stages = mtlm_layout_stages(config->layout),
                          .m = config->microbatches};
-    struct mtlm_evaluation e = {
-        .peak = mtlm_calloc(p.stages, sizeof(*e.peak)),
-        .rank_memory = mtlm_calloc(config->layout->pp, sizeof(double))};
+    struct mtlm_evaluation e = {0};
     double busiest = 0;
     bool all;
 
-    p.peak = e.peak;
     prepare(&p);
     all = mtlm_simulator_run(p.sim);
     assert(all);
@@ -376,21 +284,14 @@ struct mtlm_evaluation mtlm_evaluate(const struct mtlm_evaluate *config)
     note_tasks(&p, &e);
     e.makespan_s = 1e-9 * mtlm_simulator_makespan(p.sim);
     e.least_s = least(&p);
-    for (int r = 0; r < config->layout->pp; r++) {
+    for (int r = 0; r < config->layout->pp; r++)
         busiest = fmax(busiest, work(&p, r));
-        e.rank_memory[r] = p.bank[r].peak;
-        e.peak_memory = fmax(e.peak_memory, p.bank[r].peak);
-    }
     e.bubble = 1 - busiest / e.makespan_s;
-    for (int k = 0; k < p.stages; k++)
-        e.peak[k].q -= e.peak[k].w;
     finish(&p);
     return e;
 }
 
 void mtlm_evaluation_free(struct mtlm_evaluation *evaluation)
 {
-    free(evaluation->peak);
-    free(evaluation->rank_memory);
     free(evaluation->task);
 }

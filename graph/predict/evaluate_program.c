@@ -1,3 +1,6 @@
+/* Evaluation of programs: one simulator task for each item, one for each
+ * message and collective of all its ranks. */
+
 #include "config.h"
 
 #include <assert.h>

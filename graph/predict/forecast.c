@@ -1,3 +1,5 @@
+/* Forecast of an iteration: the evaluated pipeline plus what is not hidden. */
+
 #include "config.h"
 
 #include <math.h>
@@ -5,7 +7,7 @@
 #include "graph/predict/cost.h"
 #include "graph/predict/evaluate.h"
 #include "graph/predict/forecast.h"
-#include "graph/predict/search.h"
+#include "graph/predict/work.h"
 
 /* Microbatches that are evaluated, for each rank of the pipeline; of those
  * that follow, each takes what the busiest rank has to do for it. */

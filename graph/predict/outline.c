@@ -1,3 +1,5 @@
+/* Outlines: the plan of each pipeline rank, and sums over a machine. */
+
 #include "config.h"
 
 #include <math.h>

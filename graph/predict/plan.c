@@ -1,3 +1,5 @@
+/* The plan of a rank: bytes of every kind, and the checks against limits. */
+
 #include "config.h"
 
 #include <inttypes.h>

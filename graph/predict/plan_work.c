@@ -1,3 +1,5 @@
+/* The plan of a rank: tasks, operations and traffic. */
+
 #include "config.h"
 
 #include "graph/predict/plan_work.h"

@@ -1,19 +1,22 @@
+/* Search for windows, virtual stages and placement. */
+
 #include "config.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/build/pool.h"
-#include "graph/build/program_build.h"
 #include "graph/build/ring.h"
+#include "graph/predict/activation_memory.h"
 #include "graph/predict/search.h"
+#include "graph/predict/work.h"
 #include "runtime/base/memory.h"
 
-/* Of a schedule: values of alpha that are tried, fewer where a pipeline has
- * many tasks, and microbatches for each rank then; and what two stages a rank
- * must gain. */
-enum { TRIES = 32, FEW_TRIES = 10, MANY_TASKS = 8192, ENOUGH = 4, PIECES = 8 };
+/* Values of alpha that are tried.  A pipeline of many tasks gets few tries, on
+ * ENOUGH microbatches for each rank. */
+enum { TRIES = 32, FEW_TRIES = 10, MANY_TASKS = 8192, ENOUGH = 4 };
+
+/* Two stages a rank must cost at most this share of what one stage costs. */
 static const double worth = 0.99;
 
 double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
@@ -24,12 +27,12 @@ double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
     struct mtlm_window *tried = mtlm_calloc(2 * stages, sizeof(*tried));
     struct mtlm_window *last = tried + stages;
     struct mtlm_window_model model = search->windows;
-    const double most = mtlm_windows(&model, tried);
+    const double most = mtlm_schedule_windows(p->schedule, &model, tried);
     /* Below 1 a stage cannot be kept busy. */
     const double least = fmin(most, fmax(1, most / 2));
     double best = INFINITY;
 
-    if (mtlm_windows_least_memory(&model) > model.most_memory * (1 + 1e-9)) {
+    if (mtlm_window_least_memory(&model) > model.most_memory * (1 + 1e-9)) {
         free(tried);
         return INFINITY;
     }
@@ -39,7 +42,7 @@ double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
         double cost;
 
         model.alpha = most - (most - least) * i / search->tries;
-        mtlm_windows(&model, tried);
+        mtlm_schedule_windows(p->schedule, &model, tried);
         if (memcmp(tried, last, stages * sizeof(*tried)) == 0)
             continue;
         memcpy(last, tried, stages * sizeof(*tried));
@@ -57,88 +60,8 @@ double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
     return best;
 }
 
-/* ---- programs ---- */
-
-/* Of the list's nodes that go with that phase: with recomputation some weight
- * gradients cannot wait. */
-static double flops_of(const struct mtlm_list *list, enum mtlm_phase phase)
-{
-    double flops = 0;
-
-    for (int i = 0; i < list->n; i++)
-        if (mtlm_pool_phase(list->node[i]) == phase)
-            flops += list->node[i]->flops;
-    return flops;
-}
-
-/* So that forward passes take a millisecond a rank, or a stage where one rank
- * holds all, on average; returns the FLOPs of a second. */
-static double scale(double *times, int stages, int ranks)
-{
-    double forward = 0;
-
-    for (int k = 0; k < stages; k++)
-        forward += times[k];
-    for (int i = 0; i < 3 * stages; i++)
-        times[i] *= 1e-3 * ranks / forward;
-    return forward / (1e-3 * ranks);
-}
-
-struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config)
-{
-    const int stages = mtlm_layout_stages(&config->layout);
-    double *times = mtlm_calloc(4 * stages, sizeof(*times));
-    struct mtlm_work work = {.window = mtlm_ring_windows(config),
-                             .times = times};
-    int64_t pieces = 1;
-
-    for (int r = 0; r < config->layout.pp; r++) {
-        struct mtlm_program_config mine = *config;
-        struct mtlm_program *program;
-
-        mine.outline = true;
-        mine.eval_only = false;
-        mtlm_layout_place(&mine.layout,
-                          r * config->layout.tp * config->layout.dp);
-        program = mtlm_program_build(&mine);
-        for (int c = 0; c < config->layout.virtual_stages; c++) {
-            const struct mtlm_stage *stage = &program->stage[c];
-            double *time = &times[stage->stage];
-
-            time[0] = flops_of(&stage->forward, MTLM_PHASE_FORWARD);
-            time[stages] = flops_of(&stage->backward, MTLM_PHASE_BACKWARD);
-            time[2 * stages] = flops_of(&stage->weight, MTLM_PHASE_WEIGHT)
-                               + flops_of(&stage->backward, MTLM_PHASE_WEIGHT);
-            time[3 * stages] = stage->n_layers;
-            pieces = stage->n_layers > pieces ? stage->n_layers : pieces;
-        }
-        mtlm_program_destroy(program);
-    }
-    work.flops_per_s =
-        scale(times, stages, mtlm_layout_pipeline(&config->layout));
-    work.pipeline =
-        (struct mtlm_evaluate){.layout = &config->layout,
-                               .pipeline = config->pipeline,
-                               .microbatches = config->microbatches,
-                               .forward = times,
-                               .backward = times + stages,
-                               .weight = times + 2 * stages,
-                               .memory = times + 3 * stages,
-                               .pieces = pieces < PIECES ? pieces : PIECES,
-                               .weight_share = 1,
-                               .window = work.window};
-    return work;
-}
-
-void mtlm_work_free(struct mtlm_work *work)
-{
-    free(work->times);
-    free(work->window);
-}
-
-/* ---- schedules ---- */
-
-/* What config costs with the best windows in bytes; it gets their alpha. */
+/* Returns the cost of config with the best windows in `bytes`; sets config's
+ * alpha and act_mem. */
 static double try_windows(struct mtlm_program_config *config, double bytes)
 {
     const int stages = mtlm_layout_stages(&config->layout);
@@ -147,12 +70,12 @@ static double try_windows(struct mtlm_program_config *config, double bytes)
     struct mtlm_work work;
     struct mtlm_search search;
 
-    config->pipeline = MTLM_PIPELINE_WINDOW;
     config->window = 1;
     config->act_mem = 0; /* the work does not depend on windows */
     work = mtlm_work_create(config);
     config->window = 0;
     config->act_mem = bytes;
+    config->activation = mtlm_activation_memory(config);
     search = (struct mtlm_search){
         .pipeline = work.pipeline,
         .windows = mtlm_ring_model(config, times, times + 3 * stages),
@@ -166,19 +89,21 @@ static double try_windows(struct mtlm_program_config *config, double bytes)
     }
     cost = mtlm_search(&search, window, &config->window);
     mtlm_work_free(&work);
+    mtlm_activation_memory_free(&config->activation);
     free(times);
     free(window);
     return cost;
 }
 
-/* Bytes of what 1F1B keeps on the fullest rank. */
-static double bytes_of_1f1b(const struct mtlm_program_config *config)
+/* Returns the bytes that the schedule to compare with keeps on the fullest
+ * rank. */
+static double bytes_to_use(const struct mtlm_program_config *config)
 {
     const bool together = config->layout.placement == MTLM_PLACEMENT_POLICY;
     const int stages = mtlm_layout_pipeline(&config->layout);
     struct mtlm_program_config one = *config;
     struct mtlm_window *window;
-    double *memory = mtlm_calloc(stages, sizeof(*memory));
+    struct mtlm_activation_memory memory;
     double most = 0;
 
     if (!together) {
@@ -186,15 +111,15 @@ static double bytes_of_1f1b(const struct mtlm_program_config *config)
         one.layout.placement = MTLM_PLACEMENT_LOOP;
         one.layout.stage_layers = NULL;
     }
-    one.pipeline = MTLM_PIPELINE_1F1B;
+    one.schedule = mtlm_schedule_find(config->schedule->memory_of);
     window = mtlm_ring_windows(&one);
-    mtlm_ring_memory(&one, memory);
+    memory = mtlm_activation_memory(&one);
     for (int k = 0; k < stages; k++) {
-        const double here = window[k].w * memory[k];
+        const double here = window[k].w * memory.stage[k];
 
         most = together ? most + here : fmax(most, here);
     }
-    free(memory);
+    mtlm_activation_memory_free(&memory);
     free(window);
     return most;
 }
@@ -208,7 +133,7 @@ void mtlm_search_schedule(struct mtlm_program_config *config, int chunks)
                  {2, MTLM_PLACEMENT_V},
                  {2, MTLM_PLACEMENT_LOOP}};
     const double bytes =
-        config->act_mem > 0 ? config->act_mem : bytes_of_1f1b(config);
+        config->act_mem > 0 ? config->act_mem : bytes_to_use(config);
     struct mtlm_program_config best = *config;
     double least = INFINITY;
 

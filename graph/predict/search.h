@@ -1,50 +1,38 @@
 #ifndef MTLM_GRAPH_SEARCH_H
 #define MTLM_GRAPH_SEARCH_H
 
+/* Search for the cheapest windows within a memory, by evaluation.  A larger
+ * alpha keeps more microbatches under way; a smaller one leaves more room for
+ * weight gradients that wait (graph/schedule/window.h). */
+
 #include "graph/build/program.h"
 #include "graph/predict/evaluate.h"
 
-/* The windows that cost least within a memory, found by evaluation: a larger
- * alpha keeps more microbatches under way, a smaller one leaves more room for
- * weight gradients that wait (graph/schedule/window.h). */
 struct mtlm_search {
-    struct mtlm_evaluate pipeline; /* its window is not read */
-    /* What the windows follow from; of kind WINDOW, without alpha, but with
-     * most_memory, which is the memory. */
+    struct mtlm_evaluate pipeline; /* its window is not read; its schedule
+                                    * takes windows from memory and alpha */
+    /* The input of the windows: alpha is 0, most_memory is the memory. */
     struct mtlm_window_model windows;
-    int tries;    /* values of alpha, from half the largest one on */
-    bool by_span; /* the longest time of one rank counts, as in the
-                   * zero-bubble papers, not that of all together */
+    int tries;    /* values of alpha, from the largest down to half of it */
+    bool by_span; /* the cost is the longest span of a rank, as in the
+                   * zero-bubble papers; otherwise the makespan */
 };
 
-/* Sets window[stages] and *alpha; returns the seconds that count, INFINITY
- * where the memory does not do. */
+/* Sets window[stages] and *alpha to the cheapest.  Returns their cost in
+ * seconds; INFINITY, with nothing set, where the memory is too small. */
 double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
                    double *alpha);
 
-/* A program's pipeline with FLOPs as times, so that a rank, with placement
- * policy a stage, takes a millisecond on average to pass a microbatch forward,
- * and messages that take none; W is cut into a piece for each layer, memory
- * counts layers.  Borrows config's layout; the caller frees the rest with
- * mtlm_work_free(). */
-struct mtlm_work {
-    struct mtlm_evaluate pipeline;
-    struct mtlm_window *window; /* pipeline.window, the program's */
-    double *times;              /* pipeline.forward and so on */
-    double flops_per_s;         /* that a second of these times stands for */
-};
-
-struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config);
-void mtlm_work_free(struct mtlm_work *work);
-
-/* --schedule auto: of placement loop with one and two virtual stages a rank
- * and placement V, and of all windows, what costs least with config.act_mem
- * bytes or, where that is 0, with the activations of as many microbatches as
- * 1F1B keeps.  Virtual stages that are given (chunks > 0) stay, and their
- * placement.  Messages cost nothing here: two stages a rank must gain a
- * hundredth for theirs.  Of large pipelines only the first microbatches are
- * evaluated.  Sets the layout's virtual stages and placement, pipeline, window
- * and act_mem. */
+/* Completes a schedule whose windows come from a search (--schedule auto).
+ * Tries placement loop with one and two virtual stages a rank, and placement V;
+ * each with all windows within the memory.  The memory is config.act_mem; where
+ * that is 0, the activations that schedule->memory_of keeps.  chunks > 0: the
+ * virtual stages and the placement of config stay.
+ *
+ * Messages cost nothing here, so two stages a rank must gain 1 % to pay for
+ * theirs.  Of large pipelines, only the first microbatches are evaluated.
+ *
+ * Sets the layout's virtual stages and placement, window and act_mem. */
 void mtlm_search_schedule(struct mtlm_program_config *config, int chunks);
 
 #endif /* MTLM_GRAPH_SEARCH_H */

@@ -1,3 +1,5 @@
+/* List scheduling: a queue of ready tasks per lane, and a heap of events. */
+
 #include "config.h"
 
 #include <assert.h>
@@ -10,7 +12,7 @@ enum { NONE = -1 };
 
 struct task {
     int64_t duration, priority, start, end;
-    int64_t ready;  /* earliest start, as far as is known */
+    int64_t ready;  /* the earliest start that ended tasks allow */
     int waits_for;  /* tasks that must end first */
     int first_edge; /* to those that wait for this one; see sort_edges() */
     int lane;
@@ -22,20 +24,20 @@ struct edge {
     int64_t delay;
 };
 
-/* A heap of tasks: the first is the one that goes before all others. */
+/* A heap of tasks; the most urgent one is first. */
 struct queue {
     int *task;
     int n, capacity;
 };
 
 struct lane {
-    int free; /* tasks that could start */
+    int free; /* tasks that the lane has room for */
     struct queue ready;
 };
 
-/* At that time the task ends, or becomes ready. */
+/* At `time` the task ends, or becomes ready. */
 struct event {
-    int64_t time, number; /* number: of its making */
+    int64_t time, number; /* number: in order of creation */
     int task;
     bool ends;
 };
@@ -49,10 +51,9 @@ struct mtlm_simulator {
     int n_lanes;
     struct event *event; /* a heap */
     int n_events, event_capacity;
-    int64_t events; /* that there ever were */
-    struct mtlm_simulator_rule rule;
+    int64_t events; /* created so far */
     int *started, n_started, n_ended;
-    int *refused; /* of one lane, while it chooses */
+    int *refused; /* scratch: ready tasks whose other lanes are full */
     int64_t now;
 };
 
@@ -124,12 +125,6 @@ void mtlm_simulator_edge(struct mtlm_simulator *sim, int before, int after,
     }
     sim->edge[sim->n_edges++] = (struct edge){before, after, delay};
     sim->task[after].waits_for++;
-}
-
-void mtlm_simulator_set_rule(struct mtlm_simulator *sim,
-                             const struct mtlm_simulator_rule *rule)
-{
-    sim->rule = *rule;
 }
 
 /* ---- heaps ---- */
@@ -216,7 +211,7 @@ static struct event take_event(struct mtlm_simulator *sim)
 
 /* ---- what happens ---- */
 
-/* n more tasks, or fewer, could start on the task's lanes. */
+/* Adds n to the room of the task's lanes. */
 static void free_lanes(struct mtlm_simulator *sim, const struct task *task,
                        int n)
 {
@@ -234,12 +229,10 @@ static void start(struct mtlm_simulator *sim, int number)
     task->start = sim->now;
     task->end = sim->now + task->duration;
     sim->started[sim->n_started++] = number;
-    if (sim->rule.started)
-        sim->rule.started(sim->rule.arg, number);
     add_event(sim, task->end, number, true);
 }
 
-/* Nothing is before it any more. */
+/* Called once all predecessors have ended. */
 static void make_ready(struct mtlm_simulator *sim, int number)
 {
     const struct task *task = &sim->task[number];
@@ -258,8 +251,6 @@ static void end(struct mtlm_simulator *sim, int number)
 
     free_lanes(sim, task, 1);
     sim->n_ended++;
-    if (sim->rule.ended)
-        sim->rule.ended(sim->rule.arg, number);
     for (int i = task->first_edge;
          i < sim->n_edges && sim->edge[i].before == number; i++) {
         struct task *after = &sim->task[sim->edge[i].after];
@@ -278,11 +269,11 @@ static bool may_start(const struct mtlm_simulator *sim, int number)
     for (int i = 0; i < task->n_more; i++)
         if (sim->lane[task->more[i]].free == 0)
             return false;
-    return !sim->rule.admits || sim->rule.admits(sim->rule.arg, number);
+    return true;
 }
 
-/* Starts what a lane can start, the best first. */
-static void choose(struct mtlm_simulator *sim, struct lane *lane)
+/* Starts as many ready tasks as the lane has room for, most urgent first. */
+static void start_ready(struct mtlm_simulator *sim, struct lane *lane)
 {
     int refused = 0;
 
@@ -298,7 +289,7 @@ static void choose(struct mtlm_simulator *sim, struct lane *lane)
         push(sim, &lane->ready, sim->refused[--refused]);
 }
 
-/* All that happens next, at one moment; false: nothing does. */
+/* Handles all events of the next point in time.  Returns false without any. */
 static bool advance(struct mtlm_simulator *sim)
 {
     if (sim->n_events == 0)
@@ -315,7 +306,7 @@ static bool advance(struct mtlm_simulator *sim)
     return true;
 }
 
-/* By before, in each its order of making. */
+/* By predecessor; edges of one predecessor stay in order of creation. */
 static void sort_edges(struct mtlm_simulator *sim)
 {
     struct edge *sorted = mtlm_calloc(sim->n_edges, sizeof(*sorted));
@@ -351,7 +342,7 @@ bool mtlm_simulator_run(struct mtlm_simulator *sim)
     free(first);
     do
         for (int i = 0; i < sim->n_lanes; i++)
-            choose(sim, &sim->lane[i]);
+            start_ready(sim, &sim->lane[i]);
     while (advance(sim));
     return sim->n_ended == sim->n;
 }

@@ -1,3 +1,5 @@
+/* Priorities as one integer: iteration, class, place in the class. */
+
 #include "config.h"
 
 #include <assert.h>
@@ -5,77 +7,101 @@
 
 #include "graph/schedule/priority.h"
 
-/* Of a class: how many have a number, and how many go before. */
-static int64_t width(const struct mtlm_priority *p)
-{
-    int64_t m = p->microbatches;
+/* ---- places in a class ---- */
 
-    if (p->pipeline == MTLM_PIPELINE_INTERLEAVED)
-        m = (m + p->stages - 1) / p->stages * p->stages;
-    return p->chunks * m;
+static int64_t width_by_depth(const struct mtlm_priority *p)
+{
+    return p->chunks * (int64_t) p->microbatches;
 }
 
-enum { CLASSES = 4 }; /* W, B, F, iteration */
-
-int64_t mtlm_priority_span(const struct mtlm_priority *p)
+static int place_by_depth(const struct mtlm_priority *p, enum mtlm_phase phase,
+                          int microbatch, int chunk)
 {
-    return CLASSES * width(p);
-}
-
-/* 0: least urgent. */
-static int class_of(const struct mtlm_priority *p, enum mtlm_phase phase)
-{
-    const bool fused = mtlm_pipeline_fused(p->pipeline);
+    const int v = p->chunks;
 
     switch (phase) {
     case MTLM_PHASE_FORWARD:
     case MTLM_PHASE_EVAL:
-        return (p->backward_first ? 1 : 2) - fused;
+        return (v - 1 - chunk) * p->microbatches + microbatch;
     case MTLM_PHASE_BACKWARD:
-        return (p->backward_first ? 2 : 1) - fused;
+        return microbatch * v + chunk;
     default:
-        return fused ? 2 : 0;
+        return microbatch * v + v - 1 - chunk;
     }
 }
 
-/* Groups of p microbatches, in each chunk after chunk. */
-static int in_groups(const struct mtlm_priority *p, int microbatch, int turn)
+/* The last group may have less than p microbatches, and takes as many places
+ * as the others. */
+static int64_t width_by_groups(const struct mtlm_priority *p)
+{
+    const int64_t m = p->microbatches;
+
+    return p->chunks * ((m + p->stages - 1) / p->stages * p->stages);
+}
+
+/* turn: how many chunks the group has been through. */
+static int place_in_group(const struct mtlm_priority *p, int microbatch,
+                          int turn)
 {
     const int group = microbatch / p->stages * p->stages;
 
     return group * p->chunks + turn * p->stages + microbatch - group;
 }
 
-static int before(const struct mtlm_priority *p, enum mtlm_phase phase,
-                  int microbatch, int chunk)
+static int place_by_groups(const struct mtlm_priority *p, enum mtlm_phase phase,
+                           int microbatch, int chunk)
 {
-    const int v = p->chunks;
-    const bool groups = p->pipeline == MTLM_PIPELINE_INTERLEAVED;
-
     switch (phase) {
     case MTLM_PHASE_FORWARD:
     case MTLM_PHASE_EVAL:
-        return groups ? in_groups(p, microbatch, chunk)
-                      : (v - 1 - chunk) * p->microbatches + microbatch;
+        return place_in_group(p, microbatch, chunk);
     case MTLM_PHASE_BACKWARD:
-        return groups ? in_groups(p, microbatch, v - 1 - chunk)
-                      : microbatch * v + chunk;
+        return place_in_group(p, microbatch, p->chunks - 1 - chunk);
     default:
-        return microbatch * v + v - 1 - chunk;
+        return place_by_depth(p, phase, microbatch, chunk);
+    }
+}
+
+const struct mtlm_priority_order mtlm_priority_by_depth = {width_by_depth,
+                                                           place_by_depth};
+const struct mtlm_priority_order mtlm_priority_by_groups = {width_by_groups,
+                                                            place_by_groups};
+
+/* ---- numbers ---- */
+
+enum { CLASSES = 4 }; /* W, B, F, iteration */
+
+int64_t mtlm_priority_span(const struct mtlm_priority *p)
+{
+    return CLASSES * p->order->width(p);
+}
+
+/* Returns 0 for the least urgent class. */
+static int class_of(const struct mtlm_priority *p, enum mtlm_phase phase)
+{
+    switch (phase) {
+    case MTLM_PHASE_FORWARD:
+    case MTLM_PHASE_EVAL:
+        return 2 - p->fused;
+    case MTLM_PHASE_BACKWARD:
+        return 1 - p->fused;
+    default:
+        return p->fused ? 2 : 0;
     }
 }
 
 int mtlm_priority(const struct mtlm_priority *p, enum mtlm_phase phase,
                   int microbatch, int chunk)
 {
-    int first;
+    const int64_t width = p->order->width(p);
+    int place;
 
     if (microbatch < 0 || phase == MTLM_PHASE_OPTIMIZER
         || phase == MTLM_PHASE_INIT)
         return mtlm_priority_span(p) - 1;
-    first = before(p, phase, microbatch, chunk);
-    assert(first < width(p));
-    return (class_of(p, phase) + 1) * width(p) - 1 - first;
+    place = p->order->place(p, phase, microbatch, chunk);
+    assert(place < width);
+    return (class_of(p, phase) + 1) * width - 1 - place;
 }
 
 int64_t mtlm_priority_cycle(const struct mtlm_priority *p)

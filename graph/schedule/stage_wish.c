@@ -1,3 +1,5 @@
+/* Virtual stages per rank, from what is asked for and the pipeline size. */
+
 #include "config.h"
 
 #include <limits.h>

@@ -1,23 +1,25 @@
 #ifndef MTLM_GRAPH_STAGE_WISH_H
 #define MTLM_GRAPH_STAGE_WISH_H
 
+/* What the options ask of the virtual stages, before the number of pipeline
+ * ranks is known. */
+
 #include <stdint.h>
 
-/* What is asked of the virtual stages, before it is known how many ranks a
- * pipeline has.  At most one of layers_per_stage and layers says something. */
+/* At most one of layers_per_stage and layers is given. */
 struct mtlm_stage_wish {
-    int virtual_stages;       /* of each rank; 0: as follows from the rest */
-    int64_t layers_per_stage; /* at the most; 0: not said */
-    const int64_t *layers;    /* [n]: of every virtual stage of the model; NULL:
-                               * evenly; borrowed */
+    int virtual_stages;       /* per rank; 0: follows from the other fields */
+    int64_t layers_per_stage; /* at most; 0: not given */
+    const int64_t *layers;    /* [n] layers of every virtual stage of the model,
+                               * borrowed; NULL: evenly */
     int n;
-    /* Size of the pipeline where one rank holds all of it: placement policy.
-     * 0: its ranks hold it. */
+    /* Placement policy: the size of the pipeline, which one rank holds.  0:
+     * another placement. */
     int pipeline;
 };
 
-/* Virtual stages that each of pp ranks holds; 0: pp ranks, of which a pipeline
- * in one rank has one, cannot share num_layers layers in this way. */
+/* Returns the virtual stages of each of pp ranks; 0: pp ranks cannot share
+ * num_layers layers in this way.  Placement policy: pp is 1. */
 int mtlm_stage_wish_chunks(const struct mtlm_stage_wish *wish,
                            int64_t num_layers, int pp);
 

@@ -1,3 +1,5 @@
+/* Windows from times, memory or a list; see window.h for the formulas. */
+
 #include "config.h"
 
 #include <math.h>
@@ -6,14 +8,8 @@
 #include "graph/schedule/window.h"
 #include "runtime/base/memory.h"
 
-/* Of quotients that ought to be whole. */
+/* Of quotients that are whole numbers but for rounding. */
 #define ROUNDING 1e-9
-
-bool mtlm_pipeline_fused(enum mtlm_pipeline pipeline)
-{
-    return pipeline == MTLM_PIPELINE_GPIPE || pipeline == MTLM_PIPELINE_1F1B
-           || pipeline == MTLM_PIPELINE_INTERLEAVED;
-}
 
 static int stage_on(const struct mtlm_layout *layout, int pp_rank, int chunk)
 {
@@ -23,7 +19,7 @@ static int stage_on(const struct mtlm_layout *layout, int pp_rank, int chunk)
     return mtlm_layout_stage(&there, chunk);
 }
 
-/* T */
+/* Returns T. */
 static double period(const struct mtlm_window_model *model)
 {
     const struct mtlm_layout *layout = model->layout;
@@ -42,8 +38,8 @@ static double period(const struct mtlm_window_model *model)
     return busiest;
 }
 
-/* T / L_k of every virtual stage: w_k grows by one with each of these in alpha.
- * The caller frees it. */
+/* Returns T / L_k of every virtual stage: the growth of alpha that adds one to
+ * w_k.  The caller frees it. */
 static double *steps(const struct mtlm_window_model *model)
 {
     const struct mtlm_layout *layout = model->layout;
@@ -62,32 +58,31 @@ static double *steps(const struct mtlm_window_model *model)
     return step;
 }
 
-/* As many slots, but no useless ones, and one for each worker. */
-static int useful(const struct mtlm_window_model *model, double slots)
+int mtlm_window_clamp(const struct mtlm_window_model *model, double slots)
 {
     return fmax(fmin(slots, model->microbatches), model->layout->workers);
 }
 
-static void set(const struct mtlm_window_model *model, const double *step,
-                double alpha, struct mtlm_window *window)
+static void set_slots(const struct mtlm_window_model *model, const double *step,
+                      double alpha, struct mtlm_window *window)
 {
     const int stages = mtlm_layout_stages(model->layout);
 
     for (int k = 0; k < stages; k++)
         window[k] = (struct mtlm_window){
-            useful(model, ceil(alpha / step[k] - ROUNDING)), 0, 0};
+            mtlm_window_clamp(model, ceil(alpha / step[k] - ROUNDING)), 0, 0};
 }
 
-static void by_alpha(const struct mtlm_window_model *model, double alpha,
-                     struct mtlm_window *window)
+void mtlm_window_set_alpha(const struct mtlm_window_model *model, double alpha,
+                           struct mtlm_window *window)
 {
     double *step = steps(model);
 
-    set(model, step, alpha, window);
+    set_slots(model, step, alpha, window);
     free(step);
 }
 
-/* Memory of a slot of q_k. */
+/* Returns the memory of a slot of q_k. */
 static double slot_for_weight(const struct mtlm_window_model *model, int stage)
 {
     return model->memory[stage]
@@ -108,8 +103,8 @@ static double memory_of(const struct mtlm_window_model *model,
     return memory;
 }
 
-double mtlm_windows_memory(const struct mtlm_window_model *model,
-                           const struct mtlm_window *window)
+double mtlm_window_memory(const struct mtlm_window_model *model,
+                          const struct mtlm_window *window)
 {
     double fullest = 0;
 
@@ -118,7 +113,7 @@ double mtlm_windows_memory(const struct mtlm_window_model *model,
     return fullest;
 }
 
-double mtlm_windows_least_memory(const struct mtlm_window_model *model)
+double mtlm_window_least_memory(const struct mtlm_window_model *model)
 {
     double fullest = 0;
 
@@ -126,15 +121,15 @@ double mtlm_windows_least_memory(const struct mtlm_window_model *model)
         double memory = 0;
 
         for (int c = 0; c < model->layout->virtual_stages; c++)
-            memory +=
-                useful(model, 1) * model->memory[stage_on(model->layout, r, c)];
+            memory += mtlm_window_clamp(model, 1)
+                      * model->memory[stage_on(model->layout, r, c)];
         fullest = fmax(fullest, memory);
     }
     return fullest;
 }
 
-/* The smallest n T / L_k above alpha, which are where windows grow: at that,
- * w_k is still n.  INFINITY: no window can grow. */
+/* Returns the smallest n T / L_k above alpha, where a window grows: there, w_k
+ * is still n.  INFINITY: no window can grow. */
 static double next_alpha(const struct mtlm_window_model *model,
                          const double *step, double alpha)
 {
@@ -150,16 +145,16 @@ static double next_alpha(const struct mtlm_window_model *model,
     return next;
 }
 
-static double by_memory(const struct mtlm_window_model *model, double most,
-                        struct mtlm_window *window)
+double mtlm_window_set_memory(const struct mtlm_window_model *model,
+                              double most, struct mtlm_window *window)
 {
     double alpha = 0, next, *step = steps(model);
 
-    set(model, step, alpha, window);
+    set_slots(model, step, alpha, window);
     while (isfinite(next = next_alpha(model, step, alpha))) {
-        set(model, step, next, window);
-        if (mtlm_windows_memory(model, window) > most * (1 + ROUNDING)) {
-            set(model, step, alpha, window);
+        set_slots(model, step, next, window);
+        if (mtlm_window_memory(model, window) > most * (1 + ROUNDING)) {
+            set_slots(model, step, alpha, window);
             break;
         }
         alpha = next;
@@ -179,9 +174,8 @@ static int largest(const struct mtlm_window_model *model,
     return w;
 }
 
-/* Deals out what is left of `most` on each rank, up to so many slots. */
-static void fill(const struct mtlm_window_model *model, double most, int slots,
-                 struct mtlm_window *window)
+static void deal_out(const struct mtlm_window_model *model, double most,
+                     int slots, struct mtlm_window *window)
 {
     const struct mtlm_layout *layout = model->layout;
 
@@ -206,8 +200,20 @@ static void fill(const struct mtlm_window_model *model, double most, int slots,
     }
 }
 
-/* A microbatch on every stage of the rank that it fills most. */
-static double microbatch_memory(const struct mtlm_window_model *model)
+void mtlm_window_fill(const struct mtlm_window_model *model, double most,
+                      struct mtlm_window *window)
+{
+    deal_out(model, most, model->microbatches, window);
+}
+
+void mtlm_window_fill_evenly(const struct mtlm_window_model *model,
+                             struct mtlm_window *window)
+{
+    deal_out(model, mtlm_window_memory(model, window), largest(model, window),
+             window);
+}
+
+double mtlm_window_microbatch_memory(const struct mtlm_window_model *model)
 {
     double most = 0;
 
@@ -221,10 +227,10 @@ static double microbatch_memory(const struct mtlm_window_model *model)
     return most;
 }
 
-/* The most microbatches that chunk c of rank r has between F and B in
- * Megatron-LM's interleaved order (arXiv 2104.04473, 2.2.2): it takes groups of
- * p microbatches through the chunks in turn, after 2 (p - r - 1) + (v - 1) p
- * forward passes a backward and a forward one alternately. */
+/* Returns the most microbatches that chunk c of rank r has between F and B in
+ * Megatron-LM's interleaved order (arXiv 2104.04473, 2.2.2).  That order takes
+ * groups of p microbatches through the chunks in turn.  After 2 (p - r - 1) +
+ * (v - 1) p forward passes, a backward and a forward pass alternate. */
 static int in_flight(int p, int v, int r, int c)
 {
     const int group = v * p, ahead = 2 * (p - r - 1) + (v - 1) * p;
@@ -242,10 +248,10 @@ static int in_flight(int p, int v, int r, int c)
     return most;
 }
 
-/* One more where the next forward pass does not come from the rank itself, so
- * that it need not wait for a backward pass to come back. */
-static void interleave(const struct mtlm_window_model *model,
-                       struct mtlm_window *window)
+/* One more where the next forward pass comes from another rank: it then waits
+ * for no backward pass. */
+void mtlm_window_set_interleaved(const struct mtlm_window_model *model,
+                                 struct mtlm_window *window)
 {
     const struct mtlm_layout *layout = model->layout;
     const int stages = mtlm_layout_stages(layout);
@@ -256,14 +262,13 @@ static void interleave(const struct mtlm_window_model *model,
                                 mtlm_layout_chunk(layout, k))
                       + (r > 0);
 
-        window[k] =
-            (struct mtlm_window){useful(model, layout->workers * n), 0, 0};
+        window[k] = (struct mtlm_window){
+            mtlm_window_clamp(model, layout->workers * n), 0, 0};
     }
 }
 
-/* g_k */
-static void add_gradients(const struct mtlm_window_model *model,
-                          struct mtlm_window *window)
+void mtlm_window_add_gradients(const struct mtlm_window_model *model,
+                               struct mtlm_window *window)
 {
     const struct mtlm_layout *layout = model->layout;
     const int stages = mtlm_layout_stages(layout);
@@ -277,74 +282,16 @@ static void add_gradients(const struct mtlm_window_model *model,
     }
 }
 
-static void take_given(const struct mtlm_window_model *model,
-                       struct mtlm_window *window)
+void mtlm_window_set_given(const struct mtlm_window_model *model,
+                           struct mtlm_window *window)
 {
     const int stages = mtlm_layout_stages(model->layout);
 
     for (int k = 0; k < stages; k++) {
         const struct mtlm_window *given = &model->given[k];
-        const int w = useful(model, given->w);
+        const int w = mtlm_window_clamp(model, given->w);
 
         window[k] = (struct mtlm_window){
-            w, useful(model, (double) given->w + given->q) - w, 0};
+            w, mtlm_window_clamp(model, (double) given->w + given->q) - w, 0};
     }
-}
-
-/* w_k and q_k; returns alpha. */
-static double slots(const struct mtlm_window_model *model,
-                    struct mtlm_window *window)
-{
-    const int stages = mtlm_layout_stages(model->layout);
-    double alpha = 0, most = 0;
-
-    switch (model->pipeline) {
-    case MTLM_PIPELINE_GPIPE:
-        for (int k = 0; k < stages; k++)
-            window[k] =
-                (struct mtlm_window){useful(model, model->microbatches), 0, 0};
-        return 0;
-    case MTLM_PIPELINE_INTERLEAVED:
-        interleave(model, window);
-        return 0;
-    case MTLM_PIPELINE_1F1B:
-        by_alpha(model, alpha = 1.5, window);
-        return alpha;
-    case MTLM_PIPELINE_ZB_H1:
-        by_alpha(model, alpha = 1.5, window);
-        break;
-    case MTLM_PIPELINE_ZB_H2:
-        by_alpha(model, 1.5, window);
-        for (int k = 0; k < stages; k++)
-            window[k].w = useful(model, 2 * window[k].w - 1);
-        break;
-    case MTLM_PIPELINE_ZB_V:
-        most = model->layout->pp * microbatch_memory(model);
-        break;
-    case MTLM_PIPELINE_WINDOW:
-        if (model->given) {
-            take_given(model, window);
-            return 0;
-        }
-        most = model->most_memory;
-        by_alpha(model, alpha = model->alpha, window);
-        break;
-    }
-    if (most > 0 && alpha == 0)
-        alpha = by_memory(model, most, window);
-    if (most > 0)
-        fill(model, most, model->microbatches, window);
-    else
-        fill(model, mtlm_windows_memory(model, window), largest(model, window),
-             window);
-    return alpha;
-}
-
-double mtlm_windows(const struct mtlm_window_model *model,
-                    struct mtlm_window *window)
-{
-    const double alpha = slots(model, window);
-
-    add_gradients(model, window);
-    return alpha;
 }

@@ -54,6 +54,7 @@ struct mtlm_job {
     struct mtlm_entropy entropy; /* of the validation bytes, if has_entropy */
     bool has_entropy;
     struct mtlm_program *program;
+    struct mtlm_activation_memory activation; /* program->config borrows it */
     struct mtlm_plan plan;
     const char *made_dir[4]; /* output directories that this rank made */
     int n_made_dirs;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "graph/predict/activation_memory.h"
 #include "launch/job/job_layout.h"
 #include "launch/options/options_layout.h"
 #include "launch/plan/advice.h"
@@ -84,10 +85,12 @@ static void print_plan(const struct mtlm_job *job, FILE *out)
     if (c->tp == 0 || c->least)
         return;
     config = mtlm_wish_config(&job->wish, c->tp, c->pp, c->dp, c->micro_batch);
+    mtlm_activation_memory_measure(&config);
     outline = mtlm_outline_create(&config, job->hosts.process_bytes);
     mtlm_plan_table_memory(&outline, out);
     fputc('\n', out);
     mtlm_outline_destroy(&outline);
+    mtlm_activation_memory_free(&config.activation);
 }
 
 void mtlm_job_layout_advise(struct mtlm_job *job)

@@ -260,10 +260,10 @@
         "40000000", 1, 1000000000, "N",                                        \
         "gradient elements of a data-parallel all-reduce, rounded to whole "   \
         "layers")                                                              \
-    OPT(PARALLEL, SCHEDULE, "schedule", CHOICE, pipeline, "window", 0, 0,      \
-        "window|gpipe|1f1b|interleaved|zb-h1|zb-h2|zb-v|auto",                 \
-        "pipeline schedule: own windows, a published schedule, or the best "   \
-        "by evaluation (auto)")                                                \
+    OPT(PARALLEL, SCHEDULE, "schedule", CHOICE, schedule, "window", 0, 0,      \
+        MTLM_SCHEDULE_CHOICES,                                                 \
+        "pipeline schedule: the order of forward passes F, input gradients "   \
+        "B and weight gradients W" MTLM_SCHEDULE_HELP)                         \
     OPT(PARALLEL, WINDOW, "window", REAL, window, "1.5", 1, 1000, "ALPHA",     \
         "microbatches in flight over the fewest that keep a stage busy: more " \
         "memory, less waiting")                                                \

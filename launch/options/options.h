@@ -60,8 +60,6 @@ struct mtlm_range {
 
 /* What the user asked for, complete and checked: after
  * mtlm_options_parse() no field waits for a default. */
-/* --schedule: enum mtlm_pipeline and one more. */
-enum { MTLM_SCHEDULE_AUTO = MTLM_PIPELINE_ZB_V + 1 };
 
 struct mtlm_options {
     /* Configuration and help */
@@ -126,7 +124,7 @@ struct mtlm_options {
     bool sequence_parallel;
     enum mtlm_attention_backend attention_backend;
     struct mtlm_epilogue_wishes epilogues;
-    int pipeline;   /* enum mtlm_pipeline, or MTLM_SCHEDULE_AUTO */
+    int schedule;   /* index in mtlm_schedules[] */
     double act_mem; /* bytes of a rank; 0: any */
     double window;  /* alpha: microbatches in flight over the least needed */
     char *stage_windows; /* "4,3+1,2+2,1+3", or NULL; the same as numbers: */

@@ -1,5 +1,4 @@
-/* --schedule: what the published schedules fix, and what does not go with
- * them. */
+/* --schedule: what a schedule fixes, and which options contradict it. */
 
 #include "config.h"
 
@@ -13,17 +12,16 @@
 
 enum { MOST_SLOTS = 1000000 };
 
-static const char *const name[] = {"window", "gpipe", "1f1b", "interleaved",
-                                   "zb-h1",  "zb-h2", "zb-v", "auto"};
-
-const char *mtlm_options_schedule_name(int pipeline)
+const struct mtlm_schedule *mtlm_options_schedule(
+    const struct mtlm_options *options)
 {
-    return name[pipeline];
+    return &mtlm_schedules[options->schedule];
 }
 
-static bool is_window(const struct mtlm_options *o)
+/* Whether options give the windows of the schedule. */
+static bool takes_windows(const struct mtlm_options *o)
 {
-    return o->pipeline == MTLM_PIPELINE_WINDOW;
+    return mtlm_options_schedule(o)->sizing == MTLM_SIZING_OPTIONS;
 }
 
 /* "W[+Q]"; returns what follows it, NULL: it is none. */
@@ -55,11 +53,11 @@ static int read_windows(struct mtlm_options *o, struct mtlm_error *err)
                         : o->act_mem > 0                       ? "act-mem"
                                                                : NULL;
 
-    if (!is_window(o))
+    if (!takes_windows(o))
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--stage-windows is for --schedule window: the "
                               "windows of %s follow from the stages",
-                              name[o->pipeline]);
+                              mtlm_options_schedule(o)->name);
     if (other)
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
@@ -87,6 +85,7 @@ int mtlm_options_schedule_resolve(struct mtlm_options *options,
                                   struct mtlm_error *err)
 {
     struct mtlm_options *o = options;
+    const struct mtlm_schedule *schedule = mtlm_options_schedule(o);
 
     /* A file may hold all there is. */
     if (mtlm_options_source(o, MTLM_OPT_SVG_DETAIL) == MTLM_SOURCE_COMMAND_LINE
@@ -98,32 +97,27 @@ int mtlm_options_schedule_resolve(struct mtlm_options *options,
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--svg draws the plan of --dry-run; --trace DIR "
                               "draws what ran");
-    if (mtlm_options_given(o, MTLM_OPT_WINDOW) && !is_window(o))
+    if (mtlm_options_given(o, MTLM_OPT_WINDOW) && !takes_windows(o))
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--window is for --schedule window: the windows "
                               "of %s follow from the stages",
-                              name[o->pipeline]);
-    if (o->act_mem > 0 && !is_window(o) && o->pipeline != MTLM_SCHEDULE_AUTO)
+                              schedule->name);
+    if (o->act_mem > 0 && schedule->sizing == MTLM_SIZING_STAGES)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--act-mem is for --schedule window or auto: the "
                               "memory of %s follows from the stages",
-                              name[o->pipeline]);
-    if (o->placement == MTLM_PLACEMENT_POLICY
-        && (o->pipeline == MTLM_PIPELINE_ZB_V
-            || o->pipeline == MTLM_PIPELINE_INTERLEAVED))
+                              schedule->name);
+    if (o->placement == MTLM_PLACEMENT_POLICY && schedule->placed)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--schedule %s is about which stages a rank "
                               "holds, which --placement policy leaves to the "
                               "scheduling policy",
-                              name[o->pipeline]);
+                              schedule->name);
     if (o->stage_windows && read_windows(o, err) < 0)
         return -1;
-    if (o->pipeline == MTLM_PIPELINE_ZB_V
-        && !mtlm_options_given(o, MTLM_OPT_PLACEMENT))
-        o->placement = MTLM_PLACEMENT_V;
-    if ((o->pipeline == MTLM_PIPELINE_ZB_V
-         || o->pipeline == MTLM_PIPELINE_INTERLEAVED)
-        && !mtlm_options_stages_given(o))
-        o->virtual_stages = 2;
+    if (schedule->placed && !mtlm_options_given(o, MTLM_OPT_PLACEMENT))
+        o->placement = schedule->placement;
+    if (schedule->least_chunks > 1 && !mtlm_options_stages_given(o))
+        o->virtual_stages = schedule->least_chunks;
     return 0;
 }

@@ -3,14 +3,15 @@
 
 #include "launch/options/options.h"
 
-/* --schedule: what the published schedules fix. */
+/* --schedule: what a schedule fixes. */
 
-/* Settles what the schedule fixes, and refuses options that contradict it. */
+/* Sets what the schedule fixes, and refuses (MTLM_EXIT_USAGE) options that
+ * contradict it. */
 int mtlm_options_schedule_resolve(struct mtlm_options *options,
                                   struct mtlm_error *err);
 
-/* As --schedule spells it; pipeline: enum mtlm_pipeline, or
- * MTLM_SCHEDULE_AUTO. */
-const char *mtlm_options_schedule_name(int pipeline);
+/* Returns the entry of --schedule. */
+const struct mtlm_schedule *mtlm_options_schedule(
+    const struct mtlm_options *options);
 
 #endif /* MTLM_OPTIONS_SCHEDULE_H */

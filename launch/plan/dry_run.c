@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/predict/activation_memory.h"
 #include "launch/options/options_layout.h"
 #include "launch/options/options_schedule.h"
 #include "launch/plan/advice.h"
@@ -322,9 +323,8 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
     if (!d->options->eval_only
         && mtlm_dry_run_schedule(
                &d->config, d->options->preset ? d->options->preset : "mtlm-dag",
-               mtlm_options_schedule_name(d->options->pipeline),
-               d->options->svg, d->options->svg_detail == MTLM_SVG_OP, d->out,
-               err)
+               mtlm_options_schedule(d->options)->name, d->options->svg,
+               d->options->svg_detail == MTLM_SVG_OP, d->out, err)
                < 0)
         return -1;
     mtlm_plan_table_memory(&d->outline, d->out);
@@ -355,10 +355,12 @@ int mtlm_dry_run(struct mtlm_options *options, FILE *out,
         return -1;
     d.config = mtlm_wish_config(&d.wish, d.choice.tp, d.choice.pp, d.choice.dp,
                                 d.choice.micro_batch);
+    mtlm_activation_memory_measure(&d.config);
     d.microbatches = d.config.microbatches;
     d.outline = mtlm_outline_create(&d.config, d.hosts.process_bytes);
     d.choice.need = mtlm_choose_need(&d.hosts, &d.outline);
     rc = print_plan(&d, err);
     mtlm_outline_destroy(&d.outline);
+    mtlm_activation_memory_free(&d.config.activation);
     return rc;
 }

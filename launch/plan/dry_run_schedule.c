@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "graph/predict/search.h"
+#include "graph/predict/work.h"
 #include "launch/plan/dry_run_schedule.h"
 #include "launch/trace/export/export.h"
 #include "runtime/base/memory.h"

@@ -4,8 +4,10 @@
 #include "config.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "graph/build/ring.h"
+#include "graph/predict/activation_memory.h"
 #include "graph/predict/search.h"
 #include "launch/options/options_note.h"
 #include "launch/options/options_schedule.h"
@@ -15,9 +17,7 @@
 void mtlm_schedule_choice_wish(const struct mtlm_options *o,
                                struct mtlm_program_config *config)
 {
-    config->pipeline = o->pipeline == MTLM_SCHEDULE_AUTO
-                           ? MTLM_PIPELINE_WINDOW
-                           : (enum mtlm_pipeline) o->pipeline;
+    config->schedule = mtlm_options_schedule(o);
     config->act_mem = o->act_mem;
     config->stage_windows = o->window_of_stage;
     config->n_stage_windows = o->n_windows_of_stage;
@@ -26,13 +26,25 @@ void mtlm_schedule_choice_wish(const struct mtlm_options *o,
                          : o->window;
 }
 
-/* Whether the schedule can be that of the layout. */
+/* Writes "2 or more virtual stages on each rank, placement loop". */
+static void describe_needs(const struct mtlm_schedule *schedule, char *text,
+                           size_t bytes)
+{
+    const char *placement = mtlm_placement_name(schedule->placement);
+    const int n = schedule->least_chunks;
+
+    snprintf(text, bytes, "%d%s virtual stage%s on each rank%s%s", n,
+             schedule->most_chunks == 0 ? " or more" : "", n > 1 ? "s" : "",
+             schedule->placed ? ", placement " : "",
+             schedule->placed ? placement : "");
+}
+
+/* Refuses a layout that the schedule cannot have. */
 static int check_stages(const struct mtlm_program_config *config,
                         struct mtlm_error *err)
 {
     const struct mtlm_layout *layout = &config->layout;
-    const bool v = layout->placement == MTLM_PLACEMENT_V;
-    const char *needs = NULL;
+    char needs[96];
 
     if (config->stage_windows
         && config->n_stage_windows != mtlm_layout_stages(layout))
@@ -41,30 +53,26 @@ static int check_stages(const struct mtlm_program_config *config,
                               "%d x %d",
                               config->n_stage_windows, layout->pp,
                               layout->virtual_stages);
-    switch (config->pipeline) {
-    case MTLM_PIPELINE_WINDOW:
+    if (mtlm_schedule_fits(config->schedule, layout))
         return 0;
-    case MTLM_PIPELINE_INTERLEAVED:
-        if (layout->virtual_stages < 2 || v)
-            needs = "two or more virtual stages on each rank, placement loop";
-        break;
-    case MTLM_PIPELINE_ZB_V:
-        if (layout->virtual_stages != 2 || !v)
-            needs = "two virtual stages on each rank, placement v";
-        break;
-    default:
-        if (mtlm_layout_stages(layout) > mtlm_layout_pipeline(layout))
-            needs = "one virtual stage on each rank";
-        break;
-    }
-    if (!needs)
-        return 0;
+    describe_needs(config->schedule, needs, sizeof(needs));
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
                           "--schedule %s needs %s; here each has %d, placement "
                           "%s",
-                          mtlm_options_schedule_name(config->pipeline), needs,
-                          layout->virtual_stages,
+                          config->schedule->name, needs, layout->virtual_stages,
                           mtlm_placement_name(layout->placement));
+}
+
+/* Refuses --act-mem that is too small for the windows. */
+static int check_memory(struct mtlm_program_config *config,
+                        struct mtlm_error *err)
+{
+    int rc;
+
+    mtlm_activation_memory_measure(config);
+    rc = mtlm_ring_check(config, err);
+    mtlm_activation_memory_free(&config->activation);
+    return rc;
 }
 
 int mtlm_schedule_choice_settle(struct mtlm_options *options,
@@ -75,9 +83,9 @@ int mtlm_schedule_choice_settle(struct mtlm_options *options,
     struct mtlm_program_config config = mtlm_wish_config(
         wish, choice->tp, choice->pp, choice->dp, choice->micro_batch);
 
-    if (check_stages(&config, err) < 0 || mtlm_ring_check(&config, err) < 0)
+    if (check_stages(&config, err) < 0 || check_memory(&config, err) < 0)
         return -1;
-    if (options->pipeline != MTLM_SCHEDULE_AUTO
+    if (config.schedule->sizing != MTLM_SIZING_SEARCH
         || mtlm_layout_pipeline(&config.layout) == 1)
         return 0;
     mtlm_search_schedule(
@@ -87,16 +95,15 @@ int mtlm_schedule_choice_settle(struct mtlm_options *options,
                      : 0);
     /* As it is printed; windows grow right above what was found. */
     config.window = floor(config.window * 1e4) / 1e4;
-    wish->config.pipeline = config.pipeline;
     wish->config.window = config.window;
     wish->config.act_mem = config.act_mem;
     wish->config.layout.placement = config.layout.placement;
     if (!mtlm_options_stages_given(options))
         wish->stages.virtual_stages = config.layout.virtual_stages;
     mtlm_options_note(options,
-                      "schedule auto: %d virtual stage%s on each rank, "
+                      "schedule %s: %d virtual stage%s on each rank, "
                       "placement %s, --window %.4f --act-mem %.0f",
-                      config.layout.virtual_stages,
+                      config.schedule->name, config.layout.virtual_stages,
                       config.layout.virtual_stages > 1 ? "s" : "",
                       mtlm_placement_name(config.layout.placement),
                       config.window, config.act_mem);

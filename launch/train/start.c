@@ -9,6 +9,7 @@
 #include "codelets/codelet.h"
 #include "graph/build/program_build.h"
 #include "graph/build/stage.h"
+#include "graph/predict/activation_memory.h"
 #include "launch/checkpoint/job_checkpoint.h"
 #include "launch/job/job_compare.h"
 #include "launch/job/job_data.h"
@@ -86,6 +87,8 @@ static int build(struct mtlm_job *job, struct mtlm_error *err)
     config.layout = job->layout;
     config.train = &job->train.source;
     config.valid = &job->valid.source;
+    mtlm_activation_memory_measure(&config);
+    job->activation = config.activation;
     job->program = mtlm_program_build(&config);
     job->plan = mtlm_plan(job->program, process_bytes);
     job->synthetic = mtlm_job_synthetic_of_rank(job, job->program,
@@ -326,6 +329,7 @@ void mtlm_train_stop(struct mtlm_job *job)
     }
     mtlm_collective_plan_destroy(&job->collective_plan);
     mtlm_program_destroy(job->program);
+    mtlm_activation_memory_free(&job->activation);
     mtlm_samples_destroy(job->test);
     mtlm_samples_destroy(job->valid.samples);
     mtlm_samples_destroy(job->train.samples);

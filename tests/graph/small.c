@@ -58,6 +58,11 @@ static void read_full_sample(struct mtlm_samples *unused, int64_t sample,
 
 struct mtlm_samples small_full_source = {.read = read_full_sample};
 
+const struct mtlm_schedule *small_schedule(const char *name)
+{
+    return name ? mtlm_schedule_find(name) : mtlm_schedules;
+}
+
 struct mtlm_program_config small_config(int tp, int pp, int64_t microbatches)
 {
     return (struct mtlm_program_config){
@@ -79,6 +84,7 @@ struct mtlm_program_config small_config(int tp, int pp, int64_t microbatches)
         .microbatches = microbatches,
         .eval_microbatches = 3,
         .seed = 1234,
+        .schedule = small_schedule(NULL),
         .window = 1.5,
         .clip = 1,
         .beta1 = 0.9,
@@ -195,19 +201,16 @@ const struct small_case small_cases[] = {
     {1, 3, 2, .microbatches = 5, .layers = 7, .placement = MTLM_PLACEMENT_V,
      .stage_layers = {1, 1, 1, 1, 2, 1}},
     /* Fused: W before what B sends. */
-    {1, 2, 1, .microbatches = 5, .pipeline = MTLM_PIPELINE_1F1B},
-    {2, 4, 1, .microbatches = 6, .pipeline = MTLM_PIPELINE_GPIPE},
-    {1, 2, 2, .microbatches = 4, .row_parts = 2,
-     .pipeline = MTLM_PIPELINE_INTERLEAVED},
+    {1, 2, 1, .microbatches = 5, .schedule = "1f1b"},
+    {2, 4, 1, .microbatches = 6, .schedule = "gpipe"},
+    {1, 2, 2, .microbatches = 4, .row_parts = 2, .schedule = "interleaved"},
     /* No number of microbatches is a multiple of anything. */
-    {1, 4, 2, .microbatches = 3, .layers = 9,
-     .pipeline = MTLM_PIPELINE_INTERLEAVED},
-    {2, 2, 3, .microbatches = 5, .layers = 7,
-     .pipeline = MTLM_PIPELINE_INTERLEAVED},
-    {1, 4, 1, .microbatches = 7, .layers = 7, .pipeline = MTLM_PIPELINE_ZB_H1},
-    {1, 4, 1, .microbatches = 7, .pipeline = MTLM_PIPELINE_ZB_H2},
+    {1, 4, 2, .microbatches = 3, .layers = 9, .schedule = "interleaved"},
+    {2, 2, 3, .microbatches = 5, .layers = 7, .schedule = "interleaved"},
+    {1, 4, 1, .microbatches = 7, .layers = 7, .schedule = "zb-h1"},
+    {1, 4, 1, .microbatches = 7, .schedule = "zb-h2"},
     {1, 3, 2, .microbatches = 7, .layers = 7, .placement = MTLM_PLACEMENT_V,
-     .pipeline = MTLM_PIPELINE_ZB_V}};
+     .schedule = "zb-v"}};
 const int small_n_cases = sizeof(small_cases) / sizeof(small_cases[0]);
 
 bool small_neighbours(const struct mtlm_layout *layout, int k)
@@ -228,7 +231,7 @@ struct mtlm_program_config small_case_config(const struct small_case *c)
 
     config.layout.virtual_stages = c->virtual_stages;
     config.layout.placement = c->placement;
-    config.pipeline = c->pipeline;
+    config.schedule = small_schedule(c->schedule);
     if (c->layers)
         config.model.num_layers = c->layers;
     if (c->stage_layers[0])

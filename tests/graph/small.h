@@ -9,6 +9,9 @@
  * ranks; there are more positions than tokens. */
 struct mtlm_program_config small_config(int tp, int pp, int64_t microbatches);
 
+/* The schedule of that name; NULL: the default. */
+const struct mtlm_schedule *small_schedule(const char *name);
+
 /* The same samples without padding, however long; all labels count. */
 extern struct mtlm_samples small_full_source;
 
@@ -48,7 +51,7 @@ struct small_case {
     int64_t microbatches;
     int row_parts; /* 0: one */
     enum mtlm_placement placement;
-    enum mtlm_pipeline pipeline;
+    const char *schedule;    /* NULL: the default */
     int layers;              /* 0: 4 */
     int64_t stage_layers[8]; /* all 0: as even as can be */
 };

@@ -237,7 +237,7 @@ static void test_all_reduces_get_a_microbatch_to_hide_under(void **state)
     narrow = choose(&wish, 4, 4, 1e12).need;
     assert_true(narrow < wide && 1.05 * narrow < 1.04 * wide);
     wish.window_free = true;
-    wish.config.pipeline = MTLM_PIPELINE_1F1B;
+    wish.config.schedule = mtlm_schedule_find("1f1b");
     assert_int_equal(slots(&wish, choose(&wish, 4, 4, 1e12)), 2);
 }
 

@@ -182,7 +182,7 @@ static void test_programs_of_ranks_follow_the_definition(void **state)
         struct mtlm_program_config config = small_config(2, 2, 3);
         struct small_ranks ranks;
 
-        config.pipeline = fused ? MTLM_PIPELINE_1F1B : MTLM_PIPELINE_ZB_H1;
+        config.schedule = small_schedule(fused ? "1f1b" : "zb-h1");
         config.layout.dp = 2;
         config.distributed_optimizer = fused;
         ranks = small_ranks_create(&config);

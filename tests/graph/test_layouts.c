@@ -87,7 +87,7 @@ static void assert_equal_bits(const struct result *a, const struct result *b)
 static const struct {
     int pp, virtual_stages;
     enum mtlm_placement placement;
-    enum mtlm_pipeline pipeline;
+    const char *schedule;
     const int64_t *stage_layers;
 } pipelines[] = {{2, .virtual_stages = 1},
                  {4, .virtual_stages = 1},
@@ -95,9 +95,9 @@ static const struct {
                  {1, .virtual_stages = 4},
                  {2, 2, .placement = MTLM_PLACEMENT_V},
                  {1, 3, .placement = MTLM_PLACEMENT_V},
-                 {2, 1, .pipeline = MTLM_PIPELINE_1F1B},
-                 {2, 2, .pipeline = MTLM_PIPELINE_INTERLEAVED},
-                 {4, 1, .pipeline = MTLM_PIPELINE_GPIPE},
+                 {2, 1, .schedule = "1f1b"},
+                 {2, 2, .schedule = "interleaved"},
+                 {4, 1, .schedule = "gpipe"},
                  {3, 1, .stage_layers = (const int64_t[]){1, 2, 1}}};
 
 /* Pipelines against one stage, for tp ranks per stage. */
@@ -114,7 +114,7 @@ static void compare_pipelines(const struct small_model *model, int tp,
         config.layout.virtual_stages = pipelines[i].virtual_stages;
         config.layout.placement = pipelines[i].placement;
         config.layout.stage_layers = pipelines[i].stage_layers;
-        config.pipeline = pipelines[i].pipeline;
+        config.schedule = small_schedule(pipelines[i].schedule);
         many = agreed(&config, iterations);
         assert_equal_bits(&many, &one);
         result_free(&many);

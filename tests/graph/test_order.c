@@ -161,7 +161,7 @@ static void check_window(const struct mtlm_execution *run,
     assert_int_equal(now, 0);
     assert_in_range(most, 1, window.w);
     /* Others may leave room for what they do not come to. */
-    if (program->config.pipeline == MTLM_PIPELINE_WINDOW)
+    if (program->config.schedule == small_schedule(NULL))
         assert_int_equal(most, window.w);
 }
 
@@ -263,8 +263,7 @@ static void check_weight_nodes(const struct mtlm_program_config *config,
         const struct mtlm_node *node = stage->weight.node[i];
         const struct mtlm_op *op = mtlm_ops[node->call.kind];
 
-        if (node->call.kind == MTLM_OP_SEND
-            && mtlm_pipeline_fused(config->pipeline))
+        if (node->call.kind == MTLM_OP_SEND && config->schedule->fused)
             continue;
         assert_int_equal(node->phase, MTLM_PHASE_WEIGHT);
         for (int j = 0; j < op->n_operands; j++)

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "graph/schedule/priority.h"
+#include "graph/schedule/schedule.h"
 #include "tests/graph/small.h"
 
 /* The tuple that the number stands for: the smaller one goes first. */
@@ -23,7 +23,7 @@ static struct place place(const struct mtlm_priority *p, enum mtlm_phase phase,
                           int i, int c)
 {
     const int deepest = p->chunks - 1 - c;
-    const bool groups = p->pipeline == MTLM_PIPELINE_INTERLEAVED;
+    const bool groups = p->order == &mtlm_priority_by_groups;
     const int n = groups ? p->stages : 1;
 
     if (i < 0)
@@ -37,8 +37,7 @@ static struct place place(const struct mtlm_priority *p, enum mtlm_phase phase,
         return groups ? (struct place){2, i / n, deepest * n + i % n}
                       : (struct place){2, i, c};
     default: /* at once where B and W are one */
-        return (struct place){mtlm_pipeline_fused(p->pipeline) ? 0 : 3, i + 1,
-                              deepest};
+        return (struct place){p->fused ? 0 : 3, i + 1, deepest};
     }
 }
 
@@ -96,19 +95,23 @@ static void test_within_an_iteration_the_class_decides_then_the_order(
     void **state)
 {
     (void) state;
-    for (int kind = MTLM_PIPELINE_WINDOW; kind <= MTLM_PIPELINE_ZB_V; kind++)
+    for (int n = 0; n < MTLM_SCHEDULE_COUNT; n++)
         for (int v = 1; v <= 3; v++)
-            for (int m = 1; m <= 9; m++)
-                check_order(&(struct mtlm_priority){.chunks = v,
-                                                    .microbatches = m,
-                                                    .pipeline = kind,
-                                                    .stages = 4});
+            for (int m = 1; m <= 9; m++) {
+                const struct mtlm_layout layout = {.pp = 4,
+                                                   .virtual_stages = v};
+                const struct mtlm_priority p =
+                    mtlm_schedule_priority(&mtlm_schedules[n], &layout, m);
+
+                check_order(&p);
+            }
 }
 
 static void test_forward_takes_the_deepest_chunk_and_then_the_oldest(
     void **state)
 {
-    const struct mtlm_priority p = {.chunks = 2, .microbatches = 4};
+    const struct mtlm_priority p = {
+        .chunks = 2, .microbatches = 4, .order = &mtlm_priority_by_depth};
 
     (void) state;
     assert_true(mtlm_priority(&p, MTLM_PHASE_FORWARD, 3, 1)
@@ -122,15 +125,15 @@ static void test_forward_takes_the_deepest_chunk_and_then_the_oldest(
 }
 
 static const struct mtlm_priority sizes[] = {
-    {.chunks = 1, .microbatches = 1},
-    {.chunks = 1, .microbatches = 8},
-    {.chunks = 2, .microbatches = 64},
-    {.chunks = 4, .microbatches = 512},
-    {.chunks = 8, .microbatches = 4096},
-    {.chunks = 3, .microbatches = 10007},
+    {.chunks = 1, .microbatches = 1, .order = &mtlm_priority_by_depth},
+    {.chunks = 1, .microbatches = 8, .order = &mtlm_priority_by_depth},
+    {.chunks = 2, .microbatches = 64, .order = &mtlm_priority_by_depth},
+    {.chunks = 4, .microbatches = 512, .order = &mtlm_priority_by_depth},
+    {.chunks = 8, .microbatches = 4096, .order = &mtlm_priority_by_depth},
+    {.chunks = 3, .microbatches = 10007, .order = &mtlm_priority_by_depth},
     {.chunks = 3,
      .microbatches = 10007,
-     .pipeline = MTLM_PIPELINE_INTERLEAVED,
+     .order = &mtlm_priority_by_groups,
      .stages = 64}};
 
 static void test_no_iteration_overflows(void **state)

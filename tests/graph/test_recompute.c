@@ -48,7 +48,7 @@ static struct trained train(const struct mtlm_program_config *config)
 
 static const struct {
     struct mtlm_layout layout;
-    enum mtlm_pipeline pipeline;
+    const char *schedule;
     bool sequence_parallel, distributed_optimizer;
 } layouts[] = {
     {.layout = {.tp = 1, .pp = 1, .dp = 1, .virtual_stages = 1}},
@@ -57,15 +57,15 @@ static const struct {
     {.layout = {.tp = 1, .pp = 1, .dp = 1, .virtual_stages = 2}},
     {.layout = {.tp = 2, .pp = 2, .dp = 1, .virtual_stages = 2}},
     {.layout = {.tp = 1, .pp = 2, .dp = 1, .virtual_stages = 1},
-     .pipeline = MTLM_PIPELINE_1F1B},
+     .schedule = "1f1b"},
     {.layout = {.tp = 1, .pp = 2, .dp = 1, .virtual_stages = 2},
-     .pipeline = MTLM_PIPELINE_INTERLEAVED},
+     .schedule = "interleaved"},
     {.layout = {.tp = 2,
                 .pp = 2,
                 .dp = 1,
                 .virtual_stages = 2,
                 .placement = MTLM_PLACEMENT_V},
-     .pipeline = MTLM_PIPELINE_ZB_V,
+     .schedule = "zb-v",
      .sequence_parallel = true},
     {.layout = {.tp = 2, .pp = 1, .dp = 2, .virtual_stages = 1},
      .sequence_parallel = true,
@@ -80,7 +80,7 @@ static void compare_ways(const struct small_model *model, int i)
 
     config.layout = layouts[i].layout;
     config.layout.workers = 1;
-    config.pipeline = layouts[i].pipeline;
+    config.schedule = small_schedule(layouts[i].schedule);
     config.sequence_parallel = layouts[i].sequence_parallel;
     config.distributed_optimizer = layouts[i].distributed_optimizer;
     if (config.sequence_parallel && config.row_parts == 5)
@@ -297,7 +297,7 @@ static void test_windows_count_what_is_called_again(void **state)
             config.recompute = (struct mtlm_recompute){
                 MTLM_RECOMPUTE_FULL, MTLM_RECOMPUTE_UNIFORM, 1};
         if (way == 2) /* the published ones */
-            config.pipeline = MTLM_PIPELINE_1F1B;
+            config.schedule = mtlm_schedule_find("1f1b");
         window = mtlm_ring_windows(&config);
         for (int k = 0; k < 4; k++)
             assert_int_equal(window[k].w, way == 1 ? again[k] : kept[k]);

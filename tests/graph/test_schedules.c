@@ -71,7 +71,7 @@ static void test_fused_schedules_send_after_all_of_w(void **state)
         struct small_ranks ranks;
         int sends, want = 0;
 
-        if (!mtlm_pipeline_fused(c->pipeline))
+        if (!small_schedule(c->schedule)->fused)
             continue;
         for (int k = 0; k + 1 < c->pp * c->virtual_stages; k++)
             want += !small_neighbours(&config.layout, k);
@@ -80,7 +80,7 @@ static void test_fused_schedules_send_after_all_of_w(void **state)
         sends = check_sends(&ranks, true);
         assert_int_equal(sends, want);
         small_ranks_destroy(&ranks);
-        config.pipeline = MTLM_PIPELINE_WINDOW;
+        config.schedule = mtlm_schedule_find("window");
         ranks = small_ranks_create(&config);
         sends = check_sends(&ranks, false);
         assert_int_equal(sends, want);
@@ -101,23 +101,23 @@ static void test_published_schedules_arise_from_programs(void **state)
 {
     static const struct {
         int p, v, m;
-        enum mtlm_pipeline pipeline;
+        const char *schedule;
         enum mtlm_placement placement;
         double makespan;
     } cases[] = {
-        {2, 1, 8, MTLM_PIPELINE_GPIPE, MTLM_PLACEMENT_LOOP, 27},
-        {4, 1, 8, MTLM_PIPELINE_GPIPE, MTLM_PLACEMENT_LOOP, 33},
-        {2, 1, 8, MTLM_PIPELINE_1F1B, MTLM_PLACEMENT_LOOP, 27},
-        {4, 1, 8, MTLM_PIPELINE_1F1B, MTLM_PLACEMENT_LOOP, 33},
-        {4, 1, 16, MTLM_PIPELINE_1F1B, MTLM_PLACEMENT_LOOP, 57},
-        {2, 2, 8, MTLM_PIPELINE_INTERLEAVED, MTLM_PLACEMENT_LOOP, 25.5},
-        {4, 2, 8, MTLM_PIPELINE_INTERLEAVED, MTLM_PLACEMENT_LOOP, 28.5},
-        {4, 2, 16, MTLM_PIPELINE_INTERLEAVED, MTLM_PLACEMENT_LOOP, 52.5},
-        {2, 1, 8, MTLM_PIPELINE_ZB_H1, MTLM_PLACEMENT_LOOP, 25},
-        {4, 1, 8, MTLM_PIPELINE_ZB_H1, MTLM_PLACEMENT_LOOP, 27},
-        {4, 1, 8, MTLM_PIPELINE_ZB_H2, MTLM_PLACEMENT_LOOP, 27},
-        {2, 2, 8, MTLM_PIPELINE_ZB_V, MTLM_PLACEMENT_V, 24.5},
-        {4, 2, 8, MTLM_PIPELINE_ZB_V, MTLM_PLACEMENT_V, 25.5},
+        {2, 1, 8, "gpipe", MTLM_PLACEMENT_LOOP, 27},
+        {4, 1, 8, "gpipe", MTLM_PLACEMENT_LOOP, 33},
+        {2, 1, 8, "1f1b", MTLM_PLACEMENT_LOOP, 27},
+        {4, 1, 8, "1f1b", MTLM_PLACEMENT_LOOP, 33},
+        {4, 1, 16, "1f1b", MTLM_PLACEMENT_LOOP, 57},
+        {2, 2, 8, "interleaved", MTLM_PLACEMENT_LOOP, 25.5},
+        {4, 2, 8, "interleaved", MTLM_PLACEMENT_LOOP, 28.5},
+        {4, 2, 16, "interleaved", MTLM_PLACEMENT_LOOP, 52.5},
+        {2, 1, 8, "zb-h1", MTLM_PLACEMENT_LOOP, 25},
+        {4, 1, 8, "zb-h1", MTLM_PLACEMENT_LOOP, 27},
+        {4, 1, 8, "zb-h2", MTLM_PLACEMENT_LOOP, 27},
+        {2, 2, 8, "zb-v", MTLM_PLACEMENT_V, 24.5},
+        {4, 2, 8, "zb-v", MTLM_PLACEMENT_V, 25.5},
     };
 
     (void) state;
@@ -131,14 +131,14 @@ static void test_published_schedules_arise_from_programs(void **state)
         config.model.num_layers = cases[i].p * cases[i].v;
         config.layout.virtual_stages = cases[i].v;
         config.layout.placement = cases[i].placement;
-        config.pipeline = cases[i].pipeline;
+        config.schedule = small_schedule(cases[i].schedule);
         ranks = small_ranks_create(&config);
         run = execution_run(&ranks, 1);
         makespan = (double) run.makespan_ns / EXECUTION_UNIT_NS / cases[i].v;
         if (makespan < 0.94 * cases[i].makespan
             || makespan > 1.02 * cases[i].makespan)
-            fail_msg("p %d, v %d, m %d, schedule %d: %g, not %g", cases[i].p,
-                     cases[i].v, cases[i].m, cases[i].pipeline, makespan,
+            fail_msg("p %d, v %d, m %d, schedule %s: %g, not %g", cases[i].p,
+                     cases[i].v, cases[i].m, cases[i].schedule, makespan,
                      cases[i].makespan);
         mtlm_execution_free(&run);
         small_ranks_destroy(&ranks);

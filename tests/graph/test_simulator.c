@@ -117,52 +117,6 @@ static void test_a_task_of_two_lanes_waits_for_both(void **state)
     mtlm_simulator_destroy(sim);
 }
 
-/* Two units of memory; a task takes one from its start to its end. */
-struct memory {
-    int used, most;
-};
-
-static bool admits(void *arg, int task)
-{
-    (void) task;
-    return ((struct memory *) arg)->used < 2;
-}
-
-static void started(void *arg, int task)
-{
-    struct memory *memory = arg;
-
-    (void) task;
-    memory->used++;
-    if (memory->used > memory->most)
-        memory->most = memory->used;
-}
-
-static void ended(void *arg, int task)
-{
-    (void) task;
-    ((struct memory *) arg)->used--;
-}
-
-static void test_a_rule_holds_tasks_back(void **state)
-{
-    struct mtlm_simulator *sim = mtlm_simulator_create();
-    const int lane = mtlm_simulator_lane(sim, 8);
-    struct memory memory = {0};
-
-    (void) state;
-    mtlm_simulator_set_rule(
-        sim, &(struct mtlm_simulator_rule){admits, started, ended, &memory});
-    for (int i = 0; i < 6; i++)
-        mtlm_simulator_task(sim, lane, 10, -i);
-    assert_true(mtlm_simulator_run(sim));
-    for (int i = 0; i < 6; i++)
-        assert_times(sim, i, 10 * (i / 2), 10 * (i / 2) + 10);
-    assert_int_equal(memory.most, 2);
-    assert_int_equal(memory.used, 0);
-    mtlm_simulator_destroy(sim);
-}
-
 static void test_tasks_that_wait_for_each_other_are_found(void **state)
 {
     struct mtlm_simulator *sim = mtlm_simulator_create();
@@ -214,7 +168,6 @@ int main(void)
         cmocka_unit_test(test_a_lane_runs_as_many_tasks_as_it_has_workers),
         cmocka_unit_test(test_delays_and_messages_take_no_worker),
         cmocka_unit_test(test_a_task_of_two_lanes_waits_for_both),
-        cmocka_unit_test(test_a_rule_holds_tasks_back),
         cmocka_unit_test(test_tasks_that_wait_for_each_other_are_found),
         cmocka_unit_test(test_many_tasks_come_in_order),
     };

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "graph/schedule/window.h"
+#include "graph/schedule/schedule.h"
 
 enum { MANY = 1000, MOST = 64 };
 
@@ -18,6 +18,7 @@ static const double rounding = 1e-6;
 struct equal {
     struct mtlm_layout layout;
     double time[MOST], memory[MOST];
+    const struct mtlm_schedule *schedule;
     struct mtlm_window_model model;
     struct mtlm_window window[MOST];
     double alpha;
@@ -35,6 +36,7 @@ static void equal(struct equal *e, int p, int v, enum mtlm_placement placement)
         e->time[k] = 3;
         e->memory[k] = 1.0 / v;
     }
+    e->schedule = mtlm_schedule_find("window");
     e->model = (struct mtlm_window_model){.layout = &e->layout,
                                           .microbatches = MANY,
                                           .forward = e->time,
@@ -45,7 +47,7 @@ static void equal(struct equal *e, int p, int v, enum mtlm_placement placement)
 
 static void solve(struct equal *e)
 {
-    e->alpha = mtlm_windows(&e->model, e->window);
+    e->alpha = mtlm_schedule_windows(e->schedule, &e->model, e->window);
 }
 
 static void assert_slots(const struct equal *e, const int *w)
@@ -115,7 +117,7 @@ static void test_windows_are_those_of_the_memory(void **state)
         solve(&e);
         assert_slots(&e, cases[i].w);
         assert_float_equal(e.alpha, cases[i].alpha, rounding);
-        assert_true(mtlm_windows_memory(&e.model, e.window)
+        assert_true(mtlm_window_memory(&e.model, e.window)
                     <= cases[i].memory + rounding);
     }
 }
@@ -139,6 +141,16 @@ static void test_every_rank_is_filled_to_the_memory(void **state)
         assert_int_equal(e.window[k].q, 0);
 }
 
+static void assert_stage(struct equal *e, const char *schedule, int k, int w,
+                         int q)
+{
+    e->schedule = mtlm_schedule_find(schedule);
+    solve(e);
+    assert_int_equal(e->window[k].w, w);
+    assert_int_equal(e->window[k].q, q);
+    assert_true(e->window[k].g >= q + 1);
+}
+
 static void test_published_schedules_have_their_windows(void **state)
 {
     (void) state;
@@ -146,31 +158,18 @@ static void test_published_schedules_have_their_windows(void **state)
         struct equal e;
 
         equal(&e, p, 1, MTLM_PLACEMENT_LOOP);
-        for (int kind = MTLM_PIPELINE_GPIPE; kind <= MTLM_PIPELINE_ZB_H2;
-             kind++) {
-            e.model.pipeline = kind;
-            solve(&e);
-            for (int k = 0; k < p; k++) {
-                const int w[] = {[MTLM_PIPELINE_GPIPE] = MANY,
-                                 [MTLM_PIPELINE_1F1B] = p - k,
-                                 [MTLM_PIPELINE_INTERLEAVED] = e.window[k].w,
-                                 [MTLM_PIPELINE_ZB_H1] = p - k,
-                                 [MTLM_PIPELINE_ZB_H2] = 2 * (p - k) - 1};
-                const int q[] = {
-                    [MTLM_PIPELINE_ZB_H1] = k, [MTLM_PIPELINE_ZB_H2] = 2 * k};
-
-                assert_int_equal(e.window[k].w, w[kind]);
-                assert_int_equal(e.window[k].q, q[kind]);
-                assert_true(e.window[k].g >= e.window[k].q + 1);
-            }
+        for (int k = 0; k < p; k++) {
+            assert_stage(&e, "gpipe", k, MANY, 0);
+            assert_stage(&e, "1f1b", k, p - k, 0);
+            assert_stage(&e, "zb-h1", k, p - k, k);
+            assert_stage(&e, "zb-h2", k, 2 * (p - k) - 1, 2 * k);
         }
         if (p == 1)
             continue;
         equal(&e, p, 2, MTLM_PLACEMENT_V);
-        e.model.pipeline = MTLM_PIPELINE_ZB_V;
+        e.schedule = mtlm_schedule_find("zb-v");
         solve(&e);
-        assert_float_equal(mtlm_windows_memory(&e.model, e.window), p,
-                           rounding);
+        assert_float_equal(mtlm_window_memory(&e.model, e.window), p, rounding);
     }
 }
 
@@ -183,12 +182,12 @@ static void test_interleaved_windows_take_a_chunk_more_than_megatrons(
 
     (void) state;
     equal(&e, 4, 2, MTLM_PLACEMENT_LOOP);
-    e.model.pipeline = MTLM_PIPELINE_INTERLEAVED;
+    e.schedule = mtlm_schedule_find("interleaved");
     solve(&e);
     assert_slots(&e, four);
     for (int p = 2; p <= 16; p *= 2) {
         equal(&e, p, 2, MTLM_PLACEMENT_LOOP);
-        e.model.pipeline = MTLM_PIPELINE_INTERLEAVED;
+        e.schedule = mtlm_schedule_find("interleaved");
         solve(&e);
         assert_int_equal(e.window[0].w + e.window[p].w, 3 * p);
     }
@@ -245,15 +244,15 @@ static void test_no_window_exceeds_the_microbatches(void **state)
     (void) state;
     equal(&e, 4, 1, MTLM_PLACEMENT_LOOP);
     for (int m = 1; m < 10; m++)
-        for (int kind = 0; kind <= MTLM_PIPELINE_ZB_H2; kind++) {
+        for (int n = 0; n < MTLM_SCHEDULE_COUNT; n++) {
             e.model.microbatches = m;
-            e.model.pipeline = kind;
+            e.schedule = &mtlm_schedules[n];
             e.model.alpha = 1.5;
             solve(&e);
             for (int k = 0; k < 4; k++) {
                 assert_in_range(e.window[k].w, 1, m);
                 assert_in_range(e.window[k].w + e.window[k].q, 1, m);
-                if (kind == MTLM_PIPELINE_WINDOW)
+                if (e.schedule->sizing == MTLM_SIZING_OPTIONS)
                     assert_int_equal(e.window[k].w, 4 - k < m ? 4 - k : m);
             }
         }
@@ -292,13 +291,13 @@ static void test_the_least_memory_is_one_microbatch_for_each_worker(
     (void) state;
     equal(&e, 4, 2, MTLM_PLACEMENT_V);
     e.memory[5] = 2; /* on rank 2, with 0.5 */
-    assert_float_equal(mtlm_windows_least_memory(&e.model), 2.5, rounding);
+    assert_float_equal(mtlm_window_least_memory(&e.model), 2.5, rounding);
     e.layout.workers = 3;
-    assert_float_equal(mtlm_windows_least_memory(&e.model), 7.5, rounding);
+    assert_float_equal(mtlm_window_least_memory(&e.model), 7.5, rounding);
     e.layout.workers = 1;
     e.model.most_memory = 2.5;
     solve(&e);
-    assert_float_equal(mtlm_windows_memory(&e.model, e.window), 2.5, rounding);
+    assert_float_equal(mtlm_window_memory(&e.model, e.window), 2.5, rounding);
 }
 
 int main(void)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/predict/search.h"
+#include "tests/graph/peak.h"
 #include "tests/graph/zero_bubble.h"
 
 enum { MOST = ZERO_BUBBLE_MOST, SEQUENCE = 1024, PIECES = 8, TRIES = 32 };
@@ -62,26 +63,26 @@ static void create(struct scene *s, const struct zero_bubble_setting *setting,
         s->weight[k] = 1e-3 * setting->weight_ms / v;
         s->memory[k] = 1.0 / v;
     }
-    s->search = (struct mtlm_search){.pipeline = {.layout = &s->layout,
-                                                  .microbatches = setting->m,
-                                                  .forward = s->forward,
-                                                  .backward = s->backward,
-                                                  .weight = s->weight,
-                                                  .memory = s->memory,
-                                                  .hop = 1e-3 * setting->hop_ms,
-                                                  .pieces = PIECES / v,
-                                                  .weight_share = w / all,
-                                                  .window = s->window},
-                                     .windows = {.layout = &s->layout,
-                                                 .microbatches = setting->m,
-                                                 .forward = s->forward,
-                                                 .backward = s->backward,
-                                                 .weight = s->weight,
-                                                 .memory = s->memory,
-                                                 .weight_share = w / all,
-                                                 .hop = 1e-3 * setting->hop_ms},
-                                     .tries = TRIES,
-                                     .by_span = true};
+    s->search = (struct mtlm_search){
+        .pipeline = {.layout = &s->layout,
+                     .schedule = mtlm_schedule_find("window"),
+                     .microbatches = setting->m,
+                     .forward = s->forward,
+                     .backward = s->backward,
+                     .weight = s->weight,
+                     .hop = 1e-3 * setting->hop_ms,
+                     .pieces = PIECES / v,
+                     .window = s->window},
+        .windows = {.layout = &s->layout,
+                    .microbatches = setting->m,
+                    .forward = s->forward,
+                    .backward = s->backward,
+                    .weight = s->weight,
+                    .memory = s->memory,
+                    .weight_share = w / all,
+                    .hop = 1e-3 * setting->hop_ms},
+        .tries = TRIES,
+        .by_span = true};
 }
 
 static double rate(const struct zero_bubble_setting *setting, double span_s)
@@ -103,7 +104,7 @@ double zero_bubble_of_1f1b(const struct zero_bubble_setting *setting)
     create(&s, setting, 1, MTLM_PLACEMENT_LOOP);
     for (int k = 0; k < setting->p; k++)
         s.window[k] = (struct mtlm_window){setting->p - k, 0, 2};
-    s.search.pipeline.pipeline = MTLM_PIPELINE_1F1B;
+    s.search.pipeline.schedule = mtlm_schedule_find("1f1b");
     e = mtlm_evaluate(&s.search.pipeline);
     span = e.span_s;
     mtlm_evaluation_free(&e);
@@ -117,12 +118,15 @@ static void compare(struct scene *s, const struct zero_bubble_setting *setting,
     struct mtlm_evaluation e = mtlm_evaluate(&s->search.pipeline);
 
     if (rate(setting, e.span_s) < best->rate) {
-        *best = (struct zero_bubble_best){.rate = rate(setting, e.span_s),
-                                          .virtual_stages =
-                                              s->layout.virtual_stages,
-                                          .placement = s->layout.placement,
-                                          .alpha = alpha,
-                                          .memory = e.peak_memory};
+        const struct mtlm_evaluate *p = &s->search.pipeline;
+
+        *best = (struct zero_bubble_best){
+            .rate = rate(setting, e.span_s),
+            .virtual_stages = s->layout.virtual_stages,
+            .placement = s->layout.placement,
+            .alpha = alpha,
+            .memory = peak_of(p, &e, s->memory, s->search.windows.weight_share)
+                          .memory};
         memcpy(best->window, s->window, sizeof(best->window));
     }
     mtlm_evaluation_free(&e);
@@ -161,7 +165,8 @@ static void twice(const struct zero_bubble_setting *setting,
             w, floor((2 * p - w) / s.search.windows.weight_share), 0};
     }
     s.search.windows.given = given;
-    mtlm_windows(&s.search.windows, s.window);
+    mtlm_schedule_windows(s.search.pipeline.schedule, &s.search.windows,
+                          s.window);
     compare(&s, setting, 0, best);
 }
 

@@ -7,6 +7,7 @@ set -eu
 
 page=$builddir/man/mtlm-dag.1
 awk=$srcdir/man/options.awk
+schedules=$srcdir/graph/schedule/schedule_list.h
 list=$srcdir/launch/options/option_list.h
 table=$("$builddir/tests/launch/print_options")
 work=$(mktemp -d)
@@ -59,7 +60,7 @@ differ "$page names options that do not exist" table page
 printf '@no-such-option\nText.\n' >"$work/notes"
 for notes in /dev/null "$work/notes"; do
     rc=0
-    awk -f "$awk" "$list" "$notes" "$srcdir/man/mtlm-dag.1.in" \
+    awk -f "$awk" "$schedules" "$list" "$notes" "$srcdir/man/mtlm-dag.1.in" \
         >"$work/out" 2>"$work/err" || rc=$?
     [ "$notes" = /dev/null ] && want=0 || want=1
     [ "$rc" -eq "$want" ] || {

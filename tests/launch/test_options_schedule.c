@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "graph/build/ring.h"
+#include "graph/predict/activation_memory.h"
 #include "launch/plan/dry_run.h"
 #include "launch/plan/layout_choice.h"
 #include "runtime/base/memory.h"
@@ -41,7 +42,17 @@ static int settle(const char *line, struct mtlm_program_config *config)
     return 0;
 }
 
-static void gives(const char *line, enum mtlm_pipeline pipeline, int v,
+static struct mtlm_window *windows_of(struct mtlm_program_config *config)
+{
+    struct mtlm_window *window;
+
+    mtlm_activation_memory_measure(config);
+    window = mtlm_ring_windows(config);
+    mtlm_activation_memory_free(&config->activation);
+    return window;
+}
+
+static void gives(const char *line, const char *schedule, int v,
                   enum mtlm_placement placement, const int *w)
 {
     struct mtlm_program_config config;
@@ -49,10 +60,10 @@ static void gives(const char *line, enum mtlm_pipeline pipeline, int v,
 
     if (settle(line, &config) < 0)
         fail_msg("%s: %s", line, error.text);
-    assert_int_equal(config.pipeline, pipeline);
+    assert_string_equal(config.schedule->name, schedule);
     assert_int_equal(config.layout.virtual_stages, v);
     assert_int_equal(config.layout.placement, placement);
-    window = mtlm_ring_windows(&config);
+    window = windows_of(&config);
     for (int k = 0; k < 4 * v; k++)
         assert_int_equal(window[k].w, w[k]);
     free(window);
@@ -76,14 +87,13 @@ static void test_schedules_fix_layout_and_windows(void **state)
     static const int v[] = {7, 6, 5, 4, 4, 3, 2, 1};
 
     (void) state;
-    gives(EIGHT, MTLM_PIPELINE_WINDOW, 1, 0, one);
-    gives(EIGHT "--schedule gpipe", MTLM_PIPELINE_GPIPE, 1, 0, all);
-    gives(EIGHT "--schedule 1f1b", MTLM_PIPELINE_1F1B, 1, 0, one);
-    gives(EIGHT "--schedule zb-h1", MTLM_PIPELINE_ZB_H1, 1, 0, one);
-    gives(EIGHT "--schedule zb-h2", MTLM_PIPELINE_ZB_H2, 1, 0, two);
-    gives(EIGHT "--schedule interleaved", MTLM_PIPELINE_INTERLEAVED, 2, 0,
-          megatron);
-    gives(EIGHT "--schedule zb-v", MTLM_PIPELINE_ZB_V, 2, MTLM_PLACEMENT_V, v);
+    gives(EIGHT, "window", 1, 0, one);
+    gives(EIGHT "--schedule gpipe", "gpipe", 1, 0, all);
+    gives(EIGHT "--schedule 1f1b", "1f1b", 1, 0, one);
+    gives(EIGHT "--schedule zb-h1", "zb-h1", 1, 0, one);
+    gives(EIGHT "--schedule zb-h2", "zb-h2", 1, 0, two);
+    gives(EIGHT "--schedule interleaved", "interleaved", 2, 0, megatron);
+    gives(EIGHT "--schedule zb-v", "zb-v", 2, MTLM_PLACEMENT_V, v);
 }
 
 /* No more than there are microbatches. */
@@ -96,7 +106,7 @@ static void test_windows_may_be_given_one_by_one(void **state)
     (void) state;
     assert_int_equal(settle(EIGHT "--stage-windows 99,3+1,2+40,1+3", &config),
                      0);
-    window = mtlm_ring_windows(&config);
+    window = windows_of(&config);
     for (int k = 0; k < 4; k++) {
         assert_int_equal(window[k].w, w[k]);
         assert_int_equal(window[k].q, q[k]);
@@ -141,15 +151,15 @@ static void test_contradictions_are_refused(void **state)
     refuses(EIGHT "--svg x.svg",
             "--svg draws the plan of --dry-run; --trace DIR draws what ran");
     does_not_settle(EIGHT "--schedule 1f1b --placement v", MTLM_EXIT_USAGE,
-                    "--schedule 1f1b needs one virtual stage on each rank; "
+                    "--schedule 1f1b needs 1 virtual stage on each rank; "
                     "here each has 2, placement v");
     does_not_settle(EIGHT "--schedule zb-v --placement loop", MTLM_EXIT_USAGE,
-                    "--schedule zb-v needs two virtual stages on each rank, "
+                    "--schedule zb-v needs 2 virtual stages on each rank, "
                     "placement v; here each has 2, placement loop");
     does_not_settle(
         EIGHT "--schedule interleaved --num-virtual-stages-per-pipeline-rank 1",
         MTLM_EXIT_USAGE,
-        "--schedule interleaved needs two or more virtual stages on each rank, "
+        "--schedule interleaved needs 2 or more virtual stages on each rank, "
         "placement loop; here each has 1, placement loop");
 }
 
@@ -177,7 +187,7 @@ static void test_schedules_go_without_a_rank_for_each_stage(void **state)
         assert_int_equal(config.layout.pp, 1);
         assert_int_equal(config.layout.dp, 4);
         assert_int_equal(config.layout.virtual_stages, 4);
-        window = mtlm_ring_windows(&config);
+        window = windows_of(&config);
         for (int k = 0; k < 4; k++)
             assert_int_equal(window[k].w, cases[i].w);
         free(window);
@@ -196,14 +206,17 @@ static void test_schedules_go_without_a_rank_for_each_stage(void **state)
 static double bytes_of_a_microbatch(void)
 {
     struct mtlm_program_config config;
-    double memory[4];
+    struct mtlm_activation_memory memory;
+    double each;
 
     assert_int_equal(settle(EIGHT, &config), 0);
-    mtlm_ring_memory(&config, memory);
+    memory = mtlm_activation_memory(&config);
+    each = memory.stage[0];
     for (int k = 1; k < 4; k++)
-        assert_true(memory[k] == memory[0]);
-    assert_true(memory[0] > 1000);
-    return memory[0];
+        assert_true(memory.stage[k] == each);
+    mtlm_activation_memory_free(&memory);
+    assert_true(each > 1000);
+    return each;
 }
 
 /* alpha follows from the memory: the largest windows that fit. */
@@ -215,12 +228,12 @@ static void test_memory_decides_on_the_window(void **state)
 
     (void) state;
     snprintf(line, sizeof(line), EIGHT "--act-mem %.0f", 1.01 * each);
-    gives(line, MTLM_PIPELINE_WINDOW, 1, 0, least);
+    gives(line, "window", 1, 0, least);
     snprintf(line, sizeof(line), EIGHT "--act-mem %.0f", 4.01 * each);
-    gives(line, MTLM_PIPELINE_WINDOW, 1, 0, one);
+    gives(line, "window", 1, 0, one);
     snprintf(line, sizeof(line), EIGHT "--act-mem %.0f --window 1.5",
              4.01 * each);
-    gives(line, MTLM_PIPELINE_WINDOW, 1, 0, one);
+    gives(line, "window", 1, 0, one);
 }
 
 static void test_memory_that_does_not_do_is_refused(void **state)
@@ -283,7 +296,7 @@ static void test_auto_says_what_it_takes_and_can_be_repeated(void **state)
 
     (void) state;
     assert_int_equal(settle(EIGHT "--schedule auto", &found), 0);
-    assert_int_equal(found.pipeline, MTLM_PIPELINE_WINDOW);
+    assert_string_equal(found.schedule->name, "auto");
     assert_non_null(options.notes);
     assert_non_null(strstr(options.notes, "schedule auto: "));
     settings = strstr(options.notes, "--window");

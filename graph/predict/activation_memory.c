@@ -1,0 +1,101 @@
+/* Activation memory of a stage, measured on a graph. */
+
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "graph/build/program_build.h"
+#include "graph/predict/activation_memory.h"
+#include "runtime/base/memory.h"
+
+/* Bytes of one microbatch. */
+struct bytes {
+    double kept;    /* from F on */
+    double waiting; /* until W */
+};
+
+/* Returns a pipeline of three stages of so many layers each.  The middle one
+ * has neither end of the model. */
+static struct mtlm_program_config three_stages(
+    const struct mtlm_program_config *config, const int64_t *stage_layers)
+{
+    struct mtlm_program_config three = *config;
+
+    three.model.num_layers = 3 * stage_layers[0];
+    three.layout = (struct mtlm_layout){.tp = config->layout.tp,
+                                        .pp = 3,
+                                        .dp = 1,
+                                        .virtual_stages = 1,
+                                        .stage_layers = stage_layers,
+                                        .pp_rank = 1,
+                                        .workers = config->layout.workers};
+    three.schedule = mtlm_schedules; /* the default */
+    three.window = 1;
+    three.act_mem = 0;
+    three.stage_windows = NULL;
+    three.distributed_optimizer = false;
+    three.eval_microbatches = 0;
+    three.eval_only = false;
+    three.outline = true;
+    return three;
+}
+
+static struct bytes bytes_of(const struct mtlm_program_config *config,
+                             int64_t layers)
+{
+    const int64_t stage_layers[] = {layers, layers, layers};
+    const struct mtlm_program_config three = three_stages(config, stage_layers);
+    struct mtlm_program *program = mtlm_program_build(&three);
+    struct bytes bytes = {0, 0};
+
+    for (int i = 0; i < program->graph->n_tensors; i++) {
+        const struct mtlm_tensor *t = program->graph->tensor[i];
+
+        if (t->storage != MTLM_STORE_ACTIVATION || !mtlm_tensor_is_owner(t)
+            || t->first_use == t->last_use)
+            continue;
+        if (t->first_use == MTLM_PHASE_FORWARD)
+            bytes.kept += mtlm_tensor_bytes(t);
+        if (t->last_use == MTLM_PHASE_WEIGHT)
+            bytes.waiting += mtlm_tensor_bytes(t);
+    }
+    mtlm_program_destroy(program);
+    return bytes;
+}
+
+struct mtlm_activation_memory mtlm_activation_memory(
+    const struct mtlm_program_config *config)
+{
+    const int stages = mtlm_layout_stages(&config->layout);
+    struct mtlm_activation_memory memory = {
+        .stage = mtlm_calloc(stages, sizeof(*memory.stage))};
+    struct bytes bytes = {0, 0};
+    int64_t measured = -1;
+
+    for (int k = 0; k < stages; k++) {
+        int64_t first, layers;
+
+        mtlm_layout_layers(&config->layout, config->model.num_layers, k, &first,
+                           &layers);
+        if (layers != measured)
+            bytes = bytes_of(config, layers);
+        measured = layers;
+        memory.stage[k] = bytes.kept;
+        memory.waiting_share =
+            fmax(memory.waiting_share, bytes.waiting / bytes.kept);
+    }
+    return memory;
+}
+
+void mtlm_activation_memory_free(struct mtlm_activation_memory *memory)
+{
+    free(memory->stage);
+    memory->stage = NULL;
+}
+
+void mtlm_activation_memory_measure(struct mtlm_program_config *config)
+{
+    if (config->act_mem > 0)
+        config->activation = mtlm_activation_memory(config);
+}
