@@ -15,7 +15,7 @@ ranks() {
     local n=$1
     shift
     # shellcheck disable=SC2086 # several words
-    timeout -k 5 60 $MPIRUN -q -n "$n" env "$@" >out 2>err </dev/null
+    timeout -k 5 $((60 * TIME_SCALE)) $MPIRUN -q -n "$n" env "$@" >out 2>err </dev/null
     rc=$?
 }
 
@@ -50,7 +50,7 @@ ranks 4 MTLM_DOUBLE_NCCL_FAIL=50 "$programs/test_collectives.mpi4"
 failed 'the all-reduce of .* in iteration .*, as rank [01] of [24] of its comm'
 ranks 4 MTLM_DOUBLE_NCCL_FAIL=1 "$programs/test_shards.mpi4"
 failed 'the reduce-scatter of .* in iteration'
-[ $((SECONDS - start)) -lt 15 ] || fail "took $((SECONDS - start)) s to end"
+[ $((SECONDS - start)) -lt $((15 * TIME_SCALE)) ] || fail "took $((SECONDS - start)) s to end"
 
 # The data is on the GPU, or on its way.
 unset MTLM_DOUBLE_NCCL_HOST

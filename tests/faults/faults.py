@@ -25,7 +25,7 @@ import time
 
 import power_loss
 from calls import CHANGES, LOOKS, MODES
-from jobs import (BUILD, ENVIRONMENT, MPIRUN, PROGRAM, directory, left,
+from jobs import (BUILD, ENVIRONMENT, MPIRUN, PROGRAM, TIME_SCALE, directory, left,
                   loaded, said_loaded, saved, weight_hash)
 from page import endings, page
 
@@ -58,7 +58,7 @@ def iteration_name(iteration):
     return f"iter_{iteration:07d}"
 
 
-def job(save, until, keep=KEEP, fault=None, timeout=120):
+def job(save, until, keep=KEEP, fault=None, timeout=120 * TIME_SCALE):
     """Runs it; fault is the environment of inject.c."""
     command = MPIRUN + ["-q", "-n", str(RANKS)]
     for name, value in (fault or {}).items():

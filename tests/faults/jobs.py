@@ -11,6 +11,8 @@ from bench.report import directory  # noqa: E402, F401
 BUILD = os.path.abspath(os.environ.get("builddir", "."))
 PROGRAM = os.path.realpath(os.path.join(BUILD, "mtlm-dag"))
 MPIRUN = os.environ.get("MPIRUN", "mpirun").split()
+# Multiplies the limits of time (tests/time_scale.sh).
+TIME_SCALE = int(os.environ.get("TIME_SCALE", 3))
 ENVIRONMENT = dict(os.environ, STARPU_NCPU="1")
 
 

@@ -17,8 +17,8 @@ import sys
 import tempfile
 import time
 
-from jobs import (ENVIRONMENT, MPIRUN, PROGRAM, directory, left, loaded, saved,
-                  weight_hash)
+from jobs import (ENVIRONMENT, MPIRUN, PROGRAM, TIME_SCALE, directory, left,
+                  loaded, saved, weight_hash)
 
 OPTIONS = """--model gpt-tiny --num-layers 4 --hidden-size 16
     --num-attention-heads 2 --seq-length 16 --micro-batch-size 1
@@ -44,7 +44,7 @@ LAYOUTS = {  # ranks, iterations from one checkpoint to the next, options
         4, 1, TENSOR + " --sequence-parallel --bf16 " + SHARDS)}
 SAMPLE = ["1 x 1 x 1", "1 x 1 x 2, distributed optimizer"]
 MARK = "MTLM_TEST_KILLS"  # in the environment of all processes of a job
-SECONDS = 120  # that a job, or its ranks' end, may take
+SECONDS = 120 * TIME_SCALE  # that a job, or its ranks' end, may take
 
 
 def environment(pid):

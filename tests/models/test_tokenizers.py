@@ -19,6 +19,8 @@ import time
 sys.path.insert(0, os.path.join(os.environ.get("srcdir", "."), "tests/models"))
 from tokenizer_oracle import Bert, Gpt2, assigned
 
+# Multiplies the limits of time (tests/time_scale.sh).
+TIME_SCALE = int(os.environ.get("TIME_SCALE", 3))
 PREPROCESS = os.path.join(os.path.abspath(os.environ.get("builddir", ".")),
                           "mtlm-preprocess")
 failures = 0
@@ -99,7 +101,7 @@ def parse(prefix):
 
 def preprocess(*options):
     return subprocess.run([PREPROCESS, *options], capture_output=True,
-                          timeout=3000)
+                          timeout=300 * TIME_SCALE)
 
 
 def tokens_of(docs, options, name):
@@ -392,7 +394,8 @@ def quick():
 
 def dag(*options):
     return subprocess.run([os.path.join(os.path.dirname(PREPROCESS), "mtlm-dag"),
-                           *options], capture_output=True, timeout=300)
+                           *options], capture_output=True,
+                          timeout=300 * TIME_SCALE)
 
 
 def training(docs, vocab, merges, tokens):

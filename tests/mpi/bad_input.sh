@@ -29,7 +29,7 @@ refuse() {
     for word in "${words[@]}"; do
         grep -qF -e "$word" err || fail "$what: no \"$word\" in: $(cat err)"
     done
-    [ $((SECONDS - start)) -le 15 ] || fail "$what: took too long"
+    [ $((SECONDS - start)) -le $((15 * TIME_SCALE)) ] || fail "$what: took too long"
     [ "$(ls -A)" = "$before" ] || fail "$what: left behind: $(ls -A)"
 }
 
@@ -59,7 +59,8 @@ for launcher in 'PMI_SIZE=2 PMI_RANK' \
     'SLURM_STEP_NUM_TASKS=2 SLURM_NTASKS=2 SLURM_PROCID'; do
     for rank in 0 1; do
         # shellcheck disable=SC2086 # several words
-        env $launcher=$rank OMPI_MCA_ess_singleton_isolated=1 timeout 60 \
+        env $launcher=$rank OMPI_MCA_ess_singleton_isolated=1 \
+            timeout $((60 * TIME_SCALE)) \
             "$program" "${tiny[@]}" >out 2>err </dev/null
         rc=$?
         [ $rc -eq 2 ] || fail "$launcher=$rank: exit code $rc: $(cat err)"

@@ -10,6 +10,15 @@ failures=0
 # Several ranks share the processors of one machine.
 export STARPU_NCPU=1
 
+# Multiplies each limit of time (tests/time_scale.sh).
+export TIME_SCALE=${TIME_SCALE:-3}
+
+# full_tier: whether make check-full runs the script, or a user does with
+# TIER=full.  Else it is make check, for which each feature once is enough.
+full_tier() {
+    [ "${TIER:-quick}" = full ]
+}
+
 # A model small enough for a second, with everything random that there is.
 small=(--model gpt-tiny --num-layers 4 --hidden-size 64 --seq-length 64
     --micro-batch-size 2 --global-batch-size 8 --attention-dropout 0.1
@@ -40,7 +49,7 @@ job() {
     # shellcheck disable=SC2206 # several words
     [ "$1" -eq 1 ] || start=($MPIRUN -q -n "$1")
     shift
-    timeout -k 5 120 "${start[@]}" "$program" "$@" >out 2>err </dev/null
+    timeout -k 5 $((120 * TIME_SCALE)) "${start[@]}" "$program" "$@" >out 2>err </dev/null
     rc=$?
 }
 
@@ -122,9 +131,9 @@ find_policies() {
     [ "$(wc -w <<<"$policies")" -ge 20 ] || fail "policies: $(cat err)"
 }
 
-# within SECONDS COMMAND...: waits until COMMAND succeeds.
+# within SECONDS COMMAND...: waits until COMMAND succeeds, TIME_SCALE as long.
 within() {
-    local end=$((SECONDS + $1))
+    local end=$((SECONDS + $1 * TIME_SCALE))
     shift
     until "$@" 2>/dev/null; do
         [ $SECONDS -lt $end ] || return 1

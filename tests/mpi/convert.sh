@@ -97,7 +97,7 @@ cmp -s again/iter_0000000/*.safetensors gpt.ck/iter_0000000/*.safetensors \
 refused() {
     local code=$1 input=$2 output=$3 rc
     shift 3
-    timeout 60 "$convert" --input "$input" --output "$output" >said 2>err </dev/null
+    timeout $((60 * TIME_SCALE)) "$convert" --input "$input" --output "$output" >said 2>err </dev/null
     rc=$?
     [ $rc -eq "$code" ] && [ "$(wc -l <err)" -eq 1 ] \
         || fail "$input: exit code $rc, not $code: $(cat err)"

@@ -13,7 +13,7 @@ refuse() {
     local code=$1 words=$2
     shift 3
     # shellcheck disable=SC2086 # several words
-    timeout -k 5 60 $MPIRUN -q -n $((ranks - 1)) -wdir "$dir/one" \
+    timeout -k 5 $((60 * TIME_SCALE)) $MPIRUN -q -n $((ranks - 1)) -wdir "$dir/one" \
         "$program" "${common[@]}" : -n 1 -wdir "$dir/other" "$@" \
         >out 2>err </dev/null
     rc=$?
@@ -56,7 +56,7 @@ refuse 3 'reads other data than rank 0: .* 9201 tokens, hash .*, not .*, hash ' 
     -- "$program" "${common[@]}"
 cp one/good* other
 # shellcheck disable=SC2086 # several words
-timeout -k 5 60 $MPIRUN -q -n 1 -wdir "$dir/one" "$program" "${common[@]}" \
+timeout -k 5 $((60 * TIME_SCALE)) $MPIRUN -q -n 1 -wdir "$dir/one" "$program" "${common[@]}" \
     : -n $((ranks - 1)) -wdir "$dir/other" "$program" "${common[@]}" \
     >out 2>err || fail "the same data elsewhere: $(cat err)"
 (cd other && "${builddir:-.}/mtlm-preprocess" --input text \

@@ -47,7 +47,7 @@ mtlm-dag: full is incomplete: No space left on device' ] \
 (
     ulimit -f 2
     # shellcheck disable=SC2086 # several words
-    timeout -k 5 60 "$program" "${small[@]}" --train-iters 20 \
+    timeout -k 5 $((60 * TIME_SCALE)) "$program" "${small[@]}" --train-iters 20 \
         --tensorboard-dir half 2> >(cat >err) </dev/null
     echo "exit code $?"
 ) | cat >out

@@ -128,7 +128,7 @@ STARPU_SCHED_LIB=./foreign.so refuse 'cannot be loaded' libstarpu-1.3.so.8
 # One rank that the variable did not reach.
 unset STARPU_SCHED STARPU_SCHED_LIB
 # shellcheck disable=SC2086 # several words
-timeout -k 5 60 $MPIRUN -q -n 1 "$program" "${run[@]}" "${parallel[@]}" \
+timeout -k 5 $((60 * TIME_SCALE)) $MPIRUN -q -n 1 "$program" "${run[@]}" "${parallel[@]}" \
     : -n 1 env STARPU_SCHED=ws "$program" "${run[@]}" "${parallel[@]}" \
     >out 2>err </dev/null
 rc=$?

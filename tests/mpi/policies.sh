@@ -5,7 +5,7 @@
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 
-run=("${small[@]}" --weight-hash --distributed-timeout-minutes 0.5)
+run=("${small[@]}" --weight-hash --distributed-timeout-minutes "$TIME_SCALE")
 find_policies
 
 # same WANT POLICY WORKERS OPTION...: the policy trains the layout to that hash.

@@ -57,7 +57,7 @@ start() {
 }
 
 # ended_within SECONDS NAME: the job and every rank; its exit code is in $rc.
-# The time counts from this call.
+# The time counts from this call and is multiplied by TIME_SCALE.
 ended_within() {
     local start=$EPOCHREALTIME
     within 60 gone "$job" || fail "$2: does not end"
@@ -66,6 +66,6 @@ ended_within() {
     rc=$?
     within 60 gone "${pids[@]}" || fail "$2: ranks are left running"
     took=$(awk "BEGIN { print $EPOCHREALTIME - $start }")
-    awk "BEGIN { exit !($took <= $1) }" || fail "$2: took $took s to end"
+    awk "BEGIN { exit !($took <= $1 * $TIME_SCALE) }" || fail "$2: took $took s to end"
     echo "$2: ended after $took s with exit code $rc"
 }

@@ -9,7 +9,7 @@ unset OMPI_MCA_pml OMPI_MCA_btl OMPI_MCA_ess_singleton_isolated
 run=$srcdir/launch/run
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export work
+export work TIME_SCALE=${TIME_SCALE:-3}
 
 fail() {
     echo "$*" >&2
@@ -29,12 +29,12 @@ cat >"$work/program" <<'END'
 #!/bin/bash
 trap 'sleep 3; touch "$work/saved$OMPI_COMM_WORLD_RANK"; sleep 1; exit 75' USR1
 touch "$work/ready$OMPI_COMM_WORLD_RANK"
-for i in $(seq 600); do sleep 0.1; done
+for i in $(seq $((600 * TIME_SCALE))); do sleep 0.1; done
 END
 chmod +x "$work/program"
 "$run" -n 2 "$work/program" &
 job=$!
-for i in $(seq 300); do
+for i in $(seq $((300 * TIME_SCALE))); do
     [ ! -e "$work/ready0" ] || [ ! -e "$work/ready1" ] || break
     sleep 0.1
 done
@@ -49,11 +49,11 @@ wait "$job" || rc=$?
 cat >"$work/program" <<'END'
 #!/bin/bash
 touch "$work/early"
-exec sleep 60
+exec sleep $((60 * TIME_SCALE))
 END
 "$run" -n 1 "$work/program" 2>"$work/err" &
 job=$!
-for i in $(seq 300); do
+for i in $(seq $((300 * TIME_SCALE))); do
     [ ! -e "$work/early" ] || break
     sleep 0.1
 done

@@ -25,7 +25,7 @@ slow() {
 # release TEXT: lets the call that waits at the FIFO go on once TEXT is in out.
 release() {
     within 60 grep -q -e "$1" out || fail "no $1: $(cat out err)"
-    timeout 60 bash -c "echo >'$fifo'" || fail "nobody waits after $1"
+    timeout $((60 * TIME_SCALE)) bash -c "echo >'$fifo'" || fail "nobody waits after $1"
 }
 
 # slowly TEXT OPTION...: runs it, with a release at TEXT, and it must end well.
@@ -34,7 +34,7 @@ slowly() {
     shift
     : >out
     (release "$text"; exit "$failures") &
-    timeout -k 5 60 "${mpirun[@]}" "$program" "${run[@]}" "$@" >>out 2>err \
+    timeout -k 5 $((60 * TIME_SCALE)) "${mpirun[@]}" "$program" "${run[@]}" "$@" >>out 2>err \
         </dev/null || fail "$*: exit code $?: $(cat err)"
     wait $! || fail "$text: no release"
 }
@@ -128,7 +128,7 @@ in_order 'while training' 3 $(iteration 20; iteration 21; saved 20)
 # shellcheck disable=SC2046 # several words
 in_order SIGTERM 4 $(iteration 40; iteration 41; saved 40; saved "$last")
 [ -f "$(printf 's/iter_%07d/manifest.json' "$last")" ] || fail "SIGTERM: $(ls s)"
-awk "BEGIN { exit !($(stall 20) < 300) }" || fail "a stall: $(grep saved out)"
+awk "BEGIN { exit !($(stall 20) < 300 * $TIME_SCALE) }" || fail "a stall: $(grep saved out)"
 
 # A disk that is lost is waited for as long as ten deadlines, no longer.
 layout 1 1

@@ -53,7 +53,7 @@ for chance in again again last; do
     kill -INT "$job"
     ended_within 30 "SIGINT to mpirun"
     [ $rc -ne 0 ] || fail "SIGINT to mpirun: exit code 0"
-    awk "BEGIN { exit !($took > 3) }" || break
+    awk "BEGIN { exit !($took > 3 * $TIME_SCALE) }" || break
     [ $chance = again ] || fail "SIGINT to mpirun: took $took s to end"
 done
 

@@ -4,7 +4,7 @@
 # goes on; cancelled or ended by an error it does not come back.  And what srun
 # by itself makes of signals, of a lost rank and of a wrong --mpi.
 #
-# Takes minutes and needs root, munge and slurm-wlm: part of make check-slow only.
+# Takes minutes and needs root, munge and slurm-wlm: part of make check-full only.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 . "${srcdir:-.}/tests/mpi/slurm_cluster.sh"

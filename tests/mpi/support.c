@@ -12,6 +12,7 @@
 #include "runtime/machine/data.h"
 #include "runtime/machine/machine.h"
 #include "support.h"
+#include "tests/time_scale.h"
 
 struct mtlm_ranks *ranks;
 struct mtlm_engine *engine;
@@ -66,7 +67,7 @@ void setup(int *argc, char ***argv, int tp, int workers, int seconds)
     }
     if (mtlm_machine_start(&config, &err) < 0)
         mtlm_fatal(__FILE__, __LINE__, "%s", err.text);
-    limit = seconds;
+    limit = seconds * time_scale();
     pthread_create(&thread, NULL, watchdog, &limit);
     pthread_detach(thread);
 }

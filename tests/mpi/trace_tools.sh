@@ -11,7 +11,7 @@ check=$(realpath "${srcdir:-.}/tests/mpi/trace_paje.py")
 
 # vite_exports: ViTE draws it, without a screen, and misses nothing.
 vite_exports() {
-    QT_QPA_PLATFORM=offscreen timeout 60 vite -e out.svg trace/paje.trace \
+    QT_QPA_PLATFORM=offscreen timeout $((60 * TIME_SCALE)) vite -e out.svg trace/paje.trace \
         >vite.out 2>&1 </dev/null || fail "vite: $(cat vite.out)"
     grep -q '0 errors and 0 warnings' vite.out || fail "vite: $(cat vite.out)"
     for name in 0_CPU0 1_CPU0 1_scheduler 0_PPmpict; do

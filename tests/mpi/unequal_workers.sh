@@ -12,7 +12,7 @@ for workers in '2 1' '1 2' \
     '1 3 --pipeline-model-parallel-size 4 --placement policy'; do
     read -r leader follower more <<<"$workers"
     # shellcheck disable=SC2086 # several words
-    timeout -k 5 60 $MPIRUN -q -n 1 -x STARPU_NCPU="$leader" "${run[@]}" $more \
+    timeout -k 5 $((60 * TIME_SCALE)) $MPIRUN -q -n 1 -x STARPU_NCPU="$leader" "${run[@]}" $more \
         : -n 1 -x STARPU_NCPU="$follower" "${run[@]}" $more >out 2>err \
         || fail "$leader and $follower workers: exit code $?, $(cat err)"
     : "${want:=$(weight_hash out)}"

@@ -435,7 +435,7 @@ class BadInput(unittest.TestCase):
             [os.path.join(perf, script), *words],
             capture_output=True,
             text=True,
-            timeout=20,
+            timeout=20 * int(os.environ.get("TIME_SCALE", 3)),
         )
         self.assertNotIn("Traceback", done.stderr)
         return done.returncode, done.stderr.strip().split("\n")[-1]

@@ -104,8 +104,9 @@ def run(train, *more, ranks=2):
         ]
         for one in every:
             one.start()
+        seconds = 120 * int(os.environ.get("TIME_SCALE", 3))
         found = sorted(
-            (made.get(timeout=120) for _ in every), key=lambda one: one[0]
+            (made.get(timeout=seconds) for _ in every), key=lambda one: one[0]
         )
         for one in every:
             one.join()

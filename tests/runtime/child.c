@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "tests/runtime/child.h"
+#include "tests/time_scale.h"
 
 int child_status(int (*run)(const void *arg), const void *arg, char text[256])
 {
@@ -23,7 +24,7 @@ int child_status(int (*run)(const void *arg), const void *arg, char text[256])
     assert_true(pid >= 0);
     if (pid == 0) {
         dup2(out[1], STDERR_FILENO);
-        alarm(20);
+        alarm(20 * time_scale());
         _exit(run(arg));
     }
     close(out[1]);

@@ -1,0 +1,13 @@
+#!/bin/bash
+# tests/slowest.sh LOG...: the ten slowest tests of those whose logs these are,
+# with the seconds that tests/timed.sh wrote beside each log.
+
+files=()
+for log in "$@"; do
+    [ ! -e "${log%.log}.seconds" ] || files+=("${log%.log}.seconds")
+done
+[ ${#files[@]} -gt 1 ] || exit 0
+echo 'The slowest tests, in seconds:'
+sort -rn "${files[@]}" | head -n 10 \
+    | awk '{ printf "%8s  %s\n", $1, $2 }'
+awk '{ sum += $1 } END { printf "%8.1f  all %d tests\n", sum, NR }' "${files[@]}"
