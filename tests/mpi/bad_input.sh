@@ -54,6 +54,8 @@ for _ in 1 2 3 4 5 6; do
     refuse 2 4 num-layers -- "${tiny[@]}" --num-layers=0
 done
 
+refuses_at_once
+
 # Ranks of which each would train alone: a launcher that MPI does not hear.
 for launcher in 'PMI_SIZE=2 PMI_RANK' \
     'SLURM_STEP_NUM_TASKS=2 SLURM_NTASKS=2 SLURM_PROCID'; do

@@ -131,6 +131,12 @@ find_policies() {
     [ "$(wc -w <<<"$policies")" -ge 20 ] || fail "policies: $(cat err)"
 }
 
+# refuses_at_once: for scripts whose jobs are refused.  mpirun would wait a
+# second before it kills the ranks that are left.
+refuses_at_once() {
+    export OMPI_MCA_odls_base_sigkill_timeout=0
+}
+
 # within SECONDS COMMAND...: waits until COMMAND succeeds, TIME_SCALE as long.
 within() {
     local end=$((SECONDS + $1 * TIME_SCALE))

@@ -35,7 +35,8 @@ like_torch() {
 }
 
 iterations=(--train-iters $steps --lr-warmup-iters 5)
-like_torch GPT 1 '--vocab 257 --decay 800' --model gpt-tiny "${iterations[@]}"
+! full_tier || like_torch GPT 1 '--vocab 257 --decay 800' --model gpt-tiny \
+    "${iterations[@]}"
 layout 2 2
 like_torch 'GPT, T2 x P2' 4 '--vocab 257 --decay 800' --model gpt-tiny \
     "${iterations[@]}" "${parallel[@]}"
@@ -48,7 +49,7 @@ like_torch 'GPT, batch ramp-up' 1 '--vocab 257 --decay 400 --ramp 2 2 240' \
     --model gpt-tiny --train-samples 452 --rampup-batch-size 2 2 240 \
     --lr-warmup-samples 40 --lr-decay-samples 400
 bert=(--model bert-tiny --init-method-std 0.05 --clip-grad 1.5 "${iterations[@]}")
-like_torch BERT 1 '--vocab 261 --clip 1.5 --decay 800' "${bert[@]}"
+! full_tier || like_torch BERT 1 '--vocab 261 --clip 1.5 --decay 800' "${bert[@]}"
 like_torch 'BERT, post-LN' 1 '--vocab 261 --clip 1.5 --decay 800 --post-layernorm' \
     "${bert[@]}" --apply-residual-connection-post-layernorm
 

@@ -127,9 +127,11 @@ killed() {
 # They wait more than they compute, and most of them for longer than a busy
 # machine could hold them up.
 at_once=3
-beside stopped 2 1 1
 beside stopped 2 2 0
-beside stopped 2 2 3 --comm-node task
+if full_tier; then
+    beside stopped 2 1 1
+    beside stopped 2 2 3 --comm-node task
+fi
 beside slow
 beside at_end
 together

@@ -3,6 +3,7 @@
 # data, are told so before they train: one sentence with both values.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
+refuses_at_once
 
 program=$(readlink -f "$program")
 run=(--model gpt-tiny --seq-length 32 --train-iters 2 --eval-iters 0)

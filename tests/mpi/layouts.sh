@@ -43,10 +43,7 @@ stages() {
 shares() {
     local name="T x P x D = $1 x $2 x $3" hashes=() way what
     layout "$@"
-    # Buckets of a layer too: several messages under way at a time.
-    for way in '' '--ddp-bucket-size 1 --transport serial' \
-        --use-distributed-optimizer \
-        '--use-distributed-optimizer --ddp-bucket-size 1'; do
+    for way in "${ways[@]}"; do
         # shellcheck disable=SC2086 # several words
         well "$ranks" "${run[@]}" "${parallel[@]}" --log-params-norm $way
         like_one_rank 1e-5 || fail "$name, $way: losses differ by $worst"
@@ -67,11 +64,18 @@ shares() {
     echo "$name: ${hashes[*]}"
 }
 
-for sizes in '1 2 2' '2 1 2' '1 1 2'; do
+# Buckets of a layer too: several messages under way at a time.
+ways=('' '--use-distributed-optimizer --ddp-bucket-size 1')
+replicas=('1 2 2' '1 1 2') pipelines=('2 2')
+if full_tier; then
+    ways+=('--ddp-bucket-size 1 --transport serial' --use-distributed-optimizer)
+    replicas+=('2 1 2') pipelines+=('1 4' '2 1')
+fi
+for sizes in "${replicas[@]}"; do
     # shellcheck disable=SC2086 # several words
     beside shares $sizes
 done
-for sizes in '1 4' '2 1' '2 2'; do
+for sizes in "${pipelines[@]}"; do
     # shellcheck disable=SC2086 # several words
     beside stages $sizes
 done

@@ -5,6 +5,7 @@ set -u
 check=$(realpath "${srcdir:-.}/tests/mpi/metrics_check.py")
 python=${PYTHON:-python3}
 . "${srcdir:-.}/tests/mpi/common.sh"
+refuses_at_once
 
 layout 1 2
 run=("${small[@]}" "${parallel[@]}" --log-throughput --log-params-norm)

@@ -16,8 +16,7 @@ orders() {
     local name="T$1 x P$2 x D$3" d=$3 stages=${*:4} want='' order who transport node
     layout "$1" "$2" "$d"
     [ "$d" -eq 1 ] || parallel+=(--use-distributed-optimizer)
-    for order in 'leader mpi' 'leader serial' 'plan mpi' 'plan serial' \
-        'leader mpi task' 'plan serial task'; do
+    for order in "${ways[@]}"; do
         read -r who transport node <<<"$order"
         [ -z "$node" ] || [ "$d" -gt 1 ] || continue
         # shellcheck disable=SC2086 # several words
@@ -30,9 +29,13 @@ orders() {
     done
     echo "$name $stages: $want"
 }
+ways=('leader mpi' 'plan serial' 'leader mpi task')
+! full_tier || ways+=('leader serial' 'plan mpi' 'plan serial task')
 beside orders 2 2 2 --num-virtual-stages-per-pipeline-rank 2
-beside orders 2 2 1 --num-virtual-stages-per-pipeline-rank 2
-beside orders 2 1 1
+if full_tier; then
+    beside orders 2 2 1 --num-virtual-stages-per-pipeline-rank 2
+    beside orders 2 1 1
+fi
 together
 
 job 2 "${small[@]}" --train-iters 1 --tensor-model-parallel-size 2 \

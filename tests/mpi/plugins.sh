@@ -5,6 +5,7 @@
 # bit. A library that cannot be what was meant is refused in one sentence.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
+refuses_at_once
 
 # of NAME: a variable of the Makefile.
 of() {

@@ -1,12 +1,14 @@
 #!/bin/bash
 # Whatever order a policy chooses, and whatever number of workers: the weights
-# are the same bit for bit. Every policy that StarPU comes with trains T2 x P2;
-# none has to be left out; where one must be, the manual page says why.
+# are the same bit for bit. In make check-full every policy that StarPU comes with
+# trains T2 x P2; none has to be left out; where one must be, the manual page
+# says why.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 
 run=("${small[@]}" --weight-hash --distributed-timeout-minutes "$TIME_SCALE")
 find_policies
+full_tier || policies='prio eager ws dmda'
 
 # same WANT POLICY WORKERS OPTION...: the policy trains the layout to that hash.
 same() {

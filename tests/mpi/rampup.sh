@@ -42,7 +42,12 @@ paste <(field 'consumed samples' out) <(field 'learning rate' out) >all
 [ "$(comm -12 <(sort have) <(sort all) | wc -l)" -eq 13 ] \
     || fail "learning rates: $(cat have) where $(cat all)"
 
-for sizes in '1 4' '2 1'; do
+layouts=('1 4') replicas=('2 2 2')
+ways=('--use-distributed-optimizer --ddp-bucket-size 1')
+if full_tier; then
+    layouts+=('2 1') replicas+=('1 1 2') ways+=('')
+fi
+for sizes in "${layouts[@]}"; do
     layout $sizes
     name="T${sizes/ / x P}"
     well "$ranks" "${ramp[@]}" "${parallel[@]}"
@@ -56,15 +61,14 @@ for sizes in '1 4' '2 1'; do
 done
 
 # Multiples of a micro batch of every replica: of 1, 2, 3 and 4 of them.
-more='--use-distributed-optimizer --ddp-bucket-size 1'
 ramp+=(--rampup-batch-size 4 4 60 --global-batch-size 16 --train-samples 120)
 well 1 "${ramp[@]}"
 cp out one
 losses one >losses1
-for sizes in '1 1 2' '2 2 2'; do
+for sizes in "${replicas[@]}"; do
     # shellcheck disable=SC2086 # several words
     layout $sizes
-    for way in '' "$more"; do
+    for way in "${ways[@]}"; do
         name="T x P x D = ${sizes// / x }, $way"
         # shellcheck disable=SC2086 # several words
         well "$ranks" "${ramp[@]}" "${parallel[@]}" $way

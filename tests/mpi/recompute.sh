@@ -14,10 +14,7 @@ same() {
     well "$n" "${run[@]}" "$@"
     hash=$(weight_hash out)
     [ -n "$hash" ] || fail "$*: no hash"
-    for way in '--recompute-granularity selective' \
-        '--recompute-granularity full' \
-        '--recompute-granularity full --recompute-num-layers 3' \
-        '--recompute-granularity full --recompute-method block'; do
+    for way in "${ways[@]}"; do
         # shellcheck disable=SC2086 # several words
         well "$n" "${run[@]}" "$@" $way
         [ "$(weight_hash out)" = "$hash" ] \
@@ -25,15 +22,24 @@ same() {
     done
 }
 
+ways=('--recompute-granularity selective'
+    '--recompute-granularity full --recompute-num-layers 3')
+if full_tier; then
+    ways+=('--recompute-granularity full'
+        '--recompute-granularity full --recompute-method block')
+fi
 beside same 1 --row-parts 3 --workers 2
 layout 2 1
 beside same 2 "${parallel[@]}" --transport serial
 together
 
+shape=(--num-layers 6 --hidden-size 128 --seq-length 256)
+! full_tier || shape=(--num-layers 6 --hidden-size 256 --seq-length 512)
+
 # memory OPTION...: activations as planned, and the real peak, in MiB.
 memory() {
-    well 1 --model gpt2-124m --num-layers 6 --hidden-size 256 \
-        --num-attention-heads 4 --vocab-size 999 --seq-length 512 \
+    well 1 --model gpt2-124m "${shape[@]}" \
+        --num-attention-heads 4 --vocab-size 999 \
         --micro-batch-size 4 --global-batch-size 8 --train-iters 2 \
         --eval-iters 1 --lr-warmup-iters 0 "$@"
     planned=$(sed -n 's/.*activations \([0-9.]*\),.*/\1/p' out)

@@ -29,11 +29,13 @@ same() {
 
 with=("${run[@]}" --sequence-parallel)
 same 'T2, serial' 2 "${with[@]}" "${parallel[@]}" --transport serial
-same 'T2, selective' 2 "${with[@]}" "${parallel[@]}" \
-    --recompute-granularity selective
-same 'T2, full' 2 "${with[@]}" "${parallel[@]}" --recompute-granularity full
+if full_tier; then
+    same 'T2, selective' 2 "${with[@]}" "${parallel[@]}" \
+        --recompute-granularity selective
+    same 'T2, full' 2 "${with[@]}" "${parallel[@]}" --recompute-granularity full
+fi
 layout 2 2
-same 'T2 x P2' 4 "${with[@]}" "${parallel[@]}"
+! full_tier || same 'T2 x P2' 4 "${with[@]}" "${parallel[@]}"
 same 'T2 x P2, serial, full' 4 "${with[@]}" "${parallel[@]}" \
     --recompute-granularity full --transport serial
 layout 4 1
@@ -48,11 +50,15 @@ job 2 --model gpt-tiny --seq-length 63 --train-iters 1 --sequence-parallel \
 grep -q 'does not divide the rows of every part of a sample' err \
     || fail "63 rows for 2 ranks: $(cat err)"
 
+# The shape of the model: at least some MiB of activations.
+shape=(--num-layers 2 --hidden-size 128 --seq-length 128)
+! full_tier || shape=(--num-layers 4 --hidden-size 256 --seq-length 256)
+
 # activations OPTION...: of each rank, in MiB, and the ratio of the real peak
 # to the planned one.
 activations() {
-    well 2 --model gpt2-124m --num-layers 4 --hidden-size 256 \
-        --num-attention-heads 4 --vocab-size 999 --seq-length 256 \
+    well 2 --model gpt2-124m "${shape[@]}" \
+        --num-attention-heads 4 --vocab-size 999 \
         --micro-batch-size 4 --global-batch-size 8 --train-iters 2 \
         --eval-iters 1 --lr-warmup-iters 0 "${parallel[@]}" "$@"
     planned=$(sed -n 's/.*activations \([0-9.]*\),.*/\1/p' out)

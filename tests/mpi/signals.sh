@@ -25,7 +25,9 @@ interrupted() {
 
 read -ra mpirun <<<"$MPIRUN -q -n 2"
 
-for number in 0 1; do
+numbers=1
+! full_tier || numbers='0 1'
+for number in $numbers; do
     start "${mpirun[@]}" "$program" "${endless[@]}"
     within 60 iterated || fail "no iterations: $(cat err)"
     kill -TERM "${pids[number]}"
@@ -60,7 +62,7 @@ done
 # A validation ends before its end, the same on both, and what was trained
 # before it is saved, as it would have been later.
 validating=(--eval-interval 3 --eval-iters 1000000)
-for number in 0 1; do
+for number in $numbers; do
     rm -rf v
     start "${mpirun[@]}" "$program" "${endless[@]}" "${validating[@]}" --save v
     within 60 iterated || fail "no iterations: $(cat err)"
@@ -73,7 +75,7 @@ for number in 0 1; do
     grep -q 'validation loss' out && fail "a validation was cut: $(cat out)"
 done
 
-for number in 0 1; do
+for number in $numbers; do
     start "${mpirun[@]}" "$program" "${endless[@]}"
     within 60 iterated || fail "no iterations: $(cat err)"
     kill -KILL "${pids[number]}"

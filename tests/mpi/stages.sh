@@ -26,8 +26,19 @@ stages() {
     grep -qx "stages: $1" out || fail "not $1: $(grep ^stages out)"
 }
 
+# tests/mpi/table.sh has every schedule, too.
+models=('4 --vocab-size 300' '7') schedules='zb-v auto' policies=lws
+transports=serial
+ways=('--placement v --collective-order plan')
+if full_tier; then
+    models+=('12 --model-type bert')
+    schedules='gpipe 1f1b zb-h1 zb-h2 zb-v interleaved auto'
+    policies='prio lws random' transports='mpi serial'
+    ways+=('--placement v' '--placement v --transport serial'
+        '--num-virtual-stages-per-pipeline-rank 2 --use-distributed-optimizer')
+fi
 # shellcheck disable=SC2086,SC2206 # several words
-for model in '4 --vocab-size 300' '7' '12 --model-type bert'; do
+for model in "${models[@]}"; do
     # The later --num-layers counts.
     run=("${small[@]}" --train-iters 4 --eval-iters 1 --eval-interval 2
         --num-layers $model --weight-hash)
@@ -46,7 +57,7 @@ for model in '4 --vocab-size 300' '7' '12 --model-type bert'; do
         like one 2 "${run[@]}" "${parallel[@]}" --placement v --window 2.6
         STARPU_SCHED=random like one 2 "${run[@]}" "${parallel[@]}" \
             --placement v --workers 2
-        for schedule in gpipe 1f1b zb-h1 zb-h2 zb-v interleaved auto; do
+        for schedule in $schedules; do
             way=()
             [ $schedule != interleaved ] || way=($virtual 2)
             like one 2 "${run[@]}" "${parallel[@]}" --schedule $schedule \
@@ -68,7 +79,7 @@ for model in '4 --vocab-size 300' '7' '12 --model-type bert'; do
         # All stages on one rank: any worker runs any of them.
         together=(--pipeline-model-parallel-size 4 --placement policy
             --workers 4)
-        for policy in prio lws random; do
+        for policy in $policies; do
             STARPU_SCHED=$policy like one 1 "${run[@]}" "${together[@]}"
         done
         stages '4, 4 on each rank (placement policy), layers 1 1 1 1'
@@ -93,7 +104,7 @@ for model in '4 --vocab-size 300' '7' '12 --model-type bert'; do
         outcome >two
         cmp -s one two && fail "T2 has the hash of one rank"
         layout 2 2
-        for transport in mpi serial; do
+        for transport in $transports; do
             like two 4 "${run[@]}" "${parallel[@]}" $virtual 3 \
                 --transport $transport
             like two 4 "${run[@]}" "${parallel[@]}" --placement v \
@@ -120,10 +131,7 @@ well 2 "${run[@]}" --tensor-model-parallel-size 1
 outcome >two
 cmp -s one two && fail "D2 has the hash of one rank"
 layout 1 2
-for way in '--placement v' \
-    '--num-virtual-stages-per-pipeline-rank 2 --use-distributed-optimizer' \
-    '--placement v --transport serial' \
-    '--placement v --collective-order plan'; do
+for way in "${ways[@]}"; do
     # shellcheck disable=SC2086 # several words
     like two 4 "${run[@]}" "${parallel[@]}" $way
 done

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What tests/mpi/table.sh asks of its table and of its runs:
 
-table_check.py pairs TABLE   whether every two values are in some line together
+table_check.py pairs TABLE   whether every two values are in some line together,
+                             and every value in a marked one
 table_check.py compare DIR   whether each run has the losses and gradients of one rank
 """
 
@@ -67,6 +68,22 @@ def lines(path):
         return [line.split() for line in file if not line.startswith("#")]
 
 
+def unmarked(path):
+    """Prints the values that no marked line has, and returns them."""
+    marked = [line[:-1] for line in lines(path) if line[-1] == "*"]
+    missing = [
+        f"{name} {value}"
+        for (name, values), seen in zip(
+            VALUES.items(), zip(*marked or [[""] * len(VALUES)])
+        )
+        for value in values
+        if value not in seen
+    ]
+    for value in missing:
+        print(f"no marked line has {value}")
+    return missing
+
+
 def pairs(path):
     """Counts the pairs that no line of the table has."""
     runs = [dict(zip(VALUES, line)) for line in lines(path)]
@@ -84,7 +101,7 @@ def pairs(path):
     for a, x, b, y in missing:
         print(f"no line has {a} {x} with {b} {y}")
     print(f"{len(runs)} runs")
-    return not missing and len(runs) >= 30
+    return not (missing or unmarked(path)) and len(runs) >= 30
 
 
 def worst_gradient(mine, theirs):
