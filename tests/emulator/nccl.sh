@@ -55,8 +55,10 @@ failed 'the reduce-scatter of .* in iteration'
 # The data is on the GPU, or on its way.
 unset MTLM_DOUBLE_NCCL_HOST
 export MTLM_TEST_GPU=0
-passes test_messages.mpi2
-passes test_shards.mpi4
+if full_tier; then
+    passes test_messages.mpi2
+    passes test_shards.mpi4
+fi
 passes MTLM_TEST_TRANSPORT=mpi MTLM_TEST_FILL_GPU=1 MTLM_DOUBLE_MIB=128 \
     test_shards.mpi4
 
@@ -120,7 +122,9 @@ export MTLM_DOUBLE_OWN=\$OMPI_COMM_WORLD_RANK
 exec $program "\$@"
 END
 chmod +x own
-for pipeline in 1 2; do
+pipelines=2
+! full_tier || pipelines='1 2'
+for pipeline in $pipelines; do
     layout $((3 - pipeline)) $pipeline
     program=./own well 2 "${mini[@]}" "${parallel[@]}" --save own.$pipeline
 done

@@ -31,18 +31,20 @@ same_memory() {
 # A sanitizer's own memory is not planned.
 if ! ldd "$program" | grep -q 'lib[alt]*san'; then
     near 1 --model gpt-tiny --train-iters 6 --eval-iters 1
-    near 1 --model bert-tiny --train-iters 6 --eval-iters 1
+    ! full_tier || near 1 --model bert-tiny --train-iters 6 --eval-iters 1
     # Operands of 16 bit are floats while a kernel runs.
     near 1 --model gpt-tiny --bf16 --train-iters 6 --eval-iters 1
     # Two iterations of tasks, and no more.
     near 1 --model gpt-tiny --seq-length 32 --global-batch-size 64 \
         --train-iters 6 --eval-iters 0
     layout 1 2
-    near 2 --model gpt-tiny --train-iters 6 --eval-iters 0 "${parallel[@]}"
+    ! full_tier || near 2 --model gpt-tiny --train-iters 6 --eval-iters 0 \
+        "${parallel[@]}"
     near 2 --model gpt-tiny --train-iters 6 --eval-iters 0 "${parallel[@]}" \
         --placement v
     layout 2 1
-    near 2 --model bert-tiny --train-iters 6 --eval-iters 0 "${parallel[@]}"
+    ! full_tier || near 2 --model bert-tiny --train-iters 6 --eval-iters 0 \
+        "${parallel[@]}"
     # Replicas; shared moments: as large as planned, and smaller than whole.
     layout 1 1 2
     wide=(--num-layers 2 --hidden-size 768 --num-attention-heads 4
@@ -58,7 +60,9 @@ if ! ldd "$program" | grep -q 'lib[alt]*san'; then
     # Who only evaluates has weights, not the 12 bytes that training adds to
     # each parameter, nor activations for later; checkpoints that are written
     # and read are planned.
-    for ranks in 1 2; do
+    several='1 2'
+    full_tier || several=2
+    for ranks in $several; do
         parallel=()
         [ $ranks -eq 1 ] || layout 2 1
         near $ranks "${wide[@]}" --train-iters 2 "${parallel[@]}" --save ck
@@ -87,7 +91,7 @@ if ! ldd "$program" | grep -q 'lib[alt]*san'; then
         || fail "evaluates bf16: $(grep ^memory: out)"
     rm -rf ck
     # Large ones, cut to what a test may take.
-    near 1 --model gpt2-124m --micro-batch-size 1 --global-batch-size 2 \
+    ! full_tier || near 1 --model gpt2-124m --micro-batch-size 1 --global-batch-size 2 \
         --seq-length 128 --train-iters 2 --eval-iters 0
 fi
 

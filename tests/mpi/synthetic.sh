@@ -1,7 +1,7 @@
 #!/bin/bash
 # Synthetic runs: published schedules through the real runtime, against the
 # evaluator with the same durations and the hop latency that the run had. On two
-# ranks only by make check-full.
+# ranks only by make check-full; tests/mpi/synthetic_eight.sh has others.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 . "${srcdir:-.}/tests/mpi/synthetic_common.sh" || exit
@@ -10,10 +10,10 @@ cluster uniform.ini 50
 # Interleaved: what Megatron-LM's order has in flight, and behind the first rank
 # one more.
 #        limit p v m name        until B           until W
-schedule 5     4 1 8 1f1b        '4 3 2 1'         '4 3 2 1'
 schedule 5     4 2 8 interleaved '8 8 8 6 4 5 4 2' '8 8 8 6 4 5 4 2'
-schedule 8     4 1 8 zb-h1       '4 3 2 1'         '4 4 4 4'
 if full_tier; then
+    schedule 5 4 1 8 1f1b        '4 3 2 1'         '4 3 2 1'
+    schedule 8 4 1 8 zb-h1       '4 3 2 1'         '4 4 4 4'
     schedule 5 2 1 4 1f1b        '2 1'             '2 1'
     schedule 5 2 2 4 interleaved '4 4 2 2'         '4 4 2 2'
     schedule 8 2 1 4 zb-h1       '2 1'             '2 2'

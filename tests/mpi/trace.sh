@@ -37,9 +37,13 @@ for r in csv.DictReader(open(sys.argv[1] + "/schedule.csv")):
 ' "$1" rank iteration microbatch stage layer op name lane peer bytes | sort
 }
 
-for sizes in '1 2' '2 2'; do
+layouts=('2 2') several=2
+if full_tier; then
+    layouts=('1 2' '2 2') several='1 2'
+fi
+for sizes in "${layouts[@]}"; do
     layout $sizes
-    for workers in 1 2; do
+    for workers in $several; do
         well "$ranks" "${small[@]}" "${parallel[@]}" --train-iters 6 \
             --workers $workers --trace trace
         grep -q '^Schedule of iterations 3 to 5' out \
@@ -67,7 +71,9 @@ nodes_of trace | diff nodes - >difference \
 rm -r trace
 
 # Virtual stages: neighbours on one rank exchange nothing.
-for way in '--placement v 2' '--num-virtual-stages-per-pipeline-rank 2 3'; do
+ways=('--num-virtual-stages-per-pipeline-rank 2 3')
+! full_tier || ways+=('--placement v 2')
+for way in "${ways[@]}"; do
     layout 1 2
     # shellcheck disable=SC2086 # several words
     well 2 "${small[@]}" "${parallel[@]}" ${way% *} --train-iters 6 \
