@@ -30,7 +30,7 @@ VALUES = {
     "schedule": "window gpipe 1f1b interleaved zb-h1 zb-h2 zb-v".split(),
 }
 
-# Bars: the first loss, every loss of 20 steps, every gradient.
+# Bars: the first loss, every loss, every gradient.
 FIRST_LOSS, LOSSES, GRADIENTS = 1e-6, 1e-5, 5e-6
 
 
@@ -146,7 +146,7 @@ def compare(directory):
         )
         good = good and ok
         print(
-            f"{name}: first loss {first:.1e}, 20 losses {losses:.1e}, "
+            f"{name}: first loss {first:.1e}, all losses {losses:.1e}, "
             f"gradients {gradient:.1e}{'' if ok else ' FAILED'}"
         )
     return good
