@@ -106,7 +106,7 @@ slow() {
     within 60 grep -q ' iteration  *1/' out || fail "slow stage: $(cat out err)"
     for file in "${files[@]}"; do
         sleep 3.3
-        timeout 5 cat "$file" >>read
+        timeout $((5 * TIME_SCALE)) cat "$file" >>read
     done
     ended_within 5 "slow stage, slow files"
     [ $rc -eq 0 ] || fail "slow stage, slow files: exit code $rc: $(cat err)"

@@ -151,7 +151,7 @@ ended 137 "a rank killed"
 
 # Without the right --mpi no rank trains (Open MPI says why; an MPI that does
 # not: bad_input.sh).
-timeout 60 srun --mpi=none -n 2 mtlm-dag "${small[@]}" >out 2>err
+timeout $((60 * TIME_SCALE)) srun --mpi=none -n 2 mtlm-dag "${small[@]}" >out 2>err
 rc=$?
 [ "$rc" -ne 0 ] && [ "$rc" -ne 124 ] || fail "--mpi=none: exit code $rc"
 grep -q iteration out && fail "--mpi=none: trains: $(cat out)"

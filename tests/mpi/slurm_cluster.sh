@@ -7,7 +7,7 @@ daemons=()
 clean_up() {
     local pid
     [ ${#daemons[@]} -gt 0 ] || return 0
-    timeout 5 scancel -f -u root
+    timeout $((5 * TIME_SCALE)) scancel -f -u root
     within 10 nobody_queues
     # Last started, first ended: slurmd would ask slurmctld and munged.
     kill "${daemons[@]}"
@@ -27,7 +27,7 @@ of_cluster() {
 }
 
 nobody_queues() {
-    [ -z "$(timeout 5 squeue -h)" ]
+    [ -z "$(timeout $((5 * TIME_SCALE)) squeue -h)" ]
 }
 
 # cluster_missing: what this machine lacks for it, or nothing.
