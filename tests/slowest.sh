@@ -7,7 +7,7 @@ for log in "$@"; do
     [ ! -e "${log%.log}.seconds" ] || files+=("${log%.log}.seconds")
 done
 [ ${#files[@]} -gt 1 ] || exit 0
-echo 'The slowest tests, in seconds:'
-sort -rn "${files[@]}" | head -n 10 \
-    | awk '{ printf "%8s  %s\n", $1, $2 }'
-awk '{ sum += $1 } END { printf "%8.1f  all %d tests\n", sum, NR }' "${files[@]}"
+echo 'The slowest tests: seconds, seconds of processors'
+sort -rn "${files[@]}" | head -n 10 | awk '{ printf "%8.1f %8.1f  %s\n", $1, $2, $3 }'
+awk '{ wall += $1; cpu += $2 }
+    END { printf "%8.1f %8.1f  all %d\n", wall, cpu, NR }' "${files[@]}"

@@ -1,18 +1,19 @@
 #!/bin/bash
 # tests/timed.sh SECONDS COMMAND... TEST: runs the command, ends it when it
-# hangs, and writes to TEST's .seconds, beside its .log, how long it took.
+# hangs, and writes to TEST's .seconds, beside its .log, how long it took and
+# how long processors worked for it.
 #
 # SECONDS count on a machine that is free: TIME_SCALE multiplies them
 # (tests/time_scale.sh).
 
 limit=$(($1 * ${TIME_SCALE:-3}))
 shift
-name=${!#}
+name=tests/${!#}
 name=tests/${name##*tests/}
-begin=$EPOCHREALTIME
-timeout -k 10 "$limit" "$@"
+file=${name%.*}.seconds
+TIMEFORMAT='%1R %1U %1S'
+{ time timeout -k 10 "$limit" "$@" 2>&3; } 3>&2 2>"$file.tmp"
 rc=$?
-end=$EPOCHREALTIME
-printf '%d.%d %s\n' $((tenths = (${end/./} - ${begin/./}) / 100000, tenths / 10)) \
-    $((tenths % 10)) "$name" >"${name%.*}.seconds"
+awk -v name="$name" '{ print $1, $2 + $3, name }' "$file.tmp" >"$file"
+rm "$file.tmp"
 exit $rc
