@@ -28,22 +28,24 @@ same_memory() {
         }' out || fail "$*: $millions million parameters; $(cat out)"
 }
 
+iters=3
+! full_tier || iters=6
 # A sanitizer's own memory is not planned.
 if ! ldd "$program" | grep -q 'lib[alt]*san'; then
-    near 1 --model gpt-tiny --train-iters 6 --eval-iters 1
-    ! full_tier || near 1 --model bert-tiny --train-iters 6 --eval-iters 1
+    near 1 --model gpt-tiny --train-iters $iters --eval-iters 1
+    ! full_tier || near 1 --model bert-tiny --train-iters $iters --eval-iters 1
     # Operands of 16 bit are floats while a kernel runs.
-    near 1 --model gpt-tiny --bf16 --train-iters 6 --eval-iters 1
+    near 1 --model gpt-tiny --bf16 --train-iters $iters --eval-iters 1
     # Two iterations of tasks, and no more.
     near 1 --model gpt-tiny --seq-length 32 --global-batch-size 64 \
-        --train-iters 6 --eval-iters 0
+        --train-iters $iters --eval-iters 0
     layout 1 2
-    ! full_tier || near 2 --model gpt-tiny --train-iters 6 --eval-iters 0 \
+    ! full_tier || near 2 --model gpt-tiny --train-iters $iters --eval-iters 0 \
         "${parallel[@]}"
-    near 2 --model gpt-tiny --train-iters 6 --eval-iters 0 "${parallel[@]}" \
+    near 2 --model gpt-tiny --train-iters $iters --eval-iters 0 "${parallel[@]}" \
         --placement v
     layout 2 1
-    ! full_tier || near 2 --model bert-tiny --train-iters 6 --eval-iters 0 \
+    ! full_tier || near 2 --model bert-tiny --train-iters $iters --eval-iters 0 \
         "${parallel[@]}"
     # Replicas; shared moments: as large as planned, and smaller than whole.
     layout 1 1 2
@@ -140,7 +142,9 @@ cut=(--model gpt2-345m --hidden-size 256 --num-attention-heads 4
     [ $rc -eq 6 ] || fail "${cut[*]}: exit code $rc: $(cat err)"
     [ $((SECONDS - start)) -le $((10 * TIME_SCALE)) ] || fail "${cut[*]}: took too long"
     mv err cut.err
-    for n in 1 2 4; do
+    several='1 2 4'
+    full_tier || several=2
+    for n in $several; do
         start=$SECONDS
         job $n --model bert-3.9b
         [ $rc -eq 6 ] || fail "bert-3.9b on $n: exit code $rc: $(cat err)"

@@ -50,8 +50,8 @@ job 2 --model gpt-tiny --seq-length 63 --train-iters 1 --sequence-parallel \
 grep -q 'does not divide the rows of every part of a sample' err \
     || fail "63 rows for 2 ranks: $(cat err)"
 
-# The shape of the model: at least some MiB of activations.
-shape=(--num-layers 2 --hidden-size 128 --seq-length 128)
+# Of the model whose memory is looked at.
+shape=(--num-layers 4 --hidden-size 256 --seq-length 64)
 ! full_tier || shape=(--num-layers 4 --hidden-size 256 --seq-length 256)
 
 # activations OPTION...: of each rank, in MiB, and the ratio of the real peak
