@@ -256,7 +256,7 @@ static bool refill(struct mtlm_bert_words *w)
 }
 
 /* The characters from taken on, n of them, in UTF-8. */
-static char *take(struct mtlm_bert_words *w, int64_t n, int64_t *bytes)
+static char *write_word(struct mtlm_bert_words *w, int64_t n, int64_t *bytes)
 {
     utf8proc_uint8_t *out;
 
@@ -292,6 +292,6 @@ char *mtlm_bert_words_next(struct mtlm_bert_words *w, int64_t *bytes,
                    && !is_white(w->c[end]))
                 end++;
         *characters = end - w->taken;
-        return take(w, *characters, bytes);
+        return write_word(w, *characters, bytes);
     }
 }

@@ -32,7 +32,8 @@ static enum class class_of(utf8proc_int32_t c) {
 }
 
 /* The class of the first character, and how many bytes it has. */
-static enum class look(const char *text, int64_t bytes, int64_t *length) {
+static enum class classify_first(const char *text, int64_t bytes,
+                                 int64_t *length) {
     utf8proc_int32_t c;
 
     *length = 1;
@@ -47,17 +48,17 @@ bool mtlm_tokenizer_white_space(const char *text, int64_t bytes)
 {
     int64_t length;
 
-    return look(text, bytes, &length) == WHITE;
+    return classify_first(text, bytes, &length) == WHITE;
 }
 
 /* Bytes up to the end of a run of one class that begins at from; *last is
  * where its last character begins. */
-static int64_t run(const char *text, int64_t from, int64_t bytes, enum class c,
-                   int64_t *last)
+static int64_t run_length(const char *text, int64_t from, int64_t bytes,
+                          enum class c, int64_t *last)
 {
     int64_t at = from, length;
 
-    while (at < bytes && look(text + at, bytes - at, &length) == c) {
+    while (at < bytes && classify_first(text + at, bytes - at, &length) == c) {
         *last = at;
         at += length;
     }
@@ -86,11 +87,11 @@ int64_t mtlm_gpt2_words_next(const char *text, int64_t bytes, bool more)
 
     if (end)
         return end;
-    c = look(text + first, bytes - first, &end);
+    c = classify_first(text + first, bytes - first, &end);
     if (c != WHITE)
-        return run(text, first, bytes, c, &last);
+        return run_length(text, first, bytes, c, &last);
     /* A word takes the blank before it along, and from the rest of the white
      * space anything but a blank stays alone: the last one is left out. */
-    end = run(text, 0, bytes, WHITE, &last);
+    end = run_length(text, 0, bytes, WHITE, &last);
     return (end == bytes && !more) || last == 0 ? end : last;
 }

@@ -50,7 +50,7 @@ struct word {
 enum { PLACE_BITS = 40 };
 #define PLACE_MASK ((UINT64_C(1) << PLACE_BITS) - 1)
 
-static void push(struct word *w, uint64_t key)
+static void push_heap(struct word *w, uint64_t key)
 {
     int64_t i = w->heaped++;
 
@@ -85,7 +85,7 @@ static const struct mtlm_merge *merge_at(const struct word *w, int64_t place)
                                   w->token[w->after[place]]);
 }
 
-static void note(struct word *w, int64_t place)
+static void note_merge(struct word *w, int64_t place)
 {
     const struct mtlm_merge *merge = merge_at(w, place);
 
@@ -94,7 +94,7 @@ static void note(struct word *w, int64_t place)
             (uint64_t) merge->rank << PLACE_BITS | (uint64_t) place;
 }
 
-static void join(struct word *w, int64_t place, int32_t token)
+static void join_tokens(struct word *w, int64_t place, int32_t token)
 {
     const int64_t next = w->after[place];
 
@@ -103,14 +103,14 @@ static void join(struct word *w, int64_t place, int32_t token)
     w->after[place] = w->after[next];
     if (w->after[next] >= 0)
         w->before[w->after[next]] = place;
-    note(w, w->before[place]);
-    note(w, place);
+    note_merge(w, w->before[place]);
+    note_merge(w, place);
 }
 
 static void heap_late(struct word *w)
 {
     for (int64_t i = 0; i < w->n_late; i++)
-        push(w, w->late[i]);
+        push_heap(w, w->late[i]);
     w->n_late = 0;
 }
 
@@ -133,7 +133,7 @@ static int64_t apply_long(const struct mtlm_merges *m, int32_t *tokens,
         w.after[i] = i + 1 < n ? i + 1 : -1;
     }
     for (int64_t i = 0; i < n; i++)
-        note(&w, i);
+        note_merge(&w, i);
     heap_late(&w);
     while (w.heaped > 0) {
         const uint64_t rank = w.heap[0] >> PLACE_BITS;
@@ -143,7 +143,7 @@ static int64_t apply_long(const struct mtlm_merges *m, int32_t *tokens,
             const struct mtlm_merge *merge = merge_at(&w, place);
 
             if (merge && (uint64_t) merge->rank == rank)
-                join(&w, place, merge->token);
+                join_tokens(&w, place, merge->token);
         }
         heap_late(&w);
     }

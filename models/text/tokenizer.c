@@ -48,7 +48,7 @@ static const struct type {
 };
 enum { TYPES = sizeof(types) / sizeof(types[0]) };
 
-static const struct type *find(const char *name, struct mtlm_error *err)
+static const struct type *find_type(const char *name, struct mtlm_error *err)
 {
     char known[256] = "";
 
@@ -65,8 +65,8 @@ static const struct type *find(const char *name, struct mtlm_error *err)
     return NULL;
 }
 
-static int check(const struct type *type, const char *option, bool needed,
-                 const char *file, struct mtlm_error *err)
+static int check_file(const struct type *type, const char *option, bool needed,
+                      const char *file, struct mtlm_error *err)
 {
     if (needed == (file != NULL))
         return 0;
@@ -79,14 +79,14 @@ const struct mtlm_tokenizer *mtlm_tokenizer_open(const char *name,
                                                  const char *merge_file,
                                                  struct mtlm_error *err)
 {
-    const struct type *type = find(name, err);
+    const struct type *type = find_type(name, err);
 
     return type
-                   && check(type, "--vocab-file", type->vocab_file, vocab_file,
-                            err)
+                   && check_file(type, "--vocab-file", type->vocab_file,
+                                 vocab_file, err)
                           == 0
-                   && check(type, "--merge-file", type->merge_file, merge_file,
-                            err)
+                   && check_file(type, "--merge-file", type->merge_file,
+                                 merge_file, err)
                           == 0
                ? type->open(vocab_file, merge_file, err)
                : NULL;

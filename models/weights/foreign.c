@@ -17,7 +17,7 @@
 
 /* What the tensors tell: a GPT-2 that was saved without its head has no prefix,
  * and not every BERT has a binary head. */
-static void look(struct mtlm_foreign *f)
+static void detect_variant(struct mtlm_foreign *f)
 {
     struct mtlm_model *model = &f->model;
 
@@ -125,7 +125,7 @@ static int check_layers(const struct mtlm_foreign *f, struct mtlm_error *err)
                           f->path, layers, found);
 }
 
-static int check(const struct mtlm_foreign *f, struct mtlm_error *err)
+static int check_tensors(const struct mtlm_foreign *f, struct mtlm_error *err)
 {
     const struct mtlm_model *model = &f->model;
 
@@ -167,8 +167,8 @@ int mtlm_foreign_open(struct mtlm_foreign *foreign, const char *path,
     if (rc == 0)
         rc = mtlm_foreign_sort(foreign, err);
     if (rc == 0) {
-        look(foreign);
-        rc = check(foreign, err);
+        detect_variant(foreign);
+        rc = check_tensors(foreign, err);
     }
     if (rc < 0)
         mtlm_foreign_close(foreign);
@@ -188,7 +188,7 @@ void mtlm_foreign_close(struct mtlm_foreign *foreign)
 
 /* ---- values ---- */
 
-static void widen(const struct mtlm_safetensors_tensor *t, float *to)
+static void widen_tensor(const struct mtlm_safetensors_tensor *t, float *to)
 {
     const int64_t n = t->bytes / mtlm_safetensors_dtype_bytes(t->dtype);
     const enum mtlm_dtype type =
@@ -241,7 +241,7 @@ void mtlm_foreign_read(const struct mtlm_foreign *foreign,
 
         if (!t)
             break;
-        widen(t, at);
+        widen_tensor(t, at);
         at += t->bytes / mtlm_safetensors_dtype_bytes(t->dtype);
     }
     for (int64_t r = 0; r < rows; r++) {

@@ -65,7 +65,7 @@ static double get_epsilon(struct reader *r, const char *key, double fallback)
 
 /* What these models are not; what is neither true nor false may be read as
  * either. */
-static void refuse(struct reader *r, const char *key, bool is)
+static void refuse_key(struct reader *r, const char *key, bool is)
 {
     const json_t *value = get(r, key);
     char *text;
@@ -120,10 +120,10 @@ static void read_gpt2(struct reader *r, struct mtlm_model *model)
         .exact_gelu = get_gelu(r, "activation_function", "gelu_new"),
         .layernorm_epsilon = get_epsilon(r, "layer_norm_epsilon", 1e-5)};
     model->ffn_hidden_size = get_size(r, "n_inner", 4 * model->hidden_size);
-    refuse(r, "scale_attn_weights", false);
-    refuse(r, "scale_attn_by_inverse_layer_idx", true);
-    refuse(r, "add_cross_attention", true);
-    refuse(r, "tie_word_embeddings", false);
+    refuse_key(r, "scale_attn_weights", false);
+    refuse_key(r, "scale_attn_by_inverse_layer_idx", true);
+    refuse_key(r, "add_cross_attention", true);
+    refuse_key(r, "tie_word_embeddings", false);
 }
 
 static void read_bert(struct reader *r, struct mtlm_model *model)
@@ -142,9 +142,9 @@ static void read_bert(struct reader *r, struct mtlm_model *model)
         .exact_gelu = get_gelu(r, "hidden_act", "gelu"),
         .layernorm_epsilon = get_epsilon(r, "layer_norm_eps", 1e-12)};
     model->tanh_head = !model->exact_gelu;
-    refuse(r, "is_decoder", true);
-    refuse(r, "add_cross_attention", true);
-    refuse(r, "tie_word_embeddings", false);
+    refuse_key(r, "is_decoder", true);
+    refuse_key(r, "add_cross_attention", true);
+    refuse_key(r, "tie_word_embeddings", false);
     if (r->rc == 0 && positions
         && (!json_is_string(positions)
             || strcmp(json_string_value(positions), "absolute") != 0))

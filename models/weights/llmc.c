@@ -91,7 +91,7 @@ static int64_t bytes_of(const struct mtlm_foreign *f, enum mtlm_param param)
 }
 
 /* Of all layers of a parameter. */
-static void add(struct mtlm_foreign *f, enum mtlm_param param)
+static void add_param(struct mtlm_foreign *f, enum mtlm_param param)
 {
     const struct mtlm_param_info info = mtlm_param_info(&f->model, param, 1);
     const struct mtlm_foreign_name *name = mtlm_foreign_name(&f->model, param);
@@ -140,7 +140,7 @@ int mtlm_llmc_open(struct mtlm_foreign *foreign, struct mtlm_error *err)
         mtlm_calloc(MTLM_PARAM_PER_LAYER * foreign->model.num_layers + 4,
                     sizeof(*foreign->tensor));
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
-        add(foreign, order[i]);
+        add_param(foreign, order[i]);
     return 0;
 }
 

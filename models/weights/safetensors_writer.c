@@ -50,9 +50,9 @@ void mtlm_safetensors_writer_metadata(struct mtlm_safetensors_writer *writer,
     (void) rc;
 }
 
-static void add(struct mtlm_safetensors_writer *writer, const char *name,
-                enum mtlm_safetensors_dtype dtype, int rank,
-                const int64_t dim[], struct piece piece)
+static void add_tensor(struct mtlm_safetensors_writer *writer, const char *name,
+                       enum mtlm_safetensors_dtype dtype, int rank,
+                       const int64_t dim[], struct piece piece)
 {
     int64_t bytes = mtlm_safetensors_dtype_bytes(dtype);
     json_t *shape = json_array();
@@ -84,7 +84,7 @@ void mtlm_safetensors_writer_add(struct mtlm_safetensors_writer *writer,
                                  enum mtlm_safetensors_dtype dtype, int rank,
                                  const int64_t dim[], const void *data)
 {
-    add(writer, name, dtype, rank, dim, (struct piece){.data = data});
+    add_tensor(writer, name, dtype, rank, dim, (struct piece){.data = data});
 }
 
 void mtlm_safetensors_writer_add_later(struct mtlm_safetensors_writer *writer,
@@ -93,8 +93,8 @@ void mtlm_safetensors_writer_add_later(struct mtlm_safetensors_writer *writer,
                                        int rank, const int64_t dim[],
                                        mtlm_safetensors_read *read, void *arg)
 {
-    add(writer, name, dtype, rank, dim,
-        (struct piece){.read = read, .arg = arg});
+    add_tensor(writer, name, dtype, rank, dim,
+               (struct piece){.read = read, .arg = arg});
 }
 
 /* "{...}" and the blanks that align the tensors to 8 bytes; the caller frees

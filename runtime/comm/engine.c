@@ -29,7 +29,7 @@ enum {
 };
 
 /* A modelled transfer, too, is part of the message. */
-static void start(struct mtlm_request *request)
+static void note_start(struct mtlm_request *request)
 {
     struct mtlm_message *m = &request->message;
 
@@ -40,9 +40,10 @@ static void start(struct mtlm_request *request)
         mtlm_policy_nodes_started(m->node);
 }
 
-static void issue(struct mtlm_engine *engine, struct mtlm_request *request)
+static void issue_transfer(struct mtlm_engine *engine,
+                           struct mtlm_request *request)
 {
-    start(request);
+    note_start(request);
     request->transport->issue(request->transport, request);
     if (mtlm_message_is_collective(request->message.kind))
         engine->collectives_flying++;
@@ -50,8 +51,8 @@ static void issue(struct mtlm_engine *engine, struct mtlm_request *request)
 }
 
 /* Keeps the request until its modelled transfer is over. */
-static void delay(struct mtlm_engine *engine, struct mtlm_request *request,
-                  int64_t since_ns)
+static void delay_transfer(struct mtlm_engine *engine,
+                           struct mtlm_request *request, int64_t since_ns)
 {
     request->due_ns = since_ns + request->message.duration_ns;
     mtlm_queue_push(&engine->delayed, request);
@@ -82,13 +83,14 @@ static bool issue_collectives(struct mtlm_engine *engine)
             break;
         if (sequencer->order == MTLM_ORDER_BY_LEADER && sequencer->leader)
             mtlm_tickets_send(&engine->tickets, request->seq);
-        issue(engine, request);
+        issue_transfer(engine, request);
         any = true;
     }
     return any;
 }
 
-static void complete(struct mtlm_engine *engine, struct mtlm_request *request)
+static void complete_transfer(struct mtlm_engine *engine,
+                              struct mtlm_request *request)
 {
     struct mtlm_message *m = &request->message;
 
@@ -119,9 +121,9 @@ static void transferred(struct mtlm_engine *engine,
     const struct mtlm_message *m = &request->message;
 
     if (m->duration_ns > 0 && mtlm_message_is_collective(m->kind))
-        delay(engine, request, mtlm_now_ns());
+        delay_transfer(engine, request, mtlm_now_ns());
     else
-        complete(engine, request);
+        complete_transfer(engine, request);
 }
 
 static bool test_flying(struct mtlm_engine *engine)
@@ -157,9 +159,9 @@ static bool end_delays(struct mtlm_engine *engine)
         }
         mtlm_queue_take(&engine->delayed, at);
         if (request->message.kind == MTLM_SEND)
-            issue(engine, request);
+            issue_transfer(engine, request);
         else
-            complete(engine, request);
+            complete_transfer(engine, request);
         any = true;
     }
     return any;
@@ -175,7 +177,8 @@ static bool device_flies(const struct mtlm_engine *engine)
 
 /* Sleeps until somebody rings or, while something may arrive, for the polling
  * time. */
-static void nap(struct mtlm_engine *engine, uint32_t rings, bool expecting)
+static void sleep_until_rung(struct mtlm_engine *engine, uint32_t rings,
+                             bool expecting)
 {
     const int64_t now = mtlm_now_ns();
     const int64_t most = device_flies(engine) ? MAX_DEVICE_NAP_NS : MAX_NAP_NS;
@@ -210,17 +213,17 @@ static bool empty_inbox(struct mtlm_engine *engine, bool *quit)
             mtlm_queue_push(&engine->sequencer.ready, request);
         } else if (request->message.kind == MTLM_SEND
                    && request->message.duration_ns > 0) {
-            start(request);
-            delay(engine, request, request->message.record.ready_ns);
+            note_start(request);
+            delay_transfer(engine, request, request->message.record.ready_ns);
         } else {
-            issue(engine, request);
+            issue_transfer(engine, request);
         }
         request = next;
     }
     return any;
 }
 
-static void *run(void *arg)
+static void *run_thread(void *arg)
 {
     struct mtlm_engine *engine = arg;
     bool quit = false;
@@ -255,9 +258,9 @@ static void *run(void *arg)
             engine->last_event_ns = mtlm_now_ns();
         seen = rings;
         if (!event)
-            nap(engine, rings,
-                quit || engine->flying.n || engine->delayed.n
-                    || mtlm_tickets_expected(&engine->tickets));
+            sleep_until_rung(engine, rings,
+                             quit || engine->flying.n || engine->delayed.n
+                                 || mtlm_tickets_expected(&engine->tickets));
     }
     mtlm_mpi_turn_end();
     mtlm_activity_wait_end(MTLM_WAITER_ENGINE);
@@ -295,7 +298,7 @@ struct mtlm_engine *mtlm_engine_start(const struct mtlm_engine_config *config)
                        config->order == MTLM_ORDER_BY_LEADER && !leader);
     if (config->tasks)
         mtlm_policy_nodes_find_message(mtlm_message_task_node);
-    if (pthread_create(&engine->thread, NULL, run, engine) != 0)
+    if (pthread_create(&engine->thread, NULL, run_thread, engine) != 0)
         mtlm_fatal(__FILE__, __LINE__, "cannot start the communication thread");
     pthread_getcpuclockid(engine->thread, &engine->thread_clock);
     return engine;

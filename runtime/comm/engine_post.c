@@ -106,7 +106,7 @@ static int node_of(const struct mtlm_request *request, int i)
                                         : STARPU_ACQUIRE_NO_NODE;
 }
 
-static void acquire(struct mtlm_request *request)
+static void acquire_data(struct mtlm_request *request)
 {
     /* The request may be gone as soon as the last one is asked for. */
     const int n = request->n_held;
@@ -148,5 +148,5 @@ void mtlm_engine_post(struct mtlm_engine *engine,
         mtlm_message_task_submit(request);
         return;
     }
-    acquire(request);
+    acquire_data(request);
 }

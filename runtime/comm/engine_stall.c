@@ -85,7 +85,7 @@ static bool is_waiting(struct mtlm_engine *engine)
 }
 
 /* It waits for nothing, or for its own workers. */
-static void rest(struct mtlm_engine *engine, int64_t now)
+static void reset_stall(struct mtlm_engine *engine, int64_t now)
 {
     if (engine->waits)
         mtlm_activity_wait_end(MTLM_WAITER_ENGINE);
@@ -94,7 +94,8 @@ static void rest(struct mtlm_engine *engine, int64_t now)
     engine->stall_ns = stall_limit_ns(engine);
 }
 
-static void complain(struct mtlm_engine *engine, int64_t now, const char *what)
+static void print_stall(struct mtlm_engine *engine, int64_t now,
+                        const char *what)
 {
     char state[256];
 
@@ -115,7 +116,7 @@ void mtlm_engine_stall_note(struct mtlm_engine *engine, bool event)
     if (event || engine->delayed.n)
         mtlm_activity_progress();
     if (event || engine->delayed.n || !is_waiting(engine)) {
-        rest(engine, now);
+        reset_stall(engine, now);
         return;
     }
     if (since > MTLM_IDLE_NAP_NS + MTLM_ASLEEP_NS)
@@ -125,14 +126,14 @@ void mtlm_engine_stall_note(struct mtlm_engine *engine, bool event)
         return;
     engine->looked_ns = now;
     if (mtlm_machine_busy()) {
-        rest(engine, now);
+        reset_stall(engine, now);
         return;
     }
     describe_wait(engine, text, sizeof(text));
     mtlm_activity_wait_begin(MTLM_WAITER_ENGINE, text);
     engine->waits = true;
     if (now - engine->waiting_ns > engine->stall_ns)
-        complain(engine, now, text);
+        print_stall(engine, now, text);
 }
 
 void mtlm_engine_describe(struct mtlm_engine *engine, char *text, size_t n)

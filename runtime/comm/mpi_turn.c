@@ -55,7 +55,7 @@ void mtlm_mpi_turn_end(void)
 /* After that long another thread or rank may need the core more. */
 enum { SPIN_NS = 200000, SHARE = 8, MAX_NAP_NS = 5000000 };
 
-static void nap(int64_t waited)
+static void sleep_share(int64_t waited)
 {
     const int64_t share = waited / SHARE;
     const struct timespec t = {0, share < MAX_NAP_NS ? share : MAX_NAP_NS};
@@ -79,7 +79,7 @@ void mtlm_mpi_turn_await(MPI_Request *request, const char *what)
         mtlm_mpi_turn_end();
         if (done)
             break;
-        nap(mtlm_now_ns() - start);
+        sleep_share(mtlm_now_ns() - start);
     }
     mtlm_activity_wait_end(MTLM_WAITER_MAIN);
 }

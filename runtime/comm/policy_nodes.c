@@ -50,7 +50,7 @@ enum { MEMORY = 16, MESSAGE_MEMORY = 64 };
 
 /* ---- by number ---- */
 
-static struct entry *find(int64_t job)
+static struct entry *find_entry(int64_t job)
 {
     return job >= live.first && job < live.first + (int64_t) live.n
                ? live.entry[job - live.first]
@@ -107,7 +107,7 @@ bool mtlm_policy_nodes_wanted(void)
     return yes;
 }
 
-static void follow(struct entry *e, struct entry *before)
+static void link_next(struct entry *e, struct entry *before)
 {
     struct entry **next =
         before->node.phase == e->node.phase ? &before->next : &before->other;
@@ -129,13 +129,13 @@ struct mtlm_policy_node *mtlm_policy_nodes_add(
     e->on = mtlm_calloc(n_on, sizeof(struct entry *));
     pthread_mutex_lock(&mutex);
     for (size_t i = 0; i < n_on; i++) {
-        struct entry *before = find(on[i]);
+        struct entry *before = find_entry(on[i]);
 
         if (!before || before->state == MTLM_POLICY_DONE)
             continue;
         e->on[e->n_on++] = before;
         before->waiting++;
-        follow(e, before);
+        link_next(e, before);
     }
     append(e);
     pthread_mutex_unlock(&mutex);
@@ -153,8 +153,8 @@ static bool is_message(const struct entry *e)
 }
 
 /* Returns what the policy wants to be told with. */
-static struct mtlm_policy_watch enter(struct entry *e,
-                                      enum mtlm_policy_state state)
+static struct mtlm_policy_watch enter_state(struct entry *e,
+                                            enum mtlm_policy_state state)
 {
     struct mtlm_policy_watch now;
 
@@ -170,7 +170,7 @@ static struct mtlm_policy_watch enter(struct entry *e,
 void mtlm_policy_nodes_ready(struct mtlm_policy_node *node)
 {
     const struct mtlm_policy_watch now =
-        enter(entry_of(node), MTLM_POLICY_READY);
+        enter_state(entry_of(node), MTLM_POLICY_READY);
 
     if (now.ready)
         now.ready(node);
@@ -179,13 +179,13 @@ void mtlm_policy_nodes_ready(struct mtlm_policy_node *node)
 void mtlm_policy_nodes_started(struct mtlm_policy_node *node)
 {
     struct entry *e = entry_of(node);
-    const struct mtlm_policy_watch now = enter(e, MTLM_POLICY_RUNNING);
+    const struct mtlm_policy_watch now = enter_state(e, MTLM_POLICY_RUNNING);
 
     if (now.started && is_message(e))
         now.started(node);
 }
 
-static void measure(struct entry *e)
+static void measure_duration(struct entry *e)
 {
     struct mtlm_policy_times *t = e->times;
     const double took = e->end_ns - e->begin_ns;
@@ -210,7 +210,7 @@ void mtlm_policy_nodes_ended(struct mtlm_policy_node *node)
     pthread_mutex_lock(&mutex);
     e->end_ns = mtlm_now_ns();
     if (e->begin_ns)
-        measure(e);
+        measure_duration(e);
     e->state = MTLM_POLICY_DONE;
     e->next = e->other = NULL;
     now = watch;

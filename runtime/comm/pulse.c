@@ -27,13 +27,14 @@ struct mtlm_pulse {
     struct neighbour neighbour[3]; /* parent, children */
 };
 
-static void expect(struct mtlm_pulse *pulse, struct neighbour *of)
+static void expect_sign(struct mtlm_pulse *pulse, struct neighbour *of)
 {
     MTLM_CHECK_MPI(MPI_Irecv(&of->in, 1, MPI_INT64_T, of->rank, 0, pulse->comm,
                              &of->recv));
 }
 
-static void send(struct mtlm_pulse *pulse, struct neighbour *to, int64_t age)
+static void send_sign(struct mtlm_pulse *pulse, struct neighbour *to,
+                      int64_t age)
 {
     to->out = age;
     MTLM_CHECK_MPI(MPI_Isend(&to->out, 1, MPI_INT64_T, to->rank, 0, pulse->comm,
@@ -58,14 +59,14 @@ struct mtlm_pulse *mtlm_pulse_create(MPI_Comm comm)
         pulse->neighbour[i].heard_ns = mtlm_now_ns();
         pulse->neighbour[i].progress_ns = mtlm_now_ns();
         pulse->neighbour[i].send = MPI_REQUEST_NULL;
-        expect(pulse, &pulse->neighbour[i]);
+        expect_sign(pulse, &pulse->neighbour[i]);
     }
     mtlm_mpi_turn_end();
     return pulse;
 }
 
 /* All that has come from it. */
-static void take(struct mtlm_pulse *pulse, struct neighbour *from)
+static void take_signs(struct mtlm_pulse *pulse, struct neighbour *from)
 {
     while (!from->ends) {
         int done;
@@ -77,7 +78,7 @@ static void take(struct mtlm_pulse *pulse, struct neighbour *from)
         from->ends = from->in == LAST;
         if (!from->ends) {
             from->progress_ns = from->heard_ns - from->in;
-            expect(pulse, from);
+            expect_sign(pulse, from);
         }
     }
 }
@@ -100,7 +101,7 @@ static int64_t latest(const struct mtlm_pulse *pulse, int64_t own_ns,
 int64_t mtlm_pulse_beat(struct mtlm_pulse *pulse, int64_t own_ns)
 {
     for (int i = 0; i < pulse->n; i++)
-        take(pulse, &pulse->neighbour[i]);
+        take_signs(pulse, &pulse->neighbour[i]);
     for (int i = 0; i < pulse->n; i++) {
         struct neighbour *to = &pulse->neighbour[i];
         const int64_t age = mtlm_now_ns() - latest(pulse, own_ns, to);
@@ -109,7 +110,7 @@ int64_t mtlm_pulse_beat(struct mtlm_pulse *pulse, int64_t own_ns)
         /* Where MPI keeps no copy the last one may be under way still. */
         MTLM_CHECK_MPI(MPI_Test(&to->send, &sent, MPI_STATUS_IGNORE));
         if (sent)
-            send(pulse, to, age > 0 ? age : 0);
+            send_sign(pulse, to, age > 0 ? age : 0);
     }
     return latest(pulse, own_ns, NULL);
 }
@@ -157,7 +158,7 @@ void mtlm_pulse_destroy(struct mtlm_pulse *pulse)
 
         mtlm_mpi_turn_await(&to->send, what);
         mtlm_mpi_turn_take();
-        send(pulse, to, LAST);
+        send_sign(pulse, to, LAST);
         mtlm_mpi_turn_end();
     }
     for (int i = 0; pulse && i < pulse->n; i++) {
@@ -169,7 +170,7 @@ void mtlm_pulse_destroy(struct mtlm_pulse *pulse)
             of->ends = of->in == LAST;
             if (!of->ends) {
                 mtlm_mpi_turn_take();
-                expect(pulse, of);
+                expect_sign(pulse, of);
                 mtlm_mpi_turn_end();
             }
         }

@@ -25,14 +25,14 @@
         mtlm_activity_wait_end(MTLM_WAITER_MAIN);                              \
     } while (0)
 
-static void meet(MPI_Comm comm, const char *what)
+static void meet_ranks(MPI_Comm comm, const char *what)
 {
     MTLM_AWAIT_MPI(what, MPI_Ibarrier(comm, &request));
 }
 
-static void duplicate(MPI_Comm comm, MPI_Comm *copy, const char *what)
+static void duplicate_comm(MPI_Comm comm, MPI_Comm *copy, const char *what)
 {
-    meet(comm, what);
+    meet_ranks(comm, what);
     BLOCK_IN_MPI(what, MPI_Comm_dup(comm, copy));
 }
 
@@ -80,7 +80,7 @@ static int max_tag(MPI_Comm comm)
 }
 
 /* All that speaks within ranks->world. */
-static void attach(struct mtlm_ranks *ranks)
+static void attach_world(struct mtlm_ranks *ranks)
 {
     mtlm_mpi_turn_take();
     MPI_Comm_set_errhandler(ranks->world, MPI_ERRORS_RETURN);
@@ -92,29 +92,29 @@ static void attach(struct mtlm_ranks *ranks)
                  MPI_Comm_dup(ranks->world, &ranks->signs));
     ranks->pulse = mtlm_pulse_create(ranks->signs);
     mtlm_watchdog_attach(ranks->pulse);
-    meet(ranks->world, "all ranks to start");
+    meet_ranks(ranks->world, "all ranks to start");
     BLOCK_IN_MPI("all ranks to start",
                  MPI_Comm_split_type(ranks->world, MPI_COMM_TYPE_SHARED,
                                      ranks->rank, MPI_INFO_NULL, &ranks->host));
     note_host(ranks);
-    meet(ranks->host, "all ranks to start");
+    meet_ranks(ranks->host, "all ranks to start");
     mtlm_mpi_turn_take();
     ranks->bell = mtlm_doorbell_create(ranks->host);
     mtlm_mpi_turn_end();
     for (int g = 0; g < MTLM_GROUP_COUNT; g++)
         set_group(ranks, g, MPI_COMM_NULL);
     ranks->tickets = MPI_COMM_NULL;
-    duplicate(ranks->world, &ranks->p2p, "all ranks to start");
+    duplicate_comm(ranks->world, &ranks->p2p, "all ranks to start");
     ranks->max_tag = max_tag(ranks->p2p);
     mtlm_ranks_group(ranks, MTLM_GROUP_WORLD, 0);
 }
 
 /* No sign of life is given from here on. */
-static void detach(struct mtlm_ranks *ranks)
+static void detach_world(struct mtlm_ranks *ranks)
 {
     for (int g = 0; g < MTLM_GROUP_COUNT; g++)
         free_comm(&ranks->group[g]);
-    meet(ranks->host, "all ranks to end");
+    meet_ranks(ranks->host, "all ranks to end");
     mtlm_mpi_turn_take();
     mtlm_doorbell_destroy(ranks->bell);
     mtlm_mpi_turn_end();
@@ -137,7 +137,7 @@ struct mtlm_ranks *mtlm_ranks_start(int *argc, char ***argv)
         mtlm_fatal(__FILE__, __LINE__,
                    "this MPI does not support MPI_THREAD_SERIALIZED");
     ranks->world = MPI_COMM_WORLD;
-    attach(ranks);
+    attach_world(ranks);
     return ranks;
 }
 
@@ -145,12 +145,12 @@ void mtlm_ranks_part(struct mtlm_ranks *ranks, bool stays)
 {
     MPI_Comm all = ranks->world;
 
-    detach(ranks);
+    detach_world(ranks);
     BLOCK_IN_MPI("all ranks to part",
                  MPI_Comm_split(all, stays, ranks->rank, &ranks->world));
     if (all != MPI_COMM_WORLD)
         free_comm(&all);
-    attach(ranks);
+    attach_world(ranks);
 }
 
 int mtlm_ranks_rank(const struct mtlm_ranks *ranks)
@@ -214,20 +214,20 @@ void mtlm_ranks_group(struct mtlm_ranks *ranks, enum mtlm_group group,
     MPI_Comm comm;
 
     free_comm(&ranks->group[group]);
-    meet(ranks->world, "all ranks to form groups");
+    meet_ranks(ranks->world, "all ranks to form groups");
     BLOCK_IN_MPI("all ranks to form groups",
                  MPI_Comm_split(ranks->world, color < 0 ? MPI_UNDEFINED : color,
                                 ranks->rank, &comm));
     set_group(ranks, group, comm);
     if (group == MTLM_GROUP_TP && comm != MPI_COMM_NULL) {
         free_comm(&ranks->tickets);
-        duplicate(comm, &ranks->tickets, "all ranks to form groups");
+        duplicate_comm(comm, &ranks->tickets, "all ranks to form groups");
     }
 }
 
 void mtlm_ranks_stop(struct mtlm_ranks *ranks)
 {
-    detach(ranks);
+    detach_world(ranks);
     if (ranks->world != MPI_COMM_WORLD)
         free_comm(&ranks->world);
     BLOCK_IN_MPI("all ranks to end", MPI_Finalize());
@@ -384,5 +384,5 @@ int mtlm_ranks_max_tag(const struct mtlm_ranks *ranks)
 
 void mtlm_ranks_barrier(struct mtlm_ranks *ranks)
 {
-    meet(ranks->world, "all ranks to get here");
+    meet_ranks(ranks->world, "all ranks to get here");
 }

@@ -26,8 +26,9 @@ void mtlm_ranks_max_all(struct mtlm_ranks *ranks, double *value, int n)
 }
 
 /* Starts sends of n numbers to each peer and receives from it. */
-static void start(const struct mtlm_ranks *ranks, struct mtlm_swap *swap, int n,
-                  bool sizes, MPI_Request *request)
+static void start_exchange(const struct mtlm_ranks *ranks,
+                           struct mtlm_swap *swap, int n, bool sizes,
+                           MPI_Request *request)
 {
     mtlm_mpi_turn_take();
     for (int i = 0; i < n; i++) {
@@ -48,7 +49,7 @@ void mtlm_ranks_swap(struct mtlm_ranks *ranks, struct mtlm_swap *swap, int n)
     MPI_Request *request = mtlm_calloc(2 * n, sizeof(*request));
 
     for (int round = 0; round < 2; round++) {
-        start(ranks, swap, n, round == 0, request);
+        start_exchange(ranks, swap, n, round == 0, request);
         for (int i = 0; i < 2 * n; i++)
             mtlm_mpi_turn_await(&request[i],
                                 "its peers to tell what they sent");

@@ -102,7 +102,7 @@ void mtlm_sequencer_post(struct mtlm_sequencer *sequencer, int64_t number,
 }
 
 /* Whether the leader may issue request now. */
-static bool eligible(const struct mtlm_sequencer *sequencer,
+static bool may_lead(const struct mtlm_sequencer *sequencer,
                      const struct mtlm_request *request)
 {
     return request->message.group == MTLM_GROUP_TP
@@ -131,13 +131,13 @@ static void count_issued(struct mtlm_sequencer *sequencer,
         sequencer->after--;
 }
 
-static struct mtlm_request *lead(struct mtlm_sequencer *sequencer)
+static struct mtlm_request *next_of_leader(struct mtlm_sequencer *sequencer)
 {
     struct mtlm_request **best = NULL;
 
     for (struct mtlm_request **at = &sequencer->ready.head; *at;
          at = &(*at)->next)
-        if (eligible(sequencer, *at)
+        if (may_lead(sequencer, *at)
             && (!best || (*at)->message.priority > (*best)->message.priority
                 || ((*at)->message.priority == (*best)->message.priority
                     && (*at)->seq < (*best)->seq)))
@@ -148,7 +148,7 @@ static struct mtlm_request *lead(struct mtlm_sequencer *sequencer)
     return mtlm_queue_take(&sequencer->ready, best);
 }
 
-static struct mtlm_request *follow(struct mtlm_sequencer *sequencer)
+static struct mtlm_request *next_of_tickets(struct mtlm_sequencer *sequencer)
 {
     const int64_t ticket = mtlm_numbers_first(&sequencer->tickets);
 
@@ -168,5 +168,5 @@ struct mtlm_request *mtlm_sequencer_next(struct mtlm_sequencer *sequencer)
     const bool leads =
         sequencer->order == MTLM_ORDER_BY_LEADER && sequencer->leader;
 
-    return leads ? lead(sequencer) : follow(sequencer);
+    return leads ? next_of_leader(sequencer) : next_of_tickets(sequencer);
 }

@@ -10,8 +10,8 @@
 /* Where the range begins that the handles' data lies in: one after the other,
  * `before` bytes behind its begin, with no more than padding in between and,
  * for every rank, behind. */
-static void *range(const starpu_data_handle_t *handle, int n, unsigned node,
-                   size_t before, size_t bytes, size_t unit)
+static void *find_range(const starpu_data_handle_t *handle, int n,
+                        unsigned node, size_t before, size_t bytes, size_t unit)
 {
     char *first = starpu_data_handle_to_pointer(handle[0], node);
     char *end = first;
@@ -40,9 +40,11 @@ void mtlm_transport_find_buffers(struct mtlm_request *request)
     const size_t bytes = m->count * size, unit = n * MTLM_ARENA_ALIGN;
     const bool gather = m->kind == MTLM_ALL_GATHER;
 
-    request->buffer = range(m->handle, m->n_handles, node, m->before * size,
-                            gather && m->n_into == 0 ? bytes * n : bytes, unit);
+    request->buffer =
+        find_range(m->handle, m->n_handles, node, m->before * size,
+                   gather && m->n_into == 0 ? bytes * n : bytes, unit);
     if (m->n_into)
-        request->into = range(m->into, m->n_into, node, m->into_before * size,
-                              gather ? bytes * n : bytes / n, unit);
+        request->into =
+            find_range(m->into, m->n_into, node, m->into_before * size,
+                       gather ? bytes * n : bytes / n, unit);
 }

@@ -38,7 +38,7 @@ end_late_job(double waited_s, const char *what, const char *why)
 }
 
 /* The time in which this process was stopped does not count. */
-static void shift(int64_t late)
+static void shift_times(int64_t late)
 {
     const int64_t now = mtlm_now_ns();
 
@@ -49,7 +49,7 @@ static void shift(int64_t late)
 }
 
 /* Exchanges signs of life; false: there was no turn of MPI within within_ns. */
-static bool beat(int64_t within_ns)
+static bool exchange_signs(int64_t within_ns)
 {
     if (!mtlm_mpi_turn_try(within_ns))
         return false;
@@ -59,7 +59,7 @@ static bool beat(int64_t within_ns)
     return true;
 }
 
-static void judge(const char *what, double waited_s)
+static void judge_ranks(const char *what, double waited_s)
 {
     const int64_t now = mtlm_now_ns();
     int64_t since;
@@ -94,7 +94,7 @@ static void judge_disk(const struct mtlm_activity *seen)
     end_late_job(seen->disk_ns * 1e-9, "a call of the disk to return", why);
 }
 
-static void look(int64_t pause)
+static void look_once(int64_t pause)
 {
     const int64_t began = mtlm_now_ns();
     const struct mtlm_activity seen = mtlm_activity_look();
@@ -108,19 +108,19 @@ static void look(int64_t pause)
                          "a peer hangs or is lost");
         return;
     }
-    turn = beat(pause);
+    turn = exchange_signs(pause);
     /* Stopped while it waited for its turn: what it knows is old. */
     late = mtlm_now_ns() - began - pause;
     if (late > MTLM_ASLEEP_NS)
-        shift(late);
+        shift_times(late);
     else if (turn)
-        judge(seen.waits ? seen.what : NULL, seen.waited_ns * 1e-9);
+        judge_ranks(seen.waits ? seen.what : NULL, seen.waited_ns * 1e-9);
     else if (mtlm_now_ns() - turn_ns > limit_ns)
         end_late_job((mtlm_now_ns() - turn_ns) * 1e-9,
                      "a call of MPI to return", "a peer hangs or is lost");
 }
 
-static void *watch(void *arg)
+static void *run_watchdog(void *arg)
 {
     const int64_t part = limit_ns / MTLM_LOOKS;
     const int64_t pause = part < LOOK_NS ? part : LOOK_NS;
@@ -133,8 +133,8 @@ static void *watch(void *arg)
         struct timespec t;
 
         if (late > MTLM_ASLEEP_NS)
-            shift(late);
-        look(pause);
+            shift_times(late);
+        look_once(pause);
         until = mtlm_now_ns() + pause;
         t = (struct timespec){until / 1000000000, until % 1000000000};
         pthread_cond_clockwait(&wake, &mutex, CLOCK_MONOTONIC, &t);
@@ -149,7 +149,7 @@ void mtlm_watchdog_start(double seconds)
     stopping = false;
     turn_ns = mtlm_now_ns();
     mtlm_activity_start();
-    if (pthread_create(&thread, NULL, watch, NULL) != 0)
+    if (pthread_create(&thread, NULL, run_watchdog, NULL) != 0)
         mtlm_fatal(__FILE__, __LINE__, "cannot start the watchdog");
 }
 

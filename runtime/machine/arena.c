@@ -52,7 +52,7 @@ static void zero(void *memory, size_t bytes, unsigned node)
 /* StarPU would keep a tenth of what is free on a GPU from each allocation
  * (FREE_MARGIN in drivers/cuda/driver_cuda.c, 1.4.10): less would fit than is
  * planned, the less the larger the arena that comes last. */
-static char *take(size_t bytes, unsigned node)
+static char *allocate_on(size_t bytes, unsigned node)
 {
 #if HAVE_CUDA
     if (starpu_node_get_kind(node) == STARPU_CUDA_RAM) {
@@ -84,7 +84,7 @@ void mtlm_arena_create_on(struct mtlm_arena *arena, size_t size, unsigned node)
     *arena = (struct mtlm_arena){.size = mtlm_arena_padded(size), .node = node};
     if (!size)
         return;
-    arena->memory = take(arena->size, node);
+    arena->memory = allocate_on(arena->size, node);
     if (!arena->memory)
         mtlm_out_of_memory(size);
     zero(arena->memory, arena->size, node);

@@ -19,7 +19,7 @@ struct mtlm_background {
     bool quit;
 };
 
-static void *run(void *arg)
+static void *run_thread(void *arg)
 {
     struct mtlm_background *b = arg;
 
@@ -52,7 +52,7 @@ struct mtlm_background *mtlm_background_create(void)
     sigdelset(&all, SIGBUS);
     sigdelset(&all, SIGSEGV);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&b->thread, NULL, run, b);
+    rc = pthread_create(&b->thread, NULL, run_thread, b);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (rc != 0)
         mtlm_fatal(__FILE__, __LINE__, "cannot start a thread");

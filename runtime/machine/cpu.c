@@ -58,8 +58,8 @@ static int quota_here(void)
     return mtlm_cpu_quota(line);
 }
 
-static void measure(struct mtlm_cpu *cpu, hwloc_topology_t topology,
-                    hwloc_bitmap_t set)
+static void measure_cores(struct mtlm_cpu *cpu, hwloc_topology_t topology,
+                          hwloc_bitmap_t set)
 {
     hwloc_const_bitmap_t all = hwloc_topology_get_topology_cpuset(topology);
     const int quota = quota_here();
@@ -97,7 +97,7 @@ int mtlm_cpu_detect(struct mtlm_cpu *cpu, struct mtlm_error *err)
     }
     set = hwloc_bitmap_alloc();
     if (set)
-        measure(cpu, topology, set);
+        measure_cores(cpu, topology, set);
     hwloc_bitmap_free(set);
     hwloc_topology_destroy(topology);
     return 0;

@@ -31,7 +31,7 @@ struct library {
     get_policy *get;     /* NULL: no library */
 };
 
-static const char *given(const char *name)
+static const char *variable_of(const char *name)
 {
     const char *text = getenv(name);
 
@@ -44,14 +44,14 @@ const char *mtlm_plugin_wanted(void)
 
     if (!*name)
         snprintf(name, sizeof(name), "%s",
-                 given("STARPU_SCHED") ? given("STARPU_SCHED")
-                                       : MTLM_DEFAULT_POLICY);
+                 variable_of("STARPU_SCHED") ? variable_of("STARPU_SCHED")
+                                             : MTLM_DEFAULT_POLICY);
     return name;
 }
 
 const char *mtlm_plugin_file(void)
 {
-    return given("STARPU_SCHED_LIB");
+    return variable_of("STARPU_SCHED_LIB");
 }
 
 const char *mtlm_plugin_used(void)
@@ -59,7 +59,7 @@ const char *mtlm_plugin_used(void)
     return used ? mtlm_plugin_file() : NULL;
 }
 
-static struct starpu_sched_policy *find(
+static struct starpu_sched_policy *find_policy(
     struct starpu_sched_policy *const *policy, const char *name)
 {
     for (; policy && *policy; policy++)
@@ -69,8 +69,8 @@ static struct starpu_sched_policy *find(
 }
 
 /* "a, b, c" */
-static const char *names(struct starpu_sched_policy *const *policy, char *text,
-                         size_t size)
+static const char *list_names(struct starpu_sched_policy *const *policy,
+                              char *text, size_t size)
 {
     size_t n = 0;
 
@@ -172,7 +172,8 @@ static void *open_library(const char *file, struct mtlm_error *err)
     return handle;
 }
 
-static int load(struct library *library, int rank, struct mtlm_error *err)
+static int load_library(struct library *library, int rank,
+                        struct mtlm_error *err)
 {
     const char *file = mtlm_plugin_file();
     const struct mtlm_policy_stamp *stamp;
@@ -202,23 +203,23 @@ static int load(struct library *library, int rank, struct mtlm_error *err)
     return 0;
 }
 
-static int refuse(const char *name, const struct library *library,
-                  struct starpu_sched_policy *const *ours,
-                  struct mtlm_error *err)
+static int refuse_policy(const char *name, const struct library *library,
+                         struct starpu_sched_policy *const *ours,
+                         struct mtlm_error *err)
 {
     char list[200], own[80], starpus[700];
     char theirs[PATH_MAX + sizeof(list)] = "";
 
     if (library->list)
         snprintf(theirs, sizeof(theirs), "%s has %s; ", mtlm_plugin_file(),
-                 names(library->list(), list, sizeof(list)));
+                 list_names(library->list(), list, sizeof(list)));
     return mtlm_error_set(
         err, MTLM_EXIT_USAGE,
         "STARPU_SCHED=%s is no scheduling policy: %smtlm-dag has %s; StarPU "
         "has %s",
-        name, theirs, names(ours, own, sizeof(own)),
-        names(starpu_sched_get_predefined_policies(), starpus,
-              sizeof(starpus)));
+        name, theirs, list_names(ours, own, sizeof(own)),
+        list_names(starpu_sched_get_predefined_policies(), starpus,
+                   sizeof(starpus)));
 }
 
 int mtlm_plugin_choose(struct starpu_conf *conf,
@@ -231,19 +232,19 @@ int mtlm_plugin_choose(struct starpu_conf *conf,
 
     /* Set, but empty: StarPU would take its own default, and this program for
      * a library. */
-    if (!given("STARPU_SCHED"))
+    if (!variable_of("STARPU_SCHED"))
         unsetenv("STARPU_SCHED");
-    if (!given("STARPU_SCHED_LIB"))
+    if (!variable_of("STARPU_SCHED_LIB"))
         unsetenv("STARPU_SCHED_LIB");
-    if (load(&library, rank, err) < 0)
+    if (load_library(&library, rank, err) < 0)
         return -1;
-    if (library.get && !given("STARPU_SCHED"))
+    if (library.get && !variable_of("STARPU_SCHED"))
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
             "STARPU_SCHED_LIB=%s is given, but not which of its policies: "
             "STARPU_SCHED=%s",
             mtlm_plugin_file(),
-            library.list ? names(library.list(), theirs, sizeof(theirs))
+            library.list ? list_names(library.list(), theirs, sizeof(theirs))
                          : "NAME");
     conf->sched_policy_name = MTLM_DEFAULT_POLICY;
     used = library.get && library.get(name);
@@ -251,13 +252,13 @@ int mtlm_plugin_choose(struct starpu_conf *conf,
         return 0;
     /* StarPU prefers this field to STARPU_SCHED, so it holds what that names;
      * StarPU itself does not know that name. */
-    conf->sched_policy = find(ours, name);
+    conf->sched_policy = find_policy(ours, name);
     if (conf->sched_policy) {
         conf->sched_policy_name = NULL;
         unsetenv("STARPU_SCHED");
     }
     if (conf->sched_policy
-        || find(starpu_sched_get_predefined_policies(), name))
+        || find_policy(starpu_sched_get_predefined_policies(), name))
         return 0;
-    return refuse(name, &library, ours, err);
+    return refuse_policy(name, &library, ours, err);
 }

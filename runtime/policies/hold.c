@@ -59,7 +59,7 @@ static void unlock(void)
 
 /* ---- tasks that come after a message ---- */
 
-static int find(const struct mtlm_policy_node *node)
+static int find_coming(const struct mtlm_policy_node *node)
 {
     int i = 0;
 
@@ -75,7 +75,8 @@ static void on_message(const struct mtlm_policy_node *message)
 
     STARPU_PTHREAD_MUTEX_LOCK(&hold.mutex);
     next = mtlm_policy_next(message);
-    if (next && hold.n_coming < MOST_COMING && find(next) == hold.n_coming)
+    if (next && hold.n_coming < MOST_COMING
+        && find_coming(next) == hold.n_coming)
         hold.coming[hold.n_coming++] = (struct coming){next, -1};
     STARPU_PTHREAD_MUTEX_UNLOCK(&hold.mutex);
 }
@@ -84,7 +85,7 @@ static void on_message(const struct mtlm_policy_node *message)
  * starts it. */
 static void has_come(const struct mtlm_policy_node *node)
 {
-    const int i = find(node);
+    const int i = find_coming(node);
 
     if (i < hold.n_coming)
         hold.coming[i] = hold.coming[--hold.n_coming];
