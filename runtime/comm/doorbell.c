@@ -15,7 +15,7 @@
 #include "runtime/comm/doorbell.h"
 #include "runtime/comm/ranks_private.h"
 
-/* As large as a line of the cache: MPI aligns it to less. */
+/* As large as a cache line: MPI aligns to less. */
 struct word {
     _Atomic uint32_t rings;
     char rest[60];
@@ -49,7 +49,7 @@ struct mtlm_doorbell *mtlm_doorbell_create(MPI_Comm host)
              && MPI_Win_allocate_shared(sizeof(struct word), 1, MPI_INFO_NULL,
                                         host, &bell->own, &bell->win)
                     == MPI_SUCCESS;
-    /* Freeing it takes all: what only some got is left as it is. */
+    /* Freeing is collective: a window that only some ranks got stays. */
     MTLM_CHECK_MPI(
         MPI_Allreduce(MPI_IN_PLACE, &shared, 1, MPI_INT, MPI_MIN, host));
     if (shared) {
@@ -90,7 +90,7 @@ void mtlm_doorbell_wait(const struct mtlm_doorbell *bell, uint32_t rings,
     const struct timespec until = {until_ns / 1000000000,
                                    until_ns % 1000000000};
 
-    /* Whatever ends it, the caller looks again. */
+    /* The caller looks for work whatever ended the wait. */
     syscall(SYS_futex, &bell->own->rings, FUTEX_WAIT_BITSET, rings, &until,
             NULL, FUTEX_BITSET_MATCH_ANY);
 }

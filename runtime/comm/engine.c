@@ -1,5 +1,5 @@
-/* The communication thread, which issues what was posted and looks for its end;
- * and what starts it, gives it an order, waits for it and stops it. */
+/* The communication thread, which issues posted messages and polls for their
+ * end; start, plan, wait and stop of the engine. */
 
 #include "config.h"
 
@@ -9,18 +9,18 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
 #include "runtime/comm/engine_private.h"
+#include "runtime/comm/message_task.h"
 #include "runtime/comm/policy_nodes.h"
 #include "runtime/comm/transport.h"
 #include "runtime/comm/activity.h"
 
-/* Polling: after an event every MIN_NAP, then at an eighth of the time that
- * has passed since, at most every MAX_NAP; handing data over and what ranks of
- * the same host send wakes the thread at once.  So any other message is seen
- * within an eighth of the time it was waited for, and a receive that is pending
- * for long costs next to nothing.  Nothing rings when a device has done its
- * part, and layers wait for it: while such are in flight at most MAX_DEVICE_NAP
- * passes. With nothing to poll for it only looks after itself every
- * MTLM_IDLE_NAP_NS. */
+/* Polling.  The thread sleeps MIN_NAP after an event, later an eighth of the
+ * time since the event, at most MAX_NAP.  Data from StarPU and messages from
+ * ranks of the same host wake the thread at once.  So any other message is seen
+ * within an eighth of the time it was waited for, and a long wait costs almost
+ * nothing.  A device wakes nobody, and layers wait for its collectives: while
+ * some are in flight, the thread sleeps at most MAX_DEVICE_NAP.  With nothing
+ * to poll for, the thread wakes every MTLM_IDLE_NAP_NS. */
 enum {
     MIN_NAP_NS = 20000,
     MAX_NAP_NS = 5000000,
@@ -28,10 +28,10 @@ enum {
     NAP_SHARE = 8
 };
 
-/* A modelled transfer, too, is part of the message. */
-static void note_start(struct mtlm_request *request)
+/* Notes the start of a message; a modelled transfer is part of the message. */
+static void note_start(struct mtlm_transfer *transfer)
 {
-    struct mtlm_message *m = &request->message;
+    struct mtlm_message *m = &transfer->message;
 
     if (m->record.start_ns != 0)
         return;
@@ -41,24 +41,24 @@ static void note_start(struct mtlm_request *request)
 }
 
 static void issue_transfer(struct mtlm_engine *engine,
-                           struct mtlm_request *request)
+                           struct mtlm_transfer *transfer)
 {
-    note_start(request);
-    request->transport->issue(request->transport, request);
-    if (mtlm_message_is_collective(request->message.kind))
+    note_start(transfer);
+    transfer->transport->issue(transfer->transport, transfer);
+    if (mtlm_message_is_collective(transfer->message.kind))
         engine->collectives_flying++;
-    mtlm_queue_push(&engine->flying, request);
+    mtlm_queue_push(&engine->flying, transfer);
 }
 
-/* Keeps the request until its modelled transfer is over. */
+/* Keeps a transfer until its modelled duration has passed. */
 static void delay_transfer(struct mtlm_engine *engine,
-                           struct mtlm_request *request, int64_t since_ns)
+                           struct mtlm_transfer *transfer, int64_t since_ns)
 {
-    request->due_ns = since_ns + request->message.duration_ns;
-    mtlm_queue_push(&engine->delayed, request);
+    transfer->due_ns = since_ns + transfer->message.duration_ns;
+    mtlm_queue_push(&engine->delayed, transfer);
 }
 
-/* Another collective. */
+/* Whether one more collective may be issued now. */
 static bool may_issue(const struct mtlm_engine *engine)
 {
     struct mtlm_transport *transport = engine->collective;
@@ -74,25 +74,25 @@ static bool issue_collectives(struct mtlm_engine *engine)
     bool any = false;
 
     while (may_issue(engine)) {
-        struct mtlm_request *request;
+        struct mtlm_transfer *transfer;
 
         pthread_mutex_lock(&engine->mutex);
-        request = mtlm_sequencer_next(sequencer);
+        transfer = mtlm_sequencer_next(sequencer);
         pthread_mutex_unlock(&engine->mutex);
-        if (!request)
+        if (!transfer)
             break;
         if (sequencer->order == MTLM_ORDER_BY_LEADER && sequencer->leader)
-            mtlm_tickets_send(&engine->tickets, request->seq);
-        issue_transfer(engine, request);
+            mtlm_tickets_send(&engine->tickets, transfer->seq);
+        issue_transfer(engine, transfer);
         any = true;
     }
     return any;
 }
 
 static void complete_transfer(struct mtlm_engine *engine,
-                              struct mtlm_request *request)
+                              struct mtlm_transfer *transfer)
 {
-    struct mtlm_message *m = &request->message;
+    struct mtlm_message *m = &transfer->message;
 
     m->record.end_ns = mtlm_now_ns();
     if (m->node)
@@ -101,34 +101,34 @@ static void complete_transfer(struct mtlm_engine *engine,
         mtlm_recorder_add(engine->config.recorder, &m->record);
     if (mtlm_message_is_collective(m->kind))
         engine->collectives_flying--;
-    if (request->task)
-        mtlm_message_task_end(request);
+    if (transfer->task)
+        mtlm_message_task_end(transfer);
     else
-        mtlm_engine_hand_back(request);
+        mtlm_engine_hand_back(transfer);
     pthread_mutex_lock(&engine->mutex);
     engine->finished++;
     if (engine->finished == engine->posted)
         pthread_cond_broadcast(&engine->done);
     pthread_mutex_unlock(&engine->mutex);
-    free(request->held);
-    free(request);
+    free(transfer->held);
+    free(transfer);
 }
 
-/* What the transport has done with a request. */
+/* The transport is done with a transfer. */
 static void transferred(struct mtlm_engine *engine,
-                        struct mtlm_request *request)
+                        struct mtlm_transfer *transfer)
 {
-    const struct mtlm_message *m = &request->message;
+    const struct mtlm_message *m = &transfer->message;
 
     if (m->duration_ns > 0 && mtlm_message_is_collective(m->kind))
-        delay_transfer(engine, request, mtlm_now_ns());
+        delay_transfer(engine, transfer, mtlm_now_ns());
     else
-        complete_transfer(engine, request);
+        complete_transfer(engine, transfer);
 }
 
 static bool test_flying(struct mtlm_engine *engine)
 {
-    struct mtlm_request **at = &engine->flying.head;
+    struct mtlm_transfer **at = &engine->flying.head;
     bool any = false;
 
     while (*at) {
@@ -146,22 +146,22 @@ static bool test_flying(struct mtlm_engine *engine)
 
 static bool end_delays(struct mtlm_engine *engine)
 {
-    struct mtlm_request **at = &engine->delayed.head;
+    struct mtlm_transfer **at = &engine->delayed.head;
     const int64_t now = mtlm_now_ns();
     bool any = false;
 
     while (*at) {
-        struct mtlm_request *request = *at;
+        struct mtlm_transfer *transfer = *at;
 
-        if (request->due_ns > now) {
-            at = &request->next;
+        if (transfer->due_ns > now) {
+            at = &transfer->next;
             continue;
         }
         mtlm_queue_take(&engine->delayed, at);
-        if (request->message.kind == MTLM_SEND)
-            issue_transfer(engine, request);
+        if (transfer->message.kind == MTLM_SEND)
+            issue_transfer(engine, transfer);
         else
-            complete_transfer(engine, request);
+            complete_transfer(engine, transfer);
         any = true;
     }
     return any;
@@ -169,14 +169,14 @@ static bool end_delays(struct mtlm_engine *engine)
 
 static bool device_flies(const struct mtlm_engine *engine)
 {
-    for (const struct mtlm_request *r = engine->flying.head; r; r = r->next)
+    for (const struct mtlm_transfer *r = engine->flying.head; r; r = r->next)
         if (r->transport->node != STARPU_MAIN_RAM)
             return true;
     return false;
 }
 
-/* Sleeps until somebody rings or, while something may arrive, for the polling
- * time. */
+/* Sleeps until the bell rings, at most for the polling interval; expecting: a
+ * message may arrive. */
 static void sleep_until_rung(struct mtlm_engine *engine, uint32_t rings,
                              bool expecting)
 {
@@ -186,39 +186,39 @@ static void sleep_until_rung(struct mtlm_engine *engine, uint32_t rings,
 
     wait = wait < MIN_NAP_NS ? MIN_NAP_NS : wait;
     until = now + (wait < most ? wait : most);
-    for (struct mtlm_request *r = engine->delayed.head; r; r = r->next)
+    for (struct mtlm_transfer *r = engine->delayed.head; r; r = r->next)
         until = r->due_ns < until ? r->due_ns : until;
     if (!expecting)
         until = now + MTLM_IDLE_NAP_NS;
     mtlm_doorbell_wait(engine->config.ranks->bell, rings, until);
 }
 
-/* Moves what StarPU handed over to where it is issued from. */
+/* Issues the transfers that StarPU handed over, or makes them ready. */
 static bool empty_inbox(struct mtlm_engine *engine, bool *quit)
 {
-    struct mtlm_request *request;
+    struct mtlm_transfer *transfer;
     bool any;
 
     pthread_mutex_lock(&engine->mutex);
-    request = engine->inbox.head;
+    transfer = engine->inbox.head;
     mtlm_queue_init(&engine->inbox);
     *quit = engine->quit;
     pthread_mutex_unlock(&engine->mutex);
-    any = request != NULL;
-    while (request) {
-        struct mtlm_request *next = request->next;
+    any = transfer != NULL;
+    while (transfer) {
+        struct mtlm_transfer *next = transfer->next;
 
-        mtlm_transport_find_buffers(request);
-        if (mtlm_message_is_collective(request->message.kind)) {
-            mtlm_queue_push(&engine->sequencer.ready, request);
-        } else if (request->message.kind == MTLM_SEND
-                   && request->message.duration_ns > 0) {
-            note_start(request);
-            delay_transfer(engine, request, request->message.record.ready_ns);
+        mtlm_transport_find_buffers(transfer);
+        if (mtlm_message_is_collective(transfer->message.kind)) {
+            mtlm_queue_push(&engine->sequencer.ready, transfer);
+        } else if (transfer->message.kind == MTLM_SEND
+                   && transfer->message.duration_ns > 0) {
+            note_start(transfer);
+            delay_transfer(engine, transfer, transfer->message.record.ready_ns);
         } else {
-            issue_transfer(engine, request);
+            issue_transfer(engine, transfer);
         }
-        request = next;
+        transfer = next;
     }
     return any;
 }
@@ -229,7 +229,7 @@ static void *run_thread(void *arg)
     bool quit = false;
     uint32_t seen = 0;
 
-    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); /* else naps end 50 us late */
+    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); /* otherwise sleeps end 50 us late */
     engine->last_event_ns = mtlm_now_ns();
     mtlm_engine_stall_note(engine, true);
     for (;;) {
@@ -253,7 +253,7 @@ static void *run_thread(void *arg)
         }
         mtlm_mpi_turn_end();
         mtlm_engine_stall_note(engine, event);
-        /* What a peer has sent may take MPI more than one look. */
+        /* MPI may need more than one poll for a peer's message. */
         if (event || rings != seen)
             engine->last_event_ns = mtlm_now_ns();
         seen = rings;

@@ -1,5 +1,5 @@
-/* The way of a message to the communication thread: posted by the program, its
- * data handed over by StarPU; and the way of the data back. */
+/* The way of a message to the communication thread: the program posts the
+ * message, StarPU hands its data over; and the way of the data back. */
 
 #include "config.h"
 
@@ -10,41 +10,42 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
 #include "runtime/comm/engine_private.h"
+#include "runtime/comm/message_task.h"
 #include "runtime/comm/policy_nodes.h"
 #include "runtime/comm/transport.h"
 #include "runtime/machine/data.h"
 
-void mtlm_engine_has_data(struct mtlm_request *request)
+void mtlm_engine_has_data(struct mtlm_transfer *transfer)
 {
-    request->message.record.ready_ns = mtlm_now_ns();
-    if (request->message.node)
-        mtlm_policy_nodes_ready(request->message.node);
+    transfer->message.record.ready_ns = mtlm_now_ns();
+    if (transfer->message.node)
+        mtlm_policy_nodes_ready(transfer->message.node);
 }
 
-void mtlm_engine_handed_over(struct mtlm_request *request)
+void mtlm_engine_handed_over(struct mtlm_transfer *transfer)
 {
-    struct mtlm_engine *engine = request->engine;
+    struct mtlm_engine *engine = transfer->engine;
 
     pthread_mutex_lock(&engine->mutex);
-    mtlm_queue_push(&engine->inbox, request);
+    mtlm_queue_push(&engine->inbox, transfer);
     mtlm_doorbell_ring(engine->config.ranks->bell);
     pthread_mutex_unlock(&engine->mutex);
 }
 
-/* Called by StarPU: must not block. */
+/* StarPU has acquired a handle.  Called by StarPU; must not block. */
 static void on_acquired(void *arg)
 {
-    struct mtlm_request *request = arg;
-    struct mtlm_engine *engine = request->engine;
+    struct mtlm_transfer *transfer = arg;
+    struct mtlm_engine *engine = transfer->engine;
     bool all;
 
     pthread_mutex_lock(&engine->mutex);
-    all = ++request->acquired == request->n_held;
+    all = ++transfer->acquired == transfer->n_held;
     pthread_mutex_unlock(&engine->mutex);
     if (!all)
         return;
-    mtlm_engine_has_data(request);
-    mtlm_engine_handed_over(request);
+    mtlm_engine_has_data(transfer);
+    mtlm_engine_handed_over(transfer);
 }
 
 static void check_message(const struct mtlm_engine *engine,
@@ -67,13 +68,13 @@ static void check_message(const struct mtlm_engine *engine,
 }
 
 /* Copies the lists of handles, one after the other. */
-static void copy_lists(struct mtlm_request *request)
+static void copy_lists(struct mtlm_transfer *transfer)
 {
-    struct mtlm_message *m = &request->message;
+    struct mtlm_message *m = &transfer->message;
     starpu_data_handle_t *at;
 
-    request->n_held = m->n_handles + m->n_into + m->n_control;
-    at = request->held = mtlm_calloc(request->n_held, sizeof(*at));
+    transfer->n_held = m->n_handles + m->n_into + m->n_control;
+    at = transfer->held = mtlm_calloc(transfer->n_held, sizeof(*at));
     memcpy(at, m->handle, m->n_handles * sizeof(*at));
     m->handle = at;
     at += m->n_handles;
@@ -96,57 +97,57 @@ enum starpu_data_access_mode mtlm_message_mode(const struct mtlm_message *m,
     return i < m->n_handles + m->n_into ? STARPU_W : STARPU_RW;
 }
 
-/* Where entry i of held is needed: what says an order only stays where it
- * is. */
-static int node_of(const struct mtlm_request *request, int i)
+/* Returns the memory node for entry i of held; data for ordering only stays
+ * where it is. */
+static int node_of(const struct mtlm_transfer *transfer, int i)
 {
-    const struct mtlm_message *m = &request->message;
+    const struct mtlm_message *m = &transfer->message;
 
-    return i < m->n_handles + m->n_into ? (int) request->transport->node
+    return i < m->n_handles + m->n_into ? (int) transfer->transport->node
                                         : STARPU_ACQUIRE_NO_NODE;
 }
 
-static void acquire_data(struct mtlm_request *request)
+static void acquire_data(struct mtlm_transfer *transfer)
 {
-    /* The request may be gone as soon as the last one is asked for. */
-    const int n = request->n_held;
+    /* The thread may free the transfer once the last handle is requested. */
+    const int n = transfer->n_held;
 
     for (int i = 0; i < n; i++)
         MTLM_CHECK_STARPU(starpu_data_acquire_on_node_cb(
-            request->held[i], node_of(request, i),
-            mtlm_message_mode(&request->message, i), on_acquired, request));
+            transfer->held[i], node_of(transfer, i),
+            mtlm_message_mode(&transfer->message, i), on_acquired, transfer));
 }
 
-void mtlm_engine_hand_back(struct mtlm_request *request)
+void mtlm_engine_hand_back(struct mtlm_transfer *transfer)
 {
-    for (int i = 0; i < request->n_held; i++)
-        starpu_data_release_on_node(request->held[i], node_of(request, i));
+    for (int i = 0; i < transfer->n_held; i++)
+        starpu_data_release_on_node(transfer->held[i], node_of(transfer, i));
 }
 
 void mtlm_engine_post(struct mtlm_engine *engine,
                       const struct mtlm_message *message)
 {
-    struct mtlm_request *request;
+    struct mtlm_transfer *transfer;
 
     check_message(engine, message);
-    request = mtlm_calloc(1, sizeof(*request));
-    request->message = *message;
-    request->engine = engine;
-    request->transport = mtlm_message_is_collective(message->kind)
-                             ? engine->collective
-                             : engine->p2p;
-    copy_lists(request);
-    request->message.record.submit_ns = mtlm_now_ns();
+    transfer = mtlm_calloc(1, sizeof(*transfer));
+    transfer->message = *message;
+    transfer->engine = engine;
+    transfer->transport = mtlm_message_is_collective(message->kind)
+                              ? engine->collective
+                              : engine->p2p;
+    copy_lists(transfer);
+    transfer->message.record.submit_ns = mtlm_now_ns();
     pthread_mutex_lock(&engine->mutex);
     engine->posted++;
     if (mtlm_message_is_collective(message->kind)) {
-        request->seq = engine->collectives++;
-        mtlm_sequencer_post(&engine->sequencer, request->seq, message->group);
+        transfer->seq = engine->collectives++;
+        mtlm_sequencer_post(&engine->sequencer, transfer->seq, message->group);
     }
     pthread_mutex_unlock(&engine->mutex);
     if (engine->config.tasks) {
-        mtlm_message_task_submit(request);
+        mtlm_message_task_submit(transfer);
         return;
     }
-    acquire_data(request);
+    acquire_data(transfer);
 }

@@ -1,5 +1,5 @@
-/* A hang must not be silent.  Where workers are at it there is none, however
- * long a microbatch takes them. */
+/* Reports stalls: the engine waits, and no worker computes.  While workers
+ * compute there is no stall, however long a microbatch takes. */
 
 #include "config.h"
 
@@ -11,11 +11,11 @@
 #include "runtime/comm/activity.h"
 #include "runtime/machine/machine.h"
 
-/* After this long without an event while messages are posted the thread says
- * what it waits for, and again each time that twice as long has passed. */
+/* The first report comes after this time without an event, the next ones each
+ * after twice the time. */
 #define STALL_S 120.0
 
-/* How often it looks what it waits for. */
+/* Interval of checks. */
 enum { LOOK_NS = 100000000 };
 
 static int64_t stall_limit_ns(const struct mtlm_engine *engine)
@@ -25,49 +25,19 @@ static int64_t stall_limit_ns(const struct mtlm_engine *engine)
     return 1e9 * (s > 0 ? s : STALL_S);
 }
 
-void mtlm_engine_describe_request(const struct mtlm_request *request,
-                                  char *text, size_t n)
-{
-    static const char *const group[] = {
-        [MTLM_GROUP_TP] = "tensor-parallel ranks",
-        [MTLM_GROUP_DP] = "data-parallel ranks",
-        [MTLM_GROUP_EMBEDDING] = "ranks with the embedding",
-        [MTLM_GROUP_WORLD] = "all ranks"};
-    static const char *const kind[] = {
-        [MTLM_SEND] = "send",
-        [MTLM_RECV] = "receive",
-        [MTLM_ALL_REDUCE] = "all-reduce",
-        [MTLM_REDUCE_SCATTER] = "reduce-scatter",
-        [MTLM_ALL_GATHER] = "all-gather",
-    };
-    const struct mtlm_message *m = &request->message;
-    char with[64], number[40] = "";
-
-    if (mtlm_message_is_collective(m->kind))
-        snprintf(with, sizeof(with), "of %s", group[m->group]);
-    else
-        snprintf(with, sizeof(with), "%s rank %d",
-                 m->kind == MTLM_SEND ? "to" : "from", m->peer);
-    if (m->record.microbatch >= 0)
-        snprintf(number, sizeof(number), ", microbatch %d",
-                 m->record.microbatch);
-    snprintf(text, n, "the %s %s in iteration %d, stage %d%s", kind[m->kind],
-             with, m->record.iteration + 1, m->record.stage, number);
-}
-
-/* What the thread waits for; called by it. */
+/* Writes what the thread waits for.  Called by the thread. */
 static void describe_wait(struct mtlm_engine *engine, char *text, size_t n)
 {
-    const struct mtlm_request *first = engine->flying.head;
+    const struct mtlm_transfer *first = engine->flying.head;
 
-    /* A collective tells more than a receive that waits for its turn. */
-    for (const struct mtlm_request *r = first; r; r = r->next)
+    /* A collective says more than a receive that waits for its turn. */
+    for (const struct mtlm_transfer *r = first; r; r = r->next)
         if (mtlm_message_is_collective(r->message.kind)) {
             first = r;
             break;
         }
     if (first)
-        mtlm_engine_describe_request(first, text, n);
+        mtlm_transfer_describe(first, text, n);
     else if (mtlm_tickets_expected(&engine->tickets))
         snprintf(text, n, "the order of its tensor-parallel leader");
     else
@@ -84,7 +54,7 @@ static bool is_waiting(struct mtlm_engine *engine)
     return waiting;
 }
 
-/* It waits for nothing, or for its own workers. */
+/* The thread waits for nothing, or for its own workers. */
 static void reset_stall(struct mtlm_engine *engine, int64_t now)
 {
     if (engine->waits)

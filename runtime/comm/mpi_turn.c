@@ -11,8 +11,8 @@
 #include "runtime/comm/mpi_turn.h"
 #include "runtime/comm/activity.h"
 
-/* Whoever waits for its turn holds the door, so that the one whose turn ends
- * cannot take the next one too. */
+/* A thread holds the door while it waits for the turn: the thread whose turn
+ * ends cannot take the next one. */
 static pthread_mutex_t door = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
@@ -52,7 +52,7 @@ void mtlm_mpi_turn_end(void)
     pthread_mutex_unlock(&turn);
 }
 
-/* After that long another thread or rank may need the core more. */
+/* Spins this long, then yields the core to other threads and ranks. */
 enum { SPIN_NS = 200000, SHARE = 8, MAX_NAP_NS = 5000000 };
 
 static void sleep_share(int64_t waited)

@@ -11,20 +11,21 @@
 #include "runtime/base/memory.h"
 #include "runtime/comm/policy_nodes.h"
 
-/* A node, and what changes of it. */
+/* A node with its changing state. */
 struct entry {
     struct mtlm_policy_node node; /* first: what policies see */
     enum mtlm_policy_state state;
-    int64_t begin_ns, end_ns; /* of a message from ready on; real end, or 0 */
+    int64_t begin_ns,
+        end_ns; /* a message begins when ready; end 0: not ended */
     struct mtlm_policy_times *times;
     int64_t modelled_ns; /* 0: not known */
-    /* Entries that it waits for; they live until it has ended. */
+    /* [n_on] entries that it waits for; they live until it has ended. */
     struct entry **on;
     size_t n_on;
-    /* The first one submitted that waits for it, of its microbatch: of its own
-     * phase, of another.  It lives while this one has not ended. */
+    /* The first submitted entry of its microbatch that waits for it: of the
+     * same phase, of another phase.  Valid until this entry ends. */
     struct entry *next, *other;
-    int waiting; /* that wait for it and have not ended */
+    int waiting; /* entries that wait for this one and have not ended */
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards all: */
@@ -32,20 +33,19 @@ static struct mtlm_policy_watch watch;
 static bool wanted;
 /* Set before the first task. */
 static mtlm_policy_nodes_of *node_of_task, *node_of_message;
-/* Those that have not ended, by number from first on; NULL: ended, or not
- * one of ours. */
+/* Entries by number, from first on; NULL: ended, or never added. */
 static struct {
     struct entry **entry;
     int64_t first;
     size_t n, capacity;
-    size_t gone; /* entries at the begin that have ended, found so far */
+    size_t gone; /* ended entries at the begin, as far as known */
 } live;
 
-/* Means follow a change within so many executions.  Of a message what counts
- * is how long it takes when the other ranks are ready as well: a mean would
- * hold the waits for those that did something else first, and whoever does not
- * reckon with a message soon does something else first.  So shorter times are
- * taken at once, longer ones slowly. */
+/* Executions after which a mean follows a change.  The duration of a message is
+ * the one with the other ranks ready as well.  A mean would include waits for
+ * ranks that did something else first; and a rank that expects a message late
+ * does something else first.  So a shorter duration counts at once, a longer
+ * one slowly. */
 enum { MEMORY = 16, MESSAGE_MEMORY = 64 };
 
 /* ---- by number ---- */
@@ -57,7 +57,7 @@ static struct entry *find_entry(int64_t job)
                : NULL;
 }
 
-/* Forgets the ended ones at the begin. */
+/* Drops the ended entries at the begin. */
 static void shrink(void)
 {
     while (live.gone < live.n && !live.entry[live.gone])
@@ -152,7 +152,7 @@ static bool is_message(const struct entry *e)
     return e->node.kind != MTLM_POLICY_TASK;
 }
 
-/* Returns what the policy wants to be told with. */
+/* Sets a state; returns the policy's functions. */
 static struct mtlm_policy_watch enter_state(struct entry *e,
                                             enum mtlm_policy_state state)
 {

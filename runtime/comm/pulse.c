@@ -9,16 +9,16 @@
 #include "runtime/comm/mpi_turn.h"
 #include "runtime/comm/pulse.h"
 
-/* In place of an age: this rank ends. */
+/* Goodbye, in place of an age. */
 #define LAST INT64_C(-1)
 
 struct neighbour {
     int rank;
     int64_t heard_ns;
-    int64_t progress_ns; /* of the ranks on its side of the tree */
+    int64_t progress_ns; /* last progress on its side of the tree */
     int64_t in, out;     /* buffers: ages in nanoseconds */
     MPI_Request recv, send;
-    bool ends; /* has said so */
+    bool ends; /* has said goodbye */
 };
 
 struct mtlm_pulse {
@@ -65,7 +65,7 @@ struct mtlm_pulse *mtlm_pulse_create(MPI_Comm comm)
     return pulse;
 }
 
-/* All that has come from it. */
+/* Receives all signs that have arrived from a neighbour. */
 static void take_signs(struct mtlm_pulse *pulse, struct neighbour *from)
 {
     while (!from->ends) {
@@ -83,7 +83,8 @@ static void take_signs(struct mtlm_pulse *pulse, struct neighbour *from)
     }
 }
 
-/* The latest of this rank and of all sides but that one; NULL: of all. */
+/* Returns the last progress of this rank and of all sides of the tree except
+ * `but` (NULL: no exception). */
 static int64_t latest(const struct mtlm_pulse *pulse, int64_t own_ns,
                       const struct neighbour *but)
 {
@@ -107,7 +108,7 @@ int64_t mtlm_pulse_beat(struct mtlm_pulse *pulse, int64_t own_ns)
         const int64_t age = mtlm_now_ns() - latest(pulse, own_ns, to);
         int sent;
 
-        /* Where MPI keeps no copy the last one may be under way still. */
+        /* Without a copy in MPI the previous sign may still be in flight. */
         MTLM_CHECK_MPI(MPI_Test(&to->send, &sent, MPI_STATUS_IGNORE));
         if (sent)
             send_sign(pulse, to, age > 0 ? age : 0);
@@ -115,7 +116,7 @@ int64_t mtlm_pulse_beat(struct mtlm_pulse *pulse, int64_t own_ns)
     return latest(pulse, own_ns, NULL);
 }
 
-/* No later than now. */
+/* Shifts a time, at most to now. */
 static int64_t shifted(int64_t time_ns, int64_t late_ns, int64_t now)
 {
     return time_ns + late_ns < now ? time_ns + late_ns : now;

@@ -14,8 +14,8 @@
 #include "runtime/comm/activity.h"
 #include "runtime/comm/watchdog.h"
 
-/* A call that can only wait within MPI.  Where signs of life are given, all
- * ranks must be about to make it: meet() before. */
+/* Makes a call that waits inside MPI.  While signs of life are exchanged, call
+ * meet_ranks() before, so that all ranks are about to make the call. */
 #define BLOCK_IN_MPI(what, call)                                               \
     do {                                                                       \
         mtlm_activity_wait_begin(MTLM_WAITER_MAIN, what);                      \
@@ -79,7 +79,7 @@ static int max_tag(MPI_Comm comm)
     return found ? *value : 32767; /* what MPI guarantees */
 }
 
-/* All that speaks within ranks->world. */
+/* Creates everything that communicates within ranks->world. */
 static void attach_world(struct mtlm_ranks *ranks)
 {
     mtlm_mpi_turn_take();
@@ -109,7 +109,7 @@ static void attach_world(struct mtlm_ranks *ranks)
     mtlm_ranks_group(ranks, MTLM_GROUP_WORLD, 0);
 }
 
-/* No sign of life is given from here on. */
+/* Frees it all; no signs of life from here on. */
 static void detach_world(struct mtlm_ranks *ranks)
 {
     for (int g = 0; g < MTLM_GROUP_COUNT; g++)

@@ -1,8 +1,9 @@
-/* The order that the leader of a tensor-parallel group sends its others. */
+/* Sends and receives tickets through MPI. */
 
 #include "config.h"
 
-#include "runtime/comm/engine_private.h"
+#include "runtime/comm/ranks_private.h"
+#include "runtime/comm/tickets.h"
 
 static void expect_ticket(struct mtlm_tickets *tickets)
 {
@@ -36,8 +37,7 @@ void mtlm_tickets_send(const struct mtlm_tickets *tickets, int64_t ticket)
     }
 }
 
-bool mtlm_tickets_take(struct mtlm_tickets *tickets,
-                       struct mtlm_number_queue *queue)
+bool mtlm_tickets_take(struct mtlm_tickets *tickets, struct mtlm_numbers *queue)
 {
     bool any = false;
 

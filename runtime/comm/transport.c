@@ -1,4 +1,4 @@
-/* What all ways to carry a message have in common. */
+/* What all transports share: the memory of a message. */
 
 #include "config.h"
 
@@ -7,9 +7,9 @@
 #include "runtime/comm/transport.h"
 #include "runtime/machine/arena.h"
 
-/* Where the range begins that the handles' data lies in: one after the other,
- * `before` bytes behind its begin, with no more than padding in between and,
- * for every rank, behind. */
+/* Returns the begin of the memory of a list, `before` bytes before the first
+ * handle's data.  Checks that at most padding lies between two handles and
+ * behind each rank's part. */
 static void *find_range(const starpu_data_handle_t *handle, int n,
                         unsigned node, size_t before, size_t bytes, size_t unit)
 {
@@ -28,10 +28,10 @@ static void *find_range(const starpu_data_handle_t *handle, int n,
     return first;
 }
 
-void mtlm_transport_find_buffers(struct mtlm_request *request)
+void mtlm_transport_find_buffers(struct mtlm_transfer *transfer)
 {
-    const struct mtlm_message *m = &request->message;
-    const struct mtlm_transport *transport = request->transport;
+    const struct mtlm_message *m = &transfer->message;
+    const struct mtlm_transport *transport = transfer->transport;
     const unsigned node = transport->node;
     const size_t size = mtlm_dtype_bytes(m->dtype);
     const size_t n = mtlm_message_is_collective(m->kind)
@@ -40,11 +40,11 @@ void mtlm_transport_find_buffers(struct mtlm_request *request)
     const size_t bytes = m->count * size, unit = n * MTLM_ARENA_ALIGN;
     const bool gather = m->kind == MTLM_ALL_GATHER;
 
-    request->buffer =
+    transfer->buffer =
         find_range(m->handle, m->n_handles, node, m->before * size,
                    gather && m->n_into == 0 ? bytes * n : bytes, unit);
     if (m->n_into)
-        request->into =
+        transfer->into =
             find_range(m->into, m->n_into, node, m->into_before * size,
                        gather ? bytes * n : bytes / n, unit);
 }

@@ -1,4 +1,4 @@
-/* Messages by MPI, from and to host memory. */
+/* The transport through MPI, from and to host memory. */
 
 #include "config.h"
 
@@ -10,7 +10,7 @@
 #include "runtime/base/value16.h"
 #include "runtime/comm/transport.h"
 
-/* This one's transport, and its sums of 16-bit elements, which MPI has not. */
+/* The transport, and sums of 16-bit elements, which MPI lacks. */
 struct mpi {
     struct mtlm_transport transport;
     MPI_Op sum_bf16, sum_f16;
@@ -33,7 +33,7 @@ static MPI_Datatype datatype(enum mtlm_dtype dtype)
     return MPI_INT32_T;
 }
 
-/* Two ranks' sums, or elements, become one: rounded each time. */
+/* Add two ranks' partial sums, with rounding. */
 static void sum_bf16(void *from, void *to, int *n, MPI_Datatype *type)
 {
     (void) type;
@@ -64,83 +64,85 @@ static size_t block_bytes(const struct mtlm_ranks *ranks,
            * mtlm_dtype_bytes(m->dtype);
 }
 
-/* Whether this rank's block of the sum is to come where it is in the buffer. */
+/* Whether a reduce-scatter puts this rank's block where it lies in the buffer.
+ */
 static bool scatters_in_place(const struct mtlm_ranks *ranks,
-                              const struct mtlm_request *request)
+                              const struct mtlm_transfer *transfer)
 {
-    const struct mtlm_message *m = &request->message;
+    const struct mtlm_message *m = &transfer->message;
 
     return m->kind == MTLM_REDUCE_SCATTER
-           && (char *) request->into
-                  == (char *) request->buffer
+           && (char *) transfer->into
+                  == (char *) transfer->buffer
                          + mtlm_ranks_group_rank(ranks, m->group)
                                * block_bytes(ranks, m);
 }
 
 static void issue_collective(const struct mpi *mpi,
-                             struct mtlm_request *request)
+                             struct mtlm_transfer *transfer)
 {
     const struct mtlm_ranks *ranks = mpi->transport.ranks;
-    const struct mtlm_message *m = &request->message;
+    const struct mtlm_message *m = &transfer->message;
     const MPI_Comm comm = ranks->group[m->group];
     const MPI_Datatype type = datatype(m->dtype);
     const MPI_Op op = operation(mpi, m);
     const int n = (int) m->count;
-    const bool in_place = scatters_in_place(ranks, request);
+    const bool in_place = scatters_in_place(ranks, transfer);
 
     switch (m->kind) {
     case MTLM_REDUCE_SCATTER:
         MTLM_CHECK_MPI(MPI_Ireduce_scatter_block(
-            in_place ? MPI_IN_PLACE : request->buffer,
-            in_place ? request->buffer : request->into,
+            in_place ? MPI_IN_PLACE : transfer->buffer,
+            in_place ? transfer->buffer : transfer->into,
             n / mtlm_ranks_group_size(ranks, m->group), type, op, comm,
-            &request->mpi));
+            &transfer->mpi));
         break;
     case MTLM_ALL_GATHER:
         MTLM_CHECK_MPI(
-            MPI_Iallgather(m->n_into ? request->buffer : MPI_IN_PLACE, n, type,
-                           m->n_into ? request->into : request->buffer, n, type,
-                           comm, &request->mpi));
+            MPI_Iallgather(m->n_into ? transfer->buffer : MPI_IN_PLACE, n, type,
+                           m->n_into ? transfer->into : transfer->buffer, n,
+                           type, comm, &transfer->mpi));
         break;
     default:
-        MTLM_CHECK_MPI(MPI_Iallreduce(MPI_IN_PLACE, request->buffer, n, type,
-                                      op, comm, &request->mpi));
+        MTLM_CHECK_MPI(MPI_Iallreduce(MPI_IN_PLACE, transfer->buffer, n, type,
+                                      op, comm, &transfer->mpi));
         break;
     }
 }
 
 static void issue(struct mtlm_transport *transport,
-                  struct mtlm_request *request)
+                  struct mtlm_transfer *transfer)
 {
     const struct mtlm_ranks *ranks = transport->ranks;
-    struct mtlm_message *m = &request->message;
+    struct mtlm_message *m = &transfer->message;
     const MPI_Datatype type = datatype(m->dtype);
     const int n = (int) m->count;
 
     if (m->kind == MTLM_RECV) {
-        MTLM_CHECK_MPI(MPI_Irecv(request->buffer, n, type, m->peer, m->tag,
-                                 ranks->p2p, &request->mpi));
+        MTLM_CHECK_MPI(MPI_Irecv(transfer->buffer, n, type, m->peer, m->tag,
+                                 ranks->p2p, &transfer->mpi));
     } else if (m->kind == MTLM_SEND) {
-        MTLM_CHECK_MPI(MPI_Isend(request->buffer, n, type, m->peer, m->tag,
-                                 ranks->p2p, &request->mpi));
+        MTLM_CHECK_MPI(MPI_Isend(transfer->buffer, n, type, m->peer, m->tag,
+                                 ranks->p2p, &transfer->mpi));
         mtlm_doorbell_ring_rank(ranks->bell, ranks->p2p, m->peer);
     } else {
-        issue_collective((const struct mpi *) transport, request);
+        issue_collective((const struct mpi *) transport, transfer);
         mtlm_doorbell_ring_all(ranks->bell, ranks->group[m->group]);
     }
 }
 
-static bool test(struct mtlm_transport *transport, struct mtlm_request *request)
+static bool test(struct mtlm_transport *transport,
+                 struct mtlm_transfer *transfer)
 {
     const struct mtlm_ranks *ranks = transport->ranks;
     int done;
 
-    MTLM_CHECK_MPI(MPI_Test(&request->mpi, &done, MPI_STATUS_IGNORE));
-    /* MPI leaves it at the buffer's begin. */
-    if (done && scatters_in_place(ranks, request)
-        && request->into != request->buffer)
-        memcpy(request->into, request->buffer,
-               block_bytes(ranks, &request->message));
+    MTLM_CHECK_MPI(MPI_Test(&transfer->mpi, &done, MPI_STATUS_IGNORE));
+    /* MPI leaves the block at the begin of the buffer. */
+    if (done && scatters_in_place(ranks, transfer)
+        && transfer->into != transfer->buffer)
+        memcpy(transfer->into, transfer->buffer,
+               block_bytes(ranks, &transfer->message));
     return done;
 }
 

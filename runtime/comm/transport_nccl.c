@@ -1,12 +1,12 @@
-/* Collectives by NCCL, between GPUs.  Built only with NCCL.
+/* The transport of collectives through NCCL, between GPUs.  Built only with
+ * NCCL.
  *
- * There is one stream, on which collectives run one after the other in the
- * order in which they are issued.  An event behind each says when it is over.
- * NCCL launches a collective of a communicator that does not block in a thread
- * of its own (ncclGroupEndInternal() of 2.28): it is in progress until then,
- * the first one, which connects the ranks, for a while.  Nothing is issued
- * meanwhile, or the order would not be the one that the engine has decided
- * on. */
+ * Collectives run on one stream, in the order of issue.  An event behind each
+ * collective marks its end.  For a communicator that does not block, NCCL
+ * launches a collective in a thread of its own (ncclGroupEndInternal()
+ * of 2.28).  Until the launch the collective is in progress; the first one
+ * connects the ranks, which takes a while.  Meanwhile nothing is issued: the
+ * order would not be the engine's. */
 
 #include "config.h"
 
@@ -25,9 +25,10 @@ struct nccl {
     struct mtlm_transport transport; /* the first member */
     struct mtlm_nccl_comms comms;
     cudaStream_t stream;
-    cudaEvent_t *idle; /* [n_idle] events that no request has */
+    cudaEvent_t *idle; /* [n_idle] events not in use */
     int n_idle, n_events;
-    struct mtlm_request *launching; /* the last one issued, in progress */
+    struct mtlm_transfer
+        *launching; /* issued last, not launched yet; or NULL */
 };
 
 static struct nccl *running; /* of this process, for the end of the job */
@@ -79,15 +80,15 @@ static void return_event(struct nccl *nccl, cudaEvent_t event)
 /* ---- messages ---- */
 
 static void __attribute__((noreturn))
-fail(const struct nccl *nccl, const struct mtlm_request *request,
+fail(const struct nccl *nccl, const struct mtlm_transfer *transfer,
      ncclResult_t state)
 {
-    const struct mtlm_message *m = &request->message;
+    const struct mtlm_message *m = &transfer->message;
     const struct mtlm_ranks *ranks = nccl->transport.ranks;
     const char *more = ncclGetLastError(NULL);
     char what[200];
 
-    mtlm_engine_describe_request(request, what, sizeof(what));
+    mtlm_transfer_describe(transfer, what, sizeof(what));
     mtlm_end_job(MTLM_EXIT_PEER,
                  "NCCL: %s%s%s, in %s (%s, as rank %d of %d of its "
                  "communicator)",
@@ -97,23 +98,24 @@ fail(const struct nccl *nccl, const struct mtlm_request *request,
                  mtlm_ranks_group_size(ranks, m->group));
 }
 
-static ncclResult_t call(struct nccl *nccl, const struct mtlm_request *request)
+static ncclResult_t call(struct nccl *nccl,
+                         const struct mtlm_transfer *transfer)
 {
-    const struct mtlm_message *m = &request->message;
+    const struct mtlm_message *m = &transfer->message;
     const ncclDataType_t type = datatype(m->dtype);
     const ncclRedOp_t op = m->reduce == MTLM_REDUCE_MAX ? ncclMax : ncclSum;
     const int ranks = mtlm_ranks_group_size(nccl->transport.ranks, m->group);
     const ncclComm_t comm = nccl->comms.comm[m->group];
     const size_t block = m->count * mtlm_dtype_bytes(m->dtype);
-    char *buffer = request->buffer;
+    char *buffer = transfer->buffer;
 
     switch (m->kind) {
     case MTLM_REDUCE_SCATTER:
-        return ncclReduceScatter(buffer, request->into, m->count / ranks, type,
+        return ncclReduceScatter(buffer, transfer->into, m->count / ranks, type,
                                  op, comm, nccl->stream);
     case MTLM_ALL_GATHER:
         if (m->n_into)
-            return ncclAllGather(buffer, request->into, m->count, type, comm,
+            return ncclAllGather(buffer, transfer->into, m->count, type, comm,
                                  nccl->stream);
         return ncclAllGather(
             buffer
@@ -144,46 +146,47 @@ static ncclResult_t launched(struct nccl *nccl, enum mtlm_group group)
 }
 
 static void issue(struct mtlm_transport *transport,
-                  struct mtlm_request *request)
+                  struct mtlm_transfer *transfer)
 {
     struct nccl *nccl = (struct nccl *) transport;
     ncclResult_t rc;
 
     use_gpu(transport);
-    request->event = take_event(nccl);
+    transfer->event = take_event(nccl);
     pthread_mutex_lock(&nccl->comms.mutex);
-    rc = call(nccl, request);
+    rc = call(nccl, transfer);
     pthread_mutex_unlock(&nccl->comms.mutex);
     if (rc == ncclInProgress)
-        rc = launched(nccl, request->message.group);
+        rc = launched(nccl, transfer->message.group);
     if (rc == ncclInProgress)
-        nccl->launching = request;
+        nccl->launching = transfer;
     else if (rc == ncclSuccess)
-        MTLM_CHECK_CUDA(cudaEventRecord(request->event, nccl->stream));
+        MTLM_CHECK_CUDA(cudaEventRecord(transfer->event, nccl->stream));
     else
-        fail(nccl, request, rc);
+        fail(nccl, transfer, rc);
 }
 
-static bool test(struct mtlm_transport *transport, struct mtlm_request *request)
+static bool test(struct mtlm_transport *transport,
+                 struct mtlm_transfer *transfer)
 {
     struct nccl *nccl = (struct nccl *) transport;
     cudaError_t over = cudaErrorNotReady;
     ncclResult_t state;
 
-    if (nccl->launching != request)
-        over = cudaEventQuery(request->event);
+    if (nccl->launching != transfer)
+        over = cudaEventQuery(transfer->event);
     if (over == cudaSuccess) {
-        return_event(nccl, request->event);
+        return_event(nccl, transfer->event);
         return true;
     }
     if (over != cudaErrorNotReady)
         MTLM_CHECK_CUDA(over);
-    state = mtlm_nccl_comm_state(&nccl->comms, request->message.group);
+    state = mtlm_nccl_comm_state(&nccl->comms, transfer->message.group);
     if (state != ncclSuccess && state != ncclInProgress)
-        fail(nccl, request, state);
-    if (state == ncclSuccess && nccl->launching == request) {
+        fail(nccl, transfer, state);
+    if (state == ncclSuccess && nccl->launching == transfer) {
         nccl->launching = NULL;
-        MTLM_CHECK_CUDA(cudaEventRecord(request->event, nccl->stream));
+        MTLM_CHECK_CUDA(cudaEventRecord(transfer->event, nccl->stream));
     }
     return false;
 }

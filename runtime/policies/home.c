@@ -1,8 +1,8 @@
-/* The scheduling policy "home": every virtual stage of a rank has a worker of
- * its own, stage after stage round the workers that may run its tasks, which
- * takes the ready task of the highest priority of its stages; what belongs to
- * no stage, any worker takes.  With --placement policy this makes a pipeline of
- * the workers of one rank: its bubble is what the other policies save. */
+/* The scheduling policy "home": each virtual stage of a rank has one worker.
+ * Stages go round robin over the workers that may run their tasks.  A worker
+ * takes the ready task of highest priority among its stages; any worker takes
+ * tasks without a stage.  With --placement policy the workers of a rank form a
+ * pipeline, whose bubble the other policies avoid. */
 
 #include <limits.h>
 #include <stdbool.h>
@@ -20,7 +20,7 @@ static void init(unsigned sched_ctx)
     starpu_task_list_init(&ready);
     starpu_sched_ctx_set_min_priority(sched_ctx, INT_MIN);
     starpu_sched_ctx_set_max_priority(sched_ctx, INT_MAX);
-    /* Nothing of messages, but nodes of tasks. */
+    /* Nodes of tasks, no events of messages. */
     mtlm_policy_watch(&(struct mtlm_policy_watch){.ready = NULL});
 }
 
@@ -30,8 +30,8 @@ static void deinit(unsigned sched_ctx)
     mtlm_policy_watch(NULL);
 }
 
-/* With --comm-node task one of StarPU's workers stands for messages only, so
- * workers are counted over those that may run the task. */
+/* Whether a worker is the task's.  With --comm-node task one worker runs
+ * messages only: count the workers that may run the task. */
 static bool is_at_home(struct starpu_task *task, unsigned worker)
 {
     const struct mtlm_policy_node *node = mtlm_policy_node(task);

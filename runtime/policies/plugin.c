@@ -1,5 +1,6 @@
-/* What makes a library of scheduling policies out of hold.c, home.c and
- * smallest.c: StarPU asks it for a policy by name, or for all. */
+/* The two functions of a library of scheduling policies, which StarPU calls:
+ * one policy by name, all policies.  The library holds hold.c, home.c and
+ * smallest.c. */
 
 #include <string.h>
 

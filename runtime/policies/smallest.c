@@ -1,5 +1,5 @@
-/* The scheduling policy "smallest": the ready task of the highest priority,
- * and no line more than that takes. */
+/* The scheduling policy "smallest": the ready task of highest priority, in as
+ * few lines as possible. */
 
 #include <limits.h>
 

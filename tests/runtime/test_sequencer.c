@@ -9,16 +9,16 @@
 
 #include <cmocka.h>
 
-#include "runtime/comm/engine_private.h"
+#include "runtime/comm/sequencer.h"
 
-static struct mtlm_request request(int64_t seq, enum mtlm_group group,
-                                   int priority)
+static struct mtlm_transfer request(int64_t seq, enum mtlm_group group,
+                                    int priority)
 {
-    return (struct mtlm_request){
+    return (struct mtlm_transfer){
         .seq = seq, .message = {.group = group, .priority = priority}};
 }
 
-static void ready(struct mtlm_sequencer *s, struct mtlm_request *r)
+static void ready(struct mtlm_sequencer *s, struct mtlm_transfer *r)
 {
     mtlm_queue_push(&s->ready, r);
 }
@@ -26,7 +26,7 @@ static void ready(struct mtlm_sequencer *s, struct mtlm_request *r)
 /* Number of what is issued next, -1: nothing. */
 static int64_t next(struct mtlm_sequencer *s)
 {
-    const struct mtlm_request *r = mtlm_sequencer_next(s);
+    const struct mtlm_transfer *r = mtlm_sequencer_next(s);
 
     return r ? r->seq : -1;
 }
@@ -36,7 +36,7 @@ static int64_t next(struct mtlm_sequencer *s)
 static void test_leader_issues_the_highest_priority_ready_one(void **state)
 {
     struct mtlm_sequencer s;
-    struct mtlm_request r[] = {
+    struct mtlm_transfer r[] = {
         request(0, MTLM_GROUP_TP, 1), request(1, MTLM_GROUP_TP, 7),
         request(2, MTLM_GROUP_TP, -3), request(3, MTLM_GROUP_TP, 7)};
 
@@ -60,9 +60,9 @@ static void test_leader_issues_the_highest_priority_ready_one(void **state)
 static void test_cross_group_collectives_keep_program_order(void **state)
 {
     struct mtlm_sequencer s;
-    struct mtlm_request embedding = request(0, MTLM_GROUP_EMBEDDING, 1);
-    struct mtlm_request tp = request(1, MTLM_GROUP_TP, 2);
-    struct mtlm_request world = request(2, MTLM_GROUP_WORLD, 9);
+    struct mtlm_transfer embedding = request(0, MTLM_GROUP_EMBEDDING, 1);
+    struct mtlm_transfer tp = request(1, MTLM_GROUP_TP, 2);
+    struct mtlm_transfer world = request(2, MTLM_GROUP_WORLD, 9);
 
     (void) state;
     mtlm_sequencer_create(&s, MTLM_ORDER_BY_LEADER, true);
@@ -88,7 +88,7 @@ static void test_cross_group_collectives_keep_program_order(void **state)
 static void test_cross_group_collectives_wait_for_earlier_ones(void **state)
 {
     struct mtlm_sequencer s;
-    struct mtlm_request r[6];
+    struct mtlm_transfer r[6];
 
     (void) state;
     mtlm_sequencer_create(&s, MTLM_ORDER_BY_LEADER, true);
@@ -121,9 +121,9 @@ static void test_cross_group_collectives_wait_for_earlier_ones(void **state)
 static void test_follower_issues_in_ticket_order_only(void **state)
 {
     struct mtlm_sequencer s;
-    struct mtlm_request r[] = {request(0, MTLM_GROUP_TP, 0),
-                               request(1, MTLM_GROUP_TP, 9),
-                               request(2, MTLM_GROUP_WORLD, 5)};
+    struct mtlm_transfer r[] = {request(0, MTLM_GROUP_TP, 0),
+                                request(1, MTLM_GROUP_TP, 9),
+                                request(2, MTLM_GROUP_WORLD, 5)};
 
     (void) state;
     mtlm_sequencer_create(&s, MTLM_ORDER_BY_LEADER, false);
@@ -150,7 +150,7 @@ static void test_a_plan_covers_what_is_posted_next(void **state)
     static const int64_t want[] = {2, 0, 1, 3, 6, 4, 5, 7};
     enum { N = 8 };
     struct mtlm_sequencer s;
-    struct mtlm_request r[N];
+    struct mtlm_transfer r[N];
 
     (void) state;
     mtlm_sequencer_create(&s, MTLM_ORDER_PLANNED, true);
@@ -175,7 +175,7 @@ static void test_a_plan_covers_what_is_posted_next(void **state)
 
 static void test_numbers_come_out_in_order_under_wrap_around(void **state)
 {
-    struct mtlm_number_queue queue = {0};
+    struct mtlm_numbers queue = {0};
     int64_t in = 0, out = 0;
     unsigned seed = 1;
 
@@ -205,7 +205,7 @@ static void test_numbers_come_out_in_order_under_wrap_around(void **state)
 
 static void test_numbers_do_not_grow_without_need(void **state)
 {
-    struct mtlm_number_queue queue = {0};
+    struct mtlm_numbers queue = {0};
 
     (void) state;
     for (int i = 0; i < 100000; i++) {
@@ -221,7 +221,7 @@ static void test_numbers_do_not_grow_without_need(void **state)
 static void test_a_queue_goes_on_after_its_last_was_taken(void **state)
 {
     struct mtlm_queue queue;
-    struct mtlm_request r[3] = {{.seq = 0}, {.seq = 1}, {.seq = 2}};
+    struct mtlm_transfer r[3] = {{.seq = 0}, {.seq = 1}, {.seq = 2}};
 
     (void) state;
     mtlm_queue_init(&queue);

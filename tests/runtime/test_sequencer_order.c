@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "runtime/base/memory.h"
-#include "runtime/comm/engine_private.h"
+#include "runtime/comm/sequencer.h"
 
 enum { STAGES = 2, TP = 2, PROCESSES = STAGES * TP, NODES = 60 };
 
@@ -36,7 +36,7 @@ struct node {
 
 struct process {
     struct mtlm_sequencer sequencer;
-    struct mtlm_request request[NODES]; /* .message.tag: the node */
+    struct mtlm_transfer request[NODES]; /* .message.tag: the node */
     int n;
     bool arrived[NODES], issued[NODES]; /* by node */
     int flying;
@@ -149,7 +149,7 @@ static void post_program(struct world *w, int p)
 
         if (!takes_part(node, p))
             continue;
-        process->request[process->n] = (struct mtlm_request){
+        process->request[process->n] = (struct mtlm_transfer){
             .seq = process->n,
             .message = {
                 .group = node->group, .priority = pick(w, 5), .tag = i}};
@@ -166,7 +166,7 @@ static bool done_for(const struct world *w, int p, int i)
 }
 
 static bool can_arrive(const struct world *w, int p,
-                       const struct mtlm_request *r)
+                       const struct mtlm_transfer *r)
 {
     const struct node *node = &w->node[r->message.tag];
 
@@ -183,7 +183,7 @@ static bool arrive(struct world *w, int p)
     const int first = pick(w, process->n);
 
     for (int i = 0; i < process->n; i++) {
-        struct mtlm_request *r = &process->request[(first + i) % process->n];
+        struct mtlm_transfer *r = &process->request[(first + i) % process->n];
 
         if (!can_arrive(w, p, r))
             continue;
@@ -215,7 +215,7 @@ static void complete(struct world *w, int comm, int i)
         }
 }
 
-static struct mtlm_request *next(struct world *w, int p)
+static struct mtlm_transfer *next(struct world *w, int p)
 {
     struct mtlm_sequencer *s = &w->process[p].sequencer;
 
@@ -227,7 +227,7 @@ static struct mtlm_request *next(struct world *w, int p)
 static bool issue(struct world *w, int p)
 {
     struct process *process = &w->process[p];
-    struct mtlm_request *r;
+    struct mtlm_transfer *r;
     int i, comm, k;
 
     if (w->limit && process->flying == w->limit)
