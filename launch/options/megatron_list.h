@@ -31,10 +31,10 @@
     MEAN("gelu-gradient-epilogue", ANY, "epilogues=gelu-gradient:")            \
     MEAN("bias-gradient-epilogue", ANY, "epilogues=bias-gradient:")            \
     /* ---- ranks, messages, overlap ---- */                                   \
-    IDLE("distributed-backend", ANY, "ranks talk by MPI")                      \
-    IDLE("local_rank", ANY, "mpirun says which rank this is")                  \
-    IDLE("local-rank", ANY, "mpirun says which rank this is")                  \
-    IDLE("lazy-mpu-init", ANY, "ranks start together")                         \
+    IDLE("distributed-backend", ANY, "ranks communicate by MPI")               \
+    IDLE("local_rank", ANY, "mpirun numbers the ranks")                        \
+    IDLE("local-rank", ANY, "mpirun numbers the ranks")                        \
+    IDLE("lazy-mpu-init", ANY, "all ranks start together")                     \
     IDLE("DDP-impl", "local|torch", OVERLAPS)                                  \
     IDLE("no-contiguous-buffers-in-local-ddp", NULL, OVERLAPS)                 \
     IDLE("overlap-grad-reduce", NULL, OVERLAPS)                                \
@@ -59,13 +59,14 @@
     IDLE("ddp-num-buckets", ANY, OVERLAPS)                                     \
     IDLE("no-align-grad-reduce", NULL, OVERLAPS)                               \
     IDLE("no-align-param-gather", NULL, OVERLAPS)                              \
-    IDLE("nccl-communicator-config-path", ANY, "ranks talk by MPI")            \
-    IDLE("disable-gloo-process-groups", NULL, "ranks talk by MPI")             \
-    IDLE("pipeline-model-parallel-comm-backend", ANY, "ranks talk by MPI")     \
-    IDLE("use-ring-exchange-p2p", NULL, "ranks talk by MPI")                   \
-    IDLE("use-tp-pp-dp-mapping", NULL, "it is only about which rank is where") \
-    IDLE("context-parallel-size", "1", "it is 1")                              \
-    IDLE("expert-model-parallel-size", "1", "it is 1")                         \
+    IDLE("nccl-communicator-config-path", ANY, "ranks communicate by MPI")     \
+    IDLE("disable-gloo-process-groups", NULL, "ranks communicate by MPI")      \
+    IDLE("pipeline-model-parallel-comm-backend", ANY,                          \
+         "ranks communicate by MPI")                                           \
+    IDLE("use-ring-exchange-p2p", NULL, "ranks communicate by MPI")            \
+    IDLE("use-tp-pp-dp-mapping", NULL, "the option only places ranks")         \
+    IDLE("context-parallel-size", "1", "the size is always 1")                 \
+    IDLE("expert-model-parallel-size", "1", "the size is always 1")            \
     LACK("microbatch-group-size-per-virtual-pipeline-stage", ANY, NULL)        \
     LACK("pipeline-model-parallel-layout", ANY, STAGES)                        \
     LACK("pipeline-model-parallel-split-rank", ANY, NULL)                      \
@@ -80,7 +81,8 @@
     LACK("zero-bubble-max-pending-backward", ANY, "give --stage-windows")      \
     LACK("enable-optimizer-post-validation", NULL, NULL)                       \
     LACK("interleave-group-size", ANY, "give --schedule interleaved")          \
-    IDLE("allow-padding-num-layers", NULL, "stages may differ in layers")      \
+    IDLE("allow-padding-num-layers", NULL,                                     \
+         "stages may have different numbers of layers")                        \
     IDLE("cpu-offload", NULL, MEMORY)                                          \
     LACK("step-batch-size-schedule", ANY, "give --rampup-batch-size")          \
     LACK("use-torch-fsdp2", NULL, NULL)                                        \
@@ -97,18 +99,19 @@
     IDLE("recompute-modules", MANY, MEMORY)                                    \
     IDLE("distribute-saved-activations", NULL, MEMORY)                         \
     IDLE("optimizer-cpu-offload", NULL, MEMORY)                                \
-    IDLE("empty-unused-memory-level", ANY, "there is no such cache")           \
-    IDLE("manual-gc", NULL, "there is no garbage")                             \
-    IDLE("manual-gc-interval", ANY, "there is no garbage")                     \
-    IDLE("no-manual-gc-eval", NULL, "there is no garbage")                     \
+    IDLE("empty-unused-memory-level", ANY, "this program has no such cache")   \
+    IDLE("manual-gc", NULL, "this program has no garbage collector")           \
+    IDLE("manual-gc-interval", ANY, "this program has no garbage collector")   \
+    IDLE("no-manual-gc-eval", NULL, "this program has no garbage collector")   \
     /* ---- precision ---- */                                                  \
     LACK("fp8-format", ANY, "give --bf16 or --fp16")                           \
     LACK("fp8-hybrid", NULL, "give --bf16 or --fp16")                          \
     LACK("grad-reduce-in-bf16", NULL, "gradients are added up in fp32")        \
-    IDLE("fp16-lm-cross-entropy", NULL, "logits have 16 bit, their sums fp32") \
-    IDLE("accumulate-allreduce-grads-in-fp32", NULL, "it is always so")        \
-    IDLE("fp32-allreduce", NULL, "it is always so")                            \
-    IDLE("attention-softmax-in-fp32", NULL, "it is always so")                 \
+    IDLE("fp16-lm-cross-entropy", NULL,                                        \
+         "logits have 16 bits, their sums fp32")                               \
+    IDLE("accumulate-allreduce-grads-in-fp32", NULL, "always on")              \
+    IDLE("fp32-allreduce", NULL, "always on")                                  \
+    IDLE("attention-softmax-in-fp32", NULL, "always on")                       \
     LACK("fp32-residual-connection", NULL,                                     \
          "residuals have the type of the activations")                         \
     SAME("min-scale", "min-loss-scale")                                        \
@@ -131,14 +134,16 @@
     /* ---- random numbers ---- */                                             \
     IDLE("use-cpu-initialization", NULL,                                       \
          "initial weights never depend on the layout")                         \
-    IDLE("deterministic-mode", NULL, "it is always so")                        \
-    IDLE("te-rng-tracker", NULL, "random numbers depend on seed and place")    \
+    IDLE("deterministic-mode", NULL, "always on")                              \
+    IDLE("te-rng-tracker", NULL,                                               \
+         "random numbers depend on --seed and the place")                      \
     LACK("data-parallel-random-init", NULL, NULL)                              \
     LACK("init-method-xavier-uniform", NULL, NULL)                             \
     LACK("no-initialization", NULL, NULL)                                      \
     /* ---- other models ---- */                                               \
-    IDLE("normalization", "LayerNorm", "it is layernorm")                      \
-    IDLE("position-embedding-type", "learned_absolute", "it is learned")       \
+    IDLE("normalization", "LayerNorm", "the norm is always layernorm")         \
+    IDLE("position-embedding-type", "learned_absolute",                        \
+         "the embedding is always learned")                                    \
     LACK("kv-channels", ANY, "a head has hidden size / attention heads")       \
     LACK("untie-embeddings-and-output-weights", NULL, NULL)                    \
     LACK("swiglu", NULL, NULL)                                                 \
@@ -159,7 +164,7 @@
     LACK("decoder-seq-length", ANY, NULL)                                      \
     LACK("spec", MANY, NULL)                                                   \
     /* ---- optimizer ---- */                                                  \
-    IDLE("optimizer", "adam", "it is adam")                                    \
+    IDLE("optimizer", "adam", "the optimizer is always adam")                  \
     IDLE("sgd-momentum", ANY, "the optimizer is adam")                         \
     IDLE("override-opt_param-scheduler", NULL, SCHEDULE_OURS)                  \
     LACK("use-checkpoint-opt_param-scheduler", NULL, NULL)                     \
@@ -170,14 +175,15 @@
     LACK("calculate-per-token-loss", NULL, NULL)                               \
     LACK("iterations-to-skip", MANY, NULL)                                     \
     /* ---- data ---- */                                                       \
-    IDLE("num-workers", ANY, "samples are read by nodes of the graph")         \
-    IDLE("dataloader-type", "single", "it is single")                          \
-    IDLE("data-impl", "mmap|infer", "it is mmap")                              \
+    IDLE("num-workers", ANY, "nodes of the graph read the samples")            \
+    IDLE("dataloader-type", "single", "the loader is always single")           \
+    IDLE("data-impl", "mmap|infer", "data files are always mapped")            \
     IDLE("mmap-warmup", NULL, "the operating system reads ahead")              \
-    IDLE("no-mmap-bin-files", NULL, "the data are mapped all the same")        \
+    IDLE("no-mmap-bin-files", NULL, "data files are always mapped")            \
     IDLE("data-cache-path", ANY, "no index is written")                        \
     IDLE("num-dataset-builder-threads", ANY, "no index is written")            \
-    IDLE("no-data-sharding", NULL, "samples go by their number to ranks")      \
+    IDLE("no-data-sharding", NULL,                                             \
+         "the number of a sample decides on its rank")                         \
     IDLE("no-create-attention-mask-in-dataloader", NULL, KERNELS)              \
     LACK("train-data-path", MANY, "give --data-path and --split")              \
     LACK("valid-data-path", MANY, "give --data-path and --split")              \
@@ -195,9 +201,9 @@
     IDLE("dist-ckpt-format", ANY, ONE_FORMAT)                                  \
     IDLE("use-dist-ckpt", NULL, ONE_FORMAT)                                    \
     IDLE("ckpt-fully-parallel-save", NULL, ONE_FORMAT)                         \
-    IDLE("async-save", NULL, "training always goes on while it saves")         \
+    IDLE("async-save", NULL, "training always continues during a save")        \
     /* ---- logging and exit ---- */                                           \
-    IDLE("exit-signal-handler", NULL, "signals are always obeyed")             \
+    IDLE("exit-signal-handler", NULL, "a signal always ends the run")          \
     IDLE("tensorboard-log-interval", ANY, "each iteration is written")         \
     IDLE("tensorboard-queue-size", ANY, "each iteration is written at once")   \
     IDLE("log-timers-to-tensorboard", NULL, WRITTEN)                           \
@@ -210,7 +216,7 @@
     IDLE("wandb-project", ANY, UNWRITTEN)                                      \
     IDLE("wandb-exp-name", ANY, UNWRITTEN)                                     \
     IDLE("wandb-save-dir", ANY, UNWRITTEN)                                     \
-    IDLE("logging-level", ANY, "there is one level")                           \
+    IDLE("logging-level", ANY, "log lines have one level")                     \
     IDLE("timing-log-level", ANY, TRACES)                                      \
     IDLE("timing-log-option", ANY, TRACES)                                     \
     IDLE("no-barrier-with-level-1-timing", NULL, TRACES)                       \
@@ -220,21 +226,21 @@
     IDLE("profile-step-end", ANY, TRACES)                                      \
     IDLE("profile-ranks", MANY, TRACES)                                        \
     IDLE("use-pytorch-profiler", NULL, TRACES)                                 \
-    IDLE("rerun-mode", "disabled", "it is disabled")                           \
+    IDLE("rerun-mode", "disabled", "always disabled")                          \
     LACK("check-for-spiky-loss", NULL, NULL)                                   \
     LACK("check-for-large-grads", NULL, NULL)
 
 /* Reasons that several have. */
-#define OVERLAPS "what overlaps follows from the graph"
-#define MEMORY "the results are the same, with more memory"
-#define KERNELS "it is about other kernels"
-#define NO_STATE "what is random follows from --seed and the iteration"
-#define ONE_FORMAT "checkpoints have a format of their own, of slices"
-#define SCHEDULE_OURS "the options say what the schedule is"
+#define OVERLAPS "the graph decides what overlaps"
+#define MEMORY "same results, with more memory"
+#define KERNELS "this program has kernels of its own"
+#define NO_STATE "random numbers depend on --seed and the iteration"
+#define ONE_FORMAT "checkpoints have one format"
+#define SCHEDULE_OURS "the options set the schedule"
 #define WRITTEN "--tensorboard-dir writes it"
 #define UNWRITTEN "this version writes no such log"
 #define TRACES "--trace DIR shows where the time goes"
 #define STAGES "give --stage-layers"
-#define TOKENS "give --vocab-size; the data are tokens already"
+#define TOKENS "give --vocab-size; the data files hold tokens"
 
 #endif /* MTLM_MEGATRON_LIST_H */

@@ -19,8 +19,8 @@ static int check_numbers(const struct mtlm_options *o, struct mtlm_error *err)
 
     if (o->world_size && o->request != MTLM_REQUEST_PLAN)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--world-size is for --dry-run; otherwise mpirun "
-                              "says how many ranks there are");
+                              "--world-size is for --dry-run; in a run mpirun "
+                              "sets the number of ranks");
     if (o->global_batch_size % o->micro_batch_size)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--global-batch-size %" PRId64

@@ -22,10 +22,10 @@ static int refuse_iterations(const struct mtlm_options *o,
     for (size_t i = 0; i < sizeof(of_iterations) / sizeof(of_iterations[0]);
          i++)
         if (mtlm_options_given(o, of_iterations[i]))
-            return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                                  "--%s is about training, of which there is "
-                                  "none with --eval-only",
-                                  mtlm_option_name(of_iterations[i]));
+            return mtlm_error_set(
+                err, MTLM_EXIT_USAGE,
+                "--%s needs training, and --eval-only does not train",
+                mtlm_option_name(of_iterations[i]));
     return 0;
 }
 
@@ -39,13 +39,13 @@ static int check_logits(const struct mtlm_options *o, struct mtlm_error *err)
 
     if (!o->logits_dir || bytes <= MOST_LOGITS_GIB * gib)
         return 0;
-    return mtlm_error_set(
-        err, MTLM_EXIT_USAGE,
-        "--dump-logits: %.0f samples of %" PRId64 " x %" PRId64
-        " logits are %.1f GiB, more than the %d that it is for; fewer "
-        "--eval-iters or a smaller --global-batch-size would do",
-        samples, o->model.seq_length, o->model.vocab_size, bytes / gib,
-        MOST_LOGITS_GIB);
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "--dump-logits: %.0f samples of %" PRId64
+                          " x %" PRId64
+                          " logits are %.1f GiB, and the limit is %d GiB; give "
+                          "fewer --eval-iters or a smaller --global-batch-size",
+                          samples, o->model.seq_length, o->model.vocab_size,
+                          bytes / gib, MOST_LOGITS_GIB);
 }
 
 int mtlm_options_eval_resolve(struct mtlm_options *options,
@@ -53,15 +53,14 @@ int mtlm_options_eval_resolve(struct mtlm_options *options,
 {
     if (!options->eval_only && options->logits_dir)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--dump-logits %s needs --eval-only, whose "
-                              "logits it writes",
+                              "--dump-logits %s needs --eval-only",
                               options->logits_dir);
     if (!options->eval_only)
         return 0;
     if (!options->load_dir)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--eval-only needs --load DIR, the checkpoints "
-                              "of which the newest is evaluated");
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "--eval-only needs --load DIR, the directory of the checkpoint");
     if (!options->data_path && !mtlm_options_given(options, MTLM_OPT_MOCK_DATA))
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--eval-only needs --data-path PREFIX, the data "

@@ -78,9 +78,9 @@ int mtlm_options_layout_check(const struct mtlm_options *options, int ranks,
     if (options->placement == MTLM_PLACEMENT_POLICY)
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
-            "--tensor-model-parallel-size %" PRId64 " ranks hold a model with "
-            "--placement policy, but this job has %d, which is no multiple of "
-            "that; start it with mpirun -n %" PRId64,
+            "--tensor-model-parallel-size %" PRId64
+            " ranks hold a model with --placement policy, but this job has %d, "
+            "which is not a multiple; start with mpirun -n %" PRId64,
             t, ranks, ranks < t ? t : ranks / t * t);
     if (ranks % t == 0 && ranks / t <= options->model.num_layers)
         snprintf(other, sizeof(other),
@@ -89,8 +89,8 @@ int mtlm_options_layout_check(const struct mtlm_options *options, int ranks,
         err, MTLM_EXIT_USAGE,
         "--tensor-model-parallel-size %" PRId64
         " x --pipeline-model-parallel-size %" PRId64 " = %" PRId64
-        " ranks, but this job has %d, which is no multiple of that; start it "
-        "with mpirun -n %" PRId64 "%s",
+        " ranks, but this job has %d, which is not a multiple; start with "
+        "mpirun -n %" PRId64 "%s",
         t, p, t * p, ranks, ranks < t * p ? t * p : ranks / (t * p) * (t * p),
         other);
 }

@@ -81,9 +81,10 @@ static int explain(struct line *line, const char *arg)
                                           : "---",
                             name, line->err);
     else if (option < 0)
-        mtlm_error_set(line->err, MTLM_EXIT_USAGE,
-                       "--%s can stand for %d options, write more of it: %s%s",
-                       name, matches, begun, matches > SHOWN ? " ..." : "");
+        mtlm_error_set(
+            line->err, MTLM_EXIT_USAGE,
+            "--%s can stand for %d options; write more letters: %s%s", name,
+            matches, begun, matches > SHOWN ? " ..." : "");
     else if (mtlm_option_table[option].arg)
         mtlm_error_set(line->err, MTLM_EXIT_USAGE,
                        "--%s needs a value: --%s %s", name, name,

@@ -153,9 +153,8 @@ static int resolve_weight_decay(struct mtlm_options *o, struct mtlm_error *err)
         if (mtlm_options_source(o, MTLM_OPT_WEIGHT_DECAY)
             == MTLM_SOURCE_COMMAND_LINE)
             mtlm_options_note(
-                o, "--weight-decay is not used where --weight-decay-incr-style "
-                   "says how "
-                   "it goes from --start-weight-decay to --end-weight-decay");
+                o, "--weight-decay is not used: --weight-decay-incr-style "
+                   "takes --start-weight-decay and --end-weight-decay");
         o->lr_schedule.weight_decay = o->start_weight_decay;
         o->lr_schedule.end_weight_decay = o->end_weight_decay;
         return 0;

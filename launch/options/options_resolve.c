@@ -64,12 +64,12 @@ static int resolve_family(struct mtlm_options *options, struct mtlm_error *err)
 
     if (options->bert_no_binary_head && !bert)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--bert-no-binary-head is for --model-type bert, "
+                              "--bert-no-binary-head is for --model-type bert; "
                               "this model is a gpt");
     if (options->eod_mask_loss && bert)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--eod-mask-loss is for --model-type gpt, a bert "
-                              "is not asked for the next token");
+                              "--eod-mask-loss is for --model-type gpt; a bert "
+                              "does not predict the next token");
     model->binary_head = bert && !options->bert_no_binary_head;
     model->num_token_types = bert ? 2 : 0;
     if (model->tanh_head)

@@ -127,13 +127,13 @@ static int check_policy(const struct mtlm_options *o, struct mtlm_error *err)
     if (!mtlm_options_given(o, MTLM_OPT_PIPELINE_MODEL_PARALLEL_SIZE))
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
-            "--placement policy needs --pipeline-model-parallel-size: how many "
-            "stages there are for the workers of a rank");
+            "--placement policy needs --pipeline-model-parallel-size, the "
+            "number of stages on a rank");
     if (o->virtual_stages > 1 || o->layers_per_stage)
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
-            "--%s is about the stages that each rank holds; "
-            "with --placement policy --pipeline-model-parallel-size %" PRId64
+            "--%s sets the stages of each rank; with --placement policy "
+            "--pipeline-model-parallel-size %" PRId64
             " says how many there are",
             mtlm_option_name(
                 o->layers_per_stage

@@ -24,10 +24,10 @@ static int check_results(const struct mtlm_options *o, struct mtlm_error *err)
 
     for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
         if (needs[i].given)
-            return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                                  "--%s is about values, and --synthetic "
-                                  "computes none",
-                                  needs[i].name);
+            return mtlm_error_set(
+                err, MTLM_EXIT_USAGE,
+                "--%s needs computed values, and --synthetic computes none",
+                needs[i].name);
     return 0;
 }
 

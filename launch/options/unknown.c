@@ -29,8 +29,8 @@ int mtlm_unknown_refuse(const char *dashes, const char *name,
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "unknown %s %s%.60s; did you mean %s%s?", what,
                               dashes, name, *dashes ? "--" : "", nearest.best);
-    return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "unknown %s %s%.60s; mtlm-dag --help lists what "
-                          "there is",
-                          what, dashes, name);
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE,
+        "unknown %s %s%.60s; mtlm-dag --help lists all options", what, dashes,
+        name);
 }

@@ -178,7 +178,7 @@ char *mtlm_advice(const struct mtlm_options *options,
         fprintf(out, "It fits on %d machines like this one:\n  ", c.machines);
         print_command(&c, out);
     } else {
-        fprintf(out, "No number of machines like this one would do: a part "
+        fprintf(out, "No number of machines like this one is enough: a part "
                      "that cannot be split further does not fit.\n");
     }
     if (fewer_layers(&free_wish, &same, &choice)) {

@@ -129,10 +129,10 @@ static int check(const struct reading *r, const char *path,
                                   keys[i].section, keys[i].name);
     if (has(r, "device") || has(r, "stage"))
         return 0;
-    return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "%s: says neither by [device] nor by [stage] how "
-                          "long computation takes",
-                          path);
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE,
+        "%s: needs a section [device] or [stage], the durations of computation",
+        path);
 }
 
 int mtlm_cluster_read(struct mtlm_cluster *cluster, const char *path,

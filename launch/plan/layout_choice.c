@@ -188,7 +188,7 @@ static void note_micro_batch(struct mtlm_options *options,
     else
         mtlm_options_note(options,
                           "micro batch of %" PRId64 " samples: the preset's "
-                          "%" PRId64 " take more memory than there is",
+                          "%" PRId64 " need more memory than available",
                           choice->micro_batch, preset);
 }
 

@@ -53,7 +53,7 @@ static char *read_line(char *text, int size, void *stream)
     }
     text[n] = '\0';
     if (text[0] == '[' && !r->ini->sections)
-        return fail(r, "a [section]; there are none in this file"), NULL;
+        return fail(r, "a [section], which this file cannot have"), NULL;
     return n ? text : NULL;
 }
 

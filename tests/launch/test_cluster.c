@@ -96,11 +96,12 @@ static void test_what_is_wrong_is_said_with_its_line(void **state)
     refuses("[stage]\nforward_ms\n", ":2: not of the form key = value");
     refuses("[stage]\nforward_ms = 50\nbackward_ms = 50\n",
             ": section [stage] lacks weight_ms");
-    refuses("[host]\nlatency_us = 1\n",
-            ": says neither by [device] nor by [stage] how long computation "
-            "takes");
-    refuses("", ": says neither by [device] nor by [stage] how long "
-                "computation takes");
+    refuses(
+        "[host]\nlatency_us = 1\n",
+        ": needs a section [device] or [stage], the durations of computation");
+    refuses(
+        "",
+        ": needs a section [device] or [stage], the durations of computation");
     assert_int_equal(
         mtlm_cluster_read(&cluster, "/nonexistent/x", "--synthetic", &error),
         -1);

@@ -39,7 +39,7 @@ static void test_a_configuration_file_is_read_strictly(void **state)
                    ":2: seed is given already in line 1");
     refuses_config("seed = 1\nseed\n", ":2: not of the form key = value");
     refuses_config("seed = 1\n[model]\n",
-                   ":2: a [section]; there are none in this file");
+                   ":2: a [section], which this file cannot have");
     refuses_config("mock-data = maybe\n",
                    ":1: mock-data is 'maybe', it must be yes or no");
     refuses_config("help = yes\n",

@@ -75,13 +75,12 @@ static void test_what_changes_nothing_is_left_out(void **state)
     accepts("--model gpt-tiny --num-workers 2 --deterministic-mode "
             "--recompute-modules a b --seed 7");
     assert_int_equal(options.seed, 7);
-    assert_string_equal(
-        options.notes,
-        "--num-workers changes nothing here: samples are read by nodes of the "
-        "graph\n"
-        "--deterministic-mode changes nothing here: it is always so\n"
-        "--recompute-modules changes nothing here: the results are the same, "
-        "with more memory");
+    assert_string_equal(options.notes,
+                        "--num-workers changes nothing here: nodes of the "
+                        "graph read the samples\n"
+                        "--deterministic-mode changes nothing here: always on\n"
+                        "--recompute-modules changes nothing here: same "
+                        "results, with more memory");
     accepts("--model gpt-tiny --optimizer adam --dataloader-type=single "
             "--data-impl infer");
     refuses("--model gpt-tiny --optimizer sgd",
@@ -164,8 +163,8 @@ static void test_the_345m_script_of_v2_6_is_understood(void **state)
     assert_string_equal(options.split, "949,50,1");
     assert_string_equal(
         options.notes,
-        "--data-impl changes nothing here: it is mmap\n"
-        "--distributed-backend changes nothing here: ranks talk by MPI\n"
+        "--data-impl changes nothing here: data files are always mapped\n"
+        "--distributed-backend changes nothing here: ranks communicate by MPI\n"
         "--activations-checkpoint-method is spelled "
         "--recompute-granularity=full --recompute-method=uniform here");
     assert_int_equal(options.recompute.granularity, MTLM_RECOMPUTE_FULL);

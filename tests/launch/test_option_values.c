@@ -128,7 +128,7 @@ static void test_unknown_names_are_answered_with_the_nearest(void **state)
     refuses("-num-layers 4",
             "unknown option -num-layers; did you mean --num-layers?");
     refuses("--xyzzy",
-            "unknown option --xyzzy; mtlm-dag --help lists what there is");
+            "unknown option --xyzzy; mtlm-dag --help lists all options");
     refuses("--model gpt-tny", "unknown model 'gpt-tny'; did you mean "
                                "gpt-tiny?");
     refuses("--model zzz",
@@ -194,11 +194,11 @@ static void test_malformed_lines_are_refused(void **state)
     refuses("--model gpt-tiny --num-layers",
             "--num-layers needs a value: --num-layers N");
     refuses("--mock-data=yes", "--mock-data takes no value");
-    refuses("--adam 1", "--adam can stand for 3 options, write more of it: "
+    refuses("--adam 1", "--adam can stand for 3 options; write more letters: "
                         "--adam-beta1, --adam-beta2, --adam-eps");
-    refuses("--num-layer 2", "--num-layer can stand for 2 options, write more "
-                             "of it: --num-layers, "
-                             "--num-layers-per-virtual-pipeline-stage");
+    refuses("--num-layer 2",
+            "--num-layer can stand for 2 options; write more letters: "
+            "--num-layers, --num-layers-per-virtual-pipeline-stage");
     refuses("--model gpt-tiny foo", "unexpected argument 'foo'; the name of "
                                     "an option begins with --");
     refuses("", "--num-layers is missing; give it, or start from a preset "

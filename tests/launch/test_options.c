@@ -123,14 +123,14 @@ static void test_the_family_decides_what_a_model_has(void **state)
             "--seq-length 4 is too short for a bert, which needs 5 tokens");
     refuses("--model bert-tiny --vocab-size 5",
             "--vocab-size 5 is too small for a bert, which needs 6 tokens");
-    refuses("--model gpt-tiny --bert-no-binary-head",
-            "--bert-no-binary-head is for --model-type bert, this model is a "
-            "gpt");
+    refuses(
+        "--model gpt-tiny --bert-no-binary-head",
+        "--bert-no-binary-head is for --model-type bert; this model is a gpt");
     refuses("--model gpt-tiny --model-type t5",
             "--model-type is 't5', it must be one of gpt/bert");
     accepts("--model gpt-tiny --eod-mask-loss");
     refuses("--model gpt-tiny --model-type bert --eod-mask-loss",
-            "--eod-mask-loss is for --model-type gpt, a bert is not asked for "
+            "--eod-mask-loss is for --model-type gpt; a bert does not predict "
             "the next token");
 }
 
@@ -190,12 +190,12 @@ static void test_values_must_fit_each_other(void **state)
             "--lr is missing; give it, or start from a preset such as "
             "--model gpt-tiny");
     refuses("--model gpt-tiny --dump-logits d",
-            "--dump-logits d needs --eval-only, whose logits it writes");
+            "--dump-logits d needs --eval-only");
     refuses("--model gpt2-124m --mock-data --load x --eval-only "
             "--dump-logits d --eval-iters 10 --global-batch-size 8",
             "--dump-logits: 80 samples of 1024 x 50257 logits are 15.3 GiB, "
-            "more than the 4 that it is for; fewer --eval-iters or a smaller "
-            "--global-batch-size would do");
+            "and the limit is 4 GiB; give fewer --eval-iters or a smaller "
+            "--global-batch-size");
     refuses("--model gpt-tiny --trace-iterations 2:3",
             "--trace-iterations is for --trace DIR or --synthetic");
     refuses("--model gpt-tiny --trace-iterations 3:1001",
@@ -214,19 +214,17 @@ static void test_the_layout_must_fit_the_ranks(void **state)
             "--pipeline-model-parallel-size 2");
     assert_int_equal(mtlm_options_layout_check(&options, 4, &error), 0);
     assert_int_equal(mtlm_options_layout_check(&options, 3, &error), -1);
-    assert_string_equal(error.text,
-                        "--tensor-model-parallel-size 2 x "
-                        "--pipeline-model-parallel-size 2 = 4 ranks, but this "
-                        "job has 3, which is no multiple of that; start it "
-                        "with mpirun -n 4");
+    assert_string_equal(
+        error.text, "--tensor-model-parallel-size 2 x "
+                    "--pipeline-model-parallel-size 2 = 4 ranks, but this job "
+                    "has 3, which is not a multiple; start with mpirun -n 4");
     assert_int_equal(error.code, MTLM_EXIT_USAGE);
     assert_int_equal(mtlm_options_layout_check(&options, 6, &error), -1);
-    assert_string_equal(error.text,
-                        "--tensor-model-parallel-size 2 x "
-                        "--pipeline-model-parallel-size 2 = 4 ranks, but this "
-                        "job has 6, which is no multiple of that; start it "
-                        "with mpirun -n 4 or give "
-                        "--pipeline-model-parallel-size 3");
+    assert_string_equal(
+        error.text,
+        "--tensor-model-parallel-size 2 x --pipeline-model-parallel-size 2 = 4 "
+        "ranks, but this job has 6, which is not a multiple; start with mpirun "
+        "-n 4 or give --pipeline-model-parallel-size 3");
 }
 
 /* Those beyond tensor x pipeline share the batches. */
@@ -308,8 +306,9 @@ static void test_synthetic_runs_have_no_values(void **state)
     refuses("--model gpt-tiny --slow-rank 0:0.5",
             "--slow-rank changes modelled durations and needs --synthetic "
             "CLUSTER.ini");
-    refuses("--model gpt-tiny --synthetic x.ini --weight-hash",
-            "--weight-hash is about values, and --synthetic computes none");
+    refuses(
+        "--model gpt-tiny --synthetic x.ini --weight-hash",
+        "--weight-hash needs computed values, and --synthetic computes none");
     refuses("--model gpt-tiny --synthetic x.ini --slow-rank 3",
             "--slow-rank is '3', it must be RANK:SPEED, a rank's number and a "
             "speed from 0.01 to 100");

@@ -87,11 +87,11 @@ static void test_megatrons_other_words_of_precision(void **state)
     accepts(TINY "--bf16 --accumulate-allreduce-grads-in-fp32");
     assert_string_equal(options.notes,
                         "--accumulate-allreduce-grads-in-fp32 changes nothing "
-                        "here: it is always so");
+                        "here: always on");
     accepts(TINY "--fp16 --fp16-lm-cross-entropy");
     assert_string_equal(options.notes,
                         "--fp16-lm-cross-entropy changes nothing here: logits "
-                        "have 16 bit, their sums fp32");
+                        "have 16 bits, their sums fp32");
     refuses(TINY "--bf16 --grad-reduce-in-bf16",
             "--grad-reduce-in-bf16 is an option of Megatron-LM that this "
             "version does not have; leave it out; --grad-reduce-in-bf16: "

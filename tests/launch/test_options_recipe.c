@@ -266,9 +266,8 @@ static void test_weight_decay_stays_or_grows(void **state)
     accepts(PLAIN "--train-iters 9 --start-weight-decay 0.1 --weight-decay 1 "
                   "--end-weight-decay 0.4 --weight-decay-incr-style cosine");
     assert_string_equal(options.notes,
-                        "--weight-decay is not used where "
-                        "--weight-decay-incr-style says how it goes from "
-                        "--start-weight-decay to --end-weight-decay");
+                        "--weight-decay is not used: --weight-decay-incr-style "
+                        "takes --start-weight-decay and --end-weight-decay");
     refuses(PLAIN "--train-iters 9 --end-weight-decay 0.4",
             "--end-weight-decay contradicts --weight-decay-incr-style "
             "constant; give --weight-decay, or linear or cosine");

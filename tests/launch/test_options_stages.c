@@ -103,18 +103,18 @@ static void test_one_rank_has_the_stages_that_a_policy_places(void **state)
     assert_string_equal(error.text,
                         "--tensor-model-parallel-size 2 ranks hold a model "
                         "with --placement policy, but this job has 3, which is "
-                        "no multiple of that; start it with mpirun -n 2");
+                        "not a multiple; start with mpirun -n 2");
     refuses(TEN "--placement policy",
-            "--placement policy needs --pipeline-model-parallel-size: how many "
-            "stages there are for the workers of a rank");
+            "--placement policy needs --pipeline-model-parallel-size, the "
+            "number of stages on a rank");
     refuses(TEN P "4 --placement policy " V "2",
-            "--num-virtual-stages-per-pipeline-rank is about the stages that "
-            "each rank holds; with --placement policy "
-            "--pipeline-model-parallel-size 4 says how many there are");
+            "--num-virtual-stages-per-pipeline-rank sets the stages of each "
+            "rank; with --placement policy --pipeline-model-parallel-size 4 "
+            "says how many there are");
     refuses(TEN P "4 --placement policy " N "2",
-            "--num-layers-per-virtual-pipeline-stage is about the stages that "
-            "each rank holds; with --placement policy "
-            "--pipeline-model-parallel-size 4 says how many there are");
+            "--num-layers-per-virtual-pipeline-stage sets the stages of each "
+            "rank; with --placement policy --pipeline-model-parallel-size 4 "
+            "says how many there are");
     refuses(TEN P "2 --placement policy --stage-layers 1,2,3,4",
             "--stage-layers names 4 stages, and with --placement policy "
             "--pipeline-model-parallel-size says 2");

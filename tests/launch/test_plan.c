@@ -93,9 +93,8 @@ static void test_the_preset_s_micro_batch_gives_way(void **state)
     wish = mtlm_layout_wish(&options, 1);
     assert_int_equal(mtlm_layout_take(&options, &wish, &choice, &error), 0);
     assert_int_equal(options.micro_batch_size, 2);
-    assert_string_equal(options.notes,
-                        "micro batch of 2 samples: the preset's 4 take more "
-                        "memory than there is");
+    assert_string_equal(options.notes, "micro batch of 2 samples: the preset's "
+                                       "4 need more memory than available");
 }
 
 static void test_ranks_that_cannot_share_are_refused(void **state)
