@@ -6,6 +6,7 @@
 # lines and 5 steps.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
+. "${srcdir:-.}/tests/mpi/table_common.sh"
 
 here=$srcdir/tests/mpi
 python=${PYTHON:-python3}
@@ -14,48 +15,10 @@ if ! "$python" -c 'import numpy' 2>/dev/null; then
     exit 77
 fi
 declare -A hash_of
-# Taken in turn by the lines of the table; windows by those without a schedule.
+# Taken in turn by the lines of the table.
 policies=(prio lws random eager dmda ws)
-windows=(1.5 3 1)
-lines=0
 steps=5
 ! full_tier || steps=20
-
-# model NAME LAYERS: the options of a model.
-model() {
-    model=("${small[@]}" --num-layers "$2" --micro-batch-size 1
-        --hidden-size 32 --seq-length 32 --train-iters $steps)
-    case $1 in
-    bert) model+=(--model bert-tiny) ;;
-    bert-post)
-        model+=(--model bert-tiny --apply-residual-connection-post-layernorm)
-        ;;
-    esac
-}
-
-# options LINE...: a line of the table as $ranks and options.
-options() {
-    ranks=$(($3 * $4 * $6))
-    model "$1" "$2"
-    spread=(--tensor-model-parallel-size "$3"
-        --pipeline-model-parallel-size "$4"
-        --num-virtual-stages-per-pipeline-rank "$5")
-    [ "$7" = - ] || spread+=(--sequence-parallel)
-    [ "$8" = - ] || spread+=(--use-distributed-optimizer)
-    case $9 in
-    selective) spread+=(--recompute-granularity selective) ;;
-    uniform | block)
-        spread+=(--recompute-granularity full --recompute-method "$9"
-            --recompute-num-layers 2)
-        ;;
-    esac
-    spread+=(--placement "${10}")
-    if [ "${11}" = window ]; then
-        spread+=(--window "${windows[lines % 3]}")
-    else
-        spread+=(--schedule "${11}")
-    fi
-}
 
 # train NAME RANKS OPTION...: losses and dump in NAME.losses and NAME/.
 train() {
@@ -73,14 +36,14 @@ train() {
 twin() {
     twin=$1.$2.T$3.D$6.$7
     [ -n "${hash_of[$twin]:-}" ] && return
-    options "$1" "$2" "$3" 1 1 "$6" "$7" - none loop window
+    table_options "$1" "$2" "$3" 1 1 "$6" "$7" - none loop window
     train "$twin" "$ranks" "${model[@]}" "${spread[@]}"
 }
 
 # one NAME LAYERS: the model on one rank, unless it has trained already.
 one() {
     [ -z "${hash_of[one.$1.$2]:-}" ] || return
-    model "$1" "$2"
+    table_model "$1" "$2"
     train "one.$1.$2" 1 "${model[@]}"
 }
 
@@ -93,7 +56,7 @@ while read -r -a line; do
     fi
     name=$(IFS=.; echo "${line[*]:0:11}")
     one "${line[@]:0:2}"
-    options "${line[@]}"
+    table_options "${line[@]}"
     STARPU_SCHED=${policies[lines % 6]} \
         train "$name" "$ranks" "${model[@]}" "${spread[@]}"
     lines=$((lines + 1))
