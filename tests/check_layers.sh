@@ -1,48 +1,70 @@
 #!/bin/bash
-# Who may include whom, read off the #include lines of every source:
+# Who may use whom, read off #include lines, include.am files and Python
+# imports:
 #
-#   launch -> graph -> codelets -> runtime    models -> runtime/base, runtime/file
-#   launch -> models, runtime    graph -> models, runtime
-#   tests, perf -> everything    nothing -> launch, tests, perf
+#   launch -> graph -> codelets -> runtime    launch, graph -> models
+#   models -> runtime/base, runtime/file
+#   tests, perf -> everything                 nothing -> launch, tests, perf
 #
-# StarPU is named only in runtime/, codelets/codelet.[ch] and
-# graph/run/; MPI and NCCL only in runtime/.
+# Within a folder a room uses itself and the rooms before it in the list below.
+# Files at the top of a folder count as the room ".".
+#
+# StarPU is named only in runtime/, codelets/codelet.[ch] and graph/run/; MPI
+# and NCCL only in runtime/.
 #
 # Usage: tests/check_layers.sh [TREE]
 set -eu
 
 cd "${1:-${srcdir:-.}}"
 
-# What folder (first word) may include whom, besides itself.
-may='
+# A folder, and the folders that it may use besides itself.
+folders='
 runtime
-models
+models   runtime
 codelets runtime
 graph    codelets models runtime
 launch   graph codelets models runtime
 tests    launch graph codelets models runtime perf
 perf     launch graph codelets models runtime tests
 '
+# A folder, and its rooms from the lowest to the highest.
+rooms='
+runtime  base file machine policies comm
+models   . text weights
+codelets . cudnn attention
+graph    . schedule build predict run
+launch   trace trace/export trace/read options plan log job checkpoint report train tools .
+'
+
 # Build trees and unpacked archives of ours hold a config.status or
 # a configure of their own.
 sources() {
     local dir
     for dir in [!_]*/; do
         [ -e "$dir/config.status" ] || [ -e "$dir/configure" ] \
-            || find "$dir" -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh'
+            || find "$dir" -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \
+                -o -name '*.py' -o -name include.am
     done
     find . -maxdepth 1 -name '*.[ch]' ! -name config.h
+    # Scripts without an ending.
+    grep -lE '^#!.*python' launch/* perf/* perf/policies/* 2>/dev/null || :
 }
 
-sources | sort | MAY=$may awk '
+sources | sort -u | FOLDERS=$folders ROOMS=$rooms awk '
 BEGIN {
-    lines = split(ENVIRON["MAY"], line, "\n")
+    lines = split(ENVIRON["FOLDERS"], line, "\n")
     for (i = 1; i <= lines; i++) {
         words = split(line[i], word, " ")
         if (words > 0)
             known[word[1]] = 1
         for (j = 1; j <= words; j++)
             allowed[word[1], word[j]] = 1
+    }
+    lines = split(ENVIRON["ROOMS"], line, "\n")
+    for (i = 1; i <= lines; i++) {
+        words = split(line[i], word, " ")
+        for (j = 2; j <= words; j++)
+            height[word[1], word[j]] = j
     }
 }
 
@@ -52,7 +74,41 @@ function wrong(why)
     bad++
 }
 
-function include(name,    to)
+function folder_of(path)
+{
+    sub(/\/.*/, "", path)
+    return path
+}
+
+# The directory of path below its folder, "." at the top.
+function room_of(path)
+{
+    if (!sub(/\/[^\/]*$/, "", path) || !sub(/^[^\/]*\//, "", path))
+        return "."
+    return path
+}
+
+# file uses path: is it lower, or in the same room?
+function use(path,    to, room)
+{
+    to = folder_of(path)
+    if (!((from, to) in allowed)) {
+        wrong(from "/ may not use " path)
+        return
+    }
+    if (from == "models" && path ~ /^runtime\// \
+        && path !~ /^runtime\/(base|file)\//)
+        wrong("models/ may not use " path)
+    if (from != to || everything)
+        return
+    room = room_of(path)
+    if (!((from, room) in height))
+        wrong("unknown room: " path)
+    else if (height[from, room] > height[from, room_of(file)])
+        wrong("room " room_of(file) " may not use the higher room: " path)
+}
+
+function include(name)
 {
     if (name == "config.h")
         return
@@ -62,8 +118,7 @@ function include(name,    to)
     }
     if (name ~ /^starpu/) {
         if (!everything && from != "runtime" \
-            && file !~ /^codelets\/codelet\.[ch]$/ \
-            && file !~ /^graph\/run\//)
+            && file !~ /^codelets\/codelet\.[ch]$/ && file !~ /^graph\/run\//)
             wrong("StarPU belongs in runtime/, codelets/codelet.[ch] and" \
                   " graph/run/: " name)
         return
@@ -73,20 +128,43 @@ function include(name,    to)
             wrong("MPI and NCCL belong in runtime/: " name)
         return
     }
-    to = name
-    if (!sub(/\/.*/, "", to)) {
+    if (name !~ /\//) {
         # A test may have a helper beside it.
         if (quoted && !everything)
             wrong("name it from the top of the tree: " name)
+    } else if (folder_of(name) in known)
+        use(name)
+    else if (quoted)
+        wrong("unknown folder: " name)
+}
+
+function read_source()
+{
+    if (text !~ /^[ \t]*#[ \t]*include[ \t]*["<]/)
         return
-    }
-    if (!(to in known)) {
-        if (quoted)
-            wrong("unknown folder: " name)
+    quoted = text ~ /include[ \t]*"/
+    sub(/^[^"<]*["<]/, "", text)
+    sub(/[">].*/, "", text)
+    include(text)
+}
+
+# A build file lists files of its folder, or of a folder below.
+function read_build(    words, word, i)
+{
+    if (text ~ /^#/)
         return
-    }
-    if (!((from, to) in allowed) && !(from == "models" && name ~ /^runtime\/(base|file)\//))
-        wrong(from "/ may not include " name)
+    words = split(text, word, /[ \t]+/)
+    for (i = 1; i <= words; i++)
+        if (word[i] ~ /^[a-z]+\// && folder_of(word[i]) in known \
+            && !((from, folder_of(word[i])) in allowed))
+            wrong(from "/ may not list " word[i])
+}
+
+# Packages of ours: bench is perf/bench; other names stand beside the file.
+function read_python()
+{
+    if (text ~ /^[ \t]*(from|import) bench[ .]/ && !everything)
+        wrong(from "/ may not import perf/bench")
 }
 
 {
@@ -94,20 +172,24 @@ function include(name,    to)
     files++
     number = 0
     sub(/^\.\//, "", file)
-    from = file
-    if (!sub(/\/.*/, "", from) || !(from in known)) {
-        wrong("a source in an unknown folder")
+    from = folder_of(file)
+    if (from == file || !(from in known)) {
+        if (file !~ /^docs\//)
+            wrong("a source in an unknown folder")
         next
     }
     everything = from == "tests" || from == "perf"
+    if (file ~ /\.(c|h|cu|cuh)$/ && !everything \
+        && !((from, room_of(file)) in height) && file !~ /^runtime\/include\//)
+        wrong("a source in an unknown room")
     while ((getline text < file) > 0) {
         number++
-        if (text !~ /^[ \t]*#[ \t]*include[ \t]*["<]/)
-            continue
-        quoted = text ~ /include[ \t]*"/
-        sub(/^[^"<]*["<]/, "", text)
-        sub(/[">].*/, "", text)
-        include(text)
+        if (file ~ /\.(c|h|cu|cuh)$/)
+            read_source()
+        else if (file ~ /\.am$/)
+            read_build()
+        else
+            read_python()
     }
     close(file)
 }
