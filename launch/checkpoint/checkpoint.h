@@ -1,18 +1,20 @@
 #ifndef MTLM_CHECKPOINT_H
 #define MTLM_CHECKPOINT_H
 
+/* Content of a checkpoint: which tensors, settings and counters, and how a rank
+ * writes and reads its part.  The files checkpoint_*.c share this header. */
+
 #include "launch/job/job.h"
 #include "models/weights/manifest.h"
 
-/* What a checkpoint holds of a parameter NAME, all in fp32 and by the names of
- * the whole model, so that any layout and any precision can read it: "NAME",
- * its values (of 16-bit weights the masters, from which the weights follow),
- * "NAME.exp_avg" and "NAME.exp_avg_sq", Adam's moments. */
+/* A tensor of a checkpoint: parameter "NAME" (the master of a 16-bit weight),
+ * or Adam's moments "NAME.exp_avg" and "NAME.exp_avg_sq".  All are fp32 and
+ * named after the whole model: any layout and precision can read them. */
 struct mtlm_checkpoint_tensor {
     char *name; /* owned */
     struct mtlm_slice slice;
-    const struct mtlm_tensor *tensor; /* this rank's, of those elements */
-    int64_t rows;                     /* of the whole, without padding */
+    const struct mtlm_tensor *tensor; /* of this rank, with these elements */
+    int64_t rows;                     /* of the whole tensor, unpadded */
     bool moment;
 };
 
@@ -21,53 +23,63 @@ struct mtlm_checkpoint_tensors {
     int n;
 };
 
-/* Those that this rank writes, as copies that the program makes
- * (graph/build/save.h); those that it needs.  moments: with them. */
+/* Lists the tensors that this rank writes, copies of the program's
+ * (graph/build/save.h), or those that it loads, with or without moments.  The
+ * caller frees the list. */
 void mtlm_checkpoint_to_save(const struct mtlm_job *job,
                              struct mtlm_checkpoint_tensors *list);
 void mtlm_checkpoint_to_load(const struct mtlm_job *job, bool moments,
                              struct mtlm_checkpoint_tensors *list);
 void mtlm_checkpoint_tensors_free(struct mtlm_checkpoint_tensors *list);
 
-/* Settings that a checkpoint is bound to, as texts by option: a new
- * reference.  Whether the job has those of a checkpoint at path: the model and
- * its tokenizer (which is only warned of to finetune) always, what decides on
- * the samples only to continue. */
+/* Settings that a checkpoint stores, as texts by option: a new reference. */
 json_t *mtlm_checkpoint_settings(const struct mtlm_job *job);
+
+/* Compares the settings of a checkpoint at path with the job's: model and
+ * tokenizer always (--finetune only warns of the tokenizer), data and order of
+ * samples if the job continues.  -1 and MTLM_EXIT_USAGE. */
 int mtlm_checkpoint_settings_check(const struct mtlm_job *job,
                                    const json_t *settings, const char *path,
                                    bool continues, struct mtlm_error *err);
 
-/* Those of the model alone; and the model that they are of, into options, its
- * vocabulary without padding: MTLM_EXIT_INPUT. */
+/* The settings of the model alone: a new reference. */
 json_t *mtlm_checkpoint_model_settings(const struct mtlm_options *options);
+
+/* Sets options->model from settings, with the unpadded vocabulary.  -1 and
+ * MTLM_EXIT_INPUT. */
 int mtlm_checkpoint_model(const json_t *settings, const char *path,
                           struct mtlm_options *options, struct mtlm_error *err);
 
-/* What the control tensor remembers of past iterations; whether a checkpoint's
- * can be, MTLM_EXIT_INPUT; and back into it. */
+/* The counters of the control tensor, for the manifest: a new reference. */
 json_t *mtlm_checkpoint_state(const struct mtlm_job *job,
                               const double control[MTLM_CONTROL_COUNT]);
+
+/* Checks the counters of a manifest.  -1 and MTLM_EXIT_INPUT. */
 int mtlm_checkpoint_state_check(const json_t *state, const char *path,
                                 struct mtlm_error *err);
+
+/* Copies the counters of a manifest to the control tensor's values. */
 void mtlm_checkpoint_restore(const struct mtlm_job *job, const json_t *state,
                              double control[MTLM_CONTROL_COUNT]);
 
-/* For launch/checkpoint/saver.h, from any thread: writes this rank's file of
- * the checkpoint of iteration, once its copies are made, and describes it; and,
- * on rank 0, the manifest of all ranks' files, and commits; then removes what
- * --keep-last does not keep.  MTLM_EXIT_IO. */
+/* Steps of launch/checkpoint/saver.h, from any thread.  Writes this rank's file
+ * of the checkpoint of iteration and describes it in *file.  -1 and
+ * MTLM_EXIT_IO. */
 int mtlm_checkpoint_write(const struct mtlm_job *job, int64_t iteration,
                           const struct mtlm_checkpoint_tensors *list,
                           struct mtlm_manifest_file *file,
                           struct mtlm_error *err);
+
+/* Rank 0 writes the manifest of all files and commits.  -1 and MTLM_EXIT_IO. */
 int mtlm_checkpoint_complete(const struct mtlm_job *job,
                              const struct mtlm_manifest *manifest,
                              struct mtlm_error *err);
+
+/* Rank 0 removes the checkpoints that --keep-last does not keep. */
 void mtlm_checkpoint_remove_old(const struct mtlm_job *job, int64_t iteration);
 
-/* The weights, moments and counters of job->loaded, if there is one, to where
- * mtlm_run_init() has put the first ones. */
+/* Replaces the initial weights, moments and counters by those of job->loaded,
+ * if there is one.  Call after mtlm_run_init(). */
 void mtlm_checkpoint_load(struct mtlm_job *job);
 
 #endif /* MTLM_CHECKPOINT_H */

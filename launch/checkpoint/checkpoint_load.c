@@ -1,4 +1,4 @@
-/* What this rank needs of a checkpoint, from whatever files have it. */
+/* Loads this rank's tensors of a checkpoint from the files that hold them. */
 
 #include "config.h"
 
@@ -9,7 +9,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/value16.h"
 
-/* For a tensor at a time. */
+/* Buffers for one tensor at a time. */
 struct room {
     float *values;
     uint16_t *narrow; /* the same in 16 bits */

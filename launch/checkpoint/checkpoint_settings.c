@@ -1,4 +1,5 @@
-/* What a checkpoint says of the training that it is of. */
+/* Settings and counters that a checkpoint stores, and their comparison with a
+ * job's. */
 
 #include "config.h"
 
@@ -11,7 +12,7 @@
 #include "launch/options/option_value.h"
 #include "models/weights/foreign.h"
 
-/* Without these the tensors would be others, or mean something else. */
+/* Decide on the tensors and their meaning. */
 static const enum mtlm_option_id of_model[] = {
     MTLM_OPT_MODEL_TYPE,
     MTLM_OPT_NUM_LAYERS,
@@ -27,7 +28,7 @@ static const enum mtlm_option_id of_model[] = {
     MTLM_OPT_BERT_NO_BINARY_HEAD,
     MTLM_OPT_OPENAI_GELU};
 
-/* Without these the samples, or their order, would be others. */
+/* Decide on the samples and their order. */
 static const enum mtlm_option_id of_samples[] = {
     MTLM_OPT_SEQ_LENGTH, MTLM_OPT_SEED,           MTLM_OPT_SPLIT,
     MTLM_OPT_MASK_PROB,  MTLM_OPT_SHORT_SEQ_PROB, MTLM_OPT_EOD_MASK_LOSS};
@@ -51,7 +52,7 @@ static char *value_of(const struct mtlm_options *options,
     return text;
 }
 
-static void set(json_t *settings, const char *key, char *value)
+static void set_text(json_t *settings, const char *key, char *value)
 {
     json_object_set_new(settings, key, json_string(value));
     free(value);
@@ -62,8 +63,8 @@ json_t *mtlm_checkpoint_model_settings(const struct mtlm_options *options)
     json_t *settings = json_object();
 
     for (int i = 0; i < OF_MODEL; i++)
-        set(settings, mtlm_option_name(of_model[i]),
-            value_of(options, of_model[i]));
+        set_text(settings, mtlm_option_name(of_model[i]),
+                 value_of(options, of_model[i]));
     return settings;
 }
 
@@ -77,7 +78,7 @@ int mtlm_checkpoint_model(const json_t *settings, const char *path,
             json_object_get(settings, mtlm_option_name(of_model[i])));
 
         if (!text && i >= OF_FIRST_MODEL)
-            continue; /* from before it was there */
+            continue; /* saved before the option existed */
         if (!text)
             return mtlm_error_set(err, MTLM_EXIT_INPUT,
                                   "%s: expected the setting \"%s\", found none",
@@ -103,17 +104,17 @@ json_t *mtlm_checkpoint_settings(const struct mtlm_job *job)
     json_t *settings = mtlm_checkpoint_model_settings(&job->options);
 
     for (int i = 0; i < OF_SAMPLES; i++)
-        set(settings, mtlm_option_name(of_samples[i]),
-            value_of(&job->options, of_samples[i]));
-    set(settings, "data", mtlm_job_data_describe(job));
+        set_text(settings, mtlm_option_name(of_samples[i]),
+                 value_of(&job->options, of_samples[i]));
+    set_text(settings, "data", mtlm_job_data_describe(job));
     if (job->options.tokenizer)
-        set(settings, "tokenizer", mtlm_job_data_describe_tokenizer(job));
+        set_text(settings, "tokenizer", mtlm_job_data_describe_tokenizer(job));
     return settings;
 }
 
-/* Whether a and b are the same but for blanks and what parts numbers:
+/* Whether a and b are equal except for blanks and separators of numbers:
  * "969,30,1", "969, 30, 1", "969/30/1". */
-static bool same(const char *a, const char *b)
+static bool same_value(const char *a, const char *b)
 {
     a += strspn(a, " ");
     b += strspn(b, " ");
@@ -123,17 +124,18 @@ static bool same(const char *a, const char *b)
     return *a == *b;
 }
 
-/* What a checkpoint does not say is not compared: an option that was not there
- * when it was saved, the tokenizer where the job was not told of one. */
-static int compare(const json_t *settings, const char *key, char *ours,
-                   const char *path, const char *hint, struct mtlm_error *err)
+/* Refuses a setting that differs.  A setting that the checkpoint lacks, such as
+ * a newer option, is not compared. */
+static int compare_setting(const json_t *settings, const char *key, char *ours,
+                           const char *path, const char *hint,
+                           struct mtlm_error *err)
 {
     const char *theirs = json_string_value(json_object_get(settings, key));
     const bool option =
         strcmp(key, "data") != 0 && strcmp(key, "tokenizer") != 0;
     int rc = 0;
 
-    if (theirs && !same(ours, theirs))
+    if (theirs && !same_value(ours, theirs))
         rc = mtlm_error_set(err, MTLM_EXIT_USAGE,
                             "%s was saved with %s%s %s, this job has %s%s",
                             path, option ? "--" : "", key, theirs, ours, hint);
@@ -141,13 +143,13 @@ static int compare(const json_t *settings, const char *key, char *ours,
     return rc;
 }
 
-/* Who finetunes may know how the tokens of two vocabularies go together. */
+/* Another tokenizer is an error, to finetune a warning only. */
 static int check_tokenizer(const struct mtlm_job *job, const json_t *settings,
                            const char *path, struct mtlm_error *err)
 {
     if (!job->options.tokenizer
-        || compare(settings, "tokenizer", mtlm_job_data_describe_tokenizer(job),
-                   path, "", err)
+        || compare_setting(settings, "tokenizer",
+                           mtlm_job_data_describe_tokenizer(job), path, "", err)
                == 0)
         return 0;
     if (!job->options.finetune)
@@ -161,13 +163,13 @@ int mtlm_checkpoint_settings_check(const struct mtlm_job *job,
                                    const json_t *settings, const char *path,
                                    bool continues, struct mtlm_error *err)
 {
-    const char *hint = "; --finetune starts anew with its weights";
-    const char *seed_hint = "; --no-load-rng goes on with another seed, "
-                            "--finetune starts anew with its weights";
+    const char *hint = "; --finetune starts a new training from its weights";
+    const char *seed_hint = "; --no-load-rng continues with another seed, "
+                            "--finetune starts a new training from its weights";
 
     for (int i = 0; i < OF_MODEL; i++)
-        if (compare(settings, mtlm_option_name(of_model[i]),
-                    value_of(&job->options, of_model[i]), path, "", err)
+        if (compare_setting(settings, mtlm_option_name(of_model[i]),
+                            value_of(&job->options, of_model[i]), path, "", err)
             < 0)
             return -1;
     if (check_tokenizer(job, settings, path, err) < 0)
@@ -176,25 +178,25 @@ int mtlm_checkpoint_settings_check(const struct mtlm_job *job,
         const bool seed = of_samples[i] == MTLM_OPT_SEED;
 
         if (!(seed && job->options.no_load_rng)
-            && compare(settings, mtlm_option_name(of_samples[i]),
-                       value_of(&job->options, of_samples[i]), path,
-                       seed ? seed_hint : hint, err)
+            && compare_setting(settings, mtlm_option_name(of_samples[i]),
+                               value_of(&job->options, of_samples[i]), path,
+                               seed ? seed_hint : hint, err)
                    < 0)
             return -1;
     }
     if (!continues)
         return 0;
-    return compare(settings, "data", mtlm_job_data_describe(job), path, hint,
-                   err);
+    return compare_setting(settings, "data", mtlm_job_data_describe(job), path,
+                           hint, err);
 }
 
 /* ---- counters ---- */
 
-/* What each can be: no run has more iterations, 10^9, or more samples. */
+/* Counters and their bounds: at most 10^9 iterations, 10^17 samples. */
 static const struct {
     const char *name;
     enum mtlm_control_slot slot;
-    bool scale; /* of a loss scale that moves */
+    bool scale; /* of a dynamic loss scale */
     double min, max;
 } counters[] = {
     {"steps", MTLM_CONTROL_STEP, false, 0, 1e9},

@@ -1,4 +1,4 @@
-/* What a rank writes of a checkpoint, and needs of one. */
+/* Lists the tensors of a checkpoint that a rank writes or loads. */
 
 #include "config.h"
 
@@ -7,11 +7,11 @@
 #include "launch/checkpoint/checkpoint.h"
 #include "runtime/base/memory.h"
 
-/* Elements of the parameter's shard from begin on, as many as tensor has. */
-static void add(struct mtlm_checkpoint_tensors *list,
-                const struct mtlm_job *job, const struct mtlm_parameter *p,
-                const char *suffix, const struct mtlm_tensor *tensor,
-                int64_t begin)
+/* Adds the elements of the parameter's shard from begin on that tensor has. */
+static void add_tensor(struct mtlm_checkpoint_tensors *list,
+                       const struct mtlm_job *job,
+                       const struct mtlm_parameter *p, const char *suffix,
+                       const struct mtlm_tensor *tensor, int64_t begin)
 {
     const struct mtlm_shape *shape = &p->weight->shape;
     const bool padded =
@@ -37,8 +37,8 @@ static void add_moments(struct mtlm_checkpoint_tensors *list,
 {
     if (!p->m)
         return;
-    add(list, job, p, ".exp_avg", p->m, p->first);
-    add(list, job, p, ".exp_avg_sq", p->v, p->first);
+    add_tensor(list, job, p, ".exp_avg", p->m, p->first);
+    add_tensor(list, job, p, ".exp_avg_sq", p->v, p->first);
 }
 
 void mtlm_checkpoint_to_save(const struct mtlm_job *job,
@@ -55,8 +55,8 @@ void mtlm_checkpoint_to_save(const struct mtlm_job *job,
 
         for (int s = 0; s < MTLM_SAVED_COUNT; s++)
             if (p->saved[s])
-                add(list, job, p, suffix[s], p->saved[s],
-                    s == MTLM_SAVED_VALUE ? first : p->first);
+                add_tensor(list, job, p, suffix[s], p->saved[s],
+                           s == MTLM_SAVED_VALUE ? first : p->first);
     }
 }
 
@@ -68,9 +68,9 @@ void mtlm_checkpoint_to_load(const struct mtlm_job *job, bool moments,
         const struct mtlm_parameter *p = &job->program->param[i];
 
         if (!p->weight->same)
-            add(list, job, p, "", p->weight, 0);
+            add_tensor(list, job, p, "", p->weight, 0);
         if (p->master)
-            add(list, job, p, "", p->master, p->first);
+            add_tensor(list, job, p, "", p->master, p->first);
         if (moments)
             add_moments(list, job, p);
     }

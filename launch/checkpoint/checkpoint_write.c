@@ -1,5 +1,5 @@
-/* What a rank does to the disk for a checkpoint: its file; what makes all
- * ranks' files one. */
+/* Writes a rank's file of a checkpoint, and the manifest that commits all
+ * files. */
 
 #include "config.h"
 
@@ -8,9 +8,9 @@
 #include "launch/checkpoint/checkpoint.h"
 #include "models/weights/checkpoint_dir.h"
 
-/* A whole shard keeps its form, a piece of it has none. */
-static void add(struct mtlm_safetensors_writer *writer,
-                const struct mtlm_checkpoint_tensor *t, const void *data)
+/* A whole shard keeps its shape; a piece of a shard is a vector. */
+static void add_tensor(struct mtlm_safetensors_writer *writer,
+                       const struct mtlm_checkpoint_tensor *t, const void *data)
 {
     const struct mtlm_slice *s = &t->slice;
     const bool whole = s->count == s->dim[0] * s->dim[1] && s->full[1] > 1;
@@ -20,9 +20,9 @@ static void add(struct mtlm_safetensors_writer *writer,
                                 data);
 }
 
-static void describe(const struct mtlm_safetensors_writer *writer,
-                     const struct mtlm_checkpoint_tensors *list,
-                     struct mtlm_manifest_file *file)
+static void describe_file(const struct mtlm_safetensors_writer *writer,
+                          const struct mtlm_checkpoint_tensors *list,
+                          struct mtlm_manifest_file *file)
 {
     const struct mtlm_safetensors_written written =
         mtlm_safetensors_writer_written(writer);
@@ -53,11 +53,11 @@ int mtlm_checkpoint_write(const struct mtlm_job *job, int64_t iteration,
     path = mtlm_sprintf("%s/%s", dir, file->name);
     writer = mtlm_safetensors_writer_create(path);
     for (int i = 0; i < list->n; i++)
-        add(writer, &list->tensor[i],
-            mtlm_run_saved(job->run, list->tensor[i].tensor));
+        add_tensor(writer, &list->tensor[i],
+                   mtlm_run_saved(job->run, list->tensor[i].tensor));
     rc = mtlm_safetensors_writer_commit(writer, err);
     if (rc == 0)
-        describe(writer, list, file);
+        describe_file(writer, list, file);
     mtlm_safetensors_writer_destroy(writer);
     free(path);
     free(dir);

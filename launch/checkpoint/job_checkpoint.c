@@ -1,5 +1,5 @@
-/* Steps of the start that have to do with checkpoints: which one to begin
- * with, whether it fits; where new ones go. */
+/* Start and end of a job, as far as checkpoints go: finds the one to load,
+ * checks that it fits, claims the directory for new ones. */
 
 #include "config.h"
 
@@ -21,7 +21,7 @@ static bool is_first(const struct mtlm_job *job)
     return mtlm_ranks_rank(job->ranks) == 0;
 }
 
-/* What is there: 1, 0: nothing is; -1 where that cannot be known. */
+/* Returns 1: dir exists; 0: it does not; -1: unknown. */
 static int stat_dir(const char *dir, struct stat *st, struct mtlm_error *err)
 {
     if (stat(dir, st) == 0)
@@ -65,9 +65,9 @@ int mtlm_job_checkpoint_lock(struct mtlm_job *job, struct mtlm_error *err)
     if (rc > 0) {
         path = mtlm_checkpoint_dir_path(o->save_dir, &id);
         rc = mtlm_error_set(err, MTLM_EXIT_USAGE,
-                            "--save %s: %s is there already, of another "
-                            "training; --load %s goes on with that one, or "
-                            "give another directory",
+                            "--save %s: %s exists, from another training; "
+                            "continue it with --load %s, or choose another "
+                            "directory",
                             o->save_dir, path, o->save_dir);
         free(path);
     }
@@ -98,8 +98,8 @@ int mtlm_job_checkpoint_space(struct mtlm_job *job, struct mtlm_error *err)
 
 /* ---- which one ---- */
 
-/* Rank 0 looks, and all know: the newest before *id (again -1: the newest of
- * all).  1, 0: there is none; -1 where it cannot look. */
+/* Finds the newest checkpoint before *id (again -1: of all) on rank 0, and
+ * tells all ranks.  1; 0: there is none; -1: the directory cannot be read. */
 static int next_checkpoint(struct mtlm_job *job, struct mtlm_checkpoint_id *id,
                            struct mtlm_error *err)
 {
@@ -121,15 +121,16 @@ static int next_checkpoint(struct mtlm_job *job, struct mtlm_checkpoint_id *id,
     return id->iteration != INT64_MIN;
 }
 
-/* Each rank looks through some of the files.  A checkpoint that is whole, but
- * not for this program, is no reason to take an older one. */
-static int verify(struct mtlm_job *job, const struct mtlm_checkpoint_id *id,
-                  struct mtlm_error *err, int *print)
+/* Each rank verifies some of the files.  A whole checkpoint of another program
+ * is an error; an older one is not tried. */
+static int verify_checkpoint(struct mtlm_job *job,
+                             const struct mtlm_checkpoint_id *id,
+                             struct mtlm_error *err, int *print)
 {
     const int ranks = mtlm_ranks_size(job->ranks);
     struct mtlm_manifest *m = &job->loaded;
     struct mtlm_error mine;
-    /* Under another number it would be the newest for ever. */
+    /* Under another number the checkpoint would stay the newest. */
     int rc = mtlm_manifest_read_of(m, job->load_path, id->iteration, &mine);
 
     for (int64_t i = mtlm_ranks_rank(job->ranks); i < m->files && rc == 0;
@@ -145,9 +146,9 @@ void mtlm_job_checkpoint_forget(struct mtlm_job *job)
     job->load_path = NULL;
 }
 
-/* There is nothing to load: a first start, where what it saves goes to the
- * same directory; else a mistake.  Rank 0 says. */
-static int begins_anew(const struct mtlm_job *job, struct mtlm_error *err)
+/* There is nothing to load.  Fine for a first start that saves to the same
+ * directory, else an error on rank 0. */
+static int allow_first_start(const struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
     struct stat st;
@@ -167,15 +168,16 @@ static int begins_anew(const struct mtlm_job *job, struct mtlm_error *err)
                           o->load_dir,
                           o->eval_only  ? "evaluate"
                           : o->finetune ? "finetune"
-                                        : "go on from",
+                                        : "continue",
                           o->eval_only || o->finetune
                               ? ""
-                              : "; a training that begins saves to the same "
-                                "directory (--save)");
+                              : "; a new training saves to the same directory "
+                                "(--save)");
 }
 
-/* Remembered, so that none counts as one that is kept. */
-static void leave_out(struct mtlm_job *job, const struct mtlm_checkpoint_id *id)
+/* Remembers a damaged checkpoint: --keep-last does not count it. */
+static void skip_damaged(struct mtlm_job *job,
+                         const struct mtlm_checkpoint_id *id)
 {
     struct mtlm_checkpoint_list *list = &job->damaged;
 
@@ -183,9 +185,9 @@ static void leave_out(struct mtlm_job *job, const struct mtlm_checkpoint_id *id)
     list->id[list->n++] = *id;
 }
 
-/* The newest one that is whole; what is not, is said.  All ranks come to the
- * same end. */
-static int find(struct mtlm_job *job, struct mtlm_error *err)
+/* Finds the newest whole checkpoint, and reports damaged ones.  All ranks get
+ * the same result. */
+static int find_newest(struct mtlm_job *job, struct mtlm_error *err)
 {
     struct mtlm_checkpoint_id id = {.again = -1};
     int print, rc;
@@ -194,14 +196,14 @@ static int find(struct mtlm_job *job, struct mtlm_error *err)
     while ((rc = next_checkpoint(job, &id, err)) > 0) {
         any = true;
         job->load_path = mtlm_checkpoint_dir_path(job->options.load_dir, &id);
-        if (verify(job, &id, err, &print) == 0)
+        if (verify_checkpoint(job, &id, err, &print) == 0)
             return 0;
         mtlm_job_checkpoint_forget(job);
         if (err->code != MTLM_EXIT_INPUT)
             return -1;
         if (print)
-            fprintf(stderr, "mtlm-dag: checkpoint left out: %s\n", err->text);
-        leave_out(job, &id);
+            fprintf(stderr, "mtlm-dag: checkpoint skipped: %s\n", err->text);
+        skip_damaged(job, &id);
     }
     if (rc < 0)
         return -1;
@@ -209,12 +211,12 @@ static int find(struct mtlm_job *job, struct mtlm_error *err)
         return mtlm_error_set(err, MTLM_EXIT_INPUT,
                               "--load %s: none of its checkpoints is whole",
                               job->options.load_dir);
-    return begins_anew(job, err);
+    return allow_first_start(job, err);
 }
 
 /* ---- whether it fits ---- */
 
-/* Whether all that this rank needs is in it. */
+/* Checks that the checkpoint holds the rank's part of t. */
 static int check_tensor(const struct mtlm_job *job,
                         const struct mtlm_checkpoint_tensor *t,
                         struct mtlm_error *err)
@@ -229,7 +231,7 @@ static int check_tensor(const struct mtlm_job *job,
                           "%s: tensor \"%s\": expected %" PRId64
                           " elements for this rank, found %" PRId64 "%s",
                           job->load_path, t->name, want, found,
-                          t->moment ? "; --no-load-optim goes on without the "
+                          t->moment ? "; --no-load-optim continues without the "
                                       "optimizer's state"
                                     : "");
 }
@@ -259,11 +261,10 @@ int mtlm_job_checkpoint_find(struct mtlm_job *job, struct mtlm_error *err)
     const struct mtlm_options *o = &job->options;
 
     job->begin = mtlm_ramp_begin(&o->ramp);
-    return o->load_dir ? find(job, err) : 0;
+    return o->load_dir ? find_newest(job, err) : 0;
 }
 
-/* With another batch size than before, the samples that are left make another
- * number of iterations. */
+/* Counts the iterations that the remaining samples make at this batch size. */
 static void count_iterations(struct mtlm_job *job)
 {
     struct mtlm_options *o = &job->options;
@@ -273,7 +274,8 @@ static void count_iterations(struct mtlm_job *job)
             &o->ramp, job->begin, o->train_samples, 1000000000);
 }
 
-/* The default follows the begin; iterations that were asked for must come. */
+/* Places the default --trace-iterations; refuses those that the run does not
+ * reach. */
 static int place_trace(struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_range *trace = &job->options.trace_iterations;
@@ -331,12 +333,12 @@ void mtlm_job_checkpoint_print(const struct mtlm_job *job)
                : o->no_load_optim          ? "without the optimizer's state"
                                            : "all of it");
     else if (o->load_dir)
-        printf("loaded: nothing, %s holds no checkpoint; training begins\n",
+        printf("loaded: nothing, %s holds no checkpoint; training starts\n",
                o->load_dir);
     if (o->eval_only)
         return;
     if (!o->save_dir)
-        printf("checkpoints: none, the weights are gone when the run ends "
+        printf("checkpoints: none, the weights are lost when the run ends "
                "(--save DIR keeps them)\n");
     else if (o->save_interval > 0)
         printf("checkpoints: in %s, every %" PRId64

@@ -1,3 +1,4 @@
+/* Saves checkpoints from a thread per rank: idle, writes, ends. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -20,8 +21,7 @@ struct mtlm_saver {
     struct mtlm_checkpoint_tensors list;
     enum { IDLE, WRITES, ENDS } state; /* the same on all ranks */
     bool good;                         /* so far, of all ranks */
-    /* Of the checkpoint under way: what the thread works on, until it is
-     * done. */
+    /* The checkpoint under way; the thread owns it until it is done. */
     struct mtlm_manifest manifest;  /* rank 0's; of others the iteration */
     struct mtlm_manifest_file file; /* this rank's */
     int rc;                         /* of what was done last */
@@ -33,7 +33,7 @@ struct mtlm_saver {
     bool failed;
 };
 
-static bool commits(const struct mtlm_saver *s)
+static bool is_committer(const struct mtlm_saver *s)
 {
     return mtlm_ranks_rank(s->job->ranks) == 0;
 }
@@ -52,7 +52,7 @@ struct mtlm_saver *mtlm_saver_create(struct mtlm_job *job)
     return s;
 }
 
-/* Waits for the thread.  A thread at the disk keeps the watchdog quiet. */
+/* Waits for the thread; the watchdog stays quiet while the disk works. */
 static void await_files(struct mtlm_saver *s)
 {
     mtlm_activity_wait_begin(MTLM_WAITER_FILES, "a checkpoint to be written");
@@ -83,12 +83,12 @@ bool mtlm_saver_failed(const struct mtlm_saver *s)
 
 /* ---- how long training stands still ---- */
 
-static void hold(struct mtlm_saver *s, bool held)
+static void begin_hold(struct mtlm_saver *s, bool held)
 {
     s->held_since_ns = held ? mtlm_now_ns() : 0;
 }
 
-static void let_go(struct mtlm_saver *s)
+static void end_hold(struct mtlm_saver *s)
 {
     if (s->held_since_ns)
         s->held_ns += mtlm_now_ns() - s->held_since_ns;
@@ -97,8 +97,7 @@ static void let_go(struct mtlm_saver *s)
 
 /* ---- what the thread does ---- */
 
-/* The copies may wait for workers and messages, which is no waiting for the
- * disk. */
+/* Waits for the copies, then writes; only the write counts as disk time. */
 static void write_file(void *arg)
 {
     struct mtlm_saver *s = arg;
@@ -114,8 +113,8 @@ static void write_file(void *arg)
     s->disk_ns = mtlm_now_ns() - start;
 }
 
-/* Commits, or leaves nothing. */
-static void end(void *arg)
+/* Commits, or removes the checkpoint's files. */
+static void commit_checkpoint(void *arg)
 {
     struct mtlm_saver *s = arg;
     const int64_t start = mtlm_now_ns();
@@ -134,10 +133,10 @@ static void end(void *arg)
 
 /* ---- the manifest ---- */
 
-/* Rank 0 gets the texts of all ranks' files, its own aside. */
-static struct mtlm_swap *exchange(struct mtlm_saver *s, int *n)
+/* Rank 0 receives the descriptions of the other ranks' files. */
+static struct mtlm_swap *exchange_texts(struct mtlm_saver *s, int *n)
 {
-    const bool first = commits(s);
+    const bool first = is_committer(s);
     const size_t word = sizeof(int64_t);
     struct mtlm_swap *swap;
 
@@ -174,15 +173,15 @@ static int take_texts(struct mtlm_saver *s, const struct mtlm_swap *swap, int n)
     return 0;
 }
 
-static void collect(struct mtlm_saver *s)
+static void collect_manifest(struct mtlm_saver *s)
 {
     int n;
     struct mtlm_swap *swap;
 
     s->bytes = (double) s->file.bytes;
     mtlm_ranks_sum_all(s->job->ranks, &s->bytes, 1);
-    swap = exchange(s, &n);
-    if (commits(s))
+    swap = exchange_texts(s, &n);
+    if (is_committer(s))
         s->rc = take_texts(s, swap, n);
     for (int i = 0; i < n; i++) {
         free(swap[i].out);
@@ -193,8 +192,8 @@ static void collect(struct mtlm_saver *s)
 
 /* ---- step by step ---- */
 
-static void say(const struct mtlm_saver *s, double disk_s, double held_ms,
-                double copies_ms)
+static void print_saved(const struct mtlm_saver *s, double disk_s,
+                        double held_ms, double copies_ms)
 {
     const struct mtlm_ranks *ranks = s->job->ranks;
 
@@ -209,8 +208,8 @@ static void say(const struct mtlm_saver *s, double disk_s, double held_ms,
     fflush(stdout);
 }
 
-/* It is there, or has failed. */
-static void forget(struct mtlm_saver *s)
+/* The checkpoint is committed or has failed. */
+static void end_checkpoint(struct mtlm_saver *s)
 {
     const int64_t held_ns =
         s->held_ns + (s->held_since_ns ? mtlm_now_ns() - s->held_since_ns : 0);
@@ -219,12 +218,12 @@ static void forget(struct mtlm_saver *s)
 
     mtlm_ranks_max_all(s->job->ranks, most, 3);
     if (s->good)
-        say(s, most[0] * 1e-9, most[1] * 1e-6, most[2] * 1e-6);
+        print_saved(s, most[0] * 1e-9, most[1] * 1e-6, most[2] * 1e-6);
     s->failed = !s->good;
     s->state = IDLE;
     s->held_ns = 0;
     s->copies_ns += copies_ns;
-    hold(s, s->held_since_ns != 0);
+    begin_hold(s, s->held_since_ns != 0);
     mtlm_manifest_file_free(&s->file);
     mtlm_manifest_free(&s->manifest);
 }
@@ -232,11 +231,11 @@ static void forget(struct mtlm_saver *s)
 static void start_end(struct mtlm_saver *s)
 {
     s->state = ENDS;
-    if (commits(s))
-        mtlm_background_start(s->thread, end, s);
+    if (is_committer(s))
+        mtlm_background_start(s->thread, commit_checkpoint, s);
 }
 
-/* Whether all ranks have done what they had to; whose went wrong says why. */
+/* Whether the threads of all ranks are done.  A rank that failed says why. */
 static bool all_done(struct mtlm_saver *s)
 {
     const bool done = mtlm_background_done(s->thread);
@@ -255,20 +254,20 @@ static bool all_done(struct mtlm_saver *s)
     return true;
 }
 
-static void advance(struct mtlm_saver *s)
+static void advance_state(struct mtlm_saver *s)
 {
     if (!all_done(s))
         return;
     if (s->state == ENDS) {
-        forget(s);
+        end_checkpoint(s);
         return;
     }
     if (s->good)
-        collect(s);
+        collect_manifest(s);
     start_end(s);
 }
 
-/* The main thread submits nothing meanwhile. */
+/* Blocks the main thread: its time counts as stall. */
 static int make_directory(struct mtlm_saver *s)
 {
     const char *dir = s->job->options.save_dir;
@@ -289,12 +288,12 @@ static int make_directory(struct mtlm_saver *s)
 void mtlm_saver_begin(struct mtlm_saver *s, int64_t iteration, int64_t samples,
                       const double control[MTLM_CONTROL_COUNT], bool held)
 {
-    hold(s, held);
+    begin_hold(s, held);
     s->start_ns = mtlm_now_ns();
     s->disk_ns = 0;
     s->manifest = (struct mtlm_manifest){.iteration = iteration};
     s->good = true;
-    if (commits(s)) {
+    if (is_committer(s)) {
         s->manifest.samples = samples;
         s->manifest.settings = mtlm_checkpoint_settings(s->job);
         s->manifest.state = mtlm_checkpoint_state(s->job, control);
@@ -307,26 +306,26 @@ void mtlm_saver_begin(struct mtlm_saver *s, int64_t iteration, int64_t samples,
     } else {
         start_end(s);
     }
-    let_go(s);
+    end_hold(s);
 }
 
 void mtlm_saver_poll(struct mtlm_saver *s, bool held)
 {
     if (!mtlm_saver_pending(s))
         return;
-    hold(s, held);
-    advance(s);
-    let_go(s);
+    begin_hold(s, held);
+    advance_state(s);
+    end_hold(s);
 }
 
 void mtlm_saver_finish(struct mtlm_saver *s)
 {
     if (!mtlm_saver_pending(s))
         return;
-    hold(s, true);
+    begin_hold(s, true);
     while (mtlm_saver_pending(s)) {
         await_files(s);
-        advance(s);
+        advance_state(s);
     }
-    let_go(s);
+    end_hold(s);
 }

@@ -3,44 +3,45 @@
 
 #include "launch/job/job.h"
 
-/* Saves checkpoints while training goes on.  What is saved was copied by nodes
- * of the graph (mtlm_run_save()); a thread of each rank writes its file; when
- * all have, which the main threads tell each other between two iterations, that
- * of rank 0 writes the manifest and commits.  One checkpoint at a time.
+/* Saves checkpoints while training continues, one at a time.  Nodes of the
+ * graph copy the tensors (mtlm_run_save()).  A thread of each rank writes the
+ * rank's file.  Between two iterations the main threads agree that all files
+ * are written; then rank 0's thread writes the manifest and commits.
  *
  * All ranks make the same calls in the same order.  The rank that prints the
- * log says what was committed; what failed, who saw it.  A failure leaves all
- * older checkpoints as they are.
+ * log reports a commit; the rank that fails reports the failure.  A failure
+ * leaves older checkpoints unchanged.
  *
- * held: nothing else is under way meanwhile, so that training stands still. The
- * log line says for how long: the workers' time for copies, where they come
- * from a GPU with the transfer; and what the ranks were held for, or rank 0's
- * main thread by making the directory.  "written in" is without the removal of
- * old checkpoints. */
+ * held: training stands still meanwhile.  The log line counts this stall: the
+ * workers' copies (from a GPU with the transfer), the time that ranks were
+ * held, and rank 0's creation of the directory.  "written in" excludes the
+ * removal of old checkpoints. */
 struct mtlm_saver;
 
 /* NULL: the job saves nothing. */
 struct mtlm_saver *mtlm_saver_create(struct mtlm_job *job);
 
-/* Nothing is under way any more.  saver may be NULL. */
+/* Waits for the thread and frees saver; NULL is fine. */
 void mtlm_saver_destroy(struct mtlm_saver *saver);
 
-/* Begins to save what the last mtlm_run_save() copied, which is the state after
- * that many iterations and samples, with that report; none is pending. */
+/* Starts to save the copies of the last mtlm_run_save(): the state after so
+ * many iterations and samples, with that report.  None is pending. */
 void mtlm_saver_begin(struct mtlm_saver *saver, int64_t iteration,
                       int64_t samples, const double control[MTLM_CONTROL_COUNT],
                       bool held);
 
-/* Whether one is under way: the copies must stay as they are.  false for
+/* Whether a checkpoint is under way: its copies must not change.  False for
  * NULL. */
 bool mtlm_saver_pending(const struct mtlm_saver *saver);
 
-/* Goes on with it if all ranks can; waits for it, however long the disk
- * takes while its calls return (runtime/comm/watchdog.h). */
+/* Advances the pending checkpoint if all ranks can. */
 void mtlm_saver_poll(struct mtlm_saver *saver, bool held);
+
+/* Waits until the pending checkpoint is committed or has failed.  The watchdog
+ * stays quiet while disk calls return (runtime/comm/watchdog.h). */
 void mtlm_saver_finish(struct mtlm_saver *saver);
 
-/* Whether the last one that ended failed.  false for NULL. */
+/* Whether the last checkpoint failed.  False for NULL. */
 bool mtlm_saver_failed(const struct mtlm_saver *saver);
 
 #endif /* MTLM_SAVER_H */

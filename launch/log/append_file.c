@@ -1,3 +1,4 @@
+/* Appends whole pieces to a file; removes the part of a failed piece. */
 #include "config.h"
 
 #include <errno.h>
@@ -15,8 +16,8 @@
 struct mtlm_append_file {
     char *path;
     int fd;
-    off_t end; /* of the last whole piece; -1: no regular file */
-    bool made; /* by us, and empty so far */
+    off_t end; /* end of the last whole piece; -1: no regular file */
+    bool made; /* created here, still empty */
     int error; /* why pieces are missing, or 0 */
 };
 
@@ -41,14 +42,14 @@ struct mtlm_append_file *mtlm_append_file_open(const char *path,
     return file;
 }
 
-/* Takes back a part of a piece. */
-static void fail(struct mtlm_append_file *file, int error)
+/* Removes the part of a piece and reports the error. */
+static void drop_piece(struct mtlm_append_file *file, int error)
 {
     file->error = error;
     if (file->end >= 0 && ftruncate(file->fd, file->end) < 0)
         file->error = errno;
     fprintf(stderr,
-            "mtlm-dag: cannot write %s: %s; training goes on without it\n",
+            "mtlm-dag: cannot write %s: %s; training continues without it\n",
             file->path, strerror(file->error));
 }
 
@@ -64,7 +65,7 @@ void mtlm_append_file_put(struct mtlm_append_file *file, const void *data,
             at += n;
             left -= n;
         } else if (n == 0 || errno != EINTR) {
-            fail(file, n == 0 ? ENOSPC : errno);
+            drop_piece(file, n == 0 ? ENOSPC : errno);
         }
     }
     if (file->error)
@@ -80,7 +81,7 @@ int mtlm_append_file_close(struct mtlm_append_file *file)
 
     if (!file)
         return 0;
-    /* Some file systems tell only now. */
+    /* Some file systems report errors at close only. */
     if (close(file->fd) < 0 && !file->error)
         file->error = errno;
     if (file->error)

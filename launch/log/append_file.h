@@ -1,25 +1,26 @@
 #ifndef MTLM_APPEND_FILE_H
 #define MTLM_APPEND_FILE_H
 
+/* A file that grows by whole pieces while training runs.  A failed write never
+ * stops the training. */
+
 #include <stddef.h>
 
 #include "runtime/base/error.h"
 
-/* A file that grows by whole pieces while training runs, which goes on
- * whatever becomes of the file. */
 struct mtlm_append_file;
 
-/* Opens path, behind what it holds; NULL with MTLM_EXIT_IO. */
+/* Opens path for appending.  NULL and MTLM_EXIT_IO. */
 struct mtlm_append_file *mtlm_append_file_open(const char *path,
                                                struct mtlm_error *err);
 
-/* Adds a piece at once.  One that cannot be written is taken back, said in a
- * sentence on stderr, and the last: later ones are dropped. */
+/* Writes a piece at once.  A piece that cannot be written is removed and
+ * reported on stderr; later pieces are dropped. */
 void mtlm_append_file_put(struct mtlm_append_file *file, const void *data,
                           size_t bytes);
 
-/* Destroys file; -1: pieces are missing, which is said on stderr.  A new file
- * without any piece is removed.  NULL is fine. */
+/* Closes and frees file; NULL is fine.  Removes a new file without a piece.
+ * -1: pieces are missing, as stderr says. */
 int mtlm_append_file_close(struct mtlm_append_file *file);
 
 #endif /* MTLM_APPEND_FILE_H */

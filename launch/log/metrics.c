@@ -1,4 +1,5 @@
-/* One table of fields for both outputs. */
+/* Writes metrics as JSON lines and TensorBoard events from one table of
+ * fields. */
 #include "config.h"
 
 #include <math.h>
@@ -19,8 +20,8 @@ struct mtlm_metrics {
     struct mtlm_tfevents *events;   /* or NULL */
 };
 
-/* A number of a step: its name in a line; its tag, which is Megatron's where
- * it has one, or NULL; negative: there is none. */
+/* A number of a step: name in the JSON line; tag in TensorBoard, Megatron's
+ * where it has one; NULL: not there; a negative value is left out. */
 struct field {
     const char *name, *tag;
     double value;
@@ -55,13 +56,13 @@ static int fields_of(const struct mtlm_log_iteration *s,
     int n = 0;
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-        if (!(all[i].value < 0)) /* NaN is told */
+        if (!(all[i].value < 0)) /* keeps NaN */
             field[n++] = all[i];
     return n;
 }
 
-/* JSON has no other numbers. */
-static json_t *number(double value)
+/* null: infinite or NaN, which JSON does not have. */
+static json_t *number_or_null(double value)
 {
     if (!isfinite(value))
         return json_null();
@@ -70,7 +71,7 @@ static json_t *number(double value)
                : json_real(value);
 }
 
-static double now(void)
+static double wall_seconds(void)
 {
     struct timespec t;
 
@@ -137,7 +138,7 @@ int mtlm_metrics_close(struct mtlm_metrics *metrics)
     return rc;
 }
 
-/* A number, true or false, text, or null where nothing was given. */
+/* The option as number, boolean or text; null: not given. */
 static json_t *option_value(const struct mtlm_options *options, int option)
 {
     const enum mtlm_option_type type = mtlm_option_table[option].type;
@@ -186,12 +187,13 @@ void mtlm_metrics_begin(struct mtlm_metrics *metrics,
              json_pack("{s:s, s:s, s:f, s:i, s:i, s:i, s:i, s:o, s:s?, s:s?,"
                        " s:s?, s:s?, s:o}",
                        "program", "mtlm-dag", "version", PACKAGE_VERSION,
-                       "time", now(), "ranks", about->ranks, "tensor",
+                       "time", wall_seconds(), "ranks", about->ranks, "tensor",
                        about->tensor, "pipeline", about->pipeline, "data",
-                       about->data, "parameters", number(about->parameters),
-                       "policy", about->policy, "starpu_version",
-                       about->starpu_version, "gpu", about->gpu, "transport",
-                       about->transport, "options", all_options(options)));
+                       about->data, "parameters",
+                       number_or_null(about->parameters), "policy",
+                       about->policy, "starpu_version", about->starpu_version,
+                       "gpu", about->gpu, "transport", about->transport,
+                       "options", all_options(options)));
 }
 
 static void put_step(struct mtlm_metrics *metrics, int64_t iteration,
@@ -202,7 +204,8 @@ static void put_step(struct mtlm_metrics *metrics, int64_t iteration,
 
     for (int i = 0; i < n; i++)
         if (field[i].name)
-            json_object_set_new(object, field[i].name, number(field[i].value));
+            json_object_set_new(object, field[i].name,
+                                number_or_null(field[i].value));
     put_line(metrics, object);
 }
 
@@ -229,24 +232,25 @@ void mtlm_metrics_step(struct mtlm_metrics *metrics,
         return;
     n = fields_of(step, field);
     if (metrics->lines)
-        put_step(metrics, step->iteration, now(), field, n);
+        put_step(metrics, step->iteration, wall_seconds(), field, n);
     if (metrics->events)
-        put_event(metrics, step->iteration, now(), field, n);
+        put_event(metrics, step->iteration, wall_seconds(), field, n);
 }
 
 static void put_losses(struct mtlm_metrics *metrics, int64_t iteration,
                        const char *set, double loss, double sop_loss,
                        double sop_accuracy)
 {
-    json_t *losses = json_pack("{s:o}", "lm_loss", number(loss));
+    json_t *losses = json_pack("{s:o}", "lm_loss", number_or_null(loss));
 
     if (sop_loss >= 0)
-        json_object_set_new(losses, "sop_loss", number(sop_loss));
+        json_object_set_new(losses, "sop_loss", number_or_null(sop_loss));
     if (sop_accuracy >= 0)
-        json_object_set_new(losses, "sop_accuracy", number(sop_accuracy));
+        json_object_set_new(losses, "sop_accuracy",
+                            number_or_null(sop_accuracy));
     put_line(metrics,
              json_pack("{s:I, s:f, s:o}", "iteration", (json_int_t) iteration,
-                       "time", now(), set, losses));
+                       "time", wall_seconds(), set, losses));
 }
 
 void mtlm_metrics_validation(struct mtlm_metrics *metrics, int64_t iteration,
@@ -270,6 +274,6 @@ void mtlm_metrics_validation(struct mtlm_metrics *metrics, int64_t iteration,
     snprintf(tag[2], sizeof(tag[2]), "sop loss %s", set);
     snprintf(tag[3], sizeof(tag[3]), "sop accuracy %s", set);
     if (metrics->events)
-        mtlm_tfevents_add(metrics->events, now(), iteration, scalar,
+        mtlm_tfevents_add(metrics->events, wall_seconds(), iteration, scalar,
                           sop_loss >= 0 ? 4 : 2);
 }

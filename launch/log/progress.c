@@ -1,4 +1,4 @@
-/* The line that shows how far a long iteration is. */
+/* Prints the progress of a long iteration from a thread. */
 #include "config.h"
 
 #include <math.h>
@@ -16,11 +16,11 @@
 
 static const double terminal_after = 1, terminal_every = 0.5;
 static const double line_after = 5, line_every = 10;
-/* Less of a microbatch, which is shown as 0.0, says nothing of the rate. */
+/* Microbatches below which no rate is shown. */
 static const double least_done = 0.05;
 
-/* Parts of microbatches done in the whole run; base of them before the current
- * iteration.  So early ones of the next iteration are not lost. */
+/* Parts of microbatches done in the whole run; progress.base is their number
+ * before the current iteration. */
 enum { PARTS = 1000000000 };
 static atomic_llong all_done;
 static struct {
@@ -36,7 +36,7 @@ static struct {
     bool shown;         /* on the terminal, now */
 } progress = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-static double now(void)
+static double now_seconds(void)
 {
     struct timespec t;
 
@@ -73,7 +73,7 @@ char *mtlm_progress_text(const char *what, double done, int64_t total,
     return text;
 }
 
-/* What the mutex guards must not change meanwhile. */
+/* Call with the mutex held. */
 static double done_now(void)
 {
     const double done =
@@ -82,32 +82,32 @@ static double done_now(void)
     return fmin(fmax(done, 0), progress.total);
 }
 
-/* What a signal leaves to be done may still take hours. */
-static const char *ending(void)
+/* After a signal the iteration may still take hours. */
+static const char *stop_text(void)
 {
     return mtlm_stop_requested() >= MTLM_STOP_SIGNAL
-               ? "; it stops soon, after one more iteration at most (at once "
+               ? "; the run stops after at most one more iteration (at once "
                  "at another signal)"
                : "";
 }
 
-static void show(double t, bool terminal)
+static void print_progress(double t, bool terminal)
 {
     char text[160];
 
     mtlm_progress_text(progress.what, done_now(), progress.total,
                        progress.after, t - progress.begin, text, sizeof(text));
     if (terminal)
-        fprintf(stderr, "\r%s%s\033[K", text, ending());
+        fprintf(stderr, "\r%s%s\033[K", text, stop_text());
     else
-        fprintf(stderr, "%s%s\n", text, ending());
+        fprintf(stderr, "%s%s\n", text, stop_text());
     fflush(stderr);
     progress.shown = terminal;
     progress.last = t;
 }
 
 /* When the next output is due. */
-static double due(bool terminal)
+static double next_output(bool terminal)
 {
     if (progress.last == progress.begin)
         return progress.begin + (terminal ? terminal_after : line_after);
@@ -121,27 +121,27 @@ static void wait_until(double t)
     pthread_cond_timedwait(&progress.changed, &progress.mutex, &until);
 }
 
-static void *watch(void *arg)
+static void *print_until_quit(void *arg)
 {
     const bool terminal = isatty(STDERR_FILENO);
 
     (void) arg;
     pthread_mutex_lock(&progress.mutex);
     while (!progress.quit) {
-        const double t = now();
+        const double t = now_seconds();
 
         if (!progress.running)
             pthread_cond_wait(&progress.changed, &progress.mutex);
-        else if (t < due(terminal))
-            wait_until(due(terminal));
+        else if (t < next_output(terminal))
+            wait_until(next_output(terminal));
         else
-            show(t, terminal);
+            print_progress(t, terminal);
     }
     pthread_mutex_unlock(&progress.mutex);
     return NULL;
 }
 
-/* Signals are for the thread that knows what to do with them. */
+/* Blocks all signals in the thread: the main thread handles them. */
 static void start_thread(void)
 {
     pthread_condattr_t monotonic;
@@ -154,7 +154,8 @@ static void start_thread(void)
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     progress.quit = false;
-    progress.started = pthread_create(&progress.thread, NULL, watch, NULL) == 0;
+    progress.started =
+        pthread_create(&progress.thread, NULL, print_until_quit, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -167,7 +168,7 @@ void mtlm_progress_start(const char *what, int64_t microbatches, int64_t after)
     snprintf(progress.what, sizeof(progress.what), "%s", what);
     progress.total = microbatches;
     progress.after = after;
-    progress.begin = progress.last = now();
+    progress.begin = progress.last = now_seconds();
     progress.running = true;
     pthread_cond_signal(&progress.changed);
     pthread_mutex_unlock(&progress.mutex);

@@ -86,7 +86,7 @@ struct part {
     size_t bytes;
 };
 
-static FILE *begin(struct part *part)
+static FILE *begin_part(struct part *part)
 {
     part->f = open_memstream(&part->data, &part->bytes);
     if (!part->f)
@@ -94,12 +94,12 @@ static FILE *begin(struct part *part)
     return part->f;
 }
 
-static void end(struct part *part)
+static void end_part(struct part *part)
 {
     fclose(part->f);
 }
 
-static uint32_t masked(const void *data, size_t bytes)
+static uint32_t mask_crc(const void *data, size_t bytes)
 {
     const uint32_t c = mtlm_tfevents_crc32c(data, bytes);
 
@@ -110,15 +110,15 @@ static uint32_t masked(const void *data, size_t bytes)
 static void put_record(struct mtlm_tfevents *events, struct part *event)
 {
     struct part record;
-    FILE *f = begin(&record);
+    FILE *f = begin_part(&record);
 
-    end(event);
+    end_part(event);
     put_fixed(f, event->bytes, 8);
     fflush(f);
-    put_fixed(f, masked(record.data, 8), 4);
+    put_fixed(f, mask_crc(record.data, 8), 4);
     fwrite(event->data, 1, event->bytes, f);
-    put_fixed(f, masked(event->data, event->bytes), 4);
-    end(&record);
+    put_fixed(f, mask_crc(event->data, event->bytes), 4);
+    end_part(&record);
     mtlm_append_file_put(events->file, record.data, record.bytes);
     free(record.data);
     free(event->data);
@@ -128,7 +128,7 @@ static void put_version(struct mtlm_tfevents *events, double time)
 {
     static const char version[] = "brain.Event:2";
     struct part event;
-    FILE *f = begin(&event);
+    FILE *f = begin_part(&event);
 
     put_double(f, 1, time);
     put_bytes(f, 3, version, sizeof(version) - 1);
@@ -138,11 +138,11 @@ static void put_version(struct mtlm_tfevents *events, double time)
 static void put_scalar(FILE *f, const struct mtlm_scalar *scalar)
 {
     struct part value;
-    FILE *v = begin(&value);
+    FILE *v = begin_part(&value);
 
     put_bytes(v, 1, scalar->tag, strlen(scalar->tag));
     put_float(v, 2, (float) scalar->value);
-    end(&value);
+    end_part(&value);
     put_bytes(f, 1, value.data, value.bytes);
     free(value.data);
 }
@@ -170,14 +170,14 @@ void mtlm_tfevents_add(struct mtlm_tfevents *events, double time, int64_t step,
                        const struct mtlm_scalar *scalar, size_t n)
 {
     struct part event, summary;
-    FILE *f = begin(&event), *s = begin(&summary);
+    FILE *f = begin_part(&event), *s = begin_part(&summary);
 
     if (!events->begun)
         put_version(events, time);
     events->begun = true;
     for (size_t i = 0; i < n; i++)
         put_scalar(s, &scalar[i]);
-    end(&summary);
+    end_part(&summary);
     put_double(f, 1, time);
     put_key(f, 2, VARINT);
     put_varint(f, step);

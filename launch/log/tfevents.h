@@ -1,14 +1,15 @@
 #ifndef MTLM_TFEVENTS_H
 #define MTLM_TFEVENTS_H
 
+/* Scalars for TensorBoard: a file events.out.tfevents.TIME.HOST.PID in a
+ * directory.  Format: tensorflow/core/lib/io/record_writer.h and
+ * core/util/event.proto. */
+
 #include <stddef.h>
 #include <stdint.h>
 
 #include "runtime/base/error.h"
 
-/* Scalars for TensorBoard: a file events.out.tfevents.TIME.HOST.PID in a
- * directory, in the format that TensorFlow documents in
- * tensorflow/core/lib/io/record_writer.h and core/util/event.proto. */
 struct mtlm_tfevents;
 
 struct mtlm_scalar {
@@ -16,11 +17,11 @@ struct mtlm_scalar {
     double value; /* written as a float */
 };
 
-/* The directory is there.  NULL with MTLM_EXIT_IO. */
+/* Opens a file in dir, which exists.  NULL and MTLM_EXIT_IO. */
 struct mtlm_tfevents *mtlm_tfevents_open(const char *dir,
                                          struct mtlm_error *err);
 
-/* One event of n scalars at a time in seconds; failures as those of
+/* Writes one event of n scalars; time in seconds.  Failures: as in
  * launch/log/append_file.h. */
 void mtlm_tfevents_add(struct mtlm_tfevents *events, double time, int64_t step,
                        const struct mtlm_scalar *scalar, size_t n);

@@ -1,3 +1,4 @@
+/* Matches the ends of each message by key and measures its duration. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -6,7 +7,7 @@
 #include "launch/report/message_times.h"
 #include "runtime/base/memory.h"
 
-/* One end of a message; those with the same key belong together. */
+/* One end of a message; the ends of a message share a key. */
 enum { KEYS = 8 };
 
 struct end {
@@ -15,7 +16,7 @@ struct end {
     const struct mtlm_record *record;
 };
 
-static int compare(int64_t a, int64_t b)
+static int compare_numbers(int64_t a, int64_t b)
 {
     return (a > b) - (a < b);
 }
@@ -26,7 +27,7 @@ static int by_key(const void *pa, const void *pb)
 
     for (int i = 0; i < KEYS; i++)
         if (a->key[i] != b->key[i])
-            return compare(a->key[i], b->key[i]);
+            return compare_numbers(a->key[i], b->key[i]);
     return 0;
 }
 
@@ -35,8 +36,8 @@ static int by_job(const void *pa, const void *pb)
     const struct end *a = pa, *b = pb;
 
     if (a->record->rank != b->record->rank)
-        return compare(a->record->rank, b->record->rank);
-    return compare(a->job, b->job);
+        return compare_numbers(a->record->rank, b->record->rank);
+    return compare_numbers(a->job, b->job);
 }
 
 static bool is_send_or_receive(const struct mtlm_record *r)
@@ -55,8 +56,8 @@ static int64_t boundary(const struct mtlm_record *r)
     return upper ? r->stage - 1 : r->stage;
 }
 
-/* The last number tells apart messages of parts of a sample, by order. */
-static struct end transfer(const struct mtlm_record *r)
+/* The last key number counts messages of parts of a sample. */
+static struct end make_transfer(const struct mtlm_record *r)
 {
     const bool send = r->op == MTLM_OP_SEND;
 
@@ -69,8 +70,8 @@ static struct end transfer(const struct mtlm_record *r)
                         .record = r};
 }
 
-static struct end collective(const struct mtlm_record *r,
-                             const struct mtlm_layout *layout, bool serial)
+static struct end make_collective(const struct mtlm_record *r,
+                                  const struct mtlm_layout *layout, bool serial)
 {
     return (struct end){.key = {r->phase, r->iteration, r->microbatch,
                                 r->rank / layout->tp, r->stage, r->layer,
@@ -81,8 +82,8 @@ static struct end collective(const struct mtlm_record *r,
                         .record = r};
 }
 
-/* Ends on one rank that are alike otherwise are told apart by their order. */
-static void number(struct end *list, size_t n)
+/* Numbers the ends of one rank with otherwise equal keys by their order. */
+static void number_alike(struct end *list, size_t n)
 {
     size_t next;
 
@@ -102,11 +103,12 @@ static void number(struct end *list, size_t n)
     qsort(list, n, sizeof(*list), by_key);
 }
 
-/* Seconds of each message of the list: calls took(arg, one of its ends). */
-static void measure(struct end *list, size_t n, int members,
-                    void (*took)(void *arg, const struct mtlm_record *record,
-                                 double seconds),
-                    void *arg)
+/* Calls took(arg, an end, seconds) for each message of the list. */
+static void measure_messages(struct end *list, size_t n, int members,
+                             void (*took)(void *arg,
+                                          const struct mtlm_record *record,
+                                          double seconds),
+                             void *arg)
 {
     size_t next;
 
@@ -164,15 +166,15 @@ struct mtlm_message_times mtlm_message_times_create(
     hops.count = mtlm_calloc((size_t) ranks * ranks, sizeof(*hops.count));
     for (size_t i = 0; i < n; i++)
         if (is_send_or_receive(&records[i]))
-            list[found++] = transfer(&records[i]);
-    number(list, found);
-    measure(list, found, 2, took_hop, &hops);
+            list[found++] = make_transfer(&records[i]);
+    number_alike(list, found);
+    measure_messages(list, found, 2, took_hop, &hops);
     found = 0;
     for (size_t i = 0; i < n; i++)
         if (records[i].lane == MTLM_LANE_TP)
-            list[found++] = collective(&records[i], layout, serial);
-    number(list, found);
-    measure(list, found, layout->tp, took_collective, &tp);
+            list[found++] = make_collective(&records[i], layout, serial);
+    number_alike(list, found);
+    measure_messages(list, found, layout->tp, took_collective, &tp);
     for (int i = 0; i < ranks * ranks; i++)
         times.hop_s[i] =
             hops.count[i] > 0 ? times.hop_s[i] / hops.count[i] : -1;

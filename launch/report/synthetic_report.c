@@ -1,5 +1,7 @@
+/* Compares a synthetic run with the evaluator's prediction. */
 #include "config.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +12,7 @@
 #include "launch/report/synthetic_report.h"
 #include "launch/trace/summarize.h"
 
-/* More iterations than these are not evaluated one by one. */
+/* Iterations evaluated at most. */
 enum { MANY_ITERATIONS = 8 };
 
 struct evaluation {
@@ -19,22 +21,22 @@ struct evaluation {
     struct mtlm_program **program; /* [ranks] */
     struct mtlm_synthetic *rank;   /* [ranks] */
     int ranks;
-    double more_s; /* of a collective than modelled */
+    double more_s; /* measured less modelled time of a collective */
 };
 
-static int rank_of(const struct mtlm_program *program)
+static int find_rank(const struct mtlm_program *program)
 {
     const struct mtlm_layout *l = &program->config.layout;
 
     return l->tp_rank + l->tp * (l->dp_rank + l->dp * l->pp_rank);
 }
 
-/* What a task was to take; what messages did take. */
-static double seconds(void *arg, const struct mtlm_program *program,
-                      const struct mtlm_item *item, int iteration)
+/* Modelled time of a task; measured time of a message. */
+static double item_seconds(void *arg, const struct mtlm_program *program,
+                           const struct mtlm_item *item, int iteration)
 {
     const struct evaluation *e = arg;
-    const int rank = rank_of(program);
+    const int rank = find_rank(program);
     const double modelled =
         1e-9 * mtlm_synthetic_ns(&e->rank[rank], item, iteration);
     double hop;
@@ -92,7 +94,7 @@ static void evaluation_destroy(struct evaluation *e)
     free(e->rank);
 }
 
-/* Worker of its rank that runs from then on: the one that was free first. */
+/* Gives the node to the worker of its rank that is free first. */
 static int take_worker(int64_t *free_ns, int workers,
                        const struct mtlm_executed *node)
 {
@@ -105,7 +107,7 @@ static int take_worker(int64_t *free_ns, int workers,
     return first;
 }
 
-static struct mtlm_record record_of(const struct mtlm_executed *x, int worker)
+static struct mtlm_record make_record(const struct mtlm_executed *x, int worker)
 {
     const struct mtlm_call *call = &x->node->call;
     const bool p2p = mtlm_ops[call->kind]->op_class == MTLM_CLASS_P2P;
@@ -132,10 +134,10 @@ static struct mtlm_record record_of(const struct mtlm_executed *x, int worker)
                                 .bytes = x->node->bytes};
 }
 
-/* The evaluated iterations first .. last, as if they had been recorded. */
-static struct mtlm_record *records_of(const struct evaluation *e,
-                                      const struct mtlm_execution *run,
-                                      int first, int last, size_t *n)
+/* The evaluated iterations first .. last as records. */
+static struct mtlm_record *list_records(const struct evaluation *e,
+                                        const struct mtlm_execution *run,
+                                        int first, int last, size_t *n)
 {
     const int workers = e->job->layout.workers;
     struct mtlm_record *list = mtlm_calloc(run->n, sizeof(*list));
@@ -149,26 +151,26 @@ static struct mtlm_record *records_of(const struct evaluation *e,
         if (x->node->lane == MTLM_LANE_COMPUTE)
             worker = take_worker(free_ns + x->program * workers, workers, x);
         if (x->iteration >= first && x->iteration <= last)
-            list[(*n)++] = record_of(x, worker);
+            list[(*n)++] = make_record(x, worker);
     }
     free(free_ns);
     return list;
 }
 
-static struct mtlm_trace_summary *evaluate(struct evaluation *e,
-                                           const struct mtlm_trace_info *info,
-                                           int first, int last)
+static struct mtlm_trace_summary *evaluate_run(
+    struct evaluation *e, const struct mtlm_trace_info *info, int first,
+    int last)
 {
     const struct mtlm_evaluate_program job = {
         .program = (const struct mtlm_program *const *) e->program,
         .n = e->ranks,
         .iterations = last + 1,
-        .seconds = seconds,
+        .seconds = item_seconds,
         .arg = e,
         .serial = e->job->options.transport == MTLM_USE_SERIAL};
     struct mtlm_execution run = mtlm_evaluate_program(&job);
     size_t n;
-    struct mtlm_record *records = records_of(e, &run, first, last, &n);
+    struct mtlm_record *records = list_records(e, &run, first, last, &n);
     struct mtlm_trace_summary *summary = mtlm_trace_summarize(records, n, info);
 
     free(records);
@@ -176,6 +178,7 @@ static struct mtlm_trace_summary *evaluate(struct evaluation *e,
     return summary;
 }
 
+/* Work of all ranks per window. */
 static double busy_ns(const struct mtlm_trace_summary *s)
 {
     double busy = 0;
@@ -185,27 +188,30 @@ static double busy_ns(const struct mtlm_trace_summary *s)
     return busy / (s->windows > 0 ? s->windows : 1);
 }
 
-static void print(const struct mtlm_message_times *times,
-                  const struct mtlm_trace_summary *measured,
-                  const struct mtlm_trace_summary *evaluated, double stretch)
+static void print_report(const struct mtlm_message_times *times,
+                         const struct mtlm_trace_summary *measured,
+                         const struct mtlm_trace_summary *evaluated,
+                         double stretch)
 {
-    printf("Evaluated: %.1f ms an iteration, bubble %.1f %%",
+    const double more =
+        100.0 * measured->makespan_ns / evaluated->makespan_ns - 100;
+
+    printf("Predicted: %.1f ms an iteration, bubble %.1f %%",
            evaluated->makespan_ns / 1e6, 100 * evaluated->bubble);
     if (evaluated->overlap >= 0)
         printf(", %.0f %% of the communication under computation",
                100 * evaluated->overlap);
     if (times->mean_hop_s >= 0)
-        printf(", with %.3f ms for a hop as measured", 1e3 * times->mean_hop_s);
+        printf(", with %.3f ms per hop as measured", 1e3 * times->mean_hop_s);
     if (times->tp_s >= 0)
-        printf(", %.3f ms for a tensor-parallel collective", 1e3 * times->tp_s);
+        printf(", %.3f ms per tensor-parallel collective", 1e3 * times->tp_s);
     printf(".\n");
     if (stretch != 1)
-        printf("Unstretched: %.4g ms an iteration, evaluated %.4g ms.\n",
+        printf("Unstretched: %.4g ms an iteration, predicted %.4g ms.\n",
                measured->makespan_ns / 1e6 / stretch,
                evaluated->makespan_ns / 1e6 / stretch);
-    printf("The run took %+.1f %% of that more; its tasks took %+.1f %% "
-           "more than they were to.\n",
-           100.0 * measured->makespan_ns / evaluated->makespan_ns - 100,
+    printf("Measured %.1f %% %s than predicted (tasks %+.1f %%).\n", fabs(more),
+           more < 0 ? "faster" : "slower",
            100 * busy_ns(measured) / busy_ns(evaluated) - 100);
     fflush(stdout);
 }
@@ -221,15 +227,15 @@ void mtlm_synthetic_report(const struct mtlm_job *job,
     struct mtlm_trace_summary *evaluated;
     int first = measured->first_iteration, last = measured->last_iteration;
 
-    /* Iterations are alike, but for the jitter. */
+    /* Iterations differ by jitter only. */
     if (last >= MANY_ITERATIONS) {
         last = last - first < MANY_ITERATIONS - 1 ? last - first + 1
                                                   : MANY_ITERATIONS - 1;
         first = 1;
     }
     evaluation_create(&e);
-    evaluated = evaluate(&e, info, first, last);
-    print(&times, measured, evaluated, job->options.stretch);
+    evaluated = evaluate_run(&e, info, first, last);
+    print_report(&times, measured, evaluated, job->options.stretch);
     mtlm_trace_summary_destroy(evaluated);
     evaluation_destroy(&e);
     mtlm_message_times_destroy(&times);

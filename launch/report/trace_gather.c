@@ -1,3 +1,4 @@
+/* Gathers the recorders of all ranks on rank 0. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -6,9 +7,9 @@
 #include "launch/trace/edges.h"
 #include "runtime/base/memory.h"
 
-/* mtlm_ranks_gather() of entries. */
-static void *gather(struct mtlm_ranks *ranks, const void *entry, size_t size,
-                    size_t n, size_t *all)
+/* Gathers n entries per rank; *all: of all ranks. */
+static void *gather_entries(struct mtlm_ranks *ranks, const void *entry,
+                            size_t size, size_t n, size_t *all)
 {
     size_t bytes;
     void *gathered = mtlm_ranks_gather(ranks, entry, n * size, &bytes);
@@ -28,7 +29,7 @@ static void gather_edges(struct mtlm_ranks *ranks,
 
     for (size_t i = 0; i < n; i++)
         edge[i] = (struct mtlm_trace_edge){rank, rank, mine[i].job, mine[i].on};
-    g->edge = gather(ranks, edge, sizeof(*edge), n, &g->n_edges);
+    g->edge = gather_entries(ranks, edge, sizeof(*edge), n, &g->n_edges);
     free(edge);
 }
 
@@ -44,7 +45,7 @@ static void gather_uses(struct mtlm_ranks *ranks,
     for (size_t i = 0; i < n; i++)
         use[i] = (struct mtlm_trace_use){rank, mine[i].data, mine[i].access,
                                          mine[i].job};
-    g->use = gather(ranks, use, sizeof(*use), n, &g->n_uses);
+    g->use = gather_entries(ranks, use, sizeof(*use), n, &g->n_uses);
     free(use);
 }
 
@@ -59,7 +60,7 @@ static void gather_data(struct mtlm_ranks *ranks,
 
     for (size_t i = 0; i < n; i++)
         data[i] = (struct mtlm_trace_data){rank, (int32_t) i, mine[i]};
-    g->data = gather(ranks, data, sizeof(*data), n, &g->n_data);
+    g->data = gather_entries(ranks, data, sizeof(*data), n, &g->n_data);
     free(data);
 }
 
@@ -71,7 +72,7 @@ bool mtlm_trace_gather(struct mtlm_ranks *ranks,
     const struct mtlm_record *record = mtlm_recorder_records(recorder, &n);
 
     *g = (struct mtlm_gathered){0};
-    g->record = gather(ranks, record, sizeof(*record), n, &g->n);
+    g->record = gather_entries(ranks, record, sizeof(*record), n, &g->n);
     gather_edges(ranks, recorder, g);
     gather_uses(ranks, recorder, g);
     gather_data(ranks, recorder, g);

@@ -4,7 +4,7 @@
 #include "launch/trace/trace.h"
 #include "runtime/comm/ranks.h"
 
-/* What the recorders of all ranks hold, on rank 0.  Owns its arrays. */
+/* The records, edges, uses and data of all ranks, on rank 0; owned. */
 struct mtlm_gathered {
     struct mtlm_record *record;
     size_t n;
@@ -16,7 +16,8 @@ struct mtlm_gathered {
     size_t n_data;
 };
 
-/* Whether this is rank 0, whose *g it fills.  Collective, without an engine. */
+/* Gathers the recorders of all ranks in *g of rank 0.  True on rank 0.
+ * Collective; the engine is stopped. */
 bool mtlm_trace_gather(struct mtlm_ranks *ranks,
                        const struct mtlm_recorder *recorder,
                        struct mtlm_gathered *g);

@@ -1,4 +1,4 @@
-/* From the ranks' records to files and to a table on the terminal. */
+/* Turns the ranks' records into trace files and the table on the terminal. */
 
 #include "config.h"
 
@@ -15,15 +15,15 @@
 #include "launch/trace/export/export.h"
 #include "runtime/machine/machine.h"
 
-/* What one rank tells rank 0 besides its records. */
+/* What rank 0 receives from each rank besides records. */
 struct about {
-    int stage, workers; /* all of them */
-    bool gpu;           /* the first is one, the others do the rest */
+    int stage, workers; /* workers: all */
+    bool gpu;           /* the first worker is a GPU */
     int64_t clock_offset_ns;
     double engine_share;
 };
 
-/* Texts and arrays for the trace; freed with them. */
+/* The run, with the texts and arrays that info borrows. */
 struct described {
     struct mtlm_trace_info info;
     int *stage;
@@ -51,8 +51,8 @@ static char *layout_text(const struct mtlm_layout *l)
     return text;
 }
 
-static void describe(const struct mtlm_job *job, const struct about *about,
-                     const struct mtlm_gathered *all, struct described *d)
+static void describe_run(const struct mtlm_job *job, const struct about *about,
+                         const struct mtlm_gathered *all, struct described *d)
 {
     const struct mtlm_layout *l = &job->layout;
     const int ranks = mtlm_ranks_size(job->ranks);
@@ -107,7 +107,7 @@ static void describe(const struct mtlm_job *job, const struct about *about,
         .n_data = all->n_data};
 }
 
-static void undescribe(struct described *d)
+static void free_description(struct described *d)
 {
     free(d->stage);
     free(d->offset);
@@ -149,7 +149,7 @@ int mtlm_trace_job(struct mtlm_job *job, double *bubble, struct mtlm_error *err)
         mtlm_gathered_free(&all);
         return 0;
     }
-    describe(job, about, &all, &d);
+    describe_run(job, about, &all, &d);
     if (job->options.trace_dir)
         rc = mtlm_trace_export(job->options.trace_dir, all.record, all.n,
                                &d.info, err);
@@ -159,7 +159,7 @@ int mtlm_trace_job(struct mtlm_job *job, double *bubble, struct mtlm_error *err)
         mtlm_synthetic_report(job, all.record, all.n, &d.info, summary);
     *bubble = summary->bubble;
     mtlm_trace_summary_destroy(summary);
-    undescribe(&d);
+    free_description(&d);
     free(about);
     mtlm_gathered_free(&all);
     return rc;

@@ -1,4 +1,4 @@
-/* mtlm-convert: weights of others to a checkpoint, and back. */
+/* mtlm-convert: the command line, and what import and export share. */
 #include "config.h"
 
 #include <argp.h>
@@ -63,21 +63,21 @@ bool mtlm_convert_next(const struct mtlm_model *model, int *param,
 
 static const struct argp_option option_list[] = {
     {"input", 'i', "PATH", 0,
-     "A directory of Hugging Face's with a GPT-2 or a MegatronBert "
+     "Read PATH: a Hugging Face directory with a GPT-2 or MegatronBert "
      "(config.json and safetensors, one file or several with an index), a "
-     "model file of llm.c, or a directory of checkpoints, of which the newest "
-     "whole one is taken, or one of them",
+     "model file of llm.c, a checkpoint, or a directory of checkpoints (the "
+     "newest whole one)",
      1},
     {"output", 'o', "DIR", 0,
-     "Of weights of others a checkpoint in DIR, for --load DIR; of a "
-     "checkpoint model.safetensors and config.json in DIR, for Hugging Face's "
-     "transformers. What is in DIR is not replaced",
+     "Write to DIR: an import makes a checkpoint for --load DIR; an export "
+     "makes model.safetensors and config.json for Hugging Face's "
+     "transformers. Files in DIR are never replaced",
      1},
     {NULL, 0, NULL, 0, "Other:", -1},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct mtlm_conversion *conversion = state->input;
 
@@ -95,9 +95,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case ARGP_KEY_END:
         if (!conversion->input || !*conversion->input)
-            argp_error(state, "say what to read: --input PATH");
+            argp_error(state, "--input PATH is missing");
         if (!conversion->output || !*conversion->output)
-            argp_error(state, "say what to write: --output DIR");
+            argp_error(state, "--output DIR is missing");
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -107,20 +107,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp parser = {
     .options = option_list,
-    .parser = parse,
-    .doc = "Turns the weights of a GPT-2 or MegatronBert that Hugging Face's "
-           "transformers, or llm.c, have saved into a checkpoint of mtlm-dag, "
-           "and a checkpoint into Hugging Face's files.\v"
+    .parser = parse_option,
+    .doc = "Imports the weights of a GPT-2 or MegatronBert from Hugging Face's "
+           "transformers, or from llm.c, as a checkpoint of mtlm-dag; exports "
+           "a checkpoint as Hugging Face's files.\v"
            "Example:\n\n"
            "  mtlm-convert --input gpt2 --output weights\n"
            "  mtlm-dag --model gpt2-124m --load weights --eval-only "
            "--data-path data/book_text_document\n\n"
            "  mtlm-convert --input checkpoints --output for-transformers\n\n"
            "Exit status: 0 done, 2 wrong option, 3 bad input, 4 the output "
-           "could not be written, 6 not enough memory.",
+           "cannot be written, 6 not enough memory.",
 };
 
-/* Directories of ours hold a checkpoint or are one. */
+/* Whether path is a checkpoint or holds one. */
 static bool is_checkpoint(const char *path)
 {
     char *manifest = mtlm_sprintf("%s/manifest.json", path);
@@ -133,7 +133,8 @@ static bool is_checkpoint(const char *path)
     return is;
 }
 
-static int convert(struct mtlm_conversion *conversion, struct mtlm_error *err)
+static int import_or_export(struct mtlm_conversion *conversion,
+                            struct mtlm_error *err)
 {
     if (access(conversion->input, F_OK) < 0)
         return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: there is no such file",
@@ -153,5 +154,5 @@ int main(int argc, char **argv)
     mtlm_tool_start();
     mtlm_tool_catch_signals();
     conversion.started_ns = conversion.told_ns = mtlm_now_ns();
-    return mtlm_tool_end(convert(&conversion, &err), &err);
+    return mtlm_tool_end(import_or_export(&conversion, &err), &err);
 }

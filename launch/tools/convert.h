@@ -1,37 +1,39 @@
 #ifndef MTLM_CONVERT_H
 #define MTLM_CONVERT_H
 
+/* mtlm-convert: import and export share this header; convert.c has the command
+ * line. */
+
 #include <stdint.h>
 
 #include "models/model.h"
 #include "runtime/base/error.h"
 
-/* What mtlm-convert is about. */
 struct mtlm_conversion {
     const char *input, *output; /* output: a directory that is new or empty */
-    int64_t bytes, all_bytes;   /* of tensors: done, to do */
+    int64_t bytes, all_bytes;   /* of tensors: done; in all */
     int64_t started_ns, told_ns;
     int64_t tensors; /* written */
 };
 
-/* From Hugging Face's files or llm.c's to a checkpoint of iteration 0; from the
- * newest whole checkpoint, or the one that input itself is, to Hugging Face's.
- * What is there stays until its replacement is committed, what failed leaves
- * nothing behind.  Both say on stdout what there is then. */
+/* Import: Hugging Face's or llm.c's files become a checkpoint of iteration 0.
+ * Export: input, or its newest whole checkpoint, becomes Hugging Face's files.
+ * Both print the result on stdout.  -1: nothing new is left behind. */
 int mtlm_convert_import(struct mtlm_conversion *conversion,
                         struct mtlm_error *err);
 int mtlm_convert_export(struct mtlm_conversion *conversion,
                         struct mtlm_error *err);
 
-/* One more tensor was written; a line on stderr every two seconds. */
+/* Counts the bytes of a written tensor; prints progress on stderr every 2 s. */
 void mtlm_convert_progress(struct mtlm_conversion *conversion, int64_t bytes);
 
-/* "layers.3.mlp.dense_h_to_4h.weight": the name in a checkpoint. */
+/* Name in a checkpoint: "layers.3.mlp.dense_h_to_4h.weight".  The caller frees
+ * it. */
 char *mtlm_convert_name(const struct mtlm_model *model, enum mtlm_param param,
                         int64_t layer);
 
-/* Parameters of the model in the order of the checkpoint: the next one after
- * *param, *layer (begin with -1); whether there is one. */
+/* Steps to the next parameter of the model in the order of the checkpoint;
+ * start with -1, -1.  False: there is none. */
 bool mtlm_convert_next(const struct mtlm_model *model, int *param,
                        int64_t *layer);
 

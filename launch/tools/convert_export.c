@@ -1,4 +1,5 @@
-/* A checkpoint becomes Hugging Face's files. */
+/* Exports a checkpoint as Hugging Face's files: the newest whole one of a
+ * directory, or one by its own path. */
 
 #include "config.h"
 
@@ -33,7 +34,7 @@ struct exporting {
     char *temporary; /* directory that becomes the output */
 };
 
-/* A tensor of theirs. */
+/* A tensor of Hugging Face's file. */
 struct source {
     struct exporting *out;
     char *ours;
@@ -43,7 +44,7 @@ struct source {
 
 /* ---- which checkpoint ---- */
 
-static int verify(struct exporting *out, struct mtlm_error *err)
+static int verify_checkpoint(struct exporting *out, struct mtlm_error *err)
 {
     struct mtlm_manifest *m = &out->manifest;
     int rc = mtlm_manifest_read(m, out->path, err);
@@ -63,11 +64,11 @@ static int open_newest(struct exporting *out, struct mtlm_error *err)
 
     for (; rc > 0; rc = mtlm_checkpoint_dir_newest(dir, &before, &id, err)) {
         out->path = mtlm_checkpoint_dir_path(dir, &id);
-        if (verify(out, err) == 0)
+        if (verify_checkpoint(out, err) == 0)
             return 0;
         if (err->code != MTLM_EXIT_INPUT)
             return -1;
-        fprintf(stderr, "mtlm-convert: checkpoint left out: %s\n", err->text);
+        fprintf(stderr, "mtlm-convert: checkpoint skipped: %s\n", err->text);
         free(out->path);
         out->path = NULL;
         before = id;
@@ -87,12 +88,12 @@ static int open_checkpoint(struct exporting *out, struct mtlm_error *err)
     if (!itself)
         return open_newest(out, err);
     out->path = mtlm_strdup(out->conversion->input);
-    return verify(out, err);
+    return verify_checkpoint(out, err);
 }
 
 /* ---- its tensors ---- */
 
-static struct mtlm_slice whole(const struct mtlm_param_info *info)
+static struct mtlm_slice whole_slice(const struct mtlm_param_info *info)
 {
     return (struct mtlm_slice){.full = {info->rows, info->cols},
                                .dim = {info->rows, info->cols},
@@ -103,7 +104,7 @@ static int check_tensor(const struct exporting *out, const char *name,
                         const struct mtlm_param_info *info,
                         struct mtlm_error *err)
 {
-    const struct mtlm_slice slice = whole(info);
+    const struct mtlm_slice slice = whole_slice(info);
     const int64_t found =
         mtlm_manifest_count(&out->manifest, name, &slice, info->rows);
 
@@ -121,7 +122,7 @@ static void read_source(void *arg, void *memory)
     struct exporting *out = s->out;
     const struct mtlm_model *model = &out->options.model;
     const struct mtlm_param_info info = mtlm_param_info(model, s->param, 1);
-    const struct mtlm_slice slice = whole(&info);
+    const struct mtlm_slice slice = whole_slice(&info);
     float *ours = mtlm_calloc(slice.count, sizeof(*ours));
 
     if (!out->failed
@@ -136,7 +137,7 @@ static void read_source(void *arg, void *memory)
 }
 
 /* Adds the tensors that a parameter becomes. */
-static void add(struct exporting *out, int param, const char *ours)
+static void add_sources(struct exporting *out, int param, const char *ours)
 {
     const struct mtlm_model *model = &out->options.model;
     const struct mtlm_foreign_name *name = mtlm_foreign_name(model, param);
@@ -156,7 +157,7 @@ static void add(struct exporting *out, int param, const char *ours)
     }
 }
 
-static int list(struct exporting *out, struct mtlm_error *err)
+static int list_sources(struct exporting *out, struct mtlm_error *err)
 {
     const struct mtlm_model *model = &out->options.model;
     int param = -1, rc = 0;
@@ -167,7 +168,7 @@ static int list(struct exporting *out, struct mtlm_error *err)
         char *name = mtlm_convert_name(model, param, layer);
 
         rc = check_tensor(out, name, &info, err);
-        add(out, param, name);
+        add_sources(out, param, name);
         free(name);
     }
     return rc;
@@ -228,8 +229,8 @@ static int write_config(const struct exporting *out, const json_t *config,
     return rc;
 }
 
-/* A directory that becomes the output in the end, by its name. */
-static int take_output(struct exporting *out, struct mtlm_error *err)
+/* Creates the temporary directory that is renamed to the output. */
+static int claim_output(struct exporting *out, struct mtlm_error *err)
 {
     const char *output = out->conversion->output;
     char *path = mtlm_sprintf("%s.tmp", output);
@@ -240,17 +241,17 @@ static int take_output(struct exporting *out, struct mtlm_error *err)
     }
     if (errno == EEXIST)
         mtlm_error_set(err, MTLM_EXIT_IO,
-                       "%s is there already, of a conversion that runs or "
-                       "was killed; if it was, remove it",
+                       "%s exists: a conversion runs, or was killed; remove "
+                       "the directory if none runs",
                        path);
     else
-        mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be made: %s", path,
+        mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be created: %s", path,
                        strerror(errno));
     free(path);
     return -1;
 }
 
-/* The directory that holds path, on the disk. */
+/* Syncs the directory that holds path. */
 static int sync_above(const char *path)
 {
     char *copy = mtlm_strdup(path);
@@ -260,7 +261,7 @@ static int sync_above(const char *path)
     return rc;
 }
 
-static int commit(const struct exporting *out, struct mtlm_error *err)
+static int commit_output(const struct exporting *out, struct mtlm_error *err)
 {
     const char *output = out->conversion->output;
 
@@ -269,11 +270,11 @@ static int commit(const struct exporting *out, struct mtlm_error *err)
         return 0;
     if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "%s is there already and not an empty directory; "
-                              "give another one",
+                              "%s exists and is not an empty directory; choose "
+                              "another one",
                               output);
-    return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be made: %s", output,
-                          strerror(errno));
+    return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be created: %s",
+                          output, strerror(errno));
 }
 
 static void remove_temporary(const struct exporting *out)
@@ -292,29 +293,29 @@ static void remove_temporary(const struct exporting *out)
 static int write_all(struct exporting *out, const json_t *config,
                      struct mtlm_error *err)
 {
-    int rc = take_output(out, err);
+    int rc = claim_output(out, err);
 
     if (rc == 0)
         rc = write_weights(out, err);
     if (rc == 0)
         rc = write_config(out, config, err);
     if (rc == 0)
-        rc = commit(out, err);
+        rc = commit_output(out, err);
     if (rc < 0 && out->temporary)
         remove_temporary(out);
     return rc;
 }
 
-/* Their BERT has one GELU, Megatron-LM's and ours may have two. */
-static void say_gelu(const struct mtlm_model *m)
+/* Hugging Face's BERT has one GELU; Megatron-LM's and ours may have two. */
+static void print_gelu(const struct mtlm_model *m)
 {
     if (m->family == MTLM_BERT && !m->exact_gelu && !m->tanh_head)
-        printf("its logits differ a little there: GELU is by tanh in the "
-               "layers and by erf in the output layer, by tanh in both there "
-               "(hidden_act gelu_new), as --openai-gelu would train it\n");
+        printf("logits differ slightly in transformers: GELU uses tanh in the "
+               "layers and erf in the output layer here, tanh in both there "
+               "(hidden_act gelu_new), as --openai-gelu trains\n");
 }
 
-static int convert(struct exporting *out, struct mtlm_error *err)
+static int export_checkpoint(struct exporting *out, struct mtlm_error *err)
 {
     const struct mtlm_conversion *c = out->conversion;
     json_t *config;
@@ -329,7 +330,7 @@ static int convert(struct exporting *out, struct mtlm_error *err)
     if (!config)
         return mtlm_error_prefix(err, "%s", out->path);
     out->file = mtlm_calloc(out->manifest.files + 1, sizeof(*out->file));
-    rc = list(out, err);
+    rc = list_sources(out, err);
     if (rc == 0)
         rc = write_all(out, config, err);
     json_decref(config);
@@ -338,7 +339,7 @@ static int convert(struct exporting *out, struct mtlm_error *err)
                "MB\n",
                c->output, out->path, out->n, c->all_bytes / 1e6);
     if (rc == 0)
-        say_gelu(&out->options.model);
+        print_gelu(&out->options.model);
     return rc;
 }
 
@@ -346,7 +347,7 @@ int mtlm_convert_export(struct mtlm_conversion *conversion,
                         struct mtlm_error *err)
 {
     struct exporting out = {.conversion = conversion};
-    const int rc = convert(&out, err);
+    const int rc = export_checkpoint(&out, err);
 
     for (int64_t f = 0; out.file && f < out.manifest.files; f++)
         mtlm_safetensors_close(out.file[f]);

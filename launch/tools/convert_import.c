@@ -1,4 +1,5 @@
-/* Weights of others become a checkpoint. */
+/* Imports weights: Hugging Face's or llm.c's files become a checkpoint of
+ * iteration 0. */
 
 #include "config.h"
 
@@ -20,7 +21,7 @@
 
 #define FILE_NAME "rank-00000.safetensors"
 
-/* A parameter that will be written. */
+/* A parameter of the checkpoint. */
 struct source {
     struct mtlm_conversion *conversion;
     const struct mtlm_foreign *foreign;
@@ -28,7 +29,7 @@ struct source {
     int param;
     int64_t layer;
     int64_t dim[2];
-    int64_t broken; /* elements that are no numbers, once it was read */
+    int64_t broken; /* infinite or NaN elements, known after reading */
 };
 
 struct importing {
@@ -40,7 +41,7 @@ struct importing {
     bool made; /* the output's directory */
 };
 
-static void list(struct importing *in)
+static void list_sources(struct importing *in)
 {
     const struct mtlm_model *model = &in->foreign.model;
     int param = -1;
@@ -74,7 +75,8 @@ static void read_source(void *arg, void *memory)
     mtlm_convert_progress(s->conversion, n * sizeof(float));
 }
 
-/* Training would end in its first iteration. */
+/* Refuses infinite and NaN weights: training would stop in its first
+ * iteration. */
 static int check_numbers(const struct importing *in, struct mtlm_error *err)
 {
     for (int i = 0; i < in->n; i++)
@@ -154,8 +156,8 @@ static int write_files(struct importing *in, struct mtlm_error *err)
     return rc;
 }
 
-/* The output is a directory, of this conversion alone, and without any. */
-static int take_output(struct importing *in, struct mtlm_error *err)
+/* Creates and locks the output directory; refuses one with a checkpoint. */
+static int claim_output(struct importing *in, struct mtlm_error *err)
 {
     const char *output = in->conversion->output;
     struct mtlm_checkpoint_id id;
@@ -165,7 +167,7 @@ static int take_output(struct importing *in, struct mtlm_error *err)
     in->lock = -1;
     in->made = mkdir(output, 0777) == 0;
     if (!in->made && errno != EEXIST)
-        return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be made: %s",
+        return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be created: %s",
                               output, strerror(errno));
     if (mtlm_checkpoint_dir_lock(output, &in->lock, err) < 0)
         return -1;
@@ -174,7 +176,7 @@ static int take_output(struct importing *in, struct mtlm_error *err)
                                          err);
     path = mtlm_checkpoint_dir_path(output, &id);
     rc = mtlm_error_set(err, MTLM_EXIT_USAGE,
-                        "%s is there already; give another directory", path);
+                        "%s exists; choose another directory", path);
     free(path);
     return rc;
 }
@@ -193,8 +195,8 @@ static int write_all(struct importing *in, struct mtlm_error *err)
     return rc;
 }
 
-/* The options that the model needs. */
-static void say(const struct importing *in)
+/* Prints the options that build the model. */
+static void print_result(const struct importing *in)
 {
     const struct mtlm_conversion *c = in->conversion;
     const struct mtlm_model *m = &in->foreign.model;
@@ -203,7 +205,7 @@ static void say(const struct importing *in)
     const int64_t more = mtlm_foreign_unused(&in->foreign, &unused);
 
     if (more > 0)
-        printf("left out: %" PRId64 " tensor%s that such a model has not, "
+        printf("left out: %" PRId64 " tensor%s that this model does not have, "
                "%s%s\n",
                more, more > 1 ? "s" : "",
                mtlm_vocabulary_quote(quoted, unused, strlen(unused)),
@@ -233,12 +235,12 @@ int mtlm_convert_import(struct mtlm_conversion *conversion,
 
     if (rc < 0)
         return -1;
-    list(&in);
-    rc = take_output(&in, err);
+    list_sources(&in);
+    rc = claim_output(&in, err);
     if (rc == 0)
         rc = write_all(&in, err);
     if (rc == 0)
-        say(&in);
+        print_result(&in);
     if (in.made && rc < 0) {
         mtlm_checkpoint_dir_unlock(conversion->output);
         rmdir(conversion->output);

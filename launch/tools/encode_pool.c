@@ -1,3 +1,4 @@
+/* A ring of batches: the caller fills, threads encode, the caller writes. */
 #include "config.h"
 
 #include <assert.h>
@@ -16,11 +17,11 @@ struct piece {
     enum mtlm_encode_end end;
 };
 
-/* What a worker does at once. */
+/* Text and tokens that one thread encodes at once. */
 struct batch {
     char *text;
     size_t bytes, room;
-    size_t ended; /* bytes in pieces; the rest is the text begun */
+    size_t ended; /* bytes in pieces; the rest is the current text */
     struct piece *piece;
     size_t pieces, piece_room;
     int32_t *token; /* room for one per byte */
@@ -28,7 +29,7 @@ struct batch {
     bool done; /* under the pool's lock */
 };
 
-/* Batches go round: batch i mod ring is filled, encoded and written. */
+/* Batch i mod ring is filled, encoded and written in turn. */
 struct mtlm_encode_pool {
     const struct mtlm_tokenizer *tokenizer;
     struct mtlm_indexed_writer *writer;
@@ -44,8 +45,8 @@ struct mtlm_encode_pool {
     bool stop;
 };
 
-static void encode(const struct mtlm_encode_pool *pool,
-                   struct mtlm_word_cache *cache, struct batch *b)
+static void encode_batch(const struct mtlm_encode_pool *pool,
+                         struct mtlm_word_cache *cache, struct batch *b)
 {
     const char *text = b->text;
     int32_t *token = b->token;
@@ -61,7 +62,7 @@ static void encode(const struct mtlm_encode_pool *pool,
     }
 }
 
-static void *work(void *arg)
+static void *encode_batches(void *arg)
 {
     struct mtlm_encode_pool *pool = arg;
     struct mtlm_word_cache *cache = mtlm_word_cache_create();
@@ -76,7 +77,7 @@ static void *work(void *arg)
             break;
         b = &pool->batch[pool->taken++ % pool->ring];
         pthread_mutex_unlock(&pool->lock);
-        encode(pool, cache, b);
+        encode_batch(pool, cache, b);
         pthread_mutex_lock(&pool->lock);
         b->done = true;
         pthread_cond_signal(&pool->done_one);
@@ -106,15 +107,16 @@ struct mtlm_encode_pool *mtlm_encode_pool_create(
     return pool;
 }
 
-/* Threads start with the first batch that one could take, for a small file
- * only one; as many as the system gives, but one is needed. */
+/* Starts one more thread per batch up to the number of workers.  Fewer threads
+ * are fine; none is an error. */
 static int start_one(struct mtlm_encode_pool *pool, struct mtlm_error *err)
 {
     int rc;
 
     if (pool->started == pool->workers)
         return 0;
-    rc = pthread_create(&pool->thread[pool->started], NULL, work, pool);
+    rc = pthread_create(&pool->thread[pool->started], NULL, encode_batches,
+                        pool);
     if (rc == 0)
         pool->started++;
     else if (pool->started == 0)
@@ -123,8 +125,7 @@ static int start_one(struct mtlm_encode_pool *pool, struct mtlm_error *err)
     return 0;
 }
 
-/* array, or where it has been moved, with room for at least n elements of
- * that size; NULL: no memory. */
+/* Grows array to at least n elements; returns the array.  NULL: no memory. */
 static void *make_room(void *array, size_t *room, size_t n, size_t size,
                        struct mtlm_error *err)
 {
@@ -147,7 +148,7 @@ static int write_piece(struct mtlm_encode_pool *pool, const struct piece *p,
     struct mtlm_indexed_writer *writer = pool->writer;
 
     if (p->tokens > 0) {
-        /* The last one stays open for the end of the document. */
+        /* The last sequence stays open for the end of the document. */
         if (pool->sequence_ended && mtlm_indexed_writer_pending(writer) > 0)
             mtlm_indexed_writer_end_sequence(writer);
         pool->sequence_ended = false;
@@ -170,7 +171,7 @@ static int write_piece(struct mtlm_encode_pool *pool, const struct piece *p,
     return 0;
 }
 
-/* Writes the oldest batch once it is done; it is empty then. */
+/* Waits for the oldest batch, writes and empties it. */
 static int write_oldest(struct mtlm_encode_pool *pool, struct mtlm_error *err)
 {
     struct batch *b = &pool->batch[pool->written % pool->ring];
@@ -191,16 +192,16 @@ static int write_oldest(struct mtlm_encode_pool *pool, struct mtlm_error *err)
     return 0;
 }
 
-/* The batch being filled: no worker has it. */
-static struct batch *filling(struct mtlm_encode_pool *pool)
+/* The batch that the caller fills. */
+static struct batch *current_batch(struct mtlm_encode_pool *pool)
 {
     return &pool->batch[pool->filled % pool->ring];
 }
 
-/* Hands the batch to the workers and makes the next one empty. */
+/* Hands the current batch to the workers and empties the next one. */
 static int hand_over(struct mtlm_encode_pool *pool, struct mtlm_error *err)
 {
-    struct batch *b = filling(pool);
+    struct batch *b = current_batch(pool);
     int32_t *token =
         make_room(b->token, &b->token_room, b->bytes, sizeof(*token), err);
 
@@ -220,7 +221,7 @@ static int hand_over(struct mtlm_encode_pool *pool, struct mtlm_error *err)
 int mtlm_encode_pool_add(struct mtlm_encode_pool *pool, const char *text,
                          size_t bytes, struct mtlm_error *err)
 {
-    struct batch *b = filling(pool);
+    struct batch *b = current_batch(pool);
     char *room = make_room(b->text, &b->room, b->bytes + bytes, 1, err);
 
     if (!room)
@@ -234,7 +235,7 @@ int mtlm_encode_pool_add(struct mtlm_encode_pool *pool, const char *text,
 int mtlm_encode_pool_end(struct mtlm_encode_pool *pool,
                          enum mtlm_encode_end end, struct mtlm_error *err)
 {
-    struct batch *b = filling(pool);
+    struct batch *b = current_batch(pool);
     struct piece *piece =
         make_room(b->piece, &b->piece_room, b->pieces + 1, sizeof(*piece), err);
 
@@ -250,7 +251,7 @@ int mtlm_encode_pool_end(struct mtlm_encode_pool *pool,
 int mtlm_encode_pool_finish(struct mtlm_encode_pool *pool,
                             struct mtlm_error *err)
 {
-    if (filling(pool)->pieces > 0 && hand_over(pool, err) < 0)
+    if (current_batch(pool)->pieces > 0 && hand_over(pool, err) < 0)
         return -1;
     while (pool->written < pool->filled)
         if (write_oldest(pool, err) < 0)

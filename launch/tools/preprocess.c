@@ -1,5 +1,5 @@
-/* mtlm-preprocess: text to the .bin and .idx that mtlm-dag trains on, with
- * the options of Megatron-LM's preprocess_data.py. */
+/* mtlm-preprocess: encodes text into the .bin and .idx files that mtlm-dag
+ * trains on, with the options of Megatron-LM's preprocess_data.py. */
 #include "config.h"
 
 #include <argp.h>
@@ -53,7 +53,7 @@ static double now(void)
     return (double) time.tv_sec + 1e-9 * (double) time.tv_nsec;
 }
 
-/* A line on stderr every two seconds. */
+/* Prints progress on stderr every 2 s. */
 static void report_progress(struct job *job)
 {
     const double time = now();
@@ -77,9 +77,9 @@ static void report_progress(struct job *job)
             mb, of, mtlm_indexed_writer_documents(job->writer), rate, left);
 }
 
-/* A line of plain text; one that holds only a form feed ends a document. */
-static int take_text(struct job *job, const char *line, size_t bytes,
-                     struct mtlm_error *err)
+/* Adds a line of plain text; a line with only a form feed ends a document. */
+static int add_text_line(struct job *job, const char *line, size_t bytes,
+                         struct mtlm_error *err)
 {
     const bool end = line[0] == '\f'
                      && (bytes == 1 || (bytes == 2 && line[1] == '\n')
@@ -89,9 +89,9 @@ static int take_text(struct job *job, const char *line, size_t bytes,
                : mtlm_text_writer_add(&job->text, line, bytes, err);
 }
 
-/* A line with a JSON object, which is a document. */
-static int take_json(struct job *job, const char *line, size_t bytes,
-                     struct mtlm_error *err)
+/* Adds a line with a JSON object: a document. */
+static int add_json_line(struct job *job, const char *line, size_t bytes,
+                         struct mtlm_error *err)
 {
     const struct options *options = job->options;
     json_error_t why;
@@ -127,10 +127,11 @@ static bool is_json(const char *path)
            && (strcasecmp(dot, ".jsonl") == 0 || strcasecmp(dot, ".json") == 0);
 }
 
-static int take_lines(struct job *job, struct mtlm_error *err)
+static int read_lines(struct job *job, struct mtlm_error *err)
 {
-    int (*const take)(struct job *, const char *, size_t, struct mtlm_error *) =
-        is_json(job->options->input) ? take_json : take_text;
+    int (*const add_line)(struct job *, const char *, size_t,
+                          struct mtlm_error *) =
+        is_json(job->options->input) ? add_json_line : add_text_line;
     char *line = NULL;
     size_t room = 0;
     int rc = 0;
@@ -144,14 +145,14 @@ static int take_lines(struct job *job, struct mtlm_error *err)
             break;
         job->line++;
         job->bytes += bytes;
-        rc = take(job, line, (size_t) bytes, err);
+        rc = add_line(job, line, (size_t) bytes, err);
         if (rc < 0 && err->code == MTLM_EXIT_RESOURCE)
             mtlm_error_prefix(err, "%s: up to line %" PRId64,
                               job->options->input, job->line);
         report_progress(job);
     }
     free(line);
-    if (rc == 0) /* while it read */
+    if (rc == 0) /* a signal may have ended the last read */
         rc = mtlm_tool_stopped(err);
     if (rc == 0 && !feof(job->input))
         return mtlm_error_set(
@@ -162,7 +163,7 @@ static int take_lines(struct job *job, struct mtlm_error *err)
     return rc < 0 ? rc : mtlm_encode_pool_finish(job->pool, err);
 }
 
-/* The cores that this process may use. */
+/* Cores that this process may use. */
 static int count_cores(void)
 {
     cpu_set_t set;
@@ -170,8 +171,9 @@ static int count_cores(void)
     return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-/* Everything between the open input and the finished files. */
-static int convert(struct job *job, const char *prefix, struct mtlm_error *err)
+/* From the open input to the finished files. */
+static int write_dataset(struct job *job, const char *prefix,
+                         struct mtlm_error *err)
 {
     const struct options *options = job->options;
 
@@ -187,7 +189,7 @@ static int convert(struct job *job, const char *prefix, struct mtlm_error *err)
                 && !options->split_sentences));
     job->text = (struct mtlm_text_writer){
         .pool = job->pool, .split_sentences = options->split_sentences};
-    if (take_lines(job, err) < 0)
+    if (read_lines(job, err) < 0)
         return -1;
     if (mtlm_indexed_writer_documents(job->writer) == 0)
         return mtlm_error_set(err, MTLM_EXIT_INPUT,
@@ -226,7 +228,7 @@ static int preprocess(const struct options *options, struct mtlm_error *err)
     prefix = mtlm_sprintf("%s_%s_%s", options->output_prefix, options->json_key,
                           options->split_sentences ? "sentence" : "document");
     job.started = job.reported = now();
-    rc = convert(&job, prefix, err);
+    rc = write_dataset(&job, prefix, err);
     mtlm_encode_pool_destroy(job.pool);
     mtlm_indexed_writer_destroy(job.writer);
     fclose(job.input);
@@ -250,39 +252,40 @@ enum {
 static const struct argp_option option_list[] = {
     {NULL, 0, NULL, 0, "Input:", 1},
     {"input", 'i', "FILE", 0,
-     "Plain text, in which a line that holds only a form feed parts two "
-     "documents; or, when the name ends in .jsonl or .json, one JSON object "
-     "a line, each a document",
+     "Plain text, where a line with only a form feed separates documents; "
+     "or, with a name in .jsonl or .json, one JSON object per line, each a "
+     "document",
      1},
     {"json-keys", JSON_KEYS, "KEY", 0,
-     "The text of a JSON object, and part of the output's name (text)", 1},
+     "Key of the text in a JSON object, and part of the output's name (text)",
+     1},
     {NULL, 0, NULL, 0, "Output:", 2},
     {"output-prefix", 'o', "PREFIX", 0,
      "Write PREFIX_text_document.bin and .idx (PREFIX_text_sentence with "
-     "--split-sentences); files of these names are replaced once the new ones "
-     "are whole",
+     "--split-sentences); existing files are replaced when the new ones are "
+     "complete",
      2},
     {"split-sentences", SPLIT_SENTENCES, NULL, 0,
-     "Cut documents into sentences, which a BERT needs: English ones, which "
-     "also end with an empty line; white space becomes single blanks",
+     "Cut documents into English sentences, as a BERT needs; an empty line "
+     "ends a sentence, too; white space becomes single blanks",
      2},
     {NULL, 0, NULL, 0, "Tokens:", 3},
     {"tokenizer-type", TOKENIZER_TYPE, "TYPE", 0,
      "byte (the default): one token per byte, and 256 at the end of a "
      "document; GPT2BPETokenizer: GPT-2's byte-pair encoding; "
-     "BertWordPieceLowerCase, BertWordPieceCase: BERT's pieces of words",
+     "BertWordPieceLowerCase, BertWordPieceCase: BERT's WordPiece",
      3},
     {"vocab-file", VOCAB_FILE, "FILE", 0,
      "GPT-2's vocab.json, BERT's vocab.txt", 3},
     {"merge-file", MERGE_FILE, "FILE", 0, "GPT-2's merges.txt", 3},
     {"append-eod", APPEND_EOD, NULL, 0,
-     "End each document with a token of its own (the default, but with "
+     "End each document with an end-of-document token (the default without "
      "--split-sentences)",
      3},
-    {"no-append-eod", NO_APPEND_EOD, NULL, 0, "Do not", 3},
+    {"no-append-eod", NO_APPEND_EOD, NULL, 0, "Omit that token", 3},
     {"workers", WORKERS, "N", 0,
-     "Threads that encode (default: one for each core); the files do not "
-     "depend on it",
+     "Encode with N threads (default: one per core); the files do not depend "
+     "on N",
      3},
     {NULL, 0, NULL, 0, "Other:", -1},
     {NULL, 0, NULL, 0, NULL, 0},
@@ -303,15 +306,15 @@ static void check_complete(struct argp_state *state,
                            const struct options *options)
 {
     if (!options->input)
-        argp_error(state, "say what to read: --input FILE");
+        argp_error(state, "--input FILE is missing");
     if (!options->output_prefix)
-        argp_error(state, "say what to write: --output-prefix PREFIX");
+        argp_error(state, "--output-prefix PREFIX is missing");
     if (!*options->json_key || strchr(options->json_key, '/'))
         argp_error(state, "--json-keys takes one key, not \"%s\"",
                    options->json_key);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *options = state->input;
 
@@ -360,19 +363,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp parser = {
     .options = option_list,
-    .parser = parse,
-    .doc = "Turns text into the tokens that mtlm-dag trains on, in the file "
-           "format of Megatron-LM.\v"
-           "Example:\n\n"
-           "  mtlm-preprocess --input book.txt --output-prefix data/book\n"
-           "  mtlm-dag --data-path data/book_text_document\n\n"
-           "  mtlm-preprocess --input book.txt --output-prefix data/book "
-           "--split-sentences\n"
-           "  mtlm-dag --model bert-tiny --data-path "
-           "data/book_text_sentence\n\n"
-           "Exit status: 0 done, 2 wrong option, 3 bad input, 4 the output "
-           "could not be written, 6 not enough memory or a size beyond a "
-           "limit.",
+    .parser = parse_option,
+    .doc =
+        "Encodes text as the tokens that mtlm-dag trains on, in Megatron-LM's "
+        "file format.\v"
+        "Example:\n\n"
+        "  mtlm-preprocess --input book.txt --output-prefix data/book\n"
+        "  mtlm-dag --data-path data/book_text_document\n\n"
+        "  mtlm-preprocess --input book.txt --output-prefix data/book "
+        "--split-sentences\n"
+        "  mtlm-dag --model bert-tiny --data-path "
+        "data/book_text_sentence\n\n"
+        "Exit status: 0 done, 2 wrong option, 3 bad input, 4 the output "
+        "cannot be written, 6 not enough memory or a size beyond a "
+        "limit.",
 };
 
 int main(int argc, char **argv)

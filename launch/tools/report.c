@@ -29,12 +29,12 @@ enum { SVG = 256, SVG_DETAIL };
 
 static const struct argp_option option_list[] = {
     {"svg", SVG, "FILE", 0,
-     "Draw the schedules of all DIRs to FILE, one above the other, in the "
-     "order given and under one time axis",
+     "Draw the schedules of all DIRs to FILE, one above the other and under "
+     "one time axis",
      1},
     {"svg-detail", SVG_DETAIL, "box|op", 0,
-     "A box for each class, microbatch and virtual stage (box, the default), "
-     "or for each operation",
+     "Draw one box per class, microbatch and virtual stage (box, the default) "
+     "or per operation (op)",
      1},
     {NULL, 0, NULL, 0, "Other:", -1},
     {NULL, 0, NULL, 0, NULL, 0},
@@ -48,7 +48,7 @@ static void set_detail(struct options *options, const char *arg,
         argp_error(state, "--svg-detail takes box or op, not \"%s\"", arg);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *options = state->input;
 
@@ -64,7 +64,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         options->n = state->argc - state->next;
         break;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "say which trace: the DIR of mtlm-dag --trace DIR");
+        argp_error(state, "DIR is missing: the DIR of mtlm-dag --trace DIR");
         break;
     case ARGP_KEY_END:
         if (options->svg_ops && !options->svg)
@@ -78,7 +78,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp parser = {
     .options = option_list,
-    .parser = parse,
+    .parser = parse_option,
     .args_doc = "DIR...",
     .doc =
         "Reads traces that mtlm-dag --trace DIR wrote.  For one DIR it prints "
@@ -95,11 +95,11 @@ static const struct argp parser = {
         "    --pipeline-model-parallel-size 4 --trace lws\n"
         "  mtlm-report prio lws --svg both.svg\n\n"
         "Exit status: 0 done, 2 wrong option, 3 no trace, or a damaged one, 4 "
-        "the picture or the table could not be written, 6 not enough memory.",
+        "the picture or the table cannot be written, 6 not enough memory.",
 };
 
-static int draw(const struct options *options, struct mtlm_trace_run *run,
-                struct mtlm_error *err)
+static int draw_runs(const struct options *options, struct mtlm_trace_run *run,
+                     struct mtlm_error *err)
 {
     if (!options->svg)
         return 0;
@@ -110,8 +110,8 @@ static int draw(const struct options *options, struct mtlm_trace_run *run,
     return mtlm_trace_export_pictures(options->svg, &run[0].trace, err);
 }
 
-static int print(const struct options *options,
-                 const struct mtlm_trace_run *run, struct mtlm_error *err)
+static int print_runs(const struct options *options,
+                      const struct mtlm_trace_run *run, struct mtlm_error *err)
 {
     errno = 0;
     if (options->n > 1) {
@@ -126,7 +126,7 @@ static int print(const struct options *options,
     return 0;
 }
 
-static int report(const struct options *options, struct mtlm_error *err)
+static int report_runs(const struct options *options, struct mtlm_error *err)
 {
     struct mtlm_trace_run *run = mtlm_calloc(options->n, sizeof(*run));
     int rc = 0;
@@ -136,9 +136,9 @@ static int report(const struct options *options, struct mtlm_error *err)
     for (int i = 0; i < options->n && rc == 0 && options->svg; i++)
         rc = mtlm_trace_read_records(&run[i], err);
     if (rc == 0)
-        rc = draw(options, run, err);
+        rc = draw_runs(options, run, err);
     if (rc == 0)
-        rc = print(options, run, err);
+        rc = print_runs(options, run, err);
     for (int i = 0; i < options->n; i++)
         mtlm_trace_run_free(&run[i]);
     free(run);
@@ -153,5 +153,5 @@ int main(int argc, char **argv)
     argp_err_exit_status = MTLM_EXIT_USAGE;
     argp_parse(&parser, argc, argv, 0, NULL, &options);
     mtlm_tool_start();
-    return mtlm_tool_end(report(&options, &err), &err);
+    return mtlm_tool_end(report_runs(&options, &err), &err);
 }

@@ -1,3 +1,4 @@
+/* Cuts documents into sequences, parts and sentences. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -8,8 +9,7 @@
 
 enum { PART_BYTES = 64 << 10 };
 
-/* array, or where it has been moved, with room for at least n elements of
- * that size; NULL: no memory. */
+/* Grows array to at least n elements; returns the array.  NULL: no memory. */
 static void *make_room(void *array, size_t *room, size_t n, size_t size,
                        struct mtlm_error *err)
 {
@@ -31,9 +31,9 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Makes white space single blanks, with one at the end; text has room for a
- * byte more.  Returns the bytes, 0 if there is nothing but white space. */
-static size_t tidy(char *text, size_t bytes)
+/* Turns white space into single blanks, with one at the end; text has room for
+ * one more byte.  Returns the bytes; 0: only white space. */
+static size_t squeeze_spaces(char *text, size_t bytes)
 {
     size_t n = 0;
 
@@ -51,7 +51,7 @@ static size_t tidy(char *text, size_t bytes)
 static int add_sentence(struct mtlm_text_writer *t, char *text, size_t bytes,
                         struct mtlm_error *err)
 {
-    const size_t n = tidy(text, bytes);
+    const size_t n = squeeze_spaces(text, bytes);
 
     if (n == 0)
         return 0;
@@ -60,8 +60,8 @@ static int add_sentence(struct mtlm_text_writer *t, char *text, size_t bytes,
                : mtlm_encode_pool_end(t->pool, MTLM_ENCODE_SEQUENCE, err);
 }
 
-/* All sentences but the last are followed by white space: tidy() has the room
- * that it needs. */
+/* All sentences but the last are followed by white space: squeeze_spaces() has
+ * its room. */
 static int end_paragraph(struct mtlm_text_writer *t, struct mtlm_error *err)
 {
     char *text = t->paragraph;
@@ -95,7 +95,7 @@ static int add_to_paragraph(struct mtlm_text_writer *t, const char *text,
     return bytes == 0 ? end_paragraph(t, err) : 0;
 }
 
-/* Cuts a long document where its tokens cannot tell. */
+/* Cuts a long document between lines where the cut does not change tokens. */
 static int add_line(struct mtlm_text_writer *t, const char *text, size_t bytes,
                     struct mtlm_error *err)
 {

@@ -1,34 +1,33 @@
 #ifndef MTLM_TEXT_WRITER_H
 #define MTLM_TEXT_WRITER_H
 
+/* Cuts documents into texts to encode: one sequence each, or one per sentence
+ * (models/text/sentences.h).  White space in sentences becomes single blanks,
+ * with one at the end. */
+
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "launch/tools/encode_pool.h"
 #include "runtime/base/error.h"
 
-/* Cuts documents into texts to be encoded: each is one sequence, or one for
- * each of its sentences (models/text/sentences.h).  Sentences have single
- * blanks for white space and one at the end, so that words stay apart where
- * they are put together. */
 struct mtlm_text_writer {
     struct mtlm_encode_pool *pool; /* borrowed */
     bool split_sentences;
 
     /* private */
-    size_t part_bytes; /* of the document since it has been cut */
-    bool line_ended;   /* they end with a line */
-    char *paragraph;   /* text whose last sentence may go on; owned */
+    size_t part_bytes; /* of the document since its last cut */
+    bool line_ended;   /* the part ends with a newline */
+    char *paragraph;   /* text with an open last sentence; owned */
     size_t paragraph_bytes, paragraph_room;
 };
 
-/* Appends to the document begun.  Where sentences are told apart, text that
- * ends with an empty line (or is one) ends the last one.  Errors:
- * MTLM_EXIT_IO, or MTLM_EXIT_RESOURCE for want of memory. */
+/* Appends to the current document.  With split_sentences an empty line ends the
+ * last sentence.  -1: MTLM_EXIT_IO or MTLM_EXIT_RESOURCE. */
 int mtlm_text_writer_add(struct mtlm_text_writer *t, const char *text,
                          size_t bytes, struct mtlm_error *err);
 
-/* Ends the document, which is left out if it has no tokens. */
+/* Ends the document; leaves it out if it has no tokens. */
 int mtlm_text_writer_end_document(struct mtlm_text_writer *t,
                                   struct mtlm_error *err);
 

@@ -1,3 +1,4 @@
+/* Signals and exit status of the programs beside mtlm-dag. */
 #include "config.h"
 
 #include <errno.h>

@@ -1,24 +1,23 @@
 #ifndef MTLM_TOOL_H
 #define MTLM_TOOL_H
 
-#include "runtime/base/error.h"
-
-/* What programs beside mtlm-dag have in common: mtlm-preprocess, mtlm-convert,
+/* Start and end of the programs beside mtlm-dag: mtlm-preprocess, mtlm-convert,
  * mtlm-report. */
 
-/* From here on a write that cannot be done says why instead of ending the
- * process. */
+#include "runtime/base/error.h"
+
+/* Ignores SIGXFSZ and SIGPIPE: a failed write reports its reason. */
 void mtlm_tool_start(void);
 
-/* And SIGINT, SIGTERM and SIGHUP, but one that was ignored (nohup), are heeded
- * where the program looks; the second one ends it at once. */
+/* Defers SIGINT, SIGTERM and SIGHUP to mtlm_tool_stopped(); an ignored signal
+ * (nohup) stays ignored.  A second signal ends the program at once. */
 void mtlm_tool_catch_signals(void);
 
-/* -1 and MTLM_EXIT_INTERRUPTED once one came. */
+/* -1 and MTLM_EXIT_INTERRUPTED after a deferred signal. */
 int mtlm_tool_stopped(struct mtlm_error *err);
 
-/* The exit status of a program that did what it was to (rc 0) or not: then the
- * reason is printed.  A signal ends the program here as it would have. */
+/* Returns the exit status for rc; prints *err unless rc is 0.  After a deferred
+ * signal the program dies of that signal here. */
 int mtlm_tool_end(int rc, const struct mtlm_error *err);
 
 #endif /* MTLM_TOOL_H */

@@ -15,7 +15,7 @@ struct edges {
     size_t own; /* the first ones, within a rank, sorted */
 };
 
-static int compare(int64_t a, int64_t b)
+static int compare_numbers(int64_t a, int64_t b)
 {
     return (a > b) - (a < b);
 }
@@ -23,17 +23,17 @@ static int compare(int64_t a, int64_t b)
 static int by_node(const void *pa, const void *pb)
 {
     const struct mtlm_trace_edge *a = pa, *b = pb;
-    int c = compare(a->rank, b->rank);
+    int c = compare_numbers(a->rank, b->rank);
 
     if (!c)
-        c = compare(a->job, b->job);
+        c = compare_numbers(a->job, b->job);
     if (!c)
-        c = compare(a->on_rank, b->on_rank);
-    return c ? c : compare(a->on_job, b->on_job);
+        c = compare_numbers(a->on_rank, b->on_rank);
+    return c ? c : compare_numbers(a->on_job, b->on_job);
 }
 
-static void add(struct edges *e, const struct mtlm_record *to, int32_t on_rank,
-                int64_t on_job)
+static void add_edge(struct edges *e, const struct mtlm_record *to,
+                     int32_t on_rank, int64_t on_job)
 {
     if (e->n == e->capacity) {
         e->capacity = 2 * e->capacity + 1024;
@@ -70,8 +70,8 @@ static void meet(struct edges *e, const struct mtlm_trace_end *end, size_t n)
         for (size_t i = first_of(e, r); i < e->own && e->edge[i].rank == r->rank
                                         && e->edge[i].job == r->job;
              i++)
-            add(e, first, r->rank, e->edge[i].on_job);
-        add(e, r, first->rank, first->job);
+            add_edge(e, first, r->rank, e->edge[i].on_job);
+        add_edge(e, r, first->rank, first->job);
     }
 }
 
@@ -81,7 +81,8 @@ static void receive(struct edges *e, const struct mtlm_trace_end *end, size_t n)
         for (size_t s = 0; s < n; s++)
             if (end[i].record->op == MTLM_OP_RECV
                 && end[s].record->op == MTLM_OP_SEND)
-                add(e, end[i].record, end[s].record->rank, end[s].record->job);
+                add_edge(e, end[i].record, end[s].record->rank,
+                         end[s].record->job);
 }
 
 struct mtlm_trace_edge *mtlm_trace_edges_between(

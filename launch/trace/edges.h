@@ -3,17 +3,18 @@
 
 #include "launch/trace/trace.h"
 
-/* Between ranks a receive waits for its send.  A collective ends when all of
- * its ranks have come to it: its first node, that of the smallest rank, waits
- * for what its nodes on the other ranks wait for, and each of these for the
- * first.  That says of each node all that it waits for, in as many edges as
- * there are nodes and edges within ranks.  To wait for a node of the same
- * message is to wait for what that one waits for: both are under way together.
+/* Edges between ranks, derived from the messages of the records.
  *
- * Adds to the *n_edges that ranks recorded within themselves, in memory from
- * malloc(), those between the ranks of the n records, and sorts them all (as
- * in struct mtlm_trace_info).  A message whose other end is not among the
- * records adds none.  Returns where they are now, for the caller to free. */
+ * A receive waits for its send.  The first node of a collective, that of the
+ * smallest rank, waits for the predecessors of its nodes on the other ranks;
+ * the other nodes wait for the first.  The number of edges is at most the
+ * number of nodes and of edges within ranks.  An edge between two nodes of one
+ * message stands for the predecessors of the second node: both run together.
+ *
+ * Appends these edges to the *n_edges edges within ranks at edge, from
+ * malloc(), and sorts all of them as struct mtlm_trace_info has them.  A
+ * message without its other end adds none.  Returns the edges, which the caller
+ * frees. */
 struct mtlm_trace_edge *mtlm_trace_edges_between(
     const struct mtlm_record *record, size_t n, struct mtlm_trace_edge *edge,
     size_t *n_edges);

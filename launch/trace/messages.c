@@ -1,3 +1,4 @@
+/* Matches the nodes of one message by their numbers. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 
 enum { KEYS = 4 };
 
-static int compare(int64_t a, int64_t b)
+static int compare_numbers(int64_t a, int64_t b)
 {
     return (a > b) - (a < b);
 }
@@ -19,7 +20,7 @@ static int compare_keys(const struct mtlm_trace_end *a,
     int c = 0;
 
     for (int i = 0; i < KEYS && !c; i++)
-        c = compare(a->key[i], b->key[i]);
+        c = compare_numbers(a->key[i], b->key[i]);
     return c;
 }
 
@@ -28,7 +29,7 @@ static int by_message(const void *pa, const void *pb)
     const struct mtlm_trace_end *a = pa, *b = pb;
     const int c = compare_keys(a, b);
 
-    return c ? c : compare(a->record->rank, b->record->rank);
+    return c ? c : compare_numbers(a->record->rank, b->record->rank);
 }
 
 static struct mtlm_trace_end end_of(const struct mtlm_record *r)

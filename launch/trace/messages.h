@@ -1,23 +1,25 @@
 #ifndef MTLM_TRACE_MESSAGES_H
 #define MTLM_TRACE_MESSAGES_H
 
+/* Matches the nodes of one message: a send and its receive, or the nodes of a
+ * collective on all ranks of its group. */
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "runtime/machine/recorder.h"
 
-/* Which nodes are one message: a send and its receive, or the nodes of a
- * collective on all ranks of its group. */
+/* A node of a message. */
 struct mtlm_trace_end {
-    /* Group, its root, match; of a send or receive -1, both ranks, match: the
-     * same of all nodes of a message. */
+    /* Equal for all nodes of a message: group, its root, match; of a send or
+     * receive -1, both ranks, match. */
     int64_t key[4];
     const struct mtlm_record *record;
 };
 
-/* Those of the n records that say to which message they belong, message by
- * message, there by rank; the caller frees the *n_ends of them. */
+/* Lists the records that carry a message number, sorted by message, then rank.
+ * The caller frees the *n_ends ends. */
 struct mtlm_trace_end *mtlm_trace_ends_create(const struct mtlm_record *record,
                                               size_t n, size_t *n_ends);
 
@@ -25,12 +27,12 @@ struct mtlm_trace_end *mtlm_trace_ends_create(const struct mtlm_record *record,
 bool mtlm_trace_same_message(const struct mtlm_record *a,
                              const struct mtlm_record *b);
 
-/* Where the message that begins at first ends: one beyond its last node. */
+/* Index one past the last node of the message that begins at first. */
 size_t mtlm_trace_ends_next(const struct mtlm_trace_end *end, size_t n_ends,
                             size_t first);
 
-/* [n] when the last node of each record's message was issued, but not after
- * the record's end; of what is no message its start.  The caller frees it. */
+/* [n] For each record the time when the last node of its message was issued, at
+ * most the record's end; without a message its start.  The caller frees it. */
 int64_t *mtlm_trace_meetings(const struct mtlm_record *record, size_t n);
 
 #endif /* MTLM_TRACE_MESSAGES_H */

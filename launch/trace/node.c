@@ -1,3 +1,4 @@
+/* Names, labels, colours and uses of a node. */
 #include "config.h"
 
 #include <assert.h>

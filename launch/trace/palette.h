@@ -1,11 +1,13 @@
 #ifndef MTLM_TRACE_PALETTE_H
 #define MTLM_TRACE_PALETTE_H
 
+/* Colours, shades and legend of the picture. */
+
 #include <stdio.h>
 
 #include "launch/trace/boxes.h"
 
-/* What has a colour of its own. */
+/* Kinds of boxes, each with a colour. */
 enum mtlm_trace_kind {
     MTLM_KIND_F,
     MTLM_KIND_B,
@@ -23,14 +25,14 @@ enum mtlm_trace_kind {
 enum mtlm_trace_kind mtlm_trace_kind(const struct mtlm_trace_box *box,
                                      int lane);
 
-/* Name of its style: class="NAMESHADE". */
+/* Name of the kind's style: class="NAMESHADE". */
 const char *mtlm_trace_kind_style(enum mtlm_trace_kind kind);
 
-/* Which of the shades 0 .. shades - 1 a box of this kind has: a later virtual
- * stage of the rank is lighter. */
+/* Shade 0 .. shades - 1 of a box: a later virtual stage (chunk) of the rank is
+ * lighter. */
 int mtlm_trace_shade(enum mtlm_trace_kind kind, int chunk, int shades);
 
-/* Its colour, 0xrrggbb; shade: as above. */
+/* Colour of a kind and shade, 0xrrggbb. */
 uint32_t mtlm_trace_kind_color(enum mtlm_trace_kind kind, int shade,
                                int shades);
 
@@ -38,7 +40,7 @@ uint32_t mtlm_trace_kind_color(enum mtlm_trace_kind kind, int shade,
  * sNAME for strokes of communication. */
 void mtlm_trace_put_styles(FILE *f, int shades);
 
-/* Writes the legend of the kinds in used, one line that begins at x, y. */
+/* Writes the legend of the used kinds as one line from x, y. */
 void mtlm_trace_put_legend(FILE *f, const int used[MTLM_KIND_COUNT], int shades,
                            double x, double y);
 

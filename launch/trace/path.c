@@ -100,7 +100,8 @@ static void order_free(struct order *order)
 
 /* Whether a waits for the begin of b, not for its end: both are nodes of one
  * message (where no number says so, a receive and a send of other ranks). */
-static bool together(const struct mtlm_record *a, const struct mtlm_record *b)
+static bool run_together(const struct mtlm_record *a,
+                         const struct mtlm_record *b)
 {
     return a->rank != b->rank
            && (mtlm_trace_same_message(a, b)
@@ -134,7 +135,7 @@ static void find_chains(const struct mtlm_trace_records *records,
              w++) {
             const size_t next = order.waiting[w];
             const struct chain *reach =
-                together(&records->record[next], r) ? &begin[i] : &end;
+                run_together(&records->record[next], r) ? &begin[i] : &end;
 
             if (reach->ns > begin[next].ns)
                 begin[next] = *reach;
@@ -184,7 +185,7 @@ static void find_work(const struct mtlm_trace_records *records,
 }
 
 /* Means over the iterations whose windows count, or over all. */
-static void average(struct mtlm_trace_summary *summary, bool paths)
+static void average_paths(struct mtlm_trace_summary *summary, bool paths)
 {
     int n = 0;
 
@@ -230,5 +231,5 @@ void mtlm_trace_find_paths(const struct mtlm_trace_records *records,
         free(path);
         find_work(records, summary);
     }
-    average(summary, edges != NULL);
+    average_paths(summary, edges != NULL);
 }

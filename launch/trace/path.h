@@ -1,12 +1,14 @@
 #ifndef MTLM_TRACE_PATH_H
 #define MTLM_TRACE_PATH_H
 
+/* Critical path and lower bound. */
+
 #include "launch/trace/predecessors.h"
 #include "launch/trace/records.h"
 #include "launch/trace/summary.h"
 
-/* Fills in summary's critical paths (-1 where edges is NULL), most work of a
- * rank and lower bounds. */
+/* Fills in critical paths (-1 where edges is NULL), the most work of a rank and
+ * lower bounds, per iteration and on the mean. */
 void mtlm_trace_find_paths(const struct mtlm_trace_records *records,
                            const struct mtlm_trace_predecessors *edges,
                            struct mtlm_trace_summary *summary);

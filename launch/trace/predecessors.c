@@ -35,17 +35,17 @@ static struct place *sort_by_job(const struct mtlm_trace_records *records)
     return place;
 }
 
-static const struct place *find(const struct place *place, size_t n, int rank,
-                                int64_t job)
+static const struct place *find_record(const struct place *place, size_t n,
+                                       int rank, int64_t job)
 {
     const struct place key = {{rank, job}, 0};
 
     return n ? bsearch(&key, place, n, sizeof(*place), by_key) : NULL;
 }
 
-static void connect(struct mtlm_trace_predecessors *edges,
-                    const struct mtlm_trace_records *records,
-                    const struct mtlm_trace_info *info)
+static void connect_edges(struct mtlm_trace_predecessors *edges,
+                          const struct mtlm_trace_records *records,
+                          const struct mtlm_trace_info *info)
 {
     struct place *place = sort_by_job(records);
     size_t *from = mtlm_calloc(info->n_edges, sizeof(*from));
@@ -56,9 +56,10 @@ static void connect(struct mtlm_trace_predecessors *edges,
     next = edges->first + 1; /* becomes first, once every edge has its room */
     for (size_t e = 0; e < info->n_edges; e++) {
         const struct mtlm_trace_edge *edge = &info->edge[e];
-        const struct place *a = find(place, records->n, edge->rank, edge->job);
+        const struct place *a =
+            find_record(place, records->n, edge->rank, edge->job);
         const struct place *b =
-            find(place, records->n, edge->on_rank, edge->on_job);
+            find_record(place, records->n, edge->on_rank, edge->on_job);
 
         if (!a || !b || a == b)
             continue;
@@ -85,7 +86,7 @@ struct mtlm_trace_predecessors *mtlm_trace_predecessors_create(
     if (!info->edge)
         return NULL;
     edges = mtlm_calloc(1, sizeof(*edges));
-    connect(edges, records, info);
+    connect_edges(edges, records, info);
     return edges;
 }
 

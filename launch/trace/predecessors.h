@@ -3,16 +3,16 @@
 
 #include "launch/trace/records.h"
 
-/* What each record waited for: those of record i are
- * on[first[i]] .. on[first[i + 1] - 1], as indices of records->record. */
+/* Predecessors of each record: record i waited for records->record[on[k]], k
+ * from first[i] to first[i + 1] - 1. */
 struct mtlm_trace_predecessors {
     size_t *first; /* [n + 1] */
     size_t *on;
 };
 
-/* Of the records in the order that they have now; edges to what was not
- * recorded are left out.  NULL where info knows no edges.  The caller
- * destroys it; destroy(NULL) is fine. */
+/* Valid for the present order of the records.  Leaves out edges to nodes
+ * without a record.  NULL: info has no edges.  The caller destroys the result;
+ * destroy(NULL) does nothing. */
 struct mtlm_trace_predecessors *mtlm_trace_predecessors_create(
     const struct mtlm_trace_records *records,
     const struct mtlm_trace_info *info);

@@ -9,7 +9,7 @@
 #include "launch/trace/records.h"
 #include "runtime/base/memory.h"
 
-static int compare(int64_t a, int64_t b)
+static int compare_numbers(int64_t a, int64_t b)
 {
     return (a > b) - (a < b);
 }
@@ -17,20 +17,20 @@ static int compare(int64_t a, int64_t b)
 static int by_rank_and_start(const void *pa, const void *pb)
 {
     const struct mtlm_record *a = pa, *b = pb;
-    int c = compare(a->rank, b->rank);
+    int c = compare_numbers(a->rank, b->rank);
 
     if (!c)
-        c = compare(a->start_ns, b->start_ns);
+        c = compare_numbers(a->start_ns, b->start_ns);
     if (!c)
-        c = compare(a->end_ns, b->end_ns);
-    return c ? c : compare(a->job, b->job);
+        c = compare_numbers(a->end_ns, b->end_ns);
+    return c ? c : compare_numbers(a->job, b->job);
 }
 
 static int by_number(const void *pa, const void *pb)
 {
     const int *a = pa, *b = pb;
 
-    return compare(*a, *b);
+    return compare_numbers(*a, *b);
 }
 
 /* Adds worker to the n at list, unless it is there; returns the new n. */
@@ -84,7 +84,7 @@ struct issued {
     int64_t issue_ns;
 };
 
-static void sort(struct mtlm_trace_records *records)
+static void sort_records(struct mtlm_trace_records *records)
 {
     struct issued *list = mtlm_calloc(records->n, sizeof(*list));
 
@@ -116,7 +116,7 @@ struct mtlm_trace_records *mtlm_trace_records_create(
         records->record[k] = record[k];
         records->issue_ns[k] = record[k].start_ns;
     }
-    sort(records);
+    sort_records(records);
 
     records->first = mtlm_calloc(info->ranks + 1, sizeof(*records->first));
     for (int rank = 0; rank < info->ranks; rank++) {
@@ -178,8 +178,8 @@ static int by_key_and_start(const void *pa, const void *pb)
 
     for (int i = 0; i < 6; i++)
         if (a->key[i] != b->key[i])
-            return compare(a->key[i], b->key[i]);
-    return compare(a->start_ns, b->start_ns);
+            return compare_numbers(a->key[i], b->key[i]);
+    return compare_numbers(a->start_ns, b->start_ns);
 }
 
 static int same_key(const struct transfer *a, const struct transfer *b)
@@ -190,8 +190,8 @@ static int same_key(const struct transfer *a, const struct transfer *b)
     return by_key_and_start(a, &c);
 }
 
-static size_t transfers(struct mtlm_trace_records *records, int op,
-                        struct transfer *list)
+static size_t list_transfers(struct mtlm_trace_records *records, int op,
+                             struct transfer *list)
 {
     size_t n = 0;
 
@@ -227,8 +227,8 @@ void mtlm_trace_trim_receives(struct mtlm_trace_records *records)
 {
     struct transfer *send = mtlm_calloc(records->n, sizeof(*send));
     struct transfer *recv = mtlm_calloc(records->n, sizeof(*recv));
-    const size_t n_send = transfers(records, MTLM_OP_SEND, send);
-    const size_t n_recv = transfers(records, MTLM_OP_RECV, recv);
+    const size_t n_send = list_transfers(records, MTLM_OP_SEND, send);
+    const size_t n_recv = list_transfers(records, MTLM_OP_RECV, recv);
     size_t s = 0, r = 0;
 
     /* Several between the same two ranks: the first sent is the first
@@ -243,7 +243,7 @@ void mtlm_trace_trim_receives(struct mtlm_trace_records *records)
     }
     free(send);
     free(recv);
-    sort(records);
+    sort_records(records);
 }
 
 bool mtlm_trace_is_host(const struct mtlm_record *record)

@@ -1,30 +1,32 @@
 #ifndef MTLM_TRACE_RECORDS_H
 #define MTLM_TRACE_RECORDS_H
 
+/* The records of a run, sorted by rank and start, with their classes and
+ * names. */
+
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "launch/trace/trace.h"
 #include "runtime/machine/recorder.h"
 
-/* The records in the order that the outputs need. */
 struct mtlm_trace_records {
     struct mtlm_record *record; /* [n] by rank, then start, end, job */
-    /* [n] When both ends of a message, or all ranks of a collective, had come
-     * to it: until then its record waits; of other records the start. */
+    /* [n] When both ends of a message, or all ranks of a collective, were
+     * ready: the record waits until then.  The start of other records. */
     int64_t *met_ns;
-    int64_t *issue_ns; /* [n] its start as it was recorded */
+    int64_t *issue_ns; /* [n] start as recorded */
     size_t n;
     int ranks;
     size_t *first; /* [ranks + 1] rank r's are first[r] .. first[r + 1] - 1 */
-    /* The workers that count: those that are there for compute nodes or ran
-     * one; by rank, then number.  Rank r's are first_worker[r] ..
-     * first_worker[r + 1] - 1 of worker. */
+    /* The workers that count: those for compute nodes and those that ran one,
+     * by rank, then number.  Rank r has worker[first_worker[r]] ..
+     * worker[first_worker[r + 1] - 1]. */
     int *worker;
     size_t *first_worker; /* [ranks + 1] */
 };
 
-/* What a record is, in schedule.csv's column op and in the picture. */
+/* Class of a record in schedule.csv's column op and in the picture. */
 enum mtlm_trace_class {
     MTLM_TRACE_F,
     MTLM_TRACE_B,
@@ -40,8 +42,8 @@ enum mtlm_trace_class {
     MTLM_TRACE_CLASSES
 };
 
-/* A copy; each record's rank must be one of info's.  destroy(NULL) is
- * fine. */
+/* Copies and sorts n records, whose ranks are below info->ranks.  The caller
+ * destroys the result; destroy(NULL) does nothing. */
 struct mtlm_trace_records *mtlm_trace_records_create(
     const struct mtlm_record *records, size_t n,
     const struct mtlm_trace_info *info);
@@ -54,21 +56,21 @@ void mtlm_trace_trim_receive(struct mtlm_record *receive, int64_t sent_ns);
 /* Does the same for every receive whose send is among the records. */
 void mtlm_trace_trim_receives(struct mtlm_trace_records *records);
 
-/* Whether worker of rank is one that counts. */
+/* Whether this worker of rank counts. */
 bool mtlm_trace_counts(const struct mtlm_trace_records *records, int rank,
                        int worker);
 
-/* A node on a worker that counts. */
+/* Whether the record is of a node on a worker that counts. */
 bool mtlm_trace_is_busy(const struct mtlm_trace_records *records,
                         const struct mtlm_record *record);
 
 enum mtlm_trace_class mtlm_trace_class(const struct mtlm_record *record);
 const char *mtlm_trace_class_name(enum mtlm_trace_class class);
 
-/* A node on host state: reading tokens, flags. */
+/* Whether the node works on host state, such as tokens and flags. */
 bool mtlm_trace_is_host(const struct mtlm_record *record);
 
-/* Which of its rank's virtual stages it belongs to; -1: none. */
+/* Virtual stage of the rank that the record belongs to; -1: none. */
 int mtlm_trace_chunk(const struct mtlm_trace_info *info,
                      const struct mtlm_record *record);
 

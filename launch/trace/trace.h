@@ -1,6 +1,9 @@
 #ifndef MTLM_TRACE_H
 #define MTLM_TRACE_H
 
+/* What a trace holds besides the records: the run, its workers, edges and
+ * data. */
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,8 +22,8 @@ struct mtlm_trace_worker {
     int rank;
     int worker;         /* as in struct mtlm_record */
     const char *device; /* such as "CPU 0", "CUDA 1" */
-    bool compute; /* is there for nodes of class MTLM_CLASS_COMPUTE: counts
-                     as idle when it runs none */
+    bool compute; /* is for nodes of class MTLM_CLASS_COMPUTE: idle when it
+                     runs none */
 };
 
 /* Node job of rank waits for node on_job of on_rank. */
@@ -40,18 +43,17 @@ struct mtlm_trace_use {
 /* A slot of a tensor of rank. */
 struct mtlm_trace_data {
     int32_t rank;
-    int32_t data; /* counts the rank's, from 0 */
+    int32_t data; /* number within the rank, from 0 */
     struct mtlm_record_data what;
 };
 
-/* What the records cannot tell about the run.  Texts, arrays: borrowed; NULL
- * where unknown. */
+/* The run.  Texts and arrays are borrowed; NULL: unknown. */
 struct mtlm_trace_info {
     int ranks;
-    int stages;         /* p: ranks that a microbatch passes through */
-    int virtual_stages; /* v: stages of the model that each of them holds */
-    enum mtlm_placement placement; /* which ones */
-    int microbatches;              /* m: of one iteration and pipeline */
+    int stages;                    /* p: ranks of a pipeline */
+    int virtual_stages;            /* v: stages of the model per rank */
+    enum mtlm_placement placement; /* of the stages on the ranks */
+    int microbatches;              /* m: per iteration and pipeline */
     const char *model;
     const char *layout;   /* for people, such as "TP 2 x PP 2" */
     const char *schedule; /* as --schedule names it */
@@ -60,13 +62,12 @@ struct mtlm_trace_info {
     const char *transport;    /* between GPUs: "NCCL 2.28.9", "MPI"; or NULL */
     const char *gpu;          /* rank 0's: name, memory, versions; NULL: CPUs */
     const int *stage_of_rank; /* [ranks] 0 .. stages - 1 */
-    const int64_t *clock_offset_ns; /* [ranks] that was added to its times */
-    const double *engine_share;     /* [ranks] of a core, of the run */
+    const int64_t *clock_offset_ns; /* [ranks] added to the rank's times */
+    const double *engine_share;     /* [ranks] of a core, over the run */
     const struct mtlm_trace_worker *worker; /* [n_workers] */
     size_t n_workers;
-    /* What waits for what, by rank, job, on_rank, on_job; between ranks a
-     * receive for its send, and a collective for its other ranks, as in
-     * launch/trace/edges.h. */
+    /* Edges by rank, job, on_rank, on_job; launch/trace/edges.h defines those
+     * between ranks. */
     const struct mtlm_trace_edge *edge; /* [n_edges] */
     size_t n_edges;
     const struct mtlm_trace_use *use; /* [n_uses] by rank, job, operand */

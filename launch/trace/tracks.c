@@ -66,8 +66,8 @@ static size_t find_free(const struct filled *list, size_t n,
 }
 
 /* The rank's records [n] by begin; the caller frees them. */
-static struct begun *sort(const struct mtlm_trace_records *records,
-                          const int64_t *begin_ns, int rank, size_t *n)
+static struct begun *sort_rank(const struct mtlm_trace_records *records,
+                               const int64_t *begin_ns, int rank, size_t *n)
 {
     const size_t first = records->first[rank];
     struct begun *list;
@@ -93,7 +93,7 @@ struct mtlm_trace_tracks *mtlm_trace_tracks_create(
     for (int rank = 0; rank < records->ranks; rank++) {
         const size_t first = n; /* of this rank's tracks */
         size_t here;
-        struct begun *begun = sort(records, begin_ns, rank, &here);
+        struct begun *begun = sort_rank(records, begin_ns, rank, &here);
 
         for (size_t i = 0; i < here; i++) {
             const struct mtlm_record *r = begun[i].record;

@@ -1,4 +1,4 @@
-/* Charges idle time to its causes. */
+/* Charges the idle time of workers to its causes, gap by gap. */
 #include "config.h"
 
 #include <assert.h>
@@ -9,22 +9,22 @@
 #include "launch/trace/waits.h"
 #include "runtime/base/memory.h"
 
-/* The records of one rank by their end, but no sends: nothing waits for them
- * other than for the room in their buffers. */
+/* The records of one rank by their end, without sends: a node waits for a send
+ * only to reuse its buffer. */
 struct ended {
     const struct mtlm_record **record;
     size_t n;
 };
 
-/* One rank at work. */
+/* The rank that is charged. */
 struct gaps {
     const struct mtlm_trace_records *records;
-    const struct mtlm_trace_predecessors *edges; /* or NULL: then ended */
+    const struct mtlm_trace_predecessors *edges; /* NULL: use ended */
     const struct mtlm_trace_spans *window;
     struct ended ended;
     struct mtlm_trace_summary *summary;
-    size_t first;                       /* of the rank's waits */
-    struct mtlm_trace_account *account; /* of the worker at work */
+    size_t first;                       /* wait of the rank */
+    struct mtlm_trace_account *account; /* of the worker */
 };
 
 static int by_end(const void *pa, const void *pb)
@@ -50,7 +50,7 @@ static struct ended sort_by_end(const struct mtlm_trace_records *records,
     return ended;
 }
 
-/* What ended last, at t or before; NULL: nothing recorded. */
+/* The record that ended last, at t or before; NULL: none. */
 static const struct mtlm_record *last_ended(const struct ended *ended,
                                             int64_t t)
 {
@@ -67,7 +67,7 @@ static const struct mtlm_record *last_ended(const struct ended *ended,
     return low ? ended->record[low - 1] : NULL;
 }
 
-/* What record i waited for that ended last; NULL: nothing recorded. */
+/* The predecessor of record i that ended last; NULL: none. */
 static const struct mtlm_record *last_predecessor(
     const struct mtlm_trace_records *records,
     const struct mtlm_trace_predecessors *edges, size_t i)
@@ -93,7 +93,7 @@ static enum mtlm_trace_cause message_cause(const struct mtlm_record *r)
                                    : MTLM_CAUSE_ALL_REDUCE;
 }
 
-/* The cause of the gap that began then and in which record i was not ready. */
+/* The cause of a gap from begin_ns on, before record i was ready. */
 static struct mtlm_trace_wait data_cause(const struct gaps *gaps, size_t i,
                                          int64_t begin_ns)
 {
@@ -108,7 +108,7 @@ static struct mtlm_trace_wait data_cause(const struct gaps *gaps, size_t i,
     if (gaps->edges ? !last || last->end_ns <= begin_ns
                     : last && last->lane == MTLM_LANE_COMPUTE
                           && last->worker == node->worker) {
-        /* Its operands were there; nobody had told the node yet. */
+        /* The operands were there; the runtime had not released the node. */
         wait.cause = MTLM_CAUSE_RUNTIME;
     } else if (last && last->lane != MTLM_LANE_COMPUTE) {
         wait.cause = message_cause(last);
@@ -146,9 +146,9 @@ static void add_to_account(struct mtlm_trace_account *account,
     }
 }
 
-/* The part of the time from begin to end that counts. */
-static void charge(struct gaps *gaps, struct mtlm_trace_wait wait,
-                   int64_t begin_ns, int64_t end_ns)
+/* Charges the part of begin_ns .. end_ns inside the windows to a cause. */
+static void charge_wait(struct gaps *gaps, struct mtlm_trace_wait wait,
+                        int64_t begin_ns, int64_t end_ns)
 {
     const int64_t ns = mtlm_trace_spans_inside(gaps->window, begin_ns, end_ns);
     struct mtlm_trace_summary *summary = gaps->summary;
@@ -167,7 +167,7 @@ static void charge(struct gaps *gaps, struct mtlm_trace_wait wait,
     add_to_account(gaps->account, wait.cause, ns);
 }
 
-static void find_gaps(struct gaps *gaps)
+static void charge_gaps(struct gaps *gaps)
 {
     const struct mtlm_trace_records *records = gaps->records;
     struct mtlm_trace_account *account = gaps->account;
@@ -191,13 +191,13 @@ static void find_gaps(struct gaps *gaps)
                                       ? node->ready_ns
                                       : node->start_ns;
 
-            charge(gaps, data_cause(gaps, i, last), last, ready);
-            charge(gaps, runtime, ready, node->start_ns);
+            charge_wait(gaps, data_cause(gaps, i, last), last, ready);
+            charge_wait(gaps, runtime, ready, node->start_ns);
         }
         if (node->end_ns > last)
             last = node->end_ns;
     }
-    charge(gaps, end, last, INT64_MAX);
+    charge_wait(gaps, end, last, INT64_MAX);
 }
 
 static const char *received_name(int phase)
@@ -288,7 +288,7 @@ static void find_waits_of_rank(const struct mtlm_trace_records *records,
         gaps.account->worker = records->worker[i];
         gaps.account->window_ns = summary->rank[rank].window_ns;
         if (window->n)
-            find_gaps(&gaps);
+            charge_gaps(&gaps);
     }
     free(gaps.ended.record);
     for (size_t i = gaps.first; i < summary->n_waits; i++)

@@ -15,14 +15,15 @@ static bool is_training(const struct mtlm_record *r)
 
 /* Whether an iteration begins with such a node: a receive may be posted, and
  * tokens may be read, long before. */
-static bool begins(const struct mtlm_record *r)
+static bool begins_iteration(const struct mtlm_record *r)
 {
     return r->lane == MTLM_LANE_COMPUTE && !mtlm_trace_is_host(r);
 }
 
 /* Origin, first and last iteration, and the span of all training. */
-static struct mtlm_trace_span extent(const struct mtlm_trace_records *records,
-                                     struct mtlm_trace_summary *summary)
+static struct mtlm_trace_span find_extent(
+    const struct mtlm_trace_records *records,
+    struct mtlm_trace_summary *summary)
 {
     struct mtlm_trace_span all = {INT64_MAX, INT64_MIN};
     int first = INT32_MAX, last = -1;
@@ -32,7 +33,7 @@ static struct mtlm_trace_span extent(const struct mtlm_trace_records *records,
 
         if (!is_training(r))
             continue;
-        if (begins(r) && r->start_ns < all.begin_ns)
+        if (begins_iteration(r) && r->start_ns < all.begin_ns)
             all.begin_ns = r->start_ns;
         if (r->end_ns > all.end_ns)
             all.end_ns = r->end_ns;
@@ -76,7 +77,7 @@ static int64_t *optimizer_ends(const struct mtlm_trace_records *records,
     return end;
 }
 
-static struct mtlm_trace_spans validation(
+static struct mtlm_trace_spans find_validation(
     const struct mtlm_trace_records *records, int rank)
 {
     struct mtlm_trace_spans spans = {0};
@@ -141,7 +142,7 @@ static void find_iterations(const struct mtlm_trace_records *records,
         if (!is_training(r))
             continue;
         e = &list[r->iteration - first];
-        if (begins(r) && r->start_ns < e->begin_ns)
+        if (begins_iteration(r) && r->start_ns < e->begin_ns)
             e->begin_ns = r->start_ns;
         if (r->end_ns > e->end_ns)
             e->end_ns = r->end_ns;
@@ -161,7 +162,7 @@ static void find_windows(const struct mtlm_trace_records *records,
     int64_t *end = optimizer_ends(records, first, summary->last_iteration);
 
     for (int r = 0; r < ranks; r++)
-        eval[r] = validation(records, r);
+        eval[r] = find_validation(records, r);
     for (size_t i = 0; i < summary->n_iterations; i++) {
         struct mtlm_trace_iteration *e = &summary->iteration[i];
         const int64_t *mine = end + (size_t) (e->iteration - first) * ranks;
@@ -184,7 +185,7 @@ struct mtlm_trace_windows *mtlm_trace_windows_create(
     struct mtlm_trace_summary *summary)
 {
     struct mtlm_trace_windows *windows = mtlm_calloc(1, sizeof(*windows));
-    const struct mtlm_trace_span all = extent(records, summary);
+    const struct mtlm_trace_span all = find_extent(records, summary);
     const int ranks = records->ranks;
 
     windows->rank = mtlm_calloc(ranks, sizeof(*windows->rank));

@@ -1,11 +1,11 @@
-/* One file per rank, rank-R.safetensors: weights "NAME" and gradients before
- * clipping "NAME.grad" of this rank's shards (with the distributed optimizer
- * NaN where another rank has the sum), all as floats and without the loss
- * scale, the fields of the batch
- * ("tokens", "labels", "loss_mask", "types" [samples, seq_length], "length",
- * "order" [samples]), "loss", "sop_loss" of a binary head, and "grad_norm";
- * where a shard begins in the whole says the metadata "NAME.first" = "row
- * column". */
+/* --dump-first-step: one file per rank, rank-R.safetensors, all floats.
+ *   "NAME"       weights of this rank's shard
+ *   "NAME.grad"  gradient before clipping, unscaled; NaN where the distributed
+ *                optimizer sums on another rank
+ *   "tokens", "labels", "loss_mask", "types" [samples, seq_length], "length",
+ *   "order" [samples]: the batch
+ *   "loss", "sop_loss" of a binary head, "grad_norm"
+ * Metadata "NAME.first" = "row column": place of the shard in the whole. */
 
 #include "config.h"
 
@@ -35,7 +35,8 @@ struct mtlm_dump *mtlm_dump_create(struct mtlm_job *job)
     return dump;
 }
 
-static mtlm_real *copy(struct mtlm_dump *dump, const struct mtlm_tensor *tensor)
+static mtlm_real *copy_tensor(struct mtlm_dump *dump,
+                              const struct mtlm_tensor *tensor)
 {
     const int64_t n = mtlm_shape_elems(&tensor->shape);
     mtlm_real *values = mtlm_calloc(n, sizeof(*values));
@@ -52,9 +53,8 @@ static mtlm_real *copy(struct mtlm_dump *dump, const struct mtlm_tensor *tensor)
     return values;
 }
 
-/* The word embedding is dumped by the first stage; the last one's copy of it
- * is the same. */
-static bool left_out(const struct mtlm_parameter *p)
+/* The last stage's copy of the word embedding equals the first stage's. */
+static bool is_left_out(const struct mtlm_parameter *p)
 {
     return p->copy;
 }
@@ -64,11 +64,11 @@ void mtlm_dump_weights(struct mtlm_dump *dump)
     const struct mtlm_program *program = dump->job->program;
 
     for (int i = 0; i < program->n_params; i++)
-        if (!left_out(&program->param[i]))
-            dump->weight[i] = copy(dump, program->param[i].weight);
+        if (!is_left_out(&program->param[i]))
+            dump->weight[i] = copy_tensor(dump, program->param[i].weight);
 }
 
-/* Where the rank has a piece of the gradient, the others' elements are NaN. */
+/* Elements that another rank sums up are NaN. */
 static mtlm_real *copy_gradient(struct mtlm_dump *dump,
                                 const struct mtlm_parameter *p)
 {
@@ -91,13 +91,13 @@ void mtlm_dump_gradients(void *arg)
     const struct mtlm_program *program = dump->job->program;
 
     for (int i = 0; i < program->n_params; i++)
-        if (!left_out(&program->param[i]))
+        if (!is_left_out(&program->param[i]))
             dump->grad[i] = copy_gradient(dump, &program->param[i]);
 }
 
-static void add(struct mtlm_safetensors_writer *writer,
-                const struct mtlm_parameter *p, const char *suffix,
-                const mtlm_real *values)
+static void add_parameter(struct mtlm_safetensors_writer *writer,
+                          const struct mtlm_parameter *p, const char *suffix,
+                          const mtlm_real *values)
 {
     char *name = mtlm_parameter_name(p, suffix), *key, *where;
 
@@ -149,7 +149,7 @@ static void add_fields(struct mtlm_dump *dump,
     free(number);
 }
 
-static void destroy(struct mtlm_dump *dump)
+static void destroy_dump(struct mtlm_dump *dump)
 {
     for (int i = 0; i < dump->job->program->n_params; i++) {
         free(dump->weight[i]);
@@ -184,10 +184,10 @@ int mtlm_dump_write(struct mtlm_dump *dump,
     for (int i = 0; i < program->n_params; i++) {
         const struct mtlm_parameter *p = &program->param[i];
 
-        if (left_out(p))
+        if (is_left_out(p))
             continue;
-        add(writer, p, "", dump->weight[i]);
-        add(writer, p, ".grad", dump->grad[i]);
+        add_parameter(writer, p, "", dump->weight[i]);
+        add_parameter(writer, p, ".grad", dump->grad[i]);
     }
     add_fields(dump, writer);
     add_number(writer, "loss", &report[MTLM_CONTROL_LOSS]);
@@ -197,6 +197,6 @@ int mtlm_dump_write(struct mtlm_dump *dump,
     rc = mtlm_safetensors_writer_commit(writer, err);
     mtlm_safetensors_writer_destroy(writer);
     free(path);
-    destroy(dump);
+    destroy_dump(dump);
     return rc;
 }

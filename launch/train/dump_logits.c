@@ -1,8 +1,10 @@
-/* One file per rank of the last stage, rank-R.safetensors: "sample" [n], the
- * numbers of its validation samples; their fields; "logits" [n, s, columns] of
- * its part of the vocabulary without padding, whose first token the metadata
- * "logits.first" says, and of the first of tensor-parallel ranks with a
- * binary head "order_logits" [n, 2], all as floats. */
+/* --dump-logits: one file per rank of the last stage, rank-R.safetensors.
+ *   "sample" [n]                numbers of the rank's validation samples
+ *   fields of these samples, as in dump.c
+ *   "logits" [n, s, columns]    floats, of the rank's unpadded vocabulary;
+ *                               metadata "logits.first": its first token
+ *   "order_logits" [n, 2]       floats of a binary head, on tensor-parallel
+ *                               rank 0 */
 
 #include "config.h"
 
@@ -24,7 +26,7 @@ struct mtlm_logits {
     int64_t *sample;
 };
 
-/* What microbatch wrote to t, as floats; the caller frees it. */
+/* Values of t of a microbatch as floats; the caller frees them. */
 static mtlm_real *read_microbatch(struct mtlm_logits *l,
                                   const struct mtlm_tensor *t,
                                   int64_t microbatch)
@@ -44,11 +46,11 @@ static mtlm_real *read_microbatch(struct mtlm_logits *l,
     return values;
 }
 
-/* From [rows, b, cols] to [b, all_rows, columns], of which they are rows first
- * to first + rows - 1. */
-static void place(const mtlm_real *from, const struct mtlm_shape *shape,
-                  mtlm_real *to, int64_t first, int64_t all_rows,
-                  int64_t columns)
+/* Copies [rows, b, cols] to rows first .. first + rows - 1 of
+ * [b, all_rows, columns]. */
+static void place_rows(const mtlm_real *from, const struct mtlm_shape *shape,
+                       mtlm_real *to, int64_t first, int64_t all_rows,
+                       int64_t columns)
 {
     const int64_t b = shape->dim[1], cols = shape->dim[2];
 
@@ -58,7 +60,7 @@ static void place(const mtlm_real *from, const struct mtlm_shape *shape,
                    from + (r * b + i) * cols, columns * sizeof(*to));
 }
 
-static void take(void *arg, int64_t microbatch)
+static void copy_logits(void *arg, int64_t microbatch)
 {
     struct mtlm_logits *l = arg;
     const struct mtlm_program *program = l->job->program;
@@ -70,8 +72,8 @@ static void take(void *arg, int64_t microbatch)
         const struct mtlm_tensor *t = program->eval_logits.part[i];
         mtlm_real *values = read_microbatch(l, t, microbatch);
 
-        place(values, &t->shape, l->lm + sample * s * l->columns, first, s,
-              l->columns);
+        place_rows(values, &t->shape, l->lm + sample * s * l->columns, first, s,
+                   l->columns);
         first += t->shape.dim[0];
         free(values);
     }
@@ -79,7 +81,7 @@ static void take(void *arg, int64_t microbatch)
         const struct mtlm_tensor *t = program->eval_answers;
         mtlm_real *values = read_microbatch(l, t, microbatch);
 
-        place(values, &t->shape, l->answers + 2 * sample, 0, 1, 2);
+        place_rows(values, &t->shape, l->answers + 2 * sample, 0, 1, 2);
         free(values);
     }
 }
@@ -109,14 +111,14 @@ struct mtlm_logits *mtlm_logits_begin(struct mtlm_job *job)
                         sizeof(*l->lm));
     if (program->eval_answers && program->config.layout.tp_rank == 0)
         l->answers = mtlm_calloc(l->samples * 2, sizeof(*l->answers));
-    mtlm_run_on_validated(job->run, take, l);
+    mtlm_run_on_validated(job->run, copy_logits, l);
     return l;
 }
 
 /* ---- the file ---- */
 
 /* Number of the i-th sample of this rank. */
-static int64_t number(const struct mtlm_logits *l, int64_t i)
+static int64_t sample_number(const struct mtlm_logits *l, int64_t i)
 {
     const struct mtlm_program_config *c = &l->job->program->config;
     const int64_t b = c->micro_batch;
@@ -129,7 +131,7 @@ static void add_samples(struct mtlm_logits *l,
 {
     l->sample = mtlm_calloc(l->samples, sizeof(*l->sample));
     for (int64_t i = 0; i < l->samples; i++)
-        l->sample[i] = number(l, i);
+        l->sample[i] = sample_number(l, i);
     mtlm_safetensors_writer_add(writer, "sample", MTLM_SAFETENSORS_I64, 1,
                                 &l->samples, l->sample);
     for (int f = 0; f < MTLM_FIELD_COUNT; f++)
@@ -137,7 +139,7 @@ static void add_samples(struct mtlm_logits *l,
                                       l->samples, writer);
 }
 
-static void destroy(struct mtlm_logits *l)
+static void destroy_logits(struct mtlm_logits *l)
 {
     for (int f = 0; f < MTLM_FIELD_COUNT; f++)
         free(l->field[f]);
@@ -184,6 +186,6 @@ int mtlm_logits_end(struct mtlm_logits *logits, bool whole,
     mtlm_run_on_validated(logits->job->run, NULL, NULL);
     if (whole)
         rc = write_file(logits, err);
-    destroy(logits);
+    destroy_logits(logits);
     return rc;
 }

@@ -29,7 +29,7 @@
 
 #define GIB (1024.0 * 1024 * 1024)
 
-/* Collective: all ranks, or none, get here. */
+/* Collective. */
 static void make_groups(struct mtlm_job *job)
 {
     const struct mtlm_layout *l = &job->layout;
@@ -48,10 +48,10 @@ static int detect_cpu(struct mtlm_job *job, struct mtlm_error *err)
     return mtlm_cpu_detect(&job->cpu, err);
 }
 
-/* Workers: what the user says, else this rank's share of the cores that its
- * binding allows.  The graph is made for the largest number of any rank
- * (job_layout.c): the lengths of rings must agree, or ranks of a
- * tensor-parallel group could not follow their leader's order. */
+/* Workers: --workers, else this rank's share of the cores that its binding
+ * allows. The graph is built for the most workers of any rank (job_layout.c):
+ * rings of equal length let ranks of a tensor-parallel group follow their
+ * leader. */
 static int count_workers(struct mtlm_job *job, struct mtlm_error *err)
 {
     int before;
@@ -62,7 +62,7 @@ static int count_workers(struct mtlm_job *job, struct mtlm_error *err)
     const char *hint;
 
     (void) err;
-    if (job->gpu >= 0) { /* the cores have next to nothing to do */
+    if (job->gpu >= 0) { /* the cores are almost idle */
         job->workers = job->options.workers > 0 ? job->options.workers : 1;
         return 0;
     }
@@ -77,7 +77,7 @@ static int count_workers(struct mtlm_job *job, struct mtlm_error *err)
     return 0;
 }
 
-static int build(struct mtlm_job *job, struct mtlm_error *err)
+static int build_program(struct mtlm_job *job, struct mtlm_error *err)
 {
     struct mtlm_program_config config =
         mtlm_wish_config(&job->wish, job->layout.tp, job->layout.pp,
@@ -99,7 +99,7 @@ static int build(struct mtlm_job *job, struct mtlm_error *err)
     return mtlm_plan_check_counts(&job->plan, err);
 }
 
-/* Opening the data may have taken what there was. */
+/* Checks memory again: opening the data took some. */
 static int check_memory(struct mtlm_job *job, struct mtlm_error *err)
 {
     const double mine = job->options.cluster_file
@@ -133,8 +133,8 @@ static int start_machine(struct mtlm_job *job, struct mtlm_error *err)
     return 0;
 }
 
-/* Where nobody has yet, StarPU measures all links of all GPUs when it starts:
- * one rank of a host does, not all at a time. */
+/* The first StarPU of a host measures the links of all GPUs: one rank starts
+ * before the others. */
 static int start_first_machine(struct mtlm_job *job, struct mtlm_error *err)
 {
     return job->gpu >= 0 && job->host_rank == 0 ? start_machine(job, err) : 0;
@@ -177,7 +177,7 @@ static void start_run(struct mtlm_job *job)
         mtlm_run_poison(job->run, o->inject_nan - 1);
 }
 
-static void say_gpu(const struct mtlm_job *job)
+static void print_gpu(const struct mtlm_job *job)
 {
     const struct mtlm_gpus *gpus = &job->gpus;
     const char *missing = mtlm_gpus_missing(gpus);
@@ -191,7 +191,7 @@ static void say_gpu(const struct mtlm_job *job)
         printf("GPU: %s; trains on CPUs\n", missing);
 }
 
-static void say_memory(const struct mtlm_plan *plan)
+static void print_memory(const struct mtlm_plan *plan)
 {
     const double mib = 1024.0 * 1024;
 
@@ -205,7 +205,7 @@ static void say_memory(const struct mtlm_plan *plan)
            plan->total_bytes / mib);
 }
 
-static void say(struct mtlm_job *job)
+static void print_start(struct mtlm_job *job)
 {
     const struct mtlm_options *o = &job->options;
     const struct mtlm_layout *l = &job->layout;
@@ -243,7 +243,7 @@ static void say(struct mtlm_job *job)
            job->workers > 1 ? "s" : "", mtlm_machine_starpu_version(),
            mtlm_machine_policy(), file ? " of " : "", file ? file : "",
            mtlm_blas_core_describe(blas, sizeof(blas)));
-    say_gpu(job);
+    print_gpu(job);
     if (o->bf16 || o->fp16)
         printf("precision: %s weights and activations, fp32 masters, moments "
                "and gradients\n",
@@ -253,10 +253,9 @@ static void say(struct mtlm_job *job)
         printf("synthetic: durations of %s, nothing is computed\n",
                o->cluster_file);
     else
-        say_memory(&job->plan);
+        print_memory(&job->plan);
     if (o->mock_data)
-        printf("data: mock data, made up as it goes (--data-path PREFIX for "
-               "text)\n");
+        printf("data: mock data (--data-path PREFIX reads text)\n");
     else
         printf("data: %s, %" PRId64 " documents\n", o->data_path,
                mtlm_indexed_dataset_documents(job->dataset));
@@ -264,9 +263,8 @@ static void say(struct mtlm_job *job)
     fflush(stdout);
 }
 
-/* One step of the start on this rank; after each all ranks agree.  A step may
- * fail on some ranks only, so it fails before its first collective call or
- * has none. */
+/* One step of the start on this rank; all ranks agree after each step.  A step
+ * that fails on some ranks only fails before its first collective call. */
 typedef int step(struct mtlm_job *job, struct mtlm_error *err);
 
 int mtlm_train_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
@@ -286,7 +284,7 @@ int mtlm_train_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
                                   mtlm_job_layout_choose,
                                   mtlm_job_data_open,
                                   mtlm_job_compare_data,
-                                  build,
+                                  build_program,
                                   check_memory,
                                   mtlm_job_outputs_probe,
                                   mtlm_job_checkpoint_lock,
@@ -313,7 +311,7 @@ int mtlm_train_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
     }
     make_groups(job);
     start_run(job);
-    say(job);
+    print_start(job);
     return 0;
 }
 

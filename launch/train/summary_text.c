@@ -1,3 +1,4 @@
+/* --summary-text: the result of a run in sentences for newcomers. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -5,8 +6,8 @@
 #include "launch/job/job.h"
 #include "launch/train/summary_text.h"
 
-/* What a BERT is asked for differs from what follows: only the frequencies
- * of the bytes are a fair comparison. */
+/* A BERT predicts masked bytes, not the next one: only byte frequencies compare
+ * fairly. */
 static void compare_bert(const struct mtlm_summary_text *text,
                          const struct mtlm_entropy *entropy, FILE *out)
 {
@@ -19,7 +20,7 @@ static void compare_bert(const struct mtlm_summary_text *text,
             "The model is\n"
             "  %s.\n",
             entropy->unigram,
-            below ? "below: it uses what stands around the masked words"
+            below ? "below: it uses the words around the masked ones"
                   : "above: it has hardly learnt anything yet");
 }
 
@@ -44,8 +45,8 @@ static void compare_gpt(const struct mtlm_summary_text *text,
                 : "above both: it has hardly learnt anything yet");
 }
 
-static void tell_validation(const struct mtlm_summary_text *text,
-                            const struct mtlm_job *job, FILE *out)
+static void print_validation(const struct mtlm_summary_text *text,
+                             const struct mtlm_job *job, FILE *out)
 {
     const struct mtlm_model *model = &job->options.model;
     const bool bert = model->family == MTLM_BERT;
@@ -56,12 +57,12 @@ static void tell_validation(const struct mtlm_summary_text *text,
     if (job->has_entropy)
         (bert ? compare_bert : compare_gpt)(text, &job->entropy, out);
     if (model->binary_head)
-        fprintf(
-            out,
-            "  It tells whether two pieces of text are swapped in %.1f %% of "
-            "the cases\n"
-            "  (guessing: 50 %%).\n",
-            100 * text->last_hits);
+        fprintf(out,
+                "  The model tells whether two pieces of text are swapped in "
+                "%.1f %% "
+                "of the\n"
+                "  cases (guessing: 50 %%).\n",
+                100 * text->last_hits);
 }
 
 void mtlm_summary_text_print(const struct mtlm_summary_text *text,
@@ -72,7 +73,7 @@ void mtlm_summary_text_print(const struct mtlm_summary_text *text,
 
     fprintf(out, "\nResult after %" PRId64 " iterations:\n", text->iterations);
     if (text->has_validation)
-        tell_validation(text, job, out);
+        print_validation(text, job, out);
     fprintf(out, "  Speed: %.0f tokens per second.\n", text->tokens_per_second);
     if (text->bubble >= 0)
         fprintf(out,
@@ -82,8 +83,7 @@ void mtlm_summary_text_print(const struct mtlm_summary_text *text,
     if (text->bubble >= 0 && l->pp > 1)
         fprintf(out,
                 "  %s on %d equal stages with %" PRId64
-                " microbatches has %.1f %% when nothing else is in the\n"
-                "  way.\n",
+                " microbatches has %.1f %% in theory.\n",
                 l->virtual_stages > 1 ? "interleaved 1F1B" : "1F1B",
                 mtlm_layout_stages(l), m,
                 100.0 * (l->pp - 1) / (l->virtual_stages * m + l->pp - 1));

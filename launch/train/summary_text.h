@@ -1,23 +1,24 @@
 #ifndef MTLM_SUMMARY_TEXT_H
 #define MTLM_SUMMARY_TEXT_H
 
+/* --summary-text: the result of a run in sentences for newcomers. */
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 struct mtlm_job;
 
-/* What --summary-text explains at the end. */
 struct mtlm_summary_text {
     int64_t iterations;
     bool has_validation;
     double first_validation, last_validation; /* nats per token */
-    double last_hits;         /* share of right answers of the binary head */
+    double last_hits;         /* share of correct answers of the binary head */
     double tokens_per_second; /* validation time included */
     double bubble; /* fraction of the recorded iterations; negative: none */
 };
 
-/* Sentences for someone who sees this for the first time. */
+/* Prints the sentences. */
 void mtlm_summary_text_print(const struct mtlm_summary_text *text,
                              const struct mtlm_job *job, FILE *out);
 

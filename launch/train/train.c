@@ -20,7 +20,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/machine/signals.h"
 
-static void submit(struct mtlm_train *s, int64_t iteration)
+static void submit_iteration(struct mtlm_train *s, int64_t iteration)
 {
     const int64_t before = mtlm_run_submitted(s->job->run);
 
@@ -34,7 +34,7 @@ static bool log_due(const struct mtlm_options *o, int64_t iteration, bool last)
     return (iteration + 1) % o->log_interval == 0 || last;
 }
 
-/* Whether the run ends early, decided from what all ranks were told. */
+/* Whether the run ends early; equal on all ranks. */
 static bool must_stop(struct mtlm_train *s, const double r[MTLM_CONTROL_COUNT])
 {
     if (r[MTLM_CONTROL_STOP] >= MTLM_STOP_SIGNAL)
@@ -61,8 +61,7 @@ static void write_dump(struct mtlm_train *s, const double r[MTLM_CONTROL_COUNT])
     s->dump = NULL;
 }
 
-/* Microbatches of the run that come after the iteration that is waited for:
- * as many as samples are left for. */
+/* Microbatches of the run after the iteration awaited. */
 static int64_t microbatches_after(const struct mtlm_train *s)
 {
     const struct mtlm_options *o = &s->job->options;
@@ -74,9 +73,9 @@ static int64_t microbatches_after(const struct mtlm_train *s)
     return samples > 0 ? mtlm_job_microbatches_in(s->job, samples) : 0;
 }
 
-/* Waits for iteration e's report; true: the run can go on. */
-static bool report(struct mtlm_train *s, int64_t e,
-                   double r[MTLM_CONTROL_COUNT])
+/* Waits for iteration e's report.  False: the run cannot continue. */
+static bool await_report(struct mtlm_train *s, int64_t e,
+                         double r[MTLM_CONTROL_COUNT])
 {
     const struct mtlm_options *o = &s->job->options;
     char what[48];
@@ -94,7 +93,7 @@ static bool report(struct mtlm_train *s, int64_t e,
     return r[MTLM_CONTROL_NAN] == 0 || o->no_check_for_nan;
 }
 
-/* Bubble and overlap of iteration e, once it is over on all ranks. */
+/* Usage of iteration e after its end on all ranks. */
 static struct mtlm_trace_usage traced(struct mtlm_train *s, int64_t e,
                                       bool ahead)
 {
@@ -109,10 +108,10 @@ static struct mtlm_trace_usage traced(struct mtlm_train *s, int64_t e,
     return mtlm_traced_iteration(&rank, e, s->nodes[e % 2]);
 }
 
-/* What has become of iteration e, whose report this is; ahead: the next one is
- * under way. */
-static void tell(struct mtlm_train *s, int64_t e,
-                 const double r[MTLM_CONTROL_COUNT], bool line_due, bool ahead)
+/* Logs iteration e with report r; ahead: the next iteration is under way. */
+static void log_iteration(struct mtlm_train *s, int64_t e,
+                          const double r[MTLM_CONTROL_COUNT], bool line_due,
+                          bool ahead)
 {
     const struct mtlm_options *o = &s->job->options;
     struct mtlm_train_ended ended = {.now_ns = mtlm_now_ns(),
@@ -122,7 +121,7 @@ static void tell(struct mtlm_train *s, int64_t e,
 
     if (o->log_params_norm && (line_due || s->job->metrics))
         ended.params_norm = mtlm_run_params_norm(s->job->run, e);
-    /* Its window begins where the last one ended. */
+    /* The window needs the end of the previous iteration. */
     if (mtlm_job_records(s->job, e) && mtlm_job_records(s->job, e - 1)
         && e > s->job->begin.iteration)
         ended.traced = traced(s, e, ahead);
@@ -141,40 +140,39 @@ static bool save_due(const struct mtlm_train *s, int64_t e, bool last)
     return s->saver && (last || (every > 0 && (e + 1) % every == 0));
 }
 
-/* Copies what iteration e leaves, before the next one changes it.  The copies
- * of before are files by then. */
-static void copy(struct mtlm_train *s, int64_t e)
+/* Copies the state after iteration e, once the previous copies are written. */
+static void copy_weights(struct mtlm_train *s, int64_t e)
 {
     mtlm_saver_finish(s->saver);
     mtlm_run_save(s->job->run, e, mtlm_job_records(s->job, e));
 }
 
-/* Begins to save what copy() has copied, after the iterations that were done;
- * held: as in launch/checkpoint/saver.h. */
-static void save(struct mtlm_train *s, const double control[MTLM_CONTROL_COUNT],
-                 bool held)
+/* Begins to save what copy_weights() has copied, after the iterations that were
+ * done; held: as in launch/checkpoint/saver.h. */
+static void start_save(struct mtlm_train *s,
+                       const double control[MTLM_CONTROL_COUNT], bool held)
 {
     mtlm_saver_begin(s->saver, s->text.iterations, s->place.samples, control,
                      held);
 }
 
-/* Iteration e is over, and copied if that went ahead. */
+/* Iteration e has ended; its copies are made if the next one is ahead. */
 static void save_or_poll(struct mtlm_train *s, int64_t e, bool due, bool ahead,
                          const double control[MTLM_CONTROL_COUNT])
 {
     const int64_t start = mtlm_now_ns();
 
     if (due && !ahead)
-        copy(s, e);
+        copy_weights(s, e);
     if (due)
-        save(s, control, !ahead);
+        start_save(s, control, !ahead);
     else
         mtlm_saver_poll(s->saver, !ahead);
     if (!ahead)
         mtlm_train_log_pause(&s->log, mtlm_now_ns() - start);
 }
 
-/* There was nothing left to do: what was loaded is kept here, too. */
+/* Nothing was left to train: saves what was loaded. */
 static void save_loaded(struct mtlm_train *s)
 {
     const int64_t done = s->job->begin.iteration;
@@ -183,12 +181,12 @@ static void save_loaded(struct mtlm_train *s)
     if (!s->saver || s->job->begin_is_saved)
         return;
     mtlm_run_read(s->job->run, s->job->program->control, control);
-    copy(s, done > 0 ? done - 1 : 0);
-    save(s, control, true);
+    copy_weights(s, done > 0 ? done - 1 : 0);
+    start_save(s, control, true);
 }
 
-/* What, then "a", "b" or "a and b"; of neither, nothing at all: false. */
-static bool say_noted(const char *what, enum mtlm_note a, enum mtlm_note b)
+/* Prints what, then "a", "b" or "a and b".  False: neither is noted. */
+static bool print_notes(const char *what, enum mtlm_note a, enum mtlm_note b)
 {
     const char *x = mtlm_note_text(a), *y = mtlm_note_text(b);
 
@@ -197,8 +195,9 @@ static bool say_noted(const char *what, enum mtlm_note a, enum mtlm_note b)
     return x || y;
 }
 
-/* What the libraries of a GPU take is known when they were asked. */
-static void say_noted_kernels(const struct mtlm_job *job)
+/* Prints the kernels that the GPU's libraries chose, known after the first
+ * iteration. */
+static void print_kernels(const struct mtlm_job *job)
 {
     const char *attention = mtlm_note_text(MTLM_NOTE_ATTENTION);
 
@@ -206,17 +205,17 @@ static void say_noted_kernels(const struct mtlm_job *job)
         return;
     if (attention)
         printf("attention: %s\n", attention);
-    if (say_noted("GELU: ", MTLM_NOTE_GELU, MTLM_NOTE_GELU_OWN)) {
-        say_noted("; its gradient: ", MTLM_NOTE_GELU_GRADIENT,
-                  MTLM_NOTE_GELU_GRADIENT_OWN);
+    if (print_notes("GELU: ", MTLM_NOTE_GELU, MTLM_NOTE_GELU_OWN)) {
+        print_notes("; its gradient: ", MTLM_NOTE_GELU_GRADIENT,
+                    MTLM_NOTE_GELU_GRADIENT_OWN);
         printf("\n");
     }
-    if (say_noted("bias gradients: ", MTLM_NOTE_BIAS_GRADIENT,
-                  MTLM_NOTE_BIAS_GRADIENT_OWN))
+    if (print_notes("bias gradients: ", MTLM_NOTE_BIAS_GRADIENT,
+                    MTLM_NOTE_BIAS_GRADIENT_OWN))
         printf("\n");
 }
 
-/* It may take long: what is saved is committed before. */
+/* Commits the pending checkpoint first: a validation may take long. */
 static void finish_and_validate(struct mtlm_train *s, int64_t done)
 {
     const int64_t start = mtlm_now_ns();
@@ -226,20 +225,20 @@ static void finish_and_validate(struct mtlm_train *s, int64_t done)
     mtlm_train_validate(s, done, "");
 }
 
-/* Iteration e + 1 is submitted while e runs, so that the workers never wait
- * for the host; only before a validation the host waits, so that its time is
- * its own, and before a checkpoint while the one before is under way. */
-static void loop(struct mtlm_train *s)
+/* Submits iteration e + 1 while e runs: workers never wait for the host.  The
+ * host waits before a validation, whose time is measured alone, and before a
+ * checkpoint while the previous one is under way. */
+static void run_loop(struct mtlm_train *s)
 {
     const struct mtlm_options *o = &s->job->options;
     const int64_t first = s->job->begin.iteration;
     bool stop = false;
 
-    if (first >= s->log.end) { /* all of it was done before */
+    if (first >= s->log.end) { /* the loaded run was complete */
         save_loaded(s);
         return;
     }
-    submit(s, first);
+    submit_iteration(s, first);
     mtlm_run_on_gradients(s->job->run, NULL, NULL);
     for (int64_t e = first; e < s->log.end; e++) {
         const bool last = e + 1 == s->log.end || stop;
@@ -250,13 +249,13 @@ static void loop(struct mtlm_train *s)
         bool good;
 
         if (ahead && due)
-            copy(s, e);
+            copy_weights(s, e);
         if (ahead)
-            submit(s, e + 1);
-        good = report(s, e, r);
+            submit_iteration(s, e + 1);
+        good = await_report(s, e, r);
         if (e == first)
-            say_noted_kernels(s->job);
-        tell(s, e, r, log_due(o, e, last) || !good, ahead);
+            print_kernels(s->job);
+        log_iteration(s, e, r, log_due(o, e, last) || !good, ahead);
         if (!good) {
             mtlm_train_explain_nan(s, e);
             return;
@@ -275,20 +274,20 @@ static void loop(struct mtlm_train *s)
         if (last)
             return;
         if (!ahead)
-            submit(s, e + 1);
+            submit_iteration(s, e + 1);
     }
 }
 
-static void train(struct mtlm_train *s)
+static void run_training(struct mtlm_train *s)
 {
     s->saver = mtlm_saver_create(s->job);
-    loop(s);
+    run_loop(s);
     mtlm_saver_finish(s->saver);
     s->unsaved = mtlm_saver_failed(s->saver);
     mtlm_saver_destroy(s->saver);
 }
 
-static void prepare(struct mtlm_train *s)
+static void prepare_training(struct mtlm_train *s)
 {
     struct mtlm_job *job = s->job;
 
@@ -303,13 +302,13 @@ static void prepare(struct mtlm_train *s)
         mtlm_dump_weights(s->dump);
         mtlm_run_on_gradients(job->run, mtlm_dump_gradients, s->dump);
     }
-    mtlm_train_log_start(&s->log, job); /* its time does not count */
+    mtlm_train_log_start(&s->log, job); /* leaves out the validation */
     mtlm_job_watch_engine(job);
 }
 
-/* A run that was to stop but had its last iteration under way is complete,
- * though not without what comes after it. */
-static void say_end(struct mtlm_train *s)
+/* A signal during the last iteration leaves the run complete, unless a
+ * validation is missing. */
+static void print_end(struct mtlm_train *s)
 {
     const struct mtlm_options *o = &s->job->options;
     const bool complete =
@@ -331,7 +330,7 @@ static void say_end(struct mtlm_train *s)
             s->left_out ? ", before the end of its validation" : "");
 }
 
-static void finish(struct mtlm_train *s)
+static void finish_training(struct mtlm_train *s)
 {
     struct mtlm_job *job = s->job;
     const double seconds =
@@ -356,8 +355,8 @@ static void finish(struct mtlm_train *s)
     }
     if (job->options.trace_dir && !good && mtlm_ranks_rank(job->ranks) == 0)
         fprintf(stderr,
-                "mtlm-dag: no trace is written to %s: a run with values that "
-                "are not finite has none\n",
+                "mtlm-dag: no trace is written to %s: the run had values that "
+                "are not finite\n",
                 job->options.trace_dir);
     if (mtlm_metrics_close(job->metrics) < 0 && s->code == MTLM_EXIT_OK)
         s->code = MTLM_EXIT_IO;
@@ -365,7 +364,7 @@ static void finish(struct mtlm_train *s)
     if (job->options.summary_text && good && mtlm_ranks_rank(job->ranks) == 0)
         mtlm_summary_text_print(&s->text, job, stdout);
     if (good)
-        say_end(s);
+        print_end(s);
 }
 
 int mtlm_train(struct mtlm_job *job)
@@ -376,11 +375,11 @@ int mtlm_train(struct mtlm_job *job)
                            .text = {.iterations = job->begin.iteration},
                            .code = MTLM_EXIT_OK};
 
-    prepare(&s);
+    prepare_training(&s);
     if (!job->options.eval_only && !s.interrupted)
-        train(&s);
+        run_training(&s);
     mtlm_train_evaluate(&s);
     mtlm_progress_stop();
-    finish(&s);
+    finish_training(&s);
     return s.code;
 }

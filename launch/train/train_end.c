@@ -1,4 +1,4 @@
-/* What a training run took, said at its end. */
+/* Last lines of a run: memory and communication threads. */
 #include "config.h"
 
 #include <stdio.h>
@@ -25,8 +25,8 @@ static int most_memory(const struct taken *all, int ranks)
     return most;
 }
 
-/* Both with what libraries take.  Of a GPU that others use too nobody knows
- * whose is what. */
+/* Both numbers include libraries.  A shared GPU does not tell whose memory is
+ * whose. */
 static void look_at_gpu(const struct mtlm_job *job, struct taken *taken)
 {
     if (job->gpu < 0 || job->gpu_sharing > 1)

@@ -1,4 +1,4 @@
-/* Losses on samples that are not trained on. */
+/* Validation and test: losses on samples outside the training set. */
 
 #include "config.h"
 
@@ -11,9 +11,9 @@
 #include "runtime/base/clock.h"
 #include "runtime/machine/signals.h"
 
-/* The reports of a validation's pieces, summed up, of which the next one is
- * under way while one is waited for.  After a signal to any rank those under
- * way end, on all ranks the same ones; false: some are missing then. */
+/* Sums up the reports of a validation's pieces; submits a piece ahead of the
+ * one awaited.  After a signal to any rank no rank submits another piece.
+ * False: pieces are missing. */
 static bool add_pieces(struct mtlm_train *s, int64_t done,
                        double sum[MTLM_STATUS_EXTRA])
 {
@@ -38,11 +38,11 @@ static bool add_pieces(struct mtlm_train *s, int64_t done,
     return submitted == n;
 }
 
-/* The losses on the validation samples, or instead on these, after `done`
- * iterations; nothing else runs meanwhile.  False: a signal ended it before. */
-static bool measure(struct mtlm_train *s, int64_t done,
-                    struct mtlm_samples *instead,
-                    double report[MTLM_STATUS_EXTRA])
+/* Losses on the validation samples, or on `instead`, after `done` iterations.
+ * Nothing else runs meanwhile.  False: a signal ended it. */
+static bool measure_losses(struct mtlm_train *s, int64_t done,
+                           struct mtlm_samples *instead,
+                           double report[MTLM_STATUS_EXTRA])
 {
     struct mtlm_job *job = s->job;
     struct mtlm_samples *usual = job->valid.samples;
@@ -50,7 +50,7 @@ static bool measure(struct mtlm_train *s, int64_t done,
 
     if (instead)
         job->valid.samples = instead;
-    /* To submit a long one takes as long as to run it. */
+    /* Submitting a long validation takes as long as running it. */
     mtlm_train_log_progress(job, instead ? "test" : "validation",
                             job->program->config.eval_microbatches, 0);
     whole = add_pieces(s, done, report);
@@ -60,14 +60,14 @@ static bool measure(struct mtlm_train *s, int64_t done,
     return whole;
 }
 
-/* Validations always have the same samples, so that a second one at the same
- * place is the first one. */
+/* Validations have the same samples: a second one after the same iteration
+ * reuses the first. */
 void mtlm_train_validate(struct mtlm_train *s, int64_t done, const char *on)
 {
     const int64_t start = mtlm_now_ns();
     const bool again = s->validated == done;
 
-    if (!again && !measure(s, done, NULL, s->validation)) {
+    if (!again && !measure_losses(s, done, NULL, s->validation)) {
         mtlm_train_log_cut(&s->log, mtlm_now_ns() - start);
         return;
     }
@@ -81,21 +81,20 @@ void mtlm_train_validate(struct mtlm_train *s, int64_t done, const char *on)
     s->text.last_hits = s->validation[MTLM_STATUS_SOP_HITS];
 }
 
-static void test(struct mtlm_train *s)
+static void run_test(struct mtlm_train *s)
 {
     const int64_t start = mtlm_now_ns();
     double report[MTLM_STATUS_EXTRA];
 
-    if (measure(s, s->text.iterations, s->job->test, report))
+    if (measure_losses(s, s->text.iterations, s->job->test, report))
         mtlm_train_log_validation(&s->log, s->text.iterations, " on test set",
                                   report, mtlm_now_ns() - start);
     else
         mtlm_train_log_cut(&s->log, mtlm_now_ns() - start);
 }
 
-/* As Megatron does when training is done, but the validation after a time
- * limit as well: whoever sets one wants to know how far it got.  A signal
- * wants the end soon. */
+/* As Megatron after training, and also after a time limit.  After a signal the
+ * run ends soon, without an evaluation. */
 void mtlm_train_evaluate(struct mtlm_train *s)
 {
     const bool trained = s->job->options.eval_only
@@ -116,7 +115,7 @@ void mtlm_train_evaluate(struct mtlm_train *s)
         s->code = err.code;
     }
     if (s->job->test && trained && !s->interrupted)
-        test(s);
+        run_test(s);
     else if (s->job->test && trained)
         s->left_out = true;
 }

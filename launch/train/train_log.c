@@ -1,3 +1,4 @@
+/* Log lines and metrics of iterations and validations, and the time left. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -28,13 +29,13 @@ void mtlm_train_log_start(struct mtlm_train_log *log,
     log->line.skipped = log->step.skipped = job->skipped_before;
 }
 
-static void add(struct mtlm_train_span *span,
-                const struct mtlm_train_ended *ended)
+static void add_iteration(struct mtlm_train_span *span,
+                          const struct mtlm_train_ended *ended)
 {
     const double *r = ended->report;
     const bool step = r[MTLM_CONTROL_APPLY] != 0;
 
-    /* As Megatron: the mean is that of the iterations with a step. */
+    /* As in Megatron: the mean of iterations with an optimizer step. */
     for (int i = 0; i < MTLM_LOSS_COUNT && step; i++)
         span->loss[i] += r[MTLM_CONTROL_LOSS + i];
     span->steps += step;
@@ -43,9 +44,9 @@ static void add(struct mtlm_train_span *span,
     mtlm_trace_usage_add(&span->traced, &ended->traced);
 }
 
-/* The next one begins. */
-static void begin(struct mtlm_train_span *span,
-                  const struct mtlm_train_ended *ended)
+/* The next span starts where this iteration ended. */
+static void begin_span(struct mtlm_train_span *span,
+                       const struct mtlm_train_ended *ended)
 {
     *span =
         (struct mtlm_train_span){.since_ns = ended->now_ns,
@@ -53,7 +54,7 @@ static void begin(struct mtlm_train_span *span,
                                  .nan = ended->report[MTLM_CONTROL_NAN]};
 }
 
-/* Validations that come after that many iterations. */
+/* Validations left after `done` iterations. */
 static double validations_left(const struct mtlm_train_log *log, int64_t done)
 {
     const struct mtlm_options *o = &log->job->options;
@@ -64,7 +65,7 @@ static double validations_left(const struct mtlm_train_log *log, int64_t done)
            + (log->end % o->eval_interval != 0) + (log->job->test != NULL);
 }
 
-/* At the pace of so many seconds for so many samples. */
+/* Time left when `per_samples` samples take `seconds`. */
 static double seconds_left(const struct mtlm_train_log *log, double seconds,
                            double per_samples,
                            const double r[MTLM_CONTROL_COUNT])
@@ -86,7 +87,7 @@ static double seconds_left(const struct mtlm_train_log *log, double seconds,
     return left;
 }
 
-static void put(const struct mtlm_train_log *log, char *text)
+static void put_line(const struct mtlm_train_log *log, char *text)
 {
     if (log->prints) {
         puts(text);
@@ -95,10 +96,10 @@ static void put(const struct mtlm_train_log *log, char *text)
     free(text);
 }
 
-/* What there is to tell of a span that ends with that iteration. */
-static struct mtlm_log_iteration describe(const struct mtlm_train_log *log,
-                                          const struct mtlm_train_span *span,
-                                          const struct mtlm_train_ended *ended)
+/* Fields of the log line of a span that ends with this iteration. */
+static struct mtlm_log_iteration describe_span(
+    const struct mtlm_train_log *log, const struct mtlm_train_span *span,
+    const struct mtlm_train_ended *ended)
 {
     const double *r = ended->report;
     const struct mtlm_options *o = &log->job->options;
@@ -116,7 +117,7 @@ static struct mtlm_log_iteration describe(const struct mtlm_train_log *log,
         .tflops = o->log_throughput ? flops / seconds / 1e12
                                           / mtlm_ranks_size(log->job->ranks)
                                     : -1,
-        /* As Megatron: what the next iteration will use. */
+        /* As in Megatron: the rate of the next iteration. */
         .lr = r[MTLM_CONTROL_NEXT_LR],
         .global_batch = r[MTLM_CONTROL_BATCH],
         .loss = steps ? span->loss[MTLM_LOSS_LM] / span->steps : -1,
@@ -139,17 +140,17 @@ void mtlm_train_log_add(struct mtlm_train_log *log,
 {
     struct mtlm_log_iteration told;
 
-    add(&log->step, ended);
-    add(&log->line, ended);
+    add_iteration(&log->step, ended);
+    add_iteration(&log->line, ended);
     log->all_samples += ended->report[MTLM_CONTROL_BATCH];
-    told = describe(log, &log->step, ended);
+    told = describe_span(log, &log->step, ended);
     mtlm_metrics_step(log->job->metrics, &told);
-    begin(&log->step, ended);
+    begin_span(&log->step, ended);
     if (!ended->line_due)
         return;
-    told = describe(log, &log->line, ended);
-    put(log, mtlm_log_iteration_line(&told));
-    begin(&log->line, ended);
+    told = describe_span(log, &log->line, ended);
+    put_line(log, mtlm_log_iteration_line(&told));
+    begin_span(&log->line, ended);
 }
 
 void mtlm_train_log_validation(struct mtlm_train_log *log, int64_t iterations,
@@ -161,7 +162,8 @@ void mtlm_train_log_validation(struct mtlm_train_log *log, int64_t iterations,
     const double hits = binary ? r[MTLM_STATUS_SOP_HITS] : -1;
     char *where = mtlm_sprintf("iteration %" PRId64 "%s", iterations, on);
 
-    put(log, mtlm_log_validation_lines(where, r[MTLM_STATUS_LOSS], sop, hits));
+    put_line(log,
+             mtlm_log_validation_lines(where, r[MTLM_STATUS_LOSS], sop, hits));
     free(where);
     if (ns > 0)
         mtlm_metrics_validation(log->job->metrics, iterations,

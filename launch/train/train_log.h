@@ -1,49 +1,50 @@
 #ifndef MTLM_TRAIN_LOG_H
 #define MTLM_TRAIN_LOG_H
 
+/* Log lines, metrics and progress of a training run.  All ranks keep the log;
+ * the last rank prints, as in Megatron-LM. */
+
 #include "launch/job/job.h"
 #include "launch/report/traced_iteration.h"
 
-/* Some iterations in a row. */
+/* Sums over consecutive iterations. */
 struct mtlm_train_span {
-    int64_t since_ns;             /* end of the one before */
+    int64_t since_ns;             /* end of the previous iteration */
     int64_t eval_ns;              /* in validations and pauses, since then */
     double loss[MTLM_LOSS_COUNT]; /* sums over the steps */
     int64_t iterations, steps;
     double samples;
     struct mtlm_trace_usage traced;
-    double skipped, nan; /* before them, in all */
+    double skipped, nan; /* counters before them */
 };
 
-/* What a training run says as it goes, and what it keeps for that.  All ranks
- * keep it, the last one prints, as in Megatron-LM. */
 struct mtlm_train_log {
     const struct mtlm_job *job;
     bool prints;
-    int64_t end;      /* iteration after which the run ends, at the latest */
-    int64_t start_ns; /* of the first iteration */
+    int64_t end;                 /* last iteration of the run, at the latest */
+    int64_t start_ns;            /* of the first iteration */
     struct mtlm_train_span line; /* since the last line */
-    struct mtlm_train_span step; /* the iteration that has ended last */
+    struct mtlm_train_span step; /* the last iteration */
     int64_t all_eval_ns;         /* in validations */
     int64_t evals;               /* how many */
     double all_samples;
 };
 
-/* The first iteration begins now. */
+/* Starts the log: the first iteration starts now. */
 void mtlm_train_log_start(struct mtlm_train_log *log,
                           const struct mtlm_job *job);
 
-/* An iteration that is done. */
+/* An iteration that has ended. */
 struct mtlm_train_ended {
     int64_t now_ns;                 /* when its report came */
     const double *report;           /* enum mtlm_control_slot */
-    double params_norm;             /* -1: it is not computed */
-    struct mtlm_trace_usage traced; /* zero: it is not recorded */
+    double params_norm;             /* -1: not computed */
+    struct mtlm_trace_usage traced; /* zero: not recorded */
     bool line_due;
 };
 
-/* Writes its metrics (launch/log/metrics.h), and the line about the iterations
- * since the last one when it is due. */
+/* Adds an iteration: writes its metrics (launch/log/metrics.h), and the log
+ * line when it is due. */
 void mtlm_train_log_add(struct mtlm_train_log *log,
                         const struct mtlm_train_ended *ended);
 
@@ -59,7 +60,7 @@ void mtlm_train_log_validation(struct mtlm_train_log *log, int64_t iterations,
  * iteration. */
 void mtlm_train_log_pause(struct mtlm_train_log *log, int64_t ns);
 
-/* A validation took ns that was not made to its end. */
+/* Leaves out ns of a validation that a signal ended. */
 void mtlm_train_log_cut(struct mtlm_train_log *log, int64_t ns);
 
 /* Rank 0 shows the progress of `what`, of so many microbatches, until

@@ -1,4 +1,4 @@
-/* Which node made the first value that is not finite. */
+/* Finds the node that computed the first value that is not finite. */
 
 #include "config.h"
 
@@ -15,7 +15,7 @@ void mtlm_train_explain_nan(struct mtlm_train *s, int64_t iteration)
 
     mtlm_run_find_bad_node(s->job->run, iteration, &bad);
     mtlm_job_stop_engine(s->job);
-    /* Ranks of a tensor-parallel group may have the same node: one says so. */
+    /* Ranks of a tensor-parallel group may share the node: one prints. */
     mine = bad.found
                ? bad.order * mtlm_ranks_size(ranks) + mtlm_ranks_rank(ranks)
                : INT64_MAX;
@@ -25,7 +25,7 @@ void mtlm_train_explain_nan(struct mtlm_train *s, int64_t iteration)
             fprintf(stderr,
                     "mtlm-dag: iteration %" PRId64
                     ": loss or gradient norm is not finite, but every node "
-                    "is when run again\n",
+                    "is finite when run again\n",
                     iteration + 1);
     } else if (mine == first) {
         fprintf(stderr,

@@ -1,3 +1,4 @@
+/* --weight-hash: hashes each shard, then all shards in order on rank 0. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -9,7 +10,7 @@
 
 #include "launch/train/weight_hash.h"
 
-/* Of one parameter's shard, which every data-parallel rank has. */
+/* Hash of a parameter's shard; every data-parallel rank has it. */
 struct entry {
     int64_t number, shard;
     uint64_t hash;
@@ -32,7 +33,7 @@ struct mtlm_weight_hash *mtlm_weight_hash_read(struct mtlm_job *job)
         void *values;
 
         if (!p->counted)
-            continue; /* another rank has the same */
+            continue; /* another rank owns the same parameter */
         values = mtlm_calloc(1, bytes);
         mtlm_run_read(job->run, p->weight, values);
         hash->entry[hash->n++] = (struct entry){p->number, job->layout.tp_rank,
@@ -51,9 +52,9 @@ static int by_number(const void *x, const void *y)
     return (a->shard > b->shard) - (a->shard < b->shard);
 }
 
-/* Keeps one of equal entries; returns how many are left, or 0: the replicas of
- * the model are not alike. */
-static size_t unite(struct entry *all, size_t n, int dp)
+/* Keeps one of equal entries.  Returns how many are left; 0: the replicas of
+ * the model differ. */
+static size_t unite_replicas(struct entry *all, size_t n, int dp)
 {
     for (size_t i = 0; i < n; i++) {
         if (memcmp(&all[i], &all[i / dp * dp], sizeof(*all)) != 0)
@@ -74,7 +75,7 @@ void mtlm_weight_hash_print(struct mtlm_weight_hash *hash, struct mtlm_job *job)
         return;
     n = bytes / sizeof(*all);
     qsort(all, n, sizeof(*all), by_number);
-    n = unite(all, n, job->layout.dp);
+    n = unite_replicas(all, n, job->layout.dp);
     if (n)
         printf("weight hash: %016" PRIx64 "\n",
                (uint64_t) XXH3_64bits(all, n * sizeof(*all)));

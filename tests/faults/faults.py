@@ -235,7 +235,7 @@ class Campaign:
         if mode in ("short", "eintr") and not complete:
             wrong.append(f"saved only {said}: {err[-500:]}")
         if said_loaded(out) and loaded(out) != newest and (
-                "left out" not in err):
+                "checkpoint skipped" not in err):
             wrong.append(f"went on from {loaded(out)}, not from {newest}")
         if code == 0 and weight_hash(out) != self.hashes[case]:
             wrong.append(f"ended with weights {weight_hash(out)}, "
@@ -263,7 +263,7 @@ class Campaign:
             wrong.append(f"the next start ended with {code}: {err[-500:]}")
         elif weight_hash(out) != self.hash:
             wrong.append(f"weights {weight_hash(out)}, not {self.hash}")
-        if "left out" in err:
+        if "checkpoint skipped" in err:
             wrong.append(f"a damaged checkpoint: {err[:500]}")
         left = [name for name in os.listdir(save) if "tmp" in name]
         if left:

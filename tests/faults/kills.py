@@ -189,7 +189,7 @@ class Campaign:
         if now < max([committed] + saved(job.text("out"))):
             self.fail(layout, f"of {saved(job.text('out'))} and {committed} "
                       f"{now} is there")
-        if "left out" in job.text("err"):
+        if "checkpoint skipped" in job.text("err"):
             self.fail(layout, "a damaged checkpoint: " + job.text("err"))
         return now
 

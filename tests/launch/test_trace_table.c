@@ -65,9 +65,10 @@ static void test_the_table_of_many_ranks_is_shortened_and_says_so(void **state)
     int lines = 0, ranks = 0;
 
     (void) state;
-    assert_non_null(strstr(text, "  Of 64 ranks those with the 4 smallest and "
-                                 "the 8 largest bubbles; summary.json has "
-                                 "all.\n"));
+    assert_non_null(strstr(text,
+                           "  Of 64 ranks, the 4 with the smallest and "
+                           "the 8 with the largest bubbles; summary.json has "
+                           "all.\n"));
     for (char *line; (line = strsep(&rest, "\n"));) {
         int rank, workers;
         double work_ms, busy;

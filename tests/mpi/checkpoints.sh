@@ -151,7 +151,7 @@ file=one/iter_0000004/rank-00000.safetensors
 printf 'x' | dd of="$file" bs=1 seek=$(($(stat -c %s "$file") - 9)) conv=notrunc \
     2>dd
 well 1 "${run[@]}" --load one
-grep -q 'left out: one/iter_0000004/rank-00000.safetensors: tensor ".*exp_avg_sq"' err \
+grep -q 'checkpoint skipped: one/iter_0000004/rank-00000.safetensors: tensor ".*exp_avg_sq"' err \
     || fail "damaged: $(cat err)"
 grep -q '^loaded: one/iter_0000002' out || fail "not the older one: $(cat out)"
 [ "$(weight_hash out)" = "$plain" ] || fail "from the older one: other weights"
@@ -182,7 +182,7 @@ refused 2 'saved with --hidden-size 64, this job has 32' \
     -- --load f --hidden-size 32
 refused 2 'saved with --seed 1234, this job has 7' --finetune --no-load-rng \
     -- --load f --seed 7
-refused 2 'f/iter_0000006.1 is there already' -- --save f
+refused 2 'f/iter_0000006.1 exists, from another training' -- --save f
 refused 2 'saved with --eod-mask-loss no' --finetune -- --load f --eod-mask-loss
 for split in 969,30,1 969/30/1 '969 /30, 1'; do
     well 1 "${run[@]}" --load f --split "$split"
@@ -194,7 +194,7 @@ refused 3 'nowhere: there is no such directory' -- --load nowhere
 refused 3 'nowhere: there is no such directory' -- --load nowhere --save x
 [ ! -e x ] || fail "left: $(ls -d x)"
 mkdir bare
-refused 3 'bare: there is no checkpoint to go on from' -- --load bare --save x
+refused 3 'bare: there is no checkpoint to continue' -- --load bare --save x
 refused 3 'bare: there is no checkpoint to finetune' -- --load bare --finetune
 refused 2 '--keep-last needs --save' -- --keep-last 3
 refused 2 '--no-load-optim needs --load' -- --no-load-optim
@@ -235,7 +235,7 @@ well 1 "${run[@]}" --load g --no-load-optim --train-iters 5
 cp -r f renamed
 cp -r renamed/iter_0000005 renamed/iter_0000009
 well 1 "${run[@]}" --load renamed
-grep -q 'left out: renamed/iter_0000009: renamed, .* of iteration 5$' err \
+grep -q 'checkpoint skipped: renamed/iter_0000009: renamed, .* of iteration 5$' err \
     && grep -q '^loaded: renamed/iter_0000006.1' out || fail "renamed: $(cat err)"
 
 # The tokens of a model are those of one tokenizer, whatever the data.

@@ -41,7 +41,7 @@ job 2 "${run[@]}" --train-iters 3 --metrics full
 [ "$rc" -eq 4 ] || fail "full: exit code $rc: $(cat err)"
 [ "$(losses out | wc -l)" -eq 3 ] || fail "full: not trained to the end"
 [ "$(cat err)" = 'mtlm-dag: cannot write full: No space left on device; '`
-    `'training goes on without it
+    `'training continues without it
 mtlm-dag: full is incomplete: No space left on device' ] \
     || fail "full: $(cat err)"
 # In the middle of a run: a file that may grow to 2 KiB. What it holds is whole.
@@ -56,7 +56,7 @@ grep -q '^exit code 4$' out || fail "half: $(cat out err)"
 [ "$(losses out | wc -l)" -eq 20 ] || fail "half: not trained to the end"
 file=$(ls half/*)
 [ "$(cat err)" = "mtlm-dag: cannot write $file: File too large; "`
-    `"training goes on without it
+    `"training continues without it
 mtlm-dag: $file is incomplete: File too large" ] || fail "half: $(cat err)"
 "$python" "$check" half || fail "half: not whole"
 

@@ -39,7 +39,7 @@ well 8 "${pretend[@]}" --synthetic short.ini --num-layers 4 \
     --global-batch-size 8 --tensor-model-parallel-size 2 \
     --pipeline-model-parallel-size 2 --sequence-parallel \
     --num-virtual-stages-per-pipeline-rank 2 --use-distributed-optimizer
-grep -q '^Evaluated: .* hop .* tensor-parallel collective' out \
+grep -q '^Predicted: .* hop .* tensor-parallel collective' out \
     || fail "eight ranks: $(cat out)"
 
 # What is wrong is said once, with the usual status.

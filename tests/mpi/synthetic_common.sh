@@ -124,6 +124,6 @@ schedule() {
         --trace trace
     [ "$rc" -eq 0 ] || return
     printf '%-11s p %d v %d m %d: %s, %s %%\n' "$name" "$p" "$v" "$m" "$(
-        sed -n 's/^Evaluated: \([.0-9]* ms\).*with \(.*\) for a hop.*/evaluated \1, hop \2/p' out)" "$more"
+        sed -n 's/^Predicted: \([.0-9]* ms\).*with \(.*\) per hop.*/predicted \1, hop \2/p' out)" "$more"
     fits "$6" "$7"
 }

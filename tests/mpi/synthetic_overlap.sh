@@ -6,7 +6,7 @@ set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 . "${srcdir:-.}/tests/mpi/synthetic_common.sh" || exit
 
-# hidden WHAT: that share of the communication, in %, Measured or Evaluated.
+# hidden WHAT: that share of the communication, in %, Schedule or Predicted.
 hidden() {
     sed -n "s/^$1.*, \([0-9]*\) % of the communication under.*/\1/p" out
 }
@@ -18,7 +18,7 @@ run() {
     layout 2 1
     compare "$1" 2 "${pretend[@]}" --synthetic delayed.ini --num-layers 2 \
         --global-batch-size "$3" "${parallel[@]}" --window "$4" || return
-    measured=$(hidden Schedule) evaluated=$(hidden Evaluated)
+    measured=$(hidden Schedule) evaluated=$(hidden Predicted)
     echo "all-reduce of $((2 * $2)) us, window $4: $measured % hidden," \
         "evaluated $evaluated %, the run took $more %"
     within_limit $((measured - evaluated)) 8 && return

@@ -1,4 +1,4 @@
-/* deps.csv: a line per edge, for networkx and the like. */
+/* deps.csv: a line per edge, for networkx. */
 #include "config.h"
 
 #include "launch/trace/export/writer.h"

@@ -79,7 +79,8 @@ static void create_rank(const struct paje *p, int rank)
     putc('\n', p->f);
 }
 
-static void destroy(const struct paje *p, const struct mtlm_trace_track *track)
+static void put_destroy(const struct paje *p,
+                        const struct mtlm_trace_track *track)
 {
     begin_line(p, MTLM_PAJE_DESTROY, p->last_ns);
     mtlm_paje_put_track(p->f, p->info, track);
@@ -260,7 +261,7 @@ static bool ran_something(const struct paje *p,
     return false;
 }
 
-static void prepare(struct paje *p)
+static void sort_events(struct paje *p)
 {
     const size_t n = p->records->n;
 
@@ -284,7 +285,7 @@ static void prepare(struct paje *p)
     p->counts = mtlm_calloc(p->info->ranks, sizeof(*p->counts));
 }
 
-static void begin(const struct paje *p)
+static void put_begin(const struct paje *p)
 {
     begin_line(p, MTLM_PAJE_CREATE, p->first_ns);
     fputs("MPIroot\tMPIP\t0\troot\n", p->f);
@@ -304,12 +305,12 @@ static void begin(const struct paje *p)
         set_idle(p, p->first_ns, &p->idle[k]);
 }
 
-static void end(const struct paje *p)
+static void put_end(const struct paje *p)
 {
     for (size_t k = 0; k < p->n_idle; k++)
-        destroy(p, &p->idle[k]);
+        put_destroy(p, &p->idle[k]);
     for (size_t k = 0; k < p->tracks->n_tracks; k++)
-        destroy(p, &p->tracks->track[k]);
+        put_destroy(p, &p->tracks->track[k]);
     for (int rank = 0; rank < p->info->ranks; rank++)
         destroy_rank(p, rank);
     begin_line(p, MTLM_PAJE_DESTROY, p->last_ns);
@@ -323,16 +324,16 @@ void mtlm_trace_write_paje(FILE *f, const struct mtlm_trace *trace)
     struct event *event;
     size_t n;
 
-    prepare(&p);
+    sort_events(&p);
     event = events_of(&p, &n);
     p.first_ns = mtlm_trace_first_ns(trace->records);
     p.last_ns = n ? event[n - 1].ns : p.first_ns;
     mtlm_trace_op_colors(trace->records, color);
     mtlm_paje_put_header(f, trace->records, color);
-    begin(&p);
+    put_begin(&p);
     for (size_t i = 0; i < n; i++)
         put_event(&p, &event[i]);
-    end(&p);
+    put_end(&p);
     free(event);
     free(p.counts);
     free(p.idle);

@@ -1,3 +1,4 @@
+/* Writes the header of paje.trace. */
 #include "config.h"
 
 #include <ctype.h>

@@ -6,9 +6,9 @@
 #include "launch/trace/node.h"
 #include "launch/trace/tracks.h"
 
-/* How paje.trace begins: what its events look like, types of containers,
- * states and variables, and the containers.  The layout is that of StarPU 1.3,
- * which StarVZ reads; a field is separated from the next by one TAB. */
+/* The header of paje.trace: events, types of containers, states and variables,
+ * and the containers, as in StarPU 1.3, which StarVZ reads.  One TAB separates
+ * two fields. */
 
 /* Numbers of the events. */
 enum mtlm_paje_event {
@@ -21,27 +21,26 @@ enum mtlm_paje_event {
     MTLM_PAJE_DESTROY = 8,
     MTLM_PAJE_STATE = 10,
     MTLM_PAJE_VARIABLE = 13,
-    MTLM_PAJE_TASK = 20, /* a state with what a task has besides */
-    /* What a message has besides its state, which StarVZ wants to be as
-     * short as it is: what came behind would become part of its value. */
+    MTLM_PAJE_TASK = 20, /* a state with the fields of a task */
+    /* The fields of a message.  Its state stays short: StarVZ would read more
+     * fields as part of the value. */
     MTLM_PAJE_MESSAGE = 21,
 };
 
-/* Definitions of the events; types; values of states, which are the operations
- * with a colour. */
+/* Writes event definitions, types, and one state value per operation with a
+ * colour. */
 void mtlm_paje_put_header(FILE *f, const struct mtlm_trace_records *records,
                           const uint32_t color[MTLM_OP_COUNT]);
 
-/* The containers have aliases that are their names: "0_program",
- * "0_scheduler", of a track "0_CPU0" or, for communication, "0_TPmpict": in
- * the word behind the rank StarVZ looks for CPU, CUDA, mpict, and ViTE shows
- * its first letters. */
+/* Write containers.  The alias of a container is its name: "0_program",
+ * "0_scheduler", "0_CPU0" of a worker's track, "0_TPmpict" of communication.
+ * StarVZ looks for CPU, CUDA or mpict after the rank. */
 void mtlm_paje_put_program(FILE *f, int rank);
 void mtlm_paje_put_scheduler(FILE *f, int rank);
 void mtlm_paje_put_track(FILE *f, const struct mtlm_trace_info *info,
                          const struct mtlm_trace_track *track);
 
-/* Aliases of a track's type and of the type of its states. */
+/* Alias of the track's type; alias of the type of its states. */
 const char *mtlm_paje_type(const struct mtlm_trace_track *track);
 const char *mtlm_paje_state_type(const struct mtlm_trace_track *track);
 

@@ -6,7 +6,7 @@
 
 #include "launch/trace/export/writer.h"
 
-/* As RFC 4180 wants it. */
+/* Quotes as RFC 4180 requires. */
 static void put_text(FILE *f, const char *text)
 {
     if (!strpbrk(text, ",\"\r\n")) {
@@ -40,13 +40,12 @@ static void put_device(FILE *f, const struct mtlm_trace_info *info,
     fprintf(f, "worker %d", r->worker);
 }
 
-static double us(const struct mtlm_trace *trace, int64_t ns)
+static double us_from_origin(const struct mtlm_trace *trace, int64_t ns)
 {
     return 1e-3 * (ns - trace->summary->origin_ns);
 }
 
-/* How long it waited for the others of its message, and took from then on;
- * nothing of what is no message. */
+/* Waiting time and transfer time of a message; empty for other nodes. */
 static void put_message(FILE *f, const struct mtlm_record *r, int64_t met_ns)
 {
     if (r->lane == MTLM_LANE_COMPUTE)
@@ -56,9 +55,10 @@ static void put_message(FILE *f, const struct mtlm_record *r, int64_t met_ns)
                 1e-3 * (r->end_ns - met_ns));
 }
 
-/* How many of its rank's workers count; 0: it ran on another. */
-static size_t workers(const struct mtlm_trace_records *records,
-                      const struct mtlm_record *r)
+/* Number of the rank's workers that count; 0: the node ran on another worker.
+ */
+static size_t count_workers(const struct mtlm_trace_records *records,
+                            const struct mtlm_record *r)
 {
     if (r->lane == MTLM_LANE_COMPUTE && !mtlm_trace_is_busy(records, r))
         return 0;
@@ -84,13 +84,14 @@ void mtlm_trace_write_csv(FILE *f, const struct mtlm_trace *trace)
                 mtlm_trace_class_name(mtlm_trace_class(r)));
         put_text(f, mtlm_trace_op_name(r));
         fprintf(f, ",%" PRId64 ",%d,%.3f,%.3f,%.3f,%.3f,%.0f,%.0f,%d", r->job,
-                r->priority, us(trace, r->submit_ns), us(trace, r->ready_ns),
-                us(trace, r->start_ns), us(trace, r->end_ns), r->flops,
-                r->bytes, r->peer);
+                r->priority, us_from_origin(trace, r->submit_ns),
+                us_from_origin(trace, r->ready_ns),
+                us_from_origin(trace, r->start_ns),
+                us_from_origin(trace, r->end_ns), r->flops, r->bytes, r->peer);
         fprintf(f, ",%s,%s,%d,%d,%" PRId64, mtlm_trace_lane_name(r->lane),
                 mtlm_trace_phase_name(r->phase), r->group, r->group_root,
                 r->match);
         put_message(f, r, trace->records->met_ns[i]);
-        fprintf(f, ",%zu\n", workers(trace->records, r));
+        fprintf(f, ",%zu\n", count_workers(trace->records, r));
     }
 }

@@ -158,7 +158,7 @@ static void put_drawing(FILE *f, const struct drawing *drawing)
 }
 
 /* As text, which the caller frees. */
-static char *draw(const struct drawing *drawing, size_t *size)
+static char *draw_panels(const struct drawing *drawing, size_t *size)
 {
     char *text;
     FILE *f = open_memstream(&text, size);
@@ -231,7 +231,7 @@ void mtlm_trace_write_svg(FILE *f, const struct mtlm_trace *trace)
             mtlm_realloc(drawing.panel, drawing.n + 1, sizeof(*drawing.panel));
         panel_create(&drawing, t);
     }
-    text = draw(&drawing, &size);
+    text = draw_panels(&drawing, &size);
     while (size > MAX_BYTES
            && (drawing.detail > MTLM_VIEW_BRIEF || drawing.length_ns > 1000)) {
         if (drawing.detail > MTLM_VIEW_BRIEF)
@@ -240,7 +240,7 @@ void mtlm_trace_write_svg(FILE *f, const struct mtlm_trace *trace)
             drawing.length_ns =
                 round_down(0.97 * drawing.length_ns * MAX_BYTES / size);
         free(text);
-        text = draw(&drawing, &size);
+        text = draw_panels(&drawing, &size);
     }
     fwrite(text, 1, size, f);
     free(text);

@@ -9,7 +9,7 @@
 #include "launch/trace/export/xml.h"
 #include "runtime/base/memory.h"
 
-/* So many find room beside a row. */
+/* Stage numbers that fit beside a row. */
 enum { FEW_STAGES = 4 };
 
 static const double width = MTLM_VIEW_WIDTH, left = MTLM_VIEW_LEFT;
@@ -34,8 +34,8 @@ double mtlm_view_ms(const struct mtlm_view *view, int64_t ns)
     return 1e-6 * (ns - view->trace->summary->origin_ns);
 }
 
-/* What the run is; the caller frees it. */
-static char *title(const struct mtlm_view *view)
+/* The title; the caller frees it. */
+static char *title_text(const struct mtlm_view *view)
 {
     const struct mtlm_trace_info *info = view->trace->info;
     const struct mtlm_trace_summary *s = view->trace->summary;
@@ -79,7 +79,7 @@ static char *omission(const struct mtlm_view *view)
 
 void mtlm_view_put_title(FILE *f, const struct mtlm_view *view)
 {
-    char *text = title(view), *compare = comparison(view);
+    char *text = title_text(view), *compare = comparison(view);
     char *lacks = omission(view);
     const double small = 0.76, letter = 0.54; /* of the letters' height */
     const double letters =

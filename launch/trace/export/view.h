@@ -1,6 +1,8 @@
 #ifndef MTLM_TRACE_VIEW_H
 #define MTLM_TRACE_VIEW_H
 
+/* Layout of one run in the picture, and the writers of its parts. */
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,11 +17,11 @@ enum {
     MTLM_VIEW_RIGHT = 16,
     MTLM_VIEW_TOP = 84,
     MTLM_VIEW_BOTTOM = 40,
-    MTLM_VIEW_SMALLER = 75, /* per cent: digits in narrow boxes */
+    MTLM_VIEW_SMALLER = 75, /* %: size of digits in narrow boxes */
 };
 
-/* The less, the smaller is the file: hover text over nothing; in a few letters
- * over compute; over compute; over everything. */
+/* Hover text: none; abbreviated over compute; over compute; over everything.
+ * Less text makes a smaller file. */
 enum mtlm_view_detail {
     MTLM_VIEW_BRIEF,
     MTLM_VIEW_SHORT,
@@ -27,12 +29,11 @@ enum mtlm_view_detail {
     MTLM_VIEW_FULL
 };
 
-/* How the picture is laid out. */
 struct mtlm_view {
     const struct mtlm_trace *trace;
     struct mtlm_trace_picture *picture;
-    int64_t begin_ns, end_ns; /* seen */
-    int64_t last_ns;          /* there would be */
+    int64_t begin_ns, end_ns; /* visible */
+    int64_t last_ns;          /* end of the run */
     double row_height, lane_height, rank_gap;
     double *y; /* [n_rows + 1] top of each row; the last: bottom of all */
     int shades;
@@ -44,12 +45,13 @@ double mtlm_view_x(const struct mtlm_view *view, int64_t ns);
 double mtlm_view_height(const struct mtlm_view *view, size_t row);
 double mtlm_view_ms(const struct mtlm_view *view, int64_t ns);
 
-/* Writes what stands around the boxes; the boxes. */
+/* Write the frame: title; axis, with labels or lines only; rows; iterations. */
 void mtlm_view_put_title(FILE *f, const struct mtlm_view *view);
-/* labels: or only the lines. */
 void mtlm_view_put_axis(FILE *f, const struct mtlm_view *view, bool labels);
 void mtlm_view_put_rows(FILE *f, const struct mtlm_view *view);
 void mtlm_view_put_iterations(FILE *f, const struct mtlm_view *view);
+
+/* Writes the boxes. */
 void mtlm_view_put_boxes(FILE *f, const struct mtlm_view *view);
 
 #endif /* MTLM_TRACE_VIEW_H */

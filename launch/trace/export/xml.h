@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-/* Writes text (UTF-8) as the content of an XML element or attribute; what no
- * XML document may contain becomes "?". */
+/* Writes UTF-8 text as content of an XML element or attribute; forbidden
+ * characters become "?". */
 void mtlm_xml_put(FILE *f, const char *text);
 
 #endif /* MTLM_TRACE_XML_H */

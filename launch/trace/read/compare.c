@@ -1,4 +1,5 @@
-/* Several runs side by side: one table of lines, a function for each number. */
+/* Prints several runs side by side: a table of lines, each with a function for
+ * its number. */
 #include "config.h"
 
 #include <stddef.h>
@@ -12,7 +13,7 @@ static double windows(const struct mtlm_trace_summary *s)
     return s->windows ? s->windows : 1;
 }
 
-/* ---- numbers; negative: not known ---- */
+/* ---- numbers; negative: unknown ---- */
 
 typedef double number(const struct mtlm_trace_summary *s);
 

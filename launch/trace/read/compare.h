@@ -5,11 +5,13 @@
 
 #include "launch/trace/read/read.h"
 
-/* Prints what each of the n runs is, in a numbered line. */
+/* Prints n runs side by side for mtlm-report. */
+
+/* Prints a numbered line per run: model, layout, schedule, policy. */
 void mtlm_trace_print_runs(FILE *out, const struct mtlm_trace_run *run, int n);
 
-/* Prints the n runs side by side: what each is, then a line per number with a
- * column per run, then what each waited for most. */
+/* Prints the lines of mtlm_trace_print_runs(), then a table with a column per
+ * run, then the largest waits of each run. */
 void mtlm_trace_print_comparison(FILE *out, const struct mtlm_trace_run *run,
                                  int n);
 

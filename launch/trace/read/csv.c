@@ -1,3 +1,4 @@
+/* Reads CSV tables line by line. */
 #include "config.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include "launch/trace/read/csv.h"
 #include "runtime/base/memory.h"
 
-/* Longer ones are no field's text. */
+/* Characters of a wrong field that a message shows. */
 enum { SHOWN = 40 };
 
 static void add_field(struct mtlm_csv *csv, char *text)
@@ -22,8 +23,8 @@ static void add_field(struct mtlm_csv *csv, char *text)
     csv->field[csv->n++] = text;
 }
 
-/* Ends a quoted field whose text begins at at, and takes the quotes away.
- * Returns what follows it, NULL: it has no end. */
+/* Removes the quotes of a field that begins at at.  Returns the character after
+ * the field; NULL: no closing quote. */
 static char *unquote(char *at)
 {
     char *to = at;
@@ -38,8 +39,8 @@ static char *unquote(char *at)
     return NULL;
 }
 
-/* False: not as RFC 4180 wants it. */
-static bool split(struct mtlm_csv *csv)
+/* Splits the line into fields.  False: not RFC 4180. */
+static bool split_line(struct mtlm_csv *csv)
 {
     char *at = csv->line;
 
@@ -76,7 +77,7 @@ static int read_line(struct mtlm_csv *csv, struct mtlm_error *err)
                               "%s is cut off in line %" PRId64, csv->path,
                               csv->number);
     csv->line[bytes - 1] = '\0';
-    if (strlen(csv->line) != (size_t) bytes - 1 || !split(csv))
+    if (strlen(csv->line) != (size_t) bytes - 1 || !split_line(csv))
         return mtlm_error_set(err, MTLM_EXIT_INPUT,
                               "%s: line %" PRId64 " is no line of a table",
                               csv->path, csv->number);

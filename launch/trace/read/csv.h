@@ -7,9 +7,8 @@
 
 #include "runtime/base/error.h"
 
-/* Reads tables as the trace's writers make them: one record a line, fields
- * quoted (RFC 4180) or not, no line break in a field.  Errors name the file
- * and the line, and are MTLM_EXIT_INPUT. */
+/* Reads CSV tables: one record per line, fields quoted (RFC 4180) or not, no
+ * line break in a field.  Errors: MTLM_EXIT_INPUT with file and line. */
 struct mtlm_csv {
     const char *path; /* borrowed */
     FILE *file;
@@ -25,16 +24,14 @@ int mtlm_csv_open(struct mtlm_csv *csv, const char *path,
                   struct mtlm_error *err);
 void mtlm_csv_close(struct mtlm_csv *csv);
 
-/* Which field of the first line, just read, is name; -1 and an error where
- * there is none. */
+/* Index of the column `name` in the first line, just read.  -1: none. */
 int mtlm_csv_column(const struct mtlm_csv *csv, const char *name,
                     struct mtlm_error *err);
 
-/* The next line: 1; 0: there is none; -1: it cannot be read, or has not n
- * fields. */
+/* Reads the next line.  1; 0: end of file; -1: unreadable, or not n fields. */
 int mtlm_csv_next(struct mtlm_csv *csv, int n, struct mtlm_error *err);
 
-/* The whole text as a number; an integer from least to most. */
+/* Parse the whole text: as an integer from least to most; as a real number. */
 int mtlm_csv_integer(const struct mtlm_csv *csv, const char *text,
                      int64_t least, int64_t most, int64_t *value,
                      struct mtlm_error *err);

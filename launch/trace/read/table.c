@@ -1,4 +1,4 @@
-/* The summary as a table on the terminal. */
+/* Prints the summary as a table on the terminal. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 #include "runtime/base/memory.h"
 
 enum {
-    CAUSES = 3, /* of idle time, that are named */
-    ALL_RANKS = 16 /* up to so many each have a line; of more ... */,
-    LEAST = 4 /* those with the smallest bubbles */,
-    MOST = 8 /* and with the largest */
+    CAUSES = 3,     /* causes of idle time to print */
+    ALL_RANKS = 16, /* ranks up to which each has a line */
+    LEAST = 4,      /* of more: ranks with the smallest bubbles */
+    MOST = 8        /* and with the largest */
 };
 
 static void print_headline(FILE *out, const struct mtlm_trace_summary *s,
@@ -115,7 +115,7 @@ static void print_classes(FILE *out, const struct mtlm_trace_summary *s)
     }
 }
 
-/* A rank's accounts together, as shares of its workers' time. */
+/* Sums the rank's accounts as shares of its workers' time. */
 static void print_rank(FILE *out, const struct mtlm_trace_summary *s, int rank)
 {
     const struct mtlm_trace_rank *r = &s->rank[rank];
@@ -158,7 +158,7 @@ static int by_bubble(const void *pa, const void *pb)
     return a->rank - b->rank;
 }
 
-/* The ranks that differ most, in the order of their bubbles. */
+/* The ranks with the smallest and largest bubbles, in that order. */
 static void print_some_ranks(FILE *out, const struct mtlm_trace_summary *s)
 {
     struct ranked *list = mtlm_calloc(s->ranks, sizeof(*list));
@@ -172,8 +172,8 @@ static void print_some_ranks(FILE *out, const struct mtlm_trace_summary *s)
         else if (r == LEAST)
             fprintf(out, "   ...\n");
     fprintf(out,
-            "  Of %d ranks those with the %d smallest and the %d largest "
-            "bubbles; summary.json has all.\n",
+            "  Of %d ranks, the %d with the smallest and the %d with the "
+            "largest bubbles; summary.json has all.\n",
             s->ranks, LEAST, MOST);
     free(list);
 }
