@@ -34,8 +34,8 @@ static int check_piece(const struct mtlm_call *call, int weight,
                <= mtlm_shape_elems(&shape[weight]))
         return 0;
     return mtlm_error_set(
-        err, MTLM_EXIT_USAGE, "%s: weight is %s, needs element %lld",
-        mtlm_ops[call->kind]->name, mtlm_shape_str(&shape[weight], text),
+        err, MTLM_EXIT_USAGE, "weight is %s, needs element %lld",
+        mtlm_shape_str(&shape[weight], text),
         (long long) (first - 1 + mtlm_shape_elems(&shape[ADAM_G])));
 }
 

@@ -7,8 +7,16 @@
 #include "codelets/vector_math.h"
 
 /* Operands of adam and adam_master. */
-enum { ADAM_G, ADAM_CONTROL, ADAM_WEIGHT, ADAM_M, ADAM_V };
-enum { ADAMM_G, ADAMM_CONTROL, ADAMM_MASTER, ADAMM_M, ADAMM_V, ADAMM_WEIGHT };
+enum { ADAM_G, ADAM_CONTROL, ADAM_WEIGHT, ADAM_M, ADAM_V, ADAM_COUNT };
+enum {
+    ADAMM_G,
+    ADAMM_CONTROL,
+    ADAMM_MASTER,
+    ADAMM_M,
+    ADAMM_V,
+    ADAMM_WEIGHT,
+    ADAMM_COUNT
+};
 
 /* Coefficients that do not depend on the element, each rounded once. */
 struct mtlm_adam {

@@ -40,11 +40,9 @@ static int scatter_infer(struct mtlm_call *call, struct mtlm_error *err)
 
     call->shape[1] = call->shape[0];
     if (n < 1 || call->shape[0].dim[0] % n != 0)
-        return mtlm_error_set(
-            err, MTLM_EXIT_USAGE,
-            "reduce_scatter: x has %lld rows, needs a multiple "
-            "of %d ranks",
-            (long long) call->shape[0].dim[0], n);
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "x has %lld rows, needs a multiple of %d ranks",
+                              (long long) call->shape[0].dim[0], n);
     call->shape[1].dim[0] /= n;
     return 0;
 }

@@ -12,8 +12,7 @@ int mtlm_infer_expect_shape(const struct mtlm_call *call, int i,
 
     if (mtlm_shape_equal(&call->shape[i], &want))
         return 0;
-    return mtlm_error_set(err, MTLM_EXIT_USAGE, "%s: %s is %s, needs %s",
-                          mtlm_ops[call->kind]->name, name,
+    return mtlm_error_set(err, MTLM_EXIT_USAGE, "%s is %s, needs %s", name,
                           mtlm_shape_str(&call->shape[i], got_text),
                           mtlm_shape_str(&want, want_text));
 }
@@ -25,10 +24,8 @@ int mtlm_infer_expect_rank(const struct mtlm_call *call, int i,
 
     if (call->shape[i].rank == rank)
         return 0;
-    return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "%s: %s is %s, needs %d dimensions",
-                          mtlm_ops[call->kind]->name, name,
-                          mtlm_shape_str(&call->shape[i], text), rank);
+    return mtlm_error_set(err, MTLM_EXIT_USAGE, "%s is %s, needs %d dimensions",
+                          name, mtlm_shape_str(&call->shape[i], text), rank);
 }
 
 struct mtlm_shape mtlm_infer_shape_with_cols(struct mtlm_shape shape,

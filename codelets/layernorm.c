@@ -104,7 +104,7 @@ static int layernorm_bwd_infer(struct mtlm_call *call, struct mtlm_error *err)
     const struct mtlm_shape h = MTLM_SHAPE(mtlm_shape_cols(&shape[LNB_X]));
     const struct mtlm_shape rows = mtlm_infer_shape_of_rows(shape[LNB_X]);
 
-    if (mtlm_ops[call->kind]->access[LNB_DX] == MTLM_W)
+    if (call->kind == MTLM_OP_LAYERNORM_BWD)
         shape[LNB_DX] = shape[LNB_X];
     return mtlm_infer_expect_shape(call, LNB_GAMMA, "gamma", h, err)
                    || mtlm_infer_expect_shape(call, LNB_MEAN, "mean", rows, err)

@@ -155,7 +155,7 @@ static int linear_dgrad_infer(struct mtlm_call *call, struct mtlm_error *err)
     if (mtlm_infer_expect_rank(call, LIND_WEIGHT, "weight", 2, err))
         return -1;
     dx = mtlm_infer_shape_with_cols(shape[LIND_DY], shape[LIND_WEIGHT].dim[1]);
-    if (mtlm_ops[call->kind]->access[LIND_DX] == MTLM_W)
+    if (call->kind == MTLM_OP_LINEAR_DGRAD)
         shape[LIND_DX] = dx;
     return mtlm_infer_expect_shape(call, LIND_WEIGHT, "weight",
                                    MTLM_SHAPE(n, shape[LIND_WEIGHT].dim[1]),

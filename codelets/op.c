@@ -6,6 +6,14 @@
 
 #include "codelets/op.h"
 
+int mtlm_call_infer(struct mtlm_call *call, struct mtlm_error *err)
+{
+    const struct mtlm_op *op = mtlm_ops[call->kind];
+
+    return op->infer(call, err) < 0 ? mtlm_error_prefix(err, "%s", op->name)
+                                    : 0;
+}
+
 enum mtlm_dtype mtlm_call_dtype(const struct mtlm_call *call, int i)
 {
     const enum mtlm_dtype dtype = mtlm_ops[call->kind]->dtype[i];

@@ -377,6 +377,10 @@ MTLM_OP_LIST(OP)
 #define MTLM_CUDA_KERNEL(lc) NULL
 #endif
 
+/* Infers the shapes of a call, see infer of struct mtlm_op.  Returns 0, or -1
+ * with the operation's name and the reason in err. */
+int mtlm_call_infer(struct mtlm_call *call, struct mtlm_error *err);
+
 /* Returns the type of operand i of a call; MTLM_VALUE becomes call->value. */
 enum mtlm_dtype mtlm_call_dtype(const struct mtlm_call *call, int i);
 

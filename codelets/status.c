@@ -34,10 +34,10 @@ static int check_slots(const struct mtlm_call *call, int status, int n,
 
     if (slot >= 0 && slot + n <= mtlm_shape_elems(&call->shape[status]))
         return 0;
-    return mtlm_error_set(
-        err, MTLM_EXIT_USAGE, "%s: status is %s, needs element %lld",
-        mtlm_ops[call->kind]->name, mtlm_shape_str(&call->shape[status], text),
-        (long long) (slot < 0 ? slot : slot + n - 1));
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "status is %s, needs element %lld",
+                          mtlm_shape_str(&call->shape[status], text),
+                          (long long) (slot < 0 ? slot : slot + n - 1));
 }
 
 static int square_sum_infer(struct mtlm_call *call, struct mtlm_error *err)

@@ -170,7 +170,7 @@ void mtlm_square_sum_cuda(void *const ptr[], const struct mtlm_call *call,
 
     for (; call; call = call->next) {
         add_sum(&sums, calls++, ptr, call);
-        ptr += mtlm_ops[call->kind]->n_operands;
+        ptr += SQ_COUNT;
     }
     launch<square, false>(&sums, calls, dtype, context->device);
 }

@@ -193,8 +193,7 @@ static int check_loss(const struct mtlm_call *call, int loss,
 
     if (slot < 0 || slot >= MTLM_LOSS_COUNT)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "%s: loss slot %d does not exist",
-                              mtlm_ops[call->kind]->name, slot);
+                              "loss slot %d does not exist", slot);
     return mtlm_infer_expect_shape(call, loss, "loss",
                                    MTLM_SHAPE(MTLM_LOSS_COUNT), err);
 }

@@ -166,8 +166,8 @@ struct mtlm_node *mtlm_graph_call(struct mtlm_graph *graph,
         if (given[i])
             node->call.shape[i] = given[i]->shape;
     }
-    if (op->infer(&node->call, &err) < 0)
-        mtlm_fatal(__FILE__, __LINE__, "%s: %s", op->name, err.text);
+    if (mtlm_call_infer(&node->call, &err) < 0)
+        mtlm_fatal(__FILE__, __LINE__, "%s", err.text);
     for (int i = 0; i < op->n_operands; i++)
         if (!given[i]) {
             char name[64];
@@ -220,8 +220,8 @@ void mtlm_graph_add_call(struct mtlm_node *node, const union mtlm_attr *attr,
             move_last_use(&node->extra, end++);
         }
     }
-    if (op->infer(call, &err) < 0)
-        mtlm_fatal(__FILE__, __LINE__, "%s: %s", op->name, err.text);
+    if (mtlm_call_infer(call, &err) < 0)
+        mtlm_fatal(__FILE__, __LINE__, "%s", err.text);
     while (last->next)
         last = last->next;
     last->next = call;

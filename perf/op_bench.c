@@ -189,7 +189,7 @@ void bench_row(const struct bench *bench, const struct bench_rates *rates)
     char shape[96];
     int sets;
 
-    if (op->infer(&call, &err)) {
+    if (mtlm_call_infer(&call, &err)) {
         fprintf(stderr, "%s\n", err.text);
         exit(1);
     }

@@ -40,8 +40,7 @@ static int check_qkv(const struct mtlm_call *call, int qkv, const char *name,
         return -1;
     if (heads < 1 || call->shape[qkv].dim[2] % (3 * (int64_t) heads))
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "%s: %s is %s, needs a multiple of 3 x %d",
-                              mtlm_ops[call->kind]->name, name,
+                              "%s is %s, needs a multiple of 3 x %d", name,
                               mtlm_shape_str(&call->shape[qkv], text), heads);
     return 0;
 }
@@ -302,7 +301,7 @@ static int attention_bwd_infer(struct mtlm_call *call, struct mtlm_error *err)
         || check_lengths(call, ATTB_QKV, ATTB_LENGTHS, err)
         || check_outputs(call, ATTB_Y, ATTB_LSE, ATTB_DY, err))
         return -1;
-    if (mtlm_ops[call->kind]->access[ATTB_DQKV] == MTLM_W)
+    if (call->kind == MTLM_OP_ATTENTION_BWD)
         call->shape[ATTB_DQKV] = call->shape[ATTB_QKV];
     return mtlm_infer_expect_shape(call, ATTB_DQKV, "dqkv",
                                    call->shape[ATTB_QKV], err);

@@ -69,7 +69,7 @@ static struct run run_start(const struct gradcheck *check)
     struct mtlm_error err;
 
     memcpy(run.call.shape, check->shape, sizeof(run.call.shape));
-    if (run.op->infer(&run.call, &err))
+    if (mtlm_call_infer(&run.call, &err))
         fail_msg("%s", err.text);
     for (int i = 0; i < run.op->n_operands; i++) {
         run.ptr[i] = new_operand(&run, i);

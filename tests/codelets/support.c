@@ -69,7 +69,7 @@ struct mtlm_call run_op(struct mtlm_call call, void *const ptr[],
                                          .wide = &wide};
     struct mtlm_error err;
 
-    if (mtlm_ops[call.kind]->infer(&call, &err))
+    if (mtlm_call_infer(&call, &err))
         fail_msg("%s", err.text);
     mtlm_value_run_cpu(ptr, &call, &context);
     return call;
@@ -79,7 +79,7 @@ void assert_refused(struct mtlm_call call, const char *text)
 {
     struct mtlm_error err;
 
-    assert_int_equal(mtlm_ops[call.kind]->infer(&call, &err), -1);
+    assert_int_equal(mtlm_call_infer(&call, &err), -1);
     assert_string_equal(err.text, text);
     assert_int_equal(err.code, MTLM_EXIT_USAGE);
 }

@@ -304,7 +304,7 @@ static void test_adam_steps_pieces(void **state)
         assert_true(fabs(part[3][i] - v[i]) < 1e-6);
     }
     call.attr.adam.first = N;
-    assert_int_equal(mtlm_op_adam.infer(&call, &err), -1);
+    assert_int_equal(mtlm_call_infer(&call, &err), -1);
     assert_non_null(strstr(err.text, "adam: weight is"));
     free(g), free(w), free(m), free(v);
     for (int i = 0; i < 4; i++)

@@ -164,7 +164,7 @@ static void set_value(struct mtlm_call *call, enum mtlm_dtype value)
 
     for (; call; call = call->next) {
         call->value = value;
-        if (mtlm_ops[call->kind]->infer(call, &err))
+        if (mtlm_call_infer(call, &err))
             fail_msg("%s", err.text);
     }
 }
