@@ -63,7 +63,7 @@ static double first_rank(const struct mtlm_program_config *config,
 }
 
 /* Ranks that share the memory which is available. */
-static int sharing(const struct mtlm_hosts *hosts)
+static int ranks_sharing_memory(const struct mtlm_hosts *hosts)
 {
     if (hosts->gpus)
         return 1;
@@ -78,10 +78,10 @@ double mtlm_choose_need(const struct mtlm_hosts *hosts,
 }
 
 /* Works out what the choice needs and costs. */
-static void work_out(const struct mtlm_wish *wish,
-                     const struct mtlm_hosts *hosts,
-                     const struct mtlm_program_config *config,
-                     struct mtlm_choice *choice)
+static void work_out_choice(const struct mtlm_wish *wish,
+                            const struct mtlm_hosts *hosts,
+                            const struct mtlm_program_config *config,
+                            struct mtlm_choice *choice)
 {
     struct mtlm_outline outline;
 
@@ -102,9 +102,9 @@ static void work_out(const struct mtlm_wish *wish,
     mtlm_outline_destroy(&outline);
 }
 
-static struct mtlm_choice weigh(const struct mtlm_wish *wish,
-                                const struct mtlm_hosts *hosts, int tp, int pp,
-                                int64_t micro_batch)
+static struct mtlm_choice weigh_layout(const struct mtlm_wish *wish,
+                                       const struct mtlm_hosts *hosts, int tp,
+                                       int pp, int64_t micro_batch)
 {
     const int dp = hosts->ranks / (tp * pp);
     struct mtlm_program_config config =
@@ -122,14 +122,14 @@ static struct mtlm_choice weigh(const struct mtlm_wish *wish,
         choice.need = INFINITY;
         return choice;
     }
-    choice.need =
-        mtlm_plan_lower_bound(&config, hosts->gpus > 0) * sharing(hosts);
+    choice.need = mtlm_plan_lower_bound(&config, hosts->gpus > 0)
+                  * ranks_sharing_memory(hosts);
     if (choice.need > hopeless
         || (choice.need > hosts->available
             && config.model.num_layers / pp > MANY_LAYERS))
         return choice;
     mtlm_activation_memory_measure(&config);
-    work_out(wish, hosts, &config, &choice);
+    work_out_choice(wish, hosts, &config, &choice);
     mtlm_activation_memory_free(&config.activation);
     return choice;
 }
@@ -147,8 +147,8 @@ static bool can_share(const struct mtlm_wish *wish, int dp, int64_t micro_batch)
 }
 
 /* The next smaller micro batch that may be chosen, or 0. */
-static int64_t smaller(const struct mtlm_wish *wish, int dp,
-                       int64_t micro_batch)
+static int64_t smaller_micro_batch(const struct mtlm_wish *wish, int dp,
+                                   int64_t micro_batch)
 {
     const int64_t wanted = wish->config.micro_batch;
 
@@ -162,11 +162,12 @@ static int64_t smaller(const struct mtlm_wish *wish, int dp,
 }
 
 /* The largest micro batch with which dp ranks can share the batches, or 0. */
-static int64_t largest(const struct mtlm_wish *wish, int dp)
+static int64_t largest_micro_batch(const struct mtlm_wish *wish, int dp)
 {
     const int64_t wanted = wish->config.micro_batch;
 
-    return can_share(wish, dp, wanted) ? wanted : smaller(wish, dp, wanted);
+    return can_share(wish, dp, wanted) ? wanted
+                                       : smaller_micro_batch(wish, dp, wanted);
 }
 
 /* The largest micro batch that fits, or the smallest. */
@@ -175,12 +176,12 @@ static struct mtlm_choice choose_micro_batch(const struct mtlm_wish *wish,
                                              int tp, int pp)
 {
     const int dp = hosts->ranks / (tp * pp);
-    int64_t b = largest(wish, dp);
+    int64_t b = largest_micro_batch(wish, dp);
     struct mtlm_choice choice =
-        weigh(wish, hosts, tp, pp, b ? b : wish->config.micro_batch);
+        weigh_layout(wish, hosts, tp, pp, b ? b : wish->config.micro_batch);
 
-    while (!choice.fits && (b = smaller(wish, dp, b)) > 0) {
-        const struct mtlm_choice other = weigh(wish, hosts, tp, pp, b);
+    while (!choice.fits && (b = smaller_micro_batch(wish, dp, b)) > 0) {
+        const struct mtlm_choice other = weigh_layout(wish, hosts, tp, pp, b);
 
         if (other.fits || other.need < choice.need)
             choice = other;
@@ -211,23 +212,24 @@ static int most_tensor_parallel(const struct mtlm_wish *wish, int ranks,
 
 /* Whether `shared` of the ranks can share the model, t of them each layer,
  * and the rest the batches. */
-static bool possible(const struct mtlm_wish *wish, int ranks, int shared, int t)
+static bool is_possible(const struct mtlm_wish *wish, int ranks, int shared,
+                        int t)
 {
     return ranks % shared == 0 && mtlm_choose_possible(wish, shared, t)
-           && largest(wish, ranks / shared) > 0;
+           && largest_micro_batch(wish, ranks / shared) > 0;
 }
 
 bool mtlm_choose_any(const struct mtlm_wish *wish, int ranks)
 {
     for (int shared = 1; shared <= ranks; shared++)
         for (int t = 1; t <= most_tensor_parallel(wish, ranks, shared); t++)
-            if (possible(wish, ranks, shared, t))
+            if (is_possible(wish, ranks, shared, t))
                 return true;
     return false;
 }
 
 /* Whether a is to be chosen before b. */
-static bool better(const struct mtlm_choice *a, const struct mtlm_choice *b)
+static bool is_better(const struct mtlm_choice *a, const struct mtlm_choice *b)
 {
     if (b->tp == 0 || a->fits != b->fits)
         return b->tp == 0 || a->fits;
@@ -244,9 +246,9 @@ static bool wants_pipeline(const struct mtlm_stage_wish *stages)
 /* Looks at the layouts in which `shared` ranks hold a model, their
  * tensor-parallel groups within a machine or across; in a hurry, or
  * where stages are asked for, until one fits. */
-static void try_shared(const struct mtlm_wish *wish,
-                       const struct mtlm_hosts *hosts, int shared, bool across,
-                       struct mtlm_choice *choice)
+static void try_layouts(const struct mtlm_wish *wish,
+                        const struct mtlm_hosts *hosts, int shared, bool across,
+                        struct mtlm_choice *choice)
 {
     const int most = most_tensor_parallel(wish, hosts->ranks, shared);
 
@@ -254,17 +256,18 @@ static void try_shared(const struct mtlm_wish *wish,
 
     for (int t = 1; t <= most && !(first && choice->fits); t++)
         if (across == (hosts->per_host % t != 0)
-            && possible(wish, hosts->ranks, shared, t)) {
+            && is_possible(wish, hosts->ranks, shared, t)) {
             const struct mtlm_choice other =
                 choose_micro_batch(wish, hosts, t, shared / t);
 
-            if (better(&other, choice))
+            if (is_better(&other, choice))
                 *choice = other;
         }
 }
 
-static void widen(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
-                  struct mtlm_choice *choice)
+static void widen_windows(const struct mtlm_wish *wish,
+                          const struct mtlm_hosts *hosts,
+                          struct mtlm_choice *choice)
 {
     struct mtlm_wish wider = *wish;
     struct mtlm_choice other;
@@ -274,13 +277,15 @@ static void widen(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
         || wish->config.act_mem > 0)
         return;
     wider.config.window *= WITH_EXCHANGES;
-    other = weigh(&wider, hosts, choice->tp, choice->pp, choice->micro_batch);
+    other = weigh_layout(&wider, hosts, choice->tp, choice->pp,
+                         choice->micro_batch);
     if (other.fits)
         *choice = other;
 }
 
-static int choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
-                  struct mtlm_choice *choice)
+static int choose_layout(const struct mtlm_wish *wish,
+                         const struct mtlm_hosts *hosts,
+                         struct mtlm_choice *choice)
 {
     const struct mtlm_layout *given = &wish->config.layout;
     const bool most_first = !wish->hurry && wants_pipeline(&wish->stages);
@@ -296,8 +301,8 @@ static int choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
         const bool none = !choice->fits;
 
         for (int across = 0; across < 2; across++)
-            try_shared(wish, hosts, most_first ? ranks + 1 - i : i, across,
-                       choice);
+            try_layouts(wish, hosts, most_first ? ranks + 1 - i : i, across,
+                        choice);
         if (none && choice->fits)
             most = most_first ? i : fmin(ranks, TIMES_THE_RANKS * i);
     }
@@ -307,8 +312,8 @@ static int choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
 int mtlm_choose(const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
                 struct mtlm_choice *choice)
 {
-    if (choose(wish, hosts, choice) < 0)
+    if (choose_layout(wish, hosts, choice) < 0)
         return -1;
-    widen(wish, hosts, choice);
+    widen_windows(wish, hosts, choice);
     return 0;
 }

@@ -19,28 +19,30 @@ const struct mtlm_cluster mtlm_cluster_usual = {
 
 /* ---- messages ---- */
 
-static double transfer(const struct mtlm_link *link, double bytes)
+static double transfer_seconds(const struct mtlm_link *link, double bytes)
 {
     return link->bytes_per_s > 0 ? bytes / link->bytes_per_s : 0;
 }
 
 /* Reduce-scatter or all-gather in a ring. */
-static double ring(const struct mtlm_link *link, int n, double bytes)
+static double ring_seconds(const struct mtlm_link *link, int n, double bytes)
 {
     return (n - 1) * link->latency_s
-           + transfer(link, bytes * (n - 1) / (double) n);
+           + transfer_seconds(link, bytes * (n - 1) / (double) n);
 }
 
-static double all_reduce(const struct mtlm_link *link, int n, double bytes)
+static double all_reduce_seconds(const struct mtlm_link *link, int n,
+                                 double bytes)
 {
     if (n < 2)
         return 0;
-    return fmin(2 * ring(link, n, bytes), 2 * ceil(log2(n)) * link->latency_s
-                                              + 2 * transfer(link, bytes));
+    return fmin(2 * ring_seconds(link, n, bytes),
+                2 * ceil(log2(n)) * link->latency_s
+                    + 2 * transfer_seconds(link, bytes));
 }
 
 /* Ranks of the group on each host; 1 where they do not divide. */
-static int on_host(int ranks, int hosts)
+static int ranks_on_host(int ranks, int hosts)
 {
     return ranks % hosts ? 1 : ranks / hosts;
 }
@@ -48,23 +50,23 @@ static int on_host(int ranks, int hosts)
 double mtlm_cost_all_reduce(const struct mtlm_cluster *cluster, int ranks,
                             int hosts, double bytes)
 {
-    const int k = on_host(ranks, hosts);
+    const int k = ranks_on_host(ranks, hosts);
 
     if (hosts == 1)
-        return all_reduce(&cluster->host, ranks, bytes);
-    return 2 * ring(&cluster->host, k, bytes)
-           + all_reduce(&cluster->network, ranks / k, bytes / k);
+        return all_reduce_seconds(&cluster->host, ranks, bytes);
+    return 2 * ring_seconds(&cluster->host, k, bytes)
+           + all_reduce_seconds(&cluster->network, ranks / k, bytes / k);
 }
 
 double mtlm_cost_gather(const struct mtlm_cluster *cluster, int ranks,
                         int hosts, double bytes)
 {
-    const int k = on_host(ranks, hosts);
+    const int k = ranks_on_host(ranks, hosts);
 
     if (hosts == 1)
-        return ring(&cluster->host, ranks, bytes);
-    return ring(&cluster->host, k, bytes)
-           + ring(&cluster->network, ranks / k, bytes / k);
+        return ring_seconds(&cluster->host, ranks, bytes);
+    return ring_seconds(&cluster->host, k, bytes)
+           + ring_seconds(&cluster->network, ranks / k, bytes / k);
 }
 
 static int host_of(const struct mtlm_cluster *cluster, int rank)
@@ -72,8 +74,8 @@ static int host_of(const struct mtlm_cluster *cluster, int rank)
     return cluster->devices ? rank / cluster->devices : 0;
 }
 
-static double collective(const struct mtlm_cost *cost,
-                         const struct mtlm_node *node, double bytes)
+static double collective_seconds(const struct mtlm_cost *cost,
+                                 const struct mtlm_node *node, double bytes)
 {
     const struct mtlm_layout *layout = &cost->program->config.layout;
     const enum mtlm_group group = node->call.attr.collective.group;
@@ -96,8 +98,8 @@ static double collective(const struct mtlm_cost *cost,
                     : mtlm_cost_gather)(cost->cluster, ranks, hosts, bytes);
 }
 
-static double p2p(const struct mtlm_cost *cost, const struct mtlm_node *node,
-                  double bytes)
+static double send_seconds(const struct mtlm_cost *cost,
+                           const struct mtlm_node *node, double bytes)
 {
     const struct mtlm_cluster *cluster = cost->cluster;
     const struct mtlm_layout *layout = &cost->program->config.layout;
@@ -109,7 +111,7 @@ static double p2p(const struct mtlm_cost *cost, const struct mtlm_node *node,
             ? &cluster->host
             : &cluster->network;
 
-    return link->latency_s + transfer(link, bytes);
+    return link->latency_s + transfer_seconds(link, bytes);
 }
 
 /* ---- computation ---- */
@@ -162,8 +164,8 @@ static double message_bytes(const struct mtlm_cost *cost,
     return fmax(bytes.read, bytes.written);
 }
 
-static double on_device(const struct mtlm_cost *cost,
-                        const struct mtlm_node *node)
+static double device_seconds(const struct mtlm_cost *cost,
+                             const struct mtlm_node *node)
 {
     const struct mtlm_cluster *c = cost->cluster;
     const struct touched bytes = bytes_of(cost, node);
@@ -174,7 +176,8 @@ static double on_device(const struct mtlm_cost *cost,
                       / (c->memory_efficiency * c->bytes_per_s));
 }
 
-static double timed(const struct mtlm_cost *cost, const struct mtlm_node *node)
+static double timed_seconds(const struct mtlm_cost *cost,
+                            const struct mtlm_node *node)
 {
     if (node->layer < 0)
         return 0;
@@ -197,13 +200,14 @@ double mtlm_cost_seconds(const struct mtlm_cost *cost,
 {
     switch (mtlm_ops[node->call.kind]->op_class) {
     case MTLM_CLASS_COLLECTIVE:
-        return collective(cost, node, message_bytes(cost, node));
+        return collective_seconds(cost, node, message_bytes(cost, node));
     case MTLM_CLASS_P2P:
-        return p2p(cost, node, message_bytes(cost, node));
+        return send_seconds(cost, node, message_bytes(cost, node));
     case MTLM_CLASS_COMPUTE:
         if (node->phase == MTLM_PHASE_INIT)
             return 0;
-        return cost->cluster->timed ? timed(cost, node) : on_device(cost, node);
+        return cost->cluster->timed ? timed_seconds(cost, node)
+                                    : device_seconds(cost, node);
     default:
         return 0;
     }

@@ -30,19 +30,21 @@ static int rank_of(const struct pipeline *p, int stage)
     return mtlm_layout_pp_rank(p->config->layout, stage);
 }
 
-static int *at(const struct pipeline *p, int kind, int stage, int microbatch)
+static int *task_at(const struct pipeline *p, int kind, int stage,
+                    int microbatch)
 {
     return &p->first[kind][stage * p->m + microbatch];
 }
 
 /* ---- tasks ---- */
 
-static int64_t ns(double seconds)
+static int64_t to_ns(double seconds)
 {
     return llround(1e9 * seconds);
 }
 
-static int add(struct pipeline *p, int kind, int k, int i, int64_t duration)
+static int add_task(struct pipeline *p, int kind, int k, int i,
+                    int64_t duration)
 {
     static const enum mtlm_phase phase[] = {
         MTLM_PHASE_FORWARD, MTLM_PHASE_BACKWARD, MTLM_PHASE_WEIGHT};
@@ -63,13 +65,14 @@ static int add(struct pipeline *p, int kind, int k, int i, int64_t duration)
 static void add_weight(struct pipeline *p, int k, int i)
 {
     const int n = p->config->pieces;
-    const int64_t all = ns(p->config->weight[k]);
+    const int64_t all = to_ns(p->config->weight[k]);
 
     for (int j = 0; j < n; j++) {
-        const int task = add(p, WEIGHT, k, i, all * (j + 1) / n - all * j / n);
+        const int task =
+            add_task(p, WEIGHT, k, i, all * (j + 1) / n - all * j / n);
 
         if (j == 0)
-            *at(p, WEIGHT, k, i) = task;
+            *task_at(p, WEIGHT, k, i) = task;
     }
 }
 
@@ -78,11 +81,11 @@ static void add_tasks(struct pipeline *p)
 {
     for (int i = 0; i < p->m; i++) {
         for (int k = 0; k < p->stages; k++)
-            *at(p, FORWARD, k, i) =
-                add(p, FORWARD, k, i, ns(p->config->forward[k]));
+            *task_at(p, FORWARD, k, i) =
+                add_task(p, FORWARD, k, i, to_ns(p->config->forward[k]));
         for (int k = p->stages - 1; k >= 0; k--) {
-            *at(p, BACKWARD, k, i) =
-                add(p, BACKWARD, k, i, ns(p->config->backward[k]));
+            *task_at(p, BACKWARD, k, i) =
+                add_task(p, BACKWARD, k, i, to_ns(p->config->backward[k]));
             add_weight(p, k, i);
         }
     }
@@ -90,39 +93,40 @@ static void add_tasks(struct pipeline *p)
 
 /* ---- edges ---- */
 
-static int64_t hop(const struct pipeline *p, int a, int b)
+static int64_t hop_ns(const struct pipeline *p, int a, int b)
 {
-    return rank_of(p, a) != rank_of(p, b) ? ns(p->config->hop) : 0;
+    return rank_of(p, a) != rank_of(p, b) ? to_ns(p->config->hop) : 0;
 }
 
 /* Adds an edge from the task, from all pieces of a W.  i < 0: adds none. */
-static void edge(struct pipeline *p, int kind, int k, int i, int after,
-                 int64_t delay)
+static void add_edge(struct pipeline *p, int kind, int k, int i, int after,
+                     int64_t delay)
 {
     if (i < 0)
         return;
     for (int j = 0; j < (kind == WEIGHT ? p->config->pieces : 1); j++)
-        mtlm_simulator_edge(p->sim, *at(p, kind, k, i) + j, after, delay);
+        mtlm_simulator_edge(p->sim, *task_at(p, kind, k, i) + j, after, delay);
 }
 
 static void connect_data(struct pipeline *p, int k, int i)
 {
-    const int f = *at(p, FORWARD, k, i), b = *at(p, BACKWARD, k, i);
-    const int w = *at(p, WEIGHT, k, i);
+    const int f = *task_at(p, FORWARD, k, i), b = *task_at(p, BACKWARD, k, i);
+    const int w = *task_at(p, WEIGHT, k, i);
     const bool fused = p->config->schedule->fused;
 
     if (k > 0)
-        edge(p, FORWARD, k - 1, i, f, hop(p, k - 1, k));
-    edge(p, FORWARD, k, i, b, 0);
+        add_edge(p, FORWARD, k - 1, i, f, hop_ns(p, k - 1, k));
+    add_edge(p, FORWARD, k, i, b, 0);
     if (k + 1 < p->stages) {
-        edge(p, BACKWARD, k + 1, i, b, hop(p, k + 1, k));
+        add_edge(p, BACKWARD, k + 1, i, b, hop_ns(p, k + 1, k));
         if (fused && rank_of(p, k) != rank_of(p, k + 1))
-            edge(p, WEIGHT, k + 1, i, b, hop(p, k + 1, k));
+            add_edge(p, WEIGHT, k + 1, i, b, hop_ns(p, k + 1, k));
     }
     for (int j = 0; j < p->config->pieces; j++) {
-        edge(p, BACKWARD, k, i, w + j, 0);
+        add_edge(p, BACKWARD, k, i, w + j, 0);
         if (i > 0)
-            mtlm_simulator_edge(p->sim, *at(p, WEIGHT, k, i - 1) + j, w + j, 0);
+            mtlm_simulator_edge(p->sim, *task_at(p, WEIGHT, k, i - 1) + j,
+                                w + j, 0);
     }
 }
 
@@ -130,18 +134,18 @@ static void connect_data(struct pipeline *p, int k, int i)
 static void connect_rings(struct pipeline *p, int k, int i)
 {
     const struct mtlm_window *window = &p->config->window[k];
-    const int f = *at(p, FORWARD, k, i);
+    const int f = *task_at(p, FORWARD, k, i);
 
-    edge(p, BACKWARD, k, i - window->w, f, 0);
-    edge(p, WEIGHT, k, i - window->w - window->q, f, 0);
-    edge(p, WEIGHT, k, i - window->g, *at(p, BACKWARD, k, i), 0);
+    add_edge(p, BACKWARD, k, i - window->w, f, 0);
+    add_edge(p, WEIGHT, k, i - window->w - window->q, f, 0);
+    add_edge(p, WEIGHT, k, i - window->g, *task_at(p, BACKWARD, k, i), 0);
 }
 
 /* ---- bounds ---- */
 
 /* Returns the seconds from the start of B to the send of its result.  In a
  * fused schedule, the pieces of W come before; the workers share them. */
-static double chain(const struct mtlm_evaluate *c, int k)
+static double backward_seconds(const struct mtlm_evaluate *c, int k)
 {
     const int n = c->layout->workers, rounds = (c->pieces + n - 1) / n;
 
@@ -151,7 +155,7 @@ static double chain(const struct mtlm_evaluate *c, int k)
 
 /* Sets head[pp] and tail[pp]: the shortest time that data takes to a rank's
  * first task, and from its last task to the end.  Returns the longest path. */
-static double paths(const struct pipeline *p, double *head, double *tail)
+static double find_paths(const struct pipeline *p, double *head, double *tail)
 {
     const struct mtlm_evaluate *c = p->config;
     const bool fused = c->schedule->fused;
@@ -161,27 +165,28 @@ static double paths(const struct pipeline *p, double *head, double *tail)
         head[r] = tail[r] = INFINITY;
     for (int k = 0; k < p->stages; k++) {
         const int r = rank_of(p, k);
-        const double to_next = k + 1 < p->stages ? 1e-9 * hop(p, k, k + 1) : 0;
+        const double to_next =
+            k + 1 < p->stages ? 1e-9 * hop_ns(p, k, k + 1) : 0;
 
         /* Without fusion a rank ends with a W; nothing waits for it. */
         head[r] = fmin(head[r], before);
         tail[r] = fmin(tail[r], fused ? behind : 0);
         before += c->forward[k] + to_next;
-        behind += chain(c, k) + to_next;
+        behind += backward_seconds(c, k) + to_next;
     }
     /* From the last stage's F down to stage k's W. */
     for (int k = p->stages - 1; k >= 0; k--) {
-        before += chain(c, k);
+        before += backward_seconds(c, k);
         longest =
             fmax(longest, before + (fused ? 0 : c->weight[k] / c->pieces));
         if (k > 0)
-            before += 1e-9 * hop(p, k - 1, k);
+            before += 1e-9 * hop_ns(p, k - 1, k);
     }
     return longest;
 }
 
 /* Returns the seconds of work of a rank, per worker. */
-static double work(const struct pipeline *p, int r)
+static double rank_seconds(const struct pipeline *p, int r)
 {
     const struct mtlm_evaluate *c = p->config;
     double work = 0;
@@ -192,15 +197,15 @@ static double work(const struct pipeline *p, int r)
     return p->m * work / c->layout->workers;
 }
 
-static double least(const struct pipeline *p)
+static double lower_bound(const struct pipeline *p)
 {
     const int pp = p->config->layout->pp;
     double *head = mtlm_calloc(pp, sizeof(*head));
     double *tail = mtlm_calloc(pp, sizeof(*tail));
-    double least = paths(p, head, tail);
+    double least = find_paths(p, head, tail);
 
     for (int r = 0; r < pp; r++)
-        least = fmax(least, head[r] + work(p, r) + tail[r]);
+        least = fmax(least, head[r] + rank_seconds(p, r) + tail[r]);
     free(head);
     free(tail);
     return least;
@@ -208,7 +213,7 @@ static double least(const struct pipeline *p)
 
 /* ---- the whole ---- */
 
-static void prepare(struct pipeline *p)
+static void build_pipeline(struct pipeline *p)
 {
     const struct mtlm_evaluate *c = p->config;
     const int each = p->stages * p->m;
@@ -226,7 +231,7 @@ static void prepare(struct pipeline *p)
         }
 }
 
-static void finish(struct pipeline *p)
+static void free_pipeline(struct pipeline *p)
 {
     for (int kind = 0; kind < KINDS; kind++)
         free(p->first[kind]);
@@ -277,17 +282,17 @@ struct mtlm_evaluation mtlm_evaluate(const struct mtlm_evaluate *config)
     double busiest = 0;
     bool all;
 
-    prepare(&p);
+    build_pipeline(&p);
     all = mtlm_simulator_run(p.sim);
     assert(all);
     (void) all;
     note_tasks(&p, &e);
     e.makespan_s = 1e-9 * mtlm_simulator_makespan(p.sim);
-    e.least_s = least(&p);
+    e.least_s = lower_bound(&p);
     for (int r = 0; r < config->layout->pp; r++)
-        busiest = fmax(busiest, work(&p, r));
+        busiest = fmax(busiest, rank_seconds(&p, r));
     e.bubble = 1 - busiest / e.makespan_s;
-    finish(&p);
+    free_pipeline(&p);
     return e;
 }
 

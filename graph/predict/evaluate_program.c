@@ -46,15 +46,15 @@ struct builder {
 
 /* ---- tasks ---- */
 
-static int64_t duration(const struct builder *b, const struct mtlm_item *item,
-                        int iteration)
+static int64_t duration_ns(const struct builder *b,
+                           const struct mtlm_item *item, int iteration)
 {
     return llround(1e9
                    * b->job->seconds(b->job->arg, b->program, item, iteration));
 }
 
-static int64_t priority(const struct builder *b, const struct mtlm_item *item,
-                        int iteration)
+static int64_t priority_of(const struct builder *b,
+                           const struct mtlm_item *item, int iteration)
 {
     const struct mtlm_priority p = mtlm_program_priority(b->program);
 
@@ -62,7 +62,7 @@ static int64_t priority(const struct builder *b, const struct mtlm_item *item,
 }
 
 /* The task of number i, NONE if it is new. */
-static int *find(struct tasks *tasks, int i)
+static int *find_task(struct tasks *tasks, int i)
 {
     if (i >= tasks->n) {
         const int n = 2 * i + 64;
@@ -75,8 +75,8 @@ static int *find(struct tasks *tasks, int i)
     return &tasks->task[i];
 }
 
-static int collective(struct builder *b, const struct mtlm_item *item,
-                      int iteration)
+static int collective_task(struct builder *b, const struct mtlm_item *item,
+                           int iteration)
 {
     const enum mtlm_group group = item->node->call.attr.collective.group;
     const struct mtlm_layout *mine = &b->program->config.layout;
@@ -87,11 +87,11 @@ static int collective(struct builder *b, const struct mtlm_item *item,
             leader = leader == NONE ? r : leader;
             members++;
         }
-    task = find(&b->rank[leader].led[group], b->rank[b->at].met[group]++);
+    task = find_task(&b->rank[leader].led[group], b->rank[b->at].met[group]++);
     if (*task == NONE) {
         *task = mtlm_simulator_task(
             b->sim, b->job->serial ? b->rank[b->at].stream : NONE,
-            duration(b, item, iteration), priority(b, item, iteration));
+            duration_ns(b, item, iteration), priority_of(b, item, iteration));
         b->missing += members - 1;
     } else {
         b->missing--;
@@ -102,8 +102,8 @@ static int collective(struct builder *b, const struct mtlm_item *item,
 }
 
 /* A receive leaves the time to the send, which may come to it later. */
-static int message(struct builder *b, const struct mtlm_item *item,
-                   int iteration, int64_t use)
+static int message_task(struct builder *b, const struct mtlm_item *item,
+                        int iteration, int64_t use)
 {
     const bool send = item->node->call.kind == MTLM_OP_SEND;
     const int peer = b->index[item->node->call.attr.p2p.peer];
@@ -111,7 +111,7 @@ static int message(struct builder *b, const struct mtlm_item *item,
     int *task;
 
     assert(peer != NONE && use < b->uses);
-    task = find(&b->rank[send ? b->at : peer].sent, n);
+    task = find_task(&b->rank[send ? b->at : peer].sent, n);
     if (*task == NONE) {
         *task = mtlm_simulator_task(b->sim, NONE, 0, 0);
         b->missing++;
@@ -120,7 +120,7 @@ static int message(struct builder *b, const struct mtlm_item *item,
     }
     if (send)
         mtlm_simulator_set_duration(b->sim, *task,
-                                    duration(b, item, iteration));
+                                    duration_ns(b, item, iteration));
     return *task;
 }
 
@@ -129,17 +129,18 @@ static int task_of(struct builder *b, const struct mtlm_item *item,
 {
     switch (mtlm_ops[item->node->call.kind]->op_class) {
     case MTLM_CLASS_COLLECTIVE:
-        return collective(b, item, iteration);
+        return collective_task(b, item, iteration);
     case MTLM_CLASS_P2P:
-        return message(b, item, iteration, use);
+        return message_task(b, item, iteration, use);
     default:
         return mtlm_simulator_task(b->sim, b->rank[b->at].workers,
-                                   duration(b, item, iteration),
-                                   priority(b, item, iteration));
+                                   duration_ns(b, item, iteration),
+                                   priority_of(b, item, iteration));
     }
 }
 
-static void add(struct builder *b, const struct mtlm_item *item, int iteration)
+static void add_item(struct builder *b, const struct mtlm_item *item,
+                     int iteration)
 {
     const struct mtlm_node *node = item->node;
     const struct mtlm_op *op = mtlm_ops[node->call.kind];
@@ -178,7 +179,7 @@ static void add_rank(struct builder *b, int at)
     for (int e = 0; e < b->job->iterations; e++) {
         b->collectives = 0;
         for (int i = 0; i < b->program->train.n; i++)
-            add(b, &b->program->train.item[i], e);
+            add_item(b, &b->program->train.item[i], e);
     }
     mtlm_dependencies_destroy(b->dependencies);
 }
@@ -191,7 +192,7 @@ static int number_of(const struct mtlm_layout *layout)
            + layout->tp * (layout->dp_rank + layout->dp * layout->pp_rank);
 }
 
-static void prepare(struct builder *b)
+static void prepare_ranks(struct builder *b)
 {
     const struct mtlm_evaluate_program *job = b->job;
     const int ranks = mtlm_layout_ranks(&job->program[0]->config.layout);
@@ -213,7 +214,7 @@ static void prepare(struct builder *b)
     }
 }
 
-static void finish(struct builder *b)
+static void free_ranks(struct builder *b)
 {
     for (int r = 0; r < b->job->n; r++) {
         free(b->rank[r].sent.task);
@@ -265,7 +266,7 @@ struct mtlm_execution mtlm_evaluate_program(
         .job = job, .sim = mtlm_simulator_create(), .run = &run};
     bool all;
 
-    prepare(&b);
+    prepare_ranks(&b);
     for (int r = 0; r < job->n; r++)
         add_rank(&b, r);
     assert(b.missing == 0);
@@ -273,7 +274,7 @@ struct mtlm_execution mtlm_evaluate_program(
     assert(all);
     (void) all;
     note_times(&b);
-    finish(&b);
+    free_ranks(&b);
     return run;
 }
 

@@ -1,30 +1,30 @@
 #ifndef MTLM_GRAPH_EVALUATE_PROGRAM_H
 #define MTLM_GRAPH_EVALUATE_PROGRAM_H
 
+/* Evaluation of the programs of a job: list scheduling
+ * (graph/predict/simulator.h) of their items.  Edges follow StarPU's rule, slot
+ * by slot of a ring: a node waits for the last writer of what it reads, and for
+ * all users of what it writes.  Nothing runs. */
+
 #include "graph/build/program.h"
 
-/* How the programs of a job would run: list scheduling
- * (graph/predict/simulator.h) of their items, with StarPU's rule for the edges
- * (a node waits for the last writer of what it reads and for all users of what
- * it writes, slots of rings being told apart) and the programs' priorities.
- * Nothing runs.
- *
- * Not every rank has to be there: those that are take the others to do what
- * their peers do.  One data-parallel replica and one rank of each
- * tensor-parallel group say as much as all, where their nodes last equally
- * long; both ends of every pipeline message must be there. */
+/* A part of the ranks is enough; absent ranks do what their peers do.  Where
+ * nodes last equally long, one data-parallel replica and one rank of each
+ * tensor-parallel group give the result of all.  Both ends of every pipeline
+ * message must be present. */
 struct mtlm_evaluate_program {
     const struct mtlm_program *const *program; /* [n] borrowed */
     int n;
-    int iterations; /* all of them submitted at once */
-    /* How long a node lasts.  A computation: on its worker.  A collective: from
-     * when all its ranks have come to it.  A send: from when the data is there
-     * and a slot for it on the other side; not asked of its receive. */
+    int iterations; /* all submitted at once */
+    /* Returns the seconds of a node: a computation, on its worker; a
+     * collective, from the arrival of its last rank; a send, from the moment
+     * when its data is ready and the receiver has a slot.  Not called for a
+     * receive. */
     double (*seconds)(void *arg, const struct mtlm_program *program,
                       const struct mtlm_item *item, int iteration);
     void *arg;
-    /* A rank takes part in one collective at a time, as with the transport
-     * "serial"; otherwise in any number. */
+    /* A rank takes part in one collective at a time (transport "serial");
+     * otherwise in any number. */
     bool serial;
 };
 
@@ -32,11 +32,11 @@ struct mtlm_executed {
     const struct mtlm_node *node;
     int program; /* index in program[] */
     int iteration, microbatch;
-    int64_t use; /* number of the use of its tensors */
+    int64_t use; /* number of this use of its tensors */
     int64_t start_ns, end_ns;
-    int collective; /* its number in program and iteration, from 0; or -1 */
-    int task;       /* a message is one task on all its ranks */
-    int place;      /* the task's, in order of starts */
+    int collective; /* number in program and iteration, from 0; else -1 */
+    int task;       /* of the simulator; a message is one task on all ranks */
+    int place;      /* of the task, in order of starts */
 };
 
 struct mtlm_execution {
@@ -45,16 +45,15 @@ struct mtlm_execution {
     int64_t makespan_ns; /* from the first start to the last end */
 };
 
-/* The caller frees it with mtlm_execution_free().  Programs that would wait
- * for each other for ever are a bug and end the process. */
+/* The caller frees the result with mtlm_execution_free().  A deadlock of the
+ * programs is a bug, and ends the process. */
 struct mtlm_execution mtlm_evaluate_program(
     const struct mtlm_evaluate_program *job);
 void mtlm_execution_free(struct mtlm_execution *run);
 
-/* The collectives of program[program] in one iteration, by their numbers in
- * program order (0 .. *n - 1), in the order in which they start: all ranks
- * together follow one order of all their collectives, which respects all
- * dependencies.  The caller frees it. */
+/* Returns the collectives of program[program] in one iteration in order of
+ * starts, each by its number in program order: 0 .. *n - 1.  The orders of all
+ * ranks agree, and respect all dependencies.  The caller frees the result. */
 int *mtlm_execution_collectives(const struct mtlm_execution *run, int program,
                                 int iteration, int *n);
 

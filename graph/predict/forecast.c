@@ -13,7 +13,7 @@
  * that follow, each takes what the busiest rank has to do for it. */
 enum { ENOUGH = 4, LARGE = 16, ENOUGH_OF_LARGE = 2 };
 
-static double transfer(const struct mtlm_traffic *traffic, bool within)
+static double transfer_seconds(const struct mtlm_traffic *traffic, bool within)
 {
     const struct mtlm_link *link =
         within ? &mtlm_cluster_usual.host : &mtlm_cluster_usual.network;
@@ -23,18 +23,19 @@ static double transfer(const struct mtlm_traffic *traffic, bool within)
 }
 
 /* The longest that any stage exchanges for that reason. */
-static double longest(const struct mtlm_outline *outline,
-                      enum mtlm_traffic_kind kind, bool within)
+static double longest_seconds(const struct mtlm_outline *outline,
+                              enum mtlm_traffic_kind kind, bool within)
 {
     double most = 0;
 
     for (int i = 0; i < outline->layout.pp; i++)
-        most = fmax(most, transfer(&outline->plan[i].traffic[kind], within));
+        most = fmax(most,
+                    transfer_seconds(&outline->plan[i].traffic[kind], within));
     return most;
 }
 
 /* Of a message to a neighbouring stage. */
-static double hop(const struct mtlm_outline *outline, bool within)
+static double hop_seconds(const struct mtlm_outline *outline, bool within)
 {
     const struct mtlm_traffic *all = &outline->plan[0].traffic[MTLM_TRAFFIC_PP];
     struct mtlm_traffic one = {.messages = 1};
@@ -42,10 +43,10 @@ static double hop(const struct mtlm_outline *outline, bool within)
     if (all->messages == 0)
         return 0;
     one.bytes = all->bytes / all->messages;
-    return transfer(&one, within);
+    return transfer_seconds(&one, within);
 }
 
-static double busiest(const struct mtlm_evaluate *p)
+static double busiest_seconds(const struct mtlm_evaluate *p)
 {
     const struct mtlm_layout *layout = p->layout;
     double most = 0;
@@ -62,7 +63,8 @@ static double busiest(const struct mtlm_evaluate *p)
 }
 
 /* Seconds that the pipeline computes and sends. */
-static double pipeline(const struct mtlm_program_config *config, double hop_s)
+static double pipeline_seconds(const struct mtlm_program_config *config,
+                               double hop_s)
 {
     struct mtlm_work work = mtlm_work_create(config);
     struct mtlm_evaluate *p = &work.pipeline;
@@ -79,7 +81,7 @@ static double pipeline(const struct mtlm_program_config *config, double hop_s)
     p->hop = hop_s / scale;
     p->microbatches = m < enough ? m : enough;
     e = mtlm_evaluate(p);
-    seconds = e.makespan_s + (m - p->microbatches) * busiest(p);
+    seconds = e.makespan_s + (m - p->microbatches) * busiest_seconds(p);
     mtlm_evaluation_free(&e);
     mtlm_work_free(&work);
     return seconds * scale;
@@ -91,8 +93,9 @@ double mtlm_forecast(const struct mtlm_program_config *config,
     const struct mtlm_layout *layout = &config->layout;
     const bool one_host = mtlm_layout_ranks(layout) <= per_host;
 
-    return pipeline(config, hop(outline, one_host))
-           + longest(outline, MTLM_TRAFFIC_TP, per_host % layout->tp == 0)
-           + longest(outline, MTLM_TRAFFIC_DP, one_host)
-           + longest(outline, MTLM_TRAFFIC_EMBEDDING, one_host);
+    return pipeline_seconds(config, hop_seconds(outline, one_host))
+           + longest_seconds(outline, MTLM_TRAFFIC_TP,
+                             per_host % layout->tp == 0)
+           + longest_seconds(outline, MTLM_TRAFFIC_DP, one_host)
+           + longest_seconds(outline, MTLM_TRAFFIC_EMBEDDING, one_host);
 }

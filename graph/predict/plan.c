@@ -86,7 +86,7 @@ static bool is_staged(const struct mtlm_node *node, bool nccl)
            || (op->op_class == MTLM_CLASS_COLLECTIVE && !nccl);
 }
 
-static void mark(bool *tensor, const struct mtlm_tensor *t)
+static void mark_tensor(bool *tensor, const struct mtlm_tensor *t)
 {
     if (t)
         tensor[mtlm_tensor_slot(t, 0).owner->id] = true;
@@ -100,10 +100,10 @@ static void mark_loaded(const struct mtlm_program *program, bool *tensor)
     for (int i = 0; i < program->n_params && loads != MTLM_LOAD_NOTHING; i++) {
         const struct mtlm_parameter *p = &program->param[i];
 
-        mark(tensor, p->weight);
-        mark(tensor, p->master);
-        mark(tensor, loads == MTLM_LOAD_ALL ? p->m : NULL);
-        mark(tensor, loads == MTLM_LOAD_ALL ? p->v : NULL);
+        mark_tensor(tensor, p->weight);
+        mark_tensor(tensor, p->master);
+        mark_tensor(tensor, loads == MTLM_LOAD_ALL ? p->m : NULL);
+        mark_tensor(tensor, loads == MTLM_LOAD_ALL ? p->v : NULL);
     }
 }
 

@@ -15,7 +15,8 @@ double mtlm_plan_work_message_bytes(const struct mtlm_node *node)
            * mtlm_dtype_bytes(mtlm_node_use(node, 0).tensor->dtype);
 }
 
-static double among(const struct mtlm_layout *layout, enum mtlm_group group)
+static double group_ranks(const struct mtlm_layout *layout,
+                          enum mtlm_group group)
 {
     switch (group) {
     case MTLM_GROUP_TP:
@@ -68,7 +69,8 @@ static void add_message(const struct mtlm_program *program,
     if (node->call.kind == MTLM_OP_RECV)
         return;
     if (class_of(node) == MTLM_CLASS_COLLECTIVE) {
-        const double n = among(&program->config.layout, attr->collective.group);
+        const double n =
+            group_ranks(&program->config.layout, attr->collective.group);
 
         kind = traffic_of(attr->collective.group);
         bytes = sent_bytes(node, n);

@@ -136,8 +136,8 @@ static bool goes_first(const struct mtlm_simulator *sim, int a, int b)
     return x->priority > y->priority || (x->priority == y->priority && a < b);
 }
 
-static void push(const struct mtlm_simulator *sim, struct queue *queue,
-                 int task)
+static void push_task(const struct mtlm_simulator *sim, struct queue *queue,
+                      int task)
 {
     int i = queue->n++;
 
@@ -152,7 +152,7 @@ static void push(const struct mtlm_simulator *sim, struct queue *queue,
     queue->task[i] = task;
 }
 
-static int pop(const struct mtlm_simulator *sim, struct queue *queue)
+static int pop_task(const struct mtlm_simulator *sim, struct queue *queue)
 {
     const int first = queue->task[0], task = queue->task[--queue->n];
     int i = 0, child;
@@ -221,7 +221,7 @@ static void free_lanes(struct mtlm_simulator *sim, const struct task *task,
         sim->lane[task->more[i]].free += n;
 }
 
-static void start(struct mtlm_simulator *sim, int number)
+static void start_task(struct mtlm_simulator *sim, int number)
 {
     struct task *task = &sim->task[number];
 
@@ -240,12 +240,12 @@ static void make_ready(struct mtlm_simulator *sim, int number)
     if (task->ready > sim->now)
         add_event(sim, task->ready, number, false);
     else if (task->lane != NONE)
-        push(sim, &sim->lane[task->lane].ready, number);
+        push_task(sim, &sim->lane[task->lane].ready, number);
     else
-        start(sim, number);
+        start_task(sim, number);
 }
 
-static void end(struct mtlm_simulator *sim, int number)
+static void end_task(struct mtlm_simulator *sim, int number)
 {
     const struct task *task = &sim->task[number];
 
@@ -278,19 +278,19 @@ static void start_ready(struct mtlm_simulator *sim, struct lane *lane)
     int refused = 0;
 
     while (lane->free > 0 && lane->ready.n > 0) {
-        const int task = pop(sim, &lane->ready);
+        const int task = pop_task(sim, &lane->ready);
 
         if (may_start(sim, task))
-            start(sim, task);
+            start_task(sim, task);
         else
             sim->refused[refused++] = task;
     }
     while (refused > 0)
-        push(sim, &lane->ready, sim->refused[--refused]);
+        push_task(sim, &lane->ready, sim->refused[--refused]);
 }
 
 /* Handles all events of the next point in time.  Returns false without any. */
-static bool advance(struct mtlm_simulator *sim)
+static bool handle_next_events(struct mtlm_simulator *sim)
 {
     if (sim->n_events == 0)
         return false;
@@ -299,7 +299,7 @@ static bool advance(struct mtlm_simulator *sim)
         const struct event event = take_event(sim);
 
         if (event.ends)
-            end(sim, event.task);
+            end_task(sim, event.task);
         else
             make_ready(sim, event.task);
     }
@@ -343,7 +343,7 @@ bool mtlm_simulator_run(struct mtlm_simulator *sim)
     do
         for (int i = 0; i < sim->n_lanes; i++)
             start_ready(sim, &sim->lane[i]);
-    while (advance(sim));
+    while (handle_next_events(sim));
     return sim->n_ended == sim->n;
 }
 

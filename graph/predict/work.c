@@ -26,7 +26,7 @@ static double flops_of(const struct mtlm_list *list, enum mtlm_phase phase)
 
 /* Scales times[3 stages]: forward passes take a millisecond a rank on average.
  * Returns the FLOPs of a second. */
-static double scale(double *times, int stages, int ranks)
+static double scale_times(double *times, int stages, int ranks)
 {
     double forward = 0;
 
@@ -67,7 +67,7 @@ struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config)
         mtlm_program_destroy(program);
     }
     work.flops_per_s =
-        scale(times, stages, mtlm_layout_pipeline(&config->layout));
+        scale_times(times, stages, mtlm_layout_pipeline(&config->layout));
     work.pipeline =
         (struct mtlm_evaluate){.layout = &config->layout,
                                .schedule = config->schedule,

@@ -7,8 +7,8 @@
 
 #include "graph/schedule/stage_wish.h"
 
-static int64_t chunks(const struct mtlm_stage_wish *wish, int64_t num_layers,
-                      int pp)
+static int64_t wished_chunks(const struct mtlm_stage_wish *wish,
+                             int64_t num_layers, int pp)
 {
     if (wish->layers)
         return wish->n % pp == 0 ? wish->n / pp : 0;
@@ -24,7 +24,7 @@ static int64_t chunks(const struct mtlm_stage_wish *wish, int64_t num_layers,
 int mtlm_stage_wish_chunks(const struct mtlm_stage_wish *wish,
                            int64_t num_layers, int pp)
 {
-    const int64_t v = chunks(wish, num_layers, pp);
+    const int64_t v = wished_chunks(wish, num_layers, pp);
 
     if (wish->pipeline > 0) {
         const bool listed = !wish->layers || wish->n == wish->pipeline;

@@ -20,7 +20,7 @@ static int stage_on(const struct mtlm_layout *layout, int pp_rank, int chunk)
 }
 
 /* Returns T. */
-static double period(const struct mtlm_window_model *model)
+static double busiest_period(const struct mtlm_window_model *model)
 {
     const struct mtlm_layout *layout = model->layout;
     double busiest = 0;
@@ -40,11 +40,11 @@ static double period(const struct mtlm_window_model *model)
 
 /* Returns T / L_k of every virtual stage: the growth of alpha that adds one to
  * w_k.  The caller frees it. */
-static double *steps(const struct mtlm_window_model *model)
+static double *alpha_steps(const struct mtlm_window_model *model)
 {
     const struct mtlm_layout *layout = model->layout;
     const int stages = mtlm_layout_stages(layout);
-    const double t = period(model);
+    const double t = busiest_period(model);
     double *step = mtlm_calloc(stages, sizeof(*step)), residence = 0;
 
     for (int k = stages - 1; k >= 0; k--) {
@@ -76,7 +76,7 @@ static void set_slots(const struct mtlm_window_model *model, const double *step,
 void mtlm_window_set_alpha(const struct mtlm_window_model *model, double alpha,
                            struct mtlm_window *window)
 {
-    double *step = steps(model);
+    double *step = alpha_steps(model);
 
     set_slots(model, step, alpha, window);
     free(step);
@@ -148,7 +148,7 @@ static double next_alpha(const struct mtlm_window_model *model,
 double mtlm_window_set_memory(const struct mtlm_window_model *model,
                               double most, struct mtlm_window *window)
 {
-    double alpha = 0, next, *step = steps(model);
+    double alpha = 0, next, *step = alpha_steps(model);
 
     set_slots(model, step, alpha, window);
     while (isfinite(next = next_alpha(model, step, alpha))) {
@@ -163,8 +163,8 @@ double mtlm_window_set_memory(const struct mtlm_window_model *model,
     return alpha;
 }
 
-static int largest(const struct mtlm_window_model *model,
-                   const struct mtlm_window *window)
+static int largest_window(const struct mtlm_window_model *model,
+                          const struct mtlm_window *window)
 {
     const int stages = mtlm_layout_stages(model->layout);
     int w = 0;
@@ -174,8 +174,8 @@ static int largest(const struct mtlm_window_model *model,
     return w;
 }
 
-static void deal_out(const struct mtlm_window_model *model, double most,
-                     int slots, struct mtlm_window *window)
+static void deal_out_slots(const struct mtlm_window_model *model, double most,
+                           int slots, struct mtlm_window *window)
 {
     const struct mtlm_layout *layout = model->layout;
 
@@ -203,14 +203,14 @@ static void deal_out(const struct mtlm_window_model *model, double most,
 void mtlm_window_fill(const struct mtlm_window_model *model, double most,
                       struct mtlm_window *window)
 {
-    deal_out(model, most, model->microbatches, window);
+    deal_out_slots(model, most, model->microbatches, window);
 }
 
 void mtlm_window_fill_evenly(const struct mtlm_window_model *model,
                              struct mtlm_window *window)
 {
-    deal_out(model, mtlm_window_memory(model, window), largest(model, window),
-             window);
+    deal_out_slots(model, mtlm_window_memory(model, window),
+                   largest_window(model, window), window);
 }
 
 double mtlm_window_microbatch_memory(const struct mtlm_window_model *model)
