@@ -241,7 +241,7 @@ static int set_choice(const struct mtlm_option *o, void *field,
                       struct mtlm_error *err)
 {
     const int choice = parse_choice(text, o->arg);
-    char what[96] = "one of ";
+    char what[192] = "one of ";
 
     _Static_assert(sizeof(enum mtlm_lr_style) == sizeof(choice),
                    "an enum is stored as an int");
