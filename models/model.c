@@ -8,8 +8,7 @@
 
 #include "models/model.h"
 
-/* Larger sizes than any model has, small enough that products of three of
- * them fit in 64 bits. */
+/* Limits beyond every model; the product of three sizes fits in 64 bits. */
 #define LIMIT ((int64_t) 1 << 20)
 
 int64_t mtlm_model_padded_vocab(const struct mtlm_model *model, int t)
@@ -98,7 +97,7 @@ struct mtlm_param_info mtlm_param_info(const struct mtlm_model *model,
     const int64_t h = model->hidden_size, f = model->ffn_hidden_size;
     const int64_t v = mtlm_model_padded_vocab(model, t);
     const double std = model->init_std;
-    /* Output layers add up along the residual stream: 1 / sqrt(2 l). */
+    /* Outputs accumulate in the residual stream: scale by 1 / sqrt(2 l). */
     const double out = std / sqrt(2.0 * model->num_layers);
     const struct mtlm_param_info table[MTLM_PARAM_COUNT] = {
         [MTLM_PARAM_LN1_GAMMA] = {"input_layernorm.weight", h, 1, -1, 1, 0, 0},
@@ -188,7 +187,7 @@ int64_t mtlm_param_number(const struct mtlm_model *model, enum mtlm_param param,
 
 int64_t mtlm_param_numbers(const struct mtlm_model *model)
 {
-    int count = MTLM_PARAM_COUNT; /* of the kinds up to the last one it has */
+    int count = MTLM_PARAM_COUNT; /* up to the last parameter of the model */
 
     while (mtlm_param_place(model, count - 1) == MTLM_PLACE_NONE)
         count--;

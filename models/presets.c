@@ -7,9 +7,10 @@
 
 #include "models/presets.h"
 
-/* What gets below the bigram entropy of English in minutes on two cores: many
- * small steps, and initial weights near 1 / sqrt(hidden), without which a
- * model of this width stays at the pairs of bytes much longer. */
+/* This preset gets below the bigram entropy of English in minutes on two cores.
+ * The steps are many and small.  Initial weights are near 1 / sqrt(hidden);
+ * otherwise a model of this width takes much longer to learn more than pairs.
+ */
 #define TINY                                                                   \
     " train-iters=1000"                                                        \
     " lr=0.001 min-lr=0.0001 lr-decay-style=cosine lr-warmup-fraction=0.03"    \
@@ -23,11 +24,11 @@
 #define BATCH(micro, global)                                                   \
     " micro-batch-size=" #micro " global-batch-size=" #global
 
-/* An iteration of these takes a while. */
+/* Models whose iterations are long. */
 #define EACH_ITERATION " log-interval=1"
 
-/* The vocabulary of GPT-2 has 50257 tokens, which the papers pad for up to
- * eight-way tensor parallelism: with 51200 the parameters are theirs under
+/* GPT-2's vocabulary has 50257 tokens, which the papers pad for up to eight-way
+ * tensor parallelism.  With 51200 the number of parameters is the papers' under
  * every layout. */
 #define PAPER_VOCABULARY " vocab-size=51200"
 
@@ -55,7 +56,7 @@
     " train-iters=500 lr=0.0001 min-lr=1e-05 lr-decay-style=cosine"            \
     " lr-decay-iters=320 lr-warmup-fraction=0.01" EACH_ITERATION
 
-/* What the recipes of GPT-3 and of its successors share. */
+/* The common part of the recipes of GPT-3 and its successors. */
 #define GPT3                                                                   \
     " lr-decay-style=cosine weight-decay=0.1 adam-beta2=0.95" EACH_ITERATION
 

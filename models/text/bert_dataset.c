@@ -10,7 +10,7 @@
 #include "models/text/permutation.h"
 #include "runtime/base/memory.h"
 
-/* Neighbouring sentences that become a sample. */
+/* A run: neighbouring sentences of a sample. */
 struct run {
     int64_t first; /* sentence */
     int32_t sentences, target;
@@ -32,8 +32,8 @@ struct run_text {
     int64_t first;
 };
 
-/* No layer has the number 65535: its sites 4, 5 and 6 name what a target
- * length, an epoch's order and a sample are drawn from. */
+/* Streams of draws: layer 65535 does not exist; its sites 4, 5 and 6 are for
+ * target lengths, orders of epochs, and samples. */
 static uint64_t stream_targets(int64_t document)
 {
     return mtlm_stream_dropout(document, 0xffff, 4);
@@ -72,7 +72,7 @@ static int64_t fewest_sentences(const struct bert_dataset *bert)
     return bert->recipe.binary_head ? 2 : 1;
 }
 
-/* Whether sentences first .. last - 1 are a document to learn from. */
+/* Whether the document of sentences first .. last - 1 is used. */
 static bool is_good(const struct bert_dataset *bert, int64_t first,
                     int64_t last)
 {

@@ -8,7 +8,7 @@
 
 enum { LONGEST = 3 }; /* words of an n-gram */
 
-/* Where the words are: word i is tokens begin[i] .. end[i] - 1. */
+/* The words: word i is tokens begin[i] .. end[i] - 1. */
 struct words {
     int32_t *begin, *end; /* [n] */
     int64_t n;
@@ -35,7 +35,7 @@ static void find_words(struct words *words, const struct mtlm_bert_vocab *vocab,
     }
 }
 
-/* Tokens of n words from word first on. */
+/* Returns the tokens of n words from word first on. */
 static int64_t length(const struct words *words, int64_t first, int64_t n)
 {
     int64_t tokens = 0;
@@ -45,7 +45,7 @@ static int64_t length(const struct words *words, int64_t first, int64_t n)
     return tokens;
 }
 
-/* Words are chosen whole: their first token tells. */
+/* Words are chosen whole: check the first token. */
 static bool touches(const struct words *words, int64_t first, int64_t n,
                     const int32_t *mask)
 {
@@ -55,7 +55,8 @@ static bool touches(const struct words *words, int64_t first, int64_t n,
     return false;
 }
 
-/* 1, 2 or 3 with 6, 3 and 2 chances of 11, but no more than there are. */
+/* Draws 1, 2 or 3 words with 6, 3 and 2 chances of 11, at most the words left.
+ */
 static int64_t draw_length(struct mtlm_draw *draw, int64_t most)
 {
     const int64_t u = mtlm_draw_below(draw, 11);

@@ -65,7 +65,7 @@ static bool is_chinese(utf8proc_int32_t c)
            || (c >= 0xf900 && c <= 0xfaff) || (c >= 0x2f800 && c <= 0x2fa1f);
 }
 
-/* Of ASCII also what is no punctuation in Unicode, such as "$". */
+/* In ASCII also symbols that are no punctuation in Unicode, such as "$". */
 static bool is_punctuation(utf8proc_int32_t c)
 {
     const utf8proc_category_t kind = utf8proc_category(c);
@@ -75,7 +75,7 @@ static bool is_punctuation(utf8proc_int32_t c)
            || (kind >= UTF8PROC_CATEGORY_PC && kind <= UTF8PROC_CATEGORY_PO);
 }
 
-/* Room for n characters more. */
+/* Makes room for n more characters. */
 static void make_room(struct mtlm_bert_words *w, int64_t n)
 {
     if (w->n + n <= w->room)
@@ -84,7 +84,7 @@ static void make_room(struct mtlm_bert_words *w, int64_t n)
     w->c = mtlm_realloc(w->c, (size_t) w->room, sizeof(*w->c));
 }
 
-/* The next character, or -1 after the last. */
+/* Returns the next character; -1 after the last. */
 static utf8proc_int32_t next_character(struct mtlm_bert_words *w)
 {
     while (w->at < w->bytes) {
@@ -101,9 +101,9 @@ static utf8proc_int32_t next_character(struct mtlm_bert_words *w)
     return -1;
 }
 
-/* A sigma at the end of a word has a small letter of its own (Unicode's
- * Final_Sigma): a cased letter stands before it and none behind it, what does
- * not count between them. */
+/* Whether a sigma ends a word, and takes the final small letter (Unicode's
+ * Final_Sigma): a cased letter comes before and none after, past case-ignorable
+ * characters. */
 static bool is_cased(utf8proc_int32_t c)
 {
     const utf8proc_category_t kind = utf8proc_category(c);
@@ -154,8 +154,8 @@ static int by_key(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Marks in the order that Unicode gives those of a letter: by class, and as
- * they came within one. */
+/* Sorts the marks of a letter in Unicode's order: by class, stable within a
+ * class. */
 static void order_marks(utf8proc_int32_t *c, const int64_t n)
 {
     enum { INDEX_BITS = 32, CHARACTER_BITS = 21 };
@@ -172,7 +172,7 @@ static void order_marks(utf8proc_int32_t *c, const int64_t n)
     free(key);
 }
 
-/* Orders the marks of all letters and leaves out those that take no space. */
+/* Sorts the marks of all letters and drops nonspacing marks. */
 static void drop_accents(struct mtlm_bert_words *w)
 {
     int64_t kept = 0;
@@ -215,7 +215,7 @@ static void make_small(struct mtlm_bert_words *w)
         int boundary = 0;
 
         make_room(w, LONGEST);
-        /* An I with a dot becomes an i, and a dot that is dropped. */
+        /* An I with a dot becomes an i and a dropped dot. */
         w->n +=
             utf8proc_decompose_char(c[i] == 0x130 ? 'i' : small, w->c + w->n,
                                     LONGEST, UTF8PROC_DECOMPOSE, &boundary);
@@ -224,8 +224,8 @@ static void make_small(struct mtlm_bert_words *w)
     drop_accents(w);
 }
 
-/* Takes text up to white space or a Chinese character, without what is left
- * out; false: there is none any more. */
+/* Reads text up to white space or a Chinese character, without dropped
+ * characters; false: no text is left. */
 static bool refill(struct mtlm_bert_words *w)
 {
     utf8proc_int32_t c;
@@ -255,7 +255,7 @@ static bool refill(struct mtlm_bert_words *w)
     return true;
 }
 
-/* The characters from taken on, n of them, in UTF-8. */
+/* Returns n characters from taken on, in UTF-8. */
 static char *write_word(struct mtlm_bert_words *w, int64_t n, int64_t *bytes)
 {
     utf8proc_uint8_t *out;

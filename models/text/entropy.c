@@ -38,8 +38,8 @@ static void count_document(struct counts *counts,
     }
 }
 
-/* sum_i n_i ln(n / n_i) with n = sum_i n_i: the entropy times n; adds n to
- * *all. */
+/* Returns sum_i n_i ln(n / n_i), the entropy times n, where n = sum_i n_i; adds
+ * n to *all. */
 static double weighted_entropy(const int64_t count[BYTES], int64_t *all)
 {
     int64_t n = 0;

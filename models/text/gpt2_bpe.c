@@ -23,8 +23,8 @@ struct gpt2_bpe {
     int32_t *length;   /* [tokens], how many */
 };
 
-/* The characters that stand for bytes: those of Latin-1 that can be seen for
- * themselves, the others, one after the other, for the rest. */
+/* The characters of bytes: a printable character of Latin-1 stands for itself;
+ * the other bytes get characters from 256 on. */
 static int32_t character(int byte)
 {
     int32_t other = 256;
@@ -40,8 +40,8 @@ static int32_t character(int byte)
     return -1;
 }
 
-/* Fills length and text: what the characters of each token stand for; others
- * (of tokens that no text becomes) stand for themselves. */
+/* Fills length and text with the bytes of each token.  Other characters, in
+ * tokens that no text becomes, stand for themselves. */
 static void find_bytes(struct gpt2_bpe *bpe)
 {
     const struct mtlm_vocabulary *v = &bpe->vocabulary;
@@ -121,8 +121,8 @@ static int64_t encode(const struct mtlm_tokenizer *tokenizer,
     return n;
 }
 
-/* A token is a byte, made by a merge or special, and few are special: a file
- * of merges that breaks off makes too few. */
+/* Checks the number of merges.  A token is a byte, the result of a merge, or
+ * one of few special tokens: a truncated merges file makes too few tokens. */
 static int check_pair(const struct gpt2_bpe *bpe, const char *vocab_file,
                       const char *merge_file, struct mtlm_error *err)
 {

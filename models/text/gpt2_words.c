@@ -31,7 +31,7 @@ static enum class class_of(utf8proc_int32_t c) {
     }
 }
 
-/* The class of the first character, and how many bytes it has. */
+/* Returns the class of the first character, and its length in bytes. */
 static enum class classify_first(const char *text, int64_t bytes,
                                  int64_t *length) {
     utf8proc_int32_t c;
@@ -51,8 +51,8 @@ bool mtlm_tokenizer_white_space(const char *text, int64_t bytes)
     return classify_first(text, bytes, &length) == WHITE;
 }
 
-/* Bytes up to the end of a run of one class that begins at from; *last is
- * where its last character begins. */
+/* Returns the end of the run of one class that begins at from; *last: where the
+ * run's last character begins. */
 static int64_t run_length(const char *text, int64_t from, int64_t bytes,
                           enum class c, int64_t *last)
 {

@@ -32,7 +32,8 @@ struct gpt_dataset {
     struct order order[2];
 };
 
-/* No layer has the number 65535: two sites of it name the shuffles. */
+/* Streams of shuffles: layer 65535 does not exist; two of its sites are used.
+ */
 static uint64_t stream_documents(int64_t epoch)
 {
     return mtlm_stream_dropout(epoch, 0xffff, 0);
@@ -43,7 +44,7 @@ static uint64_t stream_pieces(int64_t epoch)
     return mtlm_stream_dropout(epoch, 0xffff, 1);
 }
 
-/* The document at place i of epoch. */
+/* Returns the document at place i of an epoch. */
 static int64_t document_at(const struct gpt_dataset *gpt, int64_t epoch,
                            int64_t i)
 {
@@ -69,8 +70,8 @@ static void make_order(struct gpt_dataset *gpt, int64_t epoch)
     order->epoch = epoch;
 }
 
-/* The place in the order of the document that holds token at: the last that
- * begins there or before, which is not empty. */
+/* Returns the place of the document that holds token `at` of the epoch: the
+ * last non-empty one that begins there or before. */
 static int64_t find_place(const struct gpt_dataset *gpt,
                           const struct order *order, int64_t at)
 {
@@ -87,7 +88,7 @@ static int64_t find_place(const struct gpt_dataset *gpt,
     return low;
 }
 
-/* Tokens at .. at + n - 1 of epoch, which has them. */
+/* Writes tokens at .. at + n - 1 of an epoch. */
 static void read_epoch(const struct gpt_dataset *gpt, int64_t epoch, int64_t at,
                        int64_t n, int32_t *tokens)
 {
@@ -106,8 +107,8 @@ static void read_epoch(const struct gpt_dataset *gpt, int64_t epoch, int64_t at,
     }
 }
 
-/* Takes the lock with the orders of first and last (first or the epoch after
- * it) in place, and keeps others from replacing them. */
+/* Makes the orders of epochs first and last (first or first + 1), and locks
+ * them against replacement. */
 static void lock_orders(struct gpt_dataset *gpt, int64_t first, int64_t last)
 {
     pthread_rwlock_rdlock(&gpt->lock);
@@ -127,7 +128,7 @@ static int64_t first_sample(const struct gpt_dataset *gpt, int64_t epoch)
     return (epoch * gpt->tokens + s - 1) / s;
 }
 
-/* Tokens of piece number sample, of which there are s + 1. */
+/* Writes tokens of piece number sample, which has s + 1. */
 static void read_piece(struct mtlm_samples *samples, int64_t sample,
                        int64_t first, int64_t n, int32_t *tokens)
 {

@@ -24,7 +24,7 @@ struct mtlm_indexed_dataset {
     int64_t *bound; /* [documents + 1]: first sequence of each */
 };
 
-/* PREFIX.idx while it is checked. */
+/* PREFIX.idx during its check. */
 struct idx {
     struct mtlm_mapped_file file;
     uint64_t sequences, bounds;
@@ -66,7 +66,7 @@ static bool exists(const char *prefix, const char *middle, const char *suffix)
     return is;
 }
 
-/* Opens one of the two files; a missing one is a wrong prefix most often. */
+/* Opens one of the two files; when missing, the prefix is probably wrong. */
 static int open_file(struct mtlm_mapped_file *file, const char *prefix,
                      const char *suffix, struct mtlm_error *err)
 {
@@ -216,8 +216,7 @@ static int check_documents(struct mtlm_indexed_dataset *dataset,
     return 0;
 }
 
-/* Checks the arrays, loading each value once: the file may be changing under
- * us. */
+/* Checks the arrays, loading each value once: the file may change meanwhile. */
 static int check_arrays(struct mtlm_indexed_dataset *dataset,
                         const struct idx *idx, struct mtlm_error *err)
 {
@@ -247,8 +246,8 @@ static int check_arrays(struct mtlm_indexed_dataset *dataset,
     return 0;
 }
 
-/* What does not fit becomes -1.  Tokens are aligned to their size: the map
- * begins at a page and sequences follow each other without a gap. */
+/* Copies tokens; a value beyond 32 bits becomes -1.  Tokens are aligned to
+ * their size: the map begins at a page, and sequences have no gaps. */
 static void convert(const struct mtlm_indexed_dataset *dataset, int64_t first,
                     int64_t n, int32_t *tokens)
 {
@@ -286,7 +285,7 @@ static void convert(const struct mtlm_indexed_dataset *dataset, int64_t first,
     }
 }
 
-/* The token at position as it stands in the file. */
+/* Returns the token at a position, as in the file. */
 static int64_t raw_token(const struct mtlm_indexed_dataset *dataset,
                          int64_t position)
 {

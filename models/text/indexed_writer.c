@@ -78,7 +78,7 @@ int mtlm_indexed_writer_add(struct mtlm_indexed_writer *writer,
     return 0;
 }
 
-/* Doubles the room for elements of that size when n fill it. */
+/* Doubles an array of elements of that size when n fill it. */
 static void *make_room(void *array, int64_t n, int64_t *capacity, size_t size)
 {
     if (n < *capacity)
@@ -155,9 +155,8 @@ static int write_idx(struct mtlm_indexed_writer *writer, struct mtlm_error *err)
     return rc;
 }
 
-/* An old .idx goes first: beside the new .bin it might be taken for its
- * index, should this process die between the two renames; a missing one
- * cannot. */
+/* Removes an old .idx first: if this process died between the two renames, an
+ * old .idx would belong to a new .bin.  A missing .idx is noticed. */
 static int publish(struct mtlm_indexed_writer *writer, struct mtlm_error *err)
 {
     if (unlink(writer->idx_path) < 0 && errno != ENOENT)

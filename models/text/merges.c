@@ -12,7 +12,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/file/mapped_file.h"
 
-/* One file while it is read. */
+/* A merges file during reading. */
 struct reader {
     struct mtlm_merges *merges;
     const struct mtlm_vocabulary *vocabulary;
@@ -30,7 +30,7 @@ static int wrong(const struct reader *r, struct mtlm_error *err,
                           mtlm_vocabulary_quote(quoted, text, bytes));
 }
 
-/* The token that left and right, with a blank between them, make. */
+/* Returns the token that a line "left right" makes. */
 static int32_t joined(const struct mtlm_vocabulary *v, const char *line,
                       int64_t left, int64_t right)
 {
@@ -55,8 +55,8 @@ static void create_table(struct mtlm_merges *merges, uint64_t slots)
         merges->merge[i].pair = MTLM_NO_PAIR;
 }
 
-/* Half of the table stays free.  It grows with the merges, not with the lines,
- * which may be no merges. */
+/* Doubles the table when half is used.  The table grows with merges, not with
+ * lines, which may hold anything. */
 static void grow(struct mtlm_merges *merges)
 {
     const struct mtlm_merges old = *merges;

@@ -10,7 +10,7 @@
 
 enum { SHORT = 48 }; /* tokens; more go by the heap */
 
-/* Looks at all pairs for each rank: words are short. */
+/* Applies merges to a short word: searches all pairs for each rank. */
 static int64_t apply_short(const struct mtlm_merges *m, int32_t *tokens,
                            int64_t n)
 {
@@ -44,7 +44,7 @@ struct word {
     int64_t *before, *after; /* [n]; places of the neighbours, or -1 */
     uint64_t *heap;          /* rank << 40 | place */
     int64_t heaped;
-    uint64_t *late; /* pairs to be heaped once this rank is through */
+    uint64_t *late; /* pairs to push after the current rank */
     int64_t n_late;
 };
 enum { PLACE_BITS = 40 };

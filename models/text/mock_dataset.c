@@ -31,7 +31,7 @@ struct mock_text {
     int64_t sample;
 };
 
-/* The symbol of which u, of 0 .. 2^32 - 1, is a drawing. */
+/* Returns the symbol for a draw u in 0 .. 2^32 - 1. */
 static int by_frequency(const struct mock_dataset *mock, uint32_t u)
 {
     int low = 0, high = mock->symbols - 1;
@@ -47,7 +47,7 @@ static int by_frequency(const struct mock_dataset *mock, uint32_t u)
     return low;
 }
 
-/* The one successor that the chain favours after this context. */
+/* Returns the favoured successor after a context. */
 static int favourite(const struct mock_dataset *mock, int context)
 {
     uint32_t r[4];
@@ -56,8 +56,8 @@ static int favourite(const struct mock_dataset *mock, int context)
     return (int) (r[0] % (uint32_t) mock->symbols);
 }
 
-/* Triples look at one bit of the symbol before, so that few samples show them
- * all. */
+/* Triples depend on one bit of the earlier symbol, so that few samples show
+ * them all. */
 static int next_symbol(const struct mock_dataset *mock, int64_t sample,
                        int64_t at, int last, int before)
 {
@@ -100,7 +100,7 @@ static void read_sample(struct mtlm_samples *samples, int64_t sample,
     mtlm_causal_read(samples, read_text, -1, sample, field, first, n, values);
 }
 
-/* The chain's text with the two tokens that tell the segments apart. */
+/* Writes the chain's text, with the two tokens that mark the segments. */
 static void read_segments(const struct mtlm_bert_text *text, int64_t first,
                           int64_t n, int32_t *tokens)
 {

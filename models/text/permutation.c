@@ -10,7 +10,7 @@
 
 enum { ROUNDS = 8 };
 
-/* A number below size that round, half and the key choose. */
+/* Returns a pseudo-random number below size for (seed, stream, round, half). */
 static int64_t below(uint64_t seed, uint64_t stream, int round, int64_t half,
                      int64_t size)
 {
@@ -22,9 +22,9 @@ static int64_t below(uint64_t seed, uint64_t stream, int round, int64_t half,
 
 /* A Feistel network on pairs (left, right) of [a, b], a * b >= n, that adds
  * to each half in turn a random function of the other (Black and Rogaway,
- * "Ciphers with arbitrary finite domains", 2002).  As it permutes all pairs,
- * going on from a result beyond n ends below n, at a place of its own; that
- * is rare, since a * b < n + a. */
+ * "Ciphers with arbitrary finite domains", 2002).  The network permutes all
+ * pairs, so repeating it from a result beyond n ends at a unique result below
+ * n.  This is rare, since a * b < n + a. */
 int64_t mtlm_permutation_apply(uint64_t seed, uint64_t stream, int64_t n,
                                int64_t i)
 {

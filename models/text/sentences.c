@@ -7,7 +7,7 @@
 
 #include "models/text/sentences.h"
 
-/* A text and its end: nothing is read beyond. */
+/* A text and its end; nothing is read beyond. */
 struct text {
     const char *begin, *end;
 };
@@ -33,8 +33,8 @@ static bool is_letter(char c)
     return is_upper(c) || (c >= 'a' && c <= 'z') || (unsigned char) c >= 128;
 }
 
-/* Bytes of the mark that stands at c: one of those of one byte in ascii, or
- * one of those of UTF-8 in more, three bytes each; 0: none. */
+/* Returns the bytes of the mark at c: one byte of `ascii`, or three bytes
+ * (UTF-8) of `more`; 0: no mark. */
 static int mark(const char *c, const char *end, const char *ascii,
                 const char *more)
 {
@@ -92,8 +92,8 @@ static bool begins_sentence(const char *c, const char *end)
     return is_upper(*c) || is_digit(*c);
 }
 
-/* Whether the word from begin to end, without the stop after it, is in list,
- * which is made of words with a blank before and after each. */
+/* Whether the word from begin to end, without its full stop, is in list, where
+ * a blank stands before and after each word. */
 static bool in_list(const char *begin, const char *end, const char *list)
 {
     char word[16];
@@ -119,8 +119,8 @@ static const char numbered[] =
     "Sect fig figs Fig Figs eq eqs Eq no nos No Nos art Art ed eds ver al ca "
     "c approx Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec ";
 
-/* Whether the full stop at stop belongs to an abbreviation, or a number that
- * begins the text, where next is the first byte after the white space. */
+/* Whether the full stop at `stop` belongs to an abbreviation, or to a number at
+ * the begin of the text.  next: the first byte after the white space. */
 static bool is_abbreviation(const struct text *text, const char *stop,
                             const char *next)
 {

@@ -39,8 +39,8 @@ static int parse_weights(const char *text, double weight[MTLM_SPLITS],
                           text);
 }
 
-/* Each split is rounded (half to even, as Python does); what the sum is then
- * too large or too small by is taken from every bound but the first. */
+/* Rounds each split (half to even, like Python); subtracts the error of the sum
+ * from every bound but the first. */
 int mtlm_split_parse(const char *text, int64_t documents,
                      int64_t bound[MTLM_SPLITS + 1], struct mtlm_error *err)
 {

@@ -58,7 +58,7 @@ static const char *quote_token(char out[MTLM_QUOTED_BYTES],
                                  v->begin[i + 1] - v->begin[i]);
 }
 
-/* The slot that holds the token, or the free one where it belongs. */
+/* Returns the slot of a token: its own, or a free one. */
 static int32_t *find_slot(const struct mtlm_vocabulary *v, const char *text,
                           int64_t bytes)
 {
@@ -80,8 +80,8 @@ int32_t mtlm_vocabulary_find(const struct mtlm_vocabulary *v, const char *text,
     return *find_slot(v, text, bytes);
 }
 
-/* Enters all tokens; returns the number of the first that is there already,
- * with its elder's in *first, or -1. */
+/* Enters all tokens.  Returns the number of the first duplicate, with the
+ * number of its original in *first; -1: no duplicate. */
 static int64_t enter_all(struct mtlm_vocabulary *v, int32_t *first)
 {
     uint64_t slots = 64;
@@ -109,7 +109,7 @@ static int64_t enter_all(struct mtlm_vocabulary *v, int32_t *first)
     return -1;
 }
 
-/* The objects' keys by number; NULL where an error has been set. */
+/* Returns the keys of an object by number; NULL: error set. */
 static const char **keys_by_number(const json_t *object, const char *path,
                                    struct mtlm_error *err)
 {
@@ -196,7 +196,7 @@ int mtlm_vocabulary_read_json(struct mtlm_vocabulary *v, const char *path,
     return rc;
 }
 
-/* Bytes of valid UTF-8 at the beginning of text. */
+/* Returns the bytes of valid UTF-8 at the beginning of text. */
 static int64_t valid_bytes(const char *text, int64_t bytes)
 {
     int64_t i = 0;
@@ -213,7 +213,7 @@ static int64_t valid_bytes(const char *text, int64_t bytes)
     return i;
 }
 
-/* Takes the lines; text is what the file holds. */
+/* Takes the lines of text, the contents of the file. */
 static int take_lines(struct mtlm_vocabulary *v, const char *text,
                       int64_t bytes, const char *path, struct mtlm_error *err)
 {

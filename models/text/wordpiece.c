@@ -34,8 +34,8 @@ static bool continues(const struct mtlm_bert_vocab *vocab, int32_t before,
            && memcmp(w->vocabulary.text + begin[0], "##", 2) == 0;
 }
 
-/* The longest token that text begins with, and its bytes; -1: none.  Tokens
- * are UTF-8: they end where a character does. */
+/* Returns the longest token at the begin of text, and its bytes; -1: none.
+ * Tokens are UTF-8, and end with a character. */
 static int32_t longest(const struct mtlm_vocabulary *v, const char *text,
                        int64_t bytes, int64_t *taken)
 {
@@ -52,8 +52,8 @@ static int32_t longest(const struct mtlm_vocabulary *v, const char *text,
     return -1;
 }
 
-/* The tokens of a word.  Behind the first "##" is written before the rest,
- * where the bytes are taken already. */
+/* Writes the tokens of a word.  After the first token, "##" overwrites the two
+ * bytes before the rest, which are already encoded. */
 static int64_t cut(const struct wordpiece *w, char *word, int64_t bytes,
                    int32_t *tokens)
 {

@@ -36,7 +36,7 @@ static char *name_of(const struct mtlm_checkpoint_id *id)
                : mtlm_sprintf("iter_%07" PRId64, id->iteration);
 }
 
-/* Whether name is exactly that of a checkpoint. */
+/* Whether name is exactly the name of a checkpoint. */
 static bool parse_name(const char *name, struct mtlm_checkpoint_id *id)
 {
     char *same;
@@ -59,7 +59,7 @@ static bool is_older(const struct mtlm_checkpoint_id *a,
                                         : a->again < b->again;
 }
 
-/* Over a network it may take its time. */
+/* Opens a directory; over a network this may be interrupted. */
 static DIR *open_dir(const char *dir)
 {
     DIR *d;
@@ -100,7 +100,7 @@ int mtlm_checkpoint_dir_newest(const char *dir,
             *found = id;
             rc = 1;
         }
-    /* The newest of some is not the newest. */
+    /* A partial list may lack the newest. */
     if (errno)
         rc = mtlm_disk_cannot_read(dir, err);
     closedir(d);
@@ -121,8 +121,8 @@ char *mtlm_checkpoint_dir_temporary(const char *dir, int64_t iteration)
     return mtlm_sprintf("%s/iter_%07" PRId64 TEMPORARY, dir, iteration);
 }
 
-/* It says whose it is to those who look; the lock itself is the system's, and
- * goes with the process. */
+/* Writes the owner into the lock's file, for readers.  The lock is the
+ * system's, and ends with the process. */
 static void sign(int fd)
 {
     char host[256] = "", text[320];
@@ -147,7 +147,7 @@ static int refuse_lock(const char *dir, int fd, struct mtlm_error *err)
                           dir, *who ? who : "it does not say which");
 }
 
-/* Whether it is the file system that has no locks: then users see to it. */
+/* Whether the file system has no locks: users are responsible then. */
 static bool warn_lock(const char *dir)
 {
     if (errno != ENOSYS && errno != EOPNOTSUPP && errno != ENOLCK)
@@ -232,15 +232,15 @@ int mtlm_checkpoint_dir_space(const char *dir, int64_t bytes,
     room = (double) at.f_bavail * at.f_frsize;
     if (room >= bytes)
         return 0;
-    /* Rounded away from each other, or both could read the same. */
+    /* Rounded apart, so that the two numbers differ in print. */
     return mtlm_error_set(err, MTLM_EXIT_IO,
                           "%s: a checkpoint takes %.1f MB, but only %.1f MB "
                           "are free there",
                           dir, ceil(bytes / 1e5) / 10, floor(room / 1e5) / 10);
 }
 
-/* A directory of plain files, or the file.  Of a link, the link: where it leads
- * is not ours. */
+/* Removes a file, or a directory of plain files.  Removes a link, not its
+ * target. */
 static void remove_all(const char *path)
 {
     const int fd = mtlm_disk_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
@@ -272,7 +272,7 @@ int mtlm_checkpoint_dir_begin(const char *dir, int64_t iteration,
     return rc;
 }
 
-/* First it stops being a checkpoint, then it goes. */
+/* Removes a checkpoint: renames it first, so that it is no checkpoint. */
 static void remove_checkpoint(const char *dir,
                               const struct mtlm_checkpoint_id *id)
 {
@@ -352,7 +352,7 @@ void mtlm_checkpoint_dir_discard(const char *dir, int64_t iteration)
         closedir(d);
 }
 
-/* Of one that cannot be read now, or not by this program, nobody knows. */
+/* A checkpoint unreadable now, or by this program, may be good. */
 enum health { WHOLE, DAMAGED, UNKNOWN };
 
 static enum health look_at(const char *dir, const struct mtlm_checkpoint_id *id,

@@ -15,8 +15,8 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/value16.h"
 
-/* What the tensors tell: a GPT-2 that was saved without its head has no prefix,
- * and not every BERT has a binary head. */
+/* Sets what the tensors tell: a GPT-2 saved without its head has no prefix, and
+ * some BERTs have no binary head. */
 static void detect_variant(struct mtlm_foreign *f)
 {
     struct mtlm_model *model = &f->model;
@@ -28,7 +28,7 @@ static void detect_variant(struct mtlm_foreign *f)
         && mtlm_foreign_find_name(f, "cls.seq_relationship.weight");
 }
 
-/* ---- whether all is there ---- */
+/* ---- checks ---- */
 
 enum { SHAPE_TEXT = 24 * MTLM_SAFETENSORS_MAX_RANK };
 
@@ -84,7 +84,7 @@ static int check_part(const struct mtlm_foreign *f, enum mtlm_param param,
     return 0;
 }
 
-/* What is there once more must be the same. */
+/* Checks that a second copy of a parameter is equal. */
 static int check_tied(const struct mtlm_foreign *f, const char *name,
                       enum mtlm_param param, struct mtlm_error *err)
 {
@@ -109,7 +109,7 @@ static bool has_layer(const struct mtlm_foreign *f, int64_t layer)
     return false;
 }
 
-/* Without its last layers it would be another model. */
+/* Refuses more layers than config.json says: the model is another one. */
 static int check_layers(const struct mtlm_foreign *f, struct mtlm_error *err)
 {
     const int64_t layers = f->model.num_layers;
@@ -213,7 +213,7 @@ static void widen_tensor(const struct mtlm_safetensors_tensor *t, float *to)
     }
 }
 
-/* Of our row of a parameter the place among their rows. */
+/* Returns the place of our row among their rows. */
 static int64_t their_row(const struct mtlm_model *model, enum mtlm_param param,
                          int64_t row)
 {

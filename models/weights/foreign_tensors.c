@@ -70,7 +70,7 @@ int mtlm_foreign_check_model(const struct mtlm_model *model, const char *path,
 {
     if (mtlm_model_check(model, err) == 0)
         return 0;
-    err->code = MTLM_EXIT_INPUT; /* it is no option's fault */
+    err->code = MTLM_EXIT_INPUT; /* not an option's fault */
     return mtlm_error_prefix(err, "%s", path);
 }
 

@@ -42,7 +42,7 @@ struct shard {
     struct mtlm_safetensors *file;
 };
 
-/* The file of that name, opened when it is the first time. */
+/* Returns the file of a name; opens it the first time. */
 static struct mtlm_safetensors *shard_of(struct mtlm_foreign *f,
                                          struct shard **shard, int *n,
                                          const char *name,
@@ -61,7 +61,7 @@ static struct mtlm_safetensors *shard_of(struct mtlm_foreign *f,
     return file;
 }
 
-/* Each tensor of the index is in the file that it names. */
+/* Checks that each tensor of the index is in its file. */
 static int open_listed(struct mtlm_foreign *f, const char *index,
                        const json_t *map, struct mtlm_error *err)
 {

@@ -10,9 +10,9 @@
 #include "runtime/file/json_file.h"
 
 /* Sources: configuration_gpt2.py and configuration_megatron_bert.py of
- * huggingface/transformers, whose defaults are those here. */
+ * huggingface/transformers; our defaults are theirs. */
 
-/* So that nothing overflows before the model is checked. */
+/* A limit against overflows before the model is checked. */
 enum { MOST = 1 << 30 };
 
 /* As --layernorm-epsilon has them. */
@@ -63,8 +63,8 @@ static double get_epsilon(struct reader *r, const char *key, double fallback)
     return fallback;
 }
 
-/* What these models are not; what is neither true nor false may be read as
- * either. */
+/* Refuses a key whose value is `is`, or no boolean: our models have the
+ * opposite. */
 static void refuse_key(struct reader *r, const char *key, bool is)
 {
     const json_t *value = get(r, key);
@@ -91,7 +91,7 @@ static const struct {
     {"gelu_fast", false}, /* Megatron's converter writes this */
     {"gelu_accurate", false}, {"gelu_pytorch_tanh", false}};
 
-/* Whether GELU is the exact one. */
+/* Whether GELU is exact. */
 static bool get_gelu(struct reader *r, const char *key, const char *fallback)
 {
     const json_t *value = get(r, key);

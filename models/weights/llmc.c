@@ -81,7 +81,8 @@ static int read_header(struct mtlm_foreign *f, struct mtlm_error *err)
     return mtlm_foreign_check_model(&f->model, f->path, err);
 }
 
-/* Sizes were checked: none is beyond 2^30, a product of two fits. */
+/* Returns the bytes of a parameter.  Sizes are at most 2^30: products of two
+ * fit. */
 static int64_t bytes_of(const struct mtlm_foreign *f, enum mtlm_param param)
 {
     const struct mtlm_param_info info = mtlm_param_info(&f->model, param, 1);
@@ -90,7 +91,7 @@ static int64_t bytes_of(const struct mtlm_foreign *f, enum mtlm_param param)
            * info.cols * mtlm_safetensors_dtype_bytes(f->llmc->dtype);
 }
 
-/* Of all layers of a parameter. */
+/* Adds the tensors of a parameter in all layers. */
 static void add_param(struct mtlm_foreign *f, enum mtlm_param param)
 {
     const struct mtlm_param_info info = mtlm_param_info(&f->model, param, 1);

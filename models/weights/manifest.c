@@ -16,10 +16,10 @@
 #define FORMAT "mtlm-dag checkpoint"
 #define MANIFEST "manifest.json"
 
-/* Of a manifest: some three million slices of tensors. */
+/* Limit of a manifest: some three million slices of tensors. */
 enum { MAX_BYTES = 1 << 30 };
 
-/* The end of the text: the hash is that of all of it with these zeros. */
+/* The end of the text; the hash is computed with these zeros. */
 static const char last_line[] = ",\n \"xxh3\": \"0000000000000000\"\n}\n";
 enum { DIGITS = 16, AFTER_DIGITS = 4 }; /* "\n}\n behind them */
 
@@ -101,7 +101,7 @@ static int parse_tensor(json_t *json, struct mtlm_manifest_tensor *tensor)
     return mtlm_slice_check(s);
 }
 
-/* A name that leads nowhere else. */
+/* Whether a name stays within the directory. */
 static bool is_plain(const char *name)
 {
     return *name && *name != '.' && !strchr(name, '/');
@@ -192,8 +192,8 @@ int mtlm_manifest_write(const struct mtlm_manifest *manifest, const char *dir,
     return rc;
 }
 
-/* Whether the text ends in the hash of all of it.  It may be any file: most are
- * known by their end. */
+/* Whether the text ends with its own hash.  The text may be of any file: most
+ * fail at the end already. */
 static bool is_whole(const char *text, size_t bytes)
 {
     const size_t end = sizeof(last_line) - 1, begin = bytes - end;

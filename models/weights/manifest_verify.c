@@ -35,7 +35,8 @@ static int check_tensor(const struct mtlm_safetensors *data, const char *path,
     return 0;
 }
 
-/* Whole or not; if not, why. */
+/* Checks the tensors of a file; whole: the hash of the file matched.  Otherwise
+ * finds the reason. */
 static int check_file(const struct mtlm_manifest_file *file, const char *path,
                       bool whole, int64_t bytes, struct mtlm_error *err)
 {
@@ -54,9 +55,9 @@ static int check_file(const struct mtlm_manifest_file *file, const char *path,
                           path, file->bytes, bytes);
 }
 
-enum { PIECE_BYTES = 4 << 20 }; /* of a file in memory at a time */
+enum { PIECE_BYTES = 4 << 20 }; /* read at a time */
 
-/* Of all bytes. */
+/* Hashes all bytes. */
 static uint64_t hash_of(const struct mtlm_mapped_file *map)
 {
     XXH3_state_t *state = mtlm_hash_begin();

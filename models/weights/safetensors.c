@@ -16,7 +16,7 @@
 
 enum {
     LENGTH_BYTES = 8,
-    MAX_HEADER_BYTES = 100000000, /* the format's own limit */
+    MAX_HEADER_BYTES = 100000000, /* limit of the format */
     MAX_NAME_BYTES = 4096,
 };
 
@@ -55,7 +55,7 @@ static int find_dtype(const char *name)
     return -1;
 }
 
-/* Elements of a tensor; -1: more than a file can hold. */
+/* Returns the elements of a tensor; -1: more than a file can hold. */
 static int64_t elements(int rank, const int64_t dim[])
 {
     int64_t n = 1;
@@ -127,7 +127,7 @@ static int read_shape(const struct mtlm_safetensors *file, const char *name,
     return 0;
 }
 
-/* Fills in tensor, whose data are among those from data_at on. */
+/* Fills in a tensor; the data of all tensors begins at data_at. */
 static int read_tensor(const struct mtlm_safetensors *file, const char *name,
                        json_t *entry, int64_t data_at,
                        struct mtlm_safetensors_tensor *tensor,
@@ -184,7 +184,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* The tensors must cover the data: no holes, no overlap, nothing behind. */
+/* Checks that tensors cover the data: no holes, no overlap, no rest. */
 static int check_cover(struct mtlm_safetensors *file, int64_t data_at,
                        struct mtlm_error *err)
 {

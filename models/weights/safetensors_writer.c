@@ -97,8 +97,8 @@ void mtlm_safetensors_writer_add_later(struct mtlm_safetensors_writer *writer,
                (struct piece){.read = read, .arg = arg});
 }
 
-/* "{...}" and the blanks that align the tensors to 8 bytes; the caller frees
- * it. */
+/* Returns the header "{...}" with blanks that align tensors to 8 bytes; the
+ * caller frees it. */
 static char *make_header(const struct mtlm_safetensors_writer *writer)
 {
     json_t *all = json_object();
@@ -114,11 +114,11 @@ static char *make_header(const struct mtlm_safetensors_writer *writer)
     return header;
 }
 
-/* What one file takes while it is written. */
+/* A file during writing. */
 struct sink {
     struct mtlm_output_file *file;
     XXH3_state_t *hash; /* of all bytes */
-    void *memory;       /* for what is read late, of the largest tensor */
+    void *memory;       /* of the largest tensor that is read at commit */
 };
 
 static int put(struct sink *sink, const void *data, size_t bytes,

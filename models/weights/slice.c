@@ -27,7 +27,7 @@ int mtlm_slice_check(const struct mtlm_slice *s)
     return inside(s->begin, s->count, all) ? 0 : -1;
 }
 
-/* Columns of the tensor that the slice has in a row of it: [begin, end). */
+/* Returns the columns of a tensor's row in the slice: [begin, end). */
 struct columns {
     int64_t begin, end;
 };
@@ -45,13 +45,13 @@ static struct columns columns_in(const struct mtlm_slice *s, int64_t row)
     return (struct columns){s->first[1] + begin, s->first[1] + end};
 }
 
-/* Where an element of the tensor lies among the slice's. */
+/* Returns the place of a tensor's element among the slice's. */
 static int64_t place(const struct mtlm_slice *s, int64_t row, int64_t col)
 {
     return (row - s->first[0]) * s->dim[1] + col - s->first[1] - s->begin;
 }
 
-/* Rows of the tensor in which it has elements: [begin, end). */
+/* Returns the tensor's rows with elements of the slice: [begin, end). */
 static struct columns rows_of(const struct mtlm_slice *s, int64_t rows)
 {
     const int64_t begin = s->first[0] + s->begin / s->dim[1];

@@ -13,8 +13,8 @@
 static void (*fatal_hook)(int code);
 static int fatal_rank = -1;
 
-/* What a file says of itself may be in it: nothing that ends the line, or that
- * a terminal would obey. */
+/* Replaces control characters: a text may quote a file, and must neither end
+ * the line nor command a terminal. */
 static void clean(char *text)
 {
     for (; *text; text++)

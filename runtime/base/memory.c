@@ -50,7 +50,7 @@ char *mtlm_sprintf(const char *fmt, ...)
     return text;
 }
 
-/* The number that follows key in the file, or -1. */
+/* Returns the number behind key in a file; -1: none. */
 static long long number_in(const char *path, const char *key)
 {
     FILE *file = fopen(path, "r");
@@ -66,8 +66,8 @@ static long long number_in(const char *path, const char *key)
     return value;
 }
 
-/* What a control group still allows, LLONG_MAX where it has no limit.  Cached
- * pages of files count as used there, but are given up on demand. */
+/* Returns the bytes that a control group still allows; LLONG_MAX: no limit. The
+ * group counts cached pages of files as used, but frees them on demand. */
 static long long group_allows(const char *dir)
 {
     char *max = mtlm_sprintf("%s/memory.max", dir);
@@ -84,7 +84,8 @@ static long long group_allows(const char *dir)
     return limit - used + (cached > 0 ? cached : 0);
 }
 
-/* The smallest of the group that this process is in and those around it. */
+/* Returns the least over this process's control group and all groups around
+ * it. */
 static long long groups_allow(void)
 {
     FILE *file = fopen("/proc/self/cgroup", "r");
@@ -110,7 +111,7 @@ static long long groups_allow(void)
     return least;
 }
 
-/* What ulimit -v leaves. */
+/* Returns the bytes that ulimit -v leaves. */
 static long long limit_allows(void)
 {
     const long long kib = number_in("/proc/self/status", "VmSize:");
@@ -146,8 +147,8 @@ size_t mtlm_memory_resident(void)
     return own_status("RssAnon:") + own_status("RssShmem:");
 }
 
-/* The system keeps the peak of all pages alone; those of files are a few
- * times ten MiB, which hardly change. */
+/* The system keeps the peak of all pages together.  Pages of files are a few
+ * tens of MiB, and change little. */
 size_t mtlm_memory_peak(void)
 {
     const size_t all = own_status("VmHWM:"), files = own_status("RssFile:");

@@ -37,9 +37,9 @@ static inline uint16_t to_bf16(float x)
     return (uint16_t) ((u & 0x7fffffff) > 0x7f800000 ? quiet : nearest);
 }
 
-/* Both select among ways that are all computed, so that loops of them can use
- * vectors.  Ordinary numbers are moved to the other type's place and exponent,
- * which of numbers below 2^-14 a product does. */
+/* Both conversions compute all cases and select one, so that loops vectorise. A
+ * normal number moves to the other type's bits and exponent; for numbers below
+ * 2^-14 a product does that. */
 static inline float from_f16(uint16_t x)
 {
     const uint32_t rest = (uint32_t) (x & 0x7fff) << 13;
@@ -50,8 +50,8 @@ static inline float from_f16(uint16_t x)
     return float_of(size | (uint32_t) (x & 0x8000) << 16);
 }
 
-/* Below 2^-14 the numbers of this type are 2^-24 apart, as floats are above
- * 0.5: adding that rounds them. */
+/* Below 2^-14 fp16 numbers are 2^-24 apart, like floats from 0.5 on: adding 0.5
+ * rounds. */
 static inline uint16_t to_f16(float x)
 {
     const uint32_t u = bits_of(x), size = u & 0x7fffffff;

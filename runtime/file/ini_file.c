@@ -15,7 +15,7 @@
 struct reading {
     const struct mtlm_ini *ini;
     FILE *file;
-    int line; /* that was read last, from 1 */
+    int line; /* read last, from 1 */
     bool failed;
     struct mtlm_error *err;
 };
@@ -27,8 +27,8 @@ static void fail(struct reading *r, const char *reason)
     r->failed = true;
 }
 
-/* One line for inih, which has no eye for these: what it would cut off
- * silently, take for more of the line before, or leave out. */
+/* Checks one line for inih, which would silently cut it, join it to the line
+ * before, or skip it. */
 static char *read_line(char *text, int size, void *stream)
 {
     struct reading *r = stream;

@@ -27,8 +27,8 @@ static struct iovec piece(const char *text)
     return (struct iovec){.iov_base = (void *) text, .iov_len = strlen(text)};
 }
 
-/* Only what a signal handler may call.  The list is read without its lock,
- * which the interrupted thread might hold. */
+/* The signal handler: calls only functions allowed in one.  Reads the list
+ * without its lock, which the interrupted thread may hold. */
 static void on_sigbus(int sig, siginfo_t *info, void *context)
 {
     const unsigned char *at = info->si_addr;
@@ -45,11 +45,12 @@ static void on_sigbus(int sig, siginfo_t *info, void *context)
                 _exit(MTLM_EXIT_INPUT);
             _exit(MTLM_EXIT_INPUT);
         }
-    /* Not ours: returning repeats the access, which now ends the process. */
+    /* No mapped file: the repeated access ends the process. */
     signal(sig, SIG_DFL);
 }
 
-/* At each open: libraries that start later put in handlers of their own. */
+/* Installs the handler at each open: libraries that start later install their
+ * own. */
 static void install_handler(void)
 {
     struct sigaction action = {.sa_sigaction = on_sigbus,
@@ -59,10 +60,10 @@ static void install_handler(void)
     sigaction(SIGBUS, &action, NULL);
 }
 
-/* A descriptor of the regular file at path, and what it is; or -1. */
+/* Opens the regular file at path, with its attributes; -1 on failure. */
 static int open_file(const char *path, struct stat *st, struct mtlm_error *err)
 {
-    /* Non-blocking, or a FIFO under this name would hang the open. */
+    /* Non-blocking: a FIFO of this name must not hang the open. */
     const int fd = mtlm_disk_open(path, O_RDONLY | O_NONBLOCK);
 
     if (fd < 0 || fstat(fd, st) < 0)
@@ -116,7 +117,7 @@ int mtlm_mapped_file_open(struct mtlm_mapped_file *file, const char *path,
     return 0;
 }
 
-/* One byte more is asked for, so that an empty file is read, too. */
+/* One byte more, so that an empty file is read, too. */
 static int copy(struct mtlm_mapped_file *file, int fd, const char *path,
                 int64_t bytes, struct mtlm_error *err)
 {
@@ -153,7 +154,7 @@ int mtlm_mapped_file_read(struct mtlm_mapped_file *file, const char *path,
     return rc;
 }
 
-/* Whether the system does so or not, what is read stays the same. */
+/* A hint: the contents stay the same either way. */
 void mtlm_mapped_file_forget(const void *data, int64_t bytes)
 {
     const uintptr_t page = sysconf(_SC_PAGESIZE);

@@ -18,9 +18,9 @@
 enum { BUFFER_BYTES = 1 << 20 };
 
 struct mtlm_output_file {
-    char *path, *temporary; /* temporary: NULL once it is gone */
+    char *path, *temporary; /* temporary: NULL once removed */
     int fd;                 /* -1 once finished */
-    char *buffer;           /* [BUFFER_BYTES], the first `held` to be written */
+    char *buffer;           /* [BUFFER_BYTES] the first `held` are unwritten */
     size_t held;
 };
 
@@ -31,7 +31,7 @@ static int failed(const struct mtlm_output_file *file, const char *what,
                           file->path, strerror(errno));
 }
 
-/* A name of our own: another process may be writing the same file. */
+/* Makes a unique name: another process may write the same file. */
 static void open_temporary(struct mtlm_output_file *file)
 {
     for (int i = 0; i < 100 && file->fd < 0; i++) {
@@ -92,7 +92,7 @@ int mtlm_output_file_finish(struct mtlm_output_file *file,
 {
     const int rc = flush(file) < 0 || mtlm_disk_sync(file->fd) < 0 ? -1 : 0;
     const int reason = errno;
-    /* Interrupted it has closed all the same, and the bytes are on the disk. */
+    /* An interrupted close() has closed; the bytes are on the disk. */
     const bool closed = close(file->fd) == 0 || errno == EINTR;
 
     file->fd = -1;
@@ -101,7 +101,7 @@ int mtlm_output_file_finish(struct mtlm_output_file *file,
     return rc < 0 || !closed ? failed(file, "write", err) : 0;
 }
 
-/* The new name is on the disk only once its directory is. */
+/* Flush the directory: only then the new name is on the disk. */
 static int sync_directory(const char *path)
 {
     char *copy = mtlm_strdup(path);

@@ -31,7 +31,7 @@ void mtlm_arena_create(struct mtlm_arena *arena, size_t size)
     if (size && !arena->memory)
         mtlm_out_of_memory(size);
     if (size)
-        memset(arena->memory, 0, size); /* padding is sent, too */
+        memset(arena->memory, 0, size); /* messages include padding */
 }
 
 static void zero(void *memory, size_t bytes, unsigned node)
@@ -40,7 +40,7 @@ static void zero(void *memory, size_t bytes, unsigned node)
     if (starpu_node_get_kind(node) == STARPU_CUDA_RAM) {
         starpu_cuda_set_device(starpu_memory_node_get_devid(node));
         MTLM_CHECK_CUDA(cudaMemset(memory, 0, bytes));
-        /* StarPU's streams do not wait for it. */
+        /* StarPU's streams do not wait for the memset. */
         MTLM_CHECK_CUDA(cudaDeviceSynchronize());
         return;
     }
@@ -49,9 +49,9 @@ static void zero(void *memory, size_t bytes, unsigned node)
     memset(memory, 0, bytes);
 }
 
-/* StarPU would keep a tenth of what is free on a GPU from each allocation
- * (FREE_MARGIN in drivers/cuda/driver_cuda.c, 1.4.10): less would fit than is
- * planned, the less the larger the arena that comes last. */
+/* Allocates on a GPU without StarPU.  StarPU would keep a tenth of the free
+ * memory back at each allocation (FREE_MARGIN in
+ * drivers/cuda/driver_cuda.c, 1.4.10): the planned arenas would not fit. */
 static char *allocate_on(size_t bytes, unsigned node)
 {
 #if HAVE_CUDA
@@ -60,7 +60,7 @@ static char *allocate_on(size_t bytes, unsigned node)
 
         starpu_cuda_set_device(starpu_memory_node_get_devid(node));
         if (cudaMalloc(&memory, bytes) != cudaSuccess)
-            cudaGetLastError(); /* it would be found again elsewhere */
+            cudaGetLastError(); /* clear CUDA's last error */
         return memory;
     }
 #endif

@@ -14,7 +14,7 @@ struct mtlm_background {
     pthread_t thread;
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;
-    void (*work)(void *arg); /* NULL: there is none */
+    void (*work)(void *arg); /* NULL: none */
     void *arg;
     bool quit;
 };
@@ -48,7 +48,7 @@ struct mtlm_background *mtlm_background_create(void)
     pthread_mutex_init(&b->mutex, NULL);
     pthread_cond_init(&b->changed, NULL);
     sigfillset(&all);
-    /* A mapped file that is cut short is for its reader to know. */
+    /* The reader of a mapped file that shrinks must get the signal. */
     sigdelset(&all, SIGBUS);
     sigdelset(&all, SIGSEGV);
     pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -12,21 +12,21 @@
 
 #include "runtime/machine/blas_core.h"
 
-/* Set to the detected core for the program started anew: it must not do so
- * again, and tells the user. */
+/* Holds the detected core after the restart: the program restarts only once,
+ * and tells the user. */
 #define DETECTED "MTLM_BLAS_DETECTED"
 #define CORETYPE "OPENBLAS_CORETYPE"
 #define THREADS "OPENBLAS_NUM_THREADS"
 
-/* Cores whose kernels use at least AVX2.  Anything else on a processor that
- * has AVX2 is a wrong guess. */
+/* Cores whose kernels use at least AVX2.  On a processor with AVX2 any other
+ * core is a wrong guess. */
 static const char *const modern[] = {
     "Haswell", "Zen", "Excavator", "SkylakeX", "Cooperlake", "SapphireRapids",
 };
 
 const char *mtlm_blas_core_better(const struct mtlm_blas_facts *facts)
 {
-    /* A library for one core only does not listen to OPENBLAS_CORETYPE. */
+    /* A library for one core only ignores OPENBLAS_CORETYPE. */
     if (!facts->config || !facts->core || facts->coretype || facts->detected
         || !strstr(facts->config, "DYNAMIC_ARCH"))
         return NULL;
@@ -36,7 +36,7 @@ const char *mtlm_blas_core_better(const struct mtlm_blas_facts *facts)
     return facts->avx512 ? "SkylakeX" : facts->avx2 ? "Haswell" : NULL;
 }
 
-/* Looked up at run time: other BLAS libraries do not have them. */
+/* Found at run time: other BLAS libraries lack these functions. */
 static const char *ask(const char *function)
 {
     char *(*get)(void);
@@ -76,7 +76,7 @@ void mtlm_blas_core_prepare(int argc, char **argv)
         setenv(CORETYPE, core, 1);
         setenv(DETECTED, facts.core, 1);
         execv("/proc/self/exe", argv);
-        /* Still here: slow is better than not at all. */
+        /* The restart failed: go on slowly. */
         unsetenv(CORETYPE);
         unsetenv(DETECTED);
     }

@@ -11,8 +11,8 @@
 
 #include "runtime/machine/cpu.h"
 
-/* Cores of the topology that set touches; two hardware threads of a core
- * count once. */
+/* Returns the cores that set touches; two hardware threads of a core count
+ * once. */
 static int count_cores(hwloc_topology_t topology, hwloc_const_bitmap_t set)
 {
     const int n = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
@@ -21,7 +21,7 @@ static int count_cores(hwloc_topology_t topology, hwloc_const_bitmap_t set)
     for (int i = 0; i < n; i++)
         cores += hwloc_bitmap_intersects(
             hwloc_get_obj_by_type(topology, HWLOC_OBJ_CORE, i)->cpuset, set);
-    /* Some virtual machines show no cores, only processing units. */
+    /* Some virtual machines show processing units only. */
     return n > 0 ? cores : hwloc_bitmap_weight(set);
 }
 

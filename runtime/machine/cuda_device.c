@@ -12,12 +12,12 @@
 #include "runtime/machine/device.h"
 #include "runtime/machine/machine.h"
 
-/* cuBLASLt's own advice for Hopper; enough for every GPU before it. */
+/* cuBLASLt's advice for Hopper; enough for older GPUs. */
 #define WORKSPACE_BYTES ((size_t) 32 << 20)
 
 static struct mtlm_device devices[STARPU_NMAXWORKERS];
 
-/* StarPU's handles come with those of cuBLAS, which nothing here needs. */
+/* StarPU's handles bring those of cuBLAS, which nobody here needs. */
 static void create_handle(cublasLtHandle_t *handle)
 {
     const cublasStatus_t status = cublasLtCreate(handle);
@@ -27,7 +27,7 @@ static void create_handle(cublasLtHandle_t *handle)
                    cublasLtGetStatusString(status));
 }
 
-/* Of the calling worker's GPU. */
+/* On the calling worker's GPU. */
 static int capability(void)
 {
     int device, major, minor;

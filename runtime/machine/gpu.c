@@ -61,7 +61,8 @@ char *mtlm_gpu_describe(const struct mtlm_gpus *gpus, int gpu)
                                   mtlm_gpus_version(gpus->toolkit));
 }
 
-/* Ranks before the n-th that have the device that it knows as i. */
+/* Returns how many ranks before the n-th drive the device that the n-th sees as
+ * i. */
 static int users(const struct mtlm_gpus gpus[], int n, const int gpu[], int i)
 {
     int count = 0;

@@ -18,7 +18,7 @@
 #include "runtime/machine/plugin.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static bool running; /* whether StarPU can be asked; guarded by mutex */
+static bool running; /* StarPU answers questions; guarded by mutex */
 
 static void set_running(bool so)
 {
@@ -34,7 +34,7 @@ int mtlm_machine_wanted_workers(int otherwise)
     return text && atoi(text) > 0 ? atoi(text) : otherwise;
 }
 
-/* StarPU only warns of a policy that it does not take, and takes another. */
+/* Checks the policy in force: StarPU only warns when it takes another one. */
 static int check_policy(struct mtlm_error *err)
 {
     if (strcmp(mtlm_plugin_wanted(), mtlm_machine_policy()) == 0)
@@ -44,7 +44,7 @@ static int check_policy(struct mtlm_error *err)
                           mtlm_plugin_wanted(), mtlm_machine_policy());
 }
 
-/* Ranks in one directory must not write the same file. */
+/* Names StarPU's trace by rank: ranks may share a directory. */
 static void name_trace(int rank)
 {
     char name[16];
@@ -61,13 +61,14 @@ const struct mtlm_epilogue_wishes *mtlm_machine_epilogues(void)
 }
 
 static int message_worker = -1;
-/* Tasks of StarPU that nobody works on. */
+/* Messages that are tasks: no worker computes on them. */
 static _Atomic int messages_under_way;
-/* All others, for task->workerids. */
+/* All workers that compute, for task->workerids. */
 enum { BITS = 32, WORDS = STARPU_NMAXWORKERS / BITS + 1 };
 static uint32_t compute_workers[WORDS];
 
-/* The last CPU worker is for messages, all others compute. */
+/* Divides the workers: the last CPU worker is for messages, all others
+ * compute. */
 static void name_workers(int cpus, bool messages)
 {
     message_worker =
@@ -96,7 +97,7 @@ void mtlm_machine_restrict(struct starpu_task *task)
     task->workerids_len = WORDS;
 }
 
-/* There is a limit, and variables that lower it. */
+/* StarPU started fewer workers: it has a limit, which variables lower. */
 static int refuse_workers(const struct starpu_conf *conf, bool messages,
                           struct mtlm_error *err)
 {
@@ -116,15 +117,15 @@ static int refuse_workers(const struct starpu_conf *conf, bool messages,
                           messages ? ", and one for --comm-node task" : "");
 }
 
-/* The communication thread submits tasks then, and must not wait for others to
- * end: it is what ends them. */
+/* With messages as tasks the communication thread submits tasks.  The thread
+ * must not wait for tasks to end: it ends them itself. */
 static void allow_any_number_of_tasks(void)
 {
     unsetenv("STARPU_LIMIT_MAX_SUBMITTED_TASKS");
     unsetenv("STARPU_LIMIT_MIN_SUBMITTED_TASKS");
 }
 
-/* One device, whose own variables must say no other. */
+/* Gives StarPU one device; its variables must not name another. */
 static void take_gpu(const struct mtlm_machine_config *config,
                      struct starpu_conf *conf)
 {
@@ -139,10 +140,10 @@ static void take_gpu(const struct mtlm_machine_config *config,
     conf->workers_cuda_gpuid[0] = config->gpu;
     snprintf(text, sizeof(text), "%.0f", config->gpu_bytes / (1 << 20));
     setenv("STARPU_LIMIT_CUDA_MEM", text, 0);
-    /* With 1, StarPU takes the next task only when the last has ended: the
-     * device is idle meanwhile, after each task.  With 2 one waits behind the
-     * one that runs, also where a more urgent task comes then: pipelines pay
-     * for that, by one task at most.  To be measured on GPUs. */
+    /* With 1, StarPU starts a task when the previous one has ended: the device
+     * is idle after each task.  With 2, one task waits behind the running one,
+     * even when a more urgent task becomes ready: at most one task late.  To be
+     * measured on GPUs. */
     setenv("STARPU_CUDA_PIPELINE", "2", 0);
 }
 
@@ -152,9 +153,9 @@ static void set_device(void *gpu)
     starpu_cuda_set_device(*(int *) gpu);
 }
 
-/* Where a CPU worker takes pinned memory, CUDA makes a context on the thread's
- * device: device 0 in each thread until told otherwise, which may be another
- * rank's. */
+/* Sets the device of a worker's thread.  When a CPU worker allocates pinned
+ * memory, CUDA makes a context on the thread's device.  The default is device
+ * 0, perhaps another rank's. */
 static void use_on_cpu_workers(int gpu)
 {
     if (gpu >= 0)
@@ -180,7 +181,7 @@ int mtlm_machine_start(const struct mtlm_machine_config *config,
     conf.ncpus = (config->gpu < 0 ? config->workers : 1) + messages;
     take_gpu(config, &conf);
     conf.nopencl = 0;
-    /* It would count more than the number that was decided on. */
+    /* StarPU would count more workers than decided. */
     unsetenv("STARPU_NCPU");
     setenv("STARPU_SILENT", "1", 0);
     if (config->shared)

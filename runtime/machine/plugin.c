@@ -23,11 +23,11 @@
 typedef struct starpu_sched_policy **list_policies(void);
 typedef struct starpu_sched_policy *get_policy(const char *name);
 
-static bool used; /* of the library */
+static bool used; /* the policy in force is the library's */
 
-/* What was loaded. */
+/* The functions of a loaded library. */
 struct library {
-    list_policies *list; /* NULL: it does not say */
+    list_policies *list; /* NULL: absent */
     get_policy *get;     /* NULL: no library */
 };
 
@@ -68,7 +68,7 @@ static struct starpu_sched_policy *find_policy(
     return NULL;
 }
 
-/* "a, b, c" */
+/* Writes "a, b, c" to text [size]; returns text. */
 static const char *list_names(struct starpu_sched_policy *const *policy,
                               char *text, size_t size)
 {
@@ -81,7 +81,7 @@ static const char *list_names(struct starpu_sched_policy *const *policy,
     return text;
 }
 
-/* Libraries of StarPU in this process. */
+/* The libraries of StarPU in this process. */
 struct starpus {
     int n;
     const char *last; /* path of the one that was loaded last, or NULL */
@@ -139,8 +139,8 @@ static int check_stamp(const char *file, const struct mtlm_policy_stamp *stamp,
     return 0;
 }
 
-/* StarPU, too, loads it, and lets go of it before the program ends; kept
- * loaded here, its code is there for as long as anything may call it. */
+/* Loads a library and keeps it loaded.  StarPU loads the library, too, but
+ * unloads it before the program ends, while functions may still be called. */
 static void *open_library(const char *file, struct mtlm_error *err)
 {
     const struct starpus own = loaded_starpus();
@@ -160,7 +160,7 @@ static void *open_library(const char *file, struct mtlm_error *err)
             strchr(file, '/') ? "" : " (a file of this directory is ./NAME)");
         return NULL;
     }
-    /* What it was linked to came with it. */
+    /* The library may have brought another StarPU. */
     brought = loaded_starpus();
     if (brought.n > own.n) {
         mtlm_error_set(err, MTLM_EXIT_USAGE,
@@ -198,7 +198,7 @@ static int load_library(struct library *library, int rank,
     if (rank == 0)
         fprintf(stderr,
                 "mtlm-dag: STARPU_SCHED_LIB=%s does not say what it was built "
-                "for (MTLM_POLICY_PLUGIN): taken on trust\n",
+                "for (MTLM_POLICY_PLUGIN): loaded unchecked\n",
                 file);
     return 0;
 }
@@ -230,8 +230,8 @@ int mtlm_plugin_choose(struct starpu_conf *conf,
     struct library library = {NULL, NULL};
     char theirs[400];
 
-    /* Set, but empty: StarPU would take its own default, and this program for
-     * a library. */
+    /* Empty variables: StarPU would take its own default, and the program for a
+     * library. */
     if (!variable_of("STARPU_SCHED"))
         unsetenv("STARPU_SCHED");
     if (!variable_of("STARPU_SCHED_LIB"))
@@ -250,8 +250,8 @@ int mtlm_plugin_choose(struct starpu_conf *conf,
     used = library.get && library.get(name);
     if (used)
         return 0;
-    /* StarPU prefers this field to STARPU_SCHED, so it holds what that names;
-     * StarPU itself does not know that name. */
+    /* A policy of this program, whose name StarPU does not know.  StarPU
+     * prefers this field to STARPU_SCHED. */
     conf->sched_policy = find_policy(ours, name);
     if (conf->sched_policy) {
         conf->sched_policy_name = NULL;

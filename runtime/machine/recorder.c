@@ -10,19 +10,19 @@
 #include "runtime/base/memory.h"
 #include "runtime/machine/recorder.h"
 
-/* Of entries of one kind. */
+/* A growing array of entries of one size. */
 struct list {
     void *entry;
     size_t n, capacity;
 };
 
 struct mtlm_recorder {
-    pthread_mutex_t mutex; /* guards the records and what is waited for */
+    pthread_mutex_t mutex; /* guards records and waits */
     struct list records;
-    size_t old; /* records before that are of no iteration that is asked for */
+    size_t old; /* records before are of iterations already copied */
     pthread_cond_t got;
-    int64_t awaited, missing;      /* nodes of an iteration; missing 0: none */
-    struct list edges, uses, data; /* the submitting thread's */
+    int64_t awaited, missing;      /* the wait: iteration, missing nodes */
+    struct list edges, uses, data; /* of the submitting thread */
 };
 
 struct mtlm_recorder *mtlm_recorder_create(void)

@@ -19,7 +19,7 @@ static void on_signal(int number)
     if (signalled) {
         const ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
 
-        (void) written; /* there is nobody left to tell */
+        (void) written; /* the process ends anyway */
         _exit(128 + number);
     }
     signalled = 1;
