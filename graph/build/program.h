@@ -36,8 +36,8 @@ struct mtlm_recompute {
 /* Activations of one microbatch, in bytes; measured by
  * graph/predict/activation_memory.h. */
 struct mtlm_activation_memory {
-    double *stage;        /* [virtual stages of the model]: from F on */
-    double waiting_share; /* of it, with gradients: from the end of B to W */
+    double *stage;        /* [virtual stages of the model], from F on */
+    double waiting_share; /* share with gradients, from B to W */
 };
 
 struct mtlm_program_config {
@@ -75,12 +75,12 @@ struct mtlm_program_config {
     struct mtlm_loss_scale loss_scale;
     double clip; /* maximum gradient norm; 0: no clipping */
     double beta1, beta2, epsilon;
-    struct mtlm_lr_schedule lr_schedule; /* and weight decay */
+    struct mtlm_lr_schedule lr_schedule; /* learning rate, weight decay */
     struct mtlm_samples *train, *valid;  /* borrowed */
     /* Content of the checkpoints (graph/build/save.h). */
     enum { MTLM_SAVE_NOTHING, MTLM_SAVE_WEIGHTS, MTLM_SAVE_ALL } save;
-    /* Content loaded from the first checkpoint; masters belong to the
-     * weights. */
+    /* Content loaded from the checkpoint that the run begins with; masters
+     * belong to the weights. */
     enum { MTLM_LOAD_NOTHING, MTLM_LOAD_WEIGHTS, MTLM_LOAD_ALL } loads;
     /* Validations only: no gradients, moments, masters or iterations. */
     bool eval_only;

@@ -1,3 +1,5 @@
+/* Chooses the activation windows of a program and sets its ring lengths. */
+
 #include "config.h"
 
 #include <assert.h>
@@ -109,15 +111,15 @@ int mtlm_ring_check(const struct mtlm_program_config *config,
     if (need > config->act_mem)
         return mtlm_error_set(
             err, MTLM_EXIT_RESOURCE,
-            "--act-mem is %.4g MiB, and the activations of %s on each stage of "
-            "a rank take %.4g MiB",
+            "--act-mem is %.4g MiB, but the activations of %s on each stage of "
+            "a rank need %.4g MiB",
             config->act_mem / MIB,
             workers > 1 ? "a microbatch for each worker" : "one microbatch",
             need / MIB);
     if (with_alpha > config->act_mem * (1 + 1e-9))
         return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
-                              "--act-mem is %.4g MiB, and the windows of "
-                              "--window %g take %.4g MiB",
+                              "--act-mem is %.4g MiB, but the windows of "
+                              "--window %g need %.4g MiB",
                               config->act_mem / MIB, config->window,
                               with_alpha / MIB);
     return 0;
@@ -125,9 +127,9 @@ int mtlm_ring_check(const struct mtlm_program_config *config,
 
 /* ---- rings ---- */
 
-/* By the phases between which the tensor lives. */
-static int ring(const struct mtlm_tensor *t, const struct mtlm_window *window,
-                int workers)
+/* Returns the ring length by the phases between which the tensor lives. */
+static int choose_length(const struct mtlm_tensor *t,
+                         const struct mtlm_window *window, int workers)
 {
     if (t->first_use == MTLM_PHASE_FORWARD
         && t->last_use == MTLM_PHASE_BACKWARD)
@@ -150,8 +152,8 @@ void mtlm_ring_apply(struct mtlm_program *program)
         if ((t->storage == MTLM_STORE_ACTIVATION
              || t->storage == MTLM_STORE_CONTROL)
             && !t->same)
-            t->slots = ring(t, &program->window[t->stage],
-                            program->config.layout.workers)
+            t->slots = choose_length(t, &program->window[t->stage],
+                                     program->config.layout.workers)
                        + t->received;
     }
 }

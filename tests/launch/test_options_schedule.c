@@ -251,7 +251,7 @@ static void test_memory_that_does_not_do_is_refused(void **state)
              3.9 * each);
     assert_int_equal(settle(line, &config), -1);
     assert_int_equal(error.code, MTLM_EXIT_RESOURCE);
-    assert_non_null(strstr(error.text, "the windows of --window 1.5 take"));
+    assert_non_null(strstr(error.text, "the windows of --window 1.5 need"));
 }
 
 /* The bubble that a plan says, in percent. */

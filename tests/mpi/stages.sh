@@ -70,7 +70,7 @@ for model in "${models[@]}"; do
         done
         job 2 "${run[@]}" "${parallel[@]}" --act-mem 1000
         [ "$rc" -eq 6 ] || fail "--act-mem 1000: exit code $rc"
-        grep -q 'act-mem is .* MiB, and the activations of one microbatch' \
+        grep -q 'act-mem is .* MiB, but the activations of one microbatch' \
             err || fail "--act-mem 1000: $(cat err)"
         like one 2 "${run[@]}" "${parallel[@]}" --schedule interleaved \
             $virtual 2 --row-parts 1 --workers 2
