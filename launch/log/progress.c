@@ -12,6 +12,7 @@
 
 #include "launch/log/log_line.h"
 #include "launch/log/progress.h"
+#include "runtime/base/clock.h"
 #include "runtime/machine/signals.h"
 
 static const double terminal_after = 1, terminal_every = 0.5;
@@ -38,10 +39,7 @@ static struct {
 
 static double now_seconds(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec + 1e-9 * t.tv_nsec;
+    return 1e-9 * mtlm_now_ns();
 }
 
 /* Three digits, whether it is 1234 a second or 0.00123. */

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include <jansson.h>
 
@@ -21,6 +20,7 @@
 #include "launch/tools/tool.h"
 #include "models/text/indexed_writer.h"
 #include "models/text/tokenizer.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/memory.h"
 
@@ -45,18 +45,10 @@ struct job {
     double started, reported;       /* seconds */
 };
 
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double) time.tv_sec + 1e-9 * (double) time.tv_nsec;
-}
-
 /* Prints progress on stderr every 2 s. */
 static void report_progress(struct job *job)
 {
-    const double time = now();
+    const double time = 1e-9 * (double) mtlm_now_ns();
     const double mb = 1e-6 * (double) job->bytes;
     const double all = 1e-6 * (double) job->all_bytes;
     const double rate = mb / (time - job->started);
@@ -227,7 +219,7 @@ static int preprocess(const struct options *options, struct mtlm_error *err)
         job.all_bytes = st.st_size;
     prefix = mtlm_sprintf("%s_%s_%s", options->output_prefix, options->json_key,
                           options->split_sentences ? "sentence" : "document");
-    job.started = job.reported = now();
+    job.started = job.reported = 1e-9 * (double) mtlm_now_ns();
     rc = write_dataset(&job, prefix, err);
     mtlm_encode_pool_destroy(job.pool);
     mtlm_indexed_writer_destroy(job.writer);

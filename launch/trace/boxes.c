@@ -1,4 +1,4 @@
-/* Merges operations to the boxes of the picture. */
+/* Merges consecutive operations into the boxes of the picture. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -6,11 +6,10 @@
 #include "launch/trace/boxes.h"
 #include "runtime/base/memory.h"
 
-/* A gap longer than what the box did so far and than that many gap_ns
- * divides it. */
+/* A gap ends a box when it is longer than the box and than so many gap_ns. */
 enum { LONG_GAP = 8 };
 
-/* So many boxes of B and W in a row are turns, two are not. */
+/* Boxes of B and W in a row from which they count as turns. */
 enum { TURNS = 3 };
 
 static void add_row(struct mtlm_trace_picture *picture, int rank, int lane,
@@ -62,7 +61,7 @@ static struct mtlm_trace_box box_of(const struct mtlm_record *r,
         .ops = 0,
     };
 
-    /* The optimizer's nodes are one box, whatever they are for. */
+    /* The optimizer's nodes form one box. */
     if (r->phase == MTLM_PHASE_OPTIMIZER)
         box.microbatch = box.stage = box.chunk = -1;
     return box;
@@ -113,7 +112,7 @@ static void extend(struct mtlm_trace_box *box,
         box->end_ns = r->end_ns;
 }
 
-/* Whether r is seen in that row between begin and end. */
+/* Whether r is visible in the row between begin and end. */
 static bool is_in(const struct mtlm_record *r, const struct mtlm_trace_row *row,
                   int64_t begin_ns, int64_t end_ns)
 {
@@ -123,13 +122,13 @@ static bool is_in(const struct mtlm_record *r, const struct mtlm_trace_row *row,
            && r->start_ns < r->end_ns;
 }
 
-/* What runs in between and divides nothing. */
+/* Nodes that do not end a box. */
 static bool is_aside(const struct mtlm_trace_box *box)
 {
     return box->host || box->class == MTLM_TRACE_OPT;
 }
 
-/* Whether r, which is new, goes on with what the box did. */
+/* Whether the new record r continues the box. */
 static bool goes_on(const struct mtlm_trace_box *box,
                     const struct mtlm_trace_box *new,
                     const struct mtlm_record *r, int64_t gap_ns)
@@ -147,8 +146,8 @@ static void add_boxes(struct mtlm_trace_picture *picture, size_t *capacity,
                       int64_t begin_ns, int64_t end_ns, int64_t gap_ns)
 {
     const int rank = picture->row[k].rank;
-    /* Boxes that may still grow: of the optimizer, which divides no other but
-     * is divided by them; of the others. */
+    /* Open boxes: of the optimizer, which other nodes end and which ends no
+     * other; of the other nodes. */
     size_t grows[2] = {SIZE_MAX, SIZE_MAX};
 
     for (size_t i = records->first[rank]; i < records->first[rank + 1]; i++) {
@@ -175,7 +174,7 @@ static void add_boxes(struct mtlm_trace_picture *picture, size_t *capacity,
     }
 }
 
-/* Whether b carries on with what a did by turns: B and W of one microbatch. */
+/* Whether b alternates with a: B and W of one microbatch. */
 static bool takes_turns(const struct mtlm_trace_box *a,
                         const struct mtlm_trace_box *b, int64_t gap_ns)
 {
@@ -188,7 +187,7 @@ static bool takes_turns(const struct mtlm_trace_box *a,
            && (gap <= a->busy_ns || gap <= LONG_GAP * gap_ns);
 }
 
-/* Puts b, which comes after it, into a. */
+/* Merges the later box b into a. */
 static void absorb(struct mtlm_trace_box *a, struct mtlm_trace_box *b,
                    int64_t gap_ns)
 {
@@ -209,8 +208,8 @@ static void absorb(struct mtlm_trace_box *a, struct mtlm_trace_box *b,
     free(b->busy.span);
 }
 
-/* Of the turns that begin at first, how many there are, to *turns, and where
- * the last one ends. */
+/* Counts the turns that begin at first in *turns; returns the end of the last
+ * one. */
 static size_t end_of_turns(const struct mtlm_trace_picture *picture,
                            size_t first, int64_t gap_ns, int *turns)
 {
@@ -227,7 +226,7 @@ static size_t end_of_turns(const struct mtlm_trace_picture *picture,
     return last + 1;
 }
 
-/* One box for each row of turns among those from first on. */
+/* Merges each run of turns from first on into one box. */
 static void merge_turns(struct mtlm_trace_picture *picture, size_t first,
                         int64_t gap_ns)
 {

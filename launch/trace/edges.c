@@ -1,5 +1,4 @@
-/* Edges between ranks, from the numbers that tell which nodes of a message
- * belong together. */
+/* Derives the edges between ranks from the numbers of messages. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 struct edges {
     struct mtlm_trace_edge *edge;
     size_t n, capacity;
-    size_t own; /* the first ones, within a rank, sorted */
+    size_t own; /* the first edges, within ranks, sorted */
 };
 
 static int compare_numbers(int64_t a, int64_t b)
@@ -43,7 +42,7 @@ static void add_edge(struct edges *e, const struct mtlm_record *to,
         (struct mtlm_trace_edge){to->rank, on_rank, to->job, on_job};
 }
 
-/* Where the rank's own edges of a node begin. */
+/* Index of the first edge of a node within its rank. */
 static size_t first_of(const struct edges *e, const struct mtlm_record *r)
 {
     size_t low = 0, high = e->own;

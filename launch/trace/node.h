@@ -1,14 +1,14 @@
 #ifndef MTLM_TRACE_NODE_H
 #define MTLM_TRACE_NODE_H
 
+/* Names, labels, colours and uses of a node, the same in all files of a
+ * trace. */
+
 #include <stdint.h>
 #include <stdio.h>
 
 #include "codelets/op.h"
 #include "launch/trace/records.h"
-
-/* Names, labels, colours and uses of a node, the same in all files of a
- * trace. */
 
 /* Writes "1_25": node (or data) 25 of rank 1. */
 void mtlm_trace_put_id(FILE *f, int rank, int64_t number);

@@ -1,4 +1,4 @@
-/* Times of operations, and of classes of them. */
+/* Sums up the records of each operation and class. */
 #include "config.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Colours of the picture, and what they mean. */
+/* Colours and legend of the picture. */
 #include "config.h"
 
 #include <string.h>
@@ -110,7 +110,7 @@ static double put_item(FILE *f, const char *style, const char *text, double x,
     return x + 16 + 6.1 * strlen(text) + 16;
 }
 
-/* A box of each colour that is used, in the shade of chunk 1. */
+/* A box of each used colour, in the shade of chunk 1. */
 static void put_second(FILE *f, const int used[MTLM_KIND_COUNT], double x,
                        double y)
 {
@@ -128,7 +128,7 @@ static void put_second(FILE *f, const int used[MTLM_KIND_COUNT], double x,
             x + 4, y);
 }
 
-/* One strip of them all: an item for each would leave the picture. */
+/* One strip of all shades: an item per shade would not fit. */
 static void put_shades(FILE *f, int shades, double x, double y)
 {
     const double w = 12. * shades < 120 ? 12 : 120. / shades;

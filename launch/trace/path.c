@@ -1,11 +1,9 @@
 /* Critical path and lower bound of each iteration.
  *
- * The path is the longest chain of nodes of one iteration in which each waits
- * for the one before, all of them as long as they were measured.  A message
- * or collective lasts from when both ends, or all ranks, had come to it: what
- * a rank waited there for the others is no part of it.  A receive
- * follows the beginning of its send, not its end: they are under way together,
- * as are the nodes of a collective.
+ * The path is the longest chain of nodes of one iteration in which each node
+ * waits for the one before, with measured durations.  A message or collective
+ * lasts from the moment both ends, or all ranks, were ready.  A receive follows
+ * the begin of its send: both run together, as do the nodes of a collective.
  */
 #include "config.h"
 
@@ -16,16 +14,15 @@
 #include "launch/trace/path.h"
 #include "runtime/base/memory.h"
 
-/* The nodes of an iteration in an order in which none comes before what it
- * waits for. */
+/* The nodes in topological order. */
 struct order {
     size_t *node, n;
-    size_t *first_waiting, *waiting; /* who waits for a node, as in edges */
-    int *left;                       /* what a node still waits for */
+    size_t *first_waiting, *waiting; /* successors, as in edges */
+    int *left;                       /* predecessors left of a node */
 };
 
 struct chain {
-    int64_t ns, comm_ns; /* comm: of these, in communication */
+    int64_t ns, comm_ns; /* comm_ns: part in communication */
 };
 
 static bool in_iteration(const struct mtlm_record *r, int iteration)
@@ -40,7 +37,7 @@ static bool same_iteration(const struct mtlm_record *a,
     return in_iteration(a, b->iteration) && in_iteration(b, a->iteration);
 }
 
-/* The edges the other way round, within iterations. */
+/* Reverses the edges within iterations. */
 static void turn_edges(const struct mtlm_trace_records *records,
                        const struct mtlm_trace_predecessors *edges,
                        struct order *order)
@@ -98,8 +95,8 @@ static void order_free(struct order *order)
     free(order->left);
 }
 
-/* Whether a waits for the begin of b, not for its end: both are nodes of one
- * message (where no number says so, a receive and a send of other ranks). */
+/* Whether a waits for the begin of b, not its end: both are nodes of one
+ * message (without a number: a receive and a send of different ranks). */
 static bool run_together(const struct mtlm_record *a,
                          const struct mtlm_record *b)
 {
@@ -108,7 +105,7 @@ static bool run_together(const struct mtlm_record *a,
                || (a->op == MTLM_OP_RECV && b->op == MTLM_OP_SEND));
 }
 
-/* The longest chain of each iteration, to path[iteration - first]. */
+/* Writes the longest chain of each iteration to path[iteration - first]. */
 static void find_chains(const struct mtlm_trace_records *records,
                         const struct mtlm_trace_predecessors *edges, int first,
                         struct chain *path)
@@ -145,8 +142,8 @@ static void find_chains(const struct mtlm_trace_records *records,
     free(begin);
 }
 
-/* Of each iteration and rank the time of its nodes on workers; of each rank
- * the mean of the iterations that count. */
+/* Fills in the work per iteration, and the mean work of each rank over the
+ * iterations that count. */
 static void find_work(const struct mtlm_trace_records *records,
                       struct mtlm_trace_summary *summary)
 {
@@ -184,7 +181,7 @@ static void find_work(const struct mtlm_trace_records *records,
     free(work);
 }
 
-/* Means over the iterations whose windows count, or over all. */
+/* Averages over the iterations that count, or over all if none counts. */
 static void average_paths(struct mtlm_trace_summary *summary, bool paths)
 {
     int n = 0;

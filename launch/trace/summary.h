@@ -1,14 +1,6 @@
 #ifndef MTLM_TRACE_SUMMARY_H
 #define MTLM_TRACE_SUMMARY_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "launch/trace/records.h"
-#include "launch/trace/trace.h"
-#include "runtime/machine/recorder.h"
-
 /* The numbers of a recorded run, for summary.json and the terminal: structs
  * only.  launch/trace/summarize.h computes them.
  *
@@ -21,6 +13,14 @@
  * Busy is the time of nodes on workers inside the windows.  A worker that only
  * runs nodes on host state (MTLM_CLASS_HOST) does not count as a worker.  A
  * receive is communication from the moment its send was issued. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "launch/trace/records.h"
+#include "launch/trace/trace.h"
+#include "runtime/machine/recorder.h"
 
 /* A rank, over all windows that count. */
 struct mtlm_trace_rank {

@@ -1,4 +1,4 @@
-/* Divides what overlaps into tracks. */
+/* Divides overlapping records into tracks. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 /* A track while it is filled. */
 struct filled {
     struct mtlm_trace_track track;
-    int64_t free_ns; /* end of what it holds */
-    size_t made;     /* its place in the order of making */
+    int64_t free_ns; /* end of its last record */
+    size_t made;     /* its number in order of creation */
 };
 
 static int by_place(const void *pa, const void *pb)
@@ -34,7 +34,7 @@ static bool is_of(const struct mtlm_trace_track *track,
     return track->lane == r->lane && track->worker == r->worker;
 }
 
-/* A record, by when it begins. */
+/* A record with its begin, for sorting. */
 struct begun {
     int64_t begin_ns;
     const struct mtlm_record *record;
@@ -50,7 +50,7 @@ static int by_begin(const void *pa, const void *pb)
            - (a->record->end_ns < b->record->end_ns);
 }
 
-/* Number of the record's track among the n of its rank; n: none is free. */
+/* Index of a free track among the n of the rank; n: none. */
 static size_t find_free(const struct filled *list, size_t n,
                         const struct begun *b, int *number)
 {

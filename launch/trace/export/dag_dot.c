@@ -1,5 +1,5 @@
-/* dag.dot: the nodes of each rank and their edges, for graphviz and StarVZ,
- * which reads the lines with an arrow. */
+/* dag.dot: nodes per rank, and edges, for graphviz and StarVZ, which reads the
+ * lines with an arrow. */
 #include "config.h"
 
 #include "launch/trace/export/writer.h"
@@ -29,7 +29,7 @@ static void put_rank(FILE *f, const struct mtlm_trace_records *records,
     fputs("}\n", f);
 }
 
-/* An arrow leads to the node that waits. */
+/* An arrow points to the node that waits. */
 static void put_edge(FILE *f, const struct mtlm_trace_edge *edge)
 {
     putc('\t', f);

@@ -1,7 +1,7 @@
 /* paje.trace, for ViTE, pj_dump and StarVZ: the states of workers and of lanes
  * of communication, and how many tasks were submitted and ready.
  *
- * Readers want the lines in order of time, all times with the same number of
+ * Readers require lines in order of time, and times with equally many
  * decimals.  Times are in milliseconds from mtlm_trace_first_ns(). */
 #include "config.h"
 
@@ -12,19 +12,19 @@
 #include "launch/trace/export/writer.h"
 #include "runtime/base/memory.h"
 
-/* What happens to a record, in the order in which it does at the same time:
- * the end of one node makes room for the next. */
+/* Events of a record, in their order at equal times: the end of a node comes
+ * before the begin of the next. */
 enum what { END, SUBMIT, READY, BEGIN };
 
 struct event {
     int64_t ns;
     uint32_t record;
     uint32_t what;   /* enum what */
-    int64_t then_ns; /* of those that begin together the shortest comes first:
-                        the next one on its track begins when it ends */
+    int64_t then_ns; /* end: of records that begin together the shortest
+                        comes first */
 };
 
-/* Numbers of a rank's scheduler. */
+/* Counters of a rank's scheduler. */
 struct counts {
     int64_t submitted, ready;
 };
@@ -35,7 +35,7 @@ struct paje {
     const struct mtlm_trace_records *records;
     int64_t *begin_ns; /* [records->n] */
     struct mtlm_trace_tracks *tracks;
-    /* Workers that ran nothing. */
+    /* Workers without a node. */
     struct mtlm_trace_track *idle; /* [n_idle] */
     size_t n_idle;
     int64_t first_ns, last_ns;
@@ -55,27 +55,27 @@ static void begin_line(const struct paje *p, enum mtlm_paje_event event,
 static void create(const struct paje *p, const struct mtlm_trace_track *track)
 {
     begin_line(p, MTLM_PAJE_CREATE, p->first_ns);
-    mtlm_paje_put_track(p->f, p->info, track);
-    fprintf(p->f, "\t%s\t", mtlm_paje_type(track));
-    mtlm_paje_put_program(p->f, track->rank);
+    mtlm_paje_header_put_track(p->f, p->info, track);
+    fprintf(p->f, "\t%s\t", mtlm_paje_header_type(track));
+    mtlm_paje_header_put_program(p->f, track->rank);
     putc('\t', p->f);
-    mtlm_paje_put_track(p->f, p->info, track);
+    mtlm_paje_header_put_track(p->f, p->info, track);
     putc('\n', p->f);
 }
 
 static void create_rank(const struct paje *p, int rank)
 {
     begin_line(p, MTLM_PAJE_CREATE, p->first_ns);
-    mtlm_paje_put_program(p->f, rank);
+    mtlm_paje_header_put_program(p->f, rank);
     fputs("\tP\tMPIroot\t", p->f);
-    mtlm_paje_put_program(p->f, rank);
+    mtlm_paje_header_put_program(p->f, rank);
     putc('\n', p->f);
     begin_line(p, MTLM_PAJE_CREATE, p->first_ns);
-    mtlm_paje_put_scheduler(p->f, rank);
+    mtlm_paje_header_put_scheduler(p->f, rank);
     fputs("\tSc\t", p->f);
-    mtlm_paje_put_program(p->f, rank);
+    mtlm_paje_header_put_program(p->f, rank);
     putc('\t', p->f);
-    mtlm_paje_put_scheduler(p->f, rank);
+    mtlm_paje_header_put_scheduler(p->f, rank);
     putc('\n', p->f);
 }
 
@@ -83,17 +83,17 @@ static void put_destroy(const struct paje *p,
                         const struct mtlm_trace_track *track)
 {
     begin_line(p, MTLM_PAJE_DESTROY, p->last_ns);
-    mtlm_paje_put_track(p->f, p->info, track);
-    fprintf(p->f, "\t%s\n", mtlm_paje_type(track));
+    mtlm_paje_header_put_track(p->f, p->info, track);
+    fprintf(p->f, "\t%s\n", mtlm_paje_header_type(track));
 }
 
 static void destroy_rank(const struct paje *p, int rank)
 {
     begin_line(p, MTLM_PAJE_DESTROY, p->last_ns);
-    mtlm_paje_put_scheduler(p->f, rank);
+    mtlm_paje_header_put_scheduler(p->f, rank);
     fputs("\tSc\n", p->f);
     begin_line(p, MTLM_PAJE_DESTROY, p->last_ns);
-    mtlm_paje_put_program(p->f, rank);
+    mtlm_paje_header_put_program(p->f, rank);
     fputs("\tP\n", p->f);
 }
 
@@ -104,7 +104,7 @@ static void set_count(const struct paje *p, int64_t ns, const char *variable,
 {
     begin_line(p, MTLM_PAJE_VARIABLE, ns);
     fprintf(p->f, "%s\t", variable);
-    mtlm_paje_put_scheduler(p->f, rank);
+    mtlm_paje_header_put_scheduler(p->f, rank);
     fprintf(p->f, "\t%" PRId64 ".000000\n", value);
 }
 
@@ -115,7 +115,7 @@ static void set_gflops(const struct paje *p, int64_t ns,
         return;
     begin_line(p, MTLM_PAJE_VARIABLE, ns);
     fputs("gf\t", p->f);
-    mtlm_paje_put_track(p->f, p->info, track);
+    mtlm_paje_header_put_track(p->f, p->info, track);
     fprintf(p->f, "\t%.6f\n", gflops);
 }
 
@@ -123,8 +123,8 @@ static void begin_state(const struct paje *p, enum mtlm_paje_event event,
                         int64_t ns, const struct mtlm_trace_track *track)
 {
     begin_line(p, event, ns);
-    fprintf(p->f, "%s\t", mtlm_paje_state_type(track));
-    mtlm_paje_put_track(p->f, p->info, track);
+    fprintf(p->f, "%s\t", mtlm_paje_header_state_type(track));
+    mtlm_paje_header_put_track(p->f, p->info, track);
     putc('\t', p->f);
 }
 
@@ -152,7 +152,7 @@ static void put_task(const struct paje *p, const struct mtlm_record *r)
             r->microbatch);
 }
 
-/* Waited for the others, and took from then on, in ms. */
+/* Writes waiting time and transfer time in ms. */
 static void put_message(const struct paje *p, size_t i,
                         const struct mtlm_trace_track *track)
 {
@@ -161,7 +161,7 @@ static void put_message(const struct paje *p, size_t i,
 
     begin_line(p, MTLM_PAJE_MESSAGE, p->begin_ns[i]);
     fputs("M\t", p->f);
-    mtlm_paje_put_track(p->f, p->info, track);
+    mtlm_paje_header_put_track(p->f, p->info, track);
     fprintf(p->f, "\t%s\t", mtlm_trace_op_name(r));
     mtlm_trace_put_id(p->f, r->rank, r->job);
     fprintf(p->f, "\t%d\t%.0f\t%.6f\t%.6f\n", r->peer, r->bytes,
@@ -192,7 +192,7 @@ static void put_event(const struct paje *p, const struct event *e)
         &p->tracks->track[p->tracks->of[e->record]];
     struct counts *c = &p->counts[r->rank];
     const bool task = r->lane == MTLM_LANE_COMPUTE;
-    /* Of nothing between begin and end both are one event. */
+    /* An empty state is one event. */
     const bool moment = p->begin_ns[e->record] == r->end_ns;
 
     if (e->what == SUBMIT && task)
@@ -266,7 +266,7 @@ static void sort_events(struct paje *p)
     const size_t n = p->records->n;
 
     p->begin_ns = mtlm_calloc(n, sizeof(*p->begin_ns));
-    /* While its peer has nothing to send, a receive only waits. */
+    /* A receive begins with its send. */
     for (size_t i = 0; i < n; i++) {
         const struct mtlm_record *r = &p->records->record[i];
 
@@ -329,7 +329,7 @@ void mtlm_trace_write_paje(FILE *f, const struct mtlm_trace *trace)
     p.first_ns = mtlm_trace_first_ns(trace->records);
     p.last_ns = n ? event[n - 1].ns : p.first_ns;
     mtlm_trace_op_colors(trace->records, color);
-    mtlm_paje_put_header(f, trace->records, color);
+    mtlm_paje_header_put(f, trace->records, color);
     put_begin(&p);
     for (size_t i = 0; i < n; i++)
         put_event(&p, &event[i]);

@@ -73,7 +73,7 @@ static bool computes(const struct mtlm_trace_track *track)
     return track->lane == MTLM_LANE_COMPUTE;
 }
 
-void mtlm_paje_put_header(FILE *f, const struct mtlm_trace_records *records,
+void mtlm_paje_header_put(FILE *f, const struct mtlm_trace_records *records,
                           const uint32_t color[MTLM_OP_COUNT])
 {
     bool seen[MTLM_OP_COUNT] = {0};
@@ -99,12 +99,12 @@ void mtlm_paje_put_header(FILE *f, const struct mtlm_trace_records *records,
     }
 }
 
-void mtlm_paje_put_program(FILE *f, int rank)
+void mtlm_paje_header_put_program(FILE *f, int rank)
 {
     fprintf(f, "%d_program", rank);
 }
 
-void mtlm_paje_put_scheduler(FILE *f, int rank)
+void mtlm_paje_header_put_scheduler(FILE *f, int rank)
 {
     fprintf(f, "%d_scheduler", rank);
 }
@@ -127,8 +127,8 @@ static void put_worker(FILE *f, const struct mtlm_trace_info *info,
     fprintf(f, "CPU%d", track->worker);
 }
 
-void mtlm_paje_put_track(FILE *f, const struct mtlm_trace_info *info,
-                         const struct mtlm_trace_track *track)
+void mtlm_paje_header_put_track(FILE *f, const struct mtlm_trace_info *info,
+                                const struct mtlm_trace_track *track)
 {
     fprintf(f, "%d_", track->rank);
     if (computes(track))
@@ -141,12 +141,12 @@ void mtlm_paje_put_track(FILE *f, const struct mtlm_trace_info *info,
         fputs("mpict", f);
 }
 
-const char *mtlm_paje_type(const struct mtlm_trace_track *track)
+const char *mtlm_paje_header_type(const struct mtlm_trace_track *track)
 {
     return computes(track) ? "W" : "MPICt";
 }
 
-const char *mtlm_paje_state_type(const struct mtlm_trace_track *track)
+const char *mtlm_paje_header_state_type(const struct mtlm_trace_track *track)
 {
     return computes(track) ? "S" : "CtS";
 }

@@ -29,19 +29,19 @@ enum mtlm_paje_event {
 
 /* Writes event definitions, types, and one state value per operation with a
  * colour. */
-void mtlm_paje_put_header(FILE *f, const struct mtlm_trace_records *records,
+void mtlm_paje_header_put(FILE *f, const struct mtlm_trace_records *records,
                           const uint32_t color[MTLM_OP_COUNT]);
 
 /* Write containers.  The alias of a container is its name: "0_program",
  * "0_scheduler", "0_CPU0" of a worker's track, "0_TPmpict" of communication.
  * StarVZ looks for CPU, CUDA or mpict after the rank. */
-void mtlm_paje_put_program(FILE *f, int rank);
-void mtlm_paje_put_scheduler(FILE *f, int rank);
-void mtlm_paje_put_track(FILE *f, const struct mtlm_trace_info *info,
-                         const struct mtlm_trace_track *track);
+void mtlm_paje_header_put_program(FILE *f, int rank);
+void mtlm_paje_header_put_scheduler(FILE *f, int rank);
+void mtlm_paje_header_put_track(FILE *f, const struct mtlm_trace_info *info,
+                                const struct mtlm_trace_track *track);
 
 /* Alias of the track's type; alias of the type of its states. */
-const char *mtlm_paje_type(const struct mtlm_trace_track *track);
-const char *mtlm_paje_state_type(const struct mtlm_trace_track *track);
+const char *mtlm_paje_header_type(const struct mtlm_trace_track *track);
+const char *mtlm_paje_header_state_type(const struct mtlm_trace_track *track);
 
 #endif /* MTLM_TRACE_PAJE_HEADER_H */

@@ -1,5 +1,5 @@
-/* tasks.rec and data.rec, for StarVZ and the tools of recutils: records of
- * lines "Field: value" with an empty line between two. */
+/* tasks.rec and data.rec, for StarVZ and recutils: records of lines
+ * "Field: value", separated by empty lines. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -13,8 +13,7 @@ static void put_ms(FILE *f, const char *field, int64_t ns)
             (int) (ns % 1000000));
 }
 
-/* Three lists of the same length, one entry for each thing that the node
- * uses. */
+/* Writes three lists of equal length, one entry per operand. */
 static void put_uses(FILE *f, const struct mtlm_trace_info *info,
                      const struct mtlm_record *r)
 {

@@ -1,5 +1,5 @@
-/* schedule.svg: what every worker did when, for a browser and for a paper;
- * several runs one above the other, under one time axis. */
+/* schedule.svg: the schedule of every worker, for a browser or a paper; several
+ * runs one above the other, under one time axis. */
 #include "config.h"
 
 #include <math.h>
@@ -11,32 +11,32 @@
 #include "runtime/base/error.h"
 #include "runtime/base/memory.h"
 
-/* Pixels of all rows, if the limits of one row allow. */
+/* Pixels of all rows together; bounds of one row. */
 static const double best_height = 1000, min_row = 9, max_row = 44;
 
 enum {
-    MAX_BYTES = 5000000, /* what a browser still opens at once */
-    LEGEND = 20,         /* pixels of the legend, which only the first has */
-    LABELS = 28          /* pixels of the axis, which only the last has */
+    MAX_BYTES = 5000000, /* size that browsers open quickly */
+    LEGEND = 20,         /* pixels of the legend, above the first run */
+    LABELS = 28          /* pixels of the axis, below the last run */
 };
 
 /* A run's part of the picture. */
 struct panel {
     const struct mtlm_trace *trace;
-    struct mtlm_trace_records *records; /* with receives as they are drawn */
-    int64_t length_ns;                  /* from its origin on, to be drawn */
+    struct mtlm_trace_records *records; /* with receives as drawn */
+    int64_t length_ns;                  /* drawn, from the origin on */
     struct mtlm_view view;
 };
 
 struct drawing {
     struct panel *panel; /* [n] */
     int n;
-    int64_t length_ns; /* what is drawn of each */
+    int64_t length_ns; /* drawn of each run */
     int shades;
     enum mtlm_view_detail detail;
 };
 
-/* Rows as high as fits, from a presentation's two ranks to a cluster's. */
+/* Makes rows as high as fits, for two ranks or a cluster. */
 static void place_rows(struct mtlm_view *view, int panels)
 {
     const struct mtlm_trace_picture *picture = view->picture;
@@ -127,7 +127,7 @@ static void put_panel(FILE *f, const struct mtlm_view *view, bool labels)
     mtlm_view_put_iterations(f, view);
 }
 
-/* The panels, prepared, one above the other. */
+/* Prepares the panels, one above the other. */
 static void put_drawing(FILE *f, const struct drawing *drawing)
 {
     int used[MTLM_KIND_COUNT] = {0};
@@ -157,7 +157,7 @@ static void put_drawing(FILE *f, const struct drawing *drawing)
     fputs("</svg>\n", f);
 }
 
-/* As text, which the caller frees. */
+/* Draws the panels as text, which the caller frees. */
 static char *draw_panels(const struct drawing *drawing, size_t *size)
 {
     char *text;
@@ -175,7 +175,7 @@ static char *draw_panels(const struct drawing *drawing, size_t *size)
     return text;
 }
 
-/* Down to two digits in ms, but not to nothing. */
+/* Rounds down to two digits in ms, at least one unit. */
 static int64_t round_down(double ns)
 {
     const double unit = pow(10, floor(log10(ns)) - 1);
@@ -183,8 +183,8 @@ static int64_t round_down(double ns)
     return fmax(1, floor(ns / unit) * unit);
 }
 
-/* From the origin to the last end; a validation or copies behind the training
- * are left out, where there is training. */
+/* Length from the origin to the last end; leaves out validations and copies
+ * after the training. */
 static int64_t length(const struct panel *panel)
 {
     const int64_t begin = panel->trace->summary->origin_ns;

@@ -1,12 +1,11 @@
-/* starvz.yaml: which panels StarVZ draws of the trace, and its operations with
- * their colours. */
+/* starvz.yaml: panels for StarVZ, and the colours of operations. */
 #include "config.h"
 
 #include "launch/trace/export/writer.h"
 #include "launch/trace/node.h"
 
-/* A row of kiteration is a microbatch and a stage: schedules of pipelines show
- * as diagonals. */
+/* A row of kiteration is a microbatch and stage: a pipeline shows as
+ * diagonals. */
 static const char panels[] =
     "base_size: 14\n"
     "expand: 0.01\n"

@@ -1,9 +1,9 @@
-/* trace.json: the format of Chrome's tracing, for ui.perfetto.dev.  A process
- * for each rank, tracks of its workers and of its communication lanes.
+/* trace.json: Chrome's trace format, for ui.perfetto.dev.  One process per
+ * rank, with tracks of its workers and communication lanes.
  *
- * Perfetto leaves out what began before zero, has a process 0 of its own, and
- * put threads 0 and 1 together until 2025: times count from the first event,
- * numbers from 1. */
+ * Times start at the first event: Perfetto drops earlier ones.  Numbers start
+ * at 1: Perfetto has its own process 0, and merged threads 0 and 1 until 2025.
+ */
 #include "config.h"
 
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 #include "launch/trace/tracks.h"
 #include "runtime/base/memory.h"
 
-/* As a JSON string; what is no UTF-8 as null. */
+/* Writes a JSON string; null: not UTF-8. */
 static void put_text(FILE *f, const char *text)
 {
     json_t *value = text ? json_string(text) : NULL;
@@ -29,7 +29,7 @@ static void put_text(FILE *f, const char *text)
     json_decref(value);
 }
 
-/* In microseconds, to the nanosecond. */
+/* Writes microseconds with three decimals. */
 static void put_us(FILE *f, const char *name, int64_t ns)
 {
     fprintf(f, ",\"%s\":%s%" PRId64 ".%03d", name, ns < 0 ? "-" : "",
@@ -50,7 +50,7 @@ static void put_process(FILE *f, const struct mtlm_trace_info *info, int rank)
                  info->stage_of_rank[rank]);
     else
         snprintf(name, sizeof(name), "rank %d", rank);
-    /* Each event follows a comma, but the first. */
+    /* A comma precedes each event except the first. */
     fprintf(f,
             "%s\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,"
             "\"args\":{\"name\":\"%s\"}}"
@@ -69,7 +69,7 @@ static const char *device(const struct mtlm_trace_info *info,
     return NULL;
 }
 
-/* "CPU 0", "PP", of further tracks "PP (2)". */
+/* Name of a track: "CPU 0", "PP", a second one "PP (2)". */
 static void put_track(FILE *f, const struct mtlm_trace_info *info,
                       const struct mtlm_trace_track *track, size_t tid)
 {
@@ -98,17 +98,17 @@ static void put_track(FILE *f, const struct mtlm_trace_info *info,
             pid_of(track->rank), tid, tid);
 }
 
-/* What the events are made from. */
+/* Input and state of the writer. */
 struct drawn {
     const struct mtlm_trace *trace;
     const struct mtlm_record *record; /* [n] */
     const int64_t *met_ns;            /* [n] */
     int64_t *begin_ns;                /* [n] */
-    int64_t zero_ns;                  /* of the file: nothing began before */
+    int64_t zero_ns;                  /* zero of the file: the earliest begin */
     struct mtlm_trace_tracks *tracks;
 };
 
-/* What an event and an arrow have in common. */
+/* Fields of both events and arrows. */
 static void begin_event(FILE *f, const struct drawn *d, char phase, size_t i,
                         int64_t ns)
 {
@@ -117,7 +117,7 @@ static void begin_event(FILE *f, const struct drawn *d, char phase, size_t i,
     put_us(f, "ts", ns - d->zero_ns);
 }
 
-/* wait: for the other ranks of the message to come to it. */
+/* wait: until the other ranks of the message were ready. */
 static void put_message(FILE *f, const struct drawn *d, size_t i)
 {
     const struct mtlm_record *r = &d->record[i];
@@ -129,8 +129,8 @@ static void put_message(FILE *f, const struct drawn *d, size_t i)
     put_us(f, "transfer_us", r->end_ns - d->met_ns[i]);
 }
 
-/* Names that Chrome has for colours, near those of schedule.svg; Perfetto
- * chooses by the letters of a name itself. */
+/* Chrome's names of colours near those of schedule.svg; Perfetto chooses its
+ * own colours. */
 static const char *const colour[] = {
     [MTLM_TRACE_F] = "rail_response",   [MTLM_TRACE_B] = "rail_animation",
     [MTLM_TRACE_W] = "startup",         [MTLM_TRACE_OPT] = "rail_load",
@@ -169,8 +169,8 @@ static void put_arrow_end(FILE *f, const struct drawn *d, char phase, size_t i,
             phase == 'f' ? ",\"bp\":\"e\"" : "");
 }
 
-/* From the begin of each send to the end of its receive, or just before it: an
- * event no longer holds the moment when it ends. */
+/* Arrows from the begin of a send to just before the end of its receive: an
+ * event excludes its end. */
 static void put_arrows(FILE *f, const struct drawn *d, size_t n)
 {
     size_t n_ends, id = 0;
@@ -194,7 +194,7 @@ static void put_arrows(FILE *f, const struct drawn *d, size_t n)
     free(end);
 }
 
-/* origin_us: where in this file the zero of schedule.csv is. */
+/* origin_us: the zero of schedule.csv in this file. */
 static void put_about(FILE *f, const struct drawn *d)
 {
     const struct mtlm_trace_info *info = d->trace->info;
@@ -225,7 +225,7 @@ void mtlm_trace_write_events(FILE *f, const struct mtlm_trace *trace)
                       trace->summary->origin_ns,
                       NULL};
 
-    /* While its peer has nothing to send, a receive only waits. */
+    /* A receive begins with its send. */
     for (size_t i = 0; i < records->n; i++) {
         d.begin_ns[i] =
             d.record[i].op == MTLM_OP_RECV ? d.met_ns[i] : d.record[i].start_ns;

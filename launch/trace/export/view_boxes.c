@@ -1,4 +1,4 @@
-/* The boxes of the picture, with what appears when a pointer is over them. */
+/* Writes the boxes of the picture with their hover text. */
 #include "config.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "launch/trace/export/view.h"
 #include "launch/trace/palette.h"
 
-/* Digits where a box is too narrow for those of full height (class n). */
+/* Size of digits in boxes too narrow for full height (class n). */
 static const double smaller = MTLM_VIEW_SMALLER / 100.;
 
 static void put_hover(FILE *f, const struct mtlm_view *view,
@@ -46,8 +46,8 @@ static double number_size(const struct mtlm_view *view)
     return fmin(14, 0.6 * view->row_height);
 }
 
-/* Where the text of a row stands, from the row's top.  Boxes are drawn
- * relative to it: that saves their numbers a coordinate. */
+/* Baseline of a row's text from the row's top.  Boxes are relative to the
+ * baseline: their numbers need no y. */
 static double baseline(const struct mtlm_view *view, size_t row)
 {
     const double h = mtlm_view_height(view, row);
@@ -62,13 +62,13 @@ static void put_rect(FILE *f, const char *style, int shade, const char *more,
             style, shade, more, x, y, w, h, w);
 }
 
-/* Pixels that so many digits of that height take, with room beside them. */
+/* Width of so many digits of that height, with margins. */
 static double number_width(int digits, double size)
 {
     return 0.62 * size * digits + (size < 6 ? 1 : 2);
 }
 
-/* The microbatch, where there is room for it, if need be in smaller digits. */
+/* Writes the microbatch where it fits, if necessary in smaller digits. */
 static void put_number(FILE *f, const struct mtlm_view *view,
                        const struct mtlm_trace_box *box)
 {
@@ -89,7 +89,7 @@ static void put_number(FILE *f, const struct mtlm_view *view,
                 number);
 }
 
-/* Where its operations lie, as part of a path. */
+/* Writes the spans of the operations as part of a path. */
 static void put_spans(FILE *f, const struct mtlm_view *view,
                       const struct mtlm_trace_box *box, double y, double h)
 {
@@ -103,11 +103,11 @@ static void put_spans(FILE *f, const struct mtlm_view *view,
     }
 }
 
-/* A part of a box's height that has a colour of its own. */
+/* A part of a box's height with its own colour. */
 struct part {
     enum mtlm_trace_kind kind;
     int shade;
-    double y, h; /* y: from the text's line on */
+    double y, h; /* y: from the baseline */
 };
 
 static int parts_of(const struct mtlm_view *view,
@@ -121,7 +121,7 @@ static int parts_of(const struct mtlm_view *view,
     part[0] = (struct part){kind, shade, -baseline(view, box->row), h};
     if (!box->weight_ns)
         return 1;
-    /* B above W, as much of each as there is. */
+    /* B above W, in proportion. */
     part[1] = part[0];
     part[1].kind = MTLM_KIND_W;
     part[1].h = h * box->weight_ns / box->busy_ns;
@@ -171,14 +171,14 @@ static void put_part(FILE *f, const struct mtlm_view *view,
     const double begin = mtlm_view_x(view, box->begin_ns);
     const double end = mtlm_view_x(view, box->end_ns);
 
-    /* Where an operation waits for another, the box shows through. */
+    /* Gaps between operations show the box. */
     if (box->busy.n > 1)
         put_rect(f, style, part->shade, " fill-opacity=\".3\"", begin,
                  end - begin, part->y, part->h);
     for (size_t i = 0; i < box->busy.n; i++) {
         const double x = mtlm_view_x(view, box->busy.span[i].begin_ns);
         const double w = mtlm_view_x(view, box->busy.span[i].end_ns) - x;
-        /* A hair of background between neighbours of one colour. */
+        /* A thin gap separates neighbours of one colour. */
         const double hair = w > 4 && i == box->busy.n - 1 ? 0.6 : 0;
 
         put_rect(f, style, part->shade, "", x, fmax(w - hair, 0.15), part->y,
@@ -200,7 +200,7 @@ static void put_box(FILE *f, const struct mtlm_view *view,
     fputs("</g>\n", f);
 }
 
-/* The boxes from i on that lie in one row, as strokes of one path. */
+/* Writes the boxes of a row from i on as strokes of one path. */
 static size_t put_strokes(FILE *f, const struct mtlm_view *view, size_t i)
 {
     const struct mtlm_trace_picture *picture = view->picture;
@@ -221,8 +221,8 @@ static size_t put_strokes(FILE *f, const struct mtlm_view *view, size_t i)
     return i;
 }
 
-/* Of the n boxes, which lie in one row, what has that colour, as one path;
- * then the numbers of those that end with it. */
+/* Writes the parts of this colour of the n boxes of a row as one path, then the
+ * numbers of boxes that end with the colour. */
 static void put_colour(FILE *f, const struct mtlm_view *view,
                        const struct mtlm_trace_box *box, size_t n,
                        enum mtlm_trace_kind kind, int shade)
@@ -252,8 +252,8 @@ static void put_colour(FILE *f, const struct mtlm_view *view,
     fputs("</g>\n", f);
 }
 
-/* The boxes from i on that lie in one row, without hover text; returns where
- * the next row begins. */
+/* Writes the boxes of a row from i on without hover text.  Returns the first
+ * box of the next row. */
 static size_t put_outlines(FILE *f, const struct mtlm_view *view, size_t i)
 {
     const struct mtlm_trace_box *box = view->picture->box + i;

@@ -1,4 +1,4 @@
-/* Text inside XML. */
+/* Escapes text for XML. */
 #include "config.h"
 
 #include <stdbool.h>
@@ -6,7 +6,7 @@
 
 #include "launch/trace/export/xml.h"
 
-/* Bytes of the UTF-8 sequence at text, 0 if it is none. */
+/* Bytes of the UTF-8 sequence at text; 0: none. */
 static int sequence(const unsigned char *text, uint32_t *point)
 {
     static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};

@@ -1,14 +1,15 @@
 #ifndef MTLM_TRACE_CSV_H
 #define MTLM_TRACE_CSV_H
 
+/* Reads CSV tables: one record per line, fields quoted (RFC 4180) or not, no
+ * line break in a field.  Errors: MTLM_EXIT_INPUT with file and line. */
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "runtime/base/error.h"
 
-/* Reads CSV tables: one record per line, fields quoted (RFC 4180) or not, no
- * line break in a field.  Errors: MTLM_EXIT_INPUT with file and line. */
 struct mtlm_csv {
     const char *path; /* borrowed */
     FILE *file;
