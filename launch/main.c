@@ -1,3 +1,5 @@
+/* mtlm-dag: reads the options, then answers a request or trains. */
+
 #include "config.h"
 
 #include <stdio.h>
@@ -13,7 +15,7 @@
 #include "runtime/machine/blas_core.h"
 #include "runtime/machine/signals.h"
 
-/* advice: what could be done about it, or NULL. */
+/* Prints the error and the advice, or NULL, if `print`; returns the code. */
 static int complain(const struct mtlm_error *err, const char *advice, int print)
 {
     if (print)
@@ -23,7 +25,7 @@ static int complain(const struct mtlm_error *err, const char *advice, int print)
     return err->code;
 }
 
-/* What the user only wants to be told: the first rank does. */
+/* Rank 0 answers a request that is not training. */
 static int answer(struct mtlm_options *options, int request)
 {
     struct mtlm_error err;
@@ -40,7 +42,7 @@ static int answer(struct mtlm_options *options, int request)
     return MTLM_EXIT_OK;
 }
 
-/* wrong: what this rank was told wrongly, or NULL. */
+/* wrong: error in the options of this rank, or NULL. */
 static int train(struct mtlm_job *job, const struct mtlm_error *wrong)
 {
     struct mtlm_error err;

@@ -63,7 +63,7 @@ int mtlm_job_gpus_begin(struct mtlm_job *job, struct mtlm_error *err)
 {
     if (job->gpu < 0)
         return 0;
-    return mtlm_layout_check_gpus(&job->options, err) < 0
+    return mtlm_layout_choice_check_gpus(&job->options, err) < 0
                ? -1
                : mtlm_gpu_detect_begin(job->gpu, err);
 }

@@ -60,13 +60,16 @@ int mtlm_job_layout_choose(struct mtlm_job *job, struct mtlm_error *err)
     const int workers = most(job->ranks, job->workers);
 
     find_hosts(job);
-    job->wish = mtlm_layout_wish(o, workers);
+    job->wish = mtlm_layout_choice_wish(o, workers);
     if (job->gpu >= 0)
-        mtlm_layout_wish_gpus(
-            &job->wish, mtlm_ranks_min(job->ranks, mtlm_layout_finds_cudnn(o)));
-    if (mtlm_layout_choose(o, &job->wish, &job->hosts, &job->choice, err) < 0
-        || mtlm_layout_check_memory(o, &job->choice, &job->hosts, err) < 0
-        || mtlm_layout_take(o, &job->wish, &job->choice, err) < 0)
+        mtlm_layout_choice_wish_gpus(
+            &job->wish,
+            mtlm_ranks_min(job->ranks, mtlm_layout_choice_finds_cudnn(o)));
+    if (mtlm_layout_choice_make(o, &job->wish, &job->hosts, &job->choice, err)
+            < 0
+        || mtlm_layout_choice_check_memory(o, &job->choice, &job->hosts, err)
+               < 0
+        || mtlm_layout_choice_take(o, &job->wish, &job->choice, err) < 0)
         return -1;
     job->layout = mtlm_wish_config(&job->wish, job->choice.tp, job->choice.pp,
                                    job->choice.dp, job->choice.micro_batch)

@@ -1,3 +1,5 @@
+/* Reads a configuration file: key = value, one option per line. */
+
 #include "config.h"
 
 #include <stdlib.h>
@@ -8,8 +10,8 @@
 #include "runtime/base/memory.h"
 #include "runtime/file/ini_file.h"
 
-static int take(void *user, int line, const char *section, const char *key,
-                const char *value, struct mtlm_error *err)
+static int add_entry(void *user, int line, const char *section, const char *key,
+                     const char *value, struct mtlm_error *err)
 {
     struct mtlm_config *config = user;
     const int option = mtlm_option_find(key);
@@ -36,7 +38,7 @@ int mtlm_config_read(struct mtlm_config *config, const char *path,
                      struct mtlm_error *err)
 {
     const struct mtlm_ini ini = {
-        .path = path, .label = "--config", .take = take, .user = config};
+        .path = path, .label = "--config", .take = add_entry, .user = config};
 
     *config = (struct mtlm_config){0};
     return mtlm_ini_file_read(&ini, err);

@@ -19,8 +19,8 @@ struct mtlm_config {
     } * entry;      /* n of them */
 };
 
-/* Reads the file at path.  Refuses lines that are no key = value, unknown
- * and repeated keys, with file and line.  Values are not looked at.  In all
+/* Reads the file at path.  Refuses lines that are not key = value, unknown
+ * keys and repeated keys, with file and line.  Does not check values.  In all
  * cases the caller frees config with mtlm_config_free(). */
 int mtlm_config_read(struct mtlm_config *config, const char *path,
                      struct mtlm_error *err);

@@ -1,3 +1,5 @@
+/* Translates command lines for Megatron-LM by the table of megatron_list.h. */
+
 #include "config.h"
 
 #include <stdio.h>
@@ -33,9 +35,9 @@ struct translation {
     struct mtlm_error *err;
 };
 
-/* The entry of that name of n characters, or -1 when there is none or the
- * option is ours. */
-static int find(const char *name, size_t n)
+/* Index in table of the name of n characters; -1: no entry, or an option of
+ * this program. */
+static int find_entry(const char *name, size_t n)
 {
     char text[64];
 
@@ -50,7 +52,7 @@ static int find(const char *name, size_t n)
     return -1;
 }
 
-static void add(struct mtlm_words *words, char *word)
+static void add_word(struct mtlm_words *words, char *word)
 {
     words->word = mtlm_realloc(words->word, words->n + 2, sizeof(*words->word));
     words->word[words->n++] = word;
@@ -63,7 +65,7 @@ static bool is_option(const char *word)
 }
 
 /* Whether value is one of "a|b". */
-static bool among(const char *value, const char *values)
+static bool is_among(const char *value, const char *values)
 {
     const size_t n = strlen(value);
 
@@ -75,7 +77,7 @@ static bool among(const char *value, const char *values)
     return false;
 }
 
-/* The words that f stands for. */
+/* Adds the words that f stands for, and a note. */
 static void take_meaning(struct translation *t, const struct foreign *f,
                          const char *value)
 {
@@ -88,14 +90,14 @@ static void take_meaning(struct translation *t, const struct foreign *f,
 
         snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s",
                  all[0] ? " " : "", word);
-        add(t->words, word);
+        add_word(t->words, word);
         c += n;
     }
     mtlm_options_note(t->options, "--%s is spelled %s here", f->name, all);
 }
 
-static int take(struct translation *t, const struct foreign *f,
-                const char *value)
+static int take_option(struct translation *t, const struct foreign *f,
+                       const char *value)
 {
     const bool any = !f->values || f->values[0] == '*';
 
@@ -103,13 +105,13 @@ static int take(struct translation *t, const struct foreign *f,
     case SAME:
         mtlm_options_note(t->options, "--%s is spelled --%s here", f->name,
                           f->text);
-        add(t->words, mtlm_sprintf("--%s=%s", f->text, value));
+        add_word(t->words, mtlm_sprintf("--%s=%s", f->text, value));
         return 0;
     case MEAN:
         take_meaning(t, f, value);
         return 0;
     case IDLE:
-        if (!any && !among(value, f->values))
+        if (!any && !is_among(value, f->values))
             return mtlm_error_set(t->err, MTLM_EXIT_USAGE,
                                   "--%s %.60s is not in this version, which "
                                   "only has %s",
@@ -123,7 +125,7 @@ static int take(struct translation *t, const struct foreign *f,
     }
 }
 
-/* All that was refused, and what can be done about it. */
+/* Refuses all options that were seen and lack here, with hints. */
 static int refuse(const struct translation *t)
 {
     char names[512] = "", hints[384] = "";
@@ -151,7 +153,8 @@ static int refuse(const struct translation *t)
                           n > 1 ? "them" : "it", hints);
 }
 
-/* Option f stands at argv[i]; returns the place of its last word, or -1. */
+/* Translates option f at argv[i].  Returns the index of its last word, or
+ * -1. */
 static int take_words(struct translation *t, const struct foreign *f,
                       char *const argv[], int i)
 {
@@ -170,11 +173,11 @@ static int take_words(struct translation *t, const struct foreign *f,
     if (f->values && strcmp(f->values, MANY) == 0)
         while (argv[i + 1] && !is_option(argv[i + 1]))
             i++;
-    return take(t, f, value) < 0 ? -1 : i;
+    return take_option(t, f, value) < 0 ? -1 : i;
 }
 
-/* An option after which nothing counts, such as --help. */
-static bool ends(const char *word)
+/* Whether the word is an option that ends the line, such as --help. */
+static bool ends_line(const char *word)
 {
     const int option = is_option(word) ? mtlm_option_find(word + 2) : -1;
 
@@ -190,11 +193,11 @@ int mtlm_megatron_translate(struct mtlm_options *options, int argc,
 
     for (int i = 0; i < argc; i++) {
         const char *name = is_option(argv[i]) ? argv[i] + 2 : "";
-        const int f = ended ? -1 : find(name, strcspn(name, "="));
+        const int f = ended ? -1 : find_entry(name, strcspn(name, "="));
 
-        ended = ended || ends(argv[i]);
+        ended = ended || ends_line(argv[i]);
         if (f < 0)
-            add(words, mtlm_strdup(argv[i]));
+            add_word(words, mtlm_strdup(argv[i]));
         else if ((i = take_words(&t, &table[f], argv, i)) < 0)
             return -1;
     }
@@ -211,14 +214,14 @@ void mtlm_words_free(struct mtlm_words *words)
 
 const char *mtlm_megatron_renamed(const char *name)
 {
-    const int f = find(name, strlen(name));
+    const int f = find_entry(name, strlen(name));
 
     return f >= 0 && table[f].kind <= MEAN ? table[f].text : NULL;
 }
 
 bool mtlm_megatron_has(const char *name)
 {
-    const int f = find(name, strlen(name));
+    const int f = find_entry(name, strlen(name));
 
     return f >= 0 && table[f].kind > MEAN;
 }

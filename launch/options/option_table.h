@@ -38,7 +38,9 @@ struct mtlm_option {
     size_t offset;        /* of the field in struct mtlm_options */
     const char *fallback; /* default as text; "" for none */
     double min, max;
-    const char *arg, *help; /* as many words as arg has can follow */
+    const char *arg; /* name of the value, as many words as the value has;
+                      * NULL: a flag */
+    const char *help;
 };
 
 extern const struct mtlm_option mtlm_option_table[MTLM_OPTION_COUNT];
@@ -49,22 +51,22 @@ extern const char *const mtlm_option_group_about[MTLM_OPTION_GROUP_COUNT];
  * program itself says MTLM_OPT_... */
 int mtlm_option_find(const char *name);
 
-/* Its name, without dashes. */
+/* The name of the option, without dashes. */
 const char *mtlm_option_name(enum mtlm_option_id option);
 
-/* Its field in options. */
+/* The field of the option in options. */
 void *mtlm_option_field(struct mtlm_options *options,
                         enum mtlm_option_id option);
 const void *mtlm_option_value(const struct mtlm_options *options,
                               enum mtlm_option_id option);
 
-/* Whether the user, a file or a preset has to give it. */
+/* Whether the user, a file or a preset has to give the option. */
 bool mtlm_option_needed(enum mtlm_option_id option);
 
-/* Whether a configuration file may hold it. */
+/* Whether a configuration file may hold the option. */
 bool mtlm_option_in_file(enum mtlm_option_id option);
 
-/* Whether nothing after it on the command line counts, as after --help. */
+/* Whether the rest of the command line is ignored, as after --help. */
 bool mtlm_option_ends_line(enum mtlm_option_id option);
 
 #endif /* MTLM_OPTION_TABLE_H */

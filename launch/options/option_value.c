@@ -13,7 +13,7 @@
 #include "models/text/split.h"
 #include "runtime/base/memory.h"
 
-/* what: what the value must be.  The sentence shows the start of the text. */
+/* Refuses text, of which the sentence shows the start.  what: valid values. */
 static int refuse(const char *label, const char *text, const char *what,
                   struct mtlm_error *err)
 {
@@ -47,7 +47,7 @@ static bool parse_real(const char *text, double min, double max, double *value)
     return !*end && isfinite(*value) && *value >= min && *value <= max;
 }
 
-/* What a configuration file can hold too. */
+/* Whether a configuration file can hold the text, too. */
 static bool text_fits(const char *text)
 {
     const size_t n = strlen(text);
@@ -100,7 +100,7 @@ static bool parse_range(const char *text, double min, double max,
            && parse_int(text + n + 1, (double) value->first, max, &value->last);
 }
 
-/* A rank that may be any, and its speed. */
+/* RANK:SPEED. */
 static bool parse_slow(const char *text, struct mtlm_slow_rank *value)
 {
     char rank[24];

@@ -1,4 +1,4 @@
-/* What the user asked for: where each value came from, and the end of it. */
+/* Values and where they came from; frees them. */
 
 #include "config.h"
 

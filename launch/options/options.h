@@ -28,7 +28,7 @@ enum mtlm_options_request {
     MTLM_REQUEST_PLAN,
 };
 
-/* Where a value came from; a larger one overrides a smaller one. */
+/* The source of a value; a larger source overrides a smaller one. */
 enum mtlm_option_source {
     MTLM_SOURCE_DEFAULT,
     MTLM_SOURCE_PRESET,
@@ -47,8 +47,7 @@ enum mtlm_comm_node { MTLM_COMM_ACQUIRE, MTLM_COMM_TASK };
 
 enum mtlm_svg_detail { MTLM_SVG_BOX, MTLM_SVG_OP };
 
-/* A rank that is slower than the others: its speed as a share of theirs; 0:
- * there is none. */
+/* A slow rank: its speed as a share of the others' speed; 0: no slow rank. */
 struct mtlm_slow_rank {
     int64_t rank;
     double speed;
@@ -58,20 +57,18 @@ struct mtlm_range {
     int64_t first, last; /* both included */
 };
 
-/* What the user asked for, complete and checked: after
- * mtlm_options_parse() no field waits for a default. */
-
+/* All options, complete and checked after mtlm_options_parse(). */
 struct mtlm_options {
     /* Configuration and help */
     enum mtlm_options_request request;
     char *preset;       /* name, or NULL: none */
     char *config_file;  /* or NULL */
-    int64_t world_size; /* ranks that a plan is for; 0: not said */
+    int64_t world_size; /* ranks of a plan; 0: not given */
 
     /* Model: all of it. vocab_size counts tokens without padding. */
     struct mtlm_model model;
-    bool bert_no_binary_head;  /* model.binary_head says what comes of it */
-    bool no_query_key_scaling; /* model.query_key_scaling, the same */
+    bool bert_no_binary_head;  /* sets model.binary_head */
+    bool no_query_key_scaling; /* sets model.query_key_scaling */
 
     /* Regularisation */
     double weight_decay, start_weight_decay, end_weight_decay;
@@ -79,23 +76,23 @@ struct mtlm_options {
 
     /* Batch and training */
     int64_t micro_batch_size;  /* samples of a microbatch */
-    int64_t global_batch_size; /* samples of an iteration, a multiple of it */
-    struct mtlm_ramp ramp;     /* of the global batch, up to that size */
-    int64_t train_iters;       /* whatever was given, the iterations to do */
-    int64_t train_samples;     /* and the samples */
-    int64_t eval_iters;        /* batches of an evaluation; 0: never evaluate */
+    int64_t global_batch_size; /* samples of an iteration */
+    struct mtlm_ramp ramp;     /* up to the global batch */
+    int64_t train_iters;       /* iterations to train, in either unit */
+    int64_t train_samples;     /* samples to train, in either unit */
+    int64_t eval_iters;        /* batches of an evaluation; 0: no evaluation */
     int64_t eval_interval;     /* iterations */
     int64_t seed;              /* 0 .. 2^32 - 1 */
     int64_t log_interval;      /* iterations */
     bool log_throughput;       /* TFLOP/s in the iteration line */
-    bool log_params_norm, log_num_zeros; /* likewise */
-    bool summary_text;         /* explain the result in sentences at the end */
+    bool log_params_norm, log_num_zeros; /* in the iteration line, too */
+    bool summary_text;                   /* explain the result at the end */
     bool no_check_for_nan;     /* skip such steps instead of stopping */
     int64_t exit_interval;     /* iterations; 0: no such stop */
     double exit_duration_mins; /* minutes; 0: no limit */
 
-    /* Optimizer. The schedule follows from what stands below it; the counts
-     * in iterations are 0 where the user counts in samples. */
+    /* Optimizer. lr_schedule follows from the fields below; counts in
+     * iterations are 0 where the user counts in samples. */
     struct mtlm_lr_schedule lr_schedule;
     int64_t lr_decay_iters, lr_decay_samples;
     int64_t lr_warmup_iters, lr_warmup_samples;
@@ -105,18 +102,19 @@ struct mtlm_options {
 
     /* Precision */
     bool bf16, fp16;              /* not both */
-    double loss_scale;            /* 0: it moves, as scale says */
+    double loss_scale;            /* static; 0: dynamic, by scale */
     int64_t hysteresis;           /* of scale */
-    struct mtlm_loss_scale scale; /* as mtlm_options_precision_scale() says */
+    struct mtlm_loss_scale scale; /* without loss_scale: see
+                                   * mtlm_options_precision_scale() */
 
     /* Parallelism and machine */
-    /* Ranks; where the user gives neither, they are chosen once the number of
-     * ranks is known (launch/plan/layout_choice.h). */
+    /* Ranks; chosen where the user gives neither, once the number of ranks is
+     * known (launch/plan/layout_choice.h). */
     int64_t tensor_parallel, pipeline_parallel;
-    /* Stages of the model on each rank: 0 where they follow from the rest. */
+    /* Stages of the model on each rank; 0: from other options. */
     int64_t virtual_stages, layers_per_stage;
     enum mtlm_placement placement;
-    char *stage_layers; /* "3,3,4,2", or NULL: evenly; the same as numbers: */
+    char *stage_layers;       /* "3,3,4,2", or NULL: even; as numbers: */
     int64_t *layers_of_stage; /* [n_layers_of_stage], owned */
     int n_layers_of_stage;
     bool distributed_optimizer; /* shared among data-parallel ranks */
@@ -125,36 +123,35 @@ struct mtlm_options {
     enum mtlm_attention_backend attention_backend;
     struct mtlm_epilogue_wishes epilogues;
     int schedule;   /* index in mtlm_schedules[] */
-    double act_mem; /* bytes of a rank; 0: any */
+    double act_mem; /* bytes of a rank; 0: no limit */
     double window;  /* alpha: microbatches in flight over the least needed */
-    char *stage_windows; /* "4,3+1,2+2,1+3", or NULL; the same as numbers: */
+    char *stage_windows; /* "4,3+1,2+2,1+3", or NULL; as numbers: */
     struct mtlm_window *window_of_stage; /* [n_windows_of_stage], owned */
     int n_windows_of_stage;
     struct mtlm_recompute recompute;
-    int64_t row_parts; /* of a sample's activations; 0: by their shape, 1 on a
-                        * GPU */
-    int64_t workers;   /* of this rank; 0: as many as it has cores */
+    int64_t row_parts; /* of a sample's activations; 0: by shape, 1 on a GPU */
+    int64_t workers;   /* of this rank; 0: one per core */
     bool no_gpu;
     bool share_gpu; /* among ranks */
     enum mtlm_transport_choice transport;
     enum mtlm_comm_node comm_node;
     enum mtlm_order collective_order;
-    double timeout_minutes; /* how long a rank waits for a peer */
+    double timeout_minutes; /* limit for a rank without sign of life */
 
     /* Synthetic runs */
-    char *cluster_file; /* or NULL: everything is computed */
-    double jitter;      /* of durations, as a share of them */
+    char *cluster_file; /* or NULL: no synthetic run */
+    double jitter;      /* share of each duration */
     struct mtlm_slow_rank slow_rank;
-    double stretch; /* of all durations */
+    double stretch; /* factor of all durations */
 
     /* Data */
     char *data_path; /* without .bin and .idx; NULL: mock data */
     char *tokenizer_type, *vocab_file, *merge_file; /* as given, or NULL */
-    const struct mtlm_tokenizer *tokenizer; /* NULL: none was given; owned */
+    const struct mtlm_tokenizer *tokenizer; /* NULL: none given; owned */
     char *split;                      /* "969, 30, 1", for mtlm_split_parse() */
     double mask_prob, short_seq_prob; /* BERT */
     bool eod_mask_loss; /* GPT: the label after an end does not count */
-    bool mock_data;     /* true exactly when there is no data_path to be read */
+    bool mock_data;     /* true exactly when no data_path is read */
 
     /* Checkpoints */
     char *save_dir, *load_dir; /* or NULL */
@@ -177,16 +174,15 @@ struct mtlm_options {
     int64_t inject_nan;   /* iteration, 1-based; 0: never */
     bool weight_hash;
 
-    /* What the user should know of how the options were understood: a
-     * sentence per line, or NULL. */
+    /* How the options were understood, a sentence per line, or NULL. */
     char *notes;
 
-    /* Where each value came from: enum mtlm_option_source, in the order of
-     * MTLM_OPTION_LIST. */
+    /* Source of each value: enum mtlm_option_source, indexed by
+     * enum mtlm_option_id. */
     unsigned char source[MTLM_OPTION_COUNT];
 };
 
-/* Where the option's value came from, and whether it is not a default. */
+/* The source of the option's value; whether the value is not a default. */
 enum mtlm_option_source mtlm_options_source(const struct mtlm_options *options,
                                             enum mtlm_option_id option);
 bool mtlm_options_given(const struct mtlm_options *options,

@@ -5,8 +5,8 @@
 
 #include "launch/options/option_table.h"
 
-/* The option table as argp wants it: option i has the key MTLM_ARGP_KEY + i,
- * which is no character, so that none gets a short form. */
+/* The option table for argp.  Option i has the key MTLM_ARGP_KEY + i; no key
+ * is a character, so that no option gets a short form. */
 enum {
     MTLM_ARGP_KEY = 0x1000,
     MTLM_ARGP_OPTIONS = MTLM_OPTION_COUNT + MTLM_OPTION_GROUP_COUNT + 1,

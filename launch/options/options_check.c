@@ -71,7 +71,7 @@ static int check_numbers(const struct mtlm_options *o, struct mtlm_error *err)
     return 0;
 }
 
-/* What the samples of a BERT need. */
+/* Refuses sizes that samples of a BERT cannot have. */
 static int check_bert(const struct mtlm_options *o, struct mtlm_error *err)
 {
     const struct mtlm_model *model = &o->model;
@@ -110,7 +110,8 @@ static int check_divides(const char *name, int64_t value, int64_t t,
                           name, value, t);
 }
 
-/* The method is that of whole layers; a file may hold all there is. */
+/* Refuses a method of whole layers without whole layers; a file may hold all
+ * options. */
 static int check_recompute(const struct mtlm_options *o, struct mtlm_error *err)
 {
     static const enum mtlm_option_id of_full[] = {

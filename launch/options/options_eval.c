@@ -1,4 +1,4 @@
-/* What becomes of the other options where nothing is trained. */
+/* --eval-only: which options it needs, refuses and ignores. */
 
 #include "config.h"
 
@@ -11,7 +11,7 @@
 
 enum { MOST_LOGITS_GIB = 4 };
 
-/* They write, or show, what an iteration does. */
+/* Refuses options that write or show a training iteration. */
 static int refuse_iterations(const struct mtlm_options *o,
                              struct mtlm_error *err)
 {
@@ -29,7 +29,7 @@ static int refuse_iterations(const struct mtlm_options *o,
     return 0;
 }
 
-/* They are collected in memory: it is for a look, not for a corpus. */
+/* Refuses more logits than memory should hold: ranks collect them. */
 static int check_logits(const struct mtlm_options *o, struct mtlm_error *err)
 {
     const double gib = 1024.0 * 1024 * 1024;
@@ -79,6 +79,6 @@ int mtlm_options_eval_resolve(struct mtlm_options *options,
     free(options->save_dir);
     options->save_dir = NULL;
     options->save_interval = 0;
-    options->summary_text = false; /* it tells how training went */
+    options->summary_text = false; /* explains a training */
     return 0;
 }

@@ -27,11 +27,12 @@ int64_t mtlm_options_pipeline_ranks(const struct mtlm_options *options)
                : options->pipeline_parallel;
 }
 
-/* Whether dp data-parallel ranks can share the samples that an option says. */
+/* Refuses samples that dp data-parallel ranks cannot share; what: names the
+ * option. */
 static int check_shared(const struct mtlm_options *o, const char *what,
                         int64_t samples, int64_t dp, struct mtlm_error *err)
 {
-    /* A preset's micro batch makes room (graph/predict/choose.h). */
+    /* A preset's micro batch may shrink (graph/predict/choose.h). */
     const bool free = mtlm_options_micro_batch_is_free(o);
 
     if (samples % (dp * (free ? 1 : o->micro_batch_size)) == 0)

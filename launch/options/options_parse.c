@@ -41,11 +41,11 @@ static int line_fail(struct line *line)
     return EINVAL;
 }
 
-/* So many of the options that a word can stand for are named. */
+/* At most this many options are named for an ambiguous prefix. */
 enum { SHOWN = 4 };
 
-/* "--a, --b", the first of the options whose names begin so, and how many they
- * are; the caller frees it. */
+/* "--a, --b": the first options with that prefix; *matches: how many have the
+ * prefix.  The caller frees the text. */
 static char *begun_by(const char *name, int *matches)
 {
     char *list = mtlm_strdup("");
@@ -64,7 +64,8 @@ static char *begun_by(const char *name, int *matches)
     return list;
 }
 
-/* argp could not use an argument and, told not to print, does not say why. */
+/* Gives the reason why argp could not use an argument: argp itself is
+ * silent. */
 static int explain(struct line *line, const char *arg)
 {
     const size_t dashes = strspn(arg, "-");
@@ -95,8 +96,8 @@ static int explain(struct line *line, const char *arg)
     return line_fail(line);
 }
 
-/* Where argp stopped.  It is past the argument, but still before a word such
- * as -hidden-size, which it takes for the letters h, i, d ... */
+/* The argument at which argp stopped.  argp is past the argument, but still
+ * before a word such as -hidden-size, which argp reads as letters. */
 static const char *culprit(const struct argp_state *state)
 {
     const char *last = state->argv[state->next - 1];
@@ -108,7 +109,7 @@ static const char *culprit(const struct argp_state *state)
     return fine && next && *next == '-' ? next : last;
 }
 
-/* How many words follow the option's name. */
+/* Number of words of the option's value. */
 static int words_of(int option)
 {
     int n = 1;
@@ -118,9 +119,8 @@ static int words_of(int option)
     return n;
 }
 
-/* The option's value when it is several words, of which the first is text:
- * as many of the next ones as belong to it, all in one.  They may also have
- * come in one word. */
+/* The value of an option of several words, joined by spaces; text is the first
+ * word, or all of them. */
 static const char *join_words(struct line *line, int option, char *text,
                               struct argp_state *state)
 {

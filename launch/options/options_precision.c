@@ -12,7 +12,7 @@ static const enum mtlm_option_id of_scale[] = {
 
 enum { OF_SCALE = sizeof(of_scale) / sizeof(of_scale[0]) };
 
-/* Of two types the one from the stronger source counts. */
+/* Settles on one type: the one from the stronger source. */
 static int resolve_type(struct mtlm_options *o, struct mtlm_error *err)
 {
     unsigned char *bf16 = &o->source[MTLM_OPT_BF16];
@@ -29,7 +29,7 @@ static int resolve_type(struct mtlm_options *o, struct mtlm_error *err)
     return 0;
 }
 
-/* What is said of a scale where there is none. */
+/* Notes, or refuses, options of the loss scale without fp16. */
 static int without_scale(struct mtlm_options *o, struct mtlm_error *err)
 {
     for (int i = 0; i < OF_SCALE; i++) {

@@ -5,9 +5,8 @@
 #include "launch/options/option_value.h"
 #include "launch/options/options_print.h"
 
-/* Whether the value follows from others, so that a file that held it would
- * contradict them once one of those is changed, or gives way to others unless
- * somebody gave it. */
+/* Whether the value follows from others, or gives way to others unless given.
+ * A file with the value would contradict a later change of the others. */
 static bool derived(const struct mtlm_options *options,
                     enum mtlm_option_id option)
 {

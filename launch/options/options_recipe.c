@@ -1,7 +1,7 @@
-/* The course of the training: how long, and how learning rate and weight
- * decay go.  Iterations and samples are two ways to say the same, which must
- * not be mixed; what a weaker source (a preset) says one way makes room for
- * what a stronger one says the other way. */
+/* The course of the training: length, learning rate and weight decay.
+ * Iterations and samples are two units of one length and do not mix.  A value
+ * from a weaker source, such as a preset, gives way to a value in the other
+ * unit from a stronger source. */
 
 #include "config.h"
 
@@ -13,7 +13,7 @@
 #include "launch/options/options_prefer.h"
 #include "launch/options/options_recipe.h"
 
-/* Options of which one at most can hold. */
+/* Pairs of options of which at most one can hold. */
 static const enum mtlm_option_id alternatives[][2] = {
     {MTLM_OPT_TRAIN_ITERS, MTLM_OPT_TRAIN_SAMPLES},
     {MTLM_OPT_LR_DECAY_ITERS, MTLM_OPT_LR_DECAY_SAMPLES},
@@ -26,7 +26,7 @@ static const enum mtlm_option_id alternatives[][2] = {
 /* No option. */
 #define NONE MTLM_OPTION_COUNT
 
-/* What goes with --train-iters, and what with --train-samples. */
+/* Options that go with --train-iters, and those with --train-samples. */
 static const enum mtlm_option_id counted[][2] = {
     {MTLM_OPT_LR_DECAY_ITERS, MTLM_OPT_LR_DECAY_SAMPLES},
     {MTLM_OPT_LR_WARMUP_ITERS, MTLM_OPT_LR_WARMUP_SAMPLES},
@@ -46,7 +46,7 @@ static int choose_all(struct mtlm_options *options, struct mtlm_error *err)
     if (mtlm_options_given(options, MTLM_OPT_TRAIN_ITERS)
         || mtlm_options_given(options, MTLM_OPT_TRAIN_SAMPLES))
         return 0;
-    options->train_iters = 1; /* which is not done */
+    options->train_iters = 1; /* never run */
     if (options->eval_only)
         return 0;
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
@@ -55,7 +55,8 @@ static int choose_all(struct mtlm_options *options, struct mtlm_error *err)
                           "--model gpt-tiny");
 }
 
-/* unit: 0 counts in iterations, 1 in samples. */
+/* Refuses an option of the other unit; unit: 0 for iterations, 1 for
+ * samples. */
 static int check_unit(struct mtlm_options *options,
                       const enum mtlm_option_id pair[2], int unit,
                       struct mtlm_error *err)
@@ -81,7 +82,7 @@ static int check_unit(struct mtlm_options *options,
         paired ? ", or " : "", mtlm_option_name(train[!unit]));
 }
 
-/* The counts in iterations as samples, and the iterations to do. */
+/* Counts in iterations become counts in samples. */
 static void count_iterations(struct mtlm_options *o)
 {
     const int64_t batch = o->global_batch_size;
@@ -204,8 +205,9 @@ int mtlm_options_recipe_resolve(struct mtlm_options *o, struct mtlm_error *err)
     return resolve_weight_decay(o, err);
 }
 
-/* How the user would say n samples: "1000 iterations". */
-static char *say(const struct mtlm_options *o, double n, char text[48])
+/* n samples in the user's unit: "1000 iterations". */
+static char *format_samples(const struct mtlm_options *o, double n,
+                            char text[48])
 {
     const bool samples = mtlm_options_given(o, MTLM_OPT_TRAIN_SAMPLES);
 
@@ -229,15 +231,15 @@ static int check_wsd(const struct mtlm_options *o, struct mtlm_error *err)
                               unit);
     if (o->lr_schedule.wsd_samples <= o->lr_schedule.decay_samples)
         return 0;
-    return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "--lr-wsd-decay-%s is %s, the whole decay "
-                          "(--lr-decay-%s) only %s",
-                          unit, say(o, o->lr_schedule.wsd_samples, part), unit,
-                          say(o, o->lr_schedule.decay_samples, all));
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE,
+        "--lr-wsd-decay-%s is %s, the whole decay "
+        "(--lr-decay-%s) only %s",
+        unit, format_samples(o, o->lr_schedule.wsd_samples, part), unit,
+        format_samples(o, o->lr_schedule.decay_samples, all));
 }
 
-/* Which option the length of the warm-up follows from, and that of the
- * decay. */
+/* The options that set the length of the warm-up and of the decay. */
 static enum mtlm_option_id warmup_option(const struct mtlm_options *o)
 {
     return mtlm_options_given(o, MTLM_OPT_LR_WARMUP_FRACTION)
@@ -277,8 +279,8 @@ int mtlm_options_recipe_check(const struct mtlm_options *o,
                               "--%s: the warm-up of %s is not shorter than the "
                               "decay, which ends after %s (--%s)",
                               mtlm_option_name(warmup_option(o)),
-                              say(o, s->warmup_samples, warmup),
-                              say(o, s->decay_samples, decay),
+                              format_samples(o, s->warmup_samples, warmup),
+                              format_samples(o, s->decay_samples, decay),
                               mtlm_option_name(decay_option(o)));
     if (s->end_weight_decay < s->weight_decay)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,

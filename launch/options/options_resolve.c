@@ -33,8 +33,7 @@ static int check_needed(const struct mtlm_options *options,
     return 0;
 }
 
-/* Two options that contradict each other; the one from the stronger source
- * counts. */
+/* Settles two contradicting options: the stronger source counts. */
 static int resolve_query_key_scaling(struct mtlm_options *options,
                                      struct mtlm_error *err)
 {
@@ -84,8 +83,7 @@ static int64_t common_divisor(int64_t a, int64_t b)
     return b ? common_divisor(b, a % b) : a;
 }
 
-/* A batch that the preset did not foresee may be no multiple of its micro
- * batch. */
+/* Shrinks the preset's micro batch to a divisor of the global batch. */
 static void resolve_batch(struct mtlm_options *options)
 {
     const int micro = mtlm_options_source(options, MTLM_OPT_MICRO_BATCH_SIZE);
@@ -121,7 +119,7 @@ int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
         options->tensor_parallel = 1;
     if (!mtlm_options_given(options, MTLM_OPT_PIPELINE_MODEL_PARALLEL_SIZE))
         options->pipeline_parallel = 1;
-    /* A loss of nothing says nothing. */
+    /* Synthetic runs compute no loss; skip the evaluation. */
     if (options->cluster_file
         && mtlm_options_source(options, MTLM_OPT_EVAL_ITERS)
                <= MTLM_SOURCE_PRESET)

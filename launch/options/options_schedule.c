@@ -24,7 +24,7 @@ static bool takes_windows(const struct mtlm_options *o)
     return mtlm_options_schedule(o)->sizing == MTLM_SIZING_OPTIONS;
 }
 
-/* "W[+Q]"; returns what follows it, NULL: it is none. */
+/* Reads "W[+Q]".  Returns the text behind, or NULL for other text. */
 static const char *read_window(const char *at, struct mtlm_window *window)
 {
     int64_t number[2] = {0, 0};
@@ -61,7 +61,8 @@ static int read_windows(struct mtlm_options *o, struct mtlm_error *err)
     if (other)
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
-            "--stage-windows says what --%s would: one of them", other);
+            "--stage-windows and --%s contradict each other; give one of them",
+            other);
     free(o->window_of_stage);
     o->window_of_stage =
         mtlm_calloc(strlen(at) + 1, sizeof(*o->window_of_stage));
@@ -87,7 +88,7 @@ int mtlm_options_schedule_resolve(struct mtlm_options *options,
     struct mtlm_options *o = options;
     const struct mtlm_schedule *schedule = mtlm_options_schedule(o);
 
-    /* A file may hold all there is. */
+    /* A file may hold all options. */
     if (mtlm_options_source(o, MTLM_OPT_SVG_DETAIL) == MTLM_SOURCE_COMMAND_LINE
         && !o->trace_dir && !o->svg)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
@@ -109,8 +110,8 @@ int mtlm_options_schedule_resolve(struct mtlm_options *options,
                               schedule->name);
     if (o->placement == MTLM_PLACEMENT_POLICY && schedule->placed)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--schedule %s is about which stages a rank "
-                              "holds, which --placement policy leaves to the "
+                              "--schedule %s places stages on ranks, and "
+                              "--placement policy leaves the place to the "
                               "scheduling policy",
                               schedule->name);
     if (o->stage_windows && read_windows(o, err) < 0)

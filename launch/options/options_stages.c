@@ -1,5 +1,4 @@
-/* The virtual stages that the options ask for: how many a rank holds, which
- * ones, and the layers of each. */
+/* The virtual stages: how many a rank holds, which, and their layers. */
 
 #include "config.h"
 
@@ -16,7 +15,7 @@
 
 enum { MOST_STAGES = 32768, MOST_LAYERS = 32768 };
 
-/* The whole numbers of options->stage_layers. */
+/* Reads the whole numbers of options->stage_layers. */
 static int read_list(struct mtlm_options *options, struct mtlm_error *err)
 {
     const char *at = options->stage_layers;
@@ -87,7 +86,7 @@ struct mtlm_stage_wish mtlm_options_stages_wish(
                                    .layers = options->layers_of_stage,
                                    .n = options->n_layers_of_stage};
 
-    /* One pass through the ranks has no second one to turn round. */
+    /* Placement v needs a second pass through the ranks. */
     if (!wish.virtual_stages && alone && options->placement == MTLM_PLACEMENT_V)
         wish.virtual_stages = 2;
     if (options->placement == MTLM_PLACEMENT_POLICY)
@@ -119,7 +118,7 @@ static int refuse_list(const struct mtlm_options *o, int64_t p,
         o->n_layers_of_stage, p);
 }
 
-/* With placement policy there is a number of stages, and none of each rank. */
+/* Placement policy has a number of stages, and no stages of a rank. */
 static int check_policy(const struct mtlm_options *o, struct mtlm_error *err)
 {
     if (o->placement != MTLM_PLACEMENT_POLICY)
@@ -143,7 +142,7 @@ static int check_policy(const struct mtlm_options *o, struct mtlm_error *err)
     return 0;
 }
 
-/* Whether there is any pipeline that could hold them. */
+/* Refuses stages that no pipeline could hold. */
 static int check_any(const struct mtlm_options *o,
                      const struct mtlm_stage_wish *wish, struct mtlm_error *err)
 {

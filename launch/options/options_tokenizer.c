@@ -1,4 +1,4 @@
-/* What the vocabulary's files say of the model. */
+/* The tokenizer of the data, and the vocabulary it brings. */
 
 #include "config.h"
 
@@ -6,7 +6,7 @@
 
 #include "launch/options/options_tokenizer.h"
 
-/* The vocabulary of the model: BERT's has tokens that no text becomes. */
+/* Size of the model's vocabulary; BERT's has special tokens besides text. */
 static int64_t needed_size(const struct mtlm_options *options)
 {
     return options->model.family == MTLM_BERT ? options->tokenizer->bert->size

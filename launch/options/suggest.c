@@ -1,3 +1,5 @@
+/* The nearest name to a mistyped one, by edit distance. */
+
 #include "config.h"
 
 #include <stdlib.h>
@@ -5,7 +7,7 @@
 
 #include "launch/options/suggest.h"
 
-/* Longer names are cut: enough to tell any two of ours apart. */
+/* Longer names are cut; all names of options differ within this length. */
 #define LENGTH 48
 
 static int min(int a, int b)
@@ -18,9 +20,9 @@ static int max(int a, int b)
     return a > b ? a : b;
 }
 
-/* Insertions, deletions, replacements and swaps of neighbours that make a
- * into b (optimal string alignment); most + 1 when they are more than most.
- * Only cells up to most beside the diagonal can be less than that. */
+/* Optimal string alignment distance of a and b: insertions, deletions,
+ * replacements and swaps of neighbours.  Returns most + 1 for a distance above
+ * most, which only cells up to most beside the diagonal can be below. */
 static int distance(const char *a, int na, const char *b, int nb, int most)
 {
     int rows[3][LENGTH + 2];
@@ -53,12 +55,12 @@ void mtlm_suggest_offer(struct mtlm_suggest *nearest, const char *candidate)
     const int na = (int) strnlen(nearest->name, LENGTH);
     const int nb = (int) strnlen(candidate, LENGTH);
     const int most = min(3, (na + 2) / 3);
-    /* Each character more or less is one of the distance. */
+    /* A difference in length is a lower bound of the distance. */
     int d = abs(na - nb) > most
                 ? most + 1
                 : distance(nearest->name, na, candidate, nb, most);
 
-    /* "layers" is far from "num-layers", yet means it. */
+    /* "layers" is far from "num-layers" and still means it. */
     if (na >= 4 && strstr(candidate, nearest->name))
         d = min(d, 2);
     if (d > most || (nearest->best && d >= nearest->distance))

@@ -1,9 +1,8 @@
 #ifndef MTLM_SUGGEST_H
 #define MTLM_SUGGEST_H
 
-/* The candidate that a mistyped name is nearest to.  Start from
- * {.name = name}, offer every candidate, read best: NULL when none is near
- * enough to be what was meant. */
+/* The candidate nearest to a mistyped name.  Start from {.name = name}, offer
+ * every candidate, then read best; NULL: no candidate is near enough. */
 struct mtlm_suggest {
     const char *name, *best;
     int distance;

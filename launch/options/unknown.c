@@ -1,4 +1,4 @@
-/* Names that are no option of this program: what the user may have meant. */
+/* Names that are no option of this program. */
 
 #include "config.h"
 

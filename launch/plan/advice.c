@@ -1,3 +1,5 @@
+/* Commands that would fit where a job does not. */
+
 #include "config.h"
 
 #include <inttypes.h>
@@ -9,10 +11,10 @@
 #include "launch/plan/advice.h"
 #include "runtime/base/memory.h"
 
-/* The example with fewer layers. */
+/* Sizes of the example with fewer layers. */
 enum { FEW_LAYERS = 4, SMALL_BATCH = 8 };
 
-/* Ranks that anybody might have. */
+/* No advice beyond this many ranks. */
 enum { MANY_RANKS = 1 << 13 };
 
 struct command {
@@ -29,7 +31,7 @@ static bool is_plain(const char *text)
                               "0123456789-_./:=+,@%")];
 }
 
-/* As a shell reads it back. */
+/* Prints text quoted for a shell. */
 static void print_word(const char *text, FILE *out)
 {
     if (is_plain(text)) {
@@ -63,7 +65,7 @@ static void print_option(const struct mtlm_options *options,
     free(text);
 }
 
-/* Whether the command says it itself, or does not want it. */
+/* Whether the command replaces or drops the option. */
 static bool is_replaced(const struct command *c, enum mtlm_option_id option)
 {
     static const enum mtlm_option_id always[] = {
@@ -111,13 +113,13 @@ static void print_command(const struct command *c, FILE *out)
     fprintf(out, " --micro-batch-size %" PRId64 "\n", c->choice->micro_batch);
 }
 
-/* Looks for the fewest machines; false: no number of them would do. */
+/* Finds the fewest machines; false: no number of machines is enough. */
 static bool more_machines(const struct mtlm_wish *wish,
                           struct mtlm_hosts *hosts, struct mtlm_choice *choice)
 {
     const struct mtlm_program_config one =
         mtlm_wish_config(wish, 1, 1, 1, wish->config.micro_batch);
-    /* At least the weights have to find room. */
+    /* A lower bound: the weights have to fit. */
     const double least =
         (one.value == MTLM_REAL ? 16 : 18) * mtlm_model_parameters(&one.model);
     const double each = hosts->available * (hosts->gpus ? hosts->per_host : 1);
@@ -132,8 +134,8 @@ static bool more_machines(const struct mtlm_wish *wish,
     return false;
 }
 
-/* Looks for the most layers up to a few, on as many of these ranks as can
- * share them. */
+/* Finds the most layers, up to a few, on as many of these ranks as can share
+ * them. */
 static bool fewer_layers(struct mtlm_wish *wish, struct mtlm_hosts *hosts,
                          struct mtlm_choice *choice)
 {

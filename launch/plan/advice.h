@@ -6,9 +6,8 @@
 
 /* Complete commands that would fit where a job does not: the same model on
  * more machines like this one, and a model with fewer layers on as many ranks
- * as were launched.  Both are planned, not guessed.  Lines without the last
- * newline; the caller frees them.  wish and hosts are those of the job that
- * does not fit. */
+ * as launched.  Both are planned.  Returns lines without the last newline; the
+ * caller frees them.  wish, hosts: of the job that does not fit. */
 char *mtlm_advice(const struct mtlm_options *options,
                   const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
                   int launched);

@@ -1,3 +1,5 @@
+/* Reads the description of a machine for synthetic runs. */
+
 #include "config.h"
 
 #include <errno.h>
@@ -9,7 +11,7 @@
 #include "launch/plan/cluster.h"
 #include "runtime/file/ini_file.h"
 
-/* An entry: value * unit goes to the field. */
+/* A key: value * unit goes to the field. */
 struct key {
     const char *section, *name;
     size_t offset;
@@ -98,7 +100,7 @@ static int take(void *user, int line, const char *section, const char *name,
                               r->line[i]);
     errno = 0;
     number = strtod(value, &end);
-    /* Written so that it refuses what is no number, too. */
+    /* This form of the test refuses NaN, too. */
     if (end == value || *end || errno
         || !(number >= keys[i].min && number <= keys[i].max)
         || (keys[i].offset == offsetof(struct mtlm_cluster, devices)

@@ -4,10 +4,10 @@
 #include "graph/predict/cost.h"
 
 /* Reads the description of a machine: key = value in the sections [device],
- * [stage], [host], [network]; launch/clusters/ has some.  Times come from
- * [device] or from [stage], which names those of a whole stage; without
- * [host] or [network] messages there take no modelled time.  label names the
- * file in an error. */
+ * [stage], [host], [network]; launch/clusters/ has examples.  Durations come
+ * from [device], or from [stage] for a whole stage.  Without [host] or
+ * [network] these messages take no modelled time.  label: name of the file in
+ * an error. */
 int mtlm_cluster_read(struct mtlm_cluster *cluster, const char *path,
                       const char *label, struct mtlm_error *err);
 

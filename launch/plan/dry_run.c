@@ -1,3 +1,6 @@
+/* --dry-run: prints layout, work, schedule, memory and messages of a training
+ * that does not run. */
+
 #include "config.h"
 
 #include <inttypes.h>
@@ -22,7 +25,7 @@
 #define MIB (1024.0 * 1024)
 #define GIB (1024.0 * MIB)
 
-/* What the plan is made of. */
+/* The parts of the plan. */
 struct dry_run {
     const struct mtlm_options *options;
     struct mtlm_wish wish;
@@ -67,7 +70,8 @@ static void print_stages(const struct dry_run *d)
 
     if (mtlm_layout_stages(layout) == 1)
         return;
-    stages = mtlm_layout_stages_text(layout, d->options->model.num_layers);
+    stages =
+        mtlm_layout_choice_stages_text(layout, d->options->model.num_layers);
     fprintf(d->out, "stages           %s\n", stages);
     free(stages);
 }
@@ -139,8 +143,8 @@ static void print_work(const struct dry_run *d)
 
 /* ---- whether it fits ---- */
 
-/* How many machines like this one hold the ranks, in order; 0: none holds one
- * of them. */
+/* Number of machines like this one that hold the ranks, in order; 0: a rank
+ * does not fit on a machine. */
 static int machines(const struct dry_run *d)
 {
     const int ranks = mtlm_layout_ranks(&d->outline.layout);
@@ -175,7 +179,7 @@ static void print_advice(const struct dry_run *d)
     free(advice);
 }
 
-/* The same of a machine with GPUs: each rank has one, or its part of one. */
+/* The same for a machine with GPUs: each rank has a GPU, or a part of one. */
 static void print_fit_on_gpus(const struct dry_run *d)
 {
     const int n = machines(d);
@@ -254,13 +258,13 @@ static int count_workers(const struct dry_run *d, int *workers,
     return 0;
 }
 
-/* What each of the ranks of this machine can have of its GPU. */
+/* Finds the bytes of a GPU for each rank of this machine. */
 static int find_gpus(struct dry_run *d, struct mtlm_error *err)
 {
     const struct mtlm_gpus *gpus = &d->gpus;
     const int sharing = (d->hosts.per_host + gpus->count - 1) / gpus->count;
 
-    if (mtlm_layout_check_gpus(d->options, err) < 0)
+    if (mtlm_layout_choice_check_gpus(d->options, err) < 0)
         return -1;
     d->hosts.gpus = gpus->count;
     d->hosts.available = d->hosts.unshared = INFINITY;
@@ -277,7 +281,7 @@ static int find_gpus(struct dry_run *d, struct mtlm_error *err)
     return 0;
 }
 
-/* Ranks of a machine that train: those beyond its GPUs leave. */
+/* Number of ranks of a machine that train; ranks without a GPU leave. */
 static int staying(const struct dry_run *d, int on_host)
 {
     return d->gpus.count == 0 || d->options->share_gpu
@@ -343,15 +347,19 @@ int mtlm_dry_run(struct mtlm_options *options, FILE *out,
     if (mtlm_gpus_check(&d.gpus, err) < 0
         || count_workers(&d, &workers, err) < 0)
         return -1;
-    d.wish = mtlm_layout_wish(options, workers);
+    d.wish = mtlm_layout_choice_wish(options, workers);
     if (d.gpus.count > 0)
-        mtlm_layout_wish_gpus(&d.wish, mtlm_layout_finds_cudnn(options));
+        mtlm_layout_choice_wish_gpus(&d.wish,
+                                     mtlm_layout_choice_finds_cudnn(options));
     if (find_hosts(&d, err) < 0
-        || mtlm_layout_choose(options, &d.wish, &d.hosts, &d.choice, err) < 0
+        || mtlm_layout_choice_make(options, &d.wish, &d.hosts, &d.choice, err)
+               < 0
         /* Nor would it run anywhere. */
         || (isinf(d.choice.need)
-            && mtlm_layout_check_memory(options, &d.choice, &d.hosts, err) < 0)
-        || mtlm_layout_take(options, &d.wish, &d.choice, err) < 0)
+            && mtlm_layout_choice_check_memory(options, &d.choice, &d.hosts,
+                                               err)
+                   < 0)
+        || mtlm_layout_choice_take(options, &d.wish, &d.choice, err) < 0)
         return -1;
     d.config = mtlm_wish_config(&d.wish, d.choice.tp, d.choice.pp, d.choice.dp,
                                 d.choice.micro_batch);

@@ -5,10 +5,11 @@
 
 #include "launch/options/options.h"
 
-/* --dry-run: prints what training would take, from the descriptions of all
- * ranks' graphs.  Nothing is allocated for it and nothing runs; the ranks need
- * not exist.  Layout and micro batch are chosen where the options leave it,
- * and become part of them.  -1 where there is nothing to plan. */
+/* --dry-run: prints memory, work and messages of a training, from the
+ * descriptions of all ranks' graphs.  Allocates no tensors and runs nothing;
+ * the ranks need not exist.  Chooses layout and micro batch where the options
+ * leave them open, and sets them in options.  Returns -1 with err where the
+ * job cannot be planned. */
 int mtlm_dry_run(struct mtlm_options *options, FILE *out,
                  struct mtlm_error *err);
 

@@ -1,3 +1,5 @@
+/* The schedule of a plan, by evaluation: in words and as a picture. */
+
 #include "config.h"
 
 #include <stdlib.h>
@@ -71,7 +73,7 @@ static void print_evaluation(const struct mtlm_evaluation *e, const char *name,
 
 /* ---- as a picture ---- */
 
-/* The first of the rank's workers that is free: evaluation counts them only. */
+/* The first free worker of the rank; the evaluator only counts workers. */
 static int take_worker(int64_t *free_at, int workers,
                        const struct mtlm_evaluated_task *task)
 {

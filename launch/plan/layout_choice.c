@@ -1,4 +1,4 @@
-/* Layout and micro batch: what the options say, what is chosen otherwise. */
+/* Layout and micro batch: as the options give them, or chosen. */
 
 #include "config.h"
 
@@ -20,11 +20,11 @@
 
 #define GIB (1024.0 * 1024 * 1024)
 
-/* So many are written one by one. */
+/* Layouts of up to this many stages list each stage. */
 enum { FEW_STAGES = 16 };
 
-struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
-                                  int workers)
+struct mtlm_wish mtlm_layout_choice_wish(const struct mtlm_options *options,
+                                         int workers)
 {
     const struct mtlm_options *o = options;
     struct mtlm_wish wish = {
@@ -75,7 +75,7 @@ struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
     return wish;
 }
 
-void mtlm_layout_wish_gpus(struct mtlm_wish *wish, bool cudnn)
+void mtlm_layout_choice_wish_gpus(struct mtlm_wish *wish, bool cudnn)
 {
     struct mtlm_program_config *config = &wish->config;
 
@@ -88,15 +88,15 @@ void mtlm_layout_wish_gpus(struct mtlm_wish *wish, bool cudnn)
         mtlm_note(MTLM_NOTE_ATTENTION, "own kernels (no cuDNN 9.11)");
 }
 
-bool mtlm_layout_finds_cudnn(const struct mtlm_options *options)
+bool mtlm_layout_choice_finds_cudnn(const struct mtlm_options *options)
 {
     return (options->bf16 || options->fp16)
            && options->attention_backend != MTLM_ATTENTION_FLASH
            && mtlm_attention_fused_there();
 }
 
-/* What cuDNN never takes; where the library is missing or has no way for a
- * shape, the first node says. */
+/* Refuses jobs that cuDNN never takes.  The first node refuses a missing
+ * library or a shape without a kernel. */
 static int check_fused(const struct mtlm_options *o, int64_t d,
                        struct mtlm_error *err)
 {
@@ -111,8 +111,8 @@ static int check_fused(const struct mtlm_options *o, int64_t d,
                           d);
 }
 
-int mtlm_layout_check_gpus(const struct mtlm_options *options,
-                           struct mtlm_error *err)
+int mtlm_layout_choice_check_gpus(const struct mtlm_options *options,
+                                  struct mtlm_error *err)
 {
     const struct mtlm_model *model = &options->model;
     const int64_t d = model->hidden_size / model->num_heads;
@@ -128,7 +128,7 @@ int mtlm_layout_check_gpus(const struct mtlm_options *options,
                           MTLM_ATTENTION_GPU_D);
 }
 
-/* Stages from `stage` on that have as many layers as it. */
+/* Number of stages from `stage` on with the same number of layers. */
 static int equal_stages(const struct mtlm_layout *layout, int64_t num_layers,
                         int stage, int64_t *layers)
 {
@@ -145,8 +145,8 @@ static int equal_stages(const struct mtlm_layout *layout, int64_t num_layers,
     return n;
 }
 
-char *mtlm_layout_stages_text(const struct mtlm_layout *layout,
-                              int64_t num_layers)
+char *mtlm_layout_choice_stages_text(const struct mtlm_layout *layout,
+                                     int64_t num_layers)
 {
     const int stages = mtlm_layout_stages(layout);
     char *text;
@@ -172,7 +172,7 @@ char *mtlm_layout_stages_text(const struct mtlm_layout *layout,
     return text;
 }
 
-/* Why the micro batch is smaller than the preset's. */
+/* Notes why the micro batch is smaller than the preset's. */
 static void note_micro_batch(struct mtlm_options *options,
                              const struct mtlm_choice *choice)
 {
@@ -192,8 +192,10 @@ static void note_micro_batch(struct mtlm_options *options,
                           choice->micro_batch, preset);
 }
 
-int mtlm_layout_take(struct mtlm_options *options, struct mtlm_wish *wish,
-                     const struct mtlm_choice *choice, struct mtlm_error *err)
+int mtlm_layout_choice_take(struct mtlm_options *options,
+                            struct mtlm_wish *wish,
+                            const struct mtlm_choice *choice,
+                            struct mtlm_error *err)
 {
     if (choice->micro_batch != options->micro_batch_size)
         note_micro_batch(options, choice);
@@ -213,7 +215,7 @@ int mtlm_layout_take(struct mtlm_options *options, struct mtlm_wish *wish,
     return mtlm_schedule_choice_settle(options, wish, choice, err);
 }
 
-/* The most ranks, up to n, that can train it. */
+/* The most ranks, up to n, that can train the model. */
 static int most_ranks(const struct mtlm_wish *wish, int n)
 {
     while (n > 1 && !mtlm_choose_any(wish, n))
@@ -221,7 +223,7 @@ static int most_ranks(const struct mtlm_wish *wish, int n)
     return n;
 }
 
-/* Sequence parallelism cuts every part of a sample among the ranks. */
+/* Refuses rows that sequence parallelism cannot share among the ranks. */
 static int check_rows(const struct mtlm_wish *wish,
                       const struct mtlm_choice *choice, struct mtlm_error *err)
 {
@@ -234,15 +236,15 @@ static int check_rows(const struct mtlm_wish *wish,
         err, MTLM_EXIT_USAGE,
         "--sequence-parallel: --tensor-model-parallel-size %d does not divide "
         "the rows of every part of a sample, --seq-length %" PRId64
-        " in %d part%s; another length or --row-parts would do",
+        " in %d part%s; give another --seq-length or --row-parts",
         choice->tp, config.model.seq_length, mtlm_stage_parts(&config),
         mtlm_stage_parts(&config) > 1 ? "s" : "");
 }
 
-int mtlm_layout_choose(const struct mtlm_options *options,
-                       const struct mtlm_wish *wish,
-                       const struct mtlm_hosts *hosts,
-                       struct mtlm_choice *choice, struct mtlm_error *err)
+int mtlm_layout_choice_make(const struct mtlm_options *options,
+                            const struct mtlm_wish *wish,
+                            const struct mtlm_hosts *hosts,
+                            struct mtlm_choice *choice, struct mtlm_error *err)
 {
     const struct mtlm_model *model = &options->model;
     const struct mtlm_stage_wish *stages = &wish->stages;
@@ -261,13 +263,13 @@ int mtlm_layout_choose(const struct mtlm_options *options,
         " layers for pipeline stages%s, %" PRId64 " attention heads and "
         "--ffn-hidden-size %" PRId64 " for tensor-parallel ranks, and "
         "batches of %" PRId64 " samples in microbatches of %" PRId64
-        " for data-parallel ones; start it with mpirun -n %d",
+        " for data-parallel ones; start with mpirun -n %d",
         hosts->ranks, model->num_layers, each, model->num_heads,
         model->ffn_hidden_size, options->global_batch_size,
         options->micro_batch_size, most_ranks(wish, hosts->ranks));
 }
 
-/* Where it needs what, and what there is. */
+/* Describes where the memory is needed, and how much is available. */
 static void describe_memory(const struct mtlm_choice *choice,
                             const struct mtlm_hosts *hosts, char *text,
                             size_t bytes)
@@ -292,10 +294,10 @@ static void describe_memory(const struct mtlm_choice *choice,
             alone ? "which" : "and the one with least", hosts->available / GIB);
 }
 
-int mtlm_layout_check_memory(const struct mtlm_options *options,
-                             const struct mtlm_choice *choice,
-                             const struct mtlm_hosts *hosts,
-                             struct mtlm_error *err)
+int mtlm_layout_choice_check_memory(const struct mtlm_options *options,
+                                    const struct mtlm_choice *choice,
+                                    const struct mtlm_hosts *hosts,
+                                    struct mtlm_error *err)
 {
     char where[256];
 
@@ -304,8 +306,8 @@ int mtlm_layout_check_memory(const struct mtlm_options *options,
     if (isinf(choice->need))
         return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
                               "an iteration or a validation of %s has more "
-                              "nodes than this version can count; a smaller "
-                              "--global-batch-size or --eval-iters would do",
+                              "nodes than this version can count; give a "
+                              "smaller --global-batch-size or --eval-iters",
                               options->preset ? options->preset : "this model");
     describe_memory(choice, hosts, where, sizeof(where));
     return mtlm_error_set(

@@ -6,47 +6,51 @@
 
 /* The layout that the options ask for, or leave to be chosen. */
 
-/* What is to be trained, as graph/predict/choose.h wants to know it; without
- * the data sources.  workers: of the rank that has most. */
-struct mtlm_wish mtlm_layout_wish(const struct mtlm_options *options,
-                                  int workers);
+/* The training that the options ask for, as graph/predict/choose.h takes it,
+ * without data sources.  workers: maximum over ranks. */
+struct mtlm_wish mtlm_layout_choice_wish(const struct mtlm_options *options,
+                                         int workers);
 
-/* The ranks drive GPUs: unless the options say otherwise samples stay whole,
- * as a GPU is filled by one and cuDNN's attention wants it so.  cudnn: all of
- * them can load it; else its workspace is not planned, nor is it tried. */
-void mtlm_layout_wish_gpus(struct mtlm_wish *wish, bool cudnn);
+/* Adapts the wish to ranks that drive GPUs.  Samples stay whole unless the
+ * options cut them: one sample fills a GPU, and cuDNN's attention needs whole
+ * samples.  cudnn: all ranks can load cuDNN; otherwise cuDNN is neither
+ * planned nor tried. */
+void mtlm_layout_choice_wish_gpus(struct mtlm_wish *wish, bool cudnn);
 
-/* Whether this rank can load a cuDNN that the options have a use for. */
-bool mtlm_layout_finds_cudnn(const struct mtlm_options *options);
+/* Whether the options can use cuDNN and this rank can load the library. */
+bool mtlm_layout_choice_finds_cudnn(const struct mtlm_options *options);
 
-/* Refuses (MTLM_EXIT_USAGE) heads that no kernel has, or cuDNN has none for if
- * nothing else is to be taken. */
-int mtlm_layout_check_gpus(const struct mtlm_options *options,
-                           struct mtlm_error *err);
+/* Refuses (MTLM_EXIT_USAGE) heads without a kernel, or without a kernel of
+ * cuDNN where the options ask for cuDNN. */
+int mtlm_layout_choice_check_gpus(const struct mtlm_options *options,
+                                  struct mtlm_error *err);
 
 /* The stages of a layout and their layers: "4, layers 2 2 2 1", or "8, 2 on
  * each rank (placement v), layers 8 x 3".  The caller frees it. */
-char *mtlm_layout_stages_text(const struct mtlm_layout *layout,
-                              int64_t num_layers);
+char *mtlm_layout_choice_stages_text(const struct mtlm_layout *layout,
+                                     int64_t num_layers);
 
-/* Makes the choice part of the options and of the wish: notes a smaller micro
- * batch; where no global batch was given it is one micro batch of every
- * data-parallel rank, and the clock of the learning rate follows from it; then
- * settles the schedule.  -1: something does not go with it. */
-int mtlm_layout_take(struct mtlm_options *options, struct mtlm_wish *wish,
-                     const struct mtlm_choice *choice, struct mtlm_error *err);
+/* Sets the choice in options and wish, and notes a smaller micro batch.
+ * Without a given global batch, the global batch is one micro batch of each
+ * data-parallel rank, and the learning rate's clock follows.  Then settles the
+ * schedule.  Returns -1 where an option contradicts the choice. */
+int mtlm_layout_choice_take(struct mtlm_options *options,
+                            struct mtlm_wish *wish,
+                            const struct mtlm_choice *choice,
+                            struct mtlm_error *err);
 
-/* The choice for these hosts, or the reason why there is none
- * (MTLM_EXIT_USAGE): so many ranks cannot share the model. */
-int mtlm_layout_choose(const struct mtlm_options *options,
-                       const struct mtlm_wish *wish,
-                       const struct mtlm_hosts *hosts,
-                       struct mtlm_choice *choice, struct mtlm_error *err);
+/* Makes the choice for these hosts.  Refuses (MTLM_EXIT_USAGE) a number of
+ * ranks that cannot share the model. */
+int mtlm_layout_choice_make(const struct mtlm_options *options,
+                            const struct mtlm_wish *wish,
+                            const struct mtlm_hosts *hosts,
+                            struct mtlm_choice *choice, struct mtlm_error *err);
 
-/* Refuses (MTLM_EXIT_RESOURCE, need and have) what does not fit. */
-int mtlm_layout_check_memory(const struct mtlm_options *options,
-                             const struct mtlm_choice *choice,
-                             const struct mtlm_hosts *hosts,
-                             struct mtlm_error *err);
+/* Refuses (MTLM_EXIT_RESOURCE) a choice that does not fit, with the need and
+ * the memory available. */
+int mtlm_layout_choice_check_memory(const struct mtlm_options *options,
+                                    const struct mtlm_choice *choice,
+                                    const struct mtlm_hosts *hosts,
+                                    struct mtlm_error *err);
 
 #endif /* MTLM_LAYOUT_CHOICE_H */

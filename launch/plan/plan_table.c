@@ -1,3 +1,5 @@
+/* Tables of memory and messages, a line for stages that are alike. */
+
 #include "config.h"
 
 #include <inttypes.h>
@@ -8,7 +10,7 @@
 
 #define MIB (1024.0 * 1024)
 
-/* More stages than these are not shown one by one. */
+/* More stages share lines with similar ones. */
 enum { MANY_STAGES = 16 };
 
 struct table {
@@ -16,8 +18,8 @@ struct table {
     FILE *out;
 };
 
-/* Whether a table has the same to say of two stages: exactly, or to a hundredth
- * where there are many. */
+/* Whether two stages share a line: equal, or within a hundredth where there
+ * are many stages. */
 static bool near(const struct table *t, double a, double b)
 {
     return fabs(a - b) <= (t->outline->layout.pp > MANY_STAGES ? 0.01 : 0) * b;
@@ -32,7 +34,7 @@ static bool alike(const struct table *t, const struct mtlm_plan *a,
            && memcmp(a->traffic, b->traffic, sizeof(a->traffic)) == 0;
 }
 
-/* The last of the stages that are like stage i. */
+/* The last stage of the run that is like stage i. */
 static int last_alike(const struct table *t, int i)
 {
     int last = i;

@@ -228,7 +228,7 @@ static void print_start(struct mtlm_job *job)
            mtlm_job_microbatches(job), o->micro_batch_size,
            o->model.seq_length);
     if (mtlm_layout_stages(l) > 1) {
-        char *stages = mtlm_layout_stages_text(l, o->model.num_layers);
+        char *stages = mtlm_layout_choice_stages_text(l, o->model.num_layers);
 
         printf("stages: %s\n", stages);
         free(stages);

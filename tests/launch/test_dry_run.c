@@ -143,8 +143,9 @@ static void test_what_no_run_can_count_has_no_plan(void **state)
         assert_int_equal(parse(line), MTLM_REQUEST_PLAN);
         assert_int_equal(mtlm_dry_run(&options, stdout, &error), -1);
         assert_int_equal(error.code, MTLM_EXIT_RESOURCE);
-        assert_says(error.text, "more nodes than this version can count; a "
-                                "smaller --global-batch-size");
+        assert_says(error.text,
+                    "more nodes than this version can count; give a "
+                    "smaller --global-batch-size");
     }
 }
 

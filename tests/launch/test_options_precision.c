@@ -18,7 +18,7 @@
 static struct mtlm_program_config config_of(const char *line)
 {
     accepts(line);
-    return mtlm_layout_wish(&options, 1).config;
+    return mtlm_layout_choice_wish(&options, 1).config;
 }
 
 static void test_the_type_of_values(void **state)

@@ -32,10 +32,10 @@ static int settle(const char *line, struct mtlm_program_config *config)
     struct mtlm_choice choice;
 
     accepts(line);
-    wish = mtlm_layout_wish(&options, 1);
+    wish = mtlm_layout_choice_wish(&options, 1);
     assert_int_equal(
-        mtlm_layout_choose(&options, &wish, &hosts, &choice, &error), 0);
-    if (mtlm_layout_take(&options, &wish, &choice, &error) < 0)
+        mtlm_layout_choice_make(&options, &wish, &hosts, &choice, &error), 0);
+    if (mtlm_layout_choice_take(&options, &wish, &choice, &error) < 0)
         return -1;
     *config = mtlm_wish_config(&wish, choice.tp, choice.pp, choice.dp,
                                choice.micro_batch);
@@ -116,10 +116,12 @@ static void test_windows_may_be_given_one_by_one(void **state)
     refuses(EIGHT "--schedule zb-h1 --stage-windows 4,3,2,1",
             "--stage-windows is for --schedule window: the windows of zb-h1 "
             "follow from the stages");
-    refuses(EIGHT "--window 2 --stage-windows 4,3,2,1",
-            "--stage-windows says what --window would: one of them");
+    refuses(
+        EIGHT "--window 2 --stage-windows 4,3,2,1",
+        "--stage-windows and --window contradict each other; give one of them");
     refuses(EIGHT "--act-mem 1e9 --stage-windows 4,3,2,1",
-            "--stage-windows says what --act-mem would: one of them");
+            "--stage-windows and --act-mem contradict each other; give one of "
+            "them");
     refuses(EIGHT "--stage-windows 4,3,2,0",
             "--stage-windows is '4,3,2,0', it must be W or W+Q of each stage, "
             "such as 4,3+1,2+2,1+3");
@@ -195,11 +197,11 @@ static void test_schedules_go_without_a_rank_for_each_stage(void **state)
     }
     assert_non_null(strstr(options.notes, "placement policy, --window 1.5000"));
     refuses(EIGHT "--placement policy --schedule zb-v",
-            "--schedule zb-v is about which stages a rank holds, which "
-            "--placement policy leaves to the scheduling policy");
+            "--schedule zb-v places stages on ranks, and --placement policy "
+            "leaves the place to the scheduling policy");
     refuses(EIGHT "--placement policy --schedule interleaved",
-            "--schedule interleaved is about which stages a rank holds, which "
-            "--placement policy leaves to the scheduling policy");
+            "--schedule interleaved places stages on ranks, and --placement "
+            "policy leaves the place to the scheduling policy");
 }
 
 /* Bytes of the activations of a microbatch on each stage. */

@@ -29,8 +29,8 @@ static struct mtlm_layout layout_of(const char *line, int ranks)
     struct mtlm_choice choice;
 
     accepts(line);
-    wish = mtlm_layout_wish(&options, 1);
-    if (mtlm_layout_choose(&options, &wish, &hosts, &choice, &error) < 0)
+    wish = mtlm_layout_choice_wish(&options, 1);
+    if (mtlm_layout_choice_make(&options, &wish, &hosts, &choice, &error) < 0)
         fail_msg("%s: %s", line, error.text);
     return mtlm_wish_config(&wish, choice.tp, choice.pp, choice.dp,
                             choice.micro_batch)
@@ -40,7 +40,8 @@ static struct mtlm_layout layout_of(const char *line, int ranks)
 static void gives(const char *line, int ranks, int pp, int v, const char *text)
 {
     const struct mtlm_layout layout = layout_of(line, ranks);
-    char *got = mtlm_layout_stages_text(&layout, options.model.num_layers);
+    char *got =
+        mtlm_layout_choice_stages_text(&layout, options.model.num_layers);
 
     assert_int_equal(layout.pp, pp);
     assert_int_equal(layout.virtual_stages, v);
@@ -183,13 +184,13 @@ static void test_more_stages_than_layers_are_refused(void **state)
             "stages");
     /* Where the layout is open, the ranks decide. */
     accepts(TEN V "4");
-    wish = mtlm_layout_wish(&options, 1);
+    wish = mtlm_layout_choice_wish(&options, 1);
     assert_int_equal(
-        mtlm_layout_choose(&options, &wish, &hosts, &choice, &error), -1);
+        mtlm_layout_choice_make(&options, &wish, &hosts, &choice, &error), -1);
     assert_int_equal(error.code, MTLM_EXIT_USAGE);
     assert_non_null(strstr(error.text, "10 layers for pipeline stages (4 on "
                                        "each rank), "));
-    /* Unless no number of them would do. */
+    /* Unless no number of them is enough. */
     refuses(TEN V "11", "--num-layers 10 cannot fill "
                         "--num-virtual-stages-per-pipeline-rank 11 stages");
     refuses(TEN V "2 --stage-layers 3,3,4",

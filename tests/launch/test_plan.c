@@ -25,10 +25,10 @@ static struct mtlm_choice choice_for(int ranks, int per_host, double gib)
 {
     const struct mtlm_hosts hosts = {
         .ranks = ranks, .per_host = per_host, .available = gib * GIB};
-    const struct mtlm_wish wish = mtlm_layout_wish(&options, 1);
+    const struct mtlm_wish wish = mtlm_layout_choice_wish(&options, 1);
     struct mtlm_choice choice;
 
-    if (mtlm_layout_choose(&options, &wish, &hosts, &choice, &error) < 0)
+    if (mtlm_layout_choice_make(&options, &wish, &hosts, &choice, &error) < 0)
         fail_msg("%s", error.text);
     return choice;
 }
@@ -90,8 +90,9 @@ static void test_the_preset_s_micro_batch_gives_way(void **state)
     choice = choice_for(1, 1, 0.7 * choice.need / GIB);
     assert_true(choice.fits);
     assert_int_equal(choice.micro_batch, 2);
-    wish = mtlm_layout_wish(&options, 1);
-    assert_int_equal(mtlm_layout_take(&options, &wish, &choice, &error), 0);
+    wish = mtlm_layout_choice_wish(&options, 1);
+    assert_int_equal(mtlm_layout_choice_take(&options, &wish, &choice, &error),
+                     0);
     assert_int_equal(options.micro_batch_size, 2);
     assert_string_equal(options.notes, "micro batch of 2 samples: the preset's "
                                        "4 need more memory than available");
@@ -106,9 +107,9 @@ static void test_ranks_that_cannot_share_are_refused(void **state)
 
     (void) state;
     accepts("--model gpt-tiny");
-    wish = mtlm_layout_wish(&options, 1);
+    wish = mtlm_layout_choice_wish(&options, 1);
     assert_int_equal(
-        mtlm_layout_choose(&options, &wish, &hosts, &choice, &error), -1);
+        mtlm_layout_choice_make(&options, &wish, &hosts, &choice, &error), -1);
     assert_int_equal(error.code, MTLM_EXIT_USAGE);
     assert_non_null(strstr(error.text, "7 ranks cannot train this model "
                                        "together: it has 4 layers"));
@@ -124,18 +125,18 @@ static void test_what_does_not_fit_is_said_with_its_numbers(void **state)
     accepts("--model gpt2-8.3b");
     choice = choice_for(2, 2, 4);
     assert_int_equal(
-        mtlm_layout_check_memory(&options, &choice, &hosts, &error), -1);
+        mtlm_layout_choice_check_memory(&options, &choice, &hosts, &error), -1);
     assert_int_equal(error.code, MTLM_EXIT_RESOURCE);
     assert_non_null(strstr(error.text, "not enough memory: gpt2-8.3b (tensor"));
     assert_non_null(strstr(error.text, "GiB on this machine (2 ranks), which "
                                        "has 4.00 GiB available"));
     choice.need = 4 * GIB;
     assert_int_equal(
-        mtlm_layout_check_memory(&options, &choice, &hosts, &error), 0);
+        mtlm_layout_choice_check_memory(&options, &choice, &hosts, &error), 0);
     hosts.per_host = 1;
     choice.need = 5 * GIB;
     assert_int_equal(
-        mtlm_layout_check_memory(&options, &choice, &hosts, &error), -1);
+        mtlm_layout_choice_check_memory(&options, &choice, &hosts, &error), -1);
     assert_non_null(strstr(error.text, "needs 5.00 GiB on a machine "
                                        "(1 rank), and the one with least has "
                                        "4.00 GiB available"));
@@ -157,9 +158,9 @@ static void test_each_rank_needs_room_on_its_own_gpu(void **state)
     accepts("--model gpt2-345m --tensor-model-parallel-size 1 "
             "--micro-batch-size 1");
     states = 16 * mtlm_model_parameters(&options.model);
-    wish = mtlm_layout_wish(&options, 1);
+    wish = mtlm_layout_choice_wish(&options, 1);
     assert_int_equal(
-        mtlm_layout_choose(&options, &wish, &hosts, &choice, &error), 0);
+        mtlm_layout_choice_make(&options, &wish, &hosts, &choice, &error), 0);
     assert_true(choice.dp == 2 && choice.fits);
     assert_true(choice.need > states && choice.need < 2 * states + 4 * GIB);
 }
@@ -175,18 +176,18 @@ static void test_a_gpu_that_is_too_small_or_full_is_said(void **state)
     accepts("--model gpt2-345m");
     hosts.unshared = 4.5 * GIB;
     assert_int_equal(
-        mtlm_layout_check_memory(&options, &choice, &hosts, &error), -1);
+        mtlm_layout_choice_check_memory(&options, &choice, &hosts, &error), -1);
     assert_int_equal(error.code, MTLM_EXIT_RESOURCE);
     assert_non_null(strstr(error.text, "needs 5.00 GiB on each rank's GPU, and "
                                        "the one with least has 4.00 GiB"));
     assert_null(strstr(error.text, "process"));
     hosts.unshared = 6 * GIB;
     assert_int_equal(
-        mtlm_layout_check_memory(&options, &choice, &hosts, &error), -1);
+        mtlm_layout_choice_check_memory(&options, &choice, &hosts, &error), -1);
     assert_non_null(strstr(error.text, "no other process"));
     choice.need = 4 * GIB;
     assert_int_equal(
-        mtlm_layout_check_memory(&options, &choice, &hosts, &error), 0);
+        mtlm_layout_choice_check_memory(&options, &choice, &hosts, &error), 0);
 }
 
 /* 8.3 billion parameters of 16 bytes are more than eight times 14 GiB. */
@@ -200,7 +201,7 @@ static void test_advice_counts_the_gpus_of_machines(void **state)
 
     (void) state;
     accepts("--model gpt2-8.3b");
-    wish = mtlm_layout_wish(&options, 1);
+    wish = mtlm_layout_choice_wish(&options, 1);
     advice = mtlm_advice(&options, &wish, &hosts, 8);
     assert_int_equal(
         sscanf(advice, "It fits on %d machines like this one:", &machines), 1);
@@ -237,7 +238,7 @@ static void check_advice(const char *line, int per_host, double gib)
     int ranks;
 
     accepts(line);
-    wish = mtlm_layout_wish(&options, 1);
+    wish = mtlm_layout_choice_wish(&options, 1);
     advice = mtlm_advice(&options, &wish, &hosts, per_host);
     command = command_after(advice, "It fits on", &ranks);
     accepts(command);
@@ -276,7 +277,7 @@ static void test_advice_keeps_what_was_given(void **state)
     accepts("--model gpt2-2.5b --eval-iters 3 --log-throughput --split 8,2 "
             "--num-layers 50 --tensor-model-parallel-size 1 "
             "--pipeline-model-parallel-size 2");
-    wish = mtlm_layout_wish(&options, 1);
+    wish = mtlm_layout_choice_wish(&options, 1);
     advice = mtlm_advice(&options, &wish, &hosts, 2);
     assert_non_null(strstr(advice, " mtlm-dag --model gpt2-2.5b --num-layers "
                                    "50 --eval-iters 3 --log-throughput "
@@ -292,7 +293,7 @@ static void test_advice_keeps_what_was_given(void **state)
     accepts_config("split = 8, 2\n", "--model gpt2-2.5b");
     /* As a word of a shell. */
     options.source[MTLM_OPT_SPLIT] = MTLM_SOURCE_COMMAND_LINE;
-    wish = mtlm_layout_wish(&options, 1);
+    wish = mtlm_layout_choice_wish(&options, 1);
     advice = mtlm_advice(&options, &wish, &hosts, 2);
     assert_non_null(strstr(advice, " --split '8, 2' "));
     free(advice);
@@ -309,7 +310,7 @@ static void test_advice_where_little_fits(void **state)
 
     (void) state;
     accepts("--model bert-3.9b");
-    wish = mtlm_layout_wish(&options, 1);
+    wish = mtlm_layout_choice_wish(&options, 1);
     advice = mtlm_advice(&options, &wish, &hosts, 1);
     assert_non_null(strstr(advice, " --num-layers 4 "));
     free(advice);
