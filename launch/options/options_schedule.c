@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,10 +19,33 @@ const struct mtlm_schedule *mtlm_options_schedule(
     return &mtlm_schedules[options->schedule];
 }
 
-/* Whether options give the windows of the schedule. */
-static bool takes_windows(const struct mtlm_options *o)
+/* Whether an option may size the windows of a schedule.  search: the option
+ * also bounds a search. */
+static bool takes_size(const struct mtlm_schedule *schedule, bool search)
 {
-    return mtlm_options_schedule(o)->sizing == MTLM_SIZING_OPTIONS;
+    return schedule->sizing == MTLM_SIZING_OPTIONS
+           || (search && schedule->sizing == MTLM_SIZING_SEARCH);
+}
+
+/* Refuses an option that the schedule does not take; names those that do. */
+static int refuse_size(const struct mtlm_options *o, const char *option,
+                       bool search, struct mtlm_error *err)
+{
+    const struct mtlm_schedule *schedule = mtlm_options_schedule(o);
+    char names[160] = "";
+
+    for (int i = 0; i < MTLM_SCHEDULE_COUNT; i++)
+        if (takes_size(&mtlm_schedules[i], search)) {
+            const size_t n = strlen(names);
+
+            snprintf(names + n, sizeof(names) - n, "%s%s", n ? " or " : "",
+                     mtlm_schedules[i].name);
+        }
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE, "--%s is for --schedule %s: the windows of %s %s",
+        option, names, schedule->name,
+        schedule->sizing == MTLM_SIZING_SEARCH ? "come from a search"
+                                               : "follow from the stages");
 }
 
 /* Reads "W[+Q]".  Returns the text behind, or NULL for other text. */
@@ -53,11 +77,8 @@ static int read_windows(struct mtlm_options *o, struct mtlm_error *err)
                         : o->act_mem > 0                       ? "act-mem"
                                                                : NULL;
 
-    if (!takes_windows(o))
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--stage-windows is for --schedule window: the "
-                              "windows of %s follow from the stages",
-                              mtlm_options_schedule(o)->name);
+    if (!takes_size(mtlm_options_schedule(o), false))
+        return refuse_size(o, "stage-windows", false, err);
     if (other)
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
@@ -98,16 +119,10 @@ int mtlm_options_schedule_resolve(struct mtlm_options *options,
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--svg draws the plan of --dry-run; --trace DIR "
                               "draws what ran");
-    if (mtlm_options_given(o, MTLM_OPT_WINDOW) && !takes_windows(o))
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--window is for --schedule window: the windows "
-                              "of %s follow from the stages",
-                              schedule->name);
-    if (o->act_mem > 0 && schedule->sizing == MTLM_SIZING_STAGES)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--act-mem is for --schedule window or auto: the "
-                              "memory of %s follows from the stages",
-                              schedule->name);
+    if (mtlm_options_given(o, MTLM_OPT_WINDOW) && !takes_size(schedule, false))
+        return refuse_size(o, "window", false, err);
+    if (o->act_mem > 0 && !takes_size(schedule, true))
+        return refuse_size(o, "act-mem", true, err);
     if (o->placement == MTLM_PLACEMENT_POLICY && schedule->placed)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--schedule %s places stages on ranks, and "

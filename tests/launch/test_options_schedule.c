@@ -142,8 +142,11 @@ static void test_contradictions_are_refused(void **state)
             "--window is for --schedule window: the windows of zb-h1 follow "
             "from the stages");
     refuses(EIGHT "--schedule gpipe --act-mem 1e9",
-            "--act-mem is for --schedule window or auto: the memory of gpipe "
-            "follows from the stages");
+            "--act-mem is for --schedule window or auto: the windows of gpipe "
+            "follow from the stages");
+    refuses(EIGHT "--schedule auto --window 2",
+            "--window is for --schedule window: the windows of auto come from "
+            "a search");
     refuses(EIGHT "--schedule best",
             "--schedule is 'best', it must be one of window/gpipe/1f1b/"
             "interleaved/zb-h1/zb-h2/zb-v/auto");
