@@ -235,8 +235,8 @@ static void print_fit(const struct dry_run *d)
 
 /* ---- the parts together ---- */
 
-/* As launch/job/job.c counts them, without asking the other ranks: a process
- * that is bound has its cores for itself. */
+/* As launch/train/start.c counts them, without asking the other ranks: a
+ * process that is bound has its cores for itself. */
 static int count_workers(const struct dry_run *d, int *workers,
                          struct mtlm_error *err)
 {
