@@ -121,8 +121,8 @@ void mtlm_dropout_factors(const struct mtlm_dropout *dropout, int64_t sample,
                           int64_t first, int64_t n, mtlm_real *factors)
 {
     const uint64_t stream =
-        mtlm_stream_dropout(sample, dropout->layer, dropout->site);
-    const uint32_t threshold = mtlm_dropout_threshold(dropout->p);
+        mtlm_philox_dropout_stream(sample, dropout->layer, dropout->site);
+    const uint32_t threshold = mtlm_philox_dropout_threshold(dropout->p);
     const mtlm_real keep =
         threshold < 65536 ? 65536.0 / (65536 - threshold) : 0;
     uint64_t block = first / 8;

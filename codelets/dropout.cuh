@@ -23,7 +23,7 @@ constexpr int MTLM_MASK_WIDTH = 8;
 static inline struct mtlm_mask mtlm_mask_of(const struct mtlm_dropout *dropout,
                                             int64_t sample)
 {
-    const uint32_t threshold = mtlm_dropout_threshold(dropout->p);
+    const uint32_t threshold = mtlm_philox_dropout_threshold(dropout->p);
     const float keep =
         threshold < 65536 ? (float) (65536.0 / (65536 - threshold)) : 0;
 
@@ -43,8 +43,8 @@ static inline __device__ void mtlm_mask_factors(const struct mtlm_mask &mask,
     static_assert(V == 1 || V == MTLM_MASK_WIDTH, "one or all of a block");
     mtlm_philox(
         mask.seed,
-        mtlm_stream_dropout(mask.sample + sample, mask.layer, mask.site), e / 8,
-        word);
+        mtlm_philox_dropout_stream(mask.sample + sample, mask.layer, mask.site),
+        e / 8, word);
     if (V == 1) {
         const uint32_t low = e % 4 < 2 ? word[0] : word[1];
         const uint32_t high = e % 4 < 2 ? word[2] : word[3];

@@ -59,7 +59,7 @@ static int fill_infer(struct mtlm_call *call, struct mtlm_error *err)
 static void fill_run(const struct mtlm_call *call, int64_t first, int64_t n,
                      mtlm_real *x)
 {
-    const uint64_t stream = mtlm_stream_param(call->attr.fill.param);
+    const uint64_t stream = mtlm_philox_param_stream(call->attr.fill.param);
     const double mean = call->attr.fill.mean, std = call->attr.fill.std;
     const int64_t end = first + n;
 

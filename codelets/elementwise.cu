@@ -117,7 +117,7 @@ void mtlm_fill_cuda(void *const ptr[], const struct mtlm_call *call,
                         attr.first_row * attr.full_cols + attr.first_col,
                         attr.full_cols,
                         attr.seed,
-                        mtlm_stream_param(attr.param),
+                        mtlm_philox_param_stream(attr.param),
                         attr.mean,
                         attr.std},
                 n / cols, cols, context->device);

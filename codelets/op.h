@@ -49,7 +49,7 @@ enum mtlm_op_class {
     MTLM_CLASS_ALIAS,
 };
 
-/* Dropout sites of a layer, for mtlm_stream_dropout(). */
+/* Dropout sites of a layer, for mtlm_philox_dropout_stream(). */
 enum mtlm_dropout_site {
     MTLM_SITE_EMBEDDING,
     MTLM_SITE_ATTENTION,
@@ -162,7 +162,7 @@ union mtlm_attr {
          * with cols columns: the elements from `first` on. */
         double mean, std;
         uint64_t seed;
-        int64_t param; /* for mtlm_stream_param() */
+        int64_t param; /* for mtlm_philox_param_stream() */
         int64_t full_cols, first_row, first_col;
         int64_t first, cols;
     } fill;

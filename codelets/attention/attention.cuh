@@ -95,7 +95,7 @@ static __device__ mtlm_att_head<T> mtlm_att_head_of(const mtlm_att_call<T> &a,
     h.queries = mtlm_att_rows(a.sq, a.first_query, length);
     h.keys = mtlm_att_rows(a.sk, a.first_key, length);
     h.number = (a.first_head + head) * a.seq_length + a.first_query;
-    h.stream = mtlm_stream_dropout(a.sample + sample, a.layer, a.site);
+    h.stream = mtlm_philox_dropout_stream(a.sample + sample, a.layer, a.site);
     return h;
 }
 
@@ -305,7 +305,7 @@ static mtlm_att_call<T> mtlm_att_call_of(void *const ptr[],
     a.sample = context->sample;
     a.seed = dropout->seed;
     a.layer = dropout->layer, a.site = dropout->site;
-    a.threshold = mtlm_dropout_threshold(dropout->p);
+    a.threshold = mtlm_philox_dropout_threshold(dropout->p);
     a.keep = a.threshold < 65536 ? 65536.0f / (65536 - a.threshold) : 0;
     return a;
 }

@@ -222,10 +222,10 @@ static uint64_t seed_of(const struct mtlm_call *call,
     const struct mtlm_dropout *dropout = &call->attr.attention.dropout;
     uint32_t word[4];
 
-    mtlm_philox(
-        dropout->seed,
-        mtlm_stream_dropout(context->sample, dropout->layer, dropout->site),
-        call->attr.attention.first_head, word);
+    mtlm_philox(dropout->seed,
+                mtlm_philox_dropout_stream(context->sample, dropout->layer,
+                                           dropout->site),
+                call->attr.attention.first_head, word);
     /* Of 63 bits: the library's is signed. */
     return (word[0] | (uint64_t) word[1] << 32) >> 1;
 }

@@ -36,17 +36,17 @@ struct run_text {
  * target lengths, orders of epochs, and samples. */
 static uint64_t stream_targets(int64_t document)
 {
-    return mtlm_stream_dropout(document, 0xffff, 4);
+    return mtlm_philox_dropout_stream(document, 0xffff, 4);
 }
 
 static uint64_t stream_order(int64_t epoch)
 {
-    return mtlm_stream_dropout(epoch, 0xffff, 5);
+    return mtlm_philox_dropout_stream(epoch, 0xffff, 5);
 }
 
 static uint64_t stream_sample(int64_t sample)
 {
-    return mtlm_stream_dropout(sample, 0xffff, 6);
+    return mtlm_philox_dropout_stream(sample, 0xffff, 6);
 }
 
 static int64_t sentence_tokens(const struct bert_dataset *bert,

@@ -36,12 +36,12 @@ struct gpt_dataset {
  */
 static uint64_t stream_documents(int64_t epoch)
 {
-    return mtlm_stream_dropout(epoch, 0xffff, 0);
+    return mtlm_philox_dropout_stream(epoch, 0xffff, 0);
 }
 
 static uint64_t stream_pieces(int64_t epoch)
 {
-    return mtlm_stream_dropout(epoch, 0xffff, 1);
+    return mtlm_philox_dropout_stream(epoch, 0xffff, 1);
 }
 
 /* Returns the document at place i of an epoch. */

@@ -52,7 +52,7 @@ static int favourite(const struct mock_dataset *mock, int context)
 {
     uint32_t r[4];
 
-    mtlm_philox(0, mtlm_stream_dropout(0, 0xffff, 2), context, r);
+    mtlm_philox(0, mtlm_philox_dropout_stream(0, 0xffff, 2), context, r);
     return (int) (r[0] % (uint32_t) mock->symbols);
 }
 
@@ -63,7 +63,8 @@ static int next_symbol(const struct mock_dataset *mock, int64_t sample,
 {
     uint32_t r[4];
 
-    mtlm_philox(mock->seed, mtlm_stream_dropout(sample, 0xffff, 3), at, r);
+    mtlm_philox(mock->seed, mtlm_philox_dropout_stream(sample, 0xffff, 3), at,
+                r);
     if (at >= 1 && r[0] % 8 < 3)
         return favourite(mock, last);
     if (at >= 2 && r[0] % 8 < 6)
@@ -119,8 +120,8 @@ static void read_bert(struct mtlm_samples *samples, int64_t sample,
                       int32_t *values)
 {
     const struct mock_dataset *mock = (const struct mock_dataset *) samples;
-    struct mtlm_draw draw =
-        mtlm_draw_start(mock->seed, mtlm_stream_dropout(sample, 0xffff, 7));
+    struct mtlm_draw draw = mtlm_draw_start(
+        mock->seed, mtlm_philox_dropout_stream(sample, 0xffff, 7));
     const int64_t target = mtlm_bert_sample_target(&mock->recipe, &draw);
     const struct mock_text text = {
         .text = {.tokens = target,

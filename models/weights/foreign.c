@@ -95,10 +95,11 @@ static int check_tied(const struct mtlm_foreign *f, const char *name,
     if (!t
         || (t->bytes == as->bytes && memcmp(t->data, as->data, t->bytes) == 0))
         return 0;
-    return mtlm_error_set(err, MTLM_EXIT_INPUT,
-                          "%s: tensor \"%s\" is other than \"%s\", to which it "
-                          "is tied in every model of this program",
-                          f->path, name, as->name);
+    return mtlm_error_set(
+        err, MTLM_EXIT_INPUT,
+        "%s: tensor \"%s\" differs from \"%s\", to which it is "
+        "tied in every model of this program",
+        f->path, name, as->name);
 }
 
 static bool has_layer(const struct mtlm_foreign *f, int64_t layer)

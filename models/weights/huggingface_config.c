@@ -215,9 +215,8 @@ json_t *mtlm_huggingface_config(const struct mtlm_model *model,
 
     if (model->post_layernorm) {
         mtlm_error_set(err, MTLM_EXIT_USAGE,
-                       "a model with "
-                       "--apply-residual-connection-post-layernorm is none "
-                       "that Hugging Face has");
+                       "Hugging Face has no model with "
+                       "--apply-residual-connection-post-layernorm");
         return NULL;
     }
     config =

@@ -276,7 +276,7 @@ static int read_text(struct mtlm_manifest *manifest, const char *path,
                             path, (int64_t) version, MTLM_MANIFEST_VERSION);
     else if (parse(manifest, json) < 0)
         rc = mtlm_error_set(err, MTLM_EXIT_INPUT,
-                            "%s: what it says of its files cannot be", path);
+                            "%s: its list of files is invalid", path);
     json_decref(json);
     return rc;
 }

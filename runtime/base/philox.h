@@ -14,14 +14,14 @@
 /* Return streams.  A dropout mask has the stream of (sample, layer, site);
  * samples are numbered over the whole run, so the number implies the iteration.
  * Initial weights have the stream of their parameter's number. */
-static inline MTLM_HOST_DEVICE uint64_t mtlm_stream_dropout(int64_t sample,
-                                                            int layer, int site)
+static inline MTLM_HOST_DEVICE uint64_t
+mtlm_philox_dropout_stream(int64_t sample, int layer, int site)
 {
     return (uint64_t) sample << 20 | (uint64_t) (layer & 0xffff) << 4
            | (uint64_t) (site & 0x7) << 1;
 }
 
-static inline MTLM_HOST_DEVICE uint64_t mtlm_stream_param(int64_t number)
+static inline MTLM_HOST_DEVICE uint64_t mtlm_philox_param_stream(int64_t number)
 {
     return (uint64_t) number << 1 | 1;
 }
@@ -51,7 +51,7 @@ static inline MTLM_HOST_DEVICE void mtlm_philox(uint64_t seed, uint64_t stream,
  * is below is dropped.  Dropout draws 16 bits per element, two elements from a
  * word: number e is the low (e even) or high half of word e % 8 / 2 of block e
  * / 8. So p is rounded to a multiple of 2^-16. */
-static inline MTLM_HOST_DEVICE uint32_t mtlm_dropout_threshold(double p)
+static inline MTLM_HOST_DEVICE uint32_t mtlm_philox_dropout_threshold(double p)
 {
     return p <= 0 ? 0 : p >= 1 ? 65536 : (uint32_t) (p * 65536 + 0.5);
 }

@@ -53,9 +53,9 @@ int mtlm_launcher_apart(int together, int ranks, struct mtlm_error *err)
     return mtlm_error_set(
         err, MTLM_EXIT_USAGE,
         "started as one of %d ranks, but MPI sees only this one: srun needs "
-        "--mpi=pmix (or what else of 'srun --mpi=list' this MPI understands), "
-        "and mpirun must be of the MPI that mtlm-dag was built with; if each "
-        "is to be alone, start them with 'env -u OMPI_COMM_WORLD_SIZE "
+        "--mpi=pmix (or another of 'srun --mpi=list' that this MPI supports), "
+        "and mpirun must belong to the MPI that mtlm-dag was built with; for "
+        "separate jobs, start each with 'env -u OMPI_COMM_WORLD_SIZE "
         "-u PMI_SIZE -u SLURM_STEP_NUM_TASKS mtlm-dag ...'",
         together);
 }

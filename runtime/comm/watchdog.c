@@ -89,7 +89,8 @@ static void judge_disk(const struct mtlm_activity *seen)
 
     if (!seen->disk_waits || seen->disk_ns / MTLM_DISK_DEADLINES <= limit_ns)
         return;
-    snprintf(why, sizeof(why), "it may take %d times as long as ranks",
+    snprintf(why, sizeof(why),
+             "a call of the disk may take %d times the deadline",
              MTLM_DISK_DEADLINES);
     end_late_job(seen->disk_ns * 1e-9, "a call of the disk to return", why);
 }

@@ -31,7 +31,7 @@ int mtlm_gpus_check(const struct mtlm_gpus *gpus, struct mtlm_error *err)
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
             "the GPU's driver knows CUDA up to %s, this program was built with "
-            "CUDA %s; a newer driver would do, or --no-gpu to train on CPUs",
+            "CUDA %s; install a newer driver, or train on CPUs with --no-gpu",
             mtlm_gpus_version(gpus->driver), mtlm_gpus_version(gpus->toolkit));
     if (gpus->trouble[0])
         return mtlm_error_set(err, MTLM_EXIT_PEER,

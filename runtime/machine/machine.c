@@ -40,7 +40,7 @@ static int check_policy(struct mtlm_error *err)
     if (strcmp(mtlm_plugin_wanted(), mtlm_machine_policy()) == 0)
         return 0;
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "STARPU_SCHED=%s is called %s by itself",
+                          "STARPU_SCHED=%s names a policy that calls itself %s",
                           mtlm_plugin_wanted(), mtlm_machine_policy());
 }
 
@@ -110,11 +110,10 @@ static int refuse_workers(const struct starpu_conf *conf, bool messages,
                               "StarPU does not start on GPU %d; this StarPU "
                               "may have been built without CUDA",
                               (int) conf->workers_cuda_gpuid[0]);
-    return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
-                          "StarPU started %d workers where %d were asked for "
-                          "(--workers%s)",
-                          got, conf->ncpus,
-                          messages ? ", and one for --comm-node task" : "");
+    return mtlm_error_set(
+        err, MTLM_EXIT_RESOURCE,
+        "StarPU started %d workers instead of %d (--workers%s)", got,
+        conf->ncpus, messages ? ", and one for --comm-node task" : "");
 }
 
 /* With messages as tasks the communication thread submits tasks.  The thread

@@ -38,7 +38,7 @@ static void test_philox_gives_the_published_vectors(void **state)
 static uint32_t number_of(int64_t sample, int64_t element)
 {
     const uint64_t stream =
-        mtlm_stream_dropout(sample, dropout.layer, dropout.site);
+        mtlm_philox_dropout_stream(sample, dropout.layer, dropout.site);
     uint32_t word[4];
 
     mtlm_philox(dropout.seed, stream, element / 8, word);
@@ -50,7 +50,7 @@ static void test_factors_follow_the_threshold_anywhere(void **state)
 {
     static const int64_t starts[] = {0, 1, 2, 3, 7, 8, 1021, (1LL << 35) - 7};
     static const int64_t lengths[] = {1, 2, 5, 127, 128, 129, 1000};
-    const uint32_t threshold = mtlm_dropout_threshold(dropout.p);
+    const uint32_t threshold = mtlm_philox_dropout_threshold(dropout.p);
     const mtlm_real keep = 65536.0 / (65536 - threshold);
     mtlm_real factor[1000];
 

@@ -148,7 +148,7 @@ refused 3 other none 'other/model.safetensors'
 cp gpt/model.safetensors other # the last tensor is the output layer
 printf 'abcd' | dd of=other/model.safetensors bs=1 conv=notrunc 2>dd \
     seek=$(($(stat -c %s other/model.safetensors) - 4))
-refused 3 other none '"lm_head.weight" is other than "transformer.wte.weight"'
+refused 3 other none '"lm_head.weight" differs from "transformer.wte.weight"'
 # A NaN.
 cp gpt/model.safetensors other
 at=$("$python" - other/model.safetensors <<'END'
@@ -230,7 +230,7 @@ refused 2 gpt.ck gpt 'gpt exists and is not an empty directory'
 refused 4 gpt said/x 'said/x: cannot be created'
 well 1 "${model[@]}" --apply-residual-connection-post-layernorm "${bert[@]}" \
     --mock-data --save post
-refused 2 post none 'post-layernorm is none that Hugging Face has'
+refused 2 post none 'Hugging Face has no model with --apply-residual'
 job 1 "${model[@]}" --load gpt.ck --finetune --num-layers 3
 [ "$rc" -eq 2 ] && grep -q 'saved with --num-layers 2, this job has 3' err \
     || fail "another model: exit code $rc: $(cat err)"

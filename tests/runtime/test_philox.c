@@ -57,9 +57,9 @@ static void test_no_two_streams_are_the_same(void **state)
     for (int sample = 0; sample < SAMPLES; sample++)
         for (int layer = -1; layer < LAYERS - 1; layer++)
             for (int site = 0; site < SITES; site++)
-                stream[n++] = mtlm_stream_dropout(sample, layer, site);
+                stream[n++] = mtlm_philox_dropout_stream(sample, layer, site);
     for (int number = 0; number < PARAMS; number++)
-        stream[n++] = mtlm_stream_param(number);
+        stream[n++] = mtlm_philox_param_stream(number);
     qsort(stream, n, sizeof(*stream), by_value);
     for (int i = 1; i < n; i++)
         assert_true(stream[i] != stream[i - 1]);
@@ -72,17 +72,17 @@ static void test_as_many_are_dropped_as_asked(void **state)
     enum { BLOCKS = 125000 };
 
     (void) state;
-    assert_int_equal(mtlm_dropout_threshold(0), 0);
-    assert_int_equal(mtlm_dropout_threshold(0.1), 6554); /* 6553.6 */
-    assert_int_equal(mtlm_dropout_threshold(1), 65536);
+    assert_int_equal(mtlm_philox_dropout_threshold(0), 0);
+    assert_int_equal(mtlm_philox_dropout_threshold(0.1), 6554); /* 6553.6 */
+    assert_int_equal(mtlm_philox_dropout_threshold(1), 65536);
     for (size_t k = 0; k < sizeof(p) / sizeof(p[0]); k++) {
-        const uint32_t threshold = mtlm_dropout_threshold(p[k]);
+        const uint32_t threshold = mtlm_philox_dropout_threshold(p[k]);
         double share = 0;
 
         for (int block = 0; block < BLOCKS; block++) {
             uint32_t out[4];
 
-            mtlm_philox(1234, mtlm_stream_dropout(7, 3, 1), block, out);
+            mtlm_philox(1234, mtlm_philox_dropout_stream(7, 3, 1), block, out);
             for (int i = 0; i < 8; i++)
                 share += ((out[i / 2] >> 16 * (i % 2) & 0xffff) < threshold)
                          / (8.0 * BLOCKS);
