@@ -62,9 +62,9 @@ static void print_models(FILE *out)
             "heads", "sequence", "parameters");
     for (const struct mtlm_preset *p = mtlm_presets; p->name; p++)
         print_model(p, out);
-    fprintf(out,
-            "\nmtlm-dag --model NAME --print-config prints all that it stands "
-            "for,\n--dry-run what it takes.\n");
+    fprintf(out, "\nmtlm-dag --model NAME --print-config prints the values of "
+                 "a preset,\n"
+                 "--dry-run its memory and work.\n");
 }
 
 void mtlm_options_answer(const struct mtlm_options *options, int request,

@@ -81,8 +81,9 @@ static void set(struct mtlm_cluster *cluster, const struct key *key,
         *(double *) field = value * key->unit;
 }
 
-static int take(void *user, int line, const char *section, const char *name,
-                const char *value, struct mtlm_error *err)
+static int add_entry(void *user, int line, const char *section,
+                     const char *name, const char *value,
+                     struct mtlm_error *err)
 {
     struct reading *r = user;
     double number;
@@ -144,7 +145,7 @@ int mtlm_cluster_read(struct mtlm_cluster *cluster, const char *path,
     const struct mtlm_ini ini = {.path = path,
                                  .label = label,
                                  .sections = true,
-                                 .take = take,
+                                 .take = add_entry,
                                  .user = &r};
 
     *cluster = (struct mtlm_cluster){.memory_efficiency = 1,

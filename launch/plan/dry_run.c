@@ -221,13 +221,13 @@ static void print_fit(const struct dry_run *d)
         print_advice(d);
     } else if (n) {
         fprintf(d->out,
-                "Its %d ranks find room on %d machine%s like this one, which "
+                "The %d ranks fit on %d machine%s like this one, which "
                 "has %.2f GiB available.\n",
                 d->hosts.ranks, n, n > 1 ? "s" : "", have);
     } else {
         fprintf(d->out,
-                "No machine like this one, which has %.2f GiB available, "
-                "holds its fullest rank.\n",
+                "A machine like this one, with %.2f GiB available, cannot hold "
+                "the fullest rank.\n",
                 have);
         print_advice(d);
     }
