@@ -9,23 +9,25 @@ struct mtlm_program;
 
 /* Makes activations of equal shape share a ring if they live within one pass of
  * a microbatch through a virtual stage.  A pass is forward, validation or
- * gradient.  The memory then does not grow with the number of layers.  Call
- * after mtlm_ring_apply().
+ * gradient.  The memory of these activations then does not grow with the number
+ * of layers.  Call after mtlm_ring_apply().
  *
- * A slot is reused one whole layer after its last use at the earliest.  As many
- * microbatches as the rank has compute workers have slots of their own; one
- * worker with tensor-parallel peers counts as two, because the worker waits for
- * the peers.  Sharing therefore adds almost no order to that of the layers.
+ * At least one whole layer runs between the last use of a slot and its reuse.
+ * Each compute worker of the rank has slots for a microbatch of its own.  One
+ * worker with tensor-parallel peers has slots for two microbatches, because the
+ * worker waits for the peers.  Sharing therefore delays almost no node.
  *
- * Validations always share.  Training shares where little is kept beyond a
- * pass: with recomputation (graph/build/recompute.h) or sequence parallelism.
- * Otherwise more microbatches may need slots to hide communication. */
+ * Validations always share.  Training shares with recomputation
+ * (graph/build/recompute.h) or sequence parallelism, where few activations
+ * outlive a pass.  Otherwise more microbatches may need slots to hide
+ * communication. */
 void mtlm_pool_apply(struct mtlm_program *program);
 
-/* Returns the phase that decides the node's priority.  Returns
- * MTLM_PHASE_BACKWARD for a weight gradient that reads a shared ring of
- * gradients: the next layers' input gradients wait for that ring.  With its own
- * priority, W would run after all older W and delay B. */
+/* Returns the phase that decides the node's priority: normally the node's own
+ * phase.  Returns MTLM_PHASE_BACKWARD for a weight gradient (W) that reads a
+ * shared ring of gradients.  The input gradients (B) of the next layers wait
+ * for a slot of that ring.  At the priority of W, the node would run after all
+ * older W and delay B. */
 enum mtlm_phase mtlm_pool_phase(const struct mtlm_node *node);
 
 #endif /* MTLM_GRAPH_POOL_H */

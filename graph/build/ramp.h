@@ -6,16 +6,17 @@
 
 #include <stdint.h>
 
-/* Batch ramp-up as Megatron-LM's --rampup-batch-size: from `start` samples per
- * iteration in equal steps of `increment` to `full`.  Each step lasts about the
- * same share of the first `samples` samples. */
+/* Batch ramp-up as Megatron-LM's --rampup-batch-size.  The batch grows from
+ * `start` to `full` samples per iteration, in steps of `increment` samples.
+ * Each step lasts about the same share of the first `samples` samples. */
 struct mtlm_ramp {
     int64_t start, increment, samples; /* increment 0: full from the start */
     int64_t full;                      /* start + a multiple of increment */
 };
 
 /* Returns the samples of the iteration that begins after n consumed samples:
- * start + increment * floor(n / (samples / steps)); full beyond `samples`. */
+ * start + increment * floor(n / (samples / steps)), where steps = (full -
+ * start) / increment.  Returns full if n is above `samples`. */
 int64_t mtlm_ramp_batch(const struct mtlm_ramp *ramp, int64_t n);
 
 /* Position in a training: the next iteration, the samples consumed before that
@@ -35,14 +36,14 @@ struct mtlm_ramp_place mtlm_ramp_at(const struct mtlm_ramp *ramp,
 void mtlm_ramp_next(const struct mtlm_ramp *ramp,
                     struct mtlm_ramp_place *place);
 
-/* Returns the number of iterations that Megatron-LM runs for `samples` samples:
- * those that begin within the ramp-up, then whole batches.  max: upper limit of
- * the result. */
+/* Returns the number of iterations that Megatron-LM runs for `samples` samples,
+ * at most max.  Iterations that begin within the ramp-up count; after the
+ * ramp-up only whole batches count. */
 int64_t mtlm_ramp_iterations(const struct mtlm_ramp *ramp, int64_t samples,
                              int64_t max);
 
-/* The same count for a training that stands at place; the iterations before
- * place count. */
+/* Returns the same count for a training that stands at place.  The count
+ * includes the iterations before place. */
 int64_t mtlm_ramp_iterations_from(const struct mtlm_ramp *ramp,
                                   struct mtlm_ramp_place place, int64_t samples,
                                   int64_t max);
