@@ -7,21 +7,21 @@
 
 #include "codelets/task.h"
 
-/* epilogue_callback_func of a task with a node; argument: the struct
- * mtlm_task.  Reports the end of the task to the policy before dependent tasks
- * begin. */
+/* Reports the end of a task to the policy, before dependent tasks begin.  Is
+ * the epilogue_callback_func of tasks with a node; task: the struct mtlm_task.
+ */
 void mtlm_codelet_task_done(void *task);
 
-/* callback_func of a task; argument: the struct mtlm_task.  Records the task
- * and calls .ended. */
+/* Records a task that has ended and calls its ended().  Is the callback_func of
+ * tasks; task: the struct mtlm_task. */
 void mtlm_codelet_task_ended(void *task);
 
-/* prologue_callback_func of a task that sleeps; argument: the struct
- * mtlm_task.  Notes when the task is ready. */
+/* Notes when a task becomes ready.  Is the prologue_callback_func of tasks that
+ * sleep; task: the struct mtlm_task. */
 void mtlm_codelet_task_ready(void *task);
 
-/* Creates the codelets.  Call after starpu_init().  synthetic: durations are
- * those that the tasks carry. */
+/* Creates the codelets.  Call after starpu_init().  synthetic: StarPU's
+ * performance models return the tasks' sleep_ns instead of measured times. */
 void mtlm_codelets_start(bool synthetic);
 
 /* Frees the scratch of all workers.  Call before starpu_shutdown(). */

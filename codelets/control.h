@@ -40,14 +40,16 @@ static inline MTLM_HOST_DEVICE void mtlm_loss_scale_advance(
     }
 }
 
-/* Decides the result of an iteration; CPU and GPU run the same lines.  Advances
- * control [MTLM_CONTROL_COUNT] and copies control to report.  square: sum of
- * the squared sums; extra [MTLM_STATUS_EXTRA]: rest of the status vector;
- * samples: of this iteration.
+/* Advances control [MTLM_CONTROL_COUNT] by an iteration and copies control to
+ * report.  Decides whether the optimizer steps.
  *
- * Gradients that are not finite beside finite losses are an overflow of the
- * loss scale.  Exceptions: the scale is 1, or a dynamic scale is at its
- * minimum.  An overflow takes no step and counts as no NaN. */
+ * square: sum of the squared sums of status.  extra [MTLM_STATUS_EXTRA]: rest
+ * of the status vector.  samples: of this iteration.
+ *
+ * The loss scale overflowed if the losses are finite and the gradient norm is
+ * not.  Exceptions: the scale is 1, or a dynamic scale is at its minimum.  The
+ * optimizer does not step after an overflow, and the NaN count does not
+ * grow. */
 static inline MTLM_HOST_DEVICE void mtlm_control_advance(
     const union mtlm_attr *attr, double square, const double *extra,
     int64_t samples, double *control, double *report)

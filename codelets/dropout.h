@@ -6,8 +6,8 @@
 #include "codelets/op.h"
 
 /* Writes the dropout factors of elements first .. first + n - 1 of a sample: 0
- * for a dropped element, else 1 / (1 - p).  mtlm_philox_dropout_threshold()
- * rounds p. */
+ * for a dropped element, else 1 / (1 - p).  p is rounded to a multiple of 2^-16
+ * (mtlm_philox_dropout_threshold()). */
 void mtlm_dropout_factors(const struct mtlm_dropout *dropout, int64_t sample,
                           int64_t first, int64_t n, mtlm_real *factors);
 

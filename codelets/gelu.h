@@ -1,8 +1,8 @@
 #ifndef MTLM_GELU_H
 #define MTLM_GELU_H
 
-/* GELU and its derivative on the CPU, written so that loops vectorise; gelu.cuh
- * is the GPU's. */
+/* GELU and its derivative on the CPU.  Compilers can vectorise loops over these
+ * functions.  The GPU uses gelu.cuh. */
 
 #include "codelets/vector_math.h"
 
@@ -19,8 +19,8 @@
 #define MTLM_SQRT_HALF 0.70710678118654752440
 #define MTLM_NORMAL_0 0.39894228040143267794
 
-/* Returns e^(-2u) of v; the exponent is capped where the result no longer
- * changes gelu. */
+/* Returns e^(-2u) of v.  The exponent is capped at a value beyond which GELU
+ * does not change. */
 static inline mtlm_real mtlm_gelu_tail(mtlm_real v)
 {
     const mtlm_real scale = -2 * MTLM_GELU_SCALE * MTLM_LOG2_E;

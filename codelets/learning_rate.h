@@ -1,7 +1,8 @@
 #ifndef MTLM_LEARNING_RATE_H
 #define MTLM_LEARNING_RATE_H
 
-/* Learning rate and weight decay as functions of the consumed samples. */
+/* Learning rate and weight decay as functions of n: the samples of the
+ * optimizer's steps so far (MTLM_CONTROL_CLOCK). */
 
 #include <math.h>
 
@@ -10,8 +11,8 @@
 
 #define MTLM_PI 3.14159265358979323846
 
-/* Returns what remains of the WSD decay after n samples: 1 before the decay, 0
- * at its end. */
+/* Returns the factor of the WSD style after n samples: 1 before the decay, 0 at
+ * the end of the decay. */
 static inline MTLM_HOST_DEVICE double mtlm_wsd_left(
     const struct mtlm_lr_schedule *schedule, double n)
 {
@@ -31,18 +32,21 @@ static inline MTLM_HOST_DEVICE double mtlm_wsd_left(
 }
 
 /* Returns the learning rate of the step after n samples, as Megatron-LM
- * core_v0.12.0 with the same options.  With warm-up W, decay D, from r0 over r
- * to r1:
+ * core_v0.12.0 with the same options.  W: warmup_samples, D: decay_samples, E:
+ * wsd_samples; r0: warmup_init, r: lr, r1: min_lr.
  *
  *   n <= W (and W > 0)   r0 + (r - r0) n / W
- *   n > D                r1, unless the style is constant
- *   between them         r1 + (r - r1) c(u), u = (n - W) / (D - W)
- *     linear  c = 1 - u      cosine  c = (1 + cos pi u) / 2      constant  r
- *     inverse square root    max(r1, r sqrt(W / n)), W and n at least 1
- *     WSD  c = 1 until D - E, then with u = (n - D + E) / E as above, or
- *          2 (1/2)^u - 1 (exponential)
+ *   constant             r
+ *   n > D                r1
+ *   linear, cosine       r1 + (r - r1) c(u), u = (n - W) / (D - W)
+ *     linear  c = 1 - u      cosine  c = (1 + cos pi u) / 2
+ *   inverse square root  max(r1, r sqrt(W / n)), W and n at least 1
+ *   WSD                  r until D - E, then
+ *                        r1 + (r - r1) c(u), u = (n - D + E) / E
+ *     c of linear and cosine as above; exponential  c = 2 (1/2)^u - 1
  *
- * With a warm-up, the very first step has r0 = 0. */
+ * The first matching line holds.  The first step of a warm-up has n = 0, hence
+ * the rate r0. */
 static inline MTLM_HOST_DEVICE double mtlm_learning_rate(
     const struct mtlm_lr_schedule *schedule, double n)
 {
@@ -69,9 +73,10 @@ static inline MTLM_HOST_DEVICE double mtlm_learning_rate(
     }
 }
 
-/* Returns the weight decay of the step after n samples.  Weight decay moves
- * from w0 to w1 in weight_decay_samples, linearly by u or by (1 - cos pi u) /
- * 2; constant: w1. */
+/* Returns the weight decay of the step after n samples.  The result moves
+ * from weight_decay to end_weight_decay within S = weight_decay_samples.  The
+ * part of the way is u = n / S (linear) or (1 - cos pi u) / 2 (cosine).  The
+ * constant style returns end_weight_decay. */
 static inline MTLM_HOST_DEVICE double mtlm_weight_decay(
     const struct mtlm_lr_schedule *schedule, double n)
 {

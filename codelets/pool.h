@@ -1,7 +1,8 @@
 #ifndef MTLM_POOL_H
 #define MTLM_POOL_H
 
-/* Operands of the pool operations, for C and CUDA kernels. */
+/* Operands of the pool operations, for C and CUDA kernels.  Pooling takes the
+ * first row of each sample. */
 enum { POOL_X, POOL_Y, POOL_COUNT };
 enum { POOLB_DY, POOLB_DX, POOLB_COUNT };
 

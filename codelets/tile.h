@@ -2,8 +2,8 @@
 #define MTLM_TILE_H
 
 /* Products of small matrices, for which a BLAS would spend its time on
- * packing.  A row of tiles is computed at a time; its sums stay in registers.
- * The caller lays the second factor out so that its rows are contiguous. */
+ * packing.  A call computes one row of tiles; the sums of a tile stay in
+ * registers.  The caller packs the second factor into contiguous rows. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@
 
 enum {
     MTLM_LANES = MTLM_VECTOR_BYTES / sizeof(mtlm_real),
-    /* A tile uses 24 of AVX-512's 32 registers, or 12 of 16. */
+    /* The sums of a tile take 24 of AVX-512's 32 registers, else 12 of 16. */
     MTLM_TILE_ROWS = 6,
     MTLM_TILE_VECTORS = MTLM_VECTOR_BYTES == 64 ? 4 : 2,
     MTLM_TILE_COLS = MTLM_TILE_VECTORS * MTLM_LANES,
@@ -45,21 +45,22 @@ struct mtlm_factor {
     int64_t rs, cs;
 };
 
-/* Computes c [MTLM_TILE_ROWS, n] = a [MTLM_TILE_ROWS, k] b [k, n]; add: c += a
- * b.  Rows of b are ldb elements apart, rows of c ldc.  b and c are aligned to
- * vectors; ldb, ldc and n are whole vectors. */
+/* Computes c [MTLM_TILE_ROWS, n] = a [MTLM_TILE_ROWS, k] b [k, n], or c += a b
+ * if add.  Rows of b are ldb elements apart, rows of c ldc elements.  b and c
+ * must be aligned to vectors; ldb, ldc and n must be multiples of
+ * MTLM_LANES. */
 void mtlm_tile_row(int64_t k, struct mtlm_factor a, const mtlm_real *b,
                    int64_t ldb, int64_t n, bool add, mtlm_real *c, int64_t ldc);
 
-/* Copies from [rows, cols], rows ld apart, to `to` [rows,
- * whole_vectors(cols)].  Columns beyond cols become 0. */
+/* Copies the matrix `from` [rows, cols], whose rows are ld elements apart. `to`
+ * is [rows, mtlm_tile_whole_vectors(cols)]; columns beyond cols become 0. */
 void mtlm_tile_pack_rows(const mtlm_real *from, int64_t ld, int64_t rows,
                          int64_t cols, mtlm_real *to);
 
-/* Transposes from [rows, cols] into panels of MTLM_TILE_COLS rows of from.
- * Each panel is [cols, MTLM_TILE_COLS]; panels are contiguous.  Rows beyond
- * rows become 0.  The number of panels is whole_tiles(rows) /
- * MTLM_TILE_COLS. */
+/* Transposes the matrix `from` [rows, cols], whose rows are ld elements apart,
+ * into panels.  A panel holds MTLM_TILE_COLS rows of the matrix as [cols,
+ * MTLM_TILE_COLS].  Panels are contiguous; the last panel is filled up with
+ * 0. */
 void mtlm_tile_pack_transposed(const mtlm_real *from, int64_t ld, int64_t rows,
                                int64_t cols, mtlm_real *to);
 
