@@ -6,17 +6,18 @@
 #include "graph/build/program.h"
 
 /* Calls of one operation on the tensors of parameters.  A layer has a dozen
- * parameters, most of them small.  On a GPU, one node per call would cost more
- * than the call: a task and a kernel launch for microseconds of work.  Some
- * CUDA kernels compute all calls of a node at once (op.h: cuda_together);
- * others compute call after call.
+ * parameters, most of them small.  A node per call would cost a GPU a task and
+ * a kernel launch for microseconds of work.  Some CUDA kernels compute all
+ * calls of a node at once (op.h: cuda_together); others compute call after
+ * call.
  *
- * A node closes when its elements suffice.  The limit depends on model and
- * layout only, never on the number of workers.  Several workers share the
- * nodes, except nodes that add to the status vector, which run one at a time.
- * No node is so large that the next iteration waits for layers that it does not
- * need yet.  No result depends on the bundling: no call reads what another call
- * writes. */
+ * A node takes no more calls when the calls have program->bundle_elems
+ * elements, or at MTLM_MAX_CALLS calls.  The limits depend on model and layout
+ * only, never on the number of workers.  Nodes are many enough to occupy
+ * several workers, and small enough that the next iteration's first layers
+ * start early.  Nodes that add to the status vector run one at a time.
+ *
+ * Results do not depend on bundles: no call reads what another call writes. */
 struct mtlm_bundle {
     struct mtlm_program *program;
     enum mtlm_op_kind kind;
@@ -25,11 +26,9 @@ struct mtlm_bundle {
     int64_t elems;          /* elements of the first operands of these calls */
 };
 
-/* Returns the minimum elements of a node for a rank that steps n elements; only
- * a bucket's last node may have fewer.  A rank has at most MTLM_BUNDLE_PARTS
- * nodes plus one per bucket, unless n is so large that MTLM_BUNDLE_ELEMS
- * suffice.  Parameters larger than the minimum make the number of nodes
- * smaller. */
+/* Returns the elements that close a node, for a rank that steps n elements: n /
+ * MTLM_BUNDLE_PARTS, at most MTLM_BUNDLE_ELEMS.  Only a bundle's last node and
+ * nodes of MTLM_MAX_CALLS calls may have fewer. */
 #define MTLM_BUNDLE_PARTS 16
 #define MTLM_BUNDLE_ELEMS (4 << 20)
 int64_t mtlm_bundle_elems(int64_t n);

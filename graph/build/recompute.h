@@ -9,10 +9,10 @@
  *                  each group is kept
  *   full, block    each of the first num_layers layers of a virtual stage
  *   selective      the core of every attention: from queries, keys and values
- *                  to their mix
+ *                  to the weighted sums of values
  *
- * Results stay bit for bit the same: dropout draws from numbers of samples and
- * sites (runtime/base/philox.h), and collectives add in a fixed order. */
+ * Results stay bit for bit the same.  Dropout masks depend on sample and site
+ * only (runtime/base/philox.h), and collectives add in a fixed order. */
 
 #include "graph/build/program.h"
 
@@ -35,19 +35,20 @@ struct mtlm_segments mtlm_recompute_segments(
 /* Frees the array of segments. */
 void mtlm_segments_free(struct mtlm_segments *segments);
 
-/* Appends copies of the segment's nodes to list, in phase B.  Copied are the
- * nodes whose outputs the segment's gradients read, and the nodes that these
- * need.
+/* Appends copies of the segment's nodes to list, in phase B.  Copies the nodes
+ * whose outputs the segment's gradients read, and the nodes that compute inputs
+ * of copied nodes.
  *
- * twin [tensor ids before the gradients]: the recomputed tensor that replaces
- * each tensor, or NULL; the function sets entries.  A tensor's existing
- * gradient becomes the gradient of its twin. */
+ * twin[id]: the recomputed tensor that replaces the forward tensor with this
+ * id, or NULL.  The function sets the twins of recomputed tensors.  A twin
+ * takes over the existing gradient of the forward tensor. */
 void mtlm_recompute_again(struct mtlm_graph *graph,
                           const struct mtlm_list *forward,
                           struct mtlm_segment segment, struct mtlm_list *list,
                           struct mtlm_tensor **twin);
 
-/* Appends a copy of one node to the graph's current list and phase. */
+/* Appends a copy of one node to the graph's current list and phase.  Reads and
+ * sets twin as above. */
 void mtlm_recompute_node(struct mtlm_graph *graph, const struct mtlm_node *node,
                          struct mtlm_tensor **twin);
 
