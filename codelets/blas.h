@@ -10,9 +10,9 @@
 #include "runtime/base/dtype.h"
 
 /* Computes C = alpha op(A) op(B) + beta C, row-major: C [m, n], op(A) [m, k],
- * op(B) [k, n].  op transposes as trans_a and trans_b say.  lda, ldb, ldc:
- * elements between stored rows.  The library must run one thread, because the
- * workers use all cores. */
+ * op(B) [k, n].  op(A) is A transposed if trans_a, op(B) is B transposed if
+ * trans_b. lda, ldb, ldc: elements between stored rows.  The BLAS must run one
+ * thread, because the workers use all cores. */
 static inline void mtlm_blas_gemm(bool trans_a, bool trans_b, int64_t m,
                                   int64_t n, int64_t k, mtlm_real alpha,
                                   const mtlm_real *a, int64_t lda,

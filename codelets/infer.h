@@ -6,7 +6,7 @@
 #include "codelets/op.h"
 
 /* Returns 0 if operand i of call has the shape `want`.  Else returns -1 with a
- * message in err: "weight is [7, 3], needs [5, 3]".  name: the
+ * message in err, such as "weight is [7, 3], needs [5, 3]".  name: the
  * operand's name in the message. */
 int mtlm_infer_expect_shape(const struct mtlm_call *call, int i,
                             const char *name, struct mtlm_shape want,

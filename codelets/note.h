@@ -1,18 +1,19 @@
 #ifndef MTLM_NOTE_H
 #define MTLM_NOTE_H
 
-/* Notes for people about the kernels that a GPU runs. */
+/* Notes, for the log, which library or kernel computes attention, GELU and bias
+ * gradients on a GPU. */
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Subjects of notes.  At its first run on a GPU a kernel notes which library
- * computes what, or why our own kernel runs. */
+/* Subjects of notes.  The first run of a kernel on a GPU notes the library that
+ * computes, or why our own kernel runs. */
 enum mtlm_note {
     MTLM_NOTE_ATTENTION,
-    /* GELU, its gradient and the bias gradient: as an epilogue, or by our own
-     * kernel.  Both notes of a pair exist if only some products have the
+    /* Pairs: computed as an epilogue of cuBLASLt, or by our own kernel (OWN).
+     * Both notes of a pair exist if only some matrix products have the
      * epilogue. */
     MTLM_NOTE_GELU,
     MTLM_NOTE_GELU_OWN,
@@ -23,8 +24,8 @@ enum mtlm_note {
     MTLM_NOTE_COUNT
 };
 
-/* Writes a note; the first note of a subject stays, cut to 127 bytes.  Any
- * thread may call. */
+/* Writes a note, cut to 127 bytes.  Later notes of the same subject are
+ * ignored. Any thread may call. */
 void mtlm_note(enum mtlm_note about, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

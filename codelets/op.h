@@ -19,28 +19,28 @@
 extern "C" {
 #endif
 
-/* Maximum operands of one call, in our own tables; StarPU takes any number. */
+/* Maximum operands of one call.  Our tables set the limit, not StarPU. */
 #define MTLM_MAX_OPERANDS 8
 
-/* Maximum calls of one task.  The arguments of a CUDA kernel for that many
- * calls fit into the 4 KiB of kernel parameters. */
+/* Maximum calls of one task.  The arguments of a CUDA kernel for 64 calls fit
+ * into the 4 KiB of kernel parameters. */
 #define MTLM_MAX_CALLS 64
 
-/* Access to an operand.  MTLM_RW: several nodes add to the operand, such as a
- * weight's gradient, or a node overwrites the operand in place. */
+/* Access to an operand.  MTLM_RW: nodes add to the operand, such as to a
+ * weight's gradient, or overwrite the operand in place. */
 enum mtlm_access { MTLM_R, MTLM_W, MTLM_RW };
 
 /* Who runs a node.
  *
  * COMPUTE: any worker.
  *
- * HOST: a worker whose node uses host state; a CPU worker, unless a CUDA kernel
- * takes that state as an argument.
+ * HOST: a CPU worker, because the node uses host state.  A GPU worker if the
+ * operation has a CUDA kernel, which takes the host state as an argument.
  *
  * COLLECTIVE, P2P: the communication engine.
  *
- * ALIAS: nobody; the output is the input, and the node exists for its
- * gradient. */
+ * ALIAS: no worker.  The output is the input; the node exists only for its
+ * gradient rule. */
 enum mtlm_op_class {
     MTLM_CLASS_COMPUTE,
     MTLM_CLASS_HOST,
@@ -62,14 +62,13 @@ struct mtlm_dropout {
     uint64_t seed;
     int layer; /* in the whole model */
     int site;  /* enum mtlm_dropout_site */
-    /* Position in the sample of the operand's first row.  The mask does not
-     * depend on how a sample is cut into parts.  Unused by attention, which has
-     * positions of its own. */
+    /* Position in the sample of the operand's first row: the mask of a part is
+     * the part of the sample's mask.  Attention uses attr.attention.first_query
+     * and first_key instead. */
     int64_t first_row;
 };
 
-/* The course of learning rate and weight decay, as Megatron-LM's; its clock
- * counts the samples of the optimizer's steps (codelets/learning_rate.h). */
+/* Styles of the learning rate and of the weight decay (Megatron-LM's). */
 enum mtlm_lr_style {
     MTLM_LR_CONSTANT,
     MTLM_LR_LINEAR,
@@ -84,26 +83,32 @@ enum mtlm_weight_decay_style {
     MTLM_WEIGHT_DECAY_COSINE,
 };
 
+/* Schedule of learning rate and weight decay over a clock
+ * (codelets/learning_rate.h).  The clock counts the samples of the optimizer's
+ * steps. */
 struct mtlm_lr_schedule {
     enum mtlm_lr_style style;
     double lr, min_lr;
     double warmup_init;    /* learning rate at the begin of the warm-up */
-    double warmup_samples; /* a fraction of the decay: need not be whole */
+    double warmup_samples; /* not whole if given as a fraction of the decay */
     double decay_samples;  /* end of the decay, on the clock */
     enum mtlm_wsd_style wsd_style;
-    double wsd_samples; /* WSD: of the last part, which decays */
+    double wsd_samples; /* WSD: length of the final decay */
 
     enum mtlm_weight_decay_style weight_decay_style;
     double weight_decay;     /* at the begin */
-    double end_weight_decay; /* and when weight_decay_samples are over */
+    double end_weight_decay; /* after weight_decay_samples */
     double weight_decay_samples;
 };
 
 /* Loss scaling, by Megatron-LM's rules: the factor on the loss keeps gradients
- * representable in fp16.  An iteration whose gradients overflow takes no step.
- * dynamic: `hysteresis` overflows halve the scale; each further overflow halves
- * the scale again until it doubles.  The scale doubles after `window`
- * consecutive iterations without overflow, and never falls below min. */
+ * representable in fp16.  The optimizer does not step if the gradients
+ * overflow.
+ *
+ * A dynamic scale changes.  The first `hysteresis` overflows halve the scale
+ * once; each further overflow halves the scale again.  The scale doubles after
+ * `window` consecutive iterations without overflow, and the count of overflows
+ * starts anew.  The scale never falls below min. */
 struct mtlm_loss_scale {
     double initial; /* 0 means 1 */
     double min;
@@ -112,9 +117,10 @@ struct mtlm_loss_scale {
     bool dynamic;
 };
 
-/* Which kernels compute attention on a GPU.  AUTO: cuDNN's where possible.
- * FUSED: cuDNN's, else the job ends.  The three others (Megatron-LM's names):
- * our own kernels.  CPUs have one implementation. */
+/* Which kernels compute attention on a GPU.  AUTO: cuDNN's kernels where
+ * possible, else our own.  FUSED: cuDNN's kernels, else the job ends.  The
+ * three other names are Megatron-LM's and mean our own kernels.  CPUs have one
+ * implementation. */
 enum mtlm_attention_backend {
     MTLM_ATTENTION_AUTO,
     MTLM_ATTENTION_FLASH,
@@ -155,11 +161,13 @@ union mtlm_attr {
         struct mtlm_dropout dropout;
     } attention;
     struct {
-        /* Values N(mean, std); std 0: all values are mean.  The value depends
-         * on the element's number in the full tensor: (first_row + row) *
+        /* Values N(mean, std); std 0: all values are mean.  A value depends on
+         * the element's number in the full tensor, (first_row + row) *
          * full_cols + first_col + col.  A shard therefore holds a part of the
-         * full tensor's values.  x is the shard (cols 0), or a piece of a shard
-         * with cols columns: the elements from `first` on. */
+         * full tensor's values.
+         *
+         * cols 0: x is the whole shard.  Else x is a piece of a shard with cols
+         * columns: the elements from `first` on. */
         double mean, std;
         uint64_t seed;
         int64_t param; /* for mtlm_philox_param_stream() */
@@ -176,14 +184,14 @@ union mtlm_attr {
         struct mtlm_lr_schedule lr_schedule;
         double clip;    /* maximum gradient norm; 0: no clipping */
         int64_t n_sums; /* squared sums at the start of status */
-        /* A loss or norm that is not finite ends all steps: the weights stay as
-         * they led to that value. */
+        /* After a loss or norm that is not finite the optimizer never steps
+         * again.  The weights stay those that led to that value. */
         bool nan_is_final;
         struct mtlm_loss_scale scale;
     } control; /* control_init uses scale only */
     struct {
         double beta1, beta2, epsilon;
-        bool decay; /* the weight decays */
+        bool decay; /* weight decay applies to this weight */
         /* First element of the weight that g, m, v (and master) hold. */
         int64_t first;
     } adam;
@@ -191,17 +199,18 @@ union mtlm_attr {
         enum mtlm_group group;
         enum mtlm_reduce reduce;
         int size; /* ranks of the group; 0: shapes do not change */
-        /* Bucket: elements to reduce, padding included; or elements of one
-         * rank's block of an in-place gather. */
+        /* Bucket reductions: elements to reduce, with padding.  Gathers in
+         * place: elements of one rank's block. */
         int64_t count;
     } collective;
     struct {
         int peer; /* rank */
-        int tag;  /* matches a send with a receive of a microbatch */
+        int tag;  /* pairs a send and a receive of the same microbatch */
     } p2p;
 };
 
-/* The loss tensor (double): sums over a rank's microbatches. */
+/* The loss tensor (double): sums over a rank's microbatches, each multiplied by
+ * mtlm_context.share. */
 enum mtlm_loss_slot {
     MTLM_LOSS_LM,       /* language model */
     MTLM_LOSS_SOP,      /* sentence order prediction (BERT) */
@@ -209,8 +218,8 @@ enum mtlm_loss_slot {
     MTLM_LOSS_COUNT
 };
 
-/* The status vector (double): the squared sums of every parameter shard, then
- * these slots; losses in the order of enum mtlm_loss_slot. */
+/* The status vector (double): n_sums squared sums of gradients, then these
+ * slots.  Losses are in the order of enum mtlm_loss_slot. */
 enum mtlm_status_slot {
     MTLM_STATUS_LOSS,
     MTLM_STATUS_SOP,
@@ -220,7 +229,7 @@ enum mtlm_status_slot {
     MTLM_STATUS_EXTRA  /* number of slots */
 };
 
-/* The control tensor and its copy for the host, the report (double). */
+/* Slots of the control tensor (double), and of the report: the host's copy. */
 enum mtlm_control_slot {
     MTLM_CONTROL_ITERATION,    /* iterations done, with skipped ones */
     MTLM_CONTROL_STEP,         /* optimizer steps done */
@@ -237,11 +246,13 @@ enum mtlm_control_slot {
     MTLM_CONTROL_SOP_HITS,
     MTLM_CONTROL_ZEROS,   /* gradient elements equal to 0 */
     MTLM_CONTROL_SKIPPED, /* iterations without a step, in total */
-    MTLM_CONTROL_NAN,     /* iterations with a norm or loss not finite */
-    MTLM_CONTROL_APPLY,   /* 1: the optimizer steps; 0: no step */
-    MTLM_CONTROL_STOP,    /* sum of mtlm_stop_requested() over the ranks */
-    /* Factor on the losses where gradients begin; in the report: of the next
-     * iteration.  CLIP divides by the factor. */
+    /* Iterations with a norm or loss that is not finite; overflows of the loss
+     * scale do not count. */
+    MTLM_CONTROL_NAN,
+    MTLM_CONTROL_APPLY, /* 1: the optimizer steps; 0: no step */
+    MTLM_CONTROL_STOP,  /* sum of mtlm_stop_requested() over the ranks */
+    /* Factor on the losses where gradients begin; the report holds the factor
+     * of the next iteration.  MTLM_CONTROL_CLIP divides by the factor. */
     MTLM_CONTROL_LOSS_SCALE,
     MTLM_CONTROL_GROWTH,     /* iterations since a scale change or overflow */
     MTLM_CONTROL_HYSTERESIS, /* overflows until the scale halves */
@@ -258,8 +269,8 @@ struct mtlm_call {
     enum mtlm_dtype value;
     union mtlm_attr attr;
     struct mtlm_shape shape[MTLM_MAX_OPERANDS];
-    /* Next call of the same operation and value type in the same task, or
-     * NULL.  Bundles small tensors into one task. */
+    /* Next call of the same task, or NULL; operation and value type are the
+     * same.  A task with several calls bundles small tensors. */
     struct mtlm_call *next;
 };
 
@@ -268,7 +279,7 @@ struct mtlm_device;
 
 /* Where and when a kernel runs.  All pointers are borrowed. */
 struct mtlm_context {
-    int64_t sample; /* the microbatch's first sample, in the run */
+    int64_t sample; /* number in the run of the microbatch's first sample */
     /* The microbatch's weight in the losses of its iteration or validation: 1 /
      * (microbatches * data-parallel ranks). */
     double share;
@@ -294,25 +305,25 @@ struct mtlm_grad_arg {
     int operand;
 };
 
-/* B computes the gradients of inputs, W those of weights.  Separate nodes let W
- * wait (zero-bubble pipelines, arXiv 2401.10241). */
+/* B computes the gradients of inputs, W the gradients of weights.  Separate
+ * nodes let W wait (zero-bubble pipelines, arXiv 2401.10241). */
 enum mtlm_grad_phase { MTLM_GRAD_B, MTLM_GRAD_W };
 
 struct mtlm_grad_call {
     bool used;
     enum mtlm_grad_phase phase;
     enum mtlm_op_kind kind;
-    /* Replaces kind if the gradient of an activation exists and the call must
-     * add to that gradient; 0 (batch): no such kind. */
+    /* Replaces kind if the call must add to an existing gradient of an
+     * activation; 0 (MTLM_OP_BATCH): no such kind. */
     enum mtlm_op_kind kind_add;
     struct mtlm_grad_arg arg[MTLM_MAX_OPERANDS];
 };
 
 /* The gradient rule of a forward operation, as data.  graph/build/backward.c
- * walks the forward calls backwards and makes these calls, with the forward
- * call's attributes. */
+ * walks the forward calls in reverse order and makes the calls of the rule,
+ * with the forward call's attributes. */
 struct mtlm_grad {
-    bool root; /* loss: needs no gradient of its outputs */
+    bool root; /* a loss: the rule needs no gradient of the outputs */
     struct mtlm_grad_call call[2];
     /* pass[i].used: the gradient of operand i is the gradient of operand
      * `from`. */
@@ -326,7 +337,7 @@ struct mtlm_grad {
 };
 
 /* One operation.  Operands are inputs, then outputs.  The caller gives MTLM_R
- * and MTLM_RW operands; the call makes MTLM_W operands. */
+ * and MTLM_RW operands; making the call creates MTLM_W operands. */
 struct mtlm_op {
     const char *name; /* for traces, performance models, messages */
     enum mtlm_op_class op_class;
@@ -334,8 +345,8 @@ struct mtlm_op {
     enum mtlm_access access[MTLM_MAX_OPERANDS];
     enum mtlm_dtype dtype[MTLM_MAX_OPERANDS]; /* see mtlm_call_dtype() */
     bool shared[MTLM_MAX_OPERANDS]; /* common to all calls of a task */
-    /* Operand that exists for the gradient rule; no kernel of the operation
-     * reads it. */
+    /* No kernel of the operation reads the operand; only the gradient rule
+     * needs the operand. */
     bool untouched[MTLM_MAX_OPERANDS];
 
     /* Checks the given shapes of call and sets the shapes of MTLM_W operands.
@@ -348,14 +359,15 @@ struct mtlm_op {
 
     struct mtlm_grad grad;
 
-    /* Kernels; ptr[i] is operand i, in host memory (cpu) or in the GPU's memory
-     * (cuda).  A cuda kernel enqueues on the device's stream without waiting
-     * and finds MTLM_VALUE operands in type call->value.  A cpu kernel finds
-     * them as mtlm_real (mtlm_value_run_cpu() converts), unless cpu_typed. */
+    /* Kernels.  ptr[i] is operand i, in host memory (cpu) or in the GPU's
+     * memory (cuda).  A cuda kernel enqueues on the device's stream without
+     * waiting.  MTLM_VALUE operands have type call->value in a cuda kernel.  In
+     * a cpu kernel they have type mtlm_real (mtlm_value_run_cpu() converts),
+     * unless cpu_typed. */
     mtlm_kernel *cpu;
     mtlm_kernel *cuda;
-    bool cpu_typed; /* cpu finds MTLM_VALUE operands in type call->value */
-    /* ptr[0] of the cpu kernel is the data's home, which may be GPU memory. */
+    bool cpu_typed; /* cpu: MTLM_VALUE operands have type call->value */
+    /* The cpu kernel fetches operand 0 itself: ptr[0] may be GPU memory. */
     bool cpu_fetches;
     /* The cuda kernel computes call and all its next calls at once.  ptr holds
      * n_operands pointers per call.  The kernel asserts which attributes must
@@ -384,15 +396,16 @@ int mtlm_call_infer(struct mtlm_call *call, struct mtlm_error *err);
 /* Returns the type of operand i of a call; MTLM_VALUE becomes call->value. */
 enum mtlm_dtype mtlm_call_dtype(const struct mtlm_call *call, int i);
 
-/* Returns the number of operands of a task that makes call and its next calls:
- * all operands of the first call, unshared operands of the others. */
-
 /* Maximum pointers of a task's kernels. */
 #define MTLM_MAX_POINTERS (MTLM_MAX_CALLS * MTLM_MAX_OPERANDS)
+
+/* Returns the number of operands of a task that makes call and its next calls:
+ * all operands of the first call, unshared operands of the others. */
 int mtlm_call_n_operands(const struct mtlm_call *call);
 
-/* Puts the task's operands where kernels find them: ptr [calls * n_operands],
- * at most MTLM_MAX_POINTERS.  Shared operands are repeated. */
+/* Copies the pointers of a task's operands to ptr [calls * n_operands] (at most
+ * MTLM_MAX_POINTERS), as kernels expect them.  Repeats shared operands for each
+ * call. */
 void mtlm_call_spread(const struct mtlm_call *call, void *const operand[],
                       void *ptr[]);
 

@@ -2,8 +2,9 @@
 #define MTLM_OP_LIST_H
 
 /* The list of operations: enum suffix and name, one line each.  A new operation
- * takes one line here and a file codelets/<file>.c with its struct mtlm_op and
- * its kernels.  CUDA kernels stand in the .cu file of the same name. */
+ * takes one line here.  A .c file in codelets/ defines the operation's struct
+ * mtlm_op and CPU kernel; the .cu file of the same name has the CUDA
+ * kernel. */
 #define MTLM_OP_LIST(OP)                                                       \
     OP(BATCH, batch)                                                           \
     OP(LOSS_WEIGHTS, loss_weights)                                             \

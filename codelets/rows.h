@@ -7,8 +7,8 @@
 
 #include "runtime/base/dtype.h"
 
-/* Rows of a partial sum, which is then added to the total.  Partial sums keep
- * the rounding error of long sums small. */
+/* Rows of a partial sum.  Partial sums keep the rounding error of long sums
+ * small. */
 enum { MTLM_ROW_BLOCK = 32 };
 
 /* Adds the rows of x [rows, cols] (contiguous) to sum [cols]. */

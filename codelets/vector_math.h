@@ -1,9 +1,9 @@
 #ifndef MTLM_VECTOR_MATH_H
 #define MTLM_VECTOR_MATH_H
 
-/* Functions of one number that a compiler can vectorise inside a loop, unlike
- * the C library's.  Double precision uses the C library: there accuracy counts,
- * not speed. */
+/* Mathematical functions that compilers can vectorise inside a loop, unlike the
+ * C library's functions.  Double precision uses the C library, because accuracy
+ * matters more than speed there. */
 
 #include <float.h>
 #include <math.h>
@@ -19,7 +19,7 @@
 
 #if MTLM_DOUBLE
 
-/* The maximum over no elements: finite, because it meets other maxima. */
+/* The maximum over no elements.  Finite, because kernels subtract maxima. */
 #define MTLM_LOWEST (-DBL_MAX)
 
 static inline double mtlm_exp2(double x)
@@ -71,11 +71,11 @@ static inline MTLM_HOST_DEVICE float mtlm_sqrt(float x)
     return sqrtf(x);
 }
 
-/* Returns the standard normal distribution function (1 + erf(x / sqrt(2))) / 2,
- * within 2 units in the last place of 1.  The caller gives e = e^(-x^2 / 2).
- * At -|x| the value is e times a polynomial in t = 1 / (1 + 0.37 |x| /
+/* Returns the standard normal distribution function P(x) = (1 + erf(x /
+ * sqrt(2))) / 2, within 2 units in the last place of 1.  The caller gives e =
+ * e^(-x^2 / 2). P(-|x|) is e times a polynomial in t = 1 / (1 + 0.37 |x| /
  * sqrt(2)).  The polynomial has a relative error of 2e-8 (Remez' algorithm).
- * At |x| the value is 1 minus that. */
+ * P(|x|) is 1 - P(-|x|). */
 static inline float mtlm_normal_cdf(float x, float e)
 {
     const float t = 1 / (1 + 0x1.0be89cp-2f * fabsf(x));

@@ -9,13 +9,13 @@
  * xent_rescale, xent_loss, xent_bwd, accuracy. */
 enum { XS_LOGITS, XS_LABELS, XS_LOCAL, XS_MAX, XS_SUMS };
 enum { XR_LOCAL, XR_MAX, XR_SUMS };
-/* The gradient rule alone needs control, and also needs logits, labels and
- * max. */
+/* The kernel reads max, sums and weights; the gradient rule also needs logits,
+ * labels and control. */
 enum { XL_LOGITS, XL_LABELS, XL_MAX, XL_SUMS, XL_WEIGHTS, XL_CONTROL, XL_LOSS };
 enum { XB_LABELS, XB_MAX, XB_SUMS, XB_WEIGHTS, XB_CONTROL, XB_LOGITS };
 enum { XA_LOGITS, XA_LABELS, XA_WEIGHTS, XA_LOSS };
 
-/* Returns the columns of a shard of cols columns that are not padding. */
+/* Returns how many of a vocabulary shard's cols columns are not padding. */
 static inline int64_t mtlm_xent_columns(const struct mtlm_call *call,
                                         int64_t cols)
 {

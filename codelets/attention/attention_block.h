@@ -1,7 +1,8 @@
 #ifndef MTLM_ATTENTION_BLOCK_H
 #define MTLM_ATTENTION_BLOCK_H
 
-/* What forward and backward attention of one head share on the CPU. */
+/* Blocks of attention scores: shared by forward and backward of one head on the
+ * CPU. */
 
 #include <math.h>
 #include <string.h>
@@ -10,14 +11,14 @@
 #include "codelets/tile.h"
 
 /* No tensor of all scores exists: blocks of queries meet blocks of keys in the
- * worker's scratch (Dao et al., FlashAttention, arXiv 2205.14135).  Of a block,
- * only the tiles that a query sees are computed. */
+ * worker's scratch (Dao et al., FlashAttention, arXiv 2205.14135).  Kernels
+ * compute only the tiles of a block that a query sees. */
 
 /* One head of one sample: the queries of some positions meet the keys and
  * values of some positions.  Rows end before the padding. */
 struct mtlm_head {
     const struct mtlm_dropout *dropout;
-    /* number of the sample in the run, of the head in the model */
+    /* sample: its number in the run; number: the head's in the model */
     int64_t sample, number;
     int64_t seq_length;             /* length of the sample with padding */
     int64_t first_query, first_key; /* sample positions of row 0 */
@@ -47,7 +48,7 @@ static inline int64_t mtlm_head_seen(const struct mtlm_head *head,
 enum {
     MTLM_BLOCK_QUERIES = 96,
     MTLM_BLOCK_KEYS = 192,
-    /* Row length of scores: room for a tile behind the last key. */
+    /* Row length of scores: room for mtlm_block_zero_unseen(). */
     MTLM_BLOCK_LD = MTLM_BLOCK_KEYS + 16,
     /* Keys whose values fit the first-level cache. */
     MTLM_BLOCK_CHUNK = 96,
@@ -60,8 +61,8 @@ _Static_assert(MTLM_BLOCK_QUERIES % MTLM_TILE_ROWS == 0
                    && MTLM_BLOCK_LD - MTLM_BLOCK_KEYS >= MTLM_TILE_ROWS,
                "blocks are whole tiles");
 
-/* A head's operands packed for tiles, and results.  q and o belong to one block
- * of queries; o is y (forward) or dy (backward), dq the gradient of q. */
+/* A head's operands and results, packed for tiles.  q, o and dq belong to one
+ * block of queries: o is y (forward) or dy (backward), dq the gradient of q. */
 struct mtlm_packed {
     int64_t d;     /* packed row length: whole vectors */
     int64_t panel; /* elements of MTLM_TILE_COLS transposed keys */
@@ -72,7 +73,7 @@ struct mtlm_packed {
     mtlm_real *dk, *dv;
     mtlm_real *q, *o, *dq;
     mtlm_real *score, *dprob; /* [MTLM_BLOCK_QUERIES, MTLM_BLOCK_LD] */
-    mtlm_real *factor;        /* [MTLM_BLOCK_KEYS], dropout factors */
+    mtlm_real *factor;        /* [MTLM_BLOCK_LD], dropout factors */
 };
 
 /* A block: nq queries from q0 on meet nk keys from k0 on. */
@@ -102,15 +103,16 @@ static inline int64_t mtlm_block_seen(const struct mtlm_block *b, int64_t query)
     return n < 0 ? 0 : mtlm_block_least(n, b->nk);
 }
 
-/* Sets the scores behind the n seen keys to 0, up to a tile: other queries
- * share the tiles. */
+/* Sets MTLM_TILE_ROWS scores behind the n seen keys to 0.  Later queries in the
+ * same row of tiles may see some of these keys. */
 static inline void mtlm_block_zero_unseen(mtlm_real *row, int64_t n)
 {
     memset(row + n, 0, MTLM_TILE_ROWS * sizeof(*row));
 }
 
-/* Sets the scores behind the n seen keys to -infinity, up to whole vectors:
- * their exponentials are 0.  Returns the number of scores. */
+/* Sets the scores behind the n seen keys to -infinity, up to a whole vector;
+ * the exponentials of these scores are 0.  Returns n rounded up to whole
+ * vectors. */
 static inline int64_t mtlm_block_hide_unseen(mtlm_real *row, int64_t n)
 {
     const int64_t end = mtlm_tile_whole_vectors(n);
@@ -132,32 +134,34 @@ static inline void mtlm_block_scale_rows(mtlm_real *x, int64_t n,
 /* Returns the next n elements of *scratch and advances *scratch. */
 mtlm_real *mtlm_attention_block_scratch_take(mtlm_real **scratch, int64_t n);
 
-/* Packs the keys and returns a struct with the scratch that both passes need.
- * Advances *scratch. */
+/* Packs the head's keys.  Returns a struct whose kt, q, o, score and factor lie
+ * in *scratch; the caller adds the other
+ * members.  Advances *scratch. */
 struct mtlm_packed mtlm_attention_block_pack_head(const struct mtlm_head *head,
                                                   mtlm_real **scratch);
 
-/* Packs n rows of cols elements and appends zeros up to whole tiles. */
+/* Packs n rows of cols elements, whose rows are ld elements apart.  Fills up
+ * with zeros to whole tiles. */
 void mtlm_attention_block_pack_queries(const mtlm_real *from, int64_t ld,
                                        int64_t n, int64_t cols, mtlm_real *to);
 
-/* Computes to [nq, nk] = products of the rows of a [nq, d] with the keys or
- * values in panels, for seen tiles. */
+/* Computes `to` [nq, nk], for tiles that a query sees: the product of each row
+ * of a [nq, d] with each key or value in panels. */
 void mtlm_attention_block_products_of_seen(const struct mtlm_block *b,
                                            const mtlm_real *a,
                                            const mtlm_real *panels,
                                            mtlm_real *to);
 
-/* Computes to [nq, d] += weights [nq, nk] rows [nk, d], for seen tiles; first:
- * = instead of +=. */
+/* Computes `to` [nq, d] += weights [nq, nk] rows [nk, d], over tiles that a
+ * query sees.  first: sets `to` instead of adding. */
 void mtlm_attention_block_sums_over_seen(const struct mtlm_block *b,
                                          const mtlm_real *weights,
                                          const mtlm_real *rows, bool first,
                                          mtlm_real *to);
 
 /* Writes the dropout factors of a query and the first n keys of the block to
- * packed->factor.  Sample positions number the factors, however a sample is
- * cut. */
+ * packed->factor.  The factors depend on positions in the sample, not on the
+ * blocks. */
 void mtlm_attention_block_dropout_row(const struct mtlm_block *b, int64_t query,
                                       int64_t n);
 

@@ -1,19 +1,18 @@
 #ifndef MTLM_ATTENTION_CUDNN_H
 #define MTLM_ATTENTION_CUDNN_H
 
-/* Attention by cuDNN: 16-bit values, whole samples, heads of a multiple of 8
- * elements.  The library must have deterministic algorithms for forward and
- * backward within MTLM_ATTENTION_FUSED_BYTES, and attr.attention.backend must
- * permit cuDNN.
+/* Attention by cuDNN, for calls that mtlm_attention_fused_allowed() permits.
+ * cuDNN must have deterministic algorithms for forward and backward whose
+ * workspace fits MTLM_ATTENTION_FUSED_BYTES and the GPU's free memory.
  *
- * Dropout differs from the CPU's and our own kernels'.  cuDNN draws a Philox
- * number per score of the call, with offset 0.  The seed is drawn from
- * (dropout's seed; layer, site; first sample of the call, first head).  A
- * recomputation draws the same numbers; another microbatch size or
- * tensor-parallel size draws others.
+ * cuDNN's dropout masks differ from the masks of the CPU and of our own
+ * kernels. cuDNN draws a Philox number per score of the call, with offset 0.
+ * The seed comes from the job's dropout seed, layer, site, first sample and
+ * first head of the call.  A recomputation draws the same numbers.  Another
+ * microbatch size or tensor-parallel size draws other numbers.
  *
- * The choice depends on the shape and the machine's GPUs only, so forward and
- * backward agree. */
+ * Forward and backward of a shape share one choice between cuDNN and our own
+ * kernels. */
 
 #include "codelets/op.h"
 #include "runtime/machine/device.h"
@@ -22,8 +21,8 @@
 extern "C" {
 #endif
 
-/* Returns whether cuDNN computes the operations on whole samples.  The backward
- * that adds to a gradient has no such kernel. */
+/* Returns whether cuDNN computes attention_fwd and attention_bwd of this shape.
+ * cuDNN never computes attention_bwd_add. */
 bool mtlm_attention_cudnn_takes(const struct mtlm_call *call,
                                 const struct mtlm_context *context);
 
@@ -37,12 +36,13 @@ bool mtlm_attention_cudnn_fwd(void *const ptr[], const struct mtlm_call *call,
 bool mtlm_attention_cudnn_bwd(void *const ptr[], const struct mtlm_call *call,
                               const struct mtlm_context *context);
 
-/* Sets to [2] = seed and offset (attention_cudnn.cu). */
+/* Sets `to` [2] to seed and offset (attention_cudnn.cu). */
 void mtlm_attention_cudnn_seed(int64_t *to, uint64_t seed, uint64_t offset,
                                cudaStream_t stream);
 
-/* Sets x [s, b, cols], of 16 bits, to 0 in the padding, and lse [b, heads, s]
- * to MTLM_ATTENTION_NO_LSE there; lse may be NULL (attention_cudnn.cu). */
+/* Sets the padding of x [s, b, cols] (16-bit values) to 0, and the padding of
+ * lse [b, heads, s] to MTLM_ATTENTION_NO_LSE (attention_cudnn.cu).  lse may be
+ * NULL. */
 void mtlm_attention_cudnn_clear(void *x, int64_t cols, float *lse,
                                 const struct mtlm_call *call,
                                 const void *lengths, cudaStream_t stream);

@@ -6,7 +6,8 @@
 
 #include "codelets/cudnn/cudnn_graph.h"
 
-/* Shape of attention on whole samples; layouts as in attention.c. */
+/* Shape of attention on whole samples.  The tensors have the layouts that
+ * attention.c describes. */
 struct mtlm_attention_graph {
     int64_t samples, heads, rows, d;
     cudnnDataType_t type; /* CUDNN_DATA_BFLOAT16 or CUDNN_DATA_HALF */
@@ -14,8 +15,9 @@ struct mtlm_attention_graph {
     double dropout;
 };
 
-/* Numbers of the tensors.  Q, K, V: addresses of head 0 of sample 0.  LENGTHS_Q
- * and LENGTHS_K: lengths, for both.  Floats are passed by value. */
+/* Numbers of the tensors.  Q, K and V begin at head 0 of sample 0.  LENGTHS_Q
+ * and LENGTHS_K are both the operand lengths.  The caller passes floats by
+ * value, in host memory. */
 enum {
     MTLM_ATTG_Q = 1,
     MTLM_ATTG_K,
@@ -26,8 +28,8 @@ enum {
     MTLM_ATTG_LENGTHS_K,
     MTLM_ATTG_SCALE,  /* float: factor on the scores */
     MTLM_ATTG_PADDED, /* float: -infinity */
-    MTLM_ATTG_UNSEEN, /* float: -infinity; where causal */
-    MTLM_ATTG_SEED,   /* with dropout, as the next two */
+    MTLM_ATTG_UNSEEN, /* float: -infinity; only if causal */
+    MTLM_ATTG_SEED,   /* SEED, OFFSET, KEEP: only with dropout */
     MTLM_ATTG_OFFSET,
     MTLM_ATTG_KEEP, /* float: 1 / (1 - p) */
     /* Backward. */

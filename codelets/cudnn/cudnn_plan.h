@@ -1,14 +1,17 @@
 #ifndef MTLM_CUDNN_PLAN_H
 #define MTLM_CUDNN_PLAN_H
 
-/* Plans: how cuDNN computes a graph (cudnn_graph.h), and their execution. */
+/* Plans and their execution.  A plan is cuDNN's way to compute a graph
+ * (cudnn_graph.h). */
 
 #include "codelets/cudnn/cudnn_graph.h"
 
-/* Writes the library's proposals to compute the graph on that kind of GPU
- * (CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR), best first; only proposals with the
- * same bits each time.  Returns their number.  The graph owns the proposals. */
+/* Maximum proposals of cuDNN for one graph. */
 enum { MTLM_CUDNN_PROPOSALS = 16 };
+
+/* Writes cuDNN's proposals to compute the graph, best first, and returns their
+ * number.  gpu: a CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR.  Leaves out proposals
+ * that cuDNN marks as not deterministic.  The graph owns the proposals. */
 int mtlm_cudnn_propose(struct mtlm_cudnn_graph *graph,
                        cudnnBackendDescriptor_t gpu,
                        cudnnBackendDescriptor_t config[MTLM_CUDNN_PROPOSALS]);
@@ -19,14 +22,14 @@ struct mtlm_cudnn_plan {
     size_t workspace_bytes;
 };
 
-/* Sets *plan to the first proposal that can be made ready within
- * workspace_bytes.  Returns false if none exists. */
+/* Sets *plan to the first proposal that cuDNN can run in workspace_bytes.
+ * Returns false if no proposal fits. */
 bool mtlm_cudnn_plan(struct mtlm_cudnn_graph *graph,
                      cudnnBackendDescriptor_t gpu, size_t workspace_bytes,
                      struct mtlm_cudnn_plan *plan);
 
-/* Enqueues the plan on the handle's stream; tensor number[i] is at data[i].  An
- * error ends the job. */
+/* Enqueues the plan on the handle's stream; the tensor with
+ * number[i] lies at data[i], i < n.  An error ends the job. */
 void mtlm_cudnn_run(const struct mtlm_cudnn *lib, cudnnHandle_t handle,
                     const struct mtlm_cudnn_plan *plan, int n,
                     const int64_t number[], void *const data[],
