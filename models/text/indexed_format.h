@@ -3,8 +3,8 @@
 
 #include <stdint.h>
 
-/* Layout of PREFIX.idx, little-endian (Megatron-LM, core/datasets/
- * indexed_dataset.py), for its reader and its writer:
+/* Layout of PREFIX.idx, little-endian, for reader and writer.  Source:
+ * Megatron-LM, core/datasets/indexed_dataset.py.
  *
  *  0           char magic[9]
  *  9           u64 version
@@ -16,8 +16,8 @@
  *  34 + 12 N   i64 bound[D], sequence where the document begins; first 0,
  *              last N
  *
- * and at the end, for images beside text, N bytes more, which are not read. */
-#define MTLM_IDX_MAGIC "MMIDIDX\0" /* and the 0 that ends the literal */
+ * Files of images beside text end with N more bytes, which we do not read. */
+#define MTLM_IDX_MAGIC "MMIDIDX\0" /* and the literal's final 0 */
 enum {
     MTLM_IDX_MAGIC_BYTES = 9,
     MTLM_IDX_VERSION_AT = 9,
@@ -34,7 +34,7 @@ enum mtlm_idx_dtype {
     MTLM_IDX_I16 = 3,
     MTLM_IDX_I32 = 4,
     MTLM_IDX_I64 = 5,
-    MTLM_IDX_F64 = 6, /* floats: 6 and 7 have changed places over time */
+    MTLM_IDX_F64 = 6, /* floats: versions differ on 6 and 7 */
     MTLM_IDX_F32 = 7,
     MTLM_IDX_U16 = 8,
 };

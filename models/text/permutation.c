@@ -20,11 +20,11 @@ static int64_t below(uint64_t seed, uint64_t stream, int round, int64_t half,
     return (int64_t) ((r[0] | (uint64_t) r[1] << 32) % (uint64_t) size);
 }
 
-/* A Feistel network on pairs (left, right) of [a, b], a * b >= n, that adds
- * to each half in turn a random function of the other (Black and Rogaway,
- * "Ciphers with arbitrary finite domains", 2002).  The network permutes all
- * pairs, so repeating it from a result beyond n ends at a unique result below
- * n.  This is rare, since a * b < n + a. */
+/* A Feistel network on pairs (left, right) of [a, b], a * b >= n.  Each
+ * round adds to one half a random function of the other.  The network permutes
+ * all pairs, so repeating it from a result beyond n ends at a unique result
+ * below n.  This is rare, since a * b < n + a.  Source: Black and Rogaway,
+ * "Ciphers with arbitrary finite domains", 2002. */
 int64_t mtlm_permutation_apply(uint64_t seed, uint64_t stream, int64_t n,
                                int64_t i)
 {

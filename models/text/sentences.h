@@ -6,9 +6,9 @@
 /* Ends of sentences in English prose.
  *
  * A sentence ends before a blank line or a form feed.  A sentence also ends
- * after . ? or !, with closing quotation marks and brackets, when white space
- * and then a capital letter or a digit follow, perhaps behind an opening
- * quotation mark or bracket.  A full stop does not end a sentence
+ * after . ? or !, with closing quotation marks and brackets.  White space must
+ * follow, then a capital letter or a digit, perhaps behind an opening quotation
+ * mark or bracket.  A full stop does not end a sentence
  *
  *  - after a title, or another abbreviation before a name or a word: "Mr.
  *    Smith", "cf. Proudhon";

@@ -6,10 +6,10 @@
 /* Opens BERT's WordPiece, "BertWordPieceLowerCase" (lower) or
  * "BertWordPieceCase"; the caller closes the tokenizer.
  *
- * Encoding.  Of each word (bert_words.h) the longest prefix that is a token is
- * taken, then the longest prefix of the rest that is a token behind "##", and
- * so on.  A word with an unknown rest, or of more than 200 characters, becomes
- * [UNK].
+ * Encoding.  The first token of a word (bert_words.h) is the longest prefix
+ * that is a token.  The next token is the longest prefix of the rest that is a
+ * token behind "##", and so on.  A word with an unknown rest, or of more than
+ * 200 characters, becomes [UNK].
  *
  * vocab_file is vocab.txt, a token per line, with [PAD], [UNK], [CLS], [SEP]
  * and [MASK]; otherwise MTLM_EXIT_INPUT.  The end of a document is [SEP].  For

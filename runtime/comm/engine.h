@@ -40,9 +40,9 @@
  * issue in the order of the tickets: the group issues one stream.  A collective
  * across groups waits until all collectives posted before it are issued.
  * (a) A collective that ends on the leaders ends on all ranks.  The leaders
- *     issued it after its dependencies had ended on them and, one at a time,
- *     after all collectives before it in their streams had ended.  By induction
- *     over time all of those end on all ranks.  By (2) the followers need
+ *     issued it after its dependencies had ended on them.  One at a time, also
+ *     all collectives before it in their streams had ended.  By induction over
+ *     time all of those end on all ranks.  By (2) the followers need
  *     nothing else to issue it.
  * (b) A tensor-parallel collective that its leader has issued ends, for the
  *     same reason: it needs nobody but the followers.

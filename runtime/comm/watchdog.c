@@ -1,5 +1,5 @@
-/* The watchdog's thread: it looks at the notes of this rank and at the signs of
- * life of its neighbours, and ends the job when a deadline has passed. */
+/* The watchdog's thread.  Each look reads the notes of this rank and the signs
+ * of life of its neighbours, and ends the job after a missed deadline. */
 
 #include "config.h"
 

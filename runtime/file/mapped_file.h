@@ -33,8 +33,8 @@ int mtlm_mapped_file_open(struct mtlm_mapped_file *file, const char *path,
 int mtlm_mapped_file_read(struct mtlm_mapped_file *file, const char *path,
                           int64_t max_bytes, struct mtlm_error *err);
 
-/* Releases the memory of these bytes, and of others on the same pages, until
- * the next read, so that large files do not accumulate in memory. */
+/* Releases the pages of these bytes until the next read: large files must not
+ * accumulate in memory. */
 void mtlm_mapped_file_forget(const void *data, int64_t bytes);
 
 /* Unmaps the file.  Does nothing for a zeroed or closed *file. */

@@ -10,9 +10,9 @@
  * a process that may use NCCL.
  *
  * By default CUDA loads a kernel before its first launch, and the whole process
- * waits until the GPU is idle (CUDA programming guide, lazy loading, potential
- * hazards).  A collective on the GPU ends when its peers join.  The peers may
- * need data that this rank has yet to send: a deadlock. */
+ * waits until the GPU is idle.  A collective on the GPU ends when its peers
+ * join. The peers may need data that this rank has yet to send: a deadlock.
+ * Source: CUDA programming guide, lazy loading, potential hazards. */
 void mtlm_gpu_detect_load_at_once(void);
 
 /* Lists the GPUs that this process sees, and allocates nothing on them.  Does

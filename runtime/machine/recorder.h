@@ -25,9 +25,9 @@ struct mtlm_record {
     int32_t group_root; /* of a collective: smallest rank of its group; -1 */
     int32_t priority;
     int64_t job; /* number of the node, in order of submission on this rank */
-    /* Number shared by a send and its receive, or by the nodes of one
-     * collective on all ranks of its group, and unique among the messages
-     * between these ranks; else -1. */
+    /* Number shared by a send and its receive, or by the nodes of a collective
+     * on all ranks of its group; else -1.  No other message between these ranks
+     * has the number. */
     int64_t match;
     /* Times in ns on rank 0's monotonic clock, after mtlm_recorder_shift().
      * ready: all operands were there.  start of a message: its issue. */

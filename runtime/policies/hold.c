@@ -1,13 +1,13 @@
 /* The scheduling policy "mtlm": one queue, highest priority first, with the
  * hold rule.  docs/policies.md explains both.
  *
- * The hold rule.  A free worker whose best ready task is a forward pass or a
- * weight gradient waits for a task of higher priority that is about to become
- * ready.  About to: everything that task waits for has started, and will end
- * within a quarter (MTLM_HOLD) of the ready task's duration.  Without the rule
- * a worker fills each all-reduce within a layer with a task of another
- * microbatch. Both microbatches then advance at half the speed, and hold their
- * memory for twice as long. */
+ * The hold rule.  A free worker's best ready task is a forward pass or a weight
+ * gradient.  The worker does not start the task while a task of higher priority
+ * is about to become ready.  About to: everything that task waits for has
+ * started, and will end within a quarter (MTLM_HOLD) of the ready task's
+ * duration.  Without the rule a worker fills each all-reduce within a layer
+ * with a task of another microbatch. Both microbatches then advance at half the
+ * speed, and hold their memory for twice as long. */
 
 #include <limits.h>
 #include <stdbool.h>

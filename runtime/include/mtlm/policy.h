@@ -74,9 +74,9 @@ enum mtlm_policy_kind {
  * Lifetime.  A node lives until its ended() has returned, and at least as long
  * as every node that waits for the node.  Two uses are safe:
  *   - the node of a task, from the task's submission to its end;
- *   - a message that the policy stores in ready() and removes in ended(), under
- *     a lock of the policy, and the nodes that wait for the message, while the
- *     policy holds the lock. */
+ *   - a message that the policy stores in ready() and removes in ended(), both
+ *     under a lock of the policy, while the policy holds the lock.  The nodes
+ *     that wait for the message live as long. */
 struct mtlm_policy_node {
     enum mtlm_policy_kind kind;
     enum mtlm_lane lane;
