@@ -135,8 +135,7 @@ static inline void mtlm_block_scale_rows(mtlm_real *x, int64_t n,
 mtlm_real *mtlm_attention_block_scratch_take(mtlm_real **scratch, int64_t n);
 
 /* Packs the head's keys.  Returns a struct whose kt, q, o, score and factor lie
- * in *scratch; the caller adds the other
- * members.  Advances *scratch. */
+ * in *scratch; the caller adds the other members.  Advances *scratch. */
 struct mtlm_packed mtlm_attention_block_pack_head(const struct mtlm_head *head,
                                                   mtlm_real **scratch);
 

@@ -1,12 +1,14 @@
 #ifndef MTLM_ATTENTION_CUDNN_H
 #define MTLM_ATTENTION_CUDNN_H
 
-/* Attention by cuDNN, for calls that mtlm_attention_fused_allowed() permits.
- * cuDNN must have deterministic algorithms for forward and backward whose
- * workspace fits MTLM_ATTENTION_FUSED_BYTES and the GPU's free memory.
+/* Attention by cuDNN: 16-bit values, whole samples, heads of a multiple of 8
+ * elements, and an attr.attention.backend that permits cuDNN
+ * (mtlm_attention_fused_allowed()).  cuDNN must have deterministic algorithms
+ * for forward and backward whose workspace fits MTLM_ATTENTION_FUSED_BYTES and
+ * the GPU's free memory.
  *
  * cuDNN's dropout masks differ from the masks of the CPU and of our own
- * kernels. cuDNN draws a Philox number per score of the call, with offset 0.
+ * kernels.  cuDNN draws a Philox number per score of the call, with offset 0.
  * The seed comes from the job's dropout seed, layer, site, first sample and
  * first head of the call.  A recomputation draws the same numbers.  Another
  * microbatch size or tensor-parallel size draws other numbers.

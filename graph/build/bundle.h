@@ -8,8 +8,8 @@
 /* Calls of one operation on the tensors of parameters.  A layer has a dozen
  * parameters, most of them small.  A node per call would cost a GPU a task and
  * a kernel launch for microseconds of work.  Some CUDA kernels compute all
- * calls of a node at once (op.h: cuda_together); others compute call after
- * call.
+ * calls of a node at once (codelets/op.h: cuda_together); others compute call
+ * after call.
  *
  * A node takes no more calls when the calls have program->bundle_elems
  * elements, or at MTLM_MAX_CALLS calls.  The limits depend on model and layout
