@@ -161,7 +161,8 @@ static void launch(void *const ptr[], const struct mtlm_call *call,
         calls.at[k] = {x, n, calls.parts, call->attr.adam.decay};
         wide = wide && mtlm_wide<WIDTH>(0, x.g, x.w, x.m, x.v)
                && mtlm_wide<WIDTH>(0, (const T *) x.values);
-        ptr += call->kind == MTLM_OP_ADAM ? ADAM_COUNT : ADAMM_COUNT;
+        ptr +=
+            call->kind == MTLM_OP_ADAM ? (int) ADAM_COUNT : (int) ADAMM_COUNT;
     }
     mtlm_launch(wide ? adam<WIDTH, T> : adam<1, T>,
                 (unsigned) (calls.parts < MOST ? calls.parts : MOST), THREADS,
