@@ -10,7 +10,7 @@
 
 enum { NONE = -1 };
 
-struct task {
+struct simulated_task {
     int64_t duration, priority, start, end;
     int64_t ready;  /* the earliest start that ended tasks allow */
     int waits_for;  /* tasks that must end first */
@@ -43,7 +43,7 @@ struct event {
 };
 
 struct mtlm_simulator {
-    struct task *task;
+    struct simulated_task *task;
     int n, capacity;
     struct edge *edge;
     int n_edges, edge_capacity;
@@ -94,8 +94,8 @@ int mtlm_simulator_task(struct mtlm_simulator *sim, int lane, int64_t duration,
         sim->capacity = 2 * sim->capacity + 256;
         sim->task = mtlm_realloc(sim->task, sim->capacity, sizeof(*sim->task));
     }
-    sim->task[sim->n] =
-        (struct task){.duration = duration, .priority = priority, .lane = lane};
+    sim->task[sim->n] = (struct simulated_task){
+        .duration = duration, .priority = priority, .lane = lane};
     return sim->n++;
 }
 
@@ -108,7 +108,7 @@ void mtlm_simulator_set_duration(struct mtlm_simulator *sim, int task,
 
 void mtlm_simulator_also(struct mtlm_simulator *sim, int task, int lane)
 {
-    struct task *t = &sim->task[task];
+    struct simulated_task *t = &sim->task[task];
 
     assert(t->lane != NONE && lane >= 0 && lane < sim->n_lanes);
     t->more = mtlm_realloc(t->more, t->n_more + 1, sizeof(*t->more));
@@ -131,7 +131,7 @@ void mtlm_simulator_edge(struct mtlm_simulator *sim, int before, int after,
 
 static bool goes_first(const struct mtlm_simulator *sim, int a, int b)
 {
-    const struct task *x = &sim->task[a], *y = &sim->task[b];
+    const struct simulated_task *x = &sim->task[a], *y = &sim->task[b];
 
     return x->priority > y->priority || (x->priority == y->priority && a < b);
 }
@@ -212,8 +212,8 @@ static struct event take_event(struct mtlm_simulator *sim)
 /* ---- what happens ---- */
 
 /* Adds n to the room of the task's lanes. */
-static void free_lanes(struct mtlm_simulator *sim, const struct task *task,
-                       int n)
+static void free_lanes(struct mtlm_simulator *sim,
+                       const struct simulated_task *task, int n)
 {
     if (task->lane != NONE)
         sim->lane[task->lane].free += n;
@@ -223,7 +223,7 @@ static void free_lanes(struct mtlm_simulator *sim, const struct task *task,
 
 static void start_task(struct mtlm_simulator *sim, int number)
 {
-    struct task *task = &sim->task[number];
+    struct simulated_task *task = &sim->task[number];
 
     free_lanes(sim, task, -1);
     task->start = sim->now;
@@ -235,7 +235,7 @@ static void start_task(struct mtlm_simulator *sim, int number)
 /* Called once all predecessors have ended. */
 static void make_ready(struct mtlm_simulator *sim, int number)
 {
-    const struct task *task = &sim->task[number];
+    const struct simulated_task *task = &sim->task[number];
 
     if (task->ready > sim->now)
         add_event(sim, task->ready, number, false);
@@ -247,13 +247,13 @@ static void make_ready(struct mtlm_simulator *sim, int number)
 
 static void end_task(struct mtlm_simulator *sim, int number)
 {
-    const struct task *task = &sim->task[number];
+    const struct simulated_task *task = &sim->task[number];
 
     free_lanes(sim, task, 1);
     sim->n_ended++;
     for (int i = task->first_edge;
          i < sim->n_edges && sim->edge[i].before == number; i++) {
-        struct task *after = &sim->task[sim->edge[i].after];
+        struct simulated_task *after = &sim->task[sim->edge[i].after];
 
         if (after->ready < sim->now + sim->edge[i].delay)
             after->ready = sim->now + sim->edge[i].delay;
@@ -264,7 +264,7 @@ static void end_task(struct mtlm_simulator *sim, int number)
 
 static bool may_start(const struct mtlm_simulator *sim, int number)
 {
-    const struct task *task = &sim->task[number];
+    const struct simulated_task *task = &sim->task[number];
 
     for (int i = 0; i < task->n_more; i++)
         if (sim->lane[task->more[i]].free == 0)

@@ -12,13 +12,13 @@
 
 /* The programs of one pipeline, and what their nodes cost: those of the first
  * rank of each tensor-parallel group and replica, which say as much as all. */
-struct pipeline {
+struct planned_pipeline {
     struct mtlm_program **program; /* [n] */
     struct mtlm_cost *cost;        /* [n] */
     int n;
 };
 
-static void create_pipeline(struct pipeline *p,
+static void create_pipeline(struct planned_pipeline *p,
                             const struct mtlm_program *program,
                             const struct mtlm_cluster *cluster)
 {
@@ -35,7 +35,7 @@ static void create_pipeline(struct pipeline *p,
     }
 }
 
-static void destroy_pipeline(struct pipeline *p)
+static void destroy_pipeline(struct planned_pipeline *p)
 {
     for (int i = 0; i < p->n; i++)
         mtlm_program_destroy(p->program[i]);
@@ -46,7 +46,7 @@ static void destroy_pipeline(struct pipeline *p)
 static double get_seconds(void *arg, const struct mtlm_program *program,
                           const struct mtlm_item *item, int iteration)
 {
-    const struct pipeline *p = arg;
+    const struct planned_pipeline *p = arg;
 
     (void) iteration;
     return mtlm_cost_seconds(&p->cost[program->config.layout.pp_rank],
@@ -64,7 +64,7 @@ void mtlm_collective_plan_create(struct mtlm_collective_plan *plan,
                                  bool serial)
 {
     const struct mtlm_items *items = &program->train;
-    struct pipeline p;
+    struct planned_pipeline p;
     struct mtlm_execution run;
     int n = 0;
 

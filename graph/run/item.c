@@ -85,7 +85,7 @@ static void post_message(struct mtlm_run *run, const struct mtlm_item *item,
             mtlm_synthetic_ns(run->config.synthetic, item, pass->iteration);
     message.node = mtlm_run_watch_node(run->watch, item, use, &message.record,
                                        message.duration_ns);
-    mtlm_engine_post(run->config.engine, &message);
+    mtlm_message_post(run->config.engine, &message);
     free(handles);
 }
 

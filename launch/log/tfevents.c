@@ -80,13 +80,13 @@ static void put_bytes(FILE *f, int field, const void *data, size_t bytes)
 }
 
 /* A message or record while it is written, in memory. */
-struct part {
+struct event_part {
     FILE *f;
     char *data;
     size_t bytes;
 };
 
-static FILE *begin_part(struct part *part)
+static FILE *begin_part(struct event_part *part)
 {
     part->f = open_memstream(&part->data, &part->bytes);
     if (!part->f)
@@ -94,7 +94,7 @@ static FILE *begin_part(struct part *part)
     return part->f;
 }
 
-static void end_part(struct part *part)
+static void end_part(struct event_part *part)
 {
     fclose(part->f);
 }
@@ -107,9 +107,9 @@ static uint32_t mask_crc(const void *data, size_t bytes)
 }
 
 /* length, check of the length, event, check of the event. */
-static void put_record(struct mtlm_tfevents *events, struct part *event)
+static void put_record(struct mtlm_tfevents *events, struct event_part *event)
 {
-    struct part record;
+    struct event_part record;
     FILE *f = begin_part(&record);
 
     end_part(event);
@@ -127,7 +127,7 @@ static void put_record(struct mtlm_tfevents *events, struct part *event)
 static void put_version(struct mtlm_tfevents *events, double time)
 {
     static const char version[] = "brain.Event:2";
-    struct part event;
+    struct event_part event;
     FILE *f = begin_part(&event);
 
     put_double(f, 1, time);
@@ -137,7 +137,7 @@ static void put_version(struct mtlm_tfevents *events, double time)
 
 static void put_scalar(FILE *f, const struct mtlm_scalar *scalar)
 {
-    struct part value;
+    struct event_part value;
     FILE *v = begin_part(&value);
 
     put_bytes(v, 1, scalar->tag, strlen(scalar->tag));
@@ -169,7 +169,7 @@ struct mtlm_tfevents *mtlm_tfevents_open(const char *dir,
 void mtlm_tfevents_add(struct mtlm_tfevents *events, double time, int64_t step,
                        const struct mtlm_scalar *scalar, size_t n)
 {
-    struct part event, summary;
+    struct event_part event, summary;
     FILE *f = begin_part(&event), *s = begin_part(&summary);
 
     if (!events->begun)

@@ -22,7 +22,7 @@
 #define FILE_NAME "rank-00000.safetensors"
 
 /* A parameter of the checkpoint. */
-struct source {
+struct import_source {
     struct mtlm_conversion *conversion;
     const struct mtlm_foreign *foreign;
     char *name; /* ours */
@@ -35,7 +35,7 @@ struct source {
 struct importing {
     struct mtlm_conversion *conversion;
     struct mtlm_foreign foreign;
-    struct source *source;
+    struct import_source *source;
     int n;
     int lock;
     bool made; /* the output's directory */
@@ -51,20 +51,20 @@ static void list_sources(struct importing *in)
         const struct mtlm_param_info info = mtlm_param_info(model, param, 1);
 
         in->source = mtlm_realloc(in->source, in->n + 1, sizeof(*in->source));
-        in->source[in->n++] =
-            (struct source){.conversion = in->conversion,
-                            .foreign = &in->foreign,
-                            .name = mtlm_convert_name(model, param, layer),
-                            .param = param,
-                            .layer = layer,
-                            .dim = {info.rows, info.cols}};
+        in->source[in->n++] = (struct import_source){
+            .conversion = in->conversion,
+            .foreign = &in->foreign,
+            .name = mtlm_convert_name(model, param, layer),
+            .param = param,
+            .layer = layer,
+            .dim = {info.rows, info.cols}};
         in->conversion->all_bytes += info.rows * info.cols * sizeof(float);
     }
 }
 
 static void read_source(void *arg, void *memory)
 {
-    struct source *s = arg;
+    struct import_source *s = arg;
     const int64_t n = s->dim[0] * s->dim[1];
     const float *x = memory;
 

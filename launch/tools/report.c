@@ -18,7 +18,7 @@
 
 const char *argp_program_version = "mtlm-report " PACKAGE_VERSION;
 
-struct options {
+struct report_options {
     char **dir; /* [n] */
     int n;
     const char *svg;
@@ -40,7 +40,7 @@ static const struct argp_option option_list[] = {
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
-static void set_detail(struct options *options, const char *arg,
+static void set_detail(struct report_options *options, const char *arg,
                        struct argp_state *state)
 {
     options->svg_ops = strcmp(arg, "op") == 0;
@@ -50,7 +50,7 @@ static void set_detail(struct options *options, const char *arg,
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-    struct options *options = state->input;
+    struct report_options *options = state->input;
 
     switch (key) {
     case SVG:
@@ -98,8 +98,8 @@ static const struct argp parser = {
         "the picture or the table cannot be written, 6 not enough memory.",
 };
 
-static int draw_runs(const struct options *options, struct mtlm_trace_run *run,
-                     struct mtlm_error *err)
+static int draw_runs(const struct report_options *options,
+                     struct mtlm_trace_run *run, struct mtlm_error *err)
 {
     if (!options->svg)
         return 0;
@@ -110,7 +110,7 @@ static int draw_runs(const struct options *options, struct mtlm_trace_run *run,
     return mtlm_trace_export_pictures(options->svg, &run[0].trace, err);
 }
 
-static int print_runs(const struct options *options,
+static int print_runs(const struct report_options *options,
                       const struct mtlm_trace_run *run, struct mtlm_error *err)
 {
     errno = 0;
@@ -126,7 +126,8 @@ static int print_runs(const struct options *options,
     return 0;
 }
 
-static int report_runs(const struct options *options, struct mtlm_error *err)
+static int report_runs(const struct report_options *options,
+                       struct mtlm_error *err)
 {
     struct mtlm_trace_run *run = mtlm_calloc(options->n, sizeof(*run));
     int rc = 0;
@@ -147,7 +148,7 @@ static int report_runs(const struct options *options, struct mtlm_error *err)
 
 int main(int argc, char **argv)
 {
-    struct options options = {0};
+    struct report_options options = {0};
     struct mtlm_error err;
 
     argp_err_exit_status = MTLM_EXIT_USAGE;

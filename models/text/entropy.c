@@ -10,12 +10,12 @@
 
 enum { BYTES = 256, CHUNK = 4096 };
 
-struct counts {
+struct byte_counts {
     int64_t byte[BYTES];
     int64_t pair[BYTES][BYTES]; /* [before][after] */
 };
 
-static void count_document(struct counts *counts,
+static void count_document(struct byte_counts *counts,
                            const struct mtlm_indexed_dataset *dataset,
                            int64_t document)
 {
@@ -57,7 +57,7 @@ static double weighted_entropy(const int64_t count[BYTES], int64_t *all)
 struct mtlm_entropy mtlm_entropy_measure(
     const struct mtlm_indexed_dataset *dataset, int64_t first, int64_t last)
 {
-    struct counts *counts = mtlm_calloc(1, sizeof(*counts));
+    struct byte_counts *counts = mtlm_calloc(1, sizeof(*counts));
     struct mtlm_entropy entropy = {0};
 
     for (int64_t document = first; document < last; document++)

@@ -14,7 +14,7 @@
 #include "runtime/base/philox.h"
 
 /* The documents of an epoch in their order. */
-struct order {
+struct sample_order {
     int64_t epoch;  /* -1: none yet */
     int64_t *start; /* [documents + 1]: in the epoch's tokens */
 };
@@ -29,7 +29,7 @@ struct gpt_dataset {
     /* A piece lies in at most two epochs, one after the other: the order of
      * epoch e is kept in order[e % 2]. */
     pthread_rwlock_t lock;
-    struct order order[2];
+    struct sample_order order[2];
 };
 
 /* Streams of shuffles: layer 65535 does not exist; two of its sites are used.
@@ -60,7 +60,7 @@ static int64_t document_tokens(const struct gpt_dataset *gpt, int64_t document)
 
 static void make_order(struct gpt_dataset *gpt, int64_t epoch)
 {
-    struct order *order = &gpt->order[epoch % 2];
+    struct sample_order *order = &gpt->order[epoch % 2];
 
     if (order->epoch == epoch)
         return;
@@ -73,7 +73,7 @@ static void make_order(struct gpt_dataset *gpt, int64_t epoch)
 /* Returns the place of the document that holds token `at` of the epoch: the
  * last non-empty one that begins there or before. */
 static int64_t find_place(const struct gpt_dataset *gpt,
-                          const struct order *order, int64_t at)
+                          const struct sample_order *order, int64_t at)
 {
     int64_t low = 0, high = gpt->documents;
 
@@ -92,7 +92,7 @@ static int64_t find_place(const struct gpt_dataset *gpt,
 static void read_epoch(const struct gpt_dataset *gpt, int64_t epoch, int64_t at,
                        int64_t n, int32_t *tokens)
 {
-    const struct order *order = &gpt->order[epoch % 2];
+    const struct sample_order *order = &gpt->order[epoch % 2];
 
     assert(order->epoch == epoch);
     for (int64_t place = find_place(gpt, order, at); n > 0; place++) {

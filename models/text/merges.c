@@ -13,14 +13,14 @@
 #include "runtime/file/mapped_file.h"
 
 /* A merges file during reading. */
-struct reader {
+struct merges_reader {
     struct mtlm_merges *merges;
     const struct mtlm_vocabulary *vocabulary;
     const char *path;
     int64_t line;
 };
 
-static int wrong(const struct reader *r, struct mtlm_error *err,
+static int wrong(const struct merges_reader *r, struct mtlm_error *err,
                  const char *what, const char *text, int64_t bytes)
 {
     char quoted[MTLM_QUOTED_BYTES];
@@ -70,7 +70,7 @@ static void grow(struct mtlm_merges *merges)
     free(old.merge);
 }
 
-static int take_pair(struct reader *r, const char *line, int64_t bytes,
+static int take_pair(struct merges_reader *r, const char *line, int64_t bytes,
                      struct mtlm_error *err)
 {
     const char *blank = memchr(line, ' ', (size_t) bytes);
@@ -104,7 +104,7 @@ static int take_pair(struct reader *r, const char *line, int64_t bytes,
     return 0;
 }
 
-static int take_lines(struct reader *r, const char *text, int64_t bytes,
+static int take_lines(struct merges_reader *r, const char *text, int64_t bytes,
                       struct mtlm_error *err)
 {
     int64_t length;
@@ -132,7 +132,7 @@ int mtlm_merges_read(struct mtlm_merges *merges,
                      const struct mtlm_vocabulary *vocabulary, const char *path,
                      struct mtlm_error *err)
 {
-    struct reader r = {
+    struct merges_reader r = {
         .merges = merges, .vocabulary = vocabulary, .path = path};
     struct mtlm_mapped_file file;
     int rc;

@@ -19,21 +19,22 @@ enum { MOST = 1 << 30 };
 #define LEAST_EPSILON 1e-12
 #define MOST_EPSILON 0.1
 
-struct reader {
+struct config_reader {
     const char *path;
     const json_t *config;
     struct mtlm_error *err;
     int rc;
 };
 
-static const json_t *get(const struct reader *r, const char *key)
+static const json_t *get(const struct config_reader *r, const char *key)
 {
     const json_t *value = json_object_get(r->config, key);
 
     return json_is_null(value) ? NULL : value;
 }
 
-static int64_t get_size(struct reader *r, const char *key, int64_t fallback)
+static int64_t get_size(struct config_reader *r, const char *key,
+                        int64_t fallback)
 {
     const json_t *value = get(r, key);
 
@@ -48,7 +49,8 @@ static int64_t get_size(struct reader *r, const char *key, int64_t fallback)
     return fallback;
 }
 
-static double get_epsilon(struct reader *r, const char *key, double fallback)
+static double get_epsilon(struct config_reader *r, const char *key,
+                          double fallback)
 {
     const json_t *value = get(r, key);
 
@@ -65,7 +67,7 @@ static double get_epsilon(struct reader *r, const char *key, double fallback)
 
 /* Refuses a key whose value is `is`, or no boolean: our models have the
  * opposite. */
-static void refuse_key(struct reader *r, const char *key, bool is)
+static void refuse_key(struct config_reader *r, const char *key, bool is)
 {
     const json_t *value = get(r, key);
     char *text;
@@ -92,7 +94,8 @@ static const struct {
     {"gelu_accurate", false}, {"gelu_pytorch_tanh", false}};
 
 /* Whether GELU is exact. */
-static bool get_gelu(struct reader *r, const char *key, const char *fallback)
+static bool get_gelu(struct config_reader *r, const char *key,
+                     const char *fallback)
 {
     const json_t *value = get(r, key);
     const char *text = value ? json_string_value(value) : fallback;
@@ -108,7 +111,7 @@ static bool get_gelu(struct reader *r, const char *key, const char *fallback)
     return false;
 }
 
-static void read_gpt2(struct reader *r, struct mtlm_model *model)
+static void read_gpt2(struct config_reader *r, struct mtlm_model *model)
 {
     *model = (struct mtlm_model){
         .family = MTLM_GPT,
@@ -126,7 +129,7 @@ static void read_gpt2(struct reader *r, struct mtlm_model *model)
     refuse_key(r, "tie_word_embeddings", false);
 }
 
-static void read_bert(struct reader *r, struct mtlm_model *model)
+static void read_bert(struct config_reader *r, struct mtlm_model *model)
 {
     const json_t *positions = get(r, "position_embedding_type");
 
@@ -158,7 +161,7 @@ int mtlm_huggingface_read_config(const char *path, struct mtlm_model *model,
                                  struct mtlm_error *err)
 {
     json_t *config = mtlm_json_file_read(path, err);
-    struct reader r = {.path = path, .config = config, .err = err};
+    struct config_reader r = {.path = path, .config = config, .err = err};
     const char *type = json_string_value(json_object_get(config, "model_type"));
 
     if (!config)

@@ -13,7 +13,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/file/output_file.h"
 
-struct piece {
+struct file_piece {
     const void *data; /* NULL: read() makes it */
     mtlm_safetensors_read *read;
     void *arg;
@@ -25,7 +25,7 @@ struct mtlm_safetensors_writer {
     char *path;
     json_t *metadata, *tensors; /* the header's two parts */
     int64_t bytes;              /* of all tensors so far */
-    struct piece *piece;
+    struct file_piece *piece;
     int64_t pieces;
     struct mtlm_safetensors_written written;
 };
@@ -52,7 +52,7 @@ void mtlm_safetensors_writer_metadata(struct mtlm_safetensors_writer *writer,
 
 static void add_tensor(struct mtlm_safetensors_writer *writer, const char *name,
                        enum mtlm_safetensors_dtype dtype, int rank,
-                       const int64_t dim[], struct piece piece)
+                       const int64_t dim[], struct file_piece piece)
 {
     int64_t bytes = mtlm_safetensors_dtype_bytes(dtype);
     json_t *shape = json_array();
@@ -84,7 +84,8 @@ void mtlm_safetensors_writer_add(struct mtlm_safetensors_writer *writer,
                                  enum mtlm_safetensors_dtype dtype, int rank,
                                  const int64_t dim[], const void *data)
 {
-    add_tensor(writer, name, dtype, rank, dim, (struct piece){.data = data});
+    add_tensor(writer, name, dtype, rank, dim,
+               (struct file_piece){.data = data});
 }
 
 void mtlm_safetensors_writer_add_later(struct mtlm_safetensors_writer *writer,
@@ -94,7 +95,7 @@ void mtlm_safetensors_writer_add_later(struct mtlm_safetensors_writer *writer,
                                        mtlm_safetensors_read *read, void *arg)
 {
     add_tensor(writer, name, dtype, rank, dim,
-               (struct piece){.read = read, .arg = arg});
+               (struct file_piece){.read = read, .arg = arg});
 }
 
 /* Returns the header "{...}" with blanks that align tensors to 8 bytes; the
@@ -128,7 +129,7 @@ static int put(struct sink *sink, const void *data, size_t bytes,
     return mtlm_output_file_write(sink->file, data, bytes, err);
 }
 
-static int put_piece(struct sink *sink, struct piece *piece,
+static int put_piece(struct sink *sink, struct file_piece *piece,
                      struct mtlm_error *err)
 {
     const void *data = piece->data;

@@ -16,7 +16,7 @@
 #include "runtime/comm/ranks_private.h"
 
 /* As large as a cache line: MPI aligns to less. */
-struct word {
+struct doorbell_word {
     _Atomic uint32_t rings;
     char rest[60];
 };
@@ -25,8 +25,8 @@ struct mtlm_doorbell {
     MPI_Group group; /* of the ranks that share the memory */
     MPI_Win win;     /* MPI_WIN_NULL: no such memory */
     int n;
-    struct word **rank; /* [n] */
-    struct word *own;
+    struct doorbell_word **rank; /* [n] */
+    struct doorbell_word *own;
     int *number, *there; /* [n] 0, 1, ...; those of a communicator */
 };
 
@@ -45,10 +45,11 @@ struct mtlm_doorbell *mtlm_doorbell_create(MPI_Comm host)
     MPI_Comm_group(host, &bell->group);
     bell->rank = mtlm_calloc(n, sizeof(*bell->rank));
     bell->win = MPI_WIN_NULL;
-    shared = n > 1
-             && MPI_Win_allocate_shared(sizeof(struct word), 1, MPI_INFO_NULL,
-                                        host, &bell->own, &bell->win)
-                    == MPI_SUCCESS;
+    shared =
+        n > 1
+        && MPI_Win_allocate_shared(sizeof(struct doorbell_word), 1,
+                                   MPI_INFO_NULL, host, &bell->own, &bell->win)
+               == MPI_SUCCESS;
     /* Freeing is collective: a window that only some ranks got stays. */
     MTLM_CHECK_MPI(
         MPI_Allreduce(MPI_IN_PLACE, &shared, 1, MPI_INT, MPI_MIN, host));
@@ -95,7 +96,7 @@ void mtlm_doorbell_wait(const struct mtlm_doorbell *bell, uint32_t rings,
             NULL, FUTEX_BITSET_MATCH_ANY);
 }
 
-static void ring(struct word *word)
+static void ring(struct doorbell_word *word)
 {
     atomic_fetch_add(&word->rings, 1);
     syscall(SYS_futex, &word->rings, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);

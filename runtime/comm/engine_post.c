@@ -87,8 +87,8 @@ static void copy_lists(struct mtlm_transfer *transfer)
     m->control = at;
 }
 
-enum starpu_data_access_mode mtlm_message_mode(const struct mtlm_message *m,
-                                               int i)
+enum starpu_data_access_mode mtlm_engine_message_mode(
+    const struct mtlm_message *m, int i)
 {
     if (i < m->n_handles)
         return m->kind == MTLM_RECV       ? STARPU_W
@@ -115,7 +115,8 @@ static void acquire_data(struct mtlm_transfer *transfer)
     for (int i = 0; i < n; i++)
         MTLM_CHECK_STARPU(starpu_data_acquire_on_node_cb(
             transfer->held[i], node_of(transfer, i),
-            mtlm_message_mode(&transfer->message, i), on_acquired, transfer));
+            mtlm_engine_message_mode(&transfer->message, i), on_acquired,
+            transfer));
 }
 
 void mtlm_engine_hand_back(struct mtlm_transfer *transfer)
@@ -124,8 +125,8 @@ void mtlm_engine_hand_back(struct mtlm_transfer *transfer)
         starpu_data_release_on_node(transfer->held[i], node_of(transfer, i));
 }
 
-void mtlm_engine_post(struct mtlm_engine *engine,
-                      const struct mtlm_message *message)
+void mtlm_message_post(struct mtlm_engine *engine,
+                       const struct mtlm_message *message)
 {
     struct mtlm_transfer *transfer;
 

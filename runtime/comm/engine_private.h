@@ -53,7 +53,7 @@ void mtlm_engine_handed_over(struct mtlm_transfer *transfer);
 void mtlm_engine_hand_back(struct mtlm_transfer *transfer);
 
 /* Returns how a message uses entry i of held. */
-enum starpu_data_access_mode mtlm_message_mode(
+enum starpu_data_access_mode mtlm_engine_message_mode(
     const struct mtlm_message *message, int i);
 
 /* --- engine_stall.c ------------------------------------------------------- */

@@ -76,7 +76,7 @@ static inline bool mtlm_message_in_place(const struct mtlm_message *message)
  * program order.  All ranks of a tensor-parallel group post the same
  * collectives in the same order.  Ends the job for a count beyond MPI's limits.
  */
-void mtlm_engine_post(struct mtlm_engine *engine,
-                      const struct mtlm_message *message);
+void mtlm_message_post(struct mtlm_engine *engine,
+                       const struct mtlm_message *message);
 
 #endif /* MTLM_MESSAGE_H */

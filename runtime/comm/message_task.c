@@ -73,7 +73,7 @@ static void set_handles(struct starpu_task *task,
 
     for (int i = 0; i < n; i++) {
         to.handle[i] = transfer->held[i];
-        to.mode[i] = mtlm_message_mode(&transfer->message, i);
+        to.mode[i] = mtlm_engine_message_mode(&transfer->message, i);
     }
 }
 

@@ -12,7 +12,7 @@
 #include "runtime/comm/policy_nodes.h"
 
 /* A node with its changing state. */
-struct entry {
+struct node_entry {
     struct mtlm_policy_node node; /* first: what policies see */
     enum mtlm_policy_state state;
     int64_t begin_ns,
@@ -20,11 +20,11 @@ struct entry {
     struct mtlm_policy_times *times;
     int64_t modelled_ns; /* 0: not known */
     /* [n_on] entries that it waits for; they live until it has ended. */
-    struct entry **on;
+    struct node_entry **on;
     size_t n_on;
     /* The first submitted entry of its microbatch that waits for it: of the
      * same phase, of another phase.  Valid until this entry ends. */
-    struct entry *next, *other;
+    struct node_entry *next, *other;
     int waiting; /* entries that wait for this one and have not ended */
 };
 
@@ -35,7 +35,7 @@ static bool wanted;
 static mtlm_policy_nodes_of *node_of_task, *node_of_message;
 /* Entries by number, from first on; NULL: ended, or never added. */
 static struct {
-    struct entry **entry;
+    struct node_entry **entry;
     int64_t first;
     size_t n, capacity;
     size_t gone; /* ended entries at the begin, as far as known */
@@ -50,7 +50,7 @@ enum { MEMORY = 16, MESSAGE_MEMORY = 64 };
 
 /* ---- by number ---- */
 
-static struct entry *find_entry(int64_t job)
+static struct node_entry *find_entry(int64_t job)
 {
     return job >= live.first && job < live.first + (int64_t) live.n
                ? live.entry[job - live.first]
@@ -71,7 +71,7 @@ static void shrink(void)
     live.gone = 0;
 }
 
-static void append(struct entry *e)
+static void append(struct node_entry *e)
 {
     if (live.n == 0)
         live.first = e->node.job;
@@ -87,7 +87,7 @@ static void append(struct entry *e)
     live.entry[live.n - 1] = e;
 }
 
-static void release(struct entry *e)
+static void release(struct node_entry *e)
 {
     if (e->state != MTLM_POLICY_DONE || e->waiting > 0)
         return;
@@ -107,9 +107,9 @@ bool mtlm_policy_nodes_wanted(void)
     return yes;
 }
 
-static void link_next(struct entry *e, struct entry *before)
+static void link_next(struct node_entry *e, struct node_entry *before)
 {
-    struct entry **next =
+    struct node_entry **next =
         before->node.phase == e->node.phase ? &before->next : &before->other;
 
     if (!*next && before->node.iteration == e->node.iteration
@@ -121,15 +121,15 @@ struct mtlm_policy_node *mtlm_policy_nodes_add(
     const struct mtlm_policy_node *about, const int64_t *on, size_t n_on,
     struct mtlm_policy_times *times, int64_t modelled_ns)
 {
-    struct entry *e = mtlm_calloc(1, sizeof(*e));
+    struct node_entry *e = mtlm_calloc(1, sizeof(*e));
 
     e->node = *about;
     e->times = times;
     e->modelled_ns = modelled_ns;
-    e->on = mtlm_calloc(n_on, sizeof(struct entry *));
+    e->on = mtlm_calloc(n_on, sizeof(struct node_entry *));
     pthread_mutex_lock(&mutex);
     for (size_t i = 0; i < n_on; i++) {
-        struct entry *before = find_entry(on[i]);
+        struct node_entry *before = find_entry(on[i]);
 
         if (!before || before->state == MTLM_POLICY_DONE)
             continue;
@@ -142,18 +142,18 @@ struct mtlm_policy_node *mtlm_policy_nodes_add(
     return &e->node;
 }
 
-static struct entry *entry_of(const struct mtlm_policy_node *node)
+static struct node_entry *entry_of(const struct mtlm_policy_node *node)
 {
-    return (struct entry *) node;
+    return (struct node_entry *) node;
 }
 
-static bool is_message(const struct entry *e)
+static bool is_message(const struct node_entry *e)
 {
     return e->node.kind != MTLM_POLICY_TASK;
 }
 
 /* Sets a state; returns the policy's functions. */
-static struct mtlm_policy_watch enter_state(struct entry *e,
+static struct mtlm_policy_watch enter_state(struct node_entry *e,
                                             enum mtlm_policy_state state)
 {
     struct mtlm_policy_watch now;
@@ -178,14 +178,14 @@ void mtlm_policy_nodes_ready(struct mtlm_policy_node *node)
 
 void mtlm_policy_nodes_started(struct mtlm_policy_node *node)
 {
-    struct entry *e = entry_of(node);
+    struct node_entry *e = entry_of(node);
     const struct mtlm_policy_watch now = enter_state(e, MTLM_POLICY_RUNNING);
 
     if (now.started && is_message(e))
         now.started(node);
 }
 
-static void measure_duration(struct entry *e)
+static void measure_duration(struct node_entry *e)
 {
     struct mtlm_policy_times *t = e->times;
     const double took = e->end_ns - e->begin_ns;
@@ -204,7 +204,7 @@ static void measure_duration(struct entry *e)
 
 void mtlm_policy_nodes_ended(struct mtlm_policy_node *node)
 {
-    struct entry *e = entry_of(node);
+    struct node_entry *e = entry_of(node);
     struct mtlm_policy_watch now;
 
     pthread_mutex_lock(&mutex);
@@ -267,7 +267,7 @@ enum mtlm_policy_state mtlm_policy_state(const struct mtlm_policy_node *node)
     return state;
 }
 
-static int64_t duration(const struct entry *e)
+static int64_t duration(const struct node_entry *e)
 {
     const struct mtlm_policy_times *t = e->times;
 
@@ -290,7 +290,7 @@ int64_t mtlm_policy_duration_ns(const struct mtlm_policy_node *node)
 
 int64_t mtlm_policy_end_ns(const struct mtlm_policy_node *node)
 {
-    const struct entry *e = entry_of(node);
+    const struct node_entry *e = entry_of(node);
     int64_t ns = -1;
 
     pthread_mutex_lock(&mutex);
@@ -305,7 +305,7 @@ int64_t mtlm_policy_end_ns(const struct mtlm_policy_node *node)
 const struct mtlm_policy_node *mtlm_policy_next(
     const struct mtlm_policy_node *node)
 {
-    const struct entry *e = entry_of(node);
+    const struct node_entry *e = entry_of(node);
 
     pthread_mutex_lock(&mutex);
     do
@@ -318,7 +318,7 @@ const struct mtlm_policy_node *mtlm_policy_next(
 size_t mtlm_policy_predecessors(const struct mtlm_policy_node *node,
                                 const struct mtlm_policy_node *on[], size_t n)
 {
-    const struct entry *e = entry_of(node);
+    const struct node_entry *e = entry_of(node);
     size_t all;
 
     pthread_mutex_lock(&mutex);

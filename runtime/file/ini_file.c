@@ -12,7 +12,7 @@
 
 #include "runtime/file/ini_file.h"
 
-struct reading {
+struct ini_reading {
     const struct mtlm_ini *ini;
     FILE *file;
     int line; /* read last, from 1 */
@@ -20,7 +20,7 @@ struct reading {
     struct mtlm_error *err;
 };
 
-static void fail(struct reading *r, const char *reason)
+static void fail(struct ini_reading *r, const char *reason)
 {
     mtlm_error_set(r->err, MTLM_EXIT_USAGE, "%s:%d: %s", r->ini->path, r->line,
                    reason);
@@ -31,7 +31,7 @@ static void fail(struct reading *r, const char *reason)
  * before, or skip it. */
 static char *read_line(char *text, int size, void *stream)
 {
-    struct reading *r = stream;
+    struct ini_reading *r = stream;
     int n = 0, c = 0;
 
     if (r->failed)
@@ -60,7 +60,7 @@ static char *read_line(char *text, int size, void *stream)
 static int take_entry(void *user, const char *section, const char *key,
                       const char *value)
 {
-    struct reading *r = user;
+    struct ini_reading *r = user;
     const struct mtlm_ini *ini = r->ini;
 
     if (r->failed)
@@ -74,7 +74,7 @@ static int take_entry(void *user, const char *section, const char *key,
 
 int mtlm_ini_file_read(const struct mtlm_ini *ini, struct mtlm_error *err)
 {
-    struct reading r = {.ini = ini, .err = err};
+    struct ini_reading r = {.ini = ini, .err = err};
     int rc;
 
     r.file = fopen(ini->path, "re");

@@ -124,12 +124,12 @@ int finish(void)
 
 void post_number(enum mtlm_message_kind kind, starpu_data_handle_t handle)
 {
-    mtlm_engine_post(engine, &(struct mtlm_message){.kind = kind,
-                                                    .handle = &handle,
-                                                    .n_handles = 1,
-                                                    .count = 1,
-                                                    .dtype = MTLM_F64,
-                                                    .peer = !rank});
+    mtlm_message_post(engine, &(struct mtlm_message){.kind = kind,
+                                                     .handle = &handle,
+                                                     .n_handles = 1,
+                                                     .count = 1,
+                                                     .dtype = MTLM_F64,
+                                                     .peer = !rank});
 }
 
 void settle(starpu_data_handle_t handle)

@@ -115,30 +115,30 @@ static void all_reduce(starpu_data_handle_t data, enum mtlm_group group)
 {
     static int64_t number;
 
-    mtlm_engine_post(engine,
-                     &(struct mtlm_message){.kind = MTLM_ALL_REDUCE,
-                                            .handle = &data,
-                                            .n_handles = 1,
-                                            .count = N,
-                                            .dtype = MTLM_REAL,
-                                            .group = group,
-                                            .priority = random_below(100),
-                                            .recorded = true,
-                                            .record.job = number++});
+    mtlm_message_post(engine,
+                      &(struct mtlm_message){.kind = MTLM_ALL_REDUCE,
+                                             .handle = &data,
+                                             .n_handles = 1,
+                                             .count = N,
+                                             .dtype = MTLM_REAL,
+                                             .group = group,
+                                             .priority = random_below(100),
+                                             .recorded = true,
+                                             .record.job = number++});
 }
 
 static void transfer(enum mtlm_message_kind kind, starpu_data_handle_t data,
                      int iteration, int microbatch)
 {
-    mtlm_engine_post(engine,
-                     &(struct mtlm_message){.kind = kind,
-                                            .handle = &data,
-                                            .n_handles = 1,
-                                            .count = N,
-                                            .dtype = MTLM_REAL,
-                                            .peer = (rank + TP) % size,
-                                            .tag = iteration % 64 * MICROBATCHES
-                                                   + microbatch});
+    mtlm_message_post(engine,
+                      &(struct mtlm_message){
+                          .kind = kind,
+                          .handle = &data,
+                          .n_handles = 1,
+                          .count = N,
+                          .dtype = MTLM_REAL,
+                          .peer = (rank + TP) % size,
+                          .tag = iteration % 64 * MICROBATCHES + microbatch});
 }
 
 /* Two all-reduces with tasks around them; first finds `found`. */

@@ -19,15 +19,15 @@ static void post(enum mtlm_message_kind kind,
                  const starpu_data_handle_t *handle, int n, int64_t count,
                  enum mtlm_dtype dtype, int tag)
 {
-    mtlm_engine_post(engine, &(struct mtlm_message){.kind = kind,
-                                                    .handle = handle,
-                                                    .n_handles = n,
-                                                    .count = count,
-                                                    .dtype = dtype,
-                                                    .peer = !rank,
-                                                    .tag = tag,
-                                                    .group = MTLM_GROUP_WORLD,
-                                                    .recorded = true});
+    mtlm_message_post(engine, &(struct mtlm_message){.kind = kind,
+                                                     .handle = handle,
+                                                     .n_handles = n,
+                                                     .count = count,
+                                                     .dtype = dtype,
+                                                     .peer = !rank,
+                                                     .tag = tag,
+                                                     .group = MTLM_GROUP_WORLD,
+                                                     .recorded = true});
 }
 
 /* --- a slow task -------------------------------------------------------- */
@@ -181,7 +181,7 @@ static void test_all_reduce_adds_and_takes_the_greatest(void)
         handle[0] = mtlm_data_register(real[k], N, MTLM_REAL, "real");
         handle[1] = mtlm_data_register(wide[k], N, MTLM_F64, "wide");
         for (int d = 0; d < 2; d++)
-            mtlm_engine_post(
+            mtlm_message_post(
                 engine, &(struct mtlm_message){
                             .kind = MTLM_ALL_REDUCE,
                             .handle = &handle[d],

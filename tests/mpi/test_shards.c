@@ -249,7 +249,7 @@ static void submit_round(struct bucket *b, int round)
     for (int t = 0; t < TENSORS; t++)
         submit(&make_codelet, NULL, b->gradients[t],
                (struct work){b, round, offset[t], elems[t], 0});
-    mtlm_engine_post(engine, &message);
+    mtlm_message_post(engine, &message);
     for (int p = 0; p < b->n_pieces; p++)
         submit(&step_codelet, b->gradient_pieces[p], b->weight_pieces[p],
                (struct work){b, round, b->first[p], b->n[p], 0});
@@ -264,7 +264,7 @@ static void submit_round(struct bucket *b, int round)
     message.n_into = TENSORS;
     message.into_before = 0;
     message.count = b->block;
-    mtlm_engine_post(engine, &message);
+    mtlm_message_post(engine, &message);
     for (int t = 0; t < TENSORS; t++)
         submit(&check_codelet, b->weights[t], NULL,
                (struct work){b, round, offset[t], elems[t], 0});

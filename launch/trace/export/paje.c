@@ -16,7 +16,7 @@
  * before the begin of the next. */
 enum what { END, SUBMIT, READY, BEGIN };
 
-struct event {
+struct paje_event {
     int64_t ns;
     uint32_t record;
     uint32_t what;   /* enum what */
@@ -185,7 +185,7 @@ static void set_busy(const struct paje *p, size_t i)
     set_gflops(p, p->begin_ns[i], track, took_ns > 0 ? r->flops / took_ns : 0);
 }
 
-static void put_event(const struct paje *p, const struct event *e)
+static void put_event(const struct paje *p, const struct paje_event *e)
 {
     const struct mtlm_record *r = &p->records->record[e->record];
     const struct mtlm_trace_track *track =
@@ -216,7 +216,7 @@ static void put_event(const struct paje *p, const struct event *e)
 
 static int by_time(const void *pa, const void *pb)
 {
-    const struct event *a = pa, *b = pb;
+    const struct paje_event *a = pa, *b = pb;
 
     if (a->ns != b->ns)
         return a->ns < b->ns ? -1 : 1;
@@ -227,21 +227,22 @@ static int by_time(const void *pa, const void *pb)
     return (a->record > b->record) - (a->record < b->record);
 }
 
-static struct event *events_of(const struct paje *p, size_t *n)
+static struct paje_event *events_of(const struct paje *p, size_t *n)
 {
-    struct event *event = mtlm_calloc(4 * p->records->n, sizeof(*event));
+    struct paje_event *event = mtlm_calloc(4 * p->records->n, sizeof(*event));
 
     *n = 0;
     for (size_t i = 0; i < p->records->n; i++) {
         const struct mtlm_record *r = &p->records->record[i];
 
         if (r->lane == MTLM_LANE_COMPUTE) {
-            event[(*n)++] = (struct event){r->submit_ns, i, SUBMIT, 0};
-            event[(*n)++] = (struct event){r->ready_ns, i, READY, 0};
+            event[(*n)++] = (struct paje_event){r->submit_ns, i, SUBMIT, 0};
+            event[(*n)++] = (struct paje_event){r->ready_ns, i, READY, 0};
         }
-        event[(*n)++] = (struct event){p->begin_ns[i], i, BEGIN, r->end_ns};
+        event[(*n)++] =
+            (struct paje_event){p->begin_ns[i], i, BEGIN, r->end_ns};
         if (r->end_ns > p->begin_ns[i])
-            event[(*n)++] = (struct event){r->end_ns, i, END, 0};
+            event[(*n)++] = (struct paje_event){r->end_ns, i, END, 0};
     }
     if (*n)
         qsort(event, *n, sizeof(*event), by_time);
@@ -321,7 +322,7 @@ void mtlm_trace_write_paje(FILE *f, const struct mtlm_trace *trace)
 {
     struct paje p = {.f = f, .info = trace->info, .records = trace->records};
     uint32_t color[MTLM_OP_COUNT];
-    struct event *event;
+    struct paje_event *event;
     size_t n;
 
     sort_events(&p);

@@ -104,21 +104,21 @@ static void put_spans(FILE *f, const struct mtlm_view *view,
 }
 
 /* A part of a box's height with its own colour. */
-struct part {
+struct box_part {
     enum mtlm_trace_kind kind;
     int shade;
     double y, h; /* y: from the baseline */
 };
 
 static int parts_of(const struct mtlm_view *view,
-                    const struct mtlm_trace_box *box, struct part part[2])
+                    const struct mtlm_trace_box *box, struct box_part part[2])
 {
     const int lane = view->picture->row[box->row].lane;
     const enum mtlm_trace_kind kind = mtlm_trace_kind(box, lane);
     const double h = mtlm_view_height(view, box->row);
     const int shade = mtlm_trace_shade(kind, box->chunk, view->shades);
 
-    part[0] = (struct part){kind, shade, -baseline(view, box->row), h};
+    part[0] = (struct box_part){kind, shade, -baseline(view, box->row), h};
     if (!box->weight_ns)
         return 1;
     /* B above W, in proportion. */
@@ -148,7 +148,7 @@ static void put_short_hover(FILE *f, const struct mtlm_view *view,
 static void put_short_box(FILE *f, const struct mtlm_view *view,
                           const struct mtlm_trace_box *box)
 {
-    struct part part[2];
+    struct box_part part[2];
     const int parts = parts_of(view, box, part);
 
     fputs("<g>", f);
@@ -165,7 +165,8 @@ static void put_short_box(FILE *f, const struct mtlm_view *view,
 }
 
 static void put_part(FILE *f, const struct mtlm_view *view,
-                     const struct mtlm_trace_box *box, const struct part *part)
+                     const struct mtlm_trace_box *box,
+                     const struct box_part *part)
 {
     const char *style = mtlm_trace_kind_style(part->kind);
     const double begin = mtlm_view_x(view, box->begin_ns);
@@ -189,7 +190,7 @@ static void put_part(FILE *f, const struct mtlm_view *view,
 static void put_box(FILE *f, const struct mtlm_view *view,
                     const struct mtlm_trace_box *box)
 {
-    struct part part[2];
+    struct box_part part[2];
     const int parts = parts_of(view, box, part);
 
     fputs("<g>", f);
@@ -227,7 +228,7 @@ static void put_colour(FILE *f, const struct mtlm_view *view,
                        const struct mtlm_trace_box *box, size_t n,
                        enum mtlm_trace_kind kind, int shade)
 {
-    struct part part[2];
+    struct box_part part[2];
     bool found = false;
 
     for (size_t k = 0; k < n; k++)

@@ -57,19 +57,19 @@ static const char *const column_name[COLUMNS] = {
     [MATCH] = "match",
 };
 
-struct table {
+struct schedule_table {
     struct mtlm_csv csv;
     int at[COLUMNS], columns; /* fields of a line */
     struct mtlm_error *err;
 };
 
-static const char *field(const struct table *t, enum column column)
+static const char *field(const struct schedule_table *t, enum column column)
 {
     return t->csv.field[t->at[column]];
 }
 
-static bool read_int32(struct table *t, enum column column, int64_t least,
-                       int64_t most, int32_t *value)
+static bool read_int32(struct schedule_table *t, enum column column,
+                       int64_t least, int64_t most, int32_t *value)
 {
     int64_t v = 0;
     const bool well =
@@ -80,15 +80,15 @@ static bool read_int32(struct table *t, enum column column, int64_t least,
     return well;
 }
 
-static bool read_int64(struct table *t, enum column column, int64_t least,
-                       int64_t *value)
+static bool read_int64(struct schedule_table *t, enum column column,
+                       int64_t least, int64_t *value)
 {
     return mtlm_csv_integer(&t->csv, field(t, column), least, most_jobs, value,
                             t->err)
            == 0;
 }
 
-static bool read_ns(struct table *t, enum column column, int64_t *ns)
+static bool read_ns(struct schedule_table *t, enum column column, int64_t *ns)
 {
     double us;
 
@@ -99,7 +99,7 @@ static bool read_ns(struct table *t, enum column column, int64_t *ns)
     return true;
 }
 
-static bool refuse_name(struct table *t, enum column column)
+static bool refuse_name(struct schedule_table *t, enum column column)
 {
     mtlm_error_set(t->err, MTLM_EXIT_INPUT,
                    "%s: line %" PRId64 ": \"%.40s\" is no %s that this "
@@ -110,7 +110,7 @@ static bool refuse_name(struct table *t, enum column column)
 }
 
 /* Reads one of the names 0 .. n - 1. */
-static bool read_name(struct table *t, enum column column,
+static bool read_name(struct schedule_table *t, enum column column,
                       const char *(*name)(int), int n, int32_t *value)
 {
     for (*value = 0; *value < n; (*value)++)
@@ -124,7 +124,8 @@ static const char *op_name(int op)
     return mtlm_ops[op]->name;
 }
 
-static bool read_place(struct table *t, const struct mtlm_trace_info *info,
+static bool read_place(struct schedule_table *t,
+                       const struct mtlm_trace_info *info,
                        struct mtlm_record *r)
 {
     const int64_t stages = (int64_t) info->stages * info->virtual_stages;
@@ -147,7 +148,7 @@ static bool read_place(struct table *t, const struct mtlm_trace_info *info,
                         &r->phase);
 }
 
-static bool read_times(struct table *t, struct mtlm_record *r)
+static bool read_times(struct schedule_table *t, struct mtlm_record *r)
 {
     if (!read_ns(t, SUBMIT, &r->submit_ns) || !read_ns(t, READY, &r->ready_ns)
         || !read_ns(t, START, &r->start_ns) || !read_ns(t, END, &r->end_ns)
@@ -163,8 +164,9 @@ static bool read_times(struct table *t, struct mtlm_record *r)
 }
 
 /* first, last: bounds of training iterations, 1-based. */
-static bool read_record(struct table *t, const struct mtlm_trace_info *info,
-                        int first, int last, struct mtlm_record *r)
+static bool read_record(struct schedule_table *t,
+                        const struct mtlm_trace_info *info, int first, int last,
+                        struct mtlm_record *r)
 {
     if (!read_place(t, info, r) || !read_times(t, r))
         return false;
@@ -179,7 +181,8 @@ static bool read_record(struct table *t, const struct mtlm_trace_info *info,
     return true;
 }
 
-static int open_table(struct table *t, const char *path, struct mtlm_error *err)
+static int open_table(struct schedule_table *t, const char *path,
+                      struct mtlm_error *err)
 {
     t->err = err;
     if (mtlm_csv_open(&t->csv, path, err) < 0)
@@ -198,7 +201,7 @@ int mtlm_trace_read_schedule(const char *path,
                              int last, struct mtlm_record **record, size_t *n,
                              struct mtlm_error *err)
 {
-    struct table t = {0};
+    struct schedule_table t = {0};
     size_t capacity = 0;
     int rc = open_table(&t, path, err);
 

@@ -29,7 +29,7 @@ enum absent {
     ZERO     /* older traces lack the key */
 };
 
-struct key {
+struct summary_key {
     const char *name;
     enum type type;
     size_t at;
@@ -39,7 +39,7 @@ struct key {
 
 #define AT(object, member) offsetof(struct mtlm_trace_##object, member)
 
-static const struct key of_total[] = {
+static const struct summary_key of_total[] = {
     {"windows", COUNT, AT(summary, windows), REFUSED, 0},
     {"makespan_ms", TIME, AT(summary, makespan_ns), REFUSED, 0},
     {"bubble_fraction", REAL, AT(summary, bubble), REFUSED, 0},
@@ -57,7 +57,7 @@ static const struct key of_total[] = {
     {"overlap_fraction", REAL, AT(summary, overlap), UNKNOWN, 0},
     {.name = NULL}};
 
-static const struct key of_rank[] = {
+static const struct summary_key of_rank[] = {
     {"workers", COUNT, AT(rank, workers), REFUSED, 0},
     {"window_ms", TIME, AT(rank, window_ns), REFUSED, 0},
     {"busy_ms", TIME, AT(rank, busy_ns), REFUSED, 0},
@@ -67,7 +67,7 @@ static const struct key of_rank[] = {
     {"area_bound_ms", TIME, AT(rank, work_ns), ZERO, 0},
     {.name = NULL}};
 
-static const struct key of_account[] = {
+static const struct summary_key of_account[] = {
     {"rank", COUNT, AT(account, rank), REFUSED, 0},
     {"worker", COUNT, AT(account, worker), REFUSED, 0},
     {"window_ms", TIME, AT(account, window_ns), REFUSED, 0},
@@ -78,7 +78,7 @@ static const struct key of_account[] = {
     {"idle_ms", TIME, AT(account, end_ns), REFUSED, 0},
     {.name = NULL}};
 
-static const struct key of_iteration[] = {
+static const struct summary_key of_iteration[] = {
     {"iteration", COUNT, AT(iteration, iteration), REFUSED, 1},
     {"counts", FLAG, AT(iteration, counts), REFUSED, 0},
     {"begin_ms", TIME, AT(iteration, begin_ns), REFUSED, 0},
@@ -96,7 +96,7 @@ static const struct key of_iteration[] = {
     {.name = NULL}};
 
 /* The file has all but the count per iteration. */
-static const struct key of_class[] = {
+static const struct summary_key of_class[] = {
     {"count", COUNT64, AT(class_time, count), REFUSED, 0},
     {"ms", TIME, AT(class_time, ns), REFUSED, 0},
     {"total_ms", TIME, AT(class_time, total_ns), ZERO, 0},
@@ -104,7 +104,7 @@ static const struct key of_class[] = {
     {"bytes", REAL, AT(class_time, bytes), REFUSED, 0},
     {.name = NULL}};
 
-static const struct key of_wait[] = {
+static const struct summary_key of_wait[] = {
     {"rank", COUNT, AT(wait, rank), REFUSED, 0},
     {"peer", COUNT, AT(wait, peer), REFUSED, -1},
     {"ms", TIME, AT(wait, ns), REFUSED, 0},
@@ -128,7 +128,7 @@ static int refuse(const struct reader *r, const char *key, const char *why)
                           place, key, why);
 }
 
-static int read_count(const struct reader *r, const struct key *key,
+static int read_count(const struct reader *r, const struct summary_key *key,
                       const json_t *value, char *to)
 {
     const json_int_t n = json_integer_value(value);
@@ -143,7 +143,7 @@ static int read_count(const struct reader *r, const struct key *key,
     return 0;
 }
 
-static int read_real(const struct reader *r, const struct key *key,
+static int read_real(const struct reader *r, const struct summary_key *key,
                      const json_t *value, char *to)
 {
     const bool known = !json_is_null(value) || key->absent != UNKNOWN;
@@ -160,7 +160,7 @@ static int read_real(const struct reader *r, const struct key *key,
     return 0;
 }
 
-static int read_flag(const struct reader *r, const struct key *key,
+static int read_flag(const struct reader *r, const struct summary_key *key,
                      const json_t *value, char *to)
 {
     if (!json_is_boolean(value))
@@ -169,7 +169,7 @@ static int read_flag(const struct reader *r, const struct key *key,
     return 0;
 }
 
-static int read_keys(const struct reader *r, const struct key *key,
+static int read_keys(const struct reader *r, const struct summary_key *key,
                      const json_t *object, void *to)
 {
     int rc = 0;
