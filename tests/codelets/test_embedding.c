@@ -67,6 +67,42 @@ static void test_a_shard_adds_the_gradient_of_its_rows_only(void **state)
     free(tokens), free(dy), free(dword);
 }
 
+/* Few rows (token types) sum their addends in blocks: one block, a whole number
+ * of blocks, and a last block that is not full. */
+static void test_tables_of_few_rows_add_all_blocks(void **state)
+{
+    enum { ROWS = 2, FIRST = 1, BLOCK = 32, MANY = 3 * BLOCK };
+    static const int counts[] = {1, BLOCK - 1, BLOCK, 2 * BLOCK, MANY - 5};
+    int32_t *tokens = new_tokens(MANY, ROWS + 2, 1);
+    mtlm_real *dy = new_normal(MANY * H, 2);
+
+    (void) state;
+    tokens[0] = FIRST;
+    for (int k = 0; k < 5; k++) {
+        const int n = counts[k];
+        const struct mtlm_call call = {
+            .kind = MTLM_OP_EMBEDDING_WGRAD,
+            .attr.vocabulary = {.first = FIRST, .size = ROWS + 2},
+            .shape = {MTLM_SHAPE(n, 1), MTLM_SHAPE(n, 1, H),
+                      MTLM_SHAPE(ROWS, H)}};
+        mtlm_real *dword = new_normal(ROWS * H, 3);
+        double want[ROWS * H];
+
+        for (int i = 0; i < ROWS * H; i++)
+            want[i] = dword[i];
+        for (int i = 0; i < n * H; i++) {
+            const int row = tokens[i / H] - FIRST;
+
+            if (row >= 0 && row < ROWS)
+                want[row * H + i % H] += dy[i];
+        }
+        run_op(call, (void *[]){tokens, dy, dword}, 0);
+        assert_true(worst_error(dword, want, ROWS * H) < 1e-6);
+        free(dword);
+    }
+    free(tokens), free(dy);
+}
+
 static void test_positions_beyond_the_sequence_keep_their_gradient(void **state)
 {
     const struct mtlm_call call = {
@@ -185,6 +221,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shards_of_the_vocabulary_add_up_to_the_whole),
         cmocka_unit_test(test_a_shard_adds_the_gradient_of_its_rows_only),
+        cmocka_unit_test(test_tables_of_few_rows_add_all_blocks),
         cmocka_unit_test(
             test_positions_beyond_the_sequence_keep_their_gradient),
         cmocka_unit_test(test_too_few_positions_are_refused),

@@ -13,7 +13,7 @@ from collections import namedtuple
 
 MARK = "MTLM_TEST_MUTANT"  # in the environment of all processes of a test
 GIB = 2**30
-BYTES, FILE_BYTES = 12 * GIB, 2 * GIB  # that one process may take
+BYTES = 12 * GIB  # that one process may map
 BUILD_SECONDS = 1200
 
 # how: "" for a pass; else "build", "test" or "time".
@@ -22,7 +22,6 @@ Outcome = namedtuple("Outcome", "how skipped seconds cpu")
 
 def limit():
     resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
