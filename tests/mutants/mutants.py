@@ -100,7 +100,7 @@ class Campaign:
         found = tree.run(test, MEASURED)
         self.results.add({"test": test, "seconds": round(found.seconds, 2),
                           "cpu": round(found.cpu, 2), "failed": found.how,
-                          "skipped": found.skipped})
+                          "skipped": found.skipped, "holds": tree.holds(test)})
         if found.how:
             print(f"{test} fails without a mutant ({found.how}): left out",
                   flush=True)
@@ -109,20 +109,25 @@ class Campaign:
         self.of_all_trees([test for test in tests
                            if test not in self.results.tests], self.measure)
 
-    def order(self, mutant, tests):
-        """Those that tell something, the likeliest to kill first."""
-        stem = mutant["file"].rsplit("/", 1)[-1][:-2]
-        folder = "tests/" + mutant["file"].split("/", 1)[0] + "/"
+    def tells(self, test, name):
+        """Whether a mutant of the source of that name can make the test fail.
+        A script may start any program."""
+        found = self.results.tests[test]
+        return not (found["failed"] or found["skipped"]) and (
+            not found["holds"] or name in found["holds"])
+
+    def order(self, path, tests):
+        """The tests that tell something, the likeliest to kill first."""
+        name = os.path.basename(path)
+        stem, folder = name[:-2], "tests/" + path.split("/", 1)[0] + "/"
         words = {word for word in re.split("[/_]", stem) if len(word) > 2}
 
         def first(test):
-            name = os.path.splitext(os.path.basename(test))[0]
-            near = words & set(name.split("_"))
+            near = words & set(re.split("[/_.]", test))
             return (not test.startswith(folder), not near,
                     self.results.tests[test]["cpu"])
-        return sorted((test for test in tests
-                       if not self.results.tests[test]["failed"]
-                       and not self.results.tests[test]["skipped"]), key=first)
+        return sorted((test for test in tests if self.tells(test, name)),
+                      key=first)
 
     def kills(self, tree, test):
         """The outcome of a test that fails, None when it passes.  A script may
@@ -152,7 +157,7 @@ class Campaign:
             if before and tree.objects(path) == before:
                 return dict(entry, verdict="same code")
             spent, left_out = 0.0, 0
-            for test in self.order(mutant, tests):
+            for test in self.order(path, tests):
                 cost = self.results.tests[test]["cpu"]
                 if budget and spent + cost > budget:
                     left_out += 1

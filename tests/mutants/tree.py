@@ -13,7 +13,7 @@ from collections import namedtuple
 
 MARK = "MTLM_TEST_MUTANT"  # in the environment of all processes of a test
 GIB = 2**30
-BYTES = 12 * GIB  # that one process may map
+BYTES = 12 * GIB  # that one process may allocate
 BUILD_SECONDS = 1200
 
 # how: "" for a pass; else "build", "test" or "time".
@@ -21,7 +21,7 @@ Outcome = namedtuple("Outcome", "how skipped seconds cpu")
 
 
 def limit():
-    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+    resource.setrlimit(resource.RLIMIT_DATA, (BYTES, BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
@@ -167,6 +167,13 @@ class Tree:
         names = [os.path.join(os.path.dirname(path), name)
                  for name in self.objects(path)]
         return not names or self.make(*names)[0] == 0
+
+    def holds(self, test):
+        """Names of the sources that a program is linked with."""
+        done = subprocess.run(
+            ["readelf", "-sW", os.path.join(self.build, test)], check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        return sorted(set(re.findall(r" FILE .* (\S+\.c)$", done.stdout, re.M)))
 
     def run(self, test, seconds):
         """Builds and runs a test of make check, under that time limit."""
