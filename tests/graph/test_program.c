@@ -228,12 +228,47 @@ static void test_flops_are_the_formulas_and_the_small_operations(void **state)
     small_for_each_case(check_flops);
 }
 
+/* ---- validation ---- */
+
+/* Whether a node of the list uses the tensor. */
+static bool uses(const struct mtlm_items *items,
+                 const struct mtlm_tensor *tensor)
+{
+    for (int i = 0; i < items->n; i++)
+        for (int k = 0; k < mtlm_node_n_uses(items->item[i].node); k++)
+            if (mtlm_node_use(items->item[i].node, k).tensor == tensor)
+                return true;
+    return false;
+}
+
+static void test_logits_for_reports_are_those_of_the_validation(void **state)
+{
+    struct mtlm_program_config config = small_config(1, 1, 2);
+    struct mtlm_program *program;
+
+    (void) state;
+    config.eval_microbatches = 2;
+    program = mtlm_program_create(&config);
+    assert_non_null(program->eval_logits.part[0]);
+    assert_true(uses(&program->eval, program->eval_logits.part[0]));
+    assert_false(uses(&program->train, program->eval_logits.part[0]));
+    mtlm_program_destroy(program);
+}
+
+static void test_a_graph_that_is_not_there_can_be_destroyed(void **state)
+{
+    (void) state;
+    mtlm_graph_destroy(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nodes_are_as_many_as_the_formula_says),
         cmocka_unit_test(test_two_ranks_meet_four_times_per_layer),
         cmocka_unit_test(test_flops_are_the_formulas_and_the_small_operations),
+        cmocka_unit_test(test_logits_for_reports_are_those_of_the_validation),
+        cmocka_unit_test(test_a_graph_that_is_not_there_can_be_destroyed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

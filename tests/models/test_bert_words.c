@@ -65,11 +65,42 @@ static void test_marks_of_ascii_are_words(void **state)
     assert_int_equal(words_around(0x7f), 1);
 }
 
+/* The words of text in small letters, with a | between them. */
+static const char *small_words(const char *text)
+{
+    static char out[256];
+    struct mtlm_bert_words *words =
+        mtlm_bert_words_create(text, strlen(text), true);
+    int64_t bytes, characters;
+    size_t n = 0;
+
+    for (const char *w; (w = mtlm_bert_words_next(words, &bytes, &characters));
+         n += bytes) {
+        if (n)
+            out[n++] = '|';
+        memcpy(out + n, w, bytes);
+    }
+    out[n] = '\0';
+    mtlm_bert_words_destroy(words);
+    return out;
+}
+
+static void test_small_letters_have_no_accents(void **state)
+{
+    (void) state;
+    assert_string_equal(small_words("The END"), "the|end");
+    assert_string_equal(small_words("\u00c9t\u00e9 a\u0301\u0323b"), "ete|ab");
+    /* A sigma at the end of a word. */
+    assert_string_equal(small_words("\u03a3\u0391\u03a3 \u03a3"),
+                        "\u03c3\u03b1\u03c2|\u03c3");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chinese_characters_are_words),
         cmocka_unit_test(test_marks_of_ascii_are_words),
+        cmocka_unit_test(test_small_letters_have_no_accents),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

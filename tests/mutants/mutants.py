@@ -26,7 +26,6 @@ from tree import Tree  # noqa: E402
 
 PROGRAMS = ".t", ".mpi2", ".mpi4"
 MEASURED = 600  # seconds that a test may take before its time is known
-FINAL = "killed", "survived", "same code", "not found"
 
 
 def key(mutant):
@@ -66,7 +65,7 @@ class Campaign:
     def __init__(self, options, mutants, trees):
         self.options, self.mutants, self.trees = options, mutants, trees
         self.results = Results(options.results)
-        self.renames, self.tests = {}, []
+        self.renames = {}
         if options.renames:
             with open(options.renames, encoding="utf-8") as file:
                 self.renames = dict(line.split()[:2] for line in file
@@ -196,12 +195,15 @@ class Campaign:
                 + (f", {entry['cpu']:.0f} CPU s" if "cpu" in entry else ""))
 
     def run(self):
-        tests = self.tests = self.trees[0].tests()
+        wanted = self.options.tests
+        tests = [test for test in self.trees[0].tests()
+                 if not wanted or test in wanted]
         self.stage([test for test in tests if program(test)], 0, "passed",
                    (None,))
         if not self.options.programs:
             self.stage([test for test in tests if not program(test)],
-                       60 * self.options.cpu_minutes, "survived", ("passed",))
+                       60 * self.options.cpu_minutes,
+                       "passed" if wanted else "survived", ("passed",))
 
 
 def counts(campaign, mutants):
@@ -286,6 +288,7 @@ def arguments():
     add("--only", type=int, nargs="+", metavar="N", help="these of the list")
     add("--again", action="store_true", help="forget what those came to")
     add("--jobs", type=int, default=1, help="copies of the tree")
+    add("--tests", nargs="+", metavar="TEST", help="run no others")
     add("--programs", action="store_true", help="run no scripts")
     add("--cpu-minutes", type=float, default=0,
         help="of the scripts of one mutant (default: no limit)")
