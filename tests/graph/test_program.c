@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "graph/build/optimizer.h"
+#include "graph/build/program_build.h"
 #include "tests/graph/small.h"
 
 static int count_phase(const struct mtlm_items *items, enum mtlm_phase phase)
@@ -248,7 +249,7 @@ static void test_logits_for_reports_are_those_of_the_validation(void **state)
 
     (void) state;
     config.eval_microbatches = 2;
-    program = mtlm_program_create(&config);
+    program = mtlm_program_build(&config);
     assert_non_null(program->eval_logits.part[0]);
     assert_true(uses(&program->eval, program->eval_logits.part[0]));
     assert_false(uses(&program->train, program->eval_logits.part[0]));

@@ -8,7 +8,8 @@
 
 #include <cmocka.h>
 
-#include "graph/search.h"
+#include "graph/predict/search.h"
+#include "graph/schedule/schedule.h"
 #include "tests/graph/small.h"
 
 enum { PP = 8, LAYERS = 16 };
@@ -18,6 +19,7 @@ static struct mtlm_program_config found(int64_t microbatches)
     struct mtlm_program_config config = small_config(1, PP, microbatches);
 
     config.model.num_layers = LAYERS;
+    config.schedule = mtlm_schedule_find("auto");
     mtlm_search_schedule(&config, 0);
     return config;
 }

@@ -42,7 +42,7 @@ static const char *newest(const char *const *of,
     int rc;
 
     names = of;
-    rc = mtlm_checkpoint_newest(".", before, &id, &err);
+    rc = mtlm_checkpoint_dir_newest(".", before, &id, &err);
     if (rc < 0)
         assert_int_equal(err.code, MTLM_EXIT_IO);
     snprintf(text, sizeof(text), "%d.%d", (int) id.iteration, id.again);
