@@ -1,6 +1,9 @@
 #ifndef MTLM_JOB_H
 #define MTLM_JOB_H
 
+/* A job: everything a training run holds, and quantities that several rooms
+ * read.  Each job_*.h declares one step of the start. */
+
 #include "graph/predict/choose.h"
 #include "graph/run/run.h"
 #include "launch/log/metrics.h"
@@ -14,9 +17,6 @@
 #include "runtime/comm/ranks.h"
 #include "runtime/machine/cpu.h"
 #include "runtime/machine/gpu.h"
-
-/* A job: everything a training run holds, and quantities that several rooms
- * read. */
 
 /* Samples of the data set as the batch nodes read them. */
 struct mtlm_job_source {

@@ -1,6 +1,9 @@
 #ifndef MTLM_OPTIONS_H
 #define MTLM_OPTIONS_H
 
+/* The values of all options, where each came from, and the functions that read
+ * them.  options_parse.h fills the struct, options_resolve.h completes it. */
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
