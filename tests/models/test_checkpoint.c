@@ -204,10 +204,11 @@ static void test_huge_files_are_found_at_once(void **state)
 static void test_names_that_lead_elsewhere_are_refused(void **state)
 {
     (void) state;
-    refused_manifest("../x", "cannot be", MTLM_EXIT_INPUT);
-    refused_manifest("/etc/passwd", "cannot be", MTLM_EXIT_INPUT);
-    refused_manifest("..", "cannot be", MTLM_EXIT_INPUT);
-    refused_manifest("", "cannot be", MTLM_EXIT_INPUT);
+    refused_manifest("../x", "list of files is invalid", MTLM_EXIT_INPUT);
+    refused_manifest("/etc/passwd", "list of files is invalid",
+                     MTLM_EXIT_INPUT);
+    refused_manifest("..", "list of files is invalid", MTLM_EXIT_INPUT);
+    refused_manifest("", "list of files is invalid", MTLM_EXIT_INPUT);
 }
 
 static void test_newer_versions_are_refused(void **state)
