@@ -33,8 +33,7 @@ layout 2 1
 beside same 2 "${parallel[@]}" --transport serial
 together
 
-shape=(--num-layers 6 --hidden-size 128 --seq-length 256)
-! full_tier || shape=(--num-layers 6 --hidden-size 256 --seq-length 512)
+shape=(--num-layers 6 --hidden-size 256 --seq-length 512)
 
 # memory OPTION...: activations as planned, and the real peak, in MiB.
 memory() {

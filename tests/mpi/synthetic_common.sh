@@ -18,9 +18,10 @@ latency_us = ${3:-0}
 END
 }
 
-# percent TEXT: the number before the "%" that follows TEXT in out.
-percent() {
-    sed -n "s/.*$1 \([-+.0-9]*\) %.*/\1/p" out
+# slower: by how many % the run was slower than predicted; below 0: faster.
+slower() {
+    sed -n 's/.*Measured \([0-9.]*\) % slower than .*/\1/p
+        s/.*Measured \([0-9.]*\) % faster than .*/-\1/p' out
 }
 
 within_limit() {
@@ -60,7 +61,7 @@ compare() {
         rm -rf trace
         watched well "$@"
         [ "$rc" -eq 0 ] || return 1
-        more=$(percent 'The run took')
+        more=$(slower)
         within_limit "$more" "$limit" && return 0
         is_quiet && break
     done
