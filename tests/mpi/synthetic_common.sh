@@ -62,6 +62,7 @@ compare() {
         watched well "$@"
         [ "$rc" -eq 0 ] || return 1
         more=$(slower)
+        [ -n "$more" ] || fail "$*: does not say how much slower: $(cat out)"
         within_limit "$more" "$limit" && return 0
         is_quiet && break
     done
