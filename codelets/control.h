@@ -1,7 +1,8 @@
 #ifndef MTLM_CONTROL_H
 #define MTLM_CONTROL_H
 
-/* The control tensor's arithmetic, shared by CPU and CUDA kernels. */
+/* Updates of the control tensor (enum mtlm_control_slot): learning rate, loss
+ * scale, clipping, counters.  CPU and CUDA kernels share the functions. */
 
 #include <math.h>
 
@@ -19,8 +20,8 @@ static inline MTLM_HOST_DEVICE void mtlm_control_begin(
     control[MTLM_CONTROL_HYSTERESIS] = scale->hysteresis;
 }
 
-/* Updates the loss scale after an iteration (Megatron-LM's
- * DynamicGradScaler). */
+/* Updates a dynamic loss scale after an iteration (Megatron-LM's
+ * DynamicGradScaler).  Leaves a static scale as it is. */
 static inline MTLM_HOST_DEVICE void mtlm_loss_scale_advance(
     const struct mtlm_loss_scale *scale, bool overflow, double *control)
 {
@@ -40,16 +41,18 @@ static inline MTLM_HOST_DEVICE void mtlm_loss_scale_advance(
     }
 }
 
-/* Advances control [MTLM_CONTROL_COUNT] by an iteration and copies control to
- * report.  Decides whether the optimizer steps.
+/* Advances control [MTLM_CONTROL_COUNT] by one iteration, then copies control
+ * to report.
  *
- * square: sum of the squared sums of status.  extra [MTLM_STATUS_EXTRA]: rest
- * of the status vector.  samples: of this iteration.
+ * square: squared norm of the scaled gradients.  extra [MTLM_STATUS_EXTRA]: the
+ * last slots of the status vector.  samples: global batch of this iteration.
  *
- * The loss scale overflowed if the losses are finite and the gradient norm is
- * not.  Exceptions: the scale is 1, or a dynamic scale is at its minimum.  The
- * optimizer does not step after an overflow, and the NaN count does not
- * grow. */
+ * The optimizer steps if the losses and the gradient norm are finite.  Finite
+ * losses with a norm that is not finite are an overflow of the loss scale.
+ * Exceptions: a scale of 1, and a dynamic scale at its minimum.
+ *
+ * MTLM_CONTROL_NAN counts the other iterations without finite values.  With
+ * nan_is_final the optimizer never steps after the first such iteration. */
 static inline MTLM_HOST_DEVICE void mtlm_control_advance(
     const union mtlm_attr *attr, double square, const double *extra,
     int64_t samples, double *control, double *report)

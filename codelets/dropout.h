@@ -1,12 +1,13 @@
 #ifndef MTLM_DROPOUT_H
 #define MTLM_DROPOUT_H
 
-/* Dropout on the CPU. */
+/* Dropout factors on the CPU. */
 
 #include "codelets/op.h"
 
-/* Writes the dropout factors of elements first .. first + n - 1 of a sample: 0
- * for a dropped element, else 1 / (1 - p).  p is rounded to a multiple of 2^-16
+/* Writes factors [n]: the dropout factors of elements first .. first + n - 1 of
+ * a sample.  The factor of a dropped element is 0, of any other element 1 / (1
+ * - p).  p is first rounded to a multiple of 2^-16
  * (mtlm_philox_dropout_threshold()). */
 void mtlm_dropout_factors(const struct mtlm_dropout *dropout, int64_t sample,
                           int64_t first, int64_t n, mtlm_real *factors);

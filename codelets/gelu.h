@@ -6,12 +6,17 @@
 
 #include "codelets/vector_math.h"
 
-/* Exact form (attr.gelu.exact): gelu(v) = v P(v), P(v) = (1 + erf(v / sqrt(2)))
- * / 2, as torch.nn.functional.gelu.  Megatron-LM uses this form in the MLP
- * without --bias-gelu-fusion, and in BERT's head without --openai-gelu.
+/* Exact form (attr.gelu.exact), as torch.nn.functional.gelu:
  *
- * Tanh form, as Megatron-LM's fused kernel and cuBLASLt: gelu(v) = v / 2 (1 +
- * tanh(u)) = v / (1 + e^(-2u)), u = sqrt(2 / pi) (v + 0.044715 v^3). */
+ *   gelu(v) = v P(v),  P(v) = (1 + erf(v / sqrt(2))) / 2
+ *
+ * Megatron-LM uses the exact form in the MLP without --bias-gelu-fusion, and in
+ * BERT's head without --openai-gelu.
+ *
+ * Tanh form, as Megatron-LM's fused kernel and cuBLASLt:
+ *
+ *   gelu(v) = v / 2 (1 + tanh(u)) = v / (1 + e^(-2u))
+ *   u = sqrt(2 / pi) (v + 0.044715 v^3) */
 #define MTLM_GELU_SCALE 0.79788456080286535588
 #define MTLM_GELU_CUBIC 0.044715
 
@@ -19,7 +24,7 @@
 #define MTLM_SQRT_HALF 0.70710678118654752440
 #define MTLM_NORMAL_0 0.39894228040143267794
 
-/* Returns e^(-2u) of v.  The exponent is capped at a value beyond which GELU
+/* Returns e^(-2u), u as above.  Caps the exponent of 2 at 126: beyond, GELU
  * does not change. */
 static inline mtlm_real mtlm_gelu_tail(mtlm_real v)
 {
@@ -48,8 +53,9 @@ static inline mtlm_real mtlm_gelu_exact(mtlm_real v)
     return v * mtlm_normal_cdf(v, mtlm_gelu_bell(v));
 }
 
-/* Returns the derivative of the tanh form: g + v g (1 - g) 2u' with g = 1 / (1
- * + e^(-2u)). */
+/* Returns the derivative of the tanh form:
+ *
+ *   g + v g (1 - g) 2u',  g = 1 / (1 + e^(-2u)) */
 static inline mtlm_real mtlm_gelu_slope(mtlm_real v)
 {
     const mtlm_real scale = 2 * MTLM_GELU_SCALE, cubic = MTLM_GELU_CUBIC;
@@ -59,8 +65,8 @@ static inline mtlm_real mtlm_gelu_slope(mtlm_real v)
     return g + g * (1 - g) * slope;
 }
 
-/* Returns the derivative of the exact form: P(v) + v P'(v), P' the normal
- * density. */
+/* Returns the derivative of the exact form, P(v) + v P'(v).  P' is the standard
+ * normal density. */
 static inline mtlm_real mtlm_gelu_exact_slope(mtlm_real v)
 {
     const mtlm_real e = mtlm_gelu_bell(v);

@@ -1,19 +1,19 @@
 #ifndef MTLM_INFER_H
 #define MTLM_INFER_H
 
-/* Shape checks that infer functions of operations share. */
+/* Shape checks for infer() of struct mtlm_op. */
 
 #include "codelets/op.h"
 
-/* Returns 0 if operand i of call has the shape `want`.  Else returns -1 with a
- * message in err, such as "weight is [7, 3], needs [5, 3]".  name: the
- * operand's name in the message. */
+/* Returns 0 if operand i of call has the shape `want`.  Else returns -1 with
+ * MTLM_EXIT_USAGE in err, and a message such as "weight is [7, 3], needs [5,
+ * 3]".  name: the operand in the message. */
 int mtlm_infer_expect_shape(const struct mtlm_call *call, int i,
                             const char *name, struct mtlm_shape want,
                             struct mtlm_error *err);
 
-/* Returns 0 if operand i of call has `rank` dimensions, else -1 with a message
- * in err. */
+/* Returns 0 if operand i of call has `rank` dimensions.  Else returns -1 with
+ * MTLM_EXIT_USAGE and a message in err.  name: the operand in the message. */
 int mtlm_infer_expect_rank(const struct mtlm_call *call, int i,
                            const char *name, int rank, struct mtlm_error *err);
 

@@ -1,10 +1,13 @@
 #ifndef MTLM_LAYERNORM_H
 #define MTLM_LAYERNORM_H
 
-/* Operands of the layernorm operations, for C and CUDA kernels. */
+/* Operands of the layernorm operations, for C and CUDA kernels.  layernorm.c
+ * has formulas and shapes. */
+
+/* layernorm_fwd */
 enum { LN_X, LN_GAMMA, LN_BETA, LN_Y, LN_MEAN, LN_RSTD, LN_COUNT };
 
-/* Operands of layernorm_bwd and layernorm_bwd_add. */
+/* layernorm_bwd, layernorm_bwd_add */
 enum {
     LNB_X,
     LNB_GAMMA,

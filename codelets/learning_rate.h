@@ -1,8 +1,8 @@
 #ifndef MTLM_LEARNING_RATE_H
 #define MTLM_LEARNING_RATE_H
 
-/* Learning rate and weight decay as functions of n: the samples of the
- * optimizer's steps so far (MTLM_CONTROL_CLOCK). */
+/* Learning rate and weight decay as functions of n (MTLM_CONTROL_CLOCK).  n
+ * counts the samples of the optimizer's steps so far. */
 
 #include <math.h>
 
@@ -11,8 +11,8 @@
 
 #define MTLM_PI 3.14159265358979323846
 
-/* Returns the factor of the WSD style after n samples: 1 before the decay, 0 at
- * the end of the decay. */
+/* Returns the factor c of the WSD style (warm-up, stable, decay) after n
+ * samples.  c falls from 1 to 0 during the decay. */
 static inline MTLM_HOST_DEVICE double mtlm_wsd_left(
     const struct mtlm_lr_schedule *schedule, double n)
 {
@@ -32,8 +32,10 @@ static inline MTLM_HOST_DEVICE double mtlm_wsd_left(
 }
 
 /* Returns the learning rate of the step after n samples, as Megatron-LM
- * core_v0.12.0 with the same options.  W: warmup_samples, D: decay_samples, E:
- * wsd_samples; r0: warmup_init, r: lr, r1: min_lr.
+ * core_v0.12.0 with the same options.  The first matching line holds.
+ *
+ *   W  warmup_samples    D  decay_samples    E   wsd_samples
+ *   r  lr                r0 warmup_init      r1  min_lr
  *
  *   n <= W (and W > 0)   r0 + (r - r0) n / W
  *   constant             r
@@ -45,8 +47,7 @@ static inline MTLM_HOST_DEVICE double mtlm_wsd_left(
  *                        r1 + (r - r1) c(u), u = (n - D + E) / E
  *     c of linear and cosine as above; exponential  c = 2 (1/2)^u - 1
  *
- * The first matching line holds.  The first step of a warm-up has n = 0, hence
- * the rate r0. */
+ * The first step of a warm-up has n = 0: its rate is r0. */
 static inline MTLM_HOST_DEVICE double mtlm_learning_rate(
     const struct mtlm_lr_schedule *schedule, double n)
 {
@@ -73,10 +74,13 @@ static inline MTLM_HOST_DEVICE double mtlm_learning_rate(
     }
 }
 
-/* Returns the weight decay of the step after n samples.  The result moves
- * from weight_decay to end_weight_decay within S = weight_decay_samples.  The
- * part of the way is u = n / S (linear) or (1 - cos pi u) / 2 (cosine).  The
- * constant style returns end_weight_decay. */
+/* Returns the weight decay of the step after n samples.  S:
+ * weight_decay_samples, d0: weight_decay, d1: end_weight_decay.  The first
+ * matching line holds.
+ *
+ *   constant, or n > S   d1
+ *   linear               d0 + (d1 - d0) u, u = n / S
+ *   cosine               d0 + (d1 - d0) (1 - cos pi u) / 2 */
 static inline MTLM_HOST_DEVICE double mtlm_weight_decay(
     const struct mtlm_lr_schedule *schedule, double n)
 {

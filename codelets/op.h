@@ -1,8 +1,8 @@
 #ifndef MTLM_OP_H
 #define MTLM_OP_H
 
-/* What an operation is: operands, attributes, shapes, gradient rule and
- * kernels.  The table of operations is in op_list.h. */
+/* An operation: operands, attributes, shapes, gradient rule and kernels.
+ * op_list.h has the table of operations. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,28 +19,28 @@
 extern "C" {
 #endif
 
-/* Maximum operands of one call.  Our tables set the limit, not StarPU. */
+/* Maximum number of operands of one call: a limit of our tables, not of
+ * StarPU. */
 #define MTLM_MAX_OPERANDS 8
 
-/* Maximum calls of one task.  The arguments of a CUDA kernel for 64 calls fit
- * into the 4 KiB of kernel parameters. */
+/* Maximum number of calls of one task.  The arguments of a CUDA kernel for 64
+ * calls fit into CUDA's 4 KiB of kernel parameters. */
 #define MTLM_MAX_CALLS 64
 
-/* Access to an operand.  MTLM_RW: nodes add to the operand, such as to a
- * weight's gradient, or overwrite the operand in place. */
+/* Access of a node to an operand.  MTLM_RW: the node adds to the operand (a
+ * weight's gradient, for example), or updates the operand in place. */
 enum mtlm_access { MTLM_R, MTLM_W, MTLM_RW };
 
 /* Who runs a node.
  *
- * COMPUTE: any worker.
- *
- * HOST: a CPU worker, because the node uses host state.  A GPU worker if the
- * operation has a CUDA kernel, which takes the host state as an argument.
- *
- * COLLECTIVE, P2P: the communication engine.
- *
- * ALIAS: no worker.  The output is the input; the node exists only for its
- * gradient rule. */
+ *   COMPUTE      a GPU worker if the rank has one and the operation has a CUDA
+ *                kernel, else a CPU worker
+ *   HOST         likewise; the node uses host state, which a CUDA kernel takes
+ *                as an argument
+ *   COLLECTIVE   the communication engine
+ *   P2P          the communication engine
+ *   ALIAS        nobody: the output is the input, and the node exists only for
+ *                its gradient rule */
 enum mtlm_op_class {
     MTLM_CLASS_COMPUTE,
     MTLM_CLASS_HOST,
@@ -62,9 +62,9 @@ struct mtlm_dropout {
     uint64_t seed;
     int layer; /* in the whole model */
     int site;  /* enum mtlm_dropout_site */
-    /* Position in the sample of the operand's first row: the mask of a part is
-     * the part of the sample's mask.  Attention uses attr.attention.first_query
-     * and first_key instead. */
+    /* Position in the sample of the operand's first row.  Masks belong to
+     * positions, so a mask does not depend on how samples are cut into parts.
+     * Attention uses attr.attention.first_query and first_key instead. */
     int64_t first_row;
 };
 
@@ -90,10 +90,10 @@ struct mtlm_lr_schedule {
     enum mtlm_lr_style style;
     double lr, min_lr;
     double warmup_init;    /* learning rate at the begin of the warm-up */
-    double warmup_samples; /* not whole if given as a fraction of the decay */
+    double warmup_samples; /* not an integer if a fraction of the decay */
     double decay_samples;  /* end of the decay, on the clock */
     enum mtlm_wsd_style wsd_style;
-    double wsd_samples; /* WSD: length of the final decay */
+    double wsd_samples; /* WSD: length of the final decay, on the clock */
 
     enum mtlm_weight_decay_style weight_decay_style;
     double weight_decay;     /* at the begin */
@@ -101,26 +101,25 @@ struct mtlm_lr_schedule {
     double weight_decay_samples;
 };
 
-/* Loss scaling, by Megatron-LM's rules: the factor on the loss keeps gradients
- * representable in fp16.  The optimizer does not step if the gradients
- * overflow.
+/* Loss scaling, by Megatron-LM's rules.  The loss scale is a factor on the loss
+ * that keeps gradients representable in fp16.  The optimizer does not step if
+ * the gradients overflow.
  *
- * A dynamic scale changes.  The first `hysteresis` overflows halve the scale
- * once; each further overflow halves the scale again.  The scale doubles after
- * `window` consecutive iterations without overflow, and the count of overflows
- * starts anew.  The scale never falls below min. */
+ * A dynamic scale changes.  Overflow number `hysteresis` halves the scale, and
+ * so does each further overflow, down to min.  `window` consecutive iterations
+ * without overflow double the scale; the count of overflows then restarts. */
 struct mtlm_loss_scale {
     double initial; /* 0 means 1 */
     double min;
-    int64_t window;
-    int hysteresis;
+    int64_t window; /* iterations */
+    int hysteresis; /* overflows */
     bool dynamic;
 };
 
 /* Which kernels compute attention on a GPU.  AUTO: cuDNN's kernels where
  * possible, else our own.  FUSED: cuDNN's kernels, else the job ends.  The
- * three other names are Megatron-LM's and mean our own kernels.  CPUs have one
- * implementation. */
+ * other names are Megatron-LM's and select our own kernels.  CPUs have one
+ * implementation and ignore the backend. */
 enum mtlm_attention_backend {
     MTLM_ATTENTION_AUTO,
     MTLM_ATTENTION_FLASH,
@@ -139,7 +138,7 @@ union mtlm_attr {
     } batch;
     struct {
         int64_t first; /* this rank's first row of the vocabulary */
-        int64_t size;  /* vocabulary rows without padding */
+        int64_t size;  /* rows of the whole vocabulary, without padding */
         int slot;      /* enum mtlm_loss_slot */
     } vocabulary;
     struct {
@@ -151,66 +150,67 @@ union mtlm_attr {
     struct mtlm_dropout dropout;
     struct {
         int heads;      /* of this rank */
-        int first_head; /* first head's number in the model */
+        int first_head; /* this rank's first head, numbered in the layer */
         bool causal;    /* queries see keys up to their position */
-        /* Sample positions of the first query and the first key; length of all
-         * samples, padding included. */
+        /* Sample positions of the first query and of the first key; length of
+         * every sample, with padding. */
         int64_t first_query, first_key, seq_length;
         double coefficient; /* query-key layer scaling; 1: none */
         enum mtlm_attention_backend backend;
         struct mtlm_dropout dropout;
     } attention;
     struct {
-        /* Values N(mean, std); std 0: all values are mean.  A value depends on
-         * the element's number in the full tensor, (first_row + row) *
-         * full_cols + first_col + col.  A shard therefore holds a part of the
-         * full tensor's values.
+        /* Normally distributed values; std 0: all values are mean.  A value
+         * depends on the element's number in the full tensor: (first_row + row)
+         * * full_cols + first_col + col.  So all layouts have the same values.
          *
-         * cols 0: x is the whole shard.  Else x is a piece of a shard with cols
+         * cols 0: x is a whole shard.  Else x is a piece of a shard with cols
          * columns: the elements from `first` on. */
         double mean, std;
         uint64_t seed;
-        int64_t param; /* for mtlm_philox_param_stream() */
+        int64_t param; /* parameter's number: mtlm_philox_param_stream() */
         int64_t full_cols, first_row, first_col;
         int64_t first, cols;
     } fill;
     struct {
-        int64_t slot;  /* status element to write; publish: first one */
-        double factor; /* publish: factor on the values */
-        /* square_sum, count_zeros: trailing elements to ignore */
+        int64_t slot;  /* element of status to write; publish: first element */
+        double factor; /* publish: factor on the losses */
+        /* square_sum, count_zeros: trailing elements of g to ignore */
         int64_t padding;
     } status;
     struct {
         struct mtlm_lr_schedule lr_schedule;
         double clip;    /* maximum gradient norm; 0: no clipping */
-        int64_t n_sums; /* squared sums at the start of status */
-        /* After a loss or norm that is not finite the optimizer never steps
-         * again.  The weights stay those that led to that value. */
+        int64_t n_sums; /* sums of squares at the start of status */
+        /* The optimizer never steps again after a loss or norm that is not
+         * finite (overflows of the loss scale excepted).  The weights stay
+         * unchanged. */
         bool nan_is_final;
         struct mtlm_loss_scale scale;
     } control; /* control_init uses scale only */
     struct {
         double beta1, beta2, epsilon;
         bool decay; /* weight decay applies to this weight */
-        /* First element of the weight that g, m, v (and master) hold. */
+        /* Element of the weight to which element 0 of g, m, v and master
+         * belongs. */
         int64_t first;
     } adam;
     struct {
         enum mtlm_group group;
         enum mtlm_reduce reduce;
-        int size; /* ranks of the group; 0: shapes do not change */
-        /* Bucket reductions: elements to reduce, with padding.  Gathers in
-         * place: elements of one rank's block. */
+        int size; /* number of ranks of the group; 0: shapes do not change */
+        /* Reductions of a bucket: elements to reduce, with padding.  Gather of
+         * a bucket: elements of one rank's shard. */
         int64_t count;
     } collective;
     struct {
-        int peer; /* rank */
-        int tag;  /* pairs a send and a receive of the same microbatch */
+        int peer; /* rank of the other end */
+        int tag;  /* equal for a send and the receive that matches */
     } p2p;
 };
 
-/* The loss tensor (double): sums over a rank's microbatches, each multiplied by
- * mtlm_context.share. */
+/* The loss tensor (double): sums over this rank's microbatches.  The share of
+ * struct mtlm_context weights each microbatch. */
 enum mtlm_loss_slot {
     MTLM_LOSS_LM,       /* language model */
     MTLM_LOSS_SOP,      /* sentence order prediction (BERT) */
@@ -218,22 +218,22 @@ enum mtlm_loss_slot {
     MTLM_LOSS_COUNT
 };
 
-/* The status vector (double): n_sums squared sums of gradients, then these
- * slots.  Losses are in the order of enum mtlm_loss_slot. */
+/* The status vector (double): n_sums sums of squared gradients, then the slots
+ * below.  Losses are in the order of enum mtlm_loss_slot. */
 enum mtlm_status_slot {
     MTLM_STATUS_LOSS,
     MTLM_STATUS_SOP,
     MTLM_STATUS_SOP_HITS,
-    MTLM_STATUS_STOP,
+    MTLM_STATUS_STOP,  /* mtlm_stop_requested() */
     MTLM_STATUS_ZEROS, /* gradient elements equal to 0, if counted */
     MTLM_STATUS_EXTRA  /* number of slots */
 };
 
 /* Slots of the control tensor (double), and of the report: the host's copy. */
 enum mtlm_control_slot {
-    MTLM_CONTROL_ITERATION,    /* iterations done, with skipped ones */
+    MTLM_CONTROL_ITERATION,    /* iterations done, also without a step */
     MTLM_CONTROL_STEP,         /* optimizer steps done */
-    MTLM_CONTROL_SAMPLES,      /* samples consumed */
+    MTLM_CONTROL_SAMPLES,      /* samples consumed by all iterations */
     MTLM_CONTROL_CLOCK,        /* samples of the iterations with a step */
     MTLM_CONTROL_BATCH,        /* samples of this iteration */
     MTLM_CONTROL_LR,           /* learning rate of this iteration */
@@ -246,13 +246,13 @@ enum mtlm_control_slot {
     MTLM_CONTROL_SOP_HITS,
     MTLM_CONTROL_ZEROS,   /* gradient elements equal to 0 */
     MTLM_CONTROL_SKIPPED, /* iterations without a step, in total */
-    /* Iterations with a norm or loss that is not finite; overflows of the loss
-     * scale do not count. */
+    /* Iterations with a norm or loss that is not finite, without overflows of
+     * the loss scale. */
     MTLM_CONTROL_NAN,
     MTLM_CONTROL_APPLY, /* 1: the optimizer steps; 0: no step */
     MTLM_CONTROL_STOP,  /* sum of mtlm_stop_requested() over the ranks */
-    /* Factor on the losses where gradients begin; the report holds the factor
-     * of the next iteration.  MTLM_CONTROL_CLIP divides by the factor. */
+    /* Factor on the losses from which gradients are computed.  The report holds
+     * the factor of the next iteration. */
     MTLM_CONTROL_LOSS_SCALE,
     MTLM_CONTROL_GROWTH,     /* iterations since a scale change or overflow */
     MTLM_CONTROL_HYSTERESIS, /* overflows until the scale halves */
@@ -262,15 +262,14 @@ enum mtlm_control_slot {
 /* One call of an operation; shape[i] belongs to operand i. */
 struct mtlm_call {
     enum mtlm_op_kind kind;
-    /* Element type of MTLM_VALUE operands: MTLM_REAL (always in fp32 jobs),
-     * MTLM_BF16 or MTLM_F16.  The type belongs to the call, not to the job:
-     * fill writes 16-bit weights and their fp32 masters.  Kernels compute in
-     * mtlm_real. */
+    /* Element type of MTLM_VALUE operands: MTLM_REAL, MTLM_BF16 or MTLM_F16.
+     * Calls of one job may differ: fill writes 16-bit weights and their fp32
+     * masters.  Kernels compute in mtlm_real. */
     enum mtlm_dtype value;
     union mtlm_attr attr;
     struct mtlm_shape shape[MTLM_MAX_OPERANDS];
-    /* Next call of the same task, or NULL; operation and value type are the
-     * same.  A task with several calls bundles small tensors. */
+    /* Next call of the same task, with the same operation and value type; or
+     * NULL.  Tasks with several calls bundle work on small tensors. */
     struct mtlm_call *next;
 };
 
@@ -279,9 +278,9 @@ struct mtlm_device;
 
 /* Where and when a kernel runs.  All pointers are borrowed. */
 struct mtlm_context {
-    int64_t sample; /* number in the run of the microbatch's first sample */
-    /* The microbatch's weight in the losses of its iteration or validation: 1 /
-     * (microbatches * data-parallel ranks). */
+    int64_t sample; /* number of the microbatch's first sample in the run */
+    /* Weight of the microbatch in the losses of its iteration or validation: 1
+     * / (microbatches * data-parallel ranks). */
     double share;
     int64_t batch;                /* samples of the iteration on all ranks */
     struct mtlm_scratch *scratch; /* this worker's host scratch */
@@ -289,89 +288,89 @@ struct mtlm_context {
     const struct mtlm_device *device; /* this worker's GPU, or NULL */
 };
 
+/* A kernel: computes call on the operands ptr[i], see struct mtlm_op. */
 typedef void mtlm_kernel(void *const ptr[], const struct mtlm_call *call,
                          const struct mtlm_context *context);
 
-/* Source of a gradient operation's operand, given the forward call. */
+/* Where an operand of a gradient call comes from.  i: an operand of the forward
+ * call. */
 enum mtlm_grad_source {
     MTLM_GRAD_END,   /* end of the operands */
-    MTLM_GRAD_VALUE, /* operand i of the forward call */
-    MTLM_GRAD_OF,    /* gradient of operand i of the forward call */
-    MTLM_GRAD_OVER,  /* operand i, which becomes its own gradient */
+    MTLM_GRAD_VALUE, /* operand i */
+    MTLM_GRAD_OF,    /* gradient of operand i */
+    MTLM_GRAD_OVER,  /* operand i, which the gradient overwrites */
 };
 
 struct mtlm_grad_arg {
     enum mtlm_grad_source source;
-    int operand;
+    int operand; /* i */
 };
 
-/* B computes the gradients of inputs, W the gradients of weights.  Separate
- * nodes let W wait (zero-bubble pipelines, arXiv 2401.10241). */
+/* B computes gradients of activations, W gradients of weights.  Separate nodes
+ * let W wait (zero-bubble pipelines, arXiv 2401.10241). */
 enum mtlm_grad_phase { MTLM_GRAD_B, MTLM_GRAD_W };
 
+/* A call that a gradient rule makes. */
 struct mtlm_grad_call {
     bool used;
     enum mtlm_grad_phase phase;
     enum mtlm_op_kind kind;
-    /* Replaces kind if the call must add to an existing gradient of an
-     * activation; 0 (MTLM_OP_BATCH): no such kind. */
+    /* Replaces kind where an activation already has a gradient, to which the
+     * call must add.  0 (MTLM_OP_BATCH): no such kind. */
     enum mtlm_op_kind kind_add;
     struct mtlm_grad_arg arg[MTLM_MAX_OPERANDS];
 };
 
 /* The gradient rule of a forward operation, as data.  graph/build/backward.c
- * walks the forward calls in reverse order and makes the calls of the rule,
- * with the forward call's attributes. */
+ * walks the forward calls in reverse order.  Each forward call gets the calls
+ * of the rule, with the attributes of the forward call. */
 struct mtlm_grad {
     bool root; /* a loss: the rule needs no gradient of the outputs */
     struct mtlm_grad_call call[2];
-    /* pass[i].used: the gradient of operand i is the gradient of operand
-     * `from`. */
+    /* pass[i].used: operand i and operand `from` have the same gradient. */
     struct {
         bool used;
         int from;
     } pass[MTLM_MAX_OPERANDS];
-    /* With pass: all-reduces the gradient over attr.collective.group
-     * (Megatron-LM's operator f). */
+    /* Sums the gradient of pass over attr.collective.group (Megatron-LM's
+     * operator f). */
     bool reduce;
 };
 
-/* One operation.  Operands are inputs, then outputs.  The caller gives MTLM_R
- * and MTLM_RW operands; making the call creates MTLM_W operands. */
+/* One operation.  mtlm_graph_call() takes the MTLM_R and MTLM_RW operands, and
+ * creates MTLM_W operands that are not given. */
 struct mtlm_op {
     const char *name; /* for traces, performance models, messages */
     enum mtlm_op_class op_class;
     int n_operands;
     enum mtlm_access access[MTLM_MAX_OPERANDS];
     enum mtlm_dtype dtype[MTLM_MAX_OPERANDS]; /* see mtlm_call_dtype() */
-    bool shared[MTLM_MAX_OPERANDS]; /* common to all calls of a task */
-    /* No kernel of the operation reads the operand; only the gradient rule
-     * needs the operand. */
+    bool shared[MTLM_MAX_OPERANDS]; /* one tensor for all calls of a task */
+    /* No kernel reads the operand: only the gradient rule needs the operand. */
     bool untouched[MTLM_MAX_OPERANDS];
 
-    /* Checks the given shapes of call and sets the shapes of MTLM_W operands.
-     * Returns 0, or -1 with the reason in err. */
+    /* Checks the shapes of the given operands and sets the shapes of created
+     * operands.  Returns 0, or -1 with the reason in err. */
     int (*infer)(struct mtlm_call *call, struct mtlm_error *err);
 
-    /* Returns the floating-point operations of a call; NULL: not worth
-     * counting. */
+    /* Returns the number of floating-point operations of a call; NULL: too few
+     * to count. */
     double (*flops)(const struct mtlm_call *call);
 
     struct mtlm_grad grad;
 
-    /* Kernels.  ptr[i] is operand i, in host memory (cpu) or in the GPU's
-     * memory (cuda).  A cuda kernel enqueues on the device's stream without
-     * waiting.  MTLM_VALUE operands have type call->value in a cuda kernel.  In
-     * a cpu kernel they have type mtlm_real (mtlm_value_run_cpu() converts),
-     * unless cpu_typed. */
+    /* Computes one call on the CPU.  ptr[i] is operand i, in host memory.
+     * mtlm_value_run_cpu() converts MTLM_VALUE operands to mtlm_real. */
     mtlm_kernel *cpu;
+    /* Enqueues one call on the device's stream without waiting.  ptr[i] is
+     * operand i, in GPU memory; MTLM_VALUE operands have type call->value. */
     mtlm_kernel *cuda;
-    bool cpu_typed; /* cpu: MTLM_VALUE operands have type call->value */
-    /* The cpu kernel fetches operand 0 itself: ptr[0] may be GPU memory. */
+    /* cpu takes MTLM_VALUE operands of type call->value, not converted. */
+    bool cpu_typed;
+    /* cpu reads operand 0 wherever it lies: ptr[0] may be GPU memory. */
     bool cpu_fetches;
-    /* The cuda kernel computes call and all its next calls at once.  ptr holds
-     * n_operands pointers per call.  The kernel asserts which attributes must
-     * agree. */
+    /* cuda computes call and all its next calls at once.  ptr holds n_operands
+     * pointers per call.  The kernel asserts which attributes must agree. */
     bool cuda_together;
 };
 
@@ -389,23 +388,24 @@ MTLM_OP_LIST(OP)
 #define MTLM_CUDA_KERNEL(lc) NULL
 #endif
 
-/* Infers the shapes of a call, see infer of struct mtlm_op.  Returns 0, or -1
- * with the operation's name and the reason in err. */
+/* Calls infer() of the call's operation.  Returns 0, or -1 with the operation's
+ * name and the reason in err. */
 int mtlm_call_infer(struct mtlm_call *call, struct mtlm_error *err);
 
-/* Returns the type of operand i of a call; MTLM_VALUE becomes call->value. */
+/* Returns the element type of operand i of a call; MTLM_VALUE becomes
+ * call->value. */
 enum mtlm_dtype mtlm_call_dtype(const struct mtlm_call *call, int i);
 
-/* Maximum pointers of a task's kernels. */
+/* Maximum number of pointers that kernels of one task take. */
 #define MTLM_MAX_POINTERS (MTLM_MAX_CALLS * MTLM_MAX_OPERANDS)
 
-/* Returns the number of operands of a task that makes call and its next calls:
- * all operands of the first call, unshared operands of the others. */
+/* Returns the number of operands of the task that computes call and its next
+ * calls.  Counts shared operands once. */
 int mtlm_call_n_operands(const struct mtlm_call *call);
 
-/* Copies the pointers of a task's operands to ptr [calls * n_operands] (at most
- * MTLM_MAX_POINTERS), as kernels expect them.  Repeats shared operands for each
- * call. */
+/* Writes ptr, n_operands pointers per call, from operand [n], where n is
+ * mtlm_call_n_operands().  Repeats shared operands for each call.  ptr has room
+ * for MTLM_MAX_POINTERS. */
 void mtlm_call_spread(const struct mtlm_call *call, void *const operand[],
                       void *ptr[]);
 
@@ -417,7 +417,8 @@ void mtlm_call_run_cuda(void *const ptr[], const struct mtlm_call *call,
 /* Returns the floating-point operations of call and its next calls. */
 double mtlm_call_flops(const struct mtlm_call *call);
 
-/* Returns the bytes that call and its next calls read and write. */
+/* Returns the bytes that call and its next calls read and write.  Counts
+ * MTLM_RW operands twice. */
 double mtlm_call_bytes(const struct mtlm_call *call);
 
 #ifdef __cplusplus

@@ -1,10 +1,10 @@
 #ifndef MTLM_OP_LIST_H
 #define MTLM_OP_LIST_H
 
-/* The list of operations: enum suffix and name, one line each.  A new operation
- * takes one line here.  A .c file in codelets/ defines the operation's struct
- * mtlm_op and CPU kernel; the .cu file of the same name has the CUDA
- * kernel. */
+/* The list of operations.  A new operation takes one line here: suffix of enum
+ * mtlm_op_kind, name.  A .c file in codelets/ defines the operation's struct
+ * mtlm_op and CPU kernel.  The .cu file of the same name has the CUDA kernel,
+ * if any. */
 #define MTLM_OP_LIST(OP)                                                       \
     OP(BATCH, batch)                                                           \
     OP(LOSS_WEIGHTS, loss_weights)                                             \

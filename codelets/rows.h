@@ -1,14 +1,14 @@
 #ifndef MTLM_ROWS_H
 #define MTLM_ROWS_H
 
-/* Sums over rows on the CPU: the gradient of a vector added to every row. */
+/* Sums over rows on the CPU: the gradient of a bias, for example. */
 
 #include <stdint.h>
 
 #include "runtime/base/dtype.h"
 
-/* Rows of a partial sum.  Partial sums keep the rounding error of long sums
- * small. */
+/* Number of rows of a partial sum.  Partial sums keep the rounding error of
+ * long sums small. */
 enum { MTLM_ROW_BLOCK = 32 };
 
 /* Adds the rows of x [rows, cols] (contiguous) to sum [cols]. */

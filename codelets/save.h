@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-/* Returns the time in ns that this process's workers spent on checkpoint copies
- * so far, summed over workers. */
+/* Returns the time that workers of this process have spent on checkpoint copies
+ * so far, in ns, summed over workers. */
 int64_t mtlm_save_copies_ns(void);
 
 #endif /* MTLM_SAVE_OP_H */

@@ -1,16 +1,18 @@
 #ifndef MTLM_VALUE_H
 #define MTLM_VALUE_H
 
-/* Runs CPU kernels on operands of any value type. */
+/* Runs CPU kernels on operands of any value type.  The kernels compute in
+ * mtlm_real. */
 
 #include "codelets/op.h"
 
-/* Runs the CPU kernel of call and its next calls on operands in host memory.
- * Widens 16-bit operands before and rounds them after. */
+/* Runs the CPU kernel of call and its next calls.  ptr: n_operands pointers to
+ * host memory per call (mtlm_call_spread()).  Widens 16-bit operands to floats
+ * before the kernel, and rounds results after the kernel. */
 void mtlm_value_run_cpu(void *const ptr[], const struct mtlm_call *call,
                         const struct mtlm_context *context);
 
-/* Returns the bytes of context->wide that mtlm_value_run_cpu() needs. */
+/* Returns the bytes that mtlm_value_run_cpu() takes from context->wide. */
 size_t mtlm_value_wide_bytes(const struct mtlm_call *call);
 
 #endif /* MTLM_VALUE_H */

@@ -1,9 +1,9 @@
 #ifndef MTLM_VECTOR_MATH_H
 #define MTLM_VECTOR_MATH_H
 
-/* Mathematical functions that compilers can vectorise inside a loop, unlike the
- * C library's functions.  Double precision uses the C library, because accuracy
- * matters more than speed there. */
+/* Mathematical functions that compilers can vectorise inside a loop; calls of
+ * the C library prevent vectorisation.  Double precision calls the C library,
+ * because accuracy matters more than speed there. */
 
 #include <float.h>
 #include <math.h>
@@ -19,9 +19,10 @@
 
 #if MTLM_DOUBLE
 
-/* The maximum over no elements.  Finite, because kernels subtract maxima. */
+/* The maximum over no elements: finite, because kernels subtract maxima. */
 #define MTLM_LOWEST (-DBL_MAX)
 
+/* Returns 2^x. */
 static inline double mtlm_exp2(double x)
 {
     return exp2(x);
@@ -32,6 +33,7 @@ static inline double mtlm_sqrt(double x)
     return sqrt(x);
 }
 
+/* Returns the standard normal distribution function of x; ignores e. */
 static inline double mtlm_normal_cdf(double x, double e)
 {
     (void) e;
@@ -42,12 +44,14 @@ static inline double mtlm_normal_cdf(double x, double e)
 
 #define MTLM_LOWEST (-FLT_MAX)
 
-/* Returns 2^x within one unit in the last place, for x up to 127.  2^x = 2^n
- * 2^f with |f| <= 1/2; a polynomial gives 2^f (relative error 2e-9).  Returns 0
- * below -126, where floats become subnormal.  NaN stays NaN. */
+/* Returns 2^x within one unit in the last place, for x up to 127.  Returns 0
+ * for x below -126, where floats become subnormal.  NaN stays NaN.
+ *
+ * 2^x = 2^n 2^f with an integer n and |f| <= 1/2.  A polynomial gives 2^f with
+ * a relative error of 2e-9. */
 static inline float mtlm_exp2(float x)
 {
-    /* Adding the shifter rounds to an integer, held in the lowest bits. */
+    /* Adding the shifter rounds x to n, in the lowest bits of the sum. */
     const float shifter = 0x1.8p23f;
     const float shifted = x + shifter;
     const float f = x - (shifted - shifter);
@@ -71,11 +75,13 @@ static inline MTLM_HOST_DEVICE float mtlm_sqrt(float x)
     return sqrtf(x);
 }
 
-/* Returns the standard normal distribution function P(x) = (1 + erf(x /
- * sqrt(2))) / 2, within 2 units in the last place of 1.  The caller gives e =
- * e^(-x^2 / 2). P(-|x|) is e times a polynomial in t = 1 / (1 + 0.37 |x| /
- * sqrt(2)).  The polynomial has a relative error of 2e-8 (Remez' algorithm).
- * P(|x|) is 1 - P(-|x|). */
+/* Returns the standard normal distribution function P(x), within 2 units in the
+ * last place of 1.  The caller gives e = e^(-x^2 / 2).
+ *
+ *   P(x) = (1 + erf(x / sqrt(2))) / 2,  P(|x|) = 1 - P(-|x|)
+ *
+ * P(-|x|) is e times a polynomial in t = 1 / (1 + 0.37 |x| / sqrt(2)).  Remez'
+ * algorithm gives the polynomial, with a relative error of 2e-8. */
 static inline float mtlm_normal_cdf(float x, float e)
 {
     const float t = 1 / (1 + 0x1.0be89cp-2f * fabsf(x));

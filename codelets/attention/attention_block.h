@@ -1,8 +1,8 @@
 #ifndef MTLM_ATTENTION_BLOCK_H
 #define MTLM_ATTENTION_BLOCK_H
 
-/* Blocks of attention scores: shared by forward and backward of one head on the
- * CPU. */
+/* Blocks of attention scores of one head on the CPU.  Forward and backward use
+ * these functions. */
 
 #include <math.h>
 #include <string.h>
@@ -10,28 +10,30 @@
 #include "codelets/op.h"
 #include "codelets/tile.h"
 
-/* No tensor of all scores exists: blocks of queries meet blocks of keys in the
- * worker's scratch (Dao et al., FlashAttention, arXiv 2205.14135).  Kernels
- * compute only the tiles of a block that a query sees. */
+/* No tensor holds all scores.  The worker's scratch holds the scores of one
+ * block of queries with one block of keys (FlashAttention, arXiv 2205.14135).
+ * Kernels skip tiles in which no query sees a key. */
 
-/* One head of one sample: the queries of some positions meet the keys and
- * values of some positions.  Rows end before the padding. */
+/* One head of one sample: rows of queries, and rows of keys with their values.
+ * A row is a position of the sample; rows end before the padding. */
 struct mtlm_head {
     const struct mtlm_dropout *dropout;
-    /* sample: its number in the run; number: the head's in the model */
+    /* sample: number of the sample in the run; number: number of the head in
+     * its layer, over all tensor-parallel ranks */
     int64_t sample, number;
     int64_t seq_length;             /* length of the sample with padding */
     int64_t first_query, first_key; /* sample positions of row 0 */
     int64_t queries, keys;          /* number of rows */
     bool causal;                    /* queries see keys up to their position */
     int64_t d;                      /* elements per query, key, value */
-    int64_t ld, ld_y; /* elements between positions: of q, k, v; of y */
-    /* Scores are q k^T scale; the softmax multiplies scores by coefficient. */
+    /* ld: elements between rows of q, k and v; ld_y: of y */
+    int64_t ld, ld_y;
+    /* score = scale q k^T; the softmax takes exp(coefficient score). */
     mtlm_real scale, coefficient;
-    const mtlm_real *q, *k, *v;
+    const mtlm_real *q, *k, *v; /* q [queries, d]; k, v [keys, d] */
 };
 
-/* Returns the number of keys that a query (row number) sees. */
+/* Returns the number of keys that the query in row `query` sees. */
 static inline int64_t mtlm_head_seen(const struct mtlm_head *head,
                                      int64_t query)
 {
@@ -43,14 +45,15 @@ static inline int64_t mtlm_head_seen(const struct mtlm_head *head,
                                               : seen;
 }
 
-/* A block of scores fits the second-level cache of a core.  Both extents are
- * whole tiles, by rows and by columns. */
+/* Sizes of a block.  The scores of a block fit the second-level cache of a
+ * core.  Queries and keys of a block fill whole tiles. */
 enum {
     MTLM_BLOCK_QUERIES = 96,
     MTLM_BLOCK_KEYS = 192,
-    /* Row length of scores: room for mtlm_block_zero_unseen(). */
+    /* Elements between rows of scores, with room for the zeros of
+     * mtlm_block_zero_unseen(). */
     MTLM_BLOCK_LD = MTLM_BLOCK_KEYS + 16,
-    /* Keys whose values fit the first-level cache. */
+    /* Number of keys whose values fit the first-level cache. */
     MTLM_BLOCK_CHUNK = 96,
 };
 
@@ -61,39 +64,46 @@ _Static_assert(MTLM_BLOCK_QUERIES % MTLM_TILE_ROWS == 0
                    && MTLM_BLOCK_LD - MTLM_BLOCK_KEYS >= MTLM_TILE_ROWS,
                "blocks are whole tiles");
 
-/* A head's operands and results, packed for tiles.  q, o and dq belong to one
- * block of queries: o is y (forward) or dy (backward), dq the gradient of q. */
+/* A head's operands and results, packed for tiles, in the worker's scratch.  A
+ * panel is MTLM_TILE_COLS keys or values, transposed.  Rows of k, v, dk, dv, q,
+ * o and dq are d elements long. */
 struct mtlm_packed {
-    int64_t d;     /* packed row length: whole vectors */
-    int64_t panel; /* elements of MTLM_TILE_COLS transposed keys */
-    mtlm_real *kt; /* transposed keys, by panels */
-    mtlm_real *v;  /* forward: values by rows */
-    mtlm_real *vt; /* backward: transposed values, by panels */
-    mtlm_real *k;  /* backward: keys by rows */
-    mtlm_real *dk, *dv;
+    int64_t d;          /* head->d rounded up to whole vectors */
+    int64_t panel;      /* elements of a panel */
+    mtlm_real *kt;      /* all keys, by panels */
+    mtlm_real *v;       /* forward: all values, by rows */
+    mtlm_real *vt;      /* backward: all values, by panels */
+    mtlm_real *k;       /* backward: all keys, by rows */
+    mtlm_real *dk, *dv; /* backward: gradients of all keys and values */
+    /* Rows of one block of queries: q; o is y (forward) or dy (backward); dq is
+     * the gradient of q (backward). */
     mtlm_real *q, *o, *dq;
     mtlm_real *score, *dprob; /* [MTLM_BLOCK_QUERIES, MTLM_BLOCK_LD] */
-    mtlm_real *factor;        /* [MTLM_BLOCK_LD], dropout factors */
+    mtlm_real *factor; /* [MTLM_BLOCK_LD]: dropout factors of one query */
 };
 
-/* A block: nq queries from q0 on meet nk keys from k0 on. */
+/* A block: rows q0 .. q0 + nq - 1 of the queries with rows k0 .. k0 + nk - 1 of
+ * the keys. */
 struct mtlm_block {
     const struct mtlm_head *head;
     const struct mtlm_packed *packed;
     int64_t q0, nq, k0, nk;
 };
 
+/* Returns the smaller number. */
 static inline int64_t mtlm_block_least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
+/* Returns n rounded up to whole tiles of rows. */
 static inline int64_t mtlm_block_whole_rows(int64_t n)
 {
     return (n + MTLM_TILE_ROWS - 1) / MTLM_TILE_ROWS * MTLM_TILE_ROWS;
 }
 
-/* Returns how many keys of the block a query of the block sees. */
+/* Returns how many keys of the block the block's query number `query` sees.
+ * Rows that fill up the last tile see the keys of the last query. */
 static inline int64_t mtlm_block_seen(const struct mtlm_block *b, int64_t query)
 {
     const int64_t n =
@@ -103,16 +113,17 @@ static inline int64_t mtlm_block_seen(const struct mtlm_block *b, int64_t query)
     return n < 0 ? 0 : mtlm_block_least(n, b->nk);
 }
 
-/* Sets MTLM_TILE_ROWS scores behind the n seen keys to 0.  Later queries in the
- * same row of tiles may see some of these keys. */
+/* Sets MTLM_TILE_ROWS scores behind the n seen keys of a query to 0.  Products
+ * of tiles read these scores, because later queries of the tile see more
+ * keys. */
 static inline void mtlm_block_zero_unseen(mtlm_real *row, int64_t n)
 {
     memset(row + n, 0, MTLM_TILE_ROWS * sizeof(*row));
 }
 
-/* Sets the scores behind the n seen keys to -infinity, up to a whole vector;
- * the exponentials of these scores are 0.  Returns n rounded up to whole
- * vectors. */
+/* Sets the scores behind the n seen keys of a query to -infinity, up to a whole
+ * vector.  The exponentials of these scores are 0.  Returns n rounded up to
+ * whole vectors. */
 static inline int64_t mtlm_block_hide_unseen(mtlm_real *row, int64_t n)
 {
     const int64_t end = mtlm_tile_whole_vectors(n);
@@ -131,35 +142,38 @@ static inline void mtlm_block_scale_rows(mtlm_real *x, int64_t n,
         x[i] *= scale;
 }
 
-/* Returns the next n elements of *scratch and advances *scratch. */
+/* Returns *scratch and advances *scratch by n elements. */
 mtlm_real *mtlm_attention_block_scratch_take(mtlm_real **scratch, int64_t n);
 
-/* Packs the head's keys.  Returns a struct whose kt, q, o, score and factor lie
- * in *scratch; the caller adds the other members.  Advances *scratch. */
+/* Packs the head's keys into kt.  Returns a struct with d, panel, kt, and with
+ * memory for q, o, score and factor.  The caller adds the other members.  Takes
+ * the memory from *scratch and advances *scratch. */
 struct mtlm_packed mtlm_attention_block_pack_head(const struct mtlm_head *head,
                                                   mtlm_real **scratch);
 
-/* Packs n rows of cols elements, whose rows are ld elements apart.  Fills up
- * with zeros to whole tiles. */
+/* Packs `from` [n, cols], rows ld elements apart, into `to`.  Zeros fill up
+ * each row to whole vectors, and the rows to whole tiles. */
 void mtlm_attention_block_pack_queries(const mtlm_real *from, int64_t ld,
                                        int64_t n, int64_t cols, mtlm_real *to);
 
-/* Computes `to` [nq, nk], for tiles that a query sees: the product of each row
- * of a [nq, d] with each key or value in panels. */
+/* Computes `to` [nq, nk] = a [nq, d] x^T, where panels hold the transposed keys
+ * or values x of the head.  Skips tiles in which no query sees a key.  Rows of
+ * `to` are MTLM_BLOCK_LD elements apart. */
 void mtlm_attention_block_products_of_seen(const struct mtlm_block *b,
                                            const mtlm_real *a,
                                            const mtlm_real *panels,
                                            mtlm_real *to);
 
-/* Computes `to` [nq, d] += weights [nq, nk] rows [nk, d], over tiles that a
- * query sees.  first: sets `to` instead of adding. */
+/* Adds weights [nq, nk] x to `to` [nq, d], where rows hold the keys or values x
+ * of the head.  Skips tiles in which no query sees a key.  Rows of weights are
+ * MTLM_BLOCK_LD elements apart.  first: sets `to` instead. */
 void mtlm_attention_block_sums_over_seen(const struct mtlm_block *b,
                                          const mtlm_real *weights,
                                          const mtlm_real *rows, bool first,
                                          mtlm_real *to);
 
-/* Writes the dropout factors of a query and the first n keys of the block to
- * packed->factor.  The factors depend on positions in the sample, not on the
+/* Writes the dropout factors of one query with the first n keys of the block to
+ * packed->factor.  The factors depend on positions in the sample, not on
  * blocks. */
 void mtlm_attention_block_dropout_row(const struct mtlm_block *b, int64_t query,
                                       int64_t n);
