@@ -6,17 +6,20 @@
 
 #include "graph/build/recompute.h"
 
-/* Appends the gradients of forward by the rules of the operation table: those
- * of activations to backward (B), those of weights to weight (W).
+/* Appends the gradient nodes of forward, by the rules of the operation table.
+ * Gradients of activations go to backward (B), gradients of weights to weight
+ * (W).
  *
- * Before the call, tensors whose gradient comes from outside (the output of a
- * stage that is not the last) have .grad set.  Parameters always have .grad,
- * and the nodes add to that gradient.  After the call, .grad of forward's
- * inputs is set.
+ * Set .grad before the call in tensors whose gradient another stage sends (the
+ * output of any stage but the last).  Parameters have .grad already, and the
+ * nodes add to that gradient.  The call sets .grad of every activation that a
+ * gradient reaches.
  *
- * segments: segments of forward to recompute before their gradients; NULL:
- * none.  backward and weight may be the same list.  Weight gradients then stand
- * where they arise, so the tensors they read need not outlive the layer. */
+ * segments: segments of forward to recompute; NULL: none.  The recomputing
+ * nodes go to backward, before the segment's gradients.
+ *
+ * backward and weight may be one list.  Each weight gradient then stands beside
+ * B of its layer, so that activations need not outlive this B. */
 void mtlm_backward_build(struct mtlm_graph *graph,
                          const struct mtlm_list *forward,
                          const struct mtlm_segments *segments,

@@ -1,8 +1,8 @@
 #ifndef MTLM_GRAPH_BUILDER_H
 #define MTLM_GRAPH_BUILDER_H
 
-/* What the files that build a virtual stage share: layers.c, embedding_head.c
- * and stage.c. */
+/* Builds nodes of a virtual stage: calls, tensor-parallel collectives, fields
+ * of samples.  layers.c, embedding_head.c and stage.c share these functions. */
 
 #include "graph/build/program.h"
 #include "graph/build/rows.h"
@@ -15,52 +15,59 @@ struct mtlm_builder {
     struct mtlm_stage *stage;
     struct mtlm_list *list; /* destination of new nodes */
     enum mtlm_phase phase;
-    bool train; /* training: dropout is on */
-    int n_parts;
-    struct mtlm_tensor *lengths; /* [1, b]: tokens before the padding */
+    bool train;                  /* training: dropout is on */
+    int n_parts;                 /* parts of a sample (graph/build/rows.h) */
+    struct mtlm_tensor *lengths; /* int32 [1, b]: tokens before the padding */
 };
 
-/* Makes the following calls belong to layer; -1: to no layer. */
+/* Makes the following calls append to b->list, as nodes of b->phase, b->stage
+ * and layer; layer -1: none. */
 void mtlm_build_at(const struct mtlm_builder *b, int64_t layer);
 
-/* Appends a call of kind on the first n operands; the call makes the remaining
- * operands.  Returns the first operand that the call makes, or the last given
- * operand if the call makes none. */
+/* Appends a call of kind.  in [n]: the first n operands.  The graph creates and
+ * owns the other operands.  Returns the first created operand, or in[n - 1] if
+ * there is none. */
 struct mtlm_tensor *mtlm_build_call(const struct mtlm_builder *b,
                                     enum mtlm_op_kind kind,
                                     const union mtlm_attr *attr,
                                     struct mtlm_tensor *const in[], int n);
 
-/* Appends a call of MTLM_OP_<OP> with the listed operands; see
- * mtlm_build_call(). */
+/* mtlm_build_call() of MTLM_OP_<OP> on the listed operands. */
 #define MTLM_CALL(b, OP, attr, ...)                                            \
     mtlm_build_call(b, MTLM_OP_##OP, attr,                                     \
                     (struct mtlm_tensor *[]){__VA_ARGS__},                     \
                     sizeof((struct mtlm_tensor *[]){__VA_ARGS__})              \
                         / sizeof(struct mtlm_tensor *))
 
-/* Returns the weight of this stage; the weight must exist. */
+/* Returns the weight, which this rank must hold.  layer -1: outside the
+ * layers. */
 struct mtlm_tensor *mtlm_build_param(const struct mtlm_builder *b,
                                      enum mtlm_param kind, int64_t layer);
 
-/* Sums the partial results of the tensor-parallel group in place. */
+/* Sums x over the tensor-parallel group in place.  Does nothing without tensor
+ * parallelism. */
 void mtlm_build_reduce(const struct mtlm_builder *b, struct mtlm_tensor *x);
 
-/* Takes the maximum over the tensor-parallel group in place. */
+/* Takes the maximum of x over the tensor-parallel group in place.  Does nothing
+ * without tensor parallelism. */
 void mtlm_build_reduce_max(const struct mtlm_builder *b, struct mtlm_tensor *x);
 
 /* Megatron-LM's operator g: returns the sum of x [s_i, b, h] over the
- * tensor-parallel group.
+ * tensor-parallel group, in place.
  *
  * Tensor parallelism does not split layernorm, dropout and residual additions:
- * every rank of the group computes all rows.  With sequence parallelism (arXiv
- * 2205.05198, section 4.2.2) each rank computes its own rows: the tp_rank-th n
- * / tp of a part of n rows.  The sum then returns this rank's own rows only. */
+ * every rank of the group computes all rows.  Sequence parallelism does (arXiv
+ * 2205.05198, section 4.2.2): each rank computes its own rows.  Rank r owns
+ * rows [r n / tp, (r + 1) n / tp) of a part of n rows.
+ *
+ * With sequence parallelism, returns a new tensor [s_i / tp, b, h]: the sum of
+ * this rank's own rows. */
 struct mtlm_tensor *mtlm_build_sum(const struct mtlm_builder *b,
                                    struct mtlm_tensor *x);
 
-/* Megatron-LM's operator f: returns all rows of x for every rank of the group.
- * The gradient of x is the sum of the ranks' gradients. */
+/* Megatron-LM's operator f: returns all rows of x on every rank of the
+ * tensor-parallel group.  Without sequence parallelism, the result aliases x.
+ * The gradient of x is the sum of the ranks' gradients of the result. */
 struct mtlm_tensor *mtlm_build_copy_to_group(const struct mtlm_builder *b,
                                              struct mtlm_tensor *x);
 
@@ -72,26 +79,27 @@ struct mtlm_row_range {
 /* Returns the rows of part i. */
 struct mtlm_row_range mtlm_build_part(const struct mtlm_builder *b, int i);
 
-/* Returns this rank's own rows of part i. */
+/* Returns this rank's own rows of part i, see mtlm_build_sum(). */
 struct mtlm_row_range mtlm_build_own(const struct mtlm_builder *b, int i);
 
-/* Returns the dropout attributes of this rank's own rows of part i; no dropout
- * in a validation. */
+/* Returns the dropout attributes for this rank's own rows of part i.  p:
+ * probability of dropping an element, 0 in a validation. */
 struct mtlm_dropout mtlm_build_dropout(const struct mtlm_builder *b, double p,
                                        int64_t layer,
                                        enum mtlm_dropout_site site, int i);
 
-/* Returns a field of the microbatch's samples for some rows: [rows.n, b]. */
+/* Returns a new tensor, int32 [rows.n, b]: a field of the microbatch's samples
+ * for some rows.  name: the tensor's name. */
 struct mtlm_tensor *mtlm_build_batch(const struct mtlm_builder *b,
                                      const char *name, enum mtlm_field field,
                                      struct mtlm_row_range rows);
 
-/* Returns a field with one value per sample: [1, b]. */
+/* Returns a new tensor, int32 [1, b]: a field with one value per sample. */
 struct mtlm_tensor *mtlm_build_batch_value(const struct mtlm_builder *b,
                                            const char *name,
                                            enum mtlm_field field);
 
-/* Returns the loss weights of the labels of part i: [s_i, b]. */
+/* Returns a new tensor [s_i, b]: the weights of part i's labels in the loss. */
 struct mtlm_tensor *mtlm_build_loss_weights(const struct mtlm_builder *b,
                                             int i);
 

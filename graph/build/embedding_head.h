@@ -6,21 +6,24 @@
 
 #include "graph/build/builder.h"
 
-/* Appends x = dropout(word + position (+ token type) embedding) [s, b, h]. Each
- * tensor-parallel rank holds some rows of the word embedding.  A rank gives
- * zero for tokens whose rows other ranks hold.  A sum over the ranks follows.
- */
+/* Appends the embedding and sets the parts of x [s, b, h]:
+ *
+ *   GPT   x = dropout(word + position)
+ *   BERT  x = dropout(word + token type + position)
+ *
+ * Each tensor-parallel rank holds some rows of the word embedding, and gives
+ * zero for tokens of other ranks.  A sum over these ranks follows. */
 void mtlm_build_embedding(const struct mtlm_builder *b, struct mtlm_rows *x);
 
-/* Appends the final layernorm and the losses.
+/* Appends the final layernorm and the losses; reads x [s, b, h].
  *
- * GPT: cross-entropy of the tied output layer; the tensor-parallel ranks split
- * the vocabulary.
+ * GPT: the output layer, whose weight is the word embedding, and cross-entropy.
+ * The tensor-parallel ranks split the vocabulary.
  *
- * BERT: the masked-LM head puts a dense layer, GELU and layernorm before the
- * output layer, which has a bias.  The binary head, if any, classifies whether
- * the two sentences are swapped.  The binary head reads the first token through
- * a dense layer with tanh. */
+ * BERT: a dense layer, GELU and layernorm precede the output layer, which has a
+ * bias.  The model may have a binary head: a dense layer with tanh on the first
+ * token, then a classifier.  The classes: the two sentences are swapped, or
+ * not. */
 void mtlm_build_head(const struct mtlm_builder *b, const struct mtlm_rows *x);
 
 #endif /* MTLM_GRAPH_EMBEDDING_HEAD_H */

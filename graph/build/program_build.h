@@ -5,9 +5,9 @@
 
 #include "graph/build/program.h"
 
-/* Returns the program of the rank that config->layout names.  The caller frees
- * the program with mtlm_program_destroy().  Copies config; the pointers in
- * config stay borrowed. */
+/* Returns the program of the rank that config->layout describes.  The caller
+ * frees the program with mtlm_program_destroy().  Copies config and borrows
+ * what config points to. */
 struct mtlm_program *mtlm_program_build(
     const struct mtlm_program_config *config);
 
