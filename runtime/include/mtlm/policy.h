@@ -1,35 +1,40 @@
 #ifndef MTLM_POLICY_H
 #define MTLM_POLICY_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-/* For scheduling policies: what StarPU's structures do not tell a scheduler of
- * mtlm-dag's graph.
+/* mtlm-dag's graph for scheduling policies: nodes, messages, durations,
+ * dependencies.  StarPU's structures do not have this information.
  *
- * A policy is written as StarPU's manual says ("Defining A New Scheduling
- * Policy"), and compiled to a shared library with this header and StarPU's.
- * Every rank selects the policy by
+ * Write a policy as StarPU's manual says ("Defining A New Scheduling Policy").
+ * Compile the policy to a shared library with this header and StarPU's.  Select
+ * the policy on every rank by
  *
  *     STARPU_SCHED_LIB=./mine.so STARPU_SCHED=mine
  *
  * The program defines the functions below: a library links with StarPU only.
  * runtime/policies/ of the sources has policies to copy.
  *
- * Nothing here costs time unless a policy calls mtlm_policy_watch(). */
+ * This interface costs no time unless a policy calls mtlm_policy_watch(). */
+
+#include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Increments on an incompatible change of this header. */
+/* Version of this header: increments on an incompatible change. */
 #define MTLM_POLICY_VERSION 1
 
 struct starpu_task;
 
-/* What a library was built for.  A library writes MTLM_POLICY_PLUGIN; once,
- * outside functions, after including starpu.h and starpu_scheduler.h.  The
- * program refuses a library built for another version of this header or for
+/* Stamp: the versions for which a library was built.  A library defines its
+ * stamp by the line
+ *
+ *     MTLM_POLICY_PLUGIN;
+ *
+ * outside functions, after including starpu.h and starpu_scheduler.h.
+ *
+ * The program refuses a library built for another version of this header or for
  * another StarPU.  The program accepts a library without a stamp, with a
  * warning. */
 struct mtlm_policy_stamp {
@@ -47,8 +52,8 @@ extern const struct mtlm_policy_stamp mtlm_policy_stamp;
 #define MTLM_POLICY_PLUGIN                                                     \
     const struct mtlm_policy_stamp mtlm_policy_stamp = MTLM_POLICY_STAMP
 
-/* Where a node runs: on a worker, or in the communication engine, for tensor,
- * pipeline or data parallelism. */
+/* Where a node runs: on a worker (COMPUTE), or in the communication engine as a
+ * message of tensor (TP), pipeline (PP) or data parallelism (DP). */
 enum mtlm_lane { MTLM_LANE_COMPUTE, MTLM_LANE_TP, MTLM_LANE_PP, MTLM_LANE_DP };
 
 /* The part of the training step that a node belongs to. */
@@ -62,6 +67,7 @@ enum mtlm_phase {
     MTLM_PHASE_SAVE,      /* copies for a checkpoint, after an iteration */
 };
 
+/* What a node is. */
 enum mtlm_policy_kind {
     MTLM_POLICY_TASK, /* on a worker: a task of StarPU */
     MTLM_POLICY_SEND,
@@ -71,89 +77,109 @@ enum mtlm_policy_kind {
 
 /* A node of this rank's graph: a task or a message.  Fields do not change.
  *
- * Lifetime.  A node lives until its ended() has returned, and at least as long
- * as every node that waits for the node.  Two uses are safe:
- *   - the node of a task, from the task's submission to its end;
+ * The program owns nodes.  A node lives until the node and all nodes that wait
+ * for the node have ended.  A message lives at least until ended() returns.
+ * Two uses are safe:
+ *   - the node of a task, from the task's submission to the task's end;
  *   - a message that the policy stores in ready() and removes in ended(), both
- *     under a lock of the policy, while the policy holds the lock.  The nodes
- *     that wait for the message live as long. */
+ *     under a lock of the policy.  Use the message, and nodes that wait for the
+ *     message, under the same lock. */
 struct mtlm_policy_node {
     enum mtlm_policy_kind kind;
     enum mtlm_lane lane;
     enum mtlm_phase phase;
-    const char *name;    /* of the operation: "linear_fwd", "all_reduce" */
-    int64_t job;         /* number of the node on this rank, in program order; a
-                          * node depends on earlier nodes only */
-    int64_t iteration;   /* from 0 */
-    int microbatch;      /* of the iteration or validation; -1: none */
-    int stage;           /* virtual stage, of the whole model */
-    int chunk;           /* virtual stage, of this rank: 0, 1 .. */
-    int layer;           /* of the whole model; -1: outside the layers */
-    int peer;            /* other rank of a send or receive; else -1 */
-    int priority;        /* as in struct starpu_task */
-    double flops, bytes; /* bytes of a message: those that this rank sends */
+    const char *name;  /* of the operation: "linear_fwd", "all_reduce" */
+    int64_t job;       /* number of the submission on this rank, in program
+                        * order; a node depends on smaller numbers only */
+    int64_t iteration; /* from 0 */
+    int microbatch;    /* in the iteration or validation; -1: none */
+    int stage;         /* virtual stage, as the model counts them */
+    int chunk;         /* virtual stage, as this rank counts them: 0, 1 .. */
+    int layer;         /* in the model; -1: outside the layers */
+    int peer;          /* other rank of a send or receive; else -1 */
+    int priority;      /* as in struct starpu_task */
+    /* Floating-point operations; bytes of the operands that the node reads and
+     * writes.  An operand updated in place counts twice: an all-reduce has
+     * twice the bytes of its tensor.  Messages of a bucket have 0 bytes. */
+    double flops, bytes;
 };
 
-/* Events of messages, for a policy; NULL: not wanted.  Threads of StarPU and of
- * the communication engine call them, several at a time.  They must be quick,
- * and must not submit tasks, wait, or call MPI: the caller may have the turn of
- * MPI. */
+/* Functions of a policy that the program calls at events of messages; NULL: not
+ * called.  Threads of StarPU and of the communication engine call these
+ * functions, several at a time.
+ *
+ * The functions must be quick, and must not submit tasks, wait, or call MPI.
+ * The calling thread may hold the lock around MPI. */
 struct mtlm_policy_watch {
-    /* The message's data is there, or a receive's memory is free.  The engine
-     * issues the message at its turn. */
+    /* The data to send is there, or the memory to receive into is free.  The
+     * engine issues the message in its turn. */
     void (*ready)(const struct mtlm_policy_node *message);
     /* The engine has issued the message. */
     void (*started)(const struct mtlm_policy_node *message);
     /* The transfer is complete.  Nodes that wait for the message become ready
-     * afterwards. */
+     * after ended() has returned. */
     void (*ended)(const struct mtlm_policy_node *message);
 };
 
-/* Makes the program keep nodes, and report the events in *watch, which is
- * copied.  Called in init_sched().  NULL, in deinit_sched(): no more. */
+/* Makes the program keep nodes and report events of messages.  Copies *watch.
+ * Call this in init_sched(), and with NULL in deinit_sched(). */
 void mtlm_policy_watch(const struct mtlm_policy_watch *watch);
 
-/* Returns the node of a task; NULL: the task is StarPU's own, was submitted
- * while no policy watched, or has ended, as in post_exec_hook().
+/* Returns the node of a task.  Returns NULL if the task is StarPU's own, was
+ * submitted while no policy watched, or has ended.  In post_exec_hook() the
+ * task has ended.
  *
- * With --comm-node task messages are tasks on a worker of their own, which runs
- * no other tasks.  A policy does not place them.  StarPU calls the policy's
- * submit_hook(), push_task_notify(), pre_exec_hook() and, when the message is
- * complete, post_exec_hook(). */
+ * With --comm-node task, messages are tasks.  A worker that runs no other tasks
+ * runs them; the policy does not place them.  StarPU calls the policy's
+ * submit_hook(), push_task_notify() and pre_exec_hook() for such a task, and
+ * post_exec_hook() when the message is complete. */
 const struct mtlm_policy_node *mtlm_policy_node(const struct starpu_task *task);
 
-/* Any thread may call the functions below, also with locks of the policy
- * held. */
+/* Any thread may call the functions below, also while it holds locks of the
+ * policy. */
 
 enum mtlm_policy_state {
-    MTLM_POLICY_WAITING, /* for other nodes; a task: not started */
-    MTLM_POLICY_READY,   /* messages only: ready() */
+    MTLM_POLICY_WAITING, /* a message: waits for other nodes; a task: has not
+                          * started */
+    MTLM_POLICY_READY,   /* a message only: ready() */
     MTLM_POLICY_RUNNING,
     MTLM_POLICY_DONE,
 };
 
+/* Returns the state of a node. */
 enum mtlm_policy_state mtlm_policy_state(const struct mtlm_policy_node *node);
 
 /* Returns the expected duration of a node in nanoseconds; -1: unknown.  The
- * duration is the mean over earlier executions for other microbatches.  Before
- * the first execution the duration is that of a synthetic run's model.  A
- * message counts from ready(), with a weight on short durations: those in which
- * the other ranks were ready as well.  A receive has none. */
+ * duration of a receive is always unknown.
+ *
+ * The source is earlier executions of the same node, for other microbatches.
+ * Before the first execution, the source is the model of a synthetic run.
+ *
+ *   task               moving average, from start to end
+ *   send, collective   from ready() to end; a shorter duration counts at once,
+ *                      a longer one slowly
+ *
+ * Long durations of messages count slowly because they include waits for other
+ * ranks. */
 int64_t mtlm_policy_duration_ns(const struct mtlm_policy_node *node);
 
-/* Returns the expected or the real end of a node, on CLOCK_MONOTONIC; may lie
- * in the past.  -1: unknown, or the node is still WAITING. */
+/* Returns the end of a node on CLOCK_MONOTONIC, in nanoseconds; -1: unknown, or
+ * the node is WAITING.  The end is expected until the node is DONE, and may lie
+ * in the past. */
 int64_t mtlm_policy_end_ns(const struct mtlm_policy_node *node);
 
-/* Returns the continuation of a node: the next task in the chain of its
- * microbatch, past messages.  This is the first submitted task that waits for
- * the node, or for a message behind the node; a task of the same phase comes
- * first.  NULL: the chain goes on on another rank, or the node has ended. */
+/* Returns the task that continues the microbatch of a node.  NULL: another rank
+ * continues the microbatch, or the node has ended.
+ *
+ * The successor of a node is the first submitted node of the same microbatch
+ * that waits for the node.  Successors of the same phase come first.  Behind a
+ * message, the function returns the successor of the message. */
 const struct mtlm_policy_node *mtlm_policy_next(
     const struct mtlm_policy_node *node);
 
-/* Writes up to n predecessors of a node to on [n]; returns how many there are.
- * Nodes that had ended when the node was submitted are not among them. */
+/* Writes the nodes for which a node waits to on [n], at most n.  Returns their
+ * number, which may exceed n.  Leaves out nodes that had ended when the node
+ * was submitted. */
 size_t mtlm_policy_predecessors(const struct mtlm_policy_node *node,
                                 const struct mtlm_policy_node *on[], size_t n);
 
