@@ -64,8 +64,9 @@ static int check_version(const struct mtlm_trace_run *run, const char *path,
 
     if (!json_is_integer(version))
         return mtlm_error_set(err, MTLM_EXIT_INPUT,
-                              "%s names no trace_version: it was written by "
-                              "an older mtlm-dag or by something else",
+                              "%s names no trace_version: an older mtlm-dag "
+                              "or another program wrote the file; trace the "
+                              "run again",
                               path);
     if (json_integer_value(version) < MTLM_TRACE_OLDEST_VERSION
         || json_integer_value(version) > MTLM_TRACE_VERSION)

@@ -78,21 +78,12 @@ static const struct summary_key of_account[] = {
     {"idle_ms", TIME, AT(account, end_ns), REFUSED, 0},
     {.name = NULL}};
 
+/* Of an iteration the picture shows place and times. */
 static const struct summary_key of_iteration[] = {
     {"iteration", COUNT, AT(iteration, iteration), REFUSED, 1},
     {"counts", FLAG, AT(iteration, counts), REFUSED, 0},
     {"begin_ms", TIME, AT(iteration, begin_ns), REFUSED, 0},
     {"end_ms", TIME, AT(iteration, end_ns), REFUSED, 0},
-    {"bubble_fraction", REAL, AT(iteration, bubble), UNKNOWN, 0},
-    {"overlap_fraction", REAL, AT(iteration, overlap), UNKNOWN, 0},
-    {"stage_span_ms", TIME, AT(iteration, span_ns), REFUSED, 0},
-    {"stage_span_rank", COUNT, AT(iteration, span_rank), REFUSED, 0},
-    {"stage_span_bubble", REAL, AT(iteration, span_bubble), REFUSED, 0},
-    {"critical_path_ms", TIME, AT(iteration, path_ns), UNKNOWN, 0},
-    {"critical_path_communication_ms", TIME, AT(iteration, path_comm_ns),
-     UNKNOWN, 0},
-    {"most_work_ms", TIME, AT(iteration, work_ns), REFUSED, 0},
-    {"most_work_rank", COUNT, AT(iteration, work_rank), REFUSED, 0},
     {.name = NULL}};
 
 /* The file has all but the count per iteration. */

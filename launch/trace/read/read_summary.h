@@ -7,9 +7,10 @@
 #include "runtime/base/error.h"
 
 /* Reads the numbers of summary.json back into a summary whose times start at
- * its origin; operations are left out.  json holds the file at path and has so
- * many ranks.  The caller destroys the result.  NULL and MTLM_EXIT_INPUT: a
- * number is missing or impossible, or the ranks contradict the totals. */
+ * its origin.  Leaves out operations, and of iterations all but their times.
+ * json holds the file at path and has so many ranks.  The caller destroys the
+ * result.  NULL and MTLM_EXIT_INPUT: a number is missing or impossible, or the
+ * ranks contradict the totals. */
 struct mtlm_trace_summary *mtlm_trace_read_summary(const json_t *json,
                                                    const char *path, int ranks,
                                                    struct mtlm_error *err);
