@@ -2,6 +2,9 @@
 
 #include "config.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 #include "launch/options/megatron.h"
 #include "launch/options/option_table.h"
 #include "launch/options/suggest.h"
@@ -12,11 +15,13 @@ int mtlm_unknown_refuse(const char *dashes, const char *name,
 {
     const char *what = *dashes ? "option" : "key";
     const char *other = mtlm_megatron_renamed(name);
+    const bool value = other && strchr("=:", other[strlen(other) - 1]);
     struct mtlm_suggest nearest = {.name = name};
 
     if (other)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE, "%s%s is spelled %s%s here",
-                              dashes, name, *dashes ? "--" : "", other);
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "%s%s is spelled %s%s%s here", dashes, name,
+                              *dashes ? "--" : "", other, value ? "VALUE" : "");
     if (mtlm_megatron_has(name))
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,

@@ -126,6 +126,11 @@ static void test_configuration_files_are_in_our_words(void **state)
                    ":1: batch-size is spelled micro-batch-size here");
     refuses_config("min-scale = 2\n",
                    ":1: min-scale is spelled min-loss-scale here");
+    refuses_config("gelu-epilogue = on\n",
+                   ":1: gelu-epilogue is spelled epilogues=gelu:VALUE here");
+    refuses_config("checkpoint-activations = yes\n",
+                   ":1: checkpoint-activations is spelled "
+                   "recompute-granularity=full here");
     refuses_config("swiglu = yes\n",
                    ":1: swiglu is an option of Megatron-LM that this version "
                    "does not have");
