@@ -258,8 +258,8 @@
         "share Adam's moments and steps among data-parallel ranks")            \
     OPT(PARALLEL, DDP_BUCKET_SIZE, "ddp-bucket-size", INT, ddp_bucket_size,    \
         "40000000", 1, 1000000000, "N",                                        \
-        "gradient elements of a data-parallel all-reduce, rounded to whole "   \
-        "layers")                                                              \
+        "gradient elements of a data-parallel all-reduce, rounded up to "      \
+        "whole layers")                                                        \
     OPT(PARALLEL, SCHEDULE, "schedule", CHOICE, schedule, "window", 0, 0,      \
         MTLM_SCHEDULE_CHOICES,                                                 \
         "pipeline schedule: the order of forward passes F, input gradients "   \
