@@ -10,7 +10,7 @@
 #include "launch/checkpoint/checkpoint.h"
 #include "launch/job/job_data.h"
 #include "launch/options/option_value.h"
-#include "models/weights/foreign.h"
+#include "models/weights/foreign_tensors.h"
 
 /* Decide on the tensors and their meaning. */
 static const enum mtlm_option_id of_model[] = {

@@ -11,7 +11,6 @@
 #include "launch/job/job_compare.h"
 #include "launch/job/job_data.h"
 #include "launch/options/options_print.h"
-#include "runtime/base/memory.h"
 #include "runtime/machine/machine.h"
 #include "runtime/machine/plugin.h"
 

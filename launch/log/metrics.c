@@ -12,7 +12,6 @@
 #include "launch/log/metrics.h"
 #include "launch/log/tfevents.h"
 #include "launch/options/option_value.h"
-#include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
 
 struct mtlm_metrics {

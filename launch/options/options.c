@@ -33,9 +33,9 @@ void mtlm_options_free(struct mtlm_options *options)
     free(options->layers_of_stage);
     options->layers_of_stage = NULL;
     free(options->window_of_stage);
+    options->window_of_stage = NULL;
     mtlm_tokenizer_close(options->tokenizer);
     options->tokenizer = NULL;
-    options->window_of_stage = NULL;
     free(options->notes);
     options->notes = NULL;
 }

@@ -12,7 +12,6 @@
 #include "graph/build/program.h"
 #include "graph/build/ramp.h"
 #include "graph/layout.h"
-#include "graph/schedule/stage_wish.h"
 #include "launch/options/option_list.h"
 #include "models/model.h"
 #include "models/text/tokenizer.h"

@@ -20,11 +20,9 @@
 static int check_needed(const struct mtlm_options *options,
                         struct mtlm_error *err)
 {
-    const int lr = MTLM_OPT_LR;
-
     for (int i = 0; i < MTLM_OPTION_COUNT; i++)
         if (mtlm_option_needed(i) && options->source[i] == MTLM_SOURCE_DEFAULT
-            && !(i == lr && options->eval_only))
+            && !(i == MTLM_OPT_LR && options->eval_only))
             return mtlm_error_set(
                 err, MTLM_EXIT_USAGE,
                 "--%s is missing; give it, or start from a preset such as "

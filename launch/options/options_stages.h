@@ -1,6 +1,7 @@
 #ifndef MTLM_OPTIONS_STAGES_H
 #define MTLM_OPTIONS_STAGES_H
 
+#include "graph/schedule/stage_wish.h"
 #include "launch/options/options.h"
 
 /* The virtual stages: how many a rank holds, which, and their layers. */

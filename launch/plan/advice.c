@@ -9,7 +9,6 @@
 
 #include "launch/options/option_value.h"
 #include "launch/plan/advice.h"
-#include "runtime/base/memory.h"
 
 /* Sizes of the example with fewer layers. */
 enum { FEW_LAYERS = 4, SMALL_BATCH = 8 };

@@ -146,8 +146,8 @@ void mtlm_trace_records_destroy(struct mtlm_trace_records *records)
     free(records);
 }
 
-bool mtlm_trace_counts(const struct mtlm_trace_records *records, int rank,
-                       int worker)
+static bool worker_counts(const struct mtlm_trace_records *records, int rank,
+                          int worker)
 {
     for (size_t i = records->first_worker[rank];
          i < records->first_worker[rank + 1]; i++)
@@ -160,7 +160,7 @@ bool mtlm_trace_is_busy(const struct mtlm_trace_records *records,
                         const struct mtlm_record *record)
 {
     return record->lane == MTLM_LANE_COMPUTE
-           && mtlm_trace_counts(records, record->rank, record->worker);
+           && worker_counts(records, record->rank, record->worker);
 }
 
 /* A send or receive. */

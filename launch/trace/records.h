@@ -56,10 +56,6 @@ void mtlm_trace_trim_receive(struct mtlm_record *receive, int64_t sent_ns);
 /* Does the same for every receive whose send is among the records. */
 void mtlm_trace_trim_receives(struct mtlm_trace_records *records);
 
-/* Whether this worker of rank counts. */
-bool mtlm_trace_counts(const struct mtlm_trace_records *records, int rank,
-                       int worker);
-
 /* Whether the record is of a node on a worker that counts. */
 bool mtlm_trace_is_busy(const struct mtlm_trace_records *records,
                         const struct mtlm_record *record);

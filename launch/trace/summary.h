@@ -19,8 +19,6 @@
 #include <stdint.h>
 
 #include "launch/trace/records.h"
-#include "launch/trace/trace.h"
-#include "runtime/machine/recorder.h"
 
 /* A rank, over all windows that count. */
 struct mtlm_trace_rank {

@@ -12,6 +12,7 @@
 #include "launch/job/job_outputs.h"
 #include "launch/log/progress.h"
 #include "launch/report/trace_job.h"
+#include "launch/report/traced_iteration.h"
 #include "launch/train/dump.h"
 #include "launch/train/train.h"
 #include "launch/train/train_end.h"

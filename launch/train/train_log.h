@@ -5,7 +5,7 @@
  * the last rank prints, as in Megatron-LM. */
 
 #include "launch/job/job.h"
-#include "launch/report/traced_iteration.h"
+#include "launch/trace/usage.h"
 
 /* Sums over consecutive iterations. */
 struct mtlm_train_span {
