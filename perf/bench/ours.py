@@ -33,6 +33,33 @@ def engine_of(lines):
     raise Failure("mtlm-dag said nothing of its communication thread")
 
 
+PREDICTED = re.compile(
+    r"^Predicted: ([0-9.]+) ms an iteration(?:.*, with ([0-9.]+) ms per hop)?",
+    re.M,
+)
+MEASURED = re.compile(
+    r"^Measured ([0-9.]+) % (slower|faster) than predicted"
+    r" \(tasks ([-+0-9.]+) %\)",
+    re.M,
+)
+
+
+def prediction_of(text):
+    """The comparison that a traced synthetic run prints: {evaluated_ms, hop_ms
+    (None: no message between stages), more and late (%: iteration and tasks
+    took longer than predicted)}."""
+    predicted, measured = PREDICTED.search(text), MEASURED.search(text)
+    if not predicted or not measured:
+        raise Failure(f"mtlm-dag did not compare itself:\n{text}")
+    sign = -1 if measured[2] == "faster" else 1
+    return {
+        "evaluated_ms": float(predicted[1]),
+        "hop_ms": float(predicted[2]) if predicted[2] else None,
+        "more": sign * float(measured[1]),
+        "late": float(measured[3]),
+    }
+
+
 def losses_of(fields):
     """The kinds of loss of a log line, LM first."""
     names = [n for n in ("lm loss", "sop loss") if n in fields]

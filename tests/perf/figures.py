@@ -170,6 +170,35 @@ class Engine(unittest.TestCase):
         self.assertEqual(report.engine(0.0123), "1.23 %")
 
 
+class Prediction(unittest.TestCase):
+    """Of launch/report/synthetic_report.c."""
+
+    TEXT = (
+        "Predicted: 40.5 ms an iteration, bubble 15.4 %, 49 % of the "
+        "communication under computation, with 0.123 ms per hop as measured.\n"
+        "Measured 2.8 % slower than predicted (tasks +1.6 %).\n"
+    )
+
+    def test_numbers_are_those_of_the_sentences(self):
+        self.assertEqual(
+            ours.prediction_of("memory\n" + self.TEXT),
+            {"evaluated_ms": 40.5, "hop_ms": 0.123, "more": 2.8, "late": 1.6},
+        )
+
+    def test_faster_is_less_than_nothing(self):
+        found = ours.prediction_of(self.TEXT.replace("slower", "faster"))
+        self.assertEqual(found["more"], -2.8)
+
+    def test_one_stage_has_no_hop(self):
+        text = self.TEXT.replace(", with 0.123 ms per hop as measured", "")
+        self.assertIsNone(ours.prediction_of(text)["hop_ms"])
+
+    def test_a_sentence_that_is_missing_is_no_zero(self):
+        for line in self.TEXT.splitlines():
+            with self.assertRaises(ours.Failure):
+                ours.prediction_of(line)
+
+
 SUMMARY = """{"windows": 1, "makespan_ms": 10, "ranks": [{"workers": 2,
 "window_ms": 10, "busy_ms": 15, "engine_share": 0.02}], "iterations": [{"iteration": 3, "counts":
 false}, {"iteration": 4, "counts": true}], "waits": [{"cause": "data",

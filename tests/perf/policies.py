@@ -16,6 +16,7 @@ sys.dont_write_bytecode = True  # of scripts without a suffix
 sys.path.insert(0, os.path.join(source, "perf"))
 
 from bench import policies  # noqa: E402
+from bench.ours import Ours  # noqa: E402
 
 JOB = (
     "--model gpt-tiny --num-layers 2 --hidden-size 16 --seq-length 16 "
@@ -134,6 +135,16 @@ class Anomaly(unittest.TestCase):
             "late": 0,
         }
 
+    def test_a_run_stands_beside_its_prediction(self):
+        anomaly = script("anomaly")
+        anomaly.P = 1
+        with tempfile.TemporaryDirectory() as work:
+            found = anomaly.once(Ours(build), work, 1, anomaly.CASES[0], "prio")
+        # Eight microbatches of F, B and W of a millisecond.
+        self.assertGreater(found["evaluated_ms"], 24)
+        self.assertLess(found["evaluated_ms"], 240)
+        self.assertGreater(found["late"], -50)
+
     def test_all_iterations_of_all_runs_count(self):
         anomaly = script("anomaly")
         case = anomaly.CASES[0]
@@ -176,6 +187,7 @@ class Comparison(unittest.TestCase):
                 os.path.join(directory, page[:-2] + "svg")
             )
         table = [x.split() for x in lines if x.startswith("|")]
+        self.assertIn("evaluated", table[0])
         pairs = [(row[1], row[3]) for row in table[2:]]
         self.assertEqual(
             pairs,
