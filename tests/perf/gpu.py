@@ -136,8 +136,10 @@ class AgainstPyTorch(unittest.TestCase):
         self.assertAlmostEqual(case.flops / case.microbatches / by_hand, 1)
 
 
-# Losses 10, 9, 8 and 7; a trace where one is asked for.
+# Losses 10, 9, 8 and 7, and which kernels; a trace where one is asked for.
 TRAINS = r"""#!/bin/sh
+echo "GELU: own kernels; its gradient: own kernels"
+echo "bias gradients: own kernels"
 for i in 1 2 3 4; do
     echo " [2024-01-02 03:04:05] iteration        $i/       4 |\
  elapsed time per iteration (ms): 50.0 | lm loss: $((11 - i)).0E+00 |"
@@ -346,6 +348,17 @@ class GpuCheck(unittest.TestCase):
         self.assertEqual(wished, there + there[::-1])
         self.assertEqual(check["figures"]["ms"]["gelu"], [50, 50])
         self.assertEqual(check["figures"]["bias-gradient / none"], 1)
+
+    def test_who_does_not_name_its_kernels_is_wrong(self):
+        self.stand_ins(PEER_RATES)
+        program(
+            os.path.join(self.root, "build"),
+            "mtlm-dag",
+            TRAINS.replace("bias gradients", "biases"),
+        )
+        _, checks = self.check("--only", "epilogues")
+        self.assertEqual(checks["epilogues"]["status"], "wrong")
+        self.assertIn("none: of GELU", checks["epilogues"]["figures"]["why"])
 
     def test_depths_of_the_queue_are_timed_in_turns(self):
         self.stand_ins(PEER_RATES)
