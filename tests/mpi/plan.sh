@@ -24,8 +24,9 @@ same_memory() {
     [ -n "$run" ] && [ "$run" = "$plan" ] || fail "$*: run $run, plan $plan"
     awk -v run="$millions" '/^parameters/ {
             n = $2; for (i = 3; i < NF; i++) if ($(i + 1) == "without") n = $i
-            exit !(run != "" && n / 1e6 - run < 0.01 && run - n / 1e6 < 0.01)
-        }' out || fail "$*: $millions million parameters; $(cat out)"
+            same = run != "" && n / 1e6 - run < 0.01 && run - n / 1e6 < 0.01
+        }
+        END { exit !same }' out || fail "$*: $millions million parameters; $(cat out)"
 }
 
 iters=3

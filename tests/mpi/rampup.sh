@@ -21,6 +21,7 @@ done >want
 diff have want || fail "consumed samples: $(tr '\n' ' ' <have)"
 losses one >losses1
 hash1=$(weight_hash one)
+[ -n "$hash1" ] || fail "one rank: no hash"
 validations=$(grep -c 'validation loss' one)
 [ "$validations" -ge 3 ] || fail "$validations validations"
 

@@ -6,7 +6,8 @@ set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 . "${srcdir:-.}/tests/mpi/synthetic_common.sh" || exit
 
-# hidden WHAT: that share of the communication, in %, Schedule or Predicted.
+# hidden LINE: that share of the communication, in %; LINE is how the line
+# begins, Schedule or Predicted.
 hidden() {
     sed -n "s/^$1.*, \([0-9]*\) % of the communication under.*/\1/p" out
 }
@@ -19,6 +20,8 @@ run() {
     compare "$1" 2 "${pretend[@]}" --synthetic delayed.ini --num-layers 2 \
         --global-batch-size "$3" "${parallel[@]}" --window "$4" || return
     measured=$(hidden Schedule) evaluated=$(hidden Predicted)
+    [ -n "$measured" ] && [ -n "$evaluated" ] \
+        || fail "does not say how much is hidden: $(cat out)"
     echo "all-reduce of $((2 * $2)) us, window $4: $measured % hidden," \
         "evaluated $evaluated %, the run took $more %"
     within_limit $((measured - evaluated)) 8 && return

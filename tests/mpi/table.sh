@@ -29,6 +29,7 @@ train() {
     losses out >"$name.losses"
     [ "$(wc -l <"$name.losses")" -eq $steps ] || fail "$name: not $steps losses"
     hash_of[$name]=$(weight_hash out)
+    [ -n "${hash_of[$name]}" ] || fail "$name: no hash"
 }
 
 # twin LINE...: the same tensor-, sequence- and data-parallel ranks without
