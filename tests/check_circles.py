@@ -3,8 +3,9 @@
 
 Reads the symbols of our libraries with nm.  File A needs file B when A uses a
 symbol that B defines.  Files that need each other in a circle can only be
-understood together, so each circle fails the test.  Exceptions are the
-implementations behind one private header, listed below with that header; so is a table of entries.
+understood together, so each circle fails the test.  There are two exceptions,
+both listed below: implementations behind one private header, and tables of
+entries.
 
 Usage: check_circles.py [BUILD_DIRECTORY]   (default: $builddir)
 """

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Are the pages true to the tree, and short?
 
-In README.md, NEWS.md, CONTRIBUTING.md and docs/*.md: every link and every
-path in backticks exists, every mtlm_ name stands in a source, and no sentence
-of the text has more than 25 words (tables, headings and code left out).
+Reads README.md, NEWS.md, CONTRIBUTING.md and docs/*.md.  Every link and every
+path in backticks exists; every mtlm_ name stands in a source.  No sentence has
+more than 25 words; tables, headings and code do not count.
 """
 
 import glob

@@ -1,10 +1,10 @@
 #!/bin/bash
 # One name, one thing, in the sources of the product:
 #
-#   - no tag (struct, enum, union) is defined twice;
-#   - a function that a header declares is called mtlm_<module>..., where the
-#     module is the file or its plural, or mtlm_<room>..., or mtlm_<tag>... of a
-#     type that the header names.
+#   - No tag (struct, enum, union) is defined twice.
+#   - A function that a header declares begins with mtlm_<module>, mtlm_<room> or
+#     mtlm_<tag>.  The module is the file or its plural, the tag a type that the
+#     header names.
 #
 # Usage: tests/check_names.sh [TREE]
 set -eu

@@ -1,9 +1,9 @@
 #!/bin/bash
 # tests/time_scale.sh PROGRAM: prints how many times longer a small job of four
-# ranks takes here and now than on two free cores, rounded up, from 3 (other
-# programs may begin later) to 30.  The tests multiply each limit of time by that
-# number, TIME_SCALE.  A limit is for a hang: a busy or slow machine is none, and
-# a sanitizer is none.
+# ranks takes here and now than on two free cores.  The number is rounded up and
+# lies between 3 (other programs may begin later) and 30.  The tests multiply each
+# limit of time by that number, TIME_SCALE.  A limit is for a hang: a busy or slow
+# machine is none, and a sanitizer is none.
 
 free=0.7 # seconds that the job takes on two free cores
 begin=$EPOCHREALTIME

@@ -1,7 +1,7 @@
 #!/bin/bash
-# tests/timed.sh SECONDS COMMAND... TEST: runs the command, ends it when it
-# hangs, and writes to TEST's .seconds, beside its .log, how long it took and
-# how long processors worked for it.
+# tests/timed.sh SECONDS COMMAND... TEST: runs the command and ends it when it
+# hangs.  Writes how long the command took, and how long processors worked for it,
+# to TEST's .seconds beside TEST's .log.
 #
 # SECONDS count on a machine that is free: TIME_SCALE multiplies them
 # (tests/time_scale.sh).

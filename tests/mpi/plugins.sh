@@ -136,7 +136,7 @@ rc=$?
 [ $rc -eq 2 ] || fail "different policies: exit code $rc"
 grep -q 'rank 1 was .*: policy ws, not policy prio' err || fail "$(cat err)"
 
-# The policies of perf/policies/, by their own Makefile.
+# The policies of runtime/policies/, by their own Makefile.
 cp "$srcdir"/runtime/policies/* .
 make -s PREFIX="$dir/usr" CC="$(of CC)" STARPU_CFLAGS="$(of STARPU_CFLAGS)" \
     CFLAGS='-O2 -Wall -Wextra -Werror' >log 2>&1 || fail "Makefile: $(cat log)"

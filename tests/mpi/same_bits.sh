@@ -1,7 +1,7 @@
 #!/bin/bash
-# Two builds of mtlm-dag train the same jobs: every line of table.txt in single
-# precision, two thirds of the lines in bf16 or fp16 as well.  The weight
-# hashes must be equal.  Shows that a reorganisation changes no bit.
+# Two builds of mtlm-dag train the same jobs; the weight hashes must be equal.
+# Shows that a reorganisation changes no bit.  The jobs are the lines of table.txt
+# in single precision; two thirds of the lines train in bf16 or fp16 as well.
 #
 # Usage: builddir=BUILD tests/mpi/same_bits.sh OTHER_BUILD
 set -u
