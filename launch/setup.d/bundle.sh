@@ -5,7 +5,8 @@ BUNDLE_PROGRAMS="mtlm-preprocess mtlm-convert mtlm-report
     tests/codelets/test_cuda.t perf/samples"
 # Scripts and data, as paths in the source directory.
 BUNDLE_FILES="launch/run perf/gpu-check launch/clusters perf/bench
-    perf/gpu_vs_pytorch man LICENSE"
+    perf/gpu_vs_pytorch LICENSE
+    man/mtlm-convert.1 man/mtlm-preprocess.1 man/mtlm-report.1"
 # Open MPI's plug-ins for networks and batch systems want libraries that are
 # not there on every machine; on one host it needs none of them.
 BUNDLE_NO_PLUGIN='ucx|ofi|psm|openib|verbs|gridengine|slurm|monitoring|flux|tm_'
@@ -86,6 +87,7 @@ bundle_collect() {
         mkdir -p "$out/$(dirname "$file")"
         cp -a "$ROOT/$file" "$out/$(dirname "$file")/"
     done
+    install -m 644 "$build/man/mtlm-dag.1" "$out/man/"
     find "$out" -name __pycache__ -prune -exec rm -rf {} +
     bundle_mpi "$out"
     bundle_libraries "$out" | while read -r file; do

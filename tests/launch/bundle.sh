@@ -32,7 +32,7 @@ mv "$work/made" "$work/moved"
 size=$(($(tar -C "$work" -c moved | gzip -1 | wc -c) / 1000000))
 [ "$size" -lt 60 ] || fail "an archive of it has $size MB"
 
-for program in mtlm-preprocess mtlm-convert mtlm-report; do
+for program in mtlm-dag mtlm-preprocess mtlm-convert mtlm-report; do
     "$work/moved/run" "$program" --version | grep -q "^$program " \
         || fail "$program does not run"
     [ -s "$work/moved/man/$program.1" ] || fail "$program has no manual page"
