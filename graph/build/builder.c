@@ -92,8 +92,8 @@ struct mtlm_row_range mtlm_build_part(const struct mtlm_builder *b, int i)
 {
     struct mtlm_row_range rows;
 
-    mtlm_rows_part(b->config->model.seq_length, b->n_parts, i, &rows.first,
-                   &rows.n);
+    mtlm_row_parts_get(b->config->model.seq_length, b->n_parts, i, &rows.first,
+                       &rows.n);
     return rows;
 }
 

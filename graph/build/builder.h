@@ -5,7 +5,7 @@
  * of samples.  layers.c, embedding_head.c and stage.c share these functions. */
 
 #include "graph/build/program.h"
-#include "graph/build/rows.h"
+#include "graph/build/row_parts.h"
 
 /* A virtual stage under construction.  All pointers are borrowed. */
 struct mtlm_builder {

@@ -11,7 +11,7 @@
 
 #include "codelets/op.h"
 #include "graph/build/ramp.h"
-#include "graph/build/rows.h"
+#include "graph/build/row_parts.h"
 #include "graph/graph.h"
 #include "graph/layout.h"
 #include "graph/schedule/schedule.h"
@@ -72,7 +72,8 @@ struct mtlm_program_config {
     bool params_norm; /* compute the norm of the weights after each step */
     bool count_zeros; /* count the gradient elements that are 0 */
     bool skip_nan;    /* step again after a norm or loss that is not finite */
-    int row_parts;    /* parts of a sample (graph/build/rows.h); 0: by shape */
+    /* Parts of a sample (graph/build/row_parts.h); 0: by shape. */
+    int row_parts;
     /* Element type of weights and activations: MTLM_REAL (0), MTLM_BF16 or
      * MTLM_F16.  Each 16-bit weight has an fp32 master. */
     enum mtlm_dtype value;

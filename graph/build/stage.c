@@ -21,16 +21,16 @@ int mtlm_stage_parts(const struct mtlm_program_config *config)
 
     if (config->row_parts > 0)
         return config->row_parts;
-    return mtlm_rows_parts(model->seq_length, config->micro_batch,
-                           config->microbatches);
+    return mtlm_row_parts_count(model->seq_length, config->micro_batch,
+                                config->microbatches);
 }
 
 bool mtlm_stage_rows_fit(const struct mtlm_program_config *config)
 {
     return !mtlm_program_splits_rows(config)
-           || mtlm_rows_parts_divide(config->model.seq_length,
-                                     mtlm_stage_parts(config),
-                                     config->layout.tp);
+           || mtlm_row_parts_divide(config->model.seq_length,
+                                    mtlm_stage_parts(config),
+                                    config->layout.tp);
 }
 
 int mtlm_stage_tags(const struct mtlm_program_config *config)

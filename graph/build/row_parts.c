@@ -2,7 +2,7 @@
 
 #include "config.h"
 
-#include "graph/build/rows.h"
+#include "graph/build/row_parts.h"
 
 /* A matrix product of so few rows runs at about 0.97 and 0.85 of a long one's
  * speed: OpenBLAS packs the weights anew for every product (measured with its
@@ -13,7 +13,7 @@ enum { GOOD_ROWS = 512, LEAST_ROWS = 128 };
  * cares for. */
 enum { ENOUGH = 4 };
 
-int mtlm_rows_parts(int64_t s, int64_t b, int64_t m)
+int mtlm_row_parts_count(int64_t s, int64_t b, int64_t m)
 {
     const int64_t rows = s * b, wanted = (ENOUGH + m - 1) / m;
     int64_t n = rows / GOOD_ROWS;
@@ -41,7 +41,7 @@ static int64_t choose_unit(int64_t s, int n)
     return rows > 1 ? rows : 1;
 }
 
-void mtlm_rows_part(int64_t s, int n, int i, int64_t *first, int64_t *count)
+void mtlm_row_parts_get(int64_t s, int n, int i, int64_t *first, int64_t *count)
 {
     const int64_t rows = choose_unit(s, n), units = s / rows;
     const int64_t each = units / n, more = units % n;
@@ -50,12 +50,12 @@ void mtlm_rows_part(int64_t s, int n, int i, int64_t *first, int64_t *count)
     *count = (each + (i < more)) * rows;
 }
 
-bool mtlm_rows_parts_divide(int64_t s, int n, int t)
+bool mtlm_row_parts_divide(int64_t s, int n, int t)
 {
     for (int i = 0; i < n; i++) {
         int64_t first, count;
 
-        mtlm_rows_part(s, n, i, &first, &count);
+        mtlm_row_parts_get(s, n, i, &first, &count);
         if (count % t)
             return false;
     }

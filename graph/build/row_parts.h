@@ -1,5 +1,5 @@
-#ifndef MTLM_GRAPH_ROWS_H
-#define MTLM_GRAPH_ROWS_H
+#ifndef MTLM_GRAPH_ROW_PARTS_H
+#define MTLM_GRAPH_ROW_PARTS_H
 
 /* Row parts: activations [s, b, h] are cut along the sequence into parts.  Each
  * part is a tensor with nodes of its own.  The workers of a rank so share even
@@ -22,15 +22,16 @@ struct mtlm_rows {
 
 /* Returns the number of parts of a sample of length s, for microbatches of b
  * samples and m microbatches per iteration. */
-int mtlm_rows_parts(int64_t s, int64_t b, int64_t m);
+int mtlm_row_parts_count(int64_t s, int64_t b, int64_t m);
 
 /* Sets first and count: part i of n has rows first .. first + count - 1 of s.
  * Parts are equal if n divides s.  Else parts are multiples of a divisor of s,
  * if the parts then differ by at most an eighth; ranks can share such parts
  * evenly. */
-void mtlm_rows_part(int64_t s, int n, int i, int64_t *first, int64_t *count);
+void mtlm_row_parts_get(int64_t s, int n, int i, int64_t *first,
+                        int64_t *count);
 
 /* Returns whether t ranks can share the rows of every part evenly. */
-bool mtlm_rows_parts_divide(int64_t s, int n, int t);
+bool mtlm_row_parts_divide(int64_t s, int n, int t);
 
-#endif /* MTLM_GRAPH_ROWS_H */
+#endif /* MTLM_GRAPH_ROW_PARTS_H */

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "graph/build/rows.h"
+#include "graph/build/row_parts.h"
 
 static void test_the_parts_are_the_whole_in_order(void **state)
 {
@@ -18,7 +18,7 @@ static void test_the_parts_are_the_whole_in_order(void **state)
             int64_t next = 0, first, count;
 
             for (int i = 0; i < n; i++) {
-                mtlm_rows_part(s, n, i, &first, &count);
+                mtlm_row_parts_get(s, n, i, &first, &count);
                 assert_int_equal(first, next);
                 assert_true(count > 0 && count - s / n <= 1 + s / n / 8
                             && s / n - count <= s / n / 8);
@@ -36,13 +36,13 @@ static void test_parts_are_multiples_of_what_ranks_share(void **state)
     for (int64_t s = 64; s <= 4096; s += 64)
         for (int n = 1; n <= 4; n++)
             for (int t = 1; t <= 2; t *= 2)
-                assert_true(mtlm_rows_parts_divide(s, n, t));
+                assert_true(mtlm_row_parts_divide(s, n, t));
     for (int n = 1; n <= 4; n++)
-        assert_true(mtlm_rows_parts_divide(1024, n, 8));
-    assert_true(mtlm_rows_parts_divide(12, 3, 4));
-    assert_false(mtlm_rows_parts_divide(12, 5, 2));
-    assert_false(mtlm_rows_parts_divide(1024, 3, 3));
-    assert_false(mtlm_rows_parts_divide(1021, 4, 2));
+        assert_true(mtlm_row_parts_divide(1024, n, 8));
+    assert_true(mtlm_row_parts_divide(12, 3, 4));
+    assert_false(mtlm_row_parts_divide(12, 5, 2));
+    assert_false(mtlm_row_parts_divide(1024, 3, 3));
+    assert_false(mtlm_row_parts_divide(1021, 4, 2));
 }
 
 /* Two workers find work in a single sample, without products so small that
@@ -50,29 +50,29 @@ static void test_parts_are_multiples_of_what_ranks_share(void **state)
 static void test_one_long_sample_is_cut(void **state)
 {
     (void) state;
-    assert_int_equal(mtlm_rows_parts(2048, 1, 1), 4);
-    assert_int_equal(mtlm_rows_parts(1024, 1, 1), 2);
-    assert_int_equal(mtlm_rows_parts(512, 1, 1), 2);
-    assert_int_equal(mtlm_rows_parts(64, 4, 1), 2);
-    assert_int_equal(mtlm_rows_parts(255, 1, 1), 1);
+    assert_int_equal(mtlm_row_parts_count(2048, 1, 1), 4);
+    assert_int_equal(mtlm_row_parts_count(1024, 1, 1), 2);
+    assert_int_equal(mtlm_row_parts_count(512, 1, 1), 2);
+    assert_int_equal(mtlm_row_parts_count(64, 4, 1), 2);
+    assert_int_equal(mtlm_row_parts_count(255, 1, 1), 1);
 }
 
 /* Microbatches can be worked on side by side as well. */
 static void test_many_microbatches_are_not_cut(void **state)
 {
     (void) state;
-    assert_int_equal(mtlm_rows_parts(1024, 1, 2), 2);
-    assert_int_equal(mtlm_rows_parts(1024, 1, 4), 1);
-    assert_int_equal(mtlm_rows_parts(1024, 8, 1000), 1);
+    assert_int_equal(mtlm_row_parts_count(1024, 1, 2), 2);
+    assert_int_equal(mtlm_row_parts_count(1024, 1, 4), 1);
+    assert_int_equal(mtlm_row_parts_count(1024, 8, 1000), 1);
 }
 
 static void test_there_are_never_more_parts_than_rows(void **state)
 {
     (void) state;
-    assert_int_equal(mtlm_rows_parts(1, 65536, 1), 1);
-    assert_int_equal(mtlm_rows_parts(3, 65536, 1), 3);
-    assert_int_equal(mtlm_rows_parts(2, 128, 1), 2);
-    assert_true(mtlm_rows_parts(1 << 20, 65536, 1) <= MTLM_MAX_ROW_PARTS);
+    assert_int_equal(mtlm_row_parts_count(1, 65536, 1), 1);
+    assert_int_equal(mtlm_row_parts_count(3, 65536, 1), 3);
+    assert_int_equal(mtlm_row_parts_count(2, 128, 1), 2);
+    assert_true(mtlm_row_parts_count(1 << 20, 65536, 1) <= MTLM_MAX_ROW_PARTS);
 }
 
 int main(void)
