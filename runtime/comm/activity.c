@@ -19,9 +19,9 @@ static struct {
 } wait[MTLM_WAITER_COUNT];
 static int64_t main_cpu_ns; /* processor time of the main thread, last seen */
 
-static _Atomic int64_t progress_ns; /* of this rank's last progress */
-static _Atomic bool at_disk;        /* a thread is */
-static _Atomic int64_t disk_ns;     /* when a call of the disk last returned */
+static _Atomic int64_t progress_ns; /* time of this rank's last progress */
+static _Atomic bool at_disk;        /* a thread works at the disk */
+static _Atomic int64_t disk_ns;     /* last return of a call of the disk */
 
 static clockid_t main_clock;
 
@@ -100,7 +100,7 @@ static bool has_progressed(void)
 struct mtlm_activity mtlm_activity_look(void)
 {
     const int64_t now = mtlm_now_ns();
-    struct mtlm_activity seen = {.disk_ns = now - disk_ns};
+    struct mtlm_activity seen = {0};
 
     pthread_mutex_lock(&mutex);
     for (int i = 0; i < MTLM_WAITER_COUNT; i++)
@@ -109,7 +109,9 @@ struct mtlm_activity mtlm_activity_look(void)
             snprintf(seen.what, sizeof(seen.what), "%s", wait[i].what);
             seen.waited_ns = now - wait[i].since_ns;
         }
+    /* In this order: a thread sets disk_ns before at_disk. */
     seen.disk_waits = wait[MTLM_WAITER_FILES].waits && at_disk;
+    seen.disk_ns = now - disk_ns;
     if (has_progressed())
         mtlm_activity_progress();
     pthread_mutex_unlock(&mutex);
