@@ -1,8 +1,6 @@
 #ifndef MTLM_INDEXED_FORMAT_H
 #define MTLM_INDEXED_FORMAT_H
 
-#include <stdint.h>
-
 /* Layout of PREFIX.idx, little-endian, for reader and writer.  Source:
  * Megatron-LM, core/datasets/indexed_dataset.py.
  *

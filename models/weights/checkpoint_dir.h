@@ -1,7 +1,6 @@
 #ifndef MTLM_CHECKPOINT_DIR_H
 #define MTLM_CHECKPOINT_DIR_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "runtime/base/error.h"

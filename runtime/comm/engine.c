@@ -8,11 +8,11 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
+#include "runtime/comm/activity.h"
 #include "runtime/comm/engine_private.h"
 #include "runtime/comm/message_task.h"
 #include "runtime/comm/policy_nodes.h"
 #include "runtime/comm/transport.h"
-#include "runtime/comm/activity.h"
 
 /* Polling.  The thread sleeps MIN_NAP after an event, later an eighth of the
  * time since the event, at most MAX_NAP.  Data from StarPU and messages from

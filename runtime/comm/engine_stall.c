@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "runtime/base/clock.h"
-#include "runtime/comm/engine_private.h"
 #include "runtime/comm/activity.h"
+#include "runtime/comm/engine_private.h"
 #include "runtime/machine/machine.h"
 
 /* The first report comes after this time without an event, the next ones each

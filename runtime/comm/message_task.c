@@ -23,7 +23,6 @@
 
 #include <stdlib.h>
 
-#include "runtime/base/memory.h"
 #include "runtime/comm/engine_private.h"
 #include "runtime/comm/message_task.h"
 #include "runtime/comm/policy_nodes.h"

@@ -8,8 +8,8 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
-#include "runtime/comm/mpi_turn.h"
 #include "runtime/comm/activity.h"
+#include "runtime/comm/mpi_turn.h"
 
 /* A thread holds the door while it waits for the turn: the thread whose turn
  * ends cannot take the next one. */

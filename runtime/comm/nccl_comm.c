@@ -6,9 +6,9 @@
 #include <time.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/comm/activity.h"
 #include "runtime/comm/nccl.h"
 #include "runtime/comm/nccl_comm.h"
-#include "runtime/comm/activity.h"
 
 const char *mtlm_nccl_version(void)
 {

@@ -3,8 +3,6 @@
 
 #include <nccl.h>
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "runtime/comm/ranks_private.h"
 

@@ -2,7 +2,6 @@
 #define MTLM_PULSE_H
 
 #include <mpi.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Signs of life (heartbeats) between ranks, for the watchdog

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "runtime/base/memory.h"
+#include "runtime/comm/activity.h"
 #include "runtime/comm/pulse.h"
 #include "runtime/comm/ranks_private.h"
-#include "runtime/comm/activity.h"
 #include "runtime/comm/watchdog.h"
 
 /* Makes a call that waits inside MPI.  While signs of life are exchanged, call

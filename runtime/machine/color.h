@@ -1,8 +1,6 @@
 #ifndef MTLM_COLOR_H
 #define MTLM_COLOR_H
 
-#include <stdint.h>
-
 #include "runtime/machine/recorder.h"
 
 /* Colours of the parts of a training step, 0xrrggbb, in every picture and

@@ -2,7 +2,6 @@
 #define MTLM_MACHINE_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "runtime/base/error.h"
 #include "runtime/machine/epilogue.h"
