@@ -20,7 +20,7 @@ struct mtlm_indexed_dataset;
 /* Opens PREFIX.bin and PREFIX.idx; the caller closes the data set.  Tokens must
  * be 0 .. vocab_size - 1 (vocab_size 0: no limit).  NULL and MTLM_EXIT_INPUT
  * with file, offset, what was expected and found: a file is missing or damaged.
- */
+ * NULL and MTLM_EXIT_IO: a file is unreadable. */
 struct mtlm_indexed_dataset *mtlm_indexed_dataset_open(const char *prefix,
                                                        int64_t vocab_size,
                                                        struct mtlm_error *err);

@@ -7,9 +7,10 @@
 
 /* The tokens of a vocabulary file by number, and their numbers by text.
  *
- * Reading refuses a file that is unreadable, larger than
+ * Reading refuses a file that is missing, larger than
  * MTLM_VOCABULARY_MOST_BYTES, or breaks its format: MTLM_EXIT_INPUT with the
- * place (line, column, or the tokens in question). */
+ * place (line, column, or the tokens in question).  MTLM_EXIT_IO: the file is
+ * unreadable. */
 struct mtlm_vocabulary {
     int64_t n;      /* tokens, numbered 0 .. n - 1 */
     int64_t *begin; /* [n + 1] token i is text[begin[i]] .. text[begin[i + 1] -

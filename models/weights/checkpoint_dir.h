@@ -20,8 +20,8 @@ struct mtlm_checkpoint_list {
 };
 
 /* Finds the newest checkpoint before `before`, or of all (NULL).  Returns 1
- * when there is one; 0 when there is none, or no such directory; -1 and
- * MTLM_EXIT_INPUT when dir is unreadable. */
+ * when there is one; 0 when there is none, or no such directory.  Returns -1
+ * when dir is no directory (MTLM_EXIT_INPUT) or unreadable (MTLM_EXIT_IO). */
 int mtlm_checkpoint_dir_newest(const char *dir,
                                const struct mtlm_checkpoint_id *before,
                                struct mtlm_checkpoint_id *found,

@@ -17,8 +17,8 @@
 
 /* Opens a directory of Hugging Face (models/weights/huggingface.h) or a file of
  * llm.c (models/weights/llmc.h); the caller closes *foreign.  MTLM_EXIT_INPUT:
- * the path is neither, is damaged, has another architecture or lacks a
- * tensor. */
+ * the path is neither, is damaged, has another architecture or lacks a tensor.
+ * MTLM_EXIT_IO: a file is unreadable. */
 int mtlm_foreign_open(struct mtlm_foreign *foreign, const char *path,
                       struct mtlm_error *err);
 

@@ -53,7 +53,7 @@ struct mtlm_safetensors;
 
 /* Maps a file and checks its header, so that no tensor lies outside; the caller
  * closes the file.  NULL and MTLM_EXIT_INPUT, with file, what was expected and
- * found: missing or damaged. */
+ * found: missing or damaged.  NULL and MTLM_EXIT_IO: unreadable. */
 struct mtlm_safetensors *mtlm_safetensors_open(const char *path,
                                                struct mtlm_error *err);
 

@@ -48,9 +48,9 @@
  *     same reason: it needs nobody but the followers.
  * (c) Let c be the first collective in program order that does not end.  All
  *     dependencies of c end, so c becomes ready on all its ranks.  A leader
- * that does not issue c has some collective d in flight that does not end.  By
- *     (b) d goes across groups, and d stands behind c in program order.  But d
- *     is issued after c only, a contradiction.
+ *     that does not issue c has some collective d in flight that does not end.
+ *     By (b) d goes across groups, and d stands behind c in program order.  But
+ *     d is issued after c only, a contradiction.
  * In short: only collectives that need no rank of another group may overtake.
  *
  * Bits.  The MPI library chooses the order of additions of an all-reduce by

@@ -6,9 +6,9 @@
 /* A queue of numbers, first in, first out.  Zeroed: empty.  The owner frees
  * number. */
 struct mtlm_numbers {
-    int64_t
-        *number; /* [capacity] the queue is number [first .. first + n - 1] */
-    int n, first, capacity;
+    int64_t *number; /* [capacity] */
+    int first, n;    /* the queue is number[first .. first + n - 1] */
+    int capacity;
 };
 
 /* Appends a number. */

@@ -69,8 +69,8 @@ int mtlm_ranks_agree(struct mtlm_ranks *ranks, const struct mtlm_error *err,
                      struct mtlm_error *out, int *first);
 
 /* Compares a text over all ranks.  Returns 0 when all are equal; otherwise -1
- * with code and "rank 3 WHAT than rank 0: ..., not ...", the first line that
- * differs in both texts. */
+ * with code and "rank 3 WHAT than rank 0: ..., not ...", the first lines that
+ * differ. */
 int mtlm_ranks_same(struct mtlm_ranks *ranks, const char *text,
                     const char *what, enum mtlm_exit code,
                     struct mtlm_error *err);

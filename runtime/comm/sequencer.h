@@ -31,9 +31,8 @@ void mtlm_sequencer_create(struct mtlm_sequencer *sequencer,
                            enum mtlm_order order, bool leader);
 void mtlm_sequencer_destroy(struct mtlm_sequencer *sequencer);
 
-/* Plans the next n collectives: order [n], in which collective i is number
- * first
- * + i, the next number to be posted being first. */
+/* Plans the next n collectives.  first: the number of the next collective to be
+ * posted.  order [n]: the k-th to be issued is number first + order[k]. */
 void mtlm_sequencer_plan(struct mtlm_sequencer *sequencer, int64_t first,
                          const int *order, int n);
 

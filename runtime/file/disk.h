@@ -9,8 +9,8 @@
 /* System calls on files, restarted after signals and partial writes.  They
  * return -1 with errno. */
 
-/* Sets a function that is called after each slow system call, by the thread
- * that made the call; NULL: none. */
+/* Sets a function that is called after each open(), write() and fsync(), by the
+ * thread that made the call; NULL: none. */
 void mtlm_disk_on_call(void (*done)(void));
 
 /* Opens a file, open(): a new file gets mode 0666; exec() closes the file. */

@@ -14,7 +14,8 @@ static int major(int version)
     return version / 1000;
 }
 
-const char *mtlm_gpus_version(int version)
+/* Returns "13.0" for 13000; valid for the next three calls. */
+static const char *version_text(int version)
 {
     static char text[4][16];
     static int next;
@@ -32,7 +33,7 @@ int mtlm_gpus_check(const struct mtlm_gpus *gpus, struct mtlm_error *err)
             err, MTLM_EXIT_USAGE,
             "the GPU's driver knows CUDA up to %s, this program was built with "
             "CUDA %s; install a newer driver, or train on CPUs with --no-gpu",
-            mtlm_gpus_version(gpus->driver), mtlm_gpus_version(gpus->toolkit));
+            version_text(gpus->driver), version_text(gpus->toolkit));
     if (gpus->trouble[0])
         return mtlm_error_set(err, MTLM_EXIT_PEER,
                               "the GPUs cannot be used: %s; --no-gpu trains on "
@@ -53,12 +54,11 @@ const char *mtlm_gpus_missing(const struct mtlm_gpus *gpus)
 char *mtlm_gpu_describe(const struct mtlm_gpus *gpus, int gpu)
 {
     return gpu < 0 ? NULL
-                   : mtlm_sprintf("%s, %.2f GiB, driver for CUDA %s, built "
-                                  "with %s",
-                                  gpus->gpu[gpu].name,
-                                  gpus->gpu[gpu].total_bytes / GIB,
-                                  mtlm_gpus_version(gpus->driver),
-                                  mtlm_gpus_version(gpus->toolkit));
+                   : mtlm_sprintf(
+                       "%s, %.2f GiB, driver for CUDA %s, built "
+                       "with %s",
+                       gpus->gpu[gpu].name, gpus->gpu[gpu].total_bytes / GIB,
+                       version_text(gpus->driver), version_text(gpus->toolkit));
 }
 
 /* Returns how many ranks before the n-th drive the device that the n-th sees as

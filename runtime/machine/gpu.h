@@ -40,9 +40,6 @@ const char *mtlm_gpus_missing(const struct mtlm_gpus *gpus);
  * which the caller frees; NULL for gpu -1. */
 char *mtlm_gpu_describe(const struct mtlm_gpus *gpus, int gpu);
 
-/* Returns "13.0" for 13000; valid for the next three calls. */
-const char *mtlm_gpus_version(int version);
-
 /* Assigns GPUs to the n ranks of a host, whose views are gpus [n].  gpu [n]:
  * each rank's index in its view; -1: all GPUs that it sees have per_gpu ranks.
  * In order of rank, each takes the first of the GPUs with the fewest ranks;

@@ -20,10 +20,10 @@ const char *mtlm_plugin_file(void);
 const char *mtlm_plugin_used(void);
 
 /* Chooses the policy and sets conf for StarPU.  Called before StarPU starts:
- * for an unusable policy StarPU would only warn, and take another one. ours the
- * program's own policies, ended by NULL; borrowed; NULL: none MTLM_EXIT_USAGE:
- * the library cannot be loaded, has no policies, or was built for something
- * else; or no such policy exists.  For a library without a stamp
+ * for an unusable policy StarPU would only warn, and take another one.
+ * ours: the program's own policies, ended by NULL; borrowed; NULL: none.
+ * MTLM_EXIT_USAGE: the library cannot be loaded, has no policies, or was built
+ * for something else; or no such policy exists.  For a library without a stamp
  * (mtlm/policy.h), rank 0 prints a warning. */
 int mtlm_plugin_choose(struct starpu_conf *conf,
                        struct starpu_sched_policy *const *ours, int rank,
