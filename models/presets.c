@@ -32,8 +32,8 @@
  * every layout. */
 #define PAPER_VOCABULARY " vocab-size=51200"
 
-/* arXiv 1909.08053, section 4.3: warm-up over 3000 iterations, cosine over
- * the other 297000. */
+/* Source: arXiv 1909.08053, section 4.3.  Warm-up over 3000 iterations, cosine
+ * over the other 297000. */
 #define GPT2_RECIPE                                                            \
     " train-iters=300000 lr=0.00015 min-lr=1e-05 lr-decay-style=cosine"        \
     " lr-warmup-fraction=0.01" EACH_ITERATION
@@ -41,15 +41,15 @@
 #define GPT2_PAPER(micro, global)                                              \
     BATCH(micro, global) " seq-length=1024" PAPER_VOCABULARY GPT2_RECIPE
 
-/* The same, sections 4.2 and 5.3. */
+/* Source: arXiv 1909.08053, sections 4.2 and 5.3. */
 #define BERT(micro)                                                            \
     BATCH(micro, 1024)                                                         \
     " model-type=bert seq-length=512 vocab-size=30522"                         \
     " train-iters=2000000 lr=0.0001 lr-decay-style=linear"                     \
     " lr-warmup-fraction=0.005" EACH_ITERATION
 
-/* arXiv 2104.04473, table 1; the recipe of its run scripts (examples/sc21 of
- * Megatron-LM 2.5). */
+/* Source: arXiv 2104.04473, table 1; recipe from its run scripts (examples/sc21
+ * of Megatron-LM 2.5). */
 #define PTDP(micro, global)                                                    \
     BATCH(micro, global)                                                       \
     " seq-length=2048" PAPER_VOCABULARY                                        \
@@ -60,8 +60,8 @@
 #define GPT3                                                                   \
     " lr-decay-style=cosine weight-decay=0.1 adam-beta2=0.95" EACH_ITERATION
 
-/* Megatron-LM's script for GPT-3, but for the ramp-up of the batch (it gives
- * --rampup-batch-size 16 16 5859375). */
+/* Source: Megatron-LM's script for GPT-3, without its ramp-up of the batch,
+ * --rampup-batch-size 16 16 5859375. */
 #define GPT3_SAMPLES                                                           \
     " train-samples=146484375 lr=6e-05 min-lr=6e-06"                           \
     " lr-decay-samples=126953125 lr-warmup-samples=183105"                     \
@@ -69,17 +69,17 @@
 #define GPT3_175B                                                              \
     BATCH(1, 1536) " seq-length=2048" PAPER_VOCABULARY GPT3_SAMPLES
 
-/* arXiv 2201.11990: 270 billion tokens, decay over 340, warm-up over one. */
+/* Source: arXiv 2201.11990.  270 billion tokens; the learning rate warms up
+ * over 1 billion and decays over 340 billion. */
 #define MT_NLG                                                                 \
     BATCH(1, 1920)                                                             \
     " seq-length=2048" PAPER_VOCABULARY                                        \
     " train-iters=68665 lr=5e-05 min-lr=5e-06 lr-decay-iters=86466"            \
     " lr-warmup-iters=254 init-method-std=0.004" GPT3
 
-/* arXiv 2401.10241, table 3, with the middle one of its numbers of
- * microbatches; the recipe of its scripts is that of GPT-3 with another
- * clipping.  They do not say how large the vocabulary is: 32000 gives
- * the sizes in the names. */
+/* Source: arXiv 2401.10241, table 3, with the middle number of microbatches.
+ * The recipe of its scripts is GPT-3's with another clipping.  The vocabulary
+ * is not published; 32000 gives the sizes in the names. */
 #define ZB(micro, global)                                                      \
     BATCH(micro, global)                                                       \
     " seq-length=1024 vocab-size=32000 clip-grad=8" GPT3_SAMPLES
@@ -96,7 +96,8 @@ const struct mtlm_preset mtlm_presets[] = {
     {"gpt2-775m", "GPT-2 large, of Megatron-LM's announcement",
      SIZES(36, 1280, 16) GPT2_PAPER(8, 512)},
 
-    /* arXiv 1909.08053, table 1; 345m, 2.5b and 8.3b-trained are table 2's. */
+    /* Source: arXiv 1909.08053, table 1; for 345m, 2.5b and 8.3b-trained,
+     * table 2. */
     {"gpt2-1.2b", "Megatron-LM 2019, on 1 GPU",
      SIZES(40, 1536, 16) GPT2_PAPER(8, 512)},
     {"gpt2-2.5b", "Megatron-LM 2019, on 2 GPUs",

@@ -109,7 +109,7 @@ int64_t mtlm_bert_mask(const struct mtlm_bert_vocab *vocab, double probability,
     for (int64_t i = 0; i < words.n; i++)
         order[i] = (int32_t) i;
     for (int64_t i = 0; i < words.n && left > 0; i++) {
-        /* The next of a shuffle (Fisher and Yates). */
+        /* The next element of a shuffle (Fisher and Yates). */
         const int64_t j = i + mtlm_draw_below(draw, words.n - i);
         const int32_t first = order[j];
         int64_t grams = draw_length(draw, words.n - first);

@@ -65,7 +65,7 @@ static struct layout lay_out(const struct mtlm_bert_recipe *recipe,
     return layout;
 }
 
-/* The sample before masking; tokens [seq_length]. */
+/* Writes the tokens [seq_length] of the sample before masking. */
 static void put_together(const struct mtlm_bert_recipe *recipe,
                          const struct mtlm_bert_text *text,
                          const struct layout *layout, int32_t *tokens)
@@ -83,7 +83,7 @@ static void put_together(const struct mtlm_bert_recipe *recipe,
         tokens[i] = vocab->pad;
 }
 
-/* TOKENS, LABELS or LOSS_MASK, which take the text. */
+/* Writes values of TOKENS, LABELS or LOSS_MASK, which need the text. */
 static void read_text(const struct mtlm_bert_recipe *recipe,
                       const struct mtlm_bert_text *text, int64_t target,
                       const struct layout *layout, struct mtlm_draw *draw,

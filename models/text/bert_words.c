@@ -14,8 +14,8 @@ struct mtlm_bert_words {
     int64_t bytes, at;
     bool lower;
 
-    /* What stands between two pieces of white space, in small letters where
-     * that is asked for; words are cut off it. */
+    /* The text between two pieces of white space, in lower case if `lower`.
+     * Words are cut off its begin: `taken` of n characters. */
     utf8proc_int32_t *c; /* [room] */
     int64_t n, taken, room;
     char *word; /* two bytes, and the word */
@@ -100,9 +100,7 @@ static utf8proc_int32_t next_character(struct mtlm_bert_words *w)
     return -1;
 }
 
-/* Whether a sigma ends a word, and takes the final small letter (Unicode's
- * Final_Sigma): a cased letter comes before and none after, past case-ignorable
- * characters. */
+/* Whether a letter is cased, in Unicode's sense. */
 static bool is_cased(utf8proc_int32_t c)
 {
     const utf8proc_category_t kind = utf8proc_category(c);
@@ -112,7 +110,8 @@ static bool is_cased(utf8proc_int32_t c)
            || utf8proc_isupper(c);
 }
 
-static bool does_not_count(utf8proc_int32_t c)
+/* Whether Unicode ignores a character beside a final sigma. */
+static bool is_case_ignorable(utf8proc_int32_t c)
 {
     static const utf8proc_int32_t within[] = {
         '\'',   '.',    ':',    0xb7,   0x387,  0x55f,  0x5f4,  0x2018, 0x2019,
@@ -133,15 +132,18 @@ static bool does_not_count(utf8proc_int32_t c)
     }
 }
 
+/* Whether a sigma at i ends a word, and takes its final form (Unicode's
+ * Final_Sigma): a cased letter comes before and none after, past case-ignorable
+ * characters. */
 static bool ends_word(const utf8proc_int32_t *c, int64_t n, int64_t i)
 {
     int64_t before = i - 1, after = i + 1;
 
-    while (before >= 0 && does_not_count(c[before]))
+    while (before >= 0 && is_case_ignorable(c[before]))
         before--;
     if (before < 0 || !is_cased(c[before]))
         return false;
-    while (after < n && does_not_count(c[after]))
+    while (after < n && is_case_ignorable(c[after]))
         after++;
     return after == n || !is_cased(c[after]);
 }
@@ -193,7 +195,7 @@ static void drop_accents(struct mtlm_bert_words *w)
 
 static void make_small(struct mtlm_bert_words *w)
 {
-    enum { LONGEST = 8 }; /* of a canonical decomposition: 4 */
+    enum { LONGEST = 8 }; /* a canonical decomposition has at most 4 */
     const int64_t n = w->n;
     utf8proc_int32_t *c = w->c;
     bool ascii = true;
@@ -236,7 +238,7 @@ static bool refill(struct mtlm_bert_words *w)
                 break;
         } else if (is_chinese(c)) {
             if (w->n > 0) {
-                w->at -= c < 0x10000 ? 3 : 4; /* the next time */
+                w->at -= c < 0x10000 ? 3 : 4; /* for the next call */
                 break;
             }
             make_room(w, 1);

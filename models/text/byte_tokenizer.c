@@ -24,7 +24,8 @@ int64_t mtlm_byte_tokenizer_decode(const int32_t *tokens, int64_t n, char *text)
     return bytes;
 }
 
-/* ASCII's, whatever the locale. */
+/* Whether a token is a letter or digit of ASCII, independent of the locale, or
+ * beyond ASCII. */
 static bool in_word(int32_t token)
 {
     return (token >= '0' && token <= '9') || (token >= 'A' && token <= 'Z')

@@ -19,8 +19,8 @@ struct gpt2_bpe {
     struct mtlm_vocabulary vocabulary; /* in the characters of the file */
     struct mtlm_merges merges;
     int32_t byte[256]; /* the token of a byte */
-    char *text;        /* of token i from vocabulary.begin[i] on: its bytes */
-    int32_t *length;   /* [tokens], how many */
+    char *text;        /* the bytes of token i begin at vocabulary.begin[i] */
+    int32_t *length;   /* [tokens] bytes of each token */
 };
 
 /* The characters of bytes: a printable character of Latin-1 stands for itself;

@@ -90,8 +90,8 @@ int64_t mtlm_gpt2_words_next(const char *text, int64_t bytes, bool more)
     c = classify_first(text + first, bytes - first, &end);
     if (c != WHITE)
         return run_length(text, first, bytes, c, &last);
-    /* A word takes the blank before it along, and from the rest of the white
-     * space anything but a blank stays alone: the last one is left out. */
+    /* Leave out the last character of white space before a word.  A blank there
+     * belongs to the word; another character is a word of its own. */
     end = run_length(text, 0, bytes, WHITE, &last);
     return (end == bytes && !more) || last == 0 ? end : last;
 }

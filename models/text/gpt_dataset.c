@@ -23,11 +23,11 @@ struct gpt_dataset {
     struct mtlm_samples samples;
     const struct mtlm_indexed_dataset *dataset;
     int64_t first_document, documents;
-    int64_t tokens; /* of an epoch; at least those of a sample */
+    int64_t tokens; /* of an epoch; enough for a sample */
     uint64_t seed;
-    int32_t eod; /* whose labels do not count, or -1 */
-    /* A piece lies in at most two epochs, one after the other: the order of
-     * epoch e is kept in order[e % 2]. */
+    int32_t eod; /* labels after this token do not count; or -1 */
+    /* A piece lies in at most two epochs, which are neighbours.  order[e % 2]
+     * holds the order of epoch e. */
     pthread_rwlock_t lock;
     struct sample_order order[2];
 };

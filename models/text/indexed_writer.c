@@ -23,8 +23,8 @@ struct mtlm_indexed_writer {
     int64_t *bound;  /* [documents]: sequences up to their ends */
     int64_t sequences, length_capacity;
     int64_t documents, bound_capacity;
-    int64_t pending; /* tokens in the sequence begun */
-    int64_t before;  /* tokens in the document's sequences before it */
+    int64_t pending; /* tokens in the open sequence */
+    int64_t before;  /* tokens in the ended sequences of the open document */
 };
 
 struct mtlm_indexed_writer *mtlm_indexed_writer_create(const char *prefix,
@@ -154,8 +154,9 @@ static int write_idx(struct mtlm_indexed_writer *writer, struct mtlm_error *err)
     return rc;
 }
 
-/* Removes an old .idx first: if this process died between the two renames, an
- * old .idx would belong to a new .bin.  A missing .idx is noticed. */
+/* Gives both files their names.  Removes an old .idx first: otherwise a process
+ * that dies between the two renames leaves a new .bin with an old .idx.  A
+ * missing .idx is noticed. */
 static int publish(struct mtlm_indexed_writer *writer, struct mtlm_error *err)
 {
     if (unlink(writer->idx_path) < 0 && errno != ENOENT)

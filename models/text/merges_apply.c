@@ -1,6 +1,7 @@
-/* Joining the pairs of a word.  All occurrences of the pair with the least
- * rank are joined before the next pair is looked for: a file may rank a pair
- * before one that makes its parts. */
+/* Applies merges to a word: joins all occurrences of the pair with the least
+ * rank, then searches again.  The order matters: a file may rank a pair before
+ * the pair that makes its parts. */
+
 #include "config.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 #include "models/text/merges.h"
 #include "runtime/base/memory.h"
 
-enum { SHORT = 48 }; /* tokens; more go by the heap */
+enum { SHORT = 48 }; /* tokens; longer words use the heap */
 
 /* Applies merges to a short word: searches all pairs for each rank. */
 static int64_t apply_short(const struct mtlm_merges *m, int32_t *tokens,
@@ -40,7 +41,7 @@ static int64_t apply_short(const struct mtlm_merges *m, int32_t *tokens,
  * heap of pairs by rank, then place.  n log n. */
 struct word {
     const struct mtlm_merges *m;
-    int32_t *token;          /* [n]; -1: part of the one before */
+    int32_t *token;          /* [n]; -1: joined to an earlier token */
     int64_t *before, *after; /* [n]; places of the neighbours, or -1 */
     uint64_t *heap;          /* rank << 40 | place */
     int64_t heaped;

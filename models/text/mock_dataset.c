@@ -18,7 +18,7 @@ struct mock_dataset {
     int64_t words; /* tokens that the symbols are spread over */
     uint64_t seed;
     int symbols;
-    uint64_t frequency[MAX_SYMBOLS]; /* of 2^32: of symbols 0 .. i */
+    uint64_t frequency[MAX_SYMBOLS]; /* of symbols 0 .. i, times 2^32 */
     /* of a BERT */
     struct mtlm_bert_recipe recipe;
     struct mtlm_bert_vocab vocab;

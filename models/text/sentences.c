@@ -12,7 +12,7 @@ struct text {
     const char *begin, *end;
 };
 
-/* ASCII's, whatever the locale. */
+/* Classes of ASCII characters, independent of the locale. */
 static bool is_space(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
@@ -108,12 +108,12 @@ static bool in_list(const char *begin, const char *end, const char *list)
     return n > 0 && !memchr(begin, ' ', n) && strstr(list, word) != NULL;
 }
 
-/* Before names and words, whatever they begin with. */
+/* Abbreviations before names and words. */
 static const char titles[] =
     " Mr Mrs Ms Messrs Dr Prof St Rev Fr Gen Col Maj Capt Lt Sgt Cpl Adm Gov "
     "Sen Rep Hon Pres Mt vs cf viz Cf ";
 
-/* Before numbers. */
+/* Abbreviations before numbers. */
 static const char numbered[] =
     " p pp P vol vols Vol Vols ch chs Ch chap chaps Chap sec secs Sec sect "
     "Sect fig figs Fig Figs eq eqs Eq no nos No Nos art Art ed eds ver al ca "
@@ -131,7 +131,7 @@ static bool is_abbreviation(const struct text *text, const char *stop,
     first = skip_opening(first, text->end);
     if (word == stop)
         return false;
-    if (word <= first) { /* the text begins with it: "1.", "a." */
+    if (word <= first) { /* at the begin of the text: "1.", "a." */
         bool number = true;
 
         for (const char *c = word; c < stop; c++)

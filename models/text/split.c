@@ -55,7 +55,7 @@ int mtlm_split_parse(const char *text, int64_t documents,
     excess = bound[MTLM_SPLITS] - documents;
     for (int i = 1; i <= MTLM_SPLITS; i++) {
         bound[i] -= excess;
-        /* Megatron would begin before the first document. */
+        /* Never before the previous bound; Megatron's may be negative. */
         if (bound[i] < bound[i - 1])
             bound[i] = bound[i - 1];
     }

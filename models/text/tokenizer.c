@@ -36,7 +36,7 @@ static const struct mtlm_tokenizer *open_case(const char *vocab_file,
 
 static const struct type {
     const char *name;
-    bool vocab_file, merge_file; /* what it needs */
+    bool vocab_file, merge_file; /* needed */
     const struct mtlm_tokenizer *(*open)(const char *vocab_file,
                                          const char *merge_file,
                                          struct mtlm_error *err);

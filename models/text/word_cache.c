@@ -17,7 +17,7 @@ struct mtlm_word_cache {
         uint8_t bytes, n; /* bytes 0: no word */
         char word[LONGEST];
         int32_t token[MOST_TOKENS];
-    } entry[ENTRIES]; /* a word has one place */
+    } entry[ENTRIES]; /* each word has one possible entry */
 };
 
 struct mtlm_word_cache *mtlm_word_cache_create(void)

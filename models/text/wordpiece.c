@@ -94,7 +94,7 @@ static int64_t encode(const struct mtlm_tokenizer *tokenizer,
             tokens[n] = w->unknown;
             found = 1;
         } else if (found < 0) {
-            char kept[4 * LONGEST_WORD]; /* cut() writes over it */
+            char kept[4 * LONGEST_WORD]; /* cut() overwrites the word */
 
             memcpy(kept, word, (size_t) length);
             found = cut(w, word, length, tokens + n);

@@ -71,7 +71,8 @@ static DIR *open_dir(const char *dir)
     return d;
 }
 
-/* NULL with errno 0 at the end, else with the reason why there is no end. */
+/* Returns the next name in a directory; NULL with errno 0: no more names; NULL
+ * with another errno: reading failed. */
 static const char *next_name(DIR *d)
 {
     const struct dirent *e;
@@ -160,7 +161,7 @@ static bool warn_lock(const char *dir)
     return true;
 }
 
-/* As with opendir(). */
+/* Takes the lock; over a network this may be interrupted. */
 static int take_lock(int fd)
 {
     int rc;
@@ -185,7 +186,7 @@ int mtlm_checkpoint_dir_lock(const char *dir, int *lock, struct mtlm_error *err)
                                   : failed(dir, "cannot be locked", err);
     else
         sign(*lock);
-    /* It may be new; where that cannot be known, it is as safe as it was. */
+    /* dir may be new: flush its name, where the system can. */
     mtlm_disk_sync_dir(above);
     if (rc < 0 && *lock >= 0) {
         close(*lock);
@@ -306,8 +307,8 @@ int mtlm_checkpoint_dir_commit(const char *dir, int64_t iteration,
     char *from, *to;
     int rc;
 
-    /* Where that cannot be read, there is rarely one; over one that is there
-     * rename() does not go. */
+    /* If dir is unreadable, assume no earlier save of this iteration: rename()
+     * never replaces a checkpoint, which is a directory with files. */
     if (mtlm_checkpoint_dir_newest(dir, &next, &same, NULL) > 0
         && same.iteration == iteration)
         id.again = same.again + 1;

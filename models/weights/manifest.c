@@ -28,7 +28,7 @@ static void write_hash(uint64_t hash, char text[DIGITS + 1])
     snprintf(text, DIGITS + 1, "%016" PRIx64, hash);
 }
 
-/* -1: text is no such number as write_hash() writes it. */
+/* Reads a hash as write_hash() writes one; -1: text is none. */
 static int read_hash(const char *text, uint64_t *hash)
 {
     char again[DIGITS + 1];
@@ -286,7 +286,8 @@ int mtlm_manifest_read(struct mtlm_manifest *manifest, const char *dir,
 {
     char *path = mtlm_sprintf("%s/%s", dir, MANIFEST);
     struct mtlm_mapped_file map = {0};
-    /* Of a disk that fails a job must not die that only looks around there. */
+    /* Read instead of map: a failing disk must not end a job that only looks
+     * for checkpoints. */
     int rc = mtlm_mapped_file_read(&map, path, MAX_BYTES, err);
 
     *manifest = (struct mtlm_manifest){0};

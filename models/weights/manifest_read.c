@@ -1,4 +1,4 @@
-/* A tensor from whatever files of a checkpoint have parts of it. */
+/* Collects a slice of a tensor from all files of a checkpoint. */
 
 #include "config.h"
 

@@ -27,12 +27,13 @@ int mtlm_slice_check(const struct mtlm_slice *s)
     return inside(s->begin, s->count, all) ? 0 : -1;
 }
 
-/* Returns the columns of a tensor's row in the slice: [begin, end). */
-struct columns {
+/* Rows or columns of a tensor: begin .. end - 1. */
+struct range {
     int64_t begin, end;
 };
 
-static struct columns columns_in(const struct mtlm_slice *s, int64_t row)
+/* Returns the columns of a tensor's row that the slice holds. */
+static struct range columns_in(const struct mtlm_slice *s, int64_t row)
 {
     const int64_t at = (row - s->first[0]) * s->dim[1]; /* of the row's begin */
     const int64_t begin = s->begin > at ? s->begin - at : 0;
@@ -41,8 +42,8 @@ static struct columns columns_in(const struct mtlm_slice *s, int64_t row)
                             : s->dim[1];
 
     if (row < s->first[0] || row >= s->first[0] + s->dim[0] || end <= begin)
-        return (struct columns){0, 0};
-    return (struct columns){s->first[1] + begin, s->first[1] + end};
+        return (struct range){0, 0};
+    return (struct range){s->first[1] + begin, s->first[1] + end};
 }
 
 /* Returns the place of a tensor's element among the slice's. */
@@ -51,23 +52,23 @@ static int64_t place(const struct mtlm_slice *s, int64_t row, int64_t col)
     return (row - s->first[0]) * s->dim[1] + col - s->first[1] - s->begin;
 }
 
-/* Returns the tensor's rows with elements of the slice: [begin, end). */
-static struct columns rows_of(const struct mtlm_slice *s, int64_t rows)
+/* Returns the tensor's rows below `rows` that hold elements of the slice. */
+static struct range rows_of(const struct mtlm_slice *s, int64_t rows)
 {
     const int64_t begin = s->first[0] + s->begin / s->dim[1];
     const int64_t end =
         s->first[0] + (s->begin + s->count + s->dim[1] - 1) / s->dim[1];
 
-    return (struct columns){begin, end < rows ? end : rows};
+    return (struct range){begin, end < rows ? end : rows};
 }
 
 int64_t mtlm_slice_count(const struct mtlm_slice *slice, int64_t rows)
 {
-    const struct columns in = rows_of(slice, rows);
+    const struct range in = rows_of(slice, rows);
     int64_t n = 0;
 
     for (int64_t row = in.begin; row < in.end; row++) {
-        const struct columns c = columns_in(slice, row);
+        const struct range c = columns_in(slice, row);
 
         n += c.end - c.begin;
     }
@@ -77,13 +78,13 @@ int64_t mtlm_slice_count(const struct mtlm_slice *slice, int64_t rows)
 int64_t mtlm_slice_copy(const struct mtlm_slice *from, const void *values,
                         const struct mtlm_slice *to, int64_t rows, float *into)
 {
-    const struct columns a = rows_of(from, rows), b = rows_of(to, rows);
+    const struct range a = rows_of(from, rows), b = rows_of(to, rows);
     const int64_t last = a.end < b.end ? a.end : b.end;
     int64_t n = 0;
 
     for (int64_t row = a.begin > b.begin ? a.begin : b.begin; row < last;
          row++) {
-        const struct columns x = columns_in(from, row), y = columns_in(to, row);
+        const struct range x = columns_in(from, row), y = columns_in(to, row);
         const int64_t begin = x.begin > y.begin ? x.begin : y.begin;
         const int64_t end = x.end < y.end ? x.end : y.end;
 

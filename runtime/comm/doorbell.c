@@ -27,7 +27,8 @@ struct mtlm_doorbell {
     int n;
     struct doorbell_word **rank; /* [n] */
     struct doorbell_word *own;
-    int *number, *there; /* [n] 0, 1, ...; those of a communicator */
+    int *number; /* [n] 0 .. n - 1: numbers of these ranks in group */
+    int *there;  /* [n] room for their numbers in a communicator */
 };
 
 struct mtlm_doorbell *mtlm_doorbell_create(MPI_Comm host)

@@ -1,5 +1,5 @@
-/* The way of a message to the communication thread: the program posts the
- * message, StarPU hands its data over; and the way of the data back. */
+/* The way of a message to the communication thread.  The program posts the
+ * message; StarPU hands its data over, and gets the data back at the end. */
 
 #include "config.h"
 

@@ -11,8 +11,8 @@
 #include "runtime/comm/engine_private.h"
 #include "runtime/machine/machine.h"
 
-/* The first report comes after this time without an event, the next ones each
- * after twice the time. */
+/* Time without an event before the first report.  The time doubles with each
+ * report. */
 #define STALL_S 120.0
 
 /* Interval of checks. */
@@ -30,7 +30,7 @@ static void describe_wait(struct mtlm_engine *engine, char *text, size_t n)
 {
     const struct mtlm_transfer *first = engine->flying.head;
 
-    /* A collective says more than a receive that waits for its turn. */
+    /* Prefer a collective: a receive may simply wait for its turn. */
     for (const struct mtlm_transfer *r = first; r; r = r->next)
         if (mtlm_message_is_collective(r->message.kind)) {
             first = r;

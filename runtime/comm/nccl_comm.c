@@ -1,4 +1,4 @@
-/* Built only with NCCL. */
+/* NCCL communicators: creation, end and abort.  Built only with NCCL. */
 
 #include "config.h"
 
@@ -32,9 +32,9 @@ void mtlm_nccl_comm_check(ncclResult_t rc, const char *call, const char *file,
                more[0] ? ": " : "", more);
 }
 
-/* ---- making and ending them ---- */
+/* ---- begin and end ---- */
 
-/* The first group of the same ranks, maybe itself. */
+/* Returns the first group with the same ranks, perhaps group itself. */
 static enum mtlm_group same_as(const struct mtlm_ranks *ranks,
                                enum mtlm_group group)
 {
@@ -142,8 +142,8 @@ ncclResult_t mtlm_nccl_comm_state(struct mtlm_nccl_comms *comms,
 
 /* ---- abort ---- */
 
-/* After that long the process ends anyway, and what runs on the GPU with
- * it. */
+/* Longest time for an abort.  Then the process ends, and its work on the GPU
+ * ends, too. */
 #define ABORT_NS INT64_C(3000000000)
 
 static _Atomic int aborted;
@@ -166,7 +166,7 @@ void mtlm_nccl_comms_abort(struct mtlm_nccl_comms *comms)
     const struct timespec nap = {.tv_nsec = NAP_NS};
     pthread_t thread;
 
-    /* For good: nobody calls NCCL any more. */
+    /* Never unlocked: no thread may call NCCL again. */
     if (pthread_mutex_clocklock(&comms->mutex, CLOCK_MONOTONIC, &t) != 0)
         return;
     if (pthread_create(&thread, NULL, abort_all, comms) != 0)

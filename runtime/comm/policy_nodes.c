@@ -15,8 +15,8 @@
 struct node_entry {
     struct mtlm_policy_node node; /* first: what policies see */
     enum mtlm_policy_state state;
-    int64_t begin_ns,
-        end_ns; /* a message begins when ready; end 0: not ended */
+    int64_t begin_ns; /* of a message: when ready */
+    int64_t end_ns;   /* 0: not ended */
     struct mtlm_policy_times *times;
     int64_t modelled_ns; /* 0: not known */
     /* [n_on] entries that it waits for; they live until it has ended. */

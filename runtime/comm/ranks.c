@@ -109,7 +109,7 @@ static void attach_world(struct mtlm_ranks *ranks)
     mtlm_ranks_group(ranks, MTLM_GROUP_WORLD, 0);
 }
 
-/* Frees it all; no signs of life from here on. */
+/* Frees what attach_world() creates.  Signs of life end here. */
 static void detach_world(struct mtlm_ranks *ranks)
 {
     for (int g = 0; g < MTLM_GROUP_COUNT; g++)
@@ -264,13 +264,14 @@ int mtlm_ranks_agree(struct mtlm_ranks *ranks, const struct mtlm_error *err,
     return -1;
 }
 
-/* A setting that gives way to others stands in a comment. */
+/* Returns a line's setting; an overridden one is a comment, "# ...". */
 static const char *uncommented(const char *line)
 {
     return strncmp(line, "# ", 2) == 0 ? line + 2 : line;
 }
 
-/* Where text differs from other: "its first such line, not the other's". */
+/* Writes "A, not B" to line: A and B are the first lines that differ in text
+ * and in other. */
 static void differing_line(const char *text, const char *other, char line[256])
 {
     for (;;) {
@@ -321,7 +322,7 @@ int mtlm_ranks_same(struct mtlm_ranks *ranks, const char *text,
 void *mtlm_ranks_gather(struct mtlm_ranks *ranks, const void *data,
                         size_t bytes, size_t *total)
 {
-    /* One message a rank: counts of MPI are int, so in pieces. */
+    /* Ranks send pieces: MPI counts in int. */
     enum { PIECE = 1 << 28 };
     char *all = NULL;
     size_t filled = bytes;

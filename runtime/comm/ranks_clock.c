@@ -1,4 +1,4 @@
-/* The clocks of all hosts against that of rank 0. */
+/* Compares the clocks of all hosts with rank 0's clock. */
 
 #include "config.h"
 
@@ -49,8 +49,8 @@ int64_t mtlm_ranks_clock_offset(struct mtlm_ranks *ranks)
     int *first = mtlm_calloc(ranks->size, sizeof(*first)), mine;
     int64_t offset = 0;
 
-    /* The lowest rank of each host stands for all of them: they read one
-     * clock, and round trips between busy processes are a worse measure. */
+    /* Only the lowest rank of each host measures.  The ranks of a host read one
+     * clock, and more busy processes make round trips less exact. */
     MTLM_AWAIT_MPI("all ranks to compare clocks",
                    MPI_Iallreduce(&ranks->rank, &mine, 1, MPI_INT, MPI_MIN,
                                   ranks->host, &request));

@@ -1,5 +1,6 @@
-/* What main threads tell each other while the engines run: in a world of
- * their own, so that no order of the engines' messages matters. */
+/* Exchanges between main threads while the engines run.  The exchanges use a
+ * communicator of their own, so the order of the engines' messages does not
+ * matter. */
 
 #include "config.h"
 
@@ -8,7 +9,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/comm/ranks_private.h"
 
-/* Nothing else in that communicator is from rank to rank. */
+/* The communicator carries no other messages from rank to rank. */
 enum { TAG = 1 };
 
 void mtlm_ranks_sum_all(struct mtlm_ranks *ranks, double *value, int n)

@@ -37,7 +37,8 @@ void mtlm_tickets_send(const struct mtlm_tickets *tickets, int64_t ticket)
     }
 }
 
-bool mtlm_tickets_take(struct mtlm_tickets *tickets, struct mtlm_numbers *queue)
+bool mtlm_tickets_take(struct mtlm_tickets *tickets,
+                       struct mtlm_numbers *numbers)
 {
     bool any = false;
 
@@ -50,7 +51,7 @@ bool mtlm_tickets_take(struct mtlm_tickets *tickets, struct mtlm_numbers *queue)
         any = true;
         if (tickets->in == MTLM_LAST_TICKET)
             break;
-        mtlm_numbers_push(queue, tickets->in);
+        mtlm_numbers_push(numbers, tickets->in);
         expect_ticket(tickets);
     }
     return any;

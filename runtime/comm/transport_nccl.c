@@ -27,8 +27,8 @@ struct nccl {
     cudaStream_t stream;
     cudaEvent_t *idle; /* [n_idle] events not in use */
     int n_idle, n_events;
-    struct mtlm_transfer
-        *launching; /* issued last, not launched yet; or NULL */
+    /* Issued last and not launched yet; or NULL. */
+    struct mtlm_transfer *launching;
 };
 
 static struct nccl *running; /* of this process, for the end of the job */
@@ -128,12 +128,12 @@ static ncclResult_t call(struct nccl *nccl,
     }
 }
 
-/* More than a launch takes, by estimate: the engine's next look would come
- * later. */
+/* Longest wait for a launch.  A launch takes less, by estimate; the engine's
+ * next poll comes later. */
 enum { LAUNCH_NS = 100000 };
 
-/* The state of a collective that was just issued, when it is no longer in
- * progress or that has taken too long. */
+/* Returns the state of a collective that was just issued, once it is launched
+ * or LAUNCH_NS have passed. */
 static ncclResult_t launched(struct nccl *nccl, enum mtlm_group group)
 {
     const int64_t until = mtlm_now_ns() + LAUNCH_NS;

@@ -110,7 +110,7 @@ static void look_once(int64_t pause)
         return;
     }
     turn = exchange_signs(pause);
-    /* Stopped while it waited for its turn: what it knows is old. */
+    /* The process was stopped while it waited for its turn: old signs. */
     late = mtlm_now_ns() - began - pause;
     if (late > MTLM_ASLEEP_NS)
         shift_times(late);

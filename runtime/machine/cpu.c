@@ -24,7 +24,7 @@ static int count_cores(hwloc_topology_t topology, hwloc_const_bitmap_t set)
     return n > 0 ? cores : hwloc_bitmap_weight(set);
 }
 
-/* FNV-1a */
+/* Returns the FNV-1a hash of text. */
 static uint64_t hash(const char *text)
 {
     uint64_t value = UINT64_C(0xcbf29ce484222325);

@@ -1,4 +1,5 @@
-/* Built only with CUDA. */
+/* What kernels of a GPU worker need, and copies to and from the GPU.  Built
+ * only with CUDA. */
 
 #include "config.h"
 

@@ -61,7 +61,7 @@ const struct mtlm_epilogue_wishes *mtlm_machine_epilogues(void)
 }
 
 static int message_worker = -1;
-/* Messages that are tasks: no worker computes on them. */
+/* Messages in flight that are tasks: StarPU counts them as ready or running. */
 static _Atomic int messages_under_way;
 /* All workers that compute, for task->workerids. */
 enum { BITS = 32, WORDS = STARPU_NMAXWORKERS / BITS + 1 };

@@ -84,7 +84,7 @@ static const char *list_names(struct starpu_sched_policy *const *policy,
 /* The libraries of StarPU in this process. */
 struct starpus {
     int n;
-    const char *last; /* path of the one that was loaded last, or NULL */
+    const char *last; /* path of the library loaded last, or NULL */
 };
 
 static int count_starpu(struct dl_phdr_info *info, size_t size, void *arg)

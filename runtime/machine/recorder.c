@@ -19,9 +19,9 @@ struct list {
 struct mtlm_recorder {
     pthread_mutex_t mutex; /* guards records and waits */
     struct list records;
-    size_t old; /* records before are of iterations already copied */
+    size_t old; /* leading records, of iterations before the last one copied */
     pthread_cond_t got;
-    int64_t awaited, missing;      /* the wait: iteration, missing nodes */
+    int64_t awaited, missing; /* iteration of the wait; nodes still missing */
     struct list edges, uses, data; /* of the submitting thread */
 };
 

@@ -20,12 +20,13 @@
 
 #include <mtlm/policy.h>
 
-/* Tasks that a message waits for, at the most, until they are ready. */
+/* Most coming tasks that the policy follows; most predecessors of a node. */
 enum { MOST_COMING = 256, MOST_PREDECESSORS = 64 };
 
+/* A coming task: it waits for a message that has its data. */
 struct coming {
     const struct mtlm_policy_node *node;
-    int worker; /* that holds for it, or -1 */
+    int worker; /* that holds for the task; -1: none */
 };
 
 static struct {
@@ -44,7 +45,7 @@ static int64_t now_ns(void)
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* A worker that waits for the lock of a policy is at StarPU's disposal. */
+/* Locks the policy.  StarPU may use the worker during the wait for the lock. */
 static void lock(void)
 {
     starpu_worker_relax_on();
@@ -57,7 +58,7 @@ static void unlock(void)
     STARPU_PTHREAD_MUTEX_UNLOCK(&hold.mutex);
 }
 
-/* ---- tasks that come after a message ---- */
+/* ---- coming tasks ---- */
 
 static int find_coming(const struct mtlm_policy_node *node)
 {
@@ -68,7 +69,7 @@ static int find_coming(const struct mtlm_policy_node *node)
     return i;
 }
 
-/* A message has its data: the task behind it is on its way. */
+/* A message has its data: notes the task behind the message as coming. */
 static void on_message(const struct mtlm_policy_node *message)
 {
     const struct mtlm_policy_node *next;
@@ -81,8 +82,8 @@ static void on_message(const struct mtlm_policy_node *message)
     STARPU_PTHREAD_MUTEX_UNLOCK(&hold.mutex);
 }
 
-/* It is ready.  Until then it lives, since nothing else than this policy
- * starts it. */
+/* Forgets a coming task that is ready.  Its node lives until here: only this
+ * policy starts tasks. */
 static void has_come(const struct mtlm_policy_node *node)
 {
     const int i = find_coming(node);
@@ -91,7 +92,8 @@ static void has_come(const struct mtlm_policy_node *node)
         hold.coming[i] = hold.coming[--hold.n_coming];
 }
 
-/* When all that the node waits for will have ended; INT64_MAX: not known. */
+/* Returns when all predecessors of the node will have ended; INT64_MAX:
+ * unknown. */
 static int64_t when_ready(const struct mtlm_policy_node *node)
 {
     const struct mtlm_policy_node *on[MOST_PREDECESSORS];
@@ -110,9 +112,9 @@ static int64_t when_ready(const struct mtlm_policy_node *node)
     return when;
 }
 
-/* Whether the worker leaves the task for one that comes soon.  Not for ever:
- * what does not come when it was expected to is not waited for much longer.
- * So no rank can wait for another that waits for it. */
+/* Whether the worker leaves the task for a coming one.  The worker holds until
+ * the expected time plus its patience, not longer: otherwise two ranks could
+ * hold for each other for ever. */
 static bool holds(const struct starpu_task *task, int worker)
 {
     const struct mtlm_policy_node *node = mtlm_policy_node(task);
@@ -130,7 +132,7 @@ static bool holds(const struct starpu_task *task, int worker)
 
         if (c->node->priority <= task->priority
             || (c->worker >= 0 && c->worker != worker))
-            continue; /* another worker will take that one */
+            continue; /* another worker holds for that task */
         when = when_ready(c->node);
         if (when < INT64_MAX && when < now + patience
             && now < when + patience) {
@@ -167,8 +169,8 @@ static int push(struct starpu_task *task)
     return 0;
 }
 
-/* Of those that the worker can run: of equal ones the one that has been ready
- * for longer. */
+/* Returns the ready task of highest priority that the worker can run; of equal
+ * priority, the one that became ready first. */
 static struct starpu_task *best(unsigned worker)
 {
     struct starpu_task *task = starpu_task_list_begin(&hold.ready), *first;
@@ -180,8 +182,8 @@ static struct starpu_task *best(unsigned worker)
     return first;
 }
 
-/* Workers ask again and again (StarPU without --enable-blocking-drivers): one
- * that holds is asked when its time is over. */
+/* A holding worker gets no task.  Workers poll (StarPU without
+ * --enable-blocking-drivers), so the hold ends in time. */
 static struct starpu_task *pop(unsigned sched_ctx)
 {
     const int worker = starpu_worker_get_id_check();
@@ -202,7 +204,7 @@ static struct starpu_task *pop(unsigned sched_ctx)
     return task;
 }
 
-/* What MTLM_HOLD says; 0 turns the rule off. */
+/* Returns the share in MTLM_HOLD, or the default; 0 turns the rule off. */
 static double share_to_hold(void)
 {
     const char *text = getenv("MTLM_HOLD");
