@@ -78,7 +78,7 @@ static void post_message(struct mtlm_run *run, const struct mtlm_item *item,
                                    .recorded = pass->record,
                                    .record = record_of(run, item, pass)};
 
-    mtlm_message_of(&run->data, node, use, handles, &message);
+    mtlm_run_message_of(&run->data, node, use, handles, &message);
     message.tag += use % run->tag_microbatches * tags;
     if (run->config.synthetic)
         message.duration_ns =

@@ -76,10 +76,10 @@ static void shrink_message(const struct mtlm_node *node,
     message->n_control = n - 1 - message->n_into;
 }
 
-void mtlm_message_of(const struct mtlm_run_data *data,
-                     const struct mtlm_node *node, int64_t use,
-                     starpu_data_handle_t *handles,
-                     struct mtlm_message *message)
+void mtlm_run_message_of(const struct mtlm_run_data *data,
+                         const struct mtlm_node *node, int64_t use,
+                         starpu_data_handle_t *handles,
+                         struct mtlm_message *message)
 {
     const union mtlm_attr *attr = &node->call.attr;
     const enum mtlm_message_kind kind = kind_of(node->call.kind);
@@ -107,9 +107,9 @@ void mtlm_message_of(const struct mtlm_run_data *data,
     }
 }
 
-void mtlm_message_order(struct mtlm_engine *engine,
-                        const struct mtlm_collective_plan *plan,
-                        int64_t microbatches)
+void mtlm_run_message_order(struct mtlm_engine *engine,
+                            const struct mtlm_collective_plan *plan,
+                            int64_t microbatches)
 {
     int *order = mtlm_calloc(plan->n, sizeof(*order));
 

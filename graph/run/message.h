@@ -11,15 +11,15 @@
  * time: kind, data, group.  A send or receive gets peer and the node's own
  * tag.  handles: room for all uses of the node; must stay valid until the
  * message is posted. */
-void mtlm_message_of(const struct mtlm_run_data *data,
-                     const struct mtlm_node *node, int64_t use,
-                     starpu_data_handle_t *handles,
-                     struct mtlm_message *message);
+void mtlm_run_message_of(const struct mtlm_run_data *data,
+                         const struct mtlm_node *node, int64_t use,
+                         starpu_data_handle_t *handles,
+                         struct mtlm_message *message);
 
 /* Tells the engine the order of the collectives of the next iteration, which
  * has so many microbatches. */
-void mtlm_message_order(struct mtlm_engine *engine,
-                        const struct mtlm_collective_plan *plan,
-                        int64_t microbatches);
+void mtlm_run_message_order(struct mtlm_engine *engine,
+                            const struct mtlm_collective_plan *plan,
+                            int64_t microbatches);
 
 #endif /* MTLM_GRAPH_RUN_MESSAGE_H */

@@ -177,8 +177,8 @@ void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration, bool record)
     if (iteration > 0 && iteration % mtlm_priority_cycle(&run->priority) == 0)
         mtlm_run_wait(run);
     if (run->config.plan)
-        mtlm_message_order(run->config.engine, run->config.plan,
-                           pass.microbatches);
+        mtlm_run_message_order(run->config.engine, run->config.plan,
+                               pass.microbatches);
     submit_all(run, &run->program->train, &pass);
 }
 
