@@ -1,8 +1,8 @@
 #ifndef MTLM_WEIGHT_HASH_H
 #define MTLM_WEIGHT_HASH_H
 
-/* --weight-hash: one number for the weights of all ranks, equal for equal
- * weights of one layout. */
+/* --weight-hash: one number for the weights of all ranks.  Equal weights have
+ * equal hashes under any layout of one tensor-parallel size. */
 
 #include "launch/job/job.h"
 
