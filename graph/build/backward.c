@@ -8,15 +8,15 @@
 
 #include "graph/build/backward.h"
 
-/* .kind_add of a rule that has none is 0. */
+/* kind_add 0 means: the rule has no such kind. */
 _Static_assert(MTLM_OP_BATCH == 0, "no gradient rule may add by operation 0");
 
 struct walk {
     struct mtlm_graph *graph;
     const struct mtlm_list *forward;
     struct mtlm_list *backward, *weight;
-    /* What is read instead of a tensor that was not kept, by its id; NULL:
-     * itself. */
+    /* [tensor id] the recomputed tensor that replaces the forward tensor; NULL:
+     * none. */
     struct mtlm_tensor **twin;
 };
 
@@ -30,7 +30,8 @@ static void set_place(const struct walk *walk, const struct mtlm_node *forward,
                   forward->layer);
 }
 
-/* to += from, or to = from where to has no gradient yet. */
+/* Adds gradient to the tensor's gradient.  A tensor without a gradient takes
+ * this one. */
 static void add_gradient(const struct walk *walk, struct mtlm_tensor *tensor,
                          struct mtlm_tensor *gradient)
 {
@@ -46,7 +47,7 @@ static bool is_leaf(const struct mtlm_tensor *tensor)
     return tensor->storage == MTLM_STORE_PARAM;
 }
 
-/* Whether the rule's call would write a gradient over an existing one. */
+/* Returns whether the rule's call would overwrite an existing gradient. */
 static bool must_add(const struct mtlm_grad_call *rule,
                      const struct mtlm_node *forward)
 {
@@ -59,7 +60,7 @@ static bool must_add(const struct mtlm_grad_call *rule,
     return false;
 }
 
-/* A gradient that several nodes add to begins with zeros. */
+/* Returns a new gradient of zeros, for several nodes to add to. */
 static struct mtlm_tensor *make_zeros(const struct walk *walk,
                                       const struct mtlm_tensor *like)
 {
@@ -73,8 +74,8 @@ static struct mtlm_tensor *make_zeros(const struct walk *walk,
     return gradient;
 }
 
-/* What tensor-parallel ranks gathered is not kept for the weights' gradients,
- * but gathered again (arXiv 2205.05198, section 4.2.2). */
+/* Returns t, gathered again if an all-gather made t: gathered tensors are not
+ * kept for weight gradients (arXiv 2205.05198, section 4.2.2). */
 static struct mtlm_tensor *gather_again(const struct walk *walk,
                                         struct mtlm_tensor *t)
 {
@@ -89,7 +90,7 @@ static struct mtlm_tensor *gather_again(const struct walk *walk,
     return t;
 }
 
-/* The operand of a gradient call, or NULL for one that the call makes. */
+/* Returns the operand of a gradient call; NULL: the call makes the operand. */
 static struct mtlm_tensor *make_argument(const struct walk *walk,
                                          const struct mtlm_grad_arg *arg,
                                          enum mtlm_access access,
@@ -160,8 +161,8 @@ static void pass_gradients(const struct walk *walk,
     }
 }
 
-/* Whether a gradient reaches the node: it is the loss, or one of its outputs
- * has one. */
+/* Returns whether a gradient reaches the node: the node is a loss, or one of
+ * its outputs has a gradient. */
 static bool has_gradient(const struct mtlm_node *forward)
 {
     const struct mtlm_op *op = mtlm_ops[forward->call.kind];
@@ -175,7 +176,7 @@ static bool has_gradient(const struct mtlm_node *forward)
     return false;
 }
 
-/* The node as it was called last. */
+/* Returns the node with recomputed operands in place of discarded ones. */
 static struct mtlm_node substitute_twins(const struct walk *walk,
                                          const struct mtlm_node *forward)
 {

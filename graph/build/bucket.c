@@ -9,8 +9,8 @@
 #include "graph/build/bucket.h"
 #include "graph/build/bundle.h"
 
-/* Elements between which tensors and shards begin: a cache line, of 16-bit
- * weights half of one. */
+/* Tensors and shards begin at multiples of ALIGN elements: a cache line in
+ * fp32, half a line of 16-bit weights. */
 enum { ALIGN = 64 / sizeof(mtlm_real) };
 
 static int64_t count_elems(const struct mtlm_tensor *tensor)
@@ -49,7 +49,8 @@ static struct mtlm_bucket *new_bucket(struct mtlm_program *program, int chunk)
     return bucket;
 }
 
-/* Whether the bucket is full where a layer begins. */
+/* Returns whether the bucket is full before `next`.  A bucket closes only where
+ * a layer begins. */
 static bool is_full(const struct mtlm_program *program,
                     const struct mtlm_bucket *bucket,
                     const struct mtlm_parameter *next)
@@ -67,8 +68,9 @@ static bool is_full(const struct mtlm_program *program,
     return sum >= most;
 }
 
-/* The parameters [first, end) are those of one chunk, in the order of the
- * model; word embeddings are the first and the last. */
+/* Deals the parameters [first, end) of one chunk out to new buckets, in the
+ * order of the model.  A word embedding, the first or the last of them, has its
+ * own bucket. */
 static void deal_out(struct mtlm_program *program, int chunk, int first,
                      int end)
 {
@@ -148,7 +150,7 @@ static struct mtlm_tensor *make_beside(struct mtlm_program *program,
     return mtlm_graph_tensor(program->graph, storage, name, shape, MTLM_REAL);
 }
 
-/* Or a master. */
+/* Returns a new moment or master of the parameter in block. */
 static struct mtlm_tensor *add_moment(struct mtlm_program *program,
                                       const struct mtlm_parameter *p,
                                       const char *suffix, int block)
@@ -162,7 +164,8 @@ static struct mtlm_tensor *add_moment(struct mtlm_program *program,
     return t;
 }
 
-/* Their memory is taken when the run begins, as the weights' is. */
+/* Puts moments and masters into a block, allocated when the run starts.
+ */
 static void add_moments(struct mtlm_program *program,
                         const struct mtlm_bucket *bucket)
 {
@@ -171,7 +174,7 @@ static void add_moments(struct mtlm_program *program,
     for (int i = 0; i < bucket->n; i++) {
         struct mtlm_parameter *p = &program->param[bucket->param[i]];
 
-        /* Another one's memory is stepped there. */
+        /* A weight that aliases another one is stepped there. */
         if (p->reduced && !p->weight->same) {
             p->m = add_moment(program, p, ".m", block);
             p->v = add_moment(program, p, ".v", block);
@@ -181,7 +184,7 @@ static void add_moments(struct mtlm_program *program,
     }
 }
 
-/* What this rank steps of a bucket: all of it, if there are gradients. */
+/* Makes this rank step whole parameters, if gradients exist. */
 static void keep_whole(struct mtlm_program *program,
                        const struct mtlm_bucket *bucket)
 {
@@ -190,7 +193,7 @@ static void keep_whole(struct mtlm_program *program,
             program->param[bucket->param[i]].grad;
 }
 
-/* A part of the gradients' block, from offset on. */
+/* Makes tensor a view of the block of gradients, from offset (bytes) on. */
 static void make_view(struct mtlm_program *program,
                       const struct mtlm_bucket *bucket,
                       struct mtlm_tensor *tensor, int64_t offset)
@@ -200,7 +203,8 @@ static void make_view(struct mtlm_program *program,
                      program->param[bucket->param[0]].grad->block, offset);
 }
 
-/* Its shard of it, where the gradients lie. */
+/* Makes this rank step its shard; the reduced pieces lie where the gradients
+ * lie. */
 static void keep_shard(struct mtlm_program *program, struct mtlm_bucket *bucket)
 {
     const struct mtlm_layout *layout = &program->config.layout;
@@ -287,7 +291,7 @@ static struct mtlm_node *add_message(struct mtlm_program *program,
     return mtlm_graph_call(program->graph, kind, &attr, NULL);
 }
 
-/* The gradients of the first n parameters. */
+/* Adds the gradients of the first n parameters to node's uses. */
 static void use_gradients(const struct mtlm_program *program,
                           const struct mtlm_bucket *bucket, int n,
                           enum mtlm_access access, struct mtlm_node *node)
@@ -297,7 +301,8 @@ static void use_gradients(const struct mtlm_program *program,
                           false);
 }
 
-/* From the begin of the block to the end of the first n gradients. */
+/* Returns the elements from the begin of the block to the end of the first n
+ * gradients. */
 static int64_t count_span(const struct mtlm_program *program,
                           const struct mtlm_bucket *bucket, int n)
 {
@@ -316,9 +321,10 @@ static void all_reduce(struct mtlm_program *program,
     use_gradients(program, bucket, n, MTLM_RW, node);
 }
 
-/* In place: this rank's sums come to lie on its shard of the gradients, for the
- * optimizer to clear; the rest can be at once.  All must be zero when the next
- * iteration adds to them. */
+/* Reduces in place: this rank's sums overwrite its shard of the gradients.  The
+ * optimizer clears gradients that overlap the shard, after their use.  The
+ * others are cleared here.  All gradients must be zero when the next iteration
+ * adds to them. */
 static void reduce_scatter(struct mtlm_program *program,
                            const struct mtlm_bucket *bucket)
 {
@@ -354,7 +360,7 @@ static void reduce_bucket(struct mtlm_program *program,
         all_reduce(program, bucket, MTLM_GROUP_DP, bucket->n);
 }
 
-/* From the end of the model, where gradients are complete first. */
+/* In reverse order: gradients are complete first at the end of the model. */
 void mtlm_buckets_build_reduce(struct mtlm_program *program, int chunk)
 {
     struct mtlm_stage *stage = &program->stage[chunk];

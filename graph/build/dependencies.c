@@ -11,17 +11,17 @@
 
 enum { NONE = -1 };
 
-/* Who used a slot last. */
+/* The last uses of a slot. */
 struct slot {
     int64_t writer, *reader;
-    int n, capacity; /* readers since then */
+    int n, capacity; /* readers since the last writer */
 };
 
 struct mtlm_dependencies {
     struct slot *slot; /* [first[n_tensors]] */
-    int *first;        /* [n_tensors + 1]: of each tensor's slots */
+    int *first;        /* [n_tensors + 1]: number of each tensor's slot 0 */
     int n_tensors;
-    int64_t *found; /* of the node at work */
+    int64_t *found; /* [n] predecessors of the node added last */
     int n, capacity;
 };
 
@@ -56,7 +56,8 @@ void mtlm_dependencies_destroy(struct mtlm_dependencies *d)
     free(d);
 }
 
-/* Keeps the list in order; what is found late is mostly what is late. */
+/* Inserts a task in ascending order.  Tasks found later mostly have larger
+ * numbers, so the search begins at the end. */
 static void add_predecessor(struct mtlm_dependencies *d, int64_t before,
                             int64_t task)
 {

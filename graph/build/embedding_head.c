@@ -54,8 +54,8 @@ static struct mtlm_tensor *loss_of(const struct mtlm_builder *b)
     return b->train ? b->program->loss : b->program->eval_loss;
 }
 
-/* Cross-entropy of labels [s, b], each weighted, over the columns of logits;
- * split: other ranks have more of them. */
+/* Appends the weighted cross-entropy of labels [s, b] over the columns of
+ * logits.  split: tensor-parallel ranks share the columns. */
 static void cross_entropy(const struct mtlm_builder *b,
                           const union mtlm_attr *columns, bool split,
                           struct mtlm_tensor *logits,
@@ -77,12 +77,12 @@ static void cross_entropy(const struct mtlm_builder *b,
               b->program->control, loss_of(b));
 }
 
-/* x [s_i, b, h], as the output layer reads it. */
+/* Returns the input of BERT's output layer for x [s_i, b, h]. */
 static struct mtlm_tensor *transform_hidden(const struct mtlm_builder *b,
                                             struct mtlm_tensor *x)
 {
-    /* Megatron's BertLMHead has the exact form whatever the MLPs have, but
-     * with --openai-gelu. */
+    /* Megatron-LM's BertLMHead uses the exact form, whatever the MLPs use; with
+     * --openai-gelu, the tanh form. */
     const union mtlm_attr gelu = {
         .gelu = {.exact = !b->config->model.tanh_head}};
     struct mtlm_tensor *y;
@@ -123,9 +123,9 @@ static void language_model(const struct mtlm_builder *b, int i,
     cross_entropy(b, &rows, true, logits, labels, weights);
 }
 
-/* x [s_0, b, h], the part with the first token; or this rank's own rows of it,
- * of which only the first rank's have that token: what the others make of
- * theirs counts nothing. */
+/* Appends the binary head on x [s_0, b, h], the part with the first token.
+ * With sequence parallelism, x holds this rank's own rows.  Only the first
+ * rank's rows have the first token; the losses of other ranks have weight 0. */
 static void sentence_order(const struct mtlm_builder *b, struct mtlm_tensor *x)
 {
     const union mtlm_attr classes = {

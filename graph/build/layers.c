@@ -5,9 +5,9 @@
 
 #include "graph/build/layers.h"
 
-/* The rows of part i from layernorm to the residual's end: */
+/* Inputs of half a layer, for one part of the rows. */
 struct half {
-    struct mtlm_tensor *residual, *normal; /* normal: what the half reads */
+    struct mtlm_tensor *residual, *normal; /* normal: output of the layernorm */
 };
 
 static struct half begin_half(const struct mtlm_builder *b, int64_t layer,
@@ -24,8 +24,8 @@ static struct half begin_half(const struct mtlm_builder *b, int64_t layer,
                          mtlm_build_copy_to_group(b, y)};
 }
 
-/* y: the half's last product.  Its bias is added after the sum: added by every
- * rank it would count t times. */
+/* y: the half's last product.  The bias is added after the sum over the ranks;
+ * before, the bias would count once per rank. */
 static struct mtlm_tensor *end_half(const struct mtlm_builder *b, int64_t layer,
                                     enum mtlm_dropout_site site, int i,
                                     enum mtlm_param bias, struct mtlm_tensor *y,
@@ -61,8 +61,8 @@ static union mtlm_attr attention_attr(const struct mtlm_builder *b,
                                              MTLM_SITE_ATTENTION, query_part)}};
 }
 
-/* The queries of part i meet the keys of their own part, then those of the
- * others that they may see. */
+/* Appends attention of the queries of part i: to the keys of part i, then to
+ * the keys of each other part that the queries see. */
 static struct mtlm_tensor *attend_parts(const struct mtlm_builder *b,
                                         int64_t layer, int i,
                                         const struct mtlm_rows *qkv)

@@ -43,10 +43,10 @@ static int64_t sum_slot(const struct mtlm_program *program,
                : slot;
 }
 
-/* The word embedding is read by the first stage and by the last.  Each sums
- * up its own gradient, over data-parallel ranks too; here they become one,
- * input side + head side in every layout, so that it does not change a bit
- * how many stages there are.  Their pieces are the same on both. */
+/* Adds the two gradients of the tied word embedding: of the first stage (input)
+ * and of the last stage (head).  Both are already summed over data-parallel
+ * ranks.  The order is input + head in every layout, so the bits do not depend
+ * on the number of stages.  Both stages step the same pieces. */
 static void tie_embeddings(struct mtlm_program *program)
 {
     struct mtlm_parameter *input =
@@ -66,8 +66,9 @@ static void tie_embeddings(struct mtlm_program *program)
     }
 }
 
-/* Elements [first, first + n) of the parameter's shard that belong to no
- * token: they are its last ones, and depend on the layout. */
+/* Returns how many of the elements [first, first + n) of the parameter's shard
+ * are padding of the vocabulary.  Padding comes last; its size depends on the
+ * layout. */
 static int64_t padding_of(const struct mtlm_program *program,
                           const struct mtlm_parameter *p, int64_t first,
                           int64_t n)
@@ -82,7 +83,8 @@ static int64_t padding_of(const struct mtlm_program *program,
     return used >= n ? 0 : used > 0 ? n - used : n;
 }
 
-/* Whether this rank counts the parameter's gradient, or its piece of it. */
+/* Returns whether this rank counts the parameter's gradient, or a piece of the
+ * gradient. */
 static bool counts_gradient(const struct mtlm_program *program,
                             const struct mtlm_parameter *p)
 {
@@ -96,8 +98,8 @@ static int64_t count_elems(const struct mtlm_tensor *tensor)
     return mtlm_shape_elems(&tensor->shape);
 }
 
-/* Has values, the parameter's elements from first on, summed up in a slot of
- * sums. */
+/* Adds a call that sums up values in a slot of sums.  values: the parameter's
+ * elements from `first` on. */
 static void sum_up(struct mtlm_bundle *bundle, const struct mtlm_parameter *p,
                    struct mtlm_tensor *values, int64_t first, int64_t slot,
                    struct mtlm_tensor *sums)
@@ -125,8 +127,8 @@ static void sum_up_gradients(struct mtlm_program *program,
     }
 }
 
-/* They write one tensor, so they run in this order: from the end of the model,
- * where gradients are complete first. */
+/* All calls write one tensor and so run in program order.  The end of the model
+ * comes first, where gradients are complete first. */
 static void measure_gradients(struct mtlm_program *program)
 {
     CALL(program, ZERO, NULL, program->status);
@@ -169,7 +171,8 @@ static void write_status(struct mtlm_program *program)
         CALL(program, ALL_REDUCE, &world_sum, program->status);
 }
 
-/* In 16 bits their masters. */
+/* Sums up the squares of the weights; of 16-bit weights, of their masters.
+ */
 static void measure_weights(struct mtlm_program *program)
 {
     const bool masters = program->config.value != MTLM_REAL;
@@ -192,7 +195,7 @@ static void measure_weights(struct mtlm_program *program)
     CALL(program, NORM, NULL, program->params_sums, program->params_norm);
 }
 
-/* The whole gradients, once nothing needs the pieces of them any more. */
+/* Clears the whole gradients after the last use of their reduced pieces. */
 static void clear_gradients(struct mtlm_program *program,
                             const struct mtlm_bucket *bucket)
 {
@@ -211,8 +214,8 @@ static void clear_gradients(struct mtlm_program *program,
 #define STEP(bundle, attr, ...)                                                \
     mtlm_bundle_add(bundle, attr, (struct mtlm_tensor *[]){__VA_ARGS__})
 
-/* The parameters of a bucket, then their new weights to the other ranks: the
- * first forward pass of the next iteration waits for its own only. */
+/* Steps the parameters of a bucket, then gathers the new weights.  A layer of
+ * the next iteration waits for its own bucket only. */
 static void step_bucket(struct mtlm_program *program,
                         const struct mtlm_bucket *bucket)
 {
@@ -261,7 +264,7 @@ void mtlm_optimizer_build(struct mtlm_program *program)
         measure_weights(program);
 }
 
-/* Of one random number the master, and rounded the weight. */
+/* Weight and master get the same random numbers; the weight is rounded. */
 static void init_param(struct mtlm_program *program,
                        const struct mtlm_parameter *p)
 {

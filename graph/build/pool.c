@@ -8,30 +8,30 @@
 #include "graph/build/pool.h"
 #include "graph/build/program.h"
 
-/* Where a tensor is used, in blocks of a list: nodes of one layer. */
+/* The uses of a tensor.  A block: consecutive nodes of one layer in a list.
+ */
 struct life {
-    const struct mtlm_list *list; /* NULL: nowhere */
+    const struct mtlm_list *list; /* NULL: no use yet */
     int begin, end;
     int layer;      /* of its first use */
-    bool elsewhere; /* in another list, or by a message to a stage */
-    bool again;     /* written by a node that is called again */
+    bool elsewhere; /* used in another list too, or by a message */
+    bool again;     /* written by a recomputed node */
 };
 
-/* A ring in the making: places, of which each member has one in a
- * microbatch. */
+/* A ring to share: in a microbatch, each member occupies one place. */
 struct ring {
     const struct mtlm_tensor *like;
-    int *end; /* of each place: the block of its last use so far */
+    int *end; /* [n_places]: block of the last use so far */
     int n_places;
     struct mtlm_tensor **member;
-    int *place; /* of each member */
+    int *place; /* [n_members] */
     int n_members;
 };
 
 struct sharing {
     struct mtlm_program *program;
-    struct life *life; /* by id of a tensor */
-    bool *again;       /* by layer of the model: called again as a whole */
+    struct life *life; /* [tensor id] */
+    bool *again;       /* [layer]: recomputed as a whole */
     struct ring *ring;
     int n_rings;
 };
@@ -87,9 +87,9 @@ static void note_lives(struct sharing *sharing)
     note_list(sharing, &program->tail_list);
 }
 
-/* The weight gradients of a layer that is called again as a whole cannot wait
- * beyond the next layers; of others only those that read what is called
- * again. */
+/* Returns whether the tensor may share a ring: it lives within one phase, is
+ * recomputed, or belongs to a layer that is recomputed as a whole.  Weight
+ * gradients of such a layer cannot wait beyond the next layers. */
 static bool may_share(const struct sharing *sharing,
                       const struct mtlm_tensor *tensor)
 {
@@ -118,7 +118,8 @@ static struct ring *ring_for(struct sharing *sharing,
     return &sharing->ring[sharing->n_rings++];
 }
 
-/* The place that has been free for longest, a whole layer at least. */
+/* Takes the place that has been free for longest, at least for a whole layer;
+ * else a new place. */
 static int take_place(struct ring *ring, const struct life *life)
 {
     int best = -1;
@@ -146,7 +147,7 @@ static void join_ring(struct sharing *sharing, struct mtlm_tensor *tensor)
     ring->place[n] = take_place(ring, &sharing->life[tensor->id]);
 }
 
-/* The tensors of list that may share, from the first one written. */
+/* Puts the tensors of list that may share into rings, in order of first use. */
 static void join_list(struct sharing *sharing, const struct mtlm_list *list)
 {
     bool *joined =
@@ -168,7 +169,7 @@ static void join_list(struct sharing *sharing, const struct mtlm_list *list)
     free(joined);
 }
 
-/* Microbatches that have slots of their own. */
+/* Returns the number of microbatches that have slots of their own. */
 static int count_lanes(const struct mtlm_layout *layout)
 {
     return layout->workers > 1 ? layout->workers : layout->tp > 1 ? 2 : 1;

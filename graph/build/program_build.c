@@ -38,8 +38,9 @@ static struct mtlm_tensor *param_tensor(struct mtlm_program *program,
     return mtlm_graph_tensor(program->graph, storage, name, shape, dtype);
 }
 
-/* copy: the use of the word embedding as output layer.  Where the first
- * stage is here too, it is the same memory with a gradient of its own. */
+/* copy: the output layer's copy of the word embedding.  If this rank holds the
+ * first stage too, the copy aliases the embedding but has its own gradient.
+ */
 static void add_param(struct mtlm_program *program, enum mtlm_param kind,
                       int64_t layer, bool copy)
 {
@@ -105,7 +106,7 @@ static struct mtlm_tensor *make_global(struct mtlm_program *program,
     return t;
 }
 
-/* Those of iterations. */
+/* Adds the global tensors of iterations. */
 static void add_train_globals(struct mtlm_program *program, bool last)
 {
     const int64_t sums = mtlm_optimizer_status_sums(&program->config);
@@ -114,7 +115,7 @@ static void add_train_globals(struct mtlm_program *program, bool last)
         last ? make_global(program, "loss", MTLM_LOSS_COUNT, 1) : NULL;
     program->status =
         make_global(program, "status", sums + MTLM_STATUS_EXTRA, 1);
-    /* Two: the host reads iteration e's while e + 1 runs. */
+    /* Two slots: the host reads the report of iteration e while e + 1 runs. */
     program->report = make_global(program, "report", MTLM_CONTROL_COUNT, 2);
     if (program->config.params_norm) {
         program->params_sums = make_global(program, "params_sums", sums, 1);
@@ -142,7 +143,8 @@ static void add_items(struct mtlm_items *items, const struct mtlm_list *list,
                       const struct mtlm_priority *priority, int microbatch,
                       int chunk)
 {
-    /* A validation has more: the last of them share a priority. */
+    /* A validation may have more; its last microbatches share a priority.
+     */
     const int last = priority->microbatches - 1;
     const int order = microbatch < last ? microbatch : last;
 
@@ -196,7 +198,8 @@ static void write_init(struct mtlm_program *program)
 static void write_eval(struct mtlm_program *program)
 {
     const int v = program->config.layout.virtual_stages;
-    /* An iteration's span of priorities must do, however many they are. */
+    /* Priorities are those of an iteration, whatever the number of
+     * microbatches. */
     const struct mtlm_priority priority = mtlm_program_priority(program);
 
     for (int i = 0; i < mtlm_program_piece(&program->config); i++)

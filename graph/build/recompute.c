@@ -8,7 +8,7 @@
 
 #include "graph/build/recompute.h"
 
-/* ---- what is called again ---- */
+/* ---- segments ---- */
 
 static void add_segment(struct mtlm_segments *s, int begin, int end)
 {
@@ -22,16 +22,17 @@ static bool is_attention(const struct mtlm_node *node)
            || node->call.kind == MTLM_OP_ATTENTION_MORE_FWD;
 }
 
-/* The core of attention, with the projection of what comes of it: that is not
- * called again, but its weight's gradient must not read what was not kept. */
+/* Returns whether node i is the core of attention or the projection behind the
+ * core.  The projection is not recomputed; its weight gradient must read the
+ * recomputed core. */
 static bool is_core(const struct mtlm_list *forward, int i)
 {
     return is_attention(forward->node[i])
            || (i > 0 && is_attention(forward->node[i - 1]));
 }
 
-/* Number of the group that node i belongs to, -1: it is kept.  Nodes of a
- * group follow each other. */
+/* Returns the group of node i; -1: the node's outputs are kept.  Nodes of a
+ * group are consecutive. */
 static int64_t group_of(const struct mtlm_recompute *recompute,
                         const struct mtlm_stage *stage, int i)
 {
@@ -77,13 +78,13 @@ void mtlm_segments_free(struct mtlm_segments *segments)
     *segments = (struct mtlm_segments){0};
 }
 
-/* ---- calling it again ---- */
+/* ---- copies ---- */
 
 struct need {
     struct mtlm_graph *graph;
     const struct mtlm_list *forward;
     struct mtlm_segment segment;
-    bool *written, *needed; /* by id of a tensor */
+    bool *written, *needed; /* [tensor id] */
 };
 
 static void need_values(struct need *need, const struct mtlm_node *node)
@@ -99,7 +100,7 @@ static void need_values(struct need *need, const struct mtlm_node *node)
         }
 }
 
-/* Whether the node writes something that is needed in the segment. */
+/* Returns whether the node writes a tensor that the segment needs. */
 static bool makes_needed(const struct need *need, const struct mtlm_node *node)
 {
     const struct mtlm_op *op = mtlm_ops[node->call.kind];
@@ -111,7 +112,7 @@ static bool makes_needed(const struct need *need, const struct mtlm_node *node)
     return false;
 }
 
-/* Which nodes are called again, by their place in the segment. */
+/* Sets again[place in the segment]: the node is recomputed. */
 static void mark_nodes(struct need *need, bool *again)
 {
     const struct mtlm_list *forward = need->forward;
@@ -164,7 +165,7 @@ void mtlm_recompute_node(struct mtlm_graph *graph, const struct mtlm_node *node,
     struct mtlm_tensor *given[MTLM_MAX_OPERANDS] = {0};
 
     for (int i = 0; i < op->n_operands; i++) {
-        /* To add to what was kept a second time would be wrong. */
+        /* A copy must not add a second time to a tensor that was kept. */
         assert(op->access[i] != MTLM_RW || twin[node->operand[i]->id]);
         given[i] = op->access[i] == MTLM_W
                        ? new_twin(graph, node->operand[i], twin)

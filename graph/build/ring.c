@@ -23,15 +23,15 @@ static int64_t layers_of(const struct mtlm_program_config *config, int stage)
     return count;
 }
 
-/* Layers of a stage that are called again as a whole: their B takes a forward
- * pass more, and W cannot wait, but goes with it. */
+/* Returns the layers of a stage that are recomputed as a whole.  F and W of
+ * such a layer count as part of B. */
 static double layers_again(const struct mtlm_program_config *config,
                            double layers)
 {
     const struct mtlm_recompute *recompute = &config->recompute;
 
-    /* Published schedules have windows of their own; one stage waits for
-     * nobody. */
+    /* Windows that follow from the stages ignore recomputation; a single stage
+     * waits for no other stage. */
     if (config->schedule->sizing == MTLM_SIZING_STAGES
         || recompute->granularity != MTLM_RECOMPUTE_FULL
         || mtlm_layout_stages(&config->layout) == 1)
@@ -138,7 +138,8 @@ static int choose_length(const struct mtlm_tensor *t,
         return window->w + window->q;
     if (t->last_use == MTLM_PHASE_WEIGHT)
         return window->g;
-    /* What lives within one phase: one in use, one being written. */
+    /* A tensor of a single phase: one slot in use, one being written.
+     */
     return workers > 2 ? workers : 2;
 }
 

@@ -4,13 +4,13 @@
 
 #include "graph/build/row_parts.h"
 
-/* A matrix product of so few rows runs at about 0.97 and 0.85 of a long one's
- * speed: OpenBLAS packs the weights anew for every product (measured with its
- * 0.3.21 on a Zen 4 core, weights of GPT-2 124M). */
+/* A matrix product of GOOD_ROWS rows reaches about 0.97 of the speed of a long
+ * product, LEAST_ROWS rows about 0.85: OpenBLAS packs the weights anew for
+ * every product.  Measured with OpenBLAS 0.3.21 on a Zen 4 core, weights of
+ * GPT-2 124M. */
 enum { GOOD_ROWS = 512, LEAST_ROWS = 128 };
 
-/* Parts and microbatches that can be worked on at once, as many as this rule
- * cares for. */
+/* Parts of all microbatches of an iteration that the rule aims at. */
 enum { ENOUGH = 4 };
 
 int mtlm_row_parts_count(int64_t s, int64_t b, int64_t m)
@@ -28,8 +28,9 @@ int mtlm_row_parts_count(int64_t s, int64_t b, int64_t m)
     return n < 1 ? 1 : (int) n;
 }
 
-/* Rows that stay together where the parts cannot be equal: as many as divide s
- * and make the parts differ by an eighth at most. */
+/* Returns the rows that stay together: a whole part if n divides s.  Else a
+ * divisor of s, small enough for parts that differ by at most an eighth; at
+ * least 1. */
 static int64_t choose_unit(int64_t s, int n)
 {
     int64_t rows = s / (8 * n);

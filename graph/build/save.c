@@ -26,7 +26,7 @@ void mtlm_save_build(struct mtlm_program *program)
 {
     const struct mtlm_program_config *config = &program->config;
     const struct mtlm_layout *l = &config->layout;
-    const bool pieces = mtlm_buckets_sharded(config); /* of moments */
+    const bool pieces = mtlm_buckets_sharded(config); /* moments are cut */
 
     for (int i = 0; i < program->n_params; i++) {
         struct mtlm_parameter *p = &program->param[i];

@@ -46,7 +46,7 @@ int64_t mtlm_stage_tag_microbatches(const struct mtlm_program_config *config,
               * mtlm_layout_stages(&config->layout));
 }
 
-/* Rings bound what is under way at both ends. */
+/* Ring lengths bound the microbatches under way at both ends. */
 int mtlm_stage_check_tags(const struct mtlm_program *program, int max_tag,
                           struct mtlm_error *err)
 {
@@ -111,7 +111,7 @@ static struct mtlm_node *append_send(const struct mtlm_builder *b,
     return mtlm_graph_call(b->graph, MTLM_OP_SEND, &attr, given);
 }
 
-/* Stage k where this rank holds it too, else NULL. */
+/* Returns stage k if this rank holds stage k, else NULL. */
 static const struct mtlm_stage *find_neighbour(const struct mtlm_builder *b,
                                                int k)
 {
@@ -122,7 +122,8 @@ static const struct mtlm_stage *find_neighbour(const struct mtlm_builder *b,
                : NULL;
 }
 
-/* What stage k puts out for this stage: on this rank the tensor itself. */
+/* Sets *x to the output of stage k: received tensors, or the output itself if
+ * this rank holds stage k. */
 static void take_input(const struct mtlm_builder *b, int k, int tag,
                        struct mtlm_rows *x)
 {
@@ -134,7 +135,8 @@ static void take_input(const struct mtlm_builder *b, int k, int tag,
         x->part[i] = append_receive(b, "input", k, k, i, tag);
 }
 
-/* From this stage's input to its output: *x, *y. */
+/* Appends the nodes of a forward pass.  Sets *x to the stage's input and *y to
+ * its output. */
 static void build_forward(struct mtlm_builder *b, struct mtlm_rows *x,
                           struct mtlm_rows *y)
 {
@@ -183,8 +185,8 @@ void mtlm_stage_build_forward(struct mtlm_program *program,
     build_forward(&b, &stage->input, &stage->output);
 }
 
-/* With recomputation, weight gradients stand among the others in program
- * order: what was computed for them again is not to be kept beyond a layer. */
+/* With recomputation, the backward list holds weight gradients too: recomputed
+ * tensors need not outlive a layer. */
 static void differentiate(const struct mtlm_builder *b)
 {
     struct mtlm_stage *stage = b->stage;
@@ -196,7 +198,8 @@ static void differentiate(const struct mtlm_builder *b)
     mtlm_segments_free(&segments);
 }
 
-/* W of the list tell done that they have run. */
+/* Makes the W nodes of list read `done`; a node that writes `done` then waits
+ * for all of them. */
 static void add_order_edges(struct mtlm_tensor *done,
                             const struct mtlm_list *list)
 {
@@ -205,9 +208,9 @@ static void add_order_edges(struct mtlm_tensor *done,
             mtlm_node_add_use(list->node[i], done, MTLM_R, true);
 }
 
-/* Sends the gradient of the input to the stage below.  Of a fused schedule W
- * and B are one: what is sent comes after all of W, which a tensor without
- * data says - nodes of W read it, messages write it. */
+/* Sends the gradient of the input to the stage below.  In a fused schedule, the
+ * message follows all W of the microbatch.  The control tensor `done` gives
+ * that order: W nodes read `done`, messages write it. */
 static void send_gradient(struct mtlm_builder *b)
 {
     struct mtlm_stage *stage = b->stage;
@@ -234,7 +237,8 @@ static void send_gradient(struct mtlm_builder *b)
     }
 }
 
-/* Causal models: later parts' gradients are complete first. */
+/* Messages go from the last part to the first: in causal models, gradients of
+ * later parts are complete first. */
 void mtlm_stage_build_backward(struct mtlm_program *program,
                                struct mtlm_stage *stage)
 {
