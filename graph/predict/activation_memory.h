@@ -11,6 +11,8 @@
  * result with mtlm_activation_memory_free(). */
 struct mtlm_activation_memory mtlm_activation_memory(
     const struct mtlm_program_config *config);
+
+/* Frees the array of stages. */
 void mtlm_activation_memory_free(struct mtlm_activation_memory *memory);
 
 /* With config->act_mem, sets config->activation, which the caller frees.  Call

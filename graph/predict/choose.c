@@ -10,26 +10,25 @@
 #include "graph/predict/choose.h"
 #include "graph/predict/forecast.h"
 
-/* Plans and machines are not known more exactly. */
+/* Margin of memory, because plans and machines are not known more exactly. */
 #define TO_SPARE 1.05
 
-/* All-reduces make F and B longer, by a share that nobody knows before; with
- * equal stages and alpha 1.5 windows w = p - k become p - k + 1 by any share up
- * to 1 / p. */
+/* Factor on alpha with tensor parallelism: all-reduces lengthen F and B by an
+ * unknown share.  With equal stages and alpha 1.5, any share up to 1 / p turns
+ * windows w = p - k into p - k + 1. */
 #define WITH_EXCHANGES 1.05
 
-/* A layout must be forecast to be that much faster than one with fewer ranks
- * for a model, or a smaller tensor-parallel size. */
+/* A layout with more ranks for a model, or with a larger tensor-parallel size,
+ * must take less than this share of the other layout's time. */
 #define WORTH 0.98
 
-/* What is not worked out: models that many times too large, and descriptions
- * that are large themselves. */
+/* Not worked out: models that are so many times too large, and models too large
+ * for memory with so many layers per rank, whose graph is large itself. */
 enum { TIMES_TOO_LARGE = 64, MANY_LAYERS = 4096 };
 
 /* Layouts that spread a model over more than so many times the ranks that it
- * needs are not looked at: they would have that many times smaller batches to
- * gain, and more to exchange; and to evaluate all layouts of many ranks would
- * take too long. */
+ * needs are not tried.  They exchange more, and evaluating all layouts of many
+ * ranks takes too long. */
 enum { TIMES_THE_RANKS = 4 };
 
 struct mtlm_program_config mtlm_wish_config(const struct mtlm_wish *wish,
@@ -51,7 +50,8 @@ struct mtlm_program_config mtlm_wish_config(const struct mtlm_wish *wish,
     return config;
 }
 
-/* What the first rank alone takes: much less to find out than all. */
+/* Returns the bytes of the first rank, which are much faster to find than those
+ * of all ranks. */
 static double first_rank(const struct mtlm_program_config *config,
                          const struct mtlm_hosts *hosts)
 {
@@ -62,7 +62,7 @@ static double first_rank(const struct mtlm_program_config *config,
                        : mtlm_plan_more_bytes(&plan);
 }
 
-/* Ranks that share the memory which is available. */
+/* Returns the number of ranks that share hosts->available. */
 static int ranks_sharing_memory(const struct mtlm_hosts *hosts)
 {
     if (hosts->gpus)
@@ -77,7 +77,7 @@ double mtlm_choose_need(const struct mtlm_hosts *hosts,
                        : mtlm_outline_host_bytes(outline, hosts->per_host);
 }
 
-/* Works out what the choice needs and costs. */
+/* Sets the choice's need, fits and seconds. */
 static void work_out_choice(const struct mtlm_wish *wish,
                             const struct mtlm_hosts *hosts,
                             const struct mtlm_program_config *config,
@@ -134,8 +134,9 @@ static struct mtlm_choice weigh_layout(const struct mtlm_wish *wish,
     return choice;
 }
 
-/* Whether dp ranks can share the batches, in microbatches of micro_batch
- * samples: they divide the global batch, and every step of its ramp-up. */
+/* Returns whether dp ranks can share the batches: micro_batch samples per rank
+ * divide the global batch, and every step of its ramp-up.
+ */
 static bool can_share(const struct mtlm_wish *wish, int dp, int64_t micro_batch)
 {
     const struct mtlm_ramp *ramp = &wish->config.ramp;
@@ -228,7 +229,7 @@ bool mtlm_choose_any(const struct mtlm_wish *wish, int ranks)
     return false;
 }
 
-/* Whether a is to be chosen before b. */
+/* Returns whether a is the better choice. */
 static bool is_better(const struct mtlm_choice *a, const struct mtlm_choice *b)
 {
     if (b->tp == 0 || a->fits != b->fits)
@@ -236,22 +237,21 @@ static bool is_better(const struct mtlm_choice *a, const struct mtlm_choice *b)
     return a->fits ? a->seconds < WORTH * b->seconds : a->need < b->need;
 }
 
-/* Who says what virtual stages there are wants a pipeline. */
+/* Options that set virtual stages ask for a pipeline. */
 static bool wants_pipeline(const struct mtlm_stage_wish *stages)
 {
     return stages->virtual_stages > 1 || stages->layers_per_stage > 0
            || stages->layers;
 }
 
-/* Looks at the layouts in which `shared` ranks hold a model, their
- * tensor-parallel groups within a machine or across; in a hurry, or
- * where stages are asked for, until one fits. */
+/* Tries the layouts in which `shared` ranks hold a model.  across: layouts
+ * whose tensor-parallel groups span machines; else the others.  Stops at the
+ * first layout that fits if in a hurry or if virtual stages are asked for. */
 static void try_layouts(const struct mtlm_wish *wish,
                         const struct mtlm_hosts *hosts, int shared, bool across,
                         struct mtlm_choice *choice)
 {
     const int most = most_tensor_parallel(wish, hosts->ranks, shared);
-
     const bool first = wish->hurry || wants_pipeline(&wish->stages);
 
     for (int t = 1; t <= most && !(first && choice->fits); t++)

@@ -41,7 +41,8 @@ static double all_reduce_seconds(const struct mtlm_link *link, int n,
                     + 2 * transfer_seconds(link, bytes));
 }
 
-/* Ranks of the group on each host; 1 where they do not divide. */
+/* Returns the ranks of the group on each host; 1 if the hosts do not divide
+ * them. */
 static int ranks_on_host(int ranks, int hosts)
 {
     return ranks % hosts ? 1 : ranks / hosts;
@@ -91,7 +92,7 @@ static double collective_seconds(const struct mtlm_cost *cost,
         if (!mtlm_layout_meet(layout, &other, group))
             continue;
         ranks++;
-        hosts += host != seen; /* hosts hold ranks that follow each other */
+        hosts += host != seen; /* hosts hold consecutive ranks */
         seen = host;
     }
     return (reduces ? mtlm_cost_all_reduce
@@ -141,8 +142,8 @@ static struct touched bytes_of(const struct mtlm_cost *cost,
 
         if (use.control)
             continue;
-        /* Of a weight only the piece that the gradient, which comes before it,
-         * is of. */
+        /* Adam touches the piece of a weight that the gradient, an earlier
+         * operand, belongs to. */
         if (t->storage == MTLM_STORE_GRAD)
             gradient = t;
         if (steps && dtype != MTLM_F64)
@@ -155,7 +156,8 @@ static struct touched bytes_of(const struct mtlm_cost *cost,
     return bytes;
 }
 
-/* Of a collective: the full vector's, which it either reads or writes. */
+/* Returns the bytes of a message; of a collective, those of the full vector,
+ * which the node reads or writes. */
 static double message_bytes(const struct mtlm_cost *cost,
                             const struct mtlm_node *node)
 {
@@ -215,8 +217,8 @@ double mtlm_cost_seconds(const struct mtlm_cost *cost,
 
 /* ---- a stage's time per FLOP ---- */
 
-/* FLOPs of the layers' nodes of a phase in the list; not of those that F
- * has. */
+/* Returns the FLOPs of the list's nodes in layers and in that phase, except
+ * operations in `without`. */
 static double layer_flops(const struct mtlm_list *list, enum mtlm_phase phase,
                           const bool *without)
 {
@@ -245,7 +247,7 @@ struct mtlm_cost mtlm_cost_create(const struct mtlm_cluster *cluster,
         for (int i = 0; i < stage->forward.n; i++)
             cost.forward[stage->forward.node[i]->call.kind] = true;
         flops[0] += layer_flops(&stage->forward, MTLM_PHASE_FORWARD, NULL);
-        /* With recomputation, W stands among B. */
+        /* With recomputation, the backward list holds W nodes too. */
         flops[2] += layer_flops(&stage->weight, MTLM_PHASE_WEIGHT, NULL)
                     + layer_flops(&stage->backward, MTLM_PHASE_WEIGHT, NULL);
     }

@@ -57,7 +57,7 @@ struct mtlm_cost {
     const struct mtlm_cluster *cluster; /* borrowed */
     const struct mtlm_program *program; /* borrowed */
     double s_per_flop[3];               /* F, B, W of a timed cluster */
-    bool forward[MTLM_OP_COUNT];        /* operations of F: recomputed in B */
+    bool forward[MTLM_OP_COUNT];        /* operations of F; in B: recomputed */
 };
 
 struct mtlm_cost mtlm_cost_create(const struct mtlm_cluster *cluster,

@@ -14,18 +14,18 @@
 
 enum { NONE = -1 };
 
-/* Tasks of the messages that a rank sends, or of the collectives that a group
- * led by it performs; NONE where no rank has come to it yet. */
+/* Tasks of the messages that a rank sends, or of the collectives of a group
+ * that the rank leads.  NONE: no rank has added the message yet. */
 struct tasks {
     int *task, n;
 };
 
-/* A program at work. */
+/* The lanes and messages of a program. */
 struct rank {
     int workers, stream; /* lanes */
     struct tasks sent;   /* [tag][use] */
     struct tasks *led;   /* [group][number] */
-    int *met;            /* [group] collectives that it has come to */
+    int *met;            /* [group] collectives added so far */
 };
 
 struct builder {
@@ -34,10 +34,10 @@ struct builder {
     struct mtlm_execution *run;
     int capacity;
     struct rank *rank; /* [job->n] */
-    int *index;        /* [ranks of the layout] or NONE: not there */
+    int *index;        /* [ranks of the layout] in rank[]; NONE: absent */
     int uses;
-    int missing; /* ranks that have to come to a message still */
-    /* Of the rank at work: */
+    int missing; /* ranks that have yet to add a message */
+    /* The rank whose items are added: */
     int at;
     const struct mtlm_program *program;
     struct mtlm_dependencies *dependencies;
@@ -61,7 +61,8 @@ static int64_t priority_of(const struct builder *b,
     return (int64_t) mtlm_priority_base(&p, iteration) + item->priority;
 }
 
-/* The task of number i, NONE if it is new. */
+/* Returns the address of task number i, which is NONE if new.  Valid until the
+ * next call. */
 static int *find_task(struct tasks *tasks, int i)
 {
     if (i >= tasks->n) {
@@ -101,7 +102,7 @@ static int collective_task(struct builder *b, const struct mtlm_item *item,
     return *task;
 }
 
-/* A receive leaves the time to the send, which may come to it later. */
+/* The send sets the duration; the receive may come first. */
 static int message_task(struct builder *b, const struct mtlm_item *item,
                         int iteration, int64_t use)
 {
@@ -235,7 +236,7 @@ static int by_place(const void *a, const void *b)
     return x->place != y->place ? x->place - y->place : x->program - y->program;
 }
 
-/* Writes down when each node ran. */
+/* Sets the times and the place of each node, and sorts the nodes by place. */
 static void note_times(const struct builder *b)
 {
     struct mtlm_execution *run = b->run;

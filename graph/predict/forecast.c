@@ -9,8 +9,9 @@
 #include "graph/predict/forecast.h"
 #include "graph/predict/work.h"
 
-/* Microbatches that are evaluated, for each rank of the pipeline; of those
- * that follow, each takes what the busiest rank has to do for it. */
+/* Microbatches to evaluate for each rank of a pipeline, and of a pipeline of
+ * more than LARGE ranks.  Each further microbatch adds the work of the busiest
+ * rank. */
 enum { ENOUGH = 4, LARGE = 16, ENOUGH_OF_LARGE = 2 };
 
 static double transfer_seconds(const struct mtlm_traffic *traffic, bool within)
@@ -22,7 +23,7 @@ static double transfer_seconds(const struct mtlm_traffic *traffic, bool within)
            + traffic->bytes / link->bytes_per_s;
 }
 
-/* The longest that any stage exchanges for that reason. */
+/* Returns the seconds that the slowest pipeline rank spends on that traffic. */
 static double longest_seconds(const struct mtlm_outline *outline,
                               enum mtlm_traffic_kind kind, bool within)
 {
@@ -34,7 +35,7 @@ static double longest_seconds(const struct mtlm_outline *outline,
     return most;
 }
 
-/* Of a message to a neighbouring stage. */
+/* Returns the seconds of a message to a neighbouring stage. */
 static double hop_seconds(const struct mtlm_outline *outline, bool within)
 {
     const struct mtlm_traffic *all = &outline->plan[0].traffic[MTLM_TRAFFIC_PP];
@@ -46,6 +47,7 @@ static double hop_seconds(const struct mtlm_outline *outline, bool within)
     return transfer_seconds(&one, within);
 }
 
+/* Returns the seconds per microbatch of the busiest rank. */
 static double busiest_seconds(const struct mtlm_evaluate *p)
 {
     const struct mtlm_layout *layout = p->layout;
@@ -62,7 +64,7 @@ static double busiest_seconds(const struct mtlm_evaluate *p)
     return most;
 }
 
-/* Seconds that the pipeline computes and sends. */
+/* Returns the seconds of computation and of messages between stages. */
 static double pipeline_seconds(const struct mtlm_program_config *config,
                                double hop_s)
 {

@@ -13,8 +13,8 @@
 #include "graph/predict/plan.h"
 #include "graph/predict/plan_work.h"
 
-/* Memory of a submitted task or message: StarPU's own, our argument, its
- * edges; and of a handle.  Measured with StarPU 1.4.10. */
+/* Bytes of a submitted task or message (StarPU's task, our argument, edges),
+ * and bytes of a handle.  Measured with StarPU 1.4.10. */
 #define TASK_BYTES 2816.0
 #define HANDLE_BYTES 7168.0
 
@@ -31,8 +31,8 @@
 /* Nodes of a layer in a microbatch, at least: forward, backward, weights. */
 enum { NODES_PER_LAYER = 24 };
 
-/* What is written down of the items, and StarPU's part of two iterations:
- * those that may be submitted at once. */
+/* Returns the bytes of items, and of StarPU's tasks of two iterations: the most
+ * that are submitted at once. */
 static double items_bytes(double train, double eval)
 {
     return sizeof(struct mtlm_item) * (train + eval) + 2 * TASK_BYTES * train;
@@ -92,7 +92,7 @@ static void mark_tensor(bool *tensor, const struct mtlm_tensor *t)
         tensor[mtlm_tensor_slot(t, 0).owner->id] = true;
 }
 
-/* What the host writes a checkpoint's values into. */
+/* Marks the tensors that the host fills from a checkpoint. */
 static void mark_loaded(const struct mtlm_program *program, bool *tensor)
 {
     const int loads = program->config.loads;
@@ -107,7 +107,8 @@ static void mark_loaded(const struct mtlm_program *program, bool *tensor)
     }
 }
 
-/* Blocks travel as a whole, other tensors and what is loaded by themselves. */
+/* Returns the bytes of host copies.  Messages stage whole blocks; other tensors
+ * and loaded tensors are staged one by one. */
 static double staged_bytes(const struct mtlm_program *program, bool nccl)
 {
     const struct mtlm_graph *graph = program->graph;
@@ -141,14 +142,14 @@ static double staged_bytes(const struct mtlm_program *program, bool nccl)
     return bytes;
 }
 
-/* The packed panel of an m x n x k product, from its output [m, n] and its
- * 2 m n k operations. */
+/* Returns the bytes of the packed panel of an m x n x k product, from its
+ * output [m, n] and its 2 m n k operations. */
 static double blas_bytes(const struct mtlm_node *node)
 {
     const struct mtlm_op *op = mtlm_ops[node->call.kind];
     double most = 0;
 
-    if (node->call.next) /* no product is */
+    if (node->call.next) /* a product is one call */
         return 0;
     for (int i = 0; i < op->n_operands; i++) {
         const struct mtlm_shape *y = &node->call.shape[i];
@@ -162,8 +163,9 @@ static double blas_bytes(const struct mtlm_node *node)
     return sizeof(mtlm_real) * most;
 }
 
-/* What 16-bit operands of the init graph take as floats, of all workers: their
- * scratch is that large, and stays so, before a checkpoint is read. */
+/* Returns the bytes of scratch in which all workers initialise 16-bit tensors
+ * as floats.  The scratch stays while a checkpoint is read.
+ */
 static double init_bytes(const struct mtlm_program *program)
 {
     const struct mtlm_list *list = &program->init_list;
@@ -174,7 +176,8 @@ static double init_bytes(const struct mtlm_program *program)
     return wide * program->config.layout.workers;
 }
 
-/* The scratch of all workers' kernels; of those alone that no GPU has. */
+/* Returns the bytes of scratch of all workers' CPU kernels; no_gpu_has: only of
+ * operations without a CUDA kernel. */
 static double kernel_bytes(const struct mtlm_program *program, bool no_gpu_has)
 {
     const struct mtlm_graph *graph = program->graph;
@@ -191,7 +194,8 @@ static double kernel_bytes(const struct mtlm_program *program, bool no_gpu_has)
     return (kernel + wide) * program->config.layout.workers;
 }
 
-/* Where the calls may be cuDNN's.  One serves all of a rank's. */
+/* Returns the bytes of cuDNN's workspace for attention; all calls of a rank
+ * share one workspace. */
 static double attention_bytes(const struct mtlm_graph *graph)
 {
     double most = 0;
@@ -203,8 +207,9 @@ static double attention_bytes(const struct mtlm_graph *graph)
     return most;
 }
 
-/* What BLAS keeps for each worker, and what MPI receives a sum into.  The sums
- * of all buckets may be under way at a time; a gather needs nothing. */
+/* Returns the bytes that BLAS keeps for each worker, and those of MPI's buffers
+ * for sums.  All buckets may be reduced at the same time; a gather needs no
+ * buffer. */
 static double scratch_bytes(const struct mtlm_program *program)
 {
     const struct mtlm_graph *graph = program->graph;
@@ -243,8 +248,8 @@ static double parameters(const struct mtlm_program *program)
     return n;
 }
 
-/* What reading a checkpoint takes: the values of the largest parameter, pages
- * of the file that they come from, and the 16 bits that they become. */
+/* Returns the bytes that reading a checkpoint takes: the values of the largest
+ * parameter, the pages of the file, and the 16-bit values. */
 static double load_bytes(const struct mtlm_program *program)
 {
     const struct mtlm_program_config *config = &program->config;
@@ -279,7 +284,7 @@ struct mtlm_plan mtlm_plan(const struct mtlm_program *program,
     plan.runtime_bytes += items_bytes(0, mtlm_plan_work_add(&plan, program));
     plan.runtime_bytes += items_bytes(plan.tasks, 0) + HANDLE_BYTES * slots
                           + graph_bytes(program->graph) + kernels + scratch;
-    /* What is not there yet when a checkpoint is read. */
+    /* Allocated only after a checkpoint is read. */
     later = plan.activation_bytes + kernels - init_bytes(program) + scratch
             + 2 * TASK_BYTES * plan.tasks;
     beyond = fmax(0, load - later);
@@ -313,7 +318,7 @@ double mtlm_plan_beside_gpu_bytes(const struct mtlm_plan *plan, bool nccl)
            + (nccl ? plan->staged_nccl_bytes : plan->staged_bytes);
 }
 
-/* ---- whether it can be ---- */
+/* ---- limits ---- */
 
 /* StarPU counts a tensor's elements in 32 bits, MPI a message's in an int. */
 int mtlm_plan_check_counts(const struct mtlm_plan *plan, struct mtlm_error *err)

@@ -38,7 +38,8 @@ static enum mtlm_traffic_kind traffic_of(enum mtlm_group group)
                                            : MTLM_TRAFFIC_OTHER;
 }
 
-/* What a rank sends of a collective of n ranks, see mtlm_traffic. */
+/* Returns the bytes that a rank sends in a collective of n ranks (struct
+ * mtlm_traffic). */
 static double sent_bytes(const struct mtlm_node *node, double n)
 {
     switch (node->call.kind) {
@@ -53,7 +54,7 @@ static double sent_bytes(const struct mtlm_node *node, double n)
     }
 }
 
-/* A message that is made times an iteration. */
+/* Adds a message that an iteration makes `times` times. */
 static void add_message(const struct mtlm_program *program,
                         struct mtlm_plan *plan, const struct mtlm_node *node,
                         int64_t times)
@@ -79,7 +80,7 @@ static void add_message(const struct mtlm_program *program,
     plan->traffic[kind].messages += times;
 }
 
-/* Tasks of the list, each made times an iteration. */
+/* Adds list's nodes, each `times` times an iteration; returns the tasks. */
 static int64_t add_list(const struct mtlm_program *program,
                         struct mtlm_plan *plan, const struct mtlm_list *list,
                         int64_t times)

@@ -14,9 +14,9 @@ struct simulated_task {
     int64_t duration, priority, start, end;
     int64_t ready;  /* the earliest start that ended tasks allow */
     int waits_for;  /* tasks that must end first */
-    int first_edge; /* to those that wait for this one; see sort_edges() */
+    int first_edge; /* from this task; see sort_edges() */
     int lane;
-    int *more, n_more; /* lanes */
+    int *more, n_more; /* further lanes */
 };
 
 struct edge {

@@ -43,7 +43,7 @@
              .least_chunks = 1, .windows = by_options,                         \
              .order = &mtlm_priority_by_depth)
 
-/* "window|gpipe|..." and "window: ...; gpipe: ...", string constants. */
+/* String constants: "window|gpipe|..." and "; window: ...; gpipe: ...". */
 #define MTLM_SCHEDULE_CHOICE(name, help, ...) "|" name
 #define MTLM_SCHEDULE_CHOICES                                                  \
     (&("" MTLM_SCHEDULE_LIST(MTLM_SCHEDULE_CHOICE))[1])
