@@ -208,7 +208,6 @@ static void run_cuda(void *buffers[], void *arg)
 static uint32_t footprint(struct starpu_task *task)
 {
     const struct mtlm_task *t = task->cl_arg;
-
     const struct mtlm_op *op = mtlm_ops[t->call->kind];
     uint32_t hash = t->call->value;
 
@@ -222,8 +221,8 @@ static uint32_t footprint(struct starpu_task *task)
     return hash;
 }
 
-/* What a policy that weighs durations is told where they are modelled: a
- * history would mix them with those of real runs. */
+/* Returns the modelled duration of a task of a synthetic run, for policies that
+ * weigh durations.  A history would mix modelled and measured durations. */
 static double modelled_us(struct starpu_task *task,
                           struct starpu_perfmodel_arch *arch, unsigned nimpl)
 {
@@ -269,8 +268,8 @@ static void make_codelet(enum mtlm_op_kind kind, bool synthetic)
 #endif
 }
 
-/* Of many looks at both clocks that which took the least time: something may
- * come in between. */
+/* Keeps the fastest of many reads of both clocks: an interruption makes a read
+ * slow and inexact. */
 static int64_t find_clock_zero(void)
 {
     int64_t zero = 0, least = INT64_MAX;

@@ -18,9 +18,10 @@
  * faster on H100 and H200 (sglang, 34350) and B200 (28168), slower on an RTX
  * 4090 and an RTX 5090 (there).  By the names of the kernels in cuBLASLt 13.1
  * the forward one is among its newest for compute capability 9 ("nvjet"), the
- * gradient's only among those before them ("sm90_xmma").  Hence two options,
- * and auto for compute capability 9, until it has run elsewhere.  None of this
- * has run on a GPU here; perf/gpu-check --only epilogues compares.
+ * gradient's only among those before them ("sm90_xmma").  Hence two kinds of
+ * --epilogues, and auto for compute capability 9, until both have run
+ * elsewhere.  None of this has run on a GPU here; perf/gpu-check --only
+ * epilogues compares.
  *
  * In single precision no epilogue: the library does not say how accurate its
  * GELU is, and there the products take many times what a pass does. */

@@ -52,7 +52,7 @@ static int check_lengths(const struct mtlm_call *call, int qkv, int lengths,
                                    MTLM_SHAPE(1, call->shape[qkv].dim[1]), err);
 }
 
-/* The keys of another part: as qkv but for their number. */
+/* Checks the keys of another part: qkv's shape, but for the number of rows. */
 static int check_other(const struct mtlm_call *call, int qkv, int other,
                        struct mtlm_error *err)
 {
@@ -95,9 +95,9 @@ static int check_outputs(const struct mtlm_call *call, int y, int lse, int dy,
                : 0;
 }
 
-/* Of two products of every query with every key, which is the convention of
- * all published counts, also where half of them are never computed: keys of
- * an earlier part stand for queries that do not see the later keys. */
+/* Counts two products of every query with every key, the convention of all
+ * published counts, although causal attention never computes half of them.
+ * twice: keys of an earlier part count for the later keys that are not seen. */
 static double flops_of(const struct mtlm_call *call, int64_t keys, bool twice)
 {
     const int64_t *dim = call->shape[ATT_QKV].dim;
@@ -116,7 +116,7 @@ static double attention_more_flops(const struct mtlm_call *call)
                     call->attr.attention.causal);
 }
 
-/* Twice forward's; the scores that it computes again do not count. */
+/* Twice the count of forward; recomputed scores do not count. */
 static double attention_bwd_flops(const struct mtlm_call *call)
 {
     return 2 * attention_flops(call);
@@ -127,7 +127,7 @@ static double attention_more_bwd_flops(const struct mtlm_call *call)
     return 2 * attention_more_flops(call);
 }
 
-/* Rows from position first on that are before the padding. */
+/* Returns how many of the rows from position `first` on precede the padding. */
 static int64_t real_rows(int64_t rows, int64_t first, int64_t length)
 {
     const int64_t n = length - first;
@@ -135,7 +135,7 @@ static int64_t real_rows(int64_t rows, int64_t first, int64_t length)
     return n < 0 ? 0 : n < rows ? n : rows;
 }
 
-/* Head n of sample j; other: the operand with the keys. */
+/* Returns head n of sample j; other: the operand with the keys. */
 static struct mtlm_head head_of(void *const ptr[], const struct mtlm_call *call,
                                 const struct mtlm_context *context, int other,
                                 const int32_t *lengths, int64_t j, int n)
@@ -178,7 +178,7 @@ static int attention_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
     return 0;
 }
 
-/* Queries of the padding, of which there are rows from `from` on. */
+/* Sets y and lse of the padding: rows from `from` on. */
 static void pad_rows(int64_t from, int64_t rows, int64_t d, int64_t ld,
                      mtlm_real *y, mtlm_real *lse)
 {

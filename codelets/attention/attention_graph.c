@@ -181,8 +181,7 @@ static struct build start(struct mtlm_cudnn_graph *graph,
 
 /* ---- forward ---- */
 
-/* The last step of it, which makes probabilities of exponentials, is in type,
- * unless dropout follows. */
+/* Returns the softmax of x, in type; writes lse. */
 static cudnnBackendDescriptor_t softmax(const struct build *b,
                                         cudnnBackendDescriptor_t x,
                                         cudnnDataType_t type)

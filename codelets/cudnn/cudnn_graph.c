@@ -96,7 +96,7 @@ static void set(struct mtlm_cudnn_graph *graph, cudnnBackendDescriptor_t of,
              "an attribute");
 }
 
-/* value: another descriptor; NULL: the attribute stays away. */
+/* Sets an attribute to a descriptor; NULL leaves the attribute unset. */
 static void set_descriptor(struct mtlm_cudnn_graph *graph,
                            cudnnBackendDescriptor_t of,
                            cudnnBackendAttributeName_t name,

@@ -55,7 +55,8 @@ static cudnnBackendDescriptor_t whole_graph(struct mtlm_cudnn_graph *graph)
                : NULL;
 }
 
-/* Returns how many configurations there are, the best first. */
+/* Writes the configurations that cuDNN proposes, best first, and returns their
+ * number. */
 static int64_t proposals(struct mtlm_cudnn_graph *graph,
                          cudnnBackendDescriptor_t gpu,
                          cudnnBackendDescriptor_t whole,
@@ -88,9 +89,10 @@ static int64_t proposals(struct mtlm_cudnn_graph *graph,
                : 0;
 }
 
-/* Whether it says nothing against giving the same bits each time.  Of cuDNN
- * 9.19's ways for attention none does, not even those of a graph that adds dQ
- * up in any order: the same bits rest on the form of attention_graph.c's. */
+/* Returns whether cuDNN does not mark the configuration as nondeterministic.
+ * cuDNN 9.19 marks no configuration of attention, not even of a graph that adds
+ * up dQ in any order.  Equal bits therefore depend on the form of the graph in
+ * attention_graph.c. */
 static bool is_deterministic(struct mtlm_cudnn_graph *graph,
                              cudnnBackendDescriptor_t config)
 {
