@@ -2,7 +2,8 @@
  * Stages go round robin over the workers that may run their tasks.  A worker
  * takes the ready task of highest priority among its stages; any worker takes
  * tasks without a stage.  With --placement policy the workers of a rank form a
- * pipeline, whose bubble the other policies avoid. */
+ * pipeline, whose bubble the other policies avoid.  The queue is that of
+ * smallest.c; each policy is one file, to copy and change. */
 
 #include <limits.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* The scheduling policy "smallest": the ready task of highest priority, in as
- * few lines as possible. */
+/* The scheduling policy "smallest": takes the ready task of highest priority, in
+ * as few lines as possible.  Copy this file to write a policy of your own. */
 
 #include <limits.h>
 
