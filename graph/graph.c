@@ -280,6 +280,5 @@ struct mtlm_slot mtlm_tensor_slot(const struct mtlm_tensor *tensor, int64_t use)
 
 double mtlm_tensor_bytes(const struct mtlm_tensor *tensor)
 {
-    return (double) mtlm_shape_elems(&tensor->shape)
-           * mtlm_dtype_bytes(tensor->dtype);
+    return (double) mtlm_tensor_elems(tensor) * mtlm_dtype_bytes(tensor->dtype);
 }

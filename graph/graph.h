@@ -205,6 +205,12 @@ static inline bool mtlm_tensor_is_owner(const struct mtlm_tensor *tensor)
  * all-gather, those of one rank's block. */
 int64_t mtlm_node_elems(const struct mtlm_node *node);
 
+/* Returns the elements of one slot. */
+static inline int64_t mtlm_tensor_elems(const struct mtlm_tensor *tensor)
+{
+    return mtlm_shape_elems(&tensor->shape);
+}
+
 /* Returns the bytes of one slot. */
 double mtlm_tensor_bytes(const struct mtlm_tensor *tensor);
 

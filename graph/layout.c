@@ -18,6 +18,17 @@ void mtlm_layout_place(struct mtlm_layout *layout, int rank)
     layout->pp_rank = rank / layout->tp / layout->dp;
 }
 
+static int rank_at(const struct mtlm_layout *layout, int pp_rank)
+{
+    return layout->tp_rank
+           + layout->tp * (layout->dp_rank + layout->dp * pp_rank);
+}
+
+int mtlm_layout_rank(const struct mtlm_layout *layout)
+{
+    return rank_at(layout, layout->pp_rank);
+}
+
 int mtlm_layout_ranks(const struct mtlm_layout *layout)
 {
     return layout->tp * layout->pp * layout->dp;
@@ -50,10 +61,7 @@ int mtlm_layout_pp_rank(const struct mtlm_layout *layout, int stage)
 
 int mtlm_layout_rank_of_stage(const struct mtlm_layout *layout, int stage)
 {
-    return layout->tp_rank
-           + layout->tp
-                 * (layout->dp_rank
-                    + layout->dp * mtlm_layout_pp_rank(layout, stage));
+    return rank_at(layout, mtlm_layout_pp_rank(layout, stage));
 }
 
 int mtlm_layout_stage(const struct mtlm_layout *layout, int chunk)

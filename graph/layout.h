@@ -47,6 +47,9 @@ struct mtlm_layout {
 /* Sets tp_rank, dp_rank and pp_rank to the coordinates of rank. */
 void mtlm_layout_place(struct mtlm_layout *layout, int rank);
 
+/* Returns the rank that has the layout's coordinates. */
+int mtlm_layout_rank(const struct mtlm_layout *layout);
+
 /* Returns the number of ranks: tp * pp * dp. */
 int mtlm_layout_ranks(const struct mtlm_layout *layout);
 

@@ -13,11 +13,6 @@
  * fp32, half a line of 16-bit weights. */
 enum { ALIGN = 64 / sizeof(mtlm_real) };
 
-static int64_t count_elems(const struct mtlm_tensor *tensor)
-{
-    return mtlm_shape_elems(&tensor->shape);
-}
-
 static int64_t round_up(int64_t n, int64_t multiple)
 {
     return (n + multiple - 1) / multiple * multiple;
@@ -64,7 +59,7 @@ static bool is_full(const struct mtlm_program *program,
         || next->layer == program->param[bucket->param[bucket->n - 1]].layer)
         return false;
     for (int i = 0; i < bucket->n; i++)
-        sum += count_elems(program->param[bucket->param[i]].weight);
+        sum += mtlm_tensor_elems(program->param[bucket->param[i]].weight);
     return sum >= most;
 }
 
@@ -127,7 +122,7 @@ static void place_bucket(struct mtlm_program *program,
         if (p->grad)
             mtlm_graph_place(graph, p->grad, grads,
                              bucket->elems * sizeof(mtlm_real));
-        bucket->elems += round_up(count_elems(p->weight), ALIGN);
+        bucket->elems += round_up(mtlm_tensor_elems(p->weight), ALIGN);
     }
     bucket->elems =
         round_up(bucket->elems, (int64_t) ALIGN * program->config.layout.dp);
@@ -216,9 +211,9 @@ static void keep_shard(struct mtlm_program *program, struct mtlm_bucket *bucket)
         struct mtlm_parameter *p = &program->param[bucket->param[i]];
         const int64_t at = p->grad->offset / sizeof(mtlm_real) - begin;
         const int64_t first = at < 0 ? -at : 0;
-        const int64_t end = at + count_elems(p->grad) > shard
+        const int64_t end = at + mtlm_tensor_elems(p->grad) > shard
                                 ? shard - at
-                                : count_elems(p->grad);
+                                : mtlm_tensor_elems(p->grad);
 
         if (end <= first)
             continue;
@@ -243,7 +238,7 @@ static int64_t stepped_elems(const struct mtlm_program *program)
 
     for (int i = 0; i < program->n_params; i++)
         if (program->param[i].m)
-            sum += count_elems(program->param[i].m);
+            sum += mtlm_tensor_elems(program->param[i].m);
     return sum;
 }
 
@@ -308,7 +303,7 @@ static int64_t count_span(const struct mtlm_program *program,
 {
     const struct mtlm_tensor *last = program->param[bucket->param[n - 1]].grad;
 
-    return last->offset / (int64_t) sizeof(mtlm_real) + count_elems(last);
+    return last->offset / (int64_t) sizeof(mtlm_real) + mtlm_tensor_elems(last);
 }
 
 static void all_reduce(struct mtlm_program *program,

@@ -75,8 +75,7 @@ static int64_t padding_of(const struct mtlm_program *program,
 {
     const int64_t rows = p->weight->shape.dim[0];
     const int64_t tokens = program->config.model.vocab_size - p->first_row;
-    const int64_t used =
-        tokens * (mtlm_shape_elems(&p->weight->shape) / rows) - first;
+    const int64_t used = tokens * (mtlm_tensor_elems(p->weight) / rows) - first;
 
     if (p->kind != MTLM_PARAM_WORD && p->kind != MTLM_PARAM_LM_BIAS)
         return 0;
@@ -93,11 +92,6 @@ static bool counts_gradient(const struct mtlm_program *program,
                || program->config.layout.dp_rank == 0);
 }
 
-static int64_t count_elems(const struct mtlm_tensor *tensor)
-{
-    return mtlm_shape_elems(&tensor->shape);
-}
-
 /* Adds a call that sums up values in a slot of sums.  values: the parameter's
  * elements from `first` on. */
 static void sum_up(struct mtlm_bundle *bundle, const struct mtlm_parameter *p,
@@ -107,7 +101,7 @@ static void sum_up(struct mtlm_bundle *bundle, const struct mtlm_parameter *p,
     const union mtlm_attr attr = {
         .status = {.slot = slot,
                    .padding = padding_of(bundle->program, p, first,
-                                         count_elems(values))}};
+                                         mtlm_tensor_elems(values))}};
 
     mtlm_bundle_add(bundle, &attr, (struct mtlm_tensor *[]){values, sums});
 }

@@ -103,10 +103,7 @@ static double send_seconds(const struct mtlm_cost *cost,
                            const struct mtlm_node *node, double bytes)
 {
     const struct mtlm_cluster *cluster = cost->cluster;
-    const struct mtlm_layout *layout = &cost->program->config.layout;
-    const int here =
-        layout->tp_rank
-        + layout->tp * (layout->dp_rank + layout->dp * layout->pp_rank);
+    const int here = mtlm_layout_rank(&cost->program->config.layout);
     const struct mtlm_link *link =
         host_of(cluster, here) == host_of(cluster, node->call.attr.p2p.peer)
             ? &cluster->host
@@ -148,7 +145,7 @@ static struct touched bytes_of(const struct mtlm_cost *cost,
             gradient = t;
         if (steps && dtype != MTLM_F64)
             t = gradient;
-        all = mtlm_shape_elems(&t->shape)
+        all = mtlm_tensor_elems(t)
               * (dtype == MTLM_REAL ? real : mtlm_dtype_bytes(dtype));
         bytes.read += use.access == MTLM_W ? 0 : all;
         bytes.written += use.access == MTLM_R ? 0 : all;

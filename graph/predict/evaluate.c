@@ -12,6 +12,9 @@
 
 enum { FORWARD, BACKWARD, WEIGHT, KINDS };
 
+static const enum mtlm_phase phase_of[KINDS] = {
+    MTLM_PHASE_FORWARD, MTLM_PHASE_BACKWARD, MTLM_PHASE_WEIGHT};
+
 struct task {
     int kind, stage, microbatch;
 };
@@ -46,8 +49,6 @@ static int64_t to_ns(double seconds)
 static int add_task(struct pipeline *p, int kind, int k, int i,
                     int64_t duration)
 {
-    static const enum mtlm_phase phase[] = {
-        MTLM_PHASE_FORWARD, MTLM_PHASE_BACKWARD, MTLM_PHASE_WEIGHT};
     const struct mtlm_layout *layout = p->config->layout;
     const struct mtlm_priority priority =
         mtlm_schedule_priority(p->config->schedule, layout, p->m);
@@ -57,9 +58,9 @@ static int add_task(struct pipeline *p, int kind, int k, int i,
         p->task = mtlm_realloc(p->task, p->capacity, sizeof(*p->task));
     }
     p->task[p->n++] = (struct task){kind, k, i};
-    return mtlm_simulator_task(
-        p->sim, rank_of(p, k), duration,
-        mtlm_priority(&priority, phase[kind], i, mtlm_layout_chunk(layout, k)));
+    return mtlm_simulator_task(p->sim, rank_of(p, k), duration,
+                               mtlm_priority(&priority, phase_of[kind], i,
+                                             mtlm_layout_chunk(layout, k)));
 }
 
 static void add_weight(struct pipeline *p, int k, int i)
@@ -241,8 +242,6 @@ static void free_pipeline(struct pipeline *p)
 
 static void note_tasks(const struct pipeline *p, struct mtlm_evaluation *e)
 {
-    static const enum mtlm_phase phase[] = {
-        MTLM_PHASE_FORWARD, MTLM_PHASE_BACKWARD, MTLM_PHASE_WEIGHT};
     const int pp = p->config->layout->pp;
     int64_t *begin = mtlm_calloc(pp, sizeof(*begin));
     int64_t *end = mtlm_calloc(pp, sizeof(*end));
@@ -260,7 +259,7 @@ static void note_tasks(const struct pipeline *p, struct mtlm_evaluation *e)
             (struct mtlm_evaluated_task){r,
                                          t->stage,
                                          t->microbatch,
-                                         phase[t->kind],
+                                         phase_of[t->kind],
                                          mtlm_simulator_start(p->sim, number),
                                          mtlm_simulator_end(p->sim, number)};
         if (begin[r] < 0)

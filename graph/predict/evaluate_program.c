@@ -187,12 +187,6 @@ static void add_rank(struct builder *b, int at)
 
 /* ---- the whole ---- */
 
-static int number_of(const struct mtlm_layout *layout)
-{
-    return layout->tp_rank
-           + layout->tp * (layout->dp_rank + layout->dp * layout->pp_rank);
-}
-
 static void prepare_ranks(struct builder *b)
 {
     const struct mtlm_evaluate_program *job = b->job;
@@ -206,7 +200,7 @@ static void prepare_ranks(struct builder *b)
     for (int r = 0; r < job->n; r++) {
         const struct mtlm_layout *layout = &job->program[r]->config.layout;
 
-        b->index[number_of(layout)] = r;
+        b->index[mtlm_layout_rank(layout)] = r;
         b->rank[r] = (struct rank){
             .workers = mtlm_simulator_lane(b->sim, layout->workers),
             .stream = mtlm_simulator_lane(b->sim, 1),

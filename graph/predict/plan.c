@@ -38,11 +38,6 @@ static double items_bytes(double train, double eval)
     return sizeof(struct mtlm_item) * (train + eval) + 2 * TASK_BYTES * train;
 }
 
-static int64_t elems(const struct mtlm_tensor *tensor)
-{
-    return mtlm_shape_elems(&tensor->shape);
-}
-
 static void add_tensors(const struct mtlm_program *program,
                         struct mtlm_plan *plan, double *slots)
 {
@@ -64,8 +59,8 @@ static void add_tensors(const struct mtlm_program *program,
         if (!t->view)
             *kind[t->storage] += t->slots * mtlm_tensor_bytes(t);
         *slots += t->slots;
-        if (elems(t) > plan->largest) {
-            plan->largest = elems(t);
+        if (mtlm_tensor_elems(t) > plan->largest) {
+            plan->largest = mtlm_tensor_elems(t);
             snprintf(plan->largest_name, sizeof(plan->largest_name), "%s",
                      t->name);
         }
@@ -244,7 +239,7 @@ static double parameters(const struct mtlm_program *program)
 
     for (int i = 0; i < program->n_params; i++)
         if (!program->param[i].copy)
-            n += elems(program->param[i].weight);
+            n += mtlm_tensor_elems(program->param[i].weight);
     return n;
 }
 
@@ -260,7 +255,7 @@ static double load_bytes(const struct mtlm_program *program)
         const struct mtlm_parameter *p = &program->param[i];
 
         most = fmax(most,
-                    (sizeof(float) + narrow) * elems(p->weight)
+                    (sizeof(float) + narrow) * mtlm_tensor_elems(p->weight)
                         + (double) sizeof(float) * p->info.rows * p->info.cols);
     }
     return most;

@@ -35,7 +35,7 @@ static struct mtlm_arena *control_arena(const struct mtlm_run_data *data)
 static int64_t elems_of(const struct mtlm_run_data *data,
                         const struct mtlm_tensor *tensor)
 {
-    return is_synthetic(data, tensor) ? 1 : mtlm_shape_elems(&tensor->shape);
+    return is_synthetic(data, tensor) ? 1 : mtlm_tensor_elems(tensor);
 }
 
 static size_t bytes_of(const struct mtlm_run_data *data,

@@ -25,7 +25,7 @@ static void add_tensor(struct mtlm_checkpoint_tensors *list,
                   .first = {p->first_row, p->first_col},
                   .dim = {shape->dim[0], shape->rank > 1 ? shape->dim[1] : 1},
                   .begin = begin,
-                  .count = mtlm_shape_elems(&tensor->shape)},
+                  .count = mtlm_tensor_elems(tensor)},
         .tensor = tensor,
         .rows = padded ? job->options.model.vocab_size : p->info.rows,
         .moment = *suffix != '\0'};

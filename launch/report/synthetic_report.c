@@ -24,19 +24,12 @@ struct evaluation {
     double more_s; /* measured less modelled time of a collective */
 };
 
-static int find_rank(const struct mtlm_program *program)
-{
-    const struct mtlm_layout *l = &program->config.layout;
-
-    return l->tp_rank + l->tp * (l->dp_rank + l->dp * l->pp_rank);
-}
-
 /* Modelled time of a task; measured time of a message. */
 static double item_seconds(void *arg, const struct mtlm_program *program,
                            const struct mtlm_item *item, int iteration)
 {
     const struct evaluation *e = arg;
-    const int rank = find_rank(program);
+    const int rank = mtlm_layout_rank(&program->config.layout);
     const double modelled =
         1e-9 * mtlm_synthetic_ns(&e->rank[rank], item, iteration);
     double hop;

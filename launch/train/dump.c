@@ -38,7 +38,7 @@ struct mtlm_dump *mtlm_dump_create(struct mtlm_job *job)
 static mtlm_real *copy_tensor(struct mtlm_dump *dump,
                               const struct mtlm_tensor *tensor)
 {
-    const int64_t n = mtlm_shape_elems(&tensor->shape);
+    const int64_t n = mtlm_tensor_elems(tensor);
     mtlm_real *values = mtlm_calloc(n, sizeof(*values));
     uint16_t *narrow;
 
@@ -72,7 +72,7 @@ void mtlm_dump_weights(struct mtlm_dump *dump)
 static mtlm_real *copy_gradient(struct mtlm_dump *dump,
                                 const struct mtlm_parameter *p)
 {
-    const int64_t n = mtlm_shape_elems(&p->grad->shape);
+    const int64_t n = mtlm_tensor_elems(p->grad);
     const double scale = dump->job->program->config.loss_scale.initial;
     mtlm_real *values = mtlm_calloc(n, sizeof(*values));
 

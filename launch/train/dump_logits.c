@@ -31,7 +31,7 @@ static mtlm_real *read_microbatch(struct mtlm_logits *l,
                                   const struct mtlm_tensor *t,
                                   int64_t microbatch)
 {
-    const int64_t n = mtlm_shape_elems(&t->shape);
+    const int64_t n = mtlm_tensor_elems(t);
     mtlm_real *values = mtlm_calloc(n, sizeof(*values));
     uint16_t *narrow;
 
