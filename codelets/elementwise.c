@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#include "codelets/dropout.h"
 #include "codelets/elementwise.h"
 #include "codelets/infer.h"
 #include "codelets/normal.h"

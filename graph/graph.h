@@ -16,7 +16,6 @@
 #include <stdint.h>
 
 #include "codelets/op.h"
-#include "models/model.h"
 #include "runtime/base/shape.h"
 #include "runtime/machine/recorder.h"
 

@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime/base/error.h"
 #include "runtime/comm/group.h"
 
 /* Placement of virtual stage k:

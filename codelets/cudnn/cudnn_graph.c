@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "codelets/cudnn/cudnn_graph.h"
-#include "runtime/base/error.h"
 
 /* ---- the library ---- */
 

@@ -6,6 +6,7 @@
 
 #include "launch/trace/export/writer.h"
 #include "launch/trace/trace.h"
+#include "runtime/base/error.h"
 
 /* Writes the n records of all ranks, in any order and on one clock, to dir: the
  * files that the table in export.c lists.  In the files iterations count from

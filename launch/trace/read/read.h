@@ -9,6 +9,7 @@
 #include "launch/trace/records.h"
 #include "launch/trace/summary.h"
 #include "launch/trace/trace.h"
+#include "runtime/base/error.h"
 
 struct mtlm_trace_run {
     char *dir;
