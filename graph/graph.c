@@ -127,7 +127,7 @@ static enum mtlm_lane lane_of(const struct mtlm_node *node)
     }
 }
 
-/* Rings last as long as their last use. */
+/* Notes the phase of a ring's last use. */
 static void note_use(const struct mtlm_graph *graph, struct mtlm_tensor *t)
 {
     t = mtlm_tensor_owner(t);
@@ -135,7 +135,8 @@ static void note_use(const struct mtlm_graph *graph, struct mtlm_tensor *t)
         t->last_use = graph->phase;
 }
 
-/* The type of the first operand given that the table leaves open. */
+/* Returns the type of the first given operand that the table leaves open.
+ */
 static enum mtlm_dtype value_of(const struct mtlm_op *op,
                                 struct mtlm_tensor *const given[])
 {
@@ -190,7 +191,7 @@ struct mtlm_node *mtlm_graph_call(struct mtlm_graph *graph,
     return node;
 }
 
-/* So that operands stay in a row, before what is for the sake of order. */
+/* Moves the last use to place `to`: operands come before control uses. */
 static void move_last_use(struct mtlm_uses *uses, int to)
 {
     const struct mtlm_use last = uses->use[uses->n - 1];

@@ -15,10 +15,10 @@ struct mtlm_checker {
     pthread_mutex_t mutex; /* guards bad */
     struct mtlm_bad_node bad;
     int stages;
-    int64_t n_tasks; /* so far: program order on this rank */
+    int64_t n_tasks; /* checked so far, in program order on this rank */
 };
 
-/* What one task's check needs; freed by the check. */
+/* Argument of one task's check, which frees it. */
 struct check {
     struct mtlm_checker *checker;
     int64_t order;
@@ -48,7 +48,7 @@ void mtlm_checker_result(const struct mtlm_checker *checker,
     *bad = checker->bad;
 }
 
-/* Whether there is a NaN of that type. */
+/* Writes a NaN.  Returns false if the type has none. */
 static bool write_nan(enum mtlm_dtype dtype, void *to)
 {
     const float nan = NAN;
@@ -124,7 +124,8 @@ static void check_outputs(const struct mtlm_task *task, void *const ptr[])
     free(check);
 }
 
-/* Forward goes up the stages, backward goes down, weight gradients last. */
+/* Returns the node's place: forward goes up the stages, backward goes down,
+ * weight gradients come last. */
 static int64_t data_flow_order(const struct mtlm_checker *checker,
                                const struct mtlm_item *item)
 {

@@ -12,14 +12,14 @@
 #include "runtime/machine/arena.h"
 #include "runtime/machine/data.h"
 
-/* Blocks of the graph; then what orders nodes only or pretends to be more; the
- * rings of a GPU; copies for a checkpoint. */
+/* Returns the number of arenas: one per block of the graph; one for control and
+ * synthetic tensors, one for a GPU's rings, one for checkpoint copies. */
 static int n_arenas(const struct mtlm_run_data *data)
 {
     return data->program->graph->n_blocks + 3;
 }
 
-/* Whether there is an element of the tensor only. */
+/* Returns whether only one element of the tensor exists. */
 static bool is_synthetic(const struct mtlm_run_data *data,
                          const struct mtlm_tensor *tensor)
 {
@@ -31,13 +31,14 @@ static struct mtlm_arena *control_arena(const struct mtlm_run_data *data)
     return &data->arena[data->program->graph->n_blocks];
 }
 
-/* Of a slot: what StarPU knows, and what it takes in an arena. */
+/* Returns the elements of a slot that StarPU knows. */
 static int64_t elems_of(const struct mtlm_run_data *data,
                         const struct mtlm_tensor *tensor)
 {
     return is_synthetic(data, tensor) ? 1 : mtlm_tensor_elems(tensor);
 }
 
+/* Returns the bytes of a slot in an arena. */
 static size_t bytes_of(const struct mtlm_run_data *data,
                        const struct mtlm_tensor *tensor)
 {
@@ -61,7 +62,7 @@ static bool on_gpu(const struct mtlm_run_data *data)
     return data->home != STARPU_MAIN_RAM;
 }
 
-/* Whether its memory is in that arena. */
+/* Returns whether the tensor's memory lies in the arena of control tensors. */
 static bool in_control(const struct mtlm_run_data *data,
                        const struct mtlm_tensor *tensor)
 {
@@ -91,7 +92,7 @@ static bool *find_host_tensors(const struct mtlm_graph *graph)
     return host;
 }
 
-/* The host's own memory is malloc()'s. */
+/* Without a GPU, an arena takes memory from malloc(). */
 static void create_arena(const struct mtlm_run_data *data,
                          struct mtlm_arena *arena, size_t bytes)
 {
@@ -125,13 +126,13 @@ static void create_arenas(struct mtlm_run_data *data)
     }
     create_arena(data, control_arena(data), control);
     create_arena(data, ring_arena(data), ring);
-    if (on_gpu(data)) /* pinned: GPUs copy faster to that */
+    if (on_gpu(data)) /* pinned: GPUs copy faster to pinned memory */
         mtlm_arena_create_on(saved_arena(data), saved, STARPU_MAIN_RAM);
     else
         mtlm_arena_create(saved_arena(data), saved);
 }
 
-/* Of the blocks whose tensors travel together. */
+/* Creates the host side of blocks that collectives carry. */
 static void create_stages(struct mtlm_run_data *data)
 {
     const struct mtlm_graph *graph = data->program->graph;
@@ -155,8 +156,8 @@ static void create_stages(struct mtlm_run_data *data)
     free(sent);
 }
 
-/* The memory of the next slot, or NULL: StarPU takes some when it is
- * written. */
+/* Returns the memory of the next slot; NULL: StarPU allocates the slot at its
+ * first write. */
 static void *memory_of(struct mtlm_run_data *data,
                        const struct mtlm_tensor *tensor)
 {
@@ -188,7 +189,8 @@ static starpu_data_handle_t register_slot(struct mtlm_run_data *data,
     return handle;
 }
 
-/* StarPU's own traces say layer and slot of the data that a task writes. */
+/* Registers all slots.  StarPU's own traces show the layer and the slot of data
+ * that a task writes. */
 static void register_tensor(struct mtlm_run_data *data,
                             const struct mtlm_tensor *tensor, int layer)
 {

@@ -17,7 +17,7 @@
 #include "runtime/machine/data.h"
 #include "runtime/machine/machine.h"
 
-/* Number of the use of its tensors that an item is. */
+/* Returns the number of an item's use of its tensors. */
 static int64_t use_of(const struct mtlm_item *item,
                       const struct mtlm_pass *pass)
 {
@@ -118,7 +118,7 @@ static void set_handles(const struct mtlm_run *run,
     }
 }
 
-/* Whether the task only sleeps, and how long. */
+/* Sets whether the task only sleeps, and how long. */
 static void set_sleep(const struct mtlm_run *run, const struct mtlm_item *item,
                       const struct mtlm_pass *pass, struct mtlm_task *arg)
 {

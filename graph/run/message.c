@@ -26,7 +26,7 @@ static enum mtlm_message_kind kind_of(enum mtlm_op_kind kind)
     }
 }
 
-/* What of a message a use is. */
+/* Part of a message that a use belongs to; ORDER: control uses. */
 enum part { SENT, RECEIVED, ORDER };
 
 static enum part part_of(const struct mtlm_node *node, struct mtlm_use use)
@@ -38,7 +38,7 @@ static enum part part_of(const struct mtlm_node *node, struct mtlm_use use)
     return use.access == MTLM_W && kind != MTLM_RECV ? RECEIVED : SENT;
 }
 
-/* Appends the handles of that part; returns how many. */
+/* Writes the handles of that part and returns their number. */
 static int collect_handles(const struct mtlm_run_data *data,
                            const struct mtlm_node *node, int64_t number,
                            enum part part, starpu_data_handle_t *handles)
@@ -54,7 +54,8 @@ static int collect_handles(const struct mtlm_run_data *data,
     return n;
 }
 
-/* An element of the first tensor travels; the others only wait for it. */
+/* A synthetic message carries one element of the first tensor; the other
+ * tensors only order nodes. */
 static void shrink_message(const struct mtlm_node *node,
                            struct mtlm_message *message)
 {

@@ -15,10 +15,11 @@
 struct mtlm_run_record {
     const struct mtlm_program *program;
     struct mtlm_recorder *recorder;
-    int32_t root[MTLM_GROUP_COUNT]; /* smallest rank of this one's groups */
-    int64_t met[MTLM_GROUP_COUNT];  /* collectives so far */
-    int64_t passes;                 /* so far */
-    /* While nodes are recorded, else NULL. */
+    int32_t
+        root[MTLM_GROUP_COUNT]; /* smallest rank of each group of this rank */
+    int64_t met[MTLM_GROUP_COUNT]; /* collectives so far */
+    int64_t passes;                /* so far */
+    /* NULL while nodes are not recorded. */
     struct mtlm_dependencies *dependencies;
     bool has_data; /* the recorder has the table of data */
 };
@@ -55,7 +56,8 @@ void mtlm_run_record_destroy(struct mtlm_run_record *r)
     free(r);
 }
 
-/* In the order in which mtlm_dependencies_first_slot() numbers them. */
+/* Adds all slots to the recorder, in the order of
+ * mtlm_dependencies_first_slot(). */
 static void add_data(struct mtlm_run_record *r)
 {
     const struct mtlm_graph *graph = r->program->graph;
@@ -90,8 +92,9 @@ void mtlm_run_record_pass(struct mtlm_run_record *r, bool recorded)
     r->has_data = true;
 }
 
-/* Numbers that leave the same remainder when divided by the number of kinds of
- * message are of one kind: of a group's collectives, or sends and receives. */
+/* Returns a number that matching nodes of all ranks share.  The remainder
+ * modulo `kinds` tells kinds apart: the collectives of each group, and sends
+ * with receives. */
 static int64_t match_of(struct mtlm_run_record *r, const struct mtlm_item *item)
 {
     const struct mtlm_program_config *config = &r->program->config;

@@ -23,7 +23,7 @@ static double microbatch_flops(const struct mtlm_items *items)
     return flops;
 }
 
-/* Samples of all ranks that make a microbatch each. */
+/* Returns the samples of a microbatch on all data-parallel ranks. */
 static int64_t samples_per_microbatch(const struct mtlm_run *run)
 {
     const struct mtlm_program_config *config = &run->program->config;
@@ -72,7 +72,8 @@ void mtlm_run_destroy(struct mtlm_run *run)
     free(run);
 }
 
-/* For StarPU's own traces.  To take a number away leaves its value behind. */
+/* Sets the microbatch in StarPU's own traces.  Without a push, the popped
+ * number would stay in use. */
 static void note_microbatch(const struct mtlm_item *item,
                             const struct mtlm_pass *pass)
 {
@@ -80,7 +81,8 @@ static void note_microbatch(const struct mtlm_item *item,
     starpu_iteration_push((unsigned long) mtlm_pass_microbatch(pass, item));
 }
 
-/* Of an iteration or, where there are none, of a validation's batch. */
+/* Returns the items of an iteration; with config.eval_only, those of a batch of
+ * a validation. */
 static int batch_items(const struct mtlm_program *program)
 {
     const struct mtlm_program_config *config = &program->config;
@@ -94,14 +96,14 @@ static bool is_of(const struct mtlm_item *item, const struct mtlm_run *run,
                   const struct mtlm_pass *pass)
 {
     if (item->microbatch < 0)
-        return !run->checker; /* for which only the microbatches run again */
+        return !run->checker; /* the checker reruns microbatches only */
     return !pass->microbatches || item->microbatch < pass->microbatches;
 }
 
-/* A microbatch of a validation is submitted, of that number in all of it.  A
- * validation may be far longer than an iteration, and each waiting task takes
- * memory.  Earlier microbatches never need later ones, so ranks that wait here
- * do not wait for each other. */
+/* Called when that microbatch of a validation is submitted.  Waits while many
+ * tasks are queued: a validation may be far longer than an iteration, and each
+ * queued task takes memory.  The wait cannot deadlock: no microbatch needs a
+ * later one. */
 static void after_validated(struct mtlm_run *run, int64_t microbatch)
 {
     if (run->validated)
@@ -138,8 +140,8 @@ static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
     starpu_do_schedule();
 }
 
-/* Microbatches are numbered over the whole run, whatever their number in an
- * iteration: the numbers tell slots and messages apart. */
+/* Microbatches are numbered over the whole run, because the numbers distinguish
+ * slots and messages. */
 static struct mtlm_pass train_pass(struct mtlm_run *run, int64_t iteration,
                                    bool record)
 {
@@ -173,7 +175,7 @@ void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration, bool record)
 {
     const struct mtlm_pass pass = train_pass(run, iteration, record);
 
-    /* Priorities start over: nothing older may be left (priority.h). */
+    /* Priorities start over: no older node may remain (priority.h). */
     if (iteration > 0 && iteration % mtlm_priority_cycle(&run->priority) == 0)
         mtlm_run_wait(run);
     if (run->config.plan)

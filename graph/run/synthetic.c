@@ -23,8 +23,8 @@ bool mtlm_synthetic_computes(const struct mtlm_node *node)
     return true;
 }
 
-/* Tells all executions of all items apart, but for the pieces of a
- * validation. */
+/* Returns a number that is unique for item and iteration; the pieces of a
+ * validation share numbers. */
 static int64_t number_of(const struct mtlm_program *program,
                          const struct mtlm_item *item, int64_t iteration)
 {
