@@ -22,7 +22,7 @@ static struct starpu_perfmodel models[MTLM_OP_COUNT];
 static struct starpu_codelet codelets[MTLM_OP_COUNT];
 static struct mtlm_scratch scratch[STARPU_NMAXWORKERS];
 static struct mtlm_scratch wide[STARPU_NMAXWORKERS];
-/* StarPU's clock counts from its start: monotonic time at its zero. */
+/* Monotonic time at the zero of StarPU's clock, which counts from its start. */
 static int64_t clock_zero_ns;
 
 static int64_t starpu_ns(const struct timespec *t)
@@ -41,7 +41,7 @@ static void gather_operands(void *ptr[], void *buffers[],
     mtlm_call_spread(call, operand, ptr);
 }
 
-/* StarPU's own times: those of a GPU's task are known only now. */
+/* Records StarPU's own times: the times of a GPU's task are known only now. */
 static void record_task(const struct mtlm_task *task)
 {
     const struct starpu_profiling_task_info *info =
@@ -52,7 +52,7 @@ static void record_task(const struct mtlm_task *task)
         return; /* submitted before profiling was on */
     r.worker = info->workerid;
     r.ready_ns = starpu_ns(&info->push_start_time);
-    /* The zero is known to a microsecond or so. */
+    /* clock_zero_ns is exact to about a microsecond. */
     if (r.submit_ns > r.ready_ns)
         r.submit_ns = r.ready_ns;
     r.start_ns = starpu_ns(&info->start_time);
@@ -97,15 +97,15 @@ void mtlm_codelet_task_ready(void *arg)
     task->ready_by = &here;
 }
 
-/* A task begins when its worker's last one was to end or, if that is later,
- * when it was ready, no longer than LATE before now: being woken late and what
- * the runtime does before a task do not add up.  A device whose host runs ahead
- * does not wait for it either.  What the worker itself made ready waited for
- * nothing else.  A policy that looks at nodes may let a worker wait on purpose:
- * that counts, but for LATE_HELD. */
+/* A sleeping task begins at the planned end of its worker's last task, or when
+ * it becomes ready, whichever is later; at most LATE_NS before now.  So late
+ * wake-ups and the runtime's own work do not add up, as on a device whose host
+ * runs ahead.  A task that its own worker made ready begins at the planned end.
+ * A policy that watches nodes may let a worker wait on purpose: that wait
+ * counts, unless it is shorter than LATE_HELD_NS. */
 enum { LATE_NS = 100000000, LATE_HELD_NS = 1000000 };
 
-/* When the worker's last task was to end. */
+/* The planned end of the worker's last task. */
 static _Thread_local int64_t last_ns;
 
 static int64_t begin_ns(const struct mtlm_task *task)
@@ -158,9 +158,9 @@ static void run_cpu(void *buffers[], void *arg)
 }
 
 #if HAVE_CUDA
-/* Who looks at values, in search of a NaN, does so on the host, and may change
- * what was written.  Only nodes of microbatches are looked at, which are of one
- * call. */
+/* Calls task->after on host copies of the operands, and writes them back:
+ * `after` may change values.  Only nodes of microbatches have `after`; these
+ * have one call. */
 static void look_at_operands(const struct mtlm_task *task,
                              const struct mtlm_device *device,
                              void *const there[])
@@ -249,7 +249,7 @@ static void make_codelet(enum mtlm_op_kind kind, bool synthetic)
                                       .arch_cost_function = modelled_us};
     cl->name = op->name;
     cl->model = &models[kind];
-    /* A node may have further handles, for the sake of order. */
+    /* A node may have further handles, which only order nodes. */
     cl->nbuffers = STARPU_VARIABLE_NBUFFERS;
     if (op->cpu)
         cl->cpu_funcs[0] = run_cpu;

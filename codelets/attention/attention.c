@@ -81,7 +81,7 @@ static struct mtlm_shape shape_of_lse(const struct mtlm_call *call)
     return MTLM_SHAPE(dim[1], call->attr.attention.heads, dim[0]);
 }
 
-/* y, lse and, where there is one, dy. */
+/* Checks y, lse and dy; dy 0: no such operand. */
 static int check_outputs(const struct mtlm_call *call, int y, int lse, int dy,
                          struct mtlm_error *err)
 {
@@ -307,7 +307,7 @@ static int attention_bwd_infer(struct mtlm_call *call, struct mtlm_error *err)
                                    call->shape[ATTB_QKV], err);
 }
 
-/* Where backward finds its operands. */
+/* Operands of backward. */
 struct backward {
     int other, lengths;
     bool add; /* to dq and dkv */

@@ -16,7 +16,7 @@ int64_t mtlm_attention_bwd_scratch(int64_t keys, int64_t d)
            + (2 * MTLM_BLOCK_QUERIES + 1) * MTLM_BLOCK_LD;
 }
 
-/* Of the queries of the block, the first that sees a key of it. */
+/* Returns the first query of the block that sees the key. */
 static int64_t first_that_sees(const struct mtlm_block *b, int64_t key)
 {
     const struct mtlm_head *head = b->head;
@@ -26,8 +26,8 @@ static int64_t first_that_sees(const struct mtlm_block *b, int64_t key)
     return !head->causal || first < 0 ? 0 : first;
 }
 
-/* One query: from scores and dprob = dy v^T to the dropped probabilities and
- * the gradients of the scores, in place. */
+/* Turns one query's scores and dprob = dy v^T into dropped probabilities and
+ * gradients of the scores, in place. */
 static void backward_row(mtlm_real *score, mtlm_real *dprob,
                          const mtlm_real *factor, int64_t n, mtlm_real scale,
                          mtlm_real lse, mtlm_real delta)
@@ -51,7 +51,7 @@ static void backward_row(mtlm_real *score, mtlm_real *dprob,
     }
 }
 
-/* to [nk, d] += weights^T [nk, nq] rows [nq, d], as far as they are seen. */
+/* Adds weights^T [nk, nq] rows [nq, d] to `to` [nk, d], over the seen tiles. */
 static void sums_over_queries(const struct mtlm_block *b,
                               const mtlm_real *weights, const mtlm_real *rows,
                               mtlm_real *to)
@@ -72,7 +72,7 @@ static void sums_over_queries(const struct mtlm_block *b,
     }
 }
 
-/* delta: of each query, the sum of y dy, which is that of its probabilities
+/* delta: of each query, the sum of y dy; it equals the sum of the probabilities
  * times their gradients. */
 static void backward_block(const struct mtlm_block *b, const mtlm_real *lse,
                            const mtlm_real *delta)
@@ -100,7 +100,7 @@ static void backward_block(const struct mtlm_block *b, const mtlm_real *lse,
     mtlm_attention_block_sums_over_seen(b, p->dprob, p->k, b->k0 == 0, p->dq);
 }
 
-/* to [n, d] = scale from, or += where add; rows of to are ld apart. */
+/* Writes scale * from to `to` [n, d], whose rows are ld apart; add: adds. */
 static void unpack_rows(const mtlm_real *from, int64_t n, int64_t d,
                         mtlm_real scale, bool add, mtlm_real *to, int64_t ld)
 {
@@ -119,8 +119,8 @@ static void unpack_rows(const mtlm_real *from, int64_t n, int64_t d,
     }
 }
 
-/* Not inlined: the compiler would go through several rows at once, which are
- * far apart. */
+/* Not inlined: the compiler would walk several rows at once, which are far
+ * apart. */
 static __attribute__((noinline)) mtlm_real dot(const mtlm_real *x,
                                                const mtlm_real *y, int64_t n)
 {

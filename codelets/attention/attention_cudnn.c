@@ -16,22 +16,21 @@
 #include "runtime/base/error.h"
 #include "runtime/base/philox.h"
 
-/* Seed and offset lie at the start of the worker's workspace, then what
- * backward needs for itself.  The library asks for much more in backward (384
- * MiB for 16 samples of 12 heads and 1024 positions), so that it has one of its
- * own. */
+/* The worker's workspace begins with seed and offset, then MTLM_ATTG_SUMS.
+ * cuDNN's backward needs much more (384 MiB for 16 samples of 12 heads and 1024
+ * positions) and has a workspace of its own. */
 enum { SEED_BYTES = 256, ALIGNMENT = 256 };
 
-/* One shape; all that is kept of it, on one GPU. */
+/* The plans of one shape on one GPU. */
 struct plan {
     struct mtlm_attention_graph of;
-    cublasLtHandle_t worker; /* stands for it */
+    cublasLtHandle_t worker; /* identifies the GPU's worker */
     bool ready;
     struct mtlm_cudnn_graph fwd_graph, bwd_graph;
     struct mtlm_cudnn_plan fwd, bwd;
 };
 
-/* What a thread that drives GPUs keeps: a model has one or two shapes. */
+/* The state of a thread that drives GPUs.  A model has one or two shapes. */
 static _Thread_local struct {
     cudnnHandle_t handle;
     cudnnBackendDescriptor_t gpu;
@@ -67,8 +66,8 @@ static size_t sums_bytes(const struct mtlm_attention_graph *of)
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* It grows when a shape comes for the first time.  Returns false if the GPU
- * does not have that much left. */
+/* Makes the workspace at least that large.  Returns false if the GPU has too
+ * little memory left. */
 static bool has_workspace(size_t bytes)
 {
     void *workspace = NULL;
@@ -76,10 +75,10 @@ static bool has_workspace(size_t bytes)
     if (bytes <= mine.workspace_bytes)
         return true;
     if (cudaMalloc(&workspace, bytes) != cudaSuccess) {
-        cudaGetLastError(); /* it would be found again elsewhere */
+        cudaGetLastError(); /* else a later check reports the error */
         return false;
     }
-    cudaFree(mine.workspace); /* waits for what uses it */
+    cudaFree(mine.workspace); /* waits for its users */
     mine.workspace = workspace;
     mine.workspace_bytes = bytes;
     return true;
@@ -151,7 +150,8 @@ static struct plan *plan_for(const struct mtlm_cudnn *lib,
     return plan;
 }
 
-/* NULL: our own kernels are to be taken. */
+/* Returns the plans of the call's shape; NULL: our own kernels compute the
+ * call. */
 static struct plan *plan_of(const struct mtlm_call *call,
                             const struct mtlm_context *context)
 {
@@ -182,7 +182,7 @@ static struct plan *plan_of(const struct mtlm_call *call,
     return plan->ready ? plan : NULL;
 }
 
-/* What the graphs say of each tensor.  The program's all are. */
+/* The graphs declare this alignment; all tensors of a program have it. */
 static bool is_aligned(const void *data)
 {
     return (uintptr_t) data % 16 == 0;
@@ -209,7 +209,7 @@ static void give(struct tensors *t, int64_t number, const void *data)
     t->data[t->n++] = (void *) data;
 }
 
-/* qkv or its gradient: head 0's, one after the other. */
+/* Gives q, k and v of head 0 of qkv, or their gradients. */
 static void give_parts(struct tensors *t, int64_t first, void *qkv, int64_t d)
 {
     for (int i = 0; i < 3; i++)
@@ -226,11 +226,11 @@ static uint64_t seed_of(const struct mtlm_call *call,
                 mtlm_philox_dropout_stream(context->sample, dropout->layer,
                                            dropout->site),
                 call->attr.attention.first_head, word);
-    /* Of 63 bits: the library's is signed. */
+    /* 63 bits: cuDNN's seed is signed. */
     return (word[0] | (uint64_t) word[1] << 32) >> 1;
 }
 
-/* What forward and backward have in common. */
+/* Gives the tensors that forward and backward share. */
 static void give_common(struct tensors *t, const struct plan *plan,
                         void *const ptr[], const struct mtlm_call *call,
                         const struct mtlm_context *context)

@@ -21,9 +21,9 @@ int64_t mtlm_attention_fwd_scratch(int64_t keys, int64_t d)
            + (MTLM_BLOCK_QUERIES + 1) * MTLM_BLOCK_LD;
 }
 
-/* Replaces the scores of one query by 2^(scale score - max), with max the
- * greatest scale score so far; o, what the earlier keys gave, is brought to
- * the new maximum. */
+/* Replaces the scores of one query by 2^(scale score - max).  max: the greatest
+ * scale score so far.  Rescales o, the sums over earlier keys, to the new
+ * maximum. */
 static void softmax_row(mtlm_real *score, int64_t n, mtlm_real scale,
                         mtlm_real *max, mtlm_real *sum, mtlm_real *o, int64_t d)
 {
@@ -85,7 +85,7 @@ static void forward_queries(const struct mtlm_head *head,
     mtlm_block_scale_rows(p->q, nq * p->d, head->scale);
     if (merge)
         mtlm_attention_block_pack_queries(y, head->ld_y, nq, head->d, p->o);
-    /* What is there already counts as one key with the score lse. */
+    /* An existing result counts as one key with the score lse. */
     for (int64_t i = 0; i < nq; i++) {
         carry.max[i] = merge ? lse[i] * MTLM_LOG2_E : -INFINITY;
         carry.sum[i] = merge;

@@ -13,8 +13,8 @@ struct build {
 
 /* ---- tensors ---- */
 
-/* Queries, keys or values, or their gradients, as [samples, heads, rows, d] or
- * with the last two exchanged; parts: 3 in qkv, 1 in y. */
+/* Returns queries, keys or values, or their gradients, as [samples, heads,
+ * rows, d]; transposed: [samples, heads, d, rows].  parts: 3 in qkv, 1 in y. */
 static cudnnBackendDescriptor_t rows(const struct build *b, int64_t number,
                                      int parts, bool transposed)
 {
@@ -28,7 +28,7 @@ static cudnnBackendDescriptor_t rows(const struct build *b, int64_t number,
     return mtlm_cudnn_tensor(b->graph, number, of->type, dim, stride);
 }
 
-/* A number for each query and key, inside of the graph. */
+/* Returns a tensor of one number per query and key, inside the graph. */
 static cudnnBackendDescriptor_t scores(const struct build *b,
                                        cudnnDataType_t type)
 {
@@ -40,7 +40,7 @@ static cudnnBackendDescriptor_t scores(const struct build *b,
     return mtlm_cudnn_tensor(b->graph, 0, type, dim, stride);
 }
 
-/* A number for each query. */
+/* Returns a tensor of one number per query. */
 static cudnnBackendDescriptor_t statistic(const struct build *b, int64_t number)
 {
     const struct mtlm_attention_graph *of = b->of;
@@ -67,7 +67,7 @@ static cudnnBackendDescriptor_t number64(const struct build *b, int64_t number)
 
 /* ---- operations on scores ---- */
 
-/* A new tensor of scores in type: mode(x, other). */
+/* Returns new scores mode(x, other), in type. */
 static cudnnBackendDescriptor_t combined(const struct build *b,
                                          cudnnPointwiseMode_t mode,
                                          cudnnDataType_t precision,
@@ -109,7 +109,7 @@ static cudnnBackendDescriptor_t compared(const struct build *b,
     return combined(b, mode, CUDNN_DATA_BOOLEAN, CUDNN_DATA_BOOLEAN, x, other);
 }
 
-/* x where seen, else the value of that number. */
+/* Returns x where seen, else the value with that number. */
 static cudnnBackendDescriptor_t masked(const struct build *b,
                                        cudnnBackendDescriptor_t x,
                                        int64_t number,
@@ -158,7 +158,7 @@ static cudnnBackendDescriptor_t product(const struct build *b,
     return y;
 }
 
-/* 1 where a score is kept, else 0. */
+/* Returns 1 for a kept score, 0 for a dropped one. */
 static cudnnBackendDescriptor_t kept(const struct build *b)
 {
     cudnnBackendDescriptor_t y = scores(b, CUDNN_DATA_FLOAT);
@@ -228,7 +228,7 @@ void mtlm_attention_graph_fwd(struct mtlm_cudnn_graph *graph,
 
 /* ---- backward ---- */
 
-/* The sum of y dy of each query, times 1 - p. */
+/* Returns the sum of y dy of each query, times 1 - p. */
 static cudnnBackendDescriptor_t sums(const struct build *b,
                                      cudnnBackendDescriptor_t dy)
 {
@@ -250,7 +250,7 @@ static cudnnBackendDescriptor_t sums(const struct build *b,
     return scaled;
 }
 
-/* to = x^T rows, x of scores. */
+/* Appends the product `to` = x^T of_queries; x: scores. */
 static void transposed_product(const struct build *b,
                                cudnnBackendDescriptor_t x,
                                cudnnBackendDescriptor_t of_queries, int64_t to)
@@ -267,7 +267,7 @@ static void transposed_product(const struct build *b,
                       b->lengths_k, NULL, b->lengths_q);
 }
 
-/* The probabilities again, from the scores and lse. */
+/* Returns the probabilities, recomputed from the scores and lse. */
 static cudnnBackendDescriptor_t probabilities(const struct build *b,
                                               cudnnBackendDescriptor_t q,
                                               cudnnBackendDescriptor_t kt,
