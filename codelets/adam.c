@@ -21,7 +21,7 @@
 #include "codelets/infer.h"
 #include "runtime/base/value16.h"
 
-/* Whether the weight has the elements that g is for. */
+/* Checks that the weight has the elements that g covers. */
 static int check_piece(const struct mtlm_call *call, int weight,
                        struct mtlm_error *err)
 {
@@ -108,7 +108,7 @@ const struct mtlm_op mtlm_op_adam = {
     .cuda_together = true,
 };
 
-/* The same first operands, so that both can have one step_weights(). */
+/* Both operations share step_weights(), which reads these operands. */
 _Static_assert(ADAMM_G == (int) ADAM_G && ADAMM_CONTROL == (int) ADAM_CONTROL
                    && ADAMM_M == (int) ADAM_M && ADAMM_V == (int) ADAM_V,
                "adam_master's operands are adam's, and the weight");

@@ -13,13 +13,14 @@
 
 enum { Y };
 
-/* The caller sets the shape: it follows from nothing else. */
+/* The caller sets the shape, which follows from no operand. */
 static int batch_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     return mtlm_infer_expect_rank(call, Y, "values", 2, err);
 }
 
-/* n values of the field from first on in sample number column. */
+/* Reads n values of the field, from `first` on, of the microbatch's sample
+ * number column. */
 static void read_column(const struct mtlm_call *call,
                         const struct mtlm_context *context,
                         enum mtlm_field field, int64_t column, int64_t first,

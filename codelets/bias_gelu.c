@@ -95,7 +95,7 @@ static double bias_gelu_bwd_flops(const struct mtlm_call *call)
     return 16.0 * mtlm_shape_elems(&call->shape[BGB_X]);
 }
 
-/* One row; dbias += dx as it goes by. */
+/* Computes one row of dx and adds it to dbias. */
 typedef void backward_row(const mtlm_real *x, const mtlm_real *bias,
                           const mtlm_real *dy, mtlm_real *dx, mtlm_real *dbias,
                           int64_t h);

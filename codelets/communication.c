@@ -33,7 +33,7 @@ const struct mtlm_op mtlm_op_all_reduce = {
     .infer = any_infer,
 };
 
-/* x [n s, ..] of each rank: y [s, ..] is this rank's block of their sum. */
+/* From x [n s, ..] of each rank: y [s, ..] is this rank's block of the sum. */
 static int scatter_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     const int n = call->attr.collective.size;
@@ -47,7 +47,8 @@ static int scatter_infer(struct mtlm_call *call, struct mtlm_error *err)
     return 0;
 }
 
-/* x [s, ..]: y [n s, ..] is all ranks' blocks in the order of the ranks. */
+/* From x [s, ..] of each rank: y [n s, ..] holds all ranks' blocks in rank
+ * order. */
 static int gather_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     (void) err;
@@ -82,9 +83,8 @@ const struct mtlm_op mtlm_op_all_gather = {
                        .arg = {{MTLM_GRAD_OF, 1}, {MTLM_GRAD_OF, 0}}}}},
 };
 
-/* Of many tensors at once, which lie one after the other in an arena: they
- * are the node's further uses (graph/graph.h), those sent before those
- * received. */
+/* The bucket operations carry many tensors, contiguous in an arena.  The
+ * tensors are the node's further uses (graph/graph.h): sent before received. */
 const struct mtlm_op mtlm_op_bucket_all_reduce = {
     .name = "bucket_all_reduce",
     .op_class = MTLM_CLASS_COLLECTIVE,
@@ -122,7 +122,7 @@ const struct mtlm_op mtlm_op_send = {
     .infer = any_infer,
 };
 
-/* What arrives has the shape that the peer's send has: the caller sets it. */
+/* The caller sets the shape: that of the peer's send. */
 const struct mtlm_op mtlm_op_recv = {
     .name = "recv",
     .op_class = MTLM_CLASS_P2P,

@@ -23,8 +23,8 @@
 
 typedef uint64_t vector __attribute__((vector_size(VECTOR_BYTES)));
 
-/* Several vectors at a time, for a product takes longer than the next one
- * may start. */
+/* Several vectors at a time: a product's latency exceeds the interval at which
+ * products start. */
 enum {
     LANES = VECTOR_BYTES / 8,
     BLOCKS = 16,
@@ -37,8 +37,8 @@ static inline vector splat(uint64_t x)
     return (vector){} + x;
 }
 
-/* The 64-bit products of the lower halves: an instruction that compilers do
- * not find by themselves. */
+/* Returns the 64-bit products of the lower halves, by an instruction that
+ * compilers do not find by themselves. */
 static inline vector multiply(vector a, uint32_t b)
 {
 #if __AVX512F__
@@ -52,15 +52,15 @@ static inline vector multiply(vector a, uint32_t b)
 #endif
 }
 
-/* The numbers of BLOCKS blocks: number e of block i is half[8 * i + e] where
- * the low half of a pair comes first in memory. */
+/* The numbers of BLOCKS blocks: number e of block i is half[8 * i + e].  The
+ * low half of a pair must come first in memory. */
 union numbers {
     uint64_t pair[2 * BLOCKS];
     uint16_t half[HALVES];
 };
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "see above");
 
-/* The numbers from block on. */
+/* Writes the numbers of BLOCKS blocks, from `block` on. */
 static inline void philox_blocks(uint64_t seed, uint64_t stream, uint64_t block,
                                  union numbers *out)
 {
@@ -132,7 +132,7 @@ void mtlm_dropout_factors(const struct mtlm_dropout *dropout, int64_t sample,
         const int64_t take = get_least(n, HALVES - skip);
 
         philox_blocks(dropout->seed, stream, block, &numbers);
-        if (take == HALVES) /* of known length: no loop is left of it */
+        if (take == HALVES) /* constant length: the compiler unrolls the loop */
             factors_of(numbers.half, HALVES, threshold, keep, factors);
         else
             factors_of(numbers.half + skip, take, threshold, keep, factors);

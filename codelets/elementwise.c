@@ -54,7 +54,7 @@ static int fill_infer(struct mtlm_call *call, struct mtlm_error *err)
     return 0;
 }
 
-/* Elements first .. first + n - 1 of the full tensor. */
+/* Fills x with elements first .. first + n - 1 of the full tensor. */
 static void fill_run(const struct mtlm_call *call, int64_t first, int64_t n,
                      mtlm_real *x)
 {

@@ -81,7 +81,7 @@ static double embedding_wgrad_flops(const struct mtlm_call *call)
     return mtlm_shape_elems(&call->shape[EMBW_DY]);
 }
 
-/* dword += the rows of dy, n of them, by their tokens. */
+/* Adds each of the n rows of dy to the row of dword that its token selects. */
 static void scatter_rows(const int32_t *tokens, const mtlm_real *dy, int64_t n,
                          int64_t first, int64_t rows, int64_t h,
                          mtlm_real *dword)
@@ -99,8 +99,8 @@ static void scatter_rows(const int32_t *tokens, const mtlm_real *dy, int64_t n,
     }
 }
 
-/* Tables of so few rows (token types) get so many addends that these are
- * added up in blocks first. */
+/* Tables of at most FEW_ROWS rows (token types) get many addends per row, which
+ * are first added up in blocks. */
 enum { FEW_ROWS = 4 };
 
 static void embedding_wgrad_cpu(void *const ptr[], const struct mtlm_call *call,

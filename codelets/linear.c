@@ -26,8 +26,8 @@ static int linear_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
                                    err);
 }
 
-/* Of every linear operation: its first operand [m, a], the other extent from
- * the weight [n, k], which has a as one of its two. */
+/* Returns the operations of a linear operation: x [m, a] is its first operand,
+ * and a is n or k of weight [n, k]. */
 static double linear_flops(const struct mtlm_shape *x,
                            const struct mtlm_shape *weight)
 {
@@ -98,8 +98,8 @@ static double linear_bias_fwd_flops(const struct mtlm_call *call)
     return linear_flops(&call->shape[LINB_X], &call->shape[LINB_WEIGHT]);
 }
 
-/* The product is added to rows of the bias: as fast as writing it, for the
- * library would first zero y. */
+/* Adds the product to rows of the bias.  That is as fast as writing the
+ * product: the library would zero y first. */
 static void linear_bias_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
                                 const struct mtlm_context *context)
 {

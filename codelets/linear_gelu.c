@@ -38,7 +38,7 @@ static int linear_gelu_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
     return 0;
 }
 
-/* Of GELU and the bias, 10 for an element, as bias_gelu_fwd's. */
+/* GELU and bias count 10 per element, as in bias_gelu_fwd. */
 static double linear_gelu_fwd_flops(const struct mtlm_call *call)
 {
     return mtlm_op_linear_bias_fwd.flops(call)
@@ -184,7 +184,7 @@ static int gelu_linear_dgrad_infer(struct mtlm_call *call,
                : 0;
 }
 
-/* As bias_gelu_bwd's, without the bias. */
+/* GELU's slope counts as in bias_gelu_bwd, without the bias. */
 static double gelu_linear_dgrad_flops(const struct mtlm_call *call)
 {
     return mtlm_op_linear_dgrad.flops(call)

@@ -16,7 +16,7 @@
 #include "codelets/status.h"
 #include "runtime/machine/signals.h"
 
-/* The losses lie side by side in all three. */
+/* The losses are consecutive in loss, status and control. */
 _Static_assert(MTLM_STATUS_SOP == MTLM_STATUS_LOSS + MTLM_LOSS_SOP
                    && MTLM_STATUS_SOP_HITS
                           == MTLM_STATUS_LOSS + MTLM_LOSS_SOP_HITS
@@ -25,7 +25,7 @@ _Static_assert(MTLM_STATUS_SOP == MTLM_STATUS_LOSS + MTLM_LOSS_SOP
                           == MTLM_CONTROL_LOSS + MTLM_LOSS_SOP_HITS,
                "publish and control copy them as one");
 
-/* Whether the status has the n elements from attr.status.slot on. */
+/* Checks that status has the n elements from attr.status.slot on. */
 static int check_slots(const struct mtlm_call *call, int status, int n,
                        struct mtlm_error *err)
 {
@@ -82,7 +82,7 @@ const struct mtlm_op mtlm_op_square_sum = {
     .cuda_together = true,
 };
 
-/* Adds to what is there: the numbers are exact. */
+/* Adds to the slot: sums of whole numbers are exact. */
 static void count_zeros_cpu(void *const ptr[], const struct mtlm_call *call,
                             const struct mtlm_context *context)
 {
@@ -108,7 +108,7 @@ const struct mtlm_op mtlm_op_count_zeros = {
     .cuda = MTLM_CUDA_KERNEL(count_zeros),
 };
 
-/* norm[0] = the root of the sum of sums. */
+/* norm[0] is the square root of the sum of sums. */
 static int norm_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
     (void) err;

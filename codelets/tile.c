@@ -14,7 +14,7 @@ typedef mtlm_real loose __attribute__((vector_size(MTLM_VECTOR_BYTES),
 
 enum { LANES = MTLM_LANES, ROWS = MTLM_TILE_ROWS };
 
-/* One tile of nv vectors, a constant where this is inlined. */
+/* Computes one tile of nv vectors; nv is constant in each inlined copy. */
 static inline __attribute__((always_inline)) void tile(
     int nv, int64_t k, const mtlm_real *a, int64_t rs, int64_t cs,
     const mtlm_real *b, int64_t ldb, bool add, mtlm_real *c, int64_t ldc)
@@ -69,7 +69,8 @@ void mtlm_tile_row(int64_t k, struct mtlm_factor a, const mtlm_real *b,
         row_of_tiles(k, a.at, 1, a.cs, b, ldb, n, add, c, ldc);
 }
 
-/* Vectors and no memcpy(): a row is a few of them, less than a call. */
+/* Copies vectors without memcpy(): a short row costs less than a call.
+ */
 void mtlm_tile_pack_rows(const mtlm_real *from, int64_t ld, int64_t rows,
                          int64_t cols, mtlm_real *to)
 {
@@ -93,7 +94,8 @@ typedef mask64 mask;
 typedef mask32 mask;
 #endif
 
-/* Lanes of two vectors in turns: those of their lower, or upper halves. */
+/* Returns the lanes of a and b in turns: of the lower halves, or of the upper
+ * halves. */
 static inline vector turns(vector a, vector b, bool upper)
 {
     mask m;
@@ -103,9 +105,9 @@ static inline vector turns(vector a, vector b, bool upper)
     return __builtin_shuffle(a, b, m);
 }
 
-/* LANES x LANES elements: row r of the result is column r of x.  Each round
- * puts rows that are half of all apart in turns; when every row has met every
- * other, rows have become columns. */
+/* Transposes LANES x LANES elements: row r becomes column r.  Each round
+ * interleaves row i with row i + LANES / 2; after log2(LANES) rounds, rows have
+ * become columns. */
 static inline void transpose(vector x[LANES])
 {
     for (int round = 1; round < LANES; round *= 2) {
@@ -122,7 +124,8 @@ static inline void transpose(vector x[LANES])
     }
 }
 
-/* Columns c .. c + LANES - 1 of n <= LANES rows; `to` is column c of them. */
+/* Transposes n <= LANES rows of at most LANES columns into a panel; missing
+ * rows become 0. */
 static void transpose_block(const mtlm_real *from, int64_t ld, int64_t n,
                             int64_t cols, mtlm_real *to)
 {

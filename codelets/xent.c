@@ -28,8 +28,8 @@
 #include "codelets/vector_math.h"
 #include "codelets/xent.h"
 
-/* Columns whose sum is formed apart in mtlm_real, then added in double: they
- * stay in the nearest cache between their maximum and their sum. */
+/* Columns of a partial sum in mtlm_real; partial sums are added in double.  A
+ * block stays in the first-level cache between its maximum and its sum. */
 enum { BLOCK = 512 };
 
 static struct mtlm_shape shape_of_sums(const struct mtlm_shape *logits)
@@ -74,8 +74,8 @@ static mtlm_real sum_of_exp(const mtlm_real *logits, int64_t n, mtlm_real max)
     return sum;
 }
 
-/* sum_of_exp() of a block; *next becomes the maximum with the block behind
- * it, which so comes from memory while there is something to compute. */
+/* Returns sum_of_exp() of a block.  Sets *next to the maximum with the block
+ * behind, which so arrives from memory during the computation. */
 static mtlm_real sum_and_next_max(const mtlm_real *logits, mtlm_real max,
                                   mtlm_real *next)
 {
@@ -90,9 +90,9 @@ static mtlm_real sum_and_next_max(const mtlm_real *logits, mtlm_real max,
     return sum;
 }
 
-/* Maximum and sum of exponentials of n logits, which are read from memory
- * once: a block that brings a greater maximum finds the sum of the earlier
- * ones brought to it. */
+/* Sets the maximum and the sum of exponentials of n logits, read from memory
+ * once.  A greater maximum in a block rescales the earlier sum.
+ */
 static void row_stats(const mtlm_real *logits, int64_t n, mtlm_real *max,
                       mtlm_real *sum)
 {
@@ -220,8 +220,8 @@ static int xent_loss_infer(struct mtlm_call *call, struct mtlm_error *err)
                : 0;
 }
 
-/* A weight of 0 is for a row whose label means nothing: whatever it is, it
- * must not make the loss a NaN. */
+/* A row of weight 0 has no valid label; it must not make the loss a NaN.
+ */
 static void xent_loss_cpu(void *const ptr[], const struct mtlm_call *call,
                           const struct mtlm_context *context)
 {
@@ -357,7 +357,7 @@ static int accuracy_infer(struct mtlm_call *call, struct mtlm_error *err)
                : 0;
 }
 
-/* Of equal logits the first one wins. */
+/* Returns the index of the greatest logit; of equal logits, the first. */
 static int64_t find_greatest(const mtlm_real *logits, int64_t n)
 {
     int64_t best = 0;
