@@ -186,7 +186,7 @@ static double find_paths(const struct pipeline *p, double *head, double *tail)
     return longest;
 }
 
-/* Returns the seconds of work of a rank, per worker. */
+/* Returns the seconds of a rank's work per microbatch and worker. */
 static double rank_seconds(const struct pipeline *p, int r)
 {
     const struct mtlm_evaluate *c = p->config;
@@ -195,7 +195,7 @@ static double rank_seconds(const struct pipeline *p, int r)
     for (int k = 0; k < p->stages; k++)
         if (rank_of(p, k) == r)
             work += c->forward[k] + c->backward[k] + c->weight[k];
-    return p->m * work / c->layout->workers;
+    return work / c->layout->workers;
 }
 
 static double lower_bound(const struct pipeline *p)
@@ -206,7 +206,7 @@ static double lower_bound(const struct pipeline *p)
     double least = find_paths(p, head, tail);
 
     for (int r = 0; r < pp; r++)
-        least = fmax(least, head[r] + rank_seconds(p, r) + tail[r]);
+        least = fmax(least, head[r] + p->m * rank_seconds(p, r) + tail[r]);
     free(head);
     free(tail);
     return least;
@@ -278,7 +278,6 @@ struct mtlm_evaluation mtlm_evaluate(const struct mtlm_evaluate *config)
                          .stages = mtlm_layout_stages(config->layout),
                          .m = config->microbatches};
     struct mtlm_evaluation e = {0};
-    double busiest = 0;
     bool all;
 
     build_pipeline(&p);
@@ -289,8 +288,8 @@ struct mtlm_evaluation mtlm_evaluate(const struct mtlm_evaluate *config)
     e.makespan_s = 1e-9 * mtlm_simulator_makespan(p.sim);
     e.least_s = lower_bound(&p);
     for (int r = 0; r < config->layout->pp; r++)
-        busiest = fmax(busiest, rank_seconds(&p, r));
-    e.bubble = 1 - busiest / e.makespan_s;
+        e.busiest_s = fmax(e.busiest_s, rank_seconds(&p, r));
+    e.bubble = 1 - p.m * e.busiest_s / e.makespan_s;
     free_pipeline(&p);
     return e;
 }

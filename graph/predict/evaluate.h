@@ -39,7 +39,8 @@ struct mtlm_evaluation {
     /* Lower bound of any schedule: the longest path; for each rank, its work,
      * the path before its first task and the path behind its last one. */
     double least_s;
-    double bubble; /* idle share of the busiest rank's makespan */
+    double busiest_s; /* work of the busiest rank per microbatch and worker */
+    double bubble;    /* idle share of the busiest rank's makespan */
     struct mtlm_evaluated_task *task; /* [n_tasks] in order of starts */
     int n_tasks;
 };

@@ -47,23 +47,6 @@ static double hop_seconds(const struct mtlm_outline *outline, bool within)
     return transfer_seconds(&one, within);
 }
 
-/* Returns the seconds per microbatch of the busiest rank. */
-static double busiest_seconds(const struct mtlm_evaluate *p)
-{
-    const struct mtlm_layout *layout = p->layout;
-    double most = 0;
-
-    for (int r = 0; r < layout->pp; r++) {
-        double work = 0;
-
-        for (int k = 0; k < mtlm_layout_stages(layout); k++)
-            if (mtlm_layout_pp_rank(layout, k) == r)
-                work += p->forward[k] + p->backward[k] + p->weight[k];
-        most = fmax(most, work / layout->workers);
-    }
-    return most;
-}
-
 /* Returns the seconds of computation and of messages between stages. */
 static double pipeline_seconds(const struct mtlm_program_config *config,
                                double hop_s)
@@ -83,7 +66,7 @@ static double pipeline_seconds(const struct mtlm_program_config *config,
     p->hop = hop_s / scale;
     p->microbatches = m < enough ? m : enough;
     e = mtlm_evaluate(p);
-    seconds = e.makespan_s + (m - p->microbatches) * busiest_seconds(p);
+    seconds = e.makespan_s + (m - p->microbatches) * e.busiest_s;
     mtlm_evaluation_free(&e);
     mtlm_work_free(&work);
     return seconds * scale;
