@@ -22,7 +22,7 @@
 enum mtlm_storage {
     MTLM_STORE_PARAM,
     MTLM_STORE_GRAD,
-    MTLM_STORE_MOMENT,
+    MTLM_STORE_MOMENT,     /* Adam's moments, fp32 masters */
     MTLM_STORE_ACTIVATION, /* ring, one slot per microbatch in flight */
     MTLM_STORE_GLOBAL,     /* status, control, loss, reports */
     MTLM_STORE_SAVED,      /* checkpoint copies, in host memory */
@@ -41,13 +41,14 @@ struct mtlm_tensor {
     int stage; /* virtual stage; -1: none */
     /* Alias: set if the tensor names the memory of another tensor. */
     struct mtlm_tensor *same;
-    /* Shared ring: set if the tensor shares the ring of pool with pool_size - 1
-     * tensors of the same shape and microbatch.  Use u occupies slot (u *
-     * pool_size + pool_index) modulo the length of the ring. */
+    /* Shared ring (graph/build/pool.h): pool owns the slots; NULL: the tensor
+     * shares no ring.  A microbatch has pool_size slots in the ring, and the
+     * tensor uses slot pool_index of them.  Use u occupies slot (u * pool_size
+     * + pool_index) modulo pool->slots. */
     struct mtlm_tensor *pool;
     int pool_index, pool_size;
-    /* Memory block and offset in the block in bytes; block -1: memory of its
-     * own. */
+    /* Memory block, and offset in the block in bytes.  block -1: the tensor has
+     * memory of its own. */
     int block;
     int64_t offset;
     /* The memory overlaps other tensors of the block; control uses order the
@@ -58,10 +59,11 @@ struct mtlm_tensor {
     /* Gradient; NULL until a gradient exists. */
     struct mtlm_tensor *grad;
     /* Received from another rank: the ring has one slot more than the window.
-     * The next microbatch's message can travel while this slot is in use. */
+     * The next microbatch's message can then travel while the other slots are
+     * in use. */
     bool received;
     /* Activations: the phase that writes the tensor and the phase of its last
-     * use.  Both decide the ring length (graph/schedule/window.h). */
+     * use.  The two phases decide the ring length (graph/schedule/window.h). */
     enum mtlm_phase first_use, last_use;
 };
 
@@ -88,10 +90,10 @@ struct mtlm_node {
     struct mtlm_uses extra;
     enum mtlm_phase phase;
     enum mtlm_lane lane;
-    int stage;  /* virtual stage in the whole model */
-    int layer;  /* layer in the whole model; -1 outside the layers */
-    bool again; /* repeats an earlier node (graph/build/recompute.h) */
-    double flops, bytes;
+    int stage;           /* virtual stage in the whole model */
+    int layer;           /* layer in the whole model; -1 outside the layers */
+    bool again;          /* repeats an earlier node (graph/build/recompute.h) */
+    double flops, bytes; /* operations; bytes read and written */
 };
 
 /* Nodes in program order. */
@@ -106,7 +108,7 @@ struct mtlm_graph {
     size_t *block; /* [n_blocks], bytes */
     int n_blocks;
     struct mtlm_list all; /* every node, in creation order; owns the nodes */
-    /* Destination and place of the next nodes (mtlm_graph_at()). */
+    /* List, phase, stage and layer of the next nodes (mtlm_graph_at()). */
     struct mtlm_list *into;
     enum mtlm_phase phase;
     int stage, layer;
@@ -119,8 +121,8 @@ struct mtlm_graph *mtlm_graph_create(void);
 /* Frees the graph with its nodes and tensors; NULL is allowed. */
 void mtlm_graph_destroy(struct mtlm_graph *graph);
 
-/* Makes the following mtlm_graph_call() append to list, with phase, stage and
- * layer.  The graph borrows list. */
+/* Makes the following calls of mtlm_graph_call() append their nodes to list.
+ * The nodes get phase, stage and layer.  The graph borrows list. */
 void mtlm_graph_at(struct mtlm_graph *graph, struct mtlm_list *list,
                    enum mtlm_phase phase, int stage, int layer);
 
@@ -139,7 +141,7 @@ int mtlm_graph_block(struct mtlm_graph *graph);
 void mtlm_graph_place(struct mtlm_graph *graph, struct mtlm_tensor *tensor,
                       int block, int64_t offset);
 
-/* Makes the block at least that many bytes long. */
+/* Makes the block at least `bytes` bytes long. */
 void mtlm_graph_widen(struct mtlm_graph *graph, int block, size_t bytes);
 
 /* Appends a node with one call of kind to the current list and returns the
@@ -152,10 +154,10 @@ struct mtlm_node *mtlm_graph_call(struct mtlm_graph *graph,
                                   const union mtlm_attr *attr,
                                   struct mtlm_tensor *const given[]);
 
-/* Adds a further call of the same operation to node, which must be the last
- * node made.  All operands are given.  Shared operands are those of the first
- * call; other operands belong to no other call of the node.  A node has at most
- * MTLM_MAX_CALLS calls. */
+/* Adds a further call of the same operation to node.  node must be the last
+ * node of the graph.  given[] holds all operands.  Shared operands are the
+ * first call's; other operands belong to no other call of the node.  A node has
+ * at most MTLM_MAX_CALLS calls. */
 void mtlm_graph_add_call(struct mtlm_node *node, const union mtlm_attr *attr,
                          struct mtlm_tensor *const given[]);
 
@@ -163,8 +165,8 @@ void mtlm_graph_add_call(struct mtlm_node *node, const union mtlm_attr *attr,
 void mtlm_node_add_use(struct mtlm_node *node, struct mtlm_tensor *tensor,
                        enum mtlm_access access, bool control);
 
-/* Returns the number of uses of a node: operands, then further uses.  All
- * dependencies come from uses. */
+/* Returns the number of uses of a node: operands and further uses.  All
+ * dependencies between nodes come from uses. */
 int mtlm_node_n_uses(const struct mtlm_node *node);
 
 /* Returns use i of a node, 0 <= i < mtlm_node_n_uses(). */
@@ -176,7 +178,8 @@ void mtlm_list_append(struct mtlm_list *list, struct mtlm_node *node);
 /* Frees the list's array, not the nodes. */
 void mtlm_list_free(struct mtlm_list *list);
 
-/* Returns the tensor that owns the memory: follows aliases. */
+/* Returns the tensor that an alias names, or tensor itself.  Follows no
+ * pool. */
 static inline struct mtlm_tensor *mtlm_tensor_owner(struct mtlm_tensor *tensor)
 {
     while (tensor->same)
@@ -184,33 +187,33 @@ static inline struct mtlm_tensor *mtlm_tensor_owner(struct mtlm_tensor *tensor)
     return tensor;
 }
 
-/* The place of one use of a tensor: a slot of the ring of owner. */
+/* The memory of one use of a tensor: a slot of owner's ring. */
 struct mtlm_slot {
     const struct mtlm_tensor *owner;
     int64_t slot;
 };
 
-/* Returns the slot of use number `use` of the tensor. */
+/* Returns the slot that the tensor occupies at its use number `use`, from 0. */
 struct mtlm_slot mtlm_tensor_slot(const struct mtlm_tensor *tensor,
                                   int64_t use);
 
-/* Returns whether the tensor has a ring of its own. */
+/* Returns whether the tensor has slots of its own: no alias, no shared ring. */
 static inline bool mtlm_tensor_is_owner(const struct mtlm_tensor *tensor)
 {
     return !tensor->same && !tensor->pool;
 }
 
-/* Returns the elements of a message: those sent, received or reduced; of an
- * all-gather, those of one rank's block. */
+/* Returns the elements of a communication node's message.  Reductions: the full
+ * vector.  All-gathers: one rank's block. */
 int64_t mtlm_node_elems(const struct mtlm_node *node);
 
-/* Returns the elements of one slot. */
+/* Returns the elements of one slot of the tensor. */
 static inline int64_t mtlm_tensor_elems(const struct mtlm_tensor *tensor)
 {
     return mtlm_shape_elems(&tensor->shape);
 }
 
-/* Returns the bytes of one slot. */
+/* Returns the bytes of one slot of the tensor. */
 double mtlm_tensor_bytes(const struct mtlm_tensor *tensor);
 
 #endif /* MTLM_GRAPH_H */

@@ -16,9 +16,9 @@
  * V: every second pass through the ranks goes backwards, so rank 0 holds the
  * first and the last stage of two passes (ZB-V, arXiv 2405.15362).
  *
- * policy: one rank (pp = 1) holds all stages, and no messages connect them.
- * The scheduling policy picks the worker of each node.  Pipeline stages and
- * chunks of the rank are then the same. */
+ * policy: one rank (pp = 1) holds all stages, and no messages connect the
+ * stages.  The scheduling policy picks the worker of each node.  Each pipeline
+ * stage is then one chunk of the rank. */
 enum mtlm_placement {
     MTLM_PLACEMENT_LOOP,
     MTLM_PLACEMENT_V,
@@ -28,7 +28,7 @@ enum mtlm_placement {
 /* Returns the name as --placement spells the placement. */
 const char *mtlm_placement_name(enum mtlm_placement placement);
 
-/* How a model is spread over ranks, and which part one rank holds.  Ranks are
+/* How a model is spread over ranks, and which part this rank holds.  Ranks are
  * numbered as in Megatron-LM, tensor-parallel fastest: rank = tp_rank + tp *
  * (dp_rank + dp * pp_rank). */
 struct mtlm_layout {
@@ -55,19 +55,18 @@ int mtlm_layout_ranks(const struct mtlm_layout *layout);
 /* Returns the virtual stages of the whole model: pp * virtual_stages. */
 int mtlm_layout_stages(const struct mtlm_layout *layout);
 
-/* Returns the value of --pipeline-model-parallel-size: pp; with placement
- * policy the number of stages. */
+/* Returns the pipeline size (--pipeline-model-parallel-size): pp, or the number
+ * of stages with placement policy. */
 int mtlm_layout_pipeline(const struct mtlm_layout *layout);
 
 /* Returns the pp_rank of the ranks that hold virtual stage k. */
 int mtlm_layout_pp_rank(const struct mtlm_layout *layout, int stage);
 
-/* Returns the chunk number of virtual stage k on the ranks that hold the
- * stage. */
+/* Returns the chunk number, from 0, that virtual stage k has on its ranks. */
 int mtlm_layout_chunk(const struct mtlm_layout *layout, int stage);
 
-/* Returns the rank that holds virtual stage k, with this rank's tp_rank and
- * dp_rank. */
+/* Returns the rank with this rank's tp_rank and dp_rank that holds virtual
+ * stage k. */
 int mtlm_layout_rank_of_stage(const struct mtlm_layout *layout, int stage);
 
 /* Returns the virtual stage of this rank's chunk c, 0 <= c < virtual_stages. */
@@ -77,13 +76,13 @@ int mtlm_layout_stage(const struct mtlm_layout *layout, int chunk);
  * one holds the first stage, the other the last. */
 bool mtlm_layout_shares_embedding(const struct mtlm_layout *layout);
 
-/* Sets first and count: virtual stage k holds layers first .. first + count -
- * 1. */
+/* Sets *first and *count: virtual stage k holds the layers *first .. *first +
+ * *count - 1. */
 void mtlm_layout_layers(const struct mtlm_layout *layout, int64_t num_layers,
                         int stage, int64_t *first, int64_t *count);
 
-/* Returns whether rank b belongs to the group of rank a.  a must be a member of
- * a group of that kind; a and b differ in coordinates only. */
+/* Returns whether ranks a and b share a group of that kind.  a must belong to
+ * such a group.  a and b differ in coordinates only. */
 bool mtlm_layout_meet(const struct mtlm_layout *a, const struct mtlm_layout *b,
                       enum mtlm_group group);
 

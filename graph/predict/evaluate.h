@@ -3,8 +3,8 @@
 
 /* Evaluation of a schedule on a pipeline of virtual stages: list scheduling
  * (graph/predict/simulator.h) with the edges, windows and priorities of a
- * program.  F and B of a microbatch on a virtual stage are one task each, W is
- * several.  There are no tensors and no collectives;
+ * program.  On each virtual stage, a microbatch has one task for F, one for B
+ * and several for W.  There are no tensors and no collectives;
  * graph/predict/evaluate_program.h has both. */
 
 #include <stdint.h>
@@ -20,8 +20,10 @@ struct mtlm_evaluate {
     /* [stages] seconds of F, B (input gradients) and W (weight gradients) of a
      * microbatch on one worker. */
     const double *forward, *backward, *weight;
-    double hop;                       /* seconds of a message between ranks */
-    int pieces;                       /* tasks of W; >= 1 */
+    double hop;                       /* seconds of a message between two
+                                       * ranks */
+    int pieces;                       /* tasks of W per stage and microbatch; >=
+                                       * 1 */
     const struct mtlm_window *window; /* [stages] */
 };
 
@@ -35,18 +37,23 @@ struct mtlm_evaluated_task {
 
 struct mtlm_evaluation {
     double makespan_s; /* from the first start to the last end of all ranks */
-    double span_s;     /* the same of the rank that takes longest */
-    /* Lower bound of any schedule: the longest path; for each rank, its work,
-     * the path before its first task and the path behind its last one. */
+    double span_s;     /* from first start to last end on the rank that takes
+                        * longest */
+    /* Lower bound of every schedule's makespan: the largest of these sums.  For
+     * the pipeline: the longest path.  For each rank: its work, the path before
+     * its first task, and the path after its last task. */
     double least_s;
     double busiest_s; /* work of the busiest rank per microbatch and worker */
-    double bubble;    /* idle share of the busiest rank's makespan */
+    double bubble;    /* share of the makespan in which that rank idles */
     struct mtlm_evaluated_task *task; /* [n_tasks] in order of starts */
     int n_tasks;
 };
 
-/* The caller frees the result with mtlm_evaluation_free(). */
+/* Simulates the pipeline.  The caller frees the result with
+ * mtlm_evaluation_free(). */
 struct mtlm_evaluation mtlm_evaluate(const struct mtlm_evaluate *pipeline);
+
+/* Frees the tasks of the evaluation. */
 void mtlm_evaluation_free(struct mtlm_evaluation *evaluation);
 
 #endif /* MTLM_GRAPH_EVALUATE_H */

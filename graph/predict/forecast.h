@@ -5,15 +5,16 @@
 
 #include "graph/predict/outline.h"
 
-/* Returns the seconds of an iteration on mtlm_cluster_usual.  The sum of:
+/* Returns the forecast seconds of an iteration on mtlm_cluster_usual.  The sum
+ * of:
  *
  *   the evaluated schedule (graph/predict/evaluate.h), with FLOPs as times and
  *   with messages between stages;
  *   the tensor-parallel collectives of the rank that has most, unhidden;
  *   the traffic of data-parallel ranks and of the tied embedding.
  *
- * outline: of config.  per_host ranks share a machine.  The ratios between
- * layouts are what the forecast is for: it knows no real machine. */
+ * outline: of config.  per_host: ranks per machine.  Compare layouts by ratios
+ * only: the forecast knows no real machine. */
 double mtlm_forecast(const struct mtlm_program_config *config,
                      const struct mtlm_outline *outline, int per_host);
 

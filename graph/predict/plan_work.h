@@ -5,12 +5,13 @@
 
 #include "graph/predict/plan.h"
 
-/* Adds the work of an iteration and the layers; with config.eval_only, the work
- * of a batch of a validation.  Returns the items of a piece of a validation. */
+/* Adds the work of an iteration and the number of layers to plan.  With
+ * config.eval_only, adds the work of a batch of a validation instead.  Returns
+ * the number of items of a validation piece. */
 double mtlm_plan_work_add(struct mtlm_plan *plan,
                           const struct mtlm_program *program);
 
-/* Returns the bytes that a message or a collective carries. */
+/* Returns the bytes of a communication node's message (mtlm_node_elems()). */
 double mtlm_plan_work_message_bytes(const struct mtlm_node *node);
 
 #endif /* MTLM_GRAPH_PLAN_WORK_H */

@@ -1,38 +1,42 @@
 #ifndef MTLM_GRAPH_SEARCH_H
 #define MTLM_GRAPH_SEARCH_H
 
-/* Search for the cheapest windows within a memory, by evaluation.  A larger
- * alpha keeps more microbatches under way; a smaller one leaves more room for
- * weight gradients that wait (graph/schedule/window.h). */
+/* Search for the fastest windows within a memory limit, by evaluation.  A
+ * larger alpha keeps more microbatches in flight.  A smaller alpha leaves more
+ * memory for delayed weight gradients (graph/schedule/window.h). */
 
 #include "graph/build/program.h"
 #include "graph/predict/evaluate.h"
 
 struct mtlm_search {
-    struct mtlm_evaluate pipeline; /* its window is not read; its schedule
-                                    * takes windows from memory and alpha */
-    /* The input of the windows: alpha is 0, most_memory is the memory. */
+    struct mtlm_evaluate pipeline; /* window is ignored; the schedule's windows
+                                    * follow from most_memory and alpha */
+    /* The input of the windows.  alpha must be 0; most_memory is the limit. */
     struct mtlm_window_model windows;
-    int tries;    /* values of alpha, from the largest down to half of it */
+    int tries;    /* number of values of alpha, from the largest that fits down
+                   * to half */
     bool by_span; /* the cost is the longest span of a rank, as in the
-                   * zero-bubble papers; otherwise the makespan */
+                   * zero-bubble papers; false: the makespan */
 };
 
-/* Sets window[stages] and *alpha to the cheapest.  Returns their cost in
- * seconds; INFINITY, with nothing set, where the memory is too small. */
+/* Sets window[stages] and *alpha to the values of least cost.  Returns the cost
+ * in seconds.  If the memory is too small, returns INFINITY and sets
+ * nothing. */
 double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
                    double *alpha);
 
 /* Completes a schedule whose windows come from a search (--schedule auto).
- * Tries placement loop with one and two virtual stages a rank, and placement V;
- * each with all windows within the memory.  The memory is config.act_mem; where
- * that is 0, the activations that schedule->memory_of keeps.  chunks > 0: the
- * virtual stages and the placement of config stay.
+ * Tries placement loop with one and two virtual stages per rank, and placement
+ * V with two.  The memory limit of the windows is config->act_mem.  If act_mem
+ * is 0, the limit is the activation memory of the schedule memory_of.  chunks >
+ * 0: keeps the virtual stages and the placement of config.
  *
- * Messages cost nothing here, so two stages a rank must gain 1 % to pay for
- * theirs.  Of large pipelines, only the first microbatches are evaluated.
+ * Messages cost nothing here, so two virtual stages per rank must gain 1 % to
+ * pay for more messages.  Of large pipelines, only the first microbatches are
+ * evaluated.
  *
- * Sets the layout's virtual stages and placement, window and act_mem. */
+ * Sets layout.virtual_stages, layout.placement, window (alpha) and act_mem of
+ * config. */
 void mtlm_search_schedule(struct mtlm_program_config *config, int chunks);
 
 #endif /* MTLM_GRAPH_SEARCH_H */

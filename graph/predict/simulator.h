@@ -1,24 +1,28 @@
 #ifndef MTLM_GRAPH_SIMULATOR_H
 #define MTLM_GRAPH_SIMULATOR_H
 
-/* List scheduling, as StarPU's policy "prio" does it: an idle worker takes the
- * ready task with the highest priority; among equals, the task added first.
- * Times are integers of any unit; the first task starts at 0. */
+/* List scheduling like StarPU's policy "prio": an idle worker takes the ready
+ * task with the highest priority.  Among equals, the worker takes the task
+ * added first.  Times are integers of any unit; the first task starts at 0. */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct mtlm_simulator;
 
+/* Returns an empty simulator.  The caller frees the simulator with
+ * mtlm_simulator_destroy(). */
 struct mtlm_simulator *mtlm_simulator_create(void);
+
+/* Frees the simulator; NULL is allowed. */
 void mtlm_simulator_destroy(struct mtlm_simulator *sim);
 
 /* Adds a lane, which runs up to `capacity` tasks at a time: the workers of a
- * rank, or a stream (capacity 1).  Returns its number, from 0. */
+ * rank, or a stream (capacity 1).  Returns the lane's number, from 0. */
 int mtlm_simulator_lane(struct mtlm_simulator *sim, int capacity);
 
-/* Adds a task and returns its number, from 0.  Without a lane (-1) the task
- * starts as soon as its predecessors have ended. */
+/* Adds a task and returns the task's number, from 0.  lane -1: the task starts
+ * as soon as its predecessors have ended. */
 int mtlm_simulator_task(struct mtlm_simulator *sim, int lane, int64_t duration,
                         int64_t priority);
 
@@ -26,7 +30,8 @@ int mtlm_simulator_task(struct mtlm_simulator *sim, int lane, int64_t duration,
 void mtlm_simulator_set_duration(struct mtlm_simulator *sim, int task,
                                  int64_t duration);
 
-/* Makes a task that has a lane occupy a second lane. */
+/* Makes a task that has a lane occupy one more lane.  May be called again for
+ * further lanes. */
 void mtlm_simulator_also(struct mtlm_simulator *sim, int task, int lane);
 
 /* Adds an edge: `after` starts no earlier than `delay` after the end of
@@ -34,14 +39,21 @@ void mtlm_simulator_also(struct mtlm_simulator *sim, int task, int lane);
 void mtlm_simulator_edge(struct mtlm_simulator *sim, int before, int after,
                          int64_t delay);
 
-/* Runs all tasks.  Call once.  Returns false if tasks wait for each other. */
+/* Simulates all tasks.  Call once.  Returns false if tasks wait for each
+ * other. */
 bool mtlm_simulator_run(struct mtlm_simulator *sim);
 
+/* Returns the start of the task. */
 int64_t mtlm_simulator_start(const struct mtlm_simulator *sim, int task);
+
+/* Returns the end of the task. */
 int64_t mtlm_simulator_end(const struct mtlm_simulator *sim, int task);
-/* Returns the i-th task in order of starts; predecessors come first. */
+
+/* Returns the i-th task, from 0, in order of starts; predecessors come
+ * first. */
 int mtlm_simulator_started(const struct mtlm_simulator *sim, int i);
-/* Returns the last end. */
+
+/* Returns the end of the task that ends last. */
 int64_t mtlm_simulator_makespan(const struct mtlm_simulator *sim);
 
 #endif /* MTLM_GRAPH_SIMULATOR_H */

@@ -1,25 +1,27 @@
 #ifndef MTLM_GRAPH_WORK_H
 #define MTLM_GRAPH_WORK_H
 
-/* The work of a program as a pipeline to evaluate: FLOPs as times, messages
- * that take none. */
+/* The work of a program as a pipeline to evaluate: FLOPs become times, messages
+ * take no time. */
 
 #include "graph/build/program.h"
 #include "graph/predict/evaluate.h"
 
-/* Times are scaled: a rank passes a microbatch forward in a millisecond on
- * average; with placement policy, a stage does.  W has a piece for each layer,
- * up to a limit. */
+/* Times are scaled: F of a microbatch takes 1 ms per rank on average.  With
+ * placement policy, F takes 1 ms per stage.  W has a piece for each layer of a
+ * stage, but at most 8. */
 struct mtlm_work {
     struct mtlm_evaluate pipeline;
-    struct mtlm_window *window; /* pipeline.window: the program's */
-    double *times;              /* pipeline.forward, backward and weight */
-    double flops_per_s;         /* FLOPs that a second of these times is */
+    struct mtlm_window *window; /* pipeline.window: windows of the program */
+    double *times;              /* pipeline.forward, .backward and .weight */
+    double flops_per_s;         /* FLOPs per second of these times */
 };
 
-/* Borrows config's layout and schedule.  The caller frees the rest with
- * mtlm_work_free(). */
+/* Returns the work of config.  Borrows config's layout and schedule.  The
+ * caller frees the result with mtlm_work_free(). */
 struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config);
+
+/* Frees the times and the window. */
 void mtlm_work_free(struct mtlm_work *work);
 
 #endif /* MTLM_GRAPH_WORK_H */

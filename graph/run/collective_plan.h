@@ -5,20 +5,21 @@
 
 #include "graph/predict/cost.h"
 
-/* The order of an iteration's collectives, decided before the run.  The plan is
- * the order in which collectives start when the programs of all pipeline stages
- * are evaluated with modelled durations (graph/predict/evaluate_program.h).
- * Every rank evaluates the same programs, so all ranks follow one order that
- * respects all dependencies.  Such an order cannot deadlock
+/* The order of an iteration's collectives, decided before the run.  An
+ * evaluation of the programs of all pipeline stages with modelled durations
+ * gives the order of starts (graph/predict/evaluate_program.h).  Every rank
+ * evaluates the same programs, so all ranks follow one order that respects all
+ * dependencies.  An order with this property cannot deadlock
  * (runtime/comm/engine.h), however wrong the durations are. */
 struct mtlm_collective_plan {
-    int *order;      /* [n], numbers in program order, in order of issue */
-    int *microbatch; /* [n], by number in program order; -1: none */
+    int *order;      /* [n] in order of issue: the collective's number in
+                      * program order */
+    int *microbatch; /* [n] by number in program order: from 0; -1: none */
     int n;
 };
 
-/* Makes the plan for the rank of program.  cluster: NULL for durations in the
- * proportions of a usual machine.  serial: one collective at a time.  The
+/* Sets *plan to the plan for the rank of program.  cluster: NULL for
+ * mtlm_cluster_usual.  serial: each rank runs one collective at a time.  The
  * caller frees the plan with mtlm_collective_plan_destroy(). */
 void mtlm_collective_plan_create(struct mtlm_collective_plan *plan,
                                  const struct mtlm_program *program,
@@ -28,8 +29,9 @@ void mtlm_collective_plan_create(struct mtlm_collective_plan *plan,
 /* Frees the plan's arrays. */
 void mtlm_collective_plan_destroy(struct mtlm_collective_plan *plan);
 
-/* Writes the order of an iteration of so many microbatches to order[plan->n]
- * and returns its number of collectives. */
+/* Sets order[plan->n] to the order of an iteration of so many microbatches.
+ * Numbers count the collectives of this iteration in program order.  Returns
+ * the number of these collectives. */
 int mtlm_collective_plan_of(const struct mtlm_collective_plan *plan,
                             int64_t microbatches, int *order);
 

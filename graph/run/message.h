@@ -7,17 +7,18 @@
 #include "graph/run/data.h"
 #include "runtime/comm/message.h"
 
-/* Fills message for a communication node that uses its tensors for the use-th
- * time: kind, data, group.  A send or receive gets peer and the node's own
- * tag.  handles: room for all uses of the node; must stay valid until the
- * message is posted. */
+/* Fills message for a communication node: kind, data, dtype, count.  A send or
+ * receive gets peer and tag, a collective group and reduction.  The tag is the
+ * node's; the caller adds the microbatch's share.  use: number of the node's
+ * use of its tensors.  handles [uses of the node]: scratch, which must stay
+ * valid until the message is posted. */
 void mtlm_run_message_of(const struct mtlm_run_data *data,
                          const struct mtlm_node *node, int64_t use,
                          starpu_data_handle_t *handles,
                          struct mtlm_message *message);
 
-/* Tells the engine the order of the collectives of the next iteration, which
- * has so many microbatches. */
+/* Tells the engine the order of the collectives of the next iteration.  The
+ * iteration has `microbatches` microbatches. */
 void mtlm_run_message_order(struct mtlm_engine *engine,
                             const struct mtlm_collective_plan *plan,
                             int64_t microbatches);

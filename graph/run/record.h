@@ -19,14 +19,15 @@ struct mtlm_run_record *mtlm_run_record_create(
 /* Frees the object; NULL is allowed. */
 void mtlm_run_record_destroy(struct mtlm_run_record *r);
 
-/* Announces that a list of items is submitted next: the same lists in the same
- * order on all ranks.  recorded: the nodes of the list are recorded.  A list
- * that is not recorded ends all dependencies: later nodes depend on no earlier
- * node. */
+/* Announces that a list of items is submitted next.  All ranks announce the
+ * same lists in the same order.  recorded: the nodes of the list are recorded.
+ * After a list that is not recorded, recorded dependencies start afresh: later
+ * nodes depend on no earlier node. */
 void mtlm_run_record_pass(struct mtlm_run_record *r, bool recorded);
 
-/* Announces that item is submitted next and uses its tensors for the use-th
- * time.  Sets group, group_root and match of record, whose job is set. */
+/* Announces that item is submitted next.  use: number of the item's use of its
+ * tensors.  Sets group, group_root and match of record; the caller has set
+ * record->job. */
 void mtlm_run_record_node(struct mtlm_run_record *r,
                           const struct mtlm_item *item, int64_t use,
                           struct mtlm_record *record);

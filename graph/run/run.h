@@ -1,8 +1,9 @@
 #ifndef MTLM_GRAPH_RUN_H
 #define MTLM_GRAPH_RUN_H
 
-/* Turns a program's items into StarPU tasks and messages.  Only graph/run/run.c
- * and item.c submit tasks.  StarPU and the engine must be running. */
+/* Turns a program's items into StarPU tasks and messages.  Only
+ * graph/run/item.c submits tasks of nodes.  StarPU and the engine must be
+ * running. */
 
 #include "graph/run/collective_plan.h"
 #include "graph/run/synthetic.h"
@@ -19,12 +20,13 @@ struct mtlm_run_config {
     int rank;
     int max_tag;                /* largest tag of a message */
     int64_t iteration, samples; /* done and consumed before the run */
-    /* Called from any thread when a node of a microbatch ends; NULL: no call.
-     * part: the node's share of this rank's FLOPs of the microbatch. */
+    /* Called from any thread when a task of a microbatch with FLOPs ends; NULL:
+     * no call.  part: the task's share of this rank's FLOPs of the
+     * microbatch. */
     void (*done)(double part);
     const struct mtlm_synthetic *synthetic; /* NULL: compute everything */
-    /* Borrowed: the order of the collectives (runtime/comm/engine.h), for an
-     * engine with MTLM_ORDER_PLANNED; NULL otherwise. */
+    /* The order of the collectives (runtime/comm/engine.h), for an engine with
+     * MTLM_ORDER_PLANNED; NULL otherwise. */
     const struct mtlm_collective_plan *plan;
 };
 
@@ -35,36 +37,38 @@ struct mtlm_run *mtlm_run_create(const struct mtlm_run_config *config);
 /* Frees the run and its memory.  Call mtlm_run_wait() before. */
 void mtlm_run_destroy(struct mtlm_run *run);
 
-/* Submits the nodes of the initial values.  Returns before the nodes end, as do
- * the next three functions. */
+/* Submits the nodes that set the initial values.  Does not wait for these
+ * nodes. */
 void mtlm_run_init(struct mtlm_run *run);
 
 /* Submits iteration number `iteration`, from 0.  record: the nodes are
- * recorded. Waits for all earlier nodes whenever the range of priorities starts
- * over. */
+ * recorded.  Does not wait for these nodes.  Waits for all earlier nodes when
+ * priorities start over (mtlm_priority_cycle()). */
 void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration, bool record);
 
-/* Submits a piece of the validation after that iteration
- * (mtlm_program_pieces()).  record: the nodes are recorded.  Validations always
- * use the first samples.  Waits while too many tasks are queued. */
+/* Submits piece number `piece`, from 0, of the validation after that iteration
+ * (mtlm_program_pieces()).  record: the nodes are recorded.  Every validation
+ * uses the same samples: the first ones.  Waits while more tasks are queued
+ * than two iterations have. */
 void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, int64_t piece,
                          bool record);
 
-/* Submits copies of this rank's share of a checkpoint (graph/build/save.h) as
- * the iteration leaves the tensors.  record: the nodes are recorded.  The
- * iteration must be the last one submitted.  Overwrites the previous copies. */
+/* Submits the nodes that copy this rank's share of a checkpoint
+ * (graph/build/save.h).  The copies hold the values after `iteration`, which
+ * must be the last one submitted.  record: the nodes are recorded.  Does not
+ * wait for these nodes.  Overwrites the previous copies. */
 void mtlm_run_save(struct mtlm_run *run, int64_t iteration, bool record);
 
-/* Returns the number of nodes submitted so far. */
+/* Returns the number of tasks and messages submitted so far. */
 int64_t mtlm_run_submitted(const struct mtlm_run *run);
 
-/* Waits for the report of an iteration and copies the report.  One of the last
- * two iterations only. */
+/* Waits for the report of an iteration and copies the report.  The iteration
+ * must be one of the last two submitted. */
 void mtlm_run_report(struct mtlm_run *run, int64_t iteration,
                      double report[MTLM_CONTROL_COUNT]);
 
-/* Returns the norm of all weights after an iteration, one of the last two.
- * Waits for the norm; the program must compute it (config.params_norm). */
+/* Returns the norm of all weights after an iteration, one of the last two
+ * submitted.  Waits for the norm.  Needs config.params_norm. */
 double mtlm_run_params_norm(struct mtlm_run *run, int64_t iteration);
 
 /* Waits for the report of a validation piece, one of the last two submitted,
@@ -75,9 +79,9 @@ void mtlm_run_eval_report(struct mtlm_run *run, int64_t piece,
 /* Waits until all submitted nodes are done. */
 void mtlm_run_wait(struct mtlm_run *run);
 
-/* Returns a checkpoint copy, one of the parameters' `saved`; the run owns the
- * copy.  Valid until the next mtlm_run_save().  Waits for the copy.  Any thread
- * may call. */
+/* Returns the values of a checkpoint copy; tensor is one of a parameter's
+ * `saved`.  The run owns the values, which are valid until the next
+ * mtlm_run_save().  Waits for the copy.  Any thread may call. */
 const void *mtlm_run_saved(const struct mtlm_run *run,
                            const struct mtlm_tensor *tensor);
 
@@ -85,42 +89,45 @@ const void *mtlm_run_saved(const struct mtlm_run *run,
 void mtlm_run_read(struct mtlm_run *run, const struct mtlm_tensor *tensor,
                    void *memory);
 
-/* Copies memory to a tensor's elements (slot 0).  Later nodes read these
- * values. */
+/* Copies memory to a tensor's elements (slot 0).  Waits for the tensor's users.
+ * Nodes submitted later read these values. */
 void mtlm_run_write(struct mtlm_run *run, const struct mtlm_tensor *tensor,
                     const void *memory);
 
-/* Calls seen(arg) in every following iteration when the gradients are complete
- * and not yet used; seen may call mtlm_run_read().  NULL: stop the calls. */
+/* Calls seen(arg) in every following iteration, before the optimizer is
+ * submitted.  seen may call mtlm_run_read(), which waits for the complete
+ * gradients.  NULL: stop the calls. */
 void mtlm_run_on_gradients(struct mtlm_run *run, void (*seen)(void *arg),
                            void *arg);
 
-/* Calls seen(arg, i) in every following validation when microbatch i is
- * submitted and no later one; seen may call mtlm_run_read_microbatch().  NULL:
- * stop the calls. */
+/* Calls seen(arg, i) in every following validation after the submission of
+ * microbatch i, before any later one.  seen may call
+ * mtlm_run_read_microbatch().  NULL: stop the calls. */
 void mtlm_run_on_validated(struct mtlm_run *run,
                            void (*seen)(void *arg, int64_t microbatch),
                            void *arg);
 
-/* Copies an activation of that microbatch to memory.  Waits for the writers. */
+/* Copies the activation `tensor` of that microbatch to memory.  Waits for the
+ * writers. */
 void mtlm_run_read_microbatch(struct mtlm_run *run,
                               const struct mtlm_tensor *tensor,
                               int64_t microbatch, void *memory);
 
-/* For tests: makes one value of an activation NaN in that iteration, on the
- * rank that holds the first layer.  -1: never. */
+/* For tests: makes one element of an activation NaN in that iteration, on the
+ * first rank that holds layer 0.  -1: never. */
 void mtlm_run_poison(struct mtlm_run *run, int64_t iteration);
 
-/* The first node that wrote a value that is not finite, in the order of serial
- * execution. */
+/* The first node, in the order of serial execution, that wrote a value that is
+ * not finite. */
 struct mtlm_bad_node {
     bool found;
     int64_t order;  /* ascending along the model's data flow */
     char text[160]; /* "attention_fwd of layer 3, microbatch 2, stage 1" */
 };
 
-/* Runs the iteration again with a check after each node and sets *bad.  The
- * iteration's step must have been skipped, so the weights are unchanged. */
+/* Runs the microbatches of the iteration again, with a check after each task,
+ * and sets *bad.  The optimizer must have skipped the iteration, so the weights
+ * are unchanged.  Waits for all nodes. */
 void mtlm_run_find_bad_node(struct mtlm_run *run, int64_t iteration,
                             struct mtlm_bad_node *bad);
 

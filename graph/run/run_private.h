@@ -1,7 +1,7 @@
 #ifndef MTLM_GRAPH_RUN_PRIVATE_H
 #define MTLM_GRAPH_RUN_PRIVATE_H
 
-/* What run.c and item.c share behind run.h. */
+/* A run's state, and the submission of one item: for run.c and item.c only. */
 
 #include "graph/run/data.h"
 #include "graph/run/run.h"
@@ -19,7 +19,8 @@ struct mtlm_run {
     int64_t job;
     struct mtlm_run_record *recorded; /* NULL without a recorder */
     struct mtlm_run_watch *watch;     /* NULL: no policy watches nodes */
-    int64_t tag_microbatches;         /* microbatches that tags distinguish */
+    int64_t tag_microbatches;         /* consecutive microbatches with different
+                                       * tags */
     int64_t poison;                   /* iteration, -1: none */
     double train_flops, eval_flops;   /* FLOPs of a microbatch on this rank */
     void (*gradients_seen)(void *arg);
@@ -36,7 +37,7 @@ struct mtlm_pass {
     int64_t first_sample;     /* of the iteration */
     int64_t microbatches;     /* in the iteration; 0: all */
     int64_t first;            /* number of microbatch 0 in a validation */
-    int64_t last_use;         /* use number of nodes of no microbatch */
+    int64_t last_use;         /* use number of nodes without a microbatch */
     int64_t batch;            /* samples of the iteration on all ranks */
     double share;             /* weight of a microbatch in the losses */
     double flops;             /* FLOPs of a microbatch on this rank */

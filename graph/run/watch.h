@@ -14,13 +14,14 @@ struct mtlm_run_watch;
  * borrowed. */
 struct mtlm_run_watch *mtlm_run_watch_create(
     const struct mtlm_program *program);
+
 /* Frees the object after all submitted nodes ended; NULL is allowed. */
 void mtlm_run_watch_destroy(struct mtlm_run_watch *w);
 
-/* Announces that item is submitted next, with record, and uses its tensors for
- * the use-th time.  modelled_ns: expected duration in ns, 0: unknown.  Returns
- * the node for the calls of runtime/comm/policy_nodes.h, or NULL if w is
- * NULL. */
+/* Announces that item is submitted next, with record.  use: number of the
+ * item's use of its tensors.  modelled_ns: expected duration in ns, 0: unknown.
+ * Returns the node for the calls of runtime/comm/policy_nodes.h, or NULL if w
+ * is NULL. */
 struct mtlm_policy_node *mtlm_run_watch_node(struct mtlm_run_watch *w,
                                              const struct mtlm_item *item,
                                              int64_t use,

@@ -2,7 +2,8 @@
 #define MTLM_GRAPH_PRIORITY_H
 
 /* Priorities of tasks: a pure function of iteration, class, microbatch and
- * virtual stage.  The task with the larger number runs first. */
+ * virtual stage.  Of two ready tasks, the task with the larger number runs
+ * first. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,10 +14,10 @@ struct mtlm_priority;
 
 /* The order of microbatches and chunks within a class. */
 struct mtlm_priority_order {
-    /* Returns how many places a class has. */
+    /* Returns the number of places of a class. */
     int64_t (*width)(const struct mtlm_priority *p);
-    /* Returns the place of a task, 0 .. width - 1; place 0 runs first.  phase
-     * is F, B, W or a validation's F. */
+    /* Returns the place of a task in its class, 0 .. width - 1; place 0 runs
+     * first.  phase: F, B, W or a validation's F. */
     int (*place)(const struct mtlm_priority *p, enum mtlm_phase phase,
                  int microbatch, int chunk);
 };
@@ -26,14 +27,14 @@ struct mtlm_priority_order {
 extern const struct mtlm_priority_order mtlm_priority_by_depth;
 
 /* F and B take groups of p microbatches through the chunks: F from the first
- * chunk on, B from the last one (Megatron-LM's interleaved order, arXiv
- * 2104.04473, 2.2.2). */
+ * chunk on, B from the last one.  W: as by depth.  Source: Megatron-LM's
+ * interleaved order (arXiv 2104.04473, 2.2.2). */
 extern const struct mtlm_priority_order mtlm_priority_by_groups;
 
-/* A lexicographic order: the older iteration; then the class, which is the
- * optimizer, norm and reductions, then F, then B, then W; then the place in the
- * class.  F goes before B because windows hold F back.  A fused schedule, which
- * computes B and W as one, puts W before F and B. */
+/* Tasks are ordered by iteration, older first; then by class; then by place in
+ * the class.  The order of the classes: optimizer, norm and reductions; F; B;
+ * W.  F precedes B because windows hold F back.  A fused schedule computes B
+ * and W as one, and puts W before F and B. */
 struct mtlm_priority {
     int chunks;       /* v: virtual stages per rank */
     int microbatches; /* m per iteration */
@@ -43,19 +44,21 @@ struct mtlm_priority {
 };
 
 /* Returns the priority within an iteration: 0 .. mtlm_priority_span() - 1.
- * microbatch: -1 for a node of the whole iteration.  chunk: of the rank. */
+ * microbatch: in the iteration, from 0; -1: a node of the whole iteration.
+ * chunk: of the rank, from 0. */
 int mtlm_priority(const struct mtlm_priority *p, enum mtlm_phase phase,
                   int microbatch, int chunk);
 
 /* Returns the number of priorities of an iteration. */
 int64_t mtlm_priority_span(const struct mtlm_priority *p);
 
-/* Returns how many iterations fit between INT_MAX and INT_MIN: a cycle.  Before
- * a new cycle begins, the caller waits for the iterations of the old one. */
+/* Returns the number of iterations in a cycle: their priorities fill the range
+ * of an int.  Each cycle starts again at INT_MAX.  Before a cycle begins, the
+ * caller waits until all tasks of the previous cycle end. */
 int64_t mtlm_priority_cycle(const struct mtlm_priority *p);
 
-/* Returns the summand of iteration e: INT_MAX - span * (e mod cycle + 1) + 1.
- * A task has this number plus mtlm_priority(). */
+/* Returns what iteration e adds to mtlm_priority(): INT_MAX - span * (e mod
+ * cycle + 1) + 1.  The sum is the priority of the task. */
 int mtlm_priority_base(const struct mtlm_priority *p, int64_t iteration);
 
 #endif /* MTLM_GRAPH_PRIORITY_H */

@@ -1,8 +1,8 @@
 #ifndef MTLM_GRAPH_SCHEDULE_LIST_H
 #define MTLM_GRAPH_SCHEDULE_LIST_H
 
-/* Every pipeline schedule, one entry each.  To add a schedule, add an entry;
- * if its windows follow a new formula, add a function to schedule.c.
+/* Every pipeline schedule, one entry each.  To add a schedule, add an entry.
+ * If the windows follow a new formula, add the formula to schedule.c.
  *
  * SCHEDULE("name", "help", fields of struct mtlm_schedule...)
  *
