@@ -12,32 +12,32 @@
 
 constexpr int THREADS = 256, WIDTH = mtlm_width<float>;
 
-/* Calls are cut into parts of so many elements, which are dealt out to blocks,
- * at the most so many: a block begins with what depends on no element, which
- * takes a while. */
+/* Calls are cut into parts of PART elements, dealt out to at most MOST blocks.
+ * Each block first computes the coefficients, which takes a while. */
 constexpr int64_t PART = 2048, MOST = 2048;
 
 struct operands {
     float *g, *w, *m, *v;
-    void *values; /* where weights go, rounded, or NULL */
+    void *values; /* rounded weights, or NULL */
 };
 
-/* The calls of a task, whose parts are numbered through. */
+/* The calls of a task; parts are numbered over all calls. */
 struct calls {
     struct {
         struct operands x;
         int64_t n;
-        int end; /* number of the part that follows the call's last one */
+        int end; /* number of the part behind the call's last one */
         bool decay;
     } at[MTLM_MAX_CALLS];
     const double *control;
-    union mtlm_attr attr; /* the first one's: all but decay and first */
+    union mtlm_attr
+        attr; /* of the first call, for all; decay and first differ */
     int parts;
 };
 
 static_assert(sizeof(struct calls) <= 4096, "they are a kernel's parameters");
 
-/* Steps width elements from i on, which lie in memory as that needs. */
+/* Steps width elements from i on, aligned to width elements. */
 template <int width, typename T>
 static __device__ void step(const struct mtlm_adam *a, const struct operands *x,
                             int64_t i)
@@ -132,7 +132,7 @@ static struct operands master_operands_of(void *const ptr[],
             (T *) ptr[ADAMM_WEIGHT] + call->attr.adam.first};
 }
 
-/* Whether the same constants hold for both. */
+/* Returns whether a and b have the same constants. */
 static bool same_rule(const union mtlm_attr *a, const union mtlm_attr *b)
 {
     return a->adam.beta1 == b->adam.beta1 && a->adam.beta2 == b->adam.beta2

@@ -59,8 +59,8 @@ constexpr int WARP = 32, WARPS = 8;
 
 /* A batch of tokens, sorted, and the rows of this shard. */
 struct sorted {
-    int32_t *key;   /* [n]: row of the table; n_words: of another shard */
-    int32_t *order; /* [n]: where it stood */
+    int32_t *key;   /* [n]: row of the table; n_words: in another shard */
+    int32_t *order; /* [n]: position in the batch */
     int n, n_words, chunk;
 };
 
@@ -71,7 +71,7 @@ static __device__ int key_of(int32_t token, int64_t first, int n_words)
     return row >= 0 && row < n_words ? (int) row : n_words;
 }
 
-/* A warp for each token counts those that come before it. */
+/* One warp per token counts the tokens that sort before it. */
 static __global__ void __launch_bounds__(WARP *WARPS)
     sort_tokens(const int32_t *tokens, int64_t first, sorted to)
 {
@@ -107,8 +107,8 @@ template <int V> static __device__ void add_to(float *p, const float (&sum)[V])
     mtlm_store(p, v);
 }
 
-/* parts [chunks, 2, h]: what belongs to the word with which the chunk before
- * ended, and to the one with which the next begins. */
+/* parts [chunks, 2, h]: the sum for the word that continues from the chunk
+ * before, and the sum for the word that continues in the next chunk. */
 template <typename T, int V>
 static __global__ void add_chunks(sorted s, const T *dy, float *dword,
                                   float *parts, int64_t h)
@@ -143,7 +143,7 @@ static __global__ void add_chunks(sorted s, const T *dy, float *dword,
     }
 }
 
-/* First position at which there is a greater key. */
+/* Returns the first position of a greater key. */
 static __device__ int end_of(const sorted &s, int key)
 {
     int low = 0, high = s.n;
@@ -159,7 +159,7 @@ static __device__ int end_of(const sorted &s, int key)
     return low;
 }
 
-/* The word that begins in this chunk and goes on in the next ones. */
+/* Adds up the word that begins in this chunk and continues in the next ones. */
 template <int V>
 static __global__ void add_chunk_parts(sorted s, float *dword,
                                        const float *parts, int64_t h)
@@ -189,7 +189,7 @@ static __global__ void add_chunk_parts(sorted s, float *dword,
     add_to(dword + key * h + c, sum);
 }
 
-/* Divides the workspace; chunks are as small as it allows. */
+/* Divides the workspace; chunks are as small as the workspace allows. */
 static sorted sorted_in(const struct mtlm_device *device, int64_t n,
                         int64_t n_words, int64_t h, float **parts)
 {

@@ -14,7 +14,7 @@
 
 constexpr int WARP = 32, MAX_WARPS = 32;
 
-/* Calls f(k, c) for the columns c .. c + V - 1 that are this thread's. */
+/* Calls f(k, c) for each group of columns c .. c + V - 1 of this thread. */
 template <int V, int K, typename F>
 static __device__ __forceinline__ void columns(int64_t h, F f)
 {
@@ -56,8 +56,8 @@ template <typename T, int V, int K> struct row {
     }
 };
 
-/* Sums of v over the threads of a row, the same in each: those of a warp, or
- * the whole block. */
+/* Replaces v by its sums over the threads of a row, equal in each thread: the
+ * threads of a warp, or of the whole block. */
 template <int N> static __device__ void row_sums(float (&v)[N])
 {
     __shared__ float part[N][MAX_WARPS];
@@ -68,7 +68,7 @@ template <int N> static __device__ void row_sums(float (&v)[N])
             v[i] += __shfl_xor_sync(~0u, v[i], n);
     if (warps == 1)
         return;
-    __syncthreads(); /* the sums of before have been read */
+    __syncthreads(); /* the previous sums have been read */
     if (threadIdx.x % WARP == 0)
         for (int i = 0; i < N; i++)
             part[i][warp] = v[i];
@@ -80,11 +80,11 @@ template <int N> static __device__ void row_sums(float (&v)[N])
     }
 }
 
-/* How threads share rows where each row is done by itself: by warps, several
- * in a block, or by blocks. */
+/* How threads share rows: a warp per row, several rows in a block; or a block
+ * per row. */
 struct row_threads {
     dim3 blocks, threads;
-    bool kept; /* in KEPT accesses per thread */
+    bool kept; /* the row fits KEPT accesses per thread */
 };
 
 constexpr int KEPT = 4;
@@ -111,7 +111,7 @@ static __global__ void __launch_bounds__(MAX_WARPS *WARP)
     float sum[1] = {}, square[1] = {};
     row<T, V, K> in;
 
-    if (r >= rows) /* a whole warp, in a block without barriers */
+    if (r >= rows) /* a whole warp leaves; the block has no barriers */
         return;
     in.read(x + r * h, h);
     columns<V, K>(h, [&](int k, int64_t c) {
@@ -179,7 +179,7 @@ template <typename T> struct backward_operands {
     int64_t rows, h;
 };
 
-/* dx of row r: see layernorm.c. */
+/* Computes dx of row r (layernorm.c). */
 template <int V, int K, bool add, typename T>
 static __device__ __forceinline__ void backward_row(
     const backward_operands<T> &o, int64_t r, const row<T, V, K> &x,
@@ -189,7 +189,7 @@ static __device__ __forceinline__ void backward_row(
     float sum[2] = {};
     row<T, V, K> old;
 
-    if (add) /* before the barriers, not behind them */
+    if (add) /* read before the barriers, to overlap */
         old.read(o.dx + r * o.h, o.h);
     columns<V, K>(o.h, [&](int k, int64_t c) {
         float v[V], d[V], scale[V];
@@ -220,8 +220,8 @@ static __device__ __forceinline__ void backward_row(
 
 constexpr int TILE_THREADS = 512;
 
-/* All of it: tile_rows rows by a block, parts [2, blocks, h] of dgamma and of
- * dbeta.  The next row is read before this one is done. */
+/* Computes dx, and parts [2, blocks, h] of dgamma and dbeta.  A block computes
+ * tile_rows rows; it reads the next row before the current one is done. */
 template <typename T, int V, int K, bool add>
 static __global__ void __launch_bounds__(TILE_THREADS)
     layernorm_bwd(backward_operands<T> o, float *parts, int64_t tile_rows)
@@ -261,7 +261,8 @@ static __global__ void __launch_bounds__(TILE_THREADS)
     });
 }
 
-/* Of rows that are too long: the same in two kernels. */
+/* Rows too long for one kernel: dx here, the rest by layernorm_dweight.
+ */
 template <typename T, int V, bool add>
 static __global__ void __launch_bounds__(MAX_WARPS *WARP)
     layernorm_dx(backward_operands<T> o)
@@ -293,14 +294,14 @@ template <typename T, int V> struct layernorm_dweight : mtlm_row_work<V, 2> {
     }
 };
 
-/* In one kernel; totals: dgamma, dbeta. */
+/* Backward in one kernel; totals: dgamma, dbeta. */
 template <typename T, int V, int K, bool add>
 static void backward_once(const backward_operands<T> &o, float *const totals[2],
                           const struct mtlm_device *device)
 {
-    /* About as many threads as fit on a GPU with their registers, by ptxas up
-     * to 64 of fp32 in one piece, more of all others; at least so many rows
-     * each. */
+    /* About as many threads as fit on a GPU: by ptxas up to 64 registers each
+     * for fp32 in one piece, more otherwise.  A thread has at least so many
+     * rows. */
     constexpr int64_t enough = K == 1 && sizeof(T) == 4 ? 1 << 17 : 1 << 16;
     constexpr int64_t at_least = 4;
     const int64_t n = (o.h + K * V - 1) / (K * V);

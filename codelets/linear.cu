@@ -51,7 +51,7 @@ static __global__ void repeat_row(const T *row, T *y, int64_t cols,
         y[i] = row[i % cols];
 }
 
-/* y = rows of bias, to which the product is added: for biases that the library
+/* Fills y with rows of bias and makes p add to y: for biases that the library
  * cannot add. */
 static void add_to_bias(struct mtlm_product *p, const struct mtlm_call *call,
                         const void *bias, void *y,
@@ -123,7 +123,7 @@ void mtlm_linear_dgrad_add_cuda(void *const ptr[], const struct mtlm_call *call,
     dgrad(ptr, call, 1, context);
 }
 
-/* The gradient of a weight is in single precision and added to there. */
+/* Returns the product dweight += dy^T x, in single precision. */
 static struct mtlm_product wgrad(void *const ptr[],
                                  const struct mtlm_call *call,
                                  const struct mtlm_context *context)
@@ -153,8 +153,8 @@ static __global__ void add(float *to, const float *x, int64_t n)
         to[i] += x[i];
 }
 
-/* dbias += what the library made of dy while it multiplied, which it can only
- * write: so to the end of the workspace first.
+/* Adds to dbias the sums of dy that the library computes during the product.
+ * The library cannot add: it writes the sums to the end of the workspace first.
  *
  * By the names of the kernels in cuBLASLt 13.1 none of those made for compute
  * capability 9 does this and writes in single precision: there it is done by

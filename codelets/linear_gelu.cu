@@ -40,7 +40,7 @@ static_assert((int) LG_X == (int) LINB_X && (int) LG_WEIGHT == (int) LINB_WEIGHT
                   && (int) LG_PRE == (int) LINB_Y,
               "all but the last are linear_bias_fwd's");
 
-/* Of either direction, but for what is wished and noted. */
+/* Returns what both directions share: all but the wish and the notes. */
 static struct mtlm_fusion fusion(const struct mtlm_call *call,
                                  const struct mtlm_device *device)
 {
@@ -53,7 +53,8 @@ static struct mtlm_fusion fusion(const struct mtlm_call *call,
     return f;
 }
 
-/* to [rows, n] = gelu(pre) or, for a gradient, to gelu'(pre). */
+/* Writes gelu(pre) to `to` [rows, n]; for a gradient, multiplies `to` by
+ * gelu'(pre). */
 template <typename T, int V, bool exact, bool gradient>
 struct gelu_pass : mtlm_row_work<V> {
     const T *pre;

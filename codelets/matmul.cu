@@ -17,11 +17,11 @@ static void check(cublasStatus_t status, const char *what, int line)
 }
 #define CHECK(expr) check(expr, #expr, __LINE__)
 
-/* What a choice depends on.  All its bytes count. */
+/* What the choice of an algorithm depends on.  Keys are compared as bytes. */
 struct key {
     int64_t rows, cols, depth;
     uint64_t workspace_bytes;
-    cublasLtHandle_t blas; /* stands for the GPU */
+    cublasLtHandle_t blas; /* identifies the GPU */
     uint8_t dtype[3];      /* of a, b, c */
     uint8_t transpose[2];  /* of a, b */
     uint8_t epilogue;
@@ -31,24 +31,24 @@ struct key {
 static_assert(sizeof(struct key) == 56,
               "no padding: keys are compared as such");
 
-/* Descriptors of this size need no allocation and no end. */
+/* Opaque descriptors by value need no allocation and no destruction. */
 struct plan {
     struct key key;
-    char refusal[80]; /* why there is no way, else empty */
+    char refusal[80]; /* the library's reason to refuse, else empty */
     cublasLtMatmulDescOpaque_t desc;
     cublasLtMatrixLayoutOpaque_t a, b, c;
     cublasLtMatmulAlgo_t algo;
 };
 
-/* One per thread that drives a GPU, so that nobody else writes a pointer into
- * a descriptor in use.  A model has some dozens of products; when there are
- * more than fit, the oldest makes room. */
+/* Plans of each thread that drives a GPU: no other thread writes a pointer into
+ * a descriptor in use.  A model has some dozens of products; a new product
+ * replaces the oldest if the table is full. */
 static thread_local struct {
     struct plan plan[128];
     int count, next;
 } plans;
 
-/* What the library may assume of an address: 256 bytes at most. */
+/* Returns log2 of the alignment of an address; at most 256 bytes. */
 static int alignment_of(const void *data)
 {
     int log2 = 0;
@@ -114,7 +114,7 @@ static void describe(const struct mtlm_matrix *m,
                                    m->rows));
 }
 
-/* What a call's epilogue points to, and a choice depends on. */
+/* Sets the addresses of a call's epilogue, on which the choice depends too. */
 static void point(const struct mtlm_product *p, struct plan *plan)
 {
     if (p->bias)
@@ -147,8 +147,8 @@ static void describe_product(const struct mtlm_product *p, struct plan *plan)
     describe(&p->c, &plan->c);
 }
 
-/* What the library may propose: parts of a sum that are made side by side are
- * added up in a step of their own, in a fixed order and in single precision. */
+/* Restricts the library's proposals.  Split sums are added up in a step of
+ * their own, in a fixed order and in single precision. */
 static void describe_preference(const struct key *key,
                                 cublasLtMatmulPreferenceOpaque_t *preference)
 {
@@ -168,10 +168,10 @@ static void describe_preference(const struct key *key,
         (uint32_t) 1 << key->alignment[2]);
 }
 
-/* An epilogue that does not go with these types, shapes or this GPU is
- * refused with one of three statuses, as cublasLt.h has them at
- * cublasLtMatmul(); all else is an error, and so are two of these where there
- * is no epilogue to do without. */
+/* Returns whether the library refuses the product.  cublasLt.h, at
+ * cublasLtMatmul(), has three statuses for an epilogue that does not support
+ * the types, the shapes or the GPU.  Without an epilogue, two of them are
+ * errors. */
 static bool is_refusal(cublasStatus_t status, const struct plan *plan)
 {
     switch (status) {
@@ -234,8 +234,8 @@ static struct plan *plan_for(const struct mtlm_device *device,
     return plan;
 }
 
-/* 16 bytes are what its fast epilogues read and write at a time; of aux, it
- * asks for columns of a multiple of 8 elements. */
+/* cuBLASLt's fast epilogues access 16 bytes at a time; columns of aux must have
+ * a multiple of 8 elements. */
 static bool is_aligned(const struct mtlm_product *p)
 {
     return (uintptr_t) p->bias % 16 == 0 && (uintptr_t) p->aux % 16 == 0
@@ -259,7 +259,7 @@ const char *mtlm_matmul(const struct mtlm_device *device,
                                 p->c.data, &plan->c, (void *) p->c.data,
                                 &plan->c, &plan->algo, device->workspace,
                                 p->workspace_bytes, device->stream);
-        /* What the heuristic proposes with an epilogue may still be refused. */
+        /* The library may refuse its own proposal with an epilogue. */
         if (is_refusal(status, plan))
             refuse(plan, "refuses", cublasLtGetStatusName(status));
         else

@@ -8,7 +8,8 @@
  * rows of a block: many, since a layer's width alone gives few blocks. */
 constexpr int COLS = 8, ROWS = 128;
 
-/* Blocks (c, 0) have columns of the first sum, (c, 1) of the second. */
+/* Blocks (c, 0) compute columns of the first sum, (c, 1) of the second.
+ */
 static __global__ void __launch_bounds__(COLS *ROWS)
     add_parts(float *first, float *second, const float *parts, int64_t n,
               int64_t cols)
@@ -52,9 +53,9 @@ static int64_t quotient_up(int64_t a, int64_t b)
 struct mtlm_tiles mtlm_tiles_of(int64_t rows, int64_t cols, int width,
                                 bool sums)
 {
-    /* Several times the threads that a GPU holds (an H200 270 336), so that
-     * few wait for the last, and not more than 65 535 blocks of a warp; with
-     * sums about as many as it holds, for fewer parts. */
+    /* Several times the threads that a GPU holds (an H200: 270 336), so that
+     * few wait for the last; at most 65 535 blocks of a warp.  With sums, about
+     * as many as the GPU holds, for fewer parts. */
     const int64_t enough = sums ? 1 << 18 : 1 << 20;
     const int64_t at_least = sums ? 8 : 1;
     const int64_t n = quotient_up(cols, width);

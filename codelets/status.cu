@@ -14,10 +14,10 @@
 
 constexpr int THREADS = 256;
 
-/* How a sum over a tensor is cut, by its size alone: parts of at least PART
- * elements, no more than MOST.  Which elements a thread adds up depends on the
- * addresses, too: on whether all of the task's tensors are aligned to 16 bytes.
- * A program has the same ones there in every run. */
+/* Cuts a sum over a tensor, by its size alone: at most MOST parts of at least
+ * PART elements.  The elements that a thread adds up also depend on whether all
+ * tensors of the task are aligned to 16 bytes.  The alignment of a program's
+ * tensors is the same in every run. */
 constexpr int64_t PART = 8192, MOST = 1024;
 
 struct square {
@@ -34,8 +34,8 @@ struct is_zero {
     }
 };
 
-/* Sum of term::of() over what block number `block` of so many is dealt; x must
- * be aligned to width elements. */
+/* Returns the sum of term::of() over the share of block number `block` of
+ * `blocks`.  x must be aligned to width elements. */
 template <typename term, int width, typename T>
 static __device__ double sum_of(const T *x, int64_t n, int block, int blocks)
 {
@@ -57,7 +57,7 @@ static __device__ double sum_of(const T *x, int64_t n, int block, int blocks)
     return mtlm_block_sum<THREADS>(sum);
 }
 
-/* The calls of a task, whose blocks are numbered through. */
+/* The calls of a task; blocks are numbered over all calls. */
 struct sums {
     struct {
         const void *x;
@@ -69,14 +69,14 @@ struct sums {
 
 static_assert(sizeof(struct sums) <= 4000, "they are a kernel's parameters");
 
-/* Where a sum goes. */
+/* Writes the sum, or adds it. */
 template <bool adds> static __device__ void put_sum(double *to, double sum)
 {
     *to = adds ? *to + sum : sum;
 }
 
-/* Each block puts the sum of what it is dealt: where that goes, or, where a
- * call has several, as a part. */
+/* Each block sums its share: into the result, or into a part if the call has
+ * several blocks. */
 template <typename term, bool adds, int width, typename T>
 static __global__ void __launch_bounds__(THREADS)
     sum_parts(struct sums sums, double *part)
@@ -144,7 +144,7 @@ static void launch_parts(const struct sums *sums, int calls, double *part,
         (unsigned) sums->at[calls - 1].end, THREADS, 0, stream, *sums, part);
 }
 
-/* Parts lie in the workspace, which is this stream's alone. */
+/* Parts lie in the workspace, which only this stream uses. */
 template <typename term, bool adds>
 static void launch(const struct sums *sums, int calls, enum mtlm_dtype dtype,
                    const struct mtlm_device *device)
@@ -175,7 +175,7 @@ void mtlm_square_sum_cuda(void *const ptr[], const struct mtlm_call *call,
     launch<square, false>(&sums, calls, dtype, context->device);
 }
 
-/* One call, for they all add to one number. */
+/* One call: all calls add to the same number. */
 void mtlm_count_zeros_cuda(void *const ptr[], const struct mtlm_call *call,
                            const struct mtlm_context *context)
 {
@@ -186,8 +186,8 @@ void mtlm_count_zeros_cuda(void *const ptr[], const struct mtlm_call *call,
                           context->device);
 }
 
-/* sums[0] + sums[1] + ... in this order, bit for bit as on the CPU: the block
- * reads ahead, its first thread adds, and has the sum. */
+/* Returns sums[0] + sums[1] + ... in the first thread, in this order, bit for
+ * bit as on the CPU.  The block reads ahead; the first thread adds. */
 static __device__ double sum_in_order(const double *sums, int64_t n)
 {
     __shared__ double ahead[THREADS];
@@ -245,8 +245,8 @@ static __global__ void put(double *slot, double value)
     *slot = value;
 }
 
-/* The host's state travels as an argument, read when the task's turn has come:
- * as late as a CPU would read it, and the status need not come to the CPU. */
+/* The kernel takes the host's state as an argument, read when the task starts:
+ * as late as on a CPU, and without moving the status to the CPU. */
 void mtlm_flags_cuda(void *const ptr[], const struct mtlm_call *call,
                      const struct mtlm_context *context)
 {
@@ -268,7 +268,7 @@ void mtlm_control_init_cuda(void *const ptr[], const struct mtlm_call *call,
                 (double *) ptr[CONTROL_INIT_CONTROL]);
 }
 
-/* What decides is the CPU's own (control.h). */
+/* Decides by the code that the CPU runs too (control.h). */
 static __global__ void __launch_bounds__(THREADS)
     control(union mtlm_attr attr, const double *status, int64_t samples,
             double *state, double *report)

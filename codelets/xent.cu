@@ -14,7 +14,7 @@
 #include "runtime/machine/device.h"
 
 constexpr int THREADS = 512, WARPS = THREADS / 32, LOSS_THREADS = 1024;
-/* A grid of a block per row: of more rows the blocks take several. */
+/* Returns the blocks for one row each; with more rows, blocks take several. */
 static unsigned blocks_for(int64_t rows)
 {
     return rows < INT32_MAX ? (unsigned) rows : INT32_MAX;
@@ -22,7 +22,7 @@ static unsigned blocks_for(int64_t rows)
 
 constexpr float LOG2_E = 1.4426950408889634f;
 
-/* Maximum of some logits, and the sum of e^(logit - max) over them. */
+/* The maximum of some logits, and their sum of e^(logit - max). */
 struct stats {
     float max, sum;
 };
@@ -39,7 +39,7 @@ static __device__ struct stats merge(struct stats a, struct stats b)
     return {max, a.sum * exp_of(a.max - max) + b.sum * exp_of(b.max - max)};
 }
 
-/* One exponential per logit, and one more where the maximum grows. */
+/* Adds logits: one exponential each, and one more if the maximum grows. */
 template <typename T, int width>
 static __device__ void add(struct stats *all, const T *logits)
 {
@@ -57,7 +57,7 @@ static __device__ void add(struct stats *all, const T *logits)
     all->sum += sum;
 }
 
-/* Over the block; valid in the threads of its first warp. */
+/* Merges over the block; the result is valid in the first warp. */
 static __device__ struct stats merge_block(struct stats mine)
 {
     __shared__ struct stats part[WARPS];
@@ -66,7 +66,7 @@ static __device__ struct stats merge_block(struct stats mine)
     for (int n = 16; n > 0; n /= 2)
         mine = merge(mine, {__shfl_xor_sync(~0u, mine.max, n),
                             __shfl_xor_sync(~0u, mine.sum, n)});
-    __syncthreads(); /* those of the row before are read */
+    __syncthreads(); /* the previous row's parts have been read */
     if (threadIdx.x % 32 == 0)
         part[threadIdx.x / 32] = mine;
     __syncthreads();
@@ -76,7 +76,7 @@ static __device__ struct stats merge_block(struct stats mine)
     return all;
 }
 
-/* n of the cols columns count; first: this rank's first row of the
+/* n: columns that count, of cols; first: this rank's first row of the
  * vocabulary. */
 template <typename T, int width>
 static __global__ void __launch_bounds__(THREADS)
@@ -135,7 +135,7 @@ void mtlm_xent_stats_cuda(void *const ptr[], const struct mtlm_call *call,
     });
 }
 
-/* Rows are few: what the CPU computes, in double as there. */
+/* In double, as on the CPU: rows are few. */
 static __global__ void xent_rescale(const float *local, const float *max,
                                     float *sum, int64_t rows)
 {
@@ -156,7 +156,7 @@ void mtlm_xent_rescale_cuda(void *const ptr[], const struct mtlm_call *call,
                 (float *) ptr[XR_SUMS], rows);
 }
 
-/* One block, the largest, so that the sum has one order. */
+/* One block of the largest size, so that the sum has one order. */
 static __global__ void __launch_bounds__(LOSS_THREADS)
     xent_loss(const float *max, const float *sum, const float *target,
               const float *weight, double *loss, int64_t rows, double share)
@@ -186,7 +186,7 @@ void mtlm_xent_loss_cuda(void *const ptr[], const struct mtlm_call *call,
                 context->share);
 }
 
-/* share: with the loss scale still to come. */
+/* share: without the loss scale, which the kernel multiplies. */
 template <typename T, int width>
 static __global__ void __launch_bounds__(THREADS)
     xent_bwd(const int *labels, const float *max, const float *sum,
@@ -247,9 +247,9 @@ void mtlm_xent_bwd_cuda(void *const ptr[], const struct mtlm_call *call,
     });
 }
 
-/* The greatest of the n logits of a row, found by a warp: of equal ones the
- * first; the same in every lane.  As on the CPU no NaN is greater than what
- * stands before it, and nothing is greater than a NaN at the begin. */
+/* Returns the index of the greatest of the n logits of a row, in every lane of
+ * a warp; of equal logits, the first.  As on the CPU, a NaN is not greater than
+ * earlier logits, and no logit is greater than a NaN at the begin. */
 template <typename T>
 static __device__ int64_t greatest(const T *row, int64_t n)
 {

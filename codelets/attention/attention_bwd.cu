@@ -16,8 +16,8 @@ template <typename T> struct results {
     const float *lse;
 };
 
-/* Of a thread's queries: the logarithm of the sum times log2(e), and the sum
- * of y dy, which is that of the probabilities times their gradients.  dy: the
+/* Computes for each query of a thread: lse times log2(e); delta, the sum of y
+ * dy, which equals the sum of the probabilities times their gradients.  dy: the
  * tile of q0 in shared memory. */
 template <typename Tile, typename T>
 static __device__ void row_statistics(const mtlm_att_head<T> &h, int64_t d,
@@ -38,8 +38,8 @@ static __device__ void row_statistics(const mtlm_att_head<T> &h, int64_t d,
     }
 }
 
-/* Of the tile of queries q0 .. and keys k0 ..: the dropped probabilities p and
- * the gradients ds of the scores, for the thread's queries and keys. */
+/* Computes the dropped probabilities p and the gradients ds of the scores, for
+ * the thread's queries and keys in the tile of queries q0 .. and keys k0 .. */
 template <typename Tile, typename T>
 static __device__ void scores(const mtlm_att_call<T> &a,
                               const mtlm_att_head<T> &h, int64_t q0, int64_t k0,
@@ -174,12 +174,12 @@ static __global__ void __launch_bounds__(MTLM_ATT_THREADS)
         mtlm_att_sums<Tile::BQ, Tile::BK, Tile>(tile.weights, Tile::LDK, tile.k,
                                                 sum);
     }
-    /* What is added to stays as it is in the padding; else it is 0 there. */
+    /* In the padding: 0; with add, the gradient stays. */
     store<Tile::BQ, Tile>(sum, q0, add ? h.queries : a.sq, h.ld, a.d,
                           a.scale * a.coefficient, add, dq + 3 * h.at);
 }
 
-/* weights [BK][BQ] = x transposed. */
+/* Writes x transposed to weights [BK][BQ]. */
 template <typename Tile>
 static __device__ void put_transposed(const float x[Tile::RQ][Tile::RK],
                                       float *weights)
@@ -190,7 +190,7 @@ static __device__ void put_transposed(const float x[Tile::RQ][Tile::RK],
                     + threadIdx.y * Tile::RQ + i] = x[i][j];
 }
 
-/* The first tile of queries that sees a key from k0 on. */
+/* Returns the first query of the first tile that sees a key from k0 on. */
 template <typename Tile, typename T>
 static __device__ int64_t first_queries(const mtlm_att_call<T> &a, int64_t k0)
 {
@@ -310,7 +310,8 @@ void mtlm_attention_bwd_add_cuda(void *const ptr[],
                                  const struct mtlm_context *context)
 {
 #if MTLM_CUDNN_ATTENTION
-    /* No graph has it: only parts of samples add to a gradient. */
+    /* No graph of nodes calls cuDNN here: only parts of samples add to a
+     * gradient. */
     assert(call->attr.attention.dropout.p == 0
            || !mtlm_attention_cudnn_takes(call, context));
 #endif

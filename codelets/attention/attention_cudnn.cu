@@ -20,7 +20,7 @@ void mtlm_attention_cudnn_seed(int64_t *to, uint64_t seed, uint64_t offset,
                 (int64_t) offset);
 }
 
-/* A block for each position of a sample; most find nothing to do. */
+/* One block per position of a sample; most blocks have nothing to do. */
 static __global__ void clear_padding(uint16_t *x, int64_t cols, float *lse,
                                      int heads, const int *lengths)
 {

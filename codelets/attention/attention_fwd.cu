@@ -9,8 +9,8 @@
 
 constexpr float LOG2_E = 1.4426950408889634f, LN_2 = 0.69314718055994531f;
 
-/* What a thread carries along the keys: of its queries, the greatest score
- * times log2(e), its part of the sum, and its part of y. */
+/* What a thread carries from keys to keys: the greatest score of each query
+ * times log2(e), and the thread's parts of the sum and of y. */
 template <typename Tile> struct carry {
     float max[Tile::RQ], sum[Tile::RQ];
     float4 y[Tile::RQ][Tile::RC];
@@ -26,7 +26,7 @@ static __device__ void begin(const mtlm_att_head<T> &h, int64_t d, int64_t q0,
         const bool known = merge && q < h.queries;
         const T *row = y + q * h.ld_y + h.at;
 
-        /* What is there already counts as one key with the score lse. */
+        /* An existing result counts as one key with the score lse. */
         to.max[i] = known ? lse[h.row + q] * LOG2_E : -INFINITY;
         to.sum[i] = known && threadIdx.x == 0;
         for (int c = 0; c < Tile::RC; c++) {
@@ -40,8 +40,8 @@ static __device__ void begin(const mtlm_att_head<T> &h, int64_t d, int64_t q0,
     }
 }
 
-/* Scores of one query, score[j] those of keys tx + 16 j, become 2^(score -
- * maximum), and what was carried is brought to the new maximum. */
+/* Replaces the scores of one query by 2^(score - maximum) and rescales the
+ * carried sums to the new maximum.  score[j] belongs to key tx + 16 j. */
 template <typename Tile>
 static __device__ void softmax(float score[Tile::RK], int i, carry<Tile> &to)
 {
@@ -50,7 +50,7 @@ static __device__ void softmax(float score[Tile::RK], int i, carry<Tile> &to)
     for (int j = 0; j < Tile::RK; j++)
         max = fmaxf(max, score[j]);
     max = mtlm_att_row_max(max);
-    /* A query that has seen no key yet. */
+    /* -infinity: the query has seen no key yet. */
     ratio = max > -INFINITY ? exp2f(to.max[i] - max) : 1;
     to.max[i] = max;
     to.sum[i] *= ratio;
@@ -127,7 +127,7 @@ static __global__ void __launch_bounds__(MTLM_ATT_THREADS)
     float *p = kv + Tile::BK * Tile::LD;
     unsigned char *mask = (unsigned char *) (p + Tile::BQ * Tile::LDK);
     const mtlm_att_head<T> h = mtlm_att_head_of(a, blockIdx.z, blockIdx.y);
-    /* Where causal, the last queries take longest: first. */
+    /* Causal: the last queries take longest and so start first. */
     const int64_t q0 = (int64_t) (gridDim.x - 1 - blockIdx.x) * Tile::BQ;
     const int64_t last =
         (q0 + Tile::BQ < h.queries ? q0 + Tile::BQ : h.queries);
