@@ -73,12 +73,14 @@ static void post_message(struct mtlm_run *run, const struct mtlm_item *item,
         mtlm_stage_tags(config) * mtlm_layout_stages(&config->layout);
     starpu_data_handle_t *handles =
         mtlm_calloc(mtlm_node_n_uses(node), sizeof(*handles));
+    struct starpu_data_descr *control =
+        mtlm_calloc(mtlm_node_n_uses(node), sizeof(*control));
     struct mtlm_message message = {.name = mtlm_ops[node->call.kind]->name,
                                    .priority = priority_of(run, item, pass),
                                    .recorded = pass->record,
                                    .record = record_of(run, item, pass)};
 
-    mtlm_run_message_of(&run->data, node, use, handles, &message);
+    mtlm_run_message_of(&run->data, node, use, handles, control, &message);
     message.tag += use % run->tag_microbatches * tags;
     if (run->config.synthetic)
         message.duration_ns =
@@ -87,6 +89,7 @@ static void post_message(struct mtlm_run *run, const struct mtlm_item *item,
                                        message.duration_ns);
     mtlm_message_post(run->config.engine, &message);
     free(handles);
+    free(control);
 }
 
 static bool is_poisoned(const struct mtlm_run *run,

@@ -54,32 +54,57 @@ static int collect_handles(const struct mtlm_run_data *data,
     return n;
 }
 
+/* The same for data that only orders nodes: a write leaves the data as it is. */
+static int collect_control(const struct mtlm_run_data *data,
+                           const struct mtlm_node *node, int64_t number,
+                           struct starpu_data_descr *control)
+{
+    int n = 0;
+
+    for (int i = 0; i < mtlm_node_n_uses(node); i++) {
+        const struct mtlm_use use = mtlm_node_use(node, i);
+
+        if (part_of(node, use) == ORDER)
+            control[n++] = (struct starpu_data_descr){
+                mtlm_run_data_handle(data, use.tensor, number),
+                use.access == MTLM_R ? STARPU_R : STARPU_RW};
+    }
+    return n;
+}
+
+/* Leaves one of n handles in a list; the others only wait for the message. */
+static int shrink_list(const starpu_data_handle_t *handle, int n,
+                       enum starpu_data_access_mode mode,
+                       struct starpu_data_descr *control)
+{
+    for (int i = 1; i < n; i++)
+        control[i - 1] = (struct starpu_data_descr){handle[i], mode};
+    return n > 1 ? n - 1 : 0;
+}
+
 /* A synthetic message carries one element of the first tensor; the other
  * tensors only order nodes. */
 static void shrink_message(const struct mtlm_node *node,
-                           struct mtlm_message *message)
+                           struct mtlm_message *message,
+                           struct starpu_data_descr *control)
 {
-    starpu_data_handle_t *all = (starpu_data_handle_t *) message->handle;
-    const int n = message->n_handles + message->n_into + message->n_control;
-    const int last = message->n_handles;
+    const bool reads =
+        message->kind != MTLM_RECV && !mtlm_message_in_place(message);
 
-    message->count = mtlm_synthetic_count(node);
-    if (message->n_into) {
-        const starpu_data_handle_t into = message->into[0];
-
-        all[last] = all[1];
-        all[1] = into;
-        message->into = &all[1];
-        message->n_into = 1;
-    }
+    message->n_control +=
+        shrink_list(message->handle, message->n_handles,
+                    reads ? STARPU_R : STARPU_RW, control + message->n_control);
+    message->n_control += shrink_list(message->into, message->n_into, STARPU_RW,
+                                      control + message->n_control);
     message->n_handles = 1;
-    message->control = &all[1 + message->n_into];
-    message->n_control = n - 1 - message->n_into;
+    message->n_into = message->n_into > 0;
+    message->count = mtlm_synthetic_count(node);
 }
 
 void mtlm_run_message_of(const struct mtlm_run_data *data,
                          const struct mtlm_node *node, int64_t use,
                          starpu_data_handle_t *handles,
+                         struct starpu_data_descr *control,
                          struct mtlm_message *message)
 {
     const union mtlm_attr *attr = &node->call.attr;
@@ -88,16 +113,15 @@ void mtlm_run_message_of(const struct mtlm_run_data *data,
     message->kind = kind;
     message->handle = handles;
     message->n_handles = collect_handles(data, node, use, SENT, handles);
-    handles += message->n_handles;
-    message->into = handles;
-    message->n_into = collect_handles(data, node, use, RECEIVED, handles);
-    handles += message->n_into;
-    message->control = handles;
-    message->n_control = collect_handles(data, node, use, ORDER, handles);
+    message->into = handles + message->n_handles;
+    message->n_into = collect_handles(data, node, use, RECEIVED,
+                                      handles + message->n_handles);
+    message->control = control;
+    message->n_control = collect_control(data, node, use, control);
     message->dtype = mtlm_node_use(node, 0).tensor->dtype;
     message->count = mtlm_node_elems(node);
     if (data->synthetic && !mtlm_synthetic_computes(node))
-        shrink_message(node, message);
+        shrink_message(node, message, control);
     assert(message->n_handles > 0 && message->count > 0);
     if (kind == MTLM_SEND || kind == MTLM_RECV) {
         message->peer = attr->p2p.peer;

@@ -111,6 +111,7 @@ static void complete_transfer(struct mtlm_engine *engine,
         pthread_cond_broadcast(&engine->done);
     pthread_mutex_unlock(&engine->mutex);
     free(transfer->held);
+    free(transfer->control);
     free(transfer);
 }
 

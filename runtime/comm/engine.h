@@ -32,7 +32,9 @@
  * all dependencies.  Each rank issues its collectives in that order.  Take the
  * first collective that is not done.  All its dependencies are done.  All
  * collectives before it on each of its ranks are done, so none is in flight.
- * Hence each of its ranks issues it.
+ * Hence each of its ranks issues it.  The order is made from the uses of the
+ * nodes (graph/run/collective_plan.h), so the engine acquires each handle in
+ * the mode of its use: an edge that only StarPU knows could close a circle.
  *
  * BY_LEADER.  Rank 0 of each tensor-parallel group is its leader.  The leader
  * issues collectives that are ready on itself, highest priority first.  The

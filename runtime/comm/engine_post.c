@@ -67,7 +67,7 @@ static void check_message(const struct mtlm_engine *engine,
                    m->count, m->n_into);
 }
 
-/* Copies the lists of handles, one after the other. */
+/* Copies the lists; held has all handles, one list after the other. */
 static void copy_lists(struct mtlm_transfer *transfer)
 {
     struct mtlm_message *m = &transfer->message;
@@ -82,9 +82,12 @@ static void copy_lists(struct mtlm_transfer *transfer)
         memcpy(at, m->into, m->n_into * sizeof(*at));
     m->into = at;
     at += m->n_into;
-    if (m->n_control)
-        memcpy(at, m->control, m->n_control * sizeof(*at));
-    m->control = at;
+    transfer->control = mtlm_calloc(m->n_control, sizeof(*m->control));
+    for (int i = 0; i < m->n_control; i++) {
+        transfer->control[i] = m->control[i];
+        at[i] = m->control[i].handle;
+    }
+    m->control = transfer->control;
 }
 
 enum starpu_data_access_mode mtlm_engine_message_mode(
@@ -94,7 +97,8 @@ enum starpu_data_access_mode mtlm_engine_message_mode(
         return m->kind == MTLM_RECV       ? STARPU_W
                : mtlm_message_in_place(m) ? STARPU_RW
                                           : STARPU_R;
-    return i < m->n_handles + m->n_into ? STARPU_W : STARPU_RW;
+    i -= m->n_handles;
+    return i < m->n_into ? STARPU_W : m->control[i - m->n_into].mode;
 }
 
 /* Returns the memory node for entry i of held; data for ordering only stays

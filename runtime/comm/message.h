@@ -36,8 +36,8 @@ struct mtlm_message {
     int n_handles;
     const starpu_data_handle_t *into; /* [n_into] written, see kind */
     int n_into;
-    /* Ordering only: acquired read-write, never modified. */
-    const starpu_data_handle_t *control; /* [n_control] */
+    /* Ordering only: acquired as each mode says, never modified. */
+    const struct starpu_data_descr *control; /* [n_control] */
     int n_control;
     /* Elements of handle, padding included: of an all-gather one rank's block,
      * of a reduce-scatter all blocks, a multiple of the group's size. */

@@ -15,6 +15,7 @@ struct mtlm_transfer {
     struct mtlm_transport *transport;
     starpu_data_handle_t *held; /* [n_held] all lists of the message */
     int n_held;
+    struct starpu_data_descr *control; /* the message's list of that name */
     int acquired;             /* handles that StarPU has handed over */
     struct starpu_task *task; /* of a message that is a task, or NULL */
     void *buffer, *into;      /* memory of the lists handle and into */

@@ -32,9 +32,15 @@ orders() {
 ways=('leader mpi' 'plan serial' 'leader mpi task')
 ! full_tier || ways+=('leader serial' 'plan mpi' 'plan serial task')
 beside orders 2 2 2 --num-virtual-stages-per-pipeline-rank 2
+# W reads what sequence parallelism gathers again, in an order of its own.
+beside orders 2 2 1 --sequence-parallel --schedule 1f1b
 if full_tier; then
     beside orders 2 2 1 --num-virtual-stages-per-pipeline-rank 2
     beside orders 2 1 1
+    beside orders 2 2 1 --sequence-parallel --schedule gpipe
+    beside orders 2 2 1 --sequence-parallel --schedule interleaved \
+        --num-virtual-stages-per-pipeline-rank 2
+    beside orders 2 2 1 --sequence-parallel --schedule zb-h1
 fi
 together
 

@@ -52,18 +52,19 @@ static void submit(starpu_data_handle_t read, struct span *span)
 
 static void post(enum mtlm_message_kind kind, int i, bool controlled)
 {
-    mtlm_message_post(engine, &(struct mtlm_message){
-                                  .kind = kind,
-                                  .handle = &handle[i],
-                                  .n_handles = 1,
-                                  .control = &control,
-                                  .n_control = controlled,
-                                  .count = 1,
-                                  .duration_ns = (int64_t) (1e9 * duration_s),
-                                  .dtype = MTLM_F64,
-                                  .peer = !rank,
-                                  .tag = i,
-                                  .group = MTLM_GROUP_WORLD});
+    mtlm_message_post(
+        engine, &(struct mtlm_message){
+                    .kind = kind,
+                    .handle = &handle[i],
+                    .n_handles = 1,
+                    .control = &(struct starpu_data_descr){control, STARPU_RW},
+                    .n_control = controlled,
+                    .count = 1,
+                    .duration_ns = (int64_t) (1e9 * duration_s),
+                    .dtype = MTLM_F64,
+                    .peer = !rank,
+                    .tag = i,
+                    .group = MTLM_GROUP_WORLD});
 }
 
 static void finish_all(void)
