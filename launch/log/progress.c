@@ -202,13 +202,3 @@ void mtlm_progress_stop(void)
     if (started)
         pthread_join(progress.thread, NULL);
 }
-
-double mtlm_progress_done(void)
-{
-    double done;
-
-    pthread_mutex_lock(&progress.mutex);
-    done = done_now();
-    pthread_mutex_unlock(&progress.mutex);
-    return done;
-}

@@ -25,9 +25,6 @@ void mtlm_progress_end(void);
 /* Stops the thread, if it runs. */
 void mtlm_progress_stop(void);
 
-/* Microbatches of the current iteration that are done. */
-double mtlm_progress_done(void);
-
 /* Writes the line without newline: done of total microbatches after seconds,
  * and `after` microbatches left in the run.  Returns text. */
 char *mtlm_progress_text(const char *what, double done, int64_t total,

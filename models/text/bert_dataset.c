@@ -22,7 +22,6 @@ struct bert_dataset {
     struct mtlm_bert_recipe recipe;
     struct run *run; /* [runs], room for capacity */
     int64_t runs, capacity;
-    int64_t left_out; /* documents */
 };
 
 /* A run as the text of a sample. */
@@ -91,10 +90,8 @@ static void cut_document(struct bert_dataset *bert, int64_t document)
     int64_t first = mtlm_indexed_dataset_sequence(bert->dataset, document);
     int64_t target, tokens = 0;
 
-    if (!is_good(bert, first, last)) {
-        bert->left_out++;
+    if (!is_good(bert, first, last))
         return;
-    }
     target = mtlm_bert_sample_target(&bert->recipe, &draw);
     for (int64_t i = first; i < last; i++) {
         const int64_t left = last - i - 1;
@@ -204,14 +201,4 @@ struct mtlm_samples *mtlm_bert_dataset_create(
         return NULL;
     }
     return &bert->samples;
-}
-
-int64_t mtlm_bert_dataset_epoch(const struct mtlm_samples *samples)
-{
-    return ((const struct bert_dataset *) samples)->runs;
-}
-
-int64_t mtlm_bert_dataset_left_out(const struct mtlm_samples *samples)
-{
-    return ((const struct bert_dataset *) samples)->left_out;
 }

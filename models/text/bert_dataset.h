@@ -35,10 +35,4 @@ struct mtlm_samples *mtlm_bert_dataset_create(
 
 enum { MTLM_BERT_LONGEST = 512 }; /* tokens of a sentence, as in Megatron */
 
-/* Returns the samples of an epoch. */
-int64_t mtlm_bert_dataset_epoch(const struct mtlm_samples *samples);
-
-/* Returns the number of documents left out. */
-int64_t mtlm_bert_dataset_left_out(const struct mtlm_samples *samples);
-
 #endif /* MTLM_BERT_DATASET_H */

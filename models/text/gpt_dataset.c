@@ -221,9 +221,3 @@ struct mtlm_samples *mtlm_gpt_dataset_create(
     }
     return &gpt->samples;
 }
-
-int64_t mtlm_gpt_dataset_first_sample(const struct mtlm_samples *samples,
-                                      int64_t epoch)
-{
-    return first_sample((const struct gpt_dataset *) samples, epoch);
-}

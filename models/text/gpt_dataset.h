@@ -26,8 +26,4 @@ struct mtlm_samples *mtlm_gpt_dataset_create(
     int64_t last_document, int64_t seq_length, uint64_t seed, int32_t eod,
     struct mtlm_error *err);
 
-/* Returns the number of the first sample of an epoch. */
-int64_t mtlm_gpt_dataset_first_sample(const struct mtlm_samples *samples,
-                                      int64_t epoch);
-
 #endif /* MTLM_GPT_DATASET_H */

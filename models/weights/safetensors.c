@@ -284,10 +284,3 @@ const struct mtlm_safetensors_tensor *mtlm_safetensors_find(
 
     return bsearch(&key, file->tensor, file->count, sizeof(key), by_name);
 }
-
-const char *mtlm_safetensors_metadata(const struct mtlm_safetensors *file,
-                                      const char *key)
-{
-    return json_string_value(
-        json_object_get(json_object_get(file->header, "__metadata__"), key));
-}

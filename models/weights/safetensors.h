@@ -68,10 +68,6 @@ const struct mtlm_safetensors_tensor *mtlm_safetensors_at(
 const struct mtlm_safetensors_tensor *mtlm_safetensors_find(
     const struct mtlm_safetensors *file, const char *name);
 
-/* Returns the text of "__metadata__" under key; NULL: there is none. */
-const char *mtlm_safetensors_metadata(const struct mtlm_safetensors *file,
-                                      const char *key);
-
 /* A file being written: collects tensors, and writes them at commit. */
 struct mtlm_safetensors_writer;
 

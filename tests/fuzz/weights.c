@@ -32,8 +32,6 @@ void fuzz_safetensors(const uint8_t *data, size_t bytes)
         if (mtlm_safetensors_find(file, t->name) != t)
             abort();
     }
-    if (mtlm_safetensors_metadata(file, "format"))
-        fuzz_look_at_text(mtlm_safetensors_metadata(file, "format"));
     mtlm_safetensors_close(file);
 }
 

@@ -76,10 +76,56 @@ static void test_text_stays_inside_its_buffer(void **state)
     assert_string_equal(text, "iteration 12: 3.0/1");
 }
 
+static struct {
+    int pty, before; /* the terminal's other end; the stderr of before */
+} terminal;
+
+/* Makes stderr a terminal.  The thread starts anew, and sees the terminal. */
+static int open_terminal(void **state)
+{
+    int end;
+
+    (void) state;
+    mtlm_progress_stop();
+    terminal.before = dup(STDERR_FILENO);
+    terminal.pty = posix_openpt(O_RDWR | O_NOCTTY);
+    if (terminal.pty < 0 || grantpt(terminal.pty) != 0
+        || unlockpt(terminal.pty) != 0)
+        return -1;
+    end = open(ptsname(terminal.pty), O_RDWR | O_NOCTTY);
+    if (end < 0)
+        return -1;
+    dup2(end, STDERR_FILENO);
+    close(end);
+    return 0;
+}
+
+static int close_terminal(void **state)
+{
+    (void) state;
+    mtlm_progress_stop();
+    dup2(terminal.before, STDERR_FILENO);
+    close(terminal.before), close(terminal.pty);
+    return 0;
+}
+
+/* Waits for what the terminal shows of an iteration, after the first second,
+ * and ends the iteration. */
+static void assert_shown(const char *begin)
+{
+    char text[4096] = "";
+
+    assert_true(read(terminal.pty, text, sizeof(text) - 1) > 0);
+    mtlm_progress_end();
+    if (strncmp(text, begin, strlen(begin)) != 0)
+        fail_msg("%s", text);
+    assert_true(read(terminal.pty, text, sizeof(text)) > 0); /* cleared */
+}
+
 static void *add_many(void *arg)
 {
     (void) arg;
-    for (int i = 0; i < 10000; i++)
+    for (int i = 0; i < 1000000; i++)
         mtlm_progress_add(1);
     return NULL;
 }
@@ -89,31 +135,27 @@ static void test_threads_lose_no_microbatch(void **state)
     pthread_t thread[4];
 
     (void) state;
-    mtlm_progress_start("iteration 1", 40000, 0);
     for (int i = 0; i < 4; i++)
         assert_int_equal(pthread_create(&thread[i], NULL, add_many, NULL), 0);
     for (int i = 0; i < 4; i++)
         pthread_join(thread[i], NULL);
-    assert_true(mtlm_progress_done() == 40000);
-    mtlm_progress_end();
+    mtlm_progress_start("iteration 1", 4000000, 0);
+    assert_shown("\riteration 1: 4000000/4000000 microbatches, ");
 }
 
 static void test_early_microbatches_count_for_the_next_iteration(void **state)
 {
     (void) state;
-    mtlm_progress_start("iteration 2", 4, 0);
-    assert_true(mtlm_progress_done() == 0);
     for (int i = 0; i < 5; i++)
         mtlm_progress_add(1);
-    assert_true(mtlm_progress_done() == 4);
-    mtlm_progress_end();
+    mtlm_progress_start("iteration 2", 4, 0);
+    assert_shown("\riteration 2: 4.0/4 microbatches, ");
     mtlm_progress_add(0.5);
     mtlm_progress_add(0.5);
     mtlm_progress_start("iteration 3", 4, 0);
-    assert_true(mtlm_progress_done() == 2);
+    assert_shown("\riteration 3: 2.0/4 microbatches, ");
     mtlm_progress_add(1);
     mtlm_progress_add(1);
-    mtlm_progress_end();
 }
 
 /* The text begins so, and not much more than seconds later (others may be
@@ -130,25 +172,13 @@ static void assert_after(const char *text, const char *begin, int seconds)
 /* With no microbatch done: what a terminal shows after the first second. */
 static void test_a_long_iteration_shows_itself(void **state)
 {
-    int pty[2] = {posix_openpt(O_RDWR | O_NOCTTY), -1};
-    const int before = dup(STDERR_FILENO);
     char text[256] = "";
-    ssize_t n;
 
     (void) state;
-    assert_true(pty[0] >= 0 && grantpt(pty[0]) == 0 && unlockpt(pty[0]) == 0);
-    pty[1] = open(ptsname(pty[0]), O_RDWR | O_NOCTTY);
-    assert_true(pty[1] >= 0);
-    dup2(pty[1], STDERR_FILENO);
-    mtlm_progress_stop(); /* the thread starts anew, and sees the terminal */
     mtlm_progress_start("iteration 7", 16, 0);
-    n = read(pty[0], text, sizeof(text) - 1); /* waits for it */
+    assert_true(read(terminal.pty, text, sizeof(text) - 1) > 0);
     mtlm_progress_add(16);
     mtlm_progress_end();
-    mtlm_progress_stop();
-    dup2(before, STDERR_FILENO);
-    close(before), close(pty[0]), close(pty[1]);
-    assert_true(n > 0);
     assert_after(text, "\riteration 7: 0.0/16 microbatches after ", 1);
 }
 
@@ -175,6 +205,9 @@ static void test_a_long_iteration_is_in_a_log_as_well(void **state)
     assert_non_null(strstr(text, " s\n"));
 }
 
+#define ON_TERMINAL(test)                                                      \
+    cmocka_unit_test_setup_teardown(test, open_terminal, close_terminal)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,9 +216,9 @@ int main(void)
         cmocka_unit_test(test_text_knows_the_whole_run),
         cmocka_unit_test(test_text_without_a_microbatch_promises_nothing),
         cmocka_unit_test(test_text_stays_inside_its_buffer),
-        cmocka_unit_test(test_threads_lose_no_microbatch),
-        cmocka_unit_test(test_early_microbatches_count_for_the_next_iteration),
-        cmocka_unit_test(test_a_long_iteration_shows_itself),
+        ON_TERMINAL(test_threads_lose_no_microbatch),
+        ON_TERMINAL(test_early_microbatches_count_for_the_next_iteration),
+        ON_TERMINAL(test_a_long_iteration_shows_itself),
         cmocka_unit_test(test_a_long_iteration_is_in_a_log_as_well),
     };
 

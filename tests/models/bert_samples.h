@@ -21,7 +21,7 @@ extern const struct mtlm_bert_recipe bert_plain, bert_usual;
 
 /* What a test gets with these as the group's setup and teardown.  The lengths
  * of the documents' sentences stand in bert_samples.c. */
-enum { BERT_DOCUMENTS = 8 };
+enum { BERT_DOCUMENTS = 8, BERT_RUNS = 8 /* without short samples */ };
 struct bert_fixture {
     struct mtlm_indexed_dataset *set;
     struct mtlm_samples *samples; /* of bert_usual */

@@ -16,12 +16,9 @@
 #include "tests/models/bert_samples.h"
 #include "tests/models/files.h"
 
-/* Of bert_plain: documents without a run; the runs, first sentence of each, and
- * the end of it. */
-enum { LEFT_OUT = 3 };
-static const int64_t runs[][2] = {{1, 4},   {4, 7},   {7, 13},  {16, 18},
-                                  {18, 20}, {20, 22}, {22, 25}, {25, 28}};
-enum { RUNS = sizeof(runs) / sizeof(runs[0]) };
+/* The runs of bert_plain, first sentence of each, and the end of it. */
+static const int64_t runs[BERT_RUNS][2] = {
+    {1, 4}, {4, 7}, {7, 13}, {16, 18}, {18, 20}, {20, 22}, {22, 25}, {25, 28}};
 
 static int64_t sentence_start(const struct bert_fixture *f, int64_t sentence)
 {
@@ -31,7 +28,7 @@ static int64_t sentence_start(const struct bert_fixture *f, int64_t sentence)
 /* The run that the tokens first .. last are of. */
 static int run_of(const struct bert_fixture *f, int32_t first, int32_t last)
 {
-    for (int r = 0; r < RUNS; r++)
+    for (int r = 0; r < BERT_RUNS; r++)
         if (first >= sentence_start(f, runs[r][0])
             && last < sentence_start(f, runs[r][1]))
             return r;
@@ -54,18 +51,17 @@ static void test_each_document_is_used_as_told(void **state)
     struct bert_fixture *f = *state;
     struct mtlm_samples *samples = bert_create(f->set, &bert_plain);
 
-    assert_int_equal(mtlm_bert_dataset_epoch(samples), RUNS);
-    assert_int_equal(mtlm_bert_dataset_left_out(samples), LEFT_OUT);
     for (int64_t epoch = 0; epoch < 50; epoch++) {
-        int count[RUNS] = {0};
+        int count[BERT_RUNS] = {0};
 
-        for (int64_t i = 0; i < RUNS; i++) {
-            const struct bert_sample r = bert_read(samples, epoch * RUNS + i);
+        for (int64_t i = 0; i < BERT_RUNS; i++) {
+            const struct bert_sample r =
+                bert_read(samples, epoch * BERT_RUNS + i);
             const struct bert_segments s = bert_take_apart(&r);
 
             count[run_of_segments(f, &s)]++;
         }
-        for (int r = 0; r < RUNS; r++)
+        for (int r = 0; r < BERT_RUNS; r++)
             assert_int_equal(count[r], 1);
     }
     mtlm_samples_destroy(samples);
@@ -187,7 +183,7 @@ static void test_the_shorter_segment_stays_whole(void **state)
     const int64_t begin = sentence_start(f, 18); /* 5 and 512 */
     int seen = 0;
 
-    for (int64_t n = 0; n < 100 * RUNS; n++) {
+    for (int64_t n = 0; n < 100 * BERT_RUNS; n++) {
         const struct bert_sample r = bert_read(samples, n);
         const struct bert_segments s = bert_take_apart(&r);
 
@@ -238,17 +234,30 @@ static void test_some_samples_are_short(void **state)
     mtlm_indexed_dataset_close(set);
 }
 
+/* Documents with a sentence that is too long, and without a token. */
+enum { TOO_LONG = 3, EMPTY = BERT_DOCUMENTS - 1 };
+
+static int document_of(const struct bert_fixture *f,
+                       const struct bert_sample *r)
+{
+    int d = 0;
+
+    if (r->length == 2)
+        return EMPTY;
+    while (mtlm_indexed_dataset_tokens(f->set, 0, d + 1) <= r->labels[1])
+        d++;
+    return d;
+}
+
 static void test_without_binary_head_there_is_one_segment(void **state)
 {
     struct bert_fixture *f = *state;
     struct mtlm_bert_recipe recipe = bert_usual;
     struct mtlm_samples *samples;
-    int lonely = 0;
+    int count[BERT_DOCUMENTS] = {0}, lonely = 0;
 
     recipe.binary_head = false;
     samples = bert_create(f->set, &recipe);
-    /* Only the too long one is left out, and the empty one. */
-    assert_int_equal(mtlm_bert_dataset_left_out(samples), 1);
     for (int64_t n = 0; n < 1000; n++) {
         const struct bert_sample r = bert_read(samples, n);
 
@@ -264,8 +273,11 @@ static void test_without_binary_head_there_is_one_segment(void **state)
                 assert_int_equal(r.labels[i], r.labels[i - 1] + 1);
         }
         lonely += r.length > 2 && r.labels[1] < 30;
+        count[document_of(f, &r)]++;
     }
     assert_true(lonely > 20);
+    for (int d = 0; d < BERT_DOCUMENTS; d++)
+        assert_int_equal(count[d] > 0, d != TOO_LONG);
     mtlm_samples_destroy(samples);
 }
 

@@ -46,8 +46,6 @@ static void test_what_is_written_is_read(void **state)
     assert_int_equal(mtlm_safetensors_count(file), 4);
     assert_string_equal(mtlm_safetensors_at(file, 0)->name, "b");
     assert_string_equal(mtlm_safetensors_at(file, 3)->name, "w.weight");
-    assert_string_equal(mtlm_safetensors_metadata(file, "format"), "mtlm");
-    assert_null(mtlm_safetensors_metadata(file, "other"));
     assert_null(mtlm_safetensors_find(file, "c"));
     t = mtlm_safetensors_find(file, "w.weight");
     assert_int_equal(t->dtype, MTLM_SAFETENSORS_F32);
@@ -71,8 +69,9 @@ static void test_what_is_written_is_read(void **state)
 static void test_the_file_is_the_formats(void **state)
 {
     static const char header[] =
-        "{\"four\":{\"dtype\":\"I32\",\"shape\":[1],\"data_offsets\":[0,4]}}"
-        "       ";
+        "{\"__metadata__\":{\"format\":\"mtlm\"},"
+        "\"four\":{\"dtype\":\"I32\",\"shape\":[1],\"data_offsets\":[0,4]}}"
+        "      ";
     struct mtlm_safetensors_writer *writer =
         mtlm_safetensors_writer_create(files_path("bytes"));
     const int32_t value = 258;
@@ -80,16 +79,17 @@ static void test_the_file_is_the_formats(void **state)
     size_t bytes;
 
     (void) state;
+    mtlm_safetensors_writer_metadata(writer, "format", "mtlm");
     mtlm_safetensors_writer_add(writer, "four", MTLM_SAFETENSORS_I32, 1,
                                 (const int64_t[]){1}, &value);
     assert_int_equal(mtlm_safetensors_writer_commit(writer, NULL), 0);
     mtlm_safetensors_writer_destroy(writer);
     data = files_read("bytes", &bytes);
-    assert_int_equal(strlen(header), 64);
-    assert_int_equal(bytes, 8 + 64 + 4);
-    assert_memory_equal(data, "\x40\0\0\0\0\0\0\0", 8);
-    assert_memory_equal(data + 8, header, 64);
-    assert_memory_equal(data + 72, "\2\1\0\0", 4);
+    assert_int_equal(strlen(header), 96);
+    assert_int_equal(bytes, 8 + 96 + 4);
+    assert_memory_equal(data, "\x60\0\0\0\0\0\0\0", 8);
+    assert_memory_equal(data + 8, header, 96);
+    assert_memory_equal(data + 104, "\2\1\0\0", 4);
     free(data);
 }
 
