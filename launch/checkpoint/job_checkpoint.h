@@ -1,35 +1,42 @@
 #ifndef MTLM_JOB_CHECKPOINT_H
 #define MTLM_JOB_CHECKPOINT_H
 
-/* What the start and the end of a job do about checkpoints.  Functions that
- * return int are steps of the start: 0, or -1 and *err on this rank. */
+/* Checkpoints at the start and the end of a job.  Functions that return int are
+ * steps of the start.  A step returns 0, or -1 and sets *err on this rank. */
 
 #include "launch/job/job.h"
 
-/* Fills in job->load_path, job->loaded, job->begin and job->damaged from the
- * newest whole checkpoint of --load.  Collective. */
+/* Finds the newest checkpoint of --load that is whole.  Sets job->load_path and
+ * job->loaded to this checkpoint, and job->damaged to the damaged ones.
+ * Without --load, or with an empty directory for a first start, sets neither.
+ * Sets job->begin to the start of training.  Collective. */
 int mtlm_job_checkpoint_find(struct mtlm_job *job, struct mtlm_error *err);
 
-/* Checks that the checkpoint fits model, tokenizer and samples; sets the first
- * iteration, and the iterations to trace. */
+/* Checks that the loaded checkpoint fits model, tokenizer and samples.  Sets
+ * job->begin to the position of the first iteration, and the iterations to
+ * trace. */
 int mtlm_job_checkpoint_check(struct mtlm_job *job, struct mtlm_error *err);
 
-/* Rank 0 locks --save against other jobs and against another training. */
+/* Locks --save against other jobs, on rank 0.  Removes uncommitted checkpoints.
+ * Refuses (MTLM_EXIT_USAGE) a directory with a checkpoint of another
+ * training. */
 int mtlm_job_checkpoint_lock(struct mtlm_job *job, struct mtlm_error *err);
 
-/* Checks that the file system of --save has room for one checkpoint. */
+/* Checks that the file system of --save has room for one checkpoint, and that
+ * all ranks see the directory.  Sets job->checkpoint_bytes and
+ * job->begin_is_saved.  Collective. */
 int mtlm_job_checkpoint_space(struct mtlm_job *job, struct mtlm_error *err);
 
-/* Whether the job loads Adam's moments and counters, too. */
+/* Returns whether the job loads Adam's moments and counters, too. */
 bool mtlm_job_checkpoint_loads_moments(const struct mtlm_job *job);
 
-/* Prints what was loaded and where checkpoints go.  For rank 0. */
+/* Prints the loaded checkpoint and the directory of new ones.  Rank 0 only. */
 void mtlm_job_checkpoint_print(const struct mtlm_job *job);
 
 /* Frees job->load_path and job->loaded. */
 void mtlm_job_checkpoint_forget(struct mtlm_job *job);
 
-/* Frees everything, and unlocks --save. */
+/* Frees all of the job's checkpoint data, and unlocks --save. */
 void mtlm_job_checkpoint_end(struct mtlm_job *job);
 
 #endif /* MTLM_JOB_CHECKPOINT_H */

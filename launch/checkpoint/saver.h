@@ -12,36 +12,38 @@
  * log reports a commit; the rank that fails reports the failure.  A failure
  * leaves older checkpoints unchanged.
  *
- * held: training stands still meanwhile.  The log line counts this stall: the
- * workers' copies (from a GPU with the transfer), the time that ranks were
- * held, and rank 0's creation of the directory.  "written in" excludes the
- * removal of old checkpoints. */
+ * Parameter held: training waits during the call.  The log line adds up the
+ * stall: the workers' copies (from a GPU with the transfer), and the time of
+ * calls with held.  "written in" excludes the removal of old checkpoints. */
 struct mtlm_saver;
 
-/* NULL: the job saves nothing. */
+/* Returns a saver, or NULL if the job saves nothing.  The caller destroys the
+ * saver before job. */
 struct mtlm_saver *mtlm_saver_create(struct mtlm_job *job);
 
-/* Waits for the thread and frees saver; NULL is fine. */
+/* Waits for the thread and frees saver; NULL is allowed. */
 void mtlm_saver_destroy(struct mtlm_saver *saver);
 
-/* Starts to save the copies of the last mtlm_run_save(): the state after so
- * many iterations and samples, with that report.  None is pending. */
+/* Starts to write the copies of the last mtlm_run_save() to a checkpoint.
+ * iteration, samples: iterations and samples done.  control: the report of the
+ * last of these iterations.  No checkpoint may be pending. */
 void mtlm_saver_begin(struct mtlm_saver *saver, int64_t iteration,
                       int64_t samples, const double control[MTLM_CONTROL_COUNT],
                       bool held);
 
-/* Whether a checkpoint is under way: its copies must not change.  False for
- * NULL. */
+/* Returns whether a checkpoint is pending: no new mtlm_run_save() may overwrite
+ * the copies.  False for NULL. */
 bool mtlm_saver_pending(const struct mtlm_saver *saver);
 
-/* Advances the pending checkpoint if all ranks can. */
+/* Takes the next step of the pending checkpoint, if there is one and the
+ * threads of all ranks are done.  Collective. */
 void mtlm_saver_poll(struct mtlm_saver *saver, bool held);
 
 /* Waits until the pending checkpoint is committed or has failed.  The watchdog
  * stays quiet while disk calls return (runtime/comm/watchdog.h). */
 void mtlm_saver_finish(struct mtlm_saver *saver);
 
-/* Whether the last checkpoint failed.  False for NULL. */
+/* Returns whether the last checkpoint failed.  False for NULL. */
 bool mtlm_saver_failed(const struct mtlm_saver *saver);
 
 #endif /* MTLM_SAVER_H */

@@ -3,21 +3,24 @@
 
 #include "launch/job/job.h"
 
-/* Which rank drives which GPU: steps of the start. */
+/* The choice of a GPU for each rank: steps of the start. */
 
-/* Finds the GPUs of this host. */
+/* Sets job->gpus to the GPUs of this host; none in a synthetic run. */
 int mtlm_job_gpus_find(struct mtlm_job *job, struct mtlm_error *err);
 
-/* Gives each rank a GPU; ranks without one leave job->ranks. */
+/* Sets job->gpu, -1: none.  If only some ranks get a GPU, the others leave
+ * job->ranks (job->leaves).  Collective. */
 int mtlm_job_gpus_share(struct mtlm_job *job, struct mtlm_error *err);
 
-/* Begins to use this rank's GPU, if it has one. */
+/* Opens this rank's GPU, if job->gpu is one. */
 int mtlm_job_gpus_begin(struct mtlm_job *job, struct mtlm_error *err);
 
-/* Measures what a rank may take of its GPU, in bytes. */
+/* Measures the GPU memory in bytes that a rank may take.  Sets
+ * job->gpu_free_bytes, gpu_bytes, gpu_unshared_bytes and gpu_text.  Collective
+ * of the ranks with a GPU. */
 int mtlm_job_gpus_measure(struct mtlm_job *job, struct mtlm_error *err);
 
-/* Bytes that the plan takes of the host's memory where this rank drives a
+/* Returns the bytes of host memory that job->plan takes if this rank has a
  * GPU. */
 double mtlm_job_gpus_beside_bytes(const struct mtlm_job *job);
 

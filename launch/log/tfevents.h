@@ -17,19 +17,22 @@ struct mtlm_scalar {
     double value; /* written as a float */
 };
 
-/* Opens a file in dir, which exists.  NULL and MTLM_EXIT_IO. */
+/* Opens a new file in the existing directory dir.  The caller closes the file
+ * with mtlm_tfevents_close().  On failure, returns NULL and sets *err
+ * (MTLM_EXIT_IO). */
 struct mtlm_tfevents *mtlm_tfevents_open(const char *dir,
                                          struct mtlm_error *err);
 
-/* Writes one event of n scalars; time in seconds.  Failures: as in
- * launch/log/append_file.h. */
+/* Writes one event of n scalars.  time: seconds since 1970.  A failed write is
+ * reported on stderr and ends no training (launch/log/append_file.h). */
 void mtlm_tfevents_add(struct mtlm_tfevents *events, double time, int64_t step,
                        const struct mtlm_scalar *scalar, size_t n);
 
-/* As mtlm_append_file_close(). */
+/* Closes the file and frees events; NULL is allowed.  Returns -1 if events are
+ * missing in the file. */
 int mtlm_tfevents_close(struct mtlm_tfevents *events);
 
-/* Cyclic redundancy check of Castagnoli's polynomial (RFC 3720). */
+/* Returns the CRC-32C of data (RFC 3720). */
 uint32_t mtlm_tfevents_crc32c(const void *data, size_t bytes);
 
 #endif /* MTLM_TFEVENTS_H */

@@ -7,18 +7,18 @@
 
 /* Values of options: from text, with every limit checked, and back. */
 
-/* Sets the option's field from text and notes the source.  label names the
- * option in the error. */
+/* Sets the option's field from text, and records source.  label: the option's
+ * name in the error.  Returns -1 and sets *err if text is no allowed value. */
 int mtlm_option_value_set(struct mtlm_options *options,
                           enum mtlm_option_id option, const char *text,
                           enum mtlm_option_source source, const char *label,
                           struct mtlm_error *err);
 
-/* Writes the value as mtlm_option_value_set() reads it. */
+/* Writes the value in the form that mtlm_option_value_set() reads. */
 void mtlm_option_value_write(const struct mtlm_options *options,
                              enum mtlm_option_id option, FILE *out);
 
-/* Whether the option has no value: none was given and none follows. */
+/* Returns whether the option has no value: neither given nor derived. */
 bool mtlm_option_value_absent(const struct mtlm_options *options,
                               enum mtlm_option_id option);
 

@@ -1,8 +1,8 @@
 #ifndef MTLM_OPTIONS_H
 #define MTLM_OPTIONS_H
 
-/* The values of all options, where each came from, and the functions that read
- * them.  options_parse.h fills the struct, options_resolve.h completes it. */
+/* The values of all options and their sources.  options_parse.h fills the
+ * struct, options_resolve.h completes the struct. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,7 +30,8 @@ enum mtlm_options_request {
     MTLM_REQUEST_PLAN,
 };
 
-/* The source of a value; a larger source overrides a smaller one. */
+/* The source of a value.  A later source in this list overrides an earlier
+ * one. */
 enum mtlm_option_source {
     MTLM_SOURCE_DEFAULT,
     MTLM_SOURCE_PRESET,
@@ -80,8 +81,10 @@ struct mtlm_options {
     int64_t micro_batch_size;  /* samples of a microbatch */
     int64_t global_batch_size; /* samples of an iteration */
     struct mtlm_ramp ramp;     /* up to the global batch */
-    int64_t train_iters;       /* iterations to train, in either unit */
-    int64_t train_samples;     /* samples to train, in either unit */
+    int64_t train_iters;       /* iterations to train, set with --train-samples,
+                                * too */
+    int64_t train_samples;     /* samples to train, set with --train-iters,
+                                * too */
     int64_t eval_iters;        /* batches of an evaluation; 0: no evaluation */
     int64_t eval_interval;     /* iterations */
     int64_t seed;              /* 0 .. 2^32 - 1 */
@@ -89,7 +92,7 @@ struct mtlm_options {
     bool log_throughput;       /* TFLOP/s in the iteration line */
     bool log_params_norm, log_num_zeros; /* in the iteration line, too */
     bool summary_text;                   /* explain the result at the end */
-    bool no_check_for_nan;     /* skip such steps instead of stopping */
+    bool no_check_for_nan;     /* skip steps with a NaN instead of stopping */
     int64_t exit_interval;     /* iterations; 0: no such stop */
     double exit_duration_mins; /* minutes; 0: no limit */
 
@@ -110,10 +113,11 @@ struct mtlm_options {
                                    * mtlm_options_precision_scale() */
 
     /* Parallelism and machine */
-    /* Ranks; chosen where the user gives neither, once the number of ranks is
-     * known (launch/plan/layout_choice.h). */
+    /* Ranks.  If the user gives neither, launch/plan/layout_choice.h chooses
+     * both once the number of ranks is known. */
     int64_t tensor_parallel, pipeline_parallel;
-    /* Stages of the model on each rank; 0: from other options. */
+    /* Virtual stages per rank; maximum of layers in each.  0: from other
+     * options. */
     int64_t virtual_stages, layers_per_stage;
     enum mtlm_placement placement;
     char *stage_layers;       /* "3,3,4,2", or NULL: even; as numbers: */
@@ -184,13 +188,15 @@ struct mtlm_options {
     unsigned char source[MTLM_OPTION_COUNT];
 };
 
-/* The source of the option's value; whether the value is not a default. */
+/* Returns the source of the option's value. */
 enum mtlm_option_source mtlm_options_source(const struct mtlm_options *options,
                                             enum mtlm_option_id option);
+
+/* Returns whether the option has a value from elsewhere than the defaults. */
 bool mtlm_options_given(const struct mtlm_options *options,
                         enum mtlm_option_id option);
 
-/* Frees what options own. */
+/* Frees all that options owns, not options. */
 void mtlm_options_free(struct mtlm_options *options);
 
 #endif /* MTLM_OPTIONS_H */

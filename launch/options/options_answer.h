@@ -5,9 +5,9 @@
 
 #include "launch/options/options.h"
 
-/* What the program tells about itself instead of training. */
+/* Answers to --help, --version and other options that replace training. */
 
-/* Prints what request, an enum mtlm_options_request, asks for. */
+/* Prints the answer to request, an enum mtlm_options_request, to out. */
 void mtlm_options_answer(const struct mtlm_options *options, int request,
                          FILE *out);
 

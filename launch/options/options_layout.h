@@ -3,18 +3,22 @@
 
 #include "launch/options/options.h"
 
-/* The layout that the options give, or leave to be chosen. */
+/* The layout that the options give, or leave to launch/plan/layout_choice.h. */
 
-/* Whether the options leave the layout, or the micro batch, to be chosen. */
+/* Returns whether the options leave the layout to be chosen. */
 bool mtlm_options_layout_is_free(const struct mtlm_options *options);
+
+/* Returns whether the options leave the micro batch to be chosen: none given,
+ * or a preset's. */
 bool mtlm_options_micro_batch_is_free(const struct mtlm_options *options);
 
-/* Ranks that hold a pipeline: as many as it has stages, or with placement
- * policy one. */
+/* Returns the ranks of one pipeline: pipeline_parallel; 1 with placement
+ * policy. */
 int64_t mtlm_options_pipeline_ranks(const struct mtlm_options *options);
 
-/* Whether the layout of the options fits a job of `ranks` processes.  Ranks
- * beyond tensor x pipeline are data-parallel and share the batches. */
+/* Refuses (MTLM_EXIT_USAGE) a layout that does not fit a job of `ranks`
+ * processes.  Ranks beyond tensor x pipeline are data-parallel and share the
+ * batches. */
 int mtlm_options_layout_check(const struct mtlm_options *options, int ranks,
                               struct mtlm_error *err);
 

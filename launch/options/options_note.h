@@ -3,9 +3,9 @@
 
 #include "launch/options/options.h"
 
-/* Notes: how the program understood the options, for the user. */
+/* Notes for the user: how the program understood the options. */
 
-/* Adds a sentence to options->notes, once. */
+/* Adds a sentence to options->notes, unless the sentence is there already. */
 void mtlm_options_note(struct mtlm_options *options, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

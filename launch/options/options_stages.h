@@ -4,21 +4,25 @@
 #include "graph/schedule/stage_wish.h"
 #include "launch/options/options.h"
 
-/* The virtual stages: how many a rank holds, which, and their layers. */
+/* The virtual stages that options ask for: number per rank, and layers of
+ * each. */
 
-/* Reads what the options say about virtual stages. */
+/* Reads --stage-layers into layers_of_stage.  Of two options that set the
+ * stages, keeps the one from the stronger source.  Refuses (MTLM_EXIT_USAGE)
+ * two from the same source. */
 int mtlm_options_stages_resolve(struct mtlm_options *options,
                                 struct mtlm_error *err);
 
-/* Refuses stages that the given pipeline, or any where none was given, cannot
- * hold. */
+/* Refuses (MTLM_EXIT_USAGE) stages that the given pipeline cannot hold.  If no
+ * pipeline is given: stages that no pipeline can hold. */
 int mtlm_options_stages_check(const struct mtlm_options *options,
                               struct mtlm_error *err);
 
-/* Whether the user said how many stages a rank holds, or which layers. */
+/* Returns whether the user gave the stages per rank, or the layers of
+ * stages. */
 bool mtlm_options_stages_given(const struct mtlm_options *options);
 
-/* The stages that the options ask for; borrows from options. */
+/* Returns the stages that the options ask for; borrows from options. */
 struct mtlm_stage_wish mtlm_options_stages_wish(
     const struct mtlm_options *options);
 

@@ -4,17 +4,18 @@
 #include "graph/predict/choose.h"
 #include "launch/options/options.h"
 
-/* The schedule of a layout: what the options wish, and what comes of it once
- * the layout is chosen. */
+/* The schedule of a layout: from the options before the layout is chosen,
+ * checked and completed afterwards. */
 
-/* Sets schedule, window and activation memory in config, before a layout is
- * chosen. */
+/* Sets schedule, windows and activation memory in config from the options.
+ * Call before a layout is chosen. */
 void mtlm_schedule_choice_wish(const struct mtlm_options *options,
                                struct mtlm_program_config *config);
 
-/* Settles the schedule of the chosen layout; --schedule auto changes wish, and
- * notes what it found.  Refuses a schedule that does not go with the layout
- * (MTLM_EXIT_USAGE), and windows beyond --act-mem (MTLM_EXIT_RESOURCE). */
+/* Checks the schedule against the chosen layout.  Refuses a schedule that does
+ * not fit the layout (MTLM_EXIT_USAGE), and windows beyond --act-mem
+ * (MTLM_EXIT_RESOURCE).  With --schedule auto, searches stages, placement and
+ * windows, sets them in wish, and adds a note to options. */
 int mtlm_schedule_choice_settle(struct mtlm_options *options,
                                 struct mtlm_wish *wish,
                                 const struct mtlm_choice *choice,

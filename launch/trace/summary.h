@@ -4,11 +4,12 @@
 /* The numbers of a recorded run, for summary.json and the terminal: structs
  * only.  launch/trace/summarize.h computes them.
  *
- * Window of iteration e on a rank: from the end of the rank's last optimizer
- * node of e - 1 to the end of that of e.  A window with validation does not
- * count, nor does that of an iteration that some rank did not finish.  Where no
- * window counts (one iteration, no optimizer) the window of every rank goes
- * from the origin to the last end over all ranks.
+ * The window of iteration e on a rank begins when the last optimizer node of e
+ * - 1 ends.  The window ends when the last optimizer node of e ends.  A window
+ * with validation does not count.  A window of an iteration that some rank did
+ * not finish does not count either.  If no window counts (one iteration, no
+ * optimizer), every rank's window goes from the origin to the last end over all
+ * ranks.
  *
  * Busy is the time of nodes on workers inside the windows.  A worker that only
  * runs nodes on host state (MTLM_CLASS_HOST) does not count as a worker.  A
@@ -20,7 +21,7 @@
 
 #include "launch/trace/records.h"
 
-/* A rank, over all windows that count. */
+/* A rank; sums over all windows that count. */
 struct mtlm_trace_rank {
     int workers;
     int64_t window_ns;
@@ -28,29 +29,31 @@ struct mtlm_trace_rank {
     int64_t comm_ns;    /* with communication of any kind under way */
     int64_t overlap_ns; /* of comm_ns, with at least one worker busy */
     double bubble;      /* 1 - busy / (workers * window) */
-    /* The area bound: work of an iteration per worker, whenever it ran; mean of
-     * the iterations that count. */
+    /* Area bound: work of an iteration per worker, inside and outside the
+     * window.  Mean of the iterations that count. */
     int64_t work_ns;
 };
 
 struct mtlm_trace_iteration {
     int iteration;
-    bool counts; /* its window does */
-    /* Earliest begin and latest end of a rank's window; of a window that does
-     * not count first start and last end of a node. */
+    bool counts; /* the iteration's window counts */
+    /* Earliest begin and latest end over all ranks' windows.  If the window
+     * does not count: first start and last end of the iteration's nodes. */
     int64_t begin_ns, end_ns;
-    double bubble;  /* of all ranks, where the window counts */
-    double overlap; /* likewise; -1: no communication */
+    double bubble;  /* of all ranks, if the window counts */
+    double overlap; /* of all ranks, if the window counts; -1: no
+                     * communication */
     /* Stage span, the zero-bubble papers' metric: from the first start to the
-     * last end of F, B and W on the rank where this takes longest; 0: none.
-     * Its bubble is the idle share of that rank's workers in the span. */
+     * last end of F, B and W on one rank.  span_rank: the rank with the longest
+     * span.  span_ns 0: none.  span_bubble: idle share of that rank's workers
+     * in the span. */
     int64_t span_ns;
     int span_rank;
     double span_bubble;
-    /* Critical path: the longest chain of nodes in which each waits for the one
-     * before, with measured durations; and its communication.  -1: no edges. */
+    /* Critical path: the longest chain of dependent nodes, with measured
+     * durations.  path_comm_ns: communication on the path.  -1: no edges. */
     int64_t path_ns, path_comm_ns;
-    /* Work per worker of the rank with most work. */
+    /* Work per worker of the rank with the most work. */
     int64_t work_ns;
     int work_rank;
 };
@@ -61,7 +64,7 @@ struct mtlm_trace_op {
     int64_t count;
     int64_t total_ns, p50_ns;
     double mean_ns;
-    double flops, bytes; /* of all calls */
+    double flops, bytes; /* sums over all records */
     double gflops;       /* per second: flops / total */
 };
 
@@ -69,7 +72,7 @@ struct mtlm_trace_op {
 struct mtlm_trace_class_time {
     int64_t count;
     int64_t ns;       /* inside the windows, of all ranks together */
-    int64_t total_ns; /* of the same nodes, outside the windows, too */
+    int64_t total_ns; /* of the same nodes, with parts outside the windows */
     double flops, bytes;
 };
 
@@ -78,7 +81,7 @@ struct mtlm_trace_account {
     int rank, worker;
     int64_t window_ns;
     int64_t compute_ns;
-    int64_t data_ns; /* waits for another worker of its rank */
+    int64_t data_ns; /* waits for another worker of the same rank */
     int64_t comm_ns; /* waits for a message or a collective */
     int64_t runtime_ns;
     int64_t end_ns; /* nothing left to run in the window */
@@ -122,8 +125,8 @@ struct mtlm_trace_summary {
     double span_bubble; /* mean */
     double ideal_1f1b;  /* (p - 1) / (v m + p - 1): the bubble of 1F1B,
                          * interleaved where v > 1 (arXiv 2104.04473) */
-    /* Means over the iterations that count.  Lower bound of every schedule of
-     * these nodes and durations: the longer of path and work. */
+    /* Means over the iterations that count.  bound_ns: the larger of path and
+     * work, a lower bound of every schedule of these nodes and durations. */
     int64_t path_ns, path_comm_ns, bound_ns; /* -1: no edges known */
     int64_t work_ns;
     int64_t comm_ns, overlap_ns; /* of all ranks */
@@ -137,15 +140,15 @@ struct mtlm_trace_summary {
     struct mtlm_trace_class_time class[MTLM_TRACE_CLASSES];
     struct mtlm_trace_account *account; /* by rank, then worker */
     size_t n_accounts;
-    struct mtlm_trace_wait *wait; /* longest first; with busy they sum up to
-                                     workers * window of each rank */
+    struct mtlm_trace_wait *wait; /* longest first; waits and busy time add up
+                                   * to workers * window of each rank */
     size_t n_waits;
 };
 
 /* Frees a summary; destroy(NULL) does nothing. */
 void mtlm_trace_summary_destroy(struct mtlm_trace_summary *summary);
 
-/* Name in summary.json. */
+/* Returns the cause's name in summary.json. */
 const char *mtlm_trace_cause_name(enum mtlm_trace_cause cause);
 
 #endif /* MTLM_TRACE_SUMMARY_H */

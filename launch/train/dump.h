@@ -1,30 +1,31 @@
 #ifndef MTLM_DUMP_H
 #define MTLM_DUMP_H
 
-/* --dump-first-step: batch, weights before, gradients and loss of the first
- * iteration, one file per rank. */
+/* --dump-first-step: batch, initial weights, gradients and loss of the first
+ * iteration, one file per rank.  launch/train/dump.c describes the file. */
 
 #include "launch/job/job.h"
 
 struct mtlm_dump;
 
-/* The caller passes the result to write, which destroys it. */
+/* Returns an empty dump; borrows job.  mtlm_dump_write() frees the dump. */
 struct mtlm_dump *mtlm_dump_create(struct mtlm_job *job);
 
 /* Copies the weights.  Call before the first iteration. */
 void mtlm_dump_weights(struct mtlm_dump *dump);
 
-/* Copies the gradients: a callback for mtlm_run_on_gradients(). */
+/* Copies the gradients to dump, a struct mtlm_dump.  For
+ * mtlm_run_on_gradients(). */
 void mtlm_dump_gradients(void *dump);
 
-/* Writes the file with the losses and the gradient norm of the first
- * iteration's report.  Destroys dump.  -1 and MTLM_EXIT_IO. */
+/* Writes the file, with losses and gradient norm from the first iteration's
+ * report.  Frees dump.  On failure, returns -1 and sets *err (MTLM_EXIT_IO). */
 int mtlm_dump_write(struct mtlm_dump *dump,
                     const double report[MTLM_CONTROL_COUNT],
                     struct mtlm_error *err);
 
-/* Adds a field of n samples to a file under the field's name.  Returns the
- * values: they stay until commit, then the caller frees them. */
+/* Adds a field of the n samples number[n] to a file under the field's name.
+ * Returns the values, which the caller frees after the commit. */
 int32_t *mtlm_dump_field(struct mtlm_samples *samples, enum mtlm_field field,
                          const int64_t *number, int64_t n,
                          struct mtlm_safetensors_writer *writer);

@@ -12,9 +12,11 @@
 struct mtlm_train {
     struct mtlm_job *job;
     struct mtlm_dump *dump;
-    struct mtlm_ramp_place place; /* of the iteration awaited */
+    struct mtlm_ramp_place place; /* position of the iteration whose report is
+                                   * awaited */
     struct mtlm_train_log log;
-    int64_t nodes[2];         /* of the even and the odd iteration under way */
+    int64_t nodes[2];         /* submitted for the even and the odd iteration in
+                               * flight */
     struct mtlm_saver *saver; /* NULL: saves nothing */
     bool unsaved;             /* the last checkpoint failed */
     int64_t validated; /* iterations before the last validation; -1: none */
@@ -25,15 +27,17 @@ struct mtlm_train {
     int code;         /* exit code; may differ between ranks */
 };
 
-/* Validates after `done` iterations and logs the result; on: "" or " on
- * validation set".  A signal ends the validation without a log line. */
+/* Validates after `done` iterations and logs the result.  on: "" or " on
+ * validation set", part of the log line.  A signal ends the validation without
+ * a log line. */
 void mtlm_train_validate(struct mtlm_train *s, int64_t done, const char *on);
 
-/* Final validation and test. */
+/* Runs and logs the final validation and test. */
 void mtlm_train_evaluate(struct mtlm_train *s);
 
-/* Finds the first node of the iteration that computed a value that is not
- * finite; the rank with that node prints it.  Collective. */
+/* Finds the iteration's first node with a value that is not finite; the rank of
+ * the node prints the node.  Stops the engine and sets s->code to
+ * MTLM_EXIT_NUMERIC.  Collective. */
 void mtlm_train_explain_nan(struct mtlm_train *s, int64_t iteration);
 
 #endif /* MTLM_TRAIN_PRIVATE_H */
