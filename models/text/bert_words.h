@@ -12,15 +12,17 @@
  * Source: google-research/bert, tokenization.py. */
 struct mtlm_bert_words;
 
-/* Begins at the start of text [bytes], which is borrowed; the caller destroys
- * the words. */
+/* Returns the words of text [bytes], which is borrowed, from the first word on.
+ * The caller frees the words with mtlm_bert_words_destroy(). */
 struct mtlm_bert_words *mtlm_bert_words_create(const char *text, int64_t bytes,
                                                bool lower);
+
+/* Frees the words. */
 void mtlm_bert_words_destroy(struct mtlm_bert_words *words);
 
-/* Returns the next word in UTF-8, with its bytes and characters; NULL after the
- * last.  Valid until the next call.  The caller may write to the two bytes
- * before the word. */
+/* Returns the next word in UTF-8, or NULL after the last.  Sets *bytes and
+ * *characters to the word's length.  The word is valid until the next call.
+ * The caller may write to the two bytes before the word. */
 char *mtlm_bert_words_next(struct mtlm_bert_words *words, int64_t *bytes,
                            int64_t *characters);
 

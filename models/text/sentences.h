@@ -23,8 +23,9 @@
  * ASCII; quotation marks and the capitals of Latin-1 are recognised in UTF-8.
  */
 
-/* Returns the bytes of text [n] up to the end of the first sentence and of the
- * white space after; n: no end before.  At least 1, unless n is 0. */
+/* Returns the bytes of the first sentence of text [n], with the white space
+ * after the sentence.  Returns n if no sentence ends earlier.  The result is at
+ * least 1, unless n is 0. */
 int64_t mtlm_sentences_length(const char *text, int64_t n);
 
 #endif /* MTLM_SENTENCES_H */

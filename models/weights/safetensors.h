@@ -10,9 +10,9 @@
 extern "C" {
 #endif
 
-/* Files of named tensors in Hugging Face's format safetensors: 8 bytes n, n
- * bytes of JSON with type, shape and place of each tensor, then the tensors,
- * row-major, without gaps. */
+/* Files of named tensors in Hugging Face's format safetensors.  A file has the
+ * number n in 8 bytes; n bytes of JSON with type, shape and place of each
+ * tensor; then the tensors, row-major, without gaps. */
 
 /* Element types: name, bytes. */
 #define MTLM_SAFETENSORS_DTYPES(DTYPE)                                         \
@@ -33,8 +33,10 @@ enum mtlm_safetensors_dtype {
 #undef DTYPE
 };
 
-/* Return an element type's name and its bytes. */
+/* Returns the name of an element type: "F32". */
 const char *mtlm_safetensors_dtype_name(enum mtlm_safetensors_dtype dtype);
+
+/* Returns the bytes of an element. */
 int mtlm_safetensors_dtype_bytes(enum mtlm_safetensors_dtype dtype);
 
 enum { MTLM_SAFETENSORS_MAX_RANK = 8 };
@@ -51,20 +53,24 @@ struct mtlm_safetensors_tensor {
 /* A file opened for reading. */
 struct mtlm_safetensors;
 
-/* Maps a file and checks its header, so that no tensor lies outside; the caller
- * closes the file.  NULL and MTLM_EXIT_INPUT, with file, what was expected and
- * found: missing or damaged.  NULL and MTLM_EXIT_IO: unreadable. */
+/* Maps a file, and checks in the header that all tensors lie inside the file.
+ * The caller closes the file.  Returns NULL and sets *err on failure:
+ * MTLM_EXIT_INPUT if the file is missing or damaged, MTLM_EXIT_IO if
+ * unreadable. */
 struct mtlm_safetensors *mtlm_safetensors_open(const char *path,
                                                struct mtlm_error *err);
 
 /* Unmaps the file.  file may be NULL. */
 void mtlm_safetensors_close(struct mtlm_safetensors *file);
 
-/* Return the number of tensors; tensor i in the order of names; the tensor of a
- * name (NULL: there is none).  Tensors belong to file. */
+/* Returns the number of tensors. */
 int64_t mtlm_safetensors_count(const struct mtlm_safetensors *file);
+
+/* Returns tensor i in the order of names, which file owns. */
 const struct mtlm_safetensors_tensor *mtlm_safetensors_at(
     const struct mtlm_safetensors *file, int64_t i);
+
+/* Returns the tensor of that name, which file owns; NULL: there is none. */
 const struct mtlm_safetensors_tensor *mtlm_safetensors_find(
     const struct mtlm_safetensors *file, const char *name);
 
@@ -86,8 +92,8 @@ void mtlm_safetensors_writer_add(struct mtlm_safetensors_writer *writer,
                                  enum mtlm_safetensors_dtype dtype, int rank,
                                  const int64_t dim[], const void *data);
 
-/* Adds a tensor that is too large to keep: at commit read(arg, memory) writes
- * its bytes to memory. */
+/* Adds a tensor that is too large to keep in memory.  At commit, read(arg,
+ * memory) writes the tensor's bytes to memory. */
 typedef void mtlm_safetensors_read(void *arg, void *memory);
 void mtlm_safetensors_writer_add_later(struct mtlm_safetensors_writer *writer,
                                        const char *name,
@@ -95,7 +101,8 @@ void mtlm_safetensors_writer_add_later(struct mtlm_safetensors_writer *writer,
                                        int rank, const int64_t dim[],
                                        mtlm_safetensors_read *read, void *arg);
 
-/* Writes the file, whole or not at all.  MTLM_EXIT_IO with the reason. */
+/* Writes the file, whole or not at all.  On failure, returns -1 and sets *err
+ * (MTLM_EXIT_IO). */
 int mtlm_safetensors_writer_commit(struct mtlm_safetensors_writer *writer,
                                    struct mtlm_error *err);
 
