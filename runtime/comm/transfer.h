@@ -7,18 +7,19 @@
 
 #include "runtime/comm/message.h"
 
-/* A transfer is a posted message on its way through the engine.  Private to the
+/* A transfer is a posted message that is not yet complete.  Private to the
  * engine and its transports. */
 struct mtlm_transfer {
     struct mtlm_message message;
     struct mtlm_engine *engine;
     struct mtlm_transport *transport;
-    starpu_data_handle_t *held; /* [n_held] all lists of the message */
+    starpu_data_handle_t *held; /* [n_held] handles of all lists of the
+                                 * message */
     int n_held;
     struct starpu_data_descr *control; /* the message's list of that name */
     int acquired;             /* handles that StarPU has handed over */
-    struct starpu_task *task; /* of a message that is a task, or NULL */
-    void *buffer, *into;      /* memory of the lists handle and into */
+    struct starpu_task *task; /* the task that carries the message, or NULL */
+    void *buffer, *into;      /* memory of message.handle and message.into */
     int64_t seq;    /* number of a collective, in program order from 0 */
     int64_t due_ns; /* end of the modelled transfer */
     union {         /* the transport's own */

@@ -9,15 +9,15 @@ extern "C" {
 #endif
 
 /* The kernels of OpenBLAS.  OpenBLAS picks kernels when the program is loaded,
- * from a list of processors as old as its release.  A newer processor silently
- * gets the kernels of one twenty years older, several times slower.  Only the
- * environment at load time can correct the choice. */
+ * from a list of processors as old as the release of OpenBLAS.  A processor
+ * newer than the list silently gets kernels for much older processors, several
+ * times slower.  Only the environment at load time can correct the choice. */
 
-/* Restarts the program once with OPENBLAS_CORETYPE set, where OpenBLAS took the
+/* Restarts the program once with OPENBLAS_CORETYPE set, if OpenBLAS took the
  * processor for an old one.  The user's settings stay.  Without
- * OPENBLAS_NUM_THREADS, OpenBLAS runs one thread per caller.  Returns where
- * nothing is wrong or nothing can be done, and for any other BLAS.  Called
- * first in main(), before any other thread. */
+ * OPENBLAS_NUM_THREADS, OpenBLAS runs one thread per caller.  Returns if the
+ * kernels are right, if nothing can be done, or with another BLAS.  Call first
+ * in main(), before any other thread exists. */
 void mtlm_blas_core_prepare(int argc, char **argv);
 
 /* Writes "OpenBLAS 0.3.21, core SkylakeX (set by us; detected Prescott)" to

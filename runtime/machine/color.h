@@ -4,8 +4,8 @@
 #include "runtime/machine/recorder.h"
 
 /* Colours of the parts of a training step, 0xrrggbb, in every picture and
- * trace. Source: the "bright" scheme by Paul Tol, which colour-blind people can
- * tell apart, also in print. */
+ * trace.  Source: the "bright" scheme by Paul Tol.  Colour-blind people can
+ * tell the colours apart, also in print. */
 enum mtlm_color {
     MTLM_COLOR_FORWARD = 0x4477aa,
     MTLM_COLOR_BACKWARD = 0xee6677,
