@@ -6,6 +6,7 @@
 #include "codelets/op.h"
 #include "launch/report/message_times.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/order.h"
 
 /* One end of a message; the ends of a message share a key. */
 enum { KEYS = 8 };
@@ -16,18 +17,13 @@ struct end {
     const struct mtlm_record *record;
 };
 
-static int compare_numbers(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int by_key(const void *pa, const void *pb)
 {
     const struct end *a = pa, *b = pb;
 
     for (int i = 0; i < KEYS; i++)
         if (a->key[i] != b->key[i])
-            return compare_numbers(a->key[i], b->key[i]);
+            return mtlm_order(a->key[i], b->key[i]);
     return 0;
 }
 
@@ -36,8 +32,8 @@ static int by_job(const void *pa, const void *pb)
     const struct end *a = pa, *b = pb;
 
     if (a->record->rank != b->record->rank)
-        return compare_numbers(a->record->rank, b->record->rank);
-    return compare_numbers(a->job, b->job);
+        return mtlm_order(a->record->rank, b->record->rank);
+    return mtlm_order(a->job, b->job);
 }
 
 static bool is_send_or_receive(const struct mtlm_record *r)

@@ -11,6 +11,7 @@
 #include "launch/trace/windows.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/order.h"
 #include "runtime/comm/activity.h"
 
 /* The records [n] of some iterations. */
@@ -89,7 +90,7 @@ static int by_first(const void *pa, const void *pb)
 {
     const int64_t *a = pa, *b = pb;
 
-    return (*a > *b) - (*a < *b);
+    return mtlm_order(*a, *b);
 }
 
 /* Trims a receive to its send.  False: the send is unknown, so the receive has

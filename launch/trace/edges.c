@@ -7,6 +7,7 @@
 #include "launch/trace/edges.h"
 #include "launch/trace/messages.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/order.h"
 
 struct edges {
     struct mtlm_trace_edge *edge;
@@ -14,21 +15,16 @@ struct edges {
     size_t own; /* the first edges, within ranks, sorted */
 };
 
-static int compare_numbers(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int by_node(const void *pa, const void *pb)
 {
     const struct mtlm_trace_edge *a = pa, *b = pb;
-    int c = compare_numbers(a->rank, b->rank);
+    int c = mtlm_order(a->rank, b->rank);
 
     if (!c)
-        c = compare_numbers(a->job, b->job);
+        c = mtlm_order(a->job, b->job);
     if (!c)
-        c = compare_numbers(a->on_rank, b->on_rank);
-    return c ? c : compare_numbers(a->on_job, b->on_job);
+        c = mtlm_order(a->on_rank, b->on_rank);
+    return c ? c : mtlm_order(a->on_job, b->on_job);
 }
 
 static void add_edge(struct edges *e, const struct mtlm_record *to,

@@ -8,29 +8,25 @@
 #include "launch/trace/messages.h"
 #include "launch/trace/records.h"
 #include "runtime/base/memory.h"
-
-static int compare_numbers(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
+#include "runtime/base/order.h"
 
 static int by_rank_and_start(const void *pa, const void *pb)
 {
     const struct mtlm_record *a = pa, *b = pb;
-    int c = compare_numbers(a->rank, b->rank);
+    int c = mtlm_order(a->rank, b->rank);
 
     if (!c)
-        c = compare_numbers(a->start_ns, b->start_ns);
+        c = mtlm_order(a->start_ns, b->start_ns);
     if (!c)
-        c = compare_numbers(a->end_ns, b->end_ns);
-    return c ? c : compare_numbers(a->job, b->job);
+        c = mtlm_order(a->end_ns, b->end_ns);
+    return c ? c : mtlm_order(a->job, b->job);
 }
 
 static int by_number(const void *pa, const void *pb)
 {
     const int *a = pa, *b = pb;
 
-    return compare_numbers(*a, *b);
+    return mtlm_order(*a, *b);
 }
 
 /* Adds worker to the n at list, unless it is there; returns the new n. */
@@ -178,8 +174,8 @@ static int by_key_and_start(const void *pa, const void *pb)
 
     for (int i = 0; i < 6; i++)
         if (a->key[i] != b->key[i])
-            return compare_numbers(a->key[i], b->key[i]);
-    return compare_numbers(a->start_ns, b->start_ns);
+            return mtlm_order(a->key[i], b->key[i]);
+    return mtlm_order(a->start_ns, b->start_ns);
 }
 
 static int same_key(const struct transfer *a, const struct transfer *b)
