@@ -125,18 +125,13 @@ static int start_one(struct mtlm_encode_pool *pool, struct mtlm_error *err)
     return 0;
 }
 
-/* Grows array to at least n elements; returns the array.  NULL: no memory. */
+/* As mtlm_grow(), with an error. */
 static void *make_room(void *array, size_t *room, size_t n, size_t size,
                        struct mtlm_error *err)
 {
-    void *more;
+    void *more = mtlm_grow(array, room, n, size);
 
-    if (array && n <= *room)
-        return array;
-    more = reallocarray(array, n + n / 2 + 4096, size);
-    if (more)
-        *room = n + n / 2 + 4096;
-    else
+    if (!more)
         mtlm_error_set(err, MTLM_EXIT_RESOURCE,
                        "no memory for the tokens of %zu bytes", n);
     return more;

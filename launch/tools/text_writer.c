@@ -6,25 +6,9 @@
 
 #include "launch/tools/text_writer.h"
 #include "models/text/sentences.h"
+#include "runtime/base/memory.h"
 
 enum { PART_BYTES = 64 << 10 };
-
-/* Grows array to at least n elements; returns the array.  NULL: no memory. */
-static void *make_room(void *array, size_t *room, size_t n, size_t size,
-                       struct mtlm_error *err)
-{
-    void *more;
-
-    if (array && n <= *room)
-        return array;
-    more = reallocarray(array, 2 * n + 4096, size);
-    if (more)
-        *room = 2 * n + 4096;
-    else
-        mtlm_error_set(err, MTLM_EXIT_RESOURCE,
-                       "no memory for a paragraph of %zu bytes", n);
-    return more;
-}
 
 static bool is_space(char c)
 {
@@ -82,11 +66,12 @@ static int end_paragraph(struct mtlm_text_writer *t, struct mtlm_error *err)
 static int add_to_paragraph(struct mtlm_text_writer *t, const char *text,
                             size_t bytes, struct mtlm_error *err)
 {
-    char *paragraph = make_room(t->paragraph, &t->paragraph_room,
-                                t->paragraph_bytes + bytes + 1, 1, err);
+    const size_t n = t->paragraph_bytes + bytes + 1;
+    char *paragraph = mtlm_grow(t->paragraph, &t->paragraph_room, n, 1);
 
     if (!paragraph)
-        return -1;
+        return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
+                              "no memory for a paragraph of %zu bytes", n);
     t->paragraph = paragraph;
     memcpy(t->paragraph + t->paragraph_bytes, text, bytes);
     t->paragraph_bytes += bytes;

@@ -31,6 +31,18 @@ void *mtlm_realloc(void *p, size_t n, size_t size)
     return checked(reallocarray(p, n ? n : 1, size), n, size);
 }
 
+void *mtlm_grow(void *array, size_t *room, size_t n, size_t size)
+{
+    const size_t more = n + n / 2 + 4096;
+
+    if (array && n <= *room)
+        return array;
+    array = reallocarray(array, more, size);
+    if (array)
+        *room = more;
+    return array;
+}
+
 char *mtlm_strdup(const char *text)
 {
     return checked(strdup(text), 1, strlen(text) + 1);

@@ -15,6 +15,11 @@ void *mtlm_calloc(size_t n, size_t size);
 void *mtlm_realloc(void *p, size_t n, size_t size);
 char *mtlm_strdup(const char *text);
 
+/* Grows array, of *room elements of size bytes, to n of them and some more, and
+ * *room with it; array may be NULL.  Returns the array, which the caller frees;
+ * NULL: no memory, array and *room are as before. */
+void *mtlm_grow(void *array, size_t *room, size_t n, size_t size);
+
 /* Returns formatted text, which the caller frees. */
 char *mtlm_sprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
