@@ -11,6 +11,7 @@
 #include "launch/job/job_data.h"
 #include "launch/options/option_value.h"
 #include "models/weights/foreign_tensors.h"
+#include "runtime/file/json_file.h"
 
 /* Decide on the tensors and their meaning. */
 static const enum mtlm_option_id of_model[] = {
@@ -74,8 +75,8 @@ int mtlm_checkpoint_model(const json_t *settings, const char *path,
     struct mtlm_model *model = &options->model;
 
     for (int i = 0; i < OF_MODEL; i++) {
-        const char *text = json_string_value(
-            json_object_get(settings, mtlm_option_name(of_model[i])));
+        const char *text =
+            mtlm_json_file_text(settings, mtlm_option_name(of_model[i]));
 
         if (!text && i >= OF_FIRST_MODEL)
             continue; /* saved before the option existed */
@@ -130,7 +131,7 @@ static int compare_setting(const json_t *settings, const char *key, char *ours,
                            const char *path, const char *hint,
                            struct mtlm_error *err)
 {
-    const char *theirs = json_string_value(json_object_get(settings, key));
+    const char *theirs = mtlm_json_file_text(settings, key);
     const bool option =
         strcmp(key, "data") != 0 && strcmp(key, "tokenizer") != 0;
     int rc = 0;

@@ -161,7 +161,7 @@ int mtlm_huggingface_read_config(const char *path, struct mtlm_model *model,
 {
     json_t *config = mtlm_json_file_read(path, err);
     struct config_reader r = {.path = path, .config = config, .err = err};
-    const char *type = json_string_value(json_object_get(config, "model_type"));
+    const char *type = mtlm_json_file_text(config, "model_type");
 
     if (!config)
         return -1;

@@ -33,3 +33,8 @@ json_t *mtlm_json_file_read(const char *path, struct mtlm_error *err)
     mtlm_mapped_file_close(&file);
     return json;
 }
+
+const char *mtlm_json_file_text(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}

@@ -13,4 +13,7 @@ json_t *mtlm_json_file_parse(const struct mtlm_mapped_file *file,
 /* Maps and parses a JSON file; fails like mtlm_mapped_file_open(), too. */
 json_t *mtlm_json_file_read(const char *path, struct mtlm_error *err);
 
+/* Returns the text under key, borrowed; NULL: there is none. */
+const char *mtlm_json_file_text(const json_t *object, const char *key);
+
 #endif /* MTLM_JSON_FILE_H */

@@ -78,11 +78,6 @@ static int check_version(const struct mtlm_trace_run *run, const char *path,
     return 0;
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    return json_string_value(json_object_get(object, key));
-}
-
 /* The placement of this name; MTLM_PLACEMENT_POLICY + 1: none. */
 static int find_placement(const char *name)
 {
@@ -122,13 +117,13 @@ static int read_run(struct mtlm_trace_run *run, const char *path,
             path, info->ranks, info->stages, info->virtual_stages, place,
             info->microbatches);
     info->placement = find_placement(place);
-    info->model = text_of(object, "model");
-    info->layout = text_of(object, "layout");
-    info->schedule = text_of(object, "schedule");
-    info->policy = text_of(object, "policy");
-    info->starpu_version = text_of(object, "starpu_version");
-    info->gpu = text_of(object, "gpu");
-    info->transport = text_of(object, "transport");
+    info->model = mtlm_json_file_text(object, "model");
+    info->layout = mtlm_json_file_text(object, "layout");
+    info->schedule = mtlm_json_file_text(object, "schedule");
+    info->policy = mtlm_json_file_text(object, "policy");
+    info->starpu_version = mtlm_json_file_text(object, "starpu_version");
+    info->gpu = mtlm_json_file_text(object, "gpu");
+    info->transport = mtlm_json_file_text(object, "transport");
     return 0;
 }
 
@@ -149,7 +144,7 @@ static int read_workers(struct mtlm_trace_run *run, const char *path,
             return mtlm_error_set(err, MTLM_EXIT_INPUT, "%s: worker %zu: %s",
                                   path, i, why.text);
         w->compute = compute;
-        w->device = text_of(json_array_get(list, i), "device");
+        w->device = mtlm_json_file_text(json_array_get(list, i), "device");
     }
     run->info.worker = run->worker;
     run->info.n_workers = n;
@@ -258,7 +253,7 @@ static int check_time(const struct mtlm_trace_run *run, const char *path,
 
     for (size_t i = 0; i < json_array_size(ops); i++) {
         const json_t *op = json_array_get(ops, i);
-        const char *name = text_of(op, "name");
+        const char *name = mtlm_json_file_text(op, "name");
 
         if (name && strcmp(name, mtlm_ops[MTLM_OP_RECV]->name))
             expected += json_number_value(json_object_get(op, "total_ms"));

@@ -11,6 +11,7 @@
 #include "launch/trace/read/read_summary.h"
 #include "launch/trace/usage.h"
 #include "runtime/base/memory.h"
+#include "runtime/file/json_file.h"
 
 /* Longer than any run, in ms. */
 static const double most_ms = 1e12;
@@ -255,17 +256,12 @@ static const char *cause_name(int cause)
     return mtlm_trace_cause_name(cause);
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    return json_string_value(json_object_get(object, key));
-}
-
 static int read_class(struct reader *r, const json_t *object, void *to,
                       struct mtlm_trace_summary *s)
 {
     const double windows = s->windows ? s->windows : 1;
-    const int class =
-        find_name(text_of(object, "class"), class_name, MTLM_TRACE_CLASSES);
+    const int class = find_name(mtlm_json_file_text(object, "class"),
+                                class_name, MTLM_TRACE_CLASSES);
     struct mtlm_trace_class_time c = {0};
 
     (void) to;
@@ -284,10 +280,10 @@ static int read_class(struct reader *r, const json_t *object, void *to,
 static int read_wait(struct reader *r, const json_t *object, void *to,
                      struct mtlm_trace_summary *s)
 {
-    const char *words = text_of(object, "text");
+    const char *words = mtlm_json_file_text(object, "text");
     struct mtlm_trace_wait *wait = to;
-    const int cause =
-        find_name(text_of(object, "cause"), cause_name, MTLM_CAUSE_COUNT);
+    const int cause = find_name(mtlm_json_file_text(object, "cause"),
+                                cause_name, MTLM_CAUSE_COUNT);
 
     (void) s;
     if (cause == MTLM_CAUSE_COUNT)
