@@ -184,28 +184,37 @@ static int read_keys(const struct reader *r, const struct summary_key *key,
     return rc;
 }
 
-/* Reads one element of a list. */
+/* Reads one element of a list to its place. */
 typedef int read_element(struct reader *r, const json_t *object, void *to,
                          struct mtlm_trace_summary *s);
 
-/* Reads json's list of this name into *elements, from malloc(): *n of size. */
-static int read_list(struct reader *r, const json_t *json, const char *name,
-                     size_t size, read_element *element, void **elements,
-                     size_t *n, struct mtlm_trace_summary *s)
+/* Reads json's list of this name.  The places of the elements begin at to, size
+ * bytes apart; size 0: all have the same. */
+static int read_each(struct reader *r, const json_t *json, const char *name,
+                     read_element *element, void *to, size_t size,
+                     struct mtlm_trace_summary *s)
 {
     const json_t *list = json_object_get(json, name);
     int rc = 0;
 
     if (!json_is_array(list))
         return refuse(r, name, "is no list");
-    *n = json_array_size(list);
-    *elements = mtlm_calloc(*n, size);
     r->list = name;
-    for (r->i = 0; r->i < *n && rc == 0; r->i++)
-        rc = element(r, json_array_get(list, r->i),
-                     (char *) *elements + r->i * size, s);
+    for (r->i = 0; r->i < json_array_size(list) && rc == 0; r->i++)
+        rc = element(r, json_array_get(list, r->i), (char *) to + r->i * size,
+                     s);
     r->list = NULL;
     return rc;
+}
+
+/* Reads json's list of this name into *elements, from malloc(): *n of size. */
+static int read_list(struct reader *r, const json_t *json, const char *name,
+                     size_t size, read_element *element, void **elements,
+                     size_t *n, struct mtlm_trace_summary *s)
+{
+    *n = json_array_size(json_object_get(json, name));
+    *elements = mtlm_calloc(*n, size);
+    return read_each(r, json, name, element, *elements, size, s);
 }
 
 static int read_rank(struct reader *r, const json_t *object, void *to,
@@ -256,15 +265,15 @@ static const char *cause_name(int cause)
     return mtlm_trace_cause_name(cause);
 }
 
+/* to is the array of all classes. */
 static int read_class(struct reader *r, const json_t *object, void *to,
                       struct mtlm_trace_summary *s)
 {
     const double windows = s->windows ? s->windows : 1;
     const int class = find_name(mtlm_json_file_text(object, "class"),
                                 class_name, MTLM_TRACE_CLASSES);
-    struct mtlm_trace_class_time c = {0};
+    struct mtlm_trace_class_time *all = to, c = {0};
 
-    (void) to;
     if (class == MTLM_TRACE_CLASSES)
         return refuse(r, "class", "is none that this version knows");
     if (read_keys(r, of_class, object, &c) < 0)
@@ -273,7 +282,7 @@ static int read_class(struct reader *r, const json_t *object, void *to,
     c.total_ns = c.total_ns ? c.total_ns * windows : c.ns;
     c.flops *= windows;
     c.bytes *= windows;
-    s->class[class] = c;
+    all[class] = c;
     return 0;
 }
 
@@ -299,8 +308,7 @@ static int read_lists(struct reader *r, const json_t *json,
                       struct mtlm_trace_summary *s)
 {
     void *ranks = NULL, *accounts = NULL, *iterations = NULL, *waits = NULL;
-    void *classes = NULL;
-    size_t n_ranks = 0, n_classes = 0;
+    size_t n_ranks = 0;
     int rc = read_list(r, json, "ranks", sizeof(*s->rank), read_rank, &ranks,
                        &n_ranks, s);
 
@@ -311,8 +319,7 @@ static int read_lists(struct reader *r, const json_t *json,
         rc = read_list(r, json, "iterations", sizeof(*s->iteration),
                        read_iteration, &iterations, &s->n_iterations, s);
     if (rc == 0)
-        rc = read_list(r, json, "classes", 1, read_class, &classes, &n_classes,
-                       s);
+        rc = read_each(r, json, "classes", read_class, s->class, 0, s);
     if (rc == 0)
         rc = read_list(r, json, "waits", sizeof(*s->wait), read_wait, &waits,
                        &s->n_waits, s);
@@ -320,7 +327,6 @@ static int read_lists(struct reader *r, const json_t *json,
     s->account = accounts;
     s->iteration = iterations;
     s->wait = waits;
-    free(classes);
     if (rc == 0 && n_ranks != (size_t) s->ranks)
         rc = refuse(r, "ranks", "is no list of the run's ranks");
     return rc;
