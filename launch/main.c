@@ -15,7 +15,8 @@
 #include "runtime/machine/blas_core.h"
 #include "runtime/machine/signals.h"
 
-/* Prints the error and the advice, or NULL, if `print`; returns the code. */
+/* If print: prints the error, and advice unless NULL.  Returns the exit
+ * code. */
 static int complain(const struct mtlm_error *err, const char *advice, int print)
 {
     if (print)
@@ -74,19 +75,20 @@ int main(int argc, char **argv)
     } else {
         const int together = mtlm_launcher_together();
 
-        /* Even with a wrong option, so that it is said, and said once: the
-         * first rank to leave with an error takes the others with it. */
-        /* 0 after a wrong option. */
+        /* With a wrong option, ranks start, too: they agree that one rank
+         * prints the error.  A rank that left at once would end the others. */
+        /* After a wrong option, the timeout is 0. */
         mtlm_watchdog_start(60 * job.options.timeout_minutes);
         job.ranks = mtlm_ranks_start(&argc, &argv);
         mtlm_signals_start();
         if (mtlm_launcher_apart(together, mtlm_ranks_size(job.ranks), &err) < 0)
-            code = complain(&err, NULL, true); /* no barrier joins them */
+            code = complain(&err, NULL, true); /* the processes share no
+                                                * barrier */
         else
             code = train(&job, request < 0 ? &err : NULL);
-        /* mpirun kills the others as soon as one leaves with an error. */
+        /* mpirun kills all ranks as soon as one rank leaves with an error. */
         mtlm_ranks_barrier(job.ranks);
-        if (job.leaves) /* the others may train for as long as they like */
+        if (job.leaves) /* the other ranks may train for long */
             mtlm_watchdog_stop();
         mtlm_ranks_stop(job.ranks);
         mtlm_watchdog_stop();

@@ -12,7 +12,7 @@
 /* Buffers for one tensor at a time. */
 struct room {
     float *values;
-    uint16_t *narrow; /* the same in 16 bits */
+    uint16_t *narrow; /* elements of a 16-bit tensor */
     size_t bytes, narrow_bytes;
 };
 
@@ -34,8 +34,8 @@ static struct room make_room(const struct mtlm_checkpoint_tensors *list)
                          .narrow_bytes = most_narrow * sizeof(uint16_t)};
 }
 
-/* Rows that pad the vocabulary may be more than the checkpoint has: those keep
- * their first values. */
+/* Loads a tensor.  The job may have more padding rows of the vocabulary than
+ * the checkpoint; these rows keep their initial values. */
 static void load_tensor(struct mtlm_job *job, struct mtlm_safetensors **file,
                         const struct mtlm_checkpoint_tensor *t,
                         const struct room *room)

@@ -13,7 +13,7 @@
 #include "models/weights/foreign_tensors.h"
 #include "runtime/file/json_file.h"
 
-/* Decide on the tensors and their meaning. */
+/* Options that decide the tensors and their meaning. */
 static const enum mtlm_option_id of_model[] = {
     MTLM_OPT_MODEL_TYPE,
     MTLM_OPT_NUM_LAYERS,
@@ -29,13 +29,13 @@ static const enum mtlm_option_id of_model[] = {
     MTLM_OPT_BERT_NO_BINARY_HEAD,
     MTLM_OPT_OPENAI_GELU};
 
-/* Decide on the samples and their order. */
+/* Options that decide the samples and their order. */
 static const enum mtlm_option_id of_samples[] = {
     MTLM_OPT_SEQ_LENGTH, MTLM_OPT_SEED,           MTLM_OPT_SPLIT,
     MTLM_OPT_MASK_PROB,  MTLM_OPT_SHORT_SEQ_PROB, MTLM_OPT_EOD_MASK_LOSS};
 
 enum {
-    OF_FIRST_MODEL = 12, /* the first of them, which every checkpoint has */
+    OF_FIRST_MODEL = 12, /* of_model[0 .. 11] are in every checkpoint */
     OF_MODEL = sizeof(of_model) / sizeof(of_model[0]),
     OF_SAMPLES = sizeof(of_samples) / sizeof(of_samples[0])
 };
@@ -144,7 +144,8 @@ static int compare_setting(const json_t *settings, const char *key, char *ours,
     return rc;
 }
 
-/* Another tokenizer is an error, to finetune a warning only. */
+/* Compares the tokenizers: another one is an error, or a warning if the job
+ * finetunes. */
 static int check_tokenizer(const struct mtlm_job *job, const json_t *settings,
                            const char *path, struct mtlm_error *err)
 {

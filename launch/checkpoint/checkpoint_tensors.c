@@ -7,7 +7,8 @@
 #include "launch/checkpoint/checkpoint.h"
 #include "runtime/base/memory.h"
 
-/* Adds the elements of the parameter's shard from begin on that tensor has. */
+/* Adds tensor to list: the elements of the parameter's shard from `begin`
+ * on. */
 static void add_tensor(struct mtlm_checkpoint_tensors *list,
                        const struct mtlm_job *job,
                        const struct mtlm_parameter *p, const char *suffix,
@@ -51,7 +52,8 @@ void mtlm_checkpoint_to_save(const struct mtlm_job *job,
     *list = (struct mtlm_checkpoint_tensors){0};
     for (int i = 0; i < job->program->n_params; i++) {
         const struct mtlm_parameter *p = &job->program->param[i];
-        const int64_t first = p->master ? p->first : 0; /* of values */
+        const int64_t first = p->master ? p->first : 0; /* first element of the
+                                                         * fp32 values */
 
         for (int s = 0; s < MTLM_SAVED_COUNT; s++)
             if (p->saved[s])

@@ -83,7 +83,8 @@ void mtlm_checkpoint_remove_old(const struct mtlm_job *job, int64_t iteration)
     const struct mtlm_options *o = &job->options;
     const struct mtlm_checkpoint_list none = {0};
 
-    /* What was found damaged in another directory says nothing of this. */
+    /* job->damaged lists checkpoints of --load: valid here only if --save is
+     * the same directory. */
     if (o->keep_last > 0)
         mtlm_checkpoint_dir_prune(o->save_dir, iteration, o->keep_last,
                                   job->begin_is_saved ? &job->damaged : &none);

@@ -1,5 +1,5 @@
-/* Start and end of a job, as far as checkpoints go: finds the one to load,
- * checks that it fits, claims the directory for new ones. */
+/* Checkpoints at the start and the end of a job: finds and checks the
+ * checkpoint to load, and locks the directory for new ones. */
 
 #include "config.h"
 
@@ -77,7 +77,7 @@ int mtlm_job_checkpoint_lock(struct mtlm_job *job, struct mtlm_error *err)
 int mtlm_job_checkpoint_space(struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
-    const int64_t header = 4096; /* and something for each tensor */
+    const int64_t header = 4096; /* bytes, besides 512 for each tensor */
     struct mtlm_checkpoint_tensors list;
     int64_t bytes = header;
 
@@ -98,8 +98,9 @@ int mtlm_job_checkpoint_space(struct mtlm_job *job, struct mtlm_error *err)
 
 /* ---- which one ---- */
 
-/* Finds the newest checkpoint before *id (again -1: of all) on rank 0, and
- * tells all ranks.  1; 0: there is none; -1: the directory cannot be read. */
+/* Sets *id on all ranks to the newest checkpoint before *id, found by rank 0.
+ * id->again -1: the newest of all.  Returns 1; 0 if there is none; -1 if the
+ * directory cannot be read. */
 static int next_checkpoint(struct mtlm_job *job, struct mtlm_checkpoint_id *id,
                            struct mtlm_error *err)
 {
@@ -121,8 +122,8 @@ static int next_checkpoint(struct mtlm_job *job, struct mtlm_checkpoint_id *id,
     return id->iteration != INT64_MIN;
 }
 
-/* Each rank verifies some of the files.  A whole checkpoint of another program
- * is an error; an older one is not tried. */
+/* Verifies the files of a checkpoint; each rank verifies some of them.  A whole
+ * checkpoint of another program is an error: no older one is tried. */
 static int verify_checkpoint(struct mtlm_job *job,
                              const struct mtlm_checkpoint_id *id,
                              struct mtlm_error *err, int *print)
@@ -130,7 +131,8 @@ static int verify_checkpoint(struct mtlm_job *job,
     const int ranks = mtlm_ranks_size(job->ranks);
     struct mtlm_manifest *m = &job->loaded;
     struct mtlm_error mine;
-    /* Under another number the checkpoint would stay the newest. */
+    /* The manifest's iteration must be the directory's: otherwise, the
+     * checkpoint would stay the newest. */
     int rc = mtlm_manifest_read_of(m, job->load_path, id->iteration, &mine);
 
     for (int64_t i = mtlm_ranks_rank(job->ranks); i < m->files && rc == 0;
@@ -146,8 +148,8 @@ void mtlm_job_checkpoint_forget(struct mtlm_job *job)
     job->load_path = NULL;
 }
 
-/* There is nothing to load.  Fine for a first start that saves to the same
- * directory, else an error on rank 0. */
+/* Decides what follows if there is nothing to load.  Accepts a first start that
+ * saves to the same directory; refuses anything else on rank 0. */
 static int allow_first_start(const struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
@@ -264,7 +266,8 @@ int mtlm_job_checkpoint_find(struct mtlm_job *job, struct mtlm_error *err)
     return o->load_dir ? find_newest(job, err) : 0;
 }
 
-/* Counts the iterations that the remaining samples make at this batch size. */
+/* With --train-samples, sets train_iters to the iterations that the remaining
+ * samples make. */
 static void count_iterations(struct mtlm_job *job)
 {
     struct mtlm_options *o = &job->options;

@@ -1,4 +1,5 @@
-/* Saves checkpoints from a thread per rank: idle, writes, ends. */
+/* Saves checkpoints from a thread per rank.  States: idle; writes files; ends
+ * (commits). */
 #include "config.h"
 
 #include <inttypes.h>
@@ -20,13 +21,13 @@ struct mtlm_saver {
     struct mtlm_background *thread;
     struct mtlm_checkpoint_tensors list;
     enum { IDLE, WRITES, ENDS } state; /* the same on all ranks */
-    bool good;                         /* so far, of all ranks */
-    /* The checkpoint under way; the thread owns it until it is done. */
-    struct mtlm_manifest manifest;  /* rank 0's; of others the iteration */
+    bool good;                         /* no rank has failed so far */
+    /* The pending checkpoint; the thread owns these fields while it works. */
+    struct mtlm_manifest manifest;  /* rank 0; other ranks: iteration only */
     struct mtlm_manifest_file file; /* this rank's */
-    int rc;                         /* of what was done last */
+    int rc;                         /* result of the thread's last work */
     struct mtlm_error err;
-    /* For the log. */
+    /* For the log line. */
     int64_t start_ns, disk_ns, held_ns, copies_ns;
     int64_t held_since_ns; /* 0: not held */
     double bytes;
@@ -113,7 +114,7 @@ static void write_file(void *arg)
     s->disk_ns = mtlm_now_ns() - start;
 }
 
-/* Commits, or removes the checkpoint's files. */
+/* Commits the checkpoint; if a rank failed, removes the checkpoint's files. */
 static void commit_checkpoint(void *arg)
 {
     struct mtlm_saver *s = arg;
@@ -198,7 +199,7 @@ static void print_saved(const struct mtlm_saver *s, double disk_s,
     const struct mtlm_ranks *ranks = s->job->ranks;
 
     if (mtlm_ranks_rank(ranks) != mtlm_ranks_size(ranks) - 1)
-        return; /* as in Megatron-LM, where the log lines are */
+        return; /* the last rank prints the log, as in Megatron-LM */
     printf("checkpoint: iteration %" PRId64
            " saved in %.2f s, %.1f MB, written in %.2f s (%.1f MB/s); stall "
            "%.1f ms (copies %.1f, waits %.1f)\n",
@@ -208,7 +209,7 @@ static void print_saved(const struct mtlm_saver *s, double disk_s,
     fflush(stdout);
 }
 
-/* The checkpoint is committed or has failed. */
+/* Ends a checkpoint that is committed or has failed: prints the log line. */
 static void end_checkpoint(struct mtlm_saver *s)
 {
     const int64_t held_ns =
@@ -235,7 +236,8 @@ static void start_end(struct mtlm_saver *s)
         mtlm_background_start(s->thread, commit_checkpoint, s);
 }
 
-/* Whether the threads of all ranks are done.  A rank that failed says why. */
+/* Returns whether the threads of all ranks are done.  A rank that failed prints
+ * the reason. */
 static bool all_done(struct mtlm_saver *s)
 {
     const bool done = mtlm_background_done(s->thread);

@@ -1,5 +1,5 @@
-/* Whether all ranks mean the same: first the program and its settings, then
- * the data. */
+/* Checks that all ranks run the same job: first program and settings, then the
+ * data. */
 
 #include "config.h"
 
@@ -31,7 +31,8 @@ static uint64_t hash_of_file(const char *path)
     return hash;
 }
 
-/* Closes the memory stream, compares its text among ranks, frees the text. */
+/* Closes the memory stream file, compares *text among all ranks, frees
+ * *text. */
 static int compare_text(struct mtlm_job *job, FILE *file, char **text,
                         const char *what, enum mtlm_exit code,
                         struct mtlm_error *err)
@@ -73,7 +74,7 @@ int mtlm_job_compare_settings(struct mtlm_job *job, struct mtlm_error *err)
     if (cluster)
         fprintf(file, "%s with hash %016" PRIx64 "\n", cluster,
                 hash_of_file(cluster));
-    /* A difference is a variable that did not reach a rank. */
+    /* The policy comes from the environment, which may not reach every rank. */
     fprintf(file, "policy %s", mtlm_plugin_wanted());
     if (library)
         fprintf(file, " of %s with hash %016" PRIx64, library,

@@ -1,4 +1,4 @@
-/* The data that the job learns from: data sets, samples, descriptions. */
+/* The training data of a job: data sets, samples, descriptions. */
 
 #include "config.h"
 
@@ -47,7 +47,8 @@ static struct mtlm_samples *create_mock(const struct mtlm_options *o,
                                           o->model.seq_length, seed);
 }
 
-/* Whether tokens are bytes: only then the entropy of bytes has a meaning. */
+/* Returns whether tokens are bytes.  The entropy of bytes has a meaning for
+ * such tokens only. */
 static bool is_bytes(const struct mtlm_options *o)
 {
     const struct mtlm_model *model = &o->model;
@@ -154,8 +155,8 @@ static uint64_t hash_of_document(const struct mtlm_indexed_dataset *dataset,
     return hash ^ length;
 }
 
-/* Hash of all tokens of a small data set, of some thousand pieces of a large
- * one, so that a large one need not be read completely. */
+/* Returns the hash of all tokens of a small data set.  Of a large data set,
+ * hashes some thousand pieces, so the set need not be read completely. */
 static uint64_t hash_of_data(const struct mtlm_indexed_dataset *dataset)
 {
     enum { DOCUMENTS = 1024, PIECES = 4096, LEAST = 3 };

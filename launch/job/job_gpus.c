@@ -21,7 +21,7 @@ int mtlm_job_gpus_find(struct mtlm_job *job, struct mtlm_error *err)
     return mtlm_gpus_check(&job->gpus, err);
 }
 
-/* This rank's GPU among those of its host. */
+/* Returns the GPU of this rank, an index among the host's GPUs; -1: none. */
 static int choose_gpu(struct mtlm_job *job)
 {
     int mine;
@@ -68,7 +68,8 @@ int mtlm_job_gpus_begin(struct mtlm_job *job, struct mtlm_error *err)
                : mtlm_gpu_detect_begin(job->gpu, err);
 }
 
-/* The other ranks have their contexts by now: free bytes count them. */
+/* The other ranks have created their GPU contexts by now, so free bytes exclude
+ * all contexts. */
 int mtlm_job_gpus_measure(struct mtlm_job *job, struct mtlm_error *err)
 {
     const int n = mtlm_ranks_on_host(job->ranks);

@@ -1,4 +1,4 @@
-/* What carries the collectives: steps of the start. */
+/* The transport of collectives: steps of the start. */
 
 #include "config.h"
 
@@ -26,7 +26,7 @@ static int check_nccl(const struct mtlm_job *job, struct mtlm_error *err)
     return 0;
 }
 
-/* Whether the options want NCCL, where NCCL can be used. */
+/* Returns whether the options want NCCL on a rank that can use NCCL. */
 static bool is_nccl_wanted(const struct mtlm_job *job)
 {
     const struct mtlm_options *o = &job->options;

@@ -1,4 +1,5 @@
-/* Appends whole pieces to a file; removes the part of a failed piece. */
+/* Appends whole pieces to a file.  Truncates a piece that was written in
+ * part. */
 #include "config.h"
 
 #include <errno.h>
@@ -42,7 +43,7 @@ struct mtlm_append_file *mtlm_append_file_open(const char *path,
     return file;
 }
 
-/* Removes the part of a piece and reports the error. */
+/* Truncates a piece that was written in part, and reports the error. */
 static void drop_piece(struct mtlm_append_file *file, int error)
 {
     file->error = error;

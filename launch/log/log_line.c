@@ -66,7 +66,7 @@ char *mtlm_log_time_text(double seconds, char text[16])
     int i = 0;
     double n;
 
-    /* Two digits at least, and no unit beyond where the next one has them. */
+    /* Takes the smallest unit that gives a number below 99.5. */
     while (i < 3 && seconds >= 99.5 * units[i].length)
         i++;
     n = fmin(seconds / units[i].length, 1e6);
@@ -77,7 +77,8 @@ char *mtlm_log_time_text(double seconds, char text[16])
 char *mtlm_log_validation_lines(const char *where, double loss, double sop_loss,
                                 double sop_accuracy)
 {
-    /* Megatron caps the exponent, lest an untrained model's be infinite. */
+    /* Megatron caps the exponent: an untrained model's perplexity would be
+     * infinite. */
     char *lm = mtlm_sprintf(" validation loss at %s | lm loss value: %.6E |"
                             " lm loss PPL: %.6E | ",
                             where, loss, exp(fmin(20, loss)));

@@ -19,8 +19,9 @@ struct mtlm_metrics {
     struct mtlm_tfevents *events;   /* or NULL */
 };
 
-/* A number of a step: name in the JSON line; tag in TensorBoard, Megatron's
- * where it has one; NULL: not there; a negative value is left out. */
+/* A number of a step.  name: in the JSON line.  tag: in TensorBoard,
+ * Megatron-LM's if there is one.  NULL: not written there.  A negative value is
+ * not written. */
 struct field {
     const char *name, *tag;
     double value;
@@ -28,7 +29,7 @@ struct field {
 
 enum { MAX_FIELDS = 24 };
 
-/* The fields of a step; returns how many. */
+/* Sets field[] to the fields of a step; returns their number. */
 static int fields_of(const struct mtlm_log_iteration *s,
                      struct field field[MAX_FIELDS])
 {
@@ -137,7 +138,7 @@ int mtlm_metrics_close(struct mtlm_metrics *metrics)
     return rc;
 }
 
-/* The option as number, boolean or text; null: not given. */
+/* Returns the option as number, boolean or text; null: no value. */
 static json_t *option_value(const struct mtlm_options *options, int option)
 {
     const enum mtlm_option_type type = mtlm_option_table[option].type;

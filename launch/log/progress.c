@@ -29,7 +29,7 @@ static struct {
     pthread_cond_t changed;
     pthread_t thread;
     bool started; /* the thread */
-    bool quit;    /* it must end */
+    bool quit;    /* the thread must end */
     char what[64];
     int64_t total, after, base;
     double begin, last; /* seconds: of the iteration; of the last output */
@@ -42,7 +42,7 @@ static double now_seconds(void)
     return 1e-9 * mtlm_now_ns();
 }
 
-/* Three digits, whether it is 1234 a second or 0.00123. */
+/* Returns the decimals that show about three digits of rate. */
 static int decimals(double rate)
 {
     return rate >= 99.5 ? 0 : rate >= 0.995 ? 1 : rate >= 0.0995 ? 2 : 4;

@@ -1,6 +1,7 @@
-/* A file is records, a record an event in the encoding of protocol buffers:
- * event {1: wall time (double), 2: step (int64), 3: file version (string),
- * 5: summary {1: value {1: tag (string), 2: simple value (float)}}}. */
+/* Writes TensorBoard's event files.  A file is a list of records, each an event
+ * in the encoding of protocol buffers: event {1: wall time (double), 2: step
+ * (int64), 3: file version (string), 5: summary {1: value {1: tag (string), 2:
+ * simple value (float)}}}. */
 #include "config.h"
 
 #include <stdbool.h>
@@ -32,7 +33,7 @@ uint32_t mtlm_tfevents_crc32c(const void *data, size_t bytes)
     return ~c;
 }
 
-/* How protocol buffers write a field: its number and one of these. */
+/* The wire types of protocol buffers, written with a field's number. */
 enum wire { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
 
 static void put_varint(FILE *f, uint64_t value)
@@ -106,7 +107,7 @@ static uint32_t mask_crc(const void *data, size_t bytes)
     return (c >> 15 | c << 17) + 0xa282ead8;
 }
 
-/* length, check of the length, event, check of the event. */
+/* Writes a record: length, CRC of the length, event, CRC of the event. */
 static void put_record(struct mtlm_tfevents *events, struct event_part *event)
 {
     struct event_part record;

@@ -16,7 +16,7 @@ static int add_entry(void *user, int line, const char *section, const char *key,
     struct mtlm_config *config = user;
     const int option = mtlm_option_find(key);
 
-    (void) section; /* there is none */
+    (void) section; /* a configuration file has no sections */
     if (option < 0)
         return mtlm_unknown_refuse("", key, err);
     if (!mtlm_option_in_file(option))

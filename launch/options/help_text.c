@@ -1,4 +1,4 @@
-/* --help: how to begin, then every option in the order of the table. */
+/* --help: first steps, then every option in the order of the table. */
 
 #include "config.h"
 

@@ -77,7 +77,7 @@ static bool is_among(const char *value, const char *values)
     return false;
 }
 
-/* Adds the words that f stands for, and a note. */
+/* Adds the words of this program that f stands for, and a note. */
 static void take_meaning(struct translation *t, const struct foreign *f,
                          const char *value)
 {
@@ -125,7 +125,8 @@ static int take_option(struct translation *t, const struct foreign *f,
     }
 }
 
-/* Refuses all options that were seen and lack here, with hints. */
+/* Refuses all options of the line that this program does not have, with
+ * hints. */
 static int refuse(const struct translation *t)
 {
     char names[512] = "", hints[384] = "";
@@ -153,8 +154,8 @@ static int refuse(const struct translation *t)
                           n > 1 ? "them" : "it", hints);
 }
 
-/* Translates option f at argv[i].  Returns the index of its last word, or
- * -1. */
+/* Translates option f at argv[i].  Returns the index of the option's last word,
+ * or -1. */
 static int take_words(struct translation *t, const struct foreign *f,
                       char *const argv[], int i)
 {

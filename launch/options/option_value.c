@@ -1,4 +1,5 @@
-/* Values of options: from text, with every limit checked, and back. */
+/* Converts values of options from text, with every limit checked, and to
+ * text. */
 
 #include "config.h"
 
@@ -13,7 +14,7 @@
 #include "models/text/split.h"
 #include "runtime/base/memory.h"
 
-/* Refuses text, of which the sentence shows the start.  what: valid values. */
+/* Refuses text; the error shows the start of text.  what: valid values. */
 static int refuse(const char *label, const char *text, const char *what,
                   struct mtlm_error *err)
 {

@@ -1,4 +1,4 @@
-/* Values and where they came from; frees them. */
+/* Reads the sources of option values, and frees the values. */
 
 #include "config.h"
 

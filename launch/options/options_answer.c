@@ -1,5 +1,5 @@
-/* What the program tells about itself: --help, --usage, --version,
- * --list-models, --print-config. */
+/* Prints the answers to --help, --usage, --version, --list-models and
+ * --print-config. */
 
 #include "config.h"
 

@@ -1,4 +1,4 @@
-/* The option table as argp wants it. */
+/* Converts the option table to argp's form. */
 
 #include "config.h"
 

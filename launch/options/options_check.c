@@ -1,4 +1,4 @@
-/* Values that must fit each other. */
+/* Checks values that depend on each other. */
 
 #include "config.h"
 
@@ -35,7 +35,7 @@ static int check_numbers(const struct mtlm_options *o, struct mtlm_error *err)
             o->trace_iterations.first, o->trace_iterations.last,
             samples ? "the " : "--train-iters ", o->train_iters,
             samples ? " iterations of --train-samples" : "");
-    if (!o->load_dir /* or it may begin anywhere */
+    if (!o->load_dir /* a loaded run may begin at any iteration */
         && o->trace_iterations.last > mtlm_options_last_iteration(o, 0))
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--trace-iterations %" PRId64 ":%" PRId64
@@ -71,7 +71,7 @@ static int check_numbers(const struct mtlm_options *o, struct mtlm_error *err)
     return 0;
 }
 
-/* Refuses sizes that samples of a BERT cannot have. */
+/* Refuses sizes that BERT samples cannot have. */
 static int check_bert(const struct mtlm_options *o, struct mtlm_error *err)
 {
     const struct mtlm_model *model = &o->model;
@@ -110,8 +110,8 @@ static int check_divides(const char *name, int64_t value, int64_t t,
                           name, value, t);
 }
 
-/* Refuses a method of whole layers without whole layers; a file may hold all
- * options. */
+/* Refuses a method for whole layers without --recompute-granularity full.  A
+ * configuration file may hold both. */
 static int check_recompute(const struct mtlm_options *o, struct mtlm_error *err)
 {
     static const enum mtlm_option_id of_full[] = {

@@ -1,4 +1,4 @@
-/* --eval-only: which options it needs, refuses and ignores. */
+/* --eval-only: the options that it requires, refuses and ignores. */
 
 #include "config.h"
 
@@ -29,7 +29,7 @@ static int refuse_iterations(const struct mtlm_options *o,
     return 0;
 }
 
-/* Refuses more logits than memory should hold: ranks collect them. */
+/* Refuses more logits than should fit into memory: ranks collect all logits. */
 static int check_logits(const struct mtlm_options *o, struct mtlm_error *err)
 {
     const double gib = 1024.0 * 1024 * 1024;
@@ -79,6 +79,6 @@ int mtlm_options_eval_resolve(struct mtlm_options *options,
     free(options->save_dir);
     options->save_dir = NULL;
     options->save_interval = 0;
-    options->summary_text = false; /* explains a training */
+    options->summary_text = false; /* the text explains a training */
     return 0;
 }

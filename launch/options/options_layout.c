@@ -1,4 +1,4 @@
-/* The layout that the options give, or leave to be chosen. */
+/* The layout that the options give, or leave to launch/plan/layout_choice.h. */
 
 #include "config.h"
 

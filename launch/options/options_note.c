@@ -1,4 +1,4 @@
-/* Notes: how the program understood the options, for the user. */
+/* Notes for the user: how the program understood the options. */
 
 #include "config.h"
 
@@ -19,7 +19,7 @@ void mtlm_options_note(struct mtlm_options *options, const char *format, ...)
     if (vasprintf(&text, format, args) < 0)
         abort();
     va_end(args);
-    if (before && strstr(before, text)) { /* worked out once more */
+    if (before && strstr(before, text)) { /* the same note again */
         free(text);
         return;
     }

@@ -28,9 +28,9 @@ struct line {
         const char *text;
     } * given;
     int n;
-    char **joined; /* texts made here */
+    char **joined; /* texts that this file allocates */
     int n_joined;
-    enum mtlm_options_request request; /* that ends the reading */
+    enum mtlm_options_request request; /* request that ends the parse */
     bool failed;
     struct mtlm_error *err;
 };
@@ -44,8 +44,8 @@ static int line_fail(struct line *line)
 /* At most this many options are named for an ambiguous prefix. */
 enum { SHOWN = 4 };
 
-/* "--a, --b": the first options with that prefix; *matches: how many have the
- * prefix.  The caller frees the text. */
+/* Returns "--a, --b": the first options with that prefix.  Sets *matches to the
+ * number of options with the prefix.  The caller frees the text. */
 static char *begun_by(const char *name, int *matches)
 {
     char *list = mtlm_strdup("");
@@ -64,8 +64,7 @@ static char *begun_by(const char *name, int *matches)
     return list;
 }
 
-/* Gives the reason why argp could not use an argument: argp itself is
- * silent. */
+/* Sets the reason why argp could not use an argument: argp prints nothing. */
 static int explain(struct line *line, const char *arg)
 {
     const size_t dashes = strspn(arg, "-");
@@ -96,8 +95,9 @@ static int explain(struct line *line, const char *arg)
     return line_fail(line);
 }
 
-/* The argument at which argp stopped.  argp is past the argument, but still
- * before a word such as -hidden-size, which argp reads as letters. */
+/* Returns the argument at which argp stopped.  argp has usually passed this
+ * argument.  Exception: argp stands before a word such as -hidden-size, which
+ * argp reads as letters. */
 static const char *culprit(const struct argp_state *state)
 {
     const char *last = state->argv[state->next - 1];
@@ -119,8 +119,8 @@ static int words_of(int option)
     return n;
 }
 
-/* The value of an option of several words, joined by spaces; text is the first
- * word, or all of them. */
+/* Returns the value of an option of several words, joined by spaces.  text: the
+ * first word, or all words. */
 static const char *join_words(struct line *line, int option, char *text,
                               struct argp_state *state)
 {
@@ -164,7 +164,7 @@ static error_t take_argument(int key, char *text, struct argp_state *state)
     if (mtlm_option_ends_line(option)) {
         line->request =
             (enum mtlm_options_request) mtlm_option_table[option].min;
-        state->next = state->argc; /* as help does elsewhere: nothing more */
+        state->next = state->argc; /* argp parses no further, as after --help */
     }
     return 0;
 }

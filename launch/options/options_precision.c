@@ -1,4 +1,4 @@
-/* Types of weights and activations, and the scale of the loss. */
+/* Resolves the type of weights and activations, and the loss scale. */
 
 #include "config.h"
 
@@ -12,7 +12,7 @@ static const enum mtlm_option_id of_scale[] = {
 
 enum { OF_SCALE = sizeof(of_scale) / sizeof(of_scale[0]) };
 
-/* Settles on one type: the one from the stronger source. */
+/* Keeps the type from the stronger source. */
 static int resolve_type(struct mtlm_options *o, struct mtlm_error *err)
 {
     unsigned char *bf16 = &o->source[MTLM_OPT_BF16];

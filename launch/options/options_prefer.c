@@ -1,4 +1,4 @@
-/* Two options that say the same in different ways. */
+/* Resolves two options that set the same thing. */
 
 #include "config.h"
 

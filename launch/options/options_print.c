@@ -5,8 +5,9 @@
 #include "launch/options/option_value.h"
 #include "launch/options/options_print.h"
 
-/* Whether the value follows from others, or gives way to others unless given.
- * A file with the value would contradict a later change of the others. */
+/* Returns whether other options decide the value, always or unless the value is
+ * given.  In a file, the value would contradict a later change of those
+ * options. */
 static bool derived(const struct mtlm_options *options,
                     enum mtlm_option_id option)
 {

@@ -13,7 +13,7 @@
 #include "launch/options/options_prefer.h"
 #include "launch/options/options_recipe.h"
 
-/* Pairs of options of which at most one can hold. */
+/* Pairs of options; at most one of a pair takes effect. */
 static const enum mtlm_option_id alternatives[][2] = {
     {MTLM_OPT_TRAIN_ITERS, MTLM_OPT_TRAIN_SAMPLES},
     {MTLM_OPT_LR_DECAY_ITERS, MTLM_OPT_LR_DECAY_SAMPLES},
@@ -23,10 +23,11 @@ static const enum mtlm_option_id alternatives[][2] = {
     {MTLM_OPT_LR_WSD_DECAY_ITERS, MTLM_OPT_LR_WSD_DECAY_SAMPLES},
 };
 
-/* No option. */
+/* Stands for no option. */
 #define NONE MTLM_OPTION_COUNT
 
-/* Options that go with --train-iters, and those with --train-samples. */
+/* Pairs of options: counts in iterations (--train-iters) and in samples
+ * (--train-samples). */
 static const enum mtlm_option_id counted[][2] = {
     {MTLM_OPT_LR_DECAY_ITERS, MTLM_OPT_LR_DECAY_SAMPLES},
     {MTLM_OPT_LR_WARMUP_ITERS, MTLM_OPT_LR_WARMUP_SAMPLES},
@@ -46,7 +47,7 @@ static int choose_all(struct mtlm_options *options, struct mtlm_error *err)
     if (mtlm_options_given(options, MTLM_OPT_TRAIN_ITERS)
         || mtlm_options_given(options, MTLM_OPT_TRAIN_SAMPLES))
         return 0;
-    options->train_iters = 1; /* never run */
+    options->train_iters = 1; /* the iteration never runs */
     if (options->eval_only)
         return 0;
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
@@ -82,7 +83,7 @@ static int check_unit(struct mtlm_options *options,
         paired ? ", or " : "", mtlm_option_name(train[!unit]));
 }
 
-/* Counts in iterations become counts in samples. */
+/* Converts counts in iterations to counts in samples. */
 static void count_iterations(struct mtlm_options *o)
 {
     const int64_t batch = o->global_batch_size;

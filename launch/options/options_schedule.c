@@ -1,4 +1,4 @@
-/* --schedule: what a schedule fixes, and which options contradict it. */
+/* --schedule: checks and completes the options that a schedule decides. */
 
 #include "config.h"
 
@@ -19,15 +19,16 @@ const struct mtlm_schedule *mtlm_options_schedule(
     return &mtlm_schedules[options->schedule];
 }
 
-/* Whether an option may size the windows of a schedule.  search: the option
- * also bounds a search. */
+/* Returns whether an option may set the windows of the schedule.  search: the
+ * option also limits a search. */
 static bool takes_size(const struct mtlm_schedule *schedule, bool search)
 {
     return schedule->sizing == MTLM_SIZING_OPTIONS
            || (search && schedule->sizing == MTLM_SIZING_SEARCH);
 }
 
-/* Refuses an option that the schedule does not take; names those that do. */
+/* Refuses an option that the schedule does not take.  The error names the
+ * schedules that take the option. */
 static int refuse_size(const struct mtlm_options *o, const char *option,
                        bool search, struct mtlm_error *err)
 {
@@ -48,7 +49,8 @@ static int refuse_size(const struct mtlm_options *o, const char *option,
                                                : "follow from the stages");
 }
 
-/* Reads "W[+Q]".  Returns the text behind, or NULL for other text. */
+/* Reads "W[+Q]".  Returns the text after these characters, or NULL for other
+ * text. */
 static const char *read_window(const char *at, struct mtlm_window *window)
 {
     int64_t number[2] = {0, 0};
@@ -109,7 +111,7 @@ int mtlm_options_schedule_resolve(struct mtlm_options *options,
     struct mtlm_options *o = options;
     const struct mtlm_schedule *schedule = mtlm_options_schedule(o);
 
-    /* A file may hold all options. */
+    /* A configuration file may hold options that take no effect. */
     if (mtlm_options_source(o, MTLM_OPT_SVG_DETAIL) == MTLM_SOURCE_COMMAND_LINE
         && !o->trace_dir && !o->svg)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,

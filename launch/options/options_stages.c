@@ -1,4 +1,5 @@
-/* The virtual stages: how many a rank holds, which, and their layers. */
+/* The virtual stages that options ask for: number per rank, and layers of
+ * each. */
 
 #include "config.h"
 
@@ -118,7 +119,8 @@ static int refuse_list(const struct mtlm_options *o, int64_t p,
         o->n_layers_of_stage, p);
 }
 
-/* Placement policy has a number of stages, and no stages of a rank. */
+/* Checks placement policy: options give the number of stages, not the stages
+ * per rank. */
 static int check_policy(const struct mtlm_options *o, struct mtlm_error *err)
 {
     if (o->placement != MTLM_PLACEMENT_POLICY)

@@ -1,4 +1,4 @@
-/* --synthetic: which options go with it. */
+/* --synthetic: checks the options that a synthetic run takes or refuses. */
 
 #include "config.h"
 

@@ -1,4 +1,4 @@
-/* The tokenizer of the data, and the vocabulary it brings. */
+/* Resolves the tokenizer of the data, and the vocabulary size. */
 
 #include "config.h"
 

@@ -1,4 +1,4 @@
-/* Which iterations a run does, and which of them it traces. */
+/* The iterations of a run, and the iterations that the run traces. */
 
 #include "config.h"
 

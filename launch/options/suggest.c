@@ -20,9 +20,10 @@ static int max(int a, int b)
     return a > b ? a : b;
 }
 
-/* Optimal string alignment distance of a and b: insertions, deletions,
- * replacements and swaps of neighbours.  Returns most + 1 for a distance above
- * most, which only cells up to most beside the diagonal can be below. */
+/* Returns the optimal string alignment distance of a and b: insertions,
+ * deletions, replacements and swaps of neighbours.  Returns most + 1 for a
+ * distance above most.  Computes only the cells within most of the diagonal:
+ * all others are above most. */
 static int distance(const char *a, int na, const char *b, int nb, int most)
 {
     int rows[3][LENGTH + 2];
@@ -60,7 +61,7 @@ void mtlm_suggest_offer(struct mtlm_suggest *nearest, const char *candidate)
                 ? most + 1
                 : distance(nearest->name, na, candidate, nb, most);
 
-    /* "layers" is far from "num-layers" and still means it. */
+    /* "layers" is far from "num-layers", but the user means this option. */
     if (na >= 4 && strstr(candidate, nearest->name))
         d = min(d, 2);
     if (d > most || (nearest->best && d >= nearest->distance))

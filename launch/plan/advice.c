@@ -1,4 +1,4 @@
-/* Commands that would fit where a job does not. */
+/* Prints commands that would fit when a job does not. */
 
 #include "config.h"
 
@@ -133,8 +133,8 @@ static bool more_machines(const struct mtlm_wish *wish,
     return false;
 }
 
-/* Finds the most layers, up to a few, on as many of these ranks as can share
- * them. */
+/* Finds the largest number of layers, at most FEW_LAYERS, that fits on the
+ * ranks. */
 static bool fewer_layers(struct mtlm_wish *wish, struct mtlm_hosts *hosts,
                          struct mtlm_choice *choice)
 {

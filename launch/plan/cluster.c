@@ -11,12 +11,12 @@
 #include "launch/plan/cluster.h"
 #include "runtime/file/ini_file.h"
 
-/* A key: value * unit goes to the field. */
+/* A key of the file: value * unit goes to the field. */
 struct key {
     const char *section, *name;
     size_t offset;
     double unit, min, max;
-    bool needed; /* where its section is there */
+    bool needed; /* required in its section */
 };
 
 #define KEY(section, name, field, ...)                                         \
@@ -45,7 +45,7 @@ enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
 
 struct reading {
     struct mtlm_cluster *cluster;
-    int line[KEYS]; /* where the entry stood; 0: not yet */
+    int line[KEYS]; /* line of the entry; 0: not read */
 };
 
 static int unknown(const char *section, const char *name,

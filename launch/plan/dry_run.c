@@ -143,8 +143,8 @@ static void print_work(const struct dry_run *d)
 
 /* ---- whether it fits ---- */
 
-/* Number of machines like this one that hold the ranks, in order; 0: a rank
- * does not fit on a machine. */
+/* Returns the number of machines like this one that hold the ranks in order of
+ * their numbers.  0: a rank does not fit on a machine. */
 static int machines(const struct dry_run *d)
 {
     const int ranks = mtlm_layout_ranks(&d->outline.layout);
@@ -179,7 +179,8 @@ static void print_advice(const struct dry_run *d)
     free(advice);
 }
 
-/* The same for a machine with GPUs: each rank has a GPU, or a part of one. */
+/* Prints whether the job fits on machines with GPUs: each rank has a GPU, or a
+ * part of a GPU. */
 static void print_fit_on_gpus(const struct dry_run *d)
 {
     const int n = machines(d);
@@ -235,7 +236,7 @@ static void print_fit(const struct dry_run *d)
 
 /* ---- the parts together ---- */
 
-/* As launch/train/start.c counts them, without asking the other ranks: a
+/* Sets *workers as launch/train/start.c does, without asking other ranks.  A
  * process that is bound has its cores for itself. */
 static int count_workers(const struct dry_run *d, int *workers,
                          struct mtlm_error *err)
@@ -258,7 +259,7 @@ static int count_workers(const struct dry_run *d, int *workers,
     return 0;
 }
 
-/* Finds the bytes of a GPU for each rank of this machine. */
+/* Sets the available GPU memory of a rank of this machine. */
 static int find_gpus(struct dry_run *d, struct mtlm_error *err)
 {
     const struct mtlm_gpus *gpus = &d->gpus;
@@ -290,8 +291,8 @@ static int staying(const struct dry_run *d, int on_host)
                : d->gpus.count;
 }
 
-/* The job as it was launched, or the ranks of a layout that the options
- * give. */
+/* Sets the ranks and machines: of the launched job, or of the layout that the
+ * options give. */
 static int find_hosts(struct dry_run *d, struct mtlm_error *err)
 {
     const struct mtlm_options *o = d->options;
@@ -310,7 +311,7 @@ static int find_hosts(struct dry_run *d, struct mtlm_error *err)
                             .available = mtlm_memory_available(),
                             .process_bytes = mtlm_memory_resident()};
     d->here = d->hosts.ranks == d->hosts.per_host;
-    if (!d->here) /* this machine's memory says nothing about others' */
+    if (!d->here) /* the job would run on other machines, too */
         d->wish.micro_batch_free = false;
     return d->gpus.count ? find_gpus(d, err) : 0;
 }
@@ -354,7 +355,7 @@ int mtlm_dry_run(struct mtlm_options *options, FILE *out,
     if (find_hosts(&d, err) < 0
         || mtlm_layout_choice_make(options, &d.wish, &d.hosts, &d.choice, err)
                < 0
-        /* Nor would it run anywhere. */
+        /* The job would not run on any machine. */
         || (isinf(d.choice.need)
             && mtlm_layout_choice_check_memory(options, &d.choice, &d.hosts,
                                                err)

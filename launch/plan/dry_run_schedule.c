@@ -14,7 +14,7 @@ enum { MANY_STAGES = 32 };
 
 /* ---- in words ---- */
 
-/* The published formulas. */
+/* Prints the bubble by the published formulas. */
 static void print_bubble(const struct mtlm_program_config *config, FILE *out)
 {
     const int v = config->layout.virtual_stages;
@@ -55,7 +55,7 @@ static void print_windows(const struct mtlm_work *work, FILE *out)
             stages > 1 ? "s 0, 1, ..." : " 0");
 }
 
-/* Shares of the makespan. */
+/* Prints the evaluation as shares of the makespan. */
 static void print_evaluation(const struct mtlm_evaluation *e, const char *name,
                              FILE *out)
 {
@@ -73,7 +73,8 @@ static void print_evaluation(const struct mtlm_evaluation *e, const char *name,
 
 /* ---- as a picture ---- */
 
-/* The first free worker of the rank; the evaluator only counts workers. */
+/* Returns the worker of the rank that is free first.  The evaluator counts
+ * workers, but numbers none. */
 static int take_worker(int64_t *free_at, int workers,
                        const struct mtlm_evaluated_task *task)
 {
@@ -101,7 +102,7 @@ static struct mtlm_record *records_of(const struct mtlm_evaluation *e,
                                   layout->workers, t),
             .lane = MTLM_LANE_COMPUTE,
             .phase = t->phase,
-            .op = MTLM_OP_LINEAR_FWD, /* none of its own: any computation */
+            .op = MTLM_OP_LINEAR_FWD, /* stands for any computation */
             .microbatch = t->microbatch,
             .stage = t->stage,
             .layer = -1,

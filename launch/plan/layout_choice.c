@@ -95,8 +95,8 @@ bool mtlm_layout_choice_finds_cudnn(const struct mtlm_options *options)
            && mtlm_attention_fused_there();
 }
 
-/* Refuses jobs that cuDNN never takes.  The first node refuses a missing
- * library or a shape without a kernel. */
+/* Refuses jobs that cuDNN never accepts.  A missing library, or a shape without
+ * a kernel, is refused when the first node runs. */
 static int check_fused(const struct mtlm_options *o, int64_t d,
                        struct mtlm_error *err)
 {
@@ -128,7 +128,8 @@ int mtlm_layout_choice_check_gpus(const struct mtlm_options *options,
                           MTLM_ATTENTION_GPU_D);
 }
 
-/* Number of stages from `stage` on with the same number of layers. */
+/* Returns the number of consecutive stages, from `stage` on, with equal numbers
+ * of layers. */
 static int equal_stages(const struct mtlm_layout *layout, int64_t num_layers,
                         int stage, int64_t *layers)
 {
@@ -215,7 +216,7 @@ int mtlm_layout_choice_take(struct mtlm_options *options,
     return mtlm_schedule_choice_settle(options, wish, choice, err);
 }
 
-/* The most ranks, up to n, that can train the model. */
+/* Returns the largest number of ranks, up to n, that can train the model. */
 static int most_ranks(const struct mtlm_wish *wish, int n)
 {
     while (n > 1 && !mtlm_choose_any(wish, n))

@@ -1,4 +1,4 @@
-/* Tables of memory and messages, a line for stages that are alike. */
+/* Prints tables of memory and messages.  Similar stages share a line. */
 
 #include "config.h"
 
@@ -10,7 +10,8 @@
 
 #define MIB (1024.0 * 1024)
 
-/* More stages share lines with similar ones. */
+/* With more stages, stages share a line if they are similar; with fewer, if
+ * equal. */
 enum { MANY_STAGES = 16 };
 
 struct table {
@@ -18,8 +19,7 @@ struct table {
     FILE *out;
 };
 
-/* Whether two stages share a line: equal, or within a hundredth where there
- * are many stages. */
+/* Returns whether two values are equal or, with many stages, within 1 %. */
 static bool near(const struct table *t, double a, double b)
 {
     return fabs(a - b) <= (t->outline->layout.pp > MANY_STAGES ? 0.01 : 0) * b;
@@ -34,7 +34,7 @@ static bool alike(const struct table *t, const struct mtlm_plan *a,
            && memcmp(a->traffic, b->traffic, sizeof(a->traffic)) == 0;
 }
 
-/* The last stage of the run that is like stage i. */
+/* Returns the last of the consecutive stages that share a line with stage i. */
 static int last_alike(const struct table *t, int i)
 {
     int last = i;

@@ -1,5 +1,5 @@
-/* The schedule of a layout: what the options wish, and what comes of it once
- * the layout is chosen. */
+/* The schedule of a layout: from the options before the layout is chosen,
+ * checked and completed afterwards. */
 
 #include "config.h"
 
@@ -93,7 +93,8 @@ int mtlm_schedule_choice_settle(struct mtlm_options *options,
                          || mtlm_options_given(options, MTLM_OPT_PLACEMENT)
                      ? config.layout.virtual_stages
                      : 0);
-    /* As it is printed; windows grow right above what was found. */
+    /* Rounds down as printed: windows grow just above the alpha that was
+     * found. */
     config.window = floor(config.window * 1e4) / 1e4;
     wish->config.window = config.window;
     wish->config.act_mem = config.act_mem;

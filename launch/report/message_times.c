@@ -8,7 +8,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/order.h"
 
-/* One end of a message; the ends of a message share a key. */
+/* One end of a message.  All ends of a message have the same key. */
 enum { KEYS = 8 };
 
 struct end {
@@ -43,7 +43,8 @@ static bool is_send_or_receive(const struct mtlm_record *r)
                || r->phase == MTLM_PHASE_BACKWARD);
 }
 
-/* Stages k and k + 1 meet at boundary k. */
+/* Returns the boundary of a send or receive: stages k and k + 1 share boundary
+ * k. */
 static int64_t boundary(const struct mtlm_record *r)
 {
     const bool upper =

@@ -12,7 +12,7 @@
 #include "launch/report/synthetic_report.h"
 #include "launch/trace/summarize.h"
 
-/* Iterations evaluated at most. */
+/* Maximum number of evaluated iterations. */
 enum { MANY_ITERATIONS = 8 };
 
 struct evaluation {
@@ -21,10 +21,10 @@ struct evaluation {
     struct mtlm_program **program; /* [ranks] */
     struct mtlm_synthetic *rank;   /* [ranks] */
     int ranks;
-    double more_s; /* measured less modelled time of a collective */
+    double more_s; /* seconds: measured minus modelled time of a collective */
 };
 
-/* Modelled time of a task; measured time of a message. */
+/* Returns the modelled time of a task, or the measured time of a message. */
 static double item_seconds(void *arg, const struct mtlm_program *program,
                            const struct mtlm_item *item, int iteration)
 {
@@ -87,7 +87,7 @@ static void evaluation_destroy(struct evaluation *e)
     free(e->rank);
 }
 
-/* Gives the node to the worker of its rank that is free first. */
+/* Returns the worker that is free first, for the next node. */
 static int take_worker(int64_t *free_ns, int workers,
                        const struct mtlm_executed *node)
 {

@@ -7,7 +7,8 @@
 #include "launch/trace/edges.h"
 #include "runtime/base/memory.h"
 
-/* Gathers n entries per rank; *all: of all ranks. */
+/* Gathers the n entries of each rank on rank 0.  Sets *all to the number of
+ * entries of all ranks. */
 static void *gather_entries(struct mtlm_ranks *ranks, const void *entry,
                             size_t size, size_t n, size_t *all)
 {

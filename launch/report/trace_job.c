@@ -15,9 +15,9 @@
 #include "launch/trace/export/export.h"
 #include "runtime/machine/machine.h"
 
-/* What rank 0 receives from each rank besides records. */
+/* Facts that rank 0 receives from each rank besides records. */
 struct about {
-    int stage, workers; /* workers: all */
+    int stage, workers; /* workers: all workers of the rank */
     bool gpu;           /* the first worker is a GPU */
     int64_t clock_offset_ns;
     double engine_share;

@@ -1,6 +1,6 @@
-/* Bubble and overlap of an iteration while the next one runs.  Each rank
- * measures its own records; the other ranks tell it when they sent what it
- * received. */
+/* Measures bubble and overlap of an iteration while the next one runs.  Each
+ * rank measures its own records.  Ranks exchange the send times of their
+ * messages. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -20,8 +20,9 @@ struct records {
     size_t n;
 };
 
-/* Sleeps until nodes that ran at the iteration's end have ended, too: for the
- * time of its longest node, at most a tenth of the iteration. */
+/* Sleeps until nodes that ran at the iteration's end have ended, too.  Sleeps
+ * past the end for the time of the iteration's longest node, at most a tenth of
+ * the iteration. */
 static void await_later_nodes(const struct records *all, int64_t e)
 {
     int64_t first = INT64_MAX, last = INT64_MIN, longest = 0, until;
@@ -47,8 +48,9 @@ static void await_later_nodes(const struct records *all, int64_t e)
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
-/* Lists the ranks that exchange messages with this rank in iteration e, equal
- * at both ends.  Returns how many; swap[] has room for all records. */
+/* Sets swap[] to the ranks that exchange messages with this rank in iteration
+ * e; both ends of a pair list each other.  Returns their number.  swap[] has
+ * room for all records. */
 static int find_peers(const struct records *all, int64_t e,
                       struct mtlm_swap *swap)
 {
@@ -93,8 +95,8 @@ static int by_first(const void *pa, const void *pb)
     return mtlm_order(*a, *b);
 }
 
-/* Trims a receive to its send.  False: the send is unknown, so the receive has
- * hardly begun. */
+/* Trims a receive: it begins with the send.  Returns false if the send is
+ * unknown: the receive has hardly begun. */
 static bool trim_receive(struct mtlm_record *r, const struct mtlm_swap *swap,
                          int n, int64_t offset_ns)
 {
@@ -162,7 +164,7 @@ static void isolate_window(struct records *all, int64_t e)
     all->n = left;
 }
 
-/* Measures this rank alone.  False: the window does not count. */
+/* Measures this rank alone.  Returns false if the window does not count. */
 static bool measure_window(const struct records *all, int workers,
                            struct mtlm_trace_usage *own)
 {

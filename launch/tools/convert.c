@@ -1,4 +1,5 @@
-/* mtlm-convert: the command line, and what import and export share. */
+/* mtlm-convert: the command line, and functions that import and export
+ * share. */
 #include "config.h"
 
 #include <argp.h>

@@ -25,13 +25,14 @@ struct exporting {
     struct mtlm_conversion *conversion;
     char *path; /* of the checkpoint */
     struct mtlm_manifest manifest;
-    struct mtlm_options options; /* of which the model counts */
+    struct mtlm_options options; /* the model of the checkpoint; other options
+                                  * are unused */
     struct mtlm_safetensors **file;
     struct source *source;
     int n;
-    bool failed; /* while a tensor was read: with err */
+    bool failed; /* a tensor could not be read: err has the reason */
     struct mtlm_error *err;
-    char *temporary; /* directory that becomes the output */
+    char *temporary; /* directory, renamed to the output at the end */
 };
 
 /* A tensor of Hugging Face's file. */

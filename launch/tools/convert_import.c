@@ -25,7 +25,7 @@
 struct import_source {
     struct mtlm_conversion *conversion;
     const struct mtlm_foreign *foreign;
-    char *name; /* ours */
+    char *name; /* name in the checkpoint */
     int param;
     int64_t layer;
     int64_t dim[2];
@@ -38,7 +38,7 @@ struct importing {
     struct import_source *source;
     int n;
     int lock;
-    bool made; /* the output's directory */
+    bool made; /* this run made the output's directory */
 };
 
 static void list_sources(struct importing *in)

@@ -9,7 +9,7 @@
 #include "launch/tools/encode_pool.h"
 #include "runtime/base/memory.h"
 
-enum { BATCH_BYTES = 256 << 10 }; /* of text, about */
+enum { BATCH_BYTES = 256 << 10 }; /* bytes of text in a batch, about */
 
 struct piece {
     size_t bytes;
@@ -39,7 +39,7 @@ struct mtlm_encode_pool {
     pthread_t *thread;
     struct batch *batch;   /* [ring] */
     int64_t ring, written; /* the caller's */
-    pthread_mutex_t lock;  /* of what follows */
+    pthread_mutex_t lock;  /* guards the fields that follow */
     pthread_cond_t filled_one, done_one;
     int64_t filled, taken;
     bool stop;
@@ -143,7 +143,8 @@ static int write_piece(struct mtlm_encode_pool *pool, const struct piece *p,
     struct mtlm_indexed_writer *writer = pool->writer;
 
     if (p->tokens > 0) {
-        /* The last sequence stays open for the end of the document. */
+        /* The writer's last sequence stays open until the end of the
+         * document. */
         if (pool->sequence_ended && mtlm_indexed_writer_pending(writer) > 0)
             mtlm_indexed_writer_end_sequence(writer);
         pool->sequence_ended = false;

@@ -163,7 +163,7 @@ static int count_cores(void)
     return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-/* From the open input to the finished files. */
+/* Encodes the open input and finishes the files. */
 static int write_dataset(struct job *job, const char *prefix,
                          struct mtlm_error *err)
 {

@@ -15,8 +15,9 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Turns white space into single blanks, with one at the end; text has room for
- * one more byte.  Returns the bytes; 0: only white space. */
+/* Replaces each run of white space by one blank, and ends text with a blank.
+ * text has room for one more byte.  Returns the new number of bytes; 0: text is
+ * only white space. */
 static size_t squeeze_spaces(char *text, size_t bytes)
 {
     size_t n = 0;
@@ -80,7 +81,8 @@ static int add_to_paragraph(struct mtlm_text_writer *t, const char *text,
     return bytes == 0 ? end_paragraph(t, err) : 0;
 }
 
-/* Cuts a long document between lines where the cut does not change tokens. */
+/* Adds a line.  Cuts a long document before the line if the cut does not change
+ * tokens. */
 static int add_line(struct mtlm_text_writer *t, const char *text, size_t bytes,
                     struct mtlm_error *err)
 {

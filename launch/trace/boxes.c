@@ -6,10 +6,11 @@
 #include "launch/trace/boxes.h"
 #include "runtime/base/memory.h"
 
-/* A gap ends a box when it is longer than the box and than so many gap_ns. */
+/* A gap ends a box if the gap is longer than the box's busy time and than
+ * LONG_GAP * gap_ns. */
 enum { LONG_GAP = 8 };
 
-/* Boxes of B and W in a row from which they count as turns. */
+/* Least number of alternating boxes of B and W that count as turns. */
 enum { TURNS = 3 };
 
 static void add_row(struct mtlm_trace_picture *picture, int rank, int lane,
@@ -122,7 +123,7 @@ static bool is_in(const struct mtlm_record *r, const struct mtlm_trace_row *row,
            && r->start_ns < r->end_ns;
 }
 
-/* Nodes that do not end a box. */
+/* Returns whether the box is of nodes that end no other box. */
 static bool is_aside(const struct mtlm_trace_box *box)
 {
     return box->host || box->class == MTLM_TRACE_OPT;
@@ -139,15 +140,15 @@ static bool goes_on(const struct mtlm_trace_box *box,
            && (gap <= box->busy_ns || gap <= LONG_GAP * gap_ns);
 }
 
-/* The boxes of row k. */
+/* Adds the boxes of row k. */
 static void add_boxes(struct mtlm_trace_picture *picture, size_t *capacity,
                       const struct mtlm_trace_records *records,
                       const struct mtlm_trace_info *info, size_t k,
                       int64_t begin_ns, int64_t end_ns, int64_t gap_ns)
 {
     const int rank = picture->row[k].rank;
-    /* Open boxes: of the optimizer, which other nodes end and which ends no
-     * other; of the other nodes. */
+    /* Open boxes: [0] the optimizer's, [1] the other nodes'.  Other nodes end
+     * the optimizer's box; the optimizer ends no other box. */
     size_t grows[2] = {SIZE_MAX, SIZE_MAX};
 
     for (size_t i = records->first[rank]; i < records->first[rank + 1]; i++) {

@@ -12,7 +12,7 @@
 struct edges {
     struct mtlm_trace_edge *edge;
     size_t n, capacity;
-    size_t own; /* the first edges, within ranks, sorted */
+    size_t own; /* number of first edges, which are within ranks and sorted */
 };
 
 static int by_node(const void *pa, const void *pb)

@@ -86,7 +86,7 @@ int64_t *mtlm_trace_meetings(const struct mtlm_record *record, size_t n)
         for (size_t k = i; k < next; k++)
             if (last < end[k].record->start_ns)
                 last = end[k].record->start_ns;
-        /* Clocks are not aligned to the last microsecond. */
+        /* Clocks of different ranks agree to about 1 us only. */
         for (size_t k = i; k < next; k++)
             met[end[k].record - record] =
                 last < end[k].record->end_ns ? last : end[k].record->end_ns;

@@ -38,8 +38,8 @@ uint32_t mtlm_trace_footprint(const struct mtlm_record *r)
     return XXH32(size, sizeof(size), 0);
 }
 
-/* Where in a list of n entries by rank and job those of r begin; before:
- * whether the i-th is of a node before it. */
+/* Returns the index of r's first entry in a list [n] sorted by rank and job.
+ * before: whether entry i belongs to an earlier node than r. */
 static size_t first_of(size_t n, const struct mtlm_record *r,
                        bool (*before)(const void *list, size_t i,
                                       const struct mtlm_record *r),

@@ -1,10 +1,8 @@
-/* Critical path and lower bound of each iteration.
- *
- * The path is the longest chain of nodes of one iteration in which each node
- * waits for the one before, with measured durations.  A message or collective
- * lasts from the moment both ends, or all ranks, were ready.  A receive follows
- * the begin of its send: both run together, as do the nodes of a collective.
- */
+/* Critical path and lower bound of each iteration.  The path is the longest
+ * chain of dependent nodes of one iteration, with measured durations.  A
+ * message or collective lasts from the moment when both ends, or all ranks,
+ * were ready.  A receive depends on the begin of its send, not on its end: both
+ * run together, as do the nodes of a collective. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -17,8 +15,9 @@
 /* The nodes in topological order. */
 struct order {
     size_t *node, n;
-    size_t *first_waiting, *waiting; /* successors, as in edges */
-    int *left;                       /* predecessors left of a node */
+    size_t *first_waiting, *waiting; /* successors, indexed like edges */
+    int *left;                       /* predecessors of a node that are not yet
+                                      * ordered */
 };
 
 struct chain {
@@ -95,8 +94,9 @@ static void order_free(struct order *order)
     free(order->left);
 }
 
-/* Whether a waits for the begin of b, not its end: both are nodes of one
- * message (without a number: a receive and a send of different ranks). */
+/* Returns whether a waits for the begin of b, not for the end: both are nodes
+ * of one message.  Without message numbers: a receive and a send of different
+ * ranks. */
 static bool run_together(const struct mtlm_record *a,
                          const struct mtlm_record *b)
 {

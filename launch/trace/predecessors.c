@@ -7,7 +7,7 @@
 #include "launch/trace/predecessors.h"
 #include "runtime/base/memory.h"
 
-/* Where a record stands. */
+/* The index of a record, with its key. */
 struct place {
     int64_t key[2]; /* rank and job */
     size_t index;
@@ -53,7 +53,7 @@ static void connect_edges(struct mtlm_trace_predecessors *edges,
     size_t *next;
 
     edges->first = mtlm_calloc(records->n + 2, sizeof(*edges->first));
-    next = edges->first + 1; /* becomes first, once every edge has its room */
+    next = edges->first + 1; /* equals first after all edges are placed */
     for (size_t e = 0; e < info->n_edges; e++) {
         const struct mtlm_trace_edge *edge = &info->edge[e];
         const struct place *a =

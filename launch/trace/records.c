@@ -1,4 +1,4 @@
-/* Sorts the records; says which send belongs to a receive. */
+/* Sorts the records, and finds the send of each receive. */
 #include "config.h"
 
 #include <assert.h>
@@ -49,7 +49,7 @@ static void find_workers(struct mtlm_trace_records *records,
         const size_t end = records->first[rank + 1];
         size_t n = 0;
 
-        /* Room for all that could come. */
+        /* Room for all workers that this rank may add. */
         if (capacity < total + (end - first) + info->n_workers) {
             capacity = 2 * total + (end - first) + info->n_workers;
             records->worker = mtlm_realloc(records->worker, capacity,
@@ -74,7 +74,7 @@ static void find_workers(struct mtlm_trace_records *records,
     records->first_worker[records->ranks] = total;
 }
 
-/* What is sorted together. */
+/* A record with its issue time, sorted together. */
 struct issued {
     struct mtlm_record record; /* first, for by_rank_and_start() */
     int64_t issue_ns;
@@ -161,8 +161,8 @@ bool mtlm_trace_is_busy(const struct mtlm_trace_records *records,
 
 /* A send or receive. */
 struct transfer {
-    /* from, to, match; where that is not known phase, iteration and
-     * microbatch as well */
+    /* from, to, match; if match is unknown, also phase, iteration,
+     * microbatch */
     int64_t key[6];
     int64_t start_ns;
     struct mtlm_record *record;
@@ -227,7 +227,7 @@ void mtlm_trace_trim_receives(struct mtlm_trace_records *records)
     const size_t n_recv = list_transfers(records, MTLM_OP_RECV, recv);
     size_t s = 0, r = 0;
 
-    /* Several between the same two ranks: the first sent is the first
+    /* Messages with equal keys match in order: the first sent is the first
      * received. */
     while (s < n_send && r < n_recv) {
         const int c = same_key(&send[s], &recv[r]);

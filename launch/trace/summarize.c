@@ -58,7 +58,7 @@ static void summarize_iterations(const struct mtlm_trace_records *records,
     }
 }
 
-/* One rank's F, B and W of one iteration. */
+/* F, B and W of one rank in one iteration. */
 struct stage {
     int64_t first_ns, last_ns, busy_ns;
 };

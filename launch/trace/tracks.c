@@ -34,7 +34,7 @@ static bool is_of(const struct mtlm_trace_track *track,
     return track->lane == r->lane && track->worker == r->worker;
 }
 
-/* A record with its begin, for sorting. */
+/* A record with its start, for sorting. */
 struct begun {
     int64_t begin_ns;
     const struct mtlm_record *record;

@@ -16,15 +16,15 @@ struct ended {
     size_t n;
 };
 
-/* The rank that is charged. */
+/* A rank, and the summary that its waits are charged to. */
 struct gaps {
     const struct mtlm_trace_records *records;
     const struct mtlm_trace_predecessors *edges; /* NULL: use ended */
     const struct mtlm_trace_spans *window;
     struct ended ended;
     struct mtlm_trace_summary *summary;
-    size_t first;                       /* wait of the rank */
-    struct mtlm_trace_account *account; /* of the worker */
+    size_t first;                       /* index of the rank's first wait */
+    struct mtlm_trace_account *account; /* account of the current worker */
 };
 
 static int by_end(const void *pa, const void *pb)

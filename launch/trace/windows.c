@@ -13,8 +13,8 @@ static bool is_training(const struct mtlm_record *r)
            && r->phase != MTLM_PHASE_SAVE;
 }
 
-/* Whether an iteration begins with such a node: a receive may be posted, and
- * tokens may be read, long before. */
+/* Returns whether r may be an iteration's first node.  Excludes receives and
+ * token reads: both may start long before. */
 static bool begins_iteration(const struct mtlm_record *r)
 {
     return r->lane == MTLM_LANE_COMPUTE && !mtlm_trace_is_host(r);
@@ -53,8 +53,8 @@ static struct mtlm_trace_span find_extent(
     return all;
 }
 
-/* end[e * ranks + r]: end of rank r's last optimizer node of iteration
- * first + e; INT64_MIN: it has none. */
+/* Returns end[e * ranks + r]: end of rank r's last optimizer node of iteration
+ * first + e.  INT64_MIN: no such node.  The caller frees the result. */
 static int64_t *optimizer_ends(const struct mtlm_trace_records *records,
                                int first, int last)
 {

@@ -46,7 +46,7 @@ static mtlm_real *read_microbatch(struct mtlm_logits *l,
     return values;
 }
 
-/* Copies [rows, b, cols] to rows first .. first + rows - 1 of
+/* Copies from [rows, b, cols] to rows first .. first + rows - 1 of the array
  * [b, all_rows, columns]. */
 static void place_rows(const mtlm_real *from, const struct mtlm_shape *shape,
                        mtlm_real *to, int64_t first, int64_t all_rows,

@@ -1,5 +1,5 @@
-/* Starts a job step by step, all ranks in agreement, and stops it.  The steps
- * stand in launch/job/ and launch/checkpoint/. */
+/* Starts and stops a job.  The start has steps, and all ranks agree after each
+ * step.  The steps are in launch/job/ and launch/checkpoint/. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -48,10 +48,10 @@ static int detect_cpu(struct mtlm_job *job, struct mtlm_error *err)
     return mtlm_cpu_detect(&job->cpu, err);
 }
 
-/* Workers: --workers, else this rank's share of the cores that its binding
- * allows. The graph is built for the most workers of any rank (job_layout.c):
- * rings of equal length let ranks of a tensor-parallel group follow their
- * leader. */
+/* Sets the number of workers: --workers, or this rank's share of the cores that
+ * its binding allows.  The graph is built for the largest number of workers of
+ * any rank (job_layout.c).  Rings of equal length let the ranks of a
+ * tensor-parallel group follow their leader. */
 static int count_workers(struct mtlm_job *job, struct mtlm_error *err)
 {
     int before;
@@ -62,7 +62,7 @@ static int count_workers(struct mtlm_job *job, struct mtlm_error *err)
     const char *hint;
 
     (void) err;
-    if (job->gpu >= 0) { /* the cores are almost idle */
+    if (job->gpu >= 0) { /* the host's cores are almost idle */
         job->workers = job->options.workers > 0 ? job->options.workers : 1;
         return 0;
     }
@@ -99,7 +99,7 @@ static int build_program(struct mtlm_job *job, struct mtlm_error *err)
     return mtlm_plan_check_counts(&job->plan, err);
 }
 
-/* Checks memory again: opening the data took some. */
+/* Checks memory again: opening the data took memory. */
 static int check_memory(struct mtlm_job *job, struct mtlm_error *err)
 {
     const double mine = job->options.cluster_file
@@ -263,8 +263,9 @@ static void print_start(struct mtlm_job *job)
     fflush(stdout);
 }
 
-/* One step of the start on this rank; all ranks agree after each step.  A step
- * that fails on some ranks only fails before its first collective call. */
+/* One step of the start on this rank; all ranks agree after each step.  If a
+ * step can fail on some ranks only, these ranks fail before the step's first
+ * collective call. */
 typedef int step(struct mtlm_job *job, struct mtlm_error *err);
 
 int mtlm_train_start(struct mtlm_job *job, struct mtlm_error *err, int *print)

@@ -35,7 +35,7 @@ static bool log_due(const struct mtlm_options *o, int64_t iteration, bool last)
     return (iteration + 1) % o->log_interval == 0 || last;
 }
 
-/* Whether the run ends early; equal on all ranks. */
+/* Returns whether the run ends early; all ranks get the same answer. */
 static bool must_stop(struct mtlm_train *s, const double r[MTLM_CONTROL_COUNT])
 {
     if (r[MTLM_CONTROL_STOP] >= MTLM_STOP_SIGNAL)
@@ -62,7 +62,7 @@ static void write_dump(struct mtlm_train *s, const double r[MTLM_CONTROL_COUNT])
     s->dump = NULL;
 }
 
-/* Microbatches of the run after the iteration awaited. */
+/* Returns the microbatches of the run after the awaited iteration. */
 static int64_t microbatches_after(const struct mtlm_train *s)
 {
     const struct mtlm_options *o = &s->job->options;
@@ -148,8 +148,8 @@ static void copy_weights(struct mtlm_train *s, int64_t e)
     mtlm_run_save(s->job->run, e, mtlm_job_records(s->job, e));
 }
 
-/* Begins to save what copy_weights() has copied, after the iterations that were
- * done; held: as in launch/checkpoint/saver.h. */
+/* Begins to save the copies of copy_weights().  held: as in
+ * launch/checkpoint/saver.h. */
 static void start_save(struct mtlm_train *s,
                        const double control[MTLM_CONTROL_COUNT], bool held)
 {
@@ -157,7 +157,8 @@ static void start_save(struct mtlm_train *s,
                      held);
 }
 
-/* Iteration e has ended; its copies are made if the next one is ahead. */
+/* Saves iteration e, which has ended, if due; else advances the pending
+ * checkpoint.  ahead: the next iteration is submitted, and the copies exist. */
 static void save_or_poll(struct mtlm_train *s, int64_t e, bool due, bool ahead,
                          const double control[MTLM_CONTROL_COUNT])
 {
@@ -186,7 +187,8 @@ static void save_loaded(struct mtlm_train *s)
     start_save(s, control, true);
 }
 
-/* Prints what, then "a", "b" or "a and b".  False: neither is noted. */
+/* Prints `what`, then "a", "b" or "a and b".  Returns false if neither is
+ * noted. */
 static bool print_notes(const char *what, enum mtlm_note a, enum mtlm_note b)
 {
     const char *x = mtlm_note_text(a), *y = mtlm_note_text(b);
@@ -216,7 +218,8 @@ static void print_kernels(const struct mtlm_job *job)
         printf("\n");
 }
 
-/* Commits the pending checkpoint first: a validation may take long. */
+/* Commits the pending checkpoint, then validates: a validation may take
+ * long. */
 static void finish_and_validate(struct mtlm_train *s, int64_t done)
 {
     const int64_t start = mtlm_now_ns();
@@ -268,7 +271,7 @@ static void run_loop(struct mtlm_train *s)
         save_or_poll(s, e, due, ahead, r);
         if (validation_due(o, e) && !s->interrupted)
             finish_and_validate(s, e + 1);
-        if (s->interrupted && !ahead) { /* with nothing under way */
+        if (s->interrupted && !ahead) { /* no iteration is in flight */
             save_or_poll(s, e, s->saver && !due, false, r);
             return;
         }
@@ -303,7 +306,7 @@ static void prepare_training(struct mtlm_train *s)
         mtlm_dump_weights(s->dump);
         mtlm_run_on_gradients(job->run, mtlm_dump_gradients, s->dump);
     }
-    mtlm_train_log_start(&s->log, job); /* leaves out the validation */
+    mtlm_train_log_start(&s->log, job); /* times leave out the validation */
     mtlm_job_watch_engine(job);
 }
 

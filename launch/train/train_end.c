@@ -25,8 +25,8 @@ static int most_memory(const struct taken *all, int ranks)
     return most;
 }
 
-/* Both numbers include libraries.  A shared GPU does not tell whose memory is
- * whose. */
+/* Sets peak and planned bytes of the GPU.  Both include libraries.  A shared
+ * GPU does not show the memory of each rank. */
 static void look_at_gpu(const struct mtlm_job *job, struct taken *taken)
 {
     if (job->gpu < 0 || job->gpu_sharing > 1)

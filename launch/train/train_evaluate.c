@@ -11,9 +11,9 @@
 #include "runtime/base/clock.h"
 #include "runtime/machine/signals.h"
 
-/* Sums up the reports of a validation's pieces; submits a piece ahead of the
- * one awaited.  After a signal to any rank no rank submits another piece.
- * False: pieces are missing. */
+/* Sums up the reports of a validation's pieces.  Submits one piece ahead of the
+ * awaited piece.  After a signal to any rank, no rank submits another piece.
+ * Returns false if pieces are missing. */
 static bool add_pieces(struct mtlm_train *s, int64_t done,
                        double sum[MTLM_STATUS_EXTRA])
 {
@@ -38,8 +38,9 @@ static bool add_pieces(struct mtlm_train *s, int64_t done,
     return submitted == n;
 }
 
-/* Losses on the validation samples, or on `instead`, after `done` iterations.
- * Nothing else runs meanwhile.  False: a signal ended it. */
+/* Measures the losses on the validation samples, or on `instead`, after `done`
+ * iterations.  Nothing else runs meanwhile.  Returns false if a signal ended
+ * the validation. */
 static bool measure_losses(struct mtlm_train *s, int64_t done,
                            struct mtlm_samples *instead,
                            double report[MTLM_STATUS_EXTRA])
@@ -60,8 +61,8 @@ static bool measure_losses(struct mtlm_train *s, int64_t done,
     return whole;
 }
 
-/* Validations have the same samples: a second one after the same iteration
- * reuses the first. */
+/* All validations have the same samples, so a second validation after the same
+ * iteration reuses the first result. */
 void mtlm_train_validate(struct mtlm_train *s, int64_t done, const char *on)
 {
     const int64_t start = mtlm_now_ns();
@@ -93,8 +94,8 @@ static void run_test(struct mtlm_train *s)
         mtlm_train_log_cut(&s->log, mtlm_now_ns() - start);
 }
 
-/* As Megatron after training, and also after a time limit.  After a signal the
- * run ends soon, without an evaluation. */
+/* Evaluates after training, as Megatron-LM does, and also after a time limit.
+ * After a signal, the run ends soon, without an evaluation. */
 void mtlm_train_evaluate(struct mtlm_train *s)
 {
     const bool trained = s->job->options.eval_only

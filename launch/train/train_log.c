@@ -44,7 +44,7 @@ static void add_iteration(struct mtlm_train_span *span,
     mtlm_trace_usage_add(&span->traced, &ended->traced);
 }
 
-/* The next span starts where this iteration ended. */
+/* Begins the next span at the end of this iteration. */
 static void begin_span(struct mtlm_train_span *span,
                        const struct mtlm_train_ended *ended)
 {

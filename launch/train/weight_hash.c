@@ -52,8 +52,8 @@ static int by_number(const void *x, const void *y)
     return (a->shard > b->shard) - (a->shard < b->shard);
 }
 
-/* Keeps one of equal entries.  Returns how many are left; 0: the replicas of
- * the model differ. */
+/* Keeps one entry of each set of equal entries.  Returns the number of entries
+ * left; 0: the replicas of the model differ. */
 static size_t unite_replicas(struct entry *all, size_t n, int dp)
 {
     for (size_t i = 0; i < n; i++) {

@@ -110,7 +110,7 @@ int mtlm_trace_export_pictures(const char *path, const struct mtlm_trace *trace,
                  : 0;
 }
 
-/* Writes to dir, or where dir is NULL the picture to path. */
+/* Writes all files to dir.  If dir is NULL, writes the picture to path. */
 static int write_trace(const char *dir, const char *path,
                        const struct mtlm_record *record, size_t n,
                        const struct mtlm_trace_info *info,

@@ -20,8 +20,8 @@ struct paje_event {
     int64_t ns;
     uint32_t record;
     uint32_t what;   /* enum what */
-    int64_t then_ns; /* end: of records that begin together the shortest
-                        comes first */
+    int64_t then_ns; /* end of the record: of records that begin together, the
+                      * shortest comes first */
 };
 
 /* Counters of a rank's scheduler. */

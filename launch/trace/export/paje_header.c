@@ -46,7 +46,7 @@ static const struct {
       "Bytes\tstring", "Wait\tstring", "Transfer\tstring"}},
 };
 
-/* Aliases, what they belong to, names. */
+/* Types: alias, parent, name. */
 static const char types[] = "1\tMPIP\t0\t\"MPI Program\"\n"
                             "1\tP\tMPIP\t\"Program\"\n"
                             "1\tW\tP\t\"Worker\"\n"
@@ -109,7 +109,7 @@ void mtlm_paje_header_put_scheduler(FILE *f, int rank)
     fprintf(f, "%d_scheduler", rank);
 }
 
-/* "CPU0" of "CPU 0": behind the rank, StarVZ wants CPU or CUDA. */
+/* Writes "CPU0" for "CPU 0": after the rank, StarVZ expects CPU or CUDA. */
 static void put_worker(FILE *f, const struct mtlm_trace_info *info,
                        const struct mtlm_trace_track *track)
 {

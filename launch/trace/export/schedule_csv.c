@@ -6,7 +6,7 @@
 
 #include "launch/trace/export/writer.h"
 
-/* Quotes as RFC 4180 requires. */
+/* Writes text, quoted if RFC 4180 requires. */
 static void put_text(FILE *f, const char *text)
 {
     if (!strpbrk(text, ",\"\r\n")) {

@@ -15,7 +15,7 @@
 static const double best_height = 1000, min_row = 9, max_row = 44;
 
 enum {
-    MAX_BYTES = 5000000, /* size that browsers open quickly */
+    MAX_BYTES = 5000000, /* bytes of a file that browsers open quickly */
     LEGEND = 20,         /* pixels of the legend, above the first run */
     LABELS = 28          /* pixels of the axis, below the last run */
 };
@@ -23,8 +23,9 @@ enum {
 /* A run's part of the picture. */
 struct panel {
     const struct mtlm_trace *trace;
-    struct mtlm_trace_records *records; /* with receives as drawn */
-    int64_t length_ns;                  /* drawn, from the origin on */
+    struct mtlm_trace_records *records; /* with receives trimmed to their
+                                         * sends */
+    int64_t length_ns;                  /* length drawn, from the origin on */
     struct mtlm_view view;
 };
 
@@ -36,7 +37,7 @@ struct drawing {
     enum mtlm_view_detail detail;
 };
 
-/* Makes rows as high as fits, for two ranks or a cluster. */
+/* Sets the height of rows: as high as fits, for two ranks or a cluster. */
 static void place_rows(struct mtlm_view *view, int panels)
 {
     const struct mtlm_trace_picture *picture = view->picture;

@@ -34,7 +34,7 @@ double mtlm_view_ms(const struct mtlm_view *view, int64_t ns)
     return 1e-6 * (ns - view->trace->summary->origin_ns);
 }
 
-/* The title; the caller frees it. */
+/* Returns the title; the caller frees the text. */
 static char *title_text(const struct mtlm_view *view)
 {
     const struct mtlm_trace_info *info = view->trace->info;
@@ -49,7 +49,8 @@ static char *title_text(const struct mtlm_view *view)
         1e-6 * s->makespan_ns, 100 * s->bubble);
 }
 
-/* What to compare it with; the caller frees it. */
+/* Returns the line with values to compare the run with; the caller frees the
+ * text. */
 static char *comparison(const struct mtlm_view *view)
 {
     const struct mtlm_trace_info *info = view->trace->info;
@@ -63,7 +64,8 @@ static char *comparison(const struct mtlm_view *view)
                         100 * view->trace->summary->ideal_1f1b);
 }
 
-/* What the picture lacks; the caller frees it. */
+/* Returns the line that names what the picture leaves out; the caller frees the
+ * text. */
 static char *omission(const struct mtlm_view *view)
 {
     const char *brief =
@@ -81,7 +83,8 @@ void mtlm_view_put_title(FILE *f, const struct mtlm_view *view)
 {
     char *text = title_text(view), *compare = comparison(view);
     char *lacks = omission(view);
-    const double small = 0.76, letter = 0.54; /* of the letters' height */
+    const double small = 0.76, letter = 0.54; /* relative to the height of
+                                               * letters */
     const double letters =
         strlen(text) + small * (strlen(compare) + strlen(lacks) + 2);
     const double size = fmin(17, (width - left - right) / (letter * letters));
@@ -101,7 +104,8 @@ void mtlm_view_put_title(FILE *f, const struct mtlm_view *view)
     free(lacks);
 }
 
-/* The multiple of 1, 2 or 5 that gives about ten ticks. */
+/* Returns the step, 1, 2 or 5 times a power of ten, that gives about ten
+ * ticks. */
 static double tick_step(double span)
 {
     const double raw = span / 10, unit = pow(10, floor(log10(raw)));

@@ -46,8 +46,8 @@ static double number_size(const struct mtlm_view *view)
     return fmin(14, 0.6 * view->row_height);
 }
 
-/* Baseline of a row's text from the row's top.  Boxes are relative to the
- * baseline: their numbers need no y. */
+/* Returns the baseline of a row's text, from the row's top.  Boxes are placed
+ * relative to the baseline, so their numbers need no y. */
 static double baseline(const struct mtlm_view *view, size_t row)
 {
     const double h = mtlm_view_height(view, row);
@@ -68,7 +68,8 @@ static double number_width(int digits, double size)
     return 0.62 * size * digits + (size < 6 ? 1 : 2);
 }
 
-/* Writes the microbatch where it fits, if necessary in smaller digits. */
+/* Writes the microbatch if the number fits into the box, if necessary in
+ * smaller digits. */
 static void put_number(FILE *f, const struct mtlm_view *view,
                        const struct mtlm_trace_box *box)
 {

@@ -6,7 +6,7 @@
 
 #include "launch/trace/read/compare.h"
 
-enum { A_LINE = 5 /* runs beside each other */, CAUSES = 3 };
+enum { A_LINE = 5 /* runs side by side in a table */, CAUSES = 3 };
 
 static double windows(const struct mtlm_trace_summary *s)
 {
@@ -67,7 +67,7 @@ static double over_bound(const struct mtlm_trace_summary *s)
     return s->bound_ns > 0 ? (double) s->makespan_ns / s->bound_ns : -1;
 }
 
-/* Of all ranks, an iteration. */
+/* Returns ms per iteration, over all ranks. */
 static double class_ms(const struct mtlm_trace_summary *s,
                        enum mtlm_trace_class class)
 {
@@ -99,7 +99,7 @@ static double communication(const struct mtlm_trace_summary *s)
     return s->comm_ns / windows(s) / 1e6;
 }
 
-/* Of the workers' time. */
+/* Returns the member's share of the workers' time. */
 static double share(const struct mtlm_trace_summary *s, size_t member)
 {
     double ns = 0, room = 0;

@@ -23,8 +23,8 @@ static void add_field(struct mtlm_csv *csv, char *text)
     csv->field[csv->n++] = text;
 }
 
-/* Removes the quotes of a field that begins at at.  Returns the character after
- * the field; NULL: no closing quote. */
+/* Removes the quotes of the field at `at`.  Returns the character after the
+ * field; NULL: no closing quote. */
 static char *unquote(char *at)
 {
     char *to = at;
@@ -39,7 +39,7 @@ static char *unquote(char *at)
     return NULL;
 }
 
-/* Splits the line into fields.  False: not RFC 4180. */
+/* Splits the line into fields.  Returns false if the line breaks RFC 4180. */
 static bool split_line(struct mtlm_csv *csv)
 {
     char *at = csv->line;

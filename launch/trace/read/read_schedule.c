@@ -13,7 +13,7 @@
 #include "launch/trace/records.h"
 #include "runtime/base/memory.h"
 
-/* Bounds: more than an hour-long trace has, in us and in jobs. */
+/* Upper bounds, beyond any trace of hours: time in us, and job numbers. */
 static const double most_us = 1e12;
 static const int64_t most_jobs = INT64_C(1) << 53;
 

@@ -13,7 +13,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/file/json_file.h"
 
-/* Longer than any run, in ms. */
+/* Upper bound of a time, in ms: longer than any run. */
 static const double most_ms = 1e12;
 
 enum type {
@@ -79,7 +79,7 @@ static const struct summary_key of_account[] = {
     {"idle_ms", TIME, AT(account, end_ns), REFUSED, 0},
     {.name = NULL}};
 
-/* Of an iteration the picture shows place and times. */
+/* Keys of an iteration: only those that pictures show. */
 static const struct summary_key of_iteration[] = {
     {"iteration", COUNT, AT(iteration, iteration), REFUSED, 1},
     {"counts", FLAG, AT(iteration, counts), REFUSED, 0},
@@ -87,7 +87,7 @@ static const struct summary_key of_iteration[] = {
     {"end_ms", TIME, AT(iteration, end_ns), REFUSED, 0},
     {.name = NULL}};
 
-/* The file has all but the count per iteration. */
+/* Keys of a class.  In the file, all but the count are per iteration. */
 static const struct summary_key of_class[] = {
     {"count", COUNT64, AT(class_time, count), REFUSED, 0},
     {"ms", TIME, AT(class_time, ns), REFUSED, 0},
@@ -337,7 +337,7 @@ static bool close_to(double a, double b)
     return fabs(a - b) <= 1e-6 * (1 + fabs(b));
 }
 
-/* The totals follow from the ranks. */
+/* Checks that the totals follow from the ranks. */
 static int check_totals(const struct reader *r,
                         const struct mtlm_trace_summary *s)
 {

@@ -9,8 +9,8 @@
 enum {
     CAUSES = 3,     /* causes of idle time to print */
     ALL_RANKS = 16, /* ranks up to which each has a line */
-    LEAST = 4,      /* of more: ranks with the smallest bubbles */
-    MOST = 8        /* and with the largest */
+    LEAST = 4,      /* of more ranks: this many with the smallest bubbles */
+    MOST = 8        /* and this many with the largest */
 };
 
 static void print_headline(FILE *out, const struct mtlm_trace_summary *s,
