@@ -1,7 +1,7 @@
 #ifndef MTLM_CHECKPOINT_H
 #define MTLM_CHECKPOINT_H
 
-/* Content of a checkpoint: which tensors, settings and counters, and how a rank
+/* Content of a checkpoint: tensors, settings and counters; and how a rank
  * writes and reads its part.  The files checkpoint_*.c share this header. */
 
 #include "launch/job/job.h"
@@ -32,17 +32,19 @@ void mtlm_checkpoint_to_load(const struct mtlm_job *job, bool moments,
                              struct mtlm_checkpoint_tensors *list);
 void mtlm_checkpoint_tensors_free(struct mtlm_checkpoint_tensors *list);
 
-/* Settings that a checkpoint stores, as texts by option: a new reference. */
+/* Returns the settings that a checkpoint stores, as texts by option: a new
+ * reference, which the caller releases. */
 json_t *mtlm_checkpoint_settings(const struct mtlm_job *job);
 
-/* Compares the settings of a checkpoint at path with the job's: model and
- * tokenizer always (--finetune only warns of the tokenizer), data and order of
- * samples if the job continues.  -1 and MTLM_EXIT_USAGE. */
+/* Compares the settings of the checkpoint at path with the job's.  Compares the
+ * model and the tokenizer; with --finetune, another tokenizer is a warning.
+ * continues: compares also data and order of samples.  On a difference, returns
+ * -1 and sets *err (MTLM_EXIT_USAGE). */
 int mtlm_checkpoint_settings_check(const struct mtlm_job *job,
                                    const json_t *settings, const char *path,
                                    bool continues, struct mtlm_error *err);
 
-/* The settings of the model alone: a new reference. */
+/* Returns the settings of the model alone: a new reference. */
 json_t *mtlm_checkpoint_model_settings(const struct mtlm_options *options);
 
 /* Sets options->model from settings, with the unpadded vocabulary.  -1 and
@@ -50,7 +52,8 @@ json_t *mtlm_checkpoint_model_settings(const struct mtlm_options *options);
 int mtlm_checkpoint_model(const json_t *settings, const char *path,
                           struct mtlm_options *options, struct mtlm_error *err);
 
-/* The counters of the control tensor, for the manifest: a new reference. */
+/* Returns the counters of the control tensor, for the manifest: a new
+ * reference. */
 json_t *mtlm_checkpoint_state(const struct mtlm_job *job,
                               const double control[MTLM_CONTROL_COUNT]);
 

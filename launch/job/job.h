@@ -24,7 +24,7 @@ struct mtlm_job_source {
     struct mtlm_samples *samples;
 };
 
-/* In the order in which the parts start. */
+/* A job.  Fields are in the order in which the parts start. */
 struct mtlm_job {
     struct mtlm_options options;
     struct mtlm_ranks *ranks;
@@ -64,7 +64,8 @@ struct mtlm_job {
     struct mtlm_ramp_place begin;        /* of the first iteration */
     int checkpoint_lock;      /* rank 0: descriptor of the lock; else -1 or 0 */
     bool saves_there;         /* rank 0: --save and --load name one DIR */
-    bool begin_is_saved;      /* also in the DIR of --save */
+    bool begin_is_saved;      /* the checkpoint to begin with is also in
+                               * --save */
     double skipped_before;    /* skipped steps before the begin */
     int64_t checkpoint_bytes; /* of a saved checkpoint, about */
     bool machine;             /* StarPU is running */
@@ -90,14 +91,17 @@ void mtlm_job_watch_engine(struct mtlm_job *job);
  * Afterwards the main thread may call MPI. */
 void mtlm_job_stop_engine(struct mtlm_job *job);
 
-/* Whether the recorder records the nodes of an iteration (0-based) and of the
- * validation after it. */
+/* Returns whether the recorder records the nodes of an iteration, from 0, and
+ * of the validation after the iteration. */
 bool mtlm_job_records(const struct mtlm_job *job, int64_t iteration);
 
-/* Microbatches per iteration and pipeline: of a full batch; of `batch`
- * samples; of the last traced iteration. */
+/* Returns the microbatches per iteration and pipeline of a full batch. */
 int64_t mtlm_job_microbatches(const struct mtlm_job *job);
+
+/* Returns the microbatches per iteration and pipeline of `batch` samples. */
 int64_t mtlm_job_microbatches_in(const struct mtlm_job *job, int64_t batch);
+
+/* Returns the microbatches per pipeline of the last traced iteration. */
 int64_t mtlm_job_microbatches_traced(const struct mtlm_job *job);
 
 #endif /* MTLM_JOB_H */

@@ -8,10 +8,11 @@
 /* Refuses a given layout that does not fit the ranks. */
 int mtlm_job_layout_check(struct mtlm_job *job, struct mtlm_error *err);
 
-/* Chooses what the options leave open, within memory. */
+/* Chooses the layout and micro batch that the options leave open, such that the
+ * job fits into memory. */
 int mtlm_job_layout_choose(struct mtlm_job *job, struct mtlm_error *err);
 
-/* Sets job->advice: commands that would fit where this job does not. */
+/* Sets job->advice: commands that would fit, for a job that does not fit. */
 void mtlm_job_layout_advise(struct mtlm_job *job);
 
 #endif /* MTLM_JOB_LAYOUT_H */

@@ -15,7 +15,7 @@ int mtlm_job_outputs_open_metrics(struct mtlm_job *job, struct mtlm_error *err);
 void mtlm_job_outputs_begin_metrics(struct mtlm_job *job);
 
 /* Closes job->metrics and removes the directories that this rank made.  For a
- * job that does not start after all. */
+ * job whose start failed. */
 void mtlm_job_outputs_remove(struct mtlm_job *job);
 
 #endif /* MTLM_JOB_OUTPUTS_H */

@@ -8,7 +8,8 @@
 /* A step of the start: reads the cluster's description into job->cluster. */
 int mtlm_job_synthetic_read(struct mtlm_job *job, struct mtlm_error *err);
 
-/* Durations of the tasks of a rank with that program. */
+/* Returns the model of the durations of that rank's tasks; program is the
+ * rank's, borrowed. */
 struct mtlm_synthetic mtlm_job_synthetic_of_rank(
     const struct mtlm_job *job, const struct mtlm_program *program, int rank);
 

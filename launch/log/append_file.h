@@ -10,7 +10,8 @@
 
 struct mtlm_append_file;
 
-/* Opens path for appending.  NULL and MTLM_EXIT_IO. */
+/* Opens path for appending.  The caller closes the file.  On failure, returns
+ * NULL and sets *err (MTLM_EXIT_IO). */
 struct mtlm_append_file *mtlm_append_file_open(const char *path,
                                                struct mtlm_error *err);
 
@@ -19,8 +20,8 @@ struct mtlm_append_file *mtlm_append_file_open(const char *path,
 void mtlm_append_file_put(struct mtlm_append_file *file, const void *data,
                           size_t bytes);
 
-/* Closes and frees file; NULL is fine.  Removes a new file without a piece.
- * -1: pieces are missing, as stderr says. */
+/* Closes and frees file; NULL is allowed.  Removes a new file without a piece.
+ * Returns -1, after a line on stderr, if pieces are missing. */
 int mtlm_append_file_close(struct mtlm_append_file *file);
 
 #endif /* MTLM_APPEND_FILE_H */

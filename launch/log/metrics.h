@@ -9,7 +9,7 @@
 
 struct mtlm_metrics;
 
-/* What the first object holds besides the options. */
+/* Content of the first object besides the options. */
 struct mtlm_metrics_about {
     int ranks, tensor, pipeline, data;
     double parameters;
@@ -18,13 +18,13 @@ struct mtlm_metrics_about {
     const char *gpu;       /* of this rank; NULL: CPUs */
 };
 
-/* Opens the outputs of the options.  *metrics is NULL where there are none.  -1
- * and MTLM_EXIT_IO. */
+/* Opens the outputs that the options name.  Sets *metrics, or NULL if there are
+ * none.  On failure, returns -1 and sets *err (MTLM_EXIT_IO). */
 int mtlm_metrics_open(const struct mtlm_options *options,
                       struct mtlm_metrics **metrics, struct mtlm_error *err);
 
-/* Closes and frees metrics; NULL is fine.  -1: data was lost, as stderr says.
- */
+/* Closes and frees metrics; NULL is allowed.  Returns -1, after a line on
+ * stderr, if data was lost. */
 int mtlm_metrics_close(struct mtlm_metrics *metrics);
 
 /* The following functions ignore metrics == NULL. */

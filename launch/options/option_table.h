@@ -47,26 +47,28 @@ extern const struct mtlm_option mtlm_option_table[MTLM_OPTION_COUNT];
 extern const char *const mtlm_option_group_title[MTLM_OPTION_GROUP_COUNT];
 extern const char *const mtlm_option_group_about[MTLM_OPTION_GROUP_COUNT];
 
-/* The option of that name, or -1.  For text of a user or of a file: the
- * program itself says MTLM_OPT_... */
+/* Returns the option of that name, or -1.  For text from a user or a file; the
+ * program itself uses MTLM_OPT_... */
 int mtlm_option_find(const char *name);
 
-/* The name of the option, without dashes. */
+/* Returns the name of the option, without dashes. */
 const char *mtlm_option_name(enum mtlm_option_id option);
 
-/* The field of the option in options. */
+/* Returns the field of the option in options. */
 void *mtlm_option_field(struct mtlm_options *options,
                         enum mtlm_option_id option);
+
+/* Returns the field of the option in constant options. */
 const void *mtlm_option_value(const struct mtlm_options *options,
                               enum mtlm_option_id option);
 
-/* Whether the user, a file or a preset has to give the option. */
+/* Returns whether the user, a file or a preset must give the option. */
 bool mtlm_option_needed(enum mtlm_option_id option);
 
-/* Whether a configuration file may hold the option. */
+/* Returns whether a configuration file may hold the option. */
 bool mtlm_option_in_file(enum mtlm_option_id option);
 
-/* Whether the rest of the command line is ignored, as after --help. */
+/* Returns whether the command line ends with the option, as after --help. */
 bool mtlm_option_ends_line(enum mtlm_option_id option);
 
 #endif /* MTLM_OPTION_TABLE_H */

@@ -3,7 +3,7 @@
 
 #include "launch/options/options.h"
 
-/* Values that must fit each other. */
+/* Checks values that depend on each other. */
 
 /* Refuses values that do not fit each other.  Call after
  * mtlm_options_resolve(). */

@@ -5,8 +5,8 @@
 
 /* --eval-only. */
 
-/* Refuses what --eval-only lacks or contradicts, and leaves out what only
- * training needs. */
+/* With --eval-only: refuses options that contradict it, and missing options
+ * that it requires.  Clears options that only training uses. */
 int mtlm_options_eval_resolve(struct mtlm_options *options,
                               struct mtlm_error *err);
 

@@ -5,11 +5,12 @@
 
 /* Types of weights and activations, and the scale of the loss. */
 
-/* Settles the type and the options of the loss scale. */
+/* Resolves the type and the options of the loss scale.  Refuses
+ * (MTLM_EXIT_USAGE) contradictions. */
 int mtlm_options_precision_resolve(struct mtlm_options *options,
                                    struct mtlm_error *err);
 
-/* The loss scale of the run; all zero without fp16. */
+/* Returns the loss scale of the run; all zero without fp16. */
 struct mtlm_loss_scale mtlm_options_precision_scale(
     const struct mtlm_options *options);
 

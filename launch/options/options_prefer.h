@@ -3,19 +3,20 @@
 
 #include "launch/options/options.h"
 
-/* Two options that say the same in different ways. */
+/* Two options that set the same thing. */
 
-/* Keeps the one from the stronger source and forgets the other.  A zero gives
- * way to the other.  Refuses two from the same source. */
+/* Of options a and b, keeps the one from the stronger source and forgets the
+ * other.  An option of value 0 gives way.  Refuses (MTLM_EXIT_USAGE) two from
+ * the same source. */
 int mtlm_options_prefer(struct mtlm_options *options, enum mtlm_option_id a,
                         enum mtlm_option_id b, struct mtlm_error *err);
 
-/* Sets the option back: no value, from the defaults. */
+/* Resets the option: no value, source default. */
 void mtlm_options_forget(struct mtlm_options *options,
                          enum mtlm_option_id option);
 
-/* Whether the option is a number and 0.  A warm-up of 0 means no warm-up, as
- * if none were given. */
+/* Returns whether the option is a number and 0.  A warm-up of 0 counts as no
+ * warm-up given. */
 bool mtlm_options_is_zero(const struct mtlm_options *options,
                           enum mtlm_option_id option);
 

@@ -5,7 +5,7 @@
 
 /* The course of the training: length, learning rate, weight decay. */
 
-/* Works out length, learning rate and weight decay of the training. */
+/* Computes length, learning rate and weight decay of the training. */
 int mtlm_options_recipe_resolve(struct mtlm_options *options,
                                 struct mtlm_error *err);
 

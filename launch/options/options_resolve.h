@@ -5,11 +5,11 @@
 
 /* Values that follow from others. */
 
-/* Works out every value that was not given from those that were. */
+/* Computes every value that was not given from the given ones. */
 int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err);
 
-/* Sets the global batch, in samples, where the user gave none, and all values
- * that follow from the batch. */
+/* Sets the global batch, in samples, and all values that follow from the batch.
+ * For a user who gave no global batch. */
 int mtlm_options_set_batch(struct mtlm_options *options, int64_t batch,
                            struct mtlm_error *err);
 

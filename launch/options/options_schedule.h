@@ -3,10 +3,10 @@
 
 #include "launch/options/options.h"
 
-/* --schedule: what a schedule fixes. */
+/* --schedule: the options that a schedule decides. */
 
-/* Sets what the schedule fixes, and refuses (MTLM_EXIT_USAGE) options that
- * contradict it. */
+/* Sets the options that the schedule decides.  Refuses (MTLM_EXIT_USAGE)
+ * options that contradict the schedule. */
 int mtlm_options_schedule_resolve(struct mtlm_options *options,
                                   struct mtlm_error *err);
 

@@ -3,7 +3,7 @@
 
 #include "launch/options/options.h"
 
-/* --synthetic: which options go with it. */
+/* --synthetic: the options that a synthetic run takes or refuses. */
 
 /* Refuses options that need computed values, and options that need
  * --synthetic. */

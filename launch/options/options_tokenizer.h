@@ -3,10 +3,10 @@
 
 #include "launch/options/options.h"
 
-/* The tokenizer of the data, and the vocabulary it brings. */
+/* The tokenizer of the data, and the vocabulary size. */
 
-/* Opens the tokenizer, if one was given, and takes the size of the vocabulary
- * from it. */
+/* Opens the tokenizer, if one was given, and sets the vocabulary size from the
+ * tokenizer. */
 int mtlm_options_tokenizer_open(struct mtlm_options *options,
                                 struct mtlm_error *err);
 

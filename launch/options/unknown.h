@@ -3,12 +3,11 @@
 
 #include "runtime/base/error.h"
 
-/* Names that are no option of this program. */
+/* Names that no option of this program has. */
 
-/* Refuses name, written as dashes + name ("--", "-", or "" for a key of a
- * file): it is another spelling, an option of Megatron-LM that this program
- * lacks, or perhaps a typing error, whose nearest option the message names.
- * Returns -1. */
+/* Refuses an unknown option, written as dashes + name; dashes: "--", "-", or ""
+ * for a key of a file.  The message names the usual spelling, an option of
+ * Megatron-LM that this program lacks, or the nearest option.  Returns -1. */
 int mtlm_unknown_refuse(const char *dashes, const char *name,
                         struct mtlm_error *err);
 

@@ -4,10 +4,10 @@
 #include "graph/predict/choose.h"
 #include "launch/options/options.h"
 
-/* Complete commands that would fit where a job does not: the same model on
- * more machines like this one, and a model with fewer layers on as many ranks
- * as launched.  Both are planned.  Returns lines without the last newline; the
- * caller frees them.  wish, hosts: of the job that does not fit. */
+/* Returns complete commands that would fit, for a job that does not fit.  One
+ * runs the same model on more machines like this one, one a model with fewer
+ * layers on as many ranks as launched.  Both are planned.  wish, hosts: of the
+ * job.  The lines lack the last newline; the caller frees the text. */
 char *mtlm_advice(const struct mtlm_options *options,
                   const struct mtlm_wish *wish, const struct mtlm_hosts *hosts,
                   int launched);

@@ -3,11 +3,11 @@
 
 #include "graph/predict/cost.h"
 
-/* Reads the description of a machine: key = value in the sections [device],
- * [stage], [host], [network]; launch/clusters/ has examples.  Durations come
- * from [device], or from [stage] for a whole stage.  Without [host] or
- * [network] these messages take no modelled time.  label: name of the file in
- * an error. */
+/* Sets *cluster from the description of a machine in the file path.  Sections
+ * [device], [stage], [host] and [network] hold lines key = value;
+ * launch/clusters/ has examples.  Durations come from [device], or from [stage]
+ * for a whole stage.  Without [host] or [network], messages within or between
+ * hosts take no modelled time.  label: name of the file in an error. */
 int mtlm_cluster_read(struct mtlm_cluster *cluster, const char *path,
                       const char *label, struct mtlm_error *err);
 

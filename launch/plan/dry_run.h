@@ -7,9 +7,9 @@
 
 /* --dry-run: prints memory, work and messages of a training, from the
  * descriptions of all ranks' graphs.  Allocates no tensors and runs nothing;
- * the ranks need not exist.  Chooses layout and micro batch where the options
- * leave them open, and sets them in options.  Returns -1 with err where the
- * job cannot be planned. */
+ * the ranks need not exist.  If the options leave layout or micro batch open,
+ * chooses both and sets them in options.  Returns -1 and sets *err if the job
+ * cannot be planned. */
 int mtlm_dry_run(struct mtlm_options *options, FILE *out,
                  struct mtlm_error *err);
 

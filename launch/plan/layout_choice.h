@@ -6,8 +6,9 @@
 
 /* The layout that the options ask for, or leave to be chosen. */
 
-/* The training that the options ask for, as graph/predict/choose.h takes it,
- * without data sources.  workers: maximum over ranks. */
+/* Returns the training that the options ask for, in the form of
+ * graph/predict/choose.h, without data sources.  workers: maximum over
+ * ranks. */
 struct mtlm_wish mtlm_layout_choice_wish(const struct mtlm_options *options,
                                          int workers);
 
@@ -17,7 +18,8 @@ struct mtlm_wish mtlm_layout_choice_wish(const struct mtlm_options *options,
  * planned nor tried. */
 void mtlm_layout_choice_wish_gpus(struct mtlm_wish *wish, bool cudnn);
 
-/* Whether the options can use cuDNN and this rank can load the library. */
+/* Returns whether the options can use cuDNN and this rank can load the
+ * library. */
 bool mtlm_layout_choice_finds_cudnn(const struct mtlm_options *options);
 
 /* Refuses (MTLM_EXIT_USAGE) heads without a kernel, or without a kernel of
@@ -25,8 +27,8 @@ bool mtlm_layout_choice_finds_cudnn(const struct mtlm_options *options);
 int mtlm_layout_choice_check_gpus(const struct mtlm_options *options,
                                   struct mtlm_error *err);
 
-/* The stages of a layout and their layers: "4, layers 2 2 2 1", or "8, 2 on
- * each rank (placement v), layers 8 x 3".  The caller frees it. */
+/* Returns the stages of a layout and their layers: "4, layers 2 2 2 1", or "8,
+ * 2 on each rank (placement v), layers 8 x 3".  The caller frees the text. */
 char *mtlm_layout_choice_stages_text(const struct mtlm_layout *layout,
                                      int64_t num_layers);
 
@@ -39,8 +41,8 @@ int mtlm_layout_choice_take(struct mtlm_options *options,
                             const struct mtlm_choice *choice,
                             struct mtlm_error *err);
 
-/* Makes the choice for these hosts.  Refuses (MTLM_EXIT_USAGE) a number of
- * ranks that cannot share the model. */
+/* Sets *choice for these hosts.  Refuses (MTLM_EXIT_USAGE) a number of ranks
+ * that cannot share the model. */
 int mtlm_layout_choice_make(const struct mtlm_options *options,
                             const struct mtlm_wish *wish,
                             const struct mtlm_hosts *hosts,

@@ -1,8 +1,8 @@
 #ifndef MTLM_MESSAGE_TIMES_H
 #define MTLM_MESSAGE_TIMES_H
 
-/* Measured durations of messages, from the records of all ranks: from the
- * moment all ends were ready, data and buffers, to the end. */
+/* Measured durations of messages, from the records of all ranks.  A duration
+ * begins when data and buffers of all ends are ready. */
 
 #include <stddef.h>
 
@@ -16,8 +16,8 @@ struct mtlm_message_times {
     double tp_s;       /* mean of tensor-parallel collectives; -1: none */
 };
 
-/* serial: collectives run one at a time and count from their own start.  The
- * caller destroys the result. */
+/* Measures the messages of the records [n].  serial: collectives run one at a
+ * time and count from their own start.  The caller destroys the result. */
 struct mtlm_message_times mtlm_message_times_create(
     const struct mtlm_record *records, size_t n,
     const struct mtlm_layout *layout, bool serial);

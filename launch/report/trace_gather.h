@@ -16,8 +16,8 @@ struct mtlm_gathered {
     size_t n_data;
 };
 
-/* Gathers the recorders of all ranks in *g of rank 0.  True on rank 0.
- * Collective; the engine is stopped. */
+/* Gathers the recorders of all ranks in *g on rank 0.  Returns true on rank 0.
+ * Collective; the engine must be stopped. */
 bool mtlm_trace_gather(struct mtlm_ranks *ranks,
                        const struct mtlm_recorder *recorder,
                        struct mtlm_gathered *g);

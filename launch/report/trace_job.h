@@ -3,9 +3,10 @@
 
 #include "launch/job/job.h"
 
-/* Rank 0 writes the records of all ranks to --trace DIR and prints the table.
- * *bubble: a fraction; -1: nothing was recorded.  Collective; the engine is
- * stopped.  -1 and MTLM_EXIT_IO on rank 0. */
+/* Writes the records of all ranks to --trace DIR and prints the table, on rank
+ * 0.  Sets *bubble to a fraction; -1: nothing was recorded.  Collective; the
+ * engine must be stopped.  On failure, rank 0 returns -1 and sets *err
+ * (MTLM_EXIT_IO). */
 int mtlm_trace_job(struct mtlm_job *job, double *bubble,
                    struct mtlm_error *err);
 

@@ -7,7 +7,7 @@
 #include "runtime/comm/ranks.h"
 #include "runtime/machine/recorder.h"
 
-/* What one rank records.  Pointers are borrowed. */
+/* One rank and its recorder.  Pointers are borrowed. */
 struct mtlm_traced_rank {
     struct mtlm_ranks *ranks;
     struct mtlm_recorder *recorder; /* not shifted yet */
@@ -16,11 +16,11 @@ struct mtlm_traced_rank {
     bool alone; /* nothing was submitted after the iteration */
 };
 
-/* Returns the usage of all ranks in the window of iteration e, of which the
- * recorder receives `nodes` nodes.  All zero: the window does not count.
- * Collective for the main threads, while the engines run; leaves the engines'
- * messages alone.  Waits for the nodes, and up to a tenth of the iteration for
- * nodes of later iterations that ran at its end. */
+/* Returns the usage of all ranks in the window of iteration e; all zero: the
+ * window does not count.  nodes: nodes of the iteration that the recorder
+ * receives.  Collective for the main threads; engines may run, and their
+ * messages are unaffected.  Waits for the nodes.  Then waits at most a tenth of
+ * the iteration for later nodes that ran at the iteration's end. */
 struct mtlm_trace_usage mtlm_traced_iteration(
     const struct mtlm_traced_rank *rank, int64_t e, int64_t nodes);
 

@@ -16,19 +16,23 @@ struct mtlm_conversion {
     int64_t tensors; /* written */
 };
 
-/* Import: Hugging Face's or llm.c's files become a checkpoint of iteration 0.
- * Export: input, or its newest whole checkpoint, becomes Hugging Face's files.
- * Both print the result on stdout.  -1: nothing new is left behind. */
+/* Imports Hugging Face's or llm.c's files: they become a checkpoint of
+ * iteration 0.  Prints the result on stdout.  On failure, returns -1 and leaves
+ * no new file. */
 int mtlm_convert_import(struct mtlm_conversion *conversion,
                         struct mtlm_error *err);
+
+/* Exports input, or its newest whole checkpoint, to Hugging Face's files.
+ * Prints the result on stdout.  On failure, returns -1 and leaves no new
+ * file. */
 int mtlm_convert_export(struct mtlm_conversion *conversion,
                         struct mtlm_error *err);
 
 /* Counts the bytes of a written tensor; prints progress on stderr every 2 s. */
 void mtlm_convert_progress(struct mtlm_conversion *conversion, int64_t bytes);
 
-/* Name in a checkpoint: "layers.3.mlp.dense_h_to_4h.weight".  The caller frees
- * it. */
+/* Returns the name in a checkpoint: "layers.3.mlp.dense_h_to_4h.weight".  The
+ * caller frees the name. */
 char *mtlm_convert_name(const struct mtlm_model *model, enum mtlm_param param,
                         int64_t layer);
 

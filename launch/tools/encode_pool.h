@@ -41,10 +41,10 @@ int mtlm_encode_pool_end(struct mtlm_encode_pool *pool,
 int mtlm_encode_pool_finish(struct mtlm_encode_pool *pool,
                             struct mtlm_error *err);
 
-/* Tokens written. */
+/* Returns the number of tokens written. */
 int64_t mtlm_encode_pool_tokens(const struct mtlm_encode_pool *pool);
 
-/* Stops the threads and frees pool; NULL is fine. */
+/* Stops the threads and frees pool; NULL is allowed. */
 void mtlm_encode_pool_destroy(struct mtlm_encode_pool *pool);
 
 #endif /* MTLM_ENCODE_POOL_H */

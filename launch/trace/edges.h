@@ -5,11 +5,12 @@
 
 /* Edges between ranks, derived from the messages of the records.
  *
- * A receive waits for its send.  The first node of a collective, that of the
- * smallest rank, waits for the predecessors of its nodes on the other ranks;
- * the other nodes wait for the first.  The number of edges is at most the
- * number of nodes and of edges within ranks.  An edge between two nodes of one
- * message stands for the predecessors of the second node: both run together.
+ * A receive waits for its send.  A collective's first node is the node of the
+ * smallest rank.  The first node waits for the predecessors of the collective's
+ * nodes on all ranks; the other nodes wait for the first.  The number of edges
+ * is at most the number of nodes and of edges within ranks.  An edge between
+ * two nodes of one message stands for the predecessors of the second node: both
+ * run together.
  *
  * Appends these edges to the *n_edges edges within ranks at edge, from
  * malloc(), and sorts all of them as struct mtlm_trace_info has them.  A

@@ -22,8 +22,8 @@ struct mtlm_trace_worker {
     int rank;
     int worker;         /* as in struct mtlm_record */
     const char *device; /* such as "CPU 0", "CUDA 1" */
-    bool compute; /* is for nodes of class MTLM_CLASS_COMPUTE: idle when it
-                     runs none */
+    bool compute; /* may run nodes of class MTLM_CLASS_COMPUTE: without nodes,
+                   * the worker counts as idle */
 };
 
 /* Node job of rank waits for node on_job of on_rank. */

@@ -24,10 +24,10 @@ struct mtlm_trace_usage mtlm_trace_usage_find(
 void mtlm_trace_usage_add(struct mtlm_trace_usage *sum,
                           const struct mtlm_trace_usage *more);
 
-/* 1 - busy / room; -1: no room. */
+/* Returns the bubble: 1 - busy / room; -1: no room. */
 double mtlm_trace_usage_bubble(const struct mtlm_trace_usage *usage);
 
-/* overlap / communication; -1: no communication. */
+/* Returns overlap / communication; -1: no communication. */
 double mtlm_trace_usage_overlap(const struct mtlm_trace_usage *usage);
 
 #endif /* MTLM_TRACE_USAGE_H */

@@ -12,9 +12,10 @@
  * window[rank], by cause.
  *
  * The gap before a node has two parts.  After the node was ready, the worker
- * waits for the runtime.  Before, it waits for the predecessor that ended last;
- * if that one ended before the gap, for the runtime, too.  Where edges is NULL,
- * the record of the rank that ended last stands for the predecessor. */
+ * waits for the runtime.  Before, the worker waits for the predecessor that
+ * ended last.  If this predecessor ended before the gap, the worker waits for
+ * the runtime, too.  edges NULL: the record of the rank that ended last stands
+ * for the predecessor. */
 void mtlm_trace_find_waits(const struct mtlm_trace_records *records,
                            const struct mtlm_trace_predecessors *edges,
                            const struct mtlm_trace_spans *window,

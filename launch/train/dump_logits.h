@@ -8,11 +8,12 @@
 
 struct mtlm_logits;
 
-/* Collects the logits of the next validation.  NULL: this rank writes none. */
+/* Begins to collect the logits of the next validation.  Returns NULL if this
+ * rank writes none.  mtlm_logits_end() frees the result. */
 struct mtlm_logits *mtlm_logits_begin(struct mtlm_job *job);
 
-/* Writes the file if the validation was whole.  Frees logits; NULL is fine.
- * -1 and MTLM_EXIT_IO. */
+/* Writes the file if whole: the validation was complete.  Frees logits; NULL is
+ * allowed.  On failure, returns -1 and sets *err (MTLM_EXIT_IO). */
 int mtlm_logits_end(struct mtlm_logits *logits, bool whole,
                     struct mtlm_error *err);
 

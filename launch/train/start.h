@@ -5,9 +5,10 @@
 
 #include "launch/job/job.h"
 
-/* Starts what training needs, from job->options and job->ranks.  Collective.
- * -1 on every rank when one has an error: *err, which the rank with *print
- * prints.  job->leaves: nothing was started, this rank has nothing to do. */
+/* Starts all parts of the job from job->options and job->ranks.  Collective.
+ * If a rank has an error, all ranks return -1; the rank with *print prints
+ * *err.  If job->leaves, nothing was started, and this rank has nothing to
+ * do. */
 int mtlm_train_start(struct mtlm_job *job, struct mtlm_error *err, int *print);
 
 /* Stops in reverse order whatever was started, except the ranks. */

@@ -48,23 +48,24 @@ struct mtlm_train_ended {
 void mtlm_train_log_add(struct mtlm_train_log *log,
                         const struct mtlm_train_ended *ended);
 
-/* The lines about a validation after that many iterations which took ns, 0
- * when it is an earlier one that is told again, on ("", " on test set") what
- * (enum mtlm_status_slot). */
+/* Writes the lines and metrics of a validation after so many iterations.  on:
+ * "" or " on test set".  report: by enum mtlm_status_slot.  ns: duration of the
+ * validation; 0: an earlier result is logged again. */
 void mtlm_train_log_validation(struct mtlm_train_log *log, int64_t iterations,
                                const char *on,
                                const double report[MTLM_STATUS_EXTRA],
                                int64_t ns);
 
-/* Training waited so long for something else, which is no part of an
- * iteration. */
+/* Excludes ns, in which training waited for something else, from the time of
+ * iterations. */
 void mtlm_train_log_pause(struct mtlm_train_log *log, int64_t ns);
 
-/* Leaves out ns of a validation that a signal ended. */
+/* Excludes ns of a validation that a signal ended from all times. */
 void mtlm_train_log_cut(struct mtlm_train_log *log, int64_t ns);
 
-/* Rank 0 shows the progress of `what`, of so many microbatches, until
- * mtlm_progress_end().  after: microbatches of the run that follow it. */
+/* Starts the progress line of `what`, with so many microbatches, on rank 0.
+ * The line ends with mtlm_progress_end().  after: later microbatches of the
+ * run. */
 void mtlm_train_log_progress(const struct mtlm_job *job, const char *what,
                              int64_t microbatches, int64_t after);
 

@@ -8,11 +8,12 @@
 
 struct mtlm_weight_hash;
 
-/* Hashes this rank's weights while the engine runs.  The caller passes the
- * result to print. */
+/* Hashes this rank's weights while the engine runs.  mtlm_weight_hash_print()
+ * frees the result. */
 struct mtlm_weight_hash *mtlm_weight_hash_read(struct mtlm_job *job);
 
-/* Rank 0 prints the hash.  Frees hash.  Collective; the engine is stopped. */
+/* Prints the hash of all ranks' weights on rank 0.  Frees hash.  Collective;
+ * the engine must be stopped. */
 void mtlm_weight_hash_print(struct mtlm_weight_hash *hash,
                             struct mtlm_job *job);
 
