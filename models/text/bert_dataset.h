@@ -6,8 +6,9 @@
 #include "runtime/base/error.h"
 #include "runtime/base/sample.h"
 
-/* BERT samples from documents first_document .. last_document - 1 of a data set
- * whose sequences are sentences; the data set outlives the samples.
+/* Returns BERT samples from documents first_document .. last_document - 1 of a
+ * data set whose sequences are sentences.  The data set must outlive the
+ * samples.
  *
  * A document is cut into runs of neighbouring sentences.  A run is as short as
  * its sample's target of tokens allows (mtlm_bert_sample_target(), one draw per
@@ -17,17 +18,17 @@
  * one sentence is enough.
  *
  * The runs of all documents form an epoch.  Each epoch has another random order
- * of runs, and makes other samples from them (bert_sample.h); the first
- * sentence of segment B is any but the run's first.  Order and samples are pure
- * functions of recipe->seed and the sample's number.
+ * of runs, and makes other samples from the runs (bert_sample.h).  Segment B
+ * begins with a random sentence of the run, but not with the first.  Order and
+ * samples are pure functions of recipe->seed and the sample's number.
  *
- * Differences to Megatron: the generator of random numbers; and Megatron cuts
- * runs anew in each epoch.  Here every epoch has the same number of samples, so
- * sample n is found without counting earlier ones.
+ * Differences from Megatron-LM: another random number generator; and
+ * Megatron-LM cuts runs anew in each epoch.  Here every epoch has the same
+ * number of samples, so sample n is found without counting earlier ones.
  *
- * The caller destroys the samples.  NULL and MTLM_EXIT_INPUT: the documents
- * give no sample, with a hint where they are not cut into sentences.  Memory:
- * 16 bytes per run. */
+ * The caller destroys the samples.  If the documents give no sample, returns
+ * NULL and sets *err (MTLM_EXIT_INPUT), with a hint for documents not cut into
+ * sentences.  Memory: 16 bytes per run. */
 struct mtlm_samples *mtlm_bert_dataset_create(
     const struct mtlm_indexed_dataset *dataset, int64_t first_document,
     int64_t last_document, const struct mtlm_bert_recipe *recipe,

@@ -6,14 +6,14 @@
 
 /* Masks tokens [n], [CLS] A [SEP] B [SEP], for a BERT to predict.  Sets mask
  * [n], zero before, to 1 for chosen tokens.  Replaces a chosen token by [MASK]
- * (80 %), itself (10 %) or a random token (10 %).  Returns how many tokens were
- * chosen. room [3 n]: for intermediates.
+ * (80 %), itself (10 %) or a random token (10 %).  Returns the number of chosen
+ * tokens.  room [3 n]: scratch.
  *
  * Whole words are chosen, as n-grams of 1, 2 or 3 words with probabilities
  * 6/11, 3/11, 2/11 (p proportional to 1/n).  N-grams begin at each word, in
  * random order, until the budget is spent: min(probability target, max(1,
  * round(probability n))) tokens.  An n-gram beyond the budget is shortened.  An
- * n-gram is left out when it touches a chosen one, or one word exceeds the
+ * n-gram is left out if it overlaps a chosen n-gram, or if one word exceeds the
  * budget.  Source: Megatron's rules. */
 int64_t mtlm_bert_mask(const struct mtlm_bert_vocab *vocab, double probability,
                        int64_t target, struct mtlm_draw *draw, int64_t n,

@@ -5,7 +5,7 @@
 #include "models/text/draw.h"
 #include "runtime/base/sample.h"
 
-/* How a piece of text becomes a BERT sample. */
+/* Settings that make a piece of text a BERT sample. */
 struct mtlm_bert_recipe {
     const struct mtlm_bert_vocab *vocab;
     int64_t seq_length; /* at least MTLM_BERT_SHORTEST */

@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 /* A vocabulary, as BERT samples need it.  A tokenizer that needs more to find
- * words embeds this in a struct of its own. */
+ * words embeds struct mtlm_bert_vocab in its own struct. */
 struct mtlm_bert_vocab {
-    int64_t size;                /* of all tokens, those below included */
+    int64_t size;                /* number of tokens, special tokens included */
     int32_t cls, sep, mask, pad; /* the tokens [CLS], [SEP], ... */
     int32_t ordinary;            /* random replacements are 0 .. ordinary - 1 */
 

@@ -5,8 +5,7 @@
 
 #include "runtime/base/philox.h"
 
-/* A sequence of random numbers: those of (seed, stream), from the first on
- * (runtime/base/philox.h). */
+/* The sequence of random numbers of (seed, stream) (runtime/base/philox.h). */
 struct mtlm_draw {
     uint64_t seed, stream, block;
     uint32_t word[4];

@@ -37,7 +37,7 @@ enum mtlm_idx_dtype {
     MTLM_IDX_U16 = 8,
 };
 
-/* Bytes of a token; 0 when the code is not one of integers. */
+/* Returns the bytes of a token; 0 if dtype is no integer type. */
 static inline int mtlm_idx_dtype_bytes(int dtype)
 {
     switch (dtype) {

@@ -30,10 +30,13 @@ void mtlm_indexed_writer_end_sequence(struct mtlm_indexed_writer *writer);
  * sequence, too, if it has tokens or is the document's only one. */
 void mtlm_indexed_writer_end_document(struct mtlm_indexed_writer *writer);
 
-/* Return the tokens in the open document, the ended documents, the ended
- * sequences. */
+/* Returns the number of tokens in the open document. */
 int64_t mtlm_indexed_writer_pending(const struct mtlm_indexed_writer *writer);
+
+/* Returns the number of ended documents. */
 int64_t mtlm_indexed_writer_documents(const struct mtlm_indexed_writer *writer);
+
+/* Returns the number of ended sequences. */
 int64_t mtlm_indexed_writer_sequences(const struct mtlm_indexed_writer *writer);
 
 /* Gives both files their names.  The open document must be empty. */

@@ -46,8 +46,8 @@ static inline const struct mtlm_merge *mtlm_merges_find(
     return merge->pair == MTLM_NO_PAIR ? NULL : merge;
 }
 
-/* Applies merges to tokens [n] in place; returns how many tokens remain.
- * Defined in merges_apply.c. */
+/* Applies merges to tokens [n] in place.  Returns the number of tokens that
+ * remain.  Defined in merges_apply.c. */
 int64_t mtlm_merges_apply(const struct mtlm_merges *m, int32_t *tokens,
                           int64_t n);
 

@@ -7,8 +7,8 @@
 /* Pseudo-text for runs without data.  Each sample is a piece of a Markov chain
  * of order 2 over at most 256 symbols, spread over the vocabulary.  Of eight
  * tokens three follow from the token before, three from the two before, two are
- * drawn by Zipf's law.  So a model learns frequencies first, then pairs, then
- * triples. The chain is the same for every seed; the seed chooses the samples,
+ * drawn by Zipf's law.  A model learns frequencies first, then pairs, then
+ * triples.  The chain is the same for every seed; the seed chooses the samples,
  * so training and validation data are two seeds. */
 
 /* Creates GPT samples; the caller destroys them.  vocab_size >= 1, seq_length

@@ -17,8 +17,8 @@ struct mtlm_tokenizer {
     uint64_t hash; /* of the tokens and merges of its files; 0: no files */
     const struct mtlm_bert_vocab *bert; /* NULL: not for a BERT */
 
-    /* Writes the tokens of text [bytes], any bytes, to tokens [bytes]; returns
-     * how many tokens.  cache: NULL: none.
+    /* Writes the tokens of text [bytes], any bytes, to tokens [bytes].  Returns
+     * the number of tokens.  cache may be NULL.
      *
      * A text may come in parts; more: another part follows.  A part ends with a
      * line, and the next part does not begin with white space
