@@ -150,10 +150,10 @@ int mtlm_trace_job(struct mtlm_job *job, double *bubble, struct mtlm_error *err)
         return 0;
     }
     describe_run(job, about, &all, &d);
+    summary = mtlm_trace_summarize(all.record, all.n, &d.info);
     if (job->options.trace_dir)
         rc = mtlm_trace_export(job->options.trace_dir, all.record, all.n,
-                               &d.info, err);
-    summary = mtlm_trace_summarize(all.record, all.n, &d.info);
+                               &d.info, summary, err);
     mtlm_trace_print_table(stdout, summary, &d.info);
     if (job->options.cluster_file && job->options.ramp.increment == 0)
         mtlm_synthetic_report(job, all.record, all.n, &d.info, summary);

@@ -15,7 +15,6 @@
 #include <jansson.h>
 
 #include "codelets/op.h"
-#include "launch/trace/export/export.h"
 #include "runtime/base/memory.h"
 #include "tests/file_limit.h"
 #include "trace_dir.h"
@@ -167,7 +166,7 @@ static void test_a_missing_parent_is_an_error_with_its_path(void **state)
                               path);
 
     (void) state;
-    assert_int_equal(mtlm_trace_export(path, NULL, 0, &trace_one_rank, &err),
+    assert_int_equal(trace_dir_export(path, NULL, 0, &trace_one_rank, &err),
                      -1);
     assert_int_equal(err.code, MTLM_EXIT_IO);
     assert_string_equal(err.text, want);
@@ -195,7 +194,7 @@ static void test_a_file_in_place_of_the_directory_is_an_error(void **state)
     (void) state;
     fclose(f);
     assert_int_equal(
-        mtlm_trace_export(trace_dir, NULL, 0, &trace_one_rank, &err), -1);
+        trace_dir_export(trace_dir, NULL, 0, &trace_one_rank, &err), -1);
     assert_int_equal(err.code, MTLM_EXIT_IO);
     assert_non_null(strstr(err.text, " lacks schedule.csv, "));
     assert_non_null(strstr(err.text, ": Not a directory"));
@@ -211,7 +210,7 @@ static void test_a_file_that_cannot_be_replaced_leaves_no_other(void **state)
     assert_int_equal(mkdir(path, 0777), 0);
     temporary = mtlm_sprintf("%s.tmp", path);
     assert_int_equal(
-        mtlm_trace_export(trace_dir, NULL, 0, &trace_one_rank, &err), -1);
+        trace_dir_export(trace_dir, NULL, 0, &trace_one_rank, &err), -1);
     assert_lacks(&err, "summary.json", "Is a directory");
     assert_int_equal(access(temporary, F_OK), -1);
     free(temporary);
@@ -230,7 +229,7 @@ static void test_a_link_is_written_through_and_stays(void **state)
     path = trace_dir_path("schedule.svg");
     assert_int_equal(symlink("elsewhere", path), 0);
     assert_int_equal(
-        mtlm_trace_export(trace_dir, NULL, 0, &trace_one_rank, &err), 0);
+        trace_dir_export(trace_dir, NULL, 0, &trace_one_rank, &err), 0);
     assert_int_equal(lstat(path, &st), 0);
     assert_true(S_ISLNK(st.st_mode));
     text = trace_dir_read("elsewhere");
@@ -268,7 +267,7 @@ static void test_what_does_not_fit_is_named_and_the_rest_is_whole(void **state)
     for (int i = 0; i < N; i++)
         record[i] = trace_node(MTLM_OP_LINEAR_FWD, i, i + 1);
     file_limit(LIMIT);
-    rc = mtlm_trace_export(trace_dir, record, N, &trace_one_rank, &err);
+    rc = trace_dir_export(trace_dir, record, N, &trace_one_rank, &err);
     file_limit(RLIM_INFINITY);
     assert_int_equal(rc, -1);
     assert_int_equal(err.code, MTLM_EXIT_IO);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "launch/trace/export/export.h"
+#include "launch/trace/summarize.h"
 #include "pipeline.h"
 #include "runtime/base/memory.h"
 #include "trace_dir.h"
@@ -80,6 +81,17 @@ int count_words(const char *text, const char *word)
     return n;
 }
 
+int trace_dir_export(const char *dir, const struct mtlm_record *record,
+                     size_t n, const struct mtlm_trace_info *info,
+                     struct mtlm_error *err)
+{
+    struct mtlm_trace_summary *summary = mtlm_trace_summarize(record, n, info);
+    const int rc = mtlm_trace_export(dir, record, n, info, summary, err);
+
+    mtlm_trace_summary_destroy(summary);
+    return rc;
+}
+
 void trace_dir_write_pipeline(int p, int m, int iterations, bool fused)
 {
     const struct pipeline pipeline = {.stages = p,
@@ -102,7 +114,7 @@ void trace_dir_write_pipeline(int p, int m, int iterations, bool fused)
     size_t n;
     struct mtlm_record *record = pipeline_records(&pipeline, &n);
 
-    assert_int_equal(mtlm_trace_export(trace_dir, record, n, &info, &err), 0);
+    assert_int_equal(trace_dir_export(trace_dir, record, n, &info, &err), 0);
     free(record);
 }
 
@@ -127,5 +139,5 @@ void trace_dir_write(const struct mtlm_record *record, size_t n,
 {
     struct mtlm_error err;
 
-    assert_int_equal(mtlm_trace_export(trace_dir, record, n, info, &err), 0);
+    assert_int_equal(trace_dir_export(trace_dir, record, n, info, &err), 0);
 }

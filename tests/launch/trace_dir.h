@@ -2,6 +2,7 @@
 #define MTLM_TESTS_TRACE_DIR_H
 
 #include "launch/trace/trace.h"
+#include "runtime/base/error.h"
 
 /* What tests of trace files share: an empty directory for each test, where a
  * trace goes to the folder trace_dir. */
@@ -19,6 +20,11 @@ char *trace_dir_read(const char *name);
 
 /* How often word stands in text. */
 int count_words(const char *text, const char *word);
+
+/* Summarizes the records and writes them to dir, as the program does. */
+int trace_dir_export(const char *dir, const struct mtlm_record *record,
+                     size_t n, const struct mtlm_trace_info *info,
+                     struct mtlm_error *err);
 
 /* Writes the trace of a pipeline of p stages and m microbatches; of records. */
 void trace_dir_write_pipeline(int p, int m, int iterations, bool fused);

@@ -110,40 +110,38 @@ int mtlm_trace_export_pictures(const char *path, const struct mtlm_trace *trace,
                  : 0;
 }
 
-/* Writes all files to dir.  If dir is NULL, writes the picture to path. */
-static int write_trace(const char *dir, const char *path,
-                       const struct mtlm_record *record, size_t n,
-                       const struct mtlm_trace_info *info,
-                       struct mtlm_error *err)
+int mtlm_trace_export(const char *dir, const struct mtlm_record *record,
+                      size_t n, const struct mtlm_trace_info *info,
+                      const struct mtlm_trace_summary *summary,
+                      struct mtlm_error *err)
+{
+    struct mtlm_trace trace = {.info = info, .summary = summary};
+    struct mtlm_trace_records *records;
+    int rc;
+
+    if (mkdir(dir, 0777) && errno != EEXIST)
+        return mtlm_error_set(err, MTLM_EXIT_IO,
+                              "cannot create directory %s: %s", dir,
+                              strerror(errno));
+    trace.records = records = mtlm_trace_records_create(record, n, info);
+    rc = write_all(dir, &trace, err);
+    mtlm_trace_records_destroy(records);
+    return rc;
+}
+
+int mtlm_trace_export_picture(const char *path,
+                              const struct mtlm_record *record, size_t n,
+                              const struct mtlm_trace_info *info,
+                              struct mtlm_error *err)
 {
     struct mtlm_trace_records *records =
         mtlm_trace_records_create(record, n, info);
     struct mtlm_trace_summary *summary = mtlm_trace_summarize(record, n, info);
     const struct mtlm_trace trace = {
         .info = info, .records = records, .summary = summary};
-    const int rc = dir ? write_all(dir, &trace, err)
-                       : mtlm_trace_export_pictures(path, &trace, err);
+    const int rc = mtlm_trace_export_pictures(path, &trace, err);
 
     mtlm_trace_summary_destroy(summary);
     mtlm_trace_records_destroy(records);
     return rc;
-}
-
-int mtlm_trace_export(const char *dir, const struct mtlm_record *record,
-                      size_t n, const struct mtlm_trace_info *info,
-                      struct mtlm_error *err)
-{
-    if (mkdir(dir, 0777) && errno != EEXIST)
-        return mtlm_error_set(err, MTLM_EXIT_IO,
-                              "cannot create directory %s: %s", dir,
-                              strerror(errno));
-    return write_trace(dir, NULL, record, n, info, err);
-}
-
-int mtlm_trace_export_picture(const char *path,
-                              const struct mtlm_record *records, size_t n,
-                              const struct mtlm_trace_info *info,
-                              struct mtlm_error *err)
-{
-    return write_trace(NULL, path, records, n, info, err);
 }
