@@ -12,19 +12,21 @@
 #include "launch/options/options_note.h"
 #include "runtime/base/memory.h"
 
-enum kind { SAME, MEAN, IDLE, LACK };
+enum kind { SAME, MEAN, PAST, IDLE, LACK };
 
 static const struct foreign {
     const char *name;
     enum kind kind;
     const char *values;
-    const char *text; /* ours; ours; why; hint */
+    const char *text; /* ours; ours; ours; why; hint */
 } table[] = {
 #define SAME_ENTRY(name, ours) {name, SAME, ANY, ours},
 #define MEAN_ENTRY(name, values, ours) {name, MEAN, values, ours},
+#define PAST_ENTRY(name, ours) {name, PAST, ANY, ours},
 #define IDLE_ENTRY(name, values, why) {name, IDLE, values, why},
 #define LACK_ENTRY(name, values, hint) {name, LACK, values, hint},
-    MTLM_FOREIGN_LIST(SAME_ENTRY, MEAN_ENTRY, IDLE_ENTRY, LACK_ENTRY)};
+    MTLM_FOREIGN_LIST(SAME_ENTRY, MEAN_ENTRY, PAST_ENTRY, IDLE_ENTRY,
+                      LACK_ENTRY)};
 
 enum { LENGTH = sizeof(table) / sizeof(table[0]) };
 
@@ -108,6 +110,7 @@ static int take_option(struct translation *t, const struct foreign *f,
         add_word(t->words, mtlm_sprintf("--%s=%s", f->text, value));
         return 0;
     case MEAN:
+    case PAST:
         take_meaning(t, f, value);
         return 0;
     case IDLE:
@@ -213,16 +216,31 @@ void mtlm_words_free(struct mtlm_words *words)
     *words = (struct mtlm_words){0};
 }
 
+int mtlm_megatron_translate_key(const char *key, const char *value, char **text)
+{
+    const int f = find_entry(key, strlen(key));
+    const char *begin;
+    char name[64];
+
+    if (f < 0 || table[f].kind != PAST)
+        return -1;
+    begin = strchr(table[f].text, '=') + 1;
+    snprintf(name, sizeof(name), "%.*s", (int) (begin - 1 - table[f].text),
+             table[f].text);
+    *text = mtlm_sprintf("%s%s", begin, value);
+    return mtlm_option_find(name);
+}
+
 const char *mtlm_megatron_renamed(const char *name)
 {
     const int f = find_entry(name, strlen(name));
 
-    return f >= 0 && table[f].kind <= MEAN ? table[f].text : NULL;
+    return f >= 0 && table[f].kind < IDLE ? table[f].text : NULL;
 }
 
 bool mtlm_megatron_has(const char *name)
 {
     const int f = find_entry(name, strlen(name));
 
-    return f >= 0 && table[f].kind > MEAN;
+    return f >= 0 && table[f].kind >= IDLE;
 }

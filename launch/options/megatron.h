@@ -21,6 +21,12 @@ int mtlm_megatron_translate(struct mtlm_options *options, int argc,
                             struct mtlm_error *err);
 void mtlm_words_free(struct mtlm_words *words);
 
+/* Translates a key of a configuration file that was an option of this program.
+ * Returns the option that took its place, or -1; *text is that option's value,
+ * which the caller frees. */
+int mtlm_megatron_translate_key(const char *key, const char *value,
+                                char **text);
+
 /* The option of this program for another spelling without dashes, or NULL. */
 const char *mtlm_megatron_renamed(const char *name);
 

@@ -2,12 +2,14 @@
 #define MTLM_MEGATRON_LIST_H
 
 /* Options of Megatron-LM (v1.0 to core_v0.12.0, a few newer ones) and of its
- * zero-bubble fork that are none of ours, and former names of our own.  A
+ * zero-bubble fork that are none of ours, and former options of our own.  A
  * command line written for them works here as far as it can:
  *
  * SAME(name, ours)          another spelling of one of ours
  * MEAN(name, values, ours)  stands for these words of ours; one that ends with
  *                           = or : gets the value
+ * PAST(name, ours)          a former option of ours, for "option=...", which
+ *                           gets the value; also in configuration files
  * IDLE(name, values, why)   changes nothing of the result here: accepted
  * LACK(name, values, hint)  ignoring it would change the result: refused
  *
@@ -18,7 +20,7 @@
 #define ANY "*"
 #define MANY "**"
 
-#define MTLM_FOREIGN_LIST(SAME, MEAN, IDLE, LACK)                              \
+#define MTLM_FOREIGN_LIST(SAME, MEAN, PAST, IDLE, LACK)                        \
     /* ---- old and other spellings ---- */                                    \
     SAME("model-parallel-size", "tensor-model-parallel-size")                  \
     SAME("batch-size", "micro-batch-size")                                     \
@@ -27,9 +29,9 @@
     SAME("encoder-num-layers", "num-layers")                                   \
     SAME("encoder-seq-length", "seq-length")                                   \
     SAME("skip-train", "eval-only")                                            \
-    MEAN("gelu-epilogue", ANY, "epilogues=gelu:")                              \
-    MEAN("gelu-gradient-epilogue", ANY, "epilogues=gelu-gradient:")            \
-    MEAN("bias-gradient-epilogue", ANY, "epilogues=bias-gradient:")            \
+    PAST("gelu-epilogue", "epilogues=gelu:")                                   \
+    PAST("gelu-gradient-epilogue", "epilogues=gelu-gradient:")                 \
+    PAST("bias-gradient-epilogue", "epilogues=bias-gradient:")                 \
     /* ---- ranks, messages, overlap ---- */                                   \
     IDLE("distributed-backend", ANY, "ranks communicate by MPI")               \
     IDLE("local_rank", ANY, "mpirun numbers the ranks")                        \

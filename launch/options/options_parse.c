@@ -14,6 +14,7 @@
 #include "launch/options/option_value.h"
 #include "launch/options/options_argp.h"
 #include "launch/options/options_check.h"
+#include "launch/options/options_note.h"
 #include "launch/options/options_parse.h"
 #include "launch/options/options_resolve.h"
 #include "launch/options/suggest.h"
@@ -260,12 +261,15 @@ static int set_config(struct mtlm_options *options, const char *path,
 {
     for (int i = 0; i < config->n; i++) {
         const struct mtlm_config_entry *e = &config->entry[i];
+        const char *name = mtlm_option_table[e->option].name;
 
         if (mtlm_option_value_set(options, e->option, e->text,
-                                  MTLM_SOURCE_CONFIG,
-                                  mtlm_option_table[e->option].name, err)
+                                  MTLM_SOURCE_CONFIG, name, err)
             < 0)
             return mtlm_error_prefix(err, "%s:%d", path, e->line);
+        if (strcmp(e->key, name) != 0)
+            mtlm_options_note(options, "%s:%d: %s is spelled %s=%s here", path,
+                              e->line, e->key, name, e->text);
     }
     return 0;
 }

@@ -119,6 +119,46 @@ static void test_what_would_change_the_result_is_refused_at_once(void **state)
     assert_int_equal(parse("--swiglu --print-config --model gpt-tiny"), -1);
 }
 
+/* Three options once, as --print-config wrote them, and one now. */
+static void test_configuration_files_may_have_former_options(void **state)
+{
+    static const char *const note[] = {
+        ":1: gelu-epilogue is spelled epilogues=gelu:on here\n",
+        ":2: gelu-gradient-epilogue is spelled epilogues=gelu-gradient:auto "
+        "here\n",
+        ":3: bias-gradient-epilogue is spelled epilogues=bias-gradient:off "
+        "here"};
+    const char *at;
+
+    (void) state;
+    accepts_config("gelu-epilogue = on\ngelu-gradient-epilogue = auto\n"
+                   "bias-gradient-epilogue = off\n",
+                   "--model gpt-tiny");
+    assert_int_equal(options.epilogues.gelu, MTLM_EPILOGUE_ON);
+    assert_int_equal(options.epilogues.gelu_gradient, MTLM_EPILOGUE_AUTO);
+    assert_int_equal(options.epilogues.bias_gradient, MTLM_EPILOGUE_OFF);
+    at = options.notes;
+    for (int i = 0; i < 3; i++) {
+        at = strstr(at, note[i]);
+        assert_non_null(at);
+    }
+    /* In one file with the option of now, the last line counts for a kind. */
+    accepts_config("gelu-epilogue = on\nepilogues = gelu-gradient:on,gelu:off\n"
+                   "bias-gradient-epilogue = on\n",
+                   "--model gpt-tiny --gelu-gradient-epilogue=off");
+    assert_int_equal(options.epilogues.gelu, MTLM_EPILOGUE_OFF);
+    assert_int_equal(options.epilogues.gelu_gradient, MTLM_EPILOGUE_OFF);
+    assert_int_equal(options.epilogues.bias_gradient, MTLM_EPILOGUE_ON);
+    refuses_config("gelu-epilogue = on\nseed = 1\ngelu-epilogue = on\n",
+                   ":3: gelu-epilogue is given already in line 1");
+    refuses_config("epilogues = auto\nepilogues = auto\n",
+                   ":2: epilogues is given already in line 1");
+    refuses_config("seed = 1\ngelu-epilogue = perhaps\n",
+                   ":2: epilogues is 'gelu:perhaps', it must be auto, or "
+                   "KIND:WAY of gelu/gelu-gradient/bias-gradient and "
+                   "auto/on/off");
+}
+
 static void test_configuration_files_are_in_our_words(void **state)
 {
     (void) state;
@@ -126,8 +166,6 @@ static void test_configuration_files_are_in_our_words(void **state)
                    ":1: batch-size is spelled micro-batch-size here");
     refuses_config("min-scale = 2\n",
                    ":1: min-scale is spelled min-loss-scale here");
-    refuses_config("gelu-epilogue = on\n",
-                   ":1: gelu-epilogue is spelled epilogues=gelu:VALUE here");
     refuses_config("checkpoint-activations = yes\n",
                    ":1: checkpoint-activations is spelled "
                    "recompute-granularity=full here");
@@ -238,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_old_spellings_work_with_a_hint),
         cmocka_unit_test(test_what_changes_nothing_is_left_out),
         cmocka_unit_test(test_what_would_change_the_result_is_refused_at_once),
+        cmocka_unit_test(test_configuration_files_may_have_former_options),
         cmocka_unit_test(test_configuration_files_are_in_our_words),
         cmocka_unit_test(test_the_345m_script_of_v2_6_is_understood),
         cmocka_unit_test(test_the_345m_script_of_v1_0_is_understood),
