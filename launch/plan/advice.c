@@ -74,8 +74,10 @@ static bool is_replaced(const struct command *c, enum mtlm_option_id option)
         MTLM_OPT_NUM_LAYERS_PER_VIRTUAL_PIPELINE_STAGE,
         MTLM_OPT_PLACEMENT,
         MTLM_OPT_STAGE_LAYERS,
-        MTLM_OPT_MICRO_BATCH_SIZE,
-        MTLM_OPT_DRY_RUN};
+        MTLM_OPT_STAGE_WINDOWS,
+        MTLM_OPT_MICRO_BATCH_SIZE};
+    static const enum mtlm_option_id of_a_plan[] = {
+        MTLM_OPT_DRY_RUN, MTLM_OPT_SVG, MTLM_OPT_WORLD_SIZE};
     static const enum mtlm_option_id small[] = {MTLM_OPT_NUM_LAYERS,
                                                 MTLM_OPT_GLOBAL_BATCH_SIZE,
                                                 MTLM_OPT_RAMPUP_BATCH_SIZE};
@@ -83,10 +85,10 @@ static bool is_replaced(const struct command *c, enum mtlm_option_id option)
     for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
         if (option == always[i])
             return true;
-    for (int i = 0; i < 3 && c->layers; i++)
-        if (option == small[i])
+    for (int i = 0; i < 3; i++)
+        if (option == of_a_plan[i] || (c->layers && option == small[i]))
             return true;
-    return false;
+    return option == MTLM_OPT_SVG_DETAIL && !c->options->trace_dir;
 }
 
 static void print_command(const struct command *c, FILE *out)
@@ -171,6 +173,8 @@ char *mtlm_advice(const struct mtlm_options *options,
     same.ranks = launched;
     free_wish.layout_free = free_wish.micro_batch_free = true;
     free_wish.stages = (struct mtlm_stage_wish){0};
+    free_wish.config.stage_windows = NULL;
+    free_wish.config.n_stage_windows = 0;
     free_wish.config.layout.placement = MTLM_PLACEMENT_LOOP;
     free_wish.hurry = true;
     if (more_machines(&free_wish, &more, &choice)) {
