@@ -278,6 +278,7 @@ struct mtlm_evaluation mtlm_evaluate(const struct mtlm_evaluate *config)
                          .stages = mtlm_layout_stages(config->layout),
                          .m = config->microbatches};
     struct mtlm_evaluation e = {0};
+    double work = 0; /* of all ranks */
     bool all;
 
     build_pipeline(&p);
@@ -287,9 +288,14 @@ struct mtlm_evaluation mtlm_evaluate(const struct mtlm_evaluate *config)
     note_tasks(&p, &e);
     e.makespan_s = 1e-9 * mtlm_simulator_makespan(p.sim);
     e.least_s = lower_bound(&p);
-    for (int r = 0; r < config->layout->pp; r++)
+    for (int r = 0; r < config->layout->pp; r++) {
         e.busiest_s = fmax(e.busiest_s, rank_seconds(&p, r));
-    e.bubble = 1 - p.m * e.busiest_s / e.makespan_s;
+        work += rank_seconds(&p, r);
+    }
+    /* Tasks take whole nanoseconds, so the work may exceed the makespan. */
+    e.bubble = fmax(0, 1 - p.m * e.busiest_s / e.makespan_s);
+    e.all_bubble =
+        fmax(0, 1 - p.m * work / (config->layout->pp * e.makespan_s));
     free_pipeline(&p);
     return e;
 }

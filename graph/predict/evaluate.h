@@ -43,8 +43,9 @@ struct mtlm_evaluation {
      * the pipeline: the longest path.  For each rank: its work, the path before
      * its first task, and the path after its last task. */
     double least_s;
-    double busiest_s; /* work of the busiest rank per microbatch and worker */
-    double bubble;    /* share of the makespan in which that rank idles */
+    double busiest_s;  /* work of the busiest rank per microbatch and worker */
+    double bubble;     /* share of the makespan in which that rank idles */
+    double all_bubble; /* the mean of that share over all ranks */
     struct mtlm_evaluated_task *task; /* [n_tasks] in order of starts */
     int n_tasks;
 };

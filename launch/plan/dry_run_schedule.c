@@ -2,6 +2,7 @@
 
 #include "config.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "graph/predict/work.h"
@@ -55,20 +56,22 @@ static void print_windows(const struct mtlm_work *work, FILE *out)
             stages > 1 ? "s 0, 1, ..." : " 0");
 }
 
-/* Prints the evaluation as shares of the makespan. */
+/* Prints the evaluation as shares of the makespan.  The picture shows the
+ * bubble of all ranks. */
 static void print_evaluation(const struct mtlm_evaluation *e, const char *name,
                              FILE *out)
 {
-    const double busy = 1 - e->bubble;
+    const double work_s = (1 - e->bubble) * e->makespan_s;
+    const double least_s = fmax(e->least_s, work_s);
 
     fprintf(out,
-            "schedule         %s: %.2f %% bubble by evaluation, %.4f x the "
-            "busiest rank's work;\n"
-            "                 no schedule has less than %.2f %%, %.4f x "
-            "(FLOPs as times, messages free)\n",
-            name, 100 * e->bubble, 1 / busy,
-            100 * (1 - busy * e->makespan_s / e->least_s),
-            e->least_s / (busy * e->makespan_s));
+            "schedule         %s: bubble %.2f %% of all ranks, %.2f %% of the "
+            "busiest rank,\n"
+            "                 %.4f x that rank's work; no schedule has less "
+            "than %.2f %%, %.4f x\n"
+            "                 (by evaluation: FLOPs as times, messages free)\n",
+            name, 100 * e->all_bubble, 100 * e->bubble, e->makespan_s / work_s,
+            100 * (1 - work_s / least_s), least_s / work_s);
 }
 
 /* ---- as a picture ---- */
@@ -119,12 +122,26 @@ static struct mtlm_record *records_of(const struct mtlm_evaluation *e,
     return record;
 }
 
+/* Every worker of every rank: an idle one counts, too. */
+static struct mtlm_trace_worker *workers_of(const struct mtlm_layout *layout)
+{
+    const int n = layout->pp * layout->workers;
+    struct mtlm_trace_worker *worker = mtlm_calloc(n, sizeof(*worker));
+
+    for (int i = 0; i < n; i++)
+        worker[i] = (struct mtlm_trace_worker){.rank = i / layout->workers,
+                                               .worker = i % layout->workers,
+                                               .compute = true};
+    return worker;
+}
+
 static int draw(const struct mtlm_work *work, const struct mtlm_evaluation *e,
                 const char *model, const char *name, const char *svg,
                 bool svg_ops, struct mtlm_error *err)
 {
     const struct mtlm_layout *layout = work->pipeline.layout;
     struct mtlm_record *record = records_of(e, layout);
+    struct mtlm_trace_worker *worker = workers_of(layout);
     int *stage = mtlm_calloc(layout->pp, sizeof(*stage));
     char *text = mtlm_sprintf("PP %d", mtlm_layout_pipeline(layout));
     const struct mtlm_trace_info info = {
@@ -138,6 +155,8 @@ static int draw(const struct mtlm_work *work, const struct mtlm_evaluation *e,
         .schedule = name,
         .policy = "none, evaluated (1 ms = F)",
         .stage_of_rank = stage,
+        .worker = worker,
+        .n_workers = (size_t) layout->pp * layout->workers,
         .svg_ops = svg_ops};
     int rc;
 
@@ -146,6 +165,7 @@ static int draw(const struct mtlm_work *work, const struct mtlm_evaluation *e,
     rc = mtlm_trace_export_picture(svg, record, e->n_tasks, &info, err);
     free(text);
     free(stage);
+    free(worker);
     free(record);
     return rc;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -93,6 +94,60 @@ static void test_a_plan_says_how_stages_lie(void **state)
     free(text);
 }
 
+/* The number behind a phrase. */
+static double number_after(const char *text, const char *phrase)
+{
+    const char *at = strstr(text, phrase);
+
+    if (!at)
+        fail_msg("no \"%s\" in\n%s", phrase, text);
+    return atof(at + strlen(phrase));
+}
+
+static char *read_text(const char *path)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = fopen(path, "r");
+
+    assert_non_null(file);
+    assert_true(getdelim(&text, &size, '\0', file) > 0);
+    fclose(file);
+    return text;
+}
+
+/* Stages of unequal work, and a worker too many for a rank. */
+static void test_picture_and_text_have_one_bubble(void **state)
+{
+    static const char *const lines[] = {
+        "--pipeline-model-parallel-size 4 --workers 1 --global-batch-size 64",
+        "--pipeline-model-parallel-size 2 --workers 20",
+        "--num-layers 24 --hidden-size 1000 --workers 1 --global-batch-size 1 "
+        "--micro-batch-size 1"};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        char path[] = "/tmp/mtlm-test-svg.XXXXXX";
+        const int fd = mkstemp(path);
+        char *line = mtlm_sprintf("--model gpt-tiny --dry-run --svg %s %s",
+                                  path, lines[i]);
+        char *text, *picture;
+
+        assert_true(fd >= 0);
+        text = plan_of(line);
+        picture = read_text(path);
+        assert_float_equal(number_after(text, ": bubble "),
+                           number_after(picture, " ms, bubble "), 0.056);
+        assert_null(strstr(text, "-0.00 %"));
+        assert_null(strstr(picture, "-0.0 %"));
+        close(fd);
+        unlink(path);
+        free(picture);
+        free(text);
+        free(line);
+    }
+}
+
 /* Across two boundaries, 256 microbatches of 4 b s h bytes each. */
 static void test_a_plan_says_what_is_sent(void **state)
 {
@@ -155,6 +210,7 @@ int main(void)
         cmocka_unit_test(test_a_plan_says_what_the_model_is),
         cmocka_unit_test(test_a_plan_says_how_stages_lie),
         cmocka_unit_test(test_a_plan_knows_replicas),
+        cmocka_unit_test(test_picture_and_text_have_one_bubble),
         cmocka_unit_test(test_a_plan_says_what_is_sent),
         cmocka_unit_test(test_a_trillion_parameters_take_a_plan_no_time),
         cmocka_unit_test(test_a_plan_needs_a_complete_model),
