@@ -97,11 +97,8 @@ static void test_a_plan_says_how_stages_lie(void **state)
 /* The number behind a phrase. */
 static double number_after(const char *text, const char *phrase)
 {
-    const char *at = strstr(text, phrase);
-
-    if (!at)
-        fail_msg("no \"%s\" in\n%s", phrase, text);
-    return atof(at + strlen(phrase));
+    assert_says(text, phrase);
+    return atof(strstr(text, phrase) + strlen(phrase));
 }
 
 static char *read_text(const char *path)
