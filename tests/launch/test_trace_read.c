@@ -17,6 +17,7 @@
 #include "launch/trace/export/export.h"
 #include "launch/trace/read/compare.h"
 #include "launch/trace/read/read.h"
+#include "launch/trace/read/table.h"
 #include "pipeline.h"
 #include "runtime/base/memory.h"
 #include "trace_dir.h"
@@ -290,6 +291,32 @@ static void test_what_is_no_trace_is_refused_in_a_sentence(void **state)
     free(none);
 }
 
+/* The number behind a label; -1: none. */
+static double number_of(const char *text, const char *label)
+{
+    const char *at = strstr(text, label);
+
+    return at ? atof(at + strlen(label)) : -1;
+}
+
+/* Both tables have one name for the time with messages, and sums of messages
+ * have other names. */
+static void check_messages(const struct mtlm_trace_run *run,
+                           const char *comparison)
+{
+    char *table;
+    size_t size;
+    FILE *f = open_memstream(&table, &size);
+    const double many = number_of(comparison, "messages under way ms");
+
+    mtlm_trace_print_table(f, run->summary, &run->info);
+    fclose(f);
+    assert_true(many > 0);
+    assert_float_equal(number_of(table, "messages under way"), many, 1e-9);
+    assert_null(strstr(comparison, "  communication "));
+    free(table);
+}
+
 static void test_runs_stand_side_by_side(void **state)
 {
     struct mtlm_trace_run run[2];
@@ -306,8 +333,9 @@ static void test_runs_stand_side_by_side(void **state)
     fclose(f);
     assert_non_null(strstr(text, ": a \"model\", PP 2, schedule 1f1b, policy "
                                  "prio, 4 microbatches, iterations 1 to 3\n"));
-    assert_non_null(strstr(text, "iteration                  ms         17.0"
-                                 "         17.0\n"));
+    assert_non_null(strstr(text, "iteration                     ms         "
+                                 "17.0         17.0\n"));
+    check_messages(&run[0], text);
     free(text);
     run[0].trace.next = &run[1].trace;
     assert_int_equal(mtlm_trace_export_pictures(path, &run[0].trace, &err), 0);

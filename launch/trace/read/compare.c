@@ -150,7 +150,7 @@ static const struct {
     {"           B", "ms", 1, backward},
     {"           W", "ms", 1, weight},
     {"           optimizer", "ms", 1, optimizer},
-    {"           communication", "ms", 1, communication},
+    {"           messages under way", "ms", 1, communication},
     {"workers waited for data", "%", 1, wait_data},
     {"  for communication", "%", 1, wait_communication},
     {"  for the runtime", "%", 1, wait_runtime},
@@ -183,12 +183,12 @@ void mtlm_trace_print_runs(FILE *out, const struct mtlm_trace_run *run, int n)
 static void print_lines(FILE *out, const struct mtlm_trace_run *run, int first,
                         int end)
 {
-    fprintf(out, "\n%-29s", "");
+    fprintf(out, "\n%-32s", "");
     for (int i = first; i < end; i++)
         fprintf(out, " %9s[%d]", "", i + 1);
     putc('\n', out);
     for (size_t k = 0; k < sizeof(lines) / sizeof(lines[0]); k++) {
-        fprintf(out, "%-26s %2s", lines[k].what, lines[k].unit);
+        fprintf(out, "%-29s %2s", lines[k].what, lines[k].unit);
         for (int i = first; i < end; i++) {
             const double value = lines[k].of(run[i].summary);
 

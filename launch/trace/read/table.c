@@ -113,6 +113,10 @@ static void print_classes(FILE *out, const struct mtlm_trace_summary *s)
                     room > 0 ? 100 * c->ns / room : 0,
                     c->total_ns ? c->flops / c->total_ns : 0.);
     }
+    /* Messages of one rank may run at the same time. */
+    if (s->comm_ns)
+        fprintf(out, "  %-28s %9.1f  at least one; above, each one counts\n",
+                "messages under way", s->comm_ns / windows / 1e6);
 }
 
 /* Sums the rank's accounts as shares of its workers' time. */
