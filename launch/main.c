@@ -10,6 +10,7 @@
 #include "launch/plan/dry_run.h"
 #include "launch/train/start.h"
 #include "launch/train/train.h"
+#include "runtime/base/standard_output.h"
 #include "runtime/comm/launcher.h"
 #include "runtime/comm/watchdog.h"
 #include "runtime/machine/blas_core.h"
@@ -66,6 +67,7 @@ int main(int argc, char **argv)
     struct mtlm_error err;
     int request, code;
 
+    mtlm_standard_output_start();
     mtlm_blas_core_prepare(argc, argv);
     request = mtlm_options_parse(&job.options, argc, argv, &err);
     if (request > MTLM_REQUEST_NONE) {

@@ -17,6 +17,7 @@
 #include "codelets/blas.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/standard_output.h"
 #include "runtime/machine/blas_core.h"
 
 enum { MAX_THREADS = 256, MIN_ROUNDS = 7, MAX_ROUNDS = 200 };
@@ -88,8 +89,8 @@ static void *work(void *arg)
         wait_for_all(team);
         for (int64_t i = calls(&p); i > 0; i--)
             mtlm_blas_gemm(p.trans_a, p.trans_b, p.m, p.n, p.k, 1, a,
-                      p.trans_a ? p.m : p.k, b, p.trans_b ? p.k : p.n, 0, c,
-                      p.n);
+                           p.trans_a ? p.m : p.k, b, p.trans_b ? p.k : p.n, 0,
+                           c, p.n);
         if (wait_for_all(team))
             note(team);
         wait_for_all(team);
@@ -135,6 +136,7 @@ int main(int argc, char **argv)
     struct product p;
     char text[256];
 
+    mtlm_standard_output_start();
     mtlm_blas_core_prepare(argc, argv);
     if (threads < 1 || threads > MAX_THREADS) {
         fprintf(stderr, "usage: perf/gemm THREADS [nt|nn|tn]MxNxK...\n");
@@ -147,7 +149,7 @@ int main(int argc, char **argv)
             return 2;
         }
         printf("%s %.1f\n", argv[i], measure(&p, threads));
-        fflush(stdout);
+        mtlm_standard_output_flush();
     }
     return 0;
 }

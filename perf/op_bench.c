@@ -8,6 +8,7 @@
 #include "codelets/blas.h"
 #include "codelets/value.h"
 #include "perf/op_bench.h"
+#include "runtime/base/standard_output.h"
 
 /* Operands of several calls together are larger than the caches. */
 enum { COLD_BYTES = 128 << 20, SETS_AT_MOST = 64, SAMPLES = 9 };
@@ -216,5 +217,5 @@ void bench_row(const struct bench *bench, const struct bench_rates *rates)
            mtlm_shape_str(&call.shape[0], shape), seconds * 1e3,
            flops / seconds * 1e-9, bytes / seconds * 1e-9, floor_s * 1e3,
            100 * floor_s / seconds);
-    fflush(stdout);
+    mtlm_standard_output_flush();
 }

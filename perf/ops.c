@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "perf/op_bench.h"
+#include "runtime/base/standard_output.h"
 
 struct size {
     const char *name;
@@ -270,6 +271,7 @@ int main(int argc, char **argv)
     char *(*core)(void) =
         (char *(*) (void) ) dlsym(RTLD_DEFAULT, "openblas_get_corename");
 
+    mtlm_standard_output_start();
     if (argc > 2 || (argc > 1 && !names_one(argv[1]))) {
         fprintf(stderr,
                 "usage: OPENBLAS_NUM_THREADS=1 perf/ops [NAME]\n"

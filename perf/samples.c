@@ -15,6 +15,7 @@
 #include "launch/job/job_data.h"
 #include "launch/options/options_parse.h"
 #include "models/weights/safetensors.h"
+#include "runtime/base/standard_output.h"
 
 static const char *const names[MTLM_FIELD_COUNT] = {
     [MTLM_FIELD_TOKENS] = "tokens",       [MTLM_FIELD_LABELS] = "labels",
@@ -67,6 +68,7 @@ int main(int argc, char **argv)
     const char *path;
     int64_t iterations;
 
+    mtlm_standard_output_start();
     if (argc < 3 || atoll(argv[2]) < 1) {
         fprintf(stderr, "usage: perf/samples FILE ITERATIONS OPTION...\n");
         return MTLM_EXIT_USAGE;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "runtime/base/standard_output.h"
 #include "tests/graph/zero_bubble.h"
 
 enum { MOST_SETTINGS = 16 };
@@ -46,6 +47,7 @@ int main(int argc, char **argv)
     const int most = argc > 1 ? atoi(argv[1]) : ZERO_BUBBLE_MOST;
     struct zero_bubble_best best[MOST_SETTINGS][2];
 
+    mtlm_standard_output_start();
     printf("| model, p, m | 1F1B published | ours | ZB-1p published | ours, "
            "memory p | by | ZB-2p published | ours, memory 2p | by |\n"
            "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
@@ -61,7 +63,7 @@ int main(int argc, char **argv)
         print_best(&best[i][0], s->zb_1p);
         print_best(&best[i][1], s->zb_2p);
         putchar('\n');
-        fflush(stdout);
+        mtlm_standard_output_flush();
     }
     putchar('\n');
     for (int i = 0; i < zero_bubble_n_settings; i++)

@@ -12,6 +12,7 @@
 #include "launch/checkpoint/saver.h"
 #include "models/weights/checkpoint_dir.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/standard_output.h"
 #include "runtime/comm/activity.h"
 #include "runtime/file/disk.h"
 #include "runtime/machine/background.h"
@@ -206,7 +207,7 @@ static void print_saved(const struct mtlm_saver *s, double disk_s,
            s->manifest.iteration, (mtlm_now_ns() - s->start_ns) * 1e-9,
            s->bytes / 1e6, disk_s, s->bytes / 1e6 / fmax(disk_s, 1e-9),
            copies_ms + held_ms, copies_ms, held_ms);
-    fflush(stdout);
+    mtlm_standard_output_flush();
 }
 
 /* Ends a checkpoint that is committed or has failed: prints the log line. */

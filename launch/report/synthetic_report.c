@@ -11,6 +11,7 @@
 #include "launch/report/message_times.h"
 #include "launch/report/synthetic_report.h"
 #include "launch/trace/summarize.h"
+#include "runtime/base/standard_output.h"
 
 /* Maximum number of evaluated iterations. */
 enum { MANY_ITERATIONS = 8 };
@@ -206,7 +207,7 @@ static void print_report(const struct mtlm_message_times *times,
     printf("Measured %.1f %% %s than predicted (tasks %+.1f %%).\n", fabs(more),
            more < 0 ? "faster" : "slower",
            100 * busy_ns(measured) / busy_ns(evaluated) - 100);
-    fflush(stdout);
+    mtlm_standard_output_flush();
 }
 
 void mtlm_synthetic_report(const struct mtlm_job *job,

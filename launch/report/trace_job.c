@@ -13,6 +13,7 @@
 #include "launch/trace/read/table.h"
 #include "launch/trace/summarize.h"
 #include "launch/trace/export/export.h"
+#include "runtime/base/standard_output.h"
 #include "runtime/machine/machine.h"
 
 /* Facts that rank 0 receives from each rank besides records. */
@@ -155,6 +156,7 @@ int mtlm_trace_job(struct mtlm_job *job, double *bubble, struct mtlm_error *err)
         rc = mtlm_trace_export(job->options.trace_dir, all.record, all.n,
                                &d.info, summary, err);
     mtlm_trace_print_table(stdout, summary, &d.info);
+    mtlm_standard_output_flush();
     if (job->options.cluster_file && job->options.ramp.increment == 0)
         mtlm_synthetic_report(job, all.record, all.n, &d.info, summary);
     *bubble = summary->bubble;

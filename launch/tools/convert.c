@@ -15,6 +15,7 @@
 #include "models/weights/checkpoint_dir.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/standard_output.h"
 
 const char *argp_program_version = "mtlm-convert " PACKAGE_VERSION;
 
@@ -150,6 +151,7 @@ int main(int argc, char **argv)
     struct mtlm_conversion conversion = {0};
     struct mtlm_error err;
 
+    mtlm_standard_output_start();
     argp_err_exit_status = MTLM_EXIT_USAGE;
     argp_parse(&parser, argc, argv, 0, NULL, &conversion);
     mtlm_tool_start();

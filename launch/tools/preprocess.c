@@ -23,6 +23,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/standard_output.h"
 
 const char *argp_program_version = "mtlm-preprocess " PACKAGE_VERSION;
 
@@ -376,6 +377,7 @@ int main(int argc, char **argv)
     struct options options = {.tokenizer = "byte", .json_key = "text"};
     struct mtlm_error err;
 
+    mtlm_standard_output_start();
     argp_err_exit_status = MTLM_EXIT_USAGE;
     argp_parse(&parser, argc, argv, 0, NULL, &options);
     mtlm_tool_start();

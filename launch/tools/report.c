@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "launch/trace/read/table.h"
 #include "runtime/base/error.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/standard_output.h"
 
 const char *argp_program_version = "mtlm-report " PACKAGE_VERSION;
 
@@ -110,20 +110,15 @@ static int draw_runs(const struct report_options *options,
     return mtlm_trace_export_pictures(options->svg, &run[0].trace, err);
 }
 
-static int print_runs(const struct report_options *options,
-                      const struct mtlm_trace_run *run, struct mtlm_error *err)
+static void print_runs(const struct report_options *options,
+                       const struct mtlm_trace_run *run)
 {
-    errno = 0;
     if (options->n > 1) {
         mtlm_trace_print_comparison(stdout, run, options->n);
     } else {
         mtlm_trace_print_runs(stdout, run, 1);
         mtlm_trace_print_table(stdout, run[0].summary, &run[0].info);
     }
-    if (fflush(stdout) || ferror(stdout))
-        return mtlm_error_set(err, MTLM_EXIT_IO, "cannot write the table: %s",
-                              strerror(errno ? errno : EIO));
-    return 0;
 }
 
 static int report_runs(const struct report_options *options,
@@ -139,7 +134,7 @@ static int report_runs(const struct report_options *options,
     if (rc == 0)
         rc = draw_runs(options, run, err);
     if (rc == 0)
-        rc = print_runs(options, run, err);
+        print_runs(options, run);
     for (int i = 0; i < options->n; i++)
         mtlm_trace_run_free(&run[i]);
     free(run);
@@ -151,6 +146,7 @@ int main(int argc, char **argv)
     struct report_options options = {0};
     struct mtlm_error err;
 
+    mtlm_standard_output_start();
     argp_err_exit_status = MTLM_EXIT_USAGE;
     argp_parse(&parser, argc, argv, 0, NULL, &options);
     mtlm_tool_start();

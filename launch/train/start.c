@@ -22,6 +22,7 @@
 #include "launch/plan/layout_choice.h"
 #include "launch/train/start.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/standard_output.h"
 #include "runtime/machine/blas_core.h"
 #include "runtime/machine/cpu.h"
 #include "runtime/machine/machine.h"
@@ -260,7 +261,7 @@ static void print_start(struct mtlm_job *job)
         printf("data: %s, %" PRId64 " documents\n", o->data_path,
                mtlm_indexed_dataset_documents(job->dataset));
     mtlm_job_checkpoint_print(job);
-    fflush(stdout);
+    mtlm_standard_output_flush();
 }
 
 /* One step of the start on this rank; all ranks agree after each step.  If a

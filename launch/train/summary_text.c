@@ -92,5 +92,4 @@ void mtlm_summary_text_print(const struct mtlm_summary_text *text,
                 "  Picture of the schedule: %s/schedule.svg (open it in a "
                 "browser)\n",
                 job->options.trace_dir);
-    fflush(out);
 }

@@ -19,6 +19,7 @@
 #include "launch/train/train_private.h"
 #include "launch/train/weight_hash.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/standard_output.h"
 #include "runtime/machine/signals.h"
 
 static void submit_iteration(struct mtlm_train *s, int64_t iteration)
@@ -367,6 +368,7 @@ static void finish_training(struct mtlm_train *s)
     job->metrics = NULL;
     if (job->options.summary_text && good && mtlm_ranks_rank(job->ranks) == 0)
         mtlm_summary_text_print(&s->text, job, stdout);
+    mtlm_standard_output_flush();
     if (good)
         print_end(s);
 }

@@ -7,6 +7,7 @@
 #include "launch/job/job_gpus.h"
 #include "launch/train/train_end.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/standard_output.h"
 #include "runtime/machine/gpu_detect.h"
 
 struct taken {
@@ -86,6 +87,6 @@ void mtlm_train_end_print(struct mtlm_job *job)
                all[gpu].gpu_peak / mib, all[gpu].gpu_planned / mib, gpu);
     printf("communication thread: %.2f %% of a core (rank %d, the busiest)\n",
            100 * all[busiest].engine_share, busiest);
-    fflush(stdout);
+    mtlm_standard_output_flush();
     free(all);
 }

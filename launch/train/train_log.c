@@ -1,8 +1,10 @@
 /* Log lines and metrics of iterations and validations, and the time left. */
 #include "config.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,8 @@
 #include "launch/train/train_log.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/standard_output.h"
+#include "runtime/machine/signals.h"
 
 void mtlm_train_log_start(struct mtlm_train_log *log,
                           const struct mtlm_job *job)
@@ -87,11 +91,14 @@ static double seconds_left(const struct mtlm_train_log *log, double seconds,
     return left;
 }
 
+/* A job whose reader has left ends as after a signal. */
 static void put_line(const struct mtlm_train_log *log, char *text)
 {
     if (log->prints) {
         puts(text);
-        fflush(stdout);
+        if (mtlm_standard_output_flush() == EPIPE
+            && mtlm_stop_requested() < MTLM_STOP_SIGNAL)
+            raise(SIGTERM);
     }
     free(text);
 }

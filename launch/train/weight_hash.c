@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "launch/train/weight_hash.h"
+#include "runtime/base/standard_output.h"
 
 /* Hash of a parameter's shard; every data-parallel rank has it. */
 struct entry {
@@ -82,6 +83,6 @@ void mtlm_weight_hash_print(struct mtlm_weight_hash *hash, struct mtlm_job *job)
     else
         printf("weight hash: none, data-parallel ranks have different "
                "weights\n");
-    fflush(stdout);
+    mtlm_standard_output_flush();
     free(all);
 }

@@ -7,7 +7,7 @@
     EXIT(OK, 0, "done")                                                        \
     EXIT(USAGE, 2, "wrong option, configuration or layout")                    \
     EXIT(INPUT, 3, "bad input file")                                           \
-    EXIT(IO, 4, "a file could not be read or written")                         \
+    EXIT(IO, 4, "a file or standard output could not be read or written")      \
     EXIT(NUMERIC, 5, "NaN or infinity in the loss or the gradients")           \
     EXIT(RESOURCE, 6, "not enough memory, or a size beyond a limit")           \
     EXIT(PEER, 7, "a peer was lost or hung, or a library call failed")         \

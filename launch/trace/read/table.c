@@ -207,5 +207,4 @@ void mtlm_trace_print_table(FILE *out, const struct mtlm_trace_summary *s,
     print_bounds(out, s);
     print_classes(out, s);
     print_ranks(out, s);
-    fflush(out);
 }
