@@ -1,6 +1,6 @@
 /* A field of the samples of a microbatch, and what their labels weigh in the
  * loss.  Column j is sample context->sample + j, row i its position
- * attr.batch.first + i.
+ * attr.batch.first + context->position + i.
  *
  * batch:         y I32 [s, b], or [1, b] for a field of one value
  * loss_weights:  w [s, b] = mask / sum of the mask over the whole microbatch,
@@ -41,7 +41,7 @@ static void batch_cpu(void *const ptr[], const struct mtlm_call *call,
 
     for (int64_t j = 0; j < b; j++) {
         read_column(call, context, call->attr.batch.field, j,
-                    call->attr.batch.first, s, column);
+                    call->attr.batch.first + context->position, s, column);
         for (int64_t i = 0; i < s; i++)
             y[i * b + j] = column[i];
     }

@@ -140,6 +140,8 @@ static void run_cpu(void *buffers[], void *arg)
     const struct mtlm_context context = {.sample = task->sample,
                                          .share = task->share,
                                          .batch = task->batch,
+                                         .position = task->position,
+                                         .rows = task->rows,
                                          .scratch = &scratch[worker],
                                          .wide = &wide[worker]};
     void *ptr[MTLM_MAX_POINTERS];
@@ -190,6 +192,8 @@ static void run_cuda(void *buffers[], void *arg)
     const struct mtlm_context context = {.sample = task->sample,
                                          .share = task->share,
                                          .batch = task->batch,
+                                         .position = task->position,
+                                         .rows = task->rows,
                                          .scratch = &scratch[worker],
                                          .device = mtlm_cuda_device(worker)};
     void *ptr[MTLM_MAX_POINTERS];

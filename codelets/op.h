@@ -173,6 +173,13 @@ union mtlm_attr {
         int64_t first, cols;
     } fill;
     struct {
+        double temperature; /* 0: the greatest logit */
+        double top_p;       /* 1: all */
+        int64_t top_k;      /* 0: all */
+        uint64_t seed;
+        int64_t size; /* tokens of the vocabulary, without padding */
+    } sampling;
+    struct {
         int64_t slot;  /* element of status to write; publish: first element */
         double factor; /* publish: factor on the losses */
         /* square_sum, count_zeros: trailing elements of g to ignore */
@@ -282,7 +289,10 @@ struct mtlm_context {
     /* Weight of the microbatch in the losses of its iteration or validation: 1
      * / (microbatches * data-parallel ranks). */
     double share;
-    int64_t batch;                /* samples of the iteration on all ranks */
+    int64_t batch; /* samples of the iteration on all ranks */
+    /* Decoding only, else 0: position of row 0 in its sequence, added to
+     * positions of attributes; number of rows in use. */
+    int64_t position, rows;
     struct mtlm_scratch *scratch; /* this worker's host scratch */
     struct mtlm_scratch *wide; /* host scratch for 16-bit operands as floats */
     const struct mtlm_device *device; /* this worker's GPU, or NULL */

@@ -36,6 +36,9 @@
     OP(ATTENTION_BWD_ADD, attention_bwd_add)                                   \
     OP(ATTENTION_MORE_FWD, attention_more_fwd)                                 \
     OP(ATTENTION_MORE_BWD, attention_more_bwd)                                 \
+    OP(ATTENTION_CACHED, attention_cached)                                     \
+    OP(LAST_ROW, last_row)                                                     \
+    OP(SAMPLE_TOKEN, sample_token)                                             \
     OP(XENT_STATS, xent_stats)                                                 \
     OP(XENT_RESCALE, xent_rescale)                                             \
     OP(XENT_LOSS, xent_loss)                                                   \

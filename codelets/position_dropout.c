@@ -2,7 +2,8 @@
  *
  * x, y, dx, dy [s, b, h], of which row 0 is position dropout.first_row of the
  * samples; position, dposition [S, h]: the rows of these positions, the others
- * are not touched. */
+ * are not touched.  Decoding adds context->position, and rows beyond the last
+ * position take the last one. */
 
 #include "config.h"
 
@@ -44,13 +45,16 @@ static void position_dropout_fwd_cpu(void *const ptr[],
 {
     const int64_t *dim = call->shape[PD_X].dim, h = dim[2];
     const struct mtlm_dropout *dropout = &call->attr.dropout;
-    const int64_t first = dropout->first_row;
+    const int64_t first = dropout->first_row + context->position;
+    const int64_t last = call->shape[PD_POS].dim[0] - 1;
     const mtlm_real *x = ptr[PD_X];
-    const mtlm_real *pos = (const mtlm_real *) ptr[PD_POS] + first * h;
     mtlm_real *y = ptr[PD_Y];
     mtlm_real *factor = mtlm_scratch_get(context->scratch, h * sizeof(*factor));
 
-    for (int64_t i = 0; i < dim[0]; i++, pos += h)
+    for (int64_t i = 0; i < dim[0]; i++) {
+        const int64_t row = first + i < last ? first + i : last;
+        const mtlm_real *pos = (const mtlm_real *) ptr[PD_POS] + row * h;
+
         for (int64_t j = 0; j < dim[1]; j++, x += h, y += h) {
 #pragma omp simd
             for (int64_t c = 0; c < h; c++)
@@ -63,6 +67,7 @@ static void position_dropout_fwd_cpu(void *const ptr[],
                     y[c] *= factor[c];
             }
         }
+    }
 }
 
 const struct mtlm_op mtlm_op_position_dropout_fwd = {

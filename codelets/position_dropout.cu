@@ -12,7 +12,7 @@ template <typename T, int V> struct position_forward : mtlm_row_work<V> {
     const T *x, *position; /* the latter from the first row on */
     T *y;
     unsigned b;
-    int64_t h;
+    int64_t h, last; /* last: the last row of position to read */
     struct mtlm_mask mask;
 
     __device__ void at(int64_t s, int64_t c, float (&)[V],
@@ -20,7 +20,7 @@ template <typename T, int V> struct position_forward : mtlm_row_work<V> {
     {
         float add[V];
 
-        mtlm_load(position + s * h + c, add);
+        mtlm_load(position + (s < last ? s : last) * h + c, add);
         for (unsigned j = 0; j < b; j++) {
             const int64_t r = s * b + j;
             float v[V], factor[V];
@@ -39,7 +39,7 @@ void mtlm_position_dropout_fwd_cuda(void *const ptr[],
                                     const struct mtlm_context *context)
 {
     const int64_t *dim = call->shape[PD_X].dim, h = dim[2];
-    const int64_t first = call->attr.dropout.first_row * h;
+    const int64_t first = call->attr.dropout.first_row + context->position;
     const struct mtlm_mask mask =
         mtlm_mask_of(&call->attr.dropout, context->sample);
 
@@ -52,10 +52,11 @@ void mtlm_position_dropout_fwd_cuda(void *const ptr[],
             mtlm_over_rows(
                 position_forward<T, V>{{},
                                        (const T *) ptr[PD_X],
-                                       (const T *) ptr[PD_POS] + first,
+                                       (const T *) ptr[PD_POS] + first * h,
                                        (T *) ptr[PD_Y],
                                        (unsigned) dim[1],
                                        h,
+                                       call->shape[PD_POS].dim[0] - 1 - first,
                                        mask},
                 dim[0], h, context->device);
         });

@@ -13,12 +13,19 @@
 
 /* Return streams.  A dropout mask has the stream of (sample, layer, site);
  * samples are numbered over the whole run, so the number implies the iteration.
- * Initial weights have the stream of their parameter's number. */
+ * Initial weights have the stream of their parameter's number.  Generated
+ * tokens have the stream of their sequence. */
 static inline MTLM_HOST_DEVICE uint64_t
 mtlm_philox_dropout_stream(int64_t sample, int layer, int site)
 {
     return (uint64_t) sample << 20 | (uint64_t) (layer & 0xffff) << 4
            | (uint64_t) (site & 0x7) << 1;
+}
+
+static inline MTLM_HOST_DEVICE uint64_t
+mtlm_philox_token_stream(int64_t sequence)
+{
+    return (uint64_t) sequence << 20 | 0x7 << 1;
 }
 
 static inline MTLM_HOST_DEVICE uint64_t mtlm_philox_param_stream(int64_t number)

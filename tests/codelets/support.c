@@ -61,10 +61,18 @@ mtlm_real *new_zeros(int64_t n)
 struct mtlm_call run_op(struct mtlm_call call, void *const ptr[],
                         int64_t sample)
 {
+    return run_op_at(call, ptr, sample, 0, 0);
+}
+
+struct mtlm_call run_op_at(struct mtlm_call call, void *const ptr[],
+                           int64_t sample, int64_t position, int64_t rows)
+{
     static struct mtlm_scratch scratch, wide;
     const struct mtlm_context context = {.sample = sample,
                                          .share = RUN_SHARE,
                                          .batch = RUN_BATCH,
+                                         .position = position,
+                                         .rows = rows,
                                          .scratch = &scratch,
                                          .wide = &wide};
     struct mtlm_error err;

@@ -27,6 +27,10 @@ mtlm_real *new_zeros(int64_t n);
 struct mtlm_call run_op(struct mtlm_call call, void *const ptr[],
                         int64_t sample);
 
+/* The same for decoding: row 0 is that position, the first rows count. */
+struct mtlm_call run_op_at(struct mtlm_call call, void *const ptr[],
+                           int64_t sample, int64_t position, int64_t rows);
+
 /* Fails unless call is refused with that text. */
 void assert_refused(struct mtlm_call call, const char *text);
 
