@@ -24,7 +24,7 @@ enum mtlm_storage {
     MTLM_STORE_GRAD,
     MTLM_STORE_MOMENT,     /* Adam's moments, fp32 masters */
     MTLM_STORE_ACTIVATION, /* ring, one slot per microbatch in flight */
-    MTLM_STORE_GLOBAL,     /* status, control, loss, reports */
+    MTLM_STORE_GLOBAL,     /* status, control, loss, reports, caches */
     MTLM_STORE_SAVED,      /* checkpoint copies, in host memory */
     MTLM_STORE_CONTROL, /* No data, only ordering: a ring of one-element slots.
                            A node may read a slot before any node writes it. */

@@ -90,8 +90,10 @@ struct mtlm_tensor *mtlm_build_copy_to_group(const struct mtlm_builder *b,
 
 struct mtlm_row_range mtlm_build_part(const struct mtlm_builder *b, int i)
 {
-    struct mtlm_row_range rows;
+    struct mtlm_row_range rows = {0, b->rows};
 
+    if (b->rows > 0)
+        return rows;
     mtlm_row_parts_get(b->config->model.seq_length, b->n_parts, i, &rows.first,
                        &rows.n);
     return rows;

@@ -5,6 +5,13 @@
 
 #include "graph/build/embedding_head.h"
 
+static struct mtlm_tensor *tokens_of(const struct mtlm_builder *b, int i)
+{
+    return b->token ? b->token
+                    : mtlm_build_batch(b, "tokens", MTLM_FIELD_TOKENS,
+                                       mtlm_build_part(b, i));
+}
+
 void mtlm_build_embedding(const struct mtlm_builder *b, struct mtlm_rows *x)
 {
     const struct mtlm_model *model = &b->config->model;
@@ -21,10 +28,7 @@ void mtlm_build_embedding(const struct mtlm_builder *b, struct mtlm_rows *x)
             .dropout = mtlm_build_dropout(b, model->hidden_dropout, 0,
                                           MTLM_SITE_EMBEDDING, i)};
         struct mtlm_tensor *y =
-            MTLM_CALL(b, EMBEDDING_FWD, &rows,
-                      mtlm_build_batch(b, "tokens", MTLM_FIELD_TOKENS,
-                                       mtlm_build_part(b, i)),
-                      word->weight);
+            MTLM_CALL(b, EMBEDDING_FWD, &rows, tokens_of(b, i), word->weight);
 
         y = mtlm_build_sum(b, y);
         if (model->family == MTLM_BERT)
@@ -157,6 +161,21 @@ static void sentence_order(const struct mtlm_builder *b, struct mtlm_tensor *x)
     /* The loss comes last: its gradient overwrites the logits. */
     MTLM_CALL(b, ACCURACY, &hits, y, labels, weights, loss_of(b));
     cross_entropy(b, &classes, false, y, labels, weights);
+}
+
+struct mtlm_tensor *mtlm_build_logits(const struct mtlm_builder *b,
+                                      struct mtlm_tensor *x)
+{
+    const struct mtlm_parameter *word =
+        mtlm_program_param(b->program, MTLM_PARAM_WORD, -1, true);
+    const union mtlm_attr all = {
+        .collective = {MTLM_GROUP_TP, MTLM_REDUCE_SUM, b->config->layout.tp}};
+    struct mtlm_tensor *y =
+        add_layernorm(b, MTLM_PARAM_FINAL_GAMMA, MTLM_PARAM_FINAL_BETA, x);
+
+    y = MTLM_CALL(b, LINEAR_FWD, NULL, mtlm_build_copy_to_group(b, y),
+                  word->weight);
+    return b->config->layout.tp > 1 ? MTLM_CALL(b, ALL_GATHER, &all, y) : y;
 }
 
 void mtlm_build_head(const struct mtlm_builder *b, const struct mtlm_rows *x)

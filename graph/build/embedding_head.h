@@ -26,4 +26,9 @@ void mtlm_build_embedding(const struct mtlm_builder *b, struct mtlm_rows *x);
  * not. */
 void mtlm_build_head(const struct mtlm_builder *b, const struct mtlm_rows *x);
 
+/* Generation: returns the logits [tp, 1, Vl] that follow x [1, 1, h], the whole
+ * vocabulary on each tensor-parallel rank.  For a GPT. */
+struct mtlm_tensor *mtlm_build_logits(const struct mtlm_builder *b,
+                                      struct mtlm_tensor *x);
+
 #endif /* MTLM_GRAPH_EMBEDDING_HEAD_H */

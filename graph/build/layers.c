@@ -85,6 +85,23 @@ static struct mtlm_tensor *attend_parts(const struct mtlm_builder *b,
     return y;
 }
 
+/* Generation: attention to the positions so far, which the cache holds. */
+static struct mtlm_tensor *attend_cached(const struct mtlm_builder *b,
+                                         int64_t layer, struct mtlm_tensor *qkv)
+{
+    const union mtlm_attr attr = attention_attr(b, layer, 0, 0);
+
+    return MTLM_CALL(b, ATTENTION_CACHED, &attr, qkv,
+                     b->program->decode.cache[layer]);
+}
+
+static struct mtlm_tensor *attend(const struct mtlm_builder *b, int64_t layer,
+                                  int i, const struct mtlm_rows *qkv)
+{
+    return b->rows > 0 ? attend_cached(b, layer, qkv->part[i])
+                       : attend_parts(b, layer, i, qkv);
+}
+
 static void attention_half(const struct mtlm_builder *b, int64_t layer,
                            struct mtlm_rows *x)
 {
@@ -102,7 +119,7 @@ static void attention_half(const struct mtlm_builder *b, int64_t layer,
     for (int i = 0; i < b->n_parts; i++)
         x->part[i] = end_half(
             b, layer, MTLM_SITE_PROJECTION, i, MTLM_PARAM_PROJ_BIAS,
-            MTLM_CALL(b, LINEAR_FWD, NULL, attend_parts(b, layer, i, &qkv),
+            MTLM_CALL(b, LINEAR_FWD, NULL, attend(b, layer, i, &qkv),
                       mtlm_build_param(b, MTLM_PARAM_PROJ_WEIGHT, layer)),
             half[i].residual);
 }

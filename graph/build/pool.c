@@ -83,8 +83,12 @@ static void note_lives(struct sharing *sharing)
         note_list(sharing, &stage->backward);
         note_list(sharing, &stage->weight);
         note_list(sharing, &stage->eval);
+        note_list(sharing, &stage->prompt);
+        note_list(sharing, &stage->step);
     }
     note_list(sharing, &program->tail_list);
+    note_list(sharing, &program->decode.prompt_end_list);
+    note_list(sharing, &program->decode.step_end_list);
 }
 
 /* Returns whether the tensor may share a ring: it lives within one phase, is
@@ -232,6 +236,7 @@ void mtlm_pool_apply(struct mtlm_program *program)
     for (int c = 0; c < config->layout.virtual_stages; c++) {
         const struct mtlm_stage *stage = &program->stage[c];
 
+        share_rings(&sharing, &stage->prompt, &stage->step);
         if (!little_is_kept) {
             share_rings(&sharing, &stage->eval, NULL);
             continue;

@@ -60,6 +60,18 @@ struct mtlm_priority mtlm_program_priority(const struct mtlm_program *program)
                                   config->microbatches);
 }
 
+static void free_decode(struct mtlm_decode *decode)
+{
+    mtlm_list_free(&decode->begin_list);
+    mtlm_list_free(&decode->prompt_end_list);
+    mtlm_list_free(&decode->step_end_list);
+    free(decode->begin.item);
+    free(decode->prompt.item);
+    free(decode->prompt_end.item);
+    free(decode->step.item);
+    free(decode->cache);
+}
+
 void mtlm_program_destroy(struct mtlm_program *program)
 {
     if (!program)
@@ -72,11 +84,14 @@ void mtlm_program_destroy(struct mtlm_program *program)
         mtlm_list_free(&program->stage[c].weight);
         mtlm_list_free(&program->stage[c].reduce);
         mtlm_list_free(&program->stage[c].eval);
+        mtlm_list_free(&program->stage[c].prompt);
+        mtlm_list_free(&program->stage[c].step);
     }
     mtlm_list_free(&program->init_list);
     mtlm_list_free(&program->tail_list);
     mtlm_list_free(&program->eval_tail_list);
     mtlm_list_free(&program->save_list);
+    free_decode(&program->decode);
     free(program->init.item);
     free(program->train.item);
     free(program->eval.item);

@@ -43,6 +43,15 @@ struct mtlm_activation_memory {
     double waiting_share;
 };
 
+/* Generation of text (graph/build/decode.h). */
+struct mtlm_decoding {
+    int sequences;       /* decoded at a time by a replica; 0: no generation */
+    int64_t positions;   /* maximum of a sequence, prompt included */
+    int64_t prompt_rows; /* positions of a prompt that one pass takes */
+    double temperature, top_p;
+    int64_t top_k; /* all as in codelets/sample_token.c */
+};
+
 /* The input of mtlm_program_build(). */
 struct mtlm_program_config {
     struct mtlm_model model;
@@ -89,6 +98,9 @@ struct mtlm_program_config {
     enum { MTLM_LOAD_NOTHING, MTLM_LOAD_WEIGHTS, MTLM_LOAD_ALL } loads;
     /* Validations only: no gradients, moments, masters or iterations. */
     bool eval_only;
+    /* Generation of text, with eval_only, without validations; micro_batch is
+     * 1.  valid holds the prompts: a sample is a sequence. */
+    struct mtlm_decoding decoding;
     bool outline; /* for plans: the program has no items */
 };
 
@@ -134,6 +146,10 @@ struct mtlm_stage {
     struct mtlm_list forward, backward, weight; /* F, B, W */
     struct mtlm_list reduce; /* once per iteration, after the last W */
     struct mtlm_list eval;   /* forward without dropout */
+    /* Generation: a piece of a prompt; one position.  Both lists end before
+     * the head; the outputs of the last stage are below. */
+    struct mtlm_list prompt, step;
+    struct mtlm_tensor *prompt_output, *step_output;
 };
 
 /* Parameters whose gradients one message reduces (graph/build/bucket.h). */
@@ -160,6 +176,18 @@ struct mtlm_items {
     int n, capacity;
 };
 
+/* Generation of text; empty without config.decoding (graph/build/decode.h). */
+struct mtlm_decode {
+    /* [layers of the model]: keys and values [positions, 2 hl] of this rank's
+     * heads, a slot per sequence; NULL: another rank holds the layer. */
+    struct mtlm_tensor **cache;
+    struct mtlm_tensor *token; /* I32 [1, 1]: the newest, a slot per sequence */
+    struct mtlm_list begin_list, prompt_end_list, step_end_list;
+    /* Items of one sequence each: clear its caches; take a piece of its prompt;
+     * draw the first token; take the newest token and draw the next one. */
+    struct mtlm_items begin, prompt, prompt_end, step;
+};
+
 /* The program of one rank; owns its members. */
 struct mtlm_program {
     struct mtlm_program_config config;
@@ -176,6 +204,7 @@ struct mtlm_program {
     /* Items that run once per run, per iteration, per validation piece, and per
      * checkpoint (after an iteration). */
     struct mtlm_items init, train, eval, save;
+    struct mtlm_decode decode;
 
     struct mtlm_tensor *control; /* F64 [MTLM_CONTROL_COUNT] */
     /* Tensors of iterations; NULL with config.eval_only.  Tensors that the host

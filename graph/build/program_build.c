@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "graph/build/bucket.h"
+#include "graph/build/decode.h"
 #include "graph/build/optimizer.h"
 #include "graph/build/pool.h"
 #include "graph/build/program_build.h"
@@ -208,6 +209,22 @@ static void write_eval(struct mtlm_program *program)
     add_items(&program->eval, &program->eval_tail_list, &priority, -1, 0);
 }
 
+static void write_decode(struct mtlm_program *program)
+{
+    const int v = program->config.layout.virtual_stages;
+    const struct mtlm_priority priority = mtlm_program_priority(program);
+    struct mtlm_decode *decode = &program->decode;
+
+    add_items(&decode->begin, &decode->begin_list, &priority, 0, 0);
+    for (int c = 0; c < v; c++) {
+        add_items(&decode->prompt, &program->stage[c].prompt, &priority, 0, c);
+        add_items(&decode->step, &program->stage[c].step, &priority, 0, c);
+    }
+    add_items(&decode->prompt_end, &decode->prompt_end_list, &priority, 0,
+              v - 1);
+    add_items(&decode->step, &decode->step_end_list, &priority, 0, v - 1);
+}
+
 static void write_save(struct mtlm_program *program)
 {
     const struct mtlm_priority priority = mtlm_program_priority(program);
@@ -243,6 +260,8 @@ static void build_stages(struct mtlm_program *program)
         mtlm_stage_build_backward(program, &program->stage[c]);
     for (int c = 0; c < v && program->config.eval_microbatches > 0; c++)
         mtlm_stage_build_eval(program, &program->stage[c]);
+    if (program->config.decoding.sequences > 0)
+        mtlm_decode_build(program);
 }
 
 struct mtlm_program *mtlm_program_build(
@@ -278,6 +297,7 @@ struct mtlm_program *mtlm_program_build(
         write_train(program);
     if (config->eval_microbatches > 0)
         write_eval(program);
+    write_decode(program);
     write_save(program);
     return program;
 }

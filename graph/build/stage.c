@@ -12,13 +12,18 @@
 #include "graph/build/recompute.h"
 #include "graph/build/stage.h"
 
-/* Messages of one part of a microbatch: forward, backward and validation. */
+/* Messages of one part of a microbatch: forward, backward and validation.  A
+ * program that generates text has none of these, but prompts and steps, and
+ * MTLM_STAGE_TAG_TOKEN. */
 enum { TAG_FORWARD, TAG_BACKWARD, TAG_EVAL, TAGS };
+enum { TAG_PROMPT, TAG_STEP };
 
 int mtlm_stage_parts(const struct mtlm_program_config *config)
 {
     const struct mtlm_model *model = &config->model;
 
+    if (config->decoding.sequences > 0)
+        return 1;
     if (config->row_parts > 0)
         return config->row_parts;
     return mtlm_row_parts_count(model->seq_length, config->micro_batch,
@@ -129,7 +134,9 @@ static void take_input(const struct mtlm_builder *b, int k, int tag,
 {
     const struct mtlm_stage *below = find_neighbour(b, k);
 
-    if (below)
+    if (below && b->rows > 0)
+        x->part[0] = b->token ? below->step_output : below->prompt_output;
+    else if (below)
         *x = b->train ? below->output : below->eval_output;
     for (int i = 0; i < b->n_parts && !below; i++)
         x->part[i] = append_receive(b, "input", k, k, i, tag);
@@ -159,6 +166,28 @@ static void build_forward(struct mtlm_builder *b, struct mtlm_rows *x,
     else if (!find_neighbour(b, k + 1))
         for (int i = 0; i < b->n_parts; i++)
             append_send(b, k + 1, k, i, tag, y->part[i]);
+}
+
+/* Appends the nodes of one pass of a sequence: layers, and messages.  Returns
+ * the stage's output. */
+static struct mtlm_tensor *build_pass(const struct mtlm_builder *b)
+{
+    const struct mtlm_stage *stage = b->stage;
+    const int k = stage->stage;
+    const int tag = b->token ? TAG_STEP : TAG_PROMPT;
+    struct mtlm_rows x;
+
+    mtlm_build_at(b, -1);
+    if (stage->first)
+        mtlm_build_embedding(b, &x);
+    else
+        take_input(b, k - 1, tag, &x);
+    for (int64_t l = 0; l < stage->n_layers; l++)
+        mtlm_build_layer(b, stage->first_layer + l, &x);
+    mtlm_build_at(b, -1);
+    if (!stage->last && !find_neighbour(b, k + 1))
+        append_send(b, k + 1, k, 0, tag, x.part[0]);
+    return x.part[0];
 }
 
 static struct mtlm_builder make_builder(struct mtlm_program *program,
@@ -264,4 +293,18 @@ void mtlm_stage_build_eval(struct mtlm_program *program,
     struct mtlm_rows x;
 
     build_forward(&b, &x, &stage->eval_output);
+}
+
+void mtlm_stage_build_decode(struct mtlm_program *program,
+                             struct mtlm_stage *stage)
+{
+    struct mtlm_builder b =
+        make_builder(program, stage, MTLM_PHASE_EVAL, &stage->prompt);
+
+    b.rows = program->config.decoding.prompt_rows;
+    stage->prompt_output = build_pass(&b);
+    b.list = &stage->step;
+    b.rows = 1;
+    b.token = program->decode.token;
+    stage->step_output = build_pass(&b);
 }

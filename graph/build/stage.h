@@ -42,4 +42,13 @@ void mtlm_stage_build_backward(struct mtlm_program *program,
 void mtlm_stage_build_eval(struct mtlm_program *program,
                            struct mtlm_stage *stage);
 
+/* Builds stage->prompt and stage->step.  The caches and the token of
+ * program->decode must exist. */
+void mtlm_stage_build_decode(struct mtlm_program *program,
+                             struct mtlm_stage *stage);
+
+/* The tag of a token's messages, which cross no boundary of stages: counted
+ * from the tags of the last stage on. */
+enum { MTLM_STAGE_TAG_TOKEN = 2 };
+
 #endif /* MTLM_GRAPH_STAGE_H */

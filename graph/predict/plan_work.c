@@ -120,6 +120,8 @@ double mtlm_plan_work_add(struct mtlm_plan *plan,
         for (int i = 0; i < (config->eval_only ? 1 : 3); i++)
             plan->tasks +=
                 add_list(program, plan, lists[i], config->microbatches);
+        plan->tasks += add_list(program, plan, &stage->step,
+                                config->decoding.sequences);
         plan->tasks += add_list(program, plan, &stage->reduce, 1);
         eval += (double) stage->eval.n * mtlm_program_piece(config);
         plan->layers += stage->n_layers;

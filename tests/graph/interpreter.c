@@ -80,10 +80,16 @@ void *interpreter_slot(const struct rank *rank, struct mtlm_tensor *tensor,
     return rank->memory[at.owner->id][at.slot];
 }
 
+void *interpreter_data_of(struct interpreter *in, int rank,
+                          struct mtlm_tensor *tensor, int64_t slot)
+{
+    return interpreter_slot(&in->rank[rank], tensor, slot);
+}
+
 void *interpreter_data(struct interpreter *in, int rank,
                        struct mtlm_tensor *tensor)
 {
-    return interpreter_slot(&in->rank[rank], tensor, 0);
+    return interpreter_data_of(in, rank, tensor, 0);
 }
 
 int64_t interpreter_use(const struct interpreter *in,
@@ -103,9 +109,10 @@ static void compute(struct interpreter *in, struct rank *rank)
     const struct mtlm_item *item = interpreter_current(rank);
     const struct mtlm_node *node = item->node;
     const struct mtlm_program_config *config = &rank->program->config;
-    const int64_t microbatches = node->phase == MTLM_PHASE_EVAL
-                                     ? config->eval_microbatches
-                                     : config->microbatches;
+    const int64_t microbatches =
+        node->phase == MTLM_PHASE_EVAL && config->eval_microbatches > 0
+            ? config->eval_microbatches
+            : config->microbatches;
     const struct mtlm_context context = {
         .share = 1.0 / (microbatches * config->layout.dp),
         .batch = config->microbatches * config->micro_batch * config->layout.dp,
@@ -113,6 +120,8 @@ static void compute(struct interpreter *in, struct rank *rank)
             in->first_sample
             + (item->microbatch * config->layout.dp + config->layout.dp_rank)
                   * config->micro_batch,
+        .position = in->position,
+        .rows = in->rows,
         .scratch = &in->scratch,
         .wide = &in->wide};
     void *operand[MTLM_MAX_POINTERS], *ptr[MTLM_MAX_POINTERS];
@@ -168,6 +177,17 @@ static void run(struct interpreter *in)
     assert(!in->mail);
 }
 
+static void run_items(struct interpreter *in,
+                      struct mtlm_items *(*items)(struct mtlm_program *) )
+{
+    for (int r = 0; r < in->n; r++) {
+        in->rank[r].items = items(in->rank[r].program);
+        in->rank[r].at = 0;
+    }
+    run(in);
+    in->stop_before_step = in->forward_only = false;
+}
+
 /* From that microbatch of the run on; what is of none has that use. */
 static void start_at(struct interpreter *in, int64_t use, int64_t microbatch,
                      struct mtlm_items *(*items)(struct mtlm_program *) )
@@ -178,12 +198,7 @@ static void start_at(struct interpreter *in, int64_t use, int64_t microbatch,
     in->first_microbatch = microbatch;
     in->first_sample =
         in->first_microbatch * config->micro_batch * config->layout.dp;
-    for (int r = 0; r < in->n; r++) {
-        in->rank[r].items = items(in->rank[r].program);
-        in->rank[r].at = 0;
-    }
-    run(in);
-    in->stop_before_step = in->forward_only = false;
+    run_items(in, items);
 }
 
 static void start(struct interpreter *in, int64_t iteration,
@@ -252,4 +267,40 @@ double interpreter_validation(struct interpreter *in)
     }
     in->left = 0;
     return loss;
+}
+
+static struct mtlm_items *begin_items(struct mtlm_program *program)
+{
+    return &program->decode.begin;
+}
+
+static struct mtlm_items *prompt_items(struct mtlm_program *program)
+{
+    return &program->decode.prompt;
+}
+
+static struct mtlm_items *prompt_end_items(struct mtlm_program *program)
+{
+    return &program->decode.prompt_end;
+}
+
+static struct mtlm_items *step_items(struct mtlm_program *program)
+{
+    return &program->decode.step;
+}
+
+void interpreter_decode(struct interpreter *in, enum interpreter_decode part,
+                        int slot, int64_t sequence, int64_t position,
+                        int64_t rows)
+{
+    static struct mtlm_items *(*const items[])(struct mtlm_program *) = {
+        begin_items, prompt_items, prompt_end_items, step_items};
+
+    in->iteration = 0;
+    in->first_microbatch = slot;
+    in->first_sample = sequence;
+    in->position = position;
+    in->rows = rows;
+    run_items(in, items[part]);
+    in->position = in->rows = 0;
 }

@@ -26,6 +26,22 @@ double interpreter_loss(struct interpreter *in, int64_t iteration);
 /* A validation, piece by piece: returns the sum of its losses. */
 double interpreter_validation(struct interpreter *in);
 
+/* Generation: the items of the sequence in that slot; row 0 has that position,
+ * and the first rows are in use. */
+enum interpreter_decode {
+    INTERPRETER_BEGIN,
+    INTERPRETER_PROMPT,
+    INTERPRETER_PROMPT_END,
+    INTERPRETER_STEP
+};
+void interpreter_decode(struct interpreter *in, enum interpreter_decode part,
+                        int slot, int64_t sequence, int64_t position,
+                        int64_t rows);
+
+/* That slot of a tensor of rank. */
+void *interpreter_data_of(struct interpreter *in, int rank,
+                          struct mtlm_tensor *tensor, int64_t slot);
+
 /* Slot 0 of a tensor of rank. */
 void *interpreter_data(struct interpreter *in, int rank,
                        struct mtlm_tensor *tensor);

@@ -28,7 +28,8 @@ struct interpreter {
     struct mail *mail;
     struct mtlm_scratch scratch, wide;
     int64_t iteration, first_microbatch, first_sample;
-    int64_t left; /* microbatches of the pass; 0: all that it has */
+    int64_t position, rows; /* of a pass of generation */
+    int64_t left;           /* microbatches of the pass; 0: all that it has */
     bool stop_before_step, forward_only;
 };
 
