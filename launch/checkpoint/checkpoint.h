@@ -32,20 +32,17 @@ void mtlm_checkpoint_to_load(const struct mtlm_job *job, bool moments,
                              struct mtlm_checkpoint_tensors *list);
 void mtlm_checkpoint_tensors_free(struct mtlm_checkpoint_tensors *list);
 
-/* Returns the settings that a checkpoint stores, as texts by option: a new
- * reference, which the caller releases. */
+/* Returns the settings of launch/options/options_stored.h, and those of data
+ * and tokenizer: a new reference, which the caller releases. */
 json_t *mtlm_checkpoint_settings(const struct mtlm_job *job);
 
 /* Compares the settings of the checkpoint at path with the job's.  Compares the
  * model and the tokenizer; with --finetune, another tokenizer is a warning.
- * continues: compares also data and order of samples.  On a difference, returns
- * -1 and sets *err (MTLM_EXIT_USAGE). */
+ * For a job that continues, compares also data and order of samples.  On a
+ * difference, returns -1 and sets *err (MTLM_EXIT_USAGE). */
 int mtlm_checkpoint_settings_check(const struct mtlm_job *job,
                                    const json_t *settings, const char *path,
-                                   bool continues, struct mtlm_error *err);
-
-/* Returns the settings of the model alone: a new reference. */
-json_t *mtlm_checkpoint_model_settings(const struct mtlm_options *options);
+                                   struct mtlm_error *err);
 
 /* Sets options->model from settings, with the unpadded vocabulary.  -1 and
  * MTLM_EXIT_INPUT. */

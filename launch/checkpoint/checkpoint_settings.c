@@ -9,89 +9,16 @@
 
 #include "launch/checkpoint/checkpoint.h"
 #include "launch/job/job_data.h"
-#include "launch/options/option_value.h"
+#include "launch/options/options_stored.h"
 #include "models/weights/foreign_tensors.h"
-#include "runtime/file/json_file.h"
-
-/* Options that decide the tensors and their meaning. */
-static const enum mtlm_option_id of_model[] = {
-    MTLM_OPT_MODEL_TYPE,
-    MTLM_OPT_NUM_LAYERS,
-    MTLM_OPT_HIDDEN_SIZE,
-    MTLM_OPT_FFN_HIDDEN_SIZE,
-    MTLM_OPT_NUM_ATTENTION_HEADS,
-    MTLM_OPT_MAX_POSITION_EMBEDDINGS,
-    MTLM_OPT_VOCAB_SIZE,
-    MTLM_OPT_LAYERNORM_EPSILON,
-    MTLM_OPT_APPLY_RESIDUAL_CONNECTION_POST_LAYERNORM,
-    MTLM_OPT_APPLY_QUERY_KEY_LAYER_SCALING,
-    MTLM_OPT_NO_BIAS_GELU_FUSION,
-    MTLM_OPT_BERT_NO_BINARY_HEAD,
-    MTLM_OPT_OPENAI_GELU};
-
-/* Options that decide the samples and their order. */
-static const enum mtlm_option_id of_samples[] = {
-    MTLM_OPT_SEQ_LENGTH, MTLM_OPT_SEED,           MTLM_OPT_SPLIT,
-    MTLM_OPT_MASK_PROB,  MTLM_OPT_SHORT_SEQ_PROB, MTLM_OPT_EOD_MASK_LOSS};
-
-enum {
-    OF_FIRST_MODEL = 12, /* of_model[0 .. 11] are in every checkpoint */
-    OF_MODEL = sizeof(of_model) / sizeof(of_model[0]),
-    OF_SAMPLES = sizeof(of_samples) / sizeof(of_samples[0])
-};
-
-/* The option's value, which the caller frees. */
-static char *value_of(const struct mtlm_options *options,
-                      enum mtlm_option_id option)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *file = open_memstream(&text, &size);
-
-    mtlm_option_value_write(options, option, file);
-    fclose(file);
-    return text;
-}
-
-static void set_text(json_t *settings, const char *key, char *value)
-{
-    json_object_set_new(settings, key, json_string(value));
-    free(value);
-}
-
-json_t *mtlm_checkpoint_model_settings(const struct mtlm_options *options)
-{
-    json_t *settings = json_object();
-
-    for (int i = 0; i < OF_MODEL; i++)
-        set_text(settings, mtlm_option_name(of_model[i]),
-                 value_of(options, of_model[i]));
-    return settings;
-}
 
 int mtlm_checkpoint_model(const json_t *settings, const char *path,
                           struct mtlm_options *options, struct mtlm_error *err)
 {
     struct mtlm_model *model = &options->model;
 
-    for (int i = 0; i < OF_MODEL; i++) {
-        const char *text =
-            mtlm_json_file_text(settings, mtlm_option_name(of_model[i]));
-
-        if (!text && i >= OF_FIRST_MODEL)
-            continue; /* saved before the option existed */
-        if (!text)
-            return mtlm_error_set(err, MTLM_EXIT_INPUT,
-                                  "%s: expected the setting \"%s\", found none",
-                                  path, mtlm_option_name(of_model[i]));
-        if (mtlm_option_value_set(options, of_model[i], text,
-                                  MTLM_SOURCE_CONFIG,
-                                  mtlm_option_name(of_model[i]), err)
-            < 0) {
-            err->code = MTLM_EXIT_INPUT;
-            return mtlm_error_prefix(err, "%s", path);
-        }
-    }
+    if (mtlm_options_stored_take_model(options, settings, path, err) < 0)
+        return -1;
     model->binary_head =
         model->family == MTLM_BERT && !options->bert_no_binary_head;
     model->num_token_types = model->family == MTLM_BERT ? 2 : 0;
@@ -100,46 +27,30 @@ int mtlm_checkpoint_model(const json_t *settings, const char *path,
     return mtlm_foreign_check_model(model, path, err);
 }
 
+static void set_text(json_t *settings, const char *key, char *value)
+{
+    json_object_set_new(settings, key, json_string(value));
+    free(value);
+}
+
 json_t *mtlm_checkpoint_settings(const struct mtlm_job *job)
 {
-    json_t *settings = mtlm_checkpoint_model_settings(&job->options);
+    json_t *settings = mtlm_options_stored_settings(&job->options);
 
-    for (int i = 0; i < OF_SAMPLES; i++)
-        set_text(settings, mtlm_option_name(of_samples[i]),
-                 value_of(&job->options, of_samples[i]));
     set_text(settings, "data", mtlm_job_data_describe(job));
     if (job->options.tokenizer)
         set_text(settings, "tokenizer", mtlm_job_data_describe_tokenizer(job));
     return settings;
 }
 
-/* Whether a and b are equal except for blanks and separators of numbers:
- * "969,30,1", "969, 30, 1", "969/30/1". */
-static bool same_value(const char *a, const char *b)
+/* Compares a text, which is freed, with the setting of that key. */
+static int compare_text(const json_t *settings, const char *key, char *ours,
+                        const char *path, const char *hint,
+                        struct mtlm_error *err)
 {
-    a += strspn(a, " ");
-    b += strspn(b, " ");
-    for (; *a && (*a == *b || (strchr(",/", *a) && *b && strchr(",/", *b)));
-         a += strspn(a, " "), b += strspn(b, " "))
-        a++, b++;
-    return *a == *b;
-}
+    const int rc =
+        mtlm_options_stored_compare_text(settings, key, ours, path, hint, err);
 
-/* Refuses a setting that differs.  A setting that the checkpoint lacks, such as
- * a newer option, is not compared. */
-static int compare_setting(const json_t *settings, const char *key, char *ours,
-                           const char *path, const char *hint,
-                           struct mtlm_error *err)
-{
-    const char *theirs = mtlm_json_file_text(settings, key);
-    const bool option =
-        strcmp(key, "data") != 0 && strcmp(key, "tokenizer") != 0;
-    int rc = 0;
-
-    if (theirs && !same_value(ours, theirs))
-        rc = mtlm_error_set(err, MTLM_EXIT_USAGE,
-                            "%s was saved with %s%s %s, this job has %s%s",
-                            path, option ? "--" : "", key, theirs, ours, hint);
     free(ours);
     return rc;
 }
@@ -150,8 +61,8 @@ static int check_tokenizer(const struct mtlm_job *job, const json_t *settings,
                            const char *path, struct mtlm_error *err)
 {
     if (!job->options.tokenizer
-        || compare_setting(settings, "tokenizer",
-                           mtlm_job_data_describe_tokenizer(job), path, "", err)
+        || compare_text(settings, "tokenizer",
+                        mtlm_job_data_describe_tokenizer(job), path, "", err)
                == 0)
         return 0;
     if (!job->options.finetune)
@@ -163,33 +74,18 @@ static int check_tokenizer(const struct mtlm_job *job, const json_t *settings,
 
 int mtlm_checkpoint_settings_check(const struct mtlm_job *job,
                                    const json_t *settings, const char *path,
-                                   bool continues, struct mtlm_error *err)
+                                   struct mtlm_error *err)
 {
+    const struct mtlm_options *o = &job->options;
     const char *hint = "; --finetune starts a new training from its weights";
-    const char *seed_hint = "; --no-load-rng continues with another seed, "
-                            "--finetune starts a new training from its weights";
 
-    for (int i = 0; i < OF_MODEL; i++)
-        if (compare_setting(settings, mtlm_option_name(of_model[i]),
-                            value_of(&job->options, of_model[i]), path, "", err)
-            < 0)
-            return -1;
-    if (check_tokenizer(job, settings, path, err) < 0)
+    if (mtlm_options_stored_compare(o, settings, path, err) < 0
+        || check_tokenizer(job, settings, path, err) < 0)
         return -1;
-    for (int i = 0; i < OF_SAMPLES && continues; i++) {
-        const bool seed = of_samples[i] == MTLM_OPT_SEED;
-
-        if (!(seed && job->options.no_load_rng)
-            && compare_setting(settings, mtlm_option_name(of_samples[i]),
-                               value_of(&job->options, of_samples[i]), path,
-                               seed ? seed_hint : hint, err)
-                   < 0)
-            return -1;
-    }
-    if (!continues)
-        return 0;
-    return compare_setting(settings, "data", mtlm_job_data_describe(job), path,
-                           hint, err);
+    return o->finetune || o->eval_only
+               ? 0
+               : compare_text(settings, "data", mtlm_job_data_describe(job),
+                              path, hint, err);
 }
 
 /* ---- counters ---- */

@@ -310,8 +310,7 @@ int mtlm_job_checkpoint_check(struct mtlm_job *job, struct mtlm_error *err)
     if (!job->load_path)
         return place_trace(job, err);
     if (mtlm_checkpoint_settings_check(job, job->loaded.settings,
-                                       job->load_path,
-                                       !o->finetune && !o->eval_only, err)
+                                       job->load_path, err)
             < 0
         || (mtlm_job_checkpoint_loads_moments(job)
             && mtlm_checkpoint_state_check(job->loaded.state, job->load_path,
@@ -331,7 +330,8 @@ void mtlm_job_checkpoint_print(const struct mtlm_job *job)
     const struct mtlm_options *o = &job->options;
 
     if (job->load_path)
-        printf("loaded: %s, %s\n", job->load_path,
+        printf("loaded: %s, %s, and the options not given here\n",
+               job->load_path,
                o->finetune || o->eval_only ? "its weights only"
                : o->no_load_optim          ? "without the optimizer's state"
                                            : "all of it");

@@ -10,6 +10,7 @@
 #include "codelets/save.h"
 #include "launch/checkpoint/checkpoint.h"
 #include "launch/checkpoint/saver.h"
+#include "launch/options/options_stored.h"
 #include "models/weights/checkpoint_dir.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/standard_output.h"
@@ -299,6 +300,7 @@ void mtlm_saver_begin(struct mtlm_saver *s, int64_t iteration, int64_t samples,
     if (is_committer(s)) {
         s->manifest.samples = samples;
         s->manifest.settings = mtlm_checkpoint_settings(s->job);
+        s->manifest.options = mtlm_options_stored_others(&s->job->options);
         s->manifest.state = mtlm_checkpoint_state(s->job, control);
         s->rc = make_directory(s);
     }

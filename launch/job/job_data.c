@@ -92,6 +92,12 @@ static int open_documents(struct mtlm_job *job, struct mtlm_error *err)
     job->dataset =
         mtlm_indexed_dataset_open(o->data_path, o->model.vocab_size, err);
     if (!job->dataset
+        && mtlm_options_source(o, MTLM_OPT_DATA_PATH) == MTLM_SOURCE_CHECKPOINT)
+        return mtlm_error_prefix(
+            err,
+            "%s names the data; where they are elsewhere, give --data-path",
+            o->options_path);
+    if (!job->dataset
         || mtlm_split_parse(o->split,
                             mtlm_indexed_dataset_documents(job->dataset), bound,
                             err)

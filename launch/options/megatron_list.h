@@ -197,8 +197,9 @@
     LACK("reset-position-ids", NULL, NULL)                                     \
     /* ---- checkpoints ---- */                                                \
     LACK("pretrained-checkpoint", ANY, NULL)                                   \
-    LACK("use-checkpoint-args", NULL, NULL)                                    \
     IDLE("no-save-rng", NULL, NO_STATE)                                        \
+    IDLE("use-checkpoint-args", NULL,                                          \
+         "options not given always come from the checkpoint")                  \
     IDLE("ckpt-format", ANY, ONE_FORMAT)                                       \
     IDLE("dist-ckpt-format", ANY, ONE_FORMAT)                                  \
     IDLE("use-dist-ckpt", NULL, ONE_FORMAT)                                    \

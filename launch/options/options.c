@@ -36,6 +36,8 @@ void mtlm_options_free(struct mtlm_options *options)
     options->window_of_stage = NULL;
     mtlm_tokenizer_close(options->tokenizer);
     options->tokenizer = NULL;
+    free(options->options_path);
+    options->options_path = NULL;
     free(options->notes);
     options->notes = NULL;
 }

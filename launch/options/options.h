@@ -34,6 +34,7 @@ enum mtlm_options_request {
  * one. */
 enum mtlm_option_source {
     MTLM_SOURCE_DEFAULT,
+    MTLM_SOURCE_CHECKPOINT, /* of --load */
     MTLM_SOURCE_PRESET,
     MTLM_SOURCE_CONFIG,
     MTLM_SOURCE_COMMAND_LINE,
@@ -164,6 +165,7 @@ struct mtlm_options {
     int64_t save_interval;     /* iterations; 0: at the end only */
     int64_t keep_last;         /* at least 2; 0: all */
     bool no_save_optim, no_load_optim, no_load_rng, finetune, eval_only;
+    char *options_path; /* checkpoint that options came from, or NULL */
 
     char *svg; /* picture of the plan, or NULL */
 

@@ -1,5 +1,5 @@
-/* Options from their four sources: defaults, preset, configuration file,
- * command line. */
+/* Options from their five sources: defaults, checkpoint, preset, configuration
+ * file, command line. */
 
 #include "config.h"
 
@@ -14,6 +14,7 @@
 #include "launch/options/option_value.h"
 #include "launch/options/options_argp.h"
 #include "launch/options/options_check.h"
+#include "launch/options/options_checkpoint.h"
 #include "launch/options/options_note.h"
 #include "launch/options/options_parse.h"
 #include "launch/options/options_resolve.h"
@@ -291,7 +292,23 @@ static int set_line(struct mtlm_options *options, const struct line *line,
     return 0;
 }
 
-/* From the weakest source to the strongest. */
+/* Fills the gaps from the checkpoint of --load, which has to agree with the
+ * result. */
+static int complete(struct mtlm_options *options, struct mtlm_error *err)
+{
+    struct mtlm_options_checkpoint found;
+    int rc = mtlm_options_checkpoint_take(options, &found, err);
+
+    if (rc == 0)
+        rc = mtlm_options_resolve(options, err);
+    if (rc == 0)
+        rc = mtlm_options_checkpoint_compare(options, &found, err);
+    mtlm_options_checkpoint_free(&found);
+    return rc;
+}
+
+/* Sets values from the weakest source to the strongest; the checkpoint is last
+ * and replaces defaults only. */
 static int set_all(struct mtlm_options *options, const struct line *line,
                    struct mtlm_config *config, struct mtlm_error *err)
 {
@@ -305,8 +322,7 @@ static int set_all(struct mtlm_options *options, const struct line *line,
     set_defaults(options);
     if ((model && set_preset(options, model, err) < 0)
         || set_config(options, path, config, err) < 0
-        || set_line(options, line, err) < 0
-        || mtlm_options_resolve(options, err) < 0
+        || set_line(options, line, err) < 0 || complete(options, err) < 0
         || mtlm_options_check(options, err) < 0)
         return -1;
     return options->request;

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "launch/options/option_table.h"
+#include "launch/options/options_checkpoint.h"
 #include "launch/options/options_note.h"
 #include "launch/options/options_prefer.h"
 #include "launch/options/options_recipe.h"
@@ -39,6 +40,8 @@ static const enum mtlm_option_id counted[][2] = {
 
 static int choose_all(struct mtlm_options *options, struct mtlm_error *err)
 {
+    char why[MTLM_OPTIONS_CHECKPOINT_WHY];
+
     for (size_t i = 0; i < LENGTH(alternatives); i++)
         if (mtlm_options_prefer(options, alternatives[i][0], alternatives[i][1],
                                 err)
@@ -51,9 +54,10 @@ static int choose_all(struct mtlm_options *options, struct mtlm_error *err)
     if (options->eval_only)
         return 0;
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "--train-iters is missing (or --train-samples); "
+                          "--train-iters is missing (or --train-samples)%s; "
                           "give it, or start from a preset such as "
-                          "--model gpt-tiny");
+                          "--model gpt-tiny",
+                          mtlm_options_checkpoint_why(options, why));
 }
 
 /* Refuses an option of the other unit; unit: 0 for iterations, 1 for

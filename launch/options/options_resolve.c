@@ -6,6 +6,7 @@
 
 #include "launch/options/option_table.h"
 #include "launch/options/options_check.h"
+#include "launch/options/options_checkpoint.h"
 #include "launch/options/options_eval.h"
 #include "launch/options/options_note.h"
 #include "launch/options/options_precision.h"
@@ -17,17 +18,38 @@
 #include "launch/options/options_trace.h"
 #include "models/text/byte_tokenizer.h"
 
+/* Sets what weights alone need not say: an evaluation takes single samples, as
+ * long as the model allows. */
+static void resolve_weights_alone(struct mtlm_options *options)
+{
+    unsigned char *source = options->source;
+
+    if (source[MTLM_OPT_SEQ_LENGTH] == MTLM_SOURCE_DEFAULT
+        && source[MTLM_OPT_MAX_POSITION_EMBEDDINGS] == MTLM_SOURCE_CHECKPOINT) {
+        options->model.seq_length = options->model.max_positions;
+        source[MTLM_OPT_SEQ_LENGTH] = MTLM_SOURCE_CHECKPOINT;
+    }
+    if (options->eval_only && options->options_path
+        && source[MTLM_OPT_MICRO_BATCH_SIZE] == MTLM_SOURCE_DEFAULT) {
+        options->micro_batch_size = 1;
+        source[MTLM_OPT_MICRO_BATCH_SIZE] = MTLM_SOURCE_CHECKPOINT;
+    }
+}
+
 static int check_needed(const struct mtlm_options *options,
                         struct mtlm_error *err)
 {
+    char why[MTLM_OPTIONS_CHECKPOINT_WHY];
+
     for (int i = 0; i < MTLM_OPTION_COUNT; i++)
         if (mtlm_option_needed(i) && options->source[i] == MTLM_SOURCE_DEFAULT
             && !(i == MTLM_OPT_LR && options->eval_only))
             return mtlm_error_set(
                 err, MTLM_EXIT_USAGE,
-                "--%s is missing; give it, or start from a preset such as "
+                "--%s is missing%s; give it, or start from a preset such as "
                 "--model gpt-tiny",
-                mtlm_option_table[i].name);
+                mtlm_option_table[i].name,
+                mtlm_options_checkpoint_why(options, why));
     return 0;
 }
 
@@ -90,14 +112,15 @@ static void resolve_batch(struct mtlm_options *options)
 
     if (!mtlm_options_given(options, MTLM_OPT_GLOBAL_BATCH_SIZE)) {
         options->global_batch_size = options->micro_batch_size;
-    } else if (micro == MTLM_SOURCE_PRESET
+    } else if (micro <= MTLM_SOURCE_PRESET
                && options->micro_batch_size > both) {
-        mtlm_options_note(options,
-                          "micro batch of %" PRId64 " samples: the preset's "
-                          "%" PRId64 " do not divide the global batch of "
-                          "%" PRId64,
-                          both, options->micro_batch_size,
-                          options->global_batch_size);
+        mtlm_options_note(
+            options,
+            "micro batch of %" PRId64 " samples: the %s's "
+            "%" PRId64 " do not divide the global batch of "
+            "%" PRId64,
+            both, micro == MTLM_SOURCE_PRESET ? "preset" : "checkpoint",
+            options->micro_batch_size, options->global_batch_size);
         options->micro_batch_size = both;
     }
 }
@@ -106,6 +129,7 @@ int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
 {
     struct mtlm_model *model = &options->model;
 
+    resolve_weights_alone(options);
     if (check_needed(options, err) < 0 || resolve_family(options, err) < 0
         || mtlm_options_tokenizer_open(options, err) < 0)
         return -1;

@@ -26,6 +26,13 @@ int mtlm_options_tokenizer_open(struct mtlm_options *options,
         type = bert ? "BertWordPieceLowerCase" : "GPT2BPETokenizer";
     options->tokenizer = mtlm_tokenizer_open(type, options->vocab_file,
                                              options->merge_file, err);
+    if (!options->tokenizer && options->options_path
+        && mtlm_options_source(options, MTLM_OPT_VOCAB_FILE)
+               == MTLM_SOURCE_CHECKPOINT)
+        return mtlm_error_prefix(err,
+                                 "%s names the tokenizer's files; where they "
+                                 "are elsewhere, give --vocab-file",
+                                 options->options_path);
     if (!options->tokenizer)
         return -1;
     if (bert && !options->tokenizer->bert)

@@ -12,12 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "launch/checkpoint/checkpoint.h"
+#include "launch/options/options_stored.h"
 #include "launch/tools/convert.h"
 #include "launch/tools/tool.h"
 #include "models/text/vocabulary.h"
 #include "models/weights/checkpoint_dir.h"
 #include "models/weights/foreign.h"
+#include "models/weights/manifest.h"
 
 #define FILE_NAME "rank-00000.safetensors"
 
@@ -102,8 +103,7 @@ static int write_manifest(const struct importing *in, const char *dir,
                                              && !model->binary_head};
     const struct mtlm_safetensors_written written =
         mtlm_safetensors_writer_written(writer);
-    struct mtlm_manifest m = {.settings =
-                                  mtlm_checkpoint_model_settings(&options),
+    struct mtlm_manifest m = {.settings = mtlm_options_stored_model(&options),
                               .state = json_object(),
                               .file = mtlm_calloc(1, sizeof(*m.file)),
                               .files = 1};
@@ -195,11 +195,10 @@ static int write_all(struct importing *in, struct mtlm_error *err)
     return rc;
 }
 
-/* Prints the options that build the model. */
+/* Prints what was written and how to use the checkpoint. */
 static void print_result(const struct importing *in)
 {
     const struct mtlm_conversion *c = in->conversion;
-    const struct mtlm_model *m = &in->foreign.model;
     char quoted[MTLM_QUOTED_BYTES];
     const char *unused;
     const int64_t more = mtlm_foreign_unused(&in->foreign, &unused);
@@ -211,20 +210,10 @@ static void print_result(const struct importing *in)
                mtlm_vocabulary_quote(quoted, unused, strlen(unused)),
                more > 1 ? " and others" : "");
     printf("%s/iter_0000000: %d tensors, %.1f MB\n"
-           "for training or --eval-only: --load %s --finetune --model-type %s "
-           "--num-layers %" PRId64 " --hidden-size %" PRId64
-           " --num-attention-heads %" PRId64 " --ffn-hidden-size %" PRId64
-           " --max-position-embeddings %" PRId64 " --vocab-size %" PRId64
-           " --layernorm-epsilon %g%s%s\n",
-           c->output, in->n, c->all_bytes / 1e6, c->output,
-           m->family == MTLM_BERT ? "bert" : "gpt", m->num_layers,
-           m->hidden_size, m->num_heads, m->ffn_hidden_size, m->max_positions,
-           m->vocab_size, m->layernorm_epsilon,
-           m->exact_gelu  ? " --no-bias-gelu-fusion"
-           : m->tanh_head ? " --openai-gelu"
-                          : "",
-           m->family == MTLM_BERT && !m->binary_head ? " --bert-no-binary-head"
-                                                     : "");
+           "to evaluate: --load %s --eval-only --data-path PREFIX\n"
+           "to train: --load %s --finetune --data-path PREFIX "
+           "--micro-batch-size N --train-iters N --lr X\n",
+           c->output, in->n, c->all_bytes / 1e6, c->output, c->output);
 }
 
 int mtlm_convert_import(struct mtlm_conversion *conversion,

@@ -152,11 +152,12 @@ static char *manifest_text(const struct mtlm_manifest *manifest)
 
     for (int64_t i = 0; i < manifest->files; i++)
         json_array_append_new(files, file_json(&manifest->file[i]));
-    json = json_pack(
-        "{s:s,s:i,s:I,s:I,s:O,s:O,s:o}", "format", FORMAT, "version",
-        MTLM_MANIFEST_VERSION, "iteration", (json_int_t) manifest->iteration,
-        "consumed_samples", (json_int_t) manifest->samples, "settings",
-        manifest->settings, "state", manifest->state, "files", files);
+    json = json_pack("{s:s,s:i,s:I,s:I,s:O,s:O*,s:O,s:o}", "format", FORMAT,
+                     "version", MTLM_MANIFEST_VERSION, "iteration",
+                     (json_int_t) manifest->iteration, "consumed_samples",
+                     (json_int_t) manifest->samples, "settings",
+                     manifest->settings, "options", manifest->options, "state",
+                     manifest->state, "files", files);
     text = json_dumps(json, JSON_INDENT(1));
     text[strlen(text) - 2] = '\0'; /* the "\n}" that last_line has */
     all = mtlm_sprintf("%s%s", text, last_line);
@@ -235,12 +236,13 @@ static int parse(struct mtlm_manifest *manifest, json_t *json)
     json_int_t iteration, samples;
     json_t *files;
 
-    if (json_unpack(json, "{s:I,s:I,s:O,s:O,s:o}", "iteration", &iteration,
+    if (json_unpack(json, "{s:I,s:I,s:O,s?O,s:O,s:o}", "iteration", &iteration,
                     "consumed_samples", &samples, "settings",
-                    &manifest->settings, "state", &manifest->state, "files",
-                    &files)
+                    &manifest->settings, "options", &manifest->options, "state",
+                    &manifest->state, "files", &files)
             < 0
         || !json_is_object(manifest->settings)
+        || (manifest->options && !json_is_object(manifest->options))
         || !json_is_object(manifest->state) || !json_is_array(files)
         || iteration < 0 || samples < 0)
         return -1;
@@ -332,6 +334,7 @@ void mtlm_manifest_free(struct mtlm_manifest *manifest)
         mtlm_manifest_file_free(&manifest->file[i]);
     free(manifest->file);
     json_decref(manifest->settings);
+    json_decref(manifest->options);
     json_decref(manifest->state);
     *manifest = (struct mtlm_manifest){0};
 }

@@ -33,9 +33,10 @@ struct mtlm_manifest_file {
 };
 
 struct mtlm_manifest {
-    int64_t iteration, samples;      /* done, consumed */
-    json_t *settings;                /* texts by option, which must agree */
-    json_t *state;                   /* numbers of the training, by name */
+    int64_t iteration, samples; /* done, consumed */
+    json_t *settings;           /* texts by option, which must agree */
+    json_t *options; /* texts by option, others; NULL: none stored */
+    json_t *state;   /* numbers of the training, by name */
     struct mtlm_manifest_file *file; /* [files] */
     int64_t files;
 };

@@ -190,7 +190,7 @@ static void test_configuration_files_are_in_our_words(void **state)
     "--save checkpoints --load checkpoints --save-interval 10000 "             \
     "--eval-interval 1000 --eval-iters 10 --fp16 "
 /* What newer ones also have, and this version lacks. */
-#define UNAVAILABLE "--num-experts 8 --use-checkpoint-args "
+#define UNAVAILABLE "--num-experts 8 --reset-position-ids "
 
 static void test_the_345m_script_of_v2_6_is_understood(void **state)
 {
@@ -213,7 +213,7 @@ static void test_the_345m_script_of_v2_6_is_understood(void **state)
     assert_int_equal(options.recompute.granularity, MTLM_RECOMPUTE_FULL);
     assert_true(options.fp16 && !options.bf16);
     refuses(GPT_345M UNAVAILABLE,
-            "--num-experts, --use-checkpoint-args are options of Megatron-LM "
+            "--num-experts, --reset-position-ids are options of Megatron-LM "
             "that this version does not have; leave them out");
 }
 

@@ -26,7 +26,7 @@ told() {
 
 # resumes NAME RANKS OPTION...: the second half, from what the first half left.
 resumes() {
-    local name=$1 whole
+    local name=$1
     shift
     rm -rf ck
     well "$@" "${run[@]}" --save ck --save-interval 2
@@ -41,16 +41,27 @@ resumes() {
         || fail "$name: weights $(weight_hash out), not $whole"
 }
 
+# alone RANKS OPTION...: the second half again, from --load alone: the checkpoint
+# knows its model, data and recipe.  The options are of the layout.
+alone() {
+    rm -rf ck/iter_0000004
+    well "$@" --load ck --log-interval 1 --weight-hash
+    [ "$(told 9)" = "$last" ] && [ "$(weight_hash out)" = "$whole" ] \
+        || fail "--load alone: $(cat out err), not $last, $whole"
+}
+
 # To save changes nothing.
 well 1 "${run[@]}"
 plain=$(weight_hash out)
 resumes 'one rank' 1
 [ "$(weight_hash out)" = "$plain" ] || fail "weights $(weight_hash out), not $plain"
-mv ck one
+cp -r ck one
+alone 1
 
 ! full_tier || resumes 'pipeline' 2 --pipeline-model-parallel-size 2
 resumes 'tensor, fp16' 2 --tensor-model-parallel-size 2 --fp16 \
     --loss-scale-window 2 --initial-loss-scale 1024
+alone 2 --tensor-model-parallel-size 2
 # Each iteration overflows; from the second on, that halves the scale.
 resumes 'fp16 that overflows' 1 --fp16 --initial-loss-scale 1099511627776
 grep -q 'number of skipped iterations: 1 ' <<<"$last" \
@@ -62,6 +73,7 @@ base=("${run[@]}")
 run=("${small[@]}" --num-layers 2 --train-samples 24 --weight-hash
     --rampup-batch-size 4 4 8)
 resumes 'growing batches' 1
+alone 1
 # Where the learning rate moves, its clock goes on, too.
 run=("${small[@]}" --num-layers 4 --train-iters 4 --weight-hash
     --lr-decay-style cosine --lr-warmup-fraction 0.5)
@@ -225,7 +237,7 @@ well 1 "${run[@]}" --load rng --train-iters 8 --weight-hash
 well 1 "${run[@]}" --load rng --save rng --train-iters 8 --no-load-rng --seed 7
 [ "$(losses out | wc -l)" -eq 2 ] && [ "$(weight_hash out)" != "$same" ] \
     || fail "--no-load-rng: $(cat out)"
-refused 2 'saved with --seed 7, this job has 1234' -- --load rng
+refused 2 'saved with --seed 7, this job has 1234' -- --load rng --seed 1234
 well 1 "${run[@]}" --save g --no-save-optim
 refused 3 'exp_avg"' '--no-load-optim' -- --load g --save g --train-iters 9
 well 1 "${run[@]}" --load g --no-load-optim --train-iters 5
@@ -282,16 +294,23 @@ evaluations >elsewhere
 awk '{ print $6; print $7 }' trained >x && awk '{ print $6; print $7 }' elsewhere >y
 worst=$(difference x y)
 awk "BEGIN { exit !($worst <= 1e-5) }" || fail "--eval-only elsewhere: off by $worst"
+(mkdir sub && cd sub && well 1 --load ../told --eval-only && mv out ..)
+evaluations | diff trained - || fail "--load alone differs from training"
 (find told -type f -exec sha256sum {} + && ls -lR --full-time told) | cmp -s - before \
     || fail "--eval-only writes: $(ls -lR told)"
 refused 2 '--eval-only needs --load' -- "${text[@]}" --eval-only
-refused 2 '--eval-only needs --data-path' -- --load told --eval-iters 2 --eval-only
+refused 2 '--eval-only needs --data-path' -- --load f --eval-iters 2 --eval-only
 refused 2 '--eval-iters 0 has nothing' -- --load told --eval-only --mock-data
 refused 3 'none: there is no such directory' -- "${text[@]}" --load none --eval-only
 mkdir empty
 refused 3 'empty: there is no checkpoint to evaluate' \
     -- "${text[@]}" --load empty --eval-only
 refused 2 'this job has 32' -- "${text[@]}" --load told --eval-only --hidden-size 32
+mv data_text_document.idx moved.idx
+job 1 --load told
+[ "$rc" -eq 3 ] && grep -q "told/iter_0000004 names the data; where they are elsewhere, give --data-path: no file $dir/data_text_document.idx" err \
+    || fail "data that are gone: exit code $rc: $(cat err)"
+mv moved.idx data_text_document.idx
 
 # A disk that is full: training goes on, the end says so, nothing is left.
 (ulimit -f 500 && job 1 "${run[@]}" --save full --save-interval 2

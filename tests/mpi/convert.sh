@@ -15,12 +15,13 @@ if ! "$python" -c 'import numpy, torch' 2>/dev/null; then
     exit 77
 fi
 
-# converts INPUT OUTPUT: and it ends well; the options that it says for a
-# checkpoint of ours go to the file OUTPUT.options.
+# converts INPUT OUTPUT: and it ends well; what it says to load a checkpoint of
+# ours goes to the file OUTPUT.options.
 converts() {
     "$convert" --input "$1" --output "$2" >said 2>err </dev/null \
         || fail "$1 to $2: exit code $?, $(cat err)"
-    sed -n 's/^for training or --eval-only: //p' said >"${2%/}.options"
+    sed -n 's/^to evaluate: \(--load [^ ]*\) --eval-only .*/\1/p' said \
+        >"${2%/}.options"
 }
 
 model=(--num-layers 2 --hidden-size 64 --num-attention-heads 4

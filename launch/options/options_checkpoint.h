@@ -1,0 +1,37 @@
+#ifndef MTLM_OPTIONS_CHECKPOINT_H
+#define MTLM_OPTIONS_CHECKPOINT_H
+
+#include "launch/options/options.h"
+#include "models/weights/manifest.h"
+
+/* The checkpoint of --load, as far as the options go: each process reads the
+ * newest manifest by itself, before the ranks know each other. */
+struct mtlm_options_checkpoint {
+    char *path;                    /* of the checkpoint; NULL: there is none */
+    struct mtlm_manifest manifest; /* of that path */
+};
+
+/* Finds the newest checkpoint of options->load_dir with a whole manifest, and
+ * takes from it what no other source gives; sets options->options_path.  Reads
+ * no weights.  The caller frees *found.  -1 and MTLM_EXIT_IO, MTLM_EXIT_INPUT:
+ * a manifest is unreadable, or holds no options.  MTLM_EXIT_USAGE: an option
+ * that is given contradicts the checkpoint. */
+int mtlm_options_checkpoint_take(struct mtlm_options *options,
+                                 struct mtlm_options_checkpoint *found,
+                                 struct mtlm_error *err);
+
+/* Compares the resolved options with the checkpoint found. */
+int mtlm_options_checkpoint_compare(const struct mtlm_options *options,
+                                    const struct mtlm_options_checkpoint *found,
+                                    struct mtlm_error *err);
+
+/* Frees the contents.  Does nothing for a zeroed struct. */
+void mtlm_options_checkpoint_free(struct mtlm_options_checkpoint *found);
+
+/* Writes why --load does not give a missing option: ", and DIR/iter_0000020
+ * does not hold it"; "" without --load.  Returns text. */
+enum { MTLM_OPTIONS_CHECKPOINT_WHY = 256 };
+const char *mtlm_options_checkpoint_why(const struct mtlm_options *options,
+                                        char text[MTLM_OPTIONS_CHECKPOINT_WHY]);
+
+#endif /* MTLM_OPTIONS_CHECKPOINT_H */

@@ -1,0 +1,256 @@
+/* Options that a job takes from the manifest of --load, and contradictions that
+ * the job refuses. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "launch/options/options_stored.h"
+#include "models/weights/manifest.h"
+#include "tests/launch/parse.h"
+
+static char dir[] = "/tmp/mtlm-test.XXXXXX";
+static char checkpoint[64];
+
+#define SETTINGS                                                               \
+    "{\"model-type\": \"gpt\", \"num-layers\": \"2\", \"hidden-size\": "       \
+    "\"64\", \"ffn-hidden-size\": \"256\", \"num-attention-heads\": \"4\", "   \
+    "\"max-position-embeddings\": \"32\", \"vocab-size\": \"257\", "           \
+    "\"layernorm-epsilon\": \"1e-05\", "                                       \
+    "\"apply-query-key-layer-scaling\": \"yes\", \"seq-length\": \"32\", "     \
+    "\"seed\": \"7\", \"split\": \"8,1,1\", \"data\": \"mock data\"}"
+
+#define OTHERS                                                                 \
+    "{\"micro-batch-size\": \"2\", \"global-batch-size\": \"8\", \"lr\": "     \
+    "\"0.001\", \"train-iters\": \"10\", \"lr-warmup-iters\": \"2\", "         \
+    "\"bf16\": \"yes\", \"data-path\": \"/nowhere/data\"}"
+
+/* Writes the checkpoint of iteration 7; others: NULL: as an old program. */
+static void write_checkpoint(const char *settings, const char *others)
+{
+    struct mtlm_manifest m = {.iteration = 7,
+                              .settings = json_loads(settings, 0, NULL),
+                              .options =
+                                  others ? json_loads(others, 0, NULL) : NULL,
+                              .state = json_object()};
+
+    assert_non_null(m.settings);
+    assert_int_equal(!m.options, !others);
+    assert_int_equal(mtlm_manifest_write(&m, checkpoint, &error), 0);
+    mtlm_manifest_free(&m);
+}
+
+/* Accepts "--load DIR" and the rest of the line. */
+static void accepts_load(const char *rest)
+{
+    char line[512];
+
+    snprintf(line, sizeof(line), "--load %s %s", dir, rest);
+    accepts(line);
+}
+
+/* Refuses "--load DIR" and the rest with "CHECKPOINT sentence". */
+static void refuses_load(const char *rest, const char *sentence)
+{
+    char line[512], want[512];
+
+    snprintf(line, sizeof(line), "--load %s %s", dir, rest);
+    snprintf(want, sizeof(want), "%s %s", checkpoint, sentence);
+    refuses(line, want);
+}
+
+static void test_load_alone_brings_the_job(void **state)
+{
+    (void) state;
+    write_checkpoint(SETTINGS, OTHERS);
+    accepts_load("");
+    assert_int_equal(options.model.num_layers, 2);
+    assert_int_equal(options.model.hidden_size, 64);
+    assert_true(options.model.query_key_scaling);
+    assert_int_equal(options.model.seq_length, 32);
+    assert_int_equal(options.seed, 7);
+    assert_string_equal(options.split, "8,1,1");
+    assert_int_equal(options.global_batch_size, 8);
+    assert_int_equal(options.train_iters, 10);
+    assert_int_equal(options.lr_warmup_samples, 16);
+    assert_true(options.bf16);
+    assert_false(options.mock_data);
+    assert_string_equal(options.data_path, "/nowhere/data");
+    assert_string_equal(options.options_path, checkpoint);
+}
+
+static void test_what_is_given_counts(void **state)
+{
+    (void) state;
+    write_checkpoint(SETTINGS, OTHERS);
+    accepts_load("--train-samples 800 --lr 0.01 --fp16 --mock-data "
+                 "--pipeline-model-parallel-size 2");
+    assert_int_equal(options.train_iters, 100);
+    assert_int_equal(options.lr_warmup_samples, 0);
+    assert_true(options.lr_schedule.lr == 0.01);
+    assert_true(options.fp16 && !options.bf16);
+    assert_true(options.mock_data);
+    assert_null(options.data_path);
+    accepts_config("bf16 = no\n", "--model gpt-tiny");
+    assert_null(options.options_path);
+}
+
+static void test_a_new_training_keeps_its_seed_and_precision(void **state)
+{
+    (void) state;
+    write_checkpoint(SETTINGS, OTHERS);
+    accepts_load("--finetune --split 969,30,1");
+    assert_int_equal(options.seed, 1234);
+    assert_false(options.bf16);
+    assert_string_equal(options.split, "969,30,1");
+    assert_string_equal(options.data_path, "/nowhere/data");
+    accepts_load("--no-load-rng");
+    assert_int_equal(options.seed, 1234);
+    assert_true(options.bf16);
+}
+
+static void test_a_contradiction_is_refused(void **state)
+{
+    (void) state;
+    write_checkpoint(SETTINGS, OTHERS);
+    refuses_load("--num-layers 3",
+                 "was saved with --num-layers 2, this job has 3");
+    refuses_load("--finetune --model-type bert",
+                 "was saved with --model-type gpt, this job has bert");
+    refuses_load("--model gpt-tiny",
+                 "was saved with --num-layers 2, this job has 4 from --model; "
+                 "without --model it takes the checkpoint's");
+    refuses_load("--no-query-key-layer-scaling",
+                 "was saved with --apply-query-key-layer-scaling yes, this job "
+                 "has no");
+    refuses_load("--eval-only --vocab-size 300",
+                 "was saved with --vocab-size 257, this job has 300");
+    refuses_load("--seq-length 16",
+                 "was saved with --seq-length 32, this job has 16; --finetune "
+                 "starts a new training from its weights");
+    accepts_load("--seq-length 16 --finetune");
+    accepts_load("--seq-length 16 --eval-only");
+}
+
+static void test_weights_alone_ask_for_the_rest(void **state)
+{
+    char line[128], want[256];
+
+    (void) state;
+    write_checkpoint(SETTINGS, NULL);
+    snprintf(want, sizeof(want),
+             "--micro-batch-size is missing, and %s does not hold it; give it, "
+             "or start from a preset such as --model gpt-tiny",
+             checkpoint);
+    snprintf(line, sizeof(line), "--load %s", dir);
+    refuses(line, want);
+    accepts_load("--mock-data --eval-only");
+    assert_int_equal(options.micro_batch_size, 1);
+    assert_int_equal(options.model.seq_length, 32);
+    accepts_load("--micro-batch-size 2 --train-iters 3 --lr 1e-3");
+    assert_int_equal(options.model.num_layers, 2);
+    snprintf(line, sizeof(line), "--load %s/iter_0000007", dir);
+    snprintf(want, sizeof(want),
+             "--num-layers is missing, and --load %s has no checkpoint that "
+             "holds it; give it, or start from a preset such as --model "
+             "gpt-tiny",
+             checkpoint);
+    refuses(line, want);
+}
+
+static void test_a_manifest_sets_its_own_options_only(void **state)
+{
+    char line[128], want[256];
+
+    (void) state;
+    write_checkpoint(SETTINGS, "{\"save\": \"/etc\", \"later\": \"1\", \"lr\": "
+                               "\"0.1\", \"micro-batch-size\": \"2\", "
+                               "\"train-iters\": \"3\"}");
+    accepts_load("");
+    assert_null(options.save_dir);
+    assert_non_null(strstr(options.notes,
+                           "was saved with --save, which this program does "
+                           "not know; the option is left out"));
+    assert_non_null(strstr(options.notes, "was saved with --later,"));
+    write_checkpoint(SETTINGS, "{\"lr\": \"high\"}");
+    snprintf(line, sizeof(line), "--load %s", dir);
+    snprintf(want, sizeof(want),
+             "%s: lr is 'high', it must be a number from 0 to 1000",
+             checkpoint);
+    assert_int_equal(parse(line), -1);
+    assert_string_equal(error.text, want);
+    assert_int_equal(error.code, MTLM_EXIT_INPUT);
+}
+
+/* A job stores what was given, and another job takes the same. */
+static void test_stored_options_return(void **state)
+{
+    json_t *settings, *others, *again;
+    char *here = get_current_dir_name(), *path;
+
+    (void) state;
+    accepts("--model gpt-tiny --global-batch-size 8 --bf16 --data-path text "
+            "--rampup-batch-size 4 4 "
+            "64 --train-samples 800 --log-interval 1 --save x --row-parts 2");
+    settings = mtlm_options_stored_settings(&options);
+    others = mtlm_options_stored_others(&options);
+    assert_true(asprintf(&path, "%s/text", here) > 0);
+    assert_string_equal(json_string_value(json_object_get(others, "data-path")),
+                        path);
+    assert_null(json_object_get(others, "log-interval"));
+    assert_null(json_object_get(others, "save"));
+    assert_null(json_object_get(others, "row-parts"));
+    write_checkpoint(json_dumps(settings, 0), json_dumps(others, 0));
+    accepts_load("");
+    assert_int_equal(options.ramp.increment, 4);
+    again = mtlm_options_stored_others(&options);
+    assert_true(json_equal(others, again));
+    json_decref(again);
+    json_decref(others);
+    json_decref(settings);
+    free(path);
+    free(here);
+}
+
+static int setup(void **state)
+{
+    if (!mkdtemp(dir))
+        return -1;
+    snprintf(checkpoint, sizeof(checkpoint), "%s/iter_0000007", dir);
+    return mkdir(checkpoint, 0777) < 0 ? -1 : parse_setup(state);
+}
+
+static int teardown(void **state)
+{
+    char path[128];
+
+    snprintf(path, sizeof(path), "%s/manifest.json", checkpoint);
+    unlink(path);
+    rmdir(checkpoint);
+    rmdir(dir);
+    return parse_teardown(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_load_alone_brings_the_job),
+        cmocka_unit_test(test_what_is_given_counts),
+        cmocka_unit_test(test_a_new_training_keeps_its_seed_and_precision),
+        cmocka_unit_test(test_a_contradiction_is_refused),
+        cmocka_unit_test(test_weights_alone_ask_for_the_rest),
+        cmocka_unit_test(test_a_manifest_sets_its_own_options_only),
+        cmocka_unit_test(test_stored_options_return),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
