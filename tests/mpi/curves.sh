@@ -41,7 +41,7 @@ layout 2 2
 like_torch 'GPT, T2 x P2' 4 '--vocab 257 --decay 800' --model gpt-tiny \
     "${iterations[@]}" "${parallel[@]}"
 layout 1 1 4
-like_torch 'GPT, D4, distributed optimizer' 4 '--vocab 257 --decay 800' \
+! full_tier || like_torch 'GPT, D4, distributed optimizer' 4 '--vocab 257 --decay 800' \
     --model gpt-tiny "${iterations[@]}" "${parallel[@]}" \
     --use-distributed-optimizer --ddp-bucket-size 100000
 # 2, 4 and 6 samples for 80 samples each: 40 + 20 + 14 steps, then 26 of 8.
