@@ -14,6 +14,7 @@ file=${name%.*}.seconds
 TIMEFORMAT='%1R %1U %1S'
 { time timeout -k 10 "$limit" "$@" 2>&3; } 3>&2 2>"$file.tmp"
 rc=$?
-awk -v name="$name" '{ print $1, $2 + $3, name }' "$file.tmp" >"$file"
+# Bash may have written before that a command was killed.
+tail -n 1 "$file.tmp" | awk -v name="$name" '{ print $1, $2 + $3, name }' >"$file"
 rm "$file.tmp"
 exit $rc
