@@ -17,6 +17,7 @@
 #include "launch/plan/layout_choice.h"
 #include "launch/plan/plan_table.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/plural.h"
 #include "runtime/comm/launcher.h"
 #include "runtime/machine/cpu.h"
 #include "runtime/machine/gpu_detect.h"
@@ -48,11 +49,12 @@ static void print_model(const struct dry_run *d)
     const double exact = mtlm_model_parameters(m);
 
     fprintf(d->out,
-            "model            %s: %s, %" PRId64 " layers, hidden %" PRId64
-            ", %" PRId64 " heads, MLP %" PRId64 ", sequence %" PRId64 "\n",
+            "model            %s: %s, %" PRId64 " layer%s, hidden %" PRId64
+            ", %" PRId64 " head%s, MLP %" PRId64 ", sequence %" PRId64 "\n",
             d->options->preset ? d->options->preset : "from the options",
             m->family == MTLM_BERT ? "BERT" : "GPT", m->num_layers,
-            m->hidden_size, m->num_heads, m->ffn_hidden_size, m->seq_length);
+            mtlm_plural(m->num_layers), m->hidden_size, m->num_heads,
+            mtlm_plural(m->num_heads), m->ffn_hidden_size, m->seq_length);
     fprintf(d->out,
             "vocabulary       %" PRId64 " tokens, padded to %" PRId64 "\n",
             m->vocab_size, mtlm_model_padded_vocab(m, d->choice.tp));
@@ -99,9 +101,10 @@ static void print_layout(const struct dry_run *d)
                 "moments and masters\n",
                 o->bf16 ? "bf16" : "fp16");
     fprintf(d->out,
-            "iteration        %" PRId64 " samples = %s%" PRId64
-            " microbatches of %" PRId64 " x %" PRId64 " tokens\n",
-            o->global_batch_size, replicas, d->microbatches,
+            "iteration        %" PRId64 " sample%s = %s%" PRId64
+            " microbatch%s of %" PRId64 " x %" PRId64 " tokens\n",
+            o->global_batch_size, mtlm_plural(o->global_batch_size), replicas,
+            d->microbatches, mtlm_plural_es(d->microbatches),
             d->choice.micro_batch, o->model.seq_length);
 }
 

@@ -18,6 +18,7 @@
 #include "models/weights/checkpoint_dir.h"
 #include "models/weights/foreign.h"
 #include "models/weights/huggingface.h"
+#include "runtime/base/plural.h"
 #include "runtime/file/disk.h"
 #include "runtime/file/output_file.h"
 
@@ -336,9 +337,10 @@ static int export_checkpoint(struct exporting *out, struct mtlm_error *err)
         rc = write_all(out, config, err);
     json_decref(config);
     if (rc == 0)
-        printf("%s: model.safetensors, config.json of %s: %d tensors, %.1f "
+        printf("%s: model.safetensors, config.json of %s: %d tensor%s, %.1f "
                "MB\n",
-               c->output, out->path, out->n, c->all_bytes / 1e6);
+               c->output, out->path, out->n, mtlm_plural(out->n),
+               c->all_bytes / 1e6);
     if (rc == 0)
         print_gelu(&out->options.model);
     return rc;

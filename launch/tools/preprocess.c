@@ -23,6 +23,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/plural.h"
 #include "runtime/base/standard_output.h"
 
 const char *argp_program_version = "mtlm-preprocess " PACKAGE_VERSION;
@@ -53,6 +54,7 @@ static void report_progress(struct job *job)
     const double mb = 1e-6 * (double) job->bytes;
     const double all = 1e-6 * (double) job->all_bytes;
     const double rate = mb / (time - job->started);
+    const int64_t documents = mtlm_indexed_writer_documents(job->writer);
     char of[32] = "", left[48] = "";
 
     if (time - job->reported < 2)
@@ -66,8 +68,8 @@ static void report_progress(struct job *job)
                  seconds / 60 % 60, seconds % 60);
     }
     fprintf(stderr,
-            "mtlm-preprocess: %.1f%s MB, %" PRId64 " documents, %.1f MB/s%s\n",
-            mb, of, mtlm_indexed_writer_documents(job->writer), rate, left);
+            "mtlm-preprocess: %.1f%s MB, %" PRId64 " document%s, %.1f MB/s%s\n",
+            mb, of, documents, mtlm_plural(documents), rate, left);
 }
 
 /* Adds a line of plain text; a line with only a form feed ends a document. */
@@ -164,6 +166,11 @@ static int count_cores(void)
     return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
+static void print_count(int64_t n, const char *noun)
+{
+    printf("%" PRId64 " %s%s", n, noun, mtlm_plural(n));
+}
+
 /* Encodes the open input and finishes the files. */
 static int write_dataset(struct job *job, const char *prefix,
                          struct mtlm_error *err)
@@ -190,12 +197,15 @@ static int write_dataset(struct job *job, const char *prefix,
                               options->input);
     if (mtlm_indexed_writer_commit(job->writer, err) < 0)
         return -1;
-    printf("%s.bin, %s.idx: %" PRId64 " documents, ", prefix, prefix,
-           mtlm_indexed_writer_documents(job->writer));
-    if (options->split_sentences)
-        printf("%" PRId64 " sentences, ",
-               mtlm_indexed_writer_sequences(job->writer));
-    printf("%" PRId64 " tokens\n", mtlm_encode_pool_tokens(job->pool));
+    printf("%s.bin, %s.idx: ", prefix, prefix);
+    print_count(mtlm_indexed_writer_documents(job->writer), "document");
+    printf(", ");
+    if (options->split_sentences) {
+        print_count(mtlm_indexed_writer_sequences(job->writer), "sentence");
+        printf(", ");
+    }
+    print_count(mtlm_encode_pool_tokens(job->pool), "token");
+    printf("\n");
     return 0;
 }
 

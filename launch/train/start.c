@@ -22,6 +22,7 @@
 #include "launch/plan/layout_choice.h"
 #include "launch/train/start.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/plural.h"
 #include "runtime/base/standard_output.h"
 #include "runtime/machine/blas_core.h"
 #include "runtime/machine/cpu.h"
@@ -210,6 +211,9 @@ static void print_start(struct mtlm_job *job)
 {
     const struct mtlm_options *o = &job->options;
     const struct mtlm_layout *l = &job->layout;
+    const int64_t m = mtlm_job_microbatches(job);
+    const int64_t documents =
+        job->dataset ? mtlm_indexed_dataset_documents(job->dataset) : 0;
     const char *file = mtlm_machine_policy_file();
     char blas[160];
 
@@ -217,17 +221,17 @@ static void print_start(struct mtlm_job *job)
         return;
     if (o->notes)
         fprintf(stderr, "%s\n", o->notes);
-    printf("mtlm-dag %s: %s, %" PRId64 " layers, hidden %" PRId64
+    printf("mtlm-dag %s: %s, %" PRId64 " layer%s, hidden %" PRId64
            ", %.2f million parameters\n",
            PACKAGE_VERSION, o->preset ? o->preset : "GPT", o->model.num_layers,
-           o->model.hidden_size, mtlm_model_parameters(&o->model) / 1e6);
+           mtlm_plural(o->model.num_layers), o->model.hidden_size,
+           mtlm_model_parameters(&o->model) / 1e6);
     printf("layout: tensor %d x pipeline %d x data %d = %d rank%s%s, %" PRId64
-           " microbatches of %" PRId64 " x %" PRId64 " tokens\n",
+           " microbatch%s of %" PRId64 " x %" PRId64 " tokens\n",
            l->tp, l->pp, l->dp, mtlm_layout_ranks(l),
            mtlm_layout_ranks(l) > 1 ? "s" : "",
            job->wish.layout_free && mtlm_layout_ranks(l) > 1 ? " (chosen)" : "",
-           mtlm_job_microbatches(job), o->micro_batch_size,
-           o->model.seq_length);
+           m, mtlm_plural_es(m), o->micro_batch_size, o->model.seq_length);
     if (mtlm_layout_stages(l) > 1) {
         char *stages = mtlm_layout_choice_stages_text(l, o->model.num_layers);
 
@@ -258,8 +262,8 @@ static void print_start(struct mtlm_job *job)
     if (o->mock_data)
         printf("data: mock data (--data-path PREFIX reads text)\n");
     else
-        printf("data: %s, %" PRId64 " documents\n", o->data_path,
-               mtlm_indexed_dataset_documents(job->dataset));
+        printf("data: %s, %" PRId64 " document%s\n", o->data_path, documents,
+               mtlm_plural(documents));
     mtlm_job_checkpoint_print(job);
     mtlm_standard_output_flush();
 }

@@ -5,6 +5,7 @@
 
 #include "launch/job/job.h"
 #include "launch/train/summary_text.h"
+#include "runtime/base/plural.h"
 
 /* A BERT predicts masked bytes, not the next one: only byte frequencies compare
  * fairly. */
@@ -71,7 +72,8 @@ void mtlm_summary_text_print(const struct mtlm_summary_text *text,
     const struct mtlm_layout *l = &job->layout;
     const int64_t m = mtlm_job_microbatches_traced(job);
 
-    fprintf(out, "\nResult after %" PRId64 " iterations:\n", text->iterations);
+    fprintf(out, "\nResult after %" PRId64 " iteration%s:\n", text->iterations,
+            mtlm_plural(text->iterations));
     if (text->has_validation)
         print_validation(text, job, out);
     fprintf(out, "  Speed: %.0f tokens per second.\n", text->tokens_per_second);
@@ -83,9 +85,9 @@ void mtlm_summary_text_print(const struct mtlm_summary_text *text,
     if (text->bubble >= 0 && l->pp > 1)
         fprintf(out,
                 "  %s on %d equal stages with %" PRId64
-                " microbatches has %.1f %% in theory.\n",
+                " microbatch%s has %.1f %% in theory.\n",
                 l->virtual_stages > 1 ? "interleaved 1F1B" : "1F1B",
-                mtlm_layout_stages(l), m,
+                mtlm_layout_stages(l), m, mtlm_plural_es(m),
                 100.0 * (l->pp - 1) / (l->virtual_stages * m + l->pp - 1));
     if (job->options.trace_dir)
         fprintf(out,

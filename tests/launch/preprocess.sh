@@ -83,6 +83,7 @@ grep -q 'out_text_document.bin, out_text_document.idx: 3 documents, 29 tokens' \
 printf 'again' >text
 "$preprocess" -i text -o out --no-append-eod >stdout || fail "again"
 same "8: [b'again']" out_text_document
+grep -q ': 1 document, 5 tokens$' stdout || fail "one document: $(cat stdout)"
 [ "$(ls out*)" = "$(printf '%s\n' out_text_document.{bin,idx})" ] \
     || fail "temporary files remain"
 

@@ -174,6 +174,17 @@ static void test_a_trillion_parameters_take_a_plan_no_time(void **state)
     free(text);
 }
 
+static void test_one_is_no_plural(void **state)
+{
+    char *text = plan_of("--model gpt-tiny --dry-run --num-layers 1 "
+                         "--num-attention-heads 1 --global-batch-size 1");
+
+    (void) state;
+    assert_says(text, "GPT, 1 layer, hidden 256, 1 head, MLP");
+    assert_says(text, "1 sample = 1 microbatch of 1 x");
+    free(text);
+}
+
 static void test_a_plan_needs_a_complete_model(void **state)
 {
     (void) state;
@@ -212,6 +223,7 @@ int main(void)
         cmocka_unit_test(test_picture_and_text_have_one_bubble),
         cmocka_unit_test(test_a_plan_says_what_is_sent),
         cmocka_unit_test(test_a_trillion_parameters_take_a_plan_no_time),
+        cmocka_unit_test(test_one_is_no_plural),
         cmocka_unit_test(test_a_plan_needs_a_complete_model),
         cmocka_unit_test(test_what_no_run_can_count_has_no_plan),
     };

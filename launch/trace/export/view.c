@@ -8,6 +8,7 @@
 #include "launch/trace/export/view.h"
 #include "launch/trace/export/xml.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/plural.h"
 
 /* Stage numbers that fit beside a row. */
 enum { FEW_STAGES = 4 };
@@ -58,9 +59,9 @@ static char *comparison(const struct mtlm_view *view)
 
     if (info->stages < 2 || info->microbatches < 1)
         return mtlm_strdup("");
-    return mtlm_sprintf("(%s1F1B of %d stages, %d microbatches: %.1f %%)",
+    return mtlm_sprintf("(%s1F1B of %d stages, %d microbatch%s: %.1f %%)",
                         v > 1 ? "interleaved " : "", info->stages * v,
-                        info->microbatches,
+                        info->microbatches, mtlm_plural_es(info->microbatches),
                         100 * view->trace->summary->ideal_1f1b);
 }
 

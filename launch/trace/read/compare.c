@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "launch/trace/read/compare.h"
+#include "runtime/base/plural.h"
 
 enum { A_LINE = 5 /* runs side by side in a table */, CAUSES = 3 };
 
@@ -170,11 +171,12 @@ void mtlm_trace_print_runs(FILE *out, const struct mtlm_trace_run *run, int n)
         const struct mtlm_trace_info *info = &run[i].info;
 
         fprintf(out,
-                "[%d] %s: %s, %s, schedule %s, policy %s, %d microbatches, "
+                "[%d] %s: %s, %s, schedule %s, policy %s, %d microbatch%s, "
                 "iterations %d to %d\n",
                 i + 1, run[i].dir, or_unknown(info->model),
                 or_unknown(info->layout), or_unknown(info->schedule),
                 or_unknown(info->policy), info->microbatches,
+                mtlm_plural_es(info->microbatches),
                 run[i].summary->first_iteration + 1,
                 run[i].summary->last_iteration + 1);
     }
