@@ -11,6 +11,11 @@
 /* Limits beyond every model; the product of three sizes fits in 64 bits. */
 #define LIMIT ((int64_t) 1 << 20)
 
+const char *mtlm_model_family_name(enum mtlm_family family)
+{
+    return family == MTLM_BERT ? "BERT" : "GPT";
+}
+
 int64_t mtlm_model_padded_vocab(const struct mtlm_model *model, int t)
 {
     const int64_t unit = model->vocab_multiple * t;

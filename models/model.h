@@ -36,6 +36,9 @@ struct mtlm_model {
     double init_std;
 };
 
+/* Returns "GPT" or "BERT". */
+const char *mtlm_model_family_name(enum mtlm_family family);
+
 /* Returns the rows of the word embedding under t-way tensor parallelism:
  * vocab_size padded to a multiple of vocab_multiple x t. */
 int64_t mtlm_model_padded_vocab(const struct mtlm_model *model, int t);

@@ -52,7 +52,7 @@ static void print_model(const struct dry_run *d)
             "model            %s: %s, %" PRId64 " layer%s, hidden %" PRId64
             ", %" PRId64 " head%s, MLP %" PRId64 ", sequence %" PRId64 "\n",
             d->options->preset ? d->options->preset : "from the options",
-            m->family == MTLM_BERT ? "BERT" : "GPT", m->num_layers,
+            mtlm_model_family_name(m->family), m->num_layers,
             mtlm_plural(m->num_layers), m->hidden_size, m->num_heads,
             mtlm_plural(m->num_heads), m->ffn_hidden_size, m->seq_length);
     fprintf(d->out,

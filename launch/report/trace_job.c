@@ -87,7 +87,9 @@ static void describe_run(const struct mtlm_job *job, const struct about *about,
         .virtual_stages = l->virtual_stages,
         .placement = l->placement,
         .microbatches = mtlm_job_microbatches_traced(job),
-        .model = job->options.preset ? job->options.preset : "GPT",
+        .model = job->options.preset
+                     ? job->options.preset
+                     : mtlm_model_family_name(job->options.model.family),
         .layout = d->layout,
         .schedule = mtlm_options_schedule(&job->options)->name,
         .policy = mtlm_machine_policy(),

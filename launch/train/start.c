@@ -223,9 +223,10 @@ static void print_start(struct mtlm_job *job)
         fprintf(stderr, "%s\n", o->notes);
     printf("mtlm-dag %s: %s, %" PRId64 " layer%s, hidden %" PRId64
            ", %.2f million parameters\n",
-           PACKAGE_VERSION, o->preset ? o->preset : "GPT", o->model.num_layers,
-           mtlm_plural(o->model.num_layers), o->model.hidden_size,
-           mtlm_model_parameters(&o->model) / 1e6);
+           PACKAGE_VERSION,
+           o->preset ? o->preset : mtlm_model_family_name(o->model.family),
+           o->model.num_layers, mtlm_plural(o->model.num_layers),
+           o->model.hidden_size, mtlm_model_parameters(&o->model) / 1e6);
     printf("layout: tensor %d x pipeline %d x data %d = %d rank%s%s, %" PRId64
            " microbatch%s of %" PRId64 " x %" PRId64 " tokens\n",
            l->tp, l->pp, l->dp, mtlm_layout_ranks(l),

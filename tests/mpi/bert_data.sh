@@ -33,6 +33,13 @@ for name in "tokens", "labels", "loss_mask", "types", "length", "order":
 END
 }
 
+# Without a preset the model's name is its family's.
+well 1 --model-type bert --num-layers 1 --hidden-size 32 \
+    --num-attention-heads 2 --seq-length 32 --micro-batch-size 1 --train-iters 1 \
+    --lr 1e-3 --eval-iters 0 --trace trace
+grep -q '^mtlm-dag [^ ]*: BERT, 1 layer,' out || fail "not a BERT: $(cat out)"
+grep -q '"model": "BERT"' trace/summary.json || fail "the trace is no BERT's"
+
 # Workers, ranks and layouts do not change what a sample is.
 well 1 "${bert[@]}" --data-path data_text_sentence --dump-first-step one
 fields one/rank-0.safetensors >want || fail "no fields in the dump"
