@@ -339,7 +339,7 @@
         "TRAIN,VALID,TEST",                                                    \
         "shares of the documents for training, validation and test")           \
     OPT(DATA, MASK_PROB, "mask-prob", REAL, mask_prob, "0.15", 0, 1, "P",      \
-        "BERT: share of the tokens to predict")                                \
+        "BERT: largest share of the tokens to predict, in whole words")        \
     OPT(DATA, SHORT_SEQ_PROB, "short-seq-prob", REAL, short_seq_prob, "0.1",   \
         0, 1, "P",                                                             \
         "BERT: probability of a sample shorter than the sequence length")      \

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "launch/options/option_table.h"
 #include "launch/options/options_check.h"
@@ -88,6 +89,13 @@ static int check_bert(const struct mtlm_options *o, struct mtlm_error *err)
                               "--vocab-size %" PRId64
                               " is too small for a bert, which needs %d tokens",
                               model->vocab_size, MTLM_MOCK_BERT_VOCAB);
+    if (o->mask_prob * model->seq_length < 1)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--mask-prob %g of --seq-length %" PRId64
+                              " is less than a token, so a bert learns "
+                              "nothing; give %.2g or more",
+                              o->mask_prob, model->seq_length,
+                              ceil(100.0 / model->seq_length) / 100);
     if (!o->mock_data && !o->tokenizer
         && model->vocab_size != MTLM_BYTE_BERT_VOCAB_SIZE)
         return mtlm_error_set(

@@ -9,7 +9,7 @@
 struct mtlm_bert_recipe {
     const struct mtlm_bert_vocab *vocab;
     int64_t seq_length; /* at least MTLM_BERT_SHORTEST */
-    double mask_prob;   /* share of tokens to predict */
+    double mask_prob;   /* largest share of tokens to predict */
     double short_seq_prob;
     bool binary_head; /* two segments in some order; false: one */
     uint64_t seed;
