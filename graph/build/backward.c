@@ -13,11 +13,13 @@ _Static_assert(MTLM_OP_BATCH == 0, "no gradient rule may add by operation 0");
 
 struct walk {
     struct mtlm_graph *graph;
-    const struct mtlm_list *forward;
     struct mtlm_list *backward, *weight;
     /* [tensor id] the recomputed tensor that replaces the forward tensor; NULL:
      * none. */
     struct mtlm_tensor **twin;
+    /* [n_tensors] the all-gather that made the tensor; NULL: none. */
+    const struct mtlm_node **gather;
+    int n_tensors; /* of the forward pass */
 };
 
 static void set_place(const struct walk *walk, const struct mtlm_node *forward,
@@ -79,15 +81,11 @@ static struct mtlm_tensor *make_zeros(const struct walk *walk,
 static struct mtlm_tensor *gather_again(const struct walk *walk,
                                         struct mtlm_tensor *t)
 {
-    for (int i = 0; i < walk->forward->n; i++) {
-        const struct mtlm_node *node = walk->forward->node[i];
-
-        if (node->call.kind == MTLM_OP_ALL_GATHER && node->operand[1] == t) {
-            mtlm_recompute_node(walk->graph, node, walk->twin);
-            return walk->twin[t->id];
-        }
-    }
-    return t;
+    /* Tensors that the backward pass made have higher numbers. */
+    if (t->id >= walk->n_tensors || !walk->gather[t->id])
+        return t;
+    mtlm_recompute_node(walk->graph, walk->gather[t->id], walk->twin);
+    return walk->twin[t->id];
 }
 
 /* Returns the operand of a gradient call; NULL: the call makes the operand. */
@@ -208,15 +206,23 @@ void mtlm_backward_build(struct mtlm_graph *graph,
                          struct mtlm_list *backward, struct mtlm_list *weight)
 {
     const struct walk walk = {
-        graph, forward, backward, weight,
-        mtlm_calloc(graph->n_tensors, sizeof(*walk.twin))};
+        graph,
+        backward,
+        weight,
+        mtlm_calloc(graph->n_tensors, sizeof(*walk.twin)),
+        mtlm_calloc(graph->n_tensors, sizeof(*walk.gather)),
+        graph->n_tensors};
     int next = segments ? segments->n - 1 : -1;
 
+    for (int i = 0; i < forward->n; i++)
+        if (forward->node[i]->call.kind == MTLM_OP_ALL_GATHER)
+            walk.gather[forward->node[i]->operand[1]->id] = forward->node[i];
     for (int i = forward->n - 1; i >= 0; i--) {
         if (next >= 0 && segments->segment[next].end - 1 == i)
             mtlm_recompute_again(graph, forward, segments->segment[next--],
                                  backward, walk.twin);
         differentiate(&walk, forward->node[i]);
     }
+    free(walk.gather);
     free(walk.twin);
 }

@@ -16,16 +16,13 @@ struct mtlm_parameter *mtlm_program_param(const struct mtlm_program *program,
                                           enum mtlm_param kind, int64_t layer,
                                           bool head)
 {
-    struct mtlm_parameter *found = NULL;
+    const struct mtlm_model *model = &program->config.model;
+    const bool copy = head && kind == MTLM_PARAM_WORD;
+    const int at =
+        program->param_at[copy ? mtlm_param_numbers(model)
+                               : mtlm_param_number(model, kind, layer)];
 
-    for (int i = 0; i < program->n_params; i++) {
-        struct mtlm_parameter *p = &program->param[i];
-
-        if (p->kind == kind && p->layer == layer
-            && (kind != MTLM_PARAM_WORD || p->copy == head))
-            found = p;
-    }
-    return found;
+    return at ? &program->param[at - 1] : NULL;
 }
 
 char *mtlm_parameter_name(const struct mtlm_parameter *p, const char *suffix)
@@ -99,6 +96,7 @@ void mtlm_program_destroy(struct mtlm_program *program)
     free(program->window);
     free(program->stage);
     free(program->param);
+    free(program->param_at);
     free(program->bucket);
     mtlm_graph_destroy(program->graph);
     free(program);

@@ -196,6 +196,9 @@ struct mtlm_program {
     struct mtlm_window *window;   /* [virtual stages of the whole model] */
     struct mtlm_parameter *param; /* [n_params] */
     int n_params;
+    /* [mtlm_param_numbers() + 1] index into param + 1; 0: another rank holds
+     * the parameter.  Behind the numbers: the copy of the word embedding. */
+    int *param_at;
     struct mtlm_bucket *bucket; /* [n_buckets], graph/build/bucket.h */
     int n_buckets;
     int64_t bundle_elems; /* elements of a bundle: graph/build/bundle.h */

@@ -68,6 +68,8 @@ static void add_param(struct mtlm_program *program, enum mtlm_param kind,
     if (input)
         p.weight->same = input->weight;
     program->param[program->n_params++] = p;
+    program->param_at[copy ? mtlm_param_numbers(model) : p.number] =
+        program->n_params;
 }
 
 static void add_params_at(struct mtlm_program *program, enum mtlm_place place)
@@ -273,6 +275,8 @@ struct mtlm_program *mtlm_program_build(
     program->config = *config;
     program->graph = mtlm_graph_create();
     place_stages(program);
+    program->param_at = mtlm_calloc(mtlm_param_numbers(&config->model) + 1,
+                                    sizeof(*program->param_at));
     for (int c = 0; c < v; c++)
         add_params(program, &program->stage[c]);
     mtlm_buckets_create(program);

@@ -173,6 +173,11 @@ job 1 --model gpt-1t --dry-run --tensor-model-parallel-size 8 \
     --pipeline-model-parallel-size 64
 [ $rc -eq 0 ] || fail "gpt-1t: exit code $rc: $(cat err)"
 grep -q ' = 512 ranks' out || fail "gpt-1t: $(cat out)"
+# The plan grows with the layers, not with their square: 5 s, not 90 s.
+if full_tier; then
+    timeout $((20 * TIME_SCALE)) "$program" --model gpt-tiny --dry-run \
+        --num-layers 4096 >out || fail "4096 layers take too long"
+fi
 job 3 --model gpt-tiny --dry-run --tensor-model-parallel-size 2
 [ $rc -eq 2 ] || fail "2 of 3 ranks: exit code $rc: $(cat err)"
 
