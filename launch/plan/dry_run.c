@@ -16,6 +16,7 @@
 #include "launch/plan/dry_run_schedule.h"
 #include "launch/plan/layout_choice.h"
 #include "launch/plan/plan_table.h"
+#include "launch/plan/step.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/plural.h"
 #include "runtime/comm/launcher.h"
@@ -175,9 +176,11 @@ static int machines(const struct dry_run *d)
 
 static void print_advice(const struct dry_run *d)
 {
-    char *advice =
-        mtlm_advice(d->options, &d->wish, &d->hosts, mtlm_launcher_size());
+    char *advice;
 
+    mtlm_step_show("looking for layouts that fit");
+    advice = mtlm_advice(d->options, &d->wish, &d->hosts, mtlm_launcher_size());
+    mtlm_step_clear();
     fprintf(d->out, "%s\n", advice);
     free(advice);
 }
@@ -341,6 +344,24 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
     return 0;
 }
 
+/* Chooses the layout and settles options and wish. */
+static int choose_layout(struct dry_run *d, struct mtlm_options *options,
+                         struct mtlm_error *err)
+{
+    if (find_hosts(d, err) < 0
+        || mtlm_layout_choice_make(options, &d->wish, &d->hosts, &d->choice,
+                                   err)
+               < 0
+        /* The job would not run on any machine. */
+        || (isinf(d->choice.need)
+            && mtlm_layout_choice_check_memory(options, &d->choice, &d->hosts,
+                                               err)
+                   < 0)
+        || mtlm_layout_choice_take(options, &d->wish, &d->choice, err) < 0)
+        return -1;
+    return 0;
+}
+
 int mtlm_dry_run(struct mtlm_options *options, FILE *out,
                  struct mtlm_error *err)
 {
@@ -355,22 +376,19 @@ int mtlm_dry_run(struct mtlm_options *options, FILE *out,
     if (d.gpus.count > 0)
         mtlm_layout_choice_wish_gpus(&d.wish,
                                      mtlm_layout_choice_finds_cudnn(options));
-    if (find_hosts(&d, err) < 0
-        || mtlm_layout_choice_make(options, &d.wish, &d.hosts, &d.choice, err)
-               < 0
-        /* The job would not run on any machine. */
-        || (isinf(d.choice.need)
-            && mtlm_layout_choice_check_memory(options, &d.choice, &d.hosts,
-                                               err)
-                   < 0)
-        || mtlm_layout_choice_take(options, &d.wish, &d.choice, err) < 0)
+    mtlm_step_show("weighing layouts");
+    rc = choose_layout(&d, options, err);
+    mtlm_step_clear();
+    if (rc < 0)
         return -1;
+    mtlm_step_show("planning memory");
     d.config = mtlm_wish_config(&d.wish, d.choice.tp, d.choice.pp, d.choice.dp,
                                 d.choice.micro_batch);
     mtlm_activation_memory_measure(&d.config);
     d.microbatches = d.config.microbatches;
     d.outline = mtlm_outline_create(&d.config, d.hosts.process_bytes);
     d.choice.need = mtlm_choose_need(&d.hosts, &d.outline);
+    mtlm_step_clear();
     rc = print_plan(&d, err);
     mtlm_outline_destroy(&d.outline);
     mtlm_activation_memory_free(&d.config.activation);

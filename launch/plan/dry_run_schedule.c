@@ -7,6 +7,7 @@
 
 #include "graph/predict/work.h"
 #include "launch/plan/dry_run_schedule.h"
+#include "launch/plan/step.h"
 #include "launch/trace/export/export.h"
 #include "runtime/base/memory.h"
 
@@ -174,10 +175,14 @@ int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
                           const char *model, const char *name, const char *svg,
                           bool svg_ops, FILE *out, struct mtlm_error *err)
 {
-    struct mtlm_work work = mtlm_work_create(config);
-    struct mtlm_evaluation e = mtlm_evaluate(&work.pipeline);
+    struct mtlm_work work;
+    struct mtlm_evaluation e;
     int rc = 0;
 
+    mtlm_step_show("evaluating the schedule");
+    work = mtlm_work_create(config);
+    e = mtlm_evaluate(&work.pipeline);
+    mtlm_step_clear();
     print_bubble(config, out);
     print_evaluation(&e, name, out);
     print_windows(&work, out);

@@ -173,6 +173,14 @@ job 1 --model gpt-1t --dry-run --tensor-model-parallel-size 8 \
     --pipeline-model-parallel-size 64
 [ $rc -eq 0 ] || fail "gpt-1t: exit code $rc: $(cat err)"
 grep -q ' = 512 ranks' out || fail "gpt-1t: $(cat out)"
+# A terminal sees what the plan works on; a file does not.
+script -qec "$program --model gpt-tiny --dry-run" /dev/null >out </dev/null \
+    || fail "on a terminal: $(cat out)"
+for step in 'weighing layouts' 'planning memory' 'evaluating the schedule'; do
+    grep -q "$step \.\.\." out || fail "no '$step': $(cat out)"
+done
+job 1 --model gpt-tiny --dry-run
+! grep -q 'weighing' out err || fail "steps in a file: $(cat err)"
 # The plan grows with the layers, not with their square: 5 s, not 90 s.
 if full_tier; then
     timeout $((20 * TIME_SCALE)) "$program" --model gpt-tiny --dry-run \
