@@ -14,6 +14,7 @@
 #include "runtime/comm/launcher.h"
 #include "runtime/comm/watchdog.h"
 #include "runtime/machine/blas_core.h"
+#include "runtime/machine/environment.h"
 #include "runtime/machine/signals.h"
 
 /* If print: prints the error, and advice unless NULL.  Returns the exit
@@ -70,6 +71,11 @@ int main(int argc, char **argv)
     mtlm_standard_output_start();
     mtlm_blas_core_prepare(argc, argv);
     request = mtlm_options_parse(&job.options, argc, argv, &err);
+    if (request == MTLM_REQUEST_PLAN
+        && mtlm_environment_check_numbers(&err) < 0)
+        request = -1;
+    if (request == MTLM_REQUEST_NONE && mtlm_environment_check(&err) < 0)
+        request = -1;
     if (request > MTLM_REQUEST_NONE) {
         code = answer(&job.options, request);
     } else if (request < 0 && mtlm_launcher_rank() < 0) {

@@ -4,10 +4,14 @@
 #include "config.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/machine/blas_core.h"
@@ -83,6 +87,63 @@ void mtlm_blas_core_prepare(int argc, char **argv)
     *(void **) &set_threads = dlsym(RTLD_DEFAULT, "openblas_set_num_threads");
     if (set_threads && !getenv(THREADS))
         set_threads(1);
+}
+
+/* Matrix products with and without transposition, with odd sizes. */
+static void try_products(void)
+{
+    enum { ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED, N = 37 };
+    static float a[N * N], b[N * N], c[N * N];
+    void (*product)(int, int, int, int, int, int, float, const float *, int,
+                    const float *, int, float, float *, int);
+
+    *(void **) &product = dlsym(RTLD_DEFAULT, "cblas_sgemm");
+    for (int i = 0; product && i < 4; i++)
+        product(ROW_MAJOR, i & 1 ? TRANSPOSED : PLAIN,
+                i & 2 ? TRANSPOSED : PLAIN, N, N, N, 1, a, N, b, N, (float) i,
+                c, N);
+}
+
+/* Returns the signal that ends a child process with the products; 0: none. */
+static int signal_of_products(void)
+{
+    static const struct rlimit no_core = {0, 0};
+    const pid_t child = fork();
+    int status = 0;
+
+    if (child == 0) {
+        setrlimit(RLIMIT_CORE, &no_core);
+        signal(SIGILL, SIG_DFL);
+        try_products();
+        _exit(0);
+    }
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+int mtlm_blas_core_check(struct mtlm_error *err)
+{
+    const struct mtlm_blas_facts facts = facts_here();
+    int number;
+
+    if (!facts.config || !facts.core || !facts.coretype || !*facts.coretype
+        || facts.detected || !strstr(facts.config, "DYNAMIC_ARCH"))
+        return 0;
+    if (strcasecmp(facts.core, facts.coretype) != 0)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "the environment variable " CORETYPE
+                              "=%s names no core of this OpenBLAS, which takes "
+                              "%s",
+                              facts.coretype, facts.core);
+    number = signal_of_products();
+    if (number)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "the environment variable " CORETYPE
+                              "=%s names a core whose matrix product fails on "
+                              "this processor: %s",
+                              facts.coretype, strsignal(number));
+    return 0;
 }
 
 static int threads_here(void)

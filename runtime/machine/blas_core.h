@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "runtime/base/error.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -19,6 +21,11 @@ extern "C" {
  * kernels are right, if nothing can be done, or with another BLAS.  Call first
  * in main(), before any other thread exists. */
 void mtlm_blas_core_prepare(int argc, char **argv);
+
+/* Checks the user's OPENBLAS_CORETYPE: this OpenBLAS must know the core, and
+ * the processor must have the instructions of the core's matrix product.  A
+ * child process tries them.  Called before other threads start. */
+int mtlm_blas_core_check(struct mtlm_error *err);
 
 /* Writes "OpenBLAS 0.3.21, core SkylakeX (set by us; detected Prescott)" to
  * text [bytes]; returns text. */

@@ -102,6 +102,19 @@ int mtlm_cpu_detect(struct mtlm_cpu *cpu, struct mtlm_error *err)
     return 0;
 }
 
+int mtlm_cpu_processors(void)
+{
+    hwloc_topology_t topology;
+    int n = 0;
+
+    if (hwloc_topology_init(&topology) < 0)
+        return 1;
+    if (hwloc_topology_load(topology) == 0)
+        n = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
+    hwloc_topology_destroy(topology);
+    return n > 0 ? n : 1;
+}
+
 int mtlm_cpu_share(const struct mtlm_cpu *cpu, int ranks_sharing, int rank)
 {
     const int share = cpu->allowed_cores / ranks_sharing

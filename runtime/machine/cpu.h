@@ -22,6 +22,10 @@ struct mtlm_cpu {
 /* Detects the cores.  Fails only where hwloc does. */
 int mtlm_cpu_detect(struct mtlm_cpu *cpu, struct mtlm_error *err);
 
+/* Returns the processing units (hardware threads) that this process sees; at
+ * least 1. */
+int mtlm_cpu_processors(void);
+
 /* Returns how many of the allowed cores belong to the rank-th (from 0) of
  * ranks_sharing processes that share them; at least 1. */
 int mtlm_cpu_share(const struct mtlm_cpu *cpu, int ranks_sharing, int rank);

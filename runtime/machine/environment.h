@@ -1,0 +1,18 @@
+#ifndef MTLM_ENVIRONMENT_H
+#define MTLM_ENVIRONMENT_H
+
+#include "runtime/base/error.h"
+
+/* Environment variables of StarPU and of the BLAS.  Both libraries end the
+ * process, or take another value, where a variable is wrong. */
+
+/* Checks the variables that hold numbers.  Needs neither StarPU nor a machine
+ * to run on. */
+int mtlm_environment_check_numbers(struct mtlm_error *err);
+
+/* Checks all variables, on the machine that runs the job: numbers, processors,
+ * the directory of StarPU's measurements, and the core of OpenBLAS.  Called
+ * before StarPU starts.  Makes the directory. */
+int mtlm_environment_check(struct mtlm_error *err);
+
+#endif /* MTLM_ENVIRONMENT_H */

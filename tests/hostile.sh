@@ -1,0 +1,82 @@
+#!/bin/bash
+# Every row of hostile.tsv: a command, refused in one sentence with its exit
+# status, soon, with nothing left behind.  HOSTILE=WORD runs the rows that hold
+# WORD; each row's time is printed when it takes over a second.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+
+PATH=$(cd "${builddir:-.}" && pwd):$PATH
+tiny='--model gpt-tiny --train-iters 3'
+tiny+=' --eval-iters 0 --seq-length 32'
+export tiny PATH
+# A rank without mpirun, and no core files.
+export OMPI_MCA_ess_singleton_isolated=1
+ulimit -c 0
+
+# The lines of advice behind a lack of memory, and argp's pointer to --help.
+advice='^($|Memory of each rank|their input gradients|stage  |[0-9]|the job is bound|It fits on|No number of|With fewer layers|Try `|  )'
+
+# row STATUS WORDS COMMAND: runs COMMAND in a shell.  WORDS: parts of the
+# sentence, separated by " ... ".
+row() {
+    local status=$1 words=$2 command=$3 left=$2 start=$SECONDS before after
+    before=$(find . | sort)
+    timeout -k 5 $((60 * TIME_SCALE)) bash -c "$command" \
+        >"$dir/out" 2>"$dir/err" </dev/null
+    rc=$?
+    after=$(find . | sort)
+    [ $rc -eq "$status" ] || fail "$command: status $rc, not $status: $(cat "$dir/err")"
+    [ "$(grep -vcE "$advice" "$dir/err")" -eq 1 ] \
+        || fail "$command: not one sentence: $(cat "$dir/err")"
+    grep -qE '^(mtlm-[a-z]+|run): ' "$dir/err" || fail "$command: $(cat "$dir/err")"
+    while [ -n "$left" ]; do
+        grep -qF -e "${left%% ... *}" "$dir/err" \
+            || fail "$command: no \"${left%% ... *}\" in: $(cat "$dir/err")"
+        [ "$left" != "${left#* ... }" ] || break
+        left=${left#* ... }
+    done
+    [ -n "$words" ] || fail "$command: the row expects no words"
+    [ "$before" = "$after" ] \
+        || fail "$command: left behind: $(comm -3 <(echo "$before") <(echo "$after"))"
+    [ $((SECONDS - start)) -le 1 ] || echo "$((SECONDS - start)) s: $command"
+}
+
+# What the rows refer to.
+prepare() {
+    local name
+    for _ in $(seq 300); do echo 'The quick brown fox jumps.'; done >text
+    mtlm-preprocess --input text --output-prefix good >/dev/null || fail preprocess
+    for name in nobin noidx shortbin shortidx badidx emptyidx; do
+        cp good_text_document.bin $name.bin
+        cp good_text_document.idx $name.idx
+    done
+    rm nobin.bin noidx.idx
+    truncate -s -1 shortbin.bin
+    truncate -s -1 shortidx.idx
+    truncate -s 0 emptyidx.idx
+    printf XXXX | dd of=badidx.idx conv=notrunc status=none
+    # shellcheck disable=SC2086 # several words
+    mtlm-dag $tiny --num-layers 1 --global-batch-size 1 --train-iters 1 \
+        --save saved >/dev/null || fail "a checkpoint to load"
+    mtlm-dag $tiny --num-layers 1 --global-batch-size 1 --train-iters 1 \
+        --trace traced >/dev/null || fail "a trace to read"
+    mkdir used full empty
+    touch used/schedule.csv
+    ln -s loop loop
+}
+
+mkdir work
+cd work || exit 1
+prepare
+rows=0
+while IFS=$'\t' read -r status words command; do
+    case $status in
+    '' | '#'*) continue ;;
+    esac
+    rows=$((rows + 1))
+    case $command in
+    *"${HOSTILE:-}"*) row "$status" "$words" "$command" ;;
+    esac
+done <"${srcdir:-.}/tests/hostile.tsv"
+[ $rows -ge 20 ] || fail "only $rows rows"
+finish
