@@ -60,8 +60,8 @@ prepare() {
         --save saved >/dev/null || fail "a checkpoint to load"
     mtlm-dag $tiny --num-layers 1 --global-batch-size 1 --train-iters 1 \
         --trace traced >/dev/null || fail "a trace to read"
-    mkdir used full empty
-    touch used/schedule.csv
+    mkdir used empty busy
+    touch used/schedule.csv busy/lock
     ln -s loop loop
 }
 

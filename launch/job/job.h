@@ -58,7 +58,8 @@ struct mtlm_job {
     struct mtlm_plan plan;
     const char *made_dir[4]; /* output directories that this rank made */
     int n_made_dirs;
-    char *load_path;                     /* checkpoint to begin with, or NULL */
+    int output_lock[2]; /* rank 0: descriptors; of --trace, --dump-logits */
+    char *load_path;    /* checkpoint to begin with, or NULL */
     struct mtlm_manifest loaded;         /* of load_path, until loaded */
     struct mtlm_checkpoint_list damaged; /* newer than load_path */
     struct mtlm_ramp_place begin;        /* of the first iteration */

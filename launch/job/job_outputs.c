@@ -47,8 +47,8 @@ static int probe(struct mtlm_job *job, const char *dir, struct mtlm_error *err)
     return rc;
 }
 
-/* Traces and logits need an empty directory: nothing is overwritten or
- * mixed. */
+/* Traces and logits need an empty directory: nothing is overwritten or mixed.
+ * A lock's file stays behind a killed job, and does not count. */
 static int check_empty(const char *dir, const char *option,
                        struct mtlm_error *err)
 {
@@ -62,7 +62,7 @@ static int check_empty(const char *dir, const char *option,
                               strerror(errno));
     while (d && (e = readdir(d)))
         if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..")
-            && strcmp(e->d_name, PROBE)) {
+            && strcmp(e->d_name, PROBE) && strcmp(e->d_name, "lock")) {
             rc = mtlm_error_set(err, MTLM_EXIT_IO,
                                 "%s: holds %s already; --%s needs a new "
                                 "directory, or an empty one",
@@ -74,10 +74,34 @@ static int check_empty(const char *dir, const char *option,
     return rc;
 }
 
-static int probe_empty(struct mtlm_job *job, const char *dir,
-                       const char *option, struct mtlm_error *err)
+/* Takes an empty directory for this job.  The second look sees the files of a
+ * job that held the lock until now. */
+static int take_empty(struct mtlm_job *job, const char *dir, const char *option,
+                      int *lock, struct mtlm_error *err)
 {
-    return dir && check_empty(dir, option, err) < 0 ? -1 : probe(job, dir, err);
+    if (!dir)
+        return 0;
+    return check_empty(dir, option, err) < 0 || probe(job, dir, err) < 0
+                   || mtlm_checkpoint_dir_lock(dir, lock, err) < 0
+                   || check_empty(dir, option, err) < 0
+               ? -1
+               : 0;
+}
+
+/* A directory is locked once, for one purpose. */
+static int check_distinct(const struct mtlm_options *o, struct mtlm_error *err)
+{
+    const char *dir[] = {o->trace_dir, o->logits_dir, o->save_dir};
+    static const char *const option[] = {"trace", "dump-logits", "save"};
+
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < i; j++)
+            if (dir[i] && dir[j] && strcmp(dir[i], dir[j]) == 0)
+                return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                                      "--%s and --%s both name %s; each needs "
+                                      "a directory of its own",
+                                      option[j], option[i], dir[i]);
+    return 0;
 }
 
 int mtlm_job_outputs_probe(struct mtlm_job *job, struct mtlm_error *err)
@@ -85,8 +109,12 @@ int mtlm_job_outputs_probe(struct mtlm_job *job, struct mtlm_error *err)
     const struct mtlm_options *o = &job->options;
 
     if (mtlm_ranks_rank(job->ranks) == 0
-        && (probe_empty(job, o->trace_dir, "trace", err) < 0
-            || probe_empty(job, o->logits_dir, "dump-logits", err) < 0
+        && (check_distinct(o, err) < 0
+            || take_empty(job, o->trace_dir, "trace", &job->output_lock[0], err)
+                   < 0
+            || take_empty(job, o->logits_dir, "dump-logits",
+                          &job->output_lock[1], err)
+                   < 0
             || probe(job, o->save_dir, err) < 0))
         return -1;
     return probe(job, o->dump_dir, err);
@@ -120,8 +148,21 @@ void mtlm_job_outputs_begin_metrics(struct mtlm_job *job)
             .gpu = job->gpu_text});
 }
 
+void mtlm_job_outputs_end(struct mtlm_job *job)
+{
+    const char *dir[] = {job->options.trace_dir, job->options.logits_dir};
+
+    for (int i = 0; i < 2; i++)
+        if (job->output_lock[i] > 0) {
+            mtlm_checkpoint_dir_unlock(dir[i]);
+            close(job->output_lock[i]);
+            job->output_lock[i] = 0;
+        }
+}
+
 void mtlm_job_outputs_remove(struct mtlm_job *job)
 {
+    mtlm_job_outputs_end(job);
     mtlm_metrics_close(job->metrics);
     job->metrics = NULL;
     for (int i = 0; i < job->n_made_dirs; i++) {

@@ -5,7 +5,9 @@
 
 /* Files that the job writes: probed and opened before the run. */
 
-/* Refuses output directories that cannot be written, or have to be empty. */
+/* Refuses output directories that cannot be written, that have to be empty, or
+ * that another job writes.  Locks the directories of --trace and --dump-logits
+ * for this job. */
 int mtlm_job_outputs_probe(struct mtlm_job *job, struct mtlm_error *err);
 
 /* Opens job->metrics on the last rank. */
@@ -17,5 +19,8 @@ void mtlm_job_outputs_begin_metrics(struct mtlm_job *job);
 /* Closes job->metrics and removes the directories that this rank made.  For a
  * job whose start failed. */
 void mtlm_job_outputs_remove(struct mtlm_job *job);
+
+/* Unlocks the directories. */
+void mtlm_job_outputs_end(struct mtlm_job *job);
 
 #endif /* MTLM_JOB_OUTPUTS_H */

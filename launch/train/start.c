@@ -341,5 +341,6 @@ void mtlm_train_stop(struct mtlm_job *job)
     mtlm_indexed_dataset_close(job->dataset);
     free(job->gpu_text);
     mtlm_job_checkpoint_end(job);
+    mtlm_job_outputs_end(job);
     free(job->advice);
 }

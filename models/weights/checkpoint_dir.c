@@ -144,8 +144,7 @@ static int refuse_lock(const char *dir, int fd, struct mtlm_error *err)
     const ssize_t n = pread(fd, who, sizeof(who) - 1, 0);
 
     who[n > 0 ? strcspn(who, "\n") : 0] = '\0';
-    return mtlm_error_set(err, MTLM_EXIT_IO,
-                          "%s: another job saves its checkpoints there: %s",
+    return mtlm_error_set(err, MTLM_EXIT_IO, "%s: another job writes there: %s",
                           dir, *who ? who : "it does not say which");
 }
 
@@ -156,7 +155,7 @@ static bool warn_lock(const char *dir)
         return false;
     fprintf(stderr,
             "mtlm-dag: %s: its file system has no locks; let no other job "
-            "save there\n",
+            "write there\n",
             dir);
     return true;
 }

@@ -208,6 +208,15 @@ for n in 1 2; do
     refuse 4 $n 'used: ' schedule.csv 'new directory' -- "${tiny[@]}" \
         "${parallel[@]}" --trace used
 done
+# Two jobs do not share a trace: the second is refused, the first is whole.
+"$program" "${tiny[@]}" --train-iters 100000 --trace shared >first 2>&1 &
+within 60 eval 'grep -q iteration first' || fail "no iterations: $(cat first)"
+refuse 4 1 'shared: another job writes there: process' -- "${tiny[@]}" --trace shared
+kill $!
+wait $!
+rm first
+[ "$(ls shared | grep -c -e lock -e summary.json)" -eq 1 ] \
+    || fail "the first of two jobs leaves: $(ls shared)"
 refuse 2 1 --trace-iterations 2:4 '--train-iters 3' -- "${tiny[@]}" \
     --trace new --trace-iterations 2:4
 refuse 2 1 --trace-iterations 2:3 '--exit-interval 2' -- "${tiny[@]}" \

@@ -214,7 +214,7 @@ refused 2 '--no-load-rng needs --load' -- --no-load-rng
 refused 4 'out: cannot be' -- --save out
 flock f/lock sleep $((60 * TIME_SCALE)) &
 within 10 eval '! flock -n f/lock true'
-refused 4 'f: another job saves' -- --load f --save f --train-iters 9
+refused 4 'f: another job writes there: ' -- --load f --save f --train-iters 9
 kill $! && wait $! 2>/dev/null
 well 1 "${run[@]}" --load f --finetune --seed 7
 [ "$(losses out | wc -l)" -eq 4 ] || fail "--finetune: $(cat out)"

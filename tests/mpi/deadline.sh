@@ -82,8 +82,9 @@ END
 # Rank 0 hangs while it writes what is left to write: nobody reads.
 at_end() {
     layout 1 2
+    rm -f out
     (
-        until [ -d trace ]; do sleep 0.01; done
+        until grep -qs '^layout:' out; do sleep 0.01; done
         mkfifo trace/schedule.csv.tmp
     ) &
     start $MPIRUN -q -n 2 "$program" "${small[@]}" "${parallel[@]}" \
@@ -99,7 +100,8 @@ slow() {
     cluster slow.ini 10
     sed -i 's/^forward_ms.*/forward_ms = 700/' slow.ini
     files=(slow/schedule.csv.tmp slow/summary.json.tmp)
-    until [ -d slow ]; do sleep 0.01; done && mkfifo "${files[@]}" &
+    rm -f out
+    until grep -qs '^layout:' out; do sleep 0.01; done && mkfifo "${files[@]}" &
     start $MPIRUN -q -n 2 "$program" "${pretend[@]}" "${parallel[@]}" \
         --num-layers 2 --global-batch-size 1 --train-iters 1 \
         --trace-iterations 1:1 --synthetic slow.ini --slow-rank 0:0.1 \
