@@ -4,7 +4,7 @@ the same weights and samples for both."""
 import json
 import os
 
-from bench import figures, theirs
+from bench import figures, machine, theirs
 from bench.ours import Failure, Ours
 
 
@@ -31,7 +31,7 @@ class Comparison:
         attempts counts."""
         names = figures.product_names(case)
         ours, peers = {}, {}
-        for core in (None, None, None, "SkylakeX", "Haswell"):
+        for core in (None, None, None, *machine.blas_cores()):
             self.blas, rates = self.ours.rates(cores, names)
             ours = figures.best_rates(ours, rates)
             setting = theirs.dataclasses.replace(self.setting, core=core)

@@ -11,15 +11,34 @@ def cores():
     return len(os.sched_getaffinity(0))
 
 
-def kind():
-    """The processor in words."""
+def processor(path="/proc/cpuinfo"):
+    """The fields of the first processor."""
     fields = {}
-    with open("/proc/cpuinfo") as file:
+    with open(path) as file:
         for line in file:
             if not line.strip():
                 break
             name, _, value = line.partition(":")
             fields[name.strip()] = value.strip()
+    return fields
+
+
+def has_avx512():
+    """Whether the processor runs PyTorch's avx512 vectors, and OpenBLAS's
+    SkylakeX kernels.  Neither library checks."""
+    flags = processor().get("flags", "").split()
+    return {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= set(flags)
+
+
+def blas_cores():
+    """Cores of OpenBLAS that the processor can run, beside the detected one."""
+    flags = processor().get("flags", "").split()
+    return ["SkylakeX"] * has_avx512() + ["Haswell"] * ("avx2" in flags)
+
+
+def kind():
+    """The processor in words."""
+    fields = processor()
     flags = fields.get("flags", "").split()
     known = [f for f in ("avx2", "avx512f", "avx512_bf16") if f in flags]
     return {

@@ -193,7 +193,9 @@ def variants(setting, version, case, blas):
         yield [lambda s, x=x: new(s, spin=x) for x in (True, False)]
     yield [lambda s, a=a: new(s, attention=a) for a in attention]
     yield [lambda s, a=a: new(s, adam=a) for a in adam]
-    yield [lambda s, v=v: new(s, vectors=v) for v in ("default", "avx512")]
+    # On another processor a signal ends PyTorch.
+    if machine.has_avx512():
+        yield [lambda s, v=v: new(s, vectors=v) for v in ("default", "avx512")]
     yield [lambda s, b=b: new(s, blas=b) for b in blas]
     if case.batch % 2 == 0 and setting.threads > 1:
         yield [lambda s: s, lambda s: new(s, processes=2, threads=1)]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.path.insert(0, os.path.join(os.environ.get("srcdir", "."), "perf"))
 
@@ -418,6 +419,40 @@ class Setting(unittest.TestCase):
                     sum(found[k] != v for k, v in vars(setting).items()),
                     2 if found["processes"] == 2 else 1,
                 )
+
+    def vectors_on(self, flags):
+        """Vectors that PyTorch is asked for on a processor with these flags."""
+        with unittest.mock.patch.object(
+            machine, "processor", lambda: {"flags": flags}
+        ):
+            return {
+                change(theirs.Setting("/x")).vectors
+                for question in theirs.variants(
+                    theirs.Setting("/x"),
+                    {"sdpa": True, "fused": True},
+                    cases.CASES["4x64"],
+                    ["/x"],
+                )
+                for change in question
+            }
+
+    def test_avx512_is_asked_where_the_processor_has_it(self):
+        all_four = "fpu avx2 avx512f avx512bw avx512dq avx512vl"
+        self.assertEqual(self.vectors_on(all_four), {"default", "avx512"})
+        self.assertEqual(self.vectors_on("fpu avx2 avx512f"), {"default"})
+        self.assertEqual(self.vectors_on("fpu avx2"), {"default"})
+        self.assertEqual(self.vectors_on(""), {"default"})
+
+    def test_cores_of_the_blas_are_those_that_the_processor_runs(self):
+        for flags, cores in (
+            ("avx2 avx512f avx512bw avx512dq avx512vl", ["SkylakeX", "Haswell"]),
+            ("avx2", ["Haswell"]),
+            ("sse2", []),
+        ):
+            with unittest.mock.patch.object(
+                machine, "processor", lambda flags=flags: {"flags": flags}
+            ):
+                self.assertEqual(machine.blas_cores(), cores)
 
     def test_spinning_is_asked_first(self):
         version = {"sdpa": False, "fused": False}
