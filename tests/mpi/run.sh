@@ -63,3 +63,59 @@ wait "$job" || rc=$?
 [ "$rc" -eq 138 ] || fail "exit status $rc of an early SIGTERM, expected 138"
 grep -q '^run: stopped before the program was ready$' "$work/err" \
     || fail "$(cat "$work/err")"
+
+# Open MPI's own errors come through, or a sentence that says more.
+# refused WORDS OPTION...
+refused() {
+    local words=$1
+    shift
+    rc=0
+    "$run" "$@" 2>"$work/err" || rc=$?
+    [ "$rc" -eq 2 ] || fail "$*: exit status $rc, expected 2"
+    [ "$(cat "$work/err")" = "run: $words" ] || fail "$*: $(cat "$work/err")"
+}
+refused "there is no hostfile '$work/none'" --hostfile "$work/none" -n 2 true
+refused "the hostfile '$work' is a directory" -machinefile "$work" -n 2 true
+bin=$work/bin
+mkdir "$bin"
+for name in bash cat env grep id mktemp setsid setpriv true; do
+    ln -s "$(command -v $name)" "$bin"
+done
+(PATH=$bin && refused "there is no program 'mpirun' in PATH: launch/setup installs it" \
+    -n 2 true)
+rc=0
+"$run" -n 2 --map-by nonsense true 2>"$work/err" || rc=$?
+[ "$rc" -eq 1 ] && grep -q 'Policy: nonsense' "$work/err" \
+    || fail "exit status $rc of a wrong mapping: $(cat "$work/err")"
+# A rank that ends with a status says enough.
+rc=0
+"$run" -n 2 bash -c 'echo words >&2; exit 3' 2>"$work/err" || rc=$?
+[ "$rc" -eq 3 ] && [ "$(sort -u "$work/err")" = words ] \
+    || fail "exit status $rc: $(cat "$work/err")"
+
+# Output on a full disk.
+rc=0
+"$run" -n 2 echo words >/dev/full 2>"$work/err" || rc=$?
+[ "$rc" -eq 4 ] || fail "exit status $rc on a full disk, expected 4"
+grep -qx 'run: standard output cannot be written: No space left on device' \
+    "$work/err" || fail "$(cat "$work/err")"
+[ "$("$run" -n 2 echo words | sort -u)" = words ] || fail "the output is lost"
+
+# The reader leaves: the ranks are asked to stop, and no program crashes.
+cat >"$work/program" <<'END'
+#!/bin/bash
+trap 'exit 75' USR1
+for i in $(seq $((600 * TIME_SCALE))); do
+    echo "line $i"
+    sleep 0.1
+done
+END
+{
+    rc=0
+    "$run" -n 2 "$work/program" 2>"$work/err" || rc=$?
+    echo "$rc" >"$work/rc"
+} | head -1 >"$work/out"
+[ "$(cat "$work/rc")" -eq 75 ] && grep -q '^line 1$' "$work/out" \
+    || fail "no reader: exit status $(cat "$work/rc"): $(cat "$work/err")"
+grep -q 'standard output cannot be written: Broken pipe' "$work/err" \
+    || fail "no reader: $(cat "$work/err")"
