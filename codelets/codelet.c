@@ -12,6 +12,7 @@
 #include "codelets/codelet.h"
 #include "codelets/value.h"
 #include "runtime/base/clock.h"
+#include "runtime/comm/activity.h"
 #include "runtime/comm/policy_nodes.h"
 #include "runtime/machine/data.h"
 #if HAVE_CUDA
@@ -64,6 +65,7 @@ void mtlm_codelet_task_ended(void *arg)
 {
     const struct mtlm_task *task = arg;
 
+    mtlm_activity_task_end();
     if (task->recorder)
         record_task(task);
     if (task->ended)

@@ -26,6 +26,7 @@
 #include "runtime/base/standard_output.h"
 #include "runtime/machine/blas_core.h"
 #include "runtime/machine/cpu.h"
+#include "runtime/machine/environment.h"
 #include "runtime/machine/machine.h"
 #include "runtime/policies/builtin.h"
 
@@ -79,6 +80,14 @@ static int count_workers(struct mtlm_job *job, struct mtlm_error *err)
     return 0;
 }
 
+/* Buffers of libraries count in check_memory() as memory that is gone. */
+static int reserve_libraries(struct mtlm_job *job, struct mtlm_error *err)
+{
+    if (job->gpu >= 0 || job->options.cluster_file) /* no matrix products */
+        return 0;
+    return mtlm_blas_core_reserve(job->workers, err);
+}
+
 static int build_program(struct mtlm_job *job, struct mtlm_error *err)
 {
     struct mtlm_program_config config =
@@ -101,13 +110,24 @@ static int build_program(struct mtlm_job *job, struct mtlm_error *err)
     return mtlm_plan_check_counts(&job->plan, err);
 }
 
+static int check_starpu_limits(struct mtlm_job *job, struct mtlm_error *err)
+{
+    return job->options.cluster_file || job->gpu >= 0
+               ? 0
+               : mtlm_environment_check_memory(job->plan.total_bytes, err);
+}
+
 /* Checks memory again: opening the data took memory. */
 static int check_memory(struct mtlm_job *job, struct mtlm_error *err)
 {
-    const double mine = job->options.cluster_file
-                            ? 0 /* one element of each tensor */
-                        : job->gpu < 0 ? mtlm_plan_more_bytes(&job->plan)
-                                       : mtlm_job_gpus_beside_bytes(job);
+    /* Beside workers: the engine, the saver, the progress, two of StarPU. */
+    enum { OTHER_THREADS = 5 };
+    const double threads =
+        mtlm_memory_for_threads(job->workers + OTHER_THREADS);
+    const double mine =
+        job->options.cluster_file ? 0 /* one element of each tensor */
+        : job->gpu < 0            ? mtlm_plan_more_bytes(&job->plan) + threads
+                                  : mtlm_job_gpus_beside_bytes(job);
 
     return mtlm_plan_check(
         mtlm_ranks_host_sum(job->ranks, mine),
@@ -287,11 +307,13 @@ int mtlm_train_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
                                   mtlm_job_layout_check,
                                   detect_cpu,
                                   count_workers,
+                                  reserve_libraries,
                                   mtlm_job_synthetic_read,
                                   mtlm_job_layout_choose,
                                   mtlm_job_data_open,
                                   mtlm_job_compare_data,
                                   build_program,
+                                  check_starpu_limits,
                                   check_memory,
                                   mtlm_job_outputs_probe,
                                   mtlm_job_checkpoint_lock,

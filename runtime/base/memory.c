@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <limits.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,6 +146,18 @@ size_t mtlm_memory_available(void)
     for (int i = 0; i < 2; i++)
         bytes = other[i] < bytes ? other[i] : bytes;
     return bytes > 0 ? bytes : 0;
+}
+
+size_t mtlm_memory_for_threads(int n)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_AS, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+        return 0;
+    mallopt(M_ARENA_MAX, 1);
+    if (getrlimit(RLIMIT_STACK, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+        limit.rlim_cur = 8 << 20; /* glibc's choice is 2 MiB */
+    return n * limit.rlim_cur;
 }
 
 static size_t own_status(const char *key)

@@ -28,6 +28,11 @@ char *mtlm_sprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
  * its limit of address space. */
 size_t mtlm_memory_available(void);
 
+/* Prepares for the start of n threads where the process has a limit of address
+ * space (ulimit -v): threads share one heap.  Returns the bytes of address
+ * space of their stacks; 0 without a limit. */
+size_t mtlm_memory_for_threads(int n);
+
 /* Returns the bytes that this process holds now.  Counts its own pages, and
  * pages shared with other processes for communication.  Does not count pages of
  * files, such as program code and mapped data sets: the system takes them back

@@ -40,6 +40,9 @@ void mtlm_activity_progress(void);
 /* Time of this rank's last progress (mtlm_now_ns()). */
 int64_t mtlm_activity_progress_ns(void);
 
+/* A task of a worker has ended. */
+void mtlm_activity_task_end(void);
+
 /* A thread begins (is = true) or ends work at the disk; one thread at a time.
  * The thread need not be the one that waits for files. */
 void mtlm_activity_at_disk(bool is);
@@ -60,6 +63,9 @@ struct mtlm_activity {
 
 /* Takes the calling thread as the main thread. */
 void mtlm_activity_start(void);
+
+/* Returns the number of tasks that have ended. */
+int64_t mtlm_activity_tasks(void);
 
 /* Notes progress where the rank has made any since the last call; returns what
  * the notes say.  Called by one thread. */

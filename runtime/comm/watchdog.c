@@ -14,6 +14,8 @@
 #include "runtime/comm/mpi_turn.h"
 #include "runtime/comm/pulse.h"
 #include "runtime/comm/watchdog.h"
+#include "runtime/machine/machine.h"
+#include "runtime/machine/signals.h"
 
 /* Longest time between two looks. */
 enum { LOOK_NS = 1000000000 };
@@ -24,6 +26,7 @@ static bool stopping;
 static struct mtlm_pulse *pulse; /* NULL: no signs of life */
 static int64_t turn_ns;          /* when the thread last had a turn of MPI */
 static int64_t job_ns;           /* of the last progress of any rank */
+static int64_t stuck_tasks, stuck_ns; /* ended tasks, unchanged since */
 
 static pthread_t thread;
 static int64_t limit_ns; /* the deadline; 0: there is no thread */
@@ -43,6 +46,7 @@ static void shift_times(int64_t late)
     const int64_t now = mtlm_now_ns();
 
     turn_ns = turn_ns + late < now ? turn_ns + late : now;
+    stuck_ns = now;
     mtlm_activity_shift(late);
     if (pulse)
         mtlm_pulse_shift(pulse, late);
@@ -95,6 +99,26 @@ static void judge_disk(const struct mtlm_activity *seen)
     end_late_job(seen->disk_ns * 1e-9, "a call of the disk to return", why);
 }
 
+/* After a signal the job waits for its tasks, which may hang. */
+static void judge_tasks(void)
+{
+    const int64_t now = mtlm_now_ns(), tasks = mtlm_activity_tasks();
+    const int64_t most = limit_ns < MTLM_STUCK_S * 1e9
+                             ? limit_ns
+                             : (int64_t) (MTLM_STUCK_S * 1e9);
+
+    if (mtlm_stop_requested() < MTLM_STOP_SIGNAL || tasks != stuck_tasks
+        || !mtlm_machine_busy()) {
+        stuck_tasks = tasks;
+        stuck_ns = now;
+    } else if (now - stuck_ns > most) {
+        mtlm_end_job(MTLM_EXIT_PEER,
+                     "a signal asks the job to stop, but no task has ended for "
+                     "%.3g s: a worker hangs",
+                     (now - stuck_ns) * 1e-9);
+    }
+}
+
 static void look_once(int64_t pause)
 {
     const int64_t began = mtlm_now_ns();
@@ -103,6 +127,7 @@ static void look_once(int64_t pause)
     bool turn;
 
     judge_disk(&seen);
+    judge_tasks();
     if (!pulse) {
         if (seen.waited_ns > limit_ns)
             end_late_job(seen.waited_ns * 1e-9, seen.what,

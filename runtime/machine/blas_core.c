@@ -11,9 +11,11 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/base/memory.h"
 #include "runtime/machine/blas_core.h"
 
 /* Holds the detected core after the restart: the program restarts only once,
@@ -90,13 +92,14 @@ void mtlm_blas_core_prepare(int argc, char **argv)
 }
 
 /* Matrix products with and without transposition, with odd sizes. */
-static void try_products(void)
+static void try_products(int unused)
 {
     enum { ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED, N = 37 };
     static float a[N * N], b[N * N], c[N * N];
     void (*product)(int, int, int, int, int, int, float, const float *, int,
                     const float *, int, float, float *, int);
 
+    (void) unused;
     *(void **) &product = dlsym(RTLD_DEFAULT, "cblas_sgemm");
     for (int i = 0; product && i < 4; i++)
         product(ROW_MAJOR, i & 1 ? TRANSPOSED : PLAIN,
@@ -104,17 +107,21 @@ static void try_products(void)
                 c, N);
 }
 
-/* Returns the signal that ends a child process with the products; 0: none. */
-static int signal_of_products(void)
+/* Returns the signal that ends a child process which calls attempt(n); 0:
+ * none.  The child may use a second of processor time. */
+static int signal_of_attempt(void (*attempt)(int), int n)
 {
     static const struct rlimit no_core = {0, 0};
+    static const struct itimerval second = {.it_value = {1, 0}};
     const pid_t child = fork();
     int status = 0;
 
     if (child == 0) {
         setrlimit(RLIMIT_CORE, &no_core);
         signal(SIGILL, SIG_DFL);
-        try_products();
+        signal(SIGPROF, SIG_DFL);
+        setitimer(ITIMER_PROF, &second, NULL);
+        attempt(n);
         _exit(0);
     }
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
@@ -136,13 +143,47 @@ int mtlm_blas_core_check(struct mtlm_error *err)
                               "=%s names no core of this OpenBLAS, which takes "
                               "%s",
                               facts.coretype, facts.core);
-    number = signal_of_products();
+    number = signal_of_attempt(try_products, 0);
     if (number)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "the environment variable " CORETYPE
                               "=%s names a core whose matrix product fails on "
                               "this processor: %s",
                               facts.coretype, strsignal(number));
+    return 0;
+}
+
+/* Takes n buffers at once, then gives them back: OpenBLAS keeps the memory. */
+static void take_buffers(int n)
+{
+    void *(*get)(int), (*give)(void *);
+    void **buffer = mtlm_calloc(n, sizeof(*buffer));
+
+    *(void **) &get = dlsym(RTLD_DEFAULT, "blas_memory_alloc");
+    *(void **) &give = dlsym(RTLD_DEFAULT, "blas_memory_free");
+    for (int i = 0; get && give && i < n; i++)
+        buffer[i] = get(0);
+    for (int i = 0; get && give && i < n; i++)
+        give(buffer[i]);
+    free(buffer);
+}
+
+int mtlm_blas_core_reserve(int callers, struct mtlm_error *err)
+{
+    struct rlimit limit;
+
+    if (!ask("openblas_get_config") || getrlimit(RLIMIT_AS, &limit) < 0
+        || limit.rlim_cur == RLIM_INFINITY)
+        return 0;
+    if (signal_of_attempt(take_buffers, callers))
+        return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
+                              "the limit of %.0f MiB of address space (ulimit "
+                              "-v) leaves %.0f MiB, too little for the buffers "
+                              "of OpenBLAS for %d worker%s",
+                              limit.rlim_cur / (1024.0 * 1024),
+                              mtlm_memory_available() / (1024.0 * 1024),
+                              callers, callers > 1 ? "s" : "");
+    take_buffers(callers);
     return 0;
 }
 

@@ -27,6 +27,12 @@ void mtlm_blas_core_prepare(int argc, char **argv);
  * child process tries them.  Called before other threads start. */
 int mtlm_blas_core_check(struct mtlm_error *err);
 
+/* Makes OpenBLAS allocate its buffers for `callers` threads now, where the
+ * process has a limit of address space.  Later OpenBLAS would retry a refused
+ * allocation for ever.  Returns -1 and MTLM_EXIT_RESOURCE where the buffers do
+ * not fit: a child process tries first. */
+int mtlm_blas_core_reserve(int callers, struct mtlm_error *err);
+
 /* Writes "OpenBLAS 0.3.21, core SkylakeX (set by us; detected Prescott)" to
  * text [bytes]; returns text. */
 const char *mtlm_blas_core_describe(char *text, size_t bytes);

@@ -228,3 +228,21 @@ int mtlm_environment_check(struct mtlm_error *err)
                ? -1
                : 0;
 }
+
+int mtlm_environment_check_memory(double bytes, struct mtlm_error *err)
+{
+    static const char *const names[] = {"STARPU_LIMIT_CPU_MEM",
+                                        "STARPU_LIMIT_CPU_NUMA_MEM"};
+    const double mib = 1024.0 * 1024;
+
+    for (int i = 0; i < 2; i++) {
+        const char *text = getenv(names[i]);
+
+        if (text && atoi(text) * mib < bytes)
+            return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
+                                  "the environment variable %s=%s (MiB) leaves "
+                                  "less than the plan of %.1f MiB",
+                                  names[i], text, bytes / mib);
+    }
+    return 0;
+}

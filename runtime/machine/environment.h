@@ -15,4 +15,8 @@ int mtlm_environment_check_numbers(struct mtlm_error *err);
  * before StarPU starts.  Makes the directory. */
 int mtlm_environment_check(struct mtlm_error *err);
 
+/* Checks that the limits of STARPU_LIMIT_CPU_MEM and its like leave `bytes`:
+ * StarPU would wait for ever for memory beyond a limit. */
+int mtlm_environment_check_memory(double bytes, struct mtlm_error *err);
+
 #endif /* MTLM_ENVIRONMENT_H */

@@ -91,6 +91,17 @@ ended_within 5 "second signal to a rank"
 [ $rc -eq 138 ] || [ $rc -eq 143 ] || fail "second signal: exit code $rc"
 grep -q 'second signal, stopping now' err || fail "second signal: $(cat err)"
 
+# A worker that hangs: one signal ends the job all the same.
+if ! ldd "$program" | grep -q 'lib[alt]*san'; then
+    start env LD_PRELOAD="${program%/*}/tests/mpi/stuck_blas.so" "${mpirun[@]}" \
+        "$program" "${endless[@]}" --distributed-timeout-minutes 0.05
+    kill -TERM "${pids[0]}"
+    ended_within 20 "a signal to a worker that hangs"
+    [ $rc -eq 7 ] || fail "a worker that hangs: exit code $rc: $(cat err)"
+    grep -q 'no task has ended for .* s: a worker hangs' err \
+        || fail "a worker that hangs: $(cat err)"
+fi
+
 start "$srcdir/launch/run" -n 2 "$program" "${slow[@]}"
 kill -INT "$job"
 within 20 grep -q 'once more' err || fail "launch/run says nothing: $(cat err)"
