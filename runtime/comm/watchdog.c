@@ -11,6 +11,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/comm/activity.h"
+#include "runtime/comm/launcher.h"
 #include "runtime/comm/mpi_turn.h"
 #include "runtime/comm/pulse.h"
 #include "runtime/comm/watchdog.h"
@@ -27,6 +28,9 @@ static struct mtlm_pulse *pulse; /* NULL: no signs of life */
 static int64_t turn_ns;          /* when the thread last had a turn of MPI */
 static int64_t job_ns;           /* of the last progress of any rank */
 static int64_t stuck_tasks, stuck_ns; /* ended tasks, unchanged since */
+
+static bool joined;     /* MPI_Init() has returned */
+static bool start_said; /* that a rank is missing at the start */
 
 static pthread_t thread;
 static int64_t limit_ns; /* the deadline; 0: there is no thread */
@@ -119,6 +123,23 @@ static void judge_tasks(void)
     }
 }
 
+/* A rank that has left before MPI_Init(), or never starts, keeps the others
+ * waiting: the first ranks say so once. */
+static void report_start(const struct mtlm_activity *seen)
+{
+    const int rank = mtlm_launcher_rank();
+
+    if (joined || start_said || rank >= MTLM_START_RANKS
+        || seen->waited_ns < MTLM_START_S * 1e9)
+        return;
+    start_said = true;
+    fprintf(stderr,
+            "mtlm-dag: rank %d has waited for %s for %.0f s; a rank that ended "
+            "early (--print-config, another program) or never started is "
+            "missing\n",
+            rank < 0 ? 0 : rank, seen->what, seen->waited_ns * 1e-9);
+}
+
 static void look_once(int64_t pause)
 {
     const int64_t began = mtlm_now_ns();
@@ -129,6 +150,7 @@ static void look_once(int64_t pause)
     judge_disk(&seen);
     judge_tasks();
     if (!pulse) {
+        report_start(&seen);
         if (seen.waited_ns > limit_ns)
             end_late_job(seen.waited_ns * 1e-9, seen.what,
                          "a peer hangs or is lost");
@@ -195,6 +217,7 @@ void mtlm_watchdog_attach(struct mtlm_pulse *of)
 {
     pthread_mutex_lock(&mutex);
     pulse = of;
+    joined = true;
     turn_ns = mtlm_now_ns();
     mtlm_activity_progress();
     pthread_mutex_unlock(&mutex);

@@ -27,6 +27,11 @@
 /* One call of the disk may take this many times the deadline. */
 enum { MTLM_DISK_DEADLINES = 10 };
 
+/* A wait for the start of MPI that takes longer, in seconds, is reported once
+ * by so many ranks. */
+#define MTLM_START_S 5.0
+enum { MTLM_START_RANKS = 16 };
+
 /* Seconds without the end of a task after a signal. */
 #define MTLM_STUCK_S 60.0
 

@@ -79,6 +79,23 @@ END
     missed "a rank stopped at the start" 'all ranks to start'
 }
 
+# One that leaves before MPI has started: the others soon say that they wait.
+left_early() {
+    local first=(--print-config --model gpt-tiny) program_of_first=$program
+    layout 1 3
+    [ "$1" = --print-config ] || first=() program_of_first=$1
+    # shellcheck disable=SC2086 # several words
+    $MPIRUN -q -n 1 "$program_of_first" "${first[@]}" \
+        : -n 2 "$program" "${small[@]}" "${parallel[@]}" --train-iters 3 \
+        --distributed-timeout-minutes 0.3 >out 2>err </dev/null &
+    job=$!
+    within 10 eval '[ "$(grep -c "^mtlm-dag: rank [12] has waited for all ranks to start" err)" -eq 2 ]' \
+        || fail "$1: the others do not say that they wait: $(cat err)"
+    pids=($(descendants $job))
+    ended_within 30 "$1"
+    [ $rc -eq 7 ] || fail "$1: exit code $rc: $(cat err)"
+}
+
 # Rank 0 hangs while it writes what is left to write: nobody reads.
 at_end() {
     layout 1 2
@@ -137,6 +154,8 @@ if full_tier; then
 fi
 beside slow
 beside at_end
+beside left_early --print-config
+! full_tier || beside left_early /bin/true
 together
 
 # The time counts.
