@@ -150,6 +150,8 @@ static void submit_task(struct mtlm_run *run, const struct mtlm_item *item,
               * config->micro_batch;
     arg->share = pass->share;
     arg->batch = pass->batch;
+    arg->position = pass->position;
+    arg->rows = pass->rows;
     arg->recorder = pass->record ? run->config.recorder : NULL;
     arg->record = record_of(run, item, pass);
     set_sleep(run, item, pass, arg);

@@ -1,7 +1,8 @@
 #ifndef MTLM_GRAPH_RUN_PRIVATE_H
 #define MTLM_GRAPH_RUN_PRIVATE_H
 
-/* A run's state, and the submission of one item: for run.c and item.c only. */
+/* A run's state, and the submission of one item: for run.c, item.c and decode.c
+ * only. */
 
 #include "graph/run/data.h"
 #include "graph/run/run.h"
@@ -41,6 +42,7 @@ struct mtlm_pass {
     int64_t batch;            /* samples of the iteration on all ranks */
     double share;             /* weight of a microbatch in the losses */
     double flops;             /* FLOPs of a microbatch on this rank */
+    int64_t position, rows;   /* see struct mtlm_context */
     bool record;
 };
 

@@ -14,14 +14,20 @@ static int64_t encode(const struct mtlm_tokenizer *tokenizer,
     return bytes;
 }
 
-int64_t mtlm_byte_tokenizer_decode(const int32_t *tokens, int64_t n, char *text)
-{
-    int64_t bytes = 0;
+#define FOUR(n) n, n + 1, n + 2, n + 3
+#define SIXTEEN(n) FOUR(n), FOUR(n + 4), FOUR(n + 8), FOUR(n + 12)
+#define SIXTY_FOUR(n)                                                          \
+    SIXTEEN(n), SIXTEEN(n + 16), SIXTEEN(n + 32), SIXTEEN(n + 48)
 
-    for (int64_t i = 0; i < n; i++)
-        if (tokens[i] < MTLM_BYTE_EOD)
-            text[bytes++] = (char) tokens[i];
-    return bytes;
+static const char *text_of(const struct mtlm_tokenizer *tokenizer,
+                           int32_t token, int64_t *bytes)
+{
+    static const unsigned char all[MTLM_BYTE_EOD] = {
+        SIXTY_FOUR(0), SIXTY_FOUR(64), SIXTY_FOUR(128), SIXTY_FOUR(192)};
+
+    (void) tokenizer;
+    *bytes = token < MTLM_BYTE_EOD;
+    return (const char *) &all[*bytes ? token : 0];
 }
 
 /* Whether a token is a letter or digit of ASCII, independent of the locale, or
@@ -56,4 +62,5 @@ const struct mtlm_tokenizer mtlm_tokenizer_byte = {
     .eod = MTLM_BYTE_EOD,
     .bert = &mtlm_bert_vocab_byte,
     .encode = encode,
+    .text = text_of,
 };

@@ -21,9 +21,4 @@ extern const struct mtlm_tokenizer mtlm_tokenizer_byte; /* "byte" */
  * (UTF-8 beyond ASCII), with one blank before.  Every other byte is a word. */
 extern const struct mtlm_bert_vocab mtlm_bert_vocab_byte;
 
-/* Writes the bytes of n tokens to text [n], without ends of documents.  Returns
- * the number of bytes. */
-int64_t mtlm_byte_tokenizer_decode(const int32_t *tokens, int64_t n,
-                                   char *text);
-
 #endif /* MTLM_BYTE_TOKENIZER_H */

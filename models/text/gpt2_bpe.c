@@ -121,6 +121,15 @@ static int64_t encode(const struct mtlm_tokenizer *tokenizer,
     return n;
 }
 
+static const char *text_of(const struct mtlm_tokenizer *tokenizer,
+                           int32_t token, int64_t *bytes)
+{
+    const struct gpt2_bpe *bpe = (const struct gpt2_bpe *) tokenizer;
+
+    *bytes = bpe->length[token];
+    return bpe->text + bpe->vocabulary.begin[token];
+}
+
 /* Checks the number of merges.  A token is a byte, the result of a merge, or
  * one of few special tokens: a truncated merges file makes too few tokens. */
 static int check_pair(const struct gpt2_bpe *bpe, const char *vocab_file,
@@ -154,8 +163,10 @@ const struct mtlm_tokenizer *mtlm_gpt2_bpe_open(const char *vocab_file,
 {
     struct gpt2_bpe *bpe = mtlm_calloc(1, sizeof(*bpe));
 
-    bpe->tokenizer = (struct mtlm_tokenizer){
-        .name = "GPT2BPETokenizer", .encode = encode, .destroy = destroy};
+    bpe->tokenizer = (struct mtlm_tokenizer){.name = "GPT2BPETokenizer",
+                                             .encode = encode,
+                                             .text = text_of,
+                                             .destroy = destroy};
     if (mtlm_vocabulary_read_json(&bpe->vocabulary, vocab_file, err) < 0
         || find_special(bpe, vocab_file, err) < 0
         || mtlm_merges_read(&bpe->merges, &bpe->vocabulary, merge_file, err) < 0
@@ -167,13 +178,4 @@ const struct mtlm_tokenizer *mtlm_gpt2_bpe_open(const char *vocab_file,
     bpe->tokenizer.hash = bpe->merges.hash;
     find_bytes(bpe);
     return &bpe->tokenizer;
-}
-
-const char *mtlm_gpt2_bpe_bytes(const struct mtlm_tokenizer *tokenizer,
-                                int32_t token, int64_t *bytes)
-{
-    const struct gpt2_bpe *bpe = (const struct gpt2_bpe *) tokenizer;
-
-    *bytes = bpe->length[token];
-    return bpe->text + bpe->vocabulary.begin[token];
 }

@@ -19,8 +19,4 @@ const struct mtlm_tokenizer *mtlm_gpt2_bpe_open(const char *vocab_file,
                                                 const char *merge_file,
                                                 struct mtlm_error *err);
 
-/* Returns the bytes of a token, borrowed. */
-const char *mtlm_gpt2_bpe_bytes(const struct mtlm_tokenizer *tokenizer,
-                                int32_t token, int64_t *bytes);
-
 #endif /* MTLM_GPT2_BPE_H */

@@ -28,6 +28,11 @@ struct mtlm_tokenizer {
                       struct mtlm_word_cache *cache, const char *text,
                       int64_t bytes, bool more, int32_t *tokens);
 
+    /* Returns the bytes of a token, which the tokenizer owns, and their number;
+     * a token that is no text has 0.  NULL: this tokenizer is for a BERT. */
+    const char *(*text)(const struct mtlm_tokenizer *tokenizer, int32_t token,
+                        int64_t *bytes);
+
     void (*destroy)(struct mtlm_tokenizer *tokenizer); /* NULL: constant */
 };
 

@@ -57,7 +57,7 @@ static int64_t decode(const struct mtlm_tokenizer *tokenizer,
 
     for (int64_t i = 0; i < n; i++) {
         int64_t some;
-        const char *of = mtlm_gpt2_bpe_bytes(tokenizer, token[i], &some);
+        const char *of = tokenizer->text(tokenizer, token[i], &some);
 
         memcpy(text + bytes, of, (size_t) some);
         bytes += some;

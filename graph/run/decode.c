@@ -1,0 +1,140 @@
+/* Submits passes of generation and reads their tokens.
+ *
+ * StarPU hands over a token between the pass that writes the token and the next
+ * pass of the slot: a callback copies the token.  So the host submits the next
+ * pass before the token is known, and workers do not wait for the host. */
+
+#include "config.h"
+
+#include <assert.h>
+#include <semaphore.h>
+#include <stdlib.h>
+
+#include "graph/run/decode.h"
+#include "graph/run/run_private.h"
+#include "runtime/base/memory.h"
+#include "runtime/machine/data.h"
+
+struct token {
+    starpu_data_handle_t handle;
+    int32_t value;
+    sem_t known;
+};
+
+/* The tokens of a slot: numbers below `taken` are with the caller, those below
+ * `submitted` are pending. */
+struct slot {
+    struct token token[MTLM_RUN_TOKENS_AHEAD];
+    int64_t submitted, taken;
+};
+
+struct mtlm_run_decode {
+    struct mtlm_run *run;
+    struct slot *slot; /* [n_slots] */
+    int n_slots;
+    int64_t passes; /* submitted */
+};
+
+/* Older passes go first. */
+static void submit(struct mtlm_run_decode *decode,
+                   const struct mtlm_items *items,
+                   const struct mtlm_run_pass *of)
+{
+    struct mtlm_run *run = decode->run;
+    const struct mtlm_pass pass = {
+        .iteration = decode->passes,
+        .first_microbatch = of->slot,
+        .first_sample = of->sequence - run->program->config.layout.dp_rank,
+        .microbatches = 1,
+        .flops = 1,
+        .position = of->position,
+        .rows = of->rows};
+
+    for (int i = 0; i < items->n; i++)
+        mtlm_run_submit_item(run, &items->item[i], &pass);
+    starpu_do_schedule();
+}
+
+static void copy_token(void *arg)
+{
+    struct token *token = arg;
+
+    token->value = *(const int32_t *) starpu_data_handle_to_pointer(
+        token->handle, STARPU_MAIN_RAM);
+    starpu_data_release_on_node(token->handle, STARPU_MAIN_RAM);
+    sem_post(&token->known);
+}
+
+/* Called between the passes of a slot. */
+static void ask_for_token(struct mtlm_run_decode *decode, int slot)
+{
+    struct slot *s = &decode->slot[slot];
+    struct token *token = &s->token[s->submitted++ % MTLM_RUN_TOKENS_AHEAD];
+
+    assert(s->submitted - s->taken <= MTLM_RUN_TOKENS_AHEAD);
+    decode->passes++;
+    token->handle = mtlm_run_data_handle(
+        &decode->run->data, decode->run->program->decode.token, slot);
+    MTLM_CHECK_STARPU(starpu_data_acquire_on_node_cb(
+        token->handle, STARPU_MAIN_RAM, STARPU_R, copy_token, token));
+}
+
+struct mtlm_run_decode *mtlm_run_decode_create(struct mtlm_run *run)
+{
+    struct mtlm_run_decode *decode = mtlm_calloc(1, sizeof(*decode));
+
+    decode->run = run;
+    decode->n_slots = run->program->config.decoding.sequences;
+    decode->slot = mtlm_calloc(decode->n_slots, sizeof(*decode->slot));
+    for (int i = 0; i < decode->n_slots; i++) {
+        for (int k = 0; k < MTLM_RUN_TOKENS_AHEAD; k++)
+            sem_init(&decode->slot[i].token[k].known, 0, 0);
+        submit(decode, &run->program->decode.begin,
+               &(struct mtlm_run_pass){.slot = i});
+    }
+    return decode;
+}
+
+void mtlm_run_decode_destroy(struct mtlm_run_decode *decode)
+{
+    for (int i = 0; i < decode->n_slots; i++) {
+        while (decode->slot[i].taken < decode->slot[i].submitted)
+            mtlm_run_decode_token(decode, i);
+        for (int k = 0; k < MTLM_RUN_TOKENS_AHEAD; k++)
+            sem_destroy(&decode->slot[i].token[k].known);
+    }
+    mtlm_run_wait(decode->run);
+    free(decode->slot);
+    free(decode);
+}
+
+void mtlm_run_decode_prompt(struct mtlm_run_decode *decode,
+                            const struct mtlm_run_pass *pass, bool end)
+{
+    const struct mtlm_decode *lists = &decode->run->program->decode;
+
+    submit(decode, &lists->prompt, pass);
+    if (!end)
+        return;
+    submit(decode, &lists->prompt_end, pass);
+    ask_for_token(decode, pass->slot);
+}
+
+void mtlm_run_decode_step(struct mtlm_run_decode *decode,
+                          const struct mtlm_run_pass *pass)
+{
+    submit(decode, &decode->run->program->decode.step, pass);
+    ask_for_token(decode, pass->slot);
+}
+
+int32_t mtlm_run_decode_token(struct mtlm_run_decode *decode, int slot)
+{
+    struct slot *s = &decode->slot[slot];
+    struct token *token = &s->token[s->taken % MTLM_RUN_TOKENS_AHEAD];
+
+    assert(s->taken < s->submitted);
+    while (sem_wait(&token->known) != 0)
+        ; /* a signal */
+    s->taken++;
+    return token->value;
+}

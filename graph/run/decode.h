@@ -1,0 +1,43 @@
+#ifndef MTLM_RUN_DECODE_H
+#define MTLM_RUN_DECODE_H
+
+/* Generation of text: submits passes of sequences, and hands over the tokens.
+ * All ranks make the same calls in the same order.  The program has
+ * config.decoding. */
+
+#include "graph/run/run.h"
+
+struct mtlm_run_decode;
+
+/* A pass: the sequence in a slot, and the positions that the pass takes. */
+struct mtlm_run_pass {
+    int slot; /* 0 .. config.decoding.sequences - 1 */
+    int64_t
+        sequence; /* number of the sequence: its sample, its random numbers */
+    int64_t position; /* of the first row */
+    int64_t rows;
+};
+
+/* Clears the caches of all slots.  Borrows run.  The caller frees the result
+ * with mtlm_run_decode_destroy(). */
+struct mtlm_run_decode *mtlm_run_decode_create(struct mtlm_run *run);
+
+/* Waits for all passes and frees decode. */
+void mtlm_run_decode_destroy(struct mtlm_run_decode *decode);
+
+/* Submits the pass of a piece of the prompt, of at most
+ * config.decoding.prompt_rows rows.  Does not wait.  end: the piece is the last
+ * one, and a token follows. */
+void mtlm_run_decode_prompt(struct mtlm_run_decode *decode,
+                            const struct mtlm_run_pass *pass, bool end);
+
+/* Submits the pass of the newest token, one row; a token follows.  Does not
+ * wait.  At most MTLM_RUN_TOKENS_AHEAD tokens of a slot may be pending. */
+enum { MTLM_RUN_TOKENS_AHEAD = 2 };
+void mtlm_run_decode_step(struct mtlm_run_decode *decode,
+                          const struct mtlm_run_pass *pass);
+
+/* Waits for the oldest pending token of the slot and returns the token. */
+int32_t mtlm_run_decode_token(struct mtlm_run_decode *decode, int slot);
+
+#endif /* MTLM_RUN_DECODE_H */
