@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "launch/generate/generate.h"
 #include "launch/options/options_answer.h"
 #include "launch/options/options_parse.h"
 #include "launch/plan/dry_run.h"
@@ -57,7 +58,7 @@ static int train(struct mtlm_job *job, const struct mtlm_error *wrong)
     else if (job->leaves)
         code = MTLM_EXIT_OK;
     else
-        code = mtlm_train(job);
+        code = job->prompts ? mtlm_generate(job) : mtlm_train(job);
     mtlm_train_stop(job);
     return code;
 }

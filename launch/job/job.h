@@ -10,6 +10,7 @@
 #include "launch/options/options.h"
 #include "models/text/entropy.h"
 #include "models/text/indexed_dataset.h"
+#include "models/text/prompts.h"
 #include "models/weights/checkpoint_dir.h"
 #include "models/weights/manifest.h"
 #include "runtime/base/sample.h"
@@ -50,7 +51,11 @@ struct mtlm_job {
     struct mtlm_synthetic synthetic;
     struct mtlm_indexed_dataset *dataset; /* NULL: mock data */
     struct mtlm_job_source train, valid;
-    struct mtlm_samples *test;   /* NULL: no test documents */
+    struct mtlm_samples *test; /* NULL: no test documents */
+    /* A job that generates text has prompts, which are valid.samples, too; else
+     * NULL. */
+    struct mtlm_prompts *prompts;
+    struct mtlm_decoding decoding;
     struct mtlm_entropy entropy; /* of the validation bytes, if has_entropy */
     bool has_entropy;
     struct mtlm_program *program;

@@ -8,6 +8,8 @@
 #include <xxhash.h>
 
 #include "launch/job/job_data.h"
+#include "launch/job/job_prompts.h"
+#include "launch/options/options_generate.h"
 #include "models/text/bert_dataset.h"
 #include "models/text/byte_tokenizer.h"
 #include "models/text/gpt_dataset.h"
@@ -129,6 +131,8 @@ static int open_documents(struct mtlm_job *job, struct mtlm_error *err)
 int mtlm_job_data_open(struct mtlm_job *job, struct mtlm_error *err)
 {
     job->train.source.read = job->valid.source.read = read_source;
+    if (mtlm_options_generate_wanted(&job->options))
+        return mtlm_job_prompts_open(job, err);
     if (!job->options.mock_data)
         return open_documents(job, err);
     /* The mock text is the same for every seed: three seeds, three splits. */
@@ -191,6 +195,10 @@ char *mtlm_job_data_describe(const struct mtlm_job *job)
     const struct mtlm_indexed_dataset *data = job->dataset;
     int64_t n;
 
+    if (job->prompts)
+        return mtlm_sprintf("%" PRId64
+                            " sequences of prompts, hash %016" PRIx64,
+                            job->prompts->sequences, job->prompts->hash);
     if (!data)
         return mtlm_strdup("mock data");
     n = mtlm_indexed_dataset_documents(data);

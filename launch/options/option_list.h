@@ -48,6 +48,10 @@
     GROUP(CHECKPOINTS, "Checkpoints",                                          \
           "A run continues from a checkpoint under any layout and precision; " \
           "under the same ones, bit for bit.")                                 \
+    GROUP(GENERATION, "Generation of text",                                    \
+          "With --load DIR and one of the first two options, the job does "    \
+          "not train: it continues prompts and prints the text. Each rank "    \
+          "holds the whole model unless tensor or pipeline sizes are given.")  \
     GROUP(TRACING, "Tracing", "")                                              \
     GROUP(SYNTHETIC, "Synthetic runs",                                         \
           "Graph, scheduling policy and messages are real; tasks sleep for "   \
@@ -374,6 +378,24 @@
         NULL,                                                                  \
         "do not train: print loss and perplexity of the checkpoint on the "    \
         "validation and test documents")                                       \
+    OPT(GENERATION, GENERATE, "generate", PROMPT, generate, "", 0, 0,          \
+        "PROMPT", "continue this text")                                        \
+    OPT(GENERATION, PROMPT_FILE, "prompt-file", TEXT, prompt_file, "", 0, 0,   \
+        "FILE", "continue each line of FILE")                                  \
+    OPT(GENERATION, MAX_NEW_TOKENS, "max-new-tokens", INT, max_new_tokens, "", \
+        1, 1048576, "N",                                                       \
+        "tokens to add at most (default: 100, or as many as the model has "    \
+        "positions for)")                                                      \
+    OPT(GENERATION, NUM_SAMPLES, "num-samples", INT, num_samples, "1", 1,      \
+        1000000, "N", "texts for each prompt")                                 \
+    OPT(GENERATION, TEMPERATURE, "temperature", REAL, temperature, "1", 0,     \
+        1000, "X",                                                             \
+        "divide logits by X before a token is drawn; 0: always the most "      \
+        "likely token")                                                        \
+    OPT(GENERATION, TOP_K, "top-k", INT, top_k, "0", 0, 1073741824, "K",       \
+        "draw from the K most likely tokens only; 0: from all")                \
+    OPT(GENERATION, TOP_P, "top-p", REAL, top_p, "1", 1e-06, 1, "P",           \
+        "draw from the fewest tokens whose probabilities sum up to P")         \
     OPT(TRACING, TRACE, "trace", TEXT, trace_dir, "", 0, 0, "DIR",             \
         "write pictures and tables of a few iterations to DIR, also for "      \
         "Perfetto, ViTE and StarVZ")                                           \

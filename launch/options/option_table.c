@@ -69,7 +69,7 @@ bool mtlm_option_in_file(enum mtlm_option_id option)
 {
     const struct mtlm_option *o = &mtlm_option_table[option];
 
-    return o->type != MTLM_OPTION_ACTION
+    return o->type != MTLM_OPTION_ACTION && o->type != MTLM_OPTION_PROMPT
            && o->offset != offsetof(struct mtlm_options, config_file);
 }
 

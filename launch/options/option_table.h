@@ -16,6 +16,8 @@ enum mtlm_option_type {
     MTLM_OPTION_FLAG,      /* bool; yes or no in a configuration file */
     MTLM_OPTION_CHOICE,    /* enum */
     MTLM_OPTION_RANGE,     /* struct mtlm_range, written A:B */
+    MTLM_OPTION_PROMPT,    /* the same of any characters, maybe empty; not in
+                            * configuration files */
     MTLM_OPTION_SPLIT,     /* text, as models/text/split.h reads it */
     MTLM_OPTION_RAMP,      /* struct mtlm_ramp without full; three numbers */
     MTLM_OPTION_SLOW,      /* struct mtlm_slow_rank, written RANK:SPEED */

@@ -303,6 +303,10 @@ int mtlm_option_value_set(struct mtlm_options *options,
     case MTLM_OPTION_SPLIT:
         rc = set_text(o, field, text, label, err);
         break;
+    case MTLM_OPTION_PROMPT:
+        free(*(char **) field);
+        *(char **) field = mtlm_strdup(text);
+        break;
     case MTLM_OPTION_FLAG:
         if (!parse_flag(text, field))
             rc = refuse(label, text, "yes or no", err);
@@ -391,6 +395,7 @@ void mtlm_option_value_write(const struct mtlm_options *options,
     case MTLM_OPTION_EPILOGUES:
         write_epilogues(field, out);
         break;
+    case MTLM_OPTION_PROMPT:
     case MTLM_OPTION_ACTION:
         break;
     }

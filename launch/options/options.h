@@ -167,6 +167,14 @@ struct mtlm_options {
     bool no_save_optim, no_load_optim, no_load_rng, finetune, eval_only;
     char *options_path; /* checkpoint that options came from, or NULL */
 
+    /* Generation of text */
+    char *generate;         /* the prompt, or NULL */
+    char *prompt_file;      /* prompts, a line each, or NULL */
+    int64_t max_new_tokens; /* of a sequence; 0: 100, or as many as fit */
+    int64_t num_samples;    /* of each prompt */
+    double temperature, top_p;
+    int64_t top_k; /* 0: all tokens */
+
     char *svg; /* picture of the plan, or NULL */
 
     /* Tracing */

@@ -7,6 +7,7 @@
 
 #include "launch/options/option_table.h"
 #include "launch/options/options_eval.h"
+#include "launch/options/options_generate.h"
 #include "launch/options/options_note.h"
 
 enum { MOST_LOGITS_GIB = 4 };
@@ -24,8 +25,11 @@ static int refuse_iterations(const struct mtlm_options *o,
         if (mtlm_options_given(o, of_iterations[i]))
             return mtlm_error_set(
                 err, MTLM_EXIT_USAGE,
-                "--%s needs training, and --eval-only does not train",
-                mtlm_option_name(of_iterations[i]));
+                "--%s needs training, and --%s does not train",
+                mtlm_option_name(of_iterations[i]),
+                o->generate      ? "generate"
+                : o->prompt_file ? "prompt-file"
+                                 : "eval-only");
     return 0;
 }
 
@@ -55,6 +59,8 @@ int mtlm_options_eval_resolve(struct mtlm_options *options,
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--dump-logits %s needs --eval-only",
                               options->logits_dir);
+    if (mtlm_options_generate_wanted(options))
+        return refuse_iterations(options, err);
     if (!options->eval_only)
         return 0;
     if (!options->load_dir)

@@ -8,6 +8,7 @@
 #include "launch/options/options_check.h"
 #include "launch/options/options_checkpoint.h"
 #include "launch/options/options_eval.h"
+#include "launch/options/options_generate.h"
 #include "launch/options/options_note.h"
 #include "launch/options/options_precision.h"
 #include "launch/options/options_recipe.h"
@@ -129,9 +130,12 @@ int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
 {
     struct mtlm_model *model = &options->model;
 
+    if (mtlm_options_generate_prepare(options, err) < 0)
+        return -1;
     resolve_weights_alone(options);
     if (check_needed(options, err) < 0 || resolve_family(options, err) < 0
-        || mtlm_options_tokenizer_open(options, err) < 0)
+        || mtlm_options_tokenizer_open(options, err) < 0
+        || mtlm_options_generate_resolve(options, err) < 0)
         return -1;
     if (!mtlm_options_given(options, MTLM_OPT_FFN_HIDDEN_SIZE))
         model->ffn_hidden_size = 4 * model->hidden_size;

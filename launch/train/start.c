@@ -98,6 +98,7 @@ static int build_program(struct mtlm_job *job, struct mtlm_error *err)
     config.layout = job->layout;
     config.train = &job->train.source;
     config.valid = &job->valid.source;
+    config.decoding = job->decoding;
     mtlm_activation_memory_measure(&config);
     job->activation = config.activation;
     job->program = mtlm_program_build(&config);
@@ -165,7 +166,8 @@ static int start_first_machine(struct mtlm_job *job, struct mtlm_error *err)
 static void start_run(struct mtlm_job *job)
 {
     const struct mtlm_options *o = &job->options;
-    const bool shows_progress = mtlm_ranks_rank(job->ranks) == 0;
+    const bool shows_progress =
+        mtlm_ranks_rank(job->ranks) == 0 && !job->prompts;
     const bool planned =
         o->collective_order == MTLM_ORDER_PLANNED && !o->eval_only;
 
@@ -241,6 +243,8 @@ static void print_start(struct mtlm_job *job)
         return;
     if (o->notes)
         fprintf(stderr, "%s\n", o->notes);
+    if (job->prompts) /* standard output is for the text alone */
+        return;
     printf("mtlm-dag %s: %s, %" PRId64 " layer%s, hidden %" PRId64
            ", %.2f million parameters\n",
            PACKAGE_VERSION,
@@ -358,7 +362,9 @@ void mtlm_train_stop(struct mtlm_job *job)
     mtlm_program_destroy(job->program);
     mtlm_activation_memory_free(&job->activation);
     mtlm_samples_destroy(job->test);
-    mtlm_samples_destroy(job->valid.samples);
+    if (!job->prompts)
+        mtlm_samples_destroy(job->valid.samples);
+    mtlm_prompts_destroy(job->prompts);
     mtlm_samples_destroy(job->train.samples);
     mtlm_indexed_dataset_close(job->dataset);
     free(job->gpu_text);

@@ -24,16 +24,26 @@ static void on_signal(int number)
     signalled = 1;
 }
 
+static const int numbers[] = {SIGINT, SIGTERM, SIGUSR1};
+enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
+
 void mtlm_signals_start(void)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGUSR1};
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+    for (int i = 0; i < NUMBERS; i++)
         sigaction(numbers[i], &action, NULL);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
+}
+
+void mtlm_signals_end_at_once(void)
+{
+    for (int i = 0; i < NUMBERS; i++)
+        signal(numbers[i], SIG_DFL);
+    if (signalled)
+        raise(SIGTERM);
 }
 
 void mtlm_stop_request(void)

@@ -13,6 +13,10 @@ extern "C" {
 /* Installs the signal handlers; ignores SIGPIPE and SIGXFSZ. */
 void mtlm_signals_start(void);
 
+/* Lets SIGINT, SIGTERM and SIGUSR1 end the process at once, for work that has
+ * nothing to save; a signal that came before ends the process now. */
+void mtlm_signals_end_at_once(void);
+
 /* Reasons to stop; 0: none.  The ranks' values are added up, and a signal must
  * stay distinguishable from a time limit. */
 enum mtlm_stop { MTLM_STOP_TIME = 1, MTLM_STOP_SIGNAL = 1 << 20 };
