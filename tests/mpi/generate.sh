@@ -1,0 +1,73 @@
+#!/bin/bash
+# --generate: greedy text is the argmax of an evaluation's logits in every
+# layout; drawn text is the same in every layout, and another with another
+# seed; prompts of a file, empty ones too; what cannot be done is refused.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+tree=$(cd "$OLDPWD" && cd "${srcdir:-.}" && pwd)
+check=$tree/tests/mpi/generate_check.py
+
+# Weights far from zero, so that the text is not one byte for ever.
+model=(--num-layers 4 --hidden-size 32 --num-attention-heads 4 --seq-length 64
+    --max-position-embeddings 150 --init-method-std 0.8 --micro-batch-size 2
+    --train-iters 1 --lr 1e-4 --eval-iters 0)
+well 1 "${model[@]}" --save ck --no-save-optim
+prompt='Hello, world. This prompt is more than a piece of 32 bytes.'
+greedy=(--load ck --generate "$prompt" --temperature 0 --max-new-tokens 40)
+
+well 1 "${greedy[@]}"
+cp out greedy
+grep -q '^mtlm-dag: [0-9]* new tokens in .* tokens/s$' err || fail "speed: $(cat err)"
+rows=$(/usr/bin/python3 "$check" data greedy text)
+well 1 --load ck --eval-only --data-path text --seq-length "$rows" \
+    --split 0,1,0 --eval-iters 1 --micro-batch-size 1 --global-batch-size 1 \
+    --dump-logits logits
+/usr/bin/python3 "$check" compare greedy ${#prompt} logits >compared 2>&1 \
+    || fail "greedy: $(cat compared)"
+
+layouts=('1 2' '2 1' '1 1 2')
+! full_tier || layouts+=('2 2' '1 4' '4 1' '2 1 2' '1 2 1 2')
+drawn=(--load ck --prompt-file prompts --num-samples 2 --seed 3 --top-k 40
+    --top-p 0.9 --temperature 0.8 --max-new-tokens 9)
+printf 'One\n\nthree, longer than the others' >prompts
+well 1 "${drawn[@]}"
+cp out drawn
+[ "$(tr -d '\n' <drawn | grep -ao -e '---------------' | wc -l)" -eq 5 ] \
+    || fail "not six texts: $(cat drawn)"
+grep -aq '^three, longer than the others' drawn || fail "$(cat drawn)"
+for of in "${layouts[@]}"; do
+    # shellcheck disable=SC2086 # several words
+    set -- $of
+    layout "$1" "$2" "${3:-1}"
+    [ -z "${4:-}" ] || parallel+=(--num-virtual-stages-per-pipeline-rank "$4")
+    well "$ranks" "${greedy[@]}" "${parallel[@]}"
+    cmp -s out greedy || fail "greedy, $of: $(cat out)"
+    well "$ranks" "${drawn[@]}" "${parallel[@]}"
+    cmp -s out drawn || fail "drawn, $of: $(cat out)"
+done
+well 1 "${drawn[@]}" --seed 4
+! cmp -s out drawn || fail "another seed draws the same"
+
+# An empty prompt begins a document; without --max-new-tokens as many tokens
+# follow as there are positions, unless the document ends before.
+well 1 --load ck --generate '' --temperature 0
+[ "$(wc -c <out)" -gt 1 ] || fail "no prompt, no text"
+well 1 --load ck --generate "$prompt$prompt" --temperature 0 --max-new-tokens 1
+grep -q '^mtlm-dag: 1 new token in' err || fail "one token: $(cat err)"
+
+# refuse CODE SENTENCE OPTION...
+refuse() {
+    local code=$1 sentence=$2
+    shift 2
+    job 1 "$@"
+    [ "$rc" -eq "$code" ] && [ ! -s out ] \
+        && [ "$(cat err)" = "mtlm-dag: $sentence" ] \
+        || fail "$*: exit code $rc: $(cat out err)"
+}
+refuse 2 "the prompt has ${#prompt} tokens, and with --max-new-tokens 92 that makes 151, but the model has 150 positions (--max-position-embeddings)" \
+    --load ck --generate "$prompt" --max-new-tokens 92
+refuse 2 'the prompt has 177 tokens, but the model has 150 positions (--max-position-embeddings), and none is left for a new token' \
+    --load ck --generate "$prompt$prompt$prompt"
+: >nothing
+refuse 3 'nothing: the file holds no prompt' --load ck --prompt-file nothing
+finish

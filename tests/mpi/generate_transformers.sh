@@ -1,0 +1,45 @@
+#!/bin/bash
+# Greedy text equals that of the library transformers on the exported model,
+# token for token.  Needs a Python with transformers: $PEERS_PYTHON, else the
+# environment of launch/setup --peers, else $PYTHON.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+tree=$(cd "$OLDPWD" && cd "${srcdir:-.}" && pwd)
+peers=${XDG_CACHE_HOME:-$HOME/.cache}/mtlm-dag/peers/bin/python
+[ -x "$peers" ] || peers=${PYTHON:-python3}
+peers=${PEERS_PYTHON:-$peers}
+
+if ! "$peers" -c 'import torch, transformers' 2>/dev/null; then
+    echo "skipped: $peers has no transformers; launch/setup --peers installs it"
+    exit 77
+fi
+
+# same NAME OPTION...: two models of bytes, one with random weights far from
+# zero, one that has learned a little, layernorm epsilon and all.
+same() {
+    local name=$1
+    shift
+    well 1 --num-layers 4 --hidden-size 48 --num-attention-heads 4 \
+        --seq-length 64 --max-position-embeddings 160 --micro-batch-size 4 \
+        --eval-iters 0 --save "$name" --no-save-optim "$@"
+    "${program%/*}/mtlm-convert" --input "$name" --output "$name.hf/" >said 2>&1 \
+        || fail "$name: $(cat said)"
+    "$peers" "$tree/tests/reference/generate_transformers.py" "$name.hf" \
+        prompts 100 >want 2>said || fail "$name: $(cat said)"
+    [ "$(tr -d '\n' <want | wc -c)" -gt 300 ] || fail "$name: little text"
+    well 1 --load "$name" --prompt-file prompts --max-new-tokens 100 \
+        --temperature 0
+    cmp out want || fail "$name: other text than that of transformers"
+    well 2 --load "$name" --prompt-file prompts --max-new-tokens 100 \
+        --temperature 0 --pipeline-model-parallel-size 2
+    cmp out want || fail "$name: two stages, other text"
+}
+cat >prompts <<'END'
+Hello
+The second prompt has more than 32 bytes: it takes two passes.
+
+x
+END
+same random --init-method-std 0.6 --train-iters 1 --lr 1e-4
+same learned --train-iters 60 --lr 3e-3
+finish
