@@ -1,8 +1,8 @@
 #ifndef MTLM_GRAPH_RUN_PRIVATE_H
 #define MTLM_GRAPH_RUN_PRIVATE_H
 
-/* A run's state, and the submission of one item: for run.c, item.c and decode.c
- * only. */
+/* A run's state, and the submission of one item: for run.c, item.c and
+ * decoder.c only. */
 
 #include "graph/run/data.h"
 #include "graph/run/run.h"

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "graph/run/decode.h"
+#include "graph/run/decoder.h"
 #include "launch/checkpoint/checkpoint.h"
 #include "launch/generate/generate.h"
 #include "launch/generate/generate_text.h"
@@ -19,7 +19,7 @@
 #include "runtime/machine/signals.h"
 
 /* A slot, and the sequence in it. */
-struct slot {
+struct active {
     int64_t sequence;         /* -1: none */
     int64_t length;           /* tokens of its prompt */
     int64_t submitted, taken; /* new tokens */
@@ -29,7 +29,7 @@ struct generation {
     struct mtlm_job *job;
     struct mtlm_run_decode *decode;
     struct mtlm_generate_text *text; /* NULL on most ranks */
-    struct slot *slot;               /* [job->decoding.sequences] */
+    struct active *slot;             /* [job->decoding.sequences] */
     int64_t next;                    /* sequence to begin; n: none is left */
     int64_t tokens;                  /* taken, of all sequences */
 };
@@ -39,10 +39,10 @@ static void begin_sequence(struct generation *g, int i)
 {
     const struct mtlm_prompts *prompts = g->job->prompts;
     const int64_t most = g->job->decoding.prompt_rows;
-    struct slot *slot = &g->slot[i];
+    struct active *slot = &g->slot[i];
     struct mtlm_run_pass pass = {.slot = i, .sequence = g->next};
 
-    *slot = (struct slot){.sequence = -1};
+    *slot = (struct active){.sequence = -1};
     if (g->next >= prompts->sequences)
         return;
     slot->sequence = g->next;
@@ -60,7 +60,7 @@ static void begin_sequence(struct generation *g, int i)
 /* Drops the tokens that were submitted beyond the end. */
 static void end_sequence(struct generation *g, int i)
 {
-    struct slot *slot = &g->slot[i];
+    struct active *slot = &g->slot[i];
 
     for (; slot->taken < slot->submitted; slot->taken++)
         mtlm_run_decode_token(g->decode, i);
@@ -71,7 +71,7 @@ static void end_sequence(struct generation *g, int i)
 /* Submits the pass after the awaited one, then takes a token. */
 static void advance(struct generation *g, int i)
 {
-    struct slot *slot = &g->slot[i];
+    struct active *slot = &g->slot[i];
     const struct mtlm_options *o = &g->job->options;
     int32_t token;
 

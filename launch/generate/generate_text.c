@@ -11,7 +11,7 @@
 #include "runtime/base/standard_output.h"
 
 /* What follows the prompt. */
-struct text {
+struct output {
     char *bytes;
     int64_t n, printed;
     bool done;
@@ -20,9 +20,9 @@ struct text {
 struct mtlm_generate_text {
     const struct mtlm_job *job;
     bool prints;
-    struct text *text; /* [job->prompts->sequences] */
-    int64_t first;     /* the first sequence that is not printed completely */
-    bool begun;        /* its prompt is printed */
+    struct output *text; /* [job->prompts->sequences] */
+    int64_t first;       /* the first sequence that is not printed completely */
+    bool begun;          /* its prompt is printed */
 };
 
 struct mtlm_generate_text *mtlm_generate_text_create(const struct mtlm_job *job)
@@ -75,7 +75,7 @@ static void print_prompt(const struct mtlm_generate_text *text)
 static void print_known(struct mtlm_generate_text *text)
 {
     while (text->first < text->job->prompts->sequences) {
-        struct text *t = &text->text[text->first];
+        struct output *t = &text->text[text->first];
 
         if (!text->begun)
             print_prompt(text);
@@ -92,7 +92,7 @@ static void print_known(struct mtlm_generate_text *text)
         mtlm_end_job(MTLM_EXIT_IO, "the text cannot be printed");
 }
 
-static void add_bytes(struct text *t, const char *bytes, int64_t n)
+static void add_bytes(struct output *t, const char *bytes, int64_t n)
 {
     t->bytes = mtlm_realloc(t->bytes, t->n + n + 1, 1);
     memcpy(t->bytes + t->n, bytes, n);
@@ -127,12 +127,12 @@ void mtlm_generate_text_end(struct mtlm_generate_text *text, int64_t sequence)
 /* ---- other replicas ---- */
 
 /* Appends number, length and bytes of this replica's texts. */
-static struct text pack_texts(const struct mtlm_generate_text *text)
+static struct output pack_texts(const struct mtlm_generate_text *text)
 {
-    struct text all = {.bytes = mtlm_calloc(1, 1)};
+    struct output all = {.bytes = mtlm_calloc(1, 1)};
 
     for (int64_t i = 0; text && i < text->job->prompts->sequences; i++) {
-        const struct text *t = &text->text[i];
+        const struct output *t = &text->text[i];
 
         if (!t->done || text->prints)
             continue;
@@ -161,7 +161,7 @@ static void unpack_texts(struct mtlm_generate_text *text, const char *packed,
 void mtlm_generate_text_gather(struct mtlm_generate_text *text,
                                struct mtlm_job *job)
 {
-    struct text mine;
+    struct output mine;
     char *all;
     size_t bytes;
 

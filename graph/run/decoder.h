@@ -1,5 +1,5 @@
-#ifndef MTLM_RUN_DECODE_H
-#define MTLM_RUN_DECODE_H
+#ifndef MTLM_RUN_DECODER_H
+#define MTLM_RUN_DECODER_H
 
 /* Generation of text: submits passes of sequences, and hands over the tokens.
  * All ranks make the same calls in the same order.  The program has
@@ -40,4 +40,4 @@ void mtlm_run_decode_step(struct mtlm_run_decode *decode,
 /* Waits for the oldest pending token of the slot and returns the token. */
 int32_t mtlm_run_decode_token(struct mtlm_run_decode *decode, int slot);
 
-#endif /* MTLM_RUN_DECODE_H */
+#endif /* MTLM_RUN_DECODER_H */

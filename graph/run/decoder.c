@@ -10,7 +10,7 @@
 #include <semaphore.h>
 #include <stdlib.h>
 
-#include "graph/run/decode.h"
+#include "graph/run/decoder.h"
 #include "graph/run/run_private.h"
 #include "runtime/base/memory.h"
 #include "runtime/machine/data.h"
@@ -23,14 +23,14 @@ struct token {
 
 /* The tokens of a slot: numbers below `taken` are with the caller, those below
  * `submitted` are pending. */
-struct slot {
+struct pending {
     struct token token[MTLM_RUN_TOKENS_AHEAD];
     int64_t submitted, taken;
 };
 
 struct mtlm_run_decode {
     struct mtlm_run *run;
-    struct slot *slot; /* [n_slots] */
+    struct pending *slot; /* [n_slots] */
     int n_slots;
     int64_t passes; /* submitted */
 };
@@ -68,7 +68,7 @@ static void copy_token(void *arg)
 /* Called between the passes of a slot. */
 static void ask_for_token(struct mtlm_run_decode *decode, int slot)
 {
-    struct slot *s = &decode->slot[slot];
+    struct pending *s = &decode->slot[slot];
     struct token *token = &s->token[s->submitted++ % MTLM_RUN_TOKENS_AHEAD];
 
     assert(s->submitted - s->taken <= MTLM_RUN_TOKENS_AHEAD);
@@ -129,7 +129,7 @@ void mtlm_run_decode_step(struct mtlm_run_decode *decode,
 
 int32_t mtlm_run_decode_token(struct mtlm_run_decode *decode, int slot)
 {
-    struct slot *s = &decode->slot[slot];
+    struct pending *s = &decode->slot[slot];
     struct token *token = &s->token[s->taken % MTLM_RUN_TOKENS_AHEAD];
 
     assert(s->taken < s->submitted);
