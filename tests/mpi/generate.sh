@@ -55,6 +55,18 @@ well 1 --load ck --generate '' --temperature 0
 well 1 --load ck --generate "$prompt$prompt" --temperature 0 --max-new-tokens 1
 grep -q '^mtlm-dag: 1 new token in' err || fail "one token: $(cat err)"
 
+# A signal, or a reader that leaves, ends the job at once.
+many=(--load ck --generate x --num-samples 1000000)
+timeout -k 5 $((60 * TIME_SCALE)) "$program" "${many[@]}" >out 2>err </dev/null &
+pid=$!
+within 20 test -s out || fail "no text: $(cat err)"
+pkill -TERM -P $pid
+wait $pid
+[ $? -eq 143 ] || fail "a signal: $(cat err)"
+timeout -k 5 $((60 * TIME_SCALE)) "$program" "${many[@]}" 2>err </dev/null | head -c 9 >out
+[ "${PIPESTATUS[0]}" -eq 4 ] && grep -q 'standard output' err \
+    || fail "a reader that leaves: $(cat err)"
+
 # refuse CODE SENTENCE OPTION...
 refuse() {
     local code=$1 sentence=$2

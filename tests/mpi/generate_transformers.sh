@@ -20,7 +20,7 @@ same() {
     local name=$1
     shift
     well 1 --num-layers 4 --hidden-size 48 --num-attention-heads 4 \
-        --seq-length 64 --max-position-embeddings 160 --micro-batch-size 4 \
+        --seq-length 64 --max-position-embeddings 170 --micro-batch-size 4 \
         --eval-iters 0 --save "$name" --no-save-optim "$@"
     "${program%/*}/mtlm-convert" --input "$name" --output "$name.hf/" >said 2>&1 \
         || fail "$name: $(cat said)"
