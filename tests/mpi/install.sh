@@ -1,0 +1,54 @@
+#!/bin/bash
+# make install: everything that a user needs is there, and works without the
+# source tree: programs, mtlm-run, mtlm-compare, manual pages, clusters, and
+# policies that compile by pkg-config.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+
+# of NAME: a variable of the Makefile.
+of() {
+    sed -n "s/^$1 = //p" "$builddir/Makefile"
+}
+
+at=$dir/usr
+make -s -C "$builddir" install prefix="$at" >log 2>&1 \
+    || fail "make install: $(tail -n 5 log)"
+for name in mtlm-dag mtlm-run mtlm-compare mtlm-preprocess mtlm-convert mtlm-report; do
+    [ -x "$at/bin/$name" ] || fail "no bin/$name: $(ls "$at/bin")"
+done
+man=$(of mandir)
+for name in mtlm-dag mtlm-preprocess mtlm-convert mtlm-report; do
+    find "$at" -path "*/man1/$name.1" | grep -q . || fail "no page of $name ($man)"
+done
+
+cd "$dir" || exit 1
+unset srcdir
+PATH=$at/bin:$PATH
+mtlm-run --help >out || fail "mtlm-run --help: $?"
+grep -q '^Usage: .*mtlm-run -n N' out || fail "mtlm-run --help: $(cat out)"
+mtlm-run -n 2 mtlm-dag "${small[@]}" --train-iters 1 --weight-hash \
+    --pipeline-model-parallel-size 2 >out 2>err || fail "mtlm-run: $(cat out err)"
+want=$(weight_hash out)
+[ -n "$want" ] || fail "mtlm-run: no hash: $(cat out)"
+
+# What a policy is compiled with.  StarPU stands where configure found it.
+export PKG_CONFIG_PATH=$at/lib/pkgconfig:$(of STARPU_PREFIX)/lib/pkgconfig
+cp -r "$at/share/mtlm-dag/policies" mine
+STARPU_FLAGS=$(of STARPU_CFLAGS)
+make -s -C mine PREFIX="$at" CC="$(of CC)" STARPU_CFLAGS="$STARPU_FLAGS" \
+    >log 2>&1 || fail "policies: $(cat log)"
+if pkg-config --exists starpu-1.4; then
+    pkg-config --define-variable=prefix="$at" --cflags mtlm-dag >out 2>err \
+        || fail "pkg-config: $(cat err)"
+    grep -q -- "-I$at/include" out || fail "pkg-config --cflags: $(cat out)"
+fi
+mtlm-compare --policies prio,smallest=mine/policies.so \
+    --rounds 1 -- --model gpt-tiny --num-layers 2 --train-iters 5 \
+    >out 2>err || fail "mtlm-compare: $(cat out err)"
+grep -q smallest out || fail "mtlm-compare: $(cat out)"
+
+make -s -C "$builddir" uninstall prefix="$at" >log 2>&1 \
+    || fail "make uninstall: $(tail -n 5 log)"
+[ -z "$(find "$at" -type f)" ] || fail "left: $(find "$at" -type f)"
+
+finish
