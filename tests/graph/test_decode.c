@@ -220,11 +220,43 @@ static void test_caches_alone_grow_with_the_sequences(void **state)
     interpreter_destroy(in);
 }
 
+/* Nodes, and operations without those of attention, that one more token costs
+ * where sequences have so many positions. */
+static double count_step(int64_t positions, int *nodes)
+{
+    struct mtlm_program_config config = config_of(&small_models[0], 1, 1);
+    struct interpreter *in;
+    const struct mtlm_items *step;
+    double flops = 0;
+
+    config.decoding.positions = positions;
+    in = interpreter_create(&config);
+    step = &interpreter_program(in, 0)->decode.step;
+    *nodes = step->n;
+    for (int i = 0; i < step->n; i++)
+        flops += step->item[i].node->flops;
+    interpreter_destroy(in);
+    return flops;
+}
+
+/* So the cost of a text is linear in its length, attention's own sum apart. */
+static void test_a_token_costs_the_same_in_any_text(void **state)
+{
+    int few, many;
+    const double flops = count_step(MOST, &few);
+
+    (void) state;
+    assert_true(flops > 0);
+    assert_true(flops == count_step(100 * MOST, &many));
+    assert_int_equal(few, many);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_layout_continues_as_a_validation_says),
         cmocka_unit_test(test_caches_alone_grow_with_the_sequences),
+        cmocka_unit_test(test_a_token_costs_the_same_in_any_text),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
