@@ -188,6 +188,19 @@ static void save_loaded(struct mtlm_train *s)
     start_save(s, control, true);
 }
 
+/* Tells why no iteration follows. */
+static void print_nothing_left(const struct mtlm_job *job)
+{
+    const struct mtlm_options *o = &job->options;
+
+    if (mtlm_ranks_rank(job->ranks) == 0)
+        printf("nothing is left to train: %" PRId64 " of %" PRId64
+               " iterations are done; a larger --%s trains on\n",
+               job->begin.iteration, o->train_iters,
+               mtlm_options_given(o, MTLM_OPT_TRAIN_SAMPLES) ? "train-samples"
+                                                             : "train-iters");
+}
+
 /* Prints `what`, then "a", "b" or "a and b".  Returns false if neither is
  * noted. */
 static bool print_notes(const char *what, enum mtlm_note a, enum mtlm_note b)
@@ -240,6 +253,7 @@ static void run_loop(struct mtlm_train *s)
     bool stop = false;
 
     if (first >= s->log.end) { /* the loaded run was complete */
+        print_nothing_left(s->job);
         save_loaded(s);
         return;
     }

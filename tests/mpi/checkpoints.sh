@@ -96,6 +96,8 @@ hop() {
     local to=$1
     shift
     well "$@" "${run[@]}" --load "$from" --save "$to"
+    grep -q '^nothing is left to train: 4 of 4 iterations are done; a larger --train-iters ' out \
+        || fail "not said that nothing is left: $(cat out)"
     same_as one/iter_0000004 "$to/iter_0000004"
     from=$to
 }
