@@ -19,6 +19,15 @@
  * left. */
 #define PROBE ".mtlm-dag.probe"
 
+/* Whether path is a symbolic link that leads nowhere. */
+static bool is_lost_link(const char *path)
+{
+    struct stat there;
+
+    return stat(path, &there) < 0 && errno == ENOENT
+           && lstat(path, &there) == 0;
+}
+
 /* Makes dir and refuses a dir that cannot be written.  Other ranks may probe
  * the same dir at the same time. */
 static int probe(struct mtlm_job *job, const char *dir, struct mtlm_error *err)
@@ -33,6 +42,9 @@ static int probe(struct mtlm_job *job, const char *dir, struct mtlm_error *err)
     else if (errno != EEXIST)
         return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be made: %s", dir,
                               strerror(errno));
+    if (is_lost_link(dir))
+        return mtlm_error_set(err, MTLM_EXIT_IO,
+                              "%s: is a symbolic link to nothing", dir);
     path = mtlm_sprintf("%s/" PROBE, dir);
     rc = (unlink(path) < 0 && errno != ENOENT)
                  || (mknod(path, S_IFREG | 0600, 0) < 0 && errno != EEXIST)

@@ -148,6 +148,27 @@ static int refuse_lock(const char *dir, int fd, struct mtlm_error *err)
                           dir, *who ? who : "it does not say which");
 }
 
+/* Refuses a lock that cannot be opened; names what stands in its place. */
+static int refuse_open(const char *dir, const char *path,
+                       struct mtlm_error *err)
+{
+    const int reason = errno;
+    struct stat there;
+    const bool known = lstat(path, &there) == 0;
+    const char *what = !known                   ? NULL
+                       : S_ISDIR(there.st_mode) ? "a directory"
+                       : S_ISLNK(there.st_mode) ? "a symbolic link"
+                                                : NULL;
+
+    errno = reason;
+    if (!what)
+        return failed(dir, "cannot be written", err);
+    return mtlm_error_set(err, MTLM_EXIT_IO,
+                          "%s: %s stands in place of the checkpoints' lock "
+                          "file; remove it, or choose another directory",
+                          path, what);
+}
+
 /* Whether the file system has no locks: users are responsible then. */
 static bool warn_lock(const char *dir)
 {
@@ -179,7 +200,7 @@ int mtlm_checkpoint_dir_lock(const char *dir, int *lock, struct mtlm_error *err)
 
     *lock = mtlm_disk_open(path, O_RDWR | O_CREAT | O_NOFOLLOW);
     if (*lock < 0)
-        rc = failed(dir, "cannot be written", err);
+        rc = refuse_open(dir, path, err);
     else if (take_lock(*lock) < 0 && !warn_lock(dir))
         rc = errno == EWOULDBLOCK ? refuse_lock(dir, *lock, err)
                                   : failed(dir, "cannot be locked", err);

@@ -113,6 +113,29 @@ static void test_links_are_not_followed(void **state)
     free(dir);
 }
 
+/* What stands in the lock's place is named as what it is. */
+static void test_a_lock_is_a_file(void **state)
+{
+    char *dir = strdup(files_path("locked"));
+    char *path = strdup(files_path("locked/lock"));
+    struct mtlm_error err;
+    int lock = -1;
+
+    (void) state;
+    mkdir(dir, 0777);
+    mkdir(path, 0777);
+    assert_int_equal(mtlm_checkpoint_dir_lock(dir, &lock, &err), -1);
+    assert_int_equal(err.code, MTLM_EXIT_IO);
+    assert_non_null(strstr(err.text, "/locked/lock: a directory stands in "));
+    rmdir(path);
+    assert_int_equal(symlink("lock", path), 0);
+    assert_int_equal(mtlm_checkpoint_dir_lock(dir, &lock, &err), -1);
+    assert_non_null(strstr(err.text, "/locked/lock: a symbolic link stands "));
+    unlink(path);
+    free(path);
+    free(dir);
+}
+
 static void test_old_ones_go(void **state)
 {
     const char *dir = files_path("all");
@@ -286,6 +309,7 @@ int main(void)
         cmocka_unit_test(test_the_newest_is_found),
         cmocka_unit_test(test_what_is_begun_is_none),
         cmocka_unit_test(test_links_are_not_followed),
+        cmocka_unit_test(test_a_lock_is_a_file),
         cmocka_unit_test(test_old_ones_go),
         cmocka_unit_test(test_damaged_ones_are_not_kept),
         cmocka_unit_test(test_what_cannot_be_looked_at_stays),
