@@ -131,6 +131,12 @@ static int check_recompute(const struct mtlm_options *o, struct mtlm_error *err)
             return mtlm_error_set(err, MTLM_EXIT_USAGE,
                                   "--%s is for --recompute-granularity full",
                                   mtlm_option_name(of_full[i]));
+    if (o->recompute.num_layers > o->model.num_layers)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--recompute-num-layers %" PRId64
+                              " is more than the --num-layers %" PRId64
+                              " of the model",
+                              o->recompute.num_layers, o->model.num_layers);
     return 0;
 }
 

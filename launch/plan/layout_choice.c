@@ -200,6 +200,9 @@ int mtlm_layout_choice_take(struct mtlm_options *options,
 {
     if (choice->micro_batch != options->micro_batch_size)
         note_micro_batch(options, choice);
+    if (options->sequence_parallel && choice->tp == 1)
+        mtlm_options_note(options, "--sequence-parallel: without effect, the "
+                                   "tensor-parallel size is 1");
     options->tensor_parallel = choice->tp;
     if (!wish->stages.pipeline)
         options->pipeline_parallel = choice->pp;

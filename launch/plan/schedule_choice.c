@@ -85,6 +85,12 @@ int mtlm_schedule_choice_settle(struct mtlm_options *options,
 
     if (check_stages(&config, err) < 0 || check_memory(&config, err) < 0)
         return -1;
+    if (config.schedule->least_chunks > 1
+        && mtlm_layout_pipeline(&config.layout) == 1)
+        mtlm_options_note(options,
+                          "--schedule %s: without effect, the pipeline has "
+                          "one rank",
+                          config.schedule->name);
     if (config.schedule->sizing != MTLM_SIZING_SEARCH
         || mtlm_layout_pipeline(&config.layout) == 1)
         return 0;

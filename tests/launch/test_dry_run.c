@@ -174,6 +174,28 @@ static void test_a_trillion_parameters_take_a_plan_no_time(void **state)
     free(text);
 }
 
+static void test_a_plan_says_what_has_no_effect(void **state)
+{
+    char *text = plan_of("--model gpt-tiny --dry-run --sequence-parallel "
+                         "--tensor-model-parallel-size 1 --schedule zb-v");
+
+    (void) state;
+    assert_says(text, "--sequence-parallel: without effect, the "
+                      "tensor-parallel size is 1\n");
+    assert_says(text, "--schedule zb-v: without effect, the pipeline has one "
+                      "rank\n");
+    free(text);
+    text = plan_of("--model gpt-tiny --dry-run --sequence-parallel "
+                   "--tensor-model-parallel-size 2 --schedule zb-v "
+                   "--pipeline-model-parallel-size 2");
+    assert_null(strstr(text, "without effect"));
+    free(text);
+    refuses("--model gpt-tiny --num-layers 2 --recompute-granularity full "
+            "--recompute-num-layers 50",
+            "--recompute-num-layers 50 is more than the --num-layers 2 of the "
+            "model");
+}
+
 static void test_one_is_no_plural(void **state)
 {
     char *text = plan_of("--model gpt-tiny --dry-run --num-layers 1 "
@@ -223,6 +245,7 @@ int main(void)
         cmocka_unit_test(test_picture_and_text_have_one_bubble),
         cmocka_unit_test(test_a_plan_says_what_is_sent),
         cmocka_unit_test(test_a_trillion_parameters_take_a_plan_no_time),
+        cmocka_unit_test(test_a_plan_says_what_has_no_effect),
         cmocka_unit_test(test_one_is_no_plural),
         cmocka_unit_test(test_a_plan_needs_a_complete_model),
         cmocka_unit_test(test_what_no_run_can_count_has_no_plan),
