@@ -49,6 +49,8 @@ enum mtlm_transport_choice {
 };
 enum mtlm_comm_node { MTLM_COMM_ACQUIRE, MTLM_COMM_TASK };
 
+enum mtlm_log_format { MTLM_LOG_AUTO, MTLM_LOG_SHORT, MTLM_LOG_MEGATRON };
+
 enum mtlm_svg_detail { MTLM_SVG_BOX, MTLM_SVG_OP };
 
 /* A slow rank: its speed as a share of the others' speed; 0: no slow rank. */
@@ -90,7 +92,8 @@ struct mtlm_options {
     int64_t eval_interval;     /* iterations */
     int64_t seed;              /* 0 .. 2^32 - 1 */
     int64_t log_interval;      /* iterations */
-    bool log_throughput;       /* TFLOP/s in the iteration line */
+    enum mtlm_log_format log_format;
+    bool log_throughput;                 /* TFLOP/s in the iteration line */
     bool log_params_norm, log_num_zeros; /* in the iteration line, too */
     bool summary_text;                   /* explain the result at the end */
     bool no_check_for_nan;     /* skip steps with a NaN instead of stopping */

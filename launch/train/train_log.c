@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "launch/log/log_line.h"
 #include "launch/log/progress.h"
+#include "launch/log/short_line.h"
 #include "launch/options/options_trace.h"
 #include "launch/train/train_log.h"
 #include "runtime/base/clock.h"
@@ -29,6 +31,10 @@ void mtlm_train_log_start(struct mtlm_train_log *log,
         .prints = mtlm_ranks_rank(job->ranks) == last,
         .end = mtlm_options_last_iteration(o, job->begin.iteration),
         .start_ns = mtlm_now_ns()};
+    log->is_short =
+        o->log_format == MTLM_LOG_SHORT
+        || (o->log_format == MTLM_LOG_AUTO && isatty(STDOUT_FILENO));
+    log->colour = mtlm_short_line_colours(STDOUT_FILENO);
     log->line.since_ns = log->step.since_ns = log->start_ns;
     log->line.skipped = log->step.skipped = job->skipped_before;
 }
@@ -156,7 +162,8 @@ void mtlm_train_log_add(struct mtlm_train_log *log,
     if (!ended->line_due)
         return;
     told = describe_span(log, &log->line, ended);
-    put_line(log, mtlm_log_iteration_line(&told));
+    put_line(log, log->is_short ? mtlm_short_line_iteration(&told, log->colour)
+                                : mtlm_log_iteration_line(&told));
     begin_span(&log->line, ended);
 }
 
@@ -168,9 +175,14 @@ void mtlm_train_log_validation(struct mtlm_train_log *log, int64_t iterations,
     const double sop = binary ? r[MTLM_STATUS_SOP] : -1;
     const double hits = binary ? r[MTLM_STATUS_SOP_HITS] : -1;
     char *where = mtlm_sprintf("iteration %" PRId64 "%s", iterations, on);
+    /* ns 0: a short log has this result already. */
+    const bool told = log->is_short && ns == 0;
 
-    put_line(log,
-             mtlm_log_validation_lines(where, r[MTLM_STATUS_LOSS], sop, hits));
+    if (!told)
+        put_line(log, log->is_short ? mtlm_short_line_validation(
+                          where, r[MTLM_STATUS_LOSS], sop, hits, log->colour)
+                                    : mtlm_log_validation_lines(
+                                        where, r[MTLM_STATUS_LOSS], sop, hits));
     free(where);
     if (ns > 0)
         mtlm_metrics_validation(log->job->metrics, iterations,

@@ -21,6 +21,7 @@ struct mtlm_train_span {
 struct mtlm_train_log {
     const struct mtlm_job *job;
     bool prints;
+    bool is_short, colour;       /* launch/log/short_line.h */
     int64_t end;                 /* last iteration of the run, at the latest */
     int64_t start_ns;            /* of the first iteration */
     struct mtlm_train_span line; /* since the last line */
@@ -50,7 +51,8 @@ void mtlm_train_log_add(struct mtlm_train_log *log,
 
 /* Writes the lines and metrics of a validation after so many iterations.  on:
  * "" or " on test set".  report: by enum mtlm_status_slot.  ns: duration of the
- * validation; 0: an earlier result is logged again. */
+ * validation; 0: an earlier result is logged again, in
+ * Megatron's format only. */
 void mtlm_train_log_validation(struct mtlm_train_log *log, int64_t iterations,
                                const char *on,
                                const double report[MTLM_STATUS_EXTRA],

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "launch/log/log_line.h"
+#include "launch/log/short_line.h"
 
 static struct mtlm_log_iteration example(void)
 {
@@ -207,6 +207,43 @@ static void test_perplexity_is_capped_at_e_to_the_20(void **state)
     free(lines);
 }
 
+/* Every field at its longest: the width holds, and the first fields stay. */
+static void test_short_lines_have_120_columns(void **state)
+{
+    struct mtlm_log_iteration log = example();
+    char *line = mtlm_short_line_iteration(&log, false), *coloured;
+
+    (void) state;
+    assert_string_equal(line, "iteration    100/500000 | loss 9.8765 | lr "
+                              "1.500E-04 | norm 2.346 | 1234.6 ms");
+    free(line);
+    log.iterations = log.iteration = 1000000000;
+    log.skipped = log.nan = 100000;
+    log.sop_loss = 0.7;
+    log.iteration_ms = 12345678.9;
+    log.tokens_per_second = 123456789;
+    log.seconds_left = 3e6;
+    log.tflops = 1234.5;
+    log.loss_scale = 65536;
+    log.params_norm = log.zeros = 1e9;
+    log.bubble = log.overlap = 0.5;
+    line = mtlm_short_line_iteration(&log, false);
+    assert_in_range(strlen(line), 60, MTLM_SHORT_LINE_COLUMNS);
+    assert_non_null(strstr(line, "1000000000/1000000000 | loss 9.8765 | "
+                                 "skipped 100000 | NaN 100000 | sop 0.7"));
+    coloured = mtlm_short_line_iteration(&log, true);
+    assert_non_null(strstr(coloured, "| \033[1mloss 9.8765\033[0m | \033[31m"
+                                     "skipped 100000\033[0m | "));
+    free(coloured);
+    free(line);
+    line = mtlm_short_line_validation("iteration 6 on test set", 2, 0.5, 0.75,
+                                      false);
+    assert_string_equal(line, "validation at iteration 6 on test set | loss "
+                              "2.0000 | perplexity 7.389 | sop 0.5000 | sop "
+                              "accuracy 75.0 %");
+    free(line);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +256,7 @@ int main(void)
         cmocka_unit_test(test_validation_line_of_a_bert),
         cmocka_unit_test(test_times_have_two_digits_or_three),
         cmocka_unit_test(test_perplexity_is_capped_at_e_to_the_20),
+        cmocka_unit_test(test_short_lines_have_120_columns),
     };
 
     return cmocka_run_group_tests_name("log_line", tests, NULL, NULL);

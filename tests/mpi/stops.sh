@@ -52,6 +52,22 @@ grep 'validation loss' out | tail -3 | sed 's/.*| lm loss value/value/' >values
 [ "$(head -2 values | uniq | wc -l)" -eq 1 ] \
     || fail "two validations: $(cat values)"
 [ "$(uniq values | wc -l)" -eq 2 ] || fail "the test is no other: $(cat values)"
+# Short lines say each validation once, and fit a terminal.
+well 1 "${small[@]}" --train-iters 6 --eval-iters 2 --eval-interval 3 \
+    --log-format short
+want='iteration 3
+iteration 6
+iteration 6 on test set'
+[ "$(sed -n 's/^validation at \([^|]*[^ |]\) .*/\1/p' out)" = "$want" ] \
+    || fail "short validations: $(cat out)"
+[ "$(grep -c '^iteration [1-6]/6 | loss [0-9.]* | lr ' out)" -eq 6 ] \
+    || fail "short lines: $(cat out)"
+grep -E '^(iteration|validation)' out | grep -q '.\{121\}' \
+    && fail "long short lines: $(cat out)"
+# A terminal has them, unless somebody asks for the others.
+TERM=xterm NO_COLOR='' script -qec "$program --model gpt-tiny --num-layers 1 --train-iters 1 --eval-iters 0" \
+    /dev/null >out </dev/null
+grep -q '^iteration 1/1 | .\[1mloss ' out || fail "on a terminal: $(cat out)"
 # The test leaves the validation's samples where they were.
 well 2 "${small[@]}" --pipeline-model-parallel-size 2 --train-iters 6 \
     --eval-iters 2 --eval-interval 3
