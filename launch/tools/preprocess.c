@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <sched.h>
@@ -11,11 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/stat.h>
 
-#include <jansson.h>
-
+#include "launch/tools/text_reader.h"
 #include "launch/tools/text_writer.h"
 #include "launch/tools/tool.h"
 #include "models/text/indexed_writer.h"
@@ -26,10 +22,16 @@
 #include "runtime/base/plural.h"
 #include "runtime/base/standard_output.h"
 
+/* The key of the text in a JSON object, and part of the output's name. */
+#define DEFAULT_KEY "text"
+
 const char *argp_program_version = "mtlm-preprocess " PACKAGE_VERSION;
 
 struct options {
-    const char *input, *output_prefix, *json_key;
+    const char **input; /* [inputs] paths, owned */
+    int inputs;
+    bool more_inputs; /* words after --input are files, too */
+    const char *output_prefix, *json_key; /* json_key NULL: not given */
     const char *tokenizer, *vocab_file, *merge_file;
     int workers; /* 0: as many as there are cores */
     bool split_sentences;
@@ -42,16 +44,17 @@ struct job {
     struct mtlm_indexed_writer *writer;
     struct mtlm_encode_pool *pool;
     struct mtlm_text_writer text;
-    FILE *input;
-    int64_t line, bytes, all_bytes; /* all_bytes 0: unknown */
-    double started, reported;       /* seconds */
+    struct mtlm_text_reader reader;
+    int64_t all_bytes;        /* of the input; 0: unknown */
+    double started, reported; /* seconds */
 };
 
 /* Prints progress on stderr every 2 s. */
-static void report_progress(struct job *job)
+static void report_progress(void *arg)
 {
+    struct job *job = arg;
     const double time = 1e-9 * (double) mtlm_now_ns();
-    const double mb = 1e-6 * (double) job->bytes;
+    const double mb = 1e-6 * (double) job->reader.bytes;
     const double all = 1e-6 * (double) job->all_bytes;
     const double rate = mb / (time - job->started);
     const int64_t documents = mtlm_indexed_writer_documents(job->writer);
@@ -72,92 +75,6 @@ static void report_progress(struct job *job)
             mb, of, documents, mtlm_plural(documents), rate, left);
 }
 
-/* Adds a line of plain text; a line with only a form feed ends a document. */
-static int add_text_line(struct job *job, const char *line, size_t bytes,
-                         struct mtlm_error *err)
-{
-    const bool end = line[0] == '\f'
-                     && (bytes == 1 || (bytes == 2 && line[1] == '\n')
-                         || (bytes == 3 && memcmp(line, "\f\r\n", 3) == 0));
-
-    return end ? mtlm_text_writer_end_document(&job->text, err)
-               : mtlm_text_writer_add(&job->text, line, bytes, err);
-}
-
-/* Adds a line with a JSON object: a document. */
-static int add_json_line(struct job *job, const char *line, size_t bytes,
-                         struct mtlm_error *err)
-{
-    const struct options *options = job->options;
-    json_error_t why;
-    json_t *object, *text;
-    int rc;
-
-    if (strspn(line, " \t\r\n") == bytes)
-        return 0;
-    object = json_loadb(line, bytes, JSON_ALLOW_NUL, &why);
-    if (!object)
-        return mtlm_error_set(err, MTLM_EXIT_INPUT,
-                              "%s: line %" PRId64 ", column %d: %s",
-                              options->input, job->line, why.column, why.text);
-    text = json_object_get(object, options->json_key);
-    if (json_is_string(text))
-        rc = mtlm_text_writer_add(&job->text, json_string_value(text),
-                                  json_string_length(text), err);
-    else
-        rc = mtlm_error_set(err, MTLM_EXIT_INPUT,
-                            "%s: line %" PRId64
-                            ": expected an object with a text \"%s\", found %s",
-                            options->input, job->line, options->json_key,
-                            text ? "another type" : "none");
-    json_decref(object);
-    return rc < 0 ? rc : mtlm_text_writer_end_document(&job->text, err);
-}
-
-static bool is_json(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-
-    return dot
-           && (strcasecmp(dot, ".jsonl") == 0 || strcasecmp(dot, ".json") == 0);
-}
-
-static int read_lines(struct job *job, struct mtlm_error *err)
-{
-    int (*const add_line)(struct job *, const char *, size_t,
-                          struct mtlm_error *) =
-        is_json(job->options->input) ? add_json_line : add_text_line;
-    char *line = NULL;
-    size_t room = 0;
-    int rc = 0;
-
-    while (rc == 0 && (rc = mtlm_tool_stopped(err)) == 0) {
-        ssize_t bytes;
-
-        errno = 0;
-        bytes = getline(&line, &room, job->input);
-        if (bytes < 0)
-            break;
-        job->line++;
-        job->bytes += bytes;
-        rc = add_line(job, line, (size_t) bytes, err);
-        if (rc < 0 && err->code == MTLM_EXIT_RESOURCE)
-            mtlm_error_prefix(err, "%s: up to line %" PRId64,
-                              job->options->input, job->line);
-        report_progress(job);
-    }
-    free(line);
-    if (rc == 0) /* a signal may have ended the last read */
-        rc = mtlm_tool_stopped(err);
-    if (rc == 0 && !feof(job->input))
-        return mtlm_error_set(
-            err, errno == ENOMEM ? MTLM_EXIT_RESOURCE : MTLM_EXIT_INPUT,
-            "cannot read %s: %s", job->options->input, strerror(errno));
-    if (rc == 0)
-        rc = mtlm_text_writer_end_document(&job->text, err);
-    return rc < 0 ? rc : mtlm_encode_pool_finish(job->pool, err);
-}
-
 /* Cores that this process may use. */
 static int count_cores(void)
 {
@@ -166,12 +83,84 @@ static int count_cores(void)
     return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
+/* Checks all inputs before any is read, and adds up their sizes. */
+static int check_inputs(struct job *job, struct mtlm_error *err)
+{
+    const struct options *options = job->options;
+    bool known = true;
+
+    for (int i = 0; i < options->inputs; i++) {
+        int64_t bytes;
+
+        if (mtlm_text_reader_check(options->input[i], &bytes, err) < 0)
+            return -1;
+        known = known && bytes >= 0;
+        job->all_bytes += bytes;
+    }
+    if (!known)
+        job->all_bytes = 0;
+    return 0;
+}
+
+/* Names the inputs: "book.txt", or "book.txt and 3 other files". */
+static char *name_inputs(const struct options *options)
+{
+    const int more = options->inputs - 1;
+
+    return more == 0 ? mtlm_strdup(options->input[0])
+                     : mtlm_sprintf("%s and %d other file%s", options->input[0],
+                                    more, mtlm_plural(more));
+}
+
+static int read_inputs(struct job *job, struct mtlm_error *err)
+{
+    const struct options *options = job->options;
+
+    for (int i = 0; i < options->inputs; i++)
+        if (mtlm_text_reader_read(&job->reader, options->input[i], err) < 0)
+            return -1;
+    if (mtlm_encode_pool_finish(job->pool, err) < 0)
+        return -1;
+    if (mtlm_indexed_writer_documents(job->writer) == 0) {
+        char *names = name_inputs(options);
+
+        mtlm_error_set(err, MTLM_EXIT_INPUT,
+                       "%s: no text, expected at least 1 token", names);
+        free(names);
+        return -1;
+    }
+    return 0;
+}
+
 static void print_count(int64_t n, const char *noun)
 {
     printf("%" PRId64 " %s%s", n, noun, mtlm_plural(n));
 }
 
-/* Encodes the open input and finishes the files. */
+/* Prints what was written, and the command that trains on the data. */
+static void print_result(const struct job *job, const char *prefix)
+{
+    const struct options *o = job->options;
+
+    printf("%s.bin, %s.idx: ", prefix, prefix);
+    print_count(mtlm_indexed_writer_documents(job->writer), "document");
+    printf(", ");
+    if (o->split_sentences) {
+        print_count(mtlm_indexed_writer_sequences(job->writer), "sentence");
+        printf(", ");
+    }
+    print_count(mtlm_encode_pool_tokens(job->pool), "token");
+    printf("\nto train: mtlm-dag --model %s --data-path %s",
+           o->split_sentences ? "bert-tiny" : "gpt-tiny", prefix);
+    if (o->vocab_file)
+        printf(" --tokenizer-type %s --vocab-file %s", o->tokenizer,
+               o->vocab_file);
+    if (o->merge_file)
+        printf(" --merge-file %s", o->merge_file);
+    printf("\n");
+}
+
+/* Encodes the inputs and finishes the files. */
 static int write_dataset(struct job *job, const char *prefix,
                          struct mtlm_error *err)
 {
@@ -189,52 +178,38 @@ static int write_dataset(struct job *job, const char *prefix,
                 && !options->split_sentences));
     job->text = (struct mtlm_text_writer){
         .pool = job->pool, .split_sentences = options->split_sentences};
-    if (read_lines(job, err) < 0)
+    job->reader = (struct mtlm_text_reader){
+        .writer = &job->text,
+        .json_key = options->json_key ? options->json_key : DEFAULT_KEY,
+        .json_input = options->json_key != NULL,
+        .progress = report_progress,
+        .arg = job};
+    if (read_inputs(job, err) < 0
+        || mtlm_indexed_writer_commit(job->writer, err) < 0)
         return -1;
-    if (mtlm_indexed_writer_documents(job->writer) == 0)
-        return mtlm_error_set(err, MTLM_EXIT_INPUT,
-                              "%s holds no text: expected at least 1 token",
-                              options->input);
-    if (mtlm_indexed_writer_commit(job->writer, err) < 0)
-        return -1;
-    printf("%s.bin, %s.idx: ", prefix, prefix);
-    print_count(mtlm_indexed_writer_documents(job->writer), "document");
-    printf(", ");
-    if (options->split_sentences) {
-        print_count(mtlm_indexed_writer_sequences(job->writer), "sentence");
-        printf(", ");
-    }
-    print_count(mtlm_encode_pool_tokens(job->pool), "token");
-    printf("\n");
+    print_result(job, prefix);
     return 0;
 }
 
 static int preprocess(const struct options *options, struct mtlm_error *err)
 {
     struct job job = {.options = options};
-    struct stat st;
     char *prefix;
     int rc;
 
+    if (check_inputs(&job, err) < 0)
+        return -1;
     job.tokenizer = mtlm_tokenizer_open(options->tokenizer, options->vocab_file,
                                         options->merge_file, err);
     if (!job.tokenizer)
         return -1;
-    job.input = fopen(options->input, "re");
-    if (!job.input) {
-        mtlm_tokenizer_close(job.tokenizer);
-        return mtlm_error_set(err, MTLM_EXIT_INPUT, "cannot read %s: %s",
-                              options->input, strerror(errno));
-    }
-    if (fstat(fileno(job.input), &st) == 0 && S_ISREG(st.st_mode))
-        job.all_bytes = st.st_size;
-    prefix = mtlm_sprintf("%s_%s_%s", options->output_prefix, options->json_key,
+    prefix = mtlm_sprintf("%s_%s_%s", options->output_prefix,
+                          options->json_key ? options->json_key : DEFAULT_KEY,
                           options->split_sentences ? "sentence" : "document");
     job.started = job.reported = 1e-9 * (double) mtlm_now_ns();
     rc = write_dataset(&job, prefix, err);
     mtlm_encode_pool_destroy(job.pool);
     mtlm_indexed_writer_destroy(job.writer);
-    fclose(job.input);
     mtlm_text_writer_free(&job.text);
     mtlm_tokenizer_close(job.tokenizer);
     free(prefix);
@@ -254,13 +229,14 @@ enum {
 
 static const struct argp_option option_list[] = {
     {NULL, 0, NULL, 0, "Input:", 1},
-    {"input", 'i', "FILE", 0,
-     "Plain text, where a line with only a form feed separates documents; "
-     "or, with a name in .jsonl or .json, one JSON object per line, each a "
-     "document",
+    {"input", 'i', "FILE...", 0,
+     "Files of plain text; each file is a document, and a line with only a "
+     "form feed separates documents, too. With a name in .jsonl or .json: one "
+     "JSON object per line, each a document. -: standard input",
      1},
     {"json-keys", JSON_KEYS, "KEY", 0,
-     "Key of the text in a JSON object, and part of the output's name (text)",
+     "Key of the text in a JSON object, and part of the output's name (text); "
+     "with this option standard input has JSON objects",
      1},
     {NULL, 0, NULL, 0, "Output:", 2},
     {"output-prefix", 'o', "PREFIX", 0,
@@ -305,14 +281,28 @@ static int parse_workers(struct argp_state *state, const char *arg)
     return (int) n;
 }
 
+/* Adds a file, or standard input, which ends once. */
+static void add_input(struct argp_state *state, struct options *options,
+                      const char *path)
+{
+    for (int i = 0; i < options->inputs; i++)
+        if (strcmp(path, MTLM_TEXT_READER_STANDARD_INPUT) == 0
+            && strcmp(options->input[i], path) == 0)
+            argp_error(state, "--input takes - (standard input) once");
+    options->input = mtlm_realloc(options->input, options->inputs + 1,
+                                  sizeof(*options->input));
+    options->input[options->inputs++] = path;
+}
+
 static void check_complete(struct argp_state *state,
                            const struct options *options)
 {
-    if (!options->input)
+    if (options->inputs == 0)
         argp_error(state, "--input FILE is missing");
     if (!options->output_prefix)
         argp_error(state, "--output-prefix PREFIX is missing");
-    if (!*options->json_key || strchr(options->json_key, '/'))
+    if (options->json_key
+        && (!*options->json_key || strchr(options->json_key, '/')))
         argp_error(state, "--json-keys takes one key, not \"%s\"",
                    options->json_key);
 }
@@ -321,9 +311,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *options = state->input;
 
+    if (key != ARGP_KEY_ARG)
+        options->more_inputs = false;
     switch (key) {
     case 'i':
-        options->input = arg;
+        add_input(state, options, arg);
+        options->more_inputs = true;
         break;
     case 'o':
         options->output_prefix = arg;
@@ -353,7 +346,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         options->workers = parse_workers(state, arg);
         break;
     case ARGP_KEY_ARG:
-        argp_error(state, "\"%s\" is not an option", arg);
+        if (!options->more_inputs)
+            argp_error(state, "\"%s\" is not an option; --input %s reads it",
+                       arg, arg);
+        add_input(state, options, arg);
         break;
     case ARGP_KEY_END:
         check_complete(state, options);
@@ -371,12 +367,11 @@ static const struct argp parser = {
         "Encodes text as the tokens that mtlm-dag trains on, in Megatron-LM's "
         "file format.\v"
         "Example:\n\n"
-        "  mtlm-preprocess --input book.txt --output-prefix data/book\n"
-        "  mtlm-dag --data-path data/book_text_document\n\n"
-        "  mtlm-preprocess --input book.txt --output-prefix data/book "
+        "  mtlm-preprocess --input book.txt --output-prefix book\n"
+        "  mtlm-dag --model gpt-tiny --data-path book\n\n"
+        "  mtlm-preprocess --input *.txt --output-prefix books "
         "--split-sentences\n"
-        "  mtlm-dag --model bert-tiny --data-path "
-        "data/book_text_sentence\n\n"
+        "  mtlm-dag --model bert-tiny --data-path books\n\n"
         "Exit status: 0 done, 2 wrong option, 3 bad input, 4 the output "
         "cannot be written, 6 not enough memory or a size beyond a "
         "limit.",
@@ -384,13 +379,16 @@ static const struct argp parser = {
 
 int main(int argc, char **argv)
 {
-    struct options options = {.tokenizer = "byte", .json_key = "text"};
+    struct options options = {.tokenizer = "byte"};
     struct mtlm_error err;
+    int rc;
 
     mtlm_standard_output_start();
     argp_err_exit_status = MTLM_EXIT_USAGE;
-    argp_parse(&parser, argc, argv, 0, NULL, &options);
+    argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &options);
     mtlm_tool_start();
     mtlm_tool_catch_signals();
-    return mtlm_tool_end(preprocess(&options, &err), &err);
+    rc = preprocess(&options, &err);
+    free(options.input);
+    return mtlm_tool_end(rc, &err);
 }

@@ -77,6 +77,8 @@ same "8: [b'one\\ntwo\\n\$', b'three \\x0c not\\n\$', b'\\xff\\x00\\nend\$']" \
     out_text_document
 grep -q 'out_text_document.bin, out_text_document.idx: 3 documents, 29 tokens' \
     stdout || fail "plain text: the names are not said: $(cat stdout)"
+grep -qx 'to train: mtlm-dag --model gpt-tiny --data-path out_text_document' \
+    stdout || fail "plain text: no command to train: $(cat stdout)"
 [ ! -s stderr ] || fail "plain text: $(cat stderr)"
 
 # A second time, over the first; without ends; a file without any form feed.
@@ -92,6 +94,21 @@ printf '%s\n' '{"text": "h\u00e9\u0000", "id": 1}' '' '{"text": ""}' \
     '{"id": 2, "text": "b\nc"}' >lines.jsonl
 "$preprocess" --input lines.jsonl --output-prefix json >stdout || fail "jsonl"
 same "8: [b'h\\xc3\\xa9\\x00\$', b'b\\nc\$']" json_text_document
+# Several files, the end of each a document's; standard input; a byte order mark.
+printf 'one\n\f\n\xef\xbb\xbftwo' >first.txt
+printf '\xef\xbb\xbfthree\n' >second.txt
+"$preprocess" -o files --input first.txt second.txt lines.jsonl >stdout \
+    || fail "several files"
+same "8: [b'one\\n\$', b'\\xef\\xbb\\xbftwo\$', b'three\\n\$', b'h\\xc3\\xa9\\x00\$', b'b\\nc\$']" \
+    files_text_document
+grep -q ': 5 documents, ' stdout || fail "several files: $(cat stdout)"
+printf 'from\na pipe' | "$preprocess" --input first.txt - -o files >stdout \
+    || fail "standard input"
+same "8: [b'one\\n\$', b'\\xef\\xbb\\xbftwo\$', b'from\\na pipe\$']" files_text_document
+"$preprocess" -i - -o files --json-keys text <lines.jsonl >stdout \
+    || fail "JSON on standard input"
+same "8: [b'h\\xc3\\xa9\\x00\$', b'b\\nc\$']" files_text_document
+rm files_text_document.* first.txt second.txt
 printf '{"body": "x"}' >lines.json
 "$preprocess" -i lines.json -o json --json-keys body >stdout || fail "json"
 same "8: [b'x\$']" json_body_document
@@ -116,7 +133,7 @@ printf '%s\n' '{"text": "One. Two.\n\nthree\u0000 four"}' '{"text": " "}' \
 same "8: [[b'One. ', b'Two. ', b'three\\x00 four '], b'Five ']" \
     json_text_sentence
 printf ' \n\n' >blanks
-expect 3 'blanks holds no text' -i blanks -o x --split-sentences
+expect 3 'blanks: no text' -i blanks -o x --split-sentences
 rm blanks out_text_sentence.* json_text_sentence.*
 
 # Wrong options.
@@ -124,17 +141,29 @@ expect 2 'known: byte' -i text -o x --tokenizer-type bite
 expect 2 '--input' -o x
 expect 2 '--output-prefix' -i text
 expect 2 '--workers' -i text -o x --workers none
-expect 2 '"more"' -i text -o x more
+expect 2 '"more" is not an option; --input more reads it' -i text -o x more
+expect 2 '"more"' more -i text -o x
+expect 2 'standard input) once' -i - - -o x
 expect 2 'nonsense' --nonsense
 expect 2 'one key' -i text -o x --json-keys a/b
 
 # Bad input.
 expect 3 'missing: No such file' -i missing -o x
-expect 3 'Is a directory' -i . -o x
+expect 3 'Is a directory; name its files' -i . -o x
+expect 3 'missing: No such file' -i text missing -o x
+# What is no text is named, with the way to text.
+echo text | gzip >packed.txt
+expect 3 'packed.txt: expected plain text, found gzip data; try: zcat' -i packed.txt -o x
+printf '\xff\xfeh\0i\0\n\0' >wide.txt
+expect 3 'wide.txt: expected plain text, found UTF-16 text; try: iconv' \
+    -i text wide.txt -o x
+printf '%%PDF-1.4\n' >page.txt
+expect 3 'found a PDF; try: pdftotext' -i page.txt -o x
 : >empty
-expect 3 'empty holds no text' -i empty -o x
+expect 3 'empty: no text' -i empty -o x
+expect 3 'empty and 2 other files: no text' -i empty empty empty -o x
 printf '\f\n\f\n' >feeds
-expect 3 'feeds holds no text' -i feeds -o x
+expect 3 'feeds: no text' -i feeds -o x
 printf '{"text": "a"}\n{"text": "b"\n' >bad.jsonl
 expect 3 'bad.jsonl: line 2' -i bad.jsonl -o x
 printf '{"text": "a"}\n{"body": "b"}\n' >bad.jsonl

@@ -1,0 +1,197 @@
+/* Reads files of text, line by line, into documents. */
+
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "launch/tools/text_reader.h"
+#include "launch/tools/tool.h"
+
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
+
+static bool is_standard_input(const char *path)
+{
+    return strcmp(path, MTLM_TEXT_READER_STANDARD_INPUT) == 0;
+}
+
+int mtlm_text_reader_check(const char *path, int64_t *bytes,
+                           struct mtlm_error *err)
+{
+    struct stat st;
+
+    *bytes = -1;
+    if (is_standard_input(path))
+        return 0;
+    if (stat(path, &st) < 0 || access(path, R_OK) < 0)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT, "cannot read %s: %s", path,
+                              strerror(errno));
+    if (S_ISDIR(st.st_mode))
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "cannot read %s: Is a directory; name its files",
+                              path);
+    if (S_ISREG(st.st_mode))
+        *bytes = st.st_size;
+    return 0;
+}
+
+/* Formats that are no text, by their first bytes. */
+static const struct {
+    const char *start;
+    size_t bytes;
+    const char *name, *hint; /* hint: how to make text of a file */
+} formats[] = {
+    {"\x1f\x8b", 2, "gzip data", "zcat FILE | mtlm-preprocess --input -"},
+    {"\xfd"
+     "7zXZ",
+     5, "xz data", "xzcat FILE | mtlm-preprocess --input -"},
+    {"BZh", 3, "bzip2 data", "bzcat FILE | mtlm-preprocess --input -"},
+    {"\x28\xb5\x2f\xfd", 4, "zstd data",
+     "zstdcat FILE | mtlm-preprocess --input -"},
+    {"PK\x03\x04", 4, "a zip archive or an office document",
+     "save the document as plain text"},
+    {"%PDF-", 5, "a PDF", "pdftotext FILE"},
+    {"\xff\xfe", 2, "UTF-16 text", "iconv -f UTF-16 -t UTF-8 FILE"},
+    {"\xfe\xff", 2, "UTF-16 text", "iconv -f UTF-16 -t UTF-8 FILE"},
+};
+
+/* Refuses a file that begins like another format. */
+static int check_format(const struct mtlm_text_reader *r, const char *line,
+                        size_t bytes, struct mtlm_error *err)
+{
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+        if (bytes >= formats[i].bytes
+            && memcmp(line, formats[i].start, formats[i].bytes) == 0)
+            return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                                  "%s: expected plain text, found %s; try: %s",
+                                  r->name, formats[i].name, formats[i].hint);
+    return 0;
+}
+
+/* Adds a line of plain text; a line with only a form feed ends a document. */
+static int add_text_line(struct mtlm_text_reader *r, const char *line,
+                         size_t bytes, struct mtlm_error *err)
+{
+    const bool end = line[0] == '\f'
+                     && (bytes == 1 || (bytes == 2 && line[1] == '\n')
+                         || (bytes == 3 && memcmp(line, "\f\r\n", 3) == 0));
+
+    return end ? mtlm_text_writer_end_document(r->writer, err)
+               : mtlm_text_writer_add(r->writer, line, bytes, err);
+}
+
+/* Adds a line with a JSON object: a document. */
+static int add_json_line(struct mtlm_text_reader *r, const char *line,
+                         size_t bytes, struct mtlm_error *err)
+{
+    json_error_t why;
+    json_t *object, *text;
+    int rc;
+
+    if (strspn(line, " \t\r\n") == bytes)
+        return 0;
+    object = json_loadb(line, bytes, JSON_ALLOW_NUL, &why);
+    if (!object)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "%s: line %" PRId64 ", column %d: %s", r->name,
+                              r->line, why.column, why.text);
+    text = json_object_get(object, r->json_key);
+    if (json_is_string(text))
+        rc = mtlm_text_writer_add(r->writer, json_string_value(text),
+                                  json_string_length(text), err);
+    else
+        rc = mtlm_error_set(err, MTLM_EXIT_INPUT,
+                            "%s: line %" PRId64
+                            ": expected an object with a text \"%s\", found %s",
+                            r->name, r->line, r->json_key,
+                            text ? "another type" : "none");
+    json_decref(object);
+    return rc < 0 ? rc : mtlm_text_writer_end_document(r->writer, err);
+}
+
+static bool is_json(const struct mtlm_text_reader *r, const char *path)
+{
+    const char *dot = strrchr(path, '.');
+
+    if (is_standard_input(path))
+        return r->json_input;
+    return dot
+           && (strcasecmp(dot, ".jsonl") == 0 || strcasecmp(dot, ".json") == 0);
+}
+
+/* Adds a line to the document. */
+static int add_line(struct mtlm_text_reader *r, bool json, const char *line,
+                    size_t bytes, struct mtlm_error *err)
+{
+    const size_t mark = sizeof(BYTE_ORDER_MARK) - 1;
+    int rc;
+
+    if (r->line == 1 && check_format(r, line, bytes, err) < 0)
+        return -1;
+    if (r->line == 1 && bytes >= mark
+        && memcmp(line, BYTE_ORDER_MARK, mark) == 0) {
+        line += mark;
+        bytes -= mark;
+    }
+    rc = json ? add_json_line(r, line, bytes, err)
+              : add_text_line(r, line, bytes, err);
+    if (rc < 0 && err->code == MTLM_EXIT_RESOURCE)
+        mtlm_error_prefix(err, "%s: up to line %" PRId64, r->name, r->line);
+    return rc;
+}
+
+/* Reads all lines of the open file. */
+static int read_lines(struct mtlm_text_reader *r, FILE *file, bool json,
+                      struct mtlm_error *err)
+{
+    char *line = NULL;
+    size_t room = 0;
+    int rc = 0;
+
+    while (rc == 0 && (rc = mtlm_tool_stopped(err)) == 0) {
+        ssize_t bytes;
+
+        errno = 0;
+        bytes = getline(&line, &room, file);
+        if (bytes < 0)
+            break;
+        r->line++;
+        r->bytes += bytes;
+        rc = add_line(r, json, line, (size_t) bytes, err);
+        r->progress(r->arg);
+    }
+    free(line);
+    if (rc == 0) /* a signal may have ended the last read */
+        rc = mtlm_tool_stopped(err);
+    if (rc == 0 && !feof(file))
+        rc = mtlm_error_set(
+            err, errno == ENOMEM ? MTLM_EXIT_RESOURCE : MTLM_EXIT_INPUT,
+            "cannot read %s: %s", r->name, strerror(errno));
+    return rc;
+}
+
+int mtlm_text_reader_read(struct mtlm_text_reader *reader, const char *path,
+                          struct mtlm_error *err)
+{
+    const bool standard = is_standard_input(path);
+    FILE *file = standard ? stdin : fopen(path, "re");
+    int rc;
+
+    if (!file)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT, "cannot read %s: %s", path,
+                              strerror(errno));
+    reader->name = standard ? "standard input" : path;
+    reader->line = 0;
+    rc = read_lines(reader, file, is_json(reader, path), err);
+    if (!standard)
+        fclose(file);
+    return rc < 0 ? rc : mtlm_text_writer_end_document(reader->writer, err);
+}
