@@ -200,5 +200,6 @@ struct mtlm_samples *mtlm_bert_dataset_create(
         destroy(&bert->samples);
         return NULL;
     }
+    bert->samples.epoch = bert->runs;
     return &bert->samples;
 }

@@ -204,6 +204,7 @@ struct mtlm_samples *mtlm_gpt_dataset_create(
     gpt = mtlm_calloc(1, sizeof(*gpt));
     *gpt = (struct gpt_dataset){
         .samples = {.seq_length = seq_length,
+                    .epoch = (tokens - 1) / seq_length,
                     .read = read_sample,
                     .destroy = destroy},
         .dataset = dataset,

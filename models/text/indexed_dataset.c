@@ -9,20 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "models/text/indexed_dataset.h"
-#include "models/text/indexed_format.h"
+#include "models/text/indexed_private.h"
 #include "runtime/base/memory.h"
-#include "runtime/file/mapped_file.h"
-
-struct mtlm_indexed_dataset {
-    char *prefix;
-    struct mtlm_mapped_file bin;
-    enum mtlm_idx_dtype dtype;
-    int token_bytes;
-    int64_t documents, sequences;
-    int64_t *start; /* [sequences + 1]: first token of each; last: tokens */
-    int64_t *bound; /* [documents + 1]: first sequence of each */
-};
 
 /* PREFIX.idx during its check. */
 struct idx {
@@ -64,6 +52,17 @@ static bool exists(const char *prefix, const char *middle, const char *suffix)
 
     free(path);
     return is;
+}
+
+char *mtlm_indexed_dataset_find(const char *prefix, bool sentences)
+{
+    static const char *const endings[] = {"", "_text_document",
+                                          "_text_sentence"};
+
+    for (int i = 0; i < 3; i++)
+        if (!(sentences && i == 1) && exists(prefix, endings[i], ".idx"))
+            return mtlm_sprintf("%s%s", prefix, endings[i]);
+    return mtlm_strdup(prefix);
 }
 
 /* Opens one of the two files; when missing, the prefix is probably wrong. */

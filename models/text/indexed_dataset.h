@@ -1,6 +1,7 @@
 #ifndef MTLM_INDEXED_DATASET_H
 #define MTLM_INDEXED_DATASET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "runtime/base/error.h"
@@ -17,6 +18,12 @@ extern "C" {
  * bytes per sequence and per document. */
 struct mtlm_indexed_dataset;
 
+/* Returns the prefix of existing files: prefix itself, or else prefix with the
+ * ending that mtlm-preprocess adds.  sentences: the ending is _text_sentence;
+ * otherwise _text_document, or else _text_sentence.  Returns a copy of prefix
+ * where there are no such files.  The caller frees the text. */
+char *mtlm_indexed_dataset_find(const char *prefix, bool sentences);
+
 /* Opens PREFIX.bin and PREFIX.idx; the caller closes the data set.  Tokens must
  * be 0 .. vocab_size - 1 (vocab_size 0: no limit).  NULL and MTLM_EXIT_INPUT
  * with file, offset, what was expected and found: a file is missing or damaged.
@@ -24,6 +31,14 @@ struct mtlm_indexed_dataset;
 struct mtlm_indexed_dataset *mtlm_indexed_dataset_open(const char *prefix,
                                                        int64_t vocab_size,
                                                        struct mtlm_error *err);
+
+/* Cuts the document that holds a token, 0 .. tokens, so that a document begins
+ * there.  sentences: cuts before the sentence that holds the token.  Returns
+ * the number of the document that begins at the cut.  Changes the numbers of
+ * later documents and sequences, not the files.  No other thread may read
+ * meanwhile. */
+int64_t mtlm_indexed_dataset_cut(struct mtlm_indexed_dataset *dataset,
+                                 int64_t token, bool sentences);
 
 /* Unmaps the files.  dataset may be NULL. */
 void mtlm_indexed_dataset_close(struct mtlm_indexed_dataset *dataset);

@@ -2,10 +2,12 @@
 
 #include "config.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "models/text/indexed_dataset.h"
 #include "models/text/split.h"
 
 static int parse_weights(const char *text, double weight[MTLM_SPLITS],
@@ -60,4 +62,20 @@ int mtlm_split_parse(const char *text, int64_t documents,
             bound[i] = bound[i - 1];
     }
     return 0;
+}
+
+void mtlm_split_cut(const char *text, struct mtlm_indexed_dataset *dataset,
+                    bool sentences, int64_t bound[MTLM_SPLITS + 1])
+{
+    const int64_t documents = mtlm_indexed_dataset_documents(dataset);
+    int64_t token[MTLM_SPLITS + 1];
+
+    if (mtlm_split_parse(text,
+                         mtlm_indexed_dataset_tokens(dataset, 0, documents),
+                         token, NULL)
+        < 0)
+        assert(!"a text that is no list of weights");
+    for (int i = 0; i <= MTLM_SPLITS; i++)
+        bound[i] = mtlm_indexed_dataset_cut(dataset, token[i], sentences);
+    bound[MTLM_SPLITS] = mtlm_indexed_dataset_documents(dataset);
 }

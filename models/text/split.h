@@ -1,6 +1,7 @@
 #ifndef MTLM_SPLIT_H
 #define MTLM_SPLIT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "runtime/base/error.h"
@@ -14,5 +15,14 @@ enum mtlm_split { MTLM_TRAIN, MTLM_VALID, MTLM_TEST, MTLM_SPLITS };
  * documents.  MTLM_EXIT_USAGE: text is no list of weights. */
 int mtlm_split_parse(const char *text, int64_t documents,
                      int64_t bound[MTLM_SPLITS + 1], struct mtlm_error *err);
+
+struct mtlm_indexed_dataset;
+
+/* Divides a data set that has too few documents by the positions of tokens
+ * instead: cuts its documents at the bounds (mtlm_indexed_dataset_cut()) and
+ * writes the documents of the splits to bound.  sentences: cuts between
+ * sentences only.  text must be a list of weights. */
+void mtlm_split_cut(const char *text, struct mtlm_indexed_dataset *dataset,
+                    bool sentences, int64_t bound[MTLM_SPLITS + 1]);
 
 #endif /* MTLM_SPLIT_H */

@@ -29,6 +29,7 @@ static inline int64_t mtlm_field_size(enum mtlm_field field, int64_t seq_length)
  * struct as its first member. */
 struct mtlm_samples {
     int64_t seq_length;
+    int64_t epoch; /* samples of one pass through the text; 0: endless text */
 
     /* Writes values first .. first + n - 1 of a field of sample;
      * 0 <= first, first + n <= mtlm_field_size(field, seq_length).  Any number

@@ -77,6 +77,70 @@ static void test_what_is_written_is_read(void **state)
     mtlm_indexed_dataset_close(NULL);
 }
 
+/* The tokens of all documents stay in their order. */
+static void test_a_document_is_cut_at_a_token(void **state)
+{
+    static const int64_t length[] = {5, 0, 40, 3};
+    static const int64_t cut[] = {5, 0, 10, 20, 7, 3, 3};
+    struct mtlm_indexed_dataset *set;
+
+    (void) state;
+    files_write_numbered("cut", length, 4, 60);
+    set = open_set("cut", 60, NULL);
+    assert_int_equal(mtlm_indexed_dataset_cut(set, 0, false), 0);
+    assert_int_equal(mtlm_indexed_dataset_cut(set, 15, false), 3);
+    assert_int_equal(mtlm_indexed_dataset_cut(set, 35, false), 4);
+    assert_int_equal(mtlm_indexed_dataset_cut(set, 42, false), 5);
+    assert_int_equal(mtlm_indexed_dataset_cut(set, 45, false), 6);
+    assert_int_equal(mtlm_indexed_dataset_cut(set, 48, false), 7);
+    check_numbered(set, cut, 7);
+    assert_int_equal(mtlm_indexed_dataset_sequence(set, 7), 7);
+    mtlm_indexed_dataset_close(set);
+}
+
+static void test_a_cut_between_sentences_keeps_them_whole(void **state)
+{
+    static const int64_t length[] = {4, 6, 5, -1, 2, -1};
+    struct mtlm_indexed_dataset *set;
+
+    (void) state;
+    files_write_sentences("cut", length, 2, 60);
+    set = open_set("cut", 60, NULL);
+    assert_int_equal(mtlm_indexed_dataset_cut(set, 12, true), 1);
+    assert_int_equal(mtlm_indexed_dataset_cut(set, 15, true), 2);
+    assert_int_equal(mtlm_indexed_dataset_documents(set), 3);
+    assert_int_equal(mtlm_indexed_dataset_tokens(set, 0, 1), 10);
+    assert_int_equal(mtlm_indexed_dataset_tokens(set, 1, 2), 5);
+    assert_int_equal(mtlm_indexed_dataset_sequence(set, 2), 3);
+    mtlm_indexed_dataset_close(set);
+}
+
+static void found(const char *name, bool sentences, const char *ending)
+{
+    char *prefix = mtlm_indexed_dataset_find(files_path(name), sentences);
+    char want[256];
+
+    snprintf(want, sizeof(want), "%s%s", files_path(name), ending);
+    assert_string_equal(prefix, want);
+    free(prefix);
+}
+
+static void test_the_prefix_of_the_preprocessing_is_found(void **state)
+{
+    static const int64_t length[] = {5};
+
+    (void) state;
+    found("name", false, "");
+    files_write_numbered("name_text_document", length, 1, 60);
+    found("name", false, "_text_document");
+    found("name", true, "");
+    files_write_numbered("name_text_sentence", length, 1, 60);
+    found("name", true, "_text_sentence");
+    found("name", false, "_text_document");
+    files_write_numbered("name", length, 1, 60);
+    found("name", true, "");
+}
+
 /* An .idx put together byte by byte, independently of the writer. */
 struct image {
     unsigned char data[512];
@@ -428,6 +492,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_written_is_read),
+        cmocka_unit_test(test_a_document_is_cut_at_a_token),
+        cmocka_unit_test(test_a_cut_between_sentences_keeps_them_whole),
+        cmocka_unit_test(test_the_prefix_of_the_preprocessing_is_found),
         cmocka_unit_test(test_every_integer_type_is_read),
         cmocka_unit_test(test_sequences_are_told_apart_in_their_documents),
         cmocka_unit_test(test_floats_and_unknown_types_are_refused),
