@@ -11,6 +11,7 @@
 #include "models/text/entropy.h"
 #include "models/text/indexed_dataset.h"
 #include "models/text/prompts.h"
+#include "models/text/split.h"
 #include "models/weights/checkpoint_dir.h"
 #include "models/weights/manifest.h"
 #include "runtime/base/sample.h"
@@ -23,6 +24,17 @@
 struct mtlm_job_source {
     struct mtlm_samples source;
     struct mtlm_samples *samples;
+};
+
+/* A data set, and its part of the splits. */
+struct mtlm_job_dataset {
+    struct mtlm_indexed_dataset *dataset;
+    int64_t documents; /* before a cut */
+    double weight;     /* in a blend, as given; 0: by its samples */
+    bool serves[MTLM_SPLITS];
+    int64_t bound[MTLM_SPLITS + 1]; /* documents of each split */
+    bool cut;                  /* too few documents: tokens are split instead */
+    double share[MTLM_SPLITS]; /* weight in each split's blend */
 };
 
 /* A job.  Fields are in the order in which the parts start. */
@@ -49,7 +61,8 @@ struct mtlm_job {
     struct mtlm_layout layout;
     struct mtlm_cluster cluster; /* synthetic runs only, as the next */
     struct mtlm_synthetic synthetic;
-    struct mtlm_indexed_dataset *dataset; /* NULL: mock data */
+    struct mtlm_job_dataset *data; /* [datasets] */
+    int datasets;                  /* 0: mock data */
     struct mtlm_job_source train, valid;
     struct mtlm_samples *test; /* NULL: no test documents */
     /* A job that generates text has prompts, which are valid.samples, too; else

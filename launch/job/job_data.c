@@ -1,20 +1,22 @@
-/* The training data of a job: data sets, samples, descriptions. */
+/* The data that the job learns from: opens the data sets of all splits, and
+ * makes samples of them. */
 
 #include "config.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include <xxhash.h>
-
 #include "launch/job/job_data.h"
 #include "launch/job/job_prompts.h"
 #include "launch/options/options_generate.h"
+#include "launch/options/option_table.h"
+#include "launch/options/options_data.h"
 #include "models/text/bert_dataset.h"
+#include "models/text/blend.h"
+#include "models/text/blend_list.h"
 #include "models/text/byte_tokenizer.h"
 #include "models/text/gpt_dataset.h"
 #include "models/text/mock_dataset.h"
-#include "models/text/split.h"
 #include "runtime/base/memory.h"
 
 static void read_source(struct mtlm_samples *source, int64_t sample,
@@ -49,8 +51,7 @@ static struct mtlm_samples *create_mock(const struct mtlm_options *o,
                                           o->model.seq_length, seed);
 }
 
-/* Returns whether tokens are bytes.  The entropy of bytes has a meaning for
- * such tokens only. */
+/* Whether tokens are bytes: only then the entropy of bytes has a meaning. */
 static bool is_bytes(const struct mtlm_options *o)
 {
     const struct mtlm_model *model = &o->model;
@@ -70,61 +71,208 @@ static int32_t masked_end(const struct mtlm_options *o)
     return o->tokenizer ? o->tokenizer->eod : (int32_t) o->model.vocab_size - 1;
 }
 
-/* The samples of documents bound[0] .. bound[1] - 1. */
-static struct mtlm_samples *create_samples(const struct mtlm_job *job,
-                                           const int64_t bound[2],
-                                           struct mtlm_error *err)
+/* ---- data sets ---- */
+
+static int64_t split_tokens(const struct mtlm_job_dataset *d,
+                            enum mtlm_split split)
+{
+    return mtlm_indexed_dataset_tokens(d->dataset, d->bound[split],
+                                       d->bound[split + 1]);
+}
+
+/* Divides the documents of a data set among the splits: by --split, or, where a
+ * needed split would be empty, by the positions of tokens. */
+static int divide(const struct mtlm_options *o, struct mtlm_job_dataset *d,
+                  struct mtlm_error *err)
+{
+    if (mtlm_split_parse(o->split, mtlm_indexed_dataset_documents(d->dataset),
+                         d->bound, err)
+        < 0)
+        return -1;
+    if ((o->eval_only || split_tokens(d, MTLM_TRAIN) > 0)
+        && (o->eval_iters == 0 || split_tokens(d, MTLM_VALID) > 0))
+        return 0;
+    mtlm_split_cut(o->split, d->dataset, o->model.family == MTLM_BERT,
+                   d->bound);
+    d->cut = true;
+    return 0;
+}
+
+/* Gives all documents to one split. */
+static void give_all(struct mtlm_job_dataset *d, enum mtlm_split split)
+{
+    for (int i = 0; i <= MTLM_SPLITS; i++)
+        d->bound[i] =
+            i > (int) split ? mtlm_indexed_dataset_documents(d->dataset) : 0;
+}
+
+/* Opens a data set; split -1: of all splits. */
+static int open_dataset(struct mtlm_job *job, const char *prefix, double weight,
+                        int split, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
+    char *found =
+        mtlm_indexed_dataset_find(prefix, o->model.family == MTLM_BERT);
+    struct mtlm_job_dataset *d;
+
+    job->data = mtlm_realloc(job->data, job->datasets + 1, sizeof(*job->data));
+    d = &job->data[job->datasets];
+    *d = (struct mtlm_job_dataset){
+        .dataset = mtlm_indexed_dataset_open(found, o->model.vocab_size, err),
+        .weight = weight};
+    free(found);
+    if (!d->dataset)
+        return -1;
+    job->datasets++;
+    d->documents = mtlm_indexed_dataset_documents(d->dataset);
+    for (int i = 0; i < MTLM_SPLITS; i++)
+        d->serves[i] = split < 0 || i == split;
+    if (split < 0)
+        return divide(o, d, err);
+    give_all(d, split);
+    return 0;
+}
+
+/* Opens the data sets of an option's list; split -1: of all splits. */
+static int open_list(struct mtlm_job *job, const char *text,
+                     enum mtlm_option_id option, int split,
+                     struct mtlm_error *err)
+{
+    const struct mtlm_options *o = &job->options;
+    struct mtlm_blend_list list;
+    int rc = mtlm_blend_list_parse(text, mtlm_option_name(option), &list, err);
+
+    if (rc < 0)
+        return -1;
+    for (int i = 0; i < list.n && rc == 0; i++)
+        rc = open_dataset(job, list.prefix[i], list.weight ? list.weight[i] : 0,
+                          split, err);
+    mtlm_blend_list_free(&list);
+    if (rc < 0 && mtlm_options_source(o, option) == MTLM_SOURCE_CHECKPOINT)
+        return mtlm_error_prefix(err,
+                                 "%s names the data; where they are elsewhere, "
+                                 "give --%s",
+                                 o->options_path, mtlm_option_name(option));
+    return rc;
+}
+
+static int open_datasets(struct mtlm_job *job, struct mtlm_error *err)
+{
+    const struct mtlm_options *o = &job->options;
+
+    if (o->data_path)
+        return open_list(job, o->data_path, MTLM_OPT_DATA_PATH, -1, err);
+    for (int i = 0; i < MTLM_SPLITS; i++) {
+        enum mtlm_option_id option;
+        const char *text = mtlm_options_data_of(o, i, &option);
+
+        if (text && !(i == MTLM_TRAIN && o->eval_only)
+            && open_list(job, text, option, i, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- samples ---- */
+
+/* The samples of documents bound[0] .. bound[1] - 1. */
+static struct mtlm_samples *create_source(
+    const struct mtlm_options *o, const struct mtlm_indexed_dataset *dataset,
+    const int64_t bound[2], struct mtlm_error *err)
+{
     const struct mtlm_bert_recipe recipe = bert_recipe(o, o->seed);
 
     return o->model.family == MTLM_BERT
-               ? mtlm_bert_dataset_create(job->dataset, bound[0], bound[1],
-                                          &recipe, err)
-               : mtlm_gpt_dataset_create(job->dataset, bound[0], bound[1],
+               ? mtlm_bert_dataset_create(dataset, bound[0], bound[1], &recipe,
+                                          err)
+               : mtlm_gpt_dataset_create(dataset, bound[0], bound[1],
                                          o->model.seq_length, o->seed,
                                          masked_end(o), err);
+}
+
+/* Joins sources by their weights; a single source stays as it is. */
+static struct mtlm_samples *join(struct mtlm_samples *const *source,
+                                 const double *weight, int n)
+{
+    return n == 1 ? source[0] : mtlm_blend_create(source, weight, n);
+}
+
+/* Makes the samples of a split of all data sets that serve the split.  NULL and
+ * *err: a data set has too little text.  NULL and no error: no data set serves
+ * the split. */
+static struct mtlm_samples *create_samples(struct mtlm_job *job,
+                                           enum mtlm_split split,
+                                           struct mtlm_error *err)
+{
+    struct mtlm_samples **source =
+        mtlm_calloc(job->datasets, sizeof(struct mtlm_samples *));
+    struct mtlm_samples *samples = NULL;
+    double *weight = mtlm_calloc(job->datasets, sizeof(*weight));
+    bool good = true;
+    int n = 0;
+
+    for (int i = 0; i < job->datasets && good; i++) {
+        struct mtlm_job_dataset *d = &job->data[i];
+
+        if (!d->serves[split])
+            continue;
+        source[n] =
+            create_source(&job->options, d->dataset, &d->bound[split], err);
+        good = source[n] != NULL;
+        if (good)
+            d->share[split] = weight[n] =
+                d->weight > 0 ? d->weight : (double) source[n]->epoch;
+        n += good;
+    }
+    if (good && n > 0)
+        samples = join(source, weight, n);
+    for (int i = 0; i < n && !good; i++)
+        mtlm_samples_destroy(source[i]);
+    free(weight);
+    free(source);
+    return samples;
+}
+
+/* Measures the entropy of the validation text, if one data set has it. */
+static void measure_entropy(struct mtlm_job *job)
+{
+    const struct mtlm_options *o = &job->options;
+    const struct mtlm_job_dataset *only = NULL;
+
+    for (int i = 0; i < job->datasets; i++)
+        if (job->data[i].serves[MTLM_VALID]) {
+            if (only)
+                return;
+            only = &job->data[i];
+        }
+    if (!only || !is_bytes(o) || !o->summary_text
+        || mtlm_ranks_rank(job->ranks) != 0)
+        return;
+    job->entropy = mtlm_entropy_measure(only->dataset, only->bound[MTLM_VALID],
+                                        only->bound[MTLM_VALID + 1]);
+    job->has_entropy = true;
 }
 
 static int open_documents(struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
-    int64_t bound[MTLM_SPLITS + 1];
 
-    job->dataset =
-        mtlm_indexed_dataset_open(o->data_path, o->model.vocab_size, err);
-    if (!job->dataset
-        && mtlm_options_source(o, MTLM_OPT_DATA_PATH) == MTLM_SOURCE_CHECKPOINT)
-        return mtlm_error_prefix(
-            err,
-            "%s names the data; where they are elsewhere, give --data-path",
-            o->options_path);
-    if (!job->dataset
-        || mtlm_split_parse(o->split,
-                            mtlm_indexed_dataset_documents(job->dataset), bound,
-                            err)
-               < 0)
+    if (open_datasets(job, err) < 0)
         return -1;
     if (!o->eval_only) {
-        job->train.samples = create_samples(job, &bound[MTLM_TRAIN], err);
+        job->train.samples = create_samples(job, MTLM_TRAIN, err);
         if (!job->train.samples)
-            return mtlm_error_prefix(err, "%s: training split", o->data_path);
+            return mtlm_error_prefix(err, "training split");
     }
     if (o->eval_iters == 0)
         return 0;
-    job->valid.samples = create_samples(job, &bound[MTLM_VALID], err);
+    job->valid.samples = create_samples(job, MTLM_VALID, err);
     if (!job->valid.samples)
         return mtlm_error_prefix(
-            err, "%s: validation split \"%s\" (--eval-iters 0 for none)",
-            o->data_path, o->split);
+            err, "validation split \"%s\" (--eval-iters 0 for none)", o->split);
     /* Too few test documents mean no test. */
-    if (bound[MTLM_TEST] < bound[MTLM_TEST + 1])
-        job->test = create_samples(job, &bound[MTLM_TEST], NULL);
-    if (is_bytes(o) && o->summary_text && mtlm_ranks_rank(job->ranks) == 0) {
-        job->entropy = mtlm_entropy_measure(job->dataset, bound[MTLM_VALID],
-                                            bound[MTLM_VALID + 1]);
-        job->has_entropy = true;
-    }
+    job->test = create_samples(job, MTLM_TEST, NULL);
+    measure_entropy(job);
     return 0;
 }
 
@@ -143,68 +291,14 @@ int mtlm_job_data_open(struct mtlm_job *job, struct mtlm_error *err)
     return 0;
 }
 
-/* Hash of at most `most` pieces, spread over the document. */
-static uint64_t hash_of_document(const struct mtlm_indexed_dataset *dataset,
-                                 int64_t document, int64_t most, uint64_t hash)
+void mtlm_job_data_close(struct mtlm_job *job)
 {
-    enum { PIECE = 1024 };
-    const int64_t length =
-        mtlm_indexed_dataset_tokens(dataset, document, document + 1);
-    const int64_t piece = length < PIECE ? length : PIECE;
-    const int64_t all = (length + PIECE - 1) / PIECE;
-    const int64_t n = all < most ? all : most;
-
-    for (int64_t i = 0; i < n; i++) {
-        int32_t tokens[PIECE];
-
-        mtlm_indexed_dataset_read(dataset, document,
-                                  n > 1 ? (length - piece) * i / (n - 1) : 0,
-                                  piece, tokens);
-        hash = XXH3_64bits_withSeed(tokens, piece * sizeof(*tokens), hash);
-    }
-    return hash ^ length;
-}
-
-/* Returns the hash of all tokens of a small data set.  Of a large data set,
- * hashes some thousand pieces, so the set need not be read completely. */
-static uint64_t hash_of_data(const struct mtlm_indexed_dataset *dataset)
-{
-    enum { DOCUMENTS = 1024, PIECES = 4096, LEAST = 3 };
-    const int64_t n = mtlm_indexed_dataset_documents(dataset);
-    const int64_t step = (n + DOCUMENTS - 1) / DOCUMENTS;
-    const int64_t share = PIECES / (n / step),
-                  most = share > LEAST ? share : LEAST;
-    uint64_t hash = 0;
-
-    for (int64_t d = 0; d < n; d += step)
-        hash = hash_of_document(dataset, d, most, hash);
-    return hash;
-}
-
-char *mtlm_job_data_describe_tokenizer(const struct mtlm_job *job)
-{
-    const struct mtlm_tokenizer *t = job->options.tokenizer;
-
-    return t ? mtlm_sprintf("%s, %" PRId64 " tokens, hash %016" PRIx64, t->name,
-                            t->vocab_size, t->hash)
-             : NULL;
-}
-
-char *mtlm_job_data_describe(const struct mtlm_job *job)
-{
-    const struct mtlm_indexed_dataset *data = job->dataset;
-    int64_t n;
-
-    if (job->prompts)
-        return mtlm_sprintf("%" PRId64
-                            " sequences of prompts, hash %016" PRIx64,
-                            job->prompts->sequences, job->prompts->hash);
-    if (!data)
-        return mtlm_strdup("mock data");
-    n = mtlm_indexed_dataset_documents(data);
-    return mtlm_sprintf("%" PRId64 " documents, %" PRId64 " sequences, %" PRId64
-                        " tokens, hash %016" PRIx64,
-                        n, mtlm_indexed_dataset_sequence(data, n),
-                        mtlm_indexed_dataset_tokens(data, 0, n),
-                        hash_of_data(data));
+    mtlm_samples_destroy(job->test);
+    if (!job->prompts)
+        mtlm_samples_destroy(job->valid.samples);
+    mtlm_prompts_destroy(job->prompts);
+    mtlm_samples_destroy(job->train.samples);
+    for (int i = 0; i < job->datasets; i++)
+        mtlm_indexed_dataset_close(job->data[i].dataset);
+    free(job->data);
 }

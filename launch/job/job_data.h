@@ -8,6 +8,13 @@
 /* A step of the start: opens the data and makes the samples. */
 int mtlm_job_data_open(struct mtlm_job *job, struct mtlm_error *err);
 
+/* Frees the samples and closes the data. */
+void mtlm_job_data_close(struct mtlm_job *job);
+
+/* Prints the data sets; of a blend, also how many samples each gives to the
+ * training and to a validation.  For rank 0. */
+void mtlm_job_data_print(const struct mtlm_job *job);
+
 /* Returns one line about the data, with a hash.  The caller frees the line. */
 char *mtlm_job_data_describe(const struct mtlm_job *job);
 

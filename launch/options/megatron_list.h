@@ -187,10 +187,6 @@
     IDLE("no-data-sharding", NULL,                                             \
          "the number of a sample decides on its rank")                         \
     IDLE("no-create-attention-mask-in-dataloader", NULL, KERNELS)              \
-    LACK("train-data-path", MANY, "give --data-path and --split")              \
-    LACK("valid-data-path", MANY, "give --data-path and --split")              \
-    LACK("test-data-path", MANY, "give --data-path and --split")               \
-    LACK("data-args-path", ANY, "give --data-path")                            \
     LACK("tokenizer-model", ANY, TOKENS)                                       \
     LACK("vocab-extra-ids", ANY, TOKENS)                                       \
     LACK("reset-attention-mask", NULL, NULL)                                   \

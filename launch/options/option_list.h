@@ -331,8 +331,23 @@
         REAL, timeout_minutes, "10", 0.01, 1000000, "MINUTES",                 \
         "end the job when a rank shows no sign of life, or all ranks wait "    \
         "for each other, for this long")                                       \
-    OPT(DATA, DATA_PATH, "data-path", TEXT, data_path, "", 0, 0, "PREFIX",     \
-        "read the tokens of PREFIX.bin and PREFIX.idx (default: mock data)")   \
+    OPT(DATA, DATA_PATH, "data-path", WORDS, data_path, "", 0, 0,              \
+        "[W] PREFIX...",                                                       \
+        "read the tokens of PREFIX.bin and PREFIX.idx (default: mock data); "  \
+        "several prefixes are blended by their weights W, or by their size")   \
+    OPT(DATA, TRAIN_DATA_PATH, "train-data-path", WORDS, train_data_path, "",  \
+        0, 0, "[W] PREFIX...",                                                 \
+        "train on all documents of these data sets, instead of --data-path")   \
+    OPT(DATA, VALID_DATA_PATH, "valid-data-path", WORDS, valid_data_path, "",  \
+        0, 0, "[W] PREFIX...", "validate on all documents of these data sets") \
+    OPT(DATA, TEST_DATA_PATH, "test-data-path", WORDS, test_data_path, "", 0,  \
+        0, "[W] PREFIX...", "test on all documents of these data sets")        \
+    OPT(DATA, DATA_ARGS_PATH, "data-args-path", TEXT, data_args_path, "", 0,   \
+        0, "FILE", "read the words of --data-path from FILE")                  \
+    OPT(DATA, PER_SPLIT_DATA_ARGS_PATH, "per-split-data-args-path", TEXT,      \
+        per_split_data_args_path, "", 0, 0, "FILE",                            \
+        "read the words for each split from the arrays \"train\", \"valid\" "  \
+        "and \"test\" of a JSON object in FILE")                               \
     OPT(DATA, TOKENIZER_TYPE, "tokenizer-type", TEXT, tokenizer_type, "", 0,   \
         0, "TYPE",                                                             \
         "tokenizer of the data: byte, GPT2BPETokenizer, "                      \

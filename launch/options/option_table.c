@@ -35,6 +35,14 @@ const char *const mtlm_option_group_about[MTLM_OPTION_GROUP_COUNT] = {
 #undef GROUP
 };
 
+bool mtlm_option_owns_text(enum mtlm_option_id option)
+{
+    const enum mtlm_option_type type = mtlm_option_table[option].type;
+
+    return type == MTLM_OPTION_TEXT || type == MTLM_OPTION_WORDS
+           || type == MTLM_OPTION_SPLIT || type == MTLM_OPTION_PROMPT;
+}
+
 int mtlm_option_find(const char *name)
 {
     for (int i = 0; i < MTLM_OPTION_COUNT; i++)

@@ -16,6 +16,7 @@ enum mtlm_option_type {
     MTLM_OPTION_FLAG,      /* bool; yes or no in a configuration file */
     MTLM_OPTION_CHOICE,    /* enum */
     MTLM_OPTION_RANGE,     /* struct mtlm_range, written A:B */
+    MTLM_OPTION_WORDS,     /* text of several words, as blend_list.h reads it */
     MTLM_OPTION_PROMPT,    /* the same of any characters, maybe empty; not in
                             * configuration files */
     MTLM_OPTION_SPLIT,     /* text, as models/text/split.h reads it */
@@ -52,6 +53,9 @@ extern const char *const mtlm_option_group_about[MTLM_OPTION_GROUP_COUNT];
 /* Returns the option of that name, or -1.  For text from a user or a file; the
  * program itself uses MTLM_OPT_... */
 int mtlm_option_find(const char *name);
+
+/* Whether the field is a char * that the options own. */
+bool mtlm_option_owns_text(enum mtlm_option_id option);
 
 /* Returns the name of the option, without dashes. */
 const char *mtlm_option_name(enum mtlm_option_id option);

@@ -48,15 +48,18 @@ static bool parse_real(const char *text, double min, double max, double *value)
     return !*end && isfinite(*value) && *value >= min && *value <= max;
 }
 
+/* Most characters of a text, and of a list. */
+enum { MOST_TEXT = 4095, MOST_LIST = 1 << 20 };
+
 /* Whether a configuration file can hold the text, too. */
-static bool text_fits(const char *text)
+static bool text_fits(const char *text, size_t most)
 {
     const size_t n = strlen(text);
 
     for (const char *c = text; *c; c++)
         if (iscntrl((unsigned char) *c))
             return false;
-    return n && n < 4096 && text[0] != ' ' && text[n - 1] != ' '
+    return n && n <= most && text[0] != ' ' && text[n - 1] != ' '
            && !strstr(text, " ;");
 }
 
@@ -261,15 +264,20 @@ static int set_text(const struct mtlm_option *o, void *field, const char *text,
                     const char *label, struct mtlm_error *err)
 {
     char **value = field;
+    const size_t most = o->type == MTLM_OPTION_WORDS ? MOST_LIST : MOST_TEXT;
     int64_t bound[MTLM_SPLITS + 1];
 
     if (!*text)
         return refuse(label, text, "a text that is not empty", err);
-    if (!text_fits(text))
-        return refuse(label, text,
-                      "at most 4095 printable characters, without ' ;' and "
-                      "without spaces at its ends",
-                      err);
+    if (!text_fits(text, most)) {
+        char what[128];
+
+        snprintf(what, sizeof(what),
+                 "at most %zu printable characters, without ' ;' and without "
+                 "spaces at its ends",
+                 most);
+        return refuse(label, text, what, err);
+    }
     if (o->type == MTLM_OPTION_SPLIT
         && mtlm_split_parse(text, 1, bound, NULL) < 0)
         return refuse(label, text,
@@ -300,6 +308,7 @@ int mtlm_option_value_set(struct mtlm_options *options,
         rc = set_numbers(o, field, text, label, err);
         break;
     case MTLM_OPTION_TEXT:
+    case MTLM_OPTION_WORDS:
     case MTLM_OPTION_SPLIT:
         rc = set_text(o, field, text, label, err);
         break;
@@ -372,6 +381,7 @@ void mtlm_option_value_write(const struct mtlm_options *options,
         write_real(*(const double *) field, out);
         break;
     case MTLM_OPTION_TEXT:
+    case MTLM_OPTION_WORDS:
     case MTLM_OPTION_SPLIT:
         fputs(*text ? *text : "", out);
         break;
@@ -411,5 +421,5 @@ bool mtlm_option_value_absent(const struct mtlm_options *options,
         return o->min > 0 && *(const int64_t *) field == 0;
     if (o->type == MTLM_OPTION_RAMP)
         return ((const struct mtlm_ramp *) field)->increment == 0;
-    return o->type == MTLM_OPTION_TEXT && !*(char *const *) field;
+    return mtlm_option_owns_text(option) && !*(char *const *) field;
 }

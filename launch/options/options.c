@@ -21,10 +21,7 @@ bool mtlm_options_given(const struct mtlm_options *options,
 void mtlm_options_free(struct mtlm_options *options)
 {
     for (int i = 0; i < MTLM_OPTION_COUNT; i++) {
-        const struct mtlm_option *o = &mtlm_option_table[i];
-
-        if (o->type == MTLM_OPTION_TEXT || o->type == MTLM_OPTION_SPLIT
-            || o->type == MTLM_OPTION_PROMPT) {
+        if (mtlm_option_owns_text(i)) {
             char **text = mtlm_option_field(options, i);
 
             free(*text);

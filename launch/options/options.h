@@ -155,13 +155,16 @@ struct mtlm_options {
     double stretch; /* factor of all durations */
 
     /* Data */
-    char *data_path; /* without .bin and .idx; NULL: mock data */
+    /* Lists for models/text/blend_list.h: data of all splits, or of one; or
+     * NULL.  Files with such lists, or NULL. */
+    char *data_path, *train_data_path, *valid_data_path, *test_data_path;
+    char *data_args_path, *per_split_data_args_path;
     char *tokenizer_type, *vocab_file, *merge_file; /* as given, or NULL */
     const struct mtlm_tokenizer *tokenizer; /* NULL: none given; owned */
     char *split;                      /* "969, 30, 1", for mtlm_split_parse() */
     double mask_prob, short_seq_prob; /* BERT */
     bool eod_mask_loss; /* GPT: the label after an end does not count */
-    bool mock_data;     /* true exactly when no data_path is read */
+    bool mock_data;     /* true exactly when no data is read */
 
     /* Checkpoints */
     char *save_dir, *load_dir; /* or NULL */

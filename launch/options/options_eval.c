@@ -67,7 +67,7 @@ int mtlm_options_eval_resolve(struct mtlm_options *options,
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
             "--eval-only needs --load DIR, the directory of the checkpoint");
-    if (!options->data_path && !mtlm_options_given(options, MTLM_OPT_MOCK_DATA))
+    if (options->mock_data && !mtlm_options_given(options, MTLM_OPT_MOCK_DATA))
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--eval-only needs --data-path PREFIX, the data "
                               "to evaluate on");

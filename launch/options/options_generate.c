@@ -78,9 +78,17 @@ static int check_contradictions(const struct mtlm_options *o,
 static void forget_training(struct mtlm_options *o)
 {
     static const enum mtlm_option_id of_training[] = {
-        MTLM_OPT_GLOBAL_BATCH_SIZE, MTLM_OPT_RAMPUP_BATCH_SIZE,
-        MTLM_OPT_DATA_PATH,         MTLM_OPT_SAVE,
-        MTLM_OPT_SAVE_INTERVAL,     MTLM_OPT_KEEP_LAST,
+        MTLM_OPT_GLOBAL_BATCH_SIZE,
+        MTLM_OPT_RAMPUP_BATCH_SIZE,
+        MTLM_OPT_DATA_PATH,
+        MTLM_OPT_DATA_ARGS_PATH,
+        MTLM_OPT_TRAIN_DATA_PATH,
+        MTLM_OPT_VALID_DATA_PATH,
+        MTLM_OPT_TEST_DATA_PATH,
+        MTLM_OPT_PER_SPLIT_DATA_ARGS_PATH,
+        MTLM_OPT_SAVE,
+        MTLM_OPT_SAVE_INTERVAL,
+        MTLM_OPT_KEEP_LAST,
         MTLM_OPT_EVAL_ITERS};
 
     for (size_t i = 0; i < LENGTH(of_training); i++)

@@ -126,10 +126,11 @@ static int words_of(int option)
 static const char *join_words(struct line *line, int option, char *text,
                               struct argp_state *state)
 {
+    const bool list = mtlm_option_table[option].type == MTLM_OPTION_WORDS;
     char *all = mtlm_strdup(text);
 
-    if (!strpbrk(text, " ,"))
-        for (int i = 1; i < words_of(option); i++) {
+    if (list || !strpbrk(text, " ,"))
+        for (int i = 1; list || i < words_of(option); i++) {
             char *before = all, *next = state->argv[state->next];
 
             if (!next || strncmp(next, "--", 2) == 0)

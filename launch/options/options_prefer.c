@@ -15,7 +15,7 @@ void mtlm_options_forget(struct mtlm_options *options,
 
     if (type == MTLM_OPTION_REAL)
         *(double *) field = 0;
-    else if (type == MTLM_OPTION_TEXT)
+    else if (mtlm_option_owns_text(option))
         free(*(char **) field), *(char **) field = NULL;
     else if (type == MTLM_OPTION_RAMP)
         *(struct mtlm_ramp *) field = (struct mtlm_ramp){0};

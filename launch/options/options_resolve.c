@@ -7,6 +7,7 @@
 #include "launch/options/option_table.h"
 #include "launch/options/options_check.h"
 #include "launch/options/options_checkpoint.h"
+#include "launch/options/options_data.h"
 #include "launch/options/options_eval.h"
 #include "launch/options/options_generate.h"
 #include "launch/options/options_note.h"
@@ -156,8 +157,8 @@ int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
         return -1;
     if (mtlm_options_precision_resolve(options, err) < 0)
         return -1;
-    if (!options->data_path)
-        options->mock_data = true;
+    if (mtlm_options_data_resolve(options, err) < 0)
+        return -1;
     if (mtlm_options_eval_resolve(options, err) < 0)
         return -1;
     if (mtlm_options_recipe_resolve(options, err) < 0)

@@ -9,6 +9,7 @@
 #include "launch/options/option_value.h"
 #include "launch/options/options_note.h"
 #include "launch/options/options_stored.h"
+#include "models/text/blend_list.h"
 #include "runtime/base/memory.h"
 #include "runtime/file/json_file.h"
 
@@ -43,16 +44,25 @@ static const enum mtlm_option_id of_run[] = {
     MTLM_OPT_LOG_INTERVAL,          MTLM_OPT_LOG_THROUGHPUT,
     MTLM_OPT_LOG_PARAMS_NORM,       MTLM_OPT_LOG_NUM_ZEROS_IN_GRAD,
     MTLM_OPT_SUMMARY_TEXT,          MTLM_OPT_EXIT_INTERVAL,
-    MTLM_OPT_EXIT_DURATION_IN_MINS, MTLM_OPT_NO_QUERY_KEY_LAYER_SCALING};
+    MTLM_OPT_EXIT_DURATION_IN_MINS, MTLM_OPT_NO_QUERY_KEY_LAYER_SCALING,
+    MTLM_OPT_DATA_ARGS_PATH,        MTLM_OPT_PER_SPLIT_DATA_ARGS_PATH};
 
-static const enum mtlm_option_id of_paths[] = {
-    MTLM_OPT_DATA_PATH, MTLM_OPT_VOCAB_FILE, MTLM_OPT_MERGE_FILE};
+static const enum mtlm_option_id of_paths[] = {MTLM_OPT_VOCAB_FILE,
+                                               MTLM_OPT_MERGE_FILE};
+
+/* Options that are stored whether given or not: a batch that follows from the
+ * layout would change with the layout; lists may come from a file. */
+static const enum mtlm_option_id always[] = {
+    MTLM_OPT_GLOBAL_BATCH_SIZE, MTLM_OPT_DATA_PATH, MTLM_OPT_TRAIN_DATA_PATH,
+    MTLM_OPT_VALID_DATA_PATH, MTLM_OPT_TEST_DATA_PATH};
 
 /* Groups: an option that is given keeps out the others of its group.  NONE
  * ends a group. */
 #define NONE MTLM_OPTION_COUNT
 static const enum mtlm_option_id together[][8] = {
-    {MTLM_OPT_DATA_PATH, MTLM_OPT_MOCK_DATA, NONE},
+    {MTLM_OPT_DATA_PATH, MTLM_OPT_DATA_ARGS_PATH, MTLM_OPT_TRAIN_DATA_PATH,
+     MTLM_OPT_VALID_DATA_PATH, MTLM_OPT_TEST_DATA_PATH,
+     MTLM_OPT_PER_SPLIT_DATA_ARGS_PATH, MTLM_OPT_MOCK_DATA, NONE},
     {MTLM_OPT_TOKENIZER_TYPE, MTLM_OPT_VOCAB_FILE, MTLM_OPT_MERGE_FILE, NONE},
     {MTLM_OPT_BF16, MTLM_OPT_FP16, MTLM_OPT_LOSS_SCALE,
      MTLM_OPT_INITIAL_LOSS_SCALE, MTLM_OPT_MIN_LOSS_SCALE,
@@ -69,6 +79,7 @@ enum {
     OF_SAMPLES = sizeof(of_samples) / sizeof(of_samples[0]),
     RESOLVED = sizeof(resolved) / sizeof(resolved[0]),
     OF_RUN = sizeof(of_run) / sizeof(of_run[0]),
+    ALWAYS = sizeof(always) / sizeof(always[0]),
     OF_PATHS = sizeof(of_paths) / sizeof(of_paths[0]),
     GROUPS = sizeof(together) / sizeof(together[0])
 };
@@ -144,14 +155,23 @@ static bool is_other(enum mtlm_option_id option)
     }
 }
 
-/* The path from the root; the caller frees the text. */
-static char *absolute_path(const char *path)
+/* The option's value with paths from the root; the caller frees the text. */
+static char *stored_value(const struct mtlm_options *options,
+                          enum mtlm_option_id option)
 {
-    char *here = *path == '/' ? NULL : get_current_dir_name();
-    char *all = here ? mtlm_sprintf("%s/%s", here, path) : mtlm_strdup(path);
+    char *text = value_of(options, option), *here, *path;
 
-    free(here);
-    return all;
+    if (mtlm_option_table[option].type == MTLM_OPTION_WORDS) {
+        path = mtlm_blend_list_absolute(text);
+    } else if (is_among(option, of_paths, OF_PATHS) && *text != '/') {
+        here = get_current_dir_name();
+        path = mtlm_sprintf("%s/%s", here ? here : ".", text);
+        free(here);
+    } else {
+        return text;
+    }
+    free(text);
+    return path;
 }
 
 json_t *mtlm_options_stored_others(const struct mtlm_options *options)
@@ -159,20 +179,13 @@ json_t *mtlm_options_stored_others(const struct mtlm_options *options)
     json_t *others = json_object();
 
     for (int i = 0; i < MTLM_OPTION_COUNT; i++) {
-        /* A batch that follows from the layout would change with it. */
         const bool given =
-            mtlm_options_given(options, i) || i == MTLM_OPT_GLOBAL_BATCH_SIZE;
+            mtlm_options_given(options, i) || is_among(i, always, ALWAYS);
         char *text;
 
         if (!given || !is_other(i) || mtlm_option_value_absent(options, i))
             continue;
-        text = value_of(options, i);
-        if (is_among(i, of_paths, OF_PATHS)) {
-            char *before = text;
-
-            text = absolute_path(before);
-            free(before);
-        }
+        text = stored_value(options, i);
         json_object_set_new(others, mtlm_option_name(i), json_string(text));
         free(text);
     }

@@ -234,8 +234,6 @@ static void print_start(struct mtlm_job *job)
     const struct mtlm_options *o = &job->options;
     const struct mtlm_layout *l = &job->layout;
     const int64_t m = mtlm_job_microbatches(job);
-    const int64_t documents =
-        job->dataset ? mtlm_indexed_dataset_documents(job->dataset) : 0;
     const char *file = mtlm_machine_policy_file();
     char blas[160];
 
@@ -284,11 +282,7 @@ static void print_start(struct mtlm_job *job)
                o->cluster_file);
     else
         print_memory(&job->plan);
-    if (o->mock_data)
-        printf("data: mock data (--data-path PREFIX reads text)\n");
-    else
-        printf("data: %s, %" PRId64 " document%s\n", o->data_path, documents,
-               mtlm_plural(documents));
+    mtlm_job_data_print(job);
     mtlm_job_checkpoint_print(job);
     mtlm_standard_output_flush();
 }
@@ -361,12 +355,7 @@ void mtlm_train_stop(struct mtlm_job *job)
     mtlm_collective_plan_destroy(&job->collective_plan);
     mtlm_program_destroy(job->program);
     mtlm_activation_memory_free(&job->activation);
-    mtlm_samples_destroy(job->test);
-    if (!job->prompts)
-        mtlm_samples_destroy(job->valid.samples);
-    mtlm_prompts_destroy(job->prompts);
-    mtlm_samples_destroy(job->train.samples);
-    mtlm_indexed_dataset_close(job->dataset);
+    mtlm_job_data_close(job);
     free(job->gpu_text);
     mtlm_job_checkpoint_end(job);
     mtlm_job_outputs_end(job);

@@ -10,7 +10,7 @@
 #include "models/text/blend.h"
 #include "runtime/base/memory.h"
 
-enum { BLOCK = 1 << 16 }; /* samples whose order is computed at once */
+enum { BLOCK = 1 << 14 }; /* samples whose order is computed at once */
 
 /* Where the samples of a block come from. */
 struct block {

@@ -14,8 +14,7 @@
 
 /* Creates the blend, which owns the n sources, 1 .. MTLM_BLEND_MOST; weight [n]
  * is positive.  All sources have the same seq_length.  The caller destroys the
- * blend.  Memory: 10 bytes for each of some 100 000 samples, and 8 bytes per
- * source for each 65 536 samples read. */
+ * blend.  Memory: 320 KiB, and 8 bytes per source for each 16 384 samples. */
 enum { MTLM_BLEND_MOST = 65535 };
 struct mtlm_samples *mtlm_blend_create(struct mtlm_samples *const *source,
                                        const double *weight, int n);

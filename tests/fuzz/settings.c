@@ -28,8 +28,7 @@ static void set_options(const struct mtlm_config *config)
         else
             mtlm_option_value_write(&options, config->entry[i].option, out);
     for (int i = 0; i < MTLM_OPTION_COUNT; i++)
-        if (mtlm_option_table[i].type == MTLM_OPTION_TEXT
-            || mtlm_option_table[i].type == MTLM_OPTION_SPLIT)
+        if (mtlm_option_owns_text(i))
             free(*(char **) ((char *) &options + mtlm_option_table[i].offset));
     fclose(out);
     free(text);

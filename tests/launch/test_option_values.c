@@ -87,7 +87,7 @@ static void test_values_of_other_types_are_refused(void **state)
     refuses("--model gpt-tiny --data-path ''",
             "--data-path is '', it must be a text that is not empty");
     refuses("--model gpt-tiny --data-path a\tb",
-            "--data-path is 'a?b', it must be at most 4095 printable "
+            "--data-path is 'a?b', it must be at most 1048576 printable "
             "characters, without ' ;' and without spaces at its ends");
 }
 

@@ -81,6 +81,11 @@ job 1 "${bert[@]}" --data-path data_text_sentence --eval-iters 1 --split 1
 [ "$rc" -eq 3 ] || fail "no validation documents: exit code $rc"
 grep -q 'validation split "1".* 0 documents' err \
     || fail "no validation documents: $(cat err)"
+# The prefix that mtlm-preprocess was given is enough.
+job 1 "${bert[@]}" --data-path data
+[ "$rc" -eq 0 ] && grep -q '^data: data_text_sentence, ' out \
+    || fail "the short prefix: exit code $rc, $(cat err)"
+rm data_text_sentence.*
 job 1 "${bert[@]}" --data-path data
 [ "$rc" -eq 3 ] && grep -q 'did you mean data_text_document?' err \
     || fail "a wrong prefix: exit code $rc, $(cat err)"

@@ -1,0 +1,20 @@
+#ifndef MTLM_OPTIONS_DATA_H
+#define MTLM_OPTIONS_DATA_H
+
+#include "launch/options/options.h"
+
+/* Which data each split reads. */
+
+/* Settles --data-path, its kin for one split, and their files; sets mock_data
+ * where there are none.  A weaker source gives way.  -1 and MTLM_EXIT_USAGE:
+ * options contradict each other, or a list is wrong.  MTLM_EXIT_INPUT,
+ * MTLM_EXIT_IO: a file of lists is missing or damaged. */
+int mtlm_options_data_resolve(struct mtlm_options *options,
+                              struct mtlm_error *err);
+
+/* Returns the text of the option that names the data of a split, an enum
+ * mtlm_split; NULL: none.  *option: that option. */
+const char *mtlm_options_data_of(const struct mtlm_options *options, int split,
+                                 enum mtlm_option_id *option);
+
+#endif /* MTLM_OPTIONS_DATA_H */

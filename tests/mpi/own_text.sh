@@ -1,0 +1,111 @@
+#!/bin/bash
+# Text of one's own: a book is one document and trains all the same; blends of
+# several data sets have the counts that the log says, in any layout.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+preprocess=${program%/*}/mtlm-preprocess
+
+run=("${small[@]}" --num-layers 2 --train-iters 4 --eval-iters 2 --weight-hash)
+
+for i in $(seq 2000); do
+    echo "Sentence $i has the square $((i * i)). It ends here."
+done >book.txt
+for i in $(seq 300); do
+    printf 'Document %s has %s as its cube.\n\f\n' "$i" "$((i * i * i))"
+done >notes.txt
+"$preprocess" --input book.txt --output-prefix book >said \
+    || fail "book: $(cat said)"
+"$preprocess" --input notes.txt --output-prefix notes >said \
+    || fail "notes: $(cat said)"
+
+# The book: tokens are split instead of documents, and all of them are used.
+well 1 "${run[@]}" --data-path book --save ck
+grep -qx 'data: book_text_document, 1 document' out || fail "book: $(cat out)"
+split=$(sed -n 's/^ *too few documents for --split 969, 30, 1, so tokens are split: \([0-9]*\) to train, \([0-9]*\) to validate, \([0-9]*\) to test$/\1 \2 \3/p' out)
+bytes=$(($(stat -c %s book.txt) + 1))
+read -r train valid test <<<"$split"
+[ $((${train:-0} + ${valid:-0} + ${test:-0})) -eq "$bytes" ] \
+    && [ "$valid" -eq $(((bytes * 30 + 500) / 1000)) ] \
+    || fail "book: '$split' of $bytes tokens"
+[ "$(grep -c 'validation loss' out)" -eq 2 ] || fail "book: $(cat out)"
+book=$(weight_hash out)
+# The whole prefix, two ranks, --load alone: the same bits.
+well 2 "${run[@]}" --data-path book_text_document \
+    --pipeline-model-parallel-size 2
+[ "$(weight_hash out)" = "$book" ] || fail "book on two ranks: other bits"
+evaluations() {
+    sed -n 's/.*validation loss at iteration 4 on \(.*\) | lm loss PPL.*/\1/p' out
+}
+well 1 --load ck --eval-only
+evaluations >alone
+well 1 "${run[@]}" --data-path book
+evaluations | diff - alone || fail "--load alone has other losses"
+# Without validation no text is left out.
+well 1 "${run[@]}" --data-path book --eval-iters 0
+grep -q 'too few documents' out && fail "no validation: $(cat out)"
+job 1 "${run[@]}" --data-path book --eval-iters 0 --load ck --train-iters 5
+[ "$rc" -eq 2 ] && grep -q 'split by position, this job has' err \
+    || fail "another split goes on: exit code $rc: $(cat err)"
+
+# A BERT's book is split between sentences.
+"$preprocess" --input book.txt --output-prefix book --split-sentences >said
+well 1 --model bert-tiny --num-layers 2 --hidden-size 64 --seq-length 64 \
+    --micro-batch-size 2 --global-batch-size 4 --train-iters 2 --eval-iters 1 \
+    --log-interval 1 --data-path book
+grep -qx 'data: book_text_sentence, 1 document' out \
+    && grep -q 'so tokens are split' out && [ "$(losses out | wc -l)" -eq 2 ] \
+    || fail "a BERT's book: $(cat out)"
+
+# Blends: Megatron's counts, which sum up to all samples.
+counts() {
+    sed -n 's/^  \([a-z]*\)_text_document: \(.*\); [0-9]* tokens$/\1 \2/p' out
+}
+well 1 "${run[@]}" --data-path 0.7 book 0.3 notes --save blend
+[ "$(counts)" = 'book 22 of 32 training samples; 11 of 16 validation samples
+notes 10 of 32 training samples; 5 of 16 validation samples' ] \
+    || fail "blend: $(counts)"
+blend=$(weight_hash out)
+[ "$blend" != "$book" ] || fail "the blend has the weights of the book alone"
+echo '0.7 book 0.3 notes' >words
+well 2 "${run[@]}" --data-args-path words --pipeline-model-parallel-size 2
+[ "$(weight_hash out)" = "$blend" ] || fail "blend from a file: other bits"
+well 1 "${run[@]}" --data-path 5 book
+[ "$(weight_hash out)" = "$book" ] || fail "a blend of one has other bits"
+job 1 --load blend --train-iters 5 --data-path 0.6 book 0.4 notes
+[ "$rc" -eq 2 ] && grep -q 'was saved with data 2 data sets' err \
+    || fail "another blend goes on: exit code $rc: $(cat err)"
+mkdir elsewhere
+(cd elsewhere && well 1 --load ../blend --train-iters 5 --log-interval 1 \
+    && mv out ..)
+[ "$(losses out | wc -l)" -eq 1 ] || fail "--load alone of a blend: $(cat out)"
+well 1 "${run[@]}" --data-path book notes
+notes=$(grep -v $'\f' notes.txt | head -291 | wc -c)
+want=$(awk -v book="$train" -v notes="$((notes + 291))" 'BEGIN {
+    weight[0] = int((book - 1) / 64)
+    weight[1] = int((notes - 1) / 64)
+    for (n = 0; n < 32; n++) {
+        for (i = 0; i < 2; i++)
+            error[i] = weight[i] / (weight[0] + weight[1]) * (n ? n : 1) - count[i]
+        count[error[1] > error[0]]++
+    }
+    print "book", count[0]
+    print "notes", count[1]
+}')
+[ "$(counts | sed 's/ of .*//')" = "$want" ] || fail "by size: $(counts), not $want"
+
+# Data of their own for each split.
+well 1 "${run[@]}" --train-data-path 1 book 1 notes --valid-data-path notes
+[ "$(counts)" = 'book 16 of 32 training samples
+notes 16 of 32 training samples
+notes 16 of 16 validation samples' ] || fail "each split: $(counts)"
+
+job 1 "${run[@]}" --data-path 0.7 book 0.3 none
+[ "$rc" -eq 3 ] && grep -q 'no file none.idx' err \
+    || fail "a missing part: exit code $rc: $(cat err)"
+printf 'short' >short.txt
+"$preprocess" --input short.txt --output-prefix short >said
+job 1 "${run[@]}" --data-path 0.7 book 0.3 short
+[ "$rc" -eq 3 ] && grep -q 'split: short_text_document: .* expected at least 65' err \
+    || fail "a short part: exit code $rc: $(cat err)"
+
+finish
