@@ -259,7 +259,7 @@ static void test_memory_that_does_not_do_is_refused(void **state)
     assert_non_null(strstr(error.text, "the windows of --window 1.5 need"));
 }
 
-/* The bubble that a plan says, in percent. */
+/* The bubble of the busiest rank that a plan says, in percent. */
 static double bubble_of(const char *schedule)
 {
     char line[512], *text, *at;
@@ -267,8 +267,12 @@ static double bubble_of(const char *schedule)
 
     snprintf(line, sizeof(line), EIGHT "--dry-run --schedule %s", schedule);
     text = plan_of(line);
-    at = strstr(text, "\nschedule ");
-    if (!at || sscanf(strchr(at, ':'), ": %lf %% bubble", &bubble) != 1)
+    at = strstr(text, "\nschedule  ");
+    if (!at
+        || sscanf(strchr(at, ':'),
+                  ": bubble %*f %% of all ranks, %lf %% of the busiest",
+                  &bubble)
+               != 1)
         fail_msg("no schedule in\n%s", text);
     free(text);
     return bubble;
