@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <unistd.h>
 
 #include "launch/options/option_table.h"
 #include "launch/options/options_check.h"
@@ -19,6 +20,7 @@
 #include "launch/options/options_tokenizer.h"
 #include "launch/options/options_trace.h"
 #include "models/text/byte_tokenizer.h"
+#include "runtime/comm/launcher.h"
 
 /* Sets what weights alone need not say: an evaluation takes single samples, as
  * long as the model allows. */
@@ -127,6 +129,14 @@ static void resolve_batch(struct mtlm_options *options)
     }
 }
 
+/* Whether a person reads stdout.  mpirun gives its ranks pseudo terminals even
+ * where its own output is a file.  Asks before MPI starts: MPI then sets the
+ * launcher's variables for a lone process, too. */
+static bool is_terminal(void)
+{
+    return isatty(STDOUT_FILENO) && mtlm_launcher_rank() < 0;
+}
+
 int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
 {
     struct mtlm_model *model = &options->model;
@@ -151,6 +161,7 @@ int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
         && mtlm_options_source(options, MTLM_OPT_EVAL_ITERS)
                <= MTLM_SOURCE_PRESET)
         options->eval_iters = 0;
+    options->terminal = is_terminal();
     resolve_batch(options);
     if (mtlm_options_schedule_resolve(options, err) < 0
         || mtlm_options_stages_resolve(options, err) < 0)

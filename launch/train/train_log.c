@@ -31,10 +31,9 @@ void mtlm_train_log_start(struct mtlm_train_log *log,
         .prints = mtlm_ranks_rank(job->ranks) == last,
         .end = mtlm_options_last_iteration(o, job->begin.iteration),
         .start_ns = mtlm_now_ns()};
-    log->is_short =
-        o->log_format == MTLM_LOG_SHORT
-        || (o->log_format == MTLM_LOG_AUTO && isatty(STDOUT_FILENO));
-    log->colour = mtlm_short_line_colours(STDOUT_FILENO);
+    log->is_short = o->log_format == MTLM_LOG_SHORT
+                    || (o->log_format == MTLM_LOG_AUTO && o->terminal);
+    log->colour = o->terminal && mtlm_short_line_colours(STDOUT_FILENO);
     log->line.since_ns = log->step.since_ns = log->start_ns;
     log->line.skipped = log->step.skipped = job->skipped_before;
 }
