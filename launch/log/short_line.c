@@ -14,7 +14,7 @@
 
 static const char plain[] = "", bold[] = "\033[1m", red[] = "\033[31m";
 
-struct line {
+struct short_line {
     char text[MTLM_SHORT_LINE_COLUMNS * 2]; /* with escapes */
     size_t bytes;
     int columns;
@@ -23,7 +23,7 @@ struct line {
 
 /* Adds " | field" in that style, if the field fits. */
 static void __attribute__((format(printf, 3, 4)))
-add_field(struct line *line, const char *style, const char *format, ...)
+add_field(struct short_line *line, const char *style, const char *format, ...)
 {
     const char *between = line->columns ? " | " : "";
     const bool styled = line->colour && *style;
@@ -44,7 +44,8 @@ add_field(struct line *line, const char *style, const char *format, ...)
 }
 
 /* What went wrong, and losses. */
-static void add_losses(struct line *line, const struct mtlm_log_iteration *log)
+static void add_losses(struct short_line *line,
+                       const struct mtlm_log_iteration *log)
 {
     if (log->loss > 0)
         add_field(line, bold, "loss %.4f", log->loss);
@@ -56,7 +57,8 @@ static void add_losses(struct line *line, const struct mtlm_log_iteration *log)
         add_field(line, plain, "sop %.4f", log->sop_loss);
 }
 
-static void add_details(struct line *line, const struct mtlm_log_iteration *log)
+static void add_details(struct short_line *line,
+                        const struct mtlm_log_iteration *log)
 {
     if (log->tflops >= 0)
         add_field(line, plain, "%.1f TFLOP/s/GPU", log->tflops);
@@ -75,7 +77,7 @@ static void add_details(struct line *line, const struct mtlm_log_iteration *log)
 char *mtlm_short_line_iteration(const struct mtlm_log_iteration *log,
                                 bool colour)
 {
-    struct line line = {.colour = colour};
+    struct short_line line = {.colour = colour};
     char left[16];
 
     add_field(&line, plain, "iteration %*" PRId64 "/%" PRId64,
@@ -98,7 +100,7 @@ char *mtlm_short_line_validation(const char *where, double loss,
                                  double sop_loss, double sop_accuracy,
                                  bool colour)
 {
-    struct line line = {.colour = colour};
+    struct short_line line = {.colour = colour};
 
     add_field(&line, plain, "validation at %s", where);
     add_field(&line, bold, "loss %.4f", loss);

@@ -41,11 +41,17 @@ static const enum mtlm_option_id resolved[] = {
 
 /* Options of the stored groups that each run chooses anew. */
 static const enum mtlm_option_id of_run[] = {
-    MTLM_OPT_LOG_INTERVAL,          MTLM_OPT_LOG_THROUGHPUT,
-    MTLM_OPT_LOG_PARAMS_NORM,       MTLM_OPT_LOG_NUM_ZEROS_IN_GRAD,
-    MTLM_OPT_SUMMARY_TEXT,          MTLM_OPT_EXIT_INTERVAL,
-    MTLM_OPT_EXIT_DURATION_IN_MINS, MTLM_OPT_NO_QUERY_KEY_LAYER_SCALING,
-    MTLM_OPT_DATA_ARGS_PATH,        MTLM_OPT_PER_SPLIT_DATA_ARGS_PATH};
+    MTLM_OPT_LOG_INTERVAL,
+    MTLM_OPT_LOG_THROUGHPUT,
+    MTLM_OPT_LOG_PARAMS_NORM,
+    MTLM_OPT_LOG_NUM_ZEROS_IN_GRAD,
+    MTLM_OPT_SUMMARY_TEXT,
+    MTLM_OPT_EXIT_INTERVAL,
+    MTLM_OPT_EXIT_DURATION_IN_MINS,
+    MTLM_OPT_NO_QUERY_KEY_LAYER_SCALING,
+    MTLM_OPT_DATA_ARGS_PATH,
+    MTLM_OPT_PER_SPLIT_DATA_ARGS_PATH,
+    MTLM_OPT_LOG_FORMAT};
 
 static const enum mtlm_option_id of_paths[] = {MTLM_OPT_VOCAB_FILE,
                                                MTLM_OPT_MERGE_FILE};

@@ -198,15 +198,18 @@ static void test_stored_options_return(void **state)
     char *here = get_current_dir_name(), *path;
 
     (void) state;
-    accepts("--model gpt-tiny --global-batch-size 8 --bf16 --data-path text "
-            "--rampup-batch-size 4 4 "
-            "64 --train-samples 800 --log-interval 1 --save x --row-parts 2");
+    accepts(
+        "--model gpt-tiny --global-batch-size 8 --bf16 --data-path text "
+        "--rampup-batch-size 4 4 "
+        "64 --train-samples 800 --log-interval 1 --log-format short --save x "
+        "--row-parts 2");
     settings = mtlm_options_stored_settings(&options);
     others = mtlm_options_stored_others(&options);
     assert_true(asprintf(&path, "%s/text", here) > 0);
     assert_string_equal(json_string_value(json_object_get(others, "data-path")),
                         path);
     assert_null(json_object_get(others, "log-interval"));
+    assert_null(json_object_get(others, "log-format"));
     assert_null(json_object_get(others, "save"));
     assert_null(json_object_get(others, "row-parts"));
     write_checkpoint(json_dumps(settings, 0), json_dumps(others, 0));

@@ -45,7 +45,7 @@ resumes() {
 # knows its model, data and recipe.  The options are of the layout.
 alone() {
     rm -rf ck/iter_0000004
-    well "$@" --load ck --log-interval 1 --weight-hash
+    well "$@" --load ck --log-interval 1 --log-format megatron --weight-hash
     [ "$(told 9)" = "$last" ] && [ "$(weight_hash out)" = "$whole" ] \
         || fail "--load alone: $(cat out err), not $last, $whole"
 }

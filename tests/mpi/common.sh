@@ -23,7 +23,8 @@ full_tier() {
 small=(--model gpt-tiny --num-layers 4 --hidden-size 64 --seq-length 64
     --micro-batch-size 2 --global-batch-size 8 --attention-dropout 0.1
     --hidden-dropout 0.1 --lr 1e-3 --min-lr 0 --lr-decay-style constant
-    --lr-warmup-fraction 0 --eval-iters 0 --log-interval 1)
+    --lr-warmup-fraction 0 --eval-iters 0 --log-interval 1
+    --log-format megatron)
 
 fail() {
     echo "FAILED: $*"
