@@ -200,7 +200,7 @@ static void refuses(const char *text, const char *sentence)
 static void test_lists_are_read_as_in_megatron(void **state)
 {
     static const int64_t length[] = {5};
-    char text[256], want[256];
+    char text[256], want[260];
 
     (void) state;
     reads("a", "(a)");
