@@ -18,12 +18,18 @@ autogen() {
     touch configure config.h.in Makefile.in
 }
 
-# Sets STARPU_PREFIX to the StarPU that build/ uses already, if it does.
+# Sets STARPU_PREFIX to the StarPU that build/ uses already, if it does.  A
+# StarPU of an older recipe is made anew: sets DEFAULT_FLAVOUR to its flavour.
 build_starpu() {
     STARPU_PREFIX=
     [ -e "$ROOT/build/Makefile" ] && [ -r "$ROOT/$RECORD" ] || return 0
     STARPU_PREFIX=$(cut -d ' ' -f 1 "$ROOT/$RECORD")
-    [ -d "$STARPU_PREFIX/lib" ] || STARPU_PREFIX=
+    if starpu_outdated "$STARPU_PREFIX"; then
+        DEFAULT_FLAVOUR=${STARPU_PREFIX##*-}
+        STARPU_PREFIX=
+    elif [ ! -d "$STARPU_PREFIX/lib" ]; then
+        STARPU_PREFIX=
+    fi
 }
 
 # build_make CUDA: configures, unless that is done, and compiles.  CUDA is

@@ -10,7 +10,7 @@ STARPU_PIN_DEBIAN=2
 STARPU_PIN_SHA256=6b3bb9ec0d79f937882148b2da09ae6cb0ad4d1e83a104be45723dd70eba99c3
 # Raise it when the options below or the patches change: an older build in
 # the cache is then made anew.
-STARPU_RECIPE=1
+STARPU_RECIPE=2
 
 # starpu_find FLAVOUR: prints the prefix of a finished build, the pinned
 # version first, else the newest.
@@ -26,6 +26,14 @@ starpu_find() {
         found=$(printf '%s\n%s\n' "$found" "$dir" | sort -V | tail -n 1)
     done
     [ -n "$found" ] && printf '%s\n' "$found"
+}
+
+# starpu_outdated PREFIX: whether this is a build in the cache by an older recipe.
+starpu_outdated() {
+    case $1 in
+    "$CACHE"/starpu-*) [ ! -e "$1/.mtlm-recipe-$STARPU_RECIPE" ] ;;
+    *) return 1 ;;
+    esac
 }
 
 # starpu_build FLAVOUR: cpu or cuda.  Sets STARPU_PREFIX.
@@ -115,7 +123,11 @@ starpu_configure() {
     cuda)
         # The stubs stand in for the driver, which building does not need.
         # The rpath is for a toolkit that the system's linker does not know.
+        # cuSOLVER and cuSPARSE serve no codelet, and loading them costs each
+        # start 50 ms: configure is told that they are absent.
         PATH=$cuda/bin:$PATH LIBRARY_PATH=$cuda/lib64/stubs \
+            ac_cv_lib_cusparse_cusparseCreate=no \
+            ac_cv_lib_cusolver_cusolverDnCreate=no \
             ../configure "$@" --enable-cuda --with-cuda-dir="$cuda" \
             LDFLAGS="-L$cuda/lib64/stubs -Wl,-rpath,$cuda/lib64" || return
         # StarPU's configure goes on without CUDA when it finds it lacking.
