@@ -57,10 +57,11 @@ grep -q '^mtlm-dag: 1 new token in' err || fail "one token: $(cat err)"
 
 # A signal, or a reader that leaves, ends the job at once.
 many=(--load ck --generate x --num-samples 1000000)
+rm out
 timeout -k 5 $((60 * TIME_SCALE)) "$program" "${many[@]}" >out 2>err </dev/null &
 pid=$!
 within 20 test -s out || fail "no text: $(cat err)"
-pkill -TERM -P $pid
+pkill -TERM -P $pid || fail "no process to end"
 wait $pid
 [ $? -eq 143 ] || fail "a signal: $(cat err)"
 timeout -k 5 $((60 * TIME_SCALE)) "$program" "${many[@]}" 2>err </dev/null | head -c 9 >out
