@@ -118,7 +118,8 @@ static int open_dataset(struct mtlm_job *job, const char *prefix, double weight,
     job->data = mtlm_realloc(job->data, job->datasets + 1, sizeof(*job->data));
     d = &job->data[job->datasets];
     *d = (struct mtlm_job_dataset){
-        .dataset = mtlm_indexed_dataset_open(found, o->model.vocab_size, err),
+        .dataset = mtlm_indexed_dataset_open(found ? found : prefix,
+                                             o->model.vocab_size, err),
         .weight = weight};
     free(found);
     if (!d->dataset)

@@ -9,6 +9,7 @@
 
 #include "models/text/blend.h"
 #include "models/text/blend_list.h"
+#include "models/text/indexed_dataset.h"
 #include "runtime/base/memory.h"
 
 /* The words of a text. */
@@ -22,16 +23,10 @@ static const char blanks[] = " \t\r\n";
 /* Whether the whole text is the prefix of a data set. */
 static bool is_prefix(const char *text)
 {
-    static const char *const endings[] = {"", "_text_document",
-                                          "_text_sentence"};
-    bool is = false;
+    char *found = mtlm_indexed_dataset_find(text, false);
+    const bool is = found != NULL;
 
-    for (int i = 0; i < 3 && !is; i++) {
-        char *path = mtlm_sprintf("%s%s.idx", text, endings[i]);
-
-        is = access(path, F_OK) == 0;
-        free(path);
-    }
+    free(found);
     return is;
 }
 

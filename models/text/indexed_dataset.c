@@ -62,7 +62,7 @@ char *mtlm_indexed_dataset_find(const char *prefix, bool sentences)
     for (int i = 0; i < 3; i++)
         if (!(sentences && i == 1) && exists(prefix, endings[i], ".idx"))
             return mtlm_sprintf("%s%s", prefix, endings[i]);
-    return mtlm_strdup(prefix);
+    return NULL;
 }
 
 /* Opens one of the two files; when missing, the prefix is probably wrong. */

@@ -20,8 +20,8 @@ struct mtlm_indexed_dataset;
 
 /* Returns the prefix of existing files: prefix itself, or else prefix with the
  * ending that mtlm-preprocess adds.  sentences: the ending is _text_sentence;
- * otherwise _text_document, or else _text_sentence.  Returns a copy of prefix
- * where there are no such files.  The caller frees the text. */
+ * otherwise _text_document, or else _text_sentence.  NULL: there are no such
+ * files.  The caller frees the text. */
 char *mtlm_indexed_dataset_find(const char *prefix, bool sentences);
 
 /* Opens PREFIX.bin and PREFIX.idx; the caller closes the data set.  Tokens must

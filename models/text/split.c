@@ -77,5 +77,4 @@ void mtlm_split_cut(const char *text, struct mtlm_indexed_dataset *dataset,
         assert(!"a text that is no list of weights");
     for (int i = 0; i <= MTLM_SPLITS; i++)
         bound[i] = mtlm_indexed_dataset_cut(dataset, token[i], sentences);
-    bound[MTLM_SPLITS] = mtlm_indexed_dataset_documents(dataset);
 }

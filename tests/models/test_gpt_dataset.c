@@ -117,11 +117,7 @@ static void test_each_token_is_an_input_once_per_epoch(void **state)
 /* The first sample that begins in an epoch. */
 static int64_t first_sample(int64_t epoch)
 {
-    int64_t n = 0;
-
-    while (n * S < epoch * TOKENS)
-        n++;
-    return n;
+    return (epoch * TOKENS + S - 1) / S;
 }
 
 /* Put in their places by their overlap, the samples of an epoch are one
