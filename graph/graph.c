@@ -268,6 +268,16 @@ int64_t mtlm_node_elems(const struct mtlm_node *node)
                : node->call.attr.collective.count;
 }
 
+double mtlm_node_bytes(const struct mtlm_node *node)
+{
+    const enum mtlm_op_class class = mtlm_ops[node->call.kind]->op_class;
+
+    return class == MTLM_CLASS_P2P || class == MTLM_CLASS_COLLECTIVE
+               ? (double) mtlm_node_elems(node)
+                     * mtlm_dtype_bytes(mtlm_node_use(node, 0).tensor->dtype)
+               : node->bytes;
+}
+
 struct mtlm_slot mtlm_tensor_slot(const struct mtlm_tensor *tensor, int64_t use)
 {
     while (tensor->same)

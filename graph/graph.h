@@ -93,7 +93,7 @@ struct mtlm_node {
     int stage;           /* virtual stage in the whole model */
     int layer;           /* layer in the whole model; -1 outside the layers */
     bool again;          /* repeats an earlier node (graph/build/recompute.h) */
-    double flops, bytes; /* operations; bytes read and written */
+    double flops, bytes; /* operations; bytes of operands */
 };
 
 /* Nodes in program order. */
@@ -206,6 +206,10 @@ static inline bool mtlm_tensor_is_owner(const struct mtlm_tensor *tensor)
 /* Returns the elements of a communication node's message.  Reductions: the full
  * vector.  All-gathers: one rank's block. */
 int64_t mtlm_node_elems(const struct mtlm_node *node);
+
+/* Returns the bytes of operands that a node reads and writes.  Of a
+ * communication node: the bytes of its message. */
+double mtlm_node_bytes(const struct mtlm_node *node);
 
 /* Returns the elements of one slot of the tensor. */
 static inline int64_t mtlm_tensor_elems(const struct mtlm_tensor *tensor)

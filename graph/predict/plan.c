@@ -215,10 +215,10 @@ static double scratch_bytes(const struct mtlm_program *program)
 
         if (node->call.kind == MTLM_OP_BUCKET_ALL_REDUCE
             || node->call.kind == MTLM_OP_BUCKET_REDUCE_SCATTER)
-            buckets += mtlm_plan_work_message_bytes(node);
+            buckets += mtlm_node_bytes(node);
         else if (node->call.kind == MTLM_OP_ALL_REDUCE
                  || node->call.kind == MTLM_OP_REDUCE_SCATTER)
-            message = fmax(message, mtlm_plan_work_message_bytes(node));
+            message = fmax(message, mtlm_node_bytes(node));
     }
     return BLAS_BLOCK * program->config.layout.workers + fmax(message, buckets);
 }

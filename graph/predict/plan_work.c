@@ -9,12 +9,6 @@ static enum mtlm_op_class class_of(const struct mtlm_node *node)
     return mtlm_ops[node->call.kind]->op_class;
 }
 
-double mtlm_plan_work_message_bytes(const struct mtlm_node *node)
-{
-    return (double) mtlm_node_elems(node)
-           * mtlm_dtype_bytes(mtlm_node_use(node, 0).tensor->dtype);
-}
-
 static double group_ranks(const struct mtlm_layout *layout,
                           enum mtlm_group group)
 {
@@ -45,12 +39,12 @@ static double sent_bytes(const struct mtlm_node *node, double n)
     switch (node->call.kind) {
     case MTLM_OP_REDUCE_SCATTER:
     case MTLM_OP_BUCKET_REDUCE_SCATTER:
-        return mtlm_plan_work_message_bytes(node) * (n - 1) / n;
+        return mtlm_node_bytes(node) * (n - 1) / n;
     case MTLM_OP_ALL_GATHER:
     case MTLM_OP_BUCKET_ALL_GATHER:
-        return mtlm_plan_work_message_bytes(node) * (n - 1);
+        return mtlm_node_bytes(node) * (n - 1);
     default:
-        return mtlm_plan_work_message_bytes(node) * 2 * (n - 1) / n;
+        return mtlm_node_bytes(node) * 2 * (n - 1) / n;
     }
 }
 
@@ -60,7 +54,7 @@ static void add_message(const struct mtlm_program *program,
                         int64_t times)
 {
     const union mtlm_attr *attr = &node->call.attr;
-    double bytes = mtlm_plan_work_message_bytes(node);
+    double bytes = mtlm_node_bytes(node);
     enum mtlm_traffic_kind kind = MTLM_TRAFFIC_PP;
 
     if (mtlm_node_elems(node) > plan->longest) {
@@ -120,8 +114,8 @@ double mtlm_plan_work_add(struct mtlm_plan *plan,
         for (int i = 0; i < (config->eval_only ? 1 : 3); i++)
             plan->tasks +=
                 add_list(program, plan, lists[i], config->microbatches);
-        plan->tasks += add_list(program, plan, &stage->step,
-                                config->decoding.sequences);
+        plan->tasks +=
+            add_list(program, plan, &stage->step, config->decoding.sequences);
         plan->tasks += add_list(program, plan, &stage->reduce, 1);
         eval += (double) stage->eval.n * mtlm_program_piece(config);
         plan->layers += stage->n_layers;

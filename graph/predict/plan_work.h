@@ -11,7 +11,4 @@
 double mtlm_plan_work_add(struct mtlm_plan *plan,
                           const struct mtlm_program *program);
 
-/* Returns the bytes of a communication node's message (mtlm_node_elems()). */
-double mtlm_plan_work_message_bytes(const struct mtlm_node *node);
-
 #endif /* MTLM_GRAPH_PLAN_WORK_H */

@@ -55,7 +55,7 @@ static struct mtlm_record record_of(struct mtlm_run *run,
         .match = -1,
         .submit_ns = pass->record ? mtlm_now_ns() : 0,
         .flops = node->flops,
-        .bytes = node->bytes,
+        .bytes = mtlm_node_bytes(node),
     };
 
     if (run->recorded)

@@ -76,7 +76,7 @@ struct mtlm_policy_node *mtlm_run_watch_node(struct mtlm_run_watch *w,
         .peer = record->peer,
         .priority = record->priority,
         .flops = node->flops,
-        .bytes = node->bytes};
+        .bytes = record->bytes};
     on = mtlm_dependencies_add(w->dependencies, node, use, record->job);
     times = &w->times[node->id];
     return mtlm_policy_nodes_add(&about, on.task, on.n, times, modelled_ns);

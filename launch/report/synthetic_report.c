@@ -125,7 +125,7 @@ static struct mtlm_record make_record(const struct mtlm_executed *x, int worker)
                                 .start_ns = x->start_ns,
                                 .end_ns = x->end_ns,
                                 .flops = x->node->flops,
-                                .bytes = x->node->bytes};
+                                .bytes = mtlm_node_bytes(x->node)};
 }
 
 /* The evaluated iterations first .. last as records. */

@@ -92,6 +92,8 @@ def check_collectives(nodes, edges):
             groups[meeting(r)].append((int(r["rank"]), job))
     for of in groups.values():
         first, *others = [job for _, job in sorted(of)]
+        sizes = {float(nodes[job]["bytes"]) for _, job in of}
+        expect(len(sizes) == 1 and min(sizes) > 0, first, "has bytes", sizes)
         expect(away[first] == set().union(*(own[job] for job in others)),
                first, "waits for", away[first])
         for job in others:

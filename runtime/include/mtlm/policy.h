@@ -99,8 +99,8 @@ struct mtlm_policy_node {
     int peer;          /* other rank of a send or receive; else -1 */
     int priority;      /* as in struct starpu_task */
     /* Floating-point operations; bytes of the operands that the node reads and
-     * writes.  An operand updated in place counts twice: an all-reduce has
-     * twice the bytes of its tensor.  Messages of a bucket have 0 bytes. */
+     * writes.  An operand updated in place counts twice.  A message has the
+     * bytes of its data: an all-gather, those of one rank's block. */
     double flops, bytes;
 };
 
