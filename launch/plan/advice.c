@@ -9,6 +9,7 @@
 
 #include "launch/options/option_value.h"
 #include "launch/plan/advice.h"
+#include "runtime/base/shell_word.h"
 
 /* Sizes of the example with fewer layers. */
 enum { FEW_LAYERS = 4, SMALL_BATCH = 8 };
@@ -23,29 +24,6 @@ struct command {
     int64_t layers, batch;         /* 0: as the options say */
 };
 
-static bool is_plain(const char *text)
-{
-    return !text[strspn(text, "abcdefghijklmnopqrstuvwxyz"
-                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                              "0123456789-_./:=+,@%")];
-}
-
-/* Prints text quoted for a shell. */
-static void print_word(const char *text, FILE *out)
-{
-    if (is_plain(text)) {
-        fputs(text, out);
-        return;
-    }
-    fputc('\'', out);
-    for (; *text; text++)
-        if (*text == '\'')
-            fputs("'\\''", out);
-        else
-            fputc(*text, out);
-    fputc('\'', out);
-}
-
 static void print_option(const struct mtlm_options *options,
                          enum mtlm_option_id option, FILE *out)
 {
@@ -57,7 +35,7 @@ static void print_option(const struct mtlm_options *options,
     fclose(value);
     if (mtlm_option_table[option].type != MTLM_OPTION_FLAG) {
         fprintf(out, " --%s ", mtlm_option_table[option].name);
-        print_word(text, out);
+        mtlm_shell_word_print(text, out);
     } else if (strcmp(text, "yes") == 0) {
         fprintf(out, " --%s", mtlm_option_table[option].name);
     }
@@ -75,9 +53,10 @@ static bool is_replaced(const struct command *c, enum mtlm_option_id option)
         MTLM_OPT_PLACEMENT,
         MTLM_OPT_STAGE_LAYERS,
         MTLM_OPT_STAGE_WINDOWS,
-        MTLM_OPT_MICRO_BATCH_SIZE};
-    static const enum mtlm_option_id of_a_plan[] = {
-        MTLM_OPT_DRY_RUN, MTLM_OPT_SVG, MTLM_OPT_WORLD_SIZE};
+        MTLM_OPT_MICRO_BATCH_SIZE,
+        MTLM_OPT_DRY_RUN,
+        MTLM_OPT_SVG,
+        MTLM_OPT_WORLD_SIZE};
     static const enum mtlm_option_id small[] = {MTLM_OPT_NUM_LAYERS,
                                                 MTLM_OPT_GLOBAL_BATCH_SIZE,
                                                 MTLM_OPT_RAMPUP_BATCH_SIZE};
@@ -85,8 +64,8 @@ static bool is_replaced(const struct command *c, enum mtlm_option_id option)
     for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
         if (option == always[i])
             return true;
-    for (int i = 0; i < 3; i++)
-        if (option == of_a_plan[i] || (c->layers && option == small[i]))
+    for (int i = 0; i < 3 && c->layers; i++)
+        if (option == small[i])
             return true;
     return option == MTLM_OPT_SVG_DETAIL && !c->options->trace_dir;
 }

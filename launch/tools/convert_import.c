@@ -19,6 +19,8 @@
 #include "models/weights/checkpoint_dir.h"
 #include "models/weights/foreign.h"
 #include "models/weights/manifest.h"
+#include "runtime/base/plural.h"
+#include "runtime/base/shell_word.h"
 
 #define FILE_NAME "rank-00000.safetensors"
 
@@ -206,14 +208,16 @@ static void print_result(const struct importing *in)
     if (more > 0)
         printf("left out: %" PRId64 " tensor%s that this model does not have, "
                "%s%s\n",
-               more, more > 1 ? "s" : "",
+               more, mtlm_plural(more),
                mtlm_vocabulary_quote(quoted, unused, strlen(unused)),
                more > 1 ? " and others" : "");
-    printf("%s/iter_0000000: %d tensors, %.1f MB\n"
-           "to evaluate: --load %s --eval-only --data-path PREFIX\n"
-           "to train: --load %s --finetune --data-path PREFIX "
-           "--micro-batch-size N --train-iters N --lr X\n",
-           c->output, in->n, c->all_bytes / 1e6, c->output, c->output);
+    printf("%s/iter_0000000: %d tensors, %.1f MB\nto evaluate: --load ",
+           c->output, in->n, c->all_bytes / 1e6);
+    mtlm_shell_word_print(c->output, stdout);
+    printf(" --eval-only --data-path PREFIX\nto train: --load ");
+    mtlm_shell_word_print(c->output, stdout);
+    printf(" --finetune --data-path PREFIX --micro-batch-size N --train-iters "
+           "N --lr X\n");
 }
 
 int mtlm_convert_import(struct mtlm_conversion *conversion,

@@ -20,6 +20,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/plural.h"
+#include "runtime/base/shell_word.h"
 #include "runtime/base/standard_output.h"
 
 /* The key of the text in a JSON object, and part of the output's name. */
@@ -150,13 +151,17 @@ static void print_result(const struct job *job, const char *prefix)
         printf(", ");
     }
     print_count(mtlm_encode_pool_tokens(job->pool), "token");
-    printf("\nto train: mtlm-dag --model %s --data-path %s",
-           o->split_sentences ? "bert-tiny" : "gpt-tiny", prefix);
-    if (o->vocab_file)
-        printf(" --tokenizer-type %s --vocab-file %s", o->tokenizer,
-               o->vocab_file);
-    if (o->merge_file)
-        printf(" --merge-file %s", o->merge_file);
+    printf("\nto train: mtlm-dag --model %s --data-path ",
+           o->split_sentences ? "bert-tiny" : "gpt-tiny");
+    mtlm_shell_word_print(prefix, stdout);
+    if (o->vocab_file) {
+        printf(" --tokenizer-type %s --vocab-file ", o->tokenizer);
+        mtlm_shell_word_print(o->vocab_file, stdout);
+    }
+    if (o->merge_file) {
+        printf(" --merge-file ");
+        mtlm_shell_word_print(o->merge_file, stdout);
+    }
     printf("\n");
 }
 

@@ -43,24 +43,23 @@ int mtlm_text_reader_check(const char *path, int64_t *bytes,
     return 0;
 }
 
-/* Formats that are no text, by their first bytes. */
+/* Formats that are no text, by `mark` [bytes] at an offset.  hint: how to make
+ * text of a file. */
 static const struct {
-    const char *start;
-    size_t bytes;
-    const char *name, *hint; /* hint: how to make text of a file */
+    size_t offset, bytes;
+    const char *mark, *name, *hint;
 } formats[] = {
-    {"\x1f\x8b", 2, "gzip data", "zcat FILE | mtlm-preprocess --input -"},
-    {"\xfd"
-     "7zXZ",
-     5, "xz data", "xzcat FILE | mtlm-preprocess --input -"},
-    {"BZh", 3, "bzip2 data", "bzcat FILE | mtlm-preprocess --input -"},
-    {"\x28\xb5\x2f\xfd", 4, "zstd data",
+    {0, 2, "\x1f\x8b", "gzip data", "zcat FILE | mtlm-preprocess --input -"},
+    {0, 5, "\xfd\x37zXZ", "xz data", "xzcat FILE | mtlm-preprocess --input -"},
+    /* Before stand "BZh", with which a text may begin, and a digit. */
+    {4, 6, "1AY&SY", "bzip2 data", "bzcat FILE | mtlm-preprocess --input -"},
+    {0, 4, "\x28\xb5\x2f\xfd", "zstd data",
      "zstdcat FILE | mtlm-preprocess --input -"},
-    {"PK\x03\x04", 4, "a zip archive or an office document",
+    {0, 4, "PK\x03\x04", "a zip archive or an office document",
      "save the document as plain text"},
-    {"%PDF-", 5, "a PDF", "pdftotext FILE"},
-    {"\xff\xfe", 2, "UTF-16 text", "iconv -f UTF-16 -t UTF-8 FILE"},
-    {"\xfe\xff", 2, "UTF-16 text", "iconv -f UTF-16 -t UTF-8 FILE"},
+    {0, 5, "%PDF-", "a PDF", "pdftotext FILE"},
+    {0, 2, "\xff\xfe", "UTF-16 text", "iconv -f UTF-16 -t UTF-8 FILE"},
+    {0, 2, "\xfe\xff", "UTF-16 text", "iconv -f UTF-16 -t UTF-8 FILE"},
 };
 
 /* Refuses a file that begins like another format. */
@@ -68,8 +67,10 @@ static int check_format(const struct mtlm_text_reader *r, const char *line,
                         size_t bytes, struct mtlm_error *err)
 {
     for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-        if (bytes >= formats[i].bytes
-            && memcmp(line, formats[i].start, formats[i].bytes) == 0)
+        if (bytes >= formats[i].offset + formats[i].bytes
+            && memcmp(line + formats[i].offset, formats[i].mark,
+                      formats[i].bytes)
+                   == 0)
             return mtlm_error_set(err, MTLM_EXIT_INPUT,
                                   "%s: expected plain text, found %s; try: %s",
                                   r->name, formats[i].name, formats[i].hint);

@@ -80,6 +80,9 @@ grep -q 'out_text_document.bin, out_text_document.idx: 3 documents, 29 tokens' \
 grep -qx 'to train: mtlm-dag --model gpt-tiny --data-path out_text_document' \
     stdout || fail "plain text: no command to train: $(cat stdout)"
 [ ! -s stderr ] || fail "plain text: $(cat stderr)"
+"$preprocess" -i text -o "two words" >stdout || fail "a name with a blank"
+grep -qx "to train: mtlm-dag --model gpt-tiny --data-path 'two words_text_document'" \
+    stdout || fail "a name with a blank: $(cat stdout)"
 
 # A second time, over the first; without ends; a file without any form feed.
 printf 'again' >text
@@ -157,8 +160,13 @@ expect 3 'packed.txt: expected plain text, found gzip data; try: zcat' -i packed
 printf '\xff\xfeh\0i\0\n\0' >wide.txt
 expect 3 'wide.txt: expected plain text, found UTF-16 text; try: iconv' \
     -i text wide.txt -o x
+printf 'BZh91AY&SY\x01' >packed.txt
+expect 3 'packed.txt: expected plain text, found bzip2 data; try: bzcat' \
+    -i packed.txt -o x
 printf '%%PDF-1.4\n' >page.txt
 expect 3 'found a PDF; try: pdftotext' -i page.txt -o x
+printf 'BZh is how this text begins' >letters.txt
+"$preprocess" -i letters.txt -o letters >stdout || fail "letters of bzip2"
 : >empty
 expect 3 'empty: no text' -i empty -o x
 expect 3 'empty and 2 other files: no text' -i empty empty empty -o x
