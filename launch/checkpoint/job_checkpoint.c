@@ -330,7 +330,8 @@ void mtlm_job_checkpoint_print(const struct mtlm_job *job)
     const struct mtlm_options *o = &job->options;
 
     if (job->load_path)
-        printf("loaded: %s, %s, and the options not given here\n",
+        printf("loaded: %s, %s; options that are not given come from the "
+               "checkpoint\n",
                job->load_path,
                o->finetune || o->eval_only ? "its weights only"
                : o->no_load_optim          ? "without the optimizer's state"

@@ -77,8 +77,8 @@ static void print_evaluation(const struct mtlm_evaluation *e, const char *name,
 
 /* ---- as a picture ---- */
 
-/* Returns the worker of the rank that is free first.  The evaluator counts
- * workers, but numbers none. */
+/* Returns a worker of the rank that is free when the task starts.  The
+ * evaluator counts workers, but numbers none. */
 static int take_worker(int64_t *free_at, int workers,
                        const struct mtlm_evaluated_task *task)
 {

@@ -164,8 +164,8 @@ static int refuse_open(const char *dir, const char *path,
     if (!what)
         return failed(dir, "cannot be written", err);
     return mtlm_error_set(err, MTLM_EXIT_IO,
-                          "%s: %s stands in place of the checkpoints' lock "
-                          "file; remove it, or choose another directory",
+                          "%s: %s stands in place of the lock file; remove it, "
+                          "or choose another directory",
                           path, what);
 }
 

@@ -39,8 +39,8 @@ static void test_linear(void **state)
 }
 
 /* So that nothing of an iteration goes to the CPU and back.  What is saved is
- * to end in the host's memory anyway. */
-/* Generation of text runs on CPU workers (docs/status.md). */
+ * to end in the host's memory anyway, and generation of text runs on CPU
+ * workers (docs/status.md). */
 static void test_only_the_samples_come_from_the_cpu(void **state)
 {
     (void) state;

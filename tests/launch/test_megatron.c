@@ -119,7 +119,14 @@ static void test_what_would_change_the_result_is_refused_at_once(void **state)
     assert_int_equal(parse("--swiglu --print-config --model gpt-tiny"), -1);
 }
 
-/* Three options once, as --print-config wrote them, and one now. */
+static void assert_epilogues(int gelu, int gelu_gradient, int bias_gradient)
+{
+    assert_int_equal(options.epilogues.gelu, gelu);
+    assert_int_equal(options.epilogues.gelu_gradient, gelu_gradient);
+    assert_int_equal(options.epilogues.bias_gradient, bias_gradient);
+}
+
+/* --print-config once wrote three options for what is one option now. */
 static void test_configuration_files_may_have_former_options(void **state)
 {
     static const char *const note[] = {
@@ -134,9 +141,7 @@ static void test_configuration_files_may_have_former_options(void **state)
     accepts_config("gelu-epilogue = on\ngelu-gradient-epilogue = auto\n"
                    "bias-gradient-epilogue = off\n",
                    "--model gpt-tiny");
-    assert_int_equal(options.epilogues.gelu, MTLM_EPILOGUE_ON);
-    assert_int_equal(options.epilogues.gelu_gradient, MTLM_EPILOGUE_AUTO);
-    assert_int_equal(options.epilogues.bias_gradient, MTLM_EPILOGUE_OFF);
+    assert_epilogues(MTLM_EPILOGUE_ON, MTLM_EPILOGUE_AUTO, MTLM_EPILOGUE_OFF);
     at = options.notes;
     for (int i = 0; i < 3; i++) {
         at = strstr(at, note[i]);
@@ -146,9 +151,7 @@ static void test_configuration_files_may_have_former_options(void **state)
     accepts_config("gelu-epilogue = on\nepilogues = gelu-gradient:on,gelu:off\n"
                    "bias-gradient-epilogue = on\n",
                    "--model gpt-tiny --gelu-gradient-epilogue=off");
-    assert_int_equal(options.epilogues.gelu, MTLM_EPILOGUE_OFF);
-    assert_int_equal(options.epilogues.gelu_gradient, MTLM_EPILOGUE_OFF);
-    assert_int_equal(options.epilogues.bias_gradient, MTLM_EPILOGUE_ON);
+    assert_epilogues(MTLM_EPILOGUE_OFF, MTLM_EPILOGUE_OFF, MTLM_EPILOGUE_ON);
     refuses_config("gelu-epilogue = on\nseed = 1\ngelu-epilogue = on\n",
                    ":3: gelu-epilogue is given already in line 1");
     refuses_config("epilogues = auto\nepilogues = auto\n",

@@ -222,6 +222,14 @@ class GpuCheck(unittest.TestCase):
             with open(os.path.join(build, "mtlm-dag.trace", name), "w") as file:
                 file.write(text)
 
+    def trains(self, words, others):
+        """The stand-in for mtlm-dag prints others instead of these words."""
+        program(
+            os.path.join(self.root, "build"),
+            "mtlm-dag",
+            TRAINS.replace(words, others),
+        )
+
     def check(self, *words, path=None):
         output = os.path.join(self.work, "out.json")
         done = subprocess.run(
@@ -351,22 +359,14 @@ class GpuCheck(unittest.TestCase):
 
     def test_who_does_not_name_its_kernels_is_wrong(self):
         self.stand_ins(PEER_RATES)
-        program(
-            os.path.join(self.root, "build"),
-            "mtlm-dag",
-            TRAINS.replace("bias gradients", "biases"),
-        )
+        self.trains("bias gradients", "biases")
         _, checks = self.check("--only", "epilogues")
         self.assertEqual(checks["epilogues"]["status"], "wrong")
         self.assertIn("none: of GELU", checks["epilogues"]["figures"]["why"])
 
     def test_depths_of_the_queue_are_timed_in_turns(self):
         self.stand_ins(PEER_RATES)
-        program(
-            os.path.join(self.root, "build"),
-            "mtlm-dag",
-            TRAINS.replace("50.0", "${STARPU_CUDA_PIPELINE}0.0"),
-        )
+        self.trains("50.0", "${STARPU_CUDA_PIPELINE}0.0")
         _, checks = self.check("--only", "depth")
         figures = checks["depth"]["figures"]
         self.assertEqual(

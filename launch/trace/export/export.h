@@ -10,10 +10,10 @@
 
 /* Writes the n records of all ranks, in any order and on one clock, and their
  * summary (mtlm_trace_summarize()) to dir: the files that the table in export.c
- * lists.  In the files iterations count from
- * 1, as in the log line, and times start at the summary's origin.  Makes dir,
- * not its parents.  A file that cannot be written leaves the others: -1 and
- * MTLM_EXIT_IO with the names of the missing files. */
+ * lists.  In the files iterations count from 1, as in the log line, and times
+ * start at the summary's origin.  Makes dir, not its parents.  A file that
+ * cannot be written leaves the others: -1 and MTLM_EXIT_IO with the names of
+ * the missing files. */
 int mtlm_trace_export(const char *dir, const struct mtlm_record *records,
                       size_t n, const struct mtlm_trace_info *info,
                       const struct mtlm_trace_summary *summary,

@@ -113,9 +113,10 @@ static void print_classes(FILE *out, const struct mtlm_trace_summary *s)
                     room > 0 ? 100 * c->ns / room : 0,
                     c->total_ns ? c->flops / c->total_ns : 0.);
     }
-    /* Messages of one rank may run at the same time. */
+    /* Messages of one rank may run at the same time: the lines above count all
+     * of them, this line counts the time once. */
     if (s->comm_ns)
-        fprintf(out, "  %-28s %9.1f  at least one; above, each one counts\n",
+        fprintf(out, "  %-28s %9.1f  at the same time count once\n",
                 "messages under way", s->comm_ns / windows / 1e6);
 }
 
