@@ -1,8 +1,8 @@
 #!/bin/bash
-# What cannot be done on several ranks is refused (hostile.sh: on one rank): with
-# the right exit code, in one sentence that holds the numbers (followed, where
-# memory lacks, by a plan and commands that would fit), soon, with nothing
-# written.  A NaN ends the run at the node that made it.
+# What cannot be done on several ranks is refused (hostile.sh: on one rank): soon,
+# with the right exit code, with nothing written.  One sentence holds the
+# numbers.  Where memory lacks, a plan and commands that would fit follow.  A NaN
+# ends the run at the node that made it.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 

@@ -1,10 +1,9 @@
 #!/bin/bash
-# A rank that hangs or dies takes the job with it. A stopped one does so within
-# the deadline and 5 s, whether the others wait for it at the start, while they
-# train or at the end. A killed one does so within 5 s. TIME_SCALE multiplies
-# these limits of the test. The sentence names what was waited for, the exit code
-# is 7, nothing is left running. A rank that only takes long, to compute or to
-# write, takes as long as it likes.
+# A rank that hangs or dies takes the job with it: a stopped one within the
+# deadline and 5 s, at the start, in training or at the end; a killed one within
+# 5 s. TIME_SCALE multiplies these limits of the test. The sentence names what
+# was waited for, the exit code is 7, nothing is left running. A rank that only
+# takes long, to compute or to write, takes as long as it likes.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 . "${srcdir:-.}/tests/mpi/processes.sh"
