@@ -14,6 +14,7 @@
 #include "launch/checkpoint/job_checkpoint.h"
 #include "launch/options/options_trace.h"
 #include "models/weights/checkpoint_dir.h"
+#include "runtime/file/dir_lock.h"
 #include "runtime/file/disk.h"
 
 static bool is_first(const struct mtlm_job *job)
@@ -54,7 +55,7 @@ int mtlm_job_checkpoint_lock(struct mtlm_job *job, struct mtlm_error *err)
     job->checkpoint_lock = -1;
     if (!o->save_dir || !is_first(job))
         return 0;
-    if (mtlm_checkpoint_dir_lock(o->save_dir, &job->checkpoint_lock, err) < 0)
+    if (mtlm_dir_lock_take(o->save_dir, &job->checkpoint_lock, err) < 0)
         return -1;
     mtlm_checkpoint_dir_discard(o->save_dir, -1);
     if (find_same_dir(job, err) < 0)
@@ -93,7 +94,7 @@ int mtlm_job_checkpoint_space(struct mtlm_job *job, struct mtlm_error *err)
         !is_first(job) || (job->load_path && !o->finetune && job->saves_there));
     return is_first(job) ? mtlm_checkpoint_dir_space(o->save_dir,
                                                      job->checkpoint_bytes, err)
-                         : mtlm_checkpoint_dir_shared(o->save_dir, err);
+                         : mtlm_dir_lock_check(o->save_dir, err);
 }
 
 /* ---- which one ---- */

@@ -11,8 +11,8 @@
 
 #include "launch/job/job_outputs.h"
 #include "launch/job/job_transport.h"
-#include "models/weights/checkpoint_dir.h"
 #include "runtime/base/memory.h"
+#include "runtime/file/dir_lock.h"
 #include "runtime/machine/machine.h"
 
 /* One name for all probes: the next probe removes a file that a killed process
@@ -94,7 +94,7 @@ static int take_empty(struct mtlm_job *job, const char *dir, const char *option,
     if (!dir)
         return 0;
     return check_empty(dir, option, err) < 0 || probe(job, dir, err) < 0
-                   || mtlm_checkpoint_dir_lock(dir, lock, err) < 0
+                   || mtlm_dir_lock_take(dir, lock, err) < 0
                    || check_empty(dir, option, err) < 0
                ? -1
                : 0;
@@ -166,7 +166,7 @@ void mtlm_job_outputs_end(struct mtlm_job *job)
 
     for (int i = 0; i < 2; i++)
         if (job->output_lock[i] > 0) {
-            mtlm_checkpoint_dir_unlock(dir[i]);
+            mtlm_dir_lock_remove(dir[i]);
             close(job->output_lock[i]);
             job->output_lock[i] = 0;
         }
@@ -179,7 +179,7 @@ void mtlm_job_outputs_remove(struct mtlm_job *job)
     job->metrics = NULL;
     for (int i = 0; i < job->n_made_dirs; i++) {
         if (job->made_dir[i] == job->options.save_dir)
-            mtlm_checkpoint_dir_unlock(job->made_dir[i]);
+            mtlm_dir_lock_remove(job->made_dir[i]);
         rmdir(job->made_dir[i]);
     }
 }

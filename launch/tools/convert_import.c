@@ -21,6 +21,7 @@
 #include "models/weights/manifest.h"
 #include "runtime/base/plural.h"
 #include "runtime/base/shell_word.h"
+#include "runtime/file/dir_lock.h"
 
 #define FILE_NAME "rank-00000.safetensors"
 
@@ -171,7 +172,7 @@ static int claim_output(struct importing *in, struct mtlm_error *err)
     if (!in->made && errno != EEXIST)
         return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be created: %s",
                               output, strerror(errno));
-    if (mtlm_checkpoint_dir_lock(output, &in->lock, err) < 0)
+    if (mtlm_dir_lock_take(output, &in->lock, err) < 0)
         return -1;
     if (mtlm_checkpoint_dir_newest(output, NULL, &id, err) == 0)
         return mtlm_checkpoint_dir_space(output, in->conversion->all_bytes,
@@ -235,7 +236,7 @@ int mtlm_convert_import(struct mtlm_conversion *conversion,
     if (rc == 0)
         print_result(&in);
     if (in.made && rc < 0) {
-        mtlm_checkpoint_dir_unlock(conversion->output);
+        mtlm_dir_lock_remove(conversion->output);
         rmdir(conversion->output);
     }
     if (in.lock >= 0)

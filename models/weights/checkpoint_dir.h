@@ -34,21 +34,7 @@ char *mtlm_checkpoint_dir_path(const char *dir,
 /* Returns the path of a checkpoint in progress; the caller frees it. */
 char *mtlm_checkpoint_dir_temporary(const char *dir, int64_t iteration);
 
-/* The process that commits calls the functions below, except
- * mtlm_checkpoint_dir_shared(). */
-
-/* Locks dir until the process ends or *lock is closed.  MTLM_EXIT_IO: dir is
- * not writable, or another job holds the lock.  Warns, and returns 0, where the
- * file system has no locks. */
-int mtlm_checkpoint_dir_lock(const char *dir, int *lock,
-                             struct mtlm_error *err);
-
-/* Checks that another process sees the lock and can write to dir.
- * MTLM_EXIT_IO. */
-int mtlm_checkpoint_dir_shared(const char *dir, struct mtlm_error *err);
-
-/* Removes the lock's file from a directory that will be removed. */
-void mtlm_checkpoint_dir_unlock(const char *dir);
+/* The process that commits calls the functions below. */
 
 /* Checks that dir has room for bytes.  MTLM_EXIT_IO with both numbers. */
 int mtlm_checkpoint_dir_space(const char *dir, int64_t bytes,

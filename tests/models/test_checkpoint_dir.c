@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "models/weights/checkpoint_dir.h"
+#include "runtime/file/dir_lock.h"
 #include "tests/models/checkpoint_files.h"
 #include "tests/models/files.h"
 
@@ -51,7 +52,7 @@ static void test_the_newest_is_found(void **state)
     (void) state;
     assert_int_equal(mtlm_checkpoint_dir_newest(dir, NULL, &id, NULL), 0);
     mkdir(dir, 0777);
-    assert_int_equal(mtlm_checkpoint_dir_lock(dir, &lock, NULL), 0);
+    assert_int_equal(mtlm_dir_lock_take(dir, &lock, NULL), 0);
     assert_int_equal(newest(dir), -1);
     save(dir, 9);
     save(dir, 10);
@@ -124,12 +125,12 @@ static void test_a_lock_is_a_file(void **state)
     (void) state;
     mkdir(dir, 0777);
     mkdir(path, 0777);
-    assert_int_equal(mtlm_checkpoint_dir_lock(dir, &lock, &err), -1);
+    assert_int_equal(mtlm_dir_lock_take(dir, &lock, &err), -1);
     assert_int_equal(err.code, MTLM_EXIT_IO);
     assert_non_null(strstr(err.text, "/locked/lock: a directory stands in "));
     rmdir(path);
     assert_int_equal(symlink("lock", path), 0);
-    assert_int_equal(mtlm_checkpoint_dir_lock(dir, &lock, &err), -1);
+    assert_int_equal(mtlm_dir_lock_take(dir, &lock, &err), -1);
     assert_non_null(strstr(err.text, "/locked/lock: a symbolic link stands "));
     unlink(path);
     free(path);
@@ -256,15 +257,15 @@ static void test_two_jobs_are_one_too_many(void **state)
 
     (void) state;
     unlink(files_path("all/lock"));
-    assert_int_equal(mtlm_checkpoint_dir_shared(dir, &err), -1);
+    assert_int_equal(mtlm_dir_lock_check(dir, &err), -1);
     assert_non_null(strstr(err.text, "one directory for all ranks"));
-    assert_int_equal(mtlm_checkpoint_dir_lock(dir, &first, &err), 0);
-    assert_int_equal(mtlm_checkpoint_dir_shared(dir, &err), 0);
-    assert_int_equal(mtlm_checkpoint_dir_lock(dir, &second, &err), -1);
+    assert_int_equal(mtlm_dir_lock_take(dir, &first, &err), 0);
+    assert_int_equal(mtlm_dir_lock_check(dir, &err), 0);
+    assert_int_equal(mtlm_dir_lock_take(dir, &second, &err), -1);
     assert_int_equal(err.code, MTLM_EXIT_IO);
     assert_non_null(strstr(err.text, "another job"));
     close(first);
-    assert_int_equal(mtlm_checkpoint_dir_lock(dir, &second, &err), 0);
+    assert_int_equal(mtlm_dir_lock_take(dir, &second, &err), 0);
     close(second);
 }
 
