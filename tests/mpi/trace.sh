@@ -117,9 +117,9 @@ well 2 "${small[@]}" "${parallel[@]}" --train-iters 4 --trace trace \
 
 # A full disk: all is trained, the file that lacks is named, the others are
 # whole.
-rm -r trace
+rm -r trace out
 (
-    until [ -d trace ]; do sleep 0.01; done
+    until grep -qs '^layout:' out; do sleep 0.01; done
     ln -s /dev/full trace/trace.json.tmp
 ) &
 job 2 "${small[@]}" "${parallel[@]}" --train-iters 6 --trace trace
