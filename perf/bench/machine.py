@@ -11,10 +11,10 @@ def cores():
     return len(os.sched_getaffinity(0))
 
 
-def processor(path="/proc/cpuinfo"):
+def processor():
     """The fields of the first processor."""
     fields = {}
-    with open(path) as file:
+    with open("/proc/cpuinfo") as file:
         for line in file:
             if not line.strip():
                 break
@@ -23,31 +23,33 @@ def processor(path="/proc/cpuinfo"):
     return fields
 
 
+def flags():
+    """What the processor can do, in the words of Linux."""
+    return processor().get("flags", "").split()
+
+
 def has_avx512():
     """Whether the processor runs PyTorch's avx512 vectors, and OpenBLAS's
     SkylakeX kernels.  Neither library checks."""
-    flags = processor().get("flags", "").split()
-    return {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= set(flags)
+    return {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= set(flags())
 
 
 def blas_cores():
     """Cores of OpenBLAS that the processor can run, beside the detected one."""
-    flags = processor().get("flags", "").split()
-    return ["SkylakeX"] * has_avx512() + ["Haswell"] * ("avx2" in flags)
+    return ["SkylakeX"] * has_avx512() + ["Haswell"] * ("avx2" in flags())
 
 
 def kind():
     """The processor in words."""
-    fields = processor()
-    flags = fields.get("flags", "").split()
-    known = [f for f in ("avx2", "avx512f", "avx512_bf16") if f in flags]
+    fields, can = processor(), flags()
+    known = [f for f in ("avx2", "avx512f", "avx512_bf16") if f in can]
     return {
         "model": fields.get("model name", "unknown"),
         "family": fields.get("cpu family", "?"),
         "number": fields.get("model", "?"),
         "cores": cores(),
         "vectors": known[-1] if known else "none",
-        "virtual": "hypervisor" in flags,
+        "virtual": "hypervisor" in can,
         "memory_gib": round(
             os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
         ),
