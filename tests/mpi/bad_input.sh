@@ -115,7 +115,7 @@ done
 # No memory, with no more than 2 GB of addresses to find that out (a sanitizer
 # takes terabytes of them for itself).
 (
-    ldd "$program" | grep -q 'lib[alt]*san' || ulimit -v 2000000
+    sanitized || ulimit -v 2000000
     failures=0
     refuse 6 1 needs GiB available \
         -- "${tiny[@]}" --num-layers 1000 --hidden-size 16384
@@ -127,7 +127,7 @@ done
 ) || fail "refusals for want of memory"
 # Under any limit of addresses a job trains, or says what lacks, soon.  The
 # loader cannot start the program below some limit.
-if ! ldd "$program" | grep -q 'lib[alt]*san'; then
+if ! sanitized; then
     said=
     for kib in $(seq 200000 100000 4000000); do
         (ulimit -v "$kib"; job 1 "${tiny[@]}" --train-iters 1 --workers 2 \

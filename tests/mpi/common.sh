@@ -26,6 +26,12 @@ small=(--model gpt-tiny --num-layers 4 --hidden-size 64 --seq-length 64
     --lr-warmup-fraction 0 --eval-iters 0 --log-interval 1
     --log-format megatron)
 
+# Whether the program has a sanitizer: its memory and its address space are
+# larger then.
+sanitized() {
+    ldd "$program" | grep -q 'lib[alt]*san'
+}
+
 fail() {
     echo "FAILED: $*"
     failures=$((failures + 1))

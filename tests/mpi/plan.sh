@@ -32,7 +32,7 @@ same_memory() {
 iters=3
 ! full_tier || iters=6
 # A sanitizer's own memory is not planned.
-if ! ldd "$program" | grep -q 'lib[alt]*san'; then
+if ! sanitized; then
     near 1 --model gpt-tiny --train-iters $iters --eval-iters 1
     ! full_tier || near 1 --model bert-tiny --train-iters $iters --eval-iters 1
     # Operands of 16 bit are floats while a kernel runs.
@@ -136,7 +136,7 @@ cut=(--model gpt2-345m --hidden-size 256 --num-attention-heads 4
     --num-layers 80 --seq-length 512 --vocab-size 999 --train-iters 1
     --eval-iters 0)
 (
-    ldd "$program" | grep -q 'lib[alt]*san' || ulimit -v 3000000
+    sanitized || ulimit -v 3000000
     start=$SECONDS
     failures=0
     job 2 "${cut[@]}"

@@ -45,7 +45,7 @@ memory() {
     peak=$(sed -n 's/^memory: peak \([0-9.]*\).*/\1/p' out)
 }
 
-if ! ldd "$program" | grep -q 'lib[alt]*san'; then
+if ! sanitized; then
     memory
     kept=$planned kept_peak=$peak
     memory "${full[@]}"

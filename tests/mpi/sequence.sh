@@ -65,7 +65,7 @@ activations() {
     ratio=$(awk '/^memory: peak/ { print $3 / $6 }' out)
 }
 
-if ! ldd "$program" | grep -q 'lib[alt]*san'; then
+if ! sanitized; then
     activations
     whole=$planned
     activations --sequence-parallel
