@@ -12,7 +12,7 @@
 #include "config.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <stdbool.h>
 
 #include "codelets/infer.h"
 #include "runtime/base/philox.h"
@@ -40,31 +40,70 @@ struct candidate {
     int32_t token;
 };
 
-/* The greatest first; of equal ones the first token. */
-static int compare_candidates(const void *a, const void *b)
+/* Returns whether a is the greater one, of equal ones the first token. */
+static bool precedes(const struct candidate *a, const struct candidate *b)
 {
-    const struct candidate *x = a, *y = b;
-
-    if (x->weight != y->weight)
-        return x->weight < y->weight ? 1 : -1;
-    return x->token < y->token ? -1 : 1;
+    return a->weight != b->weight ? a->weight > b->weight : a->token < b->token;
 }
 
-/* Returns how many of n candidates to keep, and their weight in *sum.  The
- * candidates are sorted if any is left out. */
-static int64_t count_kept(const struct candidate *candidate, int64_t n,
-                          int64_t top_k, double top_p, double *sum)
+/* Moves a candidate down a heap of n, in which none precedes its parent. */
+static void sift_down(struct candidate *heap, int64_t n, int64_t at)
 {
-    double all = 0, part = 0;
-    int64_t kept = 0;
+    const struct candidate moved = heap[at];
 
-    n = top_k > 0 && top_k < n ? top_k : n;
+    for (int64_t child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && precedes(&heap[child + 1], &heap[child]))
+            child++;
+        if (!precedes(&heap[child], &moved))
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = moved;
+}
+
+/* Removes the first candidate of a heap of *n and returns it. */
+static struct candidate take_first(struct candidate *heap, int64_t *n)
+{
+    const struct candidate first = heap[0];
+
+    heap[0] = heap[--*n];
+    sift_down(heap, *n, 0);
+    return first;
+}
+
+static double add_weights(const struct candidate *candidate, int64_t n)
+{
+    double sum = 0;
+
     for (int64_t i = 0; i < n; i++)
-        all += candidate[i].weight;
-    while (kept < n && (kept == 0 || part < top_p * all))
-        part += candidate[kept++].weight;
-    *sum = part;
-    return kept;
+        sum += candidate[i].weight;
+    return sum;
+}
+
+/* Writes those of n candidates that stay to kept [n], the greatest first, and
+ * returns their number.  A heap, because most of a vocabulary needs no order.
+ */
+static int64_t keep_greatest(struct candidate *candidate, int64_t n,
+                             int64_t top_k, double top_p,
+                             struct candidate *kept)
+{
+    const bool few = top_k > 0 && top_k < n;
+    const int64_t most = few ? top_k : n;
+    double all = few ? 0 : add_weights(candidate, n), sum = 0;
+    int64_t taken = 0, i = 0;
+
+    for (int64_t at = n / 2; at-- > 0;)
+        sift_down(candidate, n, at);
+    for (; few && taken < most; taken++) {
+        kept[taken] = take_first(candidate, &n);
+        all += kept[taken].weight;
+    }
+    for (; i < most && (i == 0 || sum < top_p * all); i++) {
+        if (i == taken)
+            kept[taken++] = take_first(candidate, &n);
+        sum += kept[i].weight;
+    }
+    return i;
 }
 
 /* Returns a number in [0, 1). */
@@ -82,30 +121,33 @@ static void sample_token_cpu(void *const ptr[], const struct mtlm_call *call,
 {
     const mtlm_real *logits = ptr[LOGITS];
     const int64_t n = call->attr.sampling.size;
+    const int64_t top_k = call->attr.sampling.top_k;
     const double t = call->attr.sampling.temperature;
+    const double top_p = call->attr.sampling.top_p;
     const int32_t greatest = find_greatest(logits, n);
     int32_t *token = ptr[TOKEN];
-    struct candidate *candidate;
-    int64_t kept;
-    double left, sum;
+    struct candidate *candidate, *kept;
+    int64_t n_kept = n;
+    double left;
 
     *token = greatest;
     if (t == 0)
         return;
-    candidate = mtlm_scratch_get(context->scratch, n * sizeof(*candidate));
+    kept = candidate =
+        mtlm_scratch_get(context->scratch, 2 * n * sizeof(*candidate));
     for (int64_t i = 0; i < n; i++)
         candidate[i] = (struct candidate){
             exp(((double) logits[i] - logits[greatest]) / t), (int32_t) i};
-    if (call->attr.sampling.top_k > 0 || call->attr.sampling.top_p < 1)
-        qsort(candidate, n, sizeof(*candidate), compare_candidates);
-    kept = count_kept(candidate, n, call->attr.sampling.top_k,
-                      call->attr.sampling.top_p, &sum);
-    left = sum
+    if (top_k > 0 || top_p < 1) {
+        kept = candidate + n;
+        n_kept = keep_greatest(candidate, n, top_k, top_p, kept);
+    }
+    left = add_weights(kept, n_kept)
            * draw(call->attr.sampling.seed, context->sample,
                   context->position + context->rows);
-    for (int64_t i = 0; i < kept && left >= 0; i++) {
-        *token = candidate[i].token;
-        left -= candidate[i].weight;
+    for (int64_t i = 0; i < n_kept && left >= 0; i++) {
+        *token = kept[i].token;
+        left -= kept[i].weight;
     }
 }
 
