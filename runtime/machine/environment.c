@@ -17,6 +17,8 @@
 #include "runtime/machine/cpu.h"
 #include "runtime/machine/environment.h"
 
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
 /* StarPU aborts unless these hold a whole number, and takes numbers beyond the
  * limits for others. */
 static const struct number {
@@ -29,23 +31,11 @@ static const struct number {
     {"STARPU_CALIBRATE", 0, 2},
     {"STARPU_BUS_CALIBRATE", 0, 1},
     {"STARPU_CALIBRATE_MINIMUM", 1, INT_MAX},
-    {"STARPU_LIMIT_CPU_MEM", 0, INT_MAX},
-    {"STARPU_LIMIT_CPU_NUMA_MEM", 0, INT_MAX},
-    {"STARPU_LIMIT_CUDA_MEM", 0, INT_MAX},
-    {"STARPU_LIMIT_MAX_SUBMITTED_TASKS", 0, INT_MAX},
-    {"STARPU_LIMIT_MIN_SUBMITTED_TASKS", 0, INT_MAX},
     {"STARPU_MINIMUM_AVAILABLE_MEM", 0, 100},
     {"STARPU_TARGET_AVAILABLE_MEM", 0, 100},
     {"STARPU_MINIMUM_CLEAN_BUFFERS", 0, 100},
     {"STARPU_TARGET_CLEAN_BUFFERS", 0, 100},
-    {"STARPU_CUDA_PIPELINE", 0, INT_MAX},
     {"STARPU_NTHREADS_PER_CORE", 1, INT_MAX},
-    {"STARPU_BACKOFF_MIN", 0, INT_MAX},
-    {"STARPU_BACKOFF_MAX", 0, INT_MAX},
-    {"STARPU_HISTORY_MAX_ERROR", 0, INT_MAX},
-    {"STARPU_TRACE_BUFFER_SIZE", 0, INT_MAX},
-    {"STARPU_MIN_PRIO", INT_MIN, INT_MAX},
-    {"STARPU_MAX_PRIO", INT_MIN, INT_MAX},
     {"STARPU_SILENT", 0, 1},
     {"STARPU_WORKERS_NOBIND", 0, 1},
     {"STARPU_WORKERS_GETBIND", 0, 1},
@@ -62,6 +52,74 @@ static const struct number {
     {"OPENBLAS_NUM_THREADS", 1, INT_MAX},
 };
 
+/* The same, from 0 on. */
+static const char *const counts[] = {
+    "STARPU_LIMIT_CPU_MEM",
+    "STARPU_LIMIT_CPU_NUMA_MEM",
+    "STARPU_LIMIT_CUDA_MEM",
+    "STARPU_LIMIT_BANDWIDTH",
+    "STARPU_LIMIT_MAX_SUBMITTED_TASKS",
+    "STARPU_LIMIT_MIN_SUBMITTED_TASKS",
+    "STARPU_MAX_MEMORY_USE",
+    "STARPU_SUBALLOCATOR",
+    "STARPU_DISK_SWAP_SIZE",
+    "STARPU_NCUDA",
+    "STARPU_NHIP",
+    "STARPU_NOPENCL",
+    "STARPU_NMAX_FPGA",
+    "STARPU_NWORKER_PER_CUDA",
+    "STARPU_CUDA_PIPELINE",
+    "STARPU_CUDA_THREAD_PER_DEV",
+    "STARPU_CUDA_THREAD_PER_WORKER",
+    "STARPU_CUDA_ONLY_FAST_ALLOC_OTHER_MEMNODES",
+    "STARPU_ENABLE_CUDA_GPU_GPU_DIRECT",
+    "STARPU_ENABLE_MAP",
+    "STARPU_DISABLE_ASYNCHRONOUS_COPY",
+    "STARPU_DISABLE_ASYNCHRONOUS_CUDA_COPY",
+    "STARPU_DISABLE_ASYNCHRONOUS_HIP_COPY",
+    "STARPU_DISABLE_ASYNCHRONOUS_MAX_FPGA_COPY",
+    "STARPU_DISABLE_ASYNCHRONOUS_OPENCL_COPY",
+    "STARPU_DISABLE_KERNELS",
+    "STARPU_DISABLE_PINNING",
+    "STARPU_EXPECTED_TRANSFER_TIME_WRITEBACK",
+    "STARPU_DATA_LOCALITY_ENFORCE",
+    "STARPU_PCI_FLAT",
+    "STARPU_GLOBAL_ARBITER",
+    "STARPU_PERF_MODEL_HOMOGENEOUS_CPU",
+    "STARPU_SINGLE_COMBINED_WORKER",
+    "STARPU_MIN_WORKERSIZE",
+    "STARPU_MAX_WORKERSIZE",
+    "STARPU_SYNTHESIZE_ARITY_COMBINED_WORKER",
+    "STARPU_BACKOFF_MIN",
+    "STARPU_BACKOFF_MAX",
+    "STARPU_HISTORY_MAX_ERROR",
+    "STARPU_MIN_PRIO",
+    "STARPU_MAX_PRIO",
+    "STARPU_NTASKS_THRESHOLD",
+    "STARPU_RAND_SEED",
+    "STARPU_SCHED_READY",
+    "STARPU_SCHED_GRAPH_TEST_DESCENDANTS",
+    "STARPU_SCHED_SORTED_ABOVE",
+    "STARPU_SCHED_SORTED_BELOW",
+    "STARPU_TRACE_BUFFER_SIZE",
+    "STARPU_CODELET_PROFILING",
+    "STARPU_ENERGY_PROFILING",
+    "STARPU_DISPLAY_BINDINGS",
+    "STARPU_TASK_PROGRESS",
+    "STARPU_TASK_BREAK_ON_EXEC",
+    "STARPU_TASK_BREAK_ON_POP",
+    "STARPU_TASK_BREAK_ON_PUSH",
+    "STARPU_TASK_BREAK_ON_SCHED",
+    "STARPU_WATCHDOG_CRASH",
+    "STARPU_WATCHDOG_DELAY",
+};
+
+/* StarPU aborts unless these hold a number. */
+static const char *const reals[] = {
+    "STARPU_SCHED_ALPHA", "STARPU_SCHED_BETA",        "STARPU_SCHED_GAMMA",
+    "STARPU_IDLE_POWER",  "STARPU_EXP_LEN_THRESHOLD", "STARPU_WINDOW_TIME_SIZE",
+};
+
 static int check_number(const struct number *number, struct mtlm_error *err)
 {
     const char *text = getenv(number->name);
@@ -75,11 +133,6 @@ static int check_number(const struct number *number, struct mtlm_error *err)
     if (end != text && *end == '\0' && errno == 0 && value >= number->least
         && value <= number->most)
         return 0;
-    if (number->least == INT_MIN)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "the environment variable %s=%s is not a whole "
-                              "number",
-                              number->name, text);
     if (number->most == INT_MAX)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "the environment variable %s=%s is not a whole "
@@ -91,12 +144,32 @@ static int check_number(const struct number *number, struct mtlm_error *err)
                           number->name, text, number->least, number->most);
 }
 
+static int check_real(const char *name, struct mtlm_error *err)
+{
+    const char *text = getenv(name);
+    char *end;
+
+    if (!text)
+        return 0;
+    strtod(text, &end);
+    if (end != text && *end == '\0')
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "the environment variable %s=%s is not a number",
+                          name, text);
+}
+
 int mtlm_environment_check_numbers(struct mtlm_error *err)
 {
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        if (check_number(&numbers[i], err) < 0)
-            return -1;
-    return 0;
+    int rc = 0;
+
+    for (size_t i = 0; i < LENGTH(numbers) && rc == 0; i++)
+        rc = check_number(&numbers[i], err);
+    for (size_t i = 0; i < LENGTH(counts) && rc == 0; i++)
+        rc = check_number(&(struct number){counts[i], 0, INT_MAX}, err);
+    for (size_t i = 0; i < LENGTH(reals) && rc == 0; i++)
+        rc = check_real(reals[i], err);
+    return rc;
 }
 
 /* Reads a processor's number from *at on, and moves *at behind the number. */
@@ -150,7 +223,7 @@ static int check_processors(struct mtlm_error *err)
         {"STARPU_MPI_THREAD_COREID", false},
     };
 
-    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+    for (size_t i = 0; i < LENGTH(variables); i++) {
         const char *text = getenv(variables[i].name), *at = text;
         const int n = text ? mtlm_cpu_processors() : 0;
 
@@ -175,11 +248,10 @@ static int make_directory(const char *path)
 
     if (mkdir(path, 0777) == 0)
         return 0;
-    if (stat(path, &status) == 0) {
-        errno = ENOTDIR;
-        return S_ISDIR(status.st_mode) ? 0 : -1;
-    }
-    return -1;
+    if (errno != EEXIST || stat(path, &status) < 0)
+        return -1;
+    errno = ENOTDIR;
+    return S_ISDIR(status.st_mode) ? 0 : -1;
 }
 
 /* Makes the directories of a path. */
@@ -198,25 +270,29 @@ static int make_path(char *path)
 /* The directory where StarPU keeps measurements of this host. */
 static int check_home(struct mtlm_error *err)
 {
-    static const char *const names[] = {"XDG_CACHE_HOME", "STARPU_HOME", "HOME",
-                                        "TMPDIR",         "TEMP",        "TMP"};
-    const char *home = NULL, *name = NULL;
+    static const char *const names[] = {"STARPU_PERF_MODEL_DIR",
+                                        "XDG_CACHE_HOME",
+                                        "STARPU_HOME",
+                                        "HOME",
+                                        "TMPDIR",
+                                        "TEMP",
+                                        "TMP"};
+    const char *home = NULL;
+    size_t i = 0;
     char *path;
     int rc = 0;
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !home; i++)
-        home = getenv(name = names[i]);
+    while (i < LENGTH(names) && !(home = getenv(names[i])))
+        i++;
     if (!home)
         return 0;
-    path = mtlm_sprintf("%s/.starpu/sampling/bus", home);
+    path = mtlm_sprintf("%s/%sbus", home, i == 0 ? "" : ".starpu/sampling/");
     if (make_path(path) < 0)
-        rc = mtlm_error_set(
-            err, MTLM_EXIT_IO,
-            "the environment variable %s=%s: StarPU cannot "
-            "keep its measurements in %s: %s; STARPU_HOME=DIR "
-            "names another directory%s",
-            name, home, path, strerror(errno),
-            strcmp(name, names[0]) ? "" : ", without XDG_CACHE_HOME");
+        rc = mtlm_error_set(err, MTLM_EXIT_IO,
+                            "the environment variable %s=%s: StarPU cannot "
+                            "keep its measurements in %s: %s; %s=DIR names "
+                            "another directory",
+                            names[i], home, path, strerror(errno), names[0]);
     free(path);
     return rc;
 }
