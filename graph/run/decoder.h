@@ -11,9 +11,8 @@ struct mtlm_run_decode;
 
 /* A pass: the sequence in a slot, and the positions that the pass takes. */
 struct mtlm_run_pass {
-    int slot; /* 0 .. config.decoding.sequences - 1 */
-    int64_t
-        sequence; /* number of the sequence: its sample, its random numbers */
+    int slot;         /* 0 .. config.decoding.sequences - 1 */
+    int64_t sequence; /* its sample; its stream of random numbers */
     int64_t position; /* of the first row */
     int64_t rows;
 };

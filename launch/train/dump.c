@@ -1,10 +1,11 @@
-/* --dump-first-step: one file per rank, rank-R.safetensors.  Weights and
- * gradients are F32, the batch I32, the last three F64.  "NAME" weights of this
- * rank's shard "NAME.grad" gradient before clipping, unscaled; NaN where the
- * distributed optimizer sums on another rank "tokens", "labels", "loss_mask",
- * "types" [samples, seq_length], "length", "order" [samples]: the batch "loss",
- * "sop_loss" of a binary head, "grad_norm" Metadata "NAME.first" = "row
- * column": place of the shard in the whole. */
+/* --dump-first-step: one file per rank, rank-R.safetensors.
+ *   "NAME"       F32, weights of this rank's shard
+ *   "NAME.grad"  F32, gradient before clipping, unscaled; NaN where the
+ *                distributed optimizer sums on another rank
+ *   "tokens", "labels", "loss_mask", "types"  I32 [samples, seq_length]
+ *   "length", "order"                         I32 [samples]
+ *   "loss", "sop_loss" of a binary head, "grad_norm"  F64
+ * Metadata "NAME.first" = "row column": place of the shard in the whole. */
 
 #include "config.h"
 

@@ -51,8 +51,8 @@ void mtlm_train_log_add(struct mtlm_train_log *log,
 
 /* Writes the lines and metrics of a validation after so many iterations.  on:
  * "" or " on test set".  report: by enum mtlm_status_slot.  ns: duration of the
- * validation; 0: an earlier result is logged again, in
- * Megatron's format only. */
+ * validation; 0: an earlier result is logged again, in Megatron's format
+ * only. */
 void mtlm_train_log_validation(struct mtlm_train_log *log, int64_t iterations,
                                const char *on,
                                const double report[MTLM_STATUS_EXTRA],

@@ -156,7 +156,7 @@ size_t mtlm_memory_for_threads(int n)
         return 0;
     mallopt(M_ARENA_MAX, 1);
     if (getrlimit(RLIMIT_STACK, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
-        limit.rlim_cur = 8 << 20; /* glibc's choice is 2 MiB */
+        limit.rlim_cur = 8 << 20; /* at least what the C library takes */
     return n * limit.rlim_cur;
 }
 

@@ -18,11 +18,13 @@ struct mtlm_policy_times {
     double mean_ns;
 };
 
-/* Adds a node at its submission.  about copied; about->job is larger than any
- * before on [n_on] jobs of the nodes that the node waits for; nodes that have
- * ended or were never added are ignored times borrowed until the node has ended
- * modelled_ns expected duration; 0: unknown Returns the node, valid until
- * mtlm_policy_nodes_ended(). */
+/* Adds a node at its submission.
+ *   about        copied; about->job is larger than any before
+ *   on [n_on]    jobs of the nodes that the node waits for; nodes that have
+ *                ended or were never added are ignored
+ *   times        borrowed until the node has ended
+ *   modelled_ns  expected duration; 0: unknown
+ * Returns the node, valid until mtlm_policy_nodes_ended(). */
 struct mtlm_policy_node *mtlm_policy_nodes_add(
     const struct mtlm_policy_node *about, const int64_t *on, size_t n_on,
     struct mtlm_policy_times *times, int64_t modelled_ns);

@@ -16,9 +16,8 @@
  *   - a call of MPI does not return within the deadline;
  *   - this rank waits for files, and no call of the disk has returned for
  *     MTLM_DISK_DEADLINES times the deadline: the disk, or its server, is lost;
- *   - a signal asks the job to stop, and no task of this rank ends within the
- *     deadline or MTLM_STUCK_S, although tasks run or could run: a worker
- * hangs;
+ *   - a signal asks the job to stop, tasks of this rank run or could run, and
+ *     none ends within the deadline or MTLM_STUCK_S: a worker hangs;
  *   - a wait inside MPI_Init() or MPI_Finalize(), where there are no signs of
  *     life, takes longer than the deadline.
  * Time in which this process was stopped does not count: perhaps the whole job
