@@ -289,8 +289,10 @@ struct mtlm_evaluation mtlm_evaluate(const struct mtlm_evaluate *config)
     e.makespan_s = 1e-9 * mtlm_simulator_makespan(p.sim);
     e.least_s = lower_bound(&p);
     for (int r = 0; r < config->layout->pp; r++) {
-        e.busiest_s = fmax(e.busiest_s, rank_seconds(&p, r));
-        work += rank_seconds(&p, r);
+        const double seconds = rank_seconds(&p, r);
+
+        e.busiest_s = fmax(e.busiest_s, seconds);
+        work += seconds;
     }
     /* Tasks take whole nanoseconds, so the work may exceed the makespan. */
     e.bubble = fmax(0, 1 - p.m * e.busiest_s / e.makespan_s);

@@ -16,6 +16,7 @@
 #include "launch/generate/generate_text.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/plural.h"
 #include "runtime/machine/signals.h"
 
 /* A slot, and the sequence in it. */
@@ -119,7 +120,7 @@ static void print_speed(struct mtlm_job *job, int64_t tokens, double seconds)
 
     if (mtlm_ranks_rank(job->ranks) == 0)
         fprintf(stderr, "mtlm-dag: %.0f new token%s in %.2f s, %.1f tokens/s\n",
-                all, all == 1 ? "" : "s", seconds, all / seconds);
+                all, mtlm_plural((int64_t) all), seconds, all / seconds);
 }
 
 int mtlm_generate(struct mtlm_job *job)

@@ -252,7 +252,7 @@ static void print_start(struct mtlm_job *job)
     printf("layout: tensor %d x pipeline %d x data %d = %d rank%s%s, %" PRId64
            " microbatch%s of %" PRId64 " x %" PRId64 " tokens\n",
            l->tp, l->pp, l->dp, mtlm_layout_ranks(l),
-           mtlm_layout_ranks(l) > 1 ? "s" : "",
+           mtlm_plural(mtlm_layout_ranks(l)),
            job->wish.layout_free && mtlm_layout_ranks(l) > 1 ? " (chosen)" : "",
            m, mtlm_plural_es(m), o->micro_batch_size, o->model.seq_length);
     if (mtlm_layout_stages(l) > 1) {
@@ -268,7 +268,7 @@ static void print_start(struct mtlm_job *job)
     printf("machine: %d of %d cores allowed, %d worker%s on rank 0, StarPU "
            "%s, policy %s%s%s, %s\n",
            job->cpu.allowed_cores, job->cpu.machine_cores, job->workers,
-           job->workers > 1 ? "s" : "", mtlm_machine_starpu_version(),
+           mtlm_plural(job->workers), mtlm_machine_starpu_version(),
            mtlm_machine_policy(), file ? " of " : "", file ? file : "",
            mtlm_blas_core_describe(blas, sizeof(blas)));
     print_gpu(job);

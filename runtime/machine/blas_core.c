@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "runtime/base/memory.h"
+#include "runtime/base/plural.h"
 #include "runtime/machine/blas_core.h"
 
 /* Holds the detected core after the restart: the program restarts only once,
@@ -182,7 +183,7 @@ int mtlm_blas_core_reserve(int callers, struct mtlm_error *err)
                               "of OpenBLAS for %d worker%s",
                               limit.rlim_cur / (1024.0 * 1024),
                               mtlm_memory_available() / (1024.0 * 1024),
-                              callers, callers > 1 ? "s" : "");
+                              callers, mtlm_plural(callers));
     take_buffers(callers);
     return 0;
 }
