@@ -102,7 +102,7 @@ int mtlm_cpu_detect(struct mtlm_cpu *cpu, struct mtlm_error *err)
     return 0;
 }
 
-int mtlm_cpu_processors(void)
+int mtlm_cpu_processors(bool cores)
 {
     hwloc_topology_t topology;
     int n = 0;
@@ -110,7 +110,9 @@ int mtlm_cpu_processors(void)
     if (hwloc_topology_init(&topology) < 0)
         return 1;
     if (hwloc_topology_load(topology) == 0)
-        n = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
+        n = cores ? count_cores(topology,
+                                hwloc_topology_get_topology_cpuset(topology))
+                  : hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
     hwloc_topology_destroy(topology);
     return n > 0 ? n : 1;
 }

@@ -1,6 +1,7 @@
 #ifndef MTLM_CPU_H
 #define MTLM_CPU_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,9 +23,9 @@ struct mtlm_cpu {
 /* Detects the cores.  Fails only where hwloc does. */
 int mtlm_cpu_detect(struct mtlm_cpu *cpu, struct mtlm_error *err);
 
-/* Returns the processing units (hardware threads) that this process sees; at
- * least 1. */
-int mtlm_cpu_processors(void);
+/* Returns the processing units (hardware threads) that this process sees, or
+ * their cores; at least 1. */
+int mtlm_cpu_processors(bool cores);
 
 /* Returns how many of the allowed cores belong to the rank-th (from 0) of
  * ranks_sharing processes that share them; at least 1. */

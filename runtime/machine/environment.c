@@ -213,30 +213,32 @@ static int check_processors(struct mtlm_error *err)
 {
     static const struct {
         const char *name;
-        bool list;
+        bool list, cores;
     } variables[] = {
-        {"STARPU_WORKERS_CPUID", true},
-        {"STARPU_WORKERS_COREID", true},
-        {"STARPU_MAIN_THREAD_CPUID", false},
-        {"STARPU_MAIN_THREAD_COREID", false},
-        {"STARPU_MPI_THREAD_CPUID", false},
-        {"STARPU_MPI_THREAD_COREID", false},
+        {"STARPU_WORKERS_CPUID", true, false},
+        {"STARPU_WORKERS_COREID", true, true},
+        {"STARPU_MAIN_THREAD_CPUID", false, false},
+        {"STARPU_MAIN_THREAD_COREID", false, true},
+        {"STARPU_MPI_THREAD_CPUID", false, false},
+        {"STARPU_MPI_THREAD_COREID", false, true},
     };
 
     for (size_t i = 0; i < LENGTH(variables); i++) {
         const char *text = getenv(variables[i].name), *at = text;
-        const int n = text ? mtlm_cpu_processors() : 0;
+        const bool list = variables[i].list, cores = variables[i].cores;
+        const char *noun = cores ? "core" : "processor";
+        const int n = text ? mtlm_cpu_processors(cores) : 0;
 
         if (!text
-            || (variables[i].list ? is_processor_list(text, n)
-                                  : read_processor(&at, n) >= 0 && *at == '\0'))
+            || (list ? is_processor_list(text, n)
+                     : read_processor(&at, n) >= 0 && *at == '\0'))
             continue;
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
-            "the environment variable %s=%s is not %s of this process, which "
-            "are numbered from 0 to %d",
-            variables[i].name, text,
-            variables[i].list ? "a list of processors" : "a processor", n - 1);
+            "the environment variable %s=%s is not %s%s%s of this process, "
+            "whose %ss have numbers from 0 to %d",
+            variables[i].name, text, list ? "a list of " : "a ", noun,
+            list ? "s" : "", noun, n - 1);
     }
     return 0;
 }
