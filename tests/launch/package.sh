@@ -1,0 +1,97 @@
+#!/bin/bash
+# What launch/package and the recipes say: refusals, one version, all files
+# that make install brings, all libraries that set-up installs.
+# tests/package.sh builds and runs the packages.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+
+package=$srcdir/launch/package
+recipes=$srcdir/launch/package.d
+
+# refused TEXT ARGUMENT...: status 1, TEXT in one line.
+refused() {
+    local text=$1 rc=0
+    shift
+    "$package" "$@" >out 2>&1 || rc=$?
+    [ "$rc" -eq 1 ] || fail "launch/package $*: status $rc"
+    grep -qF -- "$text" out || fail "launch/package $*: $(cat out)"
+    [ "$(wc -l <out)" -eq 1 ] || fail "launch/package $*: $(cat out)"
+}
+
+refused "which package? 'deb' is the only one"
+refused "unknown package 'rpm'" rpm
+refused "unknown option '--sourse'" deb --sourse
+refused "unknown option '--jobs=0'" deb --jobs=0
+refused "--jobs=2x: a number is needed" deb --jobs=2x
+refused "make supports no space" deb --output='a b'
+mkdir mine
+echo precious >mine/file
+refused "mine: is not empty, and holds no package" deb --output=mine
+[ "$(cat mine/file)" = precious ] || fail "what was there is gone"
+refused "mine/file: is there already, and is no directory" \
+    deb --output=mine/file
+"$package" --help >out || fail "--help: $?"
+grep -q '^Usage: launch/package deb' out || fail "--help: $(cat out)"
+
+# One version.  The package of Debian and Guix read configure.ac.
+version=$("$program" --version | sed -n 's/^mtlm-dag //p')
+[ -n "$version" ] || fail "no version: $("$program" --version)"
+recipe=$recipes/spack_repo/mtlm_dag/packages/mtlm_dag/package.py
+grep -qF "version(\"$version\")" "$recipe" || fail "$recipe is not of $version"
+# shellcheck disable=SC2016 # sourced there
+read_version='ROOT=$1; . "$1/launch/package.d/deb.sh"; echo "$VERSION"'
+[ "$(bash -c "$read_version" - "$srcdir")" = "$version" ] \
+    || fail "launch/package does not know version $version"
+
+# Each library that launch/setup installs is a build dependency.
+(
+    . "$srcdir/launch/setup.d/packages.sh"
+    for name in $PACKAGES_BUILD; do
+        case $name in
+        lib*-dev | openmpi-bin | fxt-tools)
+            grep -q "^.* $name[, ]\|^.* $name\$" "$recipes/debian/control" \
+                || echo "$name"
+            ;;
+        esac
+    done
+) >out
+[ ! -s out ] || fail "debian/control lacks $(cat out)"
+
+# Each installed file is in one package, and each line brings something.
+make -s -C "$builddir" install DESTDIR="$dir/at" prefix=/usr \
+    libdir=/usr/lib/triplet >log 2>&1 || fail "make install: $(tail -n 5 log)"
+cat "$recipes"/debian/*.install | grep -v '/mtlm-dag/starpu/' >lines
+while read -r file; do
+    found=0
+    while read -r line; do
+        # shellcheck disable=SC2254 # a pattern
+        case $file in
+        $line | $line/*) found=$((found + 1)) ;;
+        esac
+    done <lines
+    [ "$found" -eq 1 ] || fail "$file is in $found packages"
+done < <(cd at && find . -type f -printf '%P\n')
+while read -r line; do
+    (cd at && compgen -G "$line" >/dev/null) || fail "no file is $line"
+done <lines
+
+# The recipes parse.
+"$PYTHON" - "$recipes"/spack_repo/mtlm_dag/packages/*/package.py <<'END' \
+    || fail "a recipe of Spack"
+import ast
+import sys
+
+for name in sys.argv[1:]:
+    with open(name, encoding="utf-8") as file:
+        ast.parse(file.read(), name)
+END
+if command -v guile >/dev/null; then
+    guile -c '(use-modules (ice-9 rdelim))
+        (call-with-input-file (cadr (command-line))
+          (lambda (port)
+            (let next ((form (read port)))
+              (unless (eof-object? form) (next (read port))))))' \
+        "$recipes/guix.scm" || fail "the definition for Guix"
+fi
+
+finish
