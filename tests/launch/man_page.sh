@@ -82,12 +82,14 @@ for section in NAME SYNOPSIS DESCRIPTION OPTIONS "EXIT STATUS" ENVIRONMENT \
 done
 
 # The other programs' pages against their help.
-others=()
-for program in mtlm-convert mtlm-preprocess mtlm-report; do
+others=("$srcdir/man/mtlm-run.1")
+for program in mtlm-compare mtlm-convert mtlm-preprocess mtlm-report; do
     other=$srcdir/man/$program.1
     others+=("$other")
-    COLUMNS=80 "$builddir/$program" --help \
-        | sed -nE 's/^ {2}-., (--[a-z-]+).*/\1/p; s/^ {6}(--[a-z-]+).*/\1/p' \
+    command=$builddir/$program
+    [ "$program" != mtlm-compare ] || command=$srcdir/perf/policies/compare
+    COLUMNS=80 "$command" --help \
+        | sed -nE 's/^ {2}(-., )?(--[a-z-]+).*/\2/p; s/^ {6}(--[a-z-]+).*/\1/p' \
         | sort >"$work/want"
     sed 's/\\-/-/g' "$other" | awk '/^\.SH/ { inside = $2 == "OPTIONS" }
         inside && last == ".TP" { gsub(/"/, ""); print $2 } { last = $0 }' \

@@ -17,13 +17,16 @@ for name in mtlm-dag mtlm-run mtlm-compare mtlm-preprocess mtlm-convert mtlm-rep
     [ -x "$at/bin/$name" ] || fail "no bin/$name: $(ls "$at/bin")"
 done
 man=$(of mandir)
-for name in mtlm-dag mtlm-preprocess mtlm-convert mtlm-report; do
+for name in mtlm-dag mtlm-run mtlm-compare mtlm-preprocess mtlm-convert mtlm-report; do
     find "$at" -path "*/man1/$name.1" | grep -q . || fail "no page of $name ($man)"
 done
 
 cd "$dir" || exit 1
 unset srcdir
 PATH=$at/bin:$PATH
+mtlm-run -n 2 no-such-program >out 2>&1 && fail "mtlm-run: no program, status 0"
+grep -qx "mtlm-run: there is no program 'no-such-program' in PATH" out \
+    || fail "mtlm-run: $(cat out)"
 mtlm-run --help >out || fail "mtlm-run --help: $?"
 grep -q '^Usage: .*mtlm-run -n N' out || fail "mtlm-run --help: $(cat out)"
 mtlm-run -n 2 mtlm-dag "${small[@]}" --train-iters 1 --weight-hash \
