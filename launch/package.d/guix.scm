@@ -65,20 +65,19 @@
               (patches
                (list (local-file "../starpu/idle-yield.patch")))))
     (build-system gnu-build-system)
-    ;; The options of launch/setup.d/starpu.sh, without FxT.
+    ;; The options of launch/setup.d/starpu.sh, without FxT and StarPU-MPI.
     (arguments
      '(#:tests? #f
        #:configure-flags
        '("--disable-build-doc" "--disable-build-examples"
          "--disable-build-tests" "--disable-opencl" "--disable-hip"
-         "--disable-cuda" "--disable-fortran" "--disable-starpufft"
+         "--disable-cuda" "--disable-mpi" "--disable-fortran" "--disable-starpufft"
          "--disable-mlr" "--disable-static" "--disable-valgrind"
          "--disable-glpk" "--disable-papi" "--without-x" "--disable-gdb"
          "--disable-full-gdb-information" "--enable-fast"
          "--enable-maxcpus=64" "--enable-maxnodes=16"
          "--enable-maxbuffers=16")))
     (native-inputs (list (specification->package "pkg-config")))
-    (inputs (list (specification->package "openmpi")))
     (propagated-inputs (list hwloc-lib))
     (home-page "https://starpu.gitlabpages.inria.fr/")
     (synopsis "Runtime system for task graphs on heterogeneous machines")

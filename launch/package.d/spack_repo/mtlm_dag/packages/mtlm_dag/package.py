@@ -21,11 +21,13 @@ class MtlmDag(AutotoolsPackage):
     depends_on("automake@1.16:", type="build")
     depends_on("pkgconfig", type="build")
 
-    # The version that the tests run with.  The change lets ranks that share
-    # cores make progress.
+    # The version that the tests run with, and the changes of launch/setup.
     depends_on(
-        "starpu@1.4.10 +shared+fast+fxt+mpi~examples~opencl~openmp",
-        patches=[patch("../../../../../starpu/idle-yield.patch")],
+        "starpu@1.4.10 +shared+fast+fxt~mpi~examples~opencl~openmp",
+        patches=[
+            patch("../../../../../starpu/cuda13-compute-mode.patch"),
+            patch("../../../../../starpu/idle-yield.patch"),
+        ],
     )
     depends_on("starpu+cuda", when="+cuda")
     depends_on("starpu~cuda", when="~cuda")
@@ -40,6 +42,9 @@ class MtlmDag(AutotoolsPackage):
     # mtlm-run starts mpirun by setpriv; mtlm-compare is a Python script.
     depends_on("util-linux", type="run")
     depends_on("python@3:", type="run")
+
+    # The tree keeps its own build/.
+    build_directory = "build-spack"
 
     def configure_args(self):
         # Spack's compiler sets the processor itself.
