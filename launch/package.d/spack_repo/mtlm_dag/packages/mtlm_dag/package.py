@@ -21,14 +21,8 @@ class MtlmDag(AutotoolsPackage):
     depends_on("automake@1.16:", type="build")
     depends_on("pkgconfig", type="build")
 
-    # The version that the tests run with, and the changes of launch/setup.
-    depends_on(
-        "starpu@1.4.10 +shared+fast+fxt~mpi~examples~opencl~openmp",
-        patches=[
-            patch("../../../../../starpu/cuda13-compute-mode.patch"),
-            patch("../../../../../starpu/idle-yield.patch"),
-        ],
-    )
+    # The version that the tests run with.
+    depends_on("starpu@1.4.10+shared+fast+fxt~mpi~examples~opencl~openmp")
     depends_on("starpu+cuda", when="+cuda")
     depends_on("starpu~cuda", when="~cuda")
     depends_on("cuda", when="+cuda")
