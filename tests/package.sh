@@ -123,7 +123,7 @@ use_development() {
         pkg-config /packages/mtlm-dag-dev_*.deb"
     expect run 'policies.so' 'cp -r $(pkg-config --variable=policiesdir mtlm-dag) /mine && make -C /mine && ls /mine/policies.so'
     expect run 'iteration *1/ *1 ' 'STARPU_SCHED_LIB=/mine/policies.so STARPU_SCHED=smallest mtlm-dag --model gpt-tiny --num-layers 2 --mock-data --train-iters 1 --eval-iters 0 --log-interval 1 --log-format megatron'
-    expect run 'smallest' 'mtlm-compare --policies prio,smallest=/mine/policies.so --rounds 1 -- --model gpt-tiny --num-layers 2 --train-iters 2'
+    expect run 'smallest' 'mtlm-compare --policies prio,smallest=/mine/policies.so --rounds 1 -- --model gpt-tiny --num-layers 2 --train-iters 5'
     step "purging" "$LOG" in_system run 'apt-get -q purge -y mtlm-dag mtlm-dag-dev'
     expect run '^nothing left$' '! find /usr -path "*mtlm*" | grep . && echo nothing left'
 }
