@@ -94,10 +94,9 @@ accelerators of a machine, and moves their data.")
                                     (lambda _ #t))))
   (build-system gnu-build-system)
   (arguments
-   (list
-    ;; The tests train whole jobs for minutes, beside PyTorch.
-    #:tests? #f
-    #:configure-flags #~(list "--enable-portable" "--without-cuda")))
+   ;; The tests train whole jobs for minutes, beside PyTorch.
+   '(#:tests? #f
+     #:configure-flags '("--enable-portable" "--without-cuda")))
   (native-inputs
    (map specification->package '("autoconf" "automake" "pkg-config")))
   (inputs
