@@ -14,6 +14,10 @@
 /* Windows of more stages are not printed. */
 enum { MANY_STAGES = 32 };
 
+/* Boxes of more microbatches are too narrow for numbers: the picture shows the
+ * first and the last ones. */
+enum { MANY_MICROBATCHES = 40, SHOWN_FIRST = 20, SHOWN_LAST = 10 };
+
 /* ---- in words ---- */
 
 /* Prints the bubble by the published formulas. */
@@ -144,6 +148,7 @@ static int draw(const struct mtlm_work *work, const struct mtlm_evaluation *e,
     struct mtlm_record *record = records_of(e, layout);
     struct mtlm_trace_worker *worker = workers_of(layout);
     int *stage = mtlm_calloc(layout->pp, sizeof(*stage));
+    const bool many = work->pipeline.microbatches > MANY_MICROBATCHES;
     char *text = mtlm_sprintf("PP %d", mtlm_layout_pipeline(layout));
     const struct mtlm_trace_info info = {
         .ranks = layout->pp,
@@ -158,7 +163,9 @@ static int draw(const struct mtlm_work *work, const struct mtlm_evaluation *e,
         .stage_of_rank = stage,
         .worker = worker,
         .n_workers = (size_t) layout->pp * layout->workers,
-        .svg_ops = svg_ops};
+        .svg_ops = svg_ops,
+        .shown_first = many ? SHOWN_FIRST : 0,
+        .shown_last = many ? SHOWN_LAST : 0};
     int rc;
 
     for (int r = 0; r < layout->pp; r++)

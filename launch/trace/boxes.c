@@ -108,6 +108,9 @@ static void extend(struct mtlm_trace_box *box,
         box->bytes += r->bytes;
         box->wait_ns += records->met_ns[i] - records->issue_ns[i];
         box->transfer_ns += r->end_ns - records->met_ns[i];
+        if (records->met_ns[i] < r->end_ns)
+            mtlm_trace_spans_insert(&box->moving, records->met_ns[i],
+                                    r->end_ns);
     }
     if (box->end_ns < r->end_ns)
         box->end_ns = r->end_ns;
@@ -279,8 +282,10 @@ void mtlm_trace_picture_destroy(struct mtlm_trace_picture *picture)
 {
     if (!picture)
         return;
-    for (size_t i = 0; i < picture->n_boxes; i++)
+    for (size_t i = 0; i < picture->n_boxes; i++) {
         free(picture->box[i].busy.span);
+        free(picture->box[i].moving.span);
+    }
     free(picture->box);
     free(picture->row);
     free(picture);

@@ -35,6 +35,9 @@ struct mtlm_trace_box {
      * the part of busy_ns that is W; 0: none. */
     int64_t weight_ns;
     struct mtlm_trace_spans busy; /* spans of its operations */
+    /* Spans in which a message moves: all of its ranks have issued it.  In the
+     * rest of busy the box's messages wait. */
+    struct mtlm_trace_spans moving;
 };
 
 struct mtlm_trace_picture {

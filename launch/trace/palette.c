@@ -1,9 +1,12 @@
 /* Colours and legend of the picture. */
 #include "config.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "launch/trace/palette.h"
+#include "runtime/base/error.h"
 #include "runtime/machine/color.h"
 
 static const struct {
@@ -79,87 +82,122 @@ uint32_t mtlm_trace_kind_color(enum mtlm_trace_kind kind, int shade, int shades)
     return (uint32_t) rgb[0] << 16 | rgb[1] << 8 | rgb[2];
 }
 
+static int shades_of(enum mtlm_trace_kind kind, int shades)
+{
+    return kind <= MTLM_KIND_W ? shades : kind >= MTLM_KIND_TP ? 2 : 1;
+}
+
+static void put_style(FILE *f, enum mtlm_trace_kind kind, int shade,
+                      const int rgb[3])
+{
+    fprintf(f, ".%s%d{fill:#%02x%02x%02x}", kinds[kind].style, shade, rgb[0],
+            rgb[1], rgb[2]);
+    /* Dark text on light colours, by perceived lightness. */
+    if (0.3 * rgb[0] + 0.59 * rgb[1] + 0.11 * rgb[2] < 125)
+        fprintf(f, ".%s%d~text{fill:#fff}", kinds[kind].style, shade);
+    putc('\n', f);
+    if (kind >= MTLM_KIND_TP)
+        fprintf(f, ".s%s%d{stroke:#%02x%02x%02x}\n", kinds[kind].style, shade,
+                rgb[0], rgb[1], rgb[2]);
+}
+
 void mtlm_trace_put_styles(FILE *f, int shades)
 {
-    for (int kind = 0; kind < MTLM_KIND_COUNT; kind++)
-        for (int shade = 0; shade < (kind <= MTLM_KIND_W ? shades : 1);
-             shade++) {
+    for (int kind = 0; kind < MTLM_KIND_COUNT; kind++) {
+        const int n = shades_of(kind, shades);
+
+        for (int shade = 0; shade < n; shade++) {
             int rgb[3];
 
-            shade_rgb(kind, shade, shades, rgb);
-            fprintf(f, ".%s%d{fill:#%02x%02x%02x}", kinds[kind].style, shade,
-                    rgb[0], rgb[1], rgb[2]);
-            /* Dark text on light colours, by perceived lightness. */
-            if (0.3 * rgb[0] + 0.59 * rgb[1] + 0.11 * rgb[2] < 125)
-                fprintf(f, ".%s%d~text{fill:#fff}", kinds[kind].style, shade);
-            putc('\n', f);
+            shade_rgb(kind, shade, n, rgb);
+            put_style(f, kind, shade, rgb);
         }
-    for (int kind = MTLM_KIND_TP; kind <= MTLM_KIND_DP; kind++)
-        fprintf(f, ".s%s{stroke:#%06x}\n", kinds[kind].style,
-                kinds[kind].color);
-}
-
-static double put_item(FILE *f, const char *style, const char *text, double x,
-                       double y)
-{
-    fprintf(f,
-            "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"12\" "
-            "height=\"12\"/><text style=\"fill:#222\" x=\"%.1f\" y=\"%.1f\">"
-            "%s</text>\n",
-            style, x, y - 10, x + 16, y, text);
-    return x + 16 + 6.1 * strlen(text) + 16;
-}
-
-/* A box of each used colour, in the shade of chunk 1. */
-static void put_second(FILE *f, const int used[MTLM_KIND_COUNT], double x,
-                       double y)
-{
-    for (int kind = MTLM_KIND_F; kind <= MTLM_KIND_W; kind++) {
-        if (!used[kind])
-            continue;
-        fprintf(f,
-                "<rect class=\"%s1\" x=\"%.1f\" y=\"%.1f\" width=\"12\" "
-                "height=\"12\"/>",
-                kinds[kind].style, x, y - 10);
-        x += 12;
     }
+}
+
+/* ---- legend ---- */
+
+static const double box_size = 12, text_gap = 4, item_gap = 16, letter = 6.1;
+
+static double put_text(FILE *f, const char *text, double x, double y)
+{
+    fprintf(f, "<text style=\"fill:#222\" x=\"%.1f\" y=\"%.1f\">%s</text>\n",
+            x + text_gap, y, text);
+    return x + text_gap + letter * strlen(text) + item_gap;
+}
+
+static double put_swatch(FILE *f, const char *style, int shade, double x,
+                         double y, double width)
+{
+    char number[16] = "";
+
+    if (shade >= 0)
+        snprintf(number, sizeof(number), "%d", shade);
     fprintf(f,
-            "<text style=\"fill:#222\" x=\"%.1f\" y=\"%.1f\">chunk 1</text>\n",
-            x + 4, y);
+            "<rect class=\"%s%s\" x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" "
+            "height=\"%.0f\"/>",
+            style, number, x, y - 10, width, box_size);
+    return x + width;
+}
+
+/* A box of each used kind from first to last in the shade, and their text.
+ * Writes nothing if no kind is used. */
+static double put_shade(FILE *f, const int used[MTLM_KIND_COUNT],
+                        enum mtlm_trace_kind first, enum mtlm_trace_kind last,
+                        int shade, const char *text, double x, double y)
+{
+    const double begin = x;
+
+    for (enum mtlm_trace_kind kind = first; kind <= last; kind++)
+        if (used[kind])
+            x = put_swatch(f, kinds[kind].style, shade, x, y, box_size);
+    return x > begin ? put_text(f, text, x, y) : x;
 }
 
 /* One strip of all shades: an item per shade would not fit. */
-static void put_shades(FILE *f, int shades, double x, double y)
+static double put_shades(FILE *f, int shades, double x, double y)
 {
-    const double w = 12. * shades < 120 ? 12 : 120. / shades;
+    const double width = fmin(box_size, 120. / shades);
+    char text[48];
 
     for (int shade = 0; shade < shades; shade++)
-        fprintf(f,
-                "<rect class=\"f%d\" x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" "
-                "height=\"12\"/>",
-                shade, x + w * shade, y - 10, w);
-    fprintf(f,
-            "<text style=\"fill:#222\" x=\"%.1f\" y=\"%.1f\">"
-            "chunks 0 to %d</text>\n",
-            x + w * shades + 4, y, shades - 1);
+        x = put_swatch(f, kinds[MTLM_KIND_F].style, shade, x, y, width);
+    snprintf(text, sizeof(text), "chunks 0 to %d", shades - 1);
+    return put_text(f, text, x, y);
+}
+
+/* Writes the items at x, y; returns the end of the line. */
+static double put_items(FILE *f, const int used[MTLM_KIND_COUNT], int shades,
+                        double x, double y)
+{
+    for (int kind = 0; kind < MTLM_KIND_COUNT; kind++)
+        x = put_shade(f, used, kind, kind, 0, kinds[kind].legend, x, y);
+    x = put_shade(f, used, MTLM_KIND_TP, MTLM_KIND_DP, MTLM_SHADE_WAITS,
+                  "waiting for a rank", x, y);
+    x = put_text(f, "idle", put_swatch(f, "idle", -1, x, y, box_size), y);
+    if (shades == 2)
+        x = put_shade(f, used, MTLM_KIND_F, MTLM_KIND_W, 1, "chunk 1", x, y);
+    else if (shades > 2)
+        x = put_shades(f, shades, x, y);
+    return x - item_gap;
 }
 
 void mtlm_trace_put_legend(FILE *f, const int used[MTLM_KIND_COUNT], int shades,
-                           double x, double y)
+                           double x, double y, double width)
 {
-    fputs("<g font-size=\"12\">\n", f);
-    for (int kind = 0; kind < MTLM_KIND_COUNT; kind++) {
-        char style[16];
+    char *items;
+    size_t size;
+    FILE *buffer = open_memstream(&items, &size);
+    double needed;
 
-        if (!used[kind])
-            continue;
-        snprintf(style, sizeof(style), "%s0", kinds[kind].style);
-        x = put_item(f, style, kinds[kind].legend, x, y);
-    }
-    x = put_item(f, "idle", "idle", x, y);
-    if (shades == 2)
-        put_second(f, used, x, y);
-    else if (shades > 2)
-        put_shades(f, shades, x, y);
-    fputs("</g>\n", f);
+    if (!buffer)
+        mtlm_fatal(__FILE__, __LINE__, "out of memory for a legend");
+    needed = put_items(buffer, used, shades, 0, 0);
+    if (fclose(buffer))
+        mtlm_fatal(__FILE__, __LINE__, "out of memory for a legend");
+    fprintf(f,
+            "<g font-size=\"12\" transform=\"translate(%.0f %.0f) "
+            "scale(%.3f)\">\n%s</g>\n",
+            x, y, fmin(1, width / needed), items);
+    free(items);
 }

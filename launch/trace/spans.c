@@ -1,8 +1,19 @@
 /* Sets of moments as disjoint spans in ascending order. */
 #include "config.h"
 
+#include <string.h>
+
 #include "launch/trace/spans.h"
 #include "runtime/base/memory.h"
+
+static void make_room(struct mtlm_trace_spans *spans)
+{
+    if (spans->n < spans->capacity)
+        return;
+    spans->capacity = spans->n ? 2 * spans->n : 16;
+    spans->span =
+        mtlm_realloc(spans->span, spans->capacity, sizeof(*spans->span));
+}
 
 void mtlm_trace_spans_add(struct mtlm_trace_spans *spans, int64_t begin_ns,
                           int64_t end_ns)
@@ -14,12 +25,30 @@ void mtlm_trace_spans_add(struct mtlm_trace_spans *spans, int64_t begin_ns,
             last->end_ns = end_ns;
         return;
     }
-    if (spans->n == spans->capacity) {
-        spans->capacity = spans->n ? 2 * spans->n : 16;
-        spans->span =
-            mtlm_realloc(spans->span, spans->capacity, sizeof(*spans->span));
-    }
+    make_room(spans);
     spans->span[spans->n++] = (struct mtlm_trace_span){begin_ns, end_ns};
+}
+
+void mtlm_trace_spans_insert(struct mtlm_trace_spans *spans, int64_t begin_ns,
+                             int64_t end_ns)
+{
+    struct mtlm_trace_span new = {begin_ns, end_ns};
+    size_t first = spans->n, after;
+
+    while (first > 0 && spans->span[first - 1].end_ns >= begin_ns)
+        first--;
+    for (after = first;
+         after < spans->n && spans->span[after].begin_ns <= end_ns; after++) {
+        if (new.begin_ns > spans->span[after].begin_ns)
+            new.begin_ns = spans->span[after].begin_ns;
+        if (new.end_ns < spans->span[after].end_ns)
+            new.end_ns = spans->span[after].end_ns;
+    }
+    make_room(spans);
+    memmove(spans->span + first + 1, spans->span + after,
+            (spans->n - after) * sizeof(*spans->span));
+    spans->span[first] = new;
+    spans->n += 1 - (after - first);
 }
 
 int64_t mtlm_trace_spans_length(const struct mtlm_trace_spans *spans)

@@ -20,6 +20,10 @@ struct mtlm_trace_spans {
 void mtlm_trace_spans_add(struct mtlm_trace_spans *spans, int64_t begin_ns,
                           int64_t end_ns);
 
+/* Adds a span in any order. */
+void mtlm_trace_spans_insert(struct mtlm_trace_spans *spans, int64_t begin_ns,
+                             int64_t end_ns);
+
 /* Nanoseconds that the set covers. */
 int64_t mtlm_trace_spans_length(const struct mtlm_trace_spans *spans);
 

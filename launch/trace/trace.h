@@ -75,6 +75,9 @@ struct mtlm_trace_info {
     const struct mtlm_trace_data *data; /* [n_data] by rank, data */
     size_t n_data;
     bool svg_ops; /* schedule.svg shows single operations */
+    /* Microbatches that the picture shows of the begin and of the end of an
+     * only iteration; 0: all (launch/trace/export/cut.h). */
+    int shown_first, shown_last;
 };
 
 #endif /* MTLM_TRACE_H */

@@ -147,6 +147,48 @@ static void test_picture_and_text_have_one_bubble(void **state)
     }
 }
 
+/* 256 microbatches have boxes of 2 pixels.  The picture shows the begin and the
+ * end, with a mark between them, in every schedule. */
+static void test_picture_of_many_microbatches_is_cut(void **state)
+{
+    static const char *const schedules[] = {"gpipe", "1f1b", "zb-h1",
+                                            "interleaved"};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(schedules) / sizeof(schedules[0]); i++) {
+        char path[] = "/tmp/mtlm-test-svg.XXXXXX";
+        const int fd = mkstemp(path);
+        char *line = mtlm_sprintf(
+            "--model gpt-tiny --dry-run --pipeline-model-parallel-size 2 "
+            "--workers 1 --micro-batch-size 1 --global-batch-size 256 "
+            "--schedule %s --svg %s",
+            schedules[i], path);
+        char *text, *picture;
+
+        assert_true(fd >= 0);
+        text = plan_of(line);
+        picture = read_text(path);
+        assert_non_null(strstr(picture, " cut out between the first 20 and the "
+                                        "last 10 of 256 microbatches<"));
+        assert_non_null(strstr(picture, " ms are cut out</title>"));
+        for (int m = 0; m < 256; m += m == 19 ? 227 : 1) {
+            char *hover = mtlm_sprintf(" microbatch %d,", m);
+
+            assert_non_null(strstr(picture, hover));
+            free(hover);
+        }
+        assert_null(strstr(picture, " microbatch 128,"));
+        /* Text and title tell of the whole iteration. */
+        assert_float_equal(number_after(text, ": bubble "),
+                           number_after(picture, " ms, bubble "), 0.056);
+        close(fd);
+        unlink(path);
+        free(picture);
+        free(text);
+        free(line);
+    }
+}
+
 /* Across two boundaries, 256 microbatches of 4 b s h bytes each. */
 static void test_a_plan_says_what_is_sent(void **state)
 {
@@ -243,6 +285,7 @@ int main(void)
         cmocka_unit_test(test_a_plan_says_how_stages_lie),
         cmocka_unit_test(test_a_plan_knows_replicas),
         cmocka_unit_test(test_picture_and_text_have_one_bubble),
+        cmocka_unit_test(test_picture_of_many_microbatches_is_cut),
         cmocka_unit_test(test_a_plan_says_what_is_sent),
         cmocka_unit_test(test_a_trillion_parameters_take_a_plan_no_time),
         cmocka_unit_test(test_a_plan_says_what_has_no_effect),

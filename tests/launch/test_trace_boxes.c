@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "codelets/op.h"
+#include "launch/trace/spans.h"
 #include "launch/trace/trace.h"
 #include "trace_dir.h"
 
@@ -164,6 +165,39 @@ static void test_single_operations_when_asked(void **state)
     free(text);
 }
 
+/* Against a flag for each moment. */
+static void test_spans_come_in_any_order(void **state)
+{
+    enum { MOMENTS = 60 };
+    uint32_t random = 1;
+
+    (void) state;
+    for (int round = 0; round < 200; round++) {
+        struct mtlm_trace_spans spans = {0};
+        bool in[MOMENTS] = {false};
+        int64_t length = 0;
+
+        for (int k = 0; k < 12; k++) {
+            int begin, end;
+
+            random = 1664525 * random + 1013904223;
+            begin = (random >> 16) % (MOMENTS - 8);
+            end = begin + 1 + (random >> 8) % 7;
+            mtlm_trace_spans_insert(&spans, begin, end);
+            for (int t = begin; t < end; t++)
+                in[t] = true;
+        }
+        for (int t = 0; t < MOMENTS; t++) {
+            length += in[t];
+            assert_int_equal(mtlm_trace_spans_inside(&spans, t, t + 1), in[t]);
+        }
+        assert_int_equal(mtlm_trace_spans_length(&spans), length);
+        for (size_t i = 1; i < spans.n; i++)
+            assert_true(spans.span[i - 1].end_ns < spans.span[i].begin_ns);
+        free(spans.span);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +207,7 @@ int main(void)
         DIR_TEST(test_waiting_inside_a_box_shows),
         DIR_TEST(test_a_long_wait_divides_a_box),
         DIR_TEST(test_single_operations_when_asked),
+        cmocka_unit_test(test_spans_come_in_any_order),
     };
 
     return cmocka_run_group_tests_name("trace boxes", tests, NULL, NULL);

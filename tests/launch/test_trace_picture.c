@@ -237,7 +237,70 @@ static void test_short_hover_text_names_only_what_there_is(void **state)
     free(text);
 }
 
-/* A run's last validation would make the rest too small to see. */
+/* 5000 ns of 1500 pixels.  Rank 0 issues a collective at 1000, rank 1 at 2000.
+ * Both issue their ends of another message at 3000. */
+static void test_messages_wait_and_move_in_two_colours(void **state)
+{
+    struct mtlm_record record[] = {
+        trace_node(MTLM_OP_SEND, 3000, 4200),
+        trace_node(MTLM_OP_RECV, 3000, 4500),
+        trace_node(MTLM_OP_LINEAR_FWD, 0, 5000),
+        trace_node(MTLM_OP_ALL_REDUCE, 1000, 4500),
+        trace_node(MTLM_OP_ALL_REDUCE, 2000, 4500),
+    };
+    struct mtlm_trace_info info = trace_one_rank;
+    char *text;
+
+    (void) state;
+    info.ranks = 2;
+    for (int i = 0; i < 5; i++) {
+        record[i].rank = i % 3 % 2;
+        record[i].peer = i < 2 ? 1 - i : -1;
+        record[i].worker = i == 2 ? 0 : -1;
+        record[i].lane = i < 2   ? MTLM_LANE_PP
+                         : i > 2 ? MTLM_LANE_TP
+                                 : MTLM_LANE_COMPUTE;
+        record[i].match = i == 2 ? -1 : 7;
+        record[i].group = i > 2 ? 0 : -1;
+        record[i].group_root = i > 2 ? 0 : -1;
+    }
+    trace_dir_write(record, 5, &info);
+    text = trace_dir_read("schedule.svg");
+    assert_int_equal(count_words(text, ">waiting for a rank</text>"), 1);
+    assert_int_equal(count_words(text, "<path class=\"t1\" d=\"M384.00 "), 1);
+    assert_int_equal(count_words(text, "<path class=\"t0\" d=\"M684.00 "), 2);
+    assert_int_equal(count_words(text, "<path class=\"p0\" d=\"M984.00 "), 2);
+    assert_int_equal(count_words(text, "<path class=\"p1\""), 0);
+    assert_int_equal(count_words(text, "<rect class=\"p1\""), 1);
+    assert_int_equal(count_words(text, "<rect class=\"t1\""), 1);
+    assert_int_equal(count_words(text, "<rect class=\"d1\""), 0);
+    free(text);
+    trace_dir_write(record + 2, 1, &info);
+    text = trace_dir_read("schedule.svg");
+    assert_null(strstr(text, "waiting for a rank"));
+    free(text);
+}
+
+/* A row of 400 boxes of 3.4 pixels. */
+static void test_boxes_without_a_number_have_hover_text(void **state)
+{
+    char *text;
+
+    (void) state;
+    draw_row(400);
+    text = trace_dir_read("schedule.svg");
+    assert_null(strstr(text, ">7</text>"));
+    for (int i = 0; i < 400; i++) {
+        char *title = mtlm_sprintf("<title>rank 0, stage 0, F microbatch %d, "
+                                   "iteration 1\n",
+                                   i);
+
+        assert_int_equal(count_words(text, title), 1);
+        free(title);
+    }
+    free(text);
+}
+
 /* Issued at 1000, sent at 3000, there at 4500. */
 static void test_a_message_says_how_long_it_waited(void **state)
 {
@@ -283,6 +346,7 @@ static void test_digits_are_smaller_where_a_box_is_narrow(void **state)
     free(text);
 }
 
+/* A run's last validation would make the rest too small to see. */
 static void test_validation_after_the_training_is_left_out(void **state)
 {
     struct mtlm_record record[] = {
@@ -368,6 +432,8 @@ int main(void)
         DIR_TEST(test_many_virtual_stages_leave_the_legend_in_the_picture),
         DIR_TEST(test_a_very_large_picture_is_cut_and_says_so),
         DIR_TEST(test_a_message_says_how_long_it_waited),
+        DIR_TEST(test_messages_wait_and_move_in_two_colours),
+        DIR_TEST(test_boxes_without_a_number_have_hover_text),
         DIR_TEST(test_digits_are_smaller_where_a_box_is_narrow),
         DIR_TEST(test_validation_after_the_training_is_left_out),
         DIR_TEST(test_picture_is_xml_whatever_the_names),

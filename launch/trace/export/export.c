@@ -2,14 +2,13 @@
 #include "config.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "launch/trace/export/export.h"
+#include "launch/trace/export/whole_file.h"
 #include "launch/trace/summarize.h"
 #include "runtime/base/memory.h"
 
@@ -31,49 +30,26 @@ static const struct {
     {"schedule.svg", mtlm_trace_write_svg},
 };
 
+/* A trace, and what writes a file of it. */
+struct trace_file {
+    mtlm_trace_writer *write;
+    const struct mtlm_trace *trace;
+};
+
+static void write_trace_file(FILE *f, const void *what)
+{
+    const struct trace_file *file = what;
+
+    file->write(f, file->trace);
+}
+
 /* Returns 0 or errno. */
-static int write_to(const char *path, mtlm_trace_writer *writer,
-                    const struct mtlm_trace *trace)
-{
-    FILE *f = fopen(path, "w");
-    int error = 0;
-
-    if (!f)
-        return errno;
-    errno = 0;
-    writer(f, trace);
-    if (ferror(f) || fflush(f))
-        error = errno ? errno : EIO;
-    if (fclose(f) && !error)
-        error = errno;
-    return error;
-}
-
-/* A regular file is replaced; a device, a pipe or a link is written to. */
-static bool is_replaced(const char *path)
-{
-    struct stat st;
-
-    return lstat(path, &st) < 0 || S_ISREG(st.st_mode);
-}
-
-/* Writes path at once or not at all; returns 0 or errno. */
-static int write_file(const char *path, mtlm_trace_writer *writer,
+static int write_file(const char *path, mtlm_trace_writer *write,
                       const struct mtlm_trace *trace)
 {
-    char *temporary;
-    int error;
+    const struct trace_file file = {write, trace};
 
-    if (!is_replaced(path))
-        return write_to(path, writer, trace);
-    temporary = mtlm_sprintf("%s.tmp", path);
-    error = write_to(temporary, writer, trace);
-    if (!error && rename(temporary, path))
-        error = errno;
-    if (error)
-        unlink(temporary);
-    free(temporary);
-    return error;
+    return mtlm_whole_file_write(path, write_trace_file, &file);
 }
 
 /* Continues after a file that cannot be written: the next may be smaller. */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "launch/trace/export/cut.h"
 #include "launch/trace/export/view.h"
 #include "launch/trace/export/writer.h"
 #include "launch/trace/palette.h"
@@ -26,6 +27,7 @@ struct panel {
     struct mtlm_trace_records *records; /* with receives trimmed to their
                                          * sends */
     int64_t length_ns;                  /* length drawn, from the origin on */
+    struct mtlm_trace_span cut;
     struct mtlm_view view;
 };
 
@@ -65,11 +67,17 @@ static void panel_prepare(struct panel *panel, const struct drawing *drawing)
 {
     const struct mtlm_trace *trace = panel->trace;
     const int64_t begin = trace->summary->origin_ns;
+    const int64_t end = begin + drawing->length_ns;
+    struct mtlm_trace_span cut = panel->cut;
 
+    /* Where too much is left all the same, the end goes, too. */
+    cut.begin_ns = cut.begin_ns < end ? cut.begin_ns : end;
+    cut.end_ns = cut.end_ns < end ? cut.end_ns : end;
     panel->view = (struct mtlm_view){
         .trace = trace,
         .begin_ns = begin,
-        .end_ns = begin + drawing->length_ns,
+        .end_ns = end,
+        .cut = cut,
         .last_ns = begin + panel->length_ns,
         .shades = drawing->shades,
         .detail = drawing->detail,
@@ -80,7 +88,8 @@ static void panel_prepare(struct panel *panel, const struct drawing *drawing)
         panel->records, trace->info, begin,
         panel->view.end_ns < panel->view.last_ns ? panel->view.end_ns
                                                  : panel->view.last_ns,
-        drawing->length_ns / (2 * MTLM_VIEW_WIDTH));
+        (drawing->length_ns - (cut.end_ns - cut.begin_ns))
+            / (2 * MTLM_VIEW_WIDTH));
     place_rows(&panel->view, drawing->n);
 }
 
@@ -125,6 +134,7 @@ static void put_panel(FILE *f, const struct mtlm_view *view, bool labels)
     mtlm_view_put_rows(f, view);
     mtlm_view_put_axis(f, view, labels);
     mtlm_view_put_boxes(f, view);
+    mtlm_view_put_cut(f, view);
     mtlm_view_put_iterations(f, view);
 }
 
@@ -142,7 +152,8 @@ static void put_drawing(FILE *f, const struct drawing *drawing)
              - (i ? LEGEND + LABELS : 0);
     }
     put_head(f, drawing, y);
-    mtlm_trace_put_legend(f, used, drawing->shades, MTLM_VIEW_LEFT, 50);
+    mtlm_trace_put_legend(f, used, drawing->shades, MTLM_VIEW_LEFT, 50,
+                          MTLM_VIEW_WIDTH - MTLM_VIEW_LEFT - MTLM_VIEW_RIGHT);
     y = 0;
     for (int i = 0; i < drawing->n; i++) {
         const struct mtlm_view *view = &drawing->panel[i].view;
@@ -211,8 +222,8 @@ static void panel_create(struct drawing *drawing,
     struct panel *panel = &drawing->panel[drawing->n++];
 
     panel->trace = trace;
-    panel->records = mtlm_trace_records_create(trace->records->record,
-                                               trace->records->n, trace->info);
+    panel->cut = mtlm_cut_find(trace->records, trace->info);
+    panel->records = mtlm_cut_apply(trace->records, trace->info, panel->cut);
     mtlm_trace_trim_receives(panel->records);
     panel->length_ns = length(panel);
     if (drawing->length_ns < panel->length_ns)

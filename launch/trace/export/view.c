@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch/trace/export/axis.h"
 #include "launch/trace/export/view.h"
 #include "launch/trace/export/xml.h"
 #include "runtime/base/memory.h"
@@ -16,12 +17,32 @@ enum { FEW_STAGES = 4 };
 static const double width = MTLM_VIEW_WIDTH, left = MTLM_VIEW_LEFT;
 static const double right = MTLM_VIEW_RIGHT, top = MTLM_VIEW_TOP;
 
+static int64_t cut_ns(const struct mtlm_view *view)
+{
+    return view->cut.end_ns - view->cut.begin_ns;
+}
+
 double mtlm_view_x(const struct mtlm_view *view, int64_t ns)
 {
-    double x = (double) (ns - view->begin_ns) / (view->end_ns - view->begin_ns);
+    const int64_t begin = view->begin_ns, cut = cut_ns(view);
+    const double band = cut ? MTLM_VIEW_CUT : 0;
+    const double scale =
+        (width - left - right - band) / (view->end_ns - begin - cut);
 
-    x = x < 0 ? 0 : x > 1 ? 1 : x;
-    return left + x * (width - left - right);
+    ns = ns < begin ? begin : ns > view->end_ns ? view->end_ns : ns;
+    if (!cut || ns <= view->cut.begin_ns)
+        return left + (ns - begin) * scale;
+    if (ns >= view->cut.end_ns)
+        return left + (ns - begin - cut) * scale + band;
+    return left + (view->cut.begin_ns - begin) * scale
+           + band * (ns - view->cut.begin_ns) / cut;
+}
+
+int64_t mtlm_view_outside(const struct mtlm_view *view, int64_t ns, bool later)
+{
+    if (ns <= view->cut.begin_ns || ns >= view->cut.end_ns)
+        return ns;
+    return later ? view->cut.end_ns : view->cut.begin_ns;
 }
 
 double mtlm_view_height(const struct mtlm_view *view, size_t row)
@@ -69,15 +90,33 @@ static char *comparison(const struct mtlm_view *view)
  * text. */
 static char *omission(const struct mtlm_view *view)
 {
-    const char *brief =
-        view->detail == MTLM_VIEW_BRIEF ? "too large for hover text" : "";
+    const struct mtlm_trace_info *info = view->trace->info;
+    const double all = 1e-6 * (view->last_ns - view->begin_ns);
+    const int decimals = all < 10 ? 3 : 1;
+    char cut[128] = "", end[64] = "";
+    const char *text[] = {
+        cut, end,
+        view->detail == MTLM_VIEW_BRIEF ? "too large for hover text" : ""};
+    char *line = mtlm_strdup("");
 
-    if (view->end_ns >= view->last_ns)
-        return mtlm_strdup(brief);
-    return mtlm_sprintf("first %.6g ms of %.6g shown%s%s",
-                        1e-6 * (view->end_ns - view->begin_ns),
-                        1e-6 * (view->last_ns - view->begin_ns),
-                        *brief ? ", " : "", brief);
+    if (cut_ns(view))
+        snprintf(cut, sizeof(cut),
+                 "%.*f ms of %.*f cut out between the first %d and the last %d "
+                 "of %d microbatches",
+                 decimals, 1e-6 * cut_ns(view), decimals, all,
+                 info->shown_first, info->shown_last, info->microbatches);
+    if (view->end_ns < view->last_ns)
+        snprintf(end, sizeof(end), "first %.6g ms of %.6g shown",
+                 1e-6 * (view->end_ns - view->begin_ns), all);
+    for (int i = 0; i < 3; i++)
+        if (*text[i]) {
+            char *longer =
+                mtlm_sprintf("%s%s%s", line, *line ? ", " : "", text[i]);
+
+            free(line);
+            line = longer;
+        }
+    return line;
 }
 
 void mtlm_view_put_title(FILE *f, const struct mtlm_view *view)
@@ -105,32 +144,23 @@ void mtlm_view_put_title(FILE *f, const struct mtlm_view *view)
     free(lacks);
 }
 
-/* Returns the step, 1, 2 or 5 times a power of ten, that gives about ten
- * ticks. */
-static double tick_step(double span)
-{
-    const double raw = span / 10, unit = pow(10, floor(log10(raw)));
-
-    return raw <= 1.0001 * unit   ? unit
-           : raw <= 2.0001 * unit ? 2 * unit
-           : raw <= 5.0001 * unit ? 5 * unit
-                                  : 10 * unit;
-}
-
 void mtlm_view_put_axis(FILE *f, const struct mtlm_view *view, bool labels)
 {
     const double begin = mtlm_view_ms(view, view->begin_ns);
     const double end = mtlm_view_ms(view, view->end_ns),
-                 step = tick_step(end - begin);
-    const int decimals = fmax(0, -floor(log10(step) + 1e-9));
+                 step = mtlm_axis_step(end - begin - 1e-6 * cut_ns(view), 10);
+    const int decimals = mtlm_axis_decimals(step);
     const double y = view->y[view->picture->n_rows];
 
     fputs("<g font-size=\"12\" text-anchor=\"middle\">\n", f);
     for (int64_t i = ceil(begin / step - 1e-9); i * step <= end + 1e-9 * step;
          i++) {
-        const double x = mtlm_view_x(view, view->trace->summary->origin_ns
-                                               + llround(i * step * 1e6));
+        const int64_t ns =
+            view->trace->summary->origin_ns + llround(i * step * 1e6);
+        const double x = mtlm_view_x(view, ns);
 
+        if (mtlm_view_outside(view, ns, true) != ns)
+            continue;
         fprintf(f, "<path class=\"tick\" d=\"M%.2f %.1fV%.1f\"/>", x, top - 2,
                 y + 5);
         if (labels)
@@ -224,6 +254,44 @@ void mtlm_view_put_iterations(FILE *f, const struct mtlm_view *view)
             fprintf(f, "<path class=\"end\" d=\"M%.2f %.0fV%.1f\"/>\n",
                     mtlm_view_x(view, end), top - 20, y + 2);
         begin = end;
+    }
+    fputs("</g>\n", f);
+}
+
+/* One edge of the band, from y to the bottom or back up. */
+static void put_torn_edge(FILE *f, double height, bool up)
+{
+    const double tooth = 7, way = up ? -1 : 1;
+
+    for (double y = 0; y < height; y += 2 * tooth)
+        fprintf(f, "l%.1f %.1fl%.1f %.1f", tooth / 2, way * tooth, -tooth / 2,
+                way * tooth);
+}
+
+void mtlm_view_put_cut(FILE *f, const struct mtlm_view *view)
+{
+    const double teeth = 14;
+    const double bottom = view->y[view->picture->n_rows] + 4;
+    const double height = teeth * ceil((bottom - top + 4) / teeth);
+    double x, band;
+
+    if (!cut_ns(view))
+        return;
+    x = mtlm_view_x(view, view->cut.begin_ns);
+    band = mtlm_view_x(view, view->cut.end_ns) - x;
+    fprintf(f,
+            "<g stroke=\"#666\" fill=\"none\"><title>%.6g to %.6g ms are cut "
+            "out</title><path stroke=\"none\" fill=\"#fff\" d=\"M%.1f %.1f",
+            mtlm_view_ms(view, view->cut.begin_ns),
+            mtlm_view_ms(view, view->cut.end_ns), x, top - 4);
+    put_torn_edge(f, height, false);
+    fprintf(f, "h%.1f", band);
+    put_torn_edge(f, height, true);
+    fprintf(f, "z\"/>");
+    for (int edge = 0; edge < 2; edge++) {
+        fprintf(f, "<path d=\"M%.1f %.1f", x + edge * band, top - 4);
+        put_torn_edge(f, height, false);
+        fputs("\"/>", f);
     }
     fputs("</g>\n", f);
 }

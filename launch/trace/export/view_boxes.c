@@ -74,8 +74,10 @@ static void put_number(FILE *f, const struct mtlm_view *view,
                        const struct mtlm_trace_box *box)
 {
     const double size = number_size(view);
-    const double begin = mtlm_view_x(view, box->begin_ns);
-    const double end = mtlm_view_x(view, box->end_ns);
+    const double begin =
+        mtlm_view_x(view, mtlm_view_outside(view, box->begin_ns, true));
+    const double end =
+        mtlm_view_x(view, mtlm_view_outside(view, box->end_ns, false));
     char number[16];
     int digits;
 
@@ -202,25 +204,56 @@ static void put_box(FILE *f, const struct mtlm_view *view,
     fputs("</g>\n", f);
 }
 
-/* Writes the boxes of a row from i on as strokes of one path. */
-static size_t put_strokes(FILE *f, const struct mtlm_view *view, size_t i)
+/* Writes spans of a box of messages in the shade. */
+static void put_message(FILE *f, const struct mtlm_view *view,
+                        const struct mtlm_trace_box *box,
+                        const struct mtlm_trace_spans *spans, int shade)
 {
-    const struct mtlm_trace_picture *picture = view->picture;
-    const size_t row = picture->box[i].row;
-    const double h = mtlm_view_height(view, row);
-    const enum mtlm_trace_kind kind =
-        mtlm_trace_kind(&picture->box[i], picture->row[row].lane);
+    struct box_part part[2];
 
-    fprintf(f, "<path class=\"s%s\" stroke-width=\"%.1f\" d=\"",
-            mtlm_trace_kind_style(kind), h);
-    for (; i < picture->n_boxes && picture->box[i].row == row; i++) {
-        const double x = mtlm_view_x(view, picture->box[i].begin_ns);
-        const double w = mtlm_view_x(view, picture->box[i].end_ns) - x;
+    parts_of(view, box, part);
+    fputs("<g>", f);
+    put_hover(f, view, box, view->picture->row[box->row].rank);
+    for (size_t i = 0; i < spans->n; i++) {
+        const double x = mtlm_view_x(view, spans->span[i].begin_ns);
+        const double w = mtlm_view_x(view, spans->span[i].end_ns) - x;
 
-        fprintf(f, "M%.1f %.1fh%.1f", x, view->y[row] + h / 2, fmax(w, 0.2));
+        put_rect(f, mtlm_trace_kind_style(part->kind), shade, "", x,
+                 fmax(w, 0.15), part->y, part->h);
     }
+    fputs("</g>\n", f);
+}
+
+static void put_stroke(FILE *f, const struct mtlm_view *view, double y,
+                       struct mtlm_trace_span span)
+{
+    const double x = mtlm_view_x(view, span.begin_ns);
+
+    fprintf(f, "M%.1f %.1fh%.1f", x, y,
+            fmax(mtlm_view_x(view, span.end_ns) - x, 0.2));
+}
+
+/* Writes the n boxes of a row of messages as strokes of one path: whole boxes,
+ * or the spans in which data moves. */
+static void put_strokes(FILE *f, const struct mtlm_view *view,
+                        const struct mtlm_trace_box *box, size_t n, int shade)
+{
+    const size_t row = box->row;
+    const double h = mtlm_view_height(view, row), y = view->y[row] + h / 2;
+    const enum mtlm_trace_kind kind =
+        mtlm_trace_kind(box, view->picture->row[row].lane);
+
+    fprintf(f, "<path class=\"s%s%d\" stroke-width=\"%.1f\" d=\"",
+            mtlm_trace_kind_style(kind), shade, h);
+    for (size_t k = 0; k < n; k++)
+        if (shade == MTLM_SHADE_WAITS)
+            put_stroke(
+                f, view, y,
+                (struct mtlm_trace_span){box[k].begin_ns, box[k].end_ns});
+        else
+            for (size_t i = 0; i < box[k].moving.n; i++)
+                put_stroke(f, view, y, box[k].moving.span[i]);
     fputs("\"/>\n", f);
-    return i;
 }
 
 /* Writes the parts of this colour of the n boxes of a row as one path, then the
@@ -254,49 +287,63 @@ static void put_colour(FILE *f, const struct mtlm_view *view,
     fputs("</g>\n", f);
 }
 
-/* Writes the boxes of a row from i on without hover text.  Returns the first
- * box of the next row. */
-static size_t put_outlines(FILE *f, const struct mtlm_view *view, size_t i)
+/* Writes the n boxes of a row without hover text. */
+static void put_outlines(FILE *f, const struct mtlm_view *view,
+                         const struct mtlm_trace_box *box, size_t n)
 {
-    const struct mtlm_trace_box *box = view->picture->box + i;
-    const size_t row = box->row;
-    size_t n = 1;
-
-    while (i + n < view->picture->n_boxes && box[n].row == row)
-        n++;
-    fprintf(f, "<g transform=\"translate(0 %.2f)\">\n",
-            view->y[row] + baseline(view, row));
     for (enum mtlm_trace_kind kind = 0; kind < MTLM_KIND_COUNT; kind++)
         for (int shade = 0; shade < view->shades; shade++)
             put_colour(f, view, box, n, kind, shade);
+}
+
+/* Writes the n boxes of a row of messages.  Where a message moves, the time
+ * that another one waits is hidden. */
+static void put_messages(FILE *f, const struct mtlm_view *view,
+                         const struct mtlm_trace_box *box, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        if (mtlm_trace_spans_length(&box[k].moving)
+            < mtlm_trace_spans_length(&box[k].busy))
+            put_message(f, view, &box[k], &box[k].busy, MTLM_SHADE_WAITS);
+    for (size_t k = 0; k < n; k++)
+        if (box[k].moving.n)
+            put_message(f, view, &box[k], &box[k].moving, MTLM_SHADE_MOVES);
+}
+
+static void put_row(FILE *f, const struct mtlm_view *view,
+                    const struct mtlm_trace_box *box, size_t n)
+{
+    const bool messages = view->picture->row[box->row].worker < 0;
+
+    if (messages && view->detail < MTLM_VIEW_FULL) {
+        put_strokes(f, view, box, n, MTLM_SHADE_WAITS);
+        put_strokes(f, view, box, n, MTLM_SHADE_MOVES);
+        return;
+    }
+    fprintf(f, "<g transform=\"translate(0 %.2f)\">\n",
+            view->y[box->row] + baseline(view, box->row));
+    if (messages)
+        put_messages(f, view, box, n);
+    else if (view->detail == MTLM_VIEW_BRIEF)
+        put_outlines(f, view, box, n);
+    else
+        for (size_t k = 0; k < n; k++)
+            (view->detail == MTLM_VIEW_SHORT ? put_short_box
+                                             : put_box)(f, view, &box[k]);
     fputs("</g>\n", f);
-    return i + n;
 }
 
 void mtlm_view_put_boxes(FILE *f, const struct mtlm_view *view)
 {
     const struct mtlm_trace_picture *picture = view->picture;
-    size_t i = 0;
 
     fprintf(f, "<g font-size=\"%.1f\" text-anchor=\"middle\">\n",
             number_size(view));
-    while (i < picture->n_boxes) {
-        const size_t row = picture->box[i].row;
-
-        if (view->detail < MTLM_VIEW_FULL && picture->row[row].worker < 0) {
-            i = put_strokes(f, view, i);
-            continue;
-        }
-        if (view->detail == MTLM_VIEW_BRIEF) {
-            i = put_outlines(f, view, i);
-            continue;
-        }
-        fprintf(f, "<g transform=\"translate(0 %.2f)\">\n",
-                view->y[row] + baseline(view, row));
-        for (; i < picture->n_boxes && picture->box[i].row == row; i++)
-            (view->detail == MTLM_VIEW_SHORT ? put_short_box : put_box)(
-                f, view, &picture->box[i]);
-        fputs("</g>\n", f);
+    for (size_t i = 0, next; i < picture->n_boxes; i = next) {
+        for (next = i + 1; next < picture->n_boxes
+                           && picture->box[next].row == picture->box[i].row;)
+            next++;
+        put_row(f, view, &picture->box[i], next - i);
     }
     fputs("</g>\n", f);
 }

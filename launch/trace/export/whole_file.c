@@ -1,0 +1,55 @@
+/* Writes a file under another name first, then renames it. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "launch/trace/export/whole_file.h"
+#include "runtime/base/memory.h"
+
+/* Returns 0 or errno. */
+static int write_to(const char *path, mtlm_whole_file_writer *write,
+                    const void *what)
+{
+    FILE *f = fopen(path, "w");
+    int error = 0;
+
+    if (!f)
+        return errno;
+    errno = 0;
+    write(f, what);
+    if (ferror(f) || fflush(f))
+        error = errno ? errno : EIO;
+    if (fclose(f) && !error)
+        error = errno;
+    return error;
+}
+
+/* A regular file is replaced; a device, a pipe or a link is written to. */
+static bool is_replaced(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) < 0 || S_ISREG(st.st_mode);
+}
+
+int mtlm_whole_file_write(const char *path, mtlm_whole_file_writer *write,
+                          const void *what)
+{
+    char *temporary;
+    int error;
+
+    if (!is_replaced(path))
+        return write_to(path, write, what);
+    temporary = mtlm_sprintf("%s.tmp", path);
+    error = write_to(temporary, write, what);
+    if (!error && rename(temporary, path))
+        error = errno;
+    if (error)
+        unlink(temporary);
+    free(temporary);
+    return error;
+}
