@@ -86,7 +86,7 @@ prepare() {
     mtlm-dag $tiny --num-layers 1 --global-batch-size 1 --train-iters 1 \
         --save saved >/dev/null || fail "a checkpoint to load"
     mtlm-dag $tiny --num-layers 1 --global-batch-size 1 --train-iters 1 \
-        --trace traced >/dev/null || fail "a trace to read"
+        --trace traced --metrics metrics >/dev/null || fail "a trace to read"
     damage_checkpoints
     damage_traces
     printf '{"text": "a"}\n{"text": \n' >broken.json

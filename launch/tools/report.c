@@ -1,12 +1,16 @@
 /* mtlm-report: prints the table of a traced run from its summary.json, several
- * runs side by side, and draws their schedules under one time axis. */
+ * runs side by side, and draws their schedules under one time axis.  With
+ * --loss it prints and draws the losses of runs. */
 #include "config.h"
 
 #include <argp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch/report/loss_picture.h"
+#include "launch/report/losses.h"
 #include "launch/tools/tool.h"
 #include "launch/trace/export/export.h"
 #include "launch/trace/read/compare.h"
@@ -19,18 +23,24 @@
 const char *argp_program_version = "mtlm-report " PACKAGE_VERSION;
 
 struct report_options {
-    char **dir; /* [n] */
+    char **path; /* [n] directories of traces, or files of metrics */
     int n;
+    bool loss;
     const char *svg;
+    bool detail; /* --svg-detail was given */
     bool svg_ops;
 };
 
-enum { SVG = 256, SVG_DETAIL };
+enum { SVG = 256, SVG_DETAIL, LOSS };
 
 static const struct argp_option option_list[] = {
+    {"loss", LOSS, NULL, 0,
+     "Print the losses of runs instead, a line for each METRICS, which "
+     "mtlm-dag --metrics METRICS wrote",
+     1},
     {"svg", SVG, "FILE", 0,
      "Draw the schedules of all DIRs to FILE, one above the other and under "
-     "one time axis",
+     "one time axis; with --loss the losses of all METRICS, over iterations",
      1},
     {"svg-detail", SVG_DETAIL, "box|op", 0,
      "Draw one box per class, microbatch and virtual stage (box, the default) "
@@ -43,16 +53,24 @@ static const struct argp_option option_list[] = {
 static void set_detail(struct report_options *options, const char *arg,
                        struct argp_state *state)
 {
+    options->detail = true;
     options->svg_ops = strcmp(arg, "op") == 0;
     if (!options->svg_ops && strcmp(arg, "box"))
         argp_error(state, "--svg-detail takes box or op, not \"%s\"", arg);
 }
+
+static const char no_dir[] = "DIR is missing: the DIR of mtlm-dag --trace DIR";
+static const char no_metrics[] =
+    "METRICS is missing: the FILE of mtlm-dag --metrics FILE";
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct report_options *options = state->input;
 
     switch (key) {
+    case LOSS:
+        options->loss = true;
+        break;
     case SVG:
         options->svg = arg;
         break;
@@ -60,15 +78,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         set_detail(options, arg, state);
         break;
     case ARGP_KEY_ARGS:
-        options->dir = state->argv + state->next;
+        options->path = state->argv + state->next;
         options->n = state->argc - state->next;
         break;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "DIR is missing: the DIR of mtlm-dag --trace DIR");
+        argp_error(state, "%s", options->loss ? no_metrics : no_dir);
         break;
     case ARGP_KEY_END:
-        if (options->svg_ops && !options->svg)
-            argp_error(state, "--svg-detail is for the picture of --svg FILE");
+        if (options->detail && (options->loss || !options->svg))
+            argp_error(state, "--svg-detail is for the picture of --svg FILE "
+                              "without --loss");
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -79,13 +98,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp parser = {
     .options = option_list,
     .parser = parse_option,
-    .args_doc = "DIR...",
+    .args_doc = "DIR...\n--loss METRICS...",
     .doc =
         "Reads traces that mtlm-dag --trace DIR wrote.  For one DIR it prints "
         "the table that ended the run: bubble, critical path, lower bound, "
         "time by class of operations, and what the workers of each rank "
         "waited for.  Several DIRs stand side by side, to compare schedules, "
-        "policies or layouts.\v"
+        "policies or layouts.\n"
+        "With --loss it reads files that mtlm-dag --metrics wrote, and prints "
+        "the last losses of each run and its least validation loss.\v"
         "The numbers come from summary.json, the picture from "
         "schedule.csv.\n\n"
         "Example, two policies on the same pipeline:\n\n"
@@ -94,8 +115,11 @@ static const struct argp parser = {
         "  mpirun -n 4 -x STARPU_SCHED=lws mtlm-dag --model gpt-tiny \\\n"
         "    --pipeline-model-parallel-size 4 --trace lws\n"
         "  mtlm-report prio lws --svg both.svg\n\n"
-        "Exit status: 0 done, 2 wrong option, 3 no trace, or a damaged one, 4 "
-        "the picture or the table cannot be written, 6 not enough memory.",
+        "The losses of two runs in one picture:\n\n"
+        "  mtlm-report --loss small.jsonl large.jsonl --svg loss.svg\n\n"
+        "Exit status: 0 done, 2 wrong option, 3 no trace, no metrics, or "
+        "damaged ones, 4 the picture or the table cannot be written, 6 not "
+        "enough memory.",
 };
 
 static int draw_runs(const struct report_options *options,
@@ -128,7 +152,7 @@ static int report_runs(const struct report_options *options,
     int rc = 0;
 
     for (int i = 0; i < options->n && rc == 0; i++)
-        rc = mtlm_trace_read(&run[i], options->dir[i], err);
+        rc = mtlm_trace_read(&run[i], options->path[i], err);
     for (int i = 0; i < options->n && rc == 0 && options->svg; i++)
         rc = mtlm_trace_read_records(&run[i], err);
     if (rc == 0)
@@ -137,6 +161,24 @@ static int report_runs(const struct report_options *options,
         print_runs(options, run);
     for (int i = 0; i < options->n; i++)
         mtlm_trace_run_free(&run[i]);
+    free(run);
+    return rc;
+}
+
+static int report_losses(const struct report_options *options,
+                         struct mtlm_error *err)
+{
+    struct mtlm_losses *run = mtlm_calloc(options->n, sizeof(*run));
+    int rc = 0;
+
+    for (int i = 0; i < options->n && rc == 0; i++)
+        rc = mtlm_losses_read(&run[i], options->path[i], err);
+    if (rc == 0 && options->svg)
+        rc = mtlm_loss_picture_write(options->svg, run, options->n, err);
+    if (rc == 0)
+        mtlm_losses_print(stdout, run, options->n);
+    for (int i = 0; i < options->n; i++)
+        mtlm_losses_free(&run[i]);
     free(run);
     return rc;
 }
@@ -150,5 +192,6 @@ int main(int argc, char **argv)
     argp_err_exit_status = MTLM_EXIT_USAGE;
     argp_parse(&parser, argc, argv, 0, NULL, &options);
     mtlm_tool_start();
-    return mtlm_tool_end(report_runs(&options, &err), &err);
+    return mtlm_tool_end(
+        (options.loss ? report_losses : report_runs)(&options, &err), &err);
 }

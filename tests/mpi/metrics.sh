@@ -3,6 +3,7 @@
 # without them.
 set -u
 check=$(realpath "${srcdir:-.}/tests/mpi/metrics_check.py")
+losses=$(realpath "${srcdir:-.}/tests/mpi/loss_check.py")
 python=${PYTHON:-python3}
 . "${srcdir:-.}/tests/mpi/common.sh"
 refuses_at_once
@@ -12,6 +13,11 @@ run=("${small[@]}" "${parallel[@]}" --log-throughput --log-params-norm)
 well 2 "${run[@]}" --train-iters 4 --eval-iters 1 --eval-interval 2 \
     --metrics lines --tensorboard-dir board
 "$python" "$check" lines board out 2 || fail "the three differ"
+
+# Their table, and their picture.
+"${builddir:-.}/mtlm-report" --loss lines --svg loss.svg >table \
+    || fail "mtlm-report --loss: $?"
+"$python" "$losses" lines table loss.svg || fail "the picture differs"
 
 # A second run adds to the first one's file.
 lines=$(wc -l <lines)
