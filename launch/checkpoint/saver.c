@@ -10,6 +10,7 @@
 #include "codelets/save.h"
 #include "launch/checkpoint/checkpoint.h"
 #include "launch/checkpoint/saver.h"
+#include "launch/log/progress.h"
 #include "launch/options/options_stored.h"
 #include "models/weights/checkpoint_dir.h"
 #include "runtime/base/clock.h"
@@ -202,6 +203,7 @@ static void print_saved(const struct mtlm_saver *s, double disk_s,
 
     if (mtlm_ranks_rank(ranks) != mtlm_ranks_size(ranks) - 1)
         return; /* the last rank prints the log, as in Megatron-LM */
+    mtlm_progress_hide();
     printf("checkpoint: iteration %" PRId64
            " saved in %.2f s, %.1f MB, written in %.2f s (%.1f MB/s); stall "
            "%.1f ms (copies %.1f, waits %.1f)\n",
@@ -248,11 +250,13 @@ static bool all_done(struct mtlm_saver *s)
     mtlm_ranks_max_all(s->job->ranks, value, 2);
     if (value[0] > 0)
         return false;
-    if (s->rc < 0)
+    if (s->rc < 0) {
+        mtlm_progress_hide();
         fprintf(
             stderr,
             "mtlm-dag: rank %d: no checkpoint of iteration %" PRId64 ": %s\n",
             mtlm_ranks_rank(s->job->ranks), s->manifest.iteration, s->err.text);
+    }
     s->rc = 0;
     s->good = s->good && value[1] == 0;
     return true;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "launch/log/append_file.h"
+#include "launch/log/progress.h"
 #include "runtime/base/memory.h"
 
 struct mtlm_append_file {
@@ -49,6 +50,7 @@ static void drop_piece(struct mtlm_append_file *file, int error)
     file->error = error;
     if (file->end >= 0 && ftruncate(file->fd, file->end) < 0)
         file->error = errno;
+    mtlm_progress_hide();
     fprintf(stderr,
             "mtlm-dag: cannot write %s: %s; training continues without it\n",
             file->path, strerror(file->error));

@@ -1,24 +1,27 @@
-/* Prints the progress of a long iteration from a thread. */
+/* Prints the progress of iterations from a thread. */
 #include "config.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "launch/log/log_line.h"
 #include "launch/log/progress.h"
+#include "launch/log/progress_text.h"
+#include "launch/log/short_line.h"
 #include "runtime/base/clock.h"
 #include "runtime/machine/signals.h"
 
-static const double terminal_after = 1, terminal_every = 0.5;
+/* Seconds. */
+static const double bar_after = 1, bar_every = 0.5;
 static const double line_after = 5, line_every = 10;
-/* Microbatches below which no rate is shown. */
-static const double least_done = 0.05;
+/* The bar shows the microbatches of longer iterations. */
+static const double long_iteration = 2;
 
 /* Parts of microbatches done in the whole run; progress.base is their number
  * before the current iteration. */
@@ -30,45 +33,22 @@ static struct {
     pthread_t thread;
     bool started; /* the thread */
     bool quit;    /* the thread must end */
-    char what[64];
-    int64_t total, after, base;
-    double begin, last; /* seconds: of the iteration; of the last output */
-    bool running;       /* between start and end */
-    bool shown;         /* on the terminal, now */
+    bool bar;     /* stderr shows a bar, not lines */
+    struct mtlm_progress_work work;
+    char what[64]; /* work.what */
+    int64_t base;
+    double first, begin, last; /* seconds: start of the thread; of the
+                                * iteration; last output */
+    /* Iterations that ended: microbatches and seconds. */
+    double run_done, run_seconds;
+    bool running; /* between start and end */
+    bool shown;   /* the bar, now */
+    bool wanted;  /* the bar was shown before */
 } progress = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static double now_seconds(void)
 {
     return 1e-9 * mtlm_now_ns();
-}
-
-/* Returns the decimals that show about three digits of rate. */
-static int decimals(double rate)
-{
-    return rate >= 99.5 ? 0 : rate >= 0.995 ? 1 : rate >= 0.0995 ? 2 : 4;
-}
-
-char *mtlm_progress_text(const char *what, double done, int64_t total,
-                         int64_t after, double seconds, char *text, size_t size)
-{
-    const double rate = seconds > 0 ? done / seconds : 0;
-    char left[16], run[16];
-    int n = snprintf(text, size, "%s: %.*f/%lld microbatches", what,
-                     total < 100, done, (long long) total);
-
-    if (n < 0 || (size_t) n >= size)
-        return text;
-    if (rate == 0 || done < least_done) {
-        snprintf(text + n, size - n, " after %s",
-                 mtlm_log_time_text(seconds, left));
-        return text;
-    }
-    mtlm_log_time_text((total - done) / rate, left);
-    mtlm_log_time_text((total - done + after) / rate, run);
-    snprintf(text + n, size - n, ", %.*f microbatches/s, %s left%s%s%s",
-             decimals(rate), rate, left, after > 0 ? ", " : "",
-             after > 0 ? run : "", after > 0 ? " of the run" : "");
-    return text;
 }
 
 /* Call with the mutex held. */
@@ -77,39 +57,95 @@ static double done_now(void)
     const double done =
         (double) (atomic_load(&all_done) - progress.base) / PARTS;
 
-    return fmin(fmax(done, 0), progress.total);
+    return fmin(fmax(done, 0), progress.work.microbatches);
 }
 
 /* After a signal the iteration may still take hours. */
-static const char *stop_text(void)
+static bool stop_follows(void)
 {
-    return mtlm_stop_requested() >= MTLM_STOP_SIGNAL
-               ? "; the run stops after at most one more iteration (at once "
-                 "at another signal)"
-               : "";
+    return mtlm_stop_requested() >= MTLM_STOP_SIGNAL;
 }
 
-static void print_progress(double t, bool terminal)
+static void print_line(double t)
 {
     char text[160];
 
-    mtlm_progress_text(progress.what, done_now(), progress.total,
-                       progress.after, t - progress.begin, text, sizeof(text));
-    if (terminal)
-        fprintf(stderr, "\r%s%s\033[K", text, stop_text());
-    else
-        fprintf(stderr, "%s%s\n", text, stop_text());
+    mtlm_progress_text(progress.what, done_now(), progress.work.microbatches,
+                       progress.work.after, t - progress.begin, text,
+                       sizeof(text));
+    fprintf(stderr, "%s%s\n", text,
+            stop_follows() ? "; the run stops after at most one more iteration "
+                             "(at once at another signal)"
+                           : "");
     fflush(stderr);
-    progress.shown = terminal;
+}
+
+static int terminal_columns(void)
+{
+    struct winsize size;
+
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0
+               ? size.ws_col
+               : 80;
+}
+
+/* Describes the bar: an iteration's share is that of the run, its rate the mean
+ * since the start. */
+static struct mtlm_progress_text_bar describe_bar(double t)
+{
+    const struct mtlm_progress_work *w = &progress.work;
+    const bool in_run = w->iterations > 0;
+    const double done = done_now(), seconds = t - progress.begin;
+    const double all = done + (in_run ? progress.run_done : 0);
+    const double rate =
+        all / (seconds + (in_run ? progress.run_seconds : 0) + 1e-9);
+    const double share = w->microbatches > 0 ? done / w->microbatches : 0;
+
+    return (struct mtlm_progress_text_bar){
+        .what = progress.what,
+        .number = w->iterations,
+        .share = in_run ? (w->iteration - 1 + share) / w->iterations : share,
+        .note =
+            stop_follows() ? "stops after at most one more iteration" : NULL,
+        .rate = rate,
+        .seconds_left =
+            rate > 0 ? (w->microbatches - done + w->after) / rate : -1,
+        .done = done,
+        .total = !in_run || seconds > long_iteration ? w->microbatches : 0};
+}
+
+/* Draws the bar over the line that the cursor is in.  The cursor stays at the
+ * line's begin: what somebody else writes does not follow the bar. */
+static void draw_bar(double t)
+{
+    const struct mtlm_progress_text_bar bar = describe_bar(t);
+    char *text = mtlm_progress_text_bar(&bar, terminal_columns(),
+                                        mtlm_short_line_colours(STDERR_FILENO));
+
+    fprintf(stderr, "\r%s\033[K\r", text);
+    fflush(stderr);
+    free(text);
+    progress.shown = progress.wanted = true;
+}
+
+static void print_progress(double t)
+{
+    if (progress.bar)
+        draw_bar(t);
+    else
+        print_line(t);
     progress.last = t;
 }
 
 /* When the next output is due. */
-static double next_output(bool terminal)
+static double next_output(void)
 {
-    if (progress.last == progress.begin)
-        return progress.begin + (terminal ? terminal_after : line_after);
-    return progress.last + (terminal ? terminal_every : line_every);
+    if (progress.bar && progress.wanted)
+        return progress.shown ? progress.last + bar_every : progress.begin;
+    if (progress.bar)
+        return progress.first + bar_after;
+    return progress.last == progress.begin ? progress.begin + line_after
+                                           : progress.last + line_every;
 }
 
 static void wait_until(double t)
@@ -121,8 +157,6 @@ static void wait_until(double t)
 
 static void *print_until_quit(void *arg)
 {
-    const bool terminal = isatty(STDERR_FILENO);
-
     (void) arg;
     pthread_mutex_lock(&progress.mutex);
     while (!progress.quit) {
@@ -130,17 +164,17 @@ static void *print_until_quit(void *arg)
 
         if (!progress.running)
             pthread_cond_wait(&progress.changed, &progress.mutex);
-        else if (t < next_output(terminal))
-            wait_until(next_output(terminal));
+        else if (t < next_output())
+            wait_until(next_output());
         else
-            print_progress(t, terminal);
+            print_progress(t);
     }
     pthread_mutex_unlock(&progress.mutex);
     return NULL;
 }
 
 /* Blocks all signals in the thread: the main thread handles them. */
-static void start_thread(void)
+static void start_thread(bool launched)
 {
     pthread_condattr_t monotonic;
     sigset_t all, before;
@@ -151,22 +185,26 @@ static void start_thread(void)
     pthread_condattr_destroy(&monotonic);
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    progress.quit = false;
+    progress.quit = progress.wanted = false;
+    progress.bar = !launched && mtlm_short_line_terminal(STDERR_FILENO);
+    progress.first = now_seconds();
+    progress.run_done = progress.run_seconds = 0;
     progress.started =
         pthread_create(&progress.thread, NULL, print_until_quit, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void mtlm_progress_start(const char *what, int64_t microbatches, int64_t after)
+void mtlm_progress_start(const struct mtlm_progress_work *work)
 {
     pthread_mutex_lock(&progress.mutex);
     if (!progress.started)
-        start_thread();
-    progress.base += progress.total * PARTS;
-    snprintf(progress.what, sizeof(progress.what), "%s", what);
-    progress.total = microbatches;
-    progress.after = after;
-    progress.begin = progress.last = now_seconds();
+        start_thread(work->launched);
+    progress.base += progress.work.microbatches * PARTS;
+    progress.work = *work;
+    snprintf(progress.what, sizeof(progress.what), "%s", work->what);
+    progress.begin = now_seconds();
+    if (!progress.bar)
+        progress.last = progress.begin;
     progress.running = true;
     pthread_cond_signal(&progress.changed);
     pthread_mutex_unlock(&progress.mutex);
@@ -177,14 +215,31 @@ void mtlm_progress_add(double part)
     atomic_fetch_add(&all_done, llrint(part * PARTS));
 }
 
-void mtlm_progress_end(void)
+/* Call with the mutex held. */
+static void clear_bar(void)
 {
-    pthread_mutex_lock(&progress.mutex);
     if (progress.shown) {
         fprintf(stderr, "\r\033[K");
         fflush(stderr);
     }
-    progress.running = progress.shown = false;
+    progress.shown = false;
+}
+
+void mtlm_progress_end(void)
+{
+    pthread_mutex_lock(&progress.mutex);
+    if (progress.running && progress.work.iterations > 0) {
+        progress.run_done += progress.work.microbatches;
+        progress.run_seconds += now_seconds() - progress.begin;
+    }
+    progress.running = false;
+    pthread_mutex_unlock(&progress.mutex);
+}
+
+void mtlm_progress_hide(void)
+{
+    pthread_mutex_lock(&progress.mutex);
+    clear_bar();
     pthread_mutex_unlock(&progress.mutex);
 }
 
@@ -193,6 +248,7 @@ void mtlm_progress_stop(void)
     bool started;
 
     pthread_mutex_lock(&progress.mutex);
+    clear_bar();
     started = progress.started;
     progress.started = false;
     progress.quit = true;

@@ -112,9 +112,16 @@ char *mtlm_short_line_validation(const char *where, double loss,
     return mtlm_strdup(line.text);
 }
 
+bool mtlm_short_line_terminal(int fd)
+{
+    const char *term = getenv("TERM");
+
+    return isatty(fd) && !(term && strcmp(term, "dumb") == 0);
+}
+
 bool mtlm_short_line_colours(int fd)
 {
-    const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
+    const char *no = getenv("NO_COLOR");
 
-    return isatty(fd) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
+    return mtlm_short_line_terminal(fd) && !(no && *no);
 }

@@ -22,8 +22,11 @@ char *mtlm_short_line_validation(const char *where, double loss,
                                  double sop_loss, double sop_accuracy,
                                  bool colour);
 
-/* Whether the file descriptor is a terminal that shows colours: NO_COLOR is
- * unset, and TERM is not "dumb". */
+/* Whether the file descriptor is a terminal that takes escapes: TERM is not
+ * "dumb". */
+bool mtlm_short_line_terminal(int fd);
+
+/* Whether the terminal shows colours, too: NO_COLOR is unset or empty. */
 bool mtlm_short_line_colours(int fd);
 
 #endif /* MTLM_SHORT_LINE_H */

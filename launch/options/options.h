@@ -93,7 +93,7 @@ struct mtlm_options {
     int64_t seed;              /* 0 .. 2^32 - 1 */
     int64_t log_interval;      /* iterations */
     enum mtlm_log_format log_format;
-    bool terminal;                       /* a person reads stdout */
+    bool launched; /* by mpirun or srun: stdout is no terminal of a person */
     bool log_throughput;                 /* TFLOP/s in the iteration line */
     bool log_params_norm, log_num_zeros; /* in the iteration line, too */
     bool summary_text;                   /* explain the result at the end */

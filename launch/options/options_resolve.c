@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <unistd.h>
 
 #include "launch/options/option_table.h"
 #include "launch/options/options_check.h"
@@ -129,14 +128,6 @@ static void resolve_batch(struct mtlm_options *options)
     }
 }
 
-/* Whether a person reads stdout.  mpirun gives its ranks pseudo terminals even
- * where its own output is a file.  Asks before MPI starts: MPI then sets the
- * launcher's variables for a lone process, too. */
-static bool is_terminal(void)
-{
-    return isatty(STDOUT_FILENO) && mtlm_launcher_rank() < 0;
-}
-
 int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
 {
     struct mtlm_model *model = &options->model;
@@ -161,7 +152,10 @@ int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
         && mtlm_options_source(options, MTLM_OPT_EVAL_ITERS)
                <= MTLM_SOURCE_PRESET)
         options->eval_iters = 0;
-    options->terminal = is_terminal();
+    /* mpirun gives its ranks pseudo terminals even where its own output is a
+     * file.  Asks before MPI starts: MPI then sets the launcher's variables for
+     * a lone process, too. */
+    options->launched = mtlm_launcher_rank() >= 0;
     resolve_batch(options);
     if (mtlm_options_schedule_resolve(options, err) < 0
         || mtlm_options_stages_resolve(options, err) < 0)

@@ -57,6 +57,7 @@ static void write_dump(struct mtlm_train *s, const double r[MTLM_CONTROL_COUNT])
     struct mtlm_error err;
 
     if (mtlm_dump_write(s->dump, r, &err) < 0) {
+        mtlm_progress_hide();
         fprintf(stderr, "mtlm-dag: %s\n", err.text);
         s->code = err.code;
     }
@@ -83,9 +84,14 @@ static bool await_report(struct mtlm_train *s, int64_t e,
     char what[48];
 
     snprintf(what, sizeof(what), "iteration %" PRId64, e + 1);
-    mtlm_train_log_progress(s->job, what,
-                            mtlm_job_microbatches_in(s->job, s->place.batch),
-                            microbatches_after(s));
+    mtlm_train_log_progress(
+        s->job,
+        (struct mtlm_progress_work){
+            .what = what,
+            .iteration = e + 1,
+            .iterations = o->train_iters,
+            .microbatches = mtlm_job_microbatches_in(s->job, s->place.batch),
+            .after = microbatches_after(s)});
     mtlm_run_report(s->job->run, e, r);
     mtlm_progress_end();
     mtlm_ramp_next(&o->ramp, &s->place);
@@ -220,6 +226,7 @@ static void print_kernels(const struct mtlm_job *job)
 
     if (mtlm_ranks_rank(job->ranks) != 0)
         return;
+    mtlm_progress_hide();
     if (attention)
         printf("attention: %s\n", attention);
     if (print_notes("GELU: ", MTLM_NOTE_GELU, MTLM_NOTE_GELU_OWN)) {
@@ -276,6 +283,7 @@ static void run_loop(struct mtlm_train *s)
             print_kernels(s->job);
         log_iteration(s, e, r, log_due(o, e, last) || !good, ahead);
         if (!good) {
+            mtlm_progress_stop();
             mtlm_train_explain_nan(s, e);
             return;
         }

@@ -52,8 +52,10 @@ static bool measure_losses(struct mtlm_train *s, int64_t done,
     if (instead)
         job->valid.samples = instead;
     /* Submitting a long validation takes as long as running it. */
-    mtlm_train_log_progress(job, instead ? "test" : "validation",
-                            job->program->config.eval_microbatches, 0);
+    mtlm_train_log_progress(
+        job, (struct mtlm_progress_work){
+                 .what = instead ? "test" : "validation",
+                 .microbatches = job->program->config.eval_microbatches});
     whole = add_pieces(s, done, report);
     mtlm_progress_end();
     job->valid.samples = usual;
@@ -112,6 +114,7 @@ void mtlm_train_evaluate(struct mtlm_train *s)
     logits = mtlm_logits_begin(s->job);
     mtlm_train_validate(s, s->text.iterations, " on validation set");
     if (mtlm_logits_end(logits, !s->left_out, &err) < 0) {
+        mtlm_progress_hide();
         fprintf(stderr, "mtlm-dag: %s\n", err.text);
         s->code = err.code;
     }

@@ -32,8 +32,9 @@ void mtlm_train_log_start(struct mtlm_train_log *log,
         .end = mtlm_options_last_iteration(o, job->begin.iteration),
         .start_ns = mtlm_now_ns()};
     log->is_short = o->log_format == MTLM_LOG_SHORT
-                    || (o->log_format == MTLM_LOG_AUTO && o->terminal);
-    log->colour = o->terminal && mtlm_short_line_colours(STDOUT_FILENO);
+                    || (o->log_format == MTLM_LOG_AUTO && !o->launched
+                        && isatty(STDOUT_FILENO));
+    log->colour = !o->launched && mtlm_short_line_colours(STDOUT_FILENO);
     log->line.since_ns = log->step.since_ns = log->start_ns;
     log->line.skipped = log->step.skipped = job->skipped_before;
 }
@@ -100,6 +101,7 @@ static double seconds_left(const struct mtlm_train_log *log, double seconds,
 static void put_line(const struct mtlm_train_log *log, char *text)
 {
     if (log->prints) {
+        mtlm_progress_hide();
         puts(text);
         if (mtlm_standard_output_flush() == EPIPE
             && mtlm_stop_requested() < MTLM_STOP_SIGNAL)
@@ -203,9 +205,10 @@ void mtlm_train_log_pause(struct mtlm_train_log *log, int64_t ns)
     log->step.eval_ns += ns;
 }
 
-void mtlm_train_log_progress(const struct mtlm_job *job, const char *what,
-                             int64_t microbatches, int64_t after)
+void mtlm_train_log_progress(const struct mtlm_job *job,
+                             struct mtlm_progress_work work)
 {
+    work.launched = job->options.launched;
     if (mtlm_ranks_rank(job->ranks) == 0)
-        mtlm_progress_start(what, microbatches, after);
+        mtlm_progress_start(&work);
 }

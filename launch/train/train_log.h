@@ -5,6 +5,7 @@
  * the last rank prints, as in Megatron-LM. */
 
 #include "launch/job/job.h"
+#include "launch/log/progress.h"
 #include "launch/trace/usage.h"
 
 /* Sums over consecutive iterations. */
@@ -65,10 +66,9 @@ void mtlm_train_log_pause(struct mtlm_train_log *log, int64_t ns);
 /* Excludes ns of a validation that a signal ended from all times. */
 void mtlm_train_log_cut(struct mtlm_train_log *log, int64_t ns);
 
-/* Starts the progress line of `what`, with so many microbatches, on rank 0.
- * The line ends with mtlm_progress_end().  after: later microbatches of the
- * run. */
-void mtlm_train_log_progress(const struct mtlm_job *job, const char *what,
-                             int64_t microbatches, int64_t after);
+/* Starts the progress of the work on rank 0; sets work.launched.  The work ends
+ * with mtlm_progress_end(). */
+void mtlm_train_log_progress(const struct mtlm_job *job,
+                             struct mtlm_progress_work work);
 
 #endif /* MTLM_TRAIN_LOG_H */

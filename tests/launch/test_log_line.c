@@ -1,12 +1,14 @@
 /* Megatron's lines, against exact strings. */
 #include "config.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -244,6 +246,43 @@ static void test_short_lines_have_120_columns(void **state)
     free(line);
 }
 
+static void set_or_unset(const char *name, const char *value)
+{
+    if (value)
+        setenv(name, value, 1);
+    else
+        unsetenv(name);
+}
+
+static void test_colours_are_for_terminals_that_show_them(void **state)
+{
+    static const struct {
+        const char *term, *no_color;
+        bool terminal, colours;
+    } cases[] = {
+        {"xterm", NULL, true, true}, {"xterm", "", true, true},
+        {"xterm", "1", true, false}, {"dumb", NULL, false, false},
+        {NULL, NULL, true, true},
+    };
+    const int pty = posix_openpt(O_RDWR | O_NOCTTY);
+    int fd, file;
+
+    (void) state;
+    assert_true(pty >= 0 && grantpt(pty) == 0 && unlockpt(pty) == 0);
+    fd = open(ptsname(pty), O_RDWR | O_NOCTTY);
+    file = open("/dev/null", O_WRONLY);
+    assert_true(fd >= 0 && file >= 0);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        set_or_unset("TERM", cases[i].term);
+        set_or_unset("NO_COLOR", cases[i].no_color);
+        assert_int_equal(mtlm_short_line_terminal(fd), cases[i].terminal);
+        assert_int_equal(mtlm_short_line_colours(fd), cases[i].colours);
+        assert_false(mtlm_short_line_terminal(file));
+        assert_false(mtlm_short_line_colours(file));
+    }
+    close(fd), close(file), close(pty);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +296,7 @@ int main(void)
         cmocka_unit_test(test_times_have_two_digits_or_three),
         cmocka_unit_test(test_perplexity_is_capped_at_e_to_the_20),
         cmocka_unit_test(test_short_lines_have_120_columns),
+        cmocka_unit_test(test_colours_are_for_terminals_that_show_them),
     };
 
     return cmocka_run_group_tests_name("log_line", tests, NULL, NULL);

@@ -71,6 +71,18 @@ well 2 "${small[@]}" --train-iters 1
 TERM=xterm NO_COLOR='' script -qec "$program --model gpt-tiny --num-layers 1 --train-iters 1 --eval-iters 0" \
     /dev/null >out </dev/null
 grep -q 'iteration 1/1 | .\[1mloss ' out || fail "on a terminal: $(cat out)"
+# A bar of the run stands below them, from the first second on.  Log lines take
+# its place, and nothing of it is left.
+TERM=xterm NO_COLOR=1 script -qec "$program --model gpt-tiny --num-layers 1 \
+    --train-iters 100000 --eval-iters 2 --eval-interval 30 --log-interval 1 \
+    --exit-duration-in-mins 0.05" /dev/null >raw </dev/null
+grep -qE 'iteration [0-9]+/100000 \[> +\] 0 % \| .* left' raw \
+    || fail "no bar: $(cat -v raw)"
+sed -e 's/\r$//' -e 's/.*\x1b\[K//' <raw >out
+grep -q $'\r' out && fail "a line over the bar: $(cat -v raw)"
+grep -q '^iteration *[0-9]*/100000 | loss .* left$' out \
+    || fail "log lines beside a bar: $(cat -v out)"
+grep -E '\[>|\] [0-9]+ %' out && fail "the bar stays: $(cat -v raw)"
 # The test leaves the validation's samples where they were.
 well 2 "${small[@]}" --pipeline-model-parallel-size 2 --train-iters 6 \
     --eval-iters 2 --eval-interval 3
