@@ -32,7 +32,7 @@ rooms='
 runtime  base file machine policies comm
 models   . text weights
 codelets . cudnn attention
-graph    . schedule build predict run
+graph    . order schedule build predict run
 launch   trace trace/export trace/read options plan log job checkpoint report train generate tools .
 '
 

@@ -1,0 +1,104 @@
+/* Boxes of a pipeline: their numbers, times and dependencies. */
+
+#include "config.h"
+
+#include "graph/order/box.h"
+
+int mtlm_boxes_count(const struct mtlm_boxes *boxes)
+{
+    return mtlm_layout_stages(boxes->layout) * boxes->microbatches
+           * (2 + boxes->pieces);
+}
+
+int mtlm_box_number(const struct mtlm_boxes *boxes, struct mtlm_box box)
+{
+    const int first = (box.stage * boxes->microbatches + box.microbatch)
+                      * (2 + boxes->pieces);
+
+    switch (box.phase) {
+    case MTLM_PHASE_FORWARD:
+        return first;
+    case MTLM_PHASE_BACKWARD:
+        return first + 1;
+    default:
+        return first + 2 + box.piece;
+    }
+}
+
+struct mtlm_box mtlm_box_at(const struct mtlm_boxes *boxes, int number)
+{
+    const int each = 2 + boxes->pieces, of = number % each;
+    const int sample = number / each;
+    struct mtlm_box box = {.stage = sample / boxes->microbatches,
+                           .microbatch = sample % boxes->microbatches};
+
+    box.phase = of == 0   ? MTLM_PHASE_FORWARD
+                : of == 1 ? MTLM_PHASE_BACKWARD
+                          : MTLM_PHASE_WEIGHT;
+    box.piece = of > 2 ? of - 2 : 0;
+    return box;
+}
+
+int mtlm_box_rank(const struct mtlm_boxes *boxes, int number)
+{
+    return mtlm_layout_pp_rank(boxes->layout, mtlm_box_at(boxes, number).stage);
+}
+
+double mtlm_box_time(const struct mtlm_boxes *boxes, int number)
+{
+    const struct mtlm_box box = mtlm_box_at(boxes, number);
+
+    switch (box.phase) {
+    case MTLM_PHASE_FORWARD:
+        return boxes->forward[box.stage];
+    case MTLM_PHASE_BACKWARD:
+        return boxes->backward[box.stage];
+    default:
+        return boxes->weight[box.stage] / boxes->pieces;
+    }
+}
+
+/* The time of a message from stage a to stage b. */
+static double hop_between(const struct mtlm_boxes *boxes, int a, int b)
+{
+    return mtlm_layout_pp_rank(boxes->layout, a)
+                   == mtlm_layout_pp_rank(boxes->layout, b)
+               ? 0
+               : boxes->hop;
+}
+
+int mtlm_box_before(const struct mtlm_boxes *boxes, int number, double *hop)
+{
+    struct mtlm_box box = mtlm_box_at(boxes, number);
+    const int stage = box.stage;
+
+    switch (box.phase) {
+    case MTLM_PHASE_FORWARD:
+        box.stage--;
+        break;
+    case MTLM_PHASE_BACKWARD:
+        if (stage + 1 < mtlm_layout_stages(boxes->layout))
+            box.stage++;
+        else
+            box.phase = MTLM_PHASE_FORWARD;
+        break;
+    default:
+        if (box.piece == 0)
+            box.phase = MTLM_PHASE_BACKWARD;
+        else
+            box.piece--;
+    }
+    *hop = box.stage < 0 ? 0 : hop_between(boxes, box.stage, stage);
+    return box.stage < 0 ? -1 : mtlm_box_number(boxes, box);
+}
+
+double mtlm_box_growth(const struct mtlm_boxes *boxes, int number)
+{
+    const struct mtlm_box box = mtlm_box_at(boxes, number);
+
+    if (box.phase == MTLM_PHASE_FORWARD)
+        return boxes->memory[box.stage];
+    if (box.phase == MTLM_PHASE_WEIGHT && box.piece == boxes->pieces - 1)
+        return -boxes->memory[box.stage];
+    return 0;
+}

@@ -1,0 +1,70 @@
+/* Orders of a pipeline: lists of boxes, and the memory that they need. */
+
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/order/order.h"
+#include "runtime/base/memory.h"
+
+/* The boxes of a rank, were the order whole. */
+static int boxes_of_rank(const struct mtlm_boxes *boxes)
+{
+    return boxes->layout->virtual_stages * boxes->microbatches
+           * (2 + boxes->pieces);
+}
+
+struct mtlm_box_order mtlm_order_create(const struct mtlm_boxes *boxes)
+{
+    const int ranks = boxes->layout->pp;
+    struct mtlm_box_order order = {.ranks = ranks,
+                                   .n = mtlm_calloc(ranks, sizeof(int)),
+                                   .box = mtlm_calloc(ranks, sizeof(int *))};
+
+    for (int r = 0; r < ranks; r++)
+        order.box[r] = mtlm_calloc(boxes_of_rank(boxes), sizeof(int));
+    return order;
+}
+
+void mtlm_order_free(struct mtlm_box_order *order)
+{
+    for (int r = 0; r < order->ranks; r++)
+        free(order->box[r]);
+    free(order->box);
+    free(order->n);
+}
+
+void mtlm_order_append(struct mtlm_box_order *order,
+                       const struct mtlm_boxes *boxes, int box)
+{
+    const int r = mtlm_box_rank(boxes, box);
+
+    order->box[r][order->n[r]++] = box;
+}
+
+void mtlm_order_copy(struct mtlm_box_order *to,
+                     const struct mtlm_box_order *from)
+{
+    for (int r = 0; r < from->ranks; r++) {
+        to->n[r] = from->n[r];
+        memcpy(to->box[r], from->box[r], from->n[r] * sizeof(int));
+    }
+}
+
+double mtlm_order_peak(const struct mtlm_box_order *order,
+                       const struct mtlm_boxes *boxes)
+{
+    double peak = 0;
+
+    for (int r = 0; r < order->ranks; r++) {
+        double used = 0;
+
+        for (int j = 0; j < order->n[r]; j++) {
+            used += mtlm_box_growth(boxes, order->box[r][j]);
+            peak = fmax(peak, used);
+        }
+    }
+    return peak;
+}

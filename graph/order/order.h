@@ -1,0 +1,37 @@
+#ifndef MTLM_GRAPH_ORDER_H
+#define MTLM_GRAPH_ORDER_H
+
+/* An order of a pipeline: for each rank, the boxes that the rank runs one after
+ * another.  Published schedules are orders.  A sound order holds each box once,
+ * on its own rank, and no boxes wait for each other. */
+
+#include <stdbool.h>
+
+#include "graph/order/box.h"
+
+struct mtlm_box_order {
+    int ranks;
+    int *n;    /* [ranks] boxes of each rank */
+    int **box; /* [ranks][n] numbers of boxes */
+};
+
+/* Returns an order without boxes.  The caller frees the order with
+ * mtlm_order_free(). */
+struct mtlm_box_order mtlm_order_create(const struct mtlm_boxes *boxes);
+
+/* Frees what the order holds. */
+void mtlm_order_free(struct mtlm_box_order *order);
+
+/* Appends a box to the order of its rank. */
+void mtlm_order_append(struct mtlm_box_order *order,
+                       const struct mtlm_boxes *boxes, int box);
+
+/* Copies the boxes of `from` to `to`, an order of the same pipeline. */
+void mtlm_order_copy(struct mtlm_box_order *to,
+                     const struct mtlm_box_order *from);
+
+/* Returns the memory of the fullest rank at its fullest moment. */
+double mtlm_order_peak(const struct mtlm_box_order *order,
+                       const struct mtlm_boxes *boxes);
+
+#endif /* MTLM_GRAPH_ORDER_H */
