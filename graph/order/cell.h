@@ -1,0 +1,31 @@
+#ifndef MTLM_GRAPH_CELL_H
+#define MTLM_GRAPH_CELL_H
+
+/* Cells of a schedule in the CSV form of torch.distributed.pipelining
+ * (torch/distributed/pipelining/schedules.py, _Action):
+ * <stage><type><microbatch>, or (<cell>;<cell>)OVERLAP_F_B. */
+
+#include <stdbool.h>
+
+enum mtlm_cell_kind {
+    MTLM_CELL_FORWARD,  /* F */
+    MTLM_CELL_INPUT,    /* I: B of this project, the gradient of the inputs */
+    MTLM_CELL_WEIGHT,   /* W */
+    MTLM_CELL_BACKWARD, /* B: I and W together */
+    MTLM_CELL_BOTH,     /* BW of older files, where B means I */
+    MTLM_CELL_MESSAGE,  /* SEND_F, RECV_F, SEND_B, RECV_B and waits for sends */
+    MTLM_CELL_SHARDING, /* UNSHARD, RESHARD, REDUCE_GRAD, WAIT_REDUCE_GRAD */
+};
+
+struct mtlm_cell {
+    enum mtlm_cell_kind kind;
+    int stage, microbatch; /* microbatch -1: none */
+};
+
+enum { MTLM_CELL_MOST = 2 }; /* actions in a cell */
+
+/* Reads the text of a cell.  Sets action[] and returns how many there are: 0
+ * for an empty cell; -1: the text is no cell. */
+int mtlm_cell_read(const char *text, struct mtlm_cell action[MTLM_CELL_MOST]);
+
+#endif /* MTLM_GRAPH_CELL_H */

@@ -1,0 +1,411 @@
+/* Reads, checks and writes files of orders. */
+
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/order/cell.h"
+#include "graph/order/order_file.h"
+#include "graph/order/walk.h"
+#include "runtime/base/memory.h"
+#include "runtime/file/output_file.h"
+
+/* An action and where it stands. */
+struct order_entry {
+    struct mtlm_cell cell;
+    int column; /* from 1 */
+};
+
+struct order_row {
+    struct order_entry *entry; /* [n] */
+    int n, room;
+};
+
+struct order_reading {
+    const char *path;
+    const struct mtlm_boxes *boxes;
+    struct order_row *row; /* [n_rows] */
+    int n_rows;
+    bool older;
+    int *column; /* [boxes] where a box stands; 0: nowhere */
+    struct mtlm_order_file_notes *notes;
+    struct mtlm_error *err;
+};
+
+static const char *const letters[] = {[MTLM_PHASE_FORWARD] = "F",
+                                      [MTLM_PHASE_BACKWARD] = "I",
+                                      [MTLM_PHASE_WEIGHT] = "W"};
+
+/* ---- rows ---- */
+
+static void add_entry(struct order_row *row, struct mtlm_cell cell, int column)
+{
+    if (row->n == row->room) {
+        row->room = 2 * row->room + 64;
+        row->entry = mtlm_realloc(row->entry, row->room, sizeof(*row->entry));
+    }
+    row->entry[row->n++] = (struct order_entry){cell, column};
+}
+
+/* Reads a line of cells; quotes around a cell are allowed. */
+static int read_row(struct order_reading *r, struct order_row *row, char *line)
+{
+    char *rest = line, *text;
+    int column = 0;
+
+    while ((text = strsep(&rest, ","))) {
+        struct mtlm_cell action[MTLM_CELL_MOST];
+        const size_t length = strlen(text);
+        int n;
+
+        column++;
+        if (length >= 2 && text[0] == '"' && text[length - 1] == '"') {
+            text[length - 1] = '\0';
+            text++;
+        }
+        n = mtlm_cell_read(text, action);
+        if (n < 0)
+            return mtlm_error_set(
+                r->err, MTLM_EXIT_USAGE,
+                "%s: rank %d, column %d: '%.40s' is no action; an action is a "
+                "stage, F, I, W or B, and a microbatch, as 2F0",
+                r->path, r->n_rows, column, text);
+        for (int i = 0; i < n; i++)
+            add_entry(row, action[i], column);
+    }
+    return 0;
+}
+
+static int read_rows(struct order_reading *r, FILE *file)
+{
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t bytes;
+    int rc = 0;
+
+    while (rc == 0 && (bytes = getline(&line, &room, file)) >= 0) {
+        struct order_row row = {0};
+
+        if (strlen(line) != (size_t) bytes)
+            rc = mtlm_error_set(r->err, MTLM_EXIT_USAGE,
+                                "%s: rank %d: a byte 0; the file is no CSV",
+                                r->path, r->n_rows);
+        line[strcspn(line, "\r\n")] = '\0';
+        if (rc == 0)
+            rc = read_row(r, &row, line);
+        r->row = mtlm_realloc(r->row, r->n_rows + 1, sizeof(*r->row));
+        r->row[r->n_rows++] = row;
+    }
+    if (rc == 0 && ferror(file))
+        rc = mtlm_error_set(r->err, MTLM_EXIT_IO, "%s: %s", r->path,
+                            strerror(errno));
+    free(line);
+    return rc;
+}
+
+/* Rows without actions at the end of the file are none. */
+static void drop_empty_rows(struct order_reading *r)
+{
+    while (r->n_rows > 0 && r->row[r->n_rows - 1].n == 0)
+        free(r->row[--r->n_rows].entry);
+}
+
+/* ---- dialect ---- */
+
+/* Whether the row has a W of this stage and microbatch behind entry i. */
+static bool has_weight(const struct order_row *row, int i)
+{
+    const struct mtlm_cell *b = &row->entry[i].cell;
+
+    for (int j = i + 1; j < row->n; j++) {
+        const struct mtlm_cell *w = &row->entry[j].cell;
+
+        if (w->kind == MTLM_CELL_WEIGHT && w->stage == b->stage
+            && w->microbatch == b->microbatch)
+            return true;
+    }
+    return false;
+}
+
+static bool is_older(const struct order_reading *r)
+{
+    for (int i = 0; i < r->n_rows; i++)
+        for (int j = 0; j < r->row[i].n; j++) {
+            const enum mtlm_cell_kind kind = r->row[i].entry[j].cell.kind;
+
+            if (kind == MTLM_CELL_BOTH
+                || (kind == MTLM_CELL_BACKWARD && has_weight(&r->row[i], j)))
+                return true;
+        }
+    return false;
+}
+
+/* ---- boxes ---- */
+
+static int refuse(struct order_reading *r, int rank,
+                  const struct order_entry *entry, const struct mtlm_box *box,
+                  const char *why)
+{
+    return mtlm_error_set(r->err, MTLM_EXIT_USAGE,
+                          "%s: rank %d, column %d: %d%s%d %s", r->path, rank,
+                          entry->column, box->stage, letters[box->phase],
+                          box->microbatch, why);
+}
+
+/* Appends the box, all pieces of a W. */
+static int add_box(struct order_reading *r, int rank,
+                   const struct order_entry *entry, enum mtlm_phase phase,
+                   struct mtlm_box_order *order)
+{
+    const struct mtlm_cell *cell = &entry->cell;
+    struct mtlm_box box = {phase, cell->stage, cell->microbatch, 0};
+    const int pieces = phase == MTLM_PHASE_WEIGHT ? r->boxes->pieces : 1;
+    char why[80];
+
+    if (cell->stage >= mtlm_layout_stages(r->boxes->layout)) {
+        snprintf(why, sizeof(why),
+                 "is of stage %d, this job has stages 0 to %d", cell->stage,
+                 mtlm_layout_stages(r->boxes->layout) - 1);
+        return refuse(r, rank, entry, &box, why);
+    }
+    if (cell->microbatch >= r->boxes->microbatches) {
+        snprintf(why, sizeof(why), "is of microbatch %d, this job has 0 to %d",
+                 cell->microbatch, r->boxes->microbatches - 1);
+        return refuse(r, rank, entry, &box, why);
+    }
+    if (mtlm_layout_pp_rank(r->boxes->layout, cell->stage) != rank) {
+        snprintf(why, sizeof(why), "is of stage %d, which is on rank %d",
+                 cell->stage,
+                 mtlm_layout_pp_rank(r->boxes->layout, cell->stage));
+        return refuse(r, rank, entry, &box, why);
+    }
+    for (; box.piece < pieces; box.piece++) {
+        const int number = mtlm_box_number(r->boxes, box);
+
+        if (r->column[number]) {
+            snprintf(why, sizeof(why), "stands in column %d already",
+                     r->column[number]);
+            return refuse(r, rank, entry, &box, why);
+        }
+        r->column[number] = entry->column;
+        mtlm_order_append(order, r->boxes, number);
+    }
+    return 0;
+}
+
+/* Appends what a cell stands for. */
+static int add_cell(struct order_reading *r, int rank,
+                    const struct order_entry *entry,
+                    struct mtlm_box_order *order)
+{
+    const enum mtlm_cell_kind kind = entry->cell.kind;
+    const bool both =
+        kind == MTLM_CELL_BOTH || (kind == MTLM_CELL_BACKWARD && !r->older);
+    int rc = 0;
+
+    if (kind == MTLM_CELL_MESSAGE)
+        r->notes->messages++;
+    else if (kind == MTLM_CELL_SHARDING)
+        r->notes->sharding++;
+    else if (kind == MTLM_CELL_FORWARD)
+        rc = add_box(r, rank, entry, MTLM_PHASE_FORWARD, order);
+    else if (kind != MTLM_CELL_WEIGHT)
+        rc = add_box(r, rank, entry, MTLM_PHASE_BACKWARD, order);
+    if (rc == 0 && (both || kind == MTLM_CELL_WEIGHT))
+        rc = add_box(r, rank, entry, MTLM_PHASE_WEIGHT, order);
+    return rc;
+}
+
+static int add_boxes(struct order_reading *r, struct mtlm_box_order *order)
+{
+    const int ranks = r->boxes->layout->pp;
+
+    if (r->n_rows != ranks)
+        return mtlm_error_set(
+            r->err, MTLM_EXIT_USAGE,
+            "%s has %d row%s, one per pipeline rank; this job has %d pipeline "
+            "rank%s",
+            r->path, r->n_rows, r->n_rows == 1 ? "" : "s", ranks,
+            ranks == 1 ? "" : "s");
+    for (int i = 0; i < r->n_rows; i++)
+        for (int j = 0; j < r->row[i].n; j++)
+            if (add_cell(r, i, &r->row[i].entry[j], order) < 0)
+                return -1;
+    return 0;
+}
+
+/* ---- checks of the whole ---- */
+
+static int check_whole(struct order_reading *r)
+{
+    for (int i = 0; i < mtlm_boxes_count(r->boxes); i++) {
+        const struct mtlm_box box = mtlm_box_at(r->boxes, i);
+
+        if (!r->column[i])
+            return mtlm_error_set(r->err, MTLM_EXIT_USAGE,
+                                  "%s: rank %d lacks %d%s%d", r->path,
+                                  mtlm_box_rank(r->boxes, i), box.stage,
+                                  letters[box.phase], box.microbatch);
+    }
+    return 0;
+}
+
+/* Names the first action of a rank that never runs, and what it waits for. */
+static int refuse_stuck(struct order_reading *r, const struct mtlm_walk *walk,
+                        const struct mtlm_box_order *order)
+{
+    for (int rank = 0; rank < order->ranks; rank++) {
+        const int place = mtlm_walk_stuck(walk, order, rank);
+        struct mtlm_box box, before;
+        int number;
+
+        if (place < 0)
+            continue;
+        number = order->box[rank][place];
+        box = mtlm_box_at(r->boxes, number);
+        before = mtlm_box_at(r->boxes, walk->before[number]);
+        return mtlm_error_set(
+            r->err, MTLM_EXIT_USAGE,
+            "%s: rank %d, column %d: %d%s%d never runs: it waits for %d%s%d of "
+            "rank %d, column %d, and the ranks wait for each other",
+            r->path, rank, r->column[number], box.stage, letters[box.phase],
+            box.microbatch, before.stage, letters[before.phase],
+            before.microbatch, walk->rank[walk->before[number]],
+            r->column[walk->before[number]]);
+    }
+    return 0;
+}
+
+static int check_memory(struct order_reading *r,
+                        const struct mtlm_box_order *order, double most)
+{
+    for (int rank = 0; rank < order->ranks; rank++) {
+        double used = 0;
+
+        for (int j = 0; j < order->n[rank]; j++) {
+            const int number = order->box[rank][j];
+            const struct mtlm_box box = mtlm_box_at(r->boxes, number);
+
+            used += mtlm_box_growth(r->boxes, number);
+            if (used > most * (1 + 1e-9))
+                return mtlm_error_set(
+                    r->err, MTLM_EXIT_USAGE,
+                    "%s: rank %d, column %d: with %d%s%d the activations take "
+                    "%.4g, the rank has memory for %.4g",
+                    r->path, rank, r->column[number], box.stage,
+                    letters[box.phase], box.microbatch, used, most);
+        }
+    }
+    return 0;
+}
+
+static int check(struct order_reading *r, double most_memory,
+                 const struct mtlm_box_order *order)
+{
+    struct mtlm_walk walk;
+    int rc;
+
+    if (check_whole(r) < 0)
+        return -1;
+    walk = mtlm_walk_create(r->boxes);
+    rc = mtlm_walk(&walk, order) < INFINITY ? 0 : refuse_stuck(r, &walk, order);
+    mtlm_walk_free(&walk);
+    if (rc < 0 || most_memory <= 0)
+        return rc;
+    return check_memory(r, order, most_memory);
+}
+
+int mtlm_order_file_read(const char *path, const struct mtlm_boxes *boxes,
+                         double most_memory, struct mtlm_box_order *order,
+                         struct mtlm_order_file_notes *notes,
+                         struct mtlm_error *err)
+{
+    struct order_reading r = {
+        .path = path, .boxes = boxes, .notes = notes, .err = err};
+    FILE *file = fopen(path, "re");
+    int rc;
+
+    *notes = (struct mtlm_order_file_notes){0};
+    if (!file)
+        return mtlm_error_set(err, MTLM_EXIT_IO, "%s: %s", path,
+                              strerror(errno));
+    r.column = mtlm_calloc(mtlm_boxes_count(boxes), sizeof(int));
+    rc = read_rows(&r, file);
+    fclose(file);
+    drop_empty_rows(&r);
+    notes->older = r.older = rc == 0 && is_older(&r);
+    if (rc == 0)
+        rc = add_boxes(&r, order);
+    if (rc == 0)
+        rc = check(&r, most_memory, order);
+    for (int i = 0; i < r.n_rows; i++)
+        free(r.row[i].entry);
+    free(r.row);
+    free(r.column);
+    return rc;
+}
+
+/* ---- writing ---- */
+
+/* The letter of the j-th box of a rank; NULL: no cell of its own. */
+static const char *letter_of(const struct mtlm_boxes *boxes, const int *box,
+                             int j, int n)
+{
+    const struct mtlm_box now = mtlm_box_at(boxes, box[j]);
+
+    if (now.phase == MTLM_PHASE_BACKWARD && j + boxes->pieces < n
+        && box[j + boxes->pieces] == box[j] + boxes->pieces)
+        return "B";
+    if (now.phase != MTLM_PHASE_WEIGHT)
+        return letters[now.phase];
+    if (now.piece < boxes->pieces - 1
+        || (j >= boxes->pieces
+            && box[j - boxes->pieces] == box[j] - boxes->pieces))
+        return NULL;
+    return letters[now.phase];
+}
+
+static int write_rank(struct mtlm_output_file *file,
+                      const struct mtlm_boxes *boxes, const int *box, int n,
+                      struct mtlm_error *err)
+{
+    const char *comma = "";
+    int rc = 0;
+
+    for (int j = 0; j < n && rc == 0; j++) {
+        const char *letter = letter_of(boxes, box, j, n);
+        const struct mtlm_box at = mtlm_box_at(boxes, box[j]);
+        char text[48];
+
+        if (!letter)
+            continue;
+        rc = mtlm_output_file_write(file, text,
+                                    snprintf(text, sizeof(text), "%s%d%s%d",
+                                             comma, at.stage, letter,
+                                             at.microbatch),
+                                    err);
+        comma = ",";
+    }
+    return rc < 0 ? -1 : mtlm_output_file_write(file, "\n", 1, err);
+}
+
+int mtlm_order_file_write(const char *path, const struct mtlm_boxes *boxes,
+                          const struct mtlm_box_order *order,
+                          struct mtlm_error *err)
+{
+    struct mtlm_output_file *file = mtlm_output_file_create(path, err);
+    int rc = file ? 0 : -1;
+
+    for (int r = 0; r < order->ranks && rc == 0; r++)
+        rc = write_rank(file, boxes, order->box[r], order->n[r], err);
+    if (rc == 0)
+        rc = mtlm_output_file_finish(file, err);
+    if (rc == 0)
+        rc = mtlm_output_file_publish(file, err);
+    mtlm_output_file_destroy(file);
+    return rc;
+}

@@ -1,0 +1,35 @@
+#ifndef MTLM_GRAPH_ORDER_FILE_H
+#define MTLM_GRAPH_ORDER_FILE_H
+
+/* Files of orders: the CSV of torch.distributed.pipelining, one row per
+ * pipeline rank (graph/order/cell.h).  Both levels are read, compute_only and
+ * compute_comms; both dialects, too.  In older files B is the gradient of the
+ * inputs, and BW is B and W. */
+
+#include "graph/order/order.h"
+#include "runtime/base/error.h"
+
+/* What the reader left out. */
+struct mtlm_order_file_notes {
+    int messages; /* cells of messages: the graph has its own */
+    int sharding; /* cells of FSDP */
+    bool older;   /* the file is of the older dialect */
+};
+
+/* Reads a file into `order`, an order without boxes, and checks the order: each
+ * box once, on the rank of its stage, after the boxes that the box waits for.
+ * most_memory: limit of each rank, in the unit of boxes->memory; 0: none.
+ *
+ * Returns 0, or -1 with rank, column (from 1) and action in err. */
+int mtlm_order_file_read(const char *path, const struct mtlm_boxes *boxes,
+                         double most_memory, struct mtlm_box_order *order,
+                         struct mtlm_order_file_notes *notes,
+                         struct mtlm_error *err);
+
+/* Writes the order as compute_only: F, I and W; B where W follows its I at
+ * once. The last piece of W stands for W.  Returns 0, or -1 with err. */
+int mtlm_order_file_write(const char *path, const struct mtlm_boxes *boxes,
+                          const struct mtlm_box_order *order,
+                          struct mtlm_error *err);
+
+#endif /* MTLM_GRAPH_ORDER_FILE_H */

@@ -1,0 +1,249 @@
+/* Files of orders: what others write is read, what is wrong is refused with
+ * rank, column and action, and what is written is read again. */
+
+#include "config.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "graph/order/order_file.h"
+#include "graph/order/rounds.h"
+
+enum { MOST = 16 };
+
+static const double rounding = 1e-6;
+
+/* Two ranks; times of a stage are 1. */
+struct scene {
+    struct mtlm_layout layout;
+    double time[MOST], memory[MOST];
+    struct mtlm_boxes boxes;
+    struct mtlm_box_order order;
+    struct mtlm_order_file_notes notes;
+    struct mtlm_error err;
+    char path[32];
+};
+
+static void scene(struct scene *s, int v, int m, int pieces)
+{
+    *s = (struct scene){.path = "order-XXXXXX"};
+    s->layout = (struct mtlm_layout){.tp = 1,
+                                     .pp = 2,
+                                     .dp = 1,
+                                     .virtual_stages = v,
+                                     .placement = MTLM_PLACEMENT_V,
+                                     .workers = 1};
+    for (int k = 0; k < 2 * v; k++)
+        s->time[k] = s->memory[k] = 1.0 / v;
+    s->boxes = (struct mtlm_boxes){.layout = &s->layout,
+                                   .microbatches = m,
+                                   .pieces = pieces,
+                                   .forward = s->time,
+                                   .backward = s->time,
+                                   .weight = s->time,
+                                   .memory = s->memory};
+    s->order = mtlm_order_create(&s->boxes);
+    close(mkstemp(s->path));
+}
+
+static void scene_free(struct scene *s)
+{
+    unlink(s->path);
+    mtlm_order_free(&s->order);
+}
+
+static int read_text(struct scene *s, const char *text, double most)
+{
+    FILE *file = fopen(s->path, "w");
+
+    fputs(text, file);
+    fclose(file);
+    return mtlm_order_file_read(s->path, &s->boxes, most, &s->order, &s->notes,
+                                &s->err);
+}
+
+/* The makespan of a file's order. */
+static double makespan_of(const char *text, int v, int m)
+{
+    struct scene s;
+    struct mtlm_walk walk;
+    double makespan;
+
+    scene(&s, v, m, 1);
+    if (read_text(&s, text, 0) < 0)
+        fail_msg("%s", s.err.text);
+    walk = mtlm_walk_create(&s.boxes);
+    makespan = mtlm_walk(&walk, &s.order);
+    mtlm_walk_free(&walk);
+    scene_free(&s);
+    return makespan;
+}
+
+/* The same order of 1F1B, by hand, in the forms that are in use.  The result of
+ * B leaves before W: 8, not 9. */
+static void test_all_dialects_and_levels_are_read(void **state)
+{
+    static const char *const files[] = {
+        /* F, then B for I and W together. */
+        "0F0,0F1,,0B0,0B1\n,1F0,1B0,1F1,1B1\n",
+        "0F0,0F1,,,0I0,0W0,0I1,0W1\n,1F0,1I0,1W0,1F1,1I1,1W1\n",
+        /* The older dialect: B for I, BW for both. */
+        "0F0,0F1,0B0,0W0,0BW1\n1F0,1B0,1W0,1F1,1BW1\n",
+        /* With messages, sharding, spaces, quotes and a carriage return. */
+        "0UNSHARD,0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0, 0RECV_B1,0B1,"
+        "0REDUCE_GRAD\r\n\"1RECV_F0\",1F0,\"1B0\",1SEND_B0,1WAIT_SEND_B0,1RECV_"
+        "F1,"
+        "1F1 ,1B1,1SEND_B1\r\n\n",
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        assert_float_equal(makespan_of(files[i], 1, 2), 8, rounding);
+}
+
+static void test_overlapped_pairs_are_taken_in_turn(void **state)
+{
+    (void) state;
+    assert_float_equal(
+        makespan_of("0F0,0F1,0B0,0B1\n1F0,1I0,(1F1;1W0)OVERLAP_F_B,1B1\n", 1,
+                    2),
+        8, rounding);
+}
+
+static void test_what_was_left_out_is_counted(void **state)
+{
+    struct scene s;
+
+    (void) state;
+    scene(&s, 1, 1, 1);
+    assert_int_equal(
+        read_text(&s, "0UNSHARD,0F0,0SEND_F0,0B0\n1RECV_F0,1F0,1B0\n", 0), 0);
+    assert_int_equal(s.notes.messages, 2);
+    assert_int_equal(s.notes.sharding, 1);
+    assert_false(s.notes.older);
+    scene_free(&s);
+    scene(&s, 1, 1, 1);
+    assert_int_equal(read_text(&s, "0F0,0BW0\n1F0,1BW0\n", 0), 0);
+    assert_true(s.notes.older);
+    scene_free(&s);
+}
+
+static void test_what_is_wrong_is_refused_with_its_place(void **state)
+{
+    static const struct {
+        const char *text, *words;
+        double most;
+    } files[] = {
+        {"", "has 0 rows, one per pipeline rank; this job has 2 pipeline ranks",
+         0},
+        {"0F0,0B0\n", "has 1 row, one per pipeline rank", 0},
+        {"0F0,0B0\n1F0,1B0\n0F0\n", "has 3 rows", 0},
+        {"0F0,0X0\n1F0,1B0\n", "rank 0, column 2: '0X0' is no action", 0},
+        {"0F0,0B\n1F0,1B0\n", "rank 0, column 2: '0B' is no action", 0},
+        {"0F0,0B0\n1F0,1B0x\n", "rank 1, column 2: '1B0x' is no action", 0},
+        {"0F0,0B0\n1F0,(1F0;1B0)\n", "rank 1, column 2: '(1F0;1B0)' is no", 0},
+        {"0F0,-1B0\n1F0,1B0\n", "rank 0, column 2: '-1B0' is no action", 0},
+        {"0F0,0B999999999\n1F0,1B0\n", "'0B999999999' is no action", 0},
+        {"0F0,2B0\n1F0,1B0\n",
+         "column 2: 2I0 is of stage 2, this job has stages 0 to 1", 0},
+        {"0F0,0B0,0F1\n1F0,1B0\n",
+         "column 3: 0F1 is of microbatch 1, this job has 0 to 0", 0},
+        {"0F0,1B0\n1F0,0B0\n",
+         "rank 0, column 2: 1I0 is of stage 1, which is on rank 1", 0},
+        {"0F0,0B0,0F0\n1F0,1B0\n",
+         "rank 0, column 3: 0F0 stands in column 1 already", 0},
+        {"0F0,0B0,0BW0\n1F0,1B0\n",
+         "rank 0, column 3: 0I0 stands in column 2 already", 0},
+        {"0F0,0I0\n1F0,1B0\n", "rank 0 lacks 0W0", 0},
+        {"0F0,0B0\n1F0\n", "rank 1 lacks 1I0", 0},
+        {"0B0,0F0\n1F0,1B0\n",
+         "rank 0, column 1: 0I0 never runs: it waits for 1I0 of rank 1, column "
+         "2",
+         0},
+        {"0F0,0B0\n1F0,1B0\n",
+         "rank 0, column 1: with 0F0 the activations take 1, the rank has "
+         "memory for 0.5",
+         .5},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        struct scene s;
+
+        scene(&s, 1, 1, 1);
+        assert_int_equal(read_text(&s, files[i].text, files[i].most), -1);
+        assert_int_equal(s.err.code, MTLM_EXIT_USAGE);
+        if (!strstr(s.err.text, files[i].words))
+            fail_msg("no '%s' in: %s", files[i].words, s.err.text);
+        scene_free(&s);
+    }
+}
+
+static void test_no_file_is_an_error_of_the_disk(void **state)
+{
+    struct scene s;
+
+    (void) state;
+    scene(&s, 1, 1, 1);
+    unlink(s.path);
+    assert_int_equal(
+        mtlm_order_file_read(s.path, &s.boxes, 0, &s.order, &s.notes, &s.err),
+        -1);
+    assert_int_equal(s.err.code, MTLM_EXIT_IO);
+    mtlm_order_free(&s.order);
+}
+
+/* With W apart, in pieces, and with W right behind B. */
+static void test_what_is_written_is_read_again(void **state)
+{
+    (void) state;
+    for (int v = 1; v <= 2; v++)
+        for (int pieces = 1; pieces <= 3; pieces++) {
+            const struct mtlm_rounds rounds = {.most_memory = 2};
+            struct scene s;
+            struct mtlm_box_order again;
+            struct mtlm_walk walk;
+            double makespan;
+
+            scene(&s, v, 6, pieces);
+            walk = mtlm_walk_create(&s.boxes);
+            makespan = mtlm_rounds_build(&rounds, &walk, &s.order);
+            again = mtlm_order_create(&s.boxes);
+            assert_int_equal(
+                mtlm_order_file_write(s.path, &s.boxes, &s.order, &s.err), 0);
+            if (mtlm_order_file_read(s.path, &s.boxes, 2, &again, &s.notes,
+                                     &s.err)
+                < 0)
+                fail_msg("%s", s.err.text);
+            if (pieces == 1)
+                for (int r = 0; r < 2; r++)
+                    assert_memory_equal(again.box[r], s.order.box[r],
+                                        s.order.n[r] * sizeof(int));
+            assert_true(mtlm_walk(&walk, &again) >= makespan - rounding);
+            mtlm_order_free(&again);
+            mtlm_walk_free(&walk);
+            scene_free(&s);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_dialects_and_levels_are_read),
+        cmocka_unit_test(test_overlapped_pairs_are_taken_in_turn),
+        cmocka_unit_test(test_what_was_left_out_is_counted),
+        cmocka_unit_test(test_what_is_wrong_is_refused_with_its_place),
+        cmocka_unit_test(test_no_file_is_an_error_of_the_disk),
+        cmocka_unit_test(test_what_is_written_is_read_again),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
