@@ -92,8 +92,8 @@ static int check_bert(const struct mtlm_options *o, struct mtlm_error *err)
     if (o->mask_prob * model->seq_length < 1)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--mask-prob %g of --seq-length %" PRId64
-                              " is less than a token, so a bert learns "
-                              "nothing; give %.2g or more",
+                              " is less than a token, and a bert predicts at "
+                              "least one of each sample; give %.2g or more",
                               o->mask_prob, model->seq_length,
                               ceil(100.0 / model->seq_length) / 100);
     if (!o->mock_data && !o->tokenizer

@@ -75,26 +75,46 @@ static int32_t draw_token(const struct mtlm_bert_vocab *vocab,
     return (int32_t) mtlm_draw_below(draw, vocab->ordinary);
 }
 
+/* Chooses tokens begin .. end - 1. */
+static void choose_tokens(const struct mtlm_bert_vocab *vocab,
+                          struct mtlm_draw *draw, int64_t begin, int64_t end,
+                          int32_t *tokens, int32_t *mask)
+{
+    for (int64_t i = begin; i < end; i++) {
+        tokens[i] = draw_token(vocab, draw, tokens[i]);
+        mask[i] = 1;
+    }
+}
+
 /* Chooses n words from word first on; returns how many tokens they are. */
 static int64_t choose(const struct mtlm_bert_vocab *vocab,
                       struct mtlm_draw *draw, const struct words *words,
                       int64_t first, int64_t n, int32_t *tokens, int32_t *mask)
 {
     for (int64_t w = first; w < first + n; w++)
-        for (int32_t i = words->begin[w]; i < words->end[w]; i++) {
-            tokens[i] = draw_token(vocab, draw, tokens[i]);
-            mask[i] = 1;
-        }
+        choose_tokens(vocab, draw, words->begin[w], words->end[w], tokens,
+                      mask);
     return length(words, first, n);
+}
+
+/* Returns the shortest word, of several the first in order. */
+static int64_t shortest(const struct words *words, const int32_t *order)
+{
+    int64_t w = order[0];
+
+    for (int64_t i = 1; i < words->n; i++)
+        if (length(words, order[i], 1) < length(words, w, 1))
+            w = order[i];
+    return w;
 }
 
 static int64_t budget(double probability, int64_t target, int64_t n)
 {
     const int64_t most = (int64_t) (probability * (double) target);
-    const int64_t rounded = llrint(probability * (double) n);
-    const int64_t share = rounded > 1 ? rounded : 1;
+    const int64_t share = llrint(probability * (double) n);
+    const int64_t tokens = most < share ? most : share;
 
-    return most < share ? most : share;
+    return tokens > 1 ? tokens : probability > 0;
 }
 
 int64_t mtlm_bert_mask(const struct mtlm_bert_vocab *vocab, double probability,
@@ -115,10 +135,17 @@ int64_t mtlm_bert_mask(const struct mtlm_bert_vocab *vocab, double probability,
         int64_t grams = draw_length(draw, words.n - first);
 
         order[j] = order[i];
+        order[i] = first;
         while (grams > 0 && length(&words, first, grams) > left)
             grams--;
         if (grams > 0 && !touches(&words, first, grams, mask))
             left -= choose(vocab, draw, &words, first, grams, tokens, mask);
+    }
+    if (left == all && words.n > 0) { /* every word exceeds the budget */
+        const int64_t first = words.begin[shortest(&words, order)];
+
+        choose_tokens(vocab, draw, first, first + left, tokens, mask);
+        left = 0;
     }
     return all - left;
 }

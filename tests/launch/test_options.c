@@ -113,8 +113,8 @@ static void test_the_family_decides_what_a_model_has(void **state)
     assert_false(options.model.exact_gelu);
     assert_true(options.model.tanh_head);
     refuses("--model bert-tiny --mask-prob 0.005",
-            "--mask-prob 0.005 of --seq-length 128 is less than a token, so a "
-            "bert learns nothing; give 0.01 or more");
+            "--mask-prob 0.005 of --seq-length 128 is less than a token, and "
+            "a bert predicts at least one of each sample; give 0.01 or more");
     accepts("--model gpt-tiny --mask-prob 0");
     accepts("--model bert-tiny --mask-prob 0.2 --short-seq-prob 0");
     assert_true(options.mask_prob == 0.2 && options.short_seq_prob == 0);

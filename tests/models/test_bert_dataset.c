@@ -75,6 +75,7 @@ static void test_fields_fit_each_other(void **state)
     for (int64_t n = 0; n < 3000; n++) {
         const struct bert_sample r = bert_read(f->samples, n);
         const struct bert_segments s = bert_take_apart(&r);
+        const int64_t before = masked;
 
         assert_in_range(r.length, 3, BERT_S);
         assert_in_range(r.order, 0, 1);
@@ -88,6 +89,7 @@ static void test_fields_fit_each_other(void **state)
                 assert_int_equal(r.tokens[i], r.labels[i]);
             masked += r.mask[i];
         }
+        assert_true(masked > before); /* each sample teaches */
     }
     assert_in_range(masked, 3000 * 4, 3000 * 9);
 }

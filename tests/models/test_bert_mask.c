@@ -123,7 +123,7 @@ static void test_the_budget_is_kept(void **state)
         {60, 125, 0.15, 9},   /* of the length, 9 */
         {64, 125, 0.15, 10},  /* 9.6 */
         {7, 125, 0.15, 1},    {5, 125, 0.05, 1}, /* at least one ... */
-        {5, 6, 0.15, 0},                         /* ... if the target allows */
+        {5, 6, 0.15, 1}, /* ... of a short target, too */
         {128, 125, 0, 0},     {128, 125, 0.5, 62},
     };
     const struct mtlm_bert_vocab single = vocab(never), v = vocab(even);
@@ -141,7 +141,7 @@ static void test_the_budget_is_kept(void **state)
             for (int j = 0; j < m.n; j++)
                 sum += m.mask[j];
             assert_int_equal(sum, m.chosen);
-            assert_in_range(sum, 0, cases[i].budget);
+            assert_in_range(sum, cases[i].budget > 0, cases[i].budget);
             most = sum > most ? sum : most;
             /* Words of one token always fit. */
             mask(&m, &single, cases[i].p, cases[i].target, sample);
@@ -307,11 +307,52 @@ static void test_words_beyond_the_budget_are_left_out(void **state)
             assert_false(m.mask[i]);
         assert_int_equal(m.chosen, 6);
     }
-    /* nothing but the long word */
-    memmove(m.before + 1, m.before + 11, 31 * sizeof(*m.before));
-    m.n = 32;
-    mask(&m, &v, 0.15, 125, 1);
-    assert_int_equal(m.chosen, 0);
+}
+
+/* Words of 30, 8 and 9 tokens, and a budget of less. */
+static void test_a_part_of_the_shortest_word_where_no_word_fits(void **state)
+{
+    static const struct {
+        double p;
+        int64_t target, budget;
+    } cases[] = {{0.14, 125, 7}, {0.01, 125, 1}, {0.14, 6, 1}};
+    const struct mtlm_bert_vocab v = vocab(even);
+    static struct masked m = {.n = 50};
+
+    (void) state;
+    for (int i = 1; i < 49; i++)
+        m.before[i] = i == 1 || i == 31 || i == 39 ? 1 : 2;
+    m.before[0] = CLS;
+    m.before[48] = m.before[49] = SEP;
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++)
+        for (uint64_t sample = 0; sample < 100; sample++) {
+            mask(&m, &v, cases[c].p, cases[c].target, sample);
+            assert_int_equal(m.chosen, cases[c].budget);
+            for (int i = 0; i < m.n; i++)
+                assert_int_equal(m.mask[i],
+                                 i >= 31 && i < 31 + cases[c].budget);
+        }
+}
+
+/* Of equally short words each is as likely. */
+static void test_each_shortest_word_is_as_likely(void **state)
+{
+    enum { SAMPLES = 9000 };
+    const struct mtlm_bert_vocab v = vocab(even);
+    static struct masked m = {.n = 11,
+                              .before = {CLS, 1, 2, 2, 1, 2, 1, 2, 1, 2, SEP}};
+    int64_t count[4] = {0};
+
+    (void) state;
+    for (uint64_t sample = 0; sample < SAMPLES; sample++) {
+        mask(&m, &v, 0.1, 125, sample);
+        assert_int_equal(m.chosen, 1);
+        for (int i = 0; i < 4; i++)
+            count[i] += m.mask[i ? 2 * i + 2 : 1];
+    }
+    assert_int_equal(count[0], 0);
+    for (int i = 1; i < 4; i++)
+        assert_share(count[i], SAMPLES, 1. / 3);
 }
 
 static void test_nothing_to_choose_from(void **state)
@@ -376,6 +417,8 @@ int main(void)
             test_ngrams_have_lengths_by_the_inverse_of_their_length),
         cmocka_unit_test(test_ngrams_are_left_out_where_they_meet_or_go_beyond),
         cmocka_unit_test(test_words_beyond_the_budget_are_left_out),
+        cmocka_unit_test(test_a_part_of_the_shortest_word_where_no_word_fits),
+        cmocka_unit_test(test_each_shortest_word_is_as_likely),
         cmocka_unit_test(test_nothing_to_choose_from),
         cmocka_unit_test(test_words_of_bytes),
     };
