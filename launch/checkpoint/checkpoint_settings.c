@@ -39,7 +39,8 @@ json_t *mtlm_checkpoint_settings(const struct mtlm_job *job)
 
     set_text(settings, "data", mtlm_job_data_describe(job));
     if (job->options.tokenizer)
-        set_text(settings, "tokenizer", mtlm_job_data_describe_tokenizer(job));
+        set_text(settings, "tokenizer",
+                 mtlm_tokenizer_describe(job->options.tokenizer));
     return settings;
 }
 
@@ -62,7 +63,8 @@ static int check_tokenizer(const struct mtlm_job *job, const json_t *settings,
 {
     if (!job->options.tokenizer
         || compare_text(settings, "tokenizer",
-                        mtlm_job_data_describe_tokenizer(job), path, "", err)
+                        mtlm_tokenizer_describe(job->options.tokenizer), path,
+                        "", err)
                == 0)
         return 0;
     if (!job->options.finetune)

@@ -60,7 +60,7 @@ int mtlm_job_compare_programs(struct mtlm_job *job, struct mtlm_error *err)
 
 int mtlm_job_compare_settings(struct mtlm_job *job, struct mtlm_error *err)
 {
-    char *tokenizer = mtlm_job_data_describe_tokenizer(job);
+    char *tokenizer = mtlm_tokenizer_describe(job->options.tokenizer);
     const char *cluster = job->options.cluster_file;
     const char *library = mtlm_plugin_file();
     char *text = NULL;

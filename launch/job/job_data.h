@@ -18,8 +18,4 @@ void mtlm_job_data_print(const struct mtlm_job *job);
 /* Returns one line about the data, with a hash.  The caller frees the line. */
 char *mtlm_job_data_describe(const struct mtlm_job *job);
 
-/* Returns one line about the tokenizer, or NULL if none was given.  The caller
- * frees the line. */
-char *mtlm_job_data_describe_tokenizer(const struct mtlm_job *job);
-
 #endif /* MTLM_JOB_DATA_H */

@@ -52,15 +52,6 @@ static uint64_t hash_of_data(const struct mtlm_indexed_dataset *dataset)
     return hash;
 }
 
-char *mtlm_job_data_describe_tokenizer(const struct mtlm_job *job)
-{
-    const struct mtlm_tokenizer *t = job->options.tokenizer;
-
-    return t ? mtlm_sprintf("%s, %" PRId64 " tokens, hash %016" PRIx64, t->name,
-                            t->vocab_size, t->hash)
-             : NULL;
-}
-
 static char *describe_one(const struct mtlm_job_dataset *d)
 {
     const int64_t n = mtlm_indexed_dataset_documents(d->dataset);

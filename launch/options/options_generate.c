@@ -7,7 +7,7 @@
 #include "launch/options/option_table.h"
 #include "launch/options/options_generate.h"
 #include "launch/options/options_prefer.h"
-#include "models/text/byte_tokenizer.h"
+#include "launch/options/options_tokenizer.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -151,9 +151,8 @@ int mtlm_options_generate_resolve(struct mtlm_options *options,
                               "--%s is for a gpt; a bert predicts masked "
                               "tokens, not the next one",
                               name);
-    if (!options->tokenizer
-        && options->model.vocab_size == MTLM_BYTE_VOCAB_SIZE)
-        options->tokenizer = &mtlm_tokenizer_byte;
+    if (!options->tokenizer)
+        options->tokenizer = mtlm_options_tokenizer_of_size(&options->model);
     if (!options->tokenizer)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--%s needs the tokenizer of the model: give "

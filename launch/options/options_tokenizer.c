@@ -5,6 +5,22 @@
 #include <inttypes.h>
 
 #include "launch/options/options_tokenizer.h"
+#include "models/text/byte_tokenizer.h"
+
+const char *mtlm_options_tokenizer_default(const struct mtlm_model *model)
+{
+    return model->family == MTLM_BERT ? "BertWordPieceLowerCase"
+                                      : "GPT2BPETokenizer";
+}
+
+const struct mtlm_tokenizer *mtlm_options_tokenizer_of_size(
+    const struct mtlm_model *model)
+{
+    const int64_t bytes = model->family == MTLM_BERT ? MTLM_BYTE_BERT_VOCAB_SIZE
+                                                     : MTLM_BYTE_VOCAB_SIZE;
+
+    return model->vocab_size == bytes ? &mtlm_tokenizer_byte : NULL;
+}
 
 /* Size of the model's vocabulary; BERT's has special tokens besides text. */
 static int64_t needed_size(const struct mtlm_options *options)
@@ -23,7 +39,7 @@ int mtlm_options_tokenizer_open(struct mtlm_options *options,
     if (!type && !options->vocab_file && !options->merge_file)
         return 0;
     if (!type)
-        type = bert ? "BertWordPieceLowerCase" : "GPT2BPETokenizer";
+        type = mtlm_options_tokenizer_default(&options->model);
     options->tokenizer = mtlm_tokenizer_open(type, options->vocab_file,
                                              options->merge_file, err);
     if (!options->tokenizer && options->options_path

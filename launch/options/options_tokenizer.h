@@ -10,4 +10,12 @@
 int mtlm_options_tokenizer_open(struct mtlm_options *options,
                                 struct mtlm_error *err);
 
+/* Returns the type of --tokenizer-type where only files are given. */
+const char *mtlm_options_tokenizer_default(const struct mtlm_model *model);
+
+/* Returns the tokenizer that the size of the vocabulary tells, where none is
+ * given: bytes, or NULL. */
+const struct mtlm_tokenizer *mtlm_options_tokenizer_of_size(
+    const struct mtlm_model *model);
+
 #endif /* MTLM_OPTIONS_TOKENIZER_H */

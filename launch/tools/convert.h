@@ -2,11 +2,14 @@
 #define MTLM_CONVERT_H
 
 /* mtlm-convert: import and export share this header; convert.c has the command
- * line. */
+ * line; convert_tokens.c the special tokens. */
 
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include "models/model.h"
+#include "models/weights/manifest.h"
 #include "runtime/base/error.h"
 
 struct mtlm_conversion {
@@ -27,6 +30,14 @@ int mtlm_convert_import(struct mtlm_conversion *conversion,
  * file. */
 int mtlm_convert_export(struct mtlm_conversion *conversion,
                         struct mtlm_error *err);
+
+/* Adds to config.json's contents the numbers of special tokens: where a GPT's
+ * texts begin and end, and a BERT's padding.  They come from the checkpoint's
+ * tokenizer.  Prints on stderr why a tokenizer cannot be read; without one, a
+ * GPT with less than GPT-2's vocabulary has no such token. */
+void mtlm_convert_add_tokens(json_t *config,
+                             const struct mtlm_manifest *manifest,
+                             const struct mtlm_model *model);
 
 /* Counts the bytes of a written tensor; prints progress on stderr every 2 s. */
 void mtlm_convert_progress(struct mtlm_conversion *conversion, int64_t bytes);

@@ -331,6 +331,7 @@ static int export_checkpoint(struct exporting *out, struct mtlm_error *err)
     config = mtlm_huggingface_config(&out->options.model, err);
     if (!config)
         return mtlm_error_prefix(err, "%s", out->path);
+    mtlm_convert_add_tokens(config, &out->manifest, &out->options.model);
     out->file = mtlm_calloc(out->manifest.files + 1, sizeof(*out->file));
     rc = list_sources(out, err);
     if (rc == 0)

@@ -2,6 +2,7 @@
 
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "models/text/gpt2_bpe.h"
 #include "models/text/tokenizer.h"
 #include "models/text/wordpiece.h"
+#include "runtime/base/memory.h"
 
 static const struct mtlm_tokenizer *open_byte(const char *vocab_file,
                                               const char *merge_file,
@@ -96,4 +98,11 @@ void mtlm_tokenizer_close(const struct mtlm_tokenizer *tokenizer)
 {
     if (tokenizer && tokenizer->destroy)
         tokenizer->destroy((struct mtlm_tokenizer *) tokenizer);
+}
+
+char *mtlm_tokenizer_describe(const struct mtlm_tokenizer *t)
+{
+    return t ? mtlm_sprintf("%s, %" PRId64 " tokens, hash %016" PRIx64, t->name,
+                            t->vocab_size, t->hash)
+             : NULL;
 }

@@ -48,6 +48,10 @@ const struct mtlm_tokenizer *mtlm_tokenizer_open(const char *type,
 /* Frees the tokenizer. */
 void mtlm_tokenizer_close(const struct mtlm_tokenizer *tokenizer);
 
+/* Returns one line about the tokenizer, which the caller frees; NULL for
+ * NULL. */
+char *mtlm_tokenizer_describe(const struct mtlm_tokenizer *tokenizer);
+
 /* Whether text [bytes >= 1] begins with Unicode white space. */
 bool mtlm_tokenizer_white_space(const char *text, int64_t bytes);
 

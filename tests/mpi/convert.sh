@@ -246,6 +246,47 @@ grep -q 'logits differ slightly in transformers' said || fail "two GELUs: $(cat 
 converts masked.ck one.there
 grep -q 'differ' said && fail "one GELU: $(cat said)"
 
+# Special tokens are those of the checkpoint's tokenizer.
+cat >special.py <<'END'
+import json, sys
+if sys.argv[1] == "write":
+    # GPT-2's characters for the bytes, in another order.
+    kept = [b for b in range(256) if 33 <= b < 127 or 161 <= b < 173 or b > 173]
+    tokens = [chr(b) for b in kept] + [chr(i) for i in range(256, 512 - len(kept))]
+    tokens.insert(int(sys.argv[2]), "<|endoftext|>")
+    json.dump({t: i for i, t in enumerate(tokens)}, open("vocab.json", "w"))
+    open("merges.txt", "w").write("#version: 0.2\n")
+    open("vocab.txt", "w").write("a\n[UNK]\n[CLS]\n[PAD]\n[SEP]\n[MASK]\n##a\n")
+else:
+    config = json.load(open(sys.argv[1] + "/config.json"))
+    print(*(config.get(name + "_token_id", "-") for name in ("bos", "eos", "pad")))
+END
+"$python" special.py write 0
+# special DIR WANT: the numbers of the tokens in DIR/config.json.
+special() {
+    [ "$("$python" special.py "$1")" = "$2" ] \
+        || fail "$1: special tokens $("$python" special.py "$1"), not $2"
+}
+well 1 "${model[@]}" --mock-data --vocab-size 257 --vocab-file vocab.json \
+    --merge-file merges.txt --save bpe --no-save-optim
+converts bpe bpe.there
+special bpe.there '0 0 -'
+special gpt.back 'None None -' # the tokenizer is unknown
+mv merges.txt elsewhere.txt
+converts bpe moved.there
+special moved.there 'None None -'
+grep -q '^mtlm-convert: config.json names no special token: .*merges.txt' err \
+    || fail "no merges: $(cat err)"
+mv elsewhere.txt merges.txt && "$python" special.py write 9
+converts bpe other.there
+special other.there 'None None -'
+grep -q 'no special token: the tokenizer of the training was GPT2BPE' err \
+    || fail "another vocabulary: $(cat err)"
+well 1 "${model[@]}" "${bert[@]}" --mock-data --vocab-file vocab.txt \
+    --tokenizer-type BertWordPieceCase --vocab-size 7 --save words
+converts words words.there
+special words.there '- - 3'
+
 # A disk that is full leaves nothing behind.
 (ulimit -f 100 && refused 4 gpt none 'rank-00000.safetensors' \
     && refused 4 gpt.ck none 'model.safetensors'

@@ -1,0 +1,92 @@
+/* Special tokens of an exported model: the ends of texts, and the padding. */
+
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/options/options_tokenizer.h"
+#include "launch/tools/convert.h"
+#include "runtime/file/json_file.h"
+
+/* A model of fewer tokens has no token with the number that transformers takes
+ * where config.json names none. */
+enum { GPT2_VOCAB_SIZE = 50257 };
+
+/* Refuses a tokenizer other than that of the training. */
+static int check_tokenizer(const struct mtlm_tokenizer *tokenizer,
+                           const struct mtlm_manifest *manifest,
+                           struct mtlm_error *err)
+{
+    const char *stored = mtlm_json_file_text(manifest->settings, "tokenizer");
+    char *found = mtlm_tokenizer_describe(tokenizer);
+    int rc = 0;
+
+    if (stored && strcmp(stored, found) != 0)
+        rc = mtlm_error_set(err, MTLM_EXIT_INPUT,
+                            "the tokenizer of the training was %s, found %s",
+                            stored, found);
+    free(found);
+    return rc;
+}
+
+/* Sets *tokenizer to that of the checkpoint, or to NULL if the checkpoint names
+ * none.  The caller closes the tokenizer. */
+static int open_tokenizer(const struct mtlm_tokenizer **tokenizer,
+                          const struct mtlm_manifest *manifest,
+                          const struct mtlm_model *model,
+                          struct mtlm_error *err)
+{
+    const json_t *options = manifest->options;
+    const char *type = mtlm_json_file_text(options, "tokenizer-type");
+    const char *vocab = mtlm_json_file_text(options, "vocab-file");
+    const char *merges = mtlm_json_file_text(options, "merge-file");
+
+    *tokenizer = NULL;
+    if (!type && !vocab && !merges) {
+        *tokenizer = mtlm_options_tokenizer_of_size(model);
+        return 0;
+    }
+    if (!type)
+        type = mtlm_options_tokenizer_default(model);
+    *tokenizer = mtlm_tokenizer_open(type, vocab, merges, err);
+    return *tokenizer ? check_tokenizer(*tokenizer, manifest, err) : -1;
+}
+
+static void set_tokens(json_t *config, const struct mtlm_model *model,
+                       const struct mtlm_tokenizer *tokenizer)
+{
+    const bool gpt = model->family == MTLM_GPT;
+
+    if (tokenizer && gpt) {
+        json_object_set_new(config, "bos_token_id",
+                            json_integer(tokenizer->eod));
+        json_object_set_new(config, "eos_token_id",
+                            json_integer(tokenizer->eod));
+    } else if (tokenizer && tokenizer->bert) {
+        json_object_set_new(config, "pad_token_id",
+                            json_integer(tokenizer->bert->pad));
+    } else if (gpt && model->vocab_size < GPT2_VOCAB_SIZE) {
+        json_object_set_new(config, "bos_token_id", json_null());
+        json_object_set_new(config, "eos_token_id", json_null());
+    }
+}
+
+void mtlm_convert_add_tokens(json_t *config,
+                             const struct mtlm_manifest *manifest,
+                             const struct mtlm_model *model)
+{
+    const struct mtlm_tokenizer *tokenizer;
+    struct mtlm_error err;
+
+    if (open_tokenizer(&tokenizer, manifest, model, &err) < 0) {
+        fprintf(stderr,
+                "mtlm-convert: config.json names no special token: %s\n",
+                err.text);
+        mtlm_tokenizer_close(tokenizer);
+        tokenizer = NULL;
+    }
+    set_tokens(config, model, tokenizer);
+    mtlm_tokenizer_close(tokenizer);
+}
