@@ -1,7 +1,7 @@
 #ifndef MTLM_BLAS_H
 #define MTLM_BLAS_H
 
-/* The matrix product of the CPU's BLAS. */
+/* Products of the CPU's BLAS. */
 
 #include <cblas.h>
 #include <stdbool.h>
@@ -27,6 +27,19 @@ static inline void mtlm_blas_gemm(bool trans_a, bool trans_b, int64_t m,
         (CblasRowMajor, trans_a ? CblasTrans : CblasNoTrans,
          trans_b ? CblasTrans : CblasNoTrans, m, n, k, alpha, a, lda, b, ldb,
          beta, c, ldc);
+}
+
+/* Computes y += A x, row-major: A [m, n], x [n], y [m].  Reads A once; a matrix
+ * product would copy A first. */
+static inline void mtlm_blas_gemv_add(int64_t m, int64_t n, const mtlm_real *a,
+                                      const mtlm_real *x, mtlm_real *y)
+{
+#if MTLM_DOUBLE
+    cblas_dgemv
+#else
+    cblas_sgemv
+#endif
+        (CblasRowMajor, CblasNoTrans, m, n, 1, a, n, x, 1, 1, y, 1);
 }
 
 #endif /* MTLM_BLAS_H */

@@ -39,16 +39,31 @@ static double linear_fwd_flops(const struct mtlm_call *call)
     return linear_flops(&call->shape[LIN_X], &call->shape[LIN_WEIGHT]);
 }
 
+/* Computes y = x weight^T, or y += x weight^T if add.  A row of generated text
+ * needs each weight once.  In training, a single row keeps the bits of the
+ * matrix product. */
+static void compute_fwd(const struct mtlm_shape *x_shape,
+                        const struct mtlm_shape *weight_shape,
+                        const mtlm_real *x, const mtlm_real *weight, bool add,
+                        mtlm_real *y, const struct mtlm_context *context)
+{
+    const int64_t m = mtlm_shape_rows(x_shape);
+    const int64_t n = weight_shape->dim[0], k = weight_shape->dim[1];
+
+    if (m > 1 || context->rows == 0) {
+        mtlm_blas_gemm(false, true, m, n, k, 1, x, k, weight, k, add, y, n);
+        return;
+    }
+    if (!add)
+        memset(y, 0, n * sizeof(*y));
+    mtlm_blas_gemv_add(n, k, weight, x, y);
+}
+
 static void linear_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
                            const struct mtlm_context *context)
 {
-    const int64_t m = mtlm_shape_rows(&call->shape[LIN_X]);
-    const int64_t n = call->shape[LIN_WEIGHT].dim[0];
-    const int64_t k = call->shape[LIN_WEIGHT].dim[1];
-
-    (void) context;
-    mtlm_blas_gemm(false, true, m, n, k, 1, ptr[LIN_X], k, ptr[LIN_WEIGHT], k,
-                   0, ptr[LIN_Y], n);
+    compute_fwd(&call->shape[LIN_X], &call->shape[LIN_WEIGHT], ptr[LIN_X],
+                ptr[LIN_WEIGHT], false, ptr[LIN_Y], context);
 }
 
 const struct mtlm_op mtlm_op_linear_fwd = {
@@ -105,14 +120,12 @@ static void linear_bias_fwd_cpu(void *const ptr[], const struct mtlm_call *call,
 {
     const int64_t m = mtlm_shape_rows(&call->shape[LINB_X]);
     const int64_t n = call->shape[LINB_WEIGHT].dim[0];
-    const int64_t k = call->shape[LINB_WEIGHT].dim[1];
     mtlm_real *y = ptr[LINB_Y];
 
-    (void) context;
     for (int64_t r = 0; r < m; r++)
         memcpy(y + r * n, ptr[LINB_BIAS], n * sizeof(*y));
-    mtlm_blas_gemm(false, true, m, n, k, 1, ptr[LINB_X], k, ptr[LINB_WEIGHT], k,
-                   1, y, n);
+    compute_fwd(&call->shape[LINB_X], &call->shape[LINB_WEIGHT], ptr[LINB_X],
+                ptr[LINB_WEIGHT], true, y, context);
 }
 
 const struct mtlm_op mtlm_op_linear_bias_fwd = {

@@ -94,6 +94,42 @@ static void test_a_cache_of_another_width_is_refused(void **state)
         "attention_cached: qkv is [4, 2, 24], needs [4, 1, 24]");
 }
 
+/* y = x weight^T + bias in double. */
+static void multiply(const mtlm_real *x, const mtlm_real *weight,
+                     const mtlm_real *bias, int64_t n, int64_t k, double *y)
+{
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = bias ? bias[i] : 0;
+        for (int64_t c = 0; c < k; c++)
+            y[i] += (double) x[c] * weight[i * k + c];
+    }
+}
+
+/* One row takes another product of the BLAS than several. */
+static void test_a_row_alone_passes_linear_layers(void **state)
+{
+    enum { N = 301, K = 77 };
+    mtlm_real *x = new_normal(K, 1), *weight = new_normal(N * K, 2);
+    mtlm_real *bias = new_normal(N, 3), *y = new_undefined(N);
+    const struct mtlm_call plain = {
+        .kind = MTLM_OP_LINEAR_FWD,
+        .shape = {MTLM_SHAPE(1, 1, K), MTLM_SHAPE(N, K)}};
+    const struct mtlm_call biased = {
+        .kind = MTLM_OP_LINEAR_BIAS_FWD,
+        .shape = {MTLM_SHAPE(1, 1, K), MTLM_SHAPE(N, K), MTLM_SHAPE(N)}};
+    double want[N];
+
+    (void) state;
+    run_op_at(plain, (void *[]){x, weight, y}, 0, 5, 1);
+    multiply(x, weight, NULL, N, K, want);
+    assert_true(worst_error(y, want, N) < 1e-6);
+    memset(y, 0xff, N * sizeof(*y));
+    run_op_at(biased, (void *[]){x, weight, bias, y}, 0, 5, 1);
+    multiply(x, weight, bias, N, K, want);
+    assert_true(worst_error(y, want, N) < 1e-6);
+    free(x), free(weight), free(bias), free(y);
+}
+
 static void test_the_last_row_in_use_is_taken(void **state)
 {
     const struct mtlm_call call = {.kind = MTLM_OP_LAST_ROW,
@@ -209,6 +245,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_attention_with_a_cache_is_attention),
         cmocka_unit_test(test_a_cache_of_another_width_is_refused),
+        cmocka_unit_test(test_a_row_alone_passes_linear_layers),
         cmocka_unit_test(test_the_last_row_in_use_is_taken),
         cmocka_unit_test(test_positions_come_at_run_time),
         cmocka_unit_test(test_greedy_takes_the_first_of_the_greatest),
