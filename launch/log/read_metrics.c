@@ -158,15 +158,17 @@ static int read_lines(struct metrics_reader *reader,
                       const struct mtlm_mapped_file *file,
                       struct mtlm_error *err)
 {
-    const char *at = (const char *) file->data, *end = at + file->bytes;
+    int64_t at = 0;
     int rc = 0;
 
-    while (at < end && rc == 0) {
-        const char *stop = memchr(at, '\n', end - at);
+    while (at < file->bytes && rc == 0) {
+        const char *line = (const char *) file->data + at;
+        const char *end = memchr(line, '\n', file->bytes - at);
+        const int64_t bytes = end ? end - line : file->bytes - at;
 
         reader->line++;
-        rc = read_line(reader, at, (stop ? stop : end) - at, stop != NULL, err);
-        at = stop ? stop + 1 : end;
+        rc = read_line(reader, line, bytes, end != NULL, err);
+        at += bytes + 1;
     }
     return rc;
 }
