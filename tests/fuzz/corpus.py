@@ -78,6 +78,11 @@ def llmc(version, width=2, padded=4):
     return header.ljust(1024, b"\0") + bytes(range(256))[:size] * numbers
 
 
+def metrics(*rows):
+    return b"".join(json.dumps(row).encode() + b"\n"
+                    for row in ({"program": "mtlm-dag"}, *rows))
+
+
 CORPUS = {
     "idx": [idx([3, 1, 0, 5], [0, 1, 1, 4]), idx([2], [0, 1]),
             idx([4, 4], [0, 2], 4, 4), idx([3], [0, 1], extra=b"\0"),
@@ -112,6 +117,11 @@ CORPUS = {
         index(GPT2_LAYER[:3], []), index(["no"], ["ln_f.bias"]),
         index([], []), b'{"weight_map":3}'],
     "llmc": [llmc(3), llmc(5), llmc(5, 4), llmc(3)[:-1], llmc(3)[:40]],
+    "metrics": [metrics({"iteration": 1, "learning_rate": 0.5, "lm_loss": 4},
+                        {"iteration": 1, "validation": {"lm_loss": 2.5}},
+                        {"iteration": 1, "test": {"lm_loss": 3}}),
+                metrics({"iteration": 2, "lm_loss": None}) * 2,
+                metrics({"iteration": 3, "lm_loss": 1})[:-9], metrics()],
     "merges": [b"#version: 0.2\na b\nab c\nb c\nab ab\nabc abc\n",
                b"#version\na b\r\n", b"#version: 0.2\n"],
 }
@@ -144,6 +154,8 @@ def words(srcdir):
         "huggingface_index": JSON + ["weight_map", "a.safetensors",
                                      "b.safetensors", "../", "transformer."]
         + GPT2_LAYER,
+        "metrics": JSON + ["iteration", "lm_loss", "learning_rate", "program",
+                           "mtlm-dag", "validation", "test", "\n"],
         "llmc": ["\xc6\xd7\x34\x01"]}
 
 

@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+#include "models/weights/foreign.h"
 #include "models/weights/huggingface.h"
 #include "runtime/base/memory.h"
 #include "tests/fuzz/fuzz.h"

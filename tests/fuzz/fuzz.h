@@ -17,7 +17,8 @@
     X(merges)                                                                  \
     X(huggingface_config)                                                      \
     X(huggingface_index)                                                       \
-    X(llmc)
+    X(llmc)                                                                    \
+    X(metrics)
 
 #define FUZZ_READER(name) void fuzz_##name(const uint8_t *data, size_t bytes);
 FUZZ_READERS(FUZZ_READER)
