@@ -8,9 +8,9 @@
 
 #include "launch/job/job_data.h"
 #include "launch/job/job_prompts.h"
-#include "launch/options/options_generate.h"
 #include "launch/options/option_table.h"
 #include "launch/options/options_data.h"
+#include "launch/options/options_generate.h"
 #include "models/text/bert_dataset.h"
 #include "models/text/blend.h"
 #include "models/text/blend_list.h"
@@ -134,15 +134,19 @@ static int open_dataset(struct mtlm_job *job, const char *prefix, double weight,
     return 0;
 }
 
-/* Opens the data sets of an option's list; split -1: of all splits. */
-static int open_list(struct mtlm_job *job, const char *text,
-                     enum mtlm_option_id option, int split,
-                     struct mtlm_error *err)
+/* Opens the data sets of an option's list, if there is one; split -1: of all
+ * splits. */
+static int open_list(struct mtlm_job *job, enum mtlm_option_id option,
+                     int split, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
+    const char *text = *(char *const *) mtlm_option_value(o, option);
     struct mtlm_blend_list list;
-    int rc = mtlm_blend_list_parse(text, mtlm_option_name(option), &list, err);
+    int rc;
 
+    if (!text)
+        return 0;
+    rc = mtlm_blend_list_parse(text, mtlm_option_name(option), &list, err);
     if (rc < 0)
         return -1;
     for (int i = 0; i < list.n && rc == 0; i++)
@@ -159,19 +163,12 @@ static int open_list(struct mtlm_job *job, const char *text,
 
 static int open_datasets(struct mtlm_job *job, struct mtlm_error *err)
 {
-    const struct mtlm_options *o = &job->options;
+    int rc = open_list(job, MTLM_OPT_DATA_PATH, -1, err);
 
-    if (o->data_path)
-        return open_list(job, o->data_path, MTLM_OPT_DATA_PATH, -1, err);
-    for (int i = 0; i < MTLM_SPLITS; i++) {
-        enum mtlm_option_id option;
-        const char *text = mtlm_options_data_of(o, i, &option);
-
-        if (text && !(i == MTLM_TRAIN && o->eval_only)
-            && open_list(job, text, option, i, err) < 0)
-            return -1;
-    }
-    return 0;
+    for (int i = 0; i < MTLM_SPLITS && rc == 0; i++)
+        if (!(i == MTLM_TRAIN && job->options.eval_only))
+            rc = open_list(job, mtlm_options_data_option(i), i, err);
+    return rc;
 }
 
 /* ---- samples ---- */
@@ -189,13 +186,6 @@ static struct mtlm_samples *create_source(
                : mtlm_gpt_dataset_create(dataset, bound[0], bound[1],
                                          o->model.seq_length, o->seed,
                                          masked_end(o), err);
-}
-
-/* Joins sources by their weights; a single source stays as it is. */
-static struct mtlm_samples *join(struct mtlm_samples *const *source,
-                                 const double *weight, int n)
-{
-    return n == 1 ? source[0] : mtlm_blend_create(source, weight, n);
 }
 
 /* Makes the samples of a split of all data sets that serve the split.  NULL and
@@ -226,7 +216,7 @@ static struct mtlm_samples *create_samples(struct mtlm_job *job,
         n += good;
     }
     if (good && n > 0)
-        samples = join(source, weight, n);
+        samples = n == 1 ? source[0] : mtlm_blend_create(source, weight, n);
     for (int i = 0; i < n && !good; i++)
         mtlm_samples_destroy(source[i]);
     free(weight);

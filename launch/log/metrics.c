@@ -143,17 +143,11 @@ static json_t *option_value(const struct mtlm_options *options, int option)
 {
     const enum mtlm_option_type type = mtlm_option_table[option].type;
     json_t *value = NULL;
-    char *text = NULL;
-    size_t size;
-    FILE *f;
+    char *text;
 
     if (mtlm_option_value_absent(options, option))
         return json_null();
-    f = open_memstream(&text, &size);
-    if (!f)
-        mtlm_fatal(__FILE__, __LINE__, "out of memory for an option");
-    mtlm_option_value_write(options, option, f);
-    fclose(f);
+    text = mtlm_option_value_text(options, option);
     if (type == MTLM_OPTION_INT)
         value = json_integer(strtoll(text, NULL, 10));
     else if (type == MTLM_OPTION_REAL)

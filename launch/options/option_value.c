@@ -411,6 +411,20 @@ void mtlm_option_value_write(const struct mtlm_options *options,
     }
 }
 
+char *mtlm_option_value_text(const struct mtlm_options *options,
+                             enum mtlm_option_id option)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (!out)
+        mtlm_fatal(__FILE__, __LINE__, "out of memory for an option");
+    mtlm_option_value_write(options, option, out);
+    fclose(out);
+    return text;
+}
+
 bool mtlm_option_value_absent(const struct mtlm_options *options,
                               enum mtlm_option_id option)
 {

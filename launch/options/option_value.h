@@ -18,6 +18,11 @@ int mtlm_option_value_set(struct mtlm_options *options,
 void mtlm_option_value_write(const struct mtlm_options *options,
                              enum mtlm_option_id option, FILE *out);
 
+/* Returns the text that mtlm_option_value_write() writes.  The caller frees the
+ * text. */
+char *mtlm_option_value_text(const struct mtlm_options *options,
+                             enum mtlm_option_id option);
+
 /* Returns whether the option has no value: neither given nor derived. */
 bool mtlm_option_value_absent(const struct mtlm_options *options,
                               enum mtlm_option_id option);

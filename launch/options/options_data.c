@@ -14,7 +14,6 @@
 #include "launch/options/options_note.h"
 #include "launch/options/options_prefer.h"
 #include "models/text/blend_list.h"
-#include "models/text/split.h"
 #include "runtime/base/memory.h"
 #include "runtime/file/json_file.h"
 #include "runtime/file/mapped_file.h"
@@ -118,29 +117,23 @@ static int read_words(struct mtlm_options *o, struct mtlm_error *err)
     return rc;
 }
 
-/* Joins the words of a JSON array; NULL: it has something else. */
+/* Joins the words of a JSON array; NULL: something else than an array of
+ * texts. */
 static char *join_array(const json_t *array)
 {
-    char *all = mtlm_strdup("");
+    char *all = json_is_array(array) ? mtlm_strdup("") : NULL;
     const json_t *word;
     size_t i;
 
     json_array_foreach(array, i, word)
     {
-        char *before = all;
-
         if (!json_is_string(word)) {
             free(all);
             return NULL;
         }
-        all = mtlm_sprintf("%s%s%s", before, i ? " " : "",
-                           json_string_value(word));
-        free(before);
+        all = mtlm_join(all, " ", json_string_value(word));
     }
-    if (json_is_array(array))
-        return all;
-    free(all);
-    return NULL;
+    return all;
 }
 
 /* Reads {"train": [...], "valid": [...], "test": [...]}. */
@@ -173,21 +166,28 @@ static int read_lists(struct mtlm_options *o, struct mtlm_error *err)
     return rc;
 }
 
+static int check_list(const struct mtlm_options *o, enum mtlm_option_id option,
+                      struct mtlm_error *err)
+{
+    const char *text = *(char *const *) mtlm_option_value(o, option);
+    struct mtlm_blend_list list = {0};
+    char label[64];
+    int rc = 0;
+
+    snprintf(label, sizeof(label), "--%s", mtlm_option_name(option));
+    if (text)
+        rc = mtlm_blend_list_parse(text, label, &list, err);
+    mtlm_blend_list_free(&list);
+    return rc;
+}
+
 static int check_lists(const struct mtlm_options *o, struct mtlm_error *err)
 {
-    for (int i = 0; i < MTLM_SPLITS; i++) {
-        struct mtlm_blend_list list;
-        enum mtlm_option_id option;
-        const char *text = mtlm_options_data_of(o, i, &option);
-        char label[64];
+    int rc = check_list(o, MTLM_OPT_DATA_PATH, err);
 
-        snprintf(label, sizeof(label), "--%s", mtlm_option_name(option));
-        if (text && mtlm_blend_list_parse(text, label, &list, err) < 0)
-            return -1;
-        if (text)
-            mtlm_blend_list_free(&list);
-    }
-    return 0;
+    for (int i = 0; i < MTLM_SPLITS && rc == 0; i++)
+        rc = check_list(o, of_split[i].option, err);
+    return rc;
 }
 
 /* Refuses a training without training or validation data. */
@@ -221,9 +221,7 @@ int mtlm_options_data_resolve(struct mtlm_options *options,
     return check_splits(options, err);
 }
 
-const char *mtlm_options_data_of(const struct mtlm_options *options, int split,
-                                 enum mtlm_option_id *option)
+enum mtlm_option_id mtlm_options_data_option(enum mtlm_split split)
 {
-    *option = options->data_path ? MTLM_OPT_DATA_PATH : of_split[split].option;
-    return *(char *const *) mtlm_option_value(options, *option);
+    return of_split[split].option;
 }

@@ -2,6 +2,7 @@
 #define MTLM_OPTIONS_DATA_H
 
 #include "launch/options/options.h"
+#include "models/text/split.h"
 
 /* Which data each split reads. */
 
@@ -12,9 +13,7 @@
 int mtlm_options_data_resolve(struct mtlm_options *options,
                               struct mtlm_error *err);
 
-/* Returns the text of the option that names the data of a split, an enum
- * mtlm_split; NULL: none.  *option: that option. */
-const char *mtlm_options_data_of(const struct mtlm_options *options, int split,
-                                 enum mtlm_option_id *option);
+/* Returns the option that names the data of a split alone. */
+enum mtlm_option_id mtlm_options_data_option(enum mtlm_split split);
 
 #endif /* MTLM_OPTIONS_DATA_H */

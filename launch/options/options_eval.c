@@ -27,9 +27,8 @@ static int refuse_iterations(const struct mtlm_options *o,
                 err, MTLM_EXIT_USAGE,
                 "--%s needs training, and --%s does not train",
                 mtlm_option_name(of_iterations[i]),
-                o->generate      ? "generate"
-                : o->prompt_file ? "prompt-file"
-                                 : "eval-only");
+                mtlm_options_generate_wanted(o) ? mtlm_options_generate_name(o)
+                                                : "eval-only");
     return 0;
 }
 

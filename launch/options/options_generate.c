@@ -16,6 +16,12 @@ bool mtlm_options_generate_wanted(const struct mtlm_options *options)
     return options->generate || options->prompt_file;
 }
 
+const char *mtlm_options_generate_name(const struct mtlm_options *options)
+{
+    return mtlm_option_name(options->generate ? MTLM_OPT_GENERATE
+                                              : MTLM_OPT_PROMPT_FILE);
+}
+
 /* Refuses options of generation in a job without. */
 static int refuse_alone(const struct mtlm_options *o, struct mtlm_error *err)
 {
@@ -46,7 +52,7 @@ static int refuse_outputs(const struct mtlm_options *o, struct mtlm_error *err)
                                   "--%s is not for --%s, which writes nothing "
                                   "but text",
                                   mtlm_option_name(of_others[i]),
-                                  o->generate ? "generate" : "prompt-file");
+                                  mtlm_options_generate_name(o));
     return 0;
 }
 
@@ -61,16 +67,16 @@ static int check_contradictions(const struct mtlm_options *o,
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--eval-only and --%s contradict each other; "
                               "give one of them",
-                              o->generate ? "generate" : "prompt-file");
+                              mtlm_options_generate_name(o));
     if (o->request == MTLM_REQUEST_PLAN)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--dry-run plans a training; leave out --%s",
-                              o->generate ? "generate" : "prompt-file");
+                              mtlm_options_generate_name(o));
     if (!o->load_dir)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--%s needs --load DIR, the directory of the "
                               "checkpoint",
-                              o->generate ? "generate" : "prompt-file");
+                              mtlm_options_generate_name(o));
     return 0;
 }
 
@@ -142,7 +148,7 @@ int mtlm_options_generate_prepare(struct mtlm_options *options,
 int mtlm_options_generate_resolve(struct mtlm_options *options,
                                   struct mtlm_error *err)
 {
-    const char *name = options->generate ? "generate" : "prompt-file";
+    const char *name = mtlm_options_generate_name(options);
 
     if (!mtlm_options_generate_wanted(options))
         return 0;

@@ -8,6 +8,10 @@
 /* Returns whether the job generates text. */
 bool mtlm_options_generate_wanted(const struct mtlm_options *options);
 
+/* Returns the option that names the prompts, without dashes, of a job that
+ * generates text. */
+const char *mtlm_options_generate_name(const struct mtlm_options *options);
+
 /* Turns a job that generates text into one that only evaluates, in fp32 unless
  * the command says otherwise, and drops what a training needs.  Call before
  * any value follows from another.  -1 and MTLM_EXIT_USAGE: an option

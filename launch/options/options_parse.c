@@ -46,23 +46,17 @@ static int line_fail(struct line *line)
 /* At most this many options are named for an ambiguous prefix. */
 enum { SHOWN = 4 };
 
-/* Returns "--a, --b": the first options with that prefix.  Sets *matches to the
- * number of options with the prefix.  The caller frees the text. */
+/* Returns "a, --b": the first options with that prefix, or NULL.  Sets *matches
+ * to the number of options with the prefix.  The caller frees the text. */
 static char *begun_by(const char *name, int *matches)
 {
-    char *list = mtlm_strdup("");
+    char *list = NULL;
 
     *matches = 0;
-    for (int i = 0; i < MTLM_OPTION_COUNT; i++) {
-        char *before = list;
-
-        if (strncmp(mtlm_option_table[i].name, name, strlen(name)) != 0
-            || ++*matches > SHOWN)
-            continue;
-        list = mtlm_sprintf("%s%s--%s", before, *before ? ", " : "",
-                            mtlm_option_table[i].name);
-        free(before);
-    }
+    for (int i = 0; i < MTLM_OPTION_COUNT; i++)
+        if (strncmp(mtlm_option_table[i].name, name, strlen(name)) == 0
+            && ++*matches <= SHOWN)
+            list = mtlm_join(list, ", --", mtlm_option_table[i].name);
     return list;
 }
 
@@ -85,7 +79,7 @@ static int explain(struct line *line, const char *arg)
     else if (option < 0)
         mtlm_error_set(
             line->err, MTLM_EXIT_USAGE,
-            "--%s can stand for %d options; write more letters: %s%s", name,
+            "--%s can stand for %d options; write more letters: --%s%s", name,
             matches, begun, matches > SHOWN ? " ..." : "");
     else if (mtlm_option_table[option].arg)
         mtlm_error_set(line->err, MTLM_EXIT_USAGE,
@@ -131,12 +125,11 @@ static const char *join_words(struct line *line, int option, char *text,
 
     if (list || !strpbrk(text, " ,"))
         for (int i = 1; list || i < words_of(option); i++) {
-            char *before = all, *next = state->argv[state->next];
+            const char *next = state->argv[state->next];
 
             if (!next || strncmp(next, "--", 2) == 0)
                 break;
-            all = mtlm_sprintf("%s %s", before, next);
-            free(before);
+            all = mtlm_join(all, " ", next);
             state->next++;
         }
     line->joined =

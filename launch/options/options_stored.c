@@ -4,13 +4,12 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "launch/options/option_value.h"
 #include "launch/options/options_note.h"
 #include "launch/options/options_stored.h"
 #include "models/text/blend_list.h"
-#include "runtime/base/memory.h"
+#include "runtime/file/disk.h"
 #include "runtime/file/json_file.h"
 
 /* Options that decide the tensors and their meaning. */
@@ -101,25 +100,12 @@ static bool is_among(enum mtlm_option_id option,
 
 /* ---- to JSON ---- */
 
-/* The option's value, which the caller frees. */
-static char *value_of(const struct mtlm_options *options,
-                      enum mtlm_option_id option)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *file = open_memstream(&text, &size);
-
-    mtlm_option_value_write(options, option, file);
-    fclose(file);
-    return text;
-}
-
 static void add_options(const struct mtlm_options *options,
                         const enum mtlm_option_id *list, int n,
                         json_t *settings)
 {
     for (int i = 0; i < n; i++) {
-        char *value = value_of(options, list[i]);
+        char *value = mtlm_option_value_text(options, list[i]);
 
         json_object_set_new(settings, mtlm_option_name(list[i]),
                             json_string(value));
@@ -165,17 +151,14 @@ static bool is_other(enum mtlm_option_id option)
 static char *stored_value(const struct mtlm_options *options,
                           enum mtlm_option_id option)
 {
-    char *text = value_of(options, option), *here, *path;
+    char *text = mtlm_option_value_text(options, option), *path;
 
-    if (mtlm_option_table[option].type == MTLM_OPTION_WORDS) {
+    if (mtlm_option_table[option].type == MTLM_OPTION_WORDS)
         path = mtlm_blend_list_absolute(text);
-    } else if (is_among(option, of_paths, OF_PATHS) && *text != '/') {
-        here = get_current_dir_name();
-        path = mtlm_sprintf("%s/%s", here ? here : ".", text);
-        free(here);
-    } else {
+    else if (is_among(option, of_paths, OF_PATHS))
+        path = mtlm_disk_absolute(text);
+    else
         return text;
-    }
     free(text);
     return path;
 }
@@ -340,7 +323,7 @@ static int compare_option(const struct mtlm_options *options,
                           const char *path, const char *hint,
                           struct mtlm_error *err)
 {
-    char *ours = value_of(options, option);
+    char *ours = mtlm_option_value_text(options, option);
     const int rc = mtlm_options_stored_compare_text(
         settings, mtlm_option_name(option), ours, path, hint, err);
 

@@ -13,9 +13,10 @@
  *
  * Layout, schedule, machine, outputs and tracing are not stored. */
 
-/* Returns the settings of the model, or those of model and samples: a new
- * reference. */
+/* Returns the settings of the model: a new reference. */
 json_t *mtlm_options_stored_model(const struct mtlm_options *options);
+
+/* Returns the settings of model and samples: a new reference. */
 json_t *mtlm_options_stored_settings(const struct mtlm_options *options);
 
 /* Returns the other options that were given: a new reference.  Paths become

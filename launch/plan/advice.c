@@ -27,12 +27,8 @@ struct command {
 static void print_option(const struct mtlm_options *options,
                          enum mtlm_option_id option, FILE *out)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *value = open_memstream(&text, &size);
+    char *text = mtlm_option_value_text(options, option);
 
-    mtlm_option_value_write(options, option, value);
-    fclose(value);
     if (mtlm_option_table[option].type != MTLM_OPTION_FLAG) {
         fprintf(out, " --%s ", mtlm_option_table[option].name);
         mtlm_shell_word_print(text, out);

@@ -11,6 +11,7 @@
 #include "models/text/blend_list.h"
 #include "models/text/indexed_dataset.h"
 #include "runtime/base/memory.h"
+#include "runtime/file/disk.h"
 
 /* The words of a text. */
 struct blend_words {
@@ -124,21 +125,19 @@ int mtlm_blend_list_parse(const char *text, const char *label,
 char *mtlm_blend_list_absolute(const char *text)
 {
     struct blend_words words = split_words(text);
-    char *here = get_current_dir_name(), *all = mtlm_strdup("");
     const bool weighted = has_weights(&words);
+    char *all = NULL;
 
     for (int i = 0; i < words.n; i++) {
-        const char *word = words.word[i];
-        const bool path = *word != '/' && here && !(weighted && i % 2 == 0);
-        char *before = all;
+        const bool weight = weighted && i % 2 == 0;
+        char *word = weight ? mtlm_strdup(words.word[i])
+                            : mtlm_disk_absolute(words.word[i]);
 
-        all = mtlm_sprintf("%s%s%s%s%s", before, i ? " " : "", path ? here : "",
-                           path ? "/" : "", word);
-        free(before);
+        all = mtlm_join(all, " ", word);
+        free(word);
     }
-    free(here);
     free_words(&words);
-    return all;
+    return all ? all : mtlm_strdup("");
 }
 
 void mtlm_blend_list_free(struct mtlm_blend_list *list)

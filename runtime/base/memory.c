@@ -63,6 +63,15 @@ char *mtlm_sprintf(const char *fmt, ...)
     return text;
 }
 
+char *mtlm_join(char *text, const char *separator, const char *word)
+{
+    char *joined = text ? mtlm_sprintf("%s%s%s", text, separator, word)
+                        : mtlm_strdup(word);
+
+    free(text);
+    return joined;
+}
+
 /* Returns the number behind key in a file; -1: none. */
 static long long number_in(const char *path, const char *key)
 {

@@ -23,6 +23,10 @@ void *mtlm_grow(void *array, size_t *room, size_t n, size_t size);
 /* Returns formatted text, which the caller frees. */
 char *mtlm_sprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* Appends separator and word to text, which is freed.  text NULL: copies word.
+ * Returns the new text, which the caller frees. */
+char *mtlm_join(char *text, const char *separator, const char *word);
+
 /* Returns the bytes that this process may still allocate: the least of the
  * machine's available memory, the limits of its control groups (version 2), and
  * its limit of address space. */

@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/memory.h"
 #include "runtime/file/disk.h"
 
 static void (*on_call)(void);
@@ -107,4 +109,14 @@ int mtlm_disk_cannot_read(const char *path, struct mtlm_error *err)
 
     return mtlm_error_set(err, bad ? MTLM_EXIT_INPUT : MTLM_EXIT_IO, "%s: %s",
                           path, strerror(errno));
+}
+
+char *mtlm_disk_absolute(const char *path)
+{
+    char *here = *path == '/' ? NULL : get_current_dir_name();
+    char *absolute =
+        here ? mtlm_sprintf("%s/%s", here, path) : mtlm_strdup(path);
+
+    free(here);
+    return absolute;
 }

@@ -36,4 +36,8 @@ int mtlm_disk_sync_dir(const char *dir);
  * -1. */
 int mtlm_disk_cannot_read(const char *path, struct mtlm_error *err);
 
+/* Returns path from the root; a copy of path where the working directory is
+ * unknown.  The caller frees the text. */
+char *mtlm_disk_absolute(const char *path);
+
 #endif /* MTLM_DISK_H */
