@@ -181,7 +181,8 @@ static struct mtlm_choice choose_micro_batch(const struct mtlm_wish *wish,
     struct mtlm_choice choice =
         weigh_layout(wish, hosts, tp, pp, b ? b : wish->config.micro_batch);
 
-    while (!choice.fits && (b = smaller_micro_batch(wish, dp, b)) > 0) {
+    while (!choice.fits && !hosts->elsewhere
+           && (b = smaller_micro_batch(wish, dp, b)) > 0) {
         const struct mtlm_choice other = weigh_layout(wish, hosts, tp, pp, b);
 
         if (other.fits || other.need < choice.need)

@@ -13,6 +13,8 @@ struct mtlm_hosts {
     /* Available bytes of the machine with the least memory.  With GPUs: of the
      * GPU with the least memory, for one rank. */
     double available;
+    bool elsewhere;       /* the job has other machines, of unknown memory: no
+                           * micro batch shrinks to fit */
     double unshared;      /* available, if no other process used the GPU */
     double process_bytes; /* resident bytes of each process before the choice */
 };
@@ -51,7 +53,7 @@ struct mtlm_choice {
  * A model is spread over the fewest ranks that can hold the model, or over up
  * to four times as many.  If virtual stages are asked for, the model is spread
  * over the most ranks.  The other ranks are data-parallel.  Each layout has the
- * largest micro batch that fits.
+ * largest micro batch that divides the batches and fits.
  *
  * In a tensor-parallel choice, windows grow by one microbatch, which is
  * computed during all-reduces.  The windows grow only if they still fit and the

@@ -146,6 +146,7 @@ char *mtlm_advice(const struct mtlm_options *options,
     FILE *out = open_memstream(&text, &size);
 
     same.ranks = launched;
+    more.elsewhere = same.elsewhere = false;
     free_wish.layout_free = free_wish.micro_batch_free = true;
     free_wish.stages = (struct mtlm_stage_wish){0};
     free_wish.config.stage_windows = NULL;

@@ -33,7 +33,6 @@ struct dry_run {
     struct mtlm_wish wish;
     struct mtlm_gpus gpus;
     struct mtlm_hosts hosts;
-    bool here; /* the job would run on this machine alone */
     struct mtlm_choice choice;
     struct mtlm_program_config config;
     struct mtlm_outline outline;
@@ -215,12 +214,12 @@ static void print_fit(const struct dry_run *d)
     fputc('\n', d->out);
     if (d->hosts.gpus)
         print_fit_on_gpus(d);
-    else if (d->here && d->choice.need <= d->hosts.available) {
+    else if (!d->hosts.elsewhere && d->choice.need <= d->hosts.available) {
         fprintf(d->out,
                 "It fits: %.2f GiB are needed, this machine has %.2f GiB "
                 "available.\n",
                 d->choice.need / GIB, have);
-    } else if (d->here) {
+    } else if (!d->hosts.elsewhere) {
         fprintf(d->out,
                 "It does not fit: %.2f GiB are needed, this machine has %.2f "
                 "GiB available.\n",
@@ -316,9 +315,7 @@ static int find_hosts(struct dry_run *d, struct mtlm_error *err)
                             .per_host = staying(d, on_host),
                             .available = mtlm_memory_available(),
                             .process_bytes = mtlm_memory_resident()};
-    d->here = d->hosts.ranks == d->hosts.per_host;
-    if (!d->here) /* the job would run on other machines, too */
-        d->wish.micro_batch_free = false;
+    d->hosts.elsewhere = d->hosts.ranks != d->hosts.per_host;
     return d->gpus.count ? find_gpus(d, err) : 0;
 }
 

@@ -43,6 +43,12 @@ static void test_a_plan_knows_replicas(void **state)
     assert_says(text, "x data 6 = 3072 ranks,");
     free(text);
     free(more);
+    /* The preset's 4 samples are more than a rank's share. */
+    text = plan_of("--model gpt2-345m --dry-run --world-size 8 "
+                   "--global-batch-size 8 --tensor-model-parallel-size 1 "
+                   "--pipeline-model-parallel-size 1 --eval-iters 0");
+    assert_says(text, "8 samples = 8 x 1 microbatch of 1 x 1024 tokens");
+    free(text);
     assert_int_equal(parse("--model gpt-1t --dry-run --world-size 3000 "
                            "--tensor-model-parallel-size 8"),
                      MTLM_REQUEST_PLAN);
