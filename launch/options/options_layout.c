@@ -20,6 +20,14 @@ bool mtlm_options_micro_batch_is_free(const struct mtlm_options *options)
            <= MTLM_SOURCE_PRESET;
 }
 
+const char *mtlm_options_micro_batch_origin(const struct mtlm_options *options)
+{
+    return mtlm_options_source(options, MTLM_OPT_MICRO_BATCH_SIZE)
+                   == MTLM_SOURCE_CHECKPOINT
+               ? "checkpoint"
+               : "preset";
+}
+
 int64_t mtlm_options_pipeline_ranks(const struct mtlm_options *options)
 {
     return options->placement == MTLM_PLACEMENT_POLICY
@@ -32,7 +40,7 @@ int64_t mtlm_options_pipeline_ranks(const struct mtlm_options *options)
 static int check_shared(const struct mtlm_options *o, const char *what,
                         int64_t samples, int64_t dp, struct mtlm_error *err)
 {
-    /* A preset's micro batch may shrink (graph/predict/choose.h). */
+    /* A micro batch that is free may shrink (graph/predict/choose.h). */
     const bool free = mtlm_options_micro_batch_is_free(o);
 
     if (samples % (dp * (free ? 1 : o->micro_batch_size)) == 0)

@@ -8,9 +8,12 @@
 /* Returns whether the options leave the layout to be chosen. */
 bool mtlm_options_layout_is_free(const struct mtlm_options *options);
 
-/* Returns whether the options leave the micro batch to be chosen: none given,
- * or a preset's. */
+/* Returns whether the options leave the micro batch to be chosen: a preset or a
+ * checkpoint gives it. */
 bool mtlm_options_micro_batch_is_free(const struct mtlm_options *options);
+
+/* Returns what gives a micro batch that is free: "preset" or "checkpoint". */
+const char *mtlm_options_micro_batch_origin(const struct mtlm_options *options);
 
 /* Returns the ranks of one pipeline: pipeline_parallel; 1 with placement
  * policy. */

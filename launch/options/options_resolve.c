@@ -10,6 +10,7 @@
 #include "launch/options/options_data.h"
 #include "launch/options/options_eval.h"
 #include "launch/options/options_generate.h"
+#include "launch/options/options_layout.h"
 #include "launch/options/options_note.h"
 #include "launch/options/options_precision.h"
 #include "launch/options/options_recipe.h"
@@ -19,10 +20,11 @@
 #include "launch/options/options_tokenizer.h"
 #include "launch/options/options_trace.h"
 #include "models/text/byte_tokenizer.h"
+#include "runtime/base/plural.h"
 #include "runtime/comm/launcher.h"
 
-/* Sets what weights alone need not say: an evaluation takes single samples, as
- * long as the model allows. */
+/* For a checkpoint that holds the model alone: samples have the model's length,
+ * and an evaluation takes single samples. */
 static void resolve_weights_alone(struct mtlm_options *options)
 {
     unsigned char *source = options->source;
@@ -106,23 +108,23 @@ static int64_t common_divisor(int64_t a, int64_t b)
     return b ? common_divisor(b, a % b) : a;
 }
 
-/* Shrinks the preset's micro batch to a divisor of the global batch. */
+/* Shrinks a micro batch of a preset or a checkpoint to a divisor of the global
+ * batch. */
 static void resolve_batch(struct mtlm_options *options)
 {
-    const int micro = mtlm_options_source(options, MTLM_OPT_MICRO_BATCH_SIZE);
     const int64_t both =
         common_divisor(options->global_batch_size, options->micro_batch_size);
 
     if (!mtlm_options_given(options, MTLM_OPT_GLOBAL_BATCH_SIZE)) {
         options->global_batch_size = options->micro_batch_size;
-    } else if (micro <= MTLM_SOURCE_PRESET
+    } else if (mtlm_options_micro_batch_is_free(options)
                && options->micro_batch_size > both) {
         mtlm_options_note(
             options,
-            "micro batch of %" PRId64 " samples: the %s's "
+            "micro batch of %" PRId64 " sample%s: the %s's "
             "%" PRId64 " do not divide the global batch of "
             "%" PRId64,
-            both, micro == MTLM_SOURCE_PRESET ? "preset" : "checkpoint",
+            both, mtlm_plural(both), mtlm_options_micro_batch_origin(options),
             options->micro_batch_size, options->global_batch_size);
         options->micro_batch_size = both;
     }

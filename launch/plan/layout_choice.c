@@ -17,6 +17,7 @@
 #include "launch/options/options_stages.h"
 #include "launch/plan/layout_choice.h"
 #include "launch/plan/schedule_choice.h"
+#include "runtime/base/plural.h"
 
 #define GIB (1024.0 * 1024 * 1024)
 
@@ -173,24 +174,28 @@ char *mtlm_layout_choice_stages_text(const struct mtlm_layout *layout,
     return text;
 }
 
-/* Notes why the micro batch is smaller than the preset's. */
+/* Notes why the micro batch is smaller than the one of the preset or the
+ * checkpoint. */
 static void note_micro_batch(struct mtlm_options *options,
                              const struct mtlm_choice *choice)
 {
-    const int64_t preset = options->micro_batch_size;
+    const char *origin = mtlm_options_micro_batch_origin(options);
+    const int64_t wanted = options->micro_batch_size;
 
-    if (options->global_batch_size % (preset * choice->dp))
+    if (options->global_batch_size % (wanted * choice->dp))
         mtlm_options_note(options,
-                          "micro batch of %" PRId64 " samples: the preset's "
+                          "micro batch of %" PRId64 " sample%s: the %s's "
                           "%" PRId64 " do not divide the %" PRId64
                           " of each of %d data-parallel ranks",
-                          choice->micro_batch, preset,
+                          choice->micro_batch, mtlm_plural(choice->micro_batch),
+                          origin, wanted,
                           options->global_batch_size / choice->dp, choice->dp);
     else
         mtlm_options_note(options,
-                          "micro batch of %" PRId64 " samples: the preset's "
+                          "micro batch of %" PRId64 " sample%s: the %s's "
                           "%" PRId64 " need more memory than available",
-                          choice->micro_batch, preset);
+                          choice->micro_batch, mtlm_plural(choice->micro_batch),
+                          origin, wanted);
 }
 
 int mtlm_layout_choice_take(struct mtlm_options *options,

@@ -104,6 +104,28 @@ static void test_what_is_given_counts(void **state)
     assert_null(options.options_path);
 }
 
+static void test_the_micro_batch_gives_way(void **state)
+{
+    char *plan;
+    char line[256];
+
+    (void) state;
+    write_checkpoint(SETTINGS, OTHERS);
+    accepts_load("--mock-data --global-batch-size 3");
+    assert_string_equal(options.notes,
+                        "micro batch of 1 sample: the checkpoint's 2 do not "
+                        "divide the global batch of 3");
+    snprintf(line, sizeof(line),
+             "--load %s --mock-data --dry-run --world-size 8 "
+             "--tensor-model-parallel-size 1 --pipeline-model-parallel-size 1",
+             dir);
+    plan = plan_of(line);
+    assert_string_equal(options.notes,
+                        "micro batch of 1 sample: the checkpoint's 2 do not "
+                        "divide the 1 of each of 8 data-parallel ranks");
+    free(plan);
+}
+
 static void test_a_new_training_keeps_its_seed_and_precision(void **state)
 {
     (void) state;
@@ -248,6 +270,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_load_alone_brings_the_job),
         cmocka_unit_test(test_what_is_given_counts),
+        cmocka_unit_test(test_the_micro_batch_gives_way),
         cmocka_unit_test(test_a_new_training_keeps_its_seed_and_precision),
         cmocka_unit_test(test_a_contradiction_is_refused),
         cmocka_unit_test(test_weights_alone_ask_for_the_rest),
