@@ -75,6 +75,8 @@ refused() {
     [ "$(cat "$work/err")" = "run: $words" ] || fail "$*: $(cat "$work/err")"
 }
 refused "there is no hostfile '$work/none'" --hostfile "$work/none" -n 2 true
+[ "$("$run" -n 1 echo --hostfile "$work/none")" = "--hostfile $work/none" ] \
+    || fail "the program's own --hostfile is refused"
 refused "the hostfile '$work' is a directory" -machinefile "$work" -n 2 true
 bin=$work/bin
 mkdir "$bin"
@@ -119,3 +121,21 @@ END
     || fail "no reader: exit status $(cat "$work/rc"): $(cat "$work/err")"
 grep -q 'standard output cannot be written: Broken pipe' "$work/err" \
     || fail "no reader: $(cat "$work/err")"
+
+# The reader leaves after the ranks have ended, with more to read than a pipe
+# holds: nobody is asked to stop.
+{
+    rc=0
+    "$run" -n 1 bash -c 'head -c 100000 /dev/zero; touch "$work/ended"' \
+        2>"$work/err" || rc=$?
+    echo "$rc" >"$work/rc"
+} | {
+    for i in $(seq $((300 * TIME_SCALE))); do
+        [ ! -e "$work/ended" ] || break
+        sleep 0.1
+    done
+    sleep 1
+}
+[ "$(cat "$work/rc")" -eq 4 ] || fail "late: exit status $(cat "$work/rc")"
+[ "$(cat "$work/err")" = 'run: standard output cannot be written: Broken pipe' ] \
+    || fail "late: $(cat "$work/err")"
