@@ -86,50 +86,73 @@ static int check_empty(const char *dir, const char *option,
     return rc;
 }
 
-/* Takes an empty directory for this job.  The second look sees the files of a
- * job that held the lock until now. */
-static int take_empty(struct mtlm_job *job, const char *dir, const char *option,
-                      int *lock, struct mtlm_error *err)
+/* The directories that rank 0 makes for the job; the first LOCKED of them have
+ * to be empty. */
+enum { LOCKED = 2, DIRS = 3 };
+static const char *const option_of[DIRS] = {"trace", "dump-logits", "save"};
+
+static void list_dirs(const struct mtlm_options *o, const char *dir[DIRS])
 {
-    if (!dir)
-        return 0;
-    return check_empty(dir, option, err) < 0 || probe(job, dir, err) < 0
-                   || mtlm_dir_lock_take(dir, lock, err) < 0
-                   || check_empty(dir, option, err) < 0
-               ? -1
-               : 0;
+    dir[0] = o->trace_dir;
+    dir[1] = o->logits_dir;
+    dir[2] = o->save_dir;
 }
 
-/* A directory is locked once, for one purpose. */
-static int check_distinct(const struct mtlm_options *o, struct mtlm_error *err)
+static bool is_same(const char *a, const char *b)
 {
-    const char *dir[] = {o->trace_dir, o->logits_dir, o->save_dir};
-    static const char *const option[] = {"trace", "dump-logits", "save"};
+    struct stat x, y;
 
-    for (int i = 0; i < 3; i++)
+    return a && b && stat(a, &x) == 0 && stat(b, &y) == 0
+           && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Refuses one directory for two purposes: a directory is locked once. */
+static int check_distinct(const char *const dir[DIRS], struct mtlm_error *err)
+{
+    for (int i = 0; i < DIRS; i++)
         for (int j = 0; j < i; j++)
-            if (dir[i] && dir[j] && strcmp(dir[i], dir[j]) == 0)
+            if (is_same(dir[i], dir[j]))
                 return mtlm_error_set(err, MTLM_EXIT_USAGE,
                                       "--%s and --%s both name %s; each needs "
                                       "a directory of its own",
-                                      option[j], option[i], dir[i]);
+                                      option_of[j], option_of[i], dir[i]);
+    return 0;
+}
+
+/* Takes an empty directory for this job.  The second look sees the files of a
+ * job that held the lock until now. */
+static int take_empty(const char *dir, const char *option, int *lock,
+                      struct mtlm_error *err)
+{
+    if (mtlm_dir_lock_take(dir, lock, err) < 0)
+        return -1;
+    return check_empty(dir, option, err);
+}
+
+static int probe_dirs(struct mtlm_job *job, struct mtlm_error *err)
+{
+    const char *dir[DIRS];
+
+    list_dirs(&job->options, dir);
+    for (int i = 0; i < DIRS; i++)
+        if (dir[i]
+            && ((i < LOCKED && check_empty(dir[i], option_of[i], err) < 0)
+                || probe(job, dir[i], err) < 0))
+            return -1;
+    if (check_distinct(dir, err) < 0)
+        return -1;
+    for (int i = 0; i < LOCKED; i++)
+        if (dir[i]
+            && take_empty(dir[i], option_of[i], &job->output_lock[i], err) < 0)
+            return -1;
     return 0;
 }
 
 int mtlm_job_outputs_probe(struct mtlm_job *job, struct mtlm_error *err)
 {
-    const struct mtlm_options *o = &job->options;
-
-    if (mtlm_ranks_rank(job->ranks) == 0
-        && (check_distinct(o, err) < 0
-            || take_empty(job, o->trace_dir, "trace", &job->output_lock[0], err)
-                   < 0
-            || take_empty(job, o->logits_dir, "dump-logits",
-                          &job->output_lock[1], err)
-                   < 0
-            || probe(job, o->save_dir, err) < 0))
+    if (mtlm_ranks_rank(job->ranks) == 0 && probe_dirs(job, err) < 0)
         return -1;
-    return probe(job, o->dump_dir, err);
+    return probe(job, job->options.dump_dir, err);
 }
 
 int mtlm_job_outputs_open_metrics(struct mtlm_job *job, struct mtlm_error *err)
@@ -162,9 +185,10 @@ void mtlm_job_outputs_begin_metrics(struct mtlm_job *job)
 
 void mtlm_job_outputs_end(struct mtlm_job *job)
 {
-    const char *dir[] = {job->options.trace_dir, job->options.logits_dir};
+    const char *dir[DIRS];
 
-    for (int i = 0; i < 2; i++)
+    list_dirs(&job->options, dir);
+    for (int i = 0; i < LOCKED; i++)
         if (job->output_lock[i] > 0) {
             mtlm_dir_lock_remove(dir[i]);
             close(job->output_lock[i]);
