@@ -72,7 +72,9 @@ damage_traces() {
 prepare() {
     local name
     for _ in $(seq 300); do echo 'The quick brown fox jumps.'; done >text
+    echo 'Few words.' >brief
     mtlm-preprocess --input text --output-prefix good >/dev/null || fail preprocess
+    mtlm-preprocess --input brief --output-prefix brief >/dev/null || fail preprocess
     for name in nobin noidx shortbin shortidx badidx emptyidx; do
         cp good_text_document.bin $name.bin
         cp good_text_document.idx $name.idx

@@ -258,6 +258,9 @@ static int open_documents(struct mtlm_job *job, struct mtlm_error *err)
     if (o->eval_iters == 0)
         return 0;
     job->valid.samples = create_samples(job, MTLM_VALID, err);
+    if (!job->valid.samples && !o->data_path)
+        return mtlm_error_prefix(err,
+                                 "validation data (--eval-iters 0 for none)");
     if (!job->valid.samples)
         return mtlm_error_prefix(
             err, "validation split \"%s\" (--eval-iters 0 for none)", o->split);
