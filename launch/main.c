@@ -72,10 +72,9 @@ int main(int argc, char **argv)
     mtlm_standard_output_start();
     mtlm_blas_core_prepare(argc, argv);
     request = mtlm_options_parse(&job.options, argc, argv, &err);
-    if (request == MTLM_REQUEST_PLAN
-        && mtlm_environment_check_numbers(&err) < 0)
-        request = -1;
-    if (request == MTLM_REQUEST_NONE && mtlm_environment_check(&err) < 0)
+    if ((request == MTLM_REQUEST_PLAN
+         && mtlm_environment_check_numbers(&err) < 0)
+        || (request == MTLM_REQUEST_NONE && mtlm_environment_check(&err) < 0))
         request = -1;
     if (request > MTLM_REQUEST_NONE) {
         code = answer(&job.options, request);
@@ -85,8 +84,8 @@ int main(int argc, char **argv)
         const int together = mtlm_launcher_together();
 
         /* With a wrong option, ranks start, too: they agree that one rank
-         * prints the error.  A rank that left at once would end the others. */
-        /* After a wrong option, the timeout is 0. */
+         * prints the error.  A rank that left at once would end the others.
+         * timeout_minutes 0, after a wrong option, stands for a default. */
         mtlm_watchdog_start(60 * job.options.timeout_minutes);
         job.ranks = mtlm_ranks_start(&argc, &argv);
         mtlm_signals_start();

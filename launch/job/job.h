@@ -26,7 +26,7 @@ struct mtlm_job_source {
     struct mtlm_samples *samples;
 };
 
-/* A data set, and its part of the splits. */
+/* A data set, and its documents of each split. */
 struct mtlm_job_dataset {
     struct mtlm_indexed_dataset *dataset;
     int64_t documents; /* before a cut */

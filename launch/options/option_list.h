@@ -382,9 +382,9 @@
     OPT(CHECKPOINTS, NO_SAVE_OPTIM, "no-save-optim", FLAG, no_save_optim,      \
         "no", 0, 0, NULL, "save the weights only")                             \
     OPT(CHECKPOINTS, LOAD, "load", TEXT, load_dir, "", 0, 0, "DIR",            \
-        "continue from the newest whole checkpoint in DIR, with its options "  \
-        "where none are given; where there is none and --save is the same "    \
-        "DIR, begin")                                                          \
+        "continue from the newest whole checkpoint in DIR, which sets the "    \
+        "options that are not given; without a checkpoint, begin if --save "   \
+        "is the same DIR")                                                     \
     OPT(CHECKPOINTS, NO_LOAD_OPTIM, "no-load-optim", FLAG, no_load_optim,      \
         "no", 0, 0, NULL,                                                      \
         "load neither the optimizer's state nor the clock of the learning "    \

@@ -17,7 +17,7 @@ enum mtlm_option_type {
     MTLM_OPTION_CHOICE,    /* enum */
     MTLM_OPTION_RANGE,     /* struct mtlm_range, written A:B */
     MTLM_OPTION_WORDS,     /* text of several words, as blend_list.h reads it */
-    MTLM_OPTION_PROMPT,    /* the same of any characters, maybe empty; not in
+    MTLM_OPTION_PROMPT,    /* text of any characters, maybe none; not in
                             * configuration files */
     MTLM_OPTION_SPLIT,     /* text, as models/text/split.h reads it */
     MTLM_OPTION_RAMP,      /* struct mtlm_ramp without full; three numbers */

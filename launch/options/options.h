@@ -84,10 +84,8 @@ struct mtlm_options {
     int64_t micro_batch_size;  /* samples of a microbatch */
     int64_t global_batch_size; /* samples of an iteration */
     struct mtlm_ramp ramp;     /* up to the global batch */
-    int64_t train_iters;       /* iterations to train, set with --train-samples,
-                                * too */
-    int64_t train_samples;     /* samples to train, set with --train-iters,
-                                * too */
+    int64_t train_iters;       /* to train; else from --train-samples */
+    int64_t train_samples;     /* to train; else from --train-iters */
     int64_t eval_iters;        /* batches of an evaluation; 0: no evaluation */
     int64_t eval_interval;     /* iterations */
     int64_t seed;              /* 0 .. 2^32 - 1 */

@@ -13,9 +13,9 @@ struct mtlm_options_checkpoint {
 
 /* Finds the newest checkpoint of options->load_dir with a whole manifest, and
  * takes from it what no other source gives; sets options->options_path.  Reads
- * no weights.  The caller frees *found.  -1 and MTLM_EXIT_IO, MTLM_EXIT_INPUT:
- * a manifest is unreadable, or holds no options.  MTLM_EXIT_USAGE: an option
- * that is given contradicts the checkpoint. */
+ * no weights.  The caller frees *found.  -1 and MTLM_EXIT_IO: a manifest is
+ * unreadable.  MTLM_EXIT_INPUT: a stored text is no value of its option.
+ * MTLM_EXIT_USAGE: an option that is given contradicts the checkpoint. */
 int mtlm_options_checkpoint_take(struct mtlm_options *options,
                                  struct mtlm_options_checkpoint *found,
                                  struct mtlm_error *err);

@@ -1,5 +1,5 @@
-# A Python environment with current PyTorch and transformers, beside which tests
-# compare text.  Sourced by launch/setup after common.sh.
+# A Python environment with current PyTorch and transformers: tests compare the
+# text of both sides.  Sourced by launch/setup after common.sh.
 
 PACKAGES_PEERS="python3 python3-venv"
 

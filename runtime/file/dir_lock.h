@@ -15,7 +15,7 @@ int mtlm_dir_lock_take(const char *dir, int *lock, struct mtlm_error *err);
  * MTLM_EXIT_IO. */
 int mtlm_dir_lock_check(const char *dir, struct mtlm_error *err);
 
-/* Removes the lock's file from a directory that will be removed. */
+/* Removes the lock's file from a directory that no job uses from now on. */
 void mtlm_dir_lock_remove(const char *dir);
 
 #endif /* MTLM_DIR_LOCK_H */
