@@ -121,27 +121,26 @@ static void print_cut(const struct mtlm_job *job,
     printf("\n");
 }
 
-/* Samples that are counted one by one; more are in proportion to these. */
-enum { MOST_COUNTED = 1 << 28 };
+/* Samples that are counted one by one, within a second.  Of more samples, each
+ * data set gives its share, to a few samples. */
+enum { MOST_COUNTED = 1 << 24 };
 
 /* Counts the samples of each data set among the first `samples` of a split;
  * count [datasets]. */
 static void count_samples(const struct mtlm_job *job, enum mtlm_split split,
                           int64_t samples, int64_t *count)
 {
-    double *share = mtlm_calloc(job->datasets, sizeof(*share));
+    double *share = mtlm_calloc(job->datasets, sizeof(*share)), sum = 0;
     int64_t *packed = mtlm_calloc(job->datasets, sizeof(*packed));
     int n = 0;
 
     for (int i = 0; i < job->datasets; i++)
         if (job->data[i].serves[split])
-            share[n++] = job->data[i].share[split];
-    if (n > 0)
-        mtlm_blend_count(
-            share, n, samples < MOST_COUNTED ? samples : MOST_COUNTED, packed);
+            sum += share[n++] = job->data[i].share[split];
+    if (n > 0 && samples <= MOST_COUNTED)
+        mtlm_blend_count(share, n, samples, packed);
     for (int i = 0; i < n && samples > MOST_COUNTED; i++)
-        packed[i] =
-            llrint((double) packed[i] / MOST_COUNTED * (double) samples);
+        packed[i] = llrint(share[i] / sum * (double) samples);
     n = 0;
     for (int i = 0; i < job->datasets; i++)
         count[i] = job->data[i].serves[split] ? packed[n++] : 0;
