@@ -1,7 +1,8 @@
 #!/bin/bash
 # The first hour of a user, in a fresh directory: a book becomes tokens, two
 # ranks train, one rank validates and generates, another layout resumes the
-# training from its middle, and other programs read the exported model.
+# training from its middle, and other programs read the picture of the losses
+# and the exported model.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 tree=$(cd "$OLDPWD" && cd "${srcdir:-.}" && pwd)
@@ -78,6 +79,9 @@ if full_tier; then
         --load half --tensor-model-parallel-size 2 --metrics pair
     checks 'the losses of a pair' same trained pair $((iterations / 2)) 1e-4
 fi
+
+does picture "${program%/*}/mtlm-report" --loss trained --svg loss.svg
+checks 'the picture of the losses' picture trained out loss.svg
 
 does export "${program%/*}/mtlm-convert" --input ck --output exported
 checks 'the exported model' exported exported trained ck/iter_*"$iterations"

@@ -8,17 +8,23 @@ Usage: first_hour_check.py learns METRICS N
        first_hour_check.py same METRICS METRICS FIRST BOUND
            after iteration FIRST both have the same losses, relatively up to
            BOUND
+       first_hour_check.py picture METRICS TABLE SVG
+           the table has the mean of the last losses, and a curve of the picture goes down
+           from the first iteration to the last
        first_hour_check.py exported DIR METRICS CHECKPOINT
            the safetensors and config.json of a GPT-2 with all parameters and
            the word embeddings of the checkpoint"""
 
 import json
 import math
+import re
 import sys
 from array import array
 from pathlib import Path
+from xml.etree import ElementTree
 
 BYTES = 257  # tokens
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def lines(path):
@@ -55,6 +61,19 @@ def same(a, b, first, bound):
     assert a.keys() == b.keys() and a, (sorted(a), sorted(b))
     far = max(abs(a[i] / b[i] - 1) for i in a)
     assert far <= float(bound), far
+
+
+def picture(path, table, svg):
+    found = losses(path)
+    n = len(found) // 50 if len(found) >= 100 else 1
+    last = f"{sum(list(found.values())[-n:]) / n:.4f}"
+    assert last in Path(table).read_text().split(), last
+    (curve,) = [p.get("d") for p in ElementTree.parse(svg).getroot().iter(SVG + "path")
+                if p.get("class") == "mean" and "L" in p.get("d")]
+    points = [tuple(map(float, p.split())) for p in re.split("[ML]", curve)[1:]]
+    assert len(points) == len(found), len(points)
+    assert [x for x, _ in points] == sorted({x for x, _ in points})
+    assert points[0][1] < points[-1][1] - 50, points  # y grows downwards
 
 
 def tensors(path):
@@ -104,4 +123,4 @@ def exported(directory, metrics, checkpoint):
 
 
 {"learns": learns, "validation": validation, "same": same,
- "exported": exported}[sys.argv[1]](*sys.argv[2:])
+ "picture": picture, "exported": exported}[sys.argv[1]](*sys.argv[2:])
