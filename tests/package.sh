@@ -18,6 +18,9 @@ LAUNCH=$ROOT/launch
 
 [ "$(id -u)" -eq 0 ] || die "chroots need root"
 SUITE=bookworm
+# A job of seconds, whose log names each iteration.
+JOB="mtlm-dag --model gpt-tiny --num-layers 2 --eval-iters 0 --log-interval 1"
+JOB="$JOB --log-format megatron"
 WORK=${1:-}
 if [ -z "$WORK" ]; then
     WORK=$(mktemp -d /var/tmp/mtlm-package.XXXXXX)
@@ -109,11 +112,16 @@ use_packages() {
         'ldd /usr/bin/mtlm-dag && ! ldd /usr/bin/mtlm-dag | grep "not found"'
     expect run '--pipeline-model-parallel-size' 'man mtlm-dag | cat'
     expect run '--tokenizer-type' 'man mtlm-preprocess | cat'
-    expect run 'book' 'su - user -c "mtlm-preprocess --input book.txt --output-prefix book"'
-    expect run 'iteration *3/ *3 ' 'su - user -c "mtlm-run -n 2 mtlm-dag --model gpt-tiny --num-layers 2 --data-path book --pipeline-model-parallel-size 2 --train-iters 3 --eval-iters 0 --log-interval 1 --log-format megatron --save saved"'
-    expect run '^The ' 'su - user -c "mtlm-dag --load saved --max-new-tokens 4 --generate \"The \""'
+    expect run 'book' \
+        'su - user -c "mtlm-preprocess --input book.txt --output-prefix book"'
+    expect run 'iteration *3/ *3 ' "su - user -c 'mtlm-run -n 2 $JOB \
+        --data-path book --pipeline-model-parallel-size 2 --train-iters 3 \
+        --save saved'"
+    expect run '^The ' "su - user -c \
+        'mtlm-dag --load saved --max-new-tokens 4 --generate \"The \"'"
     # Root, the only user of many a container.
-    expect run 'iteration *1/ *1 ' 'mtlm-run -n 2 mtlm-dag --model gpt-tiny --num-layers 2 --mock-data --train-iters 1 --eval-iters 0 --log-interval 1 --log-format megatron'
+    expect run 'iteration *1/ *1 ' "mtlm-run -n 2 $JOB --mock-data \
+        --train-iters 1"
 }
 
 # A policy of the user's own, for which mtlm-dag-dev and a compiler are enough.
@@ -121,11 +129,17 @@ use_development() {
     step "installing mtlm-dag-dev" "$LOG" in_system run \
         "apt-get -q install -y --no-install-recommends gcc libc6-dev make \
         pkg-config /packages/mtlm-dag-dev_*.deb"
-    expect run 'policies.so' 'cp -r $(pkg-config --variable=policiesdir mtlm-dag) /mine && make -C /mine && ls /mine/policies.so'
-    expect run 'iteration *1/ *1 ' 'STARPU_SCHED_LIB=/mine/policies.so STARPU_SCHED=smallest mtlm-dag --model gpt-tiny --num-layers 2 --mock-data --train-iters 1 --eval-iters 0 --log-interval 1 --log-format megatron'
-    expect run 'smallest' 'mtlm-compare --policies prio,smallest=/mine/policies.so --rounds 1 -- --model gpt-tiny --num-layers 2 --train-iters 5'
-    step "purging" "$LOG" in_system run 'apt-get -q purge -y mtlm-dag mtlm-dag-dev'
-    expect run '^nothing left$' '! find /usr -path "*mtlm*" | grep . && echo nothing left'
+    # shellcheck disable=SC2016 # the chroot expands
+    expect run 'policies.so' 'cp -r $(pkg-config --variable=policiesdir mtlm-dag) \
+        /mine && make -C /mine && ls /mine/policies.so'
+    expect run 'iteration *1/ *1 ' "STARPU_SCHED_LIB=/mine/policies.so \
+        STARPU_SCHED=smallest $JOB --mock-data --train-iters 1"
+    expect run 'smallest' 'mtlm-compare --policies prio,smallest=/mine/policies.so \
+        --rounds 1 -- --model gpt-tiny --num-layers 2 --train-iters 5'
+    step "purging" "$LOG" in_system run \
+        'apt-get -q purge -y mtlm-dag mtlm-dag-dev'
+    expect run '^nothing left$' \
+        '! find /usr -path "*mtlm*" | grep . && echo nothing left'
 }
 
 say "Fresh systems:"

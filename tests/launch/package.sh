@@ -49,7 +49,7 @@ read_version='ROOT=$1; . "$1/launch/package.d/deb.sh"; echo "$VERSION"'
     for name in $PACKAGES_BUILD; do
         case $name in
         lib*-dev | openmpi-bin | fxt-tools)
-            grep -q "^.* $name[, ]\|^.* $name\$" "$recipes/debian/control" \
+            grep -q "^.* ${name}[, ]\|^.* ${name}\$" "$recipes/debian/control" \
                 || echo "$name"
             ;;
         esac
