@@ -3,17 +3,25 @@
 
 PACKAGES_PEERS="python3 python3-venv"
 
-# peers_install: makes the environment in the cache directory, unless it works.
+# What the tests compared with.  Raise them together.
+PEERS_PINS="numpy==2.4.6 torch==2.15.0 transformers==5.23.0"
+
+# peers_install: makes the environment in the cache directory, unless it is there
+# in these versions.
 peers_install() {
     local peers=$CACHE/peers log=$CACHE/log/peers.log
-    if "$peers/bin/python" -c 'import torch, transformers' 2>/dev/null; then
+    if [ "$(cat "$peers/.mtlm-pins" 2>/dev/null)" = "$PEERS_PINS" ] \
+        && "$peers/bin/python" -c 'import torch, transformers' 2>/dev/null; then
         say "  peers: $peers"
         return 0
     fi
     : >"$log"
     rm -rf "$peers"
     step "Python environment" "$log" /usr/bin/python3 -m venv "$peers"
-    STEP_HINT="could not install PyTorch and transformers; see $log" \
+    # shellcheck disable=SC2086 # several words
+    STEP_HINT="could not install $PEERS_PINS; see $log" \
         step "PyTorch and transformers" "$log" \
-        "$peers/bin/pip" install --quiet numpy torch transformers
+        "$peers/bin/pip" install --quiet $PEERS_PINS
+    printf '%s\n' "$PEERS_PINS" >"$peers/.mtlm-pins"
+    say "  peers: $peers"
 }
