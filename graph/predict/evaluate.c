@@ -302,6 +302,37 @@ struct mtlm_evaluation mtlm_evaluate(const struct mtlm_evaluate *config)
     return e;
 }
 
+struct mtlm_boxes mtlm_evaluate_boxes(const struct mtlm_evaluate *pipeline,
+                                      const double *memory)
+{
+    return (struct mtlm_boxes){.layout = pipeline->layout,
+                               .microbatches = pipeline->microbatches,
+                               .pieces = pipeline->pieces,
+                               .forward = pipeline->forward,
+                               .backward = pipeline->backward,
+                               .weight = pipeline->weight,
+                               .hop = pipeline->hop,
+                               .memory = memory};
+}
+
+void mtlm_evaluation_order(const struct mtlm_evaluation *evaluation,
+                           const struct mtlm_boxes *boxes,
+                           struct mtlm_box_order *order)
+{
+    /* The pieces of a W are alike: the next one to start is the next piece. */
+    int *started = mtlm_calloc(mtlm_boxes_count(boxes), sizeof(*started));
+
+    for (int i = 0; i < evaluation->n_tasks; i++) {
+        const struct mtlm_evaluated_task *task = &evaluation->task[i];
+        const int first =
+            mtlm_box_number(boxes, (struct mtlm_box){task->phase, task->stage,
+                                                     task->microbatch, 0});
+
+        mtlm_order_append(order, boxes, first + started[first]++);
+    }
+    free(started);
+}
+
 void mtlm_evaluation_free(struct mtlm_evaluation *evaluation)
 {
     free(evaluation->task);

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "graph/order/order.h"
 #include "graph/schedule/schedule.h"
 
 /* Everything is borrowed. */
@@ -53,6 +54,17 @@ struct mtlm_evaluation {
 /* Simulates the pipeline.  The caller frees the result with
  * mtlm_evaluation_free(). */
 struct mtlm_evaluation mtlm_evaluate(const struct mtlm_evaluate *pipeline);
+
+/* Returns the boxes of the pipeline.  memory: as in struct mtlm_boxes,
+ * borrowed; NULL if the caller asks for none. */
+struct mtlm_boxes mtlm_evaluate_boxes(const struct mtlm_evaluate *pipeline,
+                                      const double *memory);
+
+/* Appends the tasks of each rank to `order`, an order without boxes, as they
+ * start.  A rank of several workers starts tasks before others end. */
+void mtlm_evaluation_order(const struct mtlm_evaluation *evaluation,
+                           const struct mtlm_boxes *boxes,
+                           struct mtlm_box_order *order);
 
 /* Frees the tasks of the evaluation. */
 void mtlm_evaluation_free(struct mtlm_evaluation *evaluation);

@@ -467,6 +467,10 @@
         "print memory, work, messages and layout of the training and stop")    \
     OPT(GENERAL, SVG, "svg", TEXT, svg, "", 0, 0, "FILE",                      \
         "with --dry-run: draw the evaluated schedule to FILE")                 \
+    OPT(GENERAL, SCHEDULE_OUT, "schedule-out", TEXT, schedule_out, "", 0, 0,   \
+        "FILE",                                                                \
+        "with --dry-run: write the evaluated order of F, B and W to FILE, in " \
+        "the CSV of torch.distributed.pipelining")                             \
     OPT(GENERAL, WORLD_SIZE, "world-size", INT, world_size, "", 1, 1048576,    \
         "N",                                                                   \
         "with --dry-run: number of ranks (default: those of mpirun or Slurm, " \

@@ -180,7 +180,8 @@ struct mtlm_options {
     double temperature, top_p;
     int64_t top_k; /* 0: all tokens */
 
-    char *svg; /* picture of the plan, or NULL */
+    char *svg;          /* picture of the plan, or NULL */
+    char *schedule_out; /* order of the plan, or NULL */
 
     /* Tracing */
     char *trace_dir; /* or NULL: no trace */

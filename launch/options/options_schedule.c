@@ -121,6 +121,13 @@ int mtlm_options_schedule_resolve(struct mtlm_options *options,
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--svg draws the plan of --dry-run; --trace DIR "
                               "draws what ran");
+    if (o->schedule_out && o->request != MTLM_REQUEST_PLAN)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--schedule-out writes the order of --dry-run");
+    if (o->schedule_out && o->placement == MTLM_PLACEMENT_POLICY)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--schedule-out is for placement loop or v: with "
+                              "--placement policy no rank has an order");
     if (mtlm_options_given(o, MTLM_OPT_WINDOW) && !takes_size(schedule, false))
         return refuse_size(o, "window", false, err);
     if (o->act_mem > 0 && !takes_size(schedule, true))

@@ -52,6 +52,7 @@ static bool is_replaced(const struct command *c, enum mtlm_option_id option)
         MTLM_OPT_MICRO_BATCH_SIZE,
         MTLM_OPT_DRY_RUN,
         MTLM_OPT_SVG,
+        MTLM_OPT_SCHEDULE_OUT,
         MTLM_OPT_WORLD_SIZE};
     static const enum mtlm_option_id small[] = {MTLM_OPT_NUM_LAYERS,
                                                 MTLM_OPT_GLOBAL_BATCH_SIZE,

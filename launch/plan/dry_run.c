@@ -321,6 +321,14 @@ static int find_hosts(struct dry_run *d, struct mtlm_error *err)
 
 static int print_plan(const struct dry_run *d, struct mtlm_error *err)
 {
+    const struct mtlm_options *o = d->options;
+    const struct mtlm_dry_run_files files = {
+        .svg = o->svg,
+        .svg_ops = o->svg_detail == MTLM_SVG_OP,
+        .model = o->preset ? o->preset : "mtlm-dag",
+        .name = mtlm_options_schedule(o)->name,
+        .order = o->schedule_out};
+
     fprintf(d->out, "mtlm-dag %s: a plan, nothing runs\n", PACKAGE_VERSION);
     if (d->options->notes)
         fprintf(d->out, "%s\n", d->options->notes);
@@ -329,11 +337,7 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
     print_layout(d);
     print_work(d);
     if (!d->options->eval_only
-        && mtlm_dry_run_schedule(
-               &d->config, d->options->preset ? d->options->preset : "mtlm-dag",
-               mtlm_options_schedule(d->options)->name, d->options->svg,
-               d->options->svg_detail == MTLM_SVG_OP, d->out, err)
-               < 0)
+        && mtlm_dry_run_schedule(&d->config, &files, d->out, err) < 0)
         return -1;
     mtlm_plan_table_memory(&d->outline, d->out);
     mtlm_plan_table_traffic(&d->outline, d->out);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "graph/order/order_file.h"
 #include "graph/predict/work.h"
 #include "launch/plan/dry_run_schedule.h"
 #include "launch/plan/step.h"
@@ -141,8 +142,7 @@ static struct mtlm_trace_worker *workers_of(const struct mtlm_layout *layout)
 }
 
 static int draw(const struct mtlm_work *work, const struct mtlm_evaluation *e,
-                const char *model, const char *name, const char *svg,
-                bool svg_ops, struct mtlm_error *err)
+                const struct mtlm_dry_run_files *files, struct mtlm_error *err)
 {
     const struct mtlm_layout *layout = work->pipeline.layout;
     struct mtlm_record *record = records_of(e, layout);
@@ -156,21 +156,21 @@ static int draw(const struct mtlm_work *work, const struct mtlm_evaluation *e,
         .virtual_stages = layout->virtual_stages,
         .placement = layout->placement,
         .microbatches = work->pipeline.microbatches,
-        .model = model,
+        .model = files->model,
         .layout = text,
-        .schedule = name,
+        .schedule = files->name,
         .policy = "none, evaluated (1 ms = F)",
         .stage_of_rank = stage,
         .worker = worker,
         .n_workers = (size_t) layout->pp * layout->workers,
-        .svg_ops = svg_ops,
+        .svg_ops = files->svg_ops,
         .shown_first = many ? SHOWN_FIRST : 0,
         .shown_last = many ? SHOWN_LAST : 0};
     int rc;
 
     for (int r = 0; r < layout->pp; r++)
         stage[r] = r;
-    rc = mtlm_trace_export_picture(svg, record, e->n_tasks, &info, err);
+    rc = mtlm_trace_export_picture(files->svg, record, e->n_tasks, &info, err);
     free(text);
     free(stage);
     free(worker);
@@ -178,9 +178,25 @@ static int draw(const struct mtlm_work *work, const struct mtlm_evaluation *e,
     return rc;
 }
 
+/* ---- as a file ---- */
+
+static int write_order(const struct mtlm_work *work,
+                       const struct mtlm_evaluation *e, const char *path,
+                       struct mtlm_error *err)
+{
+    const struct mtlm_boxes boxes = mtlm_evaluate_boxes(&work->pipeline, NULL);
+    struct mtlm_box_order order = mtlm_order_create(&boxes);
+    int rc;
+
+    mtlm_evaluation_order(e, &boxes, &order);
+    rc = mtlm_order_file_write(path, &boxes, &order, err);
+    mtlm_order_free(&order);
+    return rc;
+}
+
 int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
-                          const char *model, const char *name, const char *svg,
-                          bool svg_ops, FILE *out, struct mtlm_error *err)
+                          const struct mtlm_dry_run_files *files, FILE *out,
+                          struct mtlm_error *err)
 {
     struct mtlm_work work;
     struct mtlm_evaluation e;
@@ -191,10 +207,12 @@ int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
     e = mtlm_evaluate(&work.pipeline);
     mtlm_step_clear();
     print_bubble(config, out);
-    print_evaluation(&e, name, out);
+    print_evaluation(&e, files->name, out);
     print_windows(&work, out);
-    if (svg)
-        rc = draw(&work, &e, model, name, svg, svg_ops, err);
+    if (files->svg)
+        rc = draw(&work, &e, files, err);
+    if (rc == 0 && files->order)
+        rc = write_order(&work, &e, files->order, err);
     mtlm_evaluation_free(&e);
     mtlm_work_free(&work);
     return rc;

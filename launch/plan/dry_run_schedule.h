@@ -7,13 +7,19 @@
 #include "graph/build/program.h"
 #include "runtime/base/error.h"
 
+/* Where a plan leaves its schedule. */
+struct mtlm_dry_run_files {
+    const char *svg;          /* picture, or NULL */
+    bool svg_ops;             /* as in struct mtlm_trace_info */
+    const char *model, *name; /* title of the picture */
+    const char *order;        /* graph/order/order_file.h, or NULL */
+};
+
 /* Evaluates the schedule of a plan (graph/predict/evaluate.h) with FLOPs as
  * durations.  Prints windows, bubble and bound beside the published formulas.
- * svg: file for a picture, or NULL.  Returns -1 and sets *err if the file
- * cannot be written.  model, name: title of the picture; svg_ops: as in struct
- * mtlm_trace_info. */
+ * Returns -1 and sets *err if a file cannot be written. */
 int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
-                          const char *model, const char *name, const char *svg,
-                          bool svg_ops, FILE *out, struct mtlm_error *err);
+                          const struct mtlm_dry_run_files *files, FILE *out,
+                          struct mtlm_error *err);
 
 #endif /* MTLM_DRY_RUN_SCHEDULE_H */

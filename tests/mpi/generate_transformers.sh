@@ -1,18 +1,11 @@
 #!/bin/bash
 # Greedy text equals that of the library transformers on the exported model,
-# token for token.  Needs a Python with transformers: $PEERS_PYTHON, else the
-# environment of launch/setup --peers, else $PYTHON.
+# token for token.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 tree=$(cd "$OLDPWD" && cd "${srcdir:-.}" && pwd)
-peers=${XDG_CACHE_HOME:-$HOME/.cache}/mtlm-dag/peers/bin/python
-[ -x "$peers" ] || peers=${PYTHON:-python3}
-peers=${PEERS_PYTHON:-$peers}
-
-if ! "$peers" -c 'import torch, transformers' 2>/dev/null; then
-    echo "skipped: $peers has no transformers; launch/setup --peers installs it"
-    exit 77
-fi
+. "$tree/tests/mpi/peers.sh"
+need_peers torch transformers
 
 # same NAME OPTION...: two models of bytes, one with random weights far from
 # zero, one that has learned a little, layernorm epsilon and all.

@@ -173,6 +173,12 @@ job 1 --model gpt-1t --dry-run --tensor-model-parallel-size 8 \
     --pipeline-model-parallel-size 64
 [ $rc -eq 0 ] || fail "gpt-1t: exit code $rc: $(cat err)"
 grep -q ' = 512 ranks' out || fail "gpt-1t: $(cat out)"
+# The order of the plan: the published one of 1F1B (arXiv 2104.04473, figure 4).
+job 1 --model gpt-tiny --dry-run --pipeline-model-parallel-size 2 --workers 1 \
+    --schedule 1f1b --micro-batch-size 1 --global-batch-size 4 \
+    --schedule-out order.csv
+printf '%s\n' 0F0,0F1,0B0,0F2,0B1,0F3,0B2,0B3 1F0,1B0,1F1,1B1,1F2,1B2,1F3,1B3 \
+    | diff - order.csv || fail "--schedule-out: $(cat order.csv err)"
 # A terminal sees what the plan works on; a file does not.
 script -qec "$program --model gpt-tiny --dry-run" /dev/null >out </dev/null \
     || fail "on a terminal: $(cat out)"
