@@ -7,7 +7,8 @@
  * first.  Otherwise the kernel divides logits by the temperature, keeps the
  * top_k greatest ones (0: all), then the fewest of these whose probabilities
  * sum up to top_p, and draws one.  The random number is a function of seed,
- * sequence (context->sample) and position, so every layout draws the same. */
+ * sequence (context->sample) and position, so every layout draws the same.
+ * The token is -1 where a logit is NaN. */
 
 #include "config.h"
 
@@ -25,13 +26,17 @@ static int sample_token_infer(struct mtlm_call *call, struct mtlm_error *err)
     return mtlm_infer_expect_rank(call, LOGITS, "logits", 3, err);
 }
 
+/* Returns the first of the greatest logits, or -1 if one is NaN. */
 static int32_t find_greatest(const mtlm_real *logits, int64_t n)
 {
     int32_t best = 0;
 
-    for (int64_t i = 1; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
+        if (isnan(logits[i]))
+            return -1;
         if (logits[i] > logits[best])
             best = (int32_t) i;
+    }
     return best;
 }
 
@@ -131,7 +136,7 @@ static void sample_token_cpu(void *const ptr[], const struct mtlm_call *call,
     double left;
 
     *token = greatest;
-    if (t == 0)
+    if (t == 0 || greatest < 0)
         return;
     kept = candidate =
         mtlm_scratch_get(context->scratch, 2 * n * sizeof(*candidate));

@@ -86,6 +86,11 @@ static void advance(struct generation *g, int i)
         slot->submitted++;
     }
     token = mtlm_run_decode_token(g->decode, i);
+    if (token < 0)
+        mtlm_end_job(MTLM_EXIT_NUMERIC,
+                     "a logit of new token %" PRId64 " is NaN: weights of the "
+                     "checkpoint %s are NaN or too large",
+                     slot->taken, o->load_dir);
     slot->taken++;
     g->tokens++;
     if (token != o->tokenizer->eod)

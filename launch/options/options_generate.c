@@ -6,6 +6,7 @@
 
 #include "launch/options/option_table.h"
 #include "launch/options/options_generate.h"
+#include "launch/options/options_note.h"
 #include "launch/options/options_prefer.h"
 #include "launch/options/options_tokenizer.h"
 
@@ -80,6 +81,16 @@ static int check_contradictions(const struct mtlm_options *o,
     return 0;
 }
 
+/* Says so where the user gave the option to this job. */
+static void note_without_effect(struct mtlm_options *o,
+                                enum mtlm_option_id option)
+{
+    if (mtlm_options_source(o, option) == MTLM_SOURCE_COMMAND_LINE)
+        mtlm_options_note(o, "--%s has no effect with --%s",
+                          mtlm_option_name(option),
+                          mtlm_options_generate_name(o));
+}
+
 /* Forgets options that the checkpoint, a preset or a file gives a training. */
 static void forget_training(struct mtlm_options *o)
 {
@@ -96,9 +107,17 @@ static void forget_training(struct mtlm_options *o)
         MTLM_OPT_SAVE_INTERVAL,
         MTLM_OPT_KEEP_LAST,
         MTLM_OPT_EVAL_ITERS};
+    /* Not numbers or texts: set back below. */
+    static const enum mtlm_option_id of_schedules[] = {
+        MTLM_OPT_SCHEDULE, MTLM_OPT_ACT_MEM, MTLM_OPT_SEQUENCE_PARALLEL,
+        MTLM_OPT_COLLECTIVE_ORDER, MTLM_OPT_RECOMPUTE_GRANULARITY};
 
-    for (size_t i = 0; i < LENGTH(of_training); i++)
+    for (size_t i = 0; i < LENGTH(of_training); i++) {
+        note_without_effect(o, of_training[i]);
         mtlm_options_forget(o, of_training[i]);
+    }
+    for (size_t i = 0; i < LENGTH(of_schedules); i++)
+        note_without_effect(o, of_schedules[i]);
     o->schedule = 0;
     o->recompute = (struct mtlm_recompute){0};
     o->act_mem = 0;

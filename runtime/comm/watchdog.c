@@ -124,13 +124,14 @@ static void judge_tasks(void)
 }
 
 /* A rank that has left before MPI_Init(), or never starts, keeps the others
- * waiting: the first ranks say so once. */
+ * waiting: the first ranks say so once.  A process alone waits for nobody,
+ * however long MPI_Init() takes. */
 static void report_start(const struct mtlm_activity *seen)
 {
     const int rank = mtlm_launcher_rank();
 
-    if (joined || start_said || rank >= MTLM_START_RANKS
-        || seen->waited_ns < MTLM_START_S * 1e9)
+    if (joined || start_said || mtlm_launcher_size() == 1
+        || rank >= MTLM_START_RANKS || seen->waited_ns < MTLM_START_S * 1e9)
         return;
     start_said = true;
     fprintf(stderr,

@@ -68,6 +68,24 @@ timeout -k 5 $((60 * TIME_SCALE)) "$program" "${many[@]}" 2>err </dev/null | hea
 [ "${PIPESTATUS[0]}" -eq 4 ] && grep -q 'standard output' err \
     || fail "a reader that leaves: $(cat err)"
 
+# Weights so large that logits overflow generate no text.
+convert=${program%/*}/mtlm-convert
+"$convert" --input ck --output huge.hf/ >said 2>&1 || fail "no export: $(cat said)"
+/usr/bin/python3 "$tree/tests/mpi/generate_huge.py" huge.hf/model.safetensors \
+    || fail "no huge weights"
+"$convert" --input huge.hf --output nan >said 2>&1 || fail "no import: $(cat said)"
+for pp in 1 2; do
+    job $pp --load nan --generate x --temperature $((pp - 1)) \
+        --pipeline-model-parallel-size $pp
+    [ "$rc" -eq 5 ] && grep -q 'a logit of new token 0 is NaN' err \
+        || fail "NaN: exit code $rc: $(cat err)"
+done
+job 1 "${greedy[@]}" --save elsewhere --sequence-parallel
+[ "$rc" -eq 0 ] && [ ! -e elsewhere ] \
+    && grep -q -e '--save has no effect with --generate' err \
+    && grep -q -e '--sequence-parallel has no effect with --generate' err \
+    || fail "options without effect: exit code $rc: $(cat err)"
+
 # refuse CODE SENTENCE OPTION...
 refuse() {
     local code=$1 sentence=$2
