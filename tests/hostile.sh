@@ -1,7 +1,7 @@
 #!/bin/bash
 # Every row of hostile.tsv: a command, refused in one sentence with its exit
-# status, soon, with nothing left behind.  HOSTILE=WORD runs the rows that hold
-# WORD.
+# status, soon, with nothing left behind.  make check takes every second row;
+# HOSTILE=WORD runs the rows that hold WORD.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 
@@ -107,6 +107,7 @@ while IFS=$'\t' read -r status words command; do
     '' | '#'*) continue ;;
     esac
     rows=$((rows + 1))
+    full_tier || [ -n "${HOSTILE:-}" ] || [ $((rows % 2)) -eq 1 ] || continue
     case $command in
     *"${HOSTILE:-}"*) row "$status" "$words" "$command" ;;
     esac

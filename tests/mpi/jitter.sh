@@ -35,7 +35,7 @@ stress() {
 }
 
 # What else can change comes in turn.
-policies='prio random lws' least=80 each=20 schedules=interleaved
+policies='prio random lws' least=56 each=12 schedules=interleaved
 if full_tier; then
     schedules='gpipe 1f1b interleaved zb-h1 zb-h2'
     find_policies
