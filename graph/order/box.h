@@ -26,7 +26,8 @@ struct mtlm_boxes {
     const double *forward, *backward, *weight;
     double hop; /* time of a message between two ranks, in the same unit */
     /* [stages] memory of the activations of a microbatch, in any unit, from the
-     * start of F to the end of the last piece of W. */
+     * start of F to the end of the last piece of W.  NULL: nobody asks for
+     * memory. */
     const double *memory;
 };
 

@@ -40,6 +40,13 @@ static const char *const letters[] = {[MTLM_PHASE_FORWARD] = "F",
                                       [MTLM_PHASE_BACKWARD] = "I",
                                       [MTLM_PHASE_WEIGHT] = "W"};
 
+/* The same actions in the words of a file. */
+static const char *const cell_letters[] = {
+    [MTLM_CELL_FORWARD] = "F", [MTLM_CELL_INPUT] = "I",
+    [MTLM_CELL_WEIGHT] = "W",  [MTLM_CELL_BACKWARD] = "B",
+    [MTLM_CELL_BOTH] = "BW",
+};
+
 /* ---- rows ---- */
 
 static void add_entry(struct order_row *row, struct mtlm_cell cell, int column)
@@ -147,13 +154,14 @@ static bool is_older(const struct order_reading *r)
 /* ---- boxes ---- */
 
 static int refuse(struct order_reading *r, int rank,
-                  const struct order_entry *entry, const struct mtlm_box *box,
-                  const char *why)
+                  const struct order_entry *entry, const char *why)
 {
+    const struct mtlm_cell *cell = &entry->cell;
+
     return mtlm_error_set(r->err, MTLM_EXIT_USAGE,
                           "%s: rank %d, column %d: %d%s%d %s", r->path, rank,
-                          entry->column, box->stage, letters[box->phase],
-                          box->microbatch, why);
+                          entry->column, cell->stage, cell_letters[cell->kind],
+                          cell->microbatch, why);
 }
 
 /* Appends the box, all pieces of a W. */
@@ -170,18 +178,18 @@ static int add_box(struct order_reading *r, int rank,
         snprintf(why, sizeof(why),
                  "is of stage %d, this job has stages 0 to %d", cell->stage,
                  mtlm_layout_stages(r->boxes->layout) - 1);
-        return refuse(r, rank, entry, &box, why);
+        return refuse(r, rank, entry, why);
     }
     if (cell->microbatch >= r->boxes->microbatches) {
         snprintf(why, sizeof(why), "is of microbatch %d, this job has 0 to %d",
                  cell->microbatch, r->boxes->microbatches - 1);
-        return refuse(r, rank, entry, &box, why);
+        return refuse(r, rank, entry, why);
     }
     if (mtlm_layout_pp_rank(r->boxes->layout, cell->stage) != rank) {
         snprintf(why, sizeof(why), "is of stage %d, which is on rank %d",
                  cell->stage,
                  mtlm_layout_pp_rank(r->boxes->layout, cell->stage));
-        return refuse(r, rank, entry, &box, why);
+        return refuse(r, rank, entry, why);
     }
     for (; box.piece < pieces; box.piece++) {
         const int number = mtlm_box_number(r->boxes, box);
@@ -189,7 +197,7 @@ static int add_box(struct order_reading *r, int rank,
         if (r->column[number]) {
             snprintf(why, sizeof(why), "stands in column %d already",
                      r->column[number]);
-            return refuse(r, rank, entry, &box, why);
+            return refuse(r, rank, entry, why);
         }
         r->column[number] = entry->column;
         mtlm_order_append(order, r->boxes, number);
@@ -240,6 +248,24 @@ static int add_boxes(struct order_reading *r, struct mtlm_box_order *order)
 
 /* ---- checks of the whole ---- */
 
+/* The letter of the cell in which the file has a box. */
+static const char *letter_in_file(const struct order_reading *r, int number)
+{
+    const struct mtlm_box box = mtlm_box_at(r->boxes, number);
+    const struct order_row *row = &r->row[mtlm_box_rank(r->boxes, number)];
+
+    for (int i = 0; i < row->n; i++) {
+        const struct order_entry *entry = &row->entry[i];
+
+        if (entry->column == r->column[number]
+            && entry->cell.kind < MTLM_CELL_MESSAGE
+            && entry->cell.stage == box.stage
+            && entry->cell.microbatch == box.microbatch)
+            return cell_letters[entry->cell.kind];
+    }
+    return letters[box.phase];
+}
+
 static int check_whole(struct order_reading *r)
 {
     for (int i = 0; i < mtlm_boxes_count(r->boxes); i++) {
@@ -261,21 +287,22 @@ static int refuse_stuck(struct order_reading *r, const struct mtlm_walk *walk,
     for (int rank = 0; rank < order->ranks; rank++) {
         const int place = mtlm_walk_stuck(walk, order, rank);
         struct mtlm_box box, before;
-        int number;
+        int number, cause;
 
         if (place < 0)
             continue;
         number = order->box[rank][place];
         box = mtlm_box_at(r->boxes, number);
-        before = mtlm_box_at(r->boxes, walk->before[number]);
+        cause = walk->before[number];
+        before = mtlm_box_at(r->boxes, cause);
         return mtlm_error_set(
             r->err, MTLM_EXIT_USAGE,
             "%s: rank %d, column %d: %d%s%d never runs: it waits for %d%s%d of "
             "rank %d, column %d, and the ranks wait for each other",
-            r->path, rank, r->column[number], box.stage, letters[box.phase],
-            box.microbatch, before.stage, letters[before.phase],
-            before.microbatch, walk->rank[walk->before[number]],
-            r->column[walk->before[number]]);
+            r->path, rank, r->column[number], box.stage,
+            letter_in_file(r, number), box.microbatch, before.stage,
+            letter_in_file(r, cause), before.microbatch, walk->rank[cause],
+            r->column[cause]);
     }
     return 0;
 }
@@ -297,7 +324,7 @@ static int check_memory(struct order_reading *r,
                     "%s: rank %d, column %d: with %d%s%d the activations take "
                     "%.4g, the rank has memory for %.4g",
                     r->path, rank, r->column[number], box.stage,
-                    letters[box.phase], box.microbatch, used, most);
+                    letter_in_file(r, number), box.microbatch, used, most);
         }
     }
     return 0;

@@ -56,8 +56,7 @@ static int box_at(const struct rounds_build *b, enum mtlm_phase phase, int r,
         (struct mtlm_box){phase, stage_at(b, r, chunk), microbatch, 0});
 }
 
-/* The next F or B of a rank's chunk; its number is at least m after the last.
- */
+/* The next microbatch of a chunk's F or B; m behind the last one. */
 static int *next_of(struct rounds_rank *rank, enum mtlm_phase phase, int chunk)
 {
     return phase == MTLM_PHASE_FORWARD ? &rank->forward[chunk]
@@ -172,12 +171,33 @@ static bool advance(struct rounds_build *b, enum mtlm_phase phase, int r,
 
 /* ---- before the first B ---- */
 
+/* Placement V: runs F until no rank has fewer than the rank before it. */
+static void even_out(struct rounds_build *b)
+{
+    int chunk = 0;
+
+    for (int r = 1; r < b->ranks; r++)
+        for (int guard = 0; guard < 2 * b->m; guard++) {
+            const struct rounds_rank *one = &b->rank[r],
+                                     *last = &b->rank[r - 1];
+
+            if (one->forward[0] + one->forward[1]
+                    >= last->forward[0] + last->forward[1]
+                && (one->forward[1] > last->forward[1]
+                    || last->forward[1] >= b->m))
+                break;
+            for (int i = b->ranks - 1; i >= r; i--)
+                advance(b, MTLM_PHASE_FORWARD, i, chunk, false);
+            chunk = 1 - chunk;
+        }
+}
+
 /* Placement V: each rank runs F of both chunks before its first B.  More F of
- * the first chunk fit before F of the second one arrives. */
+ * the first chunk fit before F of the second one arrives.  Stages of unequal
+ * memory may get fewer. */
 static bool begin_v(struct rounds_build *b)
 {
     const double each = b->boxes->memory[0];
-    int chunk = 0;
 
     for (int r = 0; r < b->ranks; r++)
         if (!advance(b, MTLM_PHASE_FORWARD, r, 0, false))
@@ -196,26 +216,12 @@ static bool begin_v(struct rounds_build *b)
         if (!advance(b, MTLM_PHASE_FORWARD, r, 1, false))
             return false;
     }
-    /* No rank has fewer F than the rank before it. */
-    for (int r = 1; r < b->ranks; r++)
-        for (int guard = 0; guard < 2 * b->m; guard++) {
-            const struct rounds_rank *one = &b->rank[r],
-                                     *last = &b->rank[r - 1];
-
-            if (one->forward[0] + one->forward[1]
-                    >= last->forward[0] + last->forward[1]
-                && (one->forward[1] > last->forward[1]
-                    || last->forward[1] >= b->m))
-                break;
-            for (int i = b->ranks - 1; i >= r; i--)
-                advance(b, MTLM_PHASE_FORWARD, i, chunk, false);
-            chunk = 1 - chunk;
-        }
+    even_out(b);
     return true;
 }
 
-/* One virtual stage: as many F as the memory keeps until the first B arrives;
- * no rank runs more than the rank before it. */
+/* One virtual stage: the F of ZB-H2 where the memory keeps them, else those of
+ * ZB-H1; no rank runs more than the rank before it. */
 static bool begin_loop(struct rounds_build *b)
 {
     const struct mtlm_boxes *boxes = b->boxes;

@@ -2,9 +2,10 @@
 #define MTLM_GRAPH_ROUNDS_H
 
 /* Orders built in rounds: in every round, each rank takes one B and one F, and
- * pieces of W fill the time for which the rank would wait.  This is the
- * zero-bubble authors' way to build ZB-V from times (arXiv 2405.15362,
- * appendix), here for one virtual stage per rank, too. */
+ * pieces of W fill the time for which the rank would wait.  The zero-bubble
+ * authors' scheduler builds ZB-V from times in this way
+ * (sail-sg/zero-bubble-pipeline-parallelism, zbv.py, revision 39f2c18).  Here,
+ * rounds also build orders of one virtual stage per rank. */
 
 #include "graph/order/walk.h"
 

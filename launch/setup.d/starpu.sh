@@ -124,7 +124,7 @@ starpu_configure() {
         # The stubs stand in for the driver, which building does not need.
         # The rpath is for a toolkit that the system's linker does not know.
         # cuSOLVER and cuSPARSE serve no codelet, and loading them costs each
-        # start 50 ms: configure is told that they are absent.
+        # start 20 ms: configure is told that they are absent.
         PATH=$cuda/bin:$PATH LIBRARY_PATH=$cuda/lib64/stubs \
             ac_cv_lib_cusparse_cusparseCreate=no \
             ac_cv_lib_cusolver_cusolverDnCreate=no \
