@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "codelets/fusion.cuh"
+#include "runtime/machine/cublaslt.h"
 
 bool mtlm_fusion_matmul(const struct mtlm_device *device,
                         const struct mtlm_product *p,
@@ -28,6 +29,6 @@ bool mtlm_fusion_matmul(const struct mtlm_device *device,
         mtlm_note(fusion->own, "own kernels (%s)", why);
     else
         mtlm_note(fusion->fused, "epilogue of cuBLASLt %zu",
-                  cublasLtGetVersion());
+                  mtlm_cublaslt()->GetVersion());
     return !why;
 }

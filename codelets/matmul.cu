@@ -8,14 +8,17 @@
 
 #include "codelets/matmul.cuh"
 #include "runtime/base/error.h"
+#include "runtime/machine/cublaslt.h"
 
 static void check(cublasStatus_t status, const char *what, int line)
 {
     if (status != CUBLAS_STATUS_SUCCESS)
         mtlm_fatal(__FILE__, line, "%s: %s", what,
-                   cublasLtGetStatusString(status));
+                   mtlm_cublaslt()->GetStatusString(status));
 }
-#define CHECK(expr) check(expr, #expr, __LINE__)
+/* Calls a function of cuBLASLt, which must succeed. */
+#define CALL(name, ...)                                                        \
+    check(mtlm_cublaslt()->name(__VA_ARGS__), "cublasLt" #name, __LINE__)
 
 /* What the choice of an algorithm depends on.  Keys are compared as bytes. */
 struct key {
@@ -96,22 +99,22 @@ template <typename T>
 static void set(cublasLtMatmulDesc_t desc, cublasLtMatmulDescAttributes_t which,
                 T value)
 {
-    CHECK(cublasLtMatmulDescSetAttribute(desc, which, &value, sizeof(value)));
+    CALL(MatmulDescSetAttribute, desc, which, &value, sizeof(value));
 }
 
 template <typename T>
 static void set(cublasLtMatmulPreference_t preference,
                 cublasLtMatmulPreferenceAttributes_t which, T value)
 {
-    CHECK(cublasLtMatmulPreferenceSetAttribute(preference, which, &value,
-                                               sizeof(value)));
+    CALL(MatmulPreferenceSetAttribute, preference, which, &value,
+         sizeof(value));
 }
 
 static void describe(const struct mtlm_matrix *m,
                      cublasLtMatrixLayoutOpaque_t *layout)
 {
-    CHECK(cublasLtMatrixLayoutInit(layout, type_of(m->dtype), m->rows, m->cols,
-                                   m->rows));
+    CALL(MatrixLayoutInit_internal, layout, sizeof(*layout), type_of(m->dtype),
+         m->rows, m->cols, m->rows);
 }
 
 /* Sets the addresses of a call's epilogue, on which the choice depends too. */
@@ -133,7 +136,8 @@ static void describe_product(const struct mtlm_product *p, struct plan *plan)
         CUBLASLT_EPILOGUE_DGELU,         /* MTLM_GELU_GRADIENT */
     };
 
-    CHECK(cublasLtMatmulDescInit(&plan->desc, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    CALL(MatmulDescInit_internal, &plan->desc, sizeof(plan->desc),
+         CUBLAS_COMPUTE_32F, CUDA_R_32F);
     set(&plan->desc, CUBLASLT_MATMUL_DESC_TRANSA,
         p->a.transpose ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(&plan->desc, CUBLASLT_MATMUL_DESC_TRANSB,
@@ -152,7 +156,7 @@ static void describe_product(const struct mtlm_product *p, struct plan *plan)
 static void describe_preference(const struct key *key,
                                 cublasLtMatmulPreferenceOpaque_t *preference)
 {
-    CHECK(cublasLtMatmulPreferenceInit(preference));
+    CALL(MatmulPreferenceInit_internal, preference, sizeof(*preference));
     set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
         key->workspace_bytes);
     set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
@@ -200,15 +204,16 @@ static void choose(const struct mtlm_device *device, struct plan *plan)
 
     plan->refusal[0] = '\0';
     describe_preference(&plan->key, &preference);
-    status = cublasLtMatmulAlgoGetHeuristic(device->blas, &plan->desc, &plan->a,
-                                            &plan->b, &plan->c, &plan->c,
-                                            &preference, 1, &result, &found);
+    status = mtlm_cublaslt()->MatmulAlgoGetHeuristic(
+        device->blas, &plan->desc, &plan->a, &plan->b, &plan->c, &plan->c,
+        &preference, 1, &result, &found);
     if (status == CUBLAS_STATUS_SUCCESS && found > 0)
         status = result.state;
     else if (status == CUBLAS_STATUS_SUCCESS)
         refuse(plan, "proposes nothing", "no algorithm found");
     if (is_refusal(status, plan))
-        refuse(plan, "proposes nothing", cublasLtGetStatusName(status));
+        refuse(plan, "proposes nothing",
+               mtlm_cublaslt()->GetStatusName(status));
     else
         check(status, "cublasLtMatmulAlgoGetHeuristic", __LINE__);
     plan->algo = result.algo;
@@ -254,14 +259,14 @@ const char *mtlm_matmul(const struct mtlm_device *device,
     plan = plan_for(device, p);
     if (!plan->refusal[0]) {
         point(p, plan);
-        status = cublasLtMatmul(device->blas, &plan->desc, &alpha, p->a.data,
-                                &plan->a, p->b.data, &plan->b, &p->beta,
-                                p->c.data, &plan->c, (void *) p->c.data,
-                                &plan->c, &plan->algo, device->workspace,
-                                p->workspace_bytes, device->stream);
+        status = mtlm_cublaslt()->Matmul(
+            device->blas, &plan->desc, &alpha, p->a.data, &plan->a, p->b.data,
+            &plan->b, &p->beta, p->c.data, &plan->c, (void *) p->c.data,
+            &plan->c, &plan->algo, device->workspace, p->workspace_bytes,
+            device->stream);
         /* The library may refuse its own proposal with an epilogue. */
         if (is_refusal(status, plan))
-            refuse(plan, "refuses", cublasLtGetStatusName(status));
+            refuse(plan, "refuses", mtlm_cublaslt()->GetStatusName(status));
         else
             check(status, "cublasLtMatmul", __LINE__);
     }

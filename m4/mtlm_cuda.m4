@@ -16,7 +16,7 @@ AC_DEFUN([MTLM_CUDA_LACKS], [
 ])
 
 # MTLM_CUDA: after MTLM_STARPU; sets HAVE_CUDA, NVCC, NVCC_GENCODE,
-# CUDA_CPPFLAGS, CUDA_LIBS, and HAVE_NCCL, HAVE_CUDNN with their _LIBS.
+# CUDA_CPPFLAGS, CUDA_LIBS, and HAVE_NCCL, HAVE_CUDNN.
 AC_DEFUN([MTLM_CUDA], [
   have_cuda=no have_nccl=no have_cudnn=no
   AS_IF([test "$with_cuda" != no], [
@@ -29,10 +29,11 @@ AC_DEFUN([MTLM_CUDA], [
   ])
   AS_IF([test "$have_cuda" = yes], [
     CUDA_CPPFLAGS="-isystem $CUDA_HOME/include"
-    CUDA_LIBS="-L$CUDA_HOME/lib64 -Wl,-rpath,$CUDA_HOME/lib64 -lcublasLt -lcublas -lcudart -lstdc++"
+    CUDA_LIBS="-L$CUDA_HOME/lib64 -Wl,-rpath,$CUDA_HOME/lib64 -lcudart -lstdc++"
     mtlm_save_CPPFLAGS=$CPPFLAGS mtlm_save_LIBS=$LIBS
     CPPFLAGS="$CPPFLAGS $STARPU_CFLAGS $CUDA_CPPFLAGS"
-    LIBS="$CUDA_LIBS $LIBS"
+    dnl cuBLASLt, NCCL and cuDNN are loaded when a process takes a GPU.
+    LIBS="-lcublasLt $CUDA_LIBS $LIBS"
     AC_CHECK_DECL([STARPU_USE_CUDA], [],
       [MTLM_CUDA_LACKS([this StarPU is built without CUDA])],
       [[#include <starpu_config.h>]])
@@ -60,17 +61,15 @@ AC_DEFUN([MTLM_CUDA], [
       NVCC_GENCODE="$NVCC_GENCODE -gencode arch=compute_$mtlm_arch,code=sm_$mtlm_arch"
     done
     AC_DEFINE([HAVE_CUDA], [1], [Define to 1 to build the CUDA kernels.])
-    AS_IF([test $have_nccl = yes], [NCCL_LIBS=-lnccl
+    AS_IF([test $have_nccl = yes], [
       AC_DEFINE([HAVE_NCCL], [1], [Define to 1 if NCCL is there.])])
-    AS_IF([test $have_cudnn = yes], [CUDNN_LIBS=-lcudnn
+    AS_IF([test $have_cudnn = yes], [
       AC_DEFINE([HAVE_CUDNN], [1], [Define to 1 if cuDNN is there.])])
   ], [CUDA_CPPFLAGS= CUDA_LIBS=])
   AC_SUBST([NVCC_GENCODE])
   AC_SUBST([CUDA_CPPFLAGS])
   AC_SUBST([CUDA_LIBS])
   AC_SUBST([CUDA_HOME])
-  AC_SUBST([NCCL_LIBS])
-  AC_SUBST([CUDNN_LIBS])
   AM_CONDITIONAL([HAVE_CUDA], [test "$have_cuda" = yes])
   AM_CONDITIONAL([HAVE_CUDNN], [test "$have_cudnn" = yes && test "$have_cuda" = yes])
   AM_CONDITIONAL([HAVE_NCCL], [test "$have_nccl" = yes && test "$have_cuda" = yes])

@@ -3,36 +3,31 @@
 #include "config.h"
 
 #include <assert.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
 
 #include "codelets/cudnn/cudnn_graph.h"
+#include "runtime/machine/shared_library.h"
 
 /* ---- the library ---- */
 
 static struct mtlm_cudnn library;
 static bool there;
 
-static bool find(void *handle, const char *name, void *to)
-{
-    void *symbol = dlsym(handle, name);
-
-    memcpy(to, &symbol, sizeof(symbol));
-    return symbol;
-}
-
 static void load(void)
 {
-    void *handle = dlopen("libcudnn.so.9", RTLD_NOW | RTLD_LOCAL);
+    static const struct mtlm_library_function function[] = {
+#define FUNCTION(name) {"cudnn" #name, &library.name},
+        MTLM_CUDNN_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+    };
+    struct mtlm_error err; /* why cuDNN is not used */
 
-#define FIND(name) find(handle, "cudnn" #name, &library.name)
-    there = handle && FIND(GetVersion) && FIND(GetErrorString) && FIND(Create)
-            && FIND(SetStream) && FIND(BackendCreateDescriptor)
-            && FIND(BackendDestroyDescriptor) && FIND(BackendSetAttribute)
-            && FIND(BackendGetAttribute) && FIND(BackendFinalize)
-            && FIND(BackendExecute) && library.GetVersion() >= 91100;
-#undef FIND
+    there =
+        mtlm_shared_library_load("libcudnn.so.9", function,
+                                 sizeof(function) / sizeof(function[0]), &err)
+            == 0
+        && library.GetVersion() >= 91100;
 }
 
 const struct mtlm_cudnn *mtlm_cudnn(void)

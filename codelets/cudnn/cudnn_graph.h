@@ -12,18 +12,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Functions of the library. */
+/* Functions that the program calls, without cudnn in front. */
+#define MTLM_CUDNN_FUNCTIONS(X)                                                \
+    X(GetVersion)                                                              \
+    X(GetErrorString)                                                          \
+    X(Create)                                                                  \
+    X(SetStream)                                                               \
+    X(BackendCreateDescriptor)                                                 \
+    X(BackendDestroyDescriptor)                                                \
+    X(BackendSetAttribute)                                                     \
+    X(BackendGetAttribute)                                                     \
+    X(BackendFinalize)                                                         \
+    X(BackendExecute)
+
 struct mtlm_cudnn {
-    __typeof__(cudnnGetVersion) *GetVersion;
-    __typeof__(cudnnGetErrorString) *GetErrorString;
-    __typeof__(cudnnCreate) *Create;
-    __typeof__(cudnnSetStream) *SetStream;
-    __typeof__(cudnnBackendCreateDescriptor) *BackendCreateDescriptor;
-    __typeof__(cudnnBackendDestroyDescriptor) *BackendDestroyDescriptor;
-    __typeof__(cudnnBackendSetAttribute) *BackendSetAttribute;
-    __typeof__(cudnnBackendGetAttribute) *BackendGetAttribute;
-    __typeof__(cudnnBackendFinalize) *BackendFinalize;
-    __typeof__(cudnnBackendExecute) *BackendExecute;
+#define MTLM_CUDNN_FIELD(name) __typeof__(cudnn##name) *name;
+    MTLM_CUDNN_FUNCTIONS(MTLM_CUDNN_FIELD)
+#undef MTLM_CUDNN_FIELD
 };
 
 /* Returns the library, loaded once; NULL if cuDNN is missing or older than

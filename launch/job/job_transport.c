@@ -10,7 +10,7 @@
 /* Refuses NCCL on this rank: NCCL needs one GPU for each rank. */
 static int check_nccl(const struct mtlm_job *job, struct mtlm_error *err)
 {
-    if (!mtlm_nccl_version())
+    if (!mtlm_nccl_is_built_in())
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--transport nccl: this program was built "
                               "without NCCL");
@@ -38,7 +38,8 @@ static bool is_nccl_wanted(const struct mtlm_job *job)
 
 bool mtlm_job_transport_may_use_nccl(const struct mtlm_job *job)
 {
-    return is_nccl_wanted(job) && mtlm_nccl_version() && !job->options.no_gpu;
+    return is_nccl_wanted(job) && mtlm_nccl_is_built_in()
+           && !job->options.no_gpu;
 }
 
 int mtlm_job_transport_choose(struct mtlm_job *job, struct mtlm_error *err)
@@ -47,6 +48,7 @@ int mtlm_job_transport_choose(struct mtlm_job *job, struct mtlm_error *err)
     struct mtlm_error why;
     const int rc = check_nccl(job, &why);
     const bool all = mtlm_ranks_min(job->ranks, rc == 0) > 0;
+    const bool nccl = is_nccl_wanted(job) && all;
 
     if (o->comm_node == MTLM_COMM_TASK && job->gpu >= 0)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
@@ -54,13 +56,12 @@ int mtlm_job_transport_choose(struct mtlm_job *job, struct mtlm_error *err)
                               "memory, and rank %d has a GPU (--no-gpu trains "
                               "on CPUs)",
                               mtlm_ranks_rank(job->ranks));
-    job->transport =
-        is_nccl_wanted(job) && all ? MTLM_TRANSPORT_NCCL : MTLM_TRANSPORT_MPI;
+    job->transport = nccl ? MTLM_TRANSPORT_NCCL : MTLM_TRANSPORT_MPI;
     if (o->transport == MTLM_USE_NCCL && rc < 0) {
         *err = why;
         return -1;
     }
-    return 0;
+    return nccl ? mtlm_nccl_load(err) : 0;
 }
 
 int mtlm_job_transport_compare(struct mtlm_job *job, struct mtlm_error *err)

@@ -10,7 +10,7 @@ STARPU_PIN_DEBIAN=2
 STARPU_PIN_SHA256=6b3bb9ec0d79f937882148b2da09ae6cb0ad4d1e83a104be45723dd70eba99c3
 # Raise it when the options below or the patches change: an older build in
 # the cache is then made anew.
-STARPU_RECIPE=2
+STARPU_RECIPE=3
 
 # starpu_find FLAVOUR: prints the prefix of a finished build, the pinned
 # version first, else the newest.
@@ -123,9 +123,11 @@ starpu_configure() {
     cuda)
         # The stubs stand in for the driver, which building does not need.
         # The rpath is for a toolkit that the system's linker does not know.
-        # cuSOLVER and cuSPARSE serve no codelet, and loading them costs each
-        # start 20 ms: configure is told that they are absent.
+        # cuBLASLt, cuSOLVER and cuSPARSE serve no codelet through StarPU, and
+        # loading them costs each start 0.1 s: configure is told that they are
+        # absent.
         PATH=$cuda/bin:$PATH LIBRARY_PATH=$cuda/lib64/stubs \
+            ac_cv_lib_cublasLt_cublasLtCreate=no \
             ac_cv_lib_cusparse_cusparseCreate=no \
             ac_cv_lib_cusolver_cusolverDnCreate=no \
             ../configure "$@" --enable-cuda --with-cuda-dir="$cuda" \

@@ -9,13 +9,14 @@
 #include "runtime/comm/activity.h"
 #include "runtime/comm/nccl.h"
 #include "runtime/comm/nccl_comm.h"
+#include "runtime/comm/nccl_library.h"
 
 const char *mtlm_nccl_version(void)
 {
     static char text[32];
     int version;
 
-    MTLM_CHECK_NCCL(ncclGetVersion(&version));
+    MTLM_CALL_NCCL(GetVersion, &version);
     snprintf(text, sizeof(text), "%d.%d.%d", version / 10000,
              version / 100 % 100, version % 100);
     return text;
@@ -24,11 +25,11 @@ const char *mtlm_nccl_version(void)
 void mtlm_nccl_comm_check(ncclResult_t rc, const char *call, const char *file,
                           int line)
 {
-    const char *more = ncclGetLastError(NULL);
+    const char *more = mtlm_nccl()->GetLastError(NULL);
 
     if (rc == ncclSuccess || rc == ncclInProgress)
         return;
-    mtlm_fatal(file, line, "%s: %s%s%s", call, ncclGetErrorString(rc),
+    mtlm_fatal(file, line, "%s: %s%s%s", call, mtlm_nccl()->GetErrorString(rc),
                more[0] ? ": " : "", more);
 }
 
@@ -66,7 +67,7 @@ static void await(struct mtlm_nccl_comms *comms, enum mtlm_group group,
     while ((state = mtlm_nccl_comm_state(comms, group)) == ncclInProgress)
         nanosleep(&nap, NULL);
     mtlm_activity_wait_end(MTLM_WAITER_MAIN);
-    MTLM_CHECK_NCCL(state);
+    mtlm_nccl_comm_check(state, "NCCL", __FILE__, __LINE__);
 }
 
 static void connect(struct mtlm_nccl_comms *comms,
@@ -78,13 +79,14 @@ static void connect(struct mtlm_nccl_comms *comms,
 
     config.blocking = 0;
     if (ranks->group_rank[group] == 0)
-        MTLM_CHECK_NCCL(ncclGetUniqueId(&id));
+        MTLM_CALL_NCCL(GetUniqueId, &id);
     MTLM_AWAIT_MPI("all ranks to connect by NCCL",
                    MPI_Ibcast(&id, sizeof(id), MPI_BYTE, 0, ranks->group[group],
                               &request));
     pthread_mutex_lock(&comms->mutex);
-    rc = ncclCommInitRankConfig(&comms->comm[group], ranks->group_size[group],
-                                id, ranks->group_rank[group], &config);
+    rc = mtlm_nccl()->CommInitRankConfig(&comms->comm[group],
+                                         ranks->group_size[group], id,
+                                         ranks->group_rank[group], &config);
     pthread_mutex_unlock(&comms->mutex);
     mtlm_nccl_comm_check(rc, "ncclCommInitRankConfig()", __FILE__, __LINE__);
     await(comms, group, "all ranks to connect by NCCL");
@@ -120,12 +122,12 @@ void mtlm_nccl_comms_destroy(struct mtlm_nccl_comms *comms)
 {
     for (int g = 0; g < MTLM_GROUP_COUNT; g++)
         if (comms->comm[g] && !is_shared(comms, g)) {
-            MTLM_CHECK_NCCL(ncclCommFinalize(comms->comm[g]));
+            MTLM_CALL_NCCL(CommFinalize, comms->comm[g]);
             await(comms, g, "all ranks to end NCCL");
         }
     for (int g = MTLM_GROUP_COUNT - 1; g >= 0; g--)
         if (comms->comm[g] && !is_shared(comms, g))
-            MTLM_CHECK_NCCL(ncclCommDestroy(comms->comm[g]));
+            MTLM_CALL_NCCL(CommDestroy, comms->comm[g]);
     pthread_mutex_destroy(&comms->mutex);
 }
 
@@ -135,7 +137,7 @@ ncclResult_t mtlm_nccl_comm_state(struct mtlm_nccl_comms *comms,
     ncclResult_t rc, state;
 
     pthread_mutex_lock(&comms->mutex);
-    rc = ncclCommGetAsyncError(comms->comm[group], &state);
+    rc = mtlm_nccl()->CommGetAsyncError(comms->comm[group], &state);
     pthread_mutex_unlock(&comms->mutex);
     return rc != ncclSuccess ? rc : state;
 }
@@ -154,7 +156,7 @@ static void *abort_all(void *arg)
 
     for (int g = 0; g < MTLM_GROUP_COUNT; g++)
         if (comms->comm[g] && !is_shared(comms, g))
-            ncclCommAbort(comms->comm[g]);
+            mtlm_nccl()->CommAbort(comms->comm[g]);
     aborted = 1;
     return NULL;
 }

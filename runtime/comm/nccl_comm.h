@@ -33,9 +33,10 @@ ncclResult_t mtlm_nccl_comm_state(struct mtlm_nccl_comms *comms,
  * Called by any thread, before an error ends the process. */
 void mtlm_nccl_comms_abort(struct mtlm_nccl_comms *comms);
 
-/* A call of NCCL that fails ends the job; ncclInProgress is no failure. */
-#define MTLM_CHECK_NCCL(call)                                                  \
-    mtlm_nccl_comm_check(call, #call, __FILE__, __LINE__)
+/* Calls a function of NCCL.  A failure ends the job; ncclInProgress is none. */
+#define MTLM_CALL_NCCL(name, ...)                                              \
+    mtlm_nccl_comm_check(mtlm_nccl()->name(__VA_ARGS__), "nccl" #name,         \
+                         __FILE__, __LINE__)
 
 void mtlm_nccl_comm_check(ncclResult_t rc, const char *call, const char *file,
                           int line);

@@ -17,6 +17,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
 #include "runtime/comm/nccl_comm.h"
+#include "runtime/comm/nccl_library.h"
 #include "runtime/comm/transport.h"
 #include "runtime/machine/cuda_check.h"
 #include "runtime/machine/data.h"
@@ -85,15 +86,15 @@ fail(const struct nccl *nccl, const struct mtlm_transfer *transfer,
 {
     const struct mtlm_message *m = &transfer->message;
     const struct mtlm_ranks *ranks = nccl->transport.ranks;
-    const char *more = ncclGetLastError(NULL);
+    const char *more = mtlm_nccl()->GetLastError(NULL);
     char what[200];
 
     mtlm_transfer_describe(transfer, what, sizeof(what));
     mtlm_end_job(MTLM_EXIT_PEER,
                  "NCCL: %s%s%s, in %s (%s, as rank %d of %d of its "
                  "communicator)",
-                 ncclGetErrorString(state), more[0] ? ": " : "", more, what,
-                 m->name ? m->name : "a message",
+                 mtlm_nccl()->GetErrorString(state), more[0] ? ": " : "", more,
+                 what, m->name ? m->name : "a message",
                  mtlm_ranks_group_rank(ranks, m->group),
                  mtlm_ranks_group_size(ranks, m->group));
 }
@@ -107,24 +108,25 @@ static ncclResult_t call(struct nccl *nccl,
     const int ranks = mtlm_ranks_group_size(nccl->transport.ranks, m->group);
     const ncclComm_t comm = nccl->comms.comm[m->group];
     const size_t block = m->count * mtlm_dtype_bytes(m->dtype);
+    const struct mtlm_nccl *library = mtlm_nccl();
     char *buffer = transfer->buffer;
 
     switch (m->kind) {
     case MTLM_REDUCE_SCATTER:
-        return ncclReduceScatter(buffer, transfer->into, m->count / ranks, type,
-                                 op, comm, nccl->stream);
+        return library->ReduceScatter(buffer, transfer->into, m->count / ranks,
+                                      type, op, comm, nccl->stream);
     case MTLM_ALL_GATHER:
         if (m->n_into)
-            return ncclAllGather(buffer, transfer->into, m->count, type, comm,
-                                 nccl->stream);
-        return ncclAllGather(
+            return library->AllGather(buffer, transfer->into, m->count, type,
+                                      comm, nccl->stream);
+        return library->AllGather(
             buffer
                 + block
                       * mtlm_ranks_group_rank(nccl->transport.ranks, m->group),
             buffer, m->count, type, comm, nccl->stream);
     default:
-        return ncclAllReduce(buffer, buffer, m->count, type, op, comm,
-                             nccl->stream);
+        return library->AllReduce(buffer, buffer, m->count, type, op, comm,
+                                  nccl->stream);
     }
 }
 

@@ -8,6 +8,7 @@
 #include <starpu.h>
 #include <starpu_cuda.h>
 
+#include "runtime/machine/cublaslt.h"
 #include "runtime/machine/cuda_check.h"
 #include "runtime/machine/cuda_device.h"
 #include "runtime/machine/device.h"
@@ -21,11 +22,11 @@ static struct mtlm_device devices[STARPU_NMAXWORKERS];
 /* StarPU's handles bring those of cuBLAS, which nobody here needs. */
 static void create_handle(cublasLtHandle_t *handle)
 {
-    const cublasStatus_t status = cublasLtCreate(handle);
+    const cublasStatus_t status = mtlm_cublaslt()->Create(handle);
 
     if (status != CUBLAS_STATUS_SUCCESS)
         mtlm_fatal(__FILE__, __LINE__, "cublasLtCreate: %s",
-                   cublasLtGetStatusString(status));
+                   mtlm_cublaslt()->GetStatusString(status));
 }
 
 /* On the calling worker's GPU. */

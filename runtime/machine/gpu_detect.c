@@ -25,6 +25,8 @@ void mtlm_gpu_detect_load_at_once(void)
 
 #include <cuda_runtime_api.h>
 
+#include "runtime/machine/cublaslt.h"
+
 static void look_at(int device, struct mtlm_gpu *gpu)
 {
     struct cudaDeviceProp prop;
@@ -59,8 +61,11 @@ void mtlm_gpu_detect_all(struct mtlm_gpus *gpus, bool unwanted)
 
 int mtlm_gpu_detect_begin(int device, struct mtlm_error *err)
 {
-    cudaError_t rc = cudaSetDevice(device);
+    cudaError_t rc;
 
+    if (mtlm_cublaslt_load(err) < 0)
+        return -1;
+    rc = cudaSetDevice(device);
     if (rc == cudaSuccess)
         rc = cudaFree(NULL);
     if (rc == cudaSuccess)

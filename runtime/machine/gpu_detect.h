@@ -19,7 +19,8 @@ void mtlm_gpu_detect_load_at_once(void);
  * not look when GPUs are unwanted, by the argument or by STARPU_NCUDA=0. */
 void mtlm_gpu_detect_all(struct mtlm_gpus *gpus, bool unwanted);
 
-/* Creates this process's CUDA context on a device, some hundred MiB. */
+/* Loads cuBLASLt and creates this process's CUDA context on a device, some
+ * hundred MiB.  Returns 0, or -1 with err. */
 int mtlm_gpu_detect_begin(int device, struct mtlm_error *err);
 
 /* Returns the free bytes of the device. */

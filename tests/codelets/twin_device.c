@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "runtime/base/memory.h"
+#include "runtime/machine/cublaslt.h"
 #include "tests/codelets/twin_device.h"
 
 struct mtlm_device twin_device = {.workspace_bytes = 32 << 20,
@@ -30,6 +31,18 @@ const char *twin_start(void)
 void twin_stop(void)
 {
     free(twin_device.workspace);
+}
+
+/* In place of the library: the double, which is a part of this program. */
+const struct mtlm_cublaslt *mtlm_cublaslt(void)
+{
+    static const struct mtlm_cublaslt functions = {
+#define FUNCTION(name) cublasLt##name,
+        MTLM_CUBLASLT_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+    };
+
+    return &functions;
 }
 
 /* For cublaslt_double.c, which asks no device: no stream has anything to do,
@@ -104,13 +117,14 @@ const char *twin_start(void)
     twin_device.capability = 10 * twin_device.capability + minor;
     check(cudaStreamCreate(&twin_device.stream));
     check(cudaMalloc(&twin_device.workspace, twin_device.workspace_bytes));
-    assert_int_equal(cublasLtCreate(&twin_device.blas), CUBLAS_STATUS_SUCCESS);
+    assert_int_equal(mtlm_cublaslt()->Create(&twin_device.blas),
+                     CUBLAS_STATUS_SUCCESS);
     return NULL;
 }
 
 void twin_stop(void)
 {
-    cublasLtDestroy(twin_device.blas);
+    mtlm_cublaslt()->Destroy(twin_device.blas);
     check(cudaFree(twin_device.workspace));
     check(cudaStreamDestroy(twin_device.stream));
 }
