@@ -49,12 +49,27 @@ int64_t mtlm_program_pieces(const struct mtlm_program_config *config)
     return piece == 0 ? 0 : (config->eval_microbatches + piece - 1) / piece;
 }
 
+struct mtlm_boxes mtlm_program_boxes(const struct mtlm_program_config *config)
+{
+    return (struct mtlm_boxes){.layout = &config->layout,
+                               .microbatches = config->microbatches,
+                               .pieces = 1};
+}
+
+bool mtlm_program_is_chained(const struct mtlm_program_config *config)
+{
+    return config->order && config->follow == MTLM_FOLLOW_STRICT
+           && !config->eval_only;
+}
+
 struct mtlm_priority mtlm_program_priority(const struct mtlm_program *program)
 {
     const struct mtlm_program_config *config = &program->config;
+    struct mtlm_priority priority = mtlm_schedule_priority(
+        config->schedule, &config->layout, config->microbatches);
 
-    return mtlm_schedule_priority(config->schedule, &config->layout,
-                                  config->microbatches);
+    priority.place = program->place;
+    return priority;
 }
 
 static void free_decode(struct mtlm_decode *decode)
@@ -94,6 +109,7 @@ void mtlm_program_destroy(struct mtlm_program *program)
     free(program->eval.item);
     free(program->save.item);
     free(program->window);
+    free(program->place);
     free(program->stage);
     free(program->param);
     free(program->param_at);

@@ -14,6 +14,7 @@
 #include "graph/build/row_parts.h"
 #include "graph/graph.h"
 #include "graph/layout.h"
+#include "graph/order/order.h"
 #include "graph/schedule/schedule.h"
 #include "models/model.h"
 
@@ -73,6 +74,10 @@ struct mtlm_program_config {
      * alpha and act_mem if there is one for each virtual stage of the model. */
     const struct mtlm_window *stage_windows;
     int n_stage_windows;
+    /* An order of all boxes, each W in one piece, that the program follows;
+     * borrowed.  The order decides the windows.  NULL: none. */
+    const struct mtlm_box_order *order;
+    enum mtlm_follow follow;
     bool sequence_parallel;
     enum mtlm_attention_backend attention_backend;
     bool distributed_optimizer; /* graph/build/bucket.h */
@@ -192,8 +197,10 @@ struct mtlm_decode {
 struct mtlm_program {
     struct mtlm_program_config config;
     struct mtlm_graph *graph;
-    struct mtlm_stage *stage;     /* [layout.virtual_stages] */
-    struct mtlm_window *window;   /* [virtual stages of the whole model] */
+    struct mtlm_stage *stage;   /* [layout.virtual_stages] */
+    struct mtlm_window *window; /* [virtual stages of the whole model] */
+    int *place; /* of mtlm_program_priority(); NULL: no order, or its windows
+                 * only */
     struct mtlm_parameter *param; /* [n_params] */
     int n_params;
     /* [mtlm_param_numbers() + 1] index into param + 1; 0: another rank holds
@@ -243,6 +250,13 @@ int64_t mtlm_program_pieces(const struct mtlm_program_config *config);
 /* Returns whether sequence parallelism is on and tp > 1: each tensor-parallel
  * rank then has its own rows (mtlm_build_sum()). */
 bool mtlm_program_splits_rows(const struct mtlm_program_config *config);
+
+/* Returns the boxes of config->order, without times. */
+struct mtlm_boxes mtlm_program_boxes(const struct mtlm_program_config *config);
+
+/* Returns whether a box of the program waits for the box before it in
+ * config->order. */
+bool mtlm_program_is_chained(const struct mtlm_program_config *config);
 
 /* Frees the program with its graph; NULL is allowed. */
 void mtlm_program_destroy(struct mtlm_program *program);

@@ -13,6 +13,7 @@
 #include "graph/build/ring.h"
 #include "graph/build/save.h"
 #include "graph/build/stage.h"
+#include "graph/build/turn.h"
 #include "graph/schedule/priority.h"
 #include "runtime/base/memory.h"
 
@@ -169,25 +170,90 @@ static void add_items(struct mtlm_items *items, const struct mtlm_list *list,
     }
 }
 
-/* The program of a training step: plain gradient accumulation. */
-static void write_train(struct mtlm_program *program)
+/* Adds a box: F, B or W of a microbatch on a virtual stage. */
+static void add_box(struct mtlm_program *program,
+                    const struct mtlm_priority *priority, enum mtlm_phase phase,
+                    int chunk, int microbatch)
+{
+    const struct mtlm_stage *stage = &program->stage[chunk];
+    struct mtlm_items *items = &program->train;
+
+    add_items(items,
+              phase == MTLM_PHASE_FORWARD    ? &stage->forward
+              : phase == MTLM_PHASE_BACKWARD ? &stage->backward
+                                             : &stage->weight,
+              priority, microbatch, chunk);
+    if (phase == MTLM_PHASE_WEIGHT
+        && microbatch == program->config.microbatches - 1)
+        add_items(items, &stage->reduce, priority, -1, chunk);
+}
+
+static void add_boxes(struct mtlm_program *program,
+                      const struct mtlm_priority *priority)
 {
     const int v = program->config.layout.virtual_stages;
     const int m = program->config.microbatches;
-    const struct mtlm_priority priority = mtlm_program_priority(program);
-    struct mtlm_items *items = &program->train;
 
     for (int i = 0; i < m; i++) {
         for (int c = 0; c < v; c++)
-            add_items(items, &program->stage[c].forward, &priority, i, c);
+            add_box(program, priority, MTLM_PHASE_FORWARD, c, i);
         for (int c = v - 1; c >= 0; c--) {
-            add_items(items, &program->stage[c].backward, &priority, i, c);
-            add_items(items, &program->stage[c].weight, &priority, i, c);
-            if (i == m - 1)
-                add_items(items, &program->stage[c].reduce, &priority, -1, c);
+            add_box(program, priority, MTLM_PHASE_BACKWARD, c, i);
+            add_box(program, priority, MTLM_PHASE_WEIGHT, c, i);
         }
     }
-    add_items(items, &program->tail_list, &priority, -1, 0);
+}
+
+/* The same boxes in the order of the config.  On each stage, microbatches
+ * ascend. */
+static void add_boxes_in_order(struct mtlm_program *program,
+                               const struct mtlm_priority *priority)
+{
+    const struct mtlm_program_config *config = &program->config;
+    const struct mtlm_boxes boxes = mtlm_program_boxes(config);
+    const int r = config->layout.pp_rank;
+
+    for (int j = 0; j < config->order->n[r]; j++) {
+        const struct mtlm_box box =
+            mtlm_box_at(&boxes, config->order->box[r][j]);
+
+        add_box(program, priority, box.phase,
+                mtlm_layout_chunk(&config->layout, box.stage), box.microbatch);
+    }
+}
+
+/* The program of a training step: plain gradient accumulation. */
+static void write_train(struct mtlm_program *program)
+{
+    const struct mtlm_priority priority = mtlm_program_priority(program);
+
+    if (mtlm_program_is_chained(&program->config))
+        add_boxes_in_order(program, &priority);
+    else
+        add_boxes(program, &priority);
+    add_items(&program->train, &program->tail_list, &priority, -1, 0);
+}
+
+/* Sets program->place from the config's order. */
+static void place_boxes(struct mtlm_program *program)
+{
+    const struct mtlm_program_config *config = &program->config;
+    const struct mtlm_boxes boxes = mtlm_program_boxes(config);
+    const struct mtlm_priority priority = mtlm_program_priority(program);
+    const int r = config->layout.pp_rank;
+
+    if (!config->order || config->follow == MTLM_FOLLOW_WINDOWS
+        || config->eval_only)
+        return;
+    program->place = mtlm_calloc(config->order->n[r], sizeof(*program->place));
+    for (int j = 0; j < config->order->n[r]; j++) {
+        const struct mtlm_box box =
+            mtlm_box_at(&boxes, config->order->box[r][j]);
+
+        program->place[mtlm_priority_index(
+            &priority, box.phase, box.microbatch,
+            mtlm_layout_chunk(&config->layout, box.stage))] = j;
+    }
 }
 
 static void write_init(struct mtlm_program *program)
@@ -291,6 +357,9 @@ struct mtlm_program *mtlm_program_build(
         mtlm_optimizer_build_eval_tail(program);
     if (config->save != MTLM_SAVE_NOTHING)
         mtlm_save_build(program);
+    if (mtlm_program_is_chained(config))
+        mtlm_turn_apply(program);
+    place_boxes(program);
     program->window = mtlm_ring_windows(config);
     mtlm_ring_apply(program);
     mtlm_pool_apply(program);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "graph/build/ring.h"
+#include "graph/build/ring_order.h"
 #include "runtime/base/memory.h"
 
 #define MIB (1024.0 * 1024)
@@ -82,7 +83,10 @@ struct mtlm_window *mtlm_ring_windows(const struct mtlm_program_config *config)
     const struct mtlm_window_model model =
         mtlm_ring_model(config, times, times + 3 * stages);
 
-    mtlm_schedule_windows(config->schedule, &model, window);
+    if (config->order)
+        mtlm_ring_order_windows(config, &model, window);
+    else
+        mtlm_schedule_windows(config->schedule, &model, window);
     free(times);
     return window;
 }
@@ -96,7 +100,8 @@ int mtlm_ring_check(const struct mtlm_program_config *config,
     struct mtlm_window *window;
     struct mtlm_window_model model;
 
-    if (config->act_mem <= 0)
+    /* The reader of an order checks the order's memory. */
+    if (config->act_mem <= 0 || config->order)
         return 0;
     times = mtlm_calloc(4 * stages, sizeof(*times));
     window = mtlm_calloc(stages, sizeof(*window));
@@ -143,8 +148,21 @@ static int choose_length(const struct mtlm_tensor *t,
     return workers > 2 ? workers : 2;
 }
 
+static void lengthen_for_order(struct mtlm_program *program)
+{
+    const struct mtlm_program_config *config = &program->config;
+    double *times =
+        mtlm_calloc(4 * mtlm_layout_stages(&config->layout), sizeof(*times));
+    const struct mtlm_window_model model = mtlm_ring_model(
+        config, times, times + 3 * mtlm_layout_stages(&config->layout));
+
+    mtlm_ring_order_lengthen(program, &model);
+    free(times);
+}
+
 void mtlm_ring_apply(struct mtlm_program *program)
 {
+    const struct mtlm_program_config *config = &program->config;
     const struct mtlm_graph *graph = program->graph;
 
     for (int i = 0; i < graph->n_tensors; i++) {
@@ -152,9 +170,12 @@ void mtlm_ring_apply(struct mtlm_program *program)
 
         if ((t->storage == MTLM_STORE_ACTIVATION
              || t->storage == MTLM_STORE_CONTROL)
-            && !t->same)
+            && !t->same && t->stage >= 0)
             t->slots = choose_length(t, &program->window[t->stage],
-                                     program->config.layout.workers)
+                                     config->layout.workers)
                        + t->received;
     }
+    if (config->order && config->follow != MTLM_FOLLOW_WINDOWS
+        && !config->eval_only)
+        lengthen_for_order(program);
 }

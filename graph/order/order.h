@@ -15,6 +15,13 @@ struct mtlm_box_order {
     int **box; /* [ranks][n] numbers of boxes */
 };
 
+/* How a program follows an order. */
+enum mtlm_follow {
+    MTLM_FOLLOW_STRICT,  /* as hint; and a box waits for the box before it */
+    MTLM_FOLLOW_HINT,    /* a box's place in the order is its priority */
+    MTLM_FOLLOW_WINDOWS, /* the order decides the windows only */
+};
+
 /* Returns an order without boxes.  The caller frees the order with
  * mtlm_order_free(). */
 struct mtlm_box_order mtlm_order_create(const struct mtlm_boxes *boxes);

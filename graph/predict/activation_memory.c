@@ -34,6 +34,7 @@ static struct mtlm_program_config three_stages(
     three.window = 1;
     three.act_mem = 0;
     three.stage_windows = NULL;
+    three.order = NULL;
     three.distributed_optimizer = false;
     three.eval_microbatches = 0;
     three.eval_only = false;

@@ -71,8 +71,20 @@ const struct mtlm_priority_order mtlm_priority_by_groups = {width_by_groups,
 
 enum { CLASSES = 4 }; /* W, B, F, iteration */
 
+int mtlm_priority_index(const struct mtlm_priority *p, enum mtlm_phase phase,
+                        int microbatch, int chunk)
+{
+    const int kind = phase == MTLM_PHASE_FORWARD    ? 0
+                     : phase == MTLM_PHASE_BACKWARD ? 1
+                                                    : 2;
+
+    return (kind * p->chunks + chunk) * p->microbatches + microbatch;
+}
+
 int64_t mtlm_priority_span(const struct mtlm_priority *p)
 {
+    if (p->place)
+        return 3 * (int64_t) p->chunks * p->microbatches + 1;
     return CLASSES * p->order->width(p);
 }
 
@@ -99,6 +111,12 @@ int mtlm_priority(const struct mtlm_priority *p, enum mtlm_phase phase,
     if (microbatch < 0 || phase == MTLM_PHASE_OPTIMIZER
         || phase == MTLM_PHASE_INIT)
         return mtlm_priority_span(p) - 1;
+    if (p->place)
+        return mtlm_priority_span(p) - 2
+               - (phase == MTLM_PHASE_EVAL
+                      ? place_by_depth(p, phase, microbatch, chunk)
+                      : p->place[mtlm_priority_index(p, phase, microbatch,
+                                                     chunk)]);
     place = p->order->place(p, phase, microbatch, chunk);
     assert(place < width);
     return (class_of(p, phase) + 1) * width - 1 - place;

@@ -41,6 +41,10 @@ struct mtlm_priority {
     int stages;       /* p: pipeline ranks */
     bool fused;
     const struct mtlm_priority_order *order;
+    /* Places in a plan, borrowed; they decide instead of class and order, but
+     * not for validations.  A place for each F, then for each B and each W; by
+     * chunk, then microbatch: 0 .. 3 v m - 1, 0 runs first.  NULL: none. */
+    const int *place;
 };
 
 /* Returns the priority within an iteration: 0 .. mtlm_priority_span() - 1.
@@ -48,6 +52,10 @@ struct mtlm_priority {
  * chunk: of the rank, from 0. */
 int mtlm_priority(const struct mtlm_priority *p, enum mtlm_phase phase,
                   int microbatch, int chunk);
+
+/* Returns the index of a pass in p->place.  phase: F, B or W. */
+int mtlm_priority_index(const struct mtlm_priority *p, enum mtlm_phase phase,
+                        int microbatch, int chunk);
 
 /* Returns the number of priorities of an iteration. */
 int64_t mtlm_priority_span(const struct mtlm_priority *p);

@@ -1,0 +1,163 @@
+/* Slots for an order of boxes: from a walk, how long microbatches keep their
+ * slots. */
+
+#include "config.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "graph/build/ring_order.h"
+#include "graph/order/walk.h"
+#include "graph/schedule/order_window.h"
+#include "runtime/base/memory.h"
+
+/* The walk of a program's order. */
+struct walked {
+    struct mtlm_boxes boxes;
+    struct mtlm_walk walk;
+};
+
+static void walk_order(const struct mtlm_program_config *config,
+                       const struct mtlm_window_model *model,
+                       struct walked *walked)
+{
+    double makespan;
+
+    walked->boxes = mtlm_program_boxes(config);
+    walked->boxes.forward = model->forward;
+    walked->boxes.backward = model->backward;
+    walked->boxes.weight = model->weight;
+    walked->boxes.hop = model->hop;
+    walked->boxes.memory = model->memory;
+    walked->walk = mtlm_walk_create(&walked->boxes);
+    makespan = mtlm_walk(&walked->walk, config->order);
+    assert(makespan < INFINITY);
+    (void) makespan;
+}
+
+/* ---- windows ---- */
+
+void mtlm_ring_order_windows(const struct mtlm_program_config *config,
+                             const struct mtlm_window_model *model,
+                             struct mtlm_window *window)
+{
+    const int stages = mtlm_layout_stages(&config->layout);
+    const int workers = config->layout.workers;
+    struct walked walked;
+
+    walk_order(config, model, &walked);
+    mtlm_order_window_set(&walked.walk, window);
+    for (int k = 0; k < stages; k++) {
+        struct mtlm_window *w = &window[k];
+        const int until_weight = w->w + w->q;
+
+        if (config->follow != MTLM_FOLLOW_STRICT) {
+            w->w = mtlm_window_clamp(model, w->w);
+            w->q = mtlm_window_clamp(model, until_weight) - w->w;
+        }
+        w->g = fmax(fmax(w->g, 2), workers);
+    }
+    mtlm_walk_free(&walked.walk);
+}
+
+/* ---- rings ---- */
+
+/* The boxes of a microbatch that use a tensor.  A tensor between stages of one
+ * rank has several stages. */
+struct life {
+    struct mtlm_box *box; /* [n] of microbatch 0 */
+    int n;
+};
+
+static void note_use(struct life *life, int stage, enum mtlm_phase phase)
+{
+    for (int i = 0; i < life->n; i++)
+        if (life->box[i].stage == stage && life->box[i].phase == phase)
+            return;
+    life->box = mtlm_realloc(life->box, life->n + 1, sizeof(*life->box));
+    life->box[life->n++] = (struct mtlm_box){phase, stage, 0, 0};
+}
+
+static void note_list(struct life *life, const struct mtlm_list *list,
+                      int stage, enum mtlm_phase phase)
+{
+    for (int i = 0; i < list->n; i++)
+        for (int k = 0; k < mtlm_node_n_uses(list->node[i]); k++) {
+            const struct mtlm_tensor *t =
+                mtlm_tensor_owner(mtlm_node_use(list->node[i], k).tensor);
+
+            if (t->storage == MTLM_STORE_ACTIVATION)
+                note_use(&life[t->id], stage, phase);
+        }
+}
+
+/* Returns the life of every tensor. */
+static struct life *find_lives(const struct mtlm_program *program)
+{
+    struct life *life = mtlm_calloc(program->graph->n_tensors, sizeof(*life));
+
+    for (int c = 0; c < program->config.layout.virtual_stages; c++) {
+        const struct mtlm_stage *stage = &program->stage[c];
+
+        note_list(life, &stage->forward, stage->stage, MTLM_PHASE_FORWARD);
+        note_list(life, &stage->backward, stage->stage, MTLM_PHASE_BACKWARD);
+        note_list(life, &stage->weight, stage->stage, MTLM_PHASE_WEIGHT);
+    }
+    return life;
+}
+
+/* Widens begin .. end by a box.  A received tensor is in use from the end of
+ * the box that sends the tensor. */
+static void widen(const struct mtlm_walk *walk, int box, bool received,
+                  double *begin, double *end)
+{
+    const double start =
+        received ? walk->end[walk->before[box]] : walk->start[box];
+
+    *begin = fmin(*begin, start);
+    *end = fmax(*end, walk->end[box]);
+}
+
+/* Returns the slots that the life needs.  time [2 m] is for work. */
+static int slots_of(const struct mtlm_walk *walk, const struct life *life,
+                    const struct mtlm_tensor *t, double *time)
+{
+    const int m = walk->boxes->microbatches;
+
+    for (int i = 0; i < m; i++) {
+        double begin = INFINITY, end = 0;
+
+        for (int b = 0; b < life->n; b++) {
+            struct mtlm_box box = life->box[b];
+
+            box.microbatch = i;
+            widen(walk, mtlm_box_number(walk->boxes, box),
+                  t->received && box.phase == t->first_use, &begin, &end);
+        }
+        time[i] = begin;
+        time[m + i] = end;
+    }
+    return mtlm_order_window_slots(time, time + m, m);
+}
+
+void mtlm_ring_order_lengthen(struct mtlm_program *program,
+                              const struct mtlm_window_model *model)
+{
+    const struct mtlm_graph *graph = program->graph;
+    struct life *life = find_lives(program);
+    double *time = mtlm_calloc(2 * program->config.microbatches, sizeof(*time));
+    struct walked walked;
+
+    walk_order(&program->config, model, &walked);
+    for (int i = 0; i < graph->n_tensors; i++) {
+        struct mtlm_tensor *t = graph->tensor[i];
+
+        if (life[i].n > 0)
+            t->slots =
+                fmax(t->slots, slots_of(&walked.walk, &life[i], t, time));
+    }
+    mtlm_walk_free(&walked.walk);
+    free(time);
+    free(life);
+}

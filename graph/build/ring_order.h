@@ -1,0 +1,28 @@
+#ifndef MTLM_GRAPH_RING_ORDER_H
+#define MTLM_GRAPH_RING_ORDER_H
+
+/* Windows and ring lengths of a program that follows an order of boxes
+ * (graph/order/order.h). */
+
+#include "graph/build/program.h"
+#include "graph/schedule/window.h"
+
+/* The functions below walk the order of config.  model: mtlm_ring_model(); its
+ * times are those of the walk. */
+
+/* Sets the windows window[stages] of the order.  Modes hint and windows: a
+ * stage has at least a slot per worker. */
+void mtlm_ring_order_windows(const struct mtlm_program_config *config,
+                             const struct mtlm_window_model *model,
+                             struct mtlm_window *window);
+
+/* Lengthens the rings of activations: no box of the order then waits for a
+ * slot, and no message for the receiver's slot.
+ *
+ * The order has no deadlock over slots.  Every edge of a slot leads forward in
+ * the time of the walk, and every box takes time.  So no edges make a
+ * circle. */
+void mtlm_ring_order_lengthen(struct mtlm_program *program,
+                              const struct mtlm_window_model *model);
+
+#endif /* MTLM_GRAPH_RING_ORDER_H */
