@@ -65,12 +65,12 @@ void mtlm_ring_order_windows(const struct mtlm_program_config *config,
 
 /* The boxes of a microbatch that use a tensor.  A tensor between stages of one
  * rank has several stages. */
-struct life {
+struct ring_life {
     struct mtlm_box *box; /* [n] of microbatch 0 */
     int n;
 };
 
-static void note_use(struct life *life, int stage, enum mtlm_phase phase)
+static void note_use(struct ring_life *life, int stage, enum mtlm_phase phase)
 {
     for (int i = 0; i < life->n; i++)
         if (life->box[i].stage == stage && life->box[i].phase == phase)
@@ -79,7 +79,7 @@ static void note_use(struct life *life, int stage, enum mtlm_phase phase)
     life->box[life->n++] = (struct mtlm_box){phase, stage, 0, 0};
 }
 
-static void note_list(struct life *life, const struct mtlm_list *list,
+static void note_list(struct ring_life *life, const struct mtlm_list *list,
                       int stage, enum mtlm_phase phase)
 {
     for (int i = 0; i < list->n; i++)
@@ -93,9 +93,10 @@ static void note_list(struct life *life, const struct mtlm_list *list,
 }
 
 /* Returns the life of every tensor. */
-static struct life *find_lives(const struct mtlm_program *program)
+static struct ring_life *find_lives(const struct mtlm_program *program)
 {
-    struct life *life = mtlm_calloc(program->graph->n_tensors, sizeof(*life));
+    struct ring_life *life =
+        mtlm_calloc(program->graph->n_tensors, sizeof(*life));
 
     for (int c = 0; c < program->config.layout.virtual_stages; c++) {
         const struct mtlm_stage *stage = &program->stage[c];
@@ -120,7 +121,7 @@ static void widen(const struct mtlm_walk *walk, int box, bool received,
 }
 
 /* Returns the slots that the life needs.  time [2 m] is for work. */
-static int slots_of(const struct mtlm_walk *walk, const struct life *life,
+static int slots_of(const struct mtlm_walk *walk, const struct ring_life *life,
                     const struct mtlm_tensor *t, double *time)
 {
     const int m = walk->boxes->microbatches;
@@ -145,7 +146,7 @@ void mtlm_ring_order_lengthen(struct mtlm_program *program,
                               const struct mtlm_window_model *model)
 {
     const struct mtlm_graph *graph = program->graph;
-    struct life *life = find_lives(program);
+    struct ring_life *life = find_lives(program);
     double *time = mtlm_calloc(2 * program->config.microbatches, sizeof(*time));
     struct walked walked;
 
