@@ -44,6 +44,14 @@ int mtlm_box_rank(const struct mtlm_boxes *boxes, int number)
     return mtlm_layout_pp_rank(boxes->layout, mtlm_box_at(boxes, number).stage);
 }
 
+int mtlm_box_stage(const struct mtlm_boxes *boxes, int rank, int chunk)
+{
+    struct mtlm_layout layout = *boxes->layout;
+
+    layout.pp_rank = rank;
+    return mtlm_layout_stage(&layout, chunk);
+}
+
 double mtlm_box_time(const struct mtlm_boxes *boxes, int number)
 {
     const struct mtlm_box box = mtlm_box_at(boxes, number);
@@ -58,13 +66,28 @@ double mtlm_box_time(const struct mtlm_boxes *boxes, int number)
     }
 }
 
-/* The time of a message from stage a to stage b. */
-static double hop_between(const struct mtlm_boxes *boxes, int a, int b)
+static bool on_one_rank(const struct mtlm_boxes *boxes, int a, int b)
 {
     return mtlm_layout_pp_rank(boxes->layout, a)
-                   == mtlm_layout_pp_rank(boxes->layout, b)
-               ? 0
-               : boxes->hop;
+           == mtlm_layout_pp_rank(boxes->layout, b);
+}
+
+/* What the B of a stage waits for. */
+static struct mtlm_box before_backward(const struct mtlm_boxes *boxes,
+                                       struct mtlm_box box)
+{
+    const int next = box.stage + 1;
+
+    if (next == mtlm_layout_stages(boxes->layout)) {
+        box.phase = MTLM_PHASE_FORWARD;
+        return box;
+    }
+    if (boxes->fused && !on_one_rank(boxes, box.stage, next)) {
+        box.phase = MTLM_PHASE_WEIGHT;
+        box.piece = boxes->pieces - 1;
+    }
+    box.stage = next;
+    return box;
 }
 
 int mtlm_box_before(const struct mtlm_boxes *boxes, int number, double *hop)
@@ -77,10 +100,7 @@ int mtlm_box_before(const struct mtlm_boxes *boxes, int number, double *hop)
         box.stage--;
         break;
     case MTLM_PHASE_BACKWARD:
-        if (stage + 1 < mtlm_layout_stages(boxes->layout))
-            box.stage++;
-        else
-            box.phase = MTLM_PHASE_FORWARD;
+        box = before_backward(boxes, box);
         break;
     default:
         if (box.piece == 0)
@@ -88,7 +108,8 @@ int mtlm_box_before(const struct mtlm_boxes *boxes, int number, double *hop)
         else
             box.piece--;
     }
-    *hop = box.stage < 0 ? 0 : hop_between(boxes, box.stage, stage);
+    *hop =
+        box.stage < 0 || on_one_rank(boxes, box.stage, stage) ? 0 : boxes->hop;
     return box.stage < 0 ? -1 : mtlm_box_number(boxes, box);
 }
 

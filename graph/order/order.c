@@ -44,6 +44,18 @@ void mtlm_order_append(struct mtlm_box_order *order,
     order->box[r][order->n[r]++] = box;
 }
 
+void mtlm_order_append_phase(struct mtlm_box_order *order,
+                             const struct mtlm_boxes *boxes,
+                             enum mtlm_phase phase, int stage, int microbatch)
+{
+    const int first =
+        mtlm_box_number(boxes, (struct mtlm_box){phase, stage, microbatch, 0});
+    const int n = phase == MTLM_PHASE_WEIGHT ? boxes->pieces : 1;
+
+    for (int i = 0; i < n; i++)
+        mtlm_order_append(order, boxes, first + i);
+}
+
 void mtlm_order_copy(struct mtlm_box_order *to,
                      const struct mtlm_box_order *from)
 {

@@ -33,6 +33,12 @@ void mtlm_order_free(struct mtlm_box_order *order);
 void mtlm_order_append(struct mtlm_box_order *order,
                        const struct mtlm_boxes *boxes, int box);
 
+/* Appends the F or B of a stage and microbatch, or all pieces of its W, to the
+ * order of its rank. */
+void mtlm_order_append_phase(struct mtlm_box_order *order,
+                             const struct mtlm_boxes *boxes,
+                             enum mtlm_phase phase, int stage, int microbatch);
+
 /* Copies the boxes of `from` to `to`, an order of the same pipeline. */
 void mtlm_order_copy(struct mtlm_box_order *to,
                      const struct mtlm_box_order *from);

@@ -39,21 +39,12 @@ static bool fits(double used, double most)
 
 /* ---- boxes ---- */
 
-/* The virtual stage of a rank's chunk. */
-static int stage_at(const struct rounds_build *b, int r, int chunk)
-{
-    struct mtlm_layout layout = *b->boxes->layout;
-
-    layout.pp_rank = r;
-    return mtlm_layout_stage(&layout, chunk);
-}
-
 static int box_at(const struct rounds_build *b, enum mtlm_phase phase, int r,
                   int chunk, int microbatch)
 {
     return mtlm_box_number(
-        b->boxes,
-        (struct mtlm_box){phase, stage_at(b, r, chunk), microbatch, 0});
+        b->boxes, (struct mtlm_box){phase, mtlm_box_stage(b->boxes, r, chunk),
+                                    microbatch, 0});
 }
 
 /* The next microbatch of a chunk's F or B; m behind the last one. */

@@ -14,86 +14,14 @@
 
 #include "graph/order/improve.h"
 #include "graph/order/rounds.h"
-
-enum { MOST = 32 };
-
-static const double rounding = 1e-6;
-
-struct scene {
-    struct mtlm_layout layout;
-    double forward[MOST], backward[MOST], weight[MOST], memory[MOST];
-    struct mtlm_boxes boxes;
-    struct mtlm_walk walk;
-    struct mtlm_box_order order;
-};
-
-/* Times are of a stage: with two virtual stages, each takes half. */
-static void scene(struct scene *s, int p, int m, int v, int pieces,
-                  const double times[3], double hop)
-{
-    s->layout = (struct mtlm_layout){.tp = 1,
-                                     .pp = p,
-                                     .dp = 1,
-                                     .virtual_stages = v,
-                                     .placement = v == 2 ? MTLM_PLACEMENT_V
-                                                         : MTLM_PLACEMENT_LOOP,
-                                     .workers = 1};
-    for (int k = 0; k < p * v; k++) {
-        s->forward[k] = times[0] / v;
-        s->backward[k] = times[1] / v;
-        s->weight[k] = times[2] / v;
-        s->memory[k] = 1.0 / v;
-    }
-    s->boxes = (struct mtlm_boxes){.layout = &s->layout,
-                                   .microbatches = m,
-                                   .pieces = pieces,
-                                   .forward = s->forward,
-                                   .backward = s->backward,
-                                   .weight = s->weight,
-                                   .hop = hop,
-                                   .memory = s->memory};
-    s->walk = mtlm_walk_create(&s->boxes);
-    s->order = mtlm_order_create(&s->boxes);
-}
-
-static void scene_free(struct scene *s)
-{
-    mtlm_order_free(&s->order);
-    mtlm_walk_free(&s->walk);
-}
-
-/* Every box once, on its rank; microbatches of a kind in order; each start
- * after what the box waits for. */
-static void assert_sound(struct scene *s, double most_memory)
-{
-    bool *seen = calloc(s->walk.n, sizeof(*seen));
-    int n = 0;
-
-    assert_true(mtlm_walk(&s->walk, &s->order) < INFINITY);
-    for (int r = 0; r < s->order.ranks; r++)
-        for (int j = 0; j < s->order.n[r]; j++) {
-            const int box = s->order.box[r][j], before = s->walk.before[box];
-
-            assert_int_equal(mtlm_box_rank(&s->boxes, box), r);
-            assert_false(seen[box]);
-            seen[box] = true;
-            n++;
-            if (before >= 0)
-                assert_true(s->walk.start[box] + rounding
-                            >= s->walk.end[before] + s->walk.hop[box]);
-        }
-    free(seen);
-    assert_int_equal(n, s->walk.n);
-    assert_true(mtlm_order_peak(&s->order, &s->boxes)
-                <= most_memory + rounding);
-}
+#include "tests/graph/scene.h"
 
 static double build(struct scene *s, double memory)
 {
     const struct mtlm_rounds rounds = {.most_memory = memory};
     const double makespan = mtlm_rounds_build(&rounds, &s->walk, &s->order);
 
-    assert_sound(s, memory);
+    scene_assert_sound(s, memory);
     return makespan;
 }
 
@@ -112,12 +40,12 @@ static void test_rounds_give_the_published_makespans(void **state)
         const int p = sizes[i][0], m = sizes[i][1];
         struct scene s;
 
-        scene(&s, p, m, 1, 1, one, 0);
-        assert_float_equal(build(&s, p), 3 * m + p - 1, rounding);
-        assert_float_equal(build(&s, 2 * p - 1), 3 * m + p - 1, rounding);
+        scene_create(&s, p, m, 1, 1, one, 0);
+        assert_float_equal(build(&s, p), 3 * m + p - 1, scene_rounding);
+        assert_float_equal(build(&s, 2 * p - 1), 3 * m + p - 1, scene_rounding);
         scene_free(&s);
-        scene(&s, p, m, 2, 1, one, 0);
-        assert_float_equal(build(&s, p), 3 * m + (p - 1) / 2.0, rounding);
+        scene_create(&s, p, m, 2, 1, one, 0);
+        assert_float_equal(build(&s, p), 3 * m + (p - 1) / 2.0, scene_rounding);
         scene_free(&s);
     }
 }
@@ -130,11 +58,11 @@ static void test_rounds_know_times_and_latency(void **state)
     struct scene s;
 
     (void) state;
-    scene(&s, 8, 32, 2, 1, times, .0324);
+    scene_create(&s, 8, 32, 2, 1, times, .0324);
     assert_float_equal(build(&s, 8), 83.99, .005);
     scene_free(&s);
     /* ZB-H1 with a latency of a thousandth: the path through eight hops. */
-    scene(&s, 4, 8, 1, 1, one, .001);
+    scene_create(&s, 4, 8, 1, 1, one, .001);
     assert_float_equal(build(&s, 4), 27.012, 1e-9);
     scene_free(&s);
 }
@@ -145,7 +73,7 @@ static void test_too_little_memory_is_said(void **state)
     struct scene s;
 
     (void) state;
-    scene(&s, 4, 8, 2, 1, one, 0);
+    scene_create(&s, 4, 8, 2, 1, one, 0);
     assert_true(mtlm_rounds_build(&rounds, &s.walk, &s.order) == INFINITY);
     scene_free(&s);
 }
@@ -157,7 +85,7 @@ static void test_a_walk_finds_where_an_order_is_stuck(void **state)
     int *last;
 
     (void) state;
-    scene(&s, 2, 4, 1, 1, one, 0);
+    scene_create(&s, 2, 4, 1, 1, one, 0);
     build(&s, 2);
     last = s.order.box[1];
     assert_int_equal(mtlm_box_at(&s.boxes, last[0]).phase, MTLM_PHASE_FORWARD);
@@ -180,7 +108,7 @@ static void test_a_walk_finds_where_an_order_is_stuck(void **state)
 
 /* Appends boxes in every order that memory and the microbatches of a kind
  * allow; returns the least makespan. */
-static double try_all(struct scene *s, int next[][MOST][3], double most)
+static double try_all(struct scene *s, int next[][SCENE_MOST][3], double most)
 {
     double least = INFINITY;
     bool whole = true;
@@ -205,7 +133,8 @@ static double try_all(struct scene *s, int next[][MOST][3], double most)
                 mtlm_order_append(&s->order, &s->boxes,
                                   mtlm_box_number(&s->boxes, box));
                 ++*count;
-                if (mtlm_order_peak(&s->order, &s->boxes) <= most + rounding)
+                if (mtlm_order_peak(&s->order, &s->boxes)
+                    <= most + scene_rounding)
                     least = fmin(least, try_all(s, next, most));
                 --*count;
                 s->order.n[r]--;
@@ -217,7 +146,7 @@ static double try_all(struct scene *s, int next[][MOST][3], double most)
 
 static double best_of_all(struct scene *s, double most)
 {
-    int next[MOST][MOST][3];
+    int next[SCENE_MOST][SCENE_MOST][3];
 
     memset(next, 0, sizeof(next));
     for (int r = 0; r < s->order.ranks; r++)
@@ -236,18 +165,17 @@ static void test_improvement_finds_the_best_order(void **state)
             struct scene s;
             double best, found;
 
-            scene(&s, 2, 3, 1, 1, times[i], .1 * i);
+            scene_create(&s, 2, 3, 1, 1, times[i], .1 * i);
             s.forward[1] *= 1.2; /* unequal stages */
-            mtlm_walk_free(&s.walk);
-            s.walk = mtlm_walk_create(&s.boxes);
+            scene_update(&s);
             best = best_of_all(&s, most);
             found = build(&s, most);
-            assert_true(found >= best - rounding);
+            assert_true(found >= best - scene_rounding);
             found = mtlm_improve_order(
                 &(struct mtlm_improve){.most_memory = most, .steps = 3000},
                 &s.walk, &s.order);
-            assert_sound(&s, most);
-            assert_float_equal(found, best, rounding);
+            scene_assert_sound(&s, most);
+            assert_float_equal(found, best, scene_rounding);
             scene_free(&s);
         }
 }
@@ -260,22 +188,21 @@ static void test_improvement_reaches_the_bound_of_a_slow_rank(void **state)
     double found;
 
     (void) state;
-    scene(&s, 4, 16, 2, 4, one, .1);
+    scene_create(&s, 4, 16, 2, 4, one, .1);
     for (int k = 0; k < 8; k++)
         if (mtlm_layout_pp_rank(&s.layout, k) == 1) {
             s.forward[k] *= 1.25;
             s.backward[k] *= 1.25;
             s.weight[k] *= 1.25;
         }
-    mtlm_walk_free(&s.walk);
-    s.walk = mtlm_walk_create(&s.boxes);
+    scene_update(&s);
     build(&s, 4);
     found = mtlm_improve_order(&(struct mtlm_improve){.most_memory = 4,
                                                       .steps = 20000,
                                                       .enough = 60.6},
                                &s.walk, &s.order);
-    assert_sound(&s, 4);
-    assert_float_equal(found, 60.6, rounding);
+    scene_assert_sound(&s, 4);
+    assert_float_equal(found, 60.6, scene_rounding);
     scene_free(&s);
 }
 
