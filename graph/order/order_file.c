@@ -8,28 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/order/cell.h"
 #include "graph/order/order_file.h"
+#include "graph/order/order_rows.h"
 #include "graph/order/walk.h"
 #include "runtime/base/memory.h"
 #include "runtime/file/output_file.h"
 
-/* An action and where it stands. */
-struct order_entry {
-    struct mtlm_cell cell;
-    int column; /* from 1 */
-};
-
-struct order_row {
-    struct order_entry *entry; /* [n] */
-    int n, room;
-};
-
 struct order_reading {
     const char *path;
     const struct mtlm_boxes *boxes;
-    struct order_row *row; /* [n_rows] */
-    int n_rows;
+    struct mtlm_order_rows rows;
     bool older;
     int *column; /* [boxes] where a box stands; 0: nowhere */
     struct mtlm_order_file_notes *notes;
@@ -47,84 +35,10 @@ static const char *const cell_letters[] = {
     [MTLM_CELL_BOTH] = "BW",
 };
 
-/* ---- rows ---- */
-
-static void add_entry(struct order_row *row, struct mtlm_cell cell, int column)
-{
-    if (row->n == row->room) {
-        row->room = 2 * row->room + 64;
-        row->entry = mtlm_realloc(row->entry, row->room, sizeof(*row->entry));
-    }
-    row->entry[row->n++] = (struct order_entry){cell, column};
-}
-
-/* Reads a line of cells; quotes around a cell are allowed. */
-static int read_row(struct order_reading *r, struct order_row *row, char *line)
-{
-    char *rest = line, *text;
-    int column = 0;
-
-    while ((text = strsep(&rest, ","))) {
-        struct mtlm_cell action[MTLM_CELL_MOST];
-        const size_t length = strlen(text);
-        int n;
-
-        column++;
-        if (length >= 2 && text[0] == '"' && text[length - 1] == '"') {
-            text[length - 1] = '\0';
-            text++;
-        }
-        n = mtlm_cell_read(text, action);
-        if (n < 0)
-            return mtlm_error_set(
-                r->err, MTLM_EXIT_USAGE,
-                "%s: rank %d, column %d: '%.40s' is no action; an action is a "
-                "stage, F, I, W or B, and a microbatch, as 2F0",
-                r->path, r->n_rows, column, text);
-        for (int i = 0; i < n; i++)
-            add_entry(row, action[i], column);
-    }
-    return 0;
-}
-
-static int read_rows(struct order_reading *r, FILE *file)
-{
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t bytes;
-    int rc = 0;
-
-    while (rc == 0 && (bytes = getline(&line, &room, file)) >= 0) {
-        struct order_row row = {0};
-
-        if (strlen(line) != (size_t) bytes)
-            rc = mtlm_error_set(r->err, MTLM_EXIT_USAGE,
-                                "%s: rank %d: a byte 0; the file is no CSV",
-                                r->path, r->n_rows);
-        line[strcspn(line, "\r\n")] = '\0';
-        if (rc == 0)
-            rc = read_row(r, &row, line);
-        r->row = mtlm_realloc(r->row, r->n_rows + 1, sizeof(*r->row));
-        r->row[r->n_rows++] = row;
-    }
-    if (rc == 0 && ferror(file))
-        rc = mtlm_error_set(r->err, MTLM_EXIT_IO, "%s: %s", r->path,
-                            strerror(errno));
-    free(line);
-    return rc;
-}
-
-/* Rows without actions at the end of the file are none. */
-static void drop_empty_rows(struct order_reading *r)
-{
-    while (r->n_rows > 0 && r->row[r->n_rows - 1].n == 0)
-        free(r->row[--r->n_rows].entry);
-}
-
 /* ---- dialect ---- */
 
 /* Whether the row has a W of this stage and microbatch behind entry i. */
-static bool has_weight(const struct order_row *row, int i)
+static bool has_weight(const struct mtlm_order_row *row, int i)
 {
     const struct mtlm_cell *b = &row->entry[i].cell;
 
@@ -140,12 +54,13 @@ static bool has_weight(const struct order_row *row, int i)
 
 static bool is_older(const struct order_reading *r)
 {
-    for (int i = 0; i < r->n_rows; i++)
-        for (int j = 0; j < r->row[i].n; j++) {
-            const enum mtlm_cell_kind kind = r->row[i].entry[j].cell.kind;
+    for (int i = 0; i < r->rows.n; i++)
+        for (int j = 0; j < r->rows.row[i].n; j++) {
+            const enum mtlm_cell_kind kind = r->rows.row[i].entry[j].cell.kind;
 
             if (kind == MTLM_CELL_BOTH
-                || (kind == MTLM_CELL_BACKWARD && has_weight(&r->row[i], j)))
+                || (kind == MTLM_CELL_BACKWARD
+                    && has_weight(&r->rows.row[i], j)))
                 return true;
         }
     return false;
@@ -154,7 +69,7 @@ static bool is_older(const struct order_reading *r)
 /* ---- boxes ---- */
 
 static int refuse(struct order_reading *r, int rank,
-                  const struct order_entry *entry, const char *why)
+                  const struct mtlm_order_entry *entry, const char *why)
 {
     const struct mtlm_cell *cell = &entry->cell;
 
@@ -166,7 +81,7 @@ static int refuse(struct order_reading *r, int rank,
 
 /* Appends the box, all pieces of a W. */
 static int add_box(struct order_reading *r, int rank,
-                   const struct order_entry *entry, enum mtlm_phase phase,
+                   const struct mtlm_order_entry *entry, enum mtlm_phase phase,
                    struct mtlm_box_order *order)
 {
     const struct mtlm_cell *cell = &entry->cell;
@@ -207,7 +122,7 @@ static int add_box(struct order_reading *r, int rank,
 
 /* Appends what a cell stands for. */
 static int add_cell(struct order_reading *r, int rank,
-                    const struct order_entry *entry,
+                    const struct mtlm_order_entry *entry,
                     struct mtlm_box_order *order)
 {
     const enum mtlm_cell_kind kind = entry->cell.kind;
@@ -232,16 +147,16 @@ static int add_boxes(struct order_reading *r, struct mtlm_box_order *order)
 {
     const int ranks = r->boxes->layout->pp;
 
-    if (r->n_rows != ranks)
+    if (r->rows.n != ranks)
         return mtlm_error_set(
             r->err, MTLM_EXIT_USAGE,
             "%s has %d row%s, one per pipeline rank; this job has %d pipeline "
             "rank%s",
-            r->path, r->n_rows, r->n_rows == 1 ? "" : "s", ranks,
+            r->path, r->rows.n, r->rows.n == 1 ? "" : "s", ranks,
             ranks == 1 ? "" : "s");
-    for (int i = 0; i < r->n_rows; i++)
-        for (int j = 0; j < r->row[i].n; j++)
-            if (add_cell(r, i, &r->row[i].entry[j], order) < 0)
+    for (int i = 0; i < r->rows.n; i++)
+        for (int j = 0; j < r->rows.row[i].n; j++)
+            if (add_cell(r, i, &r->rows.row[i].entry[j], order) < 0)
                 return -1;
     return 0;
 }
@@ -252,10 +167,11 @@ static int add_boxes(struct order_reading *r, struct mtlm_box_order *order)
 static const char *letter_in_file(const struct order_reading *r, int number)
 {
     const struct mtlm_box box = mtlm_box_at(r->boxes, number);
-    const struct order_row *row = &r->row[mtlm_box_rank(r->boxes, number)];
+    const struct mtlm_order_row *row =
+        &r->rows.row[mtlm_box_rank(r->boxes, number)];
 
     for (int i = 0; i < row->n; i++) {
-        const struct order_entry *entry = &row->entry[i];
+        const struct mtlm_order_entry *entry = &row->entry[i];
 
         if (entry->column == r->column[number]
             && entry->cell.kind < MTLM_CELL_MESSAGE
@@ -346,6 +262,32 @@ static int check(struct order_reading *r, double most_memory,
     return check_memory(r, order, most_memory);
 }
 
+/* Notes the first box that stands behind a later microbatch of its phase and
+ * stage. */
+static void note_late(struct order_reading *r,
+                      const struct mtlm_box_order *order)
+{
+    const int stages = mtlm_layout_stages(r->boxes->layout);
+    int *last =
+        mtlm_calloc((size_t) (MTLM_PHASE_WEIGHT + 1) * stages, sizeof(*last));
+
+    for (int rank = 0; rank < order->ranks; rank++)
+        for (int j = 0; j < order->n[rank]; j++) {
+            const int number = order->box[rank][j];
+            const struct mtlm_box box = mtlm_box_at(r->boxes, number);
+            int *before = &last[box.phase * stages + box.stage];
+
+            if (box.microbatch < *before && !r->notes->late[0])
+                snprintf(r->notes->late, sizeof(r->notes->late),
+                         "rank %d, column %d: %d%s%d stands behind microbatch "
+                         "%d",
+                         rank, r->column[number], box.stage,
+                         letter_in_file(r, number), box.microbatch, *before);
+            *before = box.microbatch;
+        }
+    free(last);
+}
+
 int mtlm_order_file_read(const char *path, const struct mtlm_boxes *boxes,
                          double most_memory, struct mtlm_box_order *order,
                          struct mtlm_order_file_notes *notes,
@@ -353,25 +295,18 @@ int mtlm_order_file_read(const char *path, const struct mtlm_boxes *boxes,
 {
     struct order_reading r = {
         .path = path, .boxes = boxes, .notes = notes, .err = err};
-    FILE *file = fopen(path, "re");
-    int rc;
+    int rc = mtlm_order_rows_read(&r.rows, path, err);
 
     *notes = (struct mtlm_order_file_notes){0};
-    if (!file)
-        return mtlm_error_set(err, MTLM_EXIT_IO, "%s: %s", path,
-                              strerror(errno));
     r.column = mtlm_calloc(mtlm_boxes_count(boxes), sizeof(int));
-    rc = read_rows(&r, file);
-    fclose(file);
-    drop_empty_rows(&r);
     notes->older = r.older = rc == 0 && is_older(&r);
     if (rc == 0)
         rc = add_boxes(&r, order);
     if (rc == 0)
         rc = check(&r, most_memory, order);
-    for (int i = 0; i < r.n_rows; i++)
-        free(r.row[i].entry);
-    free(r.row);
+    if (rc == 0)
+        note_late(&r, order);
+    mtlm_order_rows_free(&r.rows);
     free(r.column);
     return rc;
 }

@@ -14,6 +14,10 @@ struct mtlm_order_file_notes {
     int messages; /* cells of messages: the graph has its own */
     int sharding; /* cells of FSDP */
     bool older;   /* the file is of the older dialect */
+    /* "rank 0, column 3: 0F1 stands behind microbatch 2": the first action
+     * whose microbatch is less than that of the action before, of the same
+     * stage and phase.  "": microbatches ascend. */
+    char late[80];
 };
 
 /* Reads a file into `order`, an order without boxes, and checks the order: each

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "graph/order/order_file.h"
+#include "graph/order/order_rows.h"
 #include "graph/order/rounds.h"
 
 enum { MOST = 16 };
@@ -187,6 +188,76 @@ static void test_what_is_wrong_is_refused_with_its_place(void **state)
     }
 }
 
+static int shape_of(const char *text, struct mtlm_order_shape *shape,
+                    struct mtlm_error *err)
+{
+    struct scene s;
+    int rc;
+
+    scene(&s, 1, 1, 1);
+    read_text(&s, text, 0);
+    rc = mtlm_order_rows_shape(s.path, shape, err);
+    scene_free(&s);
+    return rc;
+}
+
+static void test_a_file_says_for_which_job_it_is_made(void **state)
+{
+    static const struct {
+        const char *text;
+        struct mtlm_order_shape shape;
+    } files[] = {
+        {"0F0,0F1,0B0,0B1\n", {1, 1, 2, MTLM_PLACEMENT_LOOP}},
+        {"0F0,0B0\n1F0,1B0\n\n", {2, 1, 1, MTLM_PLACEMENT_LOOP}},
+        {"0F0,2F0,2B0,0B0\n1F0,3F0,3B0,1B0\n", {2, 2, 1, MTLM_PLACEMENT_LOOP}},
+        {"0F0,3F0,3B0,0B0\n1F0,2F0,2B0,1B0\n", {2, 2, 1, MTLM_PLACEMENT_V}},
+    };
+    static const struct {
+        const char *text, *words;
+    } wrong[] = {
+        {"", "has no F"},
+        {"0B0\n", "has no F"},
+        {"0F0,0X0\n", "'0X0' is no action"},
+        {"0F0\n1F0,2F0\n", "its 2 rows"},
+        {"0F0,0F99999999\n", "are 100000000 F, and 2 F are there"},
+        {"0F0,0F0\n", "are 1 F, and 2 F are there"},
+    };
+    struct mtlm_order_shape shape;
+    struct mtlm_error err;
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        if (shape_of(files[i].text, &shape, &err) < 0)
+            fail_msg("%s", err.text);
+        assert_int_equal(shape.ranks, files[i].shape.ranks);
+        assert_int_equal(shape.virtual_stages, files[i].shape.virtual_stages);
+        assert_int_equal(shape.microbatches, files[i].shape.microbatches);
+        assert_int_equal(shape.placement, files[i].shape.placement);
+    }
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        assert_int_equal(shape_of(wrong[i].text, &shape, &err), -1);
+        if (!strstr(err.text, wrong[i].words))
+            fail_msg("no '%s' in: %s", wrong[i].words, err.text);
+    }
+}
+
+static void test_descending_microbatches_are_noted(void **state)
+{
+    struct scene s;
+
+    (void) state;
+    scene(&s, 1, 2, 1);
+    assert_int_equal(read_text(&s, "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n", 0), 0);
+    assert_string_equal(s.notes.late, "");
+    scene_free(&s);
+    scene(&s, 1, 2, 1);
+    assert_int_equal(read_text(&s, "0F0,0F1,0B1,,0B0\n1F0,1F1,1B1,1B0\n", 0),
+                     0);
+    assert_string_equal(s.notes.late,
+                        "rank 0, column 5: 0B0 stands behind microbatch 1");
+    scene_free(&s);
+}
+
 static void test_no_file_is_an_error_of_the_disk(void **state)
 {
     struct scene s;
@@ -241,6 +312,8 @@ int main(void)
         cmocka_unit_test(test_overlapped_pairs_are_taken_in_turn),
         cmocka_unit_test(test_what_was_left_out_is_counted),
         cmocka_unit_test(test_what_is_wrong_is_refused_with_its_place),
+        cmocka_unit_test(test_a_file_says_for_which_job_it_is_made),
+        cmocka_unit_test(test_descending_microbatches_are_noted),
         cmocka_unit_test(test_no_file_is_an_error_of_the_disk),
         cmocka_unit_test(test_what_is_written_is_read_again),
     };

@@ -1,0 +1,54 @@
+#ifndef MTLM_GRAPH_ORDER_ROWS_H
+#define MTLM_GRAPH_ORDER_ROWS_H
+
+/* The rows of an order's file (graph/order/order_file.h), without a job that
+ * they must fit. */
+
+#include <stdbool.h>
+
+#include "graph/layout.h"
+#include "graph/order/cell.h"
+#include "runtime/base/error.h"
+
+/* An action and where it stands. */
+struct mtlm_order_entry {
+    struct mtlm_cell cell;
+    int column; /* from 1 */
+};
+
+/* Actions of a pipeline rank. */
+struct mtlm_order_row {
+    struct mtlm_order_entry *entry; /* [n] */
+    int n, room;
+};
+
+struct mtlm_order_rows {
+    const char *path;           /* borrowed */
+    struct mtlm_order_row *row; /* [n] */
+    int n;
+};
+
+/* The job that an order is made for. */
+struct mtlm_order_shape {
+    int ranks, virtual_stages; /* p, v per rank */
+    int microbatches;
+    enum mtlm_placement placement; /* loop, unless the rows place stage p, 2p,
+                                    * ... as v does */
+};
+
+/* Reads the rows of the file.  Empty rows at the end are none.  Returns 0, or
+ * -1 with rank, column and text in err.  After an error, too, the caller frees
+ * the rows with mtlm_order_rows_free(). */
+int mtlm_order_rows_read(struct mtlm_order_rows *rows, const char *path,
+                         struct mtlm_error *err);
+
+/* Frees the rows, not the struct. */
+void mtlm_order_rows_free(struct mtlm_order_rows *rows);
+
+/* Sets *shape from the file: ranks are its rows, stages and microbatches the
+ * largest numbers.  Returns 0, or -1 with err: no such file, no F, stages that
+ * the rows cannot share, or another number of F than such a job has. */
+int mtlm_order_rows_shape(const char *path, struct mtlm_order_shape *shape,
+                          struct mtlm_error *err);
+
+#endif /* MTLM_GRAPH_ORDER_ROWS_H */
