@@ -100,8 +100,7 @@ int mtlm_ring_check(const struct mtlm_program_config *config,
     struct mtlm_window *window;
     struct mtlm_window_model model;
 
-    /* The reader of an order checks the order's memory. */
-    if (config->act_mem <= 0 || config->order)
+    if (config->act_mem <= 0)
         return 0;
     times = mtlm_calloc(4 * stages, sizeof(*times));
     window = mtlm_calloc(stages, sizeof(*window));

@@ -31,6 +31,18 @@ enum { TIMES_TOO_LARGE = 64, MANY_LAYERS = 4096 };
  * ranks takes too long. */
 enum { TIMES_THE_RANKS = 4 };
 
+/* Returns whether the wished order is made for the config's pipeline. */
+static bool order_fits(const struct mtlm_wish *wish,
+                       const struct mtlm_program_config *config)
+{
+    const struct mtlm_boxes boxes = mtlm_program_boxes(config);
+    const struct mtlm_box_order *order = wish->order;
+
+    return order && order->ranks == config->layout.pp
+           && wish->order_microbatches == config->microbatches
+           && (int64_t) order->n[0] * order->ranks == mtlm_boxes_count(&boxes);
+}
+
 struct mtlm_program_config mtlm_wish_config(const struct mtlm_wish *wish,
                                             int tp, int pp, int dp,
                                             int64_t micro_batch)
@@ -47,6 +59,7 @@ struct mtlm_program_config mtlm_wish_config(const struct mtlm_wish *wish,
     config.microbatches =
         wish->global_batch ? wish->global_batch / (micro_batch * dp) : 1;
     config.eval_microbatches = wish->eval_iters * config.microbatches;
+    config.order = order_fits(wish, &config) ? wish->order : NULL;
     return config;
 }
 

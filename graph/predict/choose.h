@@ -25,6 +25,10 @@ struct mtlm_wish {
      * numbers of microbatches follow from the next three fields. */
     struct mtlm_program_config config;
     struct mtlm_stage_wish stages;
+    /* An order to follow, borrowed; NULL: none.  The config of a layout has
+     * the order if ranks, virtual stages and microbatches are the order's. */
+    const struct mtlm_box_order *order;
+    int64_t order_microbatches;
     int64_t global_batch; /* samples; 0: a microbatch per data-parallel rank */
     int64_t eval_iters;
     bool layout_free;

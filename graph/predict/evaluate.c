@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "graph/order/walk.h"
 #include "graph/predict/evaluate.h"
 #include "graph/predict/simulator.h"
 #include "runtime/base/memory.h"
@@ -272,13 +273,35 @@ static void note_tasks(const struct pipeline *p, struct mtlm_evaluation *e)
     free(end);
 }
 
+/* Sets everything but the tasks and their times. */
+static void note_shares(const struct pipeline *p, struct mtlm_evaluation *e)
+{
+    const int pp = p->config->layout->pp;
+    double work = 0; /* of all ranks */
+
+    e->least_s = lower_bound(p);
+    for (int r = 0; r < pp; r++) {
+        const double seconds = rank_seconds(p, r);
+
+        e->busiest_s = fmax(e->busiest_s, seconds);
+        work += seconds;
+    }
+    /* Tasks take whole nanoseconds, so the work may exceed the makespan. */
+    e->bubble = fmax(0, 1 - p->m * e->busiest_s / e->makespan_s);
+    e->all_bubble = fmax(0, 1 - p->m * work / (pp * e->makespan_s));
+}
+
+static struct pipeline begin_pipeline(const struct mtlm_evaluate *config)
+{
+    return (struct pipeline){.config = config,
+                             .stages = mtlm_layout_stages(config->layout),
+                             .m = config->microbatches};
+}
+
 struct mtlm_evaluation mtlm_evaluate(const struct mtlm_evaluate *config)
 {
-    struct pipeline p = {.config = config,
-                         .stages = mtlm_layout_stages(config->layout),
-                         .m = config->microbatches};
+    struct pipeline p = begin_pipeline(config);
     struct mtlm_evaluation e = {0};
-    double work = 0; /* of all ranks */
     bool all;
 
     build_pipeline(&p);
@@ -287,18 +310,70 @@ struct mtlm_evaluation mtlm_evaluate(const struct mtlm_evaluate *config)
     (void) all;
     note_tasks(&p, &e);
     e.makespan_s = 1e-9 * mtlm_simulator_makespan(p.sim);
-    e.least_s = lower_bound(&p);
-    for (int r = 0; r < config->layout->pp; r++) {
-        const double seconds = rank_seconds(&p, r);
-
-        e.busiest_s = fmax(e.busiest_s, seconds);
-        work += seconds;
-    }
-    /* Tasks take whole nanoseconds, so the work may exceed the makespan. */
-    e.bubble = fmax(0, 1 - p.m * e.busiest_s / e.makespan_s);
-    e.all_bubble =
-        fmax(0, 1 - p.m * work / (config->layout->pp * e.makespan_s));
+    note_shares(&p, &e);
     free_pipeline(&p);
+    return e;
+}
+
+/* ---- orders ---- */
+
+static int by_start(const void *a, const void *b)
+{
+    const struct mtlm_evaluated_task *x = a, *y = b;
+
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    return x->rank - y->rank;
+}
+
+/* Takes tasks and times of a walk that ended. */
+static void take_walk(const struct mtlm_walk *walk, struct mtlm_evaluation *e)
+{
+    const int pp = walk->boxes->layout->pp;
+    double *begin = mtlm_calloc(pp, sizeof(*begin));
+    double *end = mtlm_calloc(pp, sizeof(*end));
+
+    e->n_tasks = walk->n;
+    e->task = mtlm_calloc(walk->n, sizeof(*e->task));
+    for (int r = 0; r < pp; r++)
+        begin[r] = INFINITY;
+    for (int i = 0; i < walk->n; i++) {
+        const struct mtlm_box box = mtlm_box_at(walk->boxes, i);
+        const int r = walk->rank[i];
+
+        e->task[i] =
+            (struct mtlm_evaluated_task){.rank = r,
+                                         .stage = box.stage,
+                                         .microbatch = box.microbatch,
+                                         .phase = box.phase,
+                                         .start_ns = to_ns(walk->start[i]),
+                                         .end_ns = to_ns(walk->end[i])};
+        begin[r] = fmin(begin[r], walk->start[i]);
+        end[r] = fmax(end[r], walk->end[i]);
+    }
+    for (int r = 0; r < pp; r++)
+        e->span_s = fmax(e->span_s, end[r] - begin[r]);
+    qsort(e->task, e->n_tasks, sizeof(*e->task), by_start);
+    free(begin);
+    free(end);
+}
+
+struct mtlm_evaluation mtlm_evaluate_order(const struct mtlm_evaluate *config,
+                                           const struct mtlm_box_order *order)
+{
+    const struct pipeline p = begin_pipeline(config);
+    /* Growth of memory is not read; any array does. */
+    struct mtlm_boxes boxes = mtlm_evaluate_boxes(config, config->forward);
+    struct mtlm_evaluation e = {0};
+    struct mtlm_walk walk;
+
+    boxes.pieces = 1;
+    walk = mtlm_walk_create(&boxes);
+    e.makespan_s = mtlm_walk(&walk, order);
+    assert(e.makespan_s < INFINITY);
+    take_walk(&walk, &e);
+    note_shares(&p, &e);
+    mtlm_walk_free(&walk);
     return e;
 }
 

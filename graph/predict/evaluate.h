@@ -55,6 +55,12 @@ struct mtlm_evaluation {
  * mtlm_evaluation_free(). */
 struct mtlm_evaluation mtlm_evaluate(const struct mtlm_evaluate *pipeline);
 
+/* Walks an order of the pipeline instead: a rank runs one box at a time, each W
+ * in one piece, in the time of one worker.  Windows and priorities do not
+ * count.  The caller frees the result with mtlm_evaluation_free(). */
+struct mtlm_evaluation mtlm_evaluate_order(const struct mtlm_evaluate *pipeline,
+                                           const struct mtlm_box_order *order);
+
 /* Returns the boxes of the pipeline.  memory: as in struct mtlm_boxes,
  * borrowed; NULL if the caller asks for none. */
 struct mtlm_boxes mtlm_evaluate_boxes(const struct mtlm_evaluate *pipeline,

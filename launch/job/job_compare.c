@@ -61,7 +61,8 @@ int mtlm_job_compare_programs(struct mtlm_job *job, struct mtlm_error *err)
 int mtlm_job_compare_settings(struct mtlm_job *job, struct mtlm_error *err)
 {
     char *tokenizer = mtlm_tokenizer_describe(job->options.tokenizer);
-    const char *cluster = job->options.cluster_file;
+    const char *const files[] = {job->options.cluster_file,
+                                 job->options.schedule_file};
     const char *library = mtlm_plugin_file();
     char *text = NULL;
     size_t size;
@@ -71,9 +72,10 @@ int mtlm_job_compare_settings(struct mtlm_job *job, struct mtlm_error *err)
     if (tokenizer)
         fprintf(file, "tokenizer %s\n", tokenizer);
     free(tokenizer);
-    if (cluster)
-        fprintf(file, "%s with hash %016" PRIx64 "\n", cluster,
-                hash_of_file(cluster));
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        if (files[i])
+            fprintf(file, "%s with hash %016" PRIx64 "\n", files[i],
+                    hash_of_file(files[i]));
     /* The policy comes from the environment, which may not reach every rank. */
     fprintf(file, "policy %s", mtlm_plugin_wanted());
     if (library)

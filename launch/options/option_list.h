@@ -272,6 +272,15 @@
         MTLM_SCHEDULE_CHOICES,                                                 \
         "pipeline schedule: the order of forward passes F, input gradients "   \
         "B and weight gradients W" MTLM_SCHEDULE_HELP)                         \
+    OPT(PARALLEL, SCHEDULE_FILE, "schedule-file", TEXT, schedule_file, "", 0,  \
+        0, "FILE",                                                             \
+        "run the order of F, B and W in FILE, the CSV of "                     \
+        "torch.distributed.pipelining, instead of --schedule")                 \
+    OPT(PARALLEL, SCHEDULE_MODE, "schedule-mode", CHOICE, schedule_mode,       \
+        "strict", 0, 0, "strict|hint|windows",                                 \
+        "with --schedule-file: ranks run the order as it stands (strict), "    \
+        "prefer what stands first (hint), or take its windows only "           \
+        "(windows)")                                                           \
     OPT(PARALLEL, WINDOW, "window", REAL, window, "1.5", 1, 1000, "ALPHA",     \
         "microbatches in flight over the fewest that keep a stage busy: more " \
         "memory, less waiting")                                                \

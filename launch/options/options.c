@@ -32,6 +32,10 @@ void mtlm_options_free(struct mtlm_options *options)
     options->layers_of_stage = NULL;
     free(options->window_of_stage);
     options->window_of_stage = NULL;
+    if (options->order)
+        mtlm_order_free(options->order);
+    free(options->order);
+    options->order = NULL;
     mtlm_tokenizer_close(options->tokenizer);
     options->tokenizer = NULL;
     free(options->options_path);

@@ -131,7 +131,11 @@ struct mtlm_options {
     bool sequence_parallel;
     enum mtlm_attention_backend attention_backend;
     struct mtlm_epilogue_wishes epilogues;
-    int schedule;   /* index in mtlm_schedules[] */
+    int schedule;                 /* index in mtlm_schedules[] */
+    char *schedule_file;          /* order of F, B and W, or NULL; as read: */
+    struct mtlm_box_order *order; /* of one piece of W, owned, or NULL */
+    int64_t order_microbatches;
+    enum mtlm_follow schedule_mode;
     double act_mem; /* bytes of a rank; 0: no limit */
     double window;  /* alpha: microbatches in flight over the least needed */
     char *stage_windows; /* "4,3+1,2+2,1+3", or NULL; as numbers: */

@@ -12,6 +12,7 @@
 #include "launch/options/options_generate.h"
 #include "launch/options/options_layout.h"
 #include "launch/options/options_note.h"
+#include "launch/options/options_order.h"
 #include "launch/options/options_precision.h"
 #include "launch/options/options_recipe.h"
 #include "launch/options/options_resolve.h"
@@ -159,7 +160,8 @@ int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
      * a lone process, too. */
     options->launched = mtlm_launcher_rank() >= 0;
     resolve_batch(options);
-    if (mtlm_options_schedule_resolve(options, err) < 0
+    if (mtlm_options_order_resolve(options, err) < 0
+        || mtlm_options_schedule_resolve(options, err) < 0
         || mtlm_options_stages_resolve(options, err) < 0)
         return -1;
     if (mtlm_options_precision_resolve(options, err) < 0)

@@ -19,6 +19,12 @@ const struct mtlm_schedule *mtlm_options_schedule(
     return &mtlm_schedules[options->schedule];
 }
 
+const char *mtlm_options_schedule_name(const struct mtlm_options *options)
+{
+    return options->schedule_file ? options->schedule_file
+                                  : mtlm_options_schedule(options)->name;
+}
+
 /* Returns whether an option may set the windows of the schedule.  search: the
  * option also limits a search. */
 static bool takes_size(const struct mtlm_schedule *schedule, bool search)

@@ -49,6 +49,8 @@ static bool is_replaced(const struct command *c, enum mtlm_option_id option)
         MTLM_OPT_PLACEMENT,
         MTLM_OPT_STAGE_LAYERS,
         MTLM_OPT_STAGE_WINDOWS,
+        MTLM_OPT_SCHEDULE_FILE,
+        MTLM_OPT_SCHEDULE_MODE,
         MTLM_OPT_MICRO_BATCH_SIZE,
         MTLM_OPT_DRY_RUN,
         MTLM_OPT_SVG,
@@ -150,6 +152,7 @@ char *mtlm_advice(const struct mtlm_options *options,
     more.elsewhere = same.elsewhere = false;
     free_wish.layout_free = free_wish.micro_batch_free = true;
     free_wish.stages = (struct mtlm_stage_wish){0};
+    free_wish.order = NULL;
     free_wish.config.stage_windows = NULL;
     free_wish.config.n_stage_windows = 0;
     free_wish.config.layout.placement = MTLM_PLACEMENT_LOOP;

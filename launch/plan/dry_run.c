@@ -326,7 +326,7 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
         .svg = o->svg,
         .svg_ops = o->svg_detail == MTLM_SVG_OP,
         .model = o->preset ? o->preset : "mtlm-dag",
-        .name = mtlm_options_schedule(o)->name,
+        .name = mtlm_options_schedule_name(o),
         .order = o->schedule_out};
 
     fprintf(d->out, "mtlm-dag %s: a plan, nothing runs\n", PACKAGE_VERSION);

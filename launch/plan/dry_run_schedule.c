@@ -180,14 +180,26 @@ static int draw(const struct mtlm_work *work, const struct mtlm_evaluation *e,
 
 /* ---- as a file ---- */
 
-static int write_order(const struct mtlm_work *work,
+/* Whether the plan is an order that was given. */
+static bool is_given(const struct mtlm_program_config *config)
+{
+    return config->order && config->follow != MTLM_FOLLOW_WINDOWS;
+}
+
+static int write_order(const struct mtlm_program_config *config,
+                       const struct mtlm_work *work,
                        const struct mtlm_evaluation *e, const char *path,
                        struct mtlm_error *err)
 {
-    const struct mtlm_boxes boxes = mtlm_evaluate_boxes(&work->pipeline, NULL);
-    struct mtlm_box_order order = mtlm_order_create(&boxes);
+    struct mtlm_boxes boxes = mtlm_evaluate_boxes(&work->pipeline, NULL);
+    struct mtlm_box_order order;
     int rc;
 
+    if (is_given(config)) {
+        boxes.pieces = 1;
+        return mtlm_order_file_write(path, &boxes, config->order, err);
+    }
+    order = mtlm_order_create(&boxes);
     mtlm_evaluation_order(e, &boxes, &order);
     rc = mtlm_order_file_write(path, &boxes, &order, err);
     mtlm_order_free(&order);
@@ -204,7 +216,8 @@ int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
 
     mtlm_step_show("evaluating the schedule");
     work = mtlm_work_create(config);
-    e = mtlm_evaluate(&work.pipeline);
+    e = is_given(config) ? mtlm_evaluate_order(&work.pipeline, config->order)
+                         : mtlm_evaluate(&work.pipeline);
     mtlm_step_clear();
     print_bubble(config, out);
     print_evaluation(&e, files->name, out);
@@ -212,7 +225,7 @@ int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
     if (files->svg)
         rc = draw(&work, &e, files, err);
     if (rc == 0 && files->order)
-        rc = write_order(&work, &e, files->order, err);
+        rc = write_order(config, &work, &e, files->order, err);
     mtlm_evaluation_free(&e);
     mtlm_work_free(&work);
     return rc;

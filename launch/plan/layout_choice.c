@@ -60,6 +60,8 @@ struct mtlm_wish mtlm_layout_choice_wish(const struct mtlm_options *options,
                    .epsilon = o->adam_eps,
                    .lr_schedule = o->lr_schedule},
         .stages = mtlm_options_stages_wish(o),
+        .order = o->order,
+        .order_microbatches = o->order_microbatches,
         .global_batch = mtlm_options_given(o, MTLM_OPT_GLOBAL_BATCH_SIZE)
                             ? o->global_batch_size
                             : 0,

@@ -3,22 +3,26 @@
 
 #include "config.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "graph/build/ring.h"
+#include "graph/order/order_file.h"
 #include "graph/predict/activation_memory.h"
 #include "graph/predict/search.h"
 #include "launch/options/options_note.h"
 #include "launch/options/options_schedule.h"
 #include "launch/options/options_stages.h"
 #include "launch/plan/schedule_choice.h"
+#include "runtime/base/plural.h"
 
 void mtlm_schedule_choice_wish(const struct mtlm_options *o,
                                struct mtlm_program_config *config)
 {
     config->schedule = mtlm_options_schedule(o);
     config->act_mem = o->act_mem;
+    config->follow = o->schedule_mode;
     config->stage_windows = o->window_of_stage;
     config->n_stage_windows = o->n_windows_of_stage;
     config->window = o->act_mem > 0 && !mtlm_options_given(o, MTLM_OPT_WINDOW)
@@ -63,14 +67,63 @@ static int check_stages(const struct mtlm_program_config *config,
                           mtlm_placement_name(layout->placement));
 }
 
-/* Refuses --act-mem that is too small for the windows. */
-static int check_memory(struct mtlm_program_config *config,
-                        struct mtlm_error *err)
+/* Refuses an order for other microbatches or virtual stages. */
+static int check_order(const struct mtlm_options *o,
+                       const struct mtlm_wish *wish,
+                       const struct mtlm_program_config *config,
+                       struct mtlm_error *err)
 {
+    const int v = config->layout.virtual_stages;
+
+    if (!wish->order || config->order || o->eval_only)
+        return 0;
+    if (wish->order_microbatches != config->microbatches)
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "%s has %" PRId64 " microbatches, and --global-batch-size %" PRId64
+            " in microbatches of %" PRId64 " on %d data-parallel rank%s makes "
+            "%" PRId64,
+            o->schedule_file, wish->order_microbatches, o->global_batch_size,
+            config->micro_batch, config->layout.dp,
+            mtlm_plural(config->layout.dp), config->microbatches);
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE,
+        "%s has %" PRId64 " virtual stages on each rank, and the options make "
+        "%d",
+        o->schedule_file, wish->order->n[0] / (3 * wish->order_microbatches),
+        v);
+}
+
+/* Refuses an order that needs more than --act-mem. */
+static int check_order_memory(const struct mtlm_options *o,
+                              const struct mtlm_program_config *config,
+                              struct mtlm_error *err)
+{
+    struct mtlm_boxes boxes = mtlm_program_boxes(config);
+    struct mtlm_box_order order = mtlm_order_create(&boxes);
+    struct mtlm_order_file_notes notes;
     int rc;
 
+    boxes.forward = boxes.backward = boxes.weight = boxes.memory =
+        config->activation.stage;
+    rc = mtlm_order_file_read(o->schedule_file, &boxes, config->act_mem, &order,
+                              &notes, err);
+    mtlm_order_free(&order);
+    return rc;
+}
+
+/* Refuses --act-mem that is too small for the windows. */
+static int check_memory(const struct mtlm_options *o,
+                        struct mtlm_program_config *config,
+                        struct mtlm_error *err)
+{
+    int rc = 0;
+
     mtlm_activation_memory_measure(config);
-    rc = mtlm_ring_check(config, err);
+    if (!config->order)
+        rc = mtlm_ring_check(config, err);
+    else if (config->act_mem > 0)
+        rc = check_order_memory(o, config, err);
     mtlm_activation_memory_free(&config->activation);
     return rc;
 }
@@ -83,7 +136,9 @@ int mtlm_schedule_choice_settle(struct mtlm_options *options,
     struct mtlm_program_config config = mtlm_wish_config(
         wish, choice->tp, choice->pp, choice->dp, choice->micro_batch);
 
-    if (check_stages(&config, err) < 0 || check_memory(&config, err) < 0)
+    if (check_stages(&config, err) < 0
+        || check_order(options, wish, &config, err) < 0
+        || check_memory(options, &config, err) < 0)
         return -1;
     if (config.schedule->least_chunks > 1
         && mtlm_layout_pipeline(&config.layout) == 1)

@@ -91,7 +91,7 @@ static void describe_run(const struct mtlm_job *job, const struct about *about,
                      ? job->options.preset
                      : mtlm_model_family_name(job->options.model.family),
         .layout = d->layout,
-        .schedule = mtlm_options_schedule(&job->options)->name,
+        .schedule = mtlm_options_schedule_name(&job->options),
         .policy = mtlm_machine_policy(),
         .starpu_version = mtlm_machine_starpu_version(),
         .transport = mtlm_job_transport_name(job),

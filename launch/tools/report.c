@@ -11,6 +11,7 @@
 
 #include "launch/report/loss_picture.h"
 #include "launch/report/losses.h"
+#include "launch/report/traced_order.h"
 #include "launch/tools/tool.h"
 #include "launch/trace/export/export.h"
 #include "launch/trace/read/compare.h"
@@ -27,11 +28,12 @@ struct report_options {
     int n;
     bool loss;
     const char *svg;
-    bool detail; /* --svg-detail was given */
+    const char *order; /* file of --schedule-out, or NULL */
+    bool detail;       /* --svg-detail was given */
     bool svg_ops;
 };
 
-enum { SVG = 256, SVG_DETAIL, LOSS };
+enum { SVG = 256, SVG_DETAIL, LOSS, SCHEDULE_OUT };
 
 static const struct argp_option option_list[] = {
     {"loss", LOSS, NULL, 0,
@@ -45,6 +47,11 @@ static const struct argp_option option_list[] = {
     {"svg-detail", SVG_DETAIL, "box|op", 0,
      "Draw one box per class, microbatch and virtual stage (box, the default) "
      "or per operation (op)",
+     1},
+    {"schedule-out", SCHEDULE_OUT, "FILE", 0,
+     "Write the order of F, B and W that the run of the one DIR had to FILE, "
+     "in the CSV of torch.distributed.pipelining, as mtlm-dag --schedule-file "
+     "reads it",
      1},
     {NULL, 0, NULL, 0, "Other:", -1},
     {NULL, 0, NULL, 0, NULL, 0},
@@ -77,6 +84,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case SVG_DETAIL:
         set_detail(options, arg, state);
         break;
+    case SCHEDULE_OUT:
+        options->order = arg;
+        break;
     case ARGP_KEY_ARGS:
         options->path = state->argv + state->next;
         options->n = state->argc - state->next;
@@ -88,6 +98,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         if (options->detail && (options->loss || !options->svg))
             argp_error(state, "--svg-detail is for the picture of --svg FILE "
                               "without --loss");
+        if (options->order && (options->loss || options->n > 1))
+            argp_error(state, "--schedule-out is for one DIR without --loss");
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -107,7 +119,7 @@ static const struct argp parser = {
         "policies or layouts.\n"
         "With --loss it reads files that mtlm-dag --metrics wrote, and prints "
         "the last losses of each run and its least validation loss.\v"
-        "The numbers come from summary.json, the picture from "
+        "The numbers come from summary.json, the picture and the order from "
         "schedule.csv.\n\n"
         "Example, two policies on the same pipeline:\n\n"
         "  mpirun -n 4 mtlm-dag --model gpt-tiny \\\n"
@@ -118,8 +130,8 @@ static const struct argp parser = {
         "The losses of two runs in one picture:\n\n"
         "  mtlm-report --loss small.jsonl large.jsonl --svg loss.svg\n\n"
         "Exit status: 0 done, 2 wrong option, 3 no trace, no metrics, or "
-        "damaged ones, 4 the picture or the table cannot be written, 6 not "
-        "enough memory.",
+        "damaged ones, 4 the picture, the order or the table cannot be "
+        "written, 6 not enough memory.",
 };
 
 static int draw_runs(const struct report_options *options,
@@ -153,10 +165,14 @@ static int report_runs(const struct report_options *options,
 
     for (int i = 0; i < options->n && rc == 0; i++)
         rc = mtlm_trace_read(&run[i], options->path[i], err);
-    for (int i = 0; i < options->n && rc == 0 && options->svg; i++)
+    for (int i = 0;
+         i < options->n && rc == 0 && (options->svg || options->order); i++)
         rc = mtlm_trace_read_records(&run[i], err);
     if (rc == 0)
         rc = draw_runs(options, run, err);
+    if (rc == 0 && options->order)
+        rc = mtlm_traced_order_write(options->order, &run[0].info,
+                                     run[0].record, run[0].n, err);
     if (rc == 0)
         print_runs(options, run);
     for (int i = 0; i < options->n; i++)

@@ -237,6 +237,38 @@ static void test_strict_follows_the_order_and_waits_for_no_slot(void **state)
     }
 }
 
+/* The evaluation of an order is its walk, however many workers there are. */
+static void test_the_evaluation_of_an_order_is_its_walk(void **state)
+{
+    (void) state;
+    for (int n = 0; n < CASES; n++) {
+        struct scene s;
+        struct mtlm_evaluate pipeline;
+
+        scene(&s, &cases[n]);
+        pipeline = (struct mtlm_evaluate){.layout = &s.config.layout,
+                                          .schedule = s.config.schedule,
+                                          .microbatches = cases[n].microbatches,
+                                          .forward = s.one,
+                                          .backward = s.one,
+                                          .weight = s.one,
+                                          .pieces = 2};
+        for (int workers = 1; workers <= 2; workers++) {
+            struct mtlm_evaluation e;
+
+            s.config.layout.workers = workers;
+            e = mtlm_evaluate_order(&pipeline, &s.order);
+            assert_float_equal(e.makespan_s, s.makespan, 1e-9);
+            assert_true(e.least_s <= e.makespan_s + 1e-9);
+            assert_int_equal(e.n_tasks, s.walk.n);
+            for (int i = 1; i < e.n_tasks; i++)
+                assert_true(e.task[i].start_ns >= e.task[i - 1].start_ns);
+            mtlm_evaluation_free(&e);
+        }
+        scene_free(&s);
+    }
+}
+
 /* ---- priorities ---- */
 
 static void test_hints_are_places_in_the_order(void **state)
@@ -323,6 +355,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_bits_are_those_without_an_order),
         cmocka_unit_test(test_strict_follows_the_order_and_waits_for_no_slot),
+        cmocka_unit_test(test_the_evaluation_of_an_order_is_its_walk),
         cmocka_unit_test(test_hints_are_places_in_the_order),
         cmocka_unit_test(test_windows_of_published_orders),
         cmocka_unit_test(test_slots_are_the_greatest_distance_of_numbers),

@@ -1,0 +1,135 @@
+/* The order of a traced iteration: passes by the starts of their nodes. */
+
+#include "config.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "graph/order/order_file.h"
+#include "launch/report/traced_order.h"
+#include "runtime/base/memory.h"
+
+/* A box and when it started. */
+struct started {
+    int64_t start_ns; /* INT64_MAX: never */
+    int box;
+};
+
+/* Whether the record is a computation of F, B or W within a layer.  Nodes
+ * outside the layers, such as reading tokens, may run long before. */
+static bool counts(const struct mtlm_record *r)
+{
+    return r->lane == MTLM_LANE_COMPUTE && r->microbatch >= 0 && r->layer >= 0
+           && (r->phase == MTLM_PHASE_FORWARD || r->phase == MTLM_PHASE_BACKWARD
+               || r->phase == MTLM_PHASE_WEIGHT);
+}
+
+/* Sets the last iteration with a pass, and its microbatches; 0: none. */
+static void find_iteration(const struct mtlm_record *record, size_t n,
+                           int *iteration, int *microbatches)
+{
+    *iteration = *microbatches = 0;
+    for (size_t i = 0; i < n; i++)
+        if (counts(&record[i]) && record[i].iteration >= *iteration) {
+            if (record[i].iteration > *iteration)
+                *microbatches = 0;
+            *iteration = record[i].iteration;
+            if (record[i].microbatch >= *microbatches)
+                *microbatches = record[i].microbatch + 1;
+        }
+}
+
+/* Returns the first rank of the pipeline rank. */
+static int first_rank(const struct mtlm_trace_info *info, int pp_rank)
+{
+    int r = 0;
+
+    while (r < info->ranks - 1 && info->stage_of_rank[r] != pp_rank)
+        r++;
+    return r;
+}
+
+/* Returns when each box started; the caller frees the array. */
+static struct started *find_starts(const struct mtlm_boxes *boxes,
+                                   const struct mtlm_trace_info *info,
+                                   const struct mtlm_record *record, size_t n,
+                                   int iteration)
+{
+    const int count = mtlm_boxes_count(boxes);
+    struct started *started = mtlm_calloc(count, sizeof(*started));
+
+    for (int i = 0; i < count; i++)
+        started[i] = (struct started){INT64_MAX, i};
+    for (size_t i = 0; i < n; i++) {
+        const struct mtlm_record *r = &record[i];
+        const struct mtlm_box box = {r->phase, r->stage, r->microbatch, 0};
+        struct started *s;
+
+        if (!counts(r) || r->iteration != iteration || r->stage < 0
+            || r->stage >= mtlm_layout_stages(boxes->layout))
+            continue;
+        s = &started[mtlm_box_number(boxes, box)];
+        if (r->rank == first_rank(info, mtlm_box_rank(boxes, s->box))
+            && r->start_ns < s->start_ns)
+            s->start_ns = r->start_ns;
+    }
+    return started;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct started *x = a, *y = b;
+
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    return x->box - y->box;
+}
+
+static int write_started(const char *path, const struct mtlm_boxes *boxes,
+                         struct started *started, struct mtlm_error *err)
+{
+    const int count = mtlm_boxes_count(boxes);
+    struct mtlm_box_order order = mtlm_order_create(boxes);
+    int rc;
+
+    qsort(started, count, sizeof(*started), by_start);
+    for (int i = 0; i < count; i++)
+        mtlm_order_append(&order, boxes, started[i].box);
+    rc = started[count - 1].start_ns < INT64_MAX
+             ? mtlm_order_file_write(path, boxes, &order, err)
+             : mtlm_error_set(
+                 err, MTLM_EXIT_INPUT,
+                 "the last traced iteration lacks a pass of stage "
+                 "%d, microbatch %d",
+                 mtlm_box_at(boxes, started[count - 1].box).stage,
+                 mtlm_box_at(boxes, started[count - 1].box).microbatch);
+    mtlm_order_free(&order);
+    return rc;
+}
+
+int mtlm_traced_order_write(const char *path,
+                            const struct mtlm_trace_info *info,
+                            const struct mtlm_record *record, size_t n,
+                            struct mtlm_error *err)
+{
+    const struct mtlm_layout layout = {.tp = 1,
+                                       .pp = info->stages,
+                                       .dp = 1,
+                                       .virtual_stages = info->virtual_stages,
+                                       .placement = info->placement,
+                                       .workers = 1};
+    struct mtlm_boxes boxes = {.layout = &layout, .pieces = 1};
+    struct started *started;
+    int iteration, rc;
+
+    find_iteration(record, n, &iteration, &boxes.microbatches);
+    if (boxes.microbatches == 0 || !info->stage_of_rank
+        || layout.placement == MTLM_PLACEMENT_POLICY)
+        return mtlm_error_set(err, MTLM_EXIT_INPUT,
+                              "the trace has no order: no iteration on ranks "
+                              "of a pipeline");
+    started = find_starts(&boxes, info, record, n, iteration);
+    rc = write_started(path, &boxes, started, err);
+    free(started);
+    return rc;
+}

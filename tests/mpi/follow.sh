@@ -1,0 +1,129 @@
+#!/bin/bash
+# --schedule-file: the same weights in every mode as without a file, what the
+# file decides, the plan of the file, and what is refused.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+refuses_at_once
+
+# plan NAME RANKS CHUNKS MICROBATCHES OPTION...: an order of our own, NAME.csv.
+plan() {
+    local name=$1 p=$2 v=$3 m=$4
+    shift 4
+    well 1 "${small[@]}" --num-layers $((p * v)) --workers 1 \
+        --global-batch-size $((2 * m)) --dry-run --schedule "$name" "$@" \
+        --pipeline-model-parallel-size "$p" \
+        --num-virtual-stages-per-pipeline-rank "$v" --schedule-out "$name.csv"
+}
+
+# trains RANKS LAYERS BATCH OPTION...: the weight hash of three iterations.
+trains() {
+    local ranks=$1 layers=$2 batch=$3
+    shift 3
+    well "$ranks" "${small[@]}" --num-layers "$layers" \
+        --global-batch-size "$batch" --train-iters 3 --weight-hash "$@"
+    weight_hash out
+}
+
+# same FILE RANKS LAYERS BATCH OPTION...: every mode, against no file.
+same() {
+    local file=$1 hash mode
+    shift
+    hash=$(trains "$@")
+    [ -n "$hash" ] || fail "$*: no weight hash: $(cat out err)"
+    for mode in strict hint windows; do
+        [ "$(trains "$@" --schedule-file "$file" --schedule-mode $mode)" = "$hash" ] \
+            || fail "$file, $mode: $* has other weights: $(cat err)"
+    done
+}
+
+plan zb-h1 2 1 4
+plan zb-v 2 2 4 --placement v
+same zb-h1.csv 2 2 8 --pipeline-model-parallel-size 2
+STARPU_NCPU=2 same zb-v.csv 2 4 8 --pipeline-model-parallel-size 2 \
+    --num-virtual-stages-per-pipeline-rank 2 --placement v
+if full_tier; then
+    plan 1f1b 4 1 6
+    for policy in prio lws ws eager random dmda mtlm; do
+        export STARPU_SCHED=$policy
+        same 1f1b.csv 4 4 12 --pipeline-model-parallel-size 4
+    done
+    unset STARPU_SCHED
+    same zb-h1.csv 4 2 8 --tensor-model-parallel-size 2 \
+        --pipeline-model-parallel-size 2
+fi
+
+# The plan of a file: pipeline size, stages and placement are the file's, the
+# order is the file's again.
+well 1 "${small[@]}" --dry-run --workers 1 --schedule-file zb-v.csv \
+    --schedule-out again.csv --svg plan.svg
+grep -q '^layout: *tensor 1 x pipeline 2 \|^layout  *tensor 1 x pipeline 2 ' out \
+    || fail "the plan has no two ranks: $(cat out)"
+grep -q '2 on each rank (placement v)' out || fail "the plan is no V: $(cat out)"
+cmp zb-v.csv again.csv || fail "--schedule-out of a file: $(cat again.csv)"
+grep -q '</svg>' plan.svg || fail 'no picture of the plan'
+
+# Replay: what ran in strict mode is the file, and what ran without a file runs
+# again.
+report=${program%mtlm-dag}mtlm-report
+# traced DIR OPTION...: a traced run of two ranks, and its order DIR.csv.
+traced() {
+    local to=$1
+    shift
+    well 2 "${small[@]}" --train-iters 2 --workers 1 --trace "$to" "$@"
+    "$report" "$to" --schedule-out "$to.csv" >said 2>&1 \
+        || fail "mtlm-report $to: $(cat said)"
+}
+traced forced --schedule-file zb-v.csv
+cmp zb-v.csv forced.csv || fail "strict had another order: $(cat forced.csv)"
+traced free --pipeline-model-parallel-size 2
+traced again --schedule-file free.csv
+cmp free.csv again.csv || fail "replayed as $(cat again.csv), not $(cat free.csv)"
+
+# refused STATUS WORDS OPTION...
+refused() {
+    local status=$1 words=$2
+    shift 2
+    job 1 "${small[@]}" --dry-run "$@"
+    [ $rc -eq "$status" ] || fail "$*: status $rc: $(cat err)"
+    grep -qF -e "$words" err || fail "$*: no '$words': $(cat err)"
+}
+refused 2 'has 2 rows, one per pipeline rank, and --pipeline-model-parallel-size is 4' \
+    --schedule-file zb-h1.csv --pipeline-model-parallel-size 4
+refused 2 'has 1 virtual stage on each rank, and --num-virtual-stages-per-pipeline-rank is 2' \
+    --schedule-file zb-h1.csv --num-virtual-stages-per-pipeline-rank 2
+refused 2 'has placement v, and --placement is loop' \
+    --schedule-file zb-v.csv --placement loop
+refused 2 'has 4 microbatches, and --global-batch-size 16' \
+    --schedule-file zb-h1.csv --global-batch-size 16
+refused 2 '--schedule-file and --schedule contradict each other' \
+    --schedule-file zb-h1.csv --schedule 1f1b
+refused 2 '--schedule-mode is for the order of --schedule-file' \
+    --schedule-mode hint
+refused 2 'with 0F0 the activations take' --schedule-file zb-h1.csv --act-mem 1
+refused 4 'No such file' --schedule-file none.csv
+echo '0F1,0F0,0B0,0B1' >late.csv
+refused 2 'rank 0, column 2: 0F0 stands behind microbatch 1' \
+    --schedule-file late.csv --global-batch-size 4
+job 1 "${small[@]}" --dry-run --schedule-file late.csv --schedule-mode hint \
+    --global-batch-size 4
+[ $rc -eq 0 ] || fail "descending microbatches as a hint: $(cat err)"
+printf '%s\n' 0B0,0F0 1F0,1B0 >stuck.csv
+refused 2 'rank 0, column 1: 0B0 never runs' --schedule-file stuck.csv
+printf '%s\n' 0F0,0B0 1F0,1B0 3F0 >uneven.csv
+refused 2 'cannot share' --schedule-file uneven.csv
+
+# Every rank reads the same file.
+mkdir one two
+printf '%s\n' 0F0,0F1,0B0,0B1 1F0,1B0,1F1,1B1 >one/order.csv
+printf '%s\n' 0F0,0F1,0B0,0B1 1F0,1F1,1B0,1B1 >two/order.csv
+cat >each <<'EOF'
+cd "$([ "${OMPI_COMM_WORLD_RANK:-0}" = 0 ] && echo one || echo two)" && exec "$@"
+EOF
+# shellcheck disable=SC2086 # several words
+timeout -k 5 $((60 * TIME_SCALE)) $MPIRUN -q -n 2 bash "$dir/each" "$program" \
+    "${small[@]}" --global-batch-size 4 --train-iters 1 --schedule-file order.csv \
+    >out 2>err </dev/null
+rc=$?
+[ $rc -eq 2 ] || fail "two files: status $rc: $(cat err)"
+grep -q 'other settings' err || fail "two files: $(cat err)"
+finish
