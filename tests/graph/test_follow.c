@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "graph/order/rounds.h"
+#include "graph/predict/evaluate.h"
 #include "graph/schedule/order_window.h"
 #include "runtime/base/philox.h"
 #include "tests/graph/execution.h"
