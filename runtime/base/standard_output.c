@@ -16,13 +16,20 @@
 
 static bool said; /* the failure */
 
+/* The errno of a further byte.  A printf() that filled the buffer has failed
+ * before, and errno has changed since. */
+static int ask_again(void)
+{
+    return write(STDOUT_FILENO, "\n", 1) < 0 ? errno : EIO;
+}
+
 int mtlm_standard_output_flush(void)
 {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return 0;
-    if (errno == 0) /* printf() failed before, and the reason is lost */
-        errno = EIO;
+    if (errno == 0)
+        errno = ask_again();
     if (!said) {
         const int reason = errno;
 
