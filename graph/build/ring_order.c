@@ -160,5 +160,7 @@ void mtlm_ring_order_lengthen(struct mtlm_program *program,
     }
     mtlm_walk_free(&walked.walk);
     free(time);
+    for (int i = 0; i < graph->n_tensors; i++)
+        free(life[i].box);
     free(life);
 }
