@@ -16,6 +16,7 @@
 #include "graph/layout.h"
 #include "graph/order/order.h"
 #include "graph/schedule/schedule.h"
+#include "graph/schedule/stage_times.h"
 #include "models/model.h"
 
 /* Activation recomputation (Megatron-LM's --recompute-*); see
@@ -78,6 +79,9 @@ struct mtlm_program_config {
      * borrowed.  The order decides the windows.  NULL: none. */
     const struct mtlm_box_order *order;
     enum mtlm_follow follow;
+    /* Times of the stages, borrowed; NULL: each layer counts 1.  Without effect
+     * unless there are times of each virtual stage of the model. */
+    const struct mtlm_stage_times *times;
     bool sequence_parallel;
     enum mtlm_attention_backend attention_backend;
     bool distributed_optimizer; /* graph/build/bucket.h */

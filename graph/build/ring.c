@@ -42,10 +42,24 @@ static double layers_again(const struct mtlm_program_config *config,
     return fmin(layers, recompute->num_layers);
 }
 
+const struct mtlm_stage_times *mtlm_ring_times(
+    const struct mtlm_program_config *config)
+{
+    return config->times
+                   && config->times->stages
+                          == mtlm_layout_stages(&config->layout)
+               ? config->times
+               : NULL;
+}
+
 struct mtlm_window_model mtlm_ring_model(
     const struct mtlm_program_config *config, double *times, double *memory)
 {
     const int stages = mtlm_layout_stages(&config->layout);
+    const struct mtlm_stage_times *given =
+        config->schedule->sizing == MTLM_SIZING_STAGES && !config->order
+            ? NULL
+            : mtlm_ring_times(config);
     double share = 1;
 
     for (int k = 0; k < stages; k++) {
@@ -56,6 +70,8 @@ struct mtlm_window_model mtlm_ring_model(
         times[stages + k] = layers + 2 * again;
         times[2 * stages + k] = layers - again;
     }
+    if (given)
+        memcpy(times, given->forward, 3 * stages * sizeof(*times));
     if (config->act_mem > 0) {
         assert(config->activation.stage);
         memcpy(memory, config->activation.stage, stages * sizeof(*memory));
@@ -68,6 +84,7 @@ struct mtlm_window_model mtlm_ring_model(
                                       .weight = times + 2 * stages,
                                       .memory = memory,
                                       .weight_share = share,
+                                      .hop = given ? given->hop : 0,
                                       .alpha = config->window,
                                       .most_memory = config->act_mem,
                                       .given = config->n_stage_windows == stages

@@ -4,17 +4,25 @@
 /* Activation windows of a program (graph/schedule/window.h), and the lengths of
  * the program's rings.
  *
- * Durations count layers: F, B and W of a layer take 1 each.  Windows are
- * therefore the same on every machine and rank.  With full recomputation, F and
- * W of a recomputed layer count as part of B.  Schedules with windows of their
- * own and models of one virtual stage ignore recomputation. */
+ * Durations are config->times, or count layers: F, B and W of a layer take 1
+ * each.  Windows are therefore the same on every rank.  With full
+ * recomputation, F and W of a recomputed layer count as part of B.  Schedules
+ * with windows of their own and models of one virtual stage ignore
+ * recomputation.  Schedules whose windows follow from the stages alone ignore
+ * times, too. */
 
 #include "graph/build/program.h"
+
+/* Returns config->times if there are times of each virtual stage of the layout,
+ * else NULL. */
+const struct mtlm_stage_times *mtlm_ring_times(
+    const struct mtlm_program_config *config);
 
 /* Returns the input of mtlm_schedule_windows(), which borrows times and memory.
  * Fills times and memory; stages is the number of virtual stages of the model.
  *
- *   times [3 stages]  durations of F of all stages, of B, of W; in layers
+ *   times [3 stages]  durations of F of all stages, of B, of W; in seconds of
+ *                     config->times, or in layers
  *   memory [stages]   activations of a microbatch; in layers, or in bytes if
  *                     config->act_mem is set */
 struct mtlm_window_model mtlm_ring_model(

@@ -4,6 +4,7 @@
 /* Choice of a layout and a micro batch for given machines. */
 
 #include "graph/predict/outline.h"
+#include "graph/predict/stage_cost.h"
 #include "graph/schedule/stage_wish.h"
 
 /* The machines of a job.  Each has per_host ranks with consecutive numbers. */
@@ -25,6 +26,9 @@ struct mtlm_wish {
      * numbers of microbatches follow from the next three fields. */
     struct mtlm_program_config config;
     struct mtlm_stage_wish stages;
+    /* Models the times of the stages; without a cluster, config.times says
+     * them.  Layouts are compared without either. */
+    struct mtlm_stage_cost machine;
     /* An order to follow, borrowed; NULL: none.  The config of a layout has
      * the order if ranks, virtual stages and microbatches are the order's. */
     const struct mtlm_box_order *order;

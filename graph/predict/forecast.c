@@ -77,8 +77,10 @@ double mtlm_forecast(const struct mtlm_program_config *config,
 {
     const struct mtlm_layout *layout = &config->layout;
     const bool one_host = mtlm_layout_ranks(layout) <= per_host;
+    struct mtlm_program_config by_flops = *config;
 
-    return pipeline_seconds(config, hop_seconds(outline, one_host))
+    by_flops.times = NULL; /* times of other layouts are unknown */
+    return pipeline_seconds(&by_flops, hop_seconds(outline, one_host))
            + longest_seconds(outline, MTLM_TRAFFIC_TP,
                              per_host % layout->tp == 0)
            + longest_seconds(outline, MTLM_TRAFFIC_DP, one_host)

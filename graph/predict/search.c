@@ -16,7 +16,8 @@
  * ENOUGH microbatches for each rank. */
 enum { TRIES = 32, FEW_TRIES = 10, MANY_TASKS = 8192, ENOUGH = 4 };
 
-/* Two stages a rank must cost at most this share of what one stage costs. */
+/* Two stages a rank must cost at most this share of what one stage costs, where
+ * no time of a message is known. */
 static const double worth = 0.99;
 
 double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
@@ -124,43 +125,76 @@ static double bytes_to_use(const struct mtlm_program_config *config)
     return most;
 }
 
-void mtlm_search_schedule(struct mtlm_program_config *config, int chunks)
+/* Virtual stages per rank and placement. */
+struct stage_kind {
+    int chunks;
+    enum mtlm_placement placement;
+};
+
+/* Returns config with the stages of that kind; false: the model, the pipeline
+ * or the times have no such stages. */
+static bool place_stages(const struct mtlm_program_config *config,
+                         const struct stage_kind *kind,
+                         struct mtlm_program_config *one)
 {
-    static const struct {
-        int chunks;
-        enum mtlm_placement placement;
-    } kinds[] = {{1, MTLM_PLACEMENT_LOOP},
-                 {2, MTLM_PLACEMENT_V},
-                 {2, MTLM_PLACEMENT_LOOP}};
+    *one = *config;
+    one->layout.virtual_stages = kind->chunks;
+    one->layout.placement = kind->placement;
+    if (config->times && !mtlm_ring_times(one))
+        return false;
+    return kind->chunks == 1
+           || (config->layout.pp > 1
+               && mtlm_layout_stages(&one->layout) <= config->model.num_layers);
+}
+
+/* Returns the cost of config with the best windows in `bytes`, by the times of
+ * the machine if it has a cluster. */
+static double try_kind(struct mtlm_program_config *config, double bytes,
+                       const struct mtlm_stage_cost *machine)
+{
+    const struct mtlm_stage_times *given = config->times;
+    struct mtlm_stage_times times = {0};
+    double cost;
+
+    if (machine->cluster) {
+        times = mtlm_stage_cost_times(machine, config);
+        config->times = &times;
+    }
+    cost = try_windows(config, bytes);
+    config->times = given;
+    mtlm_stage_times_free(&times);
+    return cost;
+}
+
+void mtlm_search_schedule(struct mtlm_program_config *config, int chunks,
+                          const struct mtlm_stage_cost *machine)
+{
+    static const struct stage_kind kinds[] = {{1, MTLM_PLACEMENT_LOOP},
+                                              {2, MTLM_PLACEMENT_V},
+                                              {2, MTLM_PLACEMENT_LOOP}};
+    const double share = machine->cluster || config->times ? 1 : worth;
     const double bytes =
         config->act_mem > 0 ? config->act_mem : bytes_to_use(config);
     struct mtlm_program_config best = *config;
     double least = INFINITY;
 
+    if (chunks > 0) {
+        try_kind(config, bytes, machine);
+        return;
+    }
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        struct mtlm_program_config one = *config;
+        struct mtlm_program_config one;
         double cost;
+        bool more;
 
-        if (chunks == 0) {
-            one.layout.virtual_stages = kinds[i].chunks;
-            one.layout.placement = kinds[i].placement;
-            if (kinds[i].chunks > 1
-                && (config->layout.pp == 1
-                    || mtlm_layout_stages(&one.layout)
-                           > config->model.num_layers))
-                continue;
-        }
-        cost = try_windows(&one, bytes);
-        if (cost < least
-                       * (one.layout.virtual_stages > best.layout.virtual_stages
-                              ? worth
-                              : 1)
-            || i == 0) {
+        if (!place_stages(config, &kinds[i], &one))
+            continue;
+        cost = try_kind(&one, bytes, machine);
+        more = one.layout.virtual_stages > best.layout.virtual_stages;
+        if (cost < least * (more ? share : 1) || i == 0) {
             least = cost;
             best = one;
         }
-        if (chunks > 0)
-            break;
     }
     *config = best;
 }

@@ -7,6 +7,7 @@
 
 #include "graph/build/program.h"
 #include "graph/predict/evaluate.h"
+#include "graph/predict/stage_cost.h"
 
 struct mtlm_search {
     struct mtlm_evaluate pipeline; /* window is ignored; the schedule's windows
@@ -31,12 +32,15 @@ double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
  * is 0, the limit is the activation memory of the schedule memory_of.  chunks >
  * 0: keeps the virtual stages and the placement of config.
  *
- * Messages cost nothing here, so two virtual stages per rank must gain 1 % to
- * pay for more messages.  Of large pipelines, only the first microbatches are
- * evaluated.
+ * Evaluates with the times of `machine`, or with config->times if the machine
+ * has no cluster.  Of config->times, tries as many virtual stages only.
+ * Without any times messages cost nothing, so two virtual stages per rank must
+ * gain 1 % to pay for more messages.  Of large pipelines, only the first
+ * microbatches are evaluated.
  *
  * Sets layout.virtual_stages, layout.placement, window (alpha) and act_mem of
  * config. */
-void mtlm_search_schedule(struct mtlm_program_config *config, int chunks);
+void mtlm_search_schedule(struct mtlm_program_config *config, int chunks,
+                          const struct mtlm_stage_cost *machine);
 
 #endif /* MTLM_GRAPH_SEARCH_H */

@@ -1,80 +1,86 @@
-/* The work of each virtual stage, counted on the outlines of all ranks. */
+/* The work of each virtual stage: given times, or FLOPs as times. */
 
 #include "config.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "graph/build/pool.h"
-#include "graph/build/program_build.h"
 #include "graph/build/ring.h"
+#include "graph/predict/stage_cost.h"
 #include "graph/predict/work.h"
-#include "runtime/base/memory.h"
 
 enum { PIECES = 8 }; /* of W, at the most */
 
-/* Returns the FLOPs of the list's nodes that run with the phase: with
- * recomputation, some weight gradients run with B. */
-static double flops_of(const struct mtlm_list *list, enum mtlm_phase phase)
-{
-    double flops = 0;
+/* A machine on which a FLOP takes a second, and nothing else takes time. */
+static const struct mtlm_cluster flop_machine = {.flops_per_s = 1,
+                                                 .efficiency = 1,
+                                                 .bytes_per_s = INFINITY,
+                                                 .memory_efficiency = 1,
+                                                 .element_bytes = 1};
 
-    for (int i = 0; i < list->n; i++)
-        if (mtlm_pool_phase(list->node[i]) == phase)
-            flops += list->node[i]->flops;
-    return flops;
-}
-
-/* Scales times[3 stages]: forward passes take a millisecond a rank on average.
+/* Scales the times: forward passes take a millisecond a rank on average.
  * Returns the FLOPs of a second. */
-static double scale_times(double *times, int stages, int ranks)
+static double scale_times(struct mtlm_stage_times *times, int ranks)
 {
     double forward = 0;
 
-    for (int k = 0; k < stages; k++)
-        forward += times[k];
-    for (int i = 0; i < 3 * stages; i++)
-        times[i] *= 1e-3 * ranks / forward;
+    for (int k = 0; k < times->stages; k++)
+        forward += times->forward[k];
+    for (int i = 0; i < 3 * times->stages; i++)
+        times->forward[i] *= 1e-3 * ranks / forward;
     return forward / (1e-3 * ranks);
+}
+
+/* Sets the times to those of config, or to the FLOPs of the stages. */
+static void find_times(struct mtlm_work *work,
+                       const struct mtlm_program_config *config)
+{
+    const struct mtlm_stage_cost machine = {
+        .cluster = &flop_machine, .stretch = 1, .slow_rank = -1};
+    const struct mtlm_stage_times *given = mtlm_ring_times(config);
+
+    if (!given) {
+        work->times = mtlm_stage_cost_times(&machine, config);
+        work->flops_per_s =
+            scale_times(&work->times, mtlm_layout_pipeline(&config->layout));
+        return;
+    }
+    work->times = mtlm_stage_times_create(given->stages);
+    memcpy(work->times.forward, given->forward,
+           3 * given->stages * sizeof(*given->forward));
+    work->times.hop = given->hop;
+}
+
+/* Returns the layers of the stage with most layers. */
+static int64_t most_layers(const struct mtlm_program_config *config)
+{
+    int64_t most = 1;
+
+    for (int k = 0; k < mtlm_layout_stages(&config->layout); k++) {
+        int64_t first, count;
+
+        mtlm_layout_layers(&config->layout, config->model.num_layers, k, &first,
+                           &count);
+        most = count > most ? count : most;
+    }
+    return most;
 }
 
 struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config)
 {
-    const int stages = mtlm_layout_stages(&config->layout);
-    double *times = mtlm_calloc(3 * stages, sizeof(*times));
-    struct mtlm_work work = {.window = mtlm_ring_windows(config),
-                             .times = times};
-    int64_t pieces = 1;
+    const int64_t pieces = most_layers(config);
+    struct mtlm_work work = {.window = mtlm_ring_windows(config)};
 
-    for (int r = 0; r < config->layout.pp; r++) {
-        struct mtlm_program_config mine = *config;
-        struct mtlm_program *program;
-
-        mine.outline = true;
-        mine.eval_only = false;
-        mtlm_layout_place(&mine.layout,
-                          r * config->layout.tp * config->layout.dp);
-        program = mtlm_program_build(&mine);
-        for (int c = 0; c < config->layout.virtual_stages; c++) {
-            const struct mtlm_stage *stage = &program->stage[c];
-            double *time = &times[stage->stage];
-
-            time[0] = flops_of(&stage->forward, MTLM_PHASE_FORWARD);
-            time[stages] = flops_of(&stage->backward, MTLM_PHASE_BACKWARD);
-            time[2 * stages] = flops_of(&stage->weight, MTLM_PHASE_WEIGHT)
-                               + flops_of(&stage->backward, MTLM_PHASE_WEIGHT);
-            pieces = stage->n_layers > pieces ? stage->n_layers : pieces;
-        }
-        mtlm_program_destroy(program);
-    }
-    work.flops_per_s =
-        scale_times(times, stages, mtlm_layout_pipeline(&config->layout));
+    find_times(&work, config);
     work.pipeline =
         (struct mtlm_evaluate){.layout = &config->layout,
                                .schedule = config->schedule,
                                .microbatches = config->microbatches,
-                               .forward = times,
-                               .backward = times + stages,
-                               .weight = times + 2 * stages,
+                               .forward = work.times.forward,
+                               .backward = work.times.backward,
+                               .weight = work.times.weight,
+                               .hop = work.times.hop,
                                .pieces = pieces < PIECES ? pieces : PIECES,
                                .window = work.window};
     return work;
@@ -82,6 +88,6 @@ struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config)
 
 void mtlm_work_free(struct mtlm_work *work)
 {
-    free(work->times);
+    mtlm_stage_times_free(&work->times);
     free(work->window);
 }

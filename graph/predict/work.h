@@ -1,20 +1,21 @@
 #ifndef MTLM_GRAPH_WORK_H
 #define MTLM_GRAPH_WORK_H
 
-/* The work of a program as a pipeline to evaluate: FLOPs become times, messages
+/* The work of a program as a pipeline to evaluate, with the times of the
+ * program's configuration.  Without such times, FLOPs become times and messages
  * take no time. */
 
 #include "graph/build/program.h"
 #include "graph/predict/evaluate.h"
 
-/* Times are scaled: F of a microbatch takes 1 ms per rank on average.  With
- * placement policy, F takes 1 ms per stage.  W has a piece for each layer of a
- * stage, but at most 8. */
+/* Times from FLOPs are scaled: F of a microbatch takes 1 ms per rank on
+ * average.  With placement policy, F takes 1 ms per stage.  W has a piece for
+ * each layer of a stage, but at most 8. */
 struct mtlm_work {
     struct mtlm_evaluate pipeline;
-    struct mtlm_window *window; /* pipeline.window: windows of the program */
-    double *times;              /* pipeline.forward, .backward and .weight */
-    double flops_per_s;         /* FLOPs per second of these times */
+    struct mtlm_window *window;    /* pipeline.window: of the program */
+    struct mtlm_stage_times times; /* pipeline.forward and so on */
+    double flops_per_s; /* FLOPs per second of these times; 0: times given */
 };
 
 /* Returns the work of config.  Borrows config's layout and schedule.  The

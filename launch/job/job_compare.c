@@ -31,6 +31,14 @@ static uint64_t hash_of_file(const char *path)
     return hash;
 }
 
+static uint64_t hash_of_times(const struct mtlm_stage_times *times)
+{
+    const uint64_t hop = XXH3_64bits(&times->hop, sizeof(times->hop));
+
+    return XXH3_64bits_withSeed(
+        times->forward, 3 * times->stages * sizeof(*times->forward), hop);
+}
+
 /* Closes the memory stream file, compares *text among all ranks, frees
  * *text. */
 static int compare_text(struct mtlm_job *job, FILE *file, char **text,
@@ -63,6 +71,7 @@ int mtlm_job_compare_settings(struct mtlm_job *job, struct mtlm_error *err)
     char *tokenizer = mtlm_tokenizer_describe(job->options.tokenizer);
     const char *const files[] = {job->options.cluster_file,
                                  job->options.schedule_file};
+    const struct mtlm_stage_times *times = &job->options.times;
     const char *library = mtlm_plugin_file();
     char *text = NULL;
     size_t size;
@@ -76,6 +85,9 @@ int mtlm_job_compare_settings(struct mtlm_job *job, struct mtlm_error *err)
         if (files[i])
             fprintf(file, "%s with hash %016" PRIx64 "\n", files[i],
                     hash_of_file(files[i]));
+    if (times->stages > 0)
+        fprintf(file, "times of %d stages with hash %016" PRIx64 "\n",
+                times->stages, hash_of_times(times));
     /* The policy comes from the environment, which may not reach every rank. */
     fprintf(file, "policy %s", mtlm_plugin_wanted());
     if (library)

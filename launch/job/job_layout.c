@@ -13,6 +13,7 @@
 #include "launch/plan/advice.h"
 #include "launch/plan/layout_choice.h"
 #include "launch/plan/plan_table.h"
+#include "launch/plan/schedule_choice.h"
 #include "runtime/base/memory.h"
 
 int mtlm_job_layout_check(struct mtlm_job *job, struct mtlm_error *err)
@@ -61,6 +62,8 @@ int mtlm_job_layout_choose(struct mtlm_job *job, struct mtlm_error *err)
 
     find_hosts(job);
     job->wish = mtlm_layout_choice_wish(o, workers);
+    if (o->cluster_file)
+        mtlm_schedule_choice_wish_cluster(&job->wish, o, &job->cluster);
     if (job->gpu >= 0)
         mtlm_layout_choice_wish_gpus(
             &job->wish,

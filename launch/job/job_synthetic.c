@@ -2,23 +2,15 @@
 
 #include "config.h"
 
-#include <inttypes.h>
-
 #include "launch/job/job_synthetic.h"
 #include "launch/plan/cluster.h"
 
 int mtlm_job_synthetic_read(struct mtlm_job *job, struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
-    const int ranks = mtlm_ranks_size(job->ranks);
 
     if (!o->cluster_file)
         return 0;
-    if (o->slow_rank.speed > 0 && o->slow_rank.rank >= ranks)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--slow-rank %" PRId64 ":%g: this job has the "
-                              "ranks 0 to %d",
-                              o->slow_rank.rank, o->slow_rank.speed, ranks - 1);
     return mtlm_cluster_read(&job->cluster, o->cluster_file, "--synthetic",
                              err);
 }

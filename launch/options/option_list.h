@@ -281,6 +281,12 @@
         "with --schedule-file: ranks run the order as it stands (strict), "    \
         "prefer what stands first (hint), or take its windows only "           \
         "(windows)")                                                           \
+    OPT(PARALLEL, STAGE_TIMES, "stage-times", TEXT, stage_times, "", 0, 0,     \
+        "FILE.ini",                                                            \
+        "times of F, B, W and messages that windows, --schedule auto and "     \
+        "--dry-run count by")                                                  \
+    OPT(PARALLEL, DURATIONS, "durations", TEXT, durations, "", 0, 0, "FILE",   \
+        "the same times from FILE, the schedule.csv of an earlier --trace")    \
     OPT(PARALLEL, WINDOW, "window", REAL, window, "1.5", 1, 1000, "ALPHA",     \
         "microbatches in flight over the fewest that keep a stage busy: more " \
         "memory, less waiting")                                                \

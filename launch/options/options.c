@@ -36,6 +36,7 @@ void mtlm_options_free(struct mtlm_options *options)
         mtlm_order_free(options->order);
     free(options->order);
     options->order = NULL;
+    mtlm_stage_times_free(&options->times);
     mtlm_tokenizer_close(options->tokenizer);
     options->tokenizer = NULL;
     free(options->options_path);

@@ -138,7 +138,9 @@ struct mtlm_options {
     enum mtlm_follow schedule_mode;
     double act_mem; /* bytes of a rank; 0: no limit */
     double window;  /* alpha: microbatches in flight over the least needed */
-    char *stage_windows; /* "4,3+1,2+2,1+3", or NULL; as numbers: */
+    char *stage_times, *durations; /* files, or NULL; read into: */
+    struct mtlm_stage_times times; /* of the stages; stages 0: none */
+    char *stage_windows;           /* "4,3+1,2+2,1+3", or NULL; as numbers: */
     struct mtlm_window *window_of_stage; /* [n_windows_of_stage], owned */
     int n_windows_of_stage;
     struct mtlm_recompute recompute;

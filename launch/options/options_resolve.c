@@ -18,6 +18,7 @@
 #include "launch/options/options_resolve.h"
 #include "launch/options/options_schedule.h"
 #include "launch/options/options_stages.h"
+#include "launch/options/options_times.h"
 #include "launch/options/options_tokenizer.h"
 #include "launch/options/options_trace.h"
 #include "models/text/byte_tokenizer.h"
@@ -162,6 +163,7 @@ int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
     resolve_batch(options);
     if (mtlm_options_order_resolve(options, err) < 0
         || mtlm_options_schedule_resolve(options, err) < 0
+        || mtlm_options_times_resolve(options, err) < 0
         || mtlm_options_stages_resolve(options, err) < 0)
         return -1;
     if (mtlm_options_precision_resolve(options, err) < 0)

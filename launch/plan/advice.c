@@ -51,6 +51,8 @@ static bool is_replaced(const struct command *c, enum mtlm_option_id option)
         MTLM_OPT_STAGE_WINDOWS,
         MTLM_OPT_SCHEDULE_FILE,
         MTLM_OPT_SCHEDULE_MODE,
+        MTLM_OPT_STAGE_TIMES,
+        MTLM_OPT_DURATIONS,
         MTLM_OPT_MICRO_BATCH_SIZE,
         MTLM_OPT_DRY_RUN,
         MTLM_OPT_SVG,
@@ -155,6 +157,7 @@ char *mtlm_advice(const struct mtlm_options *options,
     free_wish.order = NULL;
     free_wish.config.stage_windows = NULL;
     free_wish.config.n_stage_windows = 0;
+    free_wish.config.times = NULL;
     free_wish.config.layout.placement = MTLM_PLACEMENT_LOOP;
     free_wish.hurry = true;
     if (more_machines(&free_wish, &more, &choice)) {

@@ -10,12 +10,15 @@
 
 #include "graph/predict/activation_memory.h"
 #include "launch/options/options_layout.h"
+#include "launch/options/options_note.h"
 #include "launch/options/options_schedule.h"
 #include "launch/plan/advice.h"
+#include "launch/plan/cluster.h"
 #include "launch/plan/dry_run.h"
 #include "launch/plan/dry_run_schedule.h"
 #include "launch/plan/layout_choice.h"
 #include "launch/plan/plan_table.h"
+#include "launch/plan/schedule_choice.h"
 #include "launch/plan/step.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/plural.h"
@@ -31,6 +34,7 @@
 struct dry_run {
     const struct mtlm_options *options;
     struct mtlm_wish wish;
+    struct mtlm_cluster cluster; /* of --synthetic */
     struct mtlm_gpus gpus;
     struct mtlm_hosts hosts;
     struct mtlm_choice choice;
@@ -319,15 +323,28 @@ static int find_hosts(struct dry_run *d, struct mtlm_error *err)
     return d->gpus.count ? find_gpus(d, err) : 0;
 }
 
+/* Returns the option and the file of the times; NULL: none.  The caller frees
+ * the text. */
+static char *source_of_times(const struct mtlm_options *o)
+{
+    return o->stage_times    ? mtlm_sprintf("--stage-times %s", o->stage_times)
+           : o->durations    ? mtlm_sprintf("--durations %s", o->durations)
+           : o->cluster_file ? mtlm_sprintf("--synthetic %s", o->cluster_file)
+                             : NULL;
+}
+
 static int print_plan(const struct dry_run *d, struct mtlm_error *err)
 {
     const struct mtlm_options *o = d->options;
+    char *times = source_of_times(o);
+    int rc = 0;
     const struct mtlm_dry_run_files files = {
         .svg = o->svg,
         .svg_ops = o->svg_detail == MTLM_SVG_OP,
         .model = o->preset ? o->preset : "mtlm-dag",
         .name = mtlm_options_schedule_name(o),
-        .order = o->schedule_out};
+        .order = o->schedule_out,
+        .times = times};
 
     fprintf(d->out, "mtlm-dag %s: a plan, nothing runs\n", PACKAGE_VERSION);
     if (d->options->notes)
@@ -336,8 +353,10 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
     print_model(d);
     print_layout(d);
     print_work(d);
-    if (!d->options->eval_only
-        && mtlm_dry_run_schedule(&d->config, &files, d->out, err) < 0)
+    if (!d->options->eval_only)
+        rc = mtlm_dry_run_schedule(&d->config, &files, d->out, err);
+    free(times);
+    if (rc < 0)
         return -1;
     mtlm_plan_table_memory(&d->outline, d->out);
     mtlm_plan_table_traffic(&d->outline, d->out);
@@ -363,6 +382,22 @@ static int choose_layout(struct dry_run *d, struct mtlm_options *options,
     return 0;
 }
 
+/* --synthetic: reads the machine that the plan counts by. */
+static int read_cluster(struct dry_run *d, struct mtlm_options *options,
+                        struct mtlm_error *err)
+{
+    if (!options->cluster_file)
+        return 0;
+    if (options->jitter > 0)
+        mtlm_options_note(options,
+                          "--jitter %g: without effect on the plan, which "
+                          "counts by mean times",
+                          options->jitter);
+    mtlm_schedule_choice_wish_cluster(&d->wish, options, &d->cluster);
+    return mtlm_cluster_read(&d->cluster, options->cluster_file, "--synthetic",
+                             err);
+}
+
 int mtlm_dry_run(struct mtlm_options *options, FILE *out,
                  struct mtlm_error *err)
 {
@@ -377,6 +412,8 @@ int mtlm_dry_run(struct mtlm_options *options, FILE *out,
     if (d.gpus.count > 0)
         mtlm_layout_choice_wish_gpus(&d.wish,
                                      mtlm_layout_choice_finds_cudnn(options));
+    if (read_cluster(&d, options, err) < 0)
+        return -1;
     mtlm_step_show("weighing layouts");
     rc = choose_layout(&d, options, err);
     mtlm_step_clear();

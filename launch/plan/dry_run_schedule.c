@@ -62,10 +62,42 @@ static void print_windows(const struct mtlm_work *work, FILE *out)
             stages > 1 ? "s 0, 1, ..." : " 0");
 }
 
+static void print_pass(const char *name, const double *seconds, int stages,
+                       FILE *out)
+{
+    fprintf(out, "%s", name);
+    for (int k = 0; k < stages && k < MANY_STAGES; k++)
+        fprintf(out, " %.4g", 1e3 * seconds[k]);
+    fprintf(out, "%s ms\n", stages > MANY_STAGES ? " ..." : "");
+}
+
+static void print_times(const struct mtlm_stage_times *times, const char *from,
+                        FILE *out)
+{
+    fprintf(out, "times            of %s; a message takes %.4g ms;\n", from,
+            1e3 * times->hop);
+    print_pass("                 F", times->forward, times->stages, out);
+    print_pass("                 B", times->backward, times->stages, out);
+    print_pass("                 W", times->weight, times->stages, out);
+}
+
+/* Prints the evaluation in seconds. */
+static void print_seconds(const struct mtlm_evaluation *e, const char *name,
+                          FILE *out)
+{
+    fprintf(out,
+            "schedule         %s: %.6g s an iteration without optimizer; "
+            "bubble %.2f %% of all ranks,\n"
+            "                 %.2f %% of the busiest rank; no schedule takes "
+            "less than %.6g s: this one is %.2f %% above\n",
+            name, e->makespan_s, 100 * e->all_bubble, 100 * e->bubble,
+            e->least_s, 100 * fmax(0, e->makespan_s / e->least_s - 1));
+}
+
 /* Prints the evaluation as shares of the makespan.  The picture shows the
  * bubble of all ranks. */
-static void print_evaluation(const struct mtlm_evaluation *e, const char *name,
-                             FILE *out)
+static void print_shares(const struct mtlm_evaluation *e, const char *name,
+                         FILE *out)
 {
     const double work_s = (1 - e->bubble) * e->makespan_s;
     const double least_s = fmax(e->least_s, work_s);
@@ -150,6 +182,8 @@ static int draw(const struct mtlm_work *work, const struct mtlm_evaluation *e,
     int *stage = mtlm_calloc(layout->pp, sizeof(*stage));
     const bool many = work->pipeline.microbatches > MANY_MICROBATCHES;
     char *text = mtlm_sprintf("PP %d", mtlm_layout_pipeline(layout));
+    char *policy = mtlm_sprintf("none, evaluated (%s)",
+                                files->times ? files->times : "1 ms = F");
     const struct mtlm_trace_info info = {
         .ranks = layout->pp,
         .stages = layout->pp,
@@ -159,7 +193,7 @@ static int draw(const struct mtlm_work *work, const struct mtlm_evaluation *e,
         .model = files->model,
         .layout = text,
         .schedule = files->name,
-        .policy = "none, evaluated (1 ms = F)",
+        .policy = policy,
         .stage_of_rank = stage,
         .worker = worker,
         .n_workers = (size_t) layout->pp * layout->workers,
@@ -171,6 +205,7 @@ static int draw(const struct mtlm_work *work, const struct mtlm_evaluation *e,
     for (int r = 0; r < layout->pp; r++)
         stage[r] = r;
     rc = mtlm_trace_export_picture(files->svg, record, e->n_tasks, &info, err);
+    free(policy);
     free(text);
     free(stage);
     free(worker);
@@ -220,7 +255,12 @@ int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
                          : mtlm_evaluate(&work.pipeline);
     mtlm_step_clear();
     print_bubble(config, out);
-    print_evaluation(&e, files->name, out);
+    if (files->times) {
+        print_times(&work.times, files->times, out);
+        print_seconds(&e, files->name, out);
+    } else {
+        print_shares(&e, files->name, out);
+    }
     print_windows(&work, out);
     if (files->svg)
         rc = draw(&work, &e, files, err);

@@ -25,6 +25,7 @@ void mtlm_schedule_choice_wish(const struct mtlm_options *o,
     config->follow = o->schedule_mode;
     config->stage_windows = o->window_of_stage;
     config->n_stage_windows = o->n_windows_of_stage;
+    config->times = o->times.stages > 0 ? &o->times : NULL;
     config->window = o->act_mem > 0 && !mtlm_options_given(o, MTLM_OPT_WINDOW)
                          ? 0
                          : o->window;
@@ -128,6 +129,94 @@ static int check_memory(const struct mtlm_options *o,
     return rc;
 }
 
+void mtlm_schedule_choice_wish_cluster(struct mtlm_wish *wish,
+                                       const struct mtlm_options *options,
+                                       const struct mtlm_cluster *cluster)
+{
+    const struct mtlm_slow_rank *slow = &options->slow_rank;
+
+    wish->machine =
+        (struct mtlm_stage_cost){.cluster = cluster,
+                                 .stretch = options->stretch,
+                                 .slow_rank = slow->speed > 0 ? slow->rank : -1,
+                                 .speed = slow->speed};
+}
+
+static int check_slow_rank(const struct mtlm_stage_cost *machine,
+                           const struct mtlm_layout *layout,
+                           struct mtlm_error *err)
+{
+    const int ranks = mtlm_layout_ranks(layout);
+
+    if (!machine->cluster || machine->slow_rank < ranks)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "--slow-rank %" PRId64
+                          ":%g: this job has the ranks 0 to %d",
+                          machine->slow_rank, machine->speed, ranks - 1);
+}
+
+/* Refuses times of another number of stages. */
+static int check_times(const struct mtlm_options *o,
+                       const struct mtlm_program_config *config,
+                       struct mtlm_error *err)
+{
+    const struct mtlm_layout *layout = &config->layout;
+
+    if (!config->times || mtlm_ring_times(config))
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "--%s %s has times of %d stages, and there are %d x "
+                          "%d",
+                          o->stage_times ? "stage-times" : "durations",
+                          o->stage_times ? o->stage_times : o->durations,
+                          config->times->stages, layout->pp,
+                          layout->virtual_stages);
+}
+
+/* Sets the times of the layout in options and wish. */
+static int settle_times(struct mtlm_options *options, struct mtlm_wish *wish,
+                        const struct mtlm_choice *choice,
+                        struct mtlm_error *err)
+{
+    const struct mtlm_program_config config = mtlm_wish_config(
+        wish, choice->tp, choice->pp, choice->dp, choice->micro_batch);
+
+    if (!wish->machine.cluster)
+        return check_times(options, &config, err);
+    mtlm_stage_times_free(&options->times);
+    options->times = mtlm_stage_cost_times(&wish->machine, &config);
+    wish->config.times = &options->times;
+    return 0;
+}
+
+/* Sets virtual stages, placement and windows of --schedule auto in wish, and
+ * notes them. */
+static void search(struct mtlm_options *options, struct mtlm_wish *wish,
+                   struct mtlm_program_config *config)
+{
+    const bool fixed = mtlm_options_stages_given(options)
+                       || mtlm_options_given(options, MTLM_OPT_PLACEMENT);
+
+    mtlm_search_schedule(config, fixed ? config->layout.virtual_stages : 0,
+                         &wish->machine);
+    /* Rounds down as printed: windows grow just above the alpha that was
+     * found. */
+    config->window = floor(config->window * 1e4) / 1e4;
+    wish->config.window = config->window;
+    wish->config.act_mem = config->act_mem;
+    wish->config.layout.placement = config->layout.placement;
+    if (!mtlm_options_stages_given(options))
+        wish->stages.virtual_stages = config->layout.virtual_stages;
+    mtlm_options_note(options,
+                      "schedule %s: %d virtual stage%s on each rank, "
+                      "placement %s, --window %.4f --act-mem %.0f",
+                      config->schedule->name, config->layout.virtual_stages,
+                      config->layout.virtual_stages > 1 ? "s" : "",
+                      mtlm_placement_name(config->layout.placement),
+                      config->window, config->act_mem);
+}
+
 int mtlm_schedule_choice_settle(struct mtlm_options *options,
                                 struct mtlm_wish *wish,
                                 const struct mtlm_choice *choice,
@@ -135,10 +224,12 @@ int mtlm_schedule_choice_settle(struct mtlm_options *options,
 {
     struct mtlm_program_config config = mtlm_wish_config(
         wish, choice->tp, choice->pp, choice->dp, choice->micro_batch);
+    const bool searches = config.schedule->sizing == MTLM_SIZING_SEARCH
+                          && mtlm_layout_pipeline(&config.layout) > 1;
 
     if (check_stages(&config, err) < 0
         || check_order(options, wish, &config, err) < 0
-        || check_memory(options, &config, err) < 0)
+        || check_slow_rank(&wish->machine, &config.layout, err) < 0)
         return -1;
     if (config.schedule->least_chunks > 1
         && mtlm_layout_pipeline(&config.layout) == 1)
@@ -146,28 +237,13 @@ int mtlm_schedule_choice_settle(struct mtlm_options *options,
                           "--schedule %s: without effect, the pipeline has "
                           "one rank",
                           config.schedule->name);
-    if (config.schedule->sizing != MTLM_SIZING_SEARCH
-        || mtlm_layout_pipeline(&config.layout) == 1)
+    if (!searches && settle_times(options, wish, choice, err) < 0)
+        return -1;
+    config.times = wish->config.times;
+    if (check_memory(options, &config, err) < 0)
+        return -1;
+    if (!searches)
         return 0;
-    mtlm_search_schedule(
-        &config, mtlm_options_stages_given(options)
-                         || mtlm_options_given(options, MTLM_OPT_PLACEMENT)
-                     ? config.layout.virtual_stages
-                     : 0);
-    /* Rounds down as printed: windows grow just above the alpha that was
-     * found. */
-    config.window = floor(config.window * 1e4) / 1e4;
-    wish->config.window = config.window;
-    wish->config.act_mem = config.act_mem;
-    wish->config.layout.placement = config.layout.placement;
-    if (!mtlm_options_stages_given(options))
-        wish->stages.virtual_stages = config.layout.virtual_stages;
-    mtlm_options_note(options,
-                      "schedule %s: %d virtual stage%s on each rank, "
-                      "placement %s, --window %.4f --act-mem %.0f",
-                      config.schedule->name, config.layout.virtual_stages,
-                      config.layout.virtual_stages > 1 ? "s" : "",
-                      mtlm_placement_name(config.layout.placement),
-                      config.window, config.act_mem);
-    return 0;
+    search(options, wish, &config);
+    return settle_times(options, wish, choice, err);
 }

@@ -12,10 +12,17 @@
 void mtlm_schedule_choice_wish(const struct mtlm_options *options,
                                struct mtlm_program_config *config);
 
-/* Checks the schedule against the chosen layout.  Refuses a schedule that does
- * not fit the layout (MTLM_EXIT_USAGE), and windows beyond --act-mem
+/* Sets the machine of --synthetic in wish: cluster, which wish borrows, with
+ * --stretch and --slow-rank. */
+void mtlm_schedule_choice_wish_cluster(struct mtlm_wish *wish,
+                                       const struct mtlm_options *options,
+                                       const struct mtlm_cluster *cluster);
+
+/* Checks the schedule against the chosen layout.  Refuses a schedule or times
+ * that do not fit the layout (MTLM_EXIT_USAGE), and windows beyond --act-mem
  * (MTLM_EXIT_RESOURCE).  With --schedule auto, searches stages, placement and
- * windows, sets them in wish, and adds a note to options. */
+ * windows, sets them in wish, and adds a note to options.  With a cluster, sets
+ * the times of the layout in options and wish. */
 int mtlm_schedule_choice_settle(struct mtlm_options *options,
                                 struct mtlm_wish *wish,
                                 const struct mtlm_choice *choice,

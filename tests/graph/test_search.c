@@ -20,7 +20,7 @@ static struct mtlm_program_config found(int64_t microbatches)
 
     config.model.num_layers = LAYERS;
     config.schedule = mtlm_schedule_find("auto");
-    mtlm_search_schedule(&config, 0);
+    mtlm_search_schedule(&config, 0, &(struct mtlm_stage_cost){0});
     return config;
 }
 

@@ -52,6 +52,13 @@ refuse 2 'was started .*: pipeline-model-parallel-size = 3, not ' \
     -- "$program" "${common[@]}" --pipeline-model-parallel-size 3
 refuse 2 'runs another program than rank 0: version .*program file' \
     -- "$dir/changed" "${common[@]}"
+# The same file name, other times.
+for name in one other; do
+    printf '[stage 0-1]\nforward_ms = 1\nbackward_ms = 1\nweight_ms = %d\n' \
+        ${#name} >$name/times.ini
+done
+refuse 2 'was started with other settings than rank 0: times of 2 stages with hash' \
+    -- "$program" "${common[@]}" --stage-times times.ini
 common+=(--data-path good_text_document)
 refuse 3 'reads other data than rank 0: .* 9201 tokens, hash .*, not .*, hash ' \
     -- "$program" "${common[@]}"

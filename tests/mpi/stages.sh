@@ -26,6 +26,15 @@ stages() {
     grep -qx "stages: $1" out || fail "not $1: $(grep ^stages out)"
 }
 
+# Times of two stages, with slow messages: wide windows.
+cat >times.ini <<'END'
+[stage 0-1]
+forward_ms = 1
+backward_ms = 2
+weight_ms = 1
+[hop]
+latency_us = 3000
+END
 # tests/mpi/table.sh has every schedule, too.
 models=('4 --vocab-size 300' '7') schedules='zb-v auto' policies=lws
 transports=serial
@@ -65,7 +74,9 @@ for model in "${models[@]}"; do
         done
         grep -q '^schedule auto: .* --window ' out err \
             || fail "auto does not say what"
-        for windows in '--act-mem 1e7' '--stage-windows 4,1+2'; do
+        for windows in '--act-mem 1e7' '--stage-windows 4,1+2' \
+            '--stage-times times.ini --trace trace --trace-iterations 2:3' \
+            '--durations trace/schedule.csv'; do
             like one 2 "${run[@]}" "${parallel[@]}" $windows
         done
         job 2 "${run[@]}" "${parallel[@]}" --act-mem 1000
