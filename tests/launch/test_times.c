@@ -126,8 +126,8 @@ static void test_wrong_files_are_refused(void **state)
 
 /* ---- traces ---- */
 
-/* Every pass takes a unit of 1 ms, in four operations; messages take no time.
- */
+/* Every pass takes a unit of 1 ms, in four operations; the messages have no
+ * numbers. */
 static void test_a_trace_says_the_times(void **state)
 {
     struct mtlm_stage_times times;
@@ -206,6 +206,44 @@ static void test_medians_and_the_slowest_replica_count(void **state)
     assert_float_equal(times.forward[0], 32e-6, 1e-12);
     assert_float_equal(times.backward[0], 43e-6, 1e-12);
     assert_float_equal(times.weight[0], 20e-6, 1e-12);
+    mtlm_stage_times_free(&times);
+}
+
+/* Stage 0 sends at 2 us; the receive of stage 1 waits from 1 us on and ends at
+ * 7 us. */
+static void test_a_hop_counts_from_when_both_have_met(void **state)
+{
+    static const struct mtlm_trace_info two = {
+        .ranks = 2, .stages = 2, .virtual_stages = 1, .microbatches = 1};
+    struct mtlm_record record[8];
+    struct mtlm_stage_times times;
+    size_t n = 0;
+
+    (void) state;
+    for (int k = 0; k < 2; k++) {
+        struct mtlm_record message =
+            pass_node(k, MTLM_PHASE_FORWARD, 0, k ? 1000 : 2000, 0);
+
+        for (int phase = MTLM_PHASE_FORWARD; phase <= MTLM_PHASE_WEIGHT;
+             phase++) {
+            record[n] = pass_node(k, phase, 0, 1000 * (10 + phase), 1000);
+            record[n++].stage = k;
+        }
+        message.op = k ? MTLM_OP_RECV : MTLM_OP_SEND;
+        message.lane = MTLM_LANE_PP;
+        message.worker = -1;
+        message.stage = k;
+        message.peer = 1 - k;
+        message.match = 0;
+        message.end_ns = 7000;
+        record[n++] = message;
+    }
+    for (size_t i = 0; i < n; i++)
+        record[i].job = i;
+    trace_dir_write(record, n, &two);
+    assert_int_equal(mtlm_trace_read_times(trace_dir, &times, &error), 0);
+    assert_float_equal(times.hop, 5e-6, 1e-12);
+    assert_float_equal(times.forward[1], 1e-6, 1e-12);
     mtlm_stage_times_free(&times);
 }
 
@@ -313,6 +351,34 @@ static void test_a_plan_counts_in_seconds(void **state)
     free(line);
 }
 
+/* Two ranks, one microbatch: F 1, hop, F 2, B 3, hop, B 4, W 6 of rank 0. */
+static void test_the_plan_of_an_order_counts_in_seconds(void **state)
+{
+    char csv[] = "/tmp/mtlm-test.XXXXXX";
+    FILE *file = fdopen(mkstemp(csv), "w");
+    char *line = mtlm_sprintf(
+        "--model gpt-tiny --num-layers 2 --workers 1 --micro-batch-size 1 "
+        "--global-batch-size 1 --dry-run --schedule-file %s --stage-times %s",
+        csv, name);
+    char *text, *phrase;
+
+    (void) state;
+    assert_non_null(file);
+    fputs("0F0,0I0,0W0\n1F0,1I0,1W0\n", file);
+    fclose(file);
+    write_file("[stage 0]\nforward_ms = 1000\nbackward_ms = 4000\n"
+               "weight_ms = 6000\n"
+               "[stage 1]\nforward_ms = 2000\nbackward_ms = 3000\n"
+               "weight_ms = 5000\n[hop]\nlatency_us = 500000\n");
+    text = plan_of(line);
+    phrase = mtlm_sprintf("\nschedule         %s: ", csv);
+    assert_float_equal(number_after(text, phrase), 17, 1e-6);
+    free(phrase);
+    unlink(csv);
+    free(text);
+    free(line);
+}
+
 /* uniform.ini: 50 ms each.  Stretched, with one slow rank. */
 static void test_a_plan_counts_by_the_cluster(void **state)
 {
@@ -367,10 +433,12 @@ int main(void)
         cmocka_unit_test(test_wrong_files_are_refused),
         DIR_TEST(test_a_trace_says_the_times),
         DIR_TEST(test_medians_and_the_slowest_replica_count),
+        DIR_TEST(test_a_hop_counts_from_when_both_have_met),
         DIR_TEST(test_a_trace_without_a_pass_is_refused),
         cmocka_unit_test(test_two_sources_of_times_are_refused),
         cmocka_unit_test(test_times_of_other_stages_are_refused),
         cmocka_unit_test(test_a_plan_counts_in_seconds),
+        cmocka_unit_test(test_the_plan_of_an_order_counts_in_seconds),
         cmocka_unit_test(test_a_plan_counts_by_the_cluster),
     };
 

@@ -57,9 +57,10 @@ for name in one other; do
     printf '[stage 0-1]\nforward_ms = 1\nbackward_ms = 1\nweight_ms = %d\n' \
         ${#name} >$name/times.ini
 done
+common+=(--stage-times times.ini)
 refuse 2 'was started with other settings than rank 0: times of 2 stages with hash' \
-    -- "$program" "${common[@]}" --stage-times times.ini
-common+=(--data-path good_text_document)
+    -- "$program" "${common[@]}"
+common=("${run[@]}" "${parallel[@]}" --data-path good_text_document)
 refuse 3 'reads other data than rank 0: .* 9201 tokens, hash .*, not .*, hash ' \
     -- "$program" "${common[@]}"
 cp one/good* other

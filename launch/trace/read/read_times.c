@@ -13,12 +13,13 @@
 /* A pass, F, B or W, of a microbatch on a rank; or a node of the pass. */
 enum { STAGE, PHASE, RANK, ITERATION, MICROBATCH, KEYS };
 
-struct pass {
+struct timed_pass {
     int key[KEYS];
     int64_t ns;
 };
 
-static int compare_keys(const struct pass *a, const struct pass *b, int keys)
+static int compare_keys(const struct timed_pass *a, const struct timed_pass *b,
+                        int keys)
 {
     int c = 0;
 
@@ -35,7 +36,7 @@ static int by_key(const void *a, const void *b)
 /* First passes of equal stage, phase and rank, then by time. */
 static int by_time(const void *pa, const void *pb)
 {
-    const struct pass *a = pa, *b = pb;
+    const struct timed_pass *a = pa, *b = pb;
     const int c = compare_keys(a, b, ITERATION);
 
     return c ? c : mtlm_order(a->ns, b->ns);
@@ -48,7 +49,7 @@ static int by_ns(const void *a, const void *b)
 
 /* Lists the nodes of all passes.  Returns their number. */
 static size_t list_nodes(const struct mtlm_trace_records *records,
-                         struct pass *node)
+                         struct timed_pass *node)
 {
     size_t n = 0;
 
@@ -58,7 +59,7 @@ static size_t list_nodes(const struct mtlm_trace_records *records,
         if (r->phase > MTLM_PHASE_WEIGHT || r->stage < 0 || r->microbatch < 0
             || (r->lane != MTLM_LANE_COMPUTE && r->lane != MTLM_LANE_TP))
             continue;
-        node[n++] = (struct pass){
+        node[n++] = (struct timed_pass){
             {r->stage, r->phase, r->rank, r->iteration, r->microbatch},
             r->end_ns - records->met_ns[i]};
     }
@@ -66,7 +67,7 @@ static size_t list_nodes(const struct mtlm_trace_records *records,
 }
 
 /* Adds up the nodes of each pass in place.  Returns the number of passes. */
-static size_t sum_passes(struct pass *pass, size_t n)
+static size_t sum_passes(struct timed_pass *pass, size_t n)
 {
     size_t passes = 0;
 
@@ -80,7 +81,7 @@ static size_t sum_passes(struct pass *pass, size_t n)
 }
 
 /* Sets each time to the median of its passes, of the slowest rank. */
-static void take_medians(struct pass *pass, size_t n,
+static void take_medians(struct timed_pass *pass, size_t n,
                          struct mtlm_stage_times *times)
 {
     double *const of_phase[] = {[MTLM_PHASE_FORWARD] = times->forward,
@@ -101,7 +102,8 @@ static void take_medians(struct pass *pass, size_t n,
     }
 }
 
-/* Returns the median of the receives between stages in seconds; 0: none. */
+/* Returns the median of the receives between stages in seconds; 0: none.  The
+ * wait of a receive without a number is unknown. */
 static double median_hop(const struct mtlm_trace_records *records)
 {
     int64_t *ns = mtlm_calloc(records->n, sizeof(*ns));
@@ -111,7 +113,8 @@ static double median_hop(const struct mtlm_trace_records *records)
     for (size_t i = 0; i < records->n; i++) {
         const struct mtlm_record *r = &records->record[i];
 
-        if (r->op == MTLM_OP_RECV && r->phase <= MTLM_PHASE_BACKWARD)
+        if (r->op == MTLM_OP_RECV && r->match >= 0
+            && r->phase <= MTLM_PHASE_BACKWARD)
             ns[n++] = r->end_ns - records->met_ns[i];
     }
     if (n)
@@ -153,7 +156,7 @@ static char *directory_of(const char *path)
 static int measure_run(struct mtlm_trace_run *run,
                        struct mtlm_stage_times *times, struct mtlm_error *err)
 {
-    struct pass *pass;
+    struct timed_pass *pass;
     int rc;
 
     if (mtlm_trace_read_records(run, err) < 0)
