@@ -98,6 +98,37 @@ prepare() {
     ln -s loop loop
 }
 
+# Root passes over permissions unless the right is taken.
+unprivileged=
+[ "$(id -u)" -ne 0 ] || unprivileged='setpriv --inh-caps=-all'
+[ "$(id -u)" -ne 0 ] || unprivileged+=' --bounding-set=-dac_override,-dac_read_search'
+
+# Directories of StarPU without write access: refused, unless StarPU measured
+# this host there before and the policy keeps no durations.
+readonly_homes() {
+    local run="mtlm-dag $tiny $one --train-iters 1" home='env -u XDG_CACHE_HOME'
+    local denied='Permission denied; STARPU_PERF_MODEL_DIR=DIR names another'
+    home+=' STARPU_HOME'
+    mkdir -p fresh/.starpu/sampling/bus
+    mkdir -p durations/.starpu/sampling/{bus,codelets/45}
+    $home=measured $run >"$dir/out" 2>&1 || fail "StarPU measures: $(cat "$dir/out")"
+    chmod a-w {fresh,measured}/.starpu/sampling/bus \
+        durations/.starpu/sampling/codelets/45
+    if $unprivileged touch measured/.starpu/sampling/bus/x 2>/dev/null; then
+        echo '# this user writes everywhere: no rows about write access'
+    else
+        row 4 "in fresh/.starpu/sampling/bus: $denied" \
+            "$unprivileged $home=fresh $run"
+        row 4 "in measured/.starpu/sampling/bus: $denied" \
+            "$unprivileged $home=measured STARPU_BUS_CALIBRATE=1 $run"
+        row 4 "in durations/.starpu/sampling/codelets: $denied" \
+            "$unprivileged $home=durations STARPU_SCHED=dmda $run"
+        $unprivileged $home=measured $run >"$dir/out" 2>&1 \
+            || fail "measured, without write access: $(cat "$dir/out")"
+    fi
+    chmod -R u+w fresh measured durations
+}
+
 mkdir work
 cd work || exit 1
 prepare
@@ -116,5 +147,6 @@ done <"${srcdir:-.}/tests/hostile.tsv"
 reason=$(LC_ALL=C mkdir /sys/x 2>&1)
 row 4 "in /sys/x: ${reason##*: };" \
     "env -u XDG_CACHE_HOME STARPU_HOME=/sys/x mtlm-dag $tiny"
+readonly_homes
 [ $rows -ge 200 ] || fail "only $rows rows"
 finish

@@ -7,15 +7,13 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <starpu.h>
 
-#include "runtime/base/memory.h"
 #include "runtime/machine/blas_core.h"
 #include "runtime/machine/cpu.h"
 #include "runtime/machine/environment.h"
+#include "runtime/machine/measurements.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -243,66 +241,11 @@ static int check_processors(struct mtlm_error *err)
     return 0;
 }
 
-/* Makes a directory unless there is one. */
-static int make_directory(const char *path)
-{
-    struct stat status;
-
-    if (mkdir(path, 0777) == 0)
-        return 0;
-    if (errno != EEXIST || stat(path, &status) < 0)
-        return -1;
-    errno = ENOTDIR;
-    return S_ISDIR(status.st_mode) ? 0 : -1;
-}
-
-/* Makes the directories of a path. */
-static int make_path(char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash;
-         slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (make_directory(path) < 0)
-            return -1;
-        *slash = '/';
-    }
-    return make_directory(path);
-}
-
-/* The directory where StarPU keeps measurements of this host. */
-static int check_home(struct mtlm_error *err)
-{
-    static const char *const names[] = {"STARPU_PERF_MODEL_DIR",
-                                        "XDG_CACHE_HOME",
-                                        "STARPU_HOME",
-                                        "HOME",
-                                        "TMPDIR",
-                                        "TEMP",
-                                        "TMP"};
-    const char *home = NULL;
-    size_t i = 0;
-    char *path;
-    int rc = 0;
-
-    while (i < LENGTH(names) && !(home = getenv(names[i])))
-        i++;
-    if (!home)
-        return 0;
-    path = mtlm_sprintf("%s/%sbus", home, i == 0 ? "" : ".starpu/sampling/");
-    if (make_path(path) < 0)
-        rc = mtlm_error_set(err, MTLM_EXIT_IO,
-                            "the environment variable %s=%s: StarPU cannot "
-                            "keep its measurements in %s: %s; %s=DIR names "
-                            "another directory",
-                            names[i], home, path, strerror(errno), names[0]);
-    free(path);
-    return rc;
-}
-
 int mtlm_environment_check(struct mtlm_error *err)
 {
     return mtlm_environment_check_numbers(err) < 0 || check_processors(err) < 0
-                   || check_home(err) < 0 || mtlm_blas_core_check(err) < 0
+                   || mtlm_measurements_check(err) < 0
+                   || mtlm_blas_core_check(err) < 0
                ? -1
                : 0;
 }
