@@ -188,40 +188,44 @@ static struct mtlm_samples *create_source(
                                          masked_end(o), err);
 }
 
-/* Makes the samples of a split of all data sets that serve the split.  NULL and
- * *err: a data set has too little text.  NULL and no error: no data set serves
- * the split. */
-static struct mtlm_samples *create_samples(struct mtlm_job *job,
-                                           enum mtlm_split split,
-                                           struct mtlm_error *err)
+/* Whether a data set may have too little text for a split: a small test share
+ * of --split is empty for a small data set. */
+static bool may_lack(const struct mtlm_job_dataset *d, enum mtlm_split split)
+{
+    return split == MTLM_TEST && d->serves[MTLM_VALID];
+}
+
+/* Makes the samples of a split of all data sets that serve the split; NULL:
+ * none has text for the split.  -1: a data set has too little text. */
+static int create_samples(struct mtlm_job *job, enum mtlm_split split,
+                          struct mtlm_samples **samples, struct mtlm_error *err)
 {
     struct mtlm_samples **source =
         mtlm_calloc(job->datasets, sizeof(struct mtlm_samples *));
-    struct mtlm_samples *samples = NULL;
     double *weight = mtlm_calloc(job->datasets, sizeof(*weight));
-    bool good = true;
-    int n = 0;
+    int n = 0, rc = 0;
 
-    for (int i = 0; i < job->datasets && good; i++) {
+    for (int i = 0; i < job->datasets && rc == 0; i++) {
         struct mtlm_job_dataset *d = &job->data[i];
 
         if (!d->serves[split])
             continue;
-        source[n] =
-            create_source(&job->options, d->dataset, &d->bound[split], err);
-        good = source[n] != NULL;
-        if (good)
+        source[n] = create_source(&job->options, d->dataset, &d->bound[split],
+                                  may_lack(d, split) ? NULL : err);
+        if (source[n])
             d->share[split] = weight[n] =
                 d->weight > 0 ? d->weight : (double) source[n]->epoch;
-        n += good;
+        rc = source[n] || may_lack(d, split) ? 0 : -1;
+        n += source[n] != NULL;
     }
-    if (good && n > 0)
-        samples = n == 1 ? source[0] : mtlm_blend_create(source, weight, n);
-    for (int i = 0; i < n && !good; i++)
+    *samples = NULL;
+    if (rc == 0 && n > 0)
+        *samples = n == 1 ? source[0] : mtlm_blend_create(source, weight, n);
+    for (int i = 0; i < n && rc < 0; i++)
         mtlm_samples_destroy(source[i]);
     free(weight);
     free(source);
-    return samples;
+    return rc;
 }
 
 /* Measures the entropy of the validation text, if one data set has it. */
@@ -250,22 +254,21 @@ static int open_documents(struct mtlm_job *job, struct mtlm_error *err)
 
     if (open_datasets(job, err) < 0)
         return -1;
-    if (!o->eval_only) {
-        job->train.samples = create_samples(job, MTLM_TRAIN, err);
-        if (!job->train.samples)
-            return mtlm_error_prefix(err, "training split");
-    }
+    if (!o->eval_only
+        && create_samples(job, MTLM_TRAIN, &job->train.samples, err) < 0)
+        return mtlm_error_prefix(err, "training split");
     if (o->eval_iters == 0)
         return 0;
-    job->valid.samples = create_samples(job, MTLM_VALID, err);
-    if (!job->valid.samples && !o->data_path)
-        return mtlm_error_prefix(err,
-                                 "validation data (--eval-iters 0 for none)");
-    if (!job->valid.samples)
-        return mtlm_error_prefix(
-            err, "validation split \"%s\" (--eval-iters 0 for none)", o->split);
-    /* Too few test documents mean no test. */
-    job->test = create_samples(job, MTLM_TEST, NULL);
+    if (create_samples(job, MTLM_VALID, &job->valid.samples, err) < 0)
+        return o->data_path
+                   ? mtlm_error_prefix(err,
+                                       "validation split \"%s\" "
+                                       "(--eval-iters 0 for none)",
+                                       o->split)
+                   : mtlm_error_prefix(
+                       err, "validation data (--eval-iters 0 for none)");
+    if (create_samples(job, MTLM_TEST, &job->test, err) < 0)
+        return mtlm_error_prefix(err, "test data (--eval-iters 0 for none)");
     measure_entropy(job);
     return 0;
 }

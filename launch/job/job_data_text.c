@@ -121,6 +121,21 @@ static void print_cut(const struct mtlm_job *job,
     printf("\n");
 }
 
+/* Prints that a data set has too little text for the test share of --split. */
+static void print_no_test(const struct mtlm_job *job,
+                          const struct mtlm_job_dataset *d)
+{
+    const struct mtlm_options *o = &job->options;
+    int64_t bound[MTLM_SPLITS + 1];
+
+    if (o->eval_iters == 0 || !d->serves[MTLM_VALID] || !d->serves[MTLM_TEST]
+        || d->share[MTLM_TEST] > 0
+        || mtlm_split_parse(o->split, INT64_C(1) << 40, bound, NULL) < 0
+        || bound[MTLM_TEST] == bound[MTLM_SPLITS])
+        return;
+    printf("    too little text to test by --split %s\n", o->split);
+}
+
 /* Samples that are counted one by one, within a second.  Of more samples, each
  * data set gives its share, to a few samples. */
 enum { MOST_COUNTED = 1 << 24 };
@@ -182,6 +197,7 @@ static void print_blend(const struct mtlm_job *job)
                mtlm_indexed_dataset_tokens(
                    d->dataset, 0, mtlm_indexed_dataset_documents(d->dataset)));
         print_cut(job, d);
+        print_no_test(job, d);
     }
     free(of_valid);
     free(of_train);
@@ -200,5 +216,6 @@ void mtlm_job_data_print(const struct mtlm_job *job)
                mtlm_indexed_dataset_prefix(d->dataset), d->documents,
                mtlm_plural(d->documents));
         print_cut(job, d);
+        print_no_test(job, d);
     }
 }

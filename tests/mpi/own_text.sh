@@ -108,6 +108,23 @@ notes 16 of 16 validation samples' ] || fail "each split: $(counts)"
 job 1 "${run[@]}" --data-path 0.7 book 0.3 none
 [ "$rc" -eq 3 ] && grep -q 'no file none.idx' err \
     || fail "a missing part: exit code $rc: $(cat err)"
+# The test takes the data sets that have text for a test; the log names the
+# others.
+"$preprocess" --input notes.txt notes.txt notes.txt --output-prefix more >said \
+    || fail "more: $(cat said)"
+tested() {
+    sed -n 's/.* on test set | lm loss value: \([^ ]*\) .*/\1/p' out
+}
+well 1 "${run[@]}" --data-path 0.7 notes 0.3 more --split 500,498,2
+grep -A1 '^  notes_text' out | grep -qx '    too little text to test by --split 500,498,2' \
+    || fail "no word about the test: $(cat out)"
+[ "$(grep -c 'to test by' out)" -eq 1 ] && [ -n "$(tested)" ] \
+    || fail "a test of one data set: $(cat out)"
+well 1 "${run[@]}" --data-path notes --split 500,498,2
+grep -q 'too little text to test' out && [ -z "$(tested)" ] \
+    || fail "no test and no word: $(cat out)"
+well 1 "${run[@]}" --data-path notes --split 500,500
+! grep -q 'to test' out || fail "words about a test of 0: $(cat out)"
 printf 'short' >short.txt
 "$preprocess" --input short.txt --output-prefix short >said
 job 1 "${run[@]}" --data-path 0.7 book 0.3 short
