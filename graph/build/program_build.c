@@ -14,6 +14,7 @@
 #include "graph/build/save.h"
 #include "graph/build/stage.h"
 #include "graph/build/turn.h"
+#include "graph/schedule/order_place.h"
 #include "graph/schedule/priority.h"
 #include "runtime/base/memory.h"
 
@@ -239,21 +240,12 @@ static void place_boxes(struct mtlm_program *program)
 {
     const struct mtlm_program_config *config = &program->config;
     const struct mtlm_boxes boxes = mtlm_program_boxes(config);
-    const struct mtlm_priority priority = mtlm_program_priority(program);
-    const int r = config->layout.pp_rank;
 
     if (!config->order || config->follow == MTLM_FOLLOW_WINDOWS
         || config->eval_only)
         return;
-    program->place = mtlm_calloc(config->order->n[r], sizeof(*program->place));
-    for (int j = 0; j < config->order->n[r]; j++) {
-        const struct mtlm_box box =
-            mtlm_box_at(&boxes, config->order->box[r][j]);
-
-        program->place[mtlm_priority_index(
-            &priority, box.phase, box.microbatch,
-            mtlm_layout_chunk(&config->layout, box.stage))] = j;
-    }
+    program->place =
+        mtlm_order_places(&boxes, config->order, config->layout.pp_rank);
 }
 
 static void write_init(struct mtlm_program *program)

@@ -9,6 +9,7 @@
 #include "graph/order/walk.h"
 #include "graph/predict/evaluate.h"
 #include "graph/predict/simulator.h"
+#include "graph/schedule/order_place.h"
 #include "runtime/base/memory.h"
 
 enum { FORWARD, BACKWARD, WEIGHT, KINDS };
@@ -27,6 +28,7 @@ struct pipeline {
     struct task *task; /* [n] */
     int n, capacity;
     int *first[KINDS]; /* [stage][microbatch] the task; of W, the first one */
+    int **place;       /* [pp] for struct mtlm_priority; NULL: no order */
 };
 
 static int rank_of(const struct pipeline *p, int stage)
@@ -51,17 +53,23 @@ static int add_task(struct pipeline *p, int kind, int k, int i,
                     int64_t duration)
 {
     const struct mtlm_layout *layout = p->config->layout;
-    const struct mtlm_priority priority =
+    struct mtlm_priority priority =
         mtlm_schedule_priority(p->config->schedule, layout, p->m);
+    int task;
 
+    if (p->place)
+        priority.place = p->place[rank_of(p, k)];
     if (p->n == p->capacity) {
         p->capacity = 2 * p->capacity + 256;
         p->task = mtlm_realloc(p->task, p->capacity, sizeof(*p->task));
     }
     p->task[p->n++] = (struct task){kind, k, i};
-    return mtlm_simulator_task(p->sim, rank_of(p, k), duration,
+    task = mtlm_simulator_task(p->sim, rank_of(p, k), duration,
                                mtlm_priority(&priority, phase_of[kind], i,
                                              mtlm_layout_chunk(layout, k)));
+    if (kind == BACKWARD && !p->place)
+        mtlm_simulator_keep(p->sim, task);
+    return task;
 }
 
 static void add_weight(struct pipeline *p, int k, int i)
@@ -215,6 +223,19 @@ static double lower_bound(const struct pipeline *p)
 
 /* ---- the whole ---- */
 
+static void find_places(struct pipeline *p)
+{
+    const struct mtlm_evaluate *c = p->config;
+    struct mtlm_boxes boxes = mtlm_evaluate_boxes(c, NULL);
+
+    if (!c->order)
+        return;
+    boxes.pieces = 1;
+    p->place = mtlm_calloc(c->layout->pp, sizeof(*p->place));
+    for (int r = 0; r < c->layout->pp; r++)
+        p->place[r] = mtlm_order_places(&boxes, c->order, r);
+}
+
 static void build_pipeline(struct pipeline *p)
 {
     const struct mtlm_evaluate *c = p->config;
@@ -222,7 +243,9 @@ static void build_pipeline(struct pipeline *p)
 
     p->sim = mtlm_simulator_create();
     for (int r = 0; r < c->layout->pp; r++)
-        mtlm_simulator_lane(p->sim, c->layout->workers);
+        mtlm_simulator_hold(
+            p->sim, mtlm_simulator_lane(p->sim, c->layout->workers), c->hold);
+    find_places(p);
     for (int kind = 0; kind < KINDS; kind++)
         p->first[kind] = mtlm_calloc(each, sizeof(int));
     add_tasks(p);
@@ -237,6 +260,9 @@ static void free_pipeline(struct pipeline *p)
 {
     for (int kind = 0; kind < KINDS; kind++)
         free(p->first[kind]);
+    for (int r = 0; p->place && r < p->config->layout->pp; r++)
+        free(p->place[r]);
+    free(p->place);
     free(p->task);
     mtlm_simulator_destroy(p->sim);
 }

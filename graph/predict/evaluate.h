@@ -26,6 +26,13 @@ struct mtlm_evaluate {
     int pieces;                       /* tasks of W per stage and microbatch; >=
                                        * 1 */
     const struct mtlm_window *window; /* [stages] */
+    /* Boxes with W in one piece.  A place in the order is a priority, instead
+     * of the schedule's.  NULL: none. */
+    const struct mtlm_box_order *order;
+    /* The hold rule of mtlm/policy.h: a free worker waits for a task of higher
+     * priority, for this share of the ready task's duration at most.  B is
+     * never left, except for an order.  0: no worker waits. */
+    double hold;
 };
 
 /* A task of the schedule. */

@@ -1,10 +1,13 @@
-/* List scheduling: a queue of ready tasks per lane, and a heap of events. */
+/* List scheduling: a queue of ready tasks per lane, and events in order. */
 
 #include "config.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
+#include <mtlm/policy.h>
+
+#include "graph/predict/event_heap.h"
 #include "graph/predict/simulator.h"
 #include "runtime/base/memory.h"
 
@@ -17,6 +20,10 @@ struct simulated_task {
     int first_edge; /* from this task; see sort_edges() */
     int lane;
     int *more, n_more; /* further lanes */
+    int64_t coming;    /* the earliest start that expected tasks allow */
+    int unexpected;    /* predecessors whose end is unknown */
+    bool expected;     /* the end is known, or was estimated */
+    bool kept;         /* no worker leaves the task for another one */
 };
 
 struct edge {
@@ -33,13 +40,10 @@ struct queue {
 struct lane {
     int free; /* tasks that the lane has room for */
     struct queue ready;
-};
-
-/* At `time` the task ends, or becomes ready. */
-struct event {
-    int64_t time, number; /* number: in order of creation */
-    int task;
-    bool ends;
+    double share; /* of a task's duration: how long a worker waits */
+    /* Tasks that are not ready, behind expected tasks only. */
+    int *coming, n_coming, capacity;
+    int64_t look; /* the last end of a wait that was added as an event */
 };
 
 struct mtlm_simulator {
@@ -49,12 +53,11 @@ struct mtlm_simulator {
     int n_edges, edge_capacity;
     struct lane *lane;
     int n_lanes;
-    struct event *event; /* a heap */
-    int n_events, event_capacity;
-    int64_t events; /* created so far */
+    struct mtlm_event_heap events;
     int *started, n_started, n_ended;
     int *refused; /* scratch: ready tasks whose other lanes are full */
     int64_t now;
+    bool holds; /* workers of a lane wait */
 };
 
 struct mtlm_simulator *mtlm_simulator_create(void)
@@ -66,14 +69,16 @@ void mtlm_simulator_destroy(struct mtlm_simulator *sim)
 {
     if (!sim)
         return;
-    for (int i = 0; i < sim->n_lanes; i++)
+    for (int i = 0; i < sim->n_lanes; i++) {
         free(sim->lane[i].ready.task);
+        free(sim->lane[i].coming);
+    }
     for (int i = 0; i < sim->n; i++)
         free(sim->task[i].more);
     free(sim->lane);
     free(sim->task);
     free(sim->edge);
-    free(sim->event);
+    mtlm_event_heap_free(&sim->events);
     free(sim->started);
     free(sim->refused);
     free(sim);
@@ -84,6 +89,17 @@ int mtlm_simulator_lane(struct mtlm_simulator *sim, int capacity)
     sim->lane = mtlm_realloc(sim->lane, sim->n_lanes + 1, sizeof(*sim->lane));
     sim->lane[sim->n_lanes] = (struct lane){.free = capacity};
     return sim->n_lanes++;
+}
+
+void mtlm_simulator_hold(struct mtlm_simulator *sim, int lane, double share)
+{
+    sim->lane[lane].share = share;
+    sim->holds |= share > 0;
+}
+
+void mtlm_simulator_keep(struct mtlm_simulator *sim, int task)
+{
+    sim->task[task].kept = true;
 }
 
 int mtlm_simulator_task(struct mtlm_simulator *sim, int lane, int64_t duration,
@@ -125,6 +141,7 @@ void mtlm_simulator_edge(struct mtlm_simulator *sim, int before, int after,
     }
     sim->edge[sim->n_edges++] = (struct edge){before, after, delay};
     sim->task[after].waits_for++;
+    sim->task[after].unexpected++;
 }
 
 /* ---- heaps ---- */
@@ -169,44 +186,94 @@ static int pop_task(const struct mtlm_simulator *sim, struct queue *queue)
     return first;
 }
 
-static bool is_sooner(const struct event *a, const struct event *b)
+/* ---- tasks that will soon be ready ---- */
+
+static void add_coming(struct lane *lane, int task)
 {
-    return a->time < b->time || (a->time == b->time && a->number < b->number);
+    if (lane->n_coming == lane->capacity) {
+        lane->capacity = 2 * lane->capacity + 16;
+        lane->coming =
+            mtlm_realloc(lane->coming, lane->capacity, sizeof(*lane->coming));
+    }
+    lane->coming[lane->n_coming++] = task;
 }
 
-static void add_event(struct mtlm_simulator *sim, int64_t time, int task,
-                      bool ends)
+static void remove_coming(struct lane *lane, int task)
 {
-    const struct event event = {time, sim->events++, task, ends};
-    int i = sim->n_events++;
+    int i = 0;
 
-    if (sim->n_events > sim->event_capacity) {
-        sim->event_capacity = 2 * sim->n_events + 64;
-        sim->event =
-            mtlm_realloc(sim->event, sim->event_capacity, sizeof(*sim->event));
-    }
-    for (; i > 0 && is_sooner(&event, &sim->event[(i - 1) / 2]);
-         i = (i - 1) / 2)
-        sim->event[i] = sim->event[(i - 1) / 2];
-    sim->event[i] = event;
+    while (i < lane->n_coming && lane->coming[i] != task)
+        i++;
+    if (i < lane->n_coming)
+        lane->coming[i] = lane->coming[--lane->n_coming];
 }
 
-static struct event take_event(struct mtlm_simulator *sim)
+/* Whether the task is expected to start as soon as its predecessors have ended:
+ * no worker waits for it, or it continues the pass of task `first`. */
+static bool follows_at_once(const struct mtlm_simulator *sim, int number,
+                            int first)
 {
-    const struct event first = sim->event[0];
-    const struct event event = sim->event[--sim->n_events];
-    int i = 0, child;
+    const struct simulated_task *task = &sim->task[number];
 
-    while ((child = 2 * i + 1) < sim->n_events) {
-        child += child + 1 < sim->n_events
-                 && is_sooner(&sim->event[child + 1], &sim->event[child]);
-        if (is_sooner(&event, &sim->event[child]))
-            break;
-        sim->event[i] = sim->event[child];
-        i = child;
+    return task->lane == NONE || sim->lane[task->lane].share == 0
+           || (task->lane == sim->task[first].lane
+               && task->priority == sim->task[first].priority);
+}
+
+/* The task has started, or follows at once on tasks behind task `first`. */
+static void expect_end(struct mtlm_simulator *sim, int number, int64_t end,
+                       int first)
+{
+    struct simulated_task *task = &sim->task[number];
+    const bool again = task->expected;
+
+    task->expected = true;
+    for (int i = task->first_edge;
+         i < sim->n_edges && sim->edge[i].before == number; i++) {
+        const int next = sim->edge[i].after;
+        struct simulated_task *after = &sim->task[next];
+
+        if (after->coming < end + sim->edge[i].delay)
+            after->coming = end + sim->edge[i].delay;
+        if (again || --after->unexpected > 0)
+            continue;
+        if (after->lane != NONE)
+            add_coming(&sim->lane[after->lane], next);
+        if (follows_at_once(sim, next, first))
+            expect_end(sim, next, after->coming + after->duration, first);
     }
-    sim->event[i] = event;
-    return first;
+}
+
+/* A wait of the lane's workers ends at `time`. */
+static void look_again(struct mtlm_simulator *sim, struct lane *lane,
+                       int64_t time)
+{
+    if (lane->look == time)
+        return;
+    lane->look = time;
+    mtlm_event_heap_add(&sim->events, time, MTLM_EVENT_LOOK, NONE);
+}
+
+/* Returns the workers of the lane that wait for other tasks instead. */
+static int waiting_workers(struct mtlm_simulator *sim, struct lane *lane,
+                           int number)
+{
+    const struct simulated_task *task = &sim->task[number];
+    const int64_t patience = lane->share * task->duration;
+    int n = 0;
+
+    if (task->kept)
+        return 0;
+    for (int i = 0; i < lane->n_coming; i++) {
+        const struct simulated_task *other = &sim->task[lane->coming[i]];
+
+        if (other->priority > task->priority
+            && mtlm_policy_holds(sim->now, other->coming, patience)) {
+            look_again(sim, lane, other->coming + patience);
+            n++;
+        }
+    }
+    return n;
 }
 
 /* ---- what happens ---- */
@@ -229,7 +296,9 @@ static void start_task(struct mtlm_simulator *sim, int number)
     task->start = sim->now;
     task->end = sim->now + task->duration;
     sim->started[sim->n_started++] = number;
-    add_event(sim, task->end, number, true);
+    mtlm_event_heap_add(&sim->events, task->end, MTLM_EVENT_END, number);
+    if (sim->holds)
+        expect_end(sim, number, task->end, number);
 }
 
 /* Called once all predecessors have ended. */
@@ -237,12 +306,15 @@ static void make_ready(struct mtlm_simulator *sim, int number)
 {
     const struct simulated_task *task = &sim->task[number];
 
-    if (task->ready > sim->now)
-        add_event(sim, task->ready, number, false);
-    else if (task->lane != NONE)
+    if (task->ready > sim->now) {
+        mtlm_event_heap_add(&sim->events, task->ready, MTLM_EVENT_READY,
+                            number);
+    } else if (task->lane != NONE) {
+        remove_coming(&sim->lane[task->lane], number);
         push_task(sim, &sim->lane[task->lane].ready, number);
-    else
+    } else {
         start_task(sim, number);
+    }
 }
 
 static void end_task(struct mtlm_simulator *sim, int number)
@@ -280,7 +352,8 @@ static void start_ready(struct mtlm_simulator *sim, struct lane *lane)
     while (lane->free > 0 && lane->ready.n > 0) {
         const int task = pop_task(sim, &lane->ready);
 
-        if (may_start(sim, task))
+        if (may_start(sim, task)
+            && lane->free > waiting_workers(sim, lane, task))
             start_task(sim, task);
         else
             sim->refused[refused++] = task;
@@ -292,15 +365,17 @@ static void start_ready(struct mtlm_simulator *sim, struct lane *lane)
 /* Handles all events of the next point in time.  Returns false without any. */
 static bool handle_next_events(struct mtlm_simulator *sim)
 {
-    if (sim->n_events == 0)
-        return false;
-    sim->now = sim->event[0].time;
-    while (sim->n_events > 0 && sim->event[0].time == sim->now) {
-        const struct event event = take_event(sim);
+    struct mtlm_event event;
 
-        if (event.ends)
+    if (sim->events.n == 0)
+        return false;
+    sim->now = mtlm_event_heap_time(&sim->events);
+    while (sim->events.n > 0
+           && mtlm_event_heap_time(&sim->events) == sim->now) {
+        event = mtlm_event_heap_take(&sim->events);
+        if (event.what == MTLM_EVENT_END)
             end_task(sim, event.task);
-        else
+        else if (event.what == MTLM_EVENT_READY)
             make_ready(sim, event.task);
     }
     return true;

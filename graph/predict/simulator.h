@@ -21,6 +21,21 @@ void mtlm_simulator_destroy(struct mtlm_simulator *sim);
  * rank, or a stream (capacity 1).  Returns the lane's number, from 0. */
 int mtlm_simulator_lane(struct mtlm_simulator *sim, int capacity);
 
+/* Makes free workers of a lane wait for tasks of higher priority that will soon
+ * be ready: the hold rule, mtlm_policy_holds() of mtlm/policy.h.  A worker
+ * waits at most `share` of the duration of the task that it leaves.  0: none
+ * waits.
+ *
+ * A task will soon be ready when all its predecessors have started.  A
+ * predecessor without a lane counts as started with its own predecessors.  So
+ * does a predecessor that continues, on the same lane and with the same
+ * priority, a task that has started.  Call before mtlm_simulator_run(). */
+void mtlm_simulator_hold(struct mtlm_simulator *sim, int lane, double share);
+
+/* Exempts a ready task from the hold rule: no worker leaves the task for
+ * another one.  Call before mtlm_simulator_run(). */
+void mtlm_simulator_keep(struct mtlm_simulator *sim, int task);
+
 /* Adds a task and returns the task's number, from 0.  lane -1: the task starts
  * as soon as its predecessors have ended. */
 int mtlm_simulator_task(struct mtlm_simulator *sim, int lane, int64_t duration,

@@ -183,6 +183,17 @@ const struct mtlm_policy_node *mtlm_policy_next(
 size_t mtlm_policy_predecessors(const struct mtlm_policy_node *node,
                                 const struct mtlm_policy_node *on[], size_t n);
 
+/* The hold rule.  Returns whether a free worker leaves a ready task for a more
+ * urgent task that will be ready at when_ns.  The patience is a share of the
+ * ready task's duration.  The worker waits that long at most, and that long
+ * beyond when_ns.  A task that comes later than expected thus delays nothing
+ * for ever. */
+static inline int mtlm_policy_holds(int64_t now_ns, int64_t when_ns,
+                                    int64_t patience_ns)
+{
+    return when_ns < now_ns + patience_ns && now_ns < when_ns + patience_ns;
+}
+
 #ifdef __cplusplus
 }
 #endif
