@@ -41,6 +41,8 @@ json_t *mtlm_checkpoint_settings(const struct mtlm_job *job)
     if (job->options.tokenizer)
         set_text(settings, "tokenizer",
                  mtlm_tokenizer_describe(job->options.tokenizer));
+    else /* the documents of a tokenizer teach its own end */
+        mtlm_ends_store(&job->options.ends, settings);
     return settings;
 }
 

@@ -75,6 +75,7 @@ static void advance(struct generation *g, int i)
     struct active *slot = &g->slot[i];
     const struct mtlm_options *o = &g->job->options;
     int32_t token;
+    bool ends;
 
     if (slot->submitted < o->max_new_tokens) {
         mtlm_run_decode_step(g->decode,
@@ -93,9 +94,10 @@ static void advance(struct generation *g, int i)
                      slot->taken, o->load_dir);
     slot->taken++;
     g->tokens++;
-    if (token != o->tokenizer->eod)
+    ends = mtlm_ends_has(&o->ends, token, o->tokenizer->eod);
+    if (!ends)
         mtlm_generate_text_add(g->text, slot->sequence, token);
-    if (token == o->tokenizer->eod || slot->taken == o->max_new_tokens)
+    if (ends || slot->taken == o->max_new_tokens)
         end_sequence(g, i);
 }
 

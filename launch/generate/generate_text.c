@@ -62,12 +62,13 @@ static void print_prompt(const struct mtlm_generate_text *text)
 
     if (text->first > 0)
         printf("---------------\n");
+    if (mtlm_prompts_empty(text->job->prompts, text->first))
+        return;
     for (int64_t i = 0; i < n; i++) {
         int64_t bytes;
         const char *of = tokenizer->text(tokenizer, token[i], &bytes);
 
-        if (token[i] != tokenizer->eod)
-            fwrite(of, 1, bytes, stdout);
+        fwrite(of, 1, bytes, stdout);
     }
 }
 

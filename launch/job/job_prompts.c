@@ -53,11 +53,15 @@ static int64_t count_slots(const struct mtlm_job *job)
 int mtlm_job_prompts_open(struct mtlm_job *job, struct mtlm_error *err)
 {
     struct mtlm_options *o = &job->options;
+    const int32_t begin = o->ends.begin >= 0 && o->ends.known
+                              ? (int32_t) o->ends.begin
+                              : o->tokenizer->eod;
 
-    job->prompts = o->generate ? mtlm_prompts_create(o->tokenizer, o->generate,
-                                                     o->num_samples)
-                               : mtlm_prompts_read(o->tokenizer, o->prompt_file,
-                                                   o->num_samples, err);
+    job->prompts = o->generate
+                       ? mtlm_prompts_create(o->tokenizer, begin, o->generate,
+                                             o->num_samples)
+                       : mtlm_prompts_read(o->tokenizer, begin, o->prompt_file,
+                                           o->num_samples, err);
     if (!job->prompts || check_positions(o, job->prompts->longest, err) < 0)
         return -1;
     job->valid.samples = &job->prompts->source;

@@ -15,6 +15,7 @@
 #include "launch/options/option_list.h"
 #include "models/model.h"
 #include "models/text/tokenizer.h"
+#include "models/weights/ends.h"
 #include "runtime/base/error.h"
 #include "runtime/comm/engine.h"
 #include "runtime/machine/epilogue.h"
@@ -166,6 +167,7 @@ struct mtlm_options {
     char *data_args_path, *per_split_data_args_path;
     char *tokenizer_type, *vocab_file, *merge_file; /* as given, or NULL */
     const struct mtlm_tokenizer *tokenizer; /* NULL: none given; owned */
+    struct mtlm_ends ends;                  /* of an imported model */
     char *split;                      /* "969, 30, 1", for mtlm_split_parse() */
     double mask_prob, short_seq_prob; /* BERT */
     bool eod_mask_loss; /* GPT: the label after an end does not count */

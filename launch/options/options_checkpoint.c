@@ -48,6 +48,7 @@ int mtlm_options_checkpoint_take(struct mtlm_options *options,
     if (!found->path)
         return 0;
     options->options_path = mtlm_strdup(found->path);
+    options->ends = mtlm_ends_stored(m->settings);
     if (mtlm_options_stored_compare_given(options, m->settings, found->path,
                                           err)
         < 0)

@@ -32,9 +32,10 @@ int mtlm_convert_export(struct mtlm_conversion *conversion,
                         struct mtlm_error *err);
 
 /* Adds to config.json's contents the numbers of special tokens: where a GPT's
- * texts begin and end, and a BERT's padding.  They come from the checkpoint's
- * tokenizer.  Prints on stderr why a tokenizer cannot be read; without one, a
- * GPT with less than GPT-2's vocabulary has no such token. */
+ * texts begin and end, and a BERT's padding.  They are those that an import
+ * stored, or else come from the checkpoint's tokenizer.  Prints on stderr why a
+ * tokenizer cannot be read; without one, a GPT with less than GPT-2's
+ * vocabulary has no such token. */
 void mtlm_convert_add_tokens(json_t *config,
                              const struct mtlm_manifest *manifest,
                              const struct mtlm_model *model);

@@ -112,6 +112,7 @@ static int write_manifest(const struct importing *in, const char *dir,
                               .files = 1};
     int rc;
 
+    mtlm_ends_store(&in->foreign.ends, m.settings);
     m.file[0] = (struct mtlm_manifest_file){
         .name = mtlm_strdup(FILE_NAME),
         .bytes = written.bytes,

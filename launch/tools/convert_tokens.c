@@ -8,6 +8,7 @@
 
 #include "launch/options/options_tokenizer.h"
 #include "launch/tools/convert.h"
+#include "models/weights/ends.h"
 #include "runtime/file/json_file.h"
 
 /* A model of fewer tokens has no token with the number that transformers takes
@@ -79,6 +80,7 @@ void mtlm_convert_add_tokens(json_t *config,
 {
     const struct mtlm_tokenizer *tokenizer;
     struct mtlm_error err;
+    struct mtlm_ends ends;
 
     if (open_tokenizer(&tokenizer, manifest, model, &err) < 0) {
         fprintf(stderr,
@@ -88,5 +90,7 @@ void mtlm_convert_add_tokens(json_t *config,
         tokenizer = NULL;
     }
     set_tokens(config, model, tokenizer);
+    ends = mtlm_ends_stored(manifest->settings);
+    mtlm_ends_write(&ends, config);
     mtlm_tokenizer_close(tokenizer);
 }

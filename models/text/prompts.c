@@ -27,12 +27,13 @@ static void read_prompt(struct mtlm_samples *source, int64_t sample,
                         : 0;
 }
 
-static struct mtlm_prompts *begin_prompts(int64_t samples)
+static struct mtlm_prompts *begin_prompts(int32_t begin, int64_t samples)
 {
     struct mtlm_prompts *prompts = mtlm_calloc(1, sizeof(*prompts));
 
     prompts->source.read = read_prompt;
     prompts->samples = samples;
+    prompts->first = begin;
     prompts->begin = mtlm_calloc(1, sizeof(*prompts->begin));
     return prompts;
 }
@@ -48,9 +49,11 @@ static void add_prompt(struct mtlm_prompts *prompts,
         mtlm_realloc(prompts->token, at + bytes + 1, sizeof(*prompts->token));
     n = tokenizer->encode(tokenizer, NULL, text, bytes, false,
                           prompts->token + at);
+    prompts->empty = mtlm_realloc(prompts->empty, prompts->prompts + 1,
+                                  sizeof(*prompts->empty));
+    prompts->empty[prompts->prompts++] = n == 0;
     if (n == 0)
-        prompts->token[at + n++] = tokenizer->eod;
-    prompts->prompts++;
+        prompts->token[at + n++] = prompts->first;
     prompts->begin = mtlm_realloc(prompts->begin, prompts->prompts + 1,
                                   sizeof(*prompts->begin));
     prompts->begin[prompts->prompts] = at + n;
@@ -69,9 +72,10 @@ static struct mtlm_prompts *end_prompts(struct mtlm_prompts *prompts)
 }
 
 struct mtlm_prompts *mtlm_prompts_create(const struct mtlm_tokenizer *tokenizer,
-                                         const char *text, int64_t samples)
+                                         int32_t begin, const char *text,
+                                         int64_t samples)
 {
-    struct mtlm_prompts *prompts = begin_prompts(samples);
+    struct mtlm_prompts *prompts = begin_prompts(begin, samples);
 
     add_prompt(prompts, tokenizer, text, strlen(text));
     return end_prompts(prompts);
@@ -91,15 +95,15 @@ static int64_t add_line(struct mtlm_prompts *prompts,
 }
 
 struct mtlm_prompts *mtlm_prompts_read(const struct mtlm_tokenizer *tokenizer,
-                                       const char *path, int64_t samples,
-                                       struct mtlm_error *err)
+                                       int32_t begin, const char *path,
+                                       int64_t samples, struct mtlm_error *err)
 {
     struct mtlm_mapped_file file;
     struct mtlm_prompts *prompts;
 
     if (mtlm_mapped_file_read(&file, path, MOST_BYTES, err) < 0)
         return NULL;
-    prompts = begin_prompts(samples);
+    prompts = begin_prompts(begin, samples);
     for (int64_t at = 0; at < file.bytes;)
         at += add_line(prompts, tokenizer, (const char *) file.data + at,
                        file.bytes - at);
@@ -116,8 +120,14 @@ void mtlm_prompts_destroy(struct mtlm_prompts *prompts)
     if (!prompts)
         return;
     free(prompts->begin);
+    free(prompts->empty);
     free(prompts->token);
     free(prompts);
+}
+
+bool mtlm_prompts_empty(const struct mtlm_prompts *prompts, int64_t sequence)
+{
+    return prompts->empty[sequence / prompts->samples];
 }
 
 const int32_t *mtlm_prompts_tokens(const struct mtlm_prompts *prompts,

@@ -18,20 +18,23 @@ struct mtlm_prompts {
     int64_t prompts, samples;
     int64_t *begin; /* [prompts + 1]: prompt i is token[begin[i]] .. */
     int32_t *token;
+    int32_t first; /* of an empty prompt */
+    bool *empty;   /* [prompts] */
 };
 
-/* Returns the prompt `text`, any bytes.  An empty text becomes the end of
- * a document: what follows begins a new one.  The caller destroys the
+/* Returns the prompt `text`, any bytes.  An empty text becomes the token
+ * `begin`: what follows begins a document.  The caller destroys the
  * prompts. */
 struct mtlm_prompts *mtlm_prompts_create(const struct mtlm_tokenizer *tokenizer,
-                                         const char *text, int64_t samples);
+                                         int32_t begin, const char *text,
+                                         int64_t samples);
 
 /* Returns the lines of a file as prompts, without the ends of lines.  NULL:
  * MTLM_EXIT_INPUT for a file without a line or larger than 64 MiB,
  * MTLM_EXIT_IO for one that cannot be read. */
 struct mtlm_prompts *mtlm_prompts_read(const struct mtlm_tokenizer *tokenizer,
-                                       const char *path, int64_t samples,
-                                       struct mtlm_error *err);
+                                       int32_t begin, const char *path,
+                                       int64_t samples, struct mtlm_error *err);
 
 /* Frees the prompts; NULL is allowed. */
 void mtlm_prompts_destroy(struct mtlm_prompts *prompts);
@@ -40,5 +43,8 @@ void mtlm_prompts_destroy(struct mtlm_prompts *prompts);
  * 1.  The prompts own the tokens. */
 const int32_t *mtlm_prompts_tokens(const struct mtlm_prompts *prompts,
                                    int64_t sequence, int64_t *n);
+
+/* Whether the prompt of the sequence has no text. */
+bool mtlm_prompts_empty(const struct mtlm_prompts *prompts, int64_t sequence);
 
 #endif /* MTLM_PROMPTS_H */

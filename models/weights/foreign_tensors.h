@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "models/model.h"
+#include "models/weights/ends.h"
 #include "models/weights/foreign_names.h"
 #include "models/weights/safetensors.h"
 
@@ -13,6 +14,7 @@
 struct mtlm_foreign {
     char *path;
     struct mtlm_model model; /* vocabulary without padding */
+    struct mtlm_ends ends;   /* of a GPT of Hugging Face */
     bool linear;             /* all matrices are [out, in] */
     const char *prefix; /* of Hugging Face's names, absent from the file's */
     struct mtlm_safetensors_tensor *tensor; /* [tensors] sorted by name */

@@ -160,7 +160,8 @@ int mtlm_huggingface_open(struct mtlm_foreign *foreign, struct mtlm_error *err)
                               "checkpoints of mtlm-dag in it, found neither",
                               foreign->path);
     config = mtlm_sprintf("%s/config.json", foreign->path);
-    rc = mtlm_huggingface_read_config(config, &foreign->model, err);
+    rc = mtlm_huggingface_read_config(config, &foreign->model, &foreign->ends,
+                                      err);
     free(config);
     if (rc == 0)
         rc = open_files(foreign, err);

@@ -12,8 +12,10 @@
  * config.json tells.  Does not compare the two.  MTLM_EXIT_INPUT. */
 int mtlm_huggingface_open(struct mtlm_foreign *foreign, struct mtlm_error *err);
 
-/* Reads a config.json at path.  MTLM_EXIT_INPUT: none of our models. */
+/* Reads a config.json at path; ends is for a GPT.  MTLM_EXIT_INPUT: none of our
+ * models. */
 int mtlm_huggingface_read_config(const char *path, struct mtlm_model *model,
+                                 struct mtlm_ends *ends,
                                  struct mtlm_error *err);
 
 /* Returns config.json's contents for a model, a new reference.  NULL and

@@ -157,7 +157,7 @@ static void read_bert(struct config_reader *r, struct mtlm_model *model)
 }
 
 int mtlm_huggingface_read_config(const char *path, struct mtlm_model *model,
-                                 struct mtlm_error *err)
+                                 struct mtlm_ends *ends, struct mtlm_error *err)
 {
     json_t *config = mtlm_json_file_read(path, err);
     struct config_reader r = {.path = path, .config = config, .err = err};
@@ -176,6 +176,8 @@ int mtlm_huggingface_read_config(const char *path, struct mtlm_model *model,
                               path, type ? type : "none");
     model->vocab_multiple = 1;
     model->seq_length = model->max_positions;
+    if (r.rc == 0 && model->family == MTLM_GPT)
+        r.rc = mtlm_ends_read(ends, config, model->vocab_size, path, err);
     json_decref(config);
     return r.rc;
 }

@@ -15,11 +15,12 @@
 static struct mtlm_model read_model(const char *text)
 {
     struct mtlm_model model = {0};
+    struct mtlm_ends ends;
 
     files_write("config.json", text, strlen(text));
-    assert_int_equal(
-        mtlm_huggingface_read_config(files_path("config.json"), &model, NULL),
-        0);
+    assert_int_equal(mtlm_huggingface_read_config(files_path("config.json"),
+                                                  &model, &ends, NULL),
+                     0);
     return model;
 }
 
@@ -63,11 +64,63 @@ static void test_defaults(void **state)
     assert_int_equal(bert.seq_length, 512);
 }
 
+/* Reads the tokens at the ends of a text, stores them in settings and takes
+ * them from there. */
+static struct mtlm_ends read_ends(const char *text, int64_t vocab_size)
+{
+    json_t *config = json_loads(text, 0, NULL), *settings = json_object();
+    struct mtlm_ends ends, stored;
+
+    assert_int_equal(mtlm_ends_read(&ends, config, vocab_size, "path", NULL),
+                     0);
+    mtlm_ends_store(&ends, settings);
+    stored = mtlm_ends_stored(settings);
+    assert_int_equal(stored.known, ends.known);
+    json_decref(settings);
+    json_decref(config);
+    return stored;
+}
+
+static void test_ends(void **state)
+{
+    struct mtlm_ends ends =
+        read_ends("{\"bos_token_id\": 7, \"eos_token_id\": [3, 9]}", 10);
+    struct mtlm_error err;
+    json_t *config = json_object();
+
+    (void) state;
+    assert_int_equal(ends.begin, 7);
+    assert_true(mtlm_ends_has(&ends, 3, 4));
+    assert_true(mtlm_ends_has(&ends, 9, 4));
+    assert_false(mtlm_ends_has(&ends, 4, 4));
+    mtlm_ends_write(&ends, config);
+    assert_int_equal(
+        json_integer_value(json_object_get(config, "bos_token_id")), 7);
+    assert_int_equal(json_array_size(json_object_get(config, "eos_token_id")),
+                     2);
+    json_object_set_new(config, "eos_token_id", json_string("x"));
+    assert_int_equal(mtlm_ends_read(&ends, config, 10, "path", &err), -1);
+    assert_int_equal(err.code, MTLM_EXIT_INPUT);
+    json_decref(config);
+    /* Without the keys the numbers are GPT-2's, if it has such tokens. */
+    ends = read_ends("{}", 50257);
+    assert_int_equal(ends.begin, 50256);
+    assert_true(mtlm_ends_has(&ends, 50256, 4));
+    ends = read_ends("{}", 50256);
+    assert_false(ends.known);
+    assert_true(mtlm_ends_has(&ends, 4, 4));
+    ends = read_ends("{\"bos_token_id\": null, \"eos_token_id\": null}", 50257);
+    assert_false(ends.known);
+    ends = read_ends("{\"bos_token_id\": -1, \"eos_token_id\": 2}", 10);
+    assert_true(ends.known && ends.begin == -1 && ends.n == 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_activations),
         cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_ends),
     };
 
     return cmocka_run_group_tests(tests, files_setup, files_teardown);

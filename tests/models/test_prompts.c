@@ -28,7 +28,8 @@ static void check(const struct mtlm_prompts *prompts, int64_t sequence,
 
 static void test_a_text_begins_each_sample(void **state)
 {
-    struct mtlm_prompts *prompts = mtlm_prompts_create(byte, "Two\nlines ", 3);
+    struct mtlm_prompts *prompts =
+        mtlm_prompts_create(byte, MTLM_BYTE_EOD, "Two\nlines ", 3);
     int32_t token[4];
 
     (void) state;
@@ -43,7 +44,8 @@ static void test_a_text_begins_each_sample(void **state)
 
 static void test_no_text_is_the_end_of_a_document(void **state)
 {
-    struct mtlm_prompts *prompts = mtlm_prompts_create(byte, "", 1);
+    struct mtlm_prompts *prompts =
+        mtlm_prompts_create(byte, MTLM_BYTE_EOD, "", 1);
 
     (void) state;
     check(prompts, 0, "");
@@ -57,14 +59,15 @@ static void test_a_line_is_a_prompt(void **state)
 
     (void) state;
     files_write("prompts", text, sizeof(text) - 1);
-    prompts = mtlm_prompts_read(byte, files_path("prompts"), 2, NULL);
+    prompts =
+        mtlm_prompts_read(byte, MTLM_BYTE_EOD, files_path("prompts"), 2, NULL);
     assert_int_equal(prompts->sequences, 8);
     assert_int_equal(prompts->longest, 14);
     check(prompts, 1, "one");
     check(prompts, 2, "");
     check(prompts, 5, "three and more");
     check(prompts, 6, "four");
-    other = mtlm_prompts_create(byte, "one", 1);
+    other = mtlm_prompts_create(byte, MTLM_BYTE_EOD, "one", 1);
     assert_true(other->hash != prompts->hash);
     mtlm_prompts_destroy(other);
     mtlm_prompts_destroy(prompts);
@@ -76,10 +79,12 @@ static void test_a_file_without_a_line_is_refused(void **state)
 
     (void) state;
     files_write("nothing", "", 0);
-    assert_null(mtlm_prompts_read(byte, files_path("nothing"), 1, &err));
+    assert_null(
+        mtlm_prompts_read(byte, MTLM_BYTE_EOD, files_path("nothing"), 1, &err));
     assert_int_equal(err.code, MTLM_EXIT_INPUT);
     assert_non_null(strstr(err.text, "nothing: the file holds no prompt"));
-    assert_null(mtlm_prompts_read(byte, files_path("nowhere"), 1, &err));
+    assert_null(
+        mtlm_prompts_read(byte, MTLM_BYTE_EOD, files_path("nowhere"), 1, &err));
     assert_int_equal(err.code, MTLM_EXIT_INPUT);
 }
 

@@ -55,6 +55,28 @@ well 1 --load ck --generate '' --temperature 0
 well 1 --load ck --generate "$prompt$prompt" --temperature 0 --max-new-tokens 1
 grep -q '^mtlm-dag: 1 new token in' err || fail "one token: $(cat err)"
 
+# An imported model ends a text where its config.json says, and begins one so.
+convert=${program%/*}/mtlm-convert
+"$convert" --input ck --output hf >said 2>&1 || fail "export: $(cat said)"
+end=$(tail -c +$((${#prompt} + 6)) greedy | head -c 1 | od -An -tu1 | tr -d ' ')
+sed -i "s/\"eos_token_id\": 256/\"eos_token_id\": [256, $end]/
+    s/\"bos_token_id\": 256/\"bos_token_id\": 120/" hf/config.json
+"$convert" --input hf --output imported >said 2>&1 || fail "import: $(cat said)"
+well 1 --load imported "${greedy[@]:2}"
+/usr/bin/python3 -c 'import sys
+text, end, prompt = open("greedy", "rb").read(), int(sys.argv[1]), int(sys.argv[2])
+open("want", "wb").write(text[:text.index(end, prompt)] + b"\n")' "$end" ${#prompt}
+cmp out want || fail "the end of config.json, $end: $(cat out)"
+[ "$(wc -c <want)" -lt "$(wc -c <greedy)" ] || fail "no end in the text"
+well 1 --load imported --generate x --temperature 0 --max-new-tokens 5
+tail -c +2 out >want
+well 1 --load imported --generate '' --temperature 0 --max-new-tokens 5
+cmp out want || fail "the begin of config.json: $(cat out)"
+"$convert" --input imported --output hf2 >said 2>&1 || fail "export: $(cat said)"
+/usr/bin/python3 -c 'import json
+a, b = (json.load(open(d + "/config.json")) for d in ("hf", "hf2"))
+assert a == b, (a, b)' >compared 2>&1 || fail "there and back: $(cat compared)"
+
 # A signal, or a reader that leaves, ends the job at once.
 many=(--load ck --generate x --num-samples 1000000)
 rm out
@@ -69,7 +91,6 @@ timeout -k 5 $((60 * TIME_SCALE)) "$program" "${many[@]}" 2>err </dev/null | hea
     || fail "a reader that leaves: $(cat err)"
 
 # Weights so large that logits overflow generate no text.
-convert=${program%/*}/mtlm-convert
 "$convert" --input ck --output huge.hf/ >said 2>&1 || fail "no export: $(cat said)"
 /usr/bin/python3 "$tree/tests/mpi/generate_huge.py" huge.hf/model.safetensors \
     || fail "no huge weights"
