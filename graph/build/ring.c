@@ -113,7 +113,7 @@ int mtlm_ring_check(const struct mtlm_program_config *config,
 {
     const int stages = mtlm_layout_stages(&config->layout);
     const int workers = config->layout.workers;
-    double *times, need, with_alpha = 0;
+    double *times, need, with_alpha = 0, with_order = 0;
     struct mtlm_window *window;
     struct mtlm_window_model model;
 
@@ -122,8 +122,11 @@ int mtlm_ring_check(const struct mtlm_program_config *config,
     times = mtlm_calloc(4 * stages, sizeof(*times));
     window = mtlm_calloc(stages, sizeof(*window));
     model = mtlm_ring_model(config, times, times + 3 * stages);
-    need = mtlm_window_least_memory(&model);
-    if (config->window > 0) {
+    need = config->order ? 0 : mtlm_window_least_memory(&model);
+    if (config->order) {
+        mtlm_ring_order_windows(config, &model, window);
+        with_order = mtlm_window_memory(&model, window);
+    } else if (config->window > 0) {
         mtlm_schedule_windows(config->schedule, &model, window);
         with_alpha = mtlm_window_memory(&model, window);
     }
@@ -137,6 +140,11 @@ int mtlm_ring_check(const struct mtlm_program_config *config,
             config->act_mem / MIB,
             workers > 1 ? "a microbatch for each worker" : "one microbatch",
             need / MIB);
+    if (with_order > config->act_mem * (1 + 1e-9))
+        return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
+                              "--act-mem is %.4g MiB, but the windows of the "
+                              "order need %.4g MiB",
+                              config->act_mem / MIB, with_order / MIB);
     if (with_alpha > config->act_mem * (1 + 1e-9))
         return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
                               "--act-mem is %.4g MiB, but the windows of "

@@ -182,16 +182,30 @@ static const char *letter_in_file(const struct order_reading *r, int number)
     return letters[box.phase];
 }
 
+/* Whether the file has an I; a file without has B for the gradient of the
+ * inputs. */
+static bool has_input(const struct order_reading *r)
+{
+    for (int i = 0; i < r->rows.n; i++)
+        for (int j = 0; j < r->rows.row[i].n; j++)
+            if (r->rows.row[i].entry[j].cell.kind == MTLM_CELL_INPUT)
+                return true;
+    return false;
+}
+
 static int check_whole(struct order_reading *r)
 {
     for (int i = 0; i < mtlm_boxes_count(r->boxes); i++) {
         const struct mtlm_box box = mtlm_box_at(r->boxes, i);
 
         if (!r->column[i])
-            return mtlm_error_set(r->err, MTLM_EXIT_USAGE,
-                                  "%s: rank %d lacks %d%s%d", r->path,
-                                  mtlm_box_rank(r->boxes, i), box.stage,
-                                  letters[box.phase], box.microbatch);
+            return mtlm_error_set(
+                r->err, MTLM_EXIT_USAGE, "%s: rank %d lacks %d%s%d", r->path,
+                mtlm_box_rank(r->boxes, i), box.stage,
+                box.phase == MTLM_PHASE_BACKWARD && !has_input(r)
+                    ? "B"
+                    : letters[box.phase],
+                box.microbatch);
     }
     return 0;
 }
@@ -214,7 +228,7 @@ static int refuse_stuck(struct order_reading *r, const struct mtlm_walk *walk,
         return mtlm_error_set(
             r->err, MTLM_EXIT_USAGE,
             "%s: rank %d, column %d: %d%s%d never runs: it waits for %d%s%d of "
-            "rank %d, column %d, and the ranks wait for each other",
+            "rank %d, column %d, which never runs either",
             r->path, rank, r->column[number], box.stage,
             letter_in_file(r, number), box.microbatch, before.stage,
             letter_in_file(r, cause), before.microbatch, walk->rank[cause],
@@ -223,30 +237,33 @@ static int refuse_stuck(struct order_reading *r, const struct mtlm_walk *walk,
     return 0;
 }
 
+/* Names the first action with which the slots of a rank exceed its memory. */
 static int check_memory(struct order_reading *r,
-                        const struct mtlm_box_order *order, double most)
+                        const struct mtlm_box_order *order,
+                        const struct mtlm_order_limit *limit)
 {
     for (int rank = 0; rank < order->ranks; rank++) {
-        double used = 0;
+        double memory;
+        const int place =
+            mtlm_order_memory_exceeds(order, r->boxes, rank, limit, &memory);
 
-        for (int j = 0; j < order->n[rank]; j++) {
-            const int number = order->box[rank][j];
+        if (place >= 0) {
+            const int number = order->box[rank][place];
             const struct mtlm_box box = mtlm_box_at(r->boxes, number);
 
-            used += mtlm_box_growth(r->boxes, number);
-            if (used > most * (1 + 1e-9))
-                return mtlm_error_set(
-                    r->err, MTLM_EXIT_USAGE,
-                    "%s: rank %d, column %d: with %d%s%d the activations take "
-                    "%.4g, the rank has memory for %.4g",
-                    r->path, rank, r->column[number], box.stage,
-                    letter_in_file(r, number), box.microbatch, used, most);
+            return mtlm_error_set(
+                r->err, MTLM_EXIT_USAGE,
+                "%s: rank %d, column %d: with %d%s%d the activations take "
+                "%.6g MiB, and the rank has %.6g MiB for them",
+                r->path, rank, r->column[number], box.stage,
+                letter_in_file(r, number), box.microbatch, memory,
+                limit->most[rank]);
         }
     }
     return 0;
 }
 
-static int check(struct order_reading *r, double most_memory,
+static int check(struct order_reading *r, const struct mtlm_order_limit *limit,
                  const struct mtlm_box_order *order)
 {
     struct mtlm_walk walk;
@@ -257,9 +274,9 @@ static int check(struct order_reading *r, double most_memory,
     walk = mtlm_walk_create(r->boxes);
     rc = mtlm_walk(&walk, order) < INFINITY ? 0 : refuse_stuck(r, &walk, order);
     mtlm_walk_free(&walk);
-    if (rc < 0 || most_memory <= 0)
+    if (rc < 0 || !limit)
         return rc;
-    return check_memory(r, order, most_memory);
+    return check_memory(r, order, limit);
 }
 
 /* Notes the first box that stands behind a later microbatch of its phase and
@@ -289,7 +306,8 @@ static void note_late(struct order_reading *r,
 }
 
 int mtlm_order_file_read(const char *path, const struct mtlm_boxes *boxes,
-                         double most_memory, struct mtlm_box_order *order,
+                         const struct mtlm_order_limit *limit,
+                         struct mtlm_box_order *order,
                          struct mtlm_order_file_notes *notes,
                          struct mtlm_error *err)
 {
@@ -303,7 +321,7 @@ int mtlm_order_file_read(const char *path, const struct mtlm_boxes *boxes,
     if (rc == 0)
         rc = add_boxes(&r, order);
     if (rc == 0)
-        rc = check(&r, most_memory, order);
+        rc = check(&r, limit, order);
     if (rc == 0)
         note_late(&r, order);
     mtlm_order_rows_free(&r.rows);

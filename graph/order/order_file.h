@@ -6,7 +6,7 @@
  * compute_comms; both dialects, too.  In older files B is the gradient of the
  * inputs, and BW is B and W. */
 
-#include "graph/order/order.h"
+#include "graph/order/order_memory.h"
 #include "runtime/base/error.h"
 
 /* What the reader left out. */
@@ -22,11 +22,12 @@ struct mtlm_order_file_notes {
 
 /* Reads a file into `order`, an order without boxes, and checks the order: each
  * box once, on the rank of its stage, after the boxes that the box waits for.
- * most_memory: limit of each rank, in the unit of boxes->memory; 0: none.
+ * limit: memory of each rank in MiB, as boxes->memory; NULL: any.
  *
  * Returns 0, or -1 with rank, column (from 1) and action in err. */
 int mtlm_order_file_read(const char *path, const struct mtlm_boxes *boxes,
-                         double most_memory, struct mtlm_box_order *order,
+                         const struct mtlm_order_limit *limit,
+                         struct mtlm_box_order *order,
                          struct mtlm_order_file_notes *notes,
                          struct mtlm_error *err);
 

@@ -2,7 +2,6 @@
 
 #include "config.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,11 @@
 
 #include "graph/order/order_rows.h"
 #include "runtime/base/memory.h"
+#include "runtime/file/mapped_file.h"
+
+/* Limits of a file: its size, and how many times the F that it has may belong
+ * to its stages and microbatches. */
+enum { MOST_BYTES = 1 << 30, MOST_LACKING = 4 };
 
 static void add_entry(struct mtlm_order_row *row, struct mtlm_cell cell,
                       int column)
@@ -52,31 +56,32 @@ static int read_row(const struct mtlm_order_rows *rows,
     return 0;
 }
 
-static int read_rows(struct mtlm_order_rows *rows, FILE *file,
-                     struct mtlm_error *err)
+/* Reads the lines of text [bytes + 1], which ends in a byte 0, and changes the
+ * text. */
+static int read_lines(struct mtlm_order_rows *rows, char *text, int64_t bytes,
+                      struct mtlm_error *err)
 {
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t bytes;
+    char *const end = text + bytes;
     int rc = 0;
 
-    while (rc == 0 && (bytes = getline(&line, &room, file)) >= 0) {
+    while (rc == 0 && text < end) {
+        char *newline = memchr(text, '\n', end - text);
+        char *next = newline ? newline + 1 : end;
         struct mtlm_order_row row = {0};
 
-        if (strlen(line) != (size_t) bytes)
+        if (newline)
+            *newline = '\0';
+        if (text + strlen(text) != (newline ? newline : end))
             rc = mtlm_error_set(err, MTLM_EXIT_USAGE,
                                 "%s: rank %d: a byte 0; the file is no CSV",
                                 rows->path, rows->n);
-        line[strcspn(line, "\r\n")] = '\0';
+        text[strcspn(text, "\r")] = '\0';
         if (rc == 0)
-            rc = read_row(rows, &row, line, err);
+            rc = read_row(rows, &row, text, err);
         rows->row = mtlm_realloc(rows->row, rows->n + 1, sizeof(*rows->row));
         rows->row[rows->n++] = row;
+        text = next;
     }
-    if (rc == 0 && ferror(file))
-        rc = mtlm_error_set(err, MTLM_EXIT_IO, "%s: %s", rows->path,
-                            strerror(errno));
-    free(line);
     return rc;
 }
 
@@ -90,15 +95,21 @@ static void drop_empty_rows(struct mtlm_order_rows *rows)
 int mtlm_order_rows_read(struct mtlm_order_rows *rows, const char *path,
                          struct mtlm_error *err)
 {
-    FILE *file = fopen(path, "re");
-    int rc;
+    struct mtlm_mapped_file file;
+    int rc = mtlm_mapped_file_read(&file, path, MOST_BYTES, err);
+    char *text;
 
     *rows = (struct mtlm_order_rows){.path = path};
-    if (!file)
-        return mtlm_error_set(err, MTLM_EXIT_IO, "%s: %s", path,
-                              strerror(errno));
-    rc = read_rows(rows, file, err);
-    fclose(file);
+    if (rc < 0) {
+        err->code = MTLM_EXIT_USAGE; /* the file is part of the options */
+        return -1;
+    }
+    text = mtlm_calloc(file.bytes + 1, 1);
+    if (file.bytes > 0)
+        memcpy(text, file.data, file.bytes);
+    rc = read_lines(rows, text, file.bytes, err);
+    free(text);
+    mtlm_mapped_file_close(&file);
     drop_empty_rows(rows);
     return rc;
 }
@@ -112,29 +123,35 @@ void mtlm_order_rows_free(struct mtlm_order_rows *rows)
 
 /* ---- the shape ---- */
 
-/* The largest numbers of the rows' F. */
-struct largest {
-    int stage, microbatch; /* -1: no F */
-    int64_t forward;       /* number of F */
+/* The F of all rows. */
+struct forwards {
+    int64_t n;
+    int stage, microbatch; /* the largest; -1: no F */
+    /* The F with the largest microbatch. */
+    struct mtlm_order_entry last;
+    int last_rank;
 };
 
-static struct largest find_largest(const struct mtlm_order_rows *rows)
+static struct forwards find_forwards(const struct mtlm_order_rows *rows)
 {
-    struct largest most = {-1, -1, 0};
+    struct forwards f = {.stage = -1, .microbatch = -1};
 
     for (int i = 0; i < rows->n; i++)
         for (int j = 0; j < rows->row[i].n; j++) {
-            const struct mtlm_cell *cell = &rows->row[i].entry[j].cell;
+            const struct mtlm_order_entry *entry = &rows->row[i].entry[j];
 
-            if (cell->kind != MTLM_CELL_FORWARD)
+            if (entry->cell.kind != MTLM_CELL_FORWARD)
                 continue;
-            most.forward++;
-            if (cell->stage > most.stage)
-                most.stage = cell->stage;
-            if (cell->microbatch > most.microbatch)
-                most.microbatch = cell->microbatch;
+            f.n++;
+            if (entry->cell.stage > f.stage)
+                f.stage = entry->cell.stage;
+            if (entry->cell.microbatch <= f.microbatch)
+                continue;
+            f.microbatch = entry->cell.microbatch;
+            f.last = *entry;
+            f.last_rank = i;
         }
-    return most;
+    return f;
 }
 
 /* Whether the row has an F of the stage. */
@@ -150,8 +167,8 @@ static bool has_stage(const struct mtlm_order_row *row, int stage)
 static int find_shape(const struct mtlm_order_rows *rows,
                       struct mtlm_order_shape *shape, struct mtlm_error *err)
 {
-    const struct largest most = find_largest(rows);
-    const int64_t stages = most.stage + 1, microbatches = most.microbatch + 1;
+    const struct forwards f = find_forwards(rows);
+    const int64_t stages = f.stage + 1, microbatches = f.microbatch + 1;
 
     if (stages == 0)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
@@ -162,14 +179,15 @@ static int find_shape(const struct mtlm_order_rows *rows,
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "%s has stages 0 to %d, and its %d rows, one per "
                               "pipeline rank, cannot share %d stages",
-                              rows->path, most.stage, rows->n, most.stage + 1);
-    if (stages * microbatches != most.forward)
+                              rows->path, f.stage, rows->n, f.stage + 1);
+    /* A wrong number must not cost memory. */
+    if (stages * microbatches > MOST_LACKING * f.n)
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
-            "%s has stages 0 to %d and microbatches 0 to %d, which are %" PRId64
-            " F, and %" PRId64 " F are there",
-            rows->path, most.stage, most.microbatch, stages * microbatches,
-            most.forward);
+            "%s: rank %d, column %d: with %dF%d, stages 0 to %d have %" PRId64
+            " F, and the file has %" PRId64,
+            rows->path, f.last_rank, f.last.column, f.last.cell.stage,
+            f.last.cell.microbatch, f.stage, stages * microbatches, f.n);
     *shape = (struct mtlm_order_shape){
         .ranks = rows->n,
         .virtual_stages = stages / rows->n,

@@ -36,9 +36,9 @@ struct mtlm_order_shape {
                                     * ... as v does */
 };
 
-/* Reads the rows of the file.  Empty rows at the end are none.  Returns 0, or
- * -1 with rank, column and text in err.  After an error, too, the caller frees
- * the rows with mtlm_order_rows_free(). */
+/* Reads the rows of a regular file.  Empty rows at the end are none.  Returns
+ * 0, or -1 with MTLM_EXIT_USAGE, rank, column and text in err.  After an error,
+ * too, the caller frees the rows with mtlm_order_rows_free(). */
 int mtlm_order_rows_read(struct mtlm_order_rows *rows, const char *path,
                          struct mtlm_error *err);
 
@@ -46,8 +46,8 @@ int mtlm_order_rows_read(struct mtlm_order_rows *rows, const char *path,
 void mtlm_order_rows_free(struct mtlm_order_rows *rows);
 
 /* Sets *shape from the file: ranks are its rows, stages and microbatches the
- * largest numbers.  Returns 0, or -1 with err: no such file, no F, stages that
- * the rows cannot share, or another number of F than such a job has. */
+ * largest numbers of F.  Returns 0, or -1 with err: no such file, no F, stages
+ * that the rows cannot share, or less than a quarter of the F of such a job. */
 int mtlm_order_rows_shape(const char *path, struct mtlm_order_shape *shape,
                           struct mtlm_error *err);
 

@@ -12,6 +12,7 @@
 #include "launch/options/options_layout.h"
 #include "launch/plan/advice.h"
 #include "launch/plan/layout_choice.h"
+#include "launch/plan/order_fit.h"
 #include "launch/plan/plan_table.h"
 #include "launch/plan/schedule_choice.h"
 #include "runtime/base/memory.h"
@@ -55,6 +56,17 @@ static void find_hosts(struct mtlm_job *job)
     job->hosts.unshared = job->gpu_unshared_bytes;
 }
 
+/* Refuses a job that does not fit; an order, with the action that does not. */
+static int check_memory(const struct mtlm_job *job, struct mtlm_error *err)
+{
+    if (mtlm_order_fit_machines(&job->options, &job->wish, &job->hosts,
+                                &job->choice, err)
+        < 0)
+        return -1;
+    return mtlm_layout_choice_check_memory(&job->options, &job->choice,
+                                           &job->hosts, err);
+}
+
 int mtlm_job_layout_choose(struct mtlm_job *job, struct mtlm_error *err)
 {
     struct mtlm_options *o = &job->options;
@@ -70,8 +82,7 @@ int mtlm_job_layout_choose(struct mtlm_job *job, struct mtlm_error *err)
             mtlm_ranks_min(job->ranks, mtlm_layout_choice_finds_cudnn(o)));
     if (mtlm_layout_choice_make(o, &job->wish, &job->hosts, &job->choice, err)
             < 0
-        || mtlm_layout_choice_check_memory(o, &job->choice, &job->hosts, err)
-               < 0
+        || check_memory(job, err) < 0
         || mtlm_layout_choice_take(o, &job->wish, &job->choice, err) < 0)
         return -1;
     job->layout = mtlm_wish_config(&job->wish, job->choice.tp, job->choice.pp,

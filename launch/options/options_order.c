@@ -116,7 +116,7 @@ static int read_order(struct mtlm_options *o,
     o->order_microbatches = shape->microbatches;
     o->order = mtlm_calloc(1, sizeof(*o->order));
     *o->order = mtlm_order_create(&boxes);
-    rc = mtlm_order_file_read(o->schedule_file, &boxes, 0, o->order, &notes,
+    rc = mtlm_order_file_read(o->schedule_file, &boxes, NULL, o->order, &notes,
                               err);
     free(one);
     if (rc < 0)

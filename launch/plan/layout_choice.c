@@ -69,7 +69,8 @@ struct mtlm_wish mtlm_layout_choice_wish(const struct mtlm_options *options,
         .layout_free = mtlm_options_layout_is_free(o),
         .window_free =
             !mtlm_options_given(o, MTLM_OPT_WINDOW) && !o->stage_windows,
-        .micro_batch_free = mtlm_options_micro_batch_is_free(o)};
+        /* An order decides the number of microbatches. */
+        .micro_batch_free = !o->order && mtlm_options_micro_batch_is_free(o)};
 
     mtlm_schedule_choice_wish(o, &wish.config);
     wish.config = mtlm_wish_config(&wish, o->tensor_parallel,

@@ -8,12 +8,12 @@
 #include <stdio.h>
 
 #include "graph/build/ring.h"
-#include "graph/order/order_file.h"
 #include "graph/predict/activation_memory.h"
 #include "graph/predict/search.h"
 #include "launch/options/options_note.h"
 #include "launch/options/options_schedule.h"
 #include "launch/options/options_stages.h"
+#include "launch/plan/order_fit.h"
 #include "launch/plan/schedule_choice.h"
 #include "runtime/base/plural.h"
 
@@ -75,9 +75,11 @@ static int check_order(const struct mtlm_options *o,
                        struct mtlm_error *err)
 {
     const int v = config->layout.virtual_stages;
+    int of_order;
 
     if (!wish->order || config->order || o->eval_only)
         return 0;
+    of_order = wish->order->n[0] / (3 * wish->order_microbatches);
     if (wish->order_microbatches != config->microbatches)
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
@@ -89,28 +91,8 @@ static int check_order(const struct mtlm_options *o,
             mtlm_plural(config->layout.dp), config->microbatches);
     return mtlm_error_set(
         err, MTLM_EXIT_USAGE,
-        "%s has %" PRId64 " virtual stages on each rank, and the options make "
-        "%d",
-        o->schedule_file, wish->order->n[0] / (3 * wish->order_microbatches),
-        v);
-}
-
-/* Refuses an order that needs more than --act-mem. */
-static int check_order_memory(const struct mtlm_options *o,
-                              const struct mtlm_program_config *config,
-                              struct mtlm_error *err)
-{
-    struct mtlm_boxes boxes = mtlm_program_boxes(config);
-    struct mtlm_box_order order = mtlm_order_create(&boxes);
-    struct mtlm_order_file_notes notes;
-    int rc;
-
-    boxes.forward = boxes.backward = boxes.weight = boxes.memory =
-        config->activation.stage;
-    rc = mtlm_order_file_read(o->schedule_file, &boxes, config->act_mem, &order,
-                              &notes, err);
-    mtlm_order_free(&order);
-    return rc;
+        "%s has %d virtual stage%s on each rank, and the options make %d",
+        o->schedule_file, of_order, mtlm_plural(of_order), v);
 }
 
 /* Refuses --act-mem that is too small for the windows. */
@@ -121,10 +103,10 @@ static int check_memory(const struct mtlm_options *o,
     int rc = 0;
 
     mtlm_activation_memory_measure(config);
-    if (!config->order)
+    if (config->order && o->schedule_file && config->act_mem > 0)
+        rc = mtlm_order_fit_act_mem(o, config, err);
+    if (rc == 0)
         rc = mtlm_ring_check(config, err);
-    else if (config->act_mem > 0)
-        rc = check_order_memory(o, config, err);
     mtlm_activation_memory_free(&config->activation);
     return rc;
 }

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "graph/order/order_memory.h"
 #include "graph/order/rounds.h"
 #include "graph/predict/evaluate.h"
 #include "graph/schedule/order_window.h"
@@ -338,6 +339,33 @@ static void test_windows_of_published_orders(void **state)
     scene_free(&s);
 }
 
+/* Two ways to count slots: along a rank's order, and by the times of a walk. */
+static void test_the_memory_of_an_order_is_that_of_its_windows(void **state)
+{
+    static const double share = .75;
+
+    (void) state;
+    for (int n = 0; n < CASES; n++) {
+        struct mtlm_window window[MOST];
+        struct scene s;
+
+        scene(&s, &cases[n]);
+        mtlm_order_window_set(&s.walk, window);
+        for (int r = 0; r < cases[n].pp; r++) {
+            double memory = 0;
+
+            for (int c = 0; c < cases[n].virtual_stages; c++) {
+                const int k = mtlm_box_stage(&s.boxes, r, c);
+
+                memory += s.one[k] * (window[k].w + share * window[k].q);
+            }
+            assert_float_equal(mtlm_order_memory(&s.order, &s.boxes, r, share),
+                               memory, 1e-9);
+        }
+        scene_free(&s);
+    }
+}
+
 static void test_slots_are_the_greatest_distance_of_numbers(void **state)
 {
     static const double begin[] = {0, 1, 2, 3}, end[] = {1, 4, 3, 5};
@@ -359,6 +387,7 @@ int main(void)
         cmocka_unit_test(test_the_evaluation_of_an_order_is_its_walk),
         cmocka_unit_test(test_hints_are_places_in_the_order),
         cmocka_unit_test(test_windows_of_published_orders),
+        cmocka_unit_test(test_the_memory_of_an_order_is_that_of_its_windows),
         cmocka_unit_test(test_slots_are_the_greatest_distance_of_numbers),
     };
 

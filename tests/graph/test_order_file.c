@@ -61,14 +61,17 @@ static void scene_free(struct scene *s)
     mtlm_order_free(&s->order);
 }
 
+/* most: MiB of each rank; 0: any. */
 static int read_text(struct scene *s, const char *text, double most)
 {
+    const double each[] = {most, most};
+    const struct mtlm_order_limit limit = {each, 1};
     FILE *file = fopen(s->path, "w");
 
     fputs(text, file);
     fclose(file);
-    return mtlm_order_file_read(s->path, &s->boxes, most, &s->order, &s->notes,
-                                &s->err);
+    return mtlm_order_file_read(s->path, &s->boxes, most > 0 ? &limit : NULL,
+                                &s->order, &s->notes, &s->err);
 }
 
 /* The makespan of a file's order. */
@@ -164,14 +167,15 @@ static void test_what_is_wrong_is_refused_with_its_place(void **state)
         {"0F0,0B0,0BW0\n1F0,1B0\n",
          "rank 0, column 3: 0BW0 stands in column 2 already", 0},
         {"0F0,0I0\n1F0,1B0\n", "rank 0 lacks 0W0", 0},
-        {"0F0,0B0\n1F0\n", "rank 1 lacks 1I0", 0},
+        {"0F0,0W0\n1F0,1I0,1W0\n", "rank 0 lacks 0I0", 0},
+        {"0F0,0B0\n1F0\n", "rank 1 lacks 1B0", 0},
         {"0B0,0F0\n1F0,1B0\n",
          "rank 0, column 1: 0B0 never runs: it waits for 1B0 of rank 1, column "
-         "2",
+         "2, which never runs either",
          0},
         {"0F0,0B0\n1F0,1B0\n",
-         "rank 0, column 1: with 0F0 the activations take 1, the rank has "
-         "memory for 0.5",
+         "rank 0, column 1: with 0F0 the activations take 1 MiB, and the rank "
+         "has 0.5 MiB for them",
          .5},
     };
 
@@ -219,8 +223,10 @@ static void test_a_file_says_for_which_job_it_is_made(void **state)
         {"0B0\n", "has no F"},
         {"0F0,0X0\n", "'0X0' is no action"},
         {"0F0\n1F0,2F0\n", "its 2 rows"},
-        {"0F0,0F99999999\n", "are 100000000 F, and 2 F are there"},
-        {"0F0,0F0\n", "are 1 F, and 2 F are there"},
+        {"0F0,0F99999999\n",
+         "rank 0, column 2: with 0F99999999, stages 0 to 0 have 100000000 F, "
+         "and the file has 2"},
+        {"0F0\n99999998F0,99999999F0\n", "have 100000000 F"},
     };
     struct mtlm_order_shape shape;
     struct mtlm_error err;
@@ -258,17 +264,77 @@ static void test_descending_microbatches_are_noted(void **state)
     scene_free(&s);
 }
 
-static void test_no_file_is_an_error_of_the_disk(void **state)
+/* 0F0 is there twice: the reader of the order names the place. */
+static void test_doubles_do_not_change_the_shape(void **state)
+{
+    struct mtlm_order_shape shape;
+    struct mtlm_error err;
+
+    (void) state;
+    assert_int_equal(shape_of("0F0,0F0,0F1\n", &shape, &err), 0);
+    assert_int_equal(shape.microbatches, 2);
+    assert_int_equal(shape_of("0F0,0F3,0B0\n", &shape, &err), 0);
+    assert_int_equal(shape.microbatches, 4);
+}
+
+/* Slots are memory: microbatch i has slot i modulo their number. */
+static void test_memory_is_that_of_slots(void **state)
+{
+    static const struct {
+        const char *text;
+        double share, memory;
+    } files[] = {
+        {"0F0,0B0,0F1,0B1,0F2,0B2\n", 1, 1},
+        {"0F0,0F1,0B0,0F2,0B1,0B2\n", 1, 2},
+        /* W of 0 is late: three slots until W, one until I. */
+        {"0F0,0I0,0F1,0I1,0F2,0I2,0W0,0W1,0W2\n", 1, 3},
+        {"0F0,0I0,0F1,0I1,0F2,0I2,0W0,0W1,0W2\n", .5, 2},
+        /* Microbatches 2 and 0 at once: slots 2 and 0 of three. */
+        {"0F2,0F0,0B2,0B0,0F1,0B1\n", 1, 3},
+        {"0F2,0B2,0F1,0B1,0F0,0B0\n", 1, 1},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        struct mtlm_order_limit limit = {&files[i].memory, files[i].share};
+        double less = files[i].memory - .1, memory;
+        struct scene s;
+
+        scene(&s, 1, 3, 1);
+        s.layout.pp = 1;
+        if (read_text(&s, files[i].text, 0) < 0)
+            fail_msg("%s", s.err.text);
+        assert_float_equal(
+            mtlm_order_memory(&s.order, &s.boxes, 0, files[i].share),
+            files[i].memory, rounding);
+        assert_int_equal(
+            mtlm_order_memory_exceeds(&s.order, &s.boxes, 0, &limit, &memory),
+            -1);
+        limit.most = &less;
+        assert_true(
+            mtlm_order_memory_exceeds(&s.order, &s.boxes, 0, &limit, &memory)
+            >= 0);
+        assert_float_equal(memory, files[i].memory, rounding);
+        s.layout.pp = 2;
+        scene_free(&s);
+    }
+}
+
+static void test_only_regular_files_are_read(void **state)
 {
     struct scene s;
 
     (void) state;
     scene(&s, 1, 1, 1);
     unlink(s.path);
-    assert_int_equal(
-        mtlm_order_file_read(s.path, &s.boxes, 0, &s.order, &s.notes, &s.err),
-        -1);
-    assert_int_equal(s.err.code, MTLM_EXIT_IO);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(mtlm_order_file_read(i ? "/dev/zero" : s.path,
+                                              &s.boxes, NULL, &s.order,
+                                              &s.notes, &s.err),
+                         -1);
+        assert_int_equal(s.err.code, MTLM_EXIT_USAGE);
+    }
+    assert_non_null(strstr(s.err.text, "not a regular file"));
     mtlm_order_free(&s.order);
 }
 
@@ -290,7 +356,7 @@ static void test_what_is_written_is_read_again(void **state)
             again = mtlm_order_create(&s.boxes);
             assert_int_equal(
                 mtlm_order_file_write(s.path, &s.boxes, &s.order, &s.err), 0);
-            if (mtlm_order_file_read(s.path, &s.boxes, 2, &again, &s.notes,
+            if (mtlm_order_file_read(s.path, &s.boxes, NULL, &again, &s.notes,
                                      &s.err)
                 < 0)
                 fail_msg("%s", s.err.text);
@@ -314,7 +380,9 @@ int main(void)
         cmocka_unit_test(test_what_is_wrong_is_refused_with_its_place),
         cmocka_unit_test(test_a_file_says_for_which_job_it_is_made),
         cmocka_unit_test(test_descending_microbatches_are_noted),
-        cmocka_unit_test(test_no_file_is_an_error_of_the_disk),
+        cmocka_unit_test(test_doubles_do_not_change_the_shape),
+        cmocka_unit_test(test_memory_is_that_of_slots),
+        cmocka_unit_test(test_only_regular_files_are_read),
         cmocka_unit_test(test_what_is_written_is_read_again),
     };
 

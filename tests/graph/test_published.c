@@ -139,7 +139,7 @@ static void read_rows(struct scene *s, const char *csv,
     assert_true(fputs(csv, file) >= 0);
     assert_int_equal(fclose(file), 0);
     assert_int_equal(
-        mtlm_order_file_read(path, &s->boxes, 0, order, &notes, &err), 0);
+        mtlm_order_file_read(path, &s->boxes, NULL, order, &notes, &err), 0);
     remove(path);
 }
 

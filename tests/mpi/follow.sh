@@ -87,30 +87,30 @@ refused() {
     [ $rc -eq "$status" ] || fail "$*: status $rc: $(cat err)"
     grep -qF -e "$words" err || fail "$*: no '$words': $(cat err)"
 }
-refused 2 'has 2 rows, one per pipeline rank, and --pipeline-model-parallel-size is 4' \
-    --schedule-file zb-h1.csv --pipeline-model-parallel-size 4
-refused 2 'has 1 virtual stage on each rank, and --num-virtual-stages-per-pipeline-rank is 2' \
-    --schedule-file zb-h1.csv --num-virtual-stages-per-pipeline-rank 2
 refused 2 'has placement v, and --placement is loop' \
     --schedule-file zb-v.csv --placement loop
-refused 2 'has 4 microbatches, and --global-batch-size 16' \
-    --schedule-file zb-h1.csv --global-batch-size 16
-refused 2 '--schedule-file and --schedule contradict each other' \
-    --schedule-file zb-h1.csv --schedule 1f1b
-refused 2 '--schedule-mode is for the order of --schedule-file' \
-    --schedule-mode hint
-refused 2 'with 0F0 the activations take' --schedule-file zb-h1.csv --act-mem 1
-refused 4 'No such file' --schedule-file none.csv
+refused 6 'but the windows of the order need' --schedule-file zb-h1.csv \
+    --workers 9 --schedule-mode hint --act-mem 4000000
 echo '0F1,0F0,0B0,0B1' >late.csv
-refused 2 'rank 0, column 2: 0F0 stands behind microbatch 1' \
-    --schedule-file late.csv --global-batch-size 4
 job 1 "${small[@]}" --dry-run --schedule-file late.csv --schedule-mode hint \
     --global-batch-size 4
 [ $rc -eq 0 ] || fail "descending microbatches as a hint: $(cat err)"
-printf '%s\n' 0B0,0F0 1F0,1B0 >stuck.csv
-refused 2 'rank 0, column 1: 0B0 never runs' --schedule-file stuck.csv
 printf '%s\n' 0F0,0B0 1F0,1B0 3F0 >uneven.csv
 refused 2 'cannot share' --schedule-file uneven.csv
+
+# An order beyond the memory of the machine: the action that is too much, where
+# the same job without the order fits.
+if ! sanitized; then
+    long=(--model gpt-tiny --seq-length 512 --micro-batch-size 4 --eval-iters 0
+        --global-batch-size 256 --workers 1)
+    { printf '0F%d,' {0..63} && printf '0B%d,' {0..63}; } >all.csv
+    (ulimit -v 4000000 && job 1 "${long[@]}" --schedule-file all.csv \
+        && [ $rc -eq 2 ] && grep -qE \
+        '^mtlm-dag: all.csv: rank 0, column [0-9]+: with 0F[0-9]+ the activations take [0-9.]+ MiB, and the rank has [0-9.]+ MiB for them$' err) \
+        || fail "an order beyond the memory: $(cat err)"
+    (ulimit -v 4000000 && job 1 "${long[@]}" --dry-run && grep -q '^It fits' out) \
+        || fail "the same job without an order: $(cat out err)"
+fi
 
 # Every rank reads the same file.
 mkdir one two

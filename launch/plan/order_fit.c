@@ -1,0 +1,133 @@
+/* Compares the slots of an order with the memory of each rank. */
+
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "graph/order/order_file.h"
+#include "graph/predict/activation_memory.h"
+#include "launch/plan/order_fit.h"
+#include "runtime/base/memory.h"
+
+#define MIB (1024.0 * 1024)
+
+/* The boxes of an order.  memory [stages] MiB is the caller's. */
+static struct mtlm_boxes boxes_of(const struct mtlm_program_config *config,
+                                  double *memory)
+{
+    struct mtlm_boxes boxes = mtlm_program_boxes(config);
+
+    for (int k = 0; k < mtlm_layout_stages(&config->layout); k++)
+        memory[k] = config->activation.stage[k] / MIB;
+    boxes.forward = boxes.backward = boxes.weight = boxes.memory = memory;
+    return boxes;
+}
+
+/* Reads the file again, which has the columns.  most [ranks]: MiB. */
+static int check(const struct mtlm_options *o,
+                 const struct mtlm_program_config *config,
+                 const struct mtlm_boxes *boxes, const double *most,
+                 struct mtlm_error *err)
+{
+    const struct mtlm_order_limit limit = {most,
+                                           config->activation.waiting_share};
+    struct mtlm_box_order order = mtlm_order_create(boxes);
+    struct mtlm_order_file_notes notes;
+    const int rc = mtlm_order_file_read(o->schedule_file, boxes, &limit, &order,
+                                        &notes, err);
+
+    mtlm_order_free(&order);
+    return rc;
+}
+
+int mtlm_order_fit_act_mem(const struct mtlm_options *options,
+                           const struct mtlm_program_config *config,
+                           struct mtlm_error *err)
+{
+    double *memory =
+        mtlm_calloc(mtlm_layout_stages(&config->layout), sizeof(*memory));
+    double *most = mtlm_calloc(config->layout.pp, sizeof(*most));
+    const struct mtlm_boxes boxes = boxes_of(config, memory);
+    int rc;
+
+    for (int r = 0; r < config->layout.pp; r++)
+        most[r] = config->act_mem / MIB;
+    rc = check(options, config, &boxes, most, err);
+    free(memory);
+    free(most);
+    return rc;
+}
+
+/* ---- memory of machines ---- */
+
+/* Returns the MiB that a rank can have. */
+static double share_of_rank(const struct mtlm_hosts *hosts)
+{
+    const int here =
+        hosts->ranks < hosts->per_host ? hosts->ranks : hosts->per_host;
+
+    return hosts->available / MIB / (hosts->gpus ? 1 : here);
+}
+
+/* Returns the MiB that a rank needs. */
+static double need_of_rank(const struct mtlm_hosts *hosts,
+                           const struct mtlm_plan *plan)
+{
+    return (hosts->gpus ? mtlm_plan_gpu_bytes(plan)
+                        : mtlm_plan_more_bytes(plan))
+           / MIB;
+}
+
+/* Sets most [ranks]: MiB that each rank has for the slots of the order. Returns
+ * false if a rank cannot have a slot per stage. */
+static bool find_most(const struct mtlm_program_config *config,
+                      const struct mtlm_boxes *boxes,
+                      const struct mtlm_hosts *hosts, double *most)
+{
+    const int pp = config->layout.pp;
+    const double share = share_of_rank(hosts);
+    struct mtlm_outline outline =
+        mtlm_outline_create(config, hosts->process_bytes);
+    bool enough = true;
+
+    for (int r = 0; r < pp; r++) {
+        double least = 0;
+
+        for (int c = 0; c < config->layout.virtual_stages; c++)
+            least += boxes->memory[mtlm_box_stage(boxes, r, c)];
+        most[r] = share - need_of_rank(hosts, &outline.plan[r])
+                  + mtlm_order_memory(config->order, boxes, r,
+                                      config->activation.waiting_share);
+        enough = enough && most[r] >= least;
+    }
+    mtlm_outline_destroy(&outline);
+    return enough;
+}
+
+int mtlm_order_fit_machines(const struct mtlm_options *options,
+                            const struct mtlm_wish *wish,
+                            const struct mtlm_hosts *hosts,
+                            const struct mtlm_choice *choice,
+                            struct mtlm_error *err)
+{
+    struct mtlm_program_config config = mtlm_wish_config(
+        wish, choice->tp, choice->pp, choice->dp, choice->micro_batch);
+    struct mtlm_boxes boxes;
+    double *memory, *most;
+    int rc = 0;
+
+    if (!config.order || !options->schedule_file || config.eval_only
+        || choice->least || choice->need <= hosts->available)
+        return 0;
+    config.activation = mtlm_activation_memory(&config);
+    memory = mtlm_calloc(mtlm_layout_stages(&config.layout), sizeof(*memory));
+    most = mtlm_calloc(config.layout.pp, sizeof(*most));
+    boxes = boxes_of(&config, memory);
+    if (find_most(&config, &boxes, hosts, most))
+        rc = check(options, &config, &boxes, most, err);
+    free(memory);
+    free(most);
+    mtlm_activation_memory_free(&config.activation);
+    return rc;
+}
