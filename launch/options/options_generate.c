@@ -106,10 +106,12 @@ static void forget_training(struct mtlm_options *o)
         MTLM_OPT_SAVE,
         MTLM_OPT_SAVE_INTERVAL,
         MTLM_OPT_KEEP_LAST,
-        MTLM_OPT_EVAL_ITERS};
+        MTLM_OPT_EVAL_ITERS,
+        MTLM_OPT_SCHEDULE_FILE};
     /* Not numbers or texts: set back below. */
     static const enum mtlm_option_id of_schedules[] = {
-        MTLM_OPT_SCHEDULE, MTLM_OPT_ACT_MEM, MTLM_OPT_SEQUENCE_PARALLEL,
+        MTLM_OPT_SCHEDULE,         MTLM_OPT_SCHEDULE_MODE,
+        MTLM_OPT_ACT_MEM,          MTLM_OPT_SEQUENCE_PARALLEL,
         MTLM_OPT_COLLECTIVE_ORDER, MTLM_OPT_RECOMPUTE_GRANULARITY};
 
     for (size_t i = 0; i < LENGTH(of_training); i++) {
@@ -119,6 +121,7 @@ static void forget_training(struct mtlm_options *o)
     for (size_t i = 0; i < LENGTH(of_schedules); i++)
         note_without_effect(o, of_schedules[i]);
     o->schedule = 0;
+    o->source[MTLM_OPT_SCHEDULE_MODE] = MTLM_SOURCE_DEFAULT;
     o->recompute = (struct mtlm_recompute){0};
     o->act_mem = 0;
     o->sequence_parallel = false;

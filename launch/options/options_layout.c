@@ -91,7 +91,8 @@ int mtlm_options_layout_check(const struct mtlm_options *options, int ranks,
             " ranks hold a model with --placement policy, but this job has %d, "
             "which is not a multiple; start with mpirun -n %" PRId64,
             t, ranks, ranks < t ? t : ranks / t * t);
-    if (ranks % t == 0 && ranks / t <= options->model.num_layers)
+    if (ranks % t == 0 && ranks / t <= options->model.num_layers
+        && !options->schedule_file)
         snprintf(other, sizeof(other),
                  " or give --pipeline-model-parallel-size %" PRId64, ranks / t);
     return mtlm_error_set(

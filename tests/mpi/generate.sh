@@ -101,10 +101,12 @@ for pp in 1 2; do
     [ "$rc" -eq 5 ] && grep -q 'a logit of new token 0 is NaN' err \
         || fail "NaN: exit code $rc: $(cat err)"
 done
-job 1 "${greedy[@]}" --save elsewhere --sequence-parallel
+job 1 "${greedy[@]}" --save elsewhere --sequence-parallel --schedule-file none \
+    --schedule-mode hint
 [ "$rc" -eq 0 ] && [ ! -e elsewhere ] \
     && grep -q -e '--save has no effect with --generate' err \
     && grep -q -e '--sequence-parallel has no effect with --generate' err \
+    && grep -q -e '--schedule-file has no effect with --generate' err \
     || fail "options without effect: exit code $rc: $(cat err)"
 
 # refuse CODE SENTENCE OPTION...
