@@ -68,6 +68,25 @@ damage_traces() {
     rm nocsv/schedule.csv
 }
 
+# Orders of two ranks and two microbatches, each wrong in one way.
+write_orders() {
+    local last='1F0,1B0,1F1,1B1'
+    printf '%s\n' 0F0,0F1,0B0,0B1 $last >order.csv
+    printf '%s\n' 0F0,0F1,0B0,0B1 1F0,1B0,1F >cut-cell.csv
+    printf '%s\n' 0F0,0F1,0B0,0B1 1F0,1B0,1F1 >cut-row.csv
+    printf '%s\n' rank,stage,type 0,0,F >foreign.csv
+    printf '%s\n' 0F0,0F1,0I0,0W0,0B1 1F0,1I0,1W0,1B0,1F1,1B1 >dialects.csv
+    printf '%s\n' 0F0,0F1,0Q0,0B1 $last >unknown.csv
+    printf '%s\n' 0F0,0F1,0B0,0F1,0B1 $last >double.csv
+    printf '%s\n' 0F0,0F1,0B1 $last >missing.csv
+    printf '%s\n' 0F0,1F1,0B0,0B1 1F0,1B0,0F1,1B1 >other-rank.csv
+    printf '%s\n' 0F0,0B0,0F1,0B1 1F0,1F1,1B0,1B1 >stuck.csv
+    printf '%s\n' 0F1,0F0,0B1,0B0 1F1,1B1,1F0,1B0 >late.csv
+    printf '%s\n' 0F0,0F1,0B0,0B9999 $last >far.csv
+    printf '0F0,\0\n' >zero.csv
+    : >none.csv
+}
+
 # What the rows refer to.
 prepare() {
     local name
@@ -95,6 +114,7 @@ prepare() {
     printf '{"word": "a"}\n' >nokey.jsonl
     mkdir used empty busy
     touch used/schedule.csv busy/lock
+    write_orders
     ln -s loop loop
 }
 
