@@ -43,6 +43,7 @@ struct mtlm_activation_memory {
     /* Memory that is in use until W ends, as a share of stage[]: activations
      * that W reads, and gradients that B leaves for W. */
     double waiting_share;
+    double gradient_share; /* share of those gradients alone */
 };
 
 /* Generation of text (graph/build/decode.h). */
@@ -71,6 +72,7 @@ struct mtlm_program_config {
      * instead of alpha; 0: alpha decides. */
     double act_mem;
     struct mtlm_activation_memory activation; /* with act_mem; borrowed */
+    int more_gradients; /* with act_mem: graph/schedule/window.h */
     /* [n_stage_windows], borrowed: windows w and q.  They decide instead of
      * alpha and act_mem if there is one for each virtual stage of the model. */
     const struct mtlm_window *stage_windows;

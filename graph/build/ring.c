@@ -60,7 +60,7 @@ struct mtlm_window_model mtlm_ring_model(
         config->schedule->sizing == MTLM_SIZING_STAGES && !config->order
             ? NULL
             : mtlm_ring_times(config);
-    double share = 1;
+    double share = 1, gradient_share = 0;
 
     for (int k = 0; k < stages; k++) {
         const double layers = layers_of(config, k);
@@ -76,6 +76,7 @@ struct mtlm_window_model mtlm_ring_model(
         assert(config->activation.stage);
         memcpy(memory, config->activation.stage, stages * sizeof(*memory));
         share = config->activation.waiting_share;
+        gradient_share = config->activation.gradient_share;
     }
     return (struct mtlm_window_model){.layout = &config->layout,
                                       .microbatches = config->microbatches,
@@ -84,6 +85,8 @@ struct mtlm_window_model mtlm_ring_model(
                                       .weight = times + 2 * stages,
                                       .memory = memory,
                                       .weight_share = share,
+                                      .gradient_share = gradient_share,
+                                      .more_gradients = config->more_gradients,
                                       .hop = given ? given->hop : 0,
                                       .alpha = config->window,
                                       .most_memory = config->act_mem,

@@ -11,8 +11,9 @@
 
 /* Bytes of one microbatch. */
 struct bytes {
-    double kept;    /* from F on */
-    double waiting; /* until W */
+    double kept;      /* from F on */
+    double waiting;   /* until W */
+    double gradients; /* from B to W */
 };
 
 /* Returns a pipeline of three stages of so many layers each.  The middle one
@@ -48,7 +49,7 @@ static struct bytes bytes_of(const struct mtlm_program_config *config,
     const int64_t stage_layers[] = {layers, layers, layers};
     const struct mtlm_program_config three = three_stages(config, stage_layers);
     struct mtlm_program *program = mtlm_program_build(&three);
-    struct bytes bytes = {0, 0};
+    struct bytes bytes = {0, 0, 0};
 
     for (int i = 0; i < program->graph->n_tensors; i++) {
         const struct mtlm_tensor *t = program->graph->tensor[i];
@@ -60,6 +61,8 @@ static struct bytes bytes_of(const struct mtlm_program_config *config,
             bytes.kept += mtlm_tensor_bytes(t);
         if (t->last_use == MTLM_PHASE_WEIGHT)
             bytes.waiting += mtlm_tensor_bytes(t);
+        if (t->first_use == MTLM_PHASE_BACKWARD)
+            bytes.gradients += mtlm_tensor_bytes(t);
     }
     mtlm_program_destroy(program);
     return bytes;
@@ -71,7 +74,7 @@ struct mtlm_activation_memory mtlm_activation_memory(
     const int stages = mtlm_layout_stages(&config->layout);
     struct mtlm_activation_memory memory = {
         .stage = mtlm_calloc(stages, sizeof(*memory.stage))};
-    struct bytes bytes = {0, 0};
+    struct bytes bytes = {0, 0, 0};
     int64_t measured = -1;
 
     for (int k = 0; k < stages; k++) {
@@ -85,6 +88,8 @@ struct mtlm_activation_memory mtlm_activation_memory(
         memory.stage[k] = bytes.kept;
         memory.waiting_share =
             fmax(memory.waiting_share, bytes.waiting / bytes.kept);
+        memory.gradient_share =
+            fmax(memory.gradient_share, bytes.gradients / bytes.kept);
     }
     return memory;
 }

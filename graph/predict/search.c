@@ -16,6 +16,9 @@
  * ENOUGH microbatches for each rank. */
 enum { TRIES = 32, FEW_TRIES = 10, MANY_TASKS = 8192, ENOUGH = 4 };
 
+/* Slots of gradients that are tried for each pipeline rank, at the most. */
+enum { MOST_MORE = 2 };
+
 /* Two stages a rank must cost at most this share of what one stage costs, where
  * no time of a message is known. */
 static const double worth = 0.99;
@@ -61,13 +64,27 @@ double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
     return best;
 }
 
+/* Leaves fewer tasks of a pipeline of many.  Returns whether it has many. */
+static bool shorten(struct mtlm_evaluate *pipeline)
+{
+    const struct mtlm_layout *layout = pipeline->layout;
+    const int m = pipeline->microbatches;
+
+    if (mtlm_layout_stages(layout) * m <= MANY_TASKS)
+        return false;
+    pipeline->pieces = 1;
+    pipeline->microbatches = fmin(m, ENOUGH * mtlm_layout_pipeline(layout));
+    return true;
+}
+
 /* Returns the cost of config with the best windows in `bytes`; sets config's
- * alpha and act_mem. */
+ * alpha and act_mem.  With times, slots of gradients may be more. */
 static double try_windows(struct mtlm_program_config *config, double bytes)
 {
     const int stages = mtlm_layout_stages(&config->layout);
     struct mtlm_window *window = mtlm_calloc(stages, sizeof(*window));
-    double *times = mtlm_calloc(4 * stages, sizeof(*times)), cost;
+    double *times = mtlm_calloc(4 * stages, sizeof(*times));
+    double cost, more_cost, alpha = 0;
     struct mtlm_work work;
     struct mtlm_search search;
 
@@ -81,14 +98,15 @@ static double try_windows(struct mtlm_program_config *config, double bytes)
         .pipeline = work.pipeline,
         .windows = mtlm_ring_model(config, times, times + 3 * stages),
         .tries = TRIES};
-    if (stages * config->microbatches > MANY_TASKS) {
+    if (shorten(&search.pipeline))
         search.tries = FEW_TRIES;
-        search.pipeline.pieces = 1;
-        search.pipeline.microbatches =
-            fmin(config->microbatches,
-                 ENOUGH * mtlm_layout_pipeline(&config->layout));
-    }
     cost = mtlm_search(&search, window, &config->window);
+    search.windows.more_gradients = MOST_MORE * config->layout.pp;
+    more_cost = config->times ? mtlm_search(&search, window, &alpha) : INFINITY;
+    if (more_cost < cost * (1 - 1e-9)) {
+        cost = more_cost;
+        config->window = alpha;
+    }
     mtlm_work_free(&work);
     mtlm_activation_memory_free(&config->activation);
     free(times);
@@ -197,4 +215,37 @@ void mtlm_search_schedule(struct mtlm_program_config *config, int chunks,
         }
     }
     *config = best;
+}
+
+static double evaluate_windows(const struct mtlm_program_config *config)
+{
+    struct mtlm_work work = mtlm_work_create(config);
+    struct mtlm_evaluation e;
+
+    shorten(&work.pipeline);
+    e = mtlm_evaluate(&work.pipeline);
+    mtlm_evaluation_free(&e);
+    mtlm_work_free(&work);
+    return e.makespan_s;
+}
+
+void mtlm_search_gradients(struct mtlm_program_config *config)
+{
+    struct mtlm_program_config one = *config;
+    double least;
+
+    one.more_gradients = config->more_gradients = 0;
+    mtlm_activation_memory_measure(&one);
+    least = evaluate_windows(&one);
+    for (int more = 1; more <= MOST_MORE * config->layout.pp; more *= 2) {
+        double cost;
+
+        one.more_gradients = more;
+        cost = evaluate_windows(&one);
+        if (cost < least * (1 - 1e-9)) {
+            least = cost;
+            config->more_gradients = more;
+        }
+    }
+    mtlm_activation_memory_free(&one.activation);
 }

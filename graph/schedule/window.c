@@ -11,6 +11,9 @@
 /* Of quotients that are whole numbers but for rounding. */
 #define ROUNDING 1e-9
 
+/* Ranks with this share of the busiest rank's work are among the busiest. */
+#define BUSY 0.95
+
 static int stage_on(const struct mtlm_layout *layout, int pp_rank, int chunk)
 {
     struct mtlm_layout there = *layout;
@@ -19,22 +22,26 @@ static int stage_on(const struct mtlm_layout *layout, int pp_rank, int chunk)
     return mtlm_layout_stage(&there, chunk);
 }
 
+/* Returns the time of a microbatch on a rank. */
+static double rank_work(const struct mtlm_window_model *model, int pp_rank)
+{
+    double work = 0;
+
+    for (int c = 0; c < model->layout->virtual_stages; c++) {
+        const int k = stage_on(model->layout, pp_rank, c);
+
+        work += model->forward[k] + model->backward[k] + model->weight[k];
+    }
+    return work / model->layout->workers;
+}
+
 /* Returns T. */
 static double busiest_period(const struct mtlm_window_model *model)
 {
-    const struct mtlm_layout *layout = model->layout;
     double busiest = 0;
 
-    for (int r = 0; r < layout->pp; r++) {
-        double work = 0;
-
-        for (int c = 0; c < layout->virtual_stages; c++) {
-            const int k = stage_on(layout, r, c);
-
-            work += model->forward[k] + model->backward[k] + model->weight[k];
-        }
-        busiest = fmax(busiest, work / layout->workers);
-    }
+    for (int r = 0; r < model->layout->pp; r++)
+        busiest = fmax(busiest, rank_work(model, r));
     return busiest;
 }
 
@@ -82,11 +89,35 @@ void mtlm_window_set_alpha(const struct mtlm_window_model *model, double alpha,
     free(step);
 }
 
-/* Returns the memory of a slot of q_k. */
-static double slot_for_weight(const struct mtlm_window_model *model, int stage)
+/* Returns the slots of g_k that take no memory. */
+static int free_gradients(const struct mtlm_window_model *model,
+                          const struct mtlm_window *window)
 {
+    const struct mtlm_layout *layout = model->layout;
+    double g = fmax(2, layout->workers);
+
+    if (layout->placement == MTLM_PLACEMENT_V)
+        g = fmax(g, fmin(layout->pp / 2, window->w + window->q));
+    return g;
+}
+
+/* Returns g_k of w_k and q_k alone. */
+static int least_gradients(const struct mtlm_window_model *model,
+                           const struct mtlm_window *window)
+{
+    return fmax(window->q + 1, free_gradients(model, window));
+}
+
+/* Returns the memory of the slots of a stage.  g_k counts once it is set. */
+static double stage_memory(const struct mtlm_window_model *model, int stage,
+                           const struct mtlm_window *window)
+{
+    const double share = model->weight_share > 0 ? model->weight_share : 1;
+    const double g = fmax(window->g, least_gradients(model, window));
+
     return model->memory[stage]
-           * (model->weight_share > 0 ? model->weight_share : 1);
+           * (window->w + window->q * (share - model->gradient_share)
+              + (g - free_gradients(model, window)) * model->gradient_share);
 }
 
 static double memory_of(const struct mtlm_window_model *model,
@@ -97,8 +128,7 @@ static double memory_of(const struct mtlm_window_model *model,
     for (int c = 0; c < model->layout->virtual_stages; c++) {
         const int k = stage_on(model->layout, pp_rank, c);
 
-        memory += window[k].w * model->memory[k]
-                  + window[k].q * slot_for_weight(model, k);
+        memory += stage_memory(model, k, &window[k]);
     }
     return memory;
 }
@@ -174,6 +204,21 @@ static int largest_window(const struct mtlm_window_model *model,
     return w;
 }
 
+/* Makes a window larger if *left suffices, and takes the memory from *left. */
+static bool take_slot(const struct mtlm_window_model *model, int stage,
+                      const struct mtlm_window *larger,
+                      struct mtlm_window *window, double *left)
+{
+    const double more =
+        stage_memory(model, stage, larger) - stage_memory(model, stage, window);
+
+    if (more > *left)
+        return false;
+    *left -= more;
+    *window = *larger;
+    return true;
+}
+
 static void deal_out_slots(const struct mtlm_window_model *model, double most,
                            int slots, struct mtlm_window *window)
 {
@@ -187,14 +232,11 @@ static void deal_out_slots(const struct mtlm_window_model *model, double most,
             dealt = false;
             for (int c = layout->virtual_stages - 1; c >= 0; c--) {
                 const int k = stage_on(layout, r, c);
-                const double more = slot_for_weight(model, k);
-                struct mtlm_window *w = &window[k];
+                struct mtlm_window larger = window[k];
 
-                if (w->w + w->q < slots && more > 0 && more <= left) {
-                    left -= more;
-                    w->q++;
-                    dealt = true;
-                }
+                larger.q++;
+                if (model->memory[k] > 0 && window[k].w + window[k].q < slots)
+                    dealt |= take_slot(model, k, &larger, &window[k], &left);
             }
         }
     }
@@ -267,19 +309,34 @@ void mtlm_window_set_interleaved(const struct mtlm_window_model *model,
     }
 }
 
+/* Deals out more_gradients on a rank. */
+static void add_more_gradients(const struct mtlm_window_model *model,
+                               int pp_rank, struct mtlm_window *window)
+{
+    double left =
+        model->most_memory * (1 + ROUNDING) - memory_of(model, window, pp_rank);
+
+    for (int i = 0; i < model->more_gradients; i++)
+        for (int c = model->layout->virtual_stages - 1; c >= 0; c--) {
+            const int k = stage_on(model->layout, pp_rank, c);
+            struct mtlm_window larger = window[k];
+
+            if (++larger.g <= larger.w + larger.q)
+                take_slot(model, k, &larger, &window[k], &left);
+        }
+}
+
 void mtlm_window_add_gradients(const struct mtlm_window_model *model,
                                struct mtlm_window *window)
 {
-    const struct mtlm_layout *layout = model->layout;
-    const int stages = mtlm_layout_stages(layout);
+    const int stages = mtlm_layout_stages(model->layout);
+    const double busy = BUSY * busiest_period(model);
 
-    for (int k = 0; k < stages; k++) {
-        double g = window[k].q + 1;
-
-        if (layout->placement == MTLM_PLACEMENT_V)
-            g = fmax(g, fmin(layout->pp / 2, window[k].w + window[k].q));
-        window[k].g = fmax(fmax(g, 2), layout->workers);
-    }
+    for (int k = 0; k < stages; k++)
+        window[k].g = least_gradients(model, &window[k]);
+    for (int r = 0; r < model->layout->pp; r++)
+        if (model->more_gradients > 0 && rank_work(model, r) >= busy)
+            add_more_gradients(model, r, window);
 }
 
 void mtlm_window_set_given(const struct mtlm_window_model *model,

@@ -30,11 +30,17 @@ struct mtlm_window {
  * q_k is the number of slots that fit into the memory that all w_k of the rank
  * leave.  The virtual stages of a rank get one slot each in turn, the deepest
  * stage first.  Equal stages, one per rank, give ZB-H1 (arXiv 2401.10241).  A
- * slot of q_k takes what W needs: weight_share of a microbatch's activations.
+ * slot of q_k takes the activations that W needs; with the slot of g_k that
+ * comes with it, weight_share of a microbatch's activations.
  *
- * g_k = max(q_k + 1, 2, workers): B waits for an earlier W only if B's inputs
- * have no slot.  Placement V may leave no slots for q_k; there, g_k is at least
- * min(p / 2, w_k + q_k). */
+ * g_k = max(q_k + 1, least): B waits for an earlier W only if B's inputs have
+ * no slot.  least = max(2, workers).  Placement V may leave no slots for q_k;
+ * there, least is at least min(p / 2, w_k + q_k).  The least slots take no
+ * memory here.
+ *
+ * The busiest ranks have no idle time for W.  There, more slots of g_k let W
+ * wait until the end of the iteration, where nothing else is left.  These slots
+ * get what w_k and q_k leave of the memory. */
 struct mtlm_window_model {
     const struct mtlm_layout *layout; /* borrowed; pp, virtual_stages,
                                        * placement and workers count */
@@ -44,7 +50,12 @@ struct mtlm_window_model {
      * activations in any unit. */
     const double *forward, *backward, *weight, *memory;
     double weight_share; /* share of memory[] in use until W ends; 0 means 1 */
-    double hop;          /* time of a message between ranks, in the same unit */
+    /* Share of memory[] that a slot of g takes, part of weight_share.  0: slots
+     * of g take no memory. */
+    double gradient_share;
+    int more_gradients; /* slots of g that the stages of the busiest ranks get,
+                         * up to w + q, if memory is left */
+    double hop;         /* time of a message between ranks, in the same unit */
     /* Read by schedules whose windows come from options or from a search. */
     double alpha;
     double most_memory; /* memory limit of a rank, for q_k; with alpha 0, for

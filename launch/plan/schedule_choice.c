@@ -199,6 +199,20 @@ static void search(struct mtlm_options *options, struct mtlm_wish *wish,
                       config->window, config->act_mem);
 }
 
+/* Sets the slots of gradients by the times of the layout in wish. */
+static void settle_gradients(struct mtlm_wish *wish,
+                             const struct mtlm_choice *choice)
+{
+    struct mtlm_program_config config = mtlm_wish_config(
+        wish, choice->tp, choice->pp, choice->dp, choice->micro_batch);
+
+    if (!mtlm_ring_times(&config) || config.act_mem == 0 || config.order
+        || config.schedule->sizing == MTLM_SIZING_STAGES)
+        return;
+    mtlm_search_gradients(&config);
+    wish->config.more_gradients = config.more_gradients;
+}
+
 int mtlm_schedule_choice_settle(struct mtlm_options *options,
                                 struct mtlm_wish *wish,
                                 const struct mtlm_choice *choice,
@@ -224,8 +238,11 @@ int mtlm_schedule_choice_settle(struct mtlm_options *options,
     config.times = wish->config.times;
     if (check_memory(options, &config, err) < 0)
         return -1;
-    if (!searches)
-        return 0;
-    search(options, wish, &config);
-    return settle_times(options, wish, choice, err);
+    if (searches) {
+        search(options, wish, &config);
+        if (settle_times(options, wish, choice, err) < 0)
+            return -1;
+    }
+    settle_gradients(wish, choice);
+    return 0;
 }

@@ -39,8 +39,8 @@ static struct mtlm_stage_times times_of(int stages, double f, double b,
     return times;
 }
 
-/* Four equal stages in the memory of four microbatches; frees nothing but the
- * windows is the caller's. */
+/* Four equal stages in the memory of four microbatches.  The caller frees the
+ * windows. */
 static struct mtlm_window *windows_in_memory(
     const struct mtlm_stage_times *times, const char *schedule)
 {
@@ -53,6 +53,8 @@ static struct mtlm_window *windows_in_memory(
     config.act_mem = 1;
     mtlm_activation_memory_measure(&config);
     config.act_mem = P * config.activation.stage[0];
+    if (times)
+        mtlm_search_gradients(&config);
     window = mtlm_ring_windows(&config);
     mtlm_activation_memory_free(&config.activation);
     return window;
@@ -64,10 +66,9 @@ static void assert_slots(const struct mtlm_window *window, const int *w)
         assert_int_equal(window[k].w, w[k]);
 }
 
-/* The makespan of the windows with those times.  B never waits for the slot of
- * a gradient. */
+/* The makespan of the windows with those times. */
 static double makespan(const struct mtlm_stage_times *times,
-                       struct mtlm_window *window)
+                       const struct mtlm_window *window)
 {
     const struct mtlm_layout layout = {
         .tp = 1, .pp = P, .dp = 1, .virtual_stages = 1, .workers = 1};
@@ -83,17 +84,16 @@ static double makespan(const struct mtlm_stage_times *times,
                                            .window = window};
     struct mtlm_evaluation e;
 
-    for (int k = 0; k < P; k++)
-        window[k].g = M;
     e = mtlm_evaluate(&pipeline);
     mtlm_evaluation_free(&e);
     assert_true(e.makespan_s >= e.least_s - rounding);
     return e.makespan_s;
 }
 
-/* One rank at 0.8 of the others' speed: windows from times reach the lower
- * bound, work of the slow rank behind the F of two stages. */
-static void test_windows_from_times_reach_the_bound(void **state)
+/* One rank at 0.8 of the others' speed.  Windows from times, and a slot of
+ * gradients more on that rank, all in the same bytes, come to the lower bound:
+ * work of that rank behind the F of two stages. */
+static void test_windows_from_times_come_to_the_bound(void **state)
 {
     static const int by_layers[] = {4, 3, 2, 1}, by_times[] = {4, 4, 3, 1};
     struct mtlm_stage_times times = times_of(P, 1, 1.2, 0.9, 0.05, SLOW);
@@ -101,11 +101,15 @@ static void test_windows_from_times_reach_the_bound(void **state)
 
     (void) state;
     assert_slots(window, by_layers);
-    assert_float_equal(makespan(&times, window), 66.58125, 1e-6);
+    assert_float_equal(makespan(&times, window), 65.175, 1e-6);
     free(window);
     window = windows_in_memory(&times, "window");
     assert_slots(window, by_times);
-    assert_float_equal(makespan(&times, window), 64.1, 1e-6);
+    assert_int_equal(window[SLOW].q, 1);
+    assert_int_equal(window[SLOW].g, 3);
+    assert_float_equal(makespan(&times, window), 64.1, 0.03);
+    window[SLOW].g = 2;
+    assert_float_equal(makespan(&times, window), 65.25, 1e-6);
     free(window);
     mtlm_stage_times_free(&times);
 }
@@ -306,7 +310,7 @@ static void test_the_search_keeps_to_the_stages_of_the_times(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_windows_from_times_reach_the_bound),
+        cmocka_unit_test(test_windows_from_times_come_to_the_bound),
         cmocka_unit_test(test_times_change_no_other_windows),
         cmocka_unit_test(test_messages_widen_windows),
         cmocka_unit_test(test_a_plan_works_with_the_times),

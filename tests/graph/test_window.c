@@ -193,6 +193,35 @@ static void test_interleaved_windows_take_a_chunk_more_than_megatrons(
     }
 }
 
+/* Three ranks, the middle one is the busiest, in the memory of four
+ * microbatches.  There w = 3 and q = 1: up to two more slots of gradients, but
+ * one only if two take the memory of a microbatch. */
+static void test_the_busiest_rank_gets_slots_of_gradients(void **state)
+{
+    static const struct {
+        double share;
+        int more, g;
+    } cases[] = {{0, 0, 2}, {0, 1, 3},   {0, 2, 4},
+                 {0, 9, 4}, {0.5, 0, 2}, {0.5, 9, 3}};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct equal e;
+
+        equal(&e, 3, 1, MTLM_PLACEMENT_LOOP);
+        e.time[1] = 4;
+        e.model.most_memory = 4;
+        e.model.gradient_share = cases[i].share;
+        e.model.more_gradients = cases[i].more;
+        solve(&e);
+        assert_int_equal(e.window[1].w, 3);
+        assert_int_equal(e.window[1].q, 1);
+        assert_int_equal(e.window[1].g, cases[i].g);
+        assert_int_equal(e.window[0].g, 2);
+        assert_true(mtlm_window_memory(&e.model, e.window) <= 4 + rounding);
+    }
+}
+
 /* Stages of 3 and 2 layers: T = 9, L_0 = 10, L_1 = 4. */
 static void test_uneven_stages_have_windows_by_their_work(void **state)
 {
@@ -308,6 +337,7 @@ int main(void)
         cmocka_unit_test(test_published_schedules_have_their_windows),
         cmocka_unit_test(
             test_interleaved_windows_take_a_chunk_more_than_megatrons),
+        cmocka_unit_test(test_the_busiest_rank_gets_slots_of_gradients),
         cmocka_unit_test(test_uneven_stages_have_windows_by_their_work),
         cmocka_unit_test(test_hops_lengthen_the_residence),
         cmocka_unit_test(test_no_window_exceeds_the_microbatches),

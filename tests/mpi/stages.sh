@@ -75,7 +75,7 @@ for model in "${models[@]}"; do
         grep -q '^schedule auto: .* --window ' out err \
             || fail "auto does not say what"
         for windows in '--act-mem 1e7' '--stage-windows 4,1+2' \
-            '--stage-times times.ini --trace trace --trace-iterations 2:3' \
+            '--stage-times times.ini --act-mem 3e7 --trace trace --trace-iterations 2:3' \
             '--durations trace/schedule.csv'; do
             like one 2 "${run[@]}" "${parallel[@]}" $windows
         done
