@@ -72,7 +72,7 @@ static void ask_for_token(struct mtlm_run_decode *decode, int slot)
     struct token *token = &s->token[s->submitted++ % MTLM_RUN_TOKENS_AHEAD];
 
     assert(s->submitted - s->taken <= MTLM_RUN_TOKENS_AHEAD);
-    decode->passes++;
+    mtlm_run_wait_for_cycle(decode->run, ++decode->passes);
     token->handle = mtlm_run_data_handle(
         &decode->run->data, decode->run->program->decode.token, slot);
     MTLM_CHECK_STARPU(starpu_data_acquire_on_node_cb(

@@ -164,6 +164,12 @@ static struct mtlm_pass train_pass(struct mtlm_run *run, int64_t iteration,
                               .record = record && run->config.recorder};
 }
 
+void mtlm_run_wait_for_cycle(struct mtlm_run *run, int64_t iteration)
+{
+    if (iteration > 0 && iteration % mtlm_priority_cycle(&run->priority) == 0)
+        mtlm_run_wait(run);
+}
+
 void mtlm_run_init(struct mtlm_run *run)
 {
     const struct mtlm_pass pass = {0};
@@ -175,9 +181,7 @@ void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration, bool record)
 {
     const struct mtlm_pass pass = train_pass(run, iteration, record);
 
-    /* Priorities start over: no older node may remain (priority.h). */
-    if (iteration > 0 && iteration % mtlm_priority_cycle(&run->priority) == 0)
-        mtlm_run_wait(run);
+    mtlm_run_wait_for_cycle(run, iteration);
     if (run->config.plan)
         mtlm_run_message_order(run->config.engine, run->config.plan,
                                pass.microbatches);

@@ -58,4 +58,8 @@ static inline int64_t mtlm_pass_microbatch(const struct mtlm_pass *pass,
 void mtlm_run_submit_item(struct mtlm_run *run, const struct mtlm_item *item,
                           const struct mtlm_pass *pass);
 
+/* Waits for all nodes where the priorities of pass number `iteration` start
+ * over: no older node may remain (graph/schedule/priority.h). */
+void mtlm_run_wait_for_cycle(struct mtlm_run *run, int64_t iteration);
+
 #endif /* MTLM_GRAPH_RUN_PRIVATE_H */
