@@ -165,6 +165,16 @@ static void print_result(const struct job *job, const char *prefix)
     printf("\n");
 }
 
+/* Says what is hardly text.  Any bytes have tokens, so nothing is refused. */
+static void print_doubt(const struct mtlm_text_reader *r)
+{
+    if (2 * r->zero_lines > r->text_lines)
+        fprintf(stderr,
+                "mtlm-preprocess: %" PRId64 " of %" PRId64
+                " line%s have zero bytes; is the input plain text?\n",
+                r->zero_lines, r->text_lines, mtlm_plural(r->text_lines));
+}
+
 /* Encodes the inputs and finishes the files. */
 static int write_dataset(struct job *job, const char *prefix,
                          struct mtlm_error *err)
@@ -193,6 +203,7 @@ static int write_dataset(struct job *job, const char *prefix,
         || mtlm_indexed_writer_commit(job->writer, err) < 0)
         return -1;
     print_result(job, prefix);
+    print_doubt(&job->reader);
     return 0;
 }
 

@@ -15,6 +15,7 @@
 
 #include "launch/tools/text_reader.h"
 #include "launch/tools/tool.h"
+#include "runtime/base/memory.h"
 
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"
 
@@ -142,11 +143,36 @@ static int add_line(struct mtlm_text_reader *r, bool json, const char *line,
         line += mark;
         bytes -= mark;
     }
+    r->text_lines += !json;
+    r->zero_lines += !json && memchr(line, '\0', bytes);
     rc = json ? add_json_line(r, line, bytes, err)
               : add_text_line(r, line, bytes, err);
     if (rc < 0 && err->code == MTLM_EXIT_RESOURCE)
         mtlm_error_prefix(err, "%s: up to line %" PRId64, r->name, r->line);
     return rc;
+}
+
+/* Reads a line to *line, and returns its bytes; -1: the file ends, a signal
+ * came, or errno says why not.  A line may be endless, so a signal ends it. */
+static ssize_t read_line(FILE *file, char **line, size_t *room)
+{
+    enum { LOOK = 1 << 20 }; /* bytes between two looks at the signal */
+    size_t n = 0;
+    int c = '\0';
+
+    while (c != '\n' && (c = getc_unlocked(file)) != EOF) {
+        char *more = n < *room ? *line : mtlm_grow(*line, room, n + 1, 1);
+
+        if (!more) {
+            errno = ENOMEM;
+            return -1;
+        }
+        *line = more;
+        more[n++] = (char) c;
+        if (n % LOOK == 0 && mtlm_tool_stopped(NULL) < 0)
+            return -1;
+    }
+    return n > 0 && !ferror(file) ? (ssize_t) n : -1;
 }
 
 /* Reads all lines of the open file. */
@@ -161,7 +187,7 @@ static int read_lines(struct mtlm_text_reader *r, FILE *file, bool json,
         ssize_t bytes;
 
         errno = 0;
-        bytes = getline(&line, &room, file);
+        bytes = read_line(file, &line, &room);
         if (bytes < 0)
             break;
         r->line++;
@@ -186,6 +212,8 @@ int mtlm_text_reader_read(struct mtlm_text_reader *reader, const char *path,
     FILE *file = standard ? stdin : fopen(path, "re");
     int rc;
 
+    if (!file && mtlm_tool_stopped(err) < 0) /* while it waited for a writer */
+        return -1;
     if (!file)
         return mtlm_error_set(err, MTLM_EXIT_INPUT, "cannot read %s: %s", path,
                               strerror(errno));

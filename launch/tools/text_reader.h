@@ -23,7 +23,9 @@ struct mtlm_text_reader {
     void (*progress)(void *arg); /* called after each line */
     void *arg;
 
-    int64_t bytes; /* read so far, of all files */
+    /* Read so far, of all files. */
+    int64_t bytes;
+    int64_t text_lines, zero_lines; /* of plain text; those with a zero byte */
 
     /* private */
     const char *name; /* of the open file, in messages */

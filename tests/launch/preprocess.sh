@@ -211,6 +211,23 @@ grep -q 'MB/s' stderr || fail "no progress after 2 s: $(cat stderr)"
 grep -q 'stopped by Terminated' stderr || fail "stopped: $(cat stderr)"
 [ "$(ls slow*)" = slow ] || fail "left behind: $(ls slow*)"
 
+# A signal ends a line without an end, and the wait for a pipe's writer.
+for input in /dev/zero slow; do
+    timeout --foreground --preserve-status -k $((20 * TIME_SCALE)) 0.5 \
+        "$preprocess" -i $input -o endless >stdout 2>stderr
+    rc=$?
+    [ $rc -eq 143 ] && grep -q 'stopped by Terminated' stderr \
+        || fail "SIGTERM while it reads $input: exit code $rc: $(cat stderr)"
+    [ -z "$(ls endless* 2>/dev/null)" ] || fail "left behind: $(ls endless*)"
+done
+
+# Zero bytes are kept, with a word.
+printf 'a\0b\nc\nd\0\0\n' >zeros
+"$preprocess" -i zeros -o zeros >stdout 2>stderr || fail "zeros: $(cat stderr)"
+grep -q ': 2 of 3 lines have zero bytes; is the input plain text?' stderr \
+    || fail "no word about zero bytes: $(cat stderr)"
+grep -q '1 document, 11 tokens' stdout || fail "zeros: $(cat stdout)"
+
 # Help.
 "$preprocess" --help >stdout 2>stderr || fail "--help: exit code $?"
 for words in 'Input:' 'Output:' 'Tokens:' 'Example:' '--tokenizer-type' \
