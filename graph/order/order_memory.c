@@ -10,7 +10,7 @@
 
 /* A ring of a stage.  Microbatch i has slot i modulo the length: the distance
  * of numbers in use counts. */
-struct ring {
+struct counted_ring {
     bool *used;         /* [m] */
     int oldest, newest; /* no number outside oldest .. newest is in use */
     int slots;
@@ -18,11 +18,11 @@ struct ring {
 
 /* The rings of a virtual stage: tensors that B reads last, and tensors that W
  * reads last. */
-struct rings {
-    struct ring backward, weight;
+struct stage_rings {
+    struct counted_ring backward, weight;
 };
 
-static void take_slot(struct ring *ring, int i)
+static void take_slot(struct counted_ring *ring, int i)
 {
     while (ring->oldest <= ring->newest && !ring->used[ring->oldest])
         ring->oldest++;
@@ -37,21 +37,21 @@ static void take_slot(struct ring *ring, int i)
         fmax(ring->slots, fmax(ring->newest - i, i - ring->oldest) + 1);
 }
 
-static struct rings *create_rings(const struct mtlm_boxes *boxes)
+static struct stage_rings *create_rings(const struct mtlm_boxes *boxes)
 {
     const int v = boxes->layout->virtual_stages;
-    struct rings *rings = mtlm_calloc(v, sizeof(*rings));
+    struct stage_rings *rings = mtlm_calloc(v, sizeof(*rings));
 
     for (int c = 0; c < v; c++) {
-        rings[c].backward = (struct ring){
+        rings[c].backward = (struct counted_ring){
             mtlm_calloc(boxes->microbatches, sizeof(bool)), 0, -1, 0};
-        rings[c].weight = (struct ring){
+        rings[c].weight = (struct counted_ring){
             mtlm_calloc(boxes->microbatches, sizeof(bool)), 0, -1, 0};
     }
     return rings;
 }
 
-static void free_rings(struct rings *rings, int n)
+static void free_rings(struct stage_rings *rings, int n)
 {
     for (int c = 0; c < n; c++) {
         free(rings[c].backward.used);
@@ -61,7 +61,7 @@ static void free_rings(struct rings *rings, int n)
 }
 
 /* Returns the stage's memory. */
-static double memory_of(const struct rings *rings, double microbatch,
+static double memory_of(const struct stage_rings *rings, double microbatch,
                         double share)
 {
     return microbatch
@@ -70,7 +70,7 @@ static double memory_of(const struct rings *rings, double microbatch,
 }
 
 /* Runs a box.  Returns what the rings grow by. */
-static double run_box(const struct mtlm_boxes *boxes, struct rings *rings,
+static double run_box(const struct mtlm_boxes *boxes, struct stage_rings *rings,
                       struct mtlm_box box, double share)
 {
     const double microbatch = boxes->memory[box.stage];
@@ -93,7 +93,7 @@ static int walk_rank(const struct mtlm_box_order *order,
                      const struct mtlm_boxes *boxes, int rank, double share,
                      double most, double *memory)
 {
-    struct rings *rings = create_rings(boxes);
+    struct stage_rings *rings = create_rings(boxes);
     int place = -1;
 
     *memory = 0;
