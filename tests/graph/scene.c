@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -76,4 +77,20 @@ void scene_assert_sound(struct scene *s, double most_memory)
     assert_int_equal(n, s->walk.n);
     assert_true(mtlm_order_peak(&s->order, &s->boxes)
                 <= most_memory + scene_rounding);
+}
+
+void scene_read(const struct scene *s, const char *csv,
+                struct mtlm_box_order *order,
+                struct mtlm_order_file_notes *notes)
+{
+    struct mtlm_error err = {0};
+    char path[] = "/tmp/mtlm-order-XXXXXX";
+    FILE *file = fdopen(mkstemp(path), "w");
+
+    assert_non_null(file);
+    assert_true(fputs(csv, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    if (mtlm_order_file_read(path, &s->boxes, NULL, order, notes, &err) < 0)
+        fail_msg("%s", err.text);
+    remove(path);
 }

@@ -4,6 +4,7 @@
 /* A pipeline of equal stages for tests of orders, and what every order must
  * hold. */
 
+#include "graph/order/order_file.h"
 #include "graph/order/walk.h"
 
 enum { SCENE_MOST = 64 }; /* virtual stages */
@@ -33,5 +34,10 @@ void scene_free(struct scene *s);
 /* Asserts that the order holds every box once, on its rank, each box after what
  * the box waits for, and that the memory suffices. */
 void scene_assert_sound(struct scene *s, double most_memory);
+
+/* Reads the text of an order's file into `order`, an order without boxes. */
+void scene_read(const struct scene *s, const char *csv,
+                struct mtlm_box_order *order,
+                struct mtlm_order_file_notes *notes);
 
 #endif /* MTLM_TESTS_GRAPH_SCENE_H */

@@ -7,13 +7,11 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "graph/order/order_file.h"
 #include "graph/order/published.h"
 #include "tests/graph/scene.h"
 #include "tests/tier.h"
@@ -127,22 +125,6 @@ static const struct rows theirs[] = {
     {"gpipe", 2, 1, 3, "0F0,0F1,0F2,0B0,0B1,0B2\n1F0,1F1,1F2,1B0,1B1,1B2\n"},
 };
 
-static void read_rows(struct scene *s, const char *csv,
-                      struct mtlm_box_order *order)
-{
-    struct mtlm_order_file_notes notes;
-    struct mtlm_error err = {0};
-    char path[] = "/tmp/mtlm-published-XXXXXX";
-    FILE *file = fdopen(mkstemp(path), "w");
-
-    assert_non_null(file);
-    assert_true(fputs(csv, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-    assert_int_equal(
-        mtlm_order_file_read(path, &s->boxes, NULL, order, &notes, &err), 0);
-    remove(path);
-}
-
 static void test_orders_are_those_of_others(void **state)
 {
     (void) state;
@@ -150,13 +132,14 @@ static void test_orders_are_those_of_others(void **state)
         const struct rows *rows = &theirs[i];
         const struct mtlm_published *published =
             mtlm_published_find(rows->name);
+        struct mtlm_order_file_notes notes;
         struct mtlm_box_order order;
         struct scene s;
 
         assert_non_null(published);
         create(&s, published, rows->p, rows->m, rows->v, one, 0);
         order = mtlm_order_create(&s.boxes);
-        read_rows(&s, rows->csv, &order);
+        scene_read(&s, rows->csv, &order, &notes);
         assert_true(mtlm_published_build(published, &s.walk, 0, &s.order)
                     < INFINITY);
         for (int r = 0; r < rows->p; r++) {
