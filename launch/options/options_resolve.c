@@ -2,7 +2,10 @@
 
 #include "config.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "launch/options/option_table.h"
 #include "launch/options/options_check.h"
@@ -51,12 +54,16 @@ static int check_needed(const struct mtlm_options *options,
     for (int i = 0; i < MTLM_OPTION_COUNT; i++)
         if (mtlm_option_needed(i) && options->source[i] == MTLM_SOURCE_DEFAULT
             && !(i == MTLM_OPT_LR && options->eval_only))
-            return mtlm_error_set(
-                err, MTLM_EXIT_USAGE,
-                "--%s is missing%s; give it, or start from a preset such as "
-                "--model gpt-tiny",
-                mtlm_option_table[i].name,
-                mtlm_options_checkpoint_why(options, why));
+            return options->load_dir && access(options->load_dir, F_OK) < 0
+                       ? mtlm_error_set(err, MTLM_EXIT_INPUT, "--load %s: %s",
+                                        options->load_dir, strerror(errno))
+                       : mtlm_error_set(
+                           err, MTLM_EXIT_USAGE,
+                           "--%s is missing%s; give it, or start from a preset "
+                           "such as "
+                           "--model gpt-tiny",
+                           mtlm_option_table[i].name,
+                           mtlm_options_checkpoint_why(options, why));
     return 0;
 }
 

@@ -83,7 +83,7 @@ int mtlm_blend_list_parse(const char *text, const char *label,
 {
     struct blend_words words = split_words(text);
     const bool weighted = has_weights(&words);
-    double value;
+    double value, sum = 0;
     int rc = 0;
 
     *list = (struct mtlm_blend_list){.n = weighted ? words.n / 2 : words.n};
@@ -115,7 +115,11 @@ int mtlm_blend_list_parse(const char *text, const char *label,
                                 "expected; give WEIGHT PREFIX pairs, or "
                                 "prefixes alone",
                                 label, prefix);
+        sum += weighted ? list->weight[i] : 0;
     }
+    if (rc == 0 && isinf(sum))
+        rc = mtlm_error_set(err, MTLM_EXIT_USAGE,
+                            "%s: the sum of the weights is no number", label);
     free_words(&words);
     if (rc < 0)
         mtlm_blend_list_free(list);

@@ -11,7 +11,8 @@
     EXIT(NUMERIC, 5, "NaN or infinity in the loss or the gradients")           \
     EXIT(RESOURCE, 6, "not enough memory, or a size beyond a limit")           \
     EXIT(PEER, 7, "a peer was lost or hung, or a library call failed")         \
-    EXIT(INTERRUPTED, 75, "stopped by a signal, between two iterations")
+    EXIT(INTERRUPTED, 75,                                                      \
+         "stopped by a signal, between two iterations or in a text")
 
 enum mtlm_exit {
 #define EXIT(name, code, meaning) MTLM_EXIT_##name = code,

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "runtime/base/exit_code.h"
 #include "runtime/machine/signals.h"
 
 static volatile sig_atomic_t time_over, signalled;
@@ -21,7 +22,13 @@ static void on_signal(int number)
         (void) written; /* the process ends anyway */
         _exit(128 + number);
     }
-    signalled = 1;
+    signalled = number;
+}
+
+static void on_stop(int number)
+{
+    (void) number;
+    _exit(MTLM_EXIT_INTERRUPTED);
 }
 
 static const int numbers[] = {SIGINT, SIGTERM, SIGUSR1};
@@ -41,9 +48,9 @@ void mtlm_signals_start(void)
 void mtlm_signals_end_at_once(void)
 {
     for (int i = 0; i < NUMBERS; i++)
-        signal(numbers[i], SIG_DFL);
+        signal(numbers[i], numbers[i] == SIGUSR1 ? on_stop : SIG_DFL);
     if (signalled)
-        raise(SIGTERM);
+        raise(signalled);
 }
 
 void mtlm_stop_request(void)

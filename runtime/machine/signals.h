@@ -13,8 +13,9 @@ extern "C" {
 /* Installs the signal handlers; ignores SIGPIPE and SIGXFSZ. */
 void mtlm_signals_start(void);
 
-/* Lets SIGINT, SIGTERM and SIGUSR1 end the process at once, for work that has
- * nothing to save; a signal that came before ends the process now. */
+/* Lets signals end the process at once, for work that has nothing to save:
+ * SIGINT and SIGTERM as by default; SIGUSR1, by which mtlm-run asks, with
+ * MTLM_EXIT_INTERRUPTED.  A signal that came before ends the process now. */
 void mtlm_signals_end_at_once(void);
 
 /* Reasons to stop; 0: none.  The ranks' values are added up, and a signal must

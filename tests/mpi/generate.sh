@@ -90,6 +90,18 @@ timeout -k 5 $((60 * TIME_SCALE)) "$program" "${many[@]}" 2>err </dev/null | hea
 [ "${PIPESTATUS[0]}" -eq 4 ] && grep -q 'standard output' err \
     || fail "a reader that leaves: $(cat err)"
 
+# So does a signal to launch/run, without a word of mpirun.
+rm out
+"$tree/launch/run" -n 2 "$program" "${many[@]}" \
+    --pipeline-model-parallel-size 2 >out 2>err </dev/null &
+pid=$!
+within 30 test -s out || fail "no text: $(cat err)"
+kill -TERM $pid
+wait $pid
+rc=$?
+[ $rc -eq 75 ] && grep -qx 'run: stopped' err && ! grep -q mpirun err \
+    || fail "a signal to launch/run: exit code $rc: $(cat err)"
+
 # Weights so large that logits overflow generate no text.
 "$convert" --input ck --output huge.hf/ >said 2>&1 || fail "no export: $(cat said)"
 /usr/bin/python3 "$tree/tests/mpi/generate_huge.py" huge.hf/model.safetensors \

@@ -44,7 +44,7 @@ for signal in INT TERM; do
     within 60 iterated || fail "no iterations: $(cat err)"
     kill -$signal "$job"
     interrupted "SIG$signal to launch/run"
-    grep -q 'finish the same iteration' err || fail "launch/run says: $(cat err)"
+    grep -q 'all ranks stop, training after the same iteration' err || fail "launch/run says: $(cat err)"
 done
 
 # At a bare mpirun Ctrl-C promises an end only, within 3 s; most of them are

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "runtime/base/exit_code.h"
 #include "runtime/machine/signals.h"
 #include "tests/runtime/child.h"
 
@@ -62,6 +63,22 @@ static int exceed_the_time(int unused)
         return 1;
     raise(SIGUSR1); /* it counts more, and is the first one still */
     return mtlm_stop_requested() == MTLM_STOP_SIGNAL ? 42 : 2;
+}
+
+/* A process that ends at once ends by the number itself; by SIGUSR1 with a
+ * status of its own. */
+static int end_at_once(int number)
+{
+    mtlm_signals_end_at_once();
+    raise(number);
+    return 2;
+}
+
+static int end_later(int number)
+{
+    raise(number);
+    mtlm_signals_end_at_once();
+    return 2;
 }
 
 static int write_to_nobody(int unused)
@@ -123,6 +140,24 @@ static void test_a_closed_pipe_does_not_end_the_process(void **state)
     assert_int_equal(WEXITSTATUS(status), 42);
 }
 
+static void test_signals_end_at_once(void **state)
+{
+    static int (*const run[])(int) = {end_at_once, end_later};
+    char text[256];
+
+    (void) state;
+    for (int i = 0; i < 2 * N; i++) {
+        const int number = numbers[i / 2];
+        const int status = status_of(run[i % 2], number, text);
+
+        if (number == SIGUSR1)
+            assert_int_equal(WEXITSTATUS(status), MTLM_EXIT_INTERRUPTED);
+        else
+            assert_int_equal(WTERMSIG(status), number);
+        assert_int_equal(WIFEXITED(status), number == SIGUSR1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +165,7 @@ int main(void)
         cmocka_unit_test(test_the_second_signal_ends_the_process),
         cmocka_unit_test(test_a_signal_is_told_from_the_end_of_the_time),
         cmocka_unit_test(test_a_closed_pipe_does_not_end_the_process),
+        cmocka_unit_test(test_signals_end_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
