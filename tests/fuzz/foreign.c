@@ -32,11 +32,12 @@ void fuzz_huggingface_config(const uint8_t *data, size_t bytes)
 {
     struct mtlm_error err = {0};
     struct mtlm_model model, again;
+    struct mtlm_ends ends;
     json_t *config;
     char *text;
 
     memory_file_put(0, "config.json", data, bytes);
-    if (mtlm_huggingface_read_config("config.json", &model, &err) < 0
+    if (mtlm_huggingface_read_config("config.json", &model, &ends, &err) < 0
         || mtlm_foreign_check_model(&model, "config.json", &err) < 0) {
         fuzz_refused(&err);
         return;
@@ -44,7 +45,7 @@ void fuzz_huggingface_config(const uint8_t *data, size_t bytes)
     config = mtlm_huggingface_config(&model, &err);
     text = json_dumps(config, JSON_COMPACT);
     memory_file_put(0, "config.json", text, strlen(text));
-    if (mtlm_huggingface_read_config("config.json", &again, &err) < 0
+    if (mtlm_huggingface_read_config("config.json", &again, &ends, &err) < 0
         || !same(&model, &again))
         abort();
     json_decref(config);
@@ -147,10 +148,12 @@ void fuzz_huggingface_index(const uint8_t *data, size_t bytes)
         "\"n_positions\":2,\"n_inner\":3,\"vocab_size\":3}";
     static struct file a, b;
     struct mtlm_model model;
+    struct mtlm_ends ends;
 
     memory_file_put(0, "/config.json", config, sizeof(config) - 1);
     if (!a.data) {
-        if (mtlm_huggingface_read_config("x/config.json", &model, NULL) < 0)
+        if (mtlm_huggingface_read_config("x/config.json", &model, &ends, NULL)
+            < 0)
             abort();
         a = make_file(&model, true);
         b = make_file(&model, false);
