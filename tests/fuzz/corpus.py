@@ -122,6 +122,10 @@ CORPUS = {
                         {"iteration": 1, "test": {"lm_loss": 3}}),
                 metrics({"iteration": 2, "lm_loss": None}) * 2,
                 metrics({"iteration": 3, "lm_loss": 1})[:-9], metrics()],
+    "order": [b"0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n",
+              b"0F0,,3F0,3I0,3W0,0BW0\r\n1F0,2F0,2BW0,1BW0\n\n",
+              b"0UNSHARD,0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,\"1F0\",1B0,1SEND_B0",
+              b"0F0,0F1,(0F2;0B0)OVERLAP_F_B,0B1, 0I2 ,0W2\n"],
     "merges": [b"#version: 0.2\na b\nab c\nb c\nab ab\nabc abc\n",
                b"#version\na b\r\n", b"#version: 0.2\n"],
 }
@@ -156,6 +160,9 @@ def words(srcdir):
         + GPT2_LAYER,
         "metrics": JSON + ["iteration", "lm_loss", "learning_rate", "program",
                            "mtlm-dag", "validation", "test", "\n"],
+        "order": ["0F1", "0B1", "0I1", "0W1", "0BW1", "1F", "2B", "3W", "BW",
+                  "OVERLAP_F_B", "SEND_F", "RECV_B", "REDUCE_GRAD", "UNSHARD",
+                  "\r\n", ",", ";", "99999999"],
         "llmc": ["\xc6\xd7\x34\x01"]}
 
 

@@ -18,7 +18,8 @@
     X(huggingface_config)                                                      \
     X(huggingface_index)                                                       \
     X(llmc)                                                                    \
-    X(metrics)
+    X(metrics)                                                                 \
+    X(order)
 
 #define FUZZ_READER(name) void fuzz_##name(const uint8_t *data, size_t bytes);
 FUZZ_READERS(FUZZ_READER)
