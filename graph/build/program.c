@@ -53,7 +53,8 @@ struct mtlm_boxes mtlm_program_boxes(const struct mtlm_program_config *config)
 {
     return (struct mtlm_boxes){.layout = &config->layout,
                                .microbatches = config->microbatches,
-                               .pieces = 1};
+                               .pieces = 1,
+                               .fused = config->schedule->fused};
 }
 
 bool mtlm_program_is_chained(const struct mtlm_program_config *config)

@@ -24,6 +24,12 @@ static int64_t layers_of(const struct mtlm_program_config *config, int stage)
     return count;
 }
 
+/* Returns whether windows follow from the stages alone. */
+static bool follow_from_stages(const struct mtlm_program_config *config)
+{
+    return config->schedule->sizing == MTLM_SIZING_STAGES && !config->order;
+}
+
 /* Returns the layers of a stage that are recomputed as a whole.  F and W of
  * such a layer count as part of B. */
 static double layers_again(const struct mtlm_program_config *config,
@@ -33,7 +39,7 @@ static double layers_again(const struct mtlm_program_config *config,
 
     /* Windows that follow from the stages ignore recomputation; a single stage
      * waits for no other stage. */
-    if (config->schedule->sizing == MTLM_SIZING_STAGES
+    if (follow_from_stages(config)
         || recompute->granularity != MTLM_RECOMPUTE_FULL
         || mtlm_layout_stages(&config->layout) == 1)
         return 0;
@@ -57,9 +63,7 @@ struct mtlm_window_model mtlm_ring_model(
 {
     const int stages = mtlm_layout_stages(&config->layout);
     const struct mtlm_stage_times *given =
-        config->schedule->sizing == MTLM_SIZING_STAGES && !config->order
-            ? NULL
-            : mtlm_ring_times(config);
+        follow_from_stages(config) ? NULL : mtlm_ring_times(config);
     double share = 1, gradient_share = 0;
 
     for (int k = 0; k < stages; k++) {

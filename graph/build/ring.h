@@ -9,7 +9,7 @@
  * recomputation, F and W of a recomputed layer count as part of B.  Schedules
  * with windows of their own and models of one virtual stage ignore
  * recomputation.  Schedules whose windows follow from the stages alone ignore
- * times, too. */
+ * times, too.  With config->order, both count. */
 
 #include "graph/build/program.h"
 

@@ -12,6 +12,20 @@
 #include "graph/schedule/order_window.h"
 #include "runtime/base/memory.h"
 
+struct mtlm_boxes mtlm_ring_order_boxes(
+    const struct mtlm_program_config *config,
+    const struct mtlm_window_model *model)
+{
+    struct mtlm_boxes boxes = mtlm_program_boxes(config);
+
+    boxes.forward = model->forward;
+    boxes.backward = model->backward;
+    boxes.weight = model->weight;
+    boxes.hop = model->hop;
+    boxes.memory = model->memory;
+    return boxes;
+}
+
 /* The walk of a program's order. */
 struct walked {
     struct mtlm_boxes boxes;
@@ -24,12 +38,7 @@ static void walk_order(const struct mtlm_program_config *config,
 {
     double makespan;
 
-    walked->boxes = mtlm_program_boxes(config);
-    walked->boxes.forward = model->forward;
-    walked->boxes.backward = model->backward;
-    walked->boxes.weight = model->weight;
-    walked->boxes.hop = model->hop;
-    walked->boxes.memory = model->memory;
+    walked->boxes = mtlm_ring_order_boxes(config, model);
     walked->walk = mtlm_walk_create(&walked->boxes);
     makespan = mtlm_walk(&walked->walk, config->order);
     assert(makespan < INFINITY);

@@ -7,6 +7,12 @@
 #include "graph/build/program.h"
 #include "graph/schedule/window.h"
 
+/* Returns the boxes of config's pipeline, each W in one piece, with the times
+ * and memory of model, which the boxes borrow. */
+struct mtlm_boxes mtlm_ring_order_boxes(
+    const struct mtlm_program_config *config,
+    const struct mtlm_window_model *model);
+
 /* The functions below walk the order of config.  model: mtlm_ring_model(); its
  * times are those of the walk. */
 

@@ -2,7 +2,8 @@
 #define MTLM_GRAPH_PUBLISHED_H
 
 /* Published pipeline schedules as orders of boxes.  An entry of the table has
- * name, source, formulas and a function that builds the order. */
+ * name, formulas and a function that builds the order.  The schedule of that
+ * name (graph/schedule/schedule_list.h) has help and source. */
 
 #include "graph/order/walk.h"
 
@@ -13,7 +14,7 @@ struct mtlm_published_size {
 };
 
 struct mtlm_published {
-    const char *name, *help, *source;
+    const char *name;
     int least_chunks, most_chunks; /* v; most_chunks 0: any number */
     enum mtlm_placement placement; /* where v > 1 */
     bool fused; /* B and W are one: the formulas hold for boxes.fused */

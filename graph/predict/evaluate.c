@@ -413,6 +413,7 @@ struct mtlm_boxes mtlm_evaluate_boxes(const struct mtlm_evaluate *pipeline,
                                .backward = pipeline->backward,
                                .weight = pipeline->weight,
                                .hop = pipeline->hop,
+                               .fused = pipeline->schedule->fused,
                                .memory = memory};
 }
 

@@ -72,16 +72,33 @@ static double two_pipelines_filled(const struct mtlm_window_model *model,
     return 0;
 }
 
-/* The memory of p microbatches on the fullest rank. */
-static double pipeline_of_memory(const struct mtlm_window_model *model,
-                                 struct mtlm_window *window)
+/* The memory of so many microbatches on the fullest rank. */
+static double memory_of(const struct mtlm_window_model *model, int microbatches,
+                        struct mtlm_window *window)
 {
-    const double most =
-        model->layout->pp * mtlm_window_microbatch_memory(model);
+    const double most = microbatches * mtlm_window_microbatch_memory(model);
     const double alpha = mtlm_window_set_memory(model, most, window);
 
     mtlm_window_fill(model, most, window);
     return alpha;
+}
+
+static double pipeline_of_memory(const struct mtlm_window_model *model,
+                                 struct mtlm_window *window)
+{
+    return memory_of(model, model->layout->pp, window);
+}
+
+static double half_of_memory(const struct mtlm_window_model *model,
+                             struct mtlm_window *window)
+{
+    return memory_of(model, model->layout->pp / 2 + 1, window);
+}
+
+static double third_of_memory(const struct mtlm_window_model *model,
+                              struct mtlm_window *window)
+{
+    return memory_of(model, (model->layout->pp + 4) / 3, window);
 }
 
 static double interleaved(const struct mtlm_window_model *model,

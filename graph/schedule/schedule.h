@@ -38,6 +38,10 @@ struct mtlm_schedule {
     double (*windows)(const struct mtlm_window_model *model,
                       struct mtlm_window *window);
     const struct mtlm_priority_order *order; /* priorities of F, B and W */
+    /* Ranks follow the published order of this name (graph/order/published.h)
+     * unless --schedule-mode says how.  Windows and priorities serve until the
+     * order is built.  false: ranks follow an order only if asked to. */
+    bool followed;
 };
 
 #define MTLM_SCHEDULE_ONE(name, help, ...) +1

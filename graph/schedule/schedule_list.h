@@ -25,6 +25,11 @@
              .least_chunks = 2, .placed = true,                                \
              .placement = MTLM_PLACEMENT_LOOP, .windows = interleaved,         \
              .order = &mtlm_priority_by_groups)                                \
+    SCHEDULE("breadth-first", "all microbatches through each virtual stage",   \
+             .source = "arXiv 2211.05953", .fused = true, .least_chunks = 2,   \
+             .placed = true, .placement = MTLM_PLACEMENT_LOOP,                 \
+             .windows = all_microbatches, .order = &mtlm_priority_by_depth,    \
+             .followed = true)                                                 \
     SCHEDULE("zb-h1", "1F1B's memory, W apart", .source = "arXiv 2401.10241",  \
              .least_chunks = 1, .most_chunks = 1,                              \
              .windows = one_pipeline_filled, .order = &mtlm_priority_by_depth) \
@@ -32,12 +37,35 @@
              .source = "arXiv 2401.10241", .least_chunks = 1,                  \
              .most_chunks = 1, .windows = two_pipelines_filled,                \
              .order = &mtlm_priority_by_depth)                                 \
+    SCHEDULE("zb-1p", "1F1B's memory, W apart, by times",                      \
+             .source = "arXiv 2401.10241, 3", .least_chunks = 1,               \
+             .most_chunks = 1, .windows = one_pipeline_filled,                 \
+             .order = &mtlm_priority_by_depth, .followed = true)               \
+    SCHEDULE("zb-2p", "twice 1F1B's memory, W apart, by times",                \
+             .source = "arXiv 2401.10241, 3", .least_chunks = 1,               \
+             .most_chunks = 1, .windows = two_pipelines_filled,                \
+             .order = &mtlm_priority_by_depth, .followed = true)               \
     SCHEDULE("zb-v",                                                           \
              "1F1B's memory, W apart, two virtual stages on each rank, "       \
              "--placement v",                                                  \
              .source = "arXiv 2405.15362", .least_chunks = 2,                  \
              .most_chunks = 2, .placed = true, .placement = MTLM_PLACEMENT_V,  \
              .windows = pipeline_of_memory, .order = &mtlm_priority_by_depth)  \
+    SCHEDULE("v-half", "half of 1F1B's memory, W apart, --placement v",        \
+             .source = "arXiv 2405.15362", .least_chunks = 2,                  \
+             .most_chunks = 2, .placed = true, .placement = MTLM_PLACEMENT_V,  \
+             .windows = half_of_memory, .order = &mtlm_priority_by_depth,      \
+             .followed = true)                                                 \
+    SCHEDULE("v-min", "a third of 1F1B's memory, W apart, --placement v",      \
+             .source = "arXiv 2405.15362", .least_chunks = 2,                  \
+             .most_chunks = 2, .placed = true, .placement = MTLM_PLACEMENT_V,  \
+             .windows = third_of_memory, .order = &mtlm_priority_by_depth,     \
+             .followed = true)                                                 \
+    SCHEDULE("dualpipe-v", "pairs of F and B, W apart, --placement v",         \
+             .source = "github.com/deepseek-ai/DualPipe", .least_chunks = 2,   \
+             .most_chunks = 2, .placed = true, .placement = MTLM_PLACEMENT_V,  \
+             .windows = pipeline_of_memory, .order = &mtlm_priority_by_depth,  \
+             .followed = true)                                                 \
     SCHEDULE("auto", "virtual stages, placement and windows by evaluation",    \
              .sizing = MTLM_SIZING_SEARCH, .memory_of = "1f1b",                \
              .least_chunks = 1, .windows = by_options,                         \

@@ -67,6 +67,25 @@ static int check_memory(const struct mtlm_job *job, struct mtlm_error *err)
                                            &job->hosts, err);
 }
 
+/* The order of a published --schedule is known when its layout is: plans the
+ * memory again. */
+static int check_published(struct mtlm_job *job, struct mtlm_error *err)
+{
+    struct mtlm_choice *c = &job->choice;
+    struct mtlm_program_config config =
+        mtlm_wish_config(&job->wish, c->tp, c->pp, c->dp, c->micro_batch);
+    struct mtlm_outline outline;
+
+    if (!config.order || job->options.schedule_file)
+        return 0;
+    mtlm_activation_memory_measure(&config);
+    outline = mtlm_outline_create(&config, job->hosts.process_bytes);
+    c->need = mtlm_choose_need(&job->hosts, &outline);
+    mtlm_outline_destroy(&outline);
+    mtlm_activation_memory_free(&config.activation);
+    return mtlm_layout_choice_check_memory(&job->options, c, &job->hosts, err);
+}
+
 int mtlm_job_layout_choose(struct mtlm_job *job, struct mtlm_error *err)
 {
     struct mtlm_options *o = &job->options;
@@ -83,7 +102,8 @@ int mtlm_job_layout_choose(struct mtlm_job *job, struct mtlm_error *err)
     if (mtlm_layout_choice_make(o, &job->wish, &job->hosts, &job->choice, err)
             < 0
         || check_memory(job, err) < 0
-        || mtlm_layout_choice_take(o, &job->wish, &job->choice, err) < 0)
+        || mtlm_layout_choice_take(o, &job->wish, &job->choice, err) < 0
+        || check_published(job, err) < 0)
         return -1;
     job->layout = mtlm_wish_config(&job->wish, job->choice.tp, job->choice.pp,
                                    job->choice.dp, job->choice.micro_batch)

@@ -278,9 +278,9 @@
         "torch.distributed.pipelining, instead of --schedule")                 \
     OPT(PARALLEL, SCHEDULE_MODE, "schedule-mode", CHOICE, schedule_mode,       \
         "strict", 0, 0, "strict|hint|windows",                                 \
-        "with --schedule-file: ranks run the order as it stands (strict), "    \
-        "prefer what stands first (hint), or take its windows only "           \
-        "(windows)")                                                           \
+        "ranks run the order of --schedule-file or of a published --schedule " \
+        "as it stands (strict), prefer what stands first (hint), or take its " \
+        "windows only (windows)")                                              \
     OPT(PARALLEL, STAGE_TIMES, "stage-times", TEXT, stage_times, "", 0, 0,     \
         "FILE.ini",                                                            \
         "times of F, B, W and messages that windows, --schedule auto and "     \

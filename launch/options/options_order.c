@@ -7,9 +7,11 @@
 
 #include "graph/order/order_file.h"
 #include "graph/order/order_rows.h"
+#include "graph/order/published.h"
 #include "launch/options/option_table.h"
 #include "launch/options/options_note.h"
 #include "launch/options/options_order.h"
+#include "launch/options/options_schedule.h"
 #include "launch/options/options_stages.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/plural.h"
@@ -131,20 +133,29 @@ static int read_order(struct mtlm_options *o,
     return 0;
 }
 
+/* Refuses a mode without an order. */
+static int check_mode(const struct mtlm_options *o, struct mtlm_error *err)
+{
+    const char *name = mtlm_options_schedule(o)->name;
+
+    if (mtlm_options_source(o, MTLM_OPT_SCHEDULE_MODE)
+            != MTLM_SOURCE_COMMAND_LINE
+        || mtlm_published_find(name))
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "--schedule-mode is for the order of --schedule-file "
+                          "or of a published --schedule; %s has none",
+                          name);
+}
+
 int mtlm_options_order_resolve(struct mtlm_options *options,
                                struct mtlm_error *err)
 {
     struct mtlm_options *o = options;
     struct mtlm_order_shape shape;
 
-    if (!o->schedule_file) {
-        if (mtlm_options_source(o, MTLM_OPT_SCHEDULE_MODE)
-            == MTLM_SOURCE_COMMAND_LINE)
-            return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                                  "--schedule-mode is for the order of "
-                                  "--schedule-file");
-        return 0;
-    }
+    if (!o->schedule_file)
+        return check_mode(o, err);
     if (check_alone(o, err) < 0
         || mtlm_order_rows_shape(o->schedule_file, &shape, err) < 0
         || check_shape(o, &shape, err) < 0 || read_order(o, &shape, err) < 0)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/order/published.h"
 #include "launch/options/options_schedule.h"
 #include "launch/options/options_stages.h"
 #include "runtime/base/memory.h"
@@ -23,6 +24,16 @@ const char *mtlm_options_schedule_name(const struct mtlm_options *options)
 {
     return options->schedule_file ? options->schedule_file
                                   : mtlm_options_schedule(options)->name;
+}
+
+bool mtlm_options_schedule_follows(const struct mtlm_options *options)
+{
+    const struct mtlm_schedule *schedule = mtlm_options_schedule(options);
+
+    return !options->schedule_file && !options->eval_only
+           && (schedule->followed
+               || (mtlm_options_given(options, MTLM_OPT_SCHEDULE_MODE)
+                   && mtlm_published_find(schedule->name)));
 }
 
 /* Returns whether an option may set the windows of the schedule.  search: the
@@ -116,6 +127,7 @@ int mtlm_options_schedule_resolve(struct mtlm_options *options,
 {
     struct mtlm_options *o = options;
     const struct mtlm_schedule *schedule = mtlm_options_schedule(o);
+    const bool follows = mtlm_options_schedule_follows(o);
 
     /* A configuration file may hold options that take no effect. */
     if (mtlm_options_source(o, MTLM_OPT_SVG_DETAIL) == MTLM_SOURCE_COMMAND_LINE
@@ -136,14 +148,16 @@ int mtlm_options_schedule_resolve(struct mtlm_options *options,
                               "--placement policy no rank has an order");
     if (mtlm_options_given(o, MTLM_OPT_WINDOW) && !takes_size(schedule, false))
         return refuse_size(o, "window", false, err);
-    if (o->act_mem > 0 && !takes_size(schedule, true))
+    if (o->act_mem > 0 && !takes_size(schedule, true) && !follows)
         return refuse_size(o, "act-mem", true, err);
-    if (o->placement == MTLM_PLACEMENT_POLICY && schedule->placed)
+    if (o->placement == MTLM_PLACEMENT_POLICY && (schedule->placed || follows))
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--schedule %s places stages on ranks, and "
                               "--placement policy leaves the place to the "
                               "scheduling policy",
                               schedule->name);
+    if (follows && !mtlm_options_given(o, MTLM_OPT_SCHEDULE_MODE))
+        o->schedule_mode = MTLM_FOLLOW_HINT;
     if (o->stage_windows && read_windows(o, err) < 0)
         return -1;
     if (schedule->placed && !mtlm_options_given(o, MTLM_OPT_PLACEMENT))

@@ -14,6 +14,9 @@ int mtlm_options_schedule_resolve(struct mtlm_options *options,
 const struct mtlm_schedule *mtlm_options_schedule(
     const struct mtlm_options *options);
 
+/* Returns whether ranks follow the published order of --schedule. */
+bool mtlm_options_schedule_follows(const struct mtlm_options *options);
+
 /* Returns the name of --schedule, or the path of --schedule-file; borrowed. */
 const char *mtlm_options_schedule_name(const struct mtlm_options *options);
 

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "graph/build/order_build.h"
 #include "graph/build/ring.h"
 #include "graph/predict/activation_memory.h"
 #include "graph/predict/search.h"
@@ -15,7 +16,10 @@
 #include "launch/options/options_stages.h"
 #include "launch/plan/order_fit.h"
 #include "launch/plan/schedule_choice.h"
+#include "runtime/base/memory.h"
 #include "runtime/base/plural.h"
+
+#define MIB (1024.0 * 1024)
 
 void mtlm_schedule_choice_wish(const struct mtlm_options *o,
                                struct mtlm_program_config *config)
@@ -199,6 +203,72 @@ static void search(struct mtlm_options *options, struct mtlm_wish *wish,
                       config->window, config->act_mem);
 }
 
+/* Refuses a pipeline that the published order cannot have. */
+static int check_published(const struct mtlm_published *published,
+                           const struct mtlm_program_config *config,
+                           struct mtlm_error *err)
+{
+    const struct mtlm_boxes boxes = mtlm_program_boxes(config);
+    const char *lacks = mtlm_published_lacks(published, &boxes);
+
+    if (!lacks)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "the order of --schedule %s needs %s; here %d ranks "
+                          "have %" PRId64 " microbatch%s",
+                          published->name, lacks, config->layout.pp,
+                          config->microbatches,
+                          config->microbatches == 1 ? "" : "es");
+}
+
+static void note_order(struct mtlm_options *options)
+{
+    static const char *const how[] = {[MTLM_FOLLOW_STRICT] = "strictly",
+                                      [MTLM_FOLLOW_HINT] = "as priorities",
+                                      [MTLM_FOLLOW_WINDOWS] =
+                                          "by its windows only"};
+    const struct mtlm_schedule *schedule = mtlm_options_schedule(options);
+
+    mtlm_options_note(options, "schedule %s: follows the order of %s %s",
+                      schedule->name, schedule->source,
+                      how[options->schedule_mode]);
+}
+
+/* Sets the order of a published schedule, by the times of the layout, in
+ * options and wish. */
+static int settle_order(struct mtlm_options *options, struct mtlm_wish *wish,
+                        const struct mtlm_choice *choice,
+                        struct mtlm_error *err)
+{
+    struct mtlm_program_config config = mtlm_wish_config(
+        wish, choice->tp, choice->pp, choice->dp, choice->micro_batch);
+    const struct mtlm_published *published =
+        mtlm_published_find(config.schedule->name);
+    struct mtlm_box_order order;
+    int rc;
+
+    if (!mtlm_options_schedule_follows(options) || config.layout.pp == 1)
+        return 0;
+    if (check_published(published, &config, err) < 0)
+        return -1;
+    mtlm_activation_memory_measure(&config);
+    rc = mtlm_order_build(published, &config, &order);
+    mtlm_activation_memory_free(&config.activation);
+    if (rc < 0)
+        return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
+                              "--act-mem is %.4g MiB, and the order of "
+                              "--schedule %s needs more",
+                              config.act_mem / MIB, published->name);
+    options->order = mtlm_calloc(1, sizeof(*options->order));
+    *options->order = order;
+    options->order_microbatches = config.microbatches;
+    wish->order = options->order;
+    wish->order_microbatches = config.microbatches;
+    note_order(options);
+    config.order = wish->order;
+    return check_memory(options, &config, err);
+}
+
 /* Sets the slots of gradients by the times of the layout in wish. */
 static void settle_gradients(struct mtlm_wish *wish,
                              const struct mtlm_choice *choice)
@@ -227,7 +297,8 @@ int mtlm_schedule_choice_settle(struct mtlm_options *options,
         || check_order(options, wish, &config, err) < 0
         || check_slow_rank(&wish->machine, &config.layout, err) < 0)
         return -1;
-    if (config.schedule->least_chunks > 1
+    if ((config.schedule->least_chunks > 1
+         || mtlm_options_schedule_follows(options))
         && mtlm_layout_pipeline(&config.layout) == 1)
         mtlm_options_note(options,
                           "--schedule %s: without effect, the pipeline has "
@@ -244,5 +315,5 @@ int mtlm_schedule_choice_settle(struct mtlm_options *options,
             return -1;
     }
     settle_gradients(wish, choice);
-    return 0;
+    return settle_order(options, wish, choice, err);
 }

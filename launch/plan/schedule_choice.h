@@ -22,7 +22,8 @@ void mtlm_schedule_choice_wish_cluster(struct mtlm_wish *wish,
  * that do not fit the layout (MTLM_EXIT_USAGE), and windows beyond --act-mem
  * (MTLM_EXIT_RESOURCE).  With --schedule auto, searches stages, placement and
  * windows, sets them in wish, and adds a note to options.  With a cluster, sets
- * the times of the layout in options and wish. */
+ * the times of the layout in options and wish.  If ranks follow a published
+ * order, sets the order in options and wish, and adds a note. */
 int mtlm_schedule_choice_settle(struct mtlm_options *options,
                                 struct mtlm_wish *wish,
                                 const struct mtlm_choice *choice,

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "graph/order/published.h"
+#include "graph/schedule/schedule.h"
 #include "tests/graph/scene.h"
 #include "tests/tier.h"
 
@@ -235,6 +236,31 @@ static void test_what_a_schedule_lacks_is_said(void **state)
     scene_free(&s);
 }
 
+/* An order and the schedule of its name are for the same pipelines. */
+static void test_each_order_has_a_schedule_of_its_name(void **state)
+{
+    int followed = 0;
+
+    (void) state;
+    for (int i = 0; i < MTLM_PUBLISHED_COUNT; i++) {
+        const struct mtlm_published *published = &mtlm_published[i];
+        const struct mtlm_schedule *schedule =
+            mtlm_schedule_find(published->name);
+
+        assert_non_null(schedule);
+        assert_non_null(schedule->source);
+        assert_int_equal(schedule->fused, published->fused);
+        assert_int_equal(schedule->least_chunks, published->least_chunks);
+        assert_int_equal(schedule->most_chunks, published->most_chunks);
+        assert_int_equal(schedule->placed, published->least_chunks > 1);
+        assert_int_equal(schedule->placement, published->placement);
+        followed += schedule->followed;
+    }
+    for (int i = 0; i < MTLM_SCHEDULE_COUNT; i++)
+        followed -= mtlm_schedules[i].followed;
+    assert_int_equal(followed, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +269,7 @@ int main(void)
         cmocka_unit_test(test_dualpipe_v_idles_as_its_file_does),
         cmocka_unit_test(test_orders_take_the_times_of_their_authors),
         cmocka_unit_test(test_what_a_schedule_lacks_is_said),
+        cmocka_unit_test(test_each_order_has_a_schedule_of_its_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -149,7 +149,8 @@ static void test_contradictions_are_refused(void **state)
             "a search");
     refuses(EIGHT "--schedule best",
             "--schedule is 'best', it must be one of window/gpipe/1f1b/"
-            "interleaved/zb-h1/zb-h2/zb-v/auto");
+            "interleaved/breadth-first/zb-h1/zb-h2/zb-1p/zb-2p/zb-v/v-half/"
+            "v-min/dualpipe-v/auto");
     refuses(EIGHT "--svg-detail op",
             "--svg-detail is for the picture of --trace DIR or of --dry-run "
             "--svg FILE");

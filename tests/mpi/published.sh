@@ -1,0 +1,59 @@
+#!/bin/bash
+# Published orders by name: the weights of gpipe, whichever order ranks follow
+# and however they follow the order; strictly, the order that the plan says.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+program=$(readlink -f "$program")
+report=${program%mtlm-dag}mtlm-report
+
+# trains NAME OPTION...: the weight hash of two iterations of $ranks ranks.
+trains() {
+    local name=$1
+    shift
+    well "$ranks" "${small[@]}" --train-iters 2 --weight-hash --workers 1 \
+        --num-layers $((2 * ranks)) --global-batch-size $((4 * ranks)) \
+        --pipeline-model-parallel-size "$ranks" --schedule "$name" "$@"
+    weight_hash out
+}
+
+# same NAME OPTION...
+same() {
+    [ "$(trains "$@")" = "$hash" ] || fail "$ranks ranks, $*: other weights: $(cat err)"
+}
+
+ranks=2
+hash=$(trains gpipe)
+[ -n "$hash" ] || fail "no weight hash: $(cat out err)"
+for name in gpipe 1f1b interleaved zb-h1 zb-h2 zb-v; do
+    same $name --schedule-mode strict
+done
+for name in breadth-first zb-1p zb-2p v-half v-min dualpipe-v; do
+    same $name
+done
+if full_tier; then
+    for ranks in 2 4; do
+        hash=$(trains gpipe)
+        for name in gpipe 1f1b interleaved breadth-first zb-h1 zb-h2 zb-1p \
+            zb-2p zb-v v-half v-min dualpipe-v; do
+            for mode in strict hint windows; do
+                same $name --schedule-mode $mode
+            done
+        done
+    done
+    ranks=2
+fi
+
+# The plan's order is the order that ran.
+run=("${small[@]}" --num-layers 4 --workers 1 --pipeline-model-parallel-size 2
+    --schedule v-half --schedule-mode strict)
+well 1 "${run[@]}" --dry-run --schedule-out plan.csv
+well 2 "${run[@]}" --train-iters 2 --trace ran
+"$report" ran --schedule-out ran.csv >said 2>&1 || fail "mtlm-report: $(cat said)"
+cmp plan.csv ran.csv || fail "planned $(cat plan.csv), ran $(cat ran.csv)"
+
+# More memory than there is: refused before anything starts.
+refuses_at_once
+job 2 "${run[@]}" --act-mem 1e6 --train-iters 1
+[ $rc -eq 6 ] || fail "--act-mem: status $rc: $(cat err)"
+grep -q -e 'act-mem is .* need' err || fail "--act-mem: $(cat err)"
+finish
