@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "graph/order/chance.h"
 #include "graph/order/improve.h"
 #include "runtime/base/memory.h"
 
@@ -29,22 +30,9 @@ struct state {
     double *tail;      /* [n] longest time from a box's end to the end of all */
     double **level;    /* [ranks][boxes] memory in use before a place */
     int *until;        /* [n] the step from which a box may move back */
-    uint64_t random;
+    struct mtlm_chance chance;
     int step, best_step;
 };
-
-static double fraction(struct state *s)
-{
-    s->random ^= s->random << 13;
-    s->random ^= s->random >> 7;
-    s->random ^= s->random << 17;
-    return (double) (s->random >> 11) / (double) (UINT64_C(1) << 53);
-}
-
-static int below(struct state *s, int n)
-{
-    return (int) (fraction(s) * n);
-}
 
 /* ---- times and memory ---- */
 
@@ -155,7 +143,7 @@ static int path_begin(struct state *s)
         const int box = s->order->box[r][0];
 
         if (s->walk->before[box] < 0 && is_critical(s, box)
-            && below(s, ++n) == 0)
+            && mtlm_chance_below(&s->chance, ++n) == 0)
             found = box;
     }
     return found;
@@ -177,7 +165,7 @@ static int path_next(struct state *s, int box)
         const int after = w->after[box][i];
 
         if (w->start[after] <= w->end[box] + w->hop[after]
-            && is_critical(s, after) && below(s, ++n) == 0)
+            && is_critical(s, after) && mtlm_chance_below(&s->chance, ++n) == 0)
             found = after;
     }
     return found;
@@ -191,7 +179,8 @@ static void consider(struct state *s, int box, struct swap *found)
 
     if (!may_swap(s, r, place))
         return;
-    bound = bound_of(s, r, place) * (1 + 1e-9 * fraction(s));
+    bound =
+        bound_of(s, r, place) * (1 + 1e-9 * mtlm_chance_fraction(&s->chance));
     if (s->until[box] > s->step && bound >= s->least)
         return;
     if (bound < found->bound)
@@ -230,8 +219,8 @@ static void try_swap(struct state *s, int r, int place)
 static void kick(struct state *s)
 {
     for (int i = 0; i < KICKS; i++) {
-        const int r = below(s, s->order->ranks);
-        const int place = below(s, s->order->n[r] - 1);
+        const int r = mtlm_chance_below(&s->chance, s->order->ranks);
+        const int place = mtlm_chance_below(&s->chance, s->order->n[r] - 1);
 
         if (may_swap(s, r, place))
             try_swap(s, r, place);
@@ -269,7 +258,8 @@ static void step(struct state *s)
     }
     moved = s->order->box[swap.rank][swap.place + 1];
     try_swap(s, swap.rank, swap.place);
-    s->until[moved] = s->step + TABU_LEAST + below(s, TABU_MORE);
+    s->until[moved] =
+        s->step + TABU_LEAST + mtlm_chance_below(&s->chance, TABU_MORE);
     note_best(s);
     if (s->step - s->best_step > PATIENCE)
         start_again(s);
@@ -285,7 +275,7 @@ double mtlm_improve_order(const struct mtlm_improve *improve,
                       .tail = mtlm_calloc(walk->n, sizeof(double)),
                       .level = mtlm_calloc(order->ranks, sizeof(double *)),
                       .until = mtlm_calloc(walk->n, sizeof(int)),
-                      .random = UINT64_C(0x9e3779b97f4a7c15)};
+                      .chance = mtlm_chance_create()};
 
     for (int r = 0; r < order->ranks; r++)
         s.level[r] = mtlm_calloc(order->n[r], sizeof(double));

@@ -210,28 +210,6 @@ static double microbatch_memory(const struct mtlm_boxes *boxes)
     return most;
 }
 
-/* The best of the authors' variants. */
-static double build_rounds(struct mtlm_walk *walk, double most_memory,
-                           struct mtlm_box_order *order)
-{
-    struct mtlm_box_order work = mtlm_order_create(walk->boxes);
-    double least = INFINITY;
-
-    for (int i = 0; i < 4; i++) {
-        const struct mtlm_rounds rounds = {.most_memory = most_memory,
-                                           .fill_backward = i % 2 == 1,
-                                           .fill_forward = i / 2 == 1};
-        const double makespan = mtlm_rounds_build(&rounds, walk, &work);
-
-        if (makespan < least) {
-            least = makespan;
-            mtlm_order_copy(order, &work);
-        }
-    }
-    mtlm_order_free(&work);
-    return least < INFINITY ? mtlm_walk(walk, order) : INFINITY;
-}
-
 double mtlm_published_build(const struct mtlm_published *published,
                             struct mtlm_walk *walk, double most_memory,
                             struct mtlm_box_order *order)
@@ -245,8 +223,8 @@ double mtlm_published_build(const struct mtlm_published *published,
     for (int r = 0; r < order->ranks; r++)
         order->n[r] = 0;
     if (published->build == NULL)
-        return build_rounds(
-            walk, most_memory > 0 ? fmin(own, most_memory) : own, order);
+        return mtlm_rounds_best(most_memory > 0 ? fmin(own, most_memory) : own,
+                                walk, order);
     published->build(boxes, order);
     if (most_memory > 0
         && mtlm_order_peak(order, boxes) > most_memory * (1 + 1e-9))

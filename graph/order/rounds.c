@@ -388,3 +388,24 @@ double mtlm_rounds_build(const struct mtlm_rounds *rounds,
     mtlm_order_free(&work);
     return makespan;
 }
+
+double mtlm_rounds_best(double most_memory, struct mtlm_walk *walk,
+                        struct mtlm_box_order *order)
+{
+    struct mtlm_box_order work = mtlm_order_create(walk->boxes);
+    double least = INFINITY;
+
+    for (int i = 0; i < 4; i++) {
+        const struct mtlm_rounds rounds = {.most_memory = most_memory,
+                                           .fill_backward = i % 2 == 1,
+                                           .fill_forward = i / 2 == 1};
+        const double makespan = mtlm_rounds_build(&rounds, walk, &work);
+
+        if (makespan < least) {
+            least = makespan;
+            mtlm_order_copy(order, &work);
+        }
+    }
+    mtlm_order_free(&work);
+    return least < INFINITY ? mtlm_walk(walk, order) : INFINITY;
+}

@@ -23,4 +23,9 @@ struct mtlm_rounds {
 double mtlm_rounds_build(const struct mtlm_rounds *rounds,
                          struct mtlm_walk *walk, struct mtlm_box_order *order);
 
+/* Builds the best order of all variants in `order`.  Returns the makespan;
+ * INFINITY if the memory is too small.  Changes the times in `walk`. */
+double mtlm_rounds_best(double most_memory, struct mtlm_walk *walk,
+                        struct mtlm_box_order *order);
+
 #endif /* MTLM_GRAPH_ROUNDS_H */
