@@ -1,8 +1,8 @@
 #!/bin/bash
-# PyTorch's own reader and validator take the orders that --schedule-out writes,
-# of plans and of a traced run, and add messages that do not wait for each other.
-# --schedule-file takes the orders of PyTorch's classes, with and without
-# messages.
+# PyTorch's own reader and validator take the orders that --schedule-out writes:
+# of emergent plans, of every published name and of a traced run.  The messages
+# that PyTorch adds do not wait for each other.  --schedule-file takes the orders
+# of PyTorch's classes, with and without messages.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
 tree=$(cd "$OLDPWD" && cd "${srcdir:-.}" && pwd)
@@ -21,13 +21,21 @@ order() {
 }
 orders=()
 for p in 2 4; do
-    for m in 4 8; do
-        for name in gpipe 1f1b zb-h1 zb-h2; do
-            order $name $p 1 $m
-        done
-        order interleaved $p 2 $m
-        order zb-v $p 2 $m --placement v
+    for name in gpipe 1f1b zb-h1 zb-h2; do
+        order $name $p 1 4
     done
+    order interleaved $p 2 4
+    order zb-v $p 2 4 --placement v
+done
+
+# The published order of every name.
+for name in gpipe 1f1b zb-h1 zb-h2 zb-1p zb-2p; do
+    order $name 4 1 8 --schedule-mode strict
+done
+order interleaved 2 3 8 --schedule-mode strict
+order breadth-first 4 2 8 --schedule-mode strict
+for name in zb-v v-half v-min dualpipe-v; do
+    order $name 4 2 8 --schedule-mode strict
 done
 
 # The order of a run, as mtlm-report writes it.
