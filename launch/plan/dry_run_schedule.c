@@ -215,12 +215,6 @@ static int draw(const struct mtlm_work *work, const struct mtlm_evaluation *e,
 
 /* ---- as a file ---- */
 
-/* Whether the plan is an order that was given. */
-static bool is_given(const struct mtlm_program_config *config)
-{
-    return config->order && config->follow != MTLM_FOLLOW_WINDOWS;
-}
-
 static int write_order(const struct mtlm_program_config *config,
                        const struct mtlm_work *work,
                        const struct mtlm_evaluation *e, const char *path,
@@ -230,7 +224,7 @@ static int write_order(const struct mtlm_program_config *config,
     struct mtlm_box_order order;
     int rc;
 
-    if (is_given(config)) {
+    if (mtlm_program_is_chained(config)) {
         boxes.pieces = 1;
         return mtlm_order_file_write(path, &boxes, config->order, err);
     }
@@ -239,6 +233,17 @@ static int write_order(const struct mtlm_program_config *config,
     rc = mtlm_order_file_write(path, &boxes, &order, err);
     mtlm_order_free(&order);
     return rc;
+}
+
+/* Evaluates what ranks make of the order of config, if there is one. */
+static struct mtlm_evaluation evaluate(const struct mtlm_program_config *config,
+                                       struct mtlm_work *work)
+{
+    if (mtlm_program_is_chained(config))
+        return mtlm_evaluate_order(&work->pipeline, config->order);
+    if (config->follow == MTLM_FOLLOW_HINT)
+        work->pipeline.order = config->order;
+    return mtlm_evaluate(&work->pipeline);
 }
 
 int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
@@ -251,8 +256,7 @@ int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
 
     mtlm_step_show("evaluating the schedule");
     work = mtlm_work_create(config);
-    e = is_given(config) ? mtlm_evaluate_order(&work.pipeline, config->order)
-                         : mtlm_evaluate(&work.pipeline);
+    e = evaluate(config, &work);
     mtlm_step_clear();
     print_bubble(config, out);
     if (files->times) {

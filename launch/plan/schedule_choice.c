@@ -221,7 +221,7 @@ static int check_published(const struct mtlm_published *published,
                           config->microbatches == 1 ? "" : "es");
 }
 
-static void note_order(struct mtlm_options *options)
+static void note_order(struct mtlm_options *options, int workers)
 {
     static const char *const how[] = {[MTLM_FOLLOW_STRICT] = "strictly",
                                       [MTLM_FOLLOW_HINT] = "as priorities",
@@ -232,6 +232,11 @@ static void note_order(struct mtlm_options *options)
     mtlm_options_note(options, "schedule %s: follows the order of %s %s",
                       schedule->name, schedule->source,
                       how[options->schedule_mode]);
+    if (workers > 1)
+        mtlm_options_note(options,
+                          "schedule %s: its order is for one worker on each "
+                          "rank, and here each has %d",
+                          schedule->name, workers);
 }
 
 /* Sets the order of a published schedule, by the times of the layout, in
@@ -264,7 +269,7 @@ static int settle_order(struct mtlm_options *options, struct mtlm_wish *wish,
     options->order_microbatches = config.microbatches;
     wish->order = options->order;
     wish->order_microbatches = config.microbatches;
-    note_order(options);
+    note_order(options, config.layout.workers);
     config.order = wish->order;
     return check_memory(options, &config, err);
 }

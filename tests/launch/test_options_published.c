@@ -81,15 +81,15 @@ static void test_each_name_has_its_published_makespan(void **state)
             cases[i].seconds, 1e-6);
 }
 
-/* With messages of 1 ms, the order of ZB-H1 takes 12 ms more. */
+/* With messages of 1 ms, the order of ZB-H1 takes 12 ms more.  As priorities,
+ * the order lets a W start just before a message arrives. */
 static void test_an_order_does_not_jump_with_the_latency(void **state)
 {
     (void) state;
     write_times(1000);
     assert_float_equal(seconds_of("zb-h1", "--schedule-mode strict"), 27.012,
                        1e-6);
-    assert_float_equal(seconds_of("zb-h1", "--schedule-mode hint"), 27.012,
-                       1e-6);
+    assert_true(seconds_of("zb-h1", "--schedule-mode hint") > 27.1);
 }
 
 static void says(const char *schedule, const char *more, const char *words)
@@ -115,6 +115,9 @@ static void test_the_mode_says_how_ranks_follow(void **state)
          "schedule v-half: follows the order of arXiv 2405.15362 as "
          "priorities\n");
     says("v-half", "--schedule-mode windows", " by its windows only\n");
+    says("v-half", "--workers 2",
+         "schedule v-half: its order is for one worker on each rank, and here "
+         "each has 2\n");
     assert_float_equal(seconds_of("v-half", "--schedule-mode windows"), 27,
                        1e-6);
 }
