@@ -10,6 +10,7 @@
 #include <semaphore.h>
 #include <stdlib.h>
 
+#include "graph/run/constant.h"
 #include "graph/run/decoder.h"
 #include "graph/run/run_private.h"
 #include "runtime/base/memory.h"
@@ -82,7 +83,11 @@ static void ask_for_token(struct mtlm_run_decode *decode, int slot)
 struct mtlm_run_decode *mtlm_run_decode_create(struct mtlm_run *run)
 {
     struct mtlm_run_decode *decode = mtlm_calloc(1, sizeof(*decode));
+    const struct mtlm_decode *of = &run->program->decode;
+    const struct mtlm_items *const lists[] = {&of->begin, &of->prompt,
+                                              &of->prompt_end, &of->step};
 
+    mtlm_run_fix_constants(run, lists, sizeof(lists) / sizeof(lists[0]));
     decode->run = run;
     decode->n_slots = run->program->config.decoding.sequences;
     decode->slot = mtlm_calloc(decode->n_slots, sizeof(*decode->slot));

@@ -90,6 +90,18 @@ timeout -k 5 $((60 * TIME_SCALE)) "$program" "${many[@]}" 2>err </dev/null | hea
 [ "${PIPESTATUS[0]}" -eq 4 ] && grep -q 'standard output' err \
     || fail "a reader that leaves: $(cat err)"
 
+# Memory does not grow with the tokens.
+peak() {
+    /usr/bin/python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+               check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' \
+        "$program" --load ck --generate x --temperature 0 --num-samples "$1"
+}
+few=$(peak 10) more=$(peak 150)
+sanitized || [ "${more:-1}" -lt $((${few:-0} + 10240)) ] \
+    || fail "15 times the texts: ${few:-?} and ${more:-?} KiB"
+
 # So does a signal to launch/run, without a word of mpirun.
 rm out
 "$tree/launch/run" -n 2 "$program" "${many[@]}" \
