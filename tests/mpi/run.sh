@@ -78,6 +78,11 @@ refused "there is no hostfile '$work/none'" --hostfile "$work/none" -n 2 true
 [ "$("$run" -n 1 echo --hostfile "$work/none")" = "--hostfile $work/none" ] \
     || fail "the program's own --hostfile is refused"
 refused "the hostfile '$work' is a directory" -machinefile "$work" -n 2 true
+for ranks in 0 x -1 ''; do
+    refused "the number of ranks is '$ranks', expected 1 or more" -n "$ranks" true
+done
+(ulimit -u 30000 && refused "$(echo 30001 ranks are more than the processes that \
+    you may start '(ulimit -u: 30000)')" -np 30001 true) || exit 1
 bin=$work/bin
 mkdir "$bin"
 for name in bash cat env grep id mktemp setsid setpriv true; do
