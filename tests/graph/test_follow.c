@@ -12,6 +12,9 @@
 
 #include <cmocka.h>
 
+#include "graph/build/order_build.h"
+#include "graph/build/ring.h"
+#include "graph/build/ring_order.h"
 #include "graph/order/order_memory.h"
 #include "graph/order/rounds.h"
 #include "graph/predict/evaluate.h"
@@ -379,9 +382,43 @@ static void test_slots_are_the_greatest_distance_of_numbers(void **state)
     assert_int_equal(mtlm_order_window_slots(far, away, 4), 4);
 }
 
+/* The makespan of a published order on four ranks of a layer each, 8
+ * microbatches. */
+static double makespan_of(const char *name)
+{
+    struct mtlm_program_config config = small_config(1, 4, 8);
+    double times[4 * 4], makespan;
+    struct mtlm_window_model model;
+    struct mtlm_boxes boxes;
+    struct mtlm_walk walk;
+    struct mtlm_box_order order;
+
+    config.schedule = mtlm_schedule_find(name);
+    assert_int_equal(
+        mtlm_order_build(mtlm_published_find(name), &config, &order), 0);
+    config.order = &order;
+    model = mtlm_ring_model(&config, times, times + 3 * 4);
+    boxes = mtlm_ring_order_boxes(&config, &model);
+    walk = mtlm_walk_create(&boxes);
+    makespan = mtlm_walk(&walk, &order);
+    mtlm_walk_free(&walk);
+    mtlm_order_free(&order);
+    return makespan;
+}
+
+/* Rings have the slots of a walk in which messages of a fused schedule leave
+ * behind W: 1F1B takes (m + p - 1) 3.  ZB-H1 takes 3 m + p - 1. */
+static void test_fused_orders_send_behind_w(void **state)
+{
+    (void) state;
+    assert_float_equal(makespan_of("1f1b"), 33, 1e-9);
+    assert_float_equal(makespan_of("zb-h1"), 27, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fused_orders_send_behind_w),
         cmocka_unit_test(test_the_bits_are_those_without_an_order),
         cmocka_unit_test(test_strict_follows_the_order_and_waits_for_no_slot),
         cmocka_unit_test(test_the_evaluation_of_an_order_is_its_walk),

@@ -92,6 +92,50 @@ static void test_an_order_does_not_jump_with_the_latency(void **state)
     assert_true(seconds_of("zb-h1", "--schedule-mode hint") > 27.1);
 }
 
+/* The makespan by unequal times: B is long, messages are slow. */
+static double seconds_by_times(const char *order)
+{
+    char *line = mtlm_sprintf(FOUR "--global-batch-size 16 --stage-times %s %s",
+                              name, order);
+    char *text = plan_of(line);
+    const char *at = strstr(text, " s an iteration without optimizer");
+    double seconds;
+
+    assert_non_null(at);
+    while (at[-1] != ' ')
+        at--;
+    seconds = atof(at);
+    free(text);
+    free(line);
+    return seconds;
+}
+
+/* The order of ZB-V by the times is shorter than the order by layers. */
+static void test_times_build_the_order(void **state)
+{
+    char csv[] = "/tmp/mtlm-test.XXXXXX";
+    const int fd = mkstemp(csv);
+    char *by_layers = mtlm_sprintf("--schedule-file %s", csv);
+    char *out = mtlm_sprintf(FOUR "--global-batch-size 16 --schedule zb-v "
+                                  "--schedule-mode strict --schedule-out %s",
+                             csv);
+    FILE *file = fopen(name, "w");
+    double seconds;
+
+    (void) state;
+    assert_true(fd >= 0);
+    close(fd);
+    fprintf(file, "[stage 0-7]\nforward_ms = 500\nbackward_ms = 775\n"
+                  "weight_ms = 500\n[hop]\nlatency_us = 300000\n");
+    fclose(file);
+    free(plan_of(out));
+    seconds = seconds_by_times("--schedule zb-v --schedule-mode strict");
+    assert_true(seconds < 0.995 * seconds_by_times(by_layers));
+    unlink(csv);
+    free(out);
+    free(by_layers);
+}
+
 static void says(const char *schedule, const char *more, const char *words)
 {
     char *text = plan_by_times(schedule, more);
@@ -186,6 +230,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_name_has_its_published_makespan),
         cmocka_unit_test(test_an_order_does_not_jump_with_the_latency),
+        cmocka_unit_test(test_times_build_the_order),
         cmocka_unit_test(test_the_mode_says_how_ranks_follow),
         cmocka_unit_test(test_what_an_order_lacks_is_refused),
         cmocka_unit_test(test_a_mode_needs_an_order),
