@@ -95,6 +95,7 @@ static void complete_transfer(struct mtlm_engine *engine,
     struct mtlm_message *m = &transfer->message;
 
     m->record.end_ns = mtlm_now_ns();
+    mtlm_arrivals_end(engine->arrivals, m);
     if (m->node)
         mtlm_policy_nodes_ended(m->node);
     if (m->recorded && engine->config.recorder)
@@ -241,6 +242,7 @@ static void *run_thread(void *arg)
         event = empty_inbox(engine, &quit);
         event |=
             mtlm_tickets_take(&engine->tickets, &engine->sequencer.tickets);
+        event |= mtlm_arrivals_exchange(engine->arrivals);
         event |= end_delays(engine);
         event |= issue_collectives(engine);
         event |= test_flying(engine);
@@ -297,6 +299,7 @@ struct mtlm_engine *mtlm_engine_start(const struct mtlm_engine_config *config)
     mtlm_sequencer_create(&engine->sequencer, config->order, leader);
     mtlm_tickets_start(&engine->tickets, config->ranks,
                        config->order == MTLM_ORDER_BY_LEADER && !leader);
+    engine->arrivals = mtlm_arrivals_start(config->ranks);
     if (config->tasks)
         mtlm_policy_nodes_find_message(mtlm_message_task_node);
     if (pthread_create(&engine->thread, NULL, run_thread, engine) != 0)
@@ -328,6 +331,7 @@ void mtlm_engine_stop(struct mtlm_engine *engine)
     mtlm_doorbell_ring(engine->config.ranks->bell);
     pthread_mutex_unlock(&engine->mutex);
     pthread_join(engine->thread, NULL);
+    mtlm_arrivals_stop(engine->arrivals);
     pthread_mutex_destroy(&engine->mutex);
     pthread_cond_destroy(&engine->done);
     mtlm_sequencer_destroy(&engine->sequencer);

@@ -143,6 +143,7 @@ void mtlm_message_post(struct mtlm_engine *engine,
                               : engine->p2p;
     copy_lists(transfer);
     transfer->message.record.submit_ns = mtlm_now_ns();
+    mtlm_arrivals_post(engine->arrivals, message);
     pthread_mutex_lock(&engine->mutex);
     engine->posted++;
     if (mtlm_message_is_collective(message->kind)) {

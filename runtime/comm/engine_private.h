@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "runtime/comm/arrivals.h"
 #include "runtime/comm/ranks_private.h"
 #include "runtime/comm/sequencer.h"
 #include "runtime/comm/tickets.h"
@@ -33,12 +34,13 @@ struct mtlm_engine {
     struct mtlm_queue delayed; /* in a modelled transfer */
     int collectives_flying;    /* issued, not handed back */
     struct mtlm_tickets tickets;
-    int64_t last_event_ns; /* last event, or last ring of the bell */
-    int64_t waiting_ns;    /* begin of the wait for peers */
-    int64_t stall_ns;      /* length of the wait before the next message */
-    bool waits;            /* as noted in runtime/comm/activity.h */
-    int64_t looked_ns;     /* last check of what the thread waits for */
-    int64_t noted_ns;      /* last mtlm_engine_stall_note() */
+    struct mtlm_arrivals *arrivals; /* NULL: nobody asks for announcements */
+    int64_t last_event_ns;          /* last event, or last ring of the bell */
+    int64_t waiting_ns;             /* begin of the wait for peers */
+    int64_t stall_ns;  /* length of the wait before the next message */
+    bool waits;        /* as noted in runtime/comm/activity.h */
+    int64_t looked_ns; /* last check of what the thread waits for */
+    int64_t noted_ns;  /* last mtlm_engine_stall_note() */
 };
 
 /* --- engine_post.c -------------------------------------------------------- */

@@ -26,11 +26,15 @@ struct node_entry {
      * same phase, of another phase.  Valid until this entry ends. */
     struct node_entry *next, *other;
     int waiting; /* entries that wait for this one and have not ended */
+    struct mtlm_lead_pass *pass; /* NULL: of no microbatch */
+    struct mtlm_lead_send send;  /* of a send */
+    int64_t expected_ns;         /* of a receive: its end; 0: unknown */
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards all: */
 static struct mtlm_policy_watch watch;
 static bool wanted;
+static struct mtlm_policy_advice advice;
 /* Set before the first task. */
 static mtlm_policy_nodes_of *node_of_task, *node_of_message;
 /* Entries by number, from first on; NULL: ended, or never added. */
@@ -127,7 +131,10 @@ struct mtlm_policy_node *mtlm_policy_nodes_add(
     e->times = times;
     e->modelled_ns = modelled_ns;
     e->on = mtlm_calloc(n_on, sizeof(struct node_entry *));
+    e->send =
+        (struct mtlm_lead_send){.times = times, .modelled_ns = modelled_ns};
     pthread_mutex_lock(&mutex);
+    e->pass = mtlm_lead_enter(about, modelled_ns);
     for (size_t i = 0; i < n_on; i++) {
         struct node_entry *before = find_entry(on[i]);
 
@@ -152,6 +159,31 @@ static bool is_message(const struct node_entry *e)
     return e->node.kind != MTLM_POLICY_TASK;
 }
 
+/* Called without the lock. */
+static void announce_all(struct mtlm_policy_announcement *list)
+{
+    while (list) {
+        struct mtlm_policy_announcement *next = list->next;
+
+        list->announce(list);
+        list = next;
+    }
+}
+
+/* Announces what the start of a task, or the data of a send, allows. */
+static void announce_sends(struct node_entry *e)
+{
+    struct mtlm_policy_announcement *list = NULL;
+
+    pthread_mutex_lock(&mutex);
+    if (e->node.kind == MTLM_POLICY_TASK)
+        list = mtlm_lead_begin(e->pass, mtlm_now_ns());
+    else if (e->node.kind == MTLM_POLICY_SEND)
+        list = mtlm_lead_ready(e->pass, &e->send, mtlm_now_ns());
+    pthread_mutex_unlock(&mutex);
+    announce_all(list);
+}
+
 /* Sets a state; returns the policy's functions. */
 static struct mtlm_policy_watch enter_state(struct node_entry *e,
                                             enum mtlm_policy_state state)
@@ -172,6 +204,7 @@ void mtlm_policy_nodes_ready(struct mtlm_policy_node *node)
     const struct mtlm_policy_watch now =
         enter_state(entry_of(node), MTLM_POLICY_READY);
 
+    announce_sends(entry_of(node));
     if (now.ready)
         now.ready(node);
 }
@@ -181,6 +214,8 @@ void mtlm_policy_nodes_started(struct mtlm_policy_node *node)
     struct node_entry *e = entry_of(node);
     const struct mtlm_policy_watch now = enter_state(e, MTLM_POLICY_RUNNING);
 
+    if (!is_message(e))
+        announce_sends(e);
     if (now.started && is_message(e))
         now.started(node);
 }
@@ -213,6 +248,8 @@ void mtlm_policy_nodes_ended(struct mtlm_policy_node *node)
         measure_duration(e);
     e->state = MTLM_POLICY_DONE;
     e->next = e->other = NULL;
+    mtlm_lead_leave(e->pass, &e->send);
+    e->pass = NULL;
     now = watch;
     pthread_mutex_unlock(&mutex);
     if (now.ended && is_message(e))
@@ -226,6 +263,32 @@ void mtlm_policy_nodes_ended(struct mtlm_policy_node *node)
     e->n_on = 0;
     release(e);
     shrink();
+    pthread_mutex_unlock(&mutex);
+}
+
+void mtlm_policy_nodes_announce(struct mtlm_policy_node *send,
+                                struct mtlm_policy_announcement *announcement)
+{
+    struct node_entry *e = entry_of(send);
+    struct mtlm_policy_announcement *list;
+
+    pthread_mutex_lock(&mutex);
+    list = mtlm_lead_post(e->pass, &e->send, announcement);
+    pthread_mutex_unlock(&mutex);
+    announce_all(list);
+}
+
+void mtlm_policy_nodes_expect(struct mtlm_policy_node *receive, int64_t when_ns)
+{
+    pthread_mutex_lock(&mutex);
+    entry_of(receive)->expected_ns = when_ns;
+    pthread_mutex_unlock(&mutex);
+}
+
+void mtlm_policy_nodes_advise(const struct mtlm_policy_advice *given)
+{
+    pthread_mutex_lock(&mutex);
+    advice = *given;
     pthread_mutex_unlock(&mutex);
 }
 
@@ -296,10 +359,22 @@ int64_t mtlm_policy_end_ns(const struct mtlm_policy_node *node)
     pthread_mutex_lock(&mutex);
     if (e->state == MTLM_POLICY_DONE)
         ns = e->end_ns;
+    else if (e->state != MTLM_POLICY_WAITING && e->expected_ns > 0)
+        ns = e->expected_ns;
     else if (e->state != MTLM_POLICY_WAITING && duration(e) >= 0)
         ns = e->begin_ns + duration(e);
     pthread_mutex_unlock(&mutex);
     return ns;
+}
+
+struct mtlm_policy_advice mtlm_policy_advice(void)
+{
+    struct mtlm_policy_advice given;
+
+    pthread_mutex_lock(&mutex);
+    given = advice;
+    pthread_mutex_unlock(&mutex);
+    return given;
 }
 
 const struct mtlm_policy_node *mtlm_policy_next(

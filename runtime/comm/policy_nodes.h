@@ -5,18 +5,13 @@
 
 #include <mtlm/policy.h>
 
+#include "runtime/comm/lead.h"
+
 /* The nodes that policies see (mtlm/policy.h), from submission to end.  All
  * functions may be called by any thread. */
 
 /* Returns whether a policy watches nodes (mtlm_policy_watch()). */
 bool mtlm_policy_nodes_wanted(void);
-
-/* Number and mean of the measured durations of one node of the graph.  The
- * caller zeroes the struct before the first execution. */
-struct mtlm_policy_times {
-    int64_t n;
-    double mean_ns;
-};
 
 /* Adds a node at its submission.
  *   about        copied; about->job is larger than any before
@@ -34,6 +29,19 @@ void mtlm_policy_nodes_ready(struct mtlm_policy_node *node);
 
 /* Announces that a node starts. */
 void mtlm_policy_nodes_started(struct mtlm_policy_node *node);
+
+/* Requests the announcement of a send: when the pass of the send starts, if the
+ * duration of the pass is known; else when the send is ready.  Takes over
+ * announcement.  Call before the send can be ready. */
+void mtlm_policy_nodes_announce(struct mtlm_policy_node *send,
+                                struct mtlm_policy_announcement *announcement);
+
+/* Notes when a receive will end. */
+void mtlm_policy_nodes_expect(struct mtlm_policy_node *receive,
+                              int64_t when_ns);
+
+/* Sets what mtlm_policy_advice() returns. */
+void mtlm_policy_nodes_advise(const struct mtlm_policy_advice *advice);
 
 /* Announces that a node has ended; node is invalid afterwards.  Call before
  * StarPU starts any task that waits for the node. */

@@ -105,6 +105,7 @@ static void attach_world(struct mtlm_ranks *ranks)
         set_group(ranks, g, MPI_COMM_NULL);
     ranks->tickets = MPI_COMM_NULL;
     duplicate_comm(ranks->world, &ranks->p2p, "all ranks to start");
+    duplicate_comm(ranks->world, &ranks->arrivals, "all ranks to start");
     ranks->max_tag = max_tag(ranks->p2p);
     mtlm_ranks_group(ranks, MTLM_GROUP_WORLD, 0);
 }
@@ -120,6 +121,7 @@ static void detach_world(struct mtlm_ranks *ranks)
     mtlm_mpi_turn_end();
     free_comm(&ranks->host);
     free_comm(&ranks->p2p);
+    free_comm(&ranks->arrivals);
     free_comm(&ranks->tickets);
     mtlm_watchdog_attach(NULL);
     mtlm_pulse_destroy(ranks->pulse);

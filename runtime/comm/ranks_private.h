@@ -15,9 +15,10 @@ struct mtlm_ranks {
     int group_rank[MTLM_GROUP_COUNT], group_size[MTLM_GROUP_COUNT];
     MPI_Comm host; /* the ranks of this host */
     struct mtlm_doorbell *bell;
-    MPI_Comm p2p;     /* pipeline messages only */
-    MPI_Comm tickets; /* tickets of the tensor-parallel leader only */
-    MPI_Comm signs;   /* signs of life only */
+    MPI_Comm p2p;      /* pipeline messages only */
+    MPI_Comm tickets;  /* tickets of the tensor-parallel leader only */
+    MPI_Comm arrivals; /* announcements only (runtime/comm/arrivals.h) */
+    MPI_Comm signs;    /* signs of life only */
     struct mtlm_pulse *pulse;
 };
 

@@ -24,6 +24,10 @@ static struct starpu_task_list ready;
 static long pushed, behind, known; /* tasks */
 static long notified;              /* messages that are tasks */
 static long times[3];              /* messages became ready, started, ended */
+/* The receive that started last, until its end; looks at which the end of one
+ * was known in advance. */
+static const struct mtlm_policy_node *receive;
+static long receives, announced;
 /* Whether the task is to come behind a message. */
 static bool expected[JOBS];
 
@@ -59,8 +63,13 @@ static void is_ready(const struct mtlm_policy_node *m)
 static void has_started(const struct mtlm_policy_node *m)
 {
     CHECK(mtlm_policy_state(m) == MTLM_POLICY_RUNNING);
-    if (m->kind == MTLM_POLICY_RECEIVE)
-        CHECK(mtlm_policy_end_ns(m) < 0);
+    if (m->kind == MTLM_POLICY_RECEIVE) {
+        CHECK(mtlm_policy_duration_ns(m) < 0);
+        STARPU_PTHREAD_MUTEX_LOCK(&mutex);
+        receive = m;
+        receives++;
+        STARPU_PTHREAD_MUTEX_UNLOCK(&mutex);
+    }
     __atomic_add_fetch(&times[1], 1, __ATOMIC_SEQ_CST);
 }
 
@@ -68,6 +77,9 @@ static void has_ended(const struct mtlm_policy_node *m)
 {
     CHECK(mtlm_policy_state(m) == MTLM_POLICY_DONE);
     CHECK(mtlm_policy_end_ns(m) > 0);
+    STARPU_PTHREAD_MUTEX_LOCK(&mutex);
+    receive = receive == m ? NULL : receive;
+    STARPU_PTHREAD_MUTEX_UNLOCK(&mutex);
     __atomic_add_fetch(&times[2], 1, __ATOMIC_SEQ_CST);
 }
 
@@ -87,6 +99,7 @@ static void deinit(unsigned sched_ctx)
     mtlm_policy_watch(NULL);
     CHECK(pushed > 0 && behind > 0 && known > 0);
     CHECK(times[0] > 0 && times[0] == times[1] && times[1] == times[2]);
+    CHECK(receives == 0 || announced > 0);
     CHECK(notified == 0 || notified == times[0]);
     printf("seen %ld tasks, %ld behind messages, %ld messages %s\n", pushed,
            behind, times[0], notified ? "task" : "acquire");
@@ -150,6 +163,7 @@ static struct starpu_task *pop(unsigned sched_ctx)
         task = starpu_task_list_next(task);
     if (task)
         starpu_task_list_erase(&ready, task);
+    announced += receive && mtlm_policy_end_ns(receive) > 0;
     STARPU_PTHREAD_MUTEX_UNLOCK(&mutex);
     return task;
 }

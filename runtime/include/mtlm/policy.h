@@ -165,7 +165,13 @@ int64_t mtlm_policy_duration_ns(const struct mtlm_policy_node *node);
 
 /* Returns the end of a node on CLOCK_MONOTONIC, in nanoseconds; -1: unknown, or
  * the node is WAITING.  The end is expected until the node is DONE, and may lie
- * in the past. */
+ * in the past.
+ *
+ * The end of a receive is unknown until the sender announces the message.  The
+ * sender does so when the pass starts that ends with the message: F, B or W of
+ * a microbatch on a virtual stage.  The durations of earlier passes give the
+ * time. Without earlier passes, the sender announces the message once the data
+ * is ready. */
 int64_t mtlm_policy_end_ns(const struct mtlm_policy_node *node);
 
 /* Returns the task that continues the microbatch of a node.  NULL: another rank
@@ -182,6 +188,18 @@ const struct mtlm_policy_node *mtlm_policy_next(
  * was submitted. */
 size_t mtlm_policy_predecessors(const struct mtlm_policy_node *node,
                                 const struct mtlm_policy_node *on[], size_t n);
+
+/* What an evaluation of the job says about waits for messages of other pipeline
+ * ranks. */
+struct mtlm_policy_advice {
+    double share; /* patience of the hold rule, as a share of the ready task's
+                   * duration; 0: do not wait */
+    int leaves_backward; /* B may be the ready task, too: priorities are places
+                          * in an order */
+};
+
+/* Returns the advice.  Before the first task: do not wait. */
+struct mtlm_policy_advice mtlm_policy_advice(void);
 
 /* The hold rule.  Returns whether a free worker leaves a ready task for a more
  * urgent task that will be ready at when_ns.  The patience is a share of the

@@ -1,0 +1,155 @@
+/* When sends are announced: at the start of a pass of known duration, else when
+ * the data is ready. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "runtime/comm/lead.h"
+
+/* A pass of two tasks and a send, of a microbatch. */
+struct pass {
+    struct mtlm_lead_pass *pass;
+    struct mtlm_lead_send send;
+    struct mtlm_policy_announcement announcement;
+};
+
+static struct mtlm_lead_pass *enter(enum mtlm_policy_kind kind, int microbatch,
+                                    int64_t modelled_ns)
+{
+    const struct mtlm_policy_node node = {.kind = kind,
+                                          .microbatch = microbatch};
+
+    return mtlm_lead_enter(&node, modelled_ns);
+}
+
+static void create_pass(struct pass *p, int microbatch,
+                        struct mtlm_policy_times *times, int64_t modelled_ns)
+{
+    *p = (struct pass){.send = {.times = times, .modelled_ns = 7}};
+    p->pass = enter(MTLM_POLICY_TASK, microbatch, modelled_ns);
+    assert_ptr_equal(enter(MTLM_POLICY_TASK, microbatch, modelled_ns), p->pass);
+    assert_ptr_equal(enter(MTLM_POLICY_SEND, microbatch, 7), p->pass);
+}
+
+static void post_send(struct pass *p)
+{
+    assert_null(mtlm_lead_post(p->pass, &p->send, &p->announcement));
+}
+
+static void leave_all(struct pass *p)
+{
+    mtlm_lead_leave(p->pass, NULL);
+    mtlm_lead_leave(p->pass, NULL);
+    mtlm_lead_leave(p->pass, &p->send);
+    /* A node of no pass ends the pass. */
+    assert_null(enter(MTLM_POLICY_TASK, -1, 0));
+}
+
+/* Nothing is known: announced when ready.  Then the lead is known. */
+static void test_a_send_is_announced_by_measured_leads(void **state)
+{
+    struct mtlm_policy_times times = {0};
+    struct pass p;
+
+    (void) state;
+    create_pass(&p, 0, &times, 0);
+    post_send(&p);
+    assert_null(mtlm_lead_begin(p.pass, 1000));
+    assert_ptr_equal(mtlm_lead_ready(p.pass, &p.send, 1300), &p.announcement);
+    assert_int_equal(p.announcement.when_ns, 1307);
+    leave_all(&p);
+    create_pass(&p, 1, &times, 0);
+    post_send(&p);
+    assert_ptr_equal(mtlm_lead_begin(p.pass, 2000), &p.announcement);
+    assert_null(p.announcement.next);
+    assert_int_equal(p.announcement.when_ns, 2307);
+    /* Once. */
+    assert_null(mtlm_lead_begin(p.pass, 2100));
+    assert_null(mtlm_lead_ready(p.pass, &p.send, 2500));
+    leave_all(&p);
+    /* The mean, and the measured duration of the message. */
+    times.n = 1;
+    times.mean_ns = 20;
+    create_pass(&p, 2, &times, 0);
+    post_send(&p);
+    assert_ptr_equal(mtlm_lead_begin(p.pass, 3000), &p.announcement);
+    assert_int_equal(p.announcement.when_ns, 3000 + (300 + 500) / 2 + 20);
+    leave_all(&p);
+}
+
+/* The sum of the nodes before the send. */
+static void test_modelled_leads_serve_until_measured_ones(void **state)
+{
+    struct mtlm_policy_times times = {0};
+    struct pass p;
+
+    (void) state;
+    create_pass(&p, 0, &times, 50);
+    post_send(&p);
+    assert_ptr_equal(mtlm_lead_begin(p.pass, 1000), &p.announcement);
+    assert_int_equal(p.announcement.when_ns, 1000 + 2 * 50 + 7);
+    leave_all(&p);
+}
+
+static void test_a_send_posted_late_is_announced_at_once(void **state)
+{
+    struct mtlm_policy_times times = {.n_leads = 1, .lead_ns = 400};
+    struct pass p;
+
+    (void) state;
+    create_pass(&p, 0, &times, 0);
+    assert_null(mtlm_lead_begin(p.pass, 1000));
+    assert_ptr_equal(mtlm_lead_post(p.pass, &p.send, &p.announcement),
+                     &p.announcement);
+    assert_int_equal(p.announcement.when_ns, 1407);
+    leave_all(&p);
+}
+
+static void test_each_pass_has_its_own_sends(void **state)
+{
+    struct mtlm_policy_times times = {.n_leads = 1, .lead_ns = 400};
+    struct pass p, q;
+
+    (void) state;
+    create_pass(&p, 0, &times, 0);
+    post_send(&p);
+    create_pass(&q, 1, &times, 0);
+    assert_ptr_not_equal(p.pass, q.pass);
+    post_send(&q);
+    assert_ptr_equal(mtlm_lead_begin(q.pass, 1000), &q.announcement);
+    assert_ptr_equal(mtlm_lead_begin(p.pass, 1100), &p.announcement);
+    leave_all(&p);
+    leave_all(&q);
+}
+
+/* An ended send is not announced any more. */
+static void test_a_send_leaves_its_pass(void **state)
+{
+    struct mtlm_policy_times times = {.n_leads = 1, .lead_ns = 400};
+    struct pass p;
+
+    (void) state;
+    create_pass(&p, 0, &times, 0);
+    post_send(&p);
+    mtlm_lead_leave(p.pass, &p.send);
+    assert_null(mtlm_lead_begin(p.pass, 1000));
+    mtlm_lead_leave(p.pass, NULL);
+    mtlm_lead_leave(p.pass, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_send_is_announced_by_measured_leads),
+        cmocka_unit_test(test_modelled_leads_serve_until_measured_ones),
+        cmocka_unit_test(test_a_send_posted_late_is_announced_at_once),
+        cmocka_unit_test(test_each_pass_has_its_own_sends),
+        cmocka_unit_test(test_a_send_leaves_its_pass)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
