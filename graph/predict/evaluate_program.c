@@ -125,6 +125,20 @@ static int message_task(struct builder *b, const struct mtlm_item *item,
     return *task;
 }
 
+static int compute_task(struct builder *b, const struct mtlm_item *item,
+                        int iteration)
+{
+    const enum mtlm_phase phase = item->node->phase;
+    const int task = mtlm_simulator_task(b->sim, b->rank[b->at].workers,
+                                         duration_ns(b, item, iteration),
+                                         priority_of(b, item, iteration));
+
+    if (phase > MTLM_PHASE_WEIGHT
+        || (phase == MTLM_PHASE_BACKWARD && !b->job->leaves_backward))
+        mtlm_simulator_keep(b->sim, task);
+    return task;
+}
+
 static int task_of(struct builder *b, const struct mtlm_item *item,
                    int iteration, int64_t use)
 {
@@ -134,9 +148,7 @@ static int task_of(struct builder *b, const struct mtlm_item *item,
     case MTLM_CLASS_P2P:
         return message_task(b, item, iteration, use);
     default:
-        return mtlm_simulator_task(b->sim, b->rank[b->at].workers,
-                                   duration_ns(b, item, iteration),
-                                   priority_of(b, item, iteration));
+        return compute_task(b, item, iteration);
     }
 }
 
@@ -206,6 +218,7 @@ static void prepare_ranks(struct builder *b)
             .stream = mtlm_simulator_lane(b->sim, 1),
             .led = mtlm_calloc(MTLM_GROUP_COUNT, sizeof(struct tasks)),
             .met = mtlm_calloc(MTLM_GROUP_COUNT, sizeof(int))};
+        mtlm_simulator_hold(b->sim, b->rank[r].workers, job->hold);
     }
 }
 

@@ -5,53 +5,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "graph/build/program_build.h"
-#include "graph/predict/evaluate_program.h"
+#include "graph/predict/pipeline_programs.h"
 #include "graph/run/collective_plan.h"
 #include "runtime/base/memory.h"
-
-/* The programs of one pipeline, and what their nodes cost: those of the first
- * rank of each tensor-parallel group and replica, which say as much as all. */
-struct planned_pipeline {
-    struct mtlm_program **program; /* [n] */
-    struct mtlm_cost *cost;        /* [n] */
-    int n;
-};
-
-static void create_pipeline(struct planned_pipeline *p,
-                            const struct mtlm_program *program,
-                            const struct mtlm_cluster *cluster)
-{
-    struct mtlm_program_config config = program->config;
-    const int per_stage = config.layout.tp * config.layout.dp;
-
-    p->n = config.layout.pp;
-    p->program = mtlm_calloc(p->n, sizeof(struct mtlm_program *));
-    p->cost = mtlm_calloc(p->n, sizeof(*p->cost));
-    for (int i = 0; i < p->n; i++) {
-        mtlm_layout_place(&config.layout, i * per_stage);
-        p->program[i] = mtlm_program_build(&config);
-        p->cost[i] = mtlm_cost_create(cluster, p->program[i]);
-    }
-}
-
-static void destroy_pipeline(struct planned_pipeline *p)
-{
-    for (int i = 0; i < p->n; i++)
-        mtlm_program_destroy(p->program[i]);
-    free(p->program);
-    free(p->cost);
-}
-
-static double get_seconds(void *arg, const struct mtlm_program *program,
-                          const struct mtlm_item *item, int iteration)
-{
-    const struct planned_pipeline *p = arg;
-
-    (void) iteration;
-    return mtlm_cost_seconds(&p->cost[program->config.layout.pp_rank],
-                             item->node);
-}
 
 static bool is_collective(const struct mtlm_item *item)
 {
@@ -64,16 +20,16 @@ void mtlm_collective_plan_create(struct mtlm_collective_plan *plan,
                                  bool serial)
 {
     const struct mtlm_items *items = &program->train;
-    struct planned_pipeline p;
+    struct mtlm_pipeline_programs p =
+        mtlm_pipeline_programs_create(&program->config, cluster);
     struct mtlm_execution run;
     int n = 0;
 
-    create_pipeline(&p, program, cluster ? cluster : &mtlm_cluster_usual);
     run = mtlm_evaluate_program(&(struct mtlm_evaluate_program){
         .program = (const struct mtlm_program *const *) p.program,
         .n = p.n,
         .iterations = 1,
-        .seconds = get_seconds,
+        .seconds = mtlm_pipeline_programs_seconds,
         .arg = &p,
         .serial = serial});
     plan->order = mtlm_execution_collectives(
@@ -86,7 +42,7 @@ void mtlm_collective_plan_create(struct mtlm_collective_plan *plan,
         }
     assert(n == plan->n);
     mtlm_execution_free(&run);
-    destroy_pipeline(&p);
+    mtlm_pipeline_programs_free(&p);
 }
 
 void mtlm_collective_plan_destroy(struct mtlm_collective_plan *plan)

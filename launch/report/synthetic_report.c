@@ -12,6 +12,7 @@
 #include "launch/report/synthetic_report.h"
 #include "launch/trace/summarize.h"
 #include "runtime/base/standard_output.h"
+#include "runtime/machine/machine.h"
 
 /* Maximum number of evaluated iterations. */
 enum { MANY_ITERATIONS = 8 };
@@ -155,13 +156,17 @@ static struct mtlm_trace_summary *evaluate_run(
     struct evaluation *e, const struct mtlm_trace_info *info, int first,
     int last)
 {
+    const struct mtlm_policy_advice advice = mtlm_policy_advice();
+    const bool holds = strcmp(mtlm_machine_policy(), "mtlm") == 0;
     const struct mtlm_evaluate_program job = {
         .program = (const struct mtlm_program *const *) e->program,
         .n = e->ranks,
         .iterations = last + 1,
         .seconds = item_seconds,
         .arg = e,
-        .serial = e->job->options.transport == MTLM_USE_SERIAL};
+        .serial = e->job->options.transport == MTLM_USE_SERIAL,
+        .hold = holds ? advice.share : 0,
+        .leaves_backward = advice.leaves_backward};
     struct mtlm_execution run = mtlm_evaluate_program(&job);
     size_t n;
     struct mtlm_record *records = list_records(e, &run, first, last, &n);

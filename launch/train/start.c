@@ -11,6 +11,7 @@
 #include "graph/build/stage.h"
 #include "graph/predict/activation_memory.h"
 #include "launch/checkpoint/job_checkpoint.h"
+#include "launch/job/job_advice.h"
 #include "launch/job/job_compare.h"
 #include "launch/job/job_data.h"
 #include "launch/job/job_gpus.h"
@@ -179,6 +180,7 @@ static void start_run(struct mtlm_job *job)
         mtlm_collective_plan_create(&job->collective_plan, job->program,
                                     o->cluster_file ? &job->cluster : NULL,
                                     o->transport == MTLM_USE_SERIAL);
+    mtlm_job_advise_policy(job);
     job->engine = mtlm_engine_start(&(struct mtlm_engine_config){
         .ranks = job->ranks,
         .transport = job->transport,

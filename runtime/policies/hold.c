@@ -4,10 +4,17 @@
  * The hold rule.  A free worker's best ready task is a forward pass or a weight
  * gradient.  The worker does not start the task while a task of higher priority
  * is about to become ready.  About to: everything that task waits for has
- * started, and will end within a quarter (MTLM_HOLD) of the ready task's
- * duration.  Without the rule a worker fills each all-reduce within a layer
- * with a task of another microbatch. Both microbatches then advance at half the
- * speed, and hold their memory for twice as long. */
+ * started, and will end within a share of the ready task's duration.
+ *
+ * Behind a collective the share is a quarter.  Without the rule a worker fills
+ * each all-reduce within a layer with a task of another microbatch.  Both
+ * microbatches then advance at half the speed, and hold their memory for twice
+ * as long.
+ *
+ * Behind a message of another pipeline rank the share is mtlm_policy_advice().
+ * Without the rule a worker starts a weight gradient just before a B arrives.
+ *
+ * MTLM_HOLD replaces both shares; 0 turns the rule off. */
 
 #include <limits.h>
 #include <stdbool.h>
@@ -26,7 +33,8 @@ enum { MOST_COMING = 256, MOST_PREDECESSORS = 64 };
 /* A coming task: it waits for a message that has its data. */
 struct coming {
     const struct mtlm_policy_node *node;
-    int worker; /* that holds for the task; -1: none */
+    int worker;    /* that holds for the task; -1: none */
+    bool received; /* the message comes from another pipeline rank */
 };
 
 static struct {
@@ -34,7 +42,8 @@ static struct {
     struct starpu_task_list ready;
     struct coming coming[MOST_COMING];
     int n_coming;
-    double theta;
+    double share;   /* behind collectives */
+    bool has_share; /* MTLM_HOLD: behind receives, too */
 } hold;
 
 static int64_t now_ns(void)
@@ -78,7 +87,8 @@ static void on_message(const struct mtlm_policy_node *message)
     next = mtlm_policy_next(message);
     if (next && hold.n_coming < MOST_COMING
         && find_coming(next) == hold.n_coming)
-        hold.coming[hold.n_coming++] = (struct coming){next, -1};
+        hold.coming[hold.n_coming++] =
+            (struct coming){next, -1, message->kind == MTLM_POLICY_RECEIVE};
     STARPU_PTHREAD_MUTEX_UNLOCK(&hold.mutex);
 }
 
@@ -112,30 +122,39 @@ static int64_t when_ready(const struct mtlm_policy_node *node)
     return when;
 }
 
+/* Returns the share of the duration of a ready task of this phase that a worker
+ * waits for the coming task. */
+static double share_of(const struct coming *c, enum mtlm_phase phase,
+                       const struct mtlm_policy_advice *advice)
+{
+    if (phase > MTLM_PHASE_WEIGHT)
+        return 0;
+    if (phase == MTLM_PHASE_BACKWARD
+        && !(c->received && advice->leaves_backward))
+        return 0;
+    return c->received && !hold.has_share ? advice->share : hold.share;
+}
+
 /* Whether the worker leaves the task for a coming one.  The worker holds until
  * the expected time plus its patience, not longer: otherwise two ranks could
  * hold for each other for ever. */
 static bool holds(const struct starpu_task *task, int worker)
 {
     const struct mtlm_policy_node *node = mtlm_policy_node(task);
-    const int64_t now = now_ns();
-    int64_t patience;
+    const struct mtlm_policy_advice advice = mtlm_policy_advice();
+    int64_t duration;
 
-    if (!node || node->kind != MTLM_POLICY_TASK
-        || (node->phase != MTLM_PHASE_FORWARD
-            && node->phase != MTLM_PHASE_WEIGHT))
+    if (!node || node->kind != MTLM_POLICY_TASK || hold.n_coming == 0)
         return false;
-    patience = hold.theta * mtlm_policy_duration_ns(node);
+    duration = mtlm_policy_duration_ns(node);
     for (int i = 0; i < hold.n_coming; i++) {
         struct coming *c = &hold.coming[i];
-        int64_t when;
+        const int64_t patience = share_of(c, node->phase, &advice) * duration;
 
-        if (c->node->priority <= task->priority
+        if (patience <= 0 || c->node->priority <= task->priority
             || (c->worker >= 0 && c->worker != worker))
             continue; /* another worker holds for that task */
-        when = when_ready(c->node);
-        if (when < INT64_MAX && when < now + patience
-            && now < when + patience) {
+        if (mtlm_policy_holds(now_ns(), when_ready(c->node), patience)) {
             c->worker = worker;
             return true;
         }
@@ -204,22 +223,32 @@ static struct starpu_task *pop(unsigned sched_ctx)
     return task;
 }
 
-/* Returns the share in MTLM_HOLD, or the default; 0 turns the rule off. */
-static double share_to_hold(void)
+/* Sets the shares from MTLM_HOLD.  Without polling workers, nobody would ask
+ * again for a task after a wait: the rule is off. */
+static void read_share(void)
 {
     const char *text = getenv("MTLM_HOLD");
     const double usual = 0.25;
-    double share;
     char *end;
 
-    if (!text || !*text)
-        return usual;
-    share = strtod(text, &end);
-    if (!*end && share >= 0 && share <= 10)
-        return share;
+#ifdef STARPU_NON_BLOCKING_DRIVERS
+    hold.share = usual;
+    hold.has_share = text && *text;
+#else
+    hold.share = 0;
+    hold.has_share = false;
+    fprintf(stderr, "mtlm: the workers of this StarPU sleep "
+                    "(--enable-blocking-drivers); no worker waits\n");
+#endif
+    if (!hold.has_share)
+        return;
+    hold.share = strtod(text, &end);
+    if (!*end && hold.share >= 0 && hold.share <= 10)
+        return;
     fprintf(stderr, "mtlm: MTLM_HOLD=%s is no number from 0 to 10; %g taken\n",
             text, usual);
-    return usual;
+    hold.share = usual;
+    hold.has_share = false;
 }
 
 static void init(unsigned sched_ctx)
@@ -227,10 +256,10 @@ static void init(unsigned sched_ctx)
     STARPU_PTHREAD_MUTEX_INIT(&hold.mutex, NULL);
     starpu_task_list_init(&hold.ready);
     hold.n_coming = 0;
-    hold.theta = share_to_hold();
+    read_share();
     starpu_sched_ctx_set_min_priority(sched_ctx, INT_MIN);
     starpu_sched_ctx_set_max_priority(sched_ctx, INT_MAX);
-    if (hold.theta > 0)
+    if (hold.share > 0)
         mtlm_policy_watch(&(struct mtlm_policy_watch){.ready = on_message});
 }
 

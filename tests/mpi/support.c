@@ -11,6 +11,7 @@
 
 #include "runtime/machine/data.h"
 #include "runtime/machine/machine.h"
+#include "runtime/policies/builtin.h"
 #include "support.h"
 #include "tests/time_scale.h"
 
@@ -46,8 +47,10 @@ void setup(int *argc, char ***argv, int tp, int workers, int seconds)
 {
     static int limit;
     const char *wanted = getenv("MTLM_TEST_TRANSPORT");
-    struct mtlm_machine_config config = {
-        .workers = workers, .gpu = -1, .shared = true};
+    struct mtlm_machine_config config = {.workers = workers,
+                                         .gpu = -1,
+                                         .shared = true,
+                                         .policies = mtlm_policies_builtin()};
     const char *gpu = getenv("MTLM_TEST_GPU");
     struct mtlm_error err;
     pthread_t thread;

@@ -1,0 +1,35 @@
+#ifndef MTLM_GRAPH_PIPELINE_PROGRAMS_H
+#define MTLM_GRAPH_PIPELINE_PROGRAMS_H
+
+/* The programs of a pipeline with the costs of their nodes, for
+ * mtlm_evaluate_program(). */
+
+#include "graph/predict/cost.h"
+#include "graph/predict/evaluate_program.h"
+
+/* The programs of the first rank of each tensor-parallel group, in one replica:
+ * these say as much as all programs. */
+struct mtlm_pipeline_programs {
+    struct mtlm_program **program; /* [n] by pp_rank */
+    struct mtlm_cost *cost;        /* [n] */
+    int n;
+};
+
+/* Returns the programs of config with costs on the cluster, which is borrowed;
+ * NULL: mtlm_cluster_usual.  The caller frees the result with
+ * mtlm_pipeline_programs_free(). */
+struct mtlm_pipeline_programs mtlm_pipeline_programs_create(
+    const struct mtlm_program_config *config,
+    const struct mtlm_cluster *cluster);
+
+/* Frees the programs. */
+void mtlm_pipeline_programs_free(struct mtlm_pipeline_programs *p);
+
+/* Returns the seconds of an item, for struct mtlm_evaluate_program.  arg:
+ * struct mtlm_pipeline_programs. */
+double mtlm_pipeline_programs_seconds(void *arg,
+                                      const struct mtlm_program *program,
+                                      const struct mtlm_item *item,
+                                      int iteration);
+
+#endif /* MTLM_GRAPH_PIPELINE_PROGRAMS_H */

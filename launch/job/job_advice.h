@@ -1,0 +1,11 @@
+#ifndef MTLM_JOB_ADVICE_H
+#define MTLM_JOB_ADVICE_H
+
+#include "launch/job/job.h"
+
+/* Evaluates how long workers should wait for messages of other pipeline ranks,
+ * and tells the policy (mtlm_policy_advice() of mtlm/policy.h).  Does nothing
+ * if no policy watches nodes.  Call before the first task. */
+void mtlm_job_advise_policy(const struct mtlm_job *job);
+
+#endif /* MTLM_JOB_ADVICE_H */
