@@ -135,6 +135,13 @@ static void sleep_until_end(const struct mtlm_task *task)
     last_ns = until;
 }
 
+static void begin_task(const struct mtlm_task *task)
+{
+    mtlm_activity_task_begin();
+    if (task->node)
+        mtlm_policy_nodes_started(task->node);
+}
+
 static void run_cpu(void *buffers[], void *arg)
 {
     const struct mtlm_task *task = arg;
@@ -148,8 +155,7 @@ static void run_cpu(void *buffers[], void *arg)
                                          .wide = &wide[worker]};
     void *ptr[MTLM_MAX_POINTERS];
 
-    if (task->node)
-        mtlm_policy_nodes_started(task->node);
+    begin_task(task);
     if (task->sleeps) {
         sleep_until_end(task);
         return;
@@ -200,8 +206,7 @@ static void run_cuda(void *buffers[], void *arg)
                                          .device = mtlm_cuda_device(worker)};
     void *ptr[MTLM_MAX_POINTERS];
 
-    if (task->node)
-        mtlm_policy_nodes_started(task->node);
+    begin_task(task);
     gather_operands(ptr, buffers, task->call);
     mtlm_call_run_cuda(ptr, task->call, &context);
     if (task->after)

@@ -20,6 +20,7 @@ static struct {
 static int64_t main_cpu_ns; /* processor time of the main thread, last seen */
 
 static _Atomic int64_t progress_ns; /* time of this rank's last progress */
+static _Atomic int64_t begun;       /* tasks */
 static _Atomic int64_t tasks;       /* that have ended */
 static _Atomic bool at_disk;        /* a thread works at the disk */
 static _Atomic int64_t disk_ns;     /* last return of a call of the disk */
@@ -69,6 +70,16 @@ void mtlm_activity_progress(void)
 int64_t mtlm_activity_progress_ns(void)
 {
     return progress_ns;
+}
+
+void mtlm_activity_task_begin(void)
+{
+    begun++;
+}
+
+int64_t mtlm_activity_begun(void)
+{
+    return begun;
 }
 
 void mtlm_activity_task_end(void)

@@ -40,6 +40,9 @@ void mtlm_activity_progress(void);
 /* Time of this rank's last progress (mtlm_now_ns()). */
 int64_t mtlm_activity_progress_ns(void);
 
+/* A task of a worker begins. */
+void mtlm_activity_task_begin(void);
+
 /* A task of a worker has ended. */
 void mtlm_activity_task_end(void);
 
@@ -63,6 +66,9 @@ struct mtlm_activity {
 
 /* Takes the calling thread as the main thread. */
 void mtlm_activity_start(void);
+
+/* Returns the number of tasks that have begun. */
+int64_t mtlm_activity_begun(void);
 
 /* Returns the number of tasks that have ended. */
 int64_t mtlm_activity_tasks(void);

@@ -4,7 +4,9 @@
 #include "config.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "runtime/base/clock.h"
@@ -282,6 +284,39 @@ void mtlm_policy_nodes_expect(struct mtlm_policy_node *receive, int64_t when_ns)
 {
     pthread_mutex_lock(&mutex);
     entry_of(receive)->expected_ns = when_ns;
+    pthread_mutex_unlock(&mutex);
+}
+
+static bool is_ready_task(const struct node_entry *e)
+{
+    if (!e || is_message(e) || e->state != MTLM_POLICY_WAITING)
+        return false;
+    for (size_t i = 0; i < e->n_on; i++)
+        if (e->on[i]->state != MTLM_POLICY_DONE)
+            return false;
+    return true;
+}
+
+void mtlm_policy_nodes_describe_ready(char *text, size_t n)
+{
+    static const char *const phases[] = {
+        "F", "B", "W", "optimizer", "initial values", "validation", "copies"};
+    const struct node_entry *best = NULL;
+
+    snprintf(text, n, "a ready task");
+    pthread_mutex_lock(&mutex);
+    for (size_t i = 0; i < live.n; i++) {
+        const struct node_entry *e = live.entry[i];
+
+        if (is_ready_task(e)
+            && (!best || e->node.priority > best->node.priority))
+            best = e;
+    }
+    if (best)
+        snprintf(
+            text, n, "%s, %s of microbatch %d, stage %d, iteration %" PRId64,
+            best->node.name, phases[best->node.phase], best->node.microbatch,
+            best->node.stage, best->node.iteration + 1);
     pthread_mutex_unlock(&mutex);
 }
 

@@ -40,6 +40,10 @@ void mtlm_policy_nodes_announce(struct mtlm_policy_node *send,
 void mtlm_policy_nodes_expect(struct mtlm_policy_node *receive,
                               int64_t when_ns);
 
+/* Writes the ready task of highest priority to text [n]: "linear_fwd, F of
+ * microbatch 3, stage 1, iteration 2"; without nodes, "a ready task". */
+void mtlm_policy_nodes_describe_ready(char *text, size_t n);
+
 /* Sets what mtlm_policy_advice() returns. */
 void mtlm_policy_nodes_advise(const struct mtlm_policy_advice *advice);
 

@@ -13,6 +13,7 @@
 #include "runtime/comm/activity.h"
 #include "runtime/comm/launcher.h"
 #include "runtime/comm/mpi_turn.h"
+#include "runtime/comm/policy_nodes.h"
 #include "runtime/comm/pulse.h"
 #include "runtime/comm/watchdog.h"
 #include "runtime/machine/machine.h"
@@ -28,6 +29,7 @@ static struct mtlm_pulse *pulse; /* NULL: no signs of life */
 static int64_t turn_ns;          /* when the thread last had a turn of MPI */
 static int64_t job_ns;           /* of the last progress of any rank */
 static int64_t stuck_tasks, stuck_ns; /* ended tasks, unchanged since */
+static int64_t held_tasks, held_ns;   /* begun tasks, unchanged since */
 
 static bool joined;     /* MPI_Init() has returned */
 static bool start_said; /* that a rank is missing at the start */
@@ -50,7 +52,7 @@ static void shift_times(int64_t late)
     const int64_t now = mtlm_now_ns();
 
     turn_ns = turn_ns + late < now ? turn_ns + late : now;
-    stuck_ns = now;
+    stuck_ns = held_ns = now;
     mtlm_activity_shift(late);
     if (pulse)
         mtlm_pulse_shift(pulse, late);
@@ -123,6 +125,26 @@ static void judge_tasks(void)
     }
 }
 
+/* A policy may keep a ready task from all workers. */
+static void judge_policy(void)
+{
+    const int64_t now = mtlm_now_ns(), begun = mtlm_activity_begun();
+    char task[160];
+
+    if (begun != held_tasks || mtlm_activity_tasks() < begun
+        || !mtlm_machine_busy()) {
+        held_tasks = begun;
+        held_ns = now;
+    } else if (now - held_ns > limit_ns) {
+        mtlm_policy_nodes_describe_ready(task, sizeof(task));
+        mtlm_end_job(MTLM_EXIT_PEER,
+                     "the scheduling policy %s has withheld %s for %.3g s "
+                     "(--distributed-timeout-minutes %.3g)",
+                     mtlm_machine_policy(), task, (now - held_ns) * 1e-9,
+                     limit_ns / 60e9);
+    }
+}
+
 /* A rank that has left before MPI_Init(), or never starts, keeps the others
  * waiting: the first ranks say so once.  A process alone waits for nobody,
  * however long MPI_Init() takes. */
@@ -150,6 +172,7 @@ static void look_once(int64_t pause)
 
     judge_disk(&seen);
     judge_tasks();
+    judge_policy();
     if (!pulse) {
         report_start(&seen);
         if (seen.waited_ns > limit_ns)

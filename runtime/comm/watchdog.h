@@ -18,6 +18,8 @@
  *     MTLM_DISK_DEADLINES times the deadline: the disk, or its server, is lost;
  *   - a signal asks the job to stop, tasks of this rank run or could run, and
  *     none ends within the deadline or MTLM_STUCK_S: a worker hangs;
+ *   - tasks of this rank could run, but none runs or starts within the
+ * deadline: the scheduling policy withholds a ready task;
  *   - a wait inside MPI_Init() or MPI_Finalize(), where there are no signs of
  *     life, takes longer than the deadline.
  * Time in which this process was stopped does not count: perhaps the whole job

@@ -88,6 +88,19 @@ grep -q '^machine: .*, policy last of ./last.so,' out || fail "$(cat out)"
 grep -q '"policy": *"last"' trace/summary.json || fail "summary.json"
 grep -q 'policy last' trace/schedule.svg || fail "schedule.svg"
 
+# A policy that keeps a ready task ends the job, with the name of the task.
+sed -e 's/"last"/"keep"/' -e 's/\(struct starpu_task \*task = NULL;\)/\1\
+    static int n;\
+    if (__atomic_add_fetch(\&n, 1, __ATOMIC_SEQ_CST) > 2000) return NULL;/' \
+    -e 's/^\( *\)starpu_task_list_init/\1mtlm_policy_watch(\&(struct mtlm_policy_watch){0});\
+&/' last.c >keep.c
+compile keep
+STARPU_SCHED=keep STARPU_SCHED_LIB=./keep.so job 2 "${run[@]}" "${parallel[@]}" \
+    --train-iters 100000 --distributed-timeout-minutes 0.05
+[ "$rc" -eq 7 ] || fail "keep: exit code $rc: $(cat err)"
+grep -q 'policy keep has withheld [a-z_]*, [^,]* of microbatch' err \
+    || fail "keep: $(cat err)"
+
 # Mistakes.
 STARPU_SCHED=first refuse 'STARPU_SCHED=first is no' 'StarPU has' prio
 STARPU_SCHED='' refuse ./last.so 'not which' STARPU_SCHED=
