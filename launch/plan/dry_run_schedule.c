@@ -283,6 +283,11 @@ int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
     } else {
         print_shares(&e, files->name, out);
     }
+    if (mtlm_program_is_chained(config) && config->layout.workers > 1)
+        fprintf(out,
+                "                 (the order runs one pass at a time, here on "
+                "one of %d workers)\n",
+                config->layout.workers);
     print_windows(&work, out);
     if (files->svg)
         rc = draw(&work, &e, files, err);
