@@ -11,8 +11,9 @@
 static bool derived(const struct mtlm_options *options,
                     enum mtlm_option_id option)
 {
-    const bool gives_way =
-        option == MTLM_OPT_WINDOW || option == MTLM_OPT_PLACEMENT;
+    const bool gives_way = option == MTLM_OPT_WINDOW
+                           || option == MTLM_OPT_PLACEMENT
+                           || option == MTLM_OPT_SCHEDULE_MODE;
 
     return options->source[option] == MTLM_SOURCE_DEFAULT
            && (gives_way || !*mtlm_option_table[option].fallback);

@@ -107,6 +107,8 @@ static void test_printed_values_read_back_as_the_same(void **state)
         /* Not nailed down where it gives way to a schedule. */
         if (strstr(lines[i], "--schedule auto"))
             assert_false(mtlm_options_given(&options, MTLM_OPT_PLACEMENT));
+        /* A schedule stays emergent. */
+        assert_false(mtlm_options_given(&options, MTLM_OPT_SCHEDULE_MODE));
         second = printed();
         assert_string_equal(first, second);
         free(first);
