@@ -61,15 +61,6 @@ int mtlm_order_fit_act_mem(const struct mtlm_options *options,
 
 /* ---- memory of machines ---- */
 
-/* Returns the MiB that a rank can have. */
-static double share_of_rank(const struct mtlm_hosts *hosts)
-{
-    const int here =
-        hosts->ranks < hosts->per_host ? hosts->ranks : hosts->per_host;
-
-    return hosts->available / MIB / (hosts->gpus ? 1 : here);
-}
-
 /* Returns the MiB that a rank needs. */
 static double need_of_rank(const struct mtlm_hosts *hosts,
                            const struct mtlm_plan *plan)
@@ -79,6 +70,48 @@ static double need_of_rank(const struct mtlm_hosts *hosts,
            / MIB;
 }
 
+static int ascending(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* Returns the most that each of n ranks can have of `available`, where ranks
+ * that need less leave the rest to the others. */
+static double level_of(double *need, int n, double available)
+{
+    qsort(need, n, sizeof(*need), ascending);
+    for (int i = 0; i < n; i++) {
+        if (need[i] > available / (n - i))
+            return available / (n - i);
+        available -= need[i];
+    }
+    return INFINITY;
+}
+
+/* Returns the MiB that a rank can have: of its GPU, or of the machine where
+ * ranks can have least. */
+static double share_of_rank(const struct mtlm_hosts *hosts,
+                            const struct mtlm_outline *outline)
+{
+    const int ranks = mtlm_layout_ranks(&outline->layout);
+    double *need = mtlm_calloc(hosts->per_host, sizeof(*need));
+    double share = hosts->gpus ? hosts->available / MIB : INFINITY;
+
+    for (int first = 0; first < ranks && !hosts->gpus;
+         first += hosts->per_host) {
+        int n = 0;
+
+        for (; n < hosts->per_host && first + n < ranks; n++)
+            need[n] =
+                need_of_rank(hosts, mtlm_outline_plan(outline, first + n));
+        share = fmin(share, level_of(need, n, hosts->available / MIB));
+    }
+    free(need);
+    return share;
+}
+
 /* Sets most [ranks]: MiB that each rank has for the slots of the order. Returns
  * false if a rank cannot have a slot per stage. */
 static bool find_most(const struct mtlm_program_config *config,
@@ -86,9 +119,9 @@ static bool find_most(const struct mtlm_program_config *config,
                       const struct mtlm_hosts *hosts, double *most)
 {
     const int pp = config->layout.pp;
-    const double share = share_of_rank(hosts);
     struct mtlm_outline outline =
         mtlm_outline_create(config, hosts->process_bytes);
+    const double share = share_of_rank(hosts, &outline);
     bool enough = true;
 
     for (int r = 0; r < pp; r++) {

@@ -14,8 +14,9 @@ int mtlm_order_fit_act_mem(const struct mtlm_options *options,
                            struct mtlm_error *err);
 
 /* Refuses an order whose slots take more memory than the machines have, or the
- * GPUs.  Ranks of a machine share its memory evenly.  Returns 0 if the job
- * fits, has no such order, or lacks memory even with one slot per stage. */
+ * GPUs.  Ranks of a machine get equal shares; what a rank does not need goes to
+ * the others.  Returns 0 if the job fits, has no such order, or lacks memory
+ * even with one slot per stage. */
 int mtlm_order_fit_machines(const struct mtlm_options *options,
                             const struct mtlm_wish *wish,
                             const struct mtlm_hosts *hosts,
