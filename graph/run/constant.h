@@ -4,7 +4,7 @@
 #include "graph/run/run_private.h"
 
 /* Ends the order of nodes on tensors that the items of the lists [n] only read:
- * the weights, when text is generated.  A StarPU with FxT keeps 32 bytes for
+ * the weights, unless the job trains.  A StarPU with FxT keeps 32 bytes for
  * each reader since the last writer (implicit_data_deps.c there), so memory
  * would grow with every token.  Waits for all nodes.  Afterwards no node may
  * write such a tensor. */

@@ -7,6 +7,7 @@
 
 #include "graph/build/stage.h"
 #include "graph/run/check.h"
+#include "graph/run/constant.h"
 #include "graph/run/message.h"
 #include "graph/run/record.h"
 #include "graph/run/run_private.h"
@@ -192,6 +193,7 @@ void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, int64_t piece,
                          bool record)
 {
     const struct mtlm_program_config *config = &run->program->config;
+    const struct mtlm_items *const list = &run->program->eval;
     const int64_t first = piece * mtlm_program_piece(config);
     const struct mtlm_pass pass = {
         .iteration = iteration,
@@ -204,7 +206,9 @@ void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, int64_t piece,
         .flops = run->eval_flops,
         .record = record && run->config.recorder};
 
-    submit_all(run, &run->program->eval, &pass);
+    if (config->eval_only && piece == 0)
+        mtlm_run_fix_constants(run, &list, 1);
+    submit_all(run, list, &pass);
 }
 
 void mtlm_run_save(struct mtlm_run *run, int64_t iteration, bool record)

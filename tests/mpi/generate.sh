@@ -90,17 +90,23 @@ timeout -k 5 $((60 * TIME_SCALE)) "$program" "${many[@]}" 2>err </dev/null | hea
 [ "${PIPESTATUS[0]}" -eq 4 ] && grep -q 'standard output' err \
     || fail "a reader that leaves: $(cat err)"
 
-# Memory does not grow with the tokens.
+# Memory grows neither with the tokens nor with an evaluation.
 peak() {
     /usr/bin/python3 -c 'import resource, subprocess, sys
 subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                check=True)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' \
-        "$program" --load ck --generate x --temperature 0 --num-samples "$1"
+        "$program" --load ck "$@"
 }
-few=$(peak 10) more=$(peak 150)
-sanitized || [ "${more:-1}" -lt $((${few:-0} + 10240)) ] \
-    || fail "15 times the texts: ${few:-?} and ${more:-?} KiB"
+# flat FEW MORE OPTION...: the last option takes the numbers.
+flat() {
+    local few more
+    few=$(peak "${@:3}" "$1") more=$(peak "${@:3}" "$2")
+    sanitized || [ "${more:-1}" -lt $((${few:-0} + 5120)) ] \
+        || fail "${*:3} $1 and $2: ${few:-?} and ${more:-?} KiB"
+}
+flat 10 90 --generate x --temperature 0 --num-samples
+flat 50 2500 --eval-only --mock-data --global-batch-size 4 --eval-iters
 
 # So does a signal to launch/run, without a word of mpirun.
 rm out
