@@ -72,12 +72,33 @@ static struct mtlm_blas_facts facts_here(void)
     return facts;
 }
 
+static bool has_limit_of_addresses(struct rlimit *limit)
+{
+    return getrlimit(RLIMIT_AS, limit) == 0 && limit->rlim_cur != RLIM_INFINITY;
+}
+
+/* OpenBLAS starts a thread per core when it is loaded, and each retries a
+ * refused allocation for ever.  Restarts the program without these threads. */
+static void restart_alone(char **argv)
+{
+    struct rlimit limit;
+
+    if (!ask("openblas_get_config") || getenv(THREADS)
+        || !has_limit_of_addresses(&limit))
+        return;
+    setenv(THREADS, "1", 0);
+    execv("/proc/self/exe", argv);
+    unsetenv(THREADS);
+}
+
 void mtlm_blas_core_prepare(int argc, char **argv)
 {
     const struct mtlm_blas_facts facts = facts_here();
     const char *core = mtlm_blas_core_better(&facts);
     void (*set_threads)(int);
 
+    if (argc > 0)
+        restart_alone(argv);
     if (core && argc > 0) {
         setenv(THREADS, "1", 0);
         setenv(CORETYPE, core, 1);
@@ -173,8 +194,7 @@ int mtlm_blas_core_reserve(int callers, struct mtlm_error *err)
 {
     struct rlimit limit;
 
-    if (!ask("openblas_get_config") || getrlimit(RLIMIT_AS, &limit) < 0
-        || limit.rlim_cur == RLIM_INFINITY)
+    if (!ask("openblas_get_config") || !has_limit_of_addresses(&limit))
         return 0;
     if (signal_of_attempt(take_buffers, callers))
         return mtlm_error_set(err, MTLM_EXIT_RESOURCE,

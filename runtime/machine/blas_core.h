@@ -16,7 +16,8 @@ extern "C" {
  * times slower.  Only the environment at load time can correct the choice. */
 
 /* Restarts the program once with OPENBLAS_CORETYPE set, if OpenBLAS took the
- * processor for an old one.  The user's settings stay.  Without
+ * processor for an old one; and once with OPENBLAS_NUM_THREADS=1, where the
+ * process has a limit of address space.  The user's settings stay.  Without
  * OPENBLAS_NUM_THREADS, OpenBLAS runs one thread per caller.  Returns if the
  * kernels are right, if nothing can be done, or with another BLAS.  Call first
  * in main(), before any other thread exists. */

@@ -7,9 +7,11 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <starpu.h>
 
+#include "runtime/base/memory.h"
 #include "runtime/machine/blas_core.h"
 #include "runtime/machine/cpu.h"
 #include "runtime/machine/environment.h"
@@ -241,9 +243,26 @@ static int check_processors(struct mtlm_error *err)
     return 0;
 }
 
+/* MPI and StarPU end in a signal where they have less. */
+static int check_addresses(struct mtlm_error *err)
+{
+    const double least = 128, mib = 1024.0 * 1024;
+    const double free = (double) mtlm_memory_available() / mib;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_AS, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY
+        || free >= least)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
+                          "the limit of %.0f MiB of address space (ulimit -v) "
+                          "leaves %.0f MiB, and %.0f MiB are needed to start",
+                          (double) limit.rlim_cur / mib, free, least);
+}
+
 int mtlm_environment_check(struct mtlm_error *err)
 {
-    return mtlm_environment_check_numbers(err) < 0 || check_processors(err) < 0
+    return mtlm_environment_check_numbers(err) < 0 || check_addresses(err) < 0
+                   || check_processors(err) < 0
                    || mtlm_measurements_check(err) < 0
                    || mtlm_blas_core_check(err) < 0
                ? -1

@@ -129,8 +129,9 @@ done
 # loader cannot start the program below some limit.
 if ! sanitized; then
     said=
-    for kib in $(seq 200000 100000 4000000); do
-        (ulimit -v "$kib"; job 1 "${tiny[@]}" --train-iters 1 --workers 2 \
+    for kib in 140000 180000 $(seq 200000 100000 4000000); do
+        (unset OPENBLAS_NUM_THREADS # as a user has it
+         ulimit -v "$kib"; job 1 "${tiny[@]}" --train-iters 1 --workers 2 \
             --global-batch-size 2 --eval-iters 0; exit $rc)
         rc=$?
         ! grep -q 'too little for the buffers of OpenBLAS for 2 workers' err \
