@@ -9,6 +9,7 @@
 #include "graph/order/best.h"
 #include "graph/order/dispatch.h"
 #include "graph/order/improve.h"
+#include "graph/order/order_memory.h"
 #include "graph/order/published.h"
 #include "graph/order/rounds.h"
 #include "graph/order/shift.h"
@@ -31,10 +32,22 @@ struct best_search {
     int stages, ranks;
 };
 
+/* Whether the rings of an order have their memory. */
+static bool rings_fit(const struct best_search *s,
+                      const struct mtlm_box_order *order)
+{
+    const double most = s->config->most_memory * (1 + 1e-9);
+
+    for (int r = 0; s->config->ring_share > 0 && r < s->ranks; r++)
+        if (mtlm_order_memory(order, s->boxes, r, s->config->ring_share) > most)
+            return false;
+    return true;
+}
+
 /* Keeps the order that was tried if it is the best one. */
 static void note(struct best_search *s, double makespan)
 {
-    if (makespan >= s->least)
+    if (makespan >= s->least || !rings_fit(s, &s->tried))
         return;
     s->least = makespan;
     mtlm_order_copy(s->best, &s->tried);
@@ -150,8 +163,11 @@ static void try_beats(struct best_search *s)
     double *start = mtlm_calloc(2 * s->stages, sizeof(*start));
     double *delay = mtlm_calloc(s->ranks, sizeof(*delay));
     double *wish = mtlm_calloc(mtlm_dispatch_wishes(s->boxes), sizeof(*wish));
-    const struct mtlm_dispatch dispatch = {
-        .wish = wish, .delay = delay, .most_memory = s->config->most_memory};
+    const struct mtlm_dispatch dispatch = {.wish = wish,
+                                           .delay = delay,
+                                           .most_memory =
+                                               s->config->most_memory,
+                                           .ring_share = s->config->ring_share};
     const double least = busiest_work(s);
     const double most = least + find_starts(s, start, start + s->stages);
 
@@ -186,14 +202,16 @@ static int steps_of(const struct best_search *s, double boxes)
 static void improve(struct best_search *s)
 {
     const struct mtlm_shift shift = {.most_memory = s->config->most_memory,
+                                     .ring_share = s->config->ring_share,
                                      .steps = steps_of(s, boxes_to_shift),
                                      .enough = s->config->enough};
     const struct mtlm_improve swap = {.most_memory = s->config->most_memory,
                                       .steps = steps_of(s, boxes_to_improve),
                                       .enough = s->config->enough};
 
-    mtlm_shift_order(&shift, s->walk, s->best);
-    mtlm_improve_order(&swap, s->walk, s->best);
+    s->least = mtlm_shift_order(&shift, s->walk, s->best);
+    mtlm_order_copy(&s->tried, s->best);
+    note(s, mtlm_improve_order(&swap, s->walk, &s->tried));
 }
 
 double mtlm_best_order(const struct mtlm_best *best, struct mtlm_walk *walk,

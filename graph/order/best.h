@@ -10,8 +10,12 @@
 
 struct mtlm_best {
     double most_memory; /* limit of each rank, in the unit of boxes->memory */
-    double enough;      /* ends at this makespan: the lower bound; 0: none */
-    double effort;      /* share of the search's steps; 1: all of them */
+    /* The limit is on the memory of rings, with this share of a microbatch's
+     * memory in use until W ends (graph/order/order_memory.h).  0: the limit is
+     * on the memory of the boxes. */
+    double ring_share;
+    double enough; /* ends at this makespan: the lower bound; 0: none */
+    double effort; /* share of the search's steps; 1: all of them */
 };
 
 /* Builds the order in `order`, which is emptied before.  The boxes are not
@@ -20,8 +24,8 @@ struct mtlm_best {
  * search of 12,288 boxes (16 ranks, 64 microbatches, 2 virtual stages, 4
  * pieces) takes about four seconds.
  *
- * Returns the makespan; INFINITY if a rank cannot keep one microbatch.  Changes
- * the times in `walk`. */
+ * Returns the makespan; INFINITY if a rank cannot keep a microbatch on each
+ * stage.  Changes the times in `walk`. */
 double mtlm_best_order(const struct mtlm_best *best, struct mtlm_walk *walk,
                        struct mtlm_box_order *order);
 

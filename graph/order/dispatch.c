@@ -17,6 +17,13 @@ struct dispatch_lane {
     bool parked; /* the next box waits for memory */
 };
 
+/* Slots of a stage: for tensors that B reads last, and for those of W. */
+struct dispatch_ring {
+    int used[2], slots[2];
+};
+
+enum { UNTIL_BACKWARD, UNTIL_WEIGHT };
+
 struct dispatch_rank {
     double now, used; /* the last box's end; memory in use */
     int *waiting;     /* [chunks * m] pieces of W to run next, oldest B first */
@@ -30,6 +37,7 @@ struct dispatch {
     struct dispatch_lane
         *lane; /* [2 * stages] F of a stage, then B of the stage */
     struct dispatch_rank *rank;
+    struct dispatch_ring *ring; /* [stages] */
     int stages, m;
     int each; /* boxes of a stage and microbatch */
     double makespan;
@@ -94,13 +102,49 @@ static int least_lane(const struct dispatch *s)
 
 /* ---- boxes of a rank ---- */
 
+/* What the memory of the rank grows by if the stage runs one more F. */
+static double growth_of_ring(const struct dispatch *s, int stage)
+{
+    const struct dispatch_ring *ring = &s->ring[stage];
+    const double share = s->config->ring_share;
+    const bool full = ring->used[UNTIL_BACKWARD] == ring->slots[UNTIL_BACKWARD];
+    const bool full_too = ring->used[UNTIL_WEIGHT] == ring->slots[UNTIL_WEIGHT];
+
+    return s->walk->boxes->memory[stage]
+           * ((full ? 1 - share : 0) + (full_too ? share : 0));
+}
+
+/* Takes a slot for F; returns the slot after B, or after the last piece of W.
+ */
+static void count_slots(struct dispatch *s, int box)
+{
+    struct dispatch_ring *ring = &s->ring[box / (s->each * s->m)];
+    const int of = box % s->each;
+
+    if (of == 1)
+        ring->used[UNTIL_BACKWARD]--;
+    if (of == s->each - 1)
+        ring->used[UNTIL_WEIGHT]--;
+    for (int i = 0; i < 2 && of == 0; i++)
+        if (ring->used[i]++ == ring->slots[i])
+            ring->slots[i]++;
+}
+
+static double growth_of(const struct dispatch *s, int box)
+{
+    if (s->config->ring_share == 0)
+        return s->walk->growth[box];
+    return box % s->each == 0 ? growth_of_ring(s, box / (s->each * s->m)) : 0;
+}
+
 static void run(struct dispatch *s, int r, int box, double start)
 {
     struct dispatch_rank *rank = &s->rank[r];
 
     s->walk->start[box] = start;
     s->walk->end[box] = rank->now = start + s->walk->time[box];
-    rank->used += s->walk->growth[box];
+    rank->used += growth_of(s, box);
+    count_slots(s, box);
     s->order->box[r][s->order->n[r]++] = box;
     s->makespan = fmax(s->makespan, rank->now);
 }
@@ -123,13 +167,23 @@ static bool run_weight(struct dispatch *s, int r)
     return true;
 }
 
-/* Runs W until the box has its memory. */
-static bool make_room(struct dispatch *s, int r, int box)
+/* Whether W that waits returns what an F of the stage needs. */
+static bool weight_frees(const struct dispatch *s, int stage)
+{
+    const int forward = s->lane[2 * stage].done;
+    const int weight = forward - s->ring[stage].used[UNTIL_WEIGHT];
+
+    return s->config->ring_share == 0 || s->lane[2 * stage + 1].done > weight;
+}
+
+/* Runs W until the box of the lane has its memory. */
+static bool make_room(struct dispatch *s, int lane, int box)
 {
     const double most = s->config->most_memory * (1 + 1e-9);
+    const int r = s->lane[lane].rank;
 
-    while (s->rank[r].used + s->walk->growth[box] > most)
-        if (!run_weight(s, r))
+    while (s->rank[r].used + growth_of(s, box) > most)
+        if (!weight_frees(s, lane / 2) || !run_weight(s, r))
             return false;
     return true;
 }
@@ -164,7 +218,7 @@ static void run_lane(struct dispatch *s, int lane)
     struct dispatch_lane *l = &s->lane[lane];
     const int box = box_of(s, lane, l->done), behind = lane_behind(s, lane);
 
-    l->parked = !make_room(s, l->rank, box);
+    l->parked = !make_room(s, lane, box);
     if (!l->parked) {
         run(s, l->rank, box, fill_wait(s, l->rank, box));
         l->done++;
@@ -212,6 +266,7 @@ double mtlm_dispatch_build(const struct mtlm_dispatch *dispatch,
     assert(!boxes->fused);
     s.lane = mtlm_calloc(2 * s.stages, sizeof(*s.lane));
     s.rank = mtlm_calloc(order->ranks, sizeof(*s.rank));
+    s.ring = mtlm_calloc(s.stages, sizeof(*s.ring));
     begin(&s);
     for (int lane = least_lane(&s); s.lane[lane].wish < INFINITY;
          lane = least_lane(&s))
@@ -222,6 +277,7 @@ double mtlm_dispatch_build(const struct mtlm_dispatch *dispatch,
         n += order->n[r];
         free(s.rank[r].waiting);
     }
+    free(s.ring);
     free(s.rank);
     free(s.lane);
     return n == walk->n ? s.makespan : INFINITY;

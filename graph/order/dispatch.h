@@ -14,6 +14,11 @@ struct mtlm_dispatch {
      * the piece runs.  Borrowed. */
     const double *delay;
     double most_memory; /* limit of each rank */
+    /* A stage keeps every slot that it used: the limit is on the memory of
+     * rings, with this share of a microbatch's memory in use until W ends and
+     * the rest until B ends (graph/order/order_memory.h).  0: the limit is on
+     * the memory of the boxes. */
+    double ring_share;
 };
 
 /* Returns the number of wishes: 2 * stages * m. */

@@ -11,6 +11,7 @@
 
 struct mtlm_shift {
     double most_memory; /* limit of each rank */
+    double ring_share;  /* of struct mtlm_dispatch */
     int steps;     /* orders to build; the same steps give the same order */
     double enough; /* ends at this makespan: the lower bound */
 };

@@ -14,6 +14,7 @@
 
 #include "graph/order/best.h"
 #include "graph/order/dispatch.h"
+#include "graph/order/order_memory.h"
 #include "graph/order/published.h"
 #include "tests/graph/scene.h"
 
@@ -172,6 +173,38 @@ static void test_the_search_ends_at_the_bound(void **state)
     scene_free(&s);
 }
 
+static void assert_slots(struct scene *s, double memory, double share)
+{
+    for (int r = 0; r < s->order.ranks; r++)
+        assert_true(mtlm_order_memory(&s->order, &s->boxes, r, share)
+                    <= memory + scene_rounding);
+}
+
+/* In rings, a stage keeps its slots.  The limit is then harder, and other
+ * orders are best. */
+static void test_rings_keep_the_limit_too(void **state)
+{
+    struct mtlm_best best = {.most_memory = 4, .effort = .1};
+    struct scene s;
+    double published, free, ringed;
+
+    (void) state;
+    scene_create(&s, 4, 12, 2, 2, (const double[]){1, 1.3, .8}, .1);
+    published = best_published(&s, 3);
+    free = mtlm_best_order(&best, &s.walk, &s.order);
+    assert_true(mtlm_order_memory(&s.order, &s.boxes, 0, 1) > 4.01);
+    best.ring_share = 1;
+    ringed = mtlm_best_order(&best, &s.walk, &s.order);
+    assert_true(ringed > free);
+    assert_true(ringed < published);
+    scene_assert_sound(&s, 4);
+    assert_slots(&s, 4, 1);
+    best.ring_share = .5;
+    assert_true(mtlm_best_order(&best, &s.walk, &s.order) < ringed);
+    assert_slots(&s, 4, .5);
+    scene_free(&s);
+}
+
 /* ---- wished starts ---- */
 
 /* Wishes that are starts of ZB-H1 give ZB-H1's makespan; wishes that run F of
@@ -213,6 +246,7 @@ int main(void)
         cmocka_unit_test(test_the_same_boxes_give_the_same_order),
         cmocka_unit_test(test_one_microbatch_at_a_time_needs_least_memory),
         cmocka_unit_test(test_the_search_ends_at_the_bound),
+        cmocka_unit_test(test_rings_keep_the_limit_too),
         cmocka_unit_test(test_wishes_decide_the_order),
     };
 
