@@ -115,50 +115,63 @@ struct mtlm_window *mtlm_ring_windows(const struct mtlm_program_config *config)
     return window;
 }
 
+double mtlm_ring_memory(const struct mtlm_program_config *config)
+{
+    const int stages = mtlm_layout_stages(&config->layout);
+    double *times = mtlm_calloc(4 * stages, sizeof(*times));
+    const struct mtlm_window_model model =
+        mtlm_ring_model(config, times, times + 3 * stages);
+    struct mtlm_window *window = mtlm_ring_windows(config);
+    const double memory = mtlm_window_memory(&model, window);
+
+    free(window);
+    free(times);
+    return memory;
+}
+
+static double least_memory(const struct mtlm_program_config *config)
+{
+    const int stages = mtlm_layout_stages(&config->layout);
+    double *times = mtlm_calloc(4 * stages, sizeof(*times));
+    const struct mtlm_window_model model =
+        mtlm_ring_model(config, times, times + 3 * stages);
+    const double memory = mtlm_window_least_memory(&model);
+
+    free(times);
+    return memory;
+}
+
 int mtlm_ring_check(const struct mtlm_program_config *config,
                     struct mtlm_error *err)
 {
-    const int stages = mtlm_layout_stages(&config->layout);
-    const int workers = config->layout.workers;
-    double *times, need, with_alpha = 0, with_order = 0;
-    struct mtlm_window *window;
-    struct mtlm_window_model model;
+    double least, need;
 
     if (config->act_mem <= 0)
         return 0;
-    times = mtlm_calloc(4 * stages, sizeof(*times));
-    window = mtlm_calloc(stages, sizeof(*window));
-    model = mtlm_ring_model(config, times, times + 3 * stages);
-    need = config->order ? 0 : mtlm_window_least_memory(&model);
-    if (config->order) {
-        mtlm_ring_order_windows(config, &model, window);
-        with_order = mtlm_window_memory(&model, window);
-    } else if (config->window > 0) {
-        mtlm_schedule_windows(config->schedule, &model, window);
-        with_alpha = mtlm_window_memory(&model, window);
-    }
-    free(window);
-    free(times);
-    if (need > config->act_mem)
+    least = config->order ? 0 : least_memory(config);
+    if (least > config->act_mem)
         return mtlm_error_set(
             err, MTLM_EXIT_RESOURCE,
             "--act-mem is %.4g MiB, but the activations of %s on each stage of "
             "a rank need %.4g MiB",
             config->act_mem / MIB,
-            workers > 1 ? "a microbatch for each worker" : "one microbatch",
-            need / MIB);
-    if (with_order > config->act_mem * (1 + 1e-9))
+            config->layout.workers > 1 ? "a microbatch for each worker"
+                                       : "one microbatch",
+            least / MIB);
+    if (!config->order && config->window <= 0)
+        return 0;
+    need = mtlm_ring_memory(config);
+    if (need <= config->act_mem * (1 + 1e-9))
+        return 0;
+    if (config->order)
         return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
                               "--act-mem is %.4g MiB, but the windows of the "
                               "order need %.4g MiB",
-                              config->act_mem / MIB, with_order / MIB);
-    if (with_alpha > config->act_mem * (1 + 1e-9))
-        return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
-                              "--act-mem is %.4g MiB, but the windows of "
-                              "--window %g need %.4g MiB",
-                              config->act_mem / MIB, config->window,
-                              with_alpha / MIB);
-    return 0;
+                              config->act_mem / MIB, need / MIB);
+    return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
+                          "--act-mem is %.4g MiB, but the windows of "
+                          "--window %g need %.4g MiB",
+                          config->act_mem / MIB, config->window, need / MIB);
 }
 
 /* ---- rings ---- */

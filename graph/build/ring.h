@@ -32,6 +32,10 @@ struct mtlm_window_model mtlm_ring_model(
  * array. */
 struct mtlm_window *mtlm_ring_windows(const struct mtlm_program_config *config);
 
+/* Returns the memory of the windows on the fullest rank, in the unit of
+ * mtlm_ring_model(). */
+double mtlm_ring_memory(const struct mtlm_program_config *config);
+
 /* Checks that windows fit into config->act_mem bytes (0: no limit): those of
  * config->order; else the smallest windows, and those of config->window.
  * Returns 0, or -1 with MTLM_EXIT_RESOURCE and a message with both sizes in

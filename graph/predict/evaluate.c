@@ -324,6 +324,13 @@ static struct pipeline begin_pipeline(const struct mtlm_evaluate *config)
                              .m = config->microbatches};
 }
 
+double mtlm_evaluate_least(const struct mtlm_evaluate *config)
+{
+    const struct pipeline p = begin_pipeline(config);
+
+    return lower_bound(&p);
+}
+
 struct mtlm_evaluation mtlm_evaluate(const struct mtlm_evaluate *config)
 {
     struct pipeline p = begin_pipeline(config);

@@ -62,6 +62,9 @@ struct mtlm_evaluation {
  * mtlm_evaluation_free(). */
 struct mtlm_evaluation mtlm_evaluate(const struct mtlm_evaluate *pipeline);
 
+/* Returns least_s without an evaluation.  The window is ignored. */
+double mtlm_evaluate_least(const struct mtlm_evaluate *pipeline);
+
 /* Walks an order of the pipeline instead: a rank runs one box at a time, each W
  * in one piece, in the time of one worker.  Windows and priorities do not
  * count.  The caller frees the result with mtlm_evaluation_free(). */

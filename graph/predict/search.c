@@ -9,6 +9,7 @@
 #include "graph/build/ring.h"
 #include "graph/predict/activation_memory.h"
 #include "graph/predict/search.h"
+#include "graph/predict/stage_kind.h"
 #include "graph/predict/work.h"
 #include "runtime/base/memory.h"
 
@@ -22,6 +23,9 @@ enum { MOST_MORE = 2 };
 /* Two stages a rank must cost at most this share of what one stage costs, where
  * no time of a message is known. */
 static const double worth = 0.99;
+
+/* Several stages on a rank have a few small tensors more than one stage. */
+static const double slack = 1.001;
 
 double mtlm_search(const struct mtlm_search *search, struct mtlm_window *window,
                    double *alpha)
@@ -143,28 +147,6 @@ static double bytes_to_use(const struct mtlm_program_config *config)
     return most;
 }
 
-/* Virtual stages per rank and placement. */
-struct stage_kind {
-    int chunks;
-    enum mtlm_placement placement;
-};
-
-/* Returns config with the stages of that kind; false: the model, the pipeline
- * or the times have no such stages. */
-static bool place_stages(const struct mtlm_program_config *config,
-                         const struct stage_kind *kind,
-                         struct mtlm_program_config *one)
-{
-    *one = *config;
-    one->layout.virtual_stages = kind->chunks;
-    one->layout.placement = kind->placement;
-    if (config->times && !mtlm_ring_times(one))
-        return false;
-    return kind->chunks == 1
-           || (config->layout.pp > 1
-               && mtlm_layout_stages(&one->layout) <= config->model.num_layers);
-}
-
 /* Returns the cost of config with the best windows in `bytes`, by the times of
  * the machine if it has a cluster. */
 static double try_kind(struct mtlm_program_config *config, double bytes,
@@ -187,12 +169,9 @@ static double try_kind(struct mtlm_program_config *config, double bytes,
 void mtlm_search_schedule(struct mtlm_program_config *config, int chunks,
                           const struct mtlm_stage_cost *machine)
 {
-    static const struct stage_kind kinds[] = {{1, MTLM_PLACEMENT_LOOP},
-                                              {2, MTLM_PLACEMENT_V},
-                                              {2, MTLM_PLACEMENT_LOOP}};
     const double share = machine->cluster || config->times ? 1 : worth;
     const double bytes =
-        config->act_mem > 0 ? config->act_mem : bytes_to_use(config);
+        config->act_mem > 0 ? config->act_mem : slack * bytes_to_use(config);
     struct mtlm_program_config best = *config;
     double least = INFINITY;
 
@@ -200,12 +179,12 @@ void mtlm_search_schedule(struct mtlm_program_config *config, int chunks,
         try_kind(config, bytes, machine);
         return;
     }
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+    for (int i = 0; i < MTLM_STAGE_KINDS; i++) {
         struct mtlm_program_config one;
         double cost;
         bool more;
 
-        if (!place_stages(config, &kinds[i], &one))
+        if (!mtlm_stage_kind_place(config, &mtlm_stage_kinds[i], &one))
             continue;
         cost = try_kind(&one, bytes, machine);
         more = one.layout.virtual_stages > best.layout.virtual_stages;

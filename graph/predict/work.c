@@ -73,16 +73,17 @@ struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config)
     struct mtlm_work work = {.window = mtlm_ring_windows(config)};
 
     find_times(&work, config);
-    work.pipeline =
-        (struct mtlm_evaluate){.layout = &config->layout,
-                               .schedule = config->schedule,
-                               .microbatches = config->microbatches,
-                               .forward = work.times.forward,
-                               .backward = work.times.backward,
-                               .weight = work.times.weight,
-                               .hop = work.times.hop,
-                               .pieces = pieces < PIECES ? pieces : PIECES,
-                               .window = work.window};
+    work.pipeline = (struct mtlm_evaluate){
+        .layout = &config->layout,
+        .schedule = config->schedule,
+        .microbatches = config->microbatches,
+        .forward = work.times.forward,
+        .backward = work.times.backward,
+        .weight = work.times.weight,
+        .hop = work.times.hop,
+        .pieces = pieces < PIECES ? pieces : PIECES,
+        .window = work.window,
+        .order = config->follow == MTLM_FOLLOW_HINT ? config->order : NULL};
     return work;
 }
 

@@ -12,7 +12,7 @@
  * average.  With placement policy, F takes 1 ms per stage.  W has a piece for
  * each layer of a stage, but at most 8. */
 struct mtlm_work {
-    struct mtlm_evaluate pipeline;
+    struct mtlm_evaluate pipeline; /* its order: of a config in mode hint */
     struct mtlm_window *window;    /* pipeline.window: of the program */
     struct mtlm_stage_times times; /* pipeline.forward and so on */
     double flops_per_s; /* FLOPs per second of these times; 0: times given */

@@ -253,12 +253,10 @@ static int write_order(const struct mtlm_program_config *config,
 
 /* Evaluates what ranks make of the order of config, if there is one. */
 static struct mtlm_evaluation evaluate(const struct mtlm_program_config *config,
-                                       struct mtlm_work *work)
+                                       const struct mtlm_work *work)
 {
     if (mtlm_program_is_chained(config))
         return mtlm_evaluate_order(&work->pipeline, config->order);
-    if (config->follow == MTLM_FOLLOW_HINT)
-        work->pipeline.order = config->order;
     return mtlm_evaluate(&work->pipeline);
 }
 

@@ -11,6 +11,7 @@
 #include "graph/build/ring.h"
 #include "graph/predict/activation_memory.h"
 #include "graph/predict/search.h"
+#include "graph/predict/search_order.h"
 #include "launch/options/options_note.h"
 #include "launch/options/options_schedule.h"
 #include "launch/options/options_stages.h"
@@ -176,31 +177,76 @@ static int settle_times(struct mtlm_options *options, struct mtlm_wish *wish,
     return 0;
 }
 
-/* Sets virtual stages, placement and windows of --schedule auto in wish, and
- * notes them. */
+/* Takes an order of the layout, which options free, to options and wish. */
+static void take_order(struct mtlm_options *options, struct mtlm_wish *wish,
+                       const struct mtlm_program_config *config,
+                       const struct mtlm_box_order *order)
+{
+    options->order = mtlm_calloc(1, sizeof(*options->order));
+    *options->order = *order;
+    options->order_microbatches = config->microbatches;
+    wish->order = options->order;
+    wish->order_microbatches = config->microbatches;
+}
+
+/* Takes the best order to options and wish if the order is shorter than the
+ * windows of config. */
+static void search_order(struct mtlm_options *options, struct mtlm_wish *wish,
+                         struct mtlm_program_config *config, int chunks,
+                         struct mtlm_found_order *found)
+{
+    if (options->eval_only
+        || !mtlm_search_order(config, chunks, &wish->machine, found))
+        return;
+    config->layout = found->layout;
+    take_order(options, wish, config, &found->order);
+    options->schedule_mode = found->follow;
+    wish->config.follow = found->follow;
+}
+
+static void note_search(struct mtlm_options *options,
+                        const struct mtlm_program_config *config,
+                        const struct mtlm_found_order *found)
+{
+    const int v = config->layout.virtual_stages;
+    char how[96];
+
+    if (found->order.ranks > 0)
+        snprintf(how, sizeof(how),
+                 "the %s of an order found by search, %.2f %% shorter,",
+                 found->follow == MTLM_FOLLOW_HINT ? "priorities" : "windows",
+                 100 * (1 - found->seconds / found->windows_seconds));
+    else
+        snprintf(how, sizeof(how), "--window %.4f", config->window);
+    mtlm_options_note(options,
+                      "schedule %s: %d virtual stage%s on each rank, "
+                      "placement %s, %s --act-mem %.0f",
+                      config->schedule->name, v, mtlm_plural(v),
+                      mtlm_placement_name(config->layout.placement), how,
+                      config->act_mem);
+}
+
+/* Sets virtual stages, placement, windows and order of --schedule auto in wish,
+ * and notes them. */
 static void search(struct mtlm_options *options, struct mtlm_wish *wish,
                    struct mtlm_program_config *config)
 {
     const bool fixed = mtlm_options_stages_given(options)
                        || mtlm_options_given(options, MTLM_OPT_PLACEMENT);
+    const int chunks = fixed ? config->layout.virtual_stages : 0;
+    struct mtlm_found_order found = {0};
 
-    mtlm_search_schedule(config, fixed ? config->layout.virtual_stages : 0,
-                         &wish->machine);
+    mtlm_search_schedule(config, chunks, &wish->machine);
     /* Rounds down as printed: windows grow just above the alpha that was
      * found. */
     config->window = floor(config->window * 1e4) / 1e4;
+    search_order(options, wish, config, chunks, &found);
     wish->config.window = config->window;
     wish->config.act_mem = config->act_mem;
     wish->config.layout.placement = config->layout.placement;
     if (!mtlm_options_stages_given(options))
         wish->stages.virtual_stages = config->layout.virtual_stages;
-    mtlm_options_note(options,
-                      "schedule %s: %d virtual stage%s on each rank, "
-                      "placement %s, --window %.4f --act-mem %.0f",
-                      config->schedule->name, config->layout.virtual_stages,
-                      config->layout.virtual_stages > 1 ? "s" : "",
-                      mtlm_placement_name(config->layout.placement),
-                      config->window, config->act_mem);
+    note_search(options, config, &found);
 }
 
 /* Refuses a pipeline that the published order cannot have. */
@@ -264,11 +310,7 @@ static int settle_order(struct mtlm_options *options, struct mtlm_wish *wish,
                               "--act-mem is %.4g MiB, and the order of "
                               "--schedule %s needs more",
                               config.act_mem / MIB, published->name);
-    options->order = mtlm_calloc(1, sizeof(*options->order));
-    *options->order = order;
-    options->order_microbatches = config.microbatches;
-    wish->order = options->order;
-    wish->order_microbatches = config.microbatches;
+    take_order(options, wish, &config, &order);
     note_order(options, config.layout.workers);
     config.order = wish->order;
     return check_memory(options, &config, err);

@@ -8,7 +8,11 @@
 
 #include <cmocka.h>
 
+#include "graph/build/ring.h"
+#include "graph/predict/activation_memory.h"
 #include "graph/predict/search.h"
+#include "graph/predict/search_order.h"
+#include "graph/predict/work.h"
 #include "graph/schedule/schedule.h"
 #include "tests/graph/small.h"
 
@@ -37,10 +41,122 @@ static void test_many_microbatches_get_the_schedule_of_few(void **state)
     assert_true(many.window > 0 && many.act_mem > 0);
 }
 
+static double evaluate(const struct mtlm_program_config *config)
+{
+    struct mtlm_work work = mtlm_work_create(config);
+    struct mtlm_evaluation e = mtlm_evaluate(&work.pipeline);
+    const double seconds = e.makespan_s;
+
+    mtlm_evaluation_free(&e);
+    mtlm_work_free(&work);
+    return seconds;
+}
+
+/* ---- orders ---- */
+
+static const struct mtlm_stage_cost no_machine = {0};
+
+/* Four ranks, the second of which is slow, slow messages.  v > 1: placement
+ * V. */
+static struct mtlm_program_config slow_config(struct mtlm_stage_times *times,
+                                              int v)
+{
+    struct mtlm_program_config config = small_config(1, 4, 8);
+
+    config.model.num_layers = LAYERS;
+    config.schedule = mtlm_schedule_find("auto");
+    config.layout.virtual_stages = v;
+    config.layout.placement = v > 1 ? MTLM_PLACEMENT_V : MTLM_PLACEMENT_LOOP;
+    *times = mtlm_stage_times_create(4 * v);
+    for (int k = 0; k < times->stages; k++) {
+        const bool slow = mtlm_layout_pp_rank(&config.layout, k) == 1;
+        const double one = (slow ? 1.25 : 1) / v;
+
+        times->forward[k] = one;
+        times->backward[k] = one * 1.3;
+        times->weight[k] = one * .8;
+    }
+    times->hop = .2;
+    config.times = times;
+    return config;
+}
+
+/* The memory of two microbatches on the fullest stage. */
+static double memory_of_two(const struct mtlm_program_config *config)
+{
+    struct mtlm_activation_memory memory = mtlm_activation_memory(config);
+    double most = 0;
+
+    for (int k = 0; k < mtlm_layout_stages(&config->layout); k++)
+        most = memory.stage[k] > most ? memory.stage[k] : most;
+    mtlm_activation_memory_free(&memory);
+    return 2 * most;
+}
+
+/* Two stages on a rank have a few bytes more than one stage, the memory of
+ * which is the limit. */
+static void test_auto_is_no_longer_than_zb_v(void **state)
+{
+    struct mtlm_stage_times times;
+    struct mtlm_program_config config = slow_config(&times, 2), zb_v = config;
+
+    (void) state;
+    mtlm_search_schedule(&config, 2, &no_machine);
+    mtlm_activation_memory_measure(&config);
+    zb_v.schedule = mtlm_schedule_find("zb-v");
+    assert_true(evaluate(&config) <= evaluate(&zb_v) * (1 + 1e-9));
+    mtlm_activation_memory_free(&config.activation);
+    mtlm_stage_times_free(&times);
+}
+
+static void test_an_order_beats_windows_within_the_memory(void **state)
+{
+    struct mtlm_stage_times times;
+    struct mtlm_program_config config = slow_config(&times, 1);
+    struct mtlm_found_order order;
+
+    (void) state;
+    config.act_mem = memory_of_two(&config);
+    mtlm_search_schedule(&config, 1, &no_machine);
+    assert_true(mtlm_search_order(&config, 1, &no_machine, &order));
+    assert_true(order.seconds < .95 * order.windows_seconds);
+    assert_int_equal(order.layout.virtual_stages, 1);
+    mtlm_activation_memory_measure(&config);
+    assert_float_equal(evaluate(&config), order.windows_seconds, 1e-9);
+    config.order = &order.order;
+    config.follow = order.follow;
+    assert_true(mtlm_ring_memory(&config) <= config.act_mem * (1 + 1e-9));
+    assert_float_equal(evaluate(&config), order.seconds, 1e-9);
+    mtlm_activation_memory_free(&config.activation);
+    mtlm_found_order_free(&order);
+    mtlm_stage_times_free(&times);
+}
+
+static void test_no_order_is_searched_without_times_or_for_workers(void **state)
+{
+    struct mtlm_stage_times times;
+    struct mtlm_program_config config = slow_config(&times, 1);
+    struct mtlm_found_order order;
+
+    (void) state;
+    config.act_mem = memory_of_two(&config);
+    mtlm_search_schedule(&config, 1, &no_machine);
+    config.layout.workers = 2;
+    assert_false(mtlm_search_order(&config, 1, &no_machine, &order));
+    config.layout.workers = 1;
+    config.times = NULL;
+    assert_false(mtlm_search_order(&config, 1, &no_machine, &order));
+    mtlm_stage_times_free(&times);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_many_microbatches_get_the_schedule_of_few),
+        cmocka_unit_test(test_auto_is_no_longer_than_zb_v),
+        cmocka_unit_test(test_an_order_beats_windows_within_the_memory),
+        cmocka_unit_test(
+            test_no_order_is_searched_without_times_or_for_workers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

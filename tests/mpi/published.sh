@@ -1,5 +1,5 @@
 #!/bin/bash
-# Published orders by name: the weights of gpipe, whichever order ranks follow
+# Orders, published or found by search: the weights of gpipe, whichever order ranks follow
 # and however they follow the order; strictly, the order that the plan says.
 set -u
 . "${srcdir:-.}/tests/mpi/common.sh"
@@ -42,6 +42,30 @@ if full_tier; then
     done
     ranks=2
 fi
+
+# The order that auto finds for a slow rank, slow messages and little memory.
+cat >slow.ini <<'END'
+[stage 0]
+forward_ms = 1
+backward_ms = 1.3
+weight_ms = 0.8
+[stage 1]
+forward_ms = 1.25
+backward_ms = 1.625
+weight_ms = 1
+[stage 2-3]
+forward_ms = 1
+backward_ms = 1.3
+weight_ms = 0.8
+[hop]
+latency_us = 500
+END
+ranks=4
+hash=$(trains gpipe)
+same auto --stage-times slow.ini --act-mem 2.12e6
+grep -q '^schedule auto: .* of an order found by search, ' out err \
+    || fail "auto follows no order: $(cat out err)"
+ranks=2
 
 # The plan's order is the order that ran.
 run=("${small[@]}" --num-layers 4 --workers 1 --pipeline-model-parallel-size 2
