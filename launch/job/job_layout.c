@@ -37,6 +37,20 @@ static double most(struct mtlm_ranks *ranks, double value)
     return -mtlm_ranks_min(ranks, -(int64_t) value);
 }
 
+/* Bytes for new processes on this host: threads take some of a limit of
+ * addresses. */
+static double available_bytes(struct mtlm_job *job)
+{
+    /* Beside workers: the engine, the saver, the progress, two of StarPU. */
+    enum { OTHER_THREADS = 5 };
+    const double threads =
+        mtlm_memory_for_threads(job->workers + OTHER_THREADS);
+    const double bytes = (double) mtlm_memory_available()
+                         - mtlm_ranks_host_sum(job->ranks, threads);
+
+    return bytes > 0 ? bytes : 0;
+}
+
 static void find_hosts(struct mtlm_job *job)
 {
     struct mtlm_ranks *ranks = job->ranks;
@@ -47,7 +61,7 @@ static void find_hosts(struct mtlm_job *job)
         /* A synthetic run needs almost no memory. */
         .available = job->options.cluster_file
                          ? INFINITY
-                         : least(ranks, mtlm_memory_available()),
+                         : least(ranks, available_bytes(job)),
         .process_bytes = most(ranks, mtlm_memory_resident())};
     if (job->gpu < 0)
         return;

@@ -122,14 +122,10 @@ static int check_starpu_limits(struct mtlm_job *job, struct mtlm_error *err)
 /* Checks memory again: opening the data took memory. */
 static int check_memory(struct mtlm_job *job, struct mtlm_error *err)
 {
-    /* Beside workers: the engine, the saver, the progress, two of StarPU. */
-    enum { OTHER_THREADS = 5 };
-    const double threads =
-        mtlm_memory_for_threads(job->workers + OTHER_THREADS);
-    const double mine =
-        job->options.cluster_file ? 0 /* one element of each tensor */
-        : job->gpu < 0            ? mtlm_plan_more_bytes(&job->plan) + threads
-                                  : mtlm_job_gpus_beside_bytes(job);
+    const double mine = job->options.cluster_file
+                            ? 0 /* one element of each tensor */
+                        : job->gpu < 0 ? mtlm_plan_more_bytes(&job->plan)
+                                       : mtlm_job_gpus_beside_bytes(job);
 
     return mtlm_plan_check(
         mtlm_ranks_host_sum(job->ranks, mine),

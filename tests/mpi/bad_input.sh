@@ -138,6 +138,12 @@ if ! sanitized; then
             || said=yes
         [ $rc -ne 0 ] || break
         [ $rc -eq 6 ] || [ $rc -eq 127 ] || fail "ulimit -v $kib: $rc: $(cat err)"
+        advised=$(sed -n '/^With fewer layers/{n;s/^  mtlm-dag //p}' err)
+        [ -n "$advised" ] || continue
+        # shellcheck disable=SC2086 # several words
+        (unset OPENBLAS_NUM_THREADS
+         ulimit -v "$kib"; job 1 $advised; exit $rc) \
+            || fail "ulimit -v $kib: the advice does not fit: $(cat err)"
     done
     [ $rc -eq 0 ] || fail "ulimit -v $kib: $(cat err)"
     [ -n "$said" ] || fail "no limit is too small for OpenBLAS"
