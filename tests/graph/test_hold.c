@@ -12,9 +12,11 @@
 
 #include "graph/order/published.h"
 #include "graph/predict/hold.h"
+#include "graph/predict/pipeline_programs.h"
 #include "graph/predict/simulator.h"
 #include "graph/schedule/order_window.h"
 #include "tests/graph/scene.h"
+#include "tests/graph/small.h"
 #include "tests/tier.h"
 
 static const double rounding = 1e-6, thousandth = 1e-3;
@@ -294,6 +296,47 @@ static void test_hints_with_waits_cost_what_the_order_costs(void **state)
     assert_true(worst_before > 1.05);
 }
 
+/* ---- programs ---- */
+
+static double seconds_of_programs(struct mtlm_pipeline_programs *p,
+                                  double share)
+{
+    struct mtlm_execution run =
+        mtlm_evaluate_program(&(struct mtlm_evaluate_program){
+            .program = (const struct mtlm_program *const *) p->program,
+            .n = p->n,
+            .iterations = 1,
+            .seconds = mtlm_pipeline_programs_seconds,
+            .arg = p,
+            .hold = share});
+
+    mtlm_execution_free(&run);
+    return 1e-9 * run.makespan_ns;
+}
+
+/* ZB-H1 takes 27 F: nodes of a pass end together, and messages come then. */
+static void test_programs_of_zb_h1_take_what_its_boxes_take(void **state)
+{
+    const struct mtlm_cluster cluster = {
+        .timed = true,
+        .forward_s = 1,
+        .backward_s = 1,
+        .weight_s = 1,
+        .host = {.latency_s = thousandth, .bytes_per_s = INFINITY}};
+    struct mtlm_program_config config = small_config(1, 4, 8);
+    struct mtlm_pipeline_programs programs;
+    double share;
+
+    (void) state;
+    config.schedule = mtlm_schedule_find("zb-h1");
+    share = mtlm_hold_choose_program(&config, &cluster);
+    assert_true(share > 0);
+    programs = mtlm_pipeline_programs_create(&config, &cluster);
+    assert_true(seconds_of_programs(&programs, share) < 27 * 1.005);
+    assert_true(seconds_of_programs(&programs, 0) > 27 * 1.02);
+    mtlm_pipeline_programs_free(&programs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,7 +346,8 @@ int main(void)
         cmocka_unit_test(
             test_latency_costs_zb_h1_what_it_costs_the_fixed_order),
         cmocka_unit_test(test_no_schedule_loses),
-        cmocka_unit_test(test_hints_with_waits_cost_what_the_order_costs)};
+        cmocka_unit_test(test_hints_with_waits_cost_what_the_order_costs),
+        cmocka_unit_test(test_programs_of_zb_h1_take_what_its_boxes_take)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

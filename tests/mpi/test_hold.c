@@ -124,9 +124,10 @@ static void send_pass(int first, int64_t lead_ns)
 }
 
 /* A task behind the message, and a ready one of lower priority that takes
- * ready_ns.  late: the message is sent after the ready task only.  Returns
- * whether the task behind the message ran first. */
-static bool receive_pass(int first, int64_t ready_ns, bool late)
+ * ready_ns, in that phase.  late: the message is sent after the ready task
+ * only.  Returns whether the task behind the message ran first. */
+static bool receive_pass(int first, enum mtlm_phase phase, int64_t ready_ns,
+                         bool late)
 {
     struct job receive = {0}, behind = {0}, ready = {0};
 
@@ -137,8 +138,7 @@ static bool receive_pass(int first, int64_t ready_ns, bool late)
     submit(&reads, &behind, data_handle);
     while (mtlm_policy_end_ns(receive.node) < 0)
         usleep(1000);
-    add_node(&ready, MTLM_POLICY_TASK, MTLM_PHASE_WEIGHT, first + 11, 1,
-             ready_ns);
+    add_node(&ready, MTLM_POLICY_TASK, phase, first + 11, 1, ready_ns);
     submit(&alone, &ready, NULL);
     if (late)
         while (ready.place == 0)
@@ -158,7 +158,7 @@ static void test_the_message_ends_the_wait(void)
     if (rank == SENDER)
         send_pass(100, 100 * ms);
     else
-        expect(receive_pass(100, 400000 * ms, false),
+        expect(receive_pass(100, MTLM_PHASE_WEIGHT, 400000 * ms, false),
                "the worker did not wait for the announced message");
 }
 
@@ -168,7 +168,7 @@ static void test_time_ends_the_wait(void)
     if (rank == SENDER)
         send_pass(200, 10 * ms);
     else
-        expect(!receive_pass(200, 400 * ms, true),
+        expect(!receive_pass(200, MTLM_PHASE_WEIGHT, 400 * ms, true),
                "the late message came first");
 }
 
@@ -179,8 +179,26 @@ static void test_no_wait_without_advice(void)
     if (rank == SENDER)
         send_pass(300, 100 * ms);
     else
-        expect(!receive_pass(300, 400000 * ms, true),
+        expect(!receive_pass(300, MTLM_PHASE_WEIGHT, 400000 * ms, true),
                "the worker waited against the advice");
+}
+
+/* A worker leaves B for another task if the places in an order say so. */
+static void test_only_orders_leave_backward(void)
+{
+    for (int leaves = 0; leaves <= 1; leaves++) {
+        const int first = 400 + 100 * leaves;
+
+        mtlm_policy_nodes_advise(&(struct mtlm_policy_advice){
+            .share = .25, .leaves_backward = leaves});
+        if (rank == SENDER)
+            send_pass(first, 100 * ms);
+        else
+            expect(
+                receive_pass(first, MTLM_PHASE_BACKWARD, 400000 * ms, !leaves)
+                    == leaves,
+                "leaves_backward is %d", leaves);
+    }
 }
 
 int main(int argc, char **argv)
@@ -196,6 +214,7 @@ int main(int argc, char **argv)
     test_the_message_ends_the_wait();
     test_time_ends_the_wait();
     test_no_wait_without_advice();
+    test_only_orders_leave_backward();
     stop_engine();
     starpu_data_unregister(data_handle);
     starpu_data_unregister(go_handle);
