@@ -103,20 +103,24 @@ void mtlm_codelet_task_ready(void *arg)
  * it becomes ready, whichever is later; at most LATE_NS before now.  So late
  * wake-ups and the runtime's own work do not add up, as on a device whose host
  * runs ahead.  A task that its own worker made ready begins at the planned end.
- * A policy that watches nodes may let a worker wait on purpose: that wait
- * counts, unless it is shorter than LATE_HELD_NS. */
+ * A policy that watches nodes may let a worker wait on purpose, from the
+ * worker's wake-up on.  That wait counts, unless it is shorter than
+ * LATE_HELD_NS. */
 enum { LATE_NS = 100000000, LATE_HELD_NS = 1000000 };
 
-/* The planned end of the worker's last task. */
-static _Thread_local int64_t last_ns;
+/* The planned end of the worker's last task, and when the worker woke up. */
+static _Thread_local int64_t last_ns, woke_ns;
 
 static int64_t begin_ns(const struct mtlm_task *task)
 {
     const int64_t now = mtlm_now_ns();
     const bool follows = task->ready_by == &here || task->ready_ns < last_ns;
-    const int64_t begin = follows ? last_ns : task->ready_ns;
+    const int64_t idle = now - (follows ? woke_ns : task->ready_ns);
+    int64_t begin = follows ? last_ns : task->ready_ns;
 
-    return now - begin < (task->node ? LATE_HELD_NS : LATE_NS) ? begin : now;
+    if (task->node && idle > LATE_HELD_NS)
+        begin += idle;
+    return begin <= now && now - begin < LATE_NS ? begin : now;
 }
 
 /* Sleeps until the task is to end, without using a processor. */
@@ -133,6 +137,7 @@ static void sleep_until_end(const struct mtlm_task *task)
                   == EINTR)
         ;
     last_ns = until;
+    woke_ns = mtlm_now_ns();
 }
 
 static void begin_task(const struct mtlm_task *task)
@@ -162,7 +167,7 @@ static void run_cpu(void *buffers[], void *arg)
     }
     gather_operands(ptr, buffers, task->call);
     mtlm_value_run_cpu(ptr, task->call, &context);
-    last_ns = mtlm_now_ns();
+    last_ns = woke_ns = mtlm_now_ns();
     if (task->after)
         task->after(task, ptr);
 }
