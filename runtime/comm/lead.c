@@ -90,12 +90,13 @@ static struct mtlm_policy_announcement *take_announcement(
     return taken;
 }
 
-struct mtlm_policy_announcement *mtlm_lead_begin(struct mtlm_lead_pass *pass,
-                                                 int64_t now_ns)
+struct mtlm_policy_announcement *mtlm_lead_begin(
+    struct mtlm_lead_pass *pass, const struct mtlm_policy_node *task,
+    int64_t now_ns)
 {
     struct mtlm_policy_announcement *taken = NULL;
 
-    if (!pass || pass->begin_ns > 0)
+    if (!pass || pass->begin_ns > 0 || task->layer < 0)
         return NULL;
     pass->begin_ns = now_ns;
     for (struct mtlm_lead_send *send = pass->sends; send; send = send->next)

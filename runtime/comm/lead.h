@@ -52,9 +52,12 @@ void mtlm_lead_leave(struct mtlm_lead_pass *pass, struct mtlm_lead_send *send);
 /* The functions below return announcements for which the caller calls
  * announce(), linked by next.  pass may be NULL. */
 
-/* A task of the pass starts. */
-struct mtlm_policy_announcement *mtlm_lead_begin(struct mtlm_lead_pass *pass,
-                                                 int64_t now_ns);
+/* A task of the pass starts.  The first task of a layer begins the lead.  A
+ * task outside the layers, such as one that reads tokens, may run long before.
+ */
+struct mtlm_policy_announcement *mtlm_lead_begin(
+    struct mtlm_lead_pass *pass, const struct mtlm_policy_node *task,
+    int64_t now_ns);
 
 /* A send is posted, the last node that entered its pass. */
 struct mtlm_policy_announcement *mtlm_lead_post(

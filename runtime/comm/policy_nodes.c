@@ -179,7 +179,7 @@ static void announce_sends(struct node_entry *e)
 
     pthread_mutex_lock(&mutex);
     if (e->node.kind == MTLM_POLICY_TASK)
-        list = mtlm_lead_begin(e->pass, mtlm_now_ns());
+        list = mtlm_lead_begin(e->pass, &e->node, mtlm_now_ns());
     else if (e->node.kind == MTLM_POLICY_SEND)
         list = mtlm_lead_ready(e->pass, &e->send, mtlm_now_ns());
     pthread_mutex_unlock(&mutex);

@@ -41,6 +41,14 @@ static void post_send(struct pass *p)
     assert_null(mtlm_lead_post(p->pass, &p->send, &p->announcement));
 }
 
+static struct mtlm_policy_announcement *begin(struct pass *p, int layer,
+                                              int64_t now_ns)
+{
+    const struct mtlm_policy_node task = {.layer = layer};
+
+    return mtlm_lead_begin(p->pass, &task, now_ns);
+}
+
 static void leave_all(struct pass *p)
 {
     mtlm_lead_leave(p->pass, NULL);
@@ -59,17 +67,17 @@ static void test_a_send_is_announced_by_measured_leads(void **state)
     (void) state;
     create_pass(&p, 0, &times, 0);
     post_send(&p);
-    assert_null(mtlm_lead_begin(p.pass, 1000));
+    assert_null(begin(&p, 0, 1000));
     assert_ptr_equal(mtlm_lead_ready(p.pass, &p.send, 1300), &p.announcement);
     assert_int_equal(p.announcement.when_ns, 1307);
     leave_all(&p);
     create_pass(&p, 1, &times, 0);
     post_send(&p);
-    assert_ptr_equal(mtlm_lead_begin(p.pass, 2000), &p.announcement);
+    assert_ptr_equal(begin(&p, 0, 2000), &p.announcement);
     assert_null(p.announcement.next);
     assert_int_equal(p.announcement.when_ns, 2307);
     /* Once. */
-    assert_null(mtlm_lead_begin(p.pass, 2100));
+    assert_null(begin(&p, 0, 2100));
     assert_null(mtlm_lead_ready(p.pass, &p.send, 2500));
     leave_all(&p);
     /* The mean, and the measured duration of the message. */
@@ -77,7 +85,7 @@ static void test_a_send_is_announced_by_measured_leads(void **state)
     times.mean_ns = 20;
     create_pass(&p, 2, &times, 0);
     post_send(&p);
-    assert_ptr_equal(mtlm_lead_begin(p.pass, 3000), &p.announcement);
+    assert_ptr_equal(begin(&p, 0, 3000), &p.announcement);
     assert_int_equal(p.announcement.when_ns, 3000 + (300 + 500) / 2 + 20);
     leave_all(&p);
 }
@@ -91,7 +99,7 @@ static void test_modelled_leads_serve_until_measured_ones(void **state)
     (void) state;
     create_pass(&p, 0, &times, 50);
     post_send(&p);
-    assert_ptr_equal(mtlm_lead_begin(p.pass, 1000), &p.announcement);
+    assert_ptr_equal(begin(&p, 0, 1000), &p.announcement);
     assert_int_equal(p.announcement.when_ns, 1000 + 2 * 50 + 7);
     leave_all(&p);
 }
@@ -103,10 +111,24 @@ static void test_a_send_posted_late_is_announced_at_once(void **state)
 
     (void) state;
     create_pass(&p, 0, &times, 0);
-    assert_null(mtlm_lead_begin(p.pass, 1000));
+    assert_null(begin(&p, 0, 1000));
     assert_ptr_equal(mtlm_lead_post(p.pass, &p.send, &p.announcement),
                      &p.announcement);
     assert_int_equal(p.announcement.when_ns, 1407);
+    leave_all(&p);
+}
+
+static void test_a_task_outside_the_layers_begins_no_lead(void **state)
+{
+    struct mtlm_policy_times times = {.n_leads = 1, .lead_ns = 400};
+    struct pass p;
+
+    (void) state;
+    create_pass(&p, 0, &times, 0);
+    post_send(&p);
+    assert_null(begin(&p, -1, 1000));
+    assert_ptr_equal(begin(&p, 3, 9000), &p.announcement);
+    assert_int_equal(p.announcement.when_ns, 9407);
     leave_all(&p);
 }
 
@@ -121,8 +143,8 @@ static void test_each_pass_has_its_own_sends(void **state)
     create_pass(&q, 1, &times, 0);
     assert_ptr_not_equal(p.pass, q.pass);
     post_send(&q);
-    assert_ptr_equal(mtlm_lead_begin(q.pass, 1000), &q.announcement);
-    assert_ptr_equal(mtlm_lead_begin(p.pass, 1100), &p.announcement);
+    assert_ptr_equal(begin(&q, 0, 1000), &q.announcement);
+    assert_ptr_equal(begin(&p, 0, 1100), &p.announcement);
     leave_all(&p);
     leave_all(&q);
 }
@@ -137,7 +159,7 @@ static void test_a_send_leaves_its_pass(void **state)
     create_pass(&p, 0, &times, 0);
     post_send(&p);
     mtlm_lead_leave(p.pass, &p.send);
-    assert_null(mtlm_lead_begin(p.pass, 1000));
+    assert_null(begin(&p, 0, 1000));
     mtlm_lead_leave(p.pass, NULL);
     mtlm_lead_leave(p.pass, NULL);
 }
@@ -148,6 +170,7 @@ int main(void)
         cmocka_unit_test(test_a_send_is_announced_by_measured_leads),
         cmocka_unit_test(test_modelled_leads_serve_until_measured_ones),
         cmocka_unit_test(test_a_send_posted_late_is_announced_at_once),
+        cmocka_unit_test(test_a_task_outside_the_layers_begins_no_lead),
         cmocka_unit_test(test_each_pass_has_its_own_sends),
         cmocka_unit_test(test_a_send_leaves_its_pass)};
 
