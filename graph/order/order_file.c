@@ -37,33 +37,41 @@ static const char *const cell_letters[] = {
 
 /* ---- dialect ---- */
 
-/* Whether the row has a W of this stage and microbatch behind entry i. */
-static bool has_weight(const struct mtlm_order_row *row, int i)
+/* Whether a row has BW, or a B with a later W of its stage and microbatch.
+ * seen [stages * m]: B so far. */
+static bool row_is_older(const struct order_reading *r,
+                         const struct mtlm_order_row *row, bool *seen)
 {
-    const struct mtlm_cell *b = &row->entry[i].cell;
+    const int stages = mtlm_layout_stages(r->boxes->layout);
+    const int m = r->boxes->microbatches;
 
-    for (int j = i + 1; j < row->n; j++) {
-        const struct mtlm_cell *w = &row->entry[j].cell;
+    for (int i = 0; i < row->n; i++) {
+        const struct mtlm_cell *cell = &row->entry[i].cell;
+        const int64_t at = (int64_t) cell->stage * m + cell->microbatch;
 
-        if (w->kind == MTLM_CELL_WEIGHT && w->stage == b->stage
-            && w->microbatch == b->microbatch)
+        if (cell->kind == MTLM_CELL_BOTH)
             return true;
+        if (cell->stage >= stages || cell->microbatch < 0
+            || cell->microbatch >= m)
+            continue; /* refused later */
+        if (cell->kind == MTLM_CELL_WEIGHT && seen[at])
+            return true;
+        seen[at] |= cell->kind == MTLM_CELL_BACKWARD;
     }
     return false;
 }
 
 static bool is_older(const struct order_reading *r)
 {
-    for (int i = 0; i < r->rows.n; i++)
-        for (int j = 0; j < r->rows.row[i].n; j++) {
-            const enum mtlm_cell_kind kind = r->rows.row[i].entry[j].cell.kind;
+    bool *seen = mtlm_calloc((size_t) mtlm_layout_stages(r->boxes->layout)
+                                 * r->boxes->microbatches,
+                             sizeof(*seen));
+    bool older = false;
 
-            if (kind == MTLM_CELL_BOTH
-                || (kind == MTLM_CELL_BACKWARD
-                    && has_weight(&r->rows.row[i], j)))
-                return true;
-        }
-    return false;
+    for (int i = 0; i < r->rows.n && !older; i++)
+        older = row_is_older(r, &r->rows.row[i], seen);
+    free(seen);
+    return older;
 }
 
 /* ---- boxes ---- */
