@@ -112,7 +112,7 @@ prepare() {
     damage_traces
     printf '{"text": "a"}\n{"text": \n' >broken.json
     printf '{"word": "a"}\n' >nokey.jsonl
-    mkdir used empty busy
+    mkdir -p used empty busy locked/lock
     touch used/schedule.csv busy/lock
     write_orders
     ln -s loop loop
