@@ -22,13 +22,30 @@ static const double effort = .3 / MTLM_STAGE_KINDS;
 /* An order must gain this share: times are never exact. */
 static const double worth = 0.999;
 
-static double evaluate(const struct mtlm_program_config *config)
+/* The share of the hold rule that stands for all: a policy chooses its own. */
+static const double hold = .5;
+
+static double evaluate_pipeline(const struct mtlm_evaluate *pipeline,
+                                double share)
+{
+    struct mtlm_evaluate one = *pipeline;
+    struct mtlm_evaluation e;
+
+    one.hold = share;
+    e = mtlm_evaluate(&one);
+    mtlm_evaluation_free(&e);
+    return e.makespan_s;
+}
+
+/* Returns the seconds of an iteration.  waits: workers may wait for messages.
+ */
+static double evaluate(const struct mtlm_program_config *config, bool waits)
 {
     struct mtlm_work work = mtlm_work_create(config);
-    struct mtlm_evaluation e = mtlm_evaluate(&work.pipeline);
-    const double seconds = e.makespan_s;
+    double seconds = evaluate_pipeline(&work.pipeline, 0);
 
-    mtlm_evaluation_free(&e);
+    if (waits)
+        seconds = fmin(seconds, evaluate_pipeline(&work.pipeline, hold));
     mtlm_work_free(&work);
     return seconds;
 }
@@ -67,7 +84,7 @@ static void note(const struct mtlm_program_config *config,
     one.order = &order;
     one.follow = follow;
     seconds = mtlm_ring_memory(&one) <= config->act_mem * (1 + 1e-9)
-                  ? evaluate(&one)
+                  ? evaluate(&one, found->waits)
                   : INFINITY;
     if (seconds >= found->seconds) {
         mtlm_order_free(&order);
@@ -77,19 +94,22 @@ static void note(const struct mtlm_program_config *config,
     *found =
         (struct mtlm_found_order){.seconds = seconds,
                                   .windows_seconds = found->windows_seconds,
+                                  .waits = found->waits,
                                   .order = order,
                                   .follow = follow,
                                   .layout = config->layout};
 }
 
-/* Notes an order with each W in one piece.  Early W need few slots, late W fill
- * the last waits. */
+/* Notes an order with each W in one piece, at the place of the first and of the
+ * last piece.  Early W need few slots, late W fill the last waits. */
 static void note_joined(const struct mtlm_program_config *config,
                         const struct mtlm_boxes *boxes,
                         const struct mtlm_box_order *order,
                         struct mtlm_found_order *found)
 {
-    for (int piece = 0; piece < boxes->pieces; piece++) {
+    const int last = boxes->pieces - 1;
+
+    for (int piece = 0; piece <= last; piece += last > 0 ? last : 1) {
         note(config, join_pieces(boxes, order, piece), MTLM_FOLLOW_HINT, found);
         note(config, join_pieces(boxes, order, piece), MTLM_FOLLOW_WINDOWS,
              found);
@@ -195,7 +215,8 @@ static void try_kind(const struct mtlm_program_config *config,
 
 /* Returns the seconds of config's windows, with the best slots of gradients. */
 static double evaluate_windows(const struct mtlm_program_config *config,
-                               const struct mtlm_stage_cost *machine)
+                               const struct mtlm_stage_cost *machine,
+                               bool waits)
 {
     struct mtlm_program_config one = *config;
     struct mtlm_stage_times times;
@@ -204,7 +225,7 @@ static double evaluate_windows(const struct mtlm_program_config *config,
     take_times(&one, machine, &times);
     mtlm_search_gradients(&one);
     mtlm_activation_memory_measure(&one);
-    seconds = evaluate(&one);
+    seconds = evaluate(&one, waits);
     mtlm_activation_memory_free(&one.activation);
     mtlm_stage_times_free(&times);
     return seconds;
@@ -223,13 +244,13 @@ static bool has_boxes(const struct mtlm_program_config *config,
 }
 
 bool mtlm_search_order(const struct mtlm_program_config *config, int chunks,
-                       const struct mtlm_stage_cost *machine,
+                       const struct mtlm_stage_cost *machine, bool waits,
                        struct mtlm_found_order *found)
 {
-    *found = (struct mtlm_found_order){0};
+    *found = (struct mtlm_found_order){.waits = waits};
     if (!has_boxes(config, machine))
         return false;
-    found->windows_seconds = evaluate_windows(config, machine);
+    found->windows_seconds = evaluate_windows(config, machine, waits);
     found->seconds = found->windows_seconds * worth;
     if (chunks > 0)
         try_kind(config, machine, found);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "graph/build/order_build.h"
 #include "graph/build/ring.h"
@@ -19,6 +20,7 @@
 #include "launch/plan/schedule_choice.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/plural.h"
+#include "runtime/machine/plugin.h"
 
 #define MIB (1024.0 * 1024)
 
@@ -195,8 +197,10 @@ static void search_order(struct mtlm_options *options, struct mtlm_wish *wish,
                          struct mtlm_program_config *config, int chunks,
                          struct mtlm_found_order *found)
 {
+    const bool waits = strcmp(mtlm_plugin_wanted(), "mtlm") == 0;
+
     if (options->eval_only
-        || !mtlm_search_order(config, chunks, &wish->machine, found))
+        || !mtlm_search_order(config, chunks, &wish->machine, waits, found))
         return;
     config->layout = found->layout;
     take_order(options, wish, config, &found->order);

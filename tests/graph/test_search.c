@@ -118,7 +118,7 @@ static void test_an_order_beats_windows_within_the_memory(void **state)
     (void) state;
     config.act_mem = memory_of_two(&config);
     mtlm_search_schedule(&config, 1, &no_machine);
-    assert_true(mtlm_search_order(&config, 1, &no_machine, &order));
+    assert_true(mtlm_search_order(&config, 1, &no_machine, false, &order));
     assert_true(order.seconds < .95 * order.windows_seconds);
     assert_int_equal(order.layout.virtual_stages, 1);
     mtlm_activation_memory_measure(&config);
@@ -132,6 +132,25 @@ static void test_an_order_beats_windows_within_the_memory(void **state)
     mtlm_stage_times_free(&times);
 }
 
+/* The memory of three microbatches: 39.75, and 38.825 where workers wait for
+ * messages. */
+static void test_waits_count(void **state)
+{
+    struct mtlm_stage_times times;
+    struct mtlm_program_config config = slow_config(&times, 1);
+    struct mtlm_found_order order, waiting;
+
+    (void) state;
+    config.act_mem = 1.5 * memory_of_two(&config);
+    mtlm_search_schedule(&config, 1, &no_machine);
+    assert_true(mtlm_search_order(&config, 1, &no_machine, false, &order));
+    assert_true(mtlm_search_order(&config, 1, &no_machine, true, &waiting));
+    assert_true(waiting.seconds < .98 * order.seconds);
+    mtlm_found_order_free(&order);
+    mtlm_found_order_free(&waiting);
+    mtlm_stage_times_free(&times);
+}
+
 static void test_no_order_is_searched_without_times_or_for_workers(void **state)
 {
     struct mtlm_stage_times times;
@@ -142,10 +161,10 @@ static void test_no_order_is_searched_without_times_or_for_workers(void **state)
     config.act_mem = memory_of_two(&config);
     mtlm_search_schedule(&config, 1, &no_machine);
     config.layout.workers = 2;
-    assert_false(mtlm_search_order(&config, 1, &no_machine, &order));
+    assert_false(mtlm_search_order(&config, 1, &no_machine, false, &order));
     config.layout.workers = 1;
     config.times = NULL;
-    assert_false(mtlm_search_order(&config, 1, &no_machine, &order));
+    assert_false(mtlm_search_order(&config, 1, &no_machine, false, &order));
     mtlm_stage_times_free(&times);
 }
 
@@ -155,6 +174,7 @@ int main(void)
         cmocka_unit_test(test_many_microbatches_get_the_schedule_of_few),
         cmocka_unit_test(test_auto_is_no_longer_than_zb_v),
         cmocka_unit_test(test_an_order_beats_windows_within_the_memory),
+        cmocka_unit_test(test_waits_count),
         cmocka_unit_test(
             test_no_order_is_searched_without_times_or_for_workers),
     };
