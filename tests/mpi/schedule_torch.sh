@@ -20,7 +20,9 @@ order() {
     orders+=("$file")
 }
 orders=()
-for p in 2 4; do
+ranks=2
+! full_tier || ranks='2 4'
+for p in $ranks; do
     for name in gpipe 1f1b zb-h1 zb-h2; do
         order $name $p 1 4
     done
