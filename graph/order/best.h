@@ -22,7 +22,7 @@ struct mtlm_best {
  * fused and have memory.  The makespan is at most that of every published order
  * within the memory.  The same boxes give the same order.  With effort 1, a
  * search of 12,288 boxes (16 ranks, 64 microbatches, 2 virtual stages, 4
- * pieces) takes about four seconds.
+ * pieces) takes about three seconds.
  *
  * Returns the makespan; INFINITY if a rank cannot keep a microbatch on each
  * stage.  Changes the times in `walk`. */
