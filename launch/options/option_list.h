@@ -153,10 +153,10 @@
         "seed of initial weights, dropout and sample order")                   \
     OPT(TRAINING, LOG_INTERVAL, "log-interval", INT, log_interval, "100", 1,   \
         1000000000, "N", "iterations between log lines")                       \
-    OPT(TRAINING, LOG_FORMAT, "log-format", CHOICE, log_format, "auto", 0, 0,  \
-        "auto|short|megatron",                                                 \
-        "short lines for people, Megatron-LM's long ones for programs; auto: " \
-        "short ones on a terminal")                                            \
+    OPT(TRAINING, LOG_FORMAT, "log-format", CHOICE, log_format, "short", 0, 0, \
+        "short|megatron",                                                      \
+        "lines of at most 120 columns, or Megatron-LM's long ones for "        \
+        "programs that read those")                                            \
     OPT(TRAINING, LOG_THROUGHPUT, "log-throughput", FLAG, log_throughput,      \
         "no", 0, 0, NULL, "add TFLOP/s to the log lines")                      \
     OPT(TRAINING, LOG_PARAMS_NORM, "log-params-norm", FLAG, log_params_norm,   \

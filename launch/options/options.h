@@ -50,7 +50,7 @@ enum mtlm_transport_choice {
 };
 enum mtlm_comm_node { MTLM_COMM_ACQUIRE, MTLM_COMM_TASK };
 
-enum mtlm_log_format { MTLM_LOG_AUTO, MTLM_LOG_SHORT, MTLM_LOG_MEGATRON };
+enum mtlm_log_format { MTLM_LOG_SHORT, MTLM_LOG_MEGATRON };
 
 enum mtlm_svg_detail { MTLM_SVG_BOX, MTLM_SVG_OP };
 

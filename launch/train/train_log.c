@@ -31,9 +31,7 @@ void mtlm_train_log_start(struct mtlm_train_log *log,
         .prints = mtlm_ranks_rank(job->ranks) == last,
         .end = mtlm_options_last_iteration(o, job->begin.iteration),
         .start_ns = mtlm_now_ns()};
-    log->is_short = o->log_format == MTLM_LOG_SHORT
-                    || (o->log_format == MTLM_LOG_AUTO && !o->launched
-                        && isatty(STDOUT_FILENO));
+    log->is_short = o->log_format == MTLM_LOG_SHORT;
     log->colour = !o->launched && mtlm_short_line_colours(STDOUT_FILENO);
     log->line.since_ns = log->step.since_ns = log->start_ns;
     log->line.skipped = log->step.skipped = job->skipped_before;

@@ -75,6 +75,7 @@ class Case:
                 *("--attention-dropout", 0),
                 *("--eval-iters", 0),
                 *("--log-interval", 1),
+                *("--log-format", "megatron"),
                 "--mock-data",
             )
         ]

@@ -26,6 +26,7 @@ class GpuCase(cases.Case):
                 *("--attention-dropout", 0),
                 *("--eval-iters", 0),
                 *("--log-interval", 1),
+                *("--log-format", "megatron"),
                 "--mock-data",
             )
         ]

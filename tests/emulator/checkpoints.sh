@@ -11,7 +11,7 @@ run=(--model gpt-tiny --num-layers 2 --hidden-size 32 --num-attention-heads 4
     --attention-dropout 0.1 --hidden-dropout 0.1 --lr 1e-3 --min-lr 0
     --lr-decay-style constant --lr-warmup-fraction 0 --train-iters 3
     --data-path data_text_document --split "8,2,0" --eval-iters 1
-    --log-interval 1 --weight-hash)
+    --log-interval 1 --log-format megatron --weight-hash)
 
 for i in $(seq 40); do
     printf 'Document %s has %s as its square.\n\f\n' "$i" "$((i * i))"

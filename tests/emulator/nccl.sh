@@ -67,7 +67,7 @@ unset CUDA_MODULE_LOADING
 mini=(--model gpt-tiny --num-layers 2 --hidden-size 32 --num-attention-heads 4
     --seq-length 16 --micro-batch-size 1 --global-batch-size 4 --lr 1e-3
     --min-lr 0 --lr-decay-style constant --lr-warmup-fraction 0 --train-iters 2
-    --eval-iters 0 --log-interval 1 --weight-hash)
+    --eval-iters 0 --log-interval 1 --log-format megatron --weight-hash)
 
 # by TRANSPORT SAYS RANKS OPTION...: the hash of the weights, in $hash.
 by() {

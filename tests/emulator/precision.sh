@@ -9,7 +9,8 @@
 mini=(--model bert-tiny --num-layers 2 --hidden-size 32
     --num-attention-heads 4 --seq-length 16 --micro-batch-size 1
     --global-batch-size 2 --lr 1e-3 --min-lr 0 --lr-decay-style constant
-    --lr-warmup-fraction 0 --eval-iters 0 --log-interval 1)
+    --lr-warmup-fraction 0 --eval-iters 0 --log-interval 1
+    --log-format megatron)
 
 # on_both OPTION...: a job on the CPU, whose output becomes want, and one on a
 # device, whose output becomes out.

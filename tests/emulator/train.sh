@@ -8,7 +8,8 @@
 mini=(--num-layers 2 --hidden-size 32 --num-attention-heads 4 --seq-length 16
     --micro-batch-size 1 --global-batch-size 2 --attention-dropout 0.1
     --hidden-dropout 0.1 --lr 1e-3 --min-lr 0 --lr-decay-style constant
-    --lr-warmup-fraction 0 --train-iters 2 --eval-iters 0 --log-interval 1)
+    --lr-warmup-fraction 0 --train-iters 2 --eval-iters 0 --log-interval 1
+    --log-format megatron)
 
 # same BOUND WHAT: the losses of the last job are those of the file want.
 same() {

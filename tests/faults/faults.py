@@ -35,7 +35,8 @@ RANKS = 2
 OPTIONS = """--model gpt-tiny --num-layers 2 --hidden-size 16
     --num-attention-heads 2 --seq-length 16 --micro-batch-size 1
     --global-batch-size 2 --pipeline-model-parallel-size 2 --eval-iters 0
-    --log-interval 1 --lr 1e-3 --min-lr 0 --lr-decay-style constant
+    --log-interval 1 --log-format megatron
+    --lr 1e-3 --min-lr 0 --lr-decay-style constant
     --lr-warmup-fraction 0 --weight-hash --save-interval 1""".split()
 
 REASONS = {"enospc": "No space left on device", "eio": "Input/output error",

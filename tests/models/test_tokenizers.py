@@ -424,7 +424,7 @@ def training(docs, vocab, merges, tokens):
                "--train-iters", "1", "--eval-iters", "0", "--num-layers", "1",
                "--hidden-size", "64", "--num-attention-heads", "2",
                "--seq-length", "64", "--global-batch-size", "4", *bert)
-    if done.returncode or b"lm loss:" not in done.stdout:
+    if done.returncode or b"| loss " not in done.stdout:
         fail("training", done.returncode, (done.stdout + done.stderr).decode())
 
 

@@ -296,7 +296,8 @@ evaluations >elsewhere
 awk '{ print $6; print $7 }' trained >x && awk '{ print $6; print $7 }' elsewhere >y
 worst=$(difference x y)
 awk "BEGIN { exit !($worst <= 1e-5) }" || fail "--eval-only elsewhere: off by $worst"
-(mkdir sub && cd sub && well 1 --load ../told --eval-only && mv out ..)
+(mkdir sub && cd sub && well 1 --load ../told --eval-only \
+    --log-format megatron && mv out ..)
 evaluations | diff trained - || fail "--load alone differs from training"
 (find told -type f -exec sha256sum {} + && ls -lR --full-time told) | cmp -s - before \
     || fail "--eval-only writes: $(ls -lR told)"

@@ -17,7 +17,7 @@ recipe=(--num-layers 2 --hidden-size 64 --num-attention-heads 4 --seq-length 48
     --micro-batch-size 2 --global-batch-size 8 --hidden-dropout 0
     --attention-dropout 0 --lr 3e-3 --min-lr 3e-4 --lr-decay-style cosine
     --weight-decay 0.1 --clip-grad 1.06 --adam-beta2 0.99 --eval-iters 0
-    --log-interval 1 --log-params-norm --log-num-zeros-in-grad
+    --log-interval 1 --log-format megatron --log-params-norm --log-num-zeros-in-grad
     --max-position-embeddings 50) # the last two see no gradient
 told=(--heads 4 --micro-batch 2 --batch 8 --lr 3e-3 --min-lr 3e-4
     --weight-decay 0.1 --clip 1.06 --beta2 0.99 --warmup 40)

@@ -130,7 +130,7 @@ slow() {
         --num-layers 2 --global-batch-size 1 --train-iters 1 \
         --trace-iterations 1:1 --synthetic slow.ini --slow-rank 0:0.1 \
         --trace slow "${deadline[@]}"
-    within 60 grep -q ' iteration  *1/' out || fail "slow stage: $(cat out err)"
+    within 60 grep -q '^iteration 1/' out || fail "slow stage: $(cat out err)"
     for file in "${files[@]}"; do
         sleep 3.3
         timeout $((5 * TIME_SCALE)) cat "$file" >>read

@@ -29,7 +29,7 @@ stress() {
     shift 2
     STARPU_SCHED=$policy well "$ranks" "${run[@]}" --train-iters "$n" \
         --seed $seed "$@"
-    grep -q " iteration  *$n/ *$n " out || fail "$policy $*: $(cat out err)"
+    grep -q "^iteration *$n/$n " out || fail "$policy $*: $(cat out err)"
     seed=$((seed + 1))
     iterations=$((iterations + n))
 }

@@ -36,7 +36,7 @@ well 2 "${run[@]}" --data-path book_text_document \
 evaluations() {
     sed -n 's/.*validation loss at iteration 4 on \(.*\) | lm loss PPL.*/\1/p' out
 }
-well 1 --load ck --eval-only
+well 1 --load ck --eval-only --log-format megatron
 evaluations >alone
 well 1 "${run[@]}" --data-path book
 evaluations | diff - alone || fail "--load alone has other losses"
@@ -51,7 +51,7 @@ job 1 "${run[@]}" --data-path book --eval-iters 0 --load ck --train-iters 5
 "$preprocess" --input book.txt --output-prefix book --split-sentences >said
 well 1 --model bert-tiny --num-layers 2 --hidden-size 64 --seq-length 64 \
     --micro-batch-size 2 --global-batch-size 4 --train-iters 2 --eval-iters 1 \
-    --log-interval 1 --data-path book
+    --log-interval 1 --log-format megatron --data-path book
 grep -qx 'data: book_text_sentence, 1 document' out \
     && grep -q 'so tokens are split' out && [ "$(losses out | wc -l)" -eq 2 ] \
     || fail "a BERT's book: $(cat out)"
@@ -76,6 +76,7 @@ job 1 --load blend --train-iters 5 --data-path 0.6 book 0.4 notes
     || fail "another blend goes on: exit code $rc: $(cat err)"
 mkdir elsewhere
 (cd elsewhere && well 1 --load ../blend --train-iters 5 --log-interval 1 \
+    --log-format megatron \
     && mv out ..)
 [ "$(losses out | wc -l)" -eq 1 ] || fail "--load alone of a blend: $(cat out)"
 well 1 "${run[@]}" --data-path book notes

@@ -64,10 +64,14 @@ iteration 6 on test set'
     || fail "short lines: $(cat out)"
 grep -E '^(iteration|validation)' out | grep -q '.\{121\}' \
     && fail "long short lines: $(cat out)"
-# mpirun gives ranks a terminal of its own: its output may be a file.
-well 2 "${small[@]}" --train-iters 1
-[ "$(losses out | wc -l)" -eq 1 ] || fail "two ranks, to a file: $(cat out)"
-# A terminal has them, unless somebody asks for the others.
+# They are the default: in a file, under mpirun, and on a terminal.
+for ranks in 1 2; do
+    well $ranks --model gpt-tiny --num-layers 2 --train-iters 2 \
+        --global-batch-size 4 --log-interval 1 --eval-iters 1
+    [ "$(grep -Ec '^iteration [12]/2 \| loss ' out)" -eq 2 ] \
+        || fail "$ranks ranks, to a file: $(cat out)"
+    grep -q '.\{121\}' out && fail "$ranks ranks, long lines: $(cat out)"
+done
 TERM=xterm NO_COLOR='' script -qec "$program --model gpt-tiny --num-layers 1 --train-iters 1 --eval-iters 0" \
     /dev/null >out </dev/null
 grep -q 'iteration 1/1 | .\[1mloss ' out || fail "on a terminal: $(cat out)"
