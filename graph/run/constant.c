@@ -30,7 +30,6 @@ void mtlm_run_fix_constants(struct mtlm_run *run,
     const struct mtlm_graph *graph = run->program->graph;
     int *access = mtlm_calloc(graph->n_tensors, sizeof(*access));
 
-    mtlm_run_wait(run);
     for (int i = 0; i < n; i++)
         note_uses(list[i], access);
     for (int i = 0; i < graph->n_tensors; i++)

@@ -87,6 +87,7 @@ struct mtlm_run_decode *mtlm_run_decode_create(struct mtlm_run *run)
     const struct mtlm_items *const lists[] = {&of->begin, &of->prompt,
                                               &of->prompt_end, &of->step};
 
+    mtlm_run_wait(run);
     mtlm_run_fix_constants(run, lists, sizeof(lists) / sizeof(lists[0]));
     decode->run = run;
     decode->n_slots = run->program->config.decoding.sequences;

@@ -206,8 +206,10 @@ void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, int64_t piece,
         .flops = run->eval_flops,
         .record = record && run->config.recorder};
 
-    if (config->eval_only && piece == 0)
+    if (config->eval_only && piece == 0) {
+        mtlm_run_wait(run);
         mtlm_run_fix_constants(run, &list, 1);
+    }
     submit_all(run, list, &pass);
 }
 
