@@ -31,6 +31,8 @@ static int64_t job_ns;           /* of the last progress of any rank */
 static int64_t stuck_tasks, stuck_ns; /* ended tasks, unchanged since */
 static int64_t held_tasks, held_ns;   /* begun tasks, unchanged since */
 
+/* What the launcher says.  The thread reads no environment: others write it. */
+static int launched_rank, launched_size;
 static bool joined;     /* MPI_Init() has returned */
 static bool start_said; /* that a rank is missing at the start */
 
@@ -150,17 +152,17 @@ static void judge_policy(void)
  * however long MPI_Init() takes. */
 static void report_start(const struct mtlm_activity *seen)
 {
-    const int rank = mtlm_launcher_rank();
-
-    if (joined || start_said || mtlm_launcher_size() == 1
-        || rank >= MTLM_START_RANKS || seen->waited_ns < MTLM_START_S * 1e9)
+    if (joined || start_said || launched_size == 1
+        || launched_rank >= MTLM_START_RANKS
+        || seen->waited_ns < MTLM_START_S * 1e9)
         return;
     start_said = true;
     fprintf(stderr,
             "mtlm-dag: rank %d has waited for %s for %.0f s; a rank that ended "
             "early (--print-config, another program) or never started is "
             "missing\n",
-            rank < 0 ? 0 : rank, seen->what, seen->waited_ns * 1e-9);
+            launched_rank < 0 ? 0 : launched_rank, seen->what,
+            seen->waited_ns * 1e-9);
 }
 
 static void look_once(int64_t pause)
@@ -220,6 +222,8 @@ void mtlm_watchdog_start(double seconds)
     limit_ns = (int64_t) (1e9 * (seconds > 0 ? seconds : MTLM_WATCHDOG_S));
     stopping = false;
     turn_ns = mtlm_now_ns();
+    launched_rank = mtlm_launcher_rank();
+    launched_size = mtlm_launcher_size();
     mtlm_activity_start();
     if (pthread_create(&thread, NULL, run_watchdog, NULL) != 0)
         mtlm_fatal(__FILE__, __LINE__, "cannot start the watchdog");
