@@ -35,7 +35,7 @@ so() {
 }
 
 # One microbatch at a time has little to hide it under.
-run 8 2500 4 1.5 && so "$measured < 50"
+run 8 2500 4 1 && so "$measured < 50"
 # Two in flight.
 if full_tier; then
     run 8 1250 4 3 && so "$measured > 70"
