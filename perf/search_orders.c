@@ -226,7 +226,7 @@ int main(int argc, char **argv)
     struct setting s;
 
     if (!file || fscanf(file, "%*[^\n]\n") == EOF || every < 1) {
-        fprintf(stderr, "usage: schedules FILE [EVERY]\n");
+        fprintf(stderr, "usage: search_orders FILE [EVERY]\n");
         return 2;
     }
     printf("| p, m | F, B, W, hop | memory | bound | best published | found | "
