@@ -2,6 +2,7 @@
 
 import glob
 import os
+import resource
 import time
 
 TICK = os.sysconf("SC_CLK_TCK")
@@ -125,6 +126,12 @@ class Processes:
 def children(pid):
     with open(f"/proc/{pid}/task/{pid}/children") as file:
         return [int(word) for word in file.read().split()]
+
+
+def own_seconds():
+    """CPU seconds of the programs that this one has run."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 class Others:

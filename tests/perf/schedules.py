@@ -1,0 +1,263 @@
+"""perf/schedules: its formulas and tables, refusals, and a run on two ranks."""
+
+import importlib.machinery
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+source = os.environ.get("srcdir", ".")
+build = os.environ.get("builddir", ".")
+sys.dont_write_bytecode = True  # of scripts without a suffix
+sys.path.insert(0, os.path.join(source, "perf"))
+
+from bench import published, schedule_table as table  # noqa: E402
+from bench.ours import Failure  # noqa: E402
+
+SCRIPT = os.path.join(source, "perf", "schedules")
+
+PLAN = """\
+schedule auto: 2 virtual stages on each rank, placement v, --window 3 --act-mem 2113929
+
+schedule         zb-h1: 0.626 s an iteration without optimizer; bubble 20 % of all ranks,
+                 20 % of the busiest rank; no schedule takes less than 0.562 s: this one is 11.39 % above
+"""
+WAITS = (
+    "                 0.61 s, 2.56 % less, where workers wait for messages: "
+    "STARPU_SCHED=mtlm\n"
+)
+
+
+def script():
+    loader = importlib.machinery.SourceFileLoader("schedules", SCRIPT)
+    spec = importlib.util.spec_from_loader("schedules", loader)
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+def cell(planned, measured, more=0.0, memory=4, least=25):
+    return {
+        "planned": planned,
+        "measured": measured,
+        "least": least,
+        "more": more,
+        "memory": memory,
+        "late": 0,
+        "others": 0,
+    }
+
+
+def row(name, memory, cells):
+    return {
+        "schedule": name,
+        "memory": memory,
+        "formula": 27,
+        "cells": dict(zip(table.MODES, cells)),
+    }
+
+
+class Formulas(unittest.TestCase):
+    def test_names_are_those_of_the_program(self):
+        with open(os.path.join(source, "graph/order/published.c")) as file:
+            names = re.findall(r'\.name = "([^"]+)"', file.read())
+        self.assertEqual([s.name for s in published.SCHEDULES], names)
+
+    def test_makespans_of_equal_times(self):
+        found = [s.makespan(4, 8, (1, 1, 1)) for s in published.SCHEDULES]
+        self.assertEqual(
+            found,
+            [33, 33, 28.5, 28.5, 27, 24, None, None, 25.5, None, None, None],
+        )
+
+    def test_makespans_of_other_times(self):
+        # 8 x 3.1, and 3 times F + B - W, or half of F.
+        times = 1, 1.3, 0.8
+        for name, makespan in ("zb-h1", 29.3), ("zb-v", 26.3), ("1f1b", 34.1):
+            found = published.find(name).makespan(4, 8, times)
+            self.assertAlmostEqual(found, makespan)
+
+    def test_memory(self):
+        found = [s.memory(4, s.v, 8) for s in published.SCHEDULES]
+        self.assertEqual(found, [8, 4, 5.5, 8, 4, 7, 4, 8, 4, 3, 2, 4.5])
+
+    def test_emergent_is_without_an_order(self):
+        self.assertNotIn(
+            "--schedule-mode", published.find("zb-v").options("emergent")
+        )
+        self.assertEqual(
+            published.find("v-half").options("emergent")[-2:],
+            ["--schedule-mode", "windows"],
+        )
+        self.assertEqual(
+            published.find("zb-v").options("strict")[-1], "strict"
+        )
+
+
+class Plans(unittest.TestCase):
+    def test_seconds_and_bound(self):
+        found = table.plan_of(PLAN + WAITS, "prio")
+        self.assertEqual((found["planned"], found["least"]), (0.626, 0.562))
+        self.assertIn("placement v", found["choice"])
+
+    def test_policy_mtlm_waits_for_messages(self):
+        self.assertEqual(table.plan_of(PLAN + WAITS, "mtlm")["planned"], 0.61)
+        self.assertEqual(table.plan_of(PLAN, "mtlm")["planned"], 0.626)
+
+    def test_what_is_missing_is_no_zero(self):
+        for words in "s an iteration", "no schedule takes":
+            with self.assertRaises(Failure):
+                table.plan_of(PLAN.replace(words, ""), "prio")
+        with self.assertRaises(Failure):
+            table.act_mem_of(PLAN.replace("--act-mem", ""))
+
+    def test_bytes_of_auto(self):
+        self.assertEqual(table.act_mem_of(PLAN), 2113929)
+
+
+class Tables(unittest.TestCase):
+    AUTO = cell(26, 26.5, memory=5)
+    ROWS = [
+        row("zb-h1", 4, [cell(27, 27.2, 0.4), cell(28, 28.1, -1.1),
+                         cell(27, 27.1, 0.2), cell(27, 28), AUTO]),
+        row("zb-v", 4, [cell(25.5, 26, 0.5, 4.5), cell(30, 30, 0.1),
+                        cell(30, 30, 0.1), cell(27, 28), AUTO]),
+        row("gpipe", 8, [cell(33, 33, 1.9, 8)]),
+    ]
+
+    def test_a_row(self):
+        lines = table.setting(self.ROWS).split("\n")
+        cells = [x.strip() for x in lines[2].split("|")][1:-1]
+        self.assertEqual(
+            cells,
+            ["zb-h1", "27", "25.00", "27.00 27.20", "28.00 28.10",
+             "27.00 27.10", "27.00 28.00", "26.00 26.50", "4 / 4 / 5",
+             "-1.1 %"],
+        )
+
+    def test_a_job_that_failed_is_no_number(self):
+        lines = table.setting(self.ROWS).split("\n")
+        cells = [x.strip() for x in lines[4].split("|")][1:-1]
+        self.assertEqual(cells[4:10], ["failed"] * 4 + ["8 / - / -", "+1.9 %"])
+
+    def test_auto_stands_beside_the_best_order_of_its_memory(self):
+        best, (policy, auto) = table.beside(self.ROWS)[4]
+        self.assertEqual((best["schedule"], policy), ("zb-v", "mtlm"))
+        self.assertIs(auto, self.AUTO)
+        line = table.auto_table({"1, 1, 1, 0": self.ROWS}).split("\n")[2]
+        self.assertRegex(line, r"\+2\.0 % \| +\+1\.9 %")
+
+    def test_distances_count_a_shared_run_once(self):
+        found = {d[0]: d for d in table.distances(self.ROWS)}
+        self.assertEqual(found["auto, mtlm"][1], 1)
+        self.assertEqual(found["strict"][1:5], (3, 0.5, 1.9, "gpipe"))
+        self.assertEqual(found["all"][3:5], (1.9, "gpipe"))
+
+    def test_the_bar(self):
+        self.assertRegex(table.verdict(self.ROWS), "^The bar of 2 % holds")
+        far = [row("1f1b", 4, [cell(27, 28, -2.1)])]
+        self.assertRegex(table.verdict(far), "does not hold.* 2.1 % off")
+
+    def test_overhead_is_the_median_of_strict_orders(self):
+        rows = [row("a", 4, [cell(100, 100 + x)]) for x in (1, 2, 9)]
+        self.assertAlmostEqual(table.overhead(rows), 2)
+        self.assertIsNone(table.overhead([row("a", 4, [])]))
+
+    def test_short_messages(self):
+        cells = dict(zip(table.MODES, [cell(27, 27.0), cell(27, 27.27)]))
+        line = table.short_hop_table(cells).split("\n")[3]
+        self.assertRegex(line, r"27\.270 \| +\+1\.00 %")
+
+    def test_spread(self):
+        self.assertAlmostEqual(table.spread([99, 100, 101]), 2)
+
+
+
+class Setting:
+    """Of perf/schedules, without runs.  auto needs more than 2 bytes."""
+
+    p, m, times, slow = 4, 8, (1, 1, 1), None
+
+    def __init__(self):
+        self.runs = []
+
+    def title(self):
+        return "here"
+
+    def run(self, options, policy):
+        self.runs.append(options)
+        if "auto" in options and float(options[-1]) <= 2:
+            raise Failure("no memory")
+        return cell(1, 1)
+
+
+class Rows(unittest.TestCase):
+    def test_one_that_fails_does_not_stop_the_others(self):
+        failures = []
+        found = script().measure_row(
+            Setting(), published.find("v-min"), {}, 1, failures
+        )
+        self.assertEqual(list(found["cells"]), list(table.MODES[:3]))
+        self.assertEqual(
+            failures,
+            [f"here: v-min, auto, {p}: no memory" for p in ("prio", "mtlm")],
+        )
+
+    def test_schedules_of_equal_memory_share_the_jobs_of_auto(self):
+        setting, jobs, measure = Setting(), {}, script().measure_row
+        rows = [
+            measure(setting, published.find(name), jobs, 1, [])
+            for name in ("1f1b", "zb-v", "zb-h2")
+        ]
+        autos = [o[-1] for o in setting.runs if "auto" in o]
+        self.assertEqual(autos, ["4", "4", "7", "7"])
+        self.assertEqual(len(setting.runs), 3 * 3 + 4)
+        for found in rows:
+            self.assertEqual(list(found["cells"]), list(table.MODES))
+
+
+class Script(unittest.TestCase):
+    def run_script(self, *options):
+        return subprocess.run(
+            [sys.executable, "-B", SCRIPT, "--build", build, *options],
+            capture_output=True,
+            text=True,
+        )
+
+    def test_refusals(self):
+        for options, words in (
+            (["--only", "zb-h3"], "no published schedule 'zb-h3'"),
+            (["--microbatches", "6"], "the published orders need .* 2, 3, ... times"),
+            (["--ranks", "1"], "the published orders need two ranks"),
+            (["--unit", "nan"], "--unit is milliseconds"),
+        ):
+            done = self.run_script(*options)
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, f"^schedules: {words}")
+
+    def test_a_table_of_two_ranks(self):
+        with tempfile.TemporaryDirectory() as work:
+            done = self.run_script(
+                *("--quick", "--only", "zb-h1", "--ranks", "2"),
+                *("--microbatches", "4", "--write", work),
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+            (name,) = [x for x in os.listdir(work) if x.endswith(".json")]
+            with open(os.path.join(work, name)) as file:
+                settings = json.load(file)["settings"]
+        (rows,) = settings.values()
+        self.assertEqual(rows[0]["formula"], 13)
+        self.assertEqual(set(rows[0]["cells"]), set(table.NAMES.values()))
+        self.assertAlmostEqual(rows[0]["cells"]["strict"]["planned"], 13)
+        for found in rows[0]["cells"].values():
+            # Tasks that sleep never overtake the bound.
+            self.assertGreater(found["measured"], 0.95 * found["least"])
+        self.assertRegex(done.stdout, r"(?m)^\| zb-h1 +\| +13 \|( +[\d. ]+\|){6}")
+
+
+if __name__ == "__main__":
+    unittest.main()
