@@ -36,6 +36,7 @@ void mtlm_graph_destroy(struct mtlm_graph *graph)
     mtlm_list_free(&graph->all);
     for (int i = 0; i < graph->n_tensors; i++) {
         free(graph->tensor[i]->name);
+        free(graph->tensor[i]->slot_of);
         free(graph->tensor[i]);
     }
     free(graph->tensor);
@@ -282,6 +283,9 @@ struct mtlm_slot mtlm_tensor_slot(const struct mtlm_tensor *tensor, int64_t use)
 {
     while (tensor->same)
         tensor = tensor->same;
+    if (tensor->slot_of)
+        return (struct mtlm_slot){tensor->pool,
+                                  tensor->slot_of[use % tensor->n_slot_of]};
     if (tensor->pool) {
         use = use * tensor->pool_size + tensor->pool_index;
         tensor = tensor->pool;

@@ -47,6 +47,10 @@ struct mtlm_tensor {
      * + pool_index) modulo pool->slots. */
     struct mtlm_tensor *pool;
     int pool_index, pool_size;
+    /* Slots by an order (graph/build/order_pool.h): use u occupies slot
+     * slot_of[u modulo n_slot_of] of pool.  NULL: slots follow the number of
+     * the use. */
+    int *slot_of, n_slot_of;
     /* Memory block, and offset in the block in bytes.  block -1: the tensor has
      * memory of its own. */
     int block;

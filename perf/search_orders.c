@@ -13,7 +13,7 @@
 
 #include "graph/order/best.h"
 #include "graph/order/published.h"
-#include "graph/predict/evaluate.h"
+#include "graph/predict/bound.h"
 #include "graph/schedule/schedule.h"
 
 enum { MOST_STAGES = 128, PIECES = 4 };
@@ -95,7 +95,7 @@ static double bound_of(const struct pipeline *l)
         .hop = l->boxes.hop,
         .pieces = PIECES};
 
-    return mtlm_evaluate_least(&evaluate);
+    return mtlm_bound_makespan(&evaluate);
 }
 
 static void try_published(struct pipeline *l, double memory,
@@ -131,8 +131,10 @@ static double seconds_now(void)
 static void search(const struct pipeline *l, double memory, double bound,
                    const char *kind, struct found *found)
 {
-    const struct mtlm_best best = {
-        .most_memory = memory, .enough = bound, .effort = 1};
+    const struct mtlm_best best = {.most_memory = memory,
+                                   .slots.pooled = true,
+                                   .enough = bound,
+                                   .effort = 1};
     struct mtlm_walk walk = mtlm_walk_create(&l->boxes);
     struct mtlm_box_order order = mtlm_order_create(&l->boxes);
     const double begin = seconds_now();

@@ -49,8 +49,14 @@ def plan(program, schedule, mode, picture=None):
             check=True, capture_output=True, text=True, cwd=work).stdout
 
 
-def slots_of(windows, schedule):
+def slots_of(text, schedule):
     """The slots of the fullest rank, in microbatches of a rank."""
+    slots = re.search(r"^slots +((?:[\d+]+ )+)of ranks", text, re.M)
+    if slots:
+        return max(sum(map(int, rank.split("+"))) / schedule.v
+                   for rank in slots.group(1).split())
+    windows = re.search(r"^windows +((?:[\d+]+ )+)microbatches", text, re.M)
+    windows = windows.group(1).split()
     ranks = [0] * P
     for k, window in enumerate(windows):
         at = 2 * P - 1 - k if schedule.v_shaped and k >= P else k % P
@@ -62,8 +68,7 @@ def figures(text, schedule):
     """Makespan, idle share and slots."""
     makespan = re.search(r": ([\d.]+) s an iteration", text).group(1)
     idle = re.search(r"bubble\s+([\d.]+) % of all ranks", text).group(1)
-    windows = re.search(r"^windows +((?:[\d+]+ )+)microbatches", text, re.M)
-    slots = slots_of(windows.group(1).split(), schedule)
+    slots = slots_of(text, schedule)
     return f"{makespan} s, {float(idle):.1f} %, {number(slots)}"
 
 

@@ -7,15 +7,15 @@
 #include "graph/build/program.h"
 #include "graph/order/published.h"
 
-/* Builds the order for config's pipeline, by the times of
- * graph/build/ring.h.  The schedule lacks nothing there.  The limit of each
- * rank is config->act_mem, with the activations measured; 0: the schedule's own
- * limit.
+/* Returns the order for config's pipeline, by the times of graph/build/ring.h.
+ * The schedule lacks nothing there.  The caller frees the order with
+ * mtlm_order_free().
  *
- * Sets *order, which the caller frees with mtlm_order_free(), and returns 0.
- * Returns -1 and sets nothing if the memory is too small. */
-int mtlm_order_build(const struct mtlm_published *published,
-                     const struct mtlm_program_config *config,
-                     struct mtlm_box_order *order);
+ * An order that respects memory stays within config->act_mem, with the
+ * activations measured; 0: within the schedule's own limit.  Where no such
+ * order fits, and for other orders, the order may need more than act_mem. */
+struct mtlm_box_order mtlm_order_build(
+    const struct mtlm_published *published,
+    const struct mtlm_program_config *config);
 
 #endif /* MTLM_GRAPH_ORDER_BUILD_H */

@@ -255,7 +255,7 @@ enum mtlm_phase mtlm_pool_phase(const struct mtlm_node *node)
         struct mtlm_tensor *t =
             mtlm_tensor_owner(mtlm_node_use(node, i).tensor);
 
-        if (t->pool && t->first_use == MTLM_PHASE_BACKWARD)
+        if (t->pool && !t->slot_of && t->first_use == MTLM_PHASE_BACKWARD)
             return MTLM_PHASE_BACKWARD;
     }
     return node->phase;

@@ -57,6 +57,22 @@ struct mtlm_boxes mtlm_program_boxes(const struct mtlm_program_config *config)
                                .fused = config->schedule->fused};
 }
 
+bool mtlm_program_is_ordered(const struct mtlm_program_config *config)
+{
+    const struct mtlm_boxes boxes = mtlm_program_boxes(config);
+
+    if (!config->order || config->eval_only)
+        return false;
+    return config->follow == MTLM_FOLLOW_STRICT
+           || (config->follow == MTLM_FOLLOW_HINT && config->layout.workers == 1
+               && mtlm_order_ascends(config->order, &boxes));
+}
+
+bool mtlm_program_pools_slots(const struct mtlm_program_config *config)
+{
+    return config->layout.virtual_stages > 1 && mtlm_program_is_ordered(config);
+}
+
 bool mtlm_program_is_chained(const struct mtlm_program_config *config)
 {
     return config->order && config->follow == MTLM_FOLLOW_STRICT

@@ -260,6 +260,15 @@ bool mtlm_program_splits_rows(const struct mtlm_program_config *config);
 /* Returns the boxes of config->order, without times. */
 struct mtlm_boxes mtlm_program_boxes(const struct mtlm_program_config *config);
 
+/* Returns whether items stand in the order of config->order: in mode strict,
+ * and in mode hint if microbatches ascend on each stage and a rank has one
+ * worker. */
+bool mtlm_program_is_ordered(const struct mtlm_program_config *config);
+
+/* Returns whether the stages of a rank share slots (graph/build/order_pool.h):
+ * a rank has several stages, and items stand in the order. */
+bool mtlm_program_pools_slots(const struct mtlm_program_config *config);
+
 /* Returns whether a box of the program waits for the box before it in
  * config->order. */
 bool mtlm_program_is_chained(const struct mtlm_program_config *config);

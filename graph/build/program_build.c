@@ -8,6 +8,7 @@
 #include "graph/build/bucket.h"
 #include "graph/build/decode.h"
 #include "graph/build/optimizer.h"
+#include "graph/build/order_pool.h"
 #include "graph/build/pool.h"
 #include "graph/build/program_build.h"
 #include "graph/build/ring.h"
@@ -228,7 +229,7 @@ static void write_train(struct mtlm_program *program)
 {
     const struct mtlm_priority priority = mtlm_program_priority(program);
 
-    if (mtlm_program_is_chained(&program->config))
+    if (mtlm_program_is_ordered(&program->config))
         add_boxes_in_order(program, &priority);
     else
         add_boxes(program, &priority);
@@ -355,6 +356,7 @@ struct mtlm_program *mtlm_program_build(
     program->window = mtlm_ring_windows(config);
     mtlm_ring_apply(program);
     mtlm_pool_apply(program);
+    mtlm_order_pool_apply(program);
     if (config->outline)
         return program;
     write_init(program);

@@ -115,16 +115,32 @@ struct mtlm_window *mtlm_ring_windows(const struct mtlm_program_config *config)
     return window;
 }
 
+struct mtlm_slot_rules mtlm_ring_rules(const struct mtlm_program_config *config)
+{
+    struct mtlm_slot_rules rules = {.pooled = mtlm_program_pools_slots(config)};
+
+    if (config->activation.stage) {
+        rules.weight_share = config->activation.waiting_share;
+        rules.gradient_share = config->activation.gradient_share;
+    }
+    return rules;
+}
+
 double mtlm_ring_memory(const struct mtlm_program_config *config)
 {
     const int stages = mtlm_layout_stages(&config->layout);
-    double *times = mtlm_calloc(4 * stages, sizeof(*times));
+    double *times = mtlm_calloc(4 * stages, sizeof(*times)), memory;
     const struct mtlm_window_model model =
         mtlm_ring_model(config, times, times + 3 * stages);
-    struct mtlm_window *window = mtlm_ring_windows(config);
-    const double memory = mtlm_window_memory(&model, window);
+    struct mtlm_window *window;
 
-    free(window);
+    if (mtlm_program_pools_slots(config)) {
+        memory = mtlm_ring_order_memory(config, &model);
+    } else {
+        window = mtlm_ring_windows(config);
+        memory = mtlm_window_memory(&model, window);
+        free(window);
+    }
     free(times);
     return memory;
 }
@@ -165,7 +181,7 @@ int mtlm_ring_check(const struct mtlm_program_config *config,
         return 0;
     if (config->order)
         return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
-                              "--act-mem is %.4g MiB, but the windows of the "
+                              "--act-mem is %.4g MiB, but the slots of the "
                               "order need %.4g MiB",
                               config->act_mem / MIB, need / MIB);
     return mtlm_error_set(err, MTLM_EXIT_RESOURCE,

@@ -12,6 +12,7 @@
  * times, too.  With config->order, both count. */
 
 #include "graph/build/program.h"
+#include "graph/order/slot_count.h"
 
 /* Returns config->times if there are times of each virtual stage of the layout,
  * else NULL. */
@@ -32,8 +33,13 @@ struct mtlm_window_model mtlm_ring_model(
  * array. */
 struct mtlm_window *mtlm_ring_windows(const struct mtlm_program_config *config);
 
-/* Returns the memory of the windows on the fullest rank, in the unit of
- * mtlm_ring_model(). */
+/* Returns how slots of config's order take memory.  The shares are those of
+ * config->activation, or the default where that is not measured. */
+struct mtlm_slot_rules mtlm_ring_rules(
+    const struct mtlm_program_config *config);
+
+/* Returns the memory of the windows, or of the slots that stages share, on the
+ * fullest rank, in the unit of mtlm_ring_model(). */
 double mtlm_ring_memory(const struct mtlm_program_config *config);
 
 /* Checks that windows fit into config->act_mem bytes (0: no limit): those of

@@ -7,7 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "graph/build/ring_life.h"
 #include "graph/build/ring_order.h"
+#include "graph/order/order_memory.h"
 #include "graph/order/walk.h"
 #include "graph/schedule/order_window.h"
 #include "runtime/base/memory.h"
@@ -24,6 +26,22 @@ struct mtlm_boxes mtlm_ring_order_boxes(
     boxes.hop = model->hop;
     boxes.memory = model->memory;
     return boxes;
+}
+
+double mtlm_ring_order_memory(const struct mtlm_program_config *config,
+                              const struct mtlm_window_model *model)
+{
+    const struct mtlm_boxes boxes = mtlm_ring_order_boxes(config, model);
+    const struct mtlm_slot_rules rules = {
+        .weight_share = model->weight_share,
+        .gradient_share = model->gradient_share,
+        .pooled = mtlm_program_pools_slots(config)};
+    double fullest = 0;
+
+    for (int r = 0; r < config->layout.pp; r++)
+        fullest =
+            fmax(fullest, mtlm_order_memory(config->order, &boxes, r, &rules));
+    return fullest;
 }
 
 /* The walk of a program's order. */
@@ -72,51 +90,6 @@ void mtlm_ring_order_windows(const struct mtlm_program_config *config,
 
 /* ---- rings ---- */
 
-/* The boxes of a microbatch that use a tensor.  A tensor between stages of one
- * rank has several stages. */
-struct ring_life {
-    struct mtlm_box *box; /* [n] of microbatch 0 */
-    int n;
-};
-
-static void note_use(struct ring_life *life, int stage, enum mtlm_phase phase)
-{
-    for (int i = 0; i < life->n; i++)
-        if (life->box[i].stage == stage && life->box[i].phase == phase)
-            return;
-    life->box = mtlm_realloc(life->box, life->n + 1, sizeof(*life->box));
-    life->box[life->n++] = (struct mtlm_box){phase, stage, 0, 0};
-}
-
-static void note_list(struct ring_life *life, const struct mtlm_list *list,
-                      int stage, enum mtlm_phase phase)
-{
-    for (int i = 0; i < list->n; i++)
-        for (int k = 0; k < mtlm_node_n_uses(list->node[i]); k++) {
-            const struct mtlm_tensor *t =
-                mtlm_tensor_owner(mtlm_node_use(list->node[i], k).tensor);
-
-            if (t->storage == MTLM_STORE_ACTIVATION)
-                note_use(&life[t->id], stage, phase);
-        }
-}
-
-/* Returns the life of every tensor. */
-static struct ring_life *find_lives(const struct mtlm_program *program)
-{
-    struct ring_life *life =
-        mtlm_calloc(program->graph->n_tensors, sizeof(*life));
-
-    for (int c = 0; c < program->config.layout.virtual_stages; c++) {
-        const struct mtlm_stage *stage = &program->stage[c];
-
-        note_list(life, &stage->forward, stage->stage, MTLM_PHASE_FORWARD);
-        note_list(life, &stage->backward, stage->stage, MTLM_PHASE_BACKWARD);
-        note_list(life, &stage->weight, stage->stage, MTLM_PHASE_WEIGHT);
-    }
-    return life;
-}
-
 /* Widens begin .. end by a box.  A received tensor is in use from the end of
  * the box that sends the tensor. */
 static void widen(const struct mtlm_walk *walk, int box, bool received,
@@ -130,7 +103,8 @@ static void widen(const struct mtlm_walk *walk, int box, bool received,
 }
 
 /* Returns the slots that the life needs.  time [2 m] is for work. */
-static int slots_of(const struct mtlm_walk *walk, const struct ring_life *life,
+static int slots_of(const struct mtlm_walk *walk,
+                    const struct mtlm_ring_life *life,
                     const struct mtlm_tensor *t, double *time)
 {
     const int m = walk->boxes->microbatches;
@@ -155,7 +129,7 @@ void mtlm_ring_order_lengthen(struct mtlm_program *program,
                               const struct mtlm_window_model *model)
 {
     const struct mtlm_graph *graph = program->graph;
-    struct ring_life *life = find_lives(program);
+    struct mtlm_ring_life *life = mtlm_ring_life_find(program);
     double *time = mtlm_calloc(2 * program->config.microbatches, sizeof(*time));
     struct walked walked;
 
@@ -169,7 +143,5 @@ void mtlm_ring_order_lengthen(struct mtlm_program *program,
     }
     mtlm_walk_free(&walked.walk);
     free(time);
-    for (int i = 0; i < graph->n_tensors; i++)
-        free(life[i].box);
-    free(life);
+    mtlm_ring_life_free(life, graph->n_tensors);
 }

@@ -13,6 +13,11 @@ struct mtlm_boxes mtlm_ring_order_boxes(
     const struct mtlm_program_config *config,
     const struct mtlm_window_model *model);
 
+/* Returns the memory of the slots of config's order on the fullest rank, in the
+ * unit of model->memory. */
+double mtlm_ring_order_memory(const struct mtlm_program_config *config,
+                              const struct mtlm_window_model *model);
+
 /* The functions below walk the order of config.  model: mtlm_ring_model(); its
  * times are those of the walk. */
 

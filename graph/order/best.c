@@ -32,14 +32,14 @@ struct best_search {
     int stages, ranks;
 };
 
-/* Whether the rings of an order have their memory. */
-static bool rings_fit(const struct best_search *s,
+/* Whether the slots of an order have their memory. */
+static bool slots_fit(const struct best_search *s,
                       const struct mtlm_box_order *order)
 {
     const double most = s->config->most_memory * (1 + 1e-9);
 
-    for (int r = 0; s->config->ring_share > 0 && r < s->ranks; r++)
-        if (mtlm_order_memory(order, s->boxes, r, s->config->ring_share) > most)
+    for (int r = 0; r < s->ranks; r++)
+        if (mtlm_order_memory(order, s->boxes, r, &s->config->slots) > most)
             return false;
     return true;
 }
@@ -47,7 +47,7 @@ static bool rings_fit(const struct best_search *s,
 /* Keeps the order that was tried if it is the best one. */
 static void note(struct best_search *s, double makespan)
 {
-    if (makespan >= s->least || !rings_fit(s, &s->tried))
+    if (makespan >= s->least || !slots_fit(s, &s->tried))
         return;
     s->least = makespan;
     mtlm_order_copy(s->best, &s->tried);
@@ -167,7 +167,7 @@ static void try_beats(struct best_search *s)
                                            .delay = delay,
                                            .most_memory =
                                                s->config->most_memory,
-                                           .ring_share = s->config->ring_share};
+                                           .slots = s->config->slots};
     const double least = busiest_work(s);
     const double most = least + find_starts(s, start, start + s->stages);
 
@@ -202,7 +202,7 @@ static int steps_of(const struct best_search *s, double boxes)
 static void improve(struct best_search *s)
 {
     const struct mtlm_shift shift = {.most_memory = s->config->most_memory,
-                                     .ring_share = s->config->ring_share,
+                                     .slots = s->config->slots,
                                      .steps = steps_of(s, boxes_to_shift),
                                      .enough = s->config->enough};
     const struct mtlm_improve swap = {.most_memory = s->config->most_memory,

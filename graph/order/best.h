@@ -6,14 +6,12 @@
  * a steady beat, and improves the best start by graph/order/shift.h and
  * graph/order/improve.h. */
 
+#include "graph/order/slot_count.h"
 #include "graph/order/walk.h"
 
 struct mtlm_best {
     double most_memory; /* limit of each rank, in the unit of boxes->memory */
-    /* The limit is on the memory of rings, with this share of a microbatch's
-     * memory in use until W ends (graph/order/order_memory.h).  0: the limit is
-     * on the memory of the boxes. */
-    double ring_share;
+    struct mtlm_slot_rules slots; /* what the limit counts */
     double enough; /* ends at this makespan: the lower bound; 0: none */
     double effort; /* share of the search's steps; 1: all of them */
 };

@@ -17,16 +17,10 @@ struct dispatch_lane {
     bool parked; /* the next box waits for memory */
 };
 
-/* Slots of a stage: for tensors that B reads last, and for those of W. */
-struct dispatch_ring {
-    int used[2], slots[2];
-};
-
-enum { UNTIL_BACKWARD, UNTIL_WEIGHT };
-
 struct dispatch_rank {
-    double now, used; /* the last box's end; memory in use */
-    int *waiting;     /* [chunks * m] pieces of W to run next, oldest B first */
+    double now, used; /* the last box's end; memory of its slots */
+    struct mtlm_slot_count *slots;
+    int *waiting; /* [chunks * m] pieces of W to run next, oldest B first */
     int first, end;
 };
 
@@ -37,7 +31,6 @@ struct dispatch {
     struct dispatch_lane
         *lane; /* [2 * stages] F of a stage, then B of the stage */
     struct dispatch_rank *rank;
-    struct dispatch_ring *ring; /* [stages] */
     int stages, m;
     int each; /* boxes of a stage and microbatch */
     double makespan;
@@ -102,49 +95,14 @@ static int least_lane(const struct dispatch *s)
 
 /* ---- boxes of a rank ---- */
 
-/* What the memory of the rank grows by if the stage runs one more F. */
-static double growth_of_ring(const struct dispatch *s, int stage)
-{
-    const struct dispatch_ring *ring = &s->ring[stage];
-    const double share = s->config->ring_share;
-    const bool full = ring->used[UNTIL_BACKWARD] == ring->slots[UNTIL_BACKWARD];
-    const bool full_too = ring->used[UNTIL_WEIGHT] == ring->slots[UNTIL_WEIGHT];
-
-    return s->walk->boxes->memory[stage]
-           * ((full ? 1 - share : 0) + (full_too ? share : 0));
-}
-
-/* Takes a slot for F; returns the slot after B, or after the last piece of W.
- */
-static void count_slots(struct dispatch *s, int box)
-{
-    struct dispatch_ring *ring = &s->ring[box / (s->each * s->m)];
-    const int of = box % s->each;
-
-    if (of == 1)
-        ring->used[UNTIL_BACKWARD]--;
-    if (of == s->each - 1)
-        ring->used[UNTIL_WEIGHT]--;
-    for (int i = 0; i < 2 && of == 0; i++)
-        if (ring->used[i]++ == ring->slots[i])
-            ring->slots[i]++;
-}
-
-static double growth_of(const struct dispatch *s, int box)
-{
-    if (s->config->ring_share == 0)
-        return s->walk->growth[box];
-    return box % s->each == 0 ? growth_of_ring(s, box / (s->each * s->m)) : 0;
-}
-
 static void run(struct dispatch *s, int r, int box, double start)
 {
     struct dispatch_rank *rank = &s->rank[r];
 
     s->walk->start[box] = start;
     s->walk->end[box] = rank->now = start + s->walk->time[box];
-    rank->used += growth_of(s, box);
-    count_slots(s, box);
+    rank->used +=
+        mtlm_slot_count_run(rank->slots, mtlm_box_at(s->walk->boxes, box));
     s->order->box[r][s->order->n[r]++] = box;
     s->makespan = fmax(s->makespan, rank->now);
 }
@@ -167,23 +125,16 @@ static bool run_weight(struct dispatch *s, int r)
     return true;
 }
 
-/* Whether W that waits returns what an F of the stage needs. */
-static bool weight_frees(const struct dispatch *s, int stage)
-{
-    const int forward = s->lane[2 * stage].done;
-    const int weight = forward - s->ring[stage].used[UNTIL_WEIGHT];
-
-    return s->config->ring_share == 0 || s->lane[2 * stage + 1].done > weight;
-}
-
-/* Runs W until the box of the lane has its memory. */
-static bool make_room(struct dispatch *s, int lane, int box)
+/* Runs W until a box of the rank has its memory. */
+static bool make_room(struct dispatch *s, int r, int number)
 {
     const double most = s->config->most_memory * (1 + 1e-9);
-    const int r = s->lane[lane].rank;
+    const struct mtlm_box box = mtlm_box_at(s->walk->boxes, number);
+    const struct dispatch_rank *rank = &s->rank[r];
 
-    while (s->rank[r].used + growth_of(s, box) > most)
-        if (!weight_frees(s, lane / 2) || !run_weight(s, r))
+    while (rank->used + mtlm_slot_count_growth(rank->slots, box) > most)
+        if (!mtlm_slot_count_weight_helps(rank->slots, box)
+            || !run_weight(s, r))
             return false;
     return true;
 }
@@ -218,7 +169,7 @@ static void run_lane(struct dispatch *s, int lane)
     struct dispatch_lane *l = &s->lane[lane];
     const int box = box_of(s, lane, l->done), behind = lane_behind(s, lane);
 
-    l->parked = !make_room(s, lane, box);
+    l->parked = !make_room(s, l->rank, box);
     if (!l->parked) {
         run(s, l->rank, box, fill_wait(s, l->rank, box));
         l->done++;
@@ -244,6 +195,8 @@ static void begin(struct dispatch *s)
         s->order->n[r] = 0;
         s->rank[r].waiting =
             mtlm_calloc(layout->virtual_stages * s->m, sizeof(int));
+        s->rank[r].slots =
+            mtlm_slot_count_create(s->walk->boxes, r, &s->config->slots);
     }
     for (int i = 0; i < 2 * s->stages; i++)
         s->lane[i].rank = mtlm_layout_pp_rank(layout, i / 2);
@@ -266,7 +219,6 @@ double mtlm_dispatch_build(const struct mtlm_dispatch *dispatch,
     assert(!boxes->fused);
     s.lane = mtlm_calloc(2 * s.stages, sizeof(*s.lane));
     s.rank = mtlm_calloc(order->ranks, sizeof(*s.rank));
-    s.ring = mtlm_calloc(s.stages, sizeof(*s.ring));
     begin(&s);
     for (int lane = least_lane(&s); s.lane[lane].wish < INFINITY;
          lane = least_lane(&s))
@@ -276,8 +228,8 @@ double mtlm_dispatch_build(const struct mtlm_dispatch *dispatch,
             ;
         n += order->n[r];
         free(s.rank[r].waiting);
+        mtlm_slot_count_destroy(s.rank[r].slots);
     }
-    free(s.ring);
     free(s.rank);
     free(s.lane);
     return n == walk->n ? s.makespan : INFINITY;

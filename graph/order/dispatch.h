@@ -5,6 +5,7 @@
  * as they can.  Pieces of W fill the time for which a rank waits, and make room
  * where an F lacks memory. */
 
+#include "graph/order/slot_count.h"
 #include "graph/order/walk.h"
 
 struct mtlm_dispatch {
@@ -13,12 +14,8 @@ struct mtlm_dispatch {
     /* [pp] time by which a piece of W may delay an F or B that arrives while
      * the piece runs.  Borrowed. */
     const double *delay;
-    double most_memory; /* limit of each rank */
-    /* A stage keeps every slot that it used: the limit is on the memory of
-     * rings, with this share of a microbatch's memory in use until W ends and
-     * the rest until B ends (graph/order/order_memory.h).  0: the limit is on
-     * the memory of the boxes. */
-    double ring_share;
+    double most_memory;           /* limit of each rank */
+    struct mtlm_slot_rules slots; /* what the limit counts */
 };
 
 /* Returns the number of wishes: 2 * stages * m. */

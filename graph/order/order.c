@@ -65,6 +65,26 @@ void mtlm_order_copy(struct mtlm_box_order *to,
     }
 }
 
+bool mtlm_order_ascends(const struct mtlm_box_order *order,
+                        const struct mtlm_boxes *boxes)
+{
+    const int stages = mtlm_layout_stages(boxes->layout);
+    int *last =
+        mtlm_calloc((size_t) (MTLM_PHASE_WEIGHT + 1) * stages, sizeof(*last));
+    bool ascends = true;
+
+    for (int r = 0; r < order->ranks; r++)
+        for (int j = 0; j < order->n[r]; j++) {
+            const struct mtlm_box box = mtlm_box_at(boxes, order->box[r][j]);
+            int *before = &last[box.phase * stages + box.stage];
+
+            ascends = ascends && box.microbatch >= *before;
+            *before = box.microbatch;
+        }
+    free(last);
+    return ascends;
+}
+
 double mtlm_order_peak(const struct mtlm_box_order *order,
                        const struct mtlm_boxes *boxes)
 {

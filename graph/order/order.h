@@ -43,6 +43,10 @@ void mtlm_order_append_phase(struct mtlm_box_order *order,
 void mtlm_order_copy(struct mtlm_box_order *to,
                      const struct mtlm_box_order *from);
 
+/* Returns whether the microbatches of each stage ascend in F, in B and in W. */
+bool mtlm_order_ascends(const struct mtlm_box_order *order,
+                        const struct mtlm_boxes *boxes);
+
 /* Returns the memory of the fullest rank at its fullest moment. */
 double mtlm_order_peak(const struct mtlm_box_order *order,
                        const struct mtlm_boxes *boxes);

@@ -195,7 +195,7 @@ static double dispatch(struct shifting *s)
     const struct mtlm_dispatch config = {.wish = s->tried.wish,
                                          .delay = s->tried.delay,
                                          .most_memory = s->config->most_memory,
-                                         .ring_share = s->config->ring_share};
+                                         .slots = s->config->slots};
 
     return mtlm_dispatch_build(&config, s->walk, &s->order);
 }

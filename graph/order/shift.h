@@ -7,11 +7,12 @@
  * 2017) takes the new order unless it is worse than the order of some steps
  * ago. */
 
+#include "graph/order/slot_count.h"
 #include "graph/order/walk.h"
 
 struct mtlm_shift {
-    double most_memory; /* limit of each rank */
-    double ring_share;  /* of struct mtlm_dispatch */
+    double most_memory;           /* limit of each rank */
+    struct mtlm_slot_rules slots; /* what the limit counts */
     int steps;     /* orders to build; the same steps give the same order */
     double enough; /* ends at this makespan: the lower bound */
 };

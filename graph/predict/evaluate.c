@@ -6,7 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "graph/order/order_slots.h"
 #include "graph/order/walk.h"
+#include "graph/predict/bound.h"
 #include "graph/predict/evaluate.h"
 #include "graph/predict/simulator.h"
 #include "graph/schedule/order_place.h"
@@ -151,74 +153,37 @@ static void connect_rings(struct pipeline *p, int k, int i)
     add_edge(p, WEIGHT, k, i - window->g, *task_at(p, BACKWARD, k, i), 0);
 }
 
-/* ---- bounds ---- */
-
-/* Returns the seconds from the start of B to the send of its result.  In a
- * fused schedule, the pieces of W come before; the workers share them. */
-static double backward_seconds(const struct mtlm_evaluate *c, int k)
+/* Adds the edges of the slots that the stages of a rank share, from `from` to
+ * `to`.  edge [v m] is for work. */
+static void connect_kind(struct pipeline *p, int r, int from, int to,
+                         struct mtlm_slot_edge *edge)
 {
-    const int n = c->layout->workers, rounds = (c->pieces + n - 1) / n;
+    struct mtlm_boxes boxes = mtlm_evaluate_boxes(p->config, NULL);
+    int n;
 
-    return c->backward[k]
-           + (c->schedule->fused ? c->weight[k] * rounds / c->pieces : 0);
-}
+    boxes.pieces = 1;
+    mtlm_order_slots_edges(p->config->order, &boxes, r, phase_of[from],
+                           phase_of[to], edge, &n);
+    for (int i = 0; i < n; i++) {
+        const struct mtlm_box *last = &edge[i].last, *next = &edge[i].next;
 
-/* Sets head[pp] and tail[pp]: the shortest time that data takes to a rank's
- * first task, and from its last task to the end.  Returns the longest path. */
-static double find_paths(const struct pipeline *p, double *head, double *tail)
-{
-    const struct mtlm_evaluate *c = p->config;
-    const bool fused = c->schedule->fused;
-    double before = 0, behind = 0, longest = 0;
-
-    for (int r = 0; r < c->layout->pp; r++)
-        head[r] = tail[r] = INFINITY;
-    for (int k = 0; k < p->stages; k++) {
-        const int r = rank_of(p, k);
-        const double to_next =
-            k + 1 < p->stages ? 1e-9 * hop_ns(p, k, k + 1) : 0;
-
-        /* Without fusion a rank ends with a W; nothing waits for it. */
-        head[r] = fmin(head[r], before);
-        tail[r] = fmin(tail[r], fused ? behind : 0);
-        before += c->forward[k] + to_next;
-        behind += backward_seconds(c, k) + to_next;
+        add_edge(p, to, last->stage, last->microbatch,
+                 *task_at(p, from, next->stage, next->microbatch), 0);
     }
-    /* From the last stage's F down to stage k's W. */
-    for (int k = p->stages - 1; k >= 0; k--) {
-        before += backward_seconds(c, k);
-        longest =
-            fmax(longest, before + (fused ? 0 : c->weight[k] / c->pieces));
-        if (k > 0)
-            before += 1e-9 * hop_ns(p, k - 1, k);
+}
+
+static void connect_pools(struct pipeline *p)
+{
+    const struct mtlm_layout *layout = p->config->layout;
+    struct mtlm_slot_edge *edge =
+        mtlm_calloc((size_t) layout->virtual_stages * p->m, sizeof(*edge));
+
+    for (int r = 0; r < layout->pp; r++) {
+        connect_kind(p, r, FORWARD, BACKWARD, edge);
+        connect_kind(p, r, FORWARD, WEIGHT, edge);
+        connect_kind(p, r, BACKWARD, WEIGHT, edge);
     }
-    return longest;
-}
-
-/* Returns the seconds of a rank's work per microbatch and worker. */
-static double rank_seconds(const struct pipeline *p, int r)
-{
-    const struct mtlm_evaluate *c = p->config;
-    double work = 0;
-
-    for (int k = 0; k < p->stages; k++)
-        if (rank_of(p, k) == r)
-            work += c->forward[k] + c->backward[k] + c->weight[k];
-    return work / c->layout->workers;
-}
-
-static double lower_bound(const struct pipeline *p)
-{
-    const int pp = p->config->layout->pp;
-    double *head = mtlm_calloc(pp, sizeof(*head));
-    double *tail = mtlm_calloc(pp, sizeof(*tail));
-    double least = find_paths(p, head, tail);
-
-    for (int r = 0; r < pp; r++)
-        least = fmax(least, head[r] + p->m * rank_seconds(p, r) + tail[r]);
-    free(head);
-    free(tail);
-    return least;
+    free(edge);
 }
 
 /* ---- the whole ---- */
@@ -252,8 +217,11 @@ static void build_pipeline(struct pipeline *p)
     for (int k = 0; k < p->stages; k++)
         for (int i = 0; i < p->m; i++) {
             connect_data(p, k, i);
-            connect_rings(p, k, i);
+            if (!c->pooled)
+                connect_rings(p, k, i);
         }
+    if (c->pooled)
+        connect_pools(p);
 }
 
 static void free_pipeline(struct pipeline *p)
@@ -305,9 +273,9 @@ static void note_shares(const struct pipeline *p, struct mtlm_evaluation *e)
     const int pp = p->config->layout->pp;
     double work = 0; /* of all ranks */
 
-    e->least_s = lower_bound(p);
+    e->least_s = mtlm_bound_makespan(p->config);
     for (int r = 0; r < pp; r++) {
-        const double seconds = rank_seconds(p, r);
+        const double seconds = mtlm_bound_rank_seconds(p->config, r);
 
         e->busiest_s = fmax(e->busiest_s, seconds);
         work += seconds;
@@ -322,13 +290,6 @@ static struct pipeline begin_pipeline(const struct mtlm_evaluate *config)
     return (struct pipeline){.config = config,
                              .stages = mtlm_layout_stages(config->layout),
                              .m = config->microbatches};
-}
-
-double mtlm_evaluate_least(const struct mtlm_evaluate *config)
-{
-    const struct pipeline p = begin_pipeline(config);
-
-    return lower_bound(&p);
 }
 
 struct mtlm_evaluation mtlm_evaluate(const struct mtlm_evaluate *config)

@@ -29,6 +29,9 @@ struct mtlm_evaluate {
     /* Boxes with W in one piece.  A place in the order is a priority, instead
      * of the schedule's.  NULL: none. */
     const struct mtlm_box_order *order;
+    /* With an order: the stages of a rank share slots, which the order deals
+     * out (graph/order/order_slots.h).  The window is ignored. */
+    bool pooled;
     /* The hold rule of mtlm/policy.h: a free worker waits for a task of higher
      * priority, for this share of the ready task's duration at most.  B is
      * never left, except for an order.  0: no worker waits. */
@@ -61,9 +64,6 @@ struct mtlm_evaluation {
 /* Simulates the pipeline.  The caller frees the result with
  * mtlm_evaluation_free(). */
 struct mtlm_evaluation mtlm_evaluate(const struct mtlm_evaluate *pipeline);
-
-/* Returns least_s without an evaluation.  The window is ignored. */
-double mtlm_evaluate_least(const struct mtlm_evaluate *pipeline);
 
 /* Walks an order of the pipeline instead: a rank runs one box at a time, each W
  * in one piece, in the time of one worker.  Windows and priorities do not

@@ -8,6 +8,7 @@
 #include "graph/build/ring.h"
 #include "graph/order/best.h"
 #include "graph/predict/activation_memory.h"
+#include "graph/predict/bound.h"
 #include "graph/predict/search.h"
 #include "graph/predict/search_order.h"
 #include "graph/predict/stage_kind.h"
@@ -144,20 +145,21 @@ static void try_schedules(const struct mtlm_program_config *config,
     }
 }
 
-/* Searches the order of config's stages within the memory of rings, and notes
+/* Searches the order of config's stages within the memory of slots, and notes
  * the order. */
 static void try_memory(const struct mtlm_program_config *config,
-                       const struct mtlm_work *work, double most,
+                       const struct mtlm_work *work, bool pooled,
                        struct mtlm_found_order *found)
 {
     const struct mtlm_boxes boxes =
         mtlm_evaluate_boxes(&work->pipeline, config->activation.stage);
-    const double share = config->activation.waiting_share;
-    const struct mtlm_best best = {.most_memory = most,
-                                   .ring_share = share > 0 ? share : 1,
-                                   .enough =
-                                       mtlm_evaluate_least(&work->pipeline),
-                                   .effort = effort};
+    const struct mtlm_best best = {
+        .most_memory = config->act_mem,
+        .slots = {.weight_share = config->activation.waiting_share,
+                  .gradient_share = config->activation.gradient_share,
+                  .pooled = pooled},
+        .enough = mtlm_bound_makespan(&work->pipeline),
+        .effort = effort};
     struct mtlm_box_order order = mtlm_order_create(&boxes);
     struct mtlm_walk walk = mtlm_walk_create(&boxes);
 
@@ -167,11 +169,11 @@ static void try_memory(const struct mtlm_program_config *config,
     mtlm_order_free(&order);
 }
 
-/* Slots of gradients are activations, too: tries less memory, for them. */
+/* Stages share slots where ranks follow places of the order, and have rings of
+ * their own where ranks follow its windows. */
 static void try_stages(struct mtlm_program_config *config,
                        struct mtlm_found_order *found)
 {
-    static const double shares[] = {1, .94, .88};
     struct mtlm_program_config unlimited = *config;
     struct mtlm_work work;
 
@@ -180,8 +182,9 @@ static void try_stages(struct mtlm_program_config *config,
     unlimited.act_mem = 0;
     work = mtlm_work_create(&unlimited);
     mtlm_activation_memory_measure(config);
-    for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
-        try_memory(config, &work, shares[i] * config->act_mem, found);
+    try_memory(config, &work, true, found);
+    if (config->layout.virtual_stages > 1)
+        try_memory(config, &work, false, found);
     try_schedules(config, found);
     mtlm_activation_memory_free(&config->activation);
     mtlm_work_free(&work);

@@ -83,7 +83,9 @@ struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config)
         .hop = work.times.hop,
         .pieces = pieces < PIECES ? pieces : PIECES,
         .window = work.window,
-        .order = config->follow == MTLM_FOLLOW_HINT ? config->order : NULL};
+        .order = config->follow == MTLM_FOLLOW_HINT ? config->order : NULL,
+        .pooled = config->follow == MTLM_FOLLOW_HINT
+                  && mtlm_program_pools_slots(config)};
     return work;
 }
 

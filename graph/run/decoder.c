@@ -45,6 +45,7 @@ static void submit(struct mtlm_run_decode *decode,
     const struct mtlm_pass pass = {
         .iteration = decode->passes,
         .first_microbatch = of->slot,
+        .first_use = of->slot,
         .first_sample = of->sequence - run->program->config.layout.dp_rank,
         .microbatches = 1,
         .flops = 1,

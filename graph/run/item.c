@@ -22,6 +22,14 @@ static int64_t use_of(const struct mtlm_item *item,
                       const struct mtlm_pass *pass)
 {
     return item->microbatch < 0 ? pass->last_use
+                                : pass->first_use + item->microbatch;
+}
+
+/* Returns a number by which messages of one sender differ. */
+static int64_t number_of(const struct mtlm_item *item,
+                         const struct mtlm_pass *pass)
+{
+    return item->microbatch < 0 ? pass->last_use
                                 : pass->first_microbatch + item->microbatch;
 }
 
@@ -81,7 +89,7 @@ static void post_message(struct mtlm_run *run, const struct mtlm_item *item,
                                    .record = record_of(run, item, pass)};
 
     mtlm_run_message_of(&run->data, node, use, handles, control, &message);
-    message.tag += use % run->tag_microbatches * tags;
+    message.tag += number_of(item, pass) % run->tag_microbatches * tags;
     if (run->config.synthetic)
         message.duration_ns =
             mtlm_synthetic_ns(run->config.synthetic, item, pass->iteration);

@@ -142,7 +142,8 @@ static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
 }
 
 /* Microbatches are numbered over the whole run, because the numbers distinguish
- * slots and messages. */
+ * messages.  Uses have the numbers of full iterations, in a batch ramp-up too:
+ * an order deals out slots to microbatches of an iteration. */
 static struct mtlm_pass train_pass(struct mtlm_run *run, int64_t iteration,
                                    bool record)
 {
@@ -153,16 +154,17 @@ static struct mtlm_pass train_pass(struct mtlm_run *run, int64_t iteration,
         *place = run->begin;
     while (place->iteration < iteration)
         mtlm_ramp_next(&run->ramp, place);
-    return (struct mtlm_pass){.iteration = iteration,
-                              .last_use = iteration,
-                              .first_microbatch = place->samples / each,
-                              .first_sample = place->samples,
-                              .microbatches = place->batch / each,
-                              .batch = place->batch,
-                              .share = (double) run->program->config.micro_batch
-                                       / place->batch,
-                              .flops = run->train_flops,
-                              .record = record && run->config.recorder};
+    return (struct mtlm_pass){
+        .iteration = iteration,
+        .last_use = iteration,
+        .first_microbatch = place->samples / each,
+        .first_use = iteration * run->program->config.microbatches,
+        .first_sample = place->samples,
+        .microbatches = place->batch / each,
+        .batch = place->batch,
+        .share = (double) run->program->config.micro_batch / place->batch,
+        .flops = run->train_flops,
+        .record = record && run->config.recorder};
 }
 
 void mtlm_run_wait_for_cycle(struct mtlm_run *run, int64_t iteration)
@@ -199,6 +201,7 @@ void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, int64_t piece,
         .iteration = iteration,
         .first = first,
         .first_microbatch = first,
+        .first_use = first,
         .first_sample = first * samples_per_microbatch(run),
         .microbatches = config->eval_microbatches - first,
         .last_use = piece,

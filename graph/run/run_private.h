@@ -34,7 +34,9 @@ struct mtlm_run {
 /* The iteration or validation piece that an item is submitted for. */
 struct mtlm_pass {
     int64_t iteration;
-    int64_t first_microbatch; /* number of microbatch 0 in the run */
+    int64_t first_microbatch; /* number of microbatch 0 in the run: for tags of
+                               * messages */
+    int64_t first_use;        /* use number of microbatch 0: for slots */
     int64_t first_sample;     /* of the iteration */
     int64_t microbatches;     /* in the iteration; 0: all */
     int64_t first;            /* number of microbatch 0 in a validation */

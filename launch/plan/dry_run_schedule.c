@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "graph/order/order_file.h"
+#include "graph/order/order_slots.h"
 #include "graph/predict/hold.h"
 #include "graph/predict/work.h"
 #include "launch/plan/dry_run_schedule.h"
@@ -61,6 +62,31 @@ static void print_windows(const struct mtlm_work *work, FILE *out)
     fprintf(out, "%s microbatches of stage%s until B, and more until W\n",
             stages > MANY_STAGES ? " ..." : "",
             stages > 1 ? "s 0, 1, ..." : " 0");
+}
+
+/* Prints the slots that the stages of each rank share. */
+static void print_slots(const struct mtlm_program_config *config,
+                        const struct mtlm_work *work, FILE *out)
+{
+    struct mtlm_boxes boxes = mtlm_evaluate_boxes(&work->pipeline, NULL);
+    const int ranks = config->layout.pp;
+
+    boxes.pieces = 1;
+    fprintf(out, "slots           ");
+    for (int r = 0; r < ranks && r < MANY_STAGES; r++) {
+        const int w =
+            mtlm_order_slots_edges(config->order, &boxes, r, MTLM_PHASE_FORWARD,
+                                   MTLM_PHASE_BACKWARD, NULL, NULL);
+        const int all =
+            mtlm_order_slots_edges(config->order, &boxes, r, MTLM_PHASE_FORWARD,
+                                   MTLM_PHASE_WEIGHT, NULL, NULL);
+
+        fprintf(out, " %d", w);
+        if (all > w)
+            fprintf(out, "+%d", all - w);
+    }
+    fprintf(out, "%s of ranks 0, 1, ..., which their stages share\n",
+            ranks > MANY_STAGES ? " ..." : "");
 }
 
 static void print_pass(const char *name, const double *seconds, int stages,
@@ -287,6 +313,8 @@ int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
                 "one of %d workers)\n",
                 config->layout.workers);
     print_windows(&work, out);
+    if (mtlm_program_pools_slots(config))
+        print_slots(config, &work, out);
     if (files->svg)
         rc = draw(&work, &e, files, err);
     if (rc == 0 && files->order)

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "graph/build/ring.h"
 #include "graph/order/order_file.h"
 #include "graph/predict/activation_memory.h"
 #include "launch/plan/order_fit.h"
@@ -30,8 +31,7 @@ static int check(const struct mtlm_options *o,
                  const struct mtlm_boxes *boxes, const double *most,
                  struct mtlm_error *err)
 {
-    const struct mtlm_order_limit limit = {most,
-                                           config->activation.waiting_share};
+    const struct mtlm_order_limit limit = {most, mtlm_ring_rules(config)};
     struct mtlm_box_order order = mtlm_order_create(boxes);
     struct mtlm_order_file_notes notes;
     const int rc = mtlm_order_file_read(o->schedule_file, boxes, &limit, &order,
@@ -119,6 +119,7 @@ static bool find_most(const struct mtlm_program_config *config,
                       const struct mtlm_hosts *hosts, double *most)
 {
     const int pp = config->layout.pp;
+    const struct mtlm_slot_rules rules = mtlm_ring_rules(config);
     struct mtlm_outline outline =
         mtlm_outline_create(config, hosts->process_bytes);
     const double share = share_of_rank(hosts, &outline);
@@ -130,8 +131,7 @@ static bool find_most(const struct mtlm_program_config *config,
         for (int c = 0; c < config->layout.virtual_stages; c++)
             least += boxes->memory[mtlm_box_stage(boxes, r, c)];
         most[r] = share - need_of_rank(hosts, &outline.plan[r])
-                  + mtlm_order_memory(config->order, boxes, r,
-                                      config->activation.waiting_share);
+                  + mtlm_order_memory(config->order, boxes, r, &rules);
         enough = enough && most[r] >= least;
     }
     mtlm_outline_destroy(&outline);

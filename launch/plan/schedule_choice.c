@@ -22,8 +22,6 @@
 #include "runtime/base/plural.h"
 #include "runtime/machine/plugin.h"
 
-#define MIB (1024.0 * 1024)
-
 void mtlm_schedule_choice_wish(const struct mtlm_options *o,
                                struct mtlm_program_config *config)
 {
@@ -102,7 +100,7 @@ static int check_order(const struct mtlm_options *o,
         o->schedule_file, of_order, mtlm_plural(of_order), v);
 }
 
-/* Refuses --act-mem that is too small for the windows. */
+/* Refuses --act-mem that is too small for the windows, or for the order. */
 static int check_memory(const struct mtlm_options *o,
                         struct mtlm_program_config *config,
                         struct mtlm_error *err)
@@ -300,20 +298,14 @@ static int settle_order(struct mtlm_options *options, struct mtlm_wish *wish,
     const struct mtlm_published *published =
         mtlm_published_find(config.schedule->name);
     struct mtlm_box_order order;
-    int rc;
 
     if (!mtlm_options_schedule_follows(options) || config.layout.pp == 1)
         return 0;
     if (check_published(published, &config, err) < 0)
         return -1;
     mtlm_activation_memory_measure(&config);
-    rc = mtlm_order_build(published, &config, &order);
+    order = mtlm_order_build(published, &config);
     mtlm_activation_memory_free(&config.activation);
-    if (rc < 0)
-        return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
-                              "--act-mem is %.4g MiB, and the order of "
-                              "--schedule %s needs more",
-                              config.act_mem / MIB, published->name);
     take_order(options, wish, &config, &order);
     note_order(options, config.layout.workers);
     config.order = wish->order;

@@ -29,7 +29,7 @@ static void read_order(const struct mtlm_order_shape *shape)
                                      .backward = one,
                                      .weight = one,
                                      .memory = one};
-    const struct mtlm_order_limit limit = {most, 1};
+    const struct mtlm_order_limit limit = {most, {.weight_share = 1}};
     struct mtlm_box_order order = mtlm_order_create(&boxes);
     struct mtlm_order_file_notes notes;
     struct mtlm_error err = {0};

@@ -32,7 +32,8 @@ static void slow_down(struct scene *s, int rank)
 
 static double search(struct scene *s, double memory)
 {
-    const struct mtlm_best best = {.most_memory = memory, .effort = .1};
+    const struct mtlm_best best = {
+        .most_memory = memory, .slots.pooled = true, .effort = .1};
 
     return mtlm_best_order(&best, &s->walk, &s->order);
 }
@@ -163,7 +164,7 @@ static void test_one_microbatch_at_a_time_needs_least_memory(void **state)
 static void test_the_search_ends_at_the_bound(void **state)
 {
     const struct mtlm_best best = {
-        .most_memory = 4, .enough = 25.5, .effort = 1};
+        .most_memory = 4, .slots.pooled = true, .enough = 25.5, .effort = 1};
     struct scene s;
 
     (void) state;
@@ -173,35 +174,54 @@ static void test_the_search_ends_at_the_bound(void **state)
     scene_free(&s);
 }
 
-static void assert_slots(struct scene *s, double memory, double share)
+static void assert_slots(struct scene *s, double memory,
+                         const struct mtlm_slot_rules *slots)
 {
     for (int r = 0; r < s->order.ranks; r++)
-        assert_true(mtlm_order_memory(&s->order, &s->boxes, r, share)
+        assert_true(mtlm_order_memory(&s->order, &s->boxes, r, slots)
                     <= memory + scene_rounding);
 }
 
-/* In rings, a stage keeps its slots.  The limit is then harder, and other
- * orders are best. */
+/* In rings of its own, a stage keeps its slots.  The limit is then harder, and
+ * other orders are best. */
 static void test_rings_keep_the_limit_too(void **state)
 {
-    struct mtlm_best best = {.most_memory = 4, .effort = .1};
+    struct mtlm_best best = {
+        .most_memory = 4, .slots.pooled = true, .effort = .1};
     struct scene s;
-    double published, free, ringed;
+    double published, shared, ringed;
 
     (void) state;
     scene_create(&s, 4, 12, 2, 2, (const double[]){1, 1.3, .8}, .1);
     published = best_published(&s, 3);
-    free = mtlm_best_order(&best, &s.walk, &s.order);
-    assert_true(mtlm_order_memory(&s.order, &s.boxes, 0, 1) > 4.01);
-    best.ring_share = 1;
+    shared = mtlm_best_order(&best, &s.walk, &s.order);
+    assert_slots(&s, 4, &best.slots);
+    best.slots.pooled = false;
+    assert_true(mtlm_order_memory(&s.order, &s.boxes, 0, &best.slots) > 4.01);
     ringed = mtlm_best_order(&best, &s.walk, &s.order);
-    assert_true(ringed > free);
+    assert_true(ringed > shared);
     assert_true(ringed < published);
     scene_assert_sound(&s, 4);
-    assert_slots(&s, 4, 1);
-    best.ring_share = .5;
+    assert_slots(&s, 4, &best.slots);
+    best.slots.weight_share = .5;
     assert_true(mtlm_best_order(&best, &s.walk, &s.order) < ringed);
-    assert_slots(&s, 4, .5);
+    assert_slots(&s, 4, &best.slots);
+    scene_free(&s);
+}
+
+/* Gradients that wait for W take memory, so that other orders are best. */
+static void test_gradients_keep_the_limit_too(void **state)
+{
+    struct mtlm_best best = {
+        .most_memory = 3,
+        .slots = {.weight_share = .8, .gradient_share = .4, .pooled = true},
+        .effort = .1};
+    struct scene s;
+
+    (void) state;
+    scene_create(&s, 4, 12, 1, 2, (const double[]){1, 1.3, .8}, .1);
+    assert_true(mtlm_best_order(&best, &s.walk, &s.order) < INFINITY);
+    assert_slots(&s, 3, &best.slots);
     scene_free(&s);
 }
 
@@ -212,7 +232,8 @@ static void test_rings_keep_the_limit_too(void **state)
 static void test_wishes_decide_the_order(void **state)
 {
     static const double delay[4] = {0};
-    struct mtlm_dispatch dispatch = {.delay = delay, .most_memory = 4};
+    struct mtlm_dispatch dispatch = {
+        .delay = delay, .most_memory = 4, .slots.pooled = true};
     double *wish, published;
     struct scene s;
 
@@ -247,6 +268,7 @@ int main(void)
         cmocka_unit_test(test_one_microbatch_at_a_time_needs_least_memory),
         cmocka_unit_test(test_the_search_ends_at_the_bound),
         cmocka_unit_test(test_rings_keep_the_limit_too),
+        cmocka_unit_test(test_gradients_keep_the_limit_too),
         cmocka_unit_test(test_wishes_decide_the_order),
     };
 

@@ -65,7 +65,7 @@ static void scene_free(struct scene *s)
 static int read_text(struct scene *s, const char *text, double most)
 {
     const double each[] = {most, most};
-    const struct mtlm_order_limit limit = {each, 1};
+    const struct mtlm_order_limit limit = {each, {.weight_share = 1}};
     FILE *file = fopen(s->path, "w");
 
     fputs(text, file);
@@ -296,7 +296,8 @@ static void test_memory_is_that_of_slots(void **state)
 
     (void) state;
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        struct mtlm_order_limit limit = {&files[i].memory, files[i].share};
+        struct mtlm_order_limit limit = {&files[i].memory,
+                                         {.weight_share = files[i].share}};
         double less = files[i].memory - .1, memory;
         struct scene s;
 
@@ -305,7 +306,7 @@ static void test_memory_is_that_of_slots(void **state)
         if (read_text(&s, files[i].text, 0) < 0)
             fail_msg("%s", s.err.text);
         assert_float_equal(
-            mtlm_order_memory(&s.order, &s.boxes, 0, files[i].share),
+            mtlm_order_memory(&s.order, &s.boxes, 0, &limit.slots),
             files[i].memory, rounding);
         assert_int_equal(
             mtlm_order_memory_exceeds(&s.order, &s.boxes, 0, &limit, &memory),

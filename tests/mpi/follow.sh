@@ -93,7 +93,7 @@ refused() {
 }
 refused 2 'has placement v, and --placement is loop' \
     --schedule-file zb-v.csv --placement loop
-refused 6 'but the windows of the order need' --schedule-file zb-h1.csv \
+refused 6 'but the slots of the order need' --schedule-file zb-h1.csv \
     --workers 9 --schedule-mode hint --act-mem 4000000
 echo '0F1,0F0,0B0,0B1' >late.csv
 job 1 "${small[@]}" --dry-run --schedule-file late.csv --schedule-mode hint \

@@ -6,11 +6,13 @@ set -u
 program=$(readlink -f "$program")
 report=${program%mtlm-dag}mtlm-report
 
-# trains NAME OPTION...: the weight hash of two iterations of $ranks ranks.
+length=(--train-iters 2)
+
+# trains NAME OPTION...: the weight hash of a run of $ranks ranks.
 trains() {
     local name=$1
     shift
-    well "$ranks" "${small[@]}" --train-iters 2 --weight-hash --workers 1 \
+    well "$ranks" "${small[@]}" "${length[@]}" --weight-hash --workers 1 \
         --num-layers $((2 * ranks)) --global-batch-size $((4 * ranks)) \
         --pipeline-model-parallel-size "$ranks" --schedule "$name" "$@"
     weight_hash out
@@ -30,6 +32,17 @@ done
 for name in breadth-first zb-1p zb-2p v-half v-min dualpipe-v; do
     same $name
 done
+# Slots are dealt out to microbatches of an iteration, though it has fewer: 1, 1,
+# 2, 3, 4 and 4 of them.
+constant=("${small[@]}")
+small=("${small[@]/--lr-warmup-fraction/--lr-warmup-samples}")
+length=(--train-samples 30 --lr-decay-samples 30 --rampup-batch-size 2 2 12)
+hash=$(trains gpipe)
+for mode in strict hint; do
+    same zb-v --schedule-mode $mode
+done
+small=("${constant[@]}")
+length=(--train-iters 2)
 if full_tier; then
     for ranks in 2 4; do
         hash=$(trains gpipe)

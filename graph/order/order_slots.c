@@ -1,0 +1,151 @@
+/* Deals out slots in the order in which lives begin. */
+
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "graph/order/order_slots.h"
+#include "runtime/base/memory.h"
+
+/* A life by its begin. */
+struct life_begin {
+    int begin, number;
+};
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct life_begin *x = a, *y = b;
+
+    return x->begin != y->begin ? x->begin - y->begin : x->number - y->number;
+}
+
+/* Returns the lives in the order of their begins; the caller frees them. */
+static struct life_begin *sort_lives(const struct mtlm_slot_life *life, int n)
+{
+    struct life_begin *begun = mtlm_calloc(n, sizeof(*begun));
+
+    for (int i = 0; i < n; i++)
+        begun[i] = (struct life_begin){life[i].begin, i};
+    qsort(begun, n, sizeof(*begun), by_begin);
+    return begun;
+}
+
+/* Deals out `slots` slots, and more where all are in use.  Returns their
+ * number.  free_at is for work. */
+static int deal(const struct mtlm_slot_life *life,
+                const struct life_begin *begun, int n, int slots, int *free_at,
+                int *slot)
+{
+    for (int i = 0; i < slots; i++)
+        free_at[i] = 0;
+    for (int i = 0; i < n; i++) {
+        int best = 0;
+
+        for (int j = 1; j < slots; j++)
+            if (free_at[j] < free_at[best])
+                best = j;
+        if (slots == 0 || free_at[best] > begun[i].begin)
+            best = slots++;
+        free_at[best] = life[begun[i].number].end;
+        slot[begun[i].number] = best;
+    }
+    return slots;
+}
+
+int mtlm_order_slots_deal(const struct mtlm_slot_life *life, int n,
+                          struct mtlm_slot_spare spare, int *slot)
+{
+    struct life_begin *begun = sort_lives(life, n);
+    int *free_at =
+        mtlm_calloc((size_t) n + spare.more + spare.least, sizeof(*free_at));
+    int slots = deal(life, begun, n, 0, free_at, slot) + spare.more;
+
+    slots = slots > spare.least ? slots : spare.least;
+    deal(life, begun, n, slots, free_at, slot);
+    free(free_at);
+    free(begun);
+    return slots;
+}
+
+/* ---- edges ---- */
+
+/* The lives of a rank: of chunk c and microbatch i at c * m + i. */
+struct rank_lives {
+    const struct mtlm_boxes *boxes;
+    int rank, n;
+    enum mtlm_phase from, to;
+    struct mtlm_slot_life *life; /* [n] */
+    int *slot;                   /* [n] */
+};
+
+/* Returns the box of a phase of life number i. */
+static struct mtlm_box box_of(const struct rank_lives *l, enum mtlm_phase phase,
+                              int i)
+{
+    const int m = l->boxes->microbatches;
+
+    return (struct mtlm_box){phase, mtlm_box_stage(l->boxes, l->rank, i / m),
+                             i % m, 0};
+}
+
+static void find_lives(struct rank_lives *l, const struct mtlm_box_order *order)
+{
+    const int m = l->boxes->microbatches;
+
+    for (int j = 0; j < order->n[l->rank]; j++) {
+        const struct mtlm_box box =
+            mtlm_box_at(l->boxes, order->box[l->rank][j]);
+        struct mtlm_slot_life *life =
+            &l->life[mtlm_layout_chunk(l->boxes->layout, box.stage) * m
+                     + box.microbatch];
+
+        if (box.phase == l->from)
+            life->begin = j;
+        if (box.phase == l->to)
+            life->end = j + 1;
+    }
+}
+
+/* Returns the number of edges. */
+static int find_edges(const struct rank_lives *l, int slots,
+                      struct mtlm_slot_edge *edge)
+{
+    struct life_begin *begun = sort_lives(l->life, l->n);
+    int *last = mtlm_calloc(slots, sizeof(*last)), n = 0;
+
+    for (int s = 0; s < slots; s++)
+        last[s] = -1;
+    for (int i = 0; i < l->n; i++) {
+        const int number = begun[i].number, before = last[l->slot[number]];
+
+        last[l->slot[number]] = number;
+        if (before >= 0)
+            edge[n++] = (struct mtlm_slot_edge){box_of(l, l->to, before),
+                                                box_of(l, l->from, number)};
+    }
+    free(last);
+    free(begun);
+    return n;
+}
+
+int mtlm_order_slots_edges(const struct mtlm_box_order *order,
+                           const struct mtlm_boxes *boxes, int rank,
+                           enum mtlm_phase from, enum mtlm_phase to,
+                           struct mtlm_slot_edge *edge, int *n_edges)
+{
+    const int n = boxes->layout->virtual_stages * boxes->microbatches;
+    const struct mtlm_slot_spare spare = {
+        0, from == MTLM_PHASE_BACKWARD ? MTLM_ORDER_SLOTS_GRADIENTS : 0};
+    struct rank_lives l = {boxes, rank, n, from, to, NULL, NULL};
+    int slots;
+
+    l.life = mtlm_calloc(n, sizeof(*l.life));
+    l.slot = mtlm_calloc(n, sizeof(*l.slot));
+    find_lives(&l, order);
+    slots = mtlm_order_slots_deal(l.life, n, spare, l.slot);
+    if (edge)
+        *n_edges = find_edges(&l, slots, edge);
+    free(l.life);
+    free(l.slot);
+    return slots;
+}
