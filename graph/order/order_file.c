@@ -357,28 +357,47 @@ static const char *letter_of(const struct mtlm_boxes *boxes, const int *box,
     return letters[now.phase];
 }
 
+/* Sets text to the cell of the j-th box of a rank.  Returns its length, or 0:
+ * the box has no cell of its own. */
+static int cell_of(const struct mtlm_boxes *boxes, const int *box, int j, int n,
+                   char text[MTLM_ORDER_FILE_ACTION])
+{
+    const char *letter = letter_of(boxes, box, j, n);
+    const struct mtlm_box at = mtlm_box_at(boxes, box[j]);
+
+    return letter ? snprintf(text, MTLM_ORDER_FILE_ACTION, "%d%s%d", at.stage,
+                             letter, at.microbatch)
+                  : 0;
+}
+
 static int write_rank(struct mtlm_output_file *file,
                       const struct mtlm_boxes *boxes, const int *box, int n,
                       struct mtlm_error *err)
 {
-    const char *comma = "";
     int rc = 0;
 
     for (int j = 0; j < n && rc == 0; j++) {
-        const char *letter = letter_of(boxes, box, j, n);
-        const struct mtlm_box at = mtlm_box_at(boxes, box[j]);
-        char text[48];
+        char text[MTLM_ORDER_FILE_ACTION];
+        const int bytes = cell_of(boxes, box, j, n, text);
 
-        if (!letter)
-            continue;
-        rc = mtlm_output_file_write(file, text,
-                                    snprintf(text, sizeof(text), "%s%d%s%d",
-                                             comma, at.stage, letter,
-                                             at.microbatch),
-                                    err);
-        comma = ",";
+        if (bytes > 0 && j > 0)
+            rc = mtlm_output_file_write(file, ",", 1, err);
+        if (bytes > 0 && rc == 0)
+            rc = mtlm_output_file_write(file, text, bytes, err);
     }
     return rc < 0 ? -1 : mtlm_output_file_write(file, "\n", 1, err);
+}
+
+int mtlm_order_file_column(const struct mtlm_boxes *boxes,
+                           const struct mtlm_box_order *order, int rank,
+                           int place, char action[MTLM_ORDER_FILE_ACTION])
+{
+    int column = 0;
+
+    for (int j = 0; j <= place; j++)
+        column +=
+            cell_of(boxes, order->box[rank], j, order->n[rank], action) > 0;
+    return column;
 }
 
 int mtlm_order_file_write(const char *path, const struct mtlm_boxes *boxes,

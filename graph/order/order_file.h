@@ -37,4 +37,13 @@ int mtlm_order_file_write(const char *path, const struct mtlm_boxes *boxes,
                           const struct mtlm_box_order *order,
                           struct mtlm_error *err);
 
+/* Bytes of an action's text, as in "12F345". */
+enum { MTLM_ORDER_FILE_ACTION = 48 };
+
+/* Returns the column, from 1, of the file that mtlm_order_file_write() writes,
+ * in which the F or B at this place of a rank's order stands.  Sets action. */
+int mtlm_order_file_column(const struct mtlm_boxes *boxes,
+                           const struct mtlm_box_order *order, int rank,
+                           int place, char action[MTLM_ORDER_FILE_ACTION]);
+
 #endif /* MTLM_GRAPH_ORDER_FILE_H */

@@ -97,7 +97,7 @@ static int check_published(struct mtlm_job *job, struct mtlm_error *err)
     c->need = mtlm_choose_need(&job->hosts, &outline);
     mtlm_outline_destroy(&outline);
     mtlm_activation_memory_free(&config.activation);
-    return mtlm_layout_choice_check_memory(&job->options, c, &job->hosts, err);
+    return check_memory(job, err);
 }
 
 int mtlm_job_layout_choose(struct mtlm_job *job, struct mtlm_error *err)

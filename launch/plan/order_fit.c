@@ -8,6 +8,7 @@
 #include "graph/build/ring.h"
 #include "graph/order/order_file.h"
 #include "graph/predict/activation_memory.h"
+#include "launch/options/options_schedule.h"
 #include "launch/plan/order_fit.h"
 #include "runtime/base/memory.h"
 
@@ -25,20 +26,56 @@ static struct mtlm_boxes boxes_of(const struct mtlm_program_config *config,
     return boxes;
 }
 
-/* Reads the file again, which has the columns.  most [ranks]: MiB. */
+/* Reads the file again, which has the columns. */
+static int check_file(const struct mtlm_options *o,
+                      const struct mtlm_boxes *boxes,
+                      const struct mtlm_order_limit *limit,
+                      struct mtlm_error *err)
+{
+    struct mtlm_box_order order = mtlm_order_create(boxes);
+    struct mtlm_order_file_notes notes;
+    const int rc = mtlm_order_file_read(o->schedule_file, boxes, limit, &order,
+                                        &notes, err);
+
+    mtlm_order_free(&order);
+    return rc;
+}
+
+/* The columns of a published order are those of --schedule-out. */
+static int check_published(const struct mtlm_program_config *config,
+                           const struct mtlm_boxes *boxes,
+                           const struct mtlm_order_limit *limit,
+                           struct mtlm_error *err)
+{
+    for (int r = 0; r < boxes->layout->pp; r++) {
+        double memory;
+        const int place =
+            mtlm_order_memory_exceeds(config->order, boxes, r, limit, &memory);
+        char action[MTLM_ORDER_FILE_ACTION];
+        int column;
+
+        if (place < 0)
+            continue;
+        column = mtlm_order_file_column(boxes, config->order, r, place, action);
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "--schedule %s: rank %d, column %d: with %s the activations take "
+            "%.6g MiB, and the rank has %.6g MiB for them",
+            config->schedule->name, r, column, action, memory, limit->most[r]);
+    }
+    return 0;
+}
+
+/* most [ranks]: MiB. */
 static int check(const struct mtlm_options *o,
                  const struct mtlm_program_config *config,
                  const struct mtlm_boxes *boxes, const double *most,
                  struct mtlm_error *err)
 {
     const struct mtlm_order_limit limit = {most, mtlm_ring_rules(config)};
-    struct mtlm_box_order order = mtlm_order_create(boxes);
-    struct mtlm_order_file_notes notes;
-    const int rc = mtlm_order_file_read(o->schedule_file, boxes, &limit, &order,
-                                        &notes, err);
 
-    mtlm_order_free(&order);
-    return rc;
+    return o->schedule_file ? check_file(o, boxes, &limit, err)
+                            : check_published(config, boxes, &limit, err);
 }
 
 int mtlm_order_fit_act_mem(const struct mtlm_options *options,
@@ -150,7 +187,8 @@ int mtlm_order_fit_machines(const struct mtlm_options *options,
     double *memory, *most;
     int rc = 0;
 
-    if (!config.order || !options->schedule_file || config.eval_only
+    if (!config.order || config.eval_only
+        || (!options->schedule_file && !mtlm_options_schedule_follows(options))
         || choice->least || choice->need <= hosts->available)
         return 0;
     config.activation = mtlm_activation_memory(&config);

@@ -4,8 +4,8 @@
 #include "graph/predict/choose.h"
 #include "launch/options/options.h"
 
-/* Whether the activations of an order from --schedule-file fit into memory.
- * Refusals (MTLM_EXIT_USAGE) name rank, column and action. */
+/* Whether the activations of an order, of --schedule-file or published, fit
+ * into memory.  Refusals (MTLM_EXIT_USAGE) name rank, column and action. */
 
 /* Refuses an order whose slots take more than --act-mem.  The config has the
  * order and its activation memory. */

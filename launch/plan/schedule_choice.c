@@ -108,7 +108,7 @@ static int check_memory(const struct mtlm_options *o,
     int rc = 0;
 
     mtlm_activation_memory_measure(config);
-    if (config->order && o->schedule_file && config->act_mem > 0)
+    if (config->order && config->act_mem > 0)
         rc = mtlm_order_fit_act_mem(o, config, err);
     if (rc == 0)
         rc = mtlm_ring_check(config, err);

@@ -207,6 +207,26 @@ static void test_gradients_that_wait_take_memory(void **state)
     scene_free(&s);
 }
 
+static void test_columns_are_those_of_the_file(void **state)
+{
+    char action[MTLM_ORDER_FILE_ACTION];
+    struct scene s;
+
+    (void) state;
+    scene_create(&s, 1, 2, 1, 1, one, 0);
+    for (int i = 0; i < 2; i++)
+        for (int phase = 0; phase < 3; phase++)
+            mtlm_order_append(&s.order, &s.boxes, 3 * i + phase);
+    /* 0F0,0B0,0F1,0B1: B stands for B and W. */
+    assert_int_equal(mtlm_order_file_column(&s.boxes, &s.order, 0, 3, action),
+                     3);
+    assert_string_equal(action, "0F1");
+    assert_int_equal(mtlm_order_file_column(&s.boxes, &s.order, 0, 4, action),
+                     4);
+    assert_string_equal(action, "0B1");
+    scene_free(&s);
+}
+
 static void test_ascending_orders(void **state)
 {
     struct mtlm_order_file_notes notes;
@@ -402,6 +422,7 @@ int main(void)
         cmocka_unit_test(test_shared_slots_are_the_published_memory),
         cmocka_unit_test(test_stages_share_what_is_equal),
         cmocka_unit_test(test_gradients_that_wait_take_memory),
+        cmocka_unit_test(test_columns_are_those_of_the_file),
         cmocka_unit_test(test_ascending_orders),
         cmocka_unit_test(test_fused_orders_send_behind_w),
         cmocka_unit_test(test_a_rank_holds_the_memory_of_the_order),

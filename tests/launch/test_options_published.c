@@ -192,9 +192,9 @@ static void test_what_an_order_lacks_is_refused(void **state)
                  "--schedule dualpipe-v needs 2 virtual stages on each rank, "
                  "placement v; here each has 1, placement v");
     refuses_plan("--schedule gpipe --schedule-mode strict --act-mem 5e7",
-                 "--act-mem is 47.68 MiB, and the order of --schedule gpipe "
-                 "needs more");
-    assert_int_equal(error.code, MTLM_EXIT_RESOURCE);
+                 "--schedule gpipe: rank 0, column 6: with 0F5 the activations "
+                 "take 48.0938 MiB, and the rank has 47.6837 MiB for them");
+    assert_int_equal(error.code, MTLM_EXIT_USAGE);
 }
 
 static void test_a_mode_needs_an_order(void **state)

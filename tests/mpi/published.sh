@@ -90,7 +90,8 @@ cmp plan.csv ran.csv || fail "planned $(cat plan.csv), ran $(cat ran.csv)"
 
 # More memory than there is: refused before anything starts.
 refuses_at_once
-job 2 "${run[@]}" --act-mem 1e6 --train-iters 1
-[ $rc -eq 6 ] || fail "--act-mem: status $rc: $(cat err)"
-grep -q -e 'act-mem is .* need' err || fail "--act-mem: $(cat err)"
+job 2 "${run[@]}" --act-mem 1.2e6 --train-iters 1
+[ $rc -eq 2 ] || fail "--act-mem: status $rc: $(cat err)"
+grep -qE 'schedule v-half: rank 0, column [0-9]+: with [03]F[0-9]+ the activations take [0-9.]+ MiB, and the rank has 1.14441 MiB for them' err \
+    || fail "--act-mem: $(cat err)"
 finish
