@@ -15,7 +15,8 @@ build = os.environ.get("builddir", ".")
 sys.dont_write_bytecode = True  # of scripts without a suffix
 sys.path.insert(0, os.path.join(source, "perf"))
 
-from bench import published, schedule_table as table  # noqa: E402
+from bench import published, sleeping  # noqa: E402
+from bench import schedule_table as table  # noqa: E402
 from bench.ours import Failure  # noqa: E402
 
 SCRIPT = os.path.join(source, "perf", "schedules")
@@ -193,6 +194,26 @@ class Setting:
         if "auto" in options and float(options[-1]) <= 2:
             raise Failure("no memory")
         return cell(1, 1)
+
+
+class Noise(unittest.TestCase):
+    def chosen(self, *runs):
+        """Which of the runs stands in the table, and how many there were."""
+        left = [{"others": o, "spread": s} for o, s in runs]
+        given = list(left)
+        found = sleeping.quietest(lambda: left.pop(0), script().noise)
+        return given.index(found), len(given) - len(left)
+
+    def test_a_quiet_and_steady_job_runs_once(self):
+        self.assertEqual(self.chosen((0.1, 1.9), (0, 0)), (0, 1))
+
+    def test_others_and_unsteady_iterations_make_it_run_again(self):
+        self.assertEqual(self.chosen((0.1, 2.1), (0.1, 1)), (1, 2))
+        self.assertEqual(self.chosen((0.3, 0), (0, 0)), (1, 2))
+
+    def test_the_least_noise_of_two_counts(self):
+        self.assertEqual(self.chosen((0.3, 9), (0.4, 8)), (1, 2))
+        self.assertEqual(self.chosen((0.3, 0), (0.4, 0)), (0, 2))
 
 
 class Rows(unittest.TestCase):
