@@ -46,28 +46,21 @@ json_t *mtlm_checkpoint_settings(const struct mtlm_job *job)
     return settings;
 }
 
-/* Compares a text, which is freed, with the setting of that key. */
-static int compare_text(const json_t *settings, const char *key, char *ours,
-                        const char *path, const char *hint,
-                        struct mtlm_error *err)
-{
-    const int rc =
-        mtlm_options_stored_compare_text(settings, key, ours, path, hint, err);
-
-    free(ours);
-    return rc;
-}
-
 /* Compares the tokenizers: another one is an error, or a warning if the job
  * finetunes. */
 static int check_tokenizer(const struct mtlm_job *job, const json_t *settings,
                            const char *path, struct mtlm_error *err)
 {
-    if (!job->options.tokenizer
-        || compare_text(settings, "tokenizer",
-                        mtlm_tokenizer_describe(job->options.tokenizer), path,
-                        "", err)
-               == 0)
+    char *ours;
+    int rc;
+
+    if (!job->options.tokenizer)
+        return 0;
+    ours = mtlm_tokenizer_describe(job->options.tokenizer);
+    rc = mtlm_options_stored_compare_text(settings, "tokenizer", ours, path, "",
+                                          err);
+    free(ours);
+    if (rc == 0)
         return 0;
     if (!job->options.finetune)
         return -1;
@@ -76,20 +69,53 @@ static int check_tokenizer(const struct mtlm_job *job, const json_t *settings,
     return 0;
 }
 
+/* Whether the line about data says that tokens are split. */
+static bool is_cut(const char *data)
+{
+    return strstr(data, MTLM_JOB_DATA_CUT) != NULL;
+}
+
+/* Says what to do about other data.  The same text has two hashes if only one
+ * of the runs keeps a part of the text to validate. */
+static const char *data_hint(const json_t *settings, const char *ours)
+{
+    const char *theirs = json_string_value(json_object_get(settings, "data"));
+
+    if (theirs && is_cut(theirs) && !is_cut(ours))
+        return ": the saved run kept the end of its text to validate, and this "
+               "job trains on all of its text; give the --eval-iters and "
+               "--split of the saved run, or --finetune for a new training "
+               "from "
+               "its weights";
+    if (theirs && !is_cut(theirs) && is_cut(ours))
+        return ": the saved run trained on all of its text, and this job keeps "
+               "the end of its text to validate; give --eval-iters 0, or "
+               "--finetune for a new training from its weights";
+    return "; --finetune starts a new training from its weights";
+}
+
+static int check_data(const struct mtlm_job *job, const json_t *settings,
+                      const char *path, struct mtlm_error *err)
+{
+    char *ours = mtlm_job_data_describe(job);
+    const int rc = mtlm_options_stored_compare_text(
+        settings, "data", ours, path, data_hint(settings, ours), err);
+
+    free(ours);
+    return rc;
+}
+
 int mtlm_checkpoint_settings_check(const struct mtlm_job *job,
                                    const json_t *settings, const char *path,
                                    struct mtlm_error *err)
 {
     const struct mtlm_options *o = &job->options;
-    const char *hint = "; --finetune starts a new training from its weights";
 
     if (mtlm_options_stored_compare(o, settings, path, err) < 0
         || check_tokenizer(job, settings, path, err) < 0)
         return -1;
-    return o->finetune || o->eval_only
-               ? 0
-               : compare_text(settings, "data", mtlm_job_data_describe(job),
-                              path, hint, err);
+    return o->finetune || o->eval_only ? 0
+                                       : check_data(job, settings, path, err);
 }
 
 /* ---- counters ---- */

@@ -15,6 +15,10 @@ void mtlm_job_data_close(struct mtlm_job *job);
  * training and to a validation.  For rank 0. */
 void mtlm_job_data_print(const struct mtlm_job *job);
 
+/* The end of the line about a data set whose tokens, not documents, are split.
+ */
+#define MTLM_JOB_DATA_CUT ", split by position"
+
 /* Returns one line about the data, with a hash.  The caller frees the line. */
 char *mtlm_job_data_describe(const struct mtlm_job *job);
 

@@ -61,7 +61,7 @@ static char *describe_one(const struct mtlm_job_dataset *d)
                         n, mtlm_indexed_dataset_sequence(d->dataset, n),
                         mtlm_indexed_dataset_tokens(d->dataset, 0, n),
                         hash_of_data(d->dataset),
-                        d->cut ? ", split by position" : "");
+                        d->cut ? MTLM_JOB_DATA_CUT : "");
 }
 
 /* Describes a blend: the hash depends on data sets, weights and splits. */

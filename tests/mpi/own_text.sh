@@ -41,11 +41,15 @@ evaluations >alone
 well 1 "${run[@]}" --data-path book
 evaluations | diff - alone || fail "--load alone has other losses"
 # Without validation no text is left out.
-well 1 "${run[@]}" --data-path book --eval-iters 0
+well 1 "${run[@]}" --data-path book --eval-iters 0 --save whole
 grep -q 'too few documents' out && fail "no validation: $(cat out)"
 job 1 "${run[@]}" --data-path book --eval-iters 0 --load ck --train-iters 5
 [ "$rc" -eq 2 ] && grep -q 'split by position, this job has' err \
+    && grep -q 'this job trains on all of its text; give the --eval-iters' err \
     || fail "another split goes on: exit code $rc: $(cat err)"
+job 1 "${run[@]}" --data-path book --load whole --train-iters 5
+[ "$rc" -eq 2 ] && grep -q 'trained on all of its text, and this job keeps' err \
+    || fail "a whole text is split: exit code $rc: $(cat err)"
 
 # A BERT's book is split between sentences.
 "$preprocess" --input book.txt --output-prefix book --split-sentences >said
