@@ -39,6 +39,9 @@ struct mtlm_tensor {
     int id;    /* 0 .. graph->n_tensors - 1 */
     int slots; /* ring length; 1 for a tensor that is no ring */
     int stage; /* virtual stage; -1: none */
+    /* Orders the passes of lanes: an item occupies the slot of its lane
+     * (graph/build/turn.h), whatever its use number. */
+    bool by_lane;
     /* Alias: set if the tensor names the memory of another tensor. */
     struct mtlm_tensor *same;
     /* Shared ring (graph/build/pool.h): pool owns the slots; NULL: the tensor
@@ -200,6 +203,14 @@ struct mtlm_slot {
 /* Returns the slot that the tensor occupies at its use number `use`, from 0. */
 struct mtlm_slot mtlm_tensor_slot(const struct mtlm_tensor *tensor,
                                   int64_t use);
+
+/* Returns the use number with which an item of a lane finds its slot of the
+ * tensor: `use`, or the lane. */
+static inline int64_t mtlm_tensor_use(const struct mtlm_tensor *tensor,
+                                      int64_t use, int lane)
+{
+    return tensor->by_lane ? lane : use;
+}
 
 /* Returns whether the tensor has slots of its own: no alias, no shared ring. */
 static inline bool mtlm_tensor_is_owner(const struct mtlm_tensor *tensor)

@@ -82,6 +82,8 @@ write_orders() {
     printf '%s\n' 0F0,1F1,0B0,0B1 1F0,1B0,0F1,1B1 >other-rank.csv
     printf '%s\n' 0F0,0B0,0F1,0B1 1F0,1F1,1B0,1B1 >stuck.csv
     printf '%s\n' 0F1,0F0,0B1,0B0 1F1,1B1,1F0,1B0 >late.csv
+    printf '%s\n' 0.0,0F0,,0B0 0.1,,0F1,,0B1 >lanes.csv
+    printf '%s\n' 0.0,0F0,0B0 0F1,0B1 >no-lane.csv
     printf '%s\n' 0F0,0F1,0B0,0B9999 $last >far.csv
     printf '0F0,\0\n' >zero.csv
     : >none.csv

@@ -103,12 +103,14 @@ static void write_slot(struct mtlm_dependencies *d, struct slot *slot,
 
 struct mtlm_predecessors mtlm_dependencies_add(struct mtlm_dependencies *d,
                                                const struct mtlm_node *node,
-                                               int64_t use, int64_t task)
+                                               int64_t use, int lane,
+                                               int64_t task)
 {
     d->n = 0;
     for (int i = 0; i < mtlm_node_n_uses(node); i++) {
         const struct mtlm_use u = mtlm_node_use(node, i);
-        const struct mtlm_slot at = mtlm_tensor_slot(u.tensor, use);
+        const struct mtlm_slot at =
+            mtlm_tensor_slot(u.tensor, mtlm_tensor_use(u.tensor, use, lane));
         struct slot *slot = &d->slot[d->first[at.owner->id] + at.slot];
 
         if (u.access == MTLM_R)

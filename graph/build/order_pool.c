@@ -129,6 +129,20 @@ static int place_of_message(const struct pooling *p, int box)
     return place;
 }
 
+/* Returns the first place at which the box has ended.  On a rank of several
+ * lanes, others may start before. */
+static int place_of_end(const struct pooling *p, int box)
+{
+    const struct mtlm_box_order *order = p->program->config.order;
+    const int rank = p->program->config.layout.pp_rank;
+    int place = p->walk.place[box] + 1;
+
+    while (place < order->n[rank]
+           && p->walk.start[order->box[rank][place]] < p->walk.end[box])
+        place++;
+    return place;
+}
+
 static struct mtlm_slot_life life_of(const struct pooling *p,
                                      const struct mtlm_tensor *t,
                                      int microbatch)
@@ -138,7 +152,7 @@ static struct mtlm_slot_life life_of(const struct pooling *p,
 
     for (int i = 0; i < uses->n; i++) {
         struct mtlm_box box = uses->box[i];
-        int number, begin;
+        int number, begin, end;
 
         box.microbatch = microbatch;
         number = mtlm_box_number(p->walk.boxes, box);
@@ -146,8 +160,8 @@ static struct mtlm_slot_life life_of(const struct pooling *p,
                     ? place_of_message(p, number)
                     : p->walk.place[number];
         life.begin = begin < life.begin ? begin : life.begin;
-        if (life.end <= p->walk.place[number])
-            life.end = p->walk.place[number] + 1;
+        end = place_of_end(p, number);
+        life.end = end > life.end ? end : life.end;
     }
     return life;
 }

@@ -10,12 +10,13 @@
  * A tensor without a partner, of the embedding say, keeps its ring.  Does
  * nothing unless mtlm_program_pools_slots().  Call after mtlm_pool_apply().
  *
- * Slots make no deadlock.  Items stand in the order of their rank, so an edge of
- * a slot leads to a later box of that order.  A received tensor's slot is free
- * when the box that sends the tensor ends, in the walk of the order.  So the
- * ends of that walk order all boxes and messages of all ranks, and every edge
- * leads forward.  Mode hint has these edges, too, without the chain of boxes.
- * Each iteration deals out the slots alike and waits for older ones only. */
+ * Slots make no deadlock.  Items stand in the order of their rank, so an edge
+ * of a slot leads to a later box of that order.  A received tensor's slot is
+ * free when the box that sends the tensor ends, in the walk of the order.  So
+ * the walk orders all boxes of all ranks by their starts, and messages by the
+ * ends of their senders, and every edge leads forward.  Mode hint has these
+ * edges, too, without the chain of boxes. Each iteration deals out the slots
+ * alike and waits for older ones only. */
 void mtlm_order_pool_apply(struct mtlm_program *program);
 
 #endif /* MTLM_GRAPH_ORDER_POOL_H */

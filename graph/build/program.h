@@ -179,6 +179,9 @@ struct mtlm_item {
     const struct mtlm_node *node;
     int microbatch; /* -1: once per iteration or validation piece */
     int priority;   /* within an iteration (graph/schedule/priority.h) */
+    /* In a chained program whose order has lanes: the pass's lane, which is the
+     * worker that runs the item; else -1. */
+    int lane;
 };
 
 /* Items in program order. */
@@ -269,8 +272,8 @@ bool mtlm_program_is_ordered(const struct mtlm_program_config *config);
  * a rank has several stages, and items stand in the order. */
 bool mtlm_program_pools_slots(const struct mtlm_program_config *config);
 
-/* Returns whether a box of the program waits for the box before it in
- * config->order. */
+/* Returns whether a box of the program waits for the box before it in its lane
+ * of config->order. */
 bool mtlm_program_is_chained(const struct mtlm_program_config *config);
 
 /* Frees the program with its graph; NULL is allowed. */

@@ -168,7 +168,8 @@ static void add_items(struct mtlm_items *items, const struct mtlm_list *list,
             node, microbatch,
             mtlm_priority(priority,
                           priority->fused ? node->phase : mtlm_pool_phase(node),
-                          order, chunk)};
+                          order, chunk),
+            -1};
     }
 }
 
@@ -206,6 +207,14 @@ static void add_boxes(struct mtlm_program *program,
     }
 }
 
+/* Sets the lane of a box's items, from `first` on. */
+static void set_lane(struct mtlm_items *items, int first, int lane)
+{
+    for (int i = first; i < items->n; i++)
+        if (items->item[i].microbatch >= 0)
+            items->item[i].lane = lane;
+}
+
 /* The same boxes in the order of the config.  On each stage, microbatches
  * ascend. */
 static void add_boxes_in_order(struct mtlm_program *program,
@@ -216,11 +225,14 @@ static void add_boxes_in_order(struct mtlm_program *program,
     const int r = config->layout.pp_rank;
 
     for (int j = 0; j < config->order->n[r]; j++) {
-        const struct mtlm_box box =
-            mtlm_box_at(&boxes, config->order->box[r][j]);
+        const int number = config->order->box[r][j];
+        const struct mtlm_box box = mtlm_box_at(&boxes, number);
+        const int first = program->train.n;
 
         add_box(program, priority, box.phase,
                 mtlm_layout_chunk(&config->layout, box.stage), box.microbatch);
+        if (config->order->lane && mtlm_program_is_chained(config))
+            set_lane(&program->train, first, config->order->lane[number]);
     }
 }
 

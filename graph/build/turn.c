@@ -1,4 +1,4 @@
-/* Chains the boxes of a rank by an ordering tensor of one slot. */
+/* Chains the boxes of each lane of a rank by a slot of an ordering tensor. */
 
 #include "config.h"
 
@@ -25,12 +25,15 @@ static void take_turns(const struct mtlm_list *list, struct mtlm_tensor *turn)
 
 void mtlm_turn_apply(struct mtlm_program *program)
 {
+    const struct mtlm_box_order *order = program->config.order;
     struct mtlm_graph *graph = program->graph;
     struct mtlm_tensor *turn;
 
     graph->stage = -1;
     turn = mtlm_graph_tensor(graph, MTLM_STORE_CONTROL, "turn", MTLM_SHAPE(1),
                              MTLM_F64);
+    turn->by_lane = order->lane;
+    turn->slots = mtlm_order_lanes(order, program->config.layout.pp_rank);
     for (int c = 0; c < program->config.layout.virtual_stages; c++) {
         const struct mtlm_stage *stage = &program->stage[c];
 

@@ -34,6 +34,7 @@ void mtlm_order_free(struct mtlm_box_order *order)
         free(order->box[r]);
     free(order->box);
     free(order->n);
+    free(order->lane);
 }
 
 void mtlm_order_append(struct mtlm_box_order *order,
@@ -54,6 +55,41 @@ void mtlm_order_append_phase(struct mtlm_box_order *order,
 
     for (int i = 0; i < n; i++)
         mtlm_order_append(order, boxes, first + i);
+}
+
+void mtlm_order_add_lanes(struct mtlm_box_order *order,
+                          const struct mtlm_boxes *boxes)
+{
+    order->lane = mtlm_calloc(mtlm_boxes_count(boxes), sizeof(*order->lane));
+}
+
+int mtlm_order_lane(const struct mtlm_box_order *order, int box)
+{
+    return order->lane ? order->lane[box] : 0;
+}
+
+int mtlm_order_lanes(const struct mtlm_box_order *order, int rank)
+{
+    int lanes = 1;
+
+    for (int j = 0; order->lane && j < order->n[rank]; j++) {
+        const int lane = order->lane[order->box[rank][j]];
+
+        lanes = lane >= lanes ? lane + 1 : lanes;
+    }
+    return lanes;
+}
+
+int mtlm_order_most_lanes(const struct mtlm_box_order *order)
+{
+    int most = 1;
+
+    for (int r = 0; r < order->ranks; r++) {
+        const int lanes = mtlm_order_lanes(order, r);
+
+        most = lanes > most ? lanes : most;
+    }
+    return most;
 }
 
 void mtlm_order_copy(struct mtlm_box_order *to,

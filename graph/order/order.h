@@ -3,7 +3,11 @@
 
 /* An order of a pipeline: for each rank, the boxes that the rank runs one after
  * another.  Published schedules are orders.  A sound order holds each box once,
- * on its own rank, and no boxes wait for each other. */
+ * on its own rank, and no boxes wait for each other.
+ *
+ * A rank of several workers may have several lanes, one for each worker.  The
+ * boxes of a lane run one after another; boxes of different lanes may run at
+ * the same time. */
 
 #include <stdbool.h>
 
@@ -12,7 +16,10 @@
 struct mtlm_box_order {
     int ranks;
     int *n;    /* [ranks] boxes of each rank */
-    int **box; /* [ranks][n] numbers of boxes */
+    int **box; /* [ranks][n] numbers of boxes, as they start */
+    /* [boxes] the lane of each box on its rank, from 0.  NULL: each rank has
+     * one lane. */
+    int *lane;
 };
 
 /* How a program follows an order. */
@@ -39,7 +46,23 @@ void mtlm_order_append_phase(struct mtlm_box_order *order,
                              const struct mtlm_boxes *boxes,
                              enum mtlm_phase phase, int stage, int microbatch);
 
-/* Copies the boxes of `from` to `to`, an order of the same pipeline. */
+/* Gives the order lanes: each box has lane 0 until the caller sets
+ * order->lane[box]. */
+void mtlm_order_add_lanes(struct mtlm_box_order *order,
+                          const struct mtlm_boxes *boxes);
+
+/* Returns the lane of a box. */
+int mtlm_order_lane(const struct mtlm_box_order *order, int box);
+
+/* Returns the number of lanes of a rank: the largest lane of its boxes + 1; at
+ * least 1. */
+int mtlm_order_lanes(const struct mtlm_box_order *order, int rank);
+
+/* Returns the largest number of lanes of a rank. */
+int mtlm_order_most_lanes(const struct mtlm_box_order *order);
+
+/* Copies the boxes of `from` to `to`, an order of the same pipeline.  Neither
+ * has lanes. */
 void mtlm_order_copy(struct mtlm_box_order *to,
                      const struct mtlm_box_order *from);
 

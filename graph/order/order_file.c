@@ -1,4 +1,4 @@
-/* Reads, checks and writes files of orders. */
+/* Reads and checks files of orders. */
 
 #include "config.h"
 
@@ -8,18 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/order/lane_merge.h"
 #include "graph/order/order_file.h"
 #include "graph/order/order_rows.h"
 #include "graph/order/walk.h"
 #include "runtime/base/memory.h"
-#include "runtime/file/output_file.h"
 
 struct order_reading {
     const char *path;
     const struct mtlm_boxes *boxes;
     struct mtlm_order_rows rows;
     bool older;
-    int *column; /* [boxes] where a box stands; 0: nowhere */
+    /* [boxes] where a box stands: its row; its column, 0: nowhere. */
+    int *row, *column;
     struct mtlm_order_file_notes *notes;
     struct mtlm_error *err;
 };
@@ -76,60 +77,90 @@ static bool is_older(const struct order_reading *r)
 
 /* ---- boxes ---- */
 
-static int refuse(struct order_reading *r, int rank,
+/* Writes where a box stands. */
+static void find_place(const struct order_reading *r, int box,
+                       char place[MTLM_ORDER_PLACE])
+{
+    mtlm_order_rows_place(&r->rows, r->row[box], r->column[box], place);
+}
+
+static int refuse(struct order_reading *r, int row,
                   const struct mtlm_order_entry *entry, const char *why)
 {
     const struct mtlm_cell *cell = &entry->cell;
+    char place[MTLM_ORDER_PLACE];
 
-    return mtlm_error_set(r->err, MTLM_EXIT_USAGE,
-                          "%s: rank %d, column %d: %d%s%d %s", r->path, rank,
-                          entry->column, cell->stage, cell_letters[cell->kind],
+    mtlm_order_rows_place(&r->rows, row, entry->column, place);
+    return mtlm_error_set(r->err, MTLM_EXIT_USAGE, "%s: %s: %d%s%d %s", r->path,
+                          place, cell->stage, cell_letters[cell->kind],
                           cell->microbatch, why);
 }
 
+/* Refuses a cell that has its box twice. */
+static int refuse_double(struct order_reading *r, int row,
+                         const struct mtlm_order_entry *entry, int box)
+{
+    char why[MTLM_ORDER_PLACE + 32], place[MTLM_ORDER_PLACE];
+
+    find_place(r, box, place);
+    if (r->row[box] == row)
+        snprintf(why, sizeof(why), "stands in column %d already",
+                 r->column[box]);
+    else
+        snprintf(why, sizeof(why), "stands in %s already", place);
+    return refuse(r, row, entry, why);
+}
+
+/* Refuses a cell of a stage or microbatch that the rank does not have. */
+static int check_cell(struct order_reading *r, int row,
+                      const struct mtlm_order_entry *entry)
+{
+    const struct mtlm_cell *cell = &entry->cell;
+    const struct mtlm_layout *layout = r->boxes->layout;
+    char why[80];
+
+    if (cell->stage >= mtlm_layout_stages(layout))
+        snprintf(why, sizeof(why),
+                 "is of stage %d, this job has stages 0 to %d", cell->stage,
+                 mtlm_layout_stages(layout) - 1);
+    else if (cell->microbatch >= r->boxes->microbatches)
+        snprintf(why, sizeof(why), "is of microbatch %d, this job has 0 to %d",
+                 cell->microbatch, r->boxes->microbatches - 1);
+    else if (mtlm_layout_pp_rank(layout, cell->stage) != r->rows.row[row].rank)
+        snprintf(why, sizeof(why), "is of stage %d, which is on rank %d",
+                 cell->stage, mtlm_layout_pp_rank(layout, cell->stage));
+    else
+        return 0;
+    return refuse(r, row, entry, why);
+}
+
 /* Appends the box, all pieces of a W. */
-static int add_box(struct order_reading *r, int rank,
+static int add_box(struct order_reading *r, int row,
                    const struct mtlm_order_entry *entry, enum mtlm_phase phase,
                    struct mtlm_box_order *order)
 {
     const struct mtlm_cell *cell = &entry->cell;
     struct mtlm_box box = {phase, cell->stage, cell->microbatch, 0};
     const int pieces = phase == MTLM_PHASE_WEIGHT ? r->boxes->pieces : 1;
-    char why[80];
 
-    if (cell->stage >= mtlm_layout_stages(r->boxes->layout)) {
-        snprintf(why, sizeof(why),
-                 "is of stage %d, this job has stages 0 to %d", cell->stage,
-                 mtlm_layout_stages(r->boxes->layout) - 1);
-        return refuse(r, rank, entry, why);
-    }
-    if (cell->microbatch >= r->boxes->microbatches) {
-        snprintf(why, sizeof(why), "is of microbatch %d, this job has 0 to %d",
-                 cell->microbatch, r->boxes->microbatches - 1);
-        return refuse(r, rank, entry, why);
-    }
-    if (mtlm_layout_pp_rank(r->boxes->layout, cell->stage) != rank) {
-        snprintf(why, sizeof(why), "is of stage %d, which is on rank %d",
-                 cell->stage,
-                 mtlm_layout_pp_rank(r->boxes->layout, cell->stage));
-        return refuse(r, rank, entry, why);
-    }
+    if (check_cell(r, row, entry) < 0)
+        return -1;
     for (; box.piece < pieces; box.piece++) {
         const int number = mtlm_box_number(r->boxes, box);
 
-        if (r->column[number]) {
-            snprintf(why, sizeof(why), "stands in column %d already",
-                     r->column[number]);
-            return refuse(r, rank, entry, why);
-        }
+        if (r->column[number])
+            return refuse_double(r, row, entry, number);
+        r->row[number] = row;
         r->column[number] = entry->column;
+        if (order->lane)
+            order->lane[number] = r->rows.row[row].lane;
         mtlm_order_append(order, r->boxes, number);
     }
     return 0;
 }
 
 /* Appends what a cell stands for. */
-static int add_cell(struct order_reading *r, int rank,
+static int add_cell(struct order_reading *r, int row,
                     const struct mtlm_order_entry *entry,
                     struct mtlm_box_order *order)
 {
@@ -143,25 +174,31 @@ static int add_cell(struct order_reading *r, int rank,
     else if (kind == MTLM_CELL_SHARDING)
         r->notes->sharding++;
     else if (kind == MTLM_CELL_FORWARD)
-        rc = add_box(r, rank, entry, MTLM_PHASE_FORWARD, order);
+        rc = add_box(r, row, entry, MTLM_PHASE_FORWARD, order);
     else if (kind != MTLM_CELL_WEIGHT)
-        rc = add_box(r, rank, entry, MTLM_PHASE_BACKWARD, order);
+        rc = add_box(r, row, entry, MTLM_PHASE_BACKWARD, order);
     if (rc == 0 && (both || kind == MTLM_CELL_WEIGHT))
-        rc = add_box(r, rank, entry, MTLM_PHASE_WEIGHT, order);
+        rc = add_box(r, row, entry, MTLM_PHASE_WEIGHT, order);
     return rc;
+}
+
+static int refuse_ranks(struct order_reading *r)
+{
+    const int have = r->rows.ranks, ranks = r->boxes->layout->pp;
+
+    return mtlm_error_set(
+        r->err, MTLM_EXIT_USAGE,
+        "%s has rows of %d pipeline rank%s; this job has %d pipeline rank%s",
+        r->path, have, have == 1 ? "" : "s", ranks, ranks == 1 ? "" : "s");
 }
 
 static int add_boxes(struct order_reading *r, struct mtlm_box_order *order)
 {
-    const int ranks = r->boxes->layout->pp;
-
-    if (r->rows.n != ranks)
-        return mtlm_error_set(
-            r->err, MTLM_EXIT_USAGE,
-            "%s has %d row%s, one per pipeline rank; this job has %d pipeline "
-            "rank%s",
-            r->path, r->rows.n, r->rows.n == 1 ? "" : "s", ranks,
-            ranks == 1 ? "" : "s");
+    if (r->rows.ranks != r->boxes->layout->pp)
+        return refuse_ranks(r);
+    /* As many rows as ranks: one lane on each. */
+    if (r->rows.n > r->rows.ranks)
+        mtlm_order_add_lanes(order, r->boxes);
     for (int i = 0; i < r->rows.n; i++)
         for (int j = 0; j < r->rows.row[i].n; j++)
             if (add_cell(r, i, &r->rows.row[i].entry[j], order) < 0)
@@ -175,8 +212,7 @@ static int add_boxes(struct order_reading *r, struct mtlm_box_order *order)
 static const char *letter_in_file(const struct order_reading *r, int number)
 {
     const struct mtlm_box box = mtlm_box_at(r->boxes, number);
-    const struct mtlm_order_row *row =
-        &r->rows.row[mtlm_box_rank(r->boxes, number)];
+    const struct mtlm_order_row *row = &r->rows.row[r->row[number]];
 
     for (int i = 0; i < row->n; i++) {
         const struct mtlm_order_entry *entry = &row->entry[i];
@@ -223,24 +259,26 @@ static int refuse_stuck(struct order_reading *r, const struct mtlm_walk *walk,
                         const struct mtlm_box_order *order)
 {
     for (int rank = 0; rank < order->ranks; rank++) {
-        const int place = mtlm_walk_stuck(walk, order, rank);
+        const int at = mtlm_walk_stuck(walk, order, rank);
+        char place[MTLM_ORDER_PLACE], place_before[MTLM_ORDER_PLACE];
         struct mtlm_box box, before;
         int number, cause;
 
-        if (place < 0)
+        if (at < 0)
             continue;
-        number = order->box[rank][place];
+        number = order->box[rank][at];
         box = mtlm_box_at(r->boxes, number);
         cause = walk->before[number];
         before = mtlm_box_at(r->boxes, cause);
+        find_place(r, number, place);
+        find_place(r, cause, place_before);
         return mtlm_error_set(
             r->err, MTLM_EXIT_USAGE,
-            "%s: rank %d, column %d: %d%s%d never runs: it waits for %d%s%d of "
-            "rank %d, column %d, which never runs either",
-            r->path, rank, r->column[number], box.stage,
-            letter_in_file(r, number), box.microbatch, before.stage,
-            letter_in_file(r, cause), before.microbatch, walk->rank[cause],
-            r->column[cause]);
+            "%s: %s: %d%s%d never runs: it waits for %d%s%d of %s, which never "
+            "runs either",
+            r->path, place, box.stage, letter_in_file(r, number),
+            box.microbatch, before.stage, letter_in_file(r, cause),
+            before.microbatch, place_before);
     }
     return 0;
 }
@@ -251,28 +289,30 @@ static int check_memory(struct order_reading *r,
                         const struct mtlm_order_limit *limit)
 {
     for (int rank = 0; rank < order->ranks; rank++) {
+        char place[MTLM_ORDER_PLACE];
+        struct mtlm_box box;
         double memory;
-        const int place =
+        int number;
+        const int at =
             mtlm_order_memory_exceeds(order, r->boxes, rank, limit, &memory);
 
-        if (place >= 0) {
-            const int number = order->box[rank][place];
-            const struct mtlm_box box = mtlm_box_at(r->boxes, number);
-
-            return mtlm_error_set(
-                r->err, MTLM_EXIT_USAGE,
-                "%s: rank %d, column %d: with %d%s%d the activations take "
-                "%.6g MiB, and the rank has %.6g MiB for them",
-                r->path, rank, r->column[number], box.stage,
-                letter_in_file(r, number), box.microbatch, memory,
-                limit->most[rank]);
-        }
+        if (at < 0)
+            continue;
+        number = order->box[rank][at];
+        box = mtlm_box_at(r->boxes, number);
+        find_place(r, number, place);
+        return mtlm_error_set(
+            r->err, MTLM_EXIT_USAGE,
+            "%s: %s: with %d%s%d the activations take %.6g MiB, and the rank "
+            "has %.6g MiB for them",
+            r->path, place, box.stage, letter_in_file(r, number),
+            box.microbatch, memory, limit->most[rank]);
     }
     return 0;
 }
 
-static int check(struct order_reading *r, const struct mtlm_order_limit *limit,
-                 const struct mtlm_box_order *order)
+/* Refuses an order that lacks a box, or whose boxes wait for each other. */
+static int check(struct order_reading *r, const struct mtlm_box_order *order)
 {
     struct mtlm_walk walk;
     int rc;
@@ -280,11 +320,21 @@ static int check(struct order_reading *r, const struct mtlm_order_limit *limit,
     if (check_whole(r) < 0)
         return -1;
     walk = mtlm_walk_create(r->boxes);
+    walk.apart = true;
     rc = mtlm_walk(&walk, order) < INFINITY ? 0 : refuse_stuck(r, &walk, order);
     mtlm_walk_free(&walk);
-    if (rc < 0 || !limit)
-        return rc;
-    return check_memory(r, order, limit);
+    return rc;
+}
+
+static void note_one_late(struct order_reading *r, int number, int before)
+{
+    const struct mtlm_box box = mtlm_box_at(r->boxes, number);
+    char place[MTLM_ORDER_PLACE];
+
+    find_place(r, number, place);
+    snprintf(r->notes->late, sizeof(r->notes->late),
+             "%s: %d%s%d stands behind microbatch %d", place, box.stage,
+             letter_in_file(r, number), box.microbatch, before);
 }
 
 /* Notes the first box that stands behind a later microbatch of its phase and
@@ -303,11 +353,7 @@ static void note_late(struct order_reading *r,
             int *before = &last[box.phase * stages + box.stage];
 
             if (box.microbatch < *before && !r->notes->late[0])
-                snprintf(r->notes->late, sizeof(r->notes->late),
-                         "rank %d, column %d: %d%s%d stands behind microbatch "
-                         "%d",
-                         rank, r->column[number], box.stage,
-                         letter_in_file(r, number), box.microbatch, *before);
+                note_one_late(r, number, *before);
             *before = box.microbatch;
         }
     free(last);
@@ -324,95 +370,21 @@ int mtlm_order_file_read(const char *path, const struct mtlm_boxes *boxes,
     int rc = mtlm_order_rows_read(&r.rows, path, err);
 
     *notes = (struct mtlm_order_file_notes){0};
+    r.row = mtlm_calloc(mtlm_boxes_count(boxes), sizeof(int));
     r.column = mtlm_calloc(mtlm_boxes_count(boxes), sizeof(int));
     notes->older = r.older = rc == 0 && is_older(&r);
     if (rc == 0)
         rc = add_boxes(&r, order);
     if (rc == 0)
-        rc = check(&r, limit, order);
+        rc = check(&r, order);
+    if (rc == 0 && order->lane)
+        mtlm_lane_merge(order, boxes, r.column);
+    if (rc == 0 && limit)
+        rc = check_memory(&r, order, limit);
     if (rc == 0)
         note_late(&r, order);
     mtlm_order_rows_free(&r.rows);
+    free(r.row);
     free(r.column);
-    return rc;
-}
-
-/* ---- writing ---- */
-
-/* The letter of the j-th box of a rank; NULL: no cell of its own. */
-static const char *letter_of(const struct mtlm_boxes *boxes, const int *box,
-                             int j, int n)
-{
-    const struct mtlm_box now = mtlm_box_at(boxes, box[j]);
-
-    if (now.phase == MTLM_PHASE_BACKWARD && j + boxes->pieces < n
-        && box[j + boxes->pieces] == box[j] + boxes->pieces)
-        return "B";
-    if (now.phase != MTLM_PHASE_WEIGHT)
-        return letters[now.phase];
-    if (now.piece < boxes->pieces - 1
-        || (j >= boxes->pieces
-            && box[j - boxes->pieces] == box[j] - boxes->pieces))
-        return NULL;
-    return letters[now.phase];
-}
-
-/* Sets text to the cell of the j-th box of a rank.  Returns its length, or 0:
- * the box has no cell of its own. */
-static int cell_of(const struct mtlm_boxes *boxes, const int *box, int j, int n,
-                   char text[MTLM_ORDER_FILE_ACTION])
-{
-    const char *letter = letter_of(boxes, box, j, n);
-    const struct mtlm_box at = mtlm_box_at(boxes, box[j]);
-
-    return letter ? snprintf(text, MTLM_ORDER_FILE_ACTION, "%d%s%d", at.stage,
-                             letter, at.microbatch)
-                  : 0;
-}
-
-static int write_rank(struct mtlm_output_file *file,
-                      const struct mtlm_boxes *boxes, const int *box, int n,
-                      struct mtlm_error *err)
-{
-    int rc = 0;
-
-    for (int j = 0; j < n && rc == 0; j++) {
-        char text[MTLM_ORDER_FILE_ACTION];
-        const int bytes = cell_of(boxes, box, j, n, text);
-
-        if (bytes > 0 && j > 0)
-            rc = mtlm_output_file_write(file, ",", 1, err);
-        if (bytes > 0 && rc == 0)
-            rc = mtlm_output_file_write(file, text, bytes, err);
-    }
-    return rc < 0 ? -1 : mtlm_output_file_write(file, "\n", 1, err);
-}
-
-int mtlm_order_file_column(const struct mtlm_boxes *boxes,
-                           const struct mtlm_box_order *order, int rank,
-                           int place, char action[MTLM_ORDER_FILE_ACTION])
-{
-    int column = 0;
-
-    for (int j = 0; j <= place; j++)
-        column +=
-            cell_of(boxes, order->box[rank], j, order->n[rank], action) > 0;
-    return column;
-}
-
-int mtlm_order_file_write(const char *path, const struct mtlm_boxes *boxes,
-                          const struct mtlm_box_order *order,
-                          struct mtlm_error *err)
-{
-    struct mtlm_output_file *file = mtlm_output_file_create(path, err);
-    int rc = file ? 0 : -1;
-
-    for (int r = 0; r < order->ranks && rc == 0; r++)
-        rc = write_rank(file, boxes, order->box[r], order->n[r], err);
-    if (rc == 0)
-        rc = mtlm_output_file_finish(file, err);
-    if (rc == 0)
-        rc = mtlm_output_file_publish(file, err);
-    mtlm_output_file_destroy(file);
     return rc;
 }

@@ -4,7 +4,12 @@
 /* Files of orders: the CSV of torch.distributed.pipelining, one row per
  * pipeline rank (graph/order/cell.h).  Both levels are read, compute_only and
  * compute_comms; both dialects, too.  In older files B is the gradient of the
- * inputs, and BW is B and W. */
+ * inputs, and BW is B and W.
+ *
+ * Of our own: a row per lane of a rank.  The first cell is rank and lane, as
+ * 2.0, 2.1, and rows ascend.  The actions of a lane run one after another,
+ * actions of different lanes at the same time; graph/order/lane_merge.h has the
+ * order in which lanes start them. */
 
 #include "graph/order/order_memory.h"
 #include "runtime/base/error.h"
@@ -17,7 +22,7 @@ struct mtlm_order_file_notes {
     /* "rank 0, column 3: 0F1 stands behind microbatch 2": the first action
      * whose microbatch is less than that of the action before, of the same
      * stage and phase.  "": microbatches ascend. */
-    char late[80];
+    char late[120];
 };
 
 /* Reads a file into `order`, an order without boxes, and checks the order: each
@@ -30,20 +35,5 @@ int mtlm_order_file_read(const char *path, const struct mtlm_boxes *boxes,
                          struct mtlm_box_order *order,
                          struct mtlm_order_file_notes *notes,
                          struct mtlm_error *err);
-
-/* Writes the order as compute_only: F, I and W; B where W follows its I at
- * once. The last piece of W stands for W.  Returns 0, or -1 with err. */
-int mtlm_order_file_write(const char *path, const struct mtlm_boxes *boxes,
-                          const struct mtlm_box_order *order,
-                          struct mtlm_error *err);
-
-/* Bytes of an action's text, as in "12F345". */
-enum { MTLM_ORDER_FILE_ACTION = 48 };
-
-/* Returns the column, from 1, of the file that mtlm_order_file_write() writes,
- * in which the F or B at this place of a rank's order stands.  Sets action. */
-int mtlm_order_file_column(const struct mtlm_boxes *boxes,
-                           const struct mtlm_box_order *order, int rank,
-                           int place, char action[MTLM_ORDER_FILE_ACTION]);
 
 #endif /* MTLM_GRAPH_ORDER_FILE_H */

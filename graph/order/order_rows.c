@@ -25,34 +25,142 @@ static void add_entry(struct mtlm_order_row *row, struct mtlm_cell cell,
     row->entry[row->n++] = (struct mtlm_order_entry){cell, column};
 }
 
-/* Reads a line of cells; quotes around a cell are allowed. */
-static int read_row(const struct mtlm_order_rows *rows,
-                    struct mtlm_order_row *row, char *line,
+void mtlm_order_rows_place(const struct mtlm_order_rows *rows, int row,
+                           int column, char place[MTLM_ORDER_PLACE])
+{
+    const struct mtlm_order_row *at = &rows->row[row];
+    char lane[24] = "";
+
+    if (rows->lanes)
+        snprintf(lane, sizeof(lane), ", lane %d", at->lane);
+    snprintf(place, MTLM_ORDER_PLACE, "rank %d%s, column %d", at->rank, lane,
+             column);
+}
+
+/* Reads the first cell of a row of a lane, <rank>.<lane>.  Returns whether the
+ * text is one. */
+static bool read_lane(const char *text, struct mtlm_order_row *row)
+{
+    enum { MOST_DIGITS = 6 };
+    int *const number[] = {&row->rank, &row->lane};
+    int value[2] = {0, 0};
+
+    text += strspn(text, " \t");
+    for (int i = 0; i < 2; i++) {
+        const size_t digits = strspn(text, "0123456789");
+
+        if (digits == 0 || digits > MOST_DIGITS)
+            return false;
+        value[i] = atoi(text);
+        text += digits;
+        if (i == 0 && *text++ != '.')
+            return false;
+    }
+    if (text[strspn(text, " \t")])
+        return false;
+    for (int i = 0; i < 2; i++)
+        *number[i] = value[i];
+    return true;
+}
+
+/* Checks that a row of a lane follows the row before: the next lane, or lane 0
+ * of the next rank. */
+static int check_lane(const struct mtlm_order_rows *rows,
+                      struct mtlm_error *err)
+{
+    const struct mtlm_order_row *row = &rows->row[rows->n - 1];
+    const struct mtlm_order_row *before = rows->n > 1 ? row - 1 : NULL;
+
+    if (before ? (row->rank == before->rank && row->lane == before->lane + 1)
+                     || (row->rank == before->rank + 1 && row->lane == 0)
+               : row->rank == 0 && row->lane == 0)
+        return 0;
+    if (!before)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "%s: row 1 begins with %d.%d; the first row is "
+                              "rank 0, lane 0, as 0.0",
+                              rows->path, row->rank, row->lane);
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "%s: row %d begins with %d.%d, and the row before "
+                          "with %d.%d; the next is %d.%d or %d.0",
+                          rows->path, rows->n, row->rank, row->lane,
+                          before->rank, before->lane, before->rank,
+                          before->lane + 1, before->rank + 1);
+}
+
+/* Sets rank and lane of the last row.  lane: the row begins with both. */
+static int place_row(struct mtlm_order_rows *rows, bool lane,
+                     struct mtlm_error *err)
+{
+    struct mtlm_order_row *row = &rows->row[rows->n - 1];
+
+    if (rows->n == 1)
+        rows->lanes = lane;
+    if (rows->lanes != lane)
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "%s: row %d %s rank and lane, and row 1 %s; "
+            "either all rows begin with both, as 0.1, or none",
+            rows->path, rows->n, lane ? "begins with" : "has no",
+            lane ? "does not" : "has");
+    if (lane)
+        return check_lane(rows, err);
+    row->rank = rows->n - 1;
+    return 0;
+}
+
+/* Takes quotes off a cell. */
+static char *unquote(char *text)
+{
+    const size_t length = strlen(text);
+
+    if (length < 2 || text[0] != '"' || text[length - 1] != '"')
+        return text;
+    text[length - 1] = '\0';
+    return text + 1;
+}
+
+/* Reads a cell into the last row. */
+static int read_cell(struct mtlm_order_rows *rows, const char *text, int column,
+                     struct mtlm_error *err)
+{
+    struct mtlm_cell action[MTLM_CELL_MOST];
+    const int n = mtlm_cell_read(text, action);
+    char place[MTLM_ORDER_PLACE];
+
+    if (n < 0) {
+        mtlm_order_rows_place(rows, rows->n - 1, column, place);
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "%s: %s: '%.40s' is no action; an action is a "
+                              "stage, F, I, W or B, and a microbatch, as 2F0",
+                              rows->path, place, text);
+    }
+    for (int i = 0; i < n; i++)
+        add_entry(&rows->row[rows->n - 1], action[i], column);
+    return 0;
+}
+
+/* Reads a line into the last row; quotes around a cell are allowed.  Where rows
+ * are lanes, an empty line is no row. */
+static int read_row(struct mtlm_order_rows *rows, char *line,
                     struct mtlm_error *err)
 {
-    char *rest = line, *text;
-    int column = 0;
+    const bool empty = !line[strspn(line, " \t")];
+    char *rest = line, *text = unquote(strsep(&rest, ","));
+    const bool lane = read_lane(text, &rows->row[rows->n - 1]);
+    int column = 1;
 
-    while ((text = strsep(&rest, ","))) {
-        struct mtlm_cell action[MTLM_CELL_MOST];
-        const size_t length = strlen(text);
-        int n;
-
-        column++;
-        if (length >= 2 && text[0] == '"' && text[length - 1] == '"') {
-            text[length - 1] = '\0';
-            text++;
-        }
-        n = mtlm_cell_read(text, action);
-        if (n < 0)
-            return mtlm_error_set(
-                err, MTLM_EXIT_USAGE,
-                "%s: rank %d, column %d: '%.40s' is no action; an action is a "
-                "stage, F, I, W or B, and a microbatch, as 2F0",
-                rows->path, rows->n, column, text);
-        for (int i = 0; i < n; i++)
-            add_entry(row, action[i], column);
+    if (rows->lanes && empty) {
+        rows->n--;
+        return 0;
     }
+    if (place_row(rows, lane, err) < 0)
+        return -1;
+    if (!lane && read_cell(rows, text, column, err) < 0)
+        return -1;
+    while ((text = strsep(&rest, ",")))
+        if (read_cell(rows, unquote(text), ++column, err) < 0)
+            return -1;
     return 0;
 }
 
@@ -67,19 +175,17 @@ static int read_lines(struct mtlm_order_rows *rows, char *text, int64_t bytes,
     while (rc == 0 && text < end) {
         char *newline = memchr(text, '\n', end - text);
         char *next = newline ? newline + 1 : end;
-        struct mtlm_order_row row = {0};
 
         if (newline)
             *newline = '\0';
         if (text + strlen(text) != (newline ? newline : end))
-            rc = mtlm_error_set(err, MTLM_EXIT_USAGE,
-                                "%s: rank %d: a byte 0; the file is no CSV",
-                                rows->path, rows->n);
+            return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                                  "%s: row %d: a byte 0; the file is no CSV",
+                                  rows->path, rows->n + 1);
         text[strcspn(text, "\r")] = '\0';
-        if (rc == 0)
-            rc = read_row(rows, &row, text, err);
         rows->row = mtlm_realloc(rows->row, rows->n + 1, sizeof(*rows->row));
-        rows->row[rows->n++] = row;
+        rows->row[rows->n++] = (struct mtlm_order_row){0};
+        rc = read_row(rows, text, err);
         text = next;
     }
     return rc;
@@ -90,6 +196,7 @@ static void drop_empty_rows(struct mtlm_order_rows *rows)
 {
     while (rows->n > 0 && rows->row[rows->n - 1].n == 0)
         free(rows->row[--rows->n].entry);
+    rows->ranks = rows->n > 0 ? rows->row[rows->n - 1].rank + 1 : 0;
 }
 
 int mtlm_order_rows_read(struct mtlm_order_rows *rows, const char *path,
@@ -129,7 +236,7 @@ struct forwards {
     int stage, microbatch; /* the largest; -1: no F */
     /* The F with the largest microbatch. */
     struct mtlm_order_entry last;
-    int last_rank;
+    int last_row;
 };
 
 static struct forwards find_forwards(const struct mtlm_order_rows *rows)
@@ -149,18 +256,22 @@ static struct forwards find_forwards(const struct mtlm_order_rows *rows)
                 continue;
             f.microbatch = entry->cell.microbatch;
             f.last = *entry;
-            f.last_rank = i;
+            f.last_row = i;
         }
     return f;
 }
 
-/* Whether the row has an F of the stage. */
-static bool has_stage(const struct mtlm_order_row *row, int stage)
+/* Whether the last rank has an F of the stage. */
+static bool last_has(const struct mtlm_order_rows *rows, int stage)
 {
-    for (int j = 0; j < row->n; j++)
-        if (row->entry[j].cell.kind == MTLM_CELL_FORWARD
-            && row->entry[j].cell.stage == stage)
-            return true;
+    for (int i = rows->n - 1; i >= 0 && rows->row[i].rank == rows->ranks - 1;
+         i--)
+        for (int j = 0; j < rows->row[i].n; j++) {
+            const struct mtlm_cell *cell = &rows->row[i].entry[j].cell;
+
+            if (cell->kind == MTLM_CELL_FORWARD && cell->stage == stage)
+                return true;
+        }
     return false;
 }
 
@@ -169,30 +280,34 @@ static int find_shape(const struct mtlm_order_rows *rows,
 {
     const struct forwards f = find_forwards(rows);
     const int64_t stages = f.stage + 1, microbatches = f.microbatch + 1;
+    char place[MTLM_ORDER_PLACE];
 
     if (stages == 0)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "%s has no F; a row lists the actions of a "
                               "pipeline rank, as 0F0,0F1,0B0,0B1",
                               rows->path);
-    if (stages % rows->n != 0)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "%s has stages 0 to %d, and its %d rows, one per "
-                              "pipeline rank, cannot share %d stages",
-                              rows->path, f.stage, rows->n, f.stage + 1);
-    /* A wrong number must not cost memory. */
-    if (stages * microbatches > MOST_LACKING * f.n)
+    if (stages % rows->ranks != 0)
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
-            "%s: rank %d, column %d: with %dF%d, stages 0 to %d have %" PRId64
-            " F, and the file has %" PRId64,
-            rows->path, f.last_rank, f.last.column, f.last.cell.stage,
-            f.last.cell.microbatch, f.stage, stages * microbatches, f.n);
+            "%s has stages 0 to %d, and its %d pipeline ranks "
+            "cannot share %d stages",
+            rows->path, f.stage, rows->ranks, f.stage + 1);
+    /* A wrong number must not cost memory. */
+    if (stages * microbatches > MOST_LACKING * f.n) {
+        mtlm_order_rows_place(rows, f.last_row, f.last.column, place);
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "%s: %s: with %dF%d, stages 0 to %d have %" PRId64
+                              " F, and the file has %" PRId64,
+                              rows->path, place, f.last.cell.stage,
+                              f.last.cell.microbatch, f.stage,
+                              stages * microbatches, f.n);
+    }
     *shape = (struct mtlm_order_shape){
-        .ranks = rows->n,
-        .virtual_stages = stages / rows->n,
+        .ranks = rows->ranks,
+        .virtual_stages = stages / rows->ranks,
         .microbatches = microbatches,
-        .placement = rows->n > 1 && has_stage(&rows->row[rows->n - 1], rows->n)
+        .placement = rows->ranks > 1 && last_has(rows, rows->ranks)
                          ? MTLM_PLACEMENT_V
                          : MTLM_PLACEMENT_LOOP};
     return 0;

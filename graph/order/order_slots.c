@@ -88,22 +88,45 @@ static struct mtlm_box box_of(const struct rank_lives *l, enum mtlm_phase phase,
                              i % m, 0};
 }
 
+static struct mtlm_slot_life *life_of(const struct rank_lives *l,
+                                      struct mtlm_box box)
+{
+    return &l->life[mtlm_layout_chunk(l->boxes->layout, box.stage)
+                        * l->boxes->microbatches
+                    + box.microbatch];
+}
+
+/* The lane's box, if any, has ended before this place. */
+static void end_life(struct rank_lives *l, int number, int place)
+{
+    const struct mtlm_box box =
+        number < 0 ? (struct mtlm_box){0} : mtlm_box_at(l->boxes, number);
+
+    if (number >= 0 && box.phase == l->to)
+        life_of(l, box)->end = place;
+}
+
+/* A box ends when the next box of its lane starts. */
 static void find_lives(struct rank_lives *l, const struct mtlm_box_order *order)
 {
-    const int m = l->boxes->microbatches;
+    const int lanes = mtlm_order_lanes(order, l->rank), n = order->n[l->rank];
+    int *running = mtlm_calloc(lanes, sizeof(*running));
 
-    for (int j = 0; j < order->n[l->rank]; j++) {
-        const struct mtlm_box box =
-            mtlm_box_at(l->boxes, order->box[l->rank][j]);
-        struct mtlm_slot_life *life =
-            &l->life[mtlm_layout_chunk(l->boxes->layout, box.stage) * m
-                     + box.microbatch];
+    for (int lane = 0; lane < lanes; lane++)
+        running[lane] = -1;
+    for (int j = 0; j < n; j++) {
+        const int number = order->box[l->rank][j];
+        const struct mtlm_box box = mtlm_box_at(l->boxes, number);
+        int *before = &running[mtlm_order_lane(order, number)];
 
+        end_life(l, *before, j);
+        *before = number;
         if (box.phase == l->from)
-            life->begin = j;
-        if (box.phase == l->to)
-            life->end = j + 1;
+            life_of(l, box)->begin = j;
     }
+    for (int lane = 0; lane < lanes; lane++)
+        end_life(l, running[lane], n);
+    free(running);
 }
 
 /* Returns the number of edges. */

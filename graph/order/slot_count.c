@@ -220,17 +220,23 @@ bool mtlm_slot_count_weight_helps(const struct mtlm_slot_count *c,
     return false;
 }
 
-double mtlm_slot_count_run(struct mtlm_slot_count *c, struct mtlm_box box)
+double mtlm_slot_count_start(struct mtlm_slot_count *c, struct mtlm_box box)
 {
     const double growth = mtlm_slot_count_growth(c, box);
     int first, end;
 
     taken_kinds(box.phase, &first, &end);
+    for (int l = c->first[box.stage]; l < c->end[box.stage]; l++)
+        for (int i = first; i < end; i++)
+            take(&c->level[l].slots[i], box.microbatch);
+    return growth;
+}
+
+void mtlm_slot_count_end(struct mtlm_slot_count *c, struct mtlm_box box)
+{
     for (int l = c->first[box.stage]; l < c->end[box.stage]; l++) {
         struct slots *s = c->level[l].slots;
 
-        for (int i = first; i < end; i++)
-            take(&s[i], box.microbatch);
         if (box.phase == MTLM_PHASE_BACKWARD)
             give_back(&s[UNTIL_BACKWARD], box.microbatch);
         if (box.phase == MTLM_PHASE_WEIGHT
@@ -239,5 +245,12 @@ double mtlm_slot_count_run(struct mtlm_slot_count *c, struct mtlm_box box)
             give_back(&s[GRADIENTS], box.microbatch);
         }
     }
+}
+
+double mtlm_slot_count_run(struct mtlm_slot_count *c, struct mtlm_box box)
+{
+    const double growth = mtlm_slot_count_start(c, box);
+
+    mtlm_slot_count_end(c, box);
     return growth;
 }

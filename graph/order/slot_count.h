@@ -43,7 +43,14 @@ double mtlm_slot_count_growth(const struct mtlm_slot_count *count,
 bool mtlm_slot_count_weight_helps(const struct mtlm_slot_count *count,
                                   struct mtlm_box box);
 
-/* Runs the box: takes and returns slots.  Returns the growth. */
+/* Starts the box: takes slots.  Returns the growth. */
+double mtlm_slot_count_start(struct mtlm_slot_count *count,
+                             struct mtlm_box box);
+
+/* Ends the box, which has started: returns slots. */
+void mtlm_slot_count_end(struct mtlm_slot_count *count, struct mtlm_box box);
+
+/* Starts and ends the box.  Returns the growth. */
 double mtlm_slot_count_run(struct mtlm_slot_count *count, struct mtlm_box box);
 
 #endif /* MTLM_GRAPH_SLOT_COUNT_H */

@@ -9,7 +9,7 @@
 #include "runtime/base/memory.h"
 
 /* More predecessors than a box has: a box that the order lacks never runs. */
-enum { NEVER = 3 };
+enum { NEVER = 4 };
 
 struct mtlm_walk mtlm_walk_create(const struct mtlm_boxes *boxes)
 {
@@ -57,6 +57,8 @@ void mtlm_walk_free(struct mtlm_walk *walk)
     free(walk->missing);
 }
 
+/* ---- one lane on each rank ---- */
+
 /* Finds the boxes that wait for nothing. */
 static void begin_walk(struct mtlm_walk *walk,
                        const struct mtlm_box_order *order)
@@ -99,10 +101,107 @@ static void run_box(struct mtlm_walk *walk, const struct mtlm_box_order *order,
         release(walk, walk->after[box][i]);
 }
 
+/* ---- several lanes ---- */
+
+/* Neighbours of the boxes in their lanes: [boxes]; -1: none. */
+struct lane_links {
+    int *previous, *next;
+};
+
+static struct lane_links link_lanes(const struct mtlm_walk *walk,
+                                    const struct mtlm_box_order *order)
+{
+    struct lane_links links = {mtlm_calloc(walk->n, sizeof(int)),
+                               mtlm_calloc(walk->n, sizeof(int))};
+
+    for (int r = 0; r < order->ranks; r++) {
+        const int lanes = mtlm_order_lanes(order, r);
+        int *last = mtlm_calloc(lanes, sizeof(*last));
+
+        for (int lane = 0; lane < lanes; lane++)
+            last[lane] = -1;
+        for (int j = 0; j < order->n[r]; j++) {
+            const int box = order->box[r][j];
+            int *before = &last[order->lane[box]];
+
+            links.previous[box] = *before;
+            links.next[box] = -1;
+            if (*before >= 0)
+                links.next[*before] = box;
+            *before = box;
+        }
+        free(last);
+    }
+    return links;
+}
+
+/* As begin_walk(), with lanes. */
+static void begin_lanes(struct mtlm_walk *walk,
+                        const struct mtlm_box_order *order,
+                        const struct lane_links *links)
+{
+    walk->n_run = 0;
+    for (int i = 0; i < walk->n; i++)
+        walk->missing[i] = NEVER;
+    for (int r = 0; r < order->ranks; r++)
+        for (int j = 0; j < order->n[r]; j++) {
+            const int box = order->box[r][j];
+
+            walk->place[box] = j;
+            walk->missing[box] = (j > 0 && !walk->apart)
+                                 + (links->previous[box] >= 0)
+                                 + (walk->before[box] >= 0);
+            if (walk->missing[box] == 0)
+                walk->run[walk->n_run++] = box;
+        }
+}
+
+static void run_in_lane(struct mtlm_walk *walk,
+                        const struct mtlm_box_order *order,
+                        const struct lane_links *links, int box)
+{
+    const int r = walk->rank[box], j = walk->place[box];
+    const int before = walk->before[box], previous = links->previous[box];
+    double start = previous >= 0 ? walk->end[previous] : 0;
+
+    if (before >= 0)
+        start = fmax(start, walk->end[before] + walk->hop[box]);
+    if (j > 0 && !walk->apart)
+        start = fmax(start, walk->start[order->box[r][j - 1]]);
+    walk->start[box] = start;
+    walk->end[box] = start + walk->time[box];
+    if (j + 1 < order->n[r] && !walk->apart)
+        release(walk, order->box[r][j + 1]);
+    if (links->next[box] >= 0)
+        release(walk, links->next[box]);
+    for (int i = 0; i < walk->n_after[box]; i++)
+        release(walk, walk->after[box][i]);
+}
+
+static double walk_lanes(struct mtlm_walk *walk,
+                         const struct mtlm_box_order *order)
+{
+    const struct lane_links links = link_lanes(walk, order);
+    double makespan = 0;
+
+    begin_lanes(walk, order, &links);
+    for (int i = 0; i < walk->n_run; i++) {
+        run_in_lane(walk, order, &links, walk->run[i]);
+        makespan = fmax(makespan, walk->end[walk->run[i]]);
+    }
+    free(links.previous);
+    free(links.next);
+    return walk->n_run == walk->n ? makespan : INFINITY;
+}
+
+/* ---- the walk ---- */
+
 double mtlm_walk(struct mtlm_walk *walk, const struct mtlm_box_order *order)
 {
     double makespan = 0;
 
+    if (order->lane)
+        return walk_lanes(walk, order);
     begin_walk(walk, order);
     for (int i = 0; i < walk->n_run; i++) {
         run_box(walk, order, walk->run[i]);

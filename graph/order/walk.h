@@ -2,8 +2,9 @@
 #define MTLM_GRAPH_WALK_H
 
 /* The times of an order: every box starts as soon as the rank has finished the
- * box before it in the order, and the result that the box waits for has
- * arrived. */
+ * box before it in its lane, and the result that the box waits for has arrived.
+ * On a rank of several lanes, a box starts no earlier than the box before it in
+ * the order, unless the caller asks for lanes apart. */
 
 #include "graph/order/order.h"
 
@@ -22,6 +23,9 @@ struct mtlm_walk {
     /* The boxes that have run, predecessors first. */
     int *run, n_run;
     int *missing; /* [n] predecessors that have not run */
+    /* Set by the caller: boxes of different lanes of a rank start without
+     * regard to their order. */
+    bool apart;
 };
 
 /* Returns the tables of the pipeline.  The caller frees them with

@@ -255,6 +255,7 @@ static void note_tasks(const struct pipeline *p, struct mtlm_evaluation *e)
                                          t->stage,
                                          t->microbatch,
                                          phase_of[t->kind],
+                                         0,
                                          mtlm_simulator_start(p->sim, number),
                                          mtlm_simulator_end(p->sim, number)};
         if (begin[r] < 0)
@@ -321,7 +322,9 @@ static int by_start(const void *a, const void *b)
 }
 
 /* Takes tasks and times of a walk that ended. */
-static void take_walk(const struct mtlm_walk *walk, struct mtlm_evaluation *e)
+static void take_walk(const struct mtlm_walk *walk,
+                      const struct mtlm_box_order *order,
+                      struct mtlm_evaluation *e)
 {
     const int pp = walk->boxes->layout->pp;
     double *begin = mtlm_calloc(pp, sizeof(*begin));
@@ -340,6 +343,7 @@ static void take_walk(const struct mtlm_walk *walk, struct mtlm_evaluation *e)
                                          .stage = box.stage,
                                          .microbatch = box.microbatch,
                                          .phase = box.phase,
+                                         .worker = mtlm_order_lane(order, i),
                                          .start_ns = to_ns(walk->start[i]),
                                          .end_ns = to_ns(walk->end[i])};
         begin[r] = fmin(begin[r], walk->start[i]);
@@ -363,9 +367,10 @@ struct mtlm_evaluation mtlm_evaluate_order(const struct mtlm_evaluate *config,
 
     boxes.pieces = 1;
     walk = mtlm_walk_create(&boxes);
+    walk.apart = true;
     e.makespan_s = mtlm_walk(&walk, order);
     assert(e.makespan_s < INFINITY);
-    take_walk(&walk, &e);
+    take_walk(&walk, order, &e);
     note_shares(&p, &e);
     mtlm_walk_free(&walk);
     return e;
@@ -383,24 +388,6 @@ struct mtlm_boxes mtlm_evaluate_boxes(const struct mtlm_evaluate *pipeline,
                                .hop = pipeline->hop,
                                .fused = pipeline->schedule->fused,
                                .memory = memory};
-}
-
-void mtlm_evaluation_order(const struct mtlm_evaluation *evaluation,
-                           const struct mtlm_boxes *boxes,
-                           struct mtlm_box_order *order)
-{
-    /* The pieces of a W are alike: the next one to start is the next piece. */
-    int *started = mtlm_calloc(mtlm_boxes_count(boxes), sizeof(*started));
-
-    for (int i = 0; i < evaluation->n_tasks; i++) {
-        const struct mtlm_evaluated_task *task = &evaluation->task[i];
-        const int first =
-            mtlm_box_number(boxes, (struct mtlm_box){task->phase, task->stage,
-                                                     task->microbatch, 0});
-
-        mtlm_order_append(order, boxes, first + started[first]++);
-    }
-    free(started);
 }
 
 void mtlm_evaluation_free(struct mtlm_evaluation *evaluation)

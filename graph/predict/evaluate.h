@@ -43,6 +43,7 @@ struct mtlm_evaluated_task {
     int rank; /* pp_rank */
     int stage, microbatch;
     enum mtlm_phase phase;
+    int worker; /* of an order: the lane; else 0, no worker has a number */
     int64_t start_ns, end_ns;
 };
 
@@ -65,9 +66,9 @@ struct mtlm_evaluation {
  * mtlm_evaluation_free(). */
 struct mtlm_evaluation mtlm_evaluate(const struct mtlm_evaluate *pipeline);
 
-/* Walks an order of the pipeline instead: a rank runs one box at a time, each W
- * in one piece, in the time of one worker.  Windows and priorities do not
- * count.  The caller frees the result with mtlm_evaluation_free(). */
+/* Walks an order of the pipeline instead: a lane of a rank runs one box at a
+ * time, each W in one piece, in the time of one worker.  Windows and priorities
+ * do not count.  The caller frees the result with mtlm_evaluation_free(). */
 struct mtlm_evaluation mtlm_evaluate_order(const struct mtlm_evaluate *pipeline,
                                            const struct mtlm_box_order *order);
 
@@ -75,12 +76,6 @@ struct mtlm_evaluation mtlm_evaluate_order(const struct mtlm_evaluate *pipeline,
  * borrowed; NULL if the caller asks for none. */
 struct mtlm_boxes mtlm_evaluate_boxes(const struct mtlm_evaluate *pipeline,
                                       const double *memory);
-
-/* Appends the tasks of each rank to `order`, an order without boxes, as they
- * start.  A rank of several workers starts tasks before others end. */
-void mtlm_evaluation_order(const struct mtlm_evaluation *evaluation,
-                           const struct mtlm_boxes *boxes,
-                           struct mtlm_box_order *order);
 
 /* Frees the tasks of the evaluation. */
 void mtlm_evaluation_free(struct mtlm_evaluation *evaluation);

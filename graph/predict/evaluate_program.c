@@ -163,7 +163,7 @@ static void add_item(struct builder *b, const struct mtlm_item *item,
             : iteration * b->program->config.microbatches + item->microbatch;
     const int task = task_of(b, item, iteration, use);
     const struct mtlm_predecessors before =
-        mtlm_dependencies_add(b->dependencies, node, use, task);
+        mtlm_dependencies_add(b->dependencies, node, use, item->lane, task);
     struct mtlm_execution *run = b->run;
     int number = NONE;
 

@@ -9,6 +9,7 @@
 #include "graph/order/best.h"
 #include "graph/predict/activation_memory.h"
 #include "graph/predict/bound.h"
+#include "graph/predict/evaluated_order.h"
 #include "graph/predict/search.h"
 #include "graph/predict/search_order.h"
 #include "graph/predict/stage_kind.h"
@@ -137,7 +138,7 @@ static void try_schedules(const struct mtlm_program_config *config,
         boxes = mtlm_evaluate_boxes(&work.pipeline, NULL);
         order = mtlm_order_create(&boxes);
         e = mtlm_evaluate(&work.pipeline);
-        mtlm_evaluation_order(&e, &boxes, &order);
+        mtlm_evaluated_order(&e, &boxes, &order);
         note_joined(config, &boxes, &order, found);
         mtlm_evaluation_free(&e);
         mtlm_order_free(&order);

@@ -113,18 +113,21 @@ static bool is_poisoned(const struct mtlm_run *run,
 }
 
 static void set_handles(const struct mtlm_run *run,
-                        const struct mtlm_node *node, int64_t number,
+                        const struct mtlm_item *item, int64_t number,
                         struct starpu_task *task)
 {
     static const enum starpu_data_access_mode modes[] = {
         [MTLM_R] = STARPU_R, [MTLM_W] = STARPU_W, [MTLM_RW] = STARPU_RW};
+    const struct mtlm_node *node = item->node;
     const int n = mtlm_node_n_uses(node);
     const struct mtlm_task_buffers to = mtlm_data_buffers(task, n);
 
     for (int i = 0; i < n; i++) {
         const struct mtlm_use use = mtlm_node_use(node, i);
 
-        to.handle[i] = mtlm_run_data_handle(&run->data, use.tensor, number);
+        to.handle[i] = mtlm_run_data_handle(
+            &run->data, use.tensor,
+            mtlm_tensor_use(use.tensor, number, item->lane));
         to.mode[i] = modes[use.access];
     }
 }
@@ -183,9 +186,9 @@ static void submit_task(struct mtlm_run *run, const struct mtlm_item *item,
             ? MTLM_COLOR_HOST
             : mtlm_color_of_phase(node->phase);
     task->priority = priority_of(run, item, pass);
-    mtlm_machine_restrict(task);
+    mtlm_machine_restrict(task, item->lane);
     task->flops = node->flops;
-    set_handles(run, node, use, task);
+    set_handles(run, item, use, task);
     if (arg->sleeps) {
         task->prologue_callback_func = mtlm_codelet_task_ready;
         task->prologue_callback_arg = arg;

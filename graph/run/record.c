@@ -120,11 +120,12 @@ static int64_t match_of(struct mtlm_run_record *r, const struct mtlm_item *item)
     }
 }
 
-static void add_node(struct mtlm_run_record *r, const struct mtlm_node *node,
+static void add_node(struct mtlm_run_record *r, const struct mtlm_item *item,
                      int64_t use, int64_t job)
 {
+    const struct mtlm_node *node = item->node;
     const struct mtlm_predecessors before =
-        mtlm_dependencies_add(r->dependencies, node, use, job);
+        mtlm_dependencies_add(r->dependencies, node, use, item->lane, job);
 
     for (int i = 0; i < before.n; i++)
         mtlm_recorder_add_edge(
@@ -132,7 +133,8 @@ static void add_node(struct mtlm_run_record *r, const struct mtlm_node *node,
             &(struct mtlm_record_edge){.job = job, .on = before.task[i]});
     for (int i = 0; i < mtlm_node_n_uses(node); i++) {
         const struct mtlm_use u = mtlm_node_use(node, i);
-        const struct mtlm_slot at = mtlm_tensor_slot(u.tensor, use);
+        const struct mtlm_slot at = mtlm_tensor_slot(
+            u.tensor, mtlm_tensor_use(u.tensor, use, item->lane));
 
         mtlm_recorder_add_use(
             r->recorder,
@@ -156,5 +158,5 @@ void mtlm_run_record_node(struct mtlm_run_record *r,
         record->group_root = r->root[record->group];
     }
     if (r->dependencies)
-        add_node(r, item->node, use, record->job);
+        add_node(r, item, use, record->job);
 }

@@ -77,7 +77,8 @@ struct mtlm_policy_node *mtlm_run_watch_node(struct mtlm_run_watch *w,
         .priority = record->priority,
         .flops = node->flops,
         .bytes = record->bytes};
-    on = mtlm_dependencies_add(w->dependencies, node, use, record->job);
+    on = mtlm_dependencies_add(w->dependencies, node, use, item->lane,
+                               record->job);
     times = &w->times[node->id];
     return mtlm_policy_nodes_add(&about, on.task, on.n, times, modelled_ns);
 }

@@ -39,7 +39,7 @@ static int check_shape(const struct mtlm_options *o,
     if (mtlm_options_given(o, MTLM_OPT_PIPELINE_MODEL_PARALLEL_SIZE)
         && o->pipeline_parallel != shape->ranks)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "%s has %d row%s, one per pipeline rank, and "
+                              "%s has rows of %d pipeline rank%s, and "
                               "--pipeline-model-parallel-size is %" PRId64,
                               o->schedule_file, shape->ranks,
                               mtlm_plural(shape->ranks), o->pipeline_parallel);

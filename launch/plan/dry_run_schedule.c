@@ -5,11 +5,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "graph/order/order_file.h"
 #include "graph/order/order_slots.h"
 #include "graph/predict/hold.h"
 #include "graph/predict/work.h"
 #include "launch/plan/dry_run_schedule.h"
+#include "launch/plan/plan_order.h"
 #include "launch/plan/step.h"
 #include "launch/trace/export/export.h"
 #include "runtime/base/memory.h"
@@ -156,33 +156,16 @@ static void print_shares(const struct mtlm_evaluation *e, const char *name,
 
 /* ---- as a picture ---- */
 
-/* Returns a worker of the rank that is free when the task starts.  The
- * evaluator counts workers, but numbers none. */
-static int take_worker(int64_t *free_at, int workers,
-                       const struct mtlm_evaluated_task *task)
-{
-    for (int i = 0; i < workers; i++)
-        if (free_at[i] <= task->start_ns) {
-            free_at[i] = task->end_ns;
-            return i;
-        }
-    return 0;
-}
-
-static struct mtlm_record *records_of(const struct mtlm_evaluation *e,
-                                      const struct mtlm_layout *layout)
+static struct mtlm_record *records_of(const struct mtlm_evaluation *e)
 {
     struct mtlm_record *record = mtlm_calloc(e->n_tasks, sizeof(*record));
-    int64_t *free_at =
-        mtlm_calloc((size_t) layout->pp * layout->workers, sizeof(*free_at));
 
     for (int i = 0; i < e->n_tasks; i++) {
         const struct mtlm_evaluated_task *t = &e->task[i];
 
         record[i] = (struct mtlm_record){
             .rank = t->rank,
-            .worker = take_worker(&free_at[t->rank * layout->workers],
-                                  layout->workers, t),
+            .worker = t->worker,
             .lane = MTLM_LANE_COMPUTE,
             .phase = t->phase,
             .op = MTLM_OP_LINEAR_FWD, /* stands for any computation */
@@ -198,7 +181,6 @@ static struct mtlm_record *records_of(const struct mtlm_evaluation *e,
             .start_ns = t->start_ns,
             .end_ns = t->end_ns};
     }
-    free(free_at);
     return record;
 }
 
@@ -219,7 +201,7 @@ static int draw(const struct mtlm_work *work, const struct mtlm_evaluation *e,
                 const struct mtlm_dry_run_files *files, struct mtlm_error *err)
 {
     const struct mtlm_layout *layout = work->pipeline.layout;
-    struct mtlm_record *record = records_of(e, layout);
+    struct mtlm_record *record = records_of(e);
     struct mtlm_trace_worker *worker = workers_of(layout);
     int *stage = mtlm_calloc(layout->pp, sizeof(*stage));
     const bool many = work->pipeline.microbatches > MANY_MICROBATCHES;
@@ -255,35 +237,45 @@ static int draw(const struct mtlm_work *work, const struct mtlm_evaluation *e,
     return rc;
 }
 
-/* ---- as a file ---- */
+/* ---- the evaluation ---- */
 
-static int write_order(const struct mtlm_program_config *config,
-                       const struct mtlm_work *work,
-                       const struct mtlm_evaluation *e, const char *path,
-                       struct mtlm_error *err)
+/* Returns a worker of the rank that is free when the task starts.  The
+ * evaluator counts workers, but numbers none. */
+static int take_worker(int64_t *free_at, int workers,
+                       const struct mtlm_evaluated_task *task)
 {
-    struct mtlm_boxes boxes = mtlm_evaluate_boxes(&work->pipeline, NULL);
-    struct mtlm_box_order order;
-    int rc;
+    for (int i = 0; i < workers; i++)
+        if (free_at[i] <= task->start_ns) {
+            free_at[i] = task->end_ns;
+            return i;
+        }
+    return 0;
+}
 
-    if (mtlm_program_is_chained(config)) {
-        boxes.pieces = 1;
-        return mtlm_order_file_write(path, &boxes, config->order, err);
-    }
-    order = mtlm_order_create(&boxes);
-    mtlm_evaluation_order(e, &boxes, &order);
-    rc = mtlm_order_file_write(path, &boxes, &order, err);
-    mtlm_order_free(&order);
-    return rc;
+static void number_workers(struct mtlm_evaluation *e,
+                           const struct mtlm_layout *layout)
+{
+    int64_t *free_at =
+        mtlm_calloc((size_t) layout->pp * layout->workers, sizeof(*free_at));
+
+    for (int i = 0; i < e->n_tasks; i++)
+        e->task[i].worker =
+            take_worker(&free_at[e->task[i].rank * layout->workers],
+                        layout->workers, &e->task[i]);
+    free(free_at);
 }
 
 /* Evaluates what ranks make of the order of config, if there is one. */
 static struct mtlm_evaluation evaluate(const struct mtlm_program_config *config,
                                        const struct mtlm_work *work)
 {
+    struct mtlm_evaluation e;
+
     if (mtlm_program_is_chained(config))
         return mtlm_evaluate_order(&work->pipeline, config->order);
-    return mtlm_evaluate(&work->pipeline);
+    e = mtlm_evaluate(&work->pipeline);
+    number_workers(&e, &config->layout);
+    return e;
 }
 
 int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
@@ -307,18 +299,13 @@ int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
     } else {
         print_shares(&e, files->name, out);
     }
-    if (mtlm_program_is_chained(config) && config->layout.workers > 1)
-        fprintf(out,
-                "                 (the order runs one pass at a time, here on "
-                "one of %d workers)\n",
-                config->layout.workers);
     print_windows(&work, out);
     if (mtlm_program_pools_slots(config))
         print_slots(config, &work, out);
     if (files->svg)
         rc = draw(&work, &e, files, err);
     if (rc == 0 && files->order)
-        rc = write_order(config, &work, &e, files->order, err);
+        rc = mtlm_plan_order_write(files->order, config, &work, &e, err);
     mtlm_evaluation_free(&e);
     mtlm_work_free(&work);
     return rc;

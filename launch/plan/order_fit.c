@@ -7,6 +7,7 @@
 
 #include "graph/build/ring.h"
 #include "graph/order/order_file.h"
+#include "graph/order/order_write.h"
 #include "graph/predict/activation_memory.h"
 #include "launch/options/options_schedule.h"
 #include "launch/plan/order_fit.h"
@@ -51,12 +52,13 @@ static int check_published(const struct mtlm_program_config *config,
         double memory;
         const int place =
             mtlm_order_memory_exceeds(config->order, boxes, r, limit, &memory);
-        char action[MTLM_ORDER_FILE_ACTION];
+        char action[MTLM_ORDER_WRITE_ACTION];
         int column;
 
         if (place < 0)
             continue;
-        column = mtlm_order_file_column(boxes, config->order, r, place, action);
+        column =
+            mtlm_order_write_column(boxes, config->order, r, place, action);
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
             "--schedule %s: rank %d, column %d: with %s the activations take "

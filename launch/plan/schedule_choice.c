@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "graph/build/order_build.h"
@@ -269,7 +270,56 @@ static int check_published(const struct mtlm_published *published,
                           config->microbatches == 1 ? "" : "es");
 }
 
-static void note_order(struct mtlm_options *options, int workers)
+/* Notes workers that the order does not know of. */
+static void note_workers(struct mtlm_options *options,
+                         const struct mtlm_program_config *config)
+{
+    const int lanes = mtlm_order_most_lanes(config->order);
+    const int workers = config->layout.workers;
+    char *whose, *strict;
+
+    if (workers <= lanes)
+        return;
+    whose = options->schedule_file
+                ? mtlm_strdup(options->schedule_file)
+                : mtlm_sprintf("schedule %s", config->schedule->name);
+    strict = config->follow == MTLM_FOLLOW_STRICT
+                 ? mtlm_sprintf("; strict runs %d pass%s at a time", lanes,
+                                mtlm_plural_es(lanes))
+                 : mtlm_strdup("");
+    mtlm_options_note(options,
+                      "%s: its order is for %d worker%s on each rank, and here "
+                      "each has %d%s",
+                      whose, lanes, mtlm_plural(lanes), workers, strict);
+    free(strict);
+    free(whose);
+}
+
+/* Refuses more lanes than workers in mode strict, and notes workers without a
+ * lane. */
+static int check_lanes(struct mtlm_options *options,
+                       const struct mtlm_program_config *config,
+                       struct mtlm_error *err)
+{
+    const int workers = config->layout.workers;
+    int lanes;
+
+    if (!config->order || !options->schedule_file || config->eval_only)
+        return 0;
+    lanes = mtlm_order_most_lanes(config->order);
+    if (lanes > workers && config->follow == MTLM_FOLLOW_STRICT)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "%s has %d lanes on a rank, and each rank has %d "
+                              "worker%s; give --workers %d, or --schedule-mode "
+                              "hint",
+                              options->schedule_file, lanes, workers,
+                              mtlm_plural(workers), lanes);
+    note_workers(options, config);
+    return 0;
+}
+
+static void note_order(struct mtlm_options *options,
+                       const struct mtlm_program_config *config)
 {
     static const char *const how[] = {[MTLM_FOLLOW_STRICT] = "strictly",
                                       [MTLM_FOLLOW_HINT] = "as priorities",
@@ -280,11 +330,7 @@ static void note_order(struct mtlm_options *options, int workers)
     mtlm_options_note(options, "schedule %s: follows the order of %s %s",
                       schedule->name, schedule->source,
                       how[options->schedule_mode]);
-    if (workers > 1)
-        mtlm_options_note(options,
-                          "schedule %s: its order is for one worker on each "
-                          "rank, and here each has %d",
-                          schedule->name, workers);
+    note_workers(options, config);
 }
 
 /* Sets the order of a published schedule, by the times of the layout, in
@@ -307,8 +353,8 @@ static int settle_order(struct mtlm_options *options, struct mtlm_wish *wish,
     order = mtlm_order_build(published, &config);
     mtlm_activation_memory_free(&config.activation);
     take_order(options, wish, &config, &order);
-    note_order(options, config.layout.workers);
     config.order = wish->order;
+    note_order(options, &config);
     return check_memory(options, &config, err);
 }
 
@@ -338,6 +384,7 @@ int mtlm_schedule_choice_settle(struct mtlm_options *options,
 
     if (check_stages(&config, err) < 0
         || check_order(options, wish, &config, err) < 0
+        || check_lanes(options, &config, err) < 0
         || check_slow_rank(&wish->machine, &config.layout, err) < 0)
         return -1;
     if ((config.schedule->least_chunks > 1

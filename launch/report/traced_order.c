@@ -1,18 +1,19 @@
-/* The order of a traced iteration: passes by the starts of their nodes. */
+/* The order of a traced iteration: passes by the starts of their nodes, in
+ * lanes by worker. */
 
 #include "config.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "graph/order/order_file.h"
+#include "graph/order/order_write.h"
 #include "launch/report/traced_order.h"
 #include "runtime/base/memory.h"
 
-/* A box and when it started. */
+/* A box, and when and where it started. */
 struct started {
     int64_t start_ns; /* INT64_MAX: never */
-    int box;
+    int box, worker;
 };
 
 /* Whether the record is a computation of F, B or W within a layer.  Nodes
@@ -59,7 +60,7 @@ static struct started *find_starts(const struct mtlm_boxes *boxes,
     struct started *started = mtlm_calloc(count, sizeof(*started));
 
     for (int i = 0; i < count; i++)
-        started[i] = (struct started){INT64_MAX, i};
+        started[i] = (struct started){INT64_MAX, i, 0};
     for (size_t i = 0; i < n; i++) {
         const struct mtlm_record *r = &record[i];
         const struct mtlm_box box = {r->phase, r->stage, r->microbatch, 0};
@@ -70,8 +71,10 @@ static struct started *find_starts(const struct mtlm_boxes *boxes,
             continue;
         s = &started[mtlm_box_number(boxes, box)];
         if (r->rank == first_rank(info, mtlm_box_rank(boxes, s->box))
-            && r->start_ns < s->start_ns)
+            && r->start_ns < s->start_ns) {
             s->start_ns = r->start_ns;
+            s->worker = r->worker;
+        }
     }
     return started;
 }
@@ -85,7 +88,49 @@ static int by_start(const void *a, const void *b)
     return x->box - y->box;
 }
 
+/* Returns how many workers of the pipeline rank have smaller numbers. */
+static int workers_before(const struct mtlm_trace_info *info, int pp_rank,
+                          int worker)
+{
+    const int rank = first_rank(info, pp_rank);
+    int n = 0;
+
+    for (size_t i = 0; i < info->n_workers; i++)
+        n += info->worker[i].rank == rank && info->worker[i].worker < worker;
+    return n;
+}
+
+/* Appends a box in the lane of its worker. */
+static void append(struct mtlm_box_order *order, const struct mtlm_boxes *boxes,
+                   const struct mtlm_trace_info *info,
+                   const struct started *started)
+{
+    order->lane[started->box] = workers_before(
+        info, mtlm_box_rank(boxes, started->box), started->worker);
+    mtlm_order_append(order, boxes, started->box);
+}
+
+/* Numbers the lanes of a rank from 0, in the order of its workers.  Workers
+ * that start no box have no lane. */
+static void number_lanes(struct mtlm_box_order *order, int rank)
+{
+    const int workers = mtlm_order_lanes(order, rank);
+    int *lane = mtlm_calloc(workers + 1, sizeof(*lane));
+
+    for (int j = 0; j < order->n[rank]; j++)
+        lane[order->lane[order->box[rank][j]] + 1] = 1;
+    for (int w = 0; w < workers; w++)
+        lane[w + 1] += lane[w];
+    for (int j = 0; j < order->n[rank]; j++) {
+        int *of = &order->lane[order->box[rank][j]];
+
+        *of = lane[*of];
+    }
+    free(lane);
+}
+
 static int write_started(const char *path, const struct mtlm_boxes *boxes,
+                         const struct mtlm_trace_info *info,
                          struct started *started, struct mtlm_error *err)
 {
     const int count = mtlm_boxes_count(boxes);
@@ -93,10 +138,13 @@ static int write_started(const char *path, const struct mtlm_boxes *boxes,
     int rc;
 
     qsort(started, count, sizeof(*started), by_start);
+    mtlm_order_add_lanes(&order, boxes);
     for (int i = 0; i < count; i++)
-        mtlm_order_append(&order, boxes, started[i].box);
+        append(&order, boxes, info, &started[i]);
+    for (int r = 0; r < order.ranks; r++)
+        number_lanes(&order, r);
     rc = started[count - 1].start_ns < INT64_MAX
-             ? mtlm_order_file_write(path, boxes, &order, err)
+             ? mtlm_order_write(path, boxes, &order, err)
              : mtlm_error_set(
                  err, MTLM_EXIT_INPUT,
                  "the last traced iteration lacks a pass of stage "
@@ -129,7 +177,7 @@ int mtlm_traced_order_write(const char *path,
                               "the trace has no order: no iteration on ranks "
                               "of a pipeline");
     started = find_starts(&boxes, info, record, n, iteration);
-    rc = write_started(path, &boxes, started, err);
+    rc = write_started(path, &boxes, info, started, err);
     free(started);
     return rc;
 }

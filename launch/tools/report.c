@@ -51,7 +51,7 @@ static const struct argp_option option_list[] = {
     {"schedule-out", SCHEDULE_OUT, "FILE", 0,
      "Write the order of F, B and W that the run of the one DIR had to FILE, "
      "in the CSV of torch.distributed.pipelining, as mtlm-dag --schedule-file "
-     "reads it",
+     "reads it; a row per lane where ranks had several workers",
      1},
     {NULL, 0, NULL, 0, "Other:", -1},
     {NULL, 0, NULL, 0, NULL, 0},

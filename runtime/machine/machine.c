@@ -89,8 +89,24 @@ void mtlm_machine_count_message(int change)
     messages_under_way += change;
 }
 
-void mtlm_machine_restrict(struct starpu_task *task)
+/* Returns the CPU worker of this number among those that compute; -1: there is
+ * none. */
+static int compute_worker(int number)
 {
+    const int id = starpu_worker_get_by_type(STARPU_CPU_WORKER, number);
+
+    return id == message_worker ? -1 : id;
+}
+
+void mtlm_machine_restrict(struct starpu_task *task, int worker)
+{
+    const int id = worker >= 0 ? compute_worker(worker) : -1;
+
+    if (id >= 0) {
+        task->execute_on_a_specific_worker = 1;
+        task->workerid = id;
+        return;
+    }
     if (message_worker < 0)
         return;
     task->workerids = compute_workers;

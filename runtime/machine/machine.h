@@ -43,9 +43,12 @@ const struct mtlm_epilogue_wishes *mtlm_machine_epilogues(void);
 /* Returns the worker for messages; -1: none. */
 int mtlm_machine_message_worker(void);
 
-/* Keeps a task off the worker for messages.  Called before its submission. */
+/* Keeps a task off the worker for messages.  worker >= 0: the task runs on the
+ * CPU worker of this number among those that compute, if there is one; the
+ * policy then hears of the task through its hooks and push_task_notify() only.
+ * Called before its submission. */
 struct starpu_task;
-void mtlm_machine_restrict(struct starpu_task *task);
+void mtlm_machine_restrict(struct starpu_task *task, int worker);
 
 /* Counts messages that are tasks: 1 when one is handed over, -1 when one has
  * ended. */

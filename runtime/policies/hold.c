@@ -92,8 +92,8 @@ static void on_message(const struct mtlm_policy_node *message)
     STARPU_PTHREAD_MUTEX_UNLOCK(&hold.mutex);
 }
 
-/* Forgets a coming task that is ready.  Its node lives until here: only this
- * policy starts tasks. */
+/* Forgets a coming task that is ready.  Its node lives until here: no task
+ * starts unless this policy hears of the task. */
 static void has_come(const struct mtlm_policy_node *node)
 {
     const int i = find_coming(node);
@@ -188,6 +188,19 @@ static int push(struct starpu_task *task)
     return 0;
 }
 
+/* A task that is bound to a worker has come, too: a message, or a pass in a
+ * lane of an order. */
+static void push_notify(struct starpu_task *task, int worker, int perf,
+                        unsigned sched_ctx)
+{
+    (void) worker;
+    (void) perf;
+    (void) sched_ctx;
+    lock();
+    has_come(mtlm_policy_node(task));
+    unlock();
+}
+
 /* Returns the ready task of highest priority that the worker can run; of equal
  * priority, the one that became ready first. */
 static struct starpu_task *best(unsigned worker)
@@ -275,6 +288,7 @@ struct starpu_sched_policy mtlm_hold_policy = {
     .init_sched = init,
     .deinit_sched = deinit,
     .push_task = push,
+    .push_task_notify = push_notify,
     .pop_task = pop,
     .policy_name = "mtlm",
     .policy_description = "by priority, with a moment's patience",

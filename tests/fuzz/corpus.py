@@ -123,6 +123,7 @@ CORPUS = {
                 metrics({"iteration": 2, "lm_loss": None}) * 2,
                 metrics({"iteration": 3, "lm_loss": 1})[:-9], metrics()],
     "order": [b"0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n",
+              b"0.0,0F0,,0I0,0W0\n0.1,,0F1,,,0B1\n1.0,1F0,1F1,1B0,1B1\n",
               b"0F0,,3F0,3I0,3W0,0BW0\r\n1F0,2F0,2BW0,1BW0\n\n",
               b"0UNSHARD,0F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,\"1F0\",1B0,1SEND_B0",
               b"0F0,0F1,(0F2;0B0)OVERLAP_F_B,0B1, 0I2 ,0W2\n"],
@@ -161,7 +162,7 @@ def words(srcdir):
         "metrics": JSON + ["iteration", "lm_loss", "learning_rate", "program",
                            "mtlm-dag", "validation", "test", "\n"],
         "order": ["0F1", "0B1", "0I1", "0W1", "0BW1", "1F", "2B", "3W", "BW",
-                  "OVERLAP_F_B", "SEND_F", "RECV_B", "REDUCE_GRAD", "UNSHARD",
+                  "OVERLAP_F_B", "SEND_F", "RECV_B", "REDUCE_GRAD", "UNSHARD", "0.1",
                   "\r\n", ",", ";", "99999999"],
         "llmc": ["\xc6\xd7\x34\x01"]}
 

@@ -42,6 +42,8 @@ static void read_order(const struct mtlm_order_shape *shape)
         fuzz_refused(&err);
     for (int r = 0; r < order.ranks; r++)
         fuzz_look(order.box[r], order.n[r] * sizeof(int));
+    if (order.lane)
+        fuzz_look(order.lane, mtlm_boxes_count(&boxes) * sizeof(int));
     fuzz_look_at_text(notes.late);
     mtlm_order_free(&order);
     free(one);

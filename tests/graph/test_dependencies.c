@@ -57,7 +57,7 @@ static void assert_definition(const struct mtlm_graph *graph,
 
     for (int i = 0; i < n; i++) {
         const struct mtlm_predecessors p =
-            mtlm_dependencies_add(d, call[i].node, call[i].use, 3 + 2 * i);
+            mtlm_dependencies_add(d, call[i].node, call[i].use, -1, 3 + 2 * i);
 
         for (int k = 0; k < p.n; k++) {
             assert_true(k == 0 || p.task[k] > p.task[k - 1]);
@@ -116,7 +116,7 @@ static void test_readers_wait_for_the_writer_and_a_writer_for_readers(
         int n = 0;
 
         mtlm_node_add_use(x, t, access[i], i % 2 == 0);
-        p = mtlm_dependencies_add(d, x, 0, i);
+        p = mtlm_dependencies_add(d, x, 0, -1, i);
         for (; want[i][n] >= 0; n++)
             assert_int_equal(p.task[n], want[i][n]);
         assert_int_equal(p.n, n);

@@ -16,6 +16,7 @@
 
 #include "graph/order/order_file.h"
 #include "graph/order/order_rows.h"
+#include "graph/order/order_write.h"
 #include "graph/order/rounds.h"
 
 enum { MOST = 16 };
@@ -146,10 +147,9 @@ static void test_what_is_wrong_is_refused_with_its_place(void **state)
         const char *text, *words;
         double most;
     } files[] = {
-        {"", "has 0 rows, one per pipeline rank; this job has 2 pipeline ranks",
-         0},
-        {"0F0,0B0\n", "has 1 row, one per pipeline rank", 0},
-        {"0F0,0B0\n1F0,1B0\n0F0\n", "has 3 rows", 0},
+        {"", "has rows of 0 pipeline ranks; this job has 2 pipeline ranks", 0},
+        {"0F0,0B0\n", "has rows of 1 pipeline rank;", 0},
+        {"0F0,0B0\n1F0,1B0\n0F0\n", "has rows of 3 pipeline ranks", 0},
         {"0F0,0X0\n1F0,1B0\n", "rank 0, column 2: '0X0' is no action", 0},
         {"0F0,0B\n1F0,1B0\n", "rank 0, column 2: '0B' is no action", 0},
         {"0F0,0B0\n1F0,1B0x\n", "rank 1, column 2: '1B0x' is no action", 0},
@@ -222,7 +222,7 @@ static void test_a_file_says_for_which_job_it_is_made(void **state)
         {"", "has no F"},
         {"0B0\n", "has no F"},
         {"0F0,0X0\n", "'0X0' is no action"},
-        {"0F0\n1F0,2F0\n", "its 2 rows"},
+        {"0F0\n1F0,2F0\n", "its 2 pipeline ranks"},
         {"0F0,0F99999999\n",
          "rank 0, column 2: with 0F99999999, stages 0 to 0 have 100000000 F, "
          "and the file has 2"},
@@ -356,7 +356,7 @@ static void test_what_is_written_is_read_again(void **state)
             makespan = mtlm_rounds_build(&rounds, &walk, &s.order);
             again = mtlm_order_create(&s.boxes);
             assert_int_equal(
-                mtlm_order_file_write(s.path, &s.boxes, &s.order, &s.err), 0);
+                mtlm_order_write(s.path, &s.boxes, &s.order, &s.err), 0);
             if (mtlm_order_file_read(s.path, &s.boxes, NULL, &again, &s.notes,
                                      &s.err)
                 < 0)

@@ -17,6 +17,7 @@
 #include "graph/build/ring_order.h"
 #include "graph/order/order_memory.h"
 #include "graph/order/order_slots.h"
+#include "graph/order/order_write.h"
 #include "graph/predict/activation_memory.h"
 #include "graph/predict/work.h"
 #include "runtime/base/memory.h"
@@ -209,7 +210,7 @@ static void test_gradients_that_wait_take_memory(void **state)
 
 static void test_columns_are_those_of_the_file(void **state)
 {
-    char action[MTLM_ORDER_FILE_ACTION];
+    char action[MTLM_ORDER_WRITE_ACTION];
     struct scene s;
 
     (void) state;
@@ -218,10 +219,10 @@ static void test_columns_are_those_of_the_file(void **state)
         for (int phase = 0; phase < 3; phase++)
             mtlm_order_append(&s.order, &s.boxes, 3 * i + phase);
     /* 0F0,0B0,0F1,0B1: B stands for B and W. */
-    assert_int_equal(mtlm_order_file_column(&s.boxes, &s.order, 0, 3, action),
+    assert_int_equal(mtlm_order_write_column(&s.boxes, &s.order, 0, 3, action),
                      3);
     assert_string_equal(action, "0F1");
-    assert_int_equal(mtlm_order_file_column(&s.boxes, &s.order, 0, 4, action),
+    assert_int_equal(mtlm_order_write_column(&s.boxes, &s.order, 0, 4, action),
                      4);
     assert_string_equal(action, "0B1");
     scene_free(&s);

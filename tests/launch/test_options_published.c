@@ -160,7 +160,7 @@ static void test_the_mode_says_how_ranks_follow(void **state)
          "priorities\n");
     says("v-half", "--schedule-mode windows", " by its windows only\n");
     says("v-half", "--workers 2",
-         "schedule v-half: its order is for one worker on each rank, and here "
+         "schedule v-half: its order is for 1 worker on each rank, and here "
          "each has 2\n");
     assert_float_equal(seconds_of("v-half", "--schedule-mode windows"), 27,
                        1e-6);

@@ -130,7 +130,9 @@ void mtlm_policy_watch(const struct mtlm_policy_watch *watch);
  * task has ended.
  *
  * With --comm-node task, messages are tasks.  A worker that runs no other tasks
- * runs them; the policy does not place them.  StarPU calls the policy's
+ * runs them; the policy does not place them.  In mode strict of an order with
+ * lanes, a lane's passes run on the worker of the lane; the policy does not
+ * place them, either.  StarPU calls the policy's
  * submit_hook(), push_task_notify() and pre_exec_hook() for such a task, and
  * post_exec_hook() when the message is complete. */
 const struct mtlm_policy_node *mtlm_policy_node(const struct starpu_task *task);
