@@ -333,6 +333,17 @@ static char *source_of_times(const struct mtlm_options *o)
                              : NULL;
 }
 
+/* Returns what the plan's schedule can do without, to have no order. */
+static const char *without_order(const struct mtlm_options *o)
+{
+    const struct mtlm_schedule *schedule = mtlm_options_schedule(o);
+
+    return o->schedule_file                         ? "--schedule-file"
+           : schedule->followed                     ? NULL
+           : schedule->sizing == MTLM_SIZING_SEARCH ? "its order"
+                                                    : "--schedule-mode";
+}
+
 static int print_plan(const struct dry_run *d, struct mtlm_error *err)
 {
     const struct mtlm_options *o = d->options;
@@ -344,7 +355,8 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
         .model = o->preset ? o->preset : "mtlm-dag",
         .name = mtlm_options_schedule_name(o),
         .order = o->schedule_out,
-        .times = times};
+        .times = times,
+        .without = without_order(o)};
 
     fprintf(d->out, "mtlm-dag %s: a plan, nothing runs\n", PACKAGE_VERSION);
     if (d->options->notes)

@@ -9,6 +9,7 @@
 #include "graph/predict/hold.h"
 #include "graph/predict/work.h"
 #include "launch/plan/dry_run_schedule.h"
+#include "launch/plan/plan_modes.h"
 #include "launch/plan/plan_order.h"
 #include "launch/plan/step.h"
 #include "launch/trace/export/export.h"
@@ -299,6 +300,10 @@ int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
     } else {
         print_shares(&e, files->name, out);
     }
+    if (config->order)
+        mtlm_plan_modes_print(config, files->without,
+                              files->times ? 0 : (1 - e.bubble) * e.makespan_s,
+                              out);
     print_windows(&work, out);
     if (mtlm_program_pools_slots(config))
         print_slots(config, &work, out);

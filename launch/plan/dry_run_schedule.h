@@ -14,6 +14,7 @@ struct mtlm_dry_run_files {
     const char *model, *name; /* title of the picture */
     const char *order;        /* graph/order/order_write.h, or NULL */
     const char *times;        /* option and file that config->times are from */
+    const char *without;      /* as in mtlm_plan_modes_print() */
 };
 
 /* Evaluates the schedule of a plan (graph/predict/evaluate.h) with config's

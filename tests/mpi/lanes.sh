@@ -90,13 +90,18 @@ plan=("${small[@]}" --num-layers 1 --global-batch-size 4 --stage-times equal.ini
     --dry-run)
 printf '%s\n' 0.0,0F0,,0B0 0.1,,0F1,,0B1 >two.csv
 well 1 "${plan[@]}" --workers 2 --schedule-file two.csv
+grep -q '^modes  *strict 3 s, hint [0-9.]* s, windows [0-9.]* s; without --schedule-file [0-9.]* s$' \
+    out || fail "no modes: $(cat out)"
 ! grep -q 'its order is for' out || fail "two lanes, two workers: $(cat out)"
 echo 0F0,0F1,0B0,0B1 >one.csv
 well 1 "${plan[@]}" --workers 2 --schedule-file one.csv
+grep -q '^modes  *strict 6 s, ' out || fail "one lane: $(cat out)"
 grep -q 'one.csv: its order is for 1 worker on each rank, and here each has 2; strict runs 1 pass at a time' \
     out || fail "one lane, two workers: $(cat out)"
 job 1 "${plan[@]}" --workers 1 --schedule-file two.csv
 [ $rc -eq 2 ] && grep -q 'two.csv has 2 lanes on a rank, and each rank has 1 worker; give --workers 2, or --schedule-mode hint' \
     err || fail "two lanes on one worker: status $rc: $(cat err)"
 well 1 "${plan[@]}" --workers 1 --schedule-file two.csv --schedule-mode hint
+grep -q '^modes  *hint 6 s, windows 6 s; without' out \
+    || fail "two lanes as a hint: $(cat out)"
 finish
