@@ -4,14 +4,9 @@
 #include "graph/schedule/stage_times.h"
 #include "runtime/base/error.h"
 
-/* Sets *times to the times of the stages in a trace.  path: the directory of
- * --trace, or schedule.csv in it.
- *
- * F of a microbatch on a stage is the sum of its nodes; of a tensor-parallel
- * collective, the time from when all ranks have met.  B and W likewise.  Of
- * microbatches and iterations the median counts; of ranks with the same stage,
- * the slowest one.  The hop is the median of the receives' times from when both
- * ends have met; 0 without receives.
+/* Sets *times to the times of the stages in a trace, by the rules of
+ * launch/trace/stage_medians.h.  path: the directory of --trace, or
+ * schedule.csv in it.
  *
  * The caller frees *times after success.  -1 and MTLM_EXIT_INPUT: the trace is
  * unreadable, or has no F, B or W of a stage. */
