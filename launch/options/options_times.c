@@ -6,22 +6,6 @@
 #include "launch/options/stage_times_file.h"
 #include "launch/trace/read/read_times.h"
 
-static int check_one_source(const struct mtlm_options *o,
-                            struct mtlm_error *err)
-{
-    const char *first = o->stage_times ? "stage-times" : "durations";
-    const char *second = o->stage_times && o->durations ? "durations"
-                         : o->cluster_file              ? "synthetic"
-                                                        : NULL;
-
-    if (!second)
-        return 0;
-    return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                          "--%s and --%s both say how long F, B and W take; "
-                          "give one of them",
-                          first, second);
-}
-
 int mtlm_options_times_resolve(struct mtlm_options *options,
                                struct mtlm_error *err)
 {
@@ -29,8 +13,10 @@ int mtlm_options_times_resolve(struct mtlm_options *options,
 
     if (!o->stage_times && !o->durations)
         return 0;
-    if (check_one_source(o, err) < 0)
-        return -1;
+    if (o->stage_times && o->durations)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--stage-times and --durations both say how long "
+                              "F, B and W take; give one of them");
     mtlm_stage_times_free(&o->times);
     if (o->stage_times)
         return mtlm_stage_times_file_read(&o->times, o->stage_times, err);

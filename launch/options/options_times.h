@@ -3,8 +3,7 @@
 
 #include "launch/options/options.h"
 
-/* Reads options->times from --stage-times or --durations.  Refuses two sources
- * of times, one of which may be --synthetic, and times without training.  -1
+/* Reads options->times from --stage-times or --durations.  Refuses both.  -1
  * with MTLM_EXIT_USAGE. */
 int mtlm_options_times_resolve(struct mtlm_options *options,
                                struct mtlm_error *err);

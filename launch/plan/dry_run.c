@@ -405,6 +405,12 @@ static int read_cluster(struct dry_run *d, struct mtlm_options *options,
                           "--jitter %g: without effect on the plan, which "
                           "counts by mean times",
                           options->jitter);
+    if (options->times.stages > 0)
+        mtlm_options_note(options,
+                          "--synthetic %s: without effect on the plan, which "
+                          "counts by --%s",
+                          options->cluster_file,
+                          options->stage_times ? "stage-times" : "durations");
     mtlm_schedule_choice_wish_cluster(&d->wish, options, &d->cluster);
     return mtlm_cluster_read(&d->cluster, options->cluster_file, "--synthetic",
                              err);

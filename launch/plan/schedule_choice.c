@@ -122,9 +122,10 @@ void mtlm_schedule_choice_wish_cluster(struct mtlm_wish *wish,
                                        const struct mtlm_cluster *cluster)
 {
     const struct mtlm_slow_rank *slow = &options->slow_rank;
+    const bool modelled = !options->stage_times && !options->durations;
 
     wish->machine =
-        (struct mtlm_stage_cost){.cluster = cluster,
+        (struct mtlm_stage_cost){.cluster = modelled ? cluster : NULL,
                                  .stretch = options->stretch,
                                  .slow_rank = slow->speed > 0 ? slow->rank : -1,
                                  .speed = slow->speed};
@@ -136,7 +137,7 @@ static int check_slow_rank(const struct mtlm_stage_cost *machine,
 {
     const int ranks = mtlm_layout_ranks(layout);
 
-    if (!machine->cluster || machine->slow_rank < ranks)
+    if (machine->speed <= 0 || machine->slow_rank < ranks)
         return 0;
     return mtlm_error_set(err, MTLM_EXIT_USAGE,
                           "--slow-rank %" PRId64

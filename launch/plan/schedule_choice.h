@@ -13,7 +13,8 @@ void mtlm_schedule_choice_wish(const struct mtlm_options *options,
                                struct mtlm_program_config *config);
 
 /* Sets the machine of --synthetic in wish: cluster, which wish borrows, with
- * --stretch and --slow-rank. */
+ * --stretch and --slow-rank.  With times of --stage-times or --durations, these
+ * count instead of the cluster. */
 void mtlm_schedule_choice_wish_cluster(struct mtlm_wish *wish,
                                        const struct mtlm_options *options,
                                        const struct mtlm_cluster *cluster);

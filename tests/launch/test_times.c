@@ -277,13 +277,6 @@ static void test_two_sources_of_times_are_refused(void **state)
     refuses(line, "--stage-times and --durations both say how long F, B and W "
                   "take; give one of them");
     free(line);
-    line = mtlm_sprintf(FOUR "--stage-times %s --synthetic nowhere", name);
-    refuses(line, "--stage-times and --synthetic both say how long F, B and W "
-                  "take; give one of them");
-    free(line);
-    refuses(FOUR "--durations nowhere --synthetic nowhere",
-            "--durations and --synthetic both say how long F, B and W take; "
-            "give one of them");
     refuses(FOUR "--durations nowhere",
             "--durations: cannot read nowhere: No such file or directory");
 }
@@ -448,6 +441,39 @@ static void test_a_plan_counts_by_the_cluster(void **state)
     free(text);
 }
 
+/* A plan counts by the file, whatever the tasks of a synthetic run take. */
+static void test_a_file_comes_before_the_cluster(void **state)
+{
+    char cluster[] = "/tmp/mtlm-test.XXXXXX";
+    FILE *file = fdopen(mkstemp(cluster), "w");
+    char *line = mtlm_sprintf(FOUR "--synthetic %s --slow-rank 1:0.5 "
+                                   "--stage-times %s",
+                              cluster, name);
+    char *why = mtlm_sprintf("--synthetic %s: without effect on the plan, "
+                             "which counts by --stage-times\n",
+                             cluster);
+    char *text;
+
+    (void) state;
+    assert_non_null(file);
+    fputs("[stage]\nforward_ms = 50\nbackward_ms = 60\nweight_ms = 40\n", file);
+    fclose(file);
+    write_file(SLOW);
+    text = plan_of(line);
+    assert_non_null(
+        strstr(text, "                 F 1000 1000 1250 1000 ms\n"));
+    assert_non_null(strstr(text, why));
+    free(text);
+    free(line);
+    line = mtlm_sprintf(FOUR "--synthetic %s --slow-rank 4:0.5 "
+                             "--stage-times %s",
+                        cluster, name);
+    refuses_plan(line, "--slow-rank 4:0.5: this job has the ranks 0 to 3");
+    free(line);
+    free(why);
+    unlink(cluster);
+}
+
 static int setup(void **state)
 {
     const int file = mkstemp(name);
@@ -477,6 +503,7 @@ int main(void)
         cmocka_unit_test(test_a_plan_says_what_waits_gain),
         cmocka_unit_test(test_the_plan_of_an_order_counts_in_seconds),
         cmocka_unit_test(test_a_plan_counts_by_the_cluster),
+        cmocka_unit_test(test_a_file_comes_before_the_cluster),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
