@@ -89,6 +89,14 @@ struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config)
     return work;
 }
 
+struct mtlm_evaluation mtlm_work_evaluate(
+    const struct mtlm_work *work, const struct mtlm_program_config *config)
+{
+    return mtlm_program_is_chained(config)
+               ? mtlm_evaluate_order(&work->pipeline, config->order)
+               : mtlm_evaluate(&work->pipeline);
+}
+
 void mtlm_work_free(struct mtlm_work *work)
 {
     mtlm_stage_times_free(&work->times);

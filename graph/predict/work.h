@@ -22,6 +22,12 @@ struct mtlm_work {
  * caller frees the result with mtlm_work_free(). */
 struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config);
 
+/* Evaluates what ranks make of the order of config, if there is one; else of
+ * windows and priorities.  The caller frees the result with
+ * mtlm_evaluation_free(). */
+struct mtlm_evaluation mtlm_work_evaluate(
+    const struct mtlm_work *work, const struct mtlm_program_config *config);
+
 /* Frees the times and the window. */
 void mtlm_work_free(struct mtlm_work *work);
 

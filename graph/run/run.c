@@ -41,6 +41,7 @@ struct mtlm_run *mtlm_run_create(const struct mtlm_run_config *config)
     run->program = program;
     run->train_flops = microbatch_flops(&program->train);
     run->eval_flops = microbatch_flops(&program->eval);
+    run->job = config->submitted;
     run->poison = -1;
     run->tag_microbatches =
         mtlm_stage_tag_microbatches(&program->config, config->max_tag);
@@ -65,10 +66,20 @@ void mtlm_run_wait(struct mtlm_run *run)
     MTLM_CHECK_STARPU(starpu_task_wait_for_all());
 }
 
+void mtlm_run_end_records(struct mtlm_run *run)
+{
+    if (!run->recorded)
+        return;
+    mtlm_run_record_destroy(run->recorded);
+    run->recorded = NULL;
+    run->config.recorder = NULL;
+    starpu_profiling_status_set(STARPU_PROFILING_DISABLE);
+}
+
 void mtlm_run_destroy(struct mtlm_run *run)
 {
     mtlm_run_watch_destroy(run->watch);
-    mtlm_run_record_destroy(run->recorded);
+    mtlm_run_end_records(run);
     mtlm_run_data_destroy(&run->data);
     free(run);
 }
@@ -119,7 +130,7 @@ static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
     int64_t before = -1; /* microbatch of the item submitted last */
 
     if (run->recorded)
-        mtlm_run_record_pass(run->recorded, pass->record);
+        mtlm_run_record_pass(run->recorded, pass->record && !pass->times_only);
     starpu_iteration_push(pass->iteration);
     starpu_iteration_push(0);
     for (int i = 0; i < items->n; i++) {
@@ -145,7 +156,7 @@ static void submit_all(struct mtlm_run *run, const struct mtlm_items *items,
  * messages.  Uses have the numbers of full iterations, in a batch ramp-up too:
  * an order deals out slots to microbatches of an iteration. */
 static struct mtlm_pass train_pass(struct mtlm_run *run, int64_t iteration,
-                                   bool record)
+                                   enum mtlm_recording recording)
 {
     const int64_t each = samples_per_microbatch(run);
     struct mtlm_ramp_place *place = &run->place;
@@ -164,7 +175,8 @@ static struct mtlm_pass train_pass(struct mtlm_run *run, int64_t iteration,
         .batch = place->batch,
         .share = (double) run->program->config.micro_batch / place->batch,
         .flops = run->train_flops,
-        .record = record && run->config.recorder};
+        .record = recording != MTLM_RECORDING_NOTHING && run->config.recorder,
+        .times_only = recording == MTLM_RECORDING_TIMES};
 }
 
 void mtlm_run_wait_for_cycle(struct mtlm_run *run, int64_t iteration)
@@ -180,9 +192,10 @@ void mtlm_run_init(struct mtlm_run *run)
     submit_all(run, &run->program->init, &pass);
 }
 
-void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration, bool record)
+void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration,
+                        enum mtlm_recording recording)
 {
-    const struct mtlm_pass pass = train_pass(run, iteration, record);
+    const struct mtlm_pass pass = train_pass(run, iteration, recording);
 
     mtlm_run_wait_for_cycle(run, iteration);
     if (run->config.plan)
@@ -303,7 +316,8 @@ void mtlm_run_poison(struct mtlm_run *run, int64_t iteration)
 void mtlm_run_find_bad_node(struct mtlm_run *run, int64_t iteration,
                             struct mtlm_bad_node *bad)
 {
-    const struct mtlm_pass pass = train_pass(run, iteration, false);
+    const struct mtlm_pass pass =
+        train_pass(run, iteration, MTLM_RECORDING_NOTHING);
 
     mtlm_run_wait(run);
     run->checker =

@@ -20,6 +20,9 @@ struct mtlm_run_config {
     int rank;
     int max_tag;                /* largest tag of a message */
     int64_t iteration, samples; /* done and consumed before the run */
+    /* mtlm_run_submitted() of the run before, in this process: numbers of nodes
+     * go on. */
+    int64_t submitted;
     /* Called from any thread when a task of a microbatch with FLOPs ends; NULL:
      * no call.  part: the task's share of this rank's FLOPs of the
      * microbatch. */
@@ -41,10 +44,21 @@ void mtlm_run_destroy(struct mtlm_run *run);
  * nodes. */
 void mtlm_run_init(struct mtlm_run *run);
 
-/* Submits iteration number `iteration`, from 0.  record: the nodes are
- * recorded.  Does not wait for these nodes.  Waits for all earlier nodes when
- * priorities start over (mtlm_priority_cycle()). */
-void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration, bool record);
+/* What the recorder keeps of the nodes of an iteration. */
+enum mtlm_recording {
+    MTLM_RECORDING_NOTHING,
+    MTLM_RECORDING_TIMES, /* records; no dependencies and no uses of data */
+    MTLM_RECORDING_ALL,
+};
+
+/* Submits iteration number `iteration`, from 0.  Does not wait for its nodes.
+ * Waits for all earlier nodes when priorities start over
+ * (mtlm_priority_cycle()). */
+void mtlm_run_iteration(struct mtlm_run *run, int64_t iteration,
+                        enum mtlm_recording recording);
+
+/* Records no later node: nodes then cost what they cost without a recorder. */
+void mtlm_run_end_records(struct mtlm_run *run);
 
 /* Submits piece number `piece`, from 0, of the validation after that iteration
  * (mtlm_program_pieces()).  record: the nodes are recorded.  Every validation
@@ -59,7 +73,8 @@ void mtlm_run_validation(struct mtlm_run *run, int64_t iteration, int64_t piece,
  * wait for these nodes.  Overwrites the previous copies. */
 void mtlm_run_save(struct mtlm_run *run, int64_t iteration, bool record);
 
-/* Returns the number of tasks and messages submitted so far. */
+/* Returns the number of tasks and messages submitted so far, config.submitted
+ * included. */
 int64_t mtlm_run_submitted(const struct mtlm_run *run);
 
 /* Waits for the report of an iteration and copies the report.  The iteration

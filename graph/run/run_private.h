@@ -17,7 +17,7 @@ struct mtlm_run {
     /* position of the last submitted iteration */
     struct mtlm_ramp_place place;
     struct mtlm_run_data data;
-    int64_t job;
+    int64_t job;                      /* number of the next node */
     struct mtlm_run_record *recorded; /* NULL without a recorder */
     struct mtlm_run_watch *watch;     /* NULL: no policy watches nodes */
     int64_t tag_microbatches;         /* consecutive microbatches with different
@@ -46,6 +46,7 @@ struct mtlm_pass {
     double flops;             /* FLOPs of a microbatch on this rank */
     int64_t position, rows;   /* see struct mtlm_context */
     bool record;
+    bool times_only; /* with record: as MTLM_RECORDING_TIMES */
 };
 
 /* Returns the number of the item's microbatch in the iteration or validation;

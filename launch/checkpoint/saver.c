@@ -56,6 +56,14 @@ struct mtlm_saver *mtlm_saver_create(struct mtlm_job *job)
     return s;
 }
 
+void mtlm_saver_take_program(struct mtlm_saver *s)
+{
+    if (!s)
+        return;
+    mtlm_checkpoint_tensors_free(&s->list);
+    mtlm_checkpoint_to_save(s->job, &s->list);
+}
+
 /* Waits for the thread; the watchdog stays quiet while the disk works. */
 static void await_files(struct mtlm_saver *s)
 {

@@ -21,6 +21,10 @@ struct mtlm_saver;
  * saver before job. */
 struct mtlm_saver *mtlm_saver_create(struct mtlm_job *job);
 
+/* Takes the copies of job's program, which has replaced another one.  No
+ * checkpoint may be pending.  Does nothing for NULL. */
+void mtlm_saver_take_program(struct mtlm_saver *saver);
+
 /* Waits for the thread and frees saver; NULL is allowed. */
 void mtlm_saver_destroy(struct mtlm_saver *saver);
 

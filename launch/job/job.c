@@ -26,13 +26,17 @@ int64_t mtlm_job_microbatches_traced(const struct mtlm_job *job)
     return mtlm_job_microbatches_in(job, place.batch);
 }
 
+bool mtlm_job_traces(const struct mtlm_job *job)
+{
+    return job->options.trace_dir || job->options.cluster_file;
+}
+
 bool mtlm_job_records(const struct mtlm_job *job, int64_t iteration)
 {
-    const struct mtlm_options *o = &job->options;
+    const struct mtlm_range *traced = &job->options.trace_iterations;
 
-    return (o->trace_dir || o->cluster_file)
-           && iteration + 1 >= o->trace_iterations.first
-           && iteration + 1 <= o->trace_iterations.last;
+    return mtlm_job_traces(job) && iteration + 1 >= traced->first
+           && iteration + 1 <= traced->last;
 }
 
 void mtlm_job_watch_engine(struct mtlm_job *job)

@@ -87,7 +87,10 @@ struct mtlm_job {
                                * --save */
     double skipped_before;    /* skipped steps before the begin */
     int64_t checkpoint_bytes; /* of a saved checkpoint, about */
-    bool machine;             /* StarPU is running */
+    /* The plan is made again after so many iterations of this run
+     * (--replan-after); 0: never. */
+    int64_t replan_after;
+    bool machine;                 /* StarPU is running */
     struct mtlm_metrics *metrics; /* last rank only; else NULL */
     struct mtlm_recorder *recorder;
     int64_t clock_offset_ns; /* clock of rank 0 minus ours at the start, if
@@ -95,6 +98,9 @@ struct mtlm_job {
     struct mtlm_engine *engine;
     struct mtlm_collective_plan collective_plan; /* --collective-order plan */
     struct mtlm_run *run;
+    int64_t submitted_before; /* nodes submitted by the run before */
+    double copied_bytes; /* of the weights and moments that a change of plan
+                          * copied; 0: none */
     /* CPU seconds of the communication thread and the clock at the first
      * iteration; its share of a core since then, set by
      * mtlm_job_stop_engine(). */
@@ -110,8 +116,11 @@ void mtlm_job_watch_engine(struct mtlm_job *job);
  * Afterwards the main thread may call MPI. */
 void mtlm_job_stop_engine(struct mtlm_job *job);
 
-/* Returns whether the recorder records the nodes of an iteration, from 0, and
- * of the validation after the iteration. */
+/* Returns whether the job traces iterations, for files or for a report. */
+bool mtlm_job_traces(const struct mtlm_job *job);
+
+/* Returns whether the recorder records the nodes of an iteration, from 0, for
+ * the trace, and of the validation after the iteration. */
 bool mtlm_job_records(const struct mtlm_job *job, int64_t iteration);
 
 /* Returns the microbatches per iteration and pipeline of a full batch. */

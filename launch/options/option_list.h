@@ -287,6 +287,11 @@
         "--dry-run count by")                                                  \
     OPT(PARALLEL, DURATIONS, "durations", TEXT, durations, "", 0, 0, "FILE",   \
         "the same times from FILE, the schedule.csv of an earlier --trace")    \
+    OPT(PARALLEL, REPLAN_AFTER, "replan-after", INT, replan_after, "", 0,      \
+        1000000, "N",                                                          \
+        "measure the same times in the first N iterations, then plan again; "  \
+        "0: never (default: 3 for a pipeline of --schedule auto without "      \
+        "times that trains 30 iterations or more, else 0)")                    \
     OPT(PARALLEL, WINDOW, "window", REAL, window, "1.5", 1, 1000, "ALPHA",     \
         "microbatches in flight over the fewest that keep a stage busy: more " \
         "memory, less waiting")                                                \

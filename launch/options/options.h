@@ -141,6 +141,7 @@ struct mtlm_options {
     double window;  /* alpha: microbatches in flight over the least needed */
     char *stage_times, *durations; /* files, or NULL; read into: */
     struct mtlm_stage_times times; /* of the stages; stages 0: none */
+    int64_t replan_after;          /* iterations; 0: never */
     char *stage_windows;           /* "4,3+1,2+2,1+3", or NULL; as numbers: */
     struct mtlm_window *window_of_stage; /* [n_windows_of_stage], owned */
     int n_windows_of_stage;

@@ -8,6 +8,7 @@
 #include "launch/options/option_table.h"
 #include "launch/options/options_check.h"
 #include "launch/options/options_recipe.h"
+#include "launch/options/options_replan.h"
 #include "launch/options/options_stages.h"
 #include "launch/options/options_synthetic.h"
 #include "launch/options/options_trace.h"
@@ -161,6 +162,7 @@ int mtlm_options_check(const struct mtlm_options *options,
                               options->row_parts, model->seq_length);
     if (check_recompute(options, err) < 0
         || mtlm_options_synthetic_check(options, err) < 0
+        || mtlm_options_replan_check(options, err) < 0
         || mtlm_options_recipe_check(options, err) < 0)
         return -1;
     return check_numbers(options, err);

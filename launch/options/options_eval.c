@@ -19,7 +19,7 @@ static int refuse_iterations(const struct mtlm_options *o,
     static const enum mtlm_option_id of_iterations[] = {
         MTLM_OPT_TRACE,           MTLM_OPT_SVG,       MTLM_OPT_SCHEDULE_OUT,
         MTLM_OPT_DUMP_FIRST_STEP, MTLM_OPT_SYNTHETIC, MTLM_OPT_INJECT_NAN,
-        MTLM_OPT_STAGE_TIMES,     MTLM_OPT_DURATIONS};
+        MTLM_OPT_STAGE_TIMES,     MTLM_OPT_DURATIONS, MTLM_OPT_REPLAN_AFTER};
 
     for (size_t i = 0; i < sizeof(of_iterations) / sizeof(of_iterations[0]);
          i++)

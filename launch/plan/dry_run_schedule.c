@@ -11,16 +11,17 @@
 #include "launch/plan/dry_run_schedule.h"
 #include "launch/plan/plan_modes.h"
 #include "launch/plan/plan_order.h"
+#include "launch/plan/stage_text.h"
 #include "launch/plan/step.h"
 #include "launch/trace/export/export.h"
 #include "runtime/base/memory.h"
 
-/* Windows of more stages are not printed. */
-enum { MANY_STAGES = 32 };
-
 /* Boxes of more microbatches are too narrow for numbers: the picture shows the
  * first and the last ones. */
 enum { MANY_MICROBATCHES = 40, SHOWN_FIRST = 20, SHOWN_LAST = 10 };
+
+/* Shared slots of more ranks are not printed. */
+enum { MANY_RANKS = 32 };
 
 /* ---- in words ---- */
 
@@ -55,13 +56,8 @@ static void print_windows(const struct mtlm_work *work, FILE *out)
     const int stages = mtlm_layout_stages(work->pipeline.layout);
 
     fprintf(out, "windows         ");
-    for (int k = 0; k < stages && k < MANY_STAGES; k++) {
-        fprintf(out, " %d", work->window[k].w);
-        if (work->window[k].q > 0)
-            fprintf(out, "+%d", work->window[k].q);
-    }
-    fprintf(out, "%s microbatches of stage%s until B, and more until W\n",
-            stages > MANY_STAGES ? " ..." : "",
+    mtlm_stage_text_windows(work->window, stages, out);
+    fprintf(out, " microbatches of stage%s until B, and more until W\n",
             stages > 1 ? "s 0, 1, ..." : " 0");
 }
 
@@ -74,7 +70,7 @@ static void print_slots(const struct mtlm_program_config *config,
 
     boxes.pieces = 1;
     fprintf(out, "slots           ");
-    for (int r = 0; r < ranks && r < MANY_STAGES; r++) {
+    for (int r = 0; r < ranks && r < MANY_RANKS; r++) {
         const int w =
             mtlm_order_slots_edges(config->order, &boxes, r, MTLM_PHASE_FORWARD,
                                    MTLM_PHASE_BACKWARD, NULL, NULL);
@@ -87,16 +83,15 @@ static void print_slots(const struct mtlm_program_config *config,
             fprintf(out, "+%d", all - w);
     }
     fprintf(out, "%s of ranks 0, 1, ..., which their stages share\n",
-            ranks > MANY_STAGES ? " ..." : "");
+            ranks > MANY_RANKS ? " ..." : "");
 }
 
+/* Prints a pass of the stages, in a line of its own. */
 static void print_pass(const char *name, const double *seconds, int stages,
                        FILE *out)
 {
-    fprintf(out, "%s", name);
-    for (int k = 0; k < stages && k < MANY_STAGES; k++)
-        fprintf(out, " %.4g", 1e3 * seconds[k]);
-    fprintf(out, "%s ms\n", stages > MANY_STAGES ? " ..." : "");
+    mtlm_stage_text_pass(name, seconds, stages, out);
+    fputc('\n', out);
 }
 
 static void print_times(const struct mtlm_stage_times *times, const char *from,
@@ -266,19 +261,6 @@ static void number_workers(struct mtlm_evaluation *e,
     free(free_at);
 }
 
-/* Evaluates what ranks make of the order of config, if there is one. */
-static struct mtlm_evaluation evaluate(const struct mtlm_program_config *config,
-                                       const struct mtlm_work *work)
-{
-    struct mtlm_evaluation e;
-
-    if (mtlm_program_is_chained(config))
-        return mtlm_evaluate_order(&work->pipeline, config->order);
-    e = mtlm_evaluate(&work->pipeline);
-    number_workers(&e, &config->layout);
-    return e;
-}
-
 int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
                           const struct mtlm_dry_run_files *files, FILE *out,
                           struct mtlm_error *err)
@@ -289,7 +271,9 @@ int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
 
     mtlm_step_show("evaluating the schedule");
     work = mtlm_work_create(config);
-    e = evaluate(config, &work);
+    e = mtlm_work_evaluate(&work, config);
+    if (!mtlm_program_is_chained(config)) /* an order numbers its lanes */
+        number_workers(&e, &config->layout);
     mtlm_step_clear();
     print_bubble(config, out);
     if (files->times) {

@@ -30,9 +30,7 @@ static double evaluate(const struct mtlm_program_config *config)
     if (is_refused(config))
         return NAN;
     work = mtlm_work_create(config);
-    e = mtlm_program_is_chained(config)
-            ? mtlm_evaluate_order(&work.pipeline, config->order)
-            : mtlm_evaluate(&work.pipeline);
+    e = mtlm_work_evaluate(&work, config);
     mtlm_evaluation_free(&e);
     mtlm_work_free(&work);
     return e.makespan_s;

@@ -235,7 +235,7 @@ static void note_search(struct mtlm_options *options,
 static void search(struct mtlm_options *options, struct mtlm_wish *wish,
                    struct mtlm_program_config *config)
 {
-    const bool fixed = mtlm_options_stages_given(options)
+    const bool fixed = wish->stages_fixed || mtlm_options_stages_given(options)
                        || mtlm_options_given(options, MTLM_OPT_PLACEMENT);
     const int chunks = fixed ? config->layout.virtual_stages : 0;
     struct mtlm_found_order found = {0};

@@ -21,8 +21,9 @@ void mtlm_schedule_choice_wish_cluster(struct mtlm_wish *wish,
 
 /* Checks the schedule against the chosen layout.  Refuses a schedule or times
  * that do not fit the layout (MTLM_EXIT_USAGE), and windows beyond --act-mem
- * (MTLM_EXIT_RESOURCE).  With --schedule auto, searches stages, placement and
- * windows, sets them in wish, and adds a note to options.  With a cluster, sets
+ * (MTLM_EXIT_RESOURCE).  With --schedule auto, searches stages, placement,
+ * windows and orders, sets them in wish, and adds a note to options; with
+ * wish->stages_fixed, stages and placement stay.  With a cluster, sets
  * the times of the layout in options and wish.  If ranks follow a published
  * order, sets the order in options and wish, and adds a note. */
 int mtlm_schedule_choice_settle(struct mtlm_options *options,

@@ -7,19 +7,16 @@
 #include <string.h>
 
 #include "codelets/codelet.h"
-#include "graph/build/program_build.h"
-#include "graph/build/stage.h"
-#include "graph/predict/activation_memory.h"
 #include "launch/checkpoint/job_checkpoint.h"
-#include "launch/job/job_advice.h"
 #include "launch/job/job_compare.h"
 #include "launch/job/job_data.h"
 #include "launch/job/job_gpus.h"
 #include "launch/job/job_layout.h"
 #include "launch/job/job_outputs.h"
+#include "launch/job/job_replan.h"
+#include "launch/job/job_run.h"
 #include "launch/job/job_transport.h"
 #include "launch/job/job_synthetic.h"
-#include "launch/log/progress.h"
 #include "launch/plan/layout_choice.h"
 #include "launch/train/start.h"
 #include "runtime/base/memory.h"
@@ -27,7 +24,6 @@
 #include "runtime/base/standard_output.h"
 #include "runtime/machine/blas_core.h"
 #include "runtime/machine/cpu.h"
-#include "runtime/machine/environment.h"
 #include "runtime/machine/machine.h"
 #include "runtime/policies/builtin.h"
 
@@ -89,36 +85,6 @@ static int reserve_libraries(struct mtlm_job *job, struct mtlm_error *err)
     return mtlm_blas_core_reserve(job->workers, err);
 }
 
-static int build_program(struct mtlm_job *job, struct mtlm_error *err)
-{
-    struct mtlm_program_config config =
-        mtlm_wish_config(&job->wish, job->layout.tp, job->layout.pp,
-                         job->layout.dp, job->options.micro_batch_size);
-    const double process_bytes = mtlm_memory_resident();
-
-    config.layout = job->layout;
-    config.train = &job->train.source;
-    config.valid = &job->valid.source;
-    config.decoding = job->decoding;
-    mtlm_activation_memory_measure(&config);
-    job->activation = config.activation;
-    job->program = mtlm_program_build(&config);
-    job->plan = mtlm_plan(job->program, process_bytes);
-    job->synthetic = mtlm_job_synthetic_of_rank(job, job->program,
-                                                mtlm_ranks_rank(job->ranks));
-    if (mtlm_stage_check_tags(job->program, mtlm_ranks_max_tag(job->ranks), err)
-        < 0)
-        return -1;
-    return mtlm_plan_check_counts(&job->plan, err);
-}
-
-static int check_starpu_limits(struct mtlm_job *job, struct mtlm_error *err)
-{
-    return job->options.cluster_file || job->gpu >= 0
-               ? 0
-               : mtlm_environment_check_memory(job->plan.total_bytes, err);
-}
-
 /* Checks memory again: opening the data took memory. */
 static int check_memory(struct mtlm_job *job, struct mtlm_error *err)
 {
@@ -163,20 +129,11 @@ static int start_first_machine(struct mtlm_job *job, struct mtlm_error *err)
 static void start_run(struct mtlm_job *job)
 {
     const struct mtlm_options *o = &job->options;
-    const bool shows_progress =
-        mtlm_ranks_rank(job->ranks) == 0 && !job->prompts;
-    const bool planned =
-        o->collective_order == MTLM_ORDER_PLANNED && !o->eval_only;
 
-    if (o->trace_dir || o->cluster_file)
+    if (mtlm_job_traces(job) || job->replan_after > 0)
         job->recorder = mtlm_recorder_create();
     if (job->recorder)
         job->clock_offset_ns = mtlm_ranks_clock_offset(job->ranks);
-    if (planned)
-        mtlm_collective_plan_create(&job->collective_plan, job->program,
-                                    o->cluster_file ? &job->cluster : NULL,
-                                    o->transport == MTLM_USE_SERIAL);
-    mtlm_job_advise_policy(job);
     job->engine = mtlm_engine_start(&(struct mtlm_engine_config){
         .ranks = job->ranks,
         .transport = job->transport,
@@ -184,19 +141,7 @@ static void start_run(struct mtlm_job *job)
         .max_in_flight = o->transport == MTLM_USE_SERIAL ? 1 : 0,
         .recorder = job->recorder,
         .tasks = o->comm_node == MTLM_COMM_TASK});
-    job->run = mtlm_run_create(&(struct mtlm_run_config){
-        .program = job->program,
-        .engine = job->engine,
-        .recorder = job->recorder,
-        .rank = mtlm_ranks_rank(job->ranks),
-        .iteration = job->begin.iteration,
-        .samples = job->begin.samples,
-        .max_tag = mtlm_ranks_max_tag(job->ranks),
-        .done = shows_progress ? mtlm_progress_add : NULL,
-        .synthetic = o->cluster_file ? &job->synthetic : NULL,
-        .plan = planned ? &job->collective_plan : NULL});
-    if (o->inject_nan > 0)
-        mtlm_run_poison(job->run, o->inject_nan - 1);
+    mtlm_job_run_create(job, &job->begin);
 }
 
 static void print_gpu(const struct mtlm_job *job)
@@ -308,14 +253,14 @@ int mtlm_train_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
                                   mtlm_job_layout_choose,
                                   mtlm_job_data_open,
                                   mtlm_job_compare_data,
-                                  build_program,
-                                  check_starpu_limits,
+                                  mtlm_job_run_build,
                                   check_memory,
                                   mtlm_job_outputs_probe,
                                   mtlm_job_checkpoint_lock,
                                   mtlm_job_checkpoint_find,
                                   mtlm_job_checkpoint_check,
                                   mtlm_job_checkpoint_space,
+                                  mtlm_job_replan_decide,
                                   mtlm_job_outputs_open_metrics,
                                   start_first_machine,
                                   start_machine};
@@ -343,16 +288,13 @@ int mtlm_train_start(struct mtlm_job *job, struct mtlm_error *err, int *print)
 void mtlm_train_stop(struct mtlm_job *job)
 {
     mtlm_job_stop_engine(job);
-    if (job->run)
-        mtlm_run_destroy(job->run);
+    mtlm_job_run_destroy(job);
     mtlm_recorder_destroy(job->recorder);
     if (job->machine) {
         mtlm_machine_stop();
         mtlm_codelets_stop();
     }
-    mtlm_collective_plan_destroy(&job->collective_plan);
-    mtlm_program_destroy(job->program);
-    mtlm_activation_memory_free(&job->activation);
+    mtlm_job_run_free_program(job);
     mtlm_job_data_close(job);
     free(job->gpu_text);
     mtlm_job_checkpoint_end(job);

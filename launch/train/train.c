@@ -10,10 +10,12 @@
 #include "codelets/note.h"
 #include "launch/checkpoint/checkpoint.h"
 #include "launch/job/job_outputs.h"
+#include "launch/job/job_replan.h"
 #include "launch/log/progress.h"
 #include "launch/report/trace_job.h"
 #include "launch/report/traced_iteration.h"
 #include "launch/train/dump.h"
+#include "launch/train/replan.h"
 #include "launch/train/train.h"
 #include "launch/train/train_end.h"
 #include "launch/train/train_private.h"
@@ -22,12 +24,20 @@
 #include "runtime/base/standard_output.h"
 #include "runtime/machine/signals.h"
 
+/* Returns what the recorder keeps of an iteration. */
+static enum mtlm_recording recording_of(const struct mtlm_job *job,
+                                        int64_t iteration)
+{
+    return mtlm_job_records(job, iteration)           ? MTLM_RECORDING_ALL
+           : mtlm_job_replan_measures(job, iteration) ? MTLM_RECORDING_TIMES
+                                                      : MTLM_RECORDING_NOTHING;
+}
+
 static void submit_iteration(struct mtlm_train *s, int64_t iteration)
 {
     const int64_t before = mtlm_run_submitted(s->job->run);
 
-    mtlm_run_iteration(s->job->run, iteration,
-                       mtlm_job_records(s->job, iteration));
+    mtlm_run_iteration(s->job->run, iteration, recording_of(s->job, iteration));
     s->nodes[iteration % 2] = mtlm_run_submitted(s->job->run) - before;
 }
 
@@ -251,8 +261,8 @@ static void finish_and_validate(struct mtlm_train *s, int64_t done)
 }
 
 /* Submits iteration e + 1 while e runs: workers never wait for the host.  The
- * host waits before a validation, whose time is measured alone, and before a
- * checkpoint while the previous one is under way. */
+ * host waits before a validation, whose time is measured alone, before a
+ * checkpoint while the previous one is under way, and before a second plan. */
 static void run_loop(struct mtlm_train *s)
 {
     const struct mtlm_options *o = &s->job->options;
@@ -269,7 +279,8 @@ static void run_loop(struct mtlm_train *s)
     for (int64_t e = first; e < s->log.end; e++) {
         const bool last = e + 1 == s->log.end || stop;
         const bool due = save_due(s, e, last);
-        const bool ahead = !last && !validation_due(o, e)
+        const bool replans = !last && mtlm_job_replan_follows(s->job, e);
+        const bool ahead = !last && !replans && !validation_due(o, e)
                            && !(due && mtlm_saver_pending(s->saver));
         double r[MTLM_CONTROL_COUNT];
         bool good;
@@ -300,6 +311,8 @@ static void run_loop(struct mtlm_train *s)
         }
         if (last)
             return;
+        if (replans && !stop)
+            mtlm_replan(s);
         if (!ahead)
             submit_iteration(s, e + 1);
     }
@@ -374,7 +387,7 @@ static void finish_training(struct mtlm_train *s)
         s->log.all_samples * job->options.model.seq_length / seconds;
     s->text.bubble = -1;
     mtlm_train_end_print(job);
-    if (job->recorder && good
+    if (mtlm_job_traces(job) && good
         && mtlm_trace_job(job, &s->text.bubble, &err) < 0) {
         fprintf(stderr, "mtlm-dag: %s\n", err.text);
         if (s->code == MTLM_EXIT_OK)

@@ -60,11 +60,11 @@ static int busiest_engine(const struct taken *all, int ranks)
 
 void mtlm_train_end_print(struct mtlm_job *job)
 {
-    struct taken mine = {.peak = mtlm_memory_peak(),
-                         .planned = job->gpu < 0
-                                        ? job->plan.total_bytes
+    const double planned = job->gpu < 0 ? job->plan.total_bytes
                                         : job->plan.process_bytes
-                                              + mtlm_job_gpus_beside_bytes(job),
+                                              + mtlm_job_gpus_beside_bytes(job);
+    struct taken mine = {.peak = mtlm_memory_peak(),
+                         .planned = planned + job->copied_bytes,
                          .engine_share = job->engine_share};
     const double mib = 1024.0 * 1024;
     size_t bytes;

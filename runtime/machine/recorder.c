@@ -109,6 +109,13 @@ struct mtlm_record *mtlm_recorder_copy(struct mtlm_recorder *recorder,
     return copy;
 }
 
+void mtlm_recorder_clear(struct mtlm_recorder *recorder)
+{
+    pthread_mutex_lock(&recorder->mutex);
+    recorder->records.n = recorder->old = 0;
+    pthread_mutex_unlock(&recorder->mutex);
+}
+
 void mtlm_recorder_add_edge(struct mtlm_recorder *recorder,
                             const struct mtlm_record_edge *edge)
 {

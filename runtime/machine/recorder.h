@@ -77,6 +77,9 @@ void mtlm_recorder_await(struct mtlm_recorder *recorder, int64_t iteration,
 struct mtlm_record *mtlm_recorder_copy(struct mtlm_recorder *recorder,
                                        int64_t iteration, size_t *n);
 
+/* Drops all records.  No node may be running. */
+void mtlm_recorder_clear(struct mtlm_recorder *recorder);
+
 /* Adds a dependency or an operand, which is copied.  Called by the thread that
  * submits nodes. */
 void mtlm_recorder_add_edge(struct mtlm_recorder *recorder,

@@ -1,0 +1,36 @@
+/* --replan-after: which options contradict. */
+
+#include "config.h"
+
+#include <inttypes.h>
+
+#include "launch/options/options_replan.h"
+
+int mtlm_options_replan_check(const struct mtlm_options *options,
+                              struct mtlm_error *err)
+{
+    const struct mtlm_options *o = options;
+    const bool samples = mtlm_options_given(o, MTLM_OPT_TRAIN_SAMPLES);
+
+    if (o->replan_after == 0)
+        return 0;
+    /* A configuration file may hold options that take no effect. */
+    if (o->request == MTLM_REQUEST_PLAN)
+        return mtlm_options_source(o, MTLM_OPT_REPLAN_AFTER)
+                       < MTLM_SOURCE_COMMAND_LINE
+                   ? 0
+                   : mtlm_error_set(err, MTLM_EXIT_USAGE,
+                                    "--replan-after measures iterations, and "
+                                    "--dry-run runs none");
+    if (o->schedule_file)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--replan-after makes a plan from measured "
+                              "times, and --schedule-file gives the plan");
+    if (o->replan_after >= o->train_iters)
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "--replan-after %" PRId64 " is not less than %s%" PRId64 "%s",
+            o->replan_after, samples ? "the " : "--train-iters ",
+            o->train_iters, samples ? " iterations of --train-samples" : "");
+    return 0;
+}

@@ -1,0 +1,19 @@
+#ifndef MTLM_STAGE_TEXT_H
+#define MTLM_STAGE_TEXT_H
+
+#include <stdio.h>
+
+#include "graph/schedule/window.h"
+
+/* Times and windows of stages in words.  Of more than 32 stages, the first 32
+ * count, and " ..." follows. */
+
+/* Writes "NAME 1.5 2 ms" for the seconds [stages] of a pass. */
+void mtlm_stage_text_pass(const char *name, const double *seconds, int stages,
+                          FILE *out);
+
+/* Writes " 3+1 2" for the windows [stages]: slots until B, and more until W. */
+void mtlm_stage_text_windows(const struct mtlm_window *window, int stages,
+                             FILE *out);
+
+#endif /* MTLM_STAGE_TEXT_H */

@@ -1,0 +1,103 @@
+/* Times of the stages in a running job: rank 0 takes the medians of all ranks'
+ * records, and tells the others. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/report/measured_times.h"
+#include "launch/trace/stage_medians.h"
+#include "runtime/base/memory.h"
+
+/* Records travel as numbers. */
+enum { NUMBERS = sizeof(struct mtlm_record) / sizeof(int64_t) };
+_Static_assert(NUMBERS * sizeof(int64_t) == sizeof(struct mtlm_record),
+               "a record is a whole count of numbers");
+
+/* Returns the records of F, B and W and their messages from `first` on, by rank
+ * 0's clock.  The caller frees them. */
+static struct mtlm_record *own_records(const struct mtlm_job *job,
+                                       int64_t first, size_t *n)
+{
+    size_t all;
+    struct mtlm_record *record = mtlm_recorder_copy(job->recorder, first, &all);
+
+    *n = 0;
+    for (size_t i = 0; i < all; i++) {
+        struct mtlm_record r = record[i];
+
+        if (r.phase > MTLM_PHASE_WEIGHT)
+            continue;
+        r.start_ns += job->clock_offset_ns;
+        r.end_ns += job->clock_offset_ns;
+        record[(*n)++] = r;
+    }
+    return record;
+}
+
+/* Sends the records [*n] to rank 0.  On rank 0, appends those of the others to
+ * *record and *n. */
+static void gather_records(struct mtlm_ranks *ranks,
+                           struct mtlm_record **record, size_t *n)
+{
+    const bool collects = mtlm_ranks_rank(ranks) == 0;
+    const int peers = collects ? mtlm_ranks_size(ranks) - 1 : 1;
+    struct mtlm_swap *swap = mtlm_calloc(peers, sizeof(*swap));
+
+    for (int i = 0; i < peers; i++)
+        swap[i].peer = collects ? i + 1 : 0;
+    if (!collects) {
+        swap[0].out = (int64_t *) *record;
+        swap[0].n_out = (int64_t) *n * NUMBERS;
+    }
+    mtlm_ranks_swap(ranks, swap, peers);
+    for (int i = 0; i < peers; i++) {
+        const size_t more = swap[i].n_in / NUMBERS;
+
+        *record = mtlm_realloc(*record, *n + more + 1, sizeof(**record));
+        memcpy(*record + *n, swap[i].in, more * sizeof(**record));
+        *n += more;
+        free(swap[i].in);
+    }
+    free(swap);
+}
+
+static struct mtlm_stage_times take_medians(const struct mtlm_job *job,
+                                            const struct mtlm_record *record,
+                                            size_t n)
+{
+    const struct mtlm_trace_info info = {.ranks = mtlm_ranks_size(job->ranks)};
+    struct mtlm_trace_records *records =
+        mtlm_trace_records_create(record, n, &info);
+    struct mtlm_stage_times times =
+        mtlm_trace_stage_medians(records, mtlm_layout_stages(&job->layout));
+
+    mtlm_trace_records_destroy(records);
+    return times;
+}
+
+/* Gives all ranks the times of rank 0; the others' are 0. */
+static void share_times(struct mtlm_ranks *ranks,
+                        struct mtlm_stage_times *times)
+{
+    mtlm_ranks_max_all(ranks, times->forward, 3 * times->stages);
+    mtlm_ranks_max_all(ranks, &times->hop, 1);
+}
+
+int mtlm_measured_times(struct mtlm_job *job, int64_t first,
+                        struct mtlm_stage_times *times, struct mtlm_error *err)
+{
+    size_t n;
+    struct mtlm_record *record = own_records(job, first, &n);
+
+    gather_records(job->ranks, &record, &n);
+    *times = mtlm_ranks_rank(job->ranks) == 0
+                 ? take_medians(job, record, n)
+                 : mtlm_stage_times_create(mtlm_layout_stages(&job->layout));
+    free(record);
+    share_times(job->ranks, times);
+    if (mtlm_trace_stage_medians_check(times, err) == 0)
+        return 0;
+    mtlm_stage_times_free(times);
+    return -1;
+}
