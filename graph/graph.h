@@ -218,6 +218,13 @@ static inline bool mtlm_tensor_is_owner(const struct mtlm_tensor *tensor)
     return !tensor->same && !tensor->pool;
 }
 
+/* Returns whether slots of both tensors are alike. */
+static inline bool mtlm_tensor_is_like(const struct mtlm_tensor *a,
+                                       const struct mtlm_tensor *b)
+{
+    return a->dtype == b->dtype && mtlm_shape_equal(&a->shape, &b->shape);
+}
+
 /* Returns the elements of a communication node's message.  Reductions: the full
  * vector.  All-gathers: one rank's block. */
 int64_t mtlm_node_elems(const struct mtlm_node *node);

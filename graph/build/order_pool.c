@@ -13,9 +13,13 @@
 #include "graph/order/walk.h"
 #include "runtime/base/memory.h"
 
-/* Tensors that share slots, at most one of each chunk. */
+/* A box need not wait for the box before it. */
+enum { LEAST = 2 };
+
+/* Tensors that share slots: at most one of each chunk that B or W reads last,
+ * and one of each chunk that B leaves for W. */
 struct group {
-    struct mtlm_tensor **member; /* [chunks]; NULL: none */
+    struct mtlm_tensor **member; /* [2 chunks]; NULL: none */
     const struct mtlm_tensor *like;
     int n; /* members */
 };
@@ -67,43 +71,53 @@ static bool may_share(const struct pooling *p, const struct mtlm_tensor *t)
            && !p->elsewhere[t->id];
 }
 
-static bool are_alike(const struct mtlm_tensor *a, const struct mtlm_tensor *b)
+static bool is_kept_until_weight(const struct mtlm_tensor *t)
 {
-    return a->dtype == b->dtype && a->first_use == b->first_use
-           && a->last_use == b->last_use
-           && mtlm_shape_equal(&a->shape, &b->shape);
+    return t->first_use == MTLM_PHASE_FORWARD
+           && t->last_use == MTLM_PHASE_WEIGHT;
 }
 
-/* Puts the tensor of a chunk into the first group of its like that lacks one of
- * the chunk. */
-static void join_group(struct pooling *p, struct mtlm_tensor *t, int chunk)
+/* Returns whether two tensors may share slots.  Those that W reads last keep to
+ * themselves: then the slots are as many as the order's microbatches. */
+static bool are_alike(const struct mtlm_tensor *a, const struct mtlm_tensor *b)
 {
-    int i = 0;
+    return is_kept_until_weight(a) == is_kept_until_weight(b)
+           && mtlm_tensor_is_like(a, b);
+}
 
-    while (i < p->n_groups
-           && (p->group[i].member[chunk] || !are_alike(p->group[i].like, t)))
-        i++;
-    if (i == p->n_groups) {
+/* Puts the tensor into the first group of its like that has place number i
+ * free. */
+static void join_group(struct pooling *p, struct mtlm_tensor *t, int i)
+{
+    const int places = 2 * p->program->config.layout.virtual_stages;
+    int g = 0;
+
+    while (g < p->n_groups
+           && (p->group[g].member[i] || !are_alike(p->group[g].like, t)))
+        g++;
+    if (g == p->n_groups) {
         p->group = mtlm_realloc(p->group, ++p->n_groups, sizeof(*p->group));
-        p->group[i] = (struct group){
-            .member = mtlm_calloc(p->program->config.layout.virtual_stages,
-                                  sizeof(struct mtlm_tensor *)),
+        p->group[g] = (struct group){
+            .member = mtlm_calloc(places, sizeof(struct mtlm_tensor *)),
             .like = t};
     }
-    p->group[i].member[chunk] = t;
-    p->group[i].n++;
+    p->group[g].member[i] = t;
+    p->group[g].n++;
 }
 
 static void find_groups(struct pooling *p)
 {
     const struct mtlm_graph *graph = p->program->graph;
+    const struct mtlm_layout *layout = &p->program->config.layout;
 
     for (int i = 0; i < graph->n_tensors; i++) {
         struct mtlm_tensor *t = graph->tensor[i];
+        const int gradients = t->first_use == MTLM_PHASE_BACKWARD;
 
         if (t->stage >= 0 && may_share(p, t))
             join_group(p, t,
-                       mtlm_layout_chunk(&p->program->config.layout, t->stage));
+                       gradients * layout->virtual_stages
+                           + mtlm_layout_chunk(layout, t->stage));
     }
 }
 
@@ -208,19 +222,16 @@ static struct mtlm_tensor *add_shared(struct pooling *p,
 /* A received tensor has a slot more: its message may come early. */
 static void share_slots(struct pooling *p, const struct group *group)
 {
-    const int v = p->program->config.layout.virtual_stages;
+    const int places = 2 * p->program->config.layout.virtual_stages;
     const int m = p->program->config.microbatches;
     struct mtlm_slot_life *life =
         mtlm_calloc((size_t) group->n * m, sizeof(*life));
-    struct mtlm_slot_spare spare = {0, group->like->first_use
-                                               == MTLM_PHASE_BACKWARD
-                                           ? MTLM_ORDER_SLOTS_GRADIENTS
-                                           : 0};
+    struct mtlm_slot_spare spare = {0, LEAST};
     struct mtlm_tensor *shared;
     const struct dealt *dealt;
     int n = 0;
 
-    for (int c = 0; c < v; c++)
+    for (int c = 0; c < places; c++)
         for (int i = 0; group->member[c] && i < m; i++) {
             spare.more |= group->member[c]->received;
             life[n++] = life_of(p, group->member[c], i);
@@ -228,7 +239,7 @@ static void share_slots(struct pooling *p, const struct group *group)
     dealt = deal(p, life, n, spare);
     shared = add_shared(p, group, dealt->slots);
     n = 0;
-    for (int c = 0; c < v; c++) {
+    for (int c = 0; c < places; c++) {
         struct mtlm_tensor *t = group->member[c];
 
         if (!t)
@@ -270,7 +281,7 @@ void mtlm_order_pool_apply(struct mtlm_program *program)
     struct mtlm_window_model model;
     double *times;
 
-    if (!mtlm_program_pools_slots(config))
+    if (!mtlm_program_is_ordered(config))
         return;
     times = mtlm_calloc(4 * stages, sizeof(*times));
     model = mtlm_ring_model(config, times, times + 3 * stages);

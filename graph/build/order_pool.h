@@ -5,10 +5,11 @@
 
 #include "graph/build/program.h"
 
-/* Makes activations of equal shape and phases, one of each stage of the rank,
- * share slots: the order says which microbatch of which stage takes which slot.
- * A tensor without a partner, of the embedding say, keeps its ring.  Does
- * nothing unless mtlm_program_pools_slots().  Call after mtlm_pool_apply().
+/* Makes activations of equal shape, one of each stage of the rank, share slots:
+ * the order says which microbatch of which stage takes which slot.  Gradients
+ * that B leaves for W take turns with activations that B reads last.  A tensor
+ * without a partner, of the embedding say, keeps its ring.  Does
+ * nothing unless mtlm_program_is_ordered().  Call after mtlm_pool_apply().
  *
  * Slots make no deadlock.  Items stand in the order of their rank, so an edge
  * of a slot leads to a later box of that order.  A received tensor's slot is

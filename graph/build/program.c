@@ -68,11 +68,6 @@ bool mtlm_program_is_ordered(const struct mtlm_program_config *config)
                && mtlm_order_ascends(config->order, &boxes));
 }
 
-bool mtlm_program_pools_slots(const struct mtlm_program_config *config)
-{
-    return config->layout.virtual_stages > 1 && mtlm_program_is_ordered(config);
-}
-
 bool mtlm_program_is_chained(const struct mtlm_program_config *config)
 {
     return config->order && config->follow == MTLM_FOLLOW_STRICT

@@ -44,6 +44,9 @@ struct mtlm_activation_memory {
      * that W reads, and gradients that B leaves for W. */
     double waiting_share;
     double gradient_share; /* share of those gradients alone */
+    /* Share of those gradients that have the shapes of tensors which B reads
+     * last: under an order, both take turns in slots. */
+    double exchanged_share;
 };
 
 /* Generation of text (graph/build/decode.h). */
@@ -263,14 +266,10 @@ bool mtlm_program_splits_rows(const struct mtlm_program_config *config);
 /* Returns the boxes of config->order, without times. */
 struct mtlm_boxes mtlm_program_boxes(const struct mtlm_program_config *config);
 
-/* Returns whether items stand in the order of config->order: in mode strict,
- * and in mode hint if microbatches ascend on each stage and a rank has one
- * worker. */
+/* Returns whether items stand in the order of config->order, which then deals
+ * out slots (graph/build/order_pool.h): in mode strict, and in mode hint if
+ * microbatches ascend on each stage and a rank has one worker. */
 bool mtlm_program_is_ordered(const struct mtlm_program_config *config);
-
-/* Returns whether the stages of a rank share slots (graph/build/order_pool.h):
- * a rank has several stages, and items stand in the order. */
-bool mtlm_program_pools_slots(const struct mtlm_program_config *config);
 
 /* Returns whether a box of the program waits for the box before it in its lane
  * of config->order. */

@@ -115,17 +115,6 @@ struct mtlm_window *mtlm_ring_windows(const struct mtlm_program_config *config)
     return window;
 }
 
-struct mtlm_slot_rules mtlm_ring_rules(const struct mtlm_program_config *config)
-{
-    struct mtlm_slot_rules rules = {.pooled = mtlm_program_pools_slots(config)};
-
-    if (config->activation.stage) {
-        rules.weight_share = config->activation.waiting_share;
-        rules.gradient_share = config->activation.gradient_share;
-    }
-    return rules;
-}
-
 double mtlm_ring_memory(const struct mtlm_program_config *config)
 {
     const int stages = mtlm_layout_stages(&config->layout);
@@ -134,7 +123,7 @@ double mtlm_ring_memory(const struct mtlm_program_config *config)
         mtlm_ring_model(config, times, times + 3 * stages);
     struct mtlm_window *window;
 
-    if (mtlm_program_pools_slots(config)) {
+    if (mtlm_program_is_ordered(config)) {
         memory = mtlm_ring_order_memory(config, &model);
     } else {
         window = mtlm_ring_windows(config);

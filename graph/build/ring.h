@@ -12,7 +12,6 @@
  * times, too.  With config->order, both count. */
 
 #include "graph/build/program.h"
-#include "graph/order/slot_count.h"
 
 /* Returns config->times if there are times of each virtual stage of the layout,
  * else NULL. */
@@ -32,11 +31,6 @@ struct mtlm_window_model mtlm_ring_model(
 /* Returns the windows of all virtual stages of the model.  The caller frees the
  * array. */
 struct mtlm_window *mtlm_ring_windows(const struct mtlm_program_config *config);
-
-/* Returns how slots of config's order take memory.  The shares are those of
- * config->activation, or the default where that is not measured. */
-struct mtlm_slot_rules mtlm_ring_rules(
-    const struct mtlm_program_config *config);
 
 /* Returns the memory of the windows, or of the slots that stages share, on the
  * fullest rank, in the unit of mtlm_ring_model(). */

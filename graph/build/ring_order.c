@@ -28,14 +28,26 @@ struct mtlm_boxes mtlm_ring_order_boxes(
     return boxes;
 }
 
+struct mtlm_slot_rules mtlm_ring_order_rules(
+    const struct mtlm_program_config *config)
+{
+    const struct mtlm_activation_memory *activation = &config->activation;
+    struct mtlm_slot_rules rules = {.pooled = mtlm_program_is_ordered(config)};
+
+    if (activation->stage) {
+        rules.weight_share = activation->waiting_share;
+        rules.gradient_share =
+            activation->gradient_share
+            - (rules.pooled ? activation->exchanged_share : 0);
+    }
+    return rules;
+}
+
 double mtlm_ring_order_memory(const struct mtlm_program_config *config,
                               const struct mtlm_window_model *model)
 {
     const struct mtlm_boxes boxes = mtlm_ring_order_boxes(config, model);
-    const struct mtlm_slot_rules rules = {
-        .weight_share = model->weight_share,
-        .gradient_share = model->gradient_share,
-        .pooled = mtlm_program_pools_slots(config)};
+    const struct mtlm_slot_rules rules = mtlm_ring_order_rules(config);
     double fullest = 0;
 
     for (int r = 0; r < config->layout.pp; r++)

@@ -5,6 +5,7 @@
  * (graph/order/order.h). */
 
 #include "graph/build/program.h"
+#include "graph/order/slot_count.h"
 #include "graph/schedule/window.h"
 
 /* Returns the boxes of config's pipeline, each W in one piece, with the times
@@ -12,6 +13,11 @@
 struct mtlm_boxes mtlm_ring_order_boxes(
     const struct mtlm_program_config *config,
     const struct mtlm_window_model *model);
+
+/* Returns how slots of config's order take memory.  The shares are those of
+ * config->activation; without measured activations, W keeps all. */
+struct mtlm_slot_rules mtlm_ring_order_rules(
+    const struct mtlm_program_config *config);
 
 /* Returns the memory of the slots of config's order on the fullest rank, in the
  * unit of model->memory. */

@@ -69,11 +69,24 @@ int mtlm_order_slots_deal(const struct mtlm_slot_life *life, int n,
 
 /* ---- edges ---- */
 
-/* The lives of a rank: of chunk c and microbatch i at c * m + i. */
+/* From the box of one phase to the box of another one. */
+struct span {
+    enum mtlm_phase from, to;
+};
+
+static const struct span spans[][2] = {
+    [MTLM_SLOT_UNTIL_WEIGHT] = {{MTLM_PHASE_FORWARD, MTLM_PHASE_WEIGHT}},
+    [MTLM_SLOT_UNTIL_BACKWARD] = {{MTLM_PHASE_FORWARD, MTLM_PHASE_BACKWARD}},
+    [MTLM_SLOT_EXCHANGED] = {{MTLM_PHASE_FORWARD, MTLM_PHASE_BACKWARD},
+                             {MTLM_PHASE_BACKWARD, MTLM_PHASE_WEIGHT}},
+};
+
+/* The lives of a rank: of span j, chunk c and microbatch i at
+ * (j * v + c) * m + i. */
 struct rank_lives {
     const struct mtlm_boxes *boxes;
-    int rank, n;
-    enum mtlm_phase from, to;
+    int rank, each, n; /* each: lives of a span */
+    const struct span *span;
     struct mtlm_slot_life *life; /* [n] */
     int *slot;                   /* [n] */
 };
@@ -84,26 +97,26 @@ static struct mtlm_box box_of(const struct rank_lives *l, enum mtlm_phase phase,
 {
     const int m = l->boxes->microbatches;
 
-    return (struct mtlm_box){phase, mtlm_box_stage(l->boxes, l->rank, i / m),
-                             i % m, 0};
+    return (struct mtlm_box){
+        phase, mtlm_box_stage(l->boxes, l->rank, i % l->each / m), i % m, 0};
 }
 
-static struct mtlm_slot_life *life_of(const struct rank_lives *l,
-                                      struct mtlm_box box)
-{
-    return &l->life[mtlm_layout_chunk(l->boxes->layout, box.stage)
-                        * l->boxes->microbatches
-                    + box.microbatch];
-}
-
-/* The lane's box, if any, has ended before this place. */
-static void end_life(struct rank_lives *l, int number, int place)
+/* Sets the begin of the lives that begin with a box, or the end of those that
+ * end with the box.  number < 0: no box. */
+static void note_lives(struct rank_lives *l, int number, bool ends, int place)
 {
     const struct mtlm_box box =
         number < 0 ? (struct mtlm_box){0} : mtlm_box_at(l->boxes, number);
+    const int first =
+        mtlm_layout_chunk(l->boxes->layout, box.stage) * l->boxes->microbatches
+        + box.microbatch;
 
-    if (number >= 0 && box.phase == l->to)
-        life_of(l, box)->end = place;
+    for (int i = first; i < l->n && number >= 0; i += l->each) {
+        if (!ends && box.phase == l->span[i / l->each].from)
+            l->life[i].begin = place;
+        if (ends && box.phase == l->span[i / l->each].to)
+            l->life[i].end = place;
+    }
 }
 
 /* A box ends when the next box of its lane starts. */
@@ -116,16 +129,14 @@ static void find_lives(struct rank_lives *l, const struct mtlm_box_order *order)
         running[lane] = -1;
     for (int j = 0; j < n; j++) {
         const int number = order->box[l->rank][j];
-        const struct mtlm_box box = mtlm_box_at(l->boxes, number);
         int *before = &running[mtlm_order_lane(order, number)];
 
-        end_life(l, *before, j);
+        note_lives(l, *before, true, j);
+        note_lives(l, number, false, j);
         *before = number;
-        if (box.phase == l->from)
-            life_of(l, box)->begin = j;
     }
     for (int lane = 0; lane < lanes; lane++)
-        end_life(l, running[lane], n);
+        note_lives(l, running[lane], true, n);
     free(running);
 }
 
@@ -143,8 +154,9 @@ static int find_edges(const struct rank_lives *l, int slots,
 
         last[l->slot[number]] = number;
         if (before >= 0)
-            edge[n++] = (struct mtlm_slot_edge){box_of(l, l->to, before),
-                                                box_of(l, l->from, number)};
+            edge[n++] = (struct mtlm_slot_edge){
+                box_of(l, l->span[before / l->each].to, before),
+                box_of(l, l->span[number / l->each].from, number)};
     }
     free(last);
     free(begun);
@@ -153,19 +165,19 @@ static int find_edges(const struct rank_lives *l, int slots,
 
 int mtlm_order_slots_edges(const struct mtlm_box_order *order,
                            const struct mtlm_boxes *boxes, int rank,
-                           enum mtlm_phase from, enum mtlm_phase to,
+                           enum mtlm_slot_kind kind,
                            struct mtlm_slot_edge *edge, int *n_edges)
 {
-    const int n = boxes->layout->virtual_stages * boxes->microbatches;
-    const struct mtlm_slot_spare spare = {
-        0, from == MTLM_PHASE_BACKWARD ? MTLM_ORDER_SLOTS_GRADIENTS : 0};
-    struct rank_lives l = {boxes, rank, n, from, to, NULL, NULL};
+    const int each = boxes->layout->virtual_stages * boxes->microbatches;
+    const int n = kind == MTLM_SLOT_EXCHANGED ? 2 * each : each;
+    struct rank_lives l = {boxes, rank, each, n, spans[kind], NULL, NULL};
     int slots;
 
     l.life = mtlm_calloc(n, sizeof(*l.life));
     l.slot = mtlm_calloc(n, sizeof(*l.slot));
     find_lives(&l, order);
-    slots = mtlm_order_slots_deal(l.life, n, spare, l.slot);
+    slots = mtlm_order_slots_deal(l.life, n, (struct mtlm_slot_spare){0, 0},
+                                  l.slot);
     if (edge)
         *n_edges = find_edges(&l, slots, edge);
     free(l.life);

@@ -29,17 +29,20 @@ struct mtlm_slot_edge {
     struct mtlm_box last, next;
 };
 
-/* At least this number of slots from B to W: a B need not wait for the W before
- * it. */
-enum { MTLM_ORDER_SLOTS_GRADIENTS = 2 };
+/* What microbatches of the stages of a rank keep in slots that they share. */
+enum mtlm_slot_kind {
+    MTLM_SLOT_UNTIL_WEIGHT,   /* from F to W */
+    MTLM_SLOT_UNTIL_BACKWARD, /* from F to B */
+    /* From F to B, and gradients from B to W: they take turns. */
+    MTLM_SLOT_EXCHANGED,
+};
 
-/* Deals out the slots that the microbatches of all stages of a rank need from
- * their box of phase `from` to their box of phase `to`.  boxes->pieces is 1.
- * Returns the number of slots.  edge != NULL: sets edge[v m], and *n_edges to
- * their number. */
+/* Deals out the slots of a kind on a rank.  boxes->pieces is 1.  Returns the
+ * number of slots.  edge != NULL: sets edge[2 v m], and *n_edges to their
+ * number. */
 int mtlm_order_slots_edges(const struct mtlm_box_order *order,
                            const struct mtlm_boxes *boxes, int rank,
-                           enum mtlm_phase from, enum mtlm_phase to,
+                           enum mtlm_slot_kind kind,
                            struct mtlm_slot_edge *edge, int *n_edges);
 
 #endif /* MTLM_GRAPH_ORDER_SLOTS_H */

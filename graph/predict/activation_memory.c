@@ -14,6 +14,7 @@ struct bytes {
     double kept;      /* from F on */
     double waiting;   /* until W */
     double gradients; /* from B to W */
+    double exchanged; /* gradients with a partner from F to B, of equal shape */
 };
 
 /* Returns a pipeline of three stages of so many layers each.  The middle one
@@ -43,13 +44,48 @@ static struct mtlm_program_config three_stages(
     return three;
 }
 
+static bool is_kept(const struct mtlm_tensor *t, enum mtlm_phase first,
+                    enum mtlm_phase last)
+{
+    return t->storage == MTLM_STORE_ACTIVATION && mtlm_tensor_is_owner(t)
+           && t->first_use == first && t->last_use == last;
+}
+
+/* Returns the bytes of gradients that find a partner of their shape, one each,
+ * among the tensors that B reads last. */
+static double exchanged_bytes(const struct mtlm_graph *graph)
+{
+    bool *taken = mtlm_calloc(graph->n_tensors, sizeof(*taken));
+    double bytes = 0;
+
+    for (int i = 0; i < graph->n_tensors; i++) {
+        const struct mtlm_tensor *t = graph->tensor[i];
+        int j = 0;
+
+        if (!is_kept(t, MTLM_PHASE_BACKWARD, MTLM_PHASE_WEIGHT))
+            continue;
+        while (j < graph->n_tensors
+               && (taken[j]
+                   || !is_kept(graph->tensor[j], MTLM_PHASE_FORWARD,
+                               MTLM_PHASE_BACKWARD)
+                   || !mtlm_tensor_is_like(t, graph->tensor[j])))
+            j++;
+        if (j == graph->n_tensors)
+            continue;
+        taken[j] = true;
+        bytes += mtlm_tensor_bytes(t);
+    }
+    free(taken);
+    return bytes;
+}
+
 static struct bytes bytes_of(const struct mtlm_program_config *config,
                              int64_t layers)
 {
     const int64_t stage_layers[] = {layers, layers, layers};
     const struct mtlm_program_config three = three_stages(config, stage_layers);
     struct mtlm_program *program = mtlm_program_build(&three);
-    struct bytes bytes = {0, 0, 0};
+    struct bytes bytes = {0, 0, 0, 0};
 
     for (int i = 0; i < program->graph->n_tensors; i++) {
         const struct mtlm_tensor *t = program->graph->tensor[i];
@@ -64,6 +100,7 @@ static struct bytes bytes_of(const struct mtlm_program_config *config,
         if (t->first_use == MTLM_PHASE_BACKWARD)
             bytes.gradients += mtlm_tensor_bytes(t);
     }
+    bytes.exchanged = exchanged_bytes(program->graph);
     mtlm_program_destroy(program);
     return bytes;
 }
@@ -73,8 +110,9 @@ struct mtlm_activation_memory mtlm_activation_memory(
 {
     const int stages = mtlm_layout_stages(&config->layout);
     struct mtlm_activation_memory memory = {
-        .stage = mtlm_calloc(stages, sizeof(*memory.stage))};
-    struct bytes bytes = {0, 0, 0};
+        .stage = mtlm_calloc(stages, sizeof(*memory.stage)),
+        .exchanged_share = INFINITY};
+    struct bytes bytes = {0, 0, 0, 0};
     int64_t measured = -1;
 
     for (int k = 0; k < stages; k++) {
@@ -90,6 +128,8 @@ struct mtlm_activation_memory mtlm_activation_memory(
             fmax(memory.waiting_share, bytes.waiting / bytes.kept);
         memory.gradient_share =
             fmax(memory.gradient_share, bytes.gradients / bytes.kept);
+        memory.exchanged_share =
+            fmin(memory.exchanged_share, bytes.exchanged / bytes.kept);
     }
     return memory;
 }

@@ -153,36 +153,40 @@ static void connect_rings(struct pipeline *p, int k, int i)
     add_edge(p, WEIGHT, k, i - window->g, *task_at(p, BACKWARD, k, i), 0);
 }
 
-/* Adds the edges of the slots that the stages of a rank share, from `from` to
- * `to`.  edge [v m] is for work. */
-static void connect_kind(struct pipeline *p, int r, int from, int to,
-                         struct mtlm_slot_edge *edge)
+static int kind_of(enum mtlm_phase phase)
 {
-    struct mtlm_boxes boxes = mtlm_evaluate_boxes(p->config, NULL);
-    int n;
+    int kind = 0;
 
-    boxes.pieces = 1;
-    mtlm_order_slots_edges(p->config->order, &boxes, r, phase_of[from],
-                           phase_of[to], edge, &n);
-    for (int i = 0; i < n; i++) {
-        const struct mtlm_box *last = &edge[i].last, *next = &edge[i].next;
-
-        add_edge(p, to, last->stage, last->microbatch,
-                 *task_at(p, from, next->stage, next->microbatch), 0);
-    }
+    while (phase_of[kind] != phase)
+        kind++;
+    return kind;
 }
 
+/* Adds the edges of the slots that the stages of a rank share.  Gradients take
+ * turns with tensors that B reads last. */
 static void connect_pools(struct pipeline *p)
 {
     const struct mtlm_layout *layout = p->config->layout;
+    struct mtlm_boxes boxes = mtlm_evaluate_boxes(p->config, NULL);
     struct mtlm_slot_edge *edge =
-        mtlm_calloc((size_t) layout->virtual_stages * p->m, sizeof(*edge));
+        mtlm_calloc((size_t) 2 * layout->virtual_stages * p->m, sizeof(*edge));
 
-    for (int r = 0; r < layout->pp; r++) {
-        connect_kind(p, r, FORWARD, BACKWARD, edge);
-        connect_kind(p, r, FORWARD, WEIGHT, edge);
-        connect_kind(p, r, BACKWARD, WEIGHT, edge);
-    }
+    boxes.pieces = 1;
+    for (int r = 0; r < layout->pp; r++)
+        for (int kind = 0; kind <= MTLM_SLOT_EXCHANGED; kind++) {
+            int n;
+
+            mtlm_order_slots_edges(p->config->order, &boxes, r, kind, edge, &n);
+            for (int i = 0; i < n; i++) {
+                const struct mtlm_box *last = &edge[i].last;
+                const struct mtlm_box *next = &edge[i].next;
+
+                add_edge(p, kind_of(last->phase), last->stage, last->microbatch,
+                         *task_at(p, kind_of(next->phase), next->stage,
+                                  next->microbatch),
+                         0);
+            }
+        }
     free(edge);
 }
 

@@ -152,12 +152,15 @@ static void try_memory(const struct mtlm_program_config *config,
                        const struct mtlm_work *work, bool pooled,
                        struct mtlm_found_order *found)
 {
+    const struct mtlm_activation_memory *activation = &config->activation;
     const struct mtlm_boxes boxes =
-        mtlm_evaluate_boxes(&work->pipeline, config->activation.stage);
+        mtlm_evaluate_boxes(&work->pipeline, activation->stage);
     const struct mtlm_best best = {
         .most_memory = config->act_mem,
-        .slots = {.weight_share = config->activation.waiting_share,
-                  .gradient_share = config->activation.gradient_share,
+        .slots = {.weight_share = activation->waiting_share,
+                  .gradient_share =
+                      activation->gradient_share
+                      - (pooled ? activation->exchanged_share : 0),
                   .pooled = pooled},
         .enough = mtlm_bound_makespan(&work->pipeline),
         .effort = effort};
@@ -184,8 +187,7 @@ static void try_stages(struct mtlm_program_config *config,
     work = mtlm_work_create(&unlimited);
     mtlm_activation_memory_measure(config);
     try_memory(config, &work, true, found);
-    if (config->layout.virtual_stages > 1)
-        try_memory(config, &work, false, found);
+    try_memory(config, &work, false, found);
     try_schedules(config, found);
     mtlm_activation_memory_free(&config->activation);
     mtlm_work_free(&work);

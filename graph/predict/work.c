@@ -85,7 +85,7 @@ struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config)
         .window = work.window,
         .order = config->follow == MTLM_FOLLOW_HINT ? config->order : NULL,
         .pooled = config->follow == MTLM_FOLLOW_HINT
-                  && mtlm_program_pools_slots(config)};
+                  && mtlm_program_is_ordered(config)};
     return work;
 }
 

@@ -71,12 +71,10 @@ static void print_slots(const struct mtlm_program_config *config,
     boxes.pieces = 1;
     fprintf(out, "slots           ");
     for (int r = 0; r < ranks && r < MANY_RANKS; r++) {
-        const int w =
-            mtlm_order_slots_edges(config->order, &boxes, r, MTLM_PHASE_FORWARD,
-                                   MTLM_PHASE_BACKWARD, NULL, NULL);
-        const int all =
-            mtlm_order_slots_edges(config->order, &boxes, r, MTLM_PHASE_FORWARD,
-                                   MTLM_PHASE_WEIGHT, NULL, NULL);
+        const int w = mtlm_order_slots_edges(
+            config->order, &boxes, r, MTLM_SLOT_UNTIL_BACKWARD, NULL, NULL);
+        const int all = mtlm_order_slots_edges(
+            config->order, &boxes, r, MTLM_SLOT_UNTIL_WEIGHT, NULL, NULL);
 
         fprintf(out, " %d", w);
         if (all > w)
@@ -289,7 +287,7 @@ int mtlm_dry_run_schedule(const struct mtlm_program_config *config,
                               files->times ? 0 : (1 - e.bubble) * e.makespan_s,
                               out);
     print_windows(&work, out);
-    if (mtlm_program_pools_slots(config))
+    if (config->layout.virtual_stages > 1 && mtlm_program_is_ordered(config))
         print_slots(config, &work, out);
     if (files->svg)
         rc = draw(&work, &e, files, err);

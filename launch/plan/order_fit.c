@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "graph/build/ring.h"
+#include "graph/build/ring_order.h"
 #include "graph/order/order_file.h"
 #include "graph/order/order_write.h"
 #include "graph/predict/activation_memory.h"
@@ -74,7 +74,7 @@ static int check(const struct mtlm_options *o,
                  const struct mtlm_boxes *boxes, const double *most,
                  struct mtlm_error *err)
 {
-    const struct mtlm_order_limit limit = {most, mtlm_ring_rules(config)};
+    const struct mtlm_order_limit limit = {most, mtlm_ring_order_rules(config)};
 
     return o->schedule_file ? check_file(o, boxes, &limit, err)
                             : check_published(config, boxes, &limit, err);
@@ -158,7 +158,7 @@ static bool find_most(const struct mtlm_program_config *config,
                       const struct mtlm_hosts *hosts, double *most)
 {
     const int pp = config->layout.pp;
-    const struct mtlm_slot_rules rules = mtlm_ring_rules(config);
+    const struct mtlm_slot_rules rules = mtlm_ring_order_rules(config);
     struct mtlm_outline outline =
         mtlm_outline_create(config, hosts->process_bytes);
     const double share = share_of_rank(hosts, &outline);

@@ -12,18 +12,12 @@
 
 #include <cmocka.h>
 
-#include "graph/build/order_build.h"
-#include "graph/build/ring.h"
-#include "graph/build/ring_order.h"
 #include "graph/order/order_memory.h"
 #include "graph/order/order_slots.h"
 #include "graph/order/order_write.h"
-#include "graph/predict/activation_memory.h"
-#include "graph/predict/work.h"
-#include "runtime/base/memory.h"
+#include "graph/order/published.h"
 #include "runtime/base/philox.h"
 #include "tests/graph/scene.h"
-#include "tests/graph/small.h"
 
 static const double one[3] = {1, 1, 1};
 static const struct mtlm_slot_rules pools = {.pooled = true}, rings = {0};
@@ -243,176 +237,36 @@ static void test_ascending_orders(void **state)
     scene_free(&s);
 }
 
-/* ---- programs ---- */
-
-/* The makespan of a published order on four ranks of a layer each, 8
- * microbatches. */
-static double makespan_of(const char *name)
+/* Six places of one rank: F of microbatch 1 takes the slot of microbatch 0's
+ * activations that B has read, not of its gradients. */
+static void test_gradients_take_turns_with_activations(void **state)
 {
-    struct mtlm_program_config config = small_config(1, 4, 8);
-    double times[4 * 4], makespan;
-    struct mtlm_window_model model;
-    struct mtlm_boxes boxes;
-    struct mtlm_walk walk;
-    struct mtlm_box_order order;
-
-    config.schedule = mtlm_schedule_find(name);
-    order = mtlm_order_build(mtlm_published_find(name), &config);
-    config.order = &order;
-    model = mtlm_ring_model(&config, times, times + 3 * 4);
-    boxes = mtlm_ring_order_boxes(&config, &model);
-    walk = mtlm_walk_create(&boxes);
-    makespan = mtlm_walk(&walk, &order);
-    mtlm_walk_free(&walk);
-    mtlm_order_free(&order);
-    return makespan;
-}
-
-/* Rings have the slots of a walk in which messages of a fused schedule leave
- * behind W: 1F1B takes (m + p - 1) 3.  ZB-H1 takes 3 m + p - 1. */
-static void test_fused_orders_send_behind_w(void **state)
-{
-    (void) state;
-    assert_float_equal(makespan_of("1f1b"), 33, 1e-9);
-    assert_float_equal(makespan_of("zb-h1"), 27, 1e-9);
-}
-
-/* Four ranks of two stages of one layer in a V. */
-static struct mtlm_program_config v_config(const char *name,
-                                           struct mtlm_box_order *order)
-{
-    struct mtlm_program_config config = small_config(1, 4, 8);
-
-    config.model.num_layers = 8;
-    config.layout.virtual_stages = 2;
-    config.layout.placement = MTLM_PLACEMENT_V;
-    config.schedule = mtlm_schedule_find(name);
-    *order = mtlm_order_build(mtlm_published_find(name), &config);
-    config.order = order;
-    return config;
-}
-
-/* Bytes of the slots of tensors that F leaves for B and W, without those that
- * a single stage has. */
-static double kept_bytes(const struct mtlm_program *program)
-{
-    double bytes = 0;
-
-    for (int i = 0; i < program->graph->n_tensors; i++) {
-        const struct mtlm_tensor *t = program->graph->tensor[i];
-
-        if (t->storage == MTLM_STORE_ACTIVATION && mtlm_tensor_is_owner(t)
-            && t->first_use == MTLM_PHASE_FORWARD && t->last_use > t->first_use
-            && t->last_use <= MTLM_PHASE_WEIGHT && t->dtype != MTLM_I32)
-            bytes += t->slots * mtlm_tensor_bytes(t);
-    }
-    return bytes;
-}
-
-/* ZB-V's ranks 1 and 2, without ends of the model, hold the activations of four
- * microbatches in their two stages, and one slot more of what they receive.  In
- * rings of its own a stage holds more, or what the order may take later. */
-static void test_a_rank_holds_the_memory_of_the_order(void **state)
-{
-    struct mtlm_box_order order;
-    struct mtlm_program_config config = v_config("zb-v", &order);
-    const struct mtlm_activation_memory memory =
-        mtlm_activation_memory(&config);
-    struct mtlm_activation_memory mine = memory;
+    struct mtlm_slot_edge edge[4];
+    struct mtlm_order_file_notes notes;
+    struct scene s;
+    int n;
 
     (void) state;
-    for (int follow = 0; follow <= MTLM_FOLLOW_WINDOWS; follow++) {
-        struct small_ranks ranks;
-
-        config.follow = follow;
-        ranks = small_ranks_create(&config);
-        for (int r = 1; r < 3; r++) {
-            const double stages =
-                kept_bytes(ranks.program[r]) / memory.stage[1];
-
-            if (follow == MTLM_FOLLOW_WINDOWS)
-                assert_true(stages > 8.3);
-            else
-                assert_in_range(lround(1000 * stages), 6900, 8200);
-        }
-        small_ranks_destroy(&ranks);
-    }
-    mtlm_activation_memory_free(&mine);
-    mtlm_order_free(&order);
-}
-
-/* Without deviations, ready passes that start by their places make the
- * published makespan. */
-static void test_hints_are_as_short_as_the_order(void **state)
-{
-    struct mtlm_box_order order;
-    struct mtlm_program_config config = v_config("zb-v", &order);
-    struct mtlm_stage_times times = mtlm_stage_times_create(8);
-    struct mtlm_evaluation e;
-    struct mtlm_work work;
-
-    (void) state;
-    for (int i = 0; i < 24; i++)
-        times.forward[i] = .5;
-    config.times = &times;
-    config.follow = MTLM_FOLLOW_HINT;
-    work = mtlm_work_create(&config);
-    assert_true(work.pipeline.pooled);
-    e = mtlm_evaluate(&work.pipeline);
-    assert_float_equal(e.makespan_s, 25.5, .26);
-    mtlm_evaluation_free(&e);
-    mtlm_work_free(&work);
-    mtlm_stage_times_free(&times);
-    mtlm_order_free(&order);
-}
-
-/* A rank that could have run microbatches in another order, or several at once,
- * has the rings of its stages. */
-static void test_who_shares_slots(void **state)
-{
-    struct mtlm_box_order order;
-    struct mtlm_program_config config = v_config("zb-v", &order);
-    int *box;
-
-    (void) state;
-    config.follow = MTLM_FOLLOW_HINT;
-    assert_true(mtlm_program_pools_slots(&config));
-    config.layout.workers = 2;
-    assert_false(mtlm_program_pools_slots(&config));
-    config.follow = MTLM_FOLLOW_STRICT;
-    assert_true(mtlm_program_pools_slots(&config));
-    config.follow = MTLM_FOLLOW_WINDOWS;
-    assert_false(mtlm_program_pools_slots(&config));
-    config.layout.workers = 1;
-    config.follow = MTLM_FOLLOW_HINT;
-    box = order.box[0]; /* F of stage 0, microbatches 0 and 1 */
-    box[0] = box[1];
-    box[1] = 0;
-    assert_false(mtlm_program_pools_slots(&config));
-    mtlm_order_free(&order);
-}
-
-/* The order of rounds stays within the limit, slots of gradients included,
- * where it can. */
-static void test_orders_of_rounds_fit_their_slots(void **state)
-{
-    struct mtlm_program_config config = small_config(1, 4, 12);
-
-    (void) state;
-    config.schedule = mtlm_schedule_find("zb-1p");
-    config.act_mem = 1;
-    mtlm_activation_memory_measure(&config);
-    for (int slots = 2; slots <= 4; slots++) {
-        struct mtlm_box_order order;
-
-        config.act_mem = slots * config.activation.stage[0];
-        order = mtlm_order_build(mtlm_published_find("zb-1p"), &config);
-        config.order = &order;
-        assert_true(mtlm_ring_memory(&config) <= config.act_mem * (1 + 1e-9));
-        config.order = NULL;
-        mtlm_order_free(&order);
-    }
-    mtlm_activation_memory_free(&config.activation);
+    scene_create(&s, 1, 2, 1, 1, one, 0);
+    scene_read(&s, "0F0,0I0,0F1,0W0,0I1,0W1\n", &s.order, &notes);
+    assert_int_equal(mtlm_order_slots_edges(&s.order, &s.boxes, 0,
+                                            MTLM_SLOT_UNTIL_BACKWARD, edge, &n),
+                     1);
+    assert_int_equal(mtlm_order_slots_edges(&s.order, &s.boxes, 0,
+                                            MTLM_SLOT_UNTIL_WEIGHT, edge, &n),
+                     2);
+    assert_int_equal(n, 0);
+    assert_int_equal(mtlm_order_slots_edges(&s.order, &s.boxes, 0,
+                                            MTLM_SLOT_EXCHANGED, edge, &n),
+                     2);
+    assert_int_equal(n, 2);
+    assert_int_equal(edge[0].last.phase, MTLM_PHASE_BACKWARD);
+    assert_int_equal(edge[0].next.phase, MTLM_PHASE_FORWARD);
+    assert_int_equal(edge[0].next.microbatch, 1);
+    assert_int_equal(edge[1].last.phase, MTLM_PHASE_WEIGHT);
+    assert_int_equal(edge[1].last.microbatch, 0);
+    assert_int_equal(edge[1].next.phase, MTLM_PHASE_BACKWARD);
+    scene_free(&s);
 }
 
 int main(void)
@@ -425,11 +279,7 @@ int main(void)
         cmocka_unit_test(test_gradients_that_wait_take_memory),
         cmocka_unit_test(test_columns_are_those_of_the_file),
         cmocka_unit_test(test_ascending_orders),
-        cmocka_unit_test(test_fused_orders_send_behind_w),
-        cmocka_unit_test(test_a_rank_holds_the_memory_of_the_order),
-        cmocka_unit_test(test_hints_are_as_short_as_the_order),
-        cmocka_unit_test(test_who_shares_slots),
-        cmocka_unit_test(test_orders_of_rounds_fit_their_slots),
+        cmocka_unit_test(test_gradients_take_turns_with_activations),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

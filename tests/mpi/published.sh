@@ -80,8 +80,8 @@ grep -q '^schedule auto: .* of an order found by search, ' out err \
     || fail "auto follows no order: $(cat out err)"
 ranks=2
 
-# Without times, auto searches no order.  By FLOPs it is no longer than the best
-# published order in its memory by more than 0.5 %, whatever the mode.
+# Without times, auto searches no order.  By FLOPs it is no longer than the windows
+# of the best published order in its memory by more than 0.5 %.
 for batch in 8 16; do
     plan=(--model gpt-tiny --num-layers 8 --micro-batch-size 1 --workers 1 --dry-run
         --global-batch-size $batch --pipeline-model-parallel-size 4)
@@ -93,9 +93,9 @@ for batch in 8 16; do
         job 1 "${plan[@]}" --schedule $name --schedule-mode strict \
             --act-mem "${memory:-0}"
         grep '^modes ' out
-    done | grep -oE '(strict|hint|windows) [0-9.]+ x' >modes
+    done | grep -oE 'windows [0-9.]+ x' >modes
     awk -v auto="${auto:-9}" '$2 * 1.005 < auto { exit bad = 1 } { n++ }
-        END { exit bad || n < 9 }' modes \
+        END { exit bad || n < 4 }' modes \
         || fail "$batch microbatches: auto $auto, published: $(cat modes)"
 done
 
