@@ -62,11 +62,6 @@ struct walked {
     struct mtlm_walk walk;
 };
 
-/* With lanes, a box takes time, even a W whose layer is recomputed as a whole:
- * a box of another lane may start at the same moment, and needs another slot.
- */
-static const double least_time = 1e-9;
-
 static void walk_order(const struct mtlm_program_config *config,
                        const struct mtlm_window_model *model,
                        struct walked *walked)
@@ -75,8 +70,6 @@ static void walk_order(const struct mtlm_program_config *config,
 
     walked->boxes = mtlm_ring_order_boxes(config, model);
     walked->walk = mtlm_walk_create(&walked->boxes);
-    for (int i = 0; config->order->lane && i < walked->walk.n; i++)
-        walked->walk.time[i] = fmax(walked->walk.time[i], least_time);
     makespan = mtlm_walk(&walked->walk, config->order);
     assert(makespan < INFINITY);
     (void) makespan;

@@ -37,9 +37,9 @@ void mtlm_ring_order_windows(const struct mtlm_program_config *config,
  * slot, and no message for the receiver's slot.
  *
  * The order has no deadlock over slots.  Every edge of a slot leads forward in
- * the time of the walk, and every box takes time.  So no edges make a circle.
- * In the walk, lanes of a rank start their boxes in program order.  So the
- * users of a slot follow each other in program order, too. */
+ * the time of the walk, and every box with nodes takes time.  So no edges make
+ * a circle.  In the walk, lanes of a rank start their boxes in program order.
+ * So the users of a slot follow each other in program order, too. */
 void mtlm_ring_order_lengthen(struct mtlm_program *program,
                               const struct mtlm_window_model *model);
 

@@ -57,8 +57,7 @@ static void assert_bits(struct follow_scene *s)
     result_free(&one);
 }
 
-/* With lanes, W of a recomputed layer takes no time in the model, and a slot
- * all the same. */
+/* With full recomputation, B has the nodes of W, and W takes no time. */
 static void test_the_bits_are_those_without_an_order(void **state)
 {
     (void) state;
