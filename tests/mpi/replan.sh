@@ -135,10 +135,11 @@ if full_tier; then
     layout 2 2
     like 'tensor-parallel' 4 "${parallel[@]}"
     layout 1 2 2
-    like 'data-parallel' 4 "${parallel[@]}" --use-distributed-optimizer
-    like 'fp16' 4 "${parallel[@]}" --fp16 --loss-scale-window 2
-    like 'bf16' 4 "${parallel[@]}" --bf16 --use-distributed-optimizer
-    like 'planned collectives' 4 "${parallel[@]}" --collective-order plan
+    replicas=("${parallel[@]}" --global-batch-size 16)
+    like 'data-parallel' 4 "${replicas[@]}" --use-distributed-optimizer
+    like 'fp16' 4 "${replicas[@]}" --fp16 --loss-scale-window 2
+    like 'bf16' 4 "${replicas[@]}" --bf16 --use-distributed-optimizer
+    like 'planned collectives' 4 "${replicas[@]}" --collective-order plan
     layout 1 2
     like 'recomputation' 2 "${parallel[@]}" --recompute-granularity selective
     STARPU_SCHED=mtlm like 'policy mtlm' 2 "${parallel[@]}"
