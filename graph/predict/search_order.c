@@ -21,7 +21,8 @@ enum { MOST_BOXES = 100000 };
 /* The kinds of stages share the steps of one search. */
 static const double effort = .3 / MTLM_STAGE_KINDS;
 
-/* An order must gain this share: times are never exact. */
+/* An order must gain this share: times are never exact.  So must a chain beside
+ * priorities: a chain cannot run a ready pass while a late one is next. */
 static const double worth = 0.999;
 
 /* The share of the hold rule that stands for all: a policy chooses its own. */
@@ -39,14 +40,27 @@ static double evaluate_pipeline(const struct mtlm_evaluate *pipeline,
     return e.makespan_s;
 }
 
+static double evaluate_chain(const struct mtlm_evaluate *pipeline,
+                             const struct mtlm_box_order *order)
+{
+    struct mtlm_evaluation e = mtlm_evaluate_order(pipeline, order);
+
+    mtlm_evaluation_free(&e);
+    return e.makespan_s;
+}
+
 /* Returns the seconds of an iteration.  waits: workers may wait for messages.
  */
 static double evaluate(const struct mtlm_program_config *config, bool waits)
 {
     struct mtlm_work work = mtlm_work_create(config);
-    double seconds = evaluate_pipeline(&work.pipeline, 0);
+    double seconds;
 
-    if (waits)
+    if (mtlm_program_is_chained(config))
+        seconds = evaluate_chain(&work.pipeline, config->order);
+    else
+        seconds = evaluate_pipeline(&work.pipeline, 0);
+    if (waits && !mtlm_program_is_chained(config))
         seconds = fmin(seconds, evaluate_pipeline(&work.pipeline, hold));
     mtlm_work_free(&work);
     return seconds;
@@ -74,6 +88,12 @@ static struct mtlm_box_order join_pieces(const struct mtlm_boxes *boxes,
     return joined;
 }
 
+/* Seconds to compare with. */
+static double cost_of(double seconds, enum mtlm_follow follow)
+{
+    return follow == MTLM_FOLLOW_STRICT ? seconds / worth : seconds;
+}
+
 /* Keeps the order, which a program of config would follow, if it fits and is
  * shorter than `found`; else frees the order. */
 static void note(const struct mtlm_program_config *config,
@@ -88,7 +108,7 @@ static void note(const struct mtlm_program_config *config,
     seconds = mtlm_ring_memory(&one) <= config->act_mem * (1 + 1e-9)
                   ? evaluate(&one, found->waits)
                   : INFINITY;
-    if (seconds >= found->seconds) {
+    if (cost_of(seconds, follow) >= cost_of(found->seconds, found->follow)) {
         mtlm_order_free(&order);
         return;
     }
@@ -114,6 +134,8 @@ static void note_joined(const struct mtlm_program_config *config,
     for (int piece = 0; piece <= last; piece += last > 0 ? last : 1) {
         note(config, join_pieces(boxes, order, piece), MTLM_FOLLOW_HINT, found);
         note(config, join_pieces(boxes, order, piece), MTLM_FOLLOW_WINDOWS,
+             found);
+        note(config, join_pieces(boxes, order, piece), MTLM_FOLLOW_STRICT,
              found);
     }
 }
@@ -146,14 +168,14 @@ static void try_schedules(const struct mtlm_program_config *config,
     }
 }
 
-/* Searches the order of config's stages within the memory of slots, and notes
- * the order. */
+/* Searches the order of config's stages, of so many pieces of W, within the
+ * memory of slots, and notes the order. */
 static void try_memory(const struct mtlm_program_config *config,
-                       const struct mtlm_work *work, bool pooled,
+                       const struct mtlm_work *work, bool pooled, int pieces,
                        struct mtlm_found_order *found)
 {
     const struct mtlm_activation_memory *activation = &config->activation;
-    const struct mtlm_boxes boxes =
+    struct mtlm_boxes boxes =
         mtlm_evaluate_boxes(&work->pipeline, activation->stage);
     const struct mtlm_best best = {
         .most_memory = config->act_mem,
@@ -164,9 +186,12 @@ static void try_memory(const struct mtlm_program_config *config,
                   .pooled = pooled},
         .enough = mtlm_bound_makespan(&work->pipeline),
         .effort = effort};
-    struct mtlm_box_order order = mtlm_order_create(&boxes);
-    struct mtlm_walk walk = mtlm_walk_create(&boxes);
+    struct mtlm_box_order order;
+    struct mtlm_walk walk;
 
+    boxes.pieces = pieces;
+    order = mtlm_order_create(&boxes);
+    walk = mtlm_walk_create(&boxes);
     if (mtlm_best_order(&best, &walk, &order) < INFINITY)
         note_joined(config, &boxes, &order, found);
     mtlm_walk_free(&walk);
@@ -174,7 +199,9 @@ static void try_memory(const struct mtlm_program_config *config,
 }
 
 /* Stages share slots where ranks follow places of the order, and have rings of
- * their own where ranks follow its windows. */
+ * their own where ranks follow its windows.  Without waits for messages, a W
+ * that begins just before a B arrives delays ready passes, but no chain, in
+ * which a W is one piece. */
 static void try_stages(struct mtlm_program_config *config,
                        struct mtlm_found_order *found)
 {
@@ -186,8 +213,9 @@ static void try_stages(struct mtlm_program_config *config,
     unlimited.act_mem = 0;
     work = mtlm_work_create(&unlimited);
     mtlm_activation_memory_measure(config);
-    try_memory(config, &work, true, found);
-    try_memory(config, &work, false, found);
+    try_memory(config, &work, true, work.pipeline.pieces, found);
+    try_memory(config, &work, true, 1, found);
+    try_memory(config, &work, false, work.pipeline.pieces, found);
     try_schedules(config, found);
     mtlm_activation_memory_free(&config->activation);
     mtlm_work_free(&work);
@@ -253,7 +281,8 @@ bool mtlm_search_order(const struct mtlm_program_config *config, int chunks,
                        const struct mtlm_stage_cost *machine, bool waits,
                        struct mtlm_found_order *found)
 {
-    *found = (struct mtlm_found_order){.waits = waits};
+    *found = (struct mtlm_found_order){.waits = waits,
+                                       .follow = MTLM_FOLLOW_WINDOWS};
     if (!has_boxes(config, machine))
         return false;
     found->windows_seconds = evaluate_windows(config, machine, waits);

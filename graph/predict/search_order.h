@@ -1,7 +1,7 @@
 #ifndef MTLM_GRAPH_SEARCH_ORDER_H
 #define MTLM_GRAPH_SEARCH_ORDER_H
 
-/* The order that --schedule auto follows as priorities: the best order
+/* The order that --schedule auto follows: the best order
  * (graph/order/best.h) of each kind of stages, by evaluation. */
 
 #include "graph/build/program.h"
@@ -10,7 +10,7 @@
 /* An order, and what a program makes of it. */
 struct mtlm_found_order {
     struct mtlm_box_order order; /* each W in one piece */
-    enum mtlm_follow follow;     /* hint or windows */
+    enum mtlm_follow follow;     /* how ranks follow the order */
     struct mtlm_layout layout;   /* of the order's stages */
     /* Of an iteration, by evaluation: of the order, and of config's windows. */
     double seconds, windows_seconds;

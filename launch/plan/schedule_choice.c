@@ -212,13 +212,16 @@ static void note_search(struct mtlm_options *options,
                         const struct mtlm_program_config *config,
                         const struct mtlm_found_order *found)
 {
+    static const char *const what[] = {[MTLM_FOLLOW_STRICT] = "sequence",
+                                       [MTLM_FOLLOW_HINT] = "priorities",
+                                       [MTLM_FOLLOW_WINDOWS] = "windows"};
     const int v = config->layout.virtual_stages;
     char how[96];
 
     if (found->order.ranks > 0)
         snprintf(how, sizeof(how),
                  "the %s of an order found by search, %.2f %% shorter,",
-                 found->follow == MTLM_FOLLOW_HINT ? "priorities" : "windows",
+                 what[found->follow],
                  100 * (1 - found->seconds / found->windows_seconds));
     else
         snprintf(how, sizeof(how), "--window %.4f", config->window);
