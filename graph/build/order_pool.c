@@ -286,8 +286,7 @@ void mtlm_order_pool_apply(struct mtlm_program *program)
     times = mtlm_calloc(4 * stages, sizeof(*times));
     model = mtlm_ring_model(config, times, times + 3 * stages);
     boxes = mtlm_ring_order_boxes(config, &model);
-    p.walk = mtlm_walk_create(&boxes);
-    mtlm_walk(&p.walk, config->order);
+    p.walk = mtlm_ring_order_walk(config, &boxes);
     p.number = mtlm_calloc(p.walk.n, sizeof(*p.number));
     for (int i = 0; i < p.walk.n_run; i++)
         p.number[p.walk.run[i]] = i;

@@ -56,23 +56,15 @@ double mtlm_ring_order_memory(const struct mtlm_program_config *config,
     return fullest;
 }
 
-/* The walk of a program's order. */
-struct walked {
-    struct mtlm_boxes boxes;
-    struct mtlm_walk walk;
-};
-
-static void walk_order(const struct mtlm_program_config *config,
-                       const struct mtlm_window_model *model,
-                       struct walked *walked)
+struct mtlm_walk mtlm_ring_order_walk(const struct mtlm_program_config *config,
+                                      const struct mtlm_boxes *boxes)
 {
-    double makespan;
+    struct mtlm_walk walk = mtlm_walk_create(boxes);
+    const double makespan = mtlm_walk(&walk, config->order);
 
-    walked->boxes = mtlm_ring_order_boxes(config, model);
-    walked->walk = mtlm_walk_create(&walked->boxes);
-    makespan = mtlm_walk(&walked->walk, config->order);
     assert(makespan < INFINITY);
     (void) makespan;
+    return walk;
 }
 
 /* ---- windows ---- */
@@ -83,10 +75,10 @@ void mtlm_ring_order_windows(const struct mtlm_program_config *config,
 {
     const int stages = mtlm_layout_stages(&config->layout);
     const int workers = config->layout.workers;
-    struct walked walked;
+    const struct mtlm_boxes boxes = mtlm_ring_order_boxes(config, model);
+    struct mtlm_walk walk = mtlm_ring_order_walk(config, &boxes);
 
-    walk_order(config, model, &walked);
-    mtlm_order_window_set(&walked.walk, window);
+    mtlm_order_window_set(&walk, window);
     for (int k = 0; k < stages; k++) {
         struct mtlm_window *w = &window[k];
         const int until_weight = w->w + w->q;
@@ -97,7 +89,7 @@ void mtlm_ring_order_windows(const struct mtlm_program_config *config,
         }
         w->g = fmax(fmax(w->g, 2), workers);
     }
-    mtlm_walk_free(&walked.walk);
+    mtlm_walk_free(&walk);
 }
 
 /* ---- rings ---- */
@@ -143,17 +135,17 @@ void mtlm_ring_order_lengthen(struct mtlm_program *program,
     const struct mtlm_graph *graph = program->graph;
     struct mtlm_ring_life *life = mtlm_ring_life_find(program);
     double *time = mtlm_calloc(2 * program->config.microbatches, sizeof(*time));
-    struct walked walked;
+    const struct mtlm_boxes boxes =
+        mtlm_ring_order_boxes(&program->config, model);
+    struct mtlm_walk walk = mtlm_ring_order_walk(&program->config, &boxes);
 
-    walk_order(&program->config, model, &walked);
     for (int i = 0; i < graph->n_tensors; i++) {
         struct mtlm_tensor *t = graph->tensor[i];
 
         if (life[i].n > 0)
-            t->slots =
-                fmax(t->slots, slots_of(&walked.walk, &life[i], t, time));
+            t->slots = fmax(t->slots, slots_of(&walk, &life[i], t, time));
     }
-    mtlm_walk_free(&walked.walk);
+    mtlm_walk_free(&walk);
     free(time);
     mtlm_ring_life_free(life, graph->n_tensors);
 }

@@ -6,6 +6,7 @@
 
 #include "graph/build/program.h"
 #include "graph/order/slot_count.h"
+#include "graph/order/walk.h"
 #include "graph/schedule/window.h"
 
 /* Returns the boxes of config's pipeline, each W in one piece, with the times
@@ -13,6 +14,12 @@
 struct mtlm_boxes mtlm_ring_order_boxes(
     const struct mtlm_program_config *config,
     const struct mtlm_window_model *model);
+
+/* Returns a walk of config's order, from which slots follow.  boxes:
+ * mtlm_ring_order_boxes(), which the walk borrows.  The caller frees the walk
+ * with mtlm_walk_free(). */
+struct mtlm_walk mtlm_ring_order_walk(const struct mtlm_program_config *config,
+                                      const struct mtlm_boxes *boxes);
 
 /* Returns how slots of config's order take memory.  The shares are those of
  * config->activation; without measured activations, W keeps all. */
