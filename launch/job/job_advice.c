@@ -12,10 +12,12 @@ void mtlm_job_advise_policy(const struct mtlm_job *job)
     struct mtlm_policy_advice advice = {0};
 
     if (!mtlm_policy_nodes_wanted() || config->layout.pp == 1
-        || config->eval_only || mtlm_program_is_chained(config))
+        || config->eval_only)
         return;
-    advice.share = mtlm_hold_choose_program(
-        config, job->options.cluster_file ? &job->cluster : NULL);
-    advice.leaves_backward = job->program->place != NULL;
+    if (!mtlm_program_is_chained(config)) {
+        advice.share = mtlm_hold_choose_program(
+            config, job->options.cluster_file ? &job->cluster : NULL);
+        advice.leaves_backward = job->program->place != NULL;
+    }
     mtlm_policy_nodes_advise(&advice);
 }

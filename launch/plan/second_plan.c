@@ -109,6 +109,16 @@ bool mtlm_second_plan_is_worth(const struct mtlm_second_plan *plan)
     return plan->new_s <= worth * plan->old_s;
 }
 
+const char *mtlm_second_plan_follow(const struct mtlm_program_config *config)
+{
+    static const char *const text[] = {
+        [MTLM_FOLLOW_STRICT] = ", passes start in the sequence of an order",
+        [MTLM_FOLLOW_HINT] = ", places in an order are priorities",
+        [MTLM_FOLLOW_WINDOWS] = ""};
+
+    return config->order ? text[config->follow] : "";
+}
+
 void mtlm_second_plan_swap(struct mtlm_second_plan *plan,
                            struct mtlm_options *options, struct mtlm_wish *wish)
 {

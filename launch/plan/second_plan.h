@@ -32,6 +32,10 @@ int mtlm_second_plan_make(const struct mtlm_options *options,
  * never exact. */
 bool mtlm_second_plan_is_worth(const struct mtlm_second_plan *plan);
 
+/* Returns how ranks follow the order of config, in words behind a comma; "": by
+ * windows only, or without an order. */
+const char *mtlm_second_plan_follow(const struct mtlm_program_config *config);
+
 /* Exchanges the second plan and the plan in options and wish. */
 void mtlm_second_plan_swap(struct mtlm_second_plan *plan,
                            struct mtlm_options *options,

@@ -207,7 +207,7 @@ static void weigh_plan(struct mtlm_train *s, struct mtlm_second_plan *plan,
     fprintf(out, " become");
     write_windows(job->program, out);
     fprintf(out, "%s; changed in %.2f s",
-            job->program->place ? ", places in an order are priorities" : "",
+            mtlm_second_plan_follow(&job->program->config),
             1e-9 * (mtlm_now_ns() - start));
 }
 

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,10 +15,12 @@
 #include "codelets/op.h"
 #include "graph/build/program_build.h"
 #include "graph/predict/activation_memory.h"
+#include "launch/job/job_advice.h"
 #include "launch/plan/layout_choice.h"
 #include "launch/plan/second_plan.h"
 #include "launch/trace/stage_medians.h"
 #include "runtime/base/memory.h"
+#include "runtime/comm/policy_nodes.h"
 #include "tests/launch/parse.h"
 
 #define FOUR                                                                   \
@@ -250,6 +253,37 @@ static void test_a_schedule_without_times_stays(void **state)
     end_job(&job);
 }
 
+/* Where a job changes from priorities to a sequence, the policy forgets its
+ * advice, and the log line says so. */
+static void test_who_waits_and_what_the_line_says(void **state)
+{
+    static const struct {
+        const char *mode, *line;
+        bool waits;
+    } modes[] = {
+        {"hint", ", places in an order are priorities", true},
+        {"strict", ", passes start in the sequence of an order", false},
+        {"windows", "", true},
+    };
+
+    (void) state;
+    mtlm_policy_watch(&(struct mtlm_policy_watch){0});
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        char line[300];
+        struct job job;
+
+        snprintf(line, sizeof(line), FOUR "--schedule zb-1p --schedule-mode %s",
+                 modes[i].mode);
+        start_job(&job, line);
+        mtlm_job_advise_policy(&(struct mtlm_job){.program = job.program});
+        assert_true((mtlm_policy_advice().share > 0) == modes[i].waits);
+        assert_string_equal(mtlm_second_plan_follow(&job.program->config),
+                            modes[i].line);
+        end_job(&job);
+    }
+    mtlm_policy_watch(NULL);
+}
+
 /* ---- the command line ---- */
 
 static void test_what_contradicts_is_refused(void **state)
@@ -274,6 +308,7 @@ int main(void)
         cmocka_unit_test(test_a_second_plan_knows_the_slow_stage),
         cmocka_unit_test(test_a_plan_by_the_same_times_stays),
         cmocka_unit_test(test_a_schedule_without_times_stays),
+        cmocka_unit_test(test_who_waits_and_what_the_line_says),
         cmocka_unit_test(test_what_contradicts_is_refused),
     };
 
