@@ -24,7 +24,7 @@ struct mtlm_box_order {
 
 /* How a program follows an order. */
 enum mtlm_follow {
-    MTLM_FOLLOW_STRICT,  /* as hint; and a box waits for the box before it */
+    MTLM_FOLLOW_STRICT,  /* as hint; and boxes of a lane wait for each other */
     MTLM_FOLLOW_HINT,    /* a box's place in the order is its priority */
     MTLM_FOLLOW_WINDOWS, /* the order decides the windows only */
 };

@@ -142,9 +142,10 @@ int mtlm_trace_stage_medians_check(const struct mtlm_stage_times *times,
     for (int k = 0; k < times->stages; k++)
         for (int i = 0; i < 3; i++)
             if (times->forward[i * times->stages + k] <= 0)
-                return mtlm_error_set(err, MTLM_EXIT_INPUT,
-                                      "%s of stage %d takes 0 s in all traced "
-                                      "iterations; the last stage is %d",
-                                      name[i], k, times->stages - 1);
+                return mtlm_error_set(
+                    err, MTLM_EXIT_INPUT,
+                    "%s of stage %d takes 0 s in all recorded "
+                    "iterations; the last stage is %d",
+                    name[i], k, times->stages - 1);
     return 0;
 }

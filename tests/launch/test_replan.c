@@ -112,7 +112,7 @@ static void test_medians_of_records(void **state)
     mtlm_stage_times_free(&times);
     times = mtlm_trace_stage_medians(records, 3);
     assert_int_equal(mtlm_trace_stage_medians_check(&times, &error), -1);
-    assert_string_equal(error.text, "F of stage 2 takes 0 s in all traced "
+    assert_string_equal(error.text, "F of stage 2 takes 0 s in all recorded "
                                     "iterations; the last stage is 2");
     mtlm_stage_times_free(&times);
     mtlm_trace_records_destroy(records);

@@ -252,7 +252,7 @@ static void test_a_trace_without_a_pass_is_refused(void **state)
     struct mtlm_record record[] = {
         pass_node(0, MTLM_PHASE_FORWARD, 0, 0, 1000),
         pass_node(0, MTLM_PHASE_WEIGHT, 0, 2000, 1000)};
-    char *why = mtlm_sprintf("%s: B of stage 0 takes 0 s in all traced "
+    char *why = mtlm_sprintf("%s: B of stage 0 takes 0 s in all recorded "
                              "iterations; the last stage is 0",
                              trace_dir);
     struct mtlm_stage_times times;
