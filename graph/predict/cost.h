@@ -43,8 +43,10 @@ struct mtlm_cluster {
      * microbatch on 1 / p of the layers, p pipeline stages. */
     bool timed;
     double forward_s, backward_s, weight_s;
+    double memory_bytes;            /* memory of a device; 0: unknown */
     int64_t devices;                /* ranks per host; 0: all ranks share a
                                      * host */
+    int64_t hosts;                  /* 0: unknown */
     struct mtlm_link host, network; /* within a host, between hosts */
 };
 

@@ -17,6 +17,7 @@ struct key {
     size_t offset;
     double unit, min, max;
     bool needed; /* required in its section */
+    bool whole;  /* an int64_t; else a double */
 };
 
 #define KEY(section, name, field, ...)                                         \
@@ -27,6 +28,7 @@ struct key {
 static const struct key keys[] = {
     KEY("device", "peak_tflop_per_s", flops_per_s, 1e12, 1e-6, 1e9, true),
     KEY("device", "efficiency", efficiency, 1, 1e-6, 1, true),
+    KEY("device", "memory_gb", memory_bytes, 1e9, 1e-3, 1e6, false),
     KEY("device", "memory_gb_per_s", bytes_per_s, 1e9, 1e-3, 1e9, true),
     KEY("device", "memory_efficiency", memory_efficiency, 1, 1e-6, 1, false),
     KEY("device", "launch_us", launch_s, 1e-6, 0, 1e6, false),
@@ -36,7 +38,8 @@ static const struct key keys[] = {
     KEY("stage", "weight_ms", weight_s, 1e-3, 1e-3, 1e6, true),
     KEY("host", "latency_us", host.latency_s, 1e-6, 0, 1e9, true),
     KEY("host", "gb_per_s", host.bytes_per_s, 1e9, 1e-9, 1e9, false),
-    KEY("network", "devices", devices, 1, 1, 65536, true),
+    KEY("network", "devices", devices, 1, 1, 65536, true, true),
+    KEY("network", "hosts", hosts, 1, 1, 1e6, false, true),
     KEY("network", "latency_us", network.latency_s, 1e-6, 0, 1e9, true),
     KEY("network", "gb_per_s", network.bytes_per_s, 1e9, 1e-9, 1e9, false),
 };
@@ -75,7 +78,7 @@ static void set(struct mtlm_cluster *cluster, const struct key *key,
 {
     void *field = (char *) cluster + key->offset;
 
-    if (key->offset == offsetof(struct mtlm_cluster, devices))
+    if (key->whole)
         *(int64_t *) field = (int64_t) value;
     else
         *(double *) field = value * key->unit;
@@ -104,8 +107,7 @@ static int add_entry(void *user, int line, const char *section,
     /* This form of the test refuses NaN, too. */
     if (end == value || *end || errno
         || !(number >= keys[i].min && number <= keys[i].max)
-        || (keys[i].offset == offsetof(struct mtlm_cluster, devices)
-            && number != (int64_t) number))
+        || (keys[i].whole && number != (int64_t) number))
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "%s is '%s', it must be a number from %g to %g",
                               name, value, keys[i].min, keys[i].max);

@@ -68,6 +68,24 @@ static void test_units_are_those_of_the_keys(void **state)
     assert_float_equal(cluster.weight_s, 0.04, 1e-12);
     assert_float_equal(cluster.element_bytes, sizeof(mtlm_real), 1e-12);
     assert_true(cluster.host.latency_s == 0 && cluster.devices == 0);
+    assert_true(cluster.memory_bytes == 0 && cluster.hosts == 0);
+}
+
+static void test_the_size_of_the_machine_may_be_given(void **state)
+{
+    (void) state;
+    if (read_text("[device]\npeak_tflop_per_s = 312\nefficiency = 0.5\n"
+                  "memory_gb_per_s = 2000\nmemory_gb = 85.9\n"
+                  "[network]\ndevices = 8\nhosts = 384\nlatency_us = 10\n")
+        < 0)
+        fail_msg("%s", error.text);
+    assert_float_equal(cluster.memory_bytes, 85.9e9, 1);
+    assert_int_equal(cluster.devices, 8);
+    assert_int_equal(cluster.hosts, 384);
+    refuses("[network]\nhosts = 1.5\n",
+            ":2: hosts is '1.5', it must be a number from 1 to 1e+06");
+    refuses("[device]\nmemory_gb = 0\n",
+            ":2: memory_gb is '0', it must be a number from 0.001 to 1e+06");
 }
 
 static void test_what_is_wrong_is_said_with_its_line(void **state)
@@ -131,6 +149,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_units_are_those_of_the_keys),
+        cmocka_unit_test(test_the_size_of_the_machine_may_be_given),
         cmocka_unit_test(test_what_is_wrong_is_said_with_its_line),
         cmocka_unit_test(test_those_of_the_tree_are_right),
     };
