@@ -22,7 +22,12 @@ struct key {
 
 #define KEY(section, name, field, ...)                                         \
     {                                                                          \
-        section, name, offsetof(struct mtlm_cluster, field), __VA_ARGS__       \
+        section, name, offsetof(struct mtlm_cluster, field), __VA_ARGS__,      \
+            false                                                              \
+    }
+#define WHOLE(section, name, field, ...)                                       \
+    {                                                                          \
+        section, name, offsetof(struct mtlm_cluster, field), __VA_ARGS__, true \
     }
 
 static const struct key keys[] = {
@@ -38,8 +43,8 @@ static const struct key keys[] = {
     KEY("stage", "weight_ms", weight_s, 1e-3, 1e-3, 1e6, true),
     KEY("host", "latency_us", host.latency_s, 1e-6, 0, 1e9, true),
     KEY("host", "gb_per_s", host.bytes_per_s, 1e9, 1e-9, 1e9, false),
-    KEY("network", "devices", devices, 1, 1, 65536, true, true),
-    KEY("network", "hosts", hosts, 1, 1, 1e6, false, true),
+    WHOLE("network", "devices", devices, 1, 1, 65536, true),
+    WHOLE("network", "hosts", hosts, 1, 1, 1e6, false),
     KEY("network", "latency_us", network.latency_s, 1e-6, 0, 1e9, true),
     KEY("network", "gb_per_s", network.bytes_per_s, 1e9, 1e-9, 1e9, false),
 };
