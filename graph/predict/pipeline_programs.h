@@ -12,6 +12,7 @@
 struct mtlm_pipeline_programs {
     struct mtlm_program **program; /* [n] by pp_rank */
     struct mtlm_cost *cost;        /* [n] */
+    double **seconds; /* [n][graph->all.n] of each node; NAN: not asked yet */
     int n;
 };
 
