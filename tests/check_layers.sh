@@ -33,7 +33,7 @@ runtime  base file machine policies comm
 models   . text weights
 codelets . cudnn attention
 graph    . order schedule build predict run
-launch   trace trace/export trace/read options plan log job checkpoint report train generate tools .
+launch   trace trace/export trace/read options plan log job checkpoint report simulate train generate tools .
 '
 
 # Build trees and unpacked archives of ours hold a config.status or

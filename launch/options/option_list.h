@@ -56,6 +56,9 @@
     GROUP(SYNTHETIC, "Synthetic runs",                                         \
           "Graph, scheduling policy and messages are real; tasks sleep for "   \
           "modelled durations instead of computing.")                          \
+    GROUP(PREDICTION, "Prediction",                                            \
+          "A simulation computes an iteration of any number of ranks in one "  \
+          "process, from the same graphs as a run.")                           \
     GROUP(TESTING, "Testing", "")                                              \
     GROUP(GENERAL, "Configuration and help", "")
 
@@ -463,6 +466,14 @@
         "X",                                                                   \
         "multiply all durations, because a GPU's tasks are too short to "      \
         "sleep exactly")                                                       \
+    OPT(PREDICTION, SIMULATE, "simulate", TEXT, simulate_file, "", 0, 0,       \
+        "CLUSTER.ini",                                                         \
+        "start no ranks: print time, FLOP/s, idle time and memory of an "      \
+        "iteration on the machine of CLUSTER.ini, and stop")                   \
+    OPT(PREDICTION, IGNORE_MEMORY, "ignore-memory", FLAG, ignore_memory, "no", \
+        0, 0, NULL,                                                            \
+        "with --simulate: also a job that needs more memory than a device "    \
+        "has")                                                                 \
     OPT(TESTING, DUMP_FIRST_STEP, "dump-first-step", TEXT, dump_dir, "", 0, 0, \
         "DIR",                                                                 \
         "write weights, batch, loss and gradients of the first iteration to "  \
@@ -493,8 +504,8 @@
         "the CSV of torch.distributed.pipelining")                             \
     OPT(GENERAL, WORLD_SIZE, "world-size", INT, world_size, "", 1, 1048576,    \
         "N",                                                                   \
-        "with --dry-run: number of ranks (default: those of mpirun or Slurm, " \
-        "or tensor x pipeline size)")                                          \
+        "with --dry-run or --simulate: number of ranks (default: those of "    \
+        "mpirun or Slurm, or tensor x pipeline size)")                                          \
     OPT(GENERAL, PRINT_CONFIG, "print-config", ACTION, request, "",            \
         MTLM_REQUEST_CONFIG, 0, NULL,                                          \
         "print all values in the form of --config and stop")                   \

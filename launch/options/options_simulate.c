@@ -1,0 +1,74 @@
+/* --simulate: which options go with a simulation. */
+
+#include "config.h"
+
+#include <stddef.h>
+
+#include "launch/options/options_simulate.h"
+
+bool mtlm_options_simulate_or_plan(const struct mtlm_options *options)
+{
+    return options->request == MTLM_REQUEST_PLAN
+           || options->request == MTLM_REQUEST_SIMULATE;
+}
+
+/* Refuses what is another program than a simulated training. */
+static int check_contradictions(const struct mtlm_options *o,
+                                struct mtlm_error *err)
+{
+    const char *other = o->request == MTLM_REQUEST_PLAN ? "dry-run"
+                        : o->cluster_file               ? "synthetic"
+                        : o->eval_only                  ? "eval-only"
+                        : o->generate                   ? "generate"
+                        : o->prompt_file                ? "prompt-file"
+                                                        : NULL;
+
+    if (!other)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "--simulate predicts a training and contradicts "
+                          "--%s; give one of them",
+                          other);
+}
+
+/* Refuses what changes durations of a run, or needs a run. */
+static int check_effects(const struct mtlm_options *o, struct mtlm_error *err)
+{
+    const char *time = o->jitter > 0            ? "jitter"
+                       : o->slow_rank.speed > 0 ? "slow-rank"
+                       : o->stretch != 1        ? "stretch"
+                                                : NULL;
+    const char *run = o->trace_dir         ? "trace"
+                      : o->tensorboard_dir ? "tensorboard-dir"
+                                           : NULL;
+
+    if (time)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--simulate lets one rank stand for its group "
+                              "at the times of the file; --%s is for "
+                              "--synthetic",
+                              time);
+    if (run)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--%s needs a run, and --simulate runs nothing",
+                              run);
+    return 0;
+}
+
+int mtlm_options_simulate_resolve(struct mtlm_options *options,
+                                  struct mtlm_error *err)
+{
+    struct mtlm_options *o = options;
+
+    if (!o->simulate_file)
+        return o->ignore_memory
+                   ? mtlm_error_set(err, MTLM_EXIT_USAGE,
+                                    "--ignore-memory is for --simulate "
+                                    "CLUSTER.ini")
+                   : 0;
+    if (check_contradictions(o, err) < 0 || check_effects(o, err) < 0)
+        return -1;
+    if (o->request == MTLM_REQUEST_NONE)
+        o->request = MTLM_REQUEST_SIMULATE;
+    return 0;
+}
