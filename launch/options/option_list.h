@@ -392,7 +392,7 @@
     OPT(DATA, EOD_MASK_LOSS, "eod-mask-loss", FLAG, eod_mask_loss, "no", 0, 0, \
         NULL, "GPT: leave out of the loss the token after an end of document") \
     OPT(DATA, MOCK_DATA, "mock-data", FLAG, mock_data, "", 0, 0, NULL,         \
-        "train on made-up tokens, even with a data path")                      \
+        "train on made-up tokens, whatever data a file or a checkpoint names") \
     OPT(CHECKPOINTS, SAVE, "save", TEXT, save_dir, "", 0, 0, "DIR",            \
         "save weights and optimizer state in DIR at the end, and when a "      \
         "signal ends the run")                                                 \
