@@ -28,7 +28,10 @@ int mtlm_options_replan_check(const struct mtlm_options *options,
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--replan-after makes a plan from measured "
                               "times, and --schedule-file gives the plan");
-    if (o->replan_after >= o->train_iters)
+    /* A configuration file may serve a shorter run. */
+    if (mtlm_options_source(o, MTLM_OPT_REPLAN_AFTER)
+            == MTLM_SOURCE_COMMAND_LINE
+        && o->replan_after >= o->train_iters)
         return mtlm_error_set(
             err, MTLM_EXIT_USAGE,
             "--replan-after %" PRId64 " is not less than %s%" PRId64 "%s",
