@@ -22,6 +22,10 @@ struct mtlm_evaluate_program {
     double (*seconds)(void *arg, const struct mtlm_program *program,
                       const struct mtlm_item *item, int iteration);
     void *arg;
+    /* Returns whether the item is a link of its rank's chain: it starts after
+     * the links before it in program order.  NULL: there are no chains. */
+    bool (*chained)(void *arg, const struct mtlm_program *program,
+                    const struct mtlm_item *item);
     /* A rank takes part in one collective at a time (transport "serial").
      * false: in any number. */
     bool serial;

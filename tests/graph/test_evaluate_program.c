@@ -125,6 +125,45 @@ static void test_collectives_pass_together_or_one_by_one(void **state)
     small_ranks_destroy(&ranks);
 }
 
+static bool always(void *arg, const struct mtlm_program *program,
+                   const struct mtlm_item *item)
+{
+    (void) arg;
+    (void) program;
+    (void) item;
+    return true;
+}
+
+/* In a chain, computation and collectives of three microbatches add up; else
+ * some collectives pass beside computation. */
+static void test_links_of_a_chain_start_one_after_another(void **state)
+{
+    struct mtlm_program_config config = small_config(2, 1, 3);
+    struct times times = {1e-3, 0, 1e-3};
+    struct small_ranks ranks;
+    struct mtlm_execution free, chain;
+    int nodes;
+
+    (void) state;
+    config.window = 100;
+    ranks = small_ranks_create(&config);
+    nodes = count(&ranks, MTLM_CLASS_COMPUTE)
+            + count(&ranks, MTLM_CLASS_COLLECTIVE);
+    free = run(&ranks, 1, times, false);
+    chain = mtlm_evaluate_program(&(struct mtlm_evaluate_program){
+        .program = (const struct mtlm_program *const *) ranks.program,
+        .n = ranks.n,
+        .iterations = 1,
+        .seconds = seconds,
+        .arg = &times,
+        .chained = always});
+    assert_int_equal(chain.makespan_ns, 3 * INT64_C(1000000) * nodes);
+    assert_true(free.makespan_ns < chain.makespan_ns);
+    mtlm_execution_free(&free);
+    mtlm_execution_free(&chain);
+    small_ranks_destroy(&ranks);
+}
+
 /* One rank of each tensor-parallel group says as much as both. */
 static void test_ranks_that_do_the_same_need_not_be_there(void **state)
 {
@@ -268,6 +307,7 @@ int main(void)
         cmocka_unit_test(test_a_rank_takes_as_long_as_its_nodes),
         cmocka_unit_test(test_messages_take_their_time_on_the_way),
         cmocka_unit_test(test_collectives_pass_together_or_one_by_one),
+        cmocka_unit_test(test_links_of_a_chain_start_one_after_another),
         cmocka_unit_test(test_ranks_that_do_the_same_need_not_be_there),
         cmocka_unit_test(test_a_folded_job_runs_as_the_whole_one),
         cmocka_unit_test(test_the_order_of_collectives_is_one_for_all),
