@@ -38,20 +38,24 @@ static int check_effects(const struct mtlm_options *o, struct mtlm_error *err)
                        : o->slow_rank.speed > 0 ? "slow-rank"
                        : o->stretch != 1        ? "stretch"
                                                 : NULL;
-    const char *run = o->trace_dir         ? "trace"
-                      : o->tensorboard_dir ? "tensorboard-dir"
-                                           : NULL;
-
     if (time)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--simulate lets one rank stand for its group "
                               "at the times of the file; --%s is for "
                               "--synthetic",
                               time);
-    if (run)
+    if (o->tensorboard_dir)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--%s needs a run, and --simulate runs nothing",
-                              run);
+                              "--tensorboard-dir needs a run, and --simulate "
+                              "runs nothing");
+    if (mtlm_options_given(o, MTLM_OPT_TRACE_ITERATIONS))
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--simulate has one iteration; "
+                              "--trace-microbatches chooses a part for "
+                              "--trace DIR");
+    if (o->trace_microbatches.last > 0 && !o->trace_dir)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--trace-microbatches is for --trace DIR");
     return 0;
 }
 
@@ -61,10 +65,11 @@ int mtlm_options_simulate_resolve(struct mtlm_options *options,
     struct mtlm_options *o = options;
 
     if (!o->simulate_file)
-        return o->ignore_memory
+        return o->ignore_memory || o->trace_microbatches.last > 0
                    ? mtlm_error_set(err, MTLM_EXIT_USAGE,
-                                    "--ignore-memory is for --simulate "
-                                    "CLUSTER.ini")
+                                    "--%s is for --simulate CLUSTER.ini",
+                                    o->ignore_memory ? "ignore-memory"
+                                                     : "trace-microbatches")
                    : 0;
     if (check_contradictions(o, err) < 0 || check_effects(o, err) < 0)
         return -1;
