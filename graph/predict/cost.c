@@ -112,9 +112,9 @@ static double published_seconds(const struct mtlm_cost *cost,
     int kernels;
     const double bytes = mtlm_profile_bytes(c->profile, node, &kernels);
 
-    return kernels * c->launch_s
-           + c->profile->gemm_factor * products_seconds(cost, node)
-           + mtlm_memory_cost_seconds(c, bytes);
+    return kernels
+               * (c->profile->launch_s > 0 ? c->profile->launch_s : c->launch_s)
+           + products_seconds(cost, node) + mtlm_memory_cost_seconds(c, bytes);
 }
 
 static double kernel_seconds(const struct mtlm_cost *cost,

@@ -7,6 +7,7 @@
 
 #include "graph/build/program_build.h"
 #include "graph/predict/pipeline_programs.h"
+#include "graph/predict/profile.h"
 #include "runtime/base/memory.h"
 
 /* Returns an entry for each node of the program. */
@@ -67,4 +68,13 @@ double mtlm_pipeline_programs_seconds(void *arg,
     if (isnan(*seconds))
         *seconds = mtlm_cost_seconds(&p->cost[rank], item->node);
     return *seconds;
+}
+
+bool mtlm_pipeline_programs_chained(void *arg,
+                                    const struct mtlm_program *program,
+                                    const struct mtlm_item *item)
+{
+    const struct mtlm_pipeline_programs *p = arg;
+
+    return mtlm_profile_chains(p->cost[0].cluster->profile, program, item);
 }

@@ -26,8 +26,8 @@ struct mtlm_profile {
     /* Bytes that kernels between the products of attention read and write for
      * each score: forward, backward. */
     double score_bytes[2];
-    double gemm_factor; /* on the durations of matrix products */
-    bool accumulates;   /* a kernel of its own adds each weight gradient */
+    double launch_s;  /* of each kernel; 0: the cluster's */
+    bool accumulates; /* a kernel of its own adds each weight gradient */
     bool pipelines, interleaves, scatters;
     bool splits_rows;    /* had sequence parallelism and selective recompute */
     bool hides_backward; /* tensor-parallel messages beside weight gradients */
@@ -37,10 +37,9 @@ struct mtlm_profile {
 /* Returns the profile of that name, with or without "megatron-"; or NULL. */
 const struct mtlm_profile *mtlm_profile_find(const char *name);
 
-/* Makes the program what the code ran: whole samples, and recomputation of
- * whole layers. */
-void mtlm_profile_apply(const struct mtlm_profile *profile,
-                        struct mtlm_program_config *config);
+/* Makes the program what all published code ran: whole samples, and
+ * recomputation of whole layers. */
+void mtlm_profile_apply(struct mtlm_program_config *config);
 
 /* Returns a feature of the program that the code never had, as in "a pipeline";
  * NULL: the code had all. */

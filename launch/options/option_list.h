@@ -470,14 +470,14 @@
         "CLUSTER.ini",                                                         \
         "start no ranks: print time, FLOP/s, idle time and memory of an "      \
         "iteration on the machine of CLUSTER.ini, and stop")                   \
+    OPT(PREDICTION, AS, "as", TEXT, as, "", 0, 0,                              \
+        "megatron-2019|v1.0|2020-09|2021|2022|deepspeed",                      \
+        "with --simulate: as published code of that time, with its kernels, "  \
+        "its blocking messages and its fixed order")                           \
     OPT(PREDICTION, IGNORE_MEMORY, "ignore-memory", FLAG, ignore_memory, "no", \
         0, 0, NULL,                                                            \
         "with --simulate: also a job that needs more memory than a device "    \
         "has")                                                                 \
-    OPT(PREDICTION, TRACE_MICROBATCHES, "trace-microbatches", RANGE,           \
-        trace_microbatches, "", 1, 1000000000, "A:B",                          \
-        "with --simulate --trace DIR: first and last microbatch to write "     \
-        "(default: as many first ones as make 50000 nodes)")                   \
     OPT(TESTING, DUMP_FIRST_STEP, "dump-first-step", TEXT, dump_dir, "", 0, 0, \
         "DIR",                                                                 \
         "write weights, batch, loss and gradients of the first iteration to "  \

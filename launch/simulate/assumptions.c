@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/predict/profile.h"
 #include "launch/simulate/assumed_keys.h"
 #include "launch/simulate/assumptions.h"
 #include "runtime/base/plural.h"
@@ -20,11 +21,17 @@ static void print_folding(const struct mtlm_prediction *p, FILE *out)
             p->exact ? "" : "; the others lie unlike on the hosts");
 }
 
-static void print_order(const struct mtlm_prediction *p, FILE *out)
+static void print_order(const struct mtlm_prediction *p,
+                        const struct mtlm_options *options, FILE *out)
 {
     const bool mtlm = strcmp(p->policy, "mtlm") == 0;
 
-    if (mtlm)
+    if (options->profile)
+        fprintf(out,
+                "  code           %s: its kernels, and one thing after another "
+                "in the order of its schedule\n",
+                options->profile->source);
+    else if (mtlm)
         fprintf(out,
                 "  policy         mtlm: workers wait up to %g of a task for "
                 "one of higher priority\n",
@@ -49,14 +56,14 @@ int mtlm_assumptions_print(const struct mtlm_prediction *prediction,
         return -1;
     fprintf(out, "\nAssumptions\n");
     print_folding(prediction, out);
-    print_order(prediction, out);
+    print_order(prediction, options, out);
     fprintf(out, "  numbers        assumed in %s: %s\n", options->simulate_file,
             *keys ? keys : "none");
     fprintf(out,
             "  iteration      the first one, from an idle machine to the last "
             "optimizer node\n"
             "  messages       at the rates of the file; no two slow each "
-            "other, or a kernel\n"
+            "other, and overlap_tax slows kernels beside them\n"
             "  not modelled   the runtime's own time, data input, validation, "
             "checkpoints, jitter, faults\n");
     free(keys);

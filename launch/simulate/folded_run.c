@@ -46,6 +46,8 @@ void mtlm_folded_run_evaluate(struct mtlm_folded_run *run, bool serial)
         .iterations = 1,
         .seconds = mtlm_pipeline_programs_seconds,
         .arg = &run->programs,
+        .chained =
+            run->cluster->profile ? mtlm_pipeline_programs_chained : NULL,
         .serial = serial,
         .hold = run->hold,
         .leaves_backward = first->place != NULL});

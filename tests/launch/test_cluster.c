@@ -181,7 +181,9 @@ static void test_what_is_wrong_is_said_with_its_line(void **state)
 
 static void test_those_of_the_tree_are_right(void **state)
 {
-    static const char *const names[] = {"uniform", "dgx-a100", "amd-epyc-core"};
+    static const char *const names[] = {"uniform",  "dgx-2h",
+                                        "dgx-a100", "a100-800gbps",
+                                        "dgx-h100", "amd-epyc-core"};
     const char *tree = getenv("srcdir");
 
     (void) state;

@@ -124,6 +124,87 @@ static void test_schedules_take_what_their_formulas_say(void **state)
          (8 + 3) * 0.15, 1e-6);
 }
 
+/* Simulates on that machine.  Returns the text, or NULL and sets error. */
+static char *on_small(const char *name, const char *line)
+{
+    char *all = mtlm_sprintf("--simulate %s %s", name, line), *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_int_equal(parse(all), MTLM_REQUEST_SIMULATE);
+    if (mtlm_simulate(&options, out, &error) < 0) {
+        fclose(out);
+        free(text);
+        text = NULL;
+    } else {
+        fclose(out);
+    }
+    free(all);
+    return text;
+}
+
+#define PUBLISHED                                                              \
+    "--lr 1e-4 --train-iters 1 --fp16 --seq-length 1024 --vocab-size 50257 "   \
+    "--micro-batch-size 8 --global-batch-size 8 --ignore-memory "              \
+    "--pipeline-model-parallel-size 1 --recompute-granularity full "           \
+    "--recompute-method uniform --recompute-num-layers 1 "
+
+/* Megatron-LM v1.0 on a DGX-2H: 1288 ms, the fitted row, and 1508 ms. */
+static void test_published_code_takes_the_published_time(void **state)
+{
+    (void) state;
+    near(seconds_of("dgx-2h",
+                    PUBLISHED "--as v1.0 --num-layers 24 --hidden-size 1920 "
+                              "--num-attention-heads 15 "
+                              "--tensor-model-parallel-size 1"),
+         1.288, 0.01);
+    near(seconds_of("dgx-2h",
+                    PUBLISHED "--as megatron-v1.0 --num-layers 42 "
+                              "--hidden-size 4096 --num-attention-heads 32 "
+                              "--tensor-model-parallel-size 8"),
+         1.508, 0.03);
+}
+
+/* Published code follows the order of 1f1b or interleaved strictly. */
+static void test_published_code_has_the_features_of_its_year(void **state)
+{
+    static const struct {
+        const char *line, *error;
+    } cases[] = {
+        {"--as 2021 --schedule zb-v", "--as 2021: Megatron-LM v2.5 (arXiv "
+                                      "2104.04473) never had a schedule but "
+                                      "1f1b and interleaved"},
+        {"--as megatron-2019",
+         "--as megatron-2019: Megatron-LM of 2019 (arXiv 1909.08053) never had "
+         "a pipeline"},
+        {"--as 2020-09 --schedule interleaved",
+         "--as 2020-09: Megatron-LM before interleaving (figures of 2021-01) "
+         "never had virtual stages"}};
+
+    (void) state;
+    near(seconds_of("uniform", FOUR "--global-batch-size 8 --as 2021"),
+         (8 + 3) * 0.15, 1e-6);
+    near(seconds_of("uniform", FOUR "--global-batch-size 8 --as 2021 "
+                                    "--num-virtual-stages-per-pipeline-rank 2"),
+         (8 + 3 / 2.0) * 0.15, 1e-6);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *line =
+            mtlm_sprintf(FOUR "--global-batch-size 8 %s", cases[i].line);
+
+        assert_null(on_small(cluster("uniform"), line));
+        assert_int_equal(error.code, MTLM_EXIT_USAGE);
+        assert_string_equal(error.text, cases[i].error);
+        free(line);
+    }
+    refuses("--model gpt-tiny --as 2021", "--as is for --simulate CLUSTER.ini");
+    refuses("--model gpt-tiny --simulate x.ini --as 2018",
+            "--as is '2018', it must be megatron-2019, v1.0, 2020-09, 2021, "
+            "2022 or deepspeed");
+    refuses("--model gpt-tiny --simulate x.ini --as 2021 --schedule-mode hint",
+            "--as follows the order of its schedule; leave out "
+            "--schedule-mode");
+}
+
 /* The plan evaluates passes of stages, the simulation all nodes. */
 static void test_the_plan_counts_the_same_seconds(void **state)
 {
@@ -270,25 +351,6 @@ static void write_small(const char *name)
     fclose(file);
 }
 
-/* Simulates on that machine.  Returns the text, or NULL and sets error. */
-static char *on_small(const char *name, const char *line)
-{
-    char *all = mtlm_sprintf("--simulate %s %s", name, line), *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-
-    assert_int_equal(parse(all), MTLM_REQUEST_SIMULATE);
-    if (mtlm_simulate(&options, out, &error) < 0) {
-        fclose(out);
-        free(text);
-        text = NULL;
-    } else {
-        fclose(out);
-    }
-    free(all);
-    return text;
-}
-
 static void test_the_size_of_the_machine_is_a_limit(void **state)
 {
     static const char large[] =
@@ -358,14 +420,6 @@ static void test_what_contradicts_is_refused(void **state)
     }
     refuses("--model gpt-tiny --ignore-memory",
             "--ignore-memory is for --simulate CLUSTER.ini");
-    refuses("--model gpt-tiny --trace x --trace-microbatches 1:2",
-            "--trace-microbatches is for --simulate CLUSTER.ini");
-    refuses("--model gpt-tiny --simulate x.ini --trace-microbatches 1:2",
-            "--trace-microbatches is for --trace DIR");
-    refuses("--model gpt-tiny --simulate x.ini --trace x --trace-iterations "
-            "1:2",
-            "--simulate has one iteration; --trace-microbatches chooses a "
-            "part for --trace DIR");
     refuses("--model gpt-tiny --simulate x.ini --save x",
             "--save needs computed values, and --simulate computes none");
     refuses("--model gpt-tiny --simulate x.ini --replan-after 2",
@@ -394,6 +448,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_schedules_take_what_their_formulas_say),
+        cmocka_unit_test(test_published_code_takes_the_published_time),
+        cmocka_unit_test(test_published_code_has_the_features_of_its_year),
         cmocka_unit_test(test_the_plan_counts_the_same_seconds),
         cmocka_unit_test(test_two_simulations_are_equal_to_the_last_digit),
         cmocka_unit_test(test_rates_follow_from_the_time),
