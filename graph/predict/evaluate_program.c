@@ -188,6 +188,7 @@ static void add_item(struct builder *b, const struct mtlm_item *item,
         run->node = mtlm_realloc(run->node, b->capacity, sizeof(*run->node));
     }
     run->node[run->n++] = (struct mtlm_executed){.node = node,
+                                                 .item = item,
                                                  .program = b->at,
                                                  .iteration = iteration,
                                                  .microbatch = item->microbatch,

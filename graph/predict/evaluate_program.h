@@ -38,7 +38,8 @@ struct mtlm_evaluate_program {
 
 struct mtlm_executed {
     const struct mtlm_node *node;
-    int program; /* index in program[] */
+    const struct mtlm_item *item; /* of the node and its microbatch */
+    int program;                  /* index in program[] */
     int iteration, microbatch;
     int64_t use; /* number of this use of its tensors */
     int64_t start_ns, end_ns;

@@ -478,6 +478,10 @@
         0, 0, NULL,                                                            \
         "with --simulate: also a job that needs more memory than a device "    \
         "has")                                                                 \
+    OPT(PREDICTION, TRACE_MICROBATCHES, "trace-microbatches", RANGE,           \
+        trace_microbatches, "", 1, 1000000000, "A:B",                          \
+        "with --simulate --trace DIR: first and last microbatch to write "     \
+        "(default: as many first ones as make 50000 nodes)")                   \
     OPT(TESTING, DUMP_FIRST_STEP, "dump-first-step", TEXT, dump_dir, "", 0, 0, \
         "DIR",                                                                 \
         "write weights, batch, loss and gradients of the first iteration to "  \

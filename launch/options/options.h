@@ -163,9 +163,10 @@ struct mtlm_options {
     double stretch; /* factor of all durations */
 
     /* Prediction */
-    char *simulate_file; /* or NULL: no simulation */
-    bool ignore_memory;  /* simulate a job that does not fit */
-    char *as;            /* name of published code, or NULL; found as: */
+    char *simulate_file;                  /* or NULL: no simulation */
+    bool ignore_memory;                   /* simulate a job that does not fit */
+    struct mtlm_range trace_microbatches; /* 1-based; last 0: by their nodes */
+    char *as; /* name of published code, or NULL; found as: */
     const struct mtlm_profile *profile; /* borrowed, or NULL: our own */
 
     /* Data */

@@ -40,20 +40,24 @@ static int check_effects(const struct mtlm_options *o, struct mtlm_error *err)
                        : o->slow_rank.speed > 0 ? "slow-rank"
                        : o->stretch != 1        ? "stretch"
                                                 : NULL;
-    const char *run = o->trace_dir         ? "trace"
-                      : o->tensorboard_dir ? "tensorboard-dir"
-                                           : NULL;
-
     if (time)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--simulate lets one rank stand for its group "
                               "at the times of the file; --%s is for "
                               "--synthetic",
                               time);
-    if (run)
+    if (o->tensorboard_dir)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--%s needs a run, and --simulate runs nothing",
-                              run);
+                              "--tensorboard-dir needs a run, and --simulate "
+                              "runs nothing");
+    if (mtlm_options_given(o, MTLM_OPT_TRACE_ITERATIONS))
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--simulate has one iteration; "
+                              "--trace-microbatches chooses a part for "
+                              "--trace DIR");
+    if (o->trace_microbatches.last > 0 && !o->trace_dir)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--trace-microbatches is for --trace DIR");
     return 0;
 }
 
@@ -84,11 +88,14 @@ int mtlm_options_simulate_resolve(struct mtlm_options *options,
                                   struct mtlm_error *err)
 {
     struct mtlm_options *o = options;
+    const char *alone = o->as                            ? "as"
+                        : o->ignore_memory               ? "ignore-memory"
+                        : o->trace_microbatches.last > 0 ? "trace-microbatches"
+                                                         : NULL;
 
-    if (!o->simulate_file && (o->ignore_memory || o->as))
+    if (!o->simulate_file && alone)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--%s is for --simulate CLUSTER.ini",
-                              o->as ? "as" : "ignore-memory");
+                              "--%s is for --simulate CLUSTER.ini", alone);
     if (!o->simulate_file)
         return 0;
     if (o->as && resolve_profile(o, err) < 0)

@@ -8,6 +8,7 @@
 
 #include "graph/predict/activation_memory.h"
 #include "graph/predict/profile.h"
+#include "launch/job/job_outputs.h"
 #include "launch/log/metrics.h"
 #include "launch/options/options_layout.h"
 #include "launch/plan/cluster.h"
@@ -17,6 +18,7 @@
 #include "launch/simulate/prediction_json.h"
 #include "launch/simulate/prediction_table.h"
 #include "launch/simulate/simulate.h"
+#include "launch/simulate/simulate_trace.h"
 #include "runtime/comm/launcher.h"
 
 #define GIB (1024.0 * 1024 * 1024)
@@ -165,34 +167,86 @@ static int write_metrics(const struct simulation *s,
                           s->options->metrics);
 }
 
-/* Evaluates an iteration, and prints and writes the numbers. */
+/* Writes --trace DIR. */
+static int write_trace(const struct simulation *s,
+                       const struct mtlm_folded_run *run,
+                       const struct mtlm_prediction *prediction, FILE *out,
+                       struct mtlm_error *err)
+{
+    struct mtlm_simulate_trace trace;
+    int rc;
+
+    if (!s->options->trace_dir)
+        return 0;
+    mtlm_step_show("writing the trace");
+    rc = mtlm_simulate_trace(run, prediction, s->options, &trace, err);
+    mtlm_step_clear();
+    if (rc == 0)
+        fprintf(out,
+                "\nTrace in %s: microbatches %" PRId64 " to %" PRId64
+                " of %" PRId64 ", %" PRId64 " of %d nodes\n",
+                s->options->trace_dir, trace.microbatches.first,
+                trace.microbatches.last, prediction->microbatches, trace.nodes,
+                prediction->nodes);
+    return rc;
+}
+
+/* Evaluates the run, and prints and writes the numbers. */
+static int evaluate(struct simulation *s, struct mtlm_folded_run *run,
+                    FILE *out, struct mtlm_error *err)
+{
+    struct mtlm_prediction prediction;
+
+    mtlm_step_show("evaluating an iteration");
+    mtlm_folded_run_evaluate(run, s->options->transport == MTLM_USE_SERIAL);
+    prediction = mtlm_prediction_make(run, s->options, &s->cluster);
+    mtlm_step_clear();
+    return mtlm_prediction_table_print(&prediction, s->options, out, err) < 0
+                   || write_metrics(s, &prediction, err) < 0
+                   || write_trace(s, run, &prediction, out, err) < 0
+               ? -1
+               : 0;
+}
+
+/* Refuses microbatches that the iteration does not have. */
+static int check_window(const struct simulation *s,
+                        const struct mtlm_program_config *config,
+                        struct mtlm_error *err)
+{
+    const struct mtlm_range *window = &s->options->trace_microbatches;
+
+    if (window->last <= config->microbatches)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "--trace-microbatches %" PRId64 ":%" PRId64
+                          " goes beyond the %" PRId64
+                          " microbatches of an iteration",
+                          window->first, window->last, config->microbatches);
+}
+
+/* Builds the programs, refuses what does not fit, and evaluates the rest. */
 static int simulate_iteration(struct simulation *s, FILE *out,
                               struct mtlm_error *err)
 {
     const struct mtlm_choice *c = &s->choice;
+    const char *dir = s->options->trace_dir;
     struct mtlm_program_config config =
         mtlm_wish_config(&s->wish, c->tp, c->pp, c->dp, c->micro_batch);
     struct mtlm_folded_run run;
-    struct mtlm_prediction prediction;
-    int rc;
+    int lock = 0, rc;
 
-    if (check_profile(s, &config, err) < 0)
+    if (check_profile(s, &config, err) < 0 || check_window(s, &config, err) < 0)
         return -1;
     mtlm_activation_memory_measure(&config);
     mtlm_step_show("building the programs");
     run = mtlm_folded_run_create(&config, &s->cluster);
     rc = check_memory(s, mtlm_folded_run_memory(&run), err);
-    if (rc == 0) {
-        mtlm_step_show("evaluating an iteration");
-        mtlm_folded_run_evaluate(&run,
-                                 s->options->transport == MTLM_USE_SERIAL);
-        prediction = mtlm_prediction_make(&run, s->options, &s->cluster);
-        mtlm_step_clear();
-        rc = mtlm_prediction_table_print(&prediction, s->options, out, err);
-        if (rc == 0)
-            rc = write_metrics(s, &prediction, err);
-    }
+    if (rc == 0 && dir)
+        rc = mtlm_job_outputs_take(dir, "trace", &lock, err);
     mtlm_step_clear();
+    if (rc == 0)
+        rc = evaluate(s, &run, out, err);
+    mtlm_job_outputs_leave(dir, &lock);
     mtlm_folded_run_free(&run);
     mtlm_activation_memory_free(&config.activation);
     return rc;

@@ -420,6 +420,14 @@ static void test_what_contradicts_is_refused(void **state)
     }
     refuses("--model gpt-tiny --ignore-memory",
             "--ignore-memory is for --simulate CLUSTER.ini");
+    refuses("--model gpt-tiny --trace x --trace-microbatches 1:2",
+            "--trace-microbatches is for --simulate CLUSTER.ini");
+    refuses("--model gpt-tiny --simulate x.ini --trace-microbatches 1:2",
+            "--trace-microbatches is for --trace DIR");
+    refuses("--model gpt-tiny --simulate x.ini --trace x --trace-iterations "
+            "1:2",
+            "--simulate has one iteration; --trace-microbatches chooses a "
+            "part for --trace DIR");
     refuses("--model gpt-tiny --simulate x.ini --save x",
             "--save needs computed values, and --simulate computes none");
     refuses("--model gpt-tiny --simulate x.ini --replan-after 2",
