@@ -67,9 +67,21 @@ static int64_t most_layers(const struct mtlm_program_config *config)
     return most;
 }
 
+/* Returns how often the longest task of W fits into W, on the stage with most
+ * layers.  W of a layer has a task for each weight matrix: [h, 3 h], [h, h],
+ * [h, f], [f, h]. */
+static int weight_pieces(const struct mtlm_program_config *config)
+{
+    const double h = config->model.hidden_size;
+    const double f = config->model.ffn_hidden_size;
+    const double pieces =
+        round(most_layers(config) * (4 * h + 2 * f) / fmax(3 * h, f));
+
+    return pieces < PIECES ? (int) pieces : PIECES;
+}
+
 struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config)
 {
-    const int64_t pieces = most_layers(config);
     struct mtlm_work work = {.window = mtlm_ring_windows(config)};
 
     find_times(&work, config);
@@ -81,7 +93,7 @@ struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config)
         .backward = work.times.backward,
         .weight = work.times.weight,
         .hop = work.times.hop,
-        .pieces = pieces < PIECES ? pieces : PIECES,
+        .pieces = weight_pieces(config),
         .window = work.window,
         .order = config->follow == MTLM_FOLLOW_HINT ? config->order : NULL,
         .pooled = config->follow == MTLM_FOLLOW_HINT

@@ -9,8 +9,8 @@
 #include "graph/predict/evaluate.h"
 
 /* Times from FLOPs are scaled: F of a microbatch takes 1 ms per rank on
- * average.  With placement policy, F takes 1 ms per stage.  W has a piece for
- * each layer of a stage, but at most 8. */
+ * average.  With placement policy, F takes 1 ms per stage.  W has as many
+ * pieces as its longest task fits into W, but at most 8. */
 struct mtlm_work {
     struct mtlm_evaluate pipeline; /* its order: of a config in mode hint */
     struct mtlm_window *window;    /* pipeline.window: of the program */

@@ -1,6 +1,7 @@
 /* --schedule auto: the schedule that the search finds. */
 #include "config.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +10,7 @@
 #include <cmocka.h>
 
 #include "graph/build/order_build.h"
+#include "graph/build/program_build.h"
 #include "graph/build/ring.h"
 #include "graph/predict/activation_memory.h"
 #include "graph/predict/search.h"
@@ -158,6 +160,46 @@ static void test_waits_count(void **state)
     mtlm_stage_times_free(&times);
 }
 
+/* ---- pieces of W ---- */
+
+/* Returns how often the longest task of W in a layer fits into the W of the
+ * layers of the program's first stage, by FLOPs. */
+static double longest_tasks(const struct mtlm_program *program)
+{
+    const struct mtlm_list *list = &program->stage[0].weight;
+    double all = 0, longest = 0;
+
+    for (int i = 0; i < list->n; i++)
+        if (list->node[i]->layer >= 0) {
+            all += list->node[i]->flops;
+            longest = fmax(longest, list->node[i]->flops);
+        }
+    return all / longest;
+}
+
+static void test_pieces_of_w_are_those_of_the_program(void **state)
+{
+    (void) state;
+    for (int layers = 4; layers <= 8; layers += 4)
+        for (int wide = 1; wide <= 2; wide++) {
+            struct mtlm_program_config config = small_config(1, 4, 4);
+            struct mtlm_program *program;
+            struct mtlm_work work;
+
+            config.model.num_layers = layers;
+            config.model.ffn_hidden_size *= wide;
+            mtlm_layout_place(&config.layout, 0);
+            program = mtlm_program_build(&config);
+            work = mtlm_work_create(&config);
+            assert_float_equal(work.pipeline.pieces, longest_tasks(program),
+                               .5);
+            mtlm_work_free(&work);
+            mtlm_program_destroy(program);
+        }
+}
+
+/* ---- other orders ---- */
+
 /* ZB-V in the memory of config, W in one piece as its authors have it. */
 static double zb_v_seconds(const struct mtlm_program_config *config)
 {
@@ -226,6 +268,7 @@ int main(void)
         cmocka_unit_test(test_auto_is_no_longer_than_zb_v),
         cmocka_unit_test(test_an_order_beats_windows_within_the_memory),
         cmocka_unit_test(test_waits_count),
+        cmocka_unit_test(test_pieces_of_w_are_those_of_the_program),
         cmocka_unit_test(test_auto_is_no_longer_than_the_order_of_zb_v),
         cmocka_unit_test(
             test_no_order_is_searched_without_times_or_for_workers),
