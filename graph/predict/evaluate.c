@@ -10,6 +10,7 @@
 #include "graph/order/walk.h"
 #include "graph/predict/bound.h"
 #include "graph/predict/evaluate.h"
+#include "graph/predict/late.h"
 #include "graph/predict/simulator.h"
 #include "graph/schedule/order_place.h"
 #include "runtime/base/memory.h"
@@ -105,9 +106,13 @@ static void add_tasks(struct pipeline *p)
 
 /* ---- edges ---- */
 
-static int64_t hop_ns(const struct pipeline *p, int a, int b)
+/* Returns the nanoseconds from microbatch i on stage a to stage b. */
+static int64_t hop_ns(const struct pipeline *p, int a, int b, int i)
 {
-    return rank_of(p, a) != rank_of(p, b) ? to_ns(p->config->hop) : 0;
+    if (rank_of(p, a) == rank_of(p, b))
+        return 0;
+    return to_ns(p->config->hop
+                 + mtlm_late_share(a, b, i) * p->config->latency);
 }
 
 /* Adds an edge from the task, from all pieces of a W.  i < 0: adds none. */
@@ -127,12 +132,12 @@ static void connect_data(struct pipeline *p, int k, int i)
     const bool fused = p->config->schedule->fused;
 
     if (k > 0)
-        add_edge(p, FORWARD, k - 1, i, f, hop_ns(p, k - 1, k));
+        add_edge(p, FORWARD, k - 1, i, f, hop_ns(p, k - 1, k, i));
     add_edge(p, FORWARD, k, i, b, 0);
     if (k + 1 < p->stages) {
-        add_edge(p, BACKWARD, k + 1, i, b, hop_ns(p, k + 1, k));
+        add_edge(p, BACKWARD, k + 1, i, b, hop_ns(p, k + 1, k, i));
         if (fused && rank_of(p, k) != rank_of(p, k + 1))
-            add_edge(p, WEIGHT, k + 1, i, b, hop_ns(p, k + 1, k));
+            add_edge(p, WEIGHT, k + 1, i, b, hop_ns(p, k + 1, k, i));
     }
     for (int j = 0; j < p->config->pieces; j++) {
         add_edge(p, BACKWARD, k, i, w + j, 0);
@@ -360,6 +365,23 @@ static void take_walk(const struct mtlm_walk *walk,
     free(end);
 }
 
+/* Adds the latencies of the messages that boxes wait for. */
+static void add_latencies(const struct mtlm_evaluate *config,
+                          struct mtlm_walk *walk)
+{
+    for (int i = 0; i < walk->n; i++) {
+        const int before = walk->before[i];
+        struct mtlm_box from, to;
+
+        if (before < 0 || walk->rank[before] == walk->rank[i])
+            continue;
+        from = mtlm_box_at(walk->boxes, before);
+        to = mtlm_box_at(walk->boxes, i);
+        walk->hop[i] += mtlm_late_share(from.stage, to.stage, to.microbatch)
+                        * config->latency;
+    }
+}
+
 struct mtlm_evaluation mtlm_evaluate_order(const struct mtlm_evaluate *config,
                                            const struct mtlm_box_order *order)
 {
@@ -372,6 +394,7 @@ struct mtlm_evaluation mtlm_evaluate_order(const struct mtlm_evaluate *config,
     boxes.pieces = 1;
     walk = mtlm_walk_create(&boxes);
     walk.apart = true;
+    add_latencies(config, &walk);
     e.makespan_s = mtlm_walk(&walk, order);
     assert(e.makespan_s < INFINITY);
     take_walk(&walk, order, &e);
@@ -392,6 +415,15 @@ struct mtlm_boxes mtlm_evaluate_boxes(const struct mtlm_evaluate *pipeline,
                                .hop = pipeline->hop,
                                .fused = pipeline->schedule->fused,
                                .memory = memory};
+}
+
+double mtlm_evaluate_shortest_forward(const struct mtlm_evaluate *pipeline)
+{
+    double least = INFINITY;
+
+    for (int k = 0; k < mtlm_layout_stages(pipeline->layout); k++)
+        least = fmin(least, pipeline->forward[k]);
+    return least;
 }
 
 void mtlm_evaluation_free(struct mtlm_evaluation *evaluation)

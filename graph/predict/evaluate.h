@@ -23,6 +23,9 @@ struct mtlm_evaluate {
     const double *forward, *backward, *weight;
     double hop;                       /* seconds of a message between two
                                        * ranks */
+    double latency;                   /* seconds that a message takes more, at
+                                       * most: a share of its own for each
+                                       * (mtlm_late_share()), half on average */
     int pieces;                       /* tasks of W per stage and microbatch; >=
                                        * 1 */
     const struct mtlm_window *window; /* [stages] */
@@ -76,6 +79,9 @@ struct mtlm_evaluation mtlm_evaluate_order(const struct mtlm_evaluate *pipeline,
  * borrowed; NULL if the caller asks for none. */
 struct mtlm_boxes mtlm_evaluate_boxes(const struct mtlm_evaluate *pipeline,
                                       const double *memory);
+
+/* Returns the seconds of the shortest F. */
+double mtlm_evaluate_shortest_forward(const struct mtlm_evaluate *pipeline);
 
 /* Frees the tasks of the evaluation. */
 void mtlm_evaluation_free(struct mtlm_evaluation *evaluation);

@@ -3,10 +3,10 @@
 #include "config.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "graph/predict/hold.h"
+#include "graph/predict/late.h"
 #include "graph/predict/pipeline_programs.h"
 
 /* Of equal shares, the first one wins. */
@@ -14,25 +14,39 @@ static const double shares[] = {0.5, 0.25, 1, 0};
 
 enum { SHARES = sizeof(shares) / sizeof(shares[0]) };
 
-/* The shortest message, as a share of F. */
-static const double least_hop = 5e-3;
-
 static const double rounding = 1e-9;
 
-/* Returns the makespan with this share.  late: messages take at least the least
- * time. */
-typedef double evaluate_share(void *arg, double share, bool late);
+/* Pipelines to choose a share for. */
+struct shares_of {
+    /* Returns the makespan with this share; messages take `more` seconds more
+     * than given. */
+    double (*evaluate)(void *arg, double share, double more);
+    void *arg;
+    double forward; /* seconds of F */
+    double share;   /* that is evaluated */
+};
 
-static double choose_share(evaluate_share *evaluate, void *arg, double *seconds)
+static double evaluate_late(void *arg, double more)
 {
-    const double most = evaluate(arg, 0, false);
+    const struct shares_of *s = arg;
+
+    return s->evaluate(s->arg, s->share, more);
+}
+
+static double choose_share(struct shares_of *s, double *seconds)
+{
+    const double most = s->evaluate(s->arg, 0, 0);
     double least = INFINITY, share = 0;
 
     for (int i = 0; i < SHARES; i++) {
-        const double given = evaluate(arg, shares[i], false);
-        const double late = evaluate(arg, shares[i], true);
+        const double given = s->evaluate(s->arg, shares[i], 0);
+        double late;
 
-        if (given > most * (1 + rounding) || late >= least * (1 - rounding))
+        if (given > most * (1 + rounding))
+            continue;
+        s->share = shares[i];
+        late = mtlm_late_seconds(evaluate_late, s, s->forward);
+        if (late >= least * (1 - rounding))
             continue;
         least = late;
         share = shares[i];
@@ -44,22 +58,12 @@ static double choose_share(evaluate_share *evaluate, void *arg, double *seconds)
 
 /* ---- pipelines ---- */
 
-static double shortest_forward(const struct mtlm_evaluate *pipeline)
-{
-    double least = INFINITY;
-
-    for (int k = 0; k < mtlm_layout_stages(pipeline->layout); k++)
-        least = fmin(least, pipeline->forward[k]);
-    return least;
-}
-
-static double evaluate_pipeline(void *arg, double share, bool late)
+static double evaluate_pipeline(void *arg, double share, double more)
 {
     struct mtlm_evaluate one = *(const struct mtlm_evaluate *) arg;
     struct mtlm_evaluation e;
 
-    if (late)
-        one.hop = fmax(one.hop, least_hop * shortest_forward(&one));
+    one.hop += more;
     one.hold = share;
     e = mtlm_evaluate(&one);
     mtlm_evaluation_free(&e);
@@ -68,7 +72,11 @@ static double evaluate_pipeline(void *arg, double share, bool late)
 
 double mtlm_hold_choose(const struct mtlm_evaluate *pipeline, double *seconds)
 {
-    return choose_share(evaluate_pipeline, (void *) pipeline, seconds);
+    struct shares_of s = {.evaluate = evaluate_pipeline,
+                          .arg = (void *) pipeline,
+                          .forward = mtlm_evaluate_shortest_forward(pipeline)};
+
+    return choose_share(&s, seconds);
 }
 
 /* ---- programs ---- */
@@ -79,7 +87,7 @@ enum { MANY_TASKS = 100000, ENOUGH = 2 };
 
 struct programs {
     struct mtlm_pipeline_programs pipeline;
-    double least_s; /* of a message */
+    double more_s; /* that a message takes */
 };
 
 static double item_seconds(void *arg, const struct mtlm_program *program,
@@ -89,9 +97,8 @@ static double item_seconds(void *arg, const struct mtlm_program *program,
     const double seconds =
         mtlm_pipeline_programs_seconds(&p->pipeline, program, item, iteration);
 
-    return mtlm_ops[item->node->call.kind]->op_class == MTLM_CLASS_P2P
-               ? fmax(seconds, p->least_s)
-               : seconds;
+    return item->node->call.kind == MTLM_OP_SEND ? seconds + p->more_s
+                                                 : seconds;
 }
 
 /* Returns the seconds of a microbatch's F on the first rank. */
@@ -111,12 +118,12 @@ static double forward_seconds(struct mtlm_pipeline_programs *p)
     return seconds;
 }
 
-static double evaluate_programs(void *arg, double share, bool late)
+static double evaluate_programs(void *arg, double share, double more)
 {
     struct programs *p = arg;
     struct mtlm_execution run;
 
-    p->least_s = late ? least_hop * forward_seconds(&p->pipeline) : 0;
+    p->more_s = more;
     run = mtlm_evaluate_program(&(struct mtlm_evaluate_program){
         .program = (const struct mtlm_program *const *) p->pipeline.program,
         .n = p->pipeline.n,
@@ -146,7 +153,11 @@ double mtlm_hold_choose_program(const struct mtlm_program_config *config,
         one.microbatches = enough;
         p.pipeline = mtlm_pipeline_programs_create(&one, cluster);
     }
-    share = choose_share(evaluate_programs, &p, NULL);
+    share = choose_share(
+        &(struct shares_of){.evaluate = evaluate_programs,
+                            .arg = &p,
+                            .forward = forward_seconds(&p.pipeline)},
+        NULL);
     mtlm_pipeline_programs_free(&p.pipeline);
     return share;
 }

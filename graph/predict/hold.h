@@ -4,12 +4,11 @@
 /* How long the workers of a pipeline wait for messages: the hold rule
  * (mtlm_policy_holds() of mtlm/policy.h), by evaluation.
  *
- * The functions return the share of a task's duration of the shortest
- * evaluation.  The candidates include 0.  Of equal evaluations, one with a
- * positive share wins: latencies of a running pipeline vary.  The functions
- * evaluate with messages that take at least a two-hundredth of F, too: no
- * message is free.  The share never lengthens the evaluation without that least
- * latency. */
+ * The functions return a share of a task's duration.  The candidates are 0.5,
+ * 0.25, 1 and 0.  A share must not lengthen the evaluation with messages as
+ * given.  Of the others, the share is the one with the shortest mean of the
+ * evaluations behind late messages (graph/predict/late.h), all
+ * late alike.  Of equal means, the first candidate wins. */
 
 #include "graph/predict/cost.h"
 #include "graph/predict/evaluate.h"

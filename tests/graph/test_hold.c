@@ -154,6 +154,17 @@ static double seconds_of(const struct mtlm_evaluate *pipeline, double share)
     return e.makespan_s;
 }
 
+/* Gives a rank 0.8 of its speed. */
+static void slow_down(struct scene *s, int rank)
+{
+    for (int k = 0; k < mtlm_layout_stages(&s->layout); k++)
+        if (mtlm_layout_pp_rank(&s->layout, k) == rank) {
+            s->forward[k] *= 1.25;
+            s->backward[k] *= 1.25;
+            s->weight[k] *= 1.25;
+        }
+}
+
 /* Without waits, a W starts just before a B arrives: any latency costs up to a
  * W on every rank. */
 static void test_latency_costs_zb_h1_what_it_costs_the_fixed_order(void **state)
@@ -235,13 +246,8 @@ static void test_no_schedule_loses(void **state)
                                      times[i / 2 / HOPS], hops[i / 2 % HOPS]);
                         if (schedule->placed)
                             s.layout.placement = schedule->placement;
-                        for (int k = 0; k < mtlm_layout_stages(&s.layout); k++)
-                            if (i % 2
-                                && mtlm_layout_pp_rank(&s.layout, k) == 1) {
-                                s.forward[k] *= 1.25;
-                                s.backward[k] *= 1.25;
-                                s.weight[k] *= 1.25;
-                            }
+                        if (i % 2)
+                            slow_down(&s, 1);
                         compare(&s, schedule, pieces, &gains);
                         scene_free(&s);
                     }
@@ -252,6 +258,30 @@ static void test_no_schedule_loses(void **state)
         if (!schedule->fused)
             assert_true(gains.better > gains.n / 20);
     }
+}
+
+/* ZB-V behind messages of 0.001 F, a rank at 0.8x.  With messages 0.005 F later
+ * a quarter takes 26.35 and a half 26.50; with messages 0.02 F later, 27.26 and
+ * 26.58. */
+static void test_later_messages_choose_the_share(void **state)
+{
+    const struct mtlm_schedule *schedule = mtlm_schedule_find("zb-v");
+    struct mtlm_window window[SCENE_MOST];
+    struct mtlm_evaluate pipeline;
+    struct scene s;
+
+    (void) state;
+    scene_create(&s, 4, 8, 2, 1, times[2], thousandth);
+    slow_down(&s, 1);
+    pipeline = pipeline_of(&s, schedule, 1, window);
+    assert_float_equal(mtlm_hold_choose(&pipeline, NULL), .5, 0);
+    pipeline.hop += 5e-3 * s.forward[0];
+    assert_float_equal(seconds_of(&pipeline, .25), 26.35, 1e-2);
+    assert_float_equal(seconds_of(&pipeline, .5), 26.50, 1e-2);
+    pipeline.hop += 15e-3 * s.forward[0];
+    assert_float_equal(seconds_of(&pipeline, .25), 27.26, 1e-2);
+    assert_float_equal(seconds_of(&pipeline, .5), 26.58, 1e-2);
+    scene_free(&s);
 }
 
 /* Places in an order are priorities. */
@@ -346,6 +376,7 @@ int main(void)
         cmocka_unit_test(
             test_latency_costs_zb_h1_what_it_costs_the_fixed_order),
         cmocka_unit_test(test_no_schedule_loses),
+        cmocka_unit_test(test_later_messages_choose_the_share),
         cmocka_unit_test(test_hints_with_waits_cost_what_the_order_costs),
         cmocka_unit_test(test_programs_of_zb_h1_take_what_its_boxes_take)};
 
