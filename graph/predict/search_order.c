@@ -10,6 +10,7 @@
 #include "graph/predict/activation_memory.h"
 #include "graph/predict/bound.h"
 #include "graph/predict/evaluated_order.h"
+#include "graph/predict/late.h"
 #include "graph/predict/search.h"
 #include "graph/predict/search_order.h"
 #include "graph/predict/stage_kind.h"
@@ -21,12 +22,20 @@ enum { MOST_BOXES = 100000 };
 /* The kinds of stages share the steps of one search. */
 static const double effort = .3 / MTLM_STAGE_KINDS;
 
-/* An order must gain this share: times are never exact.  So must a chain beside
- * priorities: a chain cannot run a ready pass while a late one is next. */
-static const double worth = 0.999;
-
 /* The share of the hold rule that stands for all: a policy chooses its own. */
 static const double hold = .5;
+
+struct order_search {
+    bool waits; /* workers may wait for messages */
+    struct mtlm_found_orders orders;
+};
+
+/* What ranks make of a config. */
+struct follower {
+    const struct mtlm_program_config *config;
+    const struct mtlm_evaluate *pipeline;
+    bool waits; /* workers may wait for messages */
+};
 
 static double evaluate_pipeline(const struct mtlm_evaluate *pipeline,
                                 double share)
@@ -49,21 +58,37 @@ static double evaluate_chain(const struct mtlm_evaluate *pipeline,
     return e.makespan_s;
 }
 
-/* Returns the seconds of an iteration.  waits: workers may wait for messages.
- */
-static double evaluate(const struct mtlm_program_config *config, bool waits)
+/* Returns the seconds of an iteration whose messages take `more` seconds more
+ * than given, on average.  The latencies differ: where messages arrive at the
+ * same time by plan, any of them may be the first. */
+static double evaluate_follower(void *arg, double more)
 {
-    struct mtlm_work work = mtlm_work_create(config);
+    const struct follower *f = arg;
+    struct mtlm_evaluate one = *f->pipeline;
     double seconds;
 
-    if (mtlm_program_is_chained(config))
-        seconds = evaluate_chain(&work.pipeline, config->order);
-    else
-        seconds = evaluate_pipeline(&work.pipeline, 0);
-    if (waits && !mtlm_program_is_chained(config))
-        seconds = fmin(seconds, evaluate_pipeline(&work.pipeline, hold));
+    one.latency = 2 * more;
+    if (mtlm_program_is_chained(f->config))
+        return evaluate_chain(&one, f->config->order);
+    seconds = evaluate_pipeline(&one, 0);
+    return f->waits ? fmin(seconds, evaluate_pipeline(&one, hold)) : seconds;
+}
+
+/* Sets the seconds of what ranks make of config; behind late messages, only if
+ * the choice depends on them. */
+static void evaluate(const struct mtlm_program_config *config,
+                     const struct order_search *s,
+                     struct mtlm_found_order *found)
+{
+    struct mtlm_work work = mtlm_work_create(config);
+    struct follower follower = {config, &work.pipeline, s->waits};
+
+    found->seconds = evaluate_follower(&follower, 0);
+    if (mtlm_found_orders_want(&s->orders, found->seconds))
+        found->late_seconds =
+            mtlm_late_seconds(evaluate_follower, &follower,
+                              mtlm_evaluate_shortest_forward(&work.pipeline));
     mtlm_work_free(&work);
-    return seconds;
 }
 
 /* Returns the order with each W in one piece, at the place of this piece. */
@@ -88,38 +113,24 @@ static struct mtlm_box_order join_pieces(const struct mtlm_boxes *boxes,
     return joined;
 }
 
-/* Seconds to compare with. */
-static double cost_of(double seconds, enum mtlm_follow follow)
-{
-    return follow == MTLM_FOLLOW_STRICT ? seconds / worth : seconds;
-}
-
-/* Keeps the order, which a program of config would follow, if it fits and is
- * shorter than `found`; else frees the order. */
+/* Adds the order, which a program of config would follow, if the order fits;
+ * else frees the order. */
 static void note(const struct mtlm_program_config *config,
                  struct mtlm_box_order order, enum mtlm_follow follow,
-                 struct mtlm_found_order *found)
+                 struct order_search *s)
 {
     struct mtlm_program_config one = *config;
-    double seconds;
+    struct mtlm_found_order found = {
+        .order = order, .follow = follow, .layout = config->layout};
 
-    one.order = &order;
+    one.order = &found.order;
     one.follow = follow;
-    seconds = mtlm_ring_memory(&one) <= config->act_mem * (1 + 1e-9)
-                  ? evaluate(&one, found->waits)
-                  : INFINITY;
-    if (cost_of(seconds, follow) >= cost_of(found->seconds, found->follow)) {
-        mtlm_order_free(&order);
+    if (mtlm_ring_memory(&one) > config->act_mem * (1 + 1e-9)) {
+        mtlm_found_order_free(&found);
         return;
     }
-    mtlm_found_order_free(found);
-    *found =
-        (struct mtlm_found_order){.seconds = seconds,
-                                  .windows_seconds = found->windows_seconds,
-                                  .waits = found->waits,
-                                  .order = order,
-                                  .follow = follow,
-                                  .layout = config->layout};
+    evaluate(&one, s, &found);
+    mtlm_found_orders_add(&s->orders, &found);
 }
 
 /* Notes an order with each W in one piece, at the place of the first and of the
@@ -127,22 +138,20 @@ static void note(const struct mtlm_program_config *config,
 static void note_joined(const struct mtlm_program_config *config,
                         const struct mtlm_boxes *boxes,
                         const struct mtlm_box_order *order,
-                        struct mtlm_found_order *found)
+                        struct order_search *s)
 {
     const int last = boxes->pieces - 1;
 
     for (int piece = 0; piece <= last; piece += last > 0 ? last : 1) {
-        note(config, join_pieces(boxes, order, piece), MTLM_FOLLOW_HINT, found);
-        note(config, join_pieces(boxes, order, piece), MTLM_FOLLOW_WINDOWS,
-             found);
-        note(config, join_pieces(boxes, order, piece), MTLM_FOLLOW_STRICT,
-             found);
+        note(config, join_pieces(boxes, order, piece), MTLM_FOLLOW_HINT, s);
+        note(config, join_pieces(boxes, order, piece), MTLM_FOLLOW_WINDOWS, s);
+        note(config, join_pieces(boxes, order, piece), MTLM_FOLLOW_STRICT, s);
     }
 }
 
 /* Notes the orders that arise from the windows of the other schedules. */
 static void try_schedules(const struct mtlm_program_config *config,
-                          struct mtlm_found_order *found)
+                          struct order_search *s)
 {
     for (int i = 0; i < MTLM_SCHEDULE_COUNT; i++) {
         struct mtlm_program_config one = *config;
@@ -161,7 +170,7 @@ static void try_schedules(const struct mtlm_program_config *config,
         order = mtlm_order_create(&boxes);
         e = mtlm_evaluate(&work.pipeline);
         mtlm_evaluated_order(&e, &boxes, &order);
-        note_joined(config, &boxes, &order, found);
+        note_joined(config, &boxes, &order, s);
         mtlm_evaluation_free(&e);
         mtlm_order_free(&order);
         mtlm_work_free(&work);
@@ -172,7 +181,7 @@ static void try_schedules(const struct mtlm_program_config *config,
  * memory of slots, and notes the order. */
 static void try_memory(const struct mtlm_program_config *config,
                        const struct mtlm_work *work, bool pooled, int pieces,
-                       struct mtlm_found_order *found)
+                       struct order_search *s)
 {
     const struct mtlm_activation_memory *activation = &config->activation;
     struct mtlm_boxes boxes =
@@ -193,7 +202,7 @@ static void try_memory(const struct mtlm_program_config *config,
     order = mtlm_order_create(&boxes);
     walk = mtlm_walk_create(&boxes);
     if (mtlm_best_order(&best, &walk, &order) < INFINITY)
-        note_joined(config, &boxes, &order, found);
+        note_joined(config, &boxes, &order, s);
     mtlm_walk_free(&walk);
     mtlm_order_free(&order);
 }
@@ -203,7 +212,7 @@ static void try_memory(const struct mtlm_program_config *config,
  * that begins just before a B arrives delays ready passes, but no chain, in
  * which a W is one piece. */
 static void try_stages(struct mtlm_program_config *config,
-                       struct mtlm_found_order *found)
+                       struct order_search *s)
 {
     struct mtlm_program_config unlimited = *config;
     struct mtlm_work work;
@@ -213,10 +222,10 @@ static void try_stages(struct mtlm_program_config *config,
     unlimited.act_mem = 0;
     work = mtlm_work_create(&unlimited);
     mtlm_activation_memory_measure(config);
-    try_memory(config, &work, true, work.pipeline.pieces, found);
-    try_memory(config, &work, true, 1, found);
-    try_memory(config, &work, false, work.pipeline.pieces, found);
-    try_schedules(config, found);
+    try_memory(config, &work, true, work.pipeline.pieces, s);
+    try_memory(config, &work, true, 1, s);
+    try_memory(config, &work, false, work.pipeline.pieces, s);
+    try_schedules(config, s);
     mtlm_activation_memory_free(&config->activation);
     mtlm_work_free(&work);
 }
@@ -237,32 +246,31 @@ static void take_times(struct mtlm_program_config *config,
 /* Like try_stages(), with the times of the machine. */
 static void try_kind(const struct mtlm_program_config *config,
                      const struct mtlm_stage_cost *machine,
-                     struct mtlm_found_order *found)
+                     struct order_search *s)
 {
     struct mtlm_program_config one = *config;
     struct mtlm_stage_times times;
 
     take_times(&one, machine, &times);
-    try_stages(&one, found);
+    try_stages(&one, s);
     mtlm_stage_times_free(&times);
 }
 
-/* Returns the seconds of config's windows, with the best slots of gradients. */
-static double evaluate_windows(const struct mtlm_program_config *config,
-                               const struct mtlm_stage_cost *machine,
-                               bool waits)
+/* Sets the seconds of config's windows, with the best slots of gradients. */
+static void evaluate_windows(const struct mtlm_program_config *config,
+                             const struct mtlm_stage_cost *machine,
+                             const struct order_search *s,
+                             struct mtlm_found_order *windows)
 {
     struct mtlm_program_config one = *config;
     struct mtlm_stage_times times;
-    double seconds;
 
     take_times(&one, machine, &times);
     mtlm_search_gradients(&one);
     mtlm_activation_memory_measure(&one);
-    seconds = evaluate(&one, waits);
+    evaluate(&one, s, windows);
     mtlm_activation_memory_free(&one.activation);
     mtlm_stage_times_free(&times);
-    return seconds;
 }
 
 /* Whether the pipeline is one of boxes, and not of too many. */
@@ -279,28 +287,25 @@ static bool has_boxes(const struct mtlm_program_config *config,
 
 bool mtlm_search_order(const struct mtlm_program_config *config, int chunks,
                        const struct mtlm_stage_cost *machine, bool waits,
+                       struct mtlm_found_order *windows,
                        struct mtlm_found_order *found)
 {
-    *found = (struct mtlm_found_order){.waits = waits,
-                                       .follow = MTLM_FOLLOW_WINDOWS};
+    struct order_search s = {.waits = waits};
+
+    *windows = *found = (struct mtlm_found_order){.follow = MTLM_FOLLOW_WINDOWS,
+                                                  .layout = config->layout};
     if (!has_boxes(config, machine))
         return false;
-    found->windows_seconds = evaluate_windows(config, machine, waits);
-    found->seconds = found->windows_seconds * worth;
+    evaluate_windows(config, machine, &s, windows);
+    mtlm_found_orders_add(&s.orders, windows);
     if (chunks > 0)
-        try_kind(config, machine, found);
+        try_kind(config, machine, &s);
     for (int i = 0; chunks == 0 && i < MTLM_STAGE_KINDS; i++) {
         struct mtlm_program_config one;
 
         if (mtlm_stage_kind_place(config, &mtlm_stage_kinds[i], &one))
-            try_kind(&one, machine, found);
+            try_kind(&one, machine, &s);
     }
+    *found = mtlm_found_orders_choose(&s.orders);
     return found->order.ranks > 0;
-}
-
-void mtlm_found_order_free(struct mtlm_found_order *found)
-{
-    if (found->order.ranks > 0)
-        mtlm_order_free(&found->order);
-    found->order.ranks = 0;
 }

@@ -14,9 +14,8 @@ struct mtlm_metrics_about {
     int ranks, tensor, pipeline, data;
     double parameters;
     const char *policy, *starpu_version;
-    const char *transport;     /* mtlm_job_transport_name() */
-    const char *gpu;           /* of this rank; NULL: CPUs */
-    struct json_t *simulation; /* numbers of --simulate, taken; NULL: a run */
+    const char *transport; /* mtlm_job_transport_name() */
+    const char *gpu;       /* of this rank; NULL: CPUs */
 };
 
 /* Opens the outputs that the options name.  Sets *metrics, or NULL if there are
@@ -30,8 +29,8 @@ int mtlm_metrics_close(struct mtlm_metrics *metrics);
 
 /* The following functions ignore metrics == NULL. */
 
-/* Writes the first object: "options" as --print-config prints them, and about.
- * A simulation has no other object. */
+/* Writes the first object: "options" as --print-config prints them, and
+ * about. */
 void mtlm_metrics_begin(struct mtlm_metrics *metrics,
                         const struct mtlm_options *options,
                         const struct mtlm_metrics_about *about);

@@ -195,12 +195,14 @@ static void take_order(struct mtlm_options *options, struct mtlm_wish *wish,
  * windows of config. */
 static void search_order(struct mtlm_options *options, struct mtlm_wish *wish,
                          struct mtlm_program_config *config, int chunks,
+                         struct mtlm_found_order *windows,
                          struct mtlm_found_order *found)
 {
     const bool waits = strcmp(mtlm_plugin_wanted(), "mtlm") == 0;
 
     if (options->eval_only
-        || !mtlm_search_order(config, chunks, &wish->machine, waits, found))
+        || !mtlm_search_order(config, chunks, &wish->machine, waits, windows,
+                              found))
         return;
     config->layout = found->layout;
     take_order(options, wish, config, &found->order);
@@ -208,23 +210,38 @@ static void search_order(struct mtlm_options *options, struct mtlm_wish *wish,
     wish->config.follow = found->follow;
 }
 
+/* Writes "3.80 % shorter": by how much the order is shorter than windows. */
+static void describe_gain(const struct mtlm_found_order *windows,
+                          const struct mtlm_found_order *found, char *text,
+                          size_t bytes)
+{
+    const double gain = 100 * (1 - found->seconds / windows->seconds);
+    const double late = 100 * (1 - found->late_seconds / windows->late_seconds);
+
+    if (gain >= .1)
+        snprintf(text, bytes, "%.2f %% shorter", gain);
+    else
+        snprintf(text, bytes, "%.2f %% shorter behind late messages", late);
+}
+
 static void note_search(struct mtlm_options *options,
                         const struct mtlm_program_config *config,
+                        const struct mtlm_found_order *windows,
                         const struct mtlm_found_order *found)
 {
     static const char *const what[] = {[MTLM_FOLLOW_STRICT] = "sequence",
                                        [MTLM_FOLLOW_HINT] = "priorities",
                                        [MTLM_FOLLOW_WINDOWS] = "windows"};
     const int v = config->layout.virtual_stages;
-    char how[96];
+    char gain[48], how[112];
 
-    if (found->order.ranks > 0)
-        snprintf(how, sizeof(how),
-                 "the %s of an order found by search, %.2f %% shorter,",
-                 what[found->follow],
-                 100 * (1 - found->seconds / found->windows_seconds));
-    else
+    if (found->order.ranks > 0) {
+        describe_gain(windows, found, gain, sizeof(gain));
+        snprintf(how, sizeof(how), "the %s of an order found by search, %s,",
+                 what[found->follow], gain);
+    } else {
         snprintf(how, sizeof(how), "--window %.4f", config->window);
+    }
     mtlm_options_note(options,
                       "schedule %s: %d virtual stage%s on each rank, "
                       "placement %s, %s --act-mem %.0f",
@@ -241,19 +258,19 @@ static void search(struct mtlm_options *options, struct mtlm_wish *wish,
     const bool fixed = wish->stages_fixed || mtlm_options_stages_given(options)
                        || mtlm_options_given(options, MTLM_OPT_PLACEMENT);
     const int chunks = fixed ? config->layout.virtual_stages : 0;
-    struct mtlm_found_order found = {0};
+    struct mtlm_found_order windows = {0}, found = {0};
 
     mtlm_search_schedule(config, chunks, &wish->machine);
     /* Rounds down as printed: windows grow just above the alpha that was
      * found. */
     config->window = floor(config->window * 1e4) / 1e4;
-    search_order(options, wish, config, chunks, &found);
+    search_order(options, wish, config, chunks, &windows, &found);
     wish->config.window = config->window;
     wish->config.act_mem = config->act_mem;
     wish->config.layout.placement = config->layout.placement;
     if (!mtlm_options_stages_given(options))
         wish->stages.virtual_stages = config->layout.virtual_stages;
-    note_search(options, config, &found);
+    note_search(options, config, &windows, &found);
 }
 
 /* Refuses a pipeline that the published order cannot have. */

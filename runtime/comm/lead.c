@@ -18,20 +18,7 @@ struct mtlm_lead_pass {
     struct mtlm_lead_send *sends;
 };
 
-/* [ranks] of the node of a rank that was added last. */
-static struct mtlm_lead_pass **open_passes;
-static int n_open_passes;
-
-static struct mtlm_lead_pass **open_pass_of(int rank)
-{
-    if (rank >= n_open_passes) {
-        open_passes = mtlm_realloc(open_passes, rank + 1,
-                                   sizeof(struct mtlm_lead_pass *));
-        while (n_open_passes <= rank)
-            open_passes[n_open_passes++] = NULL;
-    }
-    return &open_passes[rank];
-}
+static struct mtlm_lead_pass *open_pass; /* of the node that was added last */
 
 static bool continues(const struct mtlm_lead_pass *pass,
                       const struct mtlm_policy_node *node)
@@ -45,23 +32,23 @@ static bool continues(const struct mtlm_lead_pass *pass,
 struct mtlm_lead_pass *mtlm_lead_enter(const struct mtlm_policy_node *node,
                                        int64_t modelled_ns)
 {
-    struct mtlm_lead_pass **open = open_pass_of(node->rank), *pass = *open;
+    if (open_pass && !continues(open_pass, node)) {
+        struct mtlm_lead_pass *pass = open_pass;
 
-    if (pass && !continues(pass, node)) {
+        open_pass = NULL;
         mtlm_lead_leave(pass, NULL);
-        *open = pass = NULL;
     }
     if (node->microbatch < 0)
         return NULL;
-    if (!pass) {
-        *open = pass = mtlm_calloc(1, sizeof(*pass));
-        pass->nodes = 1;
+    if (!open_pass) {
+        open_pass = mtlm_calloc(1, sizeof(*open_pass));
+        open_pass->nodes = 1;
     }
-    pass->last = *node;
-    pass->nodes++;
+    open_pass->last = *node;
+    open_pass->nodes++;
     if (node->kind == MTLM_POLICY_TASK || node->kind == MTLM_POLICY_COLLECTIVE)
-        pass->modelled_ns += modelled_ns;
-    return pass;
+        open_pass->modelled_ns += modelled_ns;
+    return open_pass;
 }
 
 void mtlm_lead_leave(struct mtlm_lead_pass *pass, struct mtlm_lead_send *send)

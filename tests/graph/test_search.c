@@ -119,16 +119,17 @@ static void test_an_order_beats_windows_within_the_memory(void **state)
 {
     struct mtlm_stage_times times;
     struct mtlm_program_config config = slow_config(&times, 1);
-    struct mtlm_found_order order;
+    struct mtlm_found_order windows, order;
 
     (void) state;
     config.act_mem = memory_of_two(&config);
     mtlm_search_schedule(&config, 1, &no_machine);
-    assert_true(mtlm_search_order(&config, 1, &no_machine, false, &order));
-    assert_true(order.seconds < .95 * order.windows_seconds);
+    assert_true(
+        mtlm_search_order(&config, 1, &no_machine, false, &windows, &order));
+    assert_true(order.seconds < .95 * windows.seconds);
     assert_int_equal(order.layout.virtual_stages, 1);
     mtlm_activation_memory_measure(&config);
-    assert_float_equal(evaluate(&config), order.windows_seconds, 1e-9);
+    assert_float_equal(evaluate(&config), windows.seconds, 1e-9);
     config.order = &order.order;
     config.follow = order.follow;
     assert_true(mtlm_ring_memory(&config) <= config.act_mem * (1 + 1e-9));
@@ -138,25 +139,57 @@ static void test_an_order_beats_windows_within_the_memory(void **state)
     mtlm_stage_times_free(&times);
 }
 
-/* The memory of three microbatches: 38.825, where workers wait for messages, or
- * for the box before in the order. */
+/* The memory of three microbatches: the order takes 38.825, where workers wait
+ * for messages, or for the box before in the order.  Waits shorten what windows
+ * take, too. */
 static void test_waits_count(void **state)
 {
     struct mtlm_stage_times times;
     struct mtlm_program_config config = slow_config(&times, 1);
-    struct mtlm_found_order order, waiting;
+    struct mtlm_found_order windows, order;
+    double without;
 
     (void) state;
     config.act_mem = 1.5 * memory_of_two(&config);
     mtlm_search_schedule(&config, 1, &no_machine);
-    assert_true(mtlm_search_order(&config, 1, &no_machine, false, &order));
-    assert_true(mtlm_search_order(&config, 1, &no_machine, true, &waiting));
-    assert_float_equal(waiting.seconds, 38.825, 1e-6);
-    assert_int_equal(waiting.follow, MTLM_FOLLOW_HINT);
+    assert_true(
+        mtlm_search_order(&config, 1, &no_machine, false, &windows, &order));
     assert_float_equal(order.seconds, 38.825, 1e-6);
     assert_int_equal(order.follow, MTLM_FOLLOW_STRICT);
+    without = windows.seconds;
     mtlm_found_order_free(&order);
-    mtlm_found_order_free(&waiting);
+    assert_true(
+        mtlm_search_order(&config, 1, &no_machine, true, &windows, &order));
+    assert_float_equal(order.seconds, 38.825, 1e-6);
+    assert_float_equal(without, 41.5, 1e-6);
+    assert_float_equal(windows.seconds, 41.425, 1e-6);
+    mtlm_found_order_free(&order);
+    mtlm_stage_times_free(&times);
+}
+
+/* Equal ranks, free messages, the memory of four microbatches: windows and
+ * orders take the bound, 3 m + 1.5, and any latency costs windows up to a W on
+ * every rank. */
+static void test_late_messages_decide_among_orders_of_equal_length(void **state)
+{
+    struct mtlm_stage_times times;
+    struct mtlm_program_config config = slow_config(&times, 2);
+    struct mtlm_found_order windows, order;
+
+    (void) state;
+    for (int k = 0; k < times.stages; k++)
+        times.forward[k] = times.backward[k] = times.weight[k] = .5;
+    times.hop = 0;
+    config.act_mem = 4 * memory_of_two(&config);
+    mtlm_search_schedule(&config, 2, &no_machine);
+    assert_true(
+        mtlm_search_order(&config, 2, &no_machine, false, &windows, &order));
+    assert_float_equal(windows.seconds, 25.5, 1e-6);
+    assert_float_equal(order.seconds, 25.5, 1e-6);
+    assert_int_equal(order.follow, MTLM_FOLLOW_STRICT);
+    assert_true(windows.late_seconds > 25.5 * 1.02);
+    assert_true(order.late_seconds < 25.5 * 1.005);
+    mtlm_found_order_free(&order);
     mtlm_stage_times_free(&times);
 }
 
@@ -229,16 +262,14 @@ static void test_auto_is_no_longer_than_the_order_of_zb_v(void **state)
     for (int i = 0; i < 12; i++) {
         struct mtlm_stage_times times;
         struct mtlm_program_config config = slow_config(&times, 2);
-        struct mtlm_found_order order;
+        struct mtlm_found_order windows, order;
 
         config.microbatches = microbatches[i % 2];
         times.hop = hops[i / 2 % 3];
         config.act_mem = 4 * memory_of_two(&config);
         mtlm_search_schedule(&config, 2, &no_machine);
-        mtlm_search_order(&config, 2, &no_machine, i >= 6, &order);
-        assert_true(
-            (order.order.ranks > 0 ? order.seconds : order.windows_seconds)
-            <= 1.002 * zb_v_seconds(&config));
+        mtlm_search_order(&config, 2, &no_machine, i >= 6, &windows, &order);
+        assert_true(order.seconds <= 1.002 * zb_v_seconds(&config));
         mtlm_found_order_free(&order);
         mtlm_stage_times_free(&times);
     }
@@ -248,16 +279,18 @@ static void test_no_order_is_searched_without_times_or_for_workers(void **state)
 {
     struct mtlm_stage_times times;
     struct mtlm_program_config config = slow_config(&times, 1);
-    struct mtlm_found_order order;
+    struct mtlm_found_order windows, order;
 
     (void) state;
     config.act_mem = memory_of_two(&config);
     mtlm_search_schedule(&config, 1, &no_machine);
     config.layout.workers = 2;
-    assert_false(mtlm_search_order(&config, 1, &no_machine, false, &order));
+    assert_false(
+        mtlm_search_order(&config, 1, &no_machine, false, &windows, &order));
     config.layout.workers = 1;
     config.times = NULL;
-    assert_false(mtlm_search_order(&config, 1, &no_machine, false, &order));
+    assert_false(
+        mtlm_search_order(&config, 1, &no_machine, false, &windows, &order));
     mtlm_stage_times_free(&times);
 }
 
@@ -268,6 +301,8 @@ int main(void)
         cmocka_unit_test(test_auto_is_no_longer_than_zb_v),
         cmocka_unit_test(test_an_order_beats_windows_within_the_memory),
         cmocka_unit_test(test_waits_count),
+        cmocka_unit_test(
+            test_late_messages_decide_among_orders_of_equal_length),
         cmocka_unit_test(test_pieces_of_w_are_those_of_the_program),
         cmocka_unit_test(test_auto_is_no_longer_than_the_order_of_zb_v),
         cmocka_unit_test(
