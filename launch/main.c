@@ -9,6 +9,7 @@
 #include "launch/options/options_answer.h"
 #include "launch/options/options_parse.h"
 #include "launch/plan/dry_run.h"
+#include "launch/simulate/simulate.h"
 #include "launch/train/start.h"
 #include "launch/train/train.h"
 #include "runtime/base/standard_output.h"
@@ -38,6 +39,10 @@ static int answer(struct mtlm_options *options, int request)
         return MTLM_EXIT_OK;
     if (request == MTLM_REQUEST_PLAN)
         return mtlm_dry_run(options, stdout, &err) < 0
+                   ? complain(&err, NULL, true)
+                   : MTLM_EXIT_OK;
+    if (request == MTLM_REQUEST_SIMULATE)
+        return mtlm_simulate(options, stdout, &err) < 0
                    ? complain(&err, NULL, true)
                    : MTLM_EXIT_OK;
     if (options->notes)
@@ -72,7 +77,7 @@ int main(int argc, char **argv)
     mtlm_standard_output_start();
     mtlm_blas_core_prepare(argc, argv);
     request = mtlm_options_parse(&job.options, argc, argv, &err);
-    if ((request == MTLM_REQUEST_PLAN
+    if (((request == MTLM_REQUEST_PLAN || request == MTLM_REQUEST_SIMULATE)
          && mtlm_environment_check_numbers(&err) < 0)
         || (request == MTLM_REQUEST_NONE && mtlm_environment_check(&err) < 0))
         request = -1;

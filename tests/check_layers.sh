@@ -29,11 +29,11 @@ perf     launch graph codelets models runtime tests
 '
 # A folder, and its rooms from the lowest to the highest.
 rooms='
-runtime  base file machine policies comm
+runtime  base file machine policies comm virtual
 models   . text weights
 codelets . cudnn attention
 graph    . order schedule build predict run
-launch   trace trace/export trace/read options plan log job checkpoint report train generate tools .
+launch   trace trace/export trace/read options plan log job checkpoint report simulate train generate tools .
 '
 
 # Build trees and unpacked archives of ours hold a config.status or
@@ -116,7 +116,7 @@ function include(name)
         wrong("name it from the top of the tree: " name)
         return
     }
-    if (name ~ /^starpu/) {
+    if (name ~ /^(starpu|simgrid\/)/) {
         if (!everything && from != "runtime" \
             && file !~ /^codelets\/codelet\.[ch]$/ && file !~ /^graph\/run\//)
             wrong("StarPU belongs in runtime/, codelets/codelet.[ch] and" \

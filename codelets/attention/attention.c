@@ -27,73 +27,9 @@
 #include "codelets/attention/attention.h"
 #include "codelets/attention/attention_bwd.h"
 #include "codelets/attention/attention_fwd.h"
+#include "codelets/attention/attention_shape.h"
 #include "codelets/infer.h"
 #include "codelets/vector_math.h"
-
-static int check_qkv(const struct mtlm_call *call, int qkv, const char *name,
-                     struct mtlm_error *err)
-{
-    const int heads = call->attr.attention.heads;
-    char text[96];
-
-    if (mtlm_infer_expect_rank(call, qkv, name, 3, err))
-        return -1;
-    if (heads < 1 || call->shape[qkv].dim[2] % (3 * (int64_t) heads))
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "%s is %s, needs a multiple of 3 x %d", name,
-                              mtlm_shape_str(&call->shape[qkv], text), heads);
-    return 0;
-}
-
-static int check_lengths(const struct mtlm_call *call, int qkv, int lengths,
-                         struct mtlm_error *err)
-{
-    return mtlm_infer_expect_shape(call, lengths, "lengths",
-                                   MTLM_SHAPE(1, call->shape[qkv].dim[1]), err);
-}
-
-/* Checks the keys of another part: qkv's shape, but for the number of rows. */
-static int check_other(const struct mtlm_call *call, int qkv, int other,
-                       struct mtlm_error *err)
-{
-    const int64_t *dim = call->shape[qkv].dim;
-
-    return mtlm_infer_expect_rank(call, other, "qkv_k", 3, err)
-                   || mtlm_infer_expect_shape(
-                       call, other, "qkv_k",
-                       MTLM_SHAPE(call->shape[other].dim[0], dim[1], dim[2]),
-                       err)
-               ? -1
-               : 0;
-}
-
-static struct mtlm_shape shape_of_y(const struct mtlm_call *call)
-{
-    const int64_t *dim = call->shape[ATT_QKV].dim;
-
-    return MTLM_SHAPE(dim[0], dim[1], dim[2] / 3);
-}
-
-static struct mtlm_shape shape_of_lse(const struct mtlm_call *call)
-{
-    const int64_t *dim = call->shape[ATT_QKV].dim;
-
-    return MTLM_SHAPE(dim[1], call->attr.attention.heads, dim[0]);
-}
-
-/* Checks y, lse and dy; dy 0: no such operand. */
-static int check_outputs(const struct mtlm_call *call, int y, int lse, int dy,
-                         struct mtlm_error *err)
-{
-    return mtlm_infer_expect_shape(call, y, "y", shape_of_y(call), err)
-                   || mtlm_infer_expect_shape(call, lse, "lse",
-                                              shape_of_lse(call), err)
-                   || (dy
-                       && mtlm_infer_expect_shape(call, dy, "dy",
-                                                  shape_of_y(call), err))
-               ? -1
-               : 0;
-}
 
 /* Counts two products of every query with every key, the convention of all
  * published counts, although causal attention never computes half of them.
@@ -170,11 +106,11 @@ static struct mtlm_head head_of(void *const ptr[], const struct mtlm_call *call,
 
 static int attention_fwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
-    if (check_qkv(call, ATT_QKV, "qkv", err)
-        || check_lengths(call, ATT_QKV, ATT_LENGTHS, err))
+    if (mtlm_attention_shape_check_qkv(call, ATT_QKV, "qkv", err)
+        || mtlm_attention_shape_check_lengths(call, ATT_QKV, ATT_LENGTHS, err))
         return -1;
-    call->shape[ATT_Y] = shape_of_y(call);
-    call->shape[ATT_LSE] = shape_of_lse(call);
+    call->shape[ATT_Y] = mtlm_attention_shape_of_y(call);
+    call->shape[ATT_LSE] = mtlm_attention_shape_of_lse(call);
     return 0;
 }
 
@@ -250,10 +186,13 @@ const struct mtlm_op mtlm_op_attention_fwd = {
 static int attention_more_fwd_infer(struct mtlm_call *call,
                                     struct mtlm_error *err)
 {
-    return check_qkv(call, ATTM_QKV_Q, "qkv_q", err)
-                   || check_other(call, ATTM_QKV_Q, ATTM_QKV_K, err)
-                   || check_lengths(call, ATTM_QKV_Q, ATTM_LENGTHS, err)
-                   || check_outputs(call, ATTM_Y, ATTM_LSE, 0, err)
+    return mtlm_attention_shape_check_qkv(call, ATTM_QKV_Q, "qkv_q", err)
+                   || mtlm_attention_shape_check_other(call, ATTM_QKV_Q,
+                                                       ATTM_QKV_K, err)
+                   || mtlm_attention_shape_check_lengths(call, ATTM_QKV_Q,
+                                                         ATTM_LENGTHS, err)
+                   || mtlm_attention_shape_check_outputs(call, ATTM_Y, ATTM_LSE,
+                                                         0, err)
                ? -1
                : 0;
 }
@@ -297,9 +236,10 @@ const struct mtlm_op mtlm_op_attention_more_fwd = {
 
 static int attention_bwd_infer(struct mtlm_call *call, struct mtlm_error *err)
 {
-    if (check_qkv(call, ATTB_QKV, "qkv", err)
-        || check_lengths(call, ATTB_QKV, ATTB_LENGTHS, err)
-        || check_outputs(call, ATTB_Y, ATTB_LSE, ATTB_DY, err))
+    if (mtlm_attention_shape_check_qkv(call, ATTB_QKV, "qkv", err)
+        || mtlm_attention_shape_check_lengths(call, ATTB_QKV, ATTB_LENGTHS, err)
+        || mtlm_attention_shape_check_outputs(call, ATTB_Y, ATTB_LSE, ATTB_DY,
+                                              err))
         return -1;
     if (call->kind == MTLM_OP_ATTENTION_BWD)
         call->shape[ATTB_DQKV] = call->shape[ATTB_QKV];
@@ -418,10 +358,13 @@ static int attention_more_bwd_infer(struct mtlm_call *call,
 {
     const struct mtlm_shape *shape = call->shape;
 
-    return check_qkv(call, ATTMB_QKV_Q, "qkv_q", err)
-                   || check_other(call, ATTMB_QKV_Q, ATTMB_QKV_K, err)
-                   || check_lengths(call, ATTMB_QKV_Q, ATTMB_LENGTHS, err)
-                   || check_outputs(call, ATTMB_Y, ATTMB_LSE, ATTMB_DY, err)
+    return mtlm_attention_shape_check_qkv(call, ATTMB_QKV_Q, "qkv_q", err)
+                   || mtlm_attention_shape_check_other(call, ATTMB_QKV_Q,
+                                                       ATTMB_QKV_K, err)
+                   || mtlm_attention_shape_check_lengths(call, ATTMB_QKV_Q,
+                                                         ATTMB_LENGTHS, err)
+                   || mtlm_attention_shape_check_outputs(
+                       call, ATTMB_Y, ATTMB_LSE, ATTMB_DY, err)
                    || mtlm_infer_expect_shape(call, ATTMB_DQKV_Q, "dqkv_q",
                                               shape[ATTMB_QKV_Q], err)
                    || mtlm_infer_expect_shape(call, ATTMB_DQKV_K, "dqkv_k",

@@ -220,7 +220,7 @@ void mtlm_backward_build(struct mtlm_graph *graph,
     for (int i = forward->n - 1; i >= 0; i--) {
         if (next >= 0 && segments->segment[next].end - 1 == i)
             mtlm_recompute_again(graph, forward, segments->segment[next--],
-                                 backward, walk.twin);
+                                 segments->whole, backward, walk.twin);
         differentiate(&walk, forward->node[i]);
     }
     free(walk.gather);

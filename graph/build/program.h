@@ -92,6 +92,9 @@ struct mtlm_program_config {
     bool distributed_optimizer; /* graph/build/bucket.h */
     int64_t bucket_size;        /* elements; 0: MTLM_BUCKET_SIZE */
     struct mtlm_recompute recompute;
+    /* Recompute all nodes of a layer, as published code does, though no
+     * gradient reads the outputs of some. */
+    bool recompute_whole;
     bool params_norm; /* compute the norm of the weights after each step */
     bool count_zeros; /* count the gradient elements that are 0 */
     bool skip_nan;    /* step again after a norm or loss that is not finite */

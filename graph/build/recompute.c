@@ -84,6 +84,7 @@ struct need {
     struct mtlm_graph *graph;
     const struct mtlm_list *forward;
     struct mtlm_segment segment;
+    bool whole;
     bool *written, *needed; /* [tensor id] */
 };
 
@@ -130,7 +131,8 @@ static void mark_nodes(struct need *need, bool *again)
         const struct mtlm_node *node = forward->node[i];
         const struct mtlm_op *op = mtlm_ops[node->call.kind];
 
-        again[i - need->segment.begin] = makes_needed(need, node);
+        again[i - need->segment.begin] =
+            need->whole || makes_needed(need, node);
         for (int k = 0; again[i - need->segment.begin] && k < op->n_operands;
              k++)
             if (op->access[k] != MTLM_W)
@@ -177,13 +179,14 @@ void mtlm_recompute_node(struct mtlm_graph *graph, const struct mtlm_node *node,
 
 void mtlm_recompute_again(struct mtlm_graph *graph,
                           const struct mtlm_list *forward,
-                          struct mtlm_segment segment, struct mtlm_list *list,
-                          struct mtlm_tensor **twin)
+                          struct mtlm_segment segment, bool whole,
+                          struct mtlm_list *list, struct mtlm_tensor **twin)
 {
     bool *again = mtlm_calloc(segment.end - segment.begin, sizeof(*again));
     struct need need = {.graph = graph,
                         .forward = forward,
                         .segment = segment,
+                        .whole = whole,
                         .written = mtlm_calloc(graph->n_tensors, sizeof(bool)),
                         .needed = mtlm_calloc(graph->n_tensors, sizeof(bool))};
 

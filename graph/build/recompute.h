@@ -25,6 +25,7 @@ struct mtlm_segment {
 struct mtlm_segments {
     struct mtlm_segment *segment;
     int n;
+    bool whole; /* all nodes of a segment are recomputed */
 };
 
 /* Returns the segments of stage's forward list to recompute.  The caller frees
@@ -37,15 +38,15 @@ void mtlm_segments_free(struct mtlm_segments *segments);
 
 /* Appends copies of the segment's nodes to list, in phase B.  Copies the nodes
  * whose outputs the segment's gradients read, and the nodes that compute inputs
- * of copied nodes.
+ * of copied nodes; whole: all nodes.
  *
  * twin[id]: the recomputed tensor that replaces the forward tensor with this
  * id, or NULL.  The function sets the twins of recomputed tensors.  A twin
  * takes over the existing gradient of the forward tensor. */
 void mtlm_recompute_again(struct mtlm_graph *graph,
                           const struct mtlm_list *forward,
-                          struct mtlm_segment segment, struct mtlm_list *list,
-                          struct mtlm_tensor **twin);
+                          struct mtlm_segment segment, bool whole,
+                          struct mtlm_list *list, struct mtlm_tensor **twin);
 
 /* Appends a copy of one node to the graph's current list and phase.  Reads and
  * sets twin as above. */

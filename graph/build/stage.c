@@ -222,6 +222,8 @@ static void differentiate(const struct mtlm_builder *b)
     struct mtlm_segments segments =
         mtlm_recompute_segments(&b->config->recompute, stage);
 
+    segments.whole = b->config->recompute_whole
+                     && b->config->recompute.granularity == MTLM_RECOMPUTE_FULL;
     mtlm_backward_build(b->graph, &stage->forward, &segments, &stage->backward,
                         segments.n > 0 ? &stage->backward : &stage->weight);
     mtlm_segments_free(&segments);

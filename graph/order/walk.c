@@ -57,11 +57,24 @@ void mtlm_walk_free(struct mtlm_walk *walk)
     free(walk->missing);
 }
 
-/* ---- one lane on each rank ---- */
+/* Neighbours of the boxes in their lanes: [boxes]; -1: none. */
+struct lane_links {
+    int *previous, *next;
+};
+
+/* Returns the predecessors in the order of the box at place j of its rank.
+ * links: NULL: each rank has one lane. */
+static inline int count_before(const struct mtlm_walk *walk,
+                               const struct lane_links *links, int box, int j)
+{
+    return links ? (j > 0 && !walk->apart) + (links->previous[box] >= 0)
+                 : j > 0;
+}
 
 /* Finds the boxes that wait for nothing. */
-static void begin_walk(struct mtlm_walk *walk,
-                       const struct mtlm_box_order *order)
+static inline void begin_walk(struct mtlm_walk *walk,
+                              const struct mtlm_box_order *order,
+                              const struct lane_links *links)
 {
     walk->n_run = 0;
     for (int i = 0; i < walk->n; i++)
@@ -71,7 +84,8 @@ static void begin_walk(struct mtlm_walk *walk,
             const int box = order->box[r][j];
 
             walk->place[box] = j;
-            walk->missing[box] = (j > 0) + (walk->before[box] >= 0);
+            walk->missing[box] =
+                count_before(walk, links, box, j) + (walk->before[box] >= 0);
             if (walk->missing[box] == 0)
                 walk->run[walk->n_run++] = box;
         }
@@ -83,6 +97,8 @@ static void release(struct mtlm_walk *walk, int box)
     if (--walk->missing[box] == 0)
         walk->run[walk->n_run++] = box;
 }
+
+/* ---- one lane on each rank ---- */
 
 static void run_box(struct mtlm_walk *walk, const struct mtlm_box_order *order,
                     int box)
@@ -102,11 +118,6 @@ static void run_box(struct mtlm_walk *walk, const struct mtlm_box_order *order,
 }
 
 /* ---- several lanes ---- */
-
-/* Neighbours of the boxes in their lanes: [boxes]; -1: none. */
-struct lane_links {
-    int *previous, *next;
-};
 
 static struct lane_links link_lanes(const struct mtlm_walk *walk,
                                     const struct mtlm_box_order *order)
@@ -133,27 +144,6 @@ static struct lane_links link_lanes(const struct mtlm_walk *walk,
         free(last);
     }
     return links;
-}
-
-/* As begin_walk(), with lanes. */
-static void begin_lanes(struct mtlm_walk *walk,
-                        const struct mtlm_box_order *order,
-                        const struct lane_links *links)
-{
-    walk->n_run = 0;
-    for (int i = 0; i < walk->n; i++)
-        walk->missing[i] = NEVER;
-    for (int r = 0; r < order->ranks; r++)
-        for (int j = 0; j < order->n[r]; j++) {
-            const int box = order->box[r][j];
-
-            walk->place[box] = j;
-            walk->missing[box] = (j > 0 && !walk->apart)
-                                 + (links->previous[box] >= 0)
-                                 + (walk->before[box] >= 0);
-            if (walk->missing[box] == 0)
-                walk->run[walk->n_run++] = box;
-        }
 }
 
 static void run_in_lane(struct mtlm_walk *walk,
@@ -184,7 +174,7 @@ static double walk_lanes(struct mtlm_walk *walk,
     const struct lane_links links = link_lanes(walk, order);
     double makespan = 0;
 
-    begin_lanes(walk, order, &links);
+    begin_walk(walk, order, &links);
     for (int i = 0; i < walk->n_run; i++) {
         run_in_lane(walk, order, &links, walk->run[i]);
         makespan = fmax(makespan, walk->end[walk->run[i]]);
@@ -202,7 +192,7 @@ double mtlm_walk(struct mtlm_walk *walk, const struct mtlm_box_order *order)
 
     if (order->lane)
         return walk_lanes(walk, order);
-    begin_walk(walk, order);
+    begin_walk(walk, order, NULL);
     for (int i = 0; i < walk->n_run; i++) {
         run_box(walk, order, walk->run[i]);
         makespan = fmax(makespan, walk->end[walk->run[i]]);

@@ -1,178 +1,144 @@
-/* Modelled durations of nodes: roofline for computation, latency and bandwidth
- * for messages. */
+/* Modelled durations of nodes: a sum of terms, each in a file of its own. */
 
 #include "config.h"
 
 #include <math.h>
 
 #include "graph/predict/cost.h"
-
-const struct mtlm_cluster mtlm_cluster_usual = {
-    .flops_per_s = 92.7e9,
-    .efficiency = 0.95,
-    .bytes_per_s = 27.5e9,
-    .memory_efficiency = 1,
-    .launch_s = 10e-6,
-    .element_bytes = 4,
-    .host = {.latency_s = 100e-6, .bytes_per_s = 3e9},
-    .network = {.latency_s = 150e-6, .bytes_per_s = 1.25e9}};
+#include "graph/predict/gemm_cost.h"
+#include "graph/predict/memory_cost.h"
+#include "graph/predict/profile.h"
 
 /* ---- messages ---- */
-
-static double transfer_seconds(const struct mtlm_link *link, double bytes)
-{
-    return link->bytes_per_s > 0 ? bytes / link->bytes_per_s : 0;
-}
-
-/* Reduce-scatter or all-gather in a ring. */
-static double ring_seconds(const struct mtlm_link *link, int n, double bytes)
-{
-    return (n - 1) * link->latency_s
-           + transfer_seconds(link, bytes * (n - 1) / (double) n);
-}
-
-static double all_reduce_seconds(const struct mtlm_link *link, int n,
-                                 double bytes)
-{
-    if (n < 2)
-        return 0;
-    return fmin(2 * ring_seconds(link, n, bytes),
-                2 * ceil(log2(n)) * link->latency_s
-                    + 2 * transfer_seconds(link, bytes));
-}
-
-/* Returns the ranks of the group on each host; 1 if the hosts do not divide
- * them. */
-static int ranks_on_host(int ranks, int hosts)
-{
-    return ranks % hosts ? 1 : ranks / hosts;
-}
-
-double mtlm_cost_all_reduce(const struct mtlm_cluster *cluster, int ranks,
-                            int hosts, double bytes)
-{
-    const int k = ranks_on_host(ranks, hosts);
-
-    if (hosts == 1)
-        return all_reduce_seconds(&cluster->host, ranks, bytes);
-    return 2 * ring_seconds(&cluster->host, k, bytes)
-           + all_reduce_seconds(&cluster->network, ranks / k, bytes / k);
-}
-
-double mtlm_cost_gather(const struct mtlm_cluster *cluster, int ranks,
-                        int hosts, double bytes)
-{
-    const int k = ranks_on_host(ranks, hosts);
-
-    if (hosts == 1)
-        return ring_seconds(&cluster->host, ranks, bytes);
-    return ring_seconds(&cluster->host, k, bytes)
-           + ring_seconds(&cluster->network, ranks / k, bytes / k);
-}
-
-static int host_of(const struct mtlm_cluster *cluster, int rank)
-{
-    return cluster->devices ? rank / cluster->devices : 0;
-}
-
-static double collective_seconds(const struct mtlm_cost *cost,
-                                 const struct mtlm_node *node, double bytes)
-{
-    const struct mtlm_layout *layout = &cost->program->config.layout;
-    const enum mtlm_group group = node->call.attr.collective.group;
-    const bool reduces = node->call.kind == MTLM_OP_ALL_REDUCE
-                         || node->call.kind == MTLM_OP_BUCKET_ALL_REDUCE;
-    int ranks = 0, hosts = 0, seen = -1;
-
-    for (int r = 0; r < mtlm_layout_ranks(layout); r++) {
-        const int host = host_of(cost->cluster, r);
-        struct mtlm_layout other = *layout;
-
-        mtlm_layout_place(&other, r);
-        if (!mtlm_layout_meet(layout, &other, group))
-            continue;
-        ranks++;
-        hosts += host != seen; /* hosts hold consecutive ranks */
-        seen = host;
-    }
-    return (reduces ? mtlm_cost_all_reduce
-                    : mtlm_cost_gather)(cost->cluster, ranks, hosts, bytes);
-}
-
-static double send_seconds(const struct mtlm_cost *cost,
-                           const struct mtlm_node *node, double bytes)
-{
-    const struct mtlm_cluster *cluster = cost->cluster;
-    const int here = mtlm_layout_rank(&cost->program->config.layout);
-    const struct mtlm_link *link =
-        host_of(cluster, here) == host_of(cluster, node->call.attr.p2p.peer)
-            ? &cluster->host
-            : &cluster->network;
-
-    return link->latency_s + transfer_seconds(link, bytes);
-}
-
-/* ---- computation ---- */
-
-/* Bytes that the node reads and writes: in an fp32 job, elements of weights and
- * activations have the cluster's size. */
-struct touched {
-    double read, written;
-};
-
-static struct touched bytes_of(const struct mtlm_cost *cost,
-                               const struct mtlm_node *node)
-{
-    const double real = cost->program->config.value == MTLM_REAL
-                            ? cost->cluster->element_bytes
-                            : mtlm_dtype_bytes(MTLM_REAL);
-    const bool steps = node->call.kind == MTLM_OP_ADAM
-                       || node->call.kind == MTLM_OP_ADAM_MASTER;
-    const struct mtlm_tensor *gradient = NULL;
-    struct touched bytes = {0};
-
-    for (int i = 0; i < mtlm_node_n_uses(node); i++) {
-        const struct mtlm_use use = mtlm_node_use(node, i);
-        const enum mtlm_dtype dtype = use.tensor->dtype;
-        const struct mtlm_tensor *t = use.tensor;
-        double all;
-
-        if (use.control)
-            continue;
-        /* Adam touches the piece of a weight that the gradient, an earlier
-         * operand, belongs to. */
-        if (t->storage == MTLM_STORE_GRAD)
-            gradient = t;
-        if (steps && dtype != MTLM_F64)
-            t = gradient;
-        all = mtlm_tensor_elems(t)
-              * (dtype == MTLM_REAL ? real : mtlm_dtype_bytes(dtype));
-        bytes.read += use.access == MTLM_W ? 0 : all;
-        bytes.written += use.access == MTLM_R ? 0 : all;
-    }
-    return bytes;
-}
 
 /* Returns the bytes of a message; of a collective, those of the full vector,
  * which the node reads or writes. */
 static double message_bytes(const struct mtlm_cost *cost,
                             const struct mtlm_node *node)
 {
-    const struct touched bytes = bytes_of(cost, node);
+    /* Published code reduces gradients in 16 bits. */
+    const bool reduces = cost->cluster->profile && node->lane == MTLM_LANE_DP;
+    const struct mtlm_touched bytes = mtlm_memory_cost_touched(
+        node, reduces ? mtlm_dtype_bytes(MTLM_F16)
+                      : mtlm_memory_cost_element(cost->cluster, cost->program));
 
     return fmax(bytes.read, bytes.written);
 }
 
+static double collective_seconds(const struct mtlm_cost *cost,
+                                 const struct mtlm_node *node)
+{
+    const enum mtlm_group group = node->call.attr.collective.group;
+    const bool reduces = node->call.kind == MTLM_OP_ALL_REDUCE
+                         || node->call.kind == MTLM_OP_BUCKET_ALL_REDUCE;
+    const double seconds =
+        (reduces ? mtlm_message_cost_all_reduce : mtlm_message_cost_gather)(
+            cost->cluster, &cost->group[group], message_bytes(cost, node));
+    const struct mtlm_profile *profile = cost->cluster->profile;
+
+    return profile && mtlm_profile_hides(profile, node)
+               ? seconds * cost->cluster->overlap_tax
+               : seconds;
+}
+
+/* scatters: each tensor-parallel rank sends its share, and the receivers gather
+ * (arXiv 2104.04473, section 4.1). */
+static double send_seconds(const struct mtlm_cost *cost,
+                           const struct mtlm_node *node)
+{
+    const struct mtlm_layout *layout = &cost->program->config.layout;
+    const int here = mtlm_layout_rank(layout);
+    const int there = node->call.attr.p2p.peer;
+    const double bytes = message_bytes(cost, node);
+    const bool scatters = cost->cluster->profile
+                          && cost->cluster->profile->scatters && layout->tp > 1
+                          && !mtlm_program_splits_rows(&cost->program->config);
+
+    if (!scatters)
+        return mtlm_message_cost_send(cost->cluster, here, there, bytes);
+    return mtlm_message_cost_send(cost->cluster, here, there,
+                                  bytes / layout->tp)
+           + mtlm_message_cost_gather(cost->cluster,
+                                      &cost->group[MTLM_GROUP_TP], bytes);
+}
+
+/* ---- computation ---- */
+
+static double products_seconds(const struct mtlm_cost *cost,
+                               const struct mtlm_node *node)
+{
+    struct mtlm_gemm product[MTLM_MAX_GEMMS];
+    const int n = mtlm_gemm_cost_products(&node->call, product);
+    const double element = cost->program->config.value == MTLM_REAL
+                               ? cost->cluster->element_bytes
+                               : mtlm_dtype_bytes(cost->program->config.value);
+    double seconds = 0;
+
+    for (int i = 0; i < n; i++)
+        seconds += mtlm_gemm_cost_seconds(cost->cluster, &product[i], element);
+    return seconds;
+}
+
+static bool is_linear(const struct mtlm_node *node)
+{
+    struct mtlm_gemm product[MTLM_MAX_GEMMS];
+
+    return mtlm_gemm_cost_products(&node->call, product) == 1;
+}
+
+/* Our kernels.  Those of attention keep no scores: their time is that of their
+ * FLOPs. */
 static double device_seconds(const struct mtlm_cost *cost,
                              const struct mtlm_node *node)
 {
     const struct mtlm_cluster *c = cost->cluster;
-    const struct touched bytes = bytes_of(cost, node);
+    const struct mtlm_touched bytes = mtlm_memory_cost_touched(
+        node, mtlm_memory_cost_element(c, cost->program));
+    const double computing =
+        c->processors && is_linear(node)
+            ? products_seconds(cost, node)
+            : node->flops / (c->efficiency * c->flops_per_s);
 
     return c->launch_s
-           + fmax(node->flops / (c->efficiency * c->flops_per_s),
-                  (bytes.read + bytes.written)
-                      / (c->memory_efficiency * c->bytes_per_s));
+           + fmax(computing,
+                  mtlm_memory_cost_seconds(c, bytes.read + bytes.written));
+}
+
+/* The kernels of published code, one after another. */
+static double published_seconds(const struct mtlm_cost *cost,
+                                const struct mtlm_node *node)
+{
+    const struct mtlm_cluster *c = cost->cluster;
+    int kernels;
+    const double bytes = mtlm_profile_bytes(c->profile, node, &kernels);
+
+    return kernels
+               * (c->profile->launch_s > 0 ? c->profile->launch_s : c->launch_s)
+           + products_seconds(cost, node) + mtlm_memory_cost_seconds(c, bytes);
+}
+
+static double kernel_seconds(const struct mtlm_cost *cost,
+                             const struct mtlm_node *node)
+{
+    return (cost->cluster->profile ? published_seconds : device_seconds)(cost,
+                                                                         node);
+}
+
+/* Returns the factor on a node's kernels: what messages beside them cost, or
+ * the host that launches them. */
+static double slowdown_of(const struct mtlm_cost *cost,
+                          const struct mtlm_node *node)
+{
+    switch (node->phase) {
+    case MTLM_PHASE_FORWARD:
+    case MTLM_PHASE_EVAL:
+        return cost->slowdown[0];
+    case MTLM_PHASE_BACKWARD:
+    case MTLM_PHASE_WEIGHT:
+        return cost->slowdown[1];
+    default:
+        return 1;
+    }
 }
 
 static double timed_seconds(const struct mtlm_cost *cost,
@@ -199,17 +165,78 @@ double mtlm_cost_seconds(const struct mtlm_cost *cost,
 {
     switch (mtlm_ops[node->call.kind]->op_class) {
     case MTLM_CLASS_COLLECTIVE:
-        return collective_seconds(cost, node, message_bytes(cost, node));
+        return collective_seconds(cost, node);
     case MTLM_CLASS_P2P:
-        return send_seconds(cost, node, message_bytes(cost, node));
+        return send_seconds(cost, node);
     case MTLM_CLASS_COMPUTE:
         if (node->phase == MTLM_PHASE_INIT)
             return 0;
-        return cost->cluster->timed ? timed_seconds(cost, node)
-                                    : device_seconds(cost, node);
+        return cost->cluster->timed
+                   ? timed_seconds(cost, node)
+                   : kernel_seconds(cost, node) * slowdown_of(cost, node);
     default:
         return 0;
     }
+}
+
+/* ---- computation that messages or the host slow down ---- */
+
+struct load {
+    double computing, messages; /* seconds */
+    int kernels;
+};
+
+static void add_load(const struct mtlm_cost *cost, const struct mtlm_list *list,
+                     struct load *load)
+{
+    for (int i = 0; i < list->n; i++) {
+        const struct mtlm_node *node = list->node[i];
+        int kernels = 1;
+
+        if (node->lane == MTLM_LANE_TP) {
+            load->messages += collective_seconds(cost, node);
+        } else if (mtlm_ops[node->call.kind]->op_class == MTLM_CLASS_COMPUTE) {
+            load->computing += kernel_seconds(cost, node);
+            if (cost->cluster->profile)
+                mtlm_profile_bytes(cost->cluster->profile, node, &kernels);
+        } else {
+            continue;
+        }
+        load->kernels += kernels;
+    }
+}
+
+/* Our graph computes beside its messages and pays the tax for them.  Published
+ * code waits for the host where launches take longer than kernels. */
+static double slowdown_by(const struct mtlm_cluster *c, const struct load *load)
+{
+    if (load->computing <= 0)
+        return 1;
+    if (!c->profile)
+        return 1 + c->overlap_tax * load->messages / load->computing;
+    return fmax(1,
+                (c->host_s * load->kernels - load->messages) / load->computing);
+}
+
+static void set_slowdown(struct mtlm_cost *cost)
+{
+    const struct mtlm_program *program = cost->program;
+    struct load load[2] = {{0}};
+
+    for (int c = 0; c < program->config.layout.virtual_stages; c++) {
+        add_load(cost, &program->stage[c].forward, &load[0]);
+        add_load(cost, &program->stage[c].backward, &load[1]);
+        add_load(cost, &program->stage[c].weight, &load[1]);
+    }
+    for (int i = 0; i < 2; i++)
+        cost->slowdown[i] = slowdown_by(cost->cluster, &load[i]);
+}
+
+static void set_groups(struct mtlm_cost *cost)
+{
+    for (int g = 0; g < MTLM_GROUP_COUNT; g++)
+        cost->group[g] = mtlm_message_cost_group(
+            cost->cluster, &cost->program->config.layout, g);
 }
 
 /* ---- a stage's time per FLOP ---- */
@@ -228,11 +255,11 @@ static double layer_flops(const struct mtlm_list *list, enum mtlm_phase phase,
     return flops;
 }
 
-struct mtlm_cost mtlm_cost_create(const struct mtlm_cluster *cluster,
-                                  const struct mtlm_program *program)
+static void set_times(struct mtlm_cost *cost)
 {
+    const struct mtlm_cluster *cluster = cost->cluster;
+    const struct mtlm_program *program = cost->program;
     const struct mtlm_program_config *config = &program->config;
-    struct mtlm_cost cost = {.cluster = cluster, .program = program};
     const double seconds[] = {cluster->forward_s, cluster->backward_s,
                               cluster->weight_s};
     double flops[3] = {0}, layers = 0;
@@ -242,7 +269,7 @@ struct mtlm_cost mtlm_cost_create(const struct mtlm_cluster *cluster,
 
         layers += stage->n_layers;
         for (int i = 0; i < stage->forward.n; i++)
-            cost.forward[stage->forward.node[i]->call.kind] = true;
+            cost->forward[stage->forward.node[i]->call.kind] = true;
         flops[0] += layer_flops(&stage->forward, MTLM_PHASE_FORWARD, NULL);
         /* With recomputation, the backward list holds W nodes too. */
         flops[2] += layer_flops(&stage->weight, MTLM_PHASE_WEIGHT, NULL)
@@ -250,11 +277,24 @@ struct mtlm_cost mtlm_cost_create(const struct mtlm_cluster *cluster,
     }
     for (int c = 0; c < config->layout.virtual_stages; c++)
         flops[1] += layer_flops(&program->stage[c].backward,
-                                MTLM_PHASE_BACKWARD, cost.forward);
+                                MTLM_PHASE_BACKWARD, cost->forward);
     for (int i = 0; i < 3; i++)
         if (flops[i] > 0)
-            cost.s_per_flop[i] = seconds[i] * layers
-                                 * mtlm_layout_pipeline(&config->layout)
-                                 / (config->model.num_layers * flops[i]);
+            cost->s_per_flop[i] = seconds[i] * layers
+                                  * mtlm_layout_pipeline(&config->layout)
+                                  / (config->model.num_layers * flops[i]);
+}
+
+struct mtlm_cost mtlm_cost_create(const struct mtlm_cluster *cluster,
+                                  const struct mtlm_program *program)
+{
+    struct mtlm_cost cost = {
+        .cluster = cluster, .program = program, .slowdown = {1, 1}};
+
+    set_groups(&cost);
+    if (cluster->timed)
+        set_times(&cost);
+    else if (cluster->overlap_tax > 0 || cluster->host_s > 0)
+        set_slowdown(&cost);
     return cost;
 }

@@ -3,55 +3,22 @@
 
 /* Modelled durations of nodes, for synthetic runs and evaluations.
  *
- * Computation: launch + max(flops / (efficiency * peak), bytes / (efficiency *
- * bandwidth)).  If the times of a stage are given (timed), a node's share of
- * its stage's FLOPs is its share of the stage's time.
+ *   our computation     launch + max(products, bytes / bandwidth); without
+ *                       multiprocessors in the description, products are FLOPs
+ *                       / (efficiency * peak).  gemm_cost.h, memory_cost.h
+ *   published kernels   launches + products + bytes / bandwidth.  profile.h
+ *   messages            message_cost.h
  *
- * Messages of N bytes among n ranks; a is the latency of a step in seconds, b
- * the bytes per second in each direction of a rank's link:
+ * Our computation shares the device with tensor-parallel messages: the
+ * computation of a pass takes longer by overlap_tax times their duration.
+ * Published code takes the host's time for its kernels if that is longer.
  *
- *   send              a + N / b
- *   all-reduce        the smaller of
- *                     2 (n - 1) a + 2 (n - 1) / n N / b (ring) and
- *                     2 ceil(log2 n) a + 2 N / b (tree, pipelined)
- *   reduce-scatter,
- *   all-gather        (n - 1) a + (n - 1) / n N / b
- *
- * An all-reduce on g hosts with k ranks each has two levels: a reduce-scatter
- * among k, an all-reduce of N / k bytes among g, an all-gather among k. (Costs:
- * Thakur, Rabenseifner, Gropp, "Optimization of collective communication
- * operations in MPICH", 2005.) */
+ * If the times of a stage are given (timed), a node's share of its stage's
+ * FLOPs is its share of the stage's time. */
 
 #include "graph/build/program.h"
-
-struct mtlm_link {
-    double latency_s;
-    double bytes_per_s; /* 0: unlimited */
-};
-
-/* The machine of one rank, and the links between ranks. */
-struct mtlm_cluster {
-    double flops_per_s;       /* peak */
-    double efficiency;        /* 0 .. 1: share of the peak that kernels reach */
-    double bytes_per_s;       /* bandwidth of the device's memory */
-    double memory_efficiency; /* 0 .. 1 */
-    double launch_s;          /* of each node */
-    double element_bytes;     /* bytes of a weight or activation of an fp32 job,
-                               * in memory and in messages */
-    /* timed: forward_s, backward_s and weight_s replace the device model; nodes
-     * outside the layers take 0 s.  The seconds of F, B and W count for a
-     * microbatch on 1 / p of the layers, p pipeline stages. */
-    bool timed;
-    double forward_s, backward_s, weight_s;
-    int64_t devices;                /* ranks per host; 0: all ranks share a
-                                     * host */
-    struct mtlm_link host, network; /* within a host, between hosts */
-};
-
-/* The default machine, to compare layouts and schedules.  A worker is an AMD
- * EPYC core in single precision (perf/results/ops-*.md).  Ranks of a host
- * communicate through host memory, hosts through 10 Gb/s Ethernet. */
-extern const struct mtlm_cluster mtlm_cluster_usual;
+#include "graph/predict/cluster.h"
+#include "graph/predict/message_cost.h"
 
 /* The costs of the nodes of one program. */
 struct mtlm_cost {
@@ -59,6 +26,8 @@ struct mtlm_cost {
     const struct mtlm_program *program; /* borrowed */
     double s_per_flop[3];               /* F, B, W of a timed cluster */
     bool forward[MTLM_OP_COUNT];        /* operations of F; in B: recomputed */
+    struct mtlm_message_group group[MTLM_GROUP_COUNT]; /* of this rank */
+    double slowdown[2]; /* on computation: F; B and W */
 };
 
 /* Returns the costs of the nodes of program; borrows cluster and program. */
@@ -68,16 +37,5 @@ struct mtlm_cost mtlm_cost_create(const struct mtlm_cluster *cluster,
 /* Returns the seconds of a node; 0 for host nodes and initial values. */
 double mtlm_cost_seconds(const struct mtlm_cost *cost,
                          const struct mtlm_node *node);
-
-/* Returns the seconds of an all-reduce of a vector of `bytes` bytes.  Hosts
- * hold equal numbers of the ranks; otherwise, each rank counts as on a host of
- * its own. */
-double mtlm_cost_all_reduce(const struct mtlm_cluster *cluster, int ranks,
-                            int hosts, double bytes);
-
-/* Returns the seconds of a reduce-scatter or an all-gather of a full vector of
- * `bytes` bytes; hosts as in mtlm_cost_all_reduce(). */
-double mtlm_cost_gather(const struct mtlm_cluster *cluster, int ranks,
-                        int hosts, double bytes);
 
 #endif /* MTLM_GRAPH_COST_H */

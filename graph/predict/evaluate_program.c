@@ -42,6 +42,7 @@ struct builder {
     const struct mtlm_program *program;
     struct mtlm_dependencies *dependencies;
     int collectives; /* of the iteration so far */
+    int link;        /* the chain's last task; NONE: no link yet */
 };
 
 /* ---- tasks ---- */
@@ -152,6 +153,16 @@ static int task_of(struct builder *b, const struct mtlm_item *item,
     }
 }
 
+/* Makes the task wait for the links before it if the item is a link. */
+static void add_link(struct builder *b, const struct mtlm_item *item, int task)
+{
+    if (!b->job->chained || !b->job->chained(b->job->arg, b->program, item))
+        return;
+    if (b->link != NONE)
+        mtlm_simulator_edge(b->sim, b->link, task, 0);
+    b->link = task;
+}
+
 static void add_item(struct builder *b, const struct mtlm_item *item,
                      int iteration)
 {
@@ -171,11 +182,13 @@ static void add_item(struct builder *b, const struct mtlm_item *item,
         number = b->collectives++;
     for (int i = 0; i < before.n; i++)
         mtlm_simulator_edge(b->sim, before.task[i], task, 0);
+    add_link(b, item, task);
     if (run->n == b->capacity) {
         b->capacity = 2 * b->capacity + 1024;
         run->node = mtlm_realloc(run->node, b->capacity, sizeof(*run->node));
     }
     run->node[run->n++] = (struct mtlm_executed){.node = node,
+                                                 .item = item,
                                                  .program = b->at,
                                                  .iteration = iteration,
                                                  .microbatch = item->microbatch,
@@ -188,6 +201,7 @@ static void add_rank(struct builder *b, int at)
 {
     b->at = at;
     b->program = b->job->program[at];
+    b->link = NONE;
     b->dependencies = mtlm_dependencies_create(b->program->graph);
     for (int e = 0; e < b->job->iterations; e++) {
         b->collectives = 0;

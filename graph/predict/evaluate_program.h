@@ -22,6 +22,10 @@ struct mtlm_evaluate_program {
     double (*seconds)(void *arg, const struct mtlm_program *program,
                       const struct mtlm_item *item, int iteration);
     void *arg;
+    /* Returns whether the item is a link of its rank's chain: it starts after
+     * the links before it in program order.  NULL: there are no chains. */
+    bool (*chained)(void *arg, const struct mtlm_program *program,
+                    const struct mtlm_item *item);
     /* A rank takes part in one collective at a time (transport "serial").
      * false: in any number. */
     bool serial;
@@ -34,7 +38,8 @@ struct mtlm_evaluate_program {
 
 struct mtlm_executed {
     const struct mtlm_node *node;
-    int program; /* index in program[] */
+    const struct mtlm_item *item; /* of the node and its microbatch */
+    int program;                  /* index in program[] */
     int iteration, microbatch;
     int64_t use; /* number of this use of its tensors */
     int64_t start_ns, end_ns;

@@ -2,11 +2,24 @@
 
 #include "config.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "graph/build/program_build.h"
 #include "graph/predict/pipeline_programs.h"
+#include "graph/predict/profile.h"
 #include "runtime/base/memory.h"
+
+/* Returns an entry for each node of the program. */
+static double *unknown_seconds(const struct mtlm_program *program)
+{
+    const int nodes = program->graph->all.n;
+    double *seconds = mtlm_calloc(nodes, sizeof(*seconds));
+
+    for (int i = 0; i < nodes; i++)
+        seconds[i] = NAN;
+    return seconds;
+}
 
 struct mtlm_pipeline_programs mtlm_pipeline_programs_create(
     const struct mtlm_program_config *config,
@@ -18,6 +31,7 @@ struct mtlm_pipeline_programs mtlm_pipeline_programs_create(
     struct mtlm_pipeline_programs p = {
         .program = mtlm_calloc(n, sizeof(struct mtlm_program *)),
         .cost = mtlm_calloc(n, sizeof(*p.cost)),
+        .seconds = mtlm_calloc(n, sizeof(*p.seconds)),
         .n = n};
 
     for (int i = 0; i < n; i++) {
@@ -25,14 +39,18 @@ struct mtlm_pipeline_programs mtlm_pipeline_programs_create(
         p.program[i] = mtlm_program_build(&one);
         p.cost[i] = mtlm_cost_create(cluster ? cluster : &mtlm_cluster_usual,
                                      p.program[i]);
+        p.seconds[i] = unknown_seconds(p.program[i]);
     }
     return p;
 }
 
 void mtlm_pipeline_programs_free(struct mtlm_pipeline_programs *p)
 {
-    for (int i = 0; i < p->n; i++)
+    for (int i = 0; i < p->n; i++) {
         mtlm_program_destroy(p->program[i]);
+        free(p->seconds[i]);
+    }
+    free(p->seconds);
     free(p->program);
     free(p->cost);
 }
@@ -43,8 +61,20 @@ double mtlm_pipeline_programs_seconds(void *arg,
                                       int iteration)
 {
     const struct mtlm_pipeline_programs *p = arg;
+    const int rank = program->config.layout.pp_rank;
+    double *seconds = &p->seconds[rank][item->node->id];
 
     (void) iteration;
-    return mtlm_cost_seconds(&p->cost[program->config.layout.pp_rank],
-                             item->node);
+    if (isnan(*seconds))
+        *seconds = mtlm_cost_seconds(&p->cost[rank], item->node);
+    return *seconds;
+}
+
+bool mtlm_pipeline_programs_chained(void *arg,
+                                    const struct mtlm_program *program,
+                                    const struct mtlm_item *item)
+{
+    const struct mtlm_pipeline_programs *p = arg;
+
+    return mtlm_profile_chains(p->cost[0].cluster->profile, program, item);
 }

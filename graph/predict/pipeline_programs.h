@@ -12,6 +12,7 @@
 struct mtlm_pipeline_programs {
     struct mtlm_program **program; /* [n] by pp_rank */
     struct mtlm_cost *cost;        /* [n] */
+    double **seconds; /* [n][graph->all.n] of each node; NAN: not asked yet */
     int n;
 };
 
@@ -31,5 +32,12 @@ double mtlm_pipeline_programs_seconds(void *arg,
                                       const struct mtlm_program *program,
                                       const struct mtlm_item *item,
                                       int iteration);
+
+/* Returns whether the item is a link of a chain of published code
+ * (graph/predict/profile.h), for struct mtlm_evaluate_program.  The cluster has
+ * a profile.  arg as above. */
+bool mtlm_pipeline_programs_chained(void *arg,
+                                    const struct mtlm_program *program,
+                                    const struct mtlm_item *item);
 
 #endif /* MTLM_GRAPH_PIPELINE_PROGRAMS_H */

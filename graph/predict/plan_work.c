@@ -24,12 +24,20 @@ static double group_ranks(const struct mtlm_layout *layout,
     }
 }
 
-static enum mtlm_traffic_kind traffic_of(enum mtlm_group group)
+enum mtlm_traffic_kind mtlm_plan_work_kind(const struct mtlm_node *node)
 {
-    return group == MTLM_GROUP_TP          ? MTLM_TRAFFIC_TP
-           : group == MTLM_GROUP_DP        ? MTLM_TRAFFIC_DP
-           : group == MTLM_GROUP_EMBEDDING ? MTLM_TRAFFIC_EMBEDDING
-                                           : MTLM_TRAFFIC_OTHER;
+    if (class_of(node) == MTLM_CLASS_P2P)
+        return MTLM_TRAFFIC_PP;
+    switch (node->call.attr.collective.group) {
+    case MTLM_GROUP_TP:
+        return MTLM_TRAFFIC_TP;
+    case MTLM_GROUP_DP:
+        return MTLM_TRAFFIC_DP;
+    case MTLM_GROUP_EMBEDDING:
+        return MTLM_TRAFFIC_EMBEDDING;
+    default:
+        return MTLM_TRAFFIC_OTHER;
+    }
 }
 
 /* Returns the bytes that a rank sends in a collective of n ranks (struct
@@ -55,7 +63,7 @@ static void add_message(const struct mtlm_program *program,
 {
     const union mtlm_attr *attr = &node->call.attr;
     double bytes = mtlm_node_bytes(node);
-    enum mtlm_traffic_kind kind = MTLM_TRAFFIC_PP;
+    const enum mtlm_traffic_kind kind = mtlm_plan_work_kind(node);
 
     if (mtlm_node_elems(node) > plan->longest) {
         plan->longest = mtlm_node_elems(node);
@@ -67,7 +75,6 @@ static void add_message(const struct mtlm_program *program,
         const double n =
             group_ranks(&program->config.layout, attr->collective.group);
 
-        kind = traffic_of(attr->collective.group);
         bytes = sent_bytes(node, n);
     }
     plan->traffic[kind].bytes += times * bytes;

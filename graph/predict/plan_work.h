@@ -11,4 +11,7 @@
 double mtlm_plan_work_add(struct mtlm_plan *plan,
                           const struct mtlm_program *program);
 
+/* Returns the kind of a message: of a send, a receive or a collective. */
+enum mtlm_traffic_kind mtlm_plan_work_kind(const struct mtlm_node *node);
+
 #endif /* MTLM_GRAPH_PLAN_WORK_H */

@@ -28,18 +28,15 @@ static bool is_lost_link(const char *path)
            && lstat(path, &there) == 0;
 }
 
-/* Makes dir and refuses a dir that cannot be written.  Other ranks may probe
- * the same dir at the same time. */
-static int probe(struct mtlm_job *job, const char *dir, struct mtlm_error *err)
+/* Makes dir and refuses a dir that cannot be written.  *made: dir is new.
+ * Other ranks may probe the same dir at the same time. */
+static int probe_dir(const char *dir, bool *made, struct mtlm_error *err)
 {
     char *path;
     int rc;
 
-    if (!dir)
-        return 0;
-    if (mkdir(dir, 0777) == 0)
-        job->made_dir[job->n_made_dirs++] = dir;
-    else if (errno != EEXIST)
+    *made = mkdir(dir, 0777) == 0;
+    if (!*made && errno != EEXIST)
         return mtlm_error_set(err, MTLM_EXIT_IO, "%s: cannot be made: %s", dir,
                               strerror(errno));
     if (is_lost_link(dir))
@@ -56,6 +53,16 @@ static int probe(struct mtlm_job *job, const char *dir, struct mtlm_error *err)
     else
         unlink(path);
     free(path);
+    return rc;
+}
+
+static int probe(struct mtlm_job *job, const char *dir, struct mtlm_error *err)
+{
+    bool made = false;
+    const int rc = dir ? probe_dir(dir, &made, err) : 0;
+
+    if (made)
+        job->made_dir[job->n_made_dirs++] = dir;
     return rc;
 }
 
@@ -129,6 +136,25 @@ static int take_empty(const char *dir, const char *option, int *lock,
     return check_empty(dir, option, err);
 }
 
+int mtlm_job_outputs_take(const char *dir, const char *option, int *lock,
+                          struct mtlm_error *err)
+{
+    bool made;
+
+    return check_empty(dir, option, err) < 0 || probe_dir(dir, &made, err) < 0
+               ? -1
+               : take_empty(dir, option, lock, err);
+}
+
+void mtlm_job_outputs_leave(const char *dir, int *lock)
+{
+    if (*lock <= 0) /* a file system without locks */
+        return;
+    mtlm_dir_lock_remove(dir);
+    close(*lock);
+    *lock = 0;
+}
+
 static int probe_dirs(struct mtlm_job *job, struct mtlm_error *err)
 {
     const char *dir[DIRS];
@@ -189,11 +215,8 @@ void mtlm_job_outputs_end(struct mtlm_job *job)
 
     list_dirs(&job->options, dir);
     for (int i = 0; i < LOCKED; i++)
-        if (job->output_lock[i] > 0) {
-            mtlm_dir_lock_remove(dir[i]);
-            close(job->output_lock[i]);
-            job->output_lock[i] = 0;
-        }
+        if (dir[i])
+            mtlm_job_outputs_leave(dir[i], &job->output_lock[i]);
 }
 
 void mtlm_job_outputs_remove(struct mtlm_job *job)

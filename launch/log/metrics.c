@@ -175,19 +175,24 @@ void mtlm_metrics_begin(struct mtlm_metrics *metrics,
                         const struct mtlm_options *options,
                         const struct mtlm_metrics_about *about)
 {
-    if (!metrics || !metrics->lines)
+    json_t *object;
+
+    if (!metrics || !metrics->lines) {
+        json_decref(about->simulation);
         return;
-    put_line(metrics,
-             json_pack("{s:s, s:s, s:f, s:i, s:i, s:i, s:i, s:o, s:s?, s:s?,"
-                       " s:s?, s:s?, s:o}",
-                       "program", "mtlm-dag", "version", PACKAGE_VERSION,
-                       "time", wall_seconds(), "ranks", about->ranks, "tensor",
-                       about->tensor, "pipeline", about->pipeline, "data",
-                       about->data, "parameters",
-                       number_or_null(about->parameters), "policy",
-                       about->policy, "starpu_version", about->starpu_version,
-                       "gpu", about->gpu, "transport", about->transport,
-                       "options", all_options(options)));
+    }
+    object = json_pack(
+        "{s:s, s:s, s:f, s:i, s:i, s:i, s:i, s:o, s:s?, s:s?,"
+        " s:s?, s:s?, s:o}",
+        "program", "mtlm-dag", "version", PACKAGE_VERSION, "time",
+        wall_seconds(), "ranks", about->ranks, "tensor", about->tensor,
+        "pipeline", about->pipeline, "data", about->data, "parameters",
+        number_or_null(about->parameters), "policy", about->policy,
+        "starpu_version", about->starpu_version, "gpu", about->gpu, "transport",
+        about->transport, "options", all_options(options));
+    if (about->simulation)
+        json_object_set_new(object, "simulation", about->simulation);
+    put_line(metrics, object);
 }
 
 static void put_step(struct mtlm_metrics *metrics, int64_t iteration,

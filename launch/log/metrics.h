@@ -14,8 +14,9 @@ struct mtlm_metrics_about {
     int ranks, tensor, pipeline, data;
     double parameters;
     const char *policy, *starpu_version;
-    const char *transport; /* mtlm_job_transport_name() */
-    const char *gpu;       /* of this rank; NULL: CPUs */
+    const char *transport;     /* mtlm_job_transport_name() */
+    const char *gpu;           /* of this rank; NULL: CPUs */
+    struct json_t *simulation; /* numbers of --simulate, taken; NULL: a run */
 };
 
 /* Opens the outputs that the options name.  Sets *metrics, or NULL if there are
@@ -29,8 +30,8 @@ int mtlm_metrics_close(struct mtlm_metrics *metrics);
 
 /* The following functions ignore metrics == NULL. */
 
-/* Writes the first object: "options" as --print-config prints them, and
- * about. */
+/* Writes the first object: "options" as --print-config prints them, and about.
+ * A simulation has no other object. */
 void mtlm_metrics_begin(struct mtlm_metrics *metrics,
                         const struct mtlm_options *options,
                         const struct mtlm_metrics_about *about);

@@ -56,6 +56,9 @@
     GROUP(SYNTHETIC, "Synthetic runs",                                         \
           "Graph, scheduling policy and messages are real; tasks sleep for "   \
           "modelled durations instead of computing.")                          \
+    GROUP(PREDICTION, "Prediction",                                            \
+          "A simulation computes an iteration of any number of ranks in one "  \
+          "process, from the same graphs as a run.")                           \
     GROUP(TESTING, "Testing", "")                                              \
     GROUP(GENERAL, "Configuration and help", "")
 
@@ -389,7 +392,7 @@
     OPT(DATA, EOD_MASK_LOSS, "eod-mask-loss", FLAG, eod_mask_loss, "no", 0, 0, \
         NULL, "GPT: leave out of the loss the token after an end of document") \
     OPT(DATA, MOCK_DATA, "mock-data", FLAG, mock_data, "", 0, 0, NULL,         \
-        "train on made-up tokens, even with a data path")                      \
+        "train on made-up tokens, whatever data a file or a checkpoint names") \
     OPT(CHECKPOINTS, SAVE, "save", TEXT, save_dir, "", 0, 0, "DIR",            \
         "save weights and optimizer state in DIR at the end, and when a "      \
         "signal ends the run")                                                 \
@@ -463,6 +466,22 @@
         "X",                                                                   \
         "multiply all durations, because a GPU's tasks are too short to "      \
         "sleep exactly")                                                       \
+    OPT(PREDICTION, SIMULATE, "simulate", TEXT, simulate_file, "", 0, 0,       \
+        "CLUSTER.ini",                                                         \
+        "start no ranks: print time, FLOP/s, idle time and memory of an "      \
+        "iteration on the machine of CLUSTER.ini, and stop")                   \
+    OPT(PREDICTION, AS, "as", TEXT, as, "", 0, 0,                              \
+        "megatron-2019|v1.0|2020-09|2021|2022|deepspeed",                      \
+        "with --simulate: as published code of that time, with its kernels, "  \
+        "its blocking messages and its fixed order")                           \
+    OPT(PREDICTION, IGNORE_MEMORY, "ignore-memory", FLAG, ignore_memory, "no", \
+        0, 0, NULL,                                                            \
+        "with --simulate: also a job that needs more memory than a device "    \
+        "has")                                                                 \
+    OPT(PREDICTION, TRACE_MICROBATCHES, "trace-microbatches", RANGE,           \
+        trace_microbatches, "", 1, 1000000000, "A:B",                          \
+        "with --simulate --trace DIR: first and last microbatch to write "     \
+        "(default: as many first ones as make 50000 nodes)")                   \
     OPT(TESTING, DUMP_FIRST_STEP, "dump-first-step", TEXT, dump_dir, "", 0, 0, \
         "DIR",                                                                 \
         "write weights, batch, loss and gradients of the first iteration to "  \
@@ -493,8 +512,8 @@
         "the CSV of torch.distributed.pipelining")                             \
     OPT(GENERAL, WORLD_SIZE, "world-size", INT, world_size, "", 1, 1048576,    \
         "N",                                                                   \
-        "with --dry-run: number of ranks (default: those of mpirun or Slurm, " \
-        "or tensor x pipeline size)")                                          \
+        "with --dry-run or --simulate: number of ranks (default: those of "    \
+        "mpirun or Slurm, or tensor x pipeline size)")                                          \
     OPT(GENERAL, PRINT_CONFIG, "print-config", ACTION, request, "",            \
         MTLM_REQUEST_CONFIG, 0, NULL,                                          \
         "print all values in the form of --config and stop")                   \

@@ -29,6 +29,7 @@ enum mtlm_options_request {
     MTLM_REQUEST_MODELS,
     MTLM_REQUEST_CONFIG,
     MTLM_REQUEST_PLAN,
+    MTLM_REQUEST_SIMULATE,
 };
 
 /* The source of a value.  A later source in this list overrides an earlier
@@ -70,7 +71,7 @@ struct mtlm_options {
     enum mtlm_options_request request;
     char *preset;       /* name, or NULL: none */
     char *config_file;  /* or NULL */
-    int64_t world_size; /* ranks of a plan; 0: not given */
+    int64_t world_size; /* ranks of a plan or a simulation; 0: not given */
 
     /* Model: all of it. vocab_size counts tokens without padding. */
     struct mtlm_model model;
@@ -160,6 +161,13 @@ struct mtlm_options {
     double jitter;      /* share of each duration */
     struct mtlm_slow_rank slow_rank;
     double stretch; /* factor of all durations */
+
+    /* Prediction */
+    char *simulate_file;                  /* or NULL: no simulation */
+    bool ignore_memory;                   /* simulate a job that does not fit */
+    struct mtlm_range trace_microbatches; /* 1-based; last 0: by their nodes */
+    char *as; /* name of published code, or NULL; found as: */
+    const struct mtlm_profile *profile; /* borrowed, or NULL: our own */
 
     /* Data */
     /* Lists for models/text/blend_list.h: data of all splits, or of one; or

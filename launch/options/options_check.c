@@ -9,6 +9,7 @@
 #include "launch/options/options_check.h"
 #include "launch/options/options_recipe.h"
 #include "launch/options/options_replan.h"
+#include "launch/options/options_simulate.h"
 #include "launch/options/options_stages.h"
 #include "launch/options/options_synthetic.h"
 #include "launch/options/options_trace.h"
@@ -19,10 +20,10 @@ static int check_numbers(const struct mtlm_options *o, struct mtlm_error *err)
 {
     const bool samples = mtlm_options_given(o, MTLM_OPT_TRAIN_SAMPLES);
 
-    if (o->world_size && o->request != MTLM_REQUEST_PLAN)
+    if (o->world_size && !mtlm_options_simulate_or_plan(o))
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "--world-size is for --dry-run; in a run mpirun "
-                              "sets the number of ranks");
+                              "--world-size is for --dry-run and --simulate; "
+                              "in a run mpirun sets the number of ranks");
     if (o->global_batch_size % o->micro_batch_size)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--global-batch-size %" PRId64

@@ -80,6 +80,33 @@ static int choose_kind(struct mtlm_options *o, struct mtlm_error *err)
                                err);
 }
 
+/* Drops --mock-data or the data, whichever comes from the weaker source.  Of
+ * both kinds of data, one is left. */
+static int choose_mock(struct mtlm_options *o, struct mtlm_error *err)
+{
+    const enum mtlm_option_source mock =
+        mtlm_options_source(o, MTLM_OPT_MOCK_DATA);
+    enum mtlm_option_id data = of_all[0];
+    enum mtlm_option_source from = strongest(o, of_all, OF_ALL, &data);
+
+    if (from == MTLM_SOURCE_DEFAULT)
+        from = strongest(o, of_one, OF_ONE, &data);
+    if (!o->mock_data || from == MTLM_SOURCE_DEFAULT)
+        return 0;
+    if (from == mock)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--mock-data trains on made-up tokens and --%s "
+                              "names data; give one of them",
+                              mtlm_option_name(data));
+    if (from > mock)
+        mtlm_options_forget(o, MTLM_OPT_MOCK_DATA);
+    for (int i = 0; i < OF_ALL && from < mock; i++)
+        mtlm_options_forget(o, of_all[i]);
+    for (int i = 0; i < OF_ONE && from < mock; i++)
+        mtlm_options_forget(o, of_one[i]);
+    return 0;
+}
+
 /* Sets a list from a file; a configuration that is printed has the file. */
 static int set_list(struct mtlm_options *o, enum mtlm_option_id option,
                     char *text, const char *path, struct mtlm_error *err)
@@ -212,8 +239,9 @@ static int check_splits(struct mtlm_options *o, struct mtlm_error *err)
 int mtlm_options_data_resolve(struct mtlm_options *options,
                               struct mtlm_error *err)
 {
-    if (choose_kind(options, err) < 0 || read_words(options, err) < 0
-        || read_lists(options, err) < 0 || check_lists(options, err) < 0)
+    if (choose_kind(options, err) < 0 || choose_mock(options, err) < 0
+        || read_words(options, err) < 0 || read_lists(options, err) < 0
+        || check_lists(options, err) < 0)
         return -1;
     if (!options->data_path && !options->train_data_path
         && !options->valid_data_path && !options->test_data_path)

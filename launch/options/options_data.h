@@ -7,7 +7,7 @@
 /* Which data each split reads. */
 
 /* Settles --data-path, its kin for one split, and their files; sets mock_data
- * where there are none.  A weaker source gives way.  -1 and MTLM_EXIT_USAGE:
+ * where there are none.  A weaker source gives way, that of --mock-data too.  -1 and MTLM_EXIT_USAGE:
  * options contradict each other, or a list is wrong.  MTLM_EXIT_INPUT,
  * MTLM_EXIT_IO: a file of lists is missing or damaged. */
 int mtlm_options_data_resolve(struct mtlm_options *options,

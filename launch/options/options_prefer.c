@@ -17,6 +17,8 @@ void mtlm_options_forget(struct mtlm_options *options,
         *(double *) field = 0;
     else if (mtlm_option_owns_text(option))
         free(*(char **) field), *(char **) field = NULL;
+    else if (type == MTLM_OPTION_FLAG)
+        *(bool *) field = false;
     else if (type == MTLM_OPTION_RAMP)
         *(struct mtlm_ramp *) field = (struct mtlm_ramp){0};
     else

@@ -20,6 +20,7 @@
 #include "launch/options/options_recipe.h"
 #include "launch/options/options_resolve.h"
 #include "launch/options/options_schedule.h"
+#include "launch/options/options_simulate.h"
 #include "launch/options/options_stages.h"
 #include "launch/options/options_times.h"
 #include "launch/options/options_tokenizer.h"
@@ -143,7 +144,8 @@ int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
 {
     struct mtlm_model *model = &options->model;
 
-    if (mtlm_options_generate_prepare(options, err) < 0)
+    if (mtlm_options_simulate_resolve(options, err) < 0
+        || mtlm_options_generate_prepare(options, err) < 0)
         return -1;
     resolve_weights_alone(options);
     if (check_needed(options, err) < 0 || resolve_family(options, err) < 0
@@ -158,8 +160,8 @@ int mtlm_options_resolve(struct mtlm_options *options, struct mtlm_error *err)
         options->tensor_parallel = 1;
     if (!mtlm_options_given(options, MTLM_OPT_PIPELINE_MODEL_PARALLEL_SIZE))
         options->pipeline_parallel = 1;
-    /* Synthetic runs compute no loss; skip the evaluation. */
-    if (options->cluster_file
+    /* Synthetic runs and simulations compute no loss: no evaluation. */
+    if ((options->cluster_file || options->simulate_file)
         && mtlm_options_source(options, MTLM_OPT_EVAL_ITERS)
                <= MTLM_SOURCE_PRESET)
         options->eval_iters = 0;

@@ -32,7 +32,8 @@ bool mtlm_options_schedule_follows(const struct mtlm_options *options)
 
     return !options->schedule_file && !options->eval_only
            && (schedule->followed
-               || (mtlm_options_given(options, MTLM_OPT_SCHEDULE_MODE)
+               || ((mtlm_options_given(options, MTLM_OPT_SCHEDULE_MODE)
+                    || options->profile)
                    && mtlm_published_find(schedule->name)));
 }
 
@@ -157,7 +158,7 @@ int mtlm_options_schedule_resolve(struct mtlm_options *options,
                               "scheduling policy",
                               schedule->name);
     if (follows && !mtlm_options_given(o, MTLM_OPT_SCHEDULE_MODE))
-        o->schedule_mode = MTLM_FOLLOW_HINT;
+        o->schedule_mode = o->profile ? MTLM_FOLLOW_STRICT : MTLM_FOLLOW_HINT;
     if (o->stage_windows && read_windows(o, err) < 0)
         return -1;
     if (schedule->placed && !mtlm_options_given(o, MTLM_OPT_PLACEMENT))

@@ -26,8 +26,8 @@ static int check_results(const struct mtlm_options *o, struct mtlm_error *err)
         if (needs[i].given)
             return mtlm_error_set(
                 err, MTLM_EXIT_USAGE,
-                "--%s needs computed values, and --synthetic computes none",
-                needs[i].name);
+                "--%s needs computed values, and --%s computes none",
+                needs[i].name, o->cluster_file ? "synthetic" : "simulate");
     return 0;
 }
 
@@ -39,7 +39,7 @@ int mtlm_options_synthetic_check(const struct mtlm_options *options,
                        : options->stretch != 1        ? "stretch"
                                                       : NULL;
 
-    if (options->cluster_file)
+    if (options->cluster_file || options->simulate_file)
         return check_results(options, err);
     if (only)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,

@@ -9,6 +9,7 @@
 
 #include "launch/options/suggest.h"
 #include "launch/plan/cluster.h"
+#include "runtime/base/dtype.h"
 #include "runtime/file/ini_file.h"
 
 /* A key of the file: value * unit goes to the field. */
@@ -17,18 +18,29 @@ struct key {
     size_t offset;
     double unit, min, max;
     bool needed; /* required in its section */
+    bool whole;  /* an int64_t; else a double */
 };
 
 #define KEY(section, name, field, ...)                                         \
     {                                                                          \
-        section, name, offsetof(struct mtlm_cluster, field), __VA_ARGS__       \
+        section, name, offsetof(struct mtlm_cluster, field), __VA_ARGS__,      \
+            false                                                              \
+    }
+#define WHOLE(section, name, field, ...)                                       \
+    {                                                                          \
+        section, name, offsetof(struct mtlm_cluster, field), __VA_ARGS__, true \
     }
 
 static const struct key keys[] = {
     KEY("device", "peak_tflop_per_s", flops_per_s, 1e12, 1e-6, 1e9, true),
     KEY("device", "efficiency", efficiency, 1, 1e-6, 1, true),
+    KEY("device", "memory_gb", memory_bytes, 1e9, 1e-3, 1e6, false),
     KEY("device", "memory_gb_per_s", bytes_per_s, 1e9, 1e-3, 1e9, true),
     KEY("device", "memory_efficiency", memory_efficiency, 1, 1e-6, 1, false),
+    WHOLE("device", "processors", processors, 1, 1, 65536, false),
+    KEY("device", "product_fill", product_fill, 1, 0, 1e6, false),
+    KEY("device", "host_us", host_s, 1e-6, 0, 1e6, false),
+    KEY("device", "overlap_tax", overlap_tax, 1, 0, 1, false),
     KEY("device", "launch_us", launch_s, 1e-6, 0, 1e6, false),
     KEY("device", "element_bytes", element_bytes, 1, 1, 8, false),
     KEY("stage", "forward_ms", forward_s, 1e-3, 1e-3, 1e6, true),
@@ -36,9 +48,13 @@ static const struct key keys[] = {
     KEY("stage", "weight_ms", weight_s, 1e-3, 1e-3, 1e6, true),
     KEY("host", "latency_us", host.latency_s, 1e-6, 0, 1e9, true),
     KEY("host", "gb_per_s", host.bytes_per_s, 1e9, 1e-9, 1e9, false),
-    KEY("network", "devices", devices, 1, 1, 65536, true),
+    WHOLE("network", "devices", devices, 1, 1, 65536, true),
+    WHOLE("network", "hosts", hosts, 1, 1, 1e6, false),
     KEY("network", "latency_us", network.latency_s, 1e-6, 0, 1e9, true),
     KEY("network", "gb_per_s", network.bytes_per_s, 1e9, 1e-9, 1e9, false),
+    KEY("network", "collective_gb_per_s", collective_bytes_per_s, 1e9, 1e-9,
+        1e9, false),
+    KEY("network", "shared_rate", shared_rate, 1, 1e-3, 1, false),
 };
 
 enum { KEYS = sizeof(keys) / sizeof(keys[0]) };
@@ -75,7 +91,7 @@ static void set(struct mtlm_cluster *cluster, const struct key *key,
 {
     void *field = (char *) cluster + key->offset;
 
-    if (key->offset == offsetof(struct mtlm_cluster, devices))
+    if (key->whole)
         *(int64_t *) field = (int64_t) value;
     else
         *(double *) field = value * key->unit;
@@ -104,8 +120,7 @@ static int add_entry(void *user, int line, const char *section,
     /* This form of the test refuses NaN, too. */
     if (end == value || *end || errno
         || !(number >= keys[i].min && number <= keys[i].max)
-        || (keys[i].offset == offsetof(struct mtlm_cluster, devices)
-            && number != (int64_t) number))
+        || (keys[i].whole && number != (int64_t) number))
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "%s is '%s', it must be a number from %g to %g",
                               name, value, keys[i].min, keys[i].max);
@@ -122,6 +137,35 @@ static bool has(const struct reading *r, const char *section)
     return false;
 }
 
+static bool given(const struct reading *r, const char *name)
+{
+    for (int i = 0; i < KEYS; i++)
+        if (r->line[i] && strcmp(keys[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Refuses keys that have no effect. */
+static int check_effect(const struct reading *r, const char *path,
+                        struct mtlm_error *err)
+{
+    if (given(r, "product_fill") && !given(r, "processors"))
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "%s: product_fill of section [device] needs processors", path);
+    if (given(r, "shared_rate") && !given(r, "collective_gb_per_s"))
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "%s: shared_rate of section [network] needs "
+                              "collective_gb_per_s",
+                              path);
+    if (given(r, "processors") && has(r, "stage"))
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "%s: processors of section [device] contradicts "
+                              "section [stage], which gives the durations",
+                              path);
+    return 0;
+}
+
 static int check(const struct reading *r, const char *path,
                  struct mtlm_error *err)
 {
@@ -131,7 +175,7 @@ static int check(const struct reading *r, const char *path,
                                   "%s: section [%s] lacks %s", path,
                                   keys[i].section, keys[i].name);
     if (has(r, "device") || has(r, "stage"))
-        return 0;
+        return check_effect(r, path, err);
     return mtlm_error_set(
         err, MTLM_EXIT_USAGE,
         "%s: needs a section [device] or [stage], the durations of computation",

@@ -3,7 +3,6 @@
 
 #include "config.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +14,13 @@
 #include "launch/plan/advice.h"
 #include "launch/plan/cluster.h"
 #include "launch/plan/dry_run.h"
+#include "launch/plan/dry_run_job.h"
 #include "launch/plan/dry_run_schedule.h"
 #include "launch/plan/layout_choice.h"
 #include "launch/plan/plan_table.h"
 #include "launch/plan/schedule_choice.h"
 #include "launch/plan/step.h"
 #include "runtime/base/memory.h"
-#include "runtime/base/plural.h"
 #include "runtime/comm/launcher.h"
 #include "runtime/machine/cpu.h"
 #include "runtime/machine/gpu_detect.h"
@@ -40,113 +39,8 @@ struct dry_run {
     struct mtlm_choice choice;
     struct mtlm_program_config config;
     struct mtlm_outline outline;
-    int64_t microbatches;
     FILE *out;
 };
-
-/* ---- model, layout, work ---- */
-
-static void print_model(const struct dry_run *d)
-{
-    const struct mtlm_model *m = &d->options->model;
-    const double padded = mtlm_model_padded_parameters(m, d->choice.tp);
-    const double exact = mtlm_model_parameters(m);
-
-    fprintf(d->out,
-            "model            %s: %s, %" PRId64 " layer%s, hidden %" PRId64
-            ", %" PRId64 " head%s, MLP %" PRId64 ", sequence %" PRId64 "\n",
-            d->options->preset ? d->options->preset : "from the options",
-            mtlm_model_family_name(m->family), m->num_layers,
-            mtlm_plural(m->num_layers), m->hidden_size, m->num_heads,
-            mtlm_plural(m->num_heads), m->ffn_hidden_size, m->seq_length);
-    fprintf(d->out,
-            "vocabulary       %" PRId64 " tokens, padded to %" PRId64 "\n",
-            m->vocab_size, mtlm_model_padded_vocab(m, d->choice.tp));
-    fprintf(d->out, "parameters       %.0f (%.*f B)", padded,
-            padded < 1e11 ? 3 : 0, padded / 1e9);
-    if (exact < padded)
-        fprintf(d->out, ", %.0f without the padding of the vocabulary", exact);
-    fputc('\n', d->out);
-}
-
-static void print_stages(const struct dry_run *d)
-{
-    const struct mtlm_layout *layout = &d->outline.layout;
-    char *stages;
-
-    if (mtlm_layout_stages(layout) == 1)
-        return;
-    stages =
-        mtlm_layout_choice_stages_text(layout, d->options->model.num_layers);
-    fprintf(d->out, "stages           %s\n", stages);
-    free(stages);
-}
-
-static void print_layout(const struct dry_run *d)
-{
-    const struct mtlm_options *o = d->options;
-    const int workers = d->wish.config.layout.workers;
-    char replicas[32] = "";
-
-    if (d->choice.dp > 1)
-        snprintf(replicas, sizeof(replicas), "%d x ", d->choice.dp);
-    fprintf(d->out,
-            "layout           tensor %d x pipeline %d x data %d = %d "
-            "rank%s%s, %d worker%s each\n",
-            d->choice.tp, d->choice.pp, d->choice.dp,
-            mtlm_layout_ranks(&d->outline.layout),
-            mtlm_layout_ranks(&d->outline.layout) > 1 ? "s" : "",
-            d->wish.layout_free ? " (chosen)" : "", workers,
-            workers > 1 ? "s" : "");
-    print_stages(d);
-    if (o->bf16 || o->fp16)
-        fprintf(d->out,
-                "precision        %s weights and activations; fp32 gradients, "
-                "moments and masters\n",
-                o->bf16 ? "bf16" : "fp16");
-    fprintf(d->out,
-            "iteration        %" PRId64 " sample%s = %s%" PRId64
-            " microbatch%s of %" PRId64 " x %" PRId64 " tokens\n",
-            o->global_batch_size, mtlm_plural(o->global_batch_size), replicas,
-            d->microbatches, mtlm_plural_es(d->microbatches),
-            d->choice.micro_batch, o->model.seq_length);
-}
-
-static void print_work(const struct dry_run *d)
-{
-    const struct mtlm_options *o = d->options;
-    const double flops = mtlm_model_flops(&o->model, o->global_batch_size);
-    double nodes = 0, again = 0, tasks = 0;
-
-    for (int i = 0; i < d->choice.pp; i++) {
-        const double ranks = (double) d->choice.tp * d->choice.dp;
-
-        nodes += ranks * d->outline.plan[i].flops;
-        again += ranks * d->outline.plan[i].again;
-        tasks = fmax(tasks, d->outline.plan[i].tasks);
-    }
-    if (o->eval_only) {
-        fprintf(d->out,
-                "nodes            %.0f per batch on the busiest rank; all "
-                "ranks' are %.4g FLOPs\n",
-                tasks, nodes);
-        return;
-    }
-    fprintf(d->out,
-            "model FLOPs      %.4g per iteration, 72 B s l h^2 "
-            "(1 + s/6h + V/12lh)%s\n",
-            flops, o->model.family == MTLM_BERT ? " + 6 B s h^2" : "");
-    fprintf(d->out, "hardware FLOPs   %.4g per iteration: ", flops + again);
-    if (again > 0)
-        fprintf(d->out, "%.4g of them again, by recomputation\n", again);
-    else
-        fprintf(d->out, "nothing is computed twice\n");
-    fprintf(d->out,
-            "nodes            %.0f per iteration on the busiest rank; all "
-            "ranks' are %.4g FLOPs,\n"
-            "                 elementwise operations and padding included\n",
-            tasks, nodes);
-}
 
 /* ---- whether it fits ---- */
 
@@ -349,6 +243,12 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
     const struct mtlm_options *o = d->options;
     char *times = source_of_times(o);
     int rc = 0;
+    const struct mtlm_dry_run_job job = {.options = o,
+                                         .wish = &d->wish,
+                                         .choice = &d->choice,
+                                         .outline = &d->outline,
+                                         .microbatches =
+                                             d->config.microbatches};
     const struct mtlm_dry_run_files files = {
         .svg = o->svg,
         .svg_ops = o->svg_detail == MTLM_SVG_OP,
@@ -362,9 +262,7 @@ static int print_plan(const struct dry_run *d, struct mtlm_error *err)
     if (d->options->notes)
         fprintf(d->out, "%s\n", d->options->notes);
     fputc('\n', d->out);
-    print_model(d);
-    print_layout(d);
-    print_work(d);
+    mtlm_dry_run_job(&job, d->out);
     if (!d->options->eval_only)
         rc = mtlm_dry_run_schedule(&d->config, &files, d->out, err);
     free(times);
@@ -441,7 +339,6 @@ int mtlm_dry_run(struct mtlm_options *options, FILE *out,
     d.config = mtlm_wish_config(&d.wish, d.choice.tp, d.choice.pp, d.choice.dp,
                                 d.choice.micro_batch);
     mtlm_activation_memory_measure(&d.config);
-    d.microbatches = d.config.microbatches;
     d.outline = mtlm_outline_create(&d.config, d.hosts.process_bytes);
     d.choice.need = mtlm_choose_need(&d.hosts, &d.outline);
     mtlm_step_clear();

@@ -8,6 +8,7 @@
 #include "graph/build/program_build.h"
 #include "graph/predict/evaluate_program.h"
 #include "launch/job/job_synthetic.h"
+#include "launch/report/evaluated_records.h"
 #include "launch/report/message_times.h"
 #include "launch/report/synthetic_report.h"
 #include "launch/trace/summarize.h"
@@ -89,69 +90,6 @@ static void evaluation_destroy(struct evaluation *e)
     free(e->rank);
 }
 
-/* Returns the worker that is free first, for the next node. */
-static int take_worker(int64_t *free_ns, int workers,
-                       const struct mtlm_executed *node)
-{
-    int first = 0;
-
-    for (int w = 1; w < workers; w++)
-        if (free_ns[w] < free_ns[first])
-            first = w;
-    free_ns[first] = node->end_ns;
-    return first;
-}
-
-static struct mtlm_record make_record(const struct mtlm_executed *x, int worker)
-{
-    const struct mtlm_call *call = &x->node->call;
-    const bool p2p = mtlm_ops[call->kind]->op_class == MTLM_CLASS_P2P;
-
-    return (struct mtlm_record){.rank = x->program,
-                                .worker = worker,
-                                .lane = x->node->lane,
-                                .phase = x->node->phase,
-                                .op = call->kind,
-                                .iteration = x->iteration,
-                                .microbatch = x->microbatch,
-                                .stage = x->node->stage,
-                                .layer = x->node->layer,
-                                .peer = p2p ? call->attr.p2p.peer : -1,
-                                .group = -1,
-                                .group_root = -1,
-                                .job = x->place,
-                                .match = -1,
-                                .submit_ns = x->start_ns,
-                                .ready_ns = x->start_ns,
-                                .start_ns = x->start_ns,
-                                .end_ns = x->end_ns,
-                                .flops = x->node->flops,
-                                .bytes = mtlm_node_bytes(x->node)};
-}
-
-/* The evaluated iterations first .. last as records. */
-static struct mtlm_record *list_records(const struct evaluation *e,
-                                        const struct mtlm_execution *run,
-                                        int first, int last, size_t *n)
-{
-    const int workers = e->job->layout.workers;
-    struct mtlm_record *list = mtlm_calloc(run->n, sizeof(*list));
-    int64_t *free_ns = mtlm_calloc(e->ranks * workers, sizeof(*free_ns));
-
-    *n = 0;
-    for (int i = 0; i < run->n; i++) {
-        const struct mtlm_executed *x = &run->node[i];
-        int worker = -1;
-
-        if (x->node->lane == MTLM_LANE_COMPUTE)
-            worker = take_worker(free_ns + x->program * workers, workers, x);
-        if (x->iteration >= first && x->iteration <= last)
-            list[(*n)++] = make_record(x, worker);
-    }
-    free(free_ns);
-    return list;
-}
-
 static struct mtlm_trace_summary *evaluate_run(
     struct evaluation *e, const struct mtlm_trace_info *info, int first,
     int last)
@@ -169,7 +107,8 @@ static struct mtlm_trace_summary *evaluate_run(
         .leaves_backward = advice.leaves_backward};
     struct mtlm_execution run = mtlm_evaluate_program(&job);
     size_t n;
-    struct mtlm_record *records = list_records(e, &run, first, last, &n);
+    struct mtlm_record *records = mtlm_evaluated_records_list(
+        &run, e->ranks, e->job->layout.workers, first, last, &n);
     struct mtlm_trace_summary *summary = mtlm_trace_summarize(records, n, info);
 
     free(records);

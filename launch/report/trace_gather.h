@@ -21,6 +21,15 @@ struct mtlm_gathered {
 bool mtlm_trace_gather(struct mtlm_ranks *ranks,
                        const struct mtlm_recorder *recorder,
                        struct mtlm_gathered *g);
+
+/* Appends the entries of a recorder as those of rank.  Ranks ascend. */
+void mtlm_gathered_add(struct mtlm_gathered *g, int rank,
+                       const struct mtlm_recorder *recorder);
+
+/* Adds the edges between ranks.  Call once all ranks are added. */
+void mtlm_gathered_meet(struct mtlm_gathered *g);
+
+/* Frees all entries. */
 void mtlm_gathered_free(struct mtlm_gathered *g);
 
 #endif /* MTLM_TRACE_GATHER_H */

@@ -35,8 +35,7 @@ struct described {
     char *layout;
 };
 
-/* "TP 2 x PP 2", "TP 1 x PP 2 (2 stages each, placement v) x DP 2". */
-static char *layout_text(const struct mtlm_layout *l)
+char *mtlm_trace_job_layout(const struct mtlm_layout *l)
 {
     char *text;
     size_t size;
@@ -66,7 +65,7 @@ static void describe_run(const struct mtlm_job *job, const struct about *about,
     d->engine_share = mtlm_calloc(ranks, sizeof(*d->engine_share));
     d->worker = mtlm_calloc(n, sizeof(*d->worker));
     d->device = mtlm_calloc(n, sizeof(*d->device));
-    d->layout = layout_text(l);
+    d->layout = mtlm_trace_job_layout(l);
     for (int r = 0; r < ranks; r++) {
         d->stage[r] = about[r].stage;
         d->offset[r] = about[r].clock_offset_ns;

@@ -10,4 +10,8 @@
 int mtlm_trace_job(struct mtlm_job *job, double *bubble,
                    struct mtlm_error *err);
 
+/* Returns the layout in a few words, for people: "TP 2 x PP 2", "TP 1 x PP 2 (2
+ * stages each, placement v) x DP 2".  The caller frees the text. */
+char *mtlm_trace_job_layout(const struct mtlm_layout *layout);
+
 #endif /* MTLM_TRACE_JOB_H */

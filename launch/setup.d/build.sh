@@ -43,7 +43,8 @@ build_make() {
     : >"$log"
     if [ ! -e build/Makefile ] || [ ! -r "$RECORD" ] \
         || { [ -n "$1" ] && [ "$(cat "$RECORD")" != "$record" ]; } \
-        || [ "$(cut -d ' ' -f 1 "$RECORD")" != "$STARPU_PREFIX" ]; then
+        || [ "$(cut -d ' ' -f 1 "$RECORD")" != "$STARPU_PREFIX" ] \
+        || ! build_simgrid_known; then
         rm -f "$RECORD"
         step "configuring mtlm-dag" "$log" build_configure "$option"
         printf '%s\n' "$record" >"$RECORD"
@@ -51,6 +52,13 @@ build_make() {
     step "compiling mtlm-dag (-j$JOBS)" "$log" make -C build -j"$JOBS"
 }
 
+# Whether build/ uses the StarPU with SimGrid, if one was asked for.
+build_simgrid_known() {
+    [ -z "${SIMGRID_PREFIX:-}" ] \
+        || grep -qxF "STARPU_SIMGRID_PREFIX = $SIMGRID_PREFIX" build/Makefile
+}
+
 build_configure() {
-    (cd build && ../configure --with-starpu="$STARPU_PREFIX" "$@")
+    (cd build && ../configure --with-starpu="$STARPU_PREFIX" \
+        ${SIMGRID_PREFIX:+--with-starpu-simgrid="$SIMGRID_PREFIX"} "$@")
 }

@@ -10,6 +10,7 @@ PACKAGES_TESTS="libcmocka-dev python3 python3-numpy python3-torch pajeng
     recutils vite"
 PACKAGES_FUZZ="clang libclang-rt-14-dev"
 PACKAGES_SLURM="munge slurm-wlm"
+PACKAGES_SIMGRID="libsimgrid-dev"
 PACKAGES_DEB="debhelper dpkg-dev"
 PACKAGES_DATA="anarchism perl perl-doc"
 

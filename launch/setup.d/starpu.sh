@@ -36,7 +36,8 @@ starpu_outdated() {
     esac
 }
 
-# starpu_build FLAVOUR: cpu or cuda.  Sets STARPU_PREFIX.
+# starpu_build FLAVOUR: cpu, cuda, or sim (SimGrid: virtual time).  Sets
+# STARPU_PREFIX.
 starpu_build() {
     local flavour=$1
     STARPU_PREFIX=$(starpu_find "$flavour") || STARPU_PREFIX=
@@ -74,8 +75,9 @@ starpu_build_locked() {
     step "installing StarPU" "$log" make -C "$work/build" install
     # Measures the buses of this machine once, before ranks do it at the
     # same moment.
-    step "StarPU looks at this machine" "$log" \
-        env STARPU_SILENT=1 "$STARPU_PREFIX/bin/starpu_machine_display"
+    [ "$flavour" = sim ] \
+        || step "StarPU looks at this machine" "$log" \
+            env STARPU_SILENT=1 "$STARPU_PREFIX/bin/starpu_machine_display"
     rm -rf "$work"
     cp "$log" "$STARPU_PREFIX/build.log"
     : >"$STARPU_PREFIX/.mtlm-recipe-$STARPU_RECIPE"
@@ -119,6 +121,14 @@ starpu_configure() {
     case $flavour in
     cpu)
         ../configure "$@" --disable-cuda
+        ;;
+    sim)
+        # Assertions find errors in a graph, and cost nothing here.  A simulated
+        # rank has four workers or more.
+        ../configure "$@" --disable-cuda --disable-mpi --disable-fast \
+            --enable-simgrid --enable-maxcpus=4096 --enable-maxnodes=4 \
+            --enable-maxcudadev=1 --enable-maxhipdev=1 \
+            --enable-maxopencldev=1 --enable-maxmaxfpgadev=1
         ;;
     cuda)
         # The stubs stand in for the driver, which building does not need.

@@ -18,7 +18,20 @@ struct mtlm_lead_pass {
     struct mtlm_lead_send *sends;
 };
 
-static struct mtlm_lead_pass *open_pass; /* of the node that was added last */
+/* [ranks] of the node of a rank that was added last. */
+static struct mtlm_lead_pass **open_passes;
+static int n_open_passes;
+
+static struct mtlm_lead_pass **open_pass_of(int rank)
+{
+    if (rank >= n_open_passes) {
+        open_passes = mtlm_realloc(open_passes, rank + 1,
+                                   sizeof(struct mtlm_lead_pass *));
+        while (n_open_passes <= rank)
+            open_passes[n_open_passes++] = NULL;
+    }
+    return &open_passes[rank];
+}
 
 static bool continues(const struct mtlm_lead_pass *pass,
                       const struct mtlm_policy_node *node)
@@ -32,23 +45,23 @@ static bool continues(const struct mtlm_lead_pass *pass,
 struct mtlm_lead_pass *mtlm_lead_enter(const struct mtlm_policy_node *node,
                                        int64_t modelled_ns)
 {
-    if (open_pass && !continues(open_pass, node)) {
-        struct mtlm_lead_pass *pass = open_pass;
+    struct mtlm_lead_pass **open = open_pass_of(node->rank), *pass = *open;
 
-        open_pass = NULL;
+    if (pass && !continues(pass, node)) {
         mtlm_lead_leave(pass, NULL);
+        *open = pass = NULL;
     }
     if (node->microbatch < 0)
         return NULL;
-    if (!open_pass) {
-        open_pass = mtlm_calloc(1, sizeof(*open_pass));
-        open_pass->nodes = 1;
+    if (!pass) {
+        *open = pass = mtlm_calloc(1, sizeof(*pass));
+        pass->nodes = 1;
     }
-    open_pass->last = *node;
-    open_pass->nodes++;
+    pass->last = *node;
+    pass->nodes++;
     if (node->kind == MTLM_POLICY_TASK || node->kind == MTLM_POLICY_COLLECTIVE)
-        open_pass->modelled_ns += modelled_ns;
-    return open_pass;
+        pass->modelled_ns += modelled_ns;
+    return pass;
 }
 
 void mtlm_lead_leave(struct mtlm_lead_pass *pass, struct mtlm_lead_send *send)

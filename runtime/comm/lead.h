@@ -40,9 +40,9 @@ struct mtlm_lead_send {
     struct mtlm_lead_send *next;
 };
 
-/* Adds a node to the pass of the previous node, or to a new pass.  Returns the
- * pass; NULL: the node has no microbatch.  modelled_ns: of the node; 0:
- * unknown. */
+/* Adds a node to the pass of its rank's previous node, or to a new pass.
+ * Returns the pass; NULL: the node has no microbatch.  modelled_ns: of the
+ * node; 0: unknown. */
 struct mtlm_lead_pass *mtlm_lead_enter(const struct mtlm_policy_node *node,
                                        int64_t modelled_ns);
 

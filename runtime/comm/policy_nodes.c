@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
 #include "runtime/comm/policy_nodes.h"
 
@@ -179,9 +178,9 @@ static void announce_sends(struct node_entry *e)
 
     pthread_mutex_lock(&mutex);
     if (e->node.kind == MTLM_POLICY_TASK)
-        list = mtlm_lead_begin(e->pass, &e->node, mtlm_now_ns());
+        list = mtlm_lead_begin(e->pass, &e->node, mtlm_policy_now_ns());
     else if (e->node.kind == MTLM_POLICY_SEND)
-        list = mtlm_lead_ready(e->pass, &e->send, mtlm_now_ns());
+        list = mtlm_lead_ready(e->pass, &e->send, mtlm_policy_now_ns());
     pthread_mutex_unlock(&mutex);
     announce_all(list);
 }
@@ -195,7 +194,7 @@ static struct mtlm_policy_watch enter_state(struct node_entry *e,
     pthread_mutex_lock(&mutex);
     e->state = state;
     if (!e->begin_ns)
-        e->begin_ns = mtlm_now_ns();
+        e->begin_ns = mtlm_policy_now_ns();
     now = watch;
     pthread_mutex_unlock(&mutex);
     return now;
@@ -245,7 +244,7 @@ void mtlm_policy_nodes_ended(struct mtlm_policy_node *node)
     struct mtlm_policy_watch now;
 
     pthread_mutex_lock(&mutex);
-    e->end_ns = mtlm_now_ns();
+    e->end_ns = mtlm_policy_now_ns();
     if (e->begin_ns)
         measure_duration(e);
     e->state = MTLM_POLICY_DONE;
@@ -297,10 +296,19 @@ static bool is_ready_task(const struct node_entry *e)
     return true;
 }
 
-void mtlm_policy_nodes_describe_ready(char *text, size_t n)
+void mtlm_policy_nodes_describe(const struct mtlm_policy_node *node, char *text,
+                                size_t n)
 {
     static const char *const phases[] = {
         "F", "B", "W", "optimizer", "initial values", "validation", "copies"};
+
+    snprintf(text, n, "%s, %s of microbatch %d, stage %d, iteration %" PRId64,
+             node->name, phases[node->phase], node->microbatch, node->stage,
+             node->iteration + 1);
+}
+
+void mtlm_policy_nodes_describe_ready(char *text, size_t n)
+{
     const struct node_entry *best = NULL;
 
     snprintf(text, n, "a ready task");
@@ -313,10 +321,7 @@ void mtlm_policy_nodes_describe_ready(char *text, size_t n)
             best = e;
     }
     if (best)
-        snprintf(
-            text, n, "%s, %s of microbatch %d, stage %d, iteration %" PRId64,
-            best->node.name, phases[best->node.phase], best->node.microbatch,
-            best->node.stage, best->node.iteration + 1);
+        mtlm_policy_nodes_describe(&best->node, text, n);
     pthread_mutex_unlock(&mutex);
 }
 

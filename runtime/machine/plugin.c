@@ -127,6 +127,17 @@ static int check_stamp(const char *file, const struct mtlm_policy_stamp *stamp,
             "%d.%d.%d",
             file, stamp->starpu_major, stamp->starpu_minor,
             stamp->starpu_release, major, minor, release);
+    if (stamp->virtual_time != MTLM_POLICY_VIRTUAL_TIME)
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            stamp->virtual_time
+                ? "STARPU_SCHED_LIB=%s was built for StarPU with SimGrid, "
+                  "which "
+                  "cannot train"
+                : "STARPU_SCHED_LIB=%s was built for a StarPU that trains: "
+                  "compile the library again with the headers of StarPU with "
+                  "SimGrid",
+            file);
     if (stamp->policy_bytes != sizeof(struct starpu_sched_policy)
         || stamp->task_bytes != sizeof(struct starpu_task))
         return mtlm_error_set(

@@ -1,5 +1,5 @@
-/* The scheduling policy "mtlm": one queue, highest priority first, with the
- * hold rule.  docs/policies.md explains both.
+/* The scheduling policy "mtlm": a queue for each rank, highest priority first,
+ * with the hold rule.  docs/policies.md explains both.
  *
  * The hold rule.  A free worker's best ready task is a forward pass or a weight
  * gradient.  The worker does not start the task while a task of higher priority
@@ -20,7 +20,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <starpu.h>
 #include <starpu_scheduler.h>
@@ -37,22 +36,19 @@ struct coming {
     bool received; /* the message comes from another pipeline rank */
 };
 
-static struct {
-    starpu_pthread_mutex_t mutex; /* guards all: */
+/* What the workers of a rank choose from. */
+struct rank_queue {
     struct starpu_task_list ready;
     struct coming coming[MOST_COMING];
     int n_coming;
-    double share;   /* behind collectives */
-    bool has_share; /* MTLM_HOLD: behind receives, too */
+};
+
+static struct {
+    starpu_pthread_mutex_t mutex; /* guards all: */
+    struct rank_queue *rank;      /* [mtlm_policy_ranks()] */
+    double share;                 /* behind collectives */
+    bool has_share;               /* MTLM_HOLD: behind receives, too */
 } hold;
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
 
 /* Locks the policy.  StarPU may use the worker during the wait for the lock. */
 static void lock(void)
@@ -69,11 +65,12 @@ static void unlock(void)
 
 /* ---- coming tasks ---- */
 
-static int find_coming(const struct mtlm_policy_node *node)
+static int find_coming(const struct rank_queue *rank,
+                       const struct mtlm_policy_node *node)
 {
     int i = 0;
 
-    while (i < hold.n_coming && hold.coming[i].node != node)
+    while (i < rank->n_coming && rank->coming[i].node != node)
         i++;
     return i;
 }
@@ -81,13 +78,14 @@ static int find_coming(const struct mtlm_policy_node *node)
 /* A message has its data: notes the task behind the message as coming. */
 static void on_message(const struct mtlm_policy_node *message)
 {
+    struct rank_queue *rank = &hold.rank[message->rank];
     const struct mtlm_policy_node *next;
 
     STARPU_PTHREAD_MUTEX_LOCK(&hold.mutex);
     next = mtlm_policy_next(message);
-    if (next && hold.n_coming < MOST_COMING
-        && find_coming(next) == hold.n_coming)
-        hold.coming[hold.n_coming++] =
+    if (next && rank->n_coming < MOST_COMING
+        && find_coming(rank, next) == rank->n_coming)
+        rank->coming[rank->n_coming++] =
             (struct coming){next, -1, message->kind == MTLM_POLICY_RECEIVE};
     STARPU_PTHREAD_MUTEX_UNLOCK(&hold.mutex);
 }
@@ -96,10 +94,11 @@ static void on_message(const struct mtlm_policy_node *message)
  * starts unless this policy hears of the task. */
 static void has_come(const struct mtlm_policy_node *node)
 {
-    const int i = find_coming(node);
+    struct rank_queue *rank = node ? &hold.rank[node->rank] : NULL;
+    const int i = node ? find_coming(rank, node) : 0;
 
-    if (i < hold.n_coming)
-        hold.coming[i] = hold.coming[--hold.n_coming];
+    if (node && i < rank->n_coming)
+        rank->coming[i] = rank->coming[--rank->n_coming];
 }
 
 /* Returns when all predecessors of the node will have ended; INT64_MAX:
@@ -138,35 +137,50 @@ static double share_of(const struct coming *c, enum mtlm_phase phase,
 /* Whether the worker leaves the task for a coming one.  The worker holds until
  * the expected time plus its patience, not longer: otherwise two ranks could
  * hold for each other for ever. */
-static bool holds(const struct starpu_task *task, int worker)
+static bool holds(struct rank_queue *rank, const struct starpu_task *task,
+                  int worker)
 {
     const struct mtlm_policy_node *node = mtlm_policy_node(task);
     const struct mtlm_policy_advice advice = mtlm_policy_advice();
     int64_t duration;
 
-    if (!node || node->kind != MTLM_POLICY_TASK || hold.n_coming == 0)
+    if (!node || node->kind != MTLM_POLICY_TASK || rank->n_coming == 0)
         return false;
     duration = mtlm_policy_duration_ns(node);
-    for (int i = 0; i < hold.n_coming; i++) {
-        struct coming *c = &hold.coming[i];
+    for (int i = 0; i < rank->n_coming; i++) {
+        struct coming *c = &rank->coming[i];
         const int64_t patience = share_of(c, node->phase, &advice) * duration;
+        int64_t when;
 
         if (patience <= 0 || c->node->priority <= task->priority
             || (c->worker >= 0 && c->worker != worker))
             continue; /* another worker holds for that task */
-        if (mtlm_policy_holds(now_ns(), when_ready(c->node), patience)) {
+        when = when_ready(c->node);
+        if (mtlm_policy_holds(mtlm_policy_now_ns(), when, patience)) {
             c->worker = worker;
+            mtlm_policy_ask_again(worker, when + patience);
             return true;
         }
     }
     return false;
 }
 
-static void hold_no_more(int worker)
+static void hold_no_more(struct rank_queue *rank, int worker)
 {
-    for (int i = 0; i < hold.n_coming; i++)
-        if (hold.coming[i].worker == worker)
-            hold.coming[i].worker = -1;
+    for (int i = 0; i < rank->n_coming; i++)
+        if (rank->coming[i].worker == worker)
+            rank->coming[i].worker = -1;
+}
+
+/* Returns the rank whose workers may run the task. */
+static int rank_of(struct starpu_task *task)
+{
+    unsigned worker = 0;
+
+    while (mtlm_policy_ranks() > 1
+           && !starpu_worker_can_execute_task_first_impl(worker, task, NULL))
+        worker++;
+    return mtlm_policy_rank(worker);
 }
 
 /* ---- what StarPU calls ---- */
@@ -175,16 +189,21 @@ static int push(struct starpu_task *task)
 {
     struct starpu_worker_collection *workers =
         starpu_sched_ctx_get_worker_collection(task->sched_ctx);
+    const int rank = rank_of(task);
     struct starpu_sched_ctx_iterator it;
 
     lock();
     has_come(mtlm_policy_node(task));
-    starpu_task_list_push_back(&hold.ready, task);
+    starpu_task_list_push_back(&hold.rank[rank].ready, task);
     starpu_push_task_end(task);
     unlock();
     workers->init_iterator(workers, &it);
-    while (workers->has_next(workers, &it))
-        starpu_wake_worker_relax_light(workers->get_next(workers, &it));
+    while (workers->has_next(workers, &it)) {
+        const unsigned worker = workers->get_next(workers, &it);
+
+        if (mtlm_policy_rank(worker) == rank)
+            starpu_wake_worker_relax_light(worker);
+    }
     return 0;
 }
 
@@ -203,9 +222,9 @@ static void push_notify(struct starpu_task *task, int worker, int perf,
 
 /* Returns the ready task of highest priority that the worker can run; of equal
  * priority, the one that became ready first. */
-static struct starpu_task *best(unsigned worker)
+static struct starpu_task *best(struct rank_queue *rank, unsigned worker)
 {
-    struct starpu_task *task = starpu_task_list_begin(&hold.ready), *first;
+    struct starpu_task *task = starpu_task_list_begin(&rank->ready), *first;
 
     for (first = NULL; task; task = starpu_task_list_next(task))
         if ((!first || task->priority > first->priority)
@@ -215,22 +234,23 @@ static struct starpu_task *best(unsigned worker)
 }
 
 /* A holding worker gets no task.  Workers poll (StarPU without
- * --enable-blocking-drivers), so the hold ends in time. */
+ * --enable-blocking-drivers) or are asked again, so the hold ends in time. */
 static struct starpu_task *pop(unsigned sched_ctx)
 {
     const int worker = starpu_worker_get_id_check();
+    struct rank_queue *rank = &hold.rank[mtlm_policy_rank(worker)];
     struct starpu_task *task;
 
     (void) sched_ctx;
-    if (starpu_task_list_empty(&hold.ready))
+    if (starpu_task_list_empty(&rank->ready))
         return NULL;
     lock();
-    task = best(worker);
-    if (task && holds(task, worker)) {
+    task = best(rank, worker);
+    if (task && holds(rank, task, worker)) {
         task = NULL;
     } else if (task) {
-        hold_no_more(worker);
-        starpu_task_list_erase(&hold.ready, task);
+        hold_no_more(rank, worker);
+        starpu_task_list_erase(&rank->ready, task);
     }
     unlock();
     return task;
@@ -244,7 +264,7 @@ static void read_share(void)
     const double usual = 0.25;
     char *end;
 
-#ifdef STARPU_NON_BLOCKING_DRIVERS
+#if defined(STARPU_NON_BLOCKING_DRIVERS) || defined(STARPU_SIMGRID)
     hold.share = usual;
     hold.has_share = text && *text;
 #else
@@ -267,8 +287,11 @@ static void read_share(void)
 static void init(unsigned sched_ctx)
 {
     STARPU_PTHREAD_MUTEX_INIT(&hold.mutex, NULL);
-    starpu_task_list_init(&hold.ready);
-    hold.n_coming = 0;
+    hold.rank = calloc(mtlm_policy_ranks(), sizeof(*hold.rank));
+    if (!hold.rank)
+        abort();
+    for (int i = 0; i < mtlm_policy_ranks(); i++)
+        starpu_task_list_init(&hold.rank[i].ready);
     read_share();
     starpu_sched_ctx_set_min_priority(sched_ctx, INT_MIN);
     starpu_sched_ctx_set_max_priority(sched_ctx, INT_MAX);
@@ -281,6 +304,7 @@ static void deinit(unsigned sched_ctx)
     (void) sched_ctx;
     mtlm_policy_watch(NULL);
     STARPU_PTHREAD_MUTEX_DESTROY(&hold.mutex);
+    free(hold.rank);
 }
 
 extern struct starpu_sched_policy mtlm_hold_policy;

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "graph/predict/evaluate_program.h"
+#include "graph/predict/pipeline_programs.h"
 #include "tests/graph/small.h"
 
 /* Seconds of what a test looks at; all else takes none. */
@@ -125,6 +125,45 @@ static void test_collectives_pass_together_or_one_by_one(void **state)
     small_ranks_destroy(&ranks);
 }
 
+static bool always(void *arg, const struct mtlm_program *program,
+                   const struct mtlm_item *item)
+{
+    (void) arg;
+    (void) program;
+    (void) item;
+    return true;
+}
+
+/* In a chain, computation and collectives of three microbatches add up; else
+ * some collectives pass beside computation. */
+static void test_links_of_a_chain_start_one_after_another(void **state)
+{
+    struct mtlm_program_config config = small_config(2, 1, 3);
+    struct times times = {1e-3, 0, 1e-3};
+    struct small_ranks ranks;
+    struct mtlm_execution free, chain;
+    int nodes;
+
+    (void) state;
+    config.window = 100;
+    ranks = small_ranks_create(&config);
+    nodes = count(&ranks, MTLM_CLASS_COMPUTE)
+            + count(&ranks, MTLM_CLASS_COLLECTIVE);
+    free = run(&ranks, 1, times, false);
+    chain = mtlm_evaluate_program(&(struct mtlm_evaluate_program){
+        .program = (const struct mtlm_program *const *) ranks.program,
+        .n = ranks.n,
+        .iterations = 1,
+        .seconds = seconds,
+        .arg = &times,
+        .chained = always});
+    assert_int_equal(chain.makespan_ns, 3 * INT64_C(1000000) * nodes);
+    assert_true(free.makespan_ns < chain.makespan_ns);
+    mtlm_execution_free(&free);
+    mtlm_execution_free(&chain);
+    small_ranks_destroy(&ranks);
+}
+
 /* One rank of each tensor-parallel group says as much as both. */
 static void test_ranks_that_do_the_same_need_not_be_there(void **state)
 {
@@ -138,6 +177,91 @@ static void test_ranks_that_do_the_same_need_not_be_there(void **state)
     assert_int_equal(all.makespan_ns, half.makespan_ns);
     mtlm_execution_free(&all);
     mtlm_execution_free(&half);
+    small_ranks_destroy(&ranks);
+}
+
+/* The costs of the nodes of all ranks: [n]. */
+static double modelled(void *arg, const struct mtlm_program *program,
+                       const struct mtlm_item *item, int iteration)
+{
+    const struct mtlm_cost *cost = arg;
+
+    (void) iteration;
+    return mtlm_cost_seconds(&cost[mtlm_layout_rank(&program->config.layout)],
+                             item->node);
+}
+
+/* Evaluates every rank of the job. */
+static struct mtlm_execution run_unfolded(const struct small_ranks *ranks,
+                                          const struct mtlm_cluster *cluster)
+{
+    struct mtlm_cost *cost = mtlm_calloc(ranks->n, sizeof(*cost));
+    struct mtlm_execution all;
+
+    for (int r = 0; r < ranks->n; r++)
+        cost[r] = mtlm_cost_create(cluster, ranks->program[r]);
+    all = mtlm_evaluate_program(&(struct mtlm_evaluate_program){
+        .program = (const struct mtlm_program *const *) ranks->program,
+        .n = ranks->n,
+        .iterations = 1,
+        .seconds = modelled,
+        .arg = cost});
+    free(cost);
+    return all;
+}
+
+/* T2 x P4 x D2, a host for each stage: F, B and W of the first rank of a stage
+ * run at the same times, with the other three ranks or without.  Replicas share
+ * out some nodes of the optimizer, which lie beside these. */
+static void test_a_folded_job_runs_as_the_whole_one(void **state)
+{
+    const struct mtlm_cluster cluster = {.flops_per_s = 1e9,
+                                         .efficiency = 0.5,
+                                         .bytes_per_s = 1e9,
+                                         .memory_efficiency = 1,
+                                         .launch_s = 2e-6,
+                                         .element_bytes = 2,
+                                         .devices = 4,
+                                         .host = {1e-6, 1e9},
+                                         .network = {5e-6, 1e8}};
+    struct mtlm_program_config config = small_config(2, 4, 6);
+    struct mtlm_pipeline_programs few;
+    struct mtlm_execution all, folded;
+    struct small_ranks ranks;
+    int i = 0;
+
+    (void) state;
+    config.layout.dp = 2;
+    ranks = small_ranks_create(&config);
+    few = mtlm_pipeline_programs_create(&config, &cluster);
+    assert_int_equal(ranks.n, 4 * few.n);
+    all = run_unfolded(&ranks, &cluster);
+    folded = mtlm_evaluate_program(&(struct mtlm_evaluate_program){
+        .program = (const struct mtlm_program *const *) few.program,
+        .n = few.n,
+        .iterations = 1,
+        .seconds = mtlm_pipeline_programs_seconds,
+        .arg = &few});
+    assert_true(llabs(all.makespan_ns - folded.makespan_ns)
+                < 5e-4 * all.makespan_ns);
+    for (int j = 0; j < all.n; j++) {
+        const struct mtlm_executed *x = &all.node[j], *y;
+
+        if (x->program % 4 > 0 || x->node->phase > MTLM_PHASE_WEIGHT)
+            continue;
+        while (folded.node[i].node->phase > MTLM_PHASE_WEIGHT)
+            i++;
+        y = &folded.node[i++];
+        assert_int_equal(x->program, 4 * y->program);
+        assert_int_equal(x->node->id, y->node->id);
+        assert_int_equal(x->microbatch, y->microbatch);
+        assert_int_equal(x->start_ns, y->start_ns);
+        assert_int_equal(x->end_ns, y->end_ns);
+    }
+    assert_true(i > 6 * 4 * 10);
+    mtlm_execution_free(&all);
+    mtlm_execution_free(&folded);
+    mtlm_pipeline_programs_free(&few);
     small_ranks_destroy(&ranks);
 }
 
@@ -183,7 +307,9 @@ int main(void)
         cmocka_unit_test(test_a_rank_takes_as_long_as_its_nodes),
         cmocka_unit_test(test_messages_take_their_time_on_the_way),
         cmocka_unit_test(test_collectives_pass_together_or_one_by_one),
+        cmocka_unit_test(test_links_of_a_chain_start_one_after_another),
         cmocka_unit_test(test_ranks_that_do_the_same_need_not_be_there),
+        cmocka_unit_test(test_a_folded_job_runs_as_the_whole_one),
         cmocka_unit_test(test_the_order_of_collectives_is_one_for_all),
     };
 

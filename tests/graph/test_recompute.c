@@ -152,6 +152,33 @@ static void test_no_more_is_called_again_than_is_needed(void **state)
         }
 }
 
+/* As published code: all nodes of a layer, though no gradient reads the last
+ * product and its sum. */
+static void test_whole_layers_are_called_again_on_request(void **state)
+{
+    struct mtlm_program_config config = small_config(2, 1, 2);
+    struct small_ranks ranks;
+
+    (void) state;
+    config.recompute =
+        (struct mtlm_recompute){MTLM_RECOMPUTE_FULL, MTLM_RECOMPUTE_UNIFORM, 1};
+    config.recompute_whole = true;
+    ranks = small_ranks_create(&config);
+    for (int r = 0; r < ranks.n; r++) {
+        /* Nine nodes and two sums of each of four layers. */
+        assert_int_equal(count_again(ranks.program[r], MTLM_OP_COUNT),
+                         2 * 4 * (9 + 2));
+        assert_int_equal(count_again(ranks.program[r], MTLM_OP_ALL_REDUCE),
+                         2 * 4 * 2);
+    }
+    small_ranks_destroy(&ranks);
+    /* Selective recomputation stays as it is. */
+    config.recompute.granularity = MTLM_RECOMPUTE_SELECTIVE;
+    ranks = small_ranks_create(&config);
+    assert_int_equal(count_again(ranks.program[0], MTLM_OP_COUNT), 2 * 4);
+    small_ranks_destroy(&ranks);
+}
+
 /* Two layers of a group: the first one's output is the second one's input. */
 static void test_groups_are_called_again_as_a_whole(void **state)
 {
@@ -399,6 +426,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recomputation_changes_no_bit),
         cmocka_unit_test(test_no_more_is_called_again_than_is_needed),
+        cmocka_unit_test(test_whole_layers_are_called_again_on_request),
         cmocka_unit_test(test_groups_are_called_again_as_a_whole),
         cmocka_unit_test(test_selective_is_attention_alone),
         cmocka_unit_test(test_selective_costs_two_products_of_attention),

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "launch/plan/cluster.h"
+#include "runtime/base/dtype.h"
 
 static char name[] = "/tmp/mtlm-test.XXXXXX";
 static struct mtlm_cluster cluster;
@@ -68,6 +69,74 @@ static void test_units_are_those_of_the_keys(void **state)
     assert_float_equal(cluster.weight_s, 0.04, 1e-12);
     assert_float_equal(cluster.element_bytes, sizeof(mtlm_real), 1e-12);
     assert_true(cluster.host.latency_s == 0 && cluster.devices == 0);
+    assert_true(cluster.memory_bytes == 0 && cluster.hosts == 0);
+}
+
+static void test_the_size_of_the_machine_may_be_given(void **state)
+{
+    (void) state;
+    if (read_text("[device]\npeak_tflop_per_s = 312\nefficiency = 0.5\n"
+                  "memory_gb_per_s = 2000\nmemory_gb = 85.9\n"
+                  "[network]\ndevices = 8\nhosts = 384\nlatency_us = 10\n")
+        < 0)
+        fail_msg("%s", error.text);
+    assert_float_equal(cluster.memory_bytes, 85.9e9, 1);
+    assert_int_equal(cluster.devices, 8);
+    assert_int_equal(cluster.hosts, 384);
+    refuses("[network]\nhosts = 1.5\n",
+            ":2: hosts is '1.5', it must be a number from 1 to 1e+06");
+    refuses("[device]\nmemory_gb = 0\n",
+            ":2: memory_gb is '0', it must be a number from 0.001 to 1e+06");
+}
+
+/* Optional keys: without them, a description means what it meant before. */
+static void test_shapes_and_rates_may_be_given(void **state)
+{
+    static const char *const device =
+        "[device]\npeak_tflop_per_s = 312\nefficiency = 0.5\n"
+        "memory_gb_per_s = 2000\n";
+    char text[1024];
+
+    (void) state;
+    if (read_text(device) < 0)
+        fail_msg("%s", error.text);
+    assert_true(cluster.processors == 0 && cluster.product_fill == 0
+                && cluster.host_s == 0 && cluster.overlap_tax == 0
+                && cluster.collective_bytes_per_s == 0
+                && cluster.shared_rate == 0 && cluster.profile == NULL);
+    snprintf(text, sizeof(text),
+             "%sprocessors = 108\nproduct_fill = 192\nhost_us = 84\n"
+             "overlap_tax = 0.2\n[network]\ndevices = 8\nlatency_us = 10\n"
+             "gb_per_s = 18.6\ncollective_gb_per_s = 12.6\n"
+             "shared_rate = 0.25\n",
+             device);
+    if (read_text(text) < 0)
+        fail_msg("%s", error.text);
+    assert_int_equal(cluster.processors, 108);
+    assert_float_equal(cluster.product_fill, 192, 1e-12);
+    assert_float_equal(cluster.host_s, 84e-6, 1e-15);
+    assert_float_equal(cluster.overlap_tax, 0.2, 1e-12);
+    assert_float_equal(cluster.collective_bytes_per_s, 12.6e9, 1);
+    assert_float_equal(cluster.shared_rate, 0.25, 1e-12);
+    refuses("[device]\nprocessors = 0\n",
+            ":2: processors is '0', it must be a number from 1 to 65536");
+    refuses("[device]\noverlap_tax = -0.1\n",
+            ":2: overlap_tax is '-0.1', it must be a number from 0 to 1");
+    snprintf(text, sizeof(text), "%sproduct_fill = 192\n", device);
+    refuses(text, ": product_fill of section [device] needs processors");
+    snprintf(text, sizeof(text),
+             "%s[network]\ndevices = 8\nlatency_us = 1\nshared_rate = 0.5\n",
+             device);
+    refuses(text, ": shared_rate of section [network] needs "
+                  "collective_gb_per_s");
+    snprintf(text, sizeof(text),
+             "%s[network]\ndevices = 8\nhosts = 2\n"
+             "latency_us = 1\n[stage]\nforward_ms = 1\n"
+             "backward_ms = 1\nweight_ms = 1\n",
+             "[device]\npeak_tflop_per_s = 1\nefficiency = 1\n"
+             "memory_gb_per_s = 1\nprocessors = 8\n");
+    refuses(text, ": processors of section [device] contradicts section "
+                  "[stage], which gives the durations");
 }
 
 static void test_what_is_wrong_is_said_with_its_line(void **state)
@@ -112,7 +181,9 @@ static void test_what_is_wrong_is_said_with_its_line(void **state)
 
 static void test_those_of_the_tree_are_right(void **state)
 {
-    static const char *const names[] = {"uniform", "dgx-a100", "amd-epyc-core"};
+    static const char *const names[] = {"uniform",  "dgx-2h",
+                                        "dgx-a100", "a100-800gbps",
+                                        "dgx-h100", "amd-epyc-core"};
     const char *tree = getenv("srcdir");
 
     (void) state;
@@ -131,6 +202,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_units_are_those_of_the_keys),
+        cmocka_unit_test(test_the_size_of_the_machine_may_be_given),
+        cmocka_unit_test(test_shapes_and_rates_may_be_given),
         cmocka_unit_test(test_what_is_wrong_is_said_with_its_line),
         cmocka_unit_test(test_those_of_the_tree_are_right),
     };

@@ -60,11 +60,13 @@ static void test_a_configuration_file_may_look_like_this(void **state)
 {
     (void) state;
     accepts_config("; comment\r\n  model = gpt-tiny  \r\nmock-data=yes\n"
-                   "split = 90, 10 ; no test\ndata-path = a b/c=d",
+                   "split = 90, 10 ; no test\n",
                    "");
     assert_string_equal(options.split, "90, 10");
-    assert_string_equal(options.data_path, "a b/c=d");
     assert_true(options.mock_data);
+    accepts_config("model = gpt-tiny\nmock-data = no\ndata-path = a b/c=d", "");
+    assert_string_equal(options.data_path, "a b/c=d");
+    assert_false(options.mock_data);
 }
 
 static char *printed(void)

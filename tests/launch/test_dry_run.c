@@ -55,8 +55,8 @@ static void test_a_plan_knows_replicas(void **state)
     assert_int_equal(mtlm_dry_run(&options, stdout, &err), -1);
     assert_non_null(strstr(err.text, "375 data-parallel ranks"));
     refuses("--model gpt-tiny --world-size 2",
-            "--world-size is for --dry-run; in a run mpirun sets the number of "
-            "ranks");
+            "--world-size is for --dry-run and --simulate; in a run mpirun "
+            "sets the number of ranks");
 }
 
 static void test_a_plan_says_what_the_model_is(void **state)

@@ -86,8 +86,6 @@ static void test_values_follow_from_others(void **state)
     assert_false(options.mock_data);
     assert_int_equal(options.trace_iterations.first, 2);
     assert_int_equal(options.trace_iterations.last, 2);
-    accepts("--model gpt-tiny --data-path x --mock-data");
-    assert_true(options.mock_data);
 }
 
 static void test_the_family_decides_what_a_model_has(void **state)

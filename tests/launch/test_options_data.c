@@ -107,6 +107,31 @@ static void test_a_stronger_source_counts(void **state)
     assert_string_equal(options.data_path, "c");
 }
 
+static void test_made_up_tokens_are_no_data(void **state)
+{
+    static const char *const data[] = {"data-path", "valid-data-path",
+                                       "data-args-path"};
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(data) / sizeof(data[0]); i++) {
+        char line[256], sentence[256];
+
+        snprintf(line, sizeof(line), "--model gpt-tiny --mock-data --%s a",
+                 data[i]);
+        snprintf(sentence, sizeof(sentence),
+                 "--mock-data trains on made-up tokens and --%s names data; "
+                 "give one of them",
+                 data[i]);
+        refuses(line, sentence);
+    }
+    accepts_config("model = gpt-tiny\ndata-path = a\n", "--mock-data");
+    assert_true(options.mock_data);
+    assert_null(options.data_path);
+    accepts_config("model = gpt-tiny\nmock-data = yes\n", "--data-path a");
+    assert_false(options.mock_data);
+    assert_string_equal(options.data_path, "a");
+}
+
 static void test_a_file_has_the_words(void **state)
 {
     char *text = NULL;
@@ -184,6 +209,7 @@ int main(void)
         cmocka_unit_test(test_words_become_a_list),
         cmocka_unit_test(test_each_split_needs_its_data),
         cmocka_unit_test(test_a_stronger_source_counts),
+        cmocka_unit_test(test_made_up_tokens_are_no_data),
         cmocka_unit_test(test_a_file_has_the_words),
         cmocka_unit_test(test_a_file_has_lists_for_each_split),
     };

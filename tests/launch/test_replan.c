@@ -297,6 +297,7 @@ static void test_what_contradicts_is_refused(void **state)
     refuses(FOUR "--train-samples 160 --replan-after 11",
             "--replan-after 11 is not less than the 10 iterations of "
             "--train-samples");
+    accepts_config("replan-after = 10\n", FOUR "--train-iters 10");
     refuses(FOUR "--replan-after 2 --dry-run",
             "--replan-after measures iterations, and --dry-run runs none");
 }

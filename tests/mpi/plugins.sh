@@ -118,7 +118,13 @@ compile old
 STARPU_SCHED_LIB=./old.so refuse 'built for StarPU 1.3.10, this is 1.'
 sed "s/^MTLM_POLICY_PLUGIN/$stamp = {0}/" last.c >other.c
 compile other
-STARPU_SCHED_LIB=./other.so refuse 'version 0 of mtlm/policy.h' 'with 1'
+STARPU_SCHED_LIB=./other.so refuse 'version 0 of mtlm/policy.h' 'with 2'
+sizes='sizeof(struct starpu_sched_policy), sizeof(struct starpu_task)'
+starpu='STARPU_MAJOR_VERSION, STARPU_MINOR_VERSION, STARPU_RELEASE_VERSION'
+sed "s/^MTLM_POLICY_PLUGIN/$stamp = {MTLM_POLICY_VERSION, $starpu, $sizes, 1}/" \
+    last.c >virtual.c
+compile virtual
+STARPU_SCHED_LIB=./virtual.so refuse 'built for StarPU with SimGrid'
 sed '/^MTLM_POLICY_PLUGIN/d' last.c >bare.c
 compile bare
 STARPU_SCHED_LIB=./bare.so well 2 "${run[@]}" "${parallel[@]}"

@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 /* Version of this header: increments on an incompatible change. */
-#define MTLM_POLICY_VERSION 1
+#define MTLM_POLICY_VERSION 2
 
 struct starpu_task;
 
@@ -35,19 +35,25 @@ struct starpu_task;
  * outside functions, after including starpu.h and starpu_scheduler.h.
  *
  * The program refuses a library built for another version of this header or for
- * another StarPU.  The program accepts a library without a stamp, with a
- * warning. */
+ * another StarPU.  StarPU with SimGrid, which runs in virtual time, is another
+ * StarPU.  The program accepts a library without a stamp, with a warning. */
 struct mtlm_policy_stamp {
     int32_t version, starpu_major, starpu_minor, starpu_release;
     uint64_t policy_bytes, task_bytes; /* sizes of StarPU's structures */
+    int32_t virtual_time;              /* 1: built for StarPU with SimGrid */
 };
 extern const struct mtlm_policy_stamp mtlm_policy_stamp;
 
+#ifdef STARPU_SIMGRID
+#define MTLM_POLICY_VIRTUAL_TIME 1
+#else
+#define MTLM_POLICY_VIRTUAL_TIME 0
+#endif
 #define MTLM_POLICY_STAMP                                                      \
     {                                                                          \
         MTLM_POLICY_VERSION, STARPU_MAJOR_VERSION, STARPU_MINOR_VERSION,       \
             STARPU_RELEASE_VERSION, sizeof(struct starpu_sched_policy),        \
-            sizeof(struct starpu_task)                                         \
+            sizeof(struct starpu_task), MTLM_POLICY_VIRTUAL_TIME               \
     }
 #define MTLM_POLICY_PLUGIN                                                     \
     const struct mtlm_policy_stamp mtlm_policy_stamp = MTLM_POLICY_STAMP
@@ -98,6 +104,7 @@ struct mtlm_policy_node {
     int layer;         /* in the model; -1: outside the layers */
     int peer;          /* other rank of a send or receive; else -1 */
     int priority;      /* as in struct starpu_task */
+    int rank;          /* of this process, as in mtlm_policy_rank() */
     /* Floating-point operations; bytes of the operands that the node reads and
      * writes.  An operand updated in place counts twice.  A message has the
      * bytes of its data: an all-gather, those of one rank's block. */
@@ -140,6 +147,23 @@ const struct mtlm_policy_node *mtlm_policy_node(const struct starpu_task *task);
 /* Any thread may call the functions below, also while it holds locks of the
  * policy. */
 
+/* Returns the time in nanoseconds: CLOCK_MONOTONIC, or virtual time in
+ * mtlm-dag-sim. */
+int64_t mtlm_policy_now_ns(void);
+
+/* Returns the number of ranks whose tasks this process schedules: 1, in
+ * mtlm-dag-sim all simulated ranks. */
+int mtlm_policy_ranks(void);
+
+/* Returns the rank of a worker, 0 .. mtlm_policy_ranks() - 1.  A worker runs
+ * tasks of its rank only. */
+int mtlm_policy_rank(unsigned worker);
+
+/* Makes StarPU call pop_task() for a worker at when_ns, though no task becomes
+ * ready.  In a real run idle workers poll, unless StarPU was built with
+ * --enable-blocking-drivers: the function then does nothing. */
+void mtlm_policy_ask_again(unsigned worker, int64_t when_ns);
+
 enum mtlm_policy_state {
     MTLM_POLICY_WAITING, /* a message: waits for other nodes; a task: has not
                           * started */
@@ -165,9 +189,9 @@ enum mtlm_policy_state mtlm_policy_state(const struct mtlm_policy_node *node);
  * ranks. */
 int64_t mtlm_policy_duration_ns(const struct mtlm_policy_node *node);
 
-/* Returns the end of a node on CLOCK_MONOTONIC, in nanoseconds; -1: unknown, or
- * the node is WAITING.  The end is expected until the node is DONE, and may lie
- * in the past.
+/* Returns the end of a node on the clock of mtlm_policy_now_ns(); -1: unknown,
+ * or the node is WAITING.  The end is expected until the node is DONE, and may
+ * lie in the past.
  *
  * The end of a receive is unknown until the sender announces the message.  The
  * sender does so when the pass starts that ends with the message: F, B or W of

@@ -1,0 +1,108 @@
+/* --simulate: which options go with a simulation. */
+
+#include "config.h"
+
+#include <stddef.h>
+
+#include "graph/predict/profile.h"
+#include "launch/options/options_simulate.h"
+#include "launch/options/options_stages.h"
+
+bool mtlm_options_simulate_or_plan(const struct mtlm_options *options)
+{
+    return options->request == MTLM_REQUEST_PLAN
+           || options->request == MTLM_REQUEST_SIMULATE;
+}
+
+/* Refuses what is another program than a simulated training. */
+static int check_contradictions(const struct mtlm_options *o,
+                                struct mtlm_error *err)
+{
+    const char *other = o->request == MTLM_REQUEST_PLAN ? "dry-run"
+                        : o->cluster_file               ? "synthetic"
+                        : o->eval_only                  ? "eval-only"
+                        : o->generate                   ? "generate"
+                        : o->prompt_file                ? "prompt-file"
+                                                        : NULL;
+
+    if (!other)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "--simulate predicts a training and contradicts "
+                          "--%s; give one of them",
+                          other);
+}
+
+/* Refuses what changes durations of a run, or needs a run. */
+static int check_effects(const struct mtlm_options *o, struct mtlm_error *err)
+{
+    const char *time = o->jitter > 0            ? "jitter"
+                       : o->slow_rank.speed > 0 ? "slow-rank"
+                       : o->stretch != 1        ? "stretch"
+                                                : NULL;
+    if (time)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--simulate lets one rank stand for its group "
+                              "at the times of the file; --%s is for "
+                              "--synthetic",
+                              time);
+    if (o->tensorboard_dir)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--tensorboard-dir needs a run, and --simulate "
+                              "runs nothing");
+    if (mtlm_options_given(o, MTLM_OPT_TRACE_ITERATIONS))
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--simulate has one iteration; "
+                              "--trace-microbatches chooses a part for "
+                              "--trace DIR");
+    if (o->trace_microbatches.last > 0 && !o->trace_dir)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--trace-microbatches is for --trace DIR");
+    return 0;
+}
+
+/* Published code follows the order of its schedule: 1f1b, or interleaved with
+ * virtual stages. */
+static int resolve_profile(struct mtlm_options *o, struct mtlm_error *err)
+{
+    const char *schedule =
+        mtlm_options_stages_given(o) ? "interleaved" : "1f1b";
+
+    o->profile = mtlm_profile_find(o->as);
+    if (!o->profile)
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "--as is '%.40s', it must be megatron-2019, v1.0, "
+            "2020-09, 2021, 2022 or deepspeed",
+            o->as);
+    if (mtlm_options_given(o, MTLM_OPT_SCHEDULE_MODE))
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--as follows the order of its schedule; leave "
+                              "out --schedule-mode");
+    if (!mtlm_options_given(o, MTLM_OPT_SCHEDULE))
+        o->schedule = mtlm_schedule_find(schedule) - mtlm_schedules;
+    return 0;
+}
+
+int mtlm_options_simulate_resolve(struct mtlm_options *options,
+                                  struct mtlm_error *err)
+{
+    struct mtlm_options *o = options;
+    const char *alone = o->as                            ? "as"
+                        : o->ignore_memory               ? "ignore-memory"
+                        : o->trace_microbatches.last > 0 ? "trace-microbatches"
+                                                         : NULL;
+
+    if (!o->simulate_file && alone)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--%s is for --simulate CLUSTER.ini", alone);
+    if (!o->simulate_file)
+        return 0;
+    if (o->as && resolve_profile(o, err) < 0)
+        return -1;
+    if (check_contradictions(o, err) < 0 || check_effects(o, err) < 0)
+        return -1;
+    if (o->request == MTLM_REQUEST_NONE)
+        o->request = MTLM_REQUEST_SIMULATE;
+    return 0;
+}

@@ -1,0 +1,71 @@
+/* Prints the assumptions of a prediction. */
+
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/predict/profile.h"
+#include "launch/simulate/assumed_keys.h"
+#include "launch/simulate/assumptions.h"
+#include "runtime/base/plural.h"
+#include "runtime/machine/machine.h"
+
+static void print_folding(const struct mtlm_prediction *p, FILE *out)
+{
+    fprintf(out,
+            "  folding        %d of %d rank%s %s evaluated: the first of each "
+            "tensor-parallel group, in one replica%s\n",
+            p->folded, p->ranks, mtlm_plural(p->ranks),
+            p->folded == 1 ? "is" : "are",
+            p->exact ? "" : "; the others lie unlike on the hosts");
+}
+
+static void print_order(const struct mtlm_prediction *p,
+                        const struct mtlm_options *options, FILE *out)
+{
+    const bool mtlm = strcmp(p->policy, "mtlm") == 0;
+
+    if (options->profile)
+        fprintf(out,
+                "  code           %s: its kernels, and one thing after another "
+                "in the order of its schedule\n",
+                options->profile->source);
+    else if (mtlm)
+        fprintf(out,
+                "  policy         mtlm: workers wait up to %g of a task for "
+                "one of higher priority\n",
+                p->hold);
+    else if (strcmp(p->policy, MTLM_DEFAULT_POLICY) == 0)
+        fprintf(out, "  policy         prio: the ready node of highest "
+                     "priority starts\n");
+    else
+        fprintf(out,
+                "  policy         prio stands for STARPU_SCHED=%s, which is "
+                "not simulated\n",
+                p->policy);
+}
+
+int mtlm_assumptions_print(const struct mtlm_prediction *prediction,
+                           const struct mtlm_options *options, FILE *out,
+                           struct mtlm_error *err)
+{
+    char *keys = mtlm_assumed_keys(options->simulate_file, err);
+
+    if (!keys)
+        return -1;
+    fprintf(out, "\nAssumptions\n");
+    print_folding(prediction, out);
+    print_order(prediction, options, out);
+    fprintf(out, "  numbers        assumed in %s: %s\n", options->simulate_file,
+            *keys ? keys : "none");
+    fprintf(out,
+            "  iteration      the first one, from an idle machine to the last "
+            "optimizer node\n"
+            "  messages       at the rates of the file; no two slow each "
+            "other, and overlap_tax slows kernels beside them\n"
+            "  not modelled   the runtime's own time, data input, validation, "
+            "checkpoints, jitter, faults\n");
+    free(keys);
+    return 0;
+}

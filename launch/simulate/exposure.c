@@ -1,0 +1,103 @@
+/* Sweeps over the starts and ends of a rank's nodes. */
+
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "graph/predict/plan_work.h"
+#include "launch/simulate/exposure.h"
+#include "runtime/base/memory.h"
+
+/* A start (1) or an end (-1) of a message of a kind, or of a node on a
+ * worker. */
+enum { WORKER = MTLM_TRAFFIC_COUNT };
+
+struct change {
+    int64_t time;
+    int what, by;
+};
+
+static bool is_message(const struct mtlm_node *node)
+{
+    const enum mtlm_op_class class = mtlm_ops[node->call.kind]->op_class;
+
+    return class == MTLM_CLASS_P2P || class == MTLM_CLASS_COLLECTIVE;
+}
+
+double *mtlm_exposure_busy(const struct mtlm_execution *run, int programs)
+{
+    double *busy = mtlm_calloc(programs, sizeof(*busy));
+
+    for (int i = 0; i < run->n; i++) {
+        const struct mtlm_executed *x = &run->node[i];
+
+        if (!is_message(x->node))
+            busy[x->program] += 1e-9 * (x->end_ns - x->start_ns);
+    }
+    return busy;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct change *x = a, *y = b;
+
+    return (x->time > y->time) - (x->time < y->time);
+}
+
+/* Returns the changes of the program in order of time; sets *n. */
+static struct change *list_changes(const struct mtlm_execution *run,
+                                   int program, int *n)
+{
+    struct change *list;
+
+    *n = 0;
+    for (int i = 0; i < run->n; i++)
+        *n += 2 * (run->node[i].program == program);
+    list = mtlm_calloc(*n, sizeof(*list));
+    *n = 0;
+    for (int i = 0; i < run->n; i++) {
+        const struct mtlm_executed *x = &run->node[i];
+        const int what =
+            is_message(x->node) ? (int) mtlm_plan_work_kind(x->node) : WORKER;
+
+        if (x->program != program)
+            continue;
+        list[(*n)++] = (struct change){x->start_ns, what, 1};
+        list[(*n)++] = (struct change){x->end_ns, what, -1};
+    }
+    qsort(list, *n, sizeof(*list), by_time);
+    return list;
+}
+
+/* Adds an interval in which so many messages and workers are active. */
+static void add_interval(struct mtlm_exposure *e, const int *active,
+                         double seconds)
+{
+    if (active[WORKER] > 0)
+        return;
+    for (int kind = 0; kind < MTLM_TRAFFIC_COUNT; kind++)
+        if (active[kind] > 0) {
+            e->message_s[kind] += seconds;
+            return;
+        }
+    e->waiting_s += seconds;
+}
+
+struct mtlm_exposure mtlm_exposure_find(const struct mtlm_execution *run,
+                                        int program)
+{
+    struct mtlm_exposure e = {0};
+    int active[MTLM_TRAFFIC_COUNT + 1] = {0}, n;
+    struct change *list = list_changes(run, program, &n);
+    int64_t now = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (list[i].time > now)
+            add_interval(&e, active, 1e-9 * (list[i].time - now));
+        now = list[i].time;
+        active[list[i].what] += list[i].by;
+    }
+    e.waiting_s += 1e-9 * (run->makespan_ns - now);
+    free(list);
+    return e;
+}

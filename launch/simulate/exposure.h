@@ -1,0 +1,27 @@
+#ifndef MTLM_EXPOSURE_H
+#define MTLM_EXPOSURE_H
+
+/* What a rank's idle time is spent on. */
+
+#include "graph/predict/evaluate_program.h"
+#include "graph/predict/plan.h"
+
+/* Seconds of an iteration without a busy worker, by the message in flight: one
+ * that the rank takes part in, from the start of the transfer to its end.  Of
+ * several messages the first kind of this list counts: tensor-parallel,
+ * pipeline, data-parallel, tied embedding, other.  waiting_s: no message is in
+ * flight; the rank waits for another rank's computation. */
+struct mtlm_exposure {
+    double message_s[MTLM_TRAFFIC_COUNT];
+    double waiting_s;
+};
+
+/* Returns the worker seconds of computation of each program: [programs].  The
+ * caller frees the array. */
+double *mtlm_exposure_busy(const struct mtlm_execution *run, int programs);
+
+/* Returns the idle time of program[program] from 0 to the makespan. */
+struct mtlm_exposure mtlm_exposure_find(const struct mtlm_execution *run,
+                                        int program);
+
+#endif /* MTLM_EXPOSURE_H */

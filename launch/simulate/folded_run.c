@@ -1,0 +1,77 @@
+/* The programs of a folded job, their memory and their evaluation. */
+
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "graph/predict/hold.h"
+#include "graph/predict/plan.h"
+#include "launch/simulate/folded_run.h"
+#include "runtime/machine/plugin.h"
+
+struct mtlm_folded_run mtlm_folded_run_create(
+    const struct mtlm_program_config *config,
+    const struct mtlm_cluster *cluster)
+{
+    return (struct mtlm_folded_run){
+        .cluster = cluster,
+        .programs = mtlm_pipeline_programs_create(config, cluster),
+        .policy = mtlm_plugin_wanted()};
+}
+
+double mtlm_folded_run_memory(const struct mtlm_folded_run *run)
+{
+    double most = 0;
+
+    for (int i = 0; i < run->programs.n; i++) {
+        const struct mtlm_plan plan = mtlm_plan(run->programs.program[i], 0);
+
+        most = fmax(most, mtlm_plan_gpu_bytes(&plan));
+    }
+    return most;
+}
+
+void mtlm_folded_run_evaluate(struct mtlm_folded_run *run, bool serial)
+{
+    const struct mtlm_program *first = run->programs.program[0];
+    const struct mtlm_program_config *config = &first->config;
+
+    if (strcmp(run->policy, "mtlm") == 0 && config->layout.pp > 1
+        && !mtlm_program_is_chained(config))
+        run->hold = mtlm_hold_choose_program(config, run->cluster);
+    run->execution = mtlm_evaluate_program(&(struct mtlm_evaluate_program){
+        .program = (const struct mtlm_program *const *) run->programs.program,
+        .n = run->programs.n,
+        .iterations = 1,
+        .seconds = mtlm_pipeline_programs_seconds,
+        .arg = &run->programs,
+        .chained =
+            run->cluster->profile ? mtlm_pipeline_programs_chained : NULL,
+        .serial = serial,
+        .hold = run->hold,
+        .leaves_backward = first->place != NULL});
+}
+
+/* Returns whether groups of n consecutive ranks lie alike on hosts. */
+static bool divide(int64_t devices, int64_t n)
+{
+    return devices % n == 0 || n % devices == 0;
+}
+
+bool mtlm_folded_run_is_exact(const struct mtlm_folded_run *run)
+{
+    const struct mtlm_layout *l = &run->programs.program[0]->config.layout;
+    const int64_t devices = run->cluster->devices;
+    const int64_t stage = (int64_t) l->tp * l->dp;
+
+    return devices == 0 || mtlm_layout_ranks(l) <= devices
+           || (divide(devices, l->tp)
+               && (stage >= devices || devices % stage == 0));
+}
+
+void mtlm_folded_run_free(struct mtlm_folded_run *run)
+{
+    mtlm_execution_free(&run->execution);
+    mtlm_pipeline_programs_free(&run->programs);
+}

@@ -1,0 +1,39 @@
+#ifndef MTLM_FOLDED_RUN_H
+#define MTLM_FOLDED_RUN_H
+
+/* An iteration of a job, evaluated on some of the job's ranks: the first rank
+ * of each tensor-parallel group, in one data-parallel replica.  The other ranks
+ * do the same at the same times (graph/predict/evaluate_program.h). */
+
+#include "graph/predict/pipeline_programs.h"
+
+struct mtlm_folded_run {
+    const struct mtlm_cluster *cluster; /* borrowed */
+    struct mtlm_pipeline_programs programs;
+    const char *policy; /* STARPU_SCHED, or the default */
+    double hold;        /* as in struct mtlm_evaluate_program */
+    struct mtlm_execution execution;
+};
+
+/* Returns the programs of config, not yet evaluated.  Borrows cluster.  The
+ * caller frees the run with mtlm_folded_run_free(). */
+struct mtlm_folded_run mtlm_folded_run_create(
+    const struct mtlm_program_config *config,
+    const struct mtlm_cluster *cluster);
+
+/* Returns the bytes of the fullest device. */
+double mtlm_folded_run_memory(const struct mtlm_folded_run *run);
+
+/* Evaluates one iteration from an idle machine.  Ready nodes start by priority;
+ * with the policy mtlm, workers wait by the hold rule.  serial: a rank takes
+ * part in one collective at a time. */
+void mtlm_folded_run_evaluate(struct mtlm_folded_run *run, bool serial);
+
+/* Returns whether the ranks left out do the same at the same times: the ranks
+ * of a tensor-parallel group, and of a stage, lie alike on the hosts. */
+bool mtlm_folded_run_is_exact(const struct mtlm_folded_run *run);
+
+/* Frees programs and execution. */
+void mtlm_folded_run_free(struct mtlm_folded_run *run);
+
+#endif /* MTLM_FOLDED_RUN_H */

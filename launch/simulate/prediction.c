@@ -1,0 +1,92 @@
+/* Numbers of a simulated iteration: rates, utilisation, idle time, memory. */
+
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "launch/simulate/prediction.h"
+
+/* Sets FLOPs, FLOP/s and utilisation. */
+static void count_flops(struct mtlm_prediction *p,
+                        const struct mtlm_options *options, double again)
+{
+    const double seconds = p->iteration_s * p->ranks;
+
+    p->model_flops =
+        mtlm_model_flops(&options->model, options->global_batch_size);
+    p->hardware_flops = p->model_flops + again;
+    p->model_flop_per_s = p->model_flops / seconds;
+    p->hardware_flop_per_s = p->hardware_flops / seconds;
+    p->mfu = p->model_flop_per_s / p->peak_flop_per_s;
+    p->hfu = p->hardware_flop_per_s / p->peak_flop_per_s;
+}
+
+/* Sets bubbles, and the idle time of the busiest rank. */
+static void find_idle_time(struct mtlm_prediction *p,
+                           const struct mtlm_folded_run *run)
+{
+    double *busy = mtlm_exposure_busy(&run->execution, p->folded);
+    const double room = p->layout.workers * p->iteration_s;
+    double all = 0;
+
+    for (int i = 0; i < p->folded; i++) {
+        all += busy[i];
+        if (busy[i] > busy[p->busiest])
+            p->busiest = i;
+    }
+    p->bubble = fmax(0, 1 - all / (p->folded * room));
+    p->busiest_bubble = fmax(0, 1 - busy[p->busiest] / room);
+    p->exposure = mtlm_exposure_find(&run->execution, p->busiest);
+    free(busy);
+}
+
+/* Sets the memory of the fullest device.  Returns the FLOPs of an iteration
+ * that all ranks compute again. */
+static double plan_ranks(struct mtlm_prediction *p,
+                         const struct mtlm_folded_run *run)
+{
+    double again = 0;
+
+    for (int i = 0; i < p->folded; i++) {
+        const struct mtlm_plan plan = mtlm_plan(run->programs.program[i], 0);
+        const double bytes = mtlm_plan_gpu_bytes(&plan);
+
+        again += (double) p->layout.tp * p->layout.dp * plan.again;
+        if (bytes > p->memory_bytes) {
+            p->memory_bytes = bytes;
+            p->fullest = i;
+        }
+    }
+    return again;
+}
+
+struct mtlm_prediction mtlm_prediction_make(const struct mtlm_folded_run *run,
+                                            const struct mtlm_options *options,
+                                            const struct mtlm_cluster *cluster)
+{
+    const struct mtlm_program_config *config =
+        &run->programs.program[0]->config;
+    const double seconds = 1e-9 * run->execution.makespan_ns;
+    struct mtlm_prediction p = {
+        .layout = config->layout,
+        .ranks = mtlm_layout_ranks(&config->layout),
+        .micro_batch = config->micro_batch,
+        .microbatches = config->microbatches,
+        .folded = run->programs.n,
+        .exact = mtlm_folded_run_is_exact(run),
+        .nodes = run->execution.n,
+        .policy = run->policy,
+        .hold = run->hold,
+        .iteration_s = seconds,
+        .samples_per_s = options->global_batch_size / seconds,
+        .tokens_per_s =
+            options->global_batch_size * options->model.seq_length / seconds,
+        .peak_flop_per_s =
+            cluster->flops_per_s > 0 ? cluster->flops_per_s : NAN,
+        .limit_bytes = cluster->memory_bytes};
+
+    count_flops(&p, options, plan_ranks(&p, run));
+    find_idle_time(&p, run);
+    return p;
+}

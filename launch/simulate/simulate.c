@@ -1,0 +1,269 @@
+/* --simulate: the layout, then programs, evaluation and numbers of an iteration
+ * on a described machine. */
+
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "graph/predict/activation_memory.h"
+#include "graph/predict/profile.h"
+#include "launch/job/job_outputs.h"
+#include "launch/log/metrics.h"
+#include "launch/options/options_layout.h"
+#include "launch/plan/cluster.h"
+#include "launch/plan/layout_choice.h"
+#include "launch/plan/schedule_choice.h"
+#include "launch/plan/step.h"
+#include "launch/simulate/prediction_json.h"
+#include "launch/simulate/prediction_table.h"
+#include "launch/simulate/simulate.h"
+#include "launch/simulate/simulate_trace.h"
+#include "runtime/comm/launcher.h"
+
+#define GIB (1024.0 * 1024 * 1024)
+
+struct simulation {
+    struct mtlm_options *options;
+    struct mtlm_cluster cluster;
+    struct mtlm_wish wish;
+    struct mtlm_hosts hosts;
+    struct mtlm_choice choice;
+};
+
+/* ---- the job ---- */
+
+/* Refuses several processes: each would simulate the whole job. */
+static int check_alone(struct mtlm_error *err)
+{
+    const int processes = mtlm_launcher_together();
+
+    if (processes == 1)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "--simulate takes one process, and %d are started; "
+                          "leave out mpirun, and give --world-size",
+                          processes);
+}
+
+/* A device of the machine runs one worker, which takes whole samples. */
+static void make_wish(struct simulation *s)
+{
+    const int workers = s->options->workers > 0 ? s->options->workers : 1;
+
+    s->wish = mtlm_layout_choice_wish(s->options, workers);
+    if (workers == 1)
+        mtlm_layout_choice_wish_gpus(&s->wish, true);
+    mtlm_schedule_choice_wish_cluster(&s->wish, s->options, &s->cluster);
+    s->cluster.profile = s->options->profile;
+    if (s->options->profile)
+        mtlm_profile_apply(&s->wish.config);
+}
+
+/* Refuses --as for a job that the code could not run. */
+static int check_profile(const struct simulation *s,
+                         const struct mtlm_program_config *config,
+                         struct mtlm_error *err)
+{
+    const struct mtlm_profile *profile = s->options->profile;
+    const char *lacks = profile ? mtlm_profile_lacks(profile, config) : NULL;
+
+    if (!lacks)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE, "--as %s: %s never had %s",
+                          s->options->as, profile->source, lacks);
+}
+
+/* Sets the ranks and the machine; refuses more ranks than the machine has
+ * devices. */
+static int find_hosts(struct simulation *s, struct mtlm_error *err)
+{
+    const struct mtlm_options *o = s->options;
+    const struct mtlm_cluster *c = &s->cluster;
+    const int64_t ranks =
+        o->world_size ? o->world_size
+                      : o->tensor_parallel * mtlm_options_pipeline_ranks(o);
+    const int per_host =
+        c->devices > 0 && c->devices < ranks ? c->devices : ranks;
+
+    if (c->hosts > 0 && ranks > c->hosts * c->devices)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "%" PRId64 " ranks are more than the %" PRId64
+                              " devices of %s: hosts = %" PRId64
+                              ", devices = %" PRId64,
+                              ranks, c->hosts * c->devices, o->simulate_file,
+                              c->hosts, c->devices);
+    s->hosts = (struct mtlm_hosts){
+        .ranks = ranks,
+        .per_host = per_host,
+        .gpus = per_host,
+        .available = c->memory_bytes > 0 ? c->memory_bytes : INFINITY};
+    if (o->world_size && !s->wish.layout_free)
+        return mtlm_options_layout_check(o, ranks, err);
+    return 0;
+}
+
+/* Refuses a job that needs more memory than a device has. */
+static int check_memory(const struct simulation *s, double need,
+                        struct mtlm_error *err)
+{
+    const struct mtlm_options *o = s->options;
+    const struct mtlm_choice *c = &s->choice;
+
+    if (isinf(need))
+        return mtlm_layout_choice_check_memory(o, c, &s->hosts, err);
+    if (o->ignore_memory || need <= s->hosts.available)
+        return 0;
+    return mtlm_error_set(
+        err, MTLM_EXIT_RESOURCE,
+        "%s (tensor %d x pipeline %d x data %d, micro batch %" PRId64
+        ") needs %s%.2f GiB on a device, and %s gives a device %.2f GiB; "
+        "--ignore-memory simulates the job all the same",
+        o->preset ? o->preset : "this model", c->tp, c->pp, c->dp,
+        c->micro_batch, c->least ? "at least " : "", need / GIB,
+        o->simulate_file, s->hosts.available / GIB);
+}
+
+/* Settles layout and schedule in options and wish. */
+static int choose_layout(struct simulation *s, struct mtlm_error *err)
+{
+    int rc;
+
+    mtlm_step_show("weighing layouts");
+    rc = mtlm_layout_choice_make(s->options, &s->wish, &s->hosts, &s->choice,
+                                 err);
+    if (rc == 0)
+        rc = check_memory(s, s->choice.need, err);
+    if (rc == 0)
+        rc = mtlm_layout_choice_take(s->options, &s->wish, &s->choice, err);
+    mtlm_step_clear();
+    return rc;
+}
+
+/* ---- the simulation ---- */
+
+static int write_metrics(const struct simulation *s,
+                         const struct mtlm_prediction *prediction,
+                         struct mtlm_error *err)
+{
+    struct mtlm_metrics *metrics;
+
+    if (mtlm_metrics_open(s->options, &metrics, err) < 0)
+        return -1;
+    mtlm_metrics_begin(
+        metrics, s->options,
+        &(struct mtlm_metrics_about){
+            .ranks = prediction->ranks,
+            .tensor = s->choice.tp,
+            .pipeline = s->choice.pp,
+            .data = s->choice.dp,
+            .parameters = mtlm_model_parameters(&s->options->model),
+            .policy = prediction->policy,
+            .simulation = mtlm_prediction_json(prediction)});
+    if (mtlm_metrics_close(metrics) == 0)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_IO,
+                          "%s lacks the numbers of the simulation",
+                          s->options->metrics);
+}
+
+/* Writes --trace DIR. */
+static int write_trace(const struct simulation *s,
+                       const struct mtlm_folded_run *run,
+                       const struct mtlm_prediction *prediction, FILE *out,
+                       struct mtlm_error *err)
+{
+    struct mtlm_simulate_trace trace;
+    int rc;
+
+    if (!s->options->trace_dir)
+        return 0;
+    mtlm_step_show("writing the trace");
+    rc = mtlm_simulate_trace(run, prediction, s->options, &trace, err);
+    mtlm_step_clear();
+    if (rc == 0)
+        fprintf(out,
+                "\nTrace in %s: microbatches %" PRId64 " to %" PRId64
+                " of %" PRId64 ", %" PRId64 " of %d nodes\n",
+                s->options->trace_dir, trace.microbatches.first,
+                trace.microbatches.last, prediction->microbatches, trace.nodes,
+                prediction->nodes);
+    return rc;
+}
+
+/* Evaluates the run, and prints and writes the numbers. */
+static int evaluate(struct simulation *s, struct mtlm_folded_run *run,
+                    FILE *out, struct mtlm_error *err)
+{
+    struct mtlm_prediction prediction;
+
+    mtlm_step_show("evaluating an iteration");
+    mtlm_folded_run_evaluate(run, s->options->transport == MTLM_USE_SERIAL);
+    prediction = mtlm_prediction_make(run, s->options, &s->cluster);
+    mtlm_step_clear();
+    return mtlm_prediction_table_print(&prediction, s->options, out, err) < 0
+                   || write_metrics(s, &prediction, err) < 0
+                   || write_trace(s, run, &prediction, out, err) < 0
+               ? -1
+               : 0;
+}
+
+/* Refuses microbatches that the iteration does not have. */
+static int check_window(const struct simulation *s,
+                        const struct mtlm_program_config *config,
+                        struct mtlm_error *err)
+{
+    const struct mtlm_range *window = &s->options->trace_microbatches;
+
+    if (window->last <= config->microbatches)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "--trace-microbatches %" PRId64 ":%" PRId64
+                          " goes beyond the %" PRId64
+                          " microbatches of an iteration",
+                          window->first, window->last, config->microbatches);
+}
+
+/* Builds the programs, refuses what does not fit, and evaluates the rest. */
+static int simulate_iteration(struct simulation *s, FILE *out,
+                              struct mtlm_error *err)
+{
+    const struct mtlm_choice *c = &s->choice;
+    const char *dir = s->options->trace_dir;
+    struct mtlm_program_config config =
+        mtlm_wish_config(&s->wish, c->tp, c->pp, c->dp, c->micro_batch);
+    struct mtlm_folded_run run;
+    int lock = 0, rc;
+
+    if (check_profile(s, &config, err) < 0 || check_window(s, &config, err) < 0)
+        return -1;
+    mtlm_activation_memory_measure(&config);
+    mtlm_step_show("building the programs");
+    run = mtlm_folded_run_create(&config, &s->cluster);
+    rc = check_memory(s, mtlm_folded_run_memory(&run), err);
+    if (rc == 0 && dir)
+        rc = mtlm_job_outputs_take(dir, "trace", &lock, err);
+    mtlm_step_clear();
+    if (rc == 0)
+        rc = evaluate(s, &run, out, err);
+    mtlm_job_outputs_leave(dir, &lock);
+    mtlm_folded_run_free(&run);
+    mtlm_activation_memory_free(&config.activation);
+    return rc;
+}
+
+int mtlm_simulate(struct mtlm_options *options, FILE *out,
+                  struct mtlm_error *err)
+{
+    struct simulation s = {.options = options};
+
+    if (check_alone(err) < 0
+        || mtlm_cluster_read(&s.cluster, options->simulate_file, "--simulate",
+                             err)
+               < 0)
+        return -1;
+    make_wish(&s);
+    if (find_hosts(&s, err) < 0 || choose_layout(&s, err) < 0)
+        return -1;
+    return simulate_iteration(&s, out, err);
+}

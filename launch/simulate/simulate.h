@@ -1,0 +1,15 @@
+#ifndef MTLM_SIMULATE_H
+#define MTLM_SIMULATE_H
+
+#include <stdio.h>
+
+#include "launch/options/options.h"
+
+/* --simulate: predicts an iteration on the machine of a cluster file, and
+ * prints the prediction to out.  Starts no ranks, allocates no tensors.  If the
+ * options leave layout or micro batch open, chooses both and sets them in
+ * options.  Returns -1 and sets *err if the job cannot be simulated. */
+int mtlm_simulate(struct mtlm_options *options, FILE *out,
+                  struct mtlm_error *err);
+
+#endif /* MTLM_SIMULATE_H */

@@ -1,0 +1,256 @@
+/* The trace of a simulated iteration: records, edges and data of the evaluated
+ * programs, in the files that a run's trace has. */
+
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "graph/run/record.h"
+#include "launch/options/options_schedule.h"
+#include "launch/report/evaluated_records.h"
+#include "launch/report/trace_gather.h"
+#include "launch/report/trace_job.h"
+#include "launch/simulate/simulate_trace.h"
+#include "launch/trace/export/export.h"
+#include "launch/trace/summarize.h"
+#include "runtime/base/memory.h"
+
+/* Without --trace-microbatches: a trace of more nodes has fewer microbatches
+ * than the iteration. */
+enum { MANY_NODES = 50000 };
+
+struct simulate_trace {
+    const struct mtlm_folded_run *run;
+    struct mtlm_range window; /* microbatches from 0 */
+    int *worker;              /* [execution.n] */
+    int per_stage;            /* ranks of the job in each pipeline stage */
+    struct mtlm_gathered all;
+};
+
+static struct mtlm_range choose_window(const struct mtlm_folded_run *run,
+                                       const struct mtlm_options *options)
+{
+    const int64_t m = run->programs.program[0]->config.microbatches;
+    const int64_t each = run->execution.n / m + 1;
+    int64_t n = MANY_NODES / each;
+
+    if (options->trace_microbatches.last > 0)
+        return options->trace_microbatches;
+    n = n < 1 ? 1 : n > m ? m : n;
+    return (struct mtlm_range){1, n};
+}
+
+/* ---- records ---- */
+
+/* Returns the nodes of a program in the execution: [node->id][microbatch + 1],
+ * the number in the execution plus 1.  The caller frees the array. */
+static int *find_nodes(const struct mtlm_execution *run, int program, int nodes,
+                       int64_t microbatches)
+{
+    int *at = mtlm_calloc(nodes * (microbatches + 1), sizeof(*at));
+
+    for (int i = 0; i < run->n; i++) {
+        const struct mtlm_executed *x = &run->node[i];
+
+        if (x->program == program)
+            at[x->node->id * (microbatches + 1) + x->microbatch + 1] = i + 1;
+    }
+    return at;
+}
+
+/* Sets when the node's own predecessors have ended: a message is issued then.
+ * end_ns: [job] of earlier nodes. */
+static void set_ready(struct mtlm_record *record,
+                      const struct mtlm_recorder *recorder, size_t first_edge,
+                      const int64_t *end_ns)
+{
+    size_t n;
+    const struct mtlm_record_edge *edge = mtlm_recorder_edges(recorder, &n);
+
+    record->ready_ns = 0;
+    for (size_t i = first_edge; i < n; i++)
+        if (end_ns[edge[i].on] > record->ready_ns)
+            record->ready_ns = end_ns[edge[i].on];
+    if (record->worker < 0)
+        record->start_ns = record->ready_ns;
+}
+
+/* Ranks of the trace are pipeline ranks. */
+static void fold_ranks(struct mtlm_record *record, int per_stage)
+{
+    if (record->peer >= 0)
+        record->peer /= per_stage;
+    if (record->group_root >= 0)
+        record->group_root /= per_stage;
+}
+
+/* Adds the nodes of a program that lie in the window. */
+static void add_program(struct simulate_trace *t, int number)
+{
+    const struct mtlm_program *program = t->run->programs.program[number];
+    const struct mtlm_items *items = &program->train;
+    const int64_t m = program->config.microbatches;
+    struct mtlm_recorder *recorder = mtlm_recorder_create();
+    struct mtlm_run_record *records = mtlm_run_record_create(program, recorder);
+    int *at = find_nodes(&t->run->execution, number, program->graph->all.n, m);
+    int64_t *end_ns = mtlm_calloc(items->n, sizeof(*end_ns));
+
+    mtlm_run_record_pass(records, true);
+    for (int i = 0; i < items->n; i++) {
+        const struct mtlm_item *item = &items->item[i];
+        const int node =
+            at[item->node->id * (m + 1) + item->microbatch + 1] - 1;
+        const struct mtlm_executed *x = &t->run->execution.node[node];
+        struct mtlm_record record;
+        size_t edges;
+
+        if (item->microbatch >= 0
+            && (item->microbatch < t->window.first
+                || item->microbatch > t->window.last))
+            continue;
+        record = mtlm_evaluated_records_make(x, t->worker[node]);
+        record.job = i;
+        record.priority = item->priority;
+        record.submit_ns = 0;
+        mtlm_recorder_edges(recorder, &edges);
+        mtlm_run_record_node(records, item, x->use, &record);
+        set_ready(&record, recorder, edges, end_ns);
+        fold_ranks(&record, t->per_stage);
+        end_ns[i] = record.end_ns;
+        mtlm_recorder_add(recorder, &record);
+    }
+    mtlm_gathered_add(&t->all, number, recorder);
+    mtlm_run_record_destroy(records);
+    mtlm_recorder_destroy(recorder);
+    free(end_ns);
+    free(at);
+}
+
+/* ---- the run ---- */
+
+/* The run, with the texts and arrays that info borrows. */
+struct simulated_run {
+    struct mtlm_trace_info info;
+    struct mtlm_trace_worker *worker;
+    char (*device)[16];
+    int *stage;
+    char *layout, *policy;
+};
+
+/* "prio, simulated", and the microbatches of a part. */
+static char *policy_text(const struct simulate_trace *t,
+                         const struct mtlm_prediction *p)
+{
+    if (t->all.n == (size_t) p->nodes)
+        return mtlm_sprintf("%s, simulated", p->policy);
+    return mtlm_sprintf("%s, simulated: microbatches %" PRId64 " to %" PRId64,
+                        p->policy, t->window.first + 1, t->window.last + 1);
+}
+
+static struct simulated_run describe_run(const struct simulate_trace *t,
+                                         const struct mtlm_prediction *p,
+                                         const struct mtlm_options *options)
+{
+    const struct mtlm_layout *l = &p->layout;
+    const int workers = l->workers, n = p->folded * workers;
+    struct simulated_run d = {.worker = mtlm_calloc(n, sizeof(*d.worker)),
+                              .device = mtlm_calloc(n, sizeof(*d.device)),
+                              .stage = mtlm_calloc(p->folded, sizeof(*d.stage)),
+                              .layout = mtlm_trace_job_layout(l),
+                              .policy = policy_text(t, p)};
+
+    for (int r = 0; r < p->folded; r++)
+        d.stage[r] = r;
+    for (int i = 0; i < n; i++) {
+        snprintf(d.device[i], sizeof(d.device[i]), "%s %d",
+                 workers == 1 ? "CUDA" : "CPU", i % workers);
+        d.worker[i] = (struct mtlm_trace_worker){i / workers, i % workers,
+                                                 d.device[i], true};
+    }
+    d.info = (struct mtlm_trace_info){
+        .ranks = p->folded,
+        .stages = l->pp,
+        .virtual_stages = l->virtual_stages,
+        .placement = l->placement,
+        .microbatches = p->microbatches,
+        .model = options->preset ? options->preset : "mtlm-dag",
+        .layout = d.layout,
+        .schedule = mtlm_options_schedule_name(options),
+        .policy = d.policy,
+        .stage_of_rank = d.stage,
+        .worker = d.worker,
+        .n_workers = n,
+        .edge = t->all.edge,
+        .n_edges = t->all.n_edges,
+        .use = t->all.use,
+        .n_uses = t->all.n_uses,
+        .data = t->all.data,
+        .n_data = t->all.n_data,
+        .svg_ops = options->svg_detail == MTLM_SVG_OP};
+    return d;
+}
+
+static void free_description(struct simulated_run *d)
+{
+    free(d->worker);
+    free(d->device);
+    free(d->stage);
+    free(d->layout);
+    free(d->policy);
+}
+
+/* Returns the summary of the whole iteration.  A window of microbatches has no
+ * edges to the rest: then the summary has no critical path. */
+static struct mtlm_trace_summary *summarize_all(
+    const struct simulate_trace *t, const struct mtlm_prediction *p,
+    const struct mtlm_trace_info *info)
+{
+    struct mtlm_trace_info whole = *info;
+    struct mtlm_trace_summary *summary;
+    struct mtlm_record *record;
+    size_t n;
+
+    if (t->all.n == (size_t) t->run->execution.n)
+        return mtlm_trace_summarize(t->all.record, t->all.n, info);
+    whole.edge = NULL;
+    whole.n_edges = 0;
+    record = mtlm_evaluated_records_list(&t->run->execution, p->folded,
+                                         p->layout.workers, 0, 0, &n);
+    summary = mtlm_trace_summarize(record, n, &whole);
+    free(record);
+    return summary;
+}
+
+int mtlm_simulate_trace(const struct mtlm_folded_run *run,
+                        const struct mtlm_prediction *prediction,
+                        const struct mtlm_options *options,
+                        struct mtlm_simulate_trace *trace,
+                        struct mtlm_error *err)
+{
+    const struct mtlm_layout *l = &prediction->layout;
+    struct simulate_trace t = {.run = run, .per_stage = l->tp * l->dp};
+    struct mtlm_trace_summary *summary;
+    struct simulated_run d;
+    int rc;
+
+    trace->microbatches = choose_window(run, options);
+    t.window = (struct mtlm_range){trace->microbatches.first - 1,
+                                   trace->microbatches.last - 1};
+    t.worker = mtlm_evaluated_records_workers(&run->execution,
+                                              prediction->folded, l->workers);
+    for (int i = 0; i < prediction->folded; i++)
+        add_program(&t, i);
+    mtlm_gathered_meet(&t.all);
+    trace->nodes = t.all.n;
+    d = describe_run(&t, prediction, options);
+    summary = summarize_all(&t, prediction, &d.info);
+    rc = mtlm_trace_export(options->trace_dir, t.all.record, t.all.n, &d.info,
+                           summary, err);
+    mtlm_trace_summary_destroy(summary);
+    free_description(&d);
+    mtlm_gathered_free(&t.all);
+    free(t.worker);
+    return rc;
+}

@@ -1,0 +1,40 @@
+# MTLM_STARPU_SIMGRID: --with-starpu-simgrid=DIR, a second StarPU for
+# mtlm-dag-sim.  Sets STARPU_SIMGRID_CFLAGS, STARPU_SIMGRID_LIBS (with rpath),
+# STARPU_SIMGRID_PREFIX, have_simgrid (a text) and the conditional HAVE_SIMGRID.
+# Looked for in DIR, else where launch/setup --simgrid builds it.
+AC_DEFUN([MTLM_STARPU_SIMGRID], [
+  AC_ARG_WITH([starpu-simgrid],
+    [AS_HELP_STRING([--with-starpu-simgrid=DIR],
+      [StarPU 1.4 with SimGrid installed in DIR, for --simulate-engine starpu
+       @<:@the build of launch/setup --simgrid@:>@])],
+    [], [with_starpu_simgrid=check])
+  mtlm_cache=${XDG_CACHE_HOME:-$HOME/.cache}/mtlm-dag
+  AS_CASE([$with_starpu_simgrid],
+    [yes|check], [mtlm_simgrid_dirs="$mtlm_cache/starpu-1.4*-sim"],
+    [no], [mtlm_simgrid_dirs=],
+    [mtlm_simgrid_dirs=$with_starpu_simgrid])
+  STARPU_SIMGRID_PREFIX=
+  for mtlm_dir in $mtlm_simgrid_dirs; do
+    for mtlm_pc in "$mtlm_dir"/lib/pkgconfig "$mtlm_dir"/lib/*/pkgconfig "$mtlm_dir"/lib64/pkgconfig; do
+      AS_IF([test -r "$mtlm_pc/starpu-1.4.pc" \
+          && grep -q '^#define STARPU_SIMGRID 1' "$mtlm_dir"/include/starpu/1.4/starpu_config.h], [
+        STARPU_SIMGRID_PREFIX=$mtlm_dir
+        mtlm_simgrid_pc=$mtlm_pc
+      ])
+    done
+  done
+  have_simgrid="no (launch/setup --simgrid; then --simulate-engine starpu)"
+  AS_IF([test -n "$STARPU_SIMGRID_PREFIX"], [
+    STARPU_SIMGRID_CFLAGS=`PKG_CONFIG_PATH=$mtlm_simgrid_pc $PKG_CONFIG --cflags starpu-1.4`
+    STARPU_SIMGRID_LIBS="`PKG_CONFIG_PATH=$mtlm_simgrid_pc $PKG_CONFIG --libs starpu-1.4` -Wl,-rpath,`PKG_CONFIG_PATH=$mtlm_simgrid_pc $PKG_CONFIG --variable=libdir starpu-1.4`"
+    MTLM_SYSTEM_INCLUDES([STARPU_SIMGRID_CFLAGS])
+    have_simgrid="yes ($STARPU_SIMGRID_PREFIX)"
+  ], [
+    AS_CASE([$with_starpu_simgrid], [check|no], [],
+      [AC_MSG_ERROR([no StarPU 1.4 with SimGrid in '$mtlm_simgrid_dirs': run launch/setup --simgrid])])
+  ])
+  AM_CONDITIONAL([HAVE_SIMGRID], [test -n "$STARPU_SIMGRID_PREFIX"])
+  AC_SUBST([STARPU_SIMGRID_PREFIX])
+  AC_SUBST([STARPU_SIMGRID_CFLAGS])
+  AC_SUBST([STARPU_SIMGRID_LIBS])
+])

@@ -1,0 +1,292 @@
+/* Starts mtlm-dag-sim in a directory of its own, watches the process, and reads
+ * the times of the tasks. */
+
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/base/memory.h"
+#include "runtime/virtual/child.h"
+#include "runtime/virtual/platform.h"
+#include "runtime/virtual/waiting.h"
+
+enum { PATIENCE_S = 120, STACK = 1 << 20 };
+
+/* The files of a run. */
+struct sim_files {
+    char directory[160], job[192], times[192], log[192];
+};
+
+/* ---- files ---- */
+
+static int make_place(struct sim_files *p, struct mtlm_error *err)
+{
+    const char *tmp = getenv("TMPDIR");
+    /* StarPU cuts the path of the machine at 255 characters. */
+    const size_t most = sizeof(p->directory);
+    const int n = snprintf(p->directory, most, "%s/mtlm-dag-sim.XXXXXX",
+                           tmp && *tmp ? tmp : "/tmp");
+
+    if ((size_t) n >= most)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "TMPDIR=%s has more than %zu characters", tmp,
+                              most - strlen("/mtlm-dag-sim.XXXXXX") - 1);
+    if (!mkdtemp(p->directory))
+        return mtlm_error_set(err, MTLM_EXIT_IO, "cannot make %s: %s",
+                              p->directory, strerror(errno));
+    snprintf(p->job, sizeof(p->job), "%s/job", p->directory);
+    snprintf(p->times, sizeof(p->times), "%s/times", p->directory);
+    snprintf(p->log, sizeof(p->log), "%s/log", p->directory);
+    return 0;
+}
+
+/* Removes the directory with everything that StarPU put there. */
+static void remove_place(const struct sim_files *p)
+{
+    const pid_t pid = fork();
+
+    if (pid == 0) {
+        execlp("rm", "rm", "-rf", "--", p->directory, (char *) NULL);
+        _exit(1);
+    }
+    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+/* ---- the process ---- */
+
+/* Writes the path of mtlm-dag-sim to path [PATH_MAX]. */
+static int find_program(const struct mtlm_virtual_config *config, char *path,
+                        struct mtlm_error *err)
+{
+    ssize_t n;
+
+    if (config->program) {
+        snprintf(path, PATH_MAX, "%s", config->program);
+        return 0;
+    }
+    n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    while (n > 0 && path[n - 1] != '/')
+        n--;
+    if (n > 0)
+        snprintf(path + n, PATH_MAX - n, "mtlm-dag-sim");
+    if (n > 0 && access(path, X_OK) == 0)
+        return 0;
+    snprintf(path, PATH_MAX, "%s/mtlm-dag-sim", PKGLIBEXECDIR);
+    if (access(path, X_OK) == 0)
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "this mtlm-dag was built without StarPU in virtual "
+                          "time: run launch/setup --simgrid, then configure "
+                          "again");
+}
+
+/* Virtual time passes in tasks only, unless the user says otherwise. */
+static void set_environment(const struct sim_files *p)
+{
+    static const char *const costs[] = {"STARPU_SIMGRID_TASK_SUBMIT_COST",
+                                        "STARPU_SIMGRID_TASK_PUSH_COST",
+                                        "STARPU_SIMGRID_FETCHING_INPUT_COST"};
+    static const char *const limits[] = {"STARPU_NCPU",
+                                         "STARPU_NCPUS",
+                                         "STARPU_RESERVE_NCPU",
+                                         "STARPU_WORKERS_CPUID",
+                                         "STARPU_MAIN_THREAD_CPUID",
+                                         "STARPU_LIMIT_MAX_SUBMITTED_TASKS",
+                                         "STARPU_LIMIT_MIN_SUBMITTED_TASKS"};
+
+    setenv("STARPU_PERF_MODEL_DIR", p->directory, 1);
+    setenv("STARPU_HOSTNAME", MTLM_VIRTUAL_HOST, 1);
+    setenv("STARPU_HOME", p->directory, 1);
+    setenv("STARPU_SILENT", "1", 0);
+    for (size_t i = 0; i < sizeof(costs) / sizeof(*costs); i++)
+        setenv(costs[i], "0", 0);
+    for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++)
+        unsetenv(limits[i]);
+}
+
+/* Each worker has two threads of SimGrid, with stacks of this size. */
+static void limit_stacks(void)
+{
+    struct rlimit limit;
+
+    getrlimit(RLIMIT_STACK, &limit);
+    limit.rlim_cur = STACK;
+    setrlimit(RLIMIT_STACK, &limit);
+}
+
+/* Becomes mtlm-dag-sim; returns only if that fails. */
+static void become_simulator(const char *program, const struct sim_files *p)
+{
+    const int log = open(p->log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (log >= 0) {
+        dup2(log, STDOUT_FILENO);
+        dup2(log, STDERR_FILENO);
+        close(log);
+    }
+    set_environment(p);
+    limit_stacks();
+    /* SimGrid reads the last three.  Times count to a picosecond: by default
+     * SimGrid takes moments within 10 us for one. */
+    execl(program, "mtlm-dag-sim", p->job, p->times,
+          "--log=xbt_cfg.thres:warning", "--cfg=surf/precision:1e-12",
+          "--cfg=maxmin/precision:1e-12", (char *) NULL);
+    fprintf(stderr, "%s: %s\n", program, strerror(errno));
+}
+
+static void report_progress(const struct mtlm_virtual_config *config,
+                            const struct mtlm_virtual_times *times)
+{
+    if (config->progress)
+        config->progress(config->arg, times->ended, times->n_tasks);
+}
+
+/* Waits for the end of the process; sets *status.  Returns false after killing
+ * a process without progress. */
+static bool await_end(pid_t pid, const struct mtlm_virtual_config *config,
+                      const struct mtlm_virtual_times *times, int *status)
+{
+    const double patience =
+        config->patience_s > 0 ? config->patience_s : PATIENCE_S;
+    int64_t last = -1, since = 0;
+    long pause_ns = 1000000;
+
+    while (waitpid(pid, status, WNOHANG) == 0) {
+        const int64_t now = mtlm_now_ns();
+        const int64_t done = times->submitted + times->ended;
+
+        if (done != last)
+            since = now;
+        last = done;
+        if (now - since > 1e9 * patience) {
+            kill(pid, SIGKILL);
+            waitpid(pid, status, 0);
+            return false;
+        }
+        report_progress(config, times);
+        nanosleep(&(struct timespec){0, pause_ns}, NULL);
+        if (pause_ns < 50000000)
+            pause_ns *= 2;
+    }
+    return true;
+}
+
+/* ---- the result ---- */
+
+/* Writes the last line of the log to text [n]. */
+static void read_last_line(const char *path, char *text, size_t n)
+{
+    FILE *file = fopen(path, "r");
+    char line[400];
+
+    *text = '\0';
+    while (file && fgets(line, sizeof(line), file))
+        if (line[0] != '\n')
+            snprintf(text, n, "%.*s", (int) strcspn(line, "\n"), line);
+    if (file)
+        fclose(file);
+}
+
+static int refuse_end(const struct mtlm_virtual_job *job,
+                      const struct mtlm_virtual_times *times,
+                      const struct sim_files *p, bool ended, int status,
+                      struct mtlm_error *err)
+{
+    char waiting[300], line[400], how[64] = "ended early";
+
+    mtlm_virtual_waiting_describe(job, times, waiting, sizeof(waiting));
+    read_last_line(p->log, line, sizeof(line));
+    if (!ended)
+        snprintf(how, sizeof(how), "made no progress and was ended");
+    else if (WIFSIGNALED(status))
+        snprintf(how, sizeof(how), "died of signal %d", WTERMSIG(status));
+    else if (times->submitted == times->n_tasks)
+        return mtlm_error_set(err, MTLM_EXIT_PEER,
+                              "under policy %s, %" PRId64 " of %" PRId64
+                              " tasks never run; ready are: %s",
+                              times->policy, times->n_tasks - times->ended,
+                              times->n_tasks, waiting);
+    return mtlm_error_set(err, MTLM_EXIT_PEER,
+                          "mtlm-dag-sim %s after %" PRId64 " of %" PRId64
+                          " tasks; ready are: %s%s%s",
+                          how, times->ended, times->n_tasks, waiting,
+                          *line ? "; its last line: " : "", line);
+}
+
+static int take_result(const struct mtlm_virtual_job *job,
+                       const struct mtlm_virtual_times *times,
+                       struct mtlm_virtual_result *result)
+{
+    snprintf(result->policy, sizeof(result->policy), "%s", times->policy);
+    result->task = mtlm_calloc(job->n_tasks, sizeof(*result->task));
+    memcpy(result->task, times->task, job->n_tasks * sizeof(*result->task));
+    return 0;
+}
+
+/* Runs the simulator on files that are ready. */
+static int run_simulator(const struct mtlm_virtual_job *job,
+                         const struct mtlm_virtual_config *config,
+                         const char *program, const struct sim_files *p,
+                         struct mtlm_virtual_times *times,
+                         struct mtlm_virtual_result *result,
+                         struct mtlm_error *err)
+{
+    int status = 0;
+    bool ended;
+    pid_t pid;
+
+    fflush(NULL);
+    pid = fork();
+    if (pid < 0)
+        return mtlm_error_set(err, MTLM_EXIT_RESOURCE, "fork: %s",
+                              strerror(errno));
+    if (pid == 0) {
+        become_simulator(program, p);
+        _exit(1);
+    }
+    ended = await_end(pid, config, times, &status);
+    if (times->state == MTLM_VIRTUAL_REFUSED)
+        return mtlm_error_set(err, times->error.code, "%s", times->error.text);
+    if (times->state != MTLM_VIRTUAL_COMPLETE)
+        return refuse_end(job, times, p, ended, status, err);
+    report_progress(config, times);
+    return take_result(job, times, result);
+}
+
+int mtlm_virtual_run(const struct mtlm_virtual_job *job,
+                     const struct mtlm_virtual_config *config,
+                     struct mtlm_virtual_result *result, struct mtlm_error *err)
+{
+    struct mtlm_virtual_times *times = NULL;
+    char program[PATH_MAX];
+    struct sim_files place;
+    int rc = -1;
+
+    if (find_program(config, program, err) < 0 || make_place(&place, err) < 0)
+        return -1;
+    if (mtlm_virtual_platform_write(place.directory,
+                                    job->ranks * mtlm_virtual_workers(job), err)
+            == 0
+        && mtlm_virtual_job_write(job, place.job, err) == 0
+        && (times = mtlm_virtual_times_create(place.times, job->n_tasks, err)))
+        rc = run_simulator(job, config, program, &place, times, result, err);
+    mtlm_virtual_times_close(times);
+    remove_place(&place);
+    return rc;
+}

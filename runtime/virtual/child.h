@@ -1,0 +1,37 @@
+#ifndef MTLM_VIRTUAL_CHILD_H
+#define MTLM_VIRTUAL_CHILD_H
+
+/* Runs a job in mtlm-dag-sim, a process of its own: SimGrid needs its machine
+ * before main(), ends a deadlock with exit code 0, and may loop in a crash. */
+
+#include "runtime/virtual/job.h"
+#include "runtime/virtual/times.h"
+
+struct mtlm_virtual_config {
+    /* Path of mtlm-dag-sim; NULL: beside this program, or where make install
+     * puts it. */
+    const char *program;
+    double patience_s; /* without progress the process is ended; 0: 120 */
+    /* Called now and then with the tasks that have ended; NULL: nobody asks. */
+    void (*progress)(void *arg, int64_t ended, int64_t all);
+    void *arg;
+};
+
+/* Times of a finished job. */
+struct mtlm_virtual_result {
+    struct mtlm_virtual_time *task; /* [job->n_tasks] */
+    char policy[64];                /* that chose the order */
+};
+
+/* Runs the job under the policy of STARPU_SCHED and STARPU_SCHED_LIB.  The
+ * caller frees result->task.
+ *
+ * MTLM_EXIT_USAGE: no mtlm-dag-sim, no such policy.  MTLM_EXIT_PEER: tasks
+ * never ran, or the process died or made no progress; the error names a task
+ * that waits. */
+int mtlm_virtual_run(const struct mtlm_virtual_job *job,
+                     const struct mtlm_virtual_config *config,
+                     struct mtlm_virtual_result *result,
+                     struct mtlm_error *err);
+
+#endif /* MTLM_VIRTUAL_CHILD_H */

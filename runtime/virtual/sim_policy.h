@@ -1,0 +1,14 @@
+#ifndef MTLM_VIRTUAL_SIM_POLICY_H
+#define MTLM_VIRTUAL_SIM_POLICY_H
+
+/* The functions of mtlm/policy.h that need virtual time: clock, ranks of
+ * workers, and calls of pop_task() without a new task. */
+
+/* Sets the ranks and the workers of each rank.  Call before starpu_init(). */
+void mtlm_virtual_sim_policy_ranks(int ranks, int workers_per_rank);
+
+/* Waits for the last call that mtlm_policy_ask_again() promised.  Call before
+ * starpu_shutdown(). */
+void mtlm_virtual_sim_policy_wait(void);
+
+#endif /* MTLM_VIRTUAL_SIM_POLICY_H */

@@ -1,0 +1,248 @@
+/* Times of stages on the command line: what is refused, and what a plan says of
+ * them. */
+
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "launch/plan/dry_run.h"
+#include "runtime/base/memory.h"
+#include "tests/launch/parse.h"
+#include "tests/launch/times_file.h"
+
+#define FOUR                                                                   \
+    "--model gpt-tiny --num-layers 8 --workers 1 --micro-batch-size 1 "        \
+    "--global-batch-size 16 --pipeline-model-parallel-size 4 --dry-run "
+
+static void test_two_sources_of_times_are_refused(void **state)
+{
+    char *line =
+        mtlm_sprintf(FOUR "--stage-times %s --durations nowhere", times_file);
+
+    (void) state;
+    times_file_write(TIMES_SLOW);
+    refuses(line, "--stage-times and --durations both say how long F, B and W "
+                  "take; give one of them");
+    free(line);
+    refuses(FOUR "--durations nowhere",
+            "--durations: cannot read nowhere: No such file or directory");
+}
+
+static void refuses_plan(const char *line, const char *sentence)
+{
+    assert_int_equal(parse(line), MTLM_REQUEST_PLAN);
+    assert_int_equal(mtlm_dry_run(&options, stdout, &error), -1);
+    assert_string_equal(error.text, sentence);
+    assert_int_equal(error.code, MTLM_EXIT_USAGE);
+}
+
+static void test_times_of_other_stages_are_refused(void **state)
+{
+    static const char *const more[] = {"--schedule interleaved",
+                                       "--schedule zb-v",
+                                       "--schedule auto --placement v "
+                                       "--num-virtual-stages-per-pipeline-rank "
+                                       "2"};
+    char *why = mtlm_sprintf("--stage-times %s has times of 4 stages, and "
+                             "there are 4 x 2",
+                             times_file);
+
+    (void) state;
+    times_file_write(TIMES_SLOW);
+    for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++) {
+        char *line =
+            mtlm_sprintf(FOUR "--stage-times %s %s", times_file, more[i]);
+
+        refuses_plan(line, why);
+        free(line);
+    }
+    free(why);
+}
+
+/* The number behind a phrase. */
+static double number_after(const char *text, const char *phrase)
+{
+    const char *at = strstr(text, phrase);
+
+    if (!at)
+        fail_msg("no \"%s\" in\n%s", phrase, text);
+    return atof(at + strlen(phrase));
+}
+
+/* ZB-H1 with a slow rank: 65.2 s; 64.1 s is the work of that rank behind the F
+ * of two stages.  Windows from times come to 64.1 s in ZB-H1's memory. */
+static void test_a_plan_counts_in_seconds(void **state)
+{
+    char *line =
+        mtlm_sprintf(FOUR "--schedule zb-h1 --stage-times %s", times_file);
+    char *text;
+
+    (void) state;
+    times_file_write(TIMES_SLOW "[hop]\nlatency_us = 50000\n");
+    text = plan_of(line);
+    assert_non_null(strstr(text, "; a message takes 50 ms;\n"
+                                 "                 F 1000 1000 1250 1000 ms\n"
+                                 "                 B 1200 1200 1500 1200 ms\n"
+                                 "                 W 900 900 1125 900 ms\n"));
+    assert_float_equal(number_after(text, "\nschedule         zb-h1: "), 65.2,
+                       0.05);
+    assert_float_equal(number_after(text, "no schedule takes less than "), 64.1,
+                       1e-6);
+    assert_null(strstr(text, "FLOPs as times"));
+    free(text);
+    free(line);
+    line = mtlm_sprintf(FOUR "--schedule auto --stage-times %s", times_file);
+    text = plan_of(line);
+    assert_float_equal(number_after(text, "\nschedule         auto: "), 64.1,
+                       0.03);
+    free(text);
+    free(line);
+}
+
+/* ZB-H1 of equal stages: 51 s, and a message for each of three ranks.  Without
+ * waits, a W of half a second starts just before a B arrives. */
+static void test_a_plan_says_what_waits_gain(void **state)
+{
+    static const int latency_us[] = {1000, 0};
+    char *line =
+        mtlm_sprintf(FOUR "--schedule zb-h1 --stage-times %s", times_file);
+
+    (void) state;
+    for (int i = 0; i < 2; i++) {
+        char *times =
+            mtlm_sprintf("[stage 0-3]\nforward_ms = 1000\nbackward_ms = 1000\n"
+                         "weight_ms = 1000\n[hop]\nlatency_us = %d\n",
+                         latency_us[i]);
+        char *text;
+
+        times_file_write(times);
+        text = plan_of(line);
+        if (latency_us[i] > 0) {
+            assert_true(number_after(text, "\nschedule         zb-h1: ") > 52);
+            assert_float_equal(number_after(text, " above\n"), 51.003, .25);
+            assert_non_null(strstr(text, "wait for messages: STARPU_SCHED="));
+        } else {
+            assert_null(strstr(text, "STARPU_SCHED"));
+        }
+        free(text);
+        free(times);
+    }
+    free(line);
+}
+
+/* Two ranks, one microbatch: F 1, hop, F 2, B 3, hop, B 4, W 6 of rank 0. */
+static void test_the_plan_of_an_order_counts_in_seconds(void **state)
+{
+    char csv[] = "/tmp/mtlm-test.XXXXXX";
+    FILE *file = fdopen(mkstemp(csv), "w");
+    char *line = mtlm_sprintf(
+        "--model gpt-tiny --num-layers 2 --workers 1 --micro-batch-size 1 "
+        "--global-batch-size 1 --dry-run --schedule-file %s --stage-times %s",
+        csv, times_file);
+    char *text, *phrase;
+
+    (void) state;
+    assert_non_null(file);
+    fputs("0F0,0I0,0W0\n1F0,1I0,1W0\n", file);
+    fclose(file);
+    times_file_write("[stage 0]\nforward_ms = 1000\nbackward_ms = 4000\n"
+                     "weight_ms = 6000\n"
+                     "[stage 1]\nforward_ms = 2000\nbackward_ms = 3000\n"
+                     "weight_ms = 5000\n[hop]\nlatency_us = 500000\n");
+    text = plan_of(line);
+    phrase = mtlm_sprintf("\nschedule         %s: ", csv);
+    assert_float_equal(number_after(text, phrase), 17, 1e-6);
+    free(phrase);
+    unlink(csv);
+    free(text);
+    free(line);
+}
+
+/* uniform.ini: 50 ms each.  Stretched, with one slow rank. */
+static void test_a_plan_counts_by_the_cluster(void **state)
+{
+    char *text;
+
+    (void) state;
+    times_file_write(
+        "[stage]\nforward_ms = 50\nbackward_ms = 60\nweight_ms = 40\n"
+        "[host]\nlatency_us = 1000\n");
+    for (int given = 0; given < 2; given++) {
+        char *line =
+            mtlm_sprintf(FOUR "--synthetic %s --stretch 2 --slow-rank 1:0.5 %s",
+                         times_file, given ? "--jitter 0.3" : "");
+
+        text = plan_of(line);
+        assert_non_null(strstr(text, "; a message takes 2 ms;\n"
+                                     "                 F 100 200 100 100 ms\n"
+                                     "                 B 120 240 120 120 ms\n"
+                                     "                 W 80 160 80 80 ms\n"));
+        assert_int_equal(strstr(text, "--jitter 0.3: without effect on the "
+                                      "plan, which counts by mean times\n")
+                             != NULL,
+                         given);
+        /* 16 x 600 ms behind an F and a message. */
+        assert_float_equal(number_after(text, "no schedule takes less than "),
+                           9.702, 1e-9);
+        free(text);
+        free(line);
+    }
+    text = mtlm_sprintf(FOUR "--synthetic %s --slow-rank 4:0.5", times_file);
+    refuses_plan(text, "--slow-rank 4:0.5: this job has the ranks 0 to 3");
+    free(text);
+}
+
+/* A plan counts by the file, whatever the tasks of a synthetic run take. */
+static void test_a_file_comes_before_the_cluster(void **state)
+{
+    char cluster[] = "/tmp/mtlm-test.XXXXXX";
+    FILE *file = fdopen(mkstemp(cluster), "w");
+    char *line = mtlm_sprintf(FOUR "--synthetic %s --slow-rank 1:0.5 "
+                                   "--stage-times %s",
+                              cluster, times_file);
+    char *why = mtlm_sprintf("--synthetic %s: without effect on the plan, "
+                             "which counts by --stage-times\n",
+                             cluster);
+    char *text;
+
+    (void) state;
+    assert_non_null(file);
+    fputs("[stage]\nforward_ms = 50\nbackward_ms = 60\nweight_ms = 40\n", file);
+    fclose(file);
+    times_file_write(TIMES_SLOW);
+    text = plan_of(line);
+    assert_non_null(
+        strstr(text, "                 F 1000 1000 1250 1000 ms\n"));
+    assert_non_null(strstr(text, why));
+    free(text);
+    free(line);
+    line = mtlm_sprintf(FOUR "--synthetic %s --slow-rank 4:0.5 "
+                             "--stage-times %s",
+                        cluster, times_file);
+    refuses_plan(line, "--slow-rank 4:0.5: this job has the ranks 0 to 3");
+    free(line);
+    free(why);
+    unlink(cluster);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_two_sources_of_times_are_refused),
+        cmocka_unit_test(test_times_of_other_stages_are_refused),
+        cmocka_unit_test(test_a_plan_counts_in_seconds),
+        cmocka_unit_test(test_a_plan_says_what_waits_gain),
+        cmocka_unit_test(test_the_plan_of_an_order_counts_in_seconds),
+        cmocka_unit_test(test_a_plan_counts_by_the_cluster),
+        cmocka_unit_test(test_a_file_comes_before_the_cluster),
+    };
+
+    return cmocka_run_group_tests(tests, times_file_setup, times_file_teardown);
+}

@@ -1,0 +1,78 @@
+#!/bin/bash
+# Traces of simulations, with the readers of a run's traces.  make check-full:
+# a trillion parameters on 3072 ranks in ten seconds of one core and a GiB.
+set -u
+scripts=$(realpath "${srcdir:-.}/tests/mpi")
+clusters=$(realpath "${srcdir:-.}/launch/clusters")
+files='dag.dot data.rec deps.csv paje.trace schedule.csv schedule.svg starvz.yaml summary.json tasks.rec trace.json'
+. "${srcdir:-.}/tests/mpi/common.sh"
+
+simulate=(--simulate "$clusters/dgx-a100.ini" --model gpt2-345m --num-layers 8
+    --fp16 --world-size 16 --tensor-model-parallel-size 2
+    --pipeline-model-parallel-size 4 --micro-batch-size 1
+    --global-batch-size 16 --metrics lines)
+
+# check_trace WHAT: ten files, edges and events as of a run, and the bubble of
+# the simulation.
+check_trace() {
+    local name
+    [ "$(ls -A trace | tr '\n' ' ')" = "$files " ] || fail "$1: $(ls -A trace)"
+    for name in events deps; do
+        "${PYTHON:-python3}" "$scripts/trace_$name.py" trace \
+            || fail "$1: trace_$name.py"
+    done
+    "${builddir:-.}/mtlm-report" trace >report 2>&1 || fail "$1: $(cat report)"
+    grep -q '^Schedule of iterations 1 to 1: ' report || fail "$1: $(cat report)"
+    "${PYTHON:-python3}" -c '
+import json
+said = json.loads(open("lines").read().splitlines()[-1])["simulation"]
+drawn = json.load(open("trace/summary.json"))
+assert abs(said["bubble"] - drawn["bubble_fraction"]) < 1e-6, said
+assert abs(1e3 * said["iteration_s"] - drawn["makespan_ms"]) < 1e-3, said
+' || fail "$1: another bubble, or another time"
+}
+
+well 1 "${simulate[@]}" --trace trace
+grep -q '^Trace in trace: microbatches 1 to 8 of 8, \([0-9]*\) of \1 nodes$' out \
+    || fail "whole: $(tail -n 1 out)"
+check_trace whole
+job 1 "${simulate[@]}" --trace trace
+[ "$rc" -eq 4 ] && grep -q 'needs a new directory, or an empty one' err \
+    || fail "used directory: exit code $rc, $(cat err)"
+rm -r trace
+
+# A part of the microbatches, and the optimizer.
+well 1 "${simulate[@]}" --trace trace --trace-microbatches 3:4
+check_trace part
+"${PYTHON:-python3}" -c '
+import csv
+rows = list(csv.DictReader(open("trace/schedule.csv")))
+assert {r["microbatch"] for r in rows} == {"-1", "2", "3"}, rows[0]
+assert {r["rank"] for r in rows} == set("0123")
+' || fail "part: other microbatches"
+rm -r trace
+job 1 "${simulate[@]}" --trace trace --trace-microbatches 3:9
+[ "$rc" -eq 2 ] && [ ! -e trace ] \
+    && grep -q '3:9 goes beyond the 8 microbatches of an iteration' err \
+    || fail "beyond: exit code $rc, $(cat err)"
+
+if full_tier && ! sanitized; then
+    cat >measure.py <<'END'
+import os, resource, subprocess, sys
+rc = subprocess.run(sys.argv[1:], check=False).returncode
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+seconds = used.ru_utime + used.ru_stime
+print(f"{seconds:.1f} s, {used.ru_maxrss / 1024:.0f} MiB", file=sys.stderr)
+limit = 10 * int(os.environ["TIME_SCALE"]) / 3
+sys.exit(rc or seconds > limit or used.ru_maxrss > 1 << 20)
+END
+    "${PYTHON:-python3}" measure.py "$program" --simulate \
+        "$clusters/dgx-a100.ini" --fp16 --world-size 3072 --model gpt-1t \
+        --tensor-model-parallel-size 8 --pipeline-model-parallel-size 64 \
+        --micro-batch-size 1 --global-batch-size 3072 \
+        --recompute-granularity full >out 2>err || fail "$(cat err)"
+    grep -q '^time  .* s an iteration: ' out || fail "no time in $(cat out)"
+    cat err
+fi
+
+finish

@@ -1,0 +1,201 @@
+/* The watch over mtlm-dag-sim: whatever the process does, one sentence says
+ * what happened, and no file stays.  Shell scripts stand for the process. */
+
+#include "config.h"
+
+#include <glob.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "runtime/virtual/child.h"
+
+static char directory[] = "/tmp/test_virtual_child.XXXXXX";
+
+/* Two tasks: B of microbatch 3 waits for F. */
+static struct mtlm_virtual_task tasks[] = {
+    {.name = 0, .n_nodes = 1},
+    {.name = 1, .first_node = 1, .n_nodes = 1, .n_predecessors = 1}};
+static struct mtlm_virtual_node nodes[] = {
+    {.about = {.phase = MTLM_PHASE_FORWARD, .microbatch = 3, .stage = 1}},
+    {.about = {.phase = MTLM_PHASE_BACKWARD, .microbatch = 3, .stage = 1},
+     .task = 1,
+     .n_predecessors = 1}};
+static int64_t predecessors[] = {0};
+static char names[][32] = {"linear_fwd", "linear_bwd"};
+static const struct mtlm_virtual_job job = {.ranks = 1,
+                                            .workers = 1,
+                                            .n_names = 2,
+                                            .n_tasks = 2,
+                                            .n_nodes = 2,
+                                            .n_predecessors = 1,
+                                            .task = tasks,
+                                            .node = nodes,
+                                            .predecessor = predecessors,
+                                            .name = names};
+
+/* Runs the job in a script; asserts that it fails with this code and all words
+ * up to NULL. */
+static void assert_fails(const char *script, enum mtlm_exit code, ...)
+{
+    struct mtlm_virtual_config config = {.patience_s = 0.5};
+    struct mtlm_virtual_result result;
+    struct mtlm_error err;
+    char path[100];
+    va_list words;
+    glob_t left;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/script", directory);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "#!/bin/sh\n%s\n", script);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(path, 0700), 0);
+    config.program = path;
+    assert_int_equal(mtlm_virtual_run(&job, &config, &result, &err), -1);
+    assert_int_equal(err.code, code);
+    va_start(words, code);
+    for (const char *word; (word = va_arg(words, const char *));)
+        if (!strstr(err.text, word))
+            fail_msg("no \"%s\" in: %s", word, err.text);
+    va_end(words);
+    snprintf(path, sizeof(path), "%s/mtlm-dag-sim.*", directory);
+    assert_int_equal(glob(path, 0, NULL, &left), GLOB_NOMATCH);
+}
+
+static void test_a_process_that_ends_without_times(void **state)
+{
+    (void) state;
+    /* SimGrid's deadlock ends with 0. */
+    assert_fails(
+        "echo Oops; exit 0", MTLM_EXIT_PEER, "0 of 2 tasks",
+        "ready are: linear_fwd, F of microbatch 3, stage 1, iteration 1",
+        "last line: Oops", NULL);
+}
+
+static void test_a_process_that_crashes(void **state)
+{
+    (void) state;
+    assert_fails("kill -SEGV $$", MTLM_EXIT_PEER, "died of signal 11", NULL);
+}
+
+static void test_a_process_that_makes_no_progress(void **state)
+{
+    (void) state;
+    assert_fails("trap '' TERM; exec sleep 1000", MTLM_EXIT_PEER, "no progress",
+                 "linear_fwd", NULL);
+}
+
+static void test_a_program_that_is_not_there(void **state)
+{
+    struct mtlm_virtual_config config = {.program = "/no/such/program"};
+    struct mtlm_virtual_result result;
+    struct mtlm_error err;
+
+    (void) state;
+    assert_int_equal(mtlm_virtual_run(&job, &config, &result, &err), -1);
+    assert_non_null(strstr(err.text, "/no/such/program: No such file"));
+}
+
+/* A path of 255 characters is too long for StarPU. */
+static void test_a_temporary_directory_too_long(void **state)
+{
+    struct mtlm_virtual_config config = {.program = "/bin/true"};
+    struct mtlm_virtual_result result;
+    struct mtlm_error err;
+    char text[201];
+
+    (void) state;
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    setenv("TMPDIR", text, 1);
+    assert_int_equal(mtlm_virtual_run(&job, &config, &result, &err), -1);
+    assert_int_equal(err.code, MTLM_EXIT_USAGE);
+    assert_non_null(strstr(err.text, "TMPDIR"));
+    setenv("TMPDIR", directory, 1);
+}
+
+/* The job that mtlm-dag-sim reads is the one that was written; a file of
+ * another version is refused. */
+static void test_a_job_survives_its_file(void **state)
+{
+    struct mtlm_virtual_job read;
+    struct mtlm_error err;
+    char path[100];
+    FILE *file;
+
+    (void) state;
+    snprintf(path, sizeof(path), "%s/job", directory);
+    assert_int_equal(mtlm_virtual_job_write(&job, path, &err), 0);
+    assert_int_equal(mtlm_virtual_job_read(&read, path, &err), 0);
+    assert_int_equal(read.n_tasks, 2);
+    assert_memory_equal(read.node, nodes, sizeof(nodes));
+    assert_string_equal(read.name[1], "linear_bwd");
+    mtlm_virtual_job_free(&read);
+    file = fopen(path, "r+");
+    assert_non_null(file);
+    fseek(file, 9, SEEK_SET);
+    fputc('9', file);
+    fclose(file);
+    assert_int_equal(mtlm_virtual_job_read(&read, path, &err), -1);
+    assert_non_null(strstr(err.text, "another version"));
+}
+
+/* Workers of a rank: two that compute, then TP, PP, DP. */
+static void test_each_lane_has_its_worker(void **state)
+{
+    const struct mtlm_virtual_job two = {.ranks = 3, .workers = 2};
+    struct mtlm_virtual_task task = {.rank = 2, .worker = -1};
+    int n;
+
+    (void) state;
+    assert_int_equal(mtlm_virtual_first_worker(&two, &task, &n), 10);
+    assert_int_equal(n, 2);
+    task.worker = 1;
+    assert_int_equal(mtlm_virtual_first_worker(&two, &task, &n), 11);
+    assert_int_equal(n, 1);
+    task.lane = MTLM_LANE_DP;
+    assert_int_equal(mtlm_virtual_first_worker(&two, &task, &n), 14);
+    assert_int_equal(n, 1);
+}
+
+static int make_directory(void **state)
+{
+    (void) state;
+    return mkdtemp(directory) && setenv("TMPDIR", directory, 1) == 0 ? 0 : -1;
+}
+
+static int remove_directory(void **state)
+{
+    char path[100];
+
+    (void) state;
+    snprintf(path, sizeof(path), "%s/script", directory);
+    unlink(path);
+    snprintf(path, sizeof(path), "%s/job", directory);
+    unlink(path);
+    return rmdir(directory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_process_that_ends_without_times),
+        cmocka_unit_test(test_a_process_that_crashes),
+        cmocka_unit_test(test_a_process_that_makes_no_progress),
+        cmocka_unit_test(test_a_program_that_is_not_there),
+        cmocka_unit_test(test_a_temporary_directory_too_long),
+        cmocka_unit_test(test_a_job_survives_its_file),
+        cmocka_unit_test(test_each_lane_has_its_worker),
+    };
+
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}
