@@ -1,0 +1,198 @@
+"""Published iterations: rows of a CSV file, their predictions, and the page."""
+
+import csv
+import dataclasses
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+
+from bench import report
+from bench.ours import Failure
+
+# Sets and their bars in %: median and worst error; None: no bar.
+SETS = {
+    "2019": (None, 10),
+    "V1.0": (3, 8),
+    "2020-09": (None, None),
+    "2021": (3, 8),
+    "2022": (3, 8),
+    "vTrain": (3.5, None),
+}
+# Rows that no term of the model explains: set, tensor, data, pipeline, micro
+# batch.
+REASONS = {
+    ("vTrain", 8, 8, 1, 64): "twice the published time of half the micro batch, "
+    "of equal work: no term says why",
+}
+NAMES = {
+    "tensor": "tensor-model-parallel-size",
+    "pipeline": "pipeline-model-parallel-size",
+    "virtual": "num-virtual-stages-per-pipeline-rank",
+    "layers": "num-layers",
+    "hidden": "hidden-size",
+    "heads": "num-attention-heads",
+    "sequence": "seq-length",
+    "micro_batch": "micro-batch-size",
+    "global_batch": "global-batch-size",
+}
+
+
+@dataclasses.dataclass
+class Row:
+    """A published iteration: fields of the file, numbers as numbers."""
+
+    fields: dict
+    predicted: float = None  # seconds
+
+    def __getattr__(self, name):
+        try:
+            return self.fields[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def job(self):
+        """The layout, as tensor x pipeline x data and micro batch."""
+        v = f" v{self.virtual}" if self.virtual > 1 else ""
+        return f"{self.tensor} x {self.pipeline}{v} x {self.data}, {self.micro_batch}"
+
+    def error(self):
+        """Predicted over published, in %."""
+        return 100 * (self.predicted / self.seconds - 1)
+
+    def reason(self):
+        return REASONS.get(
+            (self.set, self.tensor, self.data, self.pipeline, self.micro_batch)
+        )
+
+
+def read(path):
+    """The rows of the file."""
+    with open(path, encoding="utf-8") as file:
+        lines = [line for line in file if not line.startswith("#")]
+    rows = []
+    for fields in csv.DictReader(lines):
+        for name in (*NAMES, "data"):
+            fields[name] = int(fields[name])
+        fields["seconds"] = float(fields["seconds"])
+        rows.append(Row(fields))
+    return rows
+
+
+def options(row):
+    """Of mtlm-dag, without cluster and code."""
+    words = ["--fp16", "--lr", "1e-4", "--train-iters", "1"]
+    words += ["--vocab-size", "50257", "--ignore-memory"]
+    words += ["--world-size", str(row.tensor * row.pipeline * row.data)]
+    for name, option in NAMES.items():
+        if name != "virtual" or row.virtual > 1:
+            words += [f"--{option}", str(row.fields[name])]
+    words += ["--recompute-granularity", row.recompute]
+    if row.recompute == "full":
+        words += ["--recompute-method", "uniform", "--recompute-num-layers", "1"]
+    if row.sequence_parallel == "yes":
+        words.append("--sequence-parallel")
+    return words
+
+
+def predict(ours, words):
+    """Seconds of an iteration that --simulate predicts with these options."""
+    with tempfile.TemporaryDirectory() as work:
+        path = os.path.join(work, "metrics.json")
+        done = subprocess.run(
+            [ours.path("mtlm-dag"), *words, "--metrics", path],
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            raise Failure(done.stderr.strip())
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)["simulation"]["iteration_s"]
+
+
+def unfitted(text, efficiency):
+    """A cluster file without the numbers that are fitted, but for this
+    efficiency."""
+    lines = []
+    for line in text.splitlines():
+        if "; fitted" not in line:
+            lines.append(line)
+        elif line.startswith("efficiency"):
+            lines.append(f"efficiency = {efficiency}")
+    return "\n".join(lines) + "\n"
+
+
+def errors(rows):
+    """Mean, median and worst absolute error in %."""
+    sizes = [abs(row.error()) for row in rows]
+    return statistics.mean(sizes), statistics.median(sizes), max(sizes)
+
+
+def summary(name, rows):
+    """A line of the table of sets."""
+    mean, median, worst = errors(rows)
+    return (
+        name,
+        str(len(rows)),
+        str(sum(bool(row.fitted) for row in rows)),
+        f"{mean:.1f} %",
+        f"{median:.1f} %",
+        f"{worst:.1f} %",
+    )
+
+
+def summaries(rows):
+    table = [("rows", "number", "fitted", "mean error", "median", "worst")]
+    for name in SETS:
+        found = [row for row in rows if row.set == name]
+        if found:
+            table.append(summary(name, found))
+    bars = [row for row in rows if row.set in ("V1.0", "2021", "2022")]
+    if bars:
+        table.append(summary("V1.0, 2021, 2022", bars))
+    eight = [row for row in rows if row.set == "vTrain" and row.tensor == 8]
+    if eight:
+        table.append(summary("vTrain, tensor 8", eight))
+    return report.table(table)
+
+
+def details(rows):
+    table = [
+        (
+            "rows",
+            "model",
+            "tensor x pipeline x data, micro batch",
+            "published s",
+            "predicted s",
+            "error",
+            "fitted to it",
+        )
+    ]
+    for row in rows:
+        what = row.model + (" selective" if row.recompute != "full" else "")
+        table.append(
+            (
+                row.set,
+                what,
+                row.job(),
+                f"{row.seconds:.4g}",
+                f"{row.predicted:.4g}",
+                f"{row.error():+.1f} %",
+                row.fitted,
+            )
+        )
+    return report.table(table)
+
+
+def misses(rows, most=8):
+    """Sentences on rows that miss by more than `most` %."""
+    lines = []
+    for row in rows:
+        if abs(row.error()) > most:
+            reason = row.reason() or "no reason is known"
+            lines.append(
+                f"* {row.set} {row.model}, {row.job()}: {row.error():+.1f} %: "
+                f"{reason}."
+            )
+    return "\n".join(lines) or "None."

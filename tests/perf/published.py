@@ -1,0 +1,150 @@
+"""perf/published: its rows, options, errors, and a prediction."""
+
+import importlib.machinery
+import importlib.util
+import os
+import subprocess
+import sys
+import unittest
+import xml.etree.ElementTree as xml
+
+source = os.environ.get("srcdir", ".")
+build = os.environ.get("builddir", ".")
+sys.dont_write_bytecode = True  # of scripts without a suffix
+
+SCRIPT = os.path.join(source, "perf", "published")
+LOADER = importlib.machinery.SourceFileLoader("published", SCRIPT)
+script = importlib.util.module_from_spec(
+    importlib.util.spec_from_loader("published", LOADER)
+)
+LOADER.exec_module(script)
+iterations = script.iterations
+ROWS = iterations.read(script.ROWS)
+
+
+def row_of(**wanted):
+    (row,) = (
+        r
+        for r in ROWS
+        if all(r.fields[name] == value for name, value in wanted.items())
+    )
+    return row
+
+
+class Rows(unittest.TestCase):
+    def test_all_sets_have_their_rows(self):
+        counts = {name: 0 for name in iterations.SETS}
+        for row in ROWS:
+            counts[row.set] += 1
+        self.assertEqual(
+            counts,
+            {
+                "2019": 8,
+                "V1.0": 4,
+                "2020-09": 7,
+                "2021": 7,
+                "2022": 4,
+                "vTrain": 31,
+            },
+        )
+
+    def test_one_number_is_fitted_for_a_machine_and_code(self):
+        fits = [(row.set, row.fitted) for row in ROWS if row.fitted]
+        self.assertEqual(
+            sorted(fits),
+            [
+                ("2019", "launch_s"),
+                ("2021", "efficiency"),
+                ("V1.0", "efficiency"),
+                ("vTrain", "efficiency"),
+                ("vTrain", "host_us"),
+                ("vTrain", "shared_rate"),
+            ],
+        )
+
+    def test_seconds_follow_from_published_rates(self):
+        """502 PFLOP/s; 15.1 on 512 GPUs."""
+        self.assertAlmostEqual(row_of(set="2021", layers=128).seconds, 102.6)
+        self.assertAlmostEqual(row_of(set="2019", data=64).seconds, 2.423)
+
+    def test_options_say_the_job(self):
+        row = row_of(set="2022", layers=96, recompute="selective")
+        words = " ".join(iterations.options(row))
+        for part in (
+            "--world-size 64 ",
+            "--tensor-model-parallel-size 8 ",
+            "--num-virtual-stages-per-pipeline-rank 3 ",
+            "--recompute-granularity selective --sequence-parallel",
+        ):
+            self.assertIn(part, words + " ")
+        self.assertNotIn("virtual", " ".join(iterations.options(ROWS[0])))
+
+
+class Errors(unittest.TestCase):
+    def rows(self, *predicted):
+        fields = row_of(set="V1.0", tensor=1).fields
+        return [iterations.Row(fields, 1.288 * p) for p in predicted]
+
+    def test_errors_are_absolute_shares_of_the_published(self):
+        mean, median, worst = iterations.errors(self.rows(0.9, 1.02, 1.06))
+        self.assertAlmostEqual(mean, 6)
+        self.assertAlmostEqual(median, 6)
+        self.assertAlmostEqual(worst, 10)
+
+    def test_a_row_that_misses_is_named(self):
+        self.assertEqual(iterations.misses(self.rows(1.079)), "None.")
+        self.assertEqual(
+            iterations.misses(self.rows(1.1)),
+            "* V1.0 1.2B, 1 x 1 x 1, 8: +10.0 %: no reason is known.",
+        )
+
+    def test_fits_leave_a_cluster_file(self):
+        self.assertEqual(
+            iterations.unfitted(
+                "efficiency = 0.9  ; fitted: a\nhost_us = 3 ; fitted: b\nx = 1\n",
+                0.5,
+            ),
+            "efficiency = 0.5\nx = 1\n",
+        )
+
+    def test_a_picture_has_a_point_for_each_row(self):
+        picture = script.errors_picture.draw(
+            "t", self.rows(0.5, 1.02), ["V1.0"]
+        )
+        points = [
+            e for e in xml.fromstring(picture).iter() if e.tag.endswith("circle")
+        ]
+        self.assertEqual(len(points), 2 + 1)  # and the name of the set
+
+
+class Predictions(unittest.TestCase):
+    def test_small_rows_are_within_the_bars(self):
+        ours = script.Ours(build)
+        for wanted in (
+            {"set": "V1.0", "tensor": 8},
+            {"set": "2021", "layers": 24},
+            {"set": "2019", "tensor": 8, "layers": 40},
+            {"set": "vTrain", "hidden": 8192, "data": 32},
+        ):
+            row = row_of(**wanted)
+            row.predicted = script.predict(ours, row, script.cluster_of(row))
+            self.assertLess(abs(row.error()), 8, (row.fields, row.predicted))
+
+    def test_an_unknown_set_is_refused(self):
+        done = subprocess.run(
+            [SCRIPT, "--build", build, "--only", "2018,V1.0"],
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(
+            (done.returncode, done.stderr),
+            (
+                1,
+                "published: --only has the sets 2019, V1.0, 2020-09, 2021, "
+                "2022, vTrain, not 2018\n",
+            ),
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
