@@ -13,7 +13,8 @@ struct mtlm_best {
     double most_memory; /* limit of each rank, in the unit of boxes->memory */
     struct mtlm_slot_rules slots; /* what the limit counts */
     double enough; /* ends at this makespan: the lower bound; 0: none */
-    double effort; /* share of the search's steps; 1: all of them */
+    double effort; /* share of the search's steps; 1: all; 0: none, the best
+                    * start */
 };
 
 /* Builds the order in `order`, which is emptied before.  The boxes are not

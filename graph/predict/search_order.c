@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "graph/build/order_build.h"
 #include "graph/build/ring.h"
 #include "graph/order/best.h"
 #include "graph/predict/activation_memory.h"
@@ -19,7 +20,8 @@
 
 enum { MOST_BOXES = 100000 };
 
-/* The kinds of stages share the steps of one search. */
+/* The kinds of stages share the steps of one search.  FLOPs are no durations:
+ * without times, no step. */
 static const double effort = .3 / MTLM_STAGE_KINDS;
 
 /* The share of the hold rule that stands for all: a policy chooses its own. */
@@ -149,6 +151,25 @@ static void note_joined(const struct mtlm_program_config *config,
     }
 }
 
+/* Notes the published orders that need no more than the memory of config. */
+static void try_published(const struct mtlm_program_config *config,
+                          struct order_search *s)
+{
+    const struct mtlm_boxes boxes = mtlm_program_boxes(config);
+
+    for (int i = 0; i < MTLM_PUBLISHED_COUNT; i++) {
+        const struct mtlm_published *published = &mtlm_published[i];
+
+        if (published->fused || mtlm_published_lacks(published, &boxes))
+            continue;
+        note(config, mtlm_order_build(published, config), MTLM_FOLLOW_HINT, s);
+        note(config, mtlm_order_build(published, config), MTLM_FOLLOW_WINDOWS,
+             s);
+        note(config, mtlm_order_build(published, config), MTLM_FOLLOW_STRICT,
+             s);
+    }
+}
+
 /* Notes the orders that arise from the windows of the other schedules. */
 static void try_schedules(const struct mtlm_program_config *config,
                           struct order_search *s)
@@ -194,7 +215,7 @@ static void try_memory(const struct mtlm_program_config *config,
                       - (pooled ? activation->exchanged_share : 0),
                   .pooled = pooled},
         .enough = mtlm_bound_makespan(&work->pipeline),
-        .effort = effort};
+        .effort = config->times ? effort : 0};
     struct mtlm_box_order order;
     struct mtlm_walk walk;
 
@@ -225,6 +246,7 @@ static void try_stages(struct mtlm_program_config *config,
     try_memory(config, &work, true, work.pipeline.pieces, s);
     try_memory(config, &work, true, 1, s);
     try_memory(config, &work, false, work.pipeline.pieces, s);
+    try_published(config, s);
     try_schedules(config, s);
     mtlm_activation_memory_free(&config->activation);
     mtlm_work_free(&work);
@@ -266,7 +288,8 @@ static void evaluate_windows(const struct mtlm_program_config *config,
     struct mtlm_stage_times times;
 
     take_times(&one, machine, &times);
-    mtlm_search_gradients(&one);
+    if (one.times)
+        mtlm_search_gradients(&one);
     mtlm_activation_memory_measure(&one);
     evaluate(&one, s, windows);
     mtlm_activation_memory_free(&one.activation);
@@ -274,13 +297,11 @@ static void evaluate_windows(const struct mtlm_program_config *config,
 }
 
 /* Whether the pipeline is one of boxes, and not of too many. */
-static bool has_boxes(const struct mtlm_program_config *config,
-                      const struct mtlm_stage_cost *machine)
+static bool has_boxes(const struct mtlm_program_config *config)
 {
     const struct mtlm_boxes boxes = mtlm_program_boxes(config);
 
-    return (machine->cluster || config->times) && config->layout.pp > 1
-           && config->layout.workers == 1
+    return config->layout.pp > 1 && config->layout.workers == 1
            && config->layout.placement != MTLM_PLACEMENT_POLICY
            && mtlm_boxes_count(&boxes) <= MOST_BOXES;
 }
@@ -294,7 +315,7 @@ bool mtlm_search_order(const struct mtlm_program_config *config, int chunks,
 
     *windows = *found = (struct mtlm_found_order){.follow = MTLM_FOLLOW_WINDOWS,
                                                   .layout = config->layout};
-    if (!has_boxes(config, machine))
+    if (!has_boxes(config))
         return false;
     evaluate_windows(config, machine, &s, windows);
     mtlm_found_orders_add(&s.orders, windows);

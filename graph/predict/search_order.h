@@ -11,13 +11,15 @@
  * memory of their windows is at most config->act_mem on each rank.  chunks > 0:
  * keeps the virtual stages and the placement of config.  Evaluates with the
  * times of `machine`, or with config->times if the machine has no cluster.
- * waits: the policy has the hold rule (graph/predict/hold.h).
+ * Without any times, FLOPs count, and no order is improved: published orders,
+ * starts of the search, and orders that arise are compared.  waits: the policy
+ * has the hold rule (graph/predict/hold.h).
  *
  * Sets *windows to what config's windows make, without an order.  If the choice
  * is an order, sets *found, which the caller frees with
  * mtlm_found_order_free(), and returns true.  Returns false if the choice is
- * the windows; without any times, with several workers per rank, and for
- * pipelines of more than 100,000 boxes. */
+ * the windows; with several workers per rank, and for pipelines of more than
+ * 100,000 boxes. */
 bool mtlm_search_order(const struct mtlm_program_config *config, int chunks,
                        const struct mtlm_stage_cost *machine, bool waits,
                        struct mtlm_found_order *windows,

@@ -275,7 +275,30 @@ static void test_auto_is_no_longer_than_the_order_of_zb_v(void **state)
     }
 }
 
-static void test_no_order_is_searched_without_times_or_for_workers(void **state)
+/* The same by FLOPs; messages take no time. */
+static void test_without_times_orders_count_by_flops(void **state)
+{
+    struct mtlm_stage_times times;
+    struct mtlm_program_config config = slow_config(&times, 2);
+    struct mtlm_found_order windows, order;
+
+    (void) state;
+    config.times = NULL;
+    config.microbatches = 16;
+    config.act_mem = 4 * memory_of_two(&config);
+    mtlm_search_schedule(&config, 2, &no_machine);
+    assert_true(
+        mtlm_search_order(&config, 2, &no_machine, false, &windows, &order));
+    assert_true(order.seconds < .995 * windows.seconds);
+    assert_true(order.seconds <= 1.001 * zb_v_seconds(&config));
+    mtlm_activation_memory_measure(&config);
+    assert_float_equal(evaluate(&config), windows.seconds, 1e-9);
+    mtlm_activation_memory_free(&config.activation);
+    mtlm_found_order_free(&order);
+    mtlm_stage_times_free(&times);
+}
+
+static void test_no_order_is_searched_for_workers(void **state)
 {
     struct mtlm_stage_times times;
     struct mtlm_program_config config = slow_config(&times, 1);
@@ -285,10 +308,6 @@ static void test_no_order_is_searched_without_times_or_for_workers(void **state)
     config.act_mem = memory_of_two(&config);
     mtlm_search_schedule(&config, 1, &no_machine);
     config.layout.workers = 2;
-    assert_false(
-        mtlm_search_order(&config, 1, &no_machine, false, &windows, &order));
-    config.layout.workers = 1;
-    config.times = NULL;
     assert_false(
         mtlm_search_order(&config, 1, &no_machine, false, &windows, &order));
     mtlm_stage_times_free(&times);
@@ -305,8 +324,8 @@ int main(void)
             test_late_messages_decide_among_orders_of_equal_length),
         cmocka_unit_test(test_pieces_of_w_are_those_of_the_program),
         cmocka_unit_test(test_auto_is_no_longer_than_the_order_of_zb_v),
-        cmocka_unit_test(
-            test_no_order_is_searched_without_times_or_for_workers),
+        cmocka_unit_test(test_without_times_orders_count_by_flops),
+        cmocka_unit_test(test_no_order_is_searched_for_workers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -299,19 +299,24 @@ static void test_a_plan_says_what_a_schedule_costs(void **state)
     assert_true(best <= v && best <= h1);
 }
 
-static void test_auto_says_what_it_takes_and_can_be_repeated(void **state)
+/* GPT-2's head is so large that windows are as good as any order. */
+static void test_auto_says_windows_that_can_be_repeated(void **state)
 {
+    static const char gpt[] =
+        "--model gpt2-124m --workers 1 --micro-batch-size 1 "
+        "--global-batch-size 16 --pipeline-model-parallel-size 4";
     struct mtlm_program_config found, again;
     char *settings, line[512];
 
     (void) state;
-    assert_int_equal(settle(EIGHT "--schedule auto", &found), 0);
+    snprintf(line, sizeof(line), "%s --schedule auto", gpt);
+    assert_int_equal(settle(line, &found), 0);
     assert_string_equal(found.schedule->name, "auto");
     assert_non_null(options.notes);
     assert_non_null(strstr(options.notes, "schedule auto: "));
     settings = strstr(options.notes, "--window");
     assert_non_null(settings);
-    snprintf(line, sizeof(line), EIGHT "--placement %s %.*s %s %d",
+    snprintf(line, sizeof(line), "%s --placement %s %.*s %s %d", gpt,
              found.layout.placement == MTLM_PLACEMENT_V ? "v" : "loop",
              (int) strcspn(settings, "\n"), settings,
              "--num-virtual-stages-per-pipeline-rank",
@@ -320,6 +325,45 @@ static void test_auto_says_what_it_takes_and_can_be_repeated(void **state)
     assert_float_equal(again.window, found.window, 1e-9);
     assert_float_equal(again.act_mem, found.act_mem, 1);
     assert_int_equal(again.layout.placement, found.layout.placement);
+}
+
+/* The iteration of a plan, in multiples of the busiest rank's work. */
+static double multiple_of(const char *plan)
+{
+    static const char behind[] = " x that rank's work";
+    const char *at = strstr(plan, behind);
+
+    if (!at)
+        fail_msg("no multiple in\n%s", plan);
+    while (at[-1] != ' ')
+        at--;
+    return atof(at);
+}
+
+static void test_auto_says_an_order_that_can_be_repeated(void **state)
+{
+    char path[] = "/tmp/mtlm-order-XXXXXX", line[512], *plan, *settings;
+    const int fd = mkstemp(path);
+    double found;
+
+    (void) state;
+    assert_true(fd >= 0);
+    close(fd);
+    snprintf(line, sizeof(line),
+             EIGHT "--dry-run --schedule auto --schedule-out %s", path);
+    plan = plan_of(line);
+    found = multiple_of(plan);
+    assert_non_null(strstr(plan, "the priorities of an order found by search"));
+    settings = strstr(plan, "--act-mem");
+    assert_non_null(settings);
+    snprintf(line, sizeof(line),
+             EIGHT "--dry-run --schedule-file %s --schedule-mode hint %.*s",
+             path, (int) strcspn(settings, "\n"), settings);
+    free(plan);
+    plan = plan_of(line);
+    assert_float_equal(multiple_of(plan), found, 1e-4);
+    free(plan);
+    unlink(path);
 }
 
 static void test_a_picture_of_the_plan_is_drawn(void **state)
@@ -365,7 +409,8 @@ int main(void)
         cmocka_unit_test(test_memory_decides_on_the_window),
         cmocka_unit_test(test_memory_that_does_not_do_is_refused),
         cmocka_unit_test(test_a_plan_says_what_a_schedule_costs),
-        cmocka_unit_test(test_auto_says_what_it_takes_and_can_be_repeated),
+        cmocka_unit_test(test_auto_says_windows_that_can_be_repeated),
+        cmocka_unit_test(test_auto_says_an_order_that_can_be_repeated),
         cmocka_unit_test(test_a_picture_of_the_plan_is_drawn),
     };
 

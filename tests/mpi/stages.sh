@@ -72,7 +72,7 @@ for model in "${models[@]}"; do
             like one 2 "${run[@]}" "${parallel[@]}" --schedule $schedule \
                 "${way[@]}"
         done
-        grep -q '^schedule auto: .* --window ' out err \
+        grep -q '^schedule auto: .* --act-mem ' out err \
             || fail "auto does not say what"
         for windows in '--act-mem 1e7' '--stage-windows 4,1+2' \
             '--stage-times times.ini --act-mem 3e7 --trace trace --trace-iterations 2:3' \
