@@ -291,6 +291,8 @@ struct mtlm_execution mtlm_evaluate_program(
     prepare_ranks(&b);
     for (int r = 0; r < job->n; r++)
         add_rank(&b, r);
+    if (job->first_come)
+        mtlm_simulator_first_come(b.sim);
     assert(b.missing == 0);
     all = mtlm_simulator_run(b.sim);
     assert(all);

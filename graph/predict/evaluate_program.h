@@ -29,6 +29,9 @@ struct mtlm_evaluate_program {
     /* A rank takes part in one collective at a time (transport "serial").
      * false: in any number. */
     bool serial;
+    /* Of ready nodes of equal priority, the one that became ready first starts,
+     * as with StarPU's policies.  false: the first one in program order. */
+    bool first_come;
     /* The hold rule of mtlm/policy.h: a free worker waits for a task of higher
      * priority, for this share of the ready task's duration at most.  B is left
      * for another task only if leaves_backward.  0: no worker waits. */

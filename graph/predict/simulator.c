@@ -15,6 +15,7 @@ enum { NONE = -1 };
 
 struct simulated_task {
     int64_t duration, priority, start, end;
+    int64_t order;  /* of equal priorities, the least goes first */
     int64_t ready;  /* the earliest start that ended tasks allow */
     int waits_for;  /* tasks that must end first */
     int first_edge; /* from this task; see sort_edges() */
@@ -58,6 +59,8 @@ struct mtlm_simulator {
     int *refused; /* scratch: ready tasks whose other lanes are full */
     int64_t now;
     bool holds; /* workers of a lane wait */
+    bool first_come;
+    int64_t pushed; /* ready tasks so far */
 };
 
 struct mtlm_simulator *mtlm_simulator_create(void)
@@ -97,6 +100,11 @@ void mtlm_simulator_hold(struct mtlm_simulator *sim, int lane, double share)
     sim->holds |= share > 0;
 }
 
+void mtlm_simulator_first_come(struct mtlm_simulator *sim)
+{
+    sim->first_come = true;
+}
+
 void mtlm_simulator_keep(struct mtlm_simulator *sim, int task)
 {
     sim->task[task].kept = true;
@@ -110,8 +118,10 @@ int mtlm_simulator_task(struct mtlm_simulator *sim, int lane, int64_t duration,
         sim->capacity = 2 * sim->capacity + 256;
         sim->task = mtlm_realloc(sim->task, sim->capacity, sizeof(*sim->task));
     }
-    sim->task[sim->n] = (struct simulated_task){
-        .duration = duration, .priority = priority, .lane = lane};
+    sim->task[sim->n] = (struct simulated_task){.duration = duration,
+                                                .priority = priority,
+                                                .order = sim->n,
+                                                .lane = lane};
     return sim->n++;
 }
 
@@ -150,7 +160,8 @@ static bool goes_first(const struct mtlm_simulator *sim, int a, int b)
 {
     const struct simulated_task *x = &sim->task[a], *y = &sim->task[b];
 
-    return x->priority > y->priority || (x->priority == y->priority && a < b);
+    return x->priority > y->priority
+           || (x->priority == y->priority && x->order < y->order);
 }
 
 static void push_task(const struct mtlm_simulator *sim, struct queue *queue,
@@ -304,12 +315,14 @@ static void start_task(struct mtlm_simulator *sim, int number)
 /* Called once all predecessors have ended. */
 static void make_ready(struct mtlm_simulator *sim, int number)
 {
-    const struct simulated_task *task = &sim->task[number];
+    struct simulated_task *task = &sim->task[number];
 
     if (task->ready > sim->now) {
         mtlm_event_heap_add(&sim->events, task->ready, MTLM_EVENT_READY,
                             number);
     } else if (task->lane != NONE) {
+        if (sim->first_come)
+            task->order = sim->pushed++;
         remove_coming(&sim->lane[task->lane], number);
         push_task(sim, &sim->lane[task->lane].ready, number);
     } else {

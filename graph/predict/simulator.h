@@ -3,7 +3,8 @@
 
 /* List scheduling like StarPU's policy "prio": an idle worker takes the ready
  * task with the highest priority.  Among equals, the worker takes the task
- * added first.  Times are integers of any unit; the first task starts at 0. */
+ * added first, or the one that became ready first.  Times are integers of any
+ * unit; the first task starts at 0. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,6 +32,10 @@ int mtlm_simulator_lane(struct mtlm_simulator *sim, int capacity);
  * does a predecessor that continues, on the same lane and with the same
  * priority, a task that has started.  Call before mtlm_simulator_run(). */
 void mtlm_simulator_hold(struct mtlm_simulator *sim, int lane, double share);
+
+/* Among ready tasks of equal priority, the one that became ready first starts
+ * first, as with StarPU's "prio".  Call before mtlm_simulator_run(). */
+void mtlm_simulator_first_come(struct mtlm_simulator *sim);
 
 /* Exempts a ready task from the hold rule: no worker leaves the task for
  * another one.  Call before mtlm_simulator_run(). */

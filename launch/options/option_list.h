@@ -474,6 +474,10 @@
         "megatron-2019|v1.0|2020-09|2021|2022|deepspeed",                      \
         "with --simulate: as published code of that time, with its kernels, "  \
         "its blocking messages and its fixed order")                           \
+    OPT(PREDICTION, SIMULATE_ENGINE, "simulate-engine", CHOICE,                \
+        simulate_engine, "evaluator", 0, 0, "evaluator|starpu",                \
+        "with --simulate: start ready tasks by priority, or run StarPU's "     \
+        "policy STARPU_SCHED in virtual time")                                 \
     OPT(PREDICTION, IGNORE_MEMORY, "ignore-memory", FLAG, ignore_memory, "no", \
         0, 0, NULL,                                                            \
         "with --simulate: also a job that needs more memory than a device "    \

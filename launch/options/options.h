@@ -49,6 +49,7 @@ enum mtlm_transport_choice {
     MTLM_USE_NCCL,
     MTLM_USE_SERIAL,
 };
+enum mtlm_simulate_engine { MTLM_ENGINE_EVALUATOR, MTLM_ENGINE_STARPU };
 enum mtlm_comm_node { MTLM_COMM_ACQUIRE, MTLM_COMM_TASK };
 
 enum mtlm_log_format { MTLM_LOG_SHORT, MTLM_LOG_MEGATRON };
@@ -168,6 +169,7 @@ struct mtlm_options {
     struct mtlm_range trace_microbatches; /* 1-based; last 0: by their nodes */
     char *as; /* name of published code, or NULL; found as: */
     const struct mtlm_profile *profile; /* borrowed, or NULL: our own */
+    enum mtlm_simulate_engine simulate_engine;
 
     /* Data */
     /* Lists for models/text/blend_list.h: data of all splits, or of one; or

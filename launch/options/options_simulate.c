@@ -79,6 +79,11 @@ static int resolve_profile(struct mtlm_options *o, struct mtlm_error *err)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--as follows the order of its schedule; leave "
                               "out --schedule-mode");
+    if (o->simulate_engine == MTLM_ENGINE_STARPU)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--as follows a fixed order, and "
+                              "--simulate-engine starpu lets a policy choose; "
+                              "leave one of them out");
     if (!mtlm_options_given(o, MTLM_OPT_SCHEDULE))
         o->schedule = mtlm_schedule_find(schedule) - mtlm_schedules;
     return 0;
@@ -91,7 +96,9 @@ int mtlm_options_simulate_resolve(struct mtlm_options *options,
     const char *alone = o->as                            ? "as"
                         : o->ignore_memory               ? "ignore-memory"
                         : o->trace_microbatches.last > 0 ? "trace-microbatches"
-                                                         : NULL;
+                        : mtlm_options_given(o, MTLM_OPT_SIMULATE_ENGINE)
+                            ? "simulate-engine"
+                            : NULL;
 
     if (!o->simulate_file && alone)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,

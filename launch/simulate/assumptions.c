@@ -31,6 +31,11 @@ static void print_order(const struct mtlm_prediction *p,
                 "  code           %s: its kernels, and one thing after another "
                 "in the order of its schedule\n",
                 options->profile->source);
+    else if (p->evaluated_s > 0)
+        fprintf(out,
+                "  policy         %s of StarPU, which also orders a rank's "
+                "messages: one at a time of each kind\n",
+                p->policy);
     else if (mtlm)
         fprintf(out,
                 "  policy         mtlm: workers wait up to %g of a task for "
@@ -41,8 +46,8 @@ static void print_order(const struct mtlm_prediction *p,
                      "priority starts\n");
     else
         fprintf(out,
-                "  policy         prio stands for STARPU_SCHED=%s, which is "
-                "not simulated\n",
+                "  policy         prio stands for STARPU_SCHED=%s; "
+                "--simulate-engine starpu runs it\n",
                 p->policy);
 }
 

@@ -32,15 +32,10 @@ double mtlm_folded_run_memory(const struct mtlm_folded_run *run)
     return most;
 }
 
-void mtlm_folded_run_evaluate(struct mtlm_folded_run *run, bool serial)
+struct mtlm_evaluate_program mtlm_folded_run_job(struct mtlm_folded_run *run,
+                                                 bool serial)
 {
-    const struct mtlm_program *first = run->programs.program[0];
-    const struct mtlm_program_config *config = &first->config;
-
-    if (strcmp(run->policy, "mtlm") == 0 && config->layout.pp > 1
-        && !mtlm_program_is_chained(config))
-        run->hold = mtlm_hold_choose_program(config, run->cluster);
-    run->execution = mtlm_evaluate_program(&(struct mtlm_evaluate_program){
+    return (struct mtlm_evaluate_program){
         .program = (const struct mtlm_program *const *) run->programs.program,
         .n = run->programs.n,
         .iterations = 1,
@@ -49,8 +44,22 @@ void mtlm_folded_run_evaluate(struct mtlm_folded_run *run, bool serial)
         .chained =
             run->cluster->profile ? mtlm_pipeline_programs_chained : NULL,
         .serial = serial,
+        .first_come = true,
         .hold = run->hold,
-        .leaves_backward = first->place != NULL});
+        .leaves_backward = run->programs.program[0]->place != NULL};
+}
+
+void mtlm_folded_run_evaluate(struct mtlm_folded_run *run, bool serial)
+{
+    const struct mtlm_program_config *config =
+        &run->programs.program[0]->config;
+    struct mtlm_evaluate_program job;
+
+    if (strcmp(run->policy, "mtlm") == 0 && config->layout.pp > 1
+        && !mtlm_program_is_chained(config))
+        run->hold = mtlm_hold_choose_program(config, run->cluster);
+    job = mtlm_folded_run_job(run, serial);
+    run->execution = mtlm_evaluate_program(&job);
 }
 
 /* Returns whether groups of n consecutive ranks lie alike on hosts. */

@@ -13,6 +13,9 @@ struct mtlm_folded_run {
     const char *policy; /* STARPU_SCHED, or the default */
     double hold;        /* as in struct mtlm_evaluate_program */
     struct mtlm_execution execution;
+    /* After mtlm_starpu_run(): the makespan before, of the evaluator; else 0.
+     */
+    double evaluated_s;
 };
 
 /* Returns the programs of config, not yet evaluated.  Borrows cluster.  The
@@ -23,6 +26,10 @@ struct mtlm_folded_run mtlm_folded_run_create(
 
 /* Returns the bytes of the fullest device. */
 double mtlm_folded_run_memory(const struct mtlm_folded_run *run);
+
+/* Returns what mtlm_folded_run_evaluate() evaluates; borrows run. */
+struct mtlm_evaluate_program mtlm_folded_run_job(struct mtlm_folded_run *run,
+                                                 bool serial);
 
 /* Evaluates one iteration from an idle machine.  Ready nodes start by priority;
  * with the policy mtlm, workers wait by the hold rule.  serial: a rank takes

@@ -78,6 +78,7 @@ struct mtlm_prediction mtlm_prediction_make(const struct mtlm_folded_run *run,
         .nodes = run->execution.n,
         .policy = run->policy,
         .hold = run->hold,
+        .evaluated_s = run->evaluated_s,
         .iteration_s = seconds,
         .samples_per_s = options->global_batch_size / seconds,
         .tokens_per_s =

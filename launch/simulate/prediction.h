@@ -18,6 +18,8 @@ struct mtlm_prediction {
     int nodes;                         /* evaluated nodes */
     const char *policy;
     double hold; /* as in struct mtlm_evaluate_program */
+    /* StarPU ran the policy: the evaluator's iteration_s; else 0. */
+    double evaluated_s;
     double iteration_s, samples_per_s, tokens_per_s;
     /* Of an iteration: mtlm_model_flops(), and with what recomputation adds. */
     double model_flops, hardware_flops;

@@ -46,6 +46,17 @@ static void print_job(const struct mtlm_prediction *p,
     fprintf(out, "schedule         %s\n\n", mtlm_options_schedule_name(o));
 }
 
+/* Says what StarPU's policy changes. */
+static void print_engine(const struct mtlm_prediction *p, FILE *out)
+{
+    if (p->evaluated_s > 0)
+        fprintf(out,
+                "engine           StarPU in virtual time, policy %s: %+.2f %% "
+                "beside the evaluator's %.6g s\n",
+                p->policy, 100 * (p->iteration_s / p->evaluated_s - 1),
+                p->evaluated_s);
+}
+
 static void print_rates(const struct mtlm_prediction *p, FILE *out)
 {
     fprintf(out,
@@ -114,6 +125,7 @@ int mtlm_prediction_table_print(const struct mtlm_prediction *prediction,
         fprintf(out, "%s\n", options->notes);
     fputc('\n', out);
     print_job(prediction, options, out);
+    print_engine(prediction, out);
     print_rates(prediction, out);
     print_idle_time(prediction, out);
     print_memory(prediction, out);

@@ -19,6 +19,7 @@
 #include "launch/simulate/prediction_table.h"
 #include "launch/simulate/simulate.h"
 #include "launch/simulate/simulate_trace.h"
+#include "launch/simulate/starpu_run.h"
 #include "runtime/comm/launcher.h"
 
 #define GIB (1024.0 * 1024 * 1024)
@@ -191,14 +192,30 @@ static int write_trace(const struct simulation *s,
     return rc;
 }
 
+/* Evaluates the programs, and runs them in virtual time if asked to. */
+static int run_iteration(const struct simulation *s,
+                         struct mtlm_folded_run *run, struct mtlm_error *err)
+{
+    const bool serial = s->options->transport == MTLM_USE_SERIAL;
+
+    mtlm_step_show("evaluating an iteration");
+    mtlm_folded_run_evaluate(run, serial);
+    if (s->options->simulate_engine == MTLM_ENGINE_STARPU
+        && mtlm_starpu_run(run, serial, err) < 0) {
+        mtlm_step_clear();
+        return -1;
+    }
+    return 0;
+}
+
 /* Evaluates the run, and prints and writes the numbers. */
 static int evaluate(struct simulation *s, struct mtlm_folded_run *run,
                     FILE *out, struct mtlm_error *err)
 {
     struct mtlm_prediction prediction;
 
-    mtlm_step_show("evaluating an iteration");
-    mtlm_folded_run_evaluate(run, s->options->transport == MTLM_USE_SERIAL);
+    if (run_iteration(s, run, err) < 0)
+        return -1;
     prediction = mtlm_prediction_make(run, s->options, &s->cluster);
     mtlm_step_clear();
     return mtlm_prediction_table_print(&prediction, s->options, out, err) < 0

@@ -142,11 +142,11 @@ static void become_simulator(const char *program, const struct sim_files *p)
     }
     set_environment(p);
     limit_stacks();
-    /* SimGrid reads the last three.  Times count to a picosecond: by default
+    /* SimGrid reads the last three.  Times count to a nanosecond: by default
      * SimGrid takes moments within 10 us for one. */
     execl(program, "mtlm-dag-sim", p->job, p->times,
-          "--log=xbt_cfg.thres:warning", "--cfg=surf/precision:1e-12",
-          "--cfg=maxmin/precision:1e-12", (char *) NULL);
+          "--log=xbt_cfg.thres:warning", "--cfg=surf/precision:1e-9",
+          "--cfg=maxmin/precision:1e-9", (char *) NULL);
     fprintf(stderr, "%s: %s\n", program, strerror(errno));
 }
 

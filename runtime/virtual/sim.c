@@ -8,6 +8,7 @@
 
 #include "config.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -38,6 +39,7 @@ static struct {
     uint32_t *mask;                 /* [workers][mask_words] one worker each */
     unsigned mask_words;
     int64_t begin_ns;
+    double stretch;
 } sim;
 
 enum { BITS = 32 };
@@ -58,7 +60,23 @@ static double modelled_us(struct starpu_task *task,
 
     (void) arch;
     (void) impl;
-    return t->duration_ns > 0 ? 1e-3 * t->duration_ns : least;
+    return fmax(1e-3 * sim.stretch * t->duration_ns, least);
+}
+
+/* With each task StarPU lets a microsecond pass.  Durations are stretched until
+ * a microsecond is little: to a mean of 10 ms.  More would cost time, because
+ * idle workers look for a task once a second. */
+static double find_stretch(void)
+{
+    const double mean_ns = 1e7, most = 1e4;
+    double sum_ns = 0;
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < sim.job.n_tasks; i++) {
+        sum_ns += sim.job.task[i].duration_ns;
+        n += sim.job.task[i].duration_ns > 0;
+    }
+    return n > 0 ? fmin(fmax(mean_ns * n / sum_ns, 1), most) : 1;
 }
 
 static void never_runs(void *buffers[], void *arg)
@@ -230,6 +248,8 @@ static int start_starpu(struct mtlm_error *err)
     struct starpu_conf conf;
 
     starpu_conf_init(&conf);
+    sim.stretch = find_stretch();
+    mtlm_virtual_sim_policy_stretch(sim.stretch);
     mtlm_virtual_sim_policy_ranks(sim.job.ranks,
                                   mtlm_virtual_workers(&sim.job));
     mtlm_policy_nodes_find_task(node_of);

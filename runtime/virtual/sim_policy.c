@@ -22,6 +22,7 @@ struct wish {
     unsigned worker;
 };
 
+static double stretch = 1;
 static int n_ranks = 1, workers_of_rank = INT_MAX;
 /* All threads of SimGrid take turns in one thread of the system. */
 static int pending;        /* wishes */
@@ -31,7 +32,21 @@ static int64_t *wished_ns; /* [workers] latest wish of each worker */
 /* The clock begins at 1: elsewhere 0 means that nobody knows the time. */
 int64_t mtlm_policy_now_ns(void)
 {
-    return llround(1e9 * simgrid_get_clock()) + 1;
+    return llround(1e9 / stretch * simgrid_get_clock()) + 1;
+}
+
+void mtlm_virtual_sim_policy_stretch(double factor)
+{
+    stretch = factor;
+}
+
+/* Sleeps until the time has come, at least one step of the clock. */
+static void sleep_until(int64_t when_ns)
+{
+    /* 1 ns more: SimGrid's clock is no whole number of nanoseconds. */
+    const double left_ns = when_ns - mtlm_policy_now_ns() + 1;
+
+    sg_actor_sleep_for(1e-9 * stretch * fmax(left_ns, 1));
 }
 
 int mtlm_policy_ranks(void)
@@ -56,8 +71,7 @@ static void *wake_worker(void *arg)
 {
     struct wish *wish = arg;
 
-    /* 1 ns more: SimGrid's clock is no whole number of nanoseconds. */
-    sg_actor_sleep_for(1e-9 * (wish->when_ns - mtlm_policy_now_ns() + 1));
+    sleep_until(wish->when_ns);
     starpu_wake_worker_relax_light(wish->worker);
     pending--;
     free(wish);
@@ -83,6 +97,5 @@ void mtlm_policy_ask_again(unsigned worker, int64_t when_ns)
 void mtlm_virtual_sim_policy_wait(void)
 {
     while (pending > 0)
-        sg_actor_sleep_for(
-            fmax(1e-6, 1e-9 * (last_ns - mtlm_policy_now_ns() + 1)));
+        sleep_until(last_ns);
 }

@@ -7,6 +7,10 @@
 /* Sets the ranks and the workers of each rank.  Call before starpu_init(). */
 void mtlm_virtual_sim_policy_ranks(int ranks, int workers_per_rank);
 
+/* Makes the clock of policies advance by 1 / stretch of SimGrid's.  Call before
+ * starpu_init(). */
+void mtlm_virtual_sim_policy_stretch(double stretch);
+
 /* Waits for the last call that mtlm_policy_ask_again() promised.  Call before
  * starpu_shutdown(). */
 void mtlm_virtual_sim_policy_wait(void);

@@ -38,6 +38,30 @@ static void test_the_highest_priority_goes_first_then_the_oldest(void **state)
     mtlm_simulator_destroy(sim);
 }
 
+/* Of equal priority, the task that waited longest goes first if asked to. */
+static void test_of_equals_the_first_one_ready_goes_first(void **state)
+{
+    (void) state;
+    for (int first_come = 0; first_come < 2; first_come++) {
+        struct mtlm_simulator *sim = mtlm_simulator_create();
+        const int x = mtlm_simulator_lane(sim, 1);
+        const int y = mtlm_simulator_lane(sim, 1);
+        const int busy = mtlm_simulator_task(sim, y, 2, 9);
+        const int before = mtlm_simulator_task(sim, x, 1, 0);
+        const int late = mtlm_simulator_task(sim, y, 3, 5);
+        const int early = mtlm_simulator_task(sim, y, 4, 5);
+
+        mtlm_simulator_edge(sim, before, late, 0);
+        if (first_come)
+            mtlm_simulator_first_come(sim);
+        assert_true(mtlm_simulator_run(sim));
+        assert_times(sim, busy, 0, 2);
+        assert_times(sim, early, first_come ? 2 : 5, first_come ? 6 : 9);
+        assert_times(sim, late, first_come ? 6 : 2, first_come ? 9 : 5);
+        mtlm_simulator_destroy(sim);
+    }
+}
+
 /* What is ready runs although something better becomes ready soon. */
 static void test_no_worker_waits_while_there_is_work(void **state)
 {
@@ -164,6 +188,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_highest_priority_goes_first_then_the_oldest),
+        cmocka_unit_test(test_of_equals_the_first_one_ready_goes_first),
         cmocka_unit_test(test_no_worker_waits_while_there_is_work),
         cmocka_unit_test(test_a_lane_runs_as_many_tasks_as_it_has_workers),
         cmocka_unit_test(test_delays_and_messages_take_no_worker),

@@ -74,6 +74,7 @@ static struct scene create_scene(const struct job *job, int step, double hold)
     s.job = (struct mtlm_evaluate_program){.program = s.program,
                                            .iterations = 1,
                                            .seconds = seconds,
+                                           .first_come = true,
                                            .hold = hold};
     for (int r = 0; r < s.ranks.n; r += step)
         s.program[s.job.n++] = s.ranks.program[r];

@@ -1,0 +1,127 @@
+#!/bin/bash
+# --simulate-engine starpu: StarPU's policies and policies of users in virtual
+# time.  Without mtlm-dag-sim one sentence says what to do.
+set -u
+. "${srcdir:-.}/tests/mpi/common.sh"
+
+srcdir=$(cd "${srcdir:-.}" && pwd)
+clusters=$srcdir/launch/clusters
+job=(--simulate "$clusters/dgx-a100.ini" --fp16 --world-size 4 --model gpt2-124m
+    --pipeline-model-parallel-size 4 --micro-batch-size 1
+    --global-batch-size 8 --schedule zb-h1)
+
+# simulate OPTION...: prints the table to out.
+simulate() {
+    timeout -k 5 $((120 * TIME_SCALE)) "$program" "${job[@]}" \
+        --simulate-engine starpu "$@" >out 2>err </dev/null
+    rc=$?
+}
+
+# refuse CODE WORDS...: the last simulation ended so, with one sentence.
+refuse() {
+    [ "$rc" -eq "$1" ] || fail "exit code $rc, not $1: $(cat err)"
+    [ "$(wc -l <err)" -eq 1 ] || fail "not one sentence: $(cat err)"
+    for word in "${@:2}"; do
+        grep -qF -e "$word" err || fail "no \"$word\" in: $(cat err)"
+    done
+}
+
+# A program without mtlm-dag-sim beside it.
+mkdir alone
+cp "$program" alone/
+program=$PWD/alone/mtlm-dag simulate
+[ "$rc" -eq 0 ] || refuse 2 'launch/setup --simgrid'
+# The variable alone does not choose the engine.
+STARPU_SCHED=eager "$program" "${job[@]}" >out 2>err || fail "$(cat err)"
+grep -q 'prio stands for STARPU_SCHED=eager; --simulate-engine starpu' out \
+    || fail "$(cat out)"
+
+if [ ! -x "$builddir/mtlm-dag-sim" ]; then
+    echo "no mtlm-dag-sim (launch/setup --simgrid): policies are not run"
+    finish
+fi
+simulate
+grep -q 'engine .*StarPU in virtual time, policy prio: [-+]0\.[01]. %' out \
+    || fail "prio: $(cat out err)"
+cp out first
+simulate
+cmp -s first out || fail "two runs differ"
+grep -v '^engine\|^  policy' first >starpu
+STARPU_SCHED=eager simulate --metrics metrics --trace trace
+grep -q '"engine": *"starpu"' metrics || fail "metrics: $(cat metrics)"
+[ -s trace/schedule.csv ] || fail "no trace"
+grep -q '^engine .*policy eager: +[1-9]' out || fail "eager: $(cat out err)"
+STARPU_SCHED=first simulate
+refuse 2 'STARPU_SCHED=first is no scheduling policy'
+
+# Policies of users: compiled with the headers of either StarPU.
+of() {
+    sed -n "s/^$1 = //p" "$builddir/Makefile"
+}
+mkdir include
+ln -s "$srcdir/runtime/include/mtlm" include/mtlm
+cp "$srcdir"/runtime/policies/* .
+cat >withhold.c <<'END_OF_C'
+/* Withholds every W. */
+#include <string.h>
+#include <starpu.h>
+#include <starpu_scheduler.h>
+#include <mtlm/policy.h>
+
+MTLM_POLICY_PLUGIN;
+static struct starpu_task_list ready;
+
+static void init(unsigned sched_ctx)
+{
+    (void) sched_ctx;
+    starpu_task_list_init(&ready);
+    mtlm_policy_watch(&(struct mtlm_policy_watch){.ready = NULL});
+}
+static int push(struct starpu_task *task)
+{
+    const struct mtlm_policy_node *node = mtlm_policy_node(task);
+    if (!node || node->phase != MTLM_PHASE_WEIGHT)
+        starpu_task_list_push_back(&ready, task);
+    starpu_push_task_end(task);
+    for (unsigned w = 0; w < starpu_worker_get_count(); w++)
+        starpu_wake_worker_relax_light(w);
+    return 0;
+}
+static struct starpu_task *pop(unsigned sched_ctx)
+{
+    struct starpu_task *task;
+    (void) sched_ctx;
+    for (task = starpu_task_list_begin(&ready); task;
+         task = starpu_task_list_next(task))
+        if (starpu_worker_can_execute_task_first_impl(
+                starpu_worker_get_id_check(), task, NULL)) {
+            starpu_task_list_erase(&ready, task);
+            return task;
+        }
+    return NULL;
+}
+static struct starpu_sched_policy withhold = {.init_sched = init,
+    .push_task = push, .pop_task = pop, .policy_name = "withhold",
+    .worker_type = STARPU_WORKER_LIST};
+struct starpu_sched_policy *starpu_get_sched_lib_policy(const char *name)
+{
+    return strcmp(name, "withhold") == 0 ? &withhold : NULL;
+}
+END_OF_C
+make -s CC="$(of CC)" CPPFLAGS=-Iinclude \
+    STARPU_CFLAGS="$(of STARPU_SIMGRID_CFLAGS)" >/dev/null || fail "make"
+# shellcheck disable=SC2046 # several words
+$(of CC) -shared -fPIC -Iinclude $(of STARPU_SIMGRID_CFLAGS) -o withhold.so \
+    withhold.c || fail "withhold.c does not compile"
+for policy in smallest home mtlm; do
+    STARPU_SCHED_LIB=./policies.so STARPU_SCHED=$policy simulate
+    grep -q "^engine .*policy $policy: " out || fail "$policy: $(cat out err)"
+done
+STARPU_SCHED_LIB=./withhold.so STARPU_SCHED=withhold simulate
+refuse 7 'under policy withhold' 'tasks never run; ready are: ' ', W of microb'
+# shellcheck disable=SC2046 # several words
+$(of CC) -shared -fPIC -Iinclude $(of STARPU_CFLAGS) -o withhold.so withhold.c \
+    || fail "withhold.c does not compile"
+STARPU_SCHED_LIB=./withhold.so STARPU_SCHED=withhold simulate
+refuse 2 'built for a StarPU that trains'
+finish
