@@ -75,31 +75,41 @@ static int add_task(struct pipeline *p, int kind, int k, int i,
     return task;
 }
 
-static void add_weight(struct pipeline *p, int k, int i)
+/* Returns the number of tasks of a pass. */
+static int tasks_of(const struct pipeline *p, int kind)
 {
-    const int n = p->config->pieces;
-    const int64_t all = to_ns(p->config->weight[k]);
+    if (kind == WEIGHT)
+        return p->config->pieces;
+    return p->config->steps > 0 ? p->config->steps : 1;
+}
+
+static void add_pass(struct pipeline *p, int kind, int k, int i, double seconds)
+{
+    const int n = tasks_of(p, kind);
+    const int64_t all = to_ns(seconds);
 
     for (int j = 0; j < n; j++) {
         const int task =
-            add_task(p, WEIGHT, k, i, all * (j + 1) / n - all * j / n);
+            add_task(p, kind, k, i, all * (j + 1) / n - all * j / n);
 
         if (j == 0)
-            *task_at(p, WEIGHT, k, i) = task;
+            *task_at(p, kind, k, i) = task;
+        else if (kind != WEIGHT)
+            mtlm_simulator_edge(p->sim, task - 1, task, 0);
     }
 }
 
 /* In program order: the simulator breaks ties by it. */
 static void add_tasks(struct pipeline *p)
 {
+    const struct mtlm_evaluate *c = p->config;
+
     for (int i = 0; i < p->m; i++) {
         for (int k = 0; k < p->stages; k++)
-            *task_at(p, FORWARD, k, i) =
-                add_task(p, FORWARD, k, i, to_ns(p->config->forward[k]));
+            add_pass(p, FORWARD, k, i, c->forward[k]);
         for (int k = p->stages - 1; k >= 0; k--) {
-            *task_at(p, BACKWARD, k, i) =
-                add_task(p, BACKWARD, k, i, to_ns(p->config->backward[k]));
-            add_weight(p, k, i);
+            add_pass(p, BACKWARD, k, i, c->backward[k]);
+            add_pass(p, WEIGHT, k, i, c->weight[k]);
         }
     }
 }
@@ -115,13 +125,16 @@ static int64_t hop_ns(const struct pipeline *p, int a, int b, int i)
                  + mtlm_late_share(a, b, i) * p->config->latency);
 }
 
-/* Adds an edge from the task, from all pieces of a W.  i < 0: adds none. */
+/* Adds an edge from the last task of a pass, from all pieces of a W.  i < 0:
+ * adds none. */
 static void add_edge(struct pipeline *p, int kind, int k, int i, int after,
                      int64_t delay)
 {
+    const int n = tasks_of(p, kind);
+
     if (i < 0)
         return;
-    for (int j = 0; j < (kind == WEIGHT ? p->config->pieces : 1); j++)
+    for (int j = kind == WEIGHT ? 0 : n - 1; j < n; j++)
         mtlm_simulator_edge(p->sim, *task_at(p, kind, k, i) + j, after, delay);
 }
 

@@ -3,9 +3,10 @@
 
 /* Evaluation of a schedule on a pipeline of virtual stages: list scheduling
  * (graph/predict/simulator.h) with the edges, windows and priorities of a
- * program.  On each virtual stage, a microbatch has one task for F, one for B
- * and several for W.  There are no tensors and no collectives;
- * graph/predict/evaluate_program.h has both. */
+ * program.  On each virtual stage, a microbatch has tasks for F, B and W.  The
+ * tasks of an F or a B run one after another: a ready pass of higher priority
+ * comes between them, as between the nodes of a program.  There are no tensors
+ * and no collectives; graph/predict/evaluate_program.h has both. */
 
 #include <stdint.h>
 
@@ -28,6 +29,7 @@ struct mtlm_evaluate {
                                        * (mtlm_late_share()), half on average */
     int pieces;                       /* tasks of W per stage and microbatch; >=
                                        * 1 */
+    int steps;                        /* tasks of an F and of a B; 0: one */
     const struct mtlm_window *window; /* [stages] */
     /* Boxes with W in one piece.  A place in the order is a priority, instead
      * of the schedule's.  NULL: none. */

@@ -19,13 +19,17 @@ void mtlm_evaluated_order(const struct mtlm_evaluation *evaluation,
                           const struct mtlm_boxes *boxes,
                           struct mtlm_box_order *order)
 {
-    /* The pieces of a W are alike: the next one to start is the next piece. */
+    /* The pieces of a W are alike: the next one to start is the next piece.  An
+     * F or a B is one box, at the place of its first task. */
     int *started = mtlm_calloc(mtlm_boxes_count(boxes), sizeof(*started));
 
     for (int i = 0; i < evaluation->n_tasks; i++) {
         const int first = first_box(boxes, &evaluation->task[i]);
 
-        mtlm_order_append(order, boxes, first + started[first]++);
+        if (started[first] == 0
+            || evaluation->task[i].phase == MTLM_PHASE_WEIGHT)
+            mtlm_order_append(order, boxes, first + started[first]);
+        started[first]++;
     }
     free(started);
 }

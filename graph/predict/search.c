@@ -76,7 +76,7 @@ static bool shorten(struct mtlm_evaluate *pipeline)
 
     if (mtlm_layout_stages(layout) * m <= MANY_TASKS)
         return false;
-    pipeline->pieces = 1;
+    pipeline->pieces = pipeline->steps = 1;
     pipeline->microbatches = fmin(m, ENOUGH * mtlm_layout_pipeline(layout));
     return true;
 }

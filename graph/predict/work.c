@@ -82,6 +82,7 @@ static int weight_pieces(const struct mtlm_program_config *config)
 
 struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config)
 {
+    const int pieces = weight_pieces(config);
     struct mtlm_work work = {.window = mtlm_ring_windows(config)};
 
     find_times(&work, config);
@@ -93,7 +94,8 @@ struct mtlm_work mtlm_work_create(const struct mtlm_program_config *config)
         .backward = work.times.backward,
         .weight = work.times.weight,
         .hop = work.times.hop,
-        .pieces = weight_pieces(config),
+        .pieces = pieces,
+        .steps = pieces,
         .window = work.window,
         .order = config->follow == MTLM_FOLLOW_HINT ? config->order : NULL,
         .pooled = config->follow == MTLM_FOLLOW_HINT

@@ -10,7 +10,8 @@
 
 /* Times from FLOPs are scaled: F of a microbatch takes 1 ms per rank on
  * average.  With placement policy, F takes 1 ms per stage.  W has as many
- * pieces as its longest task fits into W, but at most 8. */
+ * pieces as its longest task fits into W, but at most 8; F and B have as many
+ * steps. */
 struct mtlm_work {
     struct mtlm_evaluate pipeline; /* its order: of a config in mode hint */
     struct mtlm_window *window;    /* pipeline.window: of the program */
