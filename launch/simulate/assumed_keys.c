@@ -1,4 +1,5 @@
-/* Finds the numbers of a cluster file that its comments call assumed. */
+/* Finds the numbers of a cluster file that its comments call assumed, or
+ * fitted. */
 
 #include "config.h"
 
@@ -13,6 +14,7 @@
 #include "runtime/base/memory.h"
 
 struct assumed {
+    const char *word;
     char section[32];
     bool above; /* the comment above has the word */
     char *keys; /* found so far, or NULL */
@@ -39,7 +41,7 @@ static void add_key(struct assumed *a, const char *line)
 
 static void read_line(struct assumed *a, const char *line)
 {
-    const bool word = strcasestr(line, "assumed") != NULL;
+    const bool word = strcasestr(line, a->word) != NULL;
 
     while (isspace((unsigned char) *line))
         line++;
@@ -55,9 +57,10 @@ static void read_line(struct assumed *a, const char *line)
     a->above = false;
 }
 
-char *mtlm_assumed_keys(const char *path, struct mtlm_error *err)
+char *mtlm_assumed_keys(const char *path, const char *word,
+                        struct mtlm_error *err)
 {
-    struct assumed a = {0};
+    struct assumed a = {.word = word};
     FILE *file = fopen(path, "re");
     char *line = NULL;
     size_t room = 0;

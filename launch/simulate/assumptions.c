@@ -51,19 +51,33 @@ static void print_order(const struct mtlm_prediction *p,
                 p->policy);
 }
 
+static int print_numbers(const struct mtlm_options *options, FILE *out,
+                         struct mtlm_error *err)
+{
+    static const char *const words[] = {"assumed", "fitted"};
+
+    for (int i = 0; i < 2; i++) {
+        char *keys = mtlm_assumed_keys(options->simulate_file, words[i], err);
+
+        if (!keys)
+            return -1;
+        if (i == 0 || *keys)
+            fprintf(out, "  %-14s in %s: %s\n", words[i],
+                    options->simulate_file, *keys ? keys : "no number");
+        free(keys);
+    }
+    return 0;
+}
+
 int mtlm_assumptions_print(const struct mtlm_prediction *prediction,
                            const struct mtlm_options *options, FILE *out,
                            struct mtlm_error *err)
 {
-    char *keys = mtlm_assumed_keys(options->simulate_file, err);
-
-    if (!keys)
-        return -1;
     fprintf(out, "\nAssumptions\n");
     print_folding(prediction, out);
     print_order(prediction, options, out);
-    fprintf(out, "  numbers        assumed in %s: %s\n", options->simulate_file,
-            *keys ? keys : "none");
+    if (print_numbers(options, out, err) < 0)
+        return -1;
     fprintf(out,
             "  iteration      the first one, from an idle machine to the last "
             "optimizer node\n"
@@ -71,6 +85,5 @@ int mtlm_assumptions_print(const struct mtlm_prediction *prediction,
             "other, and overlap_tax slows kernels beside them\n"
             "  not modelled   the runtime's own time, data input, validation, "
             "checkpoints, jitter, faults\n");
-    free(keys);
     return 0;
 }

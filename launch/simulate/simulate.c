@@ -15,6 +15,7 @@
 #include "launch/plan/layout_choice.h"
 #include "launch/plan/schedule_choice.h"
 #include "launch/plan/step.h"
+#include "launch/simulate/layout_search.h"
 #include "launch/simulate/prediction_json.h"
 #include "launch/simulate/prediction_table.h"
 #include "launch/simulate/simulate.h"
@@ -30,6 +31,7 @@ struct simulation {
     struct mtlm_wish wish;
     struct mtlm_hosts hosts;
     struct mtlm_choice choice;
+    struct mtlm_layout_search search; /* empty: the layout is given */
 };
 
 /* ---- the job ---- */
@@ -125,14 +127,40 @@ static int check_memory(const struct simulation *s, double need,
         o->simulate_file, s->hosts.available / GIB);
 }
 
+/* Finds the fastest layout.  The times of stages say nothing about tensor
+ * parallelism: with these, the choice is the one of a run. */
+static int search_layout(struct simulation *s, struct mtlm_error *err)
+{
+    const struct mtlm_options *o = s->options;
+    struct mtlm_hosts hosts = s->hosts;
+
+    if (!s->wish.layout_free || s->cluster.timed || s->wish.order
+        || o->placement == MTLM_PLACEMENT_POLICY)
+        return mtlm_layout_choice_make(o, &s->wish, &s->hosts, &s->choice, err);
+    if (o->ignore_memory)
+        hosts.available = INFINITY;
+    s->search = mtlm_layout_search_make(o, &s->wish, &hosts, &s->cluster);
+    if (s->search.n > 0) {
+        mtlm_layout_search_take(&s->search, s->options, &s->wish, &s->choice);
+        return 0;
+    }
+    if (s->search.weighed == 0)
+        return mtlm_layout_choice_make(o, &s->wish, &s->hosts, &s->choice, err);
+    return mtlm_error_set(err, MTLM_EXIT_RESOURCE,
+                          "none of %d layouts of %s on %d ranks fits into the "
+                          "%.2f GiB of a device of %s",
+                          s->search.weighed,
+                          o->preset ? o->preset : "this model", hosts.ranks,
+                          hosts.available / GIB, o->simulate_file);
+}
+
 /* Settles layout and schedule in options and wish. */
 static int choose_layout(struct simulation *s, struct mtlm_error *err)
 {
     int rc;
 
     mtlm_step_show("weighing layouts");
-    rc = mtlm_layout_choice_make(s->options, &s->wish, &s->hosts, &s->choice,
-                                 err);
+    rc = search_layout(s, err);
     if (rc == 0)
         rc = check_memory(s, s->choice.need, err);
     if (rc == 0)
@@ -218,8 +246,11 @@ static int evaluate(struct simulation *s, struct mtlm_folded_run *run,
         return -1;
     prediction = mtlm_prediction_make(run, s->options, &s->cluster);
     mtlm_step_clear();
-    return mtlm_prediction_table_print(&prediction, s->options, out, err) < 0
-                   || write_metrics(s, &prediction, err) < 0
+    if (mtlm_prediction_table_print(&prediction, s->options, out, err) < 0)
+        return -1;
+    if (s->search.n > 0)
+        mtlm_layout_search_print(&s->search, &s->hosts, out);
+    return write_metrics(s, &prediction, err) < 0
                    || write_trace(s, run, &prediction, out, err) < 0
                ? -1
                : 0;
@@ -273,6 +304,7 @@ int mtlm_simulate(struct mtlm_options *options, FILE *out,
                   struct mtlm_error *err)
 {
     struct simulation s = {.options = options};
+    int rc;
 
     if (check_alone(err) < 0
         || mtlm_cluster_read(&s.cluster, options->simulate_file, "--simulate",
@@ -280,7 +312,11 @@ int mtlm_simulate(struct mtlm_options *options, FILE *out,
                < 0)
         return -1;
     make_wish(&s);
-    if (find_hosts(&s, err) < 0 || choose_layout(&s, err) < 0)
-        return -1;
-    return simulate_iteration(&s, out, err);
+    rc = find_hosts(&s, err);
+    if (rc == 0)
+        rc = choose_layout(&s, err);
+    if (rc == 0)
+        rc = simulate_iteration(&s, out, err);
+    mtlm_layout_search_free(&s.search);
+    return rc;
 }

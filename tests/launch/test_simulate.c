@@ -331,8 +331,8 @@ static void test_the_table_says_all(void **state)
     text = text_of("uniform", FOUR);
     assert_says(text, "utilisation      unknown: ");
     assert_says(text, "; the cluster file gives no memory_gb\n");
-    assert_says(text, "numbers        assumed in ");
-    assert_says(text, "uniform.ini: none\n");
+    assert_says(text, "assumed        in ");
+    assert_says(text, "uniform.ini: no number\n");
     free(text);
 }
 
@@ -387,6 +387,86 @@ static void test_the_size_of_the_machine_is_a_limit(void **state)
                       "[network]\n");
     free(text);
     free(more);
+    unlink(name);
+}
+
+/* Four ranks of the small machine. */
+#define SEARCH                                                                 \
+    "--model gpt-tiny --num-layers 8 --fp16 --world-size 4 "                   \
+    "--global-batch-size 8 --schedule 1f1b "
+
+static double seconds_in(const char *text)
+{
+    const char *at = text ? strstr(text, " s an iteration: ") : NULL;
+
+    assert_non_null(at);
+    while (at[-1] != ' ')
+        at--;
+    return atof(at);
+}
+
+/* Of six layouts of four ranks, none is faster than the one that is found. */
+static void test_the_fastest_layout_is_found(void **state)
+{
+    static const char given[] =
+        SEARCH "--micro-batch-size 1 --recompute-granularity none "
+               "--num-virtual-stages-per-pipeline-rank 1 ";
+    char name[] = "/tmp/mtlm-cluster.XXXXXX", *text, *line;
+    const int fd = mkstemp(name);
+    double found, least = INFINITY;
+
+    (void) state;
+    assert_true(fd >= 0);
+    close(fd);
+    write_small(name);
+    text = on_small(name, given);
+    found = seconds_in(text);
+    assert_says(text, "\nFastest layouts, of 6 weighed and 6 simulated;");
+    free(text);
+    for (int t = 1; t <= 4; t *= 2)
+        for (int p = 1; t * p <= 4; p *= 2) {
+            line = mtlm_sprintf("%s --tensor-model-parallel-size %d "
+                                "--pipeline-model-parallel-size %d",
+                                given, t, p);
+            text = on_small(name, line);
+            least = fmin(least, seconds_in(text));
+            assert_null(strstr(text, "Fastest layouts"));
+            free(text);
+            free(line);
+        }
+    near(found, least, 1e-9);
+    unlink(name);
+}
+
+/* Micro batch and recomputation are chosen with the layout, within memory. */
+static void test_a_search_keeps_to_memory(void **state)
+{
+    char name[] = "/tmp/mtlm-cluster.XXXXXX", *text;
+    const int fd = mkstemp(name);
+
+    (void) state;
+    assert_true(fd >= 0);
+    close(fd);
+    write_small(name);
+    text = on_small(name, "--model gpt-tiny --fp16 --world-size 4 "
+                          "--global-batch-size 64");
+    assert_non_null(text);
+    assert_true(options.micro_batch_size > 1);
+    assert_int_equal(options.recompute.granularity, MTLM_RECOMPUTE_NONE);
+    free(text);
+    /* 16 bytes and more for each of 153 million parameters: eight devices of 1
+     * GB hold them in parts, two do not. */
+    text = on_small(name, "--model gpt2-345m --num-layers 8 --fp16 "
+                          "--world-size 8 --global-batch-size 64");
+    assert_non_null(text);
+    assert_null(strstr(text, "the job does not fit"));
+    assert_true(options.tensor_parallel * options.pipeline_parallel == 8);
+    free(text);
+    assert_null(on_small(name, "--model gpt2-345m --num-layers 8 --fp16 "
+                               "--world-size 2 --global-batch-size 64"));
+    assert_int_equal(error.code, MTLM_EXIT_RESOURCE);
+    assert_says(error.text, " layouts of gpt2-345m on 2 ranks fits into the "
+                            "0.93 GiB of a device of /tmp/");
     unlink(name);
 }
 
@@ -464,6 +544,8 @@ int main(void)
         cmocka_unit_test(test_idle_time_is_shared_out_whole),
         cmocka_unit_test(test_the_table_says_all),
         cmocka_unit_test(test_the_size_of_the_machine_is_a_limit),
+        cmocka_unit_test(test_the_fastest_layout_is_found),
+        cmocka_unit_test(test_a_search_keeps_to_memory),
         cmocka_unit_test(test_what_contradicts_is_refused),
     };
 

@@ -56,6 +56,33 @@ job 1 "${simulate[@]}" --trace trace --trace-microbatches 3:9
     && grep -q '3:9 goes beyond the 8 microbatches of an iteration' err \
     || fail "beyond: exit code $rc, $(cat err)"
 
+# published OPTION...: the fastest layout of published code on 64 GPUs, as tensor
+# and pipeline size and micro batch.
+published() {
+    well 1 --simulate "$clusters/dgx-a100.ini" --as 2021 --fp16 --num-layers 32 \
+        --num-attention-heads 128 --seq-length 2048 --vocab-size 51200 \
+        --train-iters 1 --lr 1e-4 --recompute-granularity full \
+        --world-size 64 "$@"
+    awk '/^Fastest layouts/ { seen = NR } seen && NR == seen + 2 {
+            print $1, $2, $5 }' out
+}
+
+# The choices of arXiv 2104.04473: figure 13, and figure 16 at 8 x 8.
+if full_tier; then
+    choice=$(published --hidden-size 20480 --global-batch-size 32 \
+        --micro-batch-size 1)
+    [ "$choice" = '8 8 1' ] || fail "figure 13: $choice"
+    for batch in 128 512; do
+        for b in 1 2 4 8; do
+            published --hidden-size 15360 --global-batch-size $batch \
+                --tensor-model-parallel-size 8 --ignore-memory \
+                --pipeline-model-parallel-size 8 --micro-batch-size $b
+            sed -n "s/^time  *\([^ ]*\) s an iteration.*/\1 $b/p" out
+        done | sort -g | head -n 1 >best
+        [ "$(cut -d' ' -f2 best)" = 2 ] || fail "figure 16: $(cat best)"
+    done
+fi
+
 if full_tier && ! sanitized; then
     cat >measure.py <<'END'
 import os, resource, subprocess, sys

@@ -1,0 +1,394 @@
+/* Lists the layouts of a job, orders them by an estimate, and simulates the
+ * first ones that fit. */
+
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "graph/build/order_build.h"
+#include "graph/build/stage.h"
+#include "graph/predict/activation_memory.h"
+#include "graph/predict/outline.h"
+#include "graph/predict/profile.h"
+#include "launch/options/options_schedule.h"
+#include "launch/plan/step.h"
+#include "launch/simulate/folded_run.h"
+#include "launch/simulate/layout_estimate.h"
+#include "launch/simulate/layout_search.h"
+#include "runtime/base/memory.h"
+
+#define GIB (1024.0 * 1024 * 1024)
+
+enum { SIMULATED = 24, PRINTED = 10 };
+
+/* A pipeline rank has at most so many virtual stages, and a microbatch so many
+ * samples, unless given. */
+enum { MOST_STAGES = 4, MOST_SAMPLES = 16 };
+
+/* Of an iteration of more tasks, so many microbatches are simulated, or 3 p. */
+enum { MANY_TASKS = 300000, FEW_MICROBATCHES = 96 };
+
+struct search {
+    const struct mtlm_wish *wish;
+    const struct mtlm_hosts *hosts;
+    const struct mtlm_cluster *cluster;
+    struct mtlm_layout_estimate *estimate;
+    const struct mtlm_published *published; /* order to follow; NULL: none */
+    bool recompute_free;
+    struct mtlm_layout_found *list; /* [n] all layouts */
+    int n;
+    struct mtlm_layout_search result;
+};
+
+/* Returns the wish with virtual stages and recomputation of the layout. */
+static struct mtlm_wish wish_of(const struct search *s,
+                                const struct mtlm_layout_found *f)
+{
+    struct mtlm_wish wish = *s->wish;
+
+    if (wish.stages.virtual_stages == 0 && f->virtual_stages > 1)
+        wish.stages.virtual_stages = f->virtual_stages;
+    wish.config.recompute.granularity = f->granularity;
+    return wish;
+}
+
+static struct mtlm_program_config config_of(const struct search *s,
+                                            const struct mtlm_layout_found *f)
+{
+    const struct mtlm_wish wish = wish_of(s, f);
+
+    return mtlm_wish_config(&wish, f->tp, f->pp, f->dp, f->micro_batch);
+}
+
+/* ---- the list ---- */
+
+/* Returns whether the order, and the code of a profile, exist for config. */
+static bool can_follow(const struct search *s,
+                       const struct mtlm_program_config *config)
+{
+    const struct mtlm_boxes boxes = mtlm_program_boxes(config);
+    const struct mtlm_profile *profile = s->cluster->profile;
+
+    if (profile && mtlm_profile_lacks(profile, config))
+        return false;
+    return !s->published || config->layout.pp == 1
+           || !mtlm_published_lacks(s->published, &boxes);
+}
+
+/* Adds the layout if the job can have it. */
+static void add_layout(struct search *s, struct mtlm_layout_found f)
+{
+    const struct mtlm_wish wish = wish_of(s, &f);
+    struct mtlm_program_config config;
+
+    if (!mtlm_choose_possible(&wish, f.tp * f.pp, f.tp))
+        return;
+    config = config_of(s, &f);
+    if (!mtlm_stage_rows_fit(&config)
+        || !mtlm_schedule_fits(config.schedule, &config.layout)
+        || !can_follow(s, &config))
+        return;
+    f.virtual_stages = config.layout.virtual_stages;
+    f.samples = config.microbatches * f.micro_batch * f.dp;
+    f.estimated_s = mtlm_layout_estimate_seconds(s->estimate, &config);
+    s->list = mtlm_realloc(s->list, s->n + 1, sizeof(*s->list));
+    s->list[s->n++] = f;
+}
+
+/* Adds the layout with each recomputation. */
+static void add_recomputations(struct search *s, struct mtlm_layout_found f)
+{
+    const int given = s->wish->config.recompute.granularity;
+
+    for (int g = MTLM_RECOMPUTE_NONE; g <= MTLM_RECOMPUTE_FULL; g++) {
+        f.granularity = g;
+        if (s->recompute_free || g == given)
+            add_layout(s, f);
+    }
+}
+
+/* Returns whether dp replicas can share the batches in such microbatches. */
+static bool can_share(const struct mtlm_wish *wish, int dp, int64_t micro_batch)
+{
+    const struct mtlm_ramp *ramp = &wish->config.ramp;
+    const int64_t each = micro_batch * dp;
+
+    return wish->global_batch % each == 0
+           && (ramp->increment == 0
+               || (ramp->start % each == 0 && ramp->increment % each == 0));
+}
+
+/* Adds the layout with each micro batch. */
+static void add_micro_batches(struct search *s, struct mtlm_layout_found f)
+{
+    const int64_t given = s->wish->config.micro_batch;
+    const bool free = s->wish->micro_batch_free;
+
+    for (f.micro_batch = free ? 1 : given;
+         f.micro_batch <= (free ? MOST_SAMPLES : given); f.micro_batch *= 2)
+        if (can_share(s->wish, f.dp, f.micro_batch))
+            add_recomputations(s, f);
+}
+
+/* Adds the layout with each number of virtual stages.  Several stages of a rank
+ * have equally many layers. */
+static void add_virtual_stages(struct search *s, struct mtlm_layout_found f)
+{
+    const struct mtlm_stage_wish *stages = &s->wish->stages;
+    const bool free = stages->virtual_stages == 0
+                      && stages->layers_per_stage == 0 && !stages->layers;
+    const int64_t layers = s->wish->config.model.num_layers;
+
+    for (f.virtual_stages = 1;
+         f.virtual_stages <= (free && f.pp > 1 ? MOST_STAGES : 1);
+         f.virtual_stages++)
+        if (f.virtual_stages == 1 || layers % (f.virtual_stages * f.pp) == 0)
+            add_micro_batches(s, f);
+}
+
+static void list_layouts(struct search *s)
+{
+    const int ranks = s->hosts->ranks;
+    const struct mtlm_model *model = &s->wish->config.model;
+
+    for (int t = 1; t <= ranks && t <= model->num_heads; t++)
+        for (int p = 1; ranks % t == 0 && p <= model->num_layers; p++)
+            if (ranks / t % p == 0)
+                add_virtual_stages(s,
+                                   (struct mtlm_layout_found){
+                                       .tp = t, .pp = p, .dp = ranks / t / p});
+}
+
+static int compare(double a, double b)
+{
+    return (a > b) - (a < b);
+}
+
+/* By the time of a sample. */
+static int by_estimate(const void *a, const void *b)
+{
+    const struct mtlm_layout_found *x = a, *y = b;
+
+    return compare(x->estimated_s / x->samples, y->estimated_s / y->samples);
+}
+
+static int by_seconds(const void *a, const void *b)
+{
+    const struct mtlm_layout_found *x = a, *y = b;
+
+    return compare(x->seconds / x->samples, y->seconds / y->samples);
+}
+
+/* ---- simulations ---- */
+
+/* Returns the mean time between two microbatches of the middle third. */
+static double mean_step(const struct mtlm_execution *run, int program,
+                        int64_t microbatches)
+{
+    const int64_t first = microbatches / 3, last = 2 * microbatches / 3;
+    int64_t begin = INT64_MAX, end = INT64_MAX;
+
+    for (int i = 0; i < run->n; i++) {
+        const struct mtlm_executed *x = &run->node[i];
+
+        if (x->program != program)
+            continue;
+        if (x->microbatch == first && x->start_ns < begin)
+            begin = x->start_ns;
+        if (x->microbatch == last && x->start_ns < end)
+            end = x->start_ns;
+    }
+    return 1e-9 * (end - begin) / (last - first);
+}
+
+/* Sets memory and seconds of the layout; tasks: of an iteration of the first
+ * rank.  whole: simulates all microbatches.  Returns false if the layout does
+ * not fit. */
+static bool simulate_config(const struct search *s,
+                            struct mtlm_program_config config, int64_t tasks,
+                            bool whole, struct mtlm_layout_found *f)
+{
+    const int64_t m = config.microbatches;
+    const bool follows = s->published && f->pp > 1;
+    const int64_t least = fmax(FEW_MICROBATCHES, 3 * f->pp);
+    /* Some orders are for multiples of the ranks. */
+    const int64_t few = (least + f->pp - 1) / f->pp * f->pp;
+    struct mtlm_box_order order;
+    struct mtlm_folded_run run;
+    bool fits;
+
+    f->whole = whole || tasks * f->pp <= MANY_TASKS || m <= few;
+    if (!f->whole)
+        config.microbatches = few;
+    if (follows) {
+        order = mtlm_order_build(s->published, &config);
+        config.order = &order;
+    }
+    run = mtlm_folded_run_create(&config, s->cluster);
+    f->memory_bytes = mtlm_folded_run_memory(&run);
+    fits = f->memory_bytes <= s->hosts->available;
+    if (fits) {
+        mtlm_folded_run_evaluate(&run, false);
+        f->seconds = 1e-9 * run.execution.makespan_ns;
+        if (!f->whole)
+            f->seconds +=
+                (m - config.microbatches)
+                * mean_step(&run.execution, f->pp - 1, config.microbatches);
+    }
+    mtlm_folded_run_free(&run);
+    if (follows)
+        mtlm_order_free(&order);
+    return fits;
+}
+
+/* Sets seconds and memory of the layout.  Returns false if the layout does not
+ * fit: by the sizes alone, by its first stage, or by another one. */
+static bool simulate_layout(const struct search *s, bool whole,
+                            struct mtlm_layout_found *f)
+{
+    struct mtlm_program_config config = config_of(s, f);
+    const struct mtlm_stage_cost machine = {
+        .cluster = s->cluster, .stretch = 1, .slow_rank = -1};
+    struct mtlm_stage_times times;
+    struct mtlm_plan plan;
+    bool fits = false;
+
+    if (mtlm_plan_lower_bound(&config, true) > s->hosts->available)
+        return false;
+    mtlm_activation_memory_measure(&config);
+    plan = mtlm_outline_stage(&config, 0, 0);
+    if (mtlm_plan_gpu_bytes(&plan) <= s->hosts->available) {
+        times = mtlm_stage_cost_times(&machine, &config);
+        config.times = &times;
+        fits = simulate_config(s, config, plan.tasks, whole, f);
+        mtlm_stage_times_free(&times);
+    }
+    mtlm_activation_memory_free(&config.activation);
+    return fits;
+}
+
+/* Whether a simulated layout differs in less recomputation only: that one is
+ * faster. */
+static bool is_known_slower(const struct search *s,
+                            const struct mtlm_layout_found *f)
+{
+    for (int i = 0; i < s->result.n; i++) {
+        const struct mtlm_layout_found *x = &s->result.found[i];
+
+        if (x->tp == f->tp && x->pp == f->pp
+            && x->virtual_stages == f->virtual_stages
+            && x->micro_batch == f->micro_batch
+            && x->granularity < f->granularity)
+            return true;
+    }
+    return false;
+}
+
+static void simulate_layouts(struct search *s)
+{
+    struct mtlm_layout_search *r = &s->result;
+
+    r->found = mtlm_calloc(SIMULATED, sizeof(*r->found));
+    for (int i = 0; i < s->n && r->n < SIMULATED; i++) {
+        char *step =
+            mtlm_sprintf("simulating layouts: %d of %d", r->n + 1, SIMULATED);
+
+        mtlm_step_show(step);
+        free(step);
+        if (!is_known_slower(s, &s->list[i])
+            && simulate_layout(s, false, &s->list[i]))
+            r->found[r->n++] = s->list[i];
+    }
+    qsort(r->found, r->n, sizeof(*r->found), by_seconds);
+    /* The fastest one is known, not extrapolated. */
+    while (r->n > 0 && !r->found[0].whole) {
+        mtlm_step_show("simulating the fastest layout whole");
+        simulate_layout(s, true, &r->found[0]);
+        qsort(r->found, r->n, sizeof(*r->found), by_seconds);
+    }
+    mtlm_step_clear();
+}
+
+struct mtlm_layout_search mtlm_layout_search_make(
+    const struct mtlm_options *options, const struct mtlm_wish *wish,
+    const struct mtlm_hosts *hosts, const struct mtlm_cluster *cluster)
+{
+    struct search s = {
+        .wish = wish,
+        .hosts = hosts,
+        .cluster = cluster,
+        .estimate = mtlm_layout_estimate_create(wish, cluster),
+        .published = mtlm_options_schedule_follows(options)
+                         ? mtlm_published_find(wish->config.schedule->name)
+                         : NULL,
+        .recompute_free =
+            !mtlm_options_given(options, MTLM_OPT_RECOMPUTE_GRANULARITY)};
+
+    mtlm_step_show("listing layouts");
+    list_layouts(&s);
+    s.result.weighed = s.n;
+    if (s.n > 0)
+        qsort(s.list, s.n, sizeof(*s.list), by_estimate);
+    simulate_layouts(&s);
+    mtlm_layout_estimate_destroy(s.estimate);
+    free(s.list);
+    return s.result;
+}
+
+void mtlm_layout_search_take(const struct mtlm_layout_search *search,
+                             struct mtlm_options *options,
+                             struct mtlm_wish *wish, struct mtlm_choice *choice)
+{
+    const struct mtlm_layout_found *f = &search->found[0];
+
+    if (wish->stages.virtual_stages == 0 && f->virtual_stages > 1)
+        wish->stages.virtual_stages = options->virtual_stages =
+            f->virtual_stages;
+    wish->config.recompute.granularity = f->granularity;
+    options->recompute.granularity = f->granularity;
+    options->micro_batch_size = f->micro_batch;
+    *choice = (struct mtlm_choice){.tp = f->tp,
+                                   .pp = f->pp,
+                                   .dp = f->dp,
+                                   .micro_batch = f->micro_batch,
+                                   .window = wish->config.window,
+                                   .fits = true,
+                                   .need = f->memory_bytes,
+                                   .seconds = f->seconds};
+}
+
+void mtlm_layout_search_print(const struct mtlm_layout_search *search,
+                              const struct mtlm_hosts *hosts, FILE *out)
+{
+    static const char *const names[] = {[MTLM_RECOMPUTE_NONE] = "none",
+                                        [MTLM_RECOMPUTE_SELECTIVE] =
+                                            "selective",
+                                        [MTLM_RECOMPUTE_FULL] = "full"};
+    const int n = search->n < PRINTED ? search->n : PRINTED;
+
+    fprintf(out,
+            "\nFastest layouts, of %d weighed and %d simulated%s; v: virtual "
+            "stages of a rank, b: micro batch\n"
+            "%6s %8s %5s %3s %3s  %-9s %14s %11s %9s\n",
+            search->weighed, search->n,
+            isinf(hosts->available) ? ", without a limit of memory" : "",
+            "tensor", "pipeline", "data", "v", "b", "recompute",
+            "s an iteration", "samples/s", "GiB");
+    for (int i = 0; i < n; i++) {
+        const struct mtlm_layout_found *f = &search->found[i];
+
+        fprintf(out, "%6d %8d %5d %3d %3" PRId64 "  %-9s %14.6g %11.5g %9.2f\n",
+                f->tp, f->pp, f->dp, f->virtual_stages, f->micro_batch,
+                names[f->granularity], f->seconds, f->samples / f->seconds,
+                f->memory_bytes / GIB);
+    }
+}
+
+void mtlm_layout_search_free(struct mtlm_layout_search *search)
+{
+    free(search->found);
+    search->found = NULL;
+    search->n = 0;
+}

@@ -1,0 +1,57 @@
+#ifndef MTLM_LAYOUT_SEARCH_H
+#define MTLM_LAYOUT_SEARCH_H
+
+/* The search for the fastest layout of a machine: tensor, pipeline and data
+ * sizes, virtual stages, micro batch and recomputation.
+ *
+ * An estimate orders all layouts.  In this order, those that fit into a
+ * device's memory are simulated, 24 at most.  Of an iteration of many tasks, 96
+ * microbatches are simulated, or 3 p for p pipeline ranks; each further
+ * microbatch adds the mean time of one in the middle.  The fastest layout is
+ * simulated whole. */
+
+#include <stdio.h>
+
+#include "graph/predict/choose.h"
+#include "launch/options/options.h"
+
+struct mtlm_layout_found {
+    int tp, pp, dp, virtual_stages;
+    int64_t micro_batch;
+    int granularity;     /* of struct mtlm_recompute */
+    double estimated_s;  /* of an iteration */
+    double seconds;      /* of an iteration, simulated */
+    bool whole;          /* with all microbatches */
+    int64_t samples;     /* of an iteration */
+    double memory_bytes; /* of the fullest device */
+};
+
+struct mtlm_layout_search {
+    struct mtlm_layout_found *found; /* [n] simulated ones, fastest first */
+    int n;
+    int weighed; /* layouts that the ranks can have */
+};
+
+/* Simulates layouts of hosts->ranks ranks on the cluster.  The wish says what
+ * is given: virtual stages, a micro batch that is not free; and options a
+ * granularity of recomputation.  hosts->available: memory of a device in bytes.
+ * The cluster is not timed.  The caller frees the result with
+ * mtlm_layout_search_free(). */
+struct mtlm_layout_search mtlm_layout_search_make(
+    const struct mtlm_options *options, const struct mtlm_wish *wish,
+    const struct mtlm_hosts *hosts, const struct mtlm_cluster *cluster);
+
+/* Sets the fastest layout in options, wish and choice. */
+void mtlm_layout_search_take(const struct mtlm_layout_search *search,
+                             struct mtlm_options *options,
+                             struct mtlm_wish *wish,
+                             struct mtlm_choice *choice);
+
+/* Prints the ten fastest layouts, and the memory that hosts left them. */
+void mtlm_layout_search_print(const struct mtlm_layout_search *search,
+                              const struct mtlm_hosts *hosts, FILE *out);
+
+/* Frees the layouts; an empty search is allowed. */
+void mtlm_layout_search_free(struct mtlm_layout_search *search);
+
+#endif /* MTLM_LAYOUT_SEARCH_H */
