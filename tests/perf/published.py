@@ -117,6 +117,42 @@ class Errors(unittest.TestCase):
         self.assertEqual(len(points), 2 + 1)  # and the name of the set
 
 
+class Figures(unittest.TestCase):
+    def figure(self, number):
+        (figure,) = (
+            f
+            for f in script.published_figures.FIGURES
+            if f.number == number
+        )
+        return figure
+
+    def test_speed_counts_as_the_source_does(self):
+        """502 PFLOP/s on 3072 GPUs are 163.4 TFLOP/s of each."""
+        row = row_of(set="2021", layers=128)
+        row = iterations.Row(row.fields, row.seconds)
+        speed = script.published_figures.speed(row)
+        self.assertAlmostEqual(speed, 163.0, places=0)
+
+    def test_a_curve_without_the_trend_is_named(self):
+        figure = self.figure("13")
+        good = {"B 32": [1, 2, 3, 2, 1], "B 128": [1, 2, 3, 2, 1]}
+        self.assertEqual(figure.fails(good), [])
+        self.assertEqual(
+            figure.fails({**good, "B 128": [1, 3, 2, 2, 1]}), ["B 128"]
+        )
+        rising = {"v 1": [1, 1], "v 4": [1.2, 1.3]}
+        self.assertEqual(self.figure("12").fails(rising), ["v 4"])
+        kept = {"recomputed": [1, 2], "kept": [1.4, 2.1]}
+        self.assertEqual(self.figure("17").fails(kept), ["recomputed"])
+        flat = {"B 128": [3, 3], "B 8": [3, 2]}
+        self.assertEqual(self.figure("11").fails(flat), ["B 8"])
+
+    def test_figures_have_settings_of_the_program(self):
+        for figure in script.published_figures.FIGURES:
+            for row in figure.rows():
+                self.assertEqual(row.layers % (row.pipeline * row.virtual), 0)
+
+
 class Predictions(unittest.TestCase):
     def test_small_rows_are_within_the_bars(self):
         ours = script.Ours(build)

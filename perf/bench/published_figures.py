@@ -1,0 +1,279 @@
+"""Figures of arXiv 2104.04473 as predictions: trends and optima, as the charts
+have no numbers."""
+
+import dataclasses
+import typing
+
+from bench import report
+from bench.iterations import Row
+
+BASE = {
+    "set": "figure",
+    "model": "",
+    "cluster": "dgx-a100",
+    "as": "2021",
+    "data": 1,
+    "virtual": 1,
+    "sequence": 2048,
+    "micro_batch": 1,
+    "recompute": "full",
+    "sequence_parallel": "no",
+    "seconds": 1.0,
+    "fitted": "",
+}
+
+
+def flops(row):
+    """Of an iteration with recomputed layers: equation 3 of the source."""
+    s, l, h = row.sequence, row.layers, row.hidden
+    return 96 * row.global_batch * s * l * h**2 * (
+        1 + s / (6 * h) + 51200 / (16 * l * h)
+    )
+
+
+def speed(row):
+    """Predicted TFLOP/s of a GPU, as the source counts."""
+    gpus = row.tensor * row.pipeline * row.data
+    return flops(row) / gpus / row.predicted / 1e12
+
+
+def falls(values):
+    return all(a > b for a, b in zip(values, values[1:]))
+
+
+def without(trend):
+    """Of {name: speeds}: the names of the curves without the trend."""
+    return lambda speeds: [n for n, values in speeds.items() if not trend(values)]
+
+
+def best(place):
+    return without(lambda values: values.index(max(values)) == place)
+
+
+@dataclasses.dataclass
+class Figure:
+    """curves: {name: [(x, fields of the row)]}.  fails: the names of the curves
+    without the trend, of {name: speeds}."""
+
+    number: str
+    settings: str
+    trend: str
+    curves: dict
+    fails: typing.Callable
+
+    def rows(self):
+        return [
+            Row({**BASE, **fields})
+            for points in self.curves.values()
+            for _, fields in points
+        ]
+
+    def table(self, rows):
+        """Predicted TFLOP/s, and the curves without the trend."""
+        rows = iter(rows)
+        speeds = {
+            name: [speed(next(rows)) for _ in points]
+            for name, points in self.curves.items()
+        }
+        first = next(iter(self.curves.values()))
+        table = [("", *(str(x) for x, _ in first))]
+        for name, values in speeds.items():
+            table.append((name, *(f"{value:.0f}" for value in values)))
+        return report.table(table), self.fails(speeds)
+
+
+def _stages(batch):
+    return [
+        (
+            f"PP {p}",
+            {
+                "tensor": 8,
+                "pipeline": p,
+                "layers": 3 * p,
+                "hidden": 20480,
+                "heads": 128,
+                "global_batch": batch,
+            },
+        )
+        for p in (1, 2, 4, 8)
+    ]
+
+
+def _chunks(v):
+    return [
+        (
+            f"B {batch}",
+            {
+                "tensor": 8,
+                "pipeline": 12,
+                "virtual": v,
+                "layers": 96,
+                "hidden": 12288,
+                "heads": 96,
+                "global_batch": batch,
+            },
+        )
+        for batch in (12, 24, 36, 48, 60)
+    ]
+
+
+def _split(batch):
+    return [
+        (
+            f"TP {t} PP {64 // t}",
+            {
+                "tensor": t,
+                "pipeline": 64 // t,
+                "layers": 32,
+                "hidden": 20480,
+                "heads": 128,
+                "global_batch": batch,
+            },
+        )
+        for t in (2, 4, 8, 16, 32)
+    ]
+
+
+def _small(kind, batch):
+    return [
+        (
+            f"{n}",
+            {
+                "tensor": n if kind == "tensor" else 1,
+                "pipeline": n if kind == "pipeline" else 1,
+                "data": 64 // n,
+                "layers": 32,
+                "hidden": 3840,
+                "heads": 32,
+                "global_batch": batch,
+            },
+        )
+        for n in (2, 4, 8, 16, 32)
+    ]
+
+
+def _micro(batch):
+    return [
+        (
+            f"b {b}",
+            {
+                "tensor": 8,
+                "pipeline": 8,
+                "layers": 32,
+                "hidden": 15360,
+                "heads": 128,
+                "micro_batch": b,
+                "global_batch": batch,
+            },
+        )
+        for b in (1, 2, 4, 8)
+    ]
+
+
+def _kept(recompute):
+    return [
+        (
+            f"B {batch}",
+            {
+                "tensor": 8,
+                "pipeline": 16,
+                "layers": 80,
+                "hidden": 12288,
+                "heads": 96,
+                "recompute": recompute,
+                "global_batch": batch,
+            },
+        )
+        for batch in (1, 4, 16, 64, 256)
+    ]
+
+
+def _stages_fail(speeds):
+    flat, few = speeds["B 128"], speeds["B 8"]
+    found = ["B 128"] if min(flat) < 0.9 * max(flat) else []
+    return found + ([] if falls(few) and few[-1] < 0.6 * few[0] else ["B 8"])
+
+
+def _gap_fails(speeds):
+    gaps = [a / b for a, b in zip(speeds["v 4"], speeds["v 1"])]
+    holds = falls(gaps) and gaps[0] > 1.1 and gaps[-1] > 1
+    return [] if holds else ["v 4"]
+
+
+def _loss_fails(speeds):
+    shares = [a / b for a, b in zip(speeds["recomputed"], speeds["kept"])]
+    return [] if all(0.62 < s < 0.8 for s in shares) else ["recomputed"]
+
+
+FIGURES = (
+    Figure(
+        "11",
+        "TP 8, 3 layers of h 20480 on a stage",
+        "B 128: flat; B 8: 165 falls to 85",
+        {"B 128": _stages(128), "B 8": _stages(8)},
+        _stages_fail,
+    ),
+    Figure(
+        "12",
+        "175B, TP 8, PP 12",
+        "interleaved is faster, by more than 10 % at first; the gap closes",
+        {"v 1": _chunks(1), "v 4": _chunks(4)},
+        _gap_fails,
+    ),
+    Figure(
+        "13",
+        "162B on 64 GPUs",
+        "best with TP 8",
+        {"B 32": _split(32), "B 128": _split(128)},
+        best(2),
+    ),
+    Figure(
+        "14",
+        "5.9B on 64 GPUs, PP (and DP)",
+        "falls with PP",
+        {f"B {b}": _small("pipeline", b) for b in (32, 128, 512)},
+        without(falls),
+    ),
+    Figure(
+        "15",
+        "5.9B on 64 GPUs, TP (and DP)",
+        "falls with TP, 125 to 25",
+        {f"B {b}": _small("tensor", b) for b in (32, 128, 512)},
+        without(falls),
+    ),
+    Figure(
+        "16",
+        "91B, TP 8, PP 8, micro batch b",
+        "best with b 2; B 128 falls to 120",
+        {"B 128": _micro(128), "B 512": _micro(512)},
+        best(1),
+    ),
+    Figure(
+        "17",
+        "145B, TP 8, PP 16; FLOPs of recomputation count for both",
+        "recomputation costs up to a third",
+        {"recomputed": _kept("full"), "kept": _kept("none")},
+        _loss_fails,
+    ),
+)
+
+
+def section(predict):
+    """Lines of the page.  predict(row): seconds."""
+    lines = []
+    for figure in FIGURES:
+        rows = figure.rows()
+        for row in rows:
+            row.predicted = predict(row)
+        table, fails = figure.table(rows)
+        verdict = (
+            f"does not hold for {', '.join(fails)}" if fails else "holds"
+        )
+        lines += [
+            f"Figure {figure.number}: {figure.settings}. {figure.trend}: "
+            f"{verdict}.",
+            "",
+            table,
+            "",
+        ]
+    return lines
