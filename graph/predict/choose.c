@@ -236,7 +236,11 @@ static bool is_possible(const struct mtlm_wish *wish, int ranks, int shared,
 
 bool mtlm_choose_any(const struct mtlm_wish *wish, int ranks)
 {
-    for (int shared = 1; shared <= ranks; shared++)
+    const struct mtlm_model *model = &wish->config.model;
+    /* A rank has a head at least, and a layer. */
+    const int most = fmin(ranks, (double) model->num_heads * model->num_layers);
+
+    for (int shared = 1; shared <= most; shared++)
         for (int t = 1; t <= most_tensor_parallel(wish, ranks, shared); t++)
             if (is_possible(wish, ranks, shared, t))
                 return true;
