@@ -8,7 +8,6 @@
 #include "launch/generate/generate.h"
 #include "launch/options/options_answer.h"
 #include "launch/options/options_parse.h"
-#include "launch/plan/dry_run.h"
 #include "launch/simulate/simulate.h"
 #include "launch/train/start.h"
 #include "launch/train/train.h"
@@ -38,7 +37,7 @@ static int answer(struct mtlm_options *options, int request)
     if (mtlm_launcher_rank() > 0)
         return MTLM_EXIT_OK;
     if (request == MTLM_REQUEST_PLAN)
-        return mtlm_dry_run(options, stdout, &err) < 0
+        return mtlm_simulate_plan(options, stdout, &err) < 0
                    ? complain(&err, NULL, true)
                    : MTLM_EXIT_OK;
     if (request == MTLM_REQUEST_SIMULATE)

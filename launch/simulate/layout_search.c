@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "graph/build/order_build.h"
+#include "graph/build/ring.h"
 #include "graph/build/stage.h"
 #include "graph/predict/activation_memory.h"
 #include "graph/predict/outline.h"
@@ -253,13 +254,15 @@ static bool simulate_layout(const struct search *s, bool whole,
         .cluster = s->cluster, .stretch = 1, .slow_rank = -1};
     struct mtlm_stage_times times;
     struct mtlm_plan plan;
+    struct mtlm_error err;
     bool fits = false;
 
     if (mtlm_plan_lower_bound(&config, true) > s->hosts->available)
         return false;
     mtlm_activation_memory_measure(&config);
     plan = mtlm_outline_stage(&config, 0, 0);
-    if (mtlm_plan_gpu_bytes(&plan) <= s->hosts->available) {
+    if (mtlm_ring_check(&config, &err) == 0
+        && mtlm_plan_gpu_bytes(&plan) <= s->hosts->available) {
         times = mtlm_stage_cost_times(&machine, &config);
         config.times = &times;
         fits = simulate_config(s, config, plan.tasks, whole, f);

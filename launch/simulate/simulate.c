@@ -12,6 +12,7 @@
 #include "launch/log/metrics.h"
 #include "launch/options/options_layout.h"
 #include "launch/plan/cluster.h"
+#include "launch/plan/dry_run.h"
 #include "launch/plan/layout_choice.h"
 #include "launch/plan/schedule_choice.h"
 #include "launch/plan/step.h"
@@ -27,6 +28,7 @@
 
 struct simulation {
     struct mtlm_options *options;
+    const char *file; /* that the cluster is from */
     struct mtlm_cluster cluster;
     struct mtlm_wish wish;
     struct mtlm_hosts hosts;
@@ -90,17 +92,17 @@ static int find_hosts(struct simulation *s, struct mtlm_error *err)
         c->devices > 0 && c->devices < ranks ? c->devices : ranks;
 
     if (c->hosts > 0 && ranks > c->hosts * c->devices)
-        return mtlm_error_set(err, MTLM_EXIT_USAGE,
-                              "%" PRId64 " ranks are more than the %" PRId64
-                              " devices of %s: hosts = %" PRId64
-                              ", devices = %" PRId64,
-                              ranks, c->hosts * c->devices, o->simulate_file,
-                              c->hosts, c->devices);
+        return mtlm_error_set(
+            err, MTLM_EXIT_USAGE,
+            "%" PRId64 " ranks are more than the %" PRId64
+            " devices of %s: hosts = %" PRId64 ", devices = %" PRId64,
+            ranks, c->hosts * c->devices, s->file, c->hosts, c->devices);
     s->hosts = (struct mtlm_hosts){
         .ranks = ranks,
         .per_host = per_host,
         .gpus = per_host,
-        .available = c->memory_bytes > 0 ? c->memory_bytes : INFINITY};
+        .available = c->memory_bytes > 0 && !o->ignore_memory ? c->memory_bytes
+                                                              : INFINITY};
     if (o->world_size && !s->wish.layout_free)
         return mtlm_options_layout_check(o, ranks, err);
     return 0;
@@ -115,7 +117,7 @@ static int check_memory(const struct simulation *s, double need,
 
     if (isinf(need))
         return mtlm_layout_choice_check_memory(o, c, &s->hosts, err);
-    if (o->ignore_memory || need <= s->hosts.available)
+    if (need <= s->hosts.available)
         return 0;
     return mtlm_error_set(
         err, MTLM_EXIT_RESOURCE,
@@ -123,8 +125,8 @@ static int check_memory(const struct simulation *s, double need,
         ") needs %s%.2f GiB on a device, and %s gives a device %.2f GiB; "
         "--ignore-memory simulates the job all the same",
         o->preset ? o->preset : "this model", c->tp, c->pp, c->dp,
-        c->micro_batch, c->least ? "at least " : "", need / GIB,
-        o->simulate_file, s->hosts.available / GIB);
+        c->micro_batch, c->least ? "at least " : "", need / GIB, s->file,
+        s->hosts.available / GIB);
 }
 
 /* Finds the fastest layout.  The times of stages say nothing about tensor
@@ -132,14 +134,11 @@ static int check_memory(const struct simulation *s, double need,
 static int search_layout(struct simulation *s, struct mtlm_error *err)
 {
     const struct mtlm_options *o = s->options;
-    struct mtlm_hosts hosts = s->hosts;
 
     if (!s->wish.layout_free || s->cluster.timed || s->wish.order
         || o->placement == MTLM_PLACEMENT_POLICY)
         return mtlm_layout_choice_make(o, &s->wish, &s->hosts, &s->choice, err);
-    if (o->ignore_memory)
-        hosts.available = INFINITY;
-    s->search = mtlm_layout_search_make(o, &s->wish, &hosts, &s->cluster);
+    s->search = mtlm_layout_search_make(o, &s->wish, &s->hosts, &s->cluster);
     if (s->search.n > 0) {
         mtlm_layout_search_take(&s->search, s->options, &s->wish, &s->choice);
         return 0;
@@ -150,8 +149,8 @@ static int search_layout(struct simulation *s, struct mtlm_error *err)
                           "none of %d layouts of %s on %d ranks fits into the "
                           "%.2f GiB of a device of %s",
                           s->search.weighed,
-                          o->preset ? o->preset : "this model", hosts.ranks,
-                          hosts.available / GIB, o->simulate_file);
+                          o->preset ? o->preset : "this model", s->hosts.ranks,
+                          s->hosts.available / GIB, s->file);
 }
 
 /* Settles layout and schedule in options and wish. */
@@ -300,23 +299,62 @@ static int simulate_iteration(struct simulation *s, FILE *out,
     return rc;
 }
 
+/* Sets cluster, wish and hosts.  option: names the file in an error. */
+static int begin(struct simulation *s, const char *option,
+                 struct mtlm_error *err)
+{
+    if (mtlm_cluster_read(&s->cluster, s->file, option, err) < 0)
+        return -1;
+    make_wish(s);
+    return find_hosts(s, err);
+}
+
 int mtlm_simulate(struct mtlm_options *options, FILE *out,
                   struct mtlm_error *err)
 {
-    struct simulation s = {.options = options};
+    struct simulation s = {.options = options, .file = options->simulate_file};
     int rc;
 
-    if (check_alone(err) < 0
-        || mtlm_cluster_read(&s.cluster, options->simulate_file, "--simulate",
-                             err)
-               < 0)
+    if (check_alone(err) < 0 || begin(&s, "--simulate", err) < 0)
         return -1;
-    make_wish(&s);
-    rc = find_hosts(&s, err);
-    if (rc == 0)
-        rc = choose_layout(&s, err);
+    rc = choose_layout(&s, err);
     if (rc == 0)
         rc = simulate_iteration(&s, out, err);
+    mtlm_layout_search_free(&s.search);
+    return rc;
+}
+
+/* Makes the layout that was found one that the user gave. */
+static void give_layout(struct simulation *s)
+{
+    static const enum mtlm_option_id given[] = {
+        MTLM_OPT_TENSOR_MODEL_PARALLEL_SIZE,
+        MTLM_OPT_PIPELINE_MODEL_PARALLEL_SIZE, MTLM_OPT_MICRO_BATCH_SIZE};
+    struct mtlm_options *o = s->options;
+
+    mtlm_layout_search_take(&s->search, o, &s->wish, &s->choice);
+    o->tensor_parallel = s->choice.tp;
+    o->pipeline_parallel = s->choice.pp;
+    for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
+        o->source[given[i]] = MTLM_SOURCE_COMMAND_LINE;
+}
+
+int mtlm_simulate_plan(struct mtlm_options *options, FILE *out,
+                       struct mtlm_error *err)
+{
+    struct simulation s = {.options = options, .file = options->cluster_file};
+    int rc;
+
+    if (!s.file || !options->world_size || options->times.stages > 0
+        || !mtlm_options_layout_is_free(options))
+        return mtlm_dry_run(options, out, err);
+    if (begin(&s, "--synthetic", err) < 0 || search_layout(&s, err) < 0)
+        return -1;
+    if (s.search.n > 0)
+        give_layout(&s);
+    rc = mtlm_dry_run(options, out, err);
+    if (rc == 0 && s.search.n > 0)
+        mtlm_layout_search_print(&s.search, &s.hosts, out);
     mtlm_layout_search_free(&s.search);
     return rc;
 }

@@ -12,4 +12,10 @@
 int mtlm_simulate(struct mtlm_options *options, FILE *out,
                   struct mtlm_error *err);
 
+/* --dry-run: prints the plan (launch/plan/dry_run.h).  With --synthetic,
+ * --world-size and no layout, the plan is of the fastest layout, by simulation
+ * on the machine of --synthetic; the ten fastest are printed, too. */
+int mtlm_simulate_plan(struct mtlm_options *options, FILE *out,
+                       struct mtlm_error *err);
+
 #endif /* MTLM_SIMULATE_H */

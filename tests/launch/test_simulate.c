@@ -17,6 +17,7 @@
 
 #include "launch/simulate/simulate.h"
 #include "tests/launch/parse.h"
+#include "tests/launch/simulated.h"
 
 static char metrics[] = "/tmp/mtlm-simulate.XXXXXX";
 
@@ -84,18 +85,6 @@ static double seconds_of(const char *name, const char *line)
     return seconds;
 }
 
-static void near(double have, double want, double tolerance)
-{
-    if (!(fabs(have - want) <= tolerance * fabs(want)))
-        fail_msg("%.12g, not %.12g", have, want);
-}
-
-static void assert_says(const char *text, const char *what)
-{
-    if (!strstr(text, what))
-        fail_msg("no \"%s\" in\n%s", what, text);
-}
-
 /* Four equal stages, free messages; F, B and W of a microbatch on a rank take
  * 50 ms each. */
 #define FOUR                                                                   \
@@ -122,25 +111,6 @@ static void test_schedules_take_what_their_formulas_say(void **state)
     near(seconds_of("uniform", FOUR "--global-batch-size 16 --schedule 1f1b "
                                     "--world-size 8"),
          (8 + 3) * 0.15, 1e-6);
-}
-
-/* Simulates on that machine.  Returns the text, or NULL and sets error. */
-static char *on_small(const char *name, const char *line)
-{
-    char *all = mtlm_sprintf("--simulate %s %s", name, line), *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-
-    assert_int_equal(parse(all), MTLM_REQUEST_SIMULATE);
-    if (mtlm_simulate(&options, out, &error) < 0) {
-        fclose(out);
-        free(text);
-        text = NULL;
-    } else {
-        fclose(out);
-    }
-    free(all);
-    return text;
 }
 
 #define PUBLISHED                                                              \
@@ -191,7 +161,7 @@ static void test_published_code_has_the_features_of_its_year(void **state)
         char *line =
             mtlm_sprintf(FOUR "--global-batch-size 8 %s", cases[i].line);
 
-        assert_null(on_small(cluster("uniform"), line));
+        assert_null(simulated(cluster("uniform"), line));
         assert_int_equal(error.code, MTLM_EXIT_USAGE);
         assert_string_equal(error.text, cases[i].error);
         free(line);
@@ -336,140 +306,6 @@ static void test_the_table_says_all(void **state)
     free(text);
 }
 
-/* Two hosts of four devices of 1 GB. */
-static void write_small(const char *name)
-{
-    FILE *file = fopen(name, "w");
-
-    assert_non_null(file);
-    fputs("[device]\npeak_tflop_per_s = 100\nefficiency = 0.5\n"
-          "memory_gb = 1\nmemory_gb_per_s = 1000 ; assumed\n"
-          "[host]\nlatency_us = 1\n# a guess\n# Assumed, too:\n"
-          "gb_per_s = 100\n[network]\nlatency_us = 5 ; ASSUMED\n"
-          "devices = 4\nhosts = 2\n",
-          file);
-    fclose(file);
-}
-
-static void test_the_size_of_the_machine_is_a_limit(void **state)
-{
-    static const char large[] =
-        "--model gpt2-345m --tensor-model-parallel-size 2 "
-        "--pipeline-model-parallel-size 2 --micro-batch-size 1 "
-        "--global-batch-size 2 ";
-    char name[] = "/tmp/mtlm-cluster.XXXXXX", *text, *more, *why;
-    const int fd = mkstemp(name);
-
-    (void) state;
-    assert_true(fd >= 0);
-    close(fd);
-    write_small(name);
-    why = mtlm_sprintf("16 ranks are more than the 8 devices of %s: hosts = "
-                       "2, devices = 4",
-                       name);
-    assert_null(on_small(name, "--model gpt-tiny --world-size 16 "
-                               "--tensor-model-parallel-size 1 "
-                               "--global-batch-size 16 --micro-batch-size 1"));
-    assert_string_equal(error.text, why);
-    assert_int_equal(error.code, MTLM_EXIT_USAGE);
-    free(why);
-    assert_null(on_small(name, large));
-    assert_int_equal(error.code, MTLM_EXIT_RESOURCE);
-    assert_says(error.text, "gpt2-345m (tensor 2 x pipeline 2 x data 1, micro "
-                            "batch 1) needs ");
-    assert_says(error.text, " gives a device 0.93 GiB; --ignore-memory "
-                            "simulates the job all the same");
-    more = mtlm_sprintf("%s --ignore-memory", large);
-    text = on_small(name, more);
-    assert_non_null(text);
-    assert_says(text, ", which has 0.93 GiB: the job does not fit\n");
-    assert_says(text, ": memory_gb_per_s, gb_per_s of [host], latency_us of "
-                      "[network]\n");
-    free(text);
-    free(more);
-    unlink(name);
-}
-
-/* Four ranks of the small machine. */
-#define SEARCH                                                                 \
-    "--model gpt-tiny --num-layers 8 --fp16 --world-size 4 "                   \
-    "--global-batch-size 8 --schedule 1f1b "
-
-static double seconds_in(const char *text)
-{
-    const char *at = text ? strstr(text, " s an iteration: ") : NULL;
-
-    assert_non_null(at);
-    while (at[-1] != ' ')
-        at--;
-    return atof(at);
-}
-
-/* Of six layouts of four ranks, none is faster than the one that is found. */
-static void test_the_fastest_layout_is_found(void **state)
-{
-    static const char given[] =
-        SEARCH "--micro-batch-size 1 --recompute-granularity none "
-               "--num-virtual-stages-per-pipeline-rank 1 ";
-    char name[] = "/tmp/mtlm-cluster.XXXXXX", *text, *line;
-    const int fd = mkstemp(name);
-    double found, least = INFINITY;
-
-    (void) state;
-    assert_true(fd >= 0);
-    close(fd);
-    write_small(name);
-    text = on_small(name, given);
-    found = seconds_in(text);
-    assert_says(text, "\nFastest layouts, of 6 weighed and 6 simulated;");
-    free(text);
-    for (int t = 1; t <= 4; t *= 2)
-        for (int p = 1; t * p <= 4; p *= 2) {
-            line = mtlm_sprintf("%s --tensor-model-parallel-size %d "
-                                "--pipeline-model-parallel-size %d",
-                                given, t, p);
-            text = on_small(name, line);
-            least = fmin(least, seconds_in(text));
-            assert_null(strstr(text, "Fastest layouts"));
-            free(text);
-            free(line);
-        }
-    near(found, least, 1e-9);
-    unlink(name);
-}
-
-/* Micro batch and recomputation are chosen with the layout, within memory. */
-static void test_a_search_keeps_to_memory(void **state)
-{
-    char name[] = "/tmp/mtlm-cluster.XXXXXX", *text;
-    const int fd = mkstemp(name);
-
-    (void) state;
-    assert_true(fd >= 0);
-    close(fd);
-    write_small(name);
-    text = on_small(name, "--model gpt-tiny --fp16 --world-size 4 "
-                          "--global-batch-size 64");
-    assert_non_null(text);
-    assert_true(options.micro_batch_size > 1);
-    assert_int_equal(options.recompute.granularity, MTLM_RECOMPUTE_NONE);
-    free(text);
-    /* 16 bytes and more for each of 153 million parameters: eight devices of 1
-     * GB hold them in parts, two do not. */
-    text = on_small(name, "--model gpt2-345m --num-layers 8 --fp16 "
-                          "--world-size 8 --global-batch-size 64");
-    assert_non_null(text);
-    assert_null(strstr(text, "the job does not fit"));
-    assert_true(options.tensor_parallel * options.pipeline_parallel == 8);
-    free(text);
-    assert_null(on_small(name, "--model gpt2-345m --num-layers 8 --fp16 "
-                               "--world-size 2 --global-batch-size 64"));
-    assert_int_equal(error.code, MTLM_EXIT_RESOURCE);
-    assert_says(error.text, " layouts of gpt2-345m on 2 ranks fits into the "
-                            "0.93 GiB of a device of /tmp/");
-    unlink(name);
-}
-
 static void test_what_contradicts_is_refused(void **state)
 {
     static const char *const others[] = {"--dry-run", "--synthetic x.ini",
@@ -543,9 +379,6 @@ int main(void)
         cmocka_unit_test(test_rates_follow_from_the_time),
         cmocka_unit_test(test_idle_time_is_shared_out_whole),
         cmocka_unit_test(test_the_table_says_all),
-        cmocka_unit_test(test_the_size_of_the_machine_is_a_limit),
-        cmocka_unit_test(test_the_fastest_layout_is_found),
-        cmocka_unit_test(test_a_search_keeps_to_memory),
         cmocka_unit_test(test_what_contradicts_is_refused),
     };
 

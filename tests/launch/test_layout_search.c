@@ -1,0 +1,205 @@
+/* --simulate on a machine of eight devices: their number and memory are limits,
+ * and the fastest layout within them is found. */
+
+#include "config.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "launch/simulate/simulate.h"
+#include "tests/launch/parse.h"
+#include "tests/launch/simulated.h"
+
+static char machine[] = "/tmp/mtlm-cluster.XXXXXX";
+
+/* Two hosts of four devices of 1 GB. */
+static int write_machine(void **state)
+{
+    const int fd = mkstemp(machine);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+
+    if (!file)
+        return -1;
+    fputs("[device]\npeak_tflop_per_s = 100\nefficiency = 0.5\n"
+          "memory_gb = 1\nmemory_gb_per_s = 1000 ; assumed\n"
+          "[host]\nlatency_us = 1\n# a guess\n# Assumed, too:\n"
+          "gb_per_s = 100\n[network]\nlatency_us = 5 ; ASSUMED\n"
+          "devices = 4\nhosts = 2\n",
+          file);
+    return fclose(file) ? -1 : parse_setup(state);
+}
+
+static int remove_machine(void **state)
+{
+    unlink(machine);
+    return parse_teardown(state);
+}
+
+static void test_the_size_of_the_machine_is_a_limit(void **state)
+{
+    static const char large[] =
+        "--model gpt2-345m --tensor-model-parallel-size 2 "
+        "--pipeline-model-parallel-size 2 --micro-batch-size 1 "
+        "--global-batch-size 2 ";
+    char *text, *more, *why;
+
+    (void) state;
+    why = mtlm_sprintf("16 ranks are more than the 8 devices of %s: hosts = "
+                       "2, devices = 4",
+                       machine);
+    assert_null(simulated(machine,
+                          "--model gpt-tiny --world-size 16 "
+                          "--tensor-model-parallel-size 1 "
+                          "--global-batch-size 16 --micro-batch-size 1"));
+    assert_string_equal(error.text, why);
+    assert_int_equal(error.code, MTLM_EXIT_USAGE);
+    free(why);
+    assert_null(simulated(machine, large));
+    assert_int_equal(error.code, MTLM_EXIT_RESOURCE);
+    assert_says(error.text, "gpt2-345m (tensor 2 x pipeline 2 x data 1, micro "
+                            "batch 1) needs ");
+    assert_says(error.text, " gives a device 0.93 GiB; --ignore-memory "
+                            "simulates the job all the same");
+    more = mtlm_sprintf("%s --ignore-memory", large);
+    text = simulated(machine, more);
+    assert_non_null(text);
+    assert_says(text, ", which has 0.93 GiB: the job does not fit\n");
+    assert_says(text, ": memory_gb_per_s, gb_per_s of [host], latency_us of "
+                      "[network]\n");
+    free(text);
+    free(more);
+}
+
+/* Four ranks of the small machine. */
+#define SEARCH                                                                 \
+    "--model gpt-tiny --num-layers 8 --fp16 --world-size 4 "                   \
+    "--global-batch-size 8 --schedule 1f1b "
+
+static double seconds_in(const char *text)
+{
+    const char *at = text ? strstr(text, " s an iteration: ") : NULL;
+
+    assert_non_null(at);
+    while (at[-1] != ' ')
+        at--;
+    return atof(at);
+}
+
+/* Of six layouts of four ranks, none is faster than the one that is found. */
+static void test_the_fastest_layout_is_found(void **state)
+{
+    static const char given[] =
+        SEARCH "--micro-batch-size 1 --recompute-granularity none "
+               "--num-virtual-stages-per-pipeline-rank 1 ";
+    char *text, *line;
+    double found, least = INFINITY;
+
+    (void) state;
+    text = simulated(machine, given);
+    found = seconds_in(text);
+    assert_says(text, "\nFastest layouts, of 6 weighed and 6 simulated;");
+    free(text);
+    for (int t = 1; t <= 4; t *= 2)
+        for (int p = 1; t * p <= 4; p *= 2) {
+            line = mtlm_sprintf("%s --tensor-model-parallel-size %d "
+                                "--pipeline-model-parallel-size %d",
+                                given, t, p);
+            text = simulated(machine, line);
+            least = fmin(least, seconds_in(text));
+            assert_null(strstr(text, "Fastest layouts"));
+            free(text);
+            free(line);
+        }
+    near(found, least, 1e-9);
+}
+
+/* Micro batch and recomputation are chosen with the layout, within memory. */
+static void test_a_search_keeps_to_memory(void **state)
+{
+    char *text;
+
+    (void) state;
+    text = simulated(machine, "--model gpt-tiny --fp16 --world-size 4 "
+                              "--global-batch-size 64");
+    assert_non_null(text);
+    assert_true(options.micro_batch_size > 1);
+    assert_int_equal(options.recompute.granularity, MTLM_RECOMPUTE_NONE);
+    free(text);
+    /* 16 bytes and more for each of 153 million parameters: eight devices of 1
+     * GB hold them in parts, two do not. */
+    text = simulated(machine, "--model gpt2-345m --num-layers 8 --fp16 "
+                              "--world-size 8 --global-batch-size 64");
+    assert_non_null(text);
+    assert_null(strstr(text, "the job does not fit"));
+    assert_true(options.tensor_parallel * options.pipeline_parallel == 8);
+    free(text);
+    /* The limit of activations counts, too. */
+    text = simulated(machine, "--model gpt-tiny --num-layers 8 --fp16 "
+                              "--world-size 4 --global-batch-size 8 "
+                              "--act-mem 1e6");
+    assert_non_null(text);
+    free(text);
+    assert_null(simulated(machine, "--model gpt2-345m --num-layers 8 --fp16 "
+                                   "--world-size 2 --global-batch-size 64"));
+    assert_int_equal(error.code, MTLM_EXIT_RESOURCE);
+    assert_says(error.text, " layouts of gpt2-345m on 2 ranks fits into the "
+                            "0.93 GiB of a device of /tmp/");
+}
+
+/* Returns the text behind phrase, up to the end of its line. */
+static char *rest_of_line(const char *text, const char *phrase)
+{
+    const char *at = text ? strstr(text, phrase) : NULL;
+
+    if (!at)
+        fail_msg("no \"%s\" in\n%s", phrase, text ? text : error.text);
+    at += strlen(phrase);
+    return mtlm_sprintf("%.*s", (int) strcspn(at, "\n"), at);
+}
+
+/* --dry-run on a described machine plans the layout that --simulate finds. */
+static void test_a_plan_takes_the_fastest_layout(void **state)
+{
+    char *text, *all, *one, *two;
+    size_t size;
+    FILE *out;
+
+    (void) state;
+    text = simulated(machine, SEARCH);
+    one = rest_of_line(text, "\nlayout           ");
+    free(text);
+    all = mtlm_sprintf("--dry-run --synthetic %s " SEARCH, machine);
+    assert_int_equal(parse(all), MTLM_REQUEST_PLAN);
+    out = open_memstream(&text, &size);
+    if (mtlm_simulate_plan(&options, out, &error) < 0)
+        fail_msg("%s", error.text);
+    fclose(out);
+    two = rest_of_line(text, "\nlayout           ");
+    assert_says(text, "\nFastest layouts, of ");
+    assert_int_equal(strcspn(one, ","), strcspn(two, ","));
+    assert_memory_equal(one, two, strcspn(one, ","));
+    free(one);
+    free(two);
+    free(text);
+    free(all);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_size_of_the_machine_is_a_limit),
+        cmocka_unit_test(test_the_fastest_layout_is_found),
+        cmocka_unit_test(test_a_search_keeps_to_memory),
+        cmocka_unit_test(test_a_plan_takes_the_fastest_layout),
+    };
+
+    return cmocka_run_group_tests(tests, write_machine, remove_machine);
+}
