@@ -7,8 +7,8 @@
  * The functions return a share of a task's duration.  The candidates are 0.5,
  * 0.25, 1 and 0.  A share must not lengthen the evaluation with messages as
  * given.  Of the others, the share is the one with the shortest mean of the
- * evaluations behind late messages (graph/predict/late.h), all
- * late alike.  Of equal means, the first candidate wins. */
+ * evaluations behind late messages (graph/predict/late.h), all late alike.  Of
+ * equal means, the first candidate wins. */
 
 #include "graph/predict/cost.h"
 #include "graph/predict/evaluate.h"

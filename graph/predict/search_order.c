@@ -28,7 +28,8 @@ static const double effort = .3 / MTLM_STAGE_KINDS;
 static const double hold = .5;
 
 struct order_search {
-    bool waits; /* workers may wait for messages */
+    bool waits;         /* workers may wait for messages */
+    double most_memory; /* as mtlm_ring_memory() counts */
     struct mtlm_found_orders orders;
 };
 
@@ -127,7 +128,7 @@ static void note(const struct mtlm_program_config *config,
 
     one.order = &found.order;
     one.follow = follow;
-    if (mtlm_ring_memory(&one) > config->act_mem * (1 + 1e-9)) {
+    if (mtlm_ring_memory(&one) > s->most_memory * (1 + 1e-9)) {
         mtlm_found_order_free(&found);
         return;
     }
@@ -311,7 +312,7 @@ bool mtlm_search_order(const struct mtlm_program_config *config, int chunks,
                        struct mtlm_found_order *windows,
                        struct mtlm_found_order *found)
 {
-    struct order_search s = {.waits = waits};
+    struct order_search s = {.waits = waits, .most_memory = config->act_mem};
 
     *windows = *found = (struct mtlm_found_order){.follow = MTLM_FOLLOW_WINDOWS,
                                                   .layout = config->layout};
@@ -327,6 +328,55 @@ bool mtlm_search_order(const struct mtlm_program_config *config, int chunks,
         if (mtlm_stage_kind_place(config, &mtlm_stage_kinds[i], &one))
             try_kind(&one, machine, &s);
     }
+    *found = mtlm_found_orders_choose(&s.orders);
+    return found->order.ranks > 0;
+}
+
+/* ---- the order of the windows ---- */
+
+/* Notes, as priorities, the order that config's windows make by evaluation, and
+ * the published one. */
+static void try_own(const struct mtlm_program_config *config,
+                    struct order_search *s)
+{
+    const struct mtlm_published *published =
+        mtlm_published_find(config->schedule->name);
+    const struct mtlm_boxes whole = mtlm_program_boxes(config);
+    struct mtlm_work work = mtlm_work_create(config);
+    const struct mtlm_boxes boxes = mtlm_evaluate_boxes(&work.pipeline, NULL);
+    struct mtlm_box_order order = mtlm_order_create(&boxes);
+    struct mtlm_evaluation e;
+
+    s->most_memory = mtlm_ring_memory(config);
+    work.pipeline.hold = hold;
+    e = mtlm_evaluate(&work.pipeline);
+    mtlm_evaluated_order(&e, &boxes, &order);
+    note(config, join_pieces(&boxes, &order, 0), MTLM_FOLLOW_HINT, s);
+    note(config, join_pieces(&boxes, &order, boxes.pieces - 1),
+         MTLM_FOLLOW_HINT, s);
+    if (published && !mtlm_published_lacks(published, &whole))
+        note(config, mtlm_order_build(published, config), MTLM_FOLLOW_HINT, s);
+    mtlm_evaluation_free(&e);
+    mtlm_order_free(&order);
+    mtlm_work_free(&work);
+}
+
+bool mtlm_search_order_own(const struct mtlm_program_config *config,
+                           struct mtlm_found_order *windows,
+                           struct mtlm_found_order *found)
+{
+    struct order_search s = {.waits = true};
+    struct mtlm_program_config one = *config;
+
+    *windows = *found = (struct mtlm_found_order){.follow = MTLM_FOLLOW_WINDOWS,
+                                                  .layout = config->layout};
+    if (!has_boxes(config) || config->schedule->fused)
+        return false;
+    mtlm_activation_memory_measure(&one);
+    evaluate(&one, &s, windows);
+    mtlm_found_orders_add(&s.orders, windows);
+    try_own(&one, &s);
+    mtlm_activation_memory_free(&one.activation);
     *found = mtlm_found_orders_choose(&s.orders);
     return found->order.ranks > 0;
 }

@@ -25,4 +25,12 @@ bool mtlm_search_order(const struct mtlm_program_config *config, int chunks,
                        struct mtlm_found_order *windows,
                        struct mtlm_found_order *found);
 
+/* Like mtlm_search_order(), for the windows of a config whose schedule is not
+ * searched.  The orders are the one that the windows make by evaluation and the
+ * published one, both as priorities, in the memory of the windows.  Workers
+ * wait for messages.  Returns false, too, if B and W are one. */
+bool mtlm_search_order_own(const struct mtlm_program_config *config,
+                           struct mtlm_found_order *windows,
+                           struct mtlm_found_order *found);
+
 #endif /* MTLM_GRAPH_SEARCH_ORDER_H */

@@ -230,12 +230,10 @@ static char *source_of_times(const struct mtlm_options *o)
 /* Returns what the plan's schedule can do without, to have no order. */
 static const char *without_order(const struct mtlm_options *o)
 {
-    const struct mtlm_schedule *schedule = mtlm_options_schedule(o);
-
-    return o->schedule_file                         ? "--schedule-file"
-           : schedule->followed                     ? NULL
-           : schedule->sizing == MTLM_SIZING_SEARCH ? "its order"
-                                                    : "--schedule-mode";
+    return o->schedule_file                     ? "--schedule-file"
+           : mtlm_options_schedule(o)->followed ? NULL
+           : mtlm_options_schedule_follows(o)   ? "--schedule-mode"
+                                                : "its order";
 }
 
 static int print_plan(const struct dry_run *d, struct mtlm_error *err)

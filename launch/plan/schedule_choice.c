@@ -7,21 +7,19 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "graph/build/order_build.h"
 #include "graph/build/ring.h"
 #include "graph/predict/activation_memory.h"
 #include "graph/predict/search.h"
-#include "graph/predict/search_order.h"
 #include "launch/options/options_note.h"
 #include "launch/options/options_schedule.h"
 #include "launch/options/options_stages.h"
+#include "launch/plan/order_choice.h"
 #include "launch/plan/order_fit.h"
 #include "launch/plan/schedule_choice.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/plural.h"
-#include "runtime/machine/plugin.h"
 
 void mtlm_schedule_choice_wish(const struct mtlm_options *o,
                                struct mtlm_program_config *config)
@@ -179,77 +177,6 @@ static int settle_times(struct mtlm_options *options, struct mtlm_wish *wish,
     return 0;
 }
 
-/* Takes an order of the layout, which options free, to options and wish. */
-static void take_order(struct mtlm_options *options, struct mtlm_wish *wish,
-                       const struct mtlm_program_config *config,
-                       const struct mtlm_box_order *order)
-{
-    options->order = mtlm_calloc(1, sizeof(*options->order));
-    *options->order = *order;
-    options->order_microbatches = config->microbatches;
-    wish->order = options->order;
-    wish->order_microbatches = config->microbatches;
-}
-
-/* Takes the best order to options and wish if the order is shorter than the
- * windows of config. */
-static void search_order(struct mtlm_options *options, struct mtlm_wish *wish,
-                         struct mtlm_program_config *config, int chunks,
-                         struct mtlm_found_order *windows,
-                         struct mtlm_found_order *found)
-{
-    const bool waits = strcmp(mtlm_plugin_wanted(), "mtlm") == 0;
-
-    if (options->eval_only
-        || !mtlm_search_order(config, chunks, &wish->machine, waits, windows,
-                              found))
-        return;
-    config->layout = found->layout;
-    take_order(options, wish, config, &found->order);
-    options->schedule_mode = found->follow;
-    wish->config.follow = found->follow;
-}
-
-/* Writes "3.80 % shorter": by how much the order is shorter than windows. */
-static void describe_gain(const struct mtlm_found_order *windows,
-                          const struct mtlm_found_order *found, char *text,
-                          size_t bytes)
-{
-    const double gain = 100 * (1 - found->seconds / windows->seconds);
-    const double late = 100 * (1 - found->late_seconds / windows->late_seconds);
-
-    if (gain >= .1)
-        snprintf(text, bytes, "%.2f %% shorter", gain);
-    else
-        snprintf(text, bytes, "%.2f %% shorter behind late messages", late);
-}
-
-static void note_search(struct mtlm_options *options,
-                        const struct mtlm_program_config *config,
-                        const struct mtlm_found_order *windows,
-                        const struct mtlm_found_order *found)
-{
-    static const char *const what[] = {[MTLM_FOLLOW_STRICT] = "sequence",
-                                       [MTLM_FOLLOW_HINT] = "priorities",
-                                       [MTLM_FOLLOW_WINDOWS] = "windows"};
-    const int v = config->layout.virtual_stages;
-    char gain[48], how[112];
-
-    if (found->order.ranks > 0) {
-        describe_gain(windows, found, gain, sizeof(gain));
-        snprintf(how, sizeof(how), "the %s of an order found by search, %s,",
-                 what[found->follow], gain);
-    } else {
-        snprintf(how, sizeof(how), "--window %.4f", config->window);
-    }
-    mtlm_options_note(options,
-                      "schedule %s: %d virtual stage%s on each rank, "
-                      "placement %s, %s --act-mem %.0f",
-                      config->schedule->name, v, mtlm_plural(v),
-                      mtlm_placement_name(config->layout.placement), how,
-                      config->act_mem);
-}
-
 /* Sets virtual stages, placement, windows and order of --schedule auto in wish,
  * and notes them. */
 static void search(struct mtlm_options *options, struct mtlm_wish *wish,
@@ -258,19 +185,17 @@ static void search(struct mtlm_options *options, struct mtlm_wish *wish,
     const bool fixed = wish->stages_fixed || mtlm_options_stages_given(options)
                        || mtlm_options_given(options, MTLM_OPT_PLACEMENT);
     const int chunks = fixed ? config->layout.virtual_stages : 0;
-    struct mtlm_found_order windows = {0}, found = {0};
 
     mtlm_search_schedule(config, chunks, &wish->machine);
     /* Rounds down as printed: windows grow just above the alpha that was
      * found. */
     config->window = floor(config->window * 1e4) / 1e4;
-    search_order(options, wish, config, chunks, &windows, &found);
+    mtlm_order_choice_search(options, wish, config, chunks);
     wish->config.window = config->window;
     wish->config.act_mem = config->act_mem;
     wish->config.layout.placement = config->layout.placement;
     if (!mtlm_options_stages_given(options))
         wish->stages.virtual_stages = config->layout.virtual_stages;
-    note_search(options, config, &windows, &found);
 }
 
 /* Refuses a pipeline that the published order cannot have. */
@@ -373,7 +298,7 @@ static int settle_order(struct mtlm_options *options, struct mtlm_wish *wish,
     mtlm_activation_memory_measure(&config);
     order = mtlm_order_build(published, &config);
     mtlm_activation_memory_free(&config.activation);
-    take_order(options, wish, &config, &order);
+    mtlm_order_choice_take(options, wish, &config, &order);
     config.order = wish->order;
     note_order(options, &config);
     return check_memory(options, &config, err);
@@ -426,5 +351,8 @@ int mtlm_schedule_choice_settle(struct mtlm_options *options,
             return -1;
     }
     settle_gradients(wish, choice);
+    config = mtlm_wish_config(wish, choice->tp, choice->pp, choice->dp,
+                              choice->micro_batch);
+    mtlm_order_choice_places(options, wish, &config);
     return settle_order(options, wish, choice, err);
 }

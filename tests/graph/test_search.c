@@ -195,6 +195,33 @@ static void test_late_messages_decide_among_orders_of_equal_length(void **state)
     mtlm_stage_times_free(&times);
 }
 
+/* ---- the order of the windows ---- */
+
+/* ZB-H1, F = B = W = 1, behind messages of 0.001 F: windows and orders take 27,
+ * and three more messages.  In the windows, an F that arrives just after a B
+ * goes between the steps of the B. */
+static void test_places_tell_messages_apart_that_arrive_together(void **state)
+{
+    struct mtlm_stage_times times;
+    struct mtlm_program_config config = slow_config(&times, 1);
+    struct mtlm_found_order windows, order;
+
+    (void) state;
+    for (int k = 0; k < times.stages; k++)
+        times.forward[k] = times.backward[k] = times.weight[k] = 1;
+    times.hop = 1e-3;
+    config.schedule = mtlm_schedule_find("zb-h1");
+    assert_true(mtlm_search_order_own(&config, &windows, &order));
+    assert_float_equal(windows.seconds, 27.012, 1e-2);
+    assert_float_equal(order.seconds, 27.012, 1e-2);
+    assert_true(order.late_seconds < windows.late_seconds * .999);
+    assert_int_equal(order.follow, MTLM_FOLLOW_HINT);
+    mtlm_found_order_free(&order);
+    config.schedule = mtlm_schedule_find("1f1b");
+    assert_false(mtlm_search_order_own(&config, &windows, &order));
+    mtlm_stage_times_free(&times);
+}
+
 /* ---- pieces of W ---- */
 
 /* Returns how often the longest task of W in a layer fits into the W of the
@@ -363,6 +390,7 @@ int main(void)
         cmocka_unit_test(test_waits_count),
         cmocka_unit_test(
             test_late_messages_decide_among_orders_of_equal_length),
+        cmocka_unit_test(test_places_tell_messages_apart_that_arrive_together),
         cmocka_unit_test(test_pieces_of_w_are_those_of_the_program),
         cmocka_unit_test(test_the_steps_of_a_b_are_those_of_the_program),
         cmocka_unit_test(test_auto_is_no_longer_than_the_order_of_zb_v),

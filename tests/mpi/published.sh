@@ -73,11 +73,21 @@ weight_ms = 0.8
 [hop]
 latency_us = 500
 END
+sed 's/stage 2-3/stage 2-7/' slow.ini >slow-v.ini
 ranks=4
 hash=$(trains gpipe)
 same auto --stage-times slow.ini --act-mem 2.12e6
 grep -q '^schedule auto: .* of an order found by search, ' out err \
     || fail "auto follows no order: $(cat out err)"
+
+# Where workers wait for messages, places in the plan of a schedule are priorities.
+export STARPU_SCHED=mtlm
+same zb-v --stage-times slow-v.ini
+grep -q '^schedule zb-v: places in the order of its plan are priorities' out err \
+    || fail "zb-v follows no plan: $(cat out err)"
+same zb-v --stage-times slow-v.ini --schedule-mode windows
+! grep -q 'places in the order' out err || fail "windows become places: $(cat out err)"
+unset STARPU_SCHED
 ranks=2
 
 # Without times, auto compares orders by FLOPs.  It is no longer than the best
