@@ -24,6 +24,12 @@ AC_DEFUN([MTLM_STARPU_SIMGRID], [
     done
   done
   have_simgrid="no (launch/setup --simgrid; then --simulate-engine starpu)"
+  # SimGrid switches stacks, which sanitizers do not follow.
+  AS_IF([test -n "$SANITIZER"], [
+    STARPU_SIMGRID_PREFIX=
+    with_starpu_simgrid=no
+    have_simgrid="no (SimGrid runs under no sanitizer)"
+  ])
   AS_IF([test -n "$STARPU_SIMGRID_PREFIX"], [
     STARPU_SIMGRID_CFLAGS=`PKG_CONFIG_PATH=$mtlm_simgrid_pc $PKG_CONFIG --cflags starpu-1.4`
     STARPU_SIMGRID_LIBS="`PKG_CONFIG_PATH=$mtlm_simgrid_pc $PKG_CONFIG --libs starpu-1.4` -Wl,-rpath,`PKG_CONFIG_PATH=$mtlm_simgrid_pc $PKG_CONFIG --variable=libdir starpu-1.4`"

@@ -23,6 +23,7 @@
 #include "launch/simulate/simulate_trace.h"
 #include "launch/simulate/starpu_run.h"
 #include "runtime/comm/launcher.h"
+#include "runtime/virtual/child.h"
 
 #define GIB (1024.0 * 1024 * 1024)
 
@@ -315,7 +316,9 @@ int mtlm_simulate(struct mtlm_options *options, FILE *out,
     struct simulation s = {.options = options, .file = options->simulate_file};
     int rc;
 
-    if (check_alone(err) < 0 || begin(&s, "--simulate", err) < 0)
+    if (check_alone(err) < 0 || begin(&s, "--simulate", err) < 0
+        || (options->simulate_engine == MTLM_ENGINE_STARPU
+            && mtlm_virtual_check(err) < 0))
         return -1;
     rc = choose_layout(&s, err);
     if (rc == 0)

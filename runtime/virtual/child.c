@@ -95,6 +95,14 @@ static int find_program(const struct mtlm_virtual_config *config, char *path,
                           "again");
 }
 
+int mtlm_virtual_check(struct mtlm_error *err)
+{
+    const struct mtlm_virtual_config config = {0};
+    char path[PATH_MAX];
+
+    return find_program(&config, path, err);
+}
+
 /* Virtual time passes in tasks only, unless the user says otherwise. */
 static void set_environment(const struct sim_files *p)
 {
@@ -150,6 +158,39 @@ static void become_simulator(const char *program, const struct sim_files *p)
     fprintf(stderr, "%s: %s\n", program, strerror(errno));
 }
 
+/* ---- signals ---- */
+
+static volatile sig_atomic_t caught; /* a signal that ends mtlm-dag; 0: none */
+
+static void catch_signal(int number)
+{
+    caught = number;
+}
+
+enum { ENDING = 3 };
+static const int ending[ENDING] = {SIGHUP, SIGINT, SIGTERM};
+
+/* While the simulator runs, a signal that ends mtlm-dag also ends the simulator
+ * and removes the files. */
+static void take_signals(struct sigaction before[ENDING])
+{
+    struct sigaction action = {.sa_handler = catch_signal};
+
+    caught = 0;
+    for (int i = 0; i < ENDING; i++)
+        sigaction(ending[i], &action, &before[i]);
+}
+
+static void return_signals(const struct sigaction before[ENDING])
+{
+    for (int i = 0; i < ENDING; i++)
+        sigaction(ending[i], &before[i], NULL);
+    if (caught)
+        raise(caught);
+}
+
+/* ---- the wait ---- */
+
 static void report_progress(const struct mtlm_virtual_config *config,
                             const struct mtlm_virtual_times *times)
 {
@@ -174,7 +215,7 @@ static bool await_end(pid_t pid, const struct mtlm_virtual_config *config,
         if (done != last)
             since = now;
         last = done;
-        if (now - since > 1e9 * patience) {
+        if (caught || now - since > 1e9 * patience) {
             kill(pid, SIGKILL);
             waitpid(pid, status, 0);
             return false;
@@ -274,12 +315,14 @@ int mtlm_virtual_run(const struct mtlm_virtual_job *job,
                      struct mtlm_virtual_result *result, struct mtlm_error *err)
 {
     struct mtlm_virtual_times *times = NULL;
+    struct sigaction before[ENDING];
     char program[PATH_MAX];
     struct sim_files place;
     int rc = -1;
 
     if (find_program(config, program, err) < 0 || make_place(&place, err) < 0)
         return -1;
+    take_signals(before);
     if (mtlm_virtual_platform_write(place.directory,
                                     job->ranks * mtlm_virtual_workers(job), err)
             == 0
@@ -288,5 +331,6 @@ int mtlm_virtual_run(const struct mtlm_virtual_job *job,
         rc = run_simulator(job, config, program, &place, times, result, err);
     mtlm_virtual_times_close(times);
     remove_place(&place);
+    return_signals(before);
     return rc;
 }

@@ -23,6 +23,10 @@ struct mtlm_virtual_result {
     char policy[64];                /* that chose the order */
 };
 
+/* Returns 0 if there is an mtlm-dag-sim, beside this program or where make
+ * install puts it; else MTLM_EXIT_USAGE. */
+int mtlm_virtual_check(struct mtlm_error *err);
+
 /* Runs the job under the policy of STARPU_SCHED and STARPU_SCHED_LIB.  The
  * caller frees result->task.
  *

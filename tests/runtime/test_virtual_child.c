@@ -5,12 +5,15 @@
 
 #include <glob.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -41,25 +44,44 @@ static const struct mtlm_virtual_job job = {.ranks = 1,
                                             .predecessor = predecessors,
                                             .name = names};
 
-/* Runs the job in a script; asserts that it fails with this code and all words
- * up to NULL. */
-static void assert_fails(const char *script, enum mtlm_exit code, ...)
+/* Writes a shell script; returns its path. */
+static const char *write_script(const char *text)
 {
-    struct mtlm_virtual_config config = {.patience_s = 0.5};
-    struct mtlm_virtual_result result;
-    struct mtlm_error err;
-    char path[100];
-    va_list words;
-    glob_t left;
+    static char path[100];
     FILE *file;
 
     snprintf(path, sizeof(path), "%s/script", directory);
     file = fopen(path, "w");
     assert_non_null(file);
-    fprintf(file, "#!/bin/sh\n%s\n", script);
+    fprintf(file, "#!/bin/sh\n%s\n", text);
     assert_int_equal(fclose(file), 0);
     assert_int_equal(chmod(path, 0700), 0);
-    config.program = path;
+    return path;
+}
+
+/* Returns whether the files of a run are there. */
+static bool has_files(void)
+{
+    char pattern[100];
+    glob_t found;
+    bool any;
+
+    snprintf(pattern, sizeof(pattern), "%s/mtlm-dag-sim.*", directory);
+    any = glob(pattern, 0, NULL, &found) == 0;
+    globfree(&found);
+    return any;
+}
+
+/* Runs the job in a script; asserts that it fails with this code and all words
+ * up to NULL. */
+static void assert_fails(const char *script, enum mtlm_exit code, ...)
+{
+    const struct mtlm_virtual_config config = {.program = write_script(script),
+                                               .patience_s = 0.5};
+    struct mtlm_virtual_result result;
+    struct mtlm_error err;
+    va_list words;
+
     assert_int_equal(mtlm_virtual_run(&job, &config, &result, &err), -1);
     assert_int_equal(err.code, code);
     va_start(words, code);
@@ -67,8 +89,7 @@ static void assert_fails(const char *script, enum mtlm_exit code, ...)
         if (!strstr(err.text, word))
             fail_msg("no \"%s\" in: %s", word, err.text);
     va_end(words);
-    snprintf(path, sizeof(path), "%s/mtlm-dag-sim.*", directory);
-    assert_int_equal(glob(path, 0, NULL, &left), GLOB_NOMATCH);
+    assert_false(has_files());
 }
 
 static void test_a_process_that_ends_without_times(void **state)
@@ -92,6 +113,32 @@ static void test_a_process_that_makes_no_progress(void **state)
     (void) state;
     assert_fails("trap '' TERM; exec sleep 1000", MTLM_EXIT_PEER, "no progress",
                  "linear_fwd", NULL);
+}
+
+/* A signal ends both processes, and no file stays. */
+static void test_a_signal_leaves_nothing(void **state)
+{
+    const struct mtlm_virtual_config config = {
+        .program = write_script("touch \"$(dirname \"$1\")/begun\"; "
+                                "exec sleep 1000")};
+    struct mtlm_virtual_result result;
+    struct mtlm_error err;
+    const pid_t pid = fork();
+    char pattern[100];
+    glob_t found;
+    int status;
+
+    (void) state;
+    if (pid == 0)
+        _exit(mtlm_virtual_run(&job, &config, &result, &err) == 0);
+    snprintf(pattern, sizeof(pattern), "%s/mtlm-dag-sim.*/begun", directory);
+    while (glob(pattern, 0, NULL, &found) != 0)
+        usleep(10000);
+    globfree(&found);
+    assert_int_equal(kill(pid, SIGTERM), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    assert_false(has_files());
 }
 
 static void test_a_program_that_is_not_there(void **state)
@@ -191,6 +238,7 @@ int main(void)
         cmocka_unit_test(test_a_process_that_ends_without_times),
         cmocka_unit_test(test_a_process_that_crashes),
         cmocka_unit_test(test_a_process_that_makes_no_progress),
+        cmocka_unit_test(test_a_signal_leaves_nothing),
         cmocka_unit_test(test_a_program_that_is_not_there),
         cmocka_unit_test(test_a_temporary_directory_too_long),
         cmocka_unit_test(test_a_job_survives_its_file),
