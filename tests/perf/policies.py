@@ -158,6 +158,51 @@ class Anomaly(unittest.TestCase):
         self.assertEqual(found[3:8], ["mtlm", "90", "80", "130", "-10.0 %"])
 
 
+class Simulation(unittest.TestCase):
+    """--simulate: one run of each policy, in virtual time."""
+
+    def compare(self, *more):
+        cluster = os.path.join(source, "launch", "clusters", "dgx-a100.ini")
+        words = "--model gpt2-124m --fp16 --world-size 4 --micro-batch-size 1 "
+        words += "--pipeline-model-parallel-size 4 --global-batch-size 8"
+        return subprocess.run(
+            [
+                os.path.join(source, "perf", "policies", "compare"),
+                *("--build", build, "--simulate", cluster, *more),
+                *("--", *words.split()),
+            ],
+            capture_output=True,
+            text=True,
+        )
+
+    @unittest.skipUnless(
+        os.access(os.path.join(build, "mtlm-dag-sim"), os.X_OK),
+        "no mtlm-dag-sim: launch/setup --simgrid",
+    )
+    def test_a_table_of_policies_in_virtual_time(self):
+        with tempfile.TemporaryDirectory() as work:
+            done = self.compare(
+                *("--policies", "prio,eager", "--schedules", "1f1b,zb-h1"),
+                *("--write", os.path.join(work, "page")),
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+            xml.etree.ElementTree.parse(os.path.join(work, "page.svg"))
+        table = [x.split() for x in done.stdout.split("\n") if x[:1] == "|"]
+        times = {(row[1], row[3]): float(row[5]) for row in table[2:]}
+        self.assertEqual(len(times), 4)
+        for schedule in "1f1b", "zb-h1":
+            self.assertGreaterEqual(
+                times[schedule, "eager"], times[schedule, "prio"]
+            )
+        self.assertGreater(times["zb-h1", "eager"], times["zb-h1", "prio"])
+
+    def test_ranks_and_rounds_are_refused(self):
+        for option in "--ranks", "--rounds":
+            done = self.compare(option, "2")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("--simulate starts no ranks", done.stderr)
+
+
 class Comparison(unittest.TestCase):
     def compare(self, directory, *more):
         cluster = os.path.join(directory, "cluster.ini")
