@@ -6,7 +6,6 @@
 
 #include "graph/predict/profile.h"
 #include "launch/options/options_simulate.h"
-#include "launch/options/options_stages.h"
 
 bool mtlm_options_simulate_or_plan(const struct mtlm_options *options)
 {
@@ -65,8 +64,11 @@ static int check_effects(const struct mtlm_options *o, struct mtlm_error *err)
  * virtual stages. */
 static int resolve_profile(struct mtlm_options *o, struct mtlm_error *err)
 {
-    const char *schedule =
-        mtlm_options_stages_given(o) ? "interleaved" : "1f1b";
+    const bool interleaved =
+        o->virtual_stages > 1
+        || mtlm_options_given(o,
+                              MTLM_OPT_NUM_LAYERS_PER_VIRTUAL_PIPELINE_STAGE);
+    const char *schedule = interleaved ? "interleaved" : "1f1b";
 
     o->profile = mtlm_profile_find(o->as);
     if (!o->profile)

@@ -157,6 +157,12 @@ static void test_published_code_has_the_features_of_its_year(void **state)
     near(seconds_of("uniform", FOUR "--global-batch-size 8 --as 2021 "
                                     "--num-virtual-stages-per-pipeline-rank 2"),
          (8 + 3 / 2.0) * 0.15, 1e-6);
+    /* Layers of stages make no virtual stages. */
+    near(seconds_of("uniform", FOUR "--global-batch-size 8 --as 2021 "
+                                    "--stage-layers 2,3,2,1"),
+         seconds_of("uniform", FOUR "--global-batch-size 8 --as 2021 "
+                                    "--schedule 1f1b --stage-layers 2,3,2,1"),
+         1e-12);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char *line =
             mtlm_sprintf(FOUR "--global-batch-size 8 %s", cases[i].line);
