@@ -5,6 +5,7 @@ import math
 from bench import svg
 
 LEFT, TOP, WIDE, HIGH = 60, 50, 640, 300
+COLOURS = *svg.COLOURS, "#888888"
 MOST = 20  # % at the edges; what is farther stands at the edge
 
 
@@ -53,8 +54,8 @@ def draw(title, rows, names):
     most = max(row.seconds for row in rows) * 1.2
     lines = _grid(least, most)
     for i, name in enumerate(names):
-        colour = svg.COLOURS[i % len(svg.COLOURS)]
-        x = LEFT + 100 * i
+        colour = COLOURS[i % len(COLOURS)]
+        x = LEFT + 90 * i
         lines.append(
             f'<circle cx="{x}" cy="{TOP + HIGH + 36}" r="4" fill="{colour}"/>'
             + svg.text(x + 8, TOP + HIGH + 40, name)

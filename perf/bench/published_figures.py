@@ -18,6 +18,7 @@ BASE = {
     "micro_batch": 1,
     "recompute": "full",
     "sequence_parallel": "no",
+    "stage_layers": "",
     "seconds": 1.0,
     "fitted": "",
 }

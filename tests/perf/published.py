@@ -45,6 +45,7 @@ class Rows(unittest.TestCase):
                 "2021": 7,
                 "2022": 4,
                 "vTrain": 31,
+                "ZB": 12,
             },
         )
 
@@ -95,7 +96,7 @@ class Errors(unittest.TestCase):
         self.assertEqual(iterations.misses(self.rows(1.079)), "None.")
         self.assertEqual(
             iterations.misses(self.rows(1.1)),
-            "* V1.0 1.2B, 1 x 1 x 1, 8: +10.0 %: no reason is known.",
+            "* V1.0 1.2B, 1 x 1 x 1, 8 of 8: +10.0 %: no reason is known.",
         )
 
     def test_fits_leave_a_cluster_file(self):
@@ -177,7 +178,7 @@ class Predictions(unittest.TestCase):
             (
                 1,
                 "published: --only has the sets 2019, V1.0, 2020-09, 2021, "
-                "2022, vTrain, not 2018\n",
+                "2022, vTrain, ZB, not 2018\n",
             ),
         )
 
