@@ -197,12 +197,13 @@ static void test_prio_is_the_evaluator(void **state)
 static void test_folded_is_unfolded(void **state)
 {
     const struct job job = {2, 4, 1, 8, "1f1b", MTLM_PLACEMENT_LOOP};
-    struct scene folded = create_scene(&job, 2, 0);
-    struct scene all = create_scene(&job, 1, 0);
+    struct scene folded, all;
     struct mtlm_execution a, b;
 
     (void) state;
     need_simulator();
+    folded = create_scene(&job, 2, 0);
+    all = create_scene(&job, 1, 0);
     a = run_policy(&folded, "prio");
     b = run_policy(&all, "prio");
     assert_near("unfolded", b.makespan_ns, a.makespan_ns);
@@ -216,10 +217,11 @@ static void test_two_runs_are_equal(void **state)
 {
     static const char *const names[] = {"prio", "lws", "dmdas"};
     const struct job job = {1, 4, 1, 8, "zb-h1", MTLM_PLACEMENT_LOOP};
-    struct scene s = create_scene(&job, 1, 0);
+    struct scene s;
 
     (void) state;
     need_simulator();
+    s = create_scene(&job, 1, 0);
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         struct mtlm_execution a = run_policy(&s, names[i]);
         struct mtlm_execution b = run_policy(&s, names[i]);
@@ -239,11 +241,12 @@ static void test_two_runs_are_equal(void **state)
 static void test_the_policy_chooses(void **state)
 {
     const struct job job = {1, 4, 1, 12, "zb-h1", MTLM_PLACEMENT_LOOP};
-    struct scene s = create_scene(&job, 1, 0);
+    struct scene s;
     struct mtlm_execution prio, eager;
 
     (void) state;
     need_simulator();
+    s = create_scene(&job, 1, 0);
     prio = run_policy(&s, "prio");
     eager = run_policy(&s, "eager");
     assert_true(eager.makespan_ns > 1.01 * prio.makespan_ns);
@@ -256,11 +259,12 @@ static void test_the_policy_chooses(void **state)
 static void test_mtlm_waits_in_virtual_time(void **state)
 {
     const struct job job = {2, 4, 1, 8, "zb-h1", MTLM_PLACEMENT_LOOP};
-    struct scene s = create_scene(&job, 2, 0.25);
+    struct scene s;
     struct mtlm_execution mtlm, prio;
 
     (void) state;
     need_simulator();
+    s = create_scene(&job, 2, 0.25);
     mtlm = run_policy(&s, "mtlm");
     prio = run_policy(&s, "prio");
     assert_near("mtlm", mtlm.makespan_ns, s.evaluated.makespan_ns);
@@ -273,12 +277,13 @@ static void test_mtlm_waits_in_virtual_time(void **state)
 static void test_an_unknown_policy_is_refused(void **state)
 {
     const struct job job = {1, 2, 1, 2, "1f1b", MTLM_PLACEMENT_LOOP};
-    struct scene s = create_scene(&job, 1, 0);
+    struct scene s;
     struct mtlm_execution run;
     struct mtlm_error err;
 
     (void) state;
     need_simulator();
+    s = create_scene(&job, 1, 0);
     assert_int_equal(try_policy(&s, "fastest", &run, &err), -1);
     assert_int_equal(err.code, MTLM_EXIT_USAGE);
     assert_non_null(
