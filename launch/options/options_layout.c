@@ -75,6 +75,13 @@ static int check_batches(const struct mtlm_options *o, int64_t dp,
                : 0;
 }
 
+const char *mtlm_options_asks_ranks(const struct mtlm_options *options)
+{
+    return options->world_size || options->request == MTLM_REQUEST_SIMULATE
+               ? "give --world-size"
+               : "start with mpirun -n";
+}
+
 int mtlm_options_layout_check(const struct mtlm_options *options, int ranks,
                               struct mtlm_error *err)
 {
@@ -89,8 +96,9 @@ int mtlm_options_layout_check(const struct mtlm_options *options, int ranks,
             err, MTLM_EXIT_USAGE,
             "--tensor-model-parallel-size %" PRId64
             " ranks hold a model with --placement policy, but this job has %d, "
-            "which is not a multiple; start with mpirun -n %" PRId64,
-            t, ranks, ranks < t ? t : ranks / t * t);
+            "which is not a multiple; %s %" PRId64,
+            t, ranks, mtlm_options_asks_ranks(options),
+            ranks < t ? t : ranks / t * t);
     if (ranks % t == 0 && ranks / t <= options->model.num_layers
         && !options->schedule_file)
         snprintf(other, sizeof(other),
@@ -99,8 +107,8 @@ int mtlm_options_layout_check(const struct mtlm_options *options, int ranks,
         err, MTLM_EXIT_USAGE,
         "--tensor-model-parallel-size %" PRId64
         " x --pipeline-model-parallel-size %" PRId64 " = %" PRId64
-        " ranks, but this job has %d, which is not a multiple; start with "
-        "mpirun -n %" PRId64 "%s",
-        t, p, t * p, ranks, ranks < t * p ? t * p : ranks / (t * p) * (t * p),
-        other);
+        " ranks, but this job has %d, which is not a multiple; %s %" PRId64
+        "%s",
+        t, p, t * p, ranks, mtlm_options_asks_ranks(options),
+        ranks < t * p ? t * p : ranks / (t * p) * (t * p), other);
 }

@@ -19,6 +19,10 @@ const char *mtlm_options_micro_batch_origin(const struct mtlm_options *options);
  * policy. */
 int64_t mtlm_options_pipeline_ranks(const struct mtlm_options *options);
 
+/* Returns what asks for another number of ranks: "start with mpirun -n", or
+ * "give --world-size" where the ranks need not exist. */
+const char *mtlm_options_asks_ranks(const struct mtlm_options *options);
+
 /* Refuses (MTLM_EXIT_USAGE) a layout that does not fit a job of `ranks`
  * processes.  Ranks beyond tensor x pipeline are data-parallel and share the
  * batches. */

@@ -275,10 +275,11 @@ int mtlm_layout_choice_make(const struct mtlm_options *options,
         " layers for pipeline stages%s, %" PRId64 " attention heads and "
         "--ffn-hidden-size %" PRId64 " for tensor-parallel ranks, and "
         "batches of %" PRId64 " samples in microbatches of %" PRId64
-        " for data-parallel ones; start with mpirun -n %d",
+        " for data-parallel ones; %s %d",
         hosts->ranks, model->num_layers, each, model->num_heads,
         model->ffn_hidden_size, options->global_batch_size,
-        options->micro_batch_size, most_ranks(wish, hosts->ranks));
+        options->micro_batch_size, mtlm_options_asks_ranks(options),
+        most_ranks(wish, hosts->ranks));
 }
 
 /* Describes where the memory is needed, and how much is available. */
