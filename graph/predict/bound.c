@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "graph/predict/bound.h"
+#include "graph/predict/simulator.h"
 #include "runtime/base/memory.h"
 
 /* Returns the seconds of a message from stage k to stage k + 1, in whole
@@ -14,7 +15,7 @@ static double hop_seconds(const struct mtlm_evaluate *c, int k)
 {
     return mtlm_layout_pp_rank(c->layout, k)
                    != mtlm_layout_pp_rank(c->layout, k + 1)
-               ? 1e-9 * llround(1e9 * c->hop)
+               ? 1e-9 * mtlm_simulator_ns(c->hop)
                : 0;
 }
 

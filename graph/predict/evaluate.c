@@ -47,11 +47,6 @@ static int *task_at(const struct pipeline *p, int kind, int stage,
 
 /* ---- tasks ---- */
 
-static int64_t to_ns(double seconds)
-{
-    return llround(1e9 * seconds);
-}
-
 static int add_task(struct pipeline *p, int kind, int k, int i,
                     int64_t duration)
 {
@@ -86,7 +81,7 @@ static int tasks_of(const struct pipeline *p, int kind)
 static void add_pass(struct pipeline *p, int kind, int k, int i, double seconds)
 {
     const int n = tasks_of(p, kind);
-    const int64_t all = to_ns(seconds);
+    const int64_t all = mtlm_simulator_ns(seconds);
 
     for (int j = 0; j < n; j++) {
         const int task =
@@ -121,8 +116,8 @@ static int64_t hop_ns(const struct pipeline *p, int a, int b, int i)
 {
     if (rank_of(p, a) == rank_of(p, b))
         return 0;
-    return to_ns(p->config->hop
-                 + mtlm_late_share(a, b, i) * p->config->latency);
+    return mtlm_simulator_ns(p->config->hop
+                             + mtlm_late_share(a, b, i) * p->config->latency);
 }
 
 /* Adds an edge from the last task of a pass, from all pieces of a W.  i < 0:
@@ -360,14 +355,14 @@ static void take_walk(const struct mtlm_walk *walk,
         const struct mtlm_box box = mtlm_box_at(walk->boxes, i);
         const int r = walk->rank[i];
 
-        e->task[i] =
-            (struct mtlm_evaluated_task){.rank = r,
-                                         .stage = box.stage,
-                                         .microbatch = box.microbatch,
-                                         .phase = box.phase,
-                                         .worker = mtlm_order_lane(order, i),
-                                         .start_ns = to_ns(walk->start[i]),
-                                         .end_ns = to_ns(walk->end[i])};
+        e->task[i] = (struct mtlm_evaluated_task){
+            .rank = r,
+            .stage = box.stage,
+            .microbatch = box.microbatch,
+            .phase = box.phase,
+            .worker = mtlm_order_lane(order, i),
+            .start_ns = mtlm_simulator_ns(walk->start[i]),
+            .end_ns = mtlm_simulator_ns(walk->end[i])};
         begin[r] = fmin(begin[r], walk->start[i]);
         end[r] = fmax(end[r], walk->end[i]);
     }

@@ -4,7 +4,6 @@
 #include "config.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "graph/build/dependencies.h"
@@ -50,8 +49,8 @@ struct builder {
 static int64_t duration_ns(const struct builder *b,
                            const struct mtlm_item *item, int iteration)
 {
-    return llround(1e9
-                   * b->job->seconds(b->job->arg, b->program, item, iteration));
+    return mtlm_simulator_ns(
+        b->job->seconds(b->job->arg, b->program, item, iteration));
 }
 
 static int64_t priority_of(const struct builder *b,

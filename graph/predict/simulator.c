@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include <mtlm/policy.h>
@@ -103,6 +104,11 @@ void mtlm_simulator_hold(struct mtlm_simulator *sim, int lane, double share)
 void mtlm_simulator_first_come(struct mtlm_simulator *sim)
 {
     sim->first_come = true;
+}
+
+int64_t mtlm_simulator_ns(double seconds)
+{
+    return llround(fmin(1e9 * seconds, MTLM_SIMULATOR_LONGEST));
 }
 
 void mtlm_simulator_keep(struct mtlm_simulator *sim, int task)
@@ -289,6 +295,12 @@ static int waiting_workers(struct mtlm_simulator *sim, struct lane *lane,
 
 /* ---- what happens ---- */
 
+/* Returns the time so much later. */
+static int64_t later(const struct mtlm_simulator *sim, int64_t by)
+{
+    return sim->now < MTLM_SIMULATOR_LONGEST ? sim->now + by : sim->now;
+}
+
 /* Adds n to the room of the task's lanes. */
 static void free_lanes(struct mtlm_simulator *sim,
                        const struct simulated_task *task, int n)
@@ -305,7 +317,7 @@ static void start_task(struct mtlm_simulator *sim, int number)
 
     free_lanes(sim, task, -1);
     task->start = sim->now;
-    task->end = sim->now + task->duration;
+    task->end = later(sim, task->duration);
     sim->started[sim->n_started++] = number;
     mtlm_event_heap_add(&sim->events, task->end, MTLM_EVENT_END, number);
     if (sim->holds)
@@ -340,8 +352,8 @@ static void end_task(struct mtlm_simulator *sim, int number)
          i < sim->n_edges && sim->edge[i].before == number; i++) {
         struct simulated_task *after = &sim->task[sim->edge[i].after];
 
-        if (after->ready < sim->now + sim->edge[i].delay)
-            after->ready = sim->now + sim->edge[i].delay;
+        if (after->ready < later(sim, sim->edge[i].delay))
+            after->ready = later(sim, sim->edge[i].delay);
         if (--after->waits_for == 0)
             make_ready(sim, sim->edge[i].after);
     }

@@ -4,10 +4,17 @@
 /* List scheduling like StarPU's policy "prio": an idle worker takes the ready
  * task with the highest priority.  Among equals, the worker takes the task
  * added first, or the one that became ready first.  Times are integers of any
- * unit; the first task starts at 0. */
+ * unit; the first task starts at 0.  From MTLM_SIMULATOR_LONGEST on, time
+ * stands still, and no sum overflows. */
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* In nanoseconds, 10^7 seconds. */
+#define MTLM_SIMULATOR_LONGEST INT64_C(10000000000000000)
+
+/* Returns the nanoseconds of a duration, at most MTLM_SIMULATOR_LONGEST. */
+int64_t mtlm_simulator_ns(double seconds);
 
 struct mtlm_simulator;
 

@@ -8,6 +8,7 @@
 
 #include "graph/predict/activation_memory.h"
 #include "graph/predict/profile.h"
+#include "graph/predict/simulator.h"
 #include "launch/job/job_outputs.h"
 #include "launch/log/metrics.h"
 #include "launch/options/options_layout.h"
@@ -220,6 +221,22 @@ static int write_trace(const struct simulation *s,
     return rc;
 }
 
+/* Refuses an iteration of no time, whose rates would be infinite, and one that
+ * the clock cannot count. */
+static int check_time(const struct simulation *s, int64_t ns,
+                      struct mtlm_error *err)
+{
+    if (ns > 0 && ns < MTLM_SIMULATOR_LONGEST)
+        return 0;
+    return mtlm_error_set(
+        err, MTLM_EXIT_USAGE,
+        ns == 0
+            ? "no task of an iteration takes a nanosecond at the rates of %s"
+            : "an iteration takes more than 10^7 s at the rates of %s, and a "
+              "simulation counts no more",
+        s->file);
+}
+
 /* Evaluates the programs, and runs them in virtual time if asked to. */
 static int run_iteration(const struct simulation *s,
                          struct mtlm_folded_run *run, struct mtlm_error *err)
@@ -228,8 +245,9 @@ static int run_iteration(const struct simulation *s,
 
     mtlm_step_show("evaluating an iteration");
     mtlm_folded_run_evaluate(run, serial);
-    if (s->options->simulate_engine == MTLM_ENGINE_STARPU
-        && mtlm_starpu_run(run, serial, err) < 0) {
+    if (check_time(s, run->execution.makespan_ns, err) < 0
+        || (s->options->simulate_engine == MTLM_ENGINE_STARPU
+            && mtlm_starpu_run(run, serial, err) < 0)) {
         mtlm_step_clear();
         return -1;
     }

@@ -157,6 +157,22 @@ static void test_tasks_that_wait_for_each_other_are_found(void **state)
     mtlm_simulator_destroy(sim);
 }
 
+/* Durations are cut, and a thousand of the longest do not overflow. */
+static void test_time_stands_still_before_it_overflows(void **state)
+{
+    struct mtlm_simulator *sim = mtlm_simulator_create();
+    const int lane = mtlm_simulator_lane(sim, 1);
+
+    (void) state;
+    assert_int_equal(mtlm_simulator_ns(2.5e-9 + 2e-10), 3);
+    assert_int_equal(mtlm_simulator_ns(1e300), MTLM_SIMULATOR_LONGEST);
+    for (int i = 0; i < 1000; i++)
+        mtlm_simulator_task(sim, lane, MTLM_SIMULATOR_LONGEST, 0);
+    assert_true(mtlm_simulator_run(sim));
+    assert_int_equal(mtlm_simulator_makespan(sim), MTLM_SIMULATOR_LONGEST);
+    mtlm_simulator_destroy(sim);
+}
+
 /* Thousands of tasks of random priority come out in its order. */
 static void test_many_tasks_come_in_order(void **state)
 {
@@ -195,6 +211,7 @@ int main(void)
         cmocka_unit_test(test_a_task_of_two_lanes_waits_for_both),
         cmocka_unit_test(test_tasks_that_wait_for_each_other_are_found),
         cmocka_unit_test(test_many_tasks_come_in_order),
+        cmocka_unit_test(test_time_stands_still_before_it_overflows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -358,6 +358,35 @@ static void test_what_contradicts_is_refused(void **state)
             "--tensorboard-dir needs a run, and --simulate runs nothing");
 }
 
+/* No assertion, no infinite rate: the clock counts 1 ns to 10^7 s. */
+static void test_times_beyond_the_clock_are_refused(void **state)
+{
+    static const struct {
+        const char *device, *why;
+    } rows[] = {
+        {"1e-6\nefficiency = 1e-6\nmemory_gb_per_s = 1e-3",
+         "an iteration takes more than 10^7 s at the rates of "},
+        {"1e9\nefficiency = 1\nmemory_gb_per_s = 1e9",
+         "no task of an iteration takes a nanosecond at the rates of "},
+    };
+
+    (void) state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char *line = mtlm_sprintf("--model gpt-tiny --simulate %s", metrics);
+        FILE *file = fopen(metrics, "w");
+
+        assert_non_null(file);
+        fprintf(file, "[device]\npeak_tflop_per_s = %s\n", rows[i].device);
+        fclose(file);
+        assert_int_equal(parse(line), MTLM_REQUEST_SIMULATE);
+        assert_int_equal(mtlm_simulate(&options, stdout, &error), -1);
+        assert_int_equal(error.code, MTLM_EXIT_USAGE);
+        assert_says(error.text, rows[i].why);
+        assert_says(error.text, metrics);
+        free(line);
+    }
+}
+
 static int remove_metrics(void **state)
 {
     unlink(metrics);
@@ -386,6 +415,7 @@ int main(void)
         cmocka_unit_test(test_idle_time_is_shared_out_whole),
         cmocka_unit_test(test_the_table_says_all),
         cmocka_unit_test(test_what_contradicts_is_refused),
+        cmocka_unit_test(test_times_beyond_the_clock_are_refused),
     };
 
     return cmocka_run_group_tests(tests, make_metrics, remove_metrics);
