@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "launch/simulate/assumed_keys.h"
 #include "runtime/base/memory.h"
@@ -61,10 +62,14 @@ char *mtlm_assumed_keys(const char *path, const char *word,
                         struct mtlm_error *err)
 {
     struct assumed a = {.word = word};
-    FILE *file = fopen(path, "re");
+    struct stat about;
+    FILE *file;
     char *line = NULL;
     size_t room = 0;
 
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode))
+        return mtlm_strdup("unknown, a pipe cannot be read twice");
+    file = fopen(path, "re");
     if (!file) {
         mtlm_error_set(err, MTLM_EXIT_USAGE, "--simulate %s: %s", path,
                        strerror(errno));

@@ -41,6 +41,14 @@ job 1 "${simulate[@]}" --trace trace
     || fail "used directory: exit code $rc, $(cat err)"
 rm -r trace
 
+# A cluster file that can be read only once.
+mkfifo once
+cat "$clusters/dgx-a100.ini" >once &
+timeout 60 "$program" --simulate once --model gpt-tiny >out 2>err \
+    && grep -q 'assumed  *in once: unknown, a pipe' out \
+    || fail "pipe: $(cat out err)"
+wait
+
 # A part of the microbatches, and the optimizer.
 well 1 "${simulate[@]}" --trace trace --trace-microbatches 3:4
 check_trace part
