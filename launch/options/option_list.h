@@ -486,6 +486,10 @@
         trace_microbatches, "", 1, 1000000000, "A:B",                          \
         "with --simulate --trace DIR: first and last microbatch to write "     \
         "(default: as many first ones as make 50000 nodes)")                   \
+    OPT(PREDICTION, GRAPH_OUT, "graph-out", TEXT, graph_out, "", 0, 0,         \
+        "FILE.rec",                                                            \
+        "with --simulate: write the graph of the evaluated ranks, for "        \
+        "StarPU's replay and other tools")                                     \
     OPT(TESTING, DUMP_FIRST_STEP, "dump-first-step", TEXT, dump_dir, "", 0, 0, \
         "DIR",                                                                 \
         "write weights, batch, loss and gradients of the first iteration to "  \

@@ -170,6 +170,7 @@ struct mtlm_options {
     char *as; /* name of published code, or NULL; found as: */
     const struct mtlm_profile *profile; /* borrowed, or NULL: our own */
     enum mtlm_simulate_engine simulate_engine;
+    char *graph_out; /* file for the graph, or NULL */
 
     /* Data */
     /* Lists for models/text/blend_list.h: data of all splits, or of one; or

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "graph/predict/profile.h"
 #include "launch/options/options_simulate.h"
@@ -32,6 +33,18 @@ static int check_contradictions(const struct mtlm_options *o,
                           other);
 }
 
+/* The ending of the file says the format. */
+static int check_graph_out(const struct mtlm_options *o, struct mtlm_error *err)
+{
+    const char *ending = o->graph_out ? strrchr(o->graph_out, '.') : NULL;
+
+    if (!o->graph_out || (ending && strcmp(ending, ".rec") == 0))
+        return 0;
+    return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                          "--graph-out is '%.200s', its name must end in .rec",
+                          o->graph_out);
+}
+
 /* Refuses what changes durations of a run, or needs a run. */
 static int check_effects(const struct mtlm_options *o, struct mtlm_error *err)
 {
@@ -57,7 +70,7 @@ static int check_effects(const struct mtlm_options *o, struct mtlm_error *err)
     if (o->trace_microbatches.last > 0 && !o->trace_dir)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--trace-microbatches is for --trace DIR");
-    return 0;
+    return check_graph_out(o, err);
 }
 
 /* Published code follows the order of its schedule: 1f1b, or interleaved with
@@ -100,7 +113,8 @@ int mtlm_options_simulate_resolve(struct mtlm_options *options,
                         : o->trace_microbatches.last > 0 ? "trace-microbatches"
                         : mtlm_options_given(o, MTLM_OPT_SIMULATE_ENGINE)
                             ? "simulate-engine"
-                            : NULL;
+                        : o->graph_out ? "graph-out"
+                                       : NULL;
 
     if (!o->simulate_file && alone)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,

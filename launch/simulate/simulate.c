@@ -17,6 +17,7 @@
 #include "launch/plan/layout_choice.h"
 #include "launch/plan/schedule_choice.h"
 #include "launch/plan/step.h"
+#include "launch/simulate/graph_out.h"
 #include "launch/simulate/layout_search.h"
 #include "launch/simulate/prediction_json.h"
 #include "launch/simulate/prediction_table.h"
@@ -237,6 +238,25 @@ static int check_time(const struct simulation *s, int64_t ns,
         s->file);
 }
 
+/* Writes --graph-out FILE. */
+static int write_graph(const struct simulation *s,
+                       const struct mtlm_folded_run *run, FILE *out,
+                       struct mtlm_error *err)
+{
+    const char *path = s->options->graph_out;
+    int tasks, rc;
+
+    if (!path)
+        return 0;
+    mtlm_step_show("writing the graph");
+    rc = mtlm_graph_out(run, path, &tasks, err);
+    mtlm_step_clear();
+    if (rc == 0)
+        fprintf(out, "\nGraph in %s: %d tasks of %d ranks\n", path, tasks,
+                run->programs.n);
+    return rc;
+}
+
 /* Evaluates the programs, and runs them in virtual time if asked to. */
 static int run_iteration(const struct simulation *s,
                          struct mtlm_folded_run *run, struct mtlm_error *err)
@@ -270,6 +290,7 @@ static int evaluate(struct simulation *s, struct mtlm_folded_run *run,
         mtlm_layout_search_print(&s->search, &s->hosts, out);
     return write_metrics(s, &prediction, err) < 0
                    || write_trace(s, run, &prediction, out, err) < 0
+                   || write_graph(s, run, out, err) < 0
                ? -1
                : 0;
 }
@@ -334,7 +355,10 @@ int mtlm_simulate(struct mtlm_options *options, FILE *out,
     struct simulation s = {.options = options, .file = options->simulate_file};
     int rc;
 
-    if (check_alone(err) < 0 || begin(&s, "--simulate", err) < 0
+    if (check_alone(err) < 0
+        || (options->graph_out
+            && mtlm_graph_out_check(options->graph_out, err) < 0)
+        || begin(&s, "--simulate", err) < 0
         || (options->simulate_engine == MTLM_ENGINE_STARPU
             && mtlm_virtual_check(err) < 0))
         return -1;

@@ -47,6 +47,9 @@ struct mtlm_trace_data {
     struct mtlm_record_data what;
 };
 
+/* The rank of edges, uses, data and records of a graph that has no ranks. */
+enum { MTLM_TRACE_MERGED = -1 };
+
 /* The run.  Texts and arrays are borrowed; NULL: unknown. */
 struct mtlm_trace_info {
     int ranks;

@@ -86,6 +86,18 @@ int mtlm_trace_export_pictures(const char *path, const struct mtlm_trace *trace,
                  : 0;
 }
 
+int mtlm_trace_export_graph(const char *path,
+                            const struct mtlm_trace_graph *graph,
+                            struct mtlm_error *err)
+{
+    const int error =
+        mtlm_whole_file_write(path, mtlm_trace_write_graph, graph);
+
+    return error ? mtlm_error_set(err, MTLM_EXIT_IO, "cannot write %s: %s",
+                                  path, strerror(error))
+                 : 0;
+}
+
 int mtlm_trace_export(const char *dir, const struct mtlm_record *record,
                       size_t n, const struct mtlm_trace_info *info,
                       const struct mtlm_trace_summary *summary,

@@ -1,8 +1,8 @@
 #ifndef MTLM_TRACE_EXPORT_H
 #define MTLM_TRACE_EXPORT_H
 
-/* Writes a trace directory, or the picture of a trace alone.  Both write each
- * file at once or not at all. */
+/* Writes a trace directory, the picture of a trace alone, or a graph.  Each
+ * file is written at once or not at all. */
 
 #include "launch/trace/export/writer.h"
 #include "launch/trace/trace.h"
@@ -29,5 +29,10 @@ int mtlm_trace_export_picture(const char *path,
  * above the other: -1 and MTLM_EXIT_IO. */
 int mtlm_trace_export_pictures(const char *path, const struct mtlm_trace *trace,
                                struct mtlm_error *err);
+
+/* Writes a graph as tasks.rec to path: -1 and MTLM_EXIT_IO. */
+int mtlm_trace_export_graph(const char *path,
+                            const struct mtlm_trace_graph *graph,
+                            struct mtlm_error *err);
 
 #endif /* MTLM_TRACE_EXPORT_H */

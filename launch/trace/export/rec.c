@@ -1,5 +1,6 @@
 /* tasks.rec and data.rec, for StarVZ and recutils: records of lines
- * "Field: value", separated by empty lines. */
+ * "Field: value", separated by empty lines.  StarPU's replay reads the
+ * tasks.rec of a merged graph: jobs are plain numbers. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -7,13 +8,35 @@
 #include "launch/trace/export/writer.h"
 #include "launch/trace/node.h"
 
+enum { REPLAY_USES = 8 }; /* StarPU's default of STARPU_NMAXBUFS */
+
 static void put_ms(FILE *f, const char *field, int64_t ns)
 {
     fprintf(f, "%s: %" PRId64 ".%06d\n", field, ns / 1000000,
             (int) (ns % 1000000));
 }
 
-/* Writes three lists of equal length, one entry per operand. */
+/* Writes a job, "1_25"; of a merged graph "25". */
+static void put_job(FILE *f, int rank, int64_t job)
+{
+    if (rank == MTLM_TRACE_MERGED)
+        fprintf(f, "%" PRId64, job);
+    else
+        mtlm_trace_put_id(f, rank, job);
+}
+
+/* Writes data, "1_25"; of a merged graph a number in base 16, from 1. */
+static void put_handle(FILE *f, int rank, int64_t data)
+{
+    if (rank == MTLM_TRACE_MERGED)
+        fprintf(f, "%" PRIx64, (uint64_t) data + 1);
+    else
+        mtlm_trace_put_id(f, rank, data);
+}
+
+/* Writes three lists of equal length, one entry per operand.  StarPU 1.4's
+ * replay ends at a task of more operands: a merged graph leaves its lists
+ * out. */
 static void put_uses(FILE *f, const struct mtlm_trace_info *info,
                      const struct mtlm_record *r)
 {
@@ -22,12 +45,12 @@ static void put_uses(FILE *f, const struct mtlm_trace_info *info,
     size_t n;
     const struct mtlm_trace_use *use = mtlm_trace_uses(info, r, &n);
 
-    if (n == 0)
+    if (n == 0 || (r->rank == MTLM_TRACE_MERGED && n > REPLAY_USES))
         return;
     fputs("Handles:", f);
     for (size_t i = 0; i < n; i++) {
         putc(' ', f);
-        mtlm_trace_put_id(f, r->rank, use[i].data);
+        put_handle(f, r->rank, use[i].data);
     }
     fputs("\nModes:", f);
     for (size_t i = 0; i < n; i++)
@@ -49,18 +72,19 @@ static void put_edges(FILE *f, const struct mtlm_trace_info *info,
     fputs("DependsOn:", f);
     for (size_t i = 0; i < n; i++) {
         putc(' ', f);
-        mtlm_trace_put_id(f, edge[i].on_rank, edge[i].on_job);
+        put_job(f, edge[i].on_rank, edge[i].on_job);
     }
     putc('\n', f);
 }
 
-static void put_task(FILE *f, const struct mtlm_trace *trace,
-                     const struct mtlm_record *r, int64_t first_ns)
+/* rank: the task's rank. */
+static void put_task(FILE *f, const struct mtlm_trace_info *info,
+                     const struct mtlm_record *r, int rank, int64_t first_ns)
 {
     const char *name = mtlm_trace_op_name(r);
 
     fprintf(f, "Name: %s\nModel: %s\nJobId: ", name, name);
-    mtlm_trace_put_id(f, r->rank, r->job);
+    put_job(f, r->rank, r->job);
     fprintf(f, "\nSubmitOrder: %" PRId64 "\nPriority: %d\nTag: 0\n", r->job,
             r->priority);
     fprintf(f, "WorkerId: %d\nMemoryNode: 0\n", r->worker);
@@ -71,17 +95,28 @@ static void put_task(FILE *f, const struct mtlm_trace *trace,
             mtlm_trace_footprint(r), r->flops / 1e9, r->iteration + 1);
     mtlm_trace_put_label(f, r);
     putc('\n', f);
-    put_uses(f, trace->info, r);
-    put_edges(f, trace->info, r);
-    fprintf(f, "MPIRank: %d\n\n", r->rank);
+    put_uses(f, info, r);
+    put_edges(f, info, r);
+    fprintf(f, "MPIRank: %d\n\n", rank);
 }
 
 void mtlm_trace_write_tasks(FILE *f, const struct mtlm_trace *trace)
 {
     const int64_t first_ns = mtlm_trace_first_ns(trace->records);
 
-    for (size_t i = 0; i < trace->records->n; i++)
-        put_task(f, trace, &trace->records->record[i], first_ns);
+    for (size_t i = 0; i < trace->records->n; i++) {
+        const struct mtlm_record *r = &trace->records->record[i];
+
+        put_task(f, trace->info, r, r->rank, first_ns);
+    }
+}
+
+void mtlm_trace_write_graph(FILE *f, const void *what)
+{
+    const struct mtlm_trace_graph *graph = what;
+
+    for (size_t i = 0; i < graph->n; i++)
+        put_task(f, graph->info, &graph->record[i], graph->rank[i], 0);
 }
 
 void mtlm_trace_write_data(FILE *f, const struct mtlm_trace *trace)

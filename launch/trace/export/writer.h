@@ -20,11 +20,22 @@ struct mtlm_trace {
     const struct mtlm_trace *next;
 };
 
+/* The tasks of one graph of all ranks, in order of submission.  Tasks, edges,
+ * uses and data have rank MTLM_TRACE_MERGED; times start at 0. */
+struct mtlm_trace_graph {
+    const struct mtlm_trace_info *info; /* its edges, uses and data */
+    const struct mtlm_record *record;   /* [n] */
+    const int *rank; /* [n] that runs the task; of a message, the sender */
+    size_t n;
+};
+
 void mtlm_trace_write_csv(FILE *f, const struct mtlm_trace *trace);
 void mtlm_trace_write_dag(FILE *f, const struct mtlm_trace *trace);
 void mtlm_trace_write_data(FILE *f, const struct mtlm_trace *trace);
 void mtlm_trace_write_deps(FILE *f, const struct mtlm_trace *trace);
 void mtlm_trace_write_events(FILE *f, const struct mtlm_trace *trace);
+/* Writes a struct mtlm_trace_graph as tasks.rec. */
+void mtlm_trace_write_graph(FILE *f, const void *graph);
 void mtlm_trace_write_json(FILE *f, const struct mtlm_trace *trace);
 void mtlm_trace_write_paje(FILE *f, const struct mtlm_trace *trace);
 void mtlm_trace_write_starvz(FILE *f, const struct mtlm_trace *trace);
