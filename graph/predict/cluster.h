@@ -49,6 +49,9 @@ struct mtlm_cluster {
      * collective's time. */
     double overlap_tax;
     const struct mtlm_profile *profile; /* whose kernels run; NULL: our own */
+    /* With a profile: our order replaces its chain of computation and messages,
+     * and messages pass beside computation. */
+    bool overlaps;
 };
 
 /* The default machine, to compare layouts and schedules.  A worker is an AMD

@@ -37,7 +37,8 @@ static double collective_seconds(const struct mtlm_cost *cost,
             cost->cluster, &cost->group[group], message_bytes(cost, node));
     const struct mtlm_profile *profile = cost->cluster->profile;
 
-    return profile && mtlm_profile_hides(profile, node)
+    return profile && !cost->cluster->overlaps
+                   && mtlm_profile_hides(profile, node)
                ? seconds * cost->cluster->overlap_tax
                : seconds;
 }
@@ -208,14 +209,18 @@ static void add_load(const struct mtlm_cost *cost, const struct mtlm_list *list,
     }
 }
 
-/* Our graph computes beside its messages and pays the tax for them.  Published
- * code waits for the host where launches take longer than kernels. */
+/* Our order computes beside messages and pays the tax for them.  Published code
+ * waits for the host where launches take longer than kernels. */
 static double slowdown_by(const struct mtlm_cluster *c, const struct load *load)
 {
+    const double taxed = load->computing + c->overlap_tax * load->messages;
+
     if (load->computing <= 0)
         return 1;
     if (!c->profile)
-        return 1 + c->overlap_tax * load->messages / load->computing;
+        return taxed / load->computing;
+    if (c->overlaps)
+        return fmax(taxed, c->host_s * load->kernels) / load->computing;
     return fmax(1,
                 (c->host_s * load->kernels - load->messages) / load->computing);
 }

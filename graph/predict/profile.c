@@ -87,8 +87,8 @@ enum {
  * (fused); mask 4, softmax 4, dropout 5 (v1.0); scale 4 and mask 8 in kernels
  * of their own (2019).  Backward: dropout 5, softmax 4 or 6, mask 4, scale 4.
  *
- * 2019: launch_s is fitted to one row, 1.2 billion parameters on 8 GPUs at batch
- * 8 (2.21 s / 2.98; arXiv 1909.08053, table 8). */
+ * 2019: launch_s is fitted to one row, 1.2 billion parameters on 8 GPUs at
+ * batch 8 (2.21 s / 2.98; arXiv 1909.08053, table 8). */
 static const struct mtlm_profile profiles[] = {
     {.name = "2019",
      .source = "Megatron-LM of 2019 (arXiv 1909.08053)",
@@ -161,7 +161,8 @@ void mtlm_profile_apply(struct mtlm_program_config *config)
     config->recompute_whole = true;
 }
 
-const char *mtlm_profile_lacks(const struct mtlm_profile *profile,
+/* Returns what of the pipeline the code never had, or NULL. */
+static const char *lacks_order(const struct mtlm_profile *profile,
                                const struct mtlm_program_config *config)
 {
     const char *schedule = config->schedule->name;
@@ -173,6 +174,17 @@ const char *mtlm_profile_lacks(const struct mtlm_profile *profile,
         return "a schedule but 1f1b and interleaved";
     if (config->layout.virtual_stages > 1 && !profile->interleaves)
         return "virtual stages";
+    return NULL;
+}
+
+const char *mtlm_profile_lacks(const struct mtlm_profile *profile,
+                               const struct mtlm_program_config *config,
+                               bool our_order)
+{
+    const char *order = our_order ? NULL : lacks_order(profile, config);
+
+    if (order)
+        return order;
     if (config->sequence_parallel && !profile->splits_rows)
         return "sequence parallelism";
     if (config->recompute.granularity == MTLM_RECOMPUTE_SELECTIVE

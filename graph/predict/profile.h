@@ -42,9 +42,11 @@ const struct mtlm_profile *mtlm_profile_find(const char *name);
 void mtlm_profile_apply(struct mtlm_program_config *config);
 
 /* Returns a feature of the program that the code never had, as in "a pipeline";
- * NULL: the code had all. */
+ * NULL: the code had all.  our_order: the code's own pipeline does not matter.
+ */
 const char *mtlm_profile_lacks(const struct mtlm_profile *profile,
-                               const struct mtlm_program_config *config);
+                               const struct mtlm_program_config *config,
+                               bool our_order);
 
 /* Returns the bytes that the kernels of a node read and write, without the
  * operands of matrix products.  Sets *kernels to the number of kernels.  0

@@ -474,6 +474,10 @@
         "megatron-2019|v1.0|2020-09|2021|2022|deepspeed",                      \
         "with --simulate: as published code of that time, with its kernels, "  \
         "its blocking messages and its fixed order")                           \
+    OPT(PREDICTION, OURS, "ours", CHOICE, ours, "nothing", 0, 0,               \
+        "nothing|recompute|overlap|all",                                       \
+        "with --as: the published kernels, but our recomputation, our order "  \
+        "with messages beside computation, or both")                           \
     OPT(PREDICTION, SIMULATE_ENGINE, "simulate-engine", CHOICE,                \
         simulate_engine, "evaluator", 0, 0, "evaluator|starpu",                \
         "with --simulate: start ready tasks by priority, or run StarPU's "     \
@@ -521,7 +525,7 @@
     OPT(GENERAL, WORLD_SIZE, "world-size", INT, world_size, "", 1, 1048576,    \
         "N",                                                                   \
         "with --dry-run or --simulate: number of ranks (default: those of "    \
-        "mpirun or Slurm, or tensor x pipeline size)")                                          \
+        "mpirun or Slurm, or tensor x pipeline size)")                         \
     OPT(GENERAL, PRINT_CONFIG, "print-config", ACTION, request, "",            \
         MTLM_REQUEST_CONFIG, 0, NULL,                                          \
         "print all values in the form of --config and stop")                   \

@@ -49,6 +49,14 @@ enum mtlm_transport_choice {
     MTLM_USE_NCCL,
     MTLM_USE_SERIAL,
 };
+/* Parts of published code that ours replace: a sum. */
+enum mtlm_ours {
+    MTLM_OURS_NOTHING = 0,
+    MTLM_OURS_RECOMPUTE = 1,
+    MTLM_OURS_OVERLAP = 2,
+    MTLM_OURS_ALL = 3
+};
+
 enum mtlm_simulate_engine { MTLM_ENGINE_EVALUATOR, MTLM_ENGINE_STARPU };
 enum mtlm_comm_node { MTLM_COMM_ACQUIRE, MTLM_COMM_TASK };
 
@@ -169,6 +177,7 @@ struct mtlm_options {
     struct mtlm_range trace_microbatches; /* 1-based; last 0: by their nodes */
     char *as; /* name of published code, or NULL; found as: */
     const struct mtlm_profile *profile; /* borrowed, or NULL: our own */
+    enum mtlm_ours ours; /* parts that replace those of the profile */
     enum mtlm_simulate_engine simulate_engine;
     char *graph_out; /* file for the graph, or NULL */
 

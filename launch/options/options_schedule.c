@@ -9,6 +9,7 @@
 
 #include "graph/order/published.h"
 #include "launch/options/options_schedule.h"
+#include "launch/options/options_simulate.h"
 #include "launch/options/options_stages.h"
 #include "runtime/base/memory.h"
 
@@ -33,7 +34,7 @@ bool mtlm_options_schedule_follows(const struct mtlm_options *options)
     return !options->schedule_file && !options->eval_only
            && (schedule->followed
                || ((mtlm_options_given(options, MTLM_OPT_SCHEDULE_MODE)
-                    || options->profile)
+                    || mtlm_options_published_order(options))
                    && mtlm_published_find(schedule->name)));
 }
 
@@ -158,7 +159,8 @@ int mtlm_options_schedule_resolve(struct mtlm_options *options,
                               "scheduling policy",
                               schedule->name);
     if (follows && !mtlm_options_given(o, MTLM_OPT_SCHEDULE_MODE))
-        o->schedule_mode = o->profile ? MTLM_FOLLOW_STRICT : MTLM_FOLLOW_HINT;
+        o->schedule_mode = mtlm_options_published_order(o) ? MTLM_FOLLOW_STRICT
+                                                           : MTLM_FOLLOW_HINT;
     if (o->stage_windows && read_windows(o, err) < 0)
         return -1;
     if (schedule->placed && !mtlm_options_given(o, MTLM_OPT_PLACEMENT))

@@ -8,6 +8,11 @@
 #include "graph/predict/profile.h"
 #include "launch/options/options_simulate.h"
 
+bool mtlm_options_published_order(const struct mtlm_options *options)
+{
+    return options->profile && !(options->ours & MTLM_OURS_OVERLAP);
+}
+
 bool mtlm_options_simulate_or_plan(const struct mtlm_options *options)
 {
     return options->request == MTLM_REQUEST_PLAN
@@ -90,11 +95,13 @@ static int resolve_profile(struct mtlm_options *o, struct mtlm_error *err)
             "--as is '%.40s', it must be megatron-2019, v1.0, "
             "2020-09, 2021, 2022 or deepspeed",
             o->as);
-    if (mtlm_options_given(o, MTLM_OPT_SCHEDULE_MODE))
+    if (mtlm_options_published_order(o)
+        && mtlm_options_given(o, MTLM_OPT_SCHEDULE_MODE))
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--as follows the order of its schedule; leave "
                               "out --schedule-mode");
-    if (o->simulate_engine == MTLM_ENGINE_STARPU)
+    if (mtlm_options_published_order(o)
+        && o->simulate_engine == MTLM_ENGINE_STARPU)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--as follows a fixed order, and "
                               "--simulate-engine starpu lets a policy choose; "
@@ -119,6 +126,10 @@ int mtlm_options_simulate_resolve(struct mtlm_options *options,
     if (!o->simulate_file && alone)
         return mtlm_error_set(err, MTLM_EXIT_USAGE,
                               "--%s is for --simulate CLUSTER.ini", alone);
+    if (!o->as && o->ours != MTLM_OURS_NOTHING)
+        return mtlm_error_set(err, MTLM_EXIT_USAGE,
+                              "--ours replaces parts of published code and is "
+                              "for --as");
     if (!o->simulate_file)
         return 0;
     if (o->as && resolve_profile(o, err) < 0)

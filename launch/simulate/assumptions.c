@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "graph/predict/profile.h"
+#include "launch/options/options_simulate.h"
 #include "launch/simulate/assumed_keys.h"
 #include "launch/simulate/assumptions.h"
 #include "runtime/base/plural.h"
@@ -27,11 +28,17 @@ static void print_order(const struct mtlm_prediction *p,
     const bool mtlm = strcmp(p->policy, "mtlm") == 0;
 
     if (options->profile)
-        fprintf(out,
-                "  code           %s: its kernels, and one thing after another "
-                "in the order of its schedule\n",
-                options->profile->source);
-    else if (p->evaluated_s > 0)
+        fprintf(out, "  code           %s: its kernels%s%s\n",
+                options->profile->source,
+                options->ours & MTLM_OURS_RECOMPUTE ? ", our recomputation"
+                                                    : "",
+                options->ours & MTLM_OURS_OVERLAP
+                    ? ", our order"
+                    : ", and one thing after another in the order of its "
+                      "schedule");
+    if (mtlm_options_published_order(options))
+        return;
+    if (p->evaluated_s > 0)
         fprintf(out,
                 "  policy         %s of StarPU, which also orders a rank's "
                 "messages: one at a time of each kind\n",

@@ -41,8 +41,9 @@ struct mtlm_evaluate_program mtlm_folded_run_job(struct mtlm_folded_run *run,
         .iterations = 1,
         .seconds = mtlm_pipeline_programs_seconds,
         .arg = &run->programs,
-        .chained =
-            run->cluster->profile ? mtlm_pipeline_programs_chained : NULL,
+        .chained = run->cluster->profile && !run->cluster->overlaps
+                       ? mtlm_pipeline_programs_chained
+                       : NULL,
         .serial = serial,
         .first_come = true,
         .hold = run->hold,

@@ -72,7 +72,7 @@ static bool can_follow(const struct search *s,
     const struct mtlm_boxes boxes = mtlm_program_boxes(config);
     const struct mtlm_profile *profile = s->cluster->profile;
 
-    if (profile && mtlm_profile_lacks(profile, config))
+    if (profile && mtlm_profile_lacks(profile, config, s->cluster->overlaps))
         return false;
     return !s->published || config->layout.pp == 1
            || !mtlm_published_lacks(s->published, &boxes);

@@ -64,8 +64,11 @@ static void make_wish(struct simulation *s)
         mtlm_layout_choice_wish_gpus(&s->wish, true);
     mtlm_schedule_choice_wish_cluster(&s->wish, s->options, &s->cluster);
     s->cluster.profile = s->options->profile;
+    s->cluster.overlaps = s->options->ours & MTLM_OURS_OVERLAP;
     if (s->options->profile)
         mtlm_profile_apply(&s->wish.config);
+    if (s->options->ours & MTLM_OURS_RECOMPUTE)
+        s->wish.config.recompute_whole = false;
 }
 
 /* Refuses --as for a job that the code could not run. */
@@ -74,7 +77,9 @@ static int check_profile(const struct simulation *s,
                          struct mtlm_error *err)
 {
     const struct mtlm_profile *profile = s->options->profile;
-    const char *lacks = profile ? mtlm_profile_lacks(profile, config) : NULL;
+    const char *lacks =
+        profile ? mtlm_profile_lacks(profile, config, s->cluster.overlaps)
+                : NULL;
 
     if (!lacks)
         return 0;

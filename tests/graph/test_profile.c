@@ -83,26 +83,27 @@ static void test_the_code_has_the_features_of_its_year(void **state)
     (void) state;
     assert_null(mtlm_profile_find("2018"));
     config.schedule = small_schedule("zb-v");
-    assert_string_equal(mtlm_profile_lacks(profile_of("2021"), &config),
+    assert_string_equal(mtlm_profile_lacks(profile_of("2021"), &config, false),
                         "a schedule but 1f1b and interleaved");
     config.schedule = small_schedule("1f1b");
-    assert_string_equal(mtlm_profile_lacks(profile_of("v1.0"), &config),
+    assert_string_equal(mtlm_profile_lacks(profile_of("v1.0"), &config, false),
                         "a pipeline");
-    assert_null(mtlm_profile_lacks(profile_of("2020-09"), &config));
+    assert_null(mtlm_profile_lacks(profile_of("2020-09"), &config, false));
     config.schedule = small_schedule("interleaved");
     config.layout.virtual_stages = 2;
-    assert_string_equal(mtlm_profile_lacks(profile_of("2020-09"), &config),
-                        "virtual stages");
+    assert_string_equal(
+        mtlm_profile_lacks(profile_of("2020-09"), &config, false),
+        "virtual stages");
     config.sequence_parallel = true;
-    assert_string_equal(mtlm_profile_lacks(profile_of("2021"), &config),
+    assert_string_equal(mtlm_profile_lacks(profile_of("2021"), &config, false),
                         "sequence parallelism");
-    assert_null(mtlm_profile_lacks(profile_of("2022"), &config));
+    assert_null(mtlm_profile_lacks(profile_of("2022"), &config, false));
     config.sequence_parallel = false;
     config.recompute.granularity = MTLM_RECOMPUTE_SELECTIVE;
-    assert_string_equal(mtlm_profile_lacks(profile_of("2021"), &config),
+    assert_string_equal(mtlm_profile_lacks(profile_of("2021"), &config, false),
                         "selective recomputation");
     config.distributed_optimizer = true;
-    assert_string_equal(mtlm_profile_lacks(profile_of("2022"), &config),
+    assert_string_equal(mtlm_profile_lacks(profile_of("2022"), &config, false),
                         "a distributed optimizer");
 }
 

@@ -181,6 +181,36 @@ static void test_published_code_has_the_features_of_its_year(void **state)
             "--schedule-mode");
 }
 
+#define EIGHT_GPUS                                                             \
+    "--num-layers 42 --hidden-size 4096 --num-attention-heads 32 "             \
+    "--tensor-model-parallel-size 8 "
+
+/* The parts that --ours replaces: with the published kernels, our order has the
+ * closed forms of our schedules, and pruned layers recompute less. */
+static void test_our_parts_replace_those_of_published_code(void **state)
+{
+    const double whole = seconds_of("dgx-2h", PUBLISHED EIGHT_GPUS "--as v1.0");
+    const double pruned =
+        seconds_of("dgx-2h", PUBLISHED EIGHT_GPUS "--as v1.0 --ours recompute");
+
+    (void) state;
+    assert_true(pruned < 0.97 * whole);
+    near(seconds_of("uniform", FOUR "--global-batch-size 8 --as 2021 "
+                                    "--ours overlap --schedule zb-h1 "
+                                    "--schedule-mode strict"),
+         8 * 0.15 + 3 * 0.05, 1e-6);
+    /* The default schedule is the published one. */
+    near(seconds_of("uniform", FOUR "--global-batch-size 5 --as 2020-09 "
+                                    "--ours all"),
+         (5 + 3) * 0.15, 1e-6);
+    refuses("--model gpt-tiny --simulate x.ini --ours all",
+            "--ours replaces parts of published code and is for --as");
+    refuses("--model gpt-tiny --simulate x.ini --as 2021 --ours recompute "
+            "--schedule-mode hint",
+            "--as follows the order of its schedule; leave out "
+            "--schedule-mode");
+}
+
 /* The plan evaluates passes of stages, the simulation all nodes. */
 static void test_the_plan_counts_the_same_seconds(void **state)
 {
@@ -409,6 +439,7 @@ int main(void)
         cmocka_unit_test(test_schedules_take_what_their_formulas_say),
         cmocka_unit_test(test_published_code_takes_the_published_time),
         cmocka_unit_test(test_published_code_has_the_features_of_its_year),
+        cmocka_unit_test(test_our_parts_replace_those_of_published_code),
         cmocka_unit_test(test_the_plan_counts_the_same_seconds),
         cmocka_unit_test(test_two_simulations_are_equal_to_the_last_digit),
         cmocka_unit_test(test_rates_follow_from_the_time),
