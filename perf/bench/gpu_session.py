@@ -53,6 +53,14 @@ class Session:
         self.directory = directory
         self.pages = os.path.dirname(os.path.abspath(output))
         self.result = None
+        self.starting, self.stopped = False, False
+
+    def stop(self):
+        """Ends the program, and the command under way first.  A command whose
+        start is under way has no number yet: command() ends it."""
+        self.stopped = True
+        if not self.starting:
+            sys.exit(143)
 
     def note(self, **figures):
         """What is kept even if the check goes on to fail."""
@@ -66,17 +74,25 @@ class Session:
         words = [str(w) for w in words]
         self.result.commands.append(" ".join(words).replace(ROOT + "/", ""))
         limit = min(limit, self.left())
-        run = subprocess.Popen(
-            words,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            cwd=self.directory,
-            env={**os.environ, **dict(env)},
-            start_new_session=True,
-        )
+        self.starting = True
         try:
+            run = subprocess.Popen(
+                words,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                cwd=self.directory,
+                env={**os.environ, **dict(env)},
+                start_new_session=True,
+            )
+        except OSError:
+            self.starting = False
+            raise
+        try:
+            self.starting = False
+            if self.stopped:
+                self.stop()
             texts, late = run.communicate(timeout=max(limit, 1)), False
         except subprocess.TimeoutExpired:
             late = True

@@ -12,11 +12,12 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 SOURCE = os.path.abspath(os.environ.get("srcdir", "."))
 sys.path.insert(0, os.path.join(SOURCE, "perf"))
 
-from bench import gpu_cases  # noqa: E402
+from bench import gpu_cases, gpu_session  # noqa: E402
 
 OURS = """#!/bin/sh
 [ "$1" != --version ] || exec echo "mtlm-dag 9.9"
@@ -409,6 +410,25 @@ class GpuCheck(unittest.TestCase):
         run.terminate()
         self.assertEqual(run.wait(), 143)
         self.ends(pid)
+
+    def test_who_is_stopped_early_stops_what_starts(self):
+        session = gpu_session.Session(1, self.work, os.path.join(self.work, "o"))
+        session.result = gpu_session.Result("right")
+        started = []
+
+        def stopped_start(*words, **how):
+            session.stop()  # as the handler of a signal
+            started.append(start(*words, **how))
+            return started[0]
+
+        start = subprocess.Popen
+        with unittest.mock.patch.object(subprocess, "Popen", stopped_start):
+            with self.assertRaises(SystemExit) as stop:
+                session.command("sleep", "600", limit=60)
+        self.assertEqual(stop.exception.code, 143)
+        self.assertEqual(started[0].wait(), -signal.SIGKILL)
+        started[0].stdout.close()
+        started[0].stderr.close()
 
     def kernels_say(self, script):
         """operations, where the test of the kernels is that."""
