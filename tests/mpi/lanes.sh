@@ -79,8 +79,11 @@ if full_tier; then
         repeats free.csv 2
     done
     unset STARPU_SCHED
-    same plan2.csv 4 --tensor-model-parallel-size 2
     same plan2.csv 2 --comm-node task
+    tensor=(--tensor-model-parallel-size 2)
+    hash=$(trains 4 "${tensor[@]}" --pipeline-model-parallel-size 2)
+    [ -n "$hash" ] || fail "no weight hash of tensor 2: $(cat out err)"
+    same plan2.csv 4 "${tensor[@]}"
 fi
 
 # Passes of two lanes run at the same time: half the time of one lane.
