@@ -118,7 +118,7 @@ int mtlm_options_simulate_resolve(struct mtlm_options *options,
     const char *alone = o->as                            ? "as"
                         : o->ignore_memory               ? "ignore-memory"
                         : o->trace_microbatches.last > 0 ? "trace-microbatches"
-                        : mtlm_options_given(o, MTLM_OPT_SIMULATE_ENGINE)
+                        : o->simulate_engine != MTLM_ENGINE_EVALUATOR
                             ? "simulate-engine"
                         : o->graph_out ? "graph-out"
                                        : NULL;
