@@ -226,11 +226,16 @@ class Campaign:
                 break
             rest = (takes - begins) * (1 - committed / self.until)
             after = self.draw.uniform(begins / 2, begins + rest)
+            fresh = committed == 0
             job = Job(layout, place, self.until)
             victim = self.strike(layout, job, after)
             committed = self.look(layout, job, committed)
             if not victim:
                 self.end(layout, job, weights)
+                # The machine was busier before: the draws follow.
+                slower = (time.monotonic() - job.begin) / takes
+                if fresh and slower < 1:
+                    begins, takes = slower * begins, slower * takes
                 place, committed = tempfile.mkdtemp(dir=self.work), 0
                 continue
             killed += 1
